@@ -3,7 +3,6 @@ package kairos
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-func (c *program) agentsCommand() *cobra.Command {
+func (c agentCommands) agentsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "agents", Short: "List agents", Args: cobra.NoArgs,
 		Long: `Lists the agents of the configuration: the model behind each, its tools, and its calls
@@ -68,7 +67,7 @@ prints everything that is known of one.`,
 	return cmd
 }
 
-func (c *program) providersCommand() *cobra.Command {
+func (c agentCommands) providersCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "providers", Short: "List the providers of models", Args: cobra.NoArgs,
 		Long: `Lists the providers of the configuration: how the last call went, and the calls and
@@ -143,78 +142,4 @@ func providerNotes(p domain.ProviderInfo) (notes []string) {
 		notes = append(notes, fmt.Sprintf("last error %s: %s", cli.Stamp(p.LastErrorAt), cli.FirstLine(p.LastError)))
 	}
 	return notes
-}
-
-// named finds one of a list by its name.
-func named[T any](list []T, want, what, lists string, name func(T) string) (found T, err error) {
-	for _, x := range list {
-		if name(x) == want {
-			return x, nil
-		}
-	}
-	return found, domain.Errorf(domain.CodeNotFound, "there is no %s %q", what, want).Suggest("%s lists them", lists)
-}
-
-// facts prints what is known of something, a line each; what is empty is left out.
-func (c *program) facts(list [][2]string) {
-	for _, f := range list {
-		if f[1] != "" {
-			c.Printf("  %-24s %s\n", f[0], cli.FirstLine(f[1]))
-		}
-	}
-}
-
-// activity prints how calls went in the last 24 hours.
-func (c *program) activity(a domain.Activity) {
-	c.facts([][2]string{{"calls in 24 hours", calls(a)}, {"last call", cli.Stamp(a.LastCallAt)}, {"took", "p50 " + took(a.P50) + ", p95 " + took(a.P95)}})
-	for _, e := range a.Errors {
-		c.Printf("  %-24s %s (%d)\n", "failed with", cli.FirstLine(e.Code), e.Count)
-	}
-}
-
-func calls(a domain.Activity) string {
-	if a.Failures > 0 {
-		return fmt.Sprintf("%d, %d failed", a.Calls, a.Failures)
-	}
-	return strconv.FormatInt(a.Calls, 10)
-}
-
-func modelOf(provider, model string) string {
-	if model == "" {
-		return provider
-	}
-	return provider + "/" + model
-}
-
-func mark(is bool) string {
-	if is {
-		return "*"
-	}
-	return ""
-}
-
-func yes(is bool) string {
-	if is {
-		return "yes"
-	}
-	return ""
-}
-
-// showMessages prints what a run's agents said to each other.
-func (c *program) showMessages(list []domain.AgentMessage) {
-	for _, m := range list {
-		context := ""
-		if m.Metadata.IsPlanContext {
-			context = "(context of step " + m.Metadata.StepID + ") "
-		}
-		at, said := m.Metadata.Timestamp.Format("15:04:05.000"), cli.FirstLine(clip(text(m.Payload), 100))
-		c.Printf("%s  %-8s  %s → %s  %s%s\n", at, m.Type, m.From, m.To, context, said)
-	}
-}
-
-func clip(s string, letters int) string {
-	if r := []rune(s); len(r) > letters {
-		return string(r[:letters]) + "…"
-	}
-	return s
 }

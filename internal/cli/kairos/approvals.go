@@ -1,8 +1,8 @@
 package kairos
 
 import (
-	"bytes"
-	"encoding/json"
+	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -11,11 +11,13 @@ import (
 	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/exit"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // approvalsCommand is the inbox: what is asked, with the exact arguments of
 // calls.
-func (c *program) approvalsCommand() *cobra.Command {
+func (c approvalCommands) approvalsCommand() *cobra.Command {
 	var f domain.ApprovalFilter
 	var l listFlags
 	overdue := false
@@ -107,7 +109,7 @@ func viewAsked(p domain.Approval) asked {
 }
 
 // approvalShow says what is asked, and where each answer leads.
-func (c *program) approvalShow() *cobra.Command {
+func (c approvalCommands) approvalShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show APPROVAL", Short: "Show what is asked, and where each answer leads", Args: cobra.ExactArgs(1),
 		Long: `Shows a question with its form or the exact call that it is about, and for each answer
@@ -181,7 +183,7 @@ func leadsTo(f domain.Forecast) string {
 }
 
 // assignCommand says who is to answer.
-func (c *program) assignCommand() *cobra.Command {
+func (c approvalCommands) assignCommand() *cobra.Command {
 	reason := ""
 	cmd := &cobra.Command{
 		Use: "assign APPROVAL [NAME]", Short: "Say who is to answer", Args: cobra.RangeArgs(1, 2),
@@ -216,12 +218,138 @@ func (c *program) assignCommand() *cobra.Command {
 	return cmd
 }
 
-// indentJSON lays out a stored value for reading; its text is never markup or
-// control sequences, because JSON escapes those.
-func indentJSON(raw domain.RawJSON, prefix string) string {
-	var b bytes.Buffer
-	if json.Indent(&b, raw, prefix, "  ") != nil {
-		return strings.ToValidUTF8(string(raw), "")
+func (c approvalCommands) approveCommand(approve bool) *cobra.Command {
+	req := domain.DecideRequest{Approve: approve}
+	var values string
+	var detach bool
+	name, short := "approve", "Approve what runs ask for"
+	if !approve {
+		name, short = "reject", "Reject what runs ask for"
 	}
-	return b.String()
+	example := "  kairos approve 01jr8k2mf0aaaaaaaaaaaa7qx2 --comment \"checked\"\n  kairos approve 7qx2 --values '{\"amount\": 90}'\n  kairos approve 7qx2 --answer half"
+	if !approve {
+		example = "  kairos reject 7qx2 --comment \"too expensive\"\n  kairos reject 7qx2 --ask-back --comment \"which customer is it?\""
+	}
+	cmd := &cobra.Command{
+		Use: name + " APPROVAL…", Short: short, Args: cobra.MinimumNArgs(1),
+		Long: short + `. APPROVAL is the id that "kairos approvals" prints, or the run's id when only
+one question of it is open; "kairos approvals show" says what is asked and where each
+answer leads. --values fills the form, or changes what it proposes. With several, the
+same answer is given to each, one after the other, and nothing is waited for.`,
+		Example: example,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var err error
+			if cmd.Flags().Changed("values") {
+				if req.Values, err = c.jsonArgument("--values", values); err != nil {
+					return err
+				}
+			}
+			return c.with(cmd, func(b *client.Client) error {
+				if len(args) > 1 {
+					return c.decideAll(cmd, b, req, args)
+				}
+				if err := canDetach(b, detach); err != nil {
+					return err
+				}
+				p, err := c.findApproval(cmd, b, args[0])
+				if err != nil {
+					return err
+				}
+				req.Approval, req.Digest = p.ID, p.Digest // what was read is what is answered
+				if r, err := b.FindRun(cmd.Context(), p.Run); err == nil {
+					c.told = r.LastSeq
+				}
+				a, err := b.Decide(cmd.Context(), req)
+				if err != nil {
+					return err
+				}
+				r, err := b.FindRun(cmd.Context(), a.Run)
+				if err != nil {
+					return err
+				}
+				if detach {
+					return c.stands(r)
+				}
+				err = c.follow(cmd.Context(), b, r)
+				if end, endErr := b.FindRun(context.WithoutCancel(cmd.Context()), a.Run); endErr == nil && endedBy(end, a) {
+					return nil // the run ended as asked
+				}
+				return err
+			})
+		},
+	}
+	cmd.Flags().StringVar(&req.Comment, "comment", "", "why")
+	if approve {
+		cmd.Flags().StringVar(&req.Answer, "answer", "", "id of one of the answers that the plan declares (see kairos approvals)")
+	} else {
+		cmd.Flags().BoolVar(&req.AskBack, "ask-back", false, "no answer yet: the agent that asks reads the comment, goes on, and may ask again")
+	}
+	cmd.Flags().StringVar(&values, "values", "", "values of the form as JSON, or @FILE")
+	cmd.Flags().BoolVar(&detach, "detach", false, "do not wait for the run (with a daemon)")
+	return cmd
+}
+
+// endedBy reports whether a run failed by the rejection of a request.
+func endedBy(r domain.Run, a domain.Approval) bool {
+	return r.Status == domain.RunFailed && a.Status == "rejected" && r.Error != nil && r.Error.Code == walk.CodeRejected && r.Error.Node == a.Node
+}
+
+// decideAll gives the same answer to several questions; one that cannot be answered
+// does not keep the others from it.
+func (c approvalCommands) decideAll(cmd *cobra.Command, b *client.Client, req domain.DecideRequest, names []string) error {
+	type answer struct {
+		ID     string `json:"id"`
+		Run    string `json:"run,omitempty"`
+		Status string `json:"status,omitempty"`
+		Error  string `json:"error,omitempty"`
+	}
+	answers, rows, refused := []answer{}, [][]string{}, 0
+	for _, name := range names {
+		p, err := c.findApproval(cmd, b, name)
+		if err == nil {
+			one := req
+			one.Approval, one.Digest = p.ID, p.Digest
+			p, err = b.Decide(cmd.Context(), one)
+		}
+		if err != nil {
+			refused++
+			answers, rows = append(answers, answer{ID: name, Error: err.Error()}), append(rows, []string{name, "", "not answered: " + err.Error()})
+			continue
+		}
+		answers, rows = append(answers, answer{p.ID, p.Run, p.Status, ""}), append(rows, []string{p.ID, domain.ShortID(p.Run), p.Status})
+	}
+	if c.json {
+		if err := c.Print(map[string]any{"items": answers}); err != nil {
+			return err
+		}
+	} else {
+		c.Table([]string{"APPROVAL", "RUN", "ANSWER"}, rows)
+	}
+	if refused > 0 {
+		return exit.With(exit.BadUsage, fmt.Errorf("%d of %d were not answered", refused, len(names)))
+	}
+	return nil
+}
+
+// findApproval takes an approval's id, or a run's with one open question.
+func (c approvalCommands) findApproval(cmd *cobra.Command, b *client.Client, id string) (p domain.Approval, err error) {
+	if p, err = b.Approval(cmd.Context(), id); err == nil || domain.CodeOf(err) != domain.CodeNotFound && domain.CodeOf(err) != domain.CodeInvalid {
+		return p, err
+	}
+	r, err := b.FindRun(cmd.Context(), id)
+	switch {
+	case domain.CodeOf(err) == domain.CodeNotFound:
+		return p, domain.Errorf(domain.CodeNotFound, "no approval and no run %q", id).Suggest("kairos approvals lists what is open")
+	case err != nil:
+		return p, err
+	}
+	list, err := b.Approvals(cmd.Context(), domain.ApprovalFilter{Run: r.ID, Status: "open"})
+	if err != nil {
+		return p, err
+	}
+	if len(list.Items) != 1 {
+		return p, domain.Errorf(domain.CodeConflict, "run %s has %d open questions", domain.ShortID(r.ID), len(list.Items)).
+			Suggest("give the approval's id: kairos show %s", domain.ShortID(r.ID))
+	}
+	return list.Items[0], nil
 }

@@ -3,7 +3,6 @@ package kairos
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -27,7 +26,7 @@ type answered struct {
 	Draft           string                `json:"draft"`
 }
 
-func (c *program) askCommand() *cobra.Command {
+func (c draftCommands) askCommand() *cobra.Command {
 	var r domain.DraftRequest
 	var start domain.DraftStart
 	var timeout time.Duration
@@ -103,7 +102,7 @@ func preferred(list []string) (map[string]any, error) {
 }
 
 // refused prints a refusal to plan as JSON, with its code, where JSON is wanted.
-func (c *program) refused(err error) error {
+func (c draftCommands) refused(err error) error {
 	e, ok := errors.AsType[*domain.Error](err)
 	if !c.json || !ok {
 		return err
@@ -126,7 +125,7 @@ func (c *program) refused(err error) error {
 	return err
 }
 
-func (c *program) ask(cmd *cobra.Command, b *client.Client, r domain.DraftRequest, start domain.DraftStart, planOnly bool) error {
+func (c draftCommands) ask(cmd *cobra.Command, b *client.Client, r domain.DraftRequest, start domain.DraftStart, planOnly bool) error {
 	ctx := cmd.Context()
 	d, err := b.StartDraft(ctx, r)
 	if err != nil {
@@ -185,51 +184,4 @@ func (c *program) ask(cmd *cobra.Command, b *client.Client, r domain.DraftReques
 		return err
 	}
 	return exitOf(res)
-}
-
-// showPlan says on stderr what will answer, before it does.
-func (c *program) showPlan(d domain.Draft, plan *domain.AskedPlan) {
-	if d.Direct != "" {
-		c.Errorf("%s: %s answers directly (%s)\n", d.Classification.Complexity, d.Direct, d.Reason)
-		return
-	}
-	doc, err := plan.Execution()
-	if err != nil {
-		c.Errorf("kairos: read the plan: %s\n", err)
-	}
-	found := ""
-	if plan.Found {
-		found = ", made before (--fresh plans anew)"
-	}
-	c.Errorf("%s: plan %s v%d, by %s%s: %s\n", d.Classification.Complexity, plan.Key, plan.Version, plan.By, found, plan.Name)
-	for _, s := range plan.Steps {
-		c.Errorf("  %s\n", s)
-	}
-	c.Errorf("  estimated: %s\n", estimates(doc, len(plan.Steps)))
-	if list := doc.Metadata.Dropped; len(list) > 0 {
-		c.Errorf("  left out, because the limits leave no room: %s\n", strings.Join(list, ", "))
-	}
-	c.showAlternatives(doc)
-}
-
-// showAlternatives prints on stderr what can be accepted instead of a plan.
-func (c *program) showAlternatives(doc domain.ExecutionPlan) {
-	for _, alt := range doc.Metadata.Alternatives {
-		c.Errorf("  %s (--alternative %s): %s: %s\n", alt.Metadata.Kind, alt.Metadata.Kind, estimates(alt, len(alt.Steps)), strings.Join(alt.StepNames(), ", "))
-	}
-}
-
-// estimates is what a plan is expected to take, on a line.
-func estimates(p domain.ExecutionPlan, steps int) string {
-	out := "time and tokens unknown"
-	if p.EstimatedDuration > 0 || p.EstimatedCost > 0 {
-		out = fmt.Sprintf("%d ms, %.0f tokens", p.EstimatedDuration, p.EstimatedCost)
-		if n := p.Metadata.MeasuredSteps; n > 0 {
-			out += fmt.Sprintf(" (%d of %d steps by medians of runs here)", n, steps)
-		}
-	}
-	if c := p.Metadata.Confidence; c > 0 {
-		out += fmt.Sprintf("; confidence %.2f", c)
-	}
-	return out
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // auditListCommand reads the audit log by the grammar of the dashboard's page.
-func (c *program) auditListCommand() *cobra.Command {
+func (c auditCommands) auditListCommand() *cobra.Command {
 	limit := 0
 	cmd := &cobra.Command{
 		Use: "audit [FILTER]", Short: "Read the audit log",
@@ -71,7 +71,7 @@ a run or action:checkpoint is asked for. With --json, one object per line.`,
 	return cmd
 }
 
-func (c *program) auditShow() *cobra.Command {
+func (c auditCommands) auditShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show EVENT", Short: "Show an event of the audit log", Args: cobra.ExactArgs(1),
 		Long:    "Prints everything that the audit log holds of one event; EVENT is the number that the list begins with.",

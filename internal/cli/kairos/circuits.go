@@ -1,10 +1,14 @@
 package kairos
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
@@ -41,4 +45,47 @@ func breakerNote(b domain.Breaker) string {
 		return "does not open by itself" + of
 	}
 	return fmt.Sprintf("opens after %d failures in a row, for %s at first%s", b.Failures, b.Rest, of)
+}
+
+// addSwitches adds the commands that disable and enable a tool or a provider.
+func (c *program) addSwitches(
+	to *cobra.Command, what, example string,
+	disable func(b *client.Client, ctx context.Context, name, reason string) error,
+	enable func(b *client.Client, ctx context.Context, name, host, reason string) error,
+) {
+	var reason string
+	off := &cobra.Command{
+		Use: "disable NAME", Short: "Disable a " + what, Args: cobra.ExactArgs(1),
+		Long: "Refuses new calls of a " + what + " until it is enabled, also after a restart. Calls under way go on.\n" +
+			"A refused call fails its step, unless the step is retried. Resume the run to make the call again.",
+		Example: "  kairos " + to.Name() + " disable " + example + " --reason \"maintenance until 6\"",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.with(cmd, func(b *client.Client) error { return disable(b, cmd.Context(), args[0], reason) })
+		},
+	}
+	off.Flags().StringVar(&reason, "reason", "", "why; required, kept in the audit log")
+	use, most, long := "enable NAME", 1, "Allows calls of a "+what+" that is disabled, closes its circuit if it is open, and forgets its failures."
+	if what == "tool" {
+		use, most = "enable NAME [HOST]", 2
+		long += "\nA tool that calls hosts, like http, has a circuit for each. With HOST (with its port unless that is\nthe port of https), only the circuit of that host is closed."
+	}
+	var why string
+	on := &cobra.Command{
+		Use: use, Short: "Enable a " + what + " and close its circuit", Args: cobra.RangeArgs(1, most), Long: long,
+		Example: "  kairos " + to.Name() + " enable " + example + " --reason \"it works again\"",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			host := ""
+			if len(args) > 1 {
+				host = args[1]
+			}
+			return c.with(cmd, func(b *client.Client) error { return enable(b, cmd.Context(), args[0], host, why) })
+		},
+	}
+	on.Flags().StringVar(&why, "reason", "", "why; kept in the audit log")
+	to.AddCommand(off, on)
+}
+
+// disabledNote is since when, by whom, and why something is disabled.
+func disabledNote(by domain.Stop) string {
+	return strings.TrimSpace(fmt.Sprintf("disabled since %s by %s %s", cli.Stamp(by.Since), by.By, cli.FirstLine(by.Reason)))
 }

@@ -2,7 +2,6 @@ package kairos
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -16,7 +15,7 @@ import (
 )
 
 // draftsCommand looks after plans that a planner makes of intents.
-func (c *program) draftsCommand() *cobra.Command {
+func (c draftCommands) draftsCommand() *cobra.Command {
 	all, limit := false, 0
 	cmd := &cobra.Command{
 		Use: "drafts", Short: "List, show, refine, try, start, accept and discard drafts of plans", Args: cobra.NoArgs,
@@ -91,7 +90,7 @@ proposed plan. kairosd stores it as a version of the same plan.`, func(cmd *cobr
 	return cmd
 }
 
-func (c *program) listDrafts(cmd *cobra.Command, b *client.Client, all bool, limit int) error {
+func (c draftCommands) listDrafts(cmd *cobra.Command, b *client.Client, all bool, limit int) error {
 	list, err := b.Drafts(cmd.Context(), all, limit)
 	if err != nil {
 		return err
@@ -132,15 +131,7 @@ func (c *program) listDrafts(cmd *cobra.Command, b *client.Client, all bool, lim
 	return nil
 }
 
-func (c *program) planSaid(p domain.Plan, what string) error {
-	if c.json {
-		return c.Print(viewPlan(p))
-	}
-	c.Printf("%s %s\n", p.Key, what)
-	return nil
-}
-
-func (c *program) draftSaid(d domain.Draft, what string) error {
+func (c draftCommands) draftSaid(d domain.Draft, what string) error {
 	if c.json {
 		return c.Print(d)
 	}
@@ -148,82 +139,7 @@ func (c *program) draftSaid(d domain.Draft, what string) error {
 	return nil
 }
 
-func (c *program) draftShow() *cobra.Command {
-	follow := true
-	cmd := &cobra.Command{
-		Use: "show DRAFT", Short: "Show a draft: how far it is, its steps and its source", Args: cobra.ExactArgs(1),
-		Long: `Tells how far planning is, until it is over; then prints who does what in the plan,
-and the plan as it was written. With --json: the draft and its plan, once there is one.`,
-		Example: "  kairos drafts show plan-4f1c\n  kairos drafts show plan-4f1c --follow=false --json",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b *client.Client) error {
-				d, err := findDraft(cmd.Context(), b, args[0])
-				if err != nil {
-					return err
-				}
-				if d.plan != nil {
-					return c.showDraftedPlan(cmd, b, d.plan.ID, d.plan.Latest)
-				}
-				if !c.json {
-					c.Errorf("draft %s by %s: %s\n", d.ID, d.Actor, cli.FirstLine(d.Query))
-				}
-				if follow {
-					if d.Draft, err = c.followDraft(cmd.Context(), b, d.Draft); err != nil {
-						return err
-					}
-				}
-				if c.json {
-					out := struct {
-						Draft domain.Draft      `json:"draft"`
-						Plan  *domain.AskedPlan `json:"plan"`
-					}{Draft: d.Draft}
-					if d.Hash != "" {
-						if out.Plan, err = planOf(cmd.Context(), b, d.Draft); err != nil {
-							return err
-						}
-					}
-					return c.Print(out)
-				}
-				if err := d.Failed(); err != nil {
-					return err
-				}
-				c.Errorf("%s\n", d.State)
-				if d.Hash == "" {
-					return nil
-				}
-				return c.showDraftedPlan(cmd, b, d.Plan, d.Version)
-			})
-		},
-	}
-	cmd.Flags().BoolVarP(&follow, "follow", "f", true, "wait until planning is over")
-	return cmd
-}
-
-// showDraftedPlan prints a version of a plan: who does what, then its source.
-func (c *program) showDraftedPlan(cmd *cobra.Command, b *client.Client, plan string, version int) error {
-	p, err := b.Plan(cmd.Context(), plan)
-	if err != nil {
-		return err
-	}
-	v, err := b.VersionByNumber(cmd.Context(), p.ID, version)
-	if err != nil {
-		return err
-	}
-	if !c.json {
-		if v.Reason != "" {
-			c.Errorf("%s\n", cli.FirstLine(v.Reason))
-		}
-		c.showSteps(v)
-		var doc domain.ExecutionPlan
-		if err := json.Unmarshal(v.Canonical, &doc); err != nil {
-			return fmt.Errorf("read v%d of %s: %w", v.Number, p.Key, err)
-		}
-		c.showAlternatives(doc)
-	}
-	return c.printVersion(p, v)
-}
-
-func (c *program) draftRefine() *cobra.Command {
+func (c draftCommands) draftRefine() *cobra.Command {
 	var r domain.DraftRequest
 	cmd := &cobra.Command{
 		Use: "refine DRAFT [TEXT…]", Short: "Make another draft, with other words or with a change", Args: cobra.MinimumNArgs(1),
@@ -246,7 +162,7 @@ another model plan. The draft that is refined stays as it is until it is discard
 	return cmd
 }
 
-func (c *program) refine(cmd *cobra.Command, b *client.Client, name string, r domain.DraftRequest) error {
+func (c draftCommands) refine(cmd *cobra.Command, b *client.Client, name string, r domain.DraftRequest) error {
 	ctx := cmd.Context()
 	from, err := findDraft(ctx, b, name)
 	if err != nil {
@@ -302,7 +218,7 @@ func (c *program) refine(cmd *cobra.Command, b *client.Client, name string, r do
 	return nil
 }
 
-func (c *program) draftStart() *cobra.Command {
+func (c draftCommands) draftStart() *cobra.Command {
 	var r domain.DraftStart
 	detach := false
 	cmd := &cobra.Command{
@@ -345,7 +261,7 @@ draft, unless --accept says that it takes the place of the current version.`,
 	return cmd
 }
 
-func (c *program) draftTry() *cobra.Command {
+func (c draftCommands) draftTry() *cobra.Command {
 	var prompt, input string
 	cmd := &cobra.Command{
 		Use: "try DRAFT", Short: "Run a draft dry", Args: cobra.ExactArgs(1),

@@ -48,18 +48,24 @@ plan, 3 the run waits for a person, 4 the daemon or database cannot be used.`,
 	}
 	c.flags(root)
 	root.AddGroup(groups...)
+	run, plan, draft, runs := startCommands{c}, planCommands{c}, draftCommands{c}, runCommands{c}
+	approval, failure, agent, session := approvalCommands{c}, failureCommands{c}, agentCommands{c}, sessionCommands{c}
 	for _, g := range []struct {
 		group    string
 		commands []*cobra.Command
 	}{
-		{"run", []*cobra.Command{c.runCommand(), c.startCommand(), c.askCommand(), c.tryCommand(), c.testCommand()}},
-		{"plans", []*cobra.Command{c.validateCommand(), c.graphCommand(), c.plansCommand(), c.draftsCommand()}},
-		{"look", []*cobra.Command{c.runsCommand(), c.showCommand(), c.compareCommand(), c.logsCommand(), c.failuresCommand(), c.stepsCommand(), c.handoffsCommand(), c.viewsCommand(), c.noteCommand(), c.exportCommand()}},
-		{"act", []*cobra.Command{c.verbCommand(domain.ActionResume), c.verbCommand(domain.ActionRerun), c.verbCommand(domain.ActionFork), c.verbCommand(domain.ActionCancel),
-			c.verbCommand(domain.ActionPause), c.verbCommand(domain.ActionContinue), c.verbCommand(domain.ActionRetryNow), c.verbCommand(domain.ActionStartNow), c.verbCommand(domain.ActionRelease),
-			c.verbCommand(domain.ActionDelete), c.limitsCommand(), c.resolveCommand(), c.ackCommand(), c.labelCommand(), c.bulkCommand()}},
-		{"approvals", []*cobra.Command{c.approvalsCommand(), c.approveCommand(true), c.approveCommand(false)}},
-		{"installation", []*cobra.Command{c.agentsCommand(), c.toolsCommand(), c.providersCommand(), c.memoryCommand(), c.forgetCommand(), c.auditListCommand(), c.systemCommand(), cli.VersionCommand(c.Streams)}},
+		{"run", []*cobra.Command{run.runCommand(), run.startCommand(), draft.askCommand(), run.tryCommand(), run.testCommand()}},
+		{"plans", []*cobra.Command{checkCommands{c}.validateCommand(), plan.graphCommand(), plan.plansCommand(), draft.draftsCommand()}},
+		{"look", []*cobra.Command{runs.runsCommand(), runs.showCommand(), runs.compareCommand(), runs.logsCommand(), failure.failuresCommand(),
+			runs.stepsCommand(), runs.handoffsCommand(), viewCommands{c}.viewsCommand(), runs.noteCommand(), runs.exportCommand()}},
+		{"act", []*cobra.Command{runs.verbCommand(domain.ActionResume), runs.verbCommand(domain.ActionRerun), runs.verbCommand(domain.ActionFork),
+			runs.verbCommand(domain.ActionCancel), runs.verbCommand(domain.ActionPause), runs.verbCommand(domain.ActionContinue),
+			runs.verbCommand(domain.ActionRetryNow), runs.verbCommand(domain.ActionStartNow), runs.verbCommand(domain.ActionRelease),
+			runs.verbCommand(domain.ActionDelete), runs.limitsCommand(), runs.resolveCommand(), failure.ackCommand(), runs.labelCommand(),
+			operationCommands{c}.bulkCommand()}},
+		{"approvals", []*cobra.Command{approval.approvalsCommand(), approval.approveCommand(true), approval.approveCommand(false)}},
+		{"installation", []*cobra.Command{agent.agentsCommand(), toolCommands{c}.toolsCommand(), agent.providersCommand(), session.memoryCommand(),
+			session.forgetCommand(), auditCommands{c}.auditListCommand(), serverCommands{c}.systemCommand(), cli.VersionCommand(c.Streams)}},
 	} {
 		for _, cmd := range g.commands {
 			cmd.GroupID = g.group
@@ -93,6 +99,24 @@ type program struct {
 	// told is the last row of a run's journal that whoever follows it knows of.
 	told int64
 }
+
+// A group of commands is a type with what they share.
+type (
+	runCommands       struct{ *program }
+	planCommands      struct{ *program }
+	draftCommands     struct{ *program }
+	approvalCommands  struct{ *program }
+	failureCommands   struct{ *program }
+	operationCommands struct{ *program }
+	toolCommands      struct{ *program }
+	agentCommands     struct{ *program }
+	sessionCommands   struct{ *program }
+	viewCommands      struct{ *program }
+	auditCommands     struct{ *program }
+	serverCommands    struct{ *program }
+	startCommands     struct{ *program }
+	checkCommands     struct{ *program }
+)
 
 func (c *program) flags(root *cobra.Command) {
 	f := root.PersistentFlags()

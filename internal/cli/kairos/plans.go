@@ -16,27 +16,9 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
 	"github.com/kairosd/kairosd/internal/filter"
-	"github.com/kairosd/kairosd/planner"
 )
 
-// planView is a plan as `--json` prints it.
-type planView struct {
-	ID        string       `json:"id"`
-	Key       string       `json:"key"`
-	Name      string       `json:"name,omitempty"`
-	Version   int          `json:"version"`
-	Hash      string       `json:"hash"`
-	UpdatedAt string       `json:"updatedAt"`
-	Archived  bool         `json:"archived,omitempty"`
-	Stage     string       `json:"stage,omitempty"`
-	Paused    *domain.Stop `json:"paused,omitempty"`
-}
-
-func viewPlan(p domain.Plan) planView {
-	return planView{p.ID, p.Key, p.Name, p.Latest, p.LatestHash, p.UpdatedAt.Format(time.RFC3339), p.Archived, string(p.Stage), p.Paused}
-}
-
-func (c *program) plansCommand() *cobra.Command {
+func (c planCommands) plansCommand() *cobra.Command {
 	var l listFlags
 	var query string
 	var archived, paused bool
@@ -66,7 +48,7 @@ and words of the key or name. Drafts of planners are listed by "kairos drafts", 
 	return cmd
 }
 
-func (c *program) listPlans(cmd *cobra.Command, f domain.PlanFilter, nothing string) error {
+func (c planCommands) listPlans(cmd *cobra.Command, f domain.PlanFilter, nothing string) error {
 	return c.with(cmd, func(b *client.Client) error {
 		list, err := b.Plans(cmd.Context(), f)
 		if err != nil {
@@ -85,45 +67,7 @@ func (c *program) listPlans(cmd *cobra.Command, f domain.PlanFilter, nothing str
 	})
 }
 
-func (c *program) plansAdd() *cobra.Command {
-	var reason string
-	cmd := &cobra.Command{
-		Use: "add FILE…", Short: "Store plan files", Args: cobra.MinimumNArgs(1),
-		Long:    "Checks plan files and stores each as a new version of its plan. Content that is known already is not stored again.",
-		Example: "  kairos plans add report.yaml --reason \"retry the upload\"",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b *client.Client) error {
-				for _, file := range args {
-					src, format, err := c.readPlan(file)
-					if err != nil {
-						return err
-					}
-					p, v, created, problems, err := b.SavePlan(cmd.Context(), src, format, "cli", reason)
-					if err != nil {
-						return c.invalid(file, problems, err)
-					}
-					c.warnings(file, problems)
-					if c.json {
-						if err := c.Print(map[string]any{"id": p.ID, "key": p.Key, "version": v.Number, "hash": v.Hash, "created": created, "problems": problems}); err != nil {
-							return err
-						}
-						continue
-					}
-					what := "stored"
-					if !created {
-						what = "known already"
-					}
-					c.Printf("%s v%d %s\n", p.Key, v.Number, what)
-				}
-				return nil
-			})
-		},
-	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for the history")
-	return cmd
-}
-
-func (c *program) plansShow() *cobra.Command {
+func (c planCommands) plansShow() *cobra.Command {
 	var number int
 	cmd := &cobra.Command{
 		Use: "show PLAN", Short: "Print a plan as it was written", Args: cobra.ExactArgs(1),
@@ -150,7 +94,7 @@ func (c *program) plansShow() *cobra.Command {
 	return cmd
 }
 
-func (c *program) plansVersions() *cobra.Command {
+func (c planCommands) plansVersions() *cobra.Command {
 	return &cobra.Command{
 		Use: "versions PLAN", Short: "List a plan's versions", Args: cobra.ExactArgs(1),
 		Long:    "Lists a plan's versions, newest first, with who stored them and why.",
@@ -196,7 +140,7 @@ func (c *program) plansVersions() *cobra.Command {
 	}
 }
 
-func (c *program) plansDiff() *cobra.Command {
+func (c planCommands) plansDiff() *cobra.Command {
 	return &cobra.Command{
 		Use: "diff PLAN FROM TO", Short: "Say what changed from one version of a plan to another", Args: cobra.ExactArgs(3),
 		Long: `Prints the lines that were added and removed from one version to another. Versions
@@ -240,133 +184,8 @@ func diffLines(d plandiff.Diff) []string {
 	return lines
 }
 
-// versionNumber reads a version as people write it: 3 or v3.
-func versionNumber(text string) (int, error) {
-	n, err := strconv.Atoi(strings.TrimPrefix(text, "v"))
-	if err != nil || n < 1 {
-		return 0, exit.Usage("%q is no number of a version", text)
-	}
-	return n, nil
-}
-
-// printVersion prints a version as it was written.
-func (c *program) printVersion(p domain.Plan, v domain.Version) error {
-	if c.json {
-		return c.Print(map[string]any{"plan": viewPlan(p), "version": v.Number, "hash": v.Hash, "format": v.Format, "source": string(v.Source)})
-	}
-	c.Printf("%s\n", strings.TrimRight(string(v.Source), "\n"))
-	return nil
-}
-
-// showSteps says on stderr who does what in a version.
-func (c *program) showSteps(v domain.Version) {
-	d, problems := planner.Parse(v.Source, planner.WithFormat(planner.Format(v.Format)))
-	if problems.Err() != nil {
-		return // the source is printed; what is wrong with it is said when it is started
-	}
-	p, err := d.Program(nil)
-	if err != nil {
-		return // as above
-	}
-	for i := range p.Nodes {
-		n := &p.Nodes[i]
-		c.Errorf("  %-24s %s %s\n", n.ID, cmp.Or(n.Agent, n.Tool, n.TypeName), cli.FirstLine(n.Task))
-	}
-}
-
-func (c *program) plansRestore() *cobra.Command {
-	reason := ""
-	cmd := &cobra.Command{
-		Use: "restore PLAN VERSION", Short: "Make an earlier version of a plan its current one", Args: cobra.ExactArgs(2),
-		Long: `Makes a version the current one again: what is started from now on follows it, and runs
-under way keep theirs. A version is its content, so that it keeps its number; the audit
-log says who went back and why. It is refused when somebody stored another version
-meanwhile. "kairos plans diff" says how versions differ.`,
-		Example: "  kairos plans restore report 12 --reason \"v13 sends twice\"",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			n, err := versionNumber(args[1])
-			if err != nil {
-				return err
-			}
-			return c.with(cmd, func(b *client.Client) error {
-				p, err := findPlan(cmd.Context(), b, args[0])
-				if err != nil {
-					return err
-				}
-				before := p.Latest
-				if p, err = b.RestoreVersion(cmd.Context(), p.ID, n, p.LatestHash, reason); err != nil {
-					return err
-				}
-				if c.json {
-					return c.Print(viewPlan(p))
-				}
-				c.Printf("%s: v%d is current, in the place of v%d\n", p.Key, p.Latest, before)
-				return nil
-			})
-		},
-	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for the audit log")
-	return cmd
-}
-
-func (c *program) plansPause(on bool) *cobra.Command {
-	use, short, done := "pause", "Let no run of a plan start", "is paused: no run of it starts"
-	long := `Lets no run of a plan start, over whatever surface, until "plans unpause". Runs under way go on;
-existing runs can still be resumed, rerun and forked.`
-	if !on {
-		use, short, long, done = "unpause", "Let runs of a paused plan start again", "Lets runs of a paused plan start again.", "is paused no more"
-	}
-	reason := ""
-	cmd := &cobra.Command{
-		Use: use + " PLAN", Short: short, Args: cobra.ExactArgs(1), Long: long, Example: "  kairos plans " + use + " report --reason \"the bank asks for it\"",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b *client.Client) error {
-				p, err := findPlan(cmd.Context(), b, args[0])
-				if err != nil {
-					return err
-				}
-				if err := b.PausePlan(cmd.Context(), p.ID, on, reason); err != nil {
-					return err
-				}
-				if p, err = findPlan(cmd.Context(), b, args[0]); err != nil {
-					return err
-				}
-				return c.planSaid(p, done)
-			})
-		},
-	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for the audit log")
-	return cmd
-}
-
-func (c *program) plansArchive(archive bool) *cobra.Command {
-	use, short, long, done := "archive", "Hide a plan from lists", "Hides a plan from lists; its runs stay, and \"plans unarchive\" brings it back. An archived plan cannot be started.", "is archived"
-	if !archive {
-		use, short, long, done = "unarchive", "Bring an archived plan back", "Shows an archived plan in lists again.", "is in lists again"
-	}
-	reason := ""
-	cmd := &cobra.Command{
-		Use: use + " PLAN", Short: short, Args: cobra.ExactArgs(1), Long: long, Example: "  kairos plans " + use + " report --reason \"replaced by report-2\"",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b *client.Client) error {
-				p, err := findPlan(cmd.Context(), b, args[0])
-				if err != nil {
-					return err
-				}
-				if err := b.ArchivePlan(cmd.Context(), p.ID, archive, reason); err != nil {
-					return err
-				}
-				p.Archived = archive
-				return c.planSaid(p, done)
-			})
-		},
-	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for the audit log")
-	return cmd
-}
-
 // plansFlow says how runs went through a plan.
-func (c *program) plansFlow() *cobra.Command {
+func (c planCommands) plansFlow() *cobra.Command {
 	version, since := 0, ""
 	cmd := &cobra.Command{
 		Use: "flow PLAN", Short: "Say how the newest runs of a plan went, step by step", Args: cobra.ExactArgs(1),

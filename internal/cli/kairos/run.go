@@ -2,30 +2,22 @@ package kairos
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 	"os"
-	"path/filepath"
-	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v4"
 
-	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/assemble"
 	"github.com/kairosd/kairosd/internal/client"
+	"github.com/kairosd/kairosd/internal/config"
 	"github.com/kairosd/kairosd/internal/datadir"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
 	"github.com/kairosd/kairosd/planner"
-	"github.com/kairosd/kairosd/planner/jsonvalue"
-	"github.com/kairosd/kairosd/planner/walk"
 )
 
-func (c *program) runCommand() *cobra.Command {
+func (c startCommands) runCommand() *cobra.Command {
 	var plan string
 	var start startFlags
 	cmd := &cobra.Command{
@@ -62,7 +54,7 @@ error, usage, failedSteps.`,
 			case plan == "":
 				return exit.Usage("missing argument FILE or PLAN\n  usage: kairos run hello.yaml")
 			}
-			req, err := start.request(c, cmd)
+			req, err := start.request(c.program, cmd)
 			if err != nil {
 				return err
 			}
@@ -83,78 +75,8 @@ error, usage, failedSteps.`,
 	return cmd
 }
 
-// input turns the flags into the run's input.
-func (c *program) input(cmd *cobra.Command, prompt, input string) (domain.RawJSON, error) {
-	if cmd.Flags().Changed("prompt") {
-		b, err := json.Marshal(prompt)
-		return b, err
-	}
-	if !cmd.Flags().Changed("input") {
-		return nil, nil
-	}
-	return c.jsonArgument("--input", input)
-}
-
-// jsonArgument reads a JSON value, or with @FILE one from a file.
-func (c *program) jsonArgument(name, text string) (domain.RawJSON, error) {
-	b, what, advice := []byte(text), name, "\n  put text in quotes: "+name+" '\"text\"'"
-	if path, ok := strings.CutPrefix(text, "@"); ok {
-		what, advice = name+" "+text, ""
-		var err error
-		if path == "-" {
-			b, err = io.ReadAll(c.In)
-		} else {
-			b, err = os.ReadFile(path)
-		}
-		if err != nil {
-			return nil, exit.Usage("%s: %w", name, err)
-		}
-	}
-	v, err := jsonvalue.Decode(b)
-	if err != nil {
-		return nil, exit.Usage("%s is not JSON: %s%s", what, err, advice)
-	}
-	return jsonvalue.Encode(v)
-}
-
-func parseLabels(list []string) (map[string]string, error) {
-	if len(list) == 0 {
-		return nil, nil
-	}
-	m := map[string]string{}
-	for _, l := range list {
-		k, v, ok := strings.Cut(l, "=")
-		if !ok || k == "" {
-			return nil, exit.Usage("label %q is not key=value", l)
-		}
-		m[k] = v
-	}
-	return m, nil
-}
-
-// readPlan reads a plan file; - is stdin.
-func (c *program) readPlan(path string) ([]byte, planner.Format, error) {
-	in := c.In
-	if path != "-" {
-		f, err := os.Open(path)
-		if err != nil {
-			return nil, "", exit.Usage("cannot read the plan: %w", err)
-		}
-		defer f.Close()
-		in = f
-	}
-	src, err := io.ReadAll(io.LimitReader(in, planner.MaxDocument+1))
-	switch {
-	case err != nil:
-		return nil, "", exit.Usage("cannot read the plan: %w", err)
-	case len(src) > planner.MaxDocument:
-		return nil, "", exit.Usage("%s is no plan: it is larger than %d bytes\n  split the plan, or move data into its input", path, planner.MaxDocument)
-	}
-	return src, planner.FormatOf(path, src), nil
-}
-
 // run stores plan and run, follows it, and prints what became of it.
-func (c *program) run(ctx context.Context, file string, src []byte, format planner.Format, req domain.StartRequest, detach bool) error {
+func (c startCommands) run(ctx context.Context, file string, src []byte, format planner.Format, req domain.StartRequest, detach bool) error {
 	b, err := c.connect(ctx)
 	if err != nil {
 		return err
@@ -176,23 +98,8 @@ func (c *program) run(ctx context.Context, file string, src []byte, format plann
 	return c.start(ctx, b, req, detach)
 }
 
-// storedName parses KEY or KEY@VERSION of a stored plan. ok is false for the name
-// of a file: it contains a slash, ends in .yaml, .yml, or .json, or is "-".
-func storedName(name string) (key string, version int, ok bool) {
-	key, number, versioned := strings.Cut(name, "@")
-	if versioned {
-		n, err := strconv.Atoi(strings.TrimPrefix(number, "v"))
-		if err != nil || n < 1 {
-			return "", 0, false
-		}
-		version = n
-	}
-	file := key == "" || key == "-" || strings.ContainsAny(key, "/\\") || slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(key))
-	return key, version, !file
-}
-
 // stored finds a plan that was named instead of a file.
-func (c *program) stored(ctx context.Context, b *client.Client, name string) (plan string, version int, err error) {
+func (c startCommands) stored(ctx context.Context, b *client.Client, name string) (plan string, version int, err error) {
 	key, version, _ := storedName(name)
 	p, err := b.Plan(ctx, key)
 	if domain.CodeOf(err) == domain.CodeNotFound {
@@ -201,189 +108,191 @@ func (c *program) stored(ctx context.Context, b *client.Client, name string) (pl
 	return p.ID, version, err
 }
 
-// follow shows a run's progress until it stands still, then its result.
-func (c *program) follow(ctx context.Context, b *client.Client, r domain.Run) error {
-	c.notef("run %s of %s v%d\n", r.ID, r.PlanKey, r.Version)
-	if !c.quiet && !c.json {
-		c.mentionDelay(ctx, b, r)
-	}
-	view, err := b.Follow(ctx, r.ID, func(e domain.Event) {
-		if e.RunSeq == 0 || e.RunSeq > c.told {
-			c.progress(e)
-		}
-	})
-	if err != nil {
-		if errors.Is(err, context.Canceled) {
-			return interrupted(b, r.ID)
-		}
-		return err
-	}
-	return c.result(view.Result)
+// startFlags are what a new run may be asked for, whoever gives the plan.
+type startFlags struct {
+	prompt, input, session, key, startAt string
+	labels                               []string
+	priority                             int
+	limits                               domain.Limits
+	group                                domain.Concurrency
+	dry, offline, detach                 bool
 }
 
-// interrupted is what whoever stops waiting is told: a run that this process
-// executes stands still, one of a daemon goes on.
-func interrupted(b *client.Client, run string) error {
-	short := domain.ShortID(run)
-	if b.InProcess() {
-		return exit.With(exit.Unavailable, fmt.Errorf("interrupted; continue with: kairos resume %s", short))
-	}
-	return exit.With(exit.Unavailable, fmt.Errorf("interrupted; the run goes on in the daemon: kairos logs %s -f", short))
+func (s *startFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&s.prompt, "prompt", "", "the input as text")
+	f.StringVar(&s.input, "input", "", "the input as JSON, or @FILE")
+	f.StringVar(&s.session, "session", "", "session for memory (default: the run's id)")
+	f.StringArrayVar(&s.labels, "label", nil, "label key=value; may be repeated")
+	f.BoolVar(&s.dry, "dry-run", false, "run only steps that compute or read, such as an HTTP GET; show the others")
+	f.BoolVar(&s.offline, "offline", false, "a dry run that sends nothing: steps that read are only shown, too")
+	f.StringVar(&s.key, "key", "", "one run per key: a second start with it gives the first one's run")
+	f.StringVar(&s.startAt, "start-at", "", "not before this time: 06:00, 2h, or 2030-01-31T06:00")
+	f.IntVar(&s.priority, "priority", 0, "higher runs first")
+	f.StringVar(&s.group.Key, "concurrency-key", "", "runs with this key share --concurrency-limit")
+	f.IntVar(&s.group.Limit, "concurrency-limit", 1, "with --concurrency-key: at most so many at once")
+	f.StringVar(&s.group.OnConflict, "on-conflict", "queue", "with --concurrency-key: queue, skip or cancel_oldest")
+	addLimits(cmd, &s.limits)
+	f.BoolVar(&s.detach, "detach", false, "print the run's id and do not wait for it (with a daemon)")
+	cmd.MarkFlagsMutuallyExclusive("prompt", "input")
 }
 
-// mentionDelay prints why a run does not start now: it is scheduled, or the daemon
-// executes nothing.
-func (c *program) mentionDelay(ctx context.Context, b *client.Client, r domain.Run) {
-	if r.StartAt.After(time.Now()) && r.StartedAt.IsZero() {
-		c.notef("note: the run starts at %s; kairos start-now %s starts it now\n", cli.Stamp(r.StartAt), domain.ShortID(r.ID))
-	}
-	if b.InProcess() {
-		return
-	}
-	i, err := b.Installation(ctx)
-	if err != nil {
-		return // the command itself meets the error
-	}
-	if i.Safe != "" {
-		c.notef("note: the daemon is in safe mode (%s) and executes nothing; restart it without safe mode\n", i.Safe)
-	}
-	if i.Maintenance != nil {
-		c.notef("note: the daemon is in maintenance since %s; the run starts when it ends: kairos system maintenance off\n", cli.Stamp(i.Maintenance.Since))
-	}
+// addLimits adds the flags of a run's limits.
+func addLimits(cmd *cobra.Command, l *domain.Limits) {
+	f := cmd.Flags()
+	f.Int64Var(&l.MaxSteps, "max-steps", 0, "the run waits for a person before it takes more steps")
+	f.DurationVar(&l.MaxDuration, "max-duration", 0, "… before it runs longer, such as 10m")
+	f.Int64Var(&l.MaxTokens, "max-tokens", 0, "… before its models use more tokens")
+	f.Float64Var(&l.MaxCost, "max-cost", 0, "… before they cost more")
 }
 
-// progress prints one event as a line on stderr.
-func (c *program) progress(e domain.Event) {
-	if c.quiet || c.json {
-		return
+// request turns the flags into what is asked of the engine.
+func (s *startFlags) request(c *program, cmd *cobra.Command) (r domain.StartRequest, err error) {
+	r = domain.StartRequest{Session: s.session, Key: s.key, Priority: s.priority, Limits: s.limits, Dry: s.dry, Offline: s.offline, Origin: "cli"}
+	if r.Input, err = c.input(cmd, s.prompt, s.input); err != nil {
+		return r, err
 	}
-	data := e.Data
-	text := func(key string) string {
-		if s, ok := data[key].(string); ok {
-			return s
+	if r.Labels, err = parseLabels(s.labels); err != nil {
+		return r, err
+	}
+	if s.limits.MaxSteps < 0 || s.limits.MaxDuration < 0 || s.limits.MaxTokens < 0 || s.limits.MaxCost < 0 {
+		return r, exit.Usage("limits must not be negative")
+	}
+	if s.startAt != "" {
+		if r.StartAt, err = moment("--start-at", s.startAt, time.Now()); err != nil {
+			return r, err
 		}
-		return ""
 	}
-	node := text("node")
-	if item, ok := data["item"].(float64); ok {
-		node += fmt.Sprintf("[%d]", int(item))
+	if s.group.Key != "" {
+		r.Concurrency = &s.group
 	}
-	message := ""
-	if e, ok := data["error"].(map[string]any); ok {
-		message, _ = e["message"].(string)
-	}
-	switch e.Type {
-	case "node_completed":
-		c.notef("  ok       %s\n", node)
-	case "node_failed":
-		c.notef("  failed   %s: %s\n", node, message)
-	case "node_retrying":
-		c.notef("  retrying %s: %s\n", node, message)
-	case "node_skipped":
-		why := ""
-		for _, more := range []string{text("reason"), text("detail")} {
-			if more != "" {
-				why += ": " + cli.FirstLine(more)
+	return r, nil
+}
+
+// startCommand starts a run of a plan that is stored already.
+func (c startCommands) startCommand() *cobra.Command {
+	var s startFlags
+	version := 0
+	cmd := &cobra.Command{
+		Use: "start PLAN", Short: "Start a run of a stored plan", Args: cobra.ExactArgs(1),
+		Long: `Starts a run of a plan that is stored, by its key or id, and prints its output; "run"
+is for plans in files. Without --version it is the current version. With a daemon,
+--detach starts the run and leaves it to the daemon.`,
+		Example: "  kairos start report --prompt \"march\"\n  kairos start report --version 3 --input @orders.json --label env=prod\n" +
+			"  kairos start report --key march-2030 --start-at 06:00 --detach",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			req, err := s.request(c.program, cmd)
+			if err != nil {
+				return err
 			}
-		}
-		c.notef("  skipped  %s%s\n", node, why)
-	case "node_waiting":
-		c.notef("  waiting  %s %s\n", node, text("reason"))
+			req.Plan, req.Version = args[0], version
+			return c.with(cmd, func(b *client.Client) error {
+				return listedBy(c.start(cmd.Context(), b, req, s.detach), "kairos plans lists plans; kairos run FILE runs one of a file")
+			})
+		},
 	}
+	s.add(cmd)
+	cmd.Flags().IntVar(&version, "version", 0, "version number (default: the current one)")
+	return cmd
 }
 
-// result prints what became of a run and gives the exit code for it.
-func (c *program) result(res domain.Result) error {
-	if c.json {
-		if err := c.Print(res); err != nil {
-			return err
-		}
-		return exitOf(res)
-	}
-	run, short := res.RunID, domain.ShortID(res.RunID)
-	switch res.Status {
-	case domain.RunCompleted:
-		if res.Result != nil {
-			c.Printf("%s\n", res.Result.AggregatedResult)
-		} else {
-			c.Printf("%s\n", text(res.Output))
-		}
-		c.failedSteps(run, res.FailedSteps)
-	case domain.RunWaiting:
-		c.Errorf("run %s waits: %s\n", run, res.WaitReason)
-		for _, w := range res.Waits {
-			switch {
-			case w.Approval != "":
-				c.Errorf("  %s asks: %s\n    kairos approve %s\n    kairos reject %s --comment WHY\n", w.Node, w.Message, w.Approval, w.Approval)
-			case w.Reason == domain.WaitInDoubt:
-				if len(w.Calls) == 0 {
-					c.Errorf("  %s may or may not have happened\n", w.Node)
+// tryCommand runs a file without storing it.
+func (c startCommands) tryCommand() *cobra.Command {
+	var prompt, input string
+	cmd := &cobra.Command{
+		Use: "try FILE", Short: "Run a plan dry, without storing a version of it", Args: cobra.ExactArgs(1),
+		Long: `Walks a plan while it is being written. Steps that compute or only read run, so an
+HTTP GET is sent. Steps that might change something or ask a model do not run, and
+show what would have been called. The plan gets no version; the run is kept, out of lists, like other dry runs.
+"kairos test" runs a plan with results of your own in the place of effects.`,
+		Example: "  kairos try report.yaml --prompt \"march\"\n  kairos try report.yaml --json",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			value, err := c.input(cmd, prompt, input)
+			if err != nil {
+				return err
+			}
+			src, format, err := c.readPlan(args[0])
+			if err != nil {
+				return err
+			}
+			return c.with(cmd, func(b *client.Client) error {
+				r, problems, err := b.TryPlan(cmd.Context(), src, format, value)
+				if err != nil {
+					return c.invalid(args[0], problems, err)
 				}
-				for _, call := range w.Calls {
-					c.Errorf("  %s called %s, which may or may not have happened: %s\n", w.Node, call.Tool, text(call.Arguments))
+				c.warnings(args[0], problems)
+				return c.follow(cmd.Context(), b, r)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&prompt, "prompt", "", "the input as text")
+	cmd.Flags().StringVar(&input, "input", "", "the input as JSON, or @FILE")
+	cmd.Flags().BoolVar(&c.memory, "memory", false, "store nothing on disk")
+	cmd.MarkFlagsMutuallyExclusive("prompt", "input")
+	return cmd
+}
+
+func (c startCommands) testCommand() *cobra.Command {
+	var mocks, input, prompt string
+	cmd := &cobra.Command{
+		Use: "test PLAN --mock FILE", Short: "Run a plan with everything that has an effect mocked", Args: cobra.ExactArgs(1),
+		Long: `Runs a plan in a throw-away database. Nodes that are pure run as they are; every
+other node gives what the mock file says: a map from node id to {output: …} or
+{error: …}. A node without a mock fails and says so. Nothing outside is touched.`,
+		Example: "  kairos test report.yaml --mock report.mock.yaml --json",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			src, format, err := c.readPlan(args[0])
+			if err != nil {
+				return err
+			}
+			table := map[string]assemble.Mock{}
+			if mocks != "" {
+				b, err := os.ReadFile(mocks)
+				if err != nil {
+					return exit.Usage("--mock: %w", err)
 				}
-				c.Errorf("    kairos resolve %s %s --happened OUTPUT | --retry | --skip | --fail\n", short, w.Node)
-			case w.Reason == domain.WaitQuarantined && w.Message != "": // its journal is damaged
-				c.Errorf("  %s\n    kairos show %s\n", w.Message, short)
-			case w.Reason == domain.WaitBudget:
-				c.Errorf("  %s\n    kairos limits %s --max-tokens +N | --max-cost +N | --max-duration +TIME | --max-steps +N\n", w.Message, short)
-			case w.Reason == domain.WaitHeld, w.Reason == domain.WaitQuarantined:
-				c.Errorf("  %s\n    kairos release %s\n", parked[w.Reason], short)
-			default:
-				c.Errorf("  %s %s %s\n", w.Reason, w.Node, w.Message)
+				if err := yaml.Load(b, &table, yaml.WithKnownFields()); err != nil {
+					return exit.Usage("--mock %s: %w", mocks, err)
+				}
 			}
-		}
-	case domain.RunFailed:
-		if res.Error != nil {
-			next := "resume " + short
-			if res.Error.Code == walk.CodeCondition { // running again decides the same
-				next = "fork " + short + " --edit STEP=JSON"
+			value, err := c.input(cmd, prompt, input)
+			if err != nil {
+				return err
 			}
-			c.Errorf("run %s failed at %s: %s (%s)\n  kairos %s\n", run, res.Error.Node, res.Error.Message, res.Error.Code, next)
-		}
-	default:
-		c.Errorf("run %s is %s\n", run, res.Status)
+			b, err := c.mocked(cmd.Context(), table)
+			if err != nil {
+				return err
+			}
+			defer c.close(b)
+			_, v, _, problems, err := b.SavePlan(cmd.Context(), src, format, "cli", "")
+			if err != nil {
+				c.problems(args[0], problems)
+				return err
+			}
+			r, err := b.Start(cmd.Context(), domain.StartRequest{Plan: v.PlanID, Hash: v.Hash, Input: value, Origin: "cli"})
+			if err != nil {
+				return err
+			}
+			return c.follow(cmd.Context(), b, r)
+		},
 	}
-	return exitOf(res)
+	f := cmd.Flags()
+	f.StringVar(&mocks, "mock", "", "YAML or JSON file: node id → {output: …} or {error: …}")
+	f.StringVar(&prompt, "prompt", "", "the input as text")
+	f.StringVar(&input, "input", "", "the input as JSON, or @FILE")
+	cmd.MarkFlagsMutuallyExclusive("prompt", "input")
+	return cmd
 }
 
-// failedSteps names the steps that failed in a run that completed all the same.
-func (c *program) failedSteps(run string, failed []domain.RunError) {
-	if len(failed) == 0 {
-		return
-	}
-	steps := "1 step"
-	if len(failed) > 1 {
-		steps = fmt.Sprintf("%d steps", len(failed))
-	}
-	c.Errorf("run %s completed, %s failed\n", run, steps)
-	for _, f := range failed {
-		c.Errorf("  %s: %s (%s)\n", f.Node, f.Message, f.Code)
-	}
-}
-
-// parked says why a run was put aside.
-var parked = map[domain.WaitReason]string{
-	domain.WaitHeld:        "the database was restored or taken back; nothing is executed until it is released",
-	domain.WaitQuarantined: "kairosd died repeatedly while this run worked",
-}
-
-// exitOf is the exit code that a run's state stands for.
-func exitOf(r domain.Result) error {
-	switch {
-	case r.Status == domain.RunFailed || r.Status == domain.RunCancelled:
-		return &exit.Status{Code: exit.Failed}
-	case r.Status == domain.RunWaiting && r.WaitReason.NeedsPerson():
-		return &exit.Status{Code: exit.Waits}
-	}
-	return nil
-}
-
-// text is a JSON value as a person reads it: a string without quotes.
-func text(j domain.RawJSON) string {
-	v, err := jsonvalue.Decode(j)
+// mocked gives the API of a throw-away database whose nodes give mocks.
+func (c startCommands) mocked(ctx context.Context, table map[string]assemble.Mock) (*client.Client, error) {
+	cfg, err := config.Load(c.config)
 	if err != nil {
-		return string(j)
+		return nil, err
 	}
-	return jsonvalue.Text(v)
+	l, err := assemble.OpenLocal(ctx, assemble.LocalOptions{Config: cfg, Mocks: table})
+	if err != nil {
+		return nil, err
+	}
+	return client.InProcess(l.Handler, l.Close), nil
 }

@@ -1,7 +1,6 @@
 package kairos
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -18,7 +17,7 @@ import (
 )
 
 // toolsCommand lists tools, and accepts those of MCP servers that have changed.
-func (c *program) toolsCommand() *cobra.Command {
+func (c toolCommands) toolsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "tools", Short: "List tools", Args: cobra.NoArgs,
 		Long: `Lists the tools that plans and agents may name: what a call may do (its effect),
@@ -102,11 +101,6 @@ func toolNotes(t domain.ToolInfo) (notes []string) {
 	return notes
 }
 
-// disabledNote is since when, by whom, and why something is disabled.
-func disabledNote(by domain.Stop) string {
-	return strings.TrimSpace(fmt.Sprintf("disabled since %s by %s %s", cli.Stamp(by.Since), by.By, cli.FirstLine(by.Reason)))
-}
-
 func findTool(cmd *cobra.Command, b *client.Client, name string) (domain.ToolInfo, error) {
 	list, err := b.Tools(cmd.Context())
 	if err != nil {
@@ -115,7 +109,7 @@ func findTool(cmd *cobra.Command, b *client.Client, name string) (domain.ToolInf
 	return named(list, name, "tool", "kairos tools", func(t domain.ToolInfo) string { return t.Name })
 }
 
-func (c *program) toolShow() *cobra.Command {
+func (c toolCommands) toolShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show TOOL", Short: "Show a tool with the schema of its arguments", Args: cobra.ExactArgs(1),
 		Long:    "Prints everything that is known of a tool: where it comes from, what a call may do, the schema of its arguments, and how its calls went in the last 24 hours.",
@@ -154,7 +148,7 @@ func (c *program) toolShow() *cobra.Command {
 
 // toolTry calls a tool by hand, as a run: journalled, with the permissions of any
 // other call.
-func (c *program) toolTry() *cobra.Command {
+func (c toolCommands) toolTry() *cobra.Command {
 	var input string
 	cmd := &cobra.Command{
 		Use: "try TOOL --input JSON", Short: "Call a tool by hand, as a run of a plan with that one step", Args: cobra.ExactArgs(1),
@@ -206,46 +200,8 @@ an HTTP GET is sent; any other call is only shown.`,
 	return cmd
 }
 
-// addSwitches adds the commands that disable and enable a tool or a provider.
-func (c *program) addSwitches(
-	to *cobra.Command, what, example string,
-	disable func(b *client.Client, ctx context.Context, name, reason string) error,
-	enable func(b *client.Client, ctx context.Context, name, host, reason string) error,
-) {
-	var reason string
-	off := &cobra.Command{
-		Use: "disable NAME", Short: "Disable a " + what, Args: cobra.ExactArgs(1),
-		Long: "Refuses new calls of a " + what + " until it is enabled, also after a restart. Calls under way go on.\n" +
-			"A refused call fails its step, unless the step is retried. Resume the run to make the call again.",
-		Example: "  kairos " + to.Name() + " disable " + example + " --reason \"maintenance until 6\"",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b *client.Client) error { return disable(b, cmd.Context(), args[0], reason) })
-		},
-	}
-	off.Flags().StringVar(&reason, "reason", "", "why; required, kept in the audit log")
-	use, most, long := "enable NAME", 1, "Allows calls of a "+what+" that is disabled, closes its circuit if it is open, and forgets its failures."
-	if what == "tool" {
-		use, most = "enable NAME [HOST]", 2
-		long += "\nA tool that calls hosts, like http, has a circuit for each. With HOST (with its port unless that is\nthe port of https), only the circuit of that host is closed."
-	}
-	var why string
-	on := &cobra.Command{
-		Use: use, Short: "Enable a " + what + " and close its circuit", Args: cobra.RangeArgs(1, most), Long: long,
-		Example: "  kairos " + to.Name() + " enable " + example + " --reason \"it works again\"",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			host := ""
-			if len(args) > 1 {
-				host = args[1]
-			}
-			return c.with(cmd, func(b *client.Client) error { return enable(b, cmd.Context(), args[0], host, why) })
-		},
-	}
-	on.Flags().StringVar(&why, "reason", "", "why; kept in the audit log")
-	to.AddCommand(off, on)
-}
-
 // toolServersCommand lists MCP servers.
-func (c *program) toolServersCommand() *cobra.Command {
+func (c toolCommands) toolServersCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "servers", Short: "List MCP servers", Args: cobra.NoArgs,
 		Long: `Lists the MCP servers of the configuration: whether they run, and if not, why. A
@@ -269,7 +225,7 @@ restarts within ten minutes it is given up until "kairos tools retry NAME".`,
 }
 
 // retryServerCommand starts an MCP server again (M16).
-func (c *program) retryServerCommand() *cobra.Command {
+func (c toolCommands) retryServerCommand() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use: "retry SERVER", Short: "Start an MCP server again that was given up", Args: cobra.ExactArgs(1),
@@ -284,7 +240,7 @@ func (c *program) retryServerCommand() *cobra.Command {
 }
 
 // printChange says how a definition that was accepted differs from the one before.
-func (c *program) printChange(name string, change *domain.ToolChange) {
+func (c toolCommands) printChange(name string, change *domain.ToolChange) {
 	if change == nil {
 		return
 	}

@@ -2,13 +2,11 @@ package kairos
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kairosd/kairosd/internal/assemble"
 	"github.com/kairosd/kairosd/internal/config"
-	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/planner/walk"
@@ -23,7 +21,7 @@ type validated struct {
 	Effects map[string]walk.Effect `json:"effects,omitempty"`
 }
 
-func (c *program) validateCommand() *cobra.Command {
+func (c checkCommands) validateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "validate FILE…",
 		Short: "Check plan files",
@@ -75,7 +73,7 @@ with --server, those of the server.`,
 
 // catalog is what plans are validated against: the tools and agents of the
 // configuration.
-func (c *program) catalog(ctx context.Context) (*planner.Catalog, error) {
+func (c checkCommands) catalog(ctx context.Context) (*planner.Catalog, error) {
 	cfg, err := config.Load(c.config)
 	if err != nil {
 		return nil, err
@@ -89,7 +87,7 @@ func (c *program) catalog(ctx context.Context) (*planner.Catalog, error) {
 
 // checker checks one file against the server's tools and agents, or against those of
 // the configuration, whose catalog it gives too.
-func (c *program) checker(ctx context.Context) (check func(file string) (validated, error), catalog *planner.Catalog, err error) {
+func (c checkCommands) checker(ctx context.Context) (check func(file string) (validated, error), catalog *planner.Catalog, err error) {
 	if c.server == "" {
 		if catalog, err = c.catalog(ctx); err != nil {
 			return nil, nil, err
@@ -119,7 +117,7 @@ func (c *program) checker(ctx context.Context) (check func(file string) (validat
 	}, &planner.Catalog{}, nil
 }
 
-func (c *program) validate(file string, catalog *planner.Catalog) (validated, error) {
+func (c checkCommands) validate(file string, catalog *planner.Catalog) (validated, error) {
 	src, format, err := c.readPlan(file)
 	if err != nil {
 		return validated{}, err
@@ -150,35 +148,4 @@ func (c *program) validate(file string, catalog *planner.Catalog) (validated, er
 		c.problems(file, problems)
 	}
 	return v, nil
-}
-
-// invalid prints what is wrong with a plan that was refused, and returns the
-// error without saying all of it a second time.
-func (c *program) invalid(file string, problems planner.Problems, err error) error {
-	if problems.Err() == nil {
-		return err
-	}
-	c.problems(file, problems)
-	return &domain.Error{Code: domain.CodeInvalid, Message: file + " is not a valid plan", Cause: err}
-}
-
-// problems prints every problem as file:line:column, which editors understand.
-func (c *program) problems(file string, problems planner.Problems) {
-	for _, p := range problems {
-		where := file
-		if p.Line > 0 {
-			where = fmt.Sprintf("%s:%d:%d", file, p.Line, p.Column)
-		}
-		c.Errorf("%s: %s: %s\n", where, p.Severity, p.Message)
-		if p.Suggestion != "" {
-			c.Errorf("  %s\n", p.Suggestion)
-		}
-	}
-}
-
-// warnings prints what is odd about a plan that is run all the same.
-func (c *program) warnings(file string, problems planner.Problems) {
-	if !c.json {
-		c.problems(file, problems)
-	}
 }

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +15,7 @@ import (
 	"github.com/kairosd/kairosd/internal/exit"
 )
 
-func (c *program) noteCommand() *cobra.Command {
+func (c runCommands) noteCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "note RUN [TEXT...]", Short: "Write a note about a run, or print its notes", Args: cobra.MinimumNArgs(1),
 		Long: `Keeps a note with a run for whoever looks at it next: it is shown on the run's page and by kairos show.
@@ -56,12 +55,6 @@ Without TEXT the run's notes are printed.`,
 	}
 }
 
-func (c *program) showNotes(notes []domain.Note) {
-	for _, n := range notes {
-		c.Printf("note %s by %s: %s\n", n.At.Format(time.RFC3339), n.Actor, strings.ReplaceAll(n.Text, "\n", "\n  "))
-	}
-}
-
 // packedRun gives what writes the archive of a run: as the server signs it, where it
 // does: it does not for those who lack the role.
 func packedRun(ctx context.Context, b *client.Client, run string) (func(io.Writer) error, error) {
@@ -79,7 +72,7 @@ func packedRun(ctx context.Context, b *client.Client, run string) (func(io.Write
 	return packed.Write, nil
 }
 
-func (c *program) exportCommand() *cobra.Command {
+func (c runCommands) exportCommand() *cobra.Command {
 	var to string
 	cmd := &cobra.Command{
 		Use: "export RUN", Short: "Pack everything that is known of a run into one file", Args: cobra.ExactArgs(1),

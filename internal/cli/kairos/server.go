@@ -2,8 +2,6 @@ package kairos
 
 import (
 	"fmt"
-	"math"
-	"strconv"
 	"strings"
 	"time"
 
@@ -16,7 +14,7 @@ import (
 )
 
 // systemCommand looks after a daemon.
-func (c *program) systemCommand() *cobra.Command {
+func (c serverCommands) systemCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "system", Short: "Say how a daemon does; read its log, back it up, let it rest", Args: cobra.NoArgs,
 		Long: `Says how a daemon and its data are: what works and waits, storage, backups, holds,
@@ -45,7 +43,7 @@ daemon: --server, or one that serves the database file.`,
 	return cmd
 }
 
-func (c *program) system(i domain.Installation, v domain.Vitals) {
+func (c serverCommands) system(i domain.Installation, v domain.Vitals) {
 	c.Printf("kairosd %s on %s\n", i.Version, i.Host)
 	free := size(i.Storage.Free)
 	if i.Storage.Needs > 0 {
@@ -81,18 +79,7 @@ func (c *program) system(i domain.Installation, v domain.Vitals) {
 	c.Table([]string{"JOB", "STATE", "EVERY", "LAST", "TOOK", "NEXT", "ERROR"}, rows)
 }
 
-func size(bytes int64) string {
-	n := float64(bytes)
-	for _, unit := range []string{"bytes", "KiB", "MiB"} {
-		if n < 1024 {
-			return strconv.FormatFloat(math.Round(n*10)/10, 'f', -1, 64) + " " + unit
-		}
-		n /= 1024
-	}
-	return strconv.FormatFloat(math.Round(n*10)/10, 'f', -1, 64) + " GiB"
-}
-
-func (c *program) systemLog() *cobra.Command {
+func (c serverCommands) systemLog() *cobra.Command {
 	level := ""
 	cmd := &cobra.Command{
 		Use: "log [TEXT]", Short: "Print the newest lines of a daemon's log", Args: cobra.MaximumNArgs(1),
@@ -128,7 +115,7 @@ func (c *program) systemLog() *cobra.Command {
 	return cmd
 }
 
-func (c *program) systemMaintenance() *cobra.Command {
+func (c serverCommands) systemMaintenance() *cobra.Command {
 	reason := ""
 	cmd := &cobra.Command{
 		Use: "maintenance on|off", Short: "Let no step start on a daemon, or let them start again", Args: cobra.ExactArgs(1), ValidArgs: []string{"on", "off"},
@@ -161,7 +148,7 @@ created, looked at, decided and cancelled. It outlasts restarts of the daemon.
 	return cmd
 }
 
-func (c *program) systemBackup() *cobra.Command {
+func (c serverCommands) systemBackup() *cobra.Command {
 	return &cobra.Command{
 		Use: "backup", Short: "Let a daemon make a verified backup", Args: cobra.NoArgs,
 		Long:    "Makes a verified backup in the daemon's directory for backups, beside those that are there. \"kairosd backup FILE\" writes one where you say.",

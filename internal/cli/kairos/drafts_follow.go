@@ -22,7 +22,7 @@ const (
 
 // followDraft tells how far planning is until it is over. Whoever stops waiting is
 // told where it goes on.
-func (c *program) followDraft(ctx context.Context, b *client.Client, d domain.Draft) (domain.Draft, error) {
+func (c draftCommands) followDraft(ctx context.Context, b *client.Client, d domain.Draft) (domain.Draft, error) {
 	told, wait := 0, draftGlance
 	for {
 		for ; told < len(d.Progress); told++ {
@@ -51,7 +51,7 @@ func (c *program) followDraft(ctx context.Context, b *client.Client, d domain.Dr
 }
 
 // tellDraft is one thing that was told of planning, on stderr.
-func (c *program) tellDraft(n domain.DraftNote) {
+func (c draftCommands) tellDraft(n domain.DraftNote) {
 	what := map[domain.DraftPhase]string{domain.PhaseUnderstanding: "understanding what is wanted", domain.PhaseChoosing: "choosing", domain.PhaseDrafting: "drafting",
 		domain.PhaseValidating: "validating", domain.PhaseStoring: "storing the plan", domain.PhaseInterrupted: "taken up again: the process that planned ended"}[n.Phase]
 	if n.Attempt > 1 {

@@ -1,10 +1,7 @@
 package kairos
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,142 +11,7 @@ import (
 	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/exit"
-	"github.com/kairosd/kairosd/internal/filter"
 )
-
-func (c *program) runsCommand() *cobra.Command {
-	var l listFlags
-	var status, plan, since, query, view string
-	var labels []string
-	cmd := &cobra.Command{
-		Use:     "runs",
-		Short:   "List runs",
-		Long:    "Lists runs, newest first. Finished runs match --since by their end, others by their start. --filter has the grammar of the dashboard's list of runs.",
-		Example: "  kairos runs --status failed --since 24h\n  kairos runs --filter 'status:failed plan:invoice took:>5m'\n  kairos runs --view nightly\n  kairos runs --plan report --json",
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if view != "" || query != "" {
-				if view != "" && query != "" || status != "" || plan != "" || since != "" || len(labels) > 0 {
-					return exit.Usage("--filter and --view take the place of --status, --plan, --since and --label")
-				}
-				return c.with(cmd, func(b *client.Client) error {
-					if view != "" {
-						var err error
-						if query, err = viewNamed(cmd, b, view); err != nil {
-							return err
-						}
-					}
-					f, problem := filter.Parse(query, time.Now())
-					if problem != nil {
-						return problem
-					}
-					f.Query, f.Page = query, l.page()
-					return c.listRuns(cmd, b, f)
-				})
-			}
-			f := domain.RunFilter{PlanKey: plan, Page: l.page()}
-			if status != "" {
-				for _, s := range strings.Split(status, ",") {
-					if !slices.Contains(domain.RunStatuses, domain.RunStatus(s)) {
-						return exit.Usage("unknown status %q (queued, running, waiting, completed, failed, cancelled)", s)
-					}
-					f.Statuses = append(f.Statuses, domain.RunStatus(s))
-				}
-			}
-			var err error
-			if since != "" {
-				if f.Since, err = filter.Moment(since, time.Now()); err != nil {
-					return exit.Usage("--since: %s\n  write 24h, 7d or 2030-01-31T08:00", err)
-				}
-			}
-			if f.Labels, err = parseLabels(labels); err != nil {
-				return err
-			}
-			if since != "" {
-				f.Query = sinceQuery(f, status, since)
-			}
-			return c.with(cmd, func(b *client.Client) error { return c.listRuns(cmd, b, f) })
-		},
-	}
-	f := cmd.Flags()
-	f.StringVar(&status, "status", "", "only these statuses, separated by commas")
-	f.StringVar(&plan, "plan", "", "only runs of this plan")
-	f.StringVar(&query, "filter", "", "the dashboard's filter, like 'status:failed plan:invoice since:24h took:>5m'")
-	f.StringVar(&view, "view", "", "the runs of a saved view (kairos views)")
-	f.StringVar(&since, "since", "", "only since: 24h, 7d, or a time")
-	f.StringArrayVar(&labels, "label", nil, "only runs with label key=value; may be repeated")
-	l.add(cmd)
-	return cmd
-}
-
-// sinceQuery is a filter with its --since as text. A cursor belongs to one exact
-// query, and the time that "24h" names is another one for each page. It is empty for
-// a value that the grammar cannot hold.
-func sinceQuery(f domain.RunFilter, status, since string) string {
-	terms := []string{"since:" + filter.Quote(since)}
-	if status != "" {
-		terms = append(terms, "status:"+status)
-	}
-	if f.PlanKey != "" {
-		terms = append(terms, "plan:"+filter.Quote(f.PlanKey))
-	}
-	for _, k := range slices.Sorted(maps.Keys(f.Labels)) {
-		terms = append(terms, filter.Quote("label."+k+"="+f.Labels[k]))
-	}
-	query := strings.Join(terms, " ")
-	if got, problem := filter.Parse(query, time.Now()); problem != nil || got.PlanKey != f.PlanKey || !maps.Equal(got.Labels, f.Labels) || !slices.Equal(got.Statuses, f.Statuses) {
-		return ""
-	}
-	return query
-}
-
-// viewNamed is the filter of a saved view; one's own comes before everybody's.
-func viewNamed(cmd *cobra.Command, b *client.Client, name string) (string, error) {
-	list, err := b.Views(cmd.Context())
-	if err != nil {
-		return "", err
-	}
-	found, names := "", []string{}
-	for _, v := range list {
-		if v.Name == name && (found == "" || v.Owner != "") {
-			found = v.Query
-		}
-		names = append(names, v.Name)
-	}
-	if found == "" {
-		return "", domain.Errorf(domain.CodeNotFound, "there is no view %q", name).Suggest("%s", cmp.Or(strings.Join(names, ", "), "kairos views save NAME FILTER makes one"))
-	}
-	return found, nil
-}
-
-func (c *program) listRuns(cmd *cobra.Command, b *client.Client, f domain.RunFilter) error {
-	list, err := b.Runs(cmd.Context(), f)
-	if err != nil {
-		return err
-	}
-	items, rows := []domain.RunView{}, [][]string{}
-	for _, r := range list.Items {
-		items = append(items, domain.ViewRun(r))
-		what := string(r.Status)
-		if r.WaitReason != "" {
-			what += ":" + string(r.WaitReason)
-		}
-		rows = append(rows, []string{r.ID, what, r.PlanKey, "v" + strconv.Itoa(r.Version), startTime(r), r.Headline})
-	}
-	return c.Listed(c.json, items, list.Next, []string{"RUN", "STATUS", "PLAN", "VERSION", "STARTED", "HEADLINE"}, rows, "no run matches")
-}
-
-// startTime is when a run started, or when it will.
-func startTime(r domain.Run) string {
-	switch {
-	case !r.StartedAt.IsZero():
-		return cli.Stamp(r.StartedAt)
-	case r.StartAt.After(time.Now()):
-		return "starts " + cli.Stamp(r.StartAt)
-	}
-	return "not yet"
-}
 
 // shown is what `show --json` prints.
 type shown struct {
@@ -160,7 +22,7 @@ type shown struct {
 	domain.Conversation
 }
 
-func (c *program) showCommand() *cobra.Command {
+func (c runCommands) showCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "show RUN", Short: "Show a run", Args: cobra.ExactArgs(1),
 		Long: `Shows where a run stands: its journal in order, what it waits for, why it failed. Each
@@ -212,7 +74,7 @@ With --json: the run, its journal, its decisions, its notes, and what its agents
 }
 
 // showStanding says of a failed run who knows, and what else failed so.
-func (c *program) showStanding(r domain.Run, s domain.Standing) {
+func (c runCommands) showStanding(r domain.Run, s domain.Standing) {
 	if a := s.Acknowledged; a != nil {
 		c.Printf("%s took note of it at %s", a.Actor, cli.Stamp(a.At))
 		if a.Note != "" {
@@ -227,7 +89,7 @@ func (c *program) showStanding(r domain.Run, s domain.Standing) {
 	}
 }
 
-func (c *program) show(d domain.RunDetail) {
+func (c runCommands) show(d domain.RunDetail) {
 	r := d.Run
 	c.Printf("run %s\n  plan    %s v%d\n  status  %s", r.ID, r.PlanKey, r.Version, r.Status)
 	if r.WaitReason != "" {
@@ -320,7 +182,7 @@ func line(e *domain.Entry) string {
 	return b.String()
 }
 
-func (c *program) logsCommand() *cobra.Command {
+func (c runCommands) logsCommand() *cobra.Command {
 	var follow bool
 	cmd := &cobra.Command{
 		Use: "logs RUN", Short: "Print a run's journal and logs", Args: cobra.ExactArgs(1),
@@ -364,7 +226,7 @@ func (c *program) logsCommand() *cobra.Command {
 }
 
 // journal prints rows after a position and returns the new one.
-func (c *program) journal(cmd *cobra.Command, b *client.Client, run string, after int64) (int64, error) {
+func (c runCommands) journal(cmd *cobra.Command, b *client.Client, run string, after int64) (int64, error) {
 	rows, damage := b.JournalPage(cmd.Context(), run, after, 0)
 	if damage != nil && domain.CodeOf(damage) != domain.CodeCorrupt {
 		return after, damage
@@ -383,4 +245,36 @@ func (c *program) journal(cmd *cobra.Command, b *client.Client, run string, afte
 		}
 	}
 	return after, damage
+}
+
+// showMessages prints what a run's agents said to each other.
+func (c runCommands) showMessages(list []domain.AgentMessage) {
+	for _, m := range list {
+		context := ""
+		if m.Metadata.IsPlanContext {
+			context = "(context of step " + m.Metadata.StepID + ") "
+		}
+		at, said := m.Metadata.Timestamp.Format("15:04:05.000"), cli.FirstLine(clip(text(m.Payload), 100))
+		c.Printf("%s  %-8s  %s → %s  %s%s\n", at, m.Type, m.From, m.To, context, said)
+	}
+}
+
+// showDamage says what of a run's journal cannot be trusted, what is known of the
+// rest, and how to go on.
+func (c runCommands) showDamage(run string, d *domain.Damage) {
+	if d.Row == 0 && len(d.Parts) == 0 {
+		c.Printf("damaged: %s\n  restore a backup, or start a new run of the plan\n", d.Message)
+		return
+	}
+	c.Printf("%s", damageText(d))
+	if d.Row == 0 {
+		return
+	}
+	c.Printf("  kairos fork %s --at %d --preview\n", domain.ShortID(run), d.Checkpoint.Seq)
+}
+
+func (c runCommands) showNotes(notes []domain.Note) {
+	for _, n := range notes {
+		c.Printf("note %s by %s: %s\n", n.At.Format(time.RFC3339), n.Actor, strings.ReplaceAll(n.Text, "\n", "\n  "))
+	}
 }

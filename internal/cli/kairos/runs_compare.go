@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +15,7 @@ import (
 )
 
 // compareCommand puts two runs side by side.
-func (c *program) compareCommand() *cobra.Command {
+func (c runCommands) compareCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "compare RUN [RUN]", Short: "Compare two runs: where they part, and what differs", Args: cobra.RangeArgs(1, 2),
 		Long: `Puts two runs side by side: the step at which they part, how their input and output
@@ -45,7 +44,7 @@ second. Exit code 0 also when the runs differ.`,
 }
 
 // compared prints a comparison.
-func (c *program) compared(d rundiff.Comparison) {
+func (c runCommands) compared(d rundiff.Comparison) {
 	for _, side := range []struct {
 		name string
 		rundiff.Side
@@ -100,10 +99,8 @@ func seen(s *rundiff.Seen) string {
 	return text
 }
 
-func milliseconds(ms int64) string { return took(time.Duration(ms) * time.Millisecond) }
-
 // differs prints how a value differs; nothing when it does not.
-func (c *program) differs(what string, v rundiff.Value) {
+func (c runCommands) differs(what string, v rundiff.Value) {
 	if v.Same {
 		return
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // memoryCommand shows what sessions remember.
-func (c *program) memoryCommand() *cobra.Command {
+func (c sessionCommands) memoryCommand() *cobra.Command {
 	var owner string
 	cmd := &cobra.Command{
 		Use: "memory [SESSION]", Short: "Show what sessions remember", Args: cobra.MaximumNArgs(1),
@@ -47,7 +47,7 @@ owner's. "kairos forget SESSION" makes a session forget.`,
 	return cmd
 }
 
-func (c *program) listSessions(cmd *cobra.Command, b *client.Client, owner string) error {
+func (c sessionCommands) listSessions(cmd *cobra.Command, b *client.Client, owner string) error {
 	var all []domain.MemorySession
 	p := domain.Page{Limit: 200}
 	for {
@@ -75,7 +75,7 @@ func (c *program) listSessions(cmd *cobra.Command, b *client.Client, owner strin
 }
 
 // forgetCommand makes a session forget.
-func (c *program) forgetCommand() *cobra.Command {
+func (c sessionCommands) forgetCommand() *cobra.Command {
 	var owner, reason string
 	cmd := &cobra.Command{
 		Use: "forget SESSION", Short: "Forget what a session remembers", Args: cobra.ExactArgs(1),

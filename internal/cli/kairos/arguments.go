@@ -1,0 +1,157 @@
+package kairos
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/exit"
+	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+)
+
+// input turns the flags into the run's input.
+func (c *program) input(cmd *cobra.Command, prompt, input string) (domain.RawJSON, error) {
+	if cmd.Flags().Changed("prompt") {
+		b, err := json.Marshal(prompt)
+		return b, err
+	}
+	if !cmd.Flags().Changed("input") {
+		return nil, nil
+	}
+	return c.jsonArgument("--input", input)
+}
+
+// jsonArgument reads a JSON value, or with @FILE one from a file.
+func (c *program) jsonArgument(name, text string) (domain.RawJSON, error) {
+	b, what, advice := []byte(text), name, "\n  put text in quotes: "+name+" '\"text\"'"
+	if path, ok := strings.CutPrefix(text, "@"); ok {
+		what, advice = name+" "+text, ""
+		var err error
+		if path == "-" {
+			b, err = io.ReadAll(c.In)
+		} else {
+			b, err = os.ReadFile(path)
+		}
+		if err != nil {
+			return nil, exit.Usage("%s: %w", name, err)
+		}
+	}
+	v, err := jsonvalue.Decode(b)
+	if err != nil {
+		return nil, exit.Usage("%s is not JSON: %s%s", what, err, advice)
+	}
+	return jsonvalue.Encode(v)
+}
+
+func parseLabels(list []string) (map[string]string, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	m := map[string]string{}
+	for _, l := range list {
+		k, v, ok := strings.Cut(l, "=")
+		if !ok || k == "" {
+			return nil, exit.Usage("label %q is not key=value", l)
+		}
+		m[k] = v
+	}
+	return m, nil
+}
+
+// readPlan reads a plan file; - is stdin.
+func (c *program) readPlan(path string) ([]byte, planner.Format, error) {
+	in := c.In
+	if path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, "", exit.Usage("cannot read the plan: %w", err)
+		}
+		defer f.Close()
+		in = f
+	}
+	src, err := io.ReadAll(io.LimitReader(in, planner.MaxDocument+1))
+	switch {
+	case err != nil:
+		return nil, "", exit.Usage("cannot read the plan: %w", err)
+	case len(src) > planner.MaxDocument:
+		return nil, "", exit.Usage("%s is no plan: it is larger than %d bytes\n  split the plan, or move data into its input", path, planner.MaxDocument)
+	}
+	return src, planner.FormatOf(path, src), nil
+}
+
+// moment reads a time that is to come: a time of day (the next there is), a
+// duration from now, or a date and time; without a zone, the machine's.
+func moment(flag, text string, now time.Time) (time.Time, error) {
+	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+		return now.Add(d), nil
+	}
+	for _, layout := range []string{"15:04", "15:04:05"} {
+		if t, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
+			at := time.Date(now.Year(), now.Month(), now.Day(), t.Hour(), t.Minute(), t.Second(), 0, now.Location())
+			if !at.After(now) {
+				at = time.Date(now.Year(), now.Month(), now.Day()+1, t.Hour(), t.Minute(), t.Second(), 0, now.Location())
+			}
+			return at, nil
+		}
+	}
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04"} {
+		if t, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, exit.Usage("%s %q is no time\n  write 06:00, 2h, 2030-01-31T06:00 or 2030-01-31T06:00:00Z", flag, text)
+}
+
+// listFlags are those of lists that go on where they ended.
+type listFlags struct {
+	limit  int
+	cursor string
+}
+
+func (l *listFlags) add(cmd *cobra.Command) {
+	cmd.Flags().IntVar(&l.limit, "limit", 50, "at most so many (200)")
+	cmd.Flags().StringVar(&l.cursor, "cursor", "", "go on where a list ended")
+	cmd.PreRunE = func(*cobra.Command, []string) error { return l.check() }
+}
+
+func (l *listFlags) check() error {
+	if l.limit < 1 || l.limit > 200 {
+		return exit.Usage("--limit takes 1 to 200; --cursor goes on where a list ended")
+	}
+	return nil
+}
+
+func (l *listFlags) page() domain.Page { return domain.Page{Limit: l.limit, After: l.cursor} }
+
+// versionNumber reads a version as people write it: 3 or v3.
+func versionNumber(text string) (int, error) {
+	n, err := strconv.Atoi(strings.TrimPrefix(text, "v"))
+	if err != nil || n < 1 {
+		return 0, exit.Usage("%q is no number of a version", text)
+	}
+	return n, nil
+}
+
+// storedName parses KEY or KEY@VERSION of a stored plan. ok is false for the name
+// of a file: it contains a slash, ends in .yaml, .yml, or .json, or is "-".
+func storedName(name string) (key string, version int, ok bool) {
+	key, number, versioned := strings.Cut(name, "@")
+	if versioned {
+		n, err := strconv.Atoi(strings.TrimPrefix(number, "v"))
+		if err != nil || n < 1 {
+			return "", 0, false
+		}
+		version = n
+	}
+	file := key == "" || key == "-" || strings.ContainsAny(key, "/\\") || slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(key))
+	return key, version, !file
+}

@@ -1,0 +1,153 @@
+package kairos
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/client"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner"
+)
+
+func (c draftCommands) draftShow() *cobra.Command {
+	follow := true
+	cmd := &cobra.Command{
+		Use: "show DRAFT", Short: "Show a draft: how far it is, its steps and its source", Args: cobra.ExactArgs(1),
+		Long: `Tells how far planning is, until it is over; then prints who does what in the plan,
+and the plan as it was written. With --json: the draft and its plan, once there is one.`,
+		Example: "  kairos drafts show plan-4f1c\n  kairos drafts show plan-4f1c --follow=false --json",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.with(cmd, func(b *client.Client) error {
+				d, err := findDraft(cmd.Context(), b, args[0])
+				if err != nil {
+					return err
+				}
+				if d.plan != nil {
+					return c.showDraftedPlan(cmd, b, d.plan.ID, d.plan.Latest)
+				}
+				if !c.json {
+					c.Errorf("draft %s by %s: %s\n", d.ID, d.Actor, cli.FirstLine(d.Query))
+				}
+				if follow {
+					if d.Draft, err = c.followDraft(cmd.Context(), b, d.Draft); err != nil {
+						return err
+					}
+				}
+				if c.json {
+					out := struct {
+						Draft domain.Draft      `json:"draft"`
+						Plan  *domain.AskedPlan `json:"plan"`
+					}{Draft: d.Draft}
+					if d.Hash != "" {
+						if out.Plan, err = planOf(cmd.Context(), b, d.Draft); err != nil {
+							return err
+						}
+					}
+					return c.Print(out)
+				}
+				if err := d.Failed(); err != nil {
+					return err
+				}
+				c.Errorf("%s\n", d.State)
+				if d.Hash == "" {
+					return nil
+				}
+				return c.showDraftedPlan(cmd, b, d.Plan, d.Version)
+			})
+		},
+	}
+	cmd.Flags().BoolVarP(&follow, "follow", "f", true, "wait until planning is over")
+	return cmd
+}
+
+// showDraftedPlan prints a version of a plan: who does what, then its source.
+func (c draftCommands) showDraftedPlan(cmd *cobra.Command, b *client.Client, plan string, version int) error {
+	p, err := b.Plan(cmd.Context(), plan)
+	if err != nil {
+		return err
+	}
+	v, err := b.VersionByNumber(cmd.Context(), p.ID, version)
+	if err != nil {
+		return err
+	}
+	if !c.json {
+		if v.Reason != "" {
+			c.Errorf("%s\n", cli.FirstLine(v.Reason))
+		}
+		c.showSteps(v)
+		var doc domain.ExecutionPlan
+		if err := json.Unmarshal(v.Canonical, &doc); err != nil {
+			return fmt.Errorf("read v%d of %s: %w", v.Number, p.Key, err)
+		}
+		c.showAlternatives(doc)
+	}
+	return c.printVersion(p, v)
+}
+
+// showSteps says on stderr who does what in a version.
+func (c draftCommands) showSteps(v domain.Version) {
+	d, problems := planner.Parse(v.Source, planner.WithFormat(planner.Format(v.Format)))
+	if problems.Err() != nil {
+		return // the source is printed; what is wrong with it is said when it is started
+	}
+	p, err := d.Program(nil)
+	if err != nil {
+		return // as above
+	}
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		c.Errorf("  %-24s %s %s\n", n.ID, cmp.Or(n.Agent, n.Tool, n.TypeName), cli.FirstLine(n.Task))
+	}
+}
+
+// showPlan says on stderr what will answer, before it does.
+func (c draftCommands) showPlan(d domain.Draft, plan *domain.AskedPlan) {
+	if d.Direct != "" {
+		c.Errorf("%s: %s answers directly (%s)\n", d.Classification.Complexity, d.Direct, d.Reason)
+		return
+	}
+	doc, err := plan.Execution()
+	if err != nil {
+		c.Errorf("kairos: read the plan: %s\n", err)
+	}
+	found := ""
+	if plan.Found {
+		found = ", made before (--fresh plans anew)"
+	}
+	c.Errorf("%s: plan %s v%d, by %s%s: %s\n", d.Classification.Complexity, plan.Key, plan.Version, plan.By, found, plan.Name)
+	for _, s := range plan.Steps {
+		c.Errorf("  %s\n", s)
+	}
+	c.Errorf("  estimated: %s\n", estimates(doc, len(plan.Steps)))
+	if list := doc.Metadata.Dropped; len(list) > 0 {
+		c.Errorf("  left out, because the limits leave no room: %s\n", strings.Join(list, ", "))
+	}
+	c.showAlternatives(doc)
+}
+
+// showAlternatives prints on stderr what can be accepted instead of a plan.
+func (c draftCommands) showAlternatives(doc domain.ExecutionPlan) {
+	for _, alt := range doc.Metadata.Alternatives {
+		c.Errorf("  %s (--alternative %s): %s: %s\n", alt.Metadata.Kind, alt.Metadata.Kind, estimates(alt, len(alt.Steps)), strings.Join(alt.StepNames(), ", "))
+	}
+}
+
+// estimates is what a plan is expected to take, on a line.
+func estimates(p domain.ExecutionPlan, steps int) string {
+	out := "time and tokens unknown"
+	if p.EstimatedDuration > 0 || p.EstimatedCost > 0 {
+		out = fmt.Sprintf("%d ms, %.0f tokens", p.EstimatedDuration, p.EstimatedCost)
+		if n := p.Metadata.MeasuredSteps; n > 0 {
+			out += fmt.Sprintf(" (%d of %d steps by medians of runs here)", n, steps)
+		}
+	}
+	if c := p.Metadata.Confidence; c > 0 {
+		out += fmt.Sprintf("; confidence %.2f", c)
+	}
+	return out
+}

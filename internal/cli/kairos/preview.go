@@ -1,0 +1,108 @@
+package kairos
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
+// preview prints what a verb would do.
+func (c *program) preview(p domain.Preview) {
+	if p.Damage != nil {
+		c.Errorf("%s", damageText(p.Damage))
+	}
+	if !p.Allowed {
+		c.Errorf("not possible: %s\n", p.Refusal)
+		if !p.Suggestion.IsZero() {
+			c.Errorf("  %s\n", p.Suggestion)
+		}
+		return
+	}
+	c.Errorf("%s: %d kept, %d again, %d new", p.Action, len(p.Keep), len(p.Again), len(p.New))
+	if n := len(p.InDoubt); n > 0 {
+		c.Errorf(", %d in doubt", n)
+	}
+	c.Errorf("\n")
+	for _, group := range []struct {
+		name  string
+		steps []domain.PreviewStep
+	}{{"again", p.Again}, {"later", p.Later}, {"given", p.Given}, {"in doubt", p.InDoubt}, {"dropped", p.Dropped}} {
+		for _, s := range group.steps {
+			c.Errorf("  %-9s %s %s\n", group.name, step(s), s.Reason)
+		}
+	}
+	for _, s := range p.Effects {
+		c.Errorf("  effect    %s (%s)\n", step(s), s.Effect)
+	}
+	for _, s := range p.Repeats {
+		if runs := slices.ContainsFunc(s.Items, func(i domain.RepeatItem) bool { return i.Given == "" }); runs || s.Given == "" && len(s.Items) == 0 {
+			if s.Doubtful {
+				c.Errorf("  doubtful  %s (%s): it may have been done, what would tell is damaged; use --stub to leave it out\n", step(domain.PreviewStep{Node: s.Node, Visit: s.Visit}), s.Effect)
+				continue
+			}
+			c.Errorf("  twice     %s (%s): use --reuse or --stub to leave it out\n", step(domain.PreviewStep{Node: s.Node, Visit: s.Visit}), s.Effect)
+		}
+	}
+	for _, d := range p.Decisions {
+		c.Errorf("  decides   %s → %s\n", step(domain.PreviewStep{Node: d.Node, Visit: d.Visit}), cmp.Or(d.To, d.Ended))
+	}
+}
+
+// executes reports whether a run goes on, or a new one begins, by an act.
+func executes(a domain.Action) bool {
+	switch a {
+	case domain.ActionResume, domain.ActionRerun, domain.ActionFork, domain.ActionContinue, domain.ActionRetryNow, domain.ActionStartNow, domain.ActionRelease:
+		return true
+	}
+	return false
+}
+
+// rowProblems say what is wrong with a journal row.
+var rowProblems = map[domain.RowProblem]string{domain.RowChecksum: "fails its checksum", domain.RowMissing: "is missing",
+	domain.RowValue: "names a value that is damaged or gone", domain.RowMisfit: "contradicts the rows before it"}
+
+// damageText is a journal's damage as lines.
+func damageText(d *domain.Damage) string {
+	text := ""
+	if len(d.Parts) > 0 {
+		for _, p := range d.Parts {
+			text += fmt.Sprintf("damaged: %s: %s\n", p.Part, cli.FirstLine(p.Message))
+		}
+		return text + "the run cannot go on or be forked: restore a backup, or start a new run of the plan; this run stays as it is\n"
+	}
+	for _, row := range d.Rows {
+		text += fmt.Sprintf("damaged: journal row %d %s", row.Seq, rowProblems[row.Problem])
+		if row.Node != "" {
+			text += fmt.Sprintf("; it says of itself: %s %s", row.Kind, lostName(row.Node, row.Visit, row.Item))
+		}
+		text += "\n"
+	}
+	if n := d.Bad - len(d.Rows); n > 0 {
+		text += fmt.Sprintf("damaged: %d more rows\n", n)
+	}
+	for _, s := range d.Steps {
+		how := fmt.Sprintf("%s by row %d", s.Status, s.Row)
+		switch s.Status {
+		case "":
+			how = fmt.Sprintf("it may have happened; row %d, which would tell, is damaged", s.Row)
+		case domain.NodeRunning, domain.NodeInDoubt:
+			how = fmt.Sprintf("it may have happened; it had begun by row %d", s.Row)
+		}
+		text += fmt.Sprintf("  behind    %s (%s) %s\n", lostName(s.Node, s.Visit, s.Item), s.Effect, how)
+	}
+	if d.Checkpoint.Seq == 0 {
+		return text + "no checkpoint before it is left: a fork from the input, at 0, does everything again\n"
+	}
+	return text + fmt.Sprintf("checkpoint %d (%s) is the last good one: a fork goes on from there; this run stays as it is\n", d.Checkpoint.Seq, d.Checkpoint.Label)
+}
+
+func lostName(node string, visit, item int) string {
+	name := step(domain.PreviewStep{Node: node, Visit: visit})
+	if item >= 0 {
+		name += fmt.Sprintf("[%d]", item)
+	}
+	return name
+}

@@ -1,0 +1,195 @@
+package kairos
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+)
+
+// facts prints what is known of something, a line each; what is empty is left out.
+func (c *program) facts(list [][2]string) {
+	for _, f := range list {
+		if f[1] != "" {
+			c.Printf("  %-24s %s\n", f[0], cli.FirstLine(f[1]))
+		}
+	}
+}
+
+// activity prints how calls went in the last 24 hours.
+func (c *program) activity(a domain.Activity) {
+	c.facts([][2]string{{"calls in 24 hours", calls(a)}, {"last call", cli.Stamp(a.LastCallAt)}, {"took", "p50 " + took(a.P50) + ", p95 " + took(a.P95)}})
+	for _, e := range a.Errors {
+		c.Printf("  %-24s %s (%d)\n", "failed with", cli.FirstLine(e.Code), e.Count)
+	}
+}
+
+func calls(a domain.Activity) string {
+	if a.Failures > 0 {
+		return fmt.Sprintf("%d, %d failed", a.Calls, a.Failures)
+	}
+	return strconv.FormatInt(a.Calls, 10)
+}
+
+func modelOf(provider, model string) string {
+	if model == "" {
+		return provider
+	}
+	return provider + "/" + model
+}
+
+func mark(is bool) string {
+	if is {
+		return "*"
+	}
+	return ""
+}
+
+func yes(is bool) string {
+	if is {
+		return "yes"
+	}
+	return ""
+}
+
+func clip(s string, letters int) string {
+	if r := []rune(s); len(r) > letters {
+		return string(r[:letters]) + "…"
+	}
+	return s
+}
+
+// took is a duration as people read it.
+func took(d time.Duration) string {
+	switch {
+	case d <= 0:
+		return "-"
+	case d < time.Second:
+		return d.Round(time.Millisecond).String()
+	case d < time.Minute:
+		return d.Round(100 * time.Millisecond).String()
+	}
+	return d.Round(time.Second).String()
+}
+
+func step(s domain.PreviewStep) string {
+	if s.Visit > 1 {
+		return fmt.Sprintf("%s#%d", s.Node, s.Visit)
+	}
+	return s.Node
+}
+
+// text is a JSON value as a person reads it: a string without quotes.
+func text(j domain.RawJSON) string {
+	v, err := jsonvalue.Decode(j)
+	if err != nil {
+		return string(j)
+	}
+	return jsonvalue.Text(v)
+}
+
+func size(bytes int64) string {
+	n := float64(bytes)
+	for _, unit := range []string{"bytes", "KiB", "MiB"} {
+		if n < 1024 {
+			return strconv.FormatFloat(math.Round(n*10)/10, 'f', -1, 64) + " " + unit
+		}
+		n /= 1024
+	}
+	return strconv.FormatFloat(math.Round(n*10)/10, 'f', -1, 64) + " GiB"
+}
+
+// indentJSON lays out a stored value for reading; its text is never markup or
+// control sequences, because JSON escapes those.
+func indentJSON(raw domain.RawJSON, prefix string) string {
+	var b bytes.Buffer
+	if json.Indent(&b, raw, prefix, "  ") != nil {
+		return strings.ToValidUTF8(string(raw), "")
+	}
+	return b.String()
+}
+
+func milliseconds(ms int64) string { return took(time.Duration(ms) * time.Millisecond) }
+
+// invalid prints what is wrong with a plan that was refused, and returns the
+// error without saying all of it a second time.
+func (c *program) invalid(file string, problems planner.Problems, err error) error {
+	if problems.Err() == nil {
+		return err
+	}
+	c.problems(file, problems)
+	return &domain.Error{Code: domain.CodeInvalid, Message: file + " is not a valid plan", Cause: err}
+}
+
+// problems prints every problem as file:line:column, which editors understand.
+func (c *program) problems(file string, problems planner.Problems) {
+	for _, p := range problems {
+		where := file
+		if p.Line > 0 {
+			where = fmt.Sprintf("%s:%d:%d", file, p.Line, p.Column)
+		}
+		c.Errorf("%s: %s: %s\n", where, p.Severity, p.Message)
+		if p.Suggestion != "" {
+			c.Errorf("  %s\n", p.Suggestion)
+		}
+	}
+}
+
+// warnings prints what is odd about a plan that is run all the same.
+func (c *program) warnings(file string, problems planner.Problems) {
+	if !c.json {
+		c.problems(file, problems)
+	}
+}
+
+// named finds one of a list by its name.
+func named[T any](list []T, want, what, lists string, name func(T) string) (found T, err error) {
+	for _, x := range list {
+		if name(x) == want {
+			return x, nil
+		}
+	}
+	return found, domain.Errorf(domain.CodeNotFound, "there is no %s %q", what, want).Suggest("%s lists them", lists)
+}
+
+// planView is a plan as `--json` prints it.
+type planView struct {
+	ID        string       `json:"id"`
+	Key       string       `json:"key"`
+	Name      string       `json:"name,omitempty"`
+	Version   int          `json:"version"`
+	Hash      string       `json:"hash"`
+	UpdatedAt string       `json:"updatedAt"`
+	Archived  bool         `json:"archived,omitempty"`
+	Stage     string       `json:"stage,omitempty"`
+	Paused    *domain.Stop `json:"paused,omitempty"`
+}
+
+func viewPlan(p domain.Plan) planView {
+	return planView{p.ID, p.Key, p.Name, p.Latest, p.LatestHash, p.UpdatedAt.Format(time.RFC3339), p.Archived, string(p.Stage), p.Paused}
+}
+
+func (c *program) planSaid(p domain.Plan, what string) error {
+	if c.json {
+		return c.Print(viewPlan(p))
+	}
+	c.Printf("%s %s\n", p.Key, what)
+	return nil
+}
+
+// printVersion prints a version as it was written.
+func (c *program) printVersion(p domain.Plan, v domain.Version) error {
+	if c.json {
+		return c.Print(map[string]any{"plan": viewPlan(p), "version": v.Number, "hash": v.Hash, "format": v.Format, "source": string(v.Source)})
+	}
+	c.Printf("%s\n", strings.TrimRight(string(v.Source), "\n"))
+	return nil
+}

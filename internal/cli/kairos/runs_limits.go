@@ -1,0 +1,197 @@
+package kairos
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kairosd/kairosd/internal/client"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/exit"
+)
+
+// limitsCommand raises what a run may use.
+func (c runCommands) limitsCommand() *cobra.Command {
+	req := domain.VerbRequest{Action: domain.ActionLimits}
+	detach, asked := false, map[string]*string{}
+	cmd := &cobra.Command{
+		Use: "limits RUN", Short: "Give a run other limits", Args: cobra.ExactArgs(1),
+		Long: `Changes limits of a run: those that are named, the others stay. A number replaces a
+limit, a number with a plus sign is added to it. A run that waits for budget continues
+where it stopped. A limit below what the run has used is rejected.`,
+		Example: "  kairos limits 7qx2 --max-tokens +5000\n  kairos limits 7qx2 --max-tokens 200000 --reason \"the customer agreed\"\n  kairos limits 7qx2 --max-duration 2h --max-cost 5",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for flag, text := range asked {
+				if err := limitOf(&req, flag, *text); err != nil {
+					return err
+				}
+			}
+			if req.Limits == (domain.Limits{}) && req.Raise == (domain.Limits{}) {
+				return exit.Usage("say at least one of --max-steps, --max-duration, --max-tokens and --max-cost")
+			}
+			return c.with(cmd, func(b *client.Client) error {
+				if err := canDetach(b, detach); err != nil {
+					return err
+				}
+				r, err := findRun(cmd.Context(), b, args[0])
+				if err != nil {
+					return err
+				}
+				req.Run, c.told = r.ID, r.LastSeq
+				if r, err = b.Act(cmd.Context(), req); err != nil {
+					return err
+				}
+				if detach {
+					return c.stands(r)
+				}
+				return c.follow(cmd.Context(), b, r)
+			})
+		},
+	}
+	for flag, help := range map[string]string{"max-steps": "most steps, or +N more", "max-duration": "longest running time, as 2h, or +30m more",
+		"max-tokens": "most tokens of its models, or +N more", "max-cost": "highest cost, or +N more"} {
+		asked[flag] = cmd.Flags().String(flag, "", help)
+	}
+	cmd.Flags().StringVar(&req.Reason, "reason", "", "why, for the audit log")
+	cmd.Flags().BoolVar(&detach, "detach", false, "do not wait for the run (with a daemon)")
+	return cmd
+}
+
+// limitOf reads a limit, or what is added to it, from a flag.
+func limitOf(req *domain.VerbRequest, flag, text string) error {
+	amount, plus := strings.CutPrefix(strings.TrimSpace(text), "+")
+	if amount == "" && !plus {
+		return nil
+	}
+	into := &req.Limits
+	if plus {
+		into = &req.Raise
+	}
+	var err error
+	switch flag {
+	case "max-steps":
+		into.MaxSteps, err = strconv.ParseInt(amount, 10, 64)
+	case "max-duration":
+		into.MaxDuration, err = time.ParseDuration(amount)
+	case "max-tokens":
+		into.MaxTokens, err = strconv.ParseInt(amount, 10, 64)
+	case "max-cost":
+		into.MaxCost, err = strconv.ParseFloat(amount, 64)
+	}
+	if err != nil || into.MaxSteps < 0 || into.MaxDuration < 0 || into.MaxTokens < 0 || into.MaxCost < 0 {
+		example := "5000 or +5000"
+		if flag == "max-duration" {
+			example = "90s, 2h, or +30m"
+		}
+		return exit.Usage("--%s %q is not a limit; write it as %s", flag, text, example)
+	}
+	return nil
+}
+
+func (c runCommands) resolveCommand() *cobra.Command {
+	var happened string
+	var retry, skip, fail bool
+	req := domain.ResolveRequest{Item: -1, Visit: 1}
+	cmd := &cobra.Command{
+		Use: "resolve RUN NODE", Short: "Settle an attempt that may or may not have happened", Args: cobra.ExactArgs(2),
+		Long: `An unsafe node that was running when the daemon died is in doubt: nobody knows
+whether its effect happened. Look, then say: it happened (with its output), run it
+again, skip it, or fail it.`,
+		Example: "  kairos resolve 7qx2 post_ledger --happened '{\"id\": 4711}' --reason \"found in the ledger\"\n  kairos resolve 7qx2 post_ledger --retry",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			given := 0
+			for _, o := range []struct {
+				set    bool
+				action string
+			}{{cmd.Flags().Changed("happened"), "happened"}, {retry, "retry"}, {skip, "skip"}, {fail, "fail"}} {
+				if o.set {
+					given++
+					req.Action = o.action
+				}
+			}
+			if given != 1 {
+				return exit.Usage("say exactly one of --happened OUTPUT, --retry, --skip and --fail")
+			}
+			var err error
+			if req.Action == "happened" {
+				if req.Output, err = c.jsonArgument("--happened", happened); err != nil {
+					return err
+				}
+			}
+			return c.with(cmd, func(b *client.Client) error {
+				r, err := findRun(cmd.Context(), b, args[0])
+				if err != nil {
+					return err
+				}
+				req.Run, req.Node, c.told = r.ID, args[1], r.LastSeq
+				if req.Attempt == 0 {
+					if err := latestDoubt(cmd, b, &req, cmd.Flags().Changed("visit")); err != nil {
+						return err
+					}
+				}
+				if r, err = b.Resolve(cmd.Context(), req); err != nil {
+					return err
+				}
+				return c.follow(cmd.Context(), b, r)
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&happened, "happened", "", "it happened; its output as JSON, or @FILE")
+	f.BoolVar(&retry, "retry", false, "it did not happen: run it again")
+	f.BoolVar(&skip, "skip", false, "skip the node")
+	f.BoolVar(&fail, "fail", false, "fail the node")
+	f.StringVar(&req.Reason, "reason", "", "why, for the audit log")
+	f.IntVar(&req.Visit, "visit", 1, "visit of the node")
+	f.IntVar(&req.Item, "item", -1, "item of a foreach")
+	f.IntVar(&req.Attempt, "attempt", 0, "attempt (default: the latest)")
+	return cmd
+}
+
+// latestDoubt finds which attempt of a node is in doubt.
+func latestDoubt(cmd *cobra.Command, b *client.Client, req *domain.ResolveRequest, visitGiven bool) error {
+	d, err := b.Detail(cmd.Context(), req.Run)
+	if err != nil {
+		return err
+	}
+	for i := len(d.Journal) - 1; i >= 0; i-- {
+		e := &d.Journal[i]
+		if e.Node == req.Node && e.Attempt > 0 && (!visitGiven || e.Visit == req.Visit) && (req.Item < 0 || e.Item == req.Item) {
+			req.Visit, req.Item, req.Attempt = e.Visit, e.Item, e.Attempt
+			return nil
+		}
+	}
+	return domain.Errorf(domain.CodeNotFound, "run %s has no attempt of node %q", domain.ShortID(req.Run), req.Node)
+}
+
+// labelCommand gives runs labels.
+func (c runCommands) labelCommand() *cobra.Command {
+	var flags bulkFlags
+	var reason string
+	var labels []string
+	var preview, detach bool
+	cmd := &cobra.Command{
+		Short:   "Give runs labels",
+		Long:    "Gives runs labels besides those that they were started with; a label that a run has gets the new value. The label pin keeps a run from retention.",
+		Example: "  kairos label 7qx2 --set ticket=4711\n  kairos label --filter 'plan:invoice since:7d' --set team=billing --set pin=yes",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			req, err := flags.request(domain.ActionLabel, reason)
+			if err != nil {
+				return err
+			}
+			if req.Labels, err = parseLabels(labels); err != nil {
+				return err
+			}
+			if len(req.Labels) == 0 {
+				return exit.Usage("say which labels: --set key=value")
+			}
+			return c.many(cmd, req, args, preview, detach)
+		},
+	}
+	flags.add(cmd, domain.ActionLabel)
+	addMany(cmd, &reason, &preview, &detach)
+	cmd.Flags().StringArrayVar(&labels, "set", nil, "label key=value; may be repeated")
+	return cmd
+}

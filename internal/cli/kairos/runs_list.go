@@ -1,0 +1,151 @@
+package kairos
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/client"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/exit"
+	"github.com/kairosd/kairosd/internal/filter"
+)
+
+func (c runCommands) runsCommand() *cobra.Command {
+	var l listFlags
+	var status, plan, since, query, view string
+	var labels []string
+	cmd := &cobra.Command{
+		Use:     "runs",
+		Short:   "List runs",
+		Long:    "Lists runs, newest first. Finished runs match --since by their end, others by their start. --filter has the grammar of the dashboard's list of runs.",
+		Example: "  kairos runs --status failed --since 24h\n  kairos runs --filter 'status:failed plan:invoice took:>5m'\n  kairos runs --view nightly\n  kairos runs --plan report --json",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if view != "" || query != "" {
+				if view != "" && query != "" || status != "" || plan != "" || since != "" || len(labels) > 0 {
+					return exit.Usage("--filter and --view take the place of --status, --plan, --since and --label")
+				}
+				return c.with(cmd, func(b *client.Client) error {
+					if view != "" {
+						var err error
+						if query, err = viewNamed(cmd, b, view); err != nil {
+							return err
+						}
+					}
+					f, problem := filter.Parse(query, time.Now())
+					if problem != nil {
+						return problem
+					}
+					f.Query, f.Page = query, l.page()
+					return c.listRuns(cmd, b, f)
+				})
+			}
+			f := domain.RunFilter{PlanKey: plan, Page: l.page()}
+			if status != "" {
+				for _, s := range strings.Split(status, ",") {
+					if !slices.Contains(domain.RunStatuses, domain.RunStatus(s)) {
+						return exit.Usage("unknown status %q (queued, running, waiting, completed, failed, cancelled)", s)
+					}
+					f.Statuses = append(f.Statuses, domain.RunStatus(s))
+				}
+			}
+			var err error
+			if since != "" {
+				if f.Since, err = filter.Moment(since, time.Now()); err != nil {
+					return exit.Usage("--since: %s\n  write 24h, 7d or 2030-01-31T08:00", err)
+				}
+			}
+			if f.Labels, err = parseLabels(labels); err != nil {
+				return err
+			}
+			if since != "" {
+				f.Query = sinceQuery(f, status, since)
+			}
+			return c.with(cmd, func(b *client.Client) error { return c.listRuns(cmd, b, f) })
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&status, "status", "", "only these statuses, separated by commas")
+	f.StringVar(&plan, "plan", "", "only runs of this plan")
+	f.StringVar(&query, "filter", "", "the dashboard's filter, like 'status:failed plan:invoice since:24h took:>5m'")
+	f.StringVar(&view, "view", "", "the runs of a saved view (kairos views)")
+	f.StringVar(&since, "since", "", "only since: 24h, 7d, or a time")
+	f.StringArrayVar(&labels, "label", nil, "only runs with label key=value; may be repeated")
+	l.add(cmd)
+	return cmd
+}
+
+// sinceQuery is a filter with its --since as text. A cursor belongs to one exact
+// query, and the time that "24h" names is another one for each page. It is empty for
+// a value that the grammar cannot hold.
+func sinceQuery(f domain.RunFilter, status, since string) string {
+	terms := []string{"since:" + filter.Quote(since)}
+	if status != "" {
+		terms = append(terms, "status:"+status)
+	}
+	if f.PlanKey != "" {
+		terms = append(terms, "plan:"+filter.Quote(f.PlanKey))
+	}
+	for _, k := range slices.Sorted(maps.Keys(f.Labels)) {
+		terms = append(terms, filter.Quote("label."+k+"="+f.Labels[k]))
+	}
+	query := strings.Join(terms, " ")
+	if got, problem := filter.Parse(query, time.Now()); problem != nil || got.PlanKey != f.PlanKey || !maps.Equal(got.Labels, f.Labels) || !slices.Equal(got.Statuses, f.Statuses) {
+		return ""
+	}
+	return query
+}
+
+// viewNamed is the filter of a saved view; one's own comes before everybody's.
+func viewNamed(cmd *cobra.Command, b *client.Client, name string) (string, error) {
+	list, err := b.Views(cmd.Context())
+	if err != nil {
+		return "", err
+	}
+	found, names := "", []string{}
+	for _, v := range list {
+		if v.Name == name && (found == "" || v.Owner != "") {
+			found = v.Query
+		}
+		names = append(names, v.Name)
+	}
+	if found == "" {
+		return "", domain.Errorf(domain.CodeNotFound, "there is no view %q", name).Suggest("%s", cmp.Or(strings.Join(names, ", "), "kairos views save NAME FILTER makes one"))
+	}
+	return found, nil
+}
+
+func (c runCommands) listRuns(cmd *cobra.Command, b *client.Client, f domain.RunFilter) error {
+	list, err := b.Runs(cmd.Context(), f)
+	if err != nil {
+		return err
+	}
+	items, rows := []domain.RunView{}, [][]string{}
+	for _, r := range list.Items {
+		items = append(items, domain.ViewRun(r))
+		what := string(r.Status)
+		if r.WaitReason != "" {
+			what += ":" + string(r.WaitReason)
+		}
+		rows = append(rows, []string{r.ID, what, r.PlanKey, "v" + strconv.Itoa(r.Version), startTime(r), r.Headline})
+	}
+	return c.Listed(c.json, items, list.Next, []string{"RUN", "STATUS", "PLAN", "VERSION", "STARTED", "HEADLINE"}, rows, "no run matches")
+}
+
+// startTime is when a run started, or when it will.
+func startTime(r domain.Run) string {
+	switch {
+	case !r.StartedAt.IsZero():
+		return cli.Stamp(r.StartedAt)
+	case r.StartAt.After(time.Now()):
+		return "starts " + cli.Stamp(r.StartAt)
+	}
+	return "not yet"
+}
