@@ -61,7 +61,7 @@ func TestLivePartsAreFragments(t *testing.T) {
 			seen[fragments[i].Page+" "+at["id"]] = true
 		}
 	}
-	for _, want := range []string{"/ attention", "/ approvals", "/runs/changes pill", "/runs/:run head", "/runs/:run view", "/runs/:run graph"} {
+	for _, want := range []string{"/ attention", "/ approvals", "/runs/changes pill", "/runs/:run head", "/runs/:run view"} {
 		if !seen[want] {
 			t.Errorf("no page shows the fragment %s", want)
 		}

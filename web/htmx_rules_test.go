@@ -30,6 +30,24 @@ func within(n *html.Node, name string) bool {
 	return false
 }
 
+// inherited is an attribute of an element, or of the nearest one around it.
+func inherited(n *html.Node, name string) string {
+	if v, is := attributes(n)[name]; is {
+		return v
+	}
+	for a := range n.Ancestors() {
+		if v, is := attributes(a)[name]; is {
+			return v
+		}
+	}
+	return ""
+}
+
+func pathOf(address string) string {
+	path, _, _ := strings.Cut(address, "?")
+	return path
+}
+
 // settings are forms that set what may be set twice: a second post of one does
 // nothing more, and logins. All others are numbered (H9).
 var settings = []string{"", "/logout", "/login", "/login/link", "/display", "/columns", "/views", "/views/default", "/me/password", "/me/sessions", "/me/second-factor"}
@@ -43,7 +61,7 @@ func TestEveryPageKeepsTheRules(t *testing.T) {
 	site := webtest.New(t)
 	seed := site.Furnish(t, site.Seed(t))
 	b := site.Browser(t).Login()
-	lives, posts := 0, 0
+	lives, posts, swaps := 0, 0, 0
 	for _, path := range seed.Paths() {
 		p := b.Get(path)
 		doc, err := html.Parse(strings.NewReader(p.Body))
@@ -82,6 +100,21 @@ func TestEveryPageKeepsTheRules(t *testing.T) {
 					t.Errorf("H1: %s: %s does nothing without scripts", path, name)
 				}
 			}
+			if n.Data == "a" {
+				address, _, _ := strings.Cut(at["href"], "#")
+				got, is := at["hx-get"]
+				got, _, _ = strings.Cut(got, "#")
+				switch {
+				case is && got != address:
+					t.Errorf("H1: %s: the link to %s asks for %s", path, at["href"], got)
+				case is && (inherited(n, "hx-target") == "" || inherited(n, "hx-push-url") != "true" || inherited(n, "hx-sync") == ""):
+					t.Errorf("H1: %s: the answer of the link to %s has no place on the page or in the history", path, at["href"])
+				case !is && inherited(n, "hx-push-url") == "true" && pathOf(address) == pathOf(path) && !within(n, "details") && !within(n, "form"):
+					t.Errorf("H1: %s: the link to %s loads the page that it is on", path, at["href"])
+				case is:
+					swaps++
+				}
+			}
 			if live {
 				lives++
 				if at["id"] == "" || at["hx-get"] == "" {
@@ -110,8 +143,8 @@ func TestEveryPageKeepsTheRules(t *testing.T) {
 			t.Errorf("%s has %d <main> and %d <h1>", path, mains, headings)
 		}
 	}
-	if lives < 20 || posts < 100 {
-		t.Errorf("only %d live parts and %d forms were seen", lives, posts)
+	if lives < 20 || posts < 100 || swaps < 100 {
+		t.Errorf("only %d live parts, %d forms and %d links that swap were seen", lives, posts, swaps)
 	}
 }
 
@@ -124,7 +157,7 @@ func TestAnUnchangedPartIsNotSentAgain(t *testing.T) {
 	ask := func(path, target string, header ...string) webtest.Page {
 		return b.Do(request(t, http.MethodGet, site.URL+path, "", append(header, "HX-Request", "true", "HX-Target", target, "Sec-Fetch-Site", "same-origin")...))
 	}
-	for _, c := range []struct{ path, target string }{{"/runs/" + seed.Failed.ID, "head"}, {"/runs/" + seed.Failed.ID, "view"}, {"/runs/" + seed.Failed.ID, "graph"}} {
+	for _, c := range []struct{ path, target string }{{"/runs/" + seed.Failed.ID, "head"}, {"/runs/" + seed.Failed.ID, "view"}, {"/runs/" + seed.Failed.ID + "?view=graph", "view"}} {
 		first := ask(c.path, c.target)
 		tag := first.Header.Get("ETag")
 		if first.Code != http.StatusOK || tag == "" || strings.Contains(first.Body, "<main") {

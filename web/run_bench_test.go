@@ -12,7 +12,7 @@ import (
 func BenchmarkRunPage(b *testing.B) {
 	o := &told{runs: []*story{manyStory(b, "01jr8k2mf0s0000000007qx4", 1000)}}
 	site := o.serve(b)
-	for _, part := range []string{"", "head", "view", "graph"} {
+	for _, part := range []string{"", "head", "view"} {
 		b.Run(fmt.Sprintf("part=%s", part), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

@@ -43,14 +43,15 @@ func TestPartsOfARunHaveAddresses(t *testing.T) {
 	run := site.Seed(t).Completed
 	b := site.Browser(t).Login()
 	at := "/runs/" + run.ID
-	p := fragment(t, site, b, at+"?step=end", "inspector", at)
-	says(t, p, http.StatusOK, `id="inspector"`, "squares")
-	if strings.Contains(p.Body, "<main") || p.Header.Get("HX-Push-Url") != at+"?step=end" {
-		t.Errorf("pushed %q", p.Header.Get("HX-Push-Url"))
+	p := fragment(t, site, b, at+"?step=end", "pane", at)
+	says(t, p, http.StatusOK, `id="pane"`, `id="inspector"`, "squares")
+	if strings.Contains(p.Body, "<main") || p.Header.Get("HX-Push-Url") != "" {
+		t.Errorf("the link pushes its address, and the server %q", p.Header.Get("HX-Push-Url"))
 	}
-	if p = fragment(t, site, b, at+"?step=end", "inspector", at+"?step=end"); p.Header.Get("HX-Push-Url") != "" {
-		t.Errorf("the address that one is at is pushed again: %q", p.Header.Get("HX-Push-Url"))
+	if p = fragment(t, site, b, at+"?step=end", "pane", at+"?step=end"); p.Header.Get("HX-Push-Url") != "false" {
+		t.Errorf("the current address is pushed again: %q", p.Header.Get("HX-Push-Url"))
 	}
+	says(t, fragment(t, site, b, at+"?step=end", "inspector", at+"?step=end"), http.StatusOK, `<aside class="insp" id="inspector"`, "squares")
 	p = fragment(t, site, b, at+"?view=state", "pane", at)
 	says(t, p, http.StatusOK, `id="pane"`, `id="tabs"`, `type="range"`, `name="nthcp"`, `max="5"`)
 	p = fragment(t, site, b, at+"?view=state&nthcp=1", "state", at+"?view=state")

@@ -279,7 +279,7 @@ func TestBudgets(t *testing.T) {
 		}
 	}
 	budget(t, "p95 of the slowest page, "+named(worst), top, 50, "ms")
-	for _, f := range []struct{ path, target string }{{"/runs", "pill"}, {"/runs/" + fifty.ID, "view"}, {"/runs/" + fifty.ID, "head"}, {"/runs/" + fifty.ID + "?step=7", "inspector"}, {"/runs/" + fifty.ID + "?view=graph", "view"}} {
+	for _, f := range []struct{ path, target string }{{"/runs", "pill"}, {"/runs/" + fifty.ID, "view"}, {"/runs/" + fifty.ID, "head"}, {"/runs/" + fifty.ID + "?step=7", "pane"}, {"/runs/" + fifty.ID + "?view=graph", "view"}} {
 		budget(t, "fragment #"+f.target+" of "+named(f.path), r.p95(n, 30, f.path, "HX-Request", "true", "HX-Target", f.target), 30, "ms")
 	}
 }

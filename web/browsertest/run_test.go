@@ -46,6 +46,31 @@ func TestARunIsExploredWithoutReloads(t *testing.T) {
 	b.quiet("exploring a run")
 }
 
+// An answer that was asked for before another view was chosen does not replace that view,
+// and a click with Ctrl is left to the browser.
+func TestTheNewestChoiceWins(t *testing.T) {
+	d := newDaemon(t)
+	s := d.seed()
+	b := d.tab()
+	const (
+		click = `document.querySelector('#tabs a[href*="view=%s"]').click();`
+		hint  = `document.body.dispatchEvent(new CustomEvent("k:" + document.querySelector("#view").dataset.live));`
+	)
+	for _, before := range []string{hint, fmt.Sprintf(click, "log"), hint + fmt.Sprintf(click, "log") + hint} {
+		b.open("/runs/" + s.Waiting.ID)
+		eval[bool](b, before+fmt.Sprintf(click, "events")+hint+`true`)
+		b.until("the events are shown after "+before, still+` && /view=events/.test(location.search) && document.querySelector("#view table.list") !== null`)
+		if at := eval[string](b, `document.querySelector("#tabs [aria-current]").innerText`); !strings.HasPrefix(at, "Events") {
+			t.Errorf("after %s, the current tab is %q", before, at)
+		}
+	}
+	const ctrl = `document.querySelector('#tabs a[href*="view=log"]').dispatchEvent(new MouseEvent("click", {bubbles: true, cancelable: true, ctrlKey: true}))`
+	if !eval[bool](b, ctrl+` && !document.querySelector(".htmx-request") && /view=events/.test(location.search)`) {
+		t.Error("a click with Ctrl swaps the view")
+	}
+	b.quiet("choosing views quickly")
+}
+
 // A run is paused and continued at one click, from the view that was chosen last and
 // back to it; with scripts and without.
 func TestAPauseComesBackToTheView(t *testing.T) {

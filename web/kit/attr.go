@@ -1,6 +1,10 @@
 package kit
 
-import "github.com/a-h/templ"
+import (
+	"strings"
+
+	"github.com/a-h/templ"
+)
 
 // CurrentPage marks a link to the page one is on.
 func CurrentPage(is bool) templ.Attributes {
@@ -24,6 +28,25 @@ func OutOfBand(along bool) templ.Attributes {
 		return templ.Attributes{"hx-swap-oob": "true"}
 	}
 	return nil
+}
+
+// Along marks what comes along with another fragment and keeps what is held in it: the
+// focus, and how far it is scrolled.
+func Along(along bool) templ.Attributes {
+	if along {
+		return templ.Attributes{"hx-swap-oob": "morph"}
+	}
+	return nil
+}
+
+// Get makes a link a request of htmx for the same address, without the place on the page.
+// An element around it says what the answer swaps.
+func Get(href string) templ.Attributes {
+	if href == "" {
+		return nil
+	}
+	address, _, _ := strings.Cut(href, "#")
+	return templ.Attributes{"hx-get": address}
 }
 
 // Sorted marks the column that a table is sorted by.

@@ -109,6 +109,7 @@ func (b *page) events() (*Events, error) {
 		}
 	}
 	v.Pages = pages
+	v.Pages.Swaps = true
 	return v, nil
 }
 
@@ -120,7 +121,7 @@ const manyRows = 500
 // counting them all would take longer than the page that was asked for.
 func (b *page) eventCount() string {
 	switch b.Target() {
-	case "", "head", "pane":
+	case "", ViewPart, "pane":
 	default:
 		return "" // a part without tabs
 	}

@@ -11,7 +11,6 @@ import (
 const (
 	HeadPart    = "head"
 	ViewPart    = "view"
-	GraphPart   = "graph"
 	StepLogPart = "steplog"
 )
 
@@ -26,32 +25,26 @@ func (s *section) fragments() []ui.Fragment {
 			return build(b)
 		}}
 	}
-	return []ui.Fragment{of(HeadPart, headFragment), of(ViewPart, viewFragment), of(GraphPart, graphFragment), of(StepLogPart, stepLogFragment)}
+	return []ui.Fragment{of(HeadPart, headFragment), of(ViewPart, viewFragment), of(StepLogPart, stepLogFragment)}
 }
 
 func headFragment(b *page) (templ.Component, error) {
 	p := b.begin()
 	err := b.head(&p)
-	return RunHeadAlong(p), err
+	return RunHead(p), err
 }
 
 func viewFragment(b *page) (templ.Component, error) {
 	p := b.begin()
+	b.views(&p)
 	switch b.view {
 	case "state", "io": // their values are not live
-		return RunView(p), nil
-	case "timeline":
-		b.timeline(&p)
-		return RunView(p), nil
+	default:
+		if err := b.content(&p); err != nil {
+			return nil, err
+		}
 	}
-	err := b.content(&p)
-	return RunView(p), err
-}
-
-func graphFragment(b *page) (templ.Component, error) {
-	p := b.begin()
-	b.small(&p)
-	return RunGraph(p), nil
+	return RunViewAlong(p), nil
 }
 
 // stepLogFragment is the log of the chosen step; nil: it has none any more.

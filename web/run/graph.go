@@ -41,6 +41,7 @@ func (b *page) graph(own bool) *graph.Graph {
 	}
 	p.Focus = own && (b.Query("step") != "" || b.Query("node") != "")
 	g := p.Paint(b.Context)
+	g.Swaps = true
 	if !own {
 		return g
 	}

@@ -62,7 +62,7 @@ func (r *request) noHandoff(id string, missing error) error {
 // handoffInspector shows what was passed on and what came back.
 func (b *page) handoffInspector(d domain.HandoffDetail) Inspector {
 	st := words.Status(d.Status)
-	i := Inspector{Name: kit.Visible(handoff.Short(d.Handoff)), Sub: words.Reason(b.Context, d.Reason), Status: st, Page: "/handoffs/" + url.PathEscape(d.ID), Began: b.Time(d.At)}
+	i := Inspector{Key: "handoff-" + d.ID, Name: kit.Visible(handoff.Short(d.Handoff)), Sub: words.Reason(b.Context, d.Reason), Status: st, Page: "/handoffs/" + url.PathEscape(d.ID), Began: b.Time(d.At)}
 	add := func(term, text, href string) {
 		if text != "" {
 			i.Facts = append(i.Facts, kit.Fact{Term: term, Text: text, Href: href})

@@ -26,6 +26,9 @@ func (b *page) inspector() Inspector {
 	seq := strconv.FormatInt(st.seq, 10)
 	i := Inspector{Name: st.label(), Step: seq, Sub: b.aboutNode(st.node), Status: st.shown(), Page: fmt.Sprintf("/runs/%s/steps/%d", b.d.Run.ID, st.seq)}
 	a := b.attempt(st)
+	if i.Key = "step-" + seq; a != nil {
+		i.Key += "-" + strconv.Itoa(a.number)
+	}
 	if len(st.attempts) > 1 {
 		for n := range st.attempts {
 			text := strconv.Itoa(st.attempts[n].number)
@@ -267,7 +270,7 @@ func (b *page) reopens(st *step) bool {
 
 // nodeInspector shows a node with no step: what it is, and why it did not run.
 func (b *page) nodeInspector(node string) Inspector {
-	i := Inspector{Name: node, Sub: b.aboutNode(node)}
+	i := Inspector{Name: node, Key: "node-" + node, Sub: b.aboutNode(node)}
 	why, passed := b.notTaken(node)
 	i.Status = notStarted(passed).Status
 	switch {

@@ -52,5 +52,7 @@ func liveLog(l StepLog) templ.Attributes {
 	if l.Topic == "" {
 		return nil
 	}
-	return templ.Attributes{"data-live": l.Topic, "data-here": true, "hx-get": l.Refresh, "hx-trigger": "k:" + l.Topic + " from:body", "hx-swap": "morph:outerHTML"}
+	return templ.Attributes{
+		"data-live": l.Topic, "data-here": true, "hx-get": l.Refresh, "hx-trigger": "k:" + l.Topic + " from:body", "hx-target": "this", "hx-push-url": "false",
+		"hx-swap": "morph:outerHTML", "hx-sync": "this:queue last"}
 }

@@ -34,11 +34,6 @@ func (r *request) run() error {
 		return err
 	}
 	here := r.Echo.Request().URL.RequestURI()
-	push := func() {
-		if was, err := url.Parse(r.Echo.Request().Header.Get("HX-Current-URL")); err != nil || was.RequestURI() != here {
-			r.Echo.Response().Header().Set("HX-Push-Url", here)
-		}
-	}
 	switch r.Target() {
 	case "state": // another checkpoint, by the slider
 		if p.State == nil {
@@ -46,15 +41,15 @@ func (r *request) run() error {
 		}
 		r.Echo.Response().Header().Set("HX-Replace-Url", b.href(url.Values{"nthcp": nil, "cp": {strconv.FormatInt(p.State.At, 10)}}))
 		return r.Render(http.StatusOK, StatePart(*p.State))
-	case "pane": // another view of the same run
-		push()
+	case "pane": // another view, step, attempt or tab
+		if at, err := url.Parse(r.Echo.Request().Header.Get("HX-Current-URL")); err == nil && at.RequestURI() == here {
+			r.Echo.Response().Header().Set("HX-Push-Url", "false") // it is in the history
+		}
 		return r.Render(http.StatusOK, RunPaneAlong(p))
-	case "inspector": // another step, attempt or tab
+	case "inspector": // the step that is at work now
 		if p.Inspector != nil {
-			push()
 			return r.Render(http.StatusOK, InspectorPanel(*p.Inspector))
 		}
-		r.Echo.Response().Header().Set("HX-Redirect", here)
 		return r.Echo.NoContent(http.StatusNoContent)
 	}
 	return r.Render(http.StatusOK, Run(p))
@@ -111,6 +106,7 @@ func (b *page) build() (RunPage, error) {
 	if err := b.content(&p); err != nil {
 		return p, err
 	}
+	b.views(&p)
 	b.beside(&p)
 	return p, nil
 }
@@ -192,7 +188,6 @@ func (b *page) head(p *RunPage) error {
 	}
 	p.Related = part.Rows{Programs: b.Engine}.Of(b.Context, related)
 	b.facts(p)
-	b.views(p)
 	if len(p.Approvals) == 1 && p.Why != nil && p.Why.Headline == p.Approvals[0].Message {
 		p.Why = nil // the question is asked below
 	}
@@ -279,6 +274,9 @@ func (b *page) beside(p *RunPage) {
 			i := b.nodeInspector(b.node)
 			p.Inspector = &i
 		}
+	}
+	if p.Inspector != nil {
+		p.Inspector.Beside = "/runs/" + b.d.Run.ID
 	}
 }
 

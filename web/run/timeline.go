@@ -73,6 +73,7 @@ func (b *page) timeline(p *RunPage) {
 	rows = append(rows, t.notStarted(b.Query("only"))...)
 	from, to, pages := ui.RowPage(t.Context, len(rows), pageRows, slices.IndexFunc(rows, func(r StepRow) bool { return r.Selected }), t.href)
 	v.Rows, v.Pages = rows[from:to], pages
+	v.Pages.Swaps = true
 	there := map[string]bool{} // what is not there needs no explanation
 	for _, st := range b.steps {
 		there[st.look()] = true

@@ -31,6 +31,16 @@ type Graph struct {
 	All      *kit.Link // draws it all the same
 	File     string    // address of the picture as a file
 	Scale    *Scale
+	// Swaps says that its links swap a part of the page that they lead to.
+	Swaps bool
+}
+
+// get makes a link of the graph a request of htmx where its links swap a part of the page.
+func (g Graph) get(href string) templ.Attributes {
+	if !g.Swaps {
+		return nil
+	}
+	return kit.Get(href)
 }
 
 // Setting is a choice of how a graph is drawn.

@@ -134,10 +134,11 @@ document.addEventListener("htmx:configRequest", (e) => {
   if (known && known[0] === e.detail.path && known[1]) e.detail.headers["If-None-Match"] = known[1];
 });
 
-// What polling finds out: a daemon that answers, or none.
-document.addEventListener("htmx:afterRequest", (e) => {
+// What polling finds out: a daemon that answers, or none. A request that a newer choice
+// ended says neither.
+const heard = (e) => {
   if (!e.detail.elt || !e.detail.elt.dataset.live) return;
-  const code = e.detail.xhr ? e.detail.xhr.status : 0,
+  const code = e.detail.xhr.status,
     answered = code > 0 && code < 500;
   if (code < 200 || code > 399) after = ""; // this part does not know
   every = answered ? 5000 : Math.min(30000, every * 1.5);
@@ -146,7 +147,8 @@ document.addEventListener("htmx:afterRequest", (e) => {
     if (answered) show("polling");
     else lost();
   }
-});
+};
+for (const end of ["htmx:afterOnLoad", "htmx:sendError", "htmx:timeout"]) document.addEventListener(end, heard);
 export const pause = () => {
   paused = !paused;
   cookie("live", paused ? "paused" : "on");
