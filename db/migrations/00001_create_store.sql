@@ -473,7 +473,7 @@ CREATE TABLE approvals (
 
 -- Serves Approvals, ApprovalCountOpen, ApprovalsAllOpen.
 CREATE INDEX approvals_by_status ON approvals (status, id);
--- Serves ApprovalListByRun, ApprovalPurge.
+-- Serves Approvals, ApprovalPurge.
 CREATE INDEX approvals_by_run ON approvals (run_id, id);
 -- What waits, in the order of the inbox: deadline, then age.
 -- Serves Approvals.

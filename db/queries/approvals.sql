@@ -13,11 +13,6 @@ WHERE approvals.public_id = @public_id;
 -- name: ApprovalAssign :execrows
 UPDATE approvals SET assignee = @assignee, seal = @seal WHERE public_id = @public_id AND status = 'open' AND assignee = @before;
 
--- name: ApprovalListByRun :many
-SELECT sqlc.embed(approvals), runs.public_id AS run FROM approvals JOIN runs ON runs.id = approvals.run_id
-WHERE approvals.run_id = (SELECT id FROM runs AS r WHERE r.public_id = @run)
-ORDER BY approvals.id DESC LIMIT 1000;
-
 -- name: ApprovalsAllOpen :many
 SELECT * FROM approvals WHERE status = 'open' ORDER BY id;
 

@@ -133,15 +133,12 @@ func (d *damaged) end(ctx context.Context, m verbMsg) error {
 
 // openQuestions takes back what is asked in a run's name, and says why.
 func (d *damaged) openQuestions(ctx context.Context, why string) ([]domain.Approval, error) {
-	list, err := d.e.store.Approvals(ctx, domain.ApprovalFilter{Run: d.id, Status: "open"})
-	if err != nil {
-		return nil, err
-	}
-	for i := range list.Items {
-		p := &list.Items[i]
+	list, err := approvalsOf(ctx, d.e.store, d.id, "open")
+	for i := range list {
+		p := &list[i]
 		p.Status, p.DecidedAt, p.DecidedBy, p.Comment = "cancelled", d.e.now(), domain.System.Name, why
 	}
-	return list.Items, nil
+	return list, err
 }
 
 // Examine looks at a run of which something on the disk was found to be damaged. One

@@ -106,15 +106,30 @@ func (e *Engine) ReleaseHeld(ctx context.Context, actor domain.Actor, plan, reas
 	return released, errors.Join(errs...)
 }
 
+// approvalsOf gives all approval requests of a run with a status.
+func approvalsOf(ctx context.Context, s Store, run, status string) (all []domain.Approval, err error) {
+	f := domain.ApprovalFilter{Run: run, Status: status, Page: domain.Page{Limit: 200}}
+	for {
+		list, err := s.Approvals(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, list.Items...); list.Next == "" {
+			return all, nil
+		}
+		f.Page.After = list.Next
+	}
+}
+
 // cancelledRequests gives the approval requests of a run that were cancelled because
 // the key file was lost, as open ones.
 func (e *Engine) cancelledRequests(ctx context.Context, run string) ([]domain.Approval, error) {
-	list, err := e.store.Approvals(ctx, domain.ApprovalFilter{Run: run, Status: "cancelled"})
+	list, err := approvalsOf(ctx, e.store, run, "cancelled")
 	if err != nil {
 		return nil, err
 	}
 	var out []domain.Approval
-	for _, p := range list.Items {
+	for _, p := range list {
 		if p.DecidedBy == domain.System.Name && p.Comment == domain.ApprovalKeyLost {
 			p.Status, p.DecidedAt, p.DecidedBy, p.Comment = "open", time.Time{}, "", ""
 			out = append(out, p)

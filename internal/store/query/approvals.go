@@ -3,6 +3,9 @@ package query
 import (
 	"cmp"
 	"context"
+	"database/sql"
+	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,65 +14,103 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// approvalQuery is a filter as SQL, over the index that serves it.
+// approvalQuery is a filter as SQL.
 type approvalQuery struct {
-	from, where string
-	args        []any
-	open        bool // in the order of the inbox, else newest first
+	from string // with the index that serves it
+	key  clauses
+	rest clauses // checked of each row that the index gives
+	open bool    // in the order of the inbox, else newest first
 }
 
+// clauses are conditions with their arguments.
+type clauses struct {
+	text string
+	args []any
+}
+
+func (c *clauses) add(clause string, args ...any) {
+	if c.text != "" {
+		c.text += " AND "
+	}
+	c.text, c.args = c.text+clause, append(c.args, args...)
+}
+
+// approvalColumn is a column that a filter compares with a value.
+type approvalColumn struct{ column, value string }
+
 func newApprovalQuery(f domain.ApprovalFilter) approvalQuery {
-	q := approvalQuery{from: "approvals"}
-	add := func(clause string, values ...any) {
-		if q.where != "" {
-			q.where += " AND "
-		}
-		q.where, q.args = q.where+clause, append(q.args, values...)
-	}
-	index := ""
-	switch status := cmp.Or(f.Status, "open"); {
-	case f.Decided:
-		add("approvals.status <> 'open'")
-		switch index = "approvals_decided"; {
-		case f.Plan != "" && f.Node != "":
-			index = "approvals_decided_of_step"
-			add("approvals.tool = ?", f.Tool)
-		case f.Plan != "":
-			index = "approvals_decided_of_plan"
-		}
-	case status == "open":
-		q.open = true
-		add("approvals.status = 'open'")
-		switch index = "approvals_open"; {
-		case f.Assignee != "":
-			index = "approvals_open_of_person"
-			add("approvals.assignee <> ''")
-		case f.Agent != "":
-			index = "approvals_open_of_agent"
-			add("approvals.agent <> ''")
-		case f.Plan != "":
-			index = "approvals_open_of_plan"
-		}
-	default:
-		index = "approvals_by_status"
-		add("approvals.status = ?", status)
-	}
-	q.from += " INDEXED BY " + index
-	for _, c := range []struct{ column, value string }{{"plan_key", f.Plan}, {"agent", f.Agent}, {"node", f.Node}, {"assignee", f.Assignee}} {
-		if c.value != "" {
-			add("approvals."+c.column+" = ?", c.value)
+	var q approvalQuery
+	index := q.choose(f)
+	q.from = "approvals INDEXED BY " + index.name
+	for _, c := range []approvalColumn{{"plan_key", f.Plan}, {"agent", f.Agent}, {"node", f.Node}, {"tool", f.Tool}, {"assignee", f.Assignee}} {
+		switch {
+		case c.value == "":
+		case slices.Contains(index.columns, c.column):
+			q.key.add("approvals."+c.column+" = ?", c.value)
+		default:
+			q.rest.add("approvals."+c.column+" = ?", c.value)
 		}
 	}
 	if f.For != "" {
-		add("(approvals.assignee = '' OR approvals.assignee = ?)", f.For)
+		q.rest.add("(approvals.assignee = '' OR approvals.assignee = ?)", f.For)
 	}
 	if f.NotFor != "" {
-		add("approvals.assignee <> '' AND approvals.assignee <> ?", f.NotFor)
+		q.rest.add("approvals.assignee <> '' AND approvals.assignee <> ?", f.NotFor)
 	}
 	if !f.Overdue.IsZero() {
-		add("(approvals.due_at > 0 AND approvals.due_at < ? OR approvals.due_at = 0 AND approvals.created_at < ?)", f.Overdue.UnixMicro(), f.Overdue.AddDate(0, 0, -1).UnixMicro())
+		q.rest.add("(approvals.due_at > 0 AND approvals.due_at < ? OR approvals.due_at = 0 AND approvals.created_at < ?)",
+			f.Overdue.UnixMicro(), f.Overdue.AddDate(0, 0, -1).UnixMicro())
 	}
 	return q
+}
+
+// approvalIndex is an index and the columns of the filter that it covers.
+type approvalIndex struct {
+	name    string
+	columns []string
+}
+
+// choose takes the narrowest index that a filter allows.
+func (q *approvalQuery) choose(f domain.ApprovalFilter) approvalIndex {
+	switch status := cmp.Or(f.Status, "open"); {
+	case f.Run != "":
+		q.key.add("approvals.run_id = (SELECT r.id FROM runs AS r WHERE r.public_id = ?)", f.Run)
+		if f.Decided {
+			q.rest.add("approvals.status <> 'open'")
+		} else if f.Status != "" {
+			q.rest.add("approvals.status = ?", f.Status)
+		}
+		return approvalIndex{name: "approvals_by_run"}
+	case f.Decided:
+		q.key.add("approvals.status <> 'open'")
+		switch {
+		case f.Plan != "" && f.Node != "":
+			if f.Tool == "" {
+				q.key.add("approvals.tool = ''")
+			}
+			return approvalIndex{"approvals_decided_of_step", []string{"plan_key", "node", "tool"}}
+		case f.Plan != "":
+			return approvalIndex{"approvals_decided_of_plan", []string{"plan_key"}}
+		}
+		return approvalIndex{name: "approvals_decided"}
+	case status == "open":
+		q.open = true
+		q.key.add("approvals.status = 'open'")
+		switch {
+		case f.Assignee != "":
+			q.key.add("approvals.assignee <> ''")
+			return approvalIndex{"approvals_open_of_person", []string{"assignee"}}
+		case f.Agent != "":
+			q.key.add("approvals.agent <> ''")
+			return approvalIndex{"approvals_open_of_agent", []string{"agent"}}
+		case f.Plan != "":
+			return approvalIndex{"approvals_open_of_plan", []string{"plan_key"}}
+		}
+		return approvalIndex{name: "approvals_open"}
+	default:
+		q.key.add("approvals.status = ?", status)
+		return approvalIndex{name: "approvals_by_status"}
+	}
 }
 
 const approvalColumns = `approvals.id, approvals.public_id, approvals.run_id, approvals.plan_key, approvals.node, approvals.visit, approvals.item, approvals.message,
@@ -77,27 +118,58 @@ approvals.form, approvals.tool, approvals.arguments, approvals.digest, approvals
 approvals.decided_at, approvals.decided_by, approvals.comment, approvals.entered, approvals.rev, approvals.agent, approvals.may_ask, approvals.label, approvals.answers,
 approvals.answer, approvals.assignee, approvals.due_key, runs.public_id`
 
-// text is the page from a position on; newer: towards its beginning.
-func (q *approvalQuery) text(at *approvalAt, newer bool, limit int) (string, []any) {
-	text, args := "SELECT "+approvalColumns+" FROM "+q.from+" JOIN runs ON runs.id = approvals.run_id WHERE "+q.where, append([]any(nil), q.args...)
-	order, than := "ASC", ">"
-	if q.open == newer {
-		order, than = "DESC", "<"
-	}
-	keys := "approvals.id"
-	if q.open {
-		keys = "approvals.due_key " + order + ", approvals.id"
-		if at != nil {
-			text, args = text+" AND (approvals.due_key, approvals.id) "+than+" (?, ?)", append(args, at.due, at.id)
-		}
-	} else if at != nil {
-		text, args = text+" AND approvals.id "+than+" ?", append(args, at.id)
-	}
-	return text + " ORDER BY " + keys + " " + order + " LIMIT ?", append(args, limit)
+// approvalAt is a position in a list of approvals.
+type approvalAt struct{ due, id int64 }
+
+// approvalSpan is a part of a list: after one position and before another, both
+// exclusive. nil: to the end. newer reads it from its end to its beginning.
+type approvalSpan struct {
+	after, before *approvalAt
+	newer         bool
 }
 
-// approvalAt is a position in the inbox.
-type approvalAt struct{ due, id int64 }
+// text selects the rows of a span, as far as the index covers the filter.
+func (q *approvalQuery) text(columns, joins string, span approvalSpan) (string, []any, string) {
+	order, after, before := "ASC", ">", "<"
+	if q.open == span.newer {
+		order, after, before = "DESC", "<", ">"
+	}
+	where := clauses{q.key.text, slices.Clone(q.key.args)}
+	for _, end := range []struct {
+		at   *approvalAt
+		than string
+	}{{span.after, after}, {span.before, before}} {
+		switch {
+		case end.at == nil:
+		case q.open:
+			where.add("(approvals.due_key, approvals.id) "+end.than+" (?, ?)", end.at.due, end.at.id)
+		default:
+			where.add("approvals.id "+end.than+" ?", end.at.id)
+		}
+	}
+	keys := " ORDER BY approvals.id " + order
+	if q.open {
+		keys = " ORDER BY approvals.due_key " + order + ", approvals.id " + order
+	}
+	return "SELECT " + columns + " FROM " + q.from + joins + " WHERE " + where.text, where.args, keys
+}
+
+const withRun = " JOIN runs ON runs.id = approvals.run_id"
+
+// page gives the matches of a span.
+func (q *approvalQuery) page(columns, joins string, span approvalSpan, limit int) (string, []any) {
+	text, args, order := q.text(columns, joins, span)
+	if q.rest.text != "" {
+		text, args = text+" AND "+q.rest.text, append(args, q.rest.args...)
+	}
+	return text + order + " LIMIT ?", append(args, limit)
+}
+
+// nth gives the position that comes after so many rows.
+func (q *approvalQuery) nth(span approvalSpan, rows int) (string, []any) {
+	text, args, order := q.text("approvals.due_key, approvals.id", "", span)
+	return text + order + " LIMIT 1 OFFSET ?", append(args, rows)
+}
 
 const approvalCursor = "approvals"
 
@@ -129,68 +201,102 @@ func openApprovalCursor(c string) (*approvalAt, error) {
 	return &at, nil
 }
 
-// Approvals lists approvals: open ones, if nothing else is asked for, by deadline,
-// then age; others newest first; or all of one run.
+// Approvals lists approvals: open ones, if nothing else is asked for, by deadline, then
+// age; others and those of one run newest first. Where no index serves a filter, a page is
+// what was found among the Rows that a request examines; Next then continues from there,
+// also when the page is short.
 func (s *Lists) Approvals(ctx context.Context, f domain.ApprovalFilter) (domain.List[domain.Approval], error) {
 	var list domain.List[domain.Approval]
-	if f.Run != "" {
-		rows, err := s.db.Q.ApprovalListByRun(ctx, f.Run)
-		if err != nil {
-			return list, core.Translate(err, "list approvals")
-		}
-		for _, r := range rows {
-			if f.Status == "" || r.Approval.Status == f.Status {
-				list.Items = append(list.Items, core.Approval(r.Approval, r.Run))
-			}
-		}
-		return list, nil
-	}
 	ctx, cancel := context.WithTimeout(ctx, listDeadline)
 	defer cancel()
-	newer := f.Page.Before != ""
 	at, err := openApprovalCursor(cmp.Or(f.Page.Before, f.Page.After))
 	if err != nil {
 		return list, err
 	}
 	limit := core.PageLimit(f.Page.Limit)
-	q := newApprovalQuery(f)
-	text, args := q.text(at, newer, limit+1)
-	rows, err := s.db.Read.QueryContext(ctx, text, args...)
-	if err != nil {
-		return list, core.Translate(err, "list approvals")
-	}
-	defer rows.Close()
-	type found struct {
-		approval domain.Approval
-		at       approvalAt
-	}
-	var all []found
-	for rows.Next() {
-		var a dbsqlc.Approval
-		var run string
-		if err := rows.Scan(&a.ID, &a.PublicID, &a.RunID, &a.PlanKey, &a.Node, &a.Visit, &a.Item, &a.Message, &a.Form, &a.Tool, &a.Arguments, &a.Digest, &a.Status, &a.OnTimeout,
-			&a.DueAt, &a.CreatedAt, &a.StartedBy, &a.DecidedAt, &a.DecidedBy, &a.Comment, &a.Entered, &a.Rev, &a.Agent, &a.MayAsk, &a.Label, &a.Answers, &a.Answer, &a.Assignee,
-			&a.DueKey, &run); err != nil {
+	q, span := newApprovalQuery(f), approvalSpan{after: at, newer: f.Page.Before != ""}
+	var all []foundApproval
+	var reached *approvalAt
+	for _, rows := range s.windows() {
+		if span.before, err = s.approvalAfter(ctx, &q, span, rows); err != nil {
 			return list, core.Translate(err, "list approvals")
 		}
-		all = append(all, found{core.Approval(a, run), approvalAt{a.DueKey, a.ID}})
+		text, args := q.page(approvalColumns, withRun, span, limit+1-len(all))
+		rows, err := s.db.Read.QueryContext(ctx, text, args...)
+		if err == nil {
+			err = gather(rows, &all, scanApproval)
+		}
+		if err != nil {
+			return list, core.Translate(err, "list approvals")
+		}
+		if reached = span.before; reached == nil {
+			break
+		}
+		if q.open != span.newer { // the row at this position is the next to examine
+			reached.id--
+		} else {
+			reached.id++
+		}
+		if len(all) > limit {
+			reached = nil
+			break
+		}
+		span.after, span.before = reached, nil
 	}
-	if err := rows.Err(); err != nil {
-		return list, core.Translate(err, "list approvals")
+	all, list.Next, list.Prev = core.WindowBy(all, limit, span.newer, f.Page, func(x foundApproval) string { return x.at.cursor() })
+	if reached != nil && span.newer {
+		list.Prev = reached.cursor()
+	} else if reached != nil {
+		list.Next = reached.cursor()
 	}
-	all, list.Next, list.Prev = core.WindowBy(all, limit, newer, f.Page, func(x found) string { return x.at.cursor() })
 	for _, x := range all {
 		list.Items = append(list.Items, x.approval)
 	}
 	return list, nil
 }
 
-// ApprovalsCount counts matches up to a limit.
+// approvalAfter gives the position that comes after so many rows of a span; nil: there
+// are no more.
+func (s *Lists) approvalAfter(ctx context.Context, q *approvalQuery, span approvalSpan, rows int) (*approvalAt, error) {
+	text, args := q.nth(span, rows)
+	var at approvalAt
+	err := s.db.Read.QueryRowContext(ctx, text, args...).Scan(&at.due, &at.id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	return &at, err
+}
+
+// foundApproval is an approval with its position.
+type foundApproval struct {
+	approval domain.Approval
+	at       approvalAt
+}
+
+// scanApproval reads one row of approvalColumns.
+func scanApproval(rows *sql.Rows) (foundApproval, error) {
+	var a dbsqlc.Approval
+	var run string
+	err := rows.Scan(&a.ID, &a.PublicID, &a.RunID, &a.PlanKey, &a.Node, &a.Visit, &a.Item, &a.Message, &a.Form, &a.Tool, &a.Arguments, &a.Digest, &a.Status, &a.OnTimeout,
+		&a.DueAt, &a.CreatedAt, &a.StartedBy, &a.DecidedAt, &a.DecidedBy, &a.Comment, &a.Entered, &a.Rev, &a.Agent, &a.MayAsk, &a.Label, &a.Answers, &a.Answer, &a.Assignee,
+		&a.DueKey, &run)
+	if err != nil {
+		return foundApproval{}, err
+	}
+	return foundApproval{core.Approval(a, run), approvalAt{a.DueKey, a.ID}}, nil
+}
+
+// ApprovalsCount counts matches up to a limit, among the Rows that a request examines.
 func (s *Lists) ApprovalsCount(ctx context.Context, f domain.ApprovalFilter, limit int) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, listDeadline)
 	defer cancel()
 	q := newApprovalQuery(f)
+	end, err := s.approvalAfter(ctx, &q, approvalSpan{}, s.rows)
+	if err != nil {
+		return 0, core.Translate(err, "count approvals")
+	}
+	text, args := q.page("1", "", approvalSpan{before: end}, limit)
 	n := 0
-	err := s.db.Read.QueryRowContext(ctx, "SELECT count(*) FROM (SELECT 1 FROM "+q.from+" WHERE "+q.where+" LIMIT ?)", append(q.args, limit)...).Scan(&n)
+	err = s.db.Read.QueryRowContext(ctx, "SELECT count(*) FROM ("+text+")", args...).Scan(&n)
 	return n, core.Translate(err, "count approvals")
 }

@@ -79,7 +79,13 @@ func HandoffStatement(f domain.HandoffFilter) (string, []any) {
 // ApprovalStatement is a page of approvals.
 func ApprovalStatement(f domain.ApprovalFilter, newer bool) (string, []any) {
 	q := newApprovalQuery(f)
-	return q.text(&approvalAt{1, 1}, newer, 51)
+	return q.page(approvalColumns, withRun, approvalSpan{after: &approvalAt{1, 1}, before: &approvalAt{9, 9}, newer: newer}, 51)
+}
+
+// ApprovalKeys finds where the rows end that a page of approvals examines.
+func ApprovalKeys(f domain.ApprovalFilter) (string, []any) {
+	q := newApprovalQuery(f)
+	return q.nth(approvalSpan{after: &approvalAt{1, 1}}, 51)
 }
 
 // AuditStatement is a page of audit events.

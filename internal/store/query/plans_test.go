@@ -60,6 +60,8 @@ func TestEveryListReadsAnIndexInOrder(t *testing.T) {
 			text, args := query.ApprovalStatement(f, newer)
 			explain(t, s, "approvals", text, args)
 		}
+		text, args := query.ApprovalKeys(f)
+		explain(t, s, "keys of approvals", text, args)
 	}
 	for _, f := range auditFilters {
 		text, args := query.AuditStatement(f)
@@ -244,7 +246,7 @@ func runFilters() map[string]domain.RunFilter {
 var handoffFilters = []domain.HandoffFilter{{}, {From: "a"}, {To: "b"}, {Status: "failed"}, {Plan: "p"}}
 
 var approvalFilters = []domain.ApprovalFilter{{}, {Plan: "p"}, {Agent: "a"}, {For: "ana"}, {Assignee: "ana"}, {NotFor: "ana"}, {Overdue: time.Now()}, {Status: "approved"}, {Decided: true},
-	{Decided: true, Plan: "p"}, {Decided: true, Plan: "p", Node: "n"}}
+	{Decided: true, Plan: "p"}, {Decided: true, Plan: "p", Node: "n"}, {Decided: true, Plan: "p", Node: "n", Tool: "http"}, {Run: "r"}, {Run: "r", Status: "open"}}
 
 var auditFilters = []domain.AuditFilter{{}, {Actor: "a"}, {Action: "login"}, {Action: "checkpoint"}, {Action: "run.created"}, {Actor: "a", Action: "login"},
 	{Actor: "system"}, {Actions: []string{"login", "run.cancel"}, Exclude: domain.AuditExclusion{Actors: []string{"a"}}, Since: time.Now()}, {Object: "x", Since: time.Now(), Until: time.Now()}, {Requests: []string{"r"}}, {Addresses: []string{"a"}}, {Result: "denied"},

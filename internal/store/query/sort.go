@@ -14,9 +14,10 @@ import (
 // sortWindow is how old the runs of a list may be that is not in the order of age.
 const sortWindow = 7 * 24 * time.Hour
 
-// sortKeys are what a list may be sorted by besides age, as SQL.
+// sortKeys are what a list may be sorted by besides age, as SQL. Runs that have not ended
+// are the longest, the oldest of them first: the order must not depend on the clock.
 var sortKeys = map[domain.RunSort]string{
-	domain.SortTook:  "(CASE WHEN runs.ended_at <> 0 THEN runs.ended_at ELSE CAST(unixepoch('subsec') * 1000000 AS INTEGER) END - runs.created_at)",
+	domain.SortTook:  "(CASE WHEN runs.ended_at <> 0 THEN runs.ended_at ELSE 9223372036854775807 END - runs.created_at)",
 	domain.SortCost:  "CAST(runs.cost * 1000000 AS INTEGER)",
 	domain.SortEnded: "runs.ended_at",
 }
