@@ -12,7 +12,7 @@ import (
 
 // unrevised are pages whose prose is not held to the rules yet. The list only shrinks.
 var unrevised = []string{
-	"docs/guides/access.md", "docs/guides/agents.md", "docs/guides/dashboard.md", "docs/guides/embedding.md", "docs/guides/operations.md",
+	"docs/guides/dashboard.md", "docs/guides/embedding.md",
 	"docs/get-started/quick-start.md", "docs/reference/api.md", "docs/reference/cli.md", "docs/reference/events.md",
 	"docs/reference/plan-language.md", "docs/reference/tools.md",
 	"docs/internals/architecture.md", "docs/internals/bad-inputs.md", "docs/internals/decisions.md", "docs/internals/guarantees.md",
@@ -40,7 +40,7 @@ var banned = []struct {
 	{regexp.MustCompile(`(?i)\bgo(es)? on\b|\bwent on\b`), "continue or resume"},
 	{regexp.MustCompile(`(?i)\b(kairosd?|it|page|command|preview|message|error|log|test|file) (says|tells|knows|believes|asks|answers)\b`), "print, show, return, or require: software does not speak"},
 	{regexp.MustCompile(`(?i)\bis (told|asked|believed)\b`), "name who does what"},
-	{regexp.MustCompile(`(?i)\bis no (?:more|longer)?(?:[a-z]+ )?(?:node|step|plan|run|address|backup|tool|duration|id)\b`), "is not a"},
+	{regexp.MustCompile(`(?i)\b(it|that|this|which|code) is no [a-z]+\b`), "is not a"},
 	{regexp.MustCompile(`(?i)\bby itself\b`), "automatically"},
 	{regexp.MustCompile(`(?i)\b(of late|so many|as it comes|in force|behind the back|under way)\b`), "a number, a unit, or: active, in progress"},
 	{regexp.MustCompile(`(?i)\b(tries of|one try|each try)\b`), "attempt"},

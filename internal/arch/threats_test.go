@@ -14,7 +14,7 @@ import (
 // exist.
 func TestThreatsNameTheirTests(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../docs/guides/access.md")
+	text, err := os.ReadFile("../../docs/internals/threats.md")
 	if err != nil {
 		t.Fatal(err)
 	}

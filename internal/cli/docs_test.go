@@ -98,7 +98,7 @@ var link = regexp.MustCompile(`\]\(([^)#: ]+)(?:#[^)]*)?\)`)
 // connections close, steps finish, and the database closes.
 func TestTheServiceUnitWaitsForAStop(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/guides/operations.md")
+	page, err := os.ReadFile("../../docs/guides/deploy.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,8 +225,10 @@ func TestSnippets(t *testing.T) {
 func TestSettingsOfThePages(t *testing.T) {
 	t.Parallel()
 	all := pages(t)
-	for _, path := range []string{"../../docs/guides/agents.md", "../../docs/reference/tools.md"} {
-		list := blocks(all[path], "yaml")
+	for path, list := range map[string][]string{
+		"agents and planning": append(blocks(all["../../docs/guides/agents.md"], "yaml"), blocks(all["../../docs/guides/planning.md"], "yaml")...),
+		"tools":               blocks(all["../../docs/reference/tools.md"], "yaml"),
+	} {
 		if len(list) < 3 {
 			t.Fatalf("%s has %d settings", path, len(list))
 		}

@@ -41,7 +41,7 @@ import (
 const settling = 300 * time.Millisecond
 
 // drain is how long a stopping daemon lets running steps finish. The service unit
-// in docs/guides/operations.md allows more: connections are closed before, and the
+// in docs/guides/deploy.md allows more: connections are closed before, and the
 // database after.
 const drain = 20 * time.Second
 

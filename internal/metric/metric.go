@@ -129,29 +129,29 @@ func New(o Options) *Recorder {
 		return c
 	}
 	r.created = counter("kairos_runs_created_total", "Runs created.")
-	ended := vector("kairos_runs_ended_total", "Runs that became final, by status.", "status")
+	ended := vector("kairos_runs_ended_total", "Runs that ended, by status.", "status")
 	for _, s := range []domain.RunStatus{domain.RunCompleted, domain.RunFailed, domain.RunCancelled} {
 		r.ended[s] = ended.WithLabelValues(string(s))
 	}
-	r.took = histogram("kairos_run_duration_seconds", "From the creation of a run to its end.", seconds)
-	nodes := vector("kairos_nodes_ended_total", "Attempts of nodes and items that ended, by status.", "status")
+	r.took = histogram("kairos_run_duration_seconds", "Duration of runs, from creation to end.", seconds)
+	nodes := vector("kairos_nodes_ended_total", "Attempts of steps and items that ended, by status.", "status")
 	for _, s := range []domain.NodeStatus{domain.NodeCompleted, domain.NodeFailed, domain.NodeSkipped, domain.NodeInDoubt, domain.NodeCancelled} {
 		r.nodes[s] = nodes.WithLabelValues(string(s))
 	}
-	r.nodeFor = histogram("kairos_node_duration_seconds", "Durations of attempts of nodes.", seconds)
-	r.retries = counter("kairos_retries_total", "Attempts that will be made again after a wait.")
-	r.calls = vector("kairos_calls_total", "Calls of models and tools inside agents, by kind and status.", "kind", "status")
+	r.nodeFor = histogram("kairos_node_duration_seconds", "Duration of attempts of steps.", seconds)
+	r.retries = counter("kairos_retries_total", "Attempts followed by a retry.")
+	r.calls = vector("kairos_calls_total", "Model and tool calls of agents, by kind and status.", "kind", "status")
 	tokens := vector("kairos_tokens_total", "Tokens of models, by direction.", "direction")
 	r.tokens.in, r.tokens.out = tokens.WithLabelValues("input"), tokens.WithLabelValues("output")
-	r.cost = counter("kairos_cost_total", "Cost of models, in the currency of the price list.")
-	r.commits = histogram("kairos_checkpoint_commit_seconds", "Durations of the transactions that make checkpoints durable.", seconds[:15])
+	r.cost = counter("kairos_cost_total", "Cost of model calls, in the currency of the price list.")
+	r.commits = histogram("kairos_checkpoint_commit_seconds", "Duration of transactions that store checkpoints.", seconds[:15])
 	r.batches = histogram("kairos_checkpoint_batch_size", "Writes per transaction.", []float64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512})
-	r.requests = vector("kairos_http_requests_total", "Requests answered, by route, method and class of status.", "route", "method", "status")
-	r.answering = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "kairos_http_request_duration_seconds", Help: "Durations of requests, by route.", Buckets: seconds[:18]}, []string{"route"})
+	r.requests = vector("kairos_http_requests_total", "HTTP requests, by route, method, and class of status.", "route", "method", "status")
+	r.answering = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "kairos_http_request_duration_seconds", Help: "Duration of HTTP requests, by route.", Buckets: seconds[:18]}, []string{"route"})
 	add(r.answering)
-	r.lag = histogram("kairos_scheduler_lag_seconds", "How late a timer of the process fires.", seconds[:15])
+	r.lag = histogram("kairos_scheduler_lag_seconds", "Delay of timers.", seconds[:15])
 	add(plansCollector{r})
-	add(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "kairos_build_info", Help: "1, with the version as a label.",
+	add(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "kairos_build_info", Help: "Always 1, with the version as a label.",
 		ConstLabels: prometheus.Labels{"version": o.Version, "go": runtime.Version()}}, func() float64 { return 1 }))
 	add(collectors.NewGoCollector())
 	add(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

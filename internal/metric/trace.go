@@ -45,7 +45,7 @@ const traceQueue = 1024
 func newTracer(r *Recorder, exporter sdktrace.SpanExporter, batch ...sdktrace.BatchSpanProcessorOption) (*tracer, *sdktrace.TracerProvider) {
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter, batch...), sdktrace.WithIDGenerator(derivedIDs{}), sdktrace.WithResource(resourceOf(r.o.Version)))
 	t := &tracer{r: r, otel: provider.Tracer("github.com/kairosd/kairosd"), rows: make(chan []domain.AuditEvent, traceQueue),
-		dropped: prometheus.NewCounter(prometheus.CounterOpts{Name: "kairos_trace_commits_dropped_total", Help: "Commits of which no spans were made, because too many waited."})}
+		dropped: prometheus.NewCounter(prometheus.CounterOpts{Name: "kairos_trace_commits_dropped_total", Help: "Commits without spans, because too many were waiting."})}
 	r.registry.MustRegister(t.dropped)
 	return t, provider
 }

@@ -1,0 +1,66 @@
+package arch
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kairosd/kairosd/internal/filter"
+)
+
+// The reference of errors has a section or a row for every code that a step or a request can fail with.
+func TestEveryErrorCodeIsDocumented(t *testing.T) {
+	t.Parallel()
+	page := readPage(t, "errors.md")
+	declared := regexp.MustCompile(`\b[cC]ode[A-Z]\w*\s*(?:Code\s*)?= "([a-z_.]+)"`)
+	for _, dir := range []string{"internal/domain", "internal/engine", "internal/handler", "internal/mcp", "internal/model", "internal/tool", "planner/walk", "agent"} {
+		files, err := filepath.Glob(filepath.Join("..", "..", dir, "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatal(dir, err)
+		}
+		for _, file := range files {
+			src, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range declared.FindAllStringSubmatch(string(src), -1) {
+				if !strings.HasSuffix(file, "_test.go") && !strings.Contains(page, "`"+m[1]+"`") {
+					t.Errorf("%s: docs/reference/errors.md does not have %s", file, m[1])
+				}
+			}
+		}
+	}
+}
+
+// The reference of filters has a row for every key, and no other.
+func TestEveryFilterKeyIsDocumented(t *testing.T) {
+	t.Parallel()
+	page := readPage(t, "filters.md")
+	for title, keys := range map[string][]string{"Runs": filter.Keys, "Plans": filter.PlanKeys, "Steps": filter.StepKeys,
+		"Handoffs": filter.HandoffKeys, "Audit log": filter.AuditKeys} {
+		_, section, ok := strings.Cut(page, "\n## "+title+"\n")
+		if !ok {
+			t.Errorf("no section %q", title)
+		}
+		section, _, _ = strings.Cut(section, "\n## ")
+		var rows []string
+		for _, m := range regexp.MustCompile("(?m)^\\| `([^`]+)`").FindAllStringSubmatch(section, -1) {
+			rows = append(rows, m[1])
+		}
+		if !slices.Equal(rows, keys) {
+			t.Errorf("%s: rows %v, keys %v", title, rows, keys)
+		}
+	}
+}
+
+func readPage(t *testing.T, name string) string {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(page)
+}
