@@ -12,8 +12,8 @@ import (
 )
 
 // actions are the verbs that the run's state allows; what the role may never do
-// is not shown. asked says that approvals of the run are open.
-func (b *page) actions(asked bool) []kit.Link {
+// is not shown.
+func (b *headPart) actions() []kit.Link {
 	if !b.Who.Role.Includes(domain.RoleOperator) {
 		return nil
 	}
@@ -32,8 +32,8 @@ func (b *page) actions(asked bool) []kit.Link {
 		return []kit.Link{link(b.T("Rerun…"), "rerun", true), link(b.T("Fork…"), "fork", false)}
 	case run.Status == domain.RunFailed || run.Status == domain.RunCancelled:
 		text := b.T("Resume")
-		if b.resume != nil && len(b.resume.Again) > 0 {
-			text = b.T("Resume from %s", b.resume.Again[0].Node)
+		if pre := b.resume(); pre != nil && len(pre.Again) > 0 {
+			text = b.T("Resume from %s", pre.Again[0].Node)
 		}
 		return []kit.Link{link(text, "resume", true), link(b.T("Fork…"), "fork", false), link(b.T("Rerun…"), "rerun", false)}
 	case run.Status == domain.RunCompleted:
@@ -60,7 +60,7 @@ func (b *page) actions(asked bool) []kit.Link {
 	default:
 		pausable = true
 	}
-	if at := b.decideAt(asked); at != "" {
+	if at := b.decideAt(); at != "" {
 		out = append(out, kit.Link{Text: b.T("Decide"), Href: at, Primary: len(out) == 0})
 	}
 	if pausable {
@@ -73,7 +73,7 @@ func (b *page) actions(asked bool) []kit.Link {
 }
 
 // actAt is where an act at one click is sent to: it comes back to what is looked at.
-func (b *page) actAt(action string) string {
+func (b *headPart) actAt(action string) string {
 	at, query, found := strings.Cut(b.href(nil), "?")
 	if at += "/" + action; found {
 		at += "?" + query
@@ -83,13 +83,13 @@ func (b *page) actAt(action string) string {
 
 // decideAt is where on this page a person answers what the run waits for: the form
 // of an approval, or that of an attempt in doubt; empty: nobody is asked.
-func (b *page) decideAt(asked bool) string {
+func (b *headPart) decideAt() string {
 	for _, st := range b.steps {
 		if st.status == domain.NodeInDoubt {
 			return b.href(url.Values{"view": nil, "step": {strconv.FormatInt(st.seq, 10)}, "node": nil, "try": nil, "tab": nil}) + "#inspector"
 		}
 	}
-	if asked {
+	if len(b.asked) > 0 {
 		return "#decide"
 	}
 	return ""

@@ -14,7 +14,7 @@ import (
 // whyLinks are what to look at beside a failure, and what can be done about all
 // that are alike: the same one in other runs, what changed, the last run that went
 // well.
-func (b *page) whyLinks(w *Why) error {
+func (b *headPart) whyLinks(w *Why) error {
 	run := b.d.Run
 	ref, failed := run.Failure()
 	if !failed {
@@ -85,7 +85,7 @@ func (b *page) whyLinks(w *Why) error {
 }
 
 // noted shows who took note of a failure, and what they said.
-func (b *page) noted(w *Why, a domain.FailureAck) {
+func (b *headPart) noted(w *Why, a domain.FailureAck) {
 	text := b.T("%s took note of it at %s", kit.Visible(a.Actor), b.Time(a.At).Text)
 	if a.Note != "" {
 		text += ": “" + kit.Visible(kit.Cut(a.Note, 500)) + "”"

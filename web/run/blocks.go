@@ -23,7 +23,7 @@ const (
 )
 
 // blocks are what a tab of the inspector shows.
-func (b *page) blocks(st *step, a *attempt, tab string) []kit.Block {
+func (b inspectorPart) blocks(st *step, a *attempt, tab string) []kit.Block {
 	switch tab {
 	case "error":
 		return b.errorBlocks(a)
@@ -58,19 +58,9 @@ func (b *page) blocks(st *step, a *attempt, tab string) []kit.Block {
 }
 
 // source leads from a value that a fork took over to the step that it is of.
-func (b *page) source(st *step, v kit.Block) kit.Block {
+func (b inspectorPart) source(st *step, v kit.Block) kit.Block {
 	if from := b.d.Run.ForkedFrom; st.reused && from != "" {
 		v.More = append(v.More, kit.Link{Text: b.T("Reused from run %s: open the step there", domain.ShortID(from)), Href: "/runs/" + from + "?" + url.Values{"step": {kit.StepName(st.node, st.visit)}}.Encode() + "#inspector"})
-	}
-	return v
-}
-
-// value shows a value of a journal row, with ways to the rest of it.
-func (b *page) value(id, title string, j domain.RawJSON, seq int64, part string) kit.Block {
-	v := b.reading().Block(id, title, j, fmt.Sprintf("/runs/%s/raw/%d/%s", b.d.Run.ID, seq, part))
-	if v.Note != "" {
-		page := fmt.Sprintf("/runs/%s/steps/%d?part=%s", b.d.Run.ID, seq, part)
-		v.More = []kit.Link{{Text: b.T("Show more"), Href: page}, {Text: b.T("Show the end"), Href: page + "&from=end"}}
 	}
 	return v
 }
@@ -78,43 +68,7 @@ func (b *page) value(id, title string, j domain.RawJSON, seq int64, part string)
 // findFrom is from how many lines of values on one looks for a text in them.
 const findFrom = 12
 
-// reading is how this page's address says that values are read.
-func (b *page) reading() value.Reading {
-	nth, err := strconv.Atoi(b.Query("nth"))
-	if err != nil || nth < 0 {
-		nth = 0
-	}
-	return value.Reading{Lang: b.Display.Lang, Find: strings.TrimSpace(b.Query("find")), Into: b.Query("into"), Nth: nth, Href: func(set url.Values) string {
-		if b.view == "timeline" || b.view == "graph" {
-			return b.href(set) + "#inspector"
-		}
-		return b.href(set)
-	}}
-}
-
-// findForm looks for a text in values; nil when there is nothing to look into.
-func (b *page) findForm(blocks []kit.Block) *kit.FindForm {
-	f := &kit.FindForm{Action: "/runs/" + b.d.Run.ID, Find: strings.TrimSpace(b.Query("find")), Clear: b.href(url.Values{"find": nil})}
-	n, lines := 0, 0
-	for _, k := range blocks {
-		if k.JSON != nil {
-			lines += k.Lines
-			n += k.Found
-		}
-	}
-	if lines < findFrom && f.Find == "" {
-		return nil
-	}
-	f.Says = b.N(n, "Found %s time.", "Found %s times.")
-	for _, key := range part.Kept {
-		if v := b.Query(key); v != "" && key != "find" && key != "into" && key != "nth" {
-			f.Kept = append(f.Kept, kit.Field{Name: key, Value: v})
-		}
-	}
-	return f
-}
-
-func (b *page) errorBlocks(a *attempt) []kit.Block {
+func (b inspectorPart) errorBlocks(a *attempt) []kit.Block {
 	f := a.entry.Failure
 	text := f.Message
 	for _, more := range []string{f.Suggestion, f.Detail} {
@@ -151,7 +105,7 @@ func (b *page) errorBlocks(a *attempt) []kit.Block {
 }
 
 // decisionBlocks say who decided, or which condition was true and what it saw.
-func (b *page) decisionBlocks(st *step) []kit.Block {
+func (b inspectorPart) decisionBlocks(st *step) []kit.Block {
 	var lines []string
 	if b.typeOf(st.node) == walk.TypeApproval {
 		if st.final == nil {
@@ -193,7 +147,7 @@ func (b *page) decisionBlocks(st *step) []kit.Block {
 
 // callBlocks are the calls of models and tools inside a step: what they were
 // asked, what they answered, what it took.
-func (b *page) callBlocks(st *step) []kit.Block {
+func (b inspectorPart) callBlocks(st *step) []kit.Block {
 	var out []kit.Block
 	for n, c := range st.calls {
 		if n == shownCalls {
@@ -226,7 +180,7 @@ func (b *page) callBlocks(st *step) []kit.Block {
 
 // stepLog is what an attempt has logged, the newest lines; while it runs, it is
 // followed live.
-func (b *page) stepLog(st *step, a *attempt) StepLog {
+func (b inspectorPart) stepLog(st *step, a *attempt) StepLog {
 	kept := domain.ReadLog(a.log)
 	v := StepLog{Title: b.T("Log") + " · " + b.N(len(kept.Lines), "%s line", "%s lines"), All: "/runs/" + b.d.Run.ID + "?" + url.Values{"view": {"log"}, "logstep": {st.node}}.Encode()}
 	for _, l := range kept.Lines[max(0, len(kept.Lines)-shownLog):] {
@@ -240,7 +194,7 @@ func (b *page) stepLog(st *step, a *attempt) StepLog {
 }
 
 // logProgress is how far an attempt reports that it is, and what of its log is not kept.
-func (b *page) logProgress(l domain.AttemptLog) string {
+func (b inspectorPart) logProgress(l domain.AttemptLog) string {
 	var out []string
 	if p := l.Progress; p != nil {
 		text := b.Number(p.Done)
@@ -257,7 +211,7 @@ func (b *page) logProgress(l domain.AttemptLog) string {
 
 // changeBlock is what a step's checkpoint changed of the state: its output, against
 // that of the visit before.
-func (b *page) changeBlock(st *step) kit.Block {
+func (b inspectorPart) changeBlock(st *step) kit.Block {
 	var before domain.RawJSON
 	name := b.T("nothing")
 	for i := range b.d.Journal {
@@ -275,7 +229,7 @@ func (b *page) changeBlock(st *step) kit.Block {
 }
 
 // definition is a node as the plan has it.
-func (b *page) definition(node string) kit.Block {
+func (b inspectorPart) definition(node string) kit.Block {
 	v := kit.Block{ID: "def", Title: b.T("Definition in v%d", b.d.Run.Version)}
 	i, ok := b.program.Index[node]
 	if !ok {

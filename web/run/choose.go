@@ -12,7 +12,7 @@ import (
 
 // choose is the step that was asked for, else the one that the run's state makes the
 // answer.
-func (b *page) choose() *step {
+func (b *record) choose() *step {
 	if s := b.Query("step"); s != "" {
 		if seq, err := strconv.ParseInt(s, 10, 64); err == nil && seq > 0 && seq <= int64(len(b.d.Journal)) {
 			if st := b.stepAt(seq, ""); st != nil {
@@ -65,7 +65,7 @@ func (b *page) choose() *step {
 
 // answers are what is looked for among the steps of a run in its state, what answers
 // most first. A failure that the plan handled is none while the run goes on.
-func (b *page) answers() []func(*step) bool {
+func (b *record) answers() []func(*step) bool {
 	in := func(status domain.NodeStatus) func(*step) bool {
 		return func(st *step) bool { return st.status == status }
 	}

@@ -27,7 +27,7 @@ func condition(is bool, text string) Condition {
 }
 
 // untilStart adds what has to be so before the run starts.
-func (b *page) untilStart(w *Why) error {
+func (b *headPart) untilStart(w *Why) error {
 	run := b.d.Run
 	now := b.Site.Now()
 	if !run.StartAt.IsZero() {
@@ -70,7 +70,7 @@ var wanted = map[domain.WaitReason]string{
 }
 
 // untilOn adds what has to be so before a run that waits goes on.
-func (b *page) untilOn(w *Why) {
+func (b *headPart) untilOn(w *Why) {
 	for _, wait := range b.d.Waits {
 		if len(b.d.Waits) == 1 && wait.Due.IsZero() && kit.Visible(wait.Message) == w.Headline && wait.Reason != domain.WaitBudget {
 			break // the headline says it all
@@ -106,7 +106,7 @@ func (b *page) untilOn(w *Why) {
 }
 
 // pausedBy says who paused the run, when, and why.
-func (b *page) pausedBy() string {
+func (b *headPart) pausedBy() string {
 	for i := len(b.d.Journal) - 1; i >= 0; i-- {
 		e := &b.d.Journal[i]
 		if e.Kind != domain.EntryVerb || payloadOf(e).Verb != "pause" {
@@ -122,7 +122,7 @@ func (b *page) pausedBy() string {
 }
 
 // untilWithin adds the run's limits, each with what is used of it.
-func (b *page) untilWithin(w *Why) {
+func (b *headPart) untilWithin(w *Why) {
 	run := b.d.Run
 	add := func(name string, limited, within bool, used, limit string) {
 		if limited {

@@ -3,7 +3,6 @@ package run
 import (
 	"cmp"
 	"encoding/json"
-	"net/url"
 	"strconv"
 	"strings"
 
@@ -15,9 +14,12 @@ import (
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
+// conversationPart makes the lists of what agents and models called, used and sent.
+type conversationPart struct{ *record }
+
 // talk shows what the run's agents and models did: what they called, used and
 // said to each other.
-func (b *page) talk(said []domain.AgentMessage) Talk {
+func (b conversationPart) talk(said []domain.AgentMessage) Talk {
 	var t Talk
 	b.calls(&t)
 	for i, m := range said {
@@ -60,7 +62,7 @@ type usedBy struct {
 }
 
 // calls lists model and tool calls, and sums them per step and for the run.
-func (b *page) calls(t *Talk) {
+func (b conversationPart) calls(t *Talk) {
 	type key struct {
 		node        string
 		visit, item int
@@ -120,13 +122,9 @@ func (b *page) calls(t *Talk) {
 	t.Total.Step.Text = b.T("All steps")
 }
 
-func (b *page) talkNode(u *usedBy) TalkNode {
+func (b conversationPart) talkNode(u *usedBy) TalkNode {
 	return TalkNode{Agent: kit.Visible(u.agent), Models: b.Number(int64(u.models)), Tools: b.Number(int64(u.tools)),
 		In: b.Number(u.usage.InputTokens), Out: b.Number(u.usage.OutputTokens), Cost: value.Cost(b.Context, u.usage.Cost)}
-}
-
-func (b *page) stepLink(st *step) kit.Link {
-	return kit.Link{Text: st.label(), Href: b.href(url.Values{"view": {"timeline"}, "step": {strconv.FormatInt(st.seq, 10)}, "handoff": nil}) + "#inspector"}
 }
 
 // callText is what came of a call, briefly: an answer's text, or the tools that

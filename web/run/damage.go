@@ -33,7 +33,7 @@ func (r *request) damagedValue(run domain.Run, part domain.RunPart) string {
 
 // damaged is the banner of a run whose journal is damaged: which row it is, what the
 // last good checkpoint is, and what can be done.
-func (b *page) damaged() *Why {
+func (b *headPart) damaged() *Why {
 	d, run := b.d.Damage, b.d.Run
 	w := &Why{}
 	if len(d.Parts) > 0 {
@@ -75,7 +75,7 @@ func (r *request) forkFrom(d *domain.Damage) string {
 }
 
 // damagedActions are the acts that a damaged run allows.
-func (b *page) damagedActions(link func(text, action string, primary bool) kit.Link) []kit.Link {
+func (b *headPart) damagedActions(link func(text, action string, primary bool) kit.Link) []kit.Link {
 	d, run := b.d.Damage, b.d.Run
 	var out []kit.Link
 	if d.Row > 0 {

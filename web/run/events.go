@@ -69,9 +69,15 @@ type runEvent struct {
 	act   *domain.AuditEvent
 }
 
+// eventsPart makes the view of all that happened to the run.
+type eventsPart struct {
+	*record
+	told []domain.AuditEvent // what the audit log has of it, once it was read
+}
+
 // events are what happened to the run, in order: the rows of its journal, what
 // people did besides, and where it stood, by kind and in pages.
-func (b *page) events() (*Events, error) {
+func (b *eventsPart) events() (*Events, error) {
 	acts, err := b.acts()
 	if err != nil {
 		return nil, err
@@ -119,13 +125,8 @@ const manyRows = 500
 
 // eventCount is how many events the view lists: at least the rows of the journal, where
 // counting them all would take longer than the page that was asked for.
-func (b *page) eventCount() string {
-	switch b.Target() {
-	case "", ViewPart, "pane":
-	default:
-		return "" // a part without tabs
-	}
-	if b.view != "events" && len(b.d.Journal) > manyRows {
+func (b *eventsPart) eventCount() string {
+	if b.view.id != "events" && len(b.d.Journal) > manyRows {
 		return b.Number(int64(len(b.d.Journal))) + "+"
 	}
 	acts, err := b.acts()
@@ -138,7 +139,7 @@ func (b *page) eventCount() string {
 
 // acts are the newest events of the audit log about the run but its checkpoints,
 // in order; they are read once.
-func (b *page) acts() ([]domain.AuditEvent, error) {
+func (b *eventsPart) acts() ([]domain.AuditEvent, error) {
 	if b.told == nil {
 		acts, err := b.readActs()
 		if err != nil {
@@ -149,7 +150,7 @@ func (b *page) acts() ([]domain.AuditEvent, error) {
 	return b.told, nil
 }
 
-func (b *page) readActs() ([]domain.AuditEvent, error) {
+func (b *eventsPart) readActs() ([]domain.AuditEvent, error) {
 	var out []domain.AuditEvent
 	f := domain.AuditFilter{Run: b.d.Run.ID, Exclude: domain.AuditExclusion{Actions: []string{"checkpoint"}}, Page: domain.Page{Limit: 200}}
 	for len(out) < manyActs {
@@ -237,7 +238,7 @@ func payloadOf(e *domain.Entry) eventPayload {
 	return p
 }
 
-func (b *page) event(e *domain.Entry) kit.EventRow {
+func (b *eventsPart) event(e *domain.Entry) kit.EventRow {
 	row := kit.EventRow{Seq: strconv.FormatInt(e.Seq, 10), At: b.Time(e.At), What: b.eventWord(e), Where: e.Node, Who: kit.Visible(e.Actor), Text: kit.Visible(e.Reason)}
 	if e.Visit > 1 {
 		row.Where += " " + b.T("visit %d", e.Visit)
@@ -264,7 +265,7 @@ func (b *page) event(e *domain.Entry) kit.EventRow {
 }
 
 // eventWord names what a row of the journal records.
-func (b *page) eventWord(e *domain.Entry) string {
+func (b *record) eventWord(e *domain.Entry) string {
 	switch e.Kind {
 	case domain.EntryResult:
 		return b.T(stepStatus(e.Status).Word)
@@ -285,7 +286,7 @@ func (r *request) actWord(code string) string {
 }
 
 // actEvent is an event of the audit log among those of its run.
-func (b *page) actEvent(a *domain.AuditEvent) kit.EventRow {
+func (b *eventsPart) actEvent(a *domain.AuditEvent) kit.EventRow {
 	row := kit.EventRow{Href: fmt.Sprintf("/audit/%d", a.Seq), At: b.Time(a.At), Who: kit.Visible(a.Actor), Text: kit.Visible(kit.Cut(a.Reason, 500))}
 	row.What = b.actWord(strings.TrimPrefix(a.Action, "run."))
 	if a.Action == "run.status" {

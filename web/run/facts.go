@@ -20,11 +20,12 @@ var triggerWords = map[string]string{
 	"child": locale.Mark("a run above it"), "rerun": locale.Mark("a rerun"), "fork": locale.Mark("a fork"), domain.OriginDry: locale.Mark("a dry run"),
 }
 
-func (b *page) facts(p *RunPage) {
+// facts are what else there is to know of the run, each in a word or two.
+func (b *headPart) facts() (out []kit.Fact) {
 	run := b.d.Run
 	add := func(term, text, href string) {
 		if text != "" {
-			p.Facts = append(p.Facts, kit.Fact{Term: term, Text: text, Href: href})
+			out = append(out, kit.Fact{Term: term, Text: text, Href: href})
 		}
 	}
 	if word, ok := triggerWords[run.Origin]; ok {
@@ -70,8 +71,8 @@ func (b *page) facts(p *RunPage) {
 	if run.Parent != nil {
 		add(b.T("Child of"), b.T("%s at %s", domain.ShortID(run.Parent.Run), run.Parent.Node), "/runs/"+run.Parent.Run)
 	}
-	if len(p.Related) > 0 {
-		add(b.T("Lineage"), b.N(len(p.Related), "%s related run", "%s related runs"), "/runs/"+run.ID+"/lineage")
+	if len(b.related) > 0 {
+		add(b.T("Lineage"), b.N(len(b.related), "%s related run", "%s related runs"), "/runs/"+run.ID+"/lineage")
 	}
 	for _, k := range sortedLabels(run.Labels) {
 		add(k, kit.Visible(run.Labels[k]), "")
@@ -84,11 +85,12 @@ func (b *page) facts(p *RunPage) {
 			add(b.T("Kept until"), b.Time(until).Text, "")
 		}
 	}
+	return out
 }
 
 // progress is how many checkpoints the run has made, and how many it has when all
 // that it may still come to has completed.
-func (b *page) progress() (made, of int) {
+func (b *headPart) progress() (made, of int) {
 	made = b.checkpoints()
 	of = made
 	for _, st := range b.steps {

@@ -7,52 +7,41 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// The parts of a run's page that follow events.
-const (
-	HeadPart    = "head"
-	ViewPart    = "view"
-	StepLogPart = "steplog"
-)
-
 // fragments are these parts, each with no more than it shows.
 func (s *section) fragments() []ui.Fragment {
 	of := func(id string, build func(*page) (templ.Component, error)) ui.Fragment {
 		return ui.Fragment{Page: "/runs/:run", ID: id, Operation: app.GetRun, Topics: []string{"run-:run"}, Build: func(c *ui.Context) (templ.Component, error) {
-			b, err := (&request{c, s}).openRun(c.Param("run"))
+			b, err := (&request{c, s}).open(c.Param("run"))
 			if err != nil {
 				return nil, err
 			}
-			return build(b)
+			return build(newPage(b))
 		}}
 	}
-	return []ui.Fragment{of(HeadPart, headFragment), of(ViewPart, viewFragment), of(StepLogPart, stepLogFragment)}
+	return []ui.Fragment{of("head", headFragment), of("view", viewFragment), of("steplog", stepLogFragment)}
 }
 
 func headFragment(b *page) (templ.Component, error) {
-	p := b.begin()
-	err := b.head(&p)
-	return RunHead(p), err
+	top, err := b.head()
+	if err != nil {
+		return nil, err
+	}
+	h, err := top.build()
+	return RunHead(h), err
 }
 
+// viewFragment comes with what else shows the same steps: the tabs, for their counts, and
+// the graph below a timeline.
 func viewFragment(b *page) (templ.Component, error) {
-	p := b.begin()
-	b.views(&p)
-	switch b.view {
-	case "state", "io": // their values are not live
-	default:
-		if err := b.content(&p); err != nil {
-			return nil, err
-		}
-	}
-	return RunViewAlong(p), nil
+	v, err := b.shown()
+	return RunViewAlong(v, b.tabs()), err
 }
 
 // stepLogFragment is the log of the chosen step; nil: it has none any more.
 func stepLogFragment(b *page) (templ.Component, error) {
-	p := b.begin()
-	b.beside(&p)
-	if p.Inspector == nil || p.Inspector.Log == nil {
+	i := b.beside()
+	if i == nil || i.Log == nil {
 		return nil, nil
 	}
-	return StepLogView(*p.Inspector.Log), nil
+	return StepLogView(*i.Log), nil
 }

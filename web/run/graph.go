@@ -21,9 +21,12 @@ import (
 // paints are what the shade of a node may say.
 var paints = []struct{ key, word string }{{"", locale.Mark("Status")}, {"took", locale.Mark("Took")}, {"cost", locale.Mark("Cost")}, {"attempts", locale.Mark("Attempts")}}
 
+// graphPart makes the view of the plan with what became of each node.
+type graphPart struct{ *record }
+
 // graph is the plan's picture with what became of each node, or the run as it
 // went; in its own view it can be set.
-func (b *page) graph(own bool) *graph.Graph {
+func (b graphPart) graph(own bool) *graph.Graph {
 	o := diagram.Options{Focus: b.node}
 	if b.chosen != nil {
 		o.Focus = b.chosen.node
@@ -62,7 +65,7 @@ func (b *page) graph(own bool) *graph.Graph {
 }
 
 // settings are links to the same graph, drawn otherwise.
-func (b *page) settings(g *graph.Graph, d *diagram.Drawing) {
+func (b graphPart) settings(g *graph.Graph, d *diagram.Drawing) {
 	row := func(name, key string, links []kit.Link) {
 		g.Settings = append(g.Settings, graph.Setting{Name: name, Links: links})
 	}
@@ -83,26 +86,23 @@ func (b *page) settings(g *graph.Graph, d *diagram.Drawing) {
 }
 
 // takenEdges counts how often each edge of the document was taken.
-func (b *page) takenEdges() map[int]int {
-	if b.taken != nil {
-		return b.taken
-	}
-	b.taken = map[int]int{}
+func (b graphPart) takenEdges() map[int]int {
+	taken := map[int]int{}
 	for _, st := range b.steps {
 		if st.final == nil {
 			continue
 		}
 		if d := decision(st.final.Decision); d.Edge > 0 {
-			b.taken[d.Edge-1]++
+			taken[d.Edge-1]++
 		} else if i, ok := b.program.Index[st.node]; ok && len(b.program.Nodes[i].Out) == 1 && (st.status == domain.NodeCompleted || d.Handled != "") {
-			b.taken[b.program.Nodes[i].Out[0].Position]++
+			taken[b.program.Nodes[i].Out[0].Position]++
 		}
 	}
-	return b.taken
+	return taken
 }
 
 // states says what became of each box: of many steps, what must be seen first.
-func (b *page) states() func(*diagram.Node) graph.State {
+func (b graphPart) states() func(*diagram.Node) graph.State {
 	steps := map[string][]*step{}
 	for _, st := range b.steps {
 		steps[st.node] = append(steps[st.node], st)
@@ -146,7 +146,7 @@ func (b *page) states() func(*diagram.Node) graph.State {
 }
 
 // countsDown says of a step that goes on by itself when it does: "in 52 s".
-func (b *page) countsDown(s *graph.State, st *step) {
+func (b graphPart) countsDown(s *graph.State, st *step) {
 	if reason := st.waitsFor(); reason != domain.WaitRetry && reason != domain.WaitTimer {
 		return
 	}
@@ -169,7 +169,7 @@ func times(s *graph.State, n int) {
 
 // latest is the step by which a node is judged: the last visit, and of its items
 // what must be seen first.
-func (b *page) latest(list []*step) *step {
+func (b graphPart) latest(list []*step) *step {
 	last := list[len(list)-1]
 	for _, st := range list {
 		if st.visit == last.visit && slices.Index(loudest, st.status) < slices.Index(loudest, last.status) {
@@ -180,7 +180,7 @@ func (b *page) latest(list []*step) *step {
 }
 
 // groupState is the state of several nodes in one box, with a count.
-func (b *page) groupState(n *diagram.Node, steps map[string][]*step) graph.State {
+func (b graphPart) groupState(n *diagram.Node, steps map[string][]*step) graph.State {
 	count := map[domain.NodeStatus]int{}
 	first, least := n.Members[0], len(loudest)
 	for _, id := range n.Members {
@@ -208,7 +208,7 @@ func (b *page) groupState(n *diagram.Node, steps map[string][]*step) graph.State
 
 // heat sums what a shade says, per node: seconds, cost or attempts; and the least
 // and most of all.
-func (b *page) heat(key string) (of map[string]float64, least, most float64) {
+func (b graphPart) heat(key string) (of map[string]float64, least, most float64) {
 	of = map[string]float64{}
 	if key == "" {
 		return of, 0, 0
@@ -235,7 +235,7 @@ func (b *page) heat(key string) (of map[string]float64, least, most float64) {
 }
 
 // amount writes what a shade says.
-func (b *page) amount(key string, v float64) string {
+func (b graphPart) amount(key string, v float64) string {
 	switch key {
 	case "took":
 		return kit.Took(time.Duration(v * float64(time.Second)))
@@ -247,7 +247,7 @@ func (b *page) amount(key string, v float64) string {
 
 // asRan draws the run as it went: a box per visit, loops unrolled, the items of a
 // foreach in one.
-func (b *page) asRan(o diagram.Options) (graph.Painter, int) {
+func (b graphPart) asRan(o diagram.Options) (graph.Painter, int) {
 	var visits []diagram.Visit
 	of := map[string][]*step{} // by label
 	at := map[visitKey]int{}
@@ -332,7 +332,7 @@ func notStarted(passed bool) graph.State {
 
 // graphFile is a run's picture as a file, with what became of each node.
 func (r *request) graphFile() error {
-	b, err := r.openRun(r.Param("run"))
+	b, err := r.open(r.Param("run"))
 	if err != nil {
 		return err
 	}
@@ -340,7 +340,7 @@ func (r *request) graphFile() error {
 	h := b.Echo.Response().Header()
 	h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=\"%s-%s.svg\"", kit.SafeName(b.d.Run.PlanKey), domain.ShortID(b.d.Run.ID)))
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'; style-src 'unsafe-inline'")
-	p := graph.Painter{Drawing: d, States: b.states(), Taken: b.takenEdges()}
+	p := graph.Painter{Drawing: d, States: graphPart{b}.states(), Taken: graphPart{b}.takenEdges()}
 	place := graph.Boxes(d)
 	return b.Echo.Blob(http.StatusOK, "image/svg+xml", diagram.RunSVG(d, func(n *diagram.Node) diagram.Standing {
 		st := p.States(n)

@@ -27,7 +27,7 @@ func (r *request) handoffPage() error {
 	if err != nil {
 		return r.noHandoff(id, err)
 	}
-	b, err := r.openRun(h.Run)
+	b, err := r.open(h.Run)
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (r *request) handoffPage() error {
 		return err
 	}
 	run := b.d.Run
-	p := HandoffPage{Shell: r.Shell("handoffs", kit.Visible(handoff.Short(h.Handoff))+" · "+run.PlanKey+" · "+domain.ShortID(run.ID)), Inspector: b.handoffInspector(handoff.In(b.d, said.Messages).Of(h.Handoff, r.Site.Now())),
+	p := HandoffPage{Shell: r.Shell("handoffs", kit.Visible(handoff.Short(h.Handoff))+" · "+run.PlanKey+" · "+domain.ShortID(run.ID)), Inspector: handoffsPart{b}.handoffInspector(handoff.In(b.d, said.Messages).Of(h.Handoff, r.Site.Now())),
 		Run: kit.Link{Text: domain.ShortID(run.ID), Href: "/runs/" + run.ID + "?view=handoffs"}, Plan: kit.Link{Text: run.PlanKey, Href: "/plans/" + url.PathEscape(run.PlanKey)}}
 	p.Inspector.Page = ""
 	return r.Render(http.StatusOK, Handoff(p))
@@ -60,7 +60,7 @@ func (r *request) noHandoff(id string, missing error) error {
 }
 
 // handoffInspector shows what was passed on and what came back.
-func (b *page) handoffInspector(d domain.HandoffDetail) Inspector {
+func (b handoffsPart) handoffInspector(d domain.HandoffDetail) Inspector {
 	st := words.Status(d.Status)
 	i := Inspector{Key: "handoff-" + d.ID, Name: kit.Visible(handoff.Short(d.Handoff)), Sub: words.Reason(b.Context, d.Reason), Status: st, Page: "/handoffs/" + url.PathEscape(d.ID), Began: b.Time(d.At)}
 	add := func(term, text, href string) {
@@ -96,7 +96,7 @@ func (b *page) handoffInspector(d domain.HandoffDetail) Inspector {
 
 // handoffBlocks are the context that was given, the result that came back, and how
 // the one became the other.
-func (b *page) handoffBlocks(d domain.HandoffDetail) []kit.Block {
+func (b handoffsPart) handoffBlocks(d domain.HandoffDetail) []kit.Block {
 	var out []kit.Block
 	if d.Context != "" {
 		out = append(out, value.Text(kit.Block{ID: "task", Title: b.T("What it was asked to do")}, d.Context))
@@ -131,7 +131,7 @@ func (b *page) handoffBlocks(d domain.HandoffDetail) []kit.Block {
 }
 
 // handoffStep names the step in which an agent gave or took work, and leads to it.
-func (b *page) handoffStep(s *domain.HandoffStep) (name, href string) {
+func (b handoffsPart) handoffStep(s *domain.HandoffStep) (name, href string) {
 	name = kit.StepName(s.Node, s.Visit)
 	if s.Item >= 0 {
 		name += fmt.Sprintf(" [%d]", s.Item)

@@ -27,9 +27,12 @@ const (
 	shownKeys = 12
 )
 
+// handoffsPart makes the view of the work that agents gave to each other.
+type handoffsPart struct{ *record }
+
 // handoffs is who gave work to whom, in lanes of agents, and below it what they
 // said, called and used.
-func (b *page) handoffs() (*Handoffs, error) {
+func (b handoffsPart) handoffs() (*Handoffs, error) {
 	list, err := b.Reader.Handoffs(b.Context, b.d.Run.ID)
 	if err != nil {
 		return nil, err
@@ -38,7 +41,7 @@ func (b *page) handoffs() (*Handoffs, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &Handoffs{Talk: b.talk(said.Messages)}
+	v := &Handoffs{Talk: conversationPart{b.record}.talk(said.Messages)}
 	lane := func(agent string) int {
 		i := slices.Index(v.Lanes, agent)
 		if i < 0 && len(v.Lanes) < maxLanes {
@@ -85,7 +88,7 @@ func (b *page) handoffs() (*Handoffs, error) {
 }
 
 // handoffHref is this page with one of its handoffs beside it.
-func (b *page) handoffHref(id string) string {
+func (b handoffsPart) handoffHref(id string) string {
 	return b.href(url.Values{"view": {"handoffs"}, "handoff": {id}, "step": nil, "node": nil, "try": nil, "tab": nil}) + "#inspector"
 }
 
@@ -125,24 +128,6 @@ func head(from, to int) int {
 		return -6
 	}
 	return 6
-}
-
-// stepAt is the step that a journal row belongs to; else the last of its node.
-func (b *page) stepAt(seq int64, node string) *step {
-	if seq > 0 && seq <= int64(len(b.d.Journal)) {
-		e := &b.d.Journal[seq-1]
-		for _, st := range b.steps {
-			if st.key() == (visitKey{e.Node, e.Visit, e.Item}) {
-				return st
-			}
-		}
-	}
-	for _, st := range slices.Backward(b.steps) {
-		if st.node == node {
-			return st
-		}
-	}
-	return nil
 }
 
 // usage is what a step's calls and result used.

@@ -20,12 +20,15 @@ import (
 var tabWords = map[string]string{"error": locale.Mark("Error"), "output": locale.Mark("Output"), "input": locale.Mark("Input"), "decision": locale.Mark("Decision"), "evaluation": locale.Mark("Evaluation"), "log": locale.Mark("Log"),
 	"calls": locale.Mark("Calls"), "prompt": locale.Mark("Prompt"), "change": locale.Mark("State change"), "definition": locale.Mark("Definition")}
 
+// inspectorPart makes what stands beside a view: one step, its attempts and its values.
+type inspectorPart struct{ *record }
+
 // inspector shows the chosen step; tabs are links.
-func (b *page) inspector() Inspector {
+func (b inspectorPart) inspector() Inspector {
 	st := b.chosen
 	seq := strconv.FormatInt(st.seq, 10)
 	i := Inspector{Name: st.label(), Step: seq, Sub: b.aboutNode(st.node), Status: st.shown(), Page: fmt.Sprintf("/runs/%s/steps/%d", b.d.Run.ID, st.seq)}
-	a := b.attempt(st)
+	a := st.attempt(b.Query("try"))
 	if i.Key = "step-" + seq; a != nil {
 		i.Key += "-" + strconv.Itoa(a.number)
 	}
@@ -101,7 +104,7 @@ func (b *page) inspector() Inspector {
 }
 
 // doubtOf says how it came that nobody knows whether an attempt had its effect.
-func (b *page) doubtOf(st *step, a *attempt) string {
+func (b inspectorPart) doubtOf(st *step, a *attempt) string {
 	what := b.kind(st.node)
 	if what == "" {
 		what = st.node
@@ -117,7 +120,7 @@ func (b *page) doubtOf(st *step, a *attempt) string {
 }
 
 // callsInDoubt are the calls of a step's conversation whose outcome is not known.
-func (b *page) callsInDoubt(st *step) []DoubtCall {
+func (b inspectorPart) callsInDoubt(st *step) []DoubtCall {
 	var out []DoubtCall
 	for _, w := range b.d.Waits {
 		if w.Reason != domain.WaitInDoubt || w.Node != st.node || w.Visit != st.visit || w.Item != st.item {
@@ -130,22 +133,8 @@ func (b *page) callsInDoubt(st *step) []DoubtCall {
 	return out
 }
 
-// attempt is the one asked for, or the last.
-func (b *page) attempt(st *step) *attempt {
-	try := b.Query("try")
-	for n := range st.attempts {
-		if strconv.Itoa(st.attempts[n].number) == try {
-			return &st.attempts[n]
-		}
-	}
-	if n := len(st.attempts); n > 0 {
-		return &st.attempts[n-1]
-	}
-	return nil
-}
-
 // tabs are the parts of a step that there are, the answer first.
-func (b *page) tabs(st *step, a *attempt) []string {
+func (b inspectorPart) tabs(st *step, a *attempt) []string {
 	var tabs []string
 	if a != nil && a.entry.Failure != nil {
 		tabs = append(tabs, "error")
@@ -177,15 +166,8 @@ func (b *page) tabs(st *step, a *attempt) []string {
 	return append(tabs, "definition")
 }
 
-func (b *page) typeOf(node string) string {
-	if i, ok := b.program.Index[node]; ok {
-		return b.program.Nodes[i].Type
-	}
-	return ""
-}
-
 // aboutNode is what a node is, in a line.
-func (b *page) aboutNode(node string) string {
+func (b inspectorPart) aboutNode(node string) string {
 	out := []string{b.kind(node)}
 	if i, ok := b.program.Index[node]; ok {
 		n := &b.program.Nodes[i]
@@ -203,7 +185,7 @@ func (b *page) aboutNode(node string) string {
 }
 
 // inspectorFacts are the attempt's times, in both forms, and what it used.
-func (b *page) inspectorFacts(i *Inspector, st *step, a *attempt) {
+func (b inspectorPart) inspectorFacts(i *Inspector, st *step, a *attempt) {
 	add := func(term, text string) {
 		if text != "" {
 			i.Facts = append(i.Facts, kit.Fact{Term: term, Text: text})
@@ -235,8 +217,9 @@ func (b *page) inspectorFacts(i *Inspector, st *step, a *attempt) {
 
 // fate says what resuming would do with a step: it comes from the same preview
 // that the act is done by.
-func (b *page) fate(st *step) string {
-	if b.resume == nil || !b.resume.Allowed {
+func (b inspectorPart) fate(st *step) string {
+	pre := b.resume()
+	if pre == nil {
 		return ""
 	}
 	in := func(list []domain.PreviewStep) *domain.PreviewStep {
@@ -249,36 +232,38 @@ func (b *page) fate(st *step) string {
 		return nil
 	}
 	switch {
-	case in(b.resume.InDoubt) != nil:
+	case in(pre.InDoubt) != nil:
 		return b.T("Resuming needs a decision about this step first.")
-	case st.item >= 0 && st.status == domain.NodeCompleted && in(b.resume.Again) == nil:
+	case st.item >= 0 && st.status == domain.NodeCompleted && in(pre.Again) == nil:
 		return b.T("Resuming keeps this result; the step is not repeated.")
-	case in(b.resume.Again) != nil:
+	case in(pre.Again) != nil:
 		return b.T("Resuming runs this step again.")
-	case in(b.resume.Keep) != nil:
+	case in(pre.Keep) != nil:
 		return b.T("Resuming keeps this result; the step is not repeated.")
 	}
 	return ""
 }
 
 // reopens reports whether a resume opens the step again because of itself.
-func (b *page) reopens(st *step) bool {
-	return b.resume != nil && b.resume.Allowed && slices.ContainsFunc(b.resume.Again, func(s domain.PreviewStep) bool {
+func (b inspectorPart) reopens(st *step) bool {
+	pre := b.resume()
+	return pre != nil && slices.ContainsFunc(pre.Again, func(s domain.PreviewStep) bool {
 		return s.Node == st.node && s.Visit == st.visit && s.Reopened()
 	})
 }
 
 // nodeInspector shows a node with no step: what it is, and why it did not run.
-func (b *page) nodeInspector(node string) Inspector {
+func (b inspectorPart) nodeInspector(node string) Inspector {
 	i := Inspector{Name: node, Key: "node-" + node, Sub: b.aboutNode(node)}
 	why, passed := b.notTaken(node)
+	pre := b.resume()
 	i.Status = notStarted(passed).Status
 	switch {
 	case passed && why != "":
 		i.Resume = why
 	case passed:
 		i.Resume = b.T("The run went past it.")
-	case b.resume != nil && b.resume.Allowed && slices.ContainsFunc(b.resume.New, func(s domain.PreviewStep) bool { return s.Node == node }):
+	case pre != nil && slices.ContainsFunc(pre.New, func(s domain.PreviewStep) bool { return s.Node == node }):
 		i.Resume = b.T("It has not started. Resuming may run it for the first time.")
 	default:
 		i.Resume = b.T("It has not started.")

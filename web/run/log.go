@@ -41,9 +41,12 @@ func levelRank(level string) int {
 	return 1
 }
 
+// logPart makes the view of what all steps have logged.
+type logPart struct{ *record }
+
 // eachLine walks the log of a run in order. Lines are numbered over the whole
 // log, so that a line keeps its number under every filter.
-func (b *page) eachLine(f func(number int, e *domain.Entry, l domain.LogLine)) {
+func (b logPart) eachLine(f func(number int, e *domain.Entry, l domain.LogLine)) {
 	n := 0
 	for i := range b.d.Journal {
 		e := &b.d.Journal[i]
@@ -56,7 +59,7 @@ func (b *page) eachLine(f func(number int, e *domain.Entry, l domain.LogLine)) {
 
 // log is the merged log of all steps, filtered and in pages; the newest lines
 // first asked for, while a line is addressed by its number.
-func (b *page) log() *Log {
+func (b logPart) log() *Log {
 	l := &Log{Run: "/runs/" + b.d.Run.ID, Step: b.Query("logstep"), Find: b.Query("logq"), Level: b.Query("level"), File: "/runs/" + b.d.Run.ID + "/log.txt"}
 	l.Filtered = l.Step != "" || l.Find != "" || l.Level != ""
 	for _, k := range levels {
@@ -168,7 +171,7 @@ func lineRange(text string) (from, to int) {
 
 // logLine is a line as it is shown: its colours as classes, nothing of it as
 // markup.
-func (b *page) logLine(l domain.LogLine, e *domain.Entry) LogLine {
+func (b *record) logLine(l domain.LogLine, e *domain.Entry) LogLine {
 	row := LogLine{Level: kit.Visible(kit.Cut(l.Level, 20)), At: b.Time(cmpTime(l.At, e.At))}
 	row.At.Text = cmpTime(l.At, e.At).In(b.Display.Zone).Format("15:04:05.000")
 	for _, part := range ansi.Split(kit.Cut(l.Message, lineBytes)) {
@@ -185,12 +188,12 @@ func (b *page) logLine(l domain.LogLine, e *domain.Entry) LogLine {
 
 // logFile is the whole log as text: time, level, step, message.
 func (r *request) logFile() error {
-	b, err := r.openRun(r.Param("run"))
+	b, err := r.open(r.Param("run"))
 	if err != nil {
 		return err
 	}
 	var text strings.Builder
-	b.eachLine(func(_ int, e *domain.Entry, l domain.LogLine) {
+	logPart{b}.eachLine(func(_ int, e *domain.Entry, l domain.LogLine) {
 		fmt.Fprintf(&text, "%s %-5s %s: %s\n", cmpTime(l.At, e.At).In(r.Display.Zone).Format("2006-01-02T15:04:05.000Z07:00"), strings.ToUpper(l.Level), kit.StepName(e.Node, e.Visit), l.Message)
 	})
 	h := r.Echo.Response().Header()
@@ -201,14 +204,14 @@ func (r *request) logFile() error {
 
 // logLines is the whole log for programs: an object a line.
 func (r *request) logLines() error {
-	b, err := r.openRun(r.Param("run"))
+	b, err := r.open(r.Param("run"))
 	if err != nil {
 		return err
 	}
 	var text bytes.Buffer
 	out := json.NewEncoder(&text)
 	out.SetEscapeHTML(false)
-	b.eachLine(func(n int, e *domain.Entry, l domain.LogLine) {
+	logPart{b}.eachLine(func(n int, e *domain.Entry, l domain.LogLine) {
 		if err == nil {
 			err = out.Encode(map[string]any{"line": n, "at": cmpTime(l.At, e.At).UTC(), "level": strings.ToLower(l.Level), "node": e.Node, "visit": e.Visit, "item": e.Item, "attempt": e.Attempt, "message": l.Message})
 		}

@@ -16,7 +16,7 @@ func lostStatus() kit.Status {
 
 // settleLost ends the steps of a damaged run that were under way: none of them is at work,
 // and how they ended cannot be read.
-func (b *page) settleLost() {
+func (b *record) settleLost() {
 	if b.d.Damage == nil {
 		return
 	}

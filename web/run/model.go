@@ -1,6 +1,8 @@
 package run
 
 import (
+	"github.com/a-h/templ"
+
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/part/approval"
 	"github.com/kairosd/kairosd/web/part/graph"
@@ -30,38 +32,57 @@ type Condition struct {
 	Link kit.Link
 }
 
+// Refresh is how a part of the page that follows events asks for itself.
+type Refresh struct{ Topic, Address string }
+
 // RunPage is one run.
 type RunPage struct {
 	kit.Shell
-	ID, Short string
-	Status    kit.Status
-	Plan      kit.Link
-	Version   kit.Link
-	Sub       string
-	Ended     kit.Time
-	Actions   []kit.Link
-	Why       *Why
-	Answer    string // what the steps of a step plan add up to
-	Facts     []kit.Fact
-	Notes     []part.Note
-	More      []kit.Link // acts that are asked for less often
-	Views     []kit.Link
-	View      string
-	Timeline  *Timeline
-	Inspector *Inspector
+	Head      Head
 	Approvals []approval.Card
-	Graph     *graph.Graph
-	Events    *Events
-	Blocks    []kit.Block
-	Find      *kit.FindForm
-	Log       *Log
+	Views     []kit.Link
+	Pane      Pane
 	Related   []part.Row
-	State     *StateView
-	Handoffs  *Handoffs
-	Summary   string
-	// FaviconPath is the icon of the tab that goes with the state.
-	FaviconPath string
-	Refresh     string // address of this page's live part
-	Topic       string
-	Terminal    bool
+}
+
+// Head is what stands above the views.
+type Head struct {
+	Refresh
+	ID, Title     string
+	FaviconPath   string // icon of the tab that goes with the state
+	Status        kit.Status
+	Plan, Version kit.Link
+	Sub           string
+	Ended         kit.Time
+	Actions       []kit.Link
+	More          []kit.Link // actions that are asked for less often
+	Why           *Why
+	Answer        string // what the steps of a step plan add up to
+	Facts         []kit.Fact
+	Notes         []part.Note
+	Summary       string
+}
+
+// Pane is one view with all that belongs to it. Choosing a view or a step swaps it.
+type Pane struct {
+	View View
+	// Values can be searched and unfolded: they do not follow events.
+	Values    templ.Component
+	Inspector *Inspector
+	Split     bool // there is room for a step beside the view
+}
+
+// View is the part of a view that follows events, and what comes along with it.
+type View struct {
+	Refresh
+	Live      templ.Component
+	Graph     *graph.Graph    // small, below the view
+	Below     templ.Component // forms below the view, which do not follow events
+	Inspector *Inspector      // what the view itself has beside it; nil: the chosen step
+}
+
+// Values are the input and the output of a run.
+type Values struct {
+	Find   *kit.FindForm
+	Blocks []kit.Block
 }

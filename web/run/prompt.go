@@ -94,15 +94,6 @@ type answered struct {
 	Calls               []toolCall
 }
 
-// talks reports whether a node asks a model.
-func (b *page) talks(node string) bool {
-	switch b.typeOf(node) {
-	case walk.TypeAgent, walk.TypeLLM, walk.TypeRouter, walk.TypeGenerator:
-		return true
-	}
-	return false
-}
-
 // callsOf are the rows of the calls that an attempt knows of, by number: its own,
 // and those before it that a crash did not take.
 func (st *step) callsOf(a *attempt) map[int]*domain.Entry {
@@ -141,7 +132,7 @@ type conversation struct {
 }
 
 // promptOf puts the conversation of an attempt together.
-func (b *page) promptOf(st *step, a *attempt) prompt {
+func promptOf(st *step, a *attempt) prompt {
 	rows := st.callsOf(a)
 	parts := []*conversation{{}}
 	for _, n := range slices.Sorted(mapKeys(rows)) {
@@ -285,8 +276,8 @@ var speakerWords = map[string]string{"system": locale.Mark("System"), "user": lo
 
 // promptTab shows the conversation of an attempt: what was asked of which model,
 // with which tools, and every message in order.
-func (b *page) promptTab(i *Inspector, st *step, a *attempt) {
-	p := b.promptOf(st, a)
+func (b inspectorPart) promptTab(i *Inspector, st *step, a *attempt) {
+	p := promptOf(st, a)
 	v := &Prompt{File: fmt.Sprintf("/runs/%s/steps/%d/raw/prompt", b.d.Run.ID, st.seq)}
 	if a != nil && a != &st.attempts[len(st.attempts)-1] {
 		v.File += "?" + url.Values{"try": {strconv.Itoa(a.number)}}.Encode()
@@ -341,7 +332,7 @@ func (b *page) promptTab(i *Inspector, st *step, a *attempt) {
 }
 
 // messageBlock is one message: its number and role, and what there is to know of it.
-func (b *page) messageBlock(p *prompt, n int) kit.Block {
+func (b inspectorPart) messageBlock(p *prompt, n int) kit.Block {
 	m := &p.Messages[n]
 	title := []string{fmt.Sprintf("%d · %s", n+1, b.T(cmp.Or(speakerWords[m.Role], locale.Mark("Message"))))}
 	id := "msg-" + strconv.Itoa(n+1)

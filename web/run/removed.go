@@ -44,7 +44,7 @@ func (r *request) keptInput(k domain.KeptDigests) string {
 
 // removedBlocks are the places of the input and the output, and with rows those of
 // every checkpoint.
-func (b *page) removedBlocks(rows bool) ([]kit.Block, error) {
+func (b *record) removedBlocks(rows bool) ([]kit.Block, error) {
 	run := b.d.Run
 	k, err := b.Reader.Kept(b.Context, run.ID)
 	if err != nil {

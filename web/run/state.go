@@ -32,8 +32,23 @@ const shownBlocks = 60
 // shownCheckpoints bounds how many are listed beside the state.
 const shownCheckpoints = 300
 
+// statePart makes the view of what the run knew at a checkpoint.
+type statePart struct{ *record }
+
+// shown is the state, or what is kept of it where retention removed it.
+func (b statePart) shown() (StateView, error) {
+	st := b.state()
+	if b.d.Run.PurgedAt.IsZero() {
+		return st, nil
+	}
+	var err error
+	st.Blocks, err = b.removedBlocks(true)
+	st.Find, st.Fork = nil, ""
+	return st, err
+}
+
 // state is what a run knew at a checkpoint: its input and every output until then.
-func (b *page) state() StateView {
+func (b statePart) state() StateView {
 	run := b.d.Run
 	at := int64(-1)
 	if n, err := strconv.ParseInt(b.Query("cp"), 10, 64); err == nil && n >= 0 {
@@ -154,26 +169,15 @@ func (b *page) state() StateView {
 	return v
 }
 
-// checkpoints is how many rows changed what the run knows.
-func (b *page) checkpoints() int {
-	n := 0
-	for i := range b.d.Journal {
-		if part.IsCheckpoint(&b.d.Journal[i]) {
-			n++
-		}
-	}
-	return n
-}
-
 // continues reports whether a failure of a node is continued.
-func (b *page) continues(node string) bool {
+func (b *record) continues(node string) bool {
 	i, ok := b.program.Index[node]
 	return ok && b.program.Nodes[i].OnError == walk.OnErrorContinue
 }
 
 // itemsUntil is the outputs of a foreach visit up to a row, as a list; nil when
 // it is longer than that.
-func (b *page) itemsUntil(last domain.Entry, most int) domain.RawJSON {
+func (b statePart) itemsUntil(last domain.Entry, most int) domain.RawJSON {
 	var values []any
 	length := 0
 	for _, e := range b.d.Journal {
@@ -212,7 +216,7 @@ func (b *page) itemsUntil(last domain.Entry, most int) domain.RawJSON {
 
 // stateDiff says how the state at one checkpoint became that at another: what
 // changed in full, what stayed by name.
-func (b *page) stateDiff(v *StateView, points []domain.Entry, from, to int64) {
+func (b statePart) stateDiff(v *StateView, points []domain.Entry, from, to int64) {
 	known := func(at int64) map[string]domain.RawJSON {
 		out := map[string]domain.RawJSON{}
 		for _, e := range points {
@@ -294,7 +298,7 @@ func (r *request) stateAt() error {
 	if !whole {
 		return r.Echo.Redirect(http.StatusSeeOther, link.With("/runs/"+url.PathEscape(r.Param("run")), url.Values{"view": {"state"}, "cp": {number}}, "against", r.Query("against")))
 	}
-	b, err := r.openRun(r.Param("run"))
+	b, err := r.open(r.Param("run"))
 	if err != nil {
 		return err
 	}
@@ -314,7 +318,7 @@ func (r *request) stateAt() error {
 			continue
 		}
 		if output[e.Node] = e.Output; e.Item >= 0 {
-			output[e.Node] = b.itemsUntil(e, math.MaxInt)
+			output[e.Node] = statePart{b}.itemsUntil(e, math.MaxInt)
 		}
 	}
 	data, err := json.Marshal(map[string]any{"runId": run.ID, "checkpoint": at, "input": run.Input, "output": output})

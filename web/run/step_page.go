@@ -16,7 +16,7 @@ const window = 64 << 10
 // stepPage is a step as a page of its own: to link to, to print, and to read long
 // values on, part by part.
 func (r *request) stepPage() error {
-	b, err := r.openRun(r.Param("run"))
+	b, err := r.open(r.Param("run"))
 	if err != nil {
 		return err
 	}
@@ -28,32 +28,30 @@ func (r *request) stepPage() error {
 		return err // stepOf has read it
 	}
 	e := &b.d.Journal[seq-1]
-	if _, err := b.why(); err != nil {
-		return err
-	}
 	run := b.d.Run
 	p := StepPage{Shell: r.Shell("runs", b.chosen.label()+" · "+run.PlanKey+" · "+domain.ShortID(run.ID)), Run: domain.ShortID(run.ID),
-		RunHref: fmt.Sprintf("/runs/%s?step=%d", run.ID, b.chosen.seq), Plan: run.PlanKey, Inspector: b.inspector()}
+		RunHref: fmt.Sprintf("/runs/%s?step=%d", run.ID, b.chosen.seq), Plan: run.PlanKey, Inspector: inspectorPart{b}.inspector()}
 	p.Inspector.Page = ""
 	if l := p.Inspector.Log; l != nil {
 		l.Topic = "" // this page stands still
 	}
 	if part := r.Query("part"); part != "" {
-		blk, err := b.window(e, part)
+		blk, err := inspectorPart{b}.window(e, part)
 		if err != nil {
 			return err
 		}
 		p.Inspector.Blocks, p.Inspector.Tabs = []kit.Block{blk}, nil
 	}
+	tabs := inspectorPart{b}.tabs(b.chosen, b.chosen.attempt(r.Query("try")))
 	for i := range p.Inspector.Tabs { // stay on this page
 		t := &p.Inspector.Tabs[i]
-		t.Href = fmt.Sprintf("/runs/%s/steps/%d?tab=%s", run.ID, b.chosen.seq, b.tabs(b.chosen, b.attempt(b.chosen))[i])
+		t.Href = fmt.Sprintf("/runs/%s/steps/%d?tab=%s", run.ID, b.chosen.seq, tabs[i])
 	}
 	return r.Render(http.StatusOK, Step(p))
 }
 
 // window is a part of a long value as it is stored.
-func (b *page) window(e *domain.Entry, part string) (kit.Block, error) {
+func (b inspectorPart) window(e *domain.Entry, part string) (kit.Block, error) {
 	var j domain.RawJSON
 	switch part {
 	case "input":

@@ -14,7 +14,7 @@ import (
 // stepRaw downloads a part of a step, of its last attempt or the one that is asked
 // for: as an attachment that no browser runs.
 func (r *request) stepRaw() error {
-	b, err := r.openRun(r.Param("run"))
+	b, err := r.open(r.Param("run"))
 	if err != nil {
 		return err
 	}
@@ -29,7 +29,7 @@ func (r *request) stepRaw() error {
 	if err != nil {
 		return err
 	}
-	a := b.attempt(st)
+	a := st.attempt(r.Query("try"))
 	entry, input := &st.last, st.last.Input
 	if a != nil {
 		entry, input = &a.entry, a.input
@@ -45,7 +45,7 @@ func (r *request) stepRaw() error {
 		if !b.talks(st.node) && len(st.calls) == 0 {
 			return domain.Errorf(domain.CodeNotFound, "%s asks no model", st.label())
 		}
-		if data, err = json.MarshalIndent(b.promptOf(st, a), "", "  "); err != nil {
+		if data, err = json.MarshalIndent(promptOf(st, a), "", "  "); err != nil {
 			return fmt.Errorf("the prompt of %s: %w", st.label(), err)
 		}
 	case "error":
@@ -81,19 +81,4 @@ func errorText(f *domain.Failure) []string {
 		}
 	}
 	return out
-}
-
-// stepOf finds the step that a row number is of.
-func (b *page) stepOf(number string) (*step, error) {
-	seq, err := strconv.ParseInt(number, 10, 64)
-	if err != nil || seq < 1 || seq > int64(len(b.d.Journal)) {
-		return nil, domain.Errorf(domain.CodeNotFound, "run %s has no step %s", domain.ShortID(b.d.Run.ID), kit.Cut(number, 40))
-	}
-	e := &b.d.Journal[seq-1]
-	for _, st := range b.steps {
-		if st.key() == (visitKey{e.Node, e.Visit, e.Item}) {
-			return st, nil
-		}
-	}
-	return nil, domain.Errorf(domain.CodeNotFound, "row %d of run %s is of no step", seq, domain.ShortID(b.d.Run.ID))
 }

@@ -3,6 +3,7 @@ package run
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -141,6 +142,19 @@ func (st *step) replanned(e *domain.Entry, status domain.NodeStatus, failure *do
 	final := st.last
 	final.At, final.Status, final.Final, final.Failure, final.Decision = e.At, status, true, failure, nil
 	st.status, st.ended, st.final = status, e.At, &final
+}
+
+// attempt is the one with a number, or the last.
+func (st *step) attempt(number string) *attempt {
+	for n := range st.attempts {
+		if strconv.Itoa(st.attempts[n].number) == number {
+			return &st.attempts[n]
+		}
+	}
+	if n := len(st.attempts); n > 0 {
+		return &st.attempts[n-1]
+	}
+	return nil
 }
 
 func (st *step) label() string {

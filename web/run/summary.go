@@ -16,7 +16,7 @@ const alikeCap = 1000
 
 // summary is a text to send on, with times in both forms; secrets were masked
 // before anything was stored.
-func (b *page) summary() string {
+func (b *headPart) summary() string {
 	run := b.d.Run
 	st := part.Status(b.Context, run)
 	lines := []string{fmt.Sprintf("%s: %s v%d, run %s", b.T(st.Word), run.PlanKey, run.Version, run.ID)}
@@ -65,10 +65,11 @@ func (r *request) summaryFile() error {
 	if err != nil {
 		return err
 	}
-	b, err := r.openRun(found.ID)
+	run, err := r.open(found.ID)
 	if err != nil {
 		return err
 	}
+	b := &headPart{record: run}
 	if b.d.Damage == nil {
 		if err := b.whyLinks(&Why{}); err != nil { // how many, since what: the summary says it, too
 			return err

@@ -32,7 +32,7 @@ const (
 
 // timelinePage builds the timeline of a run.
 type timelinePage struct {
-	*page
+	*record
 	now    time.Time
 	axis   *timeline.Axis
 	origin time.Time
@@ -52,8 +52,8 @@ type line struct {
 	below []line
 }
 
-func (b *page) timeline(p *RunPage) {
-	t := &timelinePage{page: b, now: b.Site.Now(), open: map[string]bool{}, nodes: map[string][]*step{}}
+func (b *record) timeline() *Timeline {
+	t := &timelinePage{record: b, now: b.Site.Now(), open: map[string]bool{}, nodes: map[string][]*step{}}
 	for _, key := range strings.Split(b.Query("open"), ",") {
 		t.open[key] = key != ""
 	}
@@ -83,7 +83,7 @@ func (b *page) timeline(p *RunPage) {
 			v.Legend = append(v.Legend, l.status)
 		}
 	}
-	p.Timeline = v
+	return v
 }
 
 // whole is the time from the run's creation to its end, or now.
@@ -270,31 +270,6 @@ func (t *timelinePage) critical(v *Timeline) {
 	v.Chain = t.T("%s: %s of work in a run of %s.", strings.Join(names, " → "), kit.Took(sum), kit.Took(t.whole().Len()))
 }
 
-// before names what a node waits for, and what leads to it.
-func (b *page) before(node string) (needs, edges []string) {
-	i, ok := b.program.Index[node]
-	if !ok {
-		return nil, nil
-	}
-	for _, n := range b.program.Nodes[i].Needs {
-		needs = append(needs, b.program.Nodes[n].ID)
-	}
-	return needs, b.sources()[i]
-}
-
-// sources are the nodes with an edge to each node.
-func (b *page) sources() map[int][]string {
-	if b.into == nil {
-		b.into = map[int][]string{}
-		for i := range b.program.Nodes {
-			for _, e := range b.program.Nodes[i].Out {
-				b.into[e.To] = append(b.into[e.To], b.program.Nodes[i].ID)
-			}
-		}
-	}
-	return b.into
-}
-
 // counts says how many steps are in which state; each count filters.
 func (t *timelinePage) counts(v *Timeline) {
 	only := t.Query("only")
@@ -316,23 +291,6 @@ func (t *timelinePage) counts(v *Timeline) {
 			v.Counts = append(v.Counts, kit.Link{Text: t.Number(int64(n)) + " " + t.T(l.status.Word), Icon: l.status.Icon, Class: l.status.Key, Href: t.href(url.Values{"only": {l.key}, "rows": nil}), Current: only == l.key})
 		}
 	}
-}
-
-// missing are the nodes with no step.
-func (b *page) missing() []string {
-	if b.never == nil {
-		b.never = []string{}
-		seen := map[string]bool{}
-		for _, st := range b.steps {
-			seen[st.node] = true
-		}
-		for i := range b.program.Nodes {
-			if id := b.program.Nodes[i].ID; !seen[id] {
-				b.never = append(b.never, id)
-			}
-		}
-	}
-	return b.never
 }
 
 // lines are the rows of the steps: one per step; items of a foreach below their

@@ -46,7 +46,7 @@ func (r *request) inForceAt(at time.Time) (f inForce) {
 
 // doers adds the agent, the models and the tool of a step, as far as there are records
 // each with the version that it was of when the step began.
-func (b *page) doers(st *step, a *attempt, agent string, add func(term, text string)) {
+func (b inspectorPart) doers(st *step, a *attempt, agent string, add func(term, text string)) {
 	tool := ""
 	if i, ok := b.program.Index[st.node]; ok {
 		tool = b.program.Nodes[i].Tool
@@ -66,7 +66,7 @@ func (b *page) doers(st *step, a *attempt, agent string, add func(term, text str
 	}
 	if b.talks(st.node) {
 		var models []string
-		for _, m := range b.promptOf(st, a).Messages {
+		for _, m := range promptOf(st, a).Messages {
 			if m.Model != "" && !slices.Contains(models, kit.Visible(m.Model)) {
 				models = append(models, kit.Visible(m.Model))
 			}
@@ -79,7 +79,7 @@ func (b *page) doers(st *step, a *attempt, agent string, add func(term, text str
 }
 
 // toolVersion says where a tool is from, which is what its version depends on.
-func (b *page) toolVersion(name string, f inForce) string {
+func (b inspectorPart) toolVersion(name string, f inForce) string {
 	source := ""
 	if tools, err := b.App.Tools.List(b.Context, b.Who.Actor()); err == nil {
 		if i := slices.IndexFunc(tools, func(t domain.ToolInfo) bool { return t.Name == name }); i >= 0 {

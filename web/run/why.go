@@ -15,7 +15,7 @@ import (
 
 // why is the band that says what is wrong, or for what the run waits, and what
 // resuming will do.
-func (b *page) why() (*Why, error) {
+func (b *headPart) why() (*Why, error) {
 	run := b.d.Run
 	if b.d.Damage != nil {
 		return b.damaged(), nil
@@ -30,22 +30,13 @@ func (b *page) why() (*Why, error) {
 		if w.Message = kit.Visible(run.Error.Message); strings.Contains(w.Headline, w.Message) {
 			w.Message = "" // the headline says it all
 		}
-		if !b.Who.Role.Includes(domain.RoleOperator) {
-			return w, nil
-		}
-		if err := b.foresee(run, w); err != nil {
-			return nil, err
-		}
+		return w, b.foresee(run, w)
 	case run.Status == domain.RunCancelled:
 		w.Class = "quiet"
 		if w.Headline == "" {
 			w.Headline = b.T("Cancelled")
 		}
-		if b.Who.Role.Includes(domain.RoleOperator) && run.PurgedAt.IsZero() {
-			if err := b.foresee(run, w); err != nil {
-				return nil, err
-			}
-		}
+		return w, b.foresee(run, w)
 	case run.Status == domain.RunQueued && run.Headline == "" && !run.StartAt.After(b.Site.Now()):
 		w.Class, w.Headline = "now", b.T("Queued: it starts when a slot is free; higher priorities go first, then the older ones")
 		if c := run.Concurrency; c != nil {
@@ -82,14 +73,11 @@ func (b *page) why() (*Why, error) {
 
 // foresee says what resuming would do; or why it can do nothing, when the plan
 // names what is no longer configured.
-func (b *page) foresee(run domain.Run, w *Why) error {
-	foretell := b.foretell
-	if b.foretell = nil; foretell == nil {
-		foretell = func() (domain.Preview, error) {
-			return b.Engine.Preview(b.Context, b.Who.Actor(), domain.VerbRequest{Run: run.ID, Action: domain.ActionResume})
-		}
+func (b *headPart) foresee(run domain.Run, w *Why) error {
+	if !b.resumable() {
+		return nil
 	}
-	pre, err := foretell()
+	pre, err := b.preview()
 	if e, ok := errors.AsType[*domain.Error](err); ok && (e.Code == domain.CodeInvalid || e.Code == domain.CodeCorrupt) {
 		w.Then = b.Sentence(e)
 		return nil
@@ -101,12 +89,12 @@ func (b *page) foresee(run domain.Run, w *Why) error {
 	if err != nil {
 		return err
 	}
-	b.resume, w.Then = &pre, strings.TrimSpace(part.Consequence(b.Context, pre)+" "+expected)
+	w.Then = strings.TrimSpace(part.Consequence(b.Context, pre) + " " + expected)
 	return nil
 }
 
 // troubles adds to a failure what is still wrong around it.
-func (b *page) troubles(w *Why) error {
+func (b *headPart) troubles(w *Why) error {
 	uses, err := b.Reader.Uses(b.Context, b.d.Run.ID)
 	if err != nil {
 		return err

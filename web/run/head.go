@@ -1,0 +1,98 @@
+package run
+
+import (
+	"fmt"
+	"net/url"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/kit"
+	part "github.com/kairosd/kairosd/web/part/run"
+	"github.com/kairosd/kairosd/web/static"
+)
+
+// headPart makes what stands above the views: the state of the run, what is wrong, and
+// what can be done.
+type headPart struct {
+	*record
+	asked   []domain.Approval // open ones of the run
+	related []domain.Run
+	alike   string   // that other runs failed so, for the summary
+	since   string   // what changed before, for the summary
+	around  []string // what is still wrong around it, for the summary
+}
+
+func (b *record) head() (*headPart, error) {
+	h := &headPart{record: b}
+	var err error
+	if b.d.Damage == nil && !b.d.Run.Status.Final() { // else no answer can be taken
+		list, err := b.App.Approvals.List(b.Context, b.Who.Actor(), domain.ApprovalFilter{Run: b.d.Run.ID, Status: "open"})
+		if err != nil {
+			return nil, err
+		}
+		h.asked = list.Items
+	}
+	h.related, err = b.Reader.Lineage(b.Context, b.d.Run.ID)
+	return h, err
+}
+
+// build makes all of it.
+func (b *headPart) build() (Head, error) {
+	run := b.d.Run
+	status := part.Status(b.Context, run)
+	h := Head{ID: run.ID, Title: b.titled(status) + " · " + run.PlanKey + " · " + domain.ShortID(run.ID), Status: status, Refresh: b.refresh(),
+		FaviconPath: static.Path("fav-" + favicon(run.Status) + ".svg"),
+		Plan:        kit.Link{Text: run.PlanKey, Href: "/plans/" + url.PathEscape(run.PlanKey)},
+		Version:     kit.Link{Text: fmt.Sprintf("v%d", run.Version), Href: fmt.Sprintf("/plans/%s/v/%d", url.PathEscape(run.PlanKey), run.Version)}}
+	h.Sub, h.Ended = b.times()
+	if b.d.Plan != nil {
+		h.Answer = kit.Visible(b.d.Plan.AggregatedResult)
+	}
+	var err error
+	if h.Why, err = b.why(); err != nil {
+		return h, err
+	}
+	if h.Why != nil {
+		if err := b.whyLinks(h.Why); err != nil {
+			return h, err
+		}
+	}
+	if h.Notes, err = part.Notes(b.Context, b.App, run.ID); err != nil {
+		return h, err
+	}
+	h.Actions, h.More, h.Summary, h.Facts = b.actions(), b.more(), b.summary(), b.facts()
+	if len(b.asked) == 1 && h.Why != nil && h.Why.Headline == kit.Visible(b.asked[0].Message) {
+		h.Why = nil // the question is asked below
+	}
+	return h, nil
+}
+
+// times says since when the run is as it is.
+func (b *headPart) times() (string, kit.Time) {
+	run := b.d.Run
+	switch {
+	case !run.EndedAt.IsZero():
+		return b.T("ran %s, ended", kit.Took(run.EndedAt.Sub(run.CreatedAt))), b.Time(run.EndedAt)
+	case run.Status == domain.RunQueued && run.StartedAt.IsZero():
+		return b.T("created"), b.Time(run.CreatedAt)
+	}
+	return b.T("started"), b.Time(run.CreatedAt)
+}
+
+// more are the actions that are asked for less often.
+func (b *headPart) more() (out []kit.Link) {
+	run := b.d.Run
+	if b.Who.Role.Includes(domain.RoleOperator) {
+		if run.Status == domain.RunFailed && run.Attention {
+			out = append(out, kit.Link{Text: b.T("Acknowledge…"), Href: "/runs/" + run.ID + "/ack", Dialog: true})
+		} else {
+			out = append(out, kit.Link{Text: b.T("Note…"), Href: "/runs/" + run.ID + "/note", Dialog: true})
+		}
+		if run.Status.Final() && run.DeletedAt.IsZero() && b.d.Damage == nil {
+			out = append(out, kit.Link{Text: b.T("Delete…"), Href: "/runs/" + run.ID + "/delete", Dialog: true, Danger: true})
+		}
+	}
+	if b.Who.Role.Includes(domain.RoleAuthor) && b.API {
+		out = append(out, kit.Link{Text: b.T("Export"), Href: "/runs/" + run.ID + "/export"})
+	}
+	return out
+}
