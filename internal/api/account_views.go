@@ -24,17 +24,17 @@ type LoginView struct {
 
 type userDetailOut struct{ Body UserDetailView }
 
-func (a *API) getUser(ctx context.Context, in *userNamedIn) (*userDetailOut, error) {
-	u, err := a.App.Accounts.User(ctx, actorOf(ctx), in.ID)
+func (h accountHandler) getUser(ctx context.Context, in *userNamedIn) (*userDetailOut, error) {
+	u, err := h.accounts.User(ctx, actorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
-	sessions, err := a.App.Accounts.Sessions(ctx, actorOf(ctx), u.ID)
+	sessions, err := h.accounts.Sessions(ctx, actorOf(ctx), u.ID)
 	if err != nil {
 		return nil, err
 	}
 	v := UserDetailView{UserView: viewUser(u), HasPassword: u.PasswordHash != "", Logins: make([]LoginView, 0, len(sessions))}
-	if v.SecondFactor, _, err = a.App.Accounts.SecondFactor(ctx, actorOf(ctx), u.ID); err != nil {
+	if v.SecondFactor, _, err = h.accounts.SecondFactor(ctx, actorOf(ctx), u.ID); err != nil {
 		return nil, err
 	}
 	for _, s := range sessions {
@@ -49,8 +49,8 @@ type tokenIn struct {
 
 type tokenOut struct{ Body TokenView }
 
-func (a *API) getToken(ctx context.Context, in *tokenIn) (*tokenOut, error) {
-	t, err := a.App.Tokens.Get(ctx, actorOf(ctx), in.ID)
+func (h accountHandler) getToken(ctx context.Context, in *tokenIn) (*tokenOut, error) {
+	t, err := h.tokens.Get(ctx, actorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -76,34 +76,41 @@ type NewToken struct {
 	Token string `json:"token"`
 }
 
-func (a *API) accountRoutes() {
+// accountHandler serves users and API tokens.
+type accountHandler struct {
+	accounts *app.Accounts
+	tokens   *app.Tokens
+}
+
+func (h accountHandler) routes(a *API) {
+	h.signOutRoutes(a)
 	tags := []string{"accounts"}
 	mount(a, huma.Operation{OperationID: "list-users", Method: http.MethodGet, Path: "/users", Tags: tags,
-		Summary: "List users"}, a.listUsers)
+		Summary: "List users"}, h.listUsers)
 	mount(a, huma.Operation{OperationID: "get-user", Method: http.MethodGet, Path: "/users/{id}", Tags: tags,
-		Summary: "One user, with open logins"}, a.getUser)
+		Summary: "One user, with open logins"}, h.getUser)
 	mount(a, huma.Operation{OperationID: "create-user", Method: http.MethodPost, Path: "/users", Tags: tags,
-		Summary: "Make a user", DefaultStatus: http.StatusCreated}, a.createUser)
+		Summary: "Make a user", DefaultStatus: http.StatusCreated}, h.createUser)
 	mount(a, huma.Operation{OperationID: "update-user", Method: http.MethodPatch, Path: "/users/{id}", Tags: tags,
-		Summary: "Change a user's role, password or access; ends the user's sessions"}, a.updateUser)
+		Summary: "Change a user's role, password or access; ends the user's sessions"}, h.updateUser)
 	mount(a, huma.Operation{OperationID: "link-user", Method: http.MethodPost, Path: "/users/{id}/link", Tags: tags,
-		Summary: "Say who a user is at the identity provider; ends the user's sessions"}, a.linkUser)
+		Summary: "Say who a user is at the identity provider; ends the user's sessions"}, h.linkUser)
 	mount(a, huma.Operation{OperationID: "make-login-link", Method: http.MethodPost, Path: "/users/{id}/login-link", Tags: tags,
-		Summary: "Make a link that logs a user in once; through the local socket only"}, a.loginLink)
+		Summary: "Make a link that logs a user in once; through the local socket only"}, h.loginLink)
 	mount(a, huma.Operation{OperationID: "list-tokens", Method: http.MethodGet, Path: "/tokens", Tags: tags,
-		Summary: "List API tokens, newest first"}, a.listTokens)
+		Summary: "List API tokens, newest first"}, h.listTokens)
 	mount(a, huma.Operation{OperationID: "get-token", Method: http.MethodGet, Path: "/tokens/{id}", Tags: tags,
-		Summary: "One API token, without its secret"}, a.getToken)
+		Summary: "One API token, without its secret"}, h.getToken)
 	mount(a, huma.Operation{OperationID: "create-token", Method: http.MethodPost, Path: "/tokens", Tags: tags,
-		Summary: "Make an API token; its text is shown only in this answer", DefaultStatus: http.StatusCreated}, a.createToken)
+		Summary: "Make an API token; its text is shown only in this answer", DefaultStatus: http.StatusCreated}, h.createToken)
 	mount(a, huma.Operation{OperationID: "revoke-token", Method: http.MethodDelete, Path: "/tokens/{id}", Tags: tags,
-		Summary: "End an API token at once"}, a.revokeToken)
+		Summary: "End an API token at once"}, h.revokeToken)
 }
 
 type usersOut struct{ Body List[UserView] }
 
-func (a *API) listUsers(ctx context.Context, _ *struct{}) (*usersOut, error) {
-	users, err := a.App.Accounts.Users(ctx, actorOf(ctx))
+func (h accountHandler) listUsers(ctx context.Context, _ *struct{}) (*usersOut, error) {
+	users, err := h.accounts.Users(ctx, actorOf(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -118,8 +125,8 @@ type createUserIn struct{ Body NewUserBody }
 
 type userOut struct{ Body UserView }
 
-func (a *API) createUser(ctx context.Context, in *createUserIn) (*userOut, error) {
-	u, err := a.App.Accounts.CreateUser(ctx, app.NewUser{Meta: meta(ctx), Name: in.Body.Name, Password: in.Body.Password, Role: in.Body.Role})
+func (h accountHandler) createUser(ctx context.Context, in *createUserIn) (*userOut, error) {
+	u, err := h.accounts.CreateUser(ctx, app.NewUser{Meta: meta(ctx), Name: in.Body.Name, Password: in.Body.Password, Role: in.Body.Role})
 	if err != nil {
 		return nil, err
 	}
@@ -131,9 +138,9 @@ type updateUserIn struct {
 	Body UserBody
 }
 
-func (a *API) updateUser(ctx context.Context, in *updateUserIn) (*userOut, error) {
+func (h accountHandler) updateUser(ctx context.Context, in *updateUserIn) (*userOut, error) {
 	b := in.Body
-	u, err := a.App.Accounts.UpdateUser(ctx, app.UserChange{Meta: meta(ctx), User: in.ID, Role: b.Role, Password: b.Password, Disabled: b.Disabled})
+	u, err := h.accounts.UpdateUser(ctx, app.UserChange{Meta: meta(ctx), User: in.ID, Role: b.Role, Password: b.Password, Disabled: b.Disabled})
 	if err != nil {
 		return nil, err
 	}
@@ -145,8 +152,8 @@ type linkUserIn struct {
 	Body LinkBody
 }
 
-func (a *API) linkUser(ctx context.Context, in *linkUserIn) (*userOut, error) {
-	u, err := a.App.Accounts.LinkUser(ctx, app.UserLink{Meta: meta(ctx), User: in.ID, Subject: in.Body.Subject})
+func (h accountHandler) linkUser(ctx context.Context, in *linkUserIn) (*userOut, error) {
+	u, err := h.accounts.LinkUser(ctx, app.UserLink{Meta: meta(ctx), User: in.ID, Subject: in.Body.Subject})
 	if err != nil {
 		return nil, err
 	}
@@ -159,8 +166,8 @@ type loginLinkIn struct {
 
 type loginLinkOut struct{ Body LoginLinkView }
 
-func (a *API) loginLink(ctx context.Context, in *loginLinkIn) (*loginLinkOut, error) {
-	secret, err := a.App.Accounts.MakeLoginLink(ctx, app.UserNamed{Meta: meta(ctx), User: in.ID})
+func (h accountHandler) loginLink(ctx context.Context, in *loginLinkIn) (*loginLinkOut, error) {
+	secret, err := h.accounts.MakeLoginLink(ctx, app.UserNamed{Meta: meta(ctx), User: in.ID})
 	if err != nil {
 		return nil, err
 	}
@@ -169,8 +176,8 @@ func (a *API) loginLink(ctx context.Context, in *loginLinkIn) (*loginLinkOut, er
 
 type tokensOut struct{ Body List[TokenView] }
 
-func (a *API) listTokens(ctx context.Context, _ *struct{}) (*tokensOut, error) {
-	tokens, err := a.App.Tokens.List(ctx, actorOf(ctx))
+func (h accountHandler) listTokens(ctx context.Context, _ *struct{}) (*tokensOut, error) {
+	tokens, err := h.tokens.List(ctx, actorOf(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +197,7 @@ type createTokenIn struct{ Body NewTokenBody }
 
 type newTokenOut struct{ Body NewToken }
 
-func (a *API) createToken(ctx context.Context, in *createTokenIn) (*newTokenOut, error) {
+func (h accountHandler) createToken(ctx context.Context, in *createTokenIn) (*newTokenOut, error) {
 	var lifetime time.Duration
 	if in.Body.ExpiresIn != "" {
 		var err error
@@ -200,7 +207,7 @@ func (a *API) createToken(ctx context.Context, in *createTokenIn) (*newTokenOut,
 		}
 	}
 	b := in.Body
-	text, t, err := a.App.Tokens.Create(ctx, app.NewToken{Meta: meta(ctx), Name: b.Name, Role: b.Role, Scopes: b.Scopes, Lifetime: lifetime})
+	text, t, err := h.tokens.Create(ctx, app.NewToken{Meta: meta(ctx), Name: b.Name, Role: b.Role, Scopes: b.Scopes, Lifetime: lifetime})
 	if err != nil {
 		return nil, err
 	}
@@ -212,6 +219,6 @@ type revokeIn struct {
 	Reason string `query:"reason" maxLength:"500" doc:"Why; it goes to the audit log."`
 }
 
-func (a *API) revokeToken(ctx context.Context, in *revokeIn) (*struct{}, error) {
-	return nil, a.App.Tokens.Revoke(ctx, app.TokenChange{Meta: meta(ctx), Token: in.ID, Reason: in.Reason})
+func (h accountHandler) revokeToken(ctx context.Context, in *revokeIn) (*struct{}, error) {
+	return nil, h.tokens.Revoke(ctx, app.TokenChange{Meta: meta(ctx), Token: in.ID, Reason: in.Reason})
 }

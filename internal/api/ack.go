@@ -22,7 +22,7 @@ type ackRunIn struct {
 	Body *AckRunBody
 }
 
-func (a *API) ackRoutes() {
+func (h actionHandler) ackRoutes(a *API) {
 	mount(a, huma.Operation{OperationID: "acknowledge-run", Method: http.MethodPost, Path: "/runs/{id}/ack", Tags: []string{"acts"},
 		Summary: "Take note of a failed run: it needs attention no more until it fails anew"},
 		func(ctx context.Context, in *ackRunIn) (*actedOut, error) {
@@ -30,7 +30,7 @@ func (a *API) ackRoutes() {
 			if in.Body != nil {
 				body = *in.Body
 			}
-			run, err := a.App.Runs.Acknowledge(ctx, app.AcknowledgeRequest{Meta: meta(ctx), Run: in.ID, Note: body.Note, ResumeAt: body.ResumeAt})
+			run, err := h.runs.Acknowledge(ctx, app.AcknowledgeRequest{Meta: meta(ctx), Run: in.ID, Note: body.Note, ResumeAt: body.ResumeAt})
 			if err != nil {
 				return nil, err
 			}

@@ -1,14 +1,21 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 )
+
+// EnableProviderBody goes with enabling a provider.
+type EnableProviderBody struct {
+	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log."`
+}
 
 type (
 	agentsOut    struct{ Body List[domain.AgentInfo] }
@@ -20,40 +27,55 @@ type (
 	providerIn struct {
 		Name string `path:"name" maxLength:"128"`
 	}
-	providerOut struct{ Body domain.ProviderInfo }
-	messagesIn  struct{ RunIn }
-	messagesOut struct{ Body domain.Conversation }
+	providerOut      struct{ Body domain.ProviderInfo }
+	enableProviderIn struct {
+		Name string `path:"name" maxLength:"200"`
+		Body *EnableProviderBody
+	}
 )
 
-func (a *API) agentRoutes() {
+// agentHandler serves agents and providers of models.
+type agentHandler struct {
+	agents    *app.Agents
+	providers *app.Providers
+}
+
+func (h agentHandler) routes(a *API) {
 	tags := []string{"agents"}
 	mount(a, huma.Operation{OperationID: "list-agents", Method: http.MethodGet, Path: "/agents", Tags: tags,
 		Summary: "List agents: what they can do, with which model and tools"},
 		func(ctx context.Context, _ *struct{}) (*agentsOut, error) {
-			list, err := a.App.Agents.List(ctx, actorOf(ctx))
+			list, err := h.agents.List(ctx, actorOf(ctx))
 			return &agentsOut{Body: listOf(list, "", func(v domain.AgentInfo) domain.AgentInfo { return v })}, err
 		})
 	mount(a, huma.Operation{OperationID: "list-providers", Method: http.MethodGet, Path: "/providers", Tags: tags,
 		Summary: "List the providers of models: how their calls went, and the last error"},
 		func(ctx context.Context, _ *struct{}) (*providersOut, error) {
-			list, err := a.App.Providers.List(ctx, actorOf(ctx))
+			list, err := h.providers.List(ctx, actorOf(ctx))
 			return &providersOut{Body: listOf(list, "", func(v domain.ProviderInfo) domain.ProviderInfo { return v })}, err
 		})
 	mount(a, huma.Operation{OperationID: "get-agent", Method: http.MethodGet, Path: "/agents/{id}", Tags: tags, Summary: "One agent"},
 		func(ctx context.Context, in *agentIn) (*agentOut, error) {
-			v, err := a.App.Agents.Get(ctx, actorOf(ctx), unescaped(in.ID))
+			v, err := h.agents.Get(ctx, actorOf(ctx), unescaped(in.ID))
 			return &agentOut{v}, err
 		})
 	mount(a, huma.Operation{OperationID: "get-provider", Method: http.MethodGet, Path: "/providers/{name}", Tags: tags, Summary: "One provider of models"},
 		func(ctx context.Context, in *providerIn) (*providerOut, error) {
-			v, err := a.App.Providers.Get(ctx, actorOf(ctx), unescaped(in.Name))
+			v, err := h.providers.Get(ctx, actorOf(ctx), unescaped(in.Name))
 			return &providerOut{v}, err
 		})
-	mount(a, huma.Operation{OperationID: "list-messages", Method: http.MethodGet, Path: "/runs/{id}/messages", Tags: []string{"runs"},
-		Summary: "List what a run's agents said to each other, and its handoffs"},
-		func(ctx context.Context, in *messagesIn) (*messagesOut, error) {
-			c, err := a.App.Runs.Conversation(ctx, actorOf(ctx), in.ID)
-			return &messagesOut{c}, err
+	mount(a, huma.Operation{OperationID: "disable-provider", Method: http.MethodPost, Path: "/providers/{name}/disable", Tags: []string{"providers"},
+		Summary: "Disable a provider", Description: refused},
+		func(ctx context.Context, in *disableIn) (*providerOut, error) {
+			p, err := h.providers.Disable(ctx, app.DisableRequest{Meta: meta(ctx), Name: in.Name, Reason: in.Body.Reason})
+			return &providerOut{p}, err
+		})
+	mount(a, huma.Operation{OperationID: "enable-provider", Method: http.MethodPost, Path: "/providers/{name}/enable", Tags: []string{"providers"},
+		Summary: "Enable a provider, and close its circuit", Description: "A repetition changes nothing."},
+		func(ctx context.Context, in *enableProviderIn) (*providerOut, error) {
+			body := cmp.Or(in.Body, &EnableProviderBody{})
+			p, err := h.providers.Enable(ctx, app.EnableRequest{Meta: meta(ctx), Name: in.Name, Reason: body.Reason})
+			return &providerOut{p}, err
 		})
 }
 

@@ -23,7 +23,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -91,14 +90,13 @@ type Version struct {
 // API serves [Base] and everything below it.
 type API struct {
 	Config
+	kernel
+	lifetime
 	huma   huma.API
 	echo   *echo.Echo
 	front  http.Handler
 	starts chan struct{} // a place for each start that is worked on
-	stop   context.Context
-	end    context.CancelFunc
-	open   sync.WaitGroup
-	routes []served // as registered
+	routes []served      // as registered
 	errs   []error
 }
 
@@ -135,7 +133,7 @@ func New(c Config) (*API, error) {
 	c.Heartbeat = cmp.Or(c.Heartbeat, 15*time.Second)
 	c.WriteTimeout = cmp.Or(c.WriteTimeout, 30*time.Second)
 
-	a := &API{Config: c, echo: echo.New(), starts: make(chan struct{}, maxStarts)}
+	a := &API{Config: c, kernel: kernel{c.Log, c.ShowInternal, c.CursorKey}, echo: echo.New(), starts: make(chan struct{}, maxStarts)}
 	a.front = a.Door(c.Local)
 	a.stop, a.end = context.WithCancel(context.Background())
 	a.echo.HTTPErrorHandler = a.unrouted
@@ -143,29 +141,9 @@ func New(c Config) (*API, error) {
 	a.huma = humaecho.NewWithGroup(a.echo, a.echo.Group(Base), humaConfig(cmp.Or(c.Version.Version, "0")))
 
 	a.metaRoutes()
-	a.planRoutes()
-	a.runRoutes()
-	a.verbRoutes()
-	a.approvalRoutes()
-	a.accountRoutes()
-	a.signOutRoutes()
-	a.eventRoutes()
-	a.systemRoutes()
-	a.toolRoutes()
-	a.askRoutes()
-	a.draftRoutes()
-	a.agentRoutes()
-	a.bulkRoutes()
-	a.failureRoutes()
-	a.ackRoutes()
-	a.noteRoutes()
-	a.handoffRoutes()
-	a.viewRoutes()
-	a.exportRoutes()
-	a.compareRoutes()
-	a.settingsRoutes()
-	a.memoryRoutes()
-	a.auditRoutes()
+	for _, subject := range a.subjects() {
+		subject.routes(a)
+	}
 	if !a.Lazy {
 		a.describeNulls()
 	}
@@ -173,6 +151,30 @@ func New(c Config) (*API, error) {
 		return nil, err
 	}
 	return a, nil
+}
+
+// subjects are the handlers, each with the operations that it serves.
+func (a *API) subjects() []interface{ routes(a *API) } {
+	k, ops := &a.kernel, a.App
+	return []interface{ routes(a *API) }{
+		planHandler{k, ops.Plans, ops.Drafts},
+		runHandler{k, ops.Runs, ops.Failures},
+		actionHandler{ops.Runs},
+		approvalHandler{k, ops.Approvals, ops.Runs},
+		accountHandler{ops.Accounts, ops.Tokens},
+		eventHandler{k, &a.lifetime, &a.Config, ops.Runs, a.foreignOrigin},
+		systemHandler{ops.System, a.Metrics},
+		settingsHandler{ops.System},
+		toolHandler{ops.Tools},
+		agentHandler{ops.Agents, ops.Providers},
+		planningHandler{ops.Planning},
+		draftHandler{ops.Drafts},
+		bulkHandler{ops.Bulk},
+		failureHandler{ops.Failures},
+		viewHandler{ops.Views},
+		memoryHandler{k, ops.Memory},
+		auditHandler{k, ops.Audit, ops.Runs},
+	}
 }
 
 func humaConfig(version string) huma.Config {

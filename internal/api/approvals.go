@@ -22,31 +22,42 @@ type ApprovalView struct {
 	Item      int             `json:"item" doc:"Index in a foreach; -1: none."`
 	Message   string          `json:"message"`
 	Form      domain.RawJSON  `json:"form,omitempty" doc:"JSON Schema of the values asked for."`
-	Tool      string          `json:"tool,omitempty" doc:"The tool whose call is asked about; absent for the question of an approval node."`
-	Arguments domain.RawJSON  `json:"arguments,omitempty" doc:"The exact arguments of that call, secrets unresolved."`
 	Digest    string          `json:"digest" doc:"Names exactly what is approved."`
-	Status    string          `json:"status"`
 	OnTimeout string          `json:"onTimeout,omitempty"`
 	DueAt     time.Time       `json:"dueAt,omitzero"`
 	CreatedAt time.Time       `json:"createdAt"`
 	StartedBy string          `json:"startedBy,omitempty"`
-	DecidedAt time.Time       `json:"decidedAt,omitzero"`
-	DecidedBy string          `json:"decidedBy,omitempty"`
-	Comment   string          `json:"comment,omitempty"`
-	Values    domain.RawJSON  `json:"values,omitempty"`
 	Agent     string          `json:"agent,omitempty" doc:"The agent that asks; absent: the plan does."`
 	MayAsk    bool            `json:"mayAsk,omitempty" doc:"Whoever asks can be asked back."`
 	Label     string          `json:"label,omitempty" doc:"What is at stake, in the plan's words."`
 	Answers   []domain.Answer `json:"answers" doc:"The answers that it takes. kind is approve, reject, or choice; label is the plan's word for it."`
-	Answer    string          `json:"answer,omitempty" doc:"The id of the answer that was given."`
 	Assignee  string          `json:"assignee,omitempty" doc:"Who is to answer; absent: whoever may."`
+	ApprovalCall
+	ApprovalDecision
+}
+
+// ApprovalCall is the tool call that an approval is about.
+type ApprovalCall struct {
+	Tool      string         `json:"tool,omitempty" doc:"The tool whose call is asked about; absent for the question of an approval node."`
+	Arguments domain.RawJSON `json:"arguments,omitempty" doc:"The exact arguments of that call, secrets unresolved."`
+}
+
+// ApprovalDecision is the status of an approval, and who decided it how.
+type ApprovalDecision struct {
+	Status    string         `json:"status"`
+	Answer    string         `json:"answer,omitempty" doc:"The id of the answer that was given."`
+	Comment   string         `json:"comment,omitempty"`
+	Values    domain.RawJSON `json:"values,omitempty"`
+	DecidedAt time.Time      `json:"decidedAt,omitzero"`
+	DecidedBy string         `json:"decidedBy,omitempty"`
 }
 
 func viewApproval(p domain.Approval) ApprovalView {
 	return ApprovalView{ID: p.ID, Run: p.Run, Plan: p.PlanKey, Node: p.Node, Visit: p.Visit, Item: p.Item, Message: p.Message,
-		Form: p.Form, Tool: p.Tool, Arguments: p.Arguments, Digest: p.Digest, Status: p.Status, OnTimeout: p.OnTimeout, DueAt: p.DueAt, CreatedAt: p.CreatedAt,
-		StartedBy: p.StartedBy, DecidedAt: p.DecidedAt, DecidedBy: p.DecidedBy, Comment: p.Comment, Values: p.Values,
-		Agent: p.Agent, MayAsk: p.MayAsk, Label: p.Label, Answers: p.Answers(), Answer: p.Answer, Assignee: p.Assignee}
+		Form: p.Form, Digest: p.Digest, OnTimeout: p.OnTimeout, DueAt: p.DueAt, CreatedAt: p.CreatedAt, StartedBy: p.StartedBy,
+		Agent: p.Agent, MayAsk: p.MayAsk, Label: p.Label, Answers: p.Answers(), Assignee: p.Assignee,
+		ApprovalCall:     ApprovalCall{p.Tool, p.Arguments},
+		ApprovalDecision: ApprovalDecision{p.Status, p.Answer, p.Comment, p.Values, p.DecidedAt, p.DecidedBy}}
 }
 
 // DecideBody answers an approval.
@@ -66,18 +77,25 @@ type AssignBody struct {
 	Reason   string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log."`
 }
 
-func (a *API) approvalRoutes() {
+// approvalHandler serves approval requests.
+type approvalHandler struct {
+	*kernel
+	approvals *app.Approvals
+	runs      *app.Runs
+}
+
+func (h approvalHandler) routes(a *API) {
 	tags := []string{"approvals"}
 	mount(a, huma.Operation{OperationID: "list-approvals", Method: http.MethodGet, Path: "/approvals", Tags: tags,
-		Summary: "List approvals, open ones unless asked otherwise"}, a.listApprovals)
+		Summary: "List approvals, open ones unless asked otherwise"}, h.listApprovals)
 	mount(a, huma.Operation{OperationID: "get-approval", Method: http.MethodGet, Path: "/approvals/{id}", Tags: tags,
-		Summary: "One approval"}, a.getApproval)
+		Summary: "One approval"}, h.getApproval)
 	mount(a, huma.Operation{OperationID: "decide-approval", Method: http.MethodPost, Path: "/approvals/{id}", Tags: tags,
-		Summary: "Approve, reject, or ask the agent back"}, a.decide)
+		Summary: "Approve, reject, or ask the agent back"}, h.decide)
 	mount(a, huma.Operation{OperationID: "assign-approval", Method: http.MethodPost, Path: "/approvals/{id}/assign", Tags: tags,
-		Summary: "Say who is to answer"}, a.assign)
+		Summary: "Say who is to answer"}, h.assign)
 	mount(a, huma.Operation{OperationID: "forecast-approval", Method: http.MethodGet, Path: "/approvals/{id}/forecast", Tags: tags,
-		Summary: "Where each answer leads"}, a.forecast)
+		Summary: "Where each answer leads"}, h.forecast)
 }
 
 type listApprovalsIn struct {
@@ -93,8 +111,8 @@ type listApprovalsIn struct {
 
 type approvalsOut struct{ Body List[ApprovalView] }
 
-func (a *API) listApprovals(ctx context.Context, in *listApprovalsIn) (*approvalsOut, error) {
-	after, err := a.unseal(ctx, in.Cursor)
+func (h approvalHandler) listApprovals(ctx context.Context, in *listApprovalsIn) (*approvalsOut, error) {
+	after, err := h.unseal(ctx, in.Cursor)
 	if err != nil {
 		return nil, err
 	}
@@ -106,17 +124,17 @@ func (a *API) listApprovals(ctx context.Context, in *listApprovalsIn) (*approval
 		f.Overdue = time.Now()
 	}
 	if in.Run != "" {
-		run, err := a.App.Runs.Find(ctx, actorOf(ctx), in.Run)
+		run, err := h.runs.Find(ctx, actorOf(ctx), in.Run)
 		if err != nil {
 			return nil, err
 		}
 		f.Run = run.ID
 	}
-	list, err := a.App.Approvals.List(ctx, actorOf(ctx), f)
+	list, err := h.approvals.List(ctx, actorOf(ctx), f)
 	if err != nil {
 		return nil, err
 	}
-	return &approvalsOut{Body: listOf(list.Items, a.seal(ctx, list.Next), viewApproval)}, nil
+	return &approvalsOut{Body: listOf(list.Items, h.seal(ctx, list.Next), viewApproval)}, nil
 }
 
 // ApprovalIn names an approval.
@@ -126,8 +144,8 @@ type ApprovalIn struct {
 
 type approvalOut struct{ Body ApprovalView }
 
-func (a *API) getApproval(ctx context.Context, in *ApprovalIn) (*approvalOut, error) {
-	p, err := a.App.Approvals.Get(ctx, actorOf(ctx), in.ID)
+func (h approvalHandler) getApproval(ctx context.Context, in *ApprovalIn) (*approvalOut, error) {
+	p, err := h.approvals.Get(ctx, actorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -139,9 +157,9 @@ type decideIn struct {
 	Body DecideBody
 }
 
-func (a *API) decide(ctx context.Context, in *decideIn) (*approvalOut, error) {
+func (h approvalHandler) decide(ctx context.Context, in *decideIn) (*approvalOut, error) {
 	b := &in.Body
-	p, err := a.App.Approvals.Get(ctx, actorOf(ctx), in.ID)
+	p, err := h.approvals.Get(ctx, actorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +182,7 @@ func (a *API) decide(ctx context.Context, in *decideIn) (*approvalOut, error) {
 		}
 		r.Answer, r.Approve = given.ID, false
 	}
-	if p, err = a.App.Approvals.Decide(ctx, app.DecideRequest{Meta: meta(ctx), DecideRequest: r}); err != nil {
+	if p, err = h.approvals.Decide(ctx, app.DecideRequest{Meta: meta(ctx), DecideRequest: r}); err != nil {
 		return nil, err
 	}
 	return &approvalOut{Body: viewApproval(p)}, nil
@@ -175,8 +193,8 @@ type assignIn struct {
 	Body AssignBody
 }
 
-func (a *API) assign(ctx context.Context, in *assignIn) (*approvalOut, error) {
-	p, err := a.App.Approvals.Assign(ctx, app.AssignRequest{Meta: meta(ctx), Approval: in.ID, Before: in.Body.Before, Assignee: in.Body.Assignee, Reason: in.Body.Reason})
+func (h approvalHandler) assign(ctx context.Context, in *assignIn) (*approvalOut, error) {
+	p, err := h.approvals.Assign(ctx, app.AssignRequest{Meta: meta(ctx), Approval: in.ID, Before: in.Body.Before, Assignee: in.Body.Assignee, Reason: in.Body.Reason})
 	if err != nil {
 		return nil, err
 	}
@@ -185,8 +203,8 @@ func (a *API) assign(ctx context.Context, in *assignIn) (*approvalOut, error) {
 
 type forecastOut struct{ Body List[domain.Forecast] }
 
-func (a *API) forecast(ctx context.Context, in *ApprovalIn) (*forecastOut, error) {
-	list, err := a.App.Approvals.Forecast(ctx, actorOf(ctx), in.ID)
+func (h approvalHandler) forecast(ctx context.Context, in *ApprovalIn) (*forecastOut, error) {
+	list, err := h.approvals.Forecast(ctx, actorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}

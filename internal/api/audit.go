@@ -8,23 +8,31 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humaecho"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
 )
 
-func (a *API) auditRoutes() {
+// auditHandler serves the audit log.
+type auditHandler struct {
+	*kernel
+	audit *app.Audit
+	runs  *app.Runs
+}
+
+func (h auditHandler) routes(a *API) {
 	tags := []string{"audit"}
 	mount(a, huma.Operation{OperationID: "list-audit", Method: http.MethodGet, Path: "/audit", Tags: tags,
-		Summary: "List the audit log, newest first; checkpoints only where they are asked for"}, a.listAudit)
+		Summary: "List the audit log, newest first; checkpoints only where they are asked for"}, h.listAudit)
 	mount(a, huma.Operation{OperationID: "get-audit-event", Method: http.MethodGet, Path: "/audit/{seq}", Tags: tags,
-		Summary: "One event of the audit log"}, a.auditEvent)
+		Summary: "One event of the audit log"}, h.auditEvent)
 	mount(a, huma.Operation{OperationID: "export-audit", Method: http.MethodGet, Path: "/audit/export", Tags: tags,
 		Summary:   "All events that a filter matches, one JSON object per line, newest first",
-		Responses: map[string]*huma.Response{"200": {Description: "JSON lines", Content: map[string]*huma.MediaType{"application/jsonl": {Schema: &huma.Schema{Type: huma.TypeString}}}}}}, a.exportAudit)
+		Responses: map[string]*huma.Response{"200": {Description: "JSON lines", Content: map[string]*huma.MediaType{"application/jsonl": {Schema: &huma.Schema{Type: huma.TypeString}}}}}}, h.exportAudit)
 	mount(a, huma.Operation{OperationID: "get-audit-check", Method: http.MethodGet, Path: "/audit/check", Tags: tags,
-		Summary: "The last verification of the audit log that was asked for, or the one under way"}, a.auditCheck)
+		Summary: "The last verification of the audit log that was asked for, or the one under way"}, h.auditCheck)
 	mount(a, huma.Operation{OperationID: "verify-audit", Method: http.MethodPost, Path: "/audit/check", Tags: tags, DefaultStatus: http.StatusAccepted,
-		Summary: "Begin a verification of the whole audit log"}, a.verifyAudit)
+		Summary: "Begin a verification of the whole audit log"}, h.verifyAudit)
 }
 
 // AuditQuery selects audit events: by the grammar of the page, or field by field.
@@ -39,7 +47,7 @@ type AuditQuery struct {
 	Until  time.Time `query:"until"`
 }
 
-func (a *API) auditFilter(ctx context.Context, in AuditQuery) (domain.AuditFilter, error) {
+func (h auditHandler) auditFilter(ctx context.Context, in AuditQuery) (domain.AuditFilter, error) {
 	f, problem := filter.ParseAudit(in.Q, time.Now())
 	if problem != nil {
 		return f, problem
@@ -55,7 +63,7 @@ func (a *API) auditFilter(ctx context.Context, in AuditQuery) (domain.AuditFilte
 		f.Until = in.Until
 	}
 	if f.Run != "" {
-		run, err := a.App.Runs.Find(ctx, actorOf(ctx), f.Run)
+		run, err := h.runs.Find(ctx, actorOf(ctx), f.Run)
 		if err != nil {
 			return f, err
 		}
@@ -78,25 +86,25 @@ type (
 	exportAuditIn struct{ AuditQuery }
 )
 
-func (a *API) listAudit(ctx context.Context, in *listAuditIn) (*auditOut, error) {
-	after, err := a.unseal(ctx, in.Cursor)
+func (h auditHandler) listAudit(ctx context.Context, in *listAuditIn) (*auditOut, error) {
+	after, err := h.unseal(ctx, in.Cursor)
 	if err != nil {
 		return nil, err
 	}
-	f, err := a.auditFilter(ctx, in.AuditQuery)
+	f, err := h.auditFilter(ctx, in.AuditQuery)
 	if err != nil {
 		return nil, err
 	}
 	f.Page = domain.Page{After: after, Limit: in.Limit}
-	list, err := a.App.Audit.List(ctx, actorOf(ctx), f)
+	list, err := h.audit.List(ctx, actorOf(ctx), f)
 	if err != nil {
 		return nil, err
 	}
-	return &auditOut{Body: listOf(list.Items, a.seal(ctx, list.Next), domain.ViewAudit)}, nil
+	return &auditOut{Body: listOf(list.Items, h.seal(ctx, list.Next), domain.ViewAudit)}, nil
 }
 
-func (a *API) auditEvent(ctx context.Context, in *auditEventIn) (*auditEventOut, error) {
-	e, err := a.App.Audit.Event(ctx, actorOf(ctx), in.Seq)
+func (h auditHandler) auditEvent(ctx context.Context, in *auditEventIn) (*auditEventOut, error) {
+	e, err := h.audit.Event(ctx, actorOf(ctx), in.Seq)
 	if err != nil {
 		return nil, err
 	}
@@ -104,12 +112,12 @@ func (a *API) auditEvent(ctx context.Context, in *auditEventIn) (*auditEventOut,
 }
 
 // exportAudit streams page by page, so that a long log holds nothing up.
-func (a *API) exportAudit(ctx context.Context, in *exportAuditIn) (*huma.StreamResponse, error) {
-	f, err := a.auditFilter(ctx, in.AuditQuery)
+func (h auditHandler) exportAudit(ctx context.Context, in *exportAuditIn) (*huma.StreamResponse, error) {
+	f, err := h.auditFilter(ctx, in.AuditQuery)
 	if err != nil {
 		return nil, err
 	}
-	export, err := a.App.Audit.Export(ctx, actorOf(ctx), f)
+	export, err := h.audit.Export(ctx, actorOf(ctx), f)
 	if err != nil {
 		return nil, err
 	}
@@ -122,12 +130,12 @@ func (a *API) exportAudit(ctx context.Context, in *exportAuditIn) (*huma.StreamR
 	}}, nil
 }
 
-func (a *API) auditCheck(ctx context.Context, _ *struct{}) (*auditCheckOut, error) {
-	check, err := a.App.Audit.Check(ctx, actorOf(ctx))
+func (h auditHandler) auditCheck(ctx context.Context, _ *struct{}) (*auditCheckOut, error) {
+	check, err := h.audit.Check(ctx, actorOf(ctx))
 	return &auditCheckOut{check}, err
 }
 
-func (a *API) verifyAudit(ctx context.Context, _ *struct{}) (*auditCheckOut, error) {
-	check, err := a.App.Audit.Verify(ctx, meta(ctx))
+func (h auditHandler) verifyAudit(ctx context.Context, _ *struct{}) (*auditCheckOut, error) {
+	check, err := h.audit.Verify(ctx, meta(ctx))
 	return &auditCheckOut{check}, err
 }

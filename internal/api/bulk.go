@@ -63,32 +63,37 @@ type (
 	}
 )
 
-func (a *API) bulkRoutes() {
+// bulkHandler serves bulk operations.
+type bulkHandler struct {
+	bulk *app.Bulk
+}
+
+func (h bulkHandler) routes(a *API) {
 	tags := []string{"bulk"}
 	mount(a, huma.Operation{OperationID: "preview-bulk", Method: http.MethodPost, Path: "/bulk/preview", Tags: tags,
 		Summary: "What an act on many runs would do, and to how many"},
 		func(ctx context.Context, in *bulkIn) (*bulkPreview, error) {
-			p, err := a.App.Bulk.Preview(ctx, actorOf(ctx), in.Body.request())
+			p, err := h.bulk.Preview(ctx, actorOf(ctx), in.Body.request())
 			return &bulkPreview{p}, err
 		})
 	mount(a, huma.Operation{OperationID: "start-bulk", Method: http.MethodPost, Path: "/bulk", Tags: tags, DefaultStatus: http.StatusCreated,
 		Summary: "Act on many runs"},
 		func(ctx context.Context, in *bulkIn) (*bulkOut, error) {
-			b, err := a.App.Bulk.Start(ctx, app.BulkStart{Meta: meta(ctx), BulkRequest: in.Body.request()})
+			b, err := h.bulk.Start(ctx, app.BulkStart{Meta: meta(ctx), BulkRequest: in.Body.request()})
 			return &bulkOut{b}, err
 		})
 	mount(a, huma.Operation{OperationID: "list-bulk", Method: http.MethodGet, Path: "/bulk", Tags: tags, Summary: "The newest acts on many runs"},
 		func(ctx context.Context, _ *struct{}) (*bulkListOut, error) {
-			list, err := a.App.Bulk.List(ctx, actorOf(ctx), 100)
+			list, err := h.bulk.List(ctx, actorOf(ctx), 100)
 			return &bulkListOut{BulkList{list}}, err
 		})
 	mount(a, huma.Operation{OperationID: "get-bulk", Method: http.MethodGet, Path: "/bulk/{id}", Tags: tags, Summary: "How far an act on many runs is"},
 		func(ctx context.Context, in *bulkIDIn) (*bulkViewOut, error) {
-			b, err := a.App.Bulk.Get(ctx, actorOf(ctx), in.ID)
+			b, err := h.bulk.Get(ctx, actorOf(ctx), in.ID)
 			if err != nil {
 				return nil, err
 			}
-			items, err := a.App.Bulk.Items(ctx, actorOf(ctx), in.ID, in.After, in.Limit)
+			items, err := h.bulk.Items(ctx, actorOf(ctx), in.ID, in.After, in.Limit)
 			return &bulkViewOut{BulkView{b, items}}, err
 		})
 	mount(a, huma.Operation{OperationID: "stop-bulk", Method: http.MethodPost, Path: "/bulk/{id}/stop", Tags: tags,
@@ -98,7 +103,7 @@ func (a *API) bulkRoutes() {
 			if in.Body != nil {
 				reason = in.Body.Reason
 			}
-			b, err := a.App.Bulk.Stop(ctx, app.BulkChange{Meta: meta(ctx), Bulk: in.ID, Reason: reason})
+			b, err := h.bulk.Stop(ctx, app.BulkChange{Meta: meta(ctx), Bulk: in.ID, Reason: reason})
 			return &bulkOut{b}, err
 		})
 }

@@ -19,19 +19,19 @@ type PageIn struct {
 
 // seal makes the cursor of the next page. It belongs to one query of one
 // principal: anything else that presents it is refused (A33).
-func (a *API) seal(ctx context.Context, next string) string {
+func (k *kernel) seal(ctx context.Context, next string) string {
 	if next == "" {
 		return ""
 	}
-	return base64.RawURLEncoding.EncodeToString(append(a.mac(ctx, next), next...))
+	return base64.RawURLEncoding.EncodeToString(append(k.mac(ctx, next), next...))
 }
 
-func (a *API) unseal(ctx context.Context, cursor string) (string, error) {
+func (k *kernel) unseal(ctx context.Context, cursor string) (string, error) {
 	if cursor == "" {
 		return "", nil
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(cursor)
-	if err == nil && len(raw) > macLength && hmac.Equal(raw[:macLength], a.mac(ctx, string(raw[macLength:]))) {
+	if err == nil && len(raw) > macLength && hmac.Equal(raw[:macLength], k.mac(ctx, string(raw[macLength:]))) {
 		return string(raw[macLength:]), nil
 	}
 	p := invalid("cursor.invalid", "this cursor does not belong to this query")
@@ -39,9 +39,9 @@ func (a *API) unseal(ctx context.Context, cursor string) (string, error) {
 	return "", p
 }
 
-func (a *API) mac(ctx context.Context, next string) []byte {
+func (k *kernel) mac(ctx context.Context, next string) []byte {
 	info := infoOf(ctx)
-	m := hmac.New(sha256.New, a.CursorKey)
+	m := hmac.New(sha256.New, k.cursorKey)
 	parts := []string{info.actor.Name}
 	if u := info.request.URL; u != nil {
 		parts = append(parts, u.Path)

@@ -73,11 +73,16 @@ type (
 	draftsOut struct{ Body DraftList }
 )
 
-func (a *API) draftRoutes() {
+// draftHandler serves drafts of plans.
+type draftHandler struct {
+	drafts *app.Drafts
+}
+
+func (h draftHandler) routes(a *API) {
 	tags := []string{"planning"}
 	mount(a, huma.Operation{OperationID: "list-drafts", Method: http.MethodGet, Path: "/plans/drafts", Tags: tags, Summary: "The newest drafts of plans"},
 		func(ctx context.Context, in *draftsIn) (*draftsOut, error) {
-			list, err := a.App.Drafts.List(ctx, actorOf(ctx), in.All, in.Limit)
+			list, err := h.drafts.List(ctx, actorOf(ctx), in.All, in.Limit)
 			if list == nil {
 				list = []domain.Draft{}
 			}
@@ -88,20 +93,20 @@ func (a *API) draftRoutes() {
 		Description: "The answer comes at once; how far it is says GET /plans/drafts/{id}, and the events draft_progress, draft_ready and draft_failed tell when to look. Nothing runs before the draft is accepted."},
 		func(ctx context.Context, in *draftIn) (*draftOut, error) {
 			b := in.Body
-			d, err := a.App.Drafts.Start(ctx, app.DraftStart{Meta: meta(ctx), DraftRequest: domain.DraftRequest{Query: b.Query, Agent: b.Agent, Provider: b.Provider,
+			d, err := h.drafts.Start(ctx, app.DraftStart{Meta: meta(ctx), DraftRequest: domain.DraftRequest{Query: b.Query, Agent: b.Agent, Provider: b.Provider,
 				Examples: b.Examples, Fresh: b.Fresh, Constraints: b.Constraints, Preferences: b.Preferences}})
 			return &draftOut{d}, err
 		})
 	mount(a, huma.Operation{OperationID: "get-draft", Method: http.MethodGet, Path: "/plans/drafts/{id}", Tags: tags, Summary: "How far a draft is, or what came of it"},
 		func(ctx context.Context, in *draftIDIn) (*draftOut, error) {
-			d, err := a.App.Drafts.Get(ctx, actorOf(ctx), in.ID)
+			d, err := h.drafts.Get(ctx, actorOf(ctx), in.ID)
 			return &draftOut{d}, err
 		})
 	mount(a, huma.Operation{OperationID: "refine-draft", Method: http.MethodPost, Path: "/plans/drafts/{id}/refine", Tags: tags, DefaultStatus: http.StatusAccepted,
 		Summary: "Make another draft of the same intent, with what should be different or by another provider"},
 		func(ctx context.Context, in *refineIn) (*draftOut, error) {
 			b := in.Body
-			d, err := a.App.Drafts.Refine(ctx, app.DraftRefinement{Meta: meta(ctx), Draft: in.ID, DraftRequest: domain.DraftRequest{Query: b.Query, Change: b.Change,
+			d, err := h.drafts.Refine(ctx, app.DraftRefinement{Meta: meta(ctx), Draft: in.ID, DraftRequest: domain.DraftRequest{Query: b.Query, Change: b.Change,
 				Provider: b.Provider, Constraints: b.Constraints, Preferences: b.Preferences}})
 			return &draftOut{d}, err
 		})
@@ -113,7 +118,7 @@ func (a *API) draftRoutes() {
 			if in.Body != nil {
 				b = *in.Body
 			}
-			run, err := a.App.Drafts.Run(ctx, app.DraftRun{Meta: meta(ctx), Draft: in.ID, DraftStart: domain.DraftStart{Accept: b.Accept, Session: b.Session, Reason: b.Reason}})
+			run, err := h.drafts.Run(ctx, app.DraftRun{Meta: meta(ctx), Draft: in.ID, DraftStart: domain.DraftStart{Accept: b.Accept, Session: b.Session, Reason: b.Reason}})
 			if err != nil {
 				return nil, err
 			}
@@ -127,7 +132,7 @@ func (a *API) draftRoutes() {
 			if in.Body != nil {
 				b = *in.Body
 			}
-			d, err := a.App.Drafts.Accept(ctx, app.DraftAcceptance{Meta: meta(ctx), Draft: in.ID, DraftAcceptance: domain.DraftAcceptance{Alternative: b.Alternative, Reason: b.Reason}})
+			d, err := h.drafts.Accept(ctx, app.DraftAcceptance{Meta: meta(ctx), Draft: in.ID, DraftAcceptance: domain.DraftAcceptance{Alternative: b.Alternative, Reason: b.Reason}})
 			return &draftOut{d}, err
 		})
 	mount(a, huma.Operation{OperationID: "discard-draft", Method: http.MethodPost, Path: "/plans/drafts/{id}/discard", Tags: tags,
@@ -137,7 +142,7 @@ func (a *API) draftRoutes() {
 			if in.Body != nil {
 				reason = in.Body.Reason
 			}
-			d, err := a.App.Drafts.Discard(ctx, app.DraftChange{Meta: meta(ctx), Draft: in.ID, Reason: reason})
+			d, err := h.drafts.Discard(ctx, app.DraftChange{Meta: meta(ctx), Draft: in.ID, Reason: reason})
 			return &draftOut{d}, err
 		})
 }

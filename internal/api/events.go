@@ -25,7 +25,17 @@ const streamText = "Each event is a flat JSON object as in the schema Event. To 
 	"Last-Event-ID or ?after=; ids of ephemeral events name no position. An id that is unknown here gives an event reset, after which the " +
 	"client reads again what it follows. A listener that does not keep up gets reset, and the stream ends."
 
-func (a *API) eventRoutes() {
+// eventHandler serves events as they happen.
+type eventHandler struct {
+	*kernel
+	*lifetime
+	*Config
+	runs *app.Runs
+	// foreign reports a request that a page of another site makes.
+	foreign func(r *http.Request) bool
+}
+
+func (h eventHandler) routes(a *API) {
 	tags := []string{"events"}
 	stream := func() map[string]*huma.MediaType {
 		event := a.schema(reflect.TypeFor[EventView]())
@@ -35,19 +45,19 @@ func (a *API) eventRoutes() {
 	mount(a, huma.Operation{OperationID: "stream-events", Method: http.MethodGet, Path: "/events", Tags: tags,
 		Summary: "All events as they happen (server-sent events)", Description: streamText + " Without a position it begins now.",
 		Responses: map[string]*huma.Response{"200": {Description: "Events", Content: stream()}}},
-		func(ctx context.Context, in *streamIn) (*huma.StreamResponse, error) { return a.stream(ctx, in, "") })
+		func(ctx context.Context, in *streamIn) (*huma.StreamResponse, error) { return h.stream(ctx, in, "") })
 
 	both := stream()
 	both["application/json"] = &huma.MediaType{Schema: a.schema(reflect.TypeFor[Events]())}
 	mount(a, huma.Operation{OperationID: "get-run-events", Method: http.MethodGet, Path: "/runs/{id}/events", Tags: tags,
 		Summary:     "A run's events, as JSON, or with Accept: text/event-stream as they happen",
 		Description: streamText + " Without a position it begins with the run.",
-		Responses:   map[string]*huma.Response{"200": {Description: "Events", Content: both}}}, a.runEvents)
+		Responses:   map[string]*huma.Response{"200": {Description: "Events", Content: both}}}, h.runEvents)
 
 	mount(a, huma.Operation{OperationID: "socket", Method: http.MethodGet, Path: "/ws", Tags: tags,
 		Summary:     "All events as they happen (WebSocket)",
 		Description: "The same events as /events, one JSON object per text message. " + streamText,
-		Responses:   map[string]*huma.Response{"101": {Description: "Switching protocols"}}}, a.socket)
+		Responses:   map[string]*huma.Response{"101": {Description: "Switching protocols"}}}, h.socket)
 }
 
 type streamIn struct {
@@ -63,22 +73,22 @@ type runEventsIn struct {
 	Limit       int    `query:"limit" minimum:"1" maximum:"1000" default:"1000" doc:"Of the JSON answer."`
 }
 
-func (a *API) runEvents(ctx context.Context, in *runEventsIn) (*huma.StreamResponse, error) {
-	run, err := a.App.Runs.Find(ctx, actorOf(ctx), in.ID)
+func (h eventHandler) runEvents(ctx context.Context, in *runEventsIn) (*huma.StreamResponse, error) {
+	run, err := h.runs.Find(ctx, actorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
 	if wantsStream(infoOf(ctx).request) {
-		return a.stream(ctx, &streamIn{After: in.After, LastEventID: in.LastEventID, Run: run.ID}, "0")
+		return h.stream(ctx, &streamIn{After: in.After, LastEventID: in.LastEventID, Run: run.ID}, "0")
 	}
-	from, err := a.position(ctx, in.LastEventID, in.After, "0")
+	from, err := h.position(ctx, in.LastEventID, in.After, "0")
 	if err != nil {
 		return nil, err
 	}
 	if from.reset {
 		return nil, invalid("event.unknown", "this event id is not of this database")
 	}
-	events, upto, err := a.Engine.Events(ctx, from.after, run.ID, in.Limit)
+	events, upto, err := h.Engine.Events(ctx, from.after, run.ID, in.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +98,7 @@ func (a *API) runEvents(ctx context.Context, in *runEventsIn) (*huma.StreamRespo
 			body.Items = append(body.Items, EventView{e})
 		}
 	}
-	more, err := a.Reader.EventsAfter(ctx, upto, run.ID, 1)
+	more, err := h.Reader.EventsAfter(ctx, upto, run.ID, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +107,7 @@ func (a *API) runEvents(ctx context.Context, in *runEventsIn) (*huma.StreamRespo
 	}
 	return &huma.StreamResponse{Body: func(hctx huma.Context) {
 		hctx.SetHeader("Vary", "Accept")
-		a.writeJSON(hctx, http.StatusOK, body)
+		h.writeJSON(hctx, http.StatusOK, body)
 	}}, nil
 }
 
@@ -119,7 +129,7 @@ func (f from) heard(e domain.Event) bool { return f.record > 0 && e.Seq == f.rec
 
 // position reads an event id, or the number of a record. What is not of this
 // life of the database, or in its future, becomes a reset: the client reads again.
-func (a *API) position(ctx context.Context, header, query, otherwise string) (from, error) {
+func (h eventHandler) position(ctx context.Context, header, query, otherwise string) (from, error) {
 	text := header
 	if text == "" {
 		text = query
@@ -127,7 +137,7 @@ func (a *API) position(ctx context.Context, header, query, otherwise string) (fr
 	if text == "" {
 		text = otherwise
 	}
-	last, err := a.Reader.LastEvent(ctx)
+	last, err := h.Reader.LastEvent(ctx)
 	if err != nil || text == "" {
 		return from{after: last}, err
 	}
@@ -135,7 +145,7 @@ func (a *API) position(ctx context.Context, header, query, otherwise string) (fr
 	switch {
 	case err != nil:
 		return from{}, invalid("event.malformed", "%w", err)
-	case incarnation != "" && incarnation != a.Engine.Incarnation() || seq > last:
+	case incarnation != "" && incarnation != h.Engine.Incarnation() || seq > last:
 		return from{after: last, reset: true}, nil
 	case n >= 0 && seq > 0:
 		return from{after: seq - 1, record: seq, n: n}, nil
@@ -144,36 +154,36 @@ func (a *API) position(ctx context.Context, header, query, otherwise string) (fr
 }
 
 // begin takes one of the places for streams and subscribes.
-func (a *API) begin(ctx context.Context, f from, run string) (events <-chan domain.Event, end func(), err error) {
+func (h eventHandler) begin(ctx context.Context, f from, run string) (events <-chan domain.Event, end func(), err error) {
 	streams, who := infoOf(ctx).streams, infoOf(ctx).actor.Name
 	if err := streams.Enter(who); err != nil {
 		return nil, nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	stopWatching := context.AfterFunc(a.stop, cancel)
-	events, err = a.Engine.Subscribe(ctx, f.after, run)
+	stopWatching := context.AfterFunc(h.stop, cancel)
+	events, err = h.Engine.Subscribe(ctx, f.after, run)
 	if err != nil {
 		cancel()
 		stopWatching()
 		streams.Leave(who)
 		return nil, nil, err
 	}
-	a.open.Add(1)
+	h.open.Add(1)
 	return events, func() {
 		cancel()
 		stopWatching()
 		streams.Leave(who)
-		a.open.Done()
+		h.open.Done()
 	}, nil
 }
 
 // resetEvent tells a listener to read afresh; its id is where it stands then.
-func (a *API) resetEvent(after int64) domain.Event {
-	return domain.Event{ID: a.Engine.Incarnation() + "-" + strconv.FormatInt(after, 10), Seq: after, Type: "reset", At: time.Now().UTC()}
+func (h eventHandler) resetEvent(after int64) domain.Event {
+	return domain.Event{ID: h.Engine.Incarnation() + "-" + strconv.FormatInt(after, 10), Seq: after, Type: "reset", At: time.Now().UTC()}
 }
 
 // stillAllowed asks again for the principal of a stream that stays open.
-func (a *API) stillAllowed(ctx context.Context, info *requestInfo, op app.Operation) bool {
+func (h eventHandler) stillAllowed(ctx context.Context, info *requestInfo, op app.Operation) bool {
 	actor, err := info.check(ctx)
 	if err == nil {
 		err = app.Allow(actor, op)
@@ -182,47 +192,47 @@ func (a *API) stillAllowed(ctx context.Context, info *requestInfo, op app.Operat
 }
 
 // stream answers with server-sent events.
-func (a *API) stream(ctx context.Context, in *streamIn, otherwise string) (*huma.StreamResponse, error) {
+func (h eventHandler) stream(ctx context.Context, in *streamIn, otherwise string) (*huma.StreamResponse, error) {
 	info := infoOf(ctx)
-	if a.foreignOrigin(info.request) {
+	if h.foreign(info.request) {
 		return nil, domain.Errorf(domain.CodeForbidden, "pages of other sites may not listen")
 	}
 	run := in.Run
 	if run != "" && otherwise == "" {
-		found, err := a.App.Runs.Find(ctx, actorOf(ctx), run)
+		found, err := h.runs.Find(ctx, actorOf(ctx), run)
 		if err != nil {
 			return nil, err
 		}
 		run = found.ID
 	}
-	f, err := a.position(ctx, in.LastEventID, in.After, otherwise)
+	f, err := h.position(ctx, in.LastEventID, in.After, otherwise)
 	if err != nil {
 		return nil, err
 	}
 	if info.head {
 		return &huma.StreamResponse{Body: func(hctx huma.Context) { hctx.SetHeader("Content-Type", "text/event-stream") }}, nil
 	}
-	events, end, err := a.begin(ctx, f, run)
+	events, end, err := h.begin(ctx, f, run)
 	if err != nil {
 		return nil, err
 	}
 	return &huma.StreamResponse{Body: func(hctx huma.Context) {
 		defer end()
-		s := &sse{w: humaecho.Unwrap(hctx).Response(), timeout: a.WriteTimeout}
+		s := &sse{w: humaecho.Unwrap(hctx).Response(), timeout: h.WriteTimeout}
 		s.open()
 		defer s.close()
 		if f.reset {
-			s.send(a.resetEvent(f.after))
+			s.send(h.resetEvent(f.after))
 		}
-		alive := time.NewTicker(a.Heartbeat)
+		alive := time.NewTicker(h.Heartbeat)
 		defer alive.Stop()
-		recheck := time.NewTicker(a.Recheck)
+		recheck := time.NewTicker(h.Recheck)
 		defer recheck.Stop()
 		for s.err == nil {
 			select {
 			case <-ctx.Done():
 				return
-			case <-a.stop.Done():
+			case <-h.stop.Done():
 				return
 			case e, ok := <-events:
 				if !ok {
@@ -240,7 +250,7 @@ func (a *API) stream(ctx context.Context, in *streamIn, otherwise string) (*huma
 			case <-alive.C:
 				s.comment("alive")
 			case <-recheck.C:
-				if !a.stillAllowed(ctx, info, app.Operation(hctx.Operation().OperationID)) {
+				if !h.stillAllowed(ctx, info, app.Operation(hctx.Operation().OperationID)) {
 					return
 				}
 			}

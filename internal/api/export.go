@@ -9,15 +9,15 @@ import (
 	"github.com/kairosd/kairosd/internal/app/bundle"
 )
 
-func (a *API) exportRoutes() {
+func (h runHandler) exportRoutes(a *API) {
 	mount(a, huma.Operation{OperationID: "export-run", Method: http.MethodGet, Path: "/runs/{id}/export", Tags: []string{"runs"},
 		Summary:   "Everything that is known of a run, as one file",
 		Responses: map[string]*huma.Response{"200": {Description: "tar, compressed with Zstandard", Content: map[string]*huma.MediaType{bundle.MediaType: {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}}}},
-	}, a.exportRun)
+	}, h.exportRun)
 }
 
-func (a *API) exportRun(ctx context.Context, in *RunIn) (*huma.StreamResponse, error) {
-	run, b, err := a.App.Runs.Export(ctx, actorOf(ctx), in.ID)
+func (h runHandler) exportRun(ctx context.Context, in *RunIn) (*huma.StreamResponse, error) {
+	run, b, err := h.runs.Export(ctx, actorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -25,7 +25,7 @@ func (a *API) exportRun(ctx context.Context, in *RunIn) (*huma.StreamResponse, e
 		ctx.SetHeader("Content-Type", bundle.MediaType)
 		ctx.SetHeader("Content-Disposition", `attachment; filename="`+bundle.Name(run.ID)+`"`)
 		if err := b.Write(ctx.BodyWriter()); err != nil {
-			a.Log.Debug("write an export", "run", run.ID, "err", err)
+			h.log.Debug("write an export", "run", run.ID, "err", err)
 		}
 	}}, nil
 }

@@ -32,12 +32,17 @@ type (
 	ackOut      struct{ Body Acked }
 )
 
-func (a *API) failureRoutes() {
+// failureHandler serves groups of failed runs.
+type failureHandler struct {
+	failures *app.Failures
+}
+
+func (h failureHandler) routes(a *API) {
 	tags := []string{"bulk"}
 	mount(a, huma.Operation{OperationID: "list-failures", Method: http.MethodGet, Path: "/failures", Tags: tags,
 		Summary: "Failed runs by what failed: plan, node, error code and what the error says"},
 		func(ctx context.Context, _ *struct{}) (*failuresOut, error) {
-			groups, err := a.App.Failures.List(ctx, actorOf(ctx), 200)
+			groups, err := h.failures.List(ctx, actorOf(ctx), 200)
 			if groups == nil {
 				groups = []domain.FailureGroup{}
 			}
@@ -46,13 +51,13 @@ func (a *API) failureRoutes() {
 	mount(a, huma.Operation{OperationID: "acknowledge-failures", Method: http.MethodPost, Path: "/failures/ack", Tags: tags,
 		Summary: "Acknowledge failures: their runs need no attention until they fail again"},
 		func(ctx context.Context, in *ackIn) (*ackOut, error) {
-			n, err := a.App.Failures.Acknowledge(ctx, app.FailureChange{Meta: meta(ctx), FailureRef: in.Body.FailureRef, Note: in.Body.Note})
+			n, err := h.failures.Acknowledge(ctx, app.FailureChange{Meta: meta(ctx), FailureRef: in.Body.FailureRef, Note: in.Body.Note})
 			return &ackOut{Acked{n}}, err
 		})
 	mount(a, huma.Operation{OperationID: "unacknowledge-failures", Method: http.MethodPost, Path: "/failures/unack", Tags: tags,
 		Summary: "Take an acknowledgement back"},
 		func(ctx context.Context, in *ackIn) (*ackOut, error) {
-			n, err := a.App.Failures.Unacknowledge(ctx, app.FailureChange{Meta: meta(ctx), FailureRef: in.Body.FailureRef})
+			n, err := h.failures.Unacknowledge(ctx, app.FailureChange{Meta: meta(ctx), FailureRef: in.Body.FailureRef})
 			return &ackOut{Acked{n}}, err
 		})
 }

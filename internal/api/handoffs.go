@@ -23,17 +23,25 @@ type handoffIn struct {
 
 type handoffOut struct{ Body domain.HandoffDetail }
 
+type messagesOut struct{ Body domain.Conversation }
+
 type handoffsOut struct{ Body List[domain.HandoffSeen] }
 
-func (a *API) handoffRoutes() {
+func (h runHandler) handoffRoutes(a *API) {
 	mount(a, huma.Operation{OperationID: "list-handoffs", Method: http.MethodGet, Path: "/handoffs", Tags: []string{"runs"},
-		Summary: "Which agent gave what to which, over all runs, newest first"}, a.listHandoffs)
+		Summary: "Which agent gave what to which, over all runs, newest first"}, h.listHandoffs)
 	mount(a, huma.Operation{OperationID: "get-handoff", Method: http.MethodGet, Path: "/handoffs/{id}", Tags: []string{"runs"},
-		Summary: "One handoff: what was passed on, with which tools, and what came back"}, a.getHandoff)
+		Summary: "One handoff: what was passed on, with which tools, and what came back"}, h.getHandoff)
+	mount(a, huma.Operation{OperationID: "list-messages", Method: http.MethodGet, Path: "/runs/{id}/messages", Tags: []string{"runs"},
+		Summary: "List what a run's agents said to each other, and its handoffs"},
+		func(ctx context.Context, in *RunIn) (*messagesOut, error) {
+			c, err := h.runs.Conversation(ctx, actorOf(ctx), in.ID)
+			return &messagesOut{c}, err
+		})
 }
 
-func (a *API) listHandoffs(ctx context.Context, in *handoffsIn) (*handoffsOut, error) {
-	after, err := a.unseal(ctx, in.Cursor)
+func (h runHandler) listHandoffs(ctx context.Context, in *handoffsIn) (*handoffsOut, error) {
+	after, err := h.unseal(ctx, in.Cursor)
 	if err != nil {
 		return nil, err
 	}
@@ -42,19 +50,19 @@ func (a *API) listHandoffs(ctx context.Context, in *handoffsIn) (*handoffsOut, e
 		return nil, problem
 	}
 	f.Page = domain.Page{After: after, Limit: in.Limit}
-	list, err := a.App.Runs.Handoffs(ctx, actorOf(ctx), f)
+	list, err := h.runs.Handoffs(ctx, actorOf(ctx), f)
 	if err != nil {
 		return nil, err
 	}
 	same := func(h domain.HandoffSeen) domain.HandoffSeen { return h }
-	return &handoffsOut{Body: listOf(list.Items, a.seal(ctx, list.Next), same)}, nil
+	return &handoffsOut{Body: listOf(list.Items, h.seal(ctx, list.Next), same)}, nil
 }
 
-func (a *API) getHandoff(ctx context.Context, in *handoffIn) (*handoffOut, error) {
+func (h runHandler) getHandoff(ctx context.Context, in *handoffIn) (*handoffOut, error) {
 	id, err := url.PathUnescape(in.ID)
 	if err != nil {
 		id = in.ID
 	}
-	h, err := a.App.Runs.Handoff(ctx, actorOf(ctx), id)
-	return &handoffOut{Body: h}, err
+	found, err := h.runs.Handoff(ctx, actorOf(ctx), id)
+	return &handoffOut{Body: found}, err
 }

@@ -51,20 +51,26 @@ func sessionOf(escaped string) (string, error) {
 	return name, nil
 }
 
-func (a *API) memoryRoutes() {
+// memoryHandler serves what sessions remember.
+type memoryHandler struct {
+	*kernel
+	memory *app.Memory
+}
+
+func (h memoryHandler) routes(a *API) {
 	tags := []string{"memory"}
 	mount(a, huma.Operation{OperationID: "list-memory", Method: http.MethodGet, Path: "/memory", Tags: tags,
 		Summary: "List your sessions that remember something"},
 		func(ctx context.Context, in *memorySessionsIn) (*memorySessionsOut, error) {
-			after, err := a.unseal(ctx, in.Cursor)
+			after, err := h.unseal(ctx, in.Cursor)
 			if err != nil {
 				return nil, err
 			}
-			list, err := a.App.Memory.Sessions(ctx, actorOf(ctx), in.Owner, domain.Page{After: after, Limit: in.Limit})
+			list, err := h.memory.Sessions(ctx, actorOf(ctx), in.Owner, domain.Page{After: after, Limit: in.Limit})
 			if err != nil {
 				return nil, err
 			}
-			return &memorySessionsOut{Body: listOf(list.Items, a.seal(ctx, list.Next), func(s domain.MemorySession) domain.MemorySession { return s })}, nil
+			return &memorySessionsOut{Body: listOf(list.Items, h.seal(ctx, list.Next), func(s domain.MemorySession) domain.MemorySession { return s })}, nil
 		})
 	mount(a, huma.Operation{OperationID: "get-memory", Method: http.MethodGet, Path: "/memory/{session}", Tags: tags,
 		Summary: "List what a session remembers, newest first"},
@@ -73,15 +79,15 @@ func (a *API) memoryRoutes() {
 			if err != nil {
 				return nil, err
 			}
-			after, err := a.unseal(ctx, in.Cursor)
+			after, err := h.unseal(ctx, in.Cursor)
 			if err != nil {
 				return nil, err
 			}
-			list, err := a.App.Memory.Exchanges(ctx, actorOf(ctx), in.Owner, session, domain.Page{After: after, Limit: in.Limit})
+			list, err := h.memory.Exchanges(ctx, actorOf(ctx), in.Owner, session, domain.Page{After: after, Limit: in.Limit})
 			if err != nil {
 				return nil, err
 			}
-			return &memoriesOut{Body: listOf(list.Items, a.seal(ctx, list.Next), func(m domain.Memory) domain.Memory { return m })}, nil
+			return &memoriesOut{Body: listOf(list.Items, h.seal(ctx, list.Next), func(m domain.Memory) domain.Memory { return m })}, nil
 		})
 	mount(a, huma.Operation{OperationID: "forget-memory", Method: http.MethodDelete, Path: "/memory/{session}", Tags: tags,
 		Summary: "Forget what a session remembers; the journals of its runs stay"},
@@ -90,7 +96,7 @@ func (a *API) memoryRoutes() {
 			if err != nil {
 				return nil, err
 			}
-			n, err := a.App.Memory.Forget(ctx, app.SessionChange{Meta: meta(ctx), Owner: in.Owner, Session: session, Reason: in.Reason})
+			n, err := h.memory.Forget(ctx, app.SessionChange{Meta: meta(ctx), Owner: in.Owner, Session: session, Reason: in.Reason})
 			return &forgottenOut{Body: ForgottenBody{Exchanges: n}}, err
 		})
 }

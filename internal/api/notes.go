@@ -29,18 +29,18 @@ type noteOut struct{ Body domain.Note }
 
 type notesOut struct{ Body NoteList }
 
-func (a *API) noteRoutes() {
+func (h runHandler) noteRoutes(a *API) {
 	tags := []string{"runs"}
 	mount(a, huma.Operation{OperationID: "list-notes", Method: http.MethodGet, Path: "/runs/{id}/notes", Tags: tags,
 		Summary: "What people wrote about a run, in order"},
 		func(ctx context.Context, in *RunIn) (*notesOut, error) {
-			notes, err := a.App.Runs.Notes(ctx, actorOf(ctx), in.ID)
+			notes, err := h.runs.Notes(ctx, actorOf(ctx), in.ID)
 			return &notesOut{NoteList{notes}}, err
 		})
 	mount(a, huma.Operation{OperationID: "add-note", Method: http.MethodPost, Path: "/runs/{id}/notes", Tags: tags, DefaultStatus: http.StatusCreated,
 		Summary: "Write a note about a run"},
 		func(ctx context.Context, in *noteIn) (*noteOut, error) {
-			n, err := a.App.Runs.AddNote(ctx, app.NoteRequest{Meta: meta(ctx), Run: in.ID, Text: in.Body.Text})
+			n, err := h.runs.AddNote(ctx, app.NoteRequest{Meta: meta(ctx), Run: in.ID, Text: in.Body.Text})
 			return &noteOut{n}, err
 		})
 }

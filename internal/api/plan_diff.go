@@ -27,11 +27,11 @@ type DiffLineView struct {
 	Text string        `json:"text"`
 }
 
-func (a *API) planDiffRoutes() {
+func (h planHandler) planDiffRoutes(a *API) {
 	mount(a, huma.Operation{
 		OperationID: "plan-diff", Method: http.MethodGet, Path: "/plans/{id}/diff/{a}/{b}", Tags: []string{"plans"},
 		Summary: "What changed from one version of a plan to another, line by line",
-	}, a.planDiff)
+	}, h.planDiff)
 }
 
 type planDiffIn struct {
@@ -42,11 +42,11 @@ type planDiffIn struct {
 
 type planDiffOut struct{ Body PlanDiffView }
 
-func (a *API) planDiff(ctx context.Context, in *planDiffIn) (*planDiffOut, error) {
+func (h planHandler) planDiff(ctx context.Context, in *planDiffIn) (*planDiffOut, error) {
 	var versions [2]domain.Version
 	for i, n := range []int{in.A, in.B} {
 		var err error
-		if versions[i], err = a.App.Plans.Version(ctx, actorOf(ctx), in.ID, n); err != nil {
+		if versions[i], err = h.plans.Version(ctx, actorOf(ctx), in.ID, n); err != nil {
 			return nil, err
 		}
 	}

@@ -13,57 +13,27 @@ import (
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
-func (a *API) planUseRoutes() {
-	a.planDiffRoutes()
-	mount(a, huma.Operation{
-		OperationID: "search-steps", Method: http.MethodGet, Path: "/steps", Tags: []string{"runs"},
-		Summary:     "Search attempts of steps across runs",
-		Description: "Newest runs first, or longest first. The search looks as far as a bound of time leads; next goes on from there.",
-	}, a.searchSteps)
+func (h planHandler) planUseRoutes(a *API) {
+	h.planDiffRoutes(a)
 	mount(a, huma.Operation{
 		OperationID: "plan-flow", Method: http.MethodGet, Path: "/plans/{id}/flow", Tags: []string{"plans"},
 		Summary: "How the newest runs of a plan went through its nodes",
-	}, a.planFlow)
+	}, h.planFlow)
 	mount(a, huma.Operation{
 		OperationID: "restore-version", Method: http.MethodPost, Path: "/plans/{id}/versions/{n}/restore", Tags: []string{"plans"},
 		Summary:     "Make an earlier version the current one",
 		Description: "What is started from now on follows it; runs under way keep theirs. With If-Match, the answer is 409 when the plan's current version is another.",
-	}, a.restoreVersion)
+	}, h.restoreVersion)
 	mount(a, huma.Operation{
 		OperationID: "accept-plan", Method: http.MethodPost, Path: "/plans/{id}/accept", Tags: []string{"plans"},
 		Summary: "Take a planner's draft into use",
-	}, a.acceptPlan)
+	}, h.acceptPlan)
 	mount(a, huma.Operation{
 		OperationID: "try-plan", Method: http.MethodPost, Path: "/plans/try", Tags: []string{"plans"}, MaxBodyBytes: maxDocument,
 		Summary:     "Start a dry run of a document without saving it",
 		Description: "What computes or only reads runs; whatever might change something or ask a model is left undone. The run has the label draft.",
 		RequestBody: documentBody(), SkipValidateBody: true, DefaultStatus: http.StatusCreated,
-	}, a.tryPlan)
-}
-
-type searchStepsIn struct {
-	PageIn
-	Q    string `query:"q" maxLength:"4096" doc:"plan:, v:, node:, status:, error:, took:, attempt:, since:, until:"`
-	Sort string `query:"sort" enum:"took" doc:"took: the longest of those that were looked at."`
-}
-
-type stepsOut struct{ Body List[domain.StepHitView] }
-
-func (a *API) searchSteps(ctx context.Context, in *searchStepsIn) (*stepsOut, error) {
-	after, err := a.unseal(ctx, in.Cursor)
-	if err != nil {
-		return nil, err
-	}
-	f, problem := filter.ParseSteps(in.Q, time.Now())
-	if problem != nil {
-		return nil, problem
-	}
-	f.Page, f.Slowest = domain.Page{After: after, Limit: in.Limit}, in.Sort == "took"
-	hits, err := a.App.Runs.SearchSteps(ctx, actorOf(ctx), f)
-	if err != nil {
-		return nil, err
-	}
-	return &stepsOut{Body: listOf(hits.Items, a.seal(ctx, hits.Next), domain.ViewStepHit)}, nil
+	}, h.tryPlan)
 }
 
 type planFlowIn struct {
@@ -74,12 +44,12 @@ type planFlowIn struct {
 
 type planFlowOut struct{ Body domain.PlanFlowView }
 
-func (a *API) planFlow(ctx context.Context, in *planFlowIn) (*planFlowOut, error) {
+func (h planHandler) planFlow(ctx context.Context, in *planFlowIn) (*planFlowOut, error) {
 	since, err := filter.Moment(in.Since, time.Now())
 	if err != nil {
 		return nil, domain.Errorf(domain.CodeInvalid, "since: %w", err).Suggest("write 24h, 7d or 2030-01-31T08:00")
 	}
-	flow, err := a.App.Plans.Flow(ctx, actorOf(ctx), in.ID, in.Version, since)
+	flow, err := h.plans.Flow(ctx, actorOf(ctx), in.ID, in.Version, since)
 	if err != nil {
 		return nil, err
 	}
@@ -93,12 +63,12 @@ type restoreIn struct {
 	Body    *reasonBody
 }
 
-func (a *API) restoreVersion(ctx context.Context, in *restoreIn) (*planOut, error) {
+func (h planHandler) restoreVersion(ctx context.Context, in *restoreIn) (*planOut, error) {
 	reason := ""
 	if in.Body != nil {
 		reason = in.Body.Reason
 	}
-	plan, err := a.App.Plans.Restore(ctx, app.VersionChange{Meta: meta(ctx), Plan: in.ID, Number: in.N, Base: (&documentIn{IfMatch: in.IfMatch}).base(), Reason: reason})
+	plan, err := h.plans.Restore(ctx, app.VersionChange{Meta: meta(ctx), Plan: in.ID, Number: in.N, Base: (&documentIn{IfMatch: in.IfMatch}).base(), Reason: reason})
 	return planAnswer(plan), err
 }
 
@@ -114,20 +84,20 @@ type acceptPlanIn struct {
 	Body *AcceptPlanBody
 }
 
-func (a *API) acceptPlan(ctx context.Context, in *acceptPlanIn) (*planOut, error) {
+func (h planHandler) acceptPlan(ctx context.Context, in *acceptPlanIn) (*planOut, error) {
 	b := AcceptPlanBody{}
 	if in.Body != nil {
 		b = *in.Body
 	}
 	if b.Alternative == "" {
-		plan, err := a.App.Plans.Accept(ctx, app.VersionChange{Meta: meta(ctx), Plan: in.ID, Number: b.Version, Reason: b.Reason})
+		plan, err := h.plans.Accept(ctx, app.VersionChange{Meta: meta(ctx), Plan: in.ID, Number: b.Version, Reason: b.Reason})
 		return planAnswer(plan), err
 	}
-	v, err := a.App.Plans.Version(ctx, actorOf(ctx), in.ID, b.Version)
+	v, err := h.plans.Version(ctx, actorOf(ctx), in.ID, b.Version)
 	if err != nil {
 		return nil, err
 	}
-	plan, err := a.App.Drafts.AcceptAlternative(ctx, app.AlternativeAcceptance{Meta: meta(ctx), Hash: v.Hash,
+	plan, err := h.drafts.AcceptAlternative(ctx, app.AlternativeAcceptance{Meta: meta(ctx), Hash: v.Hash,
 		DraftAcceptance: domain.DraftAcceptance{Alternative: b.Alternative, Reason: b.Reason}})
 	return planAnswer(plan), err
 }
@@ -138,7 +108,7 @@ type tryIn struct {
 	RawBody     []byte `contentType:"application/yaml"`
 }
 
-func (a *API) tryPlan(ctx context.Context, in *tryIn) (*startedOut, error) {
+func (h planHandler) tryPlan(ctx context.Context, in *tryIn) (*startedOut, error) {
 	var input domain.RawJSON
 	if in.Input != "" {
 		v, err := jsonvalue.Decode([]byte(in.Input))
@@ -150,9 +120,9 @@ func (a *API) tryPlan(ctx context.Context, in *tryIn) (*startedOut, error) {
 		}
 	}
 	doc := &documentIn{ContentType: in.ContentType, RawBody: in.RawBody}
-	run, problems, err := a.App.Plans.Try(ctx, app.PlanTrial{Meta: meta(ctx), Source: doc.document(), Format: doc.format(), Input: input})
+	run, problems, err := h.plans.Try(ctx, app.PlanTrial{Meta: meta(ctx), Source: doc.document(), Format: doc.format(), Input: input})
 	if err != nil {
-		p := a.problem(ctx, err)
+		p := h.problem(ctx, err)
 		if len(p.Problems) == 0 && len(problems) > 0 {
 			p.Errors = nil
 			p.withProblems(problems)

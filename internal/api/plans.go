@@ -108,8 +108,15 @@ func (in *documentIn) format() planner.Format {
 	return documentTypes[strings.ToLower(strings.TrimSpace(media))]
 }
 
-func (a *API) planRoutes() {
-	a.planUseRoutes()
+// planHandler serves plans and their versions.
+type planHandler struct {
+	*kernel
+	plans  *app.Plans
+	drafts *app.Drafts
+}
+
+func (h planHandler) routes(a *API) {
+	h.planUseRoutes(a)
 	tags := []string{"plans"}
 	mount(a, huma.Operation{
 		OperationID: "store-plan", Method: http.MethodPost, Path: "/plans", Tags: tags, MaxBodyBytes: maxDocument,
@@ -117,23 +124,23 @@ func (a *API) planRoutes() {
 		Description: "Stores a new version. Content that is known already answers 200 with the existing version. A document with errors answers 422 with all of them.",
 		RequestBody: documentBody(), SkipValidateBody: true, DefaultStatus: http.StatusCreated,
 		Responses: map[string]*huma.Response{"200": a.jsonResponse("The content is known: the existing version", reflect.TypeFor[StoredPlan]())},
-	}, a.storePlan)
+	}, h.storePlan)
 	mount(a, huma.Operation{
 		OperationID: "check-plan", Method: http.MethodPost, Path: "/plans/check", Tags: tags, MaxBodyBytes: maxDocument,
 		Summary:     "Check a plan document without storing it",
 		RequestBody: documentBody(), SkipValidateBody: true,
-	}, a.checkPlan)
+	}, h.checkPlan)
 	mount(a, huma.Operation{
 		OperationID: "list-plans", Method: http.MethodGet, Path: "/plans", Tags: tags, Summary: "List plans",
-	}, a.listPlans)
+	}, h.listPlans)
 	mount(a, huma.Operation{
 		OperationID: "get-plan", Method: http.MethodGet, Path: "/plans/{id}", Tags: tags, Summary: "One plan",
 		Responses: map[string]*huma.Response{"304": {Description: "Not modified"}},
-	}, a.getPlan)
+	}, h.getPlan)
 	mount(a, huma.Operation{
 		OperationID: "list-versions", Method: http.MethodGet, Path: "/plans/{id}/versions", Tags: tags,
 		Summary: "A plan's versions, newest first, without their source",
-	}, a.listVersions)
+	}, h.listVersions)
 	mount(a, huma.Operation{
 		OperationID: "get-version-of-plan", Method: http.MethodGet, Path: "/plans/{id}/versions/{n}", Tags: tags,
 		Summary:     "One version",
@@ -145,15 +152,15 @@ func (a *API) planRoutes() {
 			}},
 			"304": {Description: "Not modified"},
 		},
-	}, a.getVersion)
+	}, h.getVersion)
 	for _, change := range []struct {
 		id, summary, description string
 		do                       func(context.Context, app.PlanChange) (domain.Plan, error)
 	}{
-		{"pause", "Pause a plan", "Stops new runs of the plan from starting: POST /runs answers 409. Active runs finish, and existing runs can be resumed, rerun, and forked. A paused plan stays as it is.", a.App.Plans.Pause},
-		{"unpause", "Unpause a plan", "Lets runs of a paused plan start again. A plan that is not paused stays as it is.", a.App.Plans.Unpause},
-		{"archive", "Archive a plan", "Hides a plan from lists. Its runs stay. An archived plan stays as it is.", a.App.Plans.Archive},
-		{"unarchive", "Unarchive a plan", "Shows an archived plan in lists again. A plan that is not archived stays as it is.", a.App.Plans.Unarchive},
+		{"pause", "Pause a plan", "Stops new runs of the plan from starting: POST /runs answers 409. Active runs finish, and existing runs can be resumed, rerun, and forked. A paused plan stays as it is.", h.plans.Pause},
+		{"unpause", "Unpause a plan", "Lets runs of a paused plan start again. A plan that is not paused stays as it is.", h.plans.Unpause},
+		{"archive", "Archive a plan", "Hides a plan from lists. Its runs stay. An archived plan stays as it is.", h.plans.Archive},
+		{"unarchive", "Unarchive a plan", "Shows an archived plan in lists again. A plan that is not archived stays as it is.", h.plans.Unarchive},
 	} {
 		mount(a, huma.Operation{
 			OperationID: change.id + "-plan", Method: http.MethodPost, Path: "/plans/{id}/" + change.id, Tags: tags,
@@ -194,14 +201,14 @@ func originOf(ctx context.Context, otherwise string) string {
 	return otherwise
 }
 
-func (a *API) storePlan(ctx context.Context, in *documentIn) (*storedPlanOut, error) {
+func (h planHandler) storePlan(ctx context.Context, in *documentIn) (*storedPlanOut, error) {
 	origin := originOf(ctx, "upload")
 	if in.Trial {
 		origin = "try"
 	}
-	stored, err := a.App.Plans.Store(ctx, app.PlanDocument{Meta: meta(ctx), Source: in.document(), Format: in.format(), Origin: origin, Reason: in.Reason, Base: in.base()})
+	stored, err := h.plans.Store(ctx, app.PlanDocument{Meta: meta(ctx), Source: in.document(), Format: in.format(), Origin: origin, Reason: in.Reason, Base: in.base()})
 	if err != nil {
-		p := a.problem(ctx, err)
+		p := h.problem(ctx, err)
 		if len(p.Problems) == 0 && len(stored.Problems) > 0 {
 			p.Errors = nil
 			p.withProblems(stored.Problems)
@@ -219,8 +226,8 @@ func (a *API) storePlan(ctx context.Context, in *documentIn) (*storedPlanOut, er
 
 type checkedOut struct{ Body Checked }
 
-func (a *API) checkPlan(ctx context.Context, in *documentIn) (*checkedOut, error) {
-	doc, problems, err := a.App.Plans.Check(ctx, actorOf(ctx), in.document(), in.format())
+func (h planHandler) checkPlan(ctx context.Context, in *documentIn) (*checkedOut, error) {
+	doc, problems, err := h.plans.Check(ctx, actorOf(ctx), in.document(), in.format())
 	if err != nil {
 		return nil, err
 	}
@@ -248,8 +255,8 @@ type listPlansIn struct {
 
 type plansOut struct{ Body List[PlanView] }
 
-func (a *API) listPlans(ctx context.Context, in *listPlansIn) (*plansOut, error) {
-	after, err := a.unseal(ctx, in.Cursor)
+func (h planHandler) listPlans(ctx context.Context, in *listPlansIn) (*plansOut, error) {
+	after, err := h.unseal(ctx, in.Cursor)
 	if err != nil {
 		return nil, err
 	}
@@ -258,11 +265,11 @@ func (a *API) listPlans(ctx context.Context, in *listPlansIn) (*plansOut, error)
 		return nil, problem
 	}
 	f.Archived, f.Paused, f.Stage, f.Page = in.Archived, in.Paused, in.Stage, domain.Page{After: after, Limit: in.Limit}
-	list, err := a.App.Plans.List(ctx, actorOf(ctx), f)
+	list, err := h.plans.List(ctx, actorOf(ctx), f)
 	if err != nil {
 		return nil, err
 	}
-	return &plansOut{Body: listOf(list.Items, a.seal(ctx, list.Next), viewPlan)}, nil
+	return &plansOut{Body: listOf(list.Items, h.seal(ctx, list.Next), viewPlan)}, nil
 }
 
 func viewPlan(p domain.Plan) PlanView {
@@ -297,16 +304,16 @@ type planOut struct {
 	Body   PlanView
 }
 
-func (a *API) getPlan(ctx context.Context, in *planIn) (*planOut, error) {
-	out, err := a.planNamed(ctx, in.ID)
+func (h planHandler) getPlan(ctx context.Context, in *planIn) (*planOut, error) {
+	out, err := h.planNamed(ctx, in.ID)
 	if err == nil && matches(in.IfNoneMatch, out.ETag) {
 		out.Status = http.StatusNotModified
 	}
 	return out, err
 }
 
-func (a *API) planNamed(ctx context.Context, id string) (*planOut, error) {
-	p, err := a.App.Plans.Get(ctx, actorOf(ctx), id)
+func (h planHandler) planNamed(ctx context.Context, id string) (*planOut, error) {
+	p, err := h.plans.Get(ctx, actorOf(ctx), id)
 	if err != nil {
 		return nil, err
 	}
@@ -330,8 +337,8 @@ type versionsIn struct {
 
 type versionsOut struct{ Body List[VersionView] }
 
-func (a *API) listVersions(ctx context.Context, in *versionsIn) (*versionsOut, error) {
-	versions, err := a.App.Plans.Versions(ctx, actorOf(ctx), in.ID)
+func (h planHandler) listVersions(ctx context.Context, in *versionsIn) (*versionsOut, error) {
+	versions, err := h.plans.Versions(ctx, actorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -350,7 +357,7 @@ type versionIn struct {
 	IfNoneMatch string `header:"If-None-Match"`
 }
 
-func (a *API) getVersion(ctx context.Context, in *versionIn) (*huma.StreamResponse, error) {
+func (h planHandler) getVersion(ctx context.Context, in *versionIn) (*huma.StreamResponse, error) {
 	n := 0
 	if in.Number != "latest" {
 		var err error
@@ -358,7 +365,7 @@ func (a *API) getVersion(ctx context.Context, in *versionIn) (*huma.StreamRespon
 			return nil, domain.Errorf(domain.CodeNotFound, "plan %s has no version %s", in.ID, in.Number)
 		}
 	}
-	v, err := a.App.Plans.Version(ctx, actorOf(ctx), in.ID, n)
+	v, err := h.plans.Version(ctx, actorOf(ctx), in.ID, n)
 	if err != nil {
 		return nil, err
 	}
@@ -378,11 +385,11 @@ func (a *API) getVersion(ctx context.Context, in *versionIn) (*huma.StreamRespon
 			hctx.SetHeader("Content-Type", "application/yaml; charset=utf-8")
 			hctx.SetStatus(http.StatusOK)
 			if _, err := hctx.BodyWriter().Write(v.Source); err != nil {
-				a.Log.Debug("write a plan", "err", err)
+				h.log.Debug("write a plan", "err", err)
 			}
 			return
 		}
-		a.writeJSON(hctx, http.StatusOK, viewVersion(v))
+		h.writeJSON(hctx, http.StatusOK, viewVersion(v))
 	}}, nil
 }
 

@@ -132,7 +132,7 @@ func invalid(reason, format string, args ...any) *Problem {
 
 // problem turns any error into its answer. What is not meant for people is
 // logged under an id, and only the id is told (S32).
-func (a *API) problem(ctx context.Context, err error) *Problem {
+func (k *kernel) problem(ctx context.Context, err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
 	}
@@ -146,7 +146,7 @@ func (a *API) problem(ctx context.Context, err error) *Problem {
 		e, ok = domain.Errorf(domain.CodeUnavailable, "the answer took too long").Suggest("try again"), true
 	}
 	if !ok || e.Code == domain.CodeInternal || e.Code == domain.CodeCorrupt || statuses[e.Code] == 0 {
-		return a.internal(ctx, err, e)
+		return k.internal(ctx, err, e)
 	}
 	p := problemOf(statuses[e.Code], e.Message)
 	p.Code, p.Reason, p.Suggestion, p.retryAfter = e.Code, e.Reason, e.Suggestion, e.RetryAfter
@@ -159,8 +159,8 @@ func (a *API) problem(ctx context.Context, err error) *Problem {
 	return p
 }
 
-func (a *API) internal(ctx context.Context, err error, e *domain.Error) *Problem {
-	if a.ShowInternal {
+func (k *kernel) internal(ctx context.Context, err error, e *domain.Error) *Problem {
+	if k.showInternal {
 		p := problemOf(http.StatusInternalServerError, err.Error())
 		if e != nil && e.Code != "" {
 			p.Code, p.Reason, p.Suggestion = e.Code, e.Reason, e.Suggestion
@@ -179,7 +179,7 @@ func (a *API) internal(ctx context.Context, err error, e *domain.Error) *Problem
 	if info.request.URL != nil {
 		attrs = append(attrs, "path", info.request.URL.Path)
 	}
-	a.Log.Error("request failed", attrs...)
+	k.log.Error("request failed", attrs...)
 	return p
 }
 

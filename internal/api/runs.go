@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"reflect"
 	"slices"
@@ -39,28 +38,36 @@ type Started struct {
 	Status domain.RunStatus `json:"status"`
 }
 
-func (a *API) runRoutes() {
+// runHandler serves runs: their lists, details, journals, steps, notes, and handoffs.
+type runHandler struct {
+	*kernel
+	runs     *app.Runs
+	failures *app.Failures
+}
+
+func (h runHandler) routes(a *API) {
+	h.noteRoutes(a)
+	h.handoffRoutes(a)
+	h.exportRoutes(a)
+	h.compareRoutes(a)
+	h.stepRoutes(a)
 	tags := []string{"runs"}
 	mount(a, huma.Operation{
 		OperationID: "start-run", Method: http.MethodPost, Path: "/runs", Tags: tags, DefaultStatus: http.StatusCreated,
 		Summary:     "Start a run",
 		Description: "Answers once the run is durable. A key that is known answers 200 with its run.",
 		Responses:   map[string]*huma.Response{"200": a.jsonResponse("The key's run, started before", reflect.TypeFor[Started]())},
-	}, a.startRun)
+	}, h.startRun)
 	mount(a, huma.Operation{
 		OperationID: "list-runs", Method: http.MethodGet, Path: "/runs", Tags: tags, Summary: "List runs, newest first",
-	}, a.listRuns)
+	}, h.listRuns)
 	mount(a, huma.Operation{
 		OperationID: "get-run", Method: http.MethodGet, Path: "/runs/{id}", Tags: tags, Summary: "One run with its result so far",
-	}, a.getRun)
+	}, h.getRun)
 	mount(a, huma.Operation{
 		OperationID: "get-journal", Method: http.MethodGet, Path: "/runs/{id}/journal", Tags: tags,
 		Summary: "A run's journal, in order",
-	}, a.getJournal)
-	mount(a, huma.Operation{
-		OperationID: "get-step", Method: http.MethodGet, Path: "/runs/{id}/steps/{seq}", Tags: tags,
-		Summary: "One step of a run: the rows of its visit, attempt by attempt",
-	}, a.getStep)
+	}, h.getJournal)
 }
 
 type startIn struct{ Body StartBody }
@@ -71,7 +78,7 @@ type startedOut struct {
 	Body     Started
 }
 
-func (a *API) startRun(ctx context.Context, in *startIn) (*startedOut, error) {
+func (h runHandler) startRun(ctx context.Context, in *startIn) (*startedOut, error) {
 	b := &in.Body
 	r := domain.StartRequest{Plan: b.Plan, Version: b.Version, Hash: b.Hash, Input: b.Input, Priority: b.Priority, Labels: b.Labels,
 		Key: b.Key, StartAt: b.StartAt, Concurrency: b.Concurrency, Session: b.Session, Origin: originOf(ctx, "api"), Dry: b.DryRun, Offline: b.Offline}
@@ -83,7 +90,7 @@ func (a *API) startRun(ctx context.Context, in *startIn) (*startedOut, error) {
 		r.Limits = limits
 	}
 	began := time.Now()
-	run, err := a.App.Runs.Start(ctx, app.StartRequest{Meta: meta(ctx), StartRequest: r})
+	run, err := h.runs.Start(ctx, app.StartRequest{Meta: meta(ctx), StartRequest: r})
 	if err != nil {
 		return nil, err
 	}
@@ -154,23 +161,23 @@ func (in *listRunsIn) filter() (domain.RunFilter, error) {
 
 type runsOut struct{ Body List[domain.RunView] }
 
-func (a *API) listRuns(ctx context.Context, in *listRunsIn) (*runsOut, error) {
+func (h runHandler) listRuns(ctx context.Context, in *listRunsIn) (*runsOut, error) {
 	f, err := in.filter()
 	if err != nil {
 		return nil, err
 	}
-	if f.Page.After, err = a.unseal(ctx, in.Cursor); err != nil {
+	if f.Page.After, err = h.unseal(ctx, in.Cursor); err != nil {
 		return nil, err
 	}
 	f.Page.Limit = in.Limit
 	if in.Plan != "" {
 		f.PlanKey = in.Plan
 	}
-	list, err := a.App.Runs.List(ctx, actorOf(ctx), f)
+	list, err := h.runs.List(ctx, actorOf(ctx), f)
 	if err != nil {
 		return nil, err
 	}
-	return &runsOut{Body: listOf(list.Items, a.seal(ctx, list.Next), domain.ViewRun)}, nil
+	return &runsOut{Body: listOf(list.Items, h.seal(ctx, list.Next), domain.ViewRun)}, nil
 }
 
 // RunIn names a run.
@@ -183,13 +190,13 @@ type runOut struct {
 	Body domain.RunDetailView
 }
 
-func (a *API) getRun(ctx context.Context, in *RunIn) (*runOut, error) {
-	d, err := a.App.Runs.Get(ctx, actorOf(ctx), in.ID)
+func (h runHandler) getRun(ctx context.Context, in *RunIn) (*runOut, error) {
+	d, err := h.runs.Get(ctx, actorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
 	view := domain.ViewDetail(d.RunDetail, d.Lineage)
-	if view.Standing, err = a.App.Failures.Standing(ctx, actorOf(ctx), d.Run); err != nil {
+	if view.Standing, err = h.failures.Standing(ctx, actorOf(ctx), d.Run); err != nil {
 		return nil, err
 	}
 	return &runOut{Body: view}, nil
@@ -211,8 +218,8 @@ type Journal struct {
 	Damage string `json:"damage,omitempty" doc:"Why the journal ends here: the row that follows is damaged. The run itself says more."`
 }
 
-func (a *API) getJournal(ctx context.Context, in *journalIn) (*journalOut, error) {
-	part, err := a.App.Runs.Journal(ctx, actorOf(ctx), in.ID, in.After, in.Limit)
+func (h runHandler) getJournal(ctx context.Context, in *journalIn) (*journalOut, error) {
+	part, err := h.runs.Journal(ctx, actorOf(ctx), in.ID, in.After, in.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -221,41 +228,4 @@ func (a *API) getJournal(ctx context.Context, in *journalIn) (*journalOut, error
 		out.Body.Next = &part.Rows[len(part.Rows)-1].Seq
 	}
 	return out, nil
-}
-
-type stepIn struct {
-	RunIn
-	Seq int64 `path:"seq" minimum:"1" doc:"The number of any of its journal rows."`
-}
-
-type stepOut struct{ Body StepRows }
-
-// StepRows is a visit of a node, or of one of its items.
-type StepRows struct {
-	Run   string         `json:"run"`
-	Node  string         `json:"node"`
-	Visit int            `json:"visit"`
-	Item  int            `json:"item" doc:"-1: the node has no items."`
-	Items []domain.Entry `json:"items" doc:"Its journal rows, in order."`
-	// Damage ends the journal, and so perhaps the step.
-	Damage string `json:"damage,omitempty" doc:"Why the journal ends: the row that follows is damaged."`
-}
-
-func (a *API) getStep(ctx context.Context, in *stepIn) (*stepOut, error) {
-	run, part, err := a.App.Runs.Step(ctx, actorOf(ctx), in.ID, in.Seq)
-	if err != nil {
-		return nil, err
-	}
-	of := &part.Rows[0]
-	return &stepOut{StepRows{Run: run.ID, Node: of.Node, Visit: of.Visit, Item: of.Item, Items: part.Rows, Damage: part.Damage}}, nil
-}
-
-func (a *API) writeJSON(ctx huma.Context, status int, v any) {
-	ctx.SetHeader("Content-Type", "application/json")
-	ctx.SetStatus(status)
-	enc := json.NewEncoder(ctx.BodyWriter())
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		a.Log.Debug("write an answer", "err", err)
-	}
 }

@@ -14,16 +14,16 @@ type userNamedIn struct {
 }
 
 // signOutRoutes are what an admin does when somebody has lost a device.
-func (a *API) signOutRoutes() {
+func (h accountHandler) signOutRoutes(a *API) {
 	tags := []string{"accounts"}
 	mount(a, huma.Operation{OperationID: "sign-out-user", Method: http.MethodPost, Path: "/users/{id}/sign-out", Tags: tags, DefaultStatus: http.StatusNoContent,
 		Summary: "End all open logins of a user"},
 		func(ctx context.Context, in *userNamedIn) (*struct{}, error) {
-			return nil, a.App.Accounts.SignOut(ctx, app.SignOut{Meta: meta(ctx), User: in.ID})
+			return nil, h.accounts.SignOut(ctx, app.SignOut{Meta: meta(ctx), User: in.ID})
 		})
 	mount(a, huma.Operation{OperationID: "remove-second-factor", Method: http.MethodDelete, Path: "/users/{id}/second-factor", Tags: tags, DefaultStatus: http.StatusNoContent,
 		Summary: "Take a user's second factor away, when telephone and recovery codes are lost"},
 		func(ctx context.Context, in *userNamedIn) (*struct{}, error) {
-			return nil, a.App.Accounts.RemoveSecondFactor(ctx, app.UserNamed{Meta: meta(ctx), User: in.ID})
+			return nil, h.accounts.RemoveSecondFactor(ctx, app.UserNamed{Meta: meta(ctx), User: in.ID})
 		})
 }

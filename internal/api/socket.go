@@ -16,9 +16,9 @@ import (
 
 // socket answers with a WebSocket: the same events as /events, one JSON object
 // a message. What the client sends is not read but for control frames.
-func (a *API) socket(ctx context.Context, in *streamIn) (*huma.StreamResponse, error) {
+func (h eventHandler) socket(ctx context.Context, in *streamIn) (*huma.StreamResponse, error) {
 	info := infoOf(ctx)
-	if a.foreignOrigin(info.request) {
+	if h.foreign(info.request) {
 		return nil, domain.Errorf(domain.CodeForbidden, "pages of other sites may not listen")
 	}
 	if info.head || info.request.Header.Get("Upgrade") == "" {
@@ -26,17 +26,17 @@ func (a *API) socket(ctx context.Context, in *streamIn) (*huma.StreamResponse, e
 	}
 	run := ""
 	if in.Run != "" {
-		found, err := a.App.Runs.Find(ctx, actorOf(ctx), in.Run)
+		found, err := h.runs.Find(ctx, actorOf(ctx), in.Run)
 		if err != nil {
 			return nil, err
 		}
 		run = found.ID
 	}
-	f, err := a.position(ctx, in.LastEventID, in.After, "")
+	f, err := h.position(ctx, in.LastEventID, in.After, "")
 	if err != nil {
 		return nil, err
 	}
-	events, end, err := a.begin(ctx, f, run)
+	events, end, err := h.begin(ctx, f, run)
 	if err != nil {
 		return nil, err
 	}
@@ -46,62 +46,62 @@ func (a *API) socket(ctx context.Context, in *streamIn) (*huma.StreamResponse, e
 		_ = http.NewResponseController(c.Response()).SetWriteDeadline(time.Time{}) // not every connection can
 		conn, err := websocket.Accept(c.Response(), c.Request(), nil)              // checks the Origin again
 		if err != nil {
-			a.Log.Debug("accept a websocket", "err", err)
+			h.log.Debug("accept a websocket", "err", err)
 			return
 		}
 		defer func() { _ = conn.CloseNow() }() // a second close says so; nothing is lost
-		a.serve(conn.CloseRead(ctx), conn, info, f, events)
+		h.serve(conn.CloseRead(ctx), conn, info, f, events)
 	}}, nil
 }
 
-func (a *API) serve(ctx context.Context, conn *websocket.Conn, info *requestInfo, f from, events <-chan domain.Event) {
+func (h eventHandler) serve(ctx context.Context, conn *websocket.Conn, info *requestInfo, f from, events <-chan domain.Event) {
 	var err error
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(a.stop, cancel)() // ends a wait for a peer that is silent
-	if f.reset && a.tell(ctx, conn, a.resetEvent(f.after)) != nil {
+	defer context.AfterFunc(h.stop, cancel)() // ends a wait for a peer that is silent
+	if f.reset && h.tell(ctx, conn, h.resetEvent(f.after)) != nil {
 		return
 	}
-	alive := time.NewTicker(a.Heartbeat)
+	alive := time.NewTicker(h.Heartbeat)
 	defer alive.Stop()
-	recheck := time.NewTicker(a.Recheck)
+	recheck := time.NewTicker(h.Recheck)
 	defer recheck.Stop()
 	for err == nil {
 		select {
 		case <-ctx.Done():
 			err = ctx.Err()
 		case e, ok := <-events:
-			if !ok && a.stop.Err() == nil {
+			if !ok && h.stop.Err() == nil {
 				_ = conn.Close(websocket.StatusTryAgainLater, "read afresh")
 				return
 			}
 			if err = ctx.Err(); ok && !f.heard(e) {
-				err = a.tell(ctx, conn, e)
+				err = h.tell(ctx, conn, e)
 			}
 		case <-alive.C:
-			pinging, cancel := context.WithTimeout(ctx, a.WriteTimeout)
+			pinging, cancel := context.WithTimeout(ctx, h.WriteTimeout)
 			err = conn.Ping(pinging)
 			cancel()
 		case <-recheck.C:
-			if !a.stillAllowed(ctx, info, app.OpenSocket) {
+			if !h.stillAllowed(ctx, info, app.OpenSocket) {
 				_ = conn.Close(websocket.StatusPolicyViolation, "you may not listen any more")
 				return
 			}
 		}
 	}
-	if a.stop.Err() != nil {
+	if h.stop.Err() != nil {
 		_ = conn.Close(websocket.StatusGoingAway, "kairosd stops")
 		return
 	}
-	a.Log.Debug("websocket ends", "err", err)
+	h.log.Debug("websocket ends", "err", err)
 }
 
-func (a *API) tell(ctx context.Context, conn *websocket.Conn, e domain.Event) error {
+func (h eventHandler) tell(ctx context.Context, conn *websocket.Conn, e domain.Event) error {
 	data, err := json.Marshal(e)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, a.WriteTimeout)
+	ctx, cancel := context.WithTimeout(ctx, h.WriteTimeout)
 	defer cancel()
 	return conn.Write(ctx, websocket.MessageText, data)
 }

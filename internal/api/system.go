@@ -57,24 +57,30 @@ type (
 	retainedOut   struct{ Body domain.Retained }
 )
 
-func (a *API) systemRoutes() {
+// systemHandler serves the server as a whole.
+type systemHandler struct {
+	system  *app.System
+	metrics http.Handler // nil: nothing is measured
+}
+
+func (h systemHandler) routes(a *API) {
 	tags := []string{"system"}
 	mount(a, huma.Operation{OperationID: "get-system", Method: http.MethodGet, Path: "/system", Tags: tags,
 		Summary: "How the daemon and its data are: storage, backups, holds"},
 		func(ctx context.Context, _ *struct{}) (*installationOut, error) {
-			i, err := a.App.System.Get(ctx, actorOf(ctx))
+			i, err := h.system.Get(ctx, actorOf(ctx))
 			return &installationOut{i}, err
 		})
 	mount(a, huma.Operation{OperationID: "get-vitals", Method: http.MethodGet, Path: "/system/vitals", Tags: tags,
 		Summary: "How the daemon does now, and did over the last day, a sample a minute"},
 		func(ctx context.Context, _ *struct{}) (*vitalsOut, error) {
-			v, err := a.App.System.Vitals(ctx, actorOf(ctx))
+			v, err := h.system.Vitals(ctx, actorOf(ctx))
 			return &vitalsOut{v}, err
 		})
 	mount(a, huma.Operation{OperationID: "get-log", Method: http.MethodGet, Path: "/system/log", Tags: tags,
 		Summary: "The newest lines of the daemon's log, newest first"},
 		func(ctx context.Context, in *logIn) (*logOut, error) {
-			lines, err := a.App.System.Log(ctx, actorOf(ctx), in.Level, in.Q)
+			lines, err := h.system.Log(ctx, actorOf(ctx), in.Level, in.Q)
 			if err != nil {
 				return nil, err
 			}
@@ -84,12 +90,12 @@ func (a *API) systemRoutes() {
 		Summary:   "Metrics for Prometheus",
 		Responses: map[string]*huma.Response{"200": {Description: "Text, as OpenMetrics if that is accepted", Content: map[string]*huma.MediaType{"text/plain": {Schema: &huma.Schema{Type: huma.TypeString}}}}}},
 		func(context.Context, *struct{}) (*huma.StreamResponse, error) {
-			if a.Metrics == nil {
+			if h.metrics == nil {
 				return nil, domain.Errorf(domain.CodeUnavailable, "nothing is measured here")
 			}
 			return &huma.StreamResponse{Body: func(ctx huma.Context) {
 				c := humaecho.Unwrap(ctx)
-				a.Metrics.ServeHTTP(c.Response(), c.Request())
+				h.metrics.ServeHTTP(c.Response(), c.Request())
 			}}, nil
 		})
 	mount(a, huma.Operation{OperationID: "release-all", Method: http.MethodPost, Path: "/system/release", Tags: tags,
@@ -99,26 +105,26 @@ func (a *API) systemRoutes() {
 			if in.Body != nil {
 				b = *in.Body
 			}
-			n, err := a.App.System.Release(ctx, app.HeldRuns{Meta: meta(ctx), Plan: b.Plan, Reason: b.Reason})
+			n, err := h.system.Release(ctx, app.HeldRuns{Meta: meta(ctx), Plan: b.Plan, Reason: b.Reason})
 			return &releasedOut{ReleasedBody{int(n)}}, err
 		})
 	mount(a, huma.Operation{OperationID: "maintain", Method: http.MethodPost, Path: "/system/maintenance", Tags: tags,
 		Summary: "Let no step start any more, or let them start again"},
 		func(ctx context.Context, in *maintainIn) (*maintainedOut, error) {
-			m, err := a.App.System.Maintain(ctx, app.MaintenanceChange{Meta: meta(ctx), On: in.Body.On, Reason: in.Body.Reason})
+			m, err := h.system.Maintain(ctx, app.MaintenanceChange{Meta: meta(ctx), On: in.Body.On, Reason: in.Body.Reason})
 			return &maintainedOut{MaintainedBody{m}}, err
 		})
 	mount(a, huma.Operation{OperationID: "back-up", Method: http.MethodPost, Path: "/system/backup", Tags: tags, DefaultStatus: http.StatusCreated,
 		Summary: "Make a verified backup in the configured directory"},
 		func(ctx context.Context, _ *struct{}) (*backupOut, error) {
-			b, err := a.App.System.BackUp(ctx, meta(ctx))
+			b, err := h.system.BackUp(ctx, meta(ctx))
 			return &backupOut{b}, err
 		})
 	mount(a, huma.Operation{OperationID: "retain", Method: http.MethodPost, Path: "/system/retention", Tags: tags,
 		Summary: "Remove what retention says, or say what it would remove"},
 		func(ctx context.Context, in *retainIn) (*retainedOut, error) {
 			b := cmp.Or(in.Body, &RetainBody{})
-			r, err := a.App.System.RunRetention(ctx, app.RetentionRequest{Meta: meta(ctx), Reason: b.Reason, DryRun: b.DryRun})
+			r, err := h.system.RunRetention(ctx, app.RetentionRequest{Meta: meta(ctx), Reason: b.Reason, DryRun: b.DryRun})
 			return &retainedOut{r}, err
 		})
 }

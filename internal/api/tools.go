@@ -22,11 +22,6 @@ type EnableToolBody struct {
 	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log."`
 }
 
-// EnableProviderBody goes with enabling a provider.
-type EnableProviderBody struct {
-	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log."`
-}
-
 // AcceptBody goes with the acceptance of a tool.
 type AcceptBody struct {
 	Digest string `json:"digest,omitempty" maxLength:"64" doc:"Of the change that was read; another one is refused."`
@@ -37,6 +32,8 @@ type AcceptBody struct {
 type RetryServerBody struct {
 	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log."`
 }
+
+const refused = "New calls are refused until it is enabled. Calls under way go on. A repetition changes nothing."
 
 type (
 	toolsOut struct{ Body List[domain.ToolInfo] }
@@ -58,74 +55,61 @@ type (
 		Name string `path:"name" maxLength:"200"`
 		Body *EnableToolBody
 	}
-	enableProviderIn struct {
-		Name string `path:"name" maxLength:"200"`
-		Body *EnableProviderBody
-	}
 	retryIn struct {
 		Name string `path:"name" maxLength:"64"`
 		Body *RetryServerBody
 	}
 )
 
-func (a *API) toolRoutes() {
+// toolHandler serves tools and the MCP servers that offer some of them.
+type toolHandler struct {
+	tools *app.Tools
+}
+
+func (h toolHandler) routes(a *API) {
 	tags := []string{"tools"}
 	mount(a, huma.Operation{OperationID: "list-tools", Method: http.MethodGet, Path: "/tools", Tags: tags,
 		Summary: "List tools: effect, permission, and whether they can be called"},
 		func(ctx context.Context, _ *struct{}) (*toolsOut, error) {
-			list, err := a.App.Tools.List(ctx, actorOf(ctx))
+			list, err := h.tools.List(ctx, actorOf(ctx))
 			return &toolsOut{Body: listOf(list, "", func(t domain.ToolInfo) domain.ToolInfo { return t })}, err
 		})
 	mount(a, huma.Operation{OperationID: "get-tool", Method: http.MethodGet, Path: "/tools/{name}", Tags: tags,
 		Summary: "One tool, with the schema of its arguments"},
 		func(ctx context.Context, in *toolIn) (*toolOut, error) {
-			t, err := a.App.Tools.Get(ctx, actorOf(ctx), unescaped(in.Name))
+			t, err := h.tools.Get(ctx, actorOf(ctx), unescaped(in.Name))
 			return &toolOut{t}, err
 		})
 	mount(a, huma.Operation{OperationID: "accept-tool", Method: http.MethodPost, Path: "/tools/{name}/accept", Tags: tags,
 		Summary: "Accept the definition that a tool of an MCP server has now"},
 		func(ctx context.Context, in *acceptIn) (*toolOut, error) {
 			body := cmp.Or(in.Body, &AcceptBody{})
-			t, err := a.App.Tools.Accept(ctx, app.ToolAcceptance{Meta: meta(ctx), Tool: in.Name, Digest: body.Digest, Reason: body.Reason})
+			t, err := h.tools.Accept(ctx, app.ToolAcceptance{Meta: meta(ctx), Tool: in.Name, Digest: body.Digest, Reason: body.Reason})
 			return &toolOut{t}, err
 		})
-	const refused = "New calls are refused until it is enabled. Calls under way go on. A repetition changes nothing."
 	mount(a, huma.Operation{OperationID: "disable-tool", Method: http.MethodPost, Path: "/tools/{name}/disable", Tags: tags,
 		Summary: "Disable a tool", Description: refused},
 		func(ctx context.Context, in *disableIn) (*toolOut, error) {
-			t, err := a.App.Tools.Disable(ctx, app.DisableRequest{Meta: meta(ctx), Name: in.Name, Reason: in.Body.Reason})
+			t, err := h.tools.Disable(ctx, app.DisableRequest{Meta: meta(ctx), Name: in.Name, Reason: in.Body.Reason})
 			return &toolOut{t}, err
-		})
-	mount(a, huma.Operation{OperationID: "disable-provider", Method: http.MethodPost, Path: "/providers/{name}/disable", Tags: []string{"providers"},
-		Summary: "Disable a provider", Description: refused},
-		func(ctx context.Context, in *disableIn) (*providerOut, error) {
-			p, err := a.App.Providers.Disable(ctx, app.DisableRequest{Meta: meta(ctx), Name: in.Name, Reason: in.Body.Reason})
-			return &providerOut{p}, err
 		})
 	mount(a, huma.Operation{OperationID: "enable-tool", Method: http.MethodPost, Path: "/tools/{name}/enable", Tags: tags,
 		Summary: "Enable a tool, and close its circuits", Description: "With a host, only the circuit of that host is closed. A repetition changes nothing."},
 		func(ctx context.Context, in *enableToolIn) (*toolOut, error) {
 			body := cmp.Or(in.Body, &EnableToolBody{})
-			t, err := a.App.Tools.Enable(ctx, app.EnableRequest{Meta: meta(ctx), Name: in.Name, Host: body.Host, Reason: body.Reason})
+			t, err := h.tools.Enable(ctx, app.EnableRequest{Meta: meta(ctx), Name: in.Name, Host: body.Host, Reason: body.Reason})
 			return &toolOut{t}, err
-		})
-	mount(a, huma.Operation{OperationID: "enable-provider", Method: http.MethodPost, Path: "/providers/{name}/enable", Tags: []string{"providers"},
-		Summary: "Enable a provider, and close its circuit", Description: "A repetition changes nothing."},
-		func(ctx context.Context, in *enableProviderIn) (*providerOut, error) {
-			body := cmp.Or(in.Body, &EnableProviderBody{})
-			p, err := a.App.Providers.Enable(ctx, app.EnableRequest{Meta: meta(ctx), Name: in.Name, Reason: body.Reason})
-			return &providerOut{p}, err
 		})
 	mount(a, huma.Operation{OperationID: "list-tool-servers", Method: http.MethodGet, Path: "/mcp", Tags: tags,
 		Summary: "List MCP servers: whether they run, and if not, why"},
 		func(ctx context.Context, _ *struct{}) (*serversOut, error) {
-			list, err := a.App.Tools.Servers(ctx, actorOf(ctx))
+			list, err := h.tools.Servers(ctx, actorOf(ctx))
 			return &serversOut{Body: listOf(list, "", func(s domain.ToolServer) domain.ToolServer { return s })}, err
 		})
 	mount(a, huma.Operation{OperationID: "retry-tool-server", Method: http.MethodPost, Path: "/mcp/{name}/retry", Tags: tags,
 		Summary: "Start an MCP server again that was given up"},
 		func(ctx context.Context, in *retryIn) (*serverOut, error) {
-			s, err := a.App.Tools.RetryServer(ctx, app.ServerRetry{Meta: meta(ctx), Server: in.Name, Reason: cmp.Or(in.Body, &RetryServerBody{}).Reason})
+			s, err := h.tools.RetryServer(ctx, app.ServerRetry{Meta: meta(ctx), Server: in.Name, Reason: cmp.Or(in.Body, &RetryServerBody{}).Reason})
 			return &serverOut{s}, err
 		})
 }

@@ -28,33 +28,38 @@ type (
 	}
 )
 
-func (a *API) viewRoutes() {
-	tags := []string{"runs"}
-	mount(a, huma.Operation{OperationID: "list-views", Method: http.MethodGet, Path: "/views", Tags: tags,
-		Summary: "Saved views of the run list: one's own and everybody's"}, a.listViews)
-	mount(a, huma.Operation{OperationID: "save-view", Method: http.MethodPost, Path: "/views", Tags: tags,
-		Summary: "Save a view; one of the same name is replaced"}, a.saveView)
-	mount(a, huma.Operation{OperationID: "delete-view", Method: http.MethodDelete, Path: "/views/{name}", Tags: tags, DefaultStatus: http.StatusNoContent,
-		Summary: "Remove a saved view"}, a.dropView)
+// viewHandler serves saved views.
+type viewHandler struct {
+	views *app.Views
 }
 
-func (a *API) listViews(ctx context.Context, _ *struct{}) (*viewsOut, error) {
-	list, err := a.App.Views.List(ctx, actorOf(ctx))
+func (h viewHandler) routes(a *API) {
+	tags := []string{"runs"}
+	mount(a, huma.Operation{OperationID: "list-views", Method: http.MethodGet, Path: "/views", Tags: tags,
+		Summary: "Saved views of the run list: one's own and everybody's"}, h.listViews)
+	mount(a, huma.Operation{OperationID: "save-view", Method: http.MethodPost, Path: "/views", Tags: tags,
+		Summary: "Save a view; one of the same name is replaced"}, h.saveView)
+	mount(a, huma.Operation{OperationID: "delete-view", Method: http.MethodDelete, Path: "/views/{name}", Tags: tags, DefaultStatus: http.StatusNoContent,
+		Summary: "Remove a saved view"}, h.dropView)
+}
+
+func (h viewHandler) listViews(ctx context.Context, _ *struct{}) (*viewsOut, error) {
+	list, err := h.views.List(ctx, actorOf(ctx))
 	if err != nil {
 		return nil, err
 	}
 	return &viewsOut{Body: listOf(list, "", func(v domain.SavedView) ViewBody { return ViewBody{v.Name, v.Query, v.Owner == ""} })}, nil
 }
 
-func (a *API) saveView(ctx context.Context, in *viewIn) (*viewOut, error) {
-	v, err := a.App.Views.Save(ctx, app.ViewChange{Meta: meta(ctx), Name: in.Body.Name, Query: in.Body.Filter, Everybody: in.Body.Everybody})
+func (h viewHandler) saveView(ctx context.Context, in *viewIn) (*viewOut, error) {
+	v, err := h.views.Save(ctx, app.ViewChange{Meta: meta(ctx), Name: in.Body.Name, Query: in.Body.Filter, Everybody: in.Body.Everybody})
 	return &viewOut{ViewBody{v.Name, v.Query, v.Owner == ""}}, err
 }
 
-func (a *API) dropView(ctx context.Context, in *dropViewIn) (*struct{}, error) {
+func (h viewHandler) dropView(ctx context.Context, in *dropViewIn) (*struct{}, error) {
 	name, err := url.PathUnescape(in.Name)
 	if err != nil {
 		return nil, domain.Errorf(domain.CodeNotFound, "there is no view %q", in.Name)
 	}
-	return nil, a.App.Views.Delete(ctx, app.ViewChange{Meta: meta(ctx), Name: name, Everybody: in.Everybody})
+	return nil, h.views.Delete(ctx, app.ViewChange{Meta: meta(ctx), Name: name, Everybody: in.Everybody})
 }

@@ -37,26 +37,31 @@ type (
 	plannedOut  struct{ Body domain.ExecutionPlan }
 )
 
-func (a *API) askRoutes() {
+// planningHandler serves planning requests that are answered at once.
+type planningHandler struct {
+	planning *app.Planning
+}
+
+func (h planningHandler) routes(a *API) {
 	tags := []string{"planning"}
 	mount(a, huma.Operation{OperationID: "ask", Method: http.MethodPost, Path: "/ask", Tags: tags, DefaultStatus: http.StatusCreated,
 		Summary: "Make a plan of an intent and start a run of it"},
 		func(ctx context.Context, in *askIn) (*askedOut, error) {
 			b := in.Body
-			asked, err := a.App.Planning.Ask(ctx, app.AskRequest{Meta: meta(ctx), AskRequest: domain.AskRequest{Query: b.Query, Agent: b.Agent,
+			asked, err := h.planning.Ask(ctx, app.AskRequest{Meta: meta(ctx), AskRequest: domain.AskRequest{Query: b.Query, Agent: b.Agent,
 				PlanOnly: b.PlanOnly, Accept: b.Accept, Session: b.Session, Fresh: b.Fresh, Constraints: b.Constraints, Preferences: b.Preferences}})
 			return &askedOut{asked}, err
 		})
 	mount(a, huma.Operation{OperationID: "classify", Method: http.MethodPost, Path: "/planner/classify", Tags: tags,
 		Summary: "Say whether a query needs a plan, without a model"},
 		func(ctx context.Context, in *classifyIn) (*classifyOut, error) {
-			c, err := a.App.Planning.Classify(ctx, actorOf(ctx), in.Body.Query)
+			c, err := h.planning.Classify(ctx, actorOf(ctx), in.Body.Query)
 			return &classifyOut{c}, err
 		})
 	mount(a, huma.Operation{OperationID: "plan", Method: http.MethodPost, Path: "/planner/plan", Tags: tags, DefaultStatus: http.StatusCreated,
 		Summary: "Make and store a plan for a planning request; nothing is started"},
 		func(ctx context.Context, in *planningIn) (*plannedOut, error) {
-			p, err := a.App.Planning.Make(ctx, app.PlanningRequest{Meta: meta(ctx), PlanningRequest: in.Body})
+			p, err := h.planning.Make(ctx, app.PlanningRequest{Meta: meta(ctx), PlanningRequest: in.Body})
 			if err != nil {
 				return nil, err
 			}

@@ -75,7 +75,13 @@ type ResolveBody struct {
 	Rev     int64          `json:"rev,omitempty" minimum:"0"`
 }
 
-func (a *API) verbRoutes() {
+// actionHandler serves actions on runs.
+type actionHandler struct {
+	runs *app.Runs
+}
+
+func (h actionHandler) routes(a *API) {
+	h.ackRoutes(a)
 	tags := []string{"acts"}
 	verb := func(action domain.Action, summary string, status int) huma.Operation {
 		return huma.Operation{OperationID: string(action) + "-run", Method: http.MethodPost, Path: "/runs/{id}/" + string(action),
@@ -83,15 +89,15 @@ func (a *API) verbRoutes() {
 	}
 	mount(a, verb(domain.ActionResume, "Go on at what failed or was not finished", http.StatusAccepted),
 		func(ctx context.Context, in *resumeIn) (*actedOut, error) {
-			return a.act(ctx, in.ID, domain.ActionResume, http.StatusAccepted, in.Body.request())
+			return h.act(ctx, in.ID, domain.ActionResume, http.StatusAccepted, in.Body.request())
 		})
 	mount(a, verb(domain.ActionRerun, "Start a new run of the same plan", http.StatusCreated),
 		func(ctx context.Context, in *rerunIn) (*actedOut, error) {
-			return a.act(ctx, in.ID, domain.ActionRerun, http.StatusCreated, in.Body.request())
+			return h.act(ctx, in.ID, domain.ActionRerun, http.StatusCreated, in.Body.request())
 		})
 	mount(a, verb(domain.ActionFork, "Start a new run that keeps the journal up to a point", http.StatusCreated),
 		func(ctx context.Context, in *forkIn) (*actedOut, error) {
-			return a.act(ctx, in.ID, domain.ActionFork, http.StatusCreated, in.Body.request())
+			return h.act(ctx, in.ID, domain.ActionFork, http.StatusCreated, in.Body.request())
 		})
 	for _, v := range []struct {
 		action  domain.Action
@@ -105,7 +111,7 @@ func (a *API) verbRoutes() {
 		{domain.ActionStartNow, "Start a run at once that was to start later"},
 	} {
 		mount(a, verb(v.action, v.summary, http.StatusAccepted), func(ctx context.Context, in *actIn) (*actedOut, error) {
-			return a.act(ctx, in.ID, v.action, http.StatusAccepted, in.Body.request())
+			return h.act(ctx, in.ID, v.action, http.StatusAccepted, in.Body.request())
 		})
 	}
 	mount(a, verb(domain.ActionLimits, "Change what a run may use", http.StatusOK),
@@ -120,20 +126,20 @@ func (a *API) verbRoutes() {
 					return nil, err
 				}
 			}
-			return a.act(ctx, in.ID, domain.ActionLimits, http.StatusOK, r)
+			return h.act(ctx, in.ID, domain.ActionLimits, http.StatusOK, r)
 		})
 	mount(a, huma.Operation{OperationID: "delete-run", Method: http.MethodDelete, Path: "/runs/{id}", Tags: tags,
 		Summary: "Delete a run: hide it, and remove it when its retention ends"},
 		func(ctx context.Context, in *deleteIn) (*struct{}, error) {
-			_, err := a.act(ctx, in.ID, domain.ActionDelete, http.StatusOK, domain.VerbRequest{Reason: in.Reason, Rev: in.Rev})
+			_, err := h.act(ctx, in.ID, domain.ActionDelete, http.StatusOK, domain.VerbRequest{Reason: in.Reason, Rev: in.Rev})
 			return nil, err
 		})
 	mount(a, huma.Operation{OperationID: "preview", Method: http.MethodGet, Path: "/runs/{id}/preview", Tags: tags,
-		Summary: "What an act would do"}, a.preview)
+		Summary: "What an act would do"}, h.preview)
 	mount(a, huma.Operation{OperationID: "preview-edits", Method: http.MethodPost, Path: "/runs/{id}/preview", Tags: tags,
-		Summary: "What an act with edits would do; changes nothing"}, a.previewEdits)
+		Summary: "What an act with edits would do; changes nothing"}, h.previewEdits)
 	mount(a, huma.Operation{OperationID: "resolve-node", Method: http.MethodPost, Path: "/runs/{id}/nodes/{node}/resolve", Tags: tags,
-		Summary: "Say what became of an attempt in doubt"}, a.resolve)
+		Summary: "Say what became of an attempt in doubt"}, h.resolve)
 }
 
 type actIn struct {
@@ -213,9 +219,9 @@ type actedOut struct {
 	Body     domain.RunView
 }
 
-func (a *API) act(ctx context.Context, id string, action domain.Action, status int, r domain.VerbRequest) (*actedOut, error) {
+func (h actionHandler) act(ctx context.Context, id string, action domain.Action, status int, r domain.VerbRequest) (*actedOut, error) {
 	r.Run, r.Action = id, action
-	done, err := a.App.Runs.Act(ctx, app.ActRequest{Meta: meta(ctx), VerbRequest: r})
+	done, err := h.runs.Act(ctx, app.ActRequest{Meta: meta(ctx), VerbRequest: r})
 	if err != nil {
 		return nil, err
 	}
@@ -231,8 +237,8 @@ type previewIn struct {
 
 type previewOut struct{ Body domain.Preview }
 
-func (a *API) preview(ctx context.Context, in *previewIn) (*previewOut, error) {
-	return a.previewOf(ctx, in.ID, domain.VerbRequest{Action: domain.Action(in.Action), At: in.At, Version: in.Version})
+func (h actionHandler) preview(ctx context.Context, in *previewIn) (*previewOut, error) {
+	return h.previewOf(ctx, in.ID, domain.VerbRequest{Action: domain.Action(in.Action), At: in.At, Version: in.Version})
 }
 
 // PreviewBody asks what an act with edits would do.
@@ -247,16 +253,16 @@ type previewEditsIn struct {
 	Body PreviewBody
 }
 
-func (a *API) previewEdits(ctx context.Context, in *previewEditsIn) (*previewOut, error) {
+func (h actionHandler) previewEdits(ctx context.Context, in *previewEditsIn) (*previewOut, error) {
 	r := in.Body.request()
 	in.Body.into(&r)
 	r.Action = domain.Action(in.Body.Action)
-	return a.previewOf(ctx, in.ID, r)
+	return h.previewOf(ctx, in.ID, r)
 }
 
-func (a *API) previewOf(ctx context.Context, id string, r domain.VerbRequest) (*previewOut, error) {
+func (h actionHandler) previewOf(ctx context.Context, id string, r domain.VerbRequest) (*previewOut, error) {
 	r.Run = id
-	p, err := a.App.Runs.Preview(ctx, actorOf(ctx), r)
+	p, err := h.runs.Preview(ctx, actorOf(ctx), r)
 	return &previewOut{Body: p}, err
 }
 
@@ -266,13 +272,13 @@ type resolveIn struct {
 	Body ResolveBody
 }
 
-func (a *API) resolve(ctx context.Context, in *resolveIn) (*actedOut, error) {
+func (h actionHandler) resolve(ctx context.Context, in *resolveIn) (*actedOut, error) {
 	b := &in.Body
 	item := -1
 	if b.Item != nil {
 		item = *b.Item
 	}
-	done, err := a.App.Runs.Resolve(ctx, app.ResolveRequest{Meta: meta(ctx), ResolveRequest: domain.ResolveRequest{Run: in.ID, Node: in.Node, Visit: b.Visit, Item: item,
+	done, err := h.runs.Resolve(ctx, app.ResolveRequest{Meta: meta(ctx), ResolveRequest: domain.ResolveRequest{Run: in.ID, Node: in.Node, Visit: b.Visit, Item: item,
 		Attempt: b.Attempt, Action: b.Action, Output: b.Output, Reason: b.Reason, Rev: b.Rev}})
 	if err != nil {
 		return nil, err

@@ -1,0 +1,125 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/kairosd/kairosd/internal/api"
+	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/engine/enginetest"
+	"github.com/kairosd/kairosd/internal/store"
+)
+
+// Each action does what its body says, to the run that the path names, and answers with
+// the run.
+func TestActs(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	run, _ := s.world.asking(t)
+	pre, err := s.world.Engine.Preview(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionCancel})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.world.Engine.Save(`{id: asks, nodes: {ask: {type: approval, input: {message: "go on now?"}}}}`)
+	s.world.Engine.Save(`{id: asks, nodes: {ask: {type: approval, input: {message: "really?"}}}}`)
+	path, tail := "/runs/"+run.ID, "/runs/"+run.ID[len(run.ID)-8:]
+	for _, c := range []struct {
+		as, line, body string
+		status         int
+		says           string
+	}{
+		{"operator", "POST " + path + "/pause", ``, 202, `"paused":true`},
+		{"operator", "POST " + tail + "/continue", ``, 202, run.ID},
+		{"operator", "POST " + path + "/limits", `{"maxSteps":9,"reason":"more"}`, 200, `"maxSteps":9`},
+		{"operator", "POST " + path + "/limits", `{"raise":{"maxSteps":3}}`, 200, `"maxSteps":12`},
+		{"operator", "POST " + path + "/retry-now", `{}`, 409, "no retry is pending"},
+		{"operator", "POST " + path + "/release", ``, 409, "neither held nor quarantined"},
+		{"operator", "POST " + path + "/start-now", ``, 409, "waits for no time"},
+		{"operator", "POST " + path + "/resume", ``, 409, "nothing to resume"},
+		{"operator", "POST " + path + "/cancel", fmt.Sprintf(`{"rev":%d}`, pre.Rev+100), 409, "stale"},
+		{"operator", "DELETE " + path, ``, 409, "cancel it first"},
+		{"operator", "POST " + path + "/cancel", `{"reason":"enough"}`, 202, `"status":"cancelled"`},
+		{"operator", "POST " + path + "/resume", `{"digest":"other"}`, 409, "stale"},
+		{"operator", "POST " + path + "/resume", `{"reason":"r"}`, 202, run.ID},
+		{"author", "POST " + path + "/rerun", `{"input":{"a":1},"version":-1,"labels":{"of":"test"}}`, 201, `"version":3`},
+		{"operator", "POST " + path + "/rerun", `{"version":-1}`, 403, "author"},
+		{"operator", "POST " + path + "/rerun", `{"version":2}`, 403, "author"},
+		{"operator", "POST " + path + "/fork", `{"version":2}`, 403, "author"},
+		{"author", "POST " + path + "/fork", `{"version":2}`, 201, `"version":2`},
+		{"operator", "POST " + path + "/fork", `{"at":99}`, 422, "99"},
+		{"operator", "POST " + path + "/nodes/ask/resolve", `{"visit":1,"attempt":2,"action":"happened","output":{"id":7},"reason":"seen"}`, 409, "not in doubt"},
+		{"operator", "POST /runs/zzzzzzzz/cancel", ``, 404, "not_found"},
+		{"operator", "POST " + path + "/cancel", ``, 202, `"status":"cancelled"`},
+		{"operator", "DELETE " + path + "?reason=old", ``, 204, ""},
+	} {
+		a := s.ask(t, c.as, c.line, c.body)
+		if a.status != c.status || !strings.Contains(a.text, c.says) {
+			t.Errorf("%s %s answers %d %s, want %d with %s", c.line, c.body, a.status, a.text, c.status, c.says)
+			continue
+		}
+		if a.status == 201 {
+			made, err := s.world.Store.Run(t.Context(), a.json["runId"].(string))
+			if err != nil || made.RerunOf != run.ID && made.ForkedFrom != run.ID || a.header.Get("Location") != api.Base+"/runs/"+made.ID {
+				t.Errorf("%s made %+v, %v, at %s", c.line, made, err, a.header.Get("Location"))
+			}
+			if strings.HasSuffix(c.line, "/rerun") && (string(made.Input) != `{"a":1}` || made.Labels["of"] != "test") {
+				t.Errorf("%s made a run with %s and %v", c.line, made.Input, made.Labels)
+			}
+			s.world.Engine.Until(made.ID, domain.RunWaiting, domain.WaitApproval)
+		}
+		if strings.HasSuffix(c.line, "/resume") && a.status == 202 {
+			s.world.Engine.Until(run.ID, domain.RunWaiting, domain.WaitApproval)
+		}
+	}
+	list, err := s.world.Store.AuditEvents(t.Context(), domain.AuditFilter{Action: "run.cancel", Run: run.ID})
+	if err != nil || len(list.Items) != 2 || list.Items[1].Reason != "enough" || list.Items[1].Actor != "token operator" {
+		t.Errorf("audited: %+v %v", list.Items, err)
+	}
+}
+
+// unready is a store of which a look-up of a run fails.
+type unready struct {
+	*store.Store
+	err error
+}
+
+func (u unready) FindRun(context.Context, string) (domain.Run, error) { return domain.Run{}, u.err }
+
+func TestFailuresOfAnOperation(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		err    error
+		status int
+		says   string
+	}{
+		{domain.Errorf(domain.CodeConflict, "somebody was first").Suggest("look again"), 409, "look again"},
+		{domain.Errorf(domain.CodeNotResumable, "it cannot be resumed").Suggest("fork it"), 409, "not_resumable"},
+		{domain.Errorf(domain.CodeStale, "it has moved on"), 409, "stale"},
+		{domain.Errorf(domain.CodeNoSpace, "the disk is full"), 507, "no_space"},
+		{domain.Errorf(domain.CodeUnavailable, "stopping"), 503, "unavailable"},
+		{fmt.Errorf("act: %w", domain.Errorf(domain.CodeForbidden, "not yours")), 403, "not yours"},
+		{errors.New("sqlite: secret path /var/lib"), 500, "errorId"},
+		{domain.Errorf(domain.CodeCorrupt, "journal row 5 of /var/lib"), 500, "doctor"},
+	} {
+		s := serve(t, func(conf *api.Config) {
+			w := conf.Reader.(*fake)
+			of := w.Config
+			of.Store = unready{w.Store, c.err}
+			conf.App = app.New(of)
+		})
+		a := s.ask(t, "operator", "POST /runs/"+s.world.runs[0].ID+"/resume", "")
+		if a.status != c.status || !strings.Contains(a.text, c.says) {
+			t.Errorf("%v answers %d %s", c.err, a.status, a.text)
+		}
+		if strings.Contains(a.text, "/var/lib") {
+			t.Errorf("S32: the answer tells internals: %s", a.text)
+		}
+		if id, ok := a.json["errorId"].(string); ok && !strings.Contains(s.log.String(), id) {
+			t.Errorf("the log does not know %s", id)
+		}
+	}
+}

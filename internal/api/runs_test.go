@@ -1,0 +1,116 @@
+package api_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kairosd/kairosd/internal/api"
+)
+
+func TestStartRun(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	s.world.Engine.Save("{id: p, nodes: {a: {type: set, input: 1}}}")
+	a := s.ask(t, "operator", "POST /runs", `{"plan":"p","input":{"n":12345678901234567890.10},"priority":2,"labels":{"env":"prod"},
+		"limits":{"maxDuration":"1h"},"startAt":"2130-01-01T00:00:00Z","concurrency":{"key":"k","limit":1,"onConflict":"queue"}}`)
+	if a.status != 201 || a.json["runId"] == "" || a.json["status"] != "queued" || a.header.Get("Location") != api.Base+"/runs/"+a.json["runId"].(string) {
+		t.Fatalf("POST /runs = %d %s", a.status, a.text)
+	}
+	got, err := s.world.Store.Run(t.Context(), a.json["runId"].(string))
+	if err != nil || string(got.Input) != `{"n":12345678901234567890.10}` {
+		t.Errorf("the input became %s: numbers keep their text; %v", got.Input, err)
+	}
+	if got.Limits.MaxDuration.Hours() != 1 || got.Concurrency.OnConflict != "queue" || got.StartAt.Year() != 2130 || got.Labels["env"] != "prod" || got.Priority != 2 {
+		t.Errorf("asked for %+v", got)
+	}
+	first := s.ask(t, "operator", "POST /runs", `{"plan":"p","key":"nightly"}`)
+	if first.status != 201 {
+		t.Fatalf("%d %s", first.status, first.text)
+	}
+	s.world.Engine.Settle(first.json["runId"].(string))
+	again := s.ask(t, "operator", "POST /runs", `{"plan":"p","key":"nightly"}`)
+	if again.status != 200 || first.json["runId"] != again.json["runId"] {
+		t.Errorf("the same key answers %d %s, then %d %s", first.status, first.text, again.status, again.text)
+	}
+}
+
+func TestListsArePaged(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	var seen []string
+	cursor, pages := "", 0
+	for {
+		a := s.ask(t, "viewer", "GET /runs?limit=2&status=failed,completed&cursor="+cursor, "")
+		if a.status != 200 {
+			t.Fatalf("page %d: %d %s", pages, a.status, a.text)
+		}
+		for _, i := range a.json["items"].([]any) {
+			seen = append(seen, i.(map[string]any)["runId"].(string))
+		}
+		pages++
+		if a.json["next"] == nil {
+			break
+		}
+		cursor = a.json["next"].(string)
+		for name, q := range map[string]struct{ as, line string }{
+			"another filter":    {"viewer", "GET /runs?limit=2&status=failed&cursor=" + cursor},
+			"another list":      {"viewer", "GET /plans?cursor=" + cursor},
+			"another principal": {"operator", "GET /runs?limit=2&status=failed,completed&cursor=" + cursor},
+			"one bit":           {"viewer", "GET /runs?limit=2&status=failed,completed&cursor=" + flip(cursor)},
+		} {
+			if a := s.ask(t, q.as, q.line, ""); a.status != 400 || a.json["reason"] != "cursor.invalid" {
+				t.Errorf("A33: a cursor is taken by %s: %d %s", name, a.status, a.text)
+			}
+		}
+	}
+	if pages != 3 || len(seen) != 5 || !slices.IsSortedFunc(seen, func(a, b string) int { return strings.Compare(b, a) }) {
+		t.Errorf("%d pages gave %v", pages, seen)
+	}
+	for line, want := range map[string]int{"status=failed": 0, "status=failed,completed": 5, "plan=p": 5, "plan=" + s.world.runs[0].PlanID: 5, "plan=q": 0,
+		"label=env=prod&label=team=y": 0, "attention=true": 0, "q=boom": 0, "filter=plan:p": 5} {
+		if a := s.ask(t, "viewer", "GET /runs?"+line, ""); a.status != 200 || len(a.json["items"].([]any)) != want {
+			t.Errorf("%s: %d %s, want %d runs", line, a.status, a.text, want)
+		}
+	}
+	s.ask(t, "operator", "POST /runs", `{"plan":"p","labels":{"env":"prod","team":"x"}}`)
+	for _, line := range []string{"label=env=prod", "label=env=prod&label=team:x"} {
+		if a := s.ask(t, "viewer", "GET /runs?"+line, ""); len(a.json["items"].([]any)) != 1 {
+			t.Errorf("%s: %d %s", line, a.status, a.text)
+		}
+	}
+}
+
+func flip(s string) string {
+	b := []byte(s)
+	if b[3] == 'A' {
+		b[3] = 'B'
+	} else {
+		b[3] = 'A'
+	}
+	return string(b)
+}
+
+func TestOneRun(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	run := s.world.runs[0].ID
+	a := s.ask(t, "viewer", "GET /runs/"+run[len(run)-4:], "")
+	if a.status != 200 || a.json["runId"] != run || a.json["outputs"] == nil || a.json["path"] == nil {
+		t.Errorf("GET /runs/tail = %d %s", a.status, a.text)
+	}
+	if !strings.Contains(a.text, "12345678901234567890.10") {
+		t.Errorf("a number lost its digits: %s", a.text)
+	}
+	j := s.ask(t, "viewer", "GET /runs/"+run+"/journal?limit=2", "")
+	if j.status != 200 || len(j.json["items"].([]any)) != 2 || j.json["next"] != 2.0 {
+		t.Errorf("journal = %d %s", j.status, j.text)
+	}
+	j = s.ask(t, "viewer", "GET /runs/"+run+"/journal?after=2", "")
+	if len(j.json["items"].([]any)) != 1 || j.json["next"] != nil {
+		t.Errorf("the rest of the journal = %s", j.text)
+	}
+	if p := s.ask(t, "operator", "GET /runs/"+run+"/preview?action=fork&at=2", ""); p.status != 200 || p.json["digest"] == "" || p.json["at"] != 2.0 || p.json["expected"] == nil {
+		t.Errorf("preview = %d %s", p.status, p.text)
+	}
+}

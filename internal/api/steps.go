@@ -1,0 +1,77 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/filter"
+)
+
+func (h runHandler) stepRoutes(a *API) {
+	tags := []string{"runs"}
+	mount(a, huma.Operation{
+		OperationID: "get-step", Method: http.MethodGet, Path: "/runs/{id}/steps/{seq}", Tags: tags,
+		Summary: "One step of a run: the rows of its visit, attempt by attempt",
+	}, h.getStep)
+	mount(a, huma.Operation{
+		OperationID: "search-steps", Method: http.MethodGet, Path: "/steps", Tags: tags,
+		Summary:     "Search attempts of steps across runs",
+		Description: "Newest runs first, or longest first. The search looks as far as a bound of time leads; next goes on from there.",
+	}, h.searchSteps)
+}
+
+type stepIn struct {
+	RunIn
+	Seq int64 `path:"seq" minimum:"1" doc:"The number of any of its journal rows."`
+}
+
+type stepOut struct{ Body StepRows }
+
+// StepRows is a visit of a node, or of one of its items.
+type StepRows struct {
+	Run   string         `json:"run"`
+	Node  string         `json:"node"`
+	Visit int            `json:"visit"`
+	Item  int            `json:"item" doc:"-1: the node has no items."`
+	Items []domain.Entry `json:"items" doc:"Its journal rows, in order."`
+	// Damage ends the journal, and so perhaps the step.
+	Damage string `json:"damage,omitempty" doc:"Why the journal ends: the row that follows is damaged."`
+}
+
+func (h runHandler) getStep(ctx context.Context, in *stepIn) (*stepOut, error) {
+	run, part, err := h.runs.Step(ctx, actorOf(ctx), in.ID, in.Seq)
+	if err != nil {
+		return nil, err
+	}
+	of := &part.Rows[0]
+	return &stepOut{StepRows{Run: run.ID, Node: of.Node, Visit: of.Visit, Item: of.Item, Items: part.Rows, Damage: part.Damage}}, nil
+}
+
+type searchStepsIn struct {
+	PageIn
+	Q    string `query:"q" maxLength:"4096" doc:"plan:, v:, node:, status:, error:, took:, attempt:, since:, until:"`
+	Sort string `query:"sort" enum:"took" doc:"took: the longest of those that were looked at."`
+}
+
+type stepsOut struct{ Body List[domain.StepHitView] }
+
+func (h runHandler) searchSteps(ctx context.Context, in *searchStepsIn) (*stepsOut, error) {
+	after, err := h.unseal(ctx, in.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	f, problem := filter.ParseSteps(in.Q, time.Now())
+	if problem != nil {
+		return nil, problem
+	}
+	f.Page, f.Slowest = domain.Page{After: after, Limit: in.Limit}, in.Sort == "took"
+	hits, err := h.runs.SearchSteps(ctx, actorOf(ctx), f)
+	if err != nil {
+		return nil, err
+	}
+	return &stepsOut{Body: listOf(hits.Items, h.seal(ctx, hits.Next), domain.ViewStepHit)}, nil
+}
