@@ -11,7 +11,10 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-func (s *section) loginPage(c *ui.Context) error {
+// loginPages are the pages before a login, and its end.
+type loginPages struct{ *section }
+
+func (s loginPages) loginPage(c *ui.Context) error {
 	needs, err := s.Auth.NeedsSetup(c)
 	if err != nil {
 		return err
@@ -50,7 +53,7 @@ func (s *section) loginFailed(c *ui.Context, err error, p LoginPage) error {
 	return s.showLogin(c, code, p)
 }
 
-func (s *section) login(c *ui.Context) error {
+func (s loginPages) login(c *ui.Context) error {
 	name := c.Field("name")
 	secret, user, err := s.Auth.Login(c, name, c.Field("password"), domain.RequestOf(c).Address, c.Echo.Request().UserAgent())
 	if ticket, ok := needsCode(err); ok {
@@ -65,7 +68,7 @@ func (s *section) login(c *ui.Context) error {
 
 // toProvider sends the browser to the identity provider. It is a link and no
 // form: a form may only lead to this site. Nothing happens here by it.
-func (s *section) toProvider(c *ui.Context) error {
+func (s loginPages) toProvider(c *ui.Context) error {
 	next := link.Local(c.Query("next"))
 	address, kept, err := s.Auth.BeginSSO(c, c.Site.Origin(c.Echo.Request())+"/login/oidc/callback", next)
 	if err != nil {
@@ -78,7 +81,7 @@ func (s *section) toProvider(c *ui.Context) error {
 // fromProvider is where the identity provider sends the browser back to. It is
 // the one GET that acts, as the protocol has it: what it does was begun by this
 // browser, which proves it by its cookie.
-func (s *section) fromProvider(c *ui.Context) error {
+func (s loginPages) fromProvider(c *ui.Context) error {
 	kept := ""
 	if k, err := c.Echo.Cookie(s.flowCookieName(c)); err == nil {
 		kept = k.Value
@@ -99,14 +102,14 @@ func (s *section) fromProvider(c *ui.Context) error {
 	return c.Render(http.StatusOK, LoggedIn(p))
 }
 
-func (s *section) flowCookieName(c *ui.Context) string {
+func (s loginPages) flowCookieName(c *ui.Context) string {
 	return c.Site.CookieName(c.Echo.Request()) + "-login"
 }
 
 // setFlowCookie keeps a login that is under way. It is sent when the provider's
 // site leads back here, so it cannot be as strict as the session's; by itself it
 // is worth nothing.
-func (s *section) setFlowCookie(c *ui.Context, kept string) {
+func (s loginPages) setFlowCookie(c *ui.Context, kept string) {
 	k := &http.Cookie{Name: s.flowCookieName(c), Value: kept, Path: "/", MaxAge: 600, HttpOnly: true, Secure: c.Site.Secure(c.Echo.Request()), SameSite: http.SameSiteLaxMode}
 	if kept == "" {
 		k.MaxAge = -1
@@ -116,11 +119,11 @@ func (s *section) setFlowCookie(c *ui.Context, kept string) {
 
 // linkPage asks before a login link is used: whatever looks at links in advance
 // must not use them up.
-func (s *section) linkPage(c *ui.Context) error {
+func (s loginPages) linkPage(c *ui.Context) error {
 	return c.Render(http.StatusOK, LoginLink(LoginLinkPage{Shell: c.Shell("", "Log in"), Token: c.Query("token")}))
 }
 
-func (s *section) followLink(c *ui.Context) error {
+func (s loginPages) followLink(c *ui.Context) error {
 	token := c.Field("token")
 	secret, user, err := s.Auth.FollowLink(c, token, domain.RequestOf(c).Address, c.Echo.Request().UserAgent())
 	if problem, ok := c.Refused(err); ok {
@@ -147,7 +150,7 @@ func (s *section) setCookie(c *ui.Context, secret string) {
 	c.Echo.SetCookie(k)
 }
 
-func (s *section) logout(c *ui.Context) error {
+func (s loginPages) logout(c *ui.Context) error {
 	if err := s.Auth.Logout(c, c.Who.Secret); err != nil {
 		return err
 	}
@@ -155,7 +158,7 @@ func (s *section) logout(c *ui.Context) error {
 	return c.To("/login")
 }
 
-func (s *section) setupPage(c *ui.Context) error {
+func (s loginPages) setupPage(c *ui.Context) error {
 	if needs, err := s.Auth.NeedsSetup(c); err != nil {
 		return err
 	} else if !needs {
@@ -168,7 +171,7 @@ func (s *section) setupPage(c *ui.Context) error {
 	return c.Render(http.StatusOK, Login(p))
 }
 
-func (s *section) setup(c *ui.Context) error {
+func (s loginPages) setup(c *ui.Context) error {
 	name, password := c.Field("name"), c.Field("password")
 	secret, _, err := s.Auth.Setup(c, c.Field("token"), name, password, domain.RequestOf(c).Address, c.Echo.Request().UserAgent())
 	if err != nil {

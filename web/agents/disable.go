@@ -51,8 +51,11 @@ func switchLinks(c *ui.Context, page string, disabled bool, circuits ...domain.C
 	return out
 }
 
+// disablePages are the pages that disable a tool or a provider, and enable it again.
+type disablePages struct{ *section }
+
 // toolSubject is the tool that the address names.
-func (s *section) toolSubject(c *ui.Context) (subject, error) {
+func (s disablePages) toolSubject(c *ui.Context) (subject, error) {
 	t, err := s.tool(c)
 	if err != nil {
 		return subject{}, err
@@ -73,7 +76,7 @@ func (s *section) toolSubject(c *ui.Context) (subject, error) {
 }
 
 // providerSubject is the provider that the address names.
-func (s *section) providerSubject(c *ui.Context) (subject, error) {
+func (s disablePages) providerSubject(c *ui.Context) (subject, error) {
 	v, err := s.provider(c)
 	if err != nil {
 		return subject{}, err
@@ -109,7 +112,7 @@ func disablePage(c *ui.Context, of subject, code int, problem string) error {
 
 // enablePage confirms that a tool or a provider is enabled, or that the circuit of one
 // host is closed.
-func (s *section) enablePage(c *ui.Context, of subject, code int, problem string) error {
+func (s disablePages) enablePage(c *ui.Context, of subject, code int, problem string) error {
 	p := kit.ConfirmPage{
 		Crumb: of.crumb, Back: of.page, Post: of.page + "/enable", Idem: kit.NewID(), Error: problem, Facts: of.facts,
 		Heading: c.T("Enable %s", kit.Visible(of.name)), Says: c.T("Its calls are made again, and its circuit closes. Resume the runs that failed meanwhile."),
@@ -152,7 +155,7 @@ func circuitFacts(c *ui.Context, k domain.Circuit, page string) []kit.Fact {
 	return facts
 }
 
-func (s *section) disableToolPage(c *ui.Context) error {
+func (s disablePages) disableToolPage(c *ui.Context) error {
 	of, err := s.toolSubject(c)
 	if err != nil {
 		return err
@@ -160,7 +163,7 @@ func (s *section) disableToolPage(c *ui.Context) error {
 	return disablePage(c, of, http.StatusOK, "")
 }
 
-func (s *section) disableTool(c *ui.Context) error {
+func (s disablePages) disableTool(c *ui.Context) error {
 	of, err := s.toolSubject(c)
 	if err != nil {
 		return err
@@ -170,7 +173,7 @@ func (s *section) disableTool(c *ui.Context) error {
 	return disabled(c, of, req.Reason, err)
 }
 
-func (s *section) enableToolPage(c *ui.Context) error {
+func (s disablePages) enableToolPage(c *ui.Context) error {
 	of, err := s.toolSubject(c)
 	if err != nil {
 		return err
@@ -178,7 +181,7 @@ func (s *section) enableToolPage(c *ui.Context) error {
 	return s.enablePage(c, of, http.StatusOK, "")
 }
 
-func (s *section) enableTool(c *ui.Context) error {
+func (s disablePages) enableTool(c *ui.Context) error {
 	of, err := s.toolSubject(c)
 	if err != nil {
 		return err
@@ -188,7 +191,7 @@ func (s *section) enableTool(c *ui.Context) error {
 	return s.enabled(c, of, err)
 }
 
-func (s *section) disableProviderPage(c *ui.Context) error {
+func (s disablePages) disableProviderPage(c *ui.Context) error {
 	of, err := s.providerSubject(c)
 	if err != nil {
 		return err
@@ -196,7 +199,7 @@ func (s *section) disableProviderPage(c *ui.Context) error {
 	return disablePage(c, of, http.StatusOK, "")
 }
 
-func (s *section) disableProvider(c *ui.Context) error {
+func (s disablePages) disableProvider(c *ui.Context) error {
 	of, err := s.providerSubject(c)
 	if err != nil {
 		return err
@@ -206,7 +209,7 @@ func (s *section) disableProvider(c *ui.Context) error {
 	return disabled(c, of, req.Reason, err)
 }
 
-func (s *section) enableProviderPage(c *ui.Context) error {
+func (s disablePages) enableProviderPage(c *ui.Context) error {
 	of, err := s.providerSubject(c)
 	if err != nil {
 		return err
@@ -214,7 +217,7 @@ func (s *section) enableProviderPage(c *ui.Context) error {
 	return s.enablePage(c, of, http.StatusOK, "")
 }
 
-func (s *section) enableProvider(c *ui.Context) error {
+func (s disablePages) enableProvider(c *ui.Context) error {
 	of, err := s.providerSubject(c)
 	if err != nil {
 		return err
@@ -236,7 +239,7 @@ func disabled(c *ui.Context, of subject, reason string, err error) error {
 }
 
 // enabled answers a form that enables something.
-func (s *section) enabled(c *ui.Context, of subject, err error) error {
+func (s disablePages) enabled(c *ui.Context, of subject, err error) error {
 	switch domain.CodeOf(err) {
 	case "":
 		return c.To(of.page)

@@ -25,6 +25,9 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
+// toolPages are the pages of one tool, and of the server that it comes from.
+type toolPages struct{ *section }
+
 // tool finds the tool that the address names.
 func (s *section) tool(c *ui.Context) (domain.ToolInfo, error) {
 	name := c.Param("tool")
@@ -77,7 +80,7 @@ func (s *section) callFacts(c *ui.Context, a domain.Activity) []kit.Fact {
 }
 
 // secretsOf names the secrets that a tool may be given; names are no secret.
-func (s *section) secretsOf(c *ui.Context, tool string) string {
+func (s toolPages) secretsOf(c *ui.Context, tool string) string {
 	if s.Settings == nil {
 		return ""
 	}
@@ -95,7 +98,7 @@ func (s *section) secretsOf(c *ui.Context, tool string) string {
 }
 
 // toolPage shows one tool.
-func (s *section) toolPage(c *ui.Context) error {
+func (s toolPages) toolPage(c *ui.Context) error {
 	t, err := s.tool(c)
 	if err != nil {
 		return err
@@ -185,9 +188,9 @@ func (s *section) plansWith(c *ui.Context, has func(*walk.ProgramNode) bool, eac
 }
 
 // acceptToolPage puts what was accepted and what is offered side by side.
-func (s *section) acceptToolPage(c *ui.Context) error { return s.showAccept(c, http.StatusOK, "") }
+func (s toolPages) acceptToolPage(c *ui.Context) error { return s.showAccept(c, http.StatusOK, "") }
 
-func (s *section) showAccept(c *ui.Context, code int, problem string) error {
+func (s toolPages) showAccept(c *ui.Context, code int, problem string) error {
 	t, err := s.tool(c)
 	if err != nil {
 		return err
@@ -219,7 +222,7 @@ func (s *section) showAccept(c *ui.Context, code int, problem string) error {
 }
 
 // acceptTool accepts the definition that was read, and no other.
-func (s *section) acceptTool(c *ui.Context) error {
+func (s toolPages) acceptTool(c *ui.Context) error {
 	t, err := s.tool(c)
 	if err != nil {
 		return err
@@ -242,11 +245,11 @@ func (s *section) acceptTool(c *ui.Context) error {
 }
 
 // tryToolPage asks for the arguments of a call by hand.
-func (s *section) tryToolPage(c *ui.Context) error {
+func (s toolPages) tryToolPage(c *ui.Context) error {
 	return s.showTry(c, http.StatusOK, func(*TryToolPage) {})
 }
 
-func (s *section) showTry(c *ui.Context, code int, fill func(*TryToolPage)) error {
+func (s toolPages) showTry(c *ui.Context, code int, fill func(*TryToolPage)) error {
 	t, err := s.tool(c)
 	if err != nil {
 		return err
@@ -259,7 +262,7 @@ func (s *section) showTry(c *ui.Context, code int, fill func(*TryToolPage)) erro
 
 // tryTool says what a call would be, and makes it as a run of a plan with that
 // one step: journalled, with the permissions of any other call.
-func (s *section) tryTool(c *ui.Context) error {
+func (s toolPages) tryTool(c *ui.Context) error {
 	t, err := s.tool(c)
 	if err != nil {
 		return err
@@ -339,7 +342,7 @@ func (s *section) tryTool(c *ui.Context) error {
 
 // savePlanFor stores the plan that calls one tool with a run's input; it is the
 // same version every time.
-func (s *section) savePlanFor(c *ui.Context, tool string) (domain.Plan, domain.Version, error) {
+func (s toolPages) savePlanFor(c *ui.Context, tool string) (domain.Plan, domain.Version, error) {
 	src, err := json.Marshal(map[string]any{
 		"id": "try-" + strings.ReplaceAll(tool, ".", "-"), "name": "Try " + tool, "description": fmt.Sprintf("Calls %s with the input of the run.", tool),
 		"nodes": map[string]any{"call": map[string]any{"type": walk.TypeTool, "tool": tool, "input": "${input}"}},
@@ -359,7 +362,7 @@ var effectWords = map[string]string{
 }
 
 // retryServerPage asks before an MCP server is started again.
-func (s *section) retryServerPage(c *ui.Context) error {
+func (s toolPages) retryServerPage(c *ui.Context) error {
 	server, err := s.server(c)
 	if err != nil {
 		return err
@@ -374,7 +377,7 @@ func (s *section) retryServerPage(c *ui.Context) error {
 	return c.Render(http.StatusOK, kit.Confirm(p))
 }
 
-func (s *section) server(c *ui.Context) (domain.ToolServer, error) {
+func (s toolPages) server(c *ui.Context) (domain.ToolServer, error) {
 	list, err := s.App.Tools.Servers(c, c.Who.Actor())
 	if err != nil {
 		return domain.ToolServer{}, err
@@ -387,7 +390,7 @@ func (s *section) server(c *ui.Context) (domain.ToolServer, error) {
 	return domain.ToolServer{}, domain.Errorf(domain.CodeNotFound, "no MCP server %q is configured", kit.Visible(c.Param("server")))
 }
 
-func (s *section) retryServer(c *ui.Context) error {
+func (s toolPages) retryServer(c *ui.Context) error {
 	server, err := s.server(c)
 	if err != nil {
 		return err

@@ -106,9 +106,11 @@ func (s *section) showPreview(c *ui.Context, code int, req domain.BulkRequest, v
 		return err
 	}
 	heading := headingOf(c, v.Action, pre.Eligible)
-	p := PreviewPage{Shell: c.Shell("runs", heading), Heading: heading, Button: heading, Error: problem, Action: string(v.Action), Query: req.Query, Runs: req.Runs, Danger: v.Danger,
-		Canary: req.Canary, CanCanary: v.Canary && pre.Eligible > 1, Reason: req.Reason, Idem: kit.NewID(), Digest: pre.Digest, NeedsReason: v.NeedsReason,
-		Back: "/runs?q=" + url.QueryEscape(req.Query), Sample: s.rows.Of(c, pre.Sample)}
+	p := PreviewPage{
+		Shell: c.Shell("runs", heading), Heading: heading, Error: problem, Back: "/runs?q=" + url.QueryEscape(req.Query),
+		Form:      Form{Button: heading, Danger: v.Danger, Canary: req.Canary, CanCanary: v.Canary && pre.Eligible > 1, Reason: req.Reason, Idem: kit.NewID(), Digest: pre.Digest, NeedsReason: v.NeedsReason},
+		Selection: Selection{Action: string(v.Action), Query: req.Query, Runs: req.Runs, Sample: s.rows.Of(c, pre.Sample)},
+	}
 	p.CanLabel, p.Labels = v.Action == domain.ActionLabel, cmp.Or(part.LabelText(req.Labels), c.Field("labels"))
 	if len(pre.Circuits) == 1 && c.Echo.Request().Method == http.MethodGet && !c.Echo.Request().Form.Has("tool") {
 		req.Tool = pre.Circuits[0].Name() // what is better for most; nobody has chosen yet
@@ -189,7 +191,7 @@ func (s *section) conditions(c *ui.Context, p *PreviewPage, req domain.BulkReque
 	}
 	p.CanWait, p.Zone = true, c.Display.Zone.String()
 	if !req.NotBefore.IsZero() {
-		p.At = req.NotBefore.In(c.Display.Zone).Format("2006-01-02T15:04")
+		p.Waiting.At = req.NotBefore.In(c.Display.Zone).Format("2006-01-02T15:04")
 	}
 	degraded, err := circuit.Degraded(c)
 	if err != nil {

@@ -10,32 +10,47 @@ import (
 // BulkPage says what an act on many runs would do.
 type PreviewPage struct {
 	kit.Shell
+	Selection
+	Form
+	Waiting
 	Heading, Sentence string
 	Error             string
-	Action, Query     string
-	Runs              []string // chosen ones
-	Count             string
-	Refused           []string
+	Consequence       string
+	Effects           []string
+	Back              string
+}
+
+// Selection is which runs the operation is about.
+type Selection struct {
+	Action, Query string
+	Runs          []string // chosen ones
+	Count         string
+	Refused       []string
+	First         kit.Link
+	Sample        []part.Row
+	Empty         bool
+}
+
+// Form is what is sent to start it.
+type Form struct {
 	Button            string
 	Danger            bool
 	Canary, CanCanary bool
 	Rate, Reason      string
 	Idem, Digest      string
-	First             kit.Link
-	Consequence       string
-	Effects           []string
-	Sample            []part.Row
-	Empty             bool
 	NeedsReason       bool
 	CanLabel          bool
 	Labels            string
+}
+
+// Waiting is for what it may wait: a time in a zone, a provider, and a circuit of a tool.
+type Waiting struct {
 	// What it may wait for: a time in a zone, a provider, and a circuit of a tool.
 	// Circuits are those that are open for these runs.
 	CanWait          bool
 	At, Zone         string
 	Providers, Tools []kit.Option
 	Circuits         []circuit.Open
-	Back             string
 }
 
 // BulkProgress is an act on many runs under way, or over.

@@ -7,39 +7,49 @@ import "time"
 
 // Shell is what every page has around its content.
 type Shell struct {
+	Account
+	Appearance
 	Title   string
 	Section string // which navigation entry is current
-	User    string
+	Version string
+	Live    bool   // the page has live parts
+	Favicon string // failed, completed, running, waiting, idle
+	Now     int64  // server's clock, ms
+	Pending int64  // open approvals
+	Static  func(string) string
+	Done    string // what the act before this page did
+	Notices []Notice
+	Nav     []Link
+	Own     []Link // what lives behind the initials
+	Node    string // the machine; empty: who is not logged in is not told
+	Here    string // this page's address, to come back to
+	JSON    string // address of the same data for programs
+	At      string // up to where the page knows what happened, for its live stream
+	Dialog  bool   // only the content is wanted: it is shown in a dialog
+	Once    []Once // the forms that the page's buttons for acts at one click send
+	Began   time.Time
+}
+
+// Account is who is logged in.
+type Account struct {
+	User string
 	// Initials stand for User where the whole name has no room.
 	Initials string
 	Role     string
 	CSRF     string
-	Version  string
-	Live     bool   // the page has live parts
-	Theme    string // "", light, dark
-	Favicon  string // failed, completed, running, waiting, idle
-	Now      int64  // server's clock, ms
-	Pending  int64  // open approvals
-	Static   func(string) string
 	Zone     string
-	Idle     int64  // ms without a request after which the login ends; 0: it does not
-	Done     string // what the act before this page did
-	Notices  []Notice
-	Nav      []Link
-	Own      []Link // what lives behind the initials
-	Density  string // "", compact
+	Idle     int64 // ms without a request after which the login ends; 0: it does not
+}
+
+// Appearance is how the reader wants pages.
+type Appearance struct {
+	Theme   string // "", light, dark
+	Density string // "", compact
 	// Inspector is how wide the column beside a run's steps is: "", s, l.
 	Inspector string
-	Node      string // the machine; empty: who is not logged in is not told
 	// Shortcuts is "off" for those who want no single keys.
 	Shortcuts string
 	Display   []Choice
-	Here      string // this page's address, to come back to
-	JSON      string // address of the same data for programs
-	At        string // up to where the page knows what happened, for its live stream
-	Dialog    bool   // only the content is wanted: it is shown in a dialog
-	Once      []Once // the forms that the page's buttons for acts at one click send
-	Began     time.Time
 }
 
 // Once is what an act at one click is sent with: it stands outside the live parts, which

@@ -5,13 +5,12 @@ package run
 
 //lint:file-ignore SA4006 This context is only used if a nested component is present.
 
-import (
-	"strings"
+import "github.com/a-h/templ"
+import templruntime "github.com/a-h/templ/runtime"
 
-	"github.com/a-h/templ"
-	templruntime "github.com/a-h/templ/runtime"
-	"github.com/kairosd/kairosd/web/kit"
-)
+import "github.com/kairosd/kairosd/web/kit"
+
+import "strings"
 
 // handoffs is a table whose first cells, put together, are the lanes; the words
 // beside them say the same.

@@ -24,7 +24,7 @@ func (s *section) runs(c *ui.Context) error {
 		return c.Echo.Redirect(http.StatusSeeOther, to)
 	}
 	q := strings.TrimSpace(c.Query("q"))
-	p := RunsPage{Shell: c.Shell("runs", "Runs"), Query: q, Topic: "runs"}
+	p := RunsPage{Shell: c.Shell("runs", "Runs"), Filter: Filter{Query: q}, Topic: "runs"}
 	p.Live = true
 	code := http.StatusOK
 	f, problem := filter.Parse(q, time.Now())

@@ -30,23 +30,23 @@ type RunPeek struct {
 // RunsPage is the run list.
 type RunsPage struct {
 	kit.Shell
+	Filter
+	SavedViews
+	Table
+	Selection
+	Rows                 []part.Row
+	Count                string
+	Newest, Newer, Older string
+	Topic                string
+	Pill                 string // address of how many are new
+	Here                 string
+}
+
+// Filter is the query of the list, and what narrows or widens it.
+type Filter struct {
 	Query, Error, Suggestion string
 	Chips                    []kit.Link
-	Rows                     []part.Row
-	Count                    string
-	Newest, Newer, Older     string
-	Topic                    string
-	// Views are saved queries; CanSave offers to keep this one.
-	Views   []kit.Link
-	CanSave bool
-	Saved   string // name under which this query is kept
-	// Acts on many runs, if the reader may act.
-	Acts    []kit.Link
-	All     string // "select all 27 that match"
-	AllHref []kit.Link
-	Back    string
-	Pill    string     // address of how many are new
-	Narrow  []kit.Link // what removing a term would give
+	Narrow                   []kit.Link // what removing a term would give
 	// Stopped says how far a search came, Narrowings what would make it shorter.
 	Stopped    string
 	Narrowings []kit.Link
@@ -55,15 +55,35 @@ type RunsPage struct {
 	Ranged     bool       // there is a range
 	Custom     bool       // it is none of the quick ones
 	From, To   string     // as form fields
+}
+
+// SavedViews are saved queries.
+type SavedViews struct {
+	// Views are saved queries; CanSave offers to keep this one.
+	Views   []kit.Link
+	CanSave bool
+	Saved   string // name under which this query is kept
 	// DefaultView: the list opens with this query; CanDefault: it may.
 	DefaultView, CanDefault bool
-	Columns                 []Column
-	Took                    Column // the sortable column that is always there
-	Sorted                  string // what the list is sorted by, and among which runs
-	Sizes                   []kit.Link
-	CSV                     string
-	Span                    string // how many columns there are
-	Here                    string
+}
+
+// Table is how the rows are shown.
+type Table struct {
+	Columns []Column
+	Took    Column // the sortable column that is always there
+	Sorted  string // what the list is sorted by, and among which runs
+	Sizes   []kit.Link
+	CSV     string
+	Span    string // how many columns there are
+}
+
+// Selection is what can be done with many runs of the list.
+type Selection struct {
+	// Acts on many runs, if the reader may act.
+	Acts    []kit.Link
+	All     string // "select all 27 that match"
+	AllHref []kit.Link
+	Back    string
 }
 
 // Chosen are the columns to show.

@@ -10,9 +10,11 @@ import (
 // Shell is what surrounds a page: section names its place in the navigation,
 // title is a message or ready text.
 func (c *Context) Shell(section, title string) kit.Shell {
-	s := kit.Shell{Title: c.T(title), Section: section, User: c.Who.Name, Role: string(c.Who.Role), CSRF: c.Who.CSRF, Version: c.Site.Version,
-		Static: static.Path, Zone: c.Display.Zone.String(), Now: c.Site.Now().UnixMilli(), Favicon: "idle", Theme: c.Display.Theme,
-		Density: c.Display.Density, Inspector: c.Display.Inspector, Shortcuts: c.Display.Shortcuts, Display: displayChoices(c), Began: c.Began, At: c.At, Here: "/", Dialog: c.Target() == "dialog"}
+	s := kit.Shell{
+		Title: c.T(title), Section: section, Version: c.Site.Version, Static: static.Path, Now: c.Site.Now().UnixMilli(), Favicon: "idle", Began: c.Began, At: c.At, Here: "/", Dialog: c.Target() == "dialog",
+		Account:    kit.Account{User: c.Who.Name, Role: string(c.Who.Role), CSRF: c.Who.CSRF, Zone: c.Display.Zone.String()},
+		Appearance: kit.Appearance{Theme: c.Display.Theme, Density: c.Display.Density, Inspector: c.Display.Inspector, Shortcuts: c.Display.Shortcuts, Display: displayChoices(c)},
+	}
 	if c.Echo.Request().Method == http.MethodGet {
 		s.Here = c.Echo.Request().URL.RequestURI()
 		s.JSON = apiAddress(c)

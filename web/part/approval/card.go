@@ -44,11 +44,13 @@ func (p Ports) startedIt(c *ui.Context, starter string) (bool, error) {
 
 // Card is an approval as a form or a row says it.
 func (p Ports) Card(c *ui.Context, a domain.Approval) (Card, error) {
-	v := Card{ID: a.ID, Href: "/approvals/" + a.ID, Action: "/approvals/" + a.ID, Message: kit.Visible(a.Message), Run: domain.ShortID(a.Run),
-		RunHref: "/runs/" + a.Run, Plan: a.PlanKey, PlanHref: "/plans/" + url.PathEscape(a.PlanKey), Node: a.Node, Since: c.Time(a.CreatedAt), Digest: a.Digest, Status: a.Status,
-		DecidedBy: kit.Visible(a.DecidedBy), Comment: commentOf(c, a), CSRF: c.Who.CSRF, Idem: kit.NewID(), Agent: kit.Visible(a.Agent), Label: kit.Visible(kit.Cut(a.Label, 80)),
-		Assignee: kit.Visible(a.Assignee), MayAsk: a.MayAsk, Outcome: outcomeOf(a), Decided: c.Time(a.DecidedAt),
-		CanAct: c.Who.Role.Includes(domain.RoleOperator), Typed: c.Field("comment")}
+	v := Card{
+		ID: a.ID, Href: "/approvals/" + a.ID, Action: "/approvals/" + a.ID, Message: kit.Visible(a.Message), Since: c.Time(a.CreatedAt), Assignee: kit.Visible(a.Assignee),
+		Origin:    Origin{Run: domain.ShortID(a.Run), RunHref: "/runs/" + a.Run, Plan: a.PlanKey, PlanHref: "/plans/" + url.PathEscape(a.PlanKey), Node: a.Node, Agent: kit.Visible(a.Agent)},
+		Answering: Answering{Digest: a.Digest, CSRF: c.Who.CSRF, Idem: kit.NewID(), MayAsk: a.MayAsk, CanAct: c.Who.Role.Includes(domain.RoleOperator), Typed: c.Field("comment")},
+		Decision:  Decision{Status: a.Status, DecidedBy: kit.Visible(a.DecidedBy), Comment: commentOf(c, a), Outcome: outcomeOf(a), Decided: c.Time(a.DecidedAt)},
+		Evidence:  Evidence{Label: kit.Visible(kit.Cut(a.Label, 80))},
+	}
 	first := map[bool]bool{true: true, false: true} // of those that reject, and of the others
 	for i, x := range a.Answers() {
 		b := Answer{ID: x.ID, Label: kit.Visible(kit.Cut(x.Label, 60)), Rejects: x.Rejects(), Chosen: !x.Rejects() && first[false]}

@@ -4,54 +4,79 @@ import "github.com/kairosd/kairosd/web/kit"
 
 // Card is a question for a person.
 type Card struct {
+	Origin
+	Decision
+	Answering
+	Evidence
+	TwoPeople
 	ID, Href, Message string
-	Run, RunHref      string
 	OnRun             bool // shown on the page of its run
 	Current           bool // the decision beside the list
-	Plan, PlanHref    string
-	Version, Node     string
 	Since             kit.Time
 	Due               string
-	Digest            string
-	Status            string
-	Outcome           kit.Status
-	Decided           kit.Time
-	DecidedBy         string
-	Comment           string
 	Action            string
-	CSRF, Idem, Keep  string
-	Fields            []kit.Field
-	Typed             string // the reason, as it was typed before
-	FormError         string
-	Changed           bool // what is shown is not what was answered
-	CanAct            bool
+	Assignee          string
+	History           string
+	Past              []Card
+	Alike             []kit.Link // acts on all of its kind
+}
+
+// Origin is where a request comes from.
+type Origin struct {
+	Run, RunHref   string
+	Plan, PlanHref string
+	Version, Node  string
+	StartedBy      string
+	// By says who asks; Agent is the agent, if it is one.
+	By, Agent string
+}
+
+// Decision is what became of a request.
+type Decision struct {
+	Status    string
+	Outcome   kit.Status
+	Decided   kit.Time
+	DecidedBy string
+	Comment   string
+	Given     string
+}
+
+// Answering is the form that answers a request.
+type Answering struct {
+	Digest           string
+	CSRF, Idem, Keep string
+	Fields           []kit.Field
+	Typed            string // the reason, as it was typed before
+	FormError        string
+	Changed          bool // what is shown is not what was answered
+	CanAct           bool
+	Assign           []kit.Option // to whom it can be given
+	// Answers are the buttons, and Given is the answer that a person gave.
+	Answers []Answer
+	MayAsk  bool
+}
+
+// Evidence is what a decision rests on.
+type Evidence struct {
 	// Tool and Arguments are the call that is asked about, in full.
 	Tool, Arguments string
 	Facts           []kit.Fact // the arguments, where they are few and plain
-	StartedBy       string
+	Label           string     // of the risk or amount
+	Why             string     // what a model said of it
+	Seen            []kit.Block
+	Ahead           []Ahead
+	Changes         []kit.DiffLine // of the values against those proposed
+	Diff            kit.Link       // of a new version of the plan
+}
+
+// TwoPeople says who may not answer alone.
+type TwoPeople struct {
 	// Two says that two people are needed, and who is the first; OwnRun: the reader
 	// is, and may not answer.
 	Two    string
 	OwnRun bool
 	// OwnToken: they did so by a token that they made.
 	OwnToken bool
-	// By says who asks; Agent is the agent, if it is one.
-	By, Agent string
-	Label     string // of the risk or amount
-	Assignee  string
-	Assign    []kit.Option // to whom it can be given
-	// Answers are the buttons, and Given is the answer that a person gave.
-	Answers []Answer
-	Given   string
-	MayAsk  bool
-	Why     string // what a model said of it
-	Seen    []kit.Block
-	Ahead   []Ahead
-	History string
-	Past    []Card
-	Changes []kit.DiffLine // of the values against those proposed
-	Diff    kit.Link       // of a new version of the plan
-	Alike   []kit.Link     // acts on all of its kind
 }
 
 // Ahead is where an answer leads.

@@ -145,9 +145,11 @@ func (r *request) preview(code int, v verb, req domain.VerbRequest, problem stri
 		return err
 	}
 	short := domain.ShortID(run.ID)
-	p := PreviewPage{Shell: r.Shell("runs", r.T(v.button, short)), Action: string(v.action), Verb: r.T(v.button, short), Run: short,
-		RunHref: "/runs/" + run.ID, Post: "/runs/" + run.ID + "/" + string(v.action), Allowed: true, Sentence: r.T(v.says), Danger: v.danger, Reason: true,
-		Idem: kit.NewID(), Rev: strconv.FormatInt(run.LastSeq, 10), Error: problem}
+	p := PreviewPage{
+		Shell: r.Shell("runs", r.T(v.button, short)), Action: string(v.action), Verb: r.T(v.button, short), Run: short, RunHref: "/runs/" + run.ID,
+		Form:    Form{Post: "/runs/" + run.ID + "/" + string(v.action), Danger: v.danger, Reason: true, Idem: kit.NewID(), Rev: strconv.FormatInt(run.LastSeq, 10)},
+		Verdict: Verdict{Allowed: true, Sentence: r.T(v.says), Error: problem},
+	}
 	began := run.Version // the version that "the same" is
 	if len(r.wrong) > 0 && problem == "" {
 		n := len(r.wrong)

@@ -9,36 +9,56 @@ import (
 // PreviewPage says what an act would do, before it is done.
 type PreviewPage struct {
 	kit.Shell
+	Verdict
+	Form
+	Options
+	Outcome
 	Action, Verb, Run, RunHref string
-	Allowed                    bool
-	Refusal, Suggestion        string
-	Sentence                   string
-	Damage                     string // what of the run's journal cannot be trusted
-	Groups                     []PreviewGroup
-	Effects                    []string
-	Post                       string
-	Idem, Rev, Digest          string
-	Danger                     bool
-	Reason                     bool
-	Error                      string
-	Points                     []kit.Option
-	Versions                   []kit.Option
-	Input                      *EditField
-	Labels                     *EditField
-	Around                     []string    // what would make it fail the same way
-	Wait                       kit.Link    // to waiting until that is over
-	Reset                      string      // address of this page without what was edited
-	Changes                    []kit.Block // what edits change
-	Mend                       bool        // the error is about what was typed
-	Edits                      []EditField
-	Check                      string
-	Resume                     *ResumeForm
-	Repeats                    []Repeat // side effects that would happen a second time
-	Decisions                  []string // where the run would go, as far as it is known
-	Newer                      string   // that there is a newer version
-	NewerLinks                 []kit.Link
-	Limits                     bool
-	LimitValues                map[string]string
+}
+
+// Verdict says whether the action is allowed, and what it does in a sentence.
+type Verdict struct {
+	Allowed             bool
+	Refusal, Suggestion string
+	Sentence            string
+	Damage              string // what of the run's journal cannot be trusted
+	Error               string
+}
+
+// Form is what is sent to do it.
+type Form struct {
+	Post              string
+	Idem, Rev, Digest string
+	Danger            bool
+	Reason            bool
+	Reset             string // address of this page without what was edited
+	Mend              bool   // the error is about what was typed
+	Check             string
+}
+
+// Options are what the action may be asked for besides.
+type Options struct {
+	Points      []kit.Option
+	Versions    []kit.Option
+	Input       *EditField
+	Labels      *EditField
+	Edits       []EditField
+	Resume      *ResumeForm
+	Limits      bool
+	LimitValues map[string]string
+}
+
+// Outcome is what would happen.
+type Outcome struct {
+	Groups     []PreviewGroup
+	Effects    []string
+	Around     []string    // what would make it fail the same way
+	Wait       kit.Link    // to waiting until that is over
+	Changes    []kit.Block // what edits change
+	Repeats    []Repeat    // side effects that would happen a second time
+	Decisions  []string    // where the run would go, as far as it is known
+	Newer      string      // that there is a newer version
+	NewerLinks []kit.Link
 }
 
 // PreviewGroup is a list of steps with one fate.
