@@ -25,7 +25,7 @@ import (
 const bandDeadline = 2 * time.Second
 
 // homeBand is one part of home. It has a topic of its own and is read by itself,
-// so that one that cannot be read leaves the others as they are (UI R30).
+// so that one that cannot be read leaves the others as they are.
 type homeBand struct {
 	id, heading string
 	// live bands follow the topic of their name, at most once every so many ms.

@@ -79,7 +79,7 @@ func (s *section) exportRuns(c *ui.Context) error {
 }
 
 // exported is a run as a row; times are in the zone that the reader's pages are in,
-// with its offset (UI R26).
+// with its offset.
 func exported(run domain.Run, zone *time.Location) []string {
 	at := func(t time.Time) string {
 		if t.IsZero() {

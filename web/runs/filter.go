@@ -187,7 +187,7 @@ func statusTerm(run domain.Run) string {
 }
 
 // ranges are the quick ranges of time, and the form for any other; finished runs
-// count by their end, others by their start (UI R11).
+// count by their end, others by their start.
 func ranges(c *ui.Context, p *RunsPage, q string) {
 	rest := filter.Without(filter.Without(q, "since"), "until")
 	term := func(key string) string {

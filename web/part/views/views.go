@@ -8,8 +8,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// DefaultKey is the preference that holds the query which the run list opens
-// with (UI R10).
+// DefaultKey is the preference that holds the query which the run list opens with.
 const DefaultKey = "run view"
 
 // Common are the questions that everybody asks.

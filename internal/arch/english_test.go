@@ -1,0 +1,320 @@
+package arch
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+// bannedInCode are words and constructions that make a reader of comments and messages
+// guess, with what to write instead. The rules of pages (banned) apply too.
+var bannedInCode = []struct {
+	pattern *regexp.Regexp
+	instead string
+}{
+	{regexp.MustCompile(`(?i)\b(says|tells|told|knows|believes|hears|heard)\b`), "print, show, report, return, record, or notify: software does not speak"},
+	{regexp.MustCompile(`(?i)\b(are|was|were|be|been|being) (asked|believed)\b`), "name who does what"},
+	{regexp.MustCompile(`(?i)\bgoing on\b`), "continue or in progress"},
+	{regexp.MustCompile(`(?i)\b(put|puts|putting|set|sets|laid) aside\b`), "quarantine, move, or reserve"},
+	{regexp.MustCompile(`(?i)\bcomes? of (it|them|a|the|an)\b`), "the result or the state"},
+	{regexp.MustCompile(`(?i)\b(take|takes|took|taken|taking) up\b`), "apply, start, or continue"},
+	{regexp.MustCompile(`(?i)\b(incarnation|unclean death|ballast|stand-?in|teller|epoch)s?\b`), "the term of the glossary: generation, crash, reserve file, override, notifier"},
+	{regexp.MustCompile(`(?i)\b(foresee|foretell|forecast)s?\b`), "predict"},
+	{regexp.MustCompile(`(?i)\b(examination|examines|examined|drill|drills)\b`), "integrity check, check, or restore test"},
+	{regexp.MustCompile(`(?i)\b(crew|twin|twins|vitals|vital lines?)\b`), "catalog, JSON view, or health metrics"},
+}
+
+// citation is a number that only other pages explain.
+var citation = regexp.MustCompile(`\b[LTR][0-9]{2}\b`)
+
+// isNo finds `"foo" is no address`. `There is no file` and `it is no longer there` are plain.
+var isNo = regexp.MustCompile(`(?i)\b(there )?(?:is|are|was|were) no ([a-z]+)`)
+
+// bannedNames are words that a name declared in a package does not contain.
+var bannedNames = map[string]string{
+	"aside": "quarantined", "anew": "again", "ballast": "reserve", "crew": "catalog", "drill": "restore test",
+	"examination": "integrity check", "examined": "checked", "forecast": "predict", "foresee": "predict", "foretell": "predict",
+	"incarnation": "generation", "legible": "readable", "misfit": "incompatible", "nobody": "none", "said": "message",
+	"stow": "encode", "teller": "notifier", "tells": "notifies", "told": "notified", "twin": "JSON view", "vitals": "health metrics",
+	"whoever": "the role",
+}
+
+// Comments, messages, and names of Go sources, comments of queries, and help texts of the
+// Makefile are plain English. english.txt lists the packages that are not, and how many
+// faults each has. -update writes the list again; it refuses when the total has grown.
+// KAIROS_ENGLISH=PACKAGE prints the faults of a package.
+func TestSourcesAreWrittenPlainly(t *testing.T) {
+	t.Parallel()
+	faults := sourceFaults(t)
+	listed := map[string]int{}
+	text, err := os.ReadFile("english.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		dir, count, _ := strings.Cut(strings.TrimSpace(line), " ")
+		n, err := strconv.Atoi(count)
+		if err != nil {
+			t.Fatalf("english.txt: %s", line)
+		}
+		// A merge may leave a line twice.
+		if before, ok := listed[dir]; !ok || n < before {
+			listed[dir] = n
+		}
+	}
+	for _, fault := range faults[os.Getenv("KAIROS_ENGLISH")] {
+		t.Log(fault)
+	}
+	total, allowed := 0, 0
+	for _, n := range listed {
+		allowed += n
+	}
+	for _, found := range faults {
+		total += len(found)
+	}
+	if *update {
+		if total > allowed {
+			t.Fatalf("%d faults, and english.txt allows %d", total, allowed)
+		}
+		var lines []string
+		for dir, found := range faults {
+			lines = append(lines, fmt.Sprintf("%s %d\n", dir, len(found)))
+		}
+		slices.Sort(lines)
+		if err := os.WriteFile("english.txt", []byte(strings.Join(lines, "")), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	const lower = "lower it with go test ./internal/arch -run TestSourcesAreWrittenPlainly -update"
+	for _, dir := range slices.Sorted(maps.Keys(faults)) {
+		switch found := faults[dir]; {
+		case len(found) > listed[dir]:
+			t.Errorf("%s has %d faults, and english.txt allows %d. Moved files: -update. Else fix a fault; KAIROS_ENGLISH=%s prints them with -v", dir, len(found), listed[dir], dir)
+		case len(found) < listed[dir]:
+			t.Errorf("%s has %d faults, and english.txt allows %d: %s", dir, len(found), listed[dir], lower)
+		}
+	}
+	for _, dir := range slices.Sorted(maps.Keys(listed)) {
+		if len(faults[dir]) == 0 {
+			t.Errorf("%s has no faults any more: %s", dir, lower)
+		}
+	}
+}
+
+// sourceFaults lists what breaks the rules, by package.
+func sourceFaults(t *testing.T) map[string][]string {
+	t.Helper()
+	root := filepath.Join("..", "..")
+	faults := map[string][]string{}
+	files := 0
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		name = filepath.ToSlash(name)
+		if d.IsDir() {
+			if base := d.Name(); name != "." && (strings.HasPrefix(base, ".") || base == "testdata" || base == "bin" || base == "node_modules") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		dir := filepath.ToSlash(filepath.Dir(name))
+		add := func(line int, fault string) {
+			faults[dir] = append(faults[dir], fmt.Sprintf("%s:%d: %s", name, line, fault))
+		}
+		switch {
+		case name == "internal/arch/english_test.go" || name == "internal/arch/prose_test.go":
+		case strings.HasSuffix(name, ".go"):
+			files++
+			return goFaults(path, add)
+		case dir == "db/queries" && strings.HasSuffix(name, ".sql"):
+			return lineFaults(path, "--", add)
+		case name == "Makefile":
+			return lineFaults(path, "#", add)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files < 500 {
+		t.Fatalf("only %d files were found", files)
+	}
+	return faults
+}
+
+// lineFaults checks what follows the mark of a comment on each line of a file.
+func lineFaults(path, mark string, add func(int, string)) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		n++
+		if _, comment, ok := strings.Cut(line, mark); ok {
+			for _, fault := range wordFaults(comment, true) {
+				add(n, fault)
+			}
+		}
+	}
+	return nil
+}
+
+// goFaults checks the comments of a file, and, if it is no test, its messages and the names
+// that it declares.
+func goFaults(path string, add func(int, string)) error {
+	set := token.NewFileSet()
+	f, err := parser.ParseFile(set, path, nil, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return err
+	}
+	if ast.IsGenerated(f) {
+		return nil
+	}
+	for _, group := range f.Comments {
+		for _, fault := range wordFaults(group.Text(), true) {
+			add(set.Position(group.Pos()).Line, fault)
+		}
+	}
+	if strings.HasSuffix(path, "_test.go") {
+		return nil
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ImportSpec:
+			return false
+		case *ast.BasicLit:
+			// A word alone is a name or a value; a message has a space.
+			if text, err := strconv.Unquote(n.Value); n.Kind == token.STRING && err == nil && strings.Contains(text, " ") {
+				for _, fault := range wordFaults(text, false) {
+					add(set.Position(n.Pos()).Line, fault)
+				}
+			}
+		}
+		return true
+	})
+	for _, name := range declared(f) {
+		for word := range camelWords(name.Name) {
+			if instead, ok := bannedNames[word]; ok {
+				add(set.Position(name.Pos()).Line, "the name "+name.Name+": write "+instead)
+			}
+		}
+	}
+	return nil
+}
+
+// wordFaults lists what breaks the rules in a comment or in a message. What two rules find
+// at one place counts once.
+func wordFaults(text string, comment bool) (faults []string) {
+	text = strings.Join(strings.Fields(text), " ")
+	end := map[int]bool{}
+	found := func(at []int, instead string) {
+		if end[at[1]] || strings.HasSuffix(text[at[0]:at[1]], " no longer") {
+			return
+		}
+		end[at[1]] = true
+		around := strings.ToValidUTF8(text[max(0, at[0]-30):min(len(text), at[1]+30)], "")
+		faults = append(faults, fmt.Sprintf("%q (…%s…): write %s", text[at[0]:at[1]], around, instead))
+	}
+	for _, list := range [][]struct {
+		pattern *regexp.Regexp
+		instead string
+	}{banned, bannedInCode} {
+		for _, b := range list {
+			for _, at := range b.pattern.FindAllStringIndex(text, -1) {
+				found(at, b.instead)
+			}
+		}
+	}
+	for _, at := range isNo.FindAllStringSubmatchIndex(text, -1) {
+		if word := text[at[4]:at[5]]; at[2] < 0 && word != "such" {
+			found(at, "is not a")
+		}
+	}
+	if comment {
+		for _, at := range citation.FindAllStringIndex(text, -1) {
+			found(at, "the reason")
+		}
+	}
+	return faults
+}
+
+// declared are the names of a file that other files may use: those of the package, methods,
+// and fields.
+func declared(f *ast.File) (names []*ast.Ident) {
+	names = append(names, f.Name)
+	for _, d := range f.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			names = append(names, d.Name)
+		case *ast.GenDecl:
+			for _, s := range d.Specs {
+				switch s := s.(type) {
+				case *ast.ValueSpec:
+					names = append(names, s.Names...)
+				case *ast.TypeSpec:
+					names = append(names, s.Name)
+					ast.Inspect(s.Type, func(n ast.Node) bool {
+						if field, ok := n.(*ast.Field); ok {
+							names = append(names, field.Names...)
+						}
+						return true
+					})
+				}
+			}
+		}
+	}
+	return names
+}
+
+// camelWords yields the words of a name in lower case.
+func camelWords(name string) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		from := 0
+		for i, r := range name + "A" {
+			if i > 0 && (unicode.IsUpper(r) || r == '_') {
+				if word := strings.ToLower(strings.Trim(name[from:i], "_")); word != "" && !yield(word) {
+					return
+				}
+				from = i
+			}
+		}
+	}
+}
+
+// The rules see what they are for.
+func TestPlainSourcesAreRecognized(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int{
+		"Start creates a run. There is no other way, and it is no longer read.": 0,
+		"Whoever asks is told.":                   2,
+		"The row says what came of it (L06).":     2,
+		"%q is no address of a daemon":            1,
+		"this process was put aside":              1,
+		"A restored database begins a new epoch.": 1,
+	} {
+		if faults := wordFaults(text, true); len(faults) != want {
+			t.Errorf("%q: %d faults, want %d: %v", text, len(faults), want, faults)
+		}
+	}
+	if words := slices.Collect(camelWords("tellerOfHTTPAside")); !slices.Equal(words, []string{"teller", "of", "h", "t", "t", "p", "aside"}) {
+		t.Errorf("words of a name: %v", words)
+	}
+}
