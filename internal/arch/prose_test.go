@@ -14,7 +14,7 @@ import (
 var unrevised = []string{
 	"docs/guides/dashboard.md", "docs/guides/embedding.md",
 	"docs/get-started/quick-start.md", "docs/reference/api.md", "docs/reference/cli.md", "docs/reference/events.md",
-	"docs/reference/plan-language.md", "docs/reference/tools.md",
+
 	"docs/internals/architecture.md", "docs/internals/bad-inputs.md", "docs/internals/decisions.md", "docs/internals/guarantees.md",
 	"docs/internals/performance.md", "docs/internals/reliability.md", "docs/internals/removals.md", "docs/internals/scale.md",
 	"docs/internals/source-specifications.md", "README.md", "CHANGELOG.md",
