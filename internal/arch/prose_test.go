@@ -12,8 +12,8 @@ import (
 
 // unrevised are pages whose prose is not held to the rules yet. The list only shrinks.
 var unrevised = []string{
-	"docs/guides/dashboard.md", "docs/guides/embedding.md",
-	"docs/get-started/quick-start.md", "docs/reference/api.md", "docs/reference/cli.md", "docs/reference/events.md",
+	"docs/internals/dashboard.md",
+	"docs/get-started/quick-start.md",
 
 	"docs/internals/architecture.md", "docs/internals/bad-inputs.md", "docs/internals/decisions.md", "docs/internals/guarantees.md",
 	"docs/internals/performance.md", "docs/internals/reliability.md", "docs/internals/removals.md", "docs/internals/scale.md",
@@ -144,6 +144,7 @@ func TestPagesAreWrittenPlainly(t *testing.T) {
 
 // plainly lists what breaks the rules in a page.
 func plainly(page string) (faults []string) {
+	page = regexp.MustCompile(`(?s)<!-- commands:.*<!-- end of commands -->`).ReplaceAllString(page, "") // help of commands has its own test
 	code := false
 	n := 0
 	for line := range strings.Lines(page) {

@@ -95,7 +95,7 @@ var EventTypes = []EventType{
 	rowEvent("node_resolved", "A person resolved a step in doubt, or a result was given in advance.", field("action", "string", "For example happened, retry, skip, or fail."), reasonField),
 	rowEvent("node_late_result", "An abandoned attempt returned. Its result is not used.", field("action", "string", "late"), reasonField),
 	rowEvent("child_ended", "A child run ended.", field("action", "string", "child"), reasonField),
-	rowEvent("approval_requested", "A person is asked for approval.", reasonField),
+	rowEvent("approval_requested", "An approval request was opened.", reasonField),
 	rowEvent("approval_decided", "A person answered, or the time to answer ran out.", field("action", "string", "approved, rejected, expired, or asked_back."),
 		maybe("answer", "string", "The id of the answer. Absent when the agent was asked back, or when on_timeout is fail."), reasonField),
 
