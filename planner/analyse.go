@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
@@ -143,8 +144,8 @@ func (k analyzer) tokens() []int {
 				case owner[e.To] != source && !reported[e.To]:
 					reported[e.To] = true
 					s := &k.specs[e.To]
-					k.r.error(s.tree, s.ID, "graph.two_tokens", "join branches with needs: instead of edges",
-						"node %s is reached from %s and from %s, which run independently", jsonvalue.Quote(s.ID), k.name(owner[e.To]), k.name(source))
+					k.r.error(s.tree, s.ID, "graph.two_tokens", message.New("join branches with needs: instead of edges"),
+						"step %s is reached from %s and from %s, which run independently", jsonvalue.Quote(s.ID), k.name(owner[e.To]), k.name(source))
 					k.broken = true
 				}
 			}
@@ -170,7 +171,7 @@ func (k analyzer) cycles(components [][]int, whole bool) {
 		inside := func(v int) bool { return in[v] == i }
 		if j := slices.IndexFunc(c, func(v int) bool { return len(k.p.Nodes[v].Needs) > 0 }); j >= 0 {
 			s := &k.specs[c[j]]
-			k.r.error(s.field("needs"), s.ID, "needs.cycle", "break the circle", "needs go round in a circle: %s", k.circle(c[j], inside))
+			k.r.error(s.field("needs"), s.ID, "needs.cycle", message.New("remove one of the dependencies"), "dependency cycle: %s", k.circle(c[j], inside))
 			k.broken = true
 			continue
 		}
@@ -179,7 +180,7 @@ func (k analyzer) cycles(components [][]int, whole bool) {
 			n := &k.p.Nodes[v]
 			for _, d := range n.Dependents {
 				o := &k.specs[d]
-				k.r.error(o.field("needs"), o.ID, "needs.on_cycle", "need a node after the loop", "node %s needs %s, which lies on the cycle %s", jsonvalue.Quote(o.ID), n.ID, k.circle(v, inside))
+				k.r.error(o.field("needs"), o.ID, "needs.on_cycle", message.New("name a step after the loop"), "step %s depends on %s, which is in the loop %s", jsonvalue.Quote(o.ID), n.ID, k.circle(v, inside))
 				k.broken = true
 			}
 			exits = exits || !hasFallback(n) || slices.ContainsFunc(n.Out, func(e walk.ProgramEdge) bool { return !inside(e.To) })
@@ -188,9 +189,9 @@ func (k analyzer) cycles(components [][]int, whole bool) {
 		switch {
 		case !whole:
 		case !exits:
-			k.r.warn(s.tree, s.ID, "graph.cycle", "add an edge with a condition that leaves the loop", "nothing leads out of the loop %s: the run fails when max_visits is reached", k.circle(c[0], inside))
+			k.r.warn(s.tree, s.ID, "graph.cycle", message.New("add an edge with a condition that leaves the loop"), "no edge leaves the loop %s; the run fails when max_visits is reached", k.circle(c[0], inside))
 		case !k.repeats(c, inside):
-			k.r.warn(s.tree, s.ID, "loop.unbounded", "set max_visits on every node of the loop", "the loop %s cannot go round: the run fails when a node is reached more often than its max_visits", k.circle(c[0], inside))
+			k.r.warn(s.tree, s.ID, "loop.unbounded", message.New("set max_visits on all steps of the loop"), "the loop %s cannot repeat; the run fails when a step exceeds its max_visits", k.circle(c[0], inside))
 		}
 	}
 }
@@ -277,7 +278,7 @@ search:
 func (k analyzer) unreachable(owner []int) {
 	for i, o := range owner {
 		if s := &k.specs[i]; o < 0 {
-			k.r.warn(s.tree, s.ID, "graph.unreachable", "lead an edge to it, or remove it", "node %s is never reached", jsonvalue.Quote(s.ID))
+			k.r.warn(s.tree, s.ID, "graph.unreachable", message.New("add an edge to it, or remove it"), "step %s is never reached", jsonvalue.Quote(s.ID))
 		}
 	}
 }
@@ -292,11 +293,11 @@ func (k analyzer) endings() {
 		if len(n.Out) == 1 && n.Out[0].Cond.OnFailure() {
 			continue // an error edge alone: the run may well end here
 		}
-		what := "the run ends there"
+		what := message.New("the run ends")
 		if k.p.Strict {
-			what = "the run fails there"
+			what = message.New("the run fails")
 		}
-		k.r.warn(s.tree, s.ID, "branch.not_total", "add an edge with condition: default", "every edge out of %s has a condition: %s when none matches", jsonvalue.Quote(s.ID), what)
+		k.r.warn(s.tree, s.ID, "branch.not_total", message.New("add an edge with condition: default"), "all edges from step %s have conditions: %s if none of them holds", jsonvalue.Quote(s.ID), what)
 	}
 }
 
@@ -314,8 +315,8 @@ func (k analyzer) exclusive(v *view) {
 		for x, a := range needs {
 			for _, b := range needs[x+1:] {
 				if v.owner[a] >= 0 && v.owner[a] == v.owner[b] && !v.before(a, b) && !v.before(b, a) {
-					k.r.warn(s.field("needs"), s.ID, "needs.exclusive", "lead edges from both branches to one node, or write when: always",
-						"node %s needs %s and %s, of which only one is run: it is always skipped", jsonvalue.Quote(s.ID), k.name(a), k.name(b))
+					k.r.warn(s.field("needs"), s.ID, "needs.exclusive", message.New("add edges from both branches to one step, or write when: always"),
+						"step %s depends on %s and %s, of which only one runs, so it is always skipped", jsonvalue.Quote(s.ID), k.name(a), k.name(b))
 					break compare
 				}
 			}

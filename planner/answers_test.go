@@ -20,10 +20,10 @@ func TestDeclaredAnswersAreChecked(t *testing.T) {
 		`[{id: Yes!, kind: approve}, {id: no, kind: reject}]`:                              `answer 1 has the invalid id "Yes!"`,
 		`[{id: a, kind: approve}, {id: a, kind: reject}]`:                                  `duplicate answer "a"`,
 		`[{id: a, kind: maybe}, {id: b, kind: reject}]`:                                    `answer "a" has the unknown kind "maybe"`,
-		`[{id: a, kind: choice}, {id: b, kind: choice}]`:                                   "none of the answers approves or rejects",
+		`[{id: a, kind: choice}, {id: b, kind: choice}]`:                                   "no answer approves or rejects",
 		`[{id: a, kind: approve, says: x}, {id: b, kind: reject}]`:                         `unknown key "says" in answer 1`,
 		`[{id: a, kind: approve, label: ""}, {id: b, kind: reject}]`:                       `answer "a" has an invalid label`,
-		`[{id: a, kind: choice}, {id: b, kind: reject}], on_timeout: approve, timeout: 1h`: "on_timeout is approve, and no answer approves",
+		`[{id: a, kind: choice}, {id: b, kind: reject}], on_timeout: approve, timeout: 1h`: "on_timeout is approve, but no answer approves",
 	} {
 		doc, problems := planner.Parse([]byte("nodes:\n  ask: {type: approval, input: {message: Pay?, answers: "+answers+"}}\n"), planner.WithFormat(planner.FormatYAML))
 		if doc != nil {
@@ -32,7 +32,7 @@ func TestDeclaredAnswersAreChecked(t *testing.T) {
 		text := ""
 		for _, p := range problems {
 			if p.Severity == planner.SeverityError {
-				text += p.Message + "\n"
+				text += p.Message.String() + "\n"
 			}
 		}
 		if (want == "") != (text == "") || !strings.Contains(text, want) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
@@ -28,11 +29,11 @@ func (c *Catalog) Check() Problems {
 	r := &reporter{}
 	for _, name := range slices.Sorted(maps.Keys(c.Tools)) {
 		if BuiltinType(name) {
-			r.error(nil, "", "tool.name_reserved", "give the tool another name", "the tool %s has the name of a node type", jsonvalue.Quote(name))
+			r.error(nil, "", "tool.name_reserved", message.New("rename the tool"), "tool %s has the name of a step type", jsonvalue.Quote(name))
 		}
 		if schema := c.Tools[name].Schema; schema != nil {
 			if _, err := ParseSchema(schema); err != nil {
-				r.error(nil, "", "tool.schema_invalid", "", "the arguments of tool %s are no valid JSON Schema: %s", jsonvalue.Quote(name), err)
+				r.error(nil, "", "tool.schema_invalid", message.Message{}, "invalid JSON Schema of tool %s: %s", jsonvalue.Quote(name), err)
 			}
 		}
 	}
@@ -42,11 +43,11 @@ func (c *Catalog) Check() Problems {
 		_, agent := c.Agents[s.Agent]
 		switch {
 		case (s.Tool == "") == (s.Agent == ""):
-			r.error(nil, "", "skill.binding", "give it a tool or an agent", "the skill %s needs exactly one of tool and agent", jsonvalue.Quote(id))
+			r.error(nil, "", "skill.binding", message.New("give it a tool or an agent"), "skill %s needs exactly one of tool and agent", jsonvalue.Quote(id))
 		case s.Tool != "" && !tool && !BuiltinType(s.Tool):
-			r.error(nil, "", "skill.tool_unknown", r.suggest(s.Tool, func() []string { return keys(c.Tools) }, "configure the tool"), "the skill %s names the unknown tool %s", jsonvalue.Quote(id), jsonvalue.Quote(s.Tool))
+			r.error(nil, "", "skill.tool_unknown", r.suggest(s.Tool, func() []string { return keys(c.Tools) }, message.New("configure the tool")), "skill %s: unknown tool %s", jsonvalue.Quote(id), jsonvalue.Quote(s.Tool))
 		case s.Agent != "" && !agent:
-			r.error(nil, "", "skill.agent_unknown", r.suggest(s.Agent, func() []string { return keys(c.Agents) }, "configure the agent"), "the skill %s names the unknown agent %s", jsonvalue.Quote(id), jsonvalue.Quote(s.Agent))
+			r.error(nil, "", "skill.agent_unknown", r.suggest(s.Agent, func() []string { return keys(c.Agents) }, message.New("configure the agent")), "skill %s: unknown agent %s", jsonvalue.Quote(id), jsonvalue.Quote(s.Agent))
 		}
 	}
 	return r.done()

@@ -3,13 +3,13 @@ package planner
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
@@ -36,14 +36,14 @@ func (k *compiler) enter() {
 			continue
 		}
 		if _, twice := k.p.Index[s.ID]; twice {
-			k.r.error(at, s.ID, "node.id_duplicate", "give each its own id", "two nodes have the id %s", jsonvalue.Quote(s.ID))
+			k.r.error(at, s.ID, "node.id_duplicate", message.New("give each step a unique id"), "two steps have the id %s", jsonvalue.Quote(s.ID))
 			k.broken = true
 			continue
 		} else {
 			k.p.Index[s.ID] = i
 			lower := strings.ToLower(s.ID)
 			if other, same := folded[lower]; same {
-				k.r.warn(at, s.ID, "node.id_confusable", "choose ids that differ in more than case", "the ids %s and %s differ only in case", jsonvalue.Quote(other), jsonvalue.Quote(s.ID))
+				k.r.warn(at, s.ID, "node.id_confusable", message.New("choose ids that differ in more than case"), "the ids %s and %s differ only in case", jsonvalue.Quote(other), jsonvalue.Quote(s.ID))
 			}
 			folded[lower] = s.ID
 		}
@@ -62,14 +62,14 @@ func (k *compiler) checkID(s *spec, at *tree) {
 		return // reported when it was read
 	}
 	if !walk.ValidID(s.ID) {
-		suggestion := "ids are letters, digits, underscore and dash, at most 128, and do not begin with a dash"
+		suggestion := message.New("use at most 128 letters, digits, underscores, and dashes, with no dash at the beginning")
 		if strings.Contains(s.ID, ".") {
-			suggestion += "; the dot separates paths"
+			suggestion = message.New("%s; the dot separates paths", suggestion)
 		}
-		k.r.error(at, s.ID, "node.id_invalid", suggestion, "%s is not a node id", jsonvalue.Quote(s.ID))
+		k.r.error(at, s.ID, "node.id_invalid", suggestion, "invalid step id %s", jsonvalue.Quote(s.ID))
 	}
 	if slices.Contains(reserved, s.ID) {
-		k.r.error(at, s.ID, "node.id_reserved", "choose another id", "the id %s is reserved", jsonvalue.Quote(s.ID))
+		k.r.error(at, s.ID, "node.id_reserved", message.New("choose another id"), "the id %s is reserved", jsonvalue.Quote(s.ID))
 	}
 }
 
@@ -88,7 +88,7 @@ func (k *compiler) action(n *walk.ProgramNode, s *spec) {
 	switch n.Type {
 	case walk.TypeTool:
 		if n.Tool == "" {
-			k.r.error(s.tree, s.ID, "node.tool_missing", "add tool: with the tool's name", "node %s names no tool", jsonvalue.Quote(s.ID))
+			k.r.error(s.tree, s.ID, "node.tool_missing", message.New("add tool: with the name of a tool"), "step %s names no tool", jsonvalue.Quote(s.ID))
 		} else {
 			k.tool(n, s)
 		}
@@ -96,7 +96,7 @@ func (k *compiler) action(n *walk.ProgramNode, s *spec) {
 		if k.c != nil && n.Agent != "" {
 			if _, ok := k.c.Agents[n.Agent]; !ok {
 				k.r.error(s.field("agent"), s.ID, "node.agent_unknown",
-					k.r.suggest(n.Agent, func() []string { return keys(k.c.Agents) }, "configure the agent"), "unknown agent %s", jsonvalue.Quote(n.Agent))
+					k.r.suggest(n.Agent, func() []string { return keys(k.c.Agents) }, message.New("configure the agent")), "unknown agent %s", jsonvalue.Quote(n.Agent))
 			}
 		}
 	case walk.TypePlan:
@@ -108,10 +108,10 @@ func (k *compiler) action(n *walk.ProgramNode, s *spec) {
 		k.routerState(n, s)
 	}
 	if s.OnReject != "" && n.Type != walk.TypeApproval {
-		k.r.error(s.field("on_reject"), s.ID, "node.on_reject", "write type: approval, or leave it out", "on_reject belongs to a node of type approval")
+		k.r.error(s.field("on_reject"), s.ID, "node.on_reject", message.New("write type: approval, or remove it"), "on_reject needs type: approval")
 	}
 	if n.Type != walk.TypePlan && s.Plan != "" {
-		k.r.error(s.field("plan"), s.ID, "node.plan", "write type: plan", "plan: belongs to a node of type plan")
+		k.r.error(s.field("plan"), s.ID, "node.plan", message.New("write %s", "type: plan"), "plan: needs type: plan")
 	}
 	k.metadata(n, s)
 	k.unused(n, s)
@@ -123,8 +123,8 @@ func (k *compiler) metadata(n *walk.ProgramNode, s *spec) {
 	switch n.Type {
 	case walk.TypeTool, walk.TypeAgent, walk.TypeRouter, walk.TypeTools:
 		if p, ok := n.Metadata["permission"]; ok && !slices.Contains(permissions, p) {
-			k.r.error(s.field("metadata"), s.ID, "node.permission", k.r.suggest(p, func() []string { return permissions }, "it may be stricter than the configuration"),
-				"metadata.permission of node %s is %s; it must be allow, ask or deny", jsonvalue.Quote(s.ID), jsonvalue.Quote(p))
+			k.r.error(s.field("metadata"), s.ID, "node.permission", k.r.suggest(p, func() []string { return permissions }, message.New("write allow, ask, or deny")),
+				"metadata.permission of step %s is %s; it must be allow, ask, or deny", jsonvalue.Quote(s.ID), jsonvalue.Quote(p))
 		}
 	case walk.TypeLLM:
 		model := n.Metadata["model"]
@@ -134,7 +134,7 @@ func (k *compiler) metadata(n *walk.ProgramNode, s *spec) {
 		a, ok := k.c.Agents[cmp.Or(n.Agent, k.c.DefaultAgent)]
 		if ok && a.Models != nil && !slices.Contains(a.Models, model) {
 			k.r.error(s.field("metadata"), s.ID, "node.model_unknown",
-				k.r.suggest(model, func() []string { return a.Models }, "add it to models of the provider in the configuration"), "the model %s may not be named by plans", jsonvalue.Quote(model))
+				k.r.suggest(model, func() []string { return a.Models }, message.New("add it to the models of the provider in the configuration")), "plans may not use the model %s", jsonvalue.Quote(model))
 		}
 	}
 }
@@ -147,24 +147,24 @@ func (k *compiler) unused(n *walk.ProgramNode, s *spec) {
 	if builtins[n.Type] == "" || s.step {
 		return
 	}
-	warn := func(field, suggestion string) {
-		k.r.warn(s.field(field), s.ID, "node."+field+"_unused", suggestion, "a node of type %s ignores its %s", s.Type, field)
+	warn := func(field string, suggestion message.Message) {
+		k.r.warn(s.field(field), s.ID, "node."+field+"_unused", suggestion, "a step of type %s ignores %s", s.Type, field)
 	}
 	if s.Tool != "" && n.Type != walk.TypeTool {
-		warn("tool", "write type: tool")
+		warn("tool", message.New("write %s", "type: tool"))
 	}
 	if s.Agent != "" && n.Type != walk.TypeAgent && n.Type != walk.TypeLLM && n.Type != walk.TypeRouter && n.Type != walk.TypeGenerator {
-		warn("agent", "write type: agent")
+		warn("agent", message.New("write %s", "type: agent"))
 	}
 	if len(s.Needs) > 0 && s.MaxVisits > 1 {
-		k.r.warn(s.field("max_visits"), s.ID, "node.max_visits_unused", "leave it out", "a node with needs is visited once")
+		k.r.warn(s.field("max_visits"), s.ID, "node.max_visits_unused", message.New("remove it"), "a step with needs runs only once")
 	}
 	if n.Type == walk.TypeNoop && s.Input != nil {
-		warn("input", "use type: set to output a value")
+		warn("input", message.New("use type: set to output a value"))
 	}
 	if s.OutputSchema != nil && n.Type != walk.TypeAgent && n.Type != walk.TypeLLM {
-		k.r.warn(s.field("output_schema"), s.ID, "node.output_schema_unused", "it asks agents and models for structured output",
-			"output_schema has no effect on a node of type %s", n.Type)
+		k.r.warn(s.field("output_schema"), s.ID, "node.output_schema_unused", message.New("use it with the types agent and llm"),
+			"output_schema has no effect on a step of type %s", n.Type)
 	}
 }
 
@@ -182,10 +182,10 @@ func (k *compiler) nodeType(n *walk.ProgramNode, s *spec) {
 		return
 	}
 	suggestion := foreignTypes[s.Type]
-	if suggestion == "" {
-		suggestion = k.r.suggest(s.Type, func() []string { return typeNames(k.c) }, "see the list of node types, or configure a tool of that name")
+	if suggestion.IsZero() {
+		suggestion = k.r.suggest(s.Type, func() []string { return typeNames(k.c) }, message.New("see the list of types, or configure a tool with that name"))
 	}
-	k.r.error(s.field("type"), s.ID, "node.type_unknown", suggestion, "unknown node type %s", jsonvalue.Quote(s.Type))
+	k.r.error(s.field("type"), s.ID, "node.type_unknown", suggestion, "unknown step type %s", jsonvalue.Quote(s.Type))
 }
 
 // tool checks that the tool exists, and that arguments which hold no reference
@@ -196,12 +196,12 @@ func (k *compiler) tool(n *walk.ProgramNode, s *spec) {
 	}
 	info, ok := k.c.Tools[n.Tool]
 	if !ok {
-		k.r.error(s.field("tool"), s.ID, "node.tool_unknown", k.r.suggest(n.Tool, func() []string { return keys(k.c.Tools) }, "configure the tool"),
+		k.r.error(s.field("tool"), s.ID, "node.tool_unknown", k.r.suggest(n.Tool, func() []string { return keys(k.c.Tools) }, message.New("configure the tool")),
 			"unknown tool %s", jsonvalue.Quote(n.Tool))
 		return
 	}
 	if info.Denied != nil && info.Denied(k.d.ID) {
-		k.r.warn(s.field("tool"), s.ID, "node.tool_denied", "ask an administrator to allow it under tools.permissions", "the tool %s is denied to this plan: the node will fail", jsonvalue.Quote(n.Tool))
+		k.r.warn(s.field("tool"), s.ID, "node.tool_denied", message.New("ask an administrator to allow it under tools.permissions"), "tool %s is denied to this plan, so the step will fail", jsonvalue.Quote(n.Tool))
 	}
 	args, literal := s.Input.(map[string]any)
 	if !literal || info.Schema == nil || n.Input == nil || len(n.Input.References()) > 0 {
@@ -216,7 +216,7 @@ func (k *compiler) tool(n *walk.ProgramNode, s *spec) {
 		return
 	}
 	for _, p := range schema.Validate(args) {
-		k.r.warn(s.field("input").at(p.Path), s.ID, "node.input_invalid", "", "the tool %s will refuse this input: %s", n.Tool, p)
+		k.r.warn(s.field("input").at(p.Path), s.ID, "node.input_invalid", message.Message{}, "tool %s will reject this input: %s", n.Tool, p)
 	}
 }
 
@@ -225,11 +225,11 @@ func (k *compiler) subPlan(n *walk.ProgramNode, s *spec) {
 	key, version, versioned := strings.Cut(n.Plan, "@")
 	switch {
 	case key == "":
-		k.r.error(s.field("plan"), s.ID, "node.plan_missing", "add plan: with a plan's id, or id@version", "node %s names no plan", jsonvalue.Quote(s.ID))
+		k.r.error(s.field("plan"), s.ID, "node.plan_missing", message.New("add plan: with the id of a plan, or id@version"), "step %s names no plan", jsonvalue.Quote(s.ID))
 	case versioned && !validVersion(version):
-		k.r.error(s.field("plan"), s.ID, "node.plan_version", "write it like billing@3", "%s is not a version of a plan", jsonvalue.Quote(version))
+		k.r.error(s.field("plan"), s.ID, "node.plan_version", message.New("write it like billing@3"), "invalid plan version %s", jsonvalue.Quote(version))
 	case key == k.d.ID && !versioned:
-		k.r.warn(s.field("plan"), s.ID, "subplan.recursion", "make sure that a condition ends it: at most 8 levels are run", "the plan runs itself")
+		k.r.warn(s.field("plan"), s.ID, "subplan.recursion", message.New("add a condition that ends it; at most 8 levels run"), "the plan runs itself")
 	}
 }
 
@@ -247,7 +247,7 @@ func (k *compiler) secretUse(n *walk.ProgramNode, s *spec) {
 	for _, ref := range n.Input.References() {
 		if ref.Secret() != "" {
 			k.r.error(k.insideText(s.field("input").at(ref.At), "${"+ref.Text), s.ID, "secret.not_granted",
-				"give the secret to a tool that needs it", "a node of type %s cannot use secrets: they are resolved only in the arguments of tools", s.Type)
+				message.New("give the secret to a tool that needs it"), "a step of type %s cannot use secrets; only arguments of tools can", s.Type)
 			return
 		}
 	}
@@ -261,11 +261,11 @@ func (k *compiler) control(n *walk.ProgramNode, s *spec) {
 	}
 	m, ok := s.Input.(map[string]any)
 	if !ok {
-		want := "write input: {for: 10m} or {until: 2030-01-31T08:00:00Z}"
+		want := message.New("write input: {for: 10m} or {until: 2030-01-31T08:00:00Z}")
 		if n.Type == walk.TypeApproval {
-			want = "write input: {message: …}"
+			want = message.New("write %s", "input: {message: …}")
 		}
-		k.r.error(at, s.ID, n.Type+".input", want, "a node of type %s needs an object as input", n.Type)
+		k.r.error(at, s.ID, n.Type+".input", want, "a step of type %s needs an object as input", n.Type)
 		return
 	}
 	known := []string{"for", "until"}
@@ -273,45 +273,47 @@ func (k *compiler) control(n *walk.ProgramNode, s *spec) {
 		known = []string{"message", "answers", "form", "timeout", "on_timeout"}
 		k.approval(m, s, at)
 	} else if (m["for"] == nil) == (m["until"] == nil) {
-		k.r.error(at, s.ID, "wait.input", "write for: 10m or until: 2030-01-31T08:00:00Z", "a wait needs exactly one of for and until")
+		k.r.error(at, s.ID, "wait.input", message.New("write for: 10m or until: 2030-01-31T08:00:00Z"), "a wait needs exactly one of for and until")
 	}
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		if !slices.Contains(known, key) && !isExtension(key) {
-			k.r.error(at.get(key), s.ID, "field.unknown", k.r.suggest(key, func() []string { return slices.Clone(known) }, "known keys: "+strings.Join(known, ", ")),
-				"unknown key %s in the input of a node of type %s", jsonvalue.Quote(key), n.Type)
+			k.r.error(at.get(key), s.ID, "field.unknown", k.r.suggest(key, func() []string { return slices.Clone(known) }, message.New("known keys: %s", strings.Join(known, ", "))),
+				"unknown key %s in the input of a step of type %s", jsonvalue.Quote(key), n.Type)
 		}
 	}
 	for _, key := range []string{"for", "timeout"} {
 		if v, given := m[key]; given && v != nil {
-			if wrong := literalDuration(v); wrong != "" {
-				k.r.error(at.at([]string{key}), s.ID, "duration.invalid", "write it like 250ms, 30s or 1h30m", "%s %s", key, wrong)
+			if wrong := literalDuration(v); !wrong.IsZero() {
+				k.r.error(at.at([]string{key}), s.ID, "duration.invalid", message.New("write it like 250ms, 30s, or 1h30m"), "%s %s", key, wrong)
 			}
 		}
 	}
 	if v := m["until"]; v != nil {
 		text, isText := v.(string)
 		if _, err := time.Parse(time.RFC3339, text); (!isText || err != nil) && !strings.Contains(text, "${") {
-			k.r.error(at.at([]string{"until"}), s.ID, "wait.until", "write it like 2030-01-31T08:00:00Z", "until %s is not a time", jsonvalue.Quote(jsonvalue.Text(v)))
+			k.r.error(at.at([]string{"until"}), s.ID, "wait.until", message.New("write it like 2030-01-31T08:00:00Z"), "until: invalid time %s", jsonvalue.Quote(jsonvalue.Text(v)))
 		}
 	}
 }
 
 func (k *compiler) approval(m map[string]any, s *spec, at *tree) {
 	if text, ok := m["message"].(string); !ok || strings.TrimSpace(text) == "" {
-		k.r.error(at.at([]string{"message"}), s.ID, "approval.input", "add message: with what the person is to decide", "an approval needs a message")
+		k.r.error(at.at([]string{"message"}), s.ID, "approval.input", message.New("add message: with the question"), "an approval needs a message")
 	}
 	switch v := m["on_timeout"]; v {
 	case nil, "approve", "reject", "fail":
 		if v != nil && m["timeout"] == nil {
-			k.r.warn(at.at([]string{"on_timeout"}), s.ID, "approval.on_timeout", "add timeout:", "on_timeout has no effect without timeout")
+			k.r.warn(at.at([]string{"on_timeout"}), s.ID, "approval.on_timeout", message.New("add timeout:"), "on_timeout has no effect without timeout")
 		}
 	default:
 		if text, ok := v.(string); !ok || !strings.Contains(text, "${") {
-			k.r.error(at.at([]string{"on_timeout"}), s.ID, "approval.input", "write approve, reject or fail", "unknown on_timeout %s", jsonvalue.Quote(jsonvalue.Text(v)))
+			k.r.error(at.at([]string{"on_timeout"}), s.ID, "approval.input", message.New("write approve, reject, or fail"), "unknown on_timeout %s", jsonvalue.Quote(jsonvalue.Text(v)))
 		}
 	}
-	if _, path, fix, err := Answers(m); err != nil {
-		k.r.error(at.at(path), s.ID, "approval.input", fix, "%s", err)
+	if _, err := Answers(m); err != nil {
+		if e, ok := errors.AsType[*AnswersError](err); ok {
+			k.r.error(at.at(e.Path), s.ID, "approval.input", e.Suggestion, "%s", e.Message)
+		}
 	}
 	if form := m["form"]; form != nil {
 		if text, ok := form.(string); !ok || !strings.Contains(text, "${") {
@@ -322,22 +324,22 @@ func (k *compiler) approval(m map[string]any, s *spec, at *tree) {
 
 // literalDuration checks a duration inside an input; one with references is
 // known only when the node runs.
-func literalDuration(v any) (wrong string) {
+func literalDuration(v any) (wrong message.Message) {
 	text, ok := v.(string)
 	switch {
 	case !ok:
-		return "must be text"
+		return message.New("must be text")
 	case strings.Contains(text, "${"):
-		return ""
+		return message.Message{}
 	}
 	d, err := time.ParseDuration(text)
 	switch {
 	case err != nil:
-		return jsonvalue.Quote(text) + " is not a duration"
+		return message.New("%s is not a duration", jsonvalue.Quote(text))
 	case d < 0 || d > maxDuration:
-		return "must be from 0 to 87600h"
+		return message.New("must be from 0 to 87600h")
 	}
-	return ""
+	return message.Message{}
 }
 
 // when checks the condition under which a node with needs runs.
@@ -347,11 +349,11 @@ func (k *compiler) when(n *walk.ProgramNode, s *spec) {
 		return
 	}
 	if len(s.Needs) == 0 {
-		suggestion := "add needs:, or put the condition on an edge"
+		suggestion := message.New("add needs:, or put the condition on an edge")
 		if s.step {
-			suggestion = "add dependencies:, or leave the condition out"
+			suggestion = message.New("add dependencies:, or remove the condition")
 		}
-		k.r.error(s.field("when"), s.ID, "when.without_needs", suggestion, "%s has a condition but needs nothing", jsonvalue.Quote(s.ID))
+		k.r.error(s.field("when"), s.ID, "when.without_needs", suggestion, "step %s has a condition, but depends on no step", jsonvalue.Quote(s.ID))
 	}
 	switch w := walk.When(s.When); w {
 	case walk.WhenSuccess, walk.WhenFailure, walk.WhenAlways:
@@ -376,7 +378,7 @@ func (k *compiler) when(n *walk.ProgramNode, s *spec) {
 		n.WhenCond = nil
 		k.syntax(err, at, s.ID, "when")
 	case n.WhenCond.Fallback() || n.WhenCond.OnFailure():
-		k.r.error(at, s.ID, "when.condition", "write success, failure, always, or a comparison", "%s is not a condition of when", jsonvalue.Quote(s.When))
+		k.r.error(at, s.ID, "when.condition", message.New("write success, failure, always, or a comparison"), "invalid condition %s of when", jsonvalue.Quote(s.When))
 	default:
 		k.comparedAsText(n.WhenCond, at, s.ID)
 	}
@@ -389,8 +391,8 @@ func (k *compiler) comparedAsText(c *walk.Condition, at *tree, node string) {
 	}
 	for _, sign := range []string{"&&", "||", "==", "!=", "<=", ">=", " < ", " > "} {
 		if strings.Contains(c.Value(), sign) {
-			k.r.warn(at, node, "condition.plain", fmt.Sprintf("did you mean expr: %s?", strings.TrimSpace(c.Text)),
-				"the value %s holds %s, but is compared as text", jsonvalue.Quote(c.Value()), strings.TrimSpace(sign))
+			k.r.warn(at, node, "condition.plain", message.New("did you mean expr: %s?", strings.TrimSpace(c.Text)),
+				"the value %s contains %s, but is compared as text", jsonvalue.Quote(c.Value()), strings.TrimSpace(sign))
 			return
 		}
 	}
@@ -403,7 +405,7 @@ func (k *compiler) itemUse(n *walk.ProgramNode, s *spec) {
 	}
 	for _, ref := range n.Input.References() {
 		if ref.Root == walk.RefItem || ref.Root == walk.RefIndex {
-			k.r.error(k.insideText(s.field("input").at(ref.At), "${"+ref.Text), s.ID, "ref.item", "add foreach: with the list", "${%s} stands outside a foreach", ref.Text)
+			k.r.error(k.insideText(s.field("input").at(ref.At), "${"+ref.Text), s.ID, "ref.item", message.New("add foreach: with the list"), "${%s} is used outside a foreach", ref.Text)
 		}
 	}
 }
@@ -413,14 +415,14 @@ func (k *compiler) foreach(n *walk.ProgramNode, s *spec) {
 	if s.Foreach == "" {
 		k.itemUse(n, s)
 		if s.MaxParallel > 0 {
-			k.r.warn(s.field("max_parallel"), s.ID, "node.max_parallel", "add foreach:, or leave it out", "max_parallel has no effect without foreach")
+			k.r.warn(s.field("max_parallel"), s.ID, "node.max_parallel", message.New("add foreach:, or remove it"), "max_parallel has no effect without foreach")
 		}
 		return
 	}
 	text := strings.TrimSpace(s.Foreach)
 	if inner, ok := strings.CutPrefix(text, "${"); ok {
 		if text, ok = strings.CutSuffix(inner, "}"); !ok {
-			k.r.error(s.field("foreach"), s.ID, "ref.malformed", "add }, or leave out ${", "foreach: unclosed reference: ${ without }")
+			k.r.error(s.field("foreach"), s.ID, "ref.malformed", message.New("add }, or remove ${"), "foreach: unclosed reference: ${ without }")
 			return
 		}
 	}
@@ -428,14 +430,14 @@ func (k *compiler) foreach(n *walk.ProgramNode, s *spec) {
 	if err != nil {
 		e, ok := errors.AsType[*walk.SyntaxError](err)
 		if !ok {
-			e = &walk.SyntaxError{Message: err.Error()}
+			e = &walk.SyntaxError{Message: message.Verbatim(err.Error())}
 		}
 		k.r.error(k.column(s.field("foreach"), e.Column+max(0, strings.Index(s.Foreach, text))), s.ID, "ref.malformed", e.Suggestion, "foreach: %s", e.Message)
 		return
 	}
 	switch ref.Root {
 	case walk.RefItem, walk.RefIndex, walk.RefRun, walk.RefSecret:
-		k.r.error(s.field("foreach"), s.ID, "foreach.reference", "refer to input, last, memory or output.<node>", "%s is not a list", jsonvalue.Quote(s.Foreach))
+		k.r.error(s.field("foreach"), s.ID, "foreach.reference", message.New("refer to input, last, memory, or output.<node>"), "%s is not a list", jsonvalue.Quote(s.Foreach))
 		return
 	}
 	n.Foreach = ref

@@ -1,10 +1,10 @@
 package planner
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
@@ -13,13 +13,34 @@ type read struct {
 	reader int
 	name   string
 	at     func() *tree
-	what   string // for messages, e.g. "the condition …"
+	in     readIn
+	text   string // of the reference or condition
 	// outgoing: on an edge out of the reader, which sees its own output too.
 	outgoing bool
 	// plain conditions find nothing where references and expressions fail.
 	plain bool
 	// optional reads have a default, or test for themselves.
 	optional bool
+}
+
+// readIn is where a read stands.
+type readIn int
+
+const (
+	inReference readIn = iota
+	inForeach
+	inCondition
+)
+
+// source returns what reads, for messages.
+func (r read) source() message.Message {
+	switch r.in {
+	case inForeach:
+		return message.Verbatim("foreach")
+	case inCondition:
+		return message.New("the condition %s", jsonvalue.Quote(r.text))
+	}
+	return message.New("the reference ${%s}", r.text)
 }
 
 // eachRead calls f for everything that nodes read of one another, in order.
@@ -30,23 +51,23 @@ func (k analyzer) eachRead(f func(read)) {
 			for _, ref := range n.Input.References() {
 				if ref.Root == walk.RefOutput {
 					at := func() *tree { return k.insideText(s.field("input").at(ref.At), "${"+ref.Text) }
-					f(read{reader: i, name: ref.Node(), at: at, what: "the reference ${" + ref.Text + "}", optional: ref.HasDefault()})
+					f(read{reader: i, name: ref.Node(), at: at, in: inReference, text: ref.Text, optional: ref.HasDefault()})
 				}
 			}
 		}
 		if n.Foreach != nil && n.Foreach.Root == walk.RefOutput {
-			f(read{reader: i, name: n.Foreach.Node(), at: func() *tree { return s.field("foreach") }, what: "foreach", optional: n.Foreach.HasDefault()})
+			f(read{reader: i, name: n.Foreach.Node(), at: func() *tree { return s.field("foreach") }, in: inForeach, optional: n.Foreach.HasDefault()})
 		}
 		if nodes, _ := n.WhenCond.Nodes(); len(nodes) > 0 {
 			for _, name := range nodes {
-				f(read{reader: i, name: name, at: func() *tree { return s.field("when") }, what: "the condition " + jsonvalue.Quote(n.WhenCond.Text), plain: n.WhenCond.Plain(), optional: true})
+				f(read{reader: i, name: name, at: func() *tree { return s.field("when") }, in: inCondition, text: n.WhenCond.Text, plain: n.WhenCond.Plain(), optional: true})
 			}
 		}
 		for _, e := range n.Out {
 			nodes, _ := e.Cond.Nodes()
 			for _, name := range nodes {
 				f(read{reader: i, name: name, at: func() *tree { return k.d.tree.get("edges").items[e.Position].get("condition") },
-					what: "the condition " + jsonvalue.Quote(e.Text), outgoing: true, plain: e.Cond.Plain(), optional: true})
+					in: inCondition, text: e.Text, outgoing: true, plain: e.Cond.Plain(), optional: true})
 			}
 		}
 	}
@@ -83,7 +104,7 @@ func nullOnFailure(n *walk.ProgramNode) bool {
 
 // report is an error, but a warning where a plain condition will merely find
 // nothing.
-func (k analyzer) report(r read, code, suggestion, format string, args ...any) {
+func (k analyzer) report(r read, code string, suggestion message.Message, format string, args ...any) {
 	if r.plain {
 		k.warn(r, code, suggestion, format, args...)
 	} else if k.r.full() {
@@ -94,7 +115,7 @@ func (k analyzer) report(r read, code, suggestion, format string, args ...any) {
 }
 
 // warn finds the place only of warnings that are listed.
-func (k analyzer) warn(r read, code, suggestion, format string, args ...any) {
+func (k analyzer) warn(r read, code string, suggestion message.Message, format string, args ...any) {
 	var at *tree
 	if k.r.warnings < maxWarnings {
 		at = r.at()
@@ -106,14 +127,14 @@ func (k analyzer) warn(r read, code, suggestion, format string, args ...any) {
 func (k analyzer) known(r read) (int, bool) {
 	j, ok := k.p.Index[r.name]
 	if !ok {
-		suggestion := ""
+		suggestion := message.Message{}
 		if !r.plain || k.r.warnings < maxWarnings {
-			suggestion = k.r.suggest(r.name, k.nodeNames, "add the node, or correct the name")
+			suggestion = k.r.suggest(r.name, k.nodeNames, message.New("add the step, or correct the name"))
 		}
 		if i, isKey := k.names[r.name]; isKey && i >= 0 {
-			suggestion = fmt.Sprintf("outputs go by id: did you mean %s?", k.specs[i].ID)
+			suggestion = message.New("outputs are named by id: did you mean %s?", k.specs[i].ID)
 		}
-		k.report(r, "ref.node_unknown", suggestion, "%s names %s, which is no node", r.what, jsonvalue.Quote(r.name))
+		k.report(r, "ref.node_unknown", suggestion, "%s refers to step %s, which does not exist", r.source(), jsonvalue.Quote(r.name))
 	}
 	return j, ok
 }
@@ -135,19 +156,19 @@ func (k analyzer) reads(v *view) {
 		switch {
 		case v.owner[r.reader] < 0: // never reached, which is a warning already
 		case !v.before(j, r.reader):
-			suggestion := "name a node that comes before"
+			suggestion := message.New("name a step that runs before it")
 			if r.plain {
-				suggestion = "name a node that comes before: this one is never found"
+				suggestion = message.New("name a step that runs before it; this value is never found")
 			}
-			k.report(r, "ref.not_ancestor", suggestion, "%s names %s, which never runs before %s", r.what, jsonvalue.Quote(r.name), jsonvalue.Quote(id))
+			k.report(r, "ref.not_ancestor", suggestion, "%s refers to step %s, which does not run before step %s", r.source(), jsonvalue.Quote(r.name), jsonvalue.Quote(id))
 		case k.p.Nodes[j].OnCycle && v.owner[j] != v.owner[r.reader]:
 			r.plain = false
-			k.report(r, "ref.on_cycle", "name a node after the loop", "%s names %s, which lies on a cycle of another branch", r.what, jsonvalue.Quote(r.name))
+			k.report(r, "ref.on_cycle", message.New("name a step after the loop"), "%s refers to step %s, which is in a loop of another branch", r.source(), jsonvalue.Quote(r.name))
 		case !r.optional && !v.surely(j, r.reader):
-			k.warn(r, "ref.may_be_missing", fmt.Sprintf("give a default: ${output.%s ?? null}", r.name), "%s names %s, which may not have run", r.what, jsonvalue.Quote(r.name))
+			k.warn(r, "ref.may_be_missing", message.New("give a default: ${output.%s ?? null}", r.name), "%s refers to step %s, which may not have run", r.source(), jsonvalue.Quote(r.name))
 		case !r.optional && nullOnFailure(&k.p.Nodes[j]):
-			k.warn(r, "ref.may_be_null", fmt.Sprintf("give a default: ${output.%s ?? null}", r.name),
-				"%s is null when %s fails, because of on_error: continue", r.what, jsonvalue.Quote(r.name))
+			k.warn(r, "ref.may_be_null", message.New("give a default: ${output.%s ?? null}", r.name),
+				"%s is null if step %s fails, because of on_error: continue", r.source(), jsonvalue.Quote(r.name))
 		}
 	})
 }

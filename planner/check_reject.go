@@ -2,6 +2,7 @@ package planner
 
 import (
 	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
@@ -27,9 +28,9 @@ func (k analyzer) rejections() {
 				named := t.kind == treeString && e.Cond.Fallback() && t.text != "" && !choosing(k.specs[i].Input)
 				switch {
 				case named || e.Cond.Fallback() && decided:
-					k.neverRejected(t, n.ID, "a rejection does not take this edge: it fails %s", jsonvalue.Quote(n.ID))
+					k.neverRejected(t, n.ID, "a rejection does not take this edge, because it fails step %s", jsonvalue.Quote(n.ID))
 				case e.Cond.AfterApproval(n, true) == walk.TruthNo:
-					k.neverRejected(t, n.ID, "this condition never holds: a rejection fails %s", jsonvalue.Quote(n.ID))
+					k.neverRejected(t, n.ID, "this condition never holds, because a rejection fails step %s", jsonvalue.Quote(n.ID))
 				}
 			}
 		}
@@ -42,7 +43,7 @@ func (k analyzer) rejections() {
 		for _, j := range n.Needs {
 			asks := &k.p.Nodes[j]
 			if asks.Type == walk.TypeApproval && asks.OnReject != walk.OnRejectContinue && n.WhenCond.AfterApproval(asks, len(n.Needs) == 1) == walk.TruthNo {
-				k.neverRejected(s.field("when"), s.ID, "this condition never holds: a rejection fails %s", jsonvalue.Quote(asks.ID))
+				k.neverRejected(s.field("when"), s.ID, "this condition never holds, because a rejection fails step %s", jsonvalue.Quote(asks.ID))
 			}
 		}
 	}
@@ -51,7 +52,7 @@ func (k analyzer) rejections() {
 // choosing reports whether an approval declares several answers that complete it: a
 // default edge is then the way of those that no condition names.
 func choosing(input any) bool {
-	list, _, _, err := Answers(input)
+	list, err := Answers(input)
 	ways := 0
 	for _, a := range list {
 		if a.Kind != "reject" {
@@ -62,5 +63,5 @@ func choosing(input any) bool {
 }
 
 func (k analyzer) neverRejected(at *tree, node, format string, args ...any) {
-	k.r.error(at, node, "approval.rejection", "write condition: failed for the way of a rejection, or on_reject: continue on the approval; an edge without a condition is the way of an approval", format, args...)
+	k.r.error(at, node, "approval.rejection", message.New("write condition: failed for the edge of a rejection, or set on_reject: continue on the approval"), format, args...)
 }

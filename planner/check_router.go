@@ -3,6 +3,7 @@ package planner
 import (
 	"maps"
 
+	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
@@ -19,8 +20,8 @@ func (k *compiler) routerState(n *walk.ProgramNode, s *spec) {
 			literal["messages"] = []any{}
 		}
 	}
-	if problem := CheckRouterState(literal); problem != "" {
-		k.r.error(s.field("input"), s.ID, "node.state", "pass messages: a list of {role, content}",
-			"invalid state for a node of type %s: %s", n.Type, problem)
+	if problem := CheckRouterState(literal); !problem.IsZero() {
+		k.r.error(s.field("input"), s.ID, "node.state", message.New("pass messages: a list of {role, content}"),
+			"invalid state for a step of type %s: %s", n.Type, problem)
 	}
 }

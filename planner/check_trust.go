@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
@@ -30,25 +31,25 @@ func (c *Catalog) untrusted(n *walk.ProgramNode) bool {
 
 // private names what a node has of what the installation keeps to itself: a secret,
 // or data that its tool, or a tool of its agent, reads. Empty: nothing.
-func (c *Catalog) private(n *walk.ProgramNode) string {
+func (c *Catalog) private(n *walk.ProgramNode) message.Message {
 	if n.Input != nil {
 		for _, ref := range n.Input.References() {
 			if name := ref.Secret(); name != "" {
-				return "the secret " + jsonvalue.Quote(name)
+				return message.New("the secret %s", jsonvalue.Quote(name))
 			}
 		}
 	}
 	switch n.Type {
 	case walk.TypeTool:
 		if c.Tools[n.Tool].Private && c.DefaultEffect(n) != walk.EffectPure {
-			return "what " + jsonvalue.Quote(n.ID) + " reads"
+			return message.New("data that step %s reads", jsonvalue.Quote(n.ID))
 		}
 	case walk.TypeAgent:
 		if c.Agents[c.actor(n)].Private {
-			return "what " + jsonvalue.Quote(n.ID) + " reads"
+			return message.New("data that step %s reads", jsonvalue.Quote(n.ID))
 		}
 	}
-	return ""
+	return message.Message{}
 }
 
 // changes reports whether a node may change something outside without a person
@@ -75,13 +76,13 @@ func (k analyzer) ruleOfTwo() {
 	if k.c == nil {
 		return
 	}
-	private := ""
+	private := message.Message{}
 	for i := range k.p.Nodes {
-		if private = k.c.private(&k.p.Nodes[i]); private != "" {
+		if private = k.c.private(&k.p.Nodes[i]); !private.IsZero() {
 			break
 		}
 	}
-	if private == "" {
+	if private.IsZero() {
 		return
 	}
 	heard := k.heard()
@@ -90,12 +91,12 @@ func (k analyzer) ruleOfTwo() {
 		if heard[i] < 0 || !k.c.changes(n, k.p.ID) {
 			continue
 		}
-		from := "what " + jsonvalue.Quote(k.p.Nodes[heard[i]].ID) + " gives, which strangers may have written"
+		from := message.New("the output of step %s, which may be untrusted input", jsonvalue.Quote(k.p.Nodes[heard[i]].ID))
 		if heard[i] == i {
-			from = "what strangers tell it"
+			from = message.New("untrusted input")
 		}
-		k.r.warn(cmp.Or(k.specs[i].keyTree, k.specs[i].tree), n.ID, "plan.rule_of_two", "put an approval before it, let its tool ask, or leave one of the three out",
-			"%s may change something outside by %s, in a run that holds %s", jsonvalue.Quote(n.ID), from, private)
+		k.r.warn(cmp.Or(k.specs[i].keyTree, k.specs[i].tree), n.ID, "plan.rule_of_two", message.New("add an approval before it, set the permission of its tool to ask, or remove one of the three"),
+			"step %s may change other systems after reading %s, in a run with private data (%s), and no approval comes first", jsonvalue.Quote(n.ID), from, private)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
@@ -76,7 +77,6 @@ func (d *Document) compile(c *Catalog, first bool, r *reporter) *walk.Program {
 		k.graphSpecs(g)
 	} else {
 		s := d.Steps
-		r.steps = true
 		k.p.InputSchema, k.p.Limits, k.p.Strict, k.p.ContinueBranches = s.InputSchema, s.Limits, s.Strict, s.OnFailure == "continue_branches"
 		defaults = s.Defaults
 		if s.ContinueOnFailure {
@@ -164,11 +164,11 @@ func (k *compiler) template(n *walk.ProgramNode, s *spec) {
 	}
 	t, err := walk.ParseTemplate(s.Input, stepIDs)
 	if err != nil {
-		at, message, suggestion := s.field("input"), err.Error(), ""
+		at, text, suggestion := s.field("input"), message.Verbatim(err.Error()), message.Message{}
 		if e, ok := errors.AsType[*walk.TemplateError](err); ok {
-			at, suggestion = k.column(at.at(e.At), e.Column), e.Suggestion
+			at, text, suggestion = k.column(at.at(e.At), e.Column), e.Localize(), e.Suggestion
 		}
-		k.r.error(at, s.ID, "ref.malformed", suggestion, "%s", message)
+		k.r.error(at, s.ID, "ref.malformed", suggestion, "%s", text)
 		return
 	}
 	n.Input = t
@@ -204,10 +204,10 @@ func (k *compiler) schema(v any, at *tree, node string) {
 	case err == nil:
 		k.d.schemas[string(key)] = true
 	case !ok:
-		k.r.error(at, node, "schema.invalid", "", "not a valid JSON Schema: %s", err)
+		k.r.error(at, node, "schema.invalid", message.Message{}, "invalid JSON Schema: %s", err)
 	default:
 		for _, p := range e.Problems {
-			k.r.error(at.at(p.Path), node, "schema.invalid", "", "not a valid JSON Schema: %s", p)
+			k.r.error(at.at(p.Path), node, "schema.invalid", message.Message{}, "invalid JSON Schema: %s", p)
 		}
 	}
 }
@@ -215,7 +215,7 @@ func (k *compiler) schema(v any, at *tree, node string) {
 func (k *compiler) syntax(err error, at *tree, node, what string) {
 	e, ok := errors.AsType[*walk.SyntaxError](err)
 	if !ok {
-		k.r.error(at, node, "condition.malformed", "", "%s: %s", what, err)
+		k.r.error(at, node, "condition.malformed", message.Message{}, "%s: %s", what, err)
 		return
 	}
 	k.r.error(k.column(at, e.Column), node, "condition.malformed", e.Suggestion, "%s: %s", what, e.Message)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
@@ -59,8 +60,8 @@ func (k *compiler) lateDependencies(s *StepPlan) {
 	for i, st := range s.Steps {
 		for _, d := range st.Dependencies {
 			if before, ok := orders[d]; ok && d != st.ID && before > st.Order {
-				k.r.warn(k.d.tree.get("steps").items[i].get("order"), st.ID, "step.order", "give it an order above that of what it depends on",
-					"step %s has order %d and depends on %s, which has order %d: dependencies decide", jsonvalue.Quote(st.ID), st.Order, jsonvalue.Quote(d), before)
+				k.r.warn(k.d.tree.get("steps").items[i].get("order"), st.ID, "step.order", message.New("give it a higher order than the steps that it depends on"),
+					"step %s has order %d, but depends on %s, which has order %d; dependencies decide", jsonvalue.Quote(st.ID), st.Order, jsonvalue.Quote(d), before)
 			}
 		}
 	}
@@ -116,8 +117,8 @@ func (k *compiler) stepAction(sp *spec, st Step) {
 		return // reported when it was read
 	}
 	if given != 1 {
-		count := map[int]string{0: "none", 2: "two", 3: "all"}[given]
-		k.r.error(sp.tree, st.ID, "step.action", "name exactly one of them", "step %s names %s of skillId, agentId and tool", jsonvalue.Quote(st.ID), count)
+		count := map[int]message.Message{0: message.New("none"), 2: message.New("two"), 3: message.New("all three")}[given]
+		k.r.error(sp.tree, st.ID, "step.action", message.New("name exactly one of them"), "step %s has %s of skillId, agentId, and tool", jsonvalue.Quote(st.ID), count)
 	}
 	switch {
 	case st.AgentID != "":
@@ -142,7 +143,7 @@ func (k *compiler) skill(sp *spec, id string) {
 	if !ok {
 		if _, isTool := k.c.Tools[id]; !isTool {
 			k.r.error(sp.tree.get("skillId"), sp.ID, "step.skill_unknown",
-				k.r.suggest(id, func() []string { return keys(k.c.Skills) }, "configure the skill"), "unknown skill %s", jsonvalue.Quote(id))
+				k.r.suggest(id, func() []string { return keys(k.c.Skills) }, message.New("configure the skill")), "unknown skill %s", jsonvalue.Quote(id))
 			sp.Type = ""
 		}
 		return

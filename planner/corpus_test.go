@@ -46,8 +46,8 @@ func TestCorpusOfTheFormat(t *testing.T) {
 		for name, src := range corpus(t, folder) {
 			d, problems := planner.Parse(src, planner.WithFormat(planner.FormatOf(name, src)))
 			if strings.Contains(name, "edges-fragment") {
-				want := "add nodes: with an entry for every node that the edges name"
-				if d != nil || len(problems) != 1 || problems[0].Suggestion != want {
+				want := "add nodes: with an entry for each step that the edges name"
+				if d != nil || len(problems) != 1 || problems[0].Suggestion.String() != want {
 					t.Errorf("%s: got %v, want one problem that suggests %q", name, problems, want)
 				}
 				continue
@@ -75,7 +75,7 @@ func TestCorpusUnknownTypes(t *testing.T) {
 	}
 	types := map[string]bool{}
 	for _, p := range d.Check(testCatalog()) {
-		if p.Code == "node.type_unknown" && p.Line > 0 && p.Suggestion != "" {
+		if p.Code == "node.type_unknown" && p.Line > 0 && !p.Suggestion.IsZero() {
 			types[p.Node] = true
 		}
 	}
@@ -125,7 +125,7 @@ func TestCorpusOfOthers(t *testing.T) {
 					t.Errorf("%s: nothing says %q:\n%s", name, w, text)
 				}
 			}
-			if strings.Contains(string(src), "from: START") && !strings.Contains(text, "write start: with the node that it leads to") && !strings.Contains(text, "more errors") {
+			if strings.Contains(string(src), "from: START") && !strings.Contains(text, "write start: with the step that it leads to") && !strings.Contains(text, "more errors") {
 				t.Errorf("%s: START is not explained:\n%s", name, text)
 			}
 			for _, p := range problems {

@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/suggest"
 	"github.com/kairosd/kairosd/planner/walk"
 )
@@ -25,9 +25,9 @@ type object struct {
 }
 
 // objectForm says how an object is written that is often given as something else.
-var objectForm = map[string]string{
-	"node": "write {type: …}", "edge": "write {from: a, to: b}", "step": "write {id: …, tool: …, params: {…}}",
-	"retry": "write {max_attempts: 3}", "backoff": "write [1s, 5s] or {initial: 1s, factor: 2}", "condition": "write {type: success}",
+var objectForm = map[string]message.Message{
+	"node": message.New("write %s", "{type: …}"), "edge": message.New("write %s", "{from: a, to: b}"), "step": message.New("write %s", "{id: …, tool: …, params: {…}}"),
+	"retry": message.New("write %s", "{max_attempts: 3}"), "backoff": message.New("write [1s, 5s] or {initial: 1s, factor: 2}"), "condition": message.New("write %s", "{type: success}"),
 }
 
 func newObject(t *tree, r *reporter, what, node string) *object {
@@ -53,20 +53,24 @@ func (o *object) field(key string) *tree {
 // the whole graph would only add noise.
 var links = map[string]bool{"nodes": true, "edges": true, "from": true, "to": true, "needs": true, "start": true, "id": true, "steps": true, "dependencies": true}
 
-func (o *object) wrong(v *tree, key, want string) {
+func (o *object) wrong(v *tree, key string, want message.Message) {
 	o.r.broken = o.r.broken || links[key]
-	o.r.error(v, o.node, "field.type", "", "%s of %s must be %s, not %s", key, article(o.what), want, v.kind)
+	o.r.error(v, o.node, "field.type", message.Message{}, "%s of %s must be %s, not %s", key, article(o.what), want, v.kind)
 }
 
 // article is the name of an object with its article.
-func article(what string) string {
+func article(what string) message.Message {
 	switch what {
 	case "edge":
-		return "an edge"
+		return message.New("an edge")
 	case "limits", "defaults", "metadata", "retry", "backoff":
-		return what
+		return message.Verbatim(what)
+	case "condition":
+		return message.New("a condition")
+	case "plan":
+		return message.New("a plan")
 	}
-	return "a " + what
+	return message.New("a step")
 }
 
 func (o *object) text(key string) string {
@@ -75,9 +79,9 @@ func (o *object) text(key string) string {
 		return ""
 	}
 	if v.kind != treeString {
-		o.wrong(v, key, "text")
+		o.wrong(v, key, message.New("text"))
 		if (v.kind == treeNumber || v.kind == treeBool) && !o.r.full() {
-			o.r.problems[len(o.r.problems)-1].Suggestion = fmt.Sprintf("quote it: %q", v.text)
+			o.r.problems[len(o.r.problems)-1].Suggestion = message.New("quote it: %q", v.text)
 		}
 		return ""
 	}
@@ -90,7 +94,7 @@ func (o *object) boolean(key string) bool {
 		return false
 	}
 	if v.kind != treeBool {
-		o.wrong(v, key, "true or false")
+		o.wrong(v, key, message.New("true or false"))
 	}
 	return v.text == "true"
 }
@@ -101,12 +105,12 @@ func (o *object) integer(key string, least, most int64) int64 {
 		return 0
 	}
 	if v.kind != treeNumber {
-		o.wrong(v, key, "a whole number")
+		o.wrong(v, key, message.New("a whole number"))
 		return 0
 	}
 	n, err := strconv.ParseInt(jsonvalue.PlainNumber(v.text), 10, 64)
 	if err != nil || n < least || n > most {
-		o.r.error(v, o.node, "field.range", "", "%s must be a whole number from %d to %d", key, least, most)
+		o.r.error(v, o.node, "field.range", message.Message{}, "%s must be a whole number from %d to %d", key, least, most)
 		return 0
 	}
 	return n
@@ -118,12 +122,12 @@ func (o *object) number(key string, least float64) float64 {
 		return 0
 	}
 	if v.kind != treeNumber {
-		o.wrong(v, key, "a number")
+		o.wrong(v, key, message.New("a number"))
 		return 0
 	}
 	f, err := strconv.ParseFloat(v.text, 64)
 	if err != nil || f < least || math.IsInf(f, 0) {
-		o.r.error(v, o.node, "field.range", "", "%s must be a number of at least %v", key, least)
+		o.r.error(v, o.node, "field.range", message.Message{}, "%s must be at least %v", key, least)
 		return 0
 	}
 	return f
@@ -141,7 +145,7 @@ func (o *object) duration(key string) walk.Duration {
 }
 
 func (o *object) parseDuration(v *tree, key string, zero bool) time.Duration {
-	const advice = "write it like 250ms, 30s or 1h30m"
+	advice := message.New("write it like 250ms, 30s, or 1h30m")
 	if v.kind != treeString {
 		if v.kind == treeNumber && v.text == "0" && zero {
 			return 0
@@ -151,11 +155,11 @@ func (o *object) parseDuration(v *tree, key string, zero bool) time.Duration {
 	}
 	d, err := time.ParseDuration(v.text)
 	if err != nil {
-		o.r.error(v, o.node, "duration.invalid", advice, "%s %s is not a duration", key, jsonvalue.Quote(v.text))
+		o.r.error(v, o.node, "duration.invalid", advice, "%s: invalid duration %s", key, jsonvalue.Quote(v.text))
 		return 0
 	}
 	if d < 0 || d == 0 && !zero || d > maxDuration {
-		o.r.error(v, o.node, "duration.range", "", "%s must be more than 0 and at most 87600h", key)
+		o.r.error(v, o.node, "duration.range", message.Message{}, "%s must be more than 0 and at most 87600h", key)
 		return 0
 	}
 	return d
@@ -168,9 +172,9 @@ func (o *object) list(key string) []*tree {
 		return nil
 	}
 	if v.kind != treeList {
-		o.wrong(v, key, "a list")
+		o.wrong(v, key, message.New("a list"))
 		if v.kind == treeString && !o.r.full() {
-			o.r.problems[len(o.r.problems)-1].Suggestion = fmt.Sprintf("write [%s]", v.text)
+			o.r.problems[len(o.r.problems)-1].Suggestion = message.New("write [%s]", v.text)
 		}
 		return nil
 	}
@@ -182,7 +186,7 @@ func (o *object) texts(key string) []string {
 	for _, e := range o.list(key) {
 		if e.kind != treeString {
 			o.r.broken = o.r.broken || links[key]
-			o.r.error(e, o.node, "field.type", "quote it if it is text", "%s must hold text only, not %s", key, e.kind)
+			o.r.error(e, o.node, "field.type", message.New("quote it if it is text"), "%s must contain only text, not %s", key, e.kind)
 			continue
 		}
 		out = append(out, e.text)
@@ -197,14 +201,14 @@ func (o *object) strings(key string) map[string]string {
 		return nil
 	}
 	if v.kind != treeMap {
-		o.wrong(v, key, "an object")
+		o.wrong(v, key, message.New("an object"))
 		return nil
 	}
 	m := make(map[string]string, len(v.keys))
 	for i, k := range v.keys {
 		switch e := v.items[i]; e.kind {
 		case treeList, treeMap:
-			o.r.error(e, o.node, "field.type", "write a text, a number, true or false", "%s of %s must be text, not %s", jsonvalue.Quote(k.text), key, e.kind)
+			o.r.error(e, o.node, "field.type", message.New("write a text, a number, true, or false"), "%s of %s must be text, not %s", jsonvalue.Quote(k.text), key, e.kind)
 		default:
 			m[k.text] = jsonvalue.Text(e.value())
 		}
@@ -238,41 +242,41 @@ func (o *object) finish() {
 }
 
 // advice says what to write instead of an unknown key.
-func (o *object) advice(key string) string {
+func (o *object) advice(key string) message.Message {
 	if o.r.full() {
-		return ""
+		return message.Message{}
 	}
-	if s := foreignKey(o.what, key); s != "" {
+	if s := foreignKey(o.what, key); !s.IsZero() {
 		return s
 	}
 	known := slices.Sorted(slices.Values(o.read))
 	if near := suggest.Nearest(key, known); near != "" {
-		return fmt.Sprintf("did you mean %s?", near)
+		return message.New("did you mean %s?", near)
 	}
 	if len(known) <= 12 {
-		return "known keys: " + strings.Join(known, ", ")
+		return message.New("known keys: %s", strings.Join(known, ", "))
 	}
-	return "keys of your own begin with x-"
+	return message.New("start the names of your own keys with x-")
 }
 
 // decodeDocument fills in Graph or Steps.
 func decodeDocument(d *Document, r *reporter) {
 	t := d.tree
 	if i := slices.IndexFunc(t.keys, func(k *tree) bool { return k.text == "activities" }); i >= 0 {
-		r.error(t.keys[i], "", "plan.foreign", "write steps: instead, each with id, agentId or tool, task or params, and dependencies: [<step>, …]; a prose condition becomes condition: {type: custom, expr: …}",
-			"this is a plan of activities, of another system")
+		r.error(t.keys[i], "", "plan.foreign", message.New("write steps: instead, each with id, agentId or tool, task or params, and dependencies: [<step>, …]"),
+			"this is a plan of another system, with activities")
 		return
 	}
 	o := newObject(t, r, "plan", "")
 	hasNodes, hasSteps := t.get("nodes") != nil, t.get("steps") != nil
 	switch {
 	case hasNodes && hasSteps:
-		r.error(t.get("steps"), "", "plan.shape", "keep nodes and edges, or steps", "a plan has nodes or steps, not both")
+		r.error(t.get("steps"), "", "plan.shape", message.New("keep nodes and edges, or steps"), "a plan has nodes or steps, not both")
 		return
 	case !hasNodes && !hasSteps:
-		at, suggestion := t, "a graph has nodes and edges; a step plan has steps"
+		at, suggestion := t, message.New("add nodes and edges, or steps")
 		if e := t.get("edges"); e != nil {
-			at, suggestion = e, "add nodes: with an entry for every node that the edges name"
+			at, suggestion = e, message.New("add nodes: with an entry for each step that the edges name")
 		}
 		r.error(at, "", "plan.no_nodes", suggestion, "the plan has neither nodes nor steps")
 		return
@@ -282,7 +286,7 @@ func decodeDocument(d *Document, r *reporter) {
 	checkPlanName(o, "name", d.Name, 200)
 	schema, strict, onFailure := o.value("input"), o.boolean("strict"), o.text("on_failure")
 	if v := t.get("on_failure"); v != nil && onFailure != "" && onFailure != "stop" && onFailure != "continue_branches" {
-		r.error(v, "", "field.value", "write stop or continue_branches", "unknown on_failure %s", jsonvalue.Quote(onFailure))
+		r.error(v, "", "field.value", message.New("write stop or continue_branches"), "unknown on_failure %s", jsonvalue.Quote(onFailure))
 	}
 	defaults, limits := decodeDefaults(o), decodeLimits(o)
 	if hasNodes {
@@ -291,7 +295,7 @@ func decodeDocument(d *Document, r *reporter) {
 		if m, ok := o.value("metadata").(map[string]any); ok {
 			g.Metadata = m
 		} else if v := t.get("metadata"); v != nil && v.kind != treeNull {
-			o.wrong(v, "metadata", "an object")
+			o.wrong(v, "metadata", message.New("an object"))
 		}
 		decodeNodes(g, o)
 		decodeEdges(g, o)
@@ -301,7 +305,7 @@ func decodeDocument(d *Document, r *reporter) {
 			Defaults: defaults, Limits: limits, ContinueOnFailure: o.boolean("continueOnFailure"),
 			EstimatedDurationMs: o.integer("estimatedDuration", 0, math.MaxInt64), EstimatedCost: o.number("estimatedCost", 0)}
 		if on := defaults.OnError; s.ContinueOnFailure && on != "" && on != string(walk.OnErrorContinue) {
-			r.error(t.get("continueOnFailure"), "", "field.value", "keep one of them",
+			r.error(t.get("continueOnFailure"), "", "field.value", message.New("keep one of them"),
 				"continueOnFailure contradicts defaults.on_error, which is %s", jsonvalue.Quote(on))
 		}
 		decodeStepMetadata(s, o)
@@ -318,16 +322,16 @@ func checkPlanName(o *object, key, s string, most int) {
 		return
 	}
 	if strings.TrimSpace(s) == "" {
-		o.r.error(v, "", "plan.name", "", "%s is blank", key)
+		o.r.error(v, "", "plan.name", message.Message{}, "%s is empty", key)
 	}
 	if len([]rune(s)) > most {
-		o.r.error(v, "", "plan.name", "", "%s has more than %d characters", key, most)
+		o.r.error(v, "", "plan.name", message.Message{}, "%s has more than %d characters", key, most)
 	}
 	if bidi(s) {
-		o.r.error(v, "", "plan.name", "", "%s holds characters that turn the direction of text", key)
+		o.r.error(v, "", "plan.name", message.Message{}, "%s contains characters that change the direction of text", key)
 	}
 	if key == "id" && (strings.ContainsAny(s, "/\\<>\"'`@?#%&\n\t ") || strings.Contains(s, "..")) {
-		o.r.error(v, "", "plan.id", "use letters, digits, dot, dash and underscore", "the id %s has characters that an id cannot have", jsonvalue.Quote(s))
+		o.r.error(v, "", "plan.id", message.New("use letters, digits, dots, dashes, and underscores"), "invalid plan id %s", jsonvalue.Quote(s))
 	}
 }
 
@@ -356,7 +360,7 @@ func decodeRetry(o *object) *Retry {
 	}
 	retry := &Retry{MaxAttempts: max(1, int(f.integer("max_attempts", 1, 1000)))}
 	if f.t.get("max_attempts") == nil && !f.bad {
-		f.r.error(f.t, f.node, "retry.max_attempts", "say how many attempts there are, the first included", "retry without max_attempts")
+		f.r.error(f.t, f.node, "retry.max_attempts", message.New("set the number of attempts, including the first"), "retry needs max_attempts")
 	}
 	if b := f.field("backoff"); b != nil {
 		switch b.kind {
@@ -369,12 +373,12 @@ func decodeRetry(o *object) *Retry {
 		default:
 			g := newObject(b, f.r, "backoff", f.node)
 			if b.kind == treeMap && b.get("initial") == nil {
-				f.r.error(b, f.node, "retry.backoff", "add initial: with the first wait", "backoff without initial")
+				f.r.error(b, f.node, "retry.backoff", message.New("add initial: with the first wait"), "backoff needs initial")
 			}
 			retry.Backoff = walk.Backoff{Initial: time.Duration(g.duration("initial")), Factor: g.number("factor", 1),
 				Max: time.Duration(g.duration("max")), Jitter: g.number("jitter", 0)}
 			if retry.Backoff.Jitter > 1 {
-				g.r.error(b.get("jitter"), f.node, "field.range", "", "jitter must be from 0 to 1")
+				g.r.error(b.get("jitter"), f.node, "field.range", message.Message{}, "jitter must be from 0 to 1")
 			}
 			g.finish()
 		}
@@ -387,7 +391,7 @@ func checkOnError(o *object, s string) {
 	switch walk.OnError(s) {
 	case "", walk.OnErrorFail, walk.OnErrorSkip, walk.OnErrorContinue, walk.OnErrorReplan:
 	default:
-		o.r.error(o.t.get("on_error"), o.node, "field.value", "write fail, skip, continue or replan", "unknown on_error %s", jsonvalue.Quote(s))
+		o.r.error(o.t.get("on_error"), o.node, "field.value", message.New("write fail, skip, continue, or replan"), "unknown on_error %s", jsonvalue.Quote(s))
 	}
 }
 
@@ -395,7 +399,7 @@ func checkOnReject(o *object, s string) {
 	switch walk.OnReject(s) {
 	case "", walk.OnRejectFail, walk.OnRejectContinue:
 	default:
-		o.r.error(o.t.get("on_reject"), o.node, "field.value", "write fail or continue", "unknown on_reject %s", jsonvalue.Quote(s))
+		o.r.error(o.t.get("on_reject"), o.node, "field.value", message.New("write fail or continue"), "unknown on_reject %s", jsonvalue.Quote(s))
 	}
 }
 
@@ -403,6 +407,6 @@ func checkEffect(o *object, s string) {
 	switch walk.Effect(s) {
 	case "", walk.EffectPure, walk.EffectRead, walk.EffectIdempotent, walk.EffectUnsafe:
 	default:
-		o.r.error(o.t.get("effect"), o.node, "field.value", "write pure, read, idempotent or unsafe", "unknown effect %s", jsonvalue.Quote(s))
+		o.r.error(o.t.get("effect"), o.node, "field.value", message.New("write pure, read, idempotent, or unsafe"), "unknown effect %s", jsonvalue.Quote(s))
 	}
 }

@@ -1,10 +1,10 @@
 package planner
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/suggest"
 	"github.com/kairosd/kairosd/planner/walk"
 )
@@ -12,18 +12,18 @@ import (
 func decodeNodes(g *Graph, o *object) {
 	nodes := o.field("nodes")
 	if nodes == nil {
-		o.r.error(o.t.get("nodes"), "", "plan.no_nodes", "add a node", "the plan has no nodes")
+		o.r.error(o.t.get("nodes"), "", "plan.no_nodes", message.New("add a step"), "the plan has no steps")
 		return
 	}
 	if nodes.kind != treeMap {
-		o.r.error(nodes, "", "field.type", "write nodes as a map from id to node", "nodes must be an object, not %s", nodes.kind)
+		o.r.error(nodes, "", "field.type", message.New("write nodes as a map from id to step"), "nodes must be an object, not %s", nodes.kind)
 		return
 	}
 	if len(nodes.keys) == 0 {
-		o.r.error(nodes, "", "plan.no_nodes", "add a node", "the plan has no nodes")
+		o.r.error(nodes, "", "plan.no_nodes", message.New("add a step"), "the plan has no steps")
 	}
 	if len(nodes.keys) > MaxNodes {
-		o.r.error(nodes, "", "plan.too_many_nodes", "split the plan into sub-plans", "%d nodes; at most %d are allowed", len(nodes.keys), MaxNodes)
+		o.r.error(nodes, "", "plan.too_many_nodes", message.New("split the plan into sub-plans"), "the plan has %d steps; at most %d are allowed", len(nodes.keys), MaxNodes)
 		return
 	}
 	for i, k := range nodes.keys {
@@ -44,13 +44,13 @@ func decodeNode(key, t *tree, r *reporter) Node {
 		n.ID = id
 	}
 	if v := t.get("type"); n.Type == "" && !o.bad && (v == nil || v.kind == treeNull || v.kind == treeString) {
-		suggestion := "say what the node does, e.g. type: tool"
+		suggestion := message.New("add type:, for example type: tool")
 		for _, k := range t.keys {
 			if near := suggest.Nearest(k.text, []string{"type"}); near != "" && k.text != "type" {
-				suggestion = fmt.Sprintf("did you mean type instead of %s?", k.text)
+				suggestion = message.New("did you mean type instead of %s?", k.text)
 			}
 		}
-		r.error(t, id, "node.type_missing", suggestion, "node %s has no type", jsonvalue.Quote(id))
+		r.error(t, id, "node.type_missing", suggestion, "step %s has no type", jsonvalue.Quote(id))
 	}
 	checkOnError(o, n.OnError)
 	checkOnReject(o, n.OnReject)
@@ -63,7 +63,7 @@ func decodeEdges(g *Graph, o *object) {
 	edges := o.list("edges")
 	if len(edges) > MaxEdges {
 		o.r.broken = true
-		o.r.error(o.t.get("edges"), "", "plan.too_many_edges", "", "%d edges; at most %d are allowed", len(edges), MaxEdges)
+		o.r.error(o.t.get("edges"), "", "plan.too_many_edges", message.Message{}, "the plan has %d edges; at most %d are allowed", len(edges), MaxEdges)
 		return
 	}
 	for _, t := range edges {
@@ -71,13 +71,13 @@ func decodeEdges(g *Graph, o *object) {
 		e := Edge{From: f.text("from"), To: f.text("to")}
 		// A bare `condition: true` is a frequent slip for a fallback.
 		if c := f.field("condition"); c != nil && c.kind == treeBool {
-			o.r.error(c, e.From, "edge.condition", "a condition that always holds is written default", "a condition is text, not %s", c.text)
+			o.r.error(c, e.From, "edge.condition", message.New("write default for a condition that always holds"), "a condition must be text, not %s", c.text)
 		} else {
 			e.Condition = f.text("condition")
 		}
 		for _, end := range []struct{ key, id string }{{"from", e.From}, {"to", e.To}} {
 			if v := t.get(end.key); t.kind == treeMap && (v == nil || v.kind == treeNull || v.kind == treeString && strings.TrimSpace(end.id) == "") {
-				o.r.error(t, "", "edge.end_missing", "", "an edge has no %s", end.key)
+				o.r.error(t, "", "edge.end_missing", message.Message{}, "an edge has no %s", end.key)
 			}
 		}
 		f.finish()

@@ -6,16 +6,17 @@ import (
 	"slices"
 
 	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
 func decodeSteps(s *StepPlan, o *object) {
 	steps := o.list("steps")
 	if len(steps) == 0 {
-		o.r.error(o.t.get("steps"), "", "plan.no_nodes", "add a step", "the plan has no steps")
+		o.r.error(o.t.get("steps"), "", "plan.no_nodes", message.New("add a step"), "the plan has no steps")
 	}
 	if len(steps) > MaxNodes {
-		o.r.error(o.t.get("steps"), "", "plan.too_many_nodes", "split the plan into sub-plans", "%d steps; at most %d are allowed", len(steps), MaxNodes)
+		o.r.error(o.t.get("steps"), "", "plan.too_many_nodes", message.New("split the plan into sub-plans"), "the plan has %d steps; at most %d are allowed", len(steps), MaxNodes)
 		return
 	}
 	for _, t := range steps {
@@ -33,13 +34,13 @@ func decodeStep(t *tree, r *reporter) Step {
 		Tool: o.text("tool"), Task: o.text("task"), Dependencies: o.texts("dependencies"), ExpectedOutput: o.text("expectedOutput"),
 		Timeout: o.duration("timeout"), OnError: o.text("on_error"), OnReject: o.text("on_reject")}
 	if v := t.get("id"); t.kind == treeMap && (v == nil || v.kind == treeString && v.text == "") {
-		r.error(t, "", "step.id_missing", "", "a step has no id")
+		r.error(t, "", "step.id_missing", message.Message{}, "a step has no id")
 	}
 	if p := o.field("params"); p != nil {
 		if m, ok := p.value().(map[string]any); ok {
 			s.Params = m
 		} else {
-			o.wrong(p, "params", "an object")
+			o.wrong(p, "params", message.New("an object"))
 		}
 	}
 	if v := o.field("outputSchema"); v != nil {
@@ -50,29 +51,29 @@ func decodeStep(t *tree, r *reporter) Step {
 		switch s.Condition.Type {
 		case "success", "failure", "always":
 			if v := c.t.get("expr"); v != nil && v.kind != treeNull {
-				r.error(v, id, "condition.expr", "write type: custom", "expr belongs to a condition of type custom")
+				r.error(v, id, "condition.expr", message.New("write %s", "type: custom"), "expr needs a condition of type custom")
 			}
 			if v := c.t.get("unknown"); v != nil && v.kind != treeNull {
-				r.error(v, id, "condition.expr", "write type: custom", "unknown belongs to a condition of type custom")
+				r.error(v, id, "condition.expr", message.New("write %s", "type: custom"), "unknown needs a condition of type custom")
 			}
 		case "custom":
 			if s.Condition.Expr == "" {
-				r.error(c.t, id, "condition.expr", "add expr: with an expression", "a custom condition without expr")
+				r.error(c.t, id, "condition.expr", message.New("add expr: with an expression"), "a custom condition needs expr")
 			}
 			if u := s.Condition.Unknown; u != "" && u != walk.UnknownFail && u != walk.UnknownSkip {
-				r.error(c.t.get("unknown"), id, "field.value", "write fail or skip", "unknown is %s", jsonvalue.Quote(u))
+				r.error(c.t.get("unknown"), id, "field.value", message.New("write fail or skip"), "unknown must be fail or skip, not %s", jsonvalue.Quote(u))
 			}
 		default:
 			if c.bad {
 				break
 			}
-			r.error(c.t, id, "field.value", "write success, failure, always or custom", "unknown condition type %s", jsonvalue.Quote(s.Condition.Type))
+			r.error(c.t, id, "field.value", message.New("write success, failure, always, or custom"), "unknown condition type %s", jsonvalue.Quote(s.Condition.Type))
 		}
 		c.finish()
 	}
 	if f := o.object("retry", "retry"); f != nil {
 		if f.t.get("maxAttempts") == nil && !f.bad {
-			r.error(f.t, id, "retry.max_attempts", "say how many attempts there are, the first included", "retry without maxAttempts")
+			r.error(f.t, id, "retry.max_attempts", message.New("set the number of attempts, including the first"), "retry needs maxAttempts")
 		}
 		s.Retry = &StepRetry{MaxAttempts: max(1, int(f.integer("maxAttempts", 1, 1000)))}
 		for _, e := range f.list("backoffMs") {
@@ -94,7 +95,7 @@ func decodeStepMetadata(s *StepPlan, o *object) {
 	}
 	s.Plan = PlanMetadata{CreatedBy: f.text("createdBy"), CreatedAt: f.text("createdAt"), Confidence: f.number("confidence", 0)}
 	if s.Plan.Confidence > 1 {
-		f.r.error(f.t.get("confidence"), "", "field.range", "", "confidence must be from 0 to 1")
+		f.r.error(f.t.get("confidence"), "", "field.range", message.Message{}, "confidence must be from 0 to 1")
 	}
 	for _, e := range f.list("alternatives") {
 		s.Plan.Alternatives = append(s.Plan.Alternatives, e.value())

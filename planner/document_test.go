@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
@@ -159,7 +160,7 @@ func TestFormatOf(t *testing.T) {
 		}
 	}
 	_, problems := planner.Parse([]byte("nodes: {a: {type: noop}}"), planner.WithFormat(planner.FormatJSON))
-	if len(problems) != 1 || problems[0].Suggestion != "this does not look like JSON: is it YAML?" {
+	if len(problems) != 1 || problems[0].Suggestion.String() != "this does not look like JSON: is it YAML?" {
 		t.Errorf("YAML that is called JSON: got %v", problems)
 	}
 }
@@ -198,7 +199,7 @@ func TestGraphInGo(t *testing.T) {
 	}
 	g.Edges[0].To = "c"
 	err = g.Validate()
-	if err == nil || strings.Contains(err.Error(), "line") || !strings.Contains(err.Error(), `"c", which is no node`) {
+	if err == nil || strings.Contains(err.Error(), "line") || !strings.Contains(err.Error(), `step "c", which does not exist`) {
 		t.Errorf("got %v, want the unknown node without a line", err)
 	}
 	if err := (&planner.Graph{Nodes: map[string]planner.Node{"a": {Type: "set", Input: make(chan int)}}}).Validate(); err == nil || !strings.Contains(err.Error(), "input of node a") {
@@ -252,7 +253,7 @@ func TestProblemsJSON(t *testing.T) {
 	if b, err := json.Marshal(planner.Problems(nil)); err != nil || string(b) != "[]" {
 		t.Errorf("got %s, %v", b, err)
 	}
-	p := planner.Problem{Severity: planner.SeverityError, Message: "broken", Suggestion: "mend it", Line: 3, Column: 7}
+	p := planner.Problem{Severity: planner.SeverityError, Message: message.New("broken"), Suggestion: message.New("mend it"), Line: 3, Column: 7}
 	if got := p.String(); got != "line 3, column 7: broken (mend it)" {
 		t.Errorf("got %q", got)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/walk"
 	"go.yaml.in/yaml/v4"
 )
@@ -102,8 +103,8 @@ func (s *StepPlan) UnmarshalJSON(src []byte) error {
 		return err
 	}
 	if d.Steps == nil {
-		return &InvalidError{Problems{{Severity: SeverityError, Code: "plan.graph", Message: "the document is a graph, not a step plan",
-			Suggestion: "read it as a Graph"}}}
+		return &InvalidError{Problems{{Severity: SeverityError, Code: "plan.graph", Message: message.New("the document is a graph, not a step plan"),
+			Suggestion: message.New("decode it into a Graph")}}}
 	}
 	*s = *d.Steps
 	return nil

@@ -37,8 +37,8 @@ edges:
 	}
 	fmt.Println(problems.Err() != nil)
 	// Output:
-	// error field.unknown line 3, column 23: unknown key "retries" in a node (write retry: {max_attempts: …})
-	// error edge.target_unknown line 6, column 23: to names "stor", which is no node (did you mean store?)
+	// error field.unknown line 3, column 23: unknown key "retries" in a step (write retry: {max_attempts: …})
+	// error edge.target_unknown line 6, column 23: to refers to step "stor", which does not exist (did you mean store?)
 	// true
 }
 

@@ -1,132 +1,136 @@
 package planner
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/kairosd/kairosd/planner/message"
+)
 
 // People bring plans over from other systems. The tables of this file turn the
 // words of those into advice in ours; they never make such a plan valid.
 
 // foreignKeys holds, by what the key stands in, what to write instead.
-var foreignKeys = map[string]map[string]string{
+var foreignKeys = map[string]map[string]message.Message{
 	"plan": {
-		"version":          "leave it out: versions are counted when the plan is stored",
-		"state":            "leave it out: every node's output is kept, and read as ${output.<node>}",
-		"data_files":       "leave it out: give data as the run's input, or read files with the tool read_file",
-		"checkpointer":     "leave it out: every run is checkpointed",
-		"tools":            "leave it out: tools are configured on the server, nodes name them with tool:",
-		"prompts_dir":      "leave it out: prompts are written into input:, system prompts into the agent's configuration",
-		"prompts_relative": "leave it out: prompts are written into input:, system prompts into the agent's configuration",
-		"loop_limits":      "write max_visits: on the node that the loop comes back to",
-		"config":           "use defaults: and limits:",
-		"exports":          "leave it out: every node's output is kept, and read as ${output.<node>}",
-		"plan_name":        "write name:",
-		"tasks":            "write steps:",
-		"inputs":           "write input: with a JSON Schema",
-		"entry_point":      "write start:",
-		"entrypoint":       "write start:",
+		"version":          message.New("remove it: kairosd numbers the versions of a stored plan"),
+		"state":            message.New("remove it: all outputs are stored; read them as ${output.<node>}"),
+		"data_files":       message.New("remove it: pass data as input of the run, or read files with the tool read_file"),
+		"checkpointer":     message.New("remove it: all runs have checkpoints"),
+		"tools":            message.New("remove it: configure tools on the server, and name them with tool:"),
+		"prompts_dir":      message.New("remove it: write prompts into input:, and system prompts into the configuration of the agent"),
+		"prompts_relative": message.New("remove it: write prompts into input:, and system prompts into the configuration of the agent"),
+		"loop_limits":      message.New("write max_visits: on the first step of the loop"),
+		"config":           message.New("use defaults: and limits:"),
+		"exports":          message.New("remove it: all outputs are stored; read them as ${output.<node>}"),
+		"plan_name":        message.New("write %s", "name:"),
+		"tasks":            message.New("write %s", "steps:"),
+		"inputs":           message.New("write input: with a JSON Schema"),
+		"entry_point":      message.New("write %s", "start:"),
+		"entrypoint":       message.New("write %s", "start:"),
 	},
 	"defaults": {
-		"provider":    "leave it out: agents name their provider in the server's configuration",
-		"temperature": "leave it out: agents name their temperature in the server's configuration",
-		"model":       "leave it out: agents name their model in the server's configuration",
+		"provider":    message.New("remove it: the provider of an agent is part of the configuration"),
+		"temperature": message.New("remove it: the temperature of an agent is part of the configuration"),
+		"model":       message.New("remove it: the model of an agent is part of the configuration"),
 	},
 	"node": {
-		"prompt":         "write the text of the prompt as input:",
-		"variables":      "put the values into input:, as ${input.<key>} or ${output.<node>.<path>}",
-		"state_key":      "leave it out: this node's output is read as ${output.<node>}",
-		"over":           "write foreach: with the list, e.g. foreach: output.generate.ideas",
-		"as":             "leave it out: inside a foreach the element is ${item}",
-		"collect":        "leave it out: a foreach outputs the list of its outputs",
-		"node":           "write the keys of the inner node on this one, beside foreach:",
-		"max_items":      "leave it out: bound the list where it is made",
-		"graph":          "write type: plan and plan: <id of the stored plan>",
-		"mode":           "leave it out",
-		"input_mapping":  "write input: with ${output.<node>.<path>} for each value",
-		"output_mapping": "leave it out: the output is read as ${output.<node>.<path>}",
-		"resume_key":     "leave it out: what the person answered is ${output.<node>.values}",
-		"message":        "write type: approval and input: {message: …}",
-		"routes":         "write an edge with a condition for each route",
-		"default_route":  "write an edge with condition: default",
-		"requires":       "write needs: [<node>, …]",
-		"depends_on":     "write needs: [<node>, …]",
-		"dependsOn":      "write needs: [<node>, …]",
-		"dependencies":   "write needs: [<node>, …]",
-		"skip_if_exists": "write a condition on the edge that leads here",
-		"temperature":    "set it on the agent, in the server's configuration",
-		"provider":       "set it on the agent, in the server's configuration",
-		"model":          "set it on the agent, in the server's configuration",
-		"tools":          "set them on the agent, in the server's configuration",
-		"system_prompt":  "set it on the agent, in the server's configuration",
-		"max_iterations": "set it on the agent, in the server's configuration",
-		"max_retries":    "write retry: {max_attempts: …}",
-		"retries":        "write retry: {max_attempts: …}",
-		"on_failure":     "write on_error:",
-		"args":           "write input:",
-		"params":         "write input:",
-		"parameters":     "write input:",
-		"name":           "the node's name is its key under nodes:",
-		"description":    "write it as a comment, or under metadata:",
-		"if":             "write the condition on the edge that leads here, or when: beside needs:",
-		"condition":      "write it on the edge that leads here, or as when: beside needs:",
+		"prompt":         message.New("write the text of the prompt as input:"),
+		"variables":      message.New("write the values into input:, as ${input.<key>} or ${output.<node>.<path>}"),
+		"state_key":      message.New("remove it: read the output as ${output.<node>}"),
+		"over":           message.New("write foreach: with the list, for example foreach: output.generate.ideas"),
+		"as":             message.New("remove it: the element of a foreach is ${item}"),
+		"collect":        message.New("remove it: a foreach outputs the list of its outputs"),
+		"node":           message.New("write the keys of the inner step on this one, next to foreach:"),
+		"max_items":      message.New("remove it: limit the list where it is created"),
+		"graph":          message.New("write type: plan and plan: <id>"),
+		"mode":           message.New("remove it"),
+		"input_mapping":  message.New("write input: with ${output.<node>.<path>} for each value"),
+		"output_mapping": message.New("remove it: read the output as ${output.<node>.<path>}"),
+		"resume_key":     message.New("remove it: read the answer as ${output.<node>.values}"),
+		"message":        message.New("write type: approval and input: {message: …}"),
+		"routes":         message.New("write an edge with a condition for each route"),
+		"default_route":  message.New("write an edge with condition: default"),
+		"requires":       message.New("write %s", "needs: [<node>, …]"),
+		"depends_on":     message.New("write %s", "needs: [<node>, …]"),
+		"dependsOn":      message.New("write %s", "needs: [<node>, …]"),
+		"dependencies":   message.New("write %s", "needs: [<node>, …]"),
+		"skip_if_exists": message.New("write a condition on the edge that leads here"),
+		"temperature":    message.New("set it in the configuration of the agent"),
+		"provider":       message.New("set it in the configuration of the agent"),
+		"model":          message.New("set it in the configuration of the agent"),
+		"tools":          message.New("set them in the configuration of the agent"),
+		"system_prompt":  message.New("set it in the configuration of the agent"),
+		"max_iterations": message.New("set it in the configuration of the agent"),
+		"max_retries":    message.New("write %s", "retry: {max_attempts: …}"),
+		"retries":        message.New("write %s", "retry: {max_attempts: …}"),
+		"on_failure":     message.New("write %s", "on_error:"),
+		"args":           message.New("write %s", "input:"),
+		"params":         message.New("write %s", "input:"),
+		"parameters":     message.New("write %s", "input:"),
+		"name":           message.New("name the step by its key under nodes:"),
+		"description":    message.New("write it as a comment, or under metadata:"),
+		"if":             message.New("write the condition on the edge that leads here, or when: next to needs:"),
+		"condition":      message.New("write it on the edge that leads here, or as when: next to needs:"),
 	},
 	"step": {
-		"stepId":           "write id:",
-		"stepIndex":        "write order:",
-		"source":           "write dependencies: [<step>, …]",
-		"depends_on":       "write dependencies: [<step>, …]",
-		"dependsOn":        "write dependencies: [<step>, …]",
-		"needs":            "write dependencies: [<step>, …]",
-		"agent":            "write agentId:",
-		"type":             "write tool: with the tool or built-in type",
-		"input":            "write params:",
-		"tool_to_use":      "write tool:",
-		"tool_parameters":  "write params:",
-		"expected_outcome": "write expectedOutput:",
-		"description":      "write task:",
+		"stepId":           message.New("write %s", "id:"),
+		"stepIndex":        message.New("write %s", "order:"),
+		"source":           message.New("write %s", "dependencies: [<step>, …]"),
+		"depends_on":       message.New("write %s", "dependencies: [<step>, …]"),
+		"dependsOn":        message.New("write %s", "dependencies: [<step>, …]"),
+		"needs":            message.New("write %s", "dependencies: [<step>, …]"),
+		"agent":            message.New("write %s", "agentId:"),
+		"type":             message.New("write tool: with the tool or built-in type"),
+		"input":            message.New("write %s", "params:"),
+		"tool_to_use":      message.New("write %s", "tool:"),
+		"tool_parameters":  message.New("write %s", "params:"),
+		"expected_outcome": message.New("write %s", "expectedOutput:"),
+		"description":      message.New("write %s", "task:"),
 	},
 	"edge": {
-		"source": "write from:",
-		"target": "write to:",
-		"when":   "write condition:",
-		"if":     "write condition:",
-		"type":   "leave it out: an edge with a condition is conditional",
-		"label":  "leave it out",
-		"id":     "leave it out: edges are known by their order",
+		"source": message.New("write %s", "from:"),
+		"target": message.New("write %s", "to:"),
+		"when":   message.New("write %s", "condition:"),
+		"if":     message.New("write %s", "condition:"),
+		"type":   message.New("remove it: a condition makes an edge conditional"),
+		"label":  message.New("remove it"),
+		"id":     message.New("remove it: edges have no id"),
 	},
 }
 
 // foreignKey returns advice for a key of another plan language, or "".
-func foreignKey(what, key string) string { return foreignKeys[what][key] }
+func foreignKey(what, key string) message.Message { return foreignKeys[what][key] }
 
 // foreignEnd returns advice for the names that other systems give to the two
 // ends of a graph, when no node has that name.
-func foreignEnd(id string, isFrom bool) string {
+func foreignEnd(id string, isFrom bool) message.Message {
 	switch strings.ToLower(strings.Trim(id, "_")) {
 	case "start":
 		if isFrom {
-			return "leave this edge out, and write start: with the node that it leads to"
+			return message.New("remove this edge, and write start: with the step that it leads to")
 		}
-		return "lead the edge to the first node itself"
+		return message.New("write start: with the first step instead")
 	case "end":
-		return "leave this edge out, or lead it to a node of type noop: a run ends where no edge leads on"
+		return message.New("remove this edge: a run ends after a step without edges")
 	}
-	return ""
+	return message.Message{}
 }
 
 // foreignTypes holds what to write instead of node types of other systems.
-var foreignTypes = map[string]string{
-	"map":          "write the inner node's type, and foreach: with the list",
-	"interrupt":    "a node that waits for a person has type: approval and input: {message: …}",
-	"human":        "a node that waits for a person has type: approval and input: {message: …}",
-	"subgraph":     "a node that runs another plan has type: plan and plan: <id>",
-	"python":       "make the function a tool (an MCP server can offer it), and write type: tool and tool: <name>",
-	"tool_call":    "write type: tool and tool: <name>",
-	"passthrough":  "write type: set with input:, or type: noop",
-	"delay":        "write type: wait and input: {for: 10m}",
-	"http_request": "write type: http with input: {method, url}",
-	"prompt":       "write type: llm",
-	"conditional":  "write type: decision, and a condition on each of its edges",
-	"start":        "write type: noop",
-	"end":          "write type: noop",
-	"direct_tool":  "write type: tool and tool: <name>",
-	"parallel":     "nodes with needs: run in parallel as soon as what they need has settled",
+var foreignTypes = map[string]message.Message{
+	"map":          message.New("write the type of the inner step, and foreach: with the list"),
+	"interrupt":    message.New("to wait for a person, write type: approval and input: {message: …}"),
+	"human":        message.New("to wait for a person, write type: approval and input: {message: …}"),
+	"subgraph":     message.New("to run another plan, write type: plan and plan: <id>"),
+	"python":       message.New("offer the function as a tool, for example by an MCP server, and write type: tool and tool: <name>"),
+	"tool_call":    message.New("write type: tool and tool: <name>"),
+	"passthrough":  message.New("write type: set with input:, or type: noop"),
+	"delay":        message.New("write type: wait and input: {for: 10m}"),
+	"http_request": message.New("write type: http with input: {method, url}"),
+	"prompt":       message.New("write %s", "type: llm"),
+	"conditional":  message.New("write type: decision, and a condition on each of its edges"),
+	"start":        message.New("write %s", "type: noop"),
+	"end":          message.New("write %s", "type: noop"),
+	"direct_tool":  message.New("write type: tool and tool: <name>"),
+	"parallel":     message.New("use needs: to run steps in parallel"),
 }

@@ -39,7 +39,7 @@ func checkProblems(t *testing.T, d *planner.Document, ps planner.Problems) {
 		t.Fatalf("document %v with problems %v", d != nil, ps)
 	}
 	for _, p := range ps {
-		if p.Code == "" || p.Message == "" || p.Line < 0 || p.Column < 0 || !utf8.ValidString(p.Message) || len(p.Message) > 2000 {
+		if p.Code == "" || p.Message.IsZero() || p.Line < 0 || p.Column < 0 || !utf8.ValidString(p.Message.String()) || len(p.Message.String()) > 2000 {
 			t.Fatalf("bad problem %+v", p)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
@@ -127,7 +128,7 @@ func parse(src []byte, f Format, r *reporter) *Document {
 		if t.kind == treeNull {
 			what = "empty"
 		}
-		r.error(t, "", "plan.not_object", "write nodes and edges, or steps", "the document is %s, not a plan", what)
+		r.error(t, "", "plan.not_object", message.New("write nodes and edges, or steps"), "the document is %s, not a plan", what)
 		return nil
 	}
 	d := &Document{Format: f, Source: bytes.Clone(src), text: text, tree: t, conditions: map[string]*walk.Condition{}, schemas: map[string]bool{}, lenient: r.lenient}
@@ -169,8 +170,8 @@ func parseGraph(src []byte, f Format) (*Graph, error) {
 		return nil, err
 	}
 	if d.Graph == nil {
-		return nil, &InvalidError{Problems{{Severity: SeverityError, Code: "plan.steps", Message: "the document is a step plan, not a graph",
-			Suggestion: "read it with Parse"}}}
+		return nil, &InvalidError{Problems{{Severity: SeverityError, Code: "plan.steps", Message: message.New("the document is a step plan, not a graph"),
+			Suggestion: message.New("read it with Parse")}}}
 	}
 	return d.Graph, nil
 }

@@ -3,12 +3,12 @@ package planner
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/message"
 )
 
 // parseJSON reads one JSON text by RFC 8259 and I-JSON: duplicate keys, lone
@@ -17,7 +17,7 @@ func parseJSON(src []byte, r *reporter) *tree {
 	p := &jsonParser{src: src, line: 1, r: r}
 	if offset := tooDeepJSON(src); offset >= 0 {
 		line, column := p.position(offset)
-		r.error(&tree{line: line, column: column}, "", "document.depth", "", "nested deeper than %d levels", MaxDepth)
+		r.error(&tree{line: line, column: column}, "", "document.depth", message.Message{}, "the document is nested deeper than %d levels", MaxDepth)
 		return nil
 	}
 	p.dec = jsontext.NewDecoder(bytes.NewReader(src))
@@ -83,33 +83,35 @@ func (p *jsonParser) position(offset int) (line, column int) {
 
 func (p *jsonParser) fail(err error) {
 	offset := int(p.dec.InputOffset())
-	code, message, suggestion := "json.syntax", err.Error(), ""
+	code, text, suggestion := "json.syntax", err.Error(), message.Message{}
 	e, syntactic := errors.AsType[*jsontext.SyntacticError](err)
 	if syntactic {
 		offset = int(e.ByteOffset)
-		message = strings.TrimPrefix(e.Err.Error(), "jsontext: ")
+		text = strings.TrimPrefix(e.Err.Error(), "jsontext: ")
 	}
+	what := message.Verbatim(text)
 	switch {
 	case len(bytes.TrimSpace(p.src)) == 0:
-		code, message, suggestion = "plan.not_object", "the document is empty, not a plan", "write nodes and edges, or steps"
+		code, what, suggestion = "plan.not_object", message.New("the document is empty"), message.New("write nodes and edges, or steps")
 	case errors.Is(err, jsontext.ErrDuplicateName):
-		code, suggestion = "json.duplicate_key", "keep one of them"
-		message = fmt.Sprintf("key %s stands twice, first in line %d", jsonvalue.Quote(e.JSONPointer.LastToken()), p.first)
+		code, suggestion = "json.duplicate_key", message.New("keep one of them")
+		what = message.New("duplicate key %s (first defined on line %d)", jsonvalue.Quote(e.JSONPointer.LastToken()), p.first)
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
-		offset, message = len(p.src), "the document ends too early"
+		offset, what = len(p.src), message.New("unexpected end of the document")
 	case errors.Is(err, errTrailing):
-		code, suggestion = "json.trailing_data", "a file holds one plan"
+		code, what, suggestion = "json.trailing_data", message.New("data after the JSON value"), message.New("write one plan per file")
 		offset = p.skip(p.end)
-	case strings.Contains(message, "surrogate"):
-		code, message, suggestion = "json.surrogate", "half of a surrogate pair stands alone", "write the whole pair, or the character itself"
+	case strings.Contains(text, "surrogate"):
+		code, what = "json.surrogate", message.New("unpaired surrogate")
+		suggestion = message.New("write the whole pair, or the character itself")
 	case offset < len(p.src) && p.src[offset] == ',':
-		message, suggestion = "a comma that separates nothing", "remove it"
+		what, suggestion = message.New("misplaced comma"), message.New("remove it")
 	case len(p.src) > 0 && p.src[p.skip(0)%len(p.src)] != '{' && p.src[p.skip(0)%len(p.src)] != '[':
-		suggestion = "this does not look like JSON: is it YAML?"
+		suggestion = message.New("this does not look like JSON: is it YAML?")
 	}
 	p.at, p.line, p.column = 0, 1, 0
 	line, column := p.position(offset)
-	p.r.error(&tree{line: line, column: column}, "", code, suggestion, "%s", message)
+	p.r.error(&tree{line: line, column: column}, "", code, suggestion, "%s", what)
 }
 
 // value reads one value; the decoder has checked the grammar.

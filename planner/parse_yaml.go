@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/message"
 	"go.yaml.in/yaml/v4"
 	"go.yaml.in/yaml/v4/plugin/loaderlimits"
 )
@@ -58,39 +59,41 @@ func yamlError(err error, src []byte, r *reporter) {
 	}
 	e, ok := errors.AsType[*yaml.LoadError](err)
 	if !ok {
-		r.error(nil, "", "yaml.syntax", "", "%s", strings.TrimPrefix(err.Error(), "yaml: "))
+		r.error(nil, "", "yaml.syntax", message.Message{}, "%s", strings.TrimPrefix(err.Error(), "yaml: "))
 		return
 	}
 	at := &tree{line: e.Mark.Line, column: e.Mark.Column}
-	message, suggestion, code := strings.TrimPrefix(e.Message, "yaml: "), "", "yaml.syntax"
+	text, suggestion, code := strings.TrimPrefix(e.Message, "yaml: "), message.Message{}, "yaml.syntax"
+	what := message.Verbatim(text)
 	switch {
-	case strings.Contains(message, "exceeded max depth"):
-		code, message = "document.depth", fmt.Sprintf("nested deeper than %d levels", MaxDepth)
-	case strings.Contains(message, "cannot start any token"):
+	case strings.Contains(text, "exceeded max depth"):
+		code, what = "document.depth", message.New("the document is nested deeper than %d levels", MaxDepth)
+	case strings.Contains(text, "cannot start any token"):
 		if tabAt(src, at) {
-			code, message, suggestion = "yaml.tab", "a tab cannot indent YAML", "indent with spaces"
+			code, what, suggestion = "yaml.tab", message.New("YAML cannot be indented with tabs"), message.New("indent with spaces")
 		} else {
-			suggestion = "quote text that begins with @, `, % or another special character"
+			suggestion = message.New("quote text that begins with a special character such as @ or `")
 		}
-	case strings.Contains(message, "mapping values are not allowed"):
-		suggestion = "quote text that holds a colon followed by a blank, and check the indentation"
-	case strings.Contains(message, "found multiple"):
-		code, message, suggestion = "yaml.several_documents", "the file holds several documents", "a file holds one plan: keep one, and remove the --- that separates them"
+	case strings.Contains(text, "mapping values are not allowed"):
+		suggestion = message.New("quote text that contains a colon followed by a space, and check the indentation")
+	case strings.Contains(text, "found multiple"):
+		code, what = "yaml.several_documents", message.New("the file contains several documents")
+		suggestion = message.New("keep one, and remove the --- that separates them")
 		at = secondDocument(src)
-	case strings.Contains(message, "no documents"):
-		code, message, suggestion = "plan.not_object", "the document is empty, not a plan", "write nodes and edges, or steps"
+	case strings.Contains(text, "no documents"):
+		code, what, suggestion = "plan.not_object", message.New("the document is empty"), message.New("write nodes and edges, or steps")
 		at = &tree{line: 1, column: 1}
-	case strings.Contains(message, "alias") || strings.Contains(message, "anchor"):
+	case strings.Contains(text, "alias") || strings.Contains(text, "anchor"):
 		code = "yaml.alias"
-	case strings.Contains(message, "unexpected end of stream") || strings.HasPrefix(message, "did not find expected ',' or"):
+	case strings.Contains(text, "unexpected end of stream") || strings.HasPrefix(text, "did not find expected ',' or"):
 		if e.ContextMark.Line > 0 { // where it begins is more useful than where the file ends
 			at = &tree{line: e.ContextMark.Line, column: e.ContextMark.Column}
 		}
 		if e.ContextMsg != "" {
-			message = e.ContextMsg + ": " + message
+			what = message.Verbatim(e.ContextMsg + ": " + text)
 		}
 	}
-	r.error(at, "", code, suggestion, "%s", message)
+	r.error(at, "", code, suggestion, "%s", what)
 }
 
 // tabAt reports whether a tab stands at the position, or before it in the
@@ -146,7 +149,7 @@ type yamlParser struct {
 	failed   bool
 }
 
-func (p *yamlParser) fail(n *yaml.Node, code, suggestion, format string, args ...any) *tree {
+func (p *yamlParser) fail(n *yaml.Node, code string, suggestion message.Message, format string, args ...any) *tree {
 	at := &tree{line: n.Line, column: n.Column}
 	p.r.error(at, "", code, suggestion, format, args...)
 	p.failed = true
@@ -159,18 +162,18 @@ func (p *yamlParser) value(n *yaml.Node, depth int) *tree {
 		return nil
 	}
 	if n.Kind != yaml.AliasNode && (n.Style&yaml.TaggedStyle != 0 && n.Tag != "!!str" || n.Tag == "!") {
-		return p.fail(n, "yaml.tag", "remove the tag; quote text that could be read as something else", "the tag %s is not allowed", jsonvalue.Quote(n.Tag))
+		return p.fail(n, "yaml.tag", message.New("remove the tag, and quote the value if it is text"), "the YAML tag %s is not allowed", jsonvalue.Quote(n.Tag))
 	}
 	if p.aliases > 0 {
 		if p.expanded++; p.expanded > maxAliases {
-			return p.fail(n, "yaml.alias_limit", "write the values out", "aliases expand to more than %d values", maxAliases)
+			return p.fail(n, "yaml.alias_limit", message.New("write the values out"), "aliases expand to more than %d values", maxAliases)
 		}
 	}
 	t := &tree{line: n.Line, column: n.Column}
 	switch n.Kind {
 	case yaml.AliasNode:
 		if n.Alias == nil || p.open[n.Alias] {
-			return p.fail(n, "yaml.alias", "write the value out", "the alias *%s contains itself", n.Value)
+			return p.fail(n, "yaml.alias", message.New("write the value out"), "the alias *%s contains itself", n.Value)
 		}
 		p.open[n.Alias] = true
 		p.aliases++
@@ -188,7 +191,7 @@ func (p *yamlParser) value(n *yaml.Node, depth int) *tree {
 		return t
 	case yaml.SequenceNode, yaml.MappingNode:
 		if depth >= MaxDepth {
-			return p.fail(n, "document.depth", "", "nested deeper than %d levels", MaxDepth)
+			return p.fail(n, "document.depth", message.Message{}, "the document is nested deeper than %d levels", MaxDepth)
 		}
 		if n.Kind == yaml.MappingNode {
 			return p.mapping(n, t, depth)
@@ -200,7 +203,7 @@ func (p *yamlParser) value(n *yaml.Node, depth int) *tree {
 		}
 		return t
 	}
-	return p.fail(n, "yaml.syntax", "", "unexpected YAML node")
+	return p.fail(n, "yaml.syntax", message.Message{}, "unexpected YAML value")
 }
 
 func (p *yamlParser) mapping(n *yaml.Node, t *tree, depth int) *tree {
@@ -214,7 +217,7 @@ func (p *yamlParser) mapping(n *yaml.Node, t *tree, depth int) *tree {
 			return t
 		}
 		if first, twice := lines[key.text]; twice {
-			p.r.error(key, "", "yaml.duplicate_key", "keep one of them", "key %s stands twice, first in line %d", jsonvalue.Quote(key.text), first)
+			p.r.error(key, "", "yaml.duplicate_key", message.New("keep one of them"), "duplicate key %s (first defined on line %d)", jsonvalue.Quote(key.text), first)
 			p.failed = true
 			return t
 		}
@@ -229,17 +232,17 @@ func (p *yamlParser) mapping(n *yaml.Node, t *tree, depth int) *tree {
 // key reads a key, which must be text (P34).
 func (p *yamlParser) key(n *yaml.Node) *tree {
 	if n.Kind == yaml.AliasNode && n.Alias != nil {
-		return p.fail(n, "yaml.key", "write the key out", "a key cannot be an alias")
+		return p.fail(n, "yaml.key", message.New("write the key out"), "a key cannot be an alias")
 	}
 	if n.Kind != yaml.ScalarNode {
-		return p.fail(n, "yaml.key", "a plan's keys are plain words", "a key must be text")
+		return p.fail(n, "yaml.key", message.New("write keys as plain words"), "a key must be text")
 	}
 	if n.Value == "<<" && n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) == 0 {
-		return p.fail(n, "yaml.merge_key", "write the keys out", "merge keys are not allowed")
+		return p.fail(n, "yaml.merge_key", message.New("write the keys out"), "merge keys are not allowed")
 	}
 	key := p.value(n, MaxDepth)
 	if !p.failed && key.kind != treeString {
-		return p.fail(n, "yaml.key", fmt.Sprintf("quote it: %q", n.Value), "a key must be text, not %s", key.kind)
+		return p.fail(n, "yaml.key", message.New("quote it: %q", n.Value), "a key must be text, not %s", key.kind)
 	}
 	return key
 }
@@ -274,7 +277,7 @@ func plainScalar(t *tree, s string, r *reporter) {
 			t.kind, t.text = treeNumber, strconv.FormatUint(v, 10)
 		}
 	case plainSpecial.MatchString(s):
-		r.error(t, "", "number.not_finite", "quote it if it is text", "%s is not a number that JSON can hold", s)
+		r.error(t, "", "number.not_finite", message.New("quote it if it is text"), "%s is not a number that JSON can hold", s)
 	}
 }
 
@@ -296,7 +299,7 @@ func jsonNumber(s string) string {
 func checkNumber(t *tree, r *reporter) {
 	f, err := strconv.ParseFloat(t.text, 64)
 	if err != nil || f == 0 && strings.ContainsAny(mantissa(t.text), "123456789") {
-		r.error(t, "", "number.range", "quote it if it is text", "the number %s is out of range", jsonvalue.Quote(t.text))
+		r.error(t, "", "number.range", message.New("quote it if it is text"), "the number %s is out of range", jsonvalue.Quote(t.text))
 	}
 }
 
@@ -312,7 +315,7 @@ func mantissa(s string) string {
 func checkString(t *tree, r *reporter) {
 	for _, c := range t.text {
 		if controlCharacter(c) {
-			r.error(t, "", "document.control_character", "remove it", "control character U+%04X", c)
+			r.error(t, "", "document.control_character", message.New("remove it"), "invalid control character U+%s", fmt.Sprintf("%04X", c))
 			return
 		}
 	}

@@ -3,6 +3,8 @@ package planner
 import (
 	"fmt"
 	"strings"
+
+	"github.com/kairosd/kairosd/planner/message"
 )
 
 // Severity ranks a [Problem].
@@ -17,13 +19,14 @@ const (
 type Problem struct {
 	Severity Severity `json:"severity"`
 	// Code is stable and meant for programs, e.g. "node.type_unknown".
-	Code    string `json:"code"`
-	Message string `json:"message"`
-	// Suggestion says what to do, if there is something to say.
-	Suggestion string `json:"suggestion,omitempty"`
-	Node       string `json:"node,omitempty"`
-	Line       int    `json:"line,omitempty"`   // from 1; 0: unknown
-	Column     int    `json:"column,omitempty"` // from 1; 0: unknown
+	Code string `json:"code"`
+	// Message states the problem. Its JSON is the English text.
+	Message message.Message `json:"message"`
+	// Suggestion states what to do. It may be empty.
+	Suggestion message.Message `json:"suggestion,omitzero"`
+	Node       string          `json:"node,omitempty"`
+	Line       int             `json:"line,omitempty"`   // from 1; 0: unknown
+	Column     int             `json:"column,omitempty"` // from 1; 0: unknown
 }
 
 // String gives "line 3, column 7: message (suggestion)".
@@ -32,8 +35,8 @@ func (p Problem) String() string {
 	if p.Line > 0 {
 		fmt.Fprintf(&b, "line %d, column %d: ", p.Line, p.Column)
 	}
-	b.WriteString(p.Message)
-	if p.Suggestion != "" {
+	b.WriteString(p.Message.String())
+	if !p.Suggestion.IsZero() {
 		fmt.Fprintf(&b, " (%s)", p.Suggestion)
 	}
 	return b.String()

@@ -168,7 +168,7 @@ func describe(ps planner.Problems) string {
 			fmt.Fprintf(&b, " %s", p.Node)
 		}
 		fmt.Fprintf(&b, ": %s", p.Message)
-		if p.Suggestion != "" {
+		if !p.Suggestion.IsZero() {
 			fmt.Fprintf(&b, " (%s)", p.Suggestion)
 		}
 		b.WriteByte('\n')

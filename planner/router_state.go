@@ -1,8 +1,9 @@
 package planner
 
 import (
-	"fmt"
 	"slices"
+
+	"github.com/kairosd/kairosd/planner/message"
 )
 
 // routerState are the members of the state that the nodes of a router graph pass on.
@@ -14,33 +15,33 @@ func IsRouterState(m map[string]any) bool {
 	return slices.ContainsFunc(routerState, func(name string) bool { _, ok := m[name]; return ok })
 }
 
-// CheckRouterState says what is wrong with the state of a router graph; "": nothing is.
-func CheckRouterState(m map[string]any) string {
+// CheckRouterState returns the first problem of the state of a router graph; zero: there is none.
+func CheckRouterState(m map[string]any) message.Message {
 	messages, ok := m["messages"].([]any)
 	if !ok {
 		if _, given := m["messages"]; !given {
-			return "messages is missing"
+			return message.New("messages is missing")
 		}
-		return "messages is not a list"
+		return message.New("messages is not a list")
 	}
-	for i, message := range messages {
-		if _, ok := message.(map[string]any); !ok {
-			return fmt.Sprintf("messages[%d] is not an object with role and content", i)
+	for i, m := range messages {
+		if _, ok := m.(map[string]any); !ok {
+			return message.New("messages[%d] is not an object with role and content", i)
 		}
 	}
 	if v := m["selectedTools"]; v != nil {
 		list, ok := v.([]any)
 		if !ok || slices.ContainsFunc(list, func(e any) bool { _, text := e.(string); return !text }) {
-			return "selectedTools is not a list of tool names"
+			return message.New("selectedTools is not a list of tool names")
 		}
 	}
 	for _, name := range []string{"toolArgs", "toolResults"} {
 		if _, ok := m[name].(map[string]any); !ok && m[name] != nil {
-			return name + " is not an object"
+			return message.New("%s is not an object", name)
 		}
 	}
 	if _, ok := m["response"].(string); !ok && m["response"] != nil {
-		return "response is not a text"
+		return message.New("response is not a text")
 	}
-	return ""
+	return message.Message{}
 }

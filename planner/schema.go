@@ -57,6 +57,17 @@ func (p SchemaProblem) String() string {
 	return strings.Join(p.Path, ".") + ": " + p.Message
 }
 
+// Localize returns the problem with its path.
+func (p SchemaProblem) Localize() message.Message {
+	if p.Text.IsZero() {
+		return message.Verbatim(p.String())
+	}
+	if len(p.Path) == 0 {
+		return p.Text
+	}
+	return message.New("%s: %s", strings.Join(p.Path, "."), p.Text)
+}
+
 // SchemaError says why a JSON value is no usable JSON Schema.
 type SchemaError struct{ Problems []SchemaProblem }
 
@@ -80,10 +91,10 @@ func ParseSchema(v any) (*Schema, error) {
 	switch v.(type) {
 	case bool, map[string]any:
 	default:
-		return nil, schemaError(nil, "a JSON Schema is an object")
+		return nil, schemaError(nil, "a JSON Schema must be an object")
 	}
 	if n := countValues(v, maxSchemaValues); n > maxSchemaValues {
-		return nil, schemaError(nil, "the schema holds more than %d values", maxSchemaValues)
+		return nil, schemaError(nil, "the schema has more than %d values", maxSchemaValues)
 	}
 	if at, bad := extremeNumber(v, nil); bad {
 		return nil, schemaError(at, "the number is out of range")
@@ -113,7 +124,7 @@ func ParseSchema(v any) (*Schema, error) {
 	// The smallest value shows parts that apply to one value in so many ways that
 	// no value could be validated.
 	if shared && weigh(context.Background(), compiled, nil) != nil { //seed:schema-weight
-		return nil, schemaError(nil, "the schema refers to one part in too many ways: it would be applied more than %d times to one value", maxSchemaSteps)
+		return nil, schemaError(nil, "the schema would apply one part more than %d times to one value", maxSchemaSteps)
 	}
 	return &Schema{compiled, shared}, nil
 }
@@ -179,13 +190,13 @@ func explainSchema(err error) *SchemaError {
 		return schemaError(nil, "%s is not part of the schema, and schemas are never fetched", jsonvalue.Quote(e.URL))
 	}
 	if e, ok := errors.AsType[*jsonschema.InvalidRegexError](err); ok {
-		return schemaError(nil, "the pattern %s is not a regular expression (RE2): %s", jsonvalue.Quote(e.Regex), e.Err)
+		return schemaError(nil, "invalid regular expression (RE2) %s: %s", jsonvalue.Quote(e.Regex), e.Err)
 	}
 	if e, ok := errors.AsType[*jsonschema.JSONPointerNotFoundError](err); ok {
-		return schemaError(nil, "$ref leads to %s, which is not there", jsonvalue.Quote("#"+fragment(e.URL)))
+		return schemaError(nil, "$ref target %s not found", jsonvalue.Quote("#"+fragment(e.URL)))
 	}
 	if e, ok := errors.AsType[*jsonschema.AnchorNotFoundError](err); ok {
-		return schemaError(nil, "$ref leads to %s, which is not there", jsonvalue.Quote("#"+fragment(e.Reference)))
+		return schemaError(nil, "$ref target %s not found", jsonvalue.Quote("#"+fragment(e.Reference)))
 	}
 	return schemaError(nil, "%s", strings.ReplaceAll(err.Error(), schemaURL, ""))
 }

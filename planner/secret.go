@@ -3,42 +3,44 @@ package planner
 import (
 	"regexp"
 	"strings"
+
+	"github.com/kairosd/kairosd/planner/message"
 )
 
 // secretForm recognises one kind of credential by its public shape. The marker
 // must occur in the text before the pattern is tried, which keeps the search
 // fast on plans without any.
 type secretForm struct {
-	what    string
+	what    message.Message
 	marker  string
 	pattern *regexp.Regexp
 }
 
 var secretForms = []secretForm{
-	{"a private key", "PRIVATE KEY-----", regexp.MustCompile(`-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY-----`)},
-	{"an API key", "sk-", regexp.MustCompile(`(?:^|[^A-Za-z0-9_-])sk-(?:[a-z0-9]+-)*[A-Za-z0-9_]*[A-Za-z][A-Za-z0-9_]*[0-9][A-Za-z0-9_-]{12,}`)},
-	{"an API key", "sk-", regexp.MustCompile(`(?:^|[^A-Za-z0-9_-])sk-[A-Za-z0-9]{32,}`)},
-	{"a payment key", "_live_", regexp.MustCompile(`(?:^|[^A-Za-z0-9])[sr]k_live_[A-Za-z0-9]{16,}`)},
-	{"an AWS access key", "AKIA", regexp.MustCompile(`(?:^|[^A-Za-z0-9])AKIA[A-Z0-9]{16}(?:[^A-Za-z0-9]|$)`)},
-	{"an AWS access key", "ASIA", regexp.MustCompile(`(?:^|[^A-Za-z0-9])ASIA[A-Z0-9]{16}(?:[^A-Za-z0-9]|$)`)},
-	{"a GitHub token", "gh", regexp.MustCompile(`(?:^|[^A-Za-z0-9])gh[pousr]_[A-Za-z0-9]{36,}`)},
-	{"a GitHub token", "github_pat_", regexp.MustCompile(`github_pat_[A-Za-z0-9_]{22,}`)},
-	{"a GitLab token", "glpat-", regexp.MustCompile(`glpat-[A-Za-z0-9_-]{20,}`)},
-	{"a Slack token", "xox", regexp.MustCompile(`(?:^|[^A-Za-z0-9])xox[abprs]-[A-Za-z0-9-]{10,}`)},
-	{"a Google API key", "AIza", regexp.MustCompile(`(?:^|[^A-Za-z0-9])AIza[A-Za-z0-9_-]{35}`)},
+	{message.New("a private key"), "PRIVATE KEY-----", regexp.MustCompile(`-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY-----`)},
+	{message.New("an API key"), "sk-", regexp.MustCompile(`(?:^|[^A-Za-z0-9_-])sk-(?:[a-z0-9]+-)*[A-Za-z0-9_]*[A-Za-z][A-Za-z0-9_]*[0-9][A-Za-z0-9_-]{12,}`)},
+	{message.New("an API key"), "sk-", regexp.MustCompile(`(?:^|[^A-Za-z0-9_-])sk-[A-Za-z0-9]{32,}`)},
+	{message.New("a payment key"), "_live_", regexp.MustCompile(`(?:^|[^A-Za-z0-9])[sr]k_live_[A-Za-z0-9]{16,}`)},
+	{message.New("an AWS access key"), "AKIA", regexp.MustCompile(`(?:^|[^A-Za-z0-9])AKIA[A-Z0-9]{16}(?:[^A-Za-z0-9]|$)`)},
+	{message.New("an AWS access key"), "ASIA", regexp.MustCompile(`(?:^|[^A-Za-z0-9])ASIA[A-Z0-9]{16}(?:[^A-Za-z0-9]|$)`)},
+	{message.New("a GitHub token"), "gh", regexp.MustCompile(`(?:^|[^A-Za-z0-9])gh[pousr]_[A-Za-z0-9]{36,}`)},
+	{message.New("a GitHub token"), "github_pat_", regexp.MustCompile(`github_pat_[A-Za-z0-9_]{22,}`)},
+	{message.New("a GitLab token"), "glpat-", regexp.MustCompile(`glpat-[A-Za-z0-9_-]{20,}`)},
+	{message.New("a Slack token"), "xox", regexp.MustCompile(`(?:^|[^A-Za-z0-9])xox[abprs]-[A-Za-z0-9-]{10,}`)},
+	{message.New("a Google API key"), "AIza", regexp.MustCompile(`(?:^|[^A-Za-z0-9])AIza[A-Za-z0-9_-]{35}`)},
 }
 
-// inlineSecret says what kind of credential a text holds, or "" (P39).
-func inlineSecret(s string) string {
+// inlineSecret returns the kind of credential that a text contains; zero: none.
+func inlineSecret(s string) message.Message {
 	if len(s) < 16 {
-		return ""
+		return message.Message{}
 	}
 	for _, f := range secretForms {
 		if strings.Contains(s, f.marker) && f.pattern.MatchString(s) {
 			return f.what
 		}
 	}
-	return ""
+	return message.Message{}
 }
 
 // checkSecrets reports credentials that are written into the document, comments
@@ -46,9 +48,9 @@ func inlineSecret(s string) string {
 func checkSecrets(t *tree, node string, r *reporter) {
 	switch t.kind {
 	case treeString:
-		if what := inlineSecret(t.text); what != "" {
-			r.error(t, node, "secret.inline", "store it as a secret, refer to it as ${secret.NAME}, and replace the key: it has been written down",
-				"%s stands in the plan", what)
+		if what := inlineSecret(t.text); !what.IsZero() {
+			r.error(t, node, "secret.inline", message.New("store it as a secret, refer to it as ${secret.NAME}, and replace the exposed key"),
+				"the plan contains %s", what)
 		}
 	case treeList:
 		for _, e := range t.items {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/suggest"
 )
 
@@ -33,6 +34,9 @@ const (
 	treeList
 	treeMap
 )
+
+// Localize returns the kind with its article.
+func (k treeKind) Localize() message.Message { return message.Message{Text: k.String()} }
 
 func (k treeKind) String() string {
 	return [...]string{"null", "true or false", "a number", "text", "a list", "an object"}[k]
@@ -138,8 +142,6 @@ type reporter struct {
 	broken bool
 	// lenient turns advisory errors into warnings.
 	lenient bool
-	// steps words problems as step plans are written.
-	steps bool
 }
 
 // maxWarnings bounds the warnings that are listed.
@@ -152,19 +154,19 @@ func (r *reporter) full() bool { return r.errors >= maxProblems }
 // suggest says which of the names a word was probably meant to be, else what
 // is said otherwise. Nothing is searched once the report is full: a suggestion
 // must not cost quadratic time.
-func (r *reporter) suggest(word string, names func() []string, otherwise string) string {
+func (r *reporter) suggest(word string, names func() []string, otherwise message.Message) message.Message {
 	if r.full() {
-		return ""
+		return message.Message{}
 	}
 	candidates := names()
 	slices.Sort(candidates)
 	if near := suggest.Nearest(word, candidates); near != "" {
-		return fmt.Sprintf("did you mean %s?", near)
+		return message.New("did you mean %s?", near)
 	}
 	return otherwise
 }
 
-func (r *reporter) add(sev Severity, at *tree, node, code, suggestion, format string, args ...any) {
+func (r *reporter) add(sev Severity, at *tree, node, code string, suggestion message.Message, format string, args ...any) {
 	if sev == SeverityError && r.lenient && advisory[code] {
 		sev = SeverityWarning
 	}
@@ -175,39 +177,18 @@ func (r *reporter) add(sev Severity, at *tree, node, code, suggestion, format st
 	} else if r.warnings++; r.warnings > maxWarnings {
 		return
 	}
-	if r.steps {
-		suggestion, format = inSteps(suggestion), inSteps(format)
-		for i, a := range args {
-			if a == "needs" { // the key, not a name, which is quoted
-				args[i] = "dependencies"
-			}
-		}
-	}
-	p := Problem{Severity: sev, Code: code, Message: fmt.Sprintf(format, args...), Suggestion: suggestion, Node: node}
+	p := Problem{Severity: sev, Code: code, Message: message.New(format, args...), Suggestion: suggestion, Node: node}
 	if at != nil {
 		p.Line, p.Column = at.line, at.column
 	}
 	r.problems = append(r.problems, p)
 }
 
-// stepWords are the words of step plans for those of graphs.
-var stepWords = strings.NewReplacer("node %s needs itself", "step %s depends on itself", "needs names", "dependencies name", "with needs", "with dependencies", "add needs: [%s]", "add dependencies: [%s]",
-	"add needs:", "add dependencies:", "nodes", "steps", "node", "step")
-
-// inSteps words a text about nodes as one about steps. One that quotes something of the
-// plan stays as it is.
-func inSteps(text string) string {
-	if strings.Contains(text, `"`) || strings.Contains(text, "did you mean") {
-		return text
-	}
-	return stepWords.Replace(text)
-}
-
-func (r *reporter) error(at *tree, node, code, suggestion, format string, args ...any) {
+func (r *reporter) error(at *tree, node, code string, suggestion message.Message, format string, args ...any) {
 	r.add(SeverityError, at, node, code, suggestion, format, args...)
 }
 
-func (r *reporter) warn(at *tree, node, code, suggestion, format string, args ...any) {
+func (r *reporter) warn(at *tree, node, code string, suggestion message.Message, format string, args ...any) {
 	r.add(SeverityWarning, at, node, code, suggestion, format, args...)
 }
 
@@ -215,11 +196,11 @@ func (r *reporter) warn(at *tree, node, code, suggestion, format string, args ..
 func (r *reporter) done() Problems {
 	if r.errors > maxProblems {
 		r.problems = append(r.problems, Problem{Severity: SeverityError, Code: "too_many_problems",
-			Message: fmt.Sprintf("and %d more errors", r.errors-maxProblems), Suggestion: "mend those above first", Line: math.MaxInt})
+			Message: message.New("and %d more errors", r.errors-maxProblems), Suggestion: message.New("fix the errors above first"), Line: math.MaxInt})
 	}
 	if r.warnings > maxWarnings {
 		r.problems = append(r.problems, Problem{Severity: SeverityWarning, Code: "too_many_problems",
-			Message: fmt.Sprintf("and %d more warnings", r.warnings-maxWarnings), Line: math.MaxInt})
+			Message: message.New("and %d more warnings", r.warnings-maxWarnings), Line: math.MaxInt})
 	}
 	slices.SortStableFunc(r.problems, func(a, b Problem) int {
 		if a.Line != b.Line {
@@ -239,12 +220,12 @@ func (r *reporter) done() Problems {
 // without a UTF-8 byte order mark.
 func checkText(src []byte, r *reporter) ([]byte, bool) {
 	if len(src) > MaxDocument {
-		r.error(nil, "", "document.too_large", "split the plan, or move data into its input",
+		r.error(nil, "", "document.too_large", message.New("split the plan, or move data into its input"),
 			"the document has %d bytes; at most %d are allowed", len(src), MaxDocument)
 		return nil, false
 	}
 	if len(src) >= 2 && (src[0] == 0xFE && src[1] == 0xFF || src[0] == 0xFF && src[1] == 0xFE) {
-		r.error(nil, "", "document.encoding", "save it as UTF-8", "the document is UTF-16")
+		r.error(nil, "", "document.encoding", message.New("save it as UTF-8"), "the document is UTF-16")
 		return nil, false
 	}
 	src = []byte(strings.TrimPrefix(string(src), "\uFEFF"))
@@ -253,10 +234,10 @@ func checkText(src []byte, r *reporter) ([]byte, bool) {
 		c, n := utf8.DecodeRune(src[i:])
 		switch {
 		case c == utf8.RuneError && n == 1:
-			r.error(&tree{line: line, column: column}, "", "document.encoding", "save it as UTF-8", "invalid UTF-8")
+			r.error(&tree{line: line, column: column}, "", "document.encoding", message.New("save it as UTF-8"), "invalid UTF-8")
 			return nil, false
 		case controlCharacter(c):
-			r.error(&tree{line: line, column: column}, "", "document.control_character", "remove it", "control character U+%04X", c)
+			r.error(&tree{line: line, column: column}, "", "document.control_character", message.New("remove it"), "invalid control character U+%s", fmt.Sprintf("%04X", c))
 			return nil, false
 		case c == '\n':
 			line, column = line+1, 0

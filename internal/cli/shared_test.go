@@ -31,7 +31,7 @@ func TestPlansOfOtherPeople(t *testing.T) {
 	reasons := map[string]string{ // by folder or file, what its author must be told
 		"swarm/":     "this is a plan of activities, of another system",
 		"yamlgraph/": "unknown key",
-		"kairos/demoKairos.orchestrator_plan.yaml":                         `unknown node type "detect_intent"`,
+		"kairos/demoKairos.orchestrator_plan.yaml":                         `unknown step type "detect_intent"`,
 		"kairos-extracted/Conceptos_Planner.branching-edges-fragment.yaml": "the plan has neither nodes nor steps",
 		"kairos-extracted/ORCHESTRATION_PLATFORM.1.yaml":                   `unknown agent "classifier-agent"`,
 	}

@@ -39,9 +39,9 @@ func turnOf(v any) (turn, error) {
 		t.say("user", jsonvalue.Text(v))
 		return t, nil
 	}
-	if problem := planner.CheckRouterState(m); problem != "" {
+	if problem := planner.CheckRouterState(m); !problem.IsZero() {
 		return t, &walk.Failure{Code: walk.CodeInvalidInput, Permanent: true, NoEffect: true,
-			Message:    "invalid state of the router graph: " + problem,
+			Message:    "invalid state of the router graph: " + problem.String(),
 			Suggestion: "pass messages: a list of {role, content}"}
 	}
 	t.Messages = slices.Clone(m["messages"].([]any))

@@ -34,7 +34,7 @@ func ReadApproval(input any) (ApprovalInput, error) {
 		return in, fmt.Errorf("an approval takes {message, answers?, form?, timeout?, on_timeout?}")
 	}
 	in.message = FormMessage(m)
-	declared, _, _, err := planner.Answers(m)
+	declared, err := planner.Answers(m)
 	if err != nil {
 		return in, err
 	}

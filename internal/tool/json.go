@@ -69,7 +69,7 @@ func transform(ctx context.Context, args arguments, _ llm.ToolCall) (any, error)
 		if err != nil {
 			f := invalid("expression: %s", err)
 			if s, ok := errors.AsType[*walk.SyntaxError](err); ok {
-				f.Suggestion = s.Suggestion
+				f.Suggestion = s.Suggestion.String()
 			}
 			return nil, f
 		}

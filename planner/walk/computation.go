@@ -11,6 +11,7 @@ import (
 	"cel.dev/cel-go/common/types/traits"
 	"cel.dev/cel-go/ext"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/message"
 )
 
 // Computation is a compiled CEL expression that gives any JSON value, for tools
@@ -24,13 +25,13 @@ type Computation struct {
 // string, list, set and math functions of CEL. The error is a *SyntaxError.
 func ParseComputation(text string, variables ...string) (*Computation, error) {
 	if strings.TrimSpace(text) == "" {
-		return nil, &SyntaxError{Message: "the expression is empty", Column: 1}
+		return nil, &SyntaxError{Message: message.New("the expression is empty"), Column: 1}
 	}
 	if len(text) > maxExpression {
-		return nil, &SyntaxError{Message: fmt.Sprintf("expression of %d bytes; at most %d are allowed", len(text), maxExpression), Column: 1}
+		return nil, &SyntaxError{Message: message.New("the expression has %d bytes; at most %d are allowed", len(text), maxExpression), Column: 1}
 	}
 	if _, at := withoutStrings(text); at >= 0 {
-		return nil, &SyntaxError{Message: fmt.Sprintf("expression nested deeper than %d levels", maxNesting), Column: at + 1}
+		return nil, &SyntaxError{Message: message.New("the expression is nested deeper than %d levels", maxNesting), Column: at + 1}
 	}
 	options := []cel.EnvOption{cel.CrossTypeNumericComparisons(true), ext.Strings(), ext.Sets(), ext.Math(), cel.OptionalTypes()}
 	for _, v := range variables {
@@ -38,7 +39,7 @@ func ParseComputation(text string, variables ...string) (*Computation, error) {
 	}
 	env, err := cel.NewEnv(options...)
 	if err != nil {
-		return nil, &SyntaxError{Message: err.Error(), Column: 1}
+		return nil, &SyntaxError{Message: message.Verbatim(err.Error()), Column: 1}
 	}
 	parsed, issues := env.Parse(text)
 	if issues.Err() != nil {
@@ -52,15 +53,15 @@ func ParseComputation(text string, variables ...string) (*Computation, error) {
 	c := &Computation{text: text}
 	c.program, err = meteredProgram(env, checked)
 	if err != nil {
-		return nil, &SyntaxError{Message: err.Error(), Column: 1}
+		return nil, &SyntaxError{Message: message.Verbatim(err.Error()), Column: 1}
 	}
 	return c, nil
 }
 
 func computationError(issues *cel.Issues, variables []string) *SyntaxError {
 	e := celError(issues, 0)
-	if e.Suggestion != "" {
-		e.Suggestion = "the expression sees " + strings.Join(variables, ", ")
+	if !e.Suggestion.IsZero() {
+		e.Suggestion = message.New("the expression can use %s", strings.Join(variables, ", "))
 	}
 	return e
 }

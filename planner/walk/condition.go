@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/suggest"
 )
 
@@ -74,7 +75,7 @@ func ParseCondition(text string) (*Condition, error) {
 		return c, nil
 	}
 	if len(text) > maxExpression {
-		return nil, &SyntaxError{Message: fmt.Sprintf("condition of %d bytes; at most %d are allowed", len(text), maxExpression), Column: 1}
+		return nil, &SyntaxError{Message: message.New("the condition has %d bytes; at most %d are allowed", len(text), maxExpression), Column: 1}
 	}
 	lead := len(text) - len(strings.TrimLeft(text, " \t\r\n"))
 	if src, ok := strings.CutPrefix(trimmed, "expr:"); ok {
@@ -104,13 +105,13 @@ func ParseCondition(text string) (*Condition, error) {
 		return nil, err
 	}
 	if strings.TrimSpace(rest) != "" {
-		return nil, &SyntaxError{Message: fmt.Sprintf("unexpected %s before %s", jsonvalue.Quote(rest), c.op), Column: lead + len(left) - len(rest) + 1}
+		return nil, &SyntaxError{Message: message.New("unexpected %s before %s", jsonvalue.Quote(rest), c.op), Column: lead + len(left) - len(rest) + 1}
 	}
 	switch ref.Root {
 	case RefLast, RefInput, RefOutput:
 	default:
-		return nil, &SyntaxError{Message: fmt.Sprintf("a condition cannot look at %s", ref.Root), Column: lead + 1,
-			Suggestion: "conditions compare last, input or output.<node>; use expr: for more"}
+		return nil, &SyntaxError{Message: message.New("a condition cannot read %s", ref.Root), Column: lead + 1,
+			Suggestion: message.New("conditions compare last, input or output.<node>; use expr: for more")}
 	}
 	c.operand = ref
 	c.value = unquote(strings.TrimSpace(trimmed[at+len(c.op):]))
@@ -119,18 +120,18 @@ func ParseCondition(text string) (*Condition, error) {
 
 // malformed explains a text that is no condition.
 func malformed(text string, lead int) *SyntaxError {
-	e := &SyntaxError{Message: fmt.Sprintf("malformed condition %s", jsonvalue.Quote(text)), Column: lead + 1,
-		Suggestion: "write default, failed, last==value, output.node.path!=value, last.contains:text, or expr: with an expression"}
+	e := &SyntaxError{Message: message.New("malformed condition %s", jsonvalue.Quote(text)), Column: lead + 1,
+		Suggestion: message.New("write default, failed, last==value, output.node.path!=value, last.contains:text, or expr: with an expression")}
 	switch word := strings.ToLower(text); {
 	case strings.ContainsAny(text, "＝≤≥≠“”‘’"):
-		e.Suggestion = "use the plain characters ==, !=, <=, >= and straight quotes"
+		e.Suggestion = message.New("use the plain characters ==, !=, <=, >= and straight quotes")
 	case strings.ContainsAny(text, "<>") || strings.Contains(text, "&&") || strings.Contains(text, "||"):
-		e.Suggestion = fmt.Sprintf("comparisons need an expression: expr: %s", text)
+		e.Suggestion = message.New("comparisons need an expression: expr: %s", text)
 	case strings.HasPrefix(text, "=") || strings.Contains(text, "="):
-		e.Suggestion = "equality is written =="
+		e.Suggestion = message.New("write == for equality")
 	default:
 		if near := suggest.Nearest(word, []string{"default", "always", "failed"}); near != "" {
-			e.Suggestion = fmt.Sprintf("did you mean %s?", near)
+			e.Suggestion = message.New("did you mean %s?", near)
 		}
 	}
 	return e
@@ -259,9 +260,12 @@ func seen(text string) string {
 
 // SyntaxError is a malformed condition or reference.
 type SyntaxError struct {
-	Message    string
-	Suggestion string
-	Column     int
+	Message    message.Message
+	Suggestion message.Message
+	Column     int // in characters, from 1
 }
 
-func (e *SyntaxError) Error() string { return e.Message }
+func (e *SyntaxError) Error() string { return e.Message.String() }
+
+// Localize returns the message.
+func (e *SyntaxError) Localize() message.Message { return e.Message }

@@ -65,7 +65,7 @@ func TestMalformedConditions(t *testing.T) {
 		{"C07", "expr: output.step-1.content == 'x'", 7, `write output["step-1"]`}, {"C08", "{{ last }}", 1, ""},
 		{"C10", "expr: now() > 1", 0, ""}, {"C13", "last ＝＝ ok", 1, "plain characters"}, {"C13", "expr: last ≤ 3", 12, "plain characters"},
 		{"", "lst==ok", 1, "did you mean last?"}, {"", "score < 0.8", 1, "expr: score < 0.8"}, {"", "defualt", 1, "did you mean default?"},
-		{"", "secret.X==1", 1, "conditions compare"}, {"", "last = ok", 1, "equality is written =="}, {"", "output==1", 7, "output.<node>"},
+		{"", "secret.X==1", 1, "conditions compare"}, {"", "last = ok", 1, "write == for equality"}, {"", "output==1", 7, "output.<node>"},
 		{"", "step-1==1", 1, "output.step-1"},
 	} {
 		_, err := ParseCondition(c.text)
@@ -77,7 +77,7 @@ func TestMalformedConditions(t *testing.T) {
 		if c.column != 0 && e.Column != c.column {
 			t.Errorf("%s %.60q: column %d, want %d (%s)", c.id, c.text, e.Column, c.column, e.Message)
 		}
-		if !strings.Contains(e.Suggestion, c.suggestion) {
+		if !strings.Contains(e.Suggestion.String(), c.suggestion) {
 			t.Errorf("%s %.60q: suggestion %q, want %q", c.id, c.text, e.Suggestion, c.suggestion)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	celast "cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/types"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/suggest"
 )
 
@@ -53,27 +54,27 @@ func compileExpression(src string) (*expression, *SyntaxError) {
 	text := strings.TrimSpace(src)
 	lead := strings.Index(src, text)
 	if text == "" {
-		return nil, &SyntaxError{Message: "the expression is empty", Column: 1}
+		return nil, &SyntaxError{Message: message.New("the expression is empty"), Column: 1}
 	}
 	if len(text) > maxExpression {
-		return nil, &SyntaxError{Message: fmt.Sprintf("expression of %d bytes; at most %d are allowed", len(text), maxExpression), Column: 1}
+		return nil, &SyntaxError{Message: message.New("the expression has %d bytes; at most %d are allowed", len(text), maxExpression), Column: 1}
 	}
 	bare, at := withoutStrings(text)
 	if at >= 0 {
-		return nil, &SyntaxError{Message: fmt.Sprintf("expression nested deeper than %d levels", maxNesting), Column: lead + at + 1}
+		return nil, &SyntaxError{Message: message.New("the expression is nested deeper than %d levels", maxNesting), Column: lead + at + 1}
 	}
 	if m := dashed.FindStringSubmatchIndex(bare); m != nil {
 		id := text[m[2]:m[3]]
-		return nil, &SyntaxError{Message: fmt.Sprintf("output.%s would be a subtraction", id), Column: lead + m[0] + 1,
-			Suggestion: fmt.Sprintf("write output[%q]", id)}
+		return nil, &SyntaxError{Message: message.New("output.%s would be read as a subtraction", id), Column: lead + m[0] + 1,
+			Suggestion: message.New("write output[%q]", id)}
 	}
 	if i := strings.IndexAny(bare, "＝≤≥≠“”‘’"); i >= 0 {
-		return nil, &SyntaxError{Message: "a character that is not part of the language", Column: lead + i + 1,
-			Suggestion: "use the plain characters ==, !=, <=, >= and straight quotes"}
+		return nil, &SyntaxError{Message: message.New("invalid character"), Column: lead + i + 1,
+			Suggestion: message.New("use the plain characters ==, !=, <=, >= and straight quotes")}
 	}
 	env, err := expressionEnv()
 	if err != nil {
-		return nil, &SyntaxError{Message: err.Error(), Column: 1}
+		return nil, &SyntaxError{Message: message.Verbatim(err.Error()), Column: 1}
 	}
 	parsed, issues := env.Parse(text)
 	if issues.Err() != nil {
@@ -89,11 +90,11 @@ func compileExpression(src string) (*expression, *SyntaxError) {
 		return nil, celError(issues, lead)
 	}
 	if t := checked.OutputType(); !t.IsExactType(cel.BoolType) && !t.IsExactType(cel.DynType) {
-		return nil, &SyntaxError{Message: fmt.Sprintf("the expression gives a %s, not true or false", t), Column: lead + 1}
+		return nil, &SyntaxError{Message: message.New("the result of the expression is %s, not true or false", t), Column: lead + 1}
 	}
 	x.program, err = meteredProgram(env, checked)
 	if err != nil {
-		return nil, &SyntaxError{Message: err.Error(), Column: lead + 1}
+		return nil, &SyntaxError{Message: message.Verbatim(err.Error()), Column: lead + 1}
 	}
 	return x, nil
 }
@@ -130,18 +131,19 @@ func withoutStrings(text string) (bare string, tooDeep int) {
 
 func celError(issues *cel.Issues, lead int) *SyntaxError {
 	first := issues.Errors()[0]
-	message, _, _ := strings.Cut(strings.TrimPrefix(first.Message, "Syntax error: "), "\n")
-	message, _, _ = strings.Cut(message, " expecting ")
-	if strings.Contains(message, "'<EOF>'") {
-		message = "the expression ends too early"
+	text, _, _ := strings.Cut(strings.TrimPrefix(first.Message, "Syntax error: "), "\n")
+	text, _, _ = strings.Cut(text, " expecting ")
+	what := message.Verbatim(text)
+	if strings.Contains(text, "'<EOF>'") {
+		what = message.New("unexpected end of the expression")
 	}
-	e := &SyntaxError{Message: message, Column: lead + first.Location.Column() + 1}
-	if name, ok := strings.CutPrefix(message, "undeclared reference to '"); ok {
+	e := &SyntaxError{Message: what, Column: lead + first.Location.Column() + 1}
+	if name, ok := strings.CutPrefix(text, "undeclared reference to '"); ok {
 		name, _, _ = strings.Cut(name, "'")
-		e.Message = fmt.Sprintf("unknown name %s", jsonvalue.Quote(name))
-		e.Suggestion = "expressions see last, input, output, memory, item, index and error"
+		e.Message = message.New("unknown name %s", jsonvalue.Quote(name))
+		e.Suggestion = message.New("expressions can use last, input, output, memory, item, index, and error")
 		if near := suggest.Nearest(name, []string{"last", "input", "output", "memory", "item", "index", "error"}); near != "" {
-			e.Suggestion = fmt.Sprintf("did you mean %s?", near)
+			e.Suggestion = message.New("did you mean %s?", near)
 		}
 	}
 	return e

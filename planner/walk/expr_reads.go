@@ -9,6 +9,7 @@ import (
 	celast "cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/types"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/message"
 )
 
 // fieldRead is a value that an expression reads, and the JSON type that it needs there;
@@ -257,10 +258,10 @@ func GateSchema(exprs ...string) (map[string]any, error) {
 func gateReads(expr string) ([]fieldRead, error) {
 	text := strings.TrimSpace(expr)
 	if len(text) > maxExpression {
-		return nil, &SyntaxError{Message: fmt.Sprintf("expression of %d bytes; at most %d are allowed", len(text), maxExpression), Column: 1}
+		return nil, &SyntaxError{Message: message.New("the expression has %d bytes; at most %d are allowed", len(text), maxExpression), Column: 1}
 	}
 	if _, at := withoutStrings(text); at >= 0 {
-		return nil, &SyntaxError{Message: fmt.Sprintf("expression nested deeper than %d levels", maxNesting), Column: at + 1}
+		return nil, &SyntaxError{Message: message.New("the expression is nested deeper than %d levels", maxNesting), Column: at + 1}
 	}
 	env, err := expressionEnv()
 	if err != nil {

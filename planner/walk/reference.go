@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/suggest"
 )
 
@@ -60,13 +61,13 @@ func ParseReference(text string) (*Reference, error) {
 		body = text[:i]
 		fallback := strings.TrimSpace(text[i+2:])
 		if fallback == "" {
-			return nil, &SyntaxError{Message: "nothing stands after ??", Column: i + 3,
-				Suggestion: `write a default, e.g. ${input.name ?? "nobody"}`}
+			return nil, &SyntaxError{Message: message.New("the default after ?? is missing"), Column: i + 3,
+				Suggestion: message.New("write a default, for example ${input.name ?? \"unknown\"}")}
 		}
 		v, err := jsonvalue.Decode([]byte(fallback))
 		if err != nil {
-			return nil, &SyntaxError{Message: fmt.Sprintf("the default %s is not a JSON value", jsonvalue.Quote(fallback)), Column: i + 3,
-				Suggestion: "put text in double quotes"}
+			return nil, &SyntaxError{Message: message.New("the default %s is not a JSON value", jsonvalue.Quote(fallback)), Column: i + 3,
+				Suggestion: message.New("put text in double quotes")}
 		}
 		r.fallback, r.hasFallback = v, true
 	}
@@ -78,8 +79,8 @@ func ParseReference(text string) (*Reference, error) {
 		return nil, err
 	}
 	if rest = strings.TrimSpace(rest); rest != "" {
-		return nil, &SyntaxError{Message: fmt.Sprintf("unexpected %s in reference %s", jsonvalue.Quote(rest), jsonvalue.Quote(text)),
-			Column: offset + len(body) - len(rest), Suggestion: `keys with other characters are quoted: ."some key"`}
+		return nil, &SyntaxError{Message: message.New("unexpected %s in reference %s", jsonvalue.Quote(rest), jsonvalue.Quote(text)),
+			Column: offset + len(body) - len(rest), Suggestion: message.New("quote keys with other characters: .\"some key\"")}
 	}
 	return r, nil
 }
@@ -93,33 +94,33 @@ func (r *Reference) parseTarget(body string) (rest string, _ *SyntaxError) {
 	}
 	word := body[:n]
 	if !slices.Contains(RefRoots, RefRoot(word)) {
-		suggestion := "references begin with input, last, memory, item, index, run, secret or output"
+		suggestion := message.New("references begin with input, last, memory, item, index, run, secret, or output")
 		if near := suggest.Nearest(word, rootNames()); near != "" {
-			suggestion = fmt.Sprintf("did you mean %s?", near)
+			suggestion = message.New("did you mean %s?", near)
 		} else if ValidID(word) {
-			suggestion = fmt.Sprintf("a node's output is written output.%s", word)
+			suggestion = message.New("write output.%s for the output of a step", word)
 		}
-		return "", &SyntaxError{Message: fmt.Sprintf("unknown reference %s", jsonvalue.Quote(word)), Suggestion: suggestion}
+		return "", &SyntaxError{Message: message.New("unknown reference %s", jsonvalue.Quote(word)), Suggestion: suggestion}
 	}
 	r.Root = RefRoot(word)
 	p, rest, err := parsePath(body[n:])
 	if err != nil {
-		return "", &SyntaxError{Message: err.Error() + " in " + jsonvalue.Quote(body), Column: n}
+		return "", &SyntaxError{Message: message.New("%s in %s", err, jsonvalue.Quote(body)), Column: n}
 	}
 	switch r.Root {
 	case RefOutput:
 		if len(p) == 0 {
-			return "", &SyntaxError{Message: "output names no node", Column: n, Suggestion: "write output.<node>, e.g. ${output.fetch}"}
+			return "", &SyntaxError{Message: message.New("output needs the name of a step"), Column: n, Suggestion: message.New("write output.<node>, for example ${output.fetch}")}
 		}
 		r.node, r.path = p[0], p[1:]
 	case RefSecret:
 		if len(p) != 1 {
-			return "", &SyntaxError{Message: "a secret is referred to by its name alone", Column: n, Suggestion: "write ${secret.NAME}"}
+			return "", &SyntaxError{Message: message.New("a reference to a secret has no path"), Column: n, Suggestion: message.New("write %s", "${secret.NAME}")}
 		}
 		r.name = p[0]
 	case RefRun:
 		if len(p) != 1 || p[0] != "id" {
-			return "", &SyntaxError{Message: "the only fact of a run is run.id", Column: n, Suggestion: "write ${run.id}"}
+			return "", &SyntaxError{Message: message.New("run has only run.id"), Column: n, Suggestion: message.New("write %s", "${run.id}")}
 		}
 	default:
 		r.path = p

@@ -1,8 +1,10 @@
 package walk
 
-import "github.com/kairosd/kairosd/planner/message"
+import (
+	"slices"
 
-import "slices"
+	"github.com/kairosd/kairosd/planner/message"
+)
 
 // CodeNotResumable: the run failed by a decision on nodes that are kept, so
 // that running again would decide the same.

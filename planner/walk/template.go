@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/message"
 )
 
 // Template is a compiled input: a JSON value whose strings may hold references.
@@ -32,7 +33,7 @@ type TemplateError struct {
 	At []string
 }
 
-func (e *TemplateError) Error() string { return e.SyntaxError.Message }
+func (e *TemplateError) Error() string { return e.SyntaxError.Error() }
 
 // Unwrap returns the syntax error.
 func (e *TemplateError) Unwrap() error { return e.SyntaxError }
@@ -71,7 +72,7 @@ func (t *Template) References() []TemplateRef { return t.refs }
 
 func (t *Template) compile(v any, at []string, stepIDs func(string) bool) (part, error) {
 	if len(at) > jsonvalue.MaxDepth {
-		return nil, &TemplateError{&SyntaxError{Message: "input is nested too deep"}, at}
+		return nil, &TemplateError{&SyntaxError{Message: message.New("the input is nested too deeply")}, at}
 	}
 	switch v := v.(type) {
 	case string:
@@ -135,8 +136,8 @@ func (t *Template) compileString(s string, at []string, stepIDs func(string) boo
 		}
 		end := referenceEnd(s[i+2:])
 		if end < 0 {
-			return nil, &TemplateError{&SyntaxError{Message: "unclosed reference: ${ without }", Column: i + 1,
-				Suggestion: "write $${ for a literal ${"}, at}
+			return nil, &TemplateError{&SyntaxError{Message: message.New("unclosed reference: ${ without }"), Column: i + 1,
+				Suggestion: message.New("write $${ for a literal ${")}, at}
 		}
 		ref, err := ParseReference(s[i+2 : i+2+end])
 		if err != nil {

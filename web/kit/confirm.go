@@ -1,9 +1,5 @@
 package kit
 
-import (
-	"github.com/a-h/templ"
-)
-
 // ConfirmPage asks before something is done, for a reason.
 type ConfirmPage struct {
 	Shell
@@ -39,15 +35,5 @@ func (p *ConfirmPage) List(title string, items []string) {
 // ProblemRow is one thing wrong with a plan.
 type ProblemRow struct {
 	Severity, Code, Where, Node, Message, Suggestion string
-	// Headline says it in the reader's language, where the message is not in it.
-	Headline string
-	Line     int // 0: none
-}
-
-// Lang marks what the planner says where the page is in another language.
-func (q ProblemRow) Lang() templ.Attributes {
-	if q.Headline == "" {
-		return nil
-	}
-	return templ.Attributes{"lang": "en"}
+	Line                                             int // 0: none
 }

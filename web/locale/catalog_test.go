@@ -211,9 +211,10 @@ func literals(t *testing.T) map[string]bool {
 	return out
 }
 
-// formats are the positions of the format among the arguments of functions that make
-// messages.
-var formats = map[string]int{"Errorf": 1, "Suggest": 0, "Messagef": 0, "NewMessage": 0, "noPlan": 0, "conflict": 0}
+// formats are the positions that the format may have among the arguments of functions that
+// make messages.
+var formats = map[string][]int{"Errorf": {1}, "Suggest": {0}, "Messagef": {0}, "NewMessage": {0}, "New": {0}, "noPlan": {0}, "conflict": {0},
+	"error": {4}, "warn": {3, 4}, "report": {3}, "fail": {3}, "schemaError": {1}, "neverRejected": {2}}
 
 // messageFormats are the formats of messages in the source.
 func messageFormats(t *testing.T) []string {
@@ -230,17 +231,18 @@ func messageFormats(t *testing.T) []string {
 			name = f.Name
 		case *ast.SelectorExpr:
 			name = f.Sel.Name
-			if x, ok := f.X.(*ast.Ident); ok && x.Name == "fmt" {
+			if x, ok := f.X.(*ast.Ident); ok && (x.Name == "fmt" || x.Name != "message" && name == "New") {
 				return
 			}
 		}
-		at, ok := formats[name]
-		if !ok || at >= len(call.Args) {
-			return
-		}
-		if lit, ok := call.Args[at].(*ast.BasicLit); ok && lit.Kind == token.STRING {
-			if s, err := strconv.Unquote(lit.Value); err == nil && strings.ContainsFunc(verb.ReplaceAllString(s, ""), isLetter) {
-				out[s] = true
+		for _, at := range formats[name] {
+			if at >= len(call.Args) {
+				continue
+			}
+			if lit, ok := call.Args[at].(*ast.BasicLit); ok && lit.Kind == token.STRING {
+				if s, err := strconv.Unquote(lit.Value); err == nil && strings.ContainsFunc(verb.ReplaceAllString(s, ""), isLetter) {
+					out[s] = true
+				}
 			}
 		}
 	})

@@ -137,7 +137,7 @@ func (c *program) problems(file string, problems planner.Problems) {
 			where = fmt.Sprintf("%s:%d:%d", file, p.Line, p.Column)
 		}
 		c.Errorf("%s: %s: %s\n", where, p.Severity, p.Message)
-		if p.Suggestion != "" {
+		if !p.Suggestion.IsZero() {
 			c.Errorf("  %s\n", p.Suggestion)
 		}
 	}
