@@ -82,7 +82,7 @@ type actionHandler struct {
 
 func (h actionHandler) routes(a *API) {
 	h.ackRoutes(a)
-	tags := []string{"acts"}
+	tags := []string{"actions"}
 	verb := func(action domain.Action, summary string, status int) huma.Operation {
 		return huma.Operation{OperationID: string(action) + "-run", Method: http.MethodPost, Path: "/runs/{id}/" + string(action),
 			Tags: tags, Summary: summary, DefaultStatus: status}

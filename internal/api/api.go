@@ -145,7 +145,7 @@ func New(c Config) (*API, error) {
 		subject.routes(a)
 	}
 	if !a.Lazy {
-		a.describeNulls()
+		a.describe()
 	}
 	if err := errors.Join(a.errs...); err != nil {
 		return nil, err
@@ -180,6 +180,8 @@ func (a *API) subjects() []interface{ routes(a *API) } {
 func humaConfig(version string) huma.Config {
 	c := huma.DefaultConfig("kairosd", version)
 	c.Components.Schemas = huma.NewMapRegistry("#/components/schemas/", schemaName)
+	describeEnums(c.Components.Schemas)
+	c.Formats = map[string]huma.Format{"application/json": answers, "json": answers}
 	c.CreateHooks = nil // no $schema members in answers
 	c.OpenAPIPath, c.DocsPath, c.SchemasPath = "", "", ""
 	c.RejectUnknownQueryParameters = true
@@ -189,20 +191,6 @@ func humaConfig(version string) huma.Config {
 		"token": {Type: "http", Scheme: "bearer", Description: "An API token, made with: kairosd token create"},
 	}
 	return c
-}
-
-// describeNulls says in the description which objects can be null: references
-// to a schema cannot say it by a tag.
-func (a *API) describeNulls() {
-	schemas := a.huma.OpenAPI().Components.Schemas.Map()
-	for _, name := range []string{"RunView", "RunDetailView"} {
-		s := schemas[name]
-		if s == nil || s.Properties["error"] == nil {
-			a.errs = append(a.errs, fmt.Errorf("api: the description has no error in %s", name))
-			continue
-		}
-		s.Properties["error"] = &huma.Schema{AnyOf: []*huma.Schema{{Ref: s.Properties["error"].Ref}, {Type: "null"}}}
-	}
 }
 
 // schemaName tells types of the same name apart: a problem of a plan is not the
@@ -294,12 +282,16 @@ func (a *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
 	if !strings.HasPrefix(r.URL.Path, Base+"/") {
-		a.refuse(w, r, problemOf(http.StatusNotFound, "there is nothing at this path"))
+		a.refuse(w, r, notFound())
 		return
 	}
 	if !slices.Contains(methods, r.Method) {
-		h.Set("Allow", strings.Join(methods, ", "))
-		a.refuse(w, r, problemOf(http.StatusMethodNotAllowed, "this method is not offered"))
+		p := notFound()
+		if allowed := a.allowed(r.URL.Path); allowed != "" {
+			h.Set("Allow", allowed)
+			p = notAllowed()
+		}
+		a.refuse(w, r, p)
 		return
 	}
 	info := &requestInfo{request: r, streams: a.streams}
@@ -355,13 +347,45 @@ func (a *API) unrouted(err error, c echo.Context) {
 	if c.Response().Committed {
 		return
 	}
-	p := problemOf(http.StatusNotFound, "there is nothing at this path")
+	p := notFound()
 	if he, ok := errors.AsType[*echo.HTTPError](err); ok && he.Code == http.StatusMethodNotAllowed {
-		p = problemOf(http.StatusMethodNotAllowed, "this method is not offered here")
+		c.Response().Header().Set("Allow", a.allowed(c.Request().URL.Path))
+		p = notAllowed()
 	} else if !ok {
 		p = a.problem(c.Request().Context(), err)
 	}
 	a.refuse(c.Response(), c.Request(), p)
+}
+
+// allowed lists the methods of the routes at a path; "": there is none.
+func (a *API) allowed(path string) string {
+	var list []string
+	for _, r := range a.routes {
+		if fits(Base+r.path, path) {
+			list = append(list, r.method)
+		}
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	if slices.Contains(list, http.MethodGet) {
+		list = append(list, http.MethodHead)
+	}
+	return joinSorted(append(list, http.MethodOptions))
+}
+
+// fits reports whether a path is of a route with {names}.
+func fits(route, path string) bool {
+	want, got := strings.Split(route, "/"), strings.Split(path, "/")
+	if len(want) != len(got) {
+		return false
+	}
+	for i := range want {
+		if want[i] != got[i] && !(strings.HasPrefix(want[i], "{") && got[i] != "") {
+			return false
+		}
+	}
+	return true
 }
 
 // requestInfo is what handlers know of a request besides their input.

@@ -9,13 +9,14 @@ import (
 	"mime"
 	"net/http"
 	"os"
-	"reflect"
 	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humaecho"
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
 
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
@@ -31,6 +32,14 @@ const (
 	bodyTimeout  = 30 * time.Second
 	maxUserAgent = 256
 )
+
+// answers is JSON in which a list without items is [], also where it is nil.
+var answers = huma.Format{
+	Marshal: func(w io.Writer, v any) error {
+		return json.MarshalWrite(w, v, jsonv1.DefaultOptionsV1(), json.FormatNilSliceAsNull(false), jsontext.EscapeForHTML(false))
+	},
+	Unmarshal: huma.DefaultJSONFormat.Unmarshal,
+}
 
 // mount serves an operation of internal/app: its permission is checked first, then its
 // body is read and checked. The operation keeps idempotency keys by itself; the handler
@@ -50,8 +59,6 @@ func mount[I, O any](a *API, op huma.Operation, h func(context.Context, *I) (*O,
 	if op.Responses == nil {
 		op.Responses = map[string]*huma.Response{}
 	}
-	op.Responses["default"] = &huma.Response{Description: "Any error",
-		Content: map[string]*huma.MediaType{"application/problem+json": {Schema: a.schema(reflect.TypeFor[Problem]())}}}
 	limit := op.MaxBodyBytes
 	if limit == 0 {
 		limit = maxBody

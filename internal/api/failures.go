@@ -38,7 +38,7 @@ type failureHandler struct {
 }
 
 func (h failureHandler) routes(a *API) {
-	tags := []string{"bulk"}
+	tags := []string{"failures"}
 	mount(a, huma.Operation{OperationID: "list-failures", Method: http.MethodGet, Path: "/failures", Tags: tags,
 		Summary: "Failed runs by what failed: plan, node, error code and what the error says"},
 		func(ctx context.Context, _ *struct{}) (*failuresOut, error) {

@@ -34,8 +34,11 @@ func meta(ctx context.Context) app.Meta {
 	return app.Meta{By: info.actor, Key: info.request.Header.Get("Idempotency-Key"), Repeated: &info.repeated}
 }
 
+// maxKey is how long an Idempotency-Key may be.
+const maxKey = 128
+
 func checkKey(key string) *Problem {
-	if len(key) > 128 {
+	if len(key) > maxKey {
 		return invalid("idempotency.invalid", "an Idempotency-Key has at most 128 characters")
 	}
 	for _, c := range []byte(key) {

@@ -93,6 +93,12 @@ var statuses = map[domain.Code]int{
 	domain.CodeInternal:     http.StatusInternalServerError,
 }
 
+// Codes of refusals that only HTTP has.
+const (
+	codeMethodNotAllowed domain.Code = "method_not_allowed"
+	codeUpgradeRequired  domain.Code = "upgrade_required"
+)
+
 // codeFor gives the code of a refusal that begins with a status.
 func codeFor(status int) domain.Code {
 	switch status {
@@ -104,6 +110,10 @@ func codeFor(status int) domain.Code {
 		return domain.CodeNotFound
 	case http.StatusConflict:
 		return domain.CodeConflict
+	case http.StatusMethodNotAllowed:
+		return codeMethodNotAllowed
+	case http.StatusUpgradeRequired:
+		return codeUpgradeRequired
 	case http.StatusRequestEntityTooLarge:
 		return domain.CodeTooLarge
 	case http.StatusTooManyRequests:
@@ -120,6 +130,12 @@ func codeFor(status int) domain.Code {
 func problemOf(status int, message string) *Problem {
 	return &Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: message,
 		Code: codeFor(status), Message: message, Errors: []Fault{}}
+}
+
+func notFound() *Problem { return problemOf(http.StatusNotFound, "there is nothing at this path") }
+
+func notAllowed() *Problem {
+	return problemOf(http.StatusMethodNotAllowed, "this method is not offered here")
 }
 
 // invalid is a request that could not be understood: status 400.
@@ -154,7 +170,12 @@ func (k *kernel) problem(ctx context.Context, err error) *Problem {
 		p.withProblems(bad.Problems)
 	}
 	if none, ok := errors.AsType[*domain.PlanError](err); ok {
-		p.Code, p.Recoverable, p.Violations, p.Answer = domain.Code(none.Code), &none.Recoverable, none.Violations, none.Answer
+		p.Recoverable, p.Violations, p.Answer = &none.Recoverable, none.Violations, none.Answer
+		if none.Code == strings.ToUpper(none.Code) { // a code of planning requests
+			p.Code = domain.Code(none.Code)
+		} else {
+			p.Reason = none.Code
+		}
 	}
 	return p
 }

@@ -91,6 +91,21 @@ func flip(s string) string {
 	return string(b)
 }
 
+// A run has started before the first row of its journal.
+func TestARunStartsBeforeItsFirstRow(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	for _, run := range s.world.runs {
+		rows, err := s.world.Store.Journal(t.Context(), run.ID, 0)
+		if err != nil || len(rows) == 0 {
+			t.Fatal(err)
+		}
+		if run.StartedAt.IsZero() || rows[0].At.Before(run.StartedAt) {
+			t.Errorf("the run has started at %s, its first row is of %s", run.StartedAt, rows[0].At)
+		}
+	}
+}
+
 func TestOneRun(t *testing.T) {
 	t.Parallel()
 	s := serve(t)

@@ -14,6 +14,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/kairosd/kairosd/internal/api"
+	"github.com/kairosd/kairosd/internal/app"
 )
 
 // described answers are checked against the served description: the schemas of
@@ -79,12 +80,14 @@ func checkDescribed(t *testing.T, method, path string, a answer) {
 	if p == "" || p == "/openapi.json" || a.json == nil {
 		return
 	}
-	status, media := strconv.Itoa(a.status), "application~1json"
+	responses := "https://kairosd.test/openapi.json#/paths/" + url.PathEscape(strings.ReplaceAll(p, "/", "~1")) + "/" + strings.ToLower(method) + "/responses/"
+	at := responses + strconv.Itoa(a.status) + "/content/application~1json/schema"
 	if a.status >= 400 {
-		status, media = "default", "application~1problem+json"
+		at = "https://kairosd.test/openapi.json#/components/schemas/Problem"
+		if declared := whole().Paths[p][strings.ToLower(method)].Responses; declared[strconv.Itoa(a.status)] == nil {
+			t.Errorf("%s %s answers %d, which is not declared: %s", method, path, a.status, a.text)
+		}
 	}
-	at := "https://kairosd.test/openapi.json#/paths/" + url.PathEscape(strings.ReplaceAll(p, "/", "~1")) + "/" + strings.ToLower(method) +
-		"/responses/" + status + "/content/" + media + "/schema"
 	compiling.Lock()
 	defer compiling.Unlock()
 	c, err := description()
@@ -152,5 +155,101 @@ func TestNamesOnTheWireAgree(t *testing.T) {
 		if p["runId"] == nil || p["id"] != nil {
 			t.Errorf("%s has the properties %v", name, slices.Sorted(maps.Keys(p)))
 		}
+	}
+}
+
+// document is what the tests read of the description.
+type document struct {
+	Tags       []struct{ Name, Description string }
+	Paths      map[string]map[string]operation
+	Components struct {
+		Schemas map[string]struct {
+			Properties map[string]struct{ Type any }
+		}
+	}
+}
+
+type operation struct {
+	OperationID string
+	Tags        []string
+	Parameters  []struct{ Name, In string }
+	Responses   map[string]any
+}
+
+// whole is the description of an API.
+var whole = sync.OnceValue(func() (doc document) {
+	world := newFake(nil)
+	h, err := api.New(api.Config{App: world.App, Reader: world, Engine: world, Principals: world})
+	if err != nil {
+		panic(err)
+	}
+	text, err := api.Description(h)
+	if err == nil {
+		err = json.Unmarshal(text, &doc)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return doc
+})
+
+// Operations declare what they have in common: idempotency keys, refusals by status, and
+// subjects that the description explains.
+func TestOperationsDeclareWhatTheyShare(t *testing.T) {
+	t.Parallel()
+	doc := whole()
+	known := map[string]bool{}
+	for _, tag := range doc.Tags {
+		known[tag.Name] = tag.Description != ""
+	}
+	used := map[string]bool{}
+	for path, methods := range doc.Paths {
+		for method, op := range methods {
+			keyed := slices.ContainsFunc(op.Parameters, func(p struct{ Name, In string }) bool { return p.Name == "Idempotency-Key" })
+			rule, _ := app.Policy(app.Operation(op.OperationID))
+			if keyed != (rule.Kind != app.Query) {
+				t.Errorf("%s %s: declares a key: %t", method, path, keyed)
+			}
+			for _, status := range []string{"400", "429", "500", "503", "default"} {
+				if op.Responses[status] == nil {
+					t.Errorf("%s %s declares no %s", method, path, status)
+				}
+			}
+			for _, tag := range op.Tags {
+				if used[tag] = true; !known[tag] {
+					t.Errorf("%s %s: no description of the tag %s", method, path, tag)
+				}
+			}
+		}
+	}
+	if len(used) != len(known) {
+		t.Errorf("tags %v are used of %v", used, known)
+	}
+}
+
+// No list is null: one without items is [].
+func TestListsAreNotNull(t *testing.T) {
+	t.Parallel()
+	for name, schema := range whole().Components.Schemas {
+		for key, p := range schema.Properties {
+			if types, ok := p.Type.([]any); ok && slices.Contains(types, any("array")) {
+				t.Errorf("%s.%s may be null", name, key)
+			}
+		}
+	}
+}
+
+// Allow names the methods that a path has, and no others.
+func TestAllowNamesTheMethods(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	for line, want := range map[string]string{"PUT /runs": "GET, HEAD, OPTIONS, POST", "DELETE /runs": "GET, HEAD, OPTIONS, POST", "PATCH /runs/x": "DELETE, GET, HEAD, OPTIONS",
+		"POST /version": "GET, HEAD, OPTIONS", "TRACE /approvals/x/assign": "OPTIONS, POST"} {
+		if a := s.ask(t, "admin", line, ""); a.status != 405 || a.header.Get("Allow") != want || a.json["code"] != "method_not_allowed" {
+			t.Errorf("%s: %d, Allow: %s, %s", line, a.status, a.header.Get("Allow"), a.text)
+		}
+	}
+	if a := s.ask(t, "admin", "PUT /nothing", ""); a.status != 404 {
+		t.Errorf("no path: %d", a.status)
 	}
 }

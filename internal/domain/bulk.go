@@ -16,6 +16,9 @@ const (
 	BulkDone BulkState = "done"
 )
 
+// BulkStates lists all states of a bulk operation.
+var BulkStates = []BulkState{BulkCanary, BulkRunning, BulkStopped, BulkDone}
+
 // Final reports whether nothing happens any more.
 func (s BulkState) Final() bool { return s == BulkStopped || s == BulkDone }
 

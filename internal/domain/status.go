@@ -109,6 +109,9 @@ const (
 	NodeCancelled NodeStatus = "cancelled"
 )
 
+// NodeStatuses lists all statuses of a step.
+var NodeStatuses = []NodeStatus{NodePending, NodeRunning, NodeWaiting, NodeInDoubt, NodeCompleted, NodeFailed, NodeSkipped, NodeCancelled}
+
 // runMoves is the table of legal moves of a run. The database holds the same
 // table as a trigger.
 var runMoves = map[RunStatus][]RunStatus{

@@ -102,9 +102,18 @@ func pathLetter(s domain.NodeStatus) byte {
 
 func (m *Machine) setPaused(on bool) { m.Run.Paused, m.patch().Paused = on, &on }
 
+// setStarted records when the run has started: before its first row.
 func (m *Machine) setStarted() {
-	now := m.env.Now
-	m.Run.StartedAt, m.patch().StartedAt = now, &now
+	at := m.env.Now
+	for i := range m.next.Entries {
+		e := &m.next.Entries[i]
+		for _, t := range []time.Time{e.At, e.StartedAt} {
+			if !t.IsZero() && t.Before(at) {
+				at = t
+			}
+		}
+	}
+	m.Run.StartedAt, m.patch().StartedAt = at, &at
 }
 
 // recordDue records when the run is due, and arms its timer.

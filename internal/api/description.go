@@ -1,0 +1,201 @@
+package api
+
+import (
+	"maps"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
+// tags are the subjects of the description, in the order of a reader.
+var tags = []*huma.Tag{
+	{Name: "runs", Description: "Runs, their journals, steps, notes, and handoffs."},
+	{Name: "actions", Description: "Actions on one run, and their previews."},
+	{Name: "bulk", Description: "Bulk operations: one action on many runs."},
+	{Name: "failures", Description: "Failed runs, grouped by cause."},
+	{Name: "approvals", Description: "Approval requests and their answers."},
+	{Name: "plans", Description: "Plans and their versions."},
+	{Name: "planning", Description: "Plans made from requests, and drafts of them."},
+	{Name: "agents", Description: "Agents of the configuration."},
+	{Name: "providers", Description: "Providers of models."},
+	{Name: "tools", Description: "Tools, and the MCP servers that offer some of them."},
+	{Name: "memory", Description: "What sessions remember."},
+	{Name: "events", Description: "Events as they happen."},
+	{Name: "audit", Description: "The audit log and its verification."},
+	{Name: "accounts", Description: "Users and API tokens."},
+	{Name: "settings", Description: "What the configuration sets."},
+	{Name: "system", Description: "The server: status, maintenance, backups, retention, metrics."},
+	{Name: "meta", Description: "This API: its version, its description, and the principal of a request."},
+}
+
+// refusals are the problems that an operation may answer with, by status.
+var refusals = map[int]string{
+	http.StatusBadRequest:            "The request is malformed: a parameter, a cursor, or the JSON of the body.",
+	http.StatusUnauthorized:          "Authentication is required.",
+	http.StatusForbidden:             "The role or the scope does not suffice.",
+	http.StatusNotFound:              "The object does not exist.",
+	http.StatusConflict:              "The object is in another state, or has changed since you read it.",
+	http.StatusRequestEntityTooLarge: "The body exceeds the maximum size.",
+	http.StatusUnsupportedMediaType:  "The media type or the encoding of the body is not accepted.",
+	http.StatusUnprocessableEntity:   "The body does not match the schema, or a value in it is not allowed.",
+	http.StatusUpgradeRequired:       "The request does not open a WebSocket.",
+	http.StatusTooManyRequests:       "Too many requests.",
+	http.StatusInternalServerError:   "An internal error. The log of kairosd explains its errorId.",
+	http.StatusServiceUnavailable:    "kairosd starts or stops, or cannot do this in its present mode.",
+	http.StatusInsufficientStorage:   "The disk is full.",
+}
+
+// changes reports whether an operation changes something, and so keeps idempotency keys.
+func changes(op app.Operation) bool {
+	rule, ok := app.Policy(op)
+	return ok && rule.Kind != app.Query
+}
+
+// refusalsOf are the statuses of the problems of an operation.
+func refusalsOf(op *huma.Operation) []int {
+	out := []int{http.StatusBadRequest, http.StatusInternalServerError, http.StatusServiceUnavailable, http.StatusTooManyRequests}
+	if len(op.Security) > 0 {
+		out = append(out, http.StatusUnauthorized, http.StatusForbidden)
+	}
+	if strings.Contains(op.Path, "{") || changes(app.Operation(op.OperationID)) {
+		out = append(out, http.StatusNotFound)
+	}
+	if op.Responses["101"] != nil {
+		out = append(out, http.StatusUpgradeRequired)
+	}
+	if op.RequestBody != nil {
+		out = append(out, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
+	}
+	if op.Method != http.MethodGet || slices.ContainsFunc(op.Parameters, func(p *huma.Param) bool { return p.In == "query" }) {
+		out = append(out, http.StatusUnprocessableEntity)
+	}
+	if op.Method != http.MethodGet {
+		out = append(out, http.StatusConflict, http.StatusInsufficientStorage)
+	}
+	return out
+}
+
+func init() {
+	// Lists are never null: one without items is [].
+	huma.DefaultArrayNullable = false
+}
+
+func text(schema string) *huma.Schema { return &huma.Schema{Type: schema} }
+
+// describe completes the description: what all operations have in common.
+func (a *API) describe() {
+	doc := a.huma.OpenAPI()
+	doc.Tags = tags
+	problem := a.schema(reflect.TypeFor[Problem]())
+	content := map[string]*huma.MediaType{"application/problem+json": {Schema: problem}}
+	doc.Components.Responses = map[string]*huma.Response{"Error": {Description: "Any other error", Content: content}}
+	for status, description := range refusals {
+		r := &huma.Response{Description: description, Content: content}
+		switch status {
+		case http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusConflict:
+			r.Headers = map[string]*huma.Param{"Retry-After": {Schema: text(huma.TypeInteger), Description: "After how many seconds to try again; absent where that is not known."}}
+		case http.StatusUnauthorized:
+			r.Headers = map[string]*huma.Param{"WWW-Authenticate": {Schema: text(huma.TypeString), Description: "The scheme of authentication."}}
+		}
+		doc.Components.Responses[responseName(status)] = r
+	}
+	for _, path := range doc.Paths {
+		for _, op := range []*huma.Operation{path.Get, path.Post, path.Put, path.Patch, path.Delete} {
+			if op != nil {
+				describeOperation(op)
+			}
+		}
+	}
+	a.describeNulls()
+}
+
+func describeOperation(op *huma.Operation) {
+	const ref = "#/components/responses/"
+	op.Responses["default"] = &huma.Response{Ref: ref + "Error"}
+	for _, status := range refusalsOf(op) {
+		op.Responses[strconv.Itoa(status)] = &huma.Response{Ref: ref + responseName(status)}
+	}
+	if !changes(app.Operation(op.OperationID)) {
+		return
+	}
+	longest := maxKey
+	op.Parameters = append(op.Parameters, &huma.Param{Name: "Idempotency-Key", In: "header",
+		Description: "Carries the request out once: a repetition with the same key within 24 hours answers with the object as it is by then.",
+		Schema:      &huma.Schema{Type: huma.TypeString, MaxLength: &longest, Pattern: "^[!-~]+$"}})
+	for status, r := range op.Responses {
+		if strings.HasPrefix(status, "2") {
+			if r.Headers == nil {
+				r.Headers = map[string]*huma.Param{}
+			}
+			r.Headers["Idempotency-Replayed"] = &huma.Param{Schema: &huma.Schema{Type: huma.TypeString, Enum: []any{"true"}},
+				Description: "The request was carried out before, with the same key."}
+		}
+	}
+}
+
+// responseName is NotFound for 404.
+func responseName(status int) string {
+	return strings.ReplaceAll(http.StatusText(status), " ", "")
+}
+
+// describeNulls says in the description which objects can be null: a reference to a
+// schema cannot say it by a tag.
+func (a *API) describeNulls() {
+	schemas := a.huma.OpenAPI().Components.Schemas
+	for _, name := range slices.Sorted(maps.Keys(schemas.Map())) {
+		t := schemas.TypeFromRef("#/components/schemas/" + name)
+		if t == nil || t.Kind() != reflect.Struct {
+			continue
+		}
+		for _, f := range reflect.VisibleFields(t) {
+			key, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+			p := schemas.Map()[name].Properties[key]
+			if p != nil && p.Ref != "" && f.Type.Kind() == reflect.Pointer && !strings.Contains(options, "omit") {
+				schemas.Map()[name].Properties[key] = &huma.Schema{Description: p.Description, AnyOf: []*huma.Schema{{Ref: p.Ref}, {Type: "null"}}}
+			}
+		}
+	}
+}
+
+// enums are the types of text of which all values are known.
+var enums = map[reflect.Type][]any{
+	reflect.TypeFor[domain.RunStatus]():  anys(domain.RunStatuses),
+	reflect.TypeFor[domain.WaitReason](): append([]any{""}, anys(domain.WaitReasons)...), // "": it does not wait
+	reflect.TypeFor[domain.NodeStatus](): anys(domain.NodeStatuses),
+	reflect.TypeFor[domain.DraftState](): anys(domain.DraftStates),
+	reflect.TypeFor[domain.BulkState]():  anys(domain.BulkStates),
+	reflect.TypeFor[domain.Role]():       anys(domain.Roles),
+}
+
+func anys[T any](list []T) []any {
+	out := make([]any, len(list))
+	for i, x := range list {
+		out[i] = x
+	}
+	return out
+}
+
+// oneOf describes a type of enums.
+type oneOf[T any] string
+
+// Schema is of one of the values.
+func (oneOf[T]) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Enum: enums[reflect.TypeFor[T]()]}
+}
+
+// describeEnums makes a registry describe the types of enums by their values.
+func describeEnums(r huma.Registry) {
+	r.RegisterTypeAlias(reflect.TypeFor[domain.RunStatus](), reflect.TypeFor[oneOf[domain.RunStatus]]())
+	r.RegisterTypeAlias(reflect.TypeFor[domain.WaitReason](), reflect.TypeFor[oneOf[domain.WaitReason]]())
+	r.RegisterTypeAlias(reflect.TypeFor[domain.NodeStatus](), reflect.TypeFor[oneOf[domain.NodeStatus]]())
+	r.RegisterTypeAlias(reflect.TypeFor[domain.DraftState](), reflect.TypeFor[oneOf[domain.DraftState]]())
+	r.RegisterTypeAlias(reflect.TypeFor[domain.BulkState](), reflect.TypeFor[oneOf[domain.BulkState]]())
+	r.RegisterTypeAlias(reflect.TypeFor[domain.Role](), reflect.TypeFor[oneOf[domain.Role]]())
+}
