@@ -103,9 +103,9 @@ func TestAFailureIsAcknowledgedInOneDialog(t *testing.T) {
 		t.Error("it can be acknowledged twice, or takes no note any more")
 	}
 	again := site.Run(t, "ledger", `{"amount": 50, "currency": "EUR"}`)
-	_, link, _ := strings.Cut(b.Get("/").Body, `href="/failures/ack?alike=`)
+	_, link, _ := strings.Cut(b.Get("/").Body, `href="/failures/ack?code=`)
 	link, _, _ = strings.Cut(link, `"`)
-	form = b.Get("/failures/ack?alike=" + html.UnescapeString(link)).Hidden()
+	form = b.Get("/failures/ack?code=" + html.UnescapeString(link)).Hidden()
 	if p := b.Post("/failures/ack", form); p.Location != "/" {
 		t.Fatalf("%d %s", p.Code, words(p.Body))
 	}

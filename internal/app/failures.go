@@ -166,7 +166,7 @@ func (f *Failures) Unacknowledge(ctx context.Context, req FailureChange) (int64,
 }
 
 func (f *Failures) record(tx *store.Tx, req FailureChange, n int64) {
-	tx.Audit("plan:"+req.PlanKey, req.Note, encode(map[string]any{"node": req.Node, "code": req.Code, "alike": req.Alike, "runs": n}))
+	tx.Audit("plan:"+req.PlanKey, req.Note, encode(map[string]any{"node": req.Node, "code": req.Code, "fingerprint": req.Fingerprint, "runs": n}))
 }
 
 // change marks the runs of a group as they are listed now. Large groups take several

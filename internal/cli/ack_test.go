@@ -15,7 +15,7 @@ func TestAcknowledgeForLater(t *testing.T) {
 		first, second := s.result(1, "run", "--plan", plan, "--json"), s.result(1, "run", "--plan", plan, "--json")
 		type shown struct {
 			Attention    bool
-			Alike        string
+			Fingerprint  string
 			FailureGroup *struct{ Runs int }
 			Acknowledged *struct{ Actor, Note string }
 		}
@@ -27,7 +27,7 @@ func TestAcknowledgeForLater(t *testing.T) {
 			}
 			return v
 		}
-		if v := show(first.RunID); !v.Attention || v.Alike == "" || v.FailureGroup == nil || v.FailureGroup.Runs != 2 || v.Acknowledged != nil {
+		if v := show(first.RunID); !v.Attention || v.Fingerprint == "" || v.FailureGroup == nil || v.FailureGroup.Runs != 2 || v.Acknowledged != nil {
 			t.Errorf("%+v", v)
 		}
 		if out, _ := s.expect(0, "show", first.RunID); !strings.Contains(out, "needs attention\n") || !strings.Contains(out, "the same failure needs attention in 2 runs") {
@@ -54,11 +54,11 @@ func TestAcknowledgeForLater(t *testing.T) {
 		out, _ = s.expect(0, "runs", "--json")
 		var list struct {
 			Items []struct {
-				RunID, Alike string
-				Attention    bool
+				RunID, Fingerprint string
+				Attention          bool
 			}
 		}
-		if err := json.Unmarshal([]byte(out), &list); err != nil || len(list.Items) != 2 || !list.Items[0].Attention || list.Items[1].Attention || list.Items[0].Alike == "" || list.Items[0].RunID != second.RunID {
+		if err := json.Unmarshal([]byte(out), &list); err != nil || len(list.Items) != 2 || !list.Items[0].Attention || list.Items[1].Attention || list.Items[0].Fingerprint == "" || list.Items[0].RunID != second.RunID {
 			t.Errorf("%v: %s", err, out)
 		}
 		if out, _ := s.expect(0, "ack", second.RunID, "--note", "known", "--json"); !strings.Contains(out, `"attention":false`) {

@@ -7,6 +7,7 @@ import (
 	"net/http/cookiejar"
 	"net/url"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -51,8 +52,8 @@ func TestAContinuedFailureIsShownEverywhere(t *testing.T) {
 		if err := json.Unmarshal([]byte(body), &got); err != nil {
 			t.Fatal(err)
 		}
-		want := domain.RunError{Code: "no_pencil", Message: "there is no pencil", Node: "one"}
-		if len(got.FailedSteps) != 1 || got.FailedSteps[0] != want || got.Status != "completed" {
+		want := []domain.RunError{{Code: "no_pencil", Message: "there is no pencil", Node: "one"}}
+		if !reflect.DeepEqual(got.FailedSteps, want) || got.Status != "completed" {
 			t.Errorf("%s: %s, failed steps %+v", from, got.Status, got.FailedSteps)
 		}
 		var steps []string

@@ -79,6 +79,6 @@ func (c *Client) noteFailures(ctx context.Context, act string, ref domain.Failur
 		Runs int64 `json:"runs"`
 	}
 	_, err := c.do(ctx, call{method: http.MethodPost, path: "/failures/" + act, into: &out,
-		body: map[string]string{"plan": ref.PlanKey, "node": ref.Node, "code": ref.Code, "alike": ref.Alike, "note": note}})
+		body: map[string]string{"plan": ref.PlanKey, "node": ref.Node, "code": ref.Code, "fingerprint": ref.Fingerprint, "note": note}})
 	return out.Runs, err
 }

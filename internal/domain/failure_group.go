@@ -2,32 +2,32 @@ package domain
 
 import "time"
 
-// FailureRef names failures that are alike: of one plan, at one node, with one
+// FailureRef names failures that are fingerprint: of one plan, at one node, with one
 // error code, whose messages say the same but for numbers, ids, times and quoted
 // values.
 type FailureRef struct {
 	PlanKey string `json:"plan"`
 	Node    string `json:"node"`
 	Code    string `json:"code"`
-	// Alike is of their messages, as the function Alike gives it; empty: whatever
+	// Fingerprint is of their messages, as the function Fingerprint gives it; empty: whatever
 	// they say.
-	Alike string `json:"alike,omitempty"`
+	Fingerprint string `json:"fingerprint,omitempty"`
 }
 
 // Covers reports whether failures of another name are among those of this one.
 func (r FailureRef) Covers(other FailureRef) bool {
-	return r.PlanKey == other.PlanKey && r.Node == other.Node && r.Code == other.Code && (r.Alike == "" || r.Alike == other.Alike)
+	return r.PlanKey == other.PlanKey && r.Node == other.Node && r.Code == other.Code && (r.Fingerprint == "" || r.Fingerprint == other.Fingerprint)
 }
 
 // FailureGroup is all failed runs of a plan that failed alike and that nobody has
 // taken note of: an outage that fails 400 runs is one group.
 type FailureGroup struct {
-	PlanID  string `json:"planId"`
-	PlanKey string `json:"plan"`
-	Node    string `json:"node"`
-	Code    string `json:"code"`
-	Alike   string `json:"alike"` // their messages, see FailureRef
-	Runs    int64  `json:"runs"`
+	PlanID      string `json:"planId"`
+	PlanKey     string `json:"plan"`
+	Node        string `json:"node"`
+	Code        string `json:"code"`
+	Fingerprint string `json:"fingerprint"` // their messages, see FailureRef
+	Runs        int64  `json:"runs"`
 	// First and Last are when the first and the newest of them failed.
 	First time.Time `json:"first"`
 	Last  time.Time `json:"last"`
@@ -42,7 +42,7 @@ type FailureGroup struct {
 }
 
 // Ref names the group.
-func (g FailureGroup) Ref() FailureRef { return FailureRef{g.PlanKey, g.Node, g.Code, g.Alike} }
+func (g FailureGroup) Ref() FailureRef { return FailureRef{g.PlanKey, g.Node, g.Code, g.Fingerprint} }
 
 // FailureAck says that a person took note of failures. The runs it was about
 // need no attention any more; one that fails anew does.

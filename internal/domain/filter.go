@@ -16,13 +16,13 @@ type RunFilter struct {
 	Version        int
 	Node           string // the node the headline speaks of
 	ErrorCode      string
-	// Alike: it failed with a message like these, see FailureRef.
-	Alike     string
-	Labels    map[string]string
-	Actor     string
-	Parent    string
-	RelatedTo string // forks and reruns of this run
-	IDTail    string // tail or prefix of the id
+	// Fingerprint: it failed with a message like these, see FailureRef.
+	Fingerprint string
+	Labels      map[string]string
+	Actor       string
+	Parent      string
+	RelatedTo   string // forks and reruns of this run
+	IDTail      string // tail or prefix of the id
 	// Text stands in the headline or the labels: these words, one after the other,
 	// the last of which may be only begun.
 	Text string

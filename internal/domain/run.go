@@ -28,9 +28,9 @@ type Run struct {
 	// out. Lists, which have no input and output, say nothing of those.
 	Damaged []DamagedPart
 	Error   *RunError
-	// Alike is of the error's message, as the function Alike gives it; empty unless
+	// Fingerprint is of the error's message, as the function Fingerprint gives it; empty unless
 	// the run failed.
-	Alike string
+	Fingerprint string
 	// Attention: it needs a person's attention, and nobody has taken note of that.
 	Attention bool
 
@@ -91,7 +91,9 @@ func (r *Run) Dry() bool { return r.Origin == OriginDry }
 type RunError struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
-	Node    string `json:"node,omitempty"`
+	// Text is Message with its arguments kept apart; zero: it has none.
+	Text Message `json:"-"`
+	Node string  `json:"node,omitempty"`
 }
 
 // ParentRef names the visit of a parent run that a child run serves.

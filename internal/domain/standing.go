@@ -15,5 +15,5 @@ func (r Run) Failure() (FailureRef, bool) {
 	if r.Status != RunFailed || r.Error == nil {
 		return FailureRef{}, false
 	}
-	return FailureRef{PlanKey: r.PlanKey, Node: r.Error.Node, Code: r.Error.Code, Alike: r.Alike}, true
+	return FailureRef{PlanKey: r.PlanKey, Node: r.Error.Node, Code: r.Error.Code, Fingerprint: r.Fingerprint}, true
 }

@@ -17,10 +17,10 @@ type RunFacts struct {
 	Headline string `json:"headline"`
 	// Attention says that it needs a person's attention, and nobody took note of it.
 	Attention bool `json:"attention"`
-	// Alike is what a failed run's message is alike by: the filter alike: selects
+	// Fingerprint is what a failed run's message is alike by: the filter fingerprint: selects
 	// all that failed so.
-	Alike string `json:"alike,omitempty"`
-	Node  string `json:"node,omitempty"` // that the headline speaks of
+	Fingerprint string `json:"fingerprint,omitempty"`
+	Node        string `json:"node,omitempty"` // that the headline speaks of
 	// Shape has one letter per settled visit, see [Run.Path].
 	Shape string `json:"shape,omitempty"`
 
@@ -143,7 +143,7 @@ func (f RunFacts) run() Run {
 		limits = Limits{} // a newer daemon may say what this one cannot
 	}
 	return Run{
-		PlanID: f.PlanID, PlanKey: f.Plan, Version: f.Version, Hash: f.Hash, Headline: f.Headline, Attention: f.Attention, Alike: f.Alike, Node: f.Node, Path: f.Shape,
+		PlanID: f.PlanID, PlanKey: f.Plan, Version: f.Version, Hash: f.Hash, Headline: f.Headline, Attention: f.Attention, Fingerprint: f.Fingerprint, Node: f.Node, Path: f.Shape,
 		Parent: f.Parent, ForkedFrom: f.ForkedFrom, ForkSeq: f.ForkSeq, RerunOf: f.RerunOf, Actor: f.Actor, Origin: f.Origin,
 		Session: f.Session, Priority: f.Priority, Labels: f.Labels, Limits: limits, Key: f.Key, Concurrency: f.Concurrency,
 		LastSeq: f.Rev, Steps: f.Steps, Crashes: f.Crashes, Paused: f.Paused,
@@ -163,7 +163,7 @@ func ViewDetail(d RunDetail, related []Run) RunDetailView {
 
 func factsOf(r Run) RunFacts {
 	return RunFacts{
-		PlanID: r.PlanID, Plan: r.PlanKey, Version: r.Version, Hash: r.Hash, Headline: r.Headline, Attention: r.Attention, Alike: r.Alike, Node: r.Node, Shape: r.Path,
+		PlanID: r.PlanID, Plan: r.PlanKey, Version: r.Version, Hash: r.Hash, Headline: r.Headline, Attention: r.Attention, Fingerprint: r.Fingerprint, Node: r.Node, Shape: r.Path,
 		Parent: r.Parent, ForkedFrom: r.ForkedFrom, ForkSeq: r.ForkSeq, RerunOf: r.RerunOf, Actor: r.Actor, Origin: r.Origin,
 		Session: r.Session, Priority: r.Priority, Labels: r.Labels, Limits: ViewLimits(r.Limits), Key: r.Key, Concurrency: r.Concurrency,
 		Rev: r.LastSeq, Steps: r.Steps, Crashes: r.Crashes, Paused: r.Paused,

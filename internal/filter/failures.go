@@ -9,8 +9,8 @@ import (
 // Failures is the query for the runs of a group of failures.
 func Failures(g domain.FailureRef) string {
 	q := fmt.Sprintf("plan:%s step:%s error:%s", Quote(g.PlanKey), Quote(g.Node), Quote(g.Code))
-	if g.Alike != "" {
-		q += " alike:" + g.Alike
+	if g.Fingerprint != "" {
+		q += " fingerprint:" + g.Fingerprint
 	}
 	return q
 }

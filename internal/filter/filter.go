@@ -31,7 +31,7 @@ type reader func(f *domain.RunFilter, value string, not bool, now time.Time) *do
 var keys map[string]reader
 
 // Keys lists the keys in the order in which help shows them.
-var Keys = []string{"status", "waiting", "plan", "v", "step", "error", "alike", "agent", "tool", "provider", "by", "trigger", "parent", "id", "since", "until", "took", "cost",
+var Keys = []string{"status", "waiting", "plan", "v", "step", "error", "fingerprint", "agent", "tool", "provider", "by", "trigger", "parent", "id", "since", "until", "took", "cost",
 	"steps", "attempt", "has", "is", "bulk", "text"}
 
 // aliases are other words for a key.
@@ -39,7 +39,7 @@ var aliases = map[string]string{"node": "step", "origin": "trigger", "attempts":
 
 func init() {
 	keys = map[string]reader{
-		"status": readStatus, "waiting": readWaiting, "v": readVersion, "error": readError, "alike": readAlike,
+		"status": readStatus, "waiting": readWaiting, "v": readVersion, "error": readError, "fingerprint": readFingerprint,
 		"plan": choice(func(f *domain.RunFilter) (*string, *[]string, *[]string) {
 			return &f.PlanKey, &f.PlanKeys, &f.Exclude.PlanKeys
 		}),
@@ -359,11 +359,11 @@ func readError(f *domain.RunFilter, value string, not bool, _ time.Time) *domain
 	return nil
 }
 
-func readAlike(f *domain.RunFilter, value string, not bool, _ time.Time) *domain.Error {
-	if not || !domain.ValidAlike(value) {
-		return domain.Errorf(domain.CodeInvalid, "alike:%s is not understood", value).Suggest("it names failures whose messages are alike: follow a link to them")
+func readFingerprint(f *domain.RunFilter, value string, not bool, _ time.Time) *domain.Error {
+	if not || !domain.ValidFingerprint(value) {
+		return domain.Errorf(domain.CodeInvalid, "invalid fingerprint %s", value).Suggest("copy it from a failure group: kairos failures")
 	}
-	f.Alike = value
+	f.Fingerprint = value
 	return nil
 }
 

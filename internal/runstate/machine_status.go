@@ -170,7 +170,7 @@ func finishRun(m *Machine, p *domain.RunPatch) {
 		m.next.Remember = sessionMemory(m)
 	}
 	if f := out.Failure; f != nil {
-		e := &domain.RunError{Code: f.Code, Message: f.Message, Node: f.Node}
+		e := &domain.RunError{Code: f.Code, Message: f.Message, Text: f.Text, Node: f.Node}
 		if f.Behind != nil { // an outage is one failure, also where calls were no longer made
 			e.Code, e.Message = f.Behind.Code, f.Behind.Message
 		}

@@ -78,12 +78,12 @@ func TestFailuresAreGroupedByWhatTheySay(t *testing.T) {
 		t.Fatalf("%+v %v", groups, err)
 	}
 	of := func(ref domain.FailureRef) domain.RunFilter {
-		return domain.RunFilter{Statuses: []domain.RunStatus{domain.RunFailed}, NeedsAttention: true, PlanKey: ref.PlanKey, Node: ref.Node, ErrorCode: ref.Code, Alike: ref.Alike}
+		return domain.RunFilter{Statuses: []domain.RunStatus{domain.RunFailed}, NeedsAttention: true, PlanKey: ref.PlanKey, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Fingerprint}
 	}
 	if got := found(t, s, of(groups[0].Ref())); !slices.Equal(got, refused) {
 		t.Errorf("the refused: %q, want %q", got, refused)
 	}
-	if got := found(t, s, domain.RunFilter{Alike: groups[1].Alike}); !slices.Equal(got, slow) {
+	if got := found(t, s, domain.RunFilter{Fingerprint: groups[1].Fingerprint}); !slices.Equal(got, slow) {
 		t.Errorf("the slow: %q, want %q", got, slow)
 	}
 	marta := domain.Actor{Name: "marta", Role: domain.RoleOperator, Surface: "ui"}
@@ -93,7 +93,7 @@ func TestFailuresAreGroupedByWhatTheySay(t *testing.T) {
 	if got := found(t, s, domain.RunFilter{NeedsAttention: true}); !slices.Equal(got, slow) {
 		t.Errorf("left: %q, want %q", got, slow)
 	}
-	if got := found(t, s, domain.RunFilter{Acknowledged: true, Alike: groups[0].Alike}); !slices.Equal(got, refused) {
+	if got := found(t, s, domain.RunFilter{Acknowledged: true, Fingerprint: groups[0].Fingerprint}); !slices.Equal(got, refused) {
 		t.Errorf("acknowledged: %q", got)
 	}
 	acks, err := s.FailureAcks(ctx, time.Time{}, 10)
@@ -106,7 +106,7 @@ func TestFailuresAreGroupedByWhatTheySay(t *testing.T) {
 		t.Errorf("one that is back: %+v %v", again, err)
 	}
 	all := groups[0].Ref()
-	all.Alike = "" // whatever they say
+	all.Fingerprint = "" // whatever they say
 	if n, err := s.UnackFailures(ctx, marta, groups[0].Ref()); err != nil || n != 3 {
 		t.Errorf("%d taken back, %v", n, err)
 	}
@@ -177,7 +177,7 @@ func TestGroupsAreThoseOfTheLastCommit(t *testing.T) {
 		sum := 0
 		for _, g := range groups {
 			ref := g.Ref()
-			n, _, err := s.RunsCount(ctx, domain.RunFilter{Statuses: []domain.RunStatus{domain.RunFailed}, NeedsAttention: true, PlanKey: ref.PlanKey, Node: ref.Node, ErrorCode: ref.Code, Alike: ref.Alike}, 1000)
+			n, _, err := s.RunsCount(ctx, domain.RunFilter{Statuses: []domain.RunStatus{domain.RunFailed}, NeedsAttention: true, PlanKey: ref.PlanKey, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Fingerprint}, 1000)
 			if err != nil || int64(n) != g.Runs {
 				t.Fatalf("round %d (%d): %s is said of %d runs, %d are so: %v", round, what, g.Headline, g.Runs, n, err)
 			}

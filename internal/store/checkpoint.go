@@ -301,7 +301,7 @@ func (p *prepared) advance(w *writer, before, next *runState) (int64, error) {
 	next.setHeadline(patch)
 	set(&next.Node, patch.Node)
 	if patch.Error != nil {
-		next.ErrorCode, next.Fingerprint = patch.Error.Code, domain.Alike(patch.Error.Message)
+		next.ErrorCode, next.Fingerprint = patch.Error.Code, patch.Error.Fingerprint()
 	}
 	if patch.ClearError {
 		next.ErrorCode, next.Fingerprint = "", ""

@@ -64,7 +64,7 @@ func (s attention) FailureGroups(ctx context.Context, limit int) ([]domain.Failu
 		} else if err != nil {
 			return nil, core.Translate(err, "group failures")
 		}
-		g := domain.FailureGroup{PlanID: newest.PlanPublicID, PlanKey: newest.Key, Node: r.Node, Code: r.ErrorCode, Alike: r.Fingerprint, Runs: r.Runs,
+		g := domain.FailureGroup{PlanID: newest.PlanPublicID, PlanKey: newest.Key, Node: r.Node, Code: r.ErrorCode, Fingerprint: r.Fingerprint, Runs: r.Runs,
 			First: core.FromMicros(r.FirstAt), Last: core.FromMicros(r.LastAt), Newest: newest.PublicID, Headline: newest.Headline, Message: domain.DecodeMessage(newest.Message, newest.Headline), Version: int(newest.Number)}
 		acks, err := s.store.q.FailureAcks(ctx, dbsqlc.FailureAcksParams{PlanID: r.PlanID, Node: r.Node, ErrorCode: r.ErrorCode, Fingerprint: r.Fingerprint})
 		if err != nil {
@@ -80,18 +80,18 @@ func (s attention) FailureGroups(ctx context.Context, limit int) ([]domain.Failu
 	return out, nil
 }
 
-// lastAlike is, with what a name says of messages, the range of those it means.
-func lastAlike(ref domain.FailureRef) string {
-	return cmp.Or(ref.Alike, "g") // beyond all that are hexadecimal
+// lastFingerprint is, with what a name says of messages, the range of those it means.
+func lastFingerprint(ref domain.FailureRef) string {
+	return cmp.Or(ref.Fingerprint, "g") // beyond all that are hexadecimal
 }
 
 // newestOf is the headline of the run of a group that failed last; empty: none
 // of it needs attention any more, or what they say is left open.
 func (s attention) newestOf(ctx context.Context, planID int64, ref domain.FailureRef) (headline string, message *string, err error) {
-	if ref.Alike == "" {
+	if ref.Fingerprint == "" {
 		return "", nil, nil
 	}
-	r, err := s.store.q.FailureGroupNewest(ctx, dbsqlc.FailureGroupNewestParams{PlanID: planID, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Alike})
+	r, err := s.store.q.FailureGroupNewest(ctx, dbsqlc.FailureGroupNewestParams{PlanID: planID, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Fingerprint})
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil, nil
 	}
@@ -165,19 +165,19 @@ func (tx *Tx) SetAttention(f FailedRuns, on bool) (int64, error) {
 
 // AckFailures keeps who acknowledged a group, of how many runs, and why.
 func (tx *Tx) AckFailures(f FailedRuns, ref domain.FailureRef, runs int64, note string) error {
-	return tx.w.q.FailureAckPut(tx.w.ctx, dbsqlc.FailureAckPutParams{PlanID: f.planID, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Alike,
+	return tx.w.q.FailureAckPut(tx.w.ctx, dbsqlc.FailureAckPutParams{PlanID: f.planID, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Fingerprint,
 		Headline: f.headline, Message: f.message, Actor: tx.op.By.Name, Note: note, Runs: runs, At: core.Micros(tx.op.At)})
 }
 
 // UnackFailures removes the acknowledgments of a group.
 func (tx *Tx) UnackFailures(f FailedRuns, ref domain.FailureRef) error {
-	return tx.w.q.FailureAckDelete(tx.w.ctx, dbsqlc.FailureAckDeleteParams{PlanID: f.planID, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Alike, FingerprintLast: lastAlike(ref)})
+	return tx.w.q.FailureAckDelete(tx.w.ctx, dbsqlc.FailureAckDeleteParams{PlanID: f.planID, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Fingerprint, FingerprintLast: lastFingerprint(ref)})
 }
 
 // groupRuns lists the runs of a group that need attention or, with acknowledged,
 // those that do not, and when each failed.
 func (s attention) groupRuns(ctx context.Context, planID int64, ref domain.FailureRef, acknowledged bool) ([]dbsqlc.FailureAckRunsRow, error) {
-	p := dbsqlc.FailureAckRunsParams{PlanID: planID, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Alike, FingerprintLast: lastAlike(ref)}
+	p := dbsqlc.FailureAckRunsParams{PlanID: planID, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Fingerprint, FingerprintLast: lastFingerprint(ref)}
 	if !acknowledged {
 		return s.store.q.FailureAckRuns(ctx, p)
 	}

@@ -80,12 +80,12 @@ func (w *writer) fillRun(insert *sql.Stmt, f FillRun, v *dbsqlc.PlanVersion, row
 		return at.Add(shift)
 	}
 	attention := core.Flag(core.NeedsAttention(string(t.Status), string(t.WaitReason), 0))
-	code, alike := "", ""
+	code, fingerprint := "", ""
 	if t.Error != nil {
-		code, alike = t.Error.Code, domain.Alike(t.Error.Message)
+		code, fingerprint = t.Error.Code, t.Error.Fingerprint()
 	}
 	r, err := insert.ExecContext(w.ctx, id, core.Reversed(id), v.PlanID, v.ID, string(t.Status), string(t.WaitReason), attention, t.LastSeq, t.Steps, t.Path,
-		t.Headline, t.Node, code, t.Actor, t.Origin, core.Micros(move(t.DueAt)), core.Micros(f.At), core.Micros(move(t.StartedAt)), core.Micros(move(t.EndedAt)), t.RunningTime.Microseconds(), alike)
+		t.Headline, t.Node, code, t.Actor, t.Origin, core.Micros(move(t.DueAt)), core.Micros(f.At), core.Micros(move(t.StartedAt)), core.Micros(move(t.EndedAt)), t.RunningTime.Microseconds(), fingerprint)
 	if err != nil {
 		return nil, err
 	}

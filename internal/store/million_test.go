@@ -405,7 +405,7 @@ func measure(t *testing.T, s *store.Store, large bool) {
 		{"failures: where the first came from", func() error {
 			groups, err := s.FailureGroups(ctx, 1)
 			if err == nil && len(groups) > 0 {
-				_, err = s.FailureOrigin(ctx, domain.FailureRef{PlanKey: groups[0].PlanKey, Node: groups[0].Node, Code: groups[0].Code, Alike: groups[0].Alike})
+				_, err = s.FailureOrigin(ctx, domain.FailureRef{PlanKey: groups[0].PlanKey, Node: groups[0].Node, Code: groups[0].Code, Fingerprint: groups[0].Fingerprint})
 			}
 			return err
 		}},

@@ -140,7 +140,9 @@ func (c *teller) text(r domain.Run) string {
 	}
 	add("output %s", r.Output != nil, brief(r.Output))
 	add("input %s", r.Input != nil, brief(r.Input))
-	add("error %v", r.Error != nil, r.Error)
+	if e := r.Error; e != nil {
+		more += fmt.Sprintf(" error &{%s %s %s}", e.Code, e.Message, e.Node)
+	}
 	add("%q", r.Headline != "", r.Headline)
 	add("at %s", r.Node != "", r.Node)
 	add("path %s", r.Path != "", r.Path)

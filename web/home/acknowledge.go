@@ -31,7 +31,7 @@ func (s *section) showAck(c *ui.Context, code int, problem string) error {
 	if ref.PlanKey == "" {
 		return domain.Errorf(domain.CodeNotFound, "this address names no failure")
 	}
-	p := failure.AckPage{Plan: ref.PlanKey, Node: ref.Node, Code: ref.Code, Alike: ref.Alike, Idem: kit.NewID(), Error: problem}
+	p := failure.AckPage{Plan: ref.PlanKey, Node: ref.Node, Code: ref.Code, Fingerprint: ref.Fingerprint, Idem: kit.NewID(), Error: problem}
 	groups, err := s.App.Failures.List(c, c.Who.Actor(), failure.Groups)
 	if err != nil {
 		return err
@@ -91,7 +91,7 @@ func (s *section) acknowledge(c *ui.Context, ref domain.FailureRef, note string)
 
 // failureRef reads which failures a form or an address means.
 func failureRef(c *ui.Context) domain.FailureRef {
-	return domain.FailureRef{PlanKey: c.Field("plan"), Node: c.Field("node"), Code: c.Field("code"), Alike: c.Field("alike")}
+	return domain.FailureRef{PlanKey: c.Field("plan"), Node: c.Field("node"), Code: c.Field("code"), Fingerprint: c.Field("fingerprint")}
 }
 
 // ackAllForm asks for one note about all failures that home lists.
@@ -125,7 +125,7 @@ func (s *section) ackChosen(c *ui.Context, refs []string, note string) error {
 		if err != nil {
 			return domain.Errorf(domain.CodeInvalid, "the form names no failure: %w", err)
 		}
-		req := app.FailureChange{Meta: c.Meta(), FailureRef: domain.FailureRef{PlanKey: v.Get("plan"), Node: v.Get("node"), Code: v.Get("code"), Alike: v.Get("alike")}, Note: note}
+		req := app.FailureChange{Meta: c.Meta(), FailureRef: domain.FailureRef{PlanKey: v.Get("plan"), Node: v.Get("node"), Code: v.Get("code"), Fingerprint: v.Get("fingerprint")}, Note: note}
 		if req.Key != "" {
 			req.Key += " " + ref
 		}

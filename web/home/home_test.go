@@ -21,8 +21,8 @@ func TestAFailureIsAcknowledgedAndComesBack(t *testing.T) {
 	site := webtest.New(t)
 	seed := site.Seed(t)
 	b := site.Browser(t).Login()
-	path := "/failures/ack?plan=ledger&node=post&alike=" + seed.Failed.Alike + "&code=" + seed.Failed.Error.Code
-	if home := b.Get("/"); !strings.Contains(home.Body, strings.ReplaceAll("/failures/ack?alike="+seed.Failed.Alike+"&code="+seed.Failed.Error.Code+"&node=post&plan=ledger", "&", "&amp;")) {
+	path := "/failures/ack?plan=ledger&node=post&fingerprint=" + seed.Failed.Fingerprint + "&code=" + seed.Failed.Error.Code
+	if home := b.Get("/"); !strings.Contains(home.Body, strings.ReplaceAll("/failures/ack?code="+seed.Failed.Error.Code+"&fingerprint="+seed.Failed.Fingerprint+"&node=post&plan=ledger", "&", "&amp;")) {
 		t.Fatalf("home offers no acknowledgement:\n%s", home.Body)
 	}
 	before, err := site.Store.RunCounts(t.Context())
@@ -56,7 +56,7 @@ func TestAFailureIsAcknowledgedAndComesBack(t *testing.T) {
 	if home = b.Get("/"); !strings.Contains(home.Body, "It is back: marta") || !strings.Contains(home.Body, "waiting for quota") {
 		t.Error("the failure that came back does not say that it did")
 	}
-	form = b.Get("/failures/unack?plan=ledger&node=post&alike=" + seed.Failed.Alike + "&code=" + seed.Failed.Error.Code).Hidden()
+	form = b.Get("/failures/unack?plan=ledger&node=post&fingerprint=" + seed.Failed.Fingerprint + "&code=" + seed.Failed.Error.Code).Hidden()
 	if p := b.Post("/failures/unack", form); p.Location != "/" {
 		t.Fatalf("take back: %d", p.Code)
 	}

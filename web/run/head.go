@@ -14,11 +14,11 @@ import (
 // what can be done.
 type headPart struct {
 	*record
-	asked   []domain.Approval // open ones of the run
-	related []domain.Run
-	alike   string   // that other runs failed so, for the summary
-	since   string   // what changed before, for the summary
-	around  []string // what is still wrong around it, for the summary
+	asked       []domain.Approval // open ones of the run
+	related     []domain.Run
+	sameFailure string   // other runs of the failure group, for the summary
+	since       string   // what changed before, for the summary
+	around      []string // what is still wrong around it, for the summary
 }
 
 func (b *record) head() (*headPart, error) {

@@ -11,8 +11,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// alikeCap bounds how many runs that failed as this one did are counted.
-const alikeCap = 1000
+// sameFailureCap bounds how many runs that failed as this one did are counted.
+const sameFailureCap = 1000
 
 // summary is a text to send on, with times in both forms; secrets were masked
 // before anything was stored.
@@ -26,7 +26,7 @@ func (b *headPart) summary() string {
 	if run.Error != nil {
 		lines = append(lines, fmt.Sprintf("%s: %s", run.Error.Code, kit.Visible(kit.Cut(run.Error.Message, 500))))
 	}
-	for _, text := range append([]string{b.alike, b.since}, b.around...) {
+	for _, text := range append([]string{b.sameFailure, b.since}, b.around...) {
 		if text != "" {
 			lines = append(lines, text)
 		}

@@ -20,7 +20,7 @@ var keyWords = map[string]string{
 	"since": locale.Mark("ended, or begun, after"), "until": locale.Mark("ended, or begun, before"), "took": locale.Mark("longer or shorter than"),
 	"cost": locale.Mark("dearer or cheaper than"), "steps": locale.Mark("more or fewer steps than"), "attempt": locale.Mark("a step took more attempts than"),
 	"has": locale.Mark("fork, note, approval, parent or crash"), "is": locale.Mark("attention, acknowledged or deleted"), "bulk": locale.Mark("part of an act on many runs"),
-	"text": locale.Mark("words in the headline or the labels"), "alike": locale.Mark("failures whose messages are alike"),
+	"text": locale.Mark("words in the headline or the labels"), "fingerprint": locale.Mark("a failure group"),
 }
 
 // examples are queries to try, by key; where there is none, the first of some
@@ -29,7 +29,7 @@ var examples = map[string]string{
 	"status": "status:failed,interrupted", "waiting": "waiting:approval", "plan": "plan:invoice,refund", "v": "plan:invoice v:14", "step": "step:extract", "error": "error:timeout",
 	"agent": "agent:triage", "tool": "tool:http status:failed", "provider": "provider:openai", "by": "-by:ci", "trigger": "trigger:api", "parent": "has:parent", "id": "id:7qx2",
 	"since": "since:24h", "until": "until:2030-01-31T08:00", "took": "took:>5m", "cost": "cost:>1", "steps": "steps:>20", "attempt": "attempt:>2", "has": "has:note",
-	"is": "is:acknowledged", "bulk": "bulk:06gztmgk", "alike": "alike:0a1b2c3d4e5f", "text": `text:"rate limit"`,
+	"is": "is:acknowledged", "bulk": "bulk:06gztmgk", "fingerprint": "fingerprint:0a1b2c3d4e5f", "text": `text:"rate limit"`,
 }
 
 // Help are the keys of the filter, each with an example, for the page that explains it.

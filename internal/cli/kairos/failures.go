@@ -59,12 +59,12 @@ func (c failureCommands) failuresCommand() *cobra.Command {
 }
 
 func (c failureCommands) failureAct(use, short, example, done string, act func(*cobra.Command, *client.Client, domain.FailureRef) (int64, error)) *cobra.Command {
-	alike := ""
+	fingerprint := ""
 	cmd := &cobra.Command{
 		Use: use + " PLAN STEP ERROR", Short: short, Args: cobra.ExactArgs(3), Long: short + ". PLAN, STEP and ERROR are what \"kairos failures\" lists.", Example: example,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b *client.Client) error {
-				n, err := act(cmd, b, domain.FailureRef{PlanKey: args[0], Node: args[1], Code: args[2], Alike: alike})
+				n, err := act(cmd, b, domain.FailureRef{PlanKey: args[0], Node: args[1], Code: args[2], Fingerprint: fingerprint})
 				if err != nil {
 					return err
 				}
@@ -76,15 +76,15 @@ func (c failureCommands) failureAct(use, short, example, done string, act func(*
 			})
 		},
 	}
-	cmd.Flags().StringVar(&alike, "alike", "", "only those whose messages are alike, as the filter of kairos failures names them; default: whatever they say")
+	cmd.Flags().StringVar(&fingerprint, "fingerprint", "", "only the failure group with this fingerprint; default: all with this plan, step, and code")
 	return cmd
 }
 
 // filterOf selects the runs of a group of failures.
 func filterOf(ref domain.FailureRef) string {
 	terms := []string{"status:failed", "is:attention", "plan:" + filter.Quote(ref.PlanKey), "step:" + filter.Quote(ref.Node), "error:" + filter.Quote(ref.Code)}
-	if ref.Alike != "" {
-		terms = append(terms, "alike:"+ref.Alike)
+	if ref.Fingerprint != "" {
+		terms = append(terms, "fingerprint:"+ref.Fingerprint)
 	}
 	return strings.Join(terms, " ")
 }

@@ -239,7 +239,7 @@ func (s *Step) judge() {
 	switch {
 	case s.A.Status != s.B.Status:
 		s.Why, s.Says = WhyStatus, fmt.Sprintf("it is %s in one and %s in the other", s.A.Status, s.B.Status)
-	case s.A.Code != s.B.Code || domain.Alike(s.A.Message) != domain.Alike(s.B.Message):
+	case s.A.Code != s.B.Code || domain.FingerprintOf(domain.Verbatim(s.A.Message)) != domain.FingerprintOf(domain.Verbatim(s.B.Message)):
 		s.Why, s.Says = WhyError, fmt.Sprintf("it failed with %s in one and with %s in the other", s.A.failure(), s.B.failure())
 	case s.A.To != s.B.To:
 		s.Why, s.Says = WhyEdge, fmt.Sprintf("it went to %s in one and to %s in the other", s.A.led(), s.B.led())

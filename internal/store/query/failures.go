@@ -15,7 +15,7 @@ import (
 // FailureOrigin says what went before the first failure of a group;
 // CodeNotFound when none of it needs attention any more.
 func (s *SummaryReader) FailureOrigin(ctx context.Context, ref domain.FailureRef) (domain.FailureOrigin, error) {
-	first, err := s.db.Q.FailureGroupFirst(ctx, dbsqlc.FailureGroupFirstParams{Plan: ref.PlanKey, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Alike})
+	first, err := s.db.Q.FailureGroupFirst(ctx, dbsqlc.FailureGroupFirstParams{Plan: ref.PlanKey, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Fingerprint})
 	if errors.Is(err, sql.ErrNoRows) {
 		return domain.FailureOrigin{}, domain.Errorf(domain.CodeNotFound, "no failure of %s at %s with %s needs attention", ref.PlanKey, ref.Node, ref.Code)
 	} else if err != nil {

@@ -235,7 +235,7 @@ func runFilters() map[string]domain.RunFilter {
 		"actor": {Actor: "a"}, "actor, statuses": {Actor: "a", Statuses: two}, "error": {ErrorCode: "e"}, "node": {Node: "n"}, "labels": {Labels: map[string]string{"a": "b", "c": "d"}}, "parent": {Parent: "x"}, "related": {RelatedTo: "x"}, "text": {Text: "x", Statuses: two},
 		"agent": {Agents: []string{"a"}}, "agents": {Agents: []string{"a", "b"}}, "tool of a plan": {Tools: []string{"t"}, PlanKey: "p", Statuses: two},
 		"retried": {MinAttempts: 2}, "crashed": {HasCrash: true}, "plans": {PlanKeys: []string{"p", "q"}}, "plans, statuses": {PlanKeys: []string{"p", "q"}, Statuses: two}, "word": {Word: "p"},
-		"failed alike": {PlanKey: "p", Node: "n", ErrorCode: "e", Alike: "a", Statuses: two[:1], NeedsAttention: true},
+		"failed alike": {PlanKey: "p", Node: "n", ErrorCode: "e", Fingerprint: "a", Statuses: two[:1], NeedsAttention: true},
 		"words":        {Text: "rate limit"}, "words of failed": {Text: "rate", Statuses: two[:1]}, "words of a plan": {Text: "rate", PlanKey: "p"}, "words of all that need attention": {Text: "rate", NeedsAttention: true},
 		"stubborn": {NeedsAttention: true, WaitReasons: []domain.WaitReason{domain.WaitRetry}}, "silent": {NeedsAttention: true, Statuses: []domain.RunStatus{domain.RunRunning}}, // those of a bulk act, and chosen ones, are sorted: they are at most 10,000
 		"plan and attention": {PlanKey: "p", NeedsAttention: true}, "everything": {PlanKey: "p", Version: 1, Statuses: two, Node: "n", Actor: "a", ErrorCode: "e",

@@ -95,7 +95,7 @@ func (s *Lists) runQuery(ctx context.Context, f domain.RunFilter) (*runQuery, er
 	if len(f.WaitReasons) > 0 && !q.byReason {
 		q.also("runs.wait_reason IN ("+core.Marks(len(f.WaitReasons))+")", values(f.WaitReasons)...)
 	}
-	for _, c := range []struct{ column, value string }{{"runs.node", f.Node}, {"runs.error_code", f.ErrorCode}, {"runs.fingerprint", f.Alike}, {"runs.actor", f.Actor}} {
+	for _, c := range []struct{ column, value string }{{"runs.node", f.Node}, {"runs.error_code", f.ErrorCode}, {"runs.fingerprint", f.Fingerprint}, {"runs.actor", f.Actor}} {
 		if c.value != "" {
 			q.also(c.column+" = ?", c.value)
 		}
@@ -298,9 +298,9 @@ func (s *Lists) chooseArms(ctx context.Context, q *runQuery, f domain.RunFilter,
 		kept()
 		rest(true, true, true)
 		hasLabel(0)
-	case len(ids) == 1 && f.Node != "" && f.ErrorCode != "" && f.Alike != "" && f.NeedsAttention && !byUse && !f.Deleted && len(statuses) == 1 && statuses[0] == domain.RunFailed:
+	case len(ids) == 1 && f.Node != "" && f.ErrorCode != "" && f.Fingerprint != "" && f.NeedsAttention && !byUse && !f.Deleted && len(statuses) == 1 && statuses[0] == domain.RunFailed:
 		q.arms = []arm{{from: "runs INDEXED BY runs_failed_by_fingerprint", where: "runs.attention = 1 AND runs.status = 'failed' AND runs.deleted_at = 0 AND " +
-			"runs.plan_id = ? AND runs.node = ? AND runs.error_code = ? AND runs.fingerprint = ?", args: []any{ids[0], f.Node, f.ErrorCode, f.Alike}}}
+			"runs.plan_id = ? AND runs.node = ? AND runs.error_code = ? AND runs.fingerprint = ?", args: []any{ids[0], f.Node, f.ErrorCode, f.Fingerprint}}}
 	case f.IDTail != "":
 		rows, err := s.db.RunsByPart(ctx, strings.ToLower(f.IDTail))
 		if err != nil {

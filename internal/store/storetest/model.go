@@ -441,10 +441,10 @@ func (m *Model) patched(r domain.Run, p *domain.RunPatch) (domain.Run, error) {
 	}
 	if p.Error != nil {
 		e := *p.Error
-		r.Error, r.Alike = &e, domain.Alike(e.Message)
+		r.Error, r.Fingerprint = &e, e.Fingerprint()
 	}
 	if p.ClearError {
-		r.Error, r.Alike = nil, ""
+		r.Error, r.Fingerprint = nil, ""
 	}
 	r.Steps += p.AddSteps
 	r.Usage = r.Usage.Add(p.AddUsage)

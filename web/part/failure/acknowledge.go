@@ -12,18 +12,18 @@ import (
 // AckPage asks for a note about what failed.
 type AckPage struct {
 	kit.Shell
-	Heading, Says, Button, Post string
-	Plan, Node, Code, Alike     string
-	Headline                    string // of the newest run
-	Idem, Error                 string
-	Back                        bool
-	Crumb                       kit.Link // where it leads back to; empty: home
-	Note                        string
-	CanResume                   bool // at a time
-	NoAck                       bool // there is nothing to acknowledge
-	At, Zone                    string
-	Groups                      []AckGroup // several at once
-	NoteOnly                    string     // the button that keeps the note and acknowledges nothing; empty: there is none
+	Heading, Says, Button, Post   string
+	Plan, Node, Code, Fingerprint string
+	Headline                      string // of the newest run
+	Idem, Error                   string
+	Back                          bool
+	Crumb                         kit.Link // where it leads back to; empty: home
+	Note                          string
+	CanResume                     bool // at a time
+	NoAck                         bool // there is nothing to acknowledge
+	At, Zone                      string
+	Groups                        []AckGroup // several at once
+	NoteOnly                      string     // the button that keeps the note and acknowledges nothing; empty: there is none
 }
 
 // AckGroup is a failure among several.

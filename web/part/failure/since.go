@@ -22,8 +22,8 @@ const Groups = 100
 // Query names a group of failures in an address or a form.
 func Query(g domain.FailureRef) string {
 	v := url.Values{"plan": {g.PlanKey}, "node": {g.Node}, "code": {g.Code}}
-	if g.Alike != "" {
-		v.Set("alike", g.Alike)
+	if g.Fingerprint != "" {
+		v.Set("fingerprint", g.Fingerprint)
 	}
 	return v.Encode()
 }

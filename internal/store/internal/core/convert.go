@@ -107,7 +107,7 @@ func Run(r dbsqlc.Run, d dbsqlc.RunDetail, planID, planKey string, number int64,
 		Usage:   domain.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, Cost: r.Cost},
 		Crashes: int(r.Crashes), Paused: r.Paused != 0, CreatedAt: FromMicros(r.CreatedAt), StartedAt: FromMicros(r.StartedAt),
 		EndedAt: FromMicros(r.EndedAt), RunningTime: time.Duration(r.RunningUs) * time.Microsecond,
-		Removal: domain.Removal{DeletedAt: FromMicros(r.DeletedAt), PurgedAt: FromMicros(r.PurgedAt)}, Alike: r.Fingerprint, Attention: r.Attention != 0}
+		Removal: domain.Removal{DeletedAt: FromMicros(r.DeletedAt), PurgedAt: FromMicros(r.PurgedAt)}, Fingerprint: r.Fingerprint, Attention: r.Attention != 0}
 	if r.ErrorCode != "" {
 		out.Error = &domain.RunError{Code: r.ErrorCode, Message: d.ErrorMessage, Node: d.ErrorNode}
 	}
@@ -180,7 +180,7 @@ func AuditEvent(e dbsqlc.AuditEvent, run string) domain.AuditEvent {
 
 // FailureAck maps the row of an acknowledged failure group.
 func FailureAck(r dbsqlc.FailureAck, plan string) domain.FailureAck {
-	return domain.FailureAck{FailureRef: domain.FailureRef{PlanKey: plan, Node: r.Node, Code: r.ErrorCode, Alike: r.Fingerprint}, Headline: r.Headline, Message: domain.DecodeMessage(r.Message, r.Headline), Actor: r.Actor, Note: r.Note, Runs: r.Runs, At: FromMicros(r.At)}
+	return domain.FailureAck{FailureRef: domain.FailureRef{PlanKey: plan, Node: r.Node, Code: r.ErrorCode, Fingerprint: r.Fingerprint}, Headline: r.Headline, Message: domain.DecodeMessage(r.Message, r.Headline), Actor: r.Actor, Note: r.Note, Runs: r.Runs, At: FromMicros(r.At)}
 }
 
 // Draft is a row of drafts.

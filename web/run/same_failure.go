@@ -12,7 +12,7 @@ import (
 // This file says of a failed run that it is not alone, and what changed before it.
 
 // whyLinks are what to look at beside a failure, and what can be done about all
-// that are alike: the same one in other runs, what changed, the last run that went
+// that are fingerprint: the same one in other runs, what changed, the last run that went
 // well.
 func (b *headPart) whyLinks(w *Why) error {
 	run := b.d.Run
@@ -22,7 +22,7 @@ func (b *headPart) whyLinks(w *Why) error {
 	}
 	q := "status:failed " + filter.Failures(ref)
 	link := func(text, href string) { w.Links = append(w.Links, kit.Link{Text: text, Href: href}) }
-	n, whole, err := b.Reader.RunsCount(b.Context, domain.RunFilter{Statuses: []domain.RunStatus{domain.RunFailed}, PlanKey: run.PlanKey, Node: run.Error.Node, ErrorCode: run.Error.Code, Alike: run.Alike}, alikeCap)
+	n, whole, err := b.Reader.RunsCount(b.Context, domain.RunFilter{Statuses: []domain.RunStatus{domain.RunFailed}, PlanKey: run.PlanKey, Node: run.Error.Node, ErrorCode: run.Error.Code, Fingerprint: run.Fingerprint}, sameFailureCap)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (b *headPart) whyLinks(w *Why) error {
 	if g.Runs > 1 {
 		text := b.N(int(g.Runs), "The same failure needs attention in %s run: first at %s, last at %s.", "The same failure needs attention in %s runs: first at %s, last at %s.", b.Time(g.First).Text, b.Time(g.Last).Text)
 		w.Items = append(w.Items, text)
-		b.alike = text
+		b.sameFailure = text
 	}
 	row, err := failure.Ports{App: b.App, Reader: b.Reader}.NewSince(b.Context, g)
 	if err != nil {
@@ -91,5 +91,5 @@ func (b *headPart) noted(w *Why, a domain.FailureAck) {
 		text += ": “" + kit.Visible(kit.Cut(a.Note, 500)) + "”"
 	}
 	w.Items = append(w.Items, text)
-	b.alike = text
+	b.sameFailure = text
 }

@@ -3,37 +3,61 @@ package domain
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
 const (
-	// alikeRead is how much of a message says what went wrong, and alikeQuote how
-	// long a quoted value may be: an apostrophe is no quote.
-	alikeRead  = 1000
-	alikeQuote = 300
-	// AlikeLength is the length of what Alike gives.
-	AlikeLength = 12
+	// fingerprintRead is how much of a text counts, in bytes, and fingerprintQuote how
+	// long a quoted value may be: an apostrophe is not a quote.
+	fingerprintRead  = 1000
+	fingerprintQuote = 300
+	// FingerprintLength is the length of a fingerprint.
+	FingerprintLength = 12
 )
 
-// Alike is the same for messages that differ only in numbers, ids, times and
-// quoted values: an outage that fails 400 runs is one failure, not 400. It is
-// AlikeLength hexadecimal digits.
-func Alike(message string) string {
-	sum := sha256.Sum256([]byte(Pattern(message)))
-	return hex.EncodeToString(sum[:])[:AlikeLength]
+// FingerprintOf returns the fingerprint of a message: [FingerprintLength] hexadecimal digits. Messages
+// that differ only in numbers, ids, times, and quoted values have the same one, so that an outage
+// that fails 400 runs is one failure group. The English text of a message with arguments does not count:
+// a later version of kairosd may word it differently, and the error code distinguishes messages.
+func FingerprintOf(m Message) string {
+	h := sha256.New()
+	for _, arg := range m.Args {
+		fmt.Fprintf(h, "%s\x00", argPattern(arg))
+	}
+	return hex.EncodeToString(h.Sum(nil))[:FingerprintLength]
 }
 
-// ValidAlike reports whether s may be what Alike gave.
-func ValidAlike(s string) bool {
-	return len(s) == AlikeLength && strings.Trim(s, "0123456789abcdef") == ""
+// argPattern returns the part of an argument that counts for a fingerprint.
+func argPattern(arg any) string {
+	switch a := arg.(type) {
+	case string:
+		return Pattern(a)
+	case Message:
+		return FingerprintOf(a)
+	}
+	return "#" // a number or a time
 }
 
-// Pattern is a message with # in place of whatever has a digit in it (numbers,
+// Fingerprint returns the fingerprint of the error without its code.
+func (e *RunError) Fingerprint() string {
+	if e.Text.IsZero() {
+		return FingerprintOf(Verbatim(e.Message))
+	}
+	return FingerprintOf(e.Text)
+}
+
+// ValidFingerprint reports whether s has the form of a fingerprint.
+func ValidFingerprint(s string) bool {
+	return len(s) == FingerprintLength && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+// Pattern returns a message with # in place of whatever has a digit in it (numbers,
 // ids, times, addresses), and "…" in place of quoted values.
 func Pattern(message string) string {
-	message = strings.ToValidUTF8(message[:min(len(message), alikeRead)], "")
+	message = strings.ToValidUTF8(message[:min(len(message), fingerprintRead)], "")
 	var b strings.Builder
 	last := rune(' ') // what was read before
 	for len(message) > 0 {
@@ -122,7 +146,7 @@ func quotedValue(s string, before rune) int {
 		return 0
 	}
 	escaped := false
-	for i, r := range s[size:min(len(s), alikeQuote)] {
+	for i, r := range s[size:min(len(s), fingerprintQuote)] {
 		switch {
 		case escaped:
 			escaped = false

@@ -3,6 +3,7 @@ package domain_test
 import (
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -37,19 +38,35 @@ func TestPattern(t *testing.T) {
 	}
 }
 
-func TestAlike(t *testing.T) {
+func TestFingerprint(t *testing.T) {
 	t.Parallel()
-	a, b := domain.Alike("timeout after 30s of invoice 17"), domain.Alike("timeout after 31.2s of invoice 4711")
-	if a != b || !domain.ValidAlike(a) {
+	of := func(message string) string { return (&domain.RunError{Message: message}).Fingerprint() }
+	a, b := of("timeout after 30s of invoice 17"), of("timeout after 31.2s of invoice 4711")
+	if a != b || !domain.ValidFingerprint(a) {
 		t.Errorf("%s and %s: want the same valid one", a, b)
 	}
-	if domain.Alike("timeout of the bank") == domain.Alike("the bank refused") {
-		t.Error("different failures are alike")
+	if of("timeout of the bank") == of("the bank refused") {
+		t.Error("different failures have one fingerprint")
 	}
 	for _, s := range []string{"", "abc", "ABCDEF012345", strings.Repeat("0", 13)} {
-		if domain.ValidAlike(s) {
+		if domain.ValidFingerprint(s) {
 			t.Errorf("%q is valid", s)
 		}
+	}
+}
+
+// A failure group survives a release that words its message differently.
+func TestFingerprintIgnoresEnglish(t *testing.T) {
+	t.Parallel()
+	of := func(format string, args ...any) string {
+		text := domain.Messagef(format, args...)
+		return (&domain.RunError{Message: text.String(), Text: text}).Fingerprint()
+	}
+	if a, b := of("tool %s gave no answer within %s", "bank 7", time.Second), of("no answer from tool %s in %s", "bank 12", time.Minute); a != b {
+		t.Errorf("%s and %s: want the same", a, b)
+	}
+	if of("tool %s is missing", "bank") == of("tool %s is missing", "mail") {
+		t.Error("failures of different tools have one fingerprint")
 	}
 }
 
