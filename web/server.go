@@ -159,7 +159,7 @@ func (s *Server) mounted() []ui.Section {
 		agents.Section(agents.Ports{App: s.App, Reader: s.Reader, Engine: s.Engine, Settings: s.Settings, Plans: s.Planner != nil}),
 		approvals.Section(approvals.Ports{App: s.App, Reader: s.Reader, Engine: s.Engine, Cards: s.cards()}),
 		audit.Section(audit.Ports{App: s.App, Reader: s.Reader, Settings: s.Settings}),
-		handoffs.Section(handoffs.Ports{Reader: s.Reader}),
+		handoffs.Section(handoffs.Ports{Reader: s.Reader, Engine: s.Engine}),
 		docs.Section(),
 		help.Section(help.Ports{Runs: runs.Help(), Audit: audit.Help()}),
 		bulk.Section(bulk.Ports{App: s.App, Programs: s.Engine}),

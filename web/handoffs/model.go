@@ -1,6 +1,9 @@
 package handoffs
 
-import "github.com/kairosd/kairosd/web/kit"
+import (
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/part/detail"
+)
 
 // ListPage is who gave what to whom, in all runs.
 type ListPage struct {
@@ -28,4 +31,11 @@ type Loop struct {
 	Run                 kit.Link
 	Plan, Agents, Times string
 	Last                kit.Time
+}
+
+// HandoffPage is one handoff as a page of its own.
+type HandoffPage struct {
+	kit.Shell
+	Run, Plan kit.Link
+	Detail    detail.Detail
 }

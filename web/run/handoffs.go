@@ -1,18 +1,15 @@
 package run
 
 import (
-	"maps"
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	words "github.com/kairosd/kairosd/web/part/handoff"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/handoff"
-	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/part/value"
 )
@@ -23,8 +20,6 @@ const (
 	laneGap  = 28
 	// shownContext bounds what is shown of what was passed on, in bytes.
 	shownContext = 2000
-	// shownKeys bounds the keys that are named of it.
-	shownKeys = 12
 )
 
 // handoffsPart makes the view of the work that agents gave to each other.
@@ -61,7 +56,7 @@ func (b handoffsPart) handoffs() (*Handoffs, error) {
 		if !back {
 			open[pair{h.From, h.To}] = true
 		}
-		row := HandoffRow{Keys: keysOf(passedOn(d)), Hash: shortHash(d), Tools: kit.VisibleAll(d.Tools), At: b.Time(h.At), From: kit.Visible(h.From), To: kit.Visible(h.To), Reason: words.Reason(b.Context, h.Reason), Context: kit.Visible(kit.Cut(passedOn(d), shownContext)), Size: b.Size(d.Size), Back: back,
+		row := HandoffRow{Keys: words.KeysOf(words.PassedOn(d)), Hash: words.ShortHash(d), Tools: kit.VisibleAll(d.Tools), At: b.Time(h.At), From: kit.Visible(h.From), To: kit.Visible(h.To), Reason: words.Reason(b.Context, h.Reason), Context: kit.Visible(kit.Cut(words.PassedOn(d), shownContext)), Size: b.Size(d.Size), Back: back,
 			Result: words.Status(d.Status), Open: d.Status == "open", Took: kit.Took(time.Duration(d.TookMs) * time.Millisecond), Cost: value.Cost(b.Context, d.Usage.Cost), Href: b.handoffHref(h.ID), Chosen: h.ID == b.Query("handoff")}
 		if h.Context != "" {
 			row.Context = kit.Visible(kit.Cut(h.Context, shownContext))
@@ -76,8 +71,7 @@ func (b handoffsPart) handoffs() (*Handoffs, error) {
 		}
 		v.Rows = append(v.Rows, row)
 		if row.Chosen {
-			i := b.handoffInspector(d)
-			v.Chosen = &i
+			v.Chosen = &Inspector{Detail: words.Of(b.Context, d, b.Engine.Catalog())}
 		}
 	}
 	for i := range v.Lanes {
@@ -91,34 +85,6 @@ func (b handoffsPart) handoffs() (*Handoffs, error) {
 func (b handoffsPart) handoffHref(id string) string {
 	return b.href(url.Values{"view": {"handoffs"}, "handoff": {id}, "step": nil, "node": nil, "try": nil, "tab": nil}) + "#inspector"
 }
-
-// keysOf are the keys of what was passed on, if it is an object.
-func keysOf(context string) []string {
-	if !strings.HasPrefix(strings.TrimSpace(context), "{") {
-		return nil
-	}
-	v, err := jsonvalue.Decode([]byte(context))
-	m, ok := v.(map[string]any)
-	if err != nil || !ok {
-		return nil
-	}
-	out := make([]string, 0, len(m))
-	for _, k := range slices.Sorted(maps.Keys(m)) {
-		out = append(out, kit.Visible(kit.Cut(k, 60)))
-	}
-	return out[:min(len(out), shownKeys)]
-}
-
-// passedOn is what was passed on: the data, or where there is none the words.
-func passedOn(d domain.HandoffDetail) string {
-	if d.Given != nil {
-		return string(d.Given)
-	}
-	return d.Context
-}
-
-// shortHash tells what was passed on apart from anything else.
-func shortHash(d domain.HandoffDetail) string { return d.SHA256[:min(len(d.SHA256), 12)] }
 
 func laneX(i int) string { return strconv.Itoa(i*laneGap + 14) }
 

@@ -13,13 +13,6 @@ type Handoffs struct {
 	Chosen *Inspector
 }
 
-// HandoffPage is one handoff as a page of its own.
-type HandoffPage struct {
-	kit.Shell
-	Run, Plan kit.Link
-	Inspector Inspector
-}
-
 // HandoffRow is work passing from one agent to another.
 type HandoffRow struct {
 	At                    kit.Time

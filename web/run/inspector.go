@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/part/detail"
 	part "github.com/kairosd/kairosd/web/part/run"
 	"github.com/kairosd/kairosd/web/part/value"
 
@@ -27,7 +28,7 @@ type inspectorPart struct{ *record }
 func (b inspectorPart) inspector() Inspector {
 	st := b.chosen
 	seq := strconv.FormatInt(st.seq, 10)
-	i := Inspector{Name: st.label(), Step: seq, Sub: b.aboutNode(st.node), Status: st.shown(), Page: fmt.Sprintf("/runs/%s/steps/%d", b.d.Run.ID, st.seq)}
+	i := Inspector{Step: seq, Detail: detail.Detail{Name: st.label(), Sub: b.aboutNode(st.node), Status: st.shown(), Page: fmt.Sprintf("/runs/%s/steps/%d", b.d.Run.ID, st.seq)}}
 	a := st.attempt(b.Query("try"))
 	if i.Key = "step-" + seq; a != nil {
 		i.Key += "-" + strconv.Itoa(a.number)
@@ -254,7 +255,7 @@ func (b inspectorPart) reopens(st *step) bool {
 
 // nodeInspector shows a node with no step: what it is, and why it did not run.
 func (b inspectorPart) nodeInspector(node string) Inspector {
-	i := Inspector{Name: node, Key: "node-" + node, Sub: b.aboutNode(node)}
+	i := Inspector{Detail: detail.Detail{Name: node, Key: "node-" + node, Sub: b.aboutNode(node)}}
 	why, passed := b.notTaken(node)
 	pre := b.resume()
 	i.Status = notStarted(passed).Status

@@ -1,43 +1,22 @@
 package run
 
 import (
-	"strings"
-
-	"github.com/a-h/templ"
-
 	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/part/detail"
 )
 
 // Inspector shows one step.
 type Inspector struct {
-	Name, Sub string
-	Step      string // its number in addresses
-	// Key names what is shown in the page: another step or attempt is another element, so
-	// that a form or a log of the one before never becomes a part of it.
-	Key      string
-	Status   kit.Status
+	detail.Detail
+	Step     string // its number in addresses
 	Attempts []kit.Link
 	Tabs     []kit.Link
 	Prompt   *Prompt // what is asked of models; its messages are the blocks
-	Blocks   []kit.Block
 	Log      *StepLog
 	Find     *kit.FindForm
 	Actions  []kit.Link
 	Doubt    *DoubtForm
-	Facts    []kit.Fact
-	Began    kit.Time
 	Resume   string // what resuming would do with it
-	Page     string // its own page
-	// Beside is the path of the page in whose pane it stands; empty: it is a page itself.
-	Beside string
-}
-
-// get makes a link within the page beside which the step stands a request of htmx.
-func (i Inspector) get(href string) templ.Attributes {
-	if i.Beside == "" || !strings.HasPrefix(href, i.Beside+"?") {
-		return nil
-	}
-	return kit.Get(href)
 }
 
 // Prompt is what a step asks of a model, apart from the messages.

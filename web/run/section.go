@@ -45,10 +45,6 @@ type Reader interface {
 	// journal of.
 	Kept(ctx context.Context, run string) (domain.KeptDigests, error)
 	Handoffs(ctx context.Context, run string) ([]domain.Handoff, error)
-	// Handoff is one of them; CodeNotFound.
-	Handoff(ctx context.Context, id string) (domain.HandoffSeen, error)
-	// HandoffsLike are a few whose ids begin as an id does.
-	HandoffsLike(ctx context.Context, id string, limit int) ([]domain.HandoffSeen, error)
 	// Conversation is what a run's agents said to each other, in order.
 	Conversation(ctx context.Context, run string) (domain.Conversation, error)
 	// Lineage are the children, forks and reruns of a run, and what it came from.
@@ -113,6 +109,5 @@ func Section(p Ports) ui.Section {
 		{Get: "/runs/:run/state/:cp", Operation: app.GetJournal, Handle: s.handle((*request).stateAt)},
 		{Get: "/runs/:run/raw/:seq/:part", Operation: app.GetStep, Handle: s.handle((*request).raw)},
 		{Get: "/runs/:run/summary.md", Operation: app.GetRun, Handle: s.handle((*request).summaryFile)},
-		{Get: "/handoffs/:handoff", Operation: app.GetHandoff, Handle: s.handle((*request).handoffPage)},
 	}}
 }

@@ -1,0 +1,66 @@
+package handoffs
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/handoff"
+	"github.com/kairosd/kairosd/web/kit"
+	part "github.com/kairosd/kairosd/web/part/handoff"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// similar bounds the handoffs that are named beside one that is not there.
+const similar = 8
+
+// handoff is one handoff as a page of its own.
+func (s *section) handoff(c *ui.Context) error {
+	id, err := url.PathUnescape(c.Param("handoff"))
+	if err != nil {
+		id = c.Param("handoff")
+	}
+	h, err := s.Reader.Handoff(c, id)
+	if err != nil {
+		return s.noHandoff(c, id, err)
+	}
+	d, err := s.Engine.Detail(c, h.Run)
+	if err != nil {
+		return err
+	}
+	messages, err := s.Reader.Conversation(c, h.Run)
+	if err != nil {
+		return err
+	}
+	run := d.Run
+	p := HandoffPage{
+		Shell:  c.Shell("handoffs", kit.Visible(handoff.Short(h.Handoff))+" · "+run.PlanKey+" · "+domain.ShortID(run.ID)),
+		Detail: part.Of(c, handoff.In(d, messages.Messages).Of(h.Handoff, c.Site.Now()), s.Engine.Catalog()),
+		Run:    kit.Link{Text: domain.ShortID(run.ID), Href: "/runs/" + run.ID + "?view=handoffs"},
+		Plan:   kit.Link{Text: run.PlanKey, Href: "/plans/" + url.PathEscape(run.PlanKey)},
+	}
+	p.Detail.Page = ""
+	return c.Render(http.StatusOK, Handoff(p))
+}
+
+// noHandoff says that a handoff is not there, and which have an id like it.
+func (s *section) noHandoff(c *ui.Context, id string, missing error) error {
+	if domain.CodeOf(missing) != domain.CodeNotFound {
+		return missing
+	}
+	p := kit.ErrorPage{
+		Lists: c.Lists(), Shell: c.Shell("handoffs", "Not found"), Code: http.StatusNotFound, Headline: c.T("Not found"),
+		Message:      c.T("There is no handoff %s.", kit.Visible(kit.Cut(id, 200))),
+		SimilarTitle: c.T("Handoffs with an id like it"), Links: []kit.Link{{Text: c.T("All handoffs"), Href: "/handoffs"}},
+	}
+	list, err := s.Reader.HandoffsLike(c, id, similar)
+	if err != nil {
+		return err
+	}
+	for _, h := range list {
+		text := fmt.Sprintf("%s · %s · %s · %s", kit.Visible(handoff.Short(h.Handoff)), h.Plan, domain.ShortID(h.Run), c.Time(h.At).Text)
+		p.Similar = append(p.Similar, kit.Link{Text: text, Href: "/handoffs/" + url.PathEscape(h.ID)})
+	}
+	return c.Render(p.Code, kit.Error(p))
+}
