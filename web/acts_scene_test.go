@@ -52,10 +52,10 @@ func (s *scene) page(route, open, mark string, fields ...string) webtest.Page {
 	var p webtest.Page
 	shown := s.b.Get(open)
 	if shown.Code != http.StatusOK || !strings.Contains(shown.Body, mark) {
-		s.t.Errorf("%s: %d, no form with %s: %s", open, shown.Code, mark, words(shown.Body))
+		s.t.Errorf("%s: %d, no form with %s: %s", open, shown.Code, mark, webtest.Words(shown.Body))
 		return p
 	}
-	f := form(s.t, shown.Body, mark)
+	f := webtest.Form(s.t, shown.Body, mark)
 	to := strings.TrimPrefix(open, "")
 	for i := 0; i+1 < len(fields); i += 2 {
 		if fields[i] == "to" {
@@ -67,7 +67,7 @@ func (s *scene) page(route, open, mark string, fields ...string) webtest.Page {
 	to, _, _ = strings.Cut(to, "?")
 	s.recorded("page POST "+route, "marta", func() {
 		if p = s.b.Post(to, f); p.Code != http.StatusSeeOther && p.Code != http.StatusOK {
-			s.t.Errorf("POST %s: %d\n%s", to, p.Code, words(p.Body))
+			s.t.Errorf("POST %s: %d\n%s", to, p.Code, webtest.Words(p.Body))
 		}
 	})
 	return p
@@ -90,7 +90,7 @@ func (s *scene) api(route, path string, body any) map[string]any {
 		if route == "POST /plans" || route == "POST /plans/try" {
 			kind = "application/yaml"
 		}
-		req := request(s.t, method, s.URL+api.Base+path, string(b), "Content-Type", kind, "Authorization", "Bearer "+s.token)
+		req := webtest.Request(s.t, method, s.URL+api.Base+path, string(b), "Content-Type", kind, "Authorization", "Bearer "+s.token)
 		resp, err := http.DefaultClient.Do(req)
 		if err != nil {
 			s.t.Fatal(err)

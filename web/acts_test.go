@@ -85,7 +85,7 @@ func TestEveryActIsRecorded(t *testing.T) {
 func (s *scene) signedIn() {
 	other := s.Browser(s.t)
 	s.recorded("page POST /login", "marta", func() { other.LoginAs("marta", webtest.Password) })
-	f := form(s.t, other.Get("/me").Body, `action="/logout"`)
+	f := webtest.Form(s.t, other.Get("/me").Body, `action="/logout"`)
 	s.recorded("page POST /logout", "marta", func() { other.Post("/logout", f) })
 	secret, err := s.Auth.LoginLink(s.t.Context(), domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Surface: "cli"}, "marta")
 	if err != nil {
@@ -279,7 +279,7 @@ func (s *scene) bulkDecision() {
 	s.Run(s.t, "twice", "2")
 	s.recorded("page POST /approvals/bulk", "marta", func() {
 		shown := s.b.Get("/approvals/bulk?plan=twice&node=ask&answer=approve")
-		form := form(s.t, shown.Body, `name="item"`)
+		form := webtest.Form(s.t, shown.Body, `name="item"`)
 		form["item"], form["digest"] = nil, nil
 		for _, name := range []string{"item", "digest"} {
 			for _, m := range regexp.MustCompile(`name="`+name+`" value="([^"]+)"`).FindAllStringSubmatch(shown.Body, -1) {
@@ -287,7 +287,7 @@ func (s *scene) bulkDecision() {
 			}
 		}
 		if p := s.b.Post("/approvals/bulk", form); p.Code != http.StatusSeeOther || len(form["item"]) != 2 {
-			s.t.Errorf("%d of %d\n%s", p.Code, len(form["item"]), words(p.Body))
+			s.t.Errorf("%d of %d\n%s", p.Code, len(form["item"]), webtest.Words(p.Body))
 		}
 	})
 }
@@ -304,7 +304,7 @@ func (s *scene) verify() {
 	form := s.b.Get("/audit/verify").Hidden()
 	s.recorded("page POST /audit/verify", "marta", func() { s.b.Post("/audit/verify", form); done() })
 	s.recorded("POST /audit/check", s.actor, func() {
-		resp, err := http.DefaultClient.Do(request(s.t, http.MethodPost, s.URL+api.Base+"/audit/check", "", "Content-Type", "application/json", "Authorization", "Bearer "+s.token))
+		resp, err := http.DefaultClient.Do(webtest.Request(s.t, http.MethodPost, s.URL+api.Base+"/audit/check", "", "Content-Type", "application/json", "Authorization", "Bearer "+s.token))
 		if err != nil || resp.StatusCode != http.StatusAccepted {
 			s.t.Fatal(resp, err)
 		}
@@ -345,7 +345,7 @@ func (s *scene) tools() {
 	checked.Set("do", "run")
 	s.recorded("page POST /agents/tools/:tool/try", "marta", func() {
 		if p := s.b.Post(try, checked); p.Code != http.StatusSeeOther {
-			s.t.Errorf("try: %d %s", p.Code, words(p.Body))
+			s.t.Errorf("try: %d %s", p.Code, webtest.Words(p.Body))
 		}
 	})
 	s.page("/agents/tools/:tool/disable", "/agents/tools/crm.find/disable", `name="idem"`, "reason", "the customer data are moved")

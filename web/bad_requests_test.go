@@ -96,7 +96,7 @@ func TestLoginsBelieveNoHeader(t *testing.T) {
 		t.Errorf("A13: %d", p.Code)
 	}
 	if p := b.Get("/me"); strings.Contains(p.Body, "203.0.113.66") || !strings.Contains(p.Body, "127.0.0.1") {
-		t.Errorf("A13: a login is said to come from where its header says:\n%s", words(p.Body))
+		t.Errorf("A13: a login is said to come from where its header says:\n%s", webtest.Words(p.Body))
 	}
 	if p := b.Get("/audit"); strings.Contains(p.Body, "203.0.113.66") {
 		t.Error("A13: the audit log believes a header")

@@ -2,8 +2,6 @@ package web_test
 
 import (
 	"bytes"
-	"compress/gzip"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,34 +11,6 @@ import (
 	"github.com/kairosd/kairosd/web/static"
 	"github.com/kairosd/kairosd/web/webtest"
 )
-
-// packed is how many bytes a text takes on the wire.
-func packed(t *testing.T, s string) int {
-	t.Helper()
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	if _, err := z.Write([]byte(s)); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.Len()
-}
-
-// wide is a plan of n steps in a row.
-func wide(id string, n int) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "id: %s\nlimits: {max_steps: 2000}\nnodes:\n", id)
-	for i := range n {
-		fmt.Fprintf(&b, "  step_%d: {type: set, input: {value: %d}}\n", i, i)
-	}
-	b.WriteString("edges:\n")
-	for i := range n - 1 {
-		fmt.Fprintf(&b, "  - {from: step_%d, to: step_%d}\n", i, i+1)
-	}
-	return b.String()
-}
 
 // The budgets of pages, printed with -v: make ui-budget.
 func TestPagesAreWithinTheirBudgets(t *testing.T) {
@@ -58,7 +28,7 @@ func TestPagesAreWithinTheirBudgets(t *testing.T) {
 		js += len(file(t, name))
 	}
 	check("scripts, raw", js, 100*kb)
-	check("styles, packed", packed(t, file(t, "k.css")), 14*kb)
+	check("styles, packed", webtest.Packed(t, file(t, "k.css")), 14*kb)
 	for _, name := range []string{"next.woff2", "mono.woff2"} {
 		fonts += len(file(t, name))
 	}
@@ -68,8 +38,8 @@ func TestPagesAreWithinTheirBudgets(t *testing.T) {
 	for range 60 {
 		site.Run(t, "ledger", `{"amount": 50, "currency": "EUR"}`)
 	}
-	site.Plan(t, wide("fifty", 50))
-	site.Plan(t, wide("fivehundred", 500))
+	site.Plan(t, webtest.Wide("fifty", 50))
+	site.Plan(t, webtest.Wide("fivehundred", 500))
 	fifty, large := site.Run(t, "fifty", `null`), site.Run(t, "fivehundred", `null`)
 	b := site.Browser(t).Login()
 	size := func(path string) int {
@@ -77,7 +47,7 @@ func TestPagesAreWithinTheirBudgets(t *testing.T) {
 		if p.Code != http.StatusOK {
 			t.Fatalf("%s: %d", path, p.Code)
 		}
-		return packed(t, p.Body)
+		return webtest.Packed(t, p.Body)
 	}
 	check("run list of 50, packed", size("/runs"), 14*kb)
 	check("run page of 50 steps, packed", size("/runs/"+fifty.ID), 25*kb)
@@ -131,14 +101,14 @@ func (r *recorder) WriteHeader(int)             {}
 func TestPagesOfLargePlansAreBounded(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
-	site.Plan(t, wide("vast", 3002))
+	site.Plan(t, webtest.Wide("vast", 3002))
 	b := site.Browser(t).Login()
 	for _, path := range []string{"/plans/vast", "/plans/vast?line=6001"} {
 		p := b.Get(path)
 		if p.Code != http.StatusOK {
 			t.Fatalf("%s: %d", path, p.Code)
 		}
-		t.Logf("%s: %d bytes, %d packed", path, len(p.Body), packed(t, p.Body))
+		t.Logf("%s: %d bytes, %d packed", path, len(p.Body), webtest.Packed(t, p.Body))
 		if len(p.Body) > 200<<10 {
 			t.Errorf("%s: %d bytes", path, len(p.Body))
 		}

@@ -98,13 +98,13 @@ func sow(t *testing.T, site *webtest.Site, b *webtest.Browser) {
 	if _, err := site.App.Plans.Archive(t.Context(), app.PlanChange{Meta: app.Meta{By: site.Admin}, Plan: "branch", Reason: canary}); err != nil {
 		t.Fatal(err)
 	}
-	f := form(t, b.Get("/bulk/new?do=resume&q=status:failed").Body, `name="digest"`)
+	f := webtest.Form(t, b.Get("/bulk/new?do=resume&q=status:failed").Body, `name="digest"`)
 	f.Set("reason", canary)
 	if p := b.Post("/bulk", f); p.Code != http.StatusSeeOther {
 		t.Fatalf("bulk: %d", p.Code)
 	}
 	// A login by a browser that calls itself so.
-	req := request(t, http.MethodPost, site.URL+"/login", url.Values{"csrf": {"anonymous"}, "name": {"marta"}, "password": {webtest.Password}}.Encode(), "Content-Type", "application/x-www-form-urlencoded",
+	req := webtest.Request(t, http.MethodPost, site.URL+"/login", url.Values{"csrf": {"anonymous"}, "name": {"marta"}, "password": {webtest.Password}}.Encode(), "Content-Type", "application/x-www-form-urlencoded",
 		"User-Agent", canary, "Origin", site.URL, "Sec-Fetch-Site", "same-origin")
 	if p := site.Browser(t).Do(req); p.Code != http.StatusSeeOther {
 		t.Fatalf("login: %d", p.Code)
@@ -201,7 +201,7 @@ func TestEncodingCrawl(t *testing.T) {
 			if fragment {
 				header = []string{"HX-Request", "true", "Sec-Fetch-Site", "same-origin"}
 			}
-			p := b.Do(request(t, http.MethodGet, site.URL+at, "", header...))
+			p := b.Do(webtest.Request(t, http.MethodGet, site.URL+at, "", header...))
 			pages++
 			secured(t, at, p.Header)
 			kind := p.Header.Get("Content-Type")
@@ -286,7 +286,7 @@ func TestEveryRouteHasItsHeaders(t *testing.T) {
 	}
 	for path := range paths {
 		for _, method := range []string{http.MethodGet, http.MethodPost} {
-			resp := b.Head(request(t, method, site.URL+path, ""))
+			resp := b.Head(webtest.Request(t, method, site.URL+path, ""))
 			secured(t, method+" "+path, resp.Header)
 			if kept := resp.Header.Get("Cache-Control"); kept != "no-store" && !strings.HasPrefix(path, "/static/") && path != "/healthz" && path != "/readyz" {
 				t.Errorf("%s %s: Cache-Control is %q", method, path, kept)
@@ -297,7 +297,7 @@ func TestEveryRouteHasItsHeaders(t *testing.T) {
 					t.Errorf("%s %s is %s", method, path, kind)
 				}
 			}
-			req := request(t, method, site.URL+path, "")
+			req := webtest.Request(t, method, site.URL+path, "")
 			req.Host = "evil.example"
 			if resp := b.Head(req); resp.StatusCode != http.StatusMisdirectedRequest {
 				t.Errorf("A12: %s %s for evil.example: %d", method, path, resp.StatusCode)

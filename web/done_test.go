@@ -23,7 +23,7 @@ func TestThePageAfterAnActSaysWhatWasDone(t *testing.T) {
 	page := "/settings/users/" + u.ID
 	change := func(mark, do string, more ...string) webtest.Page {
 		t.Helper()
-		f := form(t, b.Get(page).Body, mark)
+		f := webtest.Form(t, b.Get(page).Body, mark)
 		f.Set("do", do)
 		for i := 0; i+1 < len(more); i += 2 {
 			f.Set(more[i], more[i+1])
@@ -36,7 +36,7 @@ func TestThePageAfterAnActSaysWhatWasDone(t *testing.T) {
 	if p := change(`value="role"`, "role", "role", "author"); p.Code != http.StatusSeeOther || p.Location != page {
 		t.Fatalf("%d %s", p.Code, p.Location)
 	}
-	says(t, b.Get(page), http.StatusOK, said, "The role is changed; all their logins have ended.")
+	webtest.Says(t, b.Get(page), http.StatusOK, said, "The role is changed; all their logins have ended.")
 	if p := b.Get(page); strings.Contains(p.Body, said) {
 		t.Error("it is said again")
 	}
@@ -46,9 +46,9 @@ func TestThePageAfterAnActSaysWhatWasDone(t *testing.T) {
 		t.Fatal(err)
 	}
 	es.Header.Set("Accept-Language", "es")
-	says(t, b.Do(es), http.StatusOK, said, "Se han cerrado sus sesiones y ya no puede entrar.")
+	webtest.Says(t, b.Do(es), http.StatusOK, said, "Se han cerrado sus sesiones y ya no puede entrar.")
 	if p := change(`value="password"`, "password", "password", "short"); p.Code != http.StatusUnprocessableEntity || !strings.Contains(p.Body, "5 characters; at least 12") {
-		t.Errorf("a refused act: %d %s", p.Code, words(p.Body))
+		t.Errorf("a refused act: %d %s", p.Code, webtest.Words(p.Body))
 	}
 	if p := b.Get(page); strings.Contains(p.Body, said) {
 		t.Error("a refused act is said to be done")
@@ -59,7 +59,7 @@ func TestThePageAfterAnActSaysWhatWasDone(t *testing.T) {
 	}
 	forged.AddCookie(&http.Cookie{Name: "kairos-done", Value: "<b>you-are-hacked"})
 	if p := b.Do(forged); p.Code != http.StatusOK || strings.Contains(p.Body, said) || strings.Contains(p.Body, "hacked") {
-		t.Errorf("a cookie says: %d %s", p.Code, words(p.Body))
+		t.Errorf("a cookie says: %d %s", p.Code, webtest.Words(p.Body))
 	}
 }
 
@@ -72,31 +72,31 @@ func TestActsOfLevelTwoWantAReason(t *testing.T) {
 	site.Run(t, "hello", `null`)
 	site.Run(t, "hello", `null`) // the one before is for retention
 	b := site.Browser(t).Login()
-	f := form(t, b.Get("/settings/retention").Body, `name="reason"`)
+	f := webtest.Form(t, b.Get("/settings/retention").Body, `name="reason"`)
 	f.Set("reason", "  ")
-	says(t, b.Post("/settings/retention", f), http.StatusUnprocessableEntity, "Say why", "What would go now")
+	webtest.Says(t, b.Post("/settings/retention", f), http.StatusUnprocessableEntity, "Say why", "What would go now")
 	f.Set("reason", "the disk is small")
 	if p := b.Post("/settings/retention", f); p.Code != http.StatusSeeOther {
-		t.Fatalf("%d %s", p.Code, words(p.Body))
+		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
 	}
-	says(t, b.Get("/settings/retention"), http.StatusOK, "What retention says is removed.")
-	says(t, b.Get("/audit?q=action:store.retention"), http.StatusOK, "the disk is small")
+	webtest.Says(t, b.Get("/settings/retention"), http.StatusOK, "What retention says is removed.")
+	webtest.Says(t, b.Get("/audit?q=action:store.retention"), http.StatusOK, "the disk is small")
 
 	const try = "/agents/tools/http/try"
 	f = b.Get(try).Hidden()
 	f.Set("input", `{"method": "POST", "url": "http://127.0.0.1:1/pay"}`)
 	checked := b.Post(try, f)
-	says(t, checked, http.StatusOK, `name="reason"`, "stays done")
+	webtest.Says(t, checked, http.StatusOK, `name="reason"`, "stays done")
 	act := checked.Hidden()
 	act.Set("input", f.Get("input"))
 	act.Set("do", "run")
-	says(t, b.Post(try, act), http.StatusUnprocessableEntity, "Say why")
+	webtest.Says(t, b.Post(try, act), http.StatusUnprocessableEntity, "Say why")
 	act.Set("reason", "is it up?")
 	p := b.Post(try, act)
 	if p.Code != http.StatusSeeOther || !strings.HasPrefix(p.Location, "/runs/") {
-		t.Fatalf("%d %s", p.Code, words(p.Body))
+		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
 	}
-	says(t, b.Get(p.Location), http.StatusOK, "is it up?")
+	webtest.Says(t, b.Get(p.Location), http.StatusOK, "is it up?")
 	f.Set("input", `{"method": "GET", "url": "http://127.0.0.1:1/"}`)
 	if p := b.Post(try, f); p.Code != http.StatusOK || strings.Contains(p.Body, `name="reason"`) {
 		t.Errorf("a call that only reads wants a reason: %d", p.Code)
@@ -110,17 +110,17 @@ func TestRefusedLoginsAreSaidInSpanish(t *testing.T) {
 	b := site.Browser(t).Login()
 	refused := func(b *webtest.Browser, path, fields string) webtest.Page {
 		t.Helper()
-		return b.Do(request(t, http.MethodPost, site.URL+path, fields, "Accept-Language", "es", "Origin", site.URL, "Sec-Fetch-Site", "same-origin", "Content-Type", "application/x-www-form-urlencoded"))
+		return b.Do(webtest.Request(t, http.MethodPost, site.URL+path, fields, "Accept-Language", "es", "Origin", site.URL, "Sec-Fetch-Site", "same-origin", "Content-Type", "application/x-www-form-urlencoded"))
 	}
-	says(t, refused(site.Browser(t), "/login", "csrf=anonymous&name=marta&password=wrong"), http.StatusUnprocessableEntity, "El nombre o la contraseña no son correctos")
+	webtest.Says(t, refused(site.Browser(t), "/login", "csrf=anonymous&name=marta&password=wrong"), http.StatusUnprocessableEntity, "El nombre o la contraseña no son correctos")
 	csrf := b.Get("/me").Hidden().Get("csrf")
-	says(t, refused(b, "/me/password", "csrf="+csrf+"&old="+webtest.Password+"&password=corta&again=corta"), http.StatusUnprocessableEntity, "La contraseña tiene 5 caracteres; hacen falta al menos 12. Use varias palabras o un gestor de contraseñas")
-	says(t, refused(b, "/settings/users", "csrf="+csrf+"&name=marta&role=viewer&password=a+password+for+marta"), http.StatusUnprocessableEntity, "Ya hay un usuario «marta»")
+	webtest.Says(t, refused(b, "/me/password", "csrf="+csrf+"&old="+webtest.Password+"&password=corta&again=corta"), http.StatusUnprocessableEntity, "La contraseña tiene 5 caracteres; hacen falta al menos 12. Use varias palabras o un gestor de contraseñas")
+	webtest.Says(t, refused(b, "/settings/users", "csrf="+csrf+"&name=marta&role=viewer&password=a+password+for+marta"), http.StatusUnprocessableEntity, "Ya hay un usuario «marta»")
 	var last webtest.Page
 	for range 40 {
 		if last = refused(site.Browser(t), "/login", "csrf=anonymous&name=nobody&password=wrong"); last.Code == http.StatusTooManyRequests {
 			break
 		}
 	}
-	says(t, last, http.StatusTooManyRequests, "Demasiados intentos.", `name="password"`)
+	webtest.Says(t, last, http.StatusTooManyRequests, "Demasiados intentos.", `name="password"`)
 }

@@ -40,7 +40,7 @@ func TestAFailedPageGivesDetailsToSend(t *testing.T) {
 	}
 	rec := httptest.NewRecorder()
 	s.ServeHTTP(rec, req)
-	text := words(rec.Body.String())
+	text := webtest.Words(rec.Body.String())
 	if rec.Code != http.StatusInternalServerError {
 		t.Fatalf("%d %s", rec.Code, text)
 	}
@@ -75,7 +75,7 @@ func TestErrorsExplainThemselvesInTheReadersLanguage(t *testing.T) {
 		p := b.Do(req)
 		for _, w := range want {
 			if !strings.Contains(p.Body, w) {
-				t.Errorf("%s (%d) does not say %q: %s", path, p.Code, w, words(p.Body))
+				t.Errorf("%s (%d) does not say %q: %s", path, p.Code, w, webtest.Words(p.Body))
 			}
 		}
 	}

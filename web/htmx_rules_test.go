@@ -11,15 +11,6 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// attributes of an element, by name.
-func attributes(n *html.Node) map[string]string {
-	out := map[string]string{}
-	for _, a := range n.Attr {
-		out[a.Key] = a.Val
-	}
-	return out
-}
-
 // within reports whether an element stands in one of a kind.
 func within(n *html.Node, name string) bool {
 	for a := range n.Ancestors() {
@@ -32,11 +23,11 @@ func within(n *html.Node, name string) bool {
 
 // inherited is an attribute of an element, or of the nearest one around it.
 func inherited(n *html.Node, name string) string {
-	if v, is := attributes(n)[name]; is {
+	if v, is := webtest.Attributes(n)[name]; is {
 		return v
 	}
 	for a := range n.Ancestors() {
-		if v, is := attributes(a)[name]; is {
+		if v, is := webtest.Attributes(a)[name]; is {
 			return v
 		}
 	}
@@ -76,7 +67,7 @@ func TestEveryPageKeepsTheRules(t *testing.T) {
 			if n.Type != html.ElementNode {
 				continue
 			}
-			at := attributes(n)
+			at := webtest.Attributes(n)
 			name := n.Data + "#" + at["id"]
 			_, live := at["data-live"]
 			switch n.Data {
@@ -131,7 +122,7 @@ func TestEveryPageKeepsTheRules(t *testing.T) {
 				fields := map[string]bool{}
 				for c := range n.Descendants() {
 					if c.Data == "input" {
-						fields[attributes(c)["name"]] = true
+						fields[webtest.Attributes(c)["name"]] = true
 					}
 				}
 				if !fields["csrf"] || !fields["idem"] && !slices.Contains(settings, at["action"]) {
@@ -155,7 +146,7 @@ func TestAnUnchangedPartIsNotSentAgain(t *testing.T) {
 	seed := site.Seed(t)
 	b := site.Browser(t).Login()
 	ask := func(path, target string, header ...string) webtest.Page {
-		return b.Do(request(t, http.MethodGet, site.URL+path, "", append(header, "HX-Request", "true", "HX-Target", target, "Sec-Fetch-Site", "same-origin")...))
+		return b.Do(webtest.Request(t, http.MethodGet, site.URL+path, "", append(header, "HX-Request", "true", "HX-Target", target, "Sec-Fetch-Site", "same-origin")...))
 	}
 	for _, c := range []struct{ path, target string }{{"/runs/" + seed.Failed.ID, "head"}, {"/runs/" + seed.Failed.ID, "view"}, {"/runs/" + seed.Failed.ID + "?view=graph", "view"}} {
 		first := ask(c.path, c.target)

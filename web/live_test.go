@@ -38,7 +38,7 @@ func quick(t *testing.T, site *webtest.Site) (address string) {
 func listen(t *testing.T, b *webtest.Browser, address string, header ...string) (says <-chan hint, leave func()) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
-	req := request(t, http.MethodGet, address, "", header...).WithContext(ctx)
+	req := webtest.Request(t, http.MethodGet, address, "", header...).WithContext(ctx)
 	for _, c := range b.Cookies() {
 		req.AddCookie(c)
 	}
@@ -109,7 +109,7 @@ func TestAStreamBeginsWhereThePageEnds(t *testing.T) {
 	address := quick(t, site)
 	page := func() string {
 		t.Helper()
-		req := request(t, http.MethodGet, address+"/runs/"+seed.Waiting.ID, "")
+		req := webtest.Request(t, http.MethodGet, address+"/runs/"+seed.Waiting.ID, "")
 		for _, c := range b.Cookies() {
 			req.AddCookie(c)
 		}
@@ -189,7 +189,7 @@ func TestAStreamEndsWithItsLogin(t *testing.T) {
 	}
 	for range stream { // until it ends by itself
 	}
-	req := request(t, http.MethodGet, address, "", "Origin", "https://xc.example")
+	req := webtest.Request(t, http.MethodGet, address, "", "Origin", "https://xc.example")
 	for _, c := range site.Browser(t).Login().Cookies() {
 		req.AddCookie(c)
 	}

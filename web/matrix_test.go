@@ -41,7 +41,7 @@ func TestRouteMatrix(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	seed := site.Seed(t)
-	who := everybody(t, site)
+	who := webtest.Everybody(t, site)
 	routes := site.Routes()
 	if len(routes) < 60 {
 		t.Fatalf("%d routes", len(routes))
@@ -54,7 +54,7 @@ func TestRouteMatrix(t *testing.T) {
 	cell := func(b *webtest.Browser, role domain.Role, method, path, body, what string, want func(code int, location string) bool, header ...string) {
 		t.Helper()
 		cells++
-		if code, location := asked(t, b, request(t, method, site.URL+path, body, header...)); !want(code, location) {
+		if code, location := asked(t, b, webtest.Request(t, method, site.URL+path, body, header...)); !want(code, location) {
 			t.Errorf("%s %s as %q, %s: %d %s", method, path, role, what, code, location)
 		}
 	}
@@ -140,7 +140,7 @@ func TestRouteMatrix(t *testing.T) {
 func TestAPIMatrix(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
-	who := everybody(t, site)
+	who := webtest.Everybody(t, site)
 	type principal struct {
 		name, token string
 		browser     *webtest.Browser
@@ -212,7 +212,7 @@ func TestAPIMatrix(t *testing.T) {
 				body = `{"nothing": "of the kind"}`
 			}
 			cells++
-			code, _ := asked(t, p.browser, request(t, r.Method, site.URL+path, body, header...))
+			code, _ := asked(t, p.browser, webtest.Request(t, r.Method, site.URL+path, body, header...))
 			if want != 0 && code != want || want == 0 && (code == http.StatusUnauthorized || code == http.StatusForbidden) {
 				t.Errorf("%s %s as %s: %d, want %d", r.Method, path, p.name, code, want)
 			}
@@ -220,7 +220,7 @@ func TestAPIMatrix(t *testing.T) {
 				for what, header := range map[string][]string{"cross-site": {"Sec-Fetch-Site", "cross-site"}, "same-site": {"Sec-Fetch-Site", "same-site"},
 					"null origin": {"Origin", "null"}, "no CSRF headers": {}} {
 					cells++
-					if code, _ := asked(t, p.browser, request(t, r.Method, site.URL+path, body, append(header, "Content-Type", "application/json")...)); code != http.StatusForbidden {
+					if code, _ := asked(t, p.browser, webtest.Request(t, r.Method, site.URL+path, body, append(header, "Content-Type", "application/json")...)); code != http.StatusForbidden {
 						t.Errorf("%s %s as %s, %s: %d", r.Method, path, p.name, what, code)
 					}
 				}
@@ -259,7 +259,7 @@ func TestDeniedActsAreRecorded(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	seed := site.Seed(t)
-	who := everybody(t, site)
+	who := webtest.Everybody(t, site)
 	denied := func() []domain.AuditEvent {
 		t.Helper()
 		list, err := site.Store.AuditEvents(t.Context(), domain.AuditFilter{Result: "denied", Page: domain.Page{Limit: 200}})
@@ -321,7 +321,7 @@ func TestDeniedActsAreRecorded(t *testing.T) {
 		}
 		path := api.Base + apiFill.Replace(r.Path)
 		check(r.Method, path, role, func() int {
-			code, _ := asked(t, who[""], request(t, r.Method, site.URL+path, "{}", "Content-Type", "application/json", "Authorization", "Bearer "+tokens[role]))
+			code, _ := asked(t, who[""], webtest.Request(t, r.Method, site.URL+path, "{}", "Content-Type", "application/json", "Authorization", "Bearer "+tokens[role]))
 			return code
 		})
 	}

@@ -38,7 +38,7 @@ func TestTheNavigationHasEightWords(t *testing.T) {
 		for page, current := range map[string]string{"/": "Home", "/runs": "Runs", "/audit": "Audit", "/me": ""} {
 			body := who.b.Get(page).Body
 			nav := part(body, `<nav class="nav"`)
-			if got := words(nav); got != "Home Runs Plans Approvals Handoffs Agents Audit System" {
+			if got := webtest.Words(nav); got != "Home Runs Plans Approvals Handoffs Agents Audit System" {
 				t.Errorf("%s: %s reads %q", page, who.initials, got)
 			}
 			at := ""
@@ -50,8 +50,8 @@ func TestTheNavigationHasEightWords(t *testing.T) {
 			}
 			own := part(body, `<details class="menu2 own"`)
 			summary, list, _ := strings.Cut(own, "</summary>")
-			if words(summary) != who.initials || words(list) != who.own {
-				t.Errorf("%s: behind %q stands %q", page, words(summary), words(list))
+			if webtest.Words(summary) != who.initials || webtest.Words(list) != who.own {
+				t.Errorf("%s: behind %q stands %q", page, webtest.Words(summary), webtest.Words(list))
 			}
 		}
 	}

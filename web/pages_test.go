@@ -14,7 +14,7 @@ func TestStateIsShownAtEveryCheckpoint(t *testing.T) {
 	site := webtest.New(t)
 	run := site.Seed(t).Completed
 	b := site.Browser(t).Login()
-	says(t, b.Get("/runs/"+run.ID+"?view=state"), http.StatusOK, "cp 0 input", "after list", "output.square", "output.end", "Fork from this checkpoint")
+	webtest.Says(t, b.Get("/runs/"+run.ID+"?view=state"), http.StatusOK, "cp 0 input", "after list", "output.square", "output.end", "Fork from this checkpoint")
 	first := b.Get("/runs/" + run.ID + "?view=state&cp=0")
 	if strings.Contains(first.Body, "output.list") {
 		t.Error("the state before anything ran has an output")
@@ -28,13 +28,13 @@ func TestCompareNamesTheFirstDifference(t *testing.T) {
 	seed := site.Seed(t)
 	small := site.Run(t, "ledger", `{"amount": 5, "currency": "EUR"}`)
 	b := site.Browser(t).Login()
-	says(t, b.Get("/runs/compare?a="+seed.Failed.ID+"&b="+small.ID), http.StatusOK, "They part at check: it went to post in one and to done in the other", "not there", "differs")
+	webtest.Says(t, b.Get("/runs/compare?a="+seed.Failed.ID+"&b="+small.ID), http.StatusOK, "They part at check: it went to post in one and to done in the other", "not there", "differs")
 	same := b.Get("/runs/compare?a=" + small.ID + "&b=" + small.ID)
-	says(t, same, http.StatusOK, "No step differs.")
-	says(t, b.Get("/runs/compare?a="+small.ID+"&b=zzzz"), http.StatusNotFound)
+	webtest.Says(t, same, http.StatusOK, "No step differs.")
+	webtest.Says(t, b.Get("/runs/compare?a="+small.ID+"&b=zzzz"), http.StatusNotFound)
 	// The failed run leads there, and says that it is not alone.
 	site.Run(t, "ledger", `{"amount": 60, "currency": "EUR"}`)
-	says(t, b.Get("/runs/"+seed.Failed.ID), http.StatusOK, "Same failure: 2 runs", "/runs/compare?a="+seed.Failed.ID+"&amp;b="+small.ID, `id="summary"`)
+	webtest.Says(t, b.Get("/runs/"+seed.Failed.ID), http.StatusOK, "Same failure: 2 runs", "/runs/compare?a="+seed.Failed.ID+"&amp;b="+small.ID, `id="summary"`)
 }
 
 func TestVersionsAreCompared(t *testing.T) {
@@ -43,9 +43,9 @@ func TestVersionsAreCompared(t *testing.T) {
 	site.Plan(t, "id: x\nnodes:\n  a: {type: set, input: 1}\n  b: {type: set, input: 2}\nedges: [{from: a, to: b}]\n")
 	site.Plan(t, "id: x\nnodes:\n  a: {type: set, input: 1}\n  b: {type: set, input: 3}\nedges: [{from: a, to: b}]\n")
 	b := site.Browser(t).Login()
-	says(t, b.Get("/plans/x"), http.StatusOK, "/plans/x/diff/1/2")
-	says(t, b.Get("/plans/x/diff/1/2"), http.StatusOK, "1 lines added, 1 removed", `class="del"`, `class="ins"`)
-	says(t, b.Get("/plans/x/diff/1/9"), http.StatusNotFound)
+	webtest.Says(t, b.Get("/plans/x"), http.StatusOK, "/plans/x/diff/1/2")
+	webtest.Says(t, b.Get("/plans/x/diff/1/2"), http.StatusOK, "1 lines added, 1 removed", `class="del"`, `class="ins"`)
+	webtest.Says(t, b.Get("/plans/x/diff/1/9"), http.StatusNotFound)
 }
 
 func TestAPlanIsArchivedWithAReason(t *testing.T) {
@@ -54,7 +54,7 @@ func TestAPlanIsArchivedWithAReason(t *testing.T) {
 	site.Plan(t, "id: old\nnodes: {a: {type: set, input: 1}}\n")
 	b := site.Browser(t).Login()
 	form := b.Get("/plans/old/archive").Hidden()
-	says(t, b.Post("/plans/old/archive", form), http.StatusUnprocessableEntity, "Say why")
+	webtest.Says(t, b.Post("/plans/old/archive", form), http.StatusUnprocessableEntity, "Say why")
 	form.Set("reason", "replaced")
 	if p := b.Post("/plans/old/archive", form); p.Code != http.StatusSeeOther {
 		t.Fatalf("%d %s", p.Code, p.Body)
@@ -62,15 +62,15 @@ func TestAPlanIsArchivedWithAReason(t *testing.T) {
 	if p := b.Get("/plans"); strings.Contains(p.Body, `href="/plans/old"`) {
 		t.Error("an archived plan is listed")
 	}
-	says(t, b.Get("/plans/old"), http.StatusOK, "Take back…")
+	webtest.Says(t, b.Get("/plans/old"), http.StatusOK, "Take back…")
 	form = b.Get("/plans/old/archive").Hidden()
 	if p := b.Post("/plans/old/archive", form); p.Code != http.StatusSeeOther {
 		t.Errorf("take back: %d %s", p.Code, p.Body)
 	}
-	says(t, b.Get("/plans"), http.StatusOK, `href="/plans/old"`)
-	says(t, b.Get("/audit?q=action:plan.archive"), http.StatusOK, "replaced")
-	says(t, b.Get("/audit?q=actor:nobody+since:24h"), http.StatusOK)
-	says(t, b.Get("/audit?q=since:yesterday"), http.StatusBadRequest)
+	webtest.Says(t, b.Get("/plans"), http.StatusOK, `href="/plans/old"`)
+	webtest.Says(t, b.Get("/audit?q=action:plan.archive"), http.StatusOK, "replaced")
+	webtest.Says(t, b.Get("/audit?q=actor:nobody+since:24h"), http.StatusOK)
+	webtest.Says(t, b.Get("/audit?q=since:yesterday"), http.StatusBadRequest)
 }
 
 // How pages look and read is chosen without scripts and kept.
@@ -86,7 +86,7 @@ func TestDisplayIsChosen(t *testing.T) {
 			t.Fatalf("%s: %d %s", k, p.Code, p.Location)
 		}
 	}
-	says(t, b.Get("/runs/"+run.ID), http.StatusOK, `lang="es"`, `data-theme="dark"`, `data-density="compact"`, "Fallida", "Reanudar desde post", "Al reanudar se ejecutan 1 paso de nuevo")
+	webtest.Says(t, b.Get("/runs/"+run.ID), http.StatusOK, `lang="es"`, `data-theme="dark"`, `data-density="compact"`, "Fallida", "Reanudar desde post", "Al reanudar se ejecutan 1 paso de nuevo")
 	if p := b.Post("/display", url.Values{"csrf": form["csrf"], "back": {"https://evil.example/"}, "lang": {"../x"}}); p.Location != "/" {
 		t.Errorf("back to %s", p.Location)
 	}
@@ -94,5 +94,5 @@ func TestDisplayIsChosen(t *testing.T) {
 	other := site.Browser(t)
 	other.Post("/display", url.Values{"csrf": {"anonymous"}, "back": {"/login"}, "lang": {"en"}, "inspector": {"l"}})
 	other.Login()
-	says(t, other.Get("/runs/"+run.ID), http.StatusOK, `lang="es"`, `data-theme="dark"`, `data-density="compact"`, `data-insp="l"`)
+	webtest.Says(t, other.Get("/runs/"+run.ID), http.StatusOK, `lang="es"`, `data-theme="dark"`, `data-density="compact"`, `data-insp="l"`)
 }

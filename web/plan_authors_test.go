@@ -26,12 +26,12 @@ func TestTheSecondOfTwoAuthorsIsTold(t *testing.T) {
 	}
 	p := b.Post("/plans/shared/edit", mine)
 	if p.Code != http.StatusConflict || !strings.Contains(p.Body, "Somebody has saved this plan since you began") || !strings.Contains(p.Body, "/plans/shared/diff/1/2") || !strings.Contains(p.Body, "input: 2") {
-		t.Fatalf("%d\n%s", p.Code, words(p.Body))
+		t.Fatalf("%d\n%s", p.Code, webtest.Words(p.Body))
 	}
 	again := p.Hidden()
 	again.Set("source", mine.Get("source"))
 	again.Set("do", "save")
 	if p := b.Post("/plans/shared/edit", again); p.Location != "/plans/shared/v/3" {
-		t.Errorf("%d %s\n%s", p.Code, p.Location, words(p.Body))
+		t.Errorf("%d %s\n%s", p.Code, p.Location, webtest.Words(p.Body))
 	}
 }

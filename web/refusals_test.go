@@ -17,11 +17,11 @@ func TestRefusalsAreInTheReadersLanguage(t *testing.T) {
 	site.Browser(t).Login() // sets the installation up
 	b := site.Browser(t)
 	b.Post("/display", url.Values{"csrf": {"anonymous"}, "lang": {"es"}, "back": {"/login"}})
-	says(t, b.Post("/login", url.Values{"csrf": {"anonymous"}, "name": {"marta"}, "password": {"not hers at all"}}), http.StatusUnprocessableEntity,
+	webtest.Says(t, b.Post("/login", url.Values{"csrf": {"anonymous"}, "name": {"marta"}, "password": {"not hers at all"}}), http.StatusUnprocessableEntity,
 		"El nombre o la contraseña no son correctos")
 	b.Login()
 
-	f := form(t, b.Get("/settings/users").Body, `name="name"`)
+	f := webtest.Form(t, b.Get("/settings/users").Body, `name="name"`)
 	f.Set("name", "olga")
 	f.Set("role", "operator")
 	for password, wanted := range map[string]string{
@@ -29,28 +29,28 @@ func TestRefusalsAreInTheReadersLanguage(t *testing.T) {
 		"aaaaaaaaaaaaaa": "Esta contraseña es de las primeras que probaría un atacante. Use varias palabras sin relación entre sí",
 	} {
 		f.Set("password", password)
-		says(t, b.Post("/settings/users", f), http.StatusUnprocessableEntity, wanted)
+		webtest.Says(t, b.Post("/settings/users", f), http.StatusUnprocessableEntity, wanted)
 	}
 	f.Set("name", "marta")
 	f.Set("password", webtest.Password)
-	says(t, b.Post("/settings/users", f), http.StatusUnprocessableEntity, "Ya hay un usuario «marta». Elija otro nombre")
+	webtest.Says(t, b.Post("/settings/users", f), http.StatusUnprocessableEntity, "Ya hay un usuario «marta». Elija otro nombre")
 
-	me := form(t, b.Get("/me").Body, `name="old"`)
+	me := webtest.Form(t, b.Get("/me").Body, `name="old"`)
 	for name, value := range map[string]string{"old": "wrong password 12", "password": "another good password", "again": "another good password"} {
 		me.Set(name, value)
 	}
-	says(t, b.Post("/me/password", me), http.StatusUnprocessableEntity, "La contraseña anterior no es correcta")
+	webtest.Says(t, b.Post("/me/password", me), http.StatusUnprocessableEntity, "La contraseña anterior no es correcta")
 
 	// A run that is not where the act needs it to be: before the act, and when it was sent.
-	says(t, b.Get("/runs/"+seed.Completed.ID+"/resume"), http.StatusOK, "Una ejecución completada no tiene nada que reanudar", "Repítala o bifúrquela")
+	webtest.Says(t, b.Get("/runs/"+seed.Completed.ID+"/resume"), http.StatusOK, "Una ejecución completada no tiene nada que reanudar", "Repítala o bifúrquela")
 	pause := b.Get("/runs/" + seed.Waiting.ID + "/pause").Hidden()
 	if _, err := site.Engine.Act(t.Context(), site.Admin, domain.VerbRequest{Run: seed.Waiting.ID, Action: domain.ActionCancel}); err != nil {
 		t.Fatal(err)
 	}
 	pause.Del("rev")
-	says(t, b.Post("/runs/"+seed.Waiting.ID+"/pause", pause), http.StatusConflict, "la ejecución está así: Cancelada")
+	webtest.Says(t, b.Post("/runs/"+seed.Waiting.ID+"/pause", pause), http.StatusConflict, "la ejecución está así: Cancelada")
 
 	// In English they are as they were written.
 	b.Post("/display", url.Values{"csrf": {b.Get("/me").Hidden().Get("csrf")}, "lang": {"en"}, "back": {"/"}})
-	says(t, b.Get("/runs/"+seed.Completed.ID+"/resume"), http.StatusOK, "A completed run has nothing to resume", "Rerun or fork it")
+	webtest.Says(t, b.Get("/runs/"+seed.Completed.ID+"/resume"), http.StatusOK, "A completed run has nothing to resume", "Rerun or fork it")
 }

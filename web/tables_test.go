@@ -39,7 +39,7 @@ func TestEveryCellStandsUnderItsHead(t *testing.T) {
 					want = n
 				}
 				if n != want {
-					t.Errorf("%s: row %d has %d cells, the first has %d: %s", path, at, n, want, words(inner(row)))
+					t.Errorf("%s: row %d has %d cells, the first has %d: %s", path, at, n, want, webtest.Words(inner(row)))
 					break
 				}
 			}

@@ -29,10 +29,10 @@ nodes:
 	for step, want := range map[string][]string{"text": {"https://evil.example/a?b=1&c=2", "https://evil.example/z"}, "tree": {"https://evil.example/d"}, "end": {"https://evil.example/e"}} {
 		p := b.Get("/runs/" + run.ID + "?step=" + step)
 		for _, address := range want {
-			says(t, p, http.StatusOK, copies(address))
+			webtest.Says(t, p, http.StatusOK, copies(address))
 		}
 		if strings.Contains(p.Body, `href="http`) || strings.Contains(p.Body, copies("https://own.example/")) || strings.Contains(p.Body, `data-text="javascript`) {
-			t.Errorf("%s: an address is a link, or copied twice: %s", step, words(p.Body))
+			t.Errorf("%s: an address is a link, or copied twice: %s", step, webtest.Words(p.Body))
 		}
 	}
 	if p := b.Get("/runs/" + run.ID + "?view=log"); strings.Contains(p.Body, copies("https://evil.example/z")) {

@@ -22,47 +22,47 @@ func TestAThrottledBrowserIsToldHowLongToWait(t *testing.T) {
 	inside := site.Browser(t).Login()
 	login := func(language string) webtest.Page {
 		t.Helper()
-		return site.Browser(t).Do(request(t, http.MethodPost, site.URL+"/login", "csrf=anonymous&name=nobody&password=wrong", "Accept-Language", language,
+		return site.Browser(t).Do(webtest.Request(t, http.MethodPost, site.URL+"/login", "csrf=anonymous&name=nobody&password=wrong", "Accept-Language", language,
 			"Origin", site.URL, "Sec-Fetch-Site", "same-origin", "Content-Type", "application/x-www-form-urlencoded"))
 	}
 	waits := func(p webtest.Page, seconds, text string) {
 		t.Helper()
-		says(t, p, http.StatusTooManyRequests)
+		webtest.Says(t, p, http.StatusTooManyRequests)
 		if got := p.Header.Get("Retry-After"); got != seconds {
 			t.Errorf("Retry-After is %q, want %s", got, seconds)
 		}
-		if !regexp.MustCompile(text).MatchString(words(p.Body)) {
-			t.Errorf("the page does not say %q: %s", text, words(p.Body))
+		if !regexp.MustCompile(text).MatchString(webtest.Words(p.Body)) {
+			t.Errorf("the page does not say %q: %s", text, webtest.Words(p.Body))
 		}
 	}
 	for range 5 {
-		says(t, login("en"), http.StatusUnprocessableEntity)
+		webtest.Says(t, login("en"), http.StatusUnprocessableEntity)
 	}
 	waits(login("en"), "1", `Too many tries\. Try again in 1 second, at \d\d:\d\d:\d\d\.`)
 	ahead.Store(int64(time.Second))
-	says(t, login("en"), http.StatusUnprocessableEntity, "Name or password is wrong")
+	webtest.Says(t, login("en"), http.StatusUnprocessableEntity, "Name or password is wrong")
 	waits(login("es"), "2", `Demasiados intentos\. Vuelva a intentarlo en 2 segundos, a las \d\d:\d\d:\d\d\.`)
 	// It is said in one message: in the language of lengthened texts nothing is put
 	// between its sentences.
-	stretched := request(t, http.MethodPost, site.URL+"/login", "csrf=anonymous&name=nobody&password=wrong", "Cookie", "lang=en-XA",
+	stretched := webtest.Request(t, http.MethodPost, site.URL+"/login", "csrf=anonymous&name=nobody&password=wrong", "Cookie", "lang=en-XA",
 		"Origin", site.URL, "Sec-Fetch-Site", "same-origin", "Content-Type", "application/x-www-form-urlencoded")
 	waits(site.Browser(t).Do(stretched), "2", `Too many tries\. Try again in 2 seconds, at \d\d:\d\d:\d\d\. ·+`)
 	ahead.Store(int64(2500 * time.Millisecond))
 	waits(login("en"), "1", `Try again in 1 second, at`)
 	change := func() webtest.Page {
 		t.Helper()
-		f := form(t, inside.Get("/me").Body, `action="/me/password"`)
+		f := webtest.Form(t, inside.Get("/me").Body, `action="/me/password"`)
 		f.Set("old", "wrong")
 		f.Set("password", "another long password")
 		f.Set("again", "another long password")
 		return inside.Post("/me/password", f)
 	}
 	for range 5 {
-		says(t, change(), http.StatusUnprocessableEntity)
+		webtest.Says(t, change(), http.StatusUnprocessableEntity)
 	}
 	p := change()
 	waits(p, "1", `Too many tries\. Try again in 1 second, at`)
-	says(t, p, http.StatusTooManyRequests, `name="again"`) // the form is still there
+	webtest.Says(t, p, http.StatusTooManyRequests, `name="again"`) // the form is still there
 }
 
 // A page or a part of one that cannot be had yet says when to ask again.
@@ -72,13 +72,13 @@ func TestAnErrorPageSaysWhenToAskAgain(t *testing.T) {
 	b := site.Browser(t).Login()
 	site.System.Fail(&domain.Error{Code: domain.CodeTooMany, Message: "too many attempts", Suggestion: "wait a moment, then try again", RetryAfter: 150 * time.Second})
 	page := b.Get("/system")
-	part := b.Do(request(t, http.MethodGet, site.URL+"/system", "", "HX-Request", "true", "HX-Target", "main"))
+	part := b.Do(webtest.Request(t, http.MethodGet, site.URL+"/system", "", "HX-Request", "true", "HX-Target", "main"))
 	for _, p := range []webtest.Page{page, part} {
-		says(t, p, http.StatusTooManyRequests, "Too many tries", "Try again in 3 minutes, at ")
+		webtest.Says(t, p, http.StatusTooManyRequests, "Too many tries", "Try again in 3 minutes, at ")
 		if p.Header.Get("Retry-After") != "150" {
 			t.Errorf("Retry-After is %q", p.Header.Get("Retry-After"))
 		}
 	}
-	spanish := b.Do(request(t, http.MethodGet, site.URL+"/system", "", "Accept-Language", "es"))
-	says(t, spanish, http.StatusTooManyRequests, "Demasiados intentos", "Vuelva a intentarlo en 3 minutos, a las ")
+	spanish := b.Do(webtest.Request(t, http.MethodGet, site.URL+"/system", "", "Accept-Language", "es"))
+	webtest.Says(t, spanish, http.StatusTooManyRequests, "Demasiados intentos", "Vuelva a intentarlo en 3 minutos, a las ")
 }

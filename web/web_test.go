@@ -28,7 +28,7 @@ func TestEveryPageIsSafeHTML(t *testing.T) {
 				t.Errorf("%s: %s is %q", path, header, p.Header.Get(header))
 			}
 		}
-		crawl(t, path, p.Body)
+		webtest.Safe(t, path, p.Body)
 	}
 }
 

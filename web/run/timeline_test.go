@@ -1,8 +1,10 @@
-package web_test
+package run_test
 
 import (
 	"strings"
 	"testing"
+
+	"github.com/kairosd/kairosd/web/webtest"
 )
 
 // A run of 10,000 steps is one page of few rows: a row per node, failures on
@@ -36,7 +38,7 @@ func TestATimelineOfTenThousandStepsStaysSmall(t *testing.T) {
 				t.Errorf("%s does not say %q", query, want)
 			}
 		}
-		if n := packed(t, body); n > 14<<10 {
+		if n := webtest.Packed(t, body); n > 14<<10 {
 			t.Errorf("%s: %d bytes packed", query, n)
 		}
 	}
@@ -75,7 +77,7 @@ func TestViewsOfALargeRunStaySmall(t *testing.T) {
 			if n := len(body); n > 400<<10 {
 				t.Errorf("%s: %d bytes", query, n)
 			}
-			if n := packed(t, body); n > 30<<10 {
+			if n := webtest.Packed(t, body); n > 30<<10 {
 				t.Errorf("%s: %d bytes packed", query, n)
 			}
 		}

@@ -1,4 +1,4 @@
-package web_test
+package run_test
 
 import (
 	"flag"

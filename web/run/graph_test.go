@@ -1,4 +1,4 @@
-package web_test
+package run_test
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/webtest"
 )
 
 // look opens a page of told runs.
@@ -109,10 +110,10 @@ func TestLargeGraphsAreFolded(t *testing.T) {
 			t.Errorf("the page does not say %q", want)
 		}
 	}
-	if n := packed(t, body); n > 22<<10 {
+	if n := webtest.Packed(t, body); n > 22<<10 {
 		t.Errorf("%d bytes packed", n)
 	}
-	if n := packed(t, o.look(t, path+"&all=1")); n > 200<<10 {
+	if n := webtest.Packed(t, o.look(t, path+"&all=1")); n > 200<<10 {
 		t.Errorf("all of it: %d bytes packed", n)
 	}
 }

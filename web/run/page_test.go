@@ -1,4 +1,4 @@
-package web_test
+package run_test
 
 import (
 	"fmt"
@@ -17,9 +17,9 @@ func TestTwoCheckpointsAreCompared(t *testing.T) {
 	site := webtest.New(t)
 	run := site.Seed(t).Completed
 	b := site.Browser(t).Login()
-	says(t, b.Get("/runs/"+run.ID+"?view=state&cp=5&against=1"), http.StatusOK, "What differs from cp 1 after list.", "output.end", "output.square[0]", "1 output is the same: list", "end the comparison")
-	says(t, b.Get("/runs/"+run.ID+"?view=state&cp=1&against=5"), http.StatusOK, `<span class="del">− `)
-	says(t, b.Get("/runs/"+run.ID+"?view=state&cp=5&against=5"), http.StatusOK, "output.list", "compare")
+	webtest.Says(t, b.Get("/runs/"+run.ID+"?view=state&cp=5&against=1"), http.StatusOK, "What differs from cp 1 after list.", "output.end", "output.square[0]", "1 output is the same: list", "end the comparison")
+	webtest.Says(t, b.Get("/runs/"+run.ID+"?view=state&cp=1&against=5"), http.StatusOK, `<span class="del">− `)
+	webtest.Says(t, b.Get("/runs/"+run.ID+"?view=state&cp=5&against=5"), http.StatusOK, "output.list", "compare")
 }
 
 // What a run came from and what came from it is a tree, whichever run of the
@@ -43,13 +43,13 @@ func TestLineageIsATree(t *testing.T) {
 	b := site.Browser(t).Login()
 	for _, id := range []string{seed.Failed.ID, fork.ID, again.ID} {
 		p := b.Get("/runs/" + id + "/lineage")
-		says(t, p, http.StatusOK, "fork at checkpoint 1", "rerun", "/runs/"+seed.Failed.ID, "/runs/"+fork.ID, "/runs/"+again.ID)
-		if first := strings.Index(p.Body, `class="family"`); !strings.HasPrefix(words(p.Body[first:]), `class="family"> Failed ledger`) {
-			t.Errorf("the tree begins with %.60q", words(p.Body[first:]))
+		webtest.Says(t, p, http.StatusOK, "fork at checkpoint 1", "rerun", "/runs/"+seed.Failed.ID, "/runs/"+fork.ID, "/runs/"+again.ID)
+		if first := strings.Index(p.Body, `class="family"`); !strings.HasPrefix(webtest.Words(p.Body[first:]), `class="family"> Failed ledger`) {
+			t.Errorf("the tree begins with %.60q", webtest.Words(p.Body[first:]))
 		}
 	}
-	says(t, b.Get("/runs/"+fork.ID), http.StatusOK, "/runs/"+fork.ID+"/lineage", "2 related runs")
-	says(t, b.Get("/runs/zzzzzz/lineage"), http.StatusNotFound)
+	webtest.Says(t, b.Get("/runs/"+fork.ID), http.StatusOK, "/runs/"+fork.ID+"/lineage", "2 related runs")
+	webtest.Says(t, b.Get("/runs/zzzzzz/lineage"), http.StatusNotFound)
 }
 
 // Two runs are compared step by step; where an output differs, it is one link to
@@ -61,8 +61,8 @@ func TestCompareShowsHowOutputsDiffer(t *testing.T) {
 	x, y := site.Run(t, "sum", `{"n": 1}`), site.Run(t, "sum", `{"n": 2}`)
 	b := site.Browser(t).Login()
 	path := "/runs/compare?a=" + x.ID + "&b=" + y.ID
-	says(t, b.Get(path), http.StatusOK, "They part at a: its output differs", "Input, from", `<span class="del">− .n  1`, `<span class="ins">+ .n  2`, "step=a#difference", `class="strip"`)
-	says(t, b.Get(path+"&step=a"), http.StatusOK, "Output of a, from", `<span class="ins">+ .total  2`)
+	webtest.Says(t, b.Get(path), http.StatusOK, "They part at a: its output differs", "Input, from", `<span class="del">− .n  1`, `<span class="ins">+ .n  2`, "step=a#difference", `class="strip"`)
+	webtest.Says(t, b.Get(path+"&step=a"), http.StatusOK, "Output of a, from", `<span class="ins">+ .total  2`)
 }
 
 // Values and logs of any size and content stay small on the page, and all of them
@@ -121,6 +121,6 @@ func TestPagesStayBounded(t *testing.T) {
 		if strings.ContainsAny(body, "\u202e\x1b") {
 			t.Errorf("%s: an invisible character came through", query)
 		}
-		crawl(t, query, body)
+		webtest.Safe(t, query, body)
 	}
 }

@@ -1,4 +1,4 @@
-package web_test
+package run_test
 
 import (
 	"net/http"
@@ -20,18 +20,18 @@ func TestOneRunIsHandedOverToTheNextShift(t *testing.T) {
 	b := site.Browser(t).Login()
 	run := "/runs/" + seed.Failed.ID
 	page := b.Get(run + "/ack")
-	says(t, page, http.StatusOK, "Acknowledge run "+domain.ShortID(seed.Failed.ID), "Resume at", "post failed")
+	webtest.Says(t, page, http.StatusOK, "Acknowledge run "+domain.ShortID(seed.Failed.ID), "Resume at", "post failed")
 	form := page.Hidden()
 	form.Set("note", "waiting for quota")
 	form.Set("at", "2001-01-01T06:00")
-	says(t, b.Post(run+"/ack", form), http.StatusUnprocessableEntity, "is past", "waiting for quota")
+	webtest.Says(t, b.Post(run+"/ack", form), http.StatusUnprocessableEntity, "is past", "waiting for quota")
 	form = page.Hidden()
 	form.Set("idem", "second")
 	form.Set("note", "waiting for quota")
 	at := time.Now().UTC().Add(24 * time.Hour).Format("2006-01-02T15:04")
 	form.Set("at", at)
 	if p := b.Post(run+"/ack", form); p.Location != run {
-		t.Fatalf("%d to %q: %s", p.Code, p.Location, words(p.Body))
+		t.Fatalf("%d to %q: %s", p.Code, p.Location, webtest.Words(p.Body))
 	}
 	got, err := site.Store.Run(t.Context(), seed.Failed.ID)
 	if err != nil || got.Attention || got.Status != domain.RunFailed {
@@ -41,10 +41,10 @@ func TestOneRunIsHandedOverToTheNextShift(t *testing.T) {
 	if err != nil || len(acts) != 1 || acts[0].Action != domain.ActionResume || acts[0].NotBefore.UTC().Format("2006-01-02T15:04") != at || acts[0].Total != 1 {
 		t.Errorf("%+v %v", acts, err)
 	}
-	says(t, b.Get(run), http.StatusOK, "waiting for quota")
+	webtest.Says(t, b.Get(run), http.StatusOK, "waiting for quota")
 	form = b.Get(run + "/ack").Hidden()
-	says(t, b.Post(run+"/ack", form), http.StatusConflict, "Somebody took note of the run before")
-	says(t, b.Get("/runs/"+seed.Completed.ID+"/ack"), http.StatusOK, "it has not failed")
+	webtest.Says(t, b.Post(run+"/ack", form), http.StatusConflict, "Somebody took note of the run before")
+	webtest.Says(t, b.Get("/runs/"+seed.Completed.ID+"/ack"), http.StatusOK, "it has not failed")
 
 	// The next shift.
 	paul := domain.Actor{Name: "paul", Role: domain.RoleOperator}
@@ -55,7 +55,7 @@ func TestOneRunIsHandedOverToTheNextShift(t *testing.T) {
 		t.Fatal(err)
 	}
 	home := b.Get("/")
-	says(t, home, http.StatusOK, "Since you left", "look at the totals", "paul")
+	webtest.Says(t, home, http.StatusOK, "Since you left", "look at the totals", "paul")
 	if strings.Contains(home.Body, `hx-disable>waiting for quota`) {
 		t.Error("marta is told what she wrote herself")
 	}
@@ -71,10 +71,10 @@ func TestAScheduledRunStartsNow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	says(t, b.Get("/runs/"+r.ID), http.StatusOK, "Start now", "Scheduled")
+	webtest.Says(t, b.Get("/runs/"+r.ID), http.StatusOK, "Start now", "Scheduled")
 	form := b.Get("/runs/" + r.ID + "/start-now").Hidden()
 	if p := b.Post("/runs/"+r.ID+"/start-now", form); p.Code != http.StatusSeeOther {
-		t.Fatalf("%d %s", p.Code, words(p.Body))
+		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
 	}
 	if got, err := site.Engine.Wait(t.Context(), r.ID); err != nil || !got.Status.Final() {
 		t.Errorf("%s %v", got.Status, err)
@@ -92,8 +92,8 @@ func TestPreviewsSayWhatIsExpected(t *testing.T) {
 	site := webtest.New(t)
 	seed := site.Seed(t)
 	b := site.Browser(t).Login()
-	says(t, b.Get("/runs/"+seed.Completed.ID+"/rerun"), http.StatusOK, " of work.")
-	says(t, b.Get("/bulk/new?do=rerun&run="+seed.Completed.ID), http.StatusOK, " of work.")
+	webtest.Says(t, b.Get("/runs/"+seed.Completed.ID+"/rerun"), http.StatusOK, " of work.")
+	webtest.Says(t, b.Get("/bulk/new?do=rerun&run="+seed.Completed.ID), http.StatusOK, " of work.")
 	site.Plan(t, `{id: fresh, nodes: {a: {type: approval, input: {message: "go?"}}, b: {type: set, needs: [a], input: 1}}}`)
 	r := site.Run(t, "fresh", "null")
 	if p := b.Get("/runs/" + r.ID + "/rerun"); strings.Contains(p.Body, "of work") {

@@ -1,4 +1,4 @@
-package web_test
+package run_test
 
 import (
 	"net/http"
@@ -37,7 +37,7 @@ func TestTheTabCountsTheEvents(t *testing.T) {
 	path := "/runs/" + seed.Failed.ID + "/note"
 	form := b.Get(path).Hidden()
 	form.Set("text", "looked at it")
-	says(t, b.Post(path, form), http.StatusSeeOther)
+	webtest.Says(t, b.Post(path, form), http.StatusSeeOther)
 	page := b.Get("/runs/" + seed.Failed.ID + "?view=events").Body
 	tab := regexp.MustCompile(`(?s)view=events"[^>]*>\s*\S+\s*<span class="c">(\d+)</span>`)
 	rows := strings.Count(page[strings.Index(page, "What happened to this run"):], `<td class="num">`)
@@ -65,7 +65,7 @@ func TestEventsNameWhoDidWhat(t *testing.T) {
 	}
 	form := b.Get(at + "/note").Hidden()
 	form.Set("text", "asked Ana")
-	says(t, b.Post(at+"/note", form), http.StatusSeeOther)
+	webtest.Says(t, b.Post(at+"/note", form), http.StatusSeeOther)
 	body := tableText(b.Get(at + "?view=events").Body)
 	last := 0
 	for _, want := range []string{"created marta", "waits ask approval", "Needs you", "paused marta the bank is closed", "Paused", "continued marta", "Needs you", "note marta"} {
@@ -88,5 +88,5 @@ func TestEventsNameWhoDidWhat(t *testing.T) {
 func tableText(body string) string {
 	_, rest, _ := strings.Cut(body, `<table class="list">`)
 	table, _, _ := strings.Cut(rest, "</table>")
-	return strings.Join(strings.Fields(anyTag.ReplaceAllString(table, " ")), " ")
+	return webtest.Words(table)
 }

@@ -1,4 +1,4 @@
-package web_test
+package run_test
 
 import (
 	"strings"
@@ -17,7 +17,7 @@ func TestAQuestionOnItsRunSaysWhereEachAnswerLeads(t *testing.T) {
 	site.Plan(t, "id: gate\nnodes:\n  ask: {type: approval, input: {message: \"Post it?\"}}\n  post: {type: http, effect: unsafe, input: {method: POST, url: \"http://127.0.0.1:9/x\"}}\n  drop: {type: log, input: dropped}\nedges:\n  - {from: ask, to: post, condition: last.approved == true}\n  - {from: ask, to: drop, condition: failed}\n")
 	run := site.Run(t, "gate", `null`)
 	at := "/runs/" + run.ID
-	text := words(site.Browser(t).Login().Get(at).Body)
+	text := webtest.Words(site.Browser(t).Login().Get(at).Body)
 	for _, want := range []string{"What happens next", "Next: post", "Touches the world outside: post", "Next: drop", "What it rests on, and how it was decided before"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the run's page does not say %q\n%s", want, text)
@@ -31,7 +31,7 @@ func TestAQuestionOnItsRunSaysWhereEachAnswerLeads(t *testing.T) {
 		t.Fatal("the viewer cannot log in")
 	}
 	body := viewer.Get(at).Body
-	if strings.Contains(body, `name="comment"`) || !strings.Contains(words(body), "Only operators decide") {
-		t.Errorf("a viewer may decide:\n%s", words(body))
+	if strings.Contains(body, `name="comment"`) || !strings.Contains(webtest.Words(body), "Only operators decide") {
+		t.Errorf("a viewer may decide:\n%s", webtest.Words(body))
 	}
 }

@@ -1,4 +1,4 @@
-package web_test
+package run_test
 
 import (
 	"strings"
@@ -20,7 +20,7 @@ func TestTheRunPageShowsAgents(t *testing.T) {
 		t.Fatalf("%s: %+v", run.Status, run.Error)
 	}
 	p := b.Get("/runs/" + run.ID + "?view=handoffs")
-	text := words(p.Body)
+	text := webtest.Words(p.Body)
 	for _, want := range []string{
 		"answer desk 4 1 330 33 0.3960", // two answers of each agent, one calculation
 		"All steps 4 1 330 33 0.3960",
@@ -31,9 +31,9 @@ func TestTheRunPageShowsAgents(t *testing.T) {
 			t.Errorf("the page does not say %q:\n%s", want, text)
 		}
 	}
-	crawl(t, "agents", p.Body)
+	webtest.Safe(t, "agents", p.Body)
 	if p := b.Get("/runs/" + site.Run(t, "quiet", "1").ID + "?view=handoffs"); !strings.Contains(p.Body, "No agent or model has worked in this run.") {
-		t.Errorf("a run without agents: %d %s", p.Code, words(p.Body))
+		t.Errorf("a run without agents: %d %s", p.Code, webtest.Words(p.Body))
 	}
 }
 
@@ -49,7 +49,7 @@ func TestARunThatWasPlannedAnewSaysSo(t *testing.T) {
 	body := o.look(t, "/runs/"+s.run.ID)
 	for _, want := range []string{`href="/plans/draw/diff/1/2"`, "v1 → v2, after draw failed", `href="/plans/draw/diff/2/3"`, "v2 → v3, after draw failed, if it is accepted"} {
 		if !strings.Contains(body, want) {
-			t.Errorf("the page does not say %q:\n%s", want, words(body))
+			t.Errorf("the page does not say %q:\n%s", want, webtest.Words(body))
 		}
 	}
 }

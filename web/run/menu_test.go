@@ -1,4 +1,4 @@
-package web_test
+package run_test
 
 import (
 	"net/http"
@@ -32,7 +32,7 @@ func buttons(t *testing.T, page, class string) (shown, menu []string) {
 		}
 		in, folded := false, false
 		for p := n.Parent; p != nil; p = p.Parent {
-			at := attributes(p)
+			at := webtest.Attributes(p)
 			_, popover := at["popover"]
 			folded = folded || popover
 			in = in || at["class"] == class

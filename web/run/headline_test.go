@@ -1,4 +1,4 @@
-package web_test
+package run_test
 
 import (
 	"net/http"
@@ -24,21 +24,21 @@ func TestHeadlinesAreInTheReadersLanguageAndZone(t *testing.T) {
 	b := site.Browser(t).Login()
 	csrf := b.Get("/me").Hidden()["csrf"]
 	for k, v := range map[string]string{"lang": "es", "zone": "Europe/Madrid"} {
-		says(t, b.Post("/display", url.Values{"csrf": csrf, "back": {"/me"}, k: {v}}), http.StatusSeeOther)
+		webtest.Says(t, b.Post("/display", url.Values{"csrf": csrf, "back": {"/me"}, k: {v}}), http.StatusSeeOther)
 	}
-	list := words(b.Get("/runs").Body)
+	list := webtest.Words(b.Get("/runs").Body)
 	for _, want := range []string{"night espera hasta 2099-02-01 00:30:00", "pay puede haber tenido efecto; diga si ocurrió", "post falló", "deploy failed: really?"} {
 		if !strings.Contains(list, want) {
 			t.Errorf("the list does not say %q\n%s", want, list)
 		}
 	}
 	for _, page := range []string{"/", "/runs/" + seed.Failed.ID, "/runs/" + seed.Failed.ID + "?view=events", "/runs/" + seed.Failed.ID + "/ack"} {
-		text := words(b.Get(page).Body)
+		text := webtest.Words(b.Get(page).Body)
 		if !strings.Contains(text, "post falló") || strings.Contains(text, "post failed") {
 			t.Errorf("%s is not Spanish:\n%s", page, text)
 		}
 	}
-	if text := words(b.Get("/approvals").Body); !strings.Contains(text, "pay puede haber tenido efecto") {
+	if text := webtest.Words(b.Get("/approvals").Body); !strings.Contains(text, "pay puede haber tenido efecto") {
 		t.Errorf("the inbox:\n%s", text)
 	}
 }
@@ -53,11 +53,11 @@ func TestARetrySaysWhichAttempt(t *testing.T) {
 	run := webtest.StartUntil(t, site, "again", domain.WaitRetry)
 	b := site.Browser(t).Login()
 	for _, page := range []string{"/runs", "/runs/" + run.ID} {
-		if text := words(b.Get(page).Body); !strings.Contains(text, "pull will be tried again after 1 of 4 attempts: ") {
+		if text := webtest.Words(b.Get(page).Body); !strings.Contains(text, "pull will be tried again after 1 of 4 attempts: ") {
 			t.Errorf("%s:\n%s", page, text)
 		}
 	}
-	if text := words(b.Get("/runs").Body); !strings.Contains(text, "Retrying 2 of 4, in ") {
+	if text := webtest.Words(b.Get("/runs").Body); !strings.Contains(text, "Retrying 2 of 4, in ") {
 		t.Errorf("the list does not say which attempt comes when:\n%s", text)
 	}
 }

@@ -1,4 +1,4 @@
-package web_test
+package run_test
 
 import (
 	"net/http"
@@ -41,17 +41,17 @@ func TestWhatRetentionRemovedKeepsItsDigest(t *testing.T) {
 	last := before.Rows[len(before.Rows)-1].Digest
 	b := site.Browser(t).Login()
 	page := "/runs/" + run.ID
-	says(t, b.Get(page+"?view=io"), http.StatusOK, "Removed by retention on", "sha256:"+before.Created, "sha256:"+last)
+	webtest.Says(t, b.Get(page+"?view=io"), http.StatusOK, "Removed by retention on", "sha256:"+before.Created, "sha256:"+last)
 	state := b.Get(page + "?view=state")
-	says(t, state, http.StatusOK, "Removed by retention on", "sha256:"+before.Created)
+	webtest.Says(t, state, http.StatusOK, "Removed by retention on", "sha256:"+before.Created)
 	for _, d := range before.Rows {
 		if !strings.Contains(state.Body, "sha256:"+d.Digest) {
 			t.Errorf("the state lacks the digest of rows %d to %d", d.First, d.Last)
 		}
 	}
-	says(t, b.Get(page+"/raw/0/input"), http.StatusGone, "Removed by retention on", "sha256:"+before.Created)
-	says(t, b.Get(page+"/raw/0/output"), http.StatusGone, "sha256:"+last)
-	says(t, b.Get(page+"/raw/1/output"), http.StatusGone, "sha256:"+before.Rows[0].Digest)
+	webtest.Says(t, b.Get(page+"/raw/0/input"), http.StatusGone, "Removed by retention on", "sha256:"+before.Created)
+	webtest.Says(t, b.Get(page+"/raw/0/output"), http.StatusGone, "sha256:"+last)
+	webtest.Says(t, b.Get(page+"/raw/1/output"), http.StatusGone, "sha256:"+before.Rows[0].Digest)
 }
 
 // The page of a run that was deleted is still found by its address: it says so, and
@@ -63,17 +63,17 @@ func TestTheRunThatWasDeletedSaysSo(t *testing.T) {
 	run := site.Run(t, "breaks", `{}`)
 	b := site.Browser(t).Login()
 	page := "/runs/" + run.ID
-	says(t, b.Get(page), http.StatusOK, page+"/resume", page+"/delete")
+	webtest.Says(t, b.Get(page), http.StatusOK, page+"/resume", page+"/delete")
 	if _, err := site.Engine.Act(t.Context(), domain.System, domain.VerbRequest{Run: run.ID, Action: domain.ActionDelete}); err != nil {
 		t.Fatal(err)
 	}
 	after := b.Get(page)
-	says(t, after, http.StatusOK, "This run was deleted on", page+"/rerun")
+	webtest.Says(t, after, http.StatusOK, "This run was deleted on", page+"/rerun")
 	for _, verb := range []string{"/resume", "/delete"} {
 		if strings.Contains(after.Body, page+verb) {
 			t.Errorf("%s is offered", verb)
 		}
 	}
-	says(t, b.Get(page+"/delete"), http.StatusOK, "The run was deleted before")
-	says(t, b.Get(page+"/resume"), http.StatusOK, "The run was deleted")
+	webtest.Says(t, b.Get(page+"/delete"), http.StatusOK, "The run was deleted before")
+	webtest.Says(t, b.Get(page+"/resume"), http.StatusOK, "The run was deleted")
 }

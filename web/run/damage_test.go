@@ -1,4 +1,4 @@
-package web_test
+package run_test
 
 import (
 	"fmt"
@@ -55,31 +55,31 @@ func TestADamagedRunFromHomeToItsFork(t *testing.T) {
 		t.Fatalf("%+v, %v", d.Damage, err)
 	}
 	at := d.Damage.Checkpoint.Seq
-	says(t, b.Get(page), http.StatusOK, fmt.Sprintf("Row %d of the journal fails its checksum; checkpoint %d (after fetch) is the last good one", d.Damage.Row, at),
+	webtest.Says(t, b.Get(page), http.StatusOK, fmt.Sprintf("Row %d of the journal fails its checksum; checkpoint %d (after fetch) is the last good one", d.Damage.Row, at),
 		"kairosd doctor lists every damaged row.", fmt.Sprintf("%s/fork?at=%d", page, at), "stays as it is, as evidence")
 	if p := b.Get(page); strings.Contains(p.Body, "receipt 4712") || strings.Contains(p.Body, ">Approve<") {
 		t.Error("the page shows damaged data, or takes an answer")
 	}
 	for _, view := range []string{"graph", "state", "handoffs", "events", "log", "io"} {
-		says(t, b.Get(page+"?view="+view), http.StatusOK, "fails its checksum")
+		webtest.Says(t, b.Get(page+"?view="+view), http.StatusOK, "fails its checksum")
 	}
-	says(t, b.Get(page+"/peek"), http.StatusOK, "billing")
+	webtest.Says(t, b.Get(page+"/peek"), http.StatusOK, "billing")
 
 	quarantined := func(r domain.Run) bool { return r.WaitReason == domain.WaitQuarantined }
 	if _, err := site.Engine.WaitFor(t.Context(), run, quarantined); err != nil { // being looked at was enough
 		t.Fatal(err)
 	}
-	says(t, b.Get("/"), http.StatusOK, page, fmt.Sprintf("journal row %d is damaged", d.Damage.Row))
-	says(t, b.Get("/runs?q=waiting:quarantined"), http.StatusOK, page)
-	says(t, b.Get("/events?run="+run), http.StatusNotFound)
+	webtest.Says(t, b.Get("/"), http.StatusOK, page, fmt.Sprintf("journal row %d is damaged", d.Damage.Row))
+	webtest.Says(t, b.Get("/runs?q=waiting:quarantined"), http.StatusOK, page)
+	webtest.Says(t, b.Get("/events?run="+run), http.StatusNotFound)
 
-	says(t, b.Get(page+"/resume"), http.StatusOK, fmt.Sprintf("journal row %d is damaged", d.Damage.Row), fmt.Sprintf("--at %d", at))
-	says(t, b.Get(fmt.Sprintf("%s/fork?at=%d", page, at)), http.StatusOK, "pay may have touched the world outside already: its record is damaged", "book would touch the world outside a second time",
+	webtest.Says(t, b.Get(page+"/resume"), http.StatusOK, fmt.Sprintf("journal row %d is damaged", d.Damage.Row), fmt.Sprintf("--at %d", at))
+	webtest.Says(t, b.Get(fmt.Sprintf("%s/fork?at=%d", page, at)), http.StatusOK, "pay may have touched the world outside already: its record is damaged", "book would touch the world outside a second time",
 		fmt.Sprintf(`value="%d" selected`, at), "fails its checksum", "takes its recorded result")
-	says(t, b.Get(fmt.Sprintf("%s/fork?at=%d", page, d.Damage.Row)), http.StatusOK, fmt.Sprintf("A fork cannot keep position %d", d.Damage.Row))
-	says(t, b.Get("/api/v1/runs/"+run), http.StatusOK, `"damage":{"row":`+fmt.Sprint(d.Damage.Row), `"problem":"checksum"`)
-	says(t, b.Get("/api/v1/runs/"+run+"/journal"), http.StatusOK, `"damage":"journal row `)
-	says(t, b.Get(fmt.Sprintf("/api/v1/runs/%s/preview?action=fork&at=%d", run, at)), http.StatusOK, `"doubtful":true`, `"damage":`)
+	webtest.Says(t, b.Get(fmt.Sprintf("%s/fork?at=%d", page, d.Damage.Row)), http.StatusOK, fmt.Sprintf("A fork cannot keep position %d", d.Damage.Row))
+	webtest.Says(t, b.Get("/api/v1/runs/"+run), http.StatusOK, `"damage":{"row":`+fmt.Sprint(d.Damage.Row), `"problem":"checksum"`)
+	webtest.Says(t, b.Get("/api/v1/runs/"+run+"/journal"), http.StatusOK, `"damage":"journal row `)
+	webtest.Says(t, b.Get(fmt.Sprintf("/api/v1/runs/%s/preview?action=fork&at=%d", run, at)), http.StatusOK, `"doubtful":true`, `"damage":`)
 
 	form := b.Get(fmt.Sprintf("%s/fork?at=%d", page, at)).Hidden()
 	for name, value := range map[string]string{"at": fmt.Sprint(at), "do": "act", "reason": "checked", "instead.pay#1": "stub", "stub.pay#1": `"found in the ledger"`, "instead.book#1": "recorded"} {
@@ -93,15 +93,15 @@ func TestADamagedRunFromHomeToItsFork(t *testing.T) {
 	if _, err := site.Engine.Wait(t.Context(), next); err != nil {
 		t.Fatal(err)
 	}
-	says(t, b.Get(forked.Location+"?view=events"), http.StatusOK, "a person gave it the recorded result", "a person gave it a stub")
-	says(t, b.Get(page), http.StatusOK, "fails its checksum", "/runs/"+next)
+	webtest.Says(t, b.Get(forked.Location+"?view=events"), http.StatusOK, "a person gave it the recorded result", "a person gave it a stub")
+	webtest.Says(t, b.Get(page), http.StatusOK, "fails its checksum", "/runs/"+next)
 	form = b.Get(page + "/cancel").Hidden()
 	form.Set("do", "act")
 	form.Set("reason", "goes on as a fork")
 	if p := b.Post(page+"/cancel", form); p.Code != http.StatusSeeOther {
-		t.Errorf("cancel: %d %s", p.Code, words(p.Body))
+		t.Errorf("cancel: %d %s", p.Code, webtest.Words(p.Body))
 	}
-	says(t, b.Get(page), http.StatusOK, "fails its checksum", "Delete…")
+	webtest.Says(t, b.Get(page), http.StatusOK, "fails its checksum", "Delete…")
 }
 
 // No step of a damaged run is shown at work: the end of what the rows before the damage
@@ -111,16 +111,16 @@ func TestNoStepOfADamagedRunIsAtWork(t *testing.T) {
 	site, run := damagedSite(t)
 	b := site.Browser(t).Login()
 	page := "/runs/" + run
-	text := words(b.Get(page).Body)
+	text := webtest.Words(b.Get(page).Body)
 	if !strings.Contains(text, "1 end unknown") {
 		t.Errorf("the timeline does not say that the end of a step is unknown:\n%s", text)
 	}
 	for _, view := range []string{"", "?view=graph", "?view=graph&mode=ran", "?sort=took&critical=show&idle=show", "?step=pay", "?step=book", "?step=book&tab=input", "?view=log", "?view=handoffs"} {
 		p := b.Get(page + view)
-		if p.Code != http.StatusOK || strings.Contains(p.Body, "live-bar") || strings.Contains(words(p.Body), "It still runs.") || strings.Contains(words(p.Body), " running ") {
-			t.Errorf("%s: %d: something is at work\n%s", view, p.Code, words(p.Body))
+		if p.Code != http.StatusOK || strings.Contains(p.Body, "live-bar") || strings.Contains(webtest.Words(p.Body), "It still runs.") || strings.Contains(webtest.Words(p.Body), " running ") {
+			t.Errorf("%s: %d: something is at work\n%s", view, p.Code, webtest.Words(p.Body))
 		}
-		crawl(t, view, p.Body)
+		webtest.Safe(t, view, p.Body)
 	}
 }
 
@@ -135,19 +135,19 @@ func TestADamagedRunAsksNobody(t *testing.T) {
 		t.Fatal(list.Items, err)
 	}
 	question := "/approvals/" + list.Items[0].ID
-	says(t, b.Get("/runs/"+run), http.StatusOK, "fails its checksum") // being looked at is enough
+	webtest.Says(t, b.Get("/runs/"+run), http.StatusOK, "fails its checksum") // being looked at is enough
 	if _, err := site.Engine.WaitFor(t.Context(), run, func(r domain.Run) bool { return r.WaitReason == domain.WaitQuarantined }); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"/approvals", "/approvals?show=all", "/"} {
-		if p := b.Get(path); p.Code != http.StatusOK || strings.Contains(p.Body, question) || strings.Contains(words(p.Body), "1 waiting for you") {
-			t.Errorf("%s still asks: %s", path, words(p.Body))
+		if p := b.Get(path); p.Code != http.StatusOK || strings.Contains(p.Body, question) || strings.Contains(webtest.Words(p.Body), "1 waiting for you") {
+			t.Errorf("%s still asks: %s", path, webtest.Words(p.Body))
 		}
 	}
 	p := b.Get(question)
-	says(t, p, http.StatusOK, "cancelled", "is damaged; the run can go on as a fork from checkpoint", "/runs/"+run)
-	crawl(t, question, p.Body)
-	says(t, b.Get("/api/v1/approvals/"+list.Items[0].ID), http.StatusOK, `"status":"cancelled"`, "is damaged; the run can go on as a fork")
+	webtest.Says(t, p, http.StatusOK, "cancelled", "is damaged; the run can go on as a fork from checkpoint", "/runs/"+run)
+	webtest.Safe(t, question, p.Body)
+	webtest.Says(t, b.Get("/api/v1/approvals/"+list.Items[0].ID), http.StatusOK, `"status":"cancelled"`, "is damaged; the run can go on as a fork")
 }
 
 // A run that has lost its input or its settings answers everywhere: what is damaged
@@ -165,39 +165,39 @@ func TestARunThatLostItsInputIsStillShown(t *testing.T) {
 			site, run := damagedBy(t, c.statement)
 			b := site.Browser(t).Login()
 			page := "/runs/" + run
-			says(t, b.Get(page), http.StatusOK, c.says, "restore a backup, or start a new run like it", "/runs/new?like="+run, "end unknown", "succeeded")
+			webtest.Says(t, b.Get(page), http.StatusOK, c.says, "restore a backup, or start a new run like it", "/runs/new?like="+run, "end unknown", "succeeded")
 			for _, view := range []string{"?view=graph", "?view=state", "?view=handoffs", "?view=events", "?view=log", "?view=io", "?step=pay", "/steps/2", "/peek", "/lineage", "/cancel", "/note", "/resume", "/fork?at=1", "/rerun", "/export"} {
 				p := b.Get(page + view)
 				if p.Code >= 500 || strings.Contains(p.Body, "live-bar") {
-					t.Errorf("%s: %d %s", view, p.Code, words(p.Body))
+					t.Errorf("%s: %d %s", view, p.Code, webtest.Words(p.Body))
 				}
 				if !strings.HasPrefix(view, "/export") {
-					crawl(t, view, p.Body)
+					webtest.Safe(t, view, p.Body)
 				}
 			}
 			if c.part != "limits" {
-				says(t, b.Get(page+"?view=io"), http.StatusOK, c.says+": ")
+				webtest.Says(t, b.Get(page+"?view=io"), http.StatusOK, c.says+": ")
 			}
 			if _, err := site.Engine.WaitFor(t.Context(), run, func(r domain.Run) bool { return r.WaitReason == domain.WaitQuarantined }); err != nil {
 				t.Fatal(err)
 			}
-			says(t, b.Get("/runs"), http.StatusOK, page, "what the run was started with is damaged ("+c.part+")")
-			says(t, b.Get("/runs.csv"), http.StatusOK, run)
-			says(t, b.Get("/"), http.StatusOK, page)
-			says(t, b.Get("/runs/new?like="+run), http.StatusOK, "billing")
-			says(t, b.Get("/api/v1/runs/"+run), http.StatusOK, `"parts":[{"part":"`+c.part+`"`, `"damaged":[{"part":"`+c.part+`"`, `"pay":"receipt 4711"`)
-			says(t, b.Get("/api/v1/runs"), http.StatusOK, run)
-			says(t, b.Get("/api/v1/runs/"+run+"/journal"), http.StatusOK, "receipt 4711")
-			says(t, b.Get("/api/v1/runs/"+run+"/preview?action=resume"), http.StatusOK, `"allowed":false`, c.part+" of the run is damaged")
+			webtest.Says(t, b.Get("/runs"), http.StatusOK, page, "what the run was started with is damaged ("+c.part+")")
+			webtest.Says(t, b.Get("/runs.csv"), http.StatusOK, run)
+			webtest.Says(t, b.Get("/"), http.StatusOK, page)
+			webtest.Says(t, b.Get("/runs/new?like="+run), http.StatusOK, "billing")
+			webtest.Says(t, b.Get("/api/v1/runs/"+run), http.StatusOK, `"parts":[{"part":"`+c.part+`"`, `"damaged":[{"part":"`+c.part+`"`, `"pay":"receipt 4711"`)
+			webtest.Says(t, b.Get("/api/v1/runs"), http.StatusOK, run)
+			webtest.Says(t, b.Get("/api/v1/runs/"+run+"/journal"), http.StatusOK, "receipt 4711")
+			webtest.Says(t, b.Get("/api/v1/runs/"+run+"/preview?action=resume"), http.StatusOK, `"allowed":false`, c.part+" of the run is damaged")
 			form := b.Get(page + "/cancel").Hidden()
 			form.Set("do", "act")
 			form.Set("reason", "a new one does it")
 			if p := b.Post(page+"/cancel", form); p.Code != http.StatusSeeOther {
-				t.Errorf("cancel: %d %s", p.Code, words(p.Body))
+				t.Errorf("cancel: %d %s", p.Code, webtest.Words(p.Body))
 			}
-			says(t, b.Get(page), http.StatusOK, c.says, "Delete…")
+			webtest.Says(t, b.Get(page), http.StatusOK, c.says, "Delete…")
 			if c.part != "input" { // which lists have not
-				says(t, b.Get("/runs"), http.StatusOK, c.says)
+				webtest.Says(t, b.Get("/runs"), http.StatusOK, c.says)
 			}
 		})
 	}

@@ -1,4 +1,4 @@
-package web_test
+package run_test
 
 import (
 	"encoding/json"
@@ -22,7 +22,7 @@ func TestTheConversationOfAStepIsShown(t *testing.T) {
 	}
 	b := site.Browser(t).Login()
 	page := b.Get("/runs/" + run.ID + "?step=answer&tab=prompt")
-	says(t, page, http.StatusOK, "Tools offered", "1 handoff · called 1 time", "2 calculator · called 1 time", "Finish reason", "scripted", "330 in, 33 out", "Model calls")
+	webtest.Says(t, page, http.StatusOK, "Tools offered", "1 handoff · called 1 time", "2 calculator · called 1 time", "Finish reason", "scripted", "330 in, 33 out", "Model calls")
 	order := []string{"1 · System", "You are the desk.", "2 · User", "what is 6*7?", "3 · Assistant", "→ 1 handoff", "finish reason tool_calls", "4 · Handoff · → accountant", "compute 6*7",
 		"5 · System", "You are the accountant.", "6 · User", "7 · Assistant · accountant", "→ 2 calculator", "8 · Tool result · 2 calculator · succeeded", "42", "Arguments: {&#34;expression&#34;:&#34;6*7&#34;}",
 		"9 · Assistant", "10 · Assistant", "&lt;i&gt;", "finish reason stop"}
@@ -30,12 +30,12 @@ func TestTheConversationOfAStepIsShown(t *testing.T) {
 	for _, text := range order {
 		i := strings.Index(rest, text)
 		if i < 0 {
-			t.Fatalf("%q does not follow:\n%s", text, words(rest))
+			t.Fatalf("%q does not follow:\n%s", text, webtest.Words(rest))
 		}
 		rest = rest[i:]
 	}
-	says(t, b.Get("/runs/"+run.ID+"?step=answer&tab=calls"), http.StatusOK, "Tools offered")
-	says(t, b.Get("/runs/"+run.ID+"/steps/1?tab=prompt"), http.StatusOK, "You are the accountant.")
+	webtest.Says(t, b.Get("/runs/"+run.ID+"?step=answer&tab=calls"), http.StatusOK, "Tools offered")
+	webtest.Says(t, b.Get("/runs/"+run.ID+"/steps/1?tab=prompt"), http.StatusOK, "You are the accountant.")
 	file := b.Get("/runs/" + run.ID + "/steps/1/raw/prompt")
 	if file.Code != http.StatusOK || !strings.HasPrefix(file.Header.Get("Content-Disposition"), "attachment") || !strings.Contains(file.Header.Get("Content-Security-Policy"), "sandbox") {
 		t.Errorf("%d %v", file.Code, file.Header)
@@ -65,7 +65,7 @@ func TestThePromptOfAFailedCallIsShown(t *testing.T) {
 		t.Fatal(run.Status)
 	}
 	b := site.Browser(t).Login()
-	says(t, b.Get("/runs/"+run.ID+"?step=say&tab=prompt"), http.StatusOK, "You are the desk.", "please break", "3 · Assistant · failed", "overloaded: the model is &lt;b&gt;overloaded&lt;/b&gt;")
+	webtest.Says(t, b.Get("/runs/"+run.ID+"?step=say&tab=prompt"), http.StatusOK, "You are the desk.", "please break", "3 · Assistant · failed", "overloaded: the model is &lt;b&gt;overloaded&lt;/b&gt;")
 	if file := b.Get("/runs/" + run.ID + "/steps/1/raw/error"); file.Code != http.StatusOK || !strings.Contains(file.Body, "overloaded: the model is <b>") {
 		t.Errorf("%d %q", file.Code, file.Body)
 	}
@@ -83,7 +83,7 @@ func TestAForkLeavesOutItems(t *testing.T) {
 	b := site.Browser(t).Login()
 	path := "/runs/" + run.ID + "/fork"
 	page := b.Get(path + "?at=1")
-	says(t, page, http.StatusOK, `name="instead.pay#1"`, `name="instead.pay#1[0]"`, `name="instead.pay#1[2]"`, "Choose for each item of pay", "3 items")
+	webtest.Says(t, page, http.StatusOK, `name="instead.pay#1"`, `name="instead.pay#1[0]"`, `name="instead.pay#1[2]"`, "Choose for each item of pay", "3 items")
 	form := page.Hidden()
 	form.Set("at", "1")
 	form.Set("instead.pay#1", "stub")
@@ -92,11 +92,11 @@ func TestAForkLeavesOutItems(t *testing.T) {
 	form.Set("instead.pay#1[1]", "run")
 	form.Set("instead.pay#1[2]", "recorded")
 	form.Set("do", "check")
-	says(t, b.Post(path, form), http.StatusOK, "Gets a result without running (2)", "pay (1 item) — a person gave it a stub", "pay (1 item) — a person gave it the recorded result")
+	webtest.Says(t, b.Post(path, form), http.StatusOK, "Gets a result without running (2)", "pay (1 item) — a person gave it a stub", "pay (1 item) — a person gave it the recorded result")
 	form.Set("do", "act")
 	forked := b.Post(path, form)
 	if forked.Code != http.StatusSeeOther {
-		t.Fatalf("%d %s", forked.Code, words(forked.Body))
+		t.Fatalf("%d %s", forked.Code, webtest.Words(forked.Body))
 	}
 	after, err := site.Engine.Wait(t.Context(), strings.TrimPrefix(forked.Location, "/runs/"))
 	if err != nil || string(after.Output) != `["left out",{"to":"bo"},{"to":"cy"}]` {

@@ -1,4 +1,4 @@
-package web_test
+package run_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/webtest"
 )
 
 const triage = `
@@ -196,7 +197,7 @@ func emptyStory(tb testing.TB) *story {
 
 // wideStory is one step after the other.
 func wideStory(tb testing.TB, id string, n int) *story {
-	s := tell(tb, id, wide("wide", n))
+	s := tell(tb, id, webtest.Wide("wide", n))
 	for i := range n {
 		to := ""
 		if i+1 < n {

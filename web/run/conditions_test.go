@@ -1,4 +1,4 @@
-package web_test
+package run_test
 
 import (
 	"net/http"
@@ -23,7 +23,7 @@ func TestAWaitingRunSaysWhatItWaitsFor(t *testing.T) {
 	if !strings.Contains(p.Body, `class="btn pri" href="#decide"`) || !strings.Contains(p.Body, `id="decide"`) {
 		t.Error("the head of a run that asks a person has no Decide")
 	}
-	if p := b.Get("/runs/" + seed.InDoubt.ID + "?view=log"); !strings.Contains(words(p.Body), "Decide") || !strings.Contains(p.Body, "#inspector") {
+	if p := b.Get("/runs/" + seed.InDoubt.ID + "?view=log"); !strings.Contains(webtest.Words(p.Body), "Decide") || !strings.Contains(p.Body, "#inspector") {
 		t.Error("from the log of a run in doubt nothing leads to the decision")
 	}
 	// Paused by a person, with their word.
@@ -31,8 +31,8 @@ func TestAWaitingRunSaysWhatItWaitsFor(t *testing.T) {
 	form := b.Get(path).Hidden()
 	form.Set("do", "act")
 	form.Set("reason", "the ERP is being mended")
-	says(t, b.Post(path, form), http.StatusSeeOther)
-	text := words(b.Get("/runs/" + seed.Waiting.ID).Body)
+	webtest.Says(t, b.Post(path, form), http.StatusSeeOther)
+	text := webtest.Words(b.Get("/runs/" + seed.Waiting.ID).Body)
 	for _, want := range []string{"not met", "Somebody continues the run", "paused by marta at", "the ERP is being mended", "An answer to "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("a paused run does not say %q\n%s", want, text)
@@ -43,7 +43,7 @@ func TestAWaitingRunSaysWhatItWaitsFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text = words(b.Get("/runs/" + later.ID).Body)
+	text = webtest.Words(b.Get("/runs/" + later.ID).Body)
 	for _, want := range []string{"It starts at", "not met Its time: ", "met Room among the runs with the key one: 0 of 1 are active", "met A free slot: 3 of 64 are taken", "12 runs are queued"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("a scheduled run does not say %q\n%s", want, text)
@@ -58,21 +58,21 @@ func TestARunOverItsLimitsShowsThem(t *testing.T) {
 	site.Plan(t, "id: short\nlimits: {max_steps: 1}\nnodes:\n  one: {type: set, input: 1}\n  two: {type: set, needs: [one], input: 2}\n")
 	run := webtest.StartUntil(t, site, "short", domain.WaitBudget)
 	b := site.Browser(t).Login()
-	text := words(b.Get("/runs/" + run.ID).Body)
+	text := webtest.Words(b.Get("/runs/" + run.ID).Body)
 	for _, want := range []string{"max_steps 1 is used up", "not met Steps: 1 of 1 used", "Raise limits…", "Checkpoint 1 of 2", "Trigger"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
 	csrf := b.Get("/me").Hidden()["csrf"]
-	says(t, b.Post("/display", url.Values{"csrf": csrf, "back": {"/me"}, "lang": {"es"}}), http.StatusSeeOther)
-	if text := words(b.Get("/runs/" + run.ID).Body); !strings.Contains(text, "max_steps 1 está agotado") || !strings.Contains(text, "no cumplida") {
+	webtest.Says(t, b.Post("/display", url.Values{"csrf": csrf, "back": {"/me"}, "lang": {"es"}}), http.StatusSeeOther)
+	if text := webtest.Words(b.Get("/runs/" + run.ID).Body); !strings.Contains(text, "max_steps 1 está agotado") || !strings.Contains(text, "no cumplida") {
 		t.Errorf("in Spanish:\n%s", text)
 	}
-	if text := words(b.Get("/runs/" + run.ID + "/continue").Body); !strings.Contains(text, "La ejecución no está en pausa") {
+	if text := webtest.Words(b.Get("/runs/" + run.ID + "/continue").Body); !strings.Contains(text, "La ejecución no está en pausa") {
 		t.Errorf("a refusal in Spanish:\n%s", text)
 	}
-	if text := words(b.Get("/runs?q=plam:x").Body); !strings.Contains(text, "No hay ningún filtro «plam»") || !strings.Contains(text, "¿quería decir plan:x?") {
+	if text := webtest.Words(b.Get("/runs?q=plam:x").Body); !strings.Contains(text, "No hay ningún filtro «plam»") || !strings.Contains(text, "¿quería decir plan:x?") {
 		t.Errorf("a mistyped filter in Spanish:\n%s", text)
 	}
 }
@@ -104,7 +104,7 @@ edges:
 func inspected(body string) string {
 	_, after, _ := strings.Cut(body, `id="ih"`)
 	before, _, _ := strings.Cut(after, "</h2>")
-	return words("<p" + before)
+	return webtest.Words("<p" + before)
 }
 
 // A retry says which attempt it is, how long it would wait, and what of many.
@@ -116,10 +116,10 @@ func TestRetryNowSaysWhichAttempt(t *testing.T) {
 	site.Plan(t, "id: again\nnodes:\n  pull: {type: http, effect: read, retry: {max_attempts: 4, backoff: [1h]}, input: {url: \""+busy.URL+"\"}}\n")
 	run := webtest.StartUntil(t, site, "again", domain.WaitRetry)
 	b := site.Browser(t).Login()
-	if text := words(b.Get("/runs/" + run.ID + "/retry-now").Body); !strings.Contains(text, "Attempt 2 of 4 of pull would begin by itself at") || !strings.Contains(text, "in 5") {
+	if text := webtest.Words(b.Get("/runs/" + run.ID + "/retry-now").Body); !strings.Contains(text, "Attempt 2 of 4 of pull would begin by itself at") || !strings.Contains(text, "in 5") {
 		t.Error(text)
 	}
-	if text := words(b.Get("/runs/" + run.ID).Body); !strings.Contains(text, "The next attempt of pull: ") || !strings.Contains(text, "1 step") {
+	if text := webtest.Words(b.Get("/runs/" + run.ID).Body); !strings.Contains(text, "The next attempt of pull: ") || !strings.Contains(text, "1 step") {
 		t.Error(text)
 	}
 }
@@ -143,7 +143,7 @@ func TestARerunTakesLabels(t *testing.T) {
 			form.Set("labels", labels[0])
 		}
 		p := b.Post(path, form)
-		says(t, p, http.StatusSeeOther)
+		webtest.Says(t, p, http.StatusSeeOther)
 		run, err := site.Store.FindRun(t.Context(), strings.TrimPrefix(p.Location, "/runs/"))
 		if err != nil {
 			t.Fatal(err)
@@ -162,5 +162,5 @@ func TestARerunTakesLabels(t *testing.T) {
 	form := b.Get(path).Hidden()
 	form.Set("do", "act")
 	form.Set("labels", "prod")
-	says(t, b.Post(path, form), http.StatusUnprocessableEntity, "Label &#34;prod&#34; is not key=value", `name="labels" value="prod"`)
+	webtest.Says(t, b.Post(path, form), http.StatusUnprocessableEntity, "Label &#34;prod&#34; is not key=value", `name="labels" value="prod"`)
 }

@@ -1,4 +1,4 @@
-package web_test
+package run_test
 
 import (
 	"html"
@@ -20,7 +20,7 @@ func button(t *testing.T, b *webtest.Browser, path, id string) (to string, form 
 	m := regexp.MustCompile(`<button[^>]* form="once-` + id + `" name="([^"]+)" value="([^"]*)"`).FindStringSubmatch(p.Body)
 	_, once, found := strings.Cut(p.Body, `<form id="once-`+id+`"`)
 	if m == nil || !found {
-		t.Fatalf("%s has no button to %s: %s", path, id, words(p.Body))
+		t.Fatalf("%s has no button to %s: %s", path, id, webtest.Words(p.Body))
 	}
 	once, _, _ = strings.Cut(once, "</form>")
 	_, to, _ = strings.Cut(once, ` action="`)
@@ -46,10 +46,10 @@ func TestARunIsPausedAtOneClick(t *testing.T) {
 	form.Set("rev", "1") // of a page that is long out of date
 	for range 2 {
 		if p := b.Post(to, form); p.Code != http.StatusSeeOther || p.Location != view {
-			t.Fatalf("pausing leads to %q: %d %s", p.Location, p.Code, words(p.Body))
+			t.Fatalf("pausing leads to %q: %d %s", p.Location, p.Code, webtest.Words(p.Body))
 		}
 	}
-	says(t, b.Get(view), http.StatusOK, `id="done"`, "it stops after the running step")
+	webtest.Says(t, b.Get(view), http.StatusOK, `id="done"`, "it stops after the running step")
 	if now, err := site.Store.FindRun(t.Context(), run.ID); err != nil || !now.Paused {
 		t.Fatalf("the run is not paused: %v", err)
 	}
@@ -57,7 +57,7 @@ func TestARunIsPausedAtOneClick(t *testing.T) {
 	if p := b.Post(to, form); p.Location != at {
 		t.Errorf("continuing leads to %q: %d", p.Location, p.Code)
 	}
-	says(t, b.Get(at), http.StatusOK, `id="done"`, "The run goes on.")
+	webtest.Says(t, b.Get(at), http.StatusOK, `id="done"`, "The run goes on.")
 	if now, err := site.Store.FindRun(t.Context(), run.ID); err != nil || now.Paused {
 		t.Errorf("the run is still paused: %v", err)
 	}
@@ -65,7 +65,7 @@ func TestARunIsPausedAtOneClick(t *testing.T) {
 	if _, err := site.Engine.Act(t.Context(), site.Admin, domain.VerbRequest{Run: run.ID, Action: domain.ActionCancel}); err != nil {
 		t.Fatal(err)
 	}
-	says(t, b.Post(at+"/pause", form), http.StatusConflict, "the run is cancelled")
+	webtest.Says(t, b.Post(at+"/pause", form), http.StatusConflict, "the run is cancelled")
 }
 
 // A failed run is acknowledged in one dialog, where a note may also be kept without; its
@@ -77,25 +77,25 @@ func TestAFailureIsAcknowledgedInOneDialog(t *testing.T) {
 	b := site.Browser(t).Login()
 	at := "/runs/" + seed.Failed.ID
 	if p := b.Get(at); strings.Count(p.Body, `href="`+at+`/ack"`) != 1 || strings.Contains(p.Body, `href="`+at+`/note"`) {
-		t.Errorf("the run does not offer one dialog: %s", words(p.Body))
+		t.Errorf("the run does not offer one dialog: %s", webtest.Words(p.Body))
 	}
 	form := b.Get(at + "/ack").Hidden()
 	form.Set("do", "note")
-	says(t, b.Post(at+"/ack", form), http.StatusUnprocessableEntity, "Only keep the note")
+	webtest.Says(t, b.Post(at+"/ack", form), http.StatusUnprocessableEntity, "Only keep the note")
 	form = b.Get(at + "/ack").Hidden()
 	form.Set("do", "note")
 	form.Set("note", "waiting for quota")
 	if p := b.Post(at+"/ack", form); p.Location != at {
-		t.Fatalf("%d %s", p.Code, words(p.Body))
+		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
 	}
-	says(t, b.Get(at), http.StatusOK, `id="done"`, "The note is kept with the run.", "waiting for quota")
+	webtest.Says(t, b.Get(at), http.StatusOK, `id="done"`, "The note is kept with the run.", "waiting for quota")
 	if now, err := site.Store.FindRun(t.Context(), seed.Failed.ID); err != nil || !now.Attention {
 		t.Errorf("a note acknowledged it: %v", err)
 	}
 	if p := b.Post(at+"/ack", b.Get(at+"/ack").Hidden()); p.Location != at {
-		t.Fatalf("%d %s", p.Code, words(p.Body))
+		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
 	}
-	says(t, b.Get(at), http.StatusOK, `id="done"`, "the run needs attention no more")
+	webtest.Says(t, b.Get(at), http.StatusOK, `id="done"`, "the run needs attention no more")
 	if now, err := site.Store.FindRun(t.Context(), seed.Failed.ID); err != nil || now.Attention {
 		t.Errorf("it still needs attention: %v", err)
 	}
@@ -107,9 +107,9 @@ func TestAFailureIsAcknowledgedInOneDialog(t *testing.T) {
 	link, _, _ = strings.Cut(link, `"`)
 	form = b.Get("/failures/ack?code=" + html.UnescapeString(link)).Hidden()
 	if p := b.Post("/failures/ack", form); p.Location != "/" {
-		t.Fatalf("%d %s", p.Code, words(p.Body))
+		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
 	}
-	says(t, b.Get("/"), http.StatusOK, `id="done"`, "it needs attention no more")
+	webtest.Says(t, b.Get("/"), http.StatusOK, `id="done"`, "it needs attention no more")
 	if now, err := site.Store.FindRun(t.Context(), again.ID); err != nil || now.Attention {
 		t.Errorf("its like still needs attention: %v", err)
 	}
@@ -128,8 +128,8 @@ func TestAPlanIsPausedAtOneClick(t *testing.T) {
 			t.Fatalf("the button is to %s, not to %s", form.Get("do"), act.do)
 		}
 		if p := b.Post(to, form); p.Location != at {
-			t.Fatalf("%s: %d %s", act.do, p.Code, words(p.Body))
+			t.Fatalf("%s: %d %s", act.do, p.Code, webtest.Words(p.Body))
 		}
-		says(t, b.Get(at), http.StatusOK, `id="done"`, act.says)
+		webtest.Says(t, b.Get(at), http.StatusOK, `id="done"`, act.says)
 	}
 }

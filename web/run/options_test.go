@@ -1,4 +1,4 @@
-package web_test
+package run_test
 
 import (
 	"net/http"
@@ -30,10 +30,10 @@ func TestTheLogOfARealRunIsShown(t *testing.T) {
 	site.Plan(t, "id: talk\nnodes:\n  say: {type: log, input: \"${input}\"}\n")
 	run := site.Run(t, "talk", `"plain \u001b[31mred\u001b[0m <b>"`)
 	b := site.Browser(t).Login()
-	says(t, b.Get("/runs/"+run.ID+"?view=log"), http.StatusOK, `id="L1"`, "plain ", `<span class="c1">red</span>`, "&lt;b&gt;")
-	says(t, b.Get("/runs/"+run.ID+"?step=say&tab=log"), http.StatusOK, "1 line", `<span class="c1">red</span>`)
-	says(t, b.Get("/runs/"+run.ID+"?view=log&line=1-3"), http.StatusOK, `hl" id="L1"`)
-	says(t, b.Get("/runs/"+run.ID+"/log.txt"), http.StatusOK, "INFO  say: plain")
+	webtest.Says(t, b.Get("/runs/"+run.ID+"?view=log"), http.StatusOK, `id="L1"`, "plain ", `<span class="c1">red</span>`, "&lt;b&gt;")
+	webtest.Says(t, b.Get("/runs/"+run.ID+"?step=say&tab=log"), http.StatusOK, "1 line", `<span class="c1">red</span>`)
+	webtest.Says(t, b.Get("/runs/"+run.ID+"?view=log&line=1-3"), http.StatusOK, `hl" id="L1"`)
+	webtest.Says(t, b.Get("/runs/"+run.ID+"/log.txt"), http.StatusOK, "INFO  say: plain")
 }
 
 // A step, a view and a checkpoint are parts of the page at addresses of their own.
@@ -44,23 +44,23 @@ func TestPartsOfARunHaveAddresses(t *testing.T) {
 	b := site.Browser(t).Login()
 	at := "/runs/" + run.ID
 	p := fragment(t, site, b, at+"?step=end", "pane", at)
-	says(t, p, http.StatusOK, `id="pane"`, `id="inspector"`, "squares")
+	webtest.Says(t, p, http.StatusOK, `id="pane"`, `id="inspector"`, "squares")
 	if strings.Contains(p.Body, "<main") || p.Header.Get("HX-Push-Url") != "" {
 		t.Errorf("the link pushes its address, and the server %q", p.Header.Get("HX-Push-Url"))
 	}
 	if p = fragment(t, site, b, at+"?step=end", "pane", at+"?step=end"); p.Header.Get("HX-Push-Url") != "false" {
 		t.Errorf("the current address is pushed again: %q", p.Header.Get("HX-Push-Url"))
 	}
-	says(t, fragment(t, site, b, at+"?step=end", "inspector", at+"?step=end"), http.StatusOK, `<aside class="insp" id="inspector"`, "squares")
+	webtest.Says(t, fragment(t, site, b, at+"?step=end", "inspector", at+"?step=end"), http.StatusOK, `<aside class="insp" id="inspector"`, "squares")
 	p = fragment(t, site, b, at+"?view=state", "pane", at)
-	says(t, p, http.StatusOK, `id="pane"`, `id="tabs"`, `type="range"`, `name="nthcp"`, `max="5"`)
+	webtest.Says(t, p, http.StatusOK, `id="pane"`, `id="tabs"`, `type="range"`, `name="nthcp"`, `max="5"`)
 	p = fragment(t, site, b, at+"?view=state&nthcp=1", "state", at+"?view=state")
-	says(t, p, http.StatusOK, `id="state"`, "State at cp 1 after list")
+	webtest.Says(t, p, http.StatusOK, `id="state"`, "State at cp 1 after list")
 	if got := p.Header.Get("HX-Replace-Url"); got != at+"?cp=1&view=state" {
 		t.Errorf("the slider leads to %q", got)
 	}
-	says(t, b.Get(at+"?view=state&nthcp=0"), http.StatusOK, "State at cp 0 input")
-	says(t, b.Get(at+"?view=state&nthcp=99"), http.StatusOK, "State at cp 5 after end")
+	webtest.Says(t, b.Get(at+"?view=state&nthcp=0"), http.StatusOK, "State at cp 0 input")
+	webtest.Says(t, b.Get(at+"?view=state&nthcp=99"), http.StatusOK, "State at cp 5 after end")
 }
 
 // A value is read in parts: what is looked for is marked, long lists come in blocks
@@ -79,10 +79,10 @@ func TestValuesAreReadInParts(t *testing.T) {
 	run := site.Run(t, "big", `{"list": [`+list.String()+`], "odd key": {"x": 9223372036854775808}, "text": "a needle in it"}`)
 	b := site.Browser(t).Login()
 	at := "/runs/" + run.ID + "?step=a&tab=output"
-	says(t, b.Get(at), http.StatusOK, "Next 100", "into=.list&amp;nth=", `data-at=".list[0].name"`, "Find in the values")
-	says(t, b.Get(at+"&into=.list&nth=200"), http.StatusOK, "<code>.list</code>", "[ 250 ]", "Previous 100", `data-at=".list[200]"`)
+	webtest.Says(t, b.Get(at), http.StatusOK, "Next 100", "into=.list&amp;nth=", `data-at=".list[0].name"`, "Find in the values")
+	webtest.Says(t, b.Get(at+"&into=.list&nth=200"), http.StatusOK, "<code>.list</code>", "[ 250 ]", "Previous 100", `data-at=".list[200]"`)
 	p := b.Get(at + "&find=NEEDLE")
-	says(t, p, http.StatusOK, `class="s hit"`, "a needle in it", "Found 1 time.", "… +")
+	webtest.Says(t, p, http.StatusOK, `class="s hit"`, "a needle in it", "Found 1 time.", "… +")
 	if strings.Contains(p.Body, "item a") {
 		t.Error("a search shows what does not hold it")
 	}
@@ -97,7 +97,7 @@ func TestValuesAreReadInParts(t *testing.T) {
 			t.Errorf("%s: %d", path, p.Code)
 		}
 	}
-	says(t, b.Get("/runs/"+run.ID+"/raw/0/input?path=.text"), http.StatusOK, "a needle in it")
+	webtest.Says(t, b.Get("/runs/"+run.ID+"/raw/0/input?path=.text"), http.StatusOK, "a needle in it")
 }
 
 // The preview of a resume lets one choose one step, and other limits; nothing is
@@ -120,7 +120,7 @@ nodes:
 	b := site.Browser(t).Login()
 	path := "/runs/" + run.ID + "/resume"
 	page := b.Get(path)
-	says(t, page, http.StatusOK, `<option value="" selected>everything that is left`, `<option value="right#1">only right, then pause`, `name="timeout"`, `name="attempts"`, "Runs again (2)")
+	webtest.Says(t, page, http.StatusOK, `<option value="" selected>everything that is left`, `<option value="right#1">only right, then pause`, `name="timeout"`, `name="attempts"`, "Runs again (2)")
 	form := page.Hidden()
 	form.Set("only", "right#1")
 	form.Set("attempts", "2")
@@ -128,11 +128,11 @@ nodes:
 	for k, v := range form {
 		check[k] = v
 	}
-	says(t, b.Post(path, check), http.StatusOK, "Runs again (1)", "Waits until you continue the run (2)", "Then the run pauses, and 2 steps wait until you continue it.")
-	says(t, b.Get(path), http.StatusOK, `<option value="" selected>`)
+	webtest.Says(t, b.Post(path, check), http.StatusOK, "Runs again (1)", "Waits until you continue the run (2)", "Then the run pauses, and 2 steps wait until you continue it.")
+	webtest.Says(t, b.Get(path), http.StatusOK, `<option value="" selected>`)
 	form.Set("do", "act")
 	if p := b.Post(path, form); p.Code != http.StatusSeeOther {
-		t.Fatalf("%d %s", p.Code, words(p.Body))
+		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
 	}
 	after, err := site.Engine.Wait(t.Context(), run.ID)
 	if err != nil {
@@ -151,7 +151,7 @@ nodes:
 		}
 	}
 	form.Set("timeout", "soon")
-	says(t, b.Post(path, form), http.StatusUnprocessableEntity, "soon")
+	webtest.Says(t, b.Post(path, form), http.StatusUnprocessableEntity, "soon")
 }
 
 // A fork asks of each step that touches the world outside whether that shall
@@ -177,28 +177,28 @@ edges:
 	b := site.Browser(t).Login()
 	path := "/runs/" + run.ID + "/fork"
 	page := b.Get(path + "?at=1")
-	says(t, page, http.StatusOK, "pay would touch the world outside a second time", `name="instead.pay#1"`, "takes its recorded result", "large leads to pay")
+	webtest.Says(t, page, http.StatusOK, "pay would touch the world outside a second time", `name="instead.pay#1"`, "takes its recorded result", "large leads to pay")
 	form := page.Hidden()
 	form.Set("at", "1")
 	form.Set("do", "check")
 	form.Set("edit.read", `{"total": 3}`)
-	says(t, b.Post(path, form), http.StatusOK, "large leads to skip; it was pay")
+	webtest.Says(t, b.Post(path, form), http.StatusOK, "large leads to skip; it was pay")
 	form.Set("edit.read", form.Get("was.read"))
 	form.Set("instead.pay#1", "stub")
 	form.Set("stub.pay#1", "{")
-	says(t, b.Post(path, form), http.StatusOK, "1 value is not JSON")
+	webtest.Says(t, b.Post(path, form), http.StatusOK, "1 value is not JSON")
 	form.Set("stub.pay#1", `{"paid": "pretended"}`)
-	says(t, b.Post(path, form), http.StatusOK, "Gets a result without running (1)", "a person gave it a stub")
+	webtest.Says(t, b.Post(path, form), http.StatusOK, "Gets a result without running (1)", "a person gave it a stub")
 	form.Set("do", "act")
 	forked := b.Post(path, form)
 	if forked.Code != http.StatusSeeOther {
-		t.Fatalf("%d %s", forked.Code, words(forked.Body))
+		t.Fatalf("%d %s", forked.Code, webtest.Words(forked.Body))
 	}
 	after, err := site.Engine.Wait(t.Context(), strings.TrimPrefix(forked.Location, "/runs/"))
 	if err != nil || string(after.Output) != `"pretended"` {
 		t.Errorf("%s %s %v", after.Status, after.Output, err)
 	}
-	says(t, b.Get(forked.Location), http.StatusOK, "a person gave it a stub")
+	webtest.Says(t, b.Get(forked.Location), http.StatusOK, "a person gave it a stub")
 }
 
 // Without a partner a run is compared with the last of its plan that went well; no
@@ -210,11 +210,11 @@ func TestCompareFindsItsPartner(t *testing.T) {
 	good := site.Run(t, "ledger", `{"amount": 5, "currency": "EUR"}`)
 	b := site.Browser(t).Login()
 	p := b.Get("/runs/compare?a=" + seed.Failed.ID)
-	says(t, p, http.StatusOK, "/runs/"+good.ID, "They part at check: it went to post in one and to done in the other", ">Tools<", "http")
+	webtest.Says(t, p, http.StatusOK, "/runs/"+good.ID, "They part at check: it went to post in one and to done in the other", ">Tools<", "http")
 	if _, row, ok := strings.Cut(p.Body, `<th scope="row">Started</th>`); !ok || strings.Contains(row[:strings.Index(row, "</tr>")], "same") {
 		t.Error("two runs are said to have started at the same time")
 	}
-	says(t, b.Get("/runs/compare?a="+seed.Waiting.ID), http.StatusNotFound, "No other run of refund went well")
+	webtest.Says(t, b.Get("/runs/compare?a="+seed.Waiting.ID), http.StatusNotFound, "No other run of refund went well")
 }
 
 // A damaged journal is shown as far as it can be read, and the page says what is
@@ -248,6 +248,6 @@ func TestNoSuchRunNamesOthers(t *testing.T) {
 	if wrong == run.ID {
 		t.Skip("it is the same")
 	}
-	says(t, b.Get("/runs/"+wrong), http.StatusNotFound, "Runs with an id like it", "/runs/"+run.ID)
-	says(t, b.Get("/runs/zzzz"), http.StatusNotFound, "zzzz")
+	webtest.Says(t, b.Get("/runs/"+wrong), http.StatusNotFound, "Runs with an id like it", "/runs/"+run.ID)
+	webtest.Says(t, b.Get("/runs/zzzz"), http.StatusNotFound, "zzzz")
 }
