@@ -44,7 +44,7 @@ func (s *section) handoff(c *ui.Context) error {
 	return c.Render(http.StatusOK, Handoff(p))
 }
 
-// noHandoff says that a handoff is not there, and which have an id like it.
+// noHandoff reports that a handoff is not there, and which have an id like it.
 func (s *section) noHandoff(c *ui.Context, id string, missing error) error {
 	if domain.CodeOf(missing) != domain.CodeNotFound {
 		return missing

@@ -29,7 +29,7 @@ type Reader interface {
 	Conversation(ctx context.Context, run string) (domain.Conversation, error)
 }
 
-// Engine folds runs, and knows the agents there are.
+// Engine folds runs, and lists the agents.
 type Engine interface {
 	Detail(ctx context.Context, run string) (domain.RunDetail, error)
 	Catalog() *planner.Catalog

@@ -85,7 +85,7 @@ func TestAScheduledRunStartsNow(t *testing.T) {
 	}
 }
 
-// A preview says what the work ahead will cost and take, as soon as runs
+// A preview reports what the work ahead will cost and take, as soon as runs
 // before tell, and nothing where none does.
 func TestPreviewsSayWhatIsExpected(t *testing.T) {
 	t.Parallel()

@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// Before a run is cancelled the page says what that does to what is at work: a
-// payment under way may happen all the same.
+// Before a run is cancelled the page reports what that does to what is at work: a
+// payment in progress may happen all the same.
 func TestACancelSaysWhatIsAtWork(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -10,7 +10,7 @@ import (
 
 // This file is on which step the page of a run opens: the answer.
 
-// choose is the step that was asked for, else the one that the run's state makes the
+// choose is the step that was requested, else the one that the run's state makes the
 // answer.
 func (b *record) choose() *step {
 	if s := b.Query("step"); s != "" {
@@ -64,7 +64,7 @@ func (b *record) choose() *step {
 }
 
 // answers are what is looked for among the steps of a run in its state, what answers
-// most first. A failure that the plan handled is none while the run goes on.
+// most first. A failure that the plan handled is none while the run continues.
 func (b *record) answers() []func(*step) bool {
 	in := func(status domain.NodeStatus) func(*step) bool {
 		return func(st *step) bool { return st.status == status }

@@ -77,7 +77,7 @@ func (r *request) compare() error {
 	return r.Render(http.StatusOK, Compare(p))
 }
 
-// changedBetween says what else changed after the older of two runs and before the
+// changedBetween reports what else changed after the older of two runs and before the
 // newer: a tool's definition, kairosd, an agent, a provider's model.
 func (r *request) changedBetween(p *ComparePage, a, b domain.Run) error {
 	older, newer := a, b
@@ -194,7 +194,7 @@ func (r *request) compareSteps(p *ComparePage, d rundiff.Comparison) {
 	}
 }
 
-// partWhy says in what a step differs.
+// partWhy reports in what a step differs.
 func (r *request) partWhy(st *rundiff.Step, row CompareRow) string {
 	switch st.Why {
 	case rundiff.WhyStatus:

@@ -10,7 +10,7 @@ import (
 	"github.com/kairosd/kairosd/web/part/value"
 )
 
-// This file is what has to be so before a run goes on: each condition met or not,
+// This file is what has to be so before a run continues: each condition met or not,
 // with what there is to see of it.
 
 // met and unmet are the marks of conditions, as word and shape.
@@ -61,7 +61,7 @@ func (b *headPart) untilStart(w *Why) error {
 	return nil
 }
 
-// wanted says for what a run waits, by the reason; %s is the step.
+// wanted reports for what a run waits, by the reason; %s is the step.
 var wanted = map[domain.WaitReason]string{
 	domain.WaitQuarantined: locale.Mark("Somebody releases the run"), domain.WaitHeld: locale.Mark("Somebody releases the run"),
 	domain.WaitPaused: locale.Mark("Somebody continues the run"), domain.WaitInDoubt: locale.Mark("Somebody says whether %s happened"),
@@ -69,11 +69,11 @@ var wanted = map[domain.WaitReason]string{
 	domain.WaitChild: locale.Mark("The run of %s ends"), domain.WaitRetry: locale.Mark("The next attempt of %s"), domain.WaitTimer: locale.Mark("The time of %s"),
 }
 
-// untilOn adds what has to be so before a run that waits goes on.
+// untilOn adds what has to be so before a run that waits continues.
 func (b *headPart) untilOn(w *Why) {
 	for _, wait := range b.d.Waits {
 		if len(b.d.Waits) == 1 && wait.Due.IsZero() && kit.Visible(wait.Message) == w.Headline && wait.Reason != domain.WaitBudget {
-			break // the headline says it all
+			break // the headline has it all
 		}
 		if wait.Reason == domain.WaitBudget {
 			b.untilWithin(w)
@@ -105,7 +105,7 @@ func (b *headPart) untilOn(w *Why) {
 	}
 }
 
-// pausedBy says who paused the run, when, and why.
+// pausedBy reports who paused the run, when, and why.
 func (b *headPart) pausedBy() string {
 	for i := len(b.d.Journal) - 1; i >= 0; i-- {
 		e := &b.d.Journal[i]

@@ -12,8 +12,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// The head of a run that waits says what to do first, and what has to be so before it
-// goes on, with what there is to see of it.
+// The head of a run that waits reports what to do first, and what has to be so before it
+// continues, with what there is to see of it.
 func TestAWaitingRunSaysWhatItWaitsFor(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -38,7 +38,7 @@ func TestAWaitingRunSaysWhatItWaitsFor(t *testing.T) {
 			t.Errorf("a paused run does not say %q\n%s", want, text)
 		}
 	}
-	// One that is to start later says when, and that there is room.
+	// One that is to start later reports when, and that there is room.
 	later, err := site.Engine.Start(t.Context(), site.Admin, domain.StartRequest{Plan: "report", StartAt: time.Now().Add(time.Hour), Concurrency: &domain.Concurrency{Key: "one", Limit: 1, OnConflict: "queue"}})
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +77,7 @@ func TestARunOverItsLimitsShowsThem(t *testing.T) {
 	}
 }
 
-// While a run goes on, its page opens on what it does, not on a failure that the plan
+// While a run continues, its page opens on what it does, not on a failure that the plan
 // has handled; once it has succeeded, on what it ended with, not on what it went past.
 func TestTheRunPageOpensOnWhatIsNow(t *testing.T) {
 	t.Parallel()
@@ -107,7 +107,7 @@ func inspected(body string) string {
 	return webtest.Words("<p" + before)
 }
 
-// A retry says which attempt it is, how long it would wait, and what of many.
+// A retry reports which attempt it is, how long it would wait, and what of many.
 func TestRetryNowSaysWhichAttempt(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -66,7 +66,7 @@ func (b *headPart) damaged() *Why {
 	return w
 }
 
-// forkFrom names the act that goes on.
+// forkFrom names the act that continues.
 func (r *request) forkFrom(d *domain.Damage) string {
 	if d.Checkpoint.Seq == 0 {
 		return r.T("Fork from the input…")

@@ -42,9 +42,9 @@ func damagedBy(t *testing.T, statement string) (site *webtest.Site, run string) 
 	return webtest.NewOn(t, storetest.OpenAt(t, path)), r.ID
 }
 
-// Somebody finds a run with a damaged journal: home and the list say that it waits,
-// its page says which row it is, resuming is refused
-// with the way on, and a fork from the last good checkpoint goes on.
+// An operator finds a run with a damaged journal: home and the list say that it waits,
+// its page reports which row it is, resuming is refused
+// with the way on, and a fork from the last good checkpoint continues.
 func TestADamagedRunFromHomeToItsFork(t *testing.T) {
 	t.Parallel()
 	site, run := damagedSite(t)
@@ -125,7 +125,7 @@ func TestNoStepOfADamagedRunIsAtWork(t *testing.T) {
 }
 
 // What is asked in the name of a damaged run asks nobody any more: it is in no inbox
-// and no count, and its own page says why, with the way to the run.
+// and no count, and its own page reports why, with the way to the run.
 func TestADamagedRunAsksNobody(t *testing.T) {
 	t.Parallel()
 	site, run := damagedSite(t)

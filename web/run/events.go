@@ -124,13 +124,13 @@ func (b *eventsPart) events() (*Events, error) {
 const manyRows = 500
 
 // eventCount is how many events the view lists: at least the rows of the journal, where
-// counting them all would take longer than the page that was asked for.
+// counting them all would take longer than the page that was requested.
 func (b *eventsPart) eventCount() string {
 	if b.view.id != "events" && len(b.d.Journal) > manyRows {
 		return b.Number(int64(len(b.d.Journal))) + "+"
 	}
 	acts, err := b.acts()
-	if err != nil { // the tab is worth more than its count; its view says what is wrong
+	if err != nil { // the tab is worth more than its count; its view reports what is wrong
 		b.Site.Logger.Error("count the events of a run", "run_id", b.d.Run.ID, "err", err)
 		return ""
 	}
@@ -198,7 +198,7 @@ func mergeEvents(journal []domain.Entry, acts []domain.AuditEvent) []runEvent {
 	return out
 }
 
-// inJournal says whether one of the last rows of a journal records the act: a
+// inJournal reports whether one of the last rows of a journal records the act: a
 // checkpoint can end with rows that follow from it.
 func inJournal(journal []domain.Entry, a *domain.AuditEvent) bool {
 	if a.RunSeq == 0 || a.Action == "run.status" {
@@ -227,7 +227,7 @@ func inJournal(journal []domain.Entry, a *domain.AuditEvent) bool {
 	return false
 }
 
-// eventPayload is what the payload of a row says that it is about.
+// eventPayload is what the payload of a row reports that it is about.
 type eventPayload struct{ Verb, Action string }
 
 func payloadOf(e *domain.Entry) eventPayload {

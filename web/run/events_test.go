@@ -28,7 +28,7 @@ func TestTheInspectorStaysWhileViewsChange(t *testing.T) {
 	}
 }
 
-// The tab says how many events its view lists.
+// The tab reports how many events its view lists.
 func TestTheTabCountsTheEvents(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

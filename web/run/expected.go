@@ -5,7 +5,7 @@ import (
 	part "github.com/kairosd/kairosd/web/part/run"
 )
 
-// expected says what an act will probably cost and take, from what runs of the plan
+// expected reports what an act will probably cost and take, from what runs of the plan
 // did before; nothing, where none tells.
 func (r *request) expected(plan string, pre domain.Preview) (string, error) {
 	if !pre.Allowed || len(pre.Again)+len(pre.New) == 0 {

@@ -11,7 +11,7 @@ import (
 )
 
 // What a fork keeps is edited in a form that the server checks while it is typed:
-// it says what the edit changes and what then runs, and never loses what was
+// it reports what the edit changes and what then runs, and never loses what was
 // typed over a mistake.
 func TestAForkIsEditedAndChecked(t *testing.T) {
 	t.Parallel()

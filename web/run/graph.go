@@ -101,7 +101,7 @@ func (b graphPart) takenEdges() map[int]int {
 	return taken
 }
 
-// states says what became of each box: of many steps, what must be seen first.
+// states reports what became of each box: of many steps, what must be seen first.
 func (b graphPart) states() func(*diagram.Node) graph.State {
 	steps := map[string][]*step{}
 	for _, st := range b.steps {

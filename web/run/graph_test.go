@@ -56,8 +56,8 @@ func TestTheGraphTellsWhatRan(t *testing.T) {
 	}
 }
 
-// What goes on by itself counts down in its box, with how often it came by; the file,
-// which does not count, says when it was drawn. Tab goes through the boxes as they
+// What continues automatically counts down in its box, with how often it came by; the file,
+// which does not count, reports when it was drawn. Tab goes through the boxes as they
 // stand: by rank, not as the document lists them.
 func TestTheGraphCountsDownAndIsInOrder(t *testing.T) {
 	t.Parallel()

@@ -66,7 +66,7 @@ func (b *headPart) build() (Head, error) {
 	return h, nil
 }
 
-// times says since when the run is as it is.
+// times reports since when the run is as it is.
 func (b *headPart) times() (string, kit.Time) {
 	run := b.d.Run
 	switch {
@@ -78,7 +78,7 @@ func (b *headPart) times() (string, kit.Time) {
 	return b.T("started"), b.Time(run.CreatedAt)
 }
 
-// more are the actions that are asked for less often.
+// more are the actions that are requested less often.
 func (b *headPart) more() (out []kit.Link) {
 	run := b.d.Run
 	if b.Who.Role.Includes(domain.RoleOperator) {

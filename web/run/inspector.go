@@ -104,7 +104,7 @@ func (b inspectorPart) inspector() Inspector {
 	return i
 }
 
-// doubtOf says how it came that nobody knows whether an attempt had its effect.
+// doubtOf reports how it came that it is unknown whether an attempt had its effect.
 func (b inspectorPart) doubtOf(st *step, a *attempt) string {
 	what := b.kind(st.node)
 	if what == "" {
@@ -216,7 +216,7 @@ func (b inspectorPart) inspectorFacts(i *Inspector, st *step, a *attempt) {
 	b.doers(st, a, agent, add)
 }
 
-// fate says what resuming would do with a step: it comes from the same preview
+// fate reports what resuming would do with a step: it comes from the same preview
 // that the act is done by.
 func (b inspectorPart) fate(st *step) string {
 	pre := b.resume()

@@ -30,7 +30,7 @@ type Prompt struct {
 
 // DoubtForm settles an attempt that may or may not have happened.
 type DoubtForm struct {
-	// What says how it came to be unknown.
+	// What reports how it came to be unknown.
 	What                       string
 	Action                     string
 	CSRF, Idem, Rev            string

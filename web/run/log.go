@@ -17,7 +17,7 @@ import (
 
 const (
 	// pageLines bounds the lines of one page of a log, keptLines those of its end
-	// when older ones are asked for, chunkLines those of a part that a browser lays
+	// when older ones are requested, chunkLines those of a part that a browser lays
 	// out at once.
 	pageLines  = 2000
 	keptLines  = 10_000
@@ -86,7 +86,7 @@ func (b logPart) log() *Log {
 		all = append(all, found{number, e, line})
 	})
 	last := max(len(all)-1, 0) / pageLines
-	at := last // the tail, unless a line is asked for
+	at := last // the tail, unless a line is requested
 	first, until := lineRange(b.Query("line"))
 	if first > 0 {
 		for i, f := range all {

@@ -20,7 +20,7 @@ type Log struct {
 	File     string // address of the whole as text
 	Filtered bool
 	Newest   string // number of the newest line that passes the filter
-	// Follow says that the end of the log is shown and that more may come.
+	// Follow reports that the end of the log is shown and that more may come.
 	Follow bool
 	Topic  string
 }

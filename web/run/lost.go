@@ -14,7 +14,7 @@ func lostStatus() kit.Status {
 	return kit.Word("need", "i-doubt", locale.Mark("end unknown"), false)
 }
 
-// settleLost ends the steps of a damaged run that were under way: none of them is at work,
+// settleLost ends the steps of a damaged run that were in progress: none of them is at work,
 // and how they ended cannot be read.
 func (b *record) settleLost() {
 	if b.d.Damage == nil {

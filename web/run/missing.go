@@ -15,8 +15,8 @@ const similarRuns = 8
 // alike are letters that are no part of an id, and what was probably meant.
 var alike = strings.NewReplacer("i", "1", "l", "1", "o", "0", "u", "v")
 
-// noRun says that a run is not there: whether the audit log knows of it, and which
-// ids look like the one that was asked for.
+// noRun reports that a run is not there: whether the audit log knows of it, and which
+// ids look like the one that was requested.
 func (r *request) noRun(id string, missing error) error {
 	e, ok := missing.(*domain.Error)
 	if !ok || e.Code != domain.CodeNotFound && e.Code != domain.CodeConflict {
@@ -60,7 +60,7 @@ func (r *request) noRun(id string, missing error) error {
 	return r.Render(max(p.Code, http.StatusNotFound), kit.Error(p))
 }
 
-// removed says that what was asked for was there until retention took it, and which
+// removed reports that what was requested was there until retention took it, and which
 // digest is kept of it; row 0 is the run itself.
 func (r *request) removed(run domain.Run, row int64) error {
 	k, err := r.Reader.Kept(r.Context, run.ID)

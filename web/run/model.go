@@ -9,7 +9,7 @@ import (
 	part "github.com/kairosd/kairosd/web/part/run"
 )
 
-// Why is the band that says what is wrong and what acting will do.
+// Why is the band that reports what is wrong and what acting will do.
 type Why struct {
 	Class    string
 	Headline string
@@ -17,13 +17,13 @@ type Why struct {
 	Then     string
 	Items    []string
 	Links    []kit.Link
-	// Conditions have to be met before the run goes on.
+	// Conditions have to be met before the run continues.
 	Conditions []Condition
 	// Addresses are those in the message.
 	Addresses []string
 }
 
-// Condition is one thing that has to be so; Mark says whether it is, Seen what there
+// Condition is one thing that has to be so; Mark reports whether it is, Seen what there
 // is to see of it.
 type Condition struct {
 	Mark kit.Status
@@ -55,7 +55,7 @@ type Head struct {
 	Sub           string
 	Ended         kit.Time
 	Actions       []kit.Link
-	More          []kit.Link // actions that are asked for less often
+	More          []kit.Link // actions that are requested less often
 	Why           *Why
 	Answer        string // what the steps of a step plan add up to
 	Facts         []kit.Fact

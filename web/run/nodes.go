@@ -111,7 +111,7 @@ func (b *record) ahead() map[int]bool {
 	return b.front
 }
 
-// notTaken says why the run went past a node; false: it may still come there, or
+// notTaken reports why the run went past a node; false: it may still come there, or
 // could have.
 func (b *record) notTaken(node string) (string, bool) {
 	i, ok := b.program.Index[node]

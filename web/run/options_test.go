@@ -155,7 +155,7 @@ nodes:
 }
 
 // A fork asks of each step that touches the world outside whether that shall
-// happen a second time, and foretells decisions.
+// happen a second time, and predicts decisions.
 func TestForkAsksWhatHappensTwice(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -217,7 +217,7 @@ func TestCompareFindsItsPartner(t *testing.T) {
 	webtest.Says(t, b.Get("/runs/compare?a="+seed.Waiting.ID), http.StatusNotFound, "No other run of refund went well")
 }
 
-// A damaged journal is shown as far as it can be read, and the page says what is
+// A damaged journal is shown as far as it can be read, and the page reports what is
 // left to do.
 func TestADamagedJournalIsShown(t *testing.T) {
 	t.Parallel()

@@ -138,7 +138,7 @@ func (b *page) tabs() (out []kit.Link) {
 }
 
 // beside is the step that stands beside the view: always beside the steps, and once
-// somebody chose one beside what else there is to read of the run.
+// an operator chose one beside what else there is to read of the run.
 func (b *page) beside() *Inspector {
 	if !b.view.steps && b.Query("step") == "" && b.Query("node") == "" {
 		return nil

@@ -1027,7 +1027,7 @@ func RunHead(p Head) templ.Component {
 	})
 }
 
-// conditions are what has to be so before the run goes on.
+// conditions are what has to be so before the run continues.
 func conditions(list []Condition) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -69,7 +69,7 @@ func TestARunIsPausedAtOneClick(t *testing.T) {
 }
 
 // A failed run is acknowledged in one dialog, where a note may also be kept without; its
-// like is acknowledged on home. Each page says what was done.
+// like is acknowledged on home. Each page reports what was done.
 func TestAFailureIsAcknowledgedInOneDialog(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

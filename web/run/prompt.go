@@ -44,7 +44,7 @@ type prompt struct {
 	Finish      string        `json:"finish,omitempty"`
 
 	calls int // of models
-	// guessed says that nothing was recorded: the step's input stands for it.
+	// guessed reports that nothing was recorded: the step's input stands for it.
 	guessed bool
 }
 

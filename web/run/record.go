@@ -78,7 +78,7 @@ func (b *record) resume() *domain.Preview {
 		return nil
 	}
 	pre, err := b.preview()
-	if err != nil || !pre.Allowed { // the head of the page says why
+	if err != nil || !pre.Allowed { // the head of the page reports why
 		return nil
 	}
 	return &pre
@@ -145,7 +145,7 @@ func (b *record) value(id, title string, j domain.RawJSON, seq int64, part strin
 	return v
 }
 
-// reading is how this page's address says that values are read.
+// reading is how this page's address reports that values are read.
 func (b *record) reading() value.Reading {
 	nth, err := strconv.Atoi(b.Query("nth"))
 	if err != nil || nth < 0 {

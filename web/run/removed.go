@@ -13,7 +13,7 @@ import (
 // shownKept bounds how many digests are listed.
 const shownKept = 100
 
-// wasRemoved says that a value is gone, and what is kept of it.
+// wasRemoved reports that a value is gone, and what is kept of it.
 func (r *request) wasRemoved(run domain.Run, kept string) string {
 	text := r.T("Removed by retention on %s.", r.Time(run.PurgedAt).Title)
 	if kept == "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// Where retention removed a value, its place says when, and which digest is kept of
+// Where retention removed a value, its place reports when, and which digest is kept of
 // it: that of the last rows is the one that the audit log had.
 func TestWhatRetentionRemovedKeepsItsDigest(t *testing.T) {
 	t.Parallel()

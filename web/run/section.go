@@ -75,7 +75,7 @@ type Engine interface {
 type System interface {
 	// Vitals is how the daemon does now.
 	Vitals(ctx context.Context) (domain.Vitals, error)
-	// Retention is what is removed by itself, and when.
+	// Retention is what is removed automatically, and when.
 	Retention() domain.Retention
 }
 

@@ -214,7 +214,7 @@ func (b statePart) itemsUntil(last domain.Entry, most int) domain.RawJSON {
 	return j
 }
 
-// stateDiff says how the state at one checkpoint became that at another: what
+// stateDiff reports how the state at one checkpoint became that at another: what
 // changed in full, what stayed by name.
 func (b statePart) stateDiff(v *StateView, points []domain.Entry, from, to int64) {
 	known := func(at int64) map[string]domain.RawJSON {
@@ -261,7 +261,7 @@ func (b statePart) stateDiff(v *StateView, points []domain.Entry, from, to int64
 	}
 }
 
-// changeCount says in signs how a node's output changed: what was added, taken
+// changeCount reports in signs how a node's output changed: what was added, taken
 // away and changed.
 func changeCount(before, after domain.RawJSON) string {
 	if before == nil {

@@ -23,11 +23,11 @@ type step struct {
 	started, ended time.Time
 	last           domain.Entry // newest row
 	final          *domain.Entry
-	// reused says that a fork took it over; it ran in the other run.
+	// reused reports that a fork took it over; it ran in the other run.
 	reused bool
 }
 
-// attempt is one try of a step.
+// attempt is one attempt of a step.
 type attempt struct {
 	number         int
 	status         domain.NodeStatus
@@ -183,7 +183,7 @@ func (st *step) until(now time.Time) time.Time {
 // took is how long it took in all, its waits included.
 func (st *step) took(now time.Time) time.Duration { return max(st.until(now).Sub(st.started), 0) }
 
-// failed reports whether its last word is a failure, or that nobody knows.
+// failed reports whether its last word is a failure, or that it is unknown.
 func (st *step) failed() bool {
 	return st.status == domain.NodeFailed || st.status == domain.NodeInDoubt
 }

@@ -45,7 +45,7 @@ func limited() *domain.Failure {
 		Detail: "limit 30000 TPM, used 29811, requested 4120", Suggestion: "wait, or raise the limit of the provider"}
 }
 
-// failedStory is the run that somebody looks at in the middle of the night: a
+// failedStory is the run that an operator looks at in the middle of the night: a
 // model failed three times.
 func failedStory(tb testing.TB) *story {
 	s := tell(tb, "01jr8k2mf0s0000000007qx2", triage)
@@ -119,7 +119,7 @@ nodes:
 	return s
 }
 
-// loopStory has gone round three times and goes on: agents call models and tools.
+// loopStory has gone round three times and continues: agents call models and tools.
 func loopStory(tb testing.TB) *story {
 	s := tell(tb, "01jr8k2mf0s0000000007qx5", `
 id: letter

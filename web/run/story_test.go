@@ -195,7 +195,7 @@ func (o *told) Effects(ctx context.Context, hash string) ([]walk.Effect, error) 
 	return out, nil
 }
 
-// Preview says that what failed and what never ran would run.
+// Preview reports that what failed and what never ran would run.
 func (o *told) Preview(_ context.Context, _ domain.Actor, req domain.VerbRequest) (domain.Preview, error) {
 	s, err := o.of(req.Run)
 	if err != nil {
@@ -246,7 +246,7 @@ func (o *told) PlanFlow(context.Context, string, int, time.Time) (domain.PlanFlo
 	return domain.PlanFlow{}, nil
 }
 
-// FailureGroups says that the first told run's failure is one of twelve.
+// FailureGroups reports that the first told run's failure is one of twelve.
 func (o *told) FailureGroups(context.Context, int) ([]domain.FailureGroup, error) {
 	run := o.runs[0].run
 	if run.Error == nil {

@@ -200,7 +200,7 @@ func roundTime(d time.Duration) string {
 	return text
 }
 
-// cuts says what the axis leaves out, and for what the run waited meanwhile.
+// cuts reports what the axis leaves out, and for what the run waited meanwhile.
 func (t *timelinePage) cuts(v *Timeline, idle bool) {
 	type why struct {
 		pause
@@ -270,7 +270,7 @@ func (t *timelinePage) critical(v *Timeline) {
 	v.Chain = t.T("%s: %s of work in a run of %s.", strings.Join(names, " → "), kit.Took(sum), kit.Took(t.whole().Len()))
 }
 
-// counts says how many steps are in which state; each count filters.
+// counts reports how many steps are in which state; each count filters.
 func (t *timelinePage) counts(v *Timeline) {
 	only := t.Query("only")
 	n := len(t.steps) + len(t.missing())
@@ -428,7 +428,7 @@ func (t *timelinePage) tookOf(l line) time.Duration {
 }
 
 // tookText is how long the work of a line took; of a step that the damage of the
-// journal took, nobody knows.
+// journal took, it is unknown.
 func (t *timelinePage) tookText(l line) string {
 	if l.call == nil && len(l.steps) == 1 && l.steps[0].status == nodeLost {
 		return "–"

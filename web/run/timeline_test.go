@@ -8,7 +8,7 @@ import (
 )
 
 // A run of 10,000 steps is one page of few rows: a row per node, failures on
-// their own, and the rest in pages when they are asked for.
+// their own, and the rest in pages when they are requested.
 func TestATimelineOfTenThousandStepsStaysSmall(t *testing.T) {
 	t.Parallel()
 	o := &told{runs: []*story{manyStory(t, "01jr8k2mf0s0000000007qx4", 10_000)}}
@@ -44,7 +44,7 @@ func TestATimelineOfTenThousandStepsStaysSmall(t *testing.T) {
 	}
 }
 
-// The timeline cuts what nobody worked in and says for what it waited; all
+// The timeline cuts what nobody worked in and reports for what it waited; all
 // settings of it are links.
 func TestTheTimelineCutsIdleTime(t *testing.T) {
 	t.Parallel()

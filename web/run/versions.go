@@ -78,7 +78,7 @@ func (b inspectorPart) doers(st *step, a *attempt, agent string, add func(term, 
 	}
 }
 
-// toolVersion says where a tool is from, which is what its version depends on.
+// toolVersion reports where a tool is from, which is what its version depends on.
 func (b inspectorPart) toolVersion(name string, f inForce) string {
 	source := ""
 	if tools, err := b.App.Tools.List(b.Context, b.Who.Actor()); err == nil {

@@ -11,7 +11,7 @@ import (
 // view is one way to look at a run, with a tab of its own.
 type view struct {
 	id, title string
-	// steps says that it shows steps: one of them always stands beside it.
+	// steps reports that it shows steps: one of them always stands beside it.
 	steps bool
 	// count is the number in its tab; nil: none.
 	count func(*page) string

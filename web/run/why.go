@@ -13,7 +13,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// why is the band that says what is wrong, or for what the run waits, and what
+// why is the band that reports what is wrong, or for what the run waits, and what
 // resuming will do.
 func (b *headPart) why() (*Why, error) {
 	run := b.d.Run
@@ -28,7 +28,7 @@ func (b *headPart) why() (*Why, error) {
 		}
 		w.Addresses = value.Addresses(kit.Visible(run.Error.Message))
 		if w.Message = kit.Visible(run.Error.Message); strings.Contains(w.Headline, w.Message) {
-			w.Message = "" // the headline says it all
+			w.Message = "" // the headline has it all
 		}
 		return w, b.foresee(run, w)
 	case run.Status == domain.RunCancelled:
@@ -71,7 +71,7 @@ func (b *headPart) why() (*Why, error) {
 	return w, nil
 }
 
-// foresee says what resuming would do; or why it can do nothing, when the plan
+// foresee reports what resuming would do; or why it can do nothing, when the plan
 // names what is no longer configured.
 func (b *headPart) foresee(run domain.Run, w *Why) error {
 	if !b.resumable() {

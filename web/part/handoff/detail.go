@@ -135,5 +135,5 @@ func PassedOn(d domain.HandoffDetail) string {
 	return d.Context
 }
 
-// ShortHash tells what was passed on apart from anything else.
+// ShortHash identifies what was passed on.
 func ShortHash(d domain.HandoffDetail) string { return d.SHA256[:min(len(d.SHA256), 12)] }
