@@ -103,6 +103,14 @@ type PlanError struct {
 	Advice Message `json:"-"`
 }
 
+// Localize returns the message of the error.
+func (e *PlanError) Localize() Message {
+	if e.Text.IsZero() {
+		return Verbatim(e.Message)
+	}
+	return e.Text
+}
+
 // NewPlanError makes a [PlanError] that is not recoverable.
 func NewPlanError(code string, text, advice Message) *PlanError {
 	return &PlanError{Code: code, Message: text.String(), Suggestion: advice.String(), Text: text, Advice: advice}

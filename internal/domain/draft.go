@@ -146,7 +146,7 @@ const (
 	PhaseInterrupted DraftPhase = "interrupted"
 )
 
-// DraftNote is one thing that was told of planning.
+// DraftNote is one entry of the progress log of planning.
 type DraftNote struct {
 	At    time.Time  `json:"at"`
 	Phase DraftPhase `json:"phase"`
@@ -156,7 +156,7 @@ type DraftNote struct {
 	Who  string `json:"who,omitempty"`
 	Text string `json:"text,omitempty"`
 	// Problems are why there is another attempt.
-	Problems []string `json:"problems,omitempty"`
+	Problems []Message `json:"problems,omitempty"`
 }
 
 // Bounds of what is kept of a draft.

@@ -88,7 +88,7 @@ func (g *Generator) Generate(ctx context.Context, query string) (Generated, erro
 	if tokens == 0 {
 		tokens = 1024
 	}
-	var problems []string
+	var problems []domain.Message
 	answer, dropped := "", false
 	for attempt := range 1 + repairs {
 		tell(domain.DraftNote{Phase: domain.PhaseDrafting, Attempt: attempt + 1, Problems: problems})
@@ -96,7 +96,7 @@ func (g *Generator) Generate(ctx context.Context, query string) (Generated, erro
 		r, err := g.Provider.Complete(ctx, request)
 		if f, ok := errors.AsType[*walk.Failure](err); ok && !dropped && f.Code == model.CodeUnavailable && !f.Permanent && ctx.Err() == nil {
 			dropped = true // one dropped connection does not end planning
-			tell(domain.DraftNote{Phase: domain.PhaseDrafting, Attempt: attempt + 1, Problems: []string{f.Message}})
+			tell(domain.DraftNote{Phase: domain.PhaseDrafting, Attempt: attempt + 1, Problems: []domain.Message{failureMessage(f)}})
 			r, err = g.Provider.Complete(ctx, request)
 		}
 		if err != nil {
@@ -115,11 +115,28 @@ func (g *Generator) Generate(ctx context.Context, query string) (Generated, erro
 			return out, nil
 		}
 		messages = append(messages, llm.Message{Role: llm.RoleAssistant, Text: answer},
-			llm.Message{Role: llm.RoleUser, Text: "This cannot be used:\n- " + strings.Join(problems, "\n- ") + "\nAnswer again with the whole JSON object."})
+			llm.Message{Role: llm.RoleUser, Text: "This cannot be used:\n- " + strings.Join(sentences(problems), "\n- ") + "\nAnswer again with the whole JSON object."})
 	}
-	e := noPlan(domain.Messagef("the model's answer cannot be used: %s", strings.Join(problems, "; ")), rephrase())
+	e := noPlan(domain.Messagef("the model's answer cannot be used: %s", strings.Join(sentences(problems), "; ")), rephrase())
 	e.Answer = answer
 	return out, e
+}
+
+// sentences returns messages as a model reads them.
+func sentences(list []domain.Message) []string {
+	out := make([]string, len(list))
+	for i, m := range list {
+		out[i] = m.String()
+	}
+	return out
+}
+
+// failureMessage returns the message of a failure with its arguments, if it has any.
+func failureMessage(f *walk.Failure) domain.Message {
+	if f.Text.IsZero() {
+		return domain.Verbatim(f.Message)
+	}
+	return f.Text
 }
 
 // stateLines are what a planning model is told of the daemon's own state, a line each.
@@ -178,14 +195,14 @@ var answerSchema = map[string]any{"type": "object", "required": []any{"requiresM
 		"expectedOutput": map[string]any{"type": "string", "enum": []any{"text", "data", "visualization", "confirmation"}}}}}}}
 
 // read parses an answer and lists every problem it has.
-func (g *Generator) read(text string) (map[string]any, []string) {
+func (g *Generator) read(text string) (map[string]any, []domain.Message) {
 	v, ok := conversation.JSONAnswer(text)
 	m, isObject := v.(map[string]any)
 	if !ok || !isObject {
-		return nil, []string{"it is not one JSON object"}
+		return nil, []domain.Message{domain.Messagef("it is not one JSON object")}
 	}
-	var problems []string
-	add := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
+	var problems []domain.Message
+	add := func(format string, args ...any) { problems = append(problems, domain.Messagef(format, args...)) }
 	length := func(where string, v any, least, most int, required bool) {
 		s, ok := v.(string)
 		switch n := utf8.RuneCountInString(s); {

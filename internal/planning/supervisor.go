@@ -350,14 +350,15 @@ func (s *Supervisor) Make(ctx context.Context, in Intent, d Decision) (Decision,
 			in.tell(domain.DraftNote{Phase: domain.PhaseDrafting, Who: "rules", Text: stepNames(p)})
 			return d, nil
 		}
-		if _, ok := AsError(err); !ok {
+		reason, ok := AsError(err)
+		if !ok {
 			return d, err
 		}
 		refused = err
 		if unreachable(err) {
 			return d, err // a model could plan it only over the same bounds
 		}
-		in.tell(domain.DraftNote{Phase: domain.PhaseDrafting, Who: "rules", Problems: []string{err.Error()}})
+		in.tell(domain.DraftNote{Phase: domain.PhaseDrafting, Who: "rules", Problems: []domain.Message{reason.Localize()}})
 	}
 	if in.Provider == "" && s.c.Mode == ByRules || generator == nil {
 		direct := d.Classification.SuggestedAgents[0]

@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
@@ -49,12 +47,8 @@ func (s work) BeginDraft(_ context.Context, id string) (begun bool, err error) {
 
 // TellDraft keeps how far planning is.
 func (s work) TellDraft(_ context.Context, id string, progress []domain.DraftNote) error {
-	text, err := json.Marshal(progress)
-	if err != nil {
-		return fmt.Errorf("progress of draft %s: %w", id, err)
-	}
 	return s.store.exec("record progress of draft", func(ctx context.Context, q *dbsqlc.Queries) error {
-		_, err := q.DraftProgress(ctx, string(text), id)
+		_, err := q.DraftProgress(ctx, core.DraftProgress(progress), id)
 		return err
 	})
 }

@@ -23,7 +23,7 @@ func everyDraftQuery(t *testing.T, s *Store, must func(string, error)) {
 	if begun, err := s.BeginDraft(ctx, d.ID); err != nil || !begun {
 		t.Errorf("begin: %v %v", begun, err)
 	}
-	notes := []domain.DraftNote{{At: d.CreatedAt, Phase: domain.PhaseDrafting, Attempt: 2, Problems: []string{"no"}}}
+	notes := []domain.DraftNote{{At: d.CreatedAt, Phase: domain.PhaseDrafting, Attempt: 2, Problems: []domain.Message{domain.Messagef("no"), domain.Messagef("%s has %d steps", "p", 3)}}}
 	must("tell", s.TellDraft(ctx, d.ID, notes))
 	d.State, d.DraftOutcome = domain.DraftReady, domain.DraftOutcome{Plan: "p", Version: 1, Hash: "h-of-draft", By: "rules"}
 	if moved, err := s.EndDraft(ctx, d); err != nil || !moved {

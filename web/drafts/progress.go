@@ -24,7 +24,7 @@ func draftNotes(c *ui.Context, d domain.Draft) []DraftNote {
 			row.Text = c.T(complexities[domain.Complexity(n.Who)])
 		}
 		for _, q := range n.Problems {
-			row.Problems = append(row.Problems, c.Constant(kit.Cut(q, 300)))
+			row.Problems = append(row.Problems, kit.Cut(c.Message(q), 300))
 		}
 		end := d.EndedAt
 		if i+1 < len(d.Progress) {

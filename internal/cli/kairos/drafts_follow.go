@@ -64,7 +64,7 @@ func (c draftCommands) tellDraft(n domain.DraftNote) {
 	}
 	c.Errorf("%s\n", what)
 	for _, p := range n.Problems {
-		c.Errorf("  because %s\n", cli.Fit(cli.FirstLine(p), 300))
+		c.Errorf("  because %s\n", cli.Fit(cli.FirstLine(p.String()), 300))
 	}
 }
 

@@ -183,17 +183,43 @@ func FailureAck(r dbsqlc.FailureAck, plan string) domain.FailureAck {
 	return domain.FailureAck{FailureRef: domain.FailureRef{PlanKey: plan, Node: r.Node, Code: r.ErrorCode, Fingerprint: r.Fingerprint}, Headline: r.Headline, Message: domain.DecodeMessage(r.Message, r.Headline), Actor: r.Actor, Note: r.Note, Runs: r.Runs, At: FromMicros(r.At)}
 }
 
+// storedNote is a note of a draft as it is stored: with the arguments of its problems.
+type storedNote struct {
+	domain.DraftNote
+	Texts []string `json:"texts,omitempty"`
+}
+
+// DraftProgress encodes the notes of a draft.
+func DraftProgress(notes []domain.DraftNote) string {
+	stored := make([]storedNote, len(notes))
+	for i, n := range notes {
+		stored[i].DraftNote = n
+		for _, m := range n.Problems {
+			stored[i].Texts = append(stored[i].Texts, m.Encode())
+		}
+	}
+	return EncodeJSON(stored)
+}
+
 // Draft is a row of drafts.
 func Draft(r dbsqlc.Draft) (domain.Draft, error) {
 	d := domain.Draft{ID: r.PublicID, Actor: r.Actor, Role: domain.Role(r.Role), Surface: r.Surface, Parent: r.Parent, Revision: int(r.Revision), State: domain.DraftState(r.State),
 		Begun: int(r.Begun), CreatedAt: FromMicros(r.CreatedAt), EndedAt: FromMicros(r.EndedAt)}
+	var notes []storedNote
 	for _, part := range []struct {
 		text string
 		into any
-	}{{r.Request, &d.DraftRequest}, {r.Progress, &d.Progress}, {r.Outcome, &d.DraftOutcome}} {
+	}{{r.Request, &d.DraftRequest}, {r.Progress, &notes}, {r.Outcome, &d.DraftOutcome}} {
 		if err := json.Unmarshal([]byte(part.text), part.into); err != nil {
 			return d, fmt.Errorf("draft %s: %w", d.ID, err)
 		}
+	}
+	d.Progress = make([]domain.DraftNote, len(notes))
+	for i, n := range notes {
+		for j := range min(len(n.Texts), len(n.Problems)) {
+			n.Problems[j] = domain.DecodeMessage(&n.Texts[j], n.Problems[j].String())
+		}
+		d.Progress[i] = n.DraftNote
 	}
 	if e := d.Error; e != nil {
 		var stored struct{ Text, Advice string }
