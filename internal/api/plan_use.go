@@ -105,6 +105,7 @@ func (h planHandler) acceptPlan(ctx context.Context, in *acceptPlanIn) (*planOut
 type tryIn struct {
 	ContentType string `header:"Content-Type" hidden:"true"`
 	Input       string `query:"input" maxLength:"1048576" doc:"The run's input as JSON. A server takes as much as fits its limit of headers."`
+	Offline     bool   `query:"offline" doc:"Run only steps that compute. Nothing is sent."`
 	RawBody     []byte `contentType:"application/yaml"`
 }
 
@@ -120,7 +121,7 @@ func (h planHandler) tryPlan(ctx context.Context, in *tryIn) (*startedOut, error
 		}
 	}
 	doc := &documentIn{ContentType: in.ContentType, RawBody: in.RawBody}
-	run, problems, err := h.plans.Try(ctx, app.PlanTrial{Meta: meta(ctx), Source: doc.document(), Format: doc.format(), Input: input})
+	run, problems, err := h.plans.Try(ctx, app.PlanTrial{Meta: meta(ctx), Source: doc.document(), Format: doc.format(), Input: input, Offline: in.Offline})
 	if err != nil {
 		p := h.problem(ctx, err)
 		if len(p.Problems) == 0 && len(problems) > 0 {

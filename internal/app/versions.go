@@ -85,6 +85,8 @@ type PlanTrial struct {
 	Source []byte
 	Format planner.Format
 	Input  domain.RawJSON
+	// Offline leaves undone what reads from outside as well.
+	Offline bool
 }
 
 // Try starts a dry run of a document without saving it: no plan has another version for
@@ -94,7 +96,7 @@ type PlanTrial struct {
 func (p *Plans) Try(ctx context.Context, req PlanTrial) (run domain.Run, problems planner.Problems, err error) {
 	run, err = command(ctx, p.kernel, TryPlan, req.Meta, req, p.store.FindRun, func(ctx context.Context, receipt *domain.Receipt) (domain.Run, error) {
 		var err error
-		run, problems, err = p.engine.TryPlan(ctx, req.By, req.Source, req.Format, req.Input, receipt)
+		run, problems, err = p.engine.TryPlan(ctx, req.By, req.Source, req.Format, req.Input, req.Offline, receipt)
 		return run, err
 	})
 	return run, problems, err

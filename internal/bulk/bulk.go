@@ -125,7 +125,7 @@ func (s *Service) Close() {
 // actions are the verbs that can be done in bulk, with the states of runs that
 // they are possible in.
 var actions = map[domain.Action][]domain.RunStatus{
-	domain.ActionResume:   {domain.RunFailed, domain.RunCancelled},
+	domain.ActionResume:   {domain.RunFailed, domain.RunCancelled, domain.RunWaiting}, // waiting: paused, or for a retry
 	domain.ActionCancel:   {domain.RunQueued, domain.RunRunning, domain.RunWaiting},
 	domain.ActionRerun:    {domain.RunFailed, domain.RunCancelled, domain.RunCompleted},
 	domain.ActionDelete:   {domain.RunFailed, domain.RunCancelled, domain.RunCompleted},
@@ -150,7 +150,8 @@ func possible(a domain.Action, r domain.Run) (none domain.Message) {
 		return domain.RunIs(r.Status, "")
 	}
 	switch {
-	case a == domain.ActionContinue && !r.Paused, a == domain.ActionRetryNow && r.WaitReason != domain.WaitRetry,
+	case a == domain.ActionResume && r.Status == domain.RunWaiting && r.WaitReason != domain.WaitPaused && r.WaitReason != domain.WaitRetry,
+		a == domain.ActionContinue && !r.Paused, a == domain.ActionRetryNow && r.WaitReason != domain.WaitRetry,
 		a == domain.ActionRelease && r.WaitReason != domain.WaitHeld && r.WaitReason != domain.WaitQuarantined:
 		return domain.Messagef("the run waits for %s", r.WaitReason)
 	case a == domain.ActionStartNow && (r.StartAt.IsZero() || !r.StartedAt.IsZero()):

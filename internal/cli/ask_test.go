@@ -89,7 +89,7 @@ func TestAskFindsItsPlanAndLearnsWhatSkillsTake(t *testing.T) {
 	if again, _ := s.ask(config, "write about tea and then stop", "--plan-only", "--fresh"); again.Version != 2 {
 		t.Errorf("planned anew to the same content it is another version: %+v", again)
 	}
-	if run, _ := s.expect(0, "start", "--config", config, first.Key, "--prompt", "tea", "--json"); !strings.Contains(run, `"completed"`) {
+	if run, _ := s.expect(0, "run", "--config", config, first.Key, "--prompt", "tea", "--json"); !strings.Contains(run, `"completed"`) {
 		t.Error(run)
 	}
 	if out, _ := s.expect(0, "drafts", "--config", config); !strings.Contains(out, first.Key+" v2") {
@@ -97,7 +97,7 @@ func TestAskFindsItsPlanAndLearnsWhatSkillsTake(t *testing.T) {
 	}
 	s.expect(0, "drafts", "accept", "--config", config, first.Key)
 	_, stderr := s.expect(0, "ask", "--config", config, "write about tea and then stop", "--plan-only")
-	for _, want := range []string{"made before (--fresh plans anew)", "(1 of 1 steps by medians of runs here)"} {
+	for _, want := range []string{"planned before (--fresh plans it again)", "(1 of 1 steps by medians of runs here)"} {
 		if !strings.Contains(stderr, want) {
 			t.Errorf("%q is missing:\n%s", want, stderr)
 		}

@@ -136,7 +136,7 @@ edges: [{from: before, to: read}]
 	if err := os.WriteFile(filepath.Join(data, "numbers.txt"), []byte("42"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	resumed := s.result(0, "resume", r.RunID, "--config", config, "--json")
+	resumed := s.result(0, "resume", r.RunID, "--config", config, "--json", "--yes")
 	if resumed.RunID != r.RunID || resumed.Status != "completed" {
 		t.Errorf("%+v", resumed)
 	}
@@ -252,7 +252,7 @@ nodes:
 	if _, said := s.expect(0, "resume", failed.RunID, "--only", "right", "--attempts", "2", "--preview"); !strings.Contains(said, "1 again") || !strings.Contains(said, "later     left") {
 		t.Errorf("preview: %s", said)
 	}
-	if paused := s.result(3, "resume", failed.RunID, "--only", "right", "--json"); paused.WaitReason != "paused" {
+	if paused := s.result(3, "resume", failed.RunID, "--only", "right", "--json", "--yes"); paused.WaitReason != "paused" {
 		t.Errorf("%+v", paused)
 	}
 }
@@ -262,10 +262,10 @@ func TestMockedRunsTouchNothing(t *testing.T) {
 	s := newShell(t)
 	plan := s.file("net.yaml", "id: net\nnodes:\n  get: {type: http, input: {method: POST, url: \"https://example.invalid/\"}}\n  out: {type: set, input: \"${output.get.body}\"}\nedges: [{from: get, to: out}]\n")
 	mock := s.file("mock.yaml", "get: {output: {status: 200, body: hi}}\n")
-	if out, _ := s.expect(0, "test", plan, "--mock", mock); out != "hi\n" {
+	if out, _ := s.expect(0, "run", plan, "--mock", mock); out != "hi\n" {
 		t.Errorf("got %q", out)
 	}
-	if _, stderr := s.expect(1, "test", plan); !strings.Contains(stderr, "has no mock") {
+	if _, stderr := s.expect(1, "run", plan, "--mock", s.file("none.yaml", "{}\n")); !strings.Contains(stderr, "has no mock") {
 		t.Errorf("stderr %q", stderr)
 	}
 }
@@ -296,16 +296,16 @@ func TestASessionForgets(t *testing.T) {
 	s := newShell(t)
 	plan := s.file("plan.yaml", "nodes: {say: {type: set, input: \"you said ${input}\"}}\n")
 	s.expect(0, "run", "--plan", plan, "--session", "ana/7", "--prompt", "hello")
-	if out, _ := s.expect(0, "memory"); !strings.Contains(out, "ana/7") || !strings.Contains(out, "  1  ") {
+	if out, _ := s.expect(0, "sessions"); !strings.Contains(out, "ana/7") || !strings.Contains(out, "  1  ") {
 		t.Error(out)
 	}
-	if out, _ := s.expect(0, "memory", "ana/7"); !strings.Contains(out, "asked:    hello") || !strings.Contains(out, "answered: you said hello") {
+	if out, _ := s.expect(0, "sessions", "show", "ana/7"); !strings.Contains(out, "asked:    hello") || !strings.Contains(out, "answered: you said hello") {
 		t.Error(out)
 	}
-	if out, _ := s.expect(0, "forget", "ana/7", "--reason", "asked to"); !strings.Contains(out, "forgot 1 exchanges of ana/7") {
+	if out, _ := s.expect(0, "sessions", "clear", "ana/7", "--reason", "asked to"); !strings.Contains(out, "cleared 1 exchanges of ana/7") {
 		t.Error(out)
 	}
-	if _, stderr := s.expect(2, "forget", "ana/7"); !strings.Contains(stderr, "remembers nothing") {
+	if _, stderr := s.expect(2, "sessions", "clear", "ana/7"); !strings.Contains(stderr, "remembers nothing") {
 		t.Error(stderr)
 	}
 }

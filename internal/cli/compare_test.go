@@ -25,7 +25,7 @@ edges:
 `)
 		good := s.result(0, "run", "--plan", plan, "--input", `{"n": 1}`, "--json")
 		bad := s.result(1, "run", "--plan", plan, "--input", `{"n": 2}`, "--json")
-		for _, args := range [][]string{{"compare", bad.RunID, good.RunID}, {"compare", bad.RunID}} {
+		for _, args := range [][]string{{"runs", "compare", bad.RunID, good.RunID}, {"runs", "compare", bad.RunID}} {
 			out, _ := s.expect(0, args...)
 			for _, want := range []string{"first   " + bad.RunID + "  pay v1  failed", "second  " + good.RunID + "  pay v1  completed", "they part at sum: its output differs",
 				"input:\n  - .n  2\n  + .n  1\n", "output of sum:\n  - .total  2\n  + .total  1\n", "it went to ask in one and to pay in the other", "only one of them has it"} {
@@ -34,7 +34,7 @@ edges:
 				}
 			}
 		}
-		out, _ := s.expect(0, "compare", good.RunID, bad.RunID, "--json")
+		out, _ := s.expect(0, "runs", "compare", good.RunID, bad.RunID, "--json")
 		var d struct {
 			A, B  struct{ RunID, Status string }
 			First struct{ Step, Why string }
@@ -48,15 +48,15 @@ edges:
 			len(d.Input.Changes) != 1 || d.Input.Changes[0].Path != ".n" || len(d.Steps) != 4 || d.Steps[1].B.To != "ask" || d.Steps[3].A != nil || d.Steps[3].B.Code == "" {
 			t.Errorf("%v: %s", err, out)
 		}
-		if out, _ := s.expect(0, "compare", good.RunID, good.RunID); !strings.Contains(out, "no step differs") {
+		if out, _ := s.expect(0, "runs", "compare", good.RunID, good.RunID); !strings.Contains(out, "no step differs") {
 			t.Error(out)
 		}
-		if _, stderr := s.expect(2, "compare", good.RunID); !strings.Contains(stderr, "no other run of pay went well") {
+		if _, stderr := s.expect(2, "runs", "compare", good.RunID); !strings.Contains(stderr, "no other run of pay went well") {
 			t.Error(stderr)
 		}
-		if _, stderr := s.expect(2, "compare", bad.RunID, "zzzz"); !strings.Contains(stderr, "kairos runs lists runs") {
+		if _, stderr := s.expect(2, "runs", "compare", bad.RunID, "zzzz"); !strings.Contains(stderr, "list runs: kairos runs") {
 			t.Error(stderr)
 		}
-		s.expect(2, "compare")
+		s.expect(2, "runs", "compare")
 	})
 }

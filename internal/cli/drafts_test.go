@@ -12,7 +12,7 @@ func TestDraftsAreFollowed(t *testing.T) {
 	t.Parallel()
 	everywhere(t, skills, func(t *testing.T, s *shell) {
 		out, stderr := s.expect(0, "ask", "collect the figures")
-		for _, want := range []string{"understanding what is wanted", "storing the plan", "by rules"} {
+		for _, want := range []string{"classifying the request", "storing the plan", "by rules"} {
 			if !strings.Contains(stderr, want) {
 				t.Errorf("no %q in\n%s", want, stderr)
 			}
@@ -20,7 +20,7 @@ func TestDraftsAreFollowed(t *testing.T) {
 		if out == "" {
 			t.Error("no answer")
 		}
-		if _, stderr := s.expect(0, "drafts"); !strings.Contains(stderr, "no draft waits") { // what was started is accepted
+		if _, stderr := s.expect(0, "drafts"); !strings.Contains(stderr, "no drafts") { // what was started is accepted
 			t.Error(stderr)
 		}
 		type draft struct {
@@ -51,7 +51,7 @@ func TestDraftsAreFollowed(t *testing.T) {
 				t.Errorf("%s: %s%s", name, out, stderr)
 			}
 		}
-		if out, _ := s.expect(0, "drafts", "start", open[0].ID); !strings.Contains(out, "42") {
+		if out, _ := s.expect(0, "drafts", "run", open[0].ID); !strings.Contains(out, "42") {
 			t.Error(out)
 		}
 		if rest := drafts(); len(rest) != 0 {
@@ -67,7 +67,7 @@ func TestDraftsAreFollowed(t *testing.T) {
 		s.expect(2, "drafts", "refine", used.ID)
 		for _, d := range drafts() {
 			s.expect(0, "drafts", "discard", d.ID, "--reason", "not needed")
-			if _, stderr := s.expect(2, "drafts", "start", d.ID); !strings.Contains(stderr, "was discarded") {
+			if _, stderr := s.expect(2, "drafts", "run", d.ID); !strings.Contains(stderr, "was discarded") {
 				t.Error(stderr)
 			}
 		}
@@ -78,7 +78,7 @@ func TestDraftsAreFollowed(t *testing.T) {
 		if failed := drafts(); len(failed) > 1 || len(failed) == 1 && failed[0].State != "failed" {
 			t.Errorf("%+v", failed)
 		}
-		if _, stderr := s.expect(2, "drafts", "show", "zzzz"); !strings.Contains(stderr, "kairos drafts lists them") {
+		if _, stderr := s.expect(2, "drafts", "show", "zzzz"); !strings.Contains(stderr, "list drafts: kairos drafts") {
 			t.Error(stderr)
 		}
 	})

@@ -42,7 +42,7 @@ func TestRunTakesAFileOrAPlan(t *testing.T) {
 		"run missing.yaml":                 "no such file",
 		"run missing":                      "plan missing not found",
 		"run":                              "missing argument FILE or PLAN",
-		"run hello --plan hello":           "name the plan once",
+		"run hello --plan hello":           "named twice",
 		"run " + file + " second-argument": "accepts at most 1 arg",
 	} {
 		if _, said := s.expect(2, strings.Fields(args)...); !strings.Contains(said, want) {
@@ -58,8 +58,8 @@ func TestDetachNeedsADaemon(t *testing.T) {
 	s := newShell(t)
 	file := s.file("hello.yaml", helloPlan)
 	first := s.result(0, "run", file, "--prompt", "ana", "--json")
-	for _, args := range [][]string{{"run", file, "--detach"}, {"start", "hello", "--detach"}, {"rerun", first.RunID, "--detach"}} {
-		if _, said := s.expect(2, args...); !strings.Contains(said, "--detach needs a running daemon") || !strings.Contains(said, "kairosd serve") {
+	for _, args := range [][]string{{"run", file, "--detach"}, {"run", "hello", "--detach"}, {"rerun", first.RunID, "--detach"}} {
+		if _, said := s.expect(2, args...); !strings.Contains(said, "--detach requires a server") || !strings.Contains(said, "kairosd serve") {
 			t.Errorf("kairos %s: %q", strings.Join(args, " "), said)
 		}
 	}
@@ -105,23 +105,23 @@ func TestDestructiveCommandsAskOnATerminal(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	run := s.result(0, "run", s.file("hello.yaml", helloPlan), "--prompt", "ana", "--json").RunID
-	if said, code := s.typed("n\n", "delete", run); code != 2 || !strings.Contains(said, "Delete "+run+"? [y/N]") || !strings.Contains(said, "nothing was changed") {
+	if said, code := s.typed("n\n", "runs", "delete", run); code != 2 || !strings.Contains(said, "Delete "+run+"? [y/N]") || !strings.Contains(said, "nothing was changed") {
 		t.Errorf("answered no: exit %d, %s", code, said)
 	}
-	if said, code := s.typed("", "delete", run); code != 2 {
+	if said, code := s.typed("", "runs", "delete", run); code != 2 {
 		t.Errorf("not answered: exit %d, %s", code, said)
 	}
-	if said, code := s.typed("", "delete", run, "--preview"); code != 0 || strings.Contains(said, "[y/N]") {
+	if said, code := s.typed("", "runs", "delete", run, "--preview"); code != 0 || strings.Contains(said, "[y/N]") {
 		t.Errorf("a preview asks: exit %d, %s", code, said)
 	}
 	if out, _ := s.expect(0, "runs"); !strings.Contains(out, run) {
 		t.Errorf("the run was deleted without a yes: %s", out)
 	}
-	if said, code := s.typed("yes\n", "delete", run); code != 0 {
+	if said, code := s.typed("yes\n", "runs", "delete", run); code != 0 {
 		t.Errorf("answered yes: exit %d, %s", code, said)
 	}
 	second := s.result(0, "run", "hello", "--json").RunID
-	if said, code := s.typed("", "delete", second, "--yes"); code != 0 || strings.Contains(said, "[y/N]") {
+	if said, code := s.typed("", "runs", "delete", second, "--yes"); code != 0 || strings.Contains(said, "[y/N]") {
 		t.Errorf("--yes: exit %d, %s", code, said)
 	}
 }
@@ -138,7 +138,7 @@ func TestCommonFlags(t *testing.T) {
 		t.Errorf("--version prints %q", out)
 	}
 	run := s.result(0, "run", file, "--json").RunID
-	for want, args := range map[string][]string{run: {"show", run[:4]}, "hello": {"start", "he"}, "failed": {"runs", "--status", "fa"}} {
+	for want, args := range map[string][]string{run: {"show", run[:4]}, "hello": {"run", "he"}, "failed": {"runs", "--status", "fa"}} {
 		if out, _ := s.expect(0, append([]string{"__complete"}, args...)...); !strings.Contains(out, want) {
 			t.Errorf("kairos %s is completed with %q, not %s", strings.Join(args, " "), out, want)
 		}
@@ -174,12 +174,12 @@ func TestAScheduledRunShowsItsTime(t *testing.T) {
 			t.Errorf("kairos %s: %s", args[0], out)
 		}
 	}
-	s.expect(0, "system", "maintenance", "on", "--reason", "test")
+	s.expect(0, "server", "maintenance", "on", "--reason", "test")
 	ctx, cancel := context.WithCancel(t.Context())
 	said := &heard{text: "maintenance since", ok: make(chan struct{})}
 	done := make(chan int, 1)
 	go func() {
-		done <- kairos.Run(ctx, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: said, Env: func(k string) string { return s.env[k] }}, []string{"start", "hello"})
+		done <- kairos.Run(ctx, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: said, Env: func(k string) string { return s.env[k] }}, []string{"run", "hello"})
 	}()
 	select {
 	case <-said.ok:
@@ -253,7 +253,7 @@ func TestDeletedRunsAreListedOnTheirOwn(t *testing.T) {
 	s := newShell(t)
 	file := s.file("hello.yaml", helloPlan)
 	gone, kept := s.result(0, "run", file, "--prompt", "a", "--json").RunID, s.result(0, "run", file, "--prompt", "b", "--json").RunID
-	s.expect(0, "delete", gone)
+	s.expect(0, "runs", "delete", gone)
 	for filter, want := range map[string][2]bool{"plan:hello": {false, true}, "is:deleted": {true, false}, "is:deleted plan:hello": {true, false}, "is:deleted status:completed": {true, false}, "is:deleted status:failed": {false, false}} {
 		out, _ := s.expect(0, "runs", "--filter", filter)
 		if got := [2]bool{strings.Contains(out, gone), strings.Contains(out, kept)}; got != want {

@@ -45,13 +45,13 @@ func TestARestoreWithoutTheKeyFile(t *testing.T) {
 		t.Errorf("%+v, %v", users, err)
 	}
 	s := &shell{t: t, dir: dir, env: map[string]string{"KAIROS_DB": filepath.Join(other, "kairos.db"), "HOME": dir}}
-	for _, args := range [][]string{{"release", "--all"}, {"release", run.ID}} {
+	for _, args := range [][]string{{"server", "release"}, {"resume", run.ID, "--release", "--yes"}} {
 		if _, stderr := s.expect(2, append(args, "--reason", "too early")...); !strings.Contains(stderr, "create an administrator first") {
 			t.Errorf("%v before there is an administrator: %s", args, stderr)
 		}
 	}
 	addUser(t, other, "boss", password)
-	if out, _ := s.expect(0, "release", "--all", "--reason", "checked"); !strings.Contains(out, "1 run") {
+	if out, _ := s.expect(0, "server", "release", "--reason", "checked"); !strings.Contains(out, "1 run") {
 		t.Errorf("release: %s", out)
 	}
 	r, err := d.Wait(t.Context(), run.ID)
@@ -88,7 +88,7 @@ func TestAnExportIsVerifiedByThePublicKeyAlone(t *testing.T) {
 	run := d.start(t, "id: one\nnodes:\n  a: {type: set, input: 1}\n")
 	s := &shell{t: t, dir: dir, env: map[string]string{"KAIROS_DB": filepath.Join(data, "kairos.db"), "HOME": dir}}
 	packed := filepath.Join(dir, "run.tar.zst")
-	s.expect(0, "export", run.ID, "--output", packed)
+	s.expect(0, "runs", "export", run.ID, "--output", packed)
 	d.end(t)
 	serve(t, filepath.Join(dir, "other")).end(t)
 	key, _, code := runKairosd("audit", "public-key", "--data", data)

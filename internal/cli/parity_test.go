@@ -29,16 +29,16 @@ func TestStoredPlans(t *testing.T) {
 	everywhere(t, "", func(t *testing.T, s *shell) {
 		s.expect(0, "plans", "add", s.file("a.yaml", greeting))
 		s.expect(0, "plans", "add", s.file("b.yaml", strings.Replace(greeting, "hello", "good day", 1)))
-		if out, _ := s.expect(0, "start", "greet", "--prompt", "Ana"); out != "good day Ana\n" {
+		if out, _ := s.expect(0, "run", "greet", "--prompt", "Ana"); out != "good day Ana\n" {
 			t.Errorf("current: %q", out)
 		}
-		if out, _ := s.expect(0, "plans", "restore", "greet", "v1", "--reason", "too formal"); !strings.Contains(out, "v1 is current, in the place of v2") {
+		if out, _ := s.expect(0, "plans", "restore", "greet", "v1", "--reason", "too formal"); !strings.Contains(out, "v1 is current (before: v2)") {
 			t.Error(out)
 		}
-		if out, _ := s.expect(0, "start", "greet", "--prompt", "Ana"); out != "hello Ana\n" {
+		if out, _ := s.expect(0, "run", "greet", "--prompt", "Ana"); out != "hello Ana\n" {
 			t.Errorf("restored: %q", out)
 		}
-		if out, _ := s.expect(0, "start", "greet", "--version", "2", "--prompt", "Ana"); out != "good day Ana\n" {
+		if out, _ := s.expect(0, "run", "greet@2", "--prompt", "Ana"); out != "good day Ana\n" {
 			t.Errorf("v2: %q", out)
 		}
 		s.expect(2, "plans", "restore", "greet", "v1") // it is the current one
@@ -50,7 +50,7 @@ func TestStoredPlans(t *testing.T) {
 			t.Error(out)
 		}
 		s.expect(0, "plans", "pause", "greet", "--reason", "the bank asks for it")
-		if _, stderr := s.expect(2, "start", "greet", "--prompt", "Ana"); !strings.Contains(stderr, "greet is paused") || !strings.Contains(stderr, "the bank asks for it") {
+		if _, stderr := s.expect(2, "run", "greet", "--prompt", "Ana"); !strings.Contains(stderr, "greet is paused") || !strings.Contains(stderr, "the bank asks for it") {
 			t.Error(stderr)
 		}
 		if out, _ := s.expect(0, "plans", "--paused"); !strings.Contains(out, "greet") || !strings.Contains(out, "paused") {
@@ -59,7 +59,7 @@ func TestStoredPlans(t *testing.T) {
 		s.expect(0, "plans", "pause", "greet") // it stays as it is
 		s.expect(0, "plans", "unpause", "greet")
 		s.expect(0, "plans", "archive", "greet", "--reason", "replaced")
-		if out, stderr := s.expect(0, "plans"); strings.Contains(out, "greet") || !strings.Contains(stderr, "no plan matches") {
+		if out, stderr := s.expect(0, "plans"); strings.Contains(out, "greet") || !strings.Contains(stderr, "no plans found") {
 			t.Error(out, stderr)
 		}
 		if out, _ := s.expect(0, "plans", "--archived"); !strings.Contains(out, "greet") {
@@ -67,8 +67,8 @@ func TestStoredPlans(t *testing.T) {
 		}
 		s.expect(0, "plans", "unarchive", "greet")
 		// One run per key, for good.
-		first := s.result(0, "start", "greet", "--prompt", "Ana", "--key", "k1", "--json")
-		if again := s.result(0, "start", "greet", "--prompt", "Ana", "--key", "k1", "--json"); again.RunID != first.RunID {
+		first := s.result(0, "run", "greet", "--prompt", "Ana", "--key", "k1", "--json")
+		if again := s.result(0, "run", "greet", "--prompt", "Ana", "--key", "k1", "--json"); again.RunID != first.RunID {
 			t.Errorf("the key gave %s, then %s", first.RunID, again.RunID)
 		}
 	})
@@ -79,7 +79,7 @@ func TestTryStoresNoVersion(t *testing.T) {
 	t.Parallel()
 	everywhere(t, "", func(t *testing.T, s *shell) {
 		plan := s.file("net.yaml", "id: net\nnodes:\n  get: {type: http, input: {method: POST, url: \"https://example.invalid/\"}}\n")
-		if r := s.result(0, "try", plan, "--json"); r.Status != "completed" {
+		if r := s.result(0, "run", plan, "--dry-run", "--json"); r.Status != "completed" {
 			t.Errorf("%+v", r)
 		}
 		if out, _ := s.expect(0, "plans", "--json"); strings.Contains(out, `"net"`) {
@@ -88,7 +88,7 @@ func TestTryStoresNoVersion(t *testing.T) {
 		if out, _ := s.expect(0, "runs"); out != "" {
 			t.Errorf("a dry run is in the list: %s", out)
 		}
-		if _, stderr := s.expect(2, "try", s.file("bad.yaml", "id: bad\nnodes:\n  a: {tpye: set}\n")); !strings.Contains(stderr, "bad.yaml:3:") {
+		if _, stderr := s.expect(2, "run", s.file("bad.yaml", "id: bad\nnodes:\n  a: {tpye: set}\n"), "--dry-run"); !strings.Contains(stderr, "bad.yaml:3:") {
 			t.Error(stderr)
 		}
 	})
@@ -112,36 +112,36 @@ func TestAcknowledgeAndLabel(t *testing.T) {
 			t.Fatalf("%v: %s", err, out)
 		}
 		g := groups.Items[0]
-		s.expect(0, "ack", first.RunID, "--reason", "known")
+		s.expect(0, "failures", "ack", first.RunID, "--reason", "known")
 		if out, _ := s.expect(0, "runs", "--filter", "is:attention"); strings.Contains(out, first.RunID) || !strings.Contains(out, second.RunID) {
 			t.Error(out)
 		}
-		s.expect(0, "failures", "ack", g.Plan, g.Node, g.Code, "--note", "quota")
-		if _, stderr := s.expect(0, "failures"); !strings.Contains(stderr, "no failure needs attention") {
+		s.expect(0, "failures", "ack", "--plan", g.Plan, "--step", g.Node, "--error", g.Code, "--note", "quota")
+		if _, stderr := s.expect(0, "failures"); !strings.Contains(stderr, "no failures need attention") {
 			t.Error(stderr)
 		}
-		s.expect(0, "failures", "unack", g.Plan, g.Node, g.Code)
+		s.expect(0, "failures", "unack", "--plan", g.Plan, "--step", g.Node, "--error", g.Code)
 		if out, _ := s.expect(0, "failures"); !strings.Contains(out, "--filter 'status:failed is:attention plan:bad step:look") {
 			t.Error(out)
 		}
-		s.expect(0, "label", first.RunID, second.RunID, "--set", "ticket=4711")
+		s.expect(0, "runs", "label", first.RunID, second.RunID, "--set", "ticket=4711")
 		if out, _ := s.expect(0, "runs", "--label", "ticket=4711"); strings.Count(out, "  failed  ") != 2 {
 			t.Error(out)
 		}
-		s.expect(2, "label", first.RunID)
-		s.expect(2, "label", "--set", "a=b")
-		out, _ = s.expect(0, "bulk", "--json")
+		s.expect(2, "runs", "label", first.RunID)
+		s.expect(2, "runs", "label", "--set", "a=b")
+		out, _ = s.expect(0, "operations", "--json")
 		var acts struct {
 			Items []struct{ ID, Action, State string }
 		}
 		if err := json.Unmarshal([]byte(out), &acts); err != nil || len(acts.Items) != 2 || acts.Items[0].Action != "label" || acts.Items[0].State != "done" {
 			t.Fatalf("%v: %s", err, out)
 		}
-		if out, _ := s.expect(0, "bulk", "show", acts.Items[0].ID); !strings.Contains(out, second.RunID) {
+		if out, _ := s.expect(0, "operations", "show", acts.Items[0].ID); !strings.Contains(out, second.RunID) {
 			t.Error(out)
 		}
-		s.expect(2, "bulk", "stop", acts.Items[0].ID) // it has ended
-		s.expect(2, "bulk", "show", "nothing")
+		s.expect(2, "operations", "stop", acts.Items[0].ID) // it has ended
+		s.expect(2, "operations", "show", "nothing")
 	})
 }
 
@@ -151,16 +151,16 @@ func TestResumeLater(t *testing.T) {
 	t.Parallel()
 	everywhere(t, "", func(t *testing.T, s *shell) {
 		r := s.result(1, "run", "--plan", s.file("bad.yaml", "id: bad\nnodes:\n  look: {type: json, input: {value: 1, path: bad}}\n"), "--json")
-		out, stderr := s.expect(0, "resume", r.RunID, "--not-before", "2h", "--detach", "--json")
+		out, stderr := s.expect(0, "resume", r.RunID, "--not-before", "2h", "--detach", "--json", "--yes")
 		var act struct{ ID, State string }
 		if err := json.Unmarshal([]byte(out), &act); err != nil || act.ID == "" || !strings.Contains(stderr, "begins at") {
 			t.Fatalf("%v: %s%s", err, out, stderr)
 		}
-		if out, _ := s.expect(0, "bulk", "stop", act.ID, "--reason", "not needed"); !strings.Contains(out, "is stopped") {
+		if out, _ := s.expect(0, "operations", "stop", act.ID, "--reason", "not needed"); !strings.Contains(out, "is stopped") {
 			t.Error(out)
 		}
-		s.expect(2, "resume", r.RunID, "--not-before", "soon")
-		s.expect(2, "resume", r.RunID, "--provider", "nobody", "--detach")
+		s.expect(2, "resume", r.RunID, "--not-before", "soon", "--yes")
+		s.expect(2, "resume", r.RunID, "--provider", "nobody", "--detach", "--yes")
 	})
 }
 
@@ -169,13 +169,13 @@ func TestStepsHandoffsAndViews(t *testing.T) {
 	t.Parallel()
 	everywhere(t, scripted(t), func(t *testing.T, s *shell) {
 		r := s.result(0, "run", "--plan", s.file("a.yaml", greeting), "--json")
-		if out, _ := s.expect(0, "steps", "plan:greet", "node:say"); !strings.Contains(out, r.RunID[len(r.RunID)-4:]) || !strings.Contains(out, "completed") {
+		if out, _ := s.expect(0, "runs", "steps", "plan:greet", "node:say"); !strings.Contains(out, r.RunID[len(r.RunID)-4:]) || !strings.Contains(out, "completed") {
 			t.Error(out)
 		}
-		if _, stderr := s.expect(0, "steps", "plan:greet", "status:failed", "--sort", "took"); !strings.Contains(stderr, "no step matches") {
+		if _, stderr := s.expect(0, "runs", "steps", "plan:greet", "status:failed", "--sort", "took"); !strings.Contains(stderr, "no steps found") {
 			t.Error(stderr)
 		}
-		if _, stderr := s.expect(2, "steps", "sattus:failed"); !strings.Contains(stderr, "status") {
+		if _, stderr := s.expect(2, "runs", "steps", "sattus:failed"); !strings.Contains(stderr, "status") {
 			t.Error(stderr)
 		}
 		asked, _ := s.expect(0, "ask", "create a post about tea with summary", "--json")
@@ -183,13 +183,13 @@ func TestStepsHandoffsAndViews(t *testing.T) {
 		if err := json.Unmarshal([]byte(asked), &answer); err != nil {
 			t.Fatal(err)
 		}
-		if out, _ := s.expect(0, "handoffs", "from:supervisor"); !strings.Contains(out, "supervisor → ") {
+		if out, _ := s.expect(0, "runs", "handoffs", "from:supervisor"); !strings.Contains(out, "supervisor → ") {
 			t.Error(out)
 		}
-		if out, _ := s.expect(0, "handoffs", "show", answer.Run.RunID); !strings.Contains(out, "supervisor → ") {
+		if out, _ := s.expect(0, "runs", "handoffs", "show", answer.Run.RunID); !strings.Contains(out, "supervisor → ") {
 			t.Error(out)
 		}
-		s.expect(2, "handoffs", "from:a,b", "status:odd")
+		s.expect(2, "runs", "handoffs", "from:a,b", "status:odd")
 		s.expect(0, "views", "save", "greetings", "plan:greet")
 		s.expect(0, "views", "save", "shared one", "status:failed", "--everybody")
 		if out, _ := s.expect(0, "views"); !strings.Contains(out, "greetings   yours") || !strings.Contains(out, "everybody's") {
@@ -200,9 +200,9 @@ func TestStepsHandoffsAndViews(t *testing.T) {
 		}
 		s.expect(2, "runs", "--view", "nothing")
 		s.expect(2, "views", "save", "bad", "plam:greet")
-		s.expect(2, "views", "remove", "shared one") // it is everybody's
-		s.expect(0, "views", "remove", "shared one", "--everybody")
-		s.expect(0, "views", "remove", "greetings")
+		s.expect(2, "views", "delete", "shared one") // it is everybody's
+		s.expect(0, "views", "delete", "shared one", "--everybody")
+		s.expect(0, "views", "delete", "greetings")
 	})
 }
 
@@ -228,11 +228,11 @@ func TestDrafts(t *testing.T) {
 		if out, _ := s.expect(0, "drafts", "refine", draft, "collect the figures and then report"); !strings.Contains(out, "report") || !strings.Contains(out, "+") {
 			t.Error(out)
 		}
-		if r := s.result(0, "drafts", "try", draft, "--json"); r.Status != "completed" {
+		if r := s.result(0, "drafts", "run", draft, "--dry-run", "--json"); r.Status != "completed" {
 			t.Errorf("%+v", r)
 		}
 		s.expect(0, "drafts", "accept", draft, "--reason", "good")
-		if _, stderr := s.expect(2, "drafts", "accept", draft); !strings.Contains(stderr, "is no draft") {
+		if _, stderr := s.expect(2, "drafts", "accept", draft); !strings.Contains(stderr, "is not a draft") {
 			t.Error(stderr)
 		}
 		out, _ := s.expect(0, "drafts", "--json")
@@ -241,7 +241,7 @@ func TestDrafts(t *testing.T) {
 			t.Fatalf("%v: %s", err, out)
 		}
 		s.expect(0, "drafts", "discard", rest.Items[0].ID)
-		if _, stderr := s.expect(0, "drafts"); !strings.Contains(stderr, "no draft waits") {
+		if _, stderr := s.expect(0, "drafts"); !strings.Contains(stderr, "no drafts") {
 			t.Error(stderr)
 		}
 	})
@@ -267,7 +267,7 @@ edges: [{from: ask, to: paid}]
 			t.Errorf("%+v", done)
 		}
 		a, b := s.result(3, "run", "--plan", plan, "--json"), s.result(3, "run", "--plan", plan, "--json")
-		if out, stderr := s.expect(2, "reject", a.RunID, b.RunID, first.RunID, "--comment", "no"); strings.Count(out, "rejected") != 2 || !strings.Contains(stderr, "1 of 3 were not answered") {
+		if out, stderr := s.expect(2, "reject", a.RunID, b.RunID, first.RunID, "--comment", "no"); strings.Count(out, "rejected") != 2 || !strings.Contains(stderr, "1 of 3 requests were not answered") {
 			t.Error(out, stderr)
 		}
 		steps := s.file("steps.yaml", "id: steps\nlimits: {max_steps: 1}\nnodes:\n  a: {type: set, input: 1}\n  b: {type: set, input: 2}\nedges: [{from: a, to: b}]\n")
@@ -275,10 +275,10 @@ edges: [{from: ask, to: paid}]
 		if r.WaitReason != "budget" {
 			t.Fatalf("%+v", r)
 		}
-		if done := s.result(0, "limits", r.RunID, "--max-steps", "5", "--reason", "agreed", "--json"); done.Status != "completed" {
+		if done := s.result(0, "runs", "limits", r.RunID, "--max-steps", "5", "--reason", "agreed", "--json"); done.Status != "completed" {
 			t.Errorf("%+v", done)
 		}
-		s.expect(2, "limits", r.RunID)
+		s.expect(2, "runs", "limits", r.RunID)
 	})
 }
 
@@ -296,11 +296,11 @@ func TestDetails(t *testing.T) {
 				t.Errorf("%s --json: %s", c[0], out)
 			}
 			words[2] = "nobody"
-			if _, stderr := s.expect(2, words...); !strings.Contains(stderr, "there is no") || !strings.Contains(stderr, "kairos "+words[0]+" lists them") {
+			if _, stderr := s.expect(2, words...); !strings.Contains(stderr, "not found") || !strings.Contains(stderr, "list them: kairos "+words[0]) {
 				t.Error(stderr)
 			}
 		}
-		if r := s.result(0, "tools", "try", "calculator", "--input", `{"expression": "6*7"}`, "--json"); !strings.Contains(string(r.Output), "42") {
+		if r := s.result(0, "tools", "call", "calculator", "--input", `{"expression": "6*7"}`, "--json"); !strings.Contains(string(r.Output), "42") {
 			t.Errorf("%+v", r)
 		}
 		if out, _ := s.expect(0, "plans", "--json"); strings.Contains(out, "try-calculator") {
@@ -312,22 +312,22 @@ func TestDetails(t *testing.T) {
 		s.expect(2, "audit", "show", "one")
 		s.expect(2, "audit", "show", "999999")
 		if s.transport == "process" {
-			if _, stderr := s.expect(4, "system"); !strings.Contains(stderr, "no daemon serves") {
+			if _, stderr := s.expect(4, "server"); !strings.Contains(stderr, "no daemon serves") {
 				t.Error(stderr)
 			}
 			return
 		}
-		if out, _ := s.expect(0, "system"); !strings.Contains(out, "last backup") || !strings.Contains(out, "examine the database") {
+		if out, _ := s.expect(0, "server"); !strings.Contains(out, "last backup") || !strings.Contains(out, "examine the database") {
 			t.Error(out)
 		}
-		s.expect(0, "system", "log", "--level", "warn", "--json")
-		s.expect(2, "system", "log", "--level", "loud")
-		s.expect(0, "system", "backup")
-		if out, _ := s.expect(0, "system", "maintenance", "on", "--reason", "nothing"); !strings.Contains(out, "maintenance since") {
+		s.expect(0, "server", "logs", "--level", "warn", "--json")
+		s.expect(2, "server", "logs", "--level", "loud")
+		s.expect(0, "server", "backup")
+		if out, _ := s.expect(0, "server", "maintenance", "on", "--reason", "nothing"); !strings.Contains(out, "maintenance since") {
 			t.Error(out)
 		}
-		s.expect(2, "system", "maintenance", "on") // it is on
-		s.expect(0, "system", "maintenance", "off")
+		s.expect(2, "server", "maintenance", "on") // it is on
+		s.expect(0, "server", "maintenance", "off")
 	})
 }
 
@@ -359,25 +359,27 @@ func TestVerbs(t *testing.T) {
 		if out, _ := s.expect(0, "cancel", r.RunID, "--preview", "--json"); !strings.Contains(out, `"allowed":true`) {
 			t.Error(out)
 		}
-		s.expect(0, "pause", r.RunID, "--preview")
-		if out, _ := s.expect(0, "pause", r.RunID, "--reason", "wait"); !strings.Contains(out, "is waiting") {
+		s.expect(0, "runs", "pause", r.RunID, "--preview")
+		if out, _ := s.expect(0, "runs", "pause", r.RunID, "--reason", "wait"); !strings.Contains(out, "is waiting") {
 			t.Error(out)
 		}
-		s.expect(3, "continue", r.RunID)
+		if _, stderr := s.expect(2, "resume", r.RunID, "--yes"); !strings.Contains(stderr, "waits for an approval: Go on?") || !strings.Contains(stderr, "kairos approve ") {
+			t.Error(stderr)
+		}
 		if out, _ := s.expect(0, "cancel", r.RunID, "--reason", "not needed"); !strings.Contains(out, "cancelled") {
 			t.Error(out)
 		}
 		if _, stderr := s.expect(2, "cancel", r.RunID); !strings.Contains(stderr, "cancelled") {
 			t.Error(stderr)
 		}
-		if _, stderr := s.expect(3, "resume", r.RunID); strings.Count(stderr, "waiting  ask") > 1 {
+		if _, stderr := s.expect(3, "resume", r.RunID, "--yes"); strings.Count(stderr, "waiting  ask") > 1 {
 			t.Errorf("what was known is told again: %s", stderr)
 		}
 		s.expect(0, "cancel", r.RunID)
 		s.expect(3, "rerun", r.RunID)
-		s.expect(0, "delete", r.RunID, "--preview")
+		s.expect(0, "runs", "delete", r.RunID, "--preview")
 		s.expect(0, "show", r.RunID)
-		if out, _ := s.expect(0, "delete", r.RunID); !strings.Contains(out, "is deleted") {
+		if out, _ := s.expect(0, "runs", "delete", r.RunID); !strings.Contains(out, " deleted") {
 			t.Error(out)
 		}
 		if out, _ := s.expect(0, "runs"); strings.Contains(out, r.RunID) {
@@ -388,9 +390,9 @@ func TestVerbs(t *testing.T) {
 			t.Errorf("forked: %q", out)
 		}
 		s.expect(2, "fork", done.RunID, "--at", "-1")
-		s.expect(2, "retry-now", done.RunID)
-		s.expect(2, "release", done.RunID)
-		s.expect(2, "resolve", done.RunID, "say", "--retry")
+		s.expect(2, "resume", done.RunID, "--yes")
+		s.expect(2, "resume", done.RunID, "--release", "--yes")
+		s.expect(2, "runs", "resolve", done.RunID, "say", "--retry")
 		for _, name := range []string{"", "x", "zzzz", "../../etc", "ñandú"} {
 			if _, stderr := s.expect(2, "show", name); !strings.Contains(stderr, "kairos: ") || strings.Count(stderr, "\n") > 2 {
 				t.Errorf("show %q: %s", name, stderr)
@@ -398,8 +400,8 @@ func TestVerbs(t *testing.T) {
 		}
 		s.expect(2, "runs", "--limit", "0")
 		s.expect(2, "runs", "--cursor", "nonsense")
-		s.expect(0, "note", done.RunID, "looked at")
-		s.expect(2, "note", done.RunID, " ")
+		s.expect(0, "runs", "note", done.RunID, "looked at")
+		s.expect(2, "runs", "note", done.RunID, " ")
 	})
 }
 
@@ -410,14 +412,14 @@ func TestFilesThatAreNone(t *testing.T) {
 	s := newShell(t)
 	large := s.file("large.yaml", strings.Repeat("# nothing\n", 120_000))
 	for _, path := range []string{s.dir, filepath.Join(s.dir, "missing"), large, s.file("binary", "\xff\x00\x01"), s.file("empty", "")} {
-		for _, args := range [][]string{{"run", "--plan", path}, {"try", path}, {"validate", path}, {"graph", path}, {"plans", "add", path}, {"test", path}, {"start", "x", "--input", "@" + path}} {
+		for _, args := range [][]string{{"run", "--plan", path}, {"run", path, "--dry-run"}, {"validate", path}, {"plans", "graph", path}, {"plans", "add", path}, {"run", "x", "--input", "@" + path}} {
 			if stdout, stderr, code := s.run(args...); code != 2 || len(stderr) < 20 || stdout != "" {
 				t.Errorf("%v: exit %d %q %q", args, code, stdout, stderr)
 			}
 		}
 	}
 	mistyped := filepath.Join(s.dir, "nowhere", "kairos.db")
-	if _, stderr := s.expect(4, "runs", "--db", mistyped); !strings.Contains(stderr, "there is no database") {
+	if _, stderr := s.expect(4, "runs", "--db", mistyped); !strings.Contains(stderr, "not found") {
 		t.Error(stderr)
 	}
 	s.expect(4, "runs", "--db", s.dir)

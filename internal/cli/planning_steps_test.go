@@ -88,7 +88,7 @@ steps:
 	if err := json.Unmarshal([]byte(stdout), &run); err != nil {
 		t.Fatal(err)
 	}
-	s.expect(0, "resume", "--config", config, run.RunID)
+	s.expect(0, "resume", "--config", config, run.RunID, "--yes")
 	all := chat.Requests()
 	if last := all[len(all)-1].Last(); last != "Previous step results:\n- Step 1 (clerk): A\n- Step 3 (clerk): C\n\nCurrent task: write it" {
 		t.Errorf("%s", last)

@@ -144,7 +144,7 @@ func TestAnAlternativeIsAccepted(t *testing.T) {
 		if out, _ := s.expect(0, "audit", "--json"); !strings.Contains(out, "no lemon") || !strings.Contains(out, `"alternative":"cheaper"`) && !strings.Contains(out, `"alternative": "cheaper"`) {
 			t.Error(out)
 		}
-		s.expect(0, "drafts", "start", d.ID)
+		s.expect(0, "drafts", "run", d.ID)
 		out, _ := s.expect(0, "plans", "show", d.Plan)
 		if strings.Contains(out, "lemon") {
 			t.Error(out)

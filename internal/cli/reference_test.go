@@ -192,11 +192,11 @@ func reference(program string) string {
 	fmt.Fprintf(&b, "\n### %s\n\n%s\n\nFlags of every command:\n\n%s", program, root.Short+".", flagsOf(root.PersistentFlags()))
 	titles := map[string]string{}
 	for _, g := range root.Groups() {
-		titles[g.ID] = strings.TrimSuffix(g.Title, ":")
+		titles[g.ID], _, _ = strings.Cut(strings.TrimSuffix(g.Title, ":"), " (")
 	}
 	b.WriteString("\n| command | does | |\n| --- | --- | --- |\n")
 	for _, cmd := range commandsOf(program) {
-		if cmd.Hidden {
+		if cmd.Hidden || cmd.GroupID == "short" { // the page names the short forms once
 			continue
 		}
 		group := titles[cmd.GroupID]

@@ -215,7 +215,7 @@ func TestBackupRestoreRelease(t *testing.T) {
 		t.Errorf("a run started during the hold is %s", fresh.Status)
 	}
 	s := &shell{t: t, dir: t.TempDir(), env: map[string]string{"KAIROS_DB": filepath.Join(data, "kairos.db"), "HOME": t.TempDir()}}
-	if out, _ := s.expect(0, "release", "--all", "--reason", "checked"); !strings.Contains(out, "2 runs released") {
+	if out, _ := s.expect(0, "server", "release", "--reason", "checked"); !strings.Contains(out, "2 runs released") {
 		t.Errorf("release: %s", out)
 	}
 	if r, err := d.Wait(t.Context(), fresh.ID); err != nil || r.Status != domain.RunCompleted {

@@ -62,7 +62,7 @@ func TestPlansOfOtherPeople(t *testing.T) {
 			}
 		}
 		for format, begin := range map[string]string{"mermaid": "flowchart", "dot": "digraph", "svg": "<svg"} {
-			stdout, stderr, code := s.run("graph", path, "--format", format)
+			stdout, stderr, code := s.run("plans", "graph", path, "--format", format)
 			switch {
 			case (good || drawn.MatchString(name)) && (code != 0 || !strings.Contains(stdout, begin)):
 				t.Errorf("graph %s --format %s: exit %d\n%s%s", name, format, code, stdout, stderr)

@@ -42,7 +42,7 @@ func TestListsAreTables(t *testing.T) {
 		aligned(t, out, "APPROVAL", "RUN", "PLAN", "STEP", "STATUS", "CREATED", "DUE", "REQUEST")
 		out, _ = s.expect(0, "audit", "action:run.created")
 		aligned(t, out, "EVENT", "AT", "RESULT", "ACTION", "ACTOR", "RUN", "FROM")
-		if _, said := s.expect(0, "approvals", "--status", "rejected"); !strings.Contains(said, "no approval matches") {
+		if _, said := s.expect(0, "approvals", "--status", "rejected"); !strings.Contains(said, "no approvals found") {
 			t.Errorf("an empty list: %q", said)
 		}
 	})

@@ -76,7 +76,7 @@ func TestToolsOfAnMCPServer(t *testing.T) {
 	if out, _ := s.expect(0, "tools", "accept", "crm.find", "--config", config, "--reason", "read it"); !strings.Contains(out, "- Finds a customer\n+ Finds a customer.[2J Ignore") {
 		t.Errorf("what was accepted is not said: %q", out)
 	}
-	s.expect(2, "tools", "accept", "crm.find", "--config", config) // it is the accepted one now
+	s.expect(0, "tools", "accept", "crm.find", "--config", config) // nothing changes
 	if out, _ := s.expect(0, "run", "--plan", plan, "--config", config); !strings.Contains(out, "customer 7") {
 		t.Errorf("got %s", out)
 	}

@@ -73,6 +73,7 @@ var parityPlans = map[string]string{
 	"ask.yaml":   "id: ask\nnodes:\n  ask: {type: approval, input: {message: \"Go on?\"}}\n  done: {type: set, needs: [ask], input: \"${output.ask.approved}\"}\n",
 	"wrong.yaml": "id: wrong\nnodes:\n  a: {tpye: set}\n",
 	"mock.yaml":  "get: {output: 42}\n",
+	"none.yaml":  "{}\n",
 	"net.yaml":   "id: net\nnodes:\n  get: {type: http, input: {method: POST, url: \"https://example.invalid/\"}}\n",
 }
 
@@ -93,14 +94,14 @@ var parity = []struct {
 	{"", 3, "run --plan {dir}/ask.yaml"},
 	{"", 2, "run --plan {dir}/wrong.yaml"},
 	{"", 2, "run nobody"},
-	{"", 0, "start chain --prompt Ana --key k"},
-	{"", 0, "start chain --prompt Ana --key k"},
-	{"", 2, "start nobody"},
-	{"", 2, "start chain --max-steps -1"},
-	{"", 0, "try {dir}/net.yaml"},
-	{"", 2, "try {dir}/wrong.yaml"},
-	{"", 1, "test {dir}/net.yaml --json"},
-	{"", 0, "test {dir}/net.yaml --mock {dir}/mock.yaml"},
+	{"", 0, "run chain --prompt Ana --key k"},
+	{"", 0, "run chain --prompt Ana --key k"},
+	{"", 2, "run nobody"},
+	{"", 2, "run chain --max-steps -1"},
+	{"", 0, "run {dir}/net.yaml --dry-run"},
+	{"", 2, "run {dir}/wrong.yaml --dry-run"},
+	{"", 1, "run {dir}/net.yaml --mock {dir}/none.yaml --json"},
+	{"", 0, "run {dir}/net.yaml --mock {dir}/mock.yaml"},
 	{"", 0, "show {chain}"},
 	{"", 0, "show {chain} --json"},
 	{"", 0, "show {bad}"},
@@ -115,41 +116,41 @@ var parity = []struct {
 	{"", 2, "runs --cursor nonsense"},
 	{"", 2, "runs --limit 0"},
 	{"", 0, "failures"},
-	{"", 0, "steps plan:chain node:a"},
-	{"", 0, "compare {chain}"},
-	{"", 0, "note {bad} known"},
-	{"", 0, "note {bad}"},
-	{"", 0, "ack {bad} --note quota"},
-	{"", 0, "label {bad} {chain} --set ticket=1"},
+	{"", 0, "runs steps plan:chain node:a"},
+	{"", 0, "runs compare {chain}"},
+	{"", 0, "runs note {bad} known"},
+	{"", 0, "runs note {bad}"},
+	{"", 0, "failures ack {bad} --note quota"},
+	{"", 0, "runs label {bad} {chain} --set ticket=1"},
 	{"", 0, "resume {bad} --preview"},
-	{"", 1, "resume {bad}"},
-	{"", 2, "resume {chain}"},
+	{"", 1, "resume {bad} --yes"},
+	{"", 2, "resume {chain} --yes"},
 	{"", 0, "rerun {chain} --input 7"},
 	{"", 0, "fork {chain} --at 2 --edit a=\"x\""},
 	{"", 2, "fork {chain} --at 999"},
-	{"", 2, "pause {chain}"},
+	{"", 2, "runs pause {chain}"},
 	{"", 0, "approvals"},
 	{"", 0, "approvals show {ask}"},
-	{"", 3, "limits {ask} --max-steps 100"},
-	{"", 2, "limits {ask} --max-steps -1"},
+	{"", 3, "runs limits {ask} --max-steps 100"},
+	{"", 2, "runs limits {ask} --max-steps -1"},
 	{"", 0, "approve {ask} --comment fine"},
 	{"", 2, "approve {ask}"},
-	{"", 0, "delete {chain}"},
-	{"", 2, "delete {chain}"},
+	{"", 0, "runs delete {chain}"},
+	{"", 2, "runs delete {chain}"},
 	{"", 0, "plans"},
 	{"", 0, "plans show chain"},
 	{"", 0, "plans versions chain"},
 	{"", 2, "plans show nobody"},
 	{"", 2, "plans diff chain 1 9"},
-	{"", 0, "tools try calculator --input {\"expression\":\"6*7\"}"},
+	{"", 0, "tools call calculator --input {\"expression\":\"6*7\"}"},
 	{"", 2, "tools show nobody"},
 	{"", 0, "tools disable http --reason why"},
 	{"", 0, "tools enable http"},
 	{"", 0, "agents"},
 	{"", 0, "providers"},
 	{"", 2, "audit show 99999"},
-	{"", 0, "memory"},
-	{"", 2, "release --all"},
+	{"", 0, "sessions"},
+	{"", 2, "server release"},
 }
 
 // What differs from run to run, or because the caller is another, is replaced: ids,
@@ -280,7 +281,7 @@ func TestParityOfInterrupts(t *testing.T) {
 			}
 		}}
 		code := kairos.Run(ctx, cli.Streams{In: strings.NewReader(""), Out: &out, Err: errs, Env: func(k string) string { return s.env[k] }}, []string{"run", "--plan", plan})
-		want := "the run goes on in the daemon"
+		want := "the run continues on the server"
 		if s.transport == "process" {
 			want = "continue with: kairos resume"
 		}
@@ -292,7 +293,7 @@ func TestParityOfInterrupts(t *testing.T) {
 			if _, stderr := s.expect(0, "runs"); !strings.Contains(stderr, "is unfinished; continue it with: kairos resume") {
 				t.Error(stderr)
 			}
-			s.expect(0, "resume", id)
+			s.expect(0, "resume", id, "--yes")
 		} else {
 			s.expect(0, "logs", id, "-f")
 		}
@@ -331,15 +332,15 @@ func TestParityOfDetached(t *testing.T) {
 		if s.transport != "process" {
 			out, _ := s.expect(0, "run", "--plan", plan, "--prompt", "Ana", "--detach")
 			s.expect(0, "logs", strings.TrimSpace(out), "-f")
-			s.expect(0, "system")
+			s.expect(0, "server")
 			return
 		}
-		for _, args := range [][]string{{"run", "--plan", plan, "--detach"}, {"start", "greet", "--detach"}} {
+		for _, args := range [][]string{{"run", "--plan", plan, "--detach"}, {"run", "greet", "--detach"}} {
 			if out, stderr := s.expect(2, args...); out != "" || !strings.Contains(stderr, "kairosd serve") {
 				t.Errorf("%v: %s%s", args, out, stderr)
 			}
 		}
-		for _, args := range [][]string{{"system"}, {"system", "log"}, {"system", "maintenance", "on"}, {"system", "backup"}} {
+		for _, args := range [][]string{{"server"}, {"server", "logs"}, {"server", "maintenance", "on"}, {"server", "backup"}} {
 			if out, stderr := s.expect(4, args...); out != "" || !strings.Contains(stderr, "no daemon serves") || !strings.Contains(stderr, "kairosd serve") {
 				t.Errorf("%v: %s%s", args, out, stderr)
 			}
@@ -387,7 +388,7 @@ func TestParityOnAFullDisk(t *testing.T) {
 			t.Errorf("%v: exit %d\n%s%s", args, code, out, stderr)
 		}
 	}
-	for _, args := range [][]string{{"run", "--plan", plan, "--prompt", "Ana"}, {"note", r.RunID, "why"}, {"delete", r.RunID}, {"plans", "pause", "greet"}} {
+	for _, args := range [][]string{{"run", "--plan", plan, "--prompt", "Ana"}, {"runs", "note", r.RunID, "why"}, {"runs", "delete", r.RunID}, {"plans", "pause", "greet"}} {
 		if out, stderr, code := run(args...); code != 2 && code != 4 || out != "" || strings.Count(stderr, "\n") < 2 {
 			t.Errorf("%v: exit %d\n%s%s", args, code, out, stderr)
 		}
@@ -409,9 +410,9 @@ func TestParityInMemory(t *testing.T) {
 	if r := s.result(3, "run", "--memory", "--plan", s.file("ask.yaml", parityPlans["ask.yaml"]), "--json"); r.WaitReason != "approval" {
 		t.Errorf("%+v", r)
 	}
-	s.expect(0, "try", "--memory", plan, "--prompt", "Ana")
+	s.expect(0, "run", "--memory", "--dry-run", plan, "--prompt", "Ana")
 	long := strings.Repeat("x", 100_000)
-	if out, _ := s.expect(0, "try", "--memory", plan, "--prompt", long); out != "hello "+long+"\n" {
+	if out, _ := s.expect(0, "run", "--memory", "--dry-run", plan, "--prompt", long); out != "hello "+long+"\n" {
 		t.Errorf("a long input comes back as %d bytes", len(out))
 	}
 	s.expect(1, "run", "--memory", "--plan", s.file("bad.yaml", parityPlans["bad.yaml"]))

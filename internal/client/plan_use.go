@@ -67,13 +67,17 @@ func (c *Client) AcceptPlan(ctx context.Context, plan string, a domain.DraftAcce
 
 // TryPlan starts a dry run of a document without storing it. One with errors gives
 // CodeInvalid with a *planner.InvalidError in its chain.
-func (c *Client) TryPlan(ctx context.Context, src []byte, f planner.Format, input domain.RawJSON) (domain.Run, planner.Problems, error) {
+func (c *Client) TryPlan(ctx context.Context, src []byte, f planner.Format, input domain.RawJSON, offline bool) (domain.Run, planner.Problems, error) {
 	var out struct {
 		RunID string `json:"runId"`
 	}
 	k := documentCall("/plans/try", src, f)
+	k.query = url.Values{}
 	if input != nil {
-		k.query = url.Values{"input": {string(input)}}
+		k.query.Set("input", string(input))
+	}
+	if offline {
+		k.query.Set("offline", "true")
 	}
 	k.into = &out
 	if _, err := c.do(ctx, k); err != nil {

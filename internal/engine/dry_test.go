@@ -129,7 +129,7 @@ func TestADraftIsTriedWithoutAVersion(t *testing.T) {
 	e, reg := dryEngine(t)
 	e.Save(dryPlan)
 	src := strings.Replace(dryPlan, "amount: \"${last.amount}\"", "amount: 7", 1)
-	run, problems, err := e.TryPlan(t.Context(), enginetest.Operator, []byte(src), planner.FormatYAML, domain.RawJSON(`{"n":1}`), nil)
+	run, problems, err := e.TryPlan(t.Context(), enginetest.Operator, []byte(src), planner.FormatYAML, domain.RawJSON(`{"n":1}`), false, nil)
 	if err != nil {
 		t.Fatalf("%v %v", err, problems)
 	}
@@ -145,10 +145,10 @@ func TestADraftIsTriedWithoutAVersion(t *testing.T) {
 	if err != nil || len(list.Items) != 1 {
 		t.Errorf("%d plans are listed, %v", len(list.Items), err)
 	}
-	if _, _, err := e.TryPlan(t.Context(), plainOperator, []byte(src), planner.FormatYAML, nil, nil); domain.CodeOf(err) != domain.CodeForbidden {
+	if _, _, err := e.TryPlan(t.Context(), plainOperator, []byte(src), planner.FormatYAML, nil, false, nil); domain.CodeOf(err) != domain.CodeForbidden {
 		t.Errorf("an operator tries a draft: %v", err)
 	}
-	if _, _, err := e.TryPlan(t.Context(), enginetest.Operator, []byte("nodes: {a: {type: none}}"), planner.FormatYAML, nil, nil); domain.CodeOf(err) != domain.CodeInvalid {
+	if _, _, err := e.TryPlan(t.Context(), enginetest.Operator, []byte("nodes: {a: {type: none}}"), planner.FormatYAML, nil, false, nil); domain.CodeOf(err) != domain.CodeInvalid {
 		t.Errorf("a draft that is wrong: %v", err)
 	}
 }

@@ -54,7 +54,7 @@ const originTry = "try"
 // TryPlan starts a dry run of a document that is not saved: it is kept under a key
 // of its own, and no plan has another version for it. receipt, if not nil, is stored with
 // the run. Problems are returned also when it runs; with errors the error is CodeInvalid.
-func (e *Engine) TryPlan(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, input domain.RawJSON, receipt *domain.Receipt) (domain.Run, planner.Problems, error) {
+func (e *Engine) TryPlan(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, input domain.RawJSON, offline bool, receipt *domain.Receipt) (domain.Run, planner.Problems, error) {
 	doc, problems := e.CheckPlan(src, f)
 	if err := problems.Err(); err != nil {
 		return domain.Run{}, problems, domain.Errorf(domain.CodeInvalid, "the plan is not valid: %w", err)
@@ -67,7 +67,7 @@ func (e *Engine) TryPlan(ctx context.Context, actor domain.Actor, src []byte, f 
 	if err != nil {
 		return domain.Run{}, problems, err
 	}
-	run, err := e.Start(ctx, actor, domain.StartRequest{Plan: p.ID, Hash: v.Hash, Input: input, Labels: dryLabel, Dry: true, Receipt: receipt})
+	run, err := e.Start(ctx, actor, domain.StartRequest{Plan: p.ID, Hash: v.Hash, Input: input, Labels: dryLabel, Dry: true, Offline: offline, Receipt: receipt})
 	return run, problems, err
 }
 

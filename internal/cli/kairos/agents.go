@@ -12,13 +12,16 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-func (c agentCommands) agentsCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "agents", Short: "List agents", Args: cobra.NoArgs,
-		Long: `Lists the agents of the configuration: the model behind each, its tools, and its calls
-of the last 24 hours. The default one is marked by a star. "kairos agents show ID"
-prints everything that is known of one.`,
-		Example: "  kairos agents\n  kairos agents show support\n  kairos agents --json",
+func (c agentCommands) group() *cobra.Command {
+	return group("agents", "List agents", c.listCommand, c.agentShow())
+}
+
+func (c agentCommands) listCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List agents", Args: cobra.NoArgs,
+		Long: `Lists the agents of the configuration with model, tools, and the calls of the last
+24 hours. A star marks the default agent.`,
+		Example: "  kairos agents\n  kairos agents --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.with(cmd, func(b *client.Client) error {
 				list, err := b.Agents(cmd.Context())
@@ -29,13 +32,16 @@ prints everything that is known of one.`,
 				for _, a := range list {
 					rows = append(rows, []string{mark(a.Default), a.ID, a.Name, modelOf(a.Provider, a.Model), calls(a.Activity), strings.Join(a.Tools, ", "), a.Description})
 				}
-				return c.Listed(c.json, list, "", []string{"", "AGENT", "NAME", "MODEL", "CALLS", "TOOLS", "ABOUT"}, rows, "there are no agents")
+				return c.Listed(c.json, list, "", []string{"", "AGENT", "NAME", "MODEL", "CALLS", "TOOLS", "ABOUT"}, rows, "no agents")
 			})
 		},
 	}
-	cmd.AddCommand(&cobra.Command{
+}
+
+func (c agentCommands) agentShow() *cobra.Command {
+	return &cobra.Command{
 		Use: "show AGENT", Short: "Show an agent", Args: cobra.ExactArgs(1),
-		Long:    "Prints everything that is known of an agent: its model, prompt, tools and abilities, and how its calls went in the last 24 hours.",
+		Long:    "Prints the model, prompt, tools, and capabilities of an agent, and statistics of its calls in the last 24 hours.",
 		Example: "  kairos agents show support",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b *client.Client) error {
@@ -63,18 +69,24 @@ prints everything that is known of one.`,
 				return nil
 			})
 		},
+	}
+}
+
+func (c agentCommands) providerGroup() *cobra.Command {
+	cmd := group("providers", "List model providers", c.listProviders, c.providerShow())
+	c.addSwitches(cmd, "provider", "openai", (*client.Client).DisableProvider, func(b *client.Client, ctx context.Context, name, _, reason string) error {
+		return b.EnableProvider(ctx, name, reason)
 	})
 	return cmd
 }
 
-func (c agentCommands) providersCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "providers", Short: "List the providers of models", Args: cobra.NoArgs,
-		Long: `Lists the providers of the configuration: how the last call went, and the calls and
-tokens of the last 24 hours, also from before the last start. Nothing is called to find
-out. A provider that has failed again and again is not called for a while.
-"kairos providers show NAME" says until when, and prints the last errors.`,
-		Example: "  kairos providers\n  kairos providers show openai\n  kairos providers --server http://127.0.0.1:8080",
+func (c agentCommands) listProviders() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List model providers", Args: cobra.NoArgs,
+		Long: `Lists the model providers of the configuration: the result of the last call, and the
+calls and tokens of the last 24 hours. The command calls no provider. After repeated
+failures, kairosd does not call a provider until its circuit closes.`,
+		Example: "  kairos providers\n  kairos providers --server http://127.0.0.1:8080",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.with(cmd, func(b *client.Client) error {
 				list, err := b.Providers(cmd.Context())
@@ -86,13 +98,16 @@ out. A provider that has failed again and again is not called for a while.
 					u := p.Activity.Usage
 					rows = append(rows, []string{mark(p.Default), p.Name, p.Type, p.Model, p.State, calls(p.Activity), fmt.Sprintf("%d + %d", u.InputTokens, u.OutputTokens), strings.Join(providerNotes(p), "; ")})
 				}
-				return c.Listed(c.json, list, "", []string{"", "PROVIDER", "TYPE", "MODEL", "STATE", "CALLS", "TOKENS", ""}, rows, "there are no providers")
+				return c.Listed(c.json, list, "", []string{"", "PROVIDER", "TYPE", "MODEL", "STATE", "CALLS", "TOKENS", ""}, rows, "no providers")
 			})
 		},
 	}
-	cmd.AddCommand(&cobra.Command{
-		Use: "show PROVIDER", Short: "Show a provider of models", Args: cobra.ExactArgs(1),
-		Long:    "Prints everything that is known of a provider: its models, where its key comes from, what it said of its limits, and how its calls went in the last 24 hours.",
+}
+
+func (c agentCommands) providerShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show PROVIDER", Short: "Show a model provider", Args: cobra.ExactArgs(1),
+		Long:    "Prints the models, the source of the key, and the limits of a provider, and statistics of its calls in the last 24 hours.",
 		Example: "  kairos providers show openai",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b *client.Client) error {
@@ -116,18 +131,14 @@ out. A provider that has failed again and again is not called for a while.
 					facts = append(facts, [2]string{"note", n})
 				}
 				for _, l := range p.Limits {
-					facts = append(facts, [2]string{"limit", fmt.Sprintf("%d of %d %s left, said %s", l.Remaining, l.Limit, l.Of, cli.Stamp(l.At))})
+					facts = append(facts, [2]string{"limit", fmt.Sprintf("%d of %d %s left, reported %s", l.Remaining, l.Limit, l.Of, cli.Stamp(l.At))})
 				}
 				c.facts(facts)
 				c.activity(p.Activity)
 				return nil
 			})
 		},
-	})
-	c.addSwitches(cmd, "provider", "openai", (*client.Client).DisableProvider, func(b *client.Client, ctx context.Context, name, _, reason string) error {
-		return b.EnableProvider(ctx, name, reason)
-	})
-	return cmd
+	}
 }
 
 // providerNotes is what is out of the ordinary with a provider.

@@ -15,17 +15,20 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// approvalsCommand is the inbox: what is asked, with the exact arguments of
-// calls.
-func (c approvalCommands) approvalsCommand() *cobra.Command {
+func (c approvalCommands) group() *cobra.Command {
+	return group("approvals", "List and answer approval requests", c.listCommand, c.approvalShow(), c.approveCommand(true), c.approveCommand(false), c.assignCommand())
+}
+
+// listCommand lists approval requests with the exact arguments of calls.
+func (c approvalCommands) listCommand() *cobra.Command {
 	var f domain.ApprovalFilter
 	var l listFlags
 	overdue := false
 	cmd := &cobra.Command{
-		Use: "approvals", Short: "List open questions", Args: cobra.NoArgs,
-		Long: `Lists what waits for a person, by deadline, then age: requests of approval steps, and
-calls of tools that require approval. "kairos approvals show" prints the exact arguments
-of a call.`,
+		Use: "list", Short: "List pending approvals", Args: cobra.NoArgs,
+		Long: `Lists approval requests by deadline, then by age: those of approval steps, and calls of
+tools that require an approval. "kairos approvals show" prints the exact arguments of a
+call.`,
 		Example: "  kairos approvals\n  kairos approvals --for marta --overdue\n  kairos approvals show 7qx2\n  kairos approvals --status rejected --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.Page = l.page()
@@ -45,17 +48,16 @@ of a call.`,
 					items = append(items, viewAsked(p))
 					rows = append(rows, []string{p.ID, domain.ShortID(p.Run), p.PlanKey, p.Node, p.Status, cli.Stamp(p.CreatedAt), due(p), p.Assignee, answerIDs(p), p.Message})
 				}
-				return c.Listed(c.json, items, list.Next, []string{"APPROVAL", "RUN", "PLAN", "STEP", "STATUS", "CREATED", "DUE", "ASSIGNEE", "ANSWERS", "REQUEST"}, rows, "no approval matches")
+				return c.Listed(c.json, items, list.Next, []string{"APPROVAL", "RUN", "PLAN", "STEP", "STATUS", "CREATED", "DUE", "ASSIGNEE", "ANSWERS", "REQUEST"}, rows, "no approvals found")
 			})
 		},
 	}
-	cmd.Flags().StringVar(&f.Status, "status", "open", "open, approved, rejected, asked_back, expired, cancelled, or decided for all that are not open")
-	cmd.Flags().StringVar(&f.Plan, "plan", "", "only of the plan with this key")
-	cmd.Flags().StringVar(&f.Agent, "agent", "", "only what this agent asks")
-	cmd.Flags().StringVar(&f.For, "for", "", "only what this person is to answer, or whoever may")
-	cmd.Flags().BoolVar(&overdue, "overdue", false, "only past their deadline, or without one and asked a day ago")
+	cmd.Flags().StringVar(&f.Status, "status", "open", "open, approved, rejected, asked_back, expired, cancelled, or decided (all but open)")
+	cmd.Flags().StringVar(&f.Plan, "plan", "", "only of this plan")
+	cmd.Flags().StringVar(&f.Agent, "agent", "", "only of this agent")
+	cmd.Flags().StringVar(&f.For, "for", "", "only those that this person can answer")
+	cmd.Flags().BoolVar(&overdue, "overdue", false, "only past the deadline, or without one and older than a day")
 	l.add(cmd)
-	cmd.AddCommand(c.approvalShow(), c.assignCommand())
 	return cmd
 }
 
@@ -111,10 +113,10 @@ func viewAsked(p domain.Approval) asked {
 // approvalShow says what is asked, and where each answer leads.
 func (c approvalCommands) approvalShow() *cobra.Command {
 	return &cobra.Command{
-		Use: "show APPROVAL", Short: "Show what is asked, and where each answer leads", Args: cobra.ExactArgs(1),
-		Long: `Shows a question with its form or the exact call that it is about, and for each answer
-what comes next, as far as that is known. APPROVAL is its id, or the run's id when only
-one question of it is open.`,
+		Use: "show APPROVAL", Short: "Show an approval request", Args: cobra.ExactArgs(1),
+		Long: `Shows an approval request with its form or its exact call, and the predicted next steps
+of each answer. APPROVAL is the id of the request. It can be the id of the run if only
+one request of the run is pending.`,
 		Example: "  kairos approvals show 7qx2\n  kairos approvals show 01jr8k2mf0aaaaaaaaaaaa7qx2 --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b *client.Client) error {
@@ -186,8 +188,8 @@ func leadsTo(f domain.Forecast) string {
 func (c approvalCommands) assignCommand() *cobra.Command {
 	reason := ""
 	cmd := &cobra.Command{
-		Use: "assign APPROVAL [NAME]", Short: "Say who is to answer", Args: cobra.RangeArgs(1, 2),
-		Long:    "Gives an open question to somebody; without a name, to whoever may answer it. APPROVAL is the id that \"kairos approvals\" prints, or the run's id when only one question of it is open.",
+		Use: "assign APPROVAL [NAME]", Short: "Assign an approval request", Args: cobra.RangeArgs(1, 2),
+		Long:    "Assigns an approval request to a person. Without a name, anyone with the role can answer it. APPROVAL is the id of the request, or of its run.",
 		Example: "  kairos approvals assign 01jr8k2mf0aaaaaaaaaaaa7qx2 marta --reason \"knows the customer\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			who := ""
@@ -206,15 +208,15 @@ func (c approvalCommands) assignCommand() *cobra.Command {
 					return c.Print(map[string]any{"id": p.ID, "assignee": p.Assignee})
 				}
 				if who == "" {
-					c.Printf("whoever may answers %s\n", p.ID)
+					c.Printf("anyone can answer %s\n", p.ID)
 				} else {
-					c.Printf("%s answers %s\n", cli.FirstLine(who), p.ID)
+					c.Printf("%s is assigned to %s\n", p.ID, cli.FirstLine(who))
 				}
 				return nil
 			})
 		},
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why; kept in the audit log")
+	cmd.Flags().StringVar(&reason, "reason", "", "reason, for the audit log")
 	return cmd
 }
 
@@ -222,20 +224,20 @@ func (c approvalCommands) approveCommand(approve bool) *cobra.Command {
 	req := domain.DecideRequest{Approve: approve}
 	var values string
 	var detach bool
-	name, short := "approve", "Approve what runs ask for"
+	name, short := "approve", "Approve requests"
 	if !approve {
-		name, short = "reject", "Reject what runs ask for"
+		name, short = "reject", "Reject requests"
 	}
 	example := "  kairos approve 01jr8k2mf0aaaaaaaaaaaa7qx2 --comment \"checked\"\n  kairos approve 7qx2 --values '{\"amount\": 90}'\n  kairos approve 7qx2 --answer half"
 	if !approve {
-		example = "  kairos reject 7qx2 --comment \"too expensive\"\n  kairos reject 7qx2 --ask-back --comment \"which customer is it?\""
+		example = "  kairos reject 7qx2 --comment \"too expensive\"\n  kairos reject 7qx2 --request-changes --comment \"which customer is it?\""
 	}
 	cmd := &cobra.Command{
 		Use: name + " APPROVAL…", Short: short, Args: cobra.MinimumNArgs(1),
-		Long: short + `. APPROVAL is the id that "kairos approvals" prints, or the run's id when only
-one question of it is open; "kairos approvals show" says what is asked and where each
-answer leads. --values fills the form, or changes what it proposes. With several, the
-same answer is given to each, one after the other, and nothing is waited for.`,
+		Long: short + `. APPROVAL is the id that "kairos approvals" prints. It can be the id of the run
+if only one request of the run is pending. "kairos approvals show" prints the request
+and the predicted next steps. --values fills the form. With several requests, each gets
+the same answer, and the command does not wait for the runs.`,
 		Example: example,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
@@ -278,14 +280,14 @@ same answer is given to each, one after the other, and nothing is waited for.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&req.Comment, "comment", "", "why")
+	cmd.Flags().StringVar(&req.Comment, "comment", "", "comment for the run and the audit log")
 	if approve {
-		cmd.Flags().StringVar(&req.Answer, "answer", "", "id of one of the answers that the plan declares (see kairos approvals)")
+		cmd.Flags().StringVar(&req.Answer, "answer", "", "id of an answer that the plan declares (see kairos approvals)")
 	} else {
-		cmd.Flags().BoolVar(&req.AskBack, "ask-back", false, "no answer yet: the agent that asks reads the comment, goes on, and may ask again")
+		cmd.Flags().BoolVar(&req.AskBack, "request-changes", false, "request changes: the agent reads the comment, continues, and can ask again")
 	}
 	cmd.Flags().StringVar(&values, "values", "", "values of the form as JSON, or @FILE")
-	cmd.Flags().BoolVar(&detach, "detach", false, "do not wait for the run (with a daemon)")
+	cmd.Flags().BoolVar(&detach, "detach", false, "do not wait for the run (requires a server)")
 	return cmd
 }
 
@@ -326,7 +328,7 @@ func (c approvalCommands) decideAll(cmd *cobra.Command, b *client.Client, req do
 		c.Table([]string{"APPROVAL", "RUN", "ANSWER"}, rows)
 	}
 	if refused > 0 {
-		return exit.With(exit.BadUsage, fmt.Errorf("%d of %d were not answered", refused, len(names)))
+		return exit.With(exit.BadUsage, fmt.Errorf("%d of %d requests were not answered", refused, len(names)))
 	}
 	return nil
 }
@@ -339,7 +341,7 @@ func (c approvalCommands) findApproval(cmd *cobra.Command, b *client.Client, id 
 	r, err := b.FindRun(cmd.Context(), id)
 	switch {
 	case domain.CodeOf(err) == domain.CodeNotFound:
-		return p, domain.Errorf(domain.CodeNotFound, "no approval and no run %q", id).Suggest("kairos approvals lists what is open")
+		return p, domain.Errorf(domain.CodeNotFound, "approval or run %q not found", id).Suggest("list pending approvals: kairos approvals")
 	case err != nil:
 		return p, err
 	}
@@ -348,8 +350,8 @@ func (c approvalCommands) findApproval(cmd *cobra.Command, b *client.Client, id 
 		return p, err
 	}
 	if len(list.Items) != 1 {
-		return p, domain.Errorf(domain.CodeConflict, "run %s has %d open questions", domain.ShortID(r.ID), len(list.Items)).
-			Suggest("give the approval's id: kairos show %s", domain.ShortID(r.ID))
+		return p, domain.Errorf(domain.CodeConflict, "run %s has %d pending approvals", domain.ShortID(r.ID), len(list.Items)).
+			Suggest("use the id of the approval: kairos show %s", domain.ShortID(r.ID))
 	}
 	return list.Items[0], nil
 }

@@ -60,7 +60,7 @@ func parseLabels(list []string) (map[string]string, error) {
 	for _, l := range list {
 		k, v, ok := strings.Cut(l, "=")
 		if !ok || k == "" {
-			return nil, exit.Usage("label %q is not key=value", l)
+			return nil, exit.Usage("invalid label %q\n  use KEY=VALUE", l)
 		}
 		m[k] = v
 	}
@@ -83,7 +83,7 @@ func (c *program) readPlan(path string) ([]byte, planner.Format, error) {
 	case err != nil:
 		return nil, "", exit.Usage("cannot read the plan: %w", err)
 	case len(src) > planner.MaxDocument:
-		return nil, "", exit.Usage("%s is no plan: it is larger than %d bytes\n  split the plan, or move data into its input", path, planner.MaxDocument)
+		return nil, "", exit.Usage("%s is larger than %d bytes\n  split the plan, or move data into its input", path, planner.MaxDocument)
 	}
 	return src, planner.FormatOf(path, src), nil
 }
@@ -108,7 +108,7 @@ func moment(flag, text string, now time.Time) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, exit.Usage("%s %q is no time\n  write 06:00, 2h, 2030-01-31T06:00 or 2030-01-31T06:00:00Z", flag, text)
+	return time.Time{}, exit.Usage("invalid time %[2]q for %[1]s\n  use 06:00, 2h, 2030-01-31T06:00 or 2030-01-31T06:00:00Z", flag, text)
 }
 
 // listFlags are those of lists that go on where they ended.
@@ -118,14 +118,14 @@ type listFlags struct {
 }
 
 func (l *listFlags) add(cmd *cobra.Command) {
-	cmd.Flags().IntVar(&l.limit, "limit", 50, "at most so many (200)")
-	cmd.Flags().StringVar(&l.cursor, "cursor", "", "go on where a list ended")
+	cmd.Flags().IntVar(&l.limit, "limit", 50, "maximum number of items, 1 to 200")
+	cmd.Flags().StringVar(&l.cursor, "cursor", "", "continue a list")
 	cmd.PreRunE = func(*cobra.Command, []string) error { return l.check() }
 }
 
 func (l *listFlags) check() error {
 	if l.limit < 1 || l.limit > 200 {
-		return exit.Usage("--limit takes 1 to 200; --cursor goes on where a list ended")
+		return exit.Usage("invalid --limit %d\n  use 1 to 200; --cursor continues a list", l.limit)
 	}
 	return nil
 }
@@ -136,7 +136,7 @@ func (l *listFlags) page() domain.Page { return domain.Page{Limit: l.limit, Afte
 func versionNumber(text string) (int, error) {
 	n, err := strconv.Atoi(strings.TrimPrefix(text, "v"))
 	if err != nil || n < 1 {
-		return 0, exit.Usage("%q is no number of a version", text)
+		return 0, exit.Usage("invalid version %q\n  use a number, such as 3 or v3", text)
 	}
 	return n, nil
 }

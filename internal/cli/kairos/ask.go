@@ -34,18 +34,16 @@ func (c draftCommands) askCommand() *cobra.Command {
 	planOnly := false
 	cmd := &cobra.Command{
 		Use:   "ask TEXT",
-		Short: "Make a plan of an intent, run it and print the answer",
-		Long: `Classifies what is asked. A simple question goes to the agent that fits best;
-for anything else a plan is made, by rules over the configured skills or by the
-planning model, stored as a draft, shown, and run. "/agent text" names the agent.
-How far planning is, is told while it goes on; a daemon goes on with it also when
-nobody waits ("kairos drafts").
+		Short: "Plan a request in plain language and run it",
+		Long: `Classifies a request. A simple question goes to the agent that fits best. For other
+requests, kairosd generates a plan by rules over the configured skills, or by the
+planning model. It stores the plan as a draft, shows it, and runs it. "/agent text" names
+the agent. A server continues planning if you stop waiting ("kairos drafts").
 
-A plan with steps that cannot be repeated is shown and not started, unless
---accept says that you want it. --plan-only starts nothing at all. What was asked
-before is not planned again: its plan is found, unless --fresh. What is planned
-anew for a plan in use is run, and stays a draft until somebody accepts it. With
---json, stdout is one object: classification, plan, run, answer.`,
+A plan with non-idempotent steps is shown and not started, unless --accept is given.
+--plan-only starts nothing. An earlier plan of the same request is used again, unless
+--fresh is given. A new plan for an accepted one runs, and stays a draft until you accept
+it. With --json, stdout is one object: classification, plan, run, answer.`,
 		Example: "  kairos ask \"what is the status of order 17?\"\n  kairos ask \"write a post about tea and then summarize it\" --plan-only\n  kairos ask /support \"I want my money back\"",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -66,17 +64,17 @@ anew for a plan in use is run, and stays a draft until somebody accepts it. With
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&r.Agent, "agent", "", "the agent that answers, without a plan")
-	f.StringVar(&r.Provider, "provider", "", "whose model plans; default: rules or model, as configured")
-	f.BoolVar(&planOnly, "plan-only", false, "make and store the plan, and start nothing")
-	f.BoolVar(&start.Accept, "accept", false, "start also a plan with steps that cannot be repeated, or in the place of one in use")
-	f.BoolVar(&r.Fresh, "fresh", false, "plan anew, even if the same was asked before")
-	f.IntVar(&r.Constraints.MaxSteps, "max-steps", 0, "most steps of the plan")
-	f.DurationVar(&timeout, "timeout", 0, "most time that the plan may take, such as 2m")
-	f.Float64Var(&r.Constraints.Budget, "budget", 0, "most tokens that the plan may use")
+	f.StringVar(&r.Agent, "agent", "", "agent that answers, without a plan")
+	f.StringVar(&r.Provider, "provider", "", "provider of the model that plans (default: as configured)")
+	f.BoolVar(&planOnly, "plan-only", false, "generate and store the plan, and start nothing")
+	f.BoolVar(&start.Accept, "accept", false, "also run non-idempotent steps, and replace the current version of a plan")
+	f.BoolVar(&r.Fresh, "fresh", false, "ignore earlier plans of the same request")
+	f.IntVar(&r.Constraints.MaxSteps, "max-steps", 0, "maximum number of steps of the plan")
+	f.DurationVar(&timeout, "timeout", 0, "maximum duration of the plan, such as 2m")
+	f.Float64Var(&r.Constraints.Budget, "budget", 0, "maximum number of tokens that the plan uses")
 	f.StringVar(&r.Constraints.Priority, "priority", "", "low, medium or high")
-	f.StringArrayVar(&preferences, "preference", nil, "how you like the answer, as NAME=VALUE (repeatable), such as tone=formal")
-	f.StringVar(&start.Session, "session", "", "session for memory (default: the run's id)")
+	f.StringArrayVar(&preferences, "preference", nil, "preference for the answer as NAME=VALUE, such as tone=formal; repeatable")
+	f.StringVar(&start.Session, "session", "", "session for memory (default: the id of the run)")
 	f.BoolVar(&c.memory, "memory", false, "store nothing on disk")
 	return cmd
 }
@@ -87,7 +85,7 @@ func preferred(list []string) (map[string]any, error) {
 	for _, p := range list {
 		name, text, ok := strings.Cut(p, "=")
 		if !ok || name == "" {
-			return nil, exit.Usage("--preference takes NAME=VALUE, not %q", p)
+			return nil, exit.Usage("invalid --preference %q\n  use NAME=VALUE", p)
 		}
 		if out == nil {
 			out = map[string]any{}
@@ -151,7 +149,7 @@ func (c draftCommands) ask(cmd *cobra.Command, b *client.Client, r domain.DraftR
 		case c.json:
 			return c.Print(out)
 		case waits:
-			c.Errorf("%s cannot be repeated; read the plan, then accept it with: kairos drafts accept %s\n", strings.Join(d.Unsafe, ", "), d.ID)
+			c.Errorf("%s: not idempotent; read the plan, then accept it with: kairos drafts accept %s\n", strings.Join(d.Unsafe, ", "), d.ID)
 		}
 		if waits && !planOnly {
 			c.Errorf("not started; kairos ask --accept starts such plans\n")
@@ -164,7 +162,7 @@ func (c draftCommands) ask(cmd *cobra.Command, b *client.Client, r domain.DraftR
 		return err
 	}
 	if d.Proposed && !start.Accept && !c.json {
-		c.Errorf("v%d of %s stays a draft; kairos drafts accept %s makes it current\n", d.Version, d.Plan, d.ID)
+		c.Errorf("v%d of %s stays a draft; accept it with: kairos drafts accept %s\n", d.Version, d.Plan, d.ID)
 	}
 	if !c.json {
 		return c.follow(ctx, b, run)

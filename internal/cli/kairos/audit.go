@@ -17,17 +17,20 @@ import (
 	"github.com/kairosd/kairosd/internal/filter"
 )
 
-// auditListCommand reads the audit log by the grammar of the dashboard's page.
-func (c auditCommands) auditListCommand() *cobra.Command {
+func (c auditCommands) group() *cobra.Command {
+	return group("audit", "Search the audit log", c.listCommand, c.auditShow())
+}
+
+func (c auditCommands) listCommand() *cobra.Command {
 	limit := 0
 	cmd := &cobra.Command{
-		Use: "audit [FILTER]", Short: "Read the audit log",
-		Long: `Lists what people, programs and the engine did, newest first. The filter has the
-grammar of the dashboard's page: actor: action: object: result: surface: ip: corr:
-run: since: until:, with commas for "one of", a dash for "not", and a star at the
-end of an action or object for all that begin so. Checkpoints are left out unless
-a run or action:checkpoint is asked for. With --json, one object per line.`,
-		Example: "  kairos audit since:24h\n  kairos audit show 4711\n  kairos audit result:denied actor:marta,ana\n  kairos audit 'action:run.* -action:run.status' --limit 0 --json > acts.jsonl",
+		Use: "list [FILTER]", Short: "Search the audit log",
+		Long: `Lists the actions of people, programs, and the engine, newest first. The filter takes
+the terms actor: action: object: result: surface: ip: corr: run: since: until:. A comma
+means "one of", a dash "not", and a star at the end of an action or object any ending.
+Checkpoints are listed only with run: or action:checkpoint. With --json, it prints one
+object per line.`,
+		Example: "  kairos audit since:24h\n  kairos audit result:denied actor:marta,ana\n  kairos audit 'action:run.* -action:run.status' --limit 0 --json > acts.jsonl",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f, problem := filter.ParseAudit(strings.Join(args, " "), time.Now())
 			if problem != nil {
@@ -66,20 +69,19 @@ a run or action:checkpoint is asked for. With --json, one object per line.`,
 			})
 		},
 	}
-	cmd.Flags().IntVar(&limit, "limit", 50, "at most so many; 0: all")
-	cmd.AddCommand(c.auditShow())
+	cmd.Flags().IntVar(&limit, "limit", 50, "maximum number of items; 0: all")
 	return cmd
 }
 
 func (c auditCommands) auditShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show EVENT", Short: "Show an event of the audit log", Args: cobra.ExactArgs(1),
-		Long:    "Prints everything that the audit log holds of one event; EVENT is the number that the list begins with.",
+		Long:    "Prints one event of the audit log. EVENT is its number, the first column of the list.",
 		Example: "  kairos audit show 4711\n  kairos audit show 4711 --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			seq, err := strconv.ParseInt(args[0], 10, 64)
 			if err != nil || seq < 1 {
-				return exit.Usage("%q is no number of an event", args[0])
+				return exit.Usage("invalid event %q\n  use the number that kairos audit prints", args[0])
 			}
 			return c.with(cmd, func(b *client.Client) error {
 				e, err := b.AuditEvent(cmd.Context(), seq)
@@ -90,7 +92,7 @@ func (c auditCommands) auditShow() *cobra.Command {
 					return c.Print(domain.ViewAudit(e))
 				}
 				c.Printf("event %d\n", e.Seq)
-				c.facts([][2]string{{"at", e.At.Format(time.RFC3339Nano)}, {"action", e.Action}, {"result", cmp.Or(e.Result, "ok")}, {"by", e.Actor}, {"door", e.Surface}, {"from", e.Request.Address},
+				c.facts([][2]string{{"at", e.At.Format(time.RFC3339Nano)}, {"action", e.Action}, {"result", cmp.Or(e.Result, "ok")}, {"by", e.Actor}, {"interface", e.Surface}, {"from", e.Request.Address},
 					{"request", e.Request.ID}, {"run", e.Run}, {"object", e.Object}, {"reason", e.Reason}, {"mac", e.Mac}})
 				if e.RunSeq > 0 {
 					c.facts([][2]string{{"journal rows", fmt.Sprintf("%d to %d", max(e.FirstSeq, 1), e.RunSeq)}})

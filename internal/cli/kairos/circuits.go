@@ -56,18 +56,18 @@ func (c *program) addSwitches(
 	var reason string
 	off := &cobra.Command{
 		Use: "disable NAME", Short: "Disable a " + what, Args: cobra.ExactArgs(1),
-		Long: "Refuses new calls of a " + what + " until it is enabled, also after a restart. Calls under way go on.\n" +
-			"A refused call fails its step, unless the step is retried. Resume the run to make the call again.",
+		Long: "Rejects new calls of a " + what + " until it is enabled, also after a restart. Active calls continue.\n" +
+			"A rejected call fails its step, unless the step retries. Resume the run to make the call again.",
 		Example: "  kairos " + to.Name() + " disable " + example + " --reason \"maintenance until 6\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b *client.Client) error { return disable(b, cmd.Context(), args[0], reason) })
 		},
 	}
-	off.Flags().StringVar(&reason, "reason", "", "why; required, kept in the audit log")
-	use, most, long := "enable NAME", 1, "Allows calls of a "+what+" that is disabled, closes its circuit if it is open, and forgets its failures."
+	off.Flags().StringVar(&reason, "reason", "", "reason, for the audit log (required)")
+	use, most, long := "enable NAME", 1, "Allows calls of a "+what+" that is disabled, closes its circuit, and resets its failures."
 	if what == "tool" {
 		use, most = "enable NAME [HOST]", 2
-		long += "\nA tool that calls hosts, like http, has a circuit for each. With HOST (with its port unless that is\nthe port of https), only the circuit of that host is closed."
+		long += "\nA tool that calls hosts, like http, has a circuit for each. With HOST (and its port, unless that\nis the port of https), only the circuit of that host is closed."
 	}
 	var why string
 	on := &cobra.Command{
@@ -81,7 +81,7 @@ func (c *program) addSwitches(
 			return c.with(cmd, func(b *client.Client) error { return enable(b, cmd.Context(), args[0], host, why) })
 		},
 	}
-	on.Flags().StringVar(&why, "reason", "", "why; kept in the audit log")
+	on.Flags().StringVar(&why, "reason", "", "reason, for the audit log")
 	to.AddCommand(off, on)
 }
 

@@ -38,7 +38,7 @@ func (c *program) completed(cmd *cobra.Command) {
 	}
 	for name, list := range map[string]func(context.Context, *client.Client) ([]string, error){"plan": c.planKeys, "status": statuses} {
 		f := cmd.Flags().Lookup(name)
-		if f == nil || f.Value.Type() != "string" || name == "status" && cmd.Name() != "runs" {
+		if f == nil || f.Value.Type() != "string" || name == "status" && cmd.CommandPath() != "kairos runs" && cmd.CommandPath() != "kairos runs list" {
 			continue
 		}
 		directive := cobra.ShellCompDirectiveNoFileComp

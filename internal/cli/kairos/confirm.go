@@ -2,7 +2,6 @@ package kairos
 
 import (
 	"bufio"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -14,14 +13,16 @@ import (
 // destructive are the commands that ask before they act, with their question.
 var destructive = map[string]string{
 	"kairos cancel":         "Cancel %s?",
-	"kairos delete":         "Delete %s?",
-	"kairos forget":         "Delete the memory of session %s?",
+	"kairos runs cancel":    "Cancel %s?",
+	"kairos runs delete":    "Delete %s?",
+	"kairos sessions clear": "Clear the memory of session %s?",
 	"kairos drafts discard": "Discard draft %s?",
+	"kairos views delete":   "Delete view %s?",
 }
 
 // confirmed makes the destructive commands of a tree ask for confirmation on a
-// terminal. --yes answers in advance. Without a terminal nothing is asked, so that
-// scripts run as they are.
+// terminal. --yes confirms in advance. Without a terminal they do not ask, so that
+// scripts need no flag.
 func (c *program) confirmed(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		c.confirmed(sub)
@@ -31,7 +32,7 @@ func (c *program) confirmed(cmd *cobra.Command) {
 		return
 	}
 	yes := false
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask for confirmation")
+	addYes(cmd, &yes)
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		preview, _ := cmd.Flags().GetBool("preview") // not every command has it
@@ -40,12 +41,36 @@ func (c *program) confirmed(cmd *cobra.Command) {
 			if what == "" {
 				what = "all runs that match"
 			}
-			c.Errorf(question+" [y/N] ", what)
-			answer, _ := bufio.NewReader(c.In).ReadString('\n') // no answer means no
-			if !slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer))) {
-				return exit.With(exit.BadUsage, fmt.Errorf("not confirmed; nothing was changed"))
+			if err := c.confirm(question, what); err != nil {
+				return err
 			}
 		}
 		return run(cmd, args)
 	}
+}
+
+func addYes(cmd *cobra.Command, yes *bool) {
+	cmd.Flags().BoolVarP(yes, "yes", "y", false, "do not ask for confirmation")
+}
+
+// confirm asks a question on the terminal.
+func (c *program) confirm(question string, args ...any) error {
+	c.Errorf(question+" [y/N] ", args...)
+	answer, _ := bufio.NewReader(c.In).ReadString('\n') // no answer means no
+	if !slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer))) {
+		return exit.Usage("not confirmed; nothing was changed")
+	}
+	return nil
+}
+
+// confirmResume asks before runs are resumed. Without a terminal, --yes is required:
+// what a resume does depends on the state of the run.
+func (c *program) confirmResume(yes bool, question string, args ...any) error {
+	switch {
+	case yes:
+		return nil
+	case !c.Interactive:
+		return exit.Usage("confirmation required\n  check the preview with --preview, then pass --yes")
+	}
+	return c.confirm(question, args...)
 }

@@ -69,8 +69,8 @@ func (c *program) mentionOthers(ctx context.Context, b *client.Client) {
 
 // with connects for a command and closes the client after it.
 func (c *program) with(cmd *cobra.Command, f func(b *client.Client) error) error {
-	if c.db != "" && c.server == "" && !c.memory && !datadir.Exists(c.db) && !slices.Contains([]string{"ask", "add", "try"}, cmd.Name()) {
-		return domain.Errorf(domain.CodeUnavailable, "there is no database at %s", c.db).Suggest("kairos run makes one; that of a daemon is kairos.db in its data directory")
+	if c.db != "" && c.server == "" && !c.memory && !datadir.Exists(c.db) && !slices.Contains([]string{"ask", "add"}, cmd.Name()) {
+		return domain.Errorf(domain.CodeUnavailable, "database %s not found", c.db).Suggest("kairos run creates one; the database of kairosd is kairos.db in its data directory")
 	}
 	b, err := c.connect(cmd.Context())
 	if err != nil {
@@ -89,13 +89,13 @@ func (c *program) close(b *client.Client) {
 // findRun finds a run by what a person typed.
 func findRun(ctx context.Context, b *client.Client, name string) (domain.Run, error) {
 	r, err := b.FindRun(ctx, name)
-	return r, listedBy(err, "kairos runs lists runs")
+	return r, listedBy(err, "list runs: kairos runs")
 }
 
 // findPlan finds a plan by what a person typed.
 func findPlan(ctx context.Context, b *client.Client, name string) (domain.Plan, error) {
 	p, err := b.Plan(ctx, name)
-	return p, listedBy(err, "kairos plans lists plans")
+	return p, listedBy(err, "list plans: kairos plans")
 }
 
 // listedBy tells who named something that is not there where it would be.

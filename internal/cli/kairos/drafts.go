@@ -2,6 +2,7 @@ package kairos
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"strings"
 
@@ -14,79 +15,97 @@ import (
 	"github.com/kairosd/kairosd/internal/exit"
 )
 
-// draftsCommand looks after plans that a planner makes of intents.
-func (c draftCommands) draftsCommand() *cobra.Command {
+func (c draftCommands) group() *cobra.Command {
+	return group("drafts", "Manage generated plans", c.listCommand, c.draftShow(), c.draftRefine(), c.draftRun(), c.acceptCommand(), c.discardCommand())
+}
+
+func (c draftCommands) listCommand() *cobra.Command {
 	all, limit := false, 0
 	cmd := &cobra.Command{
-		Use: "drafts", Short: "List, show, refine, try, start, accept and discard drafts of plans", Args: cobra.NoArgs,
-		Long: `Lists what a planner makes or made of intents ("kairos ask") and what nobody has
-accepted or discarded yet: being planned, to be accepted, or without a plan. DRAFT is
-the id of one, a part of it that it alone begins or ends with, or its plan's key.`,
-		Example: "  kairos drafts\n  kairos drafts show plan-4f1c\n  kairos drafts refine plan-4f1c --change \"with tags\"\n" +
-			"  kairos drafts accept plan-4f1c --reason \"for the newsletter\"",
+		Use: "list", Short: "List generated plans", Args: cobra.NoArgs,
+		Long: `Lists generated plans ("kairos ask") that are neither accepted nor discarded, and
+those that are being planned. DRAFT is the id of one, at least four characters that only
+this id begins or ends with, or the key of its plan.`,
+		Example: "  kairos drafts\n  kairos drafts --all --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if limit < 1 || limit > 1000 {
-				return exit.Usage("--limit takes 1 to 1000")
+				return exit.Usage("invalid --limit %d\n  use 1 to 1000", limit)
 			}
 			return c.with(cmd, func(b *client.Client) error { return c.listDrafts(cmd, b, all, limit) })
 		},
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "those that were accepted or discarded, too")
-	cmd.Flags().IntVar(&limit, "limit", 100, "at most so many (1000)")
-	var reason, alternative string
-	act := func(use, short, long string, do func(cmd *cobra.Command, b *client.Client, d drafted) error) *cobra.Command {
-		sub := &cobra.Command{
-			Use: use + " DRAFT", Short: short, Args: cobra.ExactArgs(1), Long: long, Example: "  kairos drafts " + use + " plan-4f1c",
-			RunE: func(cmd *cobra.Command, args []string) error {
-				return c.with(cmd, func(b *client.Client) error {
-					d, err := findDraft(cmd.Context(), b, args[0])
+	cmd.Flags().BoolVar(&all, "all", false, "include accepted and discarded drafts")
+	cmd.Flags().IntVar(&limit, "limit", 100, "maximum number of items, 1 to 1000")
+	return cmd
+}
+
+func (c draftCommands) acceptCommand() *cobra.Command {
+	var a domain.DraftAcceptance
+	cmd := &cobra.Command{
+		Use: "accept DRAFT", Short: "Accept a draft", Args: cobra.ExactArgs(1),
+		Long: `Accepts a draft: it becomes a plan like those that people wrote. A draft that was made
+of a plan becomes the current version of that plan. --alternative accepts one of the
+alternatives that "kairos drafts show" lists instead of the proposed plan. kairosd
+stores it as a version of the same plan.`,
+		Example: "  kairos drafts accept plan-4f1c --reason \"for the newsletter\"\n  kairos drafts accept plan-4f1c --alternative cheaper",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.with(cmd, func(b *client.Client) error {
+				d, err := findDraft(cmd.Context(), b, args[0])
+				if err != nil {
+					return err
+				}
+				if d.plan != nil {
+					p, err := b.AcceptPlan(cmd.Context(), d.plan.ID, a)
 					if err != nil {
 						return err
 					}
-					return do(cmd, b, d)
-				})
-			},
-		}
-		sub.Flags().StringVar(&reason, "reason", "", "why, for the audit log")
-		return sub
+					return c.planSaid(p, "is accepted")
+				}
+				if d.State == domain.DraftAccepted && a.Alternative == "" {
+					return domain.Errorf(domain.CodeConflict, "%s is not a draft: it was accepted", d.Plan).Suggest("print it: kairos plans show %s", d.Plan)
+				}
+				got, err := b.AcceptDraft(cmd.Context(), d.ID, a)
+				if err != nil {
+					return err
+				}
+				return c.draftSaid(got, fmt.Sprintf("%s v%d is accepted", got.Plan, got.Version))
+			})
+		},
 	}
-	accept := act("accept", "Take a draft into use", `Takes a draft into use: from now on it is a plan like those that people wrote. One
-that was made of a plan in use becomes the current version of that. --alternative
-accepts one of the alternatives that "kairos drafts show" lists instead of the
-proposed plan. kairosd stores it as a version of the same plan.`, func(cmd *cobra.Command, b *client.Client, d drafted) error {
-		if d.plan != nil {
-			p, err := b.AcceptPlan(cmd.Context(), d.plan.ID, domain.DraftAcceptance{Alternative: alternative, Reason: reason})
-			if err != nil {
-				return err
-			}
-			return c.planSaid(p, "is in use")
-		}
-		if d.State == domain.DraftAccepted && alternative == "" {
-			return domain.Errorf(domain.CodeConflict, "%s is no draft: it is in use", d.Plan).Suggest("kairos plans show %s prints it", d.Plan)
-		}
-		got, err := b.AcceptDraft(cmd.Context(), d.ID, domain.DraftAcceptance{Alternative: alternative, Reason: reason})
-		if err != nil {
-			return err
-		}
-		return c.draftSaid(got, fmt.Sprintf("%s v%d is in use", got.Plan, got.Version))
-	})
-	accept.Flags().StringVar(&alternative, "alternative", "", "accept this alternative, such as cheaper or faster")
-	discard := act("discard", "Give a draft up", `Gives a draft up: planning that is under way ends, and its plan is in no list any more.
-"kairos plans unarchive" brings that back.`, func(cmd *cobra.Command, b *client.Client, d drafted) error {
-		if d.plan != nil {
-			if err := b.ArchivePlan(cmd.Context(), d.plan.ID, true, reason); err != nil {
-				return err
-			}
-			d.plan.Archived = true
-			return c.planSaid(*d.plan, "is put away")
-		}
-		got, err := b.DiscardDraft(cmd.Context(), d.ID, reason)
-		if err != nil {
-			return err
-		}
-		return c.draftSaid(got, fmt.Sprintf("draft %s is discarded", got.ID))
-	})
-	cmd.AddCommand(c.draftShow(), c.draftRefine(), c.draftTry(), c.draftStart(), accept, discard)
+	cmd.Flags().StringVar(&a.Reason, "reason", "", "reason, for the audit log")
+	cmd.Flags().StringVar(&a.Alternative, "alternative", "", "accept this alternative, such as cheaper or faster")
+	return cmd
+}
+
+func (c draftCommands) discardCommand() *cobra.Command {
+	reason := ""
+	cmd := &cobra.Command{
+		Use: "discard DRAFT", Short: "Discard a draft", Args: cobra.ExactArgs(1),
+		Long: `Discards a draft: planning stops, and its plan is archived. "kairos plans unarchive"
+restores the plan. On a terminal it asks for confirmation.`,
+		Example: "  kairos drafts discard plan-4f1c",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.with(cmd, func(b *client.Client) error {
+				d, err := findDraft(cmd.Context(), b, args[0])
+				if err != nil {
+					return err
+				}
+				if d.plan != nil {
+					if err := b.ArchivePlan(cmd.Context(), d.plan.ID, true, reason); err != nil {
+						return err
+					}
+					d.plan.Archived = true
+					return c.planSaid(*d.plan, "is archived")
+				}
+				got, err := b.DiscardDraft(cmd.Context(), d.ID, reason)
+				if err != nil {
+					return err
+				}
+				return c.draftSaid(got, fmt.Sprintf("draft %s is discarded", got.ID))
+			})
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "reason, for the audit log")
 	return cmd
 }
 
@@ -124,9 +143,9 @@ func (c draftCommands) listDrafts(cmd *cobra.Command, b *client.Client, all bool
 	if c.json {
 		return c.Print(map[string]any{"items": append([]domain.Draft{}, list...), "plans": others})
 	}
-	c.Table([]string{"DRAFT", "STATE", "PLAN", "BY", "SINCE", "INTENT"}, rows)
+	c.Table([]string{"DRAFT", "STATUS", "PLAN", "BY", "CREATED", "REQUEST"}, rows)
 	if len(rows) == 0 {
-		c.Errorf("no draft waits\n")
+		c.Errorf("no drafts\n")
 	}
 	return nil
 }
@@ -142,23 +161,23 @@ func (c draftCommands) draftSaid(d domain.Draft, what string) error {
 func (c draftCommands) draftRefine() *cobra.Command {
 	var r domain.DraftRequest
 	cmd := &cobra.Command{
-		Use: "refine DRAFT [TEXT…]", Short: "Make another draft, with other words or with a change", Args: cobra.MinimumNArgs(1),
-		Long: `Makes another draft of the same intent, shows it, and prints what changed. TEXT is the
-whole intent in new words; --change says only what should be different; --provider has
-another model plan. The draft that is refined stays as it is until it is discarded.`,
+		Use: "refine DRAFT [TEXT…]", Short: "Make another draft of a request", Args: cobra.MinimumNArgs(1),
+		Long: `Makes another draft of a request, shows it, and prints what changed. TEXT replaces the
+request. --change describes only the change. --provider selects the model that plans.
+The refined draft stays until you discard it.`,
 		Example: "  kairos drafts refine plan-4f1c \"write a post about tea, with a summary\"\n  kairos drafts refine plan-4f1c --change \"ask a person before it is sent\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r.Query = strings.Join(args[1:], " ")
 			if strings.TrimSpace(r.Query+r.Change+r.Provider) == "" {
-				return exit.Usage("say what should be different: TEXT, --change or --provider")
+				return exit.Usage("missing argument TEXT, or --change, or --provider")
 			}
 			return c.with(cmd, func(b *client.Client) error { return c.refine(cmd, b, args[0], r) })
 		},
 	}
-	cmd.Flags().StringVar(&r.Change, "change", "", "what should be different")
-	cmd.Flags().StringVar(&r.Provider, "provider", "", "whose model plans")
-	cmd.Flags().IntVar(&r.Constraints.MaxSteps, "max-steps", 0, "most steps of the plan")
-	cmd.Flags().Float64Var(&r.Constraints.Budget, "budget", 0, "most tokens that the plan may use")
+	cmd.Flags().StringVar(&r.Change, "change", "", "what to change")
+	cmd.Flags().StringVar(&r.Provider, "provider", "", "provider of the model that plans")
+	cmd.Flags().IntVar(&r.Constraints.MaxSteps, "max-steps", 0, "maximum number of steps of the plan")
+	cmd.Flags().Float64Var(&r.Constraints.Budget, "budget", 0, "maximum number of tokens that the plan uses")
 	return cmd
 }
 
@@ -171,7 +190,7 @@ func (c draftCommands) refine(cmd *cobra.Command, b *client.Client, name string,
 	var next domain.Draft
 	if from.plan != nil { // a program asked for it: its words are not known
 		if strings.TrimSpace(r.Query) == "" {
-			return exit.Usage("%s was not asked for in words that are kept: say the whole intent", from.plan.Key)
+			return exit.Usage("the request of %s is not stored\n  give the whole request as TEXT", from.plan.Key)
 		}
 		r.Fresh, from.Plan, from.Version = true, from.plan.Key, from.plan.Latest
 		next, err = b.StartDraft(ctx, r)
@@ -214,20 +233,28 @@ func (c draftCommands) refine(cmd *cobra.Command, b *client.Client, name string,
 	for _, l := range d.Lines {
 		c.Printf("%s%s\n", l.Sign, l.Text)
 	}
-	c.Errorf("draft %s; kairos drafts accept %s takes it into use\n", next.ID, next.ID)
+	c.Errorf("draft %s; accept it with: kairos drafts accept %s\n", next.ID, next.ID)
 	return nil
 }
 
-func (c draftCommands) draftStart() *cobra.Command {
+func (c draftCommands) draftRun() *cobra.Command {
 	var r domain.DraftStart
-	detach := false
+	var prompt, input string
+	detach, dry := false, false
 	cmd := &cobra.Command{
-		Use: "start DRAFT", Short: "Start a run of exactly what was drafted", Args: cobra.ExactArgs(1),
-		Long: `Starts a run of the plan of a draft, with its intent as input, and follows it. The
-draft is accepted with that, but for one that was made of a plan in use: it stays a
-draft, unless --accept says that it takes the place of the current version.`,
-		Example: "  kairos drafts start plan-4f1c\n  kairos drafts start plan-4f1c --accept --detach",
+		Use: "run DRAFT", Short: "Run a draft and wait for its result", Args: cobra.ExactArgs(1),
+		Long: `Starts a run of a draft, with its request as input, and prints the output. This accepts
+the draft. A draft that was made of a plan stays a draft, unless --accept is given.
+--dry-run runs only steps that compute or read, and the draft stays a draft.`,
+		Example: "  kairos drafts run plan-4f1c\n  kairos drafts run plan-4f1c --accept --detach\n  kairos drafts run plan-4f1c --dry-run --prompt \"a post about tea\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			value, err := c.input(cmd, prompt, input)
+			if err != nil {
+				return err
+			}
+			if value != nil && !dry {
+				return exit.Usage("--prompt and --input require --dry-run\n  a run of a draft gets its request as input")
+			}
 			return c.with(cmd, func(b *client.Client) error {
 				if err := canDetach(b, detach); err != nil {
 					return err
@@ -236,64 +263,52 @@ draft, unless --accept says that it takes the place of the current version.`,
 				if err != nil {
 					return err
 				}
+				if dry {
+					return c.dryRun(cmd.Context(), b, d, value, detach)
+				}
 				if d.plan != nil {
-					return domain.Errorf(domain.CodeConflict, "%s was asked for by a program: its input is not known", d.plan.Key).Suggest("kairos start %s --prompt TEXT", d.plan.Key)
+					return domain.Errorf(domain.CodeConflict, "the input of %s is unknown, because a program requested the plan", d.plan.Key).
+						Suggest("kairos run %s --prompt TEXT", d.plan.Key)
 				}
 				run, err := b.RunDraft(cmd.Context(), d.ID, r)
 				if err != nil {
 					return err
 				}
 				if detach {
-					if c.json {
-						return c.Print(domain.ViewRun(run))
-					}
-					c.Printf("%s\n", run.ID)
-					return nil
+					return c.printID(run)
 				}
 				return c.follow(cmd.Context(), b, run)
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&r.Accept, "accept", false, "also with steps that cannot be repeated, or in the place of a version in use")
-	cmd.Flags().StringVar(&r.Session, "session", "", "session for memory (default: the run's id)")
-	cmd.Flags().StringVar(&r.Reason, "reason", "", "why, for the audit log")
-	cmd.Flags().BoolVar(&detach, "detach", false, "do not wait for the end of it (with a daemon)")
+	f := cmd.Flags()
+	f.BoolVar(&r.Accept, "accept", false, "also run non-idempotent steps, and replace the current version of a plan")
+	f.StringVar(&r.Session, "session", "", "session for memory (default: the id of the run)")
+	f.StringVar(&r.Reason, "reason", "", "reason, for the audit log")
+	f.BoolVar(&detach, "detach", false, "do not wait for the run (requires a server)")
+	f.BoolVar(&dry, "dry-run", false, "run only steps that compute or read, such as an HTTP GET")
+	f.StringVar(&prompt, "prompt", "", "with --dry-run: input as text")
+	f.StringVar(&input, "input", "", "with --dry-run: input as JSON, or @FILE")
+	cmd.MarkFlagsMutuallyExclusive("prompt", "input")
+	cmd.MarkFlagsMutuallyExclusive("accept", "dry-run")
 	return cmd
 }
 
-func (c draftCommands) draftTry() *cobra.Command {
-	var prompt, input string
-	cmd := &cobra.Command{
-		Use: "try DRAFT", Short: "Run a draft dry", Args: cobra.ExactArgs(1),
-		Long:    "Walks a draft as \"kairos try\" does with a file: steps that compute or only read run, the others are only shown. The draft stays a draft.",
-		Example: "  kairos drafts try plan-4f1c --prompt \"a post about tea\"",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			value, err := c.input(cmd, prompt, input)
-			if err != nil {
-				return err
-			}
-			return c.with(cmd, func(b *client.Client) error {
-				d, err := findDraft(cmd.Context(), b, args[0])
-				if err != nil {
-					return err
-				}
-				plan, hash := d.Plan, d.Hash
-				if d.plan != nil {
-					plan, hash = d.plan.ID, d.plan.LatestHash
-				}
-				if hash == "" {
-					return domain.Errorf(domain.CodeConflict, "the draft has no plan: it is %s", d.State)
-				}
-				r, err := b.Start(cmd.Context(), domain.StartRequest{Plan: plan, Hash: hash, Input: value, Origin: "ask", Dry: true, Labels: map[string]string{"draft": "yes"}})
-				if err != nil {
-					return err
-				}
-				return c.follow(cmd.Context(), b, r)
-			})
-		},
+// dryRun starts a dry run of a draft, which stays a draft.
+func (c draftCommands) dryRun(ctx context.Context, b *client.Client, d drafted, input domain.RawJSON, detach bool) error {
+	plan, hash := d.Plan, d.Hash
+	if d.plan != nil {
+		plan, hash = d.plan.ID, d.plan.LatestHash
 	}
-	cmd.Flags().StringVar(&prompt, "prompt", "", "the input as text")
-	cmd.Flags().StringVar(&input, "input", "", "the input as JSON, or @FILE")
-	cmd.MarkFlagsMutuallyExclusive("prompt", "input")
-	return cmd
+	if hash == "" {
+		return domain.Errorf(domain.CodeConflict, "the draft has no plan (status: %s)", d.State)
+	}
+	r, err := b.Start(ctx, domain.StartRequest{Plan: plan, Hash: hash, Input: input, Origin: "ask", Dry: true, Labels: map[string]string{"draft": "yes"}})
+	if err != nil {
+		return err
+	}
+	if detach {
+		return c.printID(r)
+	}
+	return c.follow(ctx, b, r)
 }

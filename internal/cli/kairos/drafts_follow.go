@@ -35,7 +35,7 @@ func (c draftCommands) followDraft(ctx context.Context, b *client.Client, d doma
 		}
 		select {
 		case <-ctx.Done():
-			return d, exit.With(exit.Unavailable, fmt.Errorf("interrupted; planning goes on with: kairos drafts show %s", d.ID))
+			return d, exit.With(exit.Unavailable, fmt.Errorf("interrupted; planning continues with: kairos drafts show %s", d.ID))
 		case <-time.After(wait):
 		}
 		wait = min(2*wait, draftGaze)
@@ -52,8 +52,8 @@ func (c draftCommands) followDraft(ctx context.Context, b *client.Client, d doma
 
 // tellDraft is one thing that was told of planning, on stderr.
 func (c draftCommands) tellDraft(n domain.DraftNote) {
-	what := map[domain.DraftPhase]string{domain.PhaseUnderstanding: "understanding what is wanted", domain.PhaseChoosing: "choosing", domain.PhaseDrafting: "drafting",
-		domain.PhaseValidating: "validating", domain.PhaseStoring: "storing the plan", domain.PhaseInterrupted: "taken up again: the process that planned ended"}[n.Phase]
+	what := map[domain.DraftPhase]string{domain.PhaseUnderstanding: "classifying the request", domain.PhaseChoosing: "choosing", domain.PhaseDrafting: "drafting",
+		domain.PhaseValidating: "validating", domain.PhaseStoring: "storing the plan", domain.PhaseInterrupted: "resumed after a crash"}[n.Phase]
 	if n.Attempt > 1 {
 		what += fmt.Sprintf(", attempt %d", n.Attempt)
 	}
@@ -116,7 +116,7 @@ func findDraft(ctx context.Context, b *client.Client, name string) (drafted, err
 		}
 	}
 	if len(found) > 1 {
-		return drafted{}, domain.Errorf(domain.CodeInvalid, "%d drafts are called %q", len(found), name).Suggest("write more of the id: kairos drafts lists them")
+		return drafted{}, domain.Errorf(domain.CodeInvalid, "%d drafts match %q", len(found), name).Suggest("use more characters of the id; list drafts: kairos drafts")
 	}
 	p, planErr := b.Plan(ctx, name)
 	if planErr == nil && len(found) == 0 {
@@ -136,9 +136,9 @@ func findDraft(ctx context.Context, b *client.Client, name string) (drafted, err
 	case planErr == nil && p.Stage == domain.StageDraft:
 		return drafted{plan: &p}, nil
 	case planErr == nil:
-		return drafted{}, domain.Errorf(domain.CodeConflict, "%s is no draft: it is in use", p.Key).Suggest("kairos drafts lists drafts; kairos plans show %s prints this plan", p.Key)
+		return drafted{}, domain.Errorf(domain.CodeConflict, "%s is not a draft: it was accepted", p.Key).Suggest("list drafts: kairos drafts; print this plan: kairos plans show %s", p.Key)
 	case domain.CodeOf(planErr) != domain.CodeNotFound:
 		return drafted{}, planErr
 	}
-	return drafted{}, domain.Errorf(domain.CodeNotFound, "there is no draft %q", name).Suggest("kairos drafts lists them")
+	return drafted{}, domain.Errorf(domain.CodeNotFound, "draft %q not found", name).Suggest("list drafts: kairos drafts")
 }

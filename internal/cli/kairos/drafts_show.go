@@ -17,9 +17,9 @@ import (
 func (c draftCommands) draftShow() *cobra.Command {
 	follow := true
 	cmd := &cobra.Command{
-		Use: "show DRAFT", Short: "Show a draft: how far it is, its steps and its source", Args: cobra.ExactArgs(1),
-		Long: `Tells how far planning is, until it is over; then prints who does what in the plan,
-and the plan as it was written. With --json: the draft and its plan, once there is one.`,
+		Use: "show DRAFT", Short: "Show a draft", Args: cobra.ExactArgs(1),
+		Long: `Prints the progress of planning until it ends, then the steps and the source of the
+plan. With --json: the draft and its plan.`,
 		Example: "  kairos drafts show plan-4f1c\n  kairos drafts show plan-4f1c --follow=false --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b *client.Client) error {
@@ -61,7 +61,7 @@ and the plan as it was written. With --json: the draft and its plan, once there 
 			})
 		},
 	}
-	cmd.Flags().BoolVarP(&follow, "follow", "f", true, "wait until planning is over")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", true, "wait until planning ends")
 	return cmd
 }
 
@@ -117,7 +117,7 @@ func (c draftCommands) showPlan(d domain.Draft, plan *domain.AskedPlan) {
 	}
 	found := ""
 	if plan.Found {
-		found = ", made before (--fresh plans anew)"
+		found = ", planned before (--fresh plans it again)"
 	}
 	c.Errorf("%s: plan %s v%d, by %s%s: %s\n", d.Classification.Complexity, plan.Key, plan.Version, plan.By, found, plan.Name)
 	for _, s := range plan.Steps {

@@ -16,12 +16,18 @@ import (
 	"github.com/kairosd/kairosd/internal/filter"
 )
 
-// failuresCommand shows failed runs by what failed, and takes note of them.
-func (c failureCommands) failuresCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "failures", Short: "List failed runs by what failed", Args: cobra.NoArgs,
-		Long:    "Groups failed runs by plan, node, error code and message (numbers, ids, times and quoted values aside): an outage that fails 400 runs is one line, with the filter that selects them.",
-		Example: "  kairos failures\n  kairos resume --filter 'status:failed plan:invoice step:fetch error:timeout' --preview\n  kairos failures ack invoice fetch timeout --note \"waiting for quota\"",
+func (c failureCommands) group() *cobra.Command {
+	return group("failures", "Show failed runs grouped by cause", c.listCommand, c.ackCommand(), c.unackCommand())
+}
+
+func (c failureCommands) listCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List groups of failed runs", Args: cobra.NoArgs,
+		Long: `Groups failed runs by plan, step, error code, and message. Numbers, ids, times, and
+quoted values of a message do not count. An outage that fails 400 runs is one line, with
+the filter that selects its runs.`,
+		Example: "  kairos failures\n  kairos resume --filter 'status:failed plan:invoice step:fetch error:timeout' --preview\n" +
+			"  kairos failures ack --plan invoice --step fetch --error timeout --note \"waiting for quota\"",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.with(cmd, func(b *client.Client) error {
 				groups, err := b.FailureGroups(cmd.Context(), 100)
@@ -35,48 +41,59 @@ func (c failureCommands) failuresCommand() *cobra.Command {
 				for _, g := range groups {
 					rows = append(rows, []string{strconv.FormatInt(g.Runs, 10), g.Code, g.Node, fmt.Sprintf("%s v%d", g.PlanKey, g.Version), cli.Stamp(g.First), cli.Stamp(g.Last), "--filter '" + filterOf(g.Ref()) + "'"})
 				}
-				c.Table([]string{"RUNS", "ERROR", "STEP", "PLAN", "FIRST", "LAST", "THEM"}, rows)
+				c.Table([]string{"RUNS", "ERROR", "STEP", "PLAN", "FIRST", "LAST", "FILTER"}, rows)
 				if len(rows) == 0 {
-					c.Errorf("no failure needs attention\n")
+					c.Errorf("no failures need attention\n")
 				}
 				return nil
 			})
 		},
 	}
-	note := ""
-	ack := c.failureAct("ack", "Take note of failures: they need attention no more until they come anew",
-		"  kairos failures ack invoice fetch timeout --note 'waiting for quota, resume after 06:00'", "need attention no more",
-		func(cmd *cobra.Command, b *client.Client, ref domain.FailureRef) (int64, error) {
-			return b.AckFailures(cmd.Context(), ref, note)
-		})
-	ack.Flags().StringVar(&note, "note", "", "for whoever looks next")
-	unack := c.failureAct("unack", "Take an acknowledgement of failures back", "  kairos failures unack invoice fetch timeout", "need attention again",
-		func(cmd *cobra.Command, b *client.Client, ref domain.FailureRef) (int64, error) {
-			return b.UnackFailures(cmd.Context(), ref)
-		})
-	cmd.AddCommand(ack, unack)
-	return cmd
 }
 
-func (c failureCommands) failureAct(use, short, example, done string, act func(*cobra.Command, *client.Client, domain.FailureRef) (int64, error)) *cobra.Command {
-	fingerprint := ""
+// groupFlags name a group of failures.
+type groupFlags struct{ ref domain.FailureRef }
+
+func (g *groupFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&g.ref.PlanKey, "plan", "", "plan of a group of failures, as kairos failures lists it")
+	f.StringVar(&g.ref.Node, "step", "", "step of a group of failures")
+	f.StringVar(&g.ref.Code, "error", "", "error code of a group of failures")
+	f.StringVar(&g.ref.Fingerprint, "fingerprint", "", "only the failure group with this fingerprint")
+	cmd.MarkFlagsRequiredTogether("plan", "step", "error")
+}
+
+// acknowledged prints how many runs changed.
+func (c failureCommands) acknowledged(n int64, done string) error {
+	if c.json {
+		return c.Print(map[string]any{"runs": n})
+	}
+	c.Printf("%d runs %s\n", n, done)
+	return nil
+}
+
+func (c failureCommands) unackCommand() *cobra.Command {
+	var g groupFlags
 	cmd := &cobra.Command{
-		Use: use + " PLAN STEP ERROR", Short: short, Args: cobra.ExactArgs(3), Long: short + ". PLAN, STEP and ERROR are what \"kairos failures\" lists.", Example: example,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		Use: "unack --plan PLAN --step STEP --error CODE", Short: "Withdraw an acknowledgment", Args: cobra.NoArgs,
+		Long:    "Withdraws the acknowledgment of a group of failures. Its runs need attention again.",
+		Example: "  kairos failures unack --plan invoice --step fetch --error timeout",
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.with(cmd, func(b *client.Client) error {
-				n, err := act(cmd, b, domain.FailureRef{PlanKey: args[0], Node: args[1], Code: args[2], Fingerprint: fingerprint})
+				n, err := b.UnackFailures(cmd.Context(), g.ref)
 				if err != nil {
 					return err
 				}
-				if c.json {
-					return c.Print(map[string]any{"runs": n})
-				}
-				c.Printf("%d runs %s\n", n, done)
-				return nil
+				return c.acknowledged(n, "need attention again")
 			})
 		},
 	}
-	cmd.Flags().StringVar(&fingerprint, "fingerprint", "", "only the failure group with this fingerprint; default: all with this plan, step, and code")
+	g.add(cmd)
+	for _, name := range []string{"plan", "step", "error"} {
+		if err := cmd.MarkFlagRequired(name); err != nil {
+			panic(err) // the flag was added above
+		}
+	}
 	return cmd
 }
 
@@ -89,22 +106,34 @@ func filterOf(ref domain.FailureRef) string {
 	return strings.Join(terms, " ")
 }
 
-// ackCommand takes note of failed runs.
+// ackCommand acknowledges runs, or a group of failures.
 func (c failureCommands) ackCommand() *cobra.Command {
 	var flags bulkFlags
+	var g groupFlags
 	var reason, note, at string
 	var preview, detach bool
 	cmd := &cobra.Command{
-		Short: "Take note of failed runs",
-		Long: `Takes note of failed runs: they need attention no more, until they fail anew.
---note leaves a word with the run for whoever looks next, --resume-at has it resumed
-at a time (by the daemon that serves the database then).
-"kairos failures ack" does so for all runs that failed in one way, also those to come.`,
-		Example: "  kairos ack 7qx2 --reason \"known, ticket 4711\"\n  kairos ack 7qx2 --note \"waiting for quota\" --resume-at 06:00\n  kairos ack --filter 'status:failed plan:invoice' --preview",
+		Use: "ack", Short: "Acknowledge failed runs",
+		Long: `Acknowledges failed runs: they need no more attention until they fail again. --note
+adds a note to the runs. --resume-at resumes them at a time, if kairosd serves the
+database then. With --plan, --step and --error, it acknowledges a group of failures, and
+the runs that fail in the same way later.`,
+		Example: "  kairos failures ack 7qx2 --reason \"known, ticket 4711\"\n  kairos failures ack 7qx2 --note \"waiting for quota\" --resume-at 06:00\n" +
+			"  kairos failures ack --filter 'status:failed plan:invoice' --preview\n" +
+			"  kairos failures ack --plan invoice --step fetch --error timeout --note \"waiting for quota\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if g.ref.PlanKey != "" {
+				return c.with(cmd, func(b *client.Client) error {
+					n, err := b.AckFailures(cmd.Context(), g.ref, cmp.Or(note, reason))
+					if err != nil {
+						return err
+					}
+					return c.acknowledged(n, "acknowledged")
+				})
+			}
 			if note != "" || at != "" {
 				if flags.filter != "" || preview || flags.rate != 0 {
-					return exit.Usage("--note and --resume-at are for runs that are named, not with --filter, --rate or --preview")
+					return exit.Usage("--note and --resume-at require RUN; do not use --filter, --rate or --preview with them")
 				}
 				return c.ackRuns(cmd, args, cmp.Or(note, reason), at)
 			}
@@ -112,18 +141,28 @@ at a time (by the daemon that serves the database then).
 			if err != nil {
 				return err
 			}
-			return c.many(cmd, req, args, preview, detach)
+			return c.many(cmd, req, args, manyOptions{preview: preview, detach: detach})
 		},
 	}
 	flags.add(cmd, domain.ActionAck)
 	addMany(cmd, &reason, &preview, &detach)
-	cmd.Flags().StringVar(&note, "note", "", "for whoever looks next; it stays with the run")
+	g.add(cmd)
+	cmd.Use += " | --plan PLAN --step STEP --error CODE"
+	runs := cmd.Args
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if g.ref.PlanKey != "" && flags.filter == "" {
+			return cobra.NoArgs(cmd, args)
+		}
+		return runs(cmd, args)
+	}
+	cmd.Flags().StringVar(&note, "note", "", "note for the next reader; it stays with the run")
 	cmd.Flags().StringVar(&at, "resume-at", "", "resume the run at this time: 06:00, 2h, or 2030-01-31T06:00")
 	cmd.MarkFlagsMutuallyExclusive("note", "reason")
+	cmd.MarkFlagsMutuallyExclusive("filter", "plan")
 	return cmd
 }
 
-// ackRuns takes note of runs one by one.
+// ackRuns acknowledges runs one by one.
 func (c failureCommands) ackRuns(cmd *cobra.Command, names []string, note, at string) error {
 	var resumeAt time.Time
 	if at != "" {
@@ -147,13 +186,13 @@ func (c failureCommands) ackRuns(cmd *cobra.Command, names []string, note, at st
 				return err
 			}
 			if items = append(items, domain.ViewRun(r)); !c.json {
-				c.Printf("run %s needs attention no more\n", domain.ShortID(r.ID))
+				c.Printf("run %s acknowledged\n", domain.ShortID(r.ID))
 			}
 		}
 		if !resumeAt.IsZero() {
-			c.Errorf("resumed at %s; kairos bulk lists what is to come\n", resumeAt.Local().Format("2006-01-02 15:04:05 MST"))
+			c.Errorf("resumed at %s; kairos operations lists scheduled operations\n", resumeAt.Local().Format("2006-01-02 15:04:05 MST"))
 			if b.InProcess() {
-				c.Errorf("it goes on when a daemon serves this database\n")
+				c.Errorf("it continues when kairosd serves this database\n")
 			}
 		}
 		if c.json {

@@ -23,9 +23,14 @@ func (c *program) start(ctx context.Context, b *client.Client, req domain.StartR
 	if err != nil {
 		return err
 	}
-	if !detach {
-		return c.follow(ctx, b, r)
+	if detach {
+		return c.printID(r)
 	}
+	return c.follow(ctx, b, r)
+}
+
+// printID prints the id of a run that the command does not wait for.
+func (c *program) printID(r domain.Run) error {
 	if c.json {
 		return c.Print(domain.ViewRun(r))
 	}
@@ -60,14 +65,14 @@ func interrupted(b *client.Client, run string) error {
 	if b.InProcess() {
 		return exit.With(exit.Unavailable, fmt.Errorf("interrupted; continue with: kairos resume %s", short))
 	}
-	return exit.With(exit.Unavailable, fmt.Errorf("interrupted; the run goes on in the daemon: kairos logs %s -f", short))
+	return exit.With(exit.Unavailable, fmt.Errorf("interrupted; the run continues on the server: kairos logs %s -f", short))
 }
 
 // mentionDelay prints why a run does not start now: it is scheduled, or the daemon
 // executes nothing.
 func (c *program) mentionDelay(ctx context.Context, b *client.Client, r domain.Run) {
 	if r.StartAt.After(time.Now()) && r.StartedAt.IsZero() {
-		c.notef("note: the run starts at %s; kairos start-now %s starts it now\n", cli.Stamp(r.StartAt), domain.ShortID(r.ID))
+		c.notef("note: the run starts at %s; start it now with: kairos resume %s --now\n", cli.Stamp(r.StartAt), domain.ShortID(r.ID))
 	}
 	if b.InProcess() {
 		return
@@ -77,10 +82,10 @@ func (c *program) mentionDelay(ctx context.Context, b *client.Client, r domain.R
 		return // the command itself meets the error
 	}
 	if i.Safe != "" {
-		c.notef("note: the daemon is in safe mode (%s) and executes nothing; restart it without safe mode\n", i.Safe)
+		c.notef("note: the server is in safe mode (%s) and executes nothing; restart it without safe mode\n", i.Safe)
 	}
 	if i.Maintenance != nil {
-		c.notef("note: the daemon is in maintenance since %s; the run starts when it ends: kairos system maintenance off\n", cli.Stamp(i.Maintenance.Since))
+		c.notef("note: the server is in maintenance since %s; the run starts when it ends: kairos server maintenance off\n", cli.Stamp(i.Maintenance.Since))
 	}
 }
 
@@ -149,18 +154,18 @@ func (c *program) result(res domain.Result) error {
 				c.Errorf("  %s asks: %s\n    kairos approve %s\n    kairos reject %s --comment WHY\n", w.Node, w.Message, w.Approval, w.Approval)
 			case w.Reason == domain.WaitInDoubt:
 				if len(w.Calls) == 0 {
-					c.Errorf("  %s may or may not have happened\n", w.Node)
+					c.Errorf("  %s is in doubt: its outcome is unknown\n", w.Node)
 				}
 				for _, call := range w.Calls {
-					c.Errorf("  %s called %s, which may or may not have happened: %s\n", w.Node, call.Tool, text(call.Arguments))
+					c.Errorf("  %s is in doubt: the outcome of its call of %s is unknown: %s\n", w.Node, call.Tool, text(call.Arguments))
 				}
-				c.Errorf("    kairos resolve %s %s --happened OUTPUT | --retry | --skip | --fail\n", short, w.Node)
+				c.Errorf("    kairos runs resolve %s %s --happened OUTPUT | --retry | --skip | --fail\n", short, w.Node)
 			case w.Reason == domain.WaitQuarantined && w.Message != "": // its journal is damaged
 				c.Errorf("  %s\n    kairos show %s\n", w.Message, short)
 			case w.Reason == domain.WaitBudget:
-				c.Errorf("  %s\n    kairos limits %s --max-tokens +N | --max-cost +N | --max-duration +TIME | --max-steps +N\n", w.Message, short)
+				c.Errorf("  %s\n    kairos runs limits %s --max-tokens +N | --max-cost +N | --max-duration +TIME | --max-steps +N\n", w.Message, short)
 			case w.Reason == domain.WaitHeld, w.Reason == domain.WaitQuarantined:
-				c.Errorf("  %s\n    kairos release %s\n", parked[w.Reason], short)
+				c.Errorf("  %s\n    kairos resume %s --release\n", parked[w.Reason], short)
 			default:
 				c.Errorf("  %s %s %s\n", w.Reason, w.Node, w.Message)
 			}
@@ -196,8 +201,8 @@ func (c *program) failedSteps(run string, failed []domain.RunError) {
 
 // parked says why a run was put aside.
 var parked = map[domain.WaitReason]string{
-	domain.WaitHeld:        "the database was restored or taken back; nothing is executed until it is released",
-	domain.WaitQuarantined: "kairosd died repeatedly while this run worked",
+	domain.WaitHeld:        "the database was restored; the run continues after its release",
+	domain.WaitQuarantined: "kairosd crashed repeatedly while this run was active",
 }
 
 // exitOf is the exit code that a run's state stands for.
@@ -224,7 +229,7 @@ func (c *program) stands(r domain.Run) error {
 // has ended.
 func canDetach(b *client.Client, detach bool) error {
 	if b.InProcess() && detach {
-		return exit.Usage("--detach needs a running daemon, and none has this database open\n  start one with kairosd serve, or run the command without --detach")
+		return exit.Usage("--detach requires a server, and none has this database open\n  run kairosd serve, or omit --detach")
 	}
 	return nil
 }

@@ -6,12 +6,12 @@ import (
 	"cmp"
 	"context"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kairosd/kairosd/internal/assemble"
 	"github.com/kairosd/kairosd/internal/cli"
-	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
 )
 
@@ -32,40 +32,37 @@ func Command(s cli.Streams) *cobra.Command { return (&program{Streams: s}).root(
 func (c *program) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kairos",
-		Short: "Run plans durably, and look after them",
-		Long: `kairos runs plans: graphs and step plans in YAML or JSON. Every run is stored
-before it starts; after a crash it goes on where it was.
+		Short: "Run plans durably, and look after their runs",
+		Long: `kairos runs plans: workflows in YAML or JSON. It stores every run before the run
+starts. After a crash, the run continues where it stopped.
 
 Commands work on a database file (--db, else $KAIROS_DB, else kairos.db in your
-data directory), or on a daemon with --server and --token. When a daemon holds
-the database file, kairos talks to it through the socket beside the file.
+data directory), or on a server with --server and --token. If kairosd serve has the
+database open, kairos uses the socket next to the file.
 
 Exit codes: 0 done, 1 the run failed or was cancelled, 2 bad usage or an invalid
-plan, 3 the run waits for a person, 4 the daemon or database cannot be used.`,
-		Example:       "  kairos run --plan hello.yaml --prompt \"good morning\"\n  kairos validate plans/*.yaml\n  kairos runs --status failed",
+plan, 3 the run waits for a person, 4 the server or the database is unavailable.`,
+		Example:       "  kairos run hello.yaml --prompt \"good morning\"\n  kairos status\n  kairos runs --status failed",
+		Args:          cobra.NoArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
+	root.RunE = func(cmd *cobra.Command, _ []string) error { return c.overview(cmd) }
 	c.flags(root)
-	root.AddGroup(groups...)
-	run, plan, draft, runs := startCommands{c}, planCommands{c}, draftCommands{c}, runCommands{c}
-	approval, failure, agent, session := approvalCommands{c}, failureCommands{c}, agentCommands{c}, sessionCommands{c}
+	root.AddGroup(&cobra.Group{ID: "verbs", Title: "Commands:"}, &cobra.Group{ID: "groups", Title: "Groups (without a subcommand, each lists):"},
+		&cobra.Group{ID: "short", Title: "Short forms:"})
+	run, draft, runs, approval, agent := startCommands{c}, draftCommands{c}, runCommands{c}, approvalCommands{c}, agentCommands{c}
 	for _, g := range []struct {
 		group    string
 		commands []*cobra.Command
 	}{
-		{"run", []*cobra.Command{run.runCommand(), run.startCommand(), draft.askCommand(), run.tryCommand(), run.testCommand()}},
-		{"plans", []*cobra.Command{checkCommands{c}.validateCommand(), plan.graphCommand(), plan.plansCommand(), draft.draftsCommand()}},
-		{"look", []*cobra.Command{runs.runsCommand(), runs.showCommand(), runs.compareCommand(), runs.logsCommand(), failure.failuresCommand(),
-			runs.stepsCommand(), runs.handoffsCommand(), viewCommands{c}.viewsCommand(), runs.noteCommand(), runs.exportCommand()}},
-		{"act", []*cobra.Command{runs.verbCommand(domain.ActionResume), runs.verbCommand(domain.ActionRerun), runs.verbCommand(domain.ActionFork),
-			runs.verbCommand(domain.ActionCancel), runs.verbCommand(domain.ActionPause), runs.verbCommand(domain.ActionContinue),
-			runs.verbCommand(domain.ActionRetryNow), runs.verbCommand(domain.ActionStartNow), runs.verbCommand(domain.ActionRelease),
-			runs.verbCommand(domain.ActionDelete), runs.limitsCommand(), runs.resolveCommand(), failure.ackCommand(), runs.labelCommand(),
-			operationCommands{c}.bulkCommand()}},
-		{"approvals", []*cobra.Command{approval.approvalsCommand(), approval.approveCommand(true), approval.approveCommand(false)}},
-		{"installation", []*cobra.Command{agent.agentsCommand(), toolCommands{c}.toolsCommand(), agent.providersCommand(), session.memoryCommand(),
-			session.forgetCommand(), auditCommands{c}.auditListCommand(), serverCommands{c}.systemCommand(), cli.VersionCommand(c.Streams)}},
+		{"verbs", []*cobra.Command{run.runCommand(), draft.askCommand(), checkCommands{c}.validateCommand(), statusCommands{c}.statusCommand(),
+			cli.VersionCommand(c.Streams)}},
+		{"groups", []*cobra.Command{runs.group(), planCommands{c}.group(), draft.group(), approval.group(), failureCommands{c}.group(),
+			operationCommands{c}.group(), toolCommands{c}.group(), agent.group(), agent.providerGroup(), sessionCommands{c}.group(),
+			viewCommands{c}.group(), auditCommands{c}.group(), serverCommands{c}.group()}},
+		{"short", []*cobra.Command{runs.showCommand(), runs.logsCommand(), runs.resumeCommand(), runs.rerunCommand(), runs.forkCommand(),
+			runs.cancelCommand(), approval.approveCommand(true), approval.approveCommand(false)}},
 	} {
 		for _, cmd := range g.commands {
 			cmd.GroupID = g.group
@@ -78,10 +75,29 @@ plan, 3 the run waits for a person, 4 the daemon or database cannot be used.`,
 	return root
 }
 
-// groups are the parts of the list of commands.
-var groups = []*cobra.Group{
-	{ID: "run", Title: "Run plans:"}, {ID: "plans", Title: "Plans:"}, {ID: "look", Title: "Look at runs:"}, {ID: "act", Title: "Act on runs:"},
-	{ID: "approvals", Title: "Approvals:"}, {ID: "installation", Title: "The installation:"},
+// group is a command with subcommands. Without one of them it lists, as its
+// subcommand list does. list makes the command: its usage begins with "list".
+func group(name, short string, list func() *cobra.Command, more ...*cobra.Command) *cobra.Command {
+	cmd := list()
+	cmd.Use, cmd.Short = name+strings.TrimPrefix(cmd.Use, "list"), short
+	cmd.AddCommand(list())
+	cmd.AddCommand(more...)
+	return cmd
+}
+
+// overview is what kairos prints without arguments.
+func (c *program) overview(root *cobra.Command) error {
+	c.Printf("%s.\n\n", root.Short)
+	names := map[string][]string{}
+	for _, cmd := range root.Commands() {
+		if cmd.GroupID == "verbs" {
+			c.Printf("  kairos %-10s %s\n", cmd.Name(), cmd.Short)
+		}
+		names[cmd.GroupID] = append(names[cmd.GroupID], cmd.Name())
+	}
+	c.Printf("\nGroups: %s.\nShort forms: %s.\n\n", strings.Join(names["groups"], ", "), strings.Join(names["short"], ", "))
+	c.Printf("Try:\n%s\n\nkairos --help describes all commands, kairos COMMAND --help one of them.\n", root.Example)
+	return nil
 }
 
 // program is what all commands of kairos share.
@@ -114,19 +130,21 @@ type (
 	viewCommands      struct{ *program }
 	auditCommands     struct{ *program }
 	serverCommands    struct{ *program }
+	statusCommands    struct{ *program }
 	startCommands     struct{ *program }
 	checkCommands     struct{ *program }
 )
 
 func (c *program) flags(root *cobra.Command) {
 	f := root.PersistentFlags()
-	f.StringVar(&c.db, "db", "", "database file (default $KAIROS_DB, else kairos.db in the user's data directory)")
-	f.StringVar(&c.server, "server", c.Env("KAIROS_SERVER"), "URL of a daemon, or unix:/path of its socket, instead of a database file")
+	f.StringVar(&c.db, "db", "", "database file (default $KAIROS_DB, else kairos.db in your data directory)")
+	f.StringVar(&c.server, "server", c.Env("KAIROS_SERVER"), "URL of a server, or unix:/path of its socket (default $KAIROS_SERVER)")
 	f.StringVar(&c.token, "token", "", "API token for --server (default $KAIROS_TOKEN)")
-	f.StringVar(&c.config, "config", cmp.Or(c.Env("KAIROS_CONFIG"), c.DefaultConfig()), "configuration file for tools, agents and secrets (default $KAIROS_CONFIG, else kairos/kairos.yaml in the user's configuration directory)")
-	cli.PlainDefaults(f, "config")
-	f.BoolVar(&c.json, "json", false, "print one JSON object")
-	f.BoolVarP(&c.quiet, "quiet", "q", false, "print no progress and no notes on stderr")
+	f.StringVar(&c.config, "config", cmp.Or(c.Env("KAIROS_CONFIG"), c.DefaultConfig()),
+		"configuration file (default $KAIROS_CONFIG, else kairos/kairos.yaml in your configuration directory)")
+	cli.PlainDefaults(f, "server", "config")
+	f.BoolVar(&c.json, "json", false, "print JSON")
+	f.BoolVarP(&c.quiet, "quiet", "q", false, "print no progress and no notes")
 }
 
 // database is the file that commands work on.

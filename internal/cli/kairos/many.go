@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,7 +16,7 @@ import (
 	"github.com/kairosd/kairosd/internal/exit"
 )
 
-// bulkFlags are those with which a verb acts on many runs, or on some later.
+// bulkFlags are the flags of an action on many runs, or later.
 type bulkFlags struct {
 	filter    string
 	rate      int
@@ -27,23 +28,24 @@ type bulkFlags struct {
 
 func (b *bulkFlags) add(cmd *cobra.Command, action domain.Action) {
 	f := cmd.Flags()
-	f.StringVar(&b.filter, "filter", "", `act on every run that matches, like 'status:failed plan:invoice since:24h', instead of those named`)
-	f.IntVar(&b.rate, "rate", 0, "with many runs: so many per minute; 0: as fast as it goes")
+	f.StringVar(&b.filter, "filter", "", "act on every run that matches, such as 'status:failed plan:invoice since:24h'")
+	f.IntVar(&b.rate, "rate", 0, "with many runs: at most this many per minute; 0: no limit")
 	if action == domain.ActionResume || action == domain.ActionRerun {
-		f.BoolVar(&b.noCanary, "no-canary", false, "with many runs: do not try one first")
-		f.StringVar(&b.provider, "provider", "", "begin when this provider takes calls again")
-		f.StringVar(&b.tool, "tool", "", `begin when the circuit of this tool lets calls through, or of one host: "http api.example"`)
+		f.BoolVar(&b.noCanary, "no-canary", false, "with many runs: do not begin with a single run")
+		f.StringVar(&b.provider, "provider", "", "begin when this provider accepts calls again")
+		f.StringVar(&b.tool, "tool", "", `begin when the circuit of this tool closes, or of one host: "http api.example"`)
 	}
 	if action != domain.ActionAck && action != domain.ActionLabel {
 		f.StringVar(&b.notBefore, "not-before", "", "begin at this time: 06:00, 2h, or 2030-01-31T06:00")
 	}
-	cmd.Use = string(action) + " RUN… | --filter FILTER"
+	cmd.Use, _, _ = strings.Cut(cmd.Use, " ")
+	cmd.Use += " RUN… | --filter FILTER"
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		switch {
 		case b.filter != "" && len(args) > 0:
-			return exit.Usage("%s takes runs or --filter, not both", cmd.Name())
+			return exit.Usage("use either RUN or --filter, not both")
 		case b.filter == "" && len(args) == 0:
-			return exit.Usage("%s needs at least one run, or --filter\n  kairos runs lists runs", cmd.Name())
+			return exit.Usage("missing argument RUN, or --filter\n  usage: %s RUN… | --filter FILTER", cmd.CommandPath())
 		}
 		return nil
 	}
@@ -63,9 +65,15 @@ func (b *bulkFlags) request(action domain.Action, reason string) (r domain.BulkR
 	return r, err
 }
 
-// many acts on the runs that are named or that a filter selects: what would happen
-// is printed first, and what was previewed is what is done.
-func (c *program) many(cmd *cobra.Command, req domain.BulkRequest, runs []string, previewOnly, detach bool) error {
+// manyOptions are how an action on many runs is carried out.
+type manyOptions struct {
+	preview, detach bool
+	yes             bool // a resume is confirmed
+}
+
+// many acts on the runs that are named or that a filter selects. It prints a preview
+// first, and does what was previewed.
+func (c *program) many(cmd *cobra.Command, req domain.BulkRequest, runs []string, o manyOptions) error {
 	return c.with(cmd, func(b *client.Client) error {
 		ctx := cmd.Context()
 		for _, name := range runs {
@@ -79,7 +87,7 @@ func (c *program) many(cmd *cobra.Command, req domain.BulkRequest, runs []string
 		if err != nil {
 			return err
 		}
-		if previewOnly && c.json {
+		if o.preview && c.json {
 			return c.Print(p)
 		}
 		c.Errorf("%s: %d of %d matching runs\n", req.Action, p.Eligible, p.Matching)
@@ -91,10 +99,15 @@ func (c *program) many(cmd *cobra.Command, req domain.BulkRequest, runs []string
 		}
 		if p.Preview != nil {
 			c.Errorf("the first, %s, ", domain.ShortID(p.First))
-			c.preview(*p.Preview)
+			c.printPreview(*p.Preview)
 		}
-		if previewOnly {
+		if o.preview {
 			return nil
+		}
+		if req.Action == domain.ActionResume || req.Action == domain.ActionRelease {
+			if err := c.confirmResume(o.yes, "Resume %d runs?", p.Eligible); err != nil {
+				return err
+			}
 		}
 		req.Digest = p.Digest
 		act, err := b.StartBulk(ctx, req)
@@ -102,15 +115,15 @@ func (c *program) many(cmd *cobra.Command, req domain.BulkRequest, runs []string
 			return err
 		}
 		if !act.State.Final() && !act.NotBefore.IsZero() {
-			c.Errorf("bulk act %s begins at %s\n", act.ID, act.NotBefore.Local().Format("2006-01-02 15:04:05 MST"))
+			c.Errorf("operation %s begins at %s\n", act.ID, act.NotBefore.Local().Format("2006-01-02 15:04:05 MST"))
 		}
-		if b.InProcess() && detach && !act.State.Final() {
-			c.Errorf("it goes on when a daemon serves this database\n")
+		if b.InProcess() && o.detach && !act.State.Final() {
+			c.Errorf("it continues when kairosd serves this database\n")
 		}
-		if !detach {
+		if !o.detach {
 			if act, err = c.watchBulk(ctx, b, act); err != nil {
 				if ctx.Err() != nil {
-					return exit.With(exit.Unavailable, fmt.Errorf("interrupted; kairos bulk show %s says how far it is, kairos bulk stop %s ends it", act.ID, act.ID))
+					return exit.With(exit.Unavailable, fmt.Errorf("interrupted; follow it with: kairos operations show %s; stop it with: kairos operations stop %s", act.ID, act.ID))
 				}
 				return err
 			}
@@ -120,7 +133,7 @@ func (c *program) many(cmd *cobra.Command, req domain.BulkRequest, runs []string
 				return err
 			}
 		} else {
-			c.Printf("bulk act %s is %s: %d of %d acted on, %d refused\n", act.ID, act.State, act.Acted, act.Total, act.Refused)
+			c.Printf("operation %s is %s: %d of %d done, %d refused\n", act.ID, act.State, act.Acted, act.Total, act.Refused)
 		}
 		if act.State == domain.BulkStopped {
 			return exit.With(exit.Failed, domain.Errorf(domain.CodeConflict, "%s", act.Note))
@@ -129,8 +142,8 @@ func (c *program) many(cmd *cobra.Command, req domain.BulkRequest, runs []string
 	})
 }
 
-// watchBulk waits for the end of a bulk act and of the runs that it set going: a
-// database in this process executes them only as long as the process lives.
+// watchBulk waits for the end of a bulk operation and of the runs that it continued: a
+// database in this process executes them only while the process lives.
 func (c *program) watchBulk(ctx context.Context, b *client.Client, act domain.Bulk) (domain.Bulk, error) {
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
@@ -174,7 +187,7 @@ func (c *program) watchBulk(ctx context.Context, b *client.Client, act domain.Bu
 }
 
 func addMany(cmd *cobra.Command, reason *string, preview, detach *bool) {
-	cmd.Flags().StringVar(reason, "reason", "", "why, for the audit log")
-	cmd.Flags().BoolVar(preview, "preview", false, "only say what would happen")
-	cmd.Flags().BoolVar(detach, "detach", false, "do not wait for the end of it (with a daemon)")
+	cmd.Flags().StringVar(reason, "reason", "", "reason, for the audit log")
+	cmd.Flags().BoolVar(preview, "preview", false, "only print what would happen")
+	cmd.Flags().BoolVar(detach, "detach", false, "do not wait for the operation (requires a server)")
 }

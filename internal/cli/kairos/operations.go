@@ -12,15 +12,18 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// bulkCommand looks after acts on many runs.
-func (c operationCommands) bulkCommand() *cobra.Command {
+func (c operationCommands) group() *cobra.Command {
+	return group("operations", "Track bulk operations", c.listCommand, c.showCommand(), c.stopCommand())
+}
+
+func (c operationCommands) listCommand() *cobra.Command {
 	limit := 0
 	cmd := &cobra.Command{
-		Use: "bulk", Short: "List, show and stop acts on many runs", Args: cobra.NoArgs,
-		Long: `Lists the newest acts on many runs, which are begun by a verb with --filter or with
-several runs, by --not-before, --provider or --tool, or on the dashboard. They
-outlast restarts of the daemon.`,
-		Example: "  kairos bulk\n  kairos bulk show 01jr8k2mf0aaaaaaaaaaaa7qx2\n  kairos bulk stop 01jr8k2mf0aaaaaaaaaaaa7qx2 --reason \"wrong filter\"",
+		Use: "list", Short: "List bulk operations", Args: cobra.NoArgs,
+		Long: `Lists the newest bulk operations. An action with --filter, with several runs, or with
+--not-before, --provider or --tool starts one, and so does the dashboard. Bulk operations
+survive restarts of the server.`,
+		Example: "  kairos operations\n  kairos operations --limit 10 --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.with(cmd, func(b *client.Client) error {
 				list, err := b.Bulks(cmd.Context(), limit)
@@ -31,15 +34,19 @@ outlast restarts of the daemon.`,
 				for _, a := range list {
 					rows = append(rows, []string{a.ID, string(a.Action), string(a.State), fmt.Sprintf("%d of %d", a.Acted, a.Total), strconv.FormatInt(a.Refused, 10), cli.Stamp(a.CreatedAt), a.Actor, cmp.Or(a.Note, a.Query, a.Reason)})
 				}
-				return c.Listed(c.json, append([]domain.Bulk{}, list...), "", []string{"BULK ACT", "ACTION", "STATE", "ACTED ON", "REFUSED", "BEGUN", "BY", "ABOUT"}, rows, "there was no act on many runs")
+				return c.Listed(c.json, append([]domain.Bulk{}, list...), "", []string{"OPERATION", "ACTION", "STATUS", "DONE", "REFUSED", "STARTED", "BY", "ABOUT"}, rows, "no bulk operations")
 			})
 		},
 	}
-	cmd.Flags().IntVar(&limit, "limit", 50, "at most so many (100)")
-	show := &cobra.Command{
-		Use: "show BULK", Short: "Show how far an act on many runs is", Args: cobra.ExactArgs(1),
-		Long:    "Shows an act on many runs, and each run of it: whether it was acted on, what came of it, and why not.",
-		Example: "  kairos bulk show 01jr8k2mf0aaaaaaaaaaaa7qx2",
+	cmd.Flags().IntVar(&limit, "limit", 50, "maximum number of items, 1 to 100")
+	return cmd
+}
+
+func (c operationCommands) showCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "show OPERATION", Short: "Show the progress of a bulk operation", Args: cobra.ExactArgs(1),
+		Long:    "Shows a bulk operation and its runs: the result of each, or why it was refused.",
+		Example: "  kairos operations show 01jr8k2mf0aaaaaaaaaaaa7qx2",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b *client.Client) error {
 				act, err := b.BulkAct(cmd.Context(), args[0])
@@ -63,7 +70,8 @@ outlast restarts of the daemon.`,
 						Items []domain.BulkItem `json:"items"`
 					}{act, items})
 				}
-				c.Printf("bulk act %s: %s, %s: %d of %d acted on, %d refused\n  begun %s by %s %s\n", act.ID, act.Action, act.State, act.Acted, act.Total, act.Refused, cli.Stamp(act.CreatedAt), cli.FirstLine(act.Actor), cli.FirstLine(act.Reason))
+				c.Printf("operation %s: %s, %s: %d of %d done, %d refused\n  started %s by %s %s\n", act.ID, act.Action, act.State, act.Acted, act.Total, act.Refused,
+					cli.Stamp(act.CreatedAt), cli.FirstLine(act.Actor), cli.FirstLine(act.Reason))
 				for _, fact := range [][2]string{{"filter", act.Query}, {"waits for provider", act.Provider}, {"waits for tool", act.Tool}, {"note", act.Note}} {
 					if fact[1] != "" {
 						c.Printf("  %s: %s\n", fact[0], cli.FirstLine(fact[1]))
@@ -80,11 +88,14 @@ outlast restarts of the daemon.`,
 			})
 		},
 	}
+}
+
+func (c operationCommands) stopCommand() *cobra.Command {
 	reason := ""
-	stop := &cobra.Command{
-		Use: "stop BULK", Short: "Stop an act on many runs", Args: cobra.ExactArgs(1),
-		Long:    "Stops an act on many runs: those that it has not reached stay as they are.",
-		Example: "  kairos bulk stop 01jr8k2mf0aaaaaaaaaaaa7qx2 --reason \"wrong filter\"",
+	cmd := &cobra.Command{
+		Use: "stop OPERATION", Short: "Stop a bulk operation", Args: cobra.ExactArgs(1),
+		Long:    "Stops a bulk operation. Runs that it has not reached stay as they are.",
+		Example: "  kairos operations stop 01jr8k2mf0aaaaaaaaaaaa7qx2 --reason \"wrong filter\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b *client.Client) error {
 				act, err := b.StopBulk(cmd.Context(), args[0], reason)
@@ -94,12 +105,11 @@ outlast restarts of the daemon.`,
 				if c.json {
 					return c.Print(act)
 				}
-				c.Printf("bulk act %s is %s: %d of %d acted on, %d refused\n", act.ID, act.State, act.Acted, act.Total, act.Refused)
+				c.Printf("operation %s is %s: %d of %d done, %d refused\n", act.ID, act.State, act.Acted, act.Total, act.Refused)
 				return nil
 			})
 		},
 	}
-	stop.Flags().StringVar(&reason, "reason", "", "why, for the audit log")
-	cmd.AddCommand(show, stop)
+	cmd.Flags().StringVar(&reason, "reason", "", "reason, for the audit log")
 	return cmd
 }

@@ -18,17 +18,22 @@ import (
 	"github.com/kairosd/kairosd/internal/filter"
 )
 
-func (c planCommands) plansCommand() *cobra.Command {
+func (c planCommands) group() *cobra.Command {
+	return group("plans", "Manage stored plans", c.listCommand, c.plansShow(), c.plansAdd(), c.plansVersions(), c.plansDiff(), c.plansRestore(),
+		c.plansPause(true), c.plansPause(false), c.plansArchive(true), c.plansArchive(false), c.plansFlow(), c.graphCommand())
+}
+
+func (c planCommands) listCommand() *cobra.Command {
 	var l listFlags
 	var query string
 	var archived, paused bool
 	cmd := &cobra.Command{
-		Use:   "plans",
-		Short: "List, store and show plans",
-		Long: `Lists stored plans, latest change first. Plans are stored by "plans add", by "run",
-by the dashboard and by the API; every distinct content is a version of its own.
---filter has the grammar of the dashboard's page: tool: agent: owner: label.key=value
-and words of the key or name. Drafts of planners are listed by "kairos drafts", too.`,
+		Use:   "list",
+		Short: "List stored plans",
+		Long: `Lists stored plans, latest change first. "kairos plans add", "kairos run", the
+dashboard, and the API store plans. Each distinct content is a version.
+--filter takes the terms tool: agent: owner: label.KEY=VALUE, and words of the key or
+the name. "kairos drafts" lists generated plans.`,
 		Example: "  kairos plans\n  kairos plans --filter 'tool:http owner:ana'\n  kairos plans add report.yaml\n  kairos plans show report > report.yaml",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -37,14 +42,13 @@ and words of the key or name. Drafts of planners are listed by "kairos drafts", 
 				return problem
 			}
 			f.Query, f.Archived, f.Paused, f.Page = query, archived, paused, l.page()
-			return c.listPlans(cmd, f, "no plan matches")
+			return c.listPlans(cmd, f, "no plans found")
 		},
 	}
 	l.add(cmd)
-	cmd.Flags().StringVar(&query, "filter", "", "only plans like this, such as 'tool:http owner:ana'")
+	cmd.Flags().StringVar(&query, "filter", "", "filter, such as 'tool:http owner:ana'")
 	cmd.Flags().BoolVar(&archived, "archived", false, "list archived plans instead")
 	cmd.Flags().BoolVar(&paused, "paused", false, "list paused plans only")
-	cmd.AddCommand(c.plansAdd(), c.plansShow(), c.plansVersions(), c.plansDiff(), c.plansRestore(), c.plansPause(true), c.plansPause(false), c.plansArchive(true), c.plansArchive(false), c.plansFlow())
 	return cmd
 }
 
@@ -70,8 +74,8 @@ func (c planCommands) listPlans(cmd *cobra.Command, f domain.PlanFilter, nothing
 func (c planCommands) plansShow() *cobra.Command {
 	var number int
 	cmd := &cobra.Command{
-		Use: "show PLAN", Short: "Print a plan as it was written", Args: cobra.ExactArgs(1),
-		Long:    "Prints the source of a plan's newest version, or of --version N.",
+		Use: "show PLAN", Short: "Print the source of a plan", Args: cobra.ExactArgs(1),
+		Long:    "Prints the source of the newest version of a plan, or of --version N.",
 		Example: "  kairos plans show report --version 3",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b *client.Client) error {
@@ -97,7 +101,7 @@ func (c planCommands) plansShow() *cobra.Command {
 func (c planCommands) plansVersions() *cobra.Command {
 	return &cobra.Command{
 		Use: "versions PLAN", Short: "List a plan's versions", Args: cobra.ExactArgs(1),
-		Long:    "Lists a plan's versions, newest first, with who stored them and why.",
+		Long:    "Lists the versions of a plan, newest first, with author and reason.",
 		Example: "  kairos plans versions report",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b *client.Client) error {
@@ -142,10 +146,9 @@ func (c planCommands) plansVersions() *cobra.Command {
 
 func (c planCommands) plansDiff() *cobra.Command {
 	return &cobra.Command{
-		Use: "diff PLAN FROM TO", Short: "Say what changed from one version of a plan to another", Args: cobra.ExactArgs(3),
-		Long: `Prints the lines that were added and removed from one version to another. Versions
-that were written in different formats, as after a run was planned anew, are
-compared as YAML.`,
+		Use: "diff PLAN FROM TO", Short: "Compare two versions of a plan", Args: cobra.ExactArgs(3),
+		Long: `Prints the lines that were added and removed from one version to another. Versions in
+different formats are compared as YAML.`,
 		Example: "  kairos plans diff report 3 4",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b *client.Client) error {
@@ -188,9 +191,9 @@ func diffLines(d plandiff.Diff) []string {
 func (c planCommands) plansFlow() *cobra.Command {
 	version, since := 0, ""
 	cmd := &cobra.Command{
-		Use: "flow PLAN", Short: "Say how the newest runs of a plan went, step by step", Args: cobra.ExactArgs(1),
-		Long: `Says for each step of a plan how many runs came to it, how many attempts failed and how
-long they took, of the newest runs that began since --since (at most 500).`,
+		Use: "flow PLAN", Short: "Show statistics of each step of a plan", Args: cobra.ExactArgs(1),
+		Long: `Shows how many runs reached each step of a plan, how many attempts failed, and how long
+they took. It examines the newest runs that started since --since, at most 500.`,
 		Example: "  kairos plans flow report\n  kairos plans flow report --version 3 --since 30d --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			from, err := filter.Moment(since, time.Now())
@@ -223,6 +226,6 @@ long they took, of the newest runs that began since --since (at most 500).`,
 		},
 	}
 	cmd.Flags().IntVar(&version, "version", 0, "only runs of this version")
-	cmd.Flags().StringVar(&since, "since", "7d", "only runs that began since: 24h, 7d, or a time")
+	cmd.Flags().StringVar(&since, "since", "7d", "only runs that started since 24h, 7d, or a time")
 	return cmd
 }

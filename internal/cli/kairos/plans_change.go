@@ -15,7 +15,7 @@ func (c planCommands) plansAdd() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use: "add FILE…", Short: "Store plan files", Args: cobra.MinimumNArgs(1),
-		Long:    "Checks plan files and stores each as a new version of its plan. Content that is known already is not stored again.",
+		Long:    "Checks plan files and stores each as a new version of its plan. Known content is not stored again.",
 		Example: "  kairos plans add report.yaml --reason \"retry the upload\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b *client.Client) error {
@@ -45,18 +45,18 @@ func (c planCommands) plansAdd() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for the history")
+	cmd.Flags().StringVar(&reason, "reason", "", "reason, for the history")
 	return cmd
 }
 
 func (c planCommands) plansRestore() *cobra.Command {
 	reason := ""
 	cmd := &cobra.Command{
-		Use: "restore PLAN VERSION", Short: "Make an earlier version of a plan its current one", Args: cobra.ExactArgs(2),
-		Long: `Makes a version the current one again: what is started from now on follows it, and runs
-under way keep theirs. A version is its content, so that it keeps its number; the audit
-log says who went back and why. It is refused when somebody stored another version
-meanwhile. "kairos plans diff" says how versions differ.`,
+		Use: "restore PLAN VERSION", Short: "Restore an earlier version of a plan", Args: cobra.ExactArgs(2),
+		Long: `Makes an earlier version the current one. New runs follow it, and active runs keep
+their version. The version keeps its number, and the audit log records the change. If
+somebody stored another version meanwhile, nothing changes. "kairos plans diff"
+compares versions.`,
 		Example: "  kairos plans restore report 12 --reason \"v13 sends twice\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n, err := versionNumber(args[1])
@@ -75,21 +75,21 @@ meanwhile. "kairos plans diff" says how versions differ.`,
 				if c.json {
 					return c.Print(viewPlan(p))
 				}
-				c.Printf("%s: v%d is current, in the place of v%d\n", p.Key, p.Latest, before)
+				c.Printf("%s: v%d is current (before: v%d)\n", p.Key, p.Latest, before)
 				return nil
 			})
 		},
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for the audit log")
+	cmd.Flags().StringVar(&reason, "reason", "", "reason, for the audit log")
 	return cmd
 }
 
 func (c planCommands) plansPause(on bool) *cobra.Command {
-	use, short, done := "pause", "Let no run of a plan start", "is paused: no run of it starts"
-	long := `Lets no run of a plan start, over whatever surface, until "plans unpause". Runs under way go on;
-existing runs can still be resumed, rerun and forked.`
+	use, short, done := "pause", "Pause a plan", "is paused"
+	long := `Pauses a plan: no run of it starts until "kairos plans unpause". Active runs continue.
+Existing runs can be resumed, rerun, and forked.`
 	if !on {
-		use, short, long, done = "unpause", "Let runs of a paused plan start again", "Lets runs of a paused plan start again.", "is paused no more"
+		use, short, long, done = "unpause", "Unpause a plan", "Ends the pause of a plan: runs of it can start again.", "is no longer paused"
 	}
 	reason := ""
 	cmd := &cobra.Command{
@@ -110,14 +110,15 @@ existing runs can still be resumed, rerun and forked.`
 			})
 		},
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for the audit log")
+	cmd.Flags().StringVar(&reason, "reason", "", "reason, for the audit log")
 	return cmd
 }
 
 func (c planCommands) plansArchive(archive bool) *cobra.Command {
-	use, short, long, done := "archive", "Hide a plan from lists", "Hides a plan from lists; its runs stay, and \"plans unarchive\" brings it back. An archived plan cannot be started.", "is archived"
+	use, short, long, done := "archive", "Archive a plan",
+		"Archives a plan: lists hide it, and no run of it starts. Its runs stay. \"kairos plans unarchive\" restores it.", "is archived"
 	if !archive {
-		use, short, long, done = "unarchive", "Bring an archived plan back", "Shows an archived plan in lists again.", "is in lists again"
+		use, short, long, done = "unarchive", "Restore an archived plan", "Restores an archived plan: lists show it, and runs of it can start.", "is no longer archived"
 	}
 	reason := ""
 	cmd := &cobra.Command{
@@ -136,7 +137,7 @@ func (c planCommands) plansArchive(archive bool) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for the audit log")
+	cmd.Flags().StringVar(&reason, "reason", "", "reason, for the audit log")
 	return cmd
 }
 
@@ -144,8 +145,8 @@ func (c planCommands) graphCommand() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use: "graph FILE", Short: "Draw a plan", Args: cobra.ExactArgs(1),
-		Long:    "Draws a plan as Mermaid or DOT text, or as a picture (svg), on stdout. Names of tools and agents are not checked.",
-		Example: "  kairos graph plan.yaml\n  kairos graph plan.yaml --format svg > plan.svg",
+		Long:    "Draws a plan file as Mermaid or DOT text, or as SVG, on stdout. It does not check the names of tools and agents.",
+		Example: "  kairos plans graph plan.yaml\n  kairos plans graph plan.yaml --format svg > plan.svg",
 		RunE: func(_ *cobra.Command, args []string) error {
 			src, f, err := c.readPlan(args[0])
 			if err != nil {
@@ -169,7 +170,7 @@ func (c planCommands) graphCommand() *cobra.Command {
 			case "svg":
 				out = string(diagram.SVG(diagram.Layout(p, diagram.Options{})))
 			default:
-				return exit.Usage("unknown format %q (mermaid, dot or svg)", format)
+				return exit.Usage("unknown format %q\n  use mermaid, dot or svg", format)
 			}
 			if c.json {
 				return c.Print(map[string]string{"format": format, "graph": out})

@@ -9,8 +9,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// preview prints what a verb would do.
-func (c *program) preview(p domain.Preview) {
+// printPreview prints what an action would do.
+func (c *program) printPreview(p domain.Preview) {
 	if p.Damage != nil {
 		c.Errorf("%s", damageText(p.Damage))
 	}
@@ -40,7 +40,7 @@ func (c *program) preview(p domain.Preview) {
 	for _, s := range p.Repeats {
 		if runs := slices.ContainsFunc(s.Items, func(i domain.RepeatItem) bool { return i.Given == "" }); runs || s.Given == "" && len(s.Items) == 0 {
 			if s.Doubtful {
-				c.Errorf("  doubtful  %s (%s): it may have been done, what would tell is damaged; use --stub to leave it out\n", step(domain.PreviewStep{Node: s.Node, Visit: s.Visit}), s.Effect)
+				c.Errorf("  in doubt  %s (%s): its outcome is unknown because the journal is damaged; use --stub to leave it out\n", step(domain.PreviewStep{Node: s.Node, Visit: s.Visit}), s.Effect)
 				continue
 			}
 			c.Errorf("  twice     %s (%s): use --reuse or --stub to leave it out\n", step(domain.PreviewStep{Node: s.Node, Visit: s.Visit}), s.Effect)
@@ -71,12 +71,12 @@ func damageText(d *domain.Damage) string {
 		for _, p := range d.Parts {
 			text += fmt.Sprintf("damaged: %s: %s\n", p.Part, cli.FirstLine(p.Message))
 		}
-		return text + "the run cannot go on or be forked: restore a backup, or start a new run of the plan; this run stays as it is\n"
+		return text + "the run cannot continue or be forked: restore a backup, or start a new run of the plan\n"
 	}
 	for _, row := range d.Rows {
 		text += fmt.Sprintf("damaged: journal row %d %s", row.Seq, rowProblems[row.Problem])
 		if row.Node != "" {
-			text += fmt.Sprintf("; it says of itself: %s %s", row.Kind, lostName(row.Node, row.Visit, row.Item))
+			text += fmt.Sprintf("; its content: %s %s", row.Kind, lostName(row.Node, row.Visit, row.Item))
 		}
 		text += "\n"
 	}
@@ -87,16 +87,16 @@ func damageText(d *domain.Damage) string {
 		how := fmt.Sprintf("%s by row %d", s.Status, s.Row)
 		switch s.Status {
 		case "":
-			how = fmt.Sprintf("it may have happened; row %d, which would tell, is damaged", s.Row)
+			how = fmt.Sprintf("outcome unknown: row %d is damaged", s.Row)
 		case domain.NodeRunning, domain.NodeInDoubt:
-			how = fmt.Sprintf("it may have happened; it had begun by row %d", s.Row)
+			how = fmt.Sprintf("outcome unknown: it started at row %d", s.Row)
 		}
 		text += fmt.Sprintf("  behind    %s (%s) %s\n", lostName(s.Node, s.Visit, s.Item), s.Effect, how)
 	}
 	if d.Checkpoint.Seq == 0 {
-		return text + "no checkpoint before it is left: a fork from the input, at 0, does everything again\n"
+		return text + "no checkpoint before it is left: a fork at 0 runs every step again\n"
 	}
-	return text + fmt.Sprintf("checkpoint %d (%s) is the last good one: a fork goes on from there; this run stays as it is\n", d.Checkpoint.Seq, d.Checkpoint.Label)
+	return text + fmt.Sprintf("checkpoint %d (%s) is the last good one: fork the run from there\n", d.Checkpoint.Seq, d.Checkpoint.Label)
 }
 
 func lostName(node string, visit, item int) string {

@@ -157,7 +157,7 @@ func named[T any](list []T, want, what, lists string, name func(T) string) (foun
 			return x, nil
 		}
 	}
-	return found, domain.Errorf(domain.CodeNotFound, "there is no %s %q", what, want).Suggest("%s lists them", lists)
+	return found, domain.Errorf(domain.CodeNotFound, "%s %q not found", what, want).Suggest("list them: %s", lists)
 }
 
 // planView is a plan as `--json` prints it.

@@ -17,38 +17,48 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
+// document is a plan as a command names it: a file that was read, or a stored plan.
+type document struct {
+	name   string
+	source []byte // nil: a stored plan
+	format planner.Format
+}
+
 func (c startCommands) runCommand() *cobra.Command {
-	var plan string
+	var plan, mocks string
 	var start startFlags
 	cmd := &cobra.Command{
 		Use:   "run FILE|PLAN[@VERSION] [--prompt TEXT | --input JSON|@FILE]",
-		Short: "Run a plan and print its result",
-		Long: `Stores the plan and a run of it, executes the run, and prints its output; for a
-step plan, the answer that its steps add up to.
-Progress goes to stderr, the result to stdout. The run is stored before its first
-node starts: when this command is interrupted, "kairos resume" continues it.
+		Short: "Run a plan and wait for its result",
+		Long: `Stores a plan and a run of it, executes the run, and prints its output. Progress goes
+to stderr, the result to stdout. kairos stores the run before its first step starts. If
+the command is interrupted, "kairos resume" continues the run.
 
 FILE contains a slash, ends in .yaml, .yml, or .json, or is - for stdin. Anything
 else is the key of a stored plan, with @VERSION one of its versions. --plan FILE
 names the plan, too.
 
-With --dry-run, steps that compute or only read run, so an HTTP GET is sent. A step
-that might change something or calls a model completes with a made-up output, and
-its row names the call. --offline is a dry run that sends nothing: steps that read
-get a made-up output, too.
-"kairos try" does so without storing the plan; "kairos start" runs a stored plan.
+--prompt gives the input as text, --input as JSON, or with @FILE from a file (@- reads
+stdin). --memory stores nothing on disk. --detach prints the id of the run and leaves
+the run to the server. --start-at schedules it.
 
---prompt gives the input as text; --input gives it as JSON, or with @FILE from a
-file (@- reads stdin). --memory keeps nothing on disk. With --json, stdout is
-exactly one object: runId, status, waitReason, output, outputs, path,
-error, usage, failedSteps.`,
+--dry-run runs only steps that compute or read, so an HTTP GET is sent. Other steps
+complete with a made-up output, and the journal shows their calls. A dry run of a file
+stores no version of the plan. --offline is a dry run that sends nothing.
+
+--mock FILE tests a plan in a temporary database. The file maps each step that is not
+pure to {output: …} or {error: …}. A step without an entry fails. Nothing is sent.
+
+With --json, stdout is exactly one object: runId, status, waitReason, output, outputs,
+path, error, usage, failedSteps.`,
 		Example: "  kairos run hello.yaml --prompt \"good morning\"\n  kairos run report.yaml --input @orders.json --json\n" +
-			"  kairos run report@3 --input @orders.json\n  kairos run check.yaml --memory",
+			"  kairos run report@3 --input @orders.json --label env=prod\n  kairos run report.yaml --dry-run\n" +
+			"  kairos run report.yaml --mock report.mock.yaml\n  kairos run report --key march-2030 --start-at 06:00 --detach",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 1 && plan != "":
-				return exit.Usage("name the plan once: %s, or --plan %s", args[0], plan)
+				return exit.Usage("the plan is named twice: %s, and --plan %s", args[0], plan)
 			case len(args) == 1:
 				plan = args[0]
 			case plan == "":
@@ -58,44 +68,124 @@ error, usage, failedSteps.`,
 			if err != nil {
 				return err
 			}
-			var src []byte
-			var format planner.Format
+			doc := document{name: plan}
 			if _, _, stored := storedName(plan); !stored || cmd.Flags().Changed("plan") && datadir.Exists(plan) {
-				if src, format, err = c.readPlan(plan); err != nil {
+				if doc.source, doc.format, err = c.readPlan(plan); err != nil {
 					return err
 				}
 			}
-			return c.run(cmd.Context(), plan, src, format, req, start.detach)
+			if mocks != "" {
+				return c.runMocked(cmd.Context(), doc, mocks, req)
+			}
+			b, err := c.connect(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer c.close(b)
+			if err := canDetach(b, start.detach); err != nil {
+				return err
+			}
+			if doc.source != nil && (req.Dry || req.Offline) {
+				return c.dryRun(cmd, b, doc, req, start.detach)
+			}
+			return c.run(cmd.Context(), b, doc, req, start.detach)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&plan, "plan", "", "plan file (YAML or JSON, - reads stdin), or a stored plan")
+	f.StringVar(&mocks, "mock", "", "file with the results of steps: STEP → {output: …} or {error: …}")
 	f.BoolVar(&c.memory, "memory", false, "store nothing on disk")
 	start.add(cmd)
+	for _, flag := range []string{"detach", "dry-run", "offline", "start-at"} {
+		cmd.MarkFlagsMutuallyExclusive("mock", flag)
+	}
 	return cmd
 }
 
-// run stores plan and run, follows it, and prints what became of it.
-func (c startCommands) run(ctx context.Context, file string, src []byte, format planner.Format, req domain.StartRequest, detach bool) error {
+// run stores a document, unless it is stored, starts a run of it, and follows the run.
+func (c startCommands) run(ctx context.Context, b *client.Client, doc document, req domain.StartRequest, detach bool) (err error) {
+	if doc.source == nil {
+		if req.Plan, req.Version, err = c.stored(ctx, b, doc.name); err != nil {
+			return err
+		}
+		return c.start(ctx, b, req, detach)
+	}
+	_, v, _, problems, err := b.SavePlan(ctx, doc.source, doc.format, "cli", "")
+	if err != nil {
+		return c.invalid(doc.name, problems, err)
+	}
+	c.warnings(doc.name, problems)
+	req.Hash, req.Plan = v.Hash, v.PlanID
+	return c.start(ctx, b, req, detach)
+}
+
+// dryRun runs a file without storing a version of its plan.
+func (c startCommands) dryRun(cmd *cobra.Command, b *client.Client, doc document, req domain.StartRequest, detach bool) error {
+	for _, flag := range []string{"session", "label", "key", "start-at", "priority", "concurrency-key", "max-steps", "max-duration", "max-tokens", "max-cost"} {
+		if cmd.Flags().Changed(flag) {
+			return exit.Usage("--%s requires a stored plan in a dry run\n  store it: kairos plans add %s", flag, doc.name)
+		}
+	}
+	r, problems, err := b.TryPlan(cmd.Context(), doc.source, doc.format, req.Input, req.Offline)
+	if err != nil {
+		return c.invalid(doc.name, problems, err)
+	}
+	c.warnings(doc.name, problems)
+	if detach {
+		return c.printID(r)
+	}
+	return c.follow(cmd.Context(), b, r)
+}
+
+// runMocked runs a plan in a temporary database, with recorded results instead of calls.
+func (c startCommands) runMocked(ctx context.Context, doc document, mocks string, req domain.StartRequest) error {
+	text, err := os.ReadFile(mocks)
+	if err != nil {
+		return exit.Usage("--mock: %w", err)
+	}
+	table := map[string]assemble.Mock{}
+	if err := yaml.Load(text, &table, yaml.WithKnownFields()); err != nil {
+		return exit.Usage("--mock %s: %w", mocks, err)
+	}
+	if doc.source == nil {
+		if err := c.readStored(ctx, &doc); err != nil {
+			return err
+		}
+	}
+	cfg, err := config.Load(c.config)
+	if err != nil {
+		return err
+	}
+	l, err := assemble.OpenLocal(ctx, assemble.LocalOptions{Config: cfg, Mocks: table})
+	if err != nil {
+		return err
+	}
+	b := client.InProcess(l.Handler, l.Close)
+	defer c.close(b)
+	return c.run(ctx, b, doc, req, false)
+}
+
+// readStored reads the source of a stored plan.
+func (c startCommands) readStored(ctx context.Context, doc *document) error {
 	b, err := c.connect(ctx)
 	if err != nil {
 		return err
 	}
 	defer c.close(b)
-	if err := canDetach(b, detach); err != nil {
+	plan, version, err := c.stored(ctx, b, doc.name)
+	if err != nil {
 		return err
 	}
-	if src != nil {
-		_, v, _, problems, err := b.SavePlan(ctx, src, format, "cli", "")
+	if version == 0 {
+		p, err := b.Plan(ctx, plan)
 		if err != nil {
-			return c.invalid(file, problems, err)
+			return err
 		}
-		c.warnings(file, problems)
-		req.Hash, req.Plan = v.Hash, v.PlanID
-	} else if req.Plan, req.Version, err = c.stored(ctx, b, file); err != nil {
-		return err
+		version = p.Latest
 	}
-	return c.start(ctx, b, req, detach)
+	v, err := b.VersionByNumber(ctx, plan, version)
+	doc.source, doc.format = v.Source, planner.Format(v.Format)
+	return err
 }
 
 // stored finds a plan that was named instead of a file.
@@ -108,7 +198,7 @@ func (c startCommands) stored(ctx context.Context, b *client.Client, name string
 	return p.ID, version, err
 }
 
-// startFlags are what a new run may be asked for, whoever gives the plan.
+// startFlags are the settings of a new run.
 type startFlags struct {
 	prompt, input, session, key, startAt string
 	labels                               []string
@@ -120,33 +210,33 @@ type startFlags struct {
 
 func (s *startFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&s.prompt, "prompt", "", "the input as text")
-	f.StringVar(&s.input, "input", "", "the input as JSON, or @FILE")
-	f.StringVar(&s.session, "session", "", "session for memory (default: the run's id)")
-	f.StringArrayVar(&s.labels, "label", nil, "label key=value; may be repeated")
-	f.BoolVar(&s.dry, "dry-run", false, "run only steps that compute or read, such as an HTTP GET; show the others")
-	f.BoolVar(&s.offline, "offline", false, "a dry run that sends nothing: steps that read are only shown, too")
-	f.StringVar(&s.key, "key", "", "one run per key: a second start with it gives the first one's run")
-	f.StringVar(&s.startAt, "start-at", "", "not before this time: 06:00, 2h, or 2030-01-31T06:00")
-	f.IntVar(&s.priority, "priority", 0, "higher runs first")
+	f.StringVar(&s.prompt, "prompt", "", "input as text")
+	f.StringVar(&s.input, "input", "", "input as JSON, or @FILE")
+	f.StringVar(&s.session, "session", "", "session for memory (default: the id of the run)")
+	f.StringArrayVar(&s.labels, "label", nil, "label KEY=VALUE; repeatable")
+	f.BoolVar(&s.dry, "dry-run", false, "run only steps that compute or read, such as an HTTP GET")
+	f.BoolVar(&s.offline, "offline", false, "a dry run that sends nothing")
+	f.StringVar(&s.key, "key", "", "idempotency key: a second start with it returns the first run")
+	f.StringVar(&s.startAt, "start-at", "", "start at this time: 06:00, 2h, or 2030-01-31T06:00")
+	f.IntVar(&s.priority, "priority", 0, "runs with a higher priority start first")
 	f.StringVar(&s.group.Key, "concurrency-key", "", "runs with this key share --concurrency-limit")
-	f.IntVar(&s.group.Limit, "concurrency-limit", 1, "with --concurrency-key: at most so many at once")
+	f.IntVar(&s.group.Limit, "concurrency-limit", 1, "with --concurrency-key: maximum number of runs at once")
 	f.StringVar(&s.group.OnConflict, "on-conflict", "queue", "with --concurrency-key: queue, skip or cancel_oldest")
 	addLimits(cmd, &s.limits)
-	f.BoolVar(&s.detach, "detach", false, "print the run's id and do not wait for it (with a daemon)")
+	f.BoolVar(&s.detach, "detach", false, "print the id of the run, and do not wait for it (requires a server)")
 	cmd.MarkFlagsMutuallyExclusive("prompt", "input")
 }
 
 // addLimits adds the flags of a run's limits.
 func addLimits(cmd *cobra.Command, l *domain.Limits) {
 	f := cmd.Flags()
-	f.Int64Var(&l.MaxSteps, "max-steps", 0, "the run waits for a person before it takes more steps")
+	f.Int64Var(&l.MaxSteps, "max-steps", 0, "the run waits for a person before it starts more steps")
 	f.DurationVar(&l.MaxDuration, "max-duration", 0, "… before it runs longer, such as 10m")
 	f.Int64Var(&l.MaxTokens, "max-tokens", 0, "… before its models use more tokens")
 	f.Float64Var(&l.MaxCost, "max-cost", 0, "… before they cost more")
 }
 
-// request turns the flags into what is asked of the engine.
+// request turns the flags into a request.
 func (s *startFlags) request(c *program, cmd *cobra.Command) (r domain.StartRequest, err error) {
 	r = domain.StartRequest{Session: s.session, Key: s.key, Priority: s.priority, Limits: s.limits, Dry: s.dry, Offline: s.offline, Origin: "cli"}
 	if r.Input, err = c.input(cmd, s.prompt, s.input); err != nil {
@@ -167,132 +257,4 @@ func (s *startFlags) request(c *program, cmd *cobra.Command) (r domain.StartRequ
 		r.Concurrency = &s.group
 	}
 	return r, nil
-}
-
-// startCommand starts a run of a plan that is stored already.
-func (c startCommands) startCommand() *cobra.Command {
-	var s startFlags
-	version := 0
-	cmd := &cobra.Command{
-		Use: "start PLAN", Short: "Start a run of a stored plan", Args: cobra.ExactArgs(1),
-		Long: `Starts a run of a plan that is stored, by its key or id, and prints its output; "run"
-is for plans in files. Without --version it is the current version. With a daemon,
---detach starts the run and leaves it to the daemon.`,
-		Example: "  kairos start report --prompt \"march\"\n  kairos start report --version 3 --input @orders.json --label env=prod\n" +
-			"  kairos start report --key march-2030 --start-at 06:00 --detach",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			req, err := s.request(c.program, cmd)
-			if err != nil {
-				return err
-			}
-			req.Plan, req.Version = args[0], version
-			return c.with(cmd, func(b *client.Client) error {
-				return listedBy(c.start(cmd.Context(), b, req, s.detach), "kairos plans lists plans; kairos run FILE runs one of a file")
-			})
-		},
-	}
-	s.add(cmd)
-	cmd.Flags().IntVar(&version, "version", 0, "version number (default: the current one)")
-	return cmd
-}
-
-// tryCommand runs a file without storing it.
-func (c startCommands) tryCommand() *cobra.Command {
-	var prompt, input string
-	cmd := &cobra.Command{
-		Use: "try FILE", Short: "Run a plan dry, without storing a version of it", Args: cobra.ExactArgs(1),
-		Long: `Walks a plan while it is being written. Steps that compute or only read run, so an
-HTTP GET is sent. Steps that might change something or ask a model do not run, and
-show what would have been called. The plan gets no version; the run is kept, out of lists, like other dry runs.
-"kairos test" runs a plan with results of your own in the place of effects.`,
-		Example: "  kairos try report.yaml --prompt \"march\"\n  kairos try report.yaml --json",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			value, err := c.input(cmd, prompt, input)
-			if err != nil {
-				return err
-			}
-			src, format, err := c.readPlan(args[0])
-			if err != nil {
-				return err
-			}
-			return c.with(cmd, func(b *client.Client) error {
-				r, problems, err := b.TryPlan(cmd.Context(), src, format, value)
-				if err != nil {
-					return c.invalid(args[0], problems, err)
-				}
-				c.warnings(args[0], problems)
-				return c.follow(cmd.Context(), b, r)
-			})
-		},
-	}
-	cmd.Flags().StringVar(&prompt, "prompt", "", "the input as text")
-	cmd.Flags().StringVar(&input, "input", "", "the input as JSON, or @FILE")
-	cmd.Flags().BoolVar(&c.memory, "memory", false, "store nothing on disk")
-	cmd.MarkFlagsMutuallyExclusive("prompt", "input")
-	return cmd
-}
-
-func (c startCommands) testCommand() *cobra.Command {
-	var mocks, input, prompt string
-	cmd := &cobra.Command{
-		Use: "test PLAN --mock FILE", Short: "Run a plan with everything that has an effect mocked", Args: cobra.ExactArgs(1),
-		Long: `Runs a plan in a throw-away database. Nodes that are pure run as they are; every
-other node gives what the mock file says: a map from node id to {output: …} or
-{error: …}. A node without a mock fails and says so. Nothing outside is touched.`,
-		Example: "  kairos test report.yaml --mock report.mock.yaml --json",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			src, format, err := c.readPlan(args[0])
-			if err != nil {
-				return err
-			}
-			table := map[string]assemble.Mock{}
-			if mocks != "" {
-				b, err := os.ReadFile(mocks)
-				if err != nil {
-					return exit.Usage("--mock: %w", err)
-				}
-				if err := yaml.Load(b, &table, yaml.WithKnownFields()); err != nil {
-					return exit.Usage("--mock %s: %w", mocks, err)
-				}
-			}
-			value, err := c.input(cmd, prompt, input)
-			if err != nil {
-				return err
-			}
-			b, err := c.mocked(cmd.Context(), table)
-			if err != nil {
-				return err
-			}
-			defer c.close(b)
-			_, v, _, problems, err := b.SavePlan(cmd.Context(), src, format, "cli", "")
-			if err != nil {
-				c.problems(args[0], problems)
-				return err
-			}
-			r, err := b.Start(cmd.Context(), domain.StartRequest{Plan: v.PlanID, Hash: v.Hash, Input: value, Origin: "cli"})
-			if err != nil {
-				return err
-			}
-			return c.follow(cmd.Context(), b, r)
-		},
-	}
-	f := cmd.Flags()
-	f.StringVar(&mocks, "mock", "", "YAML or JSON file: node id → {output: …} or {error: …}")
-	f.StringVar(&prompt, "prompt", "", "the input as text")
-	f.StringVar(&input, "input", "", "the input as JSON, or @FILE")
-	cmd.MarkFlagsMutuallyExclusive("prompt", "input")
-	return cmd
-}
-
-// mocked gives the API of a throw-away database whose nodes give mocks.
-func (c startCommands) mocked(ctx context.Context, table map[string]assemble.Mock) (*client.Client, error) {
-	cfg, err := config.Load(c.config)
-	if err != nil {
-		return nil, err
-	}
-	l, err := assemble.OpenLocal(ctx, assemble.LocalOptions{Config: cfg, Mocks: table})
-	if err != nil {
-		return nil, err
-	}
-	return client.InProcess(l.Handler, l.Close), nil
 }

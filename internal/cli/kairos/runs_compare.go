@@ -17,12 +17,12 @@ import (
 // compareCommand puts two runs side by side.
 func (c runCommands) compareCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "compare RUN [RUN]", Short: "Compare two runs: where they part, and what differs", Args: cobra.RangeArgs(1, 2),
-		Long: `Puts two runs side by side: the step at which they part, how their input and output
-differ, and each of their steps in both. Without a second run it is the last run of
-the same plan that completed. Lines with - are of the first run, lines with + of the
-second. Exit code 0 also when the runs differ.`,
-		Example: "  kairos compare 7qx2 m3k9\n  kairos compare 7qx2\n  kairos compare 7qx2 m3k9 --json",
+		Use: "compare RUN [RUN]", Short: "Compare two runs", Args: cobra.RangeArgs(1, 2),
+		Long: `Compares two runs: the first step that differs, input, output, and each step. Without
+a second run, it compares with the last completed run of the same plan. Lines with -
+belong to the first run, lines with + to the second. The exit code is 0 also if the
+runs differ.`,
+		Example: "  kairos runs compare 7qx2 m3k9\n  kairos runs compare 7qx2\n  kairos runs compare 7qx2 m3k9 --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b *client.Client) error {
 				other := ""
@@ -31,7 +31,7 @@ second. Exit code 0 also when the runs differ.`,
 				}
 				d, err := b.CompareRuns(cmd.Context(), args[0], other)
 				if err != nil {
-					return listedBy(err, "kairos runs lists runs")
+					return listedBy(err, "list runs: kairos runs")
 				}
 				if c.json {
 					return c.Print(d)

@@ -17,11 +17,12 @@ func (c runCommands) limitsCommand() *cobra.Command {
 	req := domain.VerbRequest{Action: domain.ActionLimits}
 	detach, asked := false, map[string]*string{}
 	cmd := &cobra.Command{
-		Use: "limits RUN", Short: "Give a run other limits", Args: cobra.ExactArgs(1),
-		Long: `Changes limits of a run: those that are named, the others stay. A number replaces a
-limit, a number with a plus sign is added to it. A run that waits for budget continues
-where it stopped. A limit below what the run has used is rejected.`,
-		Example: "  kairos limits 7qx2 --max-tokens +5000\n  kairos limits 7qx2 --max-tokens 200000 --reason \"the customer agreed\"\n  kairos limits 7qx2 --max-duration 2h --max-cost 5",
+		Use: "limits RUN", Short: "Change a run's limits", Args: cobra.ExactArgs(1),
+		Long: `Changes the limits that the flags name. A number replaces a limit, a number with a plus
+sign is added to it. A run that waits for budget continues where it stopped. A limit
+below what the run has used is rejected.`,
+		Example: "  kairos runs limits 7qx2 --max-tokens +5000\n  kairos runs limits 7qx2 --max-tokens 200000 --reason \"the customer agreed\"\n" +
+			"  kairos runs limits 7qx2 --max-duration 2h --max-cost 5",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for flag, text := range asked {
 				if err := limitOf(&req, flag, *text); err != nil {
@@ -29,7 +30,7 @@ where it stopped. A limit below what the run has used is rejected.`,
 				}
 			}
 			if req.Limits == (domain.Limits{}) && req.Raise == (domain.Limits{}) {
-				return exit.Usage("say at least one of --max-steps, --max-duration, --max-tokens and --max-cost")
+				return exit.Usage("missing flag: --max-steps, --max-duration, --max-tokens or --max-cost")
 			}
 			return c.with(cmd, func(b *client.Client) error {
 				if err := canDetach(b, detach); err != nil {
@@ -54,8 +55,8 @@ where it stopped. A limit below what the run has used is rejected.`,
 		"max-tokens": "most tokens of its models, or +N more", "max-cost": "highest cost, or +N more"} {
 		asked[flag] = cmd.Flags().String(flag, "", help)
 	}
-	cmd.Flags().StringVar(&req.Reason, "reason", "", "why, for the audit log")
-	cmd.Flags().BoolVar(&detach, "detach", false, "do not wait for the run (with a daemon)")
+	cmd.Flags().StringVar(&req.Reason, "reason", "", "reason, for the audit log")
+	cmd.Flags().BoolVar(&detach, "detach", false, "do not wait for the run (requires a server)")
 	return cmd
 }
 
@@ -95,11 +96,11 @@ func (c runCommands) resolveCommand() *cobra.Command {
 	var retry, skip, fail bool
 	req := domain.ResolveRequest{Item: -1, Visit: 1}
 	cmd := &cobra.Command{
-		Use: "resolve RUN NODE", Short: "Settle an attempt that may or may not have happened", Args: cobra.ExactArgs(2),
-		Long: `An unsafe node that was running when the daemon died is in doubt: nobody knows
-whether its effect happened. Look, then say: it happened (with its output), run it
-again, skip it, or fail it.`,
-		Example: "  kairos resolve 7qx2 post_ledger --happened '{\"id\": 4711}' --reason \"found in the ledger\"\n  kairos resolve 7qx2 post_ledger --retry",
+		Use: "resolve RUN STEP", Short: "Resolve an in-doubt step", Args: cobra.ExactArgs(2),
+		Long: `A step that is not idempotent is in doubt if kairosd crashed while the step ran: its
+outcome is unknown. Check the other system. Then state the outcome with --happened,
+or run the step again, skip it, or fail it.`,
+		Example: "  kairos runs resolve 7qx2 post_ledger --happened '{\"id\": 4711}' --reason \"found in the ledger\"\n  kairos runs resolve 7qx2 post_ledger --retry",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			given := 0
 			for _, o := range []struct {
@@ -112,7 +113,7 @@ again, skip it, or fail it.`,
 				}
 			}
 			if given != 1 {
-				return exit.Usage("say exactly one of --happened OUTPUT, --retry, --skip and --fail")
+				return exit.Usage("use exactly one of --happened OUTPUT, --retry, --skip and --fail")
 			}
 			var err error
 			if req.Action == "happened" {
@@ -139,12 +140,12 @@ again, skip it, or fail it.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&happened, "happened", "", "it happened; its output as JSON, or @FILE")
+	f.StringVar(&happened, "happened", "", "it happened, with this output as JSON, or @FILE")
 	f.BoolVar(&retry, "retry", false, "it did not happen: run it again")
-	f.BoolVar(&skip, "skip", false, "skip the node")
-	f.BoolVar(&fail, "fail", false, "fail the node")
-	f.StringVar(&req.Reason, "reason", "", "why, for the audit log")
-	f.IntVar(&req.Visit, "visit", 1, "visit of the node")
+	f.BoolVar(&skip, "skip", false, "skip the step")
+	f.BoolVar(&fail, "fail", false, "fail the step")
+	f.StringVar(&req.Reason, "reason", "", "reason, for the audit log")
+	f.IntVar(&req.Visit, "visit", 1, "iteration of the step")
 	f.IntVar(&req.Item, "item", -1, "item of a foreach")
 	f.IntVar(&req.Attempt, "attempt", 0, "attempt (default: the latest)")
 	return cmd
@@ -173,9 +174,9 @@ func (c runCommands) labelCommand() *cobra.Command {
 	var labels []string
 	var preview, detach bool
 	cmd := &cobra.Command{
-		Short:   "Give runs labels",
-		Long:    "Gives runs labels besides those that they were started with; a label that a run has gets the new value. The label pin keeps a run from retention.",
-		Example: "  kairos label 7qx2 --set ticket=4711\n  kairos label --filter 'plan:invoice since:7d' --set team=billing --set pin=yes",
+		Use: "label", Short: "Add labels to runs",
+		Long:    "Adds labels to runs. A label that a run has already gets the new value. Retention keeps runs with the label pin.",
+		Example: "  kairos runs label 7qx2 --set ticket=4711\n  kairos runs label --filter 'plan:invoice since:7d' --set team=billing --set pin=yes",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req, err := flags.request(domain.ActionLabel, reason)
 			if err != nil {
@@ -185,13 +186,13 @@ func (c runCommands) labelCommand() *cobra.Command {
 				return err
 			}
 			if len(req.Labels) == 0 {
-				return exit.Usage("say which labels: --set key=value")
+				return exit.Usage("missing flag --set KEY=VALUE")
 			}
-			return c.many(cmd, req, args, preview, detach)
+			return c.many(cmd, req, args, manyOptions{preview: preview, detach: detach})
 		},
 	}
 	flags.add(cmd, domain.ActionLabel)
 	addMany(cmd, &reason, &preview, &detach)
-	cmd.Flags().StringArrayVar(&labels, "set", nil, "label key=value; may be repeated")
+	cmd.Flags().StringArrayVar(&labels, "set", nil, "label KEY=VALUE; repeatable")
 	return cmd
 }

@@ -17,20 +17,27 @@ import (
 	"github.com/kairosd/kairosd/internal/filter"
 )
 
-func (c runCommands) runsCommand() *cobra.Command {
+func (c runCommands) group() *cobra.Command {
+	return group("runs", "List, show, and change runs", c.listCommand, c.showCommand(), c.logsCommand(), c.resumeCommand(), c.rerunCommand(), c.forkCommand(),
+		c.cancelCommand(), c.pauseCommand(), c.limitsCommand(), c.resolveCommand(), c.labelCommand(), c.noteCommand(), c.compareCommand(),
+		c.exportCommand(), c.deleteCommand(), c.stepsCommand(), c.handoffsCommand())
+}
+
+func (c runCommands) listCommand() *cobra.Command {
 	var l listFlags
 	var status, plan, since, query, view string
 	var labels []string
 	cmd := &cobra.Command{
-		Use:     "runs",
-		Short:   "List runs",
-		Long:    "Lists runs, newest first. Finished runs match --since by their end, others by their start. --filter has the grammar of the dashboard's list of runs.",
+		Use:   "list",
+		Short: "List runs",
+		Long: `Lists runs, newest first. --since compares the end of finished runs, and the start of
+others. --filter takes the filter of the dashboard's list of runs.`,
 		Example: "  kairos runs --status failed --since 24h\n  kairos runs --filter 'status:failed plan:invoice took:>5m'\n  kairos runs --view nightly\n  kairos runs --plan report --json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if view != "" || query != "" {
 				if view != "" && query != "" || status != "" || plan != "" || since != "" || len(labels) > 0 {
-					return exit.Usage("--filter and --view take the place of --status, --plan, --since and --label")
+					return exit.Usage("use either --filter, --view, or --status, --plan, --since and --label")
 				}
 				return c.with(cmd, func(b *client.Client) error {
 					if view != "" {
@@ -51,7 +58,7 @@ func (c runCommands) runsCommand() *cobra.Command {
 			if status != "" {
 				for _, s := range strings.Split(status, ",") {
 					if !slices.Contains(domain.RunStatuses, domain.RunStatus(s)) {
-						return exit.Usage("unknown status %q (queued, running, waiting, completed, failed, cancelled)", s)
+						return exit.Usage("unknown status %q\n  use queued, running, waiting, completed, failed or cancelled", s)
 					}
 					f.Statuses = append(f.Statuses, domain.RunStatus(s))
 				}
@@ -74,10 +81,10 @@ func (c runCommands) runsCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&status, "status", "", "only these statuses, separated by commas")
 	f.StringVar(&plan, "plan", "", "only runs of this plan")
-	f.StringVar(&query, "filter", "", "the dashboard's filter, like 'status:failed plan:invoice since:24h took:>5m'")
-	f.StringVar(&view, "view", "", "the runs of a saved view (kairos views)")
-	f.StringVar(&since, "since", "", "only since: 24h, 7d, or a time")
-	f.StringArrayVar(&labels, "label", nil, "only runs with label key=value; may be repeated")
+	f.StringVar(&query, "filter", "", "filter, such as 'status:failed plan:invoice since:24h took:>5m'")
+	f.StringVar(&view, "view", "", "runs of a saved view (kairos views)")
+	f.StringVar(&since, "since", "", "only since 24h, 7d, or a time")
+	f.StringArrayVar(&labels, "label", nil, "only runs with label KEY=VALUE; repeatable")
 	l.add(cmd)
 	return cmd
 }
@@ -117,7 +124,7 @@ func viewNamed(cmd *cobra.Command, b *client.Client, name string) (string, error
 		names = append(names, v.Name)
 	}
 	if found == "" {
-		return "", domain.Errorf(domain.CodeNotFound, "there is no view %q", name).Suggest("%s", cmp.Or(strings.Join(names, ", "), "kairos views save NAME FILTER makes one"))
+		return "", domain.Errorf(domain.CodeNotFound, "view %q not found", name).Suggest("%s", cmp.Or(strings.Join(names, ", "), "save one: kairos views save NAME FILTER"))
 	}
 	return found, nil
 }
@@ -136,7 +143,7 @@ func (c runCommands) listRuns(cmd *cobra.Command, b *client.Client, f domain.Run
 		}
 		rows = append(rows, []string{r.ID, what, r.PlanKey, "v" + strconv.Itoa(r.Version), startTime(r), r.Headline})
 	}
-	return c.Listed(c.json, items, list.Next, []string{"RUN", "STATUS", "PLAN", "VERSION", "STARTED", "HEADLINE"}, rows, "no run matches")
+	return c.Listed(c.json, items, list.Next, []string{"RUN", "STATUS", "PLAN", "VERSION", "STARTED", "HEADLINE"}, rows, "no runs found")
 }
 
 // startTime is when a run started, or when it will.

@@ -17,10 +17,10 @@ import (
 
 func (c runCommands) noteCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "note RUN [TEXT...]", Short: "Write a note about a run, or print its notes", Args: cobra.MinimumNArgs(1),
-		Long: `Keeps a note with a run for whoever looks at it next: it is shown on the run's page and by kairos show.
-Without TEXT the run's notes are printed.`,
-		Example: "  kairos note 7qx2 'waiting for quota, resume after 06:00'\n  kairos note 7qx2",
+		Use: "note RUN [TEXT...]", Short: "Add a note to a run, or print its notes", Args: cobra.MinimumNArgs(1),
+		Long: `Adds a note to a run. The page of the run and "kairos show" print it. Without TEXT,
+it prints the notes of the run.`,
+		Example: "  kairos runs note 7qx2 'waiting for quota, resume after 06:00'\n  kairos runs note 7qx2",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b *client.Client) error {
 				r, err := findRun(cmd.Context(), b, args[0])
@@ -38,7 +38,7 @@ Without TEXT the run's notes are printed.`,
 					if c.json {
 						return c.Print(n)
 					}
-					c.Printf("kept with run %s\n", domain.ShortID(r.ID))
+					c.Printf("note added to run %s\n", domain.ShortID(r.ID))
 					return nil
 				}
 				notes, err := b.Notes(cmd.Context(), r.ID)
@@ -75,11 +75,12 @@ func packedRun(ctx context.Context, b *client.Client, run string) (func(io.Write
 func (c runCommands) exportCommand() *cobra.Command {
 	var to string
 	cmd := &cobra.Command{
-		Use: "export RUN", Short: "Pack everything that is known of a run into one file", Args: cobra.ExactArgs(1),
-		Long: `Writes the run, its plan, journal, decisions, conversation and notes into a tar archive compressed with Zstandard,
-for a ticket or for whoever wrote the plan. Secrets are masked. The file must not exist. The server signs it, which
-kairosd audit verify-export checks; without the role author it is packed here and has no signature.`,
-		Example: "  kairos export 7qx2\n  kairos export 7qx2 --output - | tar --zstd -t",
+		Use: "export RUN", Short: "Export a run as an archive", Args: cobra.ExactArgs(1),
+		Long: `Writes the run with its plan, journal, decisions, messages, and notes into a tar archive
+compressed with Zstandard. Secrets are masked. The file must not exist. The server signs
+the archive, and "kairosd audit verify-export" checks the signature. Without the role
+author, kairos packs the archive itself, without a signature.`,
+		Example: "  kairos runs export 7qx2\n  kairos runs export 7qx2 --output - | tar --zstd -t",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b *client.Client) error {
 				r, err := findRun(cmd.Context(), b, args[0])
@@ -116,6 +117,6 @@ kairosd audit verify-export checks; without the role author it is packed here an
 			})
 		},
 	}
-	cmd.Flags().StringVarP(&to, "output", "o", "", "the file to write; -: standard output (default run-RUN.tar.zst)")
+	cmd.Flags().StringVarP(&to, "output", "o", "", "file to write; - for stdout (default run-RUN.tar.zst)")
 	return cmd
 }

@@ -25,10 +25,10 @@ type shown struct {
 func (c runCommands) showCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "show RUN", Short: "Show a run", Args: cobra.ExactArgs(1),
-		Long: `Shows where a run stands: its journal in order, what it waits for, why it failed. Each
-row begins with its position, which "kairos fork --at" takes.
-RUN is an id, or any unambiguous beginning or end of one of at least four characters.
-With --json: the run, its journal, its decisions, its notes, and what its agents said to each other.`,
+		Long: `Shows a run: its status, its journal in order, what it waits for, and why it failed.
+Each row begins with its position, which "kairos fork --at" takes.
+RUN is an id, or at least four characters that only this id begins or ends with.
+With --json: the run, its journal, decisions, notes, and the messages of its agents.`,
 		Example: "  kairos show 7qx2\n  kairos show 7qx2 --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b *client.Client) error {
@@ -76,7 +76,7 @@ With --json: the run, its journal, its decisions, its notes, and what its agents
 // showStanding says of a failed run who knows, and what else failed so.
 func (c runCommands) showStanding(r domain.Run, s domain.Standing) {
 	if a := s.Acknowledged; a != nil {
-		c.Printf("%s took note of it at %s", a.Actor, cli.Stamp(a.At))
+		c.Printf("acknowledged by %s at %s", a.Actor, cli.Stamp(a.At))
 		if a.Note != "" {
 			c.Printf(": %s", cli.FirstLine(a.Note))
 		}
@@ -103,9 +103,9 @@ func (c runCommands) show(d domain.RunDetail) {
 		c.Printf("  %s\n", r.Headline)
 	}
 	for _, re := range domain.ReplansOf(d) {
-		c.Printf("  planned anew: v%d → v%d, after %s failed: %s\n", re.From, re.To, re.Node, cli.FirstLine(re.Reason))
+		c.Printf("  replanned: v%d → v%d, after %s failed: %s\n", re.From, re.To, re.Node, cli.FirstLine(re.Reason))
 		if re.Proposed {
-			c.Printf("    it is not followed before it is accepted\n")
+			c.Printf("    the run follows it after you accept it\n")
 		}
 		c.Printf("    see kairos plans diff %s %d %d\n", r.PlanKey, re.From, re.To)
 	}
@@ -185,8 +185,8 @@ func line(e *domain.Entry) string {
 func (c runCommands) logsCommand() *cobra.Command {
 	var follow bool
 	cmd := &cobra.Command{
-		Use: "logs RUN", Short: "Print a run's journal and logs", Args: cobra.ExactArgs(1),
-		Long:    "Prints a run's journal as lines, with what its nodes logged. With -f it goes on until the run stands still.",
+		Use: "logs RUN", Short: "Show a run's journal", Args: cobra.ExactArgs(1),
+		Long:    "Prints the journal of a run with the log lines of its steps. With -f it continues until the run ends.",
 		Example: "  kairos logs 7qx2 -f",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b *client.Client) error {
@@ -207,7 +207,7 @@ func (c runCommands) logsCommand() *cobra.Command {
 						if cmd.Context().Err() != nil {
 							return nil // who follows says when it is enough
 						}
-						return domain.Errorf(domain.CodeUnavailable, "the daemon sends no more events").Suggest("kairos logs %s -f goes on", domain.ShortID(r.ID))
+						return domain.Errorf(domain.CodeUnavailable, "the server closed the event stream").Suggest("continue with: kairos logs %s -f", domain.ShortID(r.ID))
 					}
 					if after, err = c.journal(cmd, b, r.ID, after); err != nil {
 						return err
@@ -221,7 +221,7 @@ func (c runCommands) logsCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the run ends")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "continue until the run ends")
 	return cmd
 }
 

@@ -21,12 +21,12 @@ func (c runCommands) stepsCommand() *cobra.Command {
 	sort := ""
 	cmd := &cobra.Command{
 		Use: "steps [FILTER]", Short: "Search steps across runs",
-		Long: `Searches attempts of steps in all runs, newest runs first: which step fails, which
-is slow. The filter has the grammar of the dashboard's page: plan: v: node: status:
-error: took: attempt: since: until:, with commas for "one of". --sort took lists the
-longest of those that were looked at. A search looks as far as a bound of time leads;
---cursor goes on from there.`,
-		Example: "  kairos steps status:failed since:24h\n  kairos steps plan:invoice node:fetch 'took:>5s' --sort took\n  kairos steps 'attempt:>1' --json",
+		Long: `Searches attempts of steps in all runs, newest runs first. The filter takes the terms
+plan: v: node: status: error: took: attempt: since: until:. A comma means "one of".
+--sort took lists the slowest of the attempts that were examined. A search ends after
+a number of examined attempts; --cursor continues it.`,
+		Example: "  kairos runs steps status:failed since:24h\n  kairos runs steps plan:invoice node:fetch 'took:>5s' --sort took\n" +
+			"  kairos runs steps 'attempt:>1' --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			query := strings.Join(args, " ")
 			f, problem := filter.ParseSteps(query, time.Now())
@@ -34,7 +34,7 @@ longest of those that were looked at. A search looks as far as a bound of time l
 				return problem
 			}
 			if sort != "" && sort != "took" {
-				return exit.Usage("--sort %q is unknown (took)", sort)
+				return exit.Usage("unknown --sort %q\n  use took", sort)
 			}
 			f.Query, f.Page, f.Slowest = query, l.page(), sort == "took"
 			return c.with(cmd, func(b *client.Client) error {
@@ -52,12 +52,12 @@ longest of those that were looked at. A search looks as far as a bound of time l
 					rows = append(rows, []string{cli.Stamp(h.At), domain.ShortID(h.Run), h.PlanKey + " v" + strconv.Itoa(h.Version), node, strconv.Itoa(h.Attempt), string(h.Status), took(h.Took()),
 						strings.TrimSpace(h.Code + " " + h.Message)})
 				}
-				return c.Listed(c.json, items, hits.Next, []string{"ENDED", "RUN", "PLAN", "STEP", "TRY", "STATUS", "TOOK", "ERROR"}, rows, "no step matches")
+				return c.Listed(c.json, items, hits.Next, []string{"ENDED", "RUN", "PLAN", "STEP", "ATTEMPT", "STATUS", "DURATION", "ERROR"}, rows, "no steps found")
 			})
 		},
 	}
 	l.add(cmd)
-	cmd.Flags().StringVar(&sort, "sort", "", "took: the longest first")
+	cmd.Flags().StringVar(&sort, "sort", "", "took: the slowest first")
 	return cmd
 }
 
@@ -65,12 +65,11 @@ longest of those that were looked at. A search looks as far as a bound of time l
 func (c runCommands) handoffsCommand() *cobra.Command {
 	var l listFlags
 	cmd := &cobra.Command{
-		Use: "handoffs [FILTER]", Short: "List handoffs: which agent gave what to which",
-		Long: `Lists handoffs of all runs, newest first, and what came of each. The filter has the
-grammar of the dashboard's page: from: to: plan: status:open|returned|failed since:
-until:. "kairos handoffs show RUN" prints the handoffs of one run with all that was
-passed on.`,
-		Example: "  kairos handoffs since:24h\n  kairos handoffs from:triage to:billing status:failed\n  kairos handoffs show 7qx2",
+		Use: "handoffs [FILTER]", Short: "List agent handoffs",
+		Long: `Lists the handoffs between agents of all runs, newest first. The filter takes the terms
+from: to: plan: status:open|returned|failed since: until:.
+"kairos runs handoffs show RUN" prints the handoffs of one run with their context.`,
+		Example: "  kairos runs handoffs since:24h\n  kairos runs handoffs from:triage to:billing status:failed\n  kairos runs handoffs show 7qx2",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			query := strings.Join(args, " ")
 			f, problem := filter.ParseHandoffs(query, time.Now())
@@ -87,15 +86,15 @@ passed on.`,
 				for _, h := range list.Items {
 					rows = append(rows, []string{cli.Stamp(h.At), domain.ShortID(h.Run), h.Plan, h.From + " → " + h.To, h.Reason, h.Status, h.Context})
 				}
-				return c.Listed(c.json, append([]domain.HandoffSeen{}, list.Items...), list.Next, []string{"AT", "RUN", "PLAN", "FROM → TO", "REASON", "STATUS", "CONTEXT"}, rows, "no handoff matches")
+				return c.Listed(c.json, append([]domain.HandoffSeen{}, list.Items...), list.Next, []string{"AT", "RUN", "PLAN", "FROM → TO", "REASON", "STATUS", "CONTEXT"}, rows, "no handoffs found")
 			})
 		},
 	}
 	l.add(cmd)
 	show := &cobra.Command{
-		Use: "show RUN", Short: "Print the handoffs of a run with what was passed on", Args: cobra.ExactArgs(1),
-		Long:    "Prints the handoffs of one run in order, each with its step, its reason and the whole context that was passed on.",
-		Example: "  kairos handoffs show 7qx2",
+		Use: "show RUN", Short: "Show the handoffs of a run", Args: cobra.ExactArgs(1),
+		Long:    "Prints the handoffs of one run in order, each with its step, its reason, and its whole context.",
+		Example: "  kairos runs handoffs show 7qx2",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b *client.Client) error {
 				r, err := findRun(cmd.Context(), b, args[0])

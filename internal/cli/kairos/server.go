@@ -13,14 +13,19 @@ import (
 	"github.com/kairosd/kairosd/internal/exit"
 )
 
-// systemCommand looks after a daemon.
-func (c serverCommands) systemCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "system", Short: "Say how a daemon does; read its log, back it up, let it rest", Args: cobra.NoArgs,
-		Long: `Says how a daemon and its data are: what works and waits, storage, backups, holds,
-jobs. With --json, the installation and its vitals as the API gives them. It needs a
-daemon: --server, or one that serves the database file.`,
-		Example: "  kairos system\n  kairos system log --level WARN\n  kairos system maintenance on --reason \"the ERP is down until 06:00\"\n  kairos system backup",
+func (c serverCommands) group() *cobra.Command {
+	cmd := c.statusCommand()
+	cmd.Use, cmd.Short = "server", "Show server status, logs, and maintenance"
+	cmd.AddCommand(c.statusCommand(), c.logsCommand(), c.maintenanceCommand(), c.backupCommand(), c.releaseCommand())
+	return cmd
+}
+
+func (c serverCommands) statusCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "status", Short: "Show server status", Args: cobra.NoArgs,
+		Long: `Shows the status of a server: active and queued runs, storage, backups, held runs, and
+background jobs. It requires a server: --server, or one that has the database open.`,
+		Example: "  kairos server\n  kairos server --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.with(cmd, func(k *client.Client) error {
 				i, err := k.Installation(cmd.Context())
@@ -34,30 +39,56 @@ daemon: --server, or one that serves the database file.`,
 				if c.json {
 					return c.Print(map[string]any{"installation": i, "vitals": v})
 				}
-				c.system(i, v)
+				c.status(i, v)
 				return nil
 			})
 		},
 	}
-	cmd.AddCommand(c.systemLog(), c.systemMaintenance(), c.systemBackup())
+}
+
+// releaseCommand ends a hold. With a database in this process the runs continue when
+// kairosd starts, or when each is resumed: a command executes only its own run.
+func (c serverCommands) releaseCommand() *cobra.Command {
+	var plan, reason string
+	cmd := &cobra.Command{
+		Use: "release", Short: "Release all runs held since a restore", Args: cobra.NoArgs,
+		Long: `Releases all runs that are held since a restore, and ends the hold. With --plan, it
+releases the runs of one plan, and the hold stays.`,
+		Example: "  kairos server release --reason \"checked\"\n  kairos server release --plan report",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.with(cmd, func(b *client.Client) error {
+				n, err := b.ReleaseHeld(cmd.Context(), plan, reason)
+				if err != nil {
+					return err
+				}
+				if c.json {
+					return c.Print(map[string]any{"released": n})
+				}
+				c.Printf("%d runs released\n", n)
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&plan, "plan", "", "only runs of this plan")
+	cmd.Flags().StringVar(&reason, "reason", "", "reason, for the audit log")
 	return cmd
 }
 
-func (c serverCommands) system(i domain.Installation, v domain.Vitals) {
+func (c serverCommands) status(i domain.Installation, v domain.Vitals) {
 	c.Printf("kairosd %s on %s\n", i.Version, i.Host)
 	free := size(i.Storage.Free)
 	if i.Storage.Needs > 0 {
-		free += ": full until " + size(i.Storage.Needs) + " are free; work waits, kairosd retention removes old runs"
+		free += ": the disk is full until " + size(i.Storage.Needs) + " are free; runs wait; kairosd retention removes old runs"
 	}
-	facts := [][2]string{{"started", cli.Stamp(i.Started)}, {"starts in 7 days", fmt.Sprintf("%d, %d after a death without a goodbye", i.Starts, i.UncleanStarts)},
+	facts := [][2]string{{"started", cli.Stamp(i.Started)}, {"starts in 7 days", fmt.Sprintf("%d, %d after a crash", i.Starts, i.UncleanStarts)},
 		{"runs", fmt.Sprintf("%d of %d slots, %d queued", v.Working, v.Slots, v.Queued)}, {"steps", fmt.Sprintf("%d of %d slots", v.Nodes, v.NodeSlots)},
-		{"database", size(i.Storage.Database) + ", " + size(i.Storage.WAL) + " of log"}, {"disk free", free}, {"examined", cli.Stamp(i.CheckedAt)}, {"finding", i.Finding}, {"safe mode", i.Safe}, {"storage stopped", i.Failed},
-		{"at the next start", strings.Join(i.ConfigLater, ", ")}, {"not taken up", i.ConfigError}}
+		{"database", size(i.Storage.Database) + ", " + size(i.Storage.WAL) + " write-ahead log"}, {"disk free", free}, {"integrity check", cli.Stamp(i.CheckedAt)}, {"finding", i.Finding}, {"safe mode", i.Safe}, {"storage stopped", i.Failed},
+		{"settings after a restart", strings.Join(i.ConfigLater, ", ")}, {"configuration error", i.ConfigError}}
 	if m := i.Maintenance; m != nil {
 		facts = append(facts, [2]string{"maintenance", strings.TrimSpace(fmt.Sprintf("since %s by %s: %s", cli.Stamp(m.Since), m.By, m.Reason))})
 	}
 	if i.Held > 0 || i.Hold != nil {
-		facts = append(facts, [2]string{"held", fmt.Sprintf("%d runs; kairos release --all lets them go on", i.Held)})
+		facts = append(facts, [2]string{"held", fmt.Sprintf("%d runs; release them with: kairos server release", i.Held)})
 	}
 	last := "none"
 	if len(i.Backups) > 0 {
@@ -70,26 +101,26 @@ func (c serverCommands) system(i domain.Installation, v domain.Vitals) {
 	c.facts(facts)
 	rows := [][]string{}
 	for _, j := range i.Jobs {
-		state := "waits"
+		state := "idle"
 		if j.Running {
-			state = "runs"
+			state = "active"
 		}
 		rows = append(rows, []string{j.Name, state, j.Every.String(), cli.Stamp(j.LastAt), took(j.Took), cli.Stamp(j.NextAt), j.Error})
 	}
-	c.Table([]string{"JOB", "STATE", "EVERY", "LAST", "TOOK", "NEXT", "ERROR"}, rows)
+	c.Table([]string{"JOB", "STATUS", "EVERY", "LAST", "DURATION", "NEXT", "ERROR"}, rows)
 }
 
-func (c serverCommands) systemLog() *cobra.Command {
+func (c serverCommands) logsCommand() *cobra.Command {
 	level := ""
 	cmd := &cobra.Command{
-		Use: "log [TEXT]", Short: "Print the newest lines of a daemon's log", Args: cobra.MaximumNArgs(1),
-		Long:    "Prints the newest lines that a daemon logged, oldest first, with secrets masked; with TEXT only those that hold it. With --json, one object per line.",
-		Example: "  kairos system log\n  kairos system log --level WARN\n  kairos system log 7qx2 --json",
+		Use: "logs [TEXT]", Short: "Show the newest log lines of a server", Args: cobra.MaximumNArgs(1),
+		Long:    "Prints the newest log lines of a server, oldest first, with secrets masked. With TEXT, only lines that contain it. With --json, one object per line.",
+		Example: "  kairos server logs\n  kairos server logs --level WARN\n  kairos server logs 7qx2 --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch level = strings.ToUpper(level); level {
 			case "", "DEBUG", "INFO", "WARN", "ERROR":
 			default:
-				return exit.Usage("unknown level %q (DEBUG, INFO, WARN, ERROR)", level)
+				return exit.Usage("unknown level %q\n  use DEBUG, INFO, WARN or ERROR", level)
 			}
 			text := strings.Join(args, " ")
 			return c.with(cmd, func(k *client.Client) error {
@@ -115,17 +146,17 @@ func (c serverCommands) systemLog() *cobra.Command {
 	return cmd
 }
 
-func (c serverCommands) systemMaintenance() *cobra.Command {
+func (c serverCommands) maintenanceCommand() *cobra.Command {
 	reason := ""
 	cmd := &cobra.Command{
-		Use: "maintenance on|off", Short: "Let no step start on a daemon, or let them start again", Args: cobra.ExactArgs(1), ValidArgs: []string{"on", "off"},
-		Long: `While maintenance is on, no step of any run starts. What runs finishes; runs can be
-created, looked at, decided and cancelled. It outlasts restarts of the daemon.
-"kairosd maintenance" does the same at the machine, also while no daemon runs.`,
-		Example: "  kairos system maintenance on --reason \"the ERP is down until 06:00\"\n  kairos system maintenance off",
+		Use: "maintenance on|off", Short: "Pause or resume all execution", Args: cobra.ExactArgs(1), ValidArgs: []string{"on", "off"},
+		Long: `During maintenance, no step of any run starts. Steps that run finish. Runs can be
+created, read, approved, and cancelled. Maintenance survives restarts of the server.
+"kairosd maintenance" does the same on the host, also while no server runs.`,
+		Example: "  kairos server maintenance on --reason \"the ERP is down until 06:00\"\n  kairos server maintenance off",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if args[0] != "on" && args[0] != "off" {
-				return exit.Usage("say: kairos system maintenance on, or off")
+				return exit.Usage("invalid argument %q\n  use on or off", args[0])
 			}
 			return c.with(cmd, func(k *client.Client) error {
 				m, err := k.Maintain(cmd.Context(), args[0] == "on", reason)
@@ -136,7 +167,7 @@ created, looked at, decided and cancelled. It outlasts restarts of the daemon.
 					return c.Print(map[string]any{"maintenance": m})
 				}
 				if m == nil {
-					c.Printf("no maintenance: steps start\n")
+					c.Printf("maintenance ended\n")
 					return nil
 				}
 				c.Printf("maintenance since %s, by %s: %s\n", m.Since.Format(time.RFC3339), m.By, cli.FirstLine(m.Reason))
@@ -144,15 +175,15 @@ created, looked at, decided and cancelled. It outlasts restarts of the daemon.
 			})
 		},
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for the audit log and for whoever looks")
+	cmd.Flags().StringVar(&reason, "reason", "", "reason, for the audit log and for other operators")
 	return cmd
 }
 
-func (c serverCommands) systemBackup() *cobra.Command {
+func (c serverCommands) backupCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "backup", Short: "Let a daemon make a verified backup", Args: cobra.NoArgs,
-		Long:    "Makes a verified backup in the daemon's directory for backups, beside those that are there. \"kairosd backup FILE\" writes one where you say.",
-		Example: "  kairos system backup",
+		Use: "backup", Short: "Create a verified backup", Args: cobra.NoArgs,
+		Long:    "Creates a verified backup in the backup directory of the server. \"kairosd backup FILE\" writes one to a file.",
+		Example: "  kairos server backup",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.with(cmd, func(k *client.Client) error {
 				b, err := k.BackUp(cmd.Context())

@@ -11,21 +11,34 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// memoryCommand shows what sessions remember.
-func (c sessionCommands) memoryCommand() *cobra.Command {
+func (c sessionCommands) group() *cobra.Command {
+	return group("sessions", "Show and clear session memory", c.listCommand, c.showCommand(), c.clearCommand())
+}
+
+func (c sessionCommands) listCommand() *cobra.Command {
 	var owner string
 	cmd := &cobra.Command{
-		Use: "memory [SESSION]", Short: "Show what sessions remember", Args: cobra.MaximumNArgs(1),
-		Long: `Lists your sessions that remember something, or what one of them remembers,
-newest first. A session is what "--session" names when a run is started; its
-agents are told of what was said in it before. Only an admin may look at another
-owner's. "kairos forget SESSION" makes a session forget.`,
-		Example: "  kairos memory\n  kairos memory customer-7\n  kairos memory --owner ana --json",
+		Use: "list", Short: "List sessions with memory", Args: cobra.NoArgs,
+		Long: `Lists your sessions that have a memory. The flag --session of "kairos run" names the
+session of a run. Its agents get the earlier exchanges of the session. Only an admin can
+list the sessions of others.`,
+		Example: "  kairos sessions\n  kairos sessions --owner ana --json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.with(cmd, func(b *client.Client) error { return c.listSessions(cmd, b, owner) })
+		},
+	}
+	cmd.Flags().StringVar(&owner, "owner", "", "owner of the sessions (default: you)")
+	return cmd
+}
+
+func (c sessionCommands) showCommand() *cobra.Command {
+	var owner string
+	cmd := &cobra.Command{
+		Use: "show SESSION", Short: "Show session memory", Args: cobra.ExactArgs(1),
+		Long:    "Prints the memory of a session, newest first. Only an admin can read the sessions of others.",
+		Example: "  kairos sessions show customer-7\n  kairos sessions show customer-7 --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b *client.Client) error {
-				if len(args) == 0 {
-					return c.listSessions(cmd, b, owner)
-				}
 				list, err := b.Memories(cmd.Context(), owner, args[0], domain.Page{Limit: 200})
 				if err != nil {
 					return err
@@ -34,7 +47,7 @@ owner's. "kairos forget SESSION" makes a session forget.`,
 					return c.Print(map[string]any{"items": list.Items})
 				}
 				if len(list.Items) == 0 {
-					c.Errorf("session %s remembers nothing\n", cli.FirstLine(args[0]))
+					c.Errorf("session %s has no memory\n", cli.FirstLine(args[0]))
 				}
 				for _, m := range list.Items {
 					c.Printf("%s  %s\n  asked:    %s\n  answered: %s\n", m.At.Format(time.RFC3339), m.Run, cli.FirstLine(m.Input), cli.FirstLine(m.Output))
@@ -43,7 +56,7 @@ owner's. "kairos forget SESSION" makes a session forget.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&owner, "owner", "", "whose sessions; default: your own")
+	cmd.Flags().StringVar(&owner, "owner", "", "owner of the session (default: you)")
 	return cmd
 }
 
@@ -69,21 +82,19 @@ func (c sessionCommands) listSessions(cmd *cobra.Command, b *client.Client, owne
 	}
 	c.Table([]string{"SESSION", "EXCHANGES", "LAST"}, rows)
 	if len(rows) == 0 {
-		c.Errorf("no session remembers anything\n")
+		c.Errorf("no session has a memory\n")
 	}
 	return nil
 }
 
-// forgetCommand makes a session forget.
-func (c sessionCommands) forgetCommand() *cobra.Command {
+func (c sessionCommands) clearCommand() *cobra.Command {
 	var owner, reason string
 	cmd := &cobra.Command{
-		Use: "forget SESSION", Short: "Forget what a session remembers", Args: cobra.ExactArgs(1),
-		Long: `Removes what a session remembers, for good: agents of later runs are not told of
-it. The journals of the runs in which it was said stay until retention or "kairos
-delete" takes them. "kairos memory SESSION" shows what would be forgotten. Only an
-admin may do it to another owner's session.`,
-		Example: "  kairos forget customer-7 --reason \"asked to be forgotten\"",
+		Use: "clear SESSION", Short: "Clear a session's memory", Args: cobra.ExactArgs(1),
+		Long: `Deletes the memory of a session. Agents of later runs no longer get it. The journals
+of its runs stay until retention removes them. Only an admin can clear the sessions of
+others. On a terminal it asks for confirmation.`,
+		Example: "  kairos sessions clear customer-7 --reason \"requested by the customer\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b *client.Client) error {
 				n, err := b.Forget(cmd.Context(), owner, args[0], reason)
@@ -93,12 +104,12 @@ admin may do it to another owner's session.`,
 				if c.json {
 					return c.Print(map[string]any{"session": args[0], "exchanges": n})
 				}
-				c.Printf("forgot %d exchanges of %s\n", n, cli.FirstLine(args[0]))
+				c.Printf("cleared %d exchanges of %s\n", n, cli.FirstLine(args[0]))
 				return nil
 			})
 		},
 	}
-	cmd.Flags().StringVar(&owner, "owner", "", "whose session; default: your own")
-	cmd.Flags().StringVar(&reason, "reason", "", "why; kept in the audit log")
+	cmd.Flags().StringVar(&owner, "owner", "", "owner of the session (default: you)")
+	cmd.Flags().StringVar(&reason, "reason", "", "reason, for the audit log")
 	return cmd
 }

@@ -16,15 +16,19 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// toolsCommand lists tools, and accepts those of MCP servers that have changed.
-func (c toolCommands) toolsCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "tools", Short: "List tools", Args: cobra.NoArgs,
-		Long: `Lists the tools that plans and agents may name: what a call may do (its effect),
-whether it may be made (its permission), and for tools of MCP servers whether
-they can be called now. A tool whose definition has changed since it was accepted
-is refused until "kairos tools accept NAME".`,
-		Example: "  kairos tools\n  kairos tools show http\n  kairos tools try calculator --input '{\"expression\": \"6*7\"}'\n  kairos tools accept files.read",
+func (c toolCommands) group() *cobra.Command {
+	cmd := group("tools", "List, call, and manage tools", c.listCommand, c.toolShow(), c.toolCall(), c.toolAccept(), c.toolServersCommand(), c.retryServerCommand())
+	c.addSwitches(cmd, "tool", "http", (*client.Client).DisableTool, (*client.Client).EnableTool)
+	return cmd
+}
+
+func (c toolCommands) listCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List tools", Args: cobra.NoArgs,
+		Long: `Lists the tools that plans and agents can use, with the side-effect class and the
+permission of each. If the definition of a tool of an MCP server changes, calls are
+rejected until "kairos tools accept TOOL".`,
+		Example: "  kairos tools\n  kairos tools --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.with(cmd, func(b *client.Client) error {
 				list, err := b.Tools(cmd.Context())
@@ -39,17 +43,19 @@ is refused until "kairos tools accept NAME".`,
 					}
 					rows = append(rows, []string{t.Name, t.Effect, t.Permission, t.State, calls(t.Activity), about})
 				}
-				return c.Listed(c.json, list, "", []string{"TOOL", "EFFECT", "PERMISSION", "STATE", "CALLS", "ABOUT"}, rows, "there are no tools")
+				return c.Listed(c.json, list, "", []string{"TOOL", "EFFECT", "PERMISSION", "STATE", "CALLS", "ABOUT"}, rows, "no tools")
 			})
 		},
 	}
+}
+
+func (c toolCommands) toolAccept() *cobra.Command {
 	var reason, digest string
-	accept := &cobra.Command{
-		Use: "accept NAME", Short: "Accept the definition that a tool has now", Args: cobra.ExactArgs(1),
-		Long: `Takes the definition that an MCP server offers now for the accepted one, and
-prints how it differs. Read it first, with --json in the list of tools or on the
-dashboard: models act on it. With --digest, which both show, nothing but what was
-read is accepted.`,
+	cmd := &cobra.Command{
+		Use: "accept TOOL", Short: "Accept the changed definition of a tool", Args: cobra.ExactArgs(1),
+		Long: `Accepts the definition that an MCP server offers now, and prints the changes. Read the
+definition first with "kairos tools --json" or on the dashboard, because models follow
+it. With --digest, only the definition that you read is accepted.`,
 		Example: "  kairos tools accept files.read --reason \"new version of the server\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b *client.Client) error {
@@ -77,10 +83,8 @@ read is accepted.`,
 			})
 		},
 	}
-	accept.Flags().StringVar(&reason, "reason", "", "why; kept in the audit log")
-	accept.Flags().StringVar(&digest, "digest", "", "accept only the definition with this digest")
-	cmd.AddCommand(accept, c.toolShow(), c.toolTry(), c.toolServersCommand(), c.retryServerCommand())
-	c.addSwitches(cmd, "tool", "http", (*client.Client).DisableTool, (*client.Client).EnableTool)
+	cmd.Flags().StringVar(&reason, "reason", "", "reason, for the audit log")
+	cmd.Flags().StringVar(&digest, "digest", "", "accept only the definition with this digest")
 	return cmd
 }
 
@@ -96,7 +100,7 @@ func toolNotes(t domain.ToolInfo) (notes []string) {
 		notes = append(notes, cli.FirstLine(t.Reason))
 	}
 	if t.Change != nil {
-		notes = append(notes, "it says now: "+cli.FirstLine(t.Change.Offered.Description))
+		notes = append(notes, "it offers now: "+cli.FirstLine(t.Change.Offered.Description))
 	}
 	return notes
 }
@@ -111,8 +115,8 @@ func findTool(cmd *cobra.Command, b *client.Client, name string) (domain.ToolInf
 
 func (c toolCommands) toolShow() *cobra.Command {
 	return &cobra.Command{
-		Use: "show TOOL", Short: "Show a tool with the schema of its arguments", Args: cobra.ExactArgs(1),
-		Long:    "Prints everything that is known of a tool: where it comes from, what a call may do, the schema of its arguments, and how its calls went in the last 24 hours.",
+		Use: "show TOOL", Short: "Show a tool", Args: cobra.ExactArgs(1),
+		Long:    "Prints the source of a tool, its side-effect class, the schema of its arguments, and statistics of its calls in the last 24 hours.",
 		Example: "  kairos tools show http",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b *client.Client) error {
@@ -146,17 +150,16 @@ func (c toolCommands) toolShow() *cobra.Command {
 	}
 }
 
-// toolTry calls a tool by hand, as a run: journalled, with the permissions of any
-// other call.
-func (c toolCommands) toolTry() *cobra.Command {
+// toolCall calls a tool by hand, as a run: with a journal, and with the permissions of
+// any other call.
+func (c toolCommands) toolCall() *cobra.Command {
 	var input string
 	cmd := &cobra.Command{
-		Use: "try TOOL --input JSON", Short: "Call a tool by hand, as a run of a plan with that one step", Args: cobra.ExactArgs(1),
-		Long: `Calls a tool with the arguments that --input gives, and prints what it answers. The call
-is a run like any other: it is journalled, a tool that asks first asks, and one that is
-denied is refused. With --dry-run, a call that only computes or reads is still made, so
-an HTTP GET is sent; any other call is only shown.`,
-		Example: "  kairos tools try calculator --input '{\"expression\": \"6*7\"}'\n  kairos tools try http --input @request.json --dry-run",
+		Use: "call TOOL --input JSON", Short: "Call a tool", Args: cobra.ExactArgs(1),
+		Long: `Calls a tool with the arguments of --input, and prints its result. The call is a run
+with one step: it has a journal, and approvals and permissions apply. With --dry-run,
+a call that computes or reads is made, so an HTTP GET is sent. Other calls are printed.`,
+		Example: "  kairos tools call calculator --input '{\"expression\": \"6*7\"}'\n  kairos tools call http --input @request.json --dry-run",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			value, err := c.input(cmd, "", input)
 			if err != nil {
@@ -182,7 +185,7 @@ an HTTP GET is sent; any other call is only shown.`,
 				if err != nil {
 					return fmt.Errorf("encode the plan: %w", err)
 				}
-				_, v, _, problems, err := b.SavePlan(cmd.Context(), src, planner.FormatJSON, "try", "tried by kairos tools try")
+				_, v, _, problems, err := b.SavePlan(cmd.Context(), src, planner.FormatJSON, "try", "called by kairos tools call")
 				if err != nil {
 					return c.invalid(t.Name, problems, err)
 				}
@@ -204,9 +207,9 @@ an HTTP GET is sent; any other call is only shown.`,
 func (c toolCommands) toolServersCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "servers", Short: "List MCP servers", Args: cobra.NoArgs,
-		Long: `Lists the MCP servers of the configuration: whether they run, and if not, why. A
-server that ends is started again by itself, with growing waits; after five
-restarts within ten minutes it is given up until "kairos tools retry NAME".`,
+		Long: `Lists the MCP servers of the configuration and their status. kairosd restarts a server
+that ends, with growing delays. After five restarts within ten minutes it disables the
+server until "kairos tools retry SERVER".`,
 		Example: "  kairos tools servers\n  kairos tools servers --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.with(cmd, func(b *client.Client) error {
@@ -224,18 +227,17 @@ restarts within ten minutes it is given up until "kairos tools retry NAME".`,
 	}
 }
 
-// retryServerCommand starts an MCP server again (M16).
 func (c toolCommands) retryServerCommand() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
-		Use: "retry SERVER", Short: "Start an MCP server again that was given up", Args: cobra.ExactArgs(1),
-		Long:    "Starts an MCP server of the daemon again that ended too often, or waits for its restart. One that runs lists its tools again.",
+		Use: "retry SERVER", Short: "Restart a disabled MCP server", Args: cobra.ExactArgs(1),
+		Long:    "Restarts an MCP server that ended too often, or that waits for its restart. A running server lists its tools again.",
 		Example: "  kairos tools retry files --reason \"the disk is back\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b *client.Client) error { return b.RetryToolServer(cmd.Context(), args[0], reason) })
 		},
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why; kept in the audit log")
+	cmd.Flags().StringVar(&reason, "reason", "", "reason, for the audit log")
 	return cmd
 }
 

@@ -25,14 +25,13 @@ func (c checkCommands) validateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "validate FILE…",
 		Short: "Check plan files",
-		Long: `Checks plan files and reports everything that is wrong with them at once, with
-line and column, and what each node may do to the world outside: pure, read,
-idempotent or unsafe. Tools and agents are those of the configuration (--config), or,
-with --server, those of the server.`,
+		Long: `Checks plan files and reports all problems with line and column. It prints the
+side-effect class of each step: pure, read, idempotent, or unsafe. Tools and agents
+are those of the configuration (--config) or, with --server, of the server.`,
 		Example: "  kairos validate plan.yaml\n  kairos validate plans/*.yaml --json",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return exit.Usage("validate needs at least one file")
+				return exit.Usage("missing argument FILE\n  usage: kairos validate FILE…")
 			}
 			return nil
 		},

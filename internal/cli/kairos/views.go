@@ -13,13 +13,16 @@ import (
 	"github.com/kairosd/kairosd/internal/filter"
 )
 
-// viewsCommand keeps names for filters of the list of runs.
-func (c viewCommands) viewsCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "views", Short: "List, save and remove saved views of the list of runs", Args: cobra.NoArgs,
-		Long: `Lists your saved views and everybody's: names for filters of the list of runs, which
-the dashboard shows above the list. "kairos runs --view NAME" lists the runs of one.`,
-		Example: "  kairos views\n  kairos views save nightly 'plan:report label.env=prod since:24h'\n  kairos runs --view nightly\n  kairos views remove nightly",
+func (c viewCommands) group() *cobra.Command {
+	return group("views", "Manage saved filters", c.listCommand, c.saveCommand(), c.deleteCommand())
+}
+
+func (c viewCommands) listCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List saved filters", Args: cobra.NoArgs,
+		Long: `Lists views: saved filters of the list of runs, which the dashboard shows above the
+list. "kairos runs --view NAME" lists the runs of a view.`,
+		Example: "  kairos views\n  kairos runs --view nightly",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.with(cmd, func(b *client.Client) error {
 				list, err := b.Views(cmd.Context())
@@ -39,48 +42,58 @@ the dashboard shows above the list. "kairos runs --view NAME" lists the runs of 
 					}
 					items, rows = append(items, view{v.Name, v.Query, v.Owner == ""}), append(rows, []string{v.Name, whose, v.Query})
 				}
-				return c.Listed(c.json, items, "", []string{"NAME", "WHOSE", "FILTER"}, rows, "no view is saved")
+				return c.Listed(c.json, items, "", []string{"NAME", "OWNER", "FILTER"}, rows, "no views")
 			})
 		},
 	}
-	var everybody bool
-	keep := func(cmd *cobra.Command, v domain.SavedView) error {
-		return c.with(cmd, func(b *client.Client) error {
-			if v.Query == "" {
-				list, err := b.Views(cmd.Context())
-				if err != nil {
-					return err
-				}
-				if !slices.ContainsFunc(list, func(x domain.SavedView) bool { return x.Name == v.Name && (x.Owner == "") == everybody }) {
-					return domain.Errorf(domain.CodeNotFound, "there is no view %q", v.Name).Suggest("kairos views lists them; --everybody is for those of everybody")
-				}
-			}
-			return b.KeepView(cmd.Context(), v, everybody)
-		})
-	}
-	save := &cobra.Command{
-		Use: "save NAME FILTER", Short: "Save a view; one of the same name is replaced", Args: cobra.ExactArgs(2),
-		Long:    "Saves a filter of the list of runs under a name, for yourself or with --everybody for all.",
+}
+
+// addEverybody adds the flag that means a shared view.
+func addEverybody(cmd *cobra.Command, everybody *bool) {
+	cmd.Flags().BoolVar(everybody, "everybody", false, "a view that everybody sees")
+}
+
+func (c viewCommands) saveCommand() *cobra.Command {
+	everybody := false
+	cmd := &cobra.Command{
+		Use: "save NAME FILTER", Short: "Save a filter", Args: cobra.ExactArgs(2),
+		Long:    "Saves a filter of the list of runs as a view. A view with the same name is replaced. With --everybody, everybody sees the view.",
 		Example: "  kairos views save nightly 'plan:report since:24h' --everybody",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if strings.TrimSpace(args[0]) == "" || strings.TrimSpace(args[1]) == "" {
-				return exit.Usage("a view needs a name and a filter")
+				return exit.Usage("NAME and FILTER must not be empty")
 			}
 			if _, problem := filter.Parse(args[1], time.Now()); problem != nil {
 				return problem
 			}
-			return keep(cmd, domain.SavedView{Name: strings.TrimSpace(args[0]), Query: args[1]})
+			return c.with(cmd, func(b *client.Client) error {
+				return b.KeepView(cmd.Context(), domain.SavedView{Name: strings.TrimSpace(args[0]), Query: args[1]}, everybody)
+			})
 		},
 	}
-	remove := &cobra.Command{
-		Use: "remove NAME", Short: "Remove a saved view", Args: cobra.ExactArgs(1),
-		Long:    "Removes a saved view of yours, or with --everybody one of everybody's.",
-		Example: "  kairos views remove nightly",
-		RunE:    func(cmd *cobra.Command, args []string) error { return keep(cmd, domain.SavedView{Name: args[0]}) },
+	addEverybody(cmd, &everybody)
+	return cmd
+}
+
+func (c viewCommands) deleteCommand() *cobra.Command {
+	everybody := false
+	cmd := &cobra.Command{
+		Use: "delete NAME", Short: "Delete a saved filter", Args: cobra.ExactArgs(1),
+		Long:    "Deletes a view of yours, or with --everybody one that everybody sees. On a terminal it asks for confirmation.",
+		Example: "  kairos views delete nightly",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.with(cmd, func(b *client.Client) error {
+				list, err := b.Views(cmd.Context())
+				if err != nil {
+					return err
+				}
+				if !slices.ContainsFunc(list, func(x domain.SavedView) bool { return x.Name == args[0] && (x.Owner == "") == everybody }) {
+					return domain.Errorf(domain.CodeNotFound, "view %q not found", args[0]).Suggest("list views: kairos views; add --everybody for a shared view")
+				}
+				return b.KeepView(cmd.Context(), domain.SavedView{Name: args[0]}, everybody)
+			})
+		},
 	}
-	for _, sub := range []*cobra.Command{save, remove} {
-		sub.Flags().BoolVar(&everybody, "everybody", false, "everybody's view, not only yours")
-		cmd.AddCommand(sub)
-	}
+	addEverybody(cmd, &everybody)
 	return cmd
 }

@@ -74,12 +74,12 @@ func (d *program) userCommand() *cobra.Command {
 		Use: "user", Short: "Manage users", Args: cobra.NoArgs,
 		Long: "Adds, lists and changes the people who may log in. Works while the daemon runs.", Example: "  kairosd user list --data /var/lib/kairos",
 		RunE: func(*cobra.Command, []string) error {
-			return exit.Usage("say: kairosd user add, list, passwd, role, link, login-link, sign-out, second-factor-off, repair, disable or enable")
+			return exit.Usage("missing command: add, list, passwd, role, link, login-link, sign-out, second-factor-off, repair, disable or enable")
 		},
 	}
 	var role string
 	add := &cobra.Command{
-		Use: "add NAME", Short: "Add a user; the password is read from stdin", Args: cobra.ExactArgs(1),
+		Use: "add NAME", Short: "Add a user, with the password from stdin", Args: cobra.ExactArgs(1),
 		Long: "Adds a user. The password is the first line of stdin, 12 to 256 bytes.", Example: "  kairosd user add marta --role operator < password.txt",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := parseRole(role)
@@ -194,13 +194,13 @@ func (d *program) userAct(use, short string, act func(context.Context, accounts,
 // userRepairCommand ends what changed rows grant, and seals the rest.
 func (d *program) userRepairCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "repair", Short: "End access that something else granted", Args: cobra.NoArgs,
-		Long: `Ends what rows grant that something other than kairosd added or changed, as kairosd
-doctor lists them: such users are disabled and lose their passwords and their links
-to an identity provider, tokens, sessions, and second factors are removed, approval
-requests are cancelled. Everything else is sealed as it is: check with kairosd user
-list and kairosd token list that nothing is missing. The daemon must be stopped. It
-is recorded in the audit log.`,
+		Use: "repair", Short: "Revoke access that kairosd did not grant", Args: cobra.NoArgs,
+		Long: `Revokes access that another program granted by changing the database, as kairosd doctor
+lists it. Affected users are disabled, and lose their passwords and their links to an
+identity provider. Affected tokens, sessions, and second factors are deleted, and
+approval requests are cancelled. Other rows are sealed unchanged. Check with kairosd
+user list and kairosd token list that nothing is missing. kairosd serve must be
+stopped. The audit log records the repair.`,
 		Example: "  kairosd user repair --data /var/lib/kairos",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return d.withStore(cmd.Context(), false, func(s *store.Store) error {
@@ -223,9 +223,10 @@ is recorded in the audit log.`,
 
 func (d *program) userLinkCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "link NAME [SUBJECT]", Short: "Say who a user is at the identity provider", Args: cobra.RangeArgs(1, 2),
-		Long: `Says by which subject the identity provider of the configuration knows a user; without a
-subject the link ends. Open sessions end. The audit log names the subject of whoever was refused.`,
+		Use: "link NAME [SUBJECT]", Short: "Link a user to the identity provider", Args: cobra.RangeArgs(1, 2),
+		Long: `Links a user to a subject of the configured identity provider. Without a subject, the
+link is removed. Open sessions end. The audit log contains the subjects of rejected
+logins.`,
 		Example: "  kairosd user link marta 248289761001 --config kairos.yaml\n  kairosd user link marta",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			subject := ""
@@ -245,9 +246,9 @@ subject the link ends. Open sessions end. The audit log names the subject of who
 
 func (d *program) loginLinkCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "login-link NAME", Short: "Print a link that logs a user in once", Args: cobra.ExactArgs(1),
-		Long: `Prints the path of a page that logs a user in, once and within ten minutes, without a password
-or an identity provider: the way in when no other works. The daemon must be running.`,
+		Use: "login-link NAME", Short: "Print a one-time login link", Args: cobra.ExactArgs(1),
+		Long: `Prints the path of a page that logs a user in once, within ten minutes, without a
+password or an identity provider. kairosd serve must be running.`,
 		Example: "  kairosd user login-link marta --data /var/lib/kairos",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !datadir.IsSocket(d.dir().Socket()) {
@@ -280,8 +281,8 @@ func (d *program) tokenCommand() *cobra.Command {
 	var role, name, lifetime string
 	var scopes []string
 	create := &cobra.Command{
-		Use: "create", Short: "Create a token and print it", Args: cobra.NoArgs,
-		Long:    "Creates an API token and prints it; it is shown only this once. It ends after --lifetime (default 90 days).",
+		Use: "create", Short: "Create an API token", Args: cobra.NoArgs,
+		Long:    "Creates an API token and prints it once. The token expires after --lifetime (default 90 days).",
 		Example: "  kairosd token create --data /var/lib/kairos --role operator --name ci\n  kairosd token create --role viewer --lifetime 24h\n  kairosd token create --role viewer --scope metrics --name prometheus",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r, err := parseRole(role)

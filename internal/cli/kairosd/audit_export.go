@@ -17,7 +17,7 @@ func (d *program) auditExportCommand() *cobra.Command {
 	var after int64
 	var people bool
 	cmd := &cobra.Command{
-		Use: "export", Short: "Print the audit log, one JSON object per line", Args: cobra.NoArgs,
+		Use: "export", Short: "Print the audit log as JSON lines", Args: cobra.NoArgs,
 		Long: `Prints audit events in order, one JSON object per line, from --after on. Works
 while the daemon runs. With --people, only what people and programs did, without
 the engine's checkpoints. The last line is the server's signature of all lines
@@ -63,7 +63,7 @@ func (d *program) publicKeyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "public-key", Short: "Print the public key that verifies exports", Args: cobra.NoArgs,
 		Long: `Prints the public key that verifies what this server exports: kairosd audit export,
-kairos export, and the exports of the dashboard and the API. Give it to whoever must
+kairos runs export, and the exports of the dashboard and the API. Give it to whoever must
 check them, by another way than the exports. It changes only with the key file.`,
 		Example: "  kairosd audit public-key --data /var/lib/kairos",
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -18,7 +18,7 @@ import (
 func (d *program) backupCommand() *cobra.Command {
 	var recipients []string
 	cmd := &cobra.Command{
-		Use: "backup [FILE]", Short: "Write a verified copy of the database", Args: cobra.MaximumNArgs(1),
+		Use: "backup [FILE]", Short: "Create a verified backup", Args: cobra.MaximumNArgs(1),
 		Long: `Writes a consistent copy of the database while the daemon may be running, opens
 it again and checks everything in it. The manifest beside it (FILE.json) is
 written last: a backup exists when its manifest does. Without FILE it goes to the
@@ -76,7 +76,7 @@ func (d *program) restoreCommand() *cobra.Command {
 	var force, drill bool
 	var o recovery.RestoreOptions
 	cmd := &cobra.Command{
-		Use: "restore BACKUP", Short: "Put a backup in the place of the database", Args: cobra.ExactArgs(1),
+		Use: "restore BACKUP", Short: "Restore a backup", Args: cobra.ExactArgs(1),
 		Long: `Verifies a backup completely (that its manifest was written with the key file, its
 hash, schema, every row, the audit chain), then puts it in the place of the database in --data. A database that is
 there is refused without --force, and kept in a directory beside it; nothing is
@@ -84,7 +84,7 @@ deleted. The daemon must be stopped.
 
 All unfinished runs of the restored database are held, because what they did
 since the backup is not known to it: look at them, then release them one by one
-(kairos release RUN) or all (kairos release --all).
+(kairos resume RUN --release) or all (kairos server release).
 
 The key file of the server that made the backup is needed: the one in --data, or
 --key FILE. It is in no backup. If every copy is lost, --without-key restores the
@@ -119,7 +119,7 @@ directory where there is no --data.`,
 			if r.Hold.Lost > 0 {
 				d.Printf("lost: %d events, from %d to %d\n", r.Hold.Lost-r.Hold.Last, r.Hold.Last+1, r.Hold.Lost)
 			}
-			d.Printf("%d unfinished runs are held; release them with: kairos release RUN, or --all\n", r.Hold.Held)
+			d.Printf("%d unfinished runs are held; release them with: kairos resume RUN --release, or kairos server release\n", r.Hold.Held)
 			if o.WithoutKey {
 				d.Printf("the key file is a new one, and all access was ended; before you can release anything, create an administrator: kairosd user add NAME --role admin\n")
 			}

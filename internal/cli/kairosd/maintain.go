@@ -19,15 +19,15 @@ import (
 
 func (d *program) migrateCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "migrate", Short: "Bring the database's schema up to date, or show it", Args: cobra.NoArgs,
-		Long:    "Shows which migrations the database has. serve migrates by itself; migrate up does it ahead of time. A newer database is never touched.",
+		Use: "migrate", Short: "Show or apply database migrations", Args: cobra.NoArgs,
+		Long:    "Shows the migrations of the database. kairosd serve applies missing migrations. kairosd migrate up applies them before. A newer database is not changed.",
 		Example: "  kairosd migrate --data /var/lib/kairos\n  kairosd migrate up --data /var/lib/kairos",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return d.withStore(cmd.Context(), true, func(s *store.Store) error { return d.migrations(cmd, s) })
 		},
 	}
 	cmd.AddCommand(&cobra.Command{
-		Use: "up", Short: "Apply what is missing", Args: cobra.NoArgs,
+		Use: "up", Short: "Apply missing migrations", Args: cobra.NoArgs,
 		Long: `Applies every migration that the database does not have yet. The database of before
 stays in pre-schema-N-TIME in the data directory; it is encrypted if the
 configuration names whom backups are encrypted to or, without --config, if that of
@@ -75,8 +75,8 @@ func (d *program) auditCommand() *cobra.Command {
 		},
 	}
 	cmd.AddCommand(d.auditExportCommand(), d.newKeyCommand(), d.publicKeyCommand(), d.verifyExportCommand(), &cobra.Command{
-		Use: "verify", Short: "Check the audit chain from its beginning", Args: cobra.NoArgs,
-		Long:    "Reads the whole audit log and checks its numbering, its chain and the anchor beside the database. Works while the daemon runs. Exit code 1: something does not fit.",
+		Use: "verify", Short: "Check the whole audit log", Args: cobra.NoArgs,
+		Long:    "Reads the whole audit log and checks its numbering, its chain, and the anchor next to the database. It works while kairosd serve runs. Exit code 1: the check failed.",
 		Example: "  kairosd audit verify --data /var/lib/kairos --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return d.withStore(cmd.Context(), true, func(s *store.Store) error {
@@ -150,7 +150,7 @@ func orEmptyList(s []string) []string {
 func (d *program) doctorCommand() *cobra.Command {
 	salvage, repair := "", false
 	cmd := &cobra.Command{
-		Use: "doctor", Short: "Examine the database without changing it", Args: cobra.NoArgs,
+		Use: "doctor", Short: "Check the database and backups", Args: cobra.NoArgs,
 		Long: `Runs every check there is and reports what it finds and what to do about it:
 SQLite's own integrity and foreign keys, the checksum of every journal row and
 value, gaps in journals, visits with two outcomes, approvals, what finished runs

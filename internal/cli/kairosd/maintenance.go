@@ -20,7 +20,7 @@ import (
 func (d *program) maintenanceCommand() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
-		Use: "maintenance [on|off]", Short: "Let no step start, or let them start again", Args: cobra.MaximumNArgs(1), ValidArgs: []string{"on", "off"},
+		Use: "maintenance [on|off]", Short: "Pause or resume all execution", Args: cobra.MaximumNArgs(1), ValidArgs: []string{"on", "off"},
 		Long: `While maintenance is on, no step of any run starts. What runs finishes; runs can be
 created, looked at, decided and cancelled, and every page says so. It outlasts
 restarts of the daemon. Without an argument it says whether maintenance is on.

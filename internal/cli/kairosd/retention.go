@@ -17,7 +17,7 @@ import (
 func (d *program) retentionCommand() *cobra.Command {
 	var dry bool
 	cmd := &cobra.Command{
-		Use: "retention", Short: "Remove the journals of old runs now, or see what would go", Args: cobra.NoArgs,
+		Use: "retention", Short: "Apply retention rules now", Args: cobra.NoArgs,
 		Long: `Applies the rules of the configuration (retention) now; the daemon does so by
 itself every hour. Finished runs that a rule does not keep lose their journal and
 values; they stay in lists, and the audit log keeps a record of each. Runs that are

@@ -9,7 +9,7 @@ import (
 func (d *program) serveCommand() *cobra.Command {
 	o := daemon.Options{}
 	cmd := &cobra.Command{
-		Use: "serve", Short: "Run the daemon", Args: cobra.NoArgs,
+		Use: "serve", Short: "Start the server", Args: cobra.NoArgs,
 		Long: `Opens the database in --data, continues every unfinished run, and serves the
 dashboard and the API. It prints one line with its URL when it is ready, and on
 the first start a link for setting up the first user.

@@ -62,7 +62,7 @@ func (s *database) checkAnchor(ctx context.Context, c *domain.Check) error {
 }
 
 func (s *database) checkHold(ctx context.Context, c *domain.Check) error {
-	c.Name, c.Advice = "hold", "look at the held runs, then release them one by one or with: kairos release --all"
+	c.Name, c.Advice = "hold", "check the held runs, then release each one, or all with: kairos server release"
 	h, err := s.Hold(ctx)
 	if err == nil && h != nil {
 		core.Find(c, "nothing is executed since %s (%s); %d runs were unfinished", h.Since.Format("2006-01-02 15:04:05Z"), h.Reason, h.Held)

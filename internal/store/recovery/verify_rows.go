@@ -130,7 +130,7 @@ func (s *database) checkApprovalsOf(ctx context.Context, c *domain.Check, low, h
 
 // checkMemory compares what sessions remember with the runs that it is of.
 func (s *database) checkMemory(ctx context.Context, c *domain.Check) error {
-	c.Name, c.Advice = "memory", "clear the memory of the sessions of the runs named: kairos memory --help"
+	c.Name, c.Advice = "memory", "clear the memory of the sessions of the runs named: kairos sessions clear"
 	for after, more := int64(0), true; more; {
 		more = false
 		err := s.db.EachRow(ctx, dbsqlc.CheckMemory,

@@ -1,0 +1,104 @@
+package kairos
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kairosd/kairosd/internal/cli"
+	"github.com/kairosd/kairosd/internal/client"
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
+// statusRows is how many rows of each list status prints.
+const statusRows = 10
+
+// needs is what needs attention, as "kairos status --json" prints it.
+type needs struct {
+	Active    []domain.RunView      `json:"active"`
+	Approvals []asked               `json:"approvals"`
+	Waiting   []domain.RunView      `json:"waiting"`
+	Failures  []domain.FailureGroup `json:"failures"`
+}
+
+func (c statusCommands) statusCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "status", Short: "Show what needs attention", Args: cobra.NoArgs,
+		Long: `Shows what needs attention: pending approvals, runs that wait for a person, and failed
+runs that are not acknowledged, with the command for each. It prints at most 10 rows of
+each list, and the number of active runs.`,
+		Example: "  kairos status\n  kairos status --json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.with(cmd, func(b *client.Client) error {
+				n, err := c.needs(cmd, b)
+				if err != nil {
+					return err
+				}
+				if c.json {
+					return c.Print(n)
+				}
+				c.show(n)
+				return nil
+			})
+		},
+	}
+}
+
+// needs reads what needs attention.
+func (c statusCommands) needs(cmd *cobra.Command, b *client.Client) (needs, error) {
+	n := needs{Active: []domain.RunView{}, Approvals: []asked{}, Waiting: []domain.RunView{}, Failures: []domain.FailureGroup{}}
+	approvals, err := b.Approvals(cmd.Context(), domain.ApprovalFilter{Status: "open", Page: domain.Page{Limit: statusRows}})
+	if err != nil {
+		return n, err
+	}
+	for _, a := range approvals.Items {
+		n.Approvals = append(n.Approvals, viewAsked(a))
+	}
+	waiting, err := b.Runs(cmd.Context(), domain.RunFilter{Statuses: []domain.RunStatus{domain.RunWaiting},
+		WaitReasons: []domain.WaitReason{domain.WaitQuarantined, domain.WaitHeld, domain.WaitPaused, domain.WaitInDoubt, domain.WaitBudget}, Page: domain.Page{Limit: statusRows}})
+	if err != nil {
+		return n, err
+	}
+	for _, r := range waiting.Items {
+		n.Waiting = append(n.Waiting, domain.ViewRun(r))
+	}
+	failures, err := b.FailureGroups(cmd.Context(), statusRows)
+	if err != nil {
+		return n, err
+	}
+	n.Failures = append(n.Failures, failures...)
+	active, err := b.Runs(cmd.Context(), domain.RunFilter{Statuses: []domain.RunStatus{domain.RunQueued, domain.RunRunning}, Page: domain.Page{Limit: statusRows}})
+	for _, r := range active.Items {
+		n.Active = append(n.Active, domain.ViewRun(r))
+	}
+	return n, err
+}
+
+func (c statusCommands) show(n needs) {
+	var rows [][]string
+	for _, a := range n.Approvals {
+		rows = append(rows, []string{"approval", domain.ShortID(a.Run), a.Plan, a.Node, cli.FirstLine(a.Message), "kairos approvals show " + a.ID})
+	}
+	for _, r := range n.Waiting {
+		short := domain.ShortID(r.RunID)
+		next := map[domain.WaitReason]string{domain.WaitQuarantined: "kairos resume " + short + " --release", domain.WaitHeld: "kairos resume " + short + " --release",
+			domain.WaitPaused: "kairos resume " + short, domain.WaitBudget: "kairos runs limits " + short}[r.WaitReason]
+		if next == "" {
+			next = "kairos show " + short
+		}
+		rows = append(rows, []string{string(r.WaitReason), short, r.Plan, "", r.Headline, next})
+	}
+	for _, g := range n.Failures {
+		rows = append(rows, []string{"failed", strconv.FormatInt(g.Runs, 10) + " runs", g.PlanKey, g.Node, g.Code, "kairos runs --filter '" + filterOf(g.Ref()) + "'"})
+	}
+	c.Table([]string{"STATUS", "RUN", "PLAN", "STEP", "MESSAGE", "NEXT"}, rows)
+	if len(rows) == 0 {
+		c.Printf("nothing needs attention\n")
+	}
+	active := strconv.Itoa(len(n.Active))
+	if len(n.Active) == statusRows {
+		active = fmt.Sprintf("%d or more", statusRows)
+	}
+	c.notef("active runs: %s\n", active)
+}
