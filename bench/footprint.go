@@ -73,7 +73,7 @@ func measureDaemon(ctx context.Context, binary, dir string, s shape) (footprint,
 		}
 	}
 	if url == "" {
-		return f, fmt.Errorf("kairosd said no URL")
+		return f, fmt.Errorf("kairosd printed no URL")
 	}
 	go io.Copy(io.Discard, out)
 	f.readyMS = float64(time.Since(begin).Microseconds()) / 1000

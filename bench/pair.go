@@ -134,7 +134,7 @@ func (b built) measure(ctx context.Context, workload string) (sample, error) {
 
 func printPairs(out io.Writer, commit string, ratios map[string][]float64, values map[string][2][]float64) {
 	fmt.Fprintf(out, "\nkairosd %s beside %s, %s\n", revision(), commit, machine())
-	fmt.Fprintf(out, "%d pairs; a ratio above 1 says that this tree needs more\n\n", *repeat)
+	fmt.Fprintf(out, "%d pairs; a ratio above 1 means that this tree needs more\n\n", *repeat)
 	tw := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tw, "workload\tfigure\tthis tree\tbefore\tratio\t95 % interval\t")
 	for _, f := range figures {

@@ -70,7 +70,7 @@ func (t *table) print(out io.Writer, asked []string) {
 	fmt.Fprintf(out, "\nkairosd %s, %s, %s\n", revision(), machine(), time.Now().UTC().Format("2006-01-02"))
 	fmt.Fprintf(out, "medians of %d interleaved repetitions; disk: %s fdatasync/s (4 KiB overwritten)\n", *repeat, thousands(raw))
 	if *tiny {
-		fmt.Fprintln(out, "SHORT: these figures say that everything runs, and nothing else")
+		fmt.Fprintln(out, "SHORT: these figures show only that everything runs")
 	}
 	for _, w := range asked {
 		if about[w] == "" {

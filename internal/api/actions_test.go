@@ -38,7 +38,7 @@ func TestActs(t *testing.T) {
 		{"operator", "POST " + path + "/limits", `{"raise":{"maxSteps":3}}`, 200, `"maxSteps":12`},
 		{"operator", "POST " + path + "/retry-now", `{}`, 409, "no retry is pending"},
 		{"operator", "POST " + path + "/release", ``, 409, "neither held nor quarantined"},
-		{"operator", "POST " + path + "/start-now", ``, 409, "waits for no time"},
+		{"operator", "POST " + path + "/start-now", ``, 409, "is not scheduled"},
 		{"operator", "POST " + path + "/resume", ``, 409, "nothing to resume"},
 		{"operator", "POST " + path + "/cancel", fmt.Sprintf(`{"rev":%d}`, pre.Rev+100), 409, "stale"},
 		{"operator", "DELETE " + path, ``, 409, "cancel it first"},

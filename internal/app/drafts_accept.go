@@ -178,7 +178,7 @@ func startable(draft domain.Draft, accept bool) error {
 	case domain.DraftFailed:
 		return domain.Errorf(domain.CodeConflict, "no plan came of the draft")
 	case domain.DraftPlanning:
-		return domain.Errorf(domain.CodeConflict, "the draft is still being planned").Suggest("wait until it is done")
+		return domain.Errorf(domain.CodeConflict, "planning of the draft is not finished").Suggest("wait until it is done")
 	case domain.DraftDiscarded:
 		return domain.Errorf(domain.CodeConflict, "the draft was discarded")
 	}

@@ -152,6 +152,6 @@ func CursorKey(s *store.Store) []byte {
 
 // noDaemon says that only a daemon can do something, of the database at path.
 func noDaemon(path string) error {
-	return domain.Errorf(domain.CodeUnavailable, "no daemon serves %s", path).
-		Suggest("start one with kairosd serve, or name one with --server URL; kairosd doctor and kairosd backup need none")
+	return domain.Errorf(domain.CodeUnavailable, "no daemon is running for %s", path).
+		Suggest("start it with kairosd serve, or pass --server URL; kairosd doctor and kairosd backup work without a daemon")
 }

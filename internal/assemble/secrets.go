@@ -128,7 +128,7 @@ func readSecret(name string, c config.Secret) (string, error) {
 		return "", domain.Errorf(domain.CodeInvalid, "secret %s is empty", name).Suggest("set the environment variable or fill the file that the configuration names")
 	}
 	if len(value) < minSecret {
-		return "", domain.Errorf(domain.CodeInvalid, "secret %s has fewer than %d characters and could not be masked", name, minSecret)
+		return "", domain.Errorf(domain.CodeInvalid, "secret %s has fewer than %d characters, too few to mask it", name, minSecret)
 	}
 	return value, nil
 }
@@ -140,9 +140,9 @@ func (s *Secrets) Rotate(name string) error {
 	c, ok := s.of[name]
 	switch {
 	case !ok:
-		return domain.Errorf(domain.CodeNotFound, "there is no secret %.64q", name)
+		return domain.Errorf(domain.CodeNotFound, "secret %.64q not found", name)
 	case c.File == "":
-		return domain.Errorf(domain.CodeConflict, "the secret %s is in the environment, which a running process cannot read again", name).Suggest("set the variable and restart kairosd, or keep the secret in a file")
+		return domain.Errorf(domain.CodeConflict, "secret %s comes from the environment, which a running process cannot read again", name).Suggest("set the variable and restart kairosd, or keep the secret in a file")
 	}
 	s.rotating.Lock()
 	defer s.rotating.Unlock()
@@ -152,7 +152,7 @@ func (s *Secrets) Rotate(name string) error {
 	}
 	old := s.now.Load()
 	if old.of[name] == value {
-		return domain.Errorf(domain.CodeConflict, "the file of the secret %s holds the value that is in use", name).Suggest("write the new value into %s first", c.File)
+		return domain.Errorf(domain.CodeConflict, "the file of secret %s contains the current value", name).Suggest("write the new value into %s first", c.File)
 	}
 	v := &secretValues{of: maps.Clone(old.of), taken: maps.Clone(old.taken)}
 	v.of[name], v.taken[name] = value, time.Now().UTC()

@@ -88,7 +88,7 @@ func NewEngineWith(ctx context.Context, s *store.Store, cfg config.Config, secre
 func NewCrew(ctx context.Context, s *store.Store, cfg config.Config, secrets *Secrets, log *slog.Logger, idle bool, guard *tool.Guard, before *tool.Box,
 	known *handler.Models) (*tool.Box, *handler.Registry, error) {
 	for _, name := range secrets.readable {
-		log.Warn("everybody on this machine may read the file of a secret", "secret", name)
+		log.Warn("every user of this machine can read the file of a secret", "secret", name)
 	}
 	to := tool.BoxOptions{Tools: cfg.Tools, Servers: cfg.MCP.Servers, Guard: guard, Before: before, Pins: s, Idle: idle, Logger: log, Mask: secrets.Mask, Version: buildinfo.Read().Version,
 		PidFile: pidFile(s)}
@@ -110,7 +110,7 @@ func NewCrew(ctx context.Context, s *store.Store, cfg config.Config, secrets *Se
 	models.Watch(tools.Calls, tools.Circuits)
 	for _, p := range registry.Catalog().Check() {
 		// Not fatal: a tool server that is down takes its tools with it.
-		log.Error("the configuration offers what no plan can use", "code", p.Code, "problem", p.Message, "suggestion", p.Suggestion)
+		log.Error("the configuration lists tools or skills that no plan can use", "code", p.Code, "problem", p.Message, "suggestion", p.Suggestion)
 	}
 	return tools, registry, nil
 }

@@ -155,11 +155,11 @@ func possible(a domain.Action, r domain.Run) (none domain.Message) {
 		a == domain.ActionRelease && r.WaitReason != domain.WaitHeld && r.WaitReason != domain.WaitQuarantined:
 		return domain.Messagef("the run waits for %s", r.WaitReason)
 	case a == domain.ActionStartNow && (r.StartAt.IsZero() || !r.StartedAt.IsZero()):
-		return domain.Messagef("the run waits for no time to start at")
+		return domain.Messagef("the run is not scheduled")
 	case a == domain.ActionPause && r.Paused:
-		return domain.Messagef("the run is paused already")
+		return domain.Messagef("the run is already paused")
 	case !r.PurgedAt.IsZero() && a != domain.ActionDelete && a != domain.ActionAck && a != domain.ActionLabel:
-		return domain.Messagef("retention removed its journal")
+		return domain.Messagef("retention deleted the journal of the run")
 	}
 	return none
 }
@@ -168,16 +168,16 @@ func possible(a domain.Action, r domain.Run) (none domain.Message) {
 // longest goes first.
 func (s *Service) selected(ctx context.Context, r domain.BulkRequest) (runs []domain.Run, more bool, err error) {
 	if _, ok := actions[r.Action]; !ok {
-		return nil, false, domain.Errorf(domain.CodeInvalid, "%q cannot be done to many runs at once", r.Action)
+		return nil, false, domain.Errorf(domain.CodeInvalid, "action %q is not available for bulk operations", r.Action)
 	}
 	if r.Query == "" && len(r.Runs) == 0 {
-		return nil, false, domain.Errorf(domain.CodeInvalid, "no runs are chosen").Suggest("give a filter, like status:failed plan:invoice since:24h, or choose runs")
+		return nil, false, domain.Errorf(domain.CodeInvalid, "no runs selected").Suggest("add a filter, for example status:failed plan:invoice since:24h, or select runs")
 	}
 	if len(r.Runs) > domain.BulkMax || r.Rate < 0 || r.Rate > 60_000 {
-		return nil, false, domain.Errorf(domain.CodeInvalid, "a bulk act takes at most %d runs, and a rate of at most 60000 per minute", domain.BulkMax)
+		return nil, false, domain.Errorf(domain.CodeInvalid, "a bulk operation accepts at most %d runs and 60000 runs per minute", domain.BulkMax)
 	}
 	if r.Provider != "" && !slices.ContainsFunc(s.providers(), func(p domain.ProviderInfo) bool { return p.Name == r.Provider }) {
-		return nil, false, domain.Errorf(domain.CodeInvalid, "there is no provider %q to wait for", r.Provider)
+		return nil, false, domain.Errorf(domain.CodeInvalid, "provider %q not found", r.Provider)
 	}
 	if err := s.circuitKnown(ctx, r.Tool); err != nil {
 		return nil, false, err
@@ -272,10 +272,10 @@ func (s *Service) Prepare(ctx context.Context, actor domain.Actor, r domain.Bulk
 		return domain.Bulk{}, nil, err
 	}
 	if r.Digest != "" && r.Digest != p.Digest {
-		return domain.Bulk{}, nil, domain.Errorf(domain.CodeStale, "the runs that match have changed since the preview").Suggest("look at the preview again")
+		return domain.Bulk{}, nil, domain.Errorf(domain.CodeStale, "the matching runs have changed since the preview").Suggest("review the new preview")
 	}
 	if len(eligible) == 0 {
-		return domain.Bulk{}, nil, domain.Errorf(domain.CodeConflict, "none of the %d matching runs can be acted on", p.Matching)
+		return domain.Bulk{}, nil, domain.Errorf(domain.CodeConflict, "the action applies to none of the %d matching runs", p.Matching)
 	}
 	b := domain.Bulk{ID: domain.NewID(), Action: r.Action, Query: r.Query, Reason: r.Reason, Actor: actor.Name, Role: actor.Role, Surface: actor.Surface,
 		Canary: r.Canary && len(eligible) > 1, Rate: r.Rate, Labels: r.Labels, NotBefore: r.NotBefore, Provider: r.Provider, Tool: r.Tool, State: domain.BulkRunning, Total: int64(len(eligible)), CreatedAt: s.Now().UTC()}
@@ -302,16 +302,16 @@ const maxLabels = 20
 func labelled(r domain.BulkRequest) error {
 	if r.Action != domain.ActionLabel {
 		if len(r.Labels) > 0 {
-			return domain.Errorf(domain.CodeInvalid, "labels go with the action label")
+			return domain.Errorf(domain.CodeInvalid, "labels require the action label")
 		}
 		return nil
 	}
 	if len(r.Labels) == 0 || len(r.Labels) > maxLabels {
-		return domain.Errorf(domain.CodeInvalid, "one act gives 1 to %d labels", maxLabels).Suggest("write them as key=value, with blanks between")
+		return domain.Errorf(domain.CodeInvalid, "an operation adds 1 to %d labels", maxLabels).Suggest("write them as key=value, separated by spaces")
 	}
 	for k, v := range r.Labels {
 		if k == "" || v == "" || len(k) > 63 || len(v) > 255 {
-			return domain.Errorf(domain.CodeInvalid, "%q=%q is no label", k, v).Suggest("a key has 1 to 63 characters, a value 1 to 255")
+			return domain.Errorf(domain.CodeInvalid, "%q=%q is not a valid label", k, v).Suggest("a key has 1 to 63 characters, a value 1 to 255")
 		}
 	}
 	return nil
@@ -357,11 +357,11 @@ func (s *Service) launch(b domain.Bulk, continued bool) {
 			return // stopped by somebody, or left for the next process
 		}
 		if err != nil {
-			state, note = domain.BulkStopped, "it could not go on: "+err.Error()
-			s.Log.Error("bulk act ended", "bulk", b.ID, "err", err)
+			state, note = domain.BulkStopped, "it could not continue: "+err.Error()
+			s.Log.Error("bulk operation ended", "bulk", b.ID, "err", err)
 		}
 		if _, err := s.Store.MoveBulk(context.WithoutCancel(ctx), b.ID, state, note, domain.System); err != nil {
-			s.Log.Error("the end of a bulk act was not recorded", "bulk", b.ID, "err", err)
+			s.Log.Error("cannot record the end of a bulk operation", "bulk", b.ID, "err", err)
 		}
 	})
 }

@@ -133,7 +133,7 @@ func TestFailuresInARowStopTheRest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b = wait(t, s, b.ID, over); b.State != domain.BulkStopped || b.Acted > 4 || !strings.Contains(b.Note, "in a row") {
+	if b = wait(t, s, b.ID, over); b.State != domain.BulkStopped || b.Acted > 4 || !strings.Contains(b.Note, "consecutive") {
 		t.Errorf("%+v", b)
 	}
 }

@@ -20,7 +20,7 @@ func (s *Service) tools(ctx context.Context) ([]domain.ToolInfo, error) {
 	}
 	list, err := s.Tools(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("ask how the tools are: %w", err)
+		return nil, fmt.Errorf("read the state of tools: %w", err)
 	}
 	return list, nil
 }
@@ -35,7 +35,7 @@ func (s *Service) circuitKnown(ctx context.Context, name string) error {
 		return err
 	}
 	if _, known := domain.OpenCircuits(tools, name); !known {
-		return domain.Errorf(domain.CodeInvalid, "there is no tool with a circuit %q to wait for", name).Suggest("write a tool's name, or the tool and the host: http api.example")
+		return domain.Errorf(domain.CodeInvalid, "tool %q with a circuit not found", name).Suggest("use the name of a tool, or a tool and a host: http api.example")
 	}
 	return nil
 }
@@ -128,7 +128,7 @@ func (s *Service) explained(ctx context.Context, note string, action domain.Acti
 		note += fmt.Sprintf("; the circuit of %s is open until %s", c.Name(), c.OpenUntil.Format("15:04:05 UTC"))
 	}
 	if len(open) > 0 {
-		note += ": an act can wait for it"
+		note += ": a bulk operation can wait for it"
 	}
 	return note, nil
 }

@@ -132,7 +132,7 @@ func TestRunsThatWaitDoNotHideFailures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b = wait(t, s, b.ID, over); b.State != domain.BulkStopped || b.Acted > 55+5 || !strings.Contains(b.Note, "3 runs in a row") {
+	if b = wait(t, s, b.ID, over); b.State != domain.BulkStopped || b.Acted > 55+5 || !strings.Contains(b.Note, "3 consecutive runs") {
 		t.Errorf("%+v", b)
 	}
 }
@@ -160,7 +160,7 @@ func TestTheSafetyStopOutlivesItsProcess(t *testing.T) {
 			break
 		}
 	}
-	if b.State != domain.BulkStopped || b.Acted != 2 || !strings.Contains(b.Note, "2 runs in a row") {
+	if b.State != domain.BulkStopped || b.Acted != 2 || !strings.Contains(b.Note, "2 consecutive runs") {
 		t.Errorf("%+v", b)
 	}
 }

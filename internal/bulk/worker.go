@@ -352,7 +352,7 @@ func (w *worker) looked(ctx context.Context) (string, error) {
 			w.same = 0
 		case e.run.Status == domain.RunFailed && sameFailure(e.item, e.run):
 			if w.same++; w.same >= w.s.SameFailures {
-				why := fmt.Sprintf("%d runs in a row failed the same way again, the last one %s: %s", w.same, domain.ShortID(e.run.ID), e.run.Headline)
+				why := fmt.Sprintf("%d consecutive runs failed the same way again, the last one %s: %s", w.same, domain.ShortID(e.run.ID), e.run.Headline)
 				return w.s.explained(ctx, why, w.b.Action, e.run)
 			}
 		}

@@ -16,74 +16,73 @@ import (
 
 // ID names a circuit.
 type ID struct {
-	// Subject is what is called, as in the log of activity: "tool:http".
+	// Subject is what is called, as in the activity log: "tool:http".
 	Subject string
-	// Part is the host, of a tool that has a circuit for each.
+	// Part is the host, for a tool that has a circuit per host.
 	Part string
 }
 
 const (
-	// maxCircuits bounds what is remembered: hosts come from plans and models. Only
-	// circuits that have failed are.
+	// maxCircuits bounds the number of circuits, because hosts come from plans and models. Only
+	// circuits that have failed are stored.
 	maxCircuits = 256
-	// remembered is how long a circuit that nobody calls any more is not forgotten.
+	// remembered is how long an unused circuit is kept.
 	remembered = 24 * time.Hour
-	// maxKept is how much is kept of what a failure says, and maxMessage how much of
-	// it people are told in a line.
+	// maxKept bounds the stored text of a failure, and maxMessage the part of it that is shown.
 	maxKept    = 1000
 	maxMessage = 300
 	maxPart    = 255
 )
 
-// Board is the circuits of an installation. It is safe for concurrent use; a nil
-// one lets every call be made.
+// Board holds the circuits of a server. It is safe for concurrent use. A nil Board permits every
+// call.
 type Board struct {
 	mask func([]byte) []byte
 	now  func() time.Time
 
-	saving sync.Mutex // one at a time: what is kept last is the newest
+	saving sync.Mutex // one save at a time, so that the newest state is stored last
 
 	mu      sync.Mutex
 	of      map[ID]*entry
 	counts  map[string]*counts // by subject
 	dirty   bool
-	learned chan struct{} // nil: nothing is kept
+	learned chan struct{} // nil: circuits are not stored
 	log     *slog.Logger  // nil: nothing is logged
 }
 
 // entry is a circuit that has failed.
 type entry struct {
 	breaker Breaker
-	since   time.Time   // when it last stopped being closed
-	last    walk.Behind // failure that counted
+	since   time.Time   // when it last opened
+	last    walk.Behind // the failure that counted
 	lastAt  time.Time
 }
 
 type counts struct{ opened, refused int64 }
 
-// NewBoard makes a board whose circuits are all closed; mask takes secrets out of
-// what is kept of failures, nil: there are none.
+// NewBoard creates a board with all circuits closed. mask removes secrets from stored failures;
+// nil: failures contain none.
 func NewBoard(mask func([]byte) []byte) *Board {
 	return &Board{mask: mask, now: time.Now, of: map[ID]*entry{}, counts: map[string]*counts{}}
 }
 
-// Pass is a call that may be made.
+// Pass is a permitted call.
 type Pass struct {
 	id       ID
 	settings Settings
-	entry    *entry // that let it through; nil: none had failed
+	entry    *entry // the circuit that permitted it; nil: none had failed
 	trial    bool
 }
 
-// Refusal is why a call may not be made now.
+// Refusal is why a call is not permitted now.
 type Refusal struct {
-	Wait    time.Duration // until it may be tried
+	Wait    time.Duration // until the next trial
 	Circuit domain.Circuit
 	behind  walk.Behind
 }
 
-// Enter asks for a call. With a refusal it may not be made; otherwise Leave has to
-// be called when it has ended.
+// Enter requests a call. If it returns a refusal, do not make the call; otherwise call Leave when
+// it has ended.
 func (b *Board) Enter(id ID, s Settings) (Pass, *Refusal) {
 	if b == nil {
 		return Pass{}, nil
@@ -106,7 +105,7 @@ func (b *Board) Enter(id ID, s Settings) (Pass, *Refusal) {
 	return p, nil
 }
 
-// Leave tells how a call that was let through has ended.
+// Leave reports how a permitted call ended.
 func (b *Board) Leave(p Pass, v Verdict, err error) {
 	if b == nil {
 		return
@@ -145,19 +144,19 @@ func (b *Board) Leave(p Pass, v Verdict, err error) {
 		}
 		b.countsOf(p.id.Subject).opened++
 		if b.log != nil {
-			b.log.Warn("a circuit is open: calls are refused for a while", "circuit", p.id.String(), "until", until, "failures", row, "err", oneLine(e.last.Message))
+			b.log.Warn("circuit opened; refusing calls", "circuit", p.id.String(), "until", until, "failures", row, "err", oneLine(e.last.Message))
 		}
 	case after == domain.CircuitClosed && row == 0:
 		delete(b.of, p.id)
 		if before != domain.CircuitClosed && b.log != nil {
-			b.log.Info("a circuit is closed: calls are made again", "circuit", p.id.String())
+			b.log.Info("circuit closed; calls resume", "circuit", p.id.String())
 		}
 	}
 	b.change()
 }
 
-// room is a new entry; where there is none left, the one whose failure is longest
-// ago makes room for it, but never one that is open.
+// room returns a new entry. If the board is full, it replaces the entry with the oldest failure,
+// but never an open circuit.
 func (b *Board) room(now time.Time) *entry {
 	b.forget(now)
 	if len(b.of) >= maxCircuits {
@@ -175,7 +174,7 @@ func (b *Board) room(now time.Time) *entry {
 	return &entry{}
 }
 
-// forget drops circuits that nobody has called for a day.
+// forget drops circuits that were unused for a day.
 func (b *Board) forget(now time.Time) {
 	maps.DeleteFunc(b.of, func(_ ID, e *entry) bool {
 		state, _, _ := e.breaker.State(now)
@@ -190,7 +189,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// Circuit is where one circuit stands.
+// Circuit is the status of one circuit.
 func (b *Board) Circuit(id ID) domain.Circuit {
 	if b == nil {
 		return domain.Circuit{Part: id.Part, State: domain.CircuitClosed}
@@ -202,8 +201,7 @@ func (b *Board) Circuit(id ID) domain.Circuit {
 	return b.of[id].circuit(id, now)
 }
 
-// Of lists the circuits of a subject that have failed of late: those that are open
-// first, then by their part.
+// Of lists the circuits of a subject that have failed: open ones first, then by part.
 func (b *Board) Of(subject string) []domain.Circuit {
 	if b == nil {
 		return nil
@@ -225,8 +223,8 @@ func (b *Board) Of(subject string) []domain.Circuit {
 	return out
 }
 
-// Counts are how circuits have fared since the start, by subject; one of which no
-// circuit has opened is left out.
+// Counts returns statistics since the start, by subject. Subjects whose circuits never opened are
+// left out.
 func (b *Board) Counts() []domain.CircuitCount {
 	if b == nil {
 		return nil
@@ -238,7 +236,7 @@ func (b *Board) Counts() []domain.CircuitCount {
 	for id, e := range b.of {
 		if state, _, _ := e.breaker.State(now); state == domain.CircuitOpen {
 			open[id.Subject]++
-			b.countsOf(id.Subject) // also one that was open before a restart
+			b.countsOf(id.Subject) // also a circuit that was open before a restart
 		}
 	}
 	var out []domain.CircuitCount
@@ -259,7 +257,7 @@ func (b *Board) countsOf(subject string) *counts {
 	return c
 }
 
-// Forget closes a circuit without a word: what it was about is no longer called.
+// Forget removes a circuit without a log message: its subject is no longer called.
 func (b *Board) Forget(id ID) {
 	if b == nil {
 		return
@@ -273,19 +271,19 @@ func (b *Board) Forget(id ID) {
 	}
 }
 
-// change lets what is known be kept soon.
+// change schedules storing the state.
 func (b *Board) change() {
 	b.dirty = true
 	if b.learned != nil {
 		select {
 		case b.learned <- struct{}{}:
-		default: // it is told already
+		default: // already scheduled
 		}
 	}
 }
 
-// named is an ID as it is kept and shown: the part may come from arguments that
-// hold a secret.
+// named returns an ID as it is stored and shown, with secrets removed: the part may come from
+// arguments.
 func (b *Board) named(id ID) ID {
 	if id.Part == "" {
 		return id
@@ -299,7 +297,7 @@ func (b *Board) named(id ID) ID {
 	return id
 }
 
-// text is what a failure says, without secrets.
+// text is the text of a failure without secrets.
 func (b *Board) text(s string) string {
 	if b.mask != nil {
 		s = string(b.mask([]byte(s)))
@@ -311,7 +309,7 @@ func (b *Board) text(s string) string {
 	return s
 }
 
-// oneLine is what people are told of a failure.
+// oneLine is a failure as it is shown to people.
 func oneLine(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if r := []rune(s); len(r) > maxMessage {
@@ -335,16 +333,16 @@ func (e *entry) circuit(id ID, now time.Time) domain.Circuit {
 	return c
 }
 
-// String is an ID for the log and for people: "tool:http api.example".
+// String returns an ID for logs and people: "tool:http api.example".
 func (id ID) String() string { return strings.TrimSpace(id.Subject + " " + id.Part) }
 
-// Failure is what became of the call: it was not made, and a retry waits until one
-// is tried. what names whom it was for.
+// Failure is the failure of a call that was not made. Its retry waits until the next trial. what
+// names the subject.
 func (r *Refusal) Failure(code, what string) *walk.Failure {
 	c := r.Circuit
 	f := &walk.Failure{Code: code, NoEffect: true, RetryAfter: r.Wait,
-		Message:    fmt.Sprintf("%s has failed again and again; it is called again in %s", what, max(r.Wait.Round(time.Second), time.Second)),
-		Suggestion: "see its last error; give the node a retry that lasts longer, or enable it once the other side works again"}
+		Message:    fmt.Sprintf("circuit of %s is open after repeated failures; next call in %s", what, max(r.Wait.Round(time.Second), time.Second)),
+		Suggestion: "see its last error; give the step a longer retry, or close the circuit once the other side works again"}
 	if c.LastError != "" {
 		f.Message += ". Last error: " + c.LastError
 		f.Behind = &r.behind

@@ -19,7 +19,7 @@ var (
 	crm     = circuit.ID{Subject: "tool:crm.find"}
 )
 
-// call makes a call that ends as it is told to; it says whether it was let through.
+// call makes a call with the given outcome, and reports whether it was permitted.
 func call(b *circuit.Board, id circuit.ID, v circuit.Verdict) *circuit.Refusal {
 	pass, refusal := b.Enter(id, circuit.Settings{})
 	if refusal == nil {
@@ -34,8 +34,8 @@ func fail(b *circuit.Board, id circuit.ID, times int) {
 	}
 }
 
-// A circuit opens by itself, tells since when, why and until when, and closes by a
-// call that is answered; the others are closed all the while.
+// A circuit opens automatically, reports since when, why, and until when, and closes after a
+// successful call. Other circuits stay closed.
 func TestBoardTellsOfEachCircuit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -51,7 +51,7 @@ func TestBoardTellsOfEachCircuit(t *testing.T) {
 		if r == nil || r.Wait != 12*time.Second {
 			t.Fatalf("while it is open: %+v", r)
 		}
-		if f := r.Failure("tool_circuit_open", "mail.example (http)"); f.RetryAfter != 12*time.Second || !f.NoEffect || f.Permanent || f.Message != "mail.example (http) has failed again and again; it is called again in 12s. Last error: connection refused by ••••-host" {
+		if f := r.Failure("tool_circuit_open", "mail.example (http)"); f.RetryAfter != 12*time.Second || !f.NoEffect || f.Permanent || f.Message != "circuit of mail.example (http) is open after repeated failures; next call in 12s. Last error: connection refused by ••••-host" {
 			t.Errorf("%+v", f)
 		}
 		c := b.Circuit(mail)
@@ -86,9 +86,8 @@ func TestBoardTellsOfEachCircuit(t *testing.T) {
 	})
 }
 
-// Hosts come from plans and models: no more of them are remembered than a bound,
-// one that is open is never forgotten for another, and one that nobody calls any
-// more is after a day.
+// Hosts come from plans and models: their number is limited, an open circuit is never dropped for
+// another, and an unused one is dropped after a day.
 func TestBoardIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -117,7 +116,7 @@ func TestBoardIsBounded(t *testing.T) {
 	})
 }
 
-// Settings of -1 keep a circuit closed, whatever fails.
+// Settings of -1 keep a circuit closed after any number of failures.
 func TestACircuitThatIsOff(t *testing.T) {
 	t.Parallel()
 	b := circuit.NewBoard(nil)
@@ -131,8 +130,8 @@ func TestACircuitThatIsOff(t *testing.T) {
 	}
 }
 
-// A restart forgets nothing: what was open lets one call try, and a row of failures
-// goes on.
+// A restart loses nothing: an open circuit permits one trial, and the number of consecutive
+// failures continues.
 func TestCircuitsSurviveARestart(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
@@ -165,8 +164,8 @@ func TestCircuitsSurviveARestart(t *testing.T) {
 	stop()
 }
 
-// Closing is durable and forgets the failures; calls that had begun before do not undo
-// it; other circuits stay as they are. A close that is not stored has no effect.
+// Closing is durable and clears the failures. Calls that had begun before do not undo it, and
+// other circuits do not change. A close that is not stored has no effect.
 func TestCircuitsAreClosed(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
@@ -229,7 +228,7 @@ func TestCircuitsAreClosed(t *testing.T) {
 	}
 }
 
-// A board that is none lets every call be made.
+// A nil board permits every call.
 func TestNoBoard(t *testing.T) {
 	t.Parallel()
 	var b *circuit.Board

@@ -1,7 +1,6 @@
-// Package circuit keeps calls from what has failed again and again (L07): a
-// provider of models, a tool, or one of the hosts that a tool reaches. Each is a
-// circuit: closed while calls are made, open while they are refused without being
-// made, half open when one of them is tried.
+// Package circuit stops calls after repeated failures: calls to a model provider, a tool, or one
+// of the hosts that a tool reaches. Each has a circuit. It is closed while calls are made, open
+// while they are refused, and half open while one trial call is made.
 //
 //	pass, refusal := board.Enter(circuit.ID{Subject: "tool:http", Part: "api.example"}, circuit.Settings{})
 //	if refusal != nil {
@@ -18,39 +17,39 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Settings say when a circuit opens. The zero value is the default.
+// Settings configure when a circuit opens. The zero value is the default.
 type Settings struct {
-	// Failures in a row that open it; 0: 5, -1: it never opens.
+	// Failures is the number of consecutive failures that open the circuit; 0: 5, -1: never.
 	Failures int `yaml:"failures" json:"failures"`
-	// Rest is how long it stays open at first; 0: 30 s. A trial that fails opens it
-	// for twice as long, at most a minute, or Rest where that is longer.
+	// Rest is the first cooldown; 0: 30 s. A failed trial doubles the cooldown, up to a minute, or
+	// to Rest if that is longer.
 	Rest time.Duration `yaml:"rest" json:"rest"`
 }
 
 const (
 	usualFailures = 5
 	usualRest     = 30 * time.Second
-	// longRest is up to where rests grow by themselves.
+	// longRest is the longest automatic cooldown.
 	longRest = time.Minute
-	// maxRest bounds what may be configured: an operator disables what is not to be
-	// tried for longer.
+	// maxRest is the longest cooldown that can be configured. To stop calls for longer, disable
+	// the tool or provider.
 	maxRest = time.Hour
-	// trialWait is when to ask again while one call is tried.
+	// trialWait is when to try again while a trial is active.
 	trialWait = 5 * time.Second
 )
 
-// Check refuses what cannot be meant; of names the section.
+// Check returns an error for invalid settings; of names the section.
 func (s Settings) Check(of string) error {
 	switch {
 	case s.Failures < -1:
-		return fmt.Errorf("%s.failures is how many failures in a row, or -1", of)
+		return fmt.Errorf("%s.failures must be a number of consecutive failures, or -1", of)
 	case s.Rest < 0 || s.Rest > maxRest:
-		return fmt.Errorf("%s.rest %s is no time of at most %s", of, s.Rest, maxRest)
+		return fmt.Errorf("%s.rest %s must be positive and at most %s", of, s.Rest, maxRest)
 	}
 	return nil
 }
 
-// WithDefaults fills in what is zero.
+// WithDefaults replaces zero values by defaults.
 func (s Settings) WithDefaults() Settings {
 	if s.Failures == 0 {
 		s.Failures = usualFailures
@@ -61,28 +60,27 @@ func (s Settings) WithDefaults() Settings {
 	return s
 }
 
-// Verdict is what a call says of whom it was made to.
+// Verdict is what the outcome of a call shows about the called side.
 type Verdict int
 
 const (
-	Silent Verdict = iota // nobody can say
-	Well                  // it works, whatever it says of the request
-	Unwell                // it does not
+	Silent Verdict = iota // unknown
+	Well                  // it works, even if it rejected the request
+	Unwell                // it failed
 )
 
-// Breaker is the state of one circuit. The zero value is closed, with the default
-// settings. It is not safe for concurrent use: a [Board] is.
+// Breaker is the state of one circuit. The zero value is closed, with default settings. A Breaker
+// is not safe for concurrent use; a [Board] is.
 type Breaker struct {
 	Settings
 
-	row   int           // failures in a row
-	until time.Time     // not zero: it is open, or half open from then on
+	row   int           // consecutive failures
+	until time.Time     // not zero: open, or half open from this time on
 	rest  time.Duration // of the last opening
-	trial bool          // a call is tried
+	trial bool          // a trial is active
 }
 
-// State is where the breaker stands, until when it is open, and how many calls
-// have failed in a row.
+// State returns the state, until when the circuit is open, and the number of consecutive failures.
 func (b *Breaker) State(now time.Time) (state domain.CircuitState, until time.Time, row int) {
 	switch {
 	case b.until.IsZero():
@@ -93,8 +91,8 @@ func (b *Breaker) State(now time.Time) (state domain.CircuitState, until time.Ti
 	return domain.CircuitHalfOpen, time.Time{}, b.row
 }
 
-// Enter asks for a call. wait above 0: it may not be made, and not before that
-// time. Otherwise Leave has to be called with trial and what the call says.
+// Enter requests a call. If wait is above 0, do not make the call before that time. Otherwise call
+// Leave with trial and the verdict.
 func (b *Breaker) Enter(now time.Time) (trial bool, wait time.Duration) {
 	switch {
 	case b.until.IsZero():
@@ -108,7 +106,7 @@ func (b *Breaker) Enter(now time.Time) (trial bool, wait time.Duration) {
 	return true, 0
 }
 
-// Leave tells how a call ended.
+// Leave reports how a call ended.
 func (b *Breaker) Leave(now time.Time, trial bool, v Verdict) {
 	if trial {
 		b.trial = false
@@ -123,7 +121,7 @@ func (b *Breaker) Leave(now time.Time, trial bool, v Verdict) {
 		case trial:
 			b.rest = min(2*b.rest, max(longRest, s.Rest))
 		case !b.until.IsZero() || s.Failures < 0 || b.row < s.Failures:
-			return // also a call that had begun before it opened
+			return // also a call that began before the circuit opened
 		}
 		if b.rest == 0 {
 			b.rest = s.Rest
@@ -132,11 +130,11 @@ func (b *Breaker) Leave(now time.Time, trial bool, v Verdict) {
 	}
 }
 
-// Close lets calls be made, and forgets the failures.
+// Close closes the circuit and clears the failures.
 func (b *Breaker) Close() { b.row, b.until, b.rest = 0, time.Time{}, 0 }
 
-// Restore takes up what was known before a restart. One that was open lets the
-// first call try, since the restart may have been the repair.
+// Restore applies the state from before a restart. An open circuit permits one trial at once,
+// because the restart may have been the repair.
 func (b *Breaker) Restore(now time.Time, state domain.CircuitState, row int) {
 	b.row = max(row, 0)
 	if state == domain.CircuitOpen || state == domain.CircuitHalfOpen {

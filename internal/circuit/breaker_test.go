@@ -12,7 +12,8 @@ import (
 
 var began = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// After five failures in a row nothing is called; then one call is tried (L07).
+// After five consecutive failures no call is made; then one trial is.
+// See L07 in docs/internals/bad-inputs.md.
 func TestBreaker(t *testing.T) {
 	t.Parallel()
 	now := began
@@ -35,12 +36,12 @@ func TestBreaker(t *testing.T) {
 		for range 4 {
 			call(circuit.Unwell)
 		}
-		call(circuit.Silent) // says nothing, and does not end the row
+		call(circuit.Silent) // an unknown outcome does not end the series
 		is(domain.CircuitClosed)
-		call(circuit.Well) // a server that answers is not down
+		call(circuit.Well) // a server that responds is not down
 		is(domain.CircuitClosed)
 	}
-	slow, wait := b.Enter(now) // a call that is under way when the breaker opens
+	slow, wait := b.Enter(now) // a call that is active when the breaker opens
 	if slow || wait > 0 {
 		t.Fatal("refused")
 	}
@@ -65,7 +66,7 @@ func TestBreaker(t *testing.T) {
 	if _, wait := b.Enter(now); wait <= 0 {
 		t.Error("two calls are tried at once")
 	}
-	b.Leave(now, trial, circuit.Silent) // nothing was learned: the next one tries
+	b.Leave(now, trial, circuit.Silent) // nothing was learned: the next call is a trial
 	is(domain.CircuitHalfOpen)
 	for _, rest := range []time.Duration{time.Minute, time.Minute} {
 		call(circuit.Unwell)
@@ -111,19 +112,17 @@ func TestBreakerSettingsAndRestart(t *testing.T) {
 	}
 }
 
-// model is what a breaker promises, said without its arithmetic: a list of what
-// happened.
+// model is the specification of a breaker without its arithmetic: a list of events.
 type model struct {
 	row   int
 	open  bool // or half open
 	until time.Time
 }
 
-// Whatever calls, people and time do: an open breaker lets nothing through before
-// its time, and says so; a half-open one lets one call through at a time; a closed
-// one lets all through; it opens exactly after so many failures in a row, or by a
-// trial that fails, for at least Rest and at most what settings allow; only an
-// answer or a person closes it.
+// For every order of calls, operator actions, and times: an open breaker permits nothing before
+// its time, and reports that time; a half-open one permits one call at a time; a closed one
+// permits all. It opens exactly after the configured number of consecutive failures, or after a
+// failed trial, for at least Rest and at most the limit. Only a success or an operator closes it.
 func TestBreakerStates(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -131,7 +130,7 @@ func TestBreakerStates(t *testing.T) {
 		b := &circuit.Breaker{Settings: s}
 		full := s.WithDefaults()
 		now, m := began, model{}
-		var calls []bool // under way: whether each is a trial
+		var calls []bool // active calls: whether each is a trial
 		trials := 0
 		t.Repeat(map[string]func(*rapid.T){
 			"time": func(t *rapid.T) {

@@ -13,18 +13,17 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Store stores circuits: all of them at once.
+// Store stores all circuits at once.
 type Store interface {
 	Circuits(ctx context.Context) ([]domain.KeptCircuit, error)
 	SetCircuits(ctx context.Context, list []domain.KeptCircuit) error
 }
 
-// keepEvery is how long what was learned may wait until it is kept: a server that
-// fails under load must not make every call a write.
+// keepEvery is how long a change may wait before it is stored, so that a failing server does not
+// cause a write per call.
 const keepEvery = time.Second
 
-// Keep takes up what was known before a restart, and keeps what is learned from
-// now on, until close is called.
+// Keep loads the state from before a restart, and stores later changes until close is called.
 func (b *Board) Keep(ctx context.Context, s Store, log *slog.Logger) (closeKeeper func(), err error) {
 	if err := b.restore(ctx, s); err != nil {
 		return nil, err
@@ -61,7 +60,7 @@ func (b *Board) Keep(ctx context.Context, s Store, log *slog.Logger) (closeKeepe
 func (b *Board) restore(ctx context.Context, s Store) error {
 	list, err := s.Circuits(ctx)
 	if err != nil {
-		return fmt.Errorf("what is known of circuits: %w", err)
+		return fmt.Errorf("read the state of circuits: %w", err)
 	}
 	now := b.now()
 	b.mu.Lock()
@@ -75,7 +74,7 @@ func (b *Board) restore(ctx context.Context, s Store) error {
 	return nil
 }
 
-// save keeps what has changed.
+// save stores changes.
 func (b *Board) save(ctx context.Context, s Store) {
 	b.saving.Lock()
 	defer b.saving.Unlock()
@@ -95,11 +94,11 @@ func (b *Board) save(ctx context.Context, s Store) {
 	b.dirty = true // the next change, or the end, tries again
 	b.mu.Unlock()
 	if log != nil {
-		log.Warn("what is known of circuits was not kept", "err", err)
+		log.Warn("cannot store the state of circuits", "err", err)
 	}
 }
 
-// list is circuits as they are stored.
+// list returns circuits in their stored form.
 func (b *Board) list(of map[ID]*entry) []domain.KeptCircuit {
 	now := b.now()
 	out := make([]domain.KeptCircuit, 0, len(of))
@@ -109,9 +108,8 @@ func (b *Board) list(of map[ID]*entry) []domain.KeptCircuit {
 	return out
 }
 
-// Close closes the circuits of a subject, or that of one part, and forgets their
-// failures. keep stores those that are left, and is given those that had opened; the
-// circuits close when it returns nil.
+// Close closes the circuits of a subject, or of one part, and clears their failures. keep stores
+// the remaining circuits and gets those that were open; the circuits close when it returns nil.
 func (b *Board) Close(subject, part string, keep func(left []domain.KeptCircuit, opened []domain.Circuit) error) error {
 	only := b.named(ID{subject, part})
 	b.saving.Lock()
@@ -142,6 +140,6 @@ func (b *Board) Close(subject, part string, keep func(left []domain.KeptCircuit,
 	for _, id := range closing {
 		delete(b.of, id)
 	}
-	b.change() // other circuits may have changed since
+	b.change() // other circuits may have changed in the meantime
 	return nil
 }

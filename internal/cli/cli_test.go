@@ -265,7 +265,7 @@ func TestMockedRunsTouchNothing(t *testing.T) {
 	if out, _ := s.expect(0, "run", plan, "--mock", mock); out != "hi\n" {
 		t.Errorf("got %q", out)
 	}
-	if _, stderr := s.expect(1, "run", plan, "--mock", s.file("none.yaml", "{}\n")); !strings.Contains(stderr, "has no mock") {
+	if _, stderr := s.expect(1, "run", plan, "--mock", s.file("none.yaml", "{}\n")); !strings.Contains(stderr, "no mock for step") {
 		t.Errorf("stderr %q", stderr)
 	}
 }

@@ -28,7 +28,7 @@ edges:
 		for _, args := range [][]string{{"runs", "compare", bad.RunID, good.RunID}, {"runs", "compare", bad.RunID}} {
 			out, _ := s.expect(0, args...)
 			for _, want := range []string{"first   " + bad.RunID + "  pay v1  failed", "second  " + good.RunID + "  pay v1  completed", "they part at sum: its output differs",
-				"input:\n  - .n  2\n  + .n  1\n", "output of sum:\n  - .total  2\n  + .total  1\n", "it went to ask in one and to pay in the other", "only one of them has it"} {
+				"input:\n  - .n  2\n  + .n  1\n", "output of sum:\n  - .total  2\n  + .total  1\n", "it went to ask in one and to pay in the other", "only one run has it"} {
 				if !strings.Contains(out, want) {
 					t.Errorf("%v: no %q in\n%s", args, want, out)
 				}
@@ -51,7 +51,7 @@ edges:
 		if out, _ := s.expect(0, "runs", "compare", good.RunID, good.RunID); !strings.Contains(out, "no step differs") {
 			t.Error(out)
 		}
-		if _, stderr := s.expect(2, "runs", "compare", good.RunID); !strings.Contains(stderr, "no other run of pay went well") {
+		if _, stderr := s.expect(2, "runs", "compare", good.RunID); !strings.Contains(stderr, "no completed run of pay") {
 			t.Error(stderr)
 		}
 		if _, stderr := s.expect(2, "runs", "compare", bad.RunID, "zzzz"); !strings.Contains(stderr, "list runs: kairos runs") {

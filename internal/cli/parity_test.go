@@ -312,7 +312,7 @@ func TestDetails(t *testing.T) {
 		s.expect(2, "audit", "show", "one")
 		s.expect(2, "audit", "show", "999999")
 		if s.transport == "process" {
-			if _, stderr := s.expect(4, "server"); !strings.Contains(stderr, "no daemon serves") {
+			if _, stderr := s.expect(4, "server"); !strings.Contains(stderr, "no daemon is running for") {
 				t.Error(stderr)
 			}
 			return

@@ -341,7 +341,7 @@ func TestParityOfDetached(t *testing.T) {
 			}
 		}
 		for _, args := range [][]string{{"server"}, {"server", "logs"}, {"server", "maintenance", "on"}, {"server", "backup"}} {
-			if out, stderr := s.expect(4, args...); out != "" || !strings.Contains(stderr, "no daemon serves") || !strings.Contains(stderr, "kairosd serve") {
+			if out, stderr := s.expect(4, args...); out != "" || !strings.Contains(stderr, "no daemon is running for") || !strings.Contains(stderr, "kairosd serve") {
 				t.Errorf("%v: %s%s", args, out, stderr)
 			}
 		}

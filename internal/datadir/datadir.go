@@ -36,7 +36,7 @@ func (d Dir) Socket() string { return SocketOf(d.Database()) }
 
 // KeyNotice tells people where the key file is, and why it needs a copy.
 func (d Dir) KeyNotice() string {
-	return "The key file is " + d.KeyFile() + ". It is in no backup, and a backup can only be restored whole with it: keep a copy in another place."
+	return "The key file is " + d.KeyFile() + ". Backups do not contain it, and a full restore requires it: keep a copy in another place."
 }
 
 // Backups is the directory of backups: backup.dir, else backups in the data directory.

@@ -134,11 +134,11 @@ func (s *Service) prepare(actor domain.Actor, r domain.DraftRequest, from domain
 	switch {
 	case r.Query == "":
 		return domain.Draft{}, domain.Errorf(domain.CodeInvalid, "Planning request must have valid intent and available skills").
-			Suggest("say what is wanted")
+			Suggest("request is empty")
 	case len(r.Query)+len(r.Change)+len(r.Examples) > maxQuery:
-		return domain.Draft{}, domain.Errorf(domain.CodeTooLarge, "the intent is longer than %d KiB", maxQuery>>10)
+		return domain.Draft{}, domain.Errorf(domain.CodeTooLarge, "the request exceeds %d KiB", maxQuery>>10)
 	case r.Provider != "" && !slices.Contains(s.Planner.Planners(), r.Provider):
-		return domain.Draft{}, domain.Errorf(domain.CodeInvalid, "no provider %q plans here", r.Provider)
+		return domain.Draft{}, domain.Errorf(domain.CodeInvalid, "provider %q is not configured for planning", r.Provider)
 	}
 	return domain.Draft{ID: domain.NewID(), DraftRequest: r, Actor: actor.Name, Role: actor.Role, Surface: actor.Surface, Parent: from.ID,
 		Revision: from.Revision + 1, State: domain.DraftPlanning, CreatedAt: s.Now().UTC().Truncate(time.Microsecond)}, nil
@@ -148,7 +148,7 @@ func (s *Service) prepare(actor domain.Actor, r domain.DraftRequest, from domain
 // another provider's model. The one that is refined stays as it is.
 func (s *Service) Refined(actor domain.Actor, d domain.Draft, r domain.DraftRequest) (domain.Draft, error) {
 	if d.State == domain.DraftPlanning {
-		return domain.Draft{}, domain.Errorf(domain.CodeConflict, "the draft is still being planned").Suggest("wait until it is done, or discard it")
+		return domain.Draft{}, domain.Errorf(domain.CodeConflict, "planning of the draft is not finished").Suggest("wait until it is done, or discard it")
 	}
 	next := d.DraftRequest
 	if r.Query = strings.TrimSpace(r.Query); r.Query != "" && r.Query != d.Query {
@@ -203,7 +203,7 @@ func (s *Service) Launch(d domain.Draft) {
 			return
 		}
 		if err := s.make(ctx, d); err != nil && ctx.Err() == nil {
-			s.Log.Error("what became of a draft was not recorded", "draft", d.ID, "err", err)
+			s.Log.Error("cannot record the result of a draft", "draft", d.ID, "err", err)
 		}
 	})
 }
@@ -222,7 +222,7 @@ func (s *Service) make(ctx context.Context, d domain.Draft) error {
 	}
 	if d.Begun >= domain.MaxDraftBegun {
 		d.State, d.Error = domain.DraftFailed, unplanned("interrupted",
-			domain.Messagef("kairosd ended %d times while this was being planned", d.Begun), tryAgain())
+			domain.Messagef("kairosd ended %d times during planning", d.Begun), tryAgain())
 	} else if err := s.ask(ctx, &d, t.tell); err != nil {
 		return err
 	}
@@ -279,7 +279,7 @@ func why(err error, patience time.Duration) *domain.DraftError {
 		return unplanned(cmp.Or(e.Reason, string(e.Code)), e.Localize(), e.Advice())
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		return unplanned("timeout", domain.Messagef("there was no plan after %s", patience), tryAgain())
+		return unplanned("timeout", domain.Messagef("no plan was ready after %s", patience), tryAgain())
 	}
 	return unplanned("internal", domain.Verbatim(err.Error()), domain.Message{})
 }
@@ -302,7 +302,7 @@ func (t *teller) tell(n domain.DraftNote) {
 	}
 	t.notes = append(t.notes, n)
 	if err := t.s.Store.TellDraft(context.Background(), t.id, t.notes); err != nil {
-		t.s.Log.Warn("how far a draft is was not recorded", "draft", t.id, "err", err)
+		t.s.Log.Warn("cannot record the progress of a draft", "draft", t.id, "err", err)
 		return
 	}
 	t.s.Engine.Announce("draft_progress", map[string]any{"draft": t.id, "object": "draft:" + t.id, "phase": n.Phase, "attempt": n.Attempt})

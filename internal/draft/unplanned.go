@@ -10,5 +10,5 @@ func unplanned(code string, text, advice domain.Message) *domain.DraftError {
 }
 
 func tryAgain() domain.Message {
-	return domain.Messagef("Try again, with another provider if there is one")
+	return domain.Messagef("Try again, or choose another provider")
 }

@@ -22,12 +22,12 @@ func Recipients(keys []string) ([]age.Recipient, error) {
 		key = strings.TrimSpace(key)
 		if strings.HasPrefix(key, "AGE-SECRET-KEY-") { // and is not repeated here
 			return nil, domain.Errorf(domain.CodeInvalid, "recipient %d is a private key", i+1).
-				Suggest("give its public one, which age-keygen -y prints, and keep the private one off this machine")
+				Suggest("use its public key (age-keygen -y prints it), and keep the private key off this machine")
 		}
 		r, err := age.ParseRecipients(strings.NewReader(key))
 		if err != nil || len(r) != 1 {
-			return nil, domain.Errorf(domain.CodeInvalid, "recipient %d (%.20q) is no public key of age", i+1, key).
-				Suggest("age-keygen -o identity.txt makes a pair and prints the public key, age1…")
+			return nil, domain.Errorf(domain.CodeInvalid, "recipient %d (%.20q) is not an age public key", i+1, key).
+				Suggest("create a key pair with age-keygen -o identity.txt; it prints the public key, age1…")
 		}
 		out = append(out, r...)
 	}
@@ -35,7 +35,7 @@ func Recipients(keys []string) ([]age.Recipient, error) {
 		return nil, nil
 	}
 	if _, err := age.Encrypt(io.Discard, out...); err != nil {
-		return nil, domain.Errorf(domain.CodeInvalid, "the recipients do not go together: %w", err)
+		return nil, domain.Errorf(domain.CodeInvalid, "the recipients cannot be combined: %w", err)
 	}
 	return out, nil
 }
@@ -44,12 +44,12 @@ func Recipients(keys []string) ([]age.Recipient, error) {
 func Identities(path string) ([]age.Identity, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, domain.Errorf(domain.CodeInvalid, "the identity file cannot be read: %w", err)
+		return nil, domain.Errorf(domain.CodeInvalid, "cannot read the identity file: %w", err)
 	}
 	ids, err := age.ParseIdentities(f)
 	if err := errors.Join(err, f.Close()); err != nil {
-		return nil, domain.Errorf(domain.CodeInvalid, "%s is no file of age identities: %w", path, err).
-			Suggest("give the file that age-keygen -o wrote; one with a passphrase is first decrypted with age")
+		return nil, domain.Errorf(domain.CodeInvalid, "%s is not an age identity file: %w", path, err).
+			Suggest("use the file that age-keygen -o wrote; decrypt a file with a passphrase with age first")
 	}
 	return ids, nil
 }
@@ -65,7 +65,7 @@ func Writer(w io.Writer, to []age.Recipient) (io.WriteCloser, error) {
 }
 
 // ErrNoIdentity: the file is encrypted to none of the identities.
-var ErrNoIdentity = errors.New("encrypted to none of the identities")
+var ErrNoIdentity = errors.New("not encrypted for any of the identities")
 
 // Reader decrypts; ErrNoIdentity when it cannot with these.
 func Reader(r io.Reader, with []age.Identity) (io.Reader, error) {

@@ -18,17 +18,17 @@ import (
 // Failure codes of MCP tools.
 const (
 	CodeExit        = "mcp.exit"        // the server ended during the call
-	CodeUnavailable = "mcp.unavailable" // the server does not run
-	CodeTool        = "mcp.tool"        // the tool says that it failed
-	CodeServer      = "mcp.server"      // the server answers with an error
+	CodeUnavailable = "mcp.unavailable" // the server is not running
+	CodeTool        = "mcp.tool"        // the tool reported a failure
+	CodeServer      = "mcp.server"      // the server returned an error
 	CodeTooLarge    = "too_large"
 )
 
-// abandonAfter is how long a call is awaited after its time is over, before the
-// server that does not let go of it is ended.
+// abandonAfter is how long to wait for a response after the timeout of a call. Then the server is
+// ended.
 const abandonAfter = time.Second
 
-// remote is a server's tool.
+// remote is a tool of a server.
 type remote struct {
 	s    *server
 	spec llm.ToolSpec
@@ -37,7 +37,7 @@ type remote struct {
 
 func (r *remote) Spec() llm.ToolSpec { return r.spec }
 
-// Patience is how long a call is awaited.
+// Patience is how long a call may take.
 func (r *remote) Patience() time.Duration { return r.s.config.Timeout }
 
 func (r *remote) Call(ctx context.Context, call llm.ToolCall) (any, error) {
@@ -48,13 +48,13 @@ func (r *remote) Call(ctx context.Context, call llm.ToolCall) (any, error) {
 	s.mu.Unlock()
 	switch state {
 	case StateUnavailable:
-		return nil, &walk.Failure{Code: CodeUnavailable, NoEffect: true, Message: fmt.Sprintf("the MCP server %s does not run: %s", s.name, reason),
-			Suggestion: "kairos tools says how it fares; it is restarted by itself"}
+		return nil, &walk.Failure{Code: CodeUnavailable, NoEffect: true, Message: fmt.Sprintf("MCP server %s is not running: %s", s.name, reason),
+			Suggestion: "kairosd restarts it automatically; see its state with kairos tools"}
 	case StateGone:
 		return nil, &walk.Failure{Code: walk.CodeUnknownTool, NoEffect: true, Permanent: true, Message: fmt.Sprintf("%s: %s", r.spec.Name, reason)}
 	case StateChanged:
-		return nil, &walk.Failure{Code: walk.CodePolicy, NoEffect: true, Permanent: true, Message: fmt.Sprintf("%s is refused: %s", r.spec.Name, reason),
-			Suggestion: fmt.Sprintf("read what it says now, then: kairos tools accept %s", r.spec.Name)}
+		return nil, &walk.Failure{Code: walk.CodePolicy, NoEffect: true, Permanent: true, Message: fmt.Sprintf("call of %s refused: %s", r.spec.Name, reason),
+			Suggestion: fmt.Sprintf("review its new definition, then run kairos tools accept %s", r.spec.Name)}
 	}
 	timed, cancel := context.WithTimeout(ctx, s.config.Timeout)
 	defer cancel()
@@ -79,7 +79,7 @@ func (r *remote) Call(ctx context.Context, call llm.ToolCall) (any, error) {
 		case a = <-done:
 		case <-time.After(abandonAfter):
 			if p != nil {
-				p.kill() // it does not even read what it is told
+				p.kill() // it does not even read requests
 			}
 			a.err = timed.Err()
 		}
@@ -91,12 +91,12 @@ func (r *remote) Call(ctx context.Context, call llm.ToolCall) (any, error) {
 		return nil, ctx.Err()
 	case timed.Err() != nil:
 		s.lookAgain() // a server that does not list its tools either has hung
-		return nil, &walk.Failure{Code: walk.CodeTimeout, Message: fmt.Sprintf("%s gave no answer within %s", r.spec.Name, s.config.Timeout)}
+		return nil, &walk.Failure{Code: walk.CodeTimeout, Message: fmt.Sprintf("%s did not respond within %s", r.spec.Name, s.config.Timeout)}
 	}
 	return nil, r.failure(a.err, session, p)
 }
 
-// failure says what a call without a result means.
+// failure returns the failure of a call without a result.
 func (r *remote) failure(err error, session *sdk.ClientSession, p *process) error {
 	if said, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		f := &walk.Failure{Code: CodeServer, Message: fmt.Sprintf("%s: %s", r.spec.Name, clip(said.Message, 2000))}
@@ -106,7 +106,7 @@ func (r *remote) failure(err error, session *sdk.ClientSession, p *process) erro
 		}
 		return f
 	}
-	f := &walk.Failure{Code: CodeExit, Message: fmt.Sprintf("the MCP server %s ended during the call: %s", r.s.name, clip(err.Error(), 500))}
+	f := &walk.Failure{Code: CodeExit, Message: fmt.Sprintf("MCP server %s ended during the call: %s", r.s.name, clip(err.Error(), 500))}
 	if p != nil {
 		f.Detail = p.stderr.tail(2048)
 	}
@@ -114,7 +114,7 @@ func (r *remote) failure(err error, session *sdk.ClientSession, p *process) erro
 	return f.WithCause(err)
 }
 
-// lose makes later calls wait for the restart instead of failing half-way too.
+// lose marks the server as lost, so that later calls wait for its restart instead of failing too.
 func (s *server) lose(session *sdk.ClientSession) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,27 +123,27 @@ func (s *server) lose(session *sdk.ClientSession) {
 	}
 }
 
-// result turns a server's answer into a value: what is structured as it is, one
-// text as text, else the list of parts.
+// result turns a response into a value: structured content as it is, a single text as text,
+// otherwise the list of parts.
 func (r *remote) result(res *sdk.CallToolResult) (any, error) {
 	if res.NeedsInput() {
-		return nil, &walk.Failure{Code: walk.CodePolicy, Permanent: true, Message: fmt.Sprintf("%s asks for more input, which is not granted", r.spec.Name)}
+		return nil, &walk.Failure{Code: walk.CodePolicy, Permanent: true, Message: fmt.Sprintf("%s requested more input, which kairosd does not provide", r.spec.Name)}
 	}
 	raw, err := json.Marshal(res)
 	if err != nil {
-		return nil, &walk.Failure{Code: CodeServer, Permanent: true, Message: fmt.Sprintf("the answer of %s cannot be read: %s", r.spec.Name, err)}
+		return nil, &walk.Failure{Code: CodeServer, Permanent: true, Message: fmt.Sprintf("cannot read the response of %s: %s", r.spec.Name, err)}
 	}
 	if len(raw) > r.s.config.MaxBytes {
-		return nil, &walk.Failure{Code: CodeTooLarge, Permanent: true, Message: fmt.Sprintf("the answer of %s has %d bytes; at most %d are taken", r.spec.Name, len(raw), r.s.config.MaxBytes)}
+		return nil, &walk.Failure{Code: CodeTooLarge, Permanent: true, Message: fmt.Sprintf("the response of %s has %d bytes; the limit is %d", r.spec.Name, len(raw), r.s.config.MaxBytes)}
 	}
 	v, err := jsonvalue.Decode(raw)
 	if err != nil {
-		return nil, &walk.Failure{Code: CodeServer, Permanent: true, Message: fmt.Sprintf("the answer of %s cannot be read: %s", r.spec.Name, err)}
+		return nil, &walk.Failure{Code: CodeServer, Permanent: true, Message: fmt.Sprintf("cannot read the response of %s: %s", r.spec.Name, err)}
 	}
 	answer, _ := v.(map[string]any)
 	parts, _ := answer["content"].([]any)
 	if res.IsError {
-		// The tool has answered: it says that it did not do what it was asked to.
+		// The tool responded that it did not do what was requested.
 		return nil, &walk.Failure{Code: CodeTool, NoEffect: true, Message: fmt.Sprintf("%s: %s", r.spec.Name, clip(words(parts), 4000))}
 	}
 	if structured, ok := answer["structuredContent"]; ok && structured != nil {
@@ -157,7 +157,7 @@ func (r *remote) result(res *sdk.CallToolResult) (any, error) {
 	return parts, nil
 }
 
-// words joins the texts of an answer.
+// words joins the texts of a response.
 func words(parts []any) string {
 	var list []string
 	for _, p := range parts {
@@ -166,7 +166,7 @@ func words(parts []any) string {
 		}
 	}
 	if len(list) == 0 {
-		return "it failed without saying why"
+		return "it failed without a message"
 	}
 	return strings.Join(list, "\n")
 }

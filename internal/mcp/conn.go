@@ -9,8 +9,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// watched is a transport whose server is cut off when it sends what nobody asked
-// for (M19, M20).
+// watched is a transport that disconnects a server that sends too many messages without a request.
 type watched struct{ sdk.Transport }
 
 func (t watched) Connect(ctx context.Context) (sdk.Connection, error) {
@@ -24,7 +23,7 @@ func (t watched) Connect(ctx context.Context) (sdk.Connection, error) {
 type watchedConn struct {
 	sdk.Connection
 	mu            sync.Mutex
-	open          map[any]bool // requests without an answer
+	open          map[any]bool // requests without a response
 	stray         int
 	notifications int
 }
@@ -54,7 +53,7 @@ func (c *watchedConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// judge reports whether a message is passed on; an error ends the connection.
+// judge reports whether to pass a message on. An error ends the connection.
 func (c *watchedConn) judge(m jsonrpc.Message) (bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -62,7 +61,7 @@ func (c *watchedConn) judge(m jsonrpc.Message) (bool, error) {
 	case *jsonrpc.Response:
 		if !c.open[m.ID.Raw()] {
 			if c.stray++; c.stray >= maxStray {
-				return false, fmt.Errorf("the server sent %d answers that nobody asked for", c.stray)
+				return false, fmt.Errorf("the server sent %d responses without a request", c.stray)
 			}
 			return false, nil
 		}
@@ -70,7 +69,7 @@ func (c *watchedConn) judge(m jsonrpc.Message) (bool, error) {
 		c.notifications = 0
 	case *jsonrpc.Request:
 		if c.notifications++; c.notifications > maxNotifications {
-			return false, fmt.Errorf("the server sent %d messages without an answer", c.notifications)
+			return false, fmt.Errorf("the server sent %d messages without a response", c.notifications)
 		}
 	}
 	return true, nil

@@ -14,7 +14,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Definition is what a server says of one of its tools.
+// Definition is a tool as its server describes it.
 type Definition struct {
 	Name        string         `json:"name"`
 	Description string         `json:"description"`
@@ -23,21 +23,21 @@ type Definition struct {
 	Idempotent  bool           `json:"idempotent"`
 }
 
-// toolPart are the names of tools that can be called as server.tool.
+// toolPart matches names of tools that can be called as server.tool.
 var toolPart = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,63}$`)
 
-// define reads a server's word on a tool.
+// define checks and reads the server's description of a tool.
 func define(t *sdk.Tool) (Definition, error) {
 	d := Definition{Name: t.Name, Description: t.Description}
 	if !toolPart.MatchString(t.Name) {
-		return d, fmt.Errorf("%q is no name of a tool", clip(t.Name, 80))
+		return d, fmt.Errorf("invalid tool name %q", clip(t.Name, 80))
 	}
 	raw, err := json.Marshal(t.InputSchema)
 	if err != nil {
 		return d, fmt.Errorf("schema: %w", err)
 	}
 	if len(raw)+len(d.Description) > maxDefinition {
-		return d, fmt.Errorf("its definition has more than %d bytes", maxDefinition)
+		return d, fmt.Errorf("the definition exceeds %d bytes", maxDefinition)
 	}
 	v, err := jsonvalue.Decode(raw)
 	if err != nil {
@@ -55,8 +55,8 @@ func define(t *sdk.Tool) (Definition, error) {
 	return d, nil
 }
 
-// hash is equal for equal definitions: everything that a model, a validator or
-// an effect is taken from counts.
+// hash is equal for equal definitions. It covers everything that a model sees, arguments are
+// checked with, or the side-effect class is derived from.
 func (d Definition) hash() string {
 	b, err := json.Marshal(d)
 	if err != nil {
@@ -66,8 +66,8 @@ func (d Definition) hash() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// effect is what a call may do: what the configuration says of the tool, else,
-// if the server is trusted, what its annotations say, else anything.
+// effect returns the side-effect class of a tool: from the configuration, otherwise from its
+// annotations if the server is trusted, otherwise unsafe.
 func (s Server) effect(d Definition) walk.Effect {
 	if e := s.Effects[d.Name]; e != "" {
 		return e

@@ -17,9 +17,8 @@ type discard struct{ io.Writer }
 
 func (discard) Close() error { return nil }
 
-// FuzzMCPFrame: whatever a server writes, its reader comes to an end; nothing of a
-// batch passes, no answer that nobody asked for, and no more than is allowed of
-// what nobody asked for (M19, M20).
+// FuzzMCPFrame writes arbitrary lines. The reader ends, no batch and no response without a request
+// passes, and the number of unrequested messages is limited.
 func FuzzMCPFrame(f *testing.F) {
 	const answer, note = `{"jsonrpc":"2.0","id":1,"result":{}}`, `{"jsonrpc":"2.0","method":"notifications/message","params":{}}`
 	for _, s := range []string{"", "\n\n", answer + "\n", note + "\n" + answer + "\n", "[" + answer + "]\n" + answer + "\n", " \t[" + note + "]\n",
@@ -63,8 +62,7 @@ func FuzzMCPFrame(f *testing.F) {
 	})
 }
 
-// FuzzDefinition: whatever a server says of a tool, it is refused, or it has a name
-// that can be called and a schema that can be used.
+// FuzzDefinition: an arbitrary definition is refused, or has a callable name and a usable schema.
 func FuzzDefinition(f *testing.F) {
 	for _, s := range []string{`{"name":"a","inputSchema":{"type":"object"}}`, `{"name":"a.b","inputSchema":{"$ref":"http://x/"}}`, `{"name":"","inputSchema":null}`,
 		`{"name":"a","inputSchema":{"type":"object","properties":{"x":{"pattern":"(a+)+$"}}},"annotations":{"readOnlyHint":true}}`, `{"name":"../a"}`,

@@ -18,21 +18,20 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Pins keeps the accepted definitions of tools over restarts.
+// Pins stores the accepted definitions of tools.
 type Pins interface {
-	// ToolPins gives those of the tools of a server.
+	// ToolPins returns those of one server.
 	ToolPins(ctx context.Context, server string) ([]domain.ToolPin, error)
 	PinRecorder
 }
 
 // PinRecorder is the part of [Pins] that accepting a definition needs.
 type PinRecorder interface {
-	// PutToolPins adds some, or replaces them, in one transaction with the records of
-	// who accepted them.
+	// PutToolPins adds or replaces definitions, in one transaction with the audit records.
 	PutToolPins(ctx context.Context, pins []domain.ToolPin, said ...domain.AuditRecord) error
 }
 
-// Registry is told of tools; Put replaces one of the same name.
+// Registry receives tools. Put replaces a tool with the same name.
 type Registry interface{ Put(llm.Tool) error }
 
 // Options of a [Host].
@@ -40,61 +39,59 @@ type Options struct {
 	Servers  map[string]Server
 	Pins     Pins
 	Registry Registry
-	Logger   *slog.Logger // nil: nothing is logged
-	// PidFile remembers which processes run; empty: nothing does, and a crash of
-	// kairosd leaves it to the system to end them.
+	Logger   *slog.Logger // nil: no log
+	// PidFile lists the processes that run, so that a start after a crash can end them. Empty: no
+	// list.
 	PidFile string
-	Version string // of kairosd, told to servers
-	// Idle starts no server: what was accepted before is known, nothing is called.
+	Version string // version of kairosd, sent to servers
+	// Idle starts no server: accepted tools are listed, but cannot be called.
 	Idle bool
-	// Before is the host of the configuration before, whose servers run: one whose
-	// configuration is the same goes on, with its session and its process, and
-	// belongs to the new host once that was adopted. nil: there is none.
+	// Before is the host of the previous configuration; nil: none. A server with an unchanged
+	// configuration keeps its session and process, and moves to the new host when that adopts it.
 	Before *Host
-	// Backoff is the wait before the first restart, doubled up to a minute.
-	// Default 1s.
+	// Backoff is the wait before the first restart. It doubles up to a minute. Default 1s.
 	Backoff time.Duration
 }
 
 // States of a tool.
 const (
 	StateReady       = "ready"
-	StateUnavailable = "unavailable" // its server does not run
+	StateUnavailable = "unavailable" // its server is not running
 	StateChanged     = "changed"     // its definition is not the accepted one
-	StateGone        = "gone"        // its server does not offer it any more
+	StateGone        = "gone"        // its server no longer offers it
 )
 
-// Tool is what people are told of a tool.
+// Tool is the status of a tool, for people.
 type Tool struct {
 	Name, Server, State, Reason string
-	// Change is how a changed tool differs; nil for any other.
+	// Change is how the offered definition differs from the accepted one; nil if it does not.
 	Change *Change
 }
 
 // Change is a definition that differs from the accepted one.
 type Change struct {
 	Accepted, Offered Definition
-	// AcceptedEffect and OfferedEffect are what a call may do under either.
+	// AcceptedEffect and OfferedEffect are the side-effect classes under either definition.
 	AcceptedEffect, OfferedEffect walk.Effect
-	// Digest names what is offered: what is accepted is what was read.
+	// Digest identifies the offered definition, so that a person accepts only what they have read.
 	Digest string
 }
 
 // States of a server, besides StateReady and StateUnavailable.
 const (
-	StateGivenUp = "given up" // it ended too often; a person may try again
-	StateOff     = "off"      // it may not be run, or nothing is
+	StateGivenUp = "given up" // it ended too often; an operator can restart it
+	StateOff     = "off"      // its command is not allowed, or servers are not started
 )
 
-// ServerStatus is what people are told of a server.
+// ServerStatus is the status of a server, for people.
 type ServerStatus struct {
 	Name, State, Reason string
-	// Address is its command's path, or its URL.
+	// Address is the path of its command, or its URL.
 	Address string
-	// Tools is how many it offers; Restarts how often it was started again since
-	// the host was.
+	// Tools is the number of tools it offers. Restarts is the number of restarts since the host
+	// was created.
 	Tools, Restarts int
-	Since           time.Time // of the state
+	Since           time.Time // when State last changed
 }
 
 // Host runs the servers of a configuration. It is safe for concurrent use.
@@ -104,12 +101,12 @@ type Host struct {
 	orphans *orphans
 
 	mu sync.Mutex
-	// own are the servers that end with this host; the others are Before's, or their
-	// next host's.
+	// own are the servers that end with this host. The others belong to Before or to the next
+	// host.
 	own map[string]bool
 }
 
-// New makes a host; nothing runs before [Host.Start].
+// New creates a host. [Host.Start] starts its servers.
 func New(o Options) (*Host, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -119,7 +116,7 @@ func New(o Options) (*Host, error) {
 	}
 	h := &Host{o: o, servers: map[string]*server{}, own: map[string]bool{}, orphans: &orphans{path: o.PidFile}}
 	if o.Before != nil {
-		h.orphans = o.Before.orphans // all that run are remembered together
+		h.orphans = o.Before.orphans // one file lists the processes of all hosts
 	}
 	for name, c := range o.Servers {
 		if err := c.Check(name); err != nil {
@@ -136,13 +133,12 @@ func New(o Options) (*Host, error) {
 	return h, nil
 }
 
-// Start offers the tools that are known from before, starts the servers, and
-// returns when each runs or has failed to: plans find what they name. A server
-// that does not run is no error here; it is tried again.
+// Start offers the accepted tools, starts the servers, and returns when each runs or has failed,
+// so that plans find the tools they name. A server that fails is retried and causes no error here.
 func (h *Host) Start(ctx context.Context) error {
 	if h.o.Before == nil {
 		if err := h.orphans.reap(); err != nil {
-			h.o.Logger.Warn("processes of an earlier life", "err", err)
+			h.o.Logger.Warn("cannot end processes of the previous generation", "err", err)
 		}
 	}
 	var fresh []*server
@@ -182,8 +178,8 @@ func (h *Host) Start(ctx context.Context) error {
 	return nil
 }
 
-// inherits is the server of the host before, if it is the same and works: one that
-// was given up, or that may not be run, is tried anew.
+// inherits returns the server of the previous host if it is unchanged and works. A disabled
+// server, or one that is not allowed, is started again.
 func (h *Host) inherits(name string, c Server) *server {
 	before := h.o.Before
 	if before == nil || h.o.Idle {
@@ -206,8 +202,8 @@ func (h *Host) inherits(name string, c Server) *server {
 	return s
 }
 
-// Adopt makes the servers that go on this host's: from now on their tools are
-// offered to its registry, and they end with it.
+// Adopt takes over the servers that continue from the previous host: from now on they offer their
+// tools to this host's registry and end with it.
 func (h *Host) Adopt() {
 	for _, name := range h.names() {
 		h.mu.Lock()
@@ -226,8 +222,8 @@ func (h *Host) Adopt() {
 	h.o.Before = nil
 }
 
-// Close ends every server and returns when their processes are gone; those that
-// another host has adopted go on.
+// Close ends every server and returns when their processes are gone. Servers that another host has
+// adopted continue.
 func (h *Host) Close() {
 	var ending []*server
 	h.mu.Lock()
@@ -263,17 +259,16 @@ func (h *Host) Servers() []ServerStatus {
 	return list
 }
 
-// Refusals of [Host.Accept] and [Host.Retry].
+// Errors of [Host.Accept] and [Host.Retry].
 var (
-	ErrNoTool    = errors.New("no MCP server offers it")
-	ErrUnchanged = errors.New("its definition is the accepted one")
-	ErrStale     = errors.New("the server offers another definition now")
-	ErrNoServer  = errors.New("no MCP server of that name is configured")
+	ErrNoTool    = errors.New("no MCP server offers this tool")
+	ErrUnchanged = errors.New("this definition is already accepted")
+	ErrStale     = errors.New("the server now offers a different definition")
+	ErrNoServer  = errors.New("MCP server not configured")
 )
 
-// Accept takes the definition that a server offers now for the accepted one, if
-// it is the one with this digest ([Change]; empty: whatever it is). keep stores it with
-// the records of who accepted it; nil: what keeps the host's other definitions does.
+// Accept accepts the definition that the server offers now, if it has this digest ([Change];
+// empty: any). keep stores it with the audit records; nil: Options.Pins stores it.
 func (h *Host) Accept(ctx context.Context, tool, digest string, keep PinRecorder, said ...domain.AuditRecord) error {
 	name, own, _ := strings.Cut(tool, ".")
 	s := h.servers[name]
@@ -286,9 +281,8 @@ func (h *Host) Accept(ctx context.Context, tool, digest string, keep PinRecorder
 	return s.accept(ctx, own, digest, keep, said)
 }
 
-// Retry starts a server again that was given up or waits for its restart (M16);
-// one that runs lists its tools again. The error is ErrNoServer, or why the
-// server may not be run.
+// Retry restarts a server that is disabled or waits for its restart. A running server lists its
+// tools again. The error is ErrNoServer, or why the server may not run.
 func (h *Host) Retry(name string) error {
 	s := h.servers[name]
 	switch {
@@ -302,12 +296,12 @@ func (h *Host) Retry(name string) error {
 	}
 	select {
 	case s.retry <- struct{}{}:
-	default: // asked for already
+	default: // already requested
 	}
 	return nil
 }
 
-var errIdle = errors.New("servers are not started")
+var errIdle = errors.New("MCP servers are not started")
 
 // pin is an accepted definition.
 type pin struct {
@@ -315,8 +309,8 @@ type pin struct {
 	definition Definition
 }
 
-// recall takes up the definitions that were accepted in an earlier life, so that
-// plans that name their tools are still understood while the server is away.
+// recall loads the definitions that were accepted before a restart, so that plans with these tools
+// validate while the server is unavailable.
 func (s *server) recall(ctx context.Context) error {
 	pins, err := s.host.o.Pins.ToolPins(ctx, s.name)
 	if err != nil {
@@ -333,7 +327,7 @@ func (s *server) recall(ctx context.Context) error {
 	return nil
 }
 
-// save stores accepted definitions; s.mu is held.
+// save stores accepted definitions. The caller holds s.mu.
 func (s *server) save(ctx context.Context, keep PinRecorder, tools []string, said ...domain.AuditRecord) error {
 	pins := make([]domain.ToolPin, len(tools))
 	for i, name := range tools {
@@ -347,7 +341,7 @@ func (s *server) save(ctx context.Context, keep PinRecorder, tools []string, sai
 	return keep.PutToolPins(ctx, pins, said...)
 }
 
-// wants reports whether the configuration lets a tool be offered.
+// wants reports whether the configuration permits a tool.
 func (s *server) wants(tool string) bool {
 	return len(s.config.Tools) == 0 || slices.Contains(s.config.Tools, tool)
 }
@@ -359,7 +353,8 @@ func (s *server) offer(r Registry) {
 	s.offerAll(r)
 }
 
-// offerOnly is offer, and what is accepted from now on is offered there too.
+// offerOnly offers the accepted tools to a registry, and makes it the registry of later
+// definitions.
 func (s *server) offerOnly(r Registry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -371,7 +366,7 @@ func (s *server) offerAll(r Registry) {
 	for _, name := range slices.Sorted(maps.Keys(s.pins)) {
 		if s.wants(name) {
 			if err := s.putTo(r, name); err != nil {
-				s.log.Warn("a tool cannot be offered", "tool", name, "err", err)
+				s.log.Warn("tool ignored", "tool", name, "err", err)
 			}
 		}
 	}
@@ -389,9 +384,8 @@ func (s *server) putTo(r Registry, tool string) error {
 	return nil
 }
 
-// take compares what the server offers with what was accepted. What is seen for
-// the first time is accepted; what has changed since is refused until a person
-// accepts it (M21).
+// take compares the offered tools with the accepted ones. A new tool is accepted. A changed tool
+// is refused until a person accepts it, because a changed description can carry an attack.
 func (s *server) take(ctx context.Context, offered map[string]Definition) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -404,12 +398,12 @@ func (s *server) take(ctx context.Context, offered map[string]Definition) error 
 			s.pins[name] = pin{d.hash(), d}
 			if err := s.put(name); err != nil {
 				delete(s.pins, name)
-				s.log.Warn("a tool cannot be offered", "tool", name, "err", err)
+				s.log.Warn("tool ignored", "tool", name, "err", err)
 			} else {
 				fresh = append(fresh, name)
 			}
 		case p.hash != d.hash():
-			s.log.Warn("a tool has changed since it was accepted; its calls are refused", "tool", name)
+			s.log.Warn("tool definition changed since it was accepted; refusing its calls", "tool", name)
 		}
 	}
 	if len(fresh) == 0 {
@@ -439,14 +433,14 @@ func (s *server) accept(ctx context.Context, tool, digest string, keep PinRecord
 	return s.put(tool)
 }
 
-// state says whether a tool can be called, and if not, why; s.mu is held.
+// state returns the state of a tool, and why it cannot be called. The caller holds s.mu.
 func (s *server) state(tool string) (state, reason string) {
 	d, offered := s.offered[tool]
 	switch {
 	case s.session == nil:
 		return StateUnavailable, s.why
 	case !offered:
-		return StateGone, "the server does not offer it any more"
+		return StateGone, "the server no longer offers it"
 	case s.pins[tool].hash != d.hash():
 		return StateChanged, "its definition has changed since it was accepted"
 	}
@@ -468,7 +462,7 @@ func (s *server) list() []Tool {
 		}
 		list = append(list, t)
 	}
-	if len(list) == 0 && s.session == nil { // so that it is seen at all
+	if len(list) == 0 && s.session == nil { // so that the list shows the server
 		list = append(list, Tool{Name: s.name + ".*", Server: s.name, State: StateUnavailable, Reason: s.why})
 	}
 	return list

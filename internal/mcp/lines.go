@@ -5,12 +5,11 @@ import (
 	"io"
 )
 
-// unbatched passes on what a server writes, without the lines that hold a batch:
-// no version of the protocol that is spoken here has them, and what is in them
-// would slip past what is counted (M20).
+// unbatched drops lines that contain a batch. The supported protocol versions have no batches, and
+// messages in a batch would bypass the limits.
 type unbatched struct {
 	io.Reader
-	started  bool // something of the line has been seen
+	started  bool // some bytes of the line have been read
 	dropping bool
 	batches  int
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
+// Rows M03, M16, M18, M23 of docs/internals/bad-inputs.md.
 func TestToolsOfAProcess(t *testing.T) {
 	t.Setenv("MCP_TEST_TOKEN", "tok-12345")
 	t.Setenv("KAIROS_SECRET", "not for servers")
@@ -45,20 +46,20 @@ func TestToolsOfAProcess(t *testing.T) {
 	if _, f := call(t, set, "s.big", nil); f == nil || f.Code != mcp.CodeTooLarge {
 		t.Errorf("a result of 2 MiB: %+v", f)
 	}
-	// M18: what it writes to standard error is drained.
+	// What the process writes to standard error is drained.
 	if got, f := call(t, set, "s.flood", nil); got != "flooded" {
 		t.Errorf("%q %v", got, f)
 	}
-	// M03: it sees nothing of our environment but what it is given.
+	// The process sees only the environment variables that it is given.
 	got, f := call(t, set, "s.env", nil)
 	if f != nil || strings.Contains(got, "KAIROS_SECRET") || !strings.Contains(got, "MCP_TEST_TOKEN=tok-12345") {
 		t.Errorf("%q %v", got, f)
 	}
-	// M23: nothing is granted to it.
+	// Requests of the server are refused.
 	if got, f := call(t, set, "s.ask", nil); f != nil || strings.Contains(got, "<nil>") {
 		t.Errorf("asked for roots, sampling and elicitation: %q %v", got, f)
 	}
-	// M16: a server that dies in a call fails that call and comes back.
+	// A crash during a call fails that call, and the server restarts.
 	if _, f := call(t, set, "s.die", nil); f == nil || f.Code != mcp.CodeExit || f.NoEffect || f.Permanent {
 		t.Errorf("died in the call: %+v", f)
 	}
@@ -77,7 +78,8 @@ func TestToolsOfAProcess(t *testing.T) {
 	}
 }
 
-// M22: what a server says is text; tools that nobody listed reach no prompt.
+// Descriptions are only text, and tools that are not configured reach no prompt.
+// See M22 in docs/internals/bad-inputs.md.
 func TestEffectsOfATrustedServer(t *testing.T) {
 	t.Parallel()
 	c := command(t, "plain")
@@ -94,13 +96,14 @@ func TestEffectsOfATrustedServer(t *testing.T) {
 	}
 }
 
-// M17: a server that never answers is given up in time, and its process ended.
+// A server that never responds fails within the timeout, and its process is ended.
+// See M17 in docs/internals/bad-inputs.md.
 func TestServersThatDoNotAnswer(t *testing.T) {
 	t.Parallel()
 	mute := command(t, "mute")
 	mute.StartTimeout = 200 * time.Millisecond
 	h, _ := start(t, mute, nil)
-	if list := h.Tools(); len(list) != 1 || list[0].Name != "s.*" || !strings.Contains(list[0].Reason, "did not answer within") {
+	if list := h.Tools(); len(list) != 1 || list[0].Name != "s.*" || !strings.Contains(list[0].Reason, "did not respond within") {
 		t.Errorf("%+v", list)
 	}
 	c := command(t, "plain")
@@ -114,8 +117,7 @@ func TestServersThatDoNotAnswer(t *testing.T) {
 	}
 }
 
-// A server that stops reading during a call is started again. One that only takes
-// long for a call is not.
+// A server that stops reading during a call is restarted. A slow call alone causes no restart.
 func TestAHungServerIsStartedAgain(t *testing.T) {
 	t.Parallel()
 	hung := command(t, "raw", "MCP_TEST_SEND", "hang", "MCP_TEST_FILE", filepath.Join(t.TempDir(), "hung"))
@@ -145,7 +147,8 @@ func TestAHungServerIsStartedAgain(t *testing.T) {
 	}
 }
 
-// M17, M24: closing ends the whole group, whether it wants to or not.
+// Closing ends the whole process group, even if it ignores signals.
+// See M17, M24 in docs/internals/bad-inputs.md.
 func TestNothingIsLeftRunning(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "pid")
@@ -169,7 +172,7 @@ func TestNothingIsLeftRunning(t *testing.T) {
 	h.Close()
 }
 
-// dies waits for a process that was killed: a signal takes a moment to arrive.
+// dies waits for a killed process: a signal takes a moment to arrive.
 func dies(pid int) bool {
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); runtime.Gosched() {
 		if !alive(pid) {
@@ -184,8 +187,9 @@ func alive(pid int) bool {
 	return err == nil && !strings.Contains(string(b), ") Z ")
 }
 
-// M24: a start after a crash ends what outlived it, and no other process that
-// has its number now.
+// A start after a crash ends the processes that survived it, and no other process that now has one
+// of their numbers.
+// See M24 in docs/internals/bad-inputs.md.
 func TestOrphansAreEnded(t *testing.T) {
 	t.Parallel()
 	cmd := exec.Command("/bin/sleep", "600")
@@ -222,8 +226,9 @@ func TestOrphansAreEnded(t *testing.T) {
 	}
 }
 
-// M19, M20: what nobody asked for is ignored up to a bound; then the server is
-// ended, and its call fails clearly.
+// Unrequested messages are ignored up to a limit. Then the server is ended, and its call fails
+// with a clear error.
+// See M19, M20 in docs/internals/bad-inputs.md.
 func TestServersThatTalkNonsense(t *testing.T) {
 	t.Parallel()
 	for send, ends := range map[string]bool{"stray": false, "strays": true, "frame": true, "notifications": true, "garbage": true, "batch": false, "batches": true} {
@@ -238,7 +243,8 @@ func TestServersThatTalkNonsense(t *testing.T) {
 	}
 }
 
-// M16, M21: too many tools, or a process that never lives, leave clear words.
+// Too many tools, or a process that never starts, cause clear messages.
+// See M16, M21 in docs/internals/bad-inputs.md.
 func TestServersThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	_, set := start(t, command(t, "many"), nil)
@@ -250,7 +256,7 @@ func TestServersThatCannotBeUsed(t *testing.T) {
 	h.Close()
 	h, set = start(t, command(t, "crash"), kept)
 	x := until(t, h, "s.echo", mcp.StateUnavailable)
-	for !strings.Contains(x.Reason, "given up") {
+	for !strings.Contains(x.Reason, "disabled after 5 restarts") {
 		x = until(t, h, "s.echo", mcp.StateUnavailable)
 	}
 	if !strings.Contains(x.Reason, "exit status 7") {
@@ -259,14 +265,14 @@ func TestServersThatCannotBeUsed(t *testing.T) {
 	if list := h.Servers(); len(list) != 1 || list[0].State != mcp.StateGivenUp || list[0].Restarts != 5 || list[0].Since.IsZero() {
 		t.Errorf("the server is %+v", list)
 	}
-	// Plans that name its tools are still understood.
+	// Plans that name its tools still validate.
 	if _, f := call(t, set, "s.echo", map[string]any{"text": "x"}); f == nil || f.Code != mcp.CodeUnavailable || !f.NoEffect || f.Permanent {
 		t.Errorf("%+v", f)
 	}
 }
 
-// M21: a definition that changes after it was accepted is refused until a person
-// accepts it.
+// A definition that changes after it was accepted is refused until a person accepts it.
+// See M21 in docs/internals/bad-inputs.md.
 func TestChangedDefinitionsAreRefused(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "version")
@@ -323,7 +329,7 @@ func TestChangedDefinitionsAreRefused(t *testing.T) {
 	}
 }
 
-// M16: a server that was given up is started again when a person says so.
+// An operator can restart a disabled server.
 func TestAServerThatWasGivenUpIsStartedAgain(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "healed")
@@ -395,12 +401,13 @@ func TestToolsOverHTTP(t *testing.T) {
 	h.Close()
 	kept := &pins{}
 	moved, _ := start(t, mcp.Server{URL: ts.URL + "/moved"}, kept)
-	if list := moved.Tools(); len(list) != 1 || !strings.Contains(list[0].Reason, "not followed") {
+	if list := moved.Tools(); len(list) != 1 || !strings.Contains(list[0].Reason, "refused") {
 		t.Errorf("a redirect was followed: %+v", moved.Tools())
 	}
 }
 
-// M01: commands need a grant and an absolute path.
+// Commands need a grant and an absolute path.
+// See M01 in docs/internals/bad-inputs.md.
 func TestConfiguration(t *testing.T) {
 	t.Parallel()
 	ok := mcp.Server{Command: []string{"/bin/true"}, Allow: true}
@@ -411,9 +418,9 @@ func TestConfiguration(t *testing.T) {
 		"user information":       {URL: "https://a:b@example.com/"},
 		"pure, read, idempotent": {URL: "https://x", Effects: map[string]walk.Effect{"a": "harmless"}},
 		"not be negative":        {URL: "https://x", Timeout: -1},
-		"for a command":          {URL: "https://x", Dir: "/"},
-		"name of a variable":     {Command: []string{"/bin/true"}, Allow: true, EnvFrom: []string{"A=B"}},
-		"headers_from is for":    {Command: []string{"/bin/true"}, Allow: true, HeadersFrom: map[string]string{"A": "B"}},
+		"require command":        {URL: "https://x", Dir: "/"},
+		"invalid variable name":  {Command: []string{"/bin/true"}, Allow: true, EnvFrom: []string{"A=B"}},
+		"headers_from requires":  {Command: []string{"/bin/true"}, Allow: true, HeadersFrom: map[string]string{"A": "B"}},
 	} {
 		if err := c.Check("s"); err == nil || want != "url and command" && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v", want, err)

@@ -11,15 +11,15 @@ import (
 	"syscall"
 )
 
-// orphans remembers in a file which processes run, so that a start after a
-// crash ends those that outlived it (M24).
+// orphans lists the running processes in a file, so that a start after a crash ends those that
+// survived it.
 type orphans struct {
-	path string // empty: nothing is remembered
+	path string // empty: no file
 	mu   sync.Mutex
-	pids map[int]string // by when they started
+	pids map[int]string // start times of processes, by process id
 }
 
-// reap ends the process groups of an earlier life.
+// reap ends the process groups of the previous generation.
 func (o *orphans) reap() error {
 	o.pids = map[int]string{}
 	if o.path == "" {
@@ -29,16 +29,16 @@ func (o *orphans) reap() error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {
-		return fmt.Errorf("read processes of an earlier life: %w", err)
+		return fmt.Errorf("read the list of MCP processes: %w", err)
 	}
 	before := map[int]string{}
 	if err := json.Unmarshal(b, &before); err != nil {
-		return fmt.Errorf("read processes of an earlier life from %s: %w", o.path, err)
+		return fmt.Errorf("read the list of MCP processes in %s: %w", o.path, err)
 	}
 	for pid, started := range before {
 		if pid > 1 && started != "" && startedAt(pid) == started {
 			if err := syscall.Kill(-pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
-				return fmt.Errorf("end process %d of an earlier life: %w", pid, err)
+				return fmt.Errorf("end MCP process %d of the previous generation: %w", pid, err)
 			}
 		}
 	}
@@ -67,10 +67,10 @@ func (o *orphans) write() error {
 	if err != nil {
 		return err
 	}
-	// Not renamed into place: a torn file ends nobody's process, it is only read
-	// by a start after a crash, which then says so.
+	// The file is not replaced atomically: a torn file ends no process, and is read only by a
+	// start after a crash, which then logs it.
 	if err := os.WriteFile(o.path, b, 0o600); err != nil {
-		return fmt.Errorf("remember processes: %w", err)
+		return fmt.Errorf("write the list of MCP processes: %w", err)
 	}
 	return nil
 }

@@ -13,18 +13,17 @@ import (
 	"time"
 )
 
-// closeStep is how long a process has to end by itself after each thing done to
-// end it: its input closed, then a signal (M17).
+// closeStep is how long a process has to exit after each step of closing it: end of input, then a
+// signal.
 const closeStep = 2 * time.Second
 
-// process is a running server: a process group of its own, whose standard error
-// is always drained (M18).
+// process is a running server: its own process group, with standard error always drained.
 type process struct {
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
 	stdout *os.File
 	stderr ring
-	// ended is closed when the process has been waited for; err is then how.
+	// ended is closed after the process exited; err is then its result.
 	ended chan struct{}
 	err   error
 	once  sync.Once
@@ -49,7 +48,7 @@ func startProcess(s Server) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Not StdoutPipe: Wait closes it, and takes away what was not yet read.
+	// Not StdoutPipe: Wait closes it, and discards what was not yet read.
 	stdout, theirs, err := os.Pipe()
 	if err != nil {
 		return nil, errors.Join(err, stdin.Close())
@@ -65,8 +64,8 @@ func startProcess(s Server) (*process, error) {
 			return
 		}
 		p.err = p.cmd.Wait()
-		// Whatever it left running goes with it (M24).
-		_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // mostly nothing is left
+		// End what the process left running, too.
+		_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // usually nothing is left
 		close(p.ended)
 	}()
 	err = <-started
@@ -79,13 +78,13 @@ func startProcess(s Server) (*process, error) {
 	return p, nil
 }
 
-// kill ends the group at once.
+// kill ends the group immediately.
 func (p *process) kill() {
 	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // it may be gone already
 }
 
-// close ends the process: by closing its input, then by signals to its group.
-// It returns when the process is gone.
+// close ends the process by closing its input, then by signals to its group. It returns when the
+// process is gone.
 func (p *process) close() {
 	p.once.Do(func() {
 		_ = p.stdin.Close() // it may be closed already
@@ -93,7 +92,7 @@ func (p *process) close() {
 			select {
 			case <-p.ended:
 			case <-time.After(closeStep):
-				_ = syscall.Kill(-p.cmd.Process.Pid, signal) // it may have ended meanwhile
+				_ = syscall.Kill(-p.cmd.Process.Pid, signal) // it may have ended in the meantime
 			}
 		}
 		<-p.ended
@@ -101,8 +100,7 @@ func (p *process) close() {
 	})
 }
 
-// how says how the process ended, with the end of what it wrote to standard
-// error; empty while it runs.
+// how describes how the process ended, with the end of its standard error; empty while it runs.
 func (p *process) how() string {
 	select {
 	case <-p.ended:

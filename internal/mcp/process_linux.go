@@ -7,19 +7,19 @@ import (
 	"syscall"
 )
 
-// processAttributes put a server in a group of its own and let it die with us.
+// processAttributes gives a server its own process group, and ends it when kairosd ends.
 func processAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// startedAt tells one process from a later one of the same number; empty: there
-// is no such process.
+// startedAt distinguishes a process from a later one with the same number; empty: the process does
+// not exist.
 func startedAt(pid int) string {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return ""
 	}
-	_, rest, _ := strings.Cut(string(b), ") ") // the name before may hold anything
+	_, rest, _ := strings.Cut(string(b), ") ") // the name before it may contain any character
 	fields := strings.Fields(rest)
 	if len(fields) < 20 || fields[0] == "Z" {
 		return ""

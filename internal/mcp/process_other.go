@@ -6,5 +6,5 @@ import "syscall"
 
 func processAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// startedAt is not known here: processes of an earlier life are left alone.
+// startedAt is not available here: processes of the previous generation are left alone.
 func startedAt(int) string { return "" }

@@ -16,48 +16,47 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// How a server is restarted (M16): after waits that double up to a minute, until
-// it has ended five times within ten minutes.
+// Restarts wait, twice as long each time and at most a minute. After five ends within ten minutes
+// the server is disabled.
 const (
 	maxBackoff    = time.Minute
 	restartWindow = 10 * time.Minute
 	maxRestarts   = 5
-	// relist is how often the tools of a server are listed again that cannot say
-	// when they change.
+	// relist is how often to list the tools of a server that does not announce changes.
 	relist = 5 * time.Minute
 )
 
-// server is one server and its life.
+// server is one configured server, across its restarts.
 type server struct {
 	host   *Host
 	name   string
 	config Server
 	log    *slog.Logger
 	nudge  chan struct{} // its tools may have changed
-	retry  chan struct{} // a person wants it started again
-	first  chan struct{} // closed when it has run or failed to, once
+	retry  chan struct{} // an operator requested a restart
+	first  chan struct{} // closed after the first start succeeded or failed
 	once   sync.Once
 	cancel context.CancelFunc // nil: it was not started
-	done   chan struct{}      // closed when its life is over
+	done   chan struct{}      // closed when run has returned
 
 	mu sync.Mutex
-	// registry is told of its tools: that of the host which it belongs to.
+	// registry receives its tools: that of the host it belongs to.
 	registry Registry
-	session  *sdk.ClientSession // nil while it does not run
+	session  *sdk.ClientSession // nil while it is not running
 	process  *process           // nil for a URL
-	why      string             // it does not run
-	phase    string             // of its life while it does not run: a State
-	since    time.Time          // of the phase
-	// restarts counts how often it was started again.
+	why      string             // why it is not running
+	phase    string             // a State; of the server while it is not running
+	since    time.Time          // when phase last changed
+	// restarts counts how often it was restarted.
 	restarts int
 	offered  map[string]Definition
 	pins     map[string]pin
 }
 
-// run keeps the server alive until ctx ends.
+// run keeps the server running until ctx ends.
 func (s *server) run(ctx context.Context) {
 	if err := s.config.granted(); err != nil {
-		s.log.Warn("an MCP server is not run", "err", err)
+		s.log.Warn("MCP server not started", "err", err)
 		s.down(StateOff, err)
 		s.settled()
 		return
@@ -71,7 +70,7 @@ func (s *server) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		s.log.Warn("an MCP server does not run", "err", err)
+		s.log.Warn("MCP server failed", "err", err)
 		now := time.Now()
 		if now.Sub(began) > restartWindow {
 			ends = ends[:0]
@@ -84,7 +83,7 @@ func (s *server) run(ctx context.Context) {
 		if len(ends) <= maxRestarts {
 			wait = time.After(min(s.host.o.Backoff<<(len(ends)-1), maxBackoff))
 		} else {
-			s.down(StateGivenUp, fmt.Errorf("given up after %d restarts: %w", maxRestarts, err))
+			s.down(StateGivenUp, fmt.Errorf("disabled after %d restarts: %w", maxRestarts, err))
 		}
 		select {
 		case <-ctx.Done():
@@ -106,12 +105,12 @@ func (s *server) down(phase string, err error) {
 	defer s.mu.Unlock()
 	s.session, s.process = nil, nil
 	s.phase, s.since = phase, time.Now()
-	if s.why = "it does not run"; err != nil {
+	if s.why = "it is not running"; err != nil {
 		s.why = err.Error()
 	}
 }
 
-// live runs the server once, until it ends or ctx does.
+// live runs the server once, until it or ctx ends.
 func (s *server) live(ctx context.Context) (err error) {
 	transport, p, err := s.transport()
 	if err != nil {
@@ -119,19 +118,19 @@ func (s *server) live(ctx context.Context) (err error) {
 	}
 	if p != nil {
 		if err := s.host.orphans.add(p.cmd.Process.Pid); err != nil {
-			s.log.Warn("a process is not remembered", "err", err)
+			s.log.Warn("cannot record an MCP process", "err", err)
 		}
 		defer func() {
 			p.close()
 			if forget := s.host.orphans.remove(p.cmd.Process.Pid); forget != nil {
-				s.log.Warn("a process is not forgotten", "err", forget)
+				s.log.Warn("cannot remove the record of an MCP process", "err", forget)
 			}
 			if how := p.how(); how != "" && err != nil {
 				err = fmt.Errorf("%w; %s", err, how)
 			}
 		}()
 	}
-	start, cancel := context.WithTimeoutCause(ctx, s.config.StartTimeout, fmt.Errorf("it did not answer within %s", s.config.StartTimeout))
+	start, cancel := context.WithTimeoutCause(ctx, s.config.StartTimeout, fmt.Errorf("it did not respond within %s", s.config.StartTimeout))
 	defer cancel()
 	session, err := s.connect(start, transport, p)
 	if err != nil {
@@ -148,12 +147,11 @@ func (s *server) live(ctx context.Context) (err error) {
 	return s.attend(ctx, session, p)
 }
 
-// lookAgain lists the server's tools now. A server that does not answer is started
-// again.
+// lookAgain lists the server's tools now. A server that does not respond is restarted.
 func (s *server) lookAgain() {
 	select {
 	case s.nudge <- struct{}{}:
-	default: // it is looked at anyway
+	default: // a listing is pending already
 	}
 }
 
@@ -191,10 +189,10 @@ func (s *server) attend(ctx context.Context, session *sdk.ClientSession, p *proc
 	}
 }
 
-// connect greets the server; one that does not answer in time is ended.
+// connect initializes the session. A server that does not respond in time is ended.
 func (s *server) connect(ctx context.Context, t sdk.Transport, p *process) (*sdk.ClientSession, error) {
 	client := sdk.NewClient(&sdk.Implementation{Name: "kairosd", Version: s.host.o.Version}, &sdk.ClientOptions{
-		// Nothing is offered to servers: no sampling, elicitation or roots (M23).
+		// Servers get no capabilities: no sampling, elicitation, or roots.
 		Capabilities:   &sdk.ClientCapabilities{},
 		MultiRoundTrip: &sdk.MultiRoundTripOptions{Disabled: true},
 		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) {
@@ -230,8 +228,7 @@ func (s *server) connect(ctx context.Context, t sdk.Transport, p *process) (*sdk
 	}
 }
 
-// refuseRequests answers what a server asks of us: nothing but ping is granted
-// (M23).
+// refuseRequests refuses every request of a server except ping.
 func refuseRequests(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
 		if method == "ping" || strings.HasPrefix(method, "notifications/") {
@@ -241,14 +238,14 @@ func refuseRequests(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// hangUp ends a session without waiting for a server that does not listen.
+// hangUp ends a session without waiting for a server that does not respond.
 func (s *server) hangUp(session *sdk.ClientSession, p *process) {
 	if p != nil {
 		p.close()
 	}
 	closed := make(chan struct{})
 	go func() {
-		_ = session.Close() // what matters of it is over
+		_ = session.Close() // the relevant part has ended
 		close(closed)
 	}()
 	select {
@@ -269,14 +266,14 @@ func (s *server) refresh(ctx context.Context, session *sdk.ClientSession) error 
 			return fmt.Errorf("list tools: %w", err)
 		}
 		if n++; n > maxTools {
-			return fmt.Errorf("it offers more than %d tools", maxTools)
+			return fmt.Errorf("the server offers more than %d tools", maxTools)
 		}
 		if !s.wants(t.Name) {
 			continue
 		}
 		d, err := define(t)
 		if err != nil {
-			s.log.Warn("a tool cannot be offered", "tool", clip(t.Name, 80), "err", err)
+			s.log.Warn("tool ignored", "tool", clip(t.Name, 80), "err", err)
 			continue
 		}
 		offered[d.Name] = d
@@ -284,7 +281,7 @@ func (s *server) refresh(ctx context.Context, session *sdk.ClientSession) error 
 	return s.take(ctx, offered)
 }
 
-// transport starts the process, or prepares the way to the address.
+// transport starts the process, or prepares the connection to the address.
 func (s *server) transport() (sdk.Transport, *process, error) {
 	if s.config.URL == "" {
 		p, err := startProcess(s.config)
@@ -302,14 +299,14 @@ func (s *server) transport() (sdk.Transport, *process, error) {
 		headers.Set(name, v)
 	}
 	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.Proxy = nil // M11
+	t.Proxy = nil // a redirect would send headers with secrets elsewhere
 	client := &http.Client{Transport: &bounded{t, headers}, CheckRedirect: func(r *http.Request, _ []*http.Request) error {
-		return fmt.Errorf("redirect to %s is not followed", r.URL.Host)
+		return fmt.Errorf("redirect to %s refused", r.URL.Host)
 	}}
 	return &sdk.StreamableClientTransport{Endpoint: s.config.URL, HTTPClient: client, MaxRetries: -1, DisableStandaloneSSE: true, MaxEventSize: maxFrame}, nil, nil
 }
 
-// bounded adds headers to requests and bounds responses.
+// bounded adds headers to requests and limits responses.
 type bounded struct {
 	http.RoundTripper
 	headers http.Header
@@ -324,7 +321,7 @@ func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") { // events are bounded one by one
+	if !strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") { // events are limited one by one
 		res.Body = http.MaxBytesReader(nil, res.Body, maxFrame)
 	}
 	return res, nil

@@ -22,8 +22,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// TestMain is the test, or with MCP_TEST_SERVER set a server of that kind: the
-// test runs itself as real processes.
+// TestMain runs the tests, or with MCP_TEST_SERVER a server of that kind, so that servers are real
+// processes.
 func TestMain(m *testing.M) {
 	if kind := os.Getenv("MCP_TEST_SERVER"); kind != "" {
 		serve(kind)
@@ -36,7 +36,7 @@ func text(s string) *sdk.CallToolResult {
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: s}}}
 }
 
-// newServer is a server as others write them, with the SDK.
+// newServer is a typical server, written with the SDK.
 func newServer(version string) *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "test", Version: "1"}, nil)
 	type in struct {
@@ -90,10 +90,10 @@ func newServer(version string) *sdk.Server {
 // serve is the process of a test server.
 func serve(kind string) {
 	switch kind {
-	case "mute": // never answers
+	case "mute": // never responds
 		_, _ = bufio.NewReader(os.Stdin).ReadString(0)
 		select {}
-	case "stubborn": // does not end when it is asked to
+	case "stubborn": // ignores signals
 		go func() { select {} }()
 		ignore()
 	case "child": // leaves a child that holds its streams
@@ -135,8 +135,8 @@ func serve(kind string) {
 	}
 }
 
-// raw answers the greeting and the list, and on a call sends whatever it was
-// told to, in place of an answer or before it.
+// raw answers initialize and tools/list. On a call it sends prepared lines, instead of a response
+// or before it.
 func raw(send string) {
 	in := bufio.NewScanner(os.Stdin)
 	for in.Scan() {
@@ -182,7 +182,7 @@ func raw(send string) {
 				for range 20 {
 					fmt.Printf(`[{"jsonrpc":"2.0","id":%s,"result":{}}]`+"\n", m.ID)
 				}
-			case "hang": // for good, but not when it is started again
+			case "hang": // permanently, but not after a restart
 				if _, err := os.Stat(os.Getenv("MCP_TEST_FILE")); err != nil {
 					if err := os.WriteFile(os.Getenv("MCP_TEST_FILE"), nil, 0o600); err != nil {
 						os.Exit(5)
@@ -199,11 +199,11 @@ func raw(send string) {
 	}
 }
 
-// pins keeps accepted definitions as the store does.
+// pins stores accepted definitions as the store does.
 type pins struct {
 	mu  sync.Mutex
 	m   map[string]domain.ToolPin // by server and tool
-	err error                     // of the next that is put
+	err error                     // of the next put
 }
 
 func (p *pins) ToolPins(_ context.Context, server string) (out []domain.ToolPin, _ error) {
@@ -232,7 +232,7 @@ func (p *pins) PutToolPins(_ context.Context, list []domain.ToolPin, _ ...domain
 	return nil
 }
 
-// refuse lets nothing be put any more, for a reason; nil: it may be.
+// refuse makes later puts fail with err; nil: they succeed.
 func (p *pins) refuse(why error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -283,7 +283,7 @@ func call(t *testing.T, set *tool.Set, name string, args map[string]any) (string
 	return jsonvalue.Text(out), nil
 }
 
-// until waits for a state of a tool, by looking again.
+// until waits for a state of a tool.
 func until(t *testing.T, h *mcp.Host, name, state string) mcp.Tool {
 	t.Helper()
 	deadline := time.Now().Add(20 * time.Second)

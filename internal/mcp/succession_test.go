@@ -10,10 +10,10 @@ import (
 	"github.com/kairosd/kairosd/internal/tool"
 )
 
-// A server that another configuration describes in the same way goes on, with its
-// process, and belongs to the new host; one that is described otherwise is started
-// anew, and the one before ends with its own host. A host that is given up before it
-// adopts leaves everything as it was (O13).
+// A server whose configuration is unchanged keeps its process and moves to the new host. A changed
+// one is started again, and the old one ends with its host. A host that is closed before it adopts
+// changes nothing.
+// See O13 in docs/internals/bad-inputs.md.
 func TestServersGoOnWithAnotherHost(t *testing.T) {
 	t.Parallel()
 	kept, pids := &pins{}, filepath.Join(t.TempDir(), "pids")
@@ -48,7 +48,7 @@ func TestServersGoOnWithAnotherHost(t *testing.T) {
 	}
 	first, old := open(nil, map[string]mcp.Server{"a": same, "b": other})
 	given, _ := open(first, map[string]mcp.Server{"a": same, "b": changed})
-	given.Close() // as when something else in the configuration cannot be
+	given.Close() // as when another part of the configuration fails
 	if running() != 2 {
 		t.Fatalf("%d processes run after a host was given up", running())
 	}
@@ -58,7 +58,7 @@ func TestServersGoOnWithAnotherHost(t *testing.T) {
 		t.Errorf("%d processes run: a goes on, and b has two", running())
 	}
 	second.Adopt()
-	if got := env(old, "b"); !strings.Contains(got, "WHICH=old") { // a node that began before
+	if got := env(old, "b"); !strings.Contains(got, "WHICH=old") { // a step that began earlier
 		t.Errorf("the server before: %s", got)
 	}
 	if got := env(set, "b"); !strings.Contains(got, "WHICH=new") {

@@ -22,7 +22,7 @@ const keepEvery = 10
 func (r *Recorder) Keep(path string) {
 	past, err := readSamples(path, r.o.Now())
 	if err != nil {
-		r.o.Logger.Warn("the samples of before cannot be read", "file", path, "err", err)
+		r.o.Logger.Warn("cannot read the stored samples", "file", path, "err", err)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -56,7 +56,7 @@ func (r *Recorder) keep() {
 		return
 	}
 	if err := writeSamples(path, past); err != nil {
-		r.o.Logger.Warn("keep the samples", "file", path, "err", err)
+		r.o.Logger.Warn("cannot store the samples", "file", path, "err", err)
 	}
 }
 

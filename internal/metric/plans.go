@@ -48,7 +48,7 @@ func (r *Recorder) Planned(took time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err := p.readDurations(ctx, s); err != nil {
-		r.o.Logger.Error("read how long planning took", "err", err)
+		r.o.Logger.Error("read planning times", "err", err)
 		return // what is stored is not overwritten
 	}
 	p.took.Count++
@@ -66,7 +66,7 @@ func (r *Recorder) Planned(took time.Duration) {
 		err = s.SetSetting(ctx, tookKey, string(text))
 	}
 	if err != nil {
-		r.o.Logger.Error("keep how long planning took", "err", err)
+		r.o.Logger.Error("store planning times", "err", err)
 	}
 }
 

@@ -18,11 +18,11 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Email is a server that takes mail for people.
+// Email is an SMTP server, with the sender and the recipients of notifications.
 type Email struct {
 	Server string // host:port
-	// TLS is starttls (the default), tls from the first byte, or none, which is
-	// for a server on this machine.
+	// TLS is starttls (the default), tls (from the first byte), or none. Use none only for a
+	// server on this machine.
 	TLS      string
 	Username string
 	Password string
@@ -30,7 +30,7 @@ type Email struct {
 	To       []string
 }
 
-// mail makes one attempt.
+// mail makes one attempt to deliver d by e-mail.
 func (s *Service) mail(ctx context.Context, dialer *net.Dialer, e *Email, d domain.Delivery) error {
 	text, err := e.compose(d, s.c.Now())
 	if err != nil {
@@ -87,11 +87,11 @@ func (s *Service) mail(ctx context.Context, dialer *net.Dialer, e *Email, d doma
 	if err := w.Close(); err != nil {
 		return permanent(err)
 	}
-	_ = c.Quit() // it is delivered
+	_ = c.Quit() // the message is delivered
 	return nil
 }
 
-// permanent tells refusals (5xx) from what may heal.
+// permanent marks SMTP refusals (5xx) as final. Other errors are retried.
 func permanent(err error) error {
 	if said, ok := errors.AsType[*textproto.Error](err); ok && said.Code >= 500 {
 		return &refusal{err}
@@ -99,8 +99,8 @@ func permanent(err error) error {
 	return err
 }
 
-// compose writes the mail. No text of a run can end up as a header: lines are
-// joined and encoded.
+// compose writes the mail. Header values are joined to one line and encoded, so text of a run
+// cannot add a header.
 func (e *Email) compose(d domain.Delivery, now time.Time) ([]byte, error) {
 	var m Message
 	if err := json.Unmarshal(d.Body, &m); err != nil {

@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// Message is what a webhook gets as JSON. The text alone says everything that
-// matters, for receivers that show nothing else.
+// Message is the JSON body of a webhook. Text alone is a complete notification, for receivers that
+// show nothing else.
 type Message struct {
 	ID   string    `json:"id"`
 	Kind string    `json:"kind"`
 	At   time.Time `json:"at"`
 	Text string    `json:"text"`
-	// Run is absent for what is not about a run.
+	// Run is absent if the message is not about a run.
 	Run *RunNews `json:"run,omitempty"`
-	// More says how many alike there were since the last message.
+	// More is the number of suppressed messages like this one since the previous message.
 	More int64 `json:"more,omitempty"`
 }
 
-// RunNews is the run that a message is about, as it was then.
+// RunNews is the run that a message is about, as it was at the time of the event.
 type RunNews struct {
 	RunID    string `json:"runId"`
 	Plan     string `json:"plan"`
@@ -32,8 +32,8 @@ type RunNews struct {
 }
 
 var says = map[string]string{
-	"failed": "failed", "completed": "completed", "cancelled": "was cancelled", "approval": "waits for an approval", "in_doubt": "waits: it is in doubt whether a step happened",
-	"quarantined": "is quarantined: kairosd died in it three times", "held": "is held until it is released", "budget": "has used up its budget",
+	"failed": "failed", "completed": "completed", "cancelled": "was cancelled", "approval": "waits for an approval", "in_doubt": "waits: the outcome of a step is unknown",
+	"quarantined": "is quarantined: kairosd crashed three times while it ran", "held": "is held until it is released", "budget": "has used up its budget",
 }
 
 func textOf(kind string, r *RunNews) string {

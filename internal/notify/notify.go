@@ -1,7 +1,6 @@
-// Package notify tells people outside kairosd what happened: by signed webhooks
-// and by e-mail. Messages are made of the audit log and stored before they are
-// sent, so that a death at any moment loses none; each is sent at least once,
-// under an id by which a receiver tells repetitions.
+// Package notify sends notifications: signed webhooks and e-mail. It derives messages from the
+// audit log and stores them before it sends them, so a crash loses none. Each message is sent at
+// least once. Its id does not change, so receivers can drop duplicates.
 package notify
 
 import (
@@ -21,31 +20,30 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Kinds are what can be told.
+// Kinds are the kinds of notifications.
 var Kinds = []string{"failed", "completed", "cancelled", "approval", "in_doubt", "quarantined", "held", "budget", "system"}
 
-// DefaultKinds are what is told unless a channel says otherwise: what needs a
-// person.
+// DefaultKinds are the kinds that a channel gets if its configuration lists none: those that
+// require a person.
 var DefaultKinds = []string{"failed", "approval", "in_doubt", "quarantined", "system"}
 
 const (
-	// Quiet is how long messages that say the same of other runs are only
-	// counted; then one says how many there were.
+	// Quiet is how long further messages like one that was sent are only counted. After that, one
+	// message reports their number.
 	Quiet = 10 * time.Minute
-	// keep is how long messages that are over stay listed.
+	// keep is how long delivered and failed messages stay listed.
 	keep = 30 * 24 * time.Hour
 	page = 200
-	// grace is how long an attempt may still take once the daemon stops.
+	// grace is how long an attempt may continue after the daemon begins to stop.
 	grace = 2 * time.Second
-	// idle is the longest pause between two looks.
+	// idle is the longest pause between two passes.
 	idle = 30 * time.Second
 )
 
-// backoff is how long to wait after each attempt that failed; then a message is
-// given up.
+// backoff is the wait after each failed attempt. After the last one, the message has failed.
 var backoff = []time.Duration{10 * time.Second, time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 6 * time.Hour, 12 * time.Hour}
 
-// Store keeps messages, and knows what happened.
+// Store stores messages, and reads the events they are derived from.
 type Store interface {
 	LastEvent(ctx context.Context) (int64, error)
 	Told(ctx context.Context) (int64, error)
@@ -62,14 +60,14 @@ type Store interface {
 	Audit(ctx context.Context, r domain.AuditRecord) error
 }
 
-// Channel is one way to tell people.
+// Channel is one destination of notifications.
 type Channel struct {
 	Name string
-	// On is what is told, of Kinds; empty: DefaultKinds.
+	// On lists the Kinds that the channel gets; empty: DefaultKinds.
 	On []string
 	// Plans restricts it to runs of these plans; empty: all.
 	Plans []string
-	// Webhook or Email is set.
+	// Exactly one of Webhook and Email is set.
 	Webhook *Webhook
 	Email   *Email
 }
@@ -78,34 +76,34 @@ type Channel struct {
 type Config struct {
 	Store    Store
 	Channels []Channel
-	// Dialer connects to receivers; it refuses what may not be reached.
+	// Dialer connects to receivers. It refuses addresses that must not be reached.
 	Dialer *net.Dialer
-	// URL is where people reach the dashboard, for links; empty: none are sent.
+	// URL is the address of the dashboard, for links; empty: messages have no links.
 	URL string
-	// Wake gives something whenever something may have happened; nil: it is looked
-	// every half a minute.
+	// Wake receives a value when there may be new events; nil: the service checks every 30
+	// seconds.
 	Wake <-chan struct{}
 	Log  *slog.Logger
 	Now  func() time.Time // nil: time.Now
 }
 
-// Reach is whom a [Service] tells, and how; its fields are as in [Config].
+// Reach is the part of a [Config] that can change while the service runs.
 type Reach struct {
 	Channels []Channel
 	Dialer   *net.Dialer
 	URL      string
 }
 
-// Service tells. It is safe for concurrent use.
+// Service sends notifications. It is safe for concurrent use.
 type Service struct {
-	c     Config // without what is in reach
+	c     Config // without the fields of Reach
 	reach atomic.Pointer[Reach]
 }
 
-// New makes a Service.
+// New creates a Service.
 func New(c Config) (*Service, error) {
 	if c.Store == nil {
-		return nil, errors.New("notify: a store and a dialer are required")
+		return nil, errors.New("notify: Config needs Store and Dialer")
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -117,11 +115,11 @@ func New(c Config) (*Service, error) {
 	return s, s.Reconfigure(Reach{c.Channels, c.Dialer, c.URL})
 }
 
-// Reconfigure tells others from now on. A message that is being sent goes where it
-// went; one that waits goes to its channel as it is then.
+// Reconfigure replaces channels, dialer, and URL. A message that is being sent still goes to its
+// old address. A waiting message goes to its channel as it is then.
 func (s *Service) Reconfigure(r Reach) error {
 	if r.Dialer == nil {
-		return errors.New("notify: a store and a dialer are required")
+		return errors.New("notify: Config needs Store and Dialer")
 	}
 	r.Channels = slices.Clone(r.Channels)
 	for i := range r.Channels {
@@ -133,12 +131,12 @@ func (s *Service) Reconfigure(r Reach) error {
 	return nil
 }
 
-// Run tells until the context ends.
+// Run sends notifications until the context ends.
 func (s *Service) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		var next time.Time
 		var err error
-		if len(s.reach.Load().Channels) > 0 { // else there is nobody to tell
+		if len(s.reach.Load().Channels) > 0 { // without channels there is nothing to send
 			next, err = s.Pass(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
@@ -159,9 +157,9 @@ func (s *Service) Run(ctx context.Context) {
 	}
 }
 
-// Pass makes messages of what happened since the last one, sends what is due, and
-// says when to look again (zero: when something happens). While the data is held
-// after a restore nothing is told: it may have been told before.
+// Pass creates messages for new events, sends messages that are due, and returns when to run again
+// (zero: after the next event). While the server is held after a restore, it sends nothing,
+// because the messages may have been sent before.
 func (s *Service) Pass(ctx context.Context) (time.Time, error) {
 	if hold, err := s.c.Store.Hold(ctx); err != nil || hold != nil {
 		return time.Time{}, err
@@ -185,20 +183,20 @@ func (s *Service) Pass(ctx context.Context) (time.Time, error) {
 				return time.Time{}, err
 			}
 			if len(due) > 0 {
-				continue // what failed is due anew at a time that is to be known
+				continue // failed messages have a new due time, which the next iteration reads
 			}
 			return next, nil
 		}
 	}
 }
 
-// collect turns what happened into messages.
+// collect turns new events into messages.
 func (s *Service) collect(ctx context.Context) error {
 	at, err := s.c.Store.Told(ctx)
 	if err != nil {
 		return err
 	}
-	if at == 0 { // the first time: what was before is nobody's news
+	if at == 0 { // first start: do not notify about earlier events
 		if at, err = s.c.Store.LastEvent(ctx); err != nil {
 			return err
 		}
@@ -224,7 +222,7 @@ func (s *Service) collect(ctx context.Context) error {
 	}
 }
 
-// kindOf says what an event is news of; "" for nothing.
+// kindOf returns the notification kind of an event, or "" if there is none.
 func kindOf(e domain.AuditEvent) string {
 	if strings.HasPrefix(e.Action, "store.") && e.Result == "failed" {
 		return "system"
@@ -249,7 +247,7 @@ func kindOf(e domain.AuditEvent) string {
 	return kind
 }
 
-// about makes the messages of one event.
+// about creates the messages for one event.
 func (s *Service) about(ctx context.Context, e domain.AuditEvent) ([]domain.Delivery, error) {
 	kind := kindOf(e)
 	reach := s.reach.Load()
@@ -262,12 +260,12 @@ func (s *Service) about(ctx context.Context, e domain.AuditEvent) ([]domain.Deli
 	if e.Run != "" {
 		run, err := s.c.Store.FindRun(ctx, e.Run)
 		if domain.CodeOf(err) == domain.CodeNotFound {
-			return nil, nil // deleted meanwhile
+			return nil, nil // deleted in the meantime
 		} else if err != nil {
 			return nil, err
 		}
 		if run.Parent != nil || run.Dry() {
-			return nil, nil // the parent is told of; a dry run is watched by who tries it
+			return nil, nil // the parent run has its own notification; a dry run has none
 		}
 		plan = run.PlanKey
 		m.Run = news(run, e, reach.URL)
@@ -288,7 +286,7 @@ func (s *Service) about(ctx context.Context, e domain.AuditEvent) ([]domain.Deli
 			return nil, err
 		}
 		d.Seq = e.Seq
-		if kind != "approval" && kind != "in_doubt" { // each of these waits for its own answer
+		if kind != "approval" && kind != "in_doubt" { // each of these needs a decision of its own
 			d.Like = like
 		}
 		out = append(out, d)
@@ -296,7 +294,7 @@ func (s *Service) about(ctx context.Context, e domain.AuditEvent) ([]domain.Deli
 	return out, nil
 }
 
-// news is a run as an event says that it was.
+// news describes a run as it was at the time of the event.
 func news(r domain.Run, e domain.AuditEvent, url string) *RunNews {
 	var was struct{ Status, WaitReason, Headline string }
 	if json.Unmarshal(e.Detail, &was) != nil {
@@ -313,7 +311,7 @@ func news(r domain.Run, e domain.AuditEvent, url string) *RunNews {
 	return n
 }
 
-// message is a new message of a channel, due at once.
+// message creates a message for a channel. It is due immediately.
 func (s *Service) message(channel string, m Message) (domain.Delivery, error) {
 	now := s.c.Now().UTC()
 	m.ID = domain.NewID()
@@ -324,7 +322,7 @@ func (s *Service) message(channel string, m Message) (domain.Delivery, error) {
 	return domain.Delivery{ID: m.ID, Channel: channel, Kind: m.Kind, Body: body, Status: domain.DeliveryPending, DueAt: now, CreatedAt: now}, nil
 }
 
-// repeated says how many more there were, once their quiet time is over.
+// repeated sends the number of suppressed messages after their quiet time.
 func (s *Service) repeated(ctx context.Context) error {
 	list, err := s.c.Store.Repeated(ctx, s.c.Now().Add(-Quiet), page)
 	if err != nil {
@@ -349,8 +347,8 @@ func (s *Service) repeated(ctx context.Context) error {
 	return nil
 }
 
-// sendAll sends messages, those of each channel in their order: one that does not
-// answer keeps no other waiting.
+// sendAll sends messages, in order within each channel. A channel that does not respond does not
+// delay the others.
 func (s *Service) sendAll(ctx context.Context, due []domain.Delivery) error {
 	byChannel := map[string][]domain.Delivery{}
 	for _, d := range due {
@@ -373,7 +371,7 @@ func (s *Service) sendAll(ctx context.Context, due []domain.Delivery) error {
 	return <-failed // nil when it is empty
 }
 
-// send makes one attempt and notes what came of it.
+// send makes one attempt and stores its outcome.
 func (s *Service) send(ctx context.Context, d *domain.Delivery) error {
 	reach := s.reach.Load()
 	i := slices.IndexFunc(reach.Channels, func(c Channel) bool { return c.Name == d.Channel })
@@ -381,8 +379,8 @@ func (s *Service) send(ctx context.Context, d *domain.Delivery) error {
 	stopping := ctx
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTimeout)
 	defer cancel()
-	// An attempt under way is let come to its end when the daemon stops, or the
-	// message would be sent again.
+	// When the daemon stops, let an active attempt finish; otherwise the message would be sent
+	// twice.
 	defer context.AfterFunc(stopping, func() { time.AfterFunc(grace, cancel) })()
 	var err error
 	switch {
@@ -394,7 +392,7 @@ func (s *Service) send(ctx context.Context, d *domain.Delivery) error {
 		err = s.mail(ctx, reach.Dialer, reach.Channels[i].Email, *d)
 	}
 	if stopping.Err() != nil && err != nil {
-		return stopping.Err() // it is sent at the next start
+		return stopping.Err() // the next start sends it
 	}
 	now := s.c.Now().UTC()
 	d.Error = ""
@@ -412,21 +410,21 @@ func (s *Service) send(ctx context.Context, d *domain.Delivery) error {
 		d.DueAt, d.Error = now.Add(wait), short(err)
 	}
 	if err != nil {
-		s.c.Log.Warn("a notification was not delivered", "channel", d.Channel, "message", d.ID, "attempt", d.Attempts, "state", d.Status, "err", err)
+		s.c.Log.Warn("notification not delivered", "channel", d.Channel, "message", d.ID, "attempt", d.Attempts, "state", d.Status, "err", err)
 	}
 	return s.c.Store.SettleDelivery(ctx, *d)
 }
 
-// Test sends a message at once, and gives what came of it.
+// Test sends a test message immediately and returns its delivery.
 func (s *Service) Test(ctx context.Context, actor domain.Actor, channel string) (domain.Delivery, error) {
 	if !slices.ContainsFunc(s.reach.Load().Channels, func(c Channel) bool { return c.Name == channel }) {
-		return domain.Delivery{}, domain.Errorf(domain.CodeNotFound, "there is no channel %q", channel)
+		return domain.Delivery{}, domain.Errorf(domain.CodeNotFound, "notification channel %q not found", channel)
 	}
 	d, err := s.message(channel, Message{Kind: "test", At: s.c.Now().UTC(), Text: "A test message of kairosd, sent by " + actor.Name + "."})
 	if err != nil {
 		return d, err
 	}
-	d.DueAt = d.CreatedAt.Add(time.Minute) // for the daemon, if this dies here
+	d.DueAt = d.CreatedAt.Add(time.Minute) // the daemon retries if this process crashes here
 	if err := s.c.Store.Tell(ctx, 0, []domain.Delivery{d}, Quiet); err != nil {
 		return d, err
 	}
@@ -437,7 +435,7 @@ func (s *Service) Test(ctx context.Context, actor domain.Actor, channel string) 
 		Result: map[bool]string{true: "ok", false: "failed"}[d.Status == domain.DeliverySent], Reason: d.Error})
 }
 
-// Channels lists how people are told, with the newest messages.
+// Channels lists the channels, each with its newest messages.
 func (s *Service) Channels(ctx context.Context, last int) ([]domain.ChannelInfo, error) {
 	channels := s.reach.Load().Channels
 	out := make([]domain.ChannelInfo, 0, len(channels))
@@ -457,10 +455,10 @@ func (s *Service) Channels(ctx context.Context, last int) ([]domain.ChannelInfo,
 	return out, nil
 }
 
-// refusal is an answer that no further attempt changes.
+// refusal is an error that a retry cannot fix.
 type refusal struct{ error }
 
-// later is an answer that says when to come again.
+// later is an error with the time to wait that the receiver requested.
 type later struct {
 	error
 	wait time.Duration

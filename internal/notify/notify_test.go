@@ -23,7 +23,7 @@ import (
 	"github.com/kairosd/kairosd/internal/tool"
 )
 
-// receiver is a webhook that keeps what it gets.
+// receiver is a webhook that records what it receives.
 type receiver struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -78,7 +78,7 @@ func (r *receiver) take() []notify.Message {
 
 func (r *receiver) set(code int) { r.mu.Lock(); r.answer = code; r.mu.Unlock() }
 
-// desk is a store with a service that tells of what happens in it.
+// desk is a store with a service that sends notifications about its events.
 type desk struct {
 	t     *testing.T
 	store *store.Store
@@ -108,7 +108,7 @@ func (d *desk) pass() {
 	}
 }
 
-// run stores a run that has come to an end, or waits.
+// run stores a run that has ended or waits.
 func (d *desk) run(plan string, status domain.RunStatus, reason domain.WaitReason, headline string) domain.Run {
 	d.t.Helper()
 	return d.runFrom("api", plan, status, reason, headline)
@@ -136,7 +136,7 @@ func TestFailuresAreToldOnceAndSigned(t *testing.T) {
 	r := newReceiver(t)
 	d := open(t, storetest.Open(t), loopback, hook(r.URL))
 	d.run("old", domain.RunFailed, "", "before anybody was told")
-	d.pass() // what was before is nobody's news
+	d.pass() // earlier events cause no notification
 	run := d.run("ledger", domain.RunFailed, "", "the bank is\nclosed")
 	d.run("ledger", domain.RunCompleted, "", "")
 	d.pass()
@@ -158,7 +158,7 @@ func TestFailuresAreToldOnceAndSigned(t *testing.T) {
 	}
 }
 
-// An outage is one message, and later one that says how many more.
+// An outage causes one message, and later one with the number of further failures.
 func TestAnOutageIsOneMessage(t *testing.T) {
 	t.Parallel()
 	r := newReceiver(t)
@@ -227,7 +227,7 @@ func TestAReceiverThatFailsIsTriedAgain(t *testing.T) {
 	if s := state(); s.Status != domain.DeliverySent || s.Attempts != 3 || s.Error != "" || len(r.take()) != 1 {
 		t.Errorf("%+v", s)
 	}
-	// A refusal is final; so is the last attempt of many; a redirect leads nowhere.
+	// A refusal is final, and so is the last attempt. A redirect is not followed.
 	r.retry = ""
 	for code, attempts := range map[int]int{http.StatusGone: 1, http.StatusFound: 1, http.StatusInternalServerError: 8} {
 		r.set(code)
@@ -242,7 +242,7 @@ func TestAReceiverThatFailsIsTriedAgain(t *testing.T) {
 	}
 }
 
-// What was to be told is told by the next life, under the same id.
+// The next start sends what was stored or due before the crash, under the same id.
 func TestADeathLosesNoMessage(t *testing.T) {
 	t.Parallel()
 	r := newReceiver(t)
@@ -283,7 +283,7 @@ func TestADeathLosesNoMessage(t *testing.T) {
 	}
 }
 
-// S14: nobody makes kairosd talk to private addresses by a notification.
+// A notification cannot be used to send requests to private addresses.
 func TestPrivateReceiversAreRefused(t *testing.T) {
 	t.Parallel()
 	r := newReceiver(t)
@@ -307,14 +307,14 @@ func TestPlansAndKindsAreChosen(t *testing.T) {
 	d.run("wanted", domain.RunCompleted, "", "")
 	d.run("wanted", domain.RunFailed, "", "")
 	d.run("other", domain.RunCompleted, "", "")
-	d.runFrom(domain.OriginDry, "wanted", domain.RunCompleted, "", "") // who tries a plan watches it
+	d.runFrom(domain.OriginDry, "wanted", domain.RunCompleted, "", "") // a dry run has no notifications
 	d.pass()
 	if got := r.take(); len(got) != 1 || got[0].Kind != "completed" || got[0].Run.Plan != "wanted" {
 		t.Errorf("told: %+v", got)
 	}
 }
 
-// mailServer speaks just enough SMTP.
+// mailServer is a minimal SMTP server.
 func mailServer(t *testing.T, refuse string) (address string, mails chan string) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -372,7 +372,7 @@ func mailServer(t *testing.T, refuse string) (address string, mails chan string)
 	return ln.Addr().String(), mails
 }
 
-// A text of a run never becomes a header of a mail.
+// Text of a run never becomes a header of a mail.
 func TestMail(t *testing.T) {
 	t.Parallel()
 	address, mails := mailServer(t, "")

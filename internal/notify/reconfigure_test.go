@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/internal/tool"
 )
 
-// O13: who is told changes while messages wait: what happens next goes to the
-// channels as they are then, under links that are theirs, and nothing is told twice.
+// Channels change while messages wait: later events use the new channels and links, and nothing is
+// sent twice.
 func TestWhoIsToldChanges(t *testing.T) {
 	t.Parallel()
 	before, after := newReceiver(t), newReceiver(t)

@@ -25,7 +25,7 @@ type Webhook struct {
 	Secret string
 }
 
-// host is where messages go; the path may hold a secret.
+// host is the receiver's host. The path is left out because it may contain a secret.
 func (w *Webhook) host() string {
 	u, err := url.Parse(w.URL)
 	if err != nil {
@@ -43,7 +43,7 @@ const sendTimeout = 20 * time.Second
 func (s *Service) post(ctx context.Context, dialer *net.Dialer, w *Webhook, d domain.Delivery) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.URL, bytes.NewReader(d.Body))
 	if err != nil {
-		return &refusal{fmt.Errorf("the address cannot be used")} // without the address, which may hold a secret
+		return &refusal{fmt.Errorf("invalid webhook address")} // leave out the address: it may contain a secret
 	}
 	stamp := strconv.FormatInt(s.c.Now().Unix(), 10)
 	req.Header.Set("Content-Type", "application/json")
@@ -54,8 +54,8 @@ func (s *Service) post(ctx context.Context, dialer *net.Dialer, w *Webhook, d do
 		req.Header.Set("Webhook-Signature", Sign(w.Secret, d.ID, stamp, d.Body))
 	}
 	client := http.Client{
-		// No proxy, no kept connection, no redirect: the address is checked at the
-		// socket, and a message goes where it is configured to go.
+		// No proxy, no reused connection, no redirect: the address is checked at the socket, and a
+		// message goes only where it is configured to go.
 		Transport:     &http.Transport{Proxy: nil, DialContext: dialer.DialContext, DisableKeepAlives: true, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}, TLSHandshakeTimeout: 10 * time.Second},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
@@ -67,8 +67,8 @@ func (s *Service) post(ctx context.Context, dialer *net.Dialer, w *Webhook, d do
 		return fmt.Errorf("%s: %w", w.host(), err)
 	}
 	defer resp.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10)) // what it says does not matter
-	failure := fmt.Errorf("%s answered %s", w.host(), resp.Status)
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10)) // the body does not matter
+	failure := fmt.Errorf("%s returned %s", w.host(), resp.Status)
 	switch code := resp.StatusCode; {
 	case code >= 200 && code < 300:
 		return nil

@@ -75,7 +75,7 @@ func (s *Service) Ask(ctx context.Context, actor domain.Actor, r domain.AskReque
 	case query == "":
 		return out, refusal(refuse([]violation{{rule: "PRE-PLAN-001", text: domain.Messagef("Planning request must have valid intent and available skills (the intent is empty)"), advice: domain.Messagef("Describe what you want")}}))
 	case len(query)+len(r.Change)+len(r.Examples) > maxQuery:
-		return out, domain.Errorf(domain.CodeTooLarge, "the intent is longer than %d KiB", maxQuery>>10)
+		return out, domain.Errorf(domain.CodeTooLarge, "the request exceeds %d KiB", maxQuery>>10)
 	}
 	if id, text, ok := s.Directed(query); ok && r.Agent == "" {
 		r.Agent, query = id, text

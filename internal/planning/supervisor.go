@@ -334,7 +334,7 @@ func (s *Supervisor) Make(ctx context.Context, in Intent, d Decision) (Decision,
 	generator := s.c.Generator
 	if in.Provider != "" {
 		if generator = s.c.Generators[in.Provider]; generator == nil {
-			return d, domain.Errorf(domain.CodeInvalid, "no provider %q plans here", in.Provider).Suggest("choose one of %s", strings.Join(s.Planners(), ", "))
+			return d, domain.Errorf(domain.CodeInvalid, "provider %q is not configured for planning", in.Provider).Suggest("choose one of %s", strings.Join(s.Planners(), ", "))
 		}
 	}
 	var refused error

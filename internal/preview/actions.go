@@ -151,12 +151,12 @@ func (v *View) Simple(req domain.VerbRequest) domain.Preview {
 	case domain.ActionContinue:
 		refuse(!v.State.Paused, "the run is not paused")
 	case domain.ActionPause:
-		refuse(v.State.Paused, "the run is paused already")
+		refuse(v.State.Paused, "the run is already paused")
 	case domain.ActionRelease:
 		refuse(!v.State.Held && !v.State.Quarantined, "the run is neither held nor quarantined")
 	case domain.ActionStartNow:
 		refuse(v.Run.Status != domain.RunQueued || !v.Run.StartedAt.IsZero() || !v.Run.StartAt.After(v.Env.Now()),
-			"the run waits for no time to start at")
+			"the run is not scheduled")
 	case domain.ActionRetryNow:
 		refuse(!v.State.HasWait(domain.WaitRetry), "no retry is pending")
 	}

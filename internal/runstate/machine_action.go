@@ -94,7 +94,7 @@ func (ev *OperatorAction) cancel(m *Machine) error {
 
 func (ev *OperatorAction) pause(m *Machine) error {
 	if m.State.Paused {
-		return m.Conflict("the run is paused already")
+		return m.Conflict("the run is already paused")
 	}
 	ev.row(m, VerbDecision{Verb: VerbPause})
 	m.setPaused(true)
@@ -138,7 +138,7 @@ func reopenReleased(m *Machine) {
 
 func (ev *OperatorAction) startNow(m *Machine) error {
 	if !m.early() {
-		return m.Conflict("the run waits for no time to start at")
+		return m.Conflict("the run is not scheduled")
 	}
 	ev.row(m, VerbDecision{Verb: VerbStartNow})
 	m.setStarted()

@@ -26,7 +26,7 @@ func TestOperatorActions(t *testing.T) {
 		err    string
 	}{
 		{name: "pause", action: domain.ActionPause, rows: "verb pause"},
-		{name: "pause twice", before: []domain.Action{domain.ActionPause}, action: domain.ActionPause, err: "paused already"},
+		{name: "pause twice", before: []domain.Action{domain.ActionPause}, action: domain.ActionPause, err: "already paused"},
 		{name: "continue", before: []domain.Action{domain.ActionPause}, action: domain.ActionContinue, rows: "verb pause, verb continue"},
 		{name: "continue a run that is not paused", action: domain.ActionContinue, err: "not paused"},
 		{name: "retry now", action: domain.ActionRetryNow, rows: "verb retry-now"},

@@ -88,7 +88,7 @@ func TestAHostThatFailsIsLeftAlone(t *testing.T) {
 				}
 			}
 			f := get(t, set, broken.URL, "method", "POST")
-			if f == nil || f.Code != tool.CodeCircuitOpen || !f.NoEffect || f.Permanent || f.RetryAfter <= 0 || f.RetryAfter > 30*time.Second || broken.calls.Load() != 5 || !strings.HasPrefix(f.Message, broken.host()+" (http) has failed again and again") {
+			if f == nil || f.Code != tool.CodeCircuitOpen || !f.NoEffect || f.Permanent || f.RetryAfter <= 0 || f.RetryAfter > 30*time.Second || broken.calls.Load() != 5 || !strings.HasPrefix(f.Message, "circuit of "+broken.host()+" (http) is open") {
 				t.Fatalf("after %d calls: %+v", broken.calls.Load(), f)
 			}
 			if f := get(t, set, well.URL); f != nil {

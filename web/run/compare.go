@@ -206,7 +206,7 @@ func (r *request) partWhy(st *rundiff.Step, row CompareRow) string {
 	case rundiff.WhyOutput:
 		return r.T("its output differs")
 	}
-	return r.T("only one of them has it")
+	return r.T("only one run has it")
 }
 
 // failedWith is why a step failed, in a sentence.

@@ -214,7 +214,7 @@ func TestCompareFindsItsPartner(t *testing.T) {
 	if _, row, ok := strings.Cut(p.Body, `<th scope="row">Started</th>`); !ok || strings.Contains(row[:strings.Index(row, "</tr>")], "same") {
 		t.Error("two runs are said to have started at the same time")
 	}
-	webtest.Says(t, b.Get("/runs/compare?a="+seed.Waiting.ID), http.StatusNotFound, "No other run of refund went well")
+	webtest.Says(t, b.Get("/runs/compare?a="+seed.Waiting.ID), http.StatusNotFound, "No completed run of refund")
 }
 
 // A damaged journal is shown as far as it can be read, and the page reports what is

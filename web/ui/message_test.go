@@ -20,7 +20,7 @@ func TestMessageInSpanish(t *testing.T) {
 		want string
 	}{
 		{domain.Messagef("the run has moved on from revision %d to %d", 4, int64(7)), "la ejecución ha avanzado de la revisión 4 a la 7"},
-		{domain.Errorf(domain.CodeConflict, "%s; %s", domain.Messagef("the run is paused already"), domain.RunIs(domain.RunWaiting, domain.WaitPaused)).Localize(),
+		{domain.Errorf(domain.CodeConflict, "%s; %s", domain.Messagef("the run is already paused"), domain.RunIs(domain.RunWaiting, domain.WaitPaused)).Localize(),
 			"la ejecución ya está en pausa; la ejecución está así: En pausa"},
 		{domain.RunIs(domain.RunCompleted, ""), "la ejecución está así: Completada"},
 		{domain.Messagef("it read the output of %s", "fetch"), "leyó la salida de fetch"},

@@ -54,7 +54,7 @@ func (s *settings) TestChannel(ctx context.Context, actor domain.Actor, channel 
 // RotateSecret takes up a new value of BANK, as often as it is asked to.
 func (s *settings) RotateSecret(ctx context.Context, actor domain.Actor, name, reason string) error {
 	if name != "BANK" {
-		return domain.Errorf(domain.CodeConflict, "the file of the secret %s holds the value that is in use", name)
+		return domain.Errorf(domain.CodeConflict, "the file of secret %s contains the current value", name)
 	}
 	return s.store.Audit(ctx, domain.AuditRecord{Action: "secret.rotate", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "secret:" + name, Reason: reason})
 }

@@ -35,7 +35,7 @@ func Read(ctx context.Context, from Source, a, b string, now time.Time) (Compari
 				return Comparison{}, err
 			}
 			if name = good.ID; name == "" {
-				return Comparison{}, domain.Errorf(domain.CodeNotFound, "no other run of %s went well, to compare run %s with", runs[0].Run.PlanKey, domain.ShortID(runs[0].Run.ID)).Suggest("name the other run")
+				return Comparison{}, domain.Errorf(domain.CodeNotFound, "no completed run of %s to compare run %s with", runs[0].Run.PlanKey, domain.ShortID(runs[0].Run.ID)).Suggest("pass the id of the other run")
 			}
 		}
 		found, err := from.FindRun(ctx, name)
@@ -232,7 +232,7 @@ func ranFor(run domain.Run, now time.Time) time.Duration {
 // judge says in what a step differs.
 func (s *Step) judge() {
 	if s.A == nil || s.B == nil {
-		s.Why, s.Says = WhyMissing, "only one of them has it"
+		s.Why, s.Says = WhyMissing, "only one run has it"
 		return
 	}
 	s.LongerMs = s.A.TookMs - s.B.TookMs

@@ -62,8 +62,8 @@ func TestRunsPart(t *testing.T) {
 		"at a status":                 {newRun("a", `1`).failed("x", "timeout", "late"), newRun("b", `1`).did("x", `1`, ""), "x", rundiff.WhyStatus, "it is failed in one and completed in the other"},
 		"at an error":                 {newRun("a", `1`).failed("x", "timeout", "late"), newRun("b", `1`).failed("x", "http", "500"), "x", rundiff.WhyError, "it failed with timeout (late) in one and with http (500) in the other"},
 		"not at a number":             {newRun("a", `1`).failed("x", "timeout", "no answer after 31 s"), newRun("b", `1`).failed("x", "timeout", "no answer after 30 s"), "", "", ""},
-		"at what only the first has":  {newRun("a", `1`).did("x", `1`, "").did("z", `2`, ""), newRun("b", `1`).did("x", `1`, ""), "z", rundiff.WhyMissing, "only one of them has it"},
-		"at what only the second has": {newRun("a", `1`).did("x", `1`, ""), newRun("b", `1`).did("x", `1`, "").did("z", `2`, ""), "z", rundiff.WhyMissing, "only one of them has it"},
+		"at what only the first has":  {newRun("a", `1`).did("x", `1`, "").did("z", `2`, ""), newRun("b", `1`).did("x", `1`, ""), "z", rundiff.WhyMissing, "only one run has it"},
+		"at what only the second has": {newRun("a", `1`).did("x", `1`, ""), newRun("b", `1`).did("x", `1`, "").did("z", `2`, ""), "z", rundiff.WhyMissing, "only one run has it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

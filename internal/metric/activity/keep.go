@@ -62,7 +62,7 @@ func (l *Log) Keep(ctx context.Context, s Settings, log *slog.Logger) (closeKeep
 func (l *Log) restore(ctx context.Context, s Settings) error {
 	text, err := s.Setting(ctx, subjectsKey)
 	if err != nil {
-		return fmt.Errorf("how calls went: %w", err)
+		return fmt.Errorf("read call statistics: %w", err)
 	}
 	var subjects []string
 	if text != "" && json.Unmarshal([]byte(text), &subjects) != nil {
@@ -70,19 +70,19 @@ func (l *Log) restore(ctx context.Context, s Settings) error {
 	}
 	disabled, err := s.Setting(ctx, disabledKey)
 	if err != nil {
-		return fmt.Errorf("what is stopped: %w", err)
+		return fmt.Errorf("read what is disabled: %w", err)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if disabled != "" {
 		if err := json.Unmarshal([]byte(disabled), &l.disabled); err != nil { // nothing may be called that an operator disabled
-			return fmt.Errorf("what is stopped: %w", err)
+			return fmt.Errorf("read what is disabled: %w", err)
 		}
 	}
 	for _, name := range subjects[:min(len(subjects), maxSubjects)] {
 		text, err := s.Setting(ctx, subjectKey+name)
 		if err != nil {
-			return fmt.Errorf("how calls of %s went: %w", name, err)
+			return fmt.Errorf("read call statistics of %s: %w", name, err)
 		}
 		var r record
 		if text == "" || json.Unmarshal([]byte(text), &r) != nil {
@@ -112,7 +112,7 @@ func (l *Log) save(ctx context.Context, s Settings, log *slog.Logger) {
 	l.mu.Unlock()
 	for key, value := range values {
 		if err := s.SetSetting(ctx, key, value); err != nil && log != nil {
-			log.Warn("how calls went was not kept", "key", key, "err", err)
+			log.Warn("cannot store call statistics", "key", key, "err", err)
 		}
 	}
 }

@@ -45,7 +45,7 @@ func TargetOf(endpoint, signal string) (Target, bool, error) {
 	}
 	u, err := url.Parse(base)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return t, false, fmt.Errorf("%q is no address of a collector, like http://127.0.0.1:4318", base)
+		return t, false, fmt.Errorf("invalid collector address %q; example: http://127.0.0.1:4318", base)
 	}
 	if path != "" {
 		u = u.JoinPath(path)
@@ -130,7 +130,7 @@ func (t Target) once(ctx context.Context, body []byte) (again bool, after time.D
 		}
 		again = true
 	}
-	return again, after, fmt.Errorf("the collector at %s answers %s: %s", t.URL, res.Status, bytes.TrimSpace(text))
+	return again, after, fmt.Errorf("the collector at %s returned %s: %s", t.URL, res.Status, bytes.TrimSpace(text))
 }
 
 // The messages of OTLP, as far as they are used. In JSON, 64-bit integers are

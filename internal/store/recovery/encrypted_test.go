@@ -84,8 +84,8 @@ func TestAnEncryptedBackupNeedsItsKey(t *testing.T) {
 	}{
 		"without a key":          {"", domain.CodeInvalid, []string{backup, "is encrypted to " + first + ", " + second, "--identity"}},
 		"with a stranger's key":  {strangers, domain.CodeInvalid, []string{backup, strangers + " holds the identity of none", "age-keygen -y"}},
-		"with a key that is not": {backup, domain.CodeInvalid, []string{"no file of age identities", "age-keygen"}},
-		"with a missing file":    {filepath.Join(t.TempDir(), "none"), domain.CodeInvalid, []string{"cannot be read"}},
+		"with a key that is not": {backup, domain.CodeInvalid, []string{"not an age identity file", "age-keygen"}},
+		"with a missing file":    {filepath.Join(t.TempDir(), "none"), domain.CodeInvalid, []string{"cannot read the identity file"}},
 	} {
 		o := recovery.RestoreOptions{Replace: true, IdentityFile: c.identity}
 		_, restored := recovery.Restore(t.Context(), backup, path, o)

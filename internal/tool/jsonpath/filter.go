@@ -124,7 +124,7 @@ func (p *parser) unary(negated bool) (logical, error) {
 		}
 		if negated {
 			p.at = start
-			return nil, p.errorf("a comparison is negated in parentheses: !(…)")
+			return nil, p.errorf("put a negated comparison in parentheses: !(…)")
 		}
 		p.blanks()
 		at := p.at
@@ -138,7 +138,7 @@ func (p *parser) unary(negated bool) (logical, error) {
 		}{{left, start}, {right, at}} {
 			if q, ok := side.o.(*query); ok && !singular(q.segments) {
 				p.at = side.at
-				return nil, p.errorf("only a query of names and indexes can be compared")
+				return nil, p.errorf("only a query with names and indexes can be compared")
 			}
 		}
 		return compareTest{op, left, right}, nil
@@ -148,7 +148,7 @@ func (p *parser) unary(negated bool) (logical, error) {
 		return existsTest{q}, nil
 	}
 	p.at = start
-	return nil, p.errorf("a comparison is missing")
+	return nil, p.errorf("missing comparison")
 }
 
 // functionName reads `name(` and nothing else.
@@ -192,7 +192,7 @@ func (p *parser) operand() (operand, error) {
 			return nil, err
 		}
 		if q, ok := of.(*query); ok && !singular(q.segments) {
-			return nil, p.errorf("length takes one value: use count")
+			return nil, p.errorf("length takes one value; use count")
 		}
 		out = lengthOf{of}
 	case "count", "value":

@@ -109,7 +109,7 @@ func (p *parser) shorthand() ([]selector, error) {
 		p.at += size
 	}
 	if p.at == start {
-		return nil, p.errorf("a name or * is missing; other names are written ['name']")
+		return nil, p.errorf("missing name or *; write other names as ['name']")
 	}
 	return []selector{nameSelector(p.text[start:p.at])}, nil
 }

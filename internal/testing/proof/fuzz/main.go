@@ -48,7 +48,7 @@ func run(length time.Duration) error {
 		n, err := t.fuzz(length)
 		if n == 0 && err == nil { // on a busy machine it may not have come to it
 			if n, err = t.fuzz(patience * length); n == 0 && err == nil {
-				err = errors.New("not one input was tried")
+				err = errors.New("no inputs were tried")
 			}
 		}
 		fmt.Printf("%-24s %-16s %9d inputs\n", t.dir, t.name, n)

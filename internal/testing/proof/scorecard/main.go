@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	of := flag.String("of", "", "what the card is of: commit, seed, day")
+	of := flag.String("of", "", "title of the card: commit, seed, day")
 	doc := flag.String("doc", "", "a document that shows the card")
 	flag.Parse()
 	if flag.NArg() != 1 {
