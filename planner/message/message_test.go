@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -65,5 +66,31 @@ func TestMessageIsBounded(t *testing.T) {
 	}
 	if m, err := decodeMessage([]byte(strings.Repeat(`["x",`, 50)+`"y"`+strings.Repeat(`]`, 50)), 0); err == nil {
 		t.Error(m)
+	}
+}
+
+// Verbs are found as package fmt reads them; what is none stays as it is.
+func TestVerbs(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text string
+		want []string
+	}{
+		{"", nil}, {"plain", nil}, {"100%", nil}, {"5 % of it", []string{"% o"}}, {"%%%s", []string{"%%", "%s"}}, {"%[2]-8.3q!", []string{"%[2]-8.3q"}},
+		{"%[]s %d", []string{"%d"}}, {"%[1", nil}, {"%. %v", []string{"%v"}}, {"%5.x%é%T", []string{"%T"}}, {"é%+08.2fé", []string{"%+08.2f"}},
+	} {
+		var got []string
+		text := ""
+		before, v, rest, ok := nextVerb(c.text)
+		for ; ok; before, v, rest, ok = nextVerb(rest) {
+			got = append(got, v.text)
+			text += before + v.text
+		}
+		if !slices.Equal(got, c.want) || text+before != c.text {
+			t.Errorf("%q: %q in %q, want %q", c.text, got, text+before, c.want)
+		}
+	}
+	if got := New("%[0]s %[9]d %s", "a").String(); got != "%[0]s %[9]d %s" {
+		t.Error(got)
 	}
 }
