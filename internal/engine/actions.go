@@ -56,29 +56,13 @@ func (e *Engine) Act(ctx context.Context, actor domain.Actor, req domain.VerbReq
 
 // settledRun waits for the end of a cancelled run.
 func (e *Engine) settledRun(ctx context.Context, run string) (domain.Run, error) {
-	limit := time.NewTimer(e.opts.CancelGrace + time.Second)
-	defer limit.Stop()
-	for {
-		changed, forget := e.watchers.watch(run)
-		r, err := e.store.Run(ctx, run)
-		if err != nil || r.Status.Final() {
-			forget()
-			return r, err
-		}
-		select {
-		case <-changed:
-		case <-limit.C:
-			forget()
-			return r, nil
-		case <-ctx.Done():
-			forget()
-			return r, nil
-		case <-e.stopped:
-			forget()
-			return r, nil
-		}
-		forget()
+	limited, cancel := context.WithTimeout(ctx, e.opts.CancelGrace+time.Second)
+	defer cancel()
+	r, err := e.watchers.await(limited, run, true, func(r *domain.Run) bool { return r.Status.Final() })
+	if err != nil && r.ID != "" {
+		return r, nil // as it is by now
 	}
+	return r, err
 }
 
 // flushFirst decides what became of the run so far before an operator's message is handled:

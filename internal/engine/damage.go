@@ -83,7 +83,7 @@ func (d *damaged) park(ctx context.Context) error {
 	r.Status, r.WaitReason, r.Node = domain.RunWaiting, domain.WaitQuarantined, node
 	r.Headline, r.StatusMessage = headline, message
 	d.e.timers.set(d.id, time.Time{})
-	d.e.watchers.changed(d.id)
+	d.e.watchers.changed(d.id, r.Status)
 	return nil
 }
 
@@ -123,7 +123,7 @@ func (d *damaged) end(ctx context.Context, m verbMsg) error {
 	}
 	r.Status, r.WaitReason, r.EndedAt, r.Paused = domain.RunCancelled, "", now, false
 	d.e.sched.ended(d.id, concurrencyKey(r))
-	d.e.watchers.changed(d.id)
+	d.e.watchers.changed(d.id, r.Status)
 	if p := r.Parent; p != nil {
 		d.e.post(p.Run, childMsg{run: d.id})
 	}

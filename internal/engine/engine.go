@@ -130,6 +130,7 @@ func New(c Config) (*Engine, error) {
 		stopped: make(chan struct{}), clock: newClock(),
 	}
 	e.runs = newRegistry(func(run string) *runner { return newRunner(e, run) }, func(a *runner) { e.wg.Go(a.loop) })
+	e.watchers.read, e.watchers.created, e.watchers.stopped = e.store.Run, e.runs.untouched, e.stopped
 	e.setup.Store(first)
 	e.env = preview.Env{Now: e.now, Effect: e.effect, Stepped: e.stepped, Executes: e.executes, OwnRunsOnly: o.OwnRunsOnly}
 	e.base, e.cancel = context.WithCancelCause(context.Background())
@@ -313,7 +314,7 @@ func (e *Engine) granted(g slotGrant) {
 
 // Wait returns when the run is final or waits for a person, or the context ends.
 func (e *Engine) Wait(ctx context.Context, run string) (domain.Run, error) {
-	return e.WaitFor(ctx, run, func(r domain.Run) bool {
+	return e.watchers.await(ctx, run, true, func(r *domain.Run) bool {
 		return r.Status.Final() || r.Status == domain.RunWaiting && r.WaitReason.NeedsPerson()
 	})
 }
@@ -321,24 +322,7 @@ func (e *Engine) Wait(ctx context.Context, run string) (domain.Run, error) {
 // WaitFor returns when a run is as the caller wants it, or the context ends. The
 // run is looked at whenever its status changes.
 func (e *Engine) WaitFor(ctx context.Context, run string, wanted func(domain.Run) bool) (domain.Run, error) {
-	for {
-		changed, forget := e.watchers.watch(run)
-		r, err := e.store.Run(ctx, run)
-		if err != nil || wanted(r) {
-			forget()
-			return r, err
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			forget()
-			return r, context.Cause(ctx)
-		case <-e.stopped:
-			forget()
-			return r, domain.Errorf(domain.CodeUnavailable, "the engine stopped while run %s was %s", run, r.Status)
-		}
-		forget()
-	}
+	return e.watchers.await(ctx, run, false, func(r *domain.Run) bool { return wanted(*r) })
 }
 
 // Load tells how busy the engine is.

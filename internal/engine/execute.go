@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
 	"github.com/kairosd/kairosd/planner/walk"
@@ -131,14 +132,14 @@ func (a *runner) execute(task runstate.Task, err error) {
 			a.e.background(func() { a.e.makeReplan(a.id) })
 		}
 	case runstate.VersionChanged:
-		a.e.watchers.changed(a.id)
+		a.e.watchers.changed(a.id, a.m.Run.Status)
 	case runstate.ArmTimer:
 		a.e.timers.set(a.id, t.At)
 	case runstate.ArmDeadline:
 		e, id := a.e, a.id
 		a.deadline.arm(t.In, func() { e.post(id, deadlineMsg{}) })
 	case runstate.StatusChanged:
-		a.statusChanged(t.Final)
+		a.statusChanged(t.Status)
 	}
 }
 
@@ -196,9 +197,9 @@ func (d *deadline) arm(in time.Duration, fire func()) {
 }
 
 // statusChanged announces the run's status, which is durable.
-func (a *runner) statusChanged(final bool) {
-	a.e.watchers.changed(a.id)
-	if final && a.m.Ended() { // else it was resumed meanwhile
+func (a *runner) statusChanged(status domain.RunStatus) {
+	a.e.watchers.changed(a.id, status)
+	if status.Final() && a.m.Ended() { // else it was resumed meanwhile
 		a.e.sched.ended(a.id, concurrencyKey(&a.m.Run))
 		if p := a.m.Run.Parent; p != nil {
 			a.e.post(p.Run, childMsg{run: a.id})

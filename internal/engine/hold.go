@@ -98,7 +98,7 @@ func (e *Engine) ReleaseHeld(ctx context.Context, actor domain.Actor, plan, reas
 		r := &unfinished[i]
 		r.Status, r.WaitReason = domain.RunQueued, ""
 		r.LastSeq++
-		e.watchers.changed(r.ID)
+		e.watchers.changed(r.ID, r.Status)
 		if !e.opts.OwnRunsOnly {
 			e.enqueue(r)
 		}

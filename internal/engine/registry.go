@@ -181,6 +181,13 @@ func (r *registry) notCreated(run string) {
 	delete(r.created, run)
 }
 
+// untouched reports whether a run is as it was created and queued: no runner has taken it up.
+func (r *registry) untouched(run string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.created[run] != nil
+}
+
 // keepCreated keeps an announced run, as it was stored, for its first runner, unless it
 // has had one already. It reports whether the engine takes runs up.
 func (r *registry) keepCreated(run *domain.Run, keep bool) (open bool) {

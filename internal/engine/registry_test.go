@@ -92,19 +92,30 @@ func TestRegistryStops(t *testing.T) {
 func TestWatchers(t *testing.T) {
 	t.Parallel()
 	var w watchers
-	first, _ := w.watch("r")
-	second, forget := w.watch("r")
+	woken := func(c <-chan struct{}) bool {
+		select {
+		case <-c:
+			return true
+		default:
+			return false
+		}
+	}
+	first, _ := w.watch("r", false)
+	rest, _ := w.watch("r", true)
+	second, forget := w.watch("r", false)
 	forget()
-	w.changed("r")
-	select {
-	case <-first:
-	default:
+	w.changed("r", domain.RunRunning)
+	if !woken(first) {
 		t.Error("a change wakes those who wait")
 	}
-	select {
-	case <-second:
+	if woken(rest) {
+		t.Error("a run that works wakes those who wait for it to be at rest")
+	}
+	if woken(second) {
 		t.Error("a watch that ended is woken")
-	default:
+	}
+	if w.changed("r", domain.RunWaiting); !woken(rest) {
+		t.Error("a run that waits is at rest")
 	}
 	forget() // after the change: nothing is left to forget
 	if len(w.byRun) != 0 {

@@ -237,7 +237,7 @@ func (e *Engine) unrunnable(ctx context.Context, run domain.Run, cause error) er
 		return err
 	}
 	e.sched.ended(run.ID, concurrencyKey(&run))
-	e.watchers.changed(run.ID)
+	e.watchers.changed(run.ID, domain.RunFailed)
 	return cause
 }
 

@@ -74,7 +74,7 @@ type (
 	ArmDeadline struct{ In time.Duration }
 
 	// StatusChanged announces the run's new status.
-	StatusChanged struct{ Final bool }
+	StatusChanged struct{ Status domain.RunStatus }
 )
 
 func (TakeSlot) task()            {}

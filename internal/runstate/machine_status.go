@@ -61,7 +61,7 @@ func (m *Machine) status() {
 	if status != domain.RunRunning {
 		m.do(YieldSlot{})
 	}
-	m.doAfter(StatusChanged{status.Final()})
+	m.doAfter(StatusChanged{status})
 }
 
 // recordPath adds the visits that have settled to the run's path.
