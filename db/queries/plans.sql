@@ -1,6 +1,10 @@
 -- name: PlanByKey :one
 SELECT * FROM plans WHERE key = @key;
 
+-- name: PlanNamed :one
+-- A key takes precedence over an id.
+SELECT * FROM plans WHERE id = coalesce((SELECT k.id FROM plans AS k WHERE k.key = @name), (SELECT i.id FROM plans AS i WHERE i.public_id = @name));
+
 -- name: PlanByPublicID :one
 SELECT * FROM plans WHERE public_id = @public_id;
 

@@ -33,7 +33,7 @@ func (s *Store) CreateRun(ctx context.Context, r domain.NewRun) (domain.Run, boo
 	}
 	if n.created {
 		s.db.Remember(n.id, n.row.ID) // only now is it certain to be the run's row
-		run := core.Run(n.row, n.details, n.version.PublicID, n.version.Key, n.version.Number, r.Hash)
+		run := core.Run(&n.row, &n.details, n.version.PublicID, n.version.Key, n.version.Number, r.Hash)
 		run.Input = r.Input
 		return run, true, nil
 	}

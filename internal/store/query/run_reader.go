@@ -103,7 +103,7 @@ func (s *RunReader) Run(ctx context.Context, id string) (domain.Run, error) {
 		}
 		return domain.Run{}, core.Translate(err, "read run "+id)
 	}
-	r := core.Run(row.Run, row.RunDetail, row.PlanPublicID, row.PlanKey, row.Version, row.Hash)
+	r := core.Run(&row.Run, &row.RunDetail, row.PlanPublicID, row.PlanKey, row.Version, row.Hash)
 	for _, v := range []struct {
 		part   domain.RunPart
 		column *string
@@ -130,7 +130,7 @@ func (s *RunReader) bareRun(ctx context.Context, id string) (domain.Run, error) 
 	if err != nil {
 		return domain.Run{}, err
 	}
-	return core.Run(row.Run, dbsqlc.RunDetail{}, row.PlanPublicID, row.PlanKey, row.Version, row.Hash), nil
+	return core.Run(&row.Run, &dbsqlc.RunDetail{}, row.PlanPublicID, row.PlanKey, row.Version, row.Hash), nil
 }
 
 // FindRun finds a run by id, or by any unambiguous tail or prefix of at least 4
@@ -175,7 +175,7 @@ func (s *RunReader) Unfinished(ctx context.Context) ([]domain.Run, error) {
 	}
 	out := make([]domain.Run, len(rows))
 	for i, row := range rows {
-		out[i] = core.Run(row.Run, row.RunDetail, row.PlanPublicID, row.PlanKey, row.Version, row.Hash)
+		out[i] = core.Run(&row.Run, &row.RunDetail, row.PlanPublicID, row.PlanKey, row.Version, row.Hash)
 		s.db.Remember(row.Run.PublicID, row.Run.ID)
 		for _, column := range []*domain.RawJSON{&out[i].Input, &out[i].Output} {
 			if strings.HasPrefix(string(*column), core.PayloadMark) {
@@ -185,7 +185,7 @@ func (s *RunReader) Unfinished(ctx context.Context) ([]domain.Run, error) {
 	}
 	bare, err := s.db.Q.RunUnfinishedBare(ctx)
 	for _, row := range bare {
-		out = append(out, core.Run(row.Run, dbsqlc.RunDetail{}, row.PlanPublicID, row.PlanKey, row.Version, row.Hash))
+		out = append(out, core.Run(&row.Run, &dbsqlc.RunDetail{}, row.PlanPublicID, row.PlanKey, row.Version, row.Hash))
 		s.db.Remember(row.Run.PublicID, row.Run.ID)
 	}
 	return out, core.Translate(err, "read unfinished runs")

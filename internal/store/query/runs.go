@@ -114,7 +114,7 @@ func scanRun(rows *sql.Rows) (core.Numbered[domain.Run], error) {
 		&planID, &planKey, &number, &hash); err != nil {
 		return core.Numbered[domain.Run]{}, err
 	}
-	return core.Numbered[domain.Run]{ID: r.ID, Item: core.Run(r, d, planID, planKey, number, hash)}, nil
+	return core.Numbered[domain.Run]{ID: r.ID, Item: core.Run(&r, &d, planID, planKey, number, hash)}, nil
 }
 
 func (s *Lists) runFrom(ctx context.Context, id int64) (int64, int64, error) {

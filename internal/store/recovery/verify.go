@@ -105,7 +105,7 @@ func (s *database) checkRuns(ctx context.Context, c *domain.Check) error {
 			id := row.Text()
 			d := dbsqlc.RunDetail{Limits: row.Text(), Labels: row.Text(), GivenLabels: row.Text(), Parent: row.TextOrNull(), Concurrency: row.TextOrNull()}
 			c.Examined++
-			for _, p := range core.Run(dbsqlc.Run{}, d, "", "", 0, "").Damaged {
+			for _, p := range core.Run(&dbsqlc.Run{}, &d, "", "", 0, "").Damaged {
 				core.FindOf(c, id, "run %s: %s: %s", id, p.Part, p.Message)
 			}
 			for _, what := range []string{"input", "output"} {

@@ -97,7 +97,7 @@ func Version(v dbsqlc.PlanVersion, planID, planKey string) domain.Version {
 // Run assembles a run from its hot row and its details; payload references in
 // input and output are not followed. Parts that cannot be read are left out and
 // listed in Damaged.
-func Run(r dbsqlc.Run, d dbsqlc.RunDetail, planID, planKey string, number int64, hash string) domain.Run {
+func Run(r *dbsqlc.Run, d *dbsqlc.RunDetail, planID, planKey string, number int64, hash string) domain.Run {
 	out := domain.Run{ID: r.PublicID, PlanID: planID, PlanKey: planKey, Version: int(number), Hash: hash,
 		Status: domain.RunStatus(r.Status), WaitReason: domain.WaitReason(r.WaitReason), Headline: r.Headline,
 		StatusMessage: domain.DecodeMessage(r.Message, r.Headline), Node: r.Node,

@@ -35,10 +35,7 @@ func (d *DB) PlanRow(ctx context.Context, idOrKey string) (dbsqlc.Plan, error) {
 
 // PlanRow is DB.PlanRow by other queries, such as those of a transaction.
 func PlanRow(ctx context.Context, q *dbsqlc.Queries, idOrKey string) (dbsqlc.Plan, error) {
-	p, err := q.PlanByKey(ctx, idOrKey)
-	if errors.Is(err, sql.ErrNoRows) {
-		p, err = q.PlanByPublicID(ctx, idOrKey)
-	}
+	p, err := q.PlanNamed(ctx, idOrKey)
 	if errors.Is(err, sql.ErrNoRows) {
 		return dbsqlc.Plan{}, domain.Errorf(domain.CodeNotFound, "no plan %q", idOrKey)
 	}

@@ -343,6 +343,33 @@ func (q *Queries) PlanListOlder(ctx context.Context, arg PlanListOlderParams) ([
 	return items, nil
 }
 
+const PlanNamed = `-- name: PlanNamed :one
+SELECT id, public_id, "key", name, description, latest, latest_hash, archived_at, stage, created_at, updated_at, paused_at, paused_by, paused_reason FROM plans WHERE id = coalesce((SELECT k.id FROM plans AS k WHERE k.key = ?1), (SELECT i.id FROM plans AS i WHERE i.public_id = ?1))
+`
+
+// A key takes precedence over an id.
+func (q *Queries) PlanNamed(ctx context.Context, name string) (Plan, error) {
+	row := q.db.QueryRowContext(ctx, PlanNamed, name)
+	var i Plan
+	err := row.Scan(
+		&i.ID,
+		&i.PublicID,
+		&i.Key,
+		&i.Name,
+		&i.Description,
+		&i.Latest,
+		&i.LatestHash,
+		&i.ArchivedAt,
+		&i.Stage,
+		&i.CreatedAt,
+		&i.UpdatedAt,
+		&i.PausedAt,
+		&i.PausedBy,
+		&i.PausedReason,
+	)
+	return i, err
+}
+
 const PlanNames = `-- name: PlanNames :many
 SELECT id, public_id, key FROM plans ORDER BY id
 `
