@@ -22,6 +22,7 @@ import (
 
 	"github.com/kairosd/kairosd/db"
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/filelayer"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 	"github.com/kairosd/kairosd/internal/store/query"
@@ -65,7 +66,7 @@ type Options struct {
 	lock *os.File // taken by Lock
 
 	// For tests.
-	vfs        string // SQLite's file layer for writing; empty: its own
+	vfs        string // SQLite's file layer for writing; empty: filelayer's
 	walPages   int    // 0: walPages
 	watchEvery time.Duration
 	rows       int // 0: query.Rows
@@ -251,8 +252,8 @@ func (s *Store) dsn(reader bool) string {
 			q += "&_pragma=synchronous(FULL)"
 		}
 	}
-	if s.vfs != "" && !reader {
-		q += "&vfs=" + s.vfs
+	if vfs := cmp.Or(s.vfs, filelayer.Name); vfs != "" && !reader {
+		q += "&vfs=" + vfs
 	}
 	return core.FileURL(s.path) + "?" + q
 }

@@ -1,9 +1,10 @@
-// Package vfstest stands between SQLite and the file system. It records every
+// Package vfstest stands between the store's file layer and the file system. It records every
 // change to the database's files, so that a test can rebuild what a power cut
 // would have left, and it makes single operations fail.
 //
 // It copies the table of SQLite's own layer and puts Go functions in place of those
-// that change files. This uses the driver's translated C structures
+// that change files. The layer that the store writes through stands on it: what that
+// loses, or never syncs, is lost. This uses the driver's translated C structures
 // directly: the tests of this package say whether it still fits the driver.
 package vfstest
 
@@ -19,6 +20,8 @@ import (
 
 	"modernc.org/libc"
 	lib "modernc.org/sqlite/lib"
+
+	"github.com/kairosd/kairosd/internal/store/filelayer"
 )
 
 // Kind is what an operation does.
@@ -146,6 +149,15 @@ func New(tb testing.TB) *VFS {
 		libc.Xfree(tls, name)
 		tls.Close()
 	})
+	if filelayer.Name != "" { // the store's own layer stands on this one
+		disk := v.Name
+		v.Name = "over-" + disk
+		remove, err := filelayer.Over(v.Name, disk)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		tb.Cleanup(remove)
+	}
 	return v
 }
 

@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"modernc.org/sqlite"
+
+	"github.com/kairosd/kairosd/internal/store/filelayer"
 )
 
 // FileURL is the URL of a database file, to which options can be added.
@@ -35,7 +37,7 @@ var DriverSetup = sync.OnceValue(func() error {
 	if _, err := sqlite.OFDLocking(true); err != nil {
 		return fmt.Errorf("lock by open file description: %w", err)
 	}
-	return nil
+	return filelayer.Register()
 })
 
 // WALAlarm is when a log that cannot be emptied, because a reader holds an
