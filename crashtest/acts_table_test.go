@@ -165,7 +165,7 @@ func deeds(s scenery) []deed {
 			}},
 		{name: "maintain", method: http.MethodPost, path: "/system/maintenance", body: `{"on": true, "reason": "repairs"}`, action: "maintenance.begin",
 			done: func(ctx context.Context, h *house) (bool, error) {
-				i, err := h.api.Installation(ctx)
+				i, err := h.api.Server(ctx)
 				return i.Maintenance != nil, err
 			}},
 		{name: "forget", method: http.MethodDelete, path: "/memory/the%20session?reason=asked", action: "memory.forget", again: true,

@@ -83,7 +83,7 @@ func TestKillInEncryptedBackup(t *testing.T) {
 			if got := plainDatabases(t, data); len(got) != 1 || filepath.Base(got[0]) != "kairos.db" {
 				t.Errorf("after the next start these can be read: %v", got)
 			}
-			if i, err := d.api.Installation(ctx); err != nil || len(i.Backups) != 0 {
+			if i, err := d.api.Server(ctx); err != nil || len(i.Backups) != 0 {
 				t.Errorf("what is no backup counts as one: %+v, %v", i.Backups, err)
 			}
 			left, err := filepath.Glob(filepath.Join(data, "backups", "*"))

@@ -215,7 +215,7 @@ func TestAFullDiskIsEmptied(t *testing.T) {
 	if domain.CodeOf(err) != domain.CodeNoSpace {
 		t.Errorf("started again on a full disk: %v", err)
 	}
-	if i, err := d.api.Installation(ctx); err != nil || i.Storage.Needs < 24<<20 {
+	if i, err := d.api.Server(ctx); err != nil || i.Storage.Needs < 24<<20 {
 		t.Errorf("it says %+v, %v", i.Storage, err)
 	}
 	r, err := d.api.Retain(ctx, "", false)

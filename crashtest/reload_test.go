@@ -134,7 +134,7 @@ retention: {completed: 90d}
 	if model := <-o.asked; model != "m-old" {
 		t.Fatalf("the first node asks %s", model)
 	}
-	before, err := d.api.Installation(ctx)
+	before, err := d.api.Server(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ server: {hosts: [kairos.example]}
 		fmt.Sprint(said.Changed) != "[agents backup engine providers retention]" {
 		t.Errorf("the record: %s %s %v", e.Result, e.Detail, err)
 	}
-	i, err := d.api.Installation(ctx)
+	i, err := d.api.Server(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +212,7 @@ server: {hosts: [kairos.example]}
 		if e := d.hangup(t, ctx); e.Result != "failed" || !strings.Contains(e.Reason, c.says) {
 			t.Errorf("%s: the record says %s %q", c.name, e.Result, e.Reason)
 		}
-		now, err := d.api.Installation(ctx)
+		now, err := d.api.Server(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -227,7 +227,7 @@ server: {hosts: [kairos.example]}
 	if e := d.hangup(t, ctx); e.Result != "ok" {
 		t.Errorf("it was mended: %s %s", e.Result, e.Reason)
 	}
-	if i, err = d.api.Installation(ctx); err != nil || i.ConfigError != "" || len(i.ConfigLater) > 0 || len(i.Retention) > 0 {
+	if i, err = d.api.Server(ctx); err != nil || i.ConfigError != "" || len(i.ConfigLater) > 0 || len(i.Retention) > 0 {
 		t.Errorf("after it was mended: %q %v %v %v", i.ConfigError, i.ConfigLater, i.Retention, err)
 	}
 

@@ -41,9 +41,9 @@ type RetainBody struct {
 }
 
 type (
-	installationOut struct{ Body domain.Installation }
-	vitalsOut       struct{ Body domain.Vitals }
-	logIn           struct {
+	systemOut struct{ Body domain.Server }
+	vitalsOut struct{ Body domain.Vitals }
+	logIn     struct {
 		Level string `query:"level" enum:"DEBUG,INFO,WARN,ERROR" doc:"This level or worse; absent: all."`
 		Q     string `query:"q" maxLength:"256" doc:"Lines with this text."`
 	}
@@ -67,9 +67,9 @@ func (h systemHandler) routes(a *API) {
 	tags := []string{"system"}
 	mount(a, huma.Operation{OperationID: "get-system", Method: http.MethodGet, Path: "/system", Tags: tags,
 		Summary: "How the daemon and its data are: storage, backups, holds"},
-		func(ctx context.Context, _ *struct{}) (*installationOut, error) {
+		func(ctx context.Context, _ *struct{}) (*systemOut, error) {
 			i, err := h.system.Get(ctx, actorOf(ctx))
-			return &installationOut{i}, err
+			return &systemOut{i}, err
 		})
 	mount(a, huma.Operation{OperationID: "get-vitals", Method: http.MethodGet, Path: "/system/vitals", Tags: tags,
 		Summary: "How the daemon does now, and did over the last day, a sample a minute"},

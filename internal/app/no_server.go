@@ -9,8 +9,8 @@ import (
 // NoServer is a [Server] and [Settings] where no daemon runs: it refuses everything.
 type NoServer struct{ Refusal error }
 
-func (n NoServer) Installation(context.Context) (domain.Installation, error) {
-	return domain.Installation{}, n.Refusal
+func (n NoServer) Server(context.Context) (domain.Server, error) {
+	return domain.Server{}, n.Refusal
 }
 
 func (n NoServer) Vitals(context.Context) (domain.Vitals, error) { return domain.Vitals{}, n.Refusal }

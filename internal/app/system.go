@@ -15,7 +15,7 @@ type System struct{ *kernel }
 // Server is what looks after the server as a whole. Where no daemon runs, its methods
 // give CodeUnavailable.
 type Server interface {
-	Installation(ctx context.Context) (domain.Installation, error)
+	Server(ctx context.Context) (domain.Server, error)
 	Vitals(ctx context.Context) (domain.Vitals, error)
 	Log(ctx context.Context, level, text string) ([]domain.DaemonLog, error)
 	// Maintain lets no step start any more, or lets them start again, once keep has
@@ -47,11 +47,11 @@ type Settings interface {
 // Get describes the server and its data.
 //
 // Errors: unavailable (no daemon), forbidden.
-func (s *System) Get(ctx context.Context, by domain.Actor) (domain.Installation, error) {
+func (s *System) Get(ctx context.Context, by domain.Actor) (domain.Server, error) {
 	if err := s.allow(ctx, GetSystem, by, ""); err != nil {
-		return domain.Installation{}, err
+		return domain.Server{}, err
 	}
-	return s.server.Installation(ctx)
+	return s.server.Server(ctx)
 }
 
 // Vitals gives the health metrics of the server, now and of the last day.
@@ -103,7 +103,7 @@ func (s *System) Maintain(ctx context.Context, req MaintenanceChange) (*domain.M
 		if changed {
 			return now, nil
 		}
-		i, err := s.server.Installation(ctx)
+		i, err := s.server.Server(ctx)
 		return i.Maintenance, err
 	}
 	return change(ctx, s.kernel, ChangeMaintenance, req.Meta, req, find, func(ctx context.Context, keep *keeper) (err error) {
@@ -121,7 +121,7 @@ func (s *System) BackUp(ctx context.Context, m Meta) (domain.Backup, error) {
 	backup := object[domain.Backup]{
 		id: func(b domain.Backup) string { return filepath.Base(b.Path) },
 		find: func(ctx context.Context, name string) (domain.Backup, error) {
-			i, err := s.server.Installation(ctx)
+			i, err := s.server.Server(ctx)
 			for _, b := range i.Backups {
 				if filepath.Base(b.Path) == name {
 					return b, nil

@@ -18,8 +18,8 @@ type server struct {
 	backups, rotations int
 }
 
-func (s *server) Installation(context.Context) (domain.Installation, error) {
-	i := domain.Installation{Maintenance: s.on}
+func (s *server) Server(context.Context) (domain.Server, error) {
+	i := domain.Server{Maintenance: s.on}
 	if s.backups > 0 {
 		i.Backups = []domain.Backup{{Path: "/backups/one", Bytes: 7}}
 	}

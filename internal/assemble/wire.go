@@ -61,7 +61,7 @@ func NewEngineWith(ctx context.Context, s *store.Store, cfg config.Config, secre
 	}
 	guard.Files(OwnFiles(s)...)
 	log = secrets.Logger(log)
-	tools, registry, err := NewCrew(ctx, s, cfg, secrets, log, o.Safe, guard, nil, nil)
+	tools, registry, err := NewCatalog(ctx, s, cfg, secrets, log, o.Safe, guard, nil, nil)
 	if err != nil {
 		return nil, nil, nil, nil, err
 	}
@@ -81,11 +81,11 @@ func NewEngineWith(ctx context.Context, s *store.Store, cfg config.Config, secre
 	return e, asker, tools, registry, nil
 }
 
-// NewCrew makes who does the work that a configuration describes: the tools, with
+// NewCatalog builds the agents and tools of a configuration: the tools, with
 // the servers that run for them, and the handlers of nodes with their agents,
 // models and skills. What is known of the crew before carries over; nil: there was
 // none.
-func NewCrew(ctx context.Context, s *store.Store, cfg config.Config, secrets *Secrets, log *slog.Logger, idle bool, guard *tool.Guard, before *tool.Box,
+func NewCatalog(ctx context.Context, s *store.Store, cfg config.Config, secrets *Secrets, log *slog.Logger, idle bool, guard *tool.Guard, before *tool.Box,
 	known *handler.Models) (*tool.Box, *handler.Registry, error) {
 	for _, name := range secrets.readable {
 		log.Warn("every user of this machine can read the file of a secret", "secret", name)

@@ -83,7 +83,7 @@ func TestTheDashboardOnASocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer anonymous.Close()
-	if _, err := anonymous.Installation(t.Context()); domain.CodeOf(err) != domain.CodeUnauthorized {
+	if _, err := anonymous.Server(t.Context()); domain.CodeOf(err) != domain.CodeUnauthorized {
 		t.Errorf("without a token: %v", err)
 	}
 	token, stderr, code := runKairosd("token", "create", "--data", data, "--role", "viewer", "--name", "ci")

@@ -25,7 +25,7 @@ func TestMaintenanceByCommand(t *testing.T) {
 	say("maintenance is on since", 2, "on")
 	say("say:", 2, "perhaps")
 	run := d.start(t, "id: later\nnodes: {a: {type: set, input: 1}}")
-	i, err := d.Installation(t.Context())
+	i, err := d.Server(t.Context())
 	if err != nil || i.Maintenance == nil || i.Maintenance.Reason != "the ERP is down" {
 		t.Fatalf("%+v, %v", i.Maintenance, err)
 	}

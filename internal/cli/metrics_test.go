@@ -66,14 +66,14 @@ func TestMetricsOfADaemon(t *testing.T) {
 	if err := json.Unmarshal([]byte(body), &v); err != nil || status != http.StatusOK || v.Slots != 64 || v.NodeSlots != 256 || v.Commits.P50 <= 0 || v.Goroutines == 0 {
 		t.Errorf("vitals: %d %s, %v", status, body, err)
 	}
-	i, err := d.Installation(t.Context())
+	i, err := d.Server(t.Context())
 	if err != nil || i.Starts != 1 || i.UncleanStarts != 0 {
 		t.Errorf("starts: %+v, %v", i, err)
 	}
 	if d.end(t) != 0 {
 		t.Error(d.log)
 	}
-	if i, err := serve(t, data).Installation(t.Context()); err != nil || i.Starts != 2 || i.UncleanStarts != 0 {
+	if i, err := serve(t, data).Server(t.Context()); err != nil || i.Starts != 2 || i.UncleanStarts != 0 {
 		t.Errorf("after a restart: %d starts, %d unclean, %v", i.Starts, i.UncleanStarts, err)
 	}
 }

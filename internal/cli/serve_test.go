@@ -169,7 +169,7 @@ func TestBackupRestoreRelease(t *testing.T) {
 	if err != nil || b.Rows["runs"] != 1 {
 		t.Fatalf("backup: %+v, %v", b, err)
 	}
-	i, err := d.Installation(t.Context())
+	i, err := d.Server(t.Context())
 	if err != nil || len(i.Backups) != 1 || i.Epoch != 1 || i.Storage.Database == 0 || i.Hold != nil {
 		t.Errorf("the system: %+v, %v", i, err)
 	}
@@ -206,7 +206,7 @@ func TestBackupRestoreRelease(t *testing.T) {
 	if code, text := d.get(t, "/readyz"); code != 200 || !strings.Contains(text, "1 notice") {
 		t.Errorf("readyz: %d %s", code, text)
 	}
-	i, err = d.Installation(t.Context())
+	i, err = d.Server(t.Context())
 	if err != nil || i.Hold == nil || i.Hold.Reason != domain.HoldRestored || i.Held != 1 {
 		t.Errorf("the system: %+v, %v", i.Hold, err)
 	}
@@ -261,7 +261,7 @@ func TestSafeMode(t *testing.T) {
 			t.Parallel()
 			data := filepath.Join(t.TempDir(), "data")
 			d := serve(t, data, prepare(data)...)
-			i, err := d.Installation(t.Context())
+			i, err := d.Server(t.Context())
 			if err != nil || i.Safe == "" {
 				t.Errorf("safe %q, %v", i.Safe, err)
 			}
@@ -277,7 +277,7 @@ func TestSafeMode(t *testing.T) {
 			}
 			prepare(data)
 			d = serve(t, data, "--crash-loop", "0")
-			if i, err := d.Installation(t.Context()); err != nil || i.Safe != "" {
+			if i, err := d.Server(t.Context()); err != nil || i.Safe != "" {
 				t.Errorf("safe %q although deaths are not minded, %v", i.Safe, err)
 			}
 			d.end(t)
@@ -311,7 +311,7 @@ func TestFailedStorageEndsTheDaemonAndIsToldAtTheNextStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	d = serve(t, data)
-	i, err := d.Installation(t.Context())
+	i, err := d.Server(t.Context())
 	if err != nil || !strings.Contains(i.LastFailure, "removed or replaced") {
 		t.Errorf("last failure %q, %v", i.LastFailure, err)
 	}

@@ -16,7 +16,7 @@ func TestBackupsAreDailyByDefault(t *testing.T) {
 	t.Parallel()
 	job := func(d *serving) *domain.Job {
 		t.Helper()
-		i, err := d.Installation(t.Context())
+		i, err := d.Server(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -24,9 +24,9 @@ func (c *Client) Retain(ctx context.Context, reason string, dryRun bool) (domain
 	return out, err
 }
 
-// Installation says how the daemon and its data are.
-func (c *Client) Installation(ctx context.Context) (domain.Installation, error) {
-	var out domain.Installation
+// Server returns the status of the server and its data.
+func (c *Client) Server(ctx context.Context) (domain.Server, error) {
+	var out domain.Server
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/system", into: &out})
 	return out, err
 }

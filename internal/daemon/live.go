@@ -48,14 +48,14 @@ func (p planners) Alternative(ctx context.Context, actor domain.Actor, v domain.
 
 func (p planners) Outline(canonical []byte) []string { return p.service().Outline(canonical) }
 
-// crew is who acts with which tools, as it is configured now.
-type crew struct{ now func() *world }
+// catalog returns the configured tools and providers as of now.
+type catalog struct{ now func() *world }
 
-func (c crew) box() *tool.Box { return c.now().tools }
+func (c catalog) box() *tool.Box { return c.now().tools }
 
 // providerInfos is Providers for those who cannot fail.
-func (c crew) providerInfos() []domain.ProviderInfo { return c.box().Models.ProviderInfos() }
+func (c catalog) providerInfos() []domain.ProviderInfo { return c.box().Models.ProviderInfos() }
 
-func (c crew) Tools(ctx context.Context) ([]domain.ToolInfo, error) { return c.box().Tools(ctx) }
+func (c catalog) Tools(ctx context.Context) ([]domain.ToolInfo, error) { return c.box().Tools(ctx) }
 
-func (c crew) Host(name string, args any) string { return c.box().Host(name, args) }
+func (c catalog) Host(name string, args any) string { return c.box().Host(name, args) }

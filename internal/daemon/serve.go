@@ -258,7 +258,7 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe domain.Message) 
 			return err
 		}
 	}
-	s.bulk = bulk.New(bulk.Config{Store: s.store, Engine: s.engine, Log: s.log, Providers: crew{s.now}.providerInfos, Tools: crew{s.now}.Tools, Host: crew{s.now}.Host})
+	s.bulk = bulk.New(bulk.Config{Store: s.store, Engine: s.engine, Log: s.log, Providers: catalog{s.now}.providerInfos, Tools: catalog{s.now}.Tools, Host: catalog{s.now}.Host})
 	s.checker = store.NewAuditChecker(s.store, s.log)
 	wake := make(chan struct{}, 1)
 	if s.notifier, err = notify.New(notify.Config{Store: s.store, Channels: first.reach.Channels, Dialer: first.reach.Dialer, URL: first.reach.URL, Wake: wake, Log: s.log}); err != nil {
@@ -315,7 +315,7 @@ func (s *server) measure(ctx context.Context) (stop func(), err error) {
 	s.metrics = metric.New(metric.Options{Version: buildinfo.Read().Version, Logger: s.log})
 	first := s.now()
 	s.metrics.Attach(metric.Source{Load: func() metric.Load { return metric.Load(s.engine.Load()) }, Slots: s.engine.Slots, Counts: s.store.RunCounts, Storage: s.store.Usage,
-		Providers: crew{s.now}.providerInfos, Circuits: first.tools.Circuits.Counts, Listeners: s.engine.Listeners, Clock: machineClock, Run: s.store.Run,
+		Providers: catalog{s.now}.providerInfos, Circuits: first.tools.Circuits.Counts, Listeners: s.engine.Listeners, Clock: machineClock, Run: s.store.Run,
 		Planned: s.store.PlannedTotals, PlannedRuns: s.store.PlannedRuns, Setting: s.store.Setting, SetSetting: s.store.SetSetting})
 	s.metrics.Keep(s.Dir.HealthMetrics())
 	end, err := s.metrics.Export(ctx, s.cfg.Telemetry)

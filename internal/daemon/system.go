@@ -57,12 +57,12 @@ type system struct {
 	drilled     *domain.RestoreTest
 }
 
-// Installation says how the daemon and its data are.
-func (s *system) Installation(ctx context.Context) (domain.Installation, error) {
+// Server returns the status of the server and its data.
+func (s *system) Server(ctx context.Context) (domain.Server, error) {
 	up := s.up.Load()
-	i := domain.Installation{Version: buildinfo.Read().Version, Instance: s.store.Instance(), Incarnation: s.store.Incarnation(), Epoch: s.store.Epoch(),
-		Schema: store.SchemaVersion(), Started: s.started, Safe: s.safe.String(), LastFailure: s.lastFailure, BackupDir: up.backups,
-		Plans: []domain.PlanStorage{}, Backups: []domain.Backup{}, Retention: up.words}
+	i := domain.Server{Version: buildinfo.Read().Version, Instance: s.store.Instance(), Incarnation: s.store.Incarnation(), Epoch: s.store.Epoch(), Schema: store.SchemaVersion(), Started: s.started, Safe: s.safe.String(), LastFailure: s.lastFailure,
+		ServerBackups: domain.ServerBackups{BackupDir: up.backups, Backups: []domain.Backup{}, Retention: up.words},
+		ServerStorage: domain.ServerStorage{Plans: []domain.PlanStorage{}}}
 	if err := s.store.Failure(); err != nil {
 		i.Failed = err.Error()
 	}

@@ -61,7 +61,7 @@ func (s *system) countUnfinished(ctx context.Context) error {
 
 // recentStarts tells of the starts of the last week, how many followed a crash, and
 // of the runs that they went on with; at most 200 are looked at.
-func (s *system) recentStarts(ctx context.Context, i *domain.Installation) error {
+func (s *system) recentStarts(ctx context.Context, i *domain.Server) error {
 	l, err := s.store.AuditEvents(ctx, domain.AuditFilter{Action: startAction, Since: time.Now().Add(-startsWindow), Page: domain.Page{Limit: 200}})
 	for _, ev := range l.Items {
 		i.StartTimes = append(i.StartTimes, ev.At)

@@ -118,7 +118,7 @@ func (s *server) build(ctx context.Context, next config.Config) (*world, error) 
 			return nil, err
 		}
 	}
-	if w.tools, w.registry, err = assemble.NewCrew(ctx, s.store, cfg, w.secrets, s.masks.Logger(s.log), s.Safe, s.guard, before.tools, before.registry.Models()); err != nil {
+	if w.tools, w.registry, err = assemble.NewCatalog(ctx, s.store, cfg, w.secrets, s.masks.Logger(s.log), s.Safe, s.guard, before.tools, before.registry.Models()); err != nil {
 		return nil, err
 	}
 	w.asker = assemble.NewAsker(s.engine, w.registry, w.tools, s.store, cfg)

@@ -40,7 +40,7 @@ func (d *daemon) examined() {
 		return j.Running || j.Name == "examine the database" && time.Until(j.NextAt) < 2*time.Minute
 	}
 	for began := time.Now(); ; <-tick.C {
-		now, err := d.api.Installation(d.t.Context())
+		now, err := d.api.Server(d.t.Context())
 		must(d.t, err)
 		if !slices.ContainsFunc(now.Jobs, soon) {
 			return

@@ -55,7 +55,7 @@ func (s *section) systemBand(c *ui.Context) (templ.Component, error) {
 	if err != nil {
 		return nil, err
 	}
-	i, err := s.System.Installation(c)
+	i, err := s.System.Server(c)
 	if err != nil {
 		return nil, err
 	}

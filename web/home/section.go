@@ -37,7 +37,7 @@ type Reader interface {
 
 // System is how the daemon does.
 type System interface {
-	Installation(ctx context.Context) (domain.Installation, error)
+	Server(ctx context.Context) (domain.Server, error)
 	Vitals(ctx context.Context) (domain.Vitals, error)
 }
 

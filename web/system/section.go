@@ -19,8 +19,8 @@ type Ports struct {
 
 // System looks after the installation as a whole.
 type System interface {
-	// Installation says how the daemon and its data are.
-	Installation(ctx context.Context) (domain.Installation, error)
+	// Server returns the status of the server and its data.
+	Server(ctx context.Context) (domain.Server, error)
 	// Vitals is how the daemon does now and did over the last day.
 	Vitals(ctx context.Context) (domain.Vitals, error)
 	// Log is the newest lines of the daemon's log, newest first, of a level or worse

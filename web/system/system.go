@@ -22,7 +22,7 @@ func (s *section) system(c *ui.Context) error {
 	if s.System == nil {
 		return domain.Errorf(domain.CodeNotFound, "this installation has no page about itself")
 	}
-	i, err := s.System.Installation(c)
+	i, err := s.System.Server(c)
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (s *section) system(c *ui.Context) error {
 
 // configFacts say since when the configuration is in force, and what of its file is
 // not (O13).
-func (s *section) configFacts(c *ui.Context, i domain.Installation) (facts []kit.Fact) {
+func (s *section) configFacts(c *ui.Context, i domain.Server) (facts []kit.Fact) {
 	if !i.ConfigAt.IsZero() {
 		facts = append(facts, kit.Fact{Term: c.T("In force since"), Text: c.Time(i.ConfigAt).Text})
 	}
@@ -138,16 +138,16 @@ func (s *section) systemTabs(c *ui.Context, current string) []kit.Link {
 }
 
 // installation is how the daemon and its data are.
-func (s *section) installation(c *ui.Context) (domain.Installation, error) {
+func (s *section) status(c *ui.Context) (domain.Server, error) {
 	if s.System == nil {
-		return domain.Installation{}, domain.Errorf(domain.CodeNotFound, "this installation has no page about itself")
+		return domain.Server{}, domain.Errorf(domain.CodeNotFound, "this installation has no page about itself")
 	}
-	return s.System.Installation(c)
+	return s.System.Server(c)
 }
 
 // systemStorage shows what takes room, what would free it, and the backups.
 func (s *section) systemStorage(c *ui.Context) error {
-	i, err := s.installation(c)
+	i, err := s.status(c)
 	if err != nil {
 		return err
 	}
@@ -197,7 +197,7 @@ func wouldFree(would domain.Retained, plans []domain.PlanStorage) int64 {
 
 // systemJobs shows what the daemon does by itself.
 func (s *section) systemJobs(c *ui.Context) error {
-	i, err := s.installation(c)
+	i, err := s.status(c)
 	if err != nil {
 		return err
 	}
@@ -273,7 +273,7 @@ func (s *section) systemConfig(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
-	i, err := s.installation(c)
+	i, err := s.status(c)
 	if err != nil {
 		return err
 	}

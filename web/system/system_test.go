@@ -40,8 +40,9 @@ func TestAHoldIsSaidEverywhereAndReleasedByForm(t *testing.T) {
 		t.Fatal(err)
 	}
 	site := webtest.NewOn(t, storetest.OpenAt(t, path))
-	site.System.Set(domain.Installation{Hold: &r.Hold, Held: 1, Version: "test", Started: time.Now(), Plans: []domain.PlanStorage{{Plan: "one", Runs: 1, Bytes: 3 << 20}},
-		Backups: []domain.Backup{{Path: backup, Bytes: 5 << 20, Created: time.Now(), Rows: map[string]int64{"runs": 1}}}, Retention: []string{"all plans: <b>"}},
+	site.System.Set(domain.Server{Hold: &r.Hold, Held: 1, Version: "test", Started: time.Now(),
+		ServerStorage: domain.ServerStorage{Plans: []domain.PlanStorage{{Plan: "one", Runs: 1, Bytes: 3 << 20}}},
+		ServerBackups: domain.ServerBackups{Backups: []domain.Backup{{Path: backup, Bytes: 5 << 20, Created: time.Now(), Rows: map[string]int64{"runs": 1}}}, Retention: []string{"all plans: <b>"}}},
 		domain.Notice{Bad: true, Text: domain.Messagef("Nothing is executed."), Href: "/system", Act: domain.Messagef("Look and release")})
 	b := site.Browser(t).Login()
 	for _, page := range []string{"/", "/runs", "/plans", "/audit"} {
@@ -84,7 +85,11 @@ func TestAHoldIsSaidEverywhereAndReleasedByForm(t *testing.T) {
 func TestVitalLinesAndMaintenance(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
-	site.System.Set(domain.Installation{Version: "test", Started: time.Now(), Starts: 4, StartTimes: []time.Time{time.Now().Add(-time.Hour), time.Now().Add(-30 * time.Hour)}, UncleanStarts: 2, TakenUp: 7, Undecided: 1, ConfigFile: "/etc/kairos.yaml", ConfigSum: "0123456789abcdef", ConfigLater: []string{"server.hosts", "telemetry"}, ConfigError: "line 3: unknown key", Host: "kairos-01", Clock: domain.Clock{Known: true}, BackupDir: "/backups", Storage: domain.Storage{WAL: 300 << 20}})
+	site.System.Set(domain.Server{Version: "test", Started: time.Now(), Host: "kairos-01", Clock: domain.Clock{Known: true},
+		ServerStarts:  domain.ServerStarts{Starts: 4, StartTimes: []time.Time{time.Now().Add(-time.Hour), time.Now().Add(-30 * time.Hour)}, UncleanStarts: 2, TakenUp: 7, Undecided: 1},
+		ServerConfig:  domain.ServerConfig{ConfigFile: "/etc/kairos.yaml", ConfigSum: "0123456789abcdef", ConfigLater: []string{"server.hosts", "telemetry"}, ConfigError: "line 3: unknown key"},
+		ServerBackups: domain.ServerBackups{BackupDir: "/backups"},
+		ServerStorage: domain.ServerStorage{Storage: domain.Storage{WAL: 300 << 20}}})
 	b := site.Browser(t).Login()
 	p := b.Get("/system")
 	notYet := []string{"Log last moved into the database", "Last backup", "Last restore test", "Database examined"} // nothing has been yet
@@ -131,7 +136,8 @@ func TestEncryptedBackupsAreSaid(t *testing.T) {
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
 	backup := domain.Backup{Path: "/backups/kairos-1.db.age", Created: time.Now().Add(-time.Hour), Encryption: &domain.Encryption{Recipients: []string{"age1x"}}}
-	i := domain.Installation{Version: "test", Started: time.Now(), Backups: []domain.Backup{backup}}
+	i := domain.Server{Version: "test", Started: time.Now(),
+		ServerBackups: domain.ServerBackups{Backups: []domain.Backup{backup}}}
 	site.System.Set(i)
 	if text := webtest.Words(b.Get("/system").Body); !strings.Contains(text, "opened and verified as a restore would, then encrypted") {
 		t.Errorf("a new one: %s", text)
@@ -157,9 +163,9 @@ func TestEncryptedBackupsAreSaid(t *testing.T) {
 func TestPartsOfTheSystem(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
-	site.System.Set(domain.Installation{Version: "test", Started: time.Now(), Retention: []string{"all plans"}, Plans: []domain.PlanStorage{{Plan: "ledger", Rows: 10, Bytes: 1 << 20}},
-		Tables: []domain.TableStorage{{Table: "step_results", Bytes: 7 << 20, Index: 2 << 20}}, TablesAt: time.Now(),
-		Jobs: []domain.Job{{Name: "retention", Every: time.Hour, LastAt: time.Now(), Took: 3 * time.Millisecond, Error: "no <b>disk</b>", NextAt: time.Now().Add(time.Hour)}, {Name: "backup", Every: 6 * time.Hour, Running: true}}})
+	site.System.Set(domain.Server{Version: "test", Started: time.Now(), Jobs: []domain.Job{{Name: "retention", Every: time.Hour, LastAt: time.Now(), Took: 3 * time.Millisecond, Error: "no <b>disk</b>", NextAt: time.Now().Add(time.Hour)}, {Name: "backup", Every: 6 * time.Hour, Running: true}},
+		ServerBackups: domain.ServerBackups{Retention: []string{"all plans"}},
+		ServerStorage: domain.ServerStorage{Plans: []domain.PlanStorage{{Plan: "ledger", Rows: 10, Bytes: 1 << 20}}, Tables: []domain.TableStorage{{Table: "step_results", Bytes: 7 << 20, Index: 2 << 20}}, TablesAt: time.Now()}})
 	b := site.Browser(t).Login()
 	for path, wants := range map[string][]string{
 		"/system/storage":         {"step_results 7.0 MiB 2.0 MiB", "Retention would free about", "Look, and run it now"},
@@ -194,8 +200,9 @@ func TestVitalLinesThatCompare(t *testing.T) {
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
 	now := time.Now()
-	site.System.Set(domain.Installation{Version: "test", Started: now, CheckedAt: now.Add(-time.Hour), BackupDir: "/backups",
-		Backups: []domain.Backup{{Created: now.Add(-2 * time.Hour)}, {Created: now.Add(-20 * time.Hour)}}, Storage: domain.Storage{WAL: 100 << 20, MovedAt: now.Add(-2 * time.Hour)}})
+	site.System.Set(domain.Server{Version: "test", Started: now, CheckedAt: now.Add(-time.Hour),
+		ServerBackups: domain.ServerBackups{BackupDir: "/backups", Backups: []domain.Backup{{Created: now.Add(-2 * time.Hour)}, {Created: now.Add(-20 * time.Hour)}}},
+		ServerStorage: domain.ServerStorage{Storage: domain.Storage{WAL: 100 << 20, MovedAt: now.Add(-2 * time.Hour)}}})
 	line := func(name string) string {
 		t.Helper()
 		_, rest, ok := strings.Cut(b.Get("/system").Body, `<th scope="row">`+name+"</th>")

@@ -35,7 +35,7 @@ const (
 
 // vitals are the lines of the System page: what is, from when on it is too much,
 // how it went, and what to do.
-func (s *section) vitals(c *ui.Context, v domain.Vitals, i domain.Installation, providers []domain.ProviderInfo, tools []domain.ToolInfo) []Vital {
+func (s *section) vitals(c *ui.Context, v domain.Vitals, i domain.Server, providers []domain.ProviderInfo, tools []domain.ToolInfo) []Vital {
 	now := v.At
 	trend := func(pick func(domain.Sample) float64) []point { return sampled(v.Samples, pick) }
 	var out []Vital

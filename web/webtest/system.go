@@ -14,7 +14,7 @@ import (
 // System is an installation whose state a test sets.
 type System struct {
 	mu      sync.Mutex
-	now     domain.Installation
+	now     domain.Server
 	notices []domain.Notice
 	vitals  *domain.Vitals
 	backups int
@@ -35,7 +35,7 @@ func (s *System) Fail(err error) {
 }
 
 // Set says how the installation is from now on.
-func (s *System) Set(now domain.Installation, notices ...domain.Notice) {
+func (s *System) Set(now domain.Server, notices ...domain.Notice) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now, s.notices = now, notices
@@ -48,8 +48,8 @@ func (s *System) Backups() int {
 	return s.backups
 }
 
-// Installation is what was set.
-func (s *System) Installation(context.Context) (domain.Installation, error) {
+// Server returns what was set.
+func (s *System) Server(context.Context) (domain.Server, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.now, s.broken

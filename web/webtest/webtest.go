@@ -227,9 +227,9 @@ func newPlanner(e *engine.Engine) *planning.Service {
 	}}), e, nil)
 }
 
-// Installation is what plans are stored in and run on: an engine in this process,
+// Instance is what plans are stored in and run on: an engine in this process,
 // or a client of the real daemon.
-type Installation interface {
+type Instance interface {
 	SavePlan(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, origin, reason string) (domain.Plan, domain.Version, bool, planner.Problems, error)
 	Start(ctx context.Context, actor domain.Actor, r domain.StartRequest) (domain.Run, error)
 	Wait(ctx context.Context, run string) (domain.Run, error)
@@ -239,7 +239,7 @@ type Installation interface {
 const patience = time.Minute
 
 // Plan stores a plan.
-func Plan(tb testing.TB, on Installation, admin domain.Actor, src string) domain.Version {
+func Plan(tb testing.TB, on Instance, admin domain.Actor, src string) domain.Version {
 	tb.Helper()
 	_, v, _, problems, err := on.SavePlan(context.Background(), admin, []byte(src), planner.FormatYAML, "upload", "")
 	if err != nil {
@@ -249,7 +249,7 @@ func Plan(tb testing.TB, on Installation, admin domain.Actor, src string) domain
 }
 
 // Run starts a plan and waits until the run stands still.
-func Run(tb testing.TB, on Installation, admin domain.Actor, plan, input string) domain.Run {
+func Run(tb testing.TB, on Instance, admin domain.Actor, plan, input string) domain.Run {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -299,7 +299,7 @@ func (s *Site) Seed(tb testing.TB) Seeded {
 }
 
 // Seed makes plans and runs in the states that pages show.
-func Seed(tb testing.TB, on Installation, admin domain.Actor) Seeded {
+func Seed(tb testing.TB, on Instance, admin domain.Actor) Seeded {
 	tb.Helper()
 	plan := func(src string) { tb.Helper(); Plan(tb, on, admin, src) }
 	run := func(plan, input string) domain.Run { tb.Helper(); return Run(tb, on, admin, plan, input) }

@@ -77,7 +77,7 @@ func (c *program) mentionDelay(ctx context.Context, b *client.Client, r domain.R
 	if b.InProcess() {
 		return
 	}
-	i, err := b.Installation(ctx)
+	i, err := b.Server(ctx)
 	if err != nil {
 		return // the command itself meets the error
 	}

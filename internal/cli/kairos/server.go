@@ -28,7 +28,7 @@ background jobs. It requires a server: --server, or one that has the database op
 		Example: "  kairos server\n  kairos server --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.with(cmd, func(k *client.Client) error {
-				i, err := k.Installation(cmd.Context())
+				i, err := k.Server(cmd.Context())
 				if err != nil {
 					return err
 				}
@@ -74,7 +74,7 @@ releases the runs of one plan, and the hold stays.`,
 	return cmd
 }
 
-func (c serverCommands) status(i domain.Installation, v domain.Vitals) {
+func (c serverCommands) status(i domain.Server, v domain.Vitals) {
 	c.Printf("kairosd %s on %s\n", i.Version, i.Host)
 	free := size(i.Storage.Free)
 	if i.Storage.Needs > 0 {

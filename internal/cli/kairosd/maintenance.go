@@ -67,7 +67,7 @@ func (d *program) maintain(ctx context.Context, args []string, reason string) (m
 	}
 	c := client.Unix(d.dir().Socket())
 	if len(args) == 0 {
-		i, err := c.Installation(ctx)
+		i, err := c.Server(ctx)
 		return i.Maintenance, err
 	}
 	return c.Maintain(ctx, args[0] == "on", reason)

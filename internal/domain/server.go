@@ -2,8 +2,9 @@ package domain
 
 import "time"
 
-// Installation is how a daemon and its data are.
-type Installation struct {
+// Server is the status of a running server and its data. Its parts are embedded, so that its JSON is
+// one object.
+type Server struct {
 	Version     string    `json:"version"`
 	Instance    string    `json:"instance"` // fingerprint; see Backup
 	Incarnation string    `json:"incarnation"`
@@ -11,69 +12,86 @@ type Installation struct {
 	Schema      int64     `json:"schema"`
 	Started     time.Time `json:"started"`
 	Events      int64     `json:"events"` // newest audit event
-	// Safe says why nothing is executed although nothing is held; empty: work goes on.
+	Host        string    `json:"host"`
+	Clock       Clock     `json:"clock"`
+	// Jobs are the periodic jobs of the server.
+	Jobs []Job `json:"jobs"`
+
+	// Safe is the reason why nothing is executed although nothing is held; empty: steps run.
 	Safe string `json:"safe,omitempty"`
-	// Failed says why storage has stopped; LastFailure why the daemon before this
+	// Failed is the reason why storage has stopped; LastFailure why the server before this
 	// one stopped, if it was storage.
 	Failed      string `json:"failed,omitempty"`
 	LastFailure string `json:"lastFailure,omitempty"`
-
-	// Maintenance says since when no step starts; nil: they do.
+	// Maintenance is set while no step starts.
 	Maintenance *Maintenance `json:"maintenance,omitempty"`
-	// Starts counts the daemon's starts in the last seven days; UncleanStarts those
-	// of them that followed a death without a goodbye.
-	Starts        int `json:"starts"`
-	UncleanStarts int `json:"uncleanStarts"`
-	// StartTimes are when, newest first.
-	StartTimes []time.Time `json:"startTimes,omitempty"`
+	Hold        *Hold        `json:"hold,omitempty"`
+	Held        int64        `json:"held"` // runs that wait with reason held
 
-	// TakenUp counts runs that these starts found unfinished and went on with;
-	// Undecided those that wait now for a person to say what happened.
-	TakenUp   int64 `json:"takenUp"`
-	Undecided int64 `json:"undecided"`
-	// ConfigFile is the configuration file, empty for none, and ConfigSum the
-	// SHA-256 of what was read of it.
-	ConfigFile string `json:"configFile,omitempty"`
-	ConfigSum  string `json:"configSum,omitempty"`
-	// ConfigAt is when it was taken up: at the start, or later by SIGHUP. ConfigLater
-	// names the keys of it that take effect at the next start, and ConfigError says
-	// why the file as it is now is not in force; empty: it is.
-	ConfigAt    time.Time `json:"configAt,omitzero"`
-	ConfigLater []string  `json:"configLater,omitempty"`
-	ConfigError string    `json:"configError,omitempty"`
-	Host        string    `json:"host"`
-	Clock       Clock     `json:"clock"`
-	// Jobs are what the daemon does by itself.
-	Jobs []Job `json:"jobs"`
-
-	Hold *Hold `json:"hold,omitempty"`
-	Held int64 `json:"held"` // runs that wait with reason held
-
-	// CheckedAt is when all of the database was examined last; Finding is the
-	// first problem that was found then, empty if there was none.
+	// CheckedAt is the time of the last integrity check; Finding is the
+	// first problem that it found, empty if there was none.
 	CheckedAt time.Time `json:"checkedAt,omitzero"`
 	Finding   string    `json:"finding,omitempty"`
 
+	ServerStarts
+	ServerConfig
+	ServerStorage
+	ServerBackups
+}
+
+// ServerStarts are the starts of the server in the last seven days.
+type ServerStarts struct {
+	Starts int `json:"starts"`
+	// UncleanStarts counts the starts after a crash.
+	UncleanStarts int `json:"uncleanStarts"`
+	// StartTimes are the times of the starts, newest first.
+	StartTimes []time.Time `json:"startTimes,omitempty"`
+	// TakenUp counts unfinished runs that these starts continued; Undecided those of
+	// them that still wait for a person to resolve a step in doubt.
+	TakenUp   int64 `json:"takenUp"`
+	Undecided int64 `json:"undecided"`
+}
+
+// ServerConfig is the state of the configuration file.
+type ServerConfig struct {
+	// ConfigFile is the configuration file, empty for none, and ConfigSum the
+	// SHA-256 of its active content.
+	ConfigFile string `json:"configFile,omitempty"`
+	ConfigSum  string `json:"configSum,omitempty"`
+	// ConfigAt is the time when it was applied: at the start, or later by SIGHUP. ConfigLater
+	// names the keys of it that take effect at the next start. ConfigError is the reason why the
+	// present content of the file is not active; empty: it is.
+	ConfigAt    time.Time `json:"configAt,omitzero"`
+	ConfigLater []string  `json:"configLater,omitempty"`
+	ConfigError string    `json:"configError,omitempty"`
+}
+
+// ServerStorage is the storage that the data of the server takes.
+type ServerStorage struct {
 	Storage Storage `json:"storage"`
-	// Tables is the storage per table of the database, largest first, as it was at
-	// TablesAt; empty: it was not looked at yet.
+	// Tables is the storage per table of the database, largest first, measured at
+	// TablesAt; empty: not measured yet.
 	Tables   []TableStorage `json:"tables,omitempty"`
 	TablesAt time.Time      `json:"tablesAt,omitzero"`
-	// Plans is the storage per plan, largest first, as it was at PlansAt.
+	// Plans is the storage per plan, largest first, measured at PlansAt.
 	Plans   []PlanStorage `json:"plans"`
 	PlansAt time.Time     `json:"plansAt,omitzero"`
-	// Backups lists what there is in the configured directory, newest first.
+}
+
+// ServerBackups are the backups of the server, and its rules of retention.
+type ServerBackups struct {
+	// Backups lists the files of the configured directory, newest first.
 	Backups   []Backup `json:"backups"`
 	BackupDir string   `json:"backupDir,omitempty"`
-	// RestoreTest is the last time that the newest backup was read back and examined
-	// as a restore does; nil: none was yet, but for the examination of each backup
+	// RestoreTest is the last time that the newest backup was read back and checked
+	// as a restore does; nil: never, apart from the check of each backup
 	// when it is made.
 	RestoreTest *RestoreTest `json:"restoreTest,omitempty"`
-	// Retention says in words what is removed when.
+	// Retention describes the rules, a line each.
 	Retention []string `json:"retention"`
 }
 
-// RestoreTest is what came of a restore test.
+// RestoreTest is the result of a restore test.
 type RestoreTest struct {
 	At      time.Time `json:"at"`
 	Backup  string    `json:"backup"`            // its file's name
