@@ -95,7 +95,7 @@ func deeds(s scenery) []deed {
 		{name: "resolve", method: http.MethodPost, path: "/runs/" + s["doubts"] + "/nodes/pay/resolve", action: "node.resolve", once: true,
 			body: `{"visit": 1, "attempt": 1, "action": "happened", "output": {"ok": true}, "reason": "seen"}`,
 			done: run("doubts", func(r domain.Run) bool { return r.WaitReason != domain.WaitInDoubt })},
-		{name: "decide", method: http.MethodPost, path: "/approvals/" + s["approval"], body: `{"approve": true, "comment": "yes"}`, action: "approval.decide", once: true,
+		{name: "decide", method: http.MethodPost, path: "/approvals/" + s["approval"] + "/decide", body: `{"approve": true, "comment": "yes"}`, action: "approval.decide", once: true,
 			done: func(ctx context.Context, h *house) (bool, error) {
 				a, err := h.api.Approval(ctx, s["approval"])
 				return a.Status == "approved", err
@@ -113,9 +113,9 @@ func deeds(s scenery) []deed {
 				}
 				return len(notes) == 1, err
 			}},
-		{name: "acknowledge", method: http.MethodPost, path: "/failures/ack", body: `{"plan": "fails", "node": "call", "code": "http_404", "note": "known"}`, action: "failure.ack",
+		{name: "acknowledge", method: http.MethodPost, path: "/failures/acknowledge", body: `{"plan": "fails", "node": "call", "code": "http_404", "note": "known"}`, action: "failure.ack",
 			done: database(acknowledged)},
-		{name: "bulk", method: http.MethodPost, path: "/bulk", body: `{"action": "label", "filter": "plan:naps", "labels": {"batch": "7"}, "reason": "sorting"}`, action: "bulk.label",
+		{name: "bulk", method: http.MethodPost, path: "/bulk-operations", body: `{"action": "label", "filter": "plan:naps", "labels": {"batch": "7"}, "reason": "sorting"}`, action: "bulk.label",
 			done: database(func(ctx context.Context, db *store.Store) (bool, error) {
 				all, err := db.Bulks(ctx, 10)
 				if len(all) > 1 {
@@ -168,7 +168,7 @@ func deeds(s scenery) []deed {
 				i, err := h.api.Server(ctx)
 				return i.Maintenance != nil, err
 			}},
-		{name: "forget", method: http.MethodDelete, path: "/memory/the%20session?reason=asked", action: "memory.forget", again: true,
+		{name: "forget", method: http.MethodDelete, path: "/sessions/the%20session/memory?reason=asked", action: "memory.forget", again: true,
 			done: func(ctx context.Context, h *house) (bool, error) {
 				list, err := h.api.MemorySessions(ctx, "", domain.Page{})
 				return !slices.ContainsFunc(list.Items, func(m domain.MemorySession) bool { return m.Session == "the session" }), err

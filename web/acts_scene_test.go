@@ -87,7 +87,7 @@ func (s *scene) api(route, path string, body any) map[string]any {
 			s.t.Fatal(err)
 		}
 		kind := "application/json"
-		if route == "POST /plans" || route == "POST /plans/try" {
+		if route == "POST /plans" {
 			kind = "application/yaml"
 		}
 		req := webtest.Request(s.t, method, s.URL+api.Base+path, string(b), "Content-Type", kind, "Authorization", "Bearer "+s.token)

@@ -23,10 +23,10 @@ var noAct = map[string]string{
 	"POST /display":                 "keeps the reader's choice",
 	"POST /views/default":           "keeps the reader's choice of what the run list opens with",
 	"POST /columns":                 "keeps the reader's choice of columns",
-	"POST /plans/check":             "checks a text",
+	"POST /plan-checks":             "checks a text",
 	"page POST /plans/check":        "checks a text",
 	"POST /runs/{id}/preview":       "predicts",
-	"POST /bulk/preview":            "predicts",
+	"POST /bulk-previews":           "predicts",
 	"POST /planner/classify":        "classifies a text",
 	"POST /system/release":          "internal/cli TestBackupRestoreRelease",
 	"POST /runs/{id}/release":       "internal/cli TestBackupRestoreRelease",
@@ -132,7 +132,7 @@ func (s *scene) plans() {
 	s.api("POST /plans", "/plans", fmt.Sprintf(c, "wire"))
 	s.api("POST /plans", "/plans", fmt.Sprintf(d, "wire"))
 	s.api("POST /plans/{id}/versions/{n}/restore", "/plans/wire/versions/1/restore", map[string]string{"reason": "the first one was right"})
-	s.api("POST /plans/try", "/plans/try", fmt.Sprintf(c, "tried"))
+	s.api("POST /runs", "/runs", map[string]any{"document": fmt.Sprintf(c, "tried"), "dryRun": true})
 	if _, _, _, _, err := s.Engine.SavePlan(s.t.Context(), s.Admin, fmt.Appendf(nil, c, "drafted"), planner.FormatYAML, "planner", ""); err != nil {
 		s.t.Fatal(err)
 	}
@@ -153,13 +153,13 @@ func (s *scene) plans() {
 	more := s.page("/plans/drafts/:draft/refine", p.Location, "Make another draft", "to", p.Location+"/refine", "change", "then notify everybody")
 	s.Drafted(s.t, more.Location)
 	s.page("/plans/drafts/:draft/discard", p.Location, "Discard the draft", "to", p.Location+"/discard")
-	begun, _ := s.api("POST /plans/drafts", "/plans/drafts", map[string]any{"query": "collect what the wire says"})["id"].(string)
+	begun, _ := s.api("POST /drafts", "/drafts", map[string]any{"query": "collect what the wire says"})["id"].(string)
 	s.Drafted(s.t, begun)
-	other, _ := s.api("POST /plans/drafts/{id}/refine", "/plans/drafts/"+begun+"/refine", map[string]string{"change": "then notify everybody"})["id"].(string)
+	other, _ := s.api("POST /drafts/{id}/refine", "/drafts/"+begun+"/refine", map[string]string{"change": "then notify everybody"})["id"].(string)
 	s.Drafted(s.t, other)
-	s.api("POST /plans/drafts/{id}/accept", "/plans/drafts/"+begun+"/accept", map[string]string{"reason": "good"})
-	s.api("POST /plans/drafts/{id}/start", "/plans/drafts/"+begun+"/start", map[string]bool{"accept": true})
-	s.api("POST /plans/drafts/{id}/discard", "/plans/drafts/"+other+"/discard", map[string]string{"reason": "not needed"})
+	s.api("POST /drafts/{id}/accept", "/drafts/"+begun+"/accept", map[string]string{"reason": "good"})
+	s.api("POST /drafts/{id}/start", "/drafts/"+begun+"/start", map[string]bool{"accept": true})
+	s.api("POST /drafts/{id}/discard", "/drafts/"+other+"/discard", map[string]string{"reason": "not needed"})
 }
 
 func (s *scene) runs(seed webtest.Seeded) {
@@ -167,14 +167,14 @@ func (s *scene) runs(seed webtest.Seeded) {
 	query := "?plan=ledger&node=post&code=" + seed.Failed.Error.Code
 	s.page("/failures/ack", "/failures/ack"+query, `name="note"`, "note", "why not")
 	s.page("/failures/unack", "/failures/unack"+query, `action="/failures/unack"`)
-	s.api("POST /failures/ack", "/failures/ack", ref)
-	s.api("POST /failures/unack", "/failures/unack", ref)
+	s.api("POST /failures/acknowledge", "/failures/acknowledge", ref)
+	s.api("POST /failures/unacknowledge", "/failures/unacknowledge", ref)
 	s.api("POST /views", "/views", map[string]any{"name": "old", "filter": "status:failed"})
 	s.api("DELETE /views/{name}", "/views/old", "")
 	s.page("/runs/:run/note", "/runs/"+seed.Failed.ID+"/note", `name="text"`, "text", "why not")
 	s.api("POST /runs/{id}/notes", "/runs/"+seed.Failed.ID+"/notes", map[string]string{"text": "why not"})
 	s.page("/runs/:run/ack", "/runs/"+s.failed()+"/ack", `name="note"`, "note", "known")
-	s.api("POST /runs/{id}/ack", "/runs/"+s.failed()+"/ack", map[string]string{"note": "known"})
+	s.api("POST /runs/{id}/acknowledge", "/runs/"+s.failed()+"/acknowledge", map[string]string{"note": "known"})
 	s.api("POST /runs/{id}/start-now", "/runs/"+s.scheduled()+"/start-now", map[string]string{"reason": "now"})
 	for _, do := range []string{"resume", "rerun", "fork"} {
 		id := s.failed()
@@ -188,6 +188,7 @@ func (s *scene) runs(seed webtest.Seeded) {
 	w = s.waiting()
 	s.api("POST /runs/{id}/limits", "/runs/"+w+"/limits", map[string]any{"maxSteps": 1000})
 	for _, do := range []string{"pause", "continue", "cancel"} {
+		do = domain.Action(do).Path()
 		s.api("POST /runs/{id}/"+do, "/runs/"+w+"/"+do, map[string]string{"reason": "why not"})
 	}
 	s.page("/runs/:run/:action", "/runs/"+seed.Completed.ID+"/delete", `name="idem"`, "do", "act", "reason", "why not")
@@ -196,7 +197,7 @@ func (s *scene) runs(seed webtest.Seeded) {
 	s.api("POST /runs/{id}/retry-now", "/runs/"+later+"/retry-now", map[string]string{"reason": "now"})
 	s.api("POST /runs", "/runs", map[string]any{"plan": "report"})
 	s.page("/approvals/:approval", "/approvals/"+s.approval(), `name="answer"`, "answer", "approve")
-	s.api("POST /approvals/{id}", "/approvals/"+s.approval(), map[string]any{"approve": true})
+	s.api("POST /approvals/{id}/decide", "/approvals/"+s.approval()+"/decide", map[string]any{"approve": true})
 	given := "/approvals/" + s.approval()
 	s.page("/approvals/:approval/assign", given, `name="assignee"`, "to", given+"/assign", "assignee", "marta", "reason", "knows it")
 	s.api("POST /approvals/{id}/assign", given+"/assign", map[string]any{"before": "marta", "assignee": ""})
@@ -216,9 +217,9 @@ func (s *scene) bulks() {
 	}
 	id := slow()
 	s.page("/bulk/:bulk/stop", "/bulk/"+id, "/stop", "to", "/bulk/"+id+"/stop", "reason", "enough")
-	started := s.api("POST /bulk", "/bulk", map[string]any{"action": "resume", "filter": "plan:ledger", "reason": "again", "rate": 1})
+	started := s.api("POST /bulk-operations", "/bulk-operations", map[string]any{"action": "resume", "filter": "plan:ledger", "reason": "again", "rate": 1})
 	other, _ := started["id"].(string)
-	s.api("POST /bulk/{id}/stop", "/bulk/"+other+"/stop", map[string]string{"reason": "enough"})
+	s.api("POST /bulk-operations/{id}/stop", "/bulk-operations/"+other+"/stop", map[string]string{"reason": "enough"})
 }
 
 func (s *scene) accounts() {
@@ -269,7 +270,7 @@ func (s *scene) memories() {
 	remember(s.Admin, "one")
 	s.page("/memory/forget", "/memory/forget?session=one", `name="reason"`, "to", "/memory/forget", "session", "one", "reason", "asked to")
 	remember(domain.Actor{Name: s.actor, Role: domain.RoleAdmin, Surface: "api"}, "two")
-	s.api("DELETE /memory/{session}", "/memory/two?reason=asked", "")
+	s.api("DELETE /sessions/{session}/memory", "/sessions/two/memory?reason=asked", "")
 }
 
 // bulkDecision answers two questions of one kind at once.
@@ -358,5 +359,5 @@ func (s *scene) tools() {
 		s.api("POST /"+kind+"/{name}/enable", "/"+what+"/enable", map[string]any{"reason": "it is back"})
 	}
 	s.page("/agents/servers/:server/retry", "/agents/servers/crm/retry", `name="idem"`, "reason", "look again")
-	s.api("POST /mcp/{name}/retry", "/mcp/crm/retry", map[string]string{"reason": "look again"})
+	s.api("POST /tool-servers/{name}/retry", "/tool-servers/crm/retry", map[string]string{"reason": "look again"})
 }

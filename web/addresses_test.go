@@ -99,7 +99,7 @@ func TestAddressesAsPeopleWriteThem(t *testing.T) {
 		t.Errorf("the lineage is %+v, want %s", related, fork.ID)
 	}
 	var compared map[string]any
-	read("/api/v1/runs/compare?a="+seed.Completed.ID+"&b="+fork.ID, &compared)
+	read("/api/v1/run-comparison?a="+seed.Completed.ID+"&b="+fork.ID, &compared)
 	lines := strings.Split(strings.TrimSpace(b.Get("/runs/"+seed.Failed.ID+"/log.jsonl").Body), "\n")
 	for _, l := range lines {
 		if l != "" && !json.Valid([]byte(l)) {

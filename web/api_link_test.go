@@ -112,10 +112,10 @@ func TestAPageLinksToTheAPI(t *testing.T) {
 		"/agents/tools/calculator":               {"/tools/calculator", "calculator"},
 		"/agents/agents/desk":                    {"/agents/desk", `"desk"`},
 		"/agents/providers/script":               {"/providers/script", `"script"`},
-		"/audit":                                 {"/audit", "run.created"},
+		"/audit":                                 {"/audit/events", "run.created"},
 		"/me":                                    {"/me", `"role"`},
-		"/memory":                                {"/memory", `"items"`},
-		"/bulk":                                  {"/bulk", `"items"`},
+		"/memory":                                {"/sessions", `"items"`},
+		"/bulk":                                  {"/bulk-operations", `"items"`},
 	} {
 		address := "/api/v1" + want[0]
 		if shown := b.Get(page); !strings.Contains(shown.Body, `href="`+strings.ReplaceAll(address, "&", "&amp;")+`"`) {

@@ -219,6 +219,9 @@ type revokeIn struct {
 	Reason string `query:"reason" maxLength:"500" doc:"Why; it goes to the audit log."`
 }
 
-func (h accountHandler) revokeToken(ctx context.Context, in *revokeIn) (*struct{}, error) {
-	return nil, h.tokens.Revoke(ctx, app.TokenChange{Meta: meta(ctx), Token: in.ID, Reason: in.Reason})
+func (h accountHandler) revokeToken(ctx context.Context, in *revokeIn) (*tokenOut, error) {
+	if err := h.tokens.Revoke(ctx, app.TokenChange{Meta: meta(ctx), Token: in.ID, Reason: in.Reason}); err != nil {
+		return nil, err
+	}
+	return h.getToken(ctx, &tokenIn{ID: in.ID})
 }

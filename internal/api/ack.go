@@ -23,7 +23,7 @@ type ackRunIn struct {
 }
 
 func (h actionHandler) ackRoutes(a *API) {
-	mount(a, huma.Operation{OperationID: "acknowledge-run", Method: http.MethodPost, Path: "/runs/{id}/ack", Tags: []string{"actions"},
+	mount(a, huma.Operation{OperationID: "acknowledge-run", Method: http.MethodPost, Path: "/runs/{id}/acknowledge", Tags: []string{"actions"},
 		Summary: "Take note of a failed run: it needs attention no more until it fails anew"},
 		func(ctx context.Context, in *ackRunIn) (*actedOut, error) {
 			body := AckRunBody{}

@@ -23,7 +23,7 @@ type PreviewedBody struct {
 	Digest string `json:"digest,omitempty" maxLength:"128" doc:"The preview's; 409 if what would happen has changed."`
 }
 
-// ResumeOptions are what a resume may be asked for besides going on.
+// ResumeOptions change how a resume runs the steps.
 type ResumeOptions struct {
 	Only      string `json:"only,omitempty" maxLength:"160" doc:"The failed step, node or node#visit, to run by itself; then the run pauses."`
 	TimeoutMs int64  `json:"timeoutMs,omitempty" minimum:"0" doc:"The timeout of what runs again, this once; 0: the plan's."`
@@ -84,12 +84,12 @@ func (h actionHandler) routes(a *API) {
 	h.ackRoutes(a)
 	tags := []string{"actions"}
 	verb := func(action domain.Action, summary string, status int) huma.Operation {
-		return huma.Operation{OperationID: string(action) + "-run", Method: http.MethodPost, Path: "/runs/{id}/" + string(action),
+		return huma.Operation{OperationID: string(action) + "-run", Method: http.MethodPost, Path: "/runs/{id}/" + action.Path(),
 			Tags: tags, Summary: summary, DefaultStatus: status}
 	}
-	mount(a, verb(domain.ActionResume, "Go on at what failed or was not finished", http.StatusAccepted),
+	mount(a, verb(domain.ActionResume, "Resume a run at its failed or unfinished steps", http.StatusOK),
 		func(ctx context.Context, in *resumeIn) (*actedOut, error) {
-			return h.act(ctx, in.ID, domain.ActionResume, http.StatusAccepted, in.Body.request())
+			return h.act(ctx, in.ID, domain.ActionResume, http.StatusOK, in.Body.request())
 		})
 	mount(a, verb(domain.ActionRerun, "Start a new run of the same plan", http.StatusCreated),
 		func(ctx context.Context, in *rerunIn) (*actedOut, error) {
@@ -103,15 +103,15 @@ func (h actionHandler) routes(a *API) {
 		action  domain.Action
 		summary string
 	}{
-		{domain.ActionCancel, "Cancel"},
-		{domain.ActionPause, "Start no more nodes"},
-		{domain.ActionContinue, "Go on after a pause"},
-		{domain.ActionRetryNow, "Try again without waiting"},
-		{domain.ActionRelease, "Let a held or quarantined run go on"},
-		{domain.ActionStartNow, "Start a run at once that was to start later"},
+		{domain.ActionCancel, "Cancel a run"},
+		{domain.ActionPause, "Pause a run"},
+		{domain.ActionContinue, "Unpause a run"},
+		{domain.ActionRetryNow, "Retry a step now"},
+		{domain.ActionRelease, "Release a held or quarantined run"},
+		{domain.ActionStartNow, "Start a scheduled run now"},
 	} {
-		mount(a, verb(v.action, v.summary, http.StatusAccepted), func(ctx context.Context, in *actIn) (*actedOut, error) {
-			return h.act(ctx, in.ID, v.action, http.StatusAccepted, in.Body.request())
+		mount(a, verb(v.action, v.summary, http.StatusOK), func(ctx context.Context, in *actIn) (*actedOut, error) {
+			return h.act(ctx, in.ID, v.action, http.StatusOK, in.Body.request())
 		})
 	}
 	mount(a, verb(domain.ActionLimits, "Change what a run may use", http.StatusOK),
@@ -130,9 +130,8 @@ func (h actionHandler) routes(a *API) {
 		})
 	mount(a, huma.Operation{OperationID: "delete-run", Method: http.MethodDelete, Path: "/runs/{id}", Tags: tags,
 		Summary: "Delete a run: hide it, and remove it when its retention ends"},
-		func(ctx context.Context, in *deleteIn) (*struct{}, error) {
-			_, err := h.act(ctx, in.ID, domain.ActionDelete, http.StatusOK, domain.VerbRequest{Reason: in.Reason, Rev: in.Rev})
-			return nil, err
+		func(ctx context.Context, in *deleteIn) (*actedOut, error) {
+			return h.act(ctx, in.ID, domain.ActionDelete, http.StatusOK, domain.VerbRequest{Reason: in.Reason, Rev: in.Rev})
 		})
 	mount(a, huma.Operation{OperationID: "preview", Method: http.MethodGet, Path: "/runs/{id}/preview", Tags: tags,
 		Summary: "What an act would do"}, h.preview)

@@ -158,7 +158,7 @@ func (a *API) subjects() []interface{ routes(a *API) } {
 	k, ops := &a.kernel, a.App
 	return []interface{ routes(a *API) }{
 		planHandler{k, ops.Plans, ops.Drafts},
-		runHandler{k, ops.Runs, ops.Failures},
+		runHandler{k, ops.Runs, ops.Plans, ops.Failures},
 		actionHandler{ops.Runs},
 		approvalHandler{k, ops.Approvals, ops.Runs},
 		accountHandler{ops.Accounts, ops.Tokens},

@@ -90,7 +90,7 @@ func (h approvalHandler) routes(a *API) {
 		Summary: "List approvals, open ones unless asked otherwise"}, h.listApprovals)
 	mount(a, huma.Operation{OperationID: "get-approval", Method: http.MethodGet, Path: "/approvals/{id}", Tags: tags,
 		Summary: "One approval"}, h.getApproval)
-	mount(a, huma.Operation{OperationID: "decide-approval", Method: http.MethodPost, Path: "/approvals/{id}", Tags: tags,
+	mount(a, huma.Operation{OperationID: "decide-approval", Method: http.MethodPost, Path: "/approvals/{id}/decide", Tags: tags,
 		Summary: "Approve, reject, or ask the agent back"}, h.decide)
 	mount(a, huma.Operation{OperationID: "assign-approval", Method: http.MethodPost, Path: "/approvals/{id}/assign", Tags: tags,
 		Summary: "Say who is to answer"}, h.assign)

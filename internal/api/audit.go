@@ -22,9 +22,9 @@ type auditHandler struct {
 
 func (h auditHandler) routes(a *API) {
 	tags := []string{"audit"}
-	mount(a, huma.Operation{OperationID: "list-audit", Method: http.MethodGet, Path: "/audit", Tags: tags,
+	mount(a, huma.Operation{OperationID: "list-audit", Method: http.MethodGet, Path: "/audit/events", Tags: tags,
 		Summary: "List the audit log, newest first; checkpoints only where they are asked for"}, h.listAudit)
-	mount(a, huma.Operation{OperationID: "get-audit-event", Method: http.MethodGet, Path: "/audit/{seq}", Tags: tags,
+	mount(a, huma.Operation{OperationID: "get-audit-event", Method: http.MethodGet, Path: "/audit/events/{seq}", Tags: tags,
 		Summary: "One event of the audit log"}, h.auditEvent)
 	mount(a, huma.Operation{OperationID: "export-audit", Method: http.MethodGet, Path: "/audit/export", Tags: tags,
 		Summary:   "All events that a filter matches, one JSON object per line, newest first",

@@ -17,7 +17,7 @@ type compareIn struct {
 type compareOut struct{ Body rundiff.Comparison }
 
 func (h runHandler) compareRoutes(a *API) {
-	mount(a, huma.Operation{OperationID: "compare-runs", Method: http.MethodGet, Path: "/runs/compare", Tags: []string{"runs"},
+	mount(a, huma.Operation{OperationID: "compare-runs", Method: http.MethodGet, Path: "/run-comparison", Tags: []string{"runs"},
 		Summary: "Two runs side by side: where they part, and what differs in every step"},
 		func(ctx context.Context, in *compareIn) (*compareOut, error) {
 			c, err := h.runs.Compare(ctx, actorOf(ctx), in.A, in.B)

@@ -145,7 +145,7 @@ func responseName(status int) string {
 	return strings.ReplaceAll(http.StatusText(status), " ", "")
 }
 
-// describeNulls says in the description which objects can be null: a reference to a
+// describeNulls marks the objects that can be null: a reference to a
 // schema cannot say it by a tag.
 func (a *API) describeNulls() {
 	schemas := a.huma.OpenAPI().Components.Schemas

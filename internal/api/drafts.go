@@ -80,7 +80,7 @@ type draftHandler struct {
 
 func (h draftHandler) routes(a *API) {
 	tags := []string{"planning"}
-	mount(a, huma.Operation{OperationID: "list-drafts", Method: http.MethodGet, Path: "/plans/drafts", Tags: tags, Summary: "The newest drafts of plans"},
+	mount(a, huma.Operation{OperationID: "list-drafts", Method: http.MethodGet, Path: "/drafts", Tags: tags, Summary: "The newest drafts of plans"},
 		func(ctx context.Context, in *draftsIn) (*draftsOut, error) {
 			list, err := h.drafts.List(ctx, actorOf(ctx), in.All, in.Limit)
 			if list == nil {
@@ -88,21 +88,21 @@ func (h draftHandler) routes(a *API) {
 			}
 			return &draftsOut{DraftList{list}}, err
 		})
-	mount(a, huma.Operation{OperationID: "start-draft", Method: http.MethodPost, Path: "/plans/drafts", Tags: tags, DefaultStatus: http.StatusAccepted,
+	mount(a, huma.Operation{OperationID: "start-draft", Method: http.MethodPost, Path: "/drafts", Tags: tags, DefaultStatus: http.StatusAccepted,
 		Summary:     "Make a plan of an intent in the background",
-		Description: "The answer comes at once; how far it is says GET /plans/drafts/{id}, and the events draft_progress, draft_ready and draft_failed tell when to look. Nothing runs before the draft is accepted."},
+		Description: "The answer comes at once; how far it is says GET /drafts/{id}, and the events draft_progress, draft_ready and draft_failed tell when to look. Nothing runs before the draft is accepted."},
 		func(ctx context.Context, in *draftIn) (*draftOut, error) {
 			b := in.Body
 			d, err := h.drafts.Start(ctx, app.DraftStart{Meta: meta(ctx), DraftRequest: domain.DraftRequest{Query: b.Query, Agent: b.Agent, Provider: b.Provider,
 				Examples: b.Examples, Fresh: b.Fresh, Constraints: b.Constraints, Preferences: b.Preferences}})
 			return &draftOut{d}, err
 		})
-	mount(a, huma.Operation{OperationID: "get-draft", Method: http.MethodGet, Path: "/plans/drafts/{id}", Tags: tags, Summary: "How far a draft is, or what came of it"},
+	mount(a, huma.Operation{OperationID: "get-draft", Method: http.MethodGet, Path: "/drafts/{id}", Tags: tags, Summary: "How far a draft is, or what came of it"},
 		func(ctx context.Context, in *draftIDIn) (*draftOut, error) {
 			d, err := h.drafts.Get(ctx, actorOf(ctx), in.ID)
 			return &draftOut{d}, err
 		})
-	mount(a, huma.Operation{OperationID: "refine-draft", Method: http.MethodPost, Path: "/plans/drafts/{id}/refine", Tags: tags, DefaultStatus: http.StatusAccepted,
+	mount(a, huma.Operation{OperationID: "refine-draft", Method: http.MethodPost, Path: "/drafts/{id}/refine", Tags: tags, DefaultStatus: http.StatusAccepted,
 		Summary: "Make another draft of the same intent, with what should be different or by another provider"},
 		func(ctx context.Context, in *refineIn) (*draftOut, error) {
 			b := in.Body
@@ -110,7 +110,7 @@ func (h draftHandler) routes(a *API) {
 				Provider: b.Provider, Constraints: b.Constraints, Preferences: b.Preferences}})
 			return &draftOut{d}, err
 		})
-	mount(a, huma.Operation{OperationID: "start-drafted", Method: http.MethodPost, Path: "/plans/drafts/{id}/start", Tags: tags, DefaultStatus: http.StatusCreated,
+	mount(a, huma.Operation{OperationID: "start-drafted", Method: http.MethodPost, Path: "/drafts/{id}/start", Tags: tags, DefaultStatus: http.StatusCreated,
 		Summary:     "Start a run of exactly the plan of a draft",
 		Description: "The draft is accepted with it. One that was made of a plan in use stays a draft, unless accept says that it takes the place of the current version."},
 		func(ctx context.Context, in *startDraftedIn) (*startedOut, error) {
@@ -124,7 +124,7 @@ func (h draftHandler) routes(a *API) {
 			}
 			return &startedOut{Status: http.StatusCreated, Location: Base + "/runs/" + run.ID, Body: Started{run.ID, run.Status}}, nil
 		})
-	mount(a, huma.Operation{OperationID: "accept-draft", Method: http.MethodPost, Path: "/plans/drafts/{id}/accept", Tags: tags,
+	mount(a, huma.Operation{OperationID: "accept-draft", Method: http.MethodPost, Path: "/drafts/{id}/accept", Tags: tags,
 		Summary:     "Take the plan of a draft, or an alternative of it, into use",
 		Description: "An alternative is stored as a version of the same plan and becomes the plan of the draft."},
 		func(ctx context.Context, in *acceptDraftIn) (*draftOut, error) {
@@ -135,7 +135,7 @@ func (h draftHandler) routes(a *API) {
 			d, err := h.drafts.Accept(ctx, app.DraftAcceptance{Meta: meta(ctx), Draft: in.ID, DraftAcceptance: domain.DraftAcceptance{Alternative: b.Alternative, Reason: b.Reason}})
 			return &draftOut{d}, err
 		})
-	mount(a, huma.Operation{OperationID: "discard-draft", Method: http.MethodPost, Path: "/plans/drafts/{id}/discard", Tags: tags,
+	mount(a, huma.Operation{OperationID: "discard-draft", Method: http.MethodPost, Path: "/drafts/{id}/discard", Tags: tags,
 		Summary: "Give a draft up; planning that is under way ends"},
 		func(ctx context.Context, in *archiveIn) (*draftOut, error) {
 			reason := ""

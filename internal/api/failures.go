@@ -48,13 +48,13 @@ func (h failureHandler) routes(a *API) {
 			}
 			return &failuresOut{FailureList{groups}}, err
 		})
-	mount(a, huma.Operation{OperationID: "acknowledge-failures", Method: http.MethodPost, Path: "/failures/ack", Tags: tags,
+	mount(a, huma.Operation{OperationID: "acknowledge-failures", Method: http.MethodPost, Path: "/failures/acknowledge", Tags: tags,
 		Summary: "Acknowledge failures: their runs need no attention until they fail again"},
 		func(ctx context.Context, in *ackIn) (*ackOut, error) {
 			n, err := h.failures.Acknowledge(ctx, app.FailureChange{Meta: meta(ctx), FailureRef: in.Body.FailureRef, Note: in.Body.Note})
 			return &ackOut{Acked{n}}, err
 		})
-	mount(a, huma.Operation{OperationID: "unacknowledge-failures", Method: http.MethodPost, Path: "/failures/unack", Tags: tags,
+	mount(a, huma.Operation{OperationID: "unacknowledge-failures", Method: http.MethodPost, Path: "/failures/unacknowledge", Tags: tags,
 		Summary: "Take an acknowledgement back"},
 		func(ctx context.Context, in *ackIn) (*ackOut, error) {
 			n, err := h.failures.Unacknowledge(ctx, app.FailureChange{Meta: meta(ctx), FailureRef: in.Body.FailureRef})

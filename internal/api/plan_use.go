@@ -10,7 +10,6 @@ import (
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
-	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
 func (h planHandler) planUseRoutes(a *API) {
@@ -28,12 +27,6 @@ func (h planHandler) planUseRoutes(a *API) {
 		OperationID: "accept-plan", Method: http.MethodPost, Path: "/plans/{id}/accept", Tags: []string{"plans"},
 		Summary: "Take a planner's draft into use",
 	}, h.acceptPlan)
-	mount(a, huma.Operation{
-		OperationID: "try-plan", Method: http.MethodPost, Path: "/plans/try", Tags: []string{"plans"}, MaxBodyBytes: maxDocument,
-		Summary:     "Start a dry run of a document without saving it",
-		Description: "What computes or only reads runs; whatever might change something or ask a model is left undone. The run has the label draft.",
-		RequestBody: documentBody(), SkipValidateBody: true, DefaultStatus: http.StatusCreated,
-	}, h.tryPlan)
 }
 
 type planFlowIn struct {
@@ -100,35 +93,4 @@ func (h planHandler) acceptPlan(ctx context.Context, in *acceptPlanIn) (*planOut
 	plan, err := h.drafts.AcceptAlternative(ctx, app.AlternativeAcceptance{Meta: meta(ctx), Hash: v.Hash,
 		DraftAcceptance: domain.DraftAcceptance{Alternative: b.Alternative, Reason: b.Reason}})
 	return planAnswer(plan), err
-}
-
-type tryIn struct {
-	ContentType string `header:"Content-Type" hidden:"true"`
-	Input       string `query:"input" maxLength:"1048576" doc:"The run's input as JSON. A server takes as much as fits its limit of headers."`
-	Offline     bool   `query:"offline" doc:"Run only steps that compute. Nothing is sent."`
-	RawBody     []byte `contentType:"application/yaml"`
-}
-
-func (h planHandler) tryPlan(ctx context.Context, in *tryIn) (*startedOut, error) {
-	var input domain.RawJSON
-	if in.Input != "" {
-		v, err := jsonvalue.Decode([]byte(in.Input))
-		if err == nil {
-			input, err = jsonvalue.Encode(v)
-		}
-		if err != nil {
-			return nil, domain.Errorf(domain.CodeInvalid, "input: %w", err)
-		}
-	}
-	doc := &documentIn{ContentType: in.ContentType, RawBody: in.RawBody}
-	run, problems, err := h.plans.Try(ctx, app.PlanTrial{Meta: meta(ctx), Source: doc.document(), Format: doc.format(), Input: input, Offline: in.Offline})
-	if err != nil {
-		p := h.problem(ctx, err)
-		if len(p.Problems) == 0 && len(problems) > 0 {
-			p.Errors = nil
-			p.withProblems(problems)
-		}
-		return nil, p
-	}
-	return &startedOut{Status: http.StatusCreated, Location: Base + "/runs/" + run.ID, Body: Started{RunID: run.ID, Status: run.Status}}, nil
 }

@@ -126,7 +126,7 @@ func (h planHandler) routes(a *API) {
 		Responses: map[string]*huma.Response{"200": a.jsonResponse("The content is known: the existing version", reflect.TypeFor[StoredPlan]())},
 	}, h.storePlan)
 	mount(a, huma.Operation{
-		OperationID: "check-plan", Method: http.MethodPost, Path: "/plans/check", Tags: tags, MaxBodyBytes: maxDocument,
+		OperationID: "check-plan", Method: http.MethodPost, Path: "/plan-checks", Tags: tags, MaxBodyBytes: maxDocument,
 		Summary:     "Check a plan document without storing it",
 		RequestBody: documentBody(), SkipValidateBody: true,
 	}, h.checkPlan)

@@ -24,7 +24,7 @@ func TestPlans(t *testing.T) {
 	if bad.status != 422 || len(problems) < 2 || len(bad.json["errors"].([]any)) != len(problems) {
 		t.Errorf("a plan with several errors answers %d %s", bad.status, bad.text)
 	}
-	check := s.ask(t, "viewer", "POST /plans/check", "nodes: {b: {}}\n", yaml)
+	check := s.ask(t, "viewer", "POST /plan-checks", "nodes: {b: {}}\n", yaml)
 	if check.status != 200 || check.json["valid"] != false {
 		t.Errorf("check answers %d %s", check.status, check.text)
 	}

@@ -13,11 +13,13 @@ import (
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
+	"github.com/kairosd/kairosd/planner"
 )
 
 // StartBody asks for a run.
 type StartBody struct {
-	Plan        string              `json:"plan" minLength:"1" maxLength:"128" doc:"A plan's id or its own key."`
+	Plan        string              `json:"plan,omitempty" maxLength:"128" doc:"A plan's id or its own key; required without a document."`
+	Document    string              `json:"document,omitempty" maxLength:"1048576" doc:"A plan document in YAML or JSON to try without storing it, instead of plan; with dryRun only. Needs the role author. The run has the label draft."`
 	Version     int                 `json:"version,omitempty" minimum:"0" doc:"0 or absent: the newest."`
 	Hash        string              `json:"hash,omitempty" maxLength:"64" doc:"A version's hash, instead of version."`
 	Input       domain.RawJSON      `json:"input,omitempty" doc:"Any JSON value."`
@@ -42,6 +44,7 @@ type Started struct {
 type runHandler struct {
 	*kernel
 	runs     *app.Runs
+	plans    *app.Plans
 	failures *app.Failures
 }
 
@@ -80,6 +83,12 @@ type startedOut struct {
 
 func (h runHandler) startRun(ctx context.Context, in *startIn) (*startedOut, error) {
 	b := &in.Body
+	switch {
+	case b.Document != "":
+		return h.tryDocument(ctx, b)
+	case b.Plan == "":
+		return nil, domain.Errorf(domain.CodeInvalid, "no plan is given").Suggest("give plan, or document and dryRun")
+	}
 	r := domain.StartRequest{Plan: b.Plan, Version: b.Version, Hash: b.Hash, Input: b.Input, Priority: b.Priority, Labels: b.Labels,
 		Key: b.Key, StartAt: b.StartAt, Concurrency: b.Concurrency, Session: b.Session, Origin: originOf(ctx, "api"), Dry: b.DryRun, Offline: b.Offline}
 	if b.Limits != nil {
@@ -99,6 +108,24 @@ func (h runHandler) startRun(ctx context.Context, in *startIn) (*startedOut, err
 		out.Status = http.StatusOK // the key's run, started before
 	}
 	return out, nil
+}
+
+// tryDocument starts a dry run of a document that is not stored.
+func (h runHandler) tryDocument(ctx context.Context, b *StartBody) (*startedOut, error) {
+	if b.Plan != "" || !b.DryRun {
+		return nil, domain.Errorf(domain.CodeInvalid, "a document can only be tried, and without a plan").
+			Suggest("set dryRun, and leave plan out; or store the document, and start its plan")
+	}
+	run, problems, err := h.plans.Try(ctx, app.PlanTrial{Meta: meta(ctx), Source: []byte(b.Document), Format: planner.FormatAuto, Input: b.Input, Offline: b.Offline})
+	if err != nil {
+		p := h.problem(ctx, err)
+		if len(p.Problems) == 0 && len(problems) > 0 {
+			p.Errors = nil
+			p.withProblems(problems)
+		}
+		return nil, p
+	}
+	return &startedOut{Status: http.StatusCreated, Location: Base + "/runs/" + run.ID, Body: Started{RunID: run.ID, Status: run.Status}}, nil
 }
 
 type listRunsIn struct {

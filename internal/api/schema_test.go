@@ -253,3 +253,21 @@ func TestAllowNamesTheMethods(t *testing.T) {
 		t.Errorf("no path: %d", a.status)
 	}
 }
+
+// No request can be of two paths.
+func TestPathsAreNotAmbiguous(t *testing.T) {
+	t.Parallel()
+	paths := slices.Sorted(maps.Keys(whole().Paths))
+	for i, p := range paths {
+		for _, q := range paths[i+1:] {
+			a, b := strings.Split(p, "/"), strings.Split(q, "/")
+			same := len(a) == len(b)
+			for i := range a {
+				same = same && (a[i] == b[i] || strings.HasPrefix(a[i], "{") || strings.HasPrefix(b[i], "{"))
+			}
+			if same {
+				t.Errorf("%s and %s", p, q)
+			}
+		}
+	}
+}

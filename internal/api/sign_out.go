@@ -16,14 +16,20 @@ type userNamedIn struct {
 // signOutRoutes are what an admin does when somebody has lost a device.
 func (h accountHandler) signOutRoutes(a *API) {
 	tags := []string{"accounts"}
-	mount(a, huma.Operation{OperationID: "sign-out-user", Method: http.MethodPost, Path: "/users/{id}/sign-out", Tags: tags, DefaultStatus: http.StatusNoContent,
+	mount(a, huma.Operation{OperationID: "sign-out-user", Method: http.MethodPost, Path: "/users/{id}/sign-out", Tags: tags,
 		Summary: "End all open logins of a user"},
-		func(ctx context.Context, in *userNamedIn) (*struct{}, error) {
-			return nil, h.accounts.SignOut(ctx, app.SignOut{Meta: meta(ctx), User: in.ID})
+		func(ctx context.Context, in *userNamedIn) (*userDetailOut, error) {
+			if err := h.accounts.SignOut(ctx, app.SignOut{Meta: meta(ctx), User: in.ID}); err != nil {
+				return nil, err
+			}
+			return h.getUser(ctx, in)
 		})
-	mount(a, huma.Operation{OperationID: "remove-second-factor", Method: http.MethodDelete, Path: "/users/{id}/second-factor", Tags: tags, DefaultStatus: http.StatusNoContent,
+	mount(a, huma.Operation{OperationID: "remove-second-factor", Method: http.MethodDelete, Path: "/users/{id}/second-factor", Tags: tags,
 		Summary: "Take a user's second factor away, when telephone and recovery codes are lost"},
-		func(ctx context.Context, in *userNamedIn) (*struct{}, error) {
-			return nil, h.accounts.RemoveSecondFactor(ctx, app.UserNamed{Meta: meta(ctx), User: in.ID})
+		func(ctx context.Context, in *userNamedIn) (*userDetailOut, error) {
+			if err := h.accounts.RemoveSecondFactor(ctx, app.UserNamed{Meta: meta(ctx), User: in.ID}); err != nil {
+				return nil, err
+			}
+			return h.getUser(ctx, in)
 		})
 }

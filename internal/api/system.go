@@ -20,7 +20,7 @@ type ReleaseBody struct {
 
 // ReleasedBody is what a release has done.
 type ReleasedBody struct {
-	Released int `json:"released" doc:"How many runs go on."`
+	Released int `json:"released" doc:"How many runs continue."`
 }
 
 // MaintainBody begins or ends maintenance.
@@ -71,7 +71,7 @@ func (h systemHandler) routes(a *API) {
 			i, err := h.system.Get(ctx, actorOf(ctx))
 			return &systemOut{i}, err
 		})
-	mount(a, huma.Operation{OperationID: "get-vitals", Method: http.MethodGet, Path: "/system/vitals", Tags: tags,
+	mount(a, huma.Operation{OperationID: "get-vitals", Method: http.MethodGet, Path: "/system/metrics-history", Tags: tags,
 		Summary: "How the daemon does now, and did over the last day, a sample a minute"},
 		func(ctx context.Context, _ *struct{}) (*vitalsOut, error) {
 			v, err := h.system.Vitals(ctx, actorOf(ctx))
@@ -99,7 +99,7 @@ func (h systemHandler) routes(a *API) {
 			}}, nil
 		})
 	mount(a, huma.Operation{OperationID: "release-all", Method: http.MethodPost, Path: "/system/release", Tags: tags,
-		Summary: "End a hold: all held runs go on, and new ones are executed again"},
+		Summary: "End a hold: held runs continue, and new runs start"},
 		func(ctx context.Context, in *releaseAllIn) (*releasedOut, error) {
 			var b ReleaseBody
 			if in.Body != nil {

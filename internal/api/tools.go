@@ -100,13 +100,13 @@ func (h toolHandler) routes(a *API) {
 			t, err := h.tools.Enable(ctx, app.EnableRequest{Meta: meta(ctx), Name: in.Name, Host: body.Host, Reason: body.Reason})
 			return &toolOut{t}, err
 		})
-	mount(a, huma.Operation{OperationID: "list-tool-servers", Method: http.MethodGet, Path: "/mcp", Tags: tags,
+	mount(a, huma.Operation{OperationID: "list-tool-servers", Method: http.MethodGet, Path: "/tool-servers", Tags: tags,
 		Summary: "List MCP servers: whether they run, and if not, why"},
 		func(ctx context.Context, _ *struct{}) (*serversOut, error) {
 			list, err := h.tools.Servers(ctx, actorOf(ctx))
 			return &serversOut{Body: listOf(list, "", func(s domain.ToolServer) domain.ToolServer { return s })}, err
 		})
-	mount(a, huma.Operation{OperationID: "retry-tool-server", Method: http.MethodPost, Path: "/mcp/{name}/retry", Tags: tags,
+	mount(a, huma.Operation{OperationID: "retry-tool-server", Method: http.MethodPost, Path: "/tool-servers/{name}/retry", Tags: tags,
 		Summary: "Start an MCP server again that was given up"},
 		func(ctx context.Context, in *retryIn) (*serverOut, error) {
 			s, err := h.tools.RetryServer(ctx, app.ServerRetry{Meta: meta(ctx), Server: in.Name, Reason: cmp.Or(in.Body, &RetryServerBody{}).Reason})

@@ -61,7 +61,7 @@ func TestMetricsOfADaemon(t *testing.T) {
 	if code != 0 {
 		t.Fatal(errs)
 	}
-	status, body := ask("/api/v1/system/vitals", all)
+	status, body := ask("/api/v1/system/metrics-history", all)
 	var v domain.Vitals
 	if err := json.Unmarshal([]byte(body), &v); err != nil || status != http.StatusOK || v.Slots != 64 || v.NodeSlots != 256 || v.Commits.P50 <= 0 || v.Goroutines == 0 {
 		t.Errorf("vitals: %d %s, %v", status, body, err)

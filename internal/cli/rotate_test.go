@@ -85,7 +85,7 @@ func TestASecretIsRotated(t *testing.T) {
 	if code, _ := rotate("NONE"); code != http.StatusNotFound {
 		t.Errorf("no secret: %d", code)
 	}
-	_, body = ask(http.MethodGet, "/audit?q=action:secret.rotate", "")
+	_, body = ask(http.MethodGet, "/audit/events?q=action:secret.rotate", "")
 	if !strings.Contains(body, "it leaked") || !strings.Contains(body, `"secret:BANK"`) || strings.Contains(body, "second value") {
 		t.Errorf("the audit log: %s", body)
 	}

@@ -15,13 +15,13 @@ func (c *Client) AuditEvents(ctx context.Context, f domain.AuditFilter) (domain.
 		q.Set("q", f.Query)
 	}
 	var out list[domain.AuditView]
-	_, err := c.do(ctx, call{method: http.MethodGet, path: "/audit", query: q, into: &out})
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/audit/events", query: q, into: &out})
 	return mapList(out, domain.AuditView.Event), err
 }
 
 // AuditEvent is one event of the audit log.
 func (c *Client) AuditEvent(ctx context.Context, seq int64) (domain.AuditEvent, error) {
 	var out domain.AuditView
-	_, err := c.do(ctx, call{method: http.MethodGet, path: "/audit/" + strconv.FormatInt(seq, 10), into: &out})
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/audit/events/" + strconv.FormatInt(seq, 10), into: &out})
 	return out.Event(), err
 }

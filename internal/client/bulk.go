@@ -12,35 +12,35 @@ import (
 // PreviewBulk says what an act on many runs would do.
 func (c *Client) PreviewBulk(ctx context.Context, r domain.BulkRequest) (domain.BulkPreview, error) {
 	var out domain.BulkPreview
-	_, err := c.do(ctx, call{method: http.MethodPost, path: "/bulk/preview", body: r, into: &out})
+	_, err := c.do(ctx, call{method: http.MethodPost, path: "/bulk-previews", body: r, into: &out})
 	return out, err
 }
 
 // StartBulk begins an act on many runs.
 func (c *Client) StartBulk(ctx context.Context, r domain.BulkRequest) (domain.Bulk, error) {
 	var out domain.Bulk
-	_, err := c.do(ctx, call{method: http.MethodPost, path: "/bulk", body: r, into: &out})
+	_, err := c.do(ctx, call{method: http.MethodPost, path: "/bulk-operations", body: r, into: &out})
 	return out, err
 }
 
 // StopBulk ends an act on many runs; those not reached stay as they are.
 func (c *Client) StopBulk(ctx context.Context, id, reason string) (domain.Bulk, error) {
 	var out domain.Bulk
-	_, err := c.do(ctx, call{method: http.MethodPost, path: "/bulk/" + url.PathEscape(id) + "/stop", body: reasonWire{reason}, into: &out})
+	_, err := c.do(ctx, call{method: http.MethodPost, path: "/bulk-operations/" + url.PathEscape(id) + "/stop", body: reasonWire{reason}, into: &out})
 	return out, err
 }
 
 // Bulks lists the newest acts on many runs.
 func (c *Client) Bulks(ctx context.Context, limit int) ([]domain.Bulk, error) {
 	var out list[domain.Bulk]
-	_, err := c.do(ctx, call{method: http.MethodGet, path: "/bulk", into: &out})
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/bulk-operations", into: &out})
 	return out.Items[:min(limit, len(out.Items))], err
 }
 
 // BulkAct says how far an act on many runs is.
 func (c *Client) BulkAct(ctx context.Context, id string) (domain.Bulk, error) {
 	var out domain.Bulk
-	_, err := c.do(ctx, call{method: http.MethodGet, path: "/bulk/" + url.PathEscape(id), query: url.Values{"limit": {"1"}}, into: &out})
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/bulk-operations/" + url.PathEscape(id), query: url.Values{"limit": {"1"}}, into: &out})
 	return out, err
 }
 
@@ -49,7 +49,7 @@ func (c *Client) BulkItems(ctx context.Context, id string, after int64, limit in
 	var out struct {
 		Items []domain.BulkItem `json:"items"`
 	}
-	_, err := c.do(ctx, call{method: http.MethodGet, path: "/bulk/" + url.PathEscape(id),
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/bulk-operations/" + url.PathEscape(id),
 		query: url.Values{"limit": {strconv.Itoa(limit)}, "after": {strconv.FormatInt(after, 10)}}, into: &out})
 	return out.Items, err
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-func draftPath(id string) string { return "/plans/drafts/" + url.PathEscape(id) }
+func draftPath(id string) string { return "/drafts/" + url.PathEscape(id) }
 
 // Drafts lists the newest drafts: those that are open, or all.
 func (c *Client) Drafts(ctx context.Context, all bool, limit int) ([]domain.Draft, error) {
@@ -18,7 +18,7 @@ func (c *Client) Drafts(ctx context.Context, all bool, limit int) ([]domain.Draf
 		q.Set("all", "true")
 	}
 	var out list[domain.Draft]
-	_, err := c.do(ctx, call{method: http.MethodGet, path: "/plans/drafts", query: q, into: &out})
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/drafts", query: q, into: &out})
 	return out.Items, err
 }
 
@@ -34,7 +34,7 @@ func (c *Client) StartDraft(ctx context.Context, r domain.DraftRequest) (domain.
 	var out domain.Draft
 	body := map[string]any{"query": r.Query, "fresh": r.Fresh}
 	set(body, r)
-	_, err := c.do(ctx, call{method: http.MethodPost, path: "/plans/drafts", body: body, into: &out})
+	_, err := c.do(ctx, call{method: http.MethodPost, path: "/drafts", body: body, into: &out})
 	return out, err
 }
 

@@ -13,14 +13,14 @@ import (
 // empty owner is whoever asks.
 func (c *Client) MemorySessions(ctx context.Context, owner string, p domain.Page) (domain.List[domain.MemorySession], error) {
 	var out list[domain.MemorySession]
-	_, err := c.do(ctx, call{method: http.MethodGet, path: "/memory", query: memoryQuery(owner, p), into: &out})
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/sessions", query: memoryQuery(owner, p), into: &out})
 	return domain.List[domain.MemorySession]{Items: out.Items, Next: out.Next}, err
 }
 
 // Memories lists what a session remembers, newest first.
 func (c *Client) Memories(ctx context.Context, owner, session string, p domain.Page) (domain.List[domain.Memory], error) {
 	var out list[domain.Memory]
-	_, err := c.do(ctx, call{method: http.MethodGet, path: "/memory/" + url.PathEscape(session), query: memoryQuery(owner, p), into: &out})
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/sessions/" + url.PathEscape(session) + "/memory", query: memoryQuery(owner, p), into: &out})
 	return domain.List[domain.Memory]{Items: out.Items, Next: out.Next}, err
 }
 
@@ -33,7 +33,7 @@ func (c *Client) Forget(ctx context.Context, owner, session, reason string) (int
 	if reason != "" {
 		q.Set("reason", reason)
 	}
-	_, err := c.do(ctx, call{method: http.MethodDelete, path: "/memory/" + url.PathEscape(session), query: q, into: &out})
+	_, err := c.do(ctx, call{method: http.MethodDelete, path: "/sessions/" + url.PathEscape(session) + "/memory", query: q, into: &out})
 	return out.Exchanges, err
 }
 

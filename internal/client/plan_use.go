@@ -67,20 +67,17 @@ func (c *Client) AcceptPlan(ctx context.Context, plan string, a domain.DraftAcce
 
 // TryPlan starts a dry run of a document without storing it. One with errors gives
 // CodeInvalid with a *planner.InvalidError in its chain.
-func (c *Client) TryPlan(ctx context.Context, src []byte, f planner.Format, input domain.RawJSON, offline bool) (domain.Run, planner.Problems, error) {
+func (c *Client) TryPlan(ctx context.Context, src []byte, input domain.RawJSON, offline bool) (domain.Run, planner.Problems, error) {
 	var out struct {
 		RunID string `json:"runId"`
 	}
-	k := documentCall("/plans/try", src, f)
-	k.query = url.Values{}
-	if input != nil {
-		k.query.Set("input", string(input))
-	}
-	if offline {
-		k.query.Set("offline", "true")
-	}
-	k.into = &out
-	if _, err := c.do(ctx, k); err != nil {
+	body := struct {
+		Document string         `json:"document"`
+		DryRun   bool           `json:"dryRun"`
+		Offline  bool           `json:"offline,omitempty"`
+		Input    domain.RawJSON `json:"input,omitempty"`
+	}{string(src), true, offline, input}
+	if _, err := c.do(ctx, call{method: http.MethodPost, path: "/runs", body: body, into: &out}); err != nil {
 		return domain.Run{}, problemsOf(err), err
 	}
 	run, err := c.FindRun(ctx, out.RunID)

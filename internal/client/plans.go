@@ -88,7 +88,7 @@ type Checked struct {
 // without storing it.
 func (c *Client) CheckPlan(ctx context.Context, src []byte, f planner.Format) (Checked, error) {
 	var out Checked
-	k := documentCall("/plans/check", src, f)
+	k := documentCall("/plan-checks", src, f)
 	k.into = &out
 	_, err := c.do(ctx, k)
 	return out, err

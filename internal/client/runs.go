@@ -183,7 +183,7 @@ func (c *Client) Standing(ctx context.Context, run domain.Run) (domain.Standing,
 // zero.
 func (c *Client) TakeNote(ctx context.Context, run domain.Run, note string, resumeAt time.Time) (domain.Run, error) {
 	var out domain.RunView
-	_, err := c.do(ctx, call{method: http.MethodPost, path: runPath(run.ID) + "/ack", into: &out, body: struct {
+	_, err := c.do(ctx, call{method: http.MethodPost, path: runPath(run.ID) + "/acknowledge", into: &out, body: struct {
 		Note     string    `json:"note,omitempty"`
 		ResumeAt time.Time `json:"resumeAt,omitzero"`
 	}{note, resumeAt}})
@@ -198,7 +198,7 @@ func (c *Client) CompareRuns(ctx context.Context, a, b string) (rundiff.Comparis
 		q.Set("b", b)
 	}
 	var out rundiff.Comparison
-	_, err := c.do(ctx, call{method: http.MethodGet, path: "/runs/compare", query: q, into: &out})
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/run-comparison", query: q, into: &out})
 	return out, err
 }
 
@@ -251,7 +251,7 @@ func (c *Client) Act(ctx context.Context, r domain.VerbRequest) (domain.Run, err
 		_, err := c.do(ctx, call{method: http.MethodDelete, path: runPath(r.Run), query: q})
 		return out.Run(), err
 	}
-	_, err := c.do(ctx, call{method: http.MethodPost, path: runPath(r.Run) + "/" + url.PathEscape(string(r.Action)), body: wireOf(r), into: &out})
+	_, err := c.do(ctx, call{method: http.MethodPost, path: runPath(r.Run) + "/" + url.PathEscape(r.Action.Path()), body: wireOf(r), into: &out})
 	return out.Run(), err
 }
 
@@ -372,6 +372,6 @@ func (c *Client) Decide(ctx context.Context, r domain.DecideRequest) (domain.App
 		body.Approve = &r.Approve
 	}
 	var out approvalWire
-	_, err := c.do(ctx, call{method: http.MethodPost, path: "/approvals/" + url.PathEscape(r.Approval), body: body, into: &out})
+	_, err := c.do(ctx, call{method: http.MethodPost, path: "/approvals/" + url.PathEscape(r.Approval) + "/decide", body: body, into: &out})
 	return out.approval(), err
 }

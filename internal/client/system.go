@@ -34,7 +34,7 @@ func (c *Client) Server(ctx context.Context) (domain.Server, error) {
 // Vitals is how the daemon does now and did over the last day.
 func (c *Client) Vitals(ctx context.Context) (domain.Vitals, error) {
 	var out domain.Vitals
-	_, err := c.do(ctx, call{method: http.MethodGet, path: "/system/vitals", into: &out})
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/system/metrics-history", into: &out})
 	return out, err
 }
 

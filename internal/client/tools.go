@@ -25,13 +25,13 @@ func (c *Client) AcceptTool(ctx context.Context, name, digest, reason string) er
 // ToolServers lists the MCP servers of the daemon by name.
 func (c *Client) ToolServers(ctx context.Context) ([]domain.ToolServer, error) {
 	var out list[domain.ToolServer]
-	_, err := c.do(ctx, call{method: http.MethodGet, path: "/mcp", into: &out})
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/tool-servers", into: &out})
 	return out.Items, err
 }
 
 // RetryToolServer starts an MCP server again that was given up.
 func (c *Client) RetryToolServer(ctx context.Context, name, reason string) error {
-	_, err := c.do(ctx, call{method: http.MethodPost, path: "/mcp/" + url.PathEscape(name) + "/retry", body: map[string]any{"reason": reason}})
+	_, err := c.do(ctx, call{method: http.MethodPost, path: "/tool-servers/" + url.PathEscape(name) + "/retry", body: map[string]any{"reason": reason}})
 	return err
 }
 

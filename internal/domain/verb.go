@@ -2,8 +2,16 @@ package domain
 
 import "time"
 
-// Action is an operator's verb.
+// Action is what an operator may do with a run.
 type Action string
+
+// Path is the action in an address of the API. A paused run is unpaused, as a plan is.
+func (a Action) Path() string {
+	if a == ActionContinue {
+		return "unpause"
+	}
+	return string(a)
+}
 
 const (
 	ActionResume   Action = "resume"

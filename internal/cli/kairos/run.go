@@ -126,7 +126,7 @@ func (c startCommands) dryRun(cmd *cobra.Command, b *client.Client, doc document
 			return exit.Usage("--%s requires a stored plan in a dry run\n  store it: kairos plans add %s", flag, doc.name)
 		}
 	}
-	r, problems, err := b.TryPlan(cmd.Context(), doc.source, doc.format, req.Input, req.Offline)
+	r, problems, err := b.TryPlan(cmd.Context(), doc.source, req.Input, req.Offline)
 	if err != nil {
 		return c.invalid(doc.name, problems, err)
 	}
