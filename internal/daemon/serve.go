@@ -3,21 +3,19 @@ package daemon
 import (
 	"context"
 	"errors"
-	"fmt"
-	"github.com/kairosd/kairosd/internal/app"
 	"io"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/kairosd/kairosd/internal/app"
 
 	"github.com/kairosd/kairosd/internal/assemble"
 	"github.com/kairosd/kairosd/internal/buildinfo"
@@ -394,118 +392,6 @@ func (s *server) stopEngine() {
 	if err := s.engine.Stop(ctx); err != nil {
 		s.log.Error("stop", "err", err)
 	}
-}
-
-// answer lets the pages take over from the front, and serves until the context
-// ends or storage fails.
-func (s *server) answer(ctx context.Context, handler, local http.Handler) error {
-	socketServer := &http.Server{Handler: local, ReadHeaderTimeout: 5 * time.Second, ErrorLog: s.front.server.ErrorLog}
-	path := s.Dir.Socket()
-	// Only the holder of the lock is here, so a socket that is left is stale.
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return domain.Errorf(domain.CodeUnavailable, "cannot replace the socket: %w", err)
-	}
-	socket, err := listenUnix(path)
-	if err != nil {
-		return err
-	}
-	defer s.hangups(ctx)()
-	failed := make(chan error, 1)
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		if err := socketServer.Serve(socket); !errors.Is(err, http.ErrServerClosed) {
-			failed <- exit.With(exit.SysUnavail, err)
-		}
-	})
-	s.front.become(handler)
-	go s.auth.Run(ctx)
-	if err := s.announce(ctx); err != nil && ctx.Err() == nil {
-		return err
-	}
-	m := newManager(s.Env, os.Getpid(), s.log)
-	m.tell("READY=1", "STATUS=ready at "+s.front.url)
-	watched, unwatch := context.WithCancel(ctx)
-	defer unwatch()
-	wg.Go(func() {
-		m.watch(watched, func(ctx context.Context) error {
-			err := s.store.SetSetting(ctx, "heartbeat", time.Now().UTC().Format(time.RFC3339Nano))
-			if domain.CodeOf(err) == domain.CodeNoSpace {
-				return nil // it lives, and a start would change nothing
-			}
-			return err
-		})
-	})
-	go func() {
-		select { // what the start set going looks around first
-		case <-time.After(settling):
-		case <-ctx.Done():
-			return
-		}
-		debug.FreeOSMemory() // a start makes more garbage than an idle daemon in hours
-	}()
-	var cause error
-	select {
-	case <-ctx.Done():
-		s.log.Info("stopping", "grace", drain.String())
-	case cause = <-failed:
-	case cause = <-s.front.failed:
-	case <-s.store.Failed():
-		cause = s.store.Failure()
-		if code := domain.CodeOf(cause); code != domain.CodeCorrupt && code != domain.CodeLocked {
-			cause = exit.With(exit.SysIO, cause)
-		}
-	}
-	unwatch()
-	m.tell("STOPPING=1")
-	stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer cancel()
-	s.front.close(stopCtx)
-	if err := socketServer.Shutdown(stopCtx); err != nil {
-		_ = socketServer.Close() // streams that did not end by themselves
-	}
-	wg.Wait()
-	return cause
-}
-
-// announce prints the ready line, and how to set up a new installation.
-func (s *server) announce(ctx context.Context) error {
-	needsSetup, err := s.auth.NeedsSetup(ctx)
-	if err != nil {
-		return err
-	}
-	var secret string
-	if needsSetup {
-		if secret, err = s.auth.BeginSetup(ctx); err != nil {
-			return err
-		}
-	}
-	// From here on nothing is asked of the database that can end the daemon: what
-	// becomes of it is for those to say who watch it.
-	s.store.Started()
-	fmt.Fprintf(s.Out, "kairosd is ready at %s\n", s.front.url)
-	up := s.system.up.Load()
-	fmt.Fprintf(s.Out, "backups: %s\n", up.keep.Schedule(up.backups))
-	fmt.Fprintf(s.Out, "%s\n", s.Dir.KeyNotice())
-	for _, n := range s.system.Notices(ctx) {
-		s.log.Warn("notice", "text", n.Text.String())
-		fmt.Fprintf(s.Out, "%s\n", n.Text)
-	}
-	if needsSetup {
-		fmt.Fprintf(s.Out, "Set up the first user (once, within an hour): %s/setup?token=%s\n", s.front.links, secret)
-	}
-	return nil
-}
-
-// listenUnix opens a socket that only its owner can use.
-func listenUnix(path string) (net.Listener, error) {
-	ln, err := net.Listen("unix", path)
-	if err != nil {
-		return nil, domain.Errorf(domain.CodeUnavailable, "cannot open the local socket: %w", err)
-	}
-	if err := os.Chmod(path, 0o600); err != nil {
-		return nil, errors.Join(domain.Errorf(domain.CodeUnavailable, "cannot protect the local socket: %w", err), ln.Close())
-	}
-	return ln, nil
 }
 
 // nodeName is the machine's name for the foot of pages; a machine without one has

@@ -1,0 +1,222 @@
+package auth_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/auth"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store"
+	"github.com/kairosd/kairosd/internal/store/storetest"
+)
+
+func TestTokens(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	text, tok, err := h.CreateToken(t.Context(), root, "ci", domain.RoleOperator, []string{"runs:write", "runs:read"}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !auth.WellFormed(text) || !strings.HasPrefix(text, tok.Prefix+"_") || strings.Contains(text, tok.SecretHash) {
+		t.Errorf("token %q, stored as %+v", text, tok)
+	}
+	if got := tok.ExpiresAt.Sub(tok.CreatedAt); got != 90*24*time.Hour {
+		t.Errorf("a token lives %v by default, want 90 days", got)
+	}
+	a, err := h.Token(t.Context(), text)
+	if err != nil || a.Name != auth.TokenActor(tok) || a.Role != domain.RoleOperator || a.Scopes != "runs:read runs:write" || a.Surface != "api" {
+		t.Fatalf("Token = %+v, %v", a, err)
+	}
+	flip := []byte(text)
+	flip[20] ^= 1
+	for name, bad := range map[string]string{"empty": "", "truncated": text[:40], "checksum": text[:len(text)-1] + "x",
+		"one bit": string(flip), "unknown": "kro_abcdefgh_" + strings.Repeat("A", 43) + "_00000000", "longer": text + "a"} {
+		if _, err := h.Token(t.Context(), bad); domain.CodeOf(err) != domain.CodeUnauthorized {
+			t.Errorf("A21 %s: %v", name, err)
+		}
+	}
+	if err := h.RevokeToken(t.Context(), root, tok.ID, ""); err != nil {
+		t.Fatal(err)
+	}
+	_, err = h.Token(t.Context(), text)
+	wantCode(t, err, domain.CodeUnauthorized)
+
+	short, _, err := h.CreateToken(t.Context(), root, "short", domain.RoleViewer, nil, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.pass(time.Hour)
+	_, err = h.Token(t.Context(), short)
+	wantCode(t, err, domain.CodeUnauthorized)
+
+	for name, make := range map[string]func() error{
+		"scope": func() error {
+			_, _, err := h.CreateToken(t.Context(), root, "x", domain.RoleViewer, []string{"everything"}, 0)
+			return err
+		},
+		"role": func() error { _, _, err := h.CreateToken(t.Context(), root, "x", "boss", nil, 0); return err },
+		"name": func() error {
+			_, _, err := h.CreateToken(t.Context(), root, "x\ny", domain.RoleViewer, nil, 0)
+			return err
+		},
+		"forever": func() error {
+			_, _, err := h.CreateToken(t.Context(), root, "x", domain.RoleViewer, nil, 1<<62)
+			return err
+		},
+	} {
+		if err := make(); domain.CodeOf(err) != domain.CodeInvalid {
+			t.Errorf("a bad %s is accepted: %v", name, err)
+		}
+	}
+}
+
+func TestTokenNeverMayMoreThanItsMaker(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.user(t, "other", domain.RoleAdmin)
+	marta := h.user(t, "marta", domain.RoleAdmin)
+	text, _, err := h.CreateToken(t.Context(), auth.ActorOf(marta, "ui"), "ci", domain.RoleAuthor, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.UpdateUser(t.Context(), root, "marta", new(domain.RoleViewer), nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if a, err := h.Token(t.Context(), text); err != nil || a.Role != domain.RoleViewer {
+		t.Errorf("S33: the token of a viewer has the role %q (%v)", a.Role, err)
+	}
+	if _, err := h.UpdateUser(t.Context(), root, "marta", nil, nil, new(true)); err != nil {
+		t.Fatal(err)
+	}
+	_, err = h.Token(t.Context(), text)
+	wantCode(t, err, domain.CodeUnauthorized)
+}
+
+// A token that a token made ends with the person at the end of the chain, and may
+// no more than they may.
+func TestATokenOfATokenEndsWithItsOwner(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.user(t, "other", domain.RoleAdmin)
+	marta := h.user(t, "marta", domain.RoleAdmin)
+	first, firstToken, err := h.CreateToken(t.Context(), auth.ActorOf(marta, "ui"), "first", domain.RoleAdmin, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := h.Token(t.Context(), first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, secondToken, err := h.CreateToken(t.Context(), a, "second", domain.RoleAdmin, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := h.Token(t.Context(), second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	third, _, err := h.CreateToken(t.Context(), b, "third", domain.RoleAdmin, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if people, err := auth.People(t.Context(), h.store, auth.TokenActor(secondToken)); err != nil || !slices.Contains(people, "marta") || !slices.Contains(people, auth.TokenActor(firstToken)) {
+		t.Errorf("behind a token of a token stand %q, %v", people, err)
+	}
+	if _, err := h.UpdateUser(t.Context(), root, "marta", new(domain.RoleViewer), nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{second, third} {
+		a, err := h.Token(t.Context(), text)
+		if err != nil || a.Role != domain.RoleViewer {
+			t.Errorf("the role is %q after the owner became a viewer (%v)", a.Role, err)
+		}
+		_, _, err = h.CreateToken(t.Context(), a, "more", domain.RoleViewer, nil, 0)
+		wantCode(t, err, domain.CodeForbidden)
+	}
+	if role, err := auth.RoleNow(t.Context(), h.store, auth.TokenActor(secondToken), "runs:write", time.Unix(0, h.clock.Load())); err != nil || role != domain.RoleViewer {
+		t.Errorf("runs of the token go on with the role %q, %v", role, err)
+	}
+	if _, err := h.UpdateUser(t.Context(), root, "marta", new(domain.RoleAdmin), nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if a, err := h.Token(t.Context(), third); err != nil || a.Role != domain.RoleAdmin {
+		t.Errorf("%+v, %v", a, err)
+	}
+	if err := h.RevokeToken(t.Context(), root, secondToken.ID, ""); err != nil {
+		t.Fatal(err)
+	}
+	_, err = h.Token(t.Context(), third)
+	wantCode(t, err, domain.CodeUnauthorized)
+	if _, err := h.UpdateUser(t.Context(), root, "marta", nil, nil, new(true)); err != nil {
+		t.Fatal(err)
+	}
+	_, err = h.Token(t.Context(), first)
+	wantCode(t, err, domain.CodeUnauthorized)
+
+	// A maker that does not exist answers for nothing.
+	stray := auth.NewTokenText()
+	storetest.Do(t, h.store, "token.create", func(tx *store.Tx) error {
+		return tx.CreateToken(domain.Token{ID: domain.NewID(), Name: "stray", SecretHash: auth.HashOf(stray), Role: domain.RoleAdmin,
+			CreatedBy: "nobody", CreatedAt: time.Unix(0, h.clock.Load()), ExpiresAt: time.Unix(0, h.clock.Load()).Add(time.Hour)})
+	})
+	_, err = h.Token(t.Context(), stray)
+	wantCode(t, err, domain.CodeUnauthorized)
+}
+
+// A token creates only tokens with a subset of its scopes, at most its role, and at
+// most the rest of its life.
+func TestATokenMakesOnlyLesserTokens(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	text, _, err := h.CreateToken(t.Context(), root, "tokens", domain.RoleAdmin, []string{"tokens", "metrics"}, 48*time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := h.Token(t.Context(), text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		scopes []string
+		life   time.Duration
+	}{"all scopes": {nil, time.Hour}, "another scope": {[]string{"tokens", "admin"}, time.Hour}, "a longer life": {[]string{"tokens"}, 49 * time.Hour}} {
+		_, _, err := h.CreateToken(t.Context(), a, "more", domain.RoleAdmin, c.scopes, c.life)
+		if domain.CodeOf(err) != domain.CodeForbidden {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if n := h.audited(t, "access.denied", "denied"); n != 3 {
+		t.Errorf("%d refusals are recorded, want 3", n)
+	}
+	h.pass(time.Hour)
+	_, child, err := h.CreateToken(t.Context(), a, "less", domain.RoleViewer, []string{"metrics"}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left := child.ExpiresAt.Sub(child.CreatedAt); left != 47*time.Hour {
+		t.Errorf("the new token lives %v, the one that made it 47h", left)
+	}
+}
+
+// Two tokens of one name are two principals.
+func TestTokensOfOneNameAreTwo(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	names := map[string]bool{}
+	for range 2 {
+		text, _, err := h.CreateToken(t.Context(), root, "ci", domain.RoleOperator, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := h.Token(t.Context(), text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names[a.Name] = true
+	}
+	if len(names) != 2 {
+		t.Errorf("two tokens act as %v", names)
+	}
+}
