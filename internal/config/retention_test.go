@@ -40,7 +40,7 @@ func TestRetentionIsRead(t *testing.T) {
 		"retention: {every: never}":                 "retention.every",
 		"backup: {every: 0d}":                       "backup.every",
 		"backup: {weekly: -1}":                      "negative",
-		"backup: {recipients: [age1nobody]}":        "backup.recipients: recipient 1 (\"age1nobody\") is no public key",
+		"backup: {recipients: [age1nobody]}":        "backup.recipients: recipient 1 (\"age1nobody\") is not an age public key",
 		"backup: {recipients: [AGE-SECRET-KEY-1X]}": "is a private key",
 		"retention: {plans: {x: {complete: 3d}}}":   "did you mean completed",
 	} {
