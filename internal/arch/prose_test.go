@@ -14,8 +14,8 @@ import (
 var unrevised = []string{
 	"docs/internals/dashboard.md",
 
-	"docs/internals/architecture.md", "docs/internals/bad-inputs.md", "docs/internals/decisions.md", "docs/internals/guarantees.md",
-	"docs/internals/performance.md", "docs/internals/reliability.md", "docs/internals/removals.md", "docs/internals/scale.md",
+	"docs/internals/architecture.md", "docs/internals/bad-inputs.md", "docs/internals/decisions.md",
+	"docs/internals/performance.md", "docs/internals/removals.md",
 	"docs/internals/source-specifications.md",
 }
 

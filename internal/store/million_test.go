@@ -263,7 +263,7 @@ func measure(t *testing.T, s *store.Store, large bool) {
 			return domain.RunFilter{WaitReasons: []domain.WaitReason{domain.WaitInDoubt}}
 		})},
 		{"runs: ended badly since yesterday, counted", count(domain.RunFilter{Statuses: failed, Since: day})},
-		{"home: all that it asks", func() error { return home(ctx, s, day) }},
+		{"home: all queries", func() error { return home(ctx, s, day) }},
 		{"audit: what others did since yesterday", audit(func() domain.AuditFilter {
 			return domain.AuditFilter{Actions: acts, Exclude: domain.AuditExclusion{Actors: []string{"marta"}}, Since: day}
 		})},
@@ -279,7 +279,7 @@ func measure(t *testing.T, s *store.Store, large bool) {
 		{"runs: failed before 60 days", runs(func() domain.RunFilter { return domain.RunFilter{Statuses: failed, Until: old} })},
 		{"runs: text in headline", runs(func() domain.RunFilter { return domain.RunFilter{Text: "booking"} })},
 		{"runs: by node and error", runs(func() domain.RunFilter { return domain.RunFilter{Node: "book", ErrorCode: "failed"} })},
-		{"runs: by who, nobody", runs(func() domain.RunFilter { return domain.RunFilter{Actor: "nobody"} })},
+		{"runs: by an unknown person", runs(func() domain.RunFilter { return domain.RunFilter{Actor: "nobody"} })},
 		{"runs: text, nothing found", runs(func() domain.RunFilter { return domain.RunFilter{Text: "zebra"} })},
 		{"runs: of an agent", runs(func() domain.RunFilter { return domain.RunFilter{Agents: []string{"writer"}} })},
 		{"runs: failed, of a tool", runs(func() domain.RunFilter { return domain.RunFilter{Tools: []string{"http"}, Statuses: failed} })},
@@ -335,9 +335,9 @@ func measure(t *testing.T, s *store.Store, large bool) {
 		{"audit: by action", audit(func() domain.AuditFilter { return domain.AuditFilter{Action: "run.created"} })},
 		{"audit: checkpoints", audit(func() domain.AuditFilter { return domain.AuditFilter{Action: store.ActionCheckpoint} })},
 		{"audit: of a run", audit(func() domain.AuditFilter { return domain.AuditFilter{Run: done().ID} })},
-		{"audit: by who, nobody", audit(func() domain.AuditFilter { return domain.AuditFilter{Actor: "nobody"} })},
+		{"audit: by an unknown person", audit(func() domain.AuditFilter { return domain.AuditFilter{Actor: "nobody"} })},
 		{"audit: rare action", audit(func() domain.AuditFilter { return domain.AuditFilter{Action: "plan.version_created"} })},
-		{"audit: by request, nobody's", audit(func() domain.AuditFilter { return domain.AuditFilter{Requests: []string{"none"}} })},
+		{"audit: by an unknown request", audit(func() domain.AuditFilter { return domain.AuditFilter{Requests: []string{"none"}} })},
 		{"audit: from an address", audit(func() domain.AuditFilter { return domain.AuditFilter{Addresses: []string{"10.0.0.1"}} })},
 		{"audit: denied", audit(func() domain.AuditFilter { return domain.AuditFilter{Result: "denied"} })},
 		{"audit: an object, not by the system", audit(func() domain.AuditFilter {
@@ -361,10 +361,10 @@ func measure(t *testing.T, s *store.Store, large bool) {
 			_, err := s.Plans(ctx, domain.PlanFilter{Facts: []domain.PlanFact{{Kind: domain.FactTool, Value: "http"}}})
 			return err
 		}},
-		{"plans: all that their page asks", func() error { return plansPage(ctx, s) }},
+		{"plans: all queries of their page", func() error { return plansPage(ctx, s) }},
 		{"approvals: open", func() error { _, err := s.Approvals(ctx, domain.ApprovalFilter{}); return err }},
 		{"approvals: open, of a plan, counted", func() error { _, err := s.ApprovalsCount(ctx, domain.ApprovalFilter{Plan: plan()}, 1000); return err }},
-		{"approvals: for somebody / overdue", func() error {
+		{"approvals: assigned / overdue", func() error {
 			_, err := s.Approvals(ctx, domain.ApprovalFilter{For: "ana"})
 			_, late := s.Approvals(ctx, domain.ApprovalFilter{Overdue: time.Now()})
 			return errors.Join(err, late)
@@ -416,8 +416,8 @@ func measure(t *testing.T, s *store.Store, large bool) {
 			_, uses := s.Uses(ctx, id)
 			return errors.Join(talk, notes, uses)
 		}},
-		{"memory: sessions of somebody", func() error { _, err := s.MemorySessions(ctx, "marta", domain.Page{}); return err }},
-		{"bulk acts: newest", func() error { _, err := s.Bulks(ctx, 20); return err }},
+		{"memory: sessions of a person", func() error { _, err := s.MemorySessions(ctx, "marta", domain.Page{}); return err }},
+		{"bulk operations: newest", func() error { _, err := s.Bulks(ctx, 20); return err }},
 		{"unfinished runs, at start", func() error { _, err := s.Unfinished(ctx); return err }},
 	}
 	t.Logf("%-44s %10s %10s %10s", "query", "p50", "p95", "max")
