@@ -66,12 +66,12 @@ func (c *Client) FailureGroups(ctx context.Context, limit int) ([]domain.Failure
 // AckFailures takes note of a group of failures and says how many runs it has;
 // who asks is the token's owner. UnackFailures takes that back.
 func (c *Client) AckFailures(ctx context.Context, ref domain.FailureRef, note string) (int64, error) {
-	return c.noteFailures(ctx, "ack", ref, note)
+	return c.noteFailures(ctx, "acknowledge", ref, note)
 }
 
 // UnackFailures takes an acknowledgement back.
 func (c *Client) UnackFailures(ctx context.Context, ref domain.FailureRef) (int64, error) {
-	return c.noteFailures(ctx, "unack", ref, "")
+	return c.noteFailures(ctx, "unacknowledge", ref, "")
 }
 
 func (c *Client) noteFailures(ctx context.Context, act string, ref domain.FailureRef, note string) (int64, error) {
