@@ -10,14 +10,14 @@ PROOF ?= 1
 FIGURES ?= /tmp/kairos-figures
 VERSION ?= $(shell git describe --tags --always 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X github.com/kairosd/kairosd/internal/buildinfo.Version=$(VERSION)
-# Packages whose goroutines meet: they are tested with the race detector.
+# Packages with concurrency, to test with the race detector.
 RACE := ./planner/... ./agent ./internal/app ./internal/assemble ./internal/daemon ./internal/auth ./internal/client ./internal/bulk ./internal/circuit ./internal/conversation \
 	./internal/draft ./internal/events ./internal/handler ./internal/mcp ./internal/metric/... ./internal/notify ./internal/tool ./internal/api ./web/locale ./web/home ./web/approvals ./web/runs
-# Of the command line the tests of the daemon and its listeners: a command is one goroutine.
+# Of the CLI, the tests of the daemon and its listeners: a command is one goroutine.
 RACE_CLI := Daemon|Serve|Socket|Stream|Connections|SlowPeers|ServiceManager|Maintenance|SafeMode|ALog|ASecretIsRotated
-# Of the store the tests that commit, read, and back up at once.
+# Of the store, the tests that commit, read, and back up concurrently.
 RACE_STORE := WithoutAGap|UnderLoad|LetsWorkPass|CommitTogether|Conformance|TheStoreIsTheModel|FullDisk|Malformed|Anchor
-# Of the dashboard the tests of what goes on beside a request: event streams, logins, and people who act at once.
+# Of the dashboard the tests of what runs next to a request: event streams, logins, and people who act at once.
 RACE_WEB := Stream|Follow|Login|Session|Unchanged|TwoOperators|TwoAuthors|DoneOnce|Home|Throttled
 
 .PHONY: help build run test check race size golden-db ui-quick ui-test ui-million ui-budget screenshots crash soak generate docs sbom vuln reproducible verify fmt fuzz bench load microbench million recovery clean
@@ -34,7 +34,7 @@ run: build ## build and start kairosd with example plans; prints its URL
 test: ## run all tests
 	$(GO) test -shuffle=on ./...
 
-check: ## everything that must hold before a change lands, except `make test`
+check: ## run all checks except `make test`
 	@out=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$out" || { echo "not gofmt-ed: $$out"; exit 1; }
 	$(GO) vet ./...
 	$(TOOL) staticcheck ./...
@@ -51,10 +51,10 @@ race: ## run the tests of concurrent packages with the race detector
 size: ## print the Go statements of each package, without tests and generated code
 	$(GO) run ./internal/testing/size
 
-crash: ## kill the daemon at every durable step of a run, and again while it recovers (KAIROS_SEED reproduces)
+crash: ## kill the daemon at each durable step of a run, and during recovery (KAIROS_SEED=N repeats a run)
 	KAIROS_PROOF=$${KAIROS_PROOF:-1} $(GO) test ./crashtest -count=1 -timeout 60m -v -run 'TestKill'
 
-# A proof that fails is noted, and the next one begins.
+# A failed proof is recorded, and the next one starts.
 define proof
 	@echo "== $(1)"
 	@$(2) || printf 'failed: %s\t1\n' '$(1)' >> $(FIGURES)
@@ -62,7 +62,7 @@ define proof
 endef
 LARGE := KAIROS_PROOF=$(PROOF) KAIROS_FIGURES=$(FIGURES) $(GO) test -count=1 -timeout 24h
 
-soak: ## run every proof large (PROOF=N: N times as large; KAIROS_SEED=N: other cases) and print the score card (CARD=1: also into docs/internals/reliability.md)
+soak: ## run every proof at large size (PROOF=N: N times as large; KAIROS_SEED=N: other cases) and print the score card (CARD=1: also write it to docs/internals/reliability.md)
 	@rm -f $(FIGURES)
 	$(call proof,tests,$(GO) test ./...)
 	$(call proof,store,$(LARGE) ./internal/store ./internal/store/recovery -run 'TestPowerCuts|TestOneFailing|TestADamagedLog|TestAFlippedBit|TestDamageIsNamed|TestAChangedBackup|TestKillInUpgrade|TestGolden|TestConformance|TestTheStoreIsTheModel|TestARestoreRefuses')
@@ -81,29 +81,29 @@ generate: ## regenerate queries, templates, styles, and scripts
 	$(TOOL) templ generate
 	CGO_ENABLED=0 $(GO) generate ./web/static
 
-docs: ## write the list of commands in docs/reference/cli.md anew
+docs: ## update the list of commands in docs/reference/cli.md
 	$(GO) test ./internal/cli -run TestThePageOfCommands -count=1 -update
 
-sbom: build ## write what the binaries are made of to bin/*.cdx.json, as CycloneDX
+sbom: build ## write a CycloneDX SBOM of each binary to bin/*.cdx.json
 	@for p in kairosd kairos; do $(GO) run $(SBOM) bin -json -std -noserial -output bin/$$p.cdx.json bin/$$p && echo bin/$$p.cdx.json; done
 
-vuln: ## look up known vulnerabilities of what the code really calls (asks vuln.go.dev; VULNDB=URL: another copy of its database)
+vuln: ## check the called code for known vulnerabilities (uses vuln.go.dev; VULNDB=URL: another database)
 	$(TOOL) govulncheck $(if $(VULNDB),-db $(VULNDB)) ./...
 
-reproducible: ## build the committed state twice, elsewhere and once without a cache, and compare the binaries (minutes)
+reproducible: ## build the commit twice, in other directories and once without a cache, and compare the binaries (minutes)
 	@set -e; top=$$(mktemp -d); trap 'chmod -R u+w "$$top"; rm -rf "$$top"' EXIT; \
 	for at in one another/place; do mkdir -p "$$top/$$at"; git archive HEAD | tar -x -C "$$top/$$at"; done; \
 	build() { (cd "$$1" && CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/ ./cmd/kairosd ./cmd/kairos); }; \
 	build "$$top/one"; GOCACHE="$$top/cache" build "$$top/another/place"; \
 	for p in kairosd kairos; do cmp "$$top/one/bin/$$p" "$$top/another/place/bin/$$p"; (cd "$$top/one/bin" && sha256sum $$p); done
 
-verify: ## fail if generated code is not what the sources give
+verify: ## fail if generated code is out of date
 	$(TOOL) sqlc diff
 	$(TOOL) templ generate >/dev/null 2>&1
 	CGO_ENABLED=0 $(GO) generate ./web/static
 	@git diff --exit-code -- '*_templ.go' web/static/k.css web/static/kairos.js web/static/act.js || { echo "sources and generated code differ: make generate"; exit 1; }
 
-golden-db: ## make the golden database of this schema, for tests of later upgrades; one of a released schema stays as it is
+golden-db: ## create the golden database of this schema, for upgrade tests; those of released schemas do not change
 	KAIROS_GOLDEN=1 $(GO) test ./internal/store -run '^TestMakeGoldenDatabase$$' -count=1 -v
 
 fmt: ## format everything
@@ -113,40 +113,40 @@ fmt: ## format everything
 fuzz: ## fuzz each parser for 30 seconds
 	$(GO) run ./internal/testing/proof/fuzz -time 30s
 
-bench: ## measure kairosd beside the engines that do its job; prints one table (BENCH="-n 1 -workloads W1,W2")
+bench: ## compare kairosd with similar engines; prints one table (BENCH="-n 1 -workloads W1,W2")
 	CGO_ENABLED=0 $(GO) -C bench run . $(BENCH)
 
-load: ## load at full size: 256 listeners, 10,000 queued runs, outputs of 31 MiB, 40,000 visits in one run (minutes)
+load: ## run the load tests at full size: 256 listeners, 10,000 queued runs, outputs of 31 MiB, 40,000 iterations in one run (minutes)
 	KAIROS_LOAD=1 $(GO) test -v -count=1 -timeout 30m -run 'TestManyListeners|TestBurst|TestLargeOutputs|TestLongRun' ./internal/engine
 
 microbench: ## run the benchmarks of packages
 	$(GO) test -run xxx -bench . -benchmem ./planner ./planner/walk ./internal/store ./internal/engine ./internal/diagram
 
-ui-quick: ## a slice of ui-test: less than a minute on two cores
+ui-quick: ## run a part of ui-test: less than a minute on two cores
 	$(GO) test ./web/browsertest -count=1 -timeout 10m
 
-ui-test: ## use every page in a browser, on the real daemon: every look, every width, keys alone, no scripts, races, a killed daemon; print the budgets
+ui-test: ## test every page in a browser on the real daemon: every theme and width, keyboard only, no scripts, races, a killed daemon; print the budgets
 	KAIROS_UI=1 $(GO) test ./web/browsertest -count=1 -timeout 60m -v
 	$(MAKE) ui-budget
 
-ui-million: ## the same on a million runs, made first in $(MILLION) (5 GB, 15 minutes), with what pages cost beside their budgets
+ui-million: ## run ui-test on a million runs, created in $(MILLION) first (5 GB, 15 minutes); print page costs and budgets
 	mkdir -p $(MILLION)
 	KAIROS_MILLION=1000000 KAIROS_MILLION_ONLY=1 KAIROS_MILLION_DIR=$(MILLION) $(GO) test ./internal/store -run '^TestAMillionRuns$$' -v -count=1 -timeout 120m
 	KAIROS_UI=1 KAIROS_MILLION_DIR=$(MILLION) $(GO) test ./web/browsertest -run TestAMillionRuns -v -count=1 -timeout 60m
 	rm -rf $(MILLION)
 
-screenshots: ## make the pictures of the documentation, in docs/img
+screenshots: ## create the screenshots of the documentation in docs/img
 	KAIROS_PICTURES=$(CURDIR)/docs/img $(GO) test ./web/browsertest -run TestScreenshots -count=1 -v -timeout 10m
 
-ui-budget: ## print what pages weigh and how long they take beside their budgets, and fail over them; MILLION=a directory of ui-million: with its million runs (the machine should do nothing else)
+ui-budget: ## print size and time of pages with their budgets, and fail above a budget; MILLION=DIR of ui-million: with its million runs (on an idle machine)
 	KAIROS_UI=1 KAIROS_BUDGET=1 KAIROS_MILLION_DIR=$(if $(wildcard $(MILLION)/kairos.db),$(MILLION)) $(GO) test ./web/browsertest -run '^TestBudgets$$' -count=1 -v -timeout 60m | grep --line-buffered -E 'budget|FAIL|^ok|is over' | sed -uE 's/^ *budget_test.go:[0-9]+: budget//'
 
-million: ## make a million runs in $(MILLION) and measure what operators ask of them (about 10 GB, 15 minutes)
+million: ## create a million runs in $(MILLION) and measure the queries of operators (about 10 GB, 15 minutes)
 	mkdir -p $(MILLION)
 	KAIROS_MILLION=1000000 KAIROS_MILLION_DIR=$(MILLION) $(GO) test ./internal/store -run TestAMillionRuns -v -count=1 -timeout 120m
 	rm -rf $(MILLION)
 
-recovery: ## leave ten thousand runs unfinished and measure how soon new work is accepted after a start
+recovery: ## leave 10,000 runs unfinished and measure when a restarted daemon accepts new work
 	KAIROS_UNFINISHED=10000 $(GO) test ./internal/store -run TestNewWorkIsAcceptedSoonAfterACrash -v -count=1
 
 clean: ## remove what was built

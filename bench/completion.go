@@ -33,8 +33,8 @@ func (c *completion) expect(n int) {
 	}
 }
 
-// finished notes the end of a run; the ledger hears of it as step -1, so that a
-// process that takes over knows what is left.
+// finished records the end of a run in the ledger as step -1, so that a process that takes over
+// finds what is left.
 func (c *completion) finished(run string) {
 	c.step(run, -1)
 	c.mu.Lock()
@@ -60,7 +60,7 @@ func (c *completion) wait(ctx context.Context) error {
 	}
 }
 
-// unfinished counts runs of a shape that a ledger does not say to be finished.
+// unfinished counts the runs of a shape that a ledger does not list as finished.
 func unfinished(ledger map[string]int, runs int) int {
 	for line := range ledger {
 		if strings.HasSuffix(line, "/-1") {
@@ -70,7 +70,7 @@ func unfinished(ledger map[string]int, runs int) int {
 	return runs
 }
 
-// resume reads from the ledger of a process that died how many runs are left.
+// resume reads from the ledger of a killed process how many runs are left.
 func (c *completion) resume(dir string) error {
 	lines, _, err := counted(ledgerIn(dir))
 	if err != nil {

@@ -67,7 +67,7 @@ func openWith(ctx context.Context, dir string, resume bool, step func(string, in
 	}
 	o := engine.Options{} // as the daemon has them: at most 64 runs work at once
 	if resume || *phaseFlag == "die" {
-		o.MaxRunning = recovery.runs // all are in flight when it dies, as with the others
+		o.MaxRunning = recovery.runs // all are in flight when the process is killed, as with the others
 	}
 	e, err := engine.New(engine.Config{Store: s, Registry: registry{step}, Options: o})
 	if err != nil {
@@ -99,7 +99,7 @@ func (k *kairosdSystem) start(ctx context.Context, s shape) error {
 
 func (k *kairosdSystem) wait(ctx context.Context, s shape) error {
 	ids, ok := k.runs[s.name]
-	if !ok { // those of a process that died
+	if !ok { // those of a killed process
 		unfinished, err := k.store.Unfinished(ctx)
 		if err != nil {
 			return err

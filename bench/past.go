@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// past is W7: W2 again and again on one database, for what a long past costs.
-// It takes minutes and gigabytes, and is measured only when asked for.
+// past is W7: repeated W2 on one database, to measure the cost of a long past. It takes minutes
+// and gigabytes, and is measured only on request.
 type past struct {
 	// Early and Late are medians of three rounds of W2, with about 100,000 rows in
 	// the journal and at the end.

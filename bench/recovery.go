@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// recovery is W5: runs in flight when the process is killed, finished by the
-// next one. killAt is the step at which it dies.
+// recovery is W5: runs in flight when the process is killed, finished by the next one. killAt is
+// the step at which the process is killed.
 var recovery = struct {
 	shape
 	killAt int
@@ -58,7 +58,7 @@ func die(ctx context.Context, name, dir string) error {
 	return fmt.Errorf("%s finished before it could be killed", name)
 }
 
-// finish takes over from a dead process and says when every run is done.
+// finish takes over from a killed process and reports when every run is done.
 func finish(ctx context.Context, name, dir string) error {
 	l, err := openLedger(ledgerIn(dir))
 	if err != nil {

@@ -17,7 +17,7 @@ func resultOf(i int) result {
 	return result{ID: i, Name: "a result of about one hundred bytes of JSON, as a step gives it", Value: 42, OK: true}
 }
 
-// shape is what a workload asks of a system.
+// shape is the work of a workload.
 type shape struct {
 	name string
 	runs int
@@ -25,11 +25,11 @@ type shape struct {
 	// then joined by one more.
 	steps int
 	fan   bool
-	// loop lets a run of kairosd go round a loop of ten nodes, since a document
-	// holds 5,000.
+	// loop makes a run of kairosd pass through a loop of ten nodes, because a document holds
+	// 5,000.
 	loop bool
-	// pure says that steps have no effect outside: a system that knows the
-	// difference may use it. The others run the same steps as ever.
+	// pure means that steps have no effect outside. A system that distinguishes them may use that.
+	// The others run the same steps as always.
 	pure bool
 }
 
@@ -40,8 +40,8 @@ func (s shape) total() int {
 	return s.runs * s.steps
 }
 
-// shapes are the workloads that one process can measure by itself. The tiny
-// forms are for checking that everything runs.
+// shapes are the workloads that one process can measure alone. The tiny forms check that
+// everything runs.
 func shapes(tiny bool) map[string]shape {
 	n := func(full, small int) int {
 		if tiny {

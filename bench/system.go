@@ -13,19 +13,18 @@ import (
 
 // system is one engine under test, open on a directory of its own.
 type system interface {
-	// define makes a shape known, for a system whose workflows are data; the
-	// others have them as code.
+	// define declares a shape, for a system whose workflows are data; the others have them as
+	// code.
 	define(ctx context.Context, s shape) error
 	// start begins all runs of a shape; each executed step calls step.
 	start(ctx context.Context, s shape) error
-	// wait returns when every run that start began has completed, also those of
-	// a process that died.
+	// wait returns when every run that start began has completed, also those of a killed process.
 	wait(ctx context.Context, s shape) error
 	close()
 }
 
-// opener opens a system; step is called by every executed step that has an
-// effect outside. resume says that the directory has been used before.
+// opener opens a system. Every executed step that has an effect outside calls step. resume means
+// that the directory was used before.
 type opener func(ctx context.Context, dir string, resume bool, step func(run string, i int)) (system, error)
 
 var systems = map[string]opener{
@@ -130,8 +129,8 @@ func together(n int, fn func(i int) error) error {
 	}
 }
 
-// ledger is a file outside every database that says which steps were executed:
-// a line each, written by one call, so that a kill loses none.
+// ledger is a file outside every database that lists the executed steps: one line each, written by
+// one call, so that a kill loses none.
 type ledger struct{ f *os.File }
 
 func openLedger(path string) (*ledger, error) {

@@ -106,8 +106,8 @@ func (t *table) print(out io.Writer, asked []string) {
 	t.printPast(out)
 }
 
-// printOfDisk says how near a workload of durable steps comes to the disk, each
-// measurement beside the disk's own rate just before and after it.
+// printOfDisk prints how close a workload of durable steps comes to the disk, each measurement
+// next to the disk's own rate just before and after it.
 func (t *table) printOfDisk(out io.Writer, w string) {
 	fmt.Fprint(out, "steps for each write that the disk acknowledges at that time:")
 	for _, p := range peers {
@@ -118,8 +118,8 @@ func (t *table) printOfDisk(out io.Writer, w string) {
 	fmt.Fprintln(out)
 }
 
-// printGrowth says what a step of a long run costs beside one of a short run of
-// the same shape, start and end of the run included.
+// printGrowth prints the cost of a step in a long run relative to a short run of the same shape,
+// start and end of the run included.
 func (t *table) printGrowth(out io.Writer) {
 	fmt.Fprint(out, "CPU of a step beside a run of 1,000:")
 	for _, p := range peers {

@@ -40,10 +40,10 @@ type LocalOptions struct {
 // Opening opens a database.
 type Opening func(context.Context, string, recovery.Options) (*store.Store, error)
 
-// Local is the API of a database in this process. It executes only the runs that
-// are started or resumed through it.
+// Local is the API of a database in this process. It executes only the runs that are started or
+// resumed through it.
 type Local struct {
-	// Handler serves the API. Every request acts as LocalActor, whatever it carries.
+	// Handler serves the API. Every request acts as LocalActor, whatever it contains.
 	Handler http.Handler
 	// ReadOnly is why the database is open for reading only; nil: it is not.
 	ReadOnly error
@@ -55,7 +55,7 @@ type Local struct {
 	bulk   *bulk.Service
 	drafts *draft.Service
 
-	stop       context.CancelFunc // ends the background
+	stop       context.CancelFunc // ends the background loops
 	background sync.WaitGroup
 }
 
@@ -125,8 +125,8 @@ func OpenLocal(ctx context.Context, o LocalOptions) (*Local, error) {
 // localGrace is how long Close waits for running steps.
 const localGrace = 20 * time.Second
 
-// Close stops running steps, so that their runs can be resumed, and closes the
-// database. No request may be under way.
+// Close stops running steps, so that their runs can be resumed, and closes the database. No
+// request may be active.
 func (l *Local) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), localGrace)
 	defer cancel()
@@ -142,15 +142,15 @@ func (l *Local) Close() error {
 	return errors.Join(err, l.store.Close())
 }
 
-// CursorKey authenticates the cursors of lists. It belongs to the database, so that
-// a cursor is valid in every process that serves it.
+// CursorKey authenticates the cursors of lists. It belongs to the database, so that a cursor is
+// valid in every process that serves it.
 func CursorKey(s *store.Store) []byte {
 	m := hmac.New(sha256.New, s.InstanceKey())
 	m.Write([]byte("api cursors"))
 	return m.Sum(nil)
 }
 
-// noDaemon says that only a daemon can do something, of the database at path.
+// noDaemon is the error of an operation that requires a daemon; path is the database.
 func noDaemon(path string) error {
 	return domain.Errorf(domain.CodeUnavailable, "no daemon is running for %s", path).
 		Suggest("start it with kairosd serve, or pass --server URL; kairosd doctor and kairosd backup work without a daemon")

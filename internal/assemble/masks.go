@@ -19,26 +19,26 @@ import (
 	"unicode/utf8"
 )
 
-// Masks are the values that nobody may read. They only grow, over every
-// configuration since the start: what was a secret once is in what is stored, and
-// in calls that are under way. The zero value masks nothing.
+// Masks are the secret values to hide. Values are added and never removed, over every
+// configuration since the start: a former secret is still in stored data, and in active calls. The
+// zero value masks nothing.
 type Masks struct {
 	mu  sync.Mutex
 	now atomic.Pointer[[]masked] // longest first
 }
 
-// masked is a value in one of its forms, and what is read in its place.
+// masked is a value in one of its forms, and the text that replaces it.
 type masked struct {
 	value []byte
 	form  form
-	// before and after say that the characters beside a value in base64 hold bits
-	// of it too.
+	// before and after report that the characters next to a value in base64 contain bits of it
+	// too.
 	before, after bool
 	rule          string
 	shown         []byte
 }
 
-// form is how a value is looked for.
+// form is how a value is encoded.
 type form int
 
 const (
@@ -47,21 +47,20 @@ const (
 	formBase64             // the characters that depend on the value alone; line breaks may stand between them
 )
 
-// dots stand for a value that nobody may read.
+// dots replace a secret value.
 const dots = "••••"
 
 // escaping are the characters that escapes and line breaks begin with.
 const escaping = "%\\&+ \t\r\n"
 
-// leastBase64 is how many characters of base64 tell a value from chance.
+// leastBase64 is how many characters of base64 distinguish a value from chance.
 const leastBase64 = 5
 
-// ruleName is what a mask may name: it stands in JSON, in addresses and in logs.
+// ruleName matches names that a mask may show: they appear in JSON, in addresses, and in logs.
 var ruleName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 
-// show chooses what is read in place of values: dots and the name of the rule. A
-// name that holds a secret itself is left out, or masking what is masked already
-// would go on and on.
+// show returns the replacement of a value: dots and the name of the rule. It leaves out a name
+// that contains a secret, or masking masked text would never end.
 func show(list []masked) {
 	for i, m := range list {
 		list[i].shown = []byte(dots)
@@ -106,7 +105,7 @@ func (m *Masks) list() []masked {
 	return nil
 }
 
-// Mask replaces every secret value by dots and the name of its rule.
+// Mask replaces every secret value with dots and the name of its rule.
 func (m *Masks) Mask(text []byte) []byte {
 	for _, secret := range m.list() {
 		text = secret.mask(text)
@@ -148,7 +147,7 @@ func isBase64(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || strings.IndexByte("+/-_", c) >= 0
 }
 
-// next is the first place from which on the value may begin; -1: there is none.
+// next returns the first position where the value may begin; -1: there is none.
 func (m masked) next(text []byte, from int) int {
 	first := string(m.value[0])
 	if m.form == formHex {
@@ -171,10 +170,10 @@ func (m masked) next(text []byte, from int) int {
 	return -1
 }
 
-// match is where the value ends that begins at a place; -1: it does not.
+// match returns where the value that begins at a position ends; -1: it does not begin there.
 func (m masked) match(text []byte, at int) int {
 	if at+1 < len(text) && len(m.value) > 1 && strings.IndexByte(escaping, text[at]) < 0 {
-		// Nearly all places are no match by their second character.
+		// The second character rules out nearly all positions.
 		if c := text[at+1]; c != m.value[1] && lower(c) != m.value[1] && strings.IndexByte(escaping, c) < 0 {
 			return -1
 		}
@@ -243,8 +242,8 @@ func lineBreak(text []byte) int {
 // entities are what the texts of HTML escape by name.
 var entities = map[string]string{"&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": `"`, "&apos;": "'", "&plus;": "+", "&sol;": "/", "&equals;": "=", "&nbsp;": " "}
 
-// unescape reads the escaped character that a text begins with, of an address, of
-// JSON (perhaps inside JSON), or of HTML; n is 0 if there is none.
+// unescape reads the escaped character at the start of a text: of an address, of JSON (perhaps
+// inside JSON), or of HTML; n is 0 if there is none.
 func unescape(text []byte) (decoded []byte, n int) {
 	switch text[0] {
 	case '+':
@@ -359,7 +358,7 @@ func (h maskedLog) attr(a slog.Attr) slog.Attr {
 	case slog.KindString:
 		return slog.String(a.Key, h.text(v.String()))
 	case slog.KindAny:
-		// Whatever it is, its text is what would be read.
+		// Mask the text of any other value, because that text is logged.
 		text := fmt.Sprint(v.Any())
 		if masked := h.text(text); masked != text {
 			return slog.String(a.Key, masked)

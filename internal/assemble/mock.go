@@ -15,7 +15,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Mock is what a node gives instead of running.
+// Mock is the result of a node that is not executed.
 type Mock struct {
 	Output any    `yaml:"output"`
 	Error  string `yaml:"error"`
@@ -57,8 +57,8 @@ func (l *Local) mocked(ctx context.Context, o LocalOptions, log *slog.Logger) (*
 	return NewAsker(e, registry, tools, l.store, o.Config), nil
 }
 
-// Offers gives the tools and handlers of a configuration to callers that run
-// nothing. The toolbox is closed; the tools of its servers are known.
+// Offers returns the tools and handlers of a configuration for callers that run nothing. The
+// toolbox is closed; the tools of its servers are listed.
 func Offers(ctx context.Context, cfg config.Config) (*tool.Box, *handler.Registry, error) {
 	tools, err := tool.NewBox(ctx, tool.BoxOptions{Tools: cfg.Tools, Servers: cfg.MCP.Servers, Version: buildinfo.Read().Version})
 	if err != nil {

@@ -30,10 +30,10 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// offlineProvider is the provider of an installation that configures none.
+// offlineProvider is the provider of a server that configures none.
 const offlineProvider = "offline"
 
-// newModels makes the providers and agents of a configuration. Nothing is called.
+// newModels creates the providers and agents of a configuration. It calls nothing.
 func newModels(cfg config.Config) (*handler.Models, error) {
 	c := handler.Config{Providers: map[string]llm.Provider{offlineProvider: offline.Provider{}}, Prices: map[string]map[string]model.Price{},
 		About:  map[string]domain.ProviderInfo{offlineProvider: {Type: "offline"}},
@@ -45,7 +45,7 @@ func newModels(cfg config.Config) (*handler.Models, error) {
 		}
 		c.Providers[name], c.Prices[name] = made, p.Prices
 		c.About[name] = domain.ProviderInfo{Type: p.Type, Model: p.Model, BaseURL: withoutUser(p.BaseURL), Key: keyInfo(p)}
-		if (p.Type == "openai" || p.Type == "anthropic") && !slices.Contains(p.Models, "*") { // the others call whatever they are asked for
+		if (p.Type == "openai" || p.Type == "anthropic") && !slices.Contains(p.Models, "*") { // other types accept any model
 			c.Models[name] = append(slices.AppendSeq([]string{p.Model}, maps.Keys(p.Prices)), p.Models...)
 		}
 		c.Breakers[name] = p.Breaker
@@ -78,7 +78,7 @@ func newProvider(name string, p config.Provider) (llm.Provider, error) {
 	return offline.Provider{}, nil
 }
 
-// withoutUser is an address without what may be a secret in it.
+// withoutUser returns an address without user information, which may contain a secret.
 func withoutUser(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -88,9 +88,8 @@ func withoutUser(address string) string {
 	return u.String()
 }
 
-// apiKey reads a key where the configuration says. An environment variable that
-// is not set is no key: servers on one's own machine need none, and the others
-// say so themselves.
+// apiKey reads the key of a provider from its configured source. An unset environment variable
+// means no key: local servers need none, and other providers report it themselves.
 func apiKey(p config.Provider) (string, error) {
 	if p.APIKeyFile != "" {
 		b, err := os.ReadFile(p.APIKeyFile)
@@ -105,7 +104,7 @@ func apiKey(p config.Provider) (string, error) {
 	return os.Getenv(p.APIKeyEnv), nil
 }
 
-// keyInfo says where a provider's key comes from, and how old its file is.
+// keyInfo returns where a provider's key comes from, and the age of its file.
 func keyInfo(p config.Provider) *domain.KeyInfo {
 	key, err := apiKey(p)
 	info := &domain.KeyInfo{Set: err == nil && key != ""}
@@ -123,8 +122,8 @@ func keyInfo(p config.Provider) *domain.KeyInfo {
 	return info
 }
 
-// NewAsker makes what turns intents into plans. With the offline provider there
-// is no model to plan with.
+// NewAsker creates the planner that turns requests into plans. With the offline provider there is
+// no model to plan with.
 func NewAsker(e *engine.Engine, r *handler.Registry, tools *tool.Box, s *store.Store, cfg config.Config) *planning.Service {
 	p, m := cfg.Planner, r.Models()
 	general, _ := m.Agent("")
@@ -158,8 +157,8 @@ func NewAsker(e *engine.Engine, r *handler.Registry, tools *tool.Box, s *store.S
 	return planning.NewService(planning.New(c), e, p.AutoAccept)
 }
 
-// ownState is what the daemon knows of itself when it plans: its load, what is left of
-// the providers' rate limits, and which tools, providers and agents can do nothing now.
+// ownState is the state of the daemon that planning takes into account: its load, the remaining
+// rate limits of the providers, and the tools, providers, and agents that are unavailable.
 func ownState(e *engine.Engine, m *handler.Models, tools *tool.Box) planning.State {
 	out := planning.State{RateLimits: map[string]planning.RateLimit{}, Unavailable: map[string]string{}}
 	load := e.Load()
@@ -178,7 +177,7 @@ func ownState(e *engine.Engine, m *handler.Models, tools *tool.Box) planning.Sta
 			out.Unavailable[p.Name] = disabled(p.Disabled)
 		case p.Circuit.Refuses():
 			out.Unavailable[p.Name] = opened(p.Circuit)
-		case p.Key != nil && !p.Key.Set && p.BaseURL == "": // a server of one's own may need none
+		case p.Key != nil && !p.Key.Set && p.BaseURL == "": // a local server may need none
 			out.Unavailable[p.Name] = "the provider has no API key (" + p.Key.Source + ")"
 		}
 	}
@@ -192,7 +191,7 @@ func ownState(e *engine.Engine, m *handler.Models, tools *tool.Box) planning.Sta
 	}
 	list, err := tools.Tools(context.Background())
 	if err != nil {
-		return out // no tool is known to be out
+		return out // treat every tool as available
 	}
 	for _, t := range list {
 		switch {
@@ -219,7 +218,7 @@ func opened(c domain.Circuit) string {
 	return "its circuit is open until " + c.OpenUntil.UTC().Format(time.RFC3339)
 }
 
-// newSkills are the skills of a configuration as planners know them.
+// newSkills returns the skills of a configuration for planners.
 func newSkills(cfg config.Config) []planning.Skill {
 	var out []planning.Skill
 	for _, s := range cfg.Skills {
@@ -236,8 +235,7 @@ func newSkills(cfg config.Config) []planning.Skill {
 	return out
 }
 
-// usesOf names what a call of an agent needs beside it: its provider, by its name and by
-// what it speaks to.
+// usesOf returns what a call of an agent uses: its provider, by name and by type.
 func usesOf(cfg config.Config, m *handler.Models, a handler.Agent) []string {
 	name := cmp.Or(a.Provider, m.DefaultProvider())
 	if kind := cfg.Providers[name].Type; kind != "" && kind != name {
@@ -246,7 +244,7 @@ func usesOf(cfg config.Config, m *handler.Models, a handler.Agent) []string {
 	return []string{name}
 }
 
-// MaxReplans is the engine's option: there, absent is the default.
+// MaxReplans is the engine's option, where an absent value means the default.
 func MaxReplans(p config.Planner) int {
 	switch {
 	case p.MaxReplans == nil:

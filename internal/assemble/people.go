@@ -8,12 +8,12 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// PeopleOf says who is behind the names of actors, for what needs two people.
+// PeopleOf returns the people behind the names of actors, for rules that require two people.
 func PeopleOf(from auth.Directory) func(ctx context.Context, name string) ([]string, error) {
 	return func(ctx context.Context, name string) ([]string, error) { return auth.People(ctx, from, name) }
 }
 
-// LocalActor is the person at this machine, with the rights of an administrator.
+// LocalActor is the user of this machine, with the rights of an administrator.
 func LocalActor() domain.Actor {
 	name := "local"
 	if u, err := user.Current(); err == nil && u.Username != "" {

@@ -17,22 +17,21 @@ import (
 	"github.com/kairosd/kairosd/internal/tool"
 )
 
-// Secrets resolves ${secret.NAME} for the tools and hosts that each secret
-// names, and masks their values in everything that is stored, sent or logged.
-// Which secrets there are is for a configuration to say, and another
-// one has others; the value of one that is in a file can be taken up anew.
+// Secrets resolves ${secret.NAME} for the tools and hosts that each secret names, and masks the
+// values in everything that is stored, sent, or logged. Each configuration has its own secrets. A
+// value from a file can be read again while kairosd runs.
 type Secrets struct {
 	of map[string]config.Secret
 	*Masks
-	// readable are the secrets whose file others on this machine may read: that is
-	// how containers mount them, so it is said and not refused (O10).
+	// readable are the secrets whose file other users of this machine can read. Containers mount
+	// them that way, so kairosd warns and does not refuse them.
 	readable []string
 
 	rotating sync.Mutex
 	now      atomic.Pointer[secretValues]
 }
 
-// secretValues are the values of a moment.
+// secretValues are the values at one time.
 type secretValues struct {
 	of    map[string]string
 	taken map[string]time.Time // when each was read
@@ -40,14 +39,14 @@ type secretValues struct {
 
 var _ engine.Secrets = (*Secrets)(nil)
 
-// minSecret is the shortest value that can be told from ordinary text.
+// minSecret is the shortest value that can be distinguished from ordinary text.
 const minSecret = 4
 
-// newSecrets reads the secrets of a configuration. Values that are given to MCP
-// servers are masked too, although no plan can refer to them.
+// newSecrets reads the secrets of a configuration. It also masks values that are passed to MCP
+// servers, although no plan can refer to them.
 func newSecrets(cfg config.Config) (*Secrets, error) { return NewSecretsIn(&Masks{}, cfg) }
 
-// NewSecretsIn is newSecrets where other values are masked already.
+// NewSecretsIn is newSecrets with masks that already contain other values.
 func NewSecretsIn(m *Masks, cfg config.Config) (*Secrets, error) {
 	s := &Secrets{of: cfg.Secrets, Masks: m}
 	v := &secretValues{of: map[string]string{}, taken: map[string]time.Time{}}
@@ -78,9 +77,9 @@ func NewSecretsIn(m *Masks, cfg config.Config) (*Secrets, error) {
 	return s, nil
 }
 
-// confidential are the configured values beside the secrets of plans that nobody
-// may read: keys of providers, of the identity provider and of channels. What cannot
-// be read is reported by what needs it.
+// confidential are the configured secret values other than the secrets of plans: keys of
+// providers, of the identity provider, and of channels. A value that cannot be read is reported by
+// the component that needs it.
 func confidential(cfg config.Config) map[string]string {
 	out := map[string]string{}
 	for name, p := range cfg.Providers {
@@ -112,7 +111,7 @@ func confidential(cfg config.Config) map[string]string {
 	return out
 }
 
-// readSecret reads a value from where the configuration says it is.
+// readSecret reads a value from its configured source.
 func readSecret(name string, c config.Secret) (string, error) {
 	value := ""
 	if c.File != "" {
@@ -133,9 +132,9 @@ func readSecret(name string, c config.Secret) (string, error) {
 	return value, nil
 }
 
-// Rotate takes up what a secret's file holds now; calls that are under way keep
-// the value that they were given. CodeConflict if it holds what it held before,
-// or if the secret is in the environment, which no running process sees change.
+// Rotate reads the file of a secret again. Active calls keep the value that they received.
+// CodeConflict if the value has not changed, or if the secret is in the environment, which a
+// running process cannot read again.
 func (s *Secrets) Rotate(name string) error {
 	c, ok := s.of[name]
 	switch {
@@ -156,13 +155,13 @@ func (s *Secrets) Rotate(name string) error {
 	}
 	v := &secretValues{of: maps.Clone(old.of), taken: maps.Clone(old.taken)}
 	v.of[name], v.taken[name] = value, time.Now().UTC()
-	s.add(name, value) // before anybody is given it
+	s.add(name, value) // mask it before any call receives it
 	s.now.Store(v)
 	return nil
 }
 
-// RotateAll is rotate for every secret whose file holds another value, and names
-// them; what cannot be read keeps its value.
+// RotateAll rotates every secret whose file contains another value, and returns their names. A
+// secret that cannot be read keeps its value.
 func (s *Secrets) RotateAll() (changed []string, failed error) {
 	for _, name := range slices.Sorted(maps.Keys(s.of)) {
 		if s.of[name].File == "" {
@@ -179,10 +178,10 @@ func (s *Secrets) RotateAll() (changed []string, failed error) {
 	return changed, failed
 }
 
-// TakenAt is when the value that is in use was read.
+// TakenAt returns when the current value was read.
 func (s *Secrets) TakenAt(name string) time.Time { return s.now.Load().taken[name] }
 
-// ChangedSince names the secrets that the other ones have too, with another value.
+// ChangedSince returns the names of secrets that both have, with different values.
 func (s *Secrets) ChangedSince(before *Secrets) (changed []string) {
 	old, now := before.now.Load().of, s.now.Load().of
 	for _, name := range slices.Sorted(maps.Keys(now)) {
@@ -193,9 +192,8 @@ func (s *Secrets) ChangedSince(before *Secrets) (changed []string) {
 	return changed
 }
 
-// Secret gives a secret to a call of a tool that it names; a secret without
-// tools is given to none. A secret that names hosts is given only to calls that
-// go to one of them.
+// Secret gives a secret to a call of a tool that it names; a secret without tools is given to no
+// call. A secret with hosts is given only to calls of one of them.
 func (s *Secrets) Secret(name, toolName string, input any) (string, bool) {
 	v, ok := s.now.Load().of[name]
 	c := s.of[name]

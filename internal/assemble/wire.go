@@ -17,8 +17,7 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// This file is the one place that knows every package: it builds an
-// installation from its configuration.
+// This file builds a server from its configuration.
 
 // NewRegistry offers tools, and the agents and skills of a configuration.
 func NewRegistry(cfg config.Config, tools *tool.Box) (*handler.Registry, error) {
@@ -43,8 +42,8 @@ func NewRegistry(cfg config.Config, tools *tool.Box) (*handler.Registry, error) 
 	return r, nil
 }
 
-// NewEngine puts an engine on a store, and on the engine what makes plans for it.
-// The toolbox is to be closed after the engine has stopped.
+// NewEngine creates an engine on a store, with its planner. Close the toolbox after the engine has
+// stopped.
 func NewEngine(ctx context.Context, s *store.Store, cfg config.Config, log *slog.Logger, o engine.Options, guard *tool.Guard) (*engine.Engine, *planning.Service, *tool.Box, error) {
 	secrets, err := newSecrets(cfg)
 	if err != nil {
@@ -54,7 +53,7 @@ func NewEngine(ctx context.Context, s *store.Store, cfg config.Config, log *slog
 	return e, asker, tools, err
 }
 
-// NewEngineWith is newEngine with secrets that somebody else looks after.
+// NewEngineWith is NewEngine with given secrets.
 func NewEngineWith(ctx context.Context, s *store.Store, cfg config.Config, secrets *Secrets, log *slog.Logger, o engine.Options, guard *tool.Guard) (*engine.Engine, *planning.Service, *tool.Box, *handler.Registry, error) {
 	if guard == nil {
 		guard = &tool.Guard{}
@@ -81,10 +80,9 @@ func NewEngineWith(ctx context.Context, s *store.Store, cfg config.Config, secre
 	return e, asker, tools, registry, nil
 }
 
-// NewCatalog builds the agents and tools of a configuration: the tools, with
-// the servers that run for them, and the handlers of nodes with their agents,
-// models and skills. What is known of the crew before carries over; nil: there was
-// none.
+// NewCatalog creates the tools of a configuration, with their servers, and the handlers of nodes
+// with their agents, models, and skills. The state of the previous catalog carries over; nil:
+// there was none.
 func NewCatalog(ctx context.Context, s *store.Store, cfg config.Config, secrets *Secrets, log *slog.Logger, idle bool, guard *tool.Guard, before *tool.Box,
 	known *handler.Models) (*tool.Box, *handler.Registry, error) {
 	for _, name := range secrets.readable {
@@ -109,14 +107,14 @@ func NewCatalog(ctx context.Context, s *store.Store, cfg config.Config, secrets 
 	}
 	models.Watch(tools.Calls, tools.Circuits)
 	for _, p := range registry.Catalog().Check() {
-		// Not fatal: a tool server that is down takes its tools with it.
+		// Not fatal: the tools of a server that is down are missing too.
 		log.Error("the configuration lists tools or skills that no plan can use", "code", p.Code, "problem", p.Message, "suggestion", p.Suggestion)
 	}
 	return tools, registry, nil
 }
 
-// keep takes up what was known of circuits, providers and calls before a restart,
-// and keeps what is learned of them until close is called.
+// keep loads the state of circuits, providers, and calls from before a restart, and stores later
+// changes until close is called.
 func keep(ctx context.Context, s *store.Store, models *handler.Models, tools *tool.Box, log *slog.Logger) (closeAll func(), err error) {
 	var closers []func()
 	closeAll = func() {
@@ -139,7 +137,7 @@ func keep(ctx context.Context, s *store.Store, models *handler.Models, tools *to
 	return closeAll, nil
 }
 
-// pidFile remembers the processes of tool servers; empty: the database is no file.
+// pidFile is the file that lists the processes of tool servers; empty: the database is in memory.
 func pidFile(s *store.Store) string {
 	if path := s.Files()[0]; path != "" {
 		return path + ".mcp"
@@ -147,7 +145,7 @@ func pidFile(s *store.Store) string {
 	return ""
 }
 
-// OwnFiles are what no tool may reach of a database.
+// OwnFiles are the files of a database, which no tool may access.
 func OwnFiles(s *store.Store) []string {
 	own := s.Files()
 	if path := pidFile(s); path != "" {

@@ -1,7 +1,6 @@
-// Package bulk acts on many runs at once, as one act that is recorded, that can
-// be watched and stopped, and that goes on after a restart. An act that went
-// wrong for one run is not repeated for four hundred: a canary goes first, and
-// the rest stops when runs fail again the way they had failed.
+// Package bulk applies one action to many runs. A bulk operation is recorded, can be watched and
+// stopped, and continues after a restart. To avoid repeating a failure for hundreds of runs, a
+// canary run goes first, and the operation stops when runs fail again the way they failed before.
 package bulk
 
 import (
@@ -21,7 +20,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Store keeps bulk acts and knows the runs.
+// Store stores bulk operations and reads runs.
 type Store interface {
 	Run(ctx context.Context, id string) (domain.Run, error)
 	Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error)
@@ -31,12 +30,12 @@ type Store interface {
 	PlanFlow(ctx context.Context, plan string, version int, since time.Time) (domain.PlanFlow, error)
 	AckRun(ctx context.Context, actor domain.Actor, run, note string) error
 	LabelRun(ctx context.Context, actor domain.Actor, run string, labels map[string]string, reason string) error
-	// AuditEvents finds what an earlier process did and did not record as settled.
+	// AuditEvents finds the actions of an earlier process whose outcome is not recorded.
 	AuditEvents(ctx context.Context, f domain.AuditFilter) (domain.List[domain.AuditEvent], error)
 	MoveBulk(ctx context.Context, id string, state domain.BulkState, note string, actor domain.Actor) (bool, error)
 }
 
-// Engine acts on one run.
+// Engine applies an action to one run.
 type Engine interface {
 	Preview(ctx context.Context, actor domain.Actor, r domain.VerbRequest) (domain.Preview, error)
 	Act(ctx context.Context, actor domain.Actor, r domain.VerbRequest) (domain.Run, error)
@@ -46,31 +45,30 @@ type Engine interface {
 	Program(ctx context.Context, hash string) (*walk.Program, error)
 }
 
-// Config is what bulk acts need. Store and Engine are required.
+// Config configures a [Service]. Store and Engine are required.
 type Config struct {
 	Store  Store
 	Engine Engine
 	Log    *slog.Logger
-	// CanaryWait is how long the rest waits for the canary's end: one that is still
-	// at work by then has got past what had failed. Default 10 minutes.
+	// CanaryWait is how long to wait for the canary to end. If it is still running then, it has
+	// passed the step that failed. Default 10 minutes.
 	CanaryWait time.Duration
-	// SameFailures is how many runs in a row that fail as before stop a bulk act;
-	// default 3.
+	// SameFailures is how many consecutive runs that fail as before stop the operation; default 3.
 	SameFailures int
 	Now          func() time.Time
-	// Providers says how the providers are, for acts that wait for one; nil: there
-	// are none. ProviderWait is how often it is asked; default 5 s.
+	// Providers returns the state of the providers, for operations that wait for one; nil: there
+	// are none. ProviderWait is the polling interval; default 5 s.
 	Providers    func() []domain.ProviderInfo
 	ProviderWait time.Duration
-	// Tools says how the tools and their circuits are, for acts that wait for one;
-	// nil: there are none. It is asked as often.
+	// Tools returns the state of the tools and their circuits, for operations that wait for one;
+	// nil: there are none. It is polled at the same interval.
 	Tools func(ctx context.Context) ([]domain.ToolInfo, error)
-	// Host is whom a call goes to of a tool that has a circuit for each host; empty:
-	// the arguments do not say. nil: nobody knows.
+	// Host returns the host that a call of a tool with a circuit per host goes to; empty: the
+	// arguments do not determine it. nil: unknown for all tools.
 	Host func(tool string, args any) string
 }
 
-// Service carries bulk acts out.
+// Service executes bulk operations.
 type Service struct {
 	Config
 	base context.Context
@@ -82,10 +80,10 @@ type Service struct {
 	closed  bool
 }
 
-// errStopped ends a bulk act that somebody stopped.
+// errStopped ends a bulk operation that an operator stopped.
 var errStopped = errors.New("stopped")
 
-// New makes the service; Open continues what an earlier process left.
+// New creates a Service; Open continues what an earlier process left.
 func New(c Config) *Service {
 	c.CanaryWait = cmp.Or(c.CanaryWait, 10*time.Minute)
 	c.SameFailures = cmp.Or(c.SameFailures, 3)
@@ -101,7 +99,7 @@ func New(c Config) *Service {
 	return s
 }
 
-// Open goes on with all bulk acts that are not over.
+// Open continues all unfinished bulk operations.
 func (s *Service) Open(ctx context.Context) error {
 	list, err := s.Store.BulksUnderWay(ctx)
 	if err != nil {
@@ -113,7 +111,7 @@ func (s *Service) Open(ctx context.Context) error {
 	return nil
 }
 
-// Close leaves every bulk act where it is, for the next Open.
+// Close leaves every bulk operation unfinished, for the next Open.
 func (s *Service) Close() {
 	s.mu.Lock()
 	s.closed = true
@@ -122,8 +120,8 @@ func (s *Service) Close() {
 	s.work.Wait()
 }
 
-// actions are the verbs that can be done in bulk, with the states of runs that
-// they are possible in.
+// actions are the actions that bulk operations support, with the states of runs in which each is
+// possible.
 var actions = map[domain.Action][]domain.RunStatus{
 	domain.ActionResume:   {domain.RunFailed, domain.RunCancelled, domain.RunWaiting}, // waiting: paused, or for a retry
 	domain.ActionCancel:   {domain.RunQueued, domain.RunRunning, domain.RunWaiting},
@@ -138,13 +136,13 @@ var actions = map[domain.Action][]domain.RunStatus{
 	domain.ActionLabel:    domain.RunStatuses,
 }
 
-// Actions are the verbs that can be done in bulk.
+// Actions are the actions that bulk operations support.
 func Actions() []domain.Action {
 	return []domain.Action{domain.ActionResume, domain.ActionRerun, domain.ActionCancel, domain.ActionPause, domain.ActionContinue, domain.ActionRetryNow, domain.ActionRelease, domain.ActionStartNow, domain.ActionDelete,
 		domain.ActionAck, domain.ActionLabel}
 }
 
-// possible says why an act is not possible on a run; empty: it is.
+// possible returns why an action is not possible on a run; empty: it is possible.
 func possible(a domain.Action, r domain.Run) (none domain.Message) {
 	if !slices.Contains(actions[a], r.Status) {
 		return domain.RunIs(r.Status, "")
@@ -164,8 +162,7 @@ func possible(a domain.Action, r domain.Run) (none domain.Message) {
 	return none
 }
 
-// selected lists the runs that a request means, oldest first: what has waited
-// longest goes first.
+// selected lists the runs that a request selects, oldest first.
 func (s *Service) selected(ctx context.Context, r domain.BulkRequest) (runs []domain.Run, more bool, err error) {
 	if _, ok := actions[r.Action]; !ok {
 		return nil, false, domain.Errorf(domain.CodeInvalid, "action %q is not available for bulk operations", r.Action)
@@ -209,7 +206,7 @@ func (s *Service) selected(ctx context.Context, r domain.BulkRequest) (runs []do
 	return runs, more, nil
 }
 
-// Preview says what a request would do now, and to how many runs.
+// Preview returns what a request would do now, and to how many runs.
 func (s *Service) Preview(ctx context.Context, actor domain.Actor, r domain.BulkRequest) (domain.BulkPreview, error) {
 	p, _, err := s.preview(ctx, actor, r)
 	return p, err
@@ -261,8 +258,8 @@ func (s *Service) preview(ctx context.Context, actor domain.Actor, r domain.Bulk
 	return p, eligible, nil
 }
 
-// Prepare checks a request and gives the bulk operation that carries it out, with its
-// runs. Launch begins it once it is stored.
+// Prepare checks a request and returns the bulk operation and its runs. Launch starts it after it
+// is stored.
 func (s *Service) Prepare(ctx context.Context, actor domain.Actor, r domain.BulkRequest) (domain.Bulk, []domain.BulkItem, error) {
 	if err := labelled(r); err != nil {
 		return domain.Bulk{}, nil, err
@@ -292,13 +289,13 @@ func (s *Service) Prepare(ctx context.Context, actor domain.Actor, r domain.Bulk
 	return b, items, nil
 }
 
-// Launch begins a bulk operation that was stored.
+// Launch starts a bulk operation that was stored.
 func (s *Service) Launch(b domain.Bulk) { s.launch(b, false) }
 
-// maxLabels is how many labels one act gives.
+// maxLabels is how many labels one operation can add.
 const maxLabels = 20
 
-// labelled checks that labels go with the act that gives them.
+// labelled checks that labels are given with the action label, and only with it.
 func labelled(r domain.BulkRequest) error {
 	if r.Action != domain.ActionLabel {
 		if len(r.Labels) > 0 {
@@ -324,7 +321,7 @@ func (s *Service) providers() []domain.ProviderInfo {
 	return s.Providers()
 }
 
-// Cancel ends the work on a bulk operation that was stopped.
+// Cancel stops the work on a bulk operation.
 func (s *Service) Cancel(id string) {
 	s.mu.Lock()
 	cancel := s.running[id]
@@ -334,8 +331,8 @@ func (s *Service) Cancel(id string) {
 	}
 }
 
-// launch carries a bulk operation out in the background. continued says that an
-// earlier process began it.
+// launch executes a bulk operation in the background. continued reports that an earlier process
+// began it.
 func (s *Service) launch(b domain.Bulk, continued bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -354,7 +351,7 @@ func (s *Service) launch(b domain.Bulk, continued bool) {
 		w := &worker{s: s, b: b, continued: continued, lookAtAll: continued, actor: domain.Actor{Name: b.Actor, Role: b.Role, Surface: b.Surface, Request: domain.Request{ID: b.ID}}}
 		state, note, err := w.run(ctx)
 		if ctx.Err() != nil {
-			return // stopped by somebody, or left for the next process
+			return // stopped by an operator, or left for the next process
 		}
 		if err != nil {
 			state, note = domain.BulkStopped, "it could not continue: "+err.Error()

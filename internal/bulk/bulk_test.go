@@ -19,7 +19,7 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// outage is a service that is down until it is mended, and n runs that failed on it.
+// outage is a service that is down until the test repairs it, and n runs that failed on it.
 func outage(t *testing.T, site *webtest.Site, n int) (mend func(), runs []domain.Run) {
 	t.Helper()
 	var up atomic.Bool
@@ -41,7 +41,7 @@ func outage(t *testing.T, site *webtest.Site, n int) (mend func(), runs []domain
 	return func() { up.Store(true) }, runs
 }
 
-// on carries bulk operations of a site out as a configuration says.
+// on starts a Service of a site with a configuration.
 func on(site *webtest.Site, c bulk.Config) apptest.Bulk {
 	return apptest.BulkOn(site.Config, bulk.New(c), site.Store)
 }
@@ -60,13 +60,13 @@ func wait(t *testing.T, s apptest.Bulk, id string, done func(domain.Bulk) bool) 
 		if time.Now().After(deadline) {
 			t.Fatalf("still %+v", b)
 		}
-		runtime.Gosched() // there is no event of a bulk act to wait for
+		runtime.Gosched() // a bulk operation has no event to wait for
 	}
 }
 
 func over(b domain.Bulk) bool { return b.State.Final() }
 
-// An outage that fails many runs is one group, and one bulk resume ends it.
+// An outage that fails many runs is one failure group, and one bulk resume resolves it.
 func TestAnOutageIsOneLineAndOneResume(t *testing.T) {
 	t.Parallel()
 	site := webtest.NewTolerant(t)
@@ -102,7 +102,7 @@ func TestAnOutageIsOneLineAndOneResume(t *testing.T) {
 	}
 }
 
-// While the outage lasts, one run finds that out, not all of them.
+// During an outage one run fails again, not all of them.
 func TestTheCanaryStopsTheRest(t *testing.T) {
 	t.Parallel()
 	site := webtest.NewTolerant(t)
@@ -122,7 +122,7 @@ func TestTheCanaryStopsTheRest(t *testing.T) {
 	}
 }
 
-// Without a canary, too, runs that fail again as before stop the act.
+// Without a canary, too, runs that fail again as before stop the operation.
 func TestFailuresInARowStopTheRest(t *testing.T) {
 	t.Parallel()
 	site := webtest.NewTolerant(t)
@@ -138,7 +138,7 @@ func TestFailuresInARowStopTheRest(t *testing.T) {
 	}
 }
 
-// slow is an engine whose acts return when the run stands still.
+// slow is an engine whose actions return when the run has stopped.
 type slow struct{ *webtest.Site }
 
 func (s slow) Preview(ctx context.Context, a domain.Actor, r domain.VerbRequest) (domain.Preview, error) {
@@ -158,8 +158,8 @@ func (s slow) Act(ctx context.Context, a domain.Actor, r domain.VerbRequest) (do
 	return s.Engine.Wait(ctx, run.ID)
 }
 
-// A bulk act that a process leaves is carried on by the next; one that a person
-// stops leaves what it has not reached.
+// The next process continues an unfinished bulk operation. Stopping one leaves the remaining runs
+// unchanged.
 func TestABulkActOutlivesItsProcess(t *testing.T) {
 	t.Parallel()
 	site := webtest.NewTolerant(t)
@@ -224,8 +224,8 @@ func TestWhatChangedSinceThePreviewIsLeftAlone(t *testing.T) {
 	}
 }
 
-// An act that waits for a provider does nothing while that takes no calls; a
-// canary that fails as before is tried again with the next run.
+// An operation that waits for a provider does nothing while the provider is unavailable. A canary
+// that fails as before is followed by another one.
 func TestAnActWaitsForItsProvider(t *testing.T) {
 	t.Parallel()
 	site := webtest.NewTolerant(t)
@@ -257,7 +257,7 @@ func TestAnActWaitsForItsProvider(t *testing.T) {
 	if b, err = s.Bulk(t.Context(), b.ID); err != nil || b.Acted != 0 || b.State.Final() {
 		t.Fatalf("it did not wait: %+v %v", b, err)
 	}
-	open.Store(true) // it takes a call, which fails as before
+	open.Store(true) // it accepts a call, which fails as before
 	wait(t, s, b.ID, func(b domain.Bulk) bool { return b.Acted >= 1 })
 	mend()
 	if b = wait(t, s, b.ID, over); b.Acted < 1 {
@@ -266,9 +266,9 @@ func TestAnActWaitsForItsProvider(t *testing.T) {
 	_ = runs
 }
 
-// An act that waits for a tool's circuit does nothing while that is open, and goes
-// on by itself when calls are let through; one that does not wait says that it is
-// open and until when, before it begins and when its canary has failed.
+// An operation that waits for the circuit of a tool does nothing while that is open, and continues
+// automatically when it closes. One that does not wait reports that the circuit is open and until
+// when, before it starts and after its canary failed.
 func TestAnActWaitsForTheCircuitOfATool(t *testing.T) {
 	t.Parallel()
 	site := webtest.NewTolerant(t)
@@ -279,7 +279,7 @@ func TestAnActWaitsForTheCircuitOfATool(t *testing.T) {
 	}
 	host := site.Tools.Host("http", program.Nodes[program.Index["push"]].Input.Source)
 	site.OpenCircuit(host)
-	site.OpenCircuit("elsewhere.example") // nobody here calls it
+	site.OpenCircuit("elsewhere.example") // no step of these runs calls it
 	asked := make(chan struct{}, 1000)
 	s := on(site, bulk.Config{Store: site.Store, Engine: slow{site}, ProviderWait: time.Millisecond, Host: site.Tools.Host, Tools: func(ctx context.Context) ([]domain.ToolInfo, error) {
 		select {

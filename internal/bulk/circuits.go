@@ -10,9 +10,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// This file is about circuits of tools: an act on runs that failed because a
-// service was down waits until its circuit lets calls through, or says that it
-// does not.
+// This file handles circuits of tools: an operation on runs that failed because a service was down
+// either waits until the circuit permits calls, or reports the open circuit.
 
 func (s *Service) tools(ctx context.Context) ([]domain.ToolInfo, error) {
 	if s.Tools == nil {
@@ -25,7 +24,7 @@ func (s *Service) tools(ctx context.Context) ([]domain.ToolInfo, error) {
 	return list, nil
 }
 
-// circuitKnown refuses to wait for a tool that there is not, or that reaches nobody.
+// circuitKnown returns an error if the tool to wait for does not exist or has no circuit.
 func (s *Service) circuitKnown(ctx context.Context, name string) error {
 	if name == "" {
 		return nil
@@ -40,8 +39,8 @@ func (s *Service) circuitKnown(ctx context.Context, name string) error {
 	return nil
 }
 
-// refuses reports whether calls of a tool are refused: by an open circuit, or
-// because an operator has disabled the tool.
+// refuses reports whether calls of a tool are refused: by an open circuit, or because an operator
+// disabled the tool.
 func (s *Service) refuses(ctx context.Context, name string) (bool, error) {
 	if name == "" {
 		return false, nil
@@ -55,12 +54,12 @@ func (s *Service) refuses(ctx context.Context, name string) (bool, error) {
 	return len(open) > 0 || slices.ContainsFunc(tools, func(t domain.ToolInfo) bool { return t.Name == tool && t.Disabled != nil }), nil
 }
 
-// callers are the types of nodes that call tools which no plan names: models choose
-// them, or another plan does.
+// callers are the types of nodes that call tools which the plan does not name: a model or another
+// plan chooses them.
 var callers = []string{walk.TypeAgent, walk.TypeRouter, walk.TypeTools, walk.TypePlan}
 
-// inTheWay lists the open circuits of tools that runs call where they go on: at
-// the step that failed, or anywhere for a rerun.
+// inTheWay lists the open circuits of tools that the runs will call: at the step that failed, or
+// anywhere for a rerun.
 func (s *Service) inTheWay(ctx context.Context, action domain.Action, runs []domain.Run) ([]domain.ToolCircuit, error) {
 	if action != domain.ActionResume && action != domain.ActionRerun {
 		return nil, nil
@@ -88,7 +87,7 @@ func (s *Service) inTheWay(ctx context.Context, action domain.Action, runs []dom
 		}
 		p, err := s.Engine.Program(ctx, r.Hash)
 		if err != nil {
-			continue // it names what this installation no longer has: its own preview says so
+			continue // the plan names something that is no longer configured; the preview of the run reports that
 		}
 		for i := range p.Nodes {
 			if n := &p.Nodes[i]; at == "" || n.ID == at {
@@ -103,8 +102,8 @@ func (s *Service) inTheWay(ctx context.Context, action domain.Action, runs []dom
 
 // call is what a node calls.
 type call struct {
-	tool, host string // host: empty: it is known when it runs
-	any        bool   // whatever tool is chosen then
+	tool, host string // host: empty: it is known only when the step runs
+	any        bool   // any tool can be called then
 }
 
 func (s *Service) callOf(n *walk.ProgramNode) call {
@@ -117,8 +116,8 @@ func (s *Service) callOf(n *walk.ProgramNode) call {
 	return k
 }
 
-// explained is why an act stopped after a run failed, with the circuits that are
-// open for it: until they let a call through, every run fails like it.
+// explained returns why an operation stopped after a run failed, with the open circuits: until
+// they close, every run fails in the same way.
 func (s *Service) explained(ctx context.Context, note string, action domain.Action, run domain.Run) (string, error) {
 	open, err := s.inTheWay(ctx, action, []domain.Run{run})
 	if err != nil {

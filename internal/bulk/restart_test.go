@@ -16,8 +16,7 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// dying is a store of a process that ends after it has acted on a run and before
-// it has recorded that.
+// dying is the store of a process that ends after it acted on a run and before it recorded that.
 type dying struct {
 	*store.Store
 	dead chan struct{}
@@ -37,8 +36,8 @@ func (d *dying) MoveBulk(context.Context, string, domain.BulkState, string, doma
 	return false, errDead
 }
 
-// A process that ends between an action and its bookkeeping has acted once: the
-// next process neither repeats the action nor counts the run as refused.
+// A process that ends between an action and its record has acted once: the next process neither
+// repeats the action nor counts the run as refused.
 func TestACrashBeforeTheBookkeepingRepeatsNothing(t *testing.T) {
 	t.Parallel()
 	for _, action := range []domain.Action{domain.ActionRerun, domain.ActionResume, domain.ActionDelete, domain.ActionAck, domain.ActionLabel} {
@@ -120,8 +119,8 @@ edges: [{from: push, to: ask}]
 	up.Store(true)
 }
 
-// Runs that wait for people do not hide the failures of others from the safety
-// stop, however many there are.
+// Runs that wait for approvals do not hide the failures of others from the safety stop, however
+// many there are.
 func TestRunsThatWaitDoNotHideFailures(t *testing.T) {
 	t.Parallel()
 	site := webtest.NewTolerant(t)
@@ -137,7 +136,7 @@ func TestRunsThatWaitDoNotHideFailures(t *testing.T) {
 	}
 }
 
-// The safety stop counts the failures that an earlier process left.
+// The safety stop includes failures that an earlier process counted.
 func TestTheSafetyStopOutlivesItsProcess(t *testing.T) {
 	t.Parallel()
 	site := webtest.NewTolerant(t)

@@ -11,26 +11,26 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// worker carries one bulk act out.
+// worker executes one bulk operation.
 type worker struct {
 	s     *Service
 	b     domain.Bulk
 	actor domain.Actor
-	// continued: an earlier process began the operation, and may have acted on the
-	// first pending run without recording that.
+	// continued: an earlier process began the operation, and may have acted on the first pending
+	// run without recording that.
 	continued bool
-	// open are runs that were acted on and are not over yet, those that were looked
-	// at longest ago first; same counts those that failed as before since the last
-	// one that did not. lookAtAll: no open run has been looked at by this process.
+	// open are runs that were acted on and have not ended, least recently checked first; same
+	// counts the runs that failed as before since the last one that did not. lookAtAll: this
+	// process has not checked any open run yet.
 	open      []domain.BulkItem
 	same      int
 	lookAtAll bool
-	// trials counts canaries that failed as before while a provider or a tool was
-	// waited for.
+	// trials counts canaries that failed as before while the operation waited for a provider or a
+	// tool.
 	trials int
 }
 
-// run acts on what is pending and says how the bulk act ended.
+// run acts on the pending runs and returns how the operation ended.
 func (w *worker) run(ctx context.Context) (domain.BulkState, string, error) {
 	if err := w.due(ctx); err != nil {
 		return "", "", err
@@ -49,7 +49,7 @@ func (w *worker) run(ctx context.Context) (domain.BulkState, string, error) {
 			if it.State == "acted" && w.watches() { // by an earlier process
 				w.open = append(w.open, it)
 			}
-			if it.State == "acted" && w.b.State == domain.BulkCanary { // the process ended while the canary was under way
+			if it.State == "acted" && w.b.State == domain.BulkCanary { // the process ended while the canary was running
 				if note, err := w.canary(ctx, it); note != "" || err != nil {
 					return domain.BulkStopped, note, err
 				}
@@ -91,12 +91,12 @@ func (w *worker) run(ctx context.Context) (domain.BulkState, string, error) {
 	return domain.BulkDone, "", nil
 }
 
-// maxTrials is how many canaries may fail before an act that waits for a provider
-// or a tool gives up: it is not the provider then.
+// maxTrials is how many canaries may fail before an operation that waits for a provider or a tool
+// stops: then the provider or tool is not the cause.
 const maxTrials = 20
 
-// due waits until the act may go on: for its time, and until its provider and its
-// tool take calls. A circuit that is half open does: the next run is the trial.
+// due waits until the operation may continue: until its start time, and until its provider and
+// tool accept calls. A half-open circuit accepts one: the next run is the trial.
 func (w *worker) due(ctx context.Context) error {
 	if wait := w.b.NotBefore.Sub(w.s.Now()); !w.b.NotBefore.IsZero() && wait > 0 {
 		if err := sleep(ctx, wait); err != nil {
@@ -114,10 +114,10 @@ func (w *worker) due(ctx context.Context) error {
 	}
 }
 
-// waits reports whether the act goes on only while somebody takes calls.
+// waits reports whether the operation waits for a provider or a tool.
 func (w *worker) waits() bool { return w.b.Provider != "" || w.b.Tool != "" }
 
-// refused reports whether what the act waits for takes no calls now.
+// refused reports whether that provider or tool refuses calls now.
 func (w *worker) refused(ctx context.Context) (bool, error) {
 	if w.b.Provider != "" && slices.ContainsFunc(w.s.providers(), func(p domain.ProviderInfo) bool { return p.Name == w.b.Provider && p.Refuses() }) {
 		return true, nil
@@ -136,8 +136,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// again reports whether the canary failed as before, so that the provider or the
-// tool is not what it was taken for: the next run is the canary, once calls are taken again.
+// again reports whether the canary failed as before, so that the provider or the tool is still
+// unavailable: the next run is the canary once calls are accepted again.
 func (w *worker) again(ctx context.Context, it domain.BulkItem) (bool, error) {
 	waiting, cancel := context.WithTimeout(ctx, w.s.CanaryWait)
 	defer cancel()
@@ -146,7 +146,7 @@ func (w *worker) again(ctx context.Context, it domain.BulkItem) (bool, error) {
 		return false, ctx.Err()
 	}
 	if err != nil || run.Status != domain.RunFailed || !sameFailure(it, run) {
-		return false, nil // what canary says of it
+		return false, nil // the note of the canary
 	}
 	w.trials++
 	w.open = nil
@@ -171,8 +171,8 @@ func (w *worker) pace(ctx context.Context) error {
 	}
 }
 
-// act does it to one run and records what became of it. A run that has moved on
-// since the preview is left alone: nobody has seen what would happen to it.
+// act acts on one run and records the outcome. A run that has changed since the preview is
+// skipped, because its preview is out of date.
 func (w *worker) act(ctx context.Context, it *domain.BulkItem) (bool, error) {
 	reason := "bulk " + domain.ShortID(w.b.ID)
 	if w.b.Reason != "" {
@@ -192,7 +192,7 @@ func (w *worker) act(ctx context.Context, it *domain.BulkItem) (bool, error) {
 		return w.mark(ctx, it)
 	}
 	req := domain.VerbRequest{Run: it.Run, Action: w.b.Action, Reason: reason}
-	if w.b.Action == domain.ActionRerun { // changes nothing of the run
+	if w.b.Action == domain.ActionRerun { // does not change the run
 		req.Key = fmt.Sprintf("bulk-%s-%d", w.b.ID, it.Position) //seed:bulk-key
 	} else {
 		req.Rev = it.Rev
@@ -214,7 +214,7 @@ func (w *worker) act(ctx context.Context, it *domain.BulkItem) (bool, error) {
 	return it.State == "acted", w.settle(ctx, it)
 }
 
-// settle records what became of one run.
+// settle records the outcome for one run.
 func (w *worker) settle(ctx context.Context, it *domain.BulkItem) error {
 	if err := w.s.Store.SettleBulkItem(context.WithoutCancel(ctx), w.b.ID, *it); err != nil {
 		return err
@@ -225,10 +225,9 @@ func (w *worker) settle(ctx context.Context, it *domain.BulkItem) error {
 	return nil
 }
 
-// carriedOut reports whether an earlier process acted on the run for this
-// operation. The audit record of an action is in the action's own transaction; the
-// operation's own bookkeeping comes after it. A rerun finds its run by its key
-// instead.
+// carriedOut reports whether an earlier process acted on the run for this operation. An action and
+// its audit record commit together; the operation records the outcome later. A rerun finds its run
+// by its key instead.
 func (w *worker) carriedOut(ctx context.Context, run string) (bool, error) {
 	if w.b.Action == domain.ActionRerun {
 		return false, nil
@@ -241,12 +240,12 @@ func (w *worker) carriedOut(ctx context.Context, run string) (bool, error) {
 	return len(list.Items) > 0, err
 }
 
-// marks reports whether the operation changes nothing of the run itself.
+// marks reports whether the operation does not change the run itself.
 func (w *worker) marks() bool {
 	return w.b.Action == domain.ActionAck || w.b.Action == domain.ActionLabel
 }
 
-// mark takes note of a run, or labels it: nothing of the run itself changes.
+// mark acknowledges or labels a run: the run itself does not change.
 func (w *worker) mark(ctx context.Context, it *domain.BulkItem) (bool, error) {
 	var err error
 	if w.b.Action == domain.ActionAck {
@@ -266,7 +265,7 @@ func (w *worker) mark(ctx context.Context, it *domain.BulkItem) (bool, error) {
 	return it.State == "acted", w.settle(ctx, it)
 }
 
-// watches reports whether what becomes of the runs matters.
+// watches reports whether the operation follows the outcome of the runs.
 func (w *worker) watches() bool {
 	return w.b.Action == domain.ActionResume || w.b.Action == domain.ActionRerun
 }
@@ -280,8 +279,8 @@ func (it result) run() string {
 
 type result domain.BulkItem
 
-// canary waits for the first run's end. The note says why the rest is not acted
-// on; empty: it is.
+// canary waits for the end of the first run. The note is why the other runs are skipped; empty:
+// they are not.
 func (w *worker) canary(ctx context.Context, it domain.BulkItem) (string, error) {
 	if w.watches() {
 		waiting, cancel := context.WithTimeout(ctx, w.s.CanaryWait)
@@ -315,12 +314,11 @@ func (w *worker) canary(ctx context.Context, it domain.BulkItem) (string, error)
 	return "", nil
 }
 
-// lookAt is how many open runs are looked at before each action. Each look goes on
-// after the last: runs that wait for a person do not hide the others.
+// lookAt is how many open runs are checked before each action. Each check continues after the
+// previous one, so that runs that wait for approvals do not hide the others.
 const lookAt = 50
 
-// looked looks at what became of runs that were acted on. The note says why the
-// rest is left alone.
+// looked checks runs that were acted on. The note is why the remaining runs are skipped.
 func (w *worker) looked(ctx context.Context) (string, error) {
 	n := min(len(w.open), lookAt)
 	if w.lookAtAll {
@@ -360,7 +358,7 @@ func (w *worker) looked(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// sameFailure reports whether a run failed as it had before.
+// sameFailure reports whether a run failed as it did before.
 func sameFailure(it domain.BulkItem, run domain.Run) bool {
 	return run.Error != nil && run.Error.Node == it.Node && run.Error.Code == it.Code
 }

@@ -1,5 +1,5 @@
-// Package datadir names what a data directory holds: the database, its key file,
-// the setup secret, the local socket, and the backups.
+// Package datadir names the files of a data directory: the database, its key file, the setup
+// secret, the local socket, and the backups.
 package datadir
 
 import (

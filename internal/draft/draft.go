@@ -1,6 +1,6 @@
-// Package draft plans in the background what drafts request. A draft is stored before
-// anything is planned, shows how far planning is, and outlasts the client and the
-// process that began it. Nothing of it runs before a person accepts it.
+// Package draft plans the requests of drafts in the background. A draft is stored before planning
+// starts, shows its progress, and survives the client and the process that created it. Nothing of
+// it runs before a person accepts it.
 package draft
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Store is what the worker reads and writes of drafts.
+// Store reads and writes drafts.
 type Store interface {
 	Draft(ctx context.Context, id string) (domain.Draft, error)
 	DraftsUnderWay(ctx context.Context) ([]domain.Draft, error)
@@ -26,10 +26,9 @@ type Store interface {
 	VersionByHash(ctx context.Context, hash string) (domain.Version, error)
 }
 
-// Planner makes the plans.
+// Planner creates plans.
 type Planner interface {
-	// Ask stores the plan that answers a request. The error of a request that gets
-	// none wraps a *domain.PlanError.
+	// Ask stores the plan for a request. If there is no plan, the error wraps a *domain.PlanError.
 	Ask(ctx context.Context, actor domain.Actor, r domain.AskRequest) (domain.Asked, error)
 	// Planners are the providers whose models can plan.
 	Planners() []string
@@ -43,7 +42,7 @@ type Engine interface {
 	Announce(typ string, data map[string]any)
 }
 
-// Config is what drafts need. Store, Planner, and Engine are required.
+// Config configures a [Service]. Store, Planner, and Engine are required.
 type Config struct {
 	Store   Store
 	Planner Planner
@@ -53,7 +52,7 @@ type Config struct {
 	OnRead bool
 	Log    *slog.Logger
 	Now    func() time.Time
-	// AtOnce is how many are planned at the same time; default 4. Others wait.
+	// AtOnce is how many drafts are planned at the same time; default 4. Others wait.
 	AtOnce int
 	// Patience is how long planning may take; default 10 minutes.
 	Patience time.Duration
@@ -72,7 +71,7 @@ type Service struct {
 	closed  bool
 }
 
-// New makes the service; Open takes up what an earlier process left.
+// New creates a Service; Open continues what an earlier process left.
 func New(c Config) *Service {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -91,7 +90,7 @@ func New(c Config) *Service {
 	return s
 }
 
-// Open takes up every draft that is still being planned.
+// Open continues every unfinished draft.
 func (s *Service) Open(ctx context.Context) error {
 	list, err := s.Store.DraftsUnderWay(ctx)
 	if err != nil {
@@ -103,15 +102,15 @@ func (s *Service) Open(ctx context.Context) error {
 	return nil
 }
 
-// Read continues a draft that was read, where Config.OnRead says so. A draft that this
-// process is planning stays as it is.
+// Read continues an unfinished draft when it is read, if Config.OnRead is set. A draft that this
+// process is planning does not change.
 func (s *Service) Read(d domain.Draft) {
 	if s.OnRead && d.State == domain.DraftPlanning {
 		s.Launch(d)
 	}
 }
 
-// Close leaves every draft where it is, for the next Open.
+// Close leaves every unfinished draft for the next Open.
 func (s *Service) Close() {
 	s.mu.Lock()
 	s.closed = true
@@ -120,11 +119,10 @@ func (s *Service) Close() {
 	s.work.Wait()
 }
 
-// maxQuery bounds what is wanted, in bytes.
+// maxQuery is the maximum size of a request in bytes.
 const maxQuery = 32 << 10
 
-// Prepare checks a request and gives the draft that answers it. Launch plans it once it
-// is stored.
+// Prepare checks a request and returns its draft. Launch plans it after it is stored.
 func (s *Service) Prepare(actor domain.Actor, r domain.DraftRequest) (domain.Draft, error) {
 	return s.prepare(actor, r, domain.Draft{})
 }
@@ -144,8 +142,8 @@ func (s *Service) prepare(actor domain.Actor, r domain.DraftRequest, from domain
 		Revision: from.Revision + 1, State: domain.DraftPlanning, CreatedAt: s.Now().UTC().Truncate(time.Microsecond)}, nil
 }
 
-// Refined gives another draft of the same request, with what should be different or by
-// another provider's model. The one that is refined stays as it is.
+// Refined returns a new draft of the same request, with changes or with another provider. The
+// refined draft does not change.
 func (s *Service) Refined(actor domain.Actor, d domain.Draft, r domain.DraftRequest) (domain.Draft, error) {
 	if d.State == domain.DraftPlanning {
 		return domain.Draft{}, domain.Errorf(domain.CodeConflict, "planning of the draft is not finished").Suggest("wait until it is done, or discard it")
@@ -155,7 +153,7 @@ func (s *Service) Refined(actor domain.Actor, d domain.Draft, r domain.DraftRequ
 		next.Query, next.Change = r.Query, ""
 	}
 	if r.Change = strings.TrimSpace(r.Change); r.Change != "" {
-		if next.Change != "" { // what was asked for before holds
+		if next.Change != "" { // earlier changes still apply
 			next.Change += "\n"
 		}
 		next.Change += r.Change
@@ -170,7 +168,7 @@ func (s *Service) Refined(actor domain.Actor, d domain.Draft, r domain.DraftRequ
 	return s.prepare(actor, next, d)
 }
 
-// Cancel ends the planning of a draft that was discarded.
+// Cancel ends the planning of a discarded draft.
 func (s *Service) Cancel(id string) {
 	s.mu.Lock()
 	cancel := s.running[id]
@@ -180,7 +178,7 @@ func (s *Service) Cancel(id string) {
 	}
 }
 
-// Launch plans a draft that is stored, in the background.
+// Launch plans a stored draft in the background.
 func (s *Service) Launch(d domain.Draft) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -208,22 +206,22 @@ func (s *Service) Launch(d domain.Draft) {
 	})
 }
 
-// make plans one draft and records what came of it. When the context ends first,
-// the draft is left as it is: for the next process, or because it was discarded.
+// make plans one draft and records the result. If the context ends first, the draft does not
+// change: the next process continues it, or it was discarded.
 func (s *Service) make(ctx context.Context, d domain.Draft) error {
 	begun, err := s.Store.BeginDraft(ctx, d.ID)
 	if err != nil || !begun {
 		return err
 	}
-	t := &teller{s: s, id: d.ID, notes: d.Progress}
+	t := &progress{s: s, id: d.ID, notes: d.Progress}
 	d.State = domain.DraftReady
 	if d.Begun > 0 {
-		t.tell(domain.DraftNote{Phase: domain.PhaseInterrupted})
+		t.report(domain.DraftNote{Phase: domain.PhaseInterrupted})
 	}
 	if d.Begun >= domain.MaxDraftBegun {
 		d.State, d.Error = domain.DraftFailed, unplanned("interrupted",
 			domain.Messagef("kairosd ended %d times during planning", d.Begun), tryAgain())
-	} else if err := s.ask(ctx, &d, t.tell); err != nil {
+	} else if err := s.ask(ctx, &d, t.report); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
@@ -233,12 +231,11 @@ func (s *Service) make(ctx context.Context, d domain.Draft) error {
 	return err
 }
 
-// ask plans, and fills in what came of it; the error is that of a context which
-// ended.
-func (s *Service) ask(ctx context.Context, d *domain.Draft, tell func(domain.DraftNote)) error {
+// ask plans and fills in the result; the error is that of an ended context.
+func (s *Service) ask(ctx context.Context, d *domain.Draft, report func(domain.DraftNote)) error {
 	bounded, cancel := context.WithTimeout(ctx, s.Patience)
 	defer cancel()
-	r := domain.AskRequest{Query: d.Query, Agent: d.Agent, PlanOnly: true, Fresh: d.Fresh, Constraints: d.Constraints, Preferences: d.Preferences, Provider: d.Provider, Change: d.Change, Examples: d.Examples, Tell: tell}
+	r := domain.AskRequest{Query: d.Query, Agent: d.Agent, PlanOnly: true, Fresh: d.Fresh, Constraints: d.Constraints, Preferences: d.Preferences, Provider: d.Provider, Change: d.Change, Examples: d.Examples, Tell: report}
 	if d.Change != "" {
 		r.Before = s.before(bounded, *d)
 	}
@@ -257,20 +254,20 @@ func (s *Service) ask(ctx context.Context, d *domain.Draft, tell func(domain.Dra
 	return nil
 }
 
-// before are the steps of the plan that a draft refines.
+// before returns the steps of the plan that a draft refines.
 func (s *Service) before(ctx context.Context, d domain.Draft) []string {
 	parent, err := s.Store.Draft(ctx, d.Parent)
 	if err != nil || parent.Hash == "" {
-		return nil // it refines one without a plan
+		return nil // it refines a draft without a plan
 	}
 	v, err := s.Store.VersionByHash(ctx, parent.Hash)
 	if err != nil {
-		return nil // what is wanted is said without it
+		return nil // the request is complete without it
 	}
 	return s.Planner.Outline(v.Canonical)
 }
 
-// why says to people why there is no plan.
+// why returns the message that explains why there is no plan.
 func why(err error, patience time.Duration) *domain.DraftError {
 	if e, ok := errors.AsType[*domain.PlanError](err); ok {
 		return &domain.DraftError{PlanError: *e}
@@ -284,17 +281,16 @@ func why(err error, patience time.Duration) *domain.DraftError {
 	return unplanned("internal", domain.Verbatim(err.Error()), domain.Message{})
 }
 
-// teller keeps what is told of one draft.
-type teller struct {
+// progress records and announces the progress of one draft.
+type progress struct {
 	s     *Service
 	id    string
 	mu    sync.Mutex
 	notes []domain.DraftNote
 }
 
-// tell keeps a note and tells those who watch. How far it is may be lost; what
-// comes of it is not.
-func (t *teller) tell(n domain.DraftNote) {
+// report stores a note and announces it. Progress may be lost in a crash; the result is not.
+func (t *progress) report(n domain.DraftNote) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if n.At = t.s.Now().UTC(); len(t.notes) >= domain.MaxDraftNotes {

@@ -11,8 +11,7 @@ import (
 	"github.com/kairosd/kairosd/internal/draft"
 )
 
-// desk is a planner that answers when it is let, and an engine that hears what is
-// announced.
+// desk is a planner that returns when the test permits, and an engine that records announcements.
 type desk struct {
 	answer func(ctx context.Context, r domain.AskRequest) (domain.Asked, error)
 
@@ -86,15 +85,15 @@ func phases(d domain.Draft) []domain.DraftPhase {
 	return out
 }
 
-// The process may end in the middle of planning, three times: the draft is taken up
-// again, and says so; then it is given up.
+// The process may end three times during planning. The next one continues, and reports that. Then
+// the draft fails.
 func TestADraftOutlivesTheProcess(t *testing.T) {
 	t.Parallel()
 	w := apptest.New(t)
 	hung := &desk{answer: hang}
 	first := open(t, w, hung)
 	d := begin(t, first, domain.DraftRequest{Query: " collect the figures "})
-	<-hung.told // it is at it
+	<-hung.told // planning has started
 	first.Close()
 	if got := read(t, w, d.ID); got.State != domain.DraftPlanning || got.Begun != 1 || got.Query != "collect the figures" {
 		t.Fatalf("after the first process: %+v", got)
@@ -120,8 +119,8 @@ func TestADraftOutlivesTheProcess(t *testing.T) {
 	}
 }
 
-// What is discarded is not planned any more, and cannot be accepted or refined into
-// something else than another draft.
+// A discarded draft is not planned any further, and cannot be accepted. Refining it creates
+// another draft.
 func TestADraftIsDiscarded(t *testing.T) {
 	t.Parallel()
 	w := apptest.New(t)
@@ -144,7 +143,7 @@ func TestADraftIsDiscarded(t *testing.T) {
 	}
 }
 
-// A refinement keeps what was wanted before, and says what should be different.
+// A refinement keeps the request, and adds what should be different.
 func TestADraftIsRefined(t *testing.T) {
 	t.Parallel()
 	w := apptest.New(t)

@@ -2,7 +2,7 @@ package draft
 
 import "testing"
 
-// Finish waits until nothing is planned any more, and closes.
+// Finish waits until all planning has ended, and closes.
 func (s *Service) Finish(t *testing.T) {
 	t.Helper()
 	s.work.Wait()

@@ -2,7 +2,7 @@ package draft
 
 import "github.com/kairosd/kairosd/internal/domain"
 
-// unplanned is an error that is not the planner's.
+// unplanned is an error that the planner did not cause.
 func unplanned(code string, text, advice domain.Message) *domain.DraftError {
 	e := domain.NewPlanError(code, text, advice)
 	e.Recoverable = true

@@ -1,5 +1,4 @@
-// Package encrypt reads the age keys that backups are encrypted to and decrypted
-// with.
+// Package encrypt reads the age keys that encrypt and decrypt backups.
 package encrypt
 
 import (
@@ -14,13 +13,13 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Recipients reads public keys, and sees that they go together: age keeps a key
-// that is safe from quantum computers apart from one that is not. None gives none.
+// Recipients reads public keys, and checks that age can combine them: post-quantum keys do not
+// combine with others. An empty list returns none.
 func Recipients(keys []string) ([]age.Recipient, error) {
 	var out []age.Recipient
 	for i, key := range keys {
 		key = strings.TrimSpace(key)
-		if strings.HasPrefix(key, "AGE-SECRET-KEY-") { // and is not repeated here
+		if strings.HasPrefix(key, "AGE-SECRET-KEY-") { // do not repeat a private key in the message
 			return nil, domain.Errorf(domain.CodeInvalid, "recipient %d is a private key", i+1).
 				Suggest("use its public key (age-keygen -y prints it), and keep the private key off this machine")
 		}
@@ -54,8 +53,7 @@ func Identities(path string) ([]age.Identity, error) {
 	return ids, nil
 }
 
-// Writer encrypts to recipients what is written to it; the file is whole once it
-// is closed.
+// Writer encrypts what is written to it. The file is complete after Close.
 func Writer(w io.Writer, to []age.Recipient) (io.WriteCloser, error) {
 	out, err := age.Encrypt(w, to...)
 	if err != nil {
@@ -64,7 +62,7 @@ func Writer(w io.Writer, to []age.Recipient) (io.WriteCloser, error) {
 	return out, nil
 }
 
-// ErrNoIdentity: the file is encrypted to none of the identities.
+// ErrNoIdentity: the file is not encrypted for any of the identities.
 var ErrNoIdentity = errors.New("not encrypted for any of the identities")
 
 // Reader decrypts; ErrNoIdentity when it cannot with these.

@@ -1,6 +1,5 @@
-// Package handoff puts together what is known of work that one agent gave to
-// another: what was passed on, with which tools, and what came of it. The page and
-// the API say the same because both ask here.
+// Package handoff describes work that one agent handed to another: the data, the tools, and the
+// result. The dashboard and the API both use it, so they agree.
 package handoff
 
 import (
@@ -14,12 +13,12 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Run is what handoffs of a run are put together from.
+// Run is the data that handoffs of a run are derived from.
 type Run struct {
 	run     domain.Run
 	journal []domain.Entry
 	steps   map[step][]*domain.Entry
-	answers map[string]*domain.AgentMessage // by the request that they answer
+	answers map[string]*domain.AgentMessage // by the request that they respond to
 }
 
 // step names a visit, or an item of it.
@@ -30,7 +29,7 @@ type step struct {
 
 func stepOf(e *domain.Entry) step { return step{e.Node, e.Visit, e.Item} }
 
-// In reads a run, and what its agents said to each other.
+// In reads a run and the messages of its agents.
 func In(d domain.RunDetail, said []domain.AgentMessage) *Run {
 	r := &Run{run: d.Run, journal: d.Journal, steps: map[step][]*domain.Entry{}, answers: map[string]*domain.AgentMessage{}}
 	for i := range d.Journal {
@@ -46,7 +45,7 @@ func In(d domain.RunDetail, said []domain.AgentMessage) *Run {
 	return r
 }
 
-// Of is what is known of one handoff of the run.
+// Of describes one handoff of the run.
 func (r *Run) Of(h domain.Handoff, now time.Time) domain.HandoffDetail {
 	d := domain.HandoffDetail{HandoffSeen: domain.HandoffSeen{Handoff: h, Plan: r.run.PlanKey}, Tools: []string{}}
 	if row := r.row(h.Seq); row != nil && row.Node == h.Node {
@@ -55,7 +54,7 @@ func (r *Run) Of(h domain.Handoff, now time.Time) domain.HandoffDetail {
 		d.Given = given(row)
 		d.Tools = append(d.Tools, granted(later, h.To)...)
 		if row.Substep > 0 {
-			d.Giver = d.Receiver // they talk inside of one step
+			d.Giver = d.Receiver // both agents are part of one step
 			r.answered(&d, later)
 		} else {
 			d.Giver = r.giver(h)
@@ -106,8 +105,8 @@ func (r *Run) place(s step) *domain.HandoffStep {
 	return &domain.HandoffStep{Node: s.node, Visit: s.visit, Item: s.item, Seq: r.steps[s][0].Seq}
 }
 
-// giver is the last step before a handoff that its giver finished; nil: none, as of
-// the supervisor, who gives out the first work.
+// giver is the last step that the giver finished before the handoff; nil: none, as for a
+// supervisor that assigns the first work.
 func (r *Run) giver(h domain.Handoff) *domain.HandoffStep {
 	for _, e := range slices.Backward(r.journal[:h.Seq-1]) {
 		if e.Final && e.Agent == h.From {
@@ -117,8 +116,8 @@ func (r *Run) giver(h domain.Handoff) *domain.HandoffStep {
 	return nil
 }
 
-// given is the data that was passed on: the payload of a request inside of a step,
-// else the step's input.
+// given is the data that was passed: the payload of a request inside a step, otherwise the input
+// of the step.
 func given(row *domain.Entry) domain.RawJSON {
 	if row.Substep == 0 {
 		return row.Input
@@ -134,8 +133,7 @@ func given(row *domain.Entry) domain.RawJSON {
 	return p.Request.Payload
 }
 
-// granted are the tools that the receiver was offered: those of the first question
-// to its model, as it was recorded; none, where nothing was.
+// granted are the tools that the receiver was offered in the first recorded call of its model.
 func granted(rows []*domain.Entry, to string) []string {
 	for _, e := range rows {
 		if a, tools := askedOf(e); a == to {
@@ -145,7 +143,8 @@ func granted(rows []*domain.Entry, to string) []string {
 	return nil
 }
 
-// askedOf is whose model a row asks, and with which tools; "": it asks none.
+// askedOf returns the agent whose model a row calls, and the tools; "": the row is not a model
+// call.
 func askedOf(e *domain.Entry) (agent string, tools []string) {
 	var q struct {
 		Agent string
@@ -157,7 +156,7 @@ func askedOf(e *domain.Entry) (agent string, tools []string) {
 	return q.Agent, q.Tools
 }
 
-// kindOf is what a row of a conversation records.
+// kindOf returns what a row of a conversation records.
 func kindOf(e *domain.Entry) string {
 	if e.Kind != domain.EntrySubstep {
 		if e.Kind == domain.EntryResult && !e.Usage.Zero() {
@@ -172,8 +171,8 @@ func kindOf(e *domain.Entry) string {
 	return p.Kind
 }
 
-// answered fills in what came of a handoff inside of a step: the receiver's answer,
-// else what became of the step.
+// answered fills in the result of a handoff inside a step: the receiver's response, otherwise the
+// outcome of the step.
 func (r *Run) answered(d *domain.HandoffDetail, later []*domain.Entry) {
 	m := r.answers[d.ID+":request"]
 	if m == nil {
@@ -194,7 +193,7 @@ func (r *Run) answered(d *domain.HandoffDetail, later []*domain.Entry) {
 	}
 }
 
-// settled fills in how the step ended that was handed over.
+// settled fills in how the step that was handed over ended.
 func (r *Run) settled(d *domain.HandoffDetail, later []*domain.Entry) {
 	for _, e := range later {
 		d.Usage = d.Usage.Add(e.Usage)

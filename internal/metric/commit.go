@@ -7,8 +7,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Batch counts a transaction of the store: how many writes it made durable, and
-// how long that took. It is called from the writer's goroutine.
+// Batch counts a transaction of the store: the number of writes that it made durable, and its
+// duration. The writer's goroutine calls it.
 func (r *Recorder) Batch(writes int, took time.Duration) {
 	r.commits.Observe(took.Seconds())
 	r.batches.Observe(float64(writes))
@@ -18,8 +18,8 @@ func (r *Recorder) Batch(writes int, took time.Duration) {
 	r.now.writes += int64(writes)
 }
 
-// HandleCommit counts what a commit made true. It is called from the store's
-// writer, in commit order, and does not block.
+// HandleCommit counts what a commit contains. The store's writer calls it in commit order; it does
+// not block.
 func (r *Recorder) HandleCommit(events []domain.AuditEvent) {
 	var m minute
 	for i := range events {
@@ -70,7 +70,7 @@ func (r *Recorder) entry(e *domain.Entry, m *minute) {
 	}
 }
 
-// callOf is what a sub-step did: "model", "tool:NAME", or what else it is.
+// callOf returns the kind of a sub-step: "model", "tool:NAME", or another kind.
 func callOf(e *domain.Entry) string {
 	var p struct {
 		Kind string `json:"kind"`

@@ -15,16 +15,15 @@ import (
 	"github.com/kairosd/kairosd/internal/metric/otlp"
 )
 
-// Telemetry says where traces and metrics are sent over OTLP (HTTP, JSON).
-// Both are off while it names no endpoint. The standard variables
-// OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_HEADERS and their forms for
-// traces and metrics hold where the configuration is silent.
+// Telemetry configures where traces and metrics are sent over OTLP (HTTP, JSON). Both are off
+// without an endpoint. Without a setting here, the standard variables apply:
+// OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_HEADERS, and their forms for traces and metrics.
 type Telemetry struct {
 	// Endpoint is the URL of a collector, as http://127.0.0.1:4318.
 	Endpoint string `yaml:"otlp_endpoint"`
 	// Every is how often metrics are sent; default 60 s.
 	Every time.Duration `yaml:"every"`
-	// Traces and Metrics switch one of them off.
+	// Traces and Metrics can be set to false to switch one of them off.
 	Traces  *bool `yaml:"traces"`
 	Metrics *bool `yaml:"metrics"`
 }
@@ -33,8 +32,8 @@ func resourceOf(version string) *resource.Resource {
 	return resource.NewSchemaless(attribute.String("service.name", "kairosd"), attribute.String("service.version", version))
 }
 
-// Export starts sending what is measured. stop sends the rest, within the time
-// its context has. A collector that is away is tried again, and never slows a run.
+// Export starts sending metrics. stop sends the rest within the time of its context. An
+// unreachable collector is retried, and never delays a run.
 func (r *Recorder) Export(ctx context.Context, t Telemetry) (stop func(context.Context) error, err error) {
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { r.o.Logger.Warn("send traces and metrics", "err", err) }))
 	var stops []func(context.Context) error
@@ -67,7 +66,7 @@ func (r *Recorder) Export(ctx context.Context, t Telemetry) (stop func(context.C
 	return stop, nil
 }
 
-// trace sends spans to an exporter. It is called before the first commit.
+// trace sends spans to an exporter. Call it before the first commit.
 func (r *Recorder) trace(exporter sdktrace.SpanExporter, batch ...sdktrace.BatchSpanProcessorOption) (stop func(context.Context) error) {
 	t, provider := newTracer(r, exporter, batch...)
 	r.tracer = t

@@ -26,8 +26,8 @@ var (
 	refusedDesc   = prometheus.NewDesc("kairos_circuit_refused_calls_total", "Calls refused by an open circuit.", []string{"kind", "name"}, nil)
 )
 
-// gauges are figures that are read when they are asked for. One that cannot be
-// read is left out: a wrong zero would look like good news.
+// gauges are figures that are read during a scrape. A figure that cannot be read is left out: a
+// wrong zero would look like good news.
 type gauges struct{ r *Recorder }
 
 func (g gauges) Describe(out chan<- *prometheus.Desc) {

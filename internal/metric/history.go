@@ -29,7 +29,7 @@ func (m *minute) add(o *minute) {
 	m.nodes += o.nodes
 }
 
-// Run takes a sample a minute until the context ends.
+// Run takes a sample each minute until the context ends.
 func (r *Recorder) Run(ctx context.Context) {
 	tick := time.NewTicker(beat)
 	defer tick.Stop()
@@ -61,7 +61,7 @@ func (r *Recorder) Run(ctx context.Context) {
 	}
 }
 
-// Sample ends the minute that is being counted.
+// Sample ends the current minute.
 func (r *Recorder) Sample(ctx context.Context) {
 	s := r.from()
 	sample := domain.Sample{At: r.o.Now().UTC().Truncate(time.Second), Memory: memory(), Goroutines: goroutines()}
@@ -135,8 +135,8 @@ func (r *Recorder) Vitals(ctx context.Context) (domain.Vitals, error) {
 	return v, nil
 }
 
-// growth is how many bytes a day the database grew over the samples; 0 while
-// they span less than half an hour, or when it shrank.
+// growth returns how many bytes a day the database grew over the samples; 0 while they span less
+// than 30 minutes, or if it shrank.
 func growth(past []domain.Sample) int64 {
 	if len(past) < 2 {
 		return 0
@@ -149,8 +149,7 @@ func growth(past []domain.Sample) int64 {
 	return int64(float64(last.Database-first.Database) / span.Hours() * 24)
 }
 
-// memory is what the process holds of the system's memory, without what it has
-// given back.
+// memory returns the system memory that the process holds, without what it has returned.
 func memory() int64 {
 	s := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(s)

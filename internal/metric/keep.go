@@ -12,13 +12,12 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// keepEvery is how many samples may be lost with the process.
+// keepEvery is how many samples a crash may lose.
 const keepEvery = 10
 
-// Keep lets the samples of the last day outlive the process: what the one before
-// left in the file is taken over now, and Run writes it every ten minutes and when
-// it ends. The file is for pictures only: one that cannot be read is as good as
-// none, and says so in the log. It is to be called before Run.
+// Keep makes the samples of the last day survive a restart: it reads the file of the previous
+// process, and Run writes the file every ten minutes and when it ends. The file is only for
+// charts: a file that cannot be read is ignored and logged. Call Keep before Run.
 func (r *Recorder) Keep(path string) {
 	past, err := readSamples(path, r.o.Now())
 	if err != nil {
@@ -30,7 +29,7 @@ func (r *Recorder) Keep(path string) {
 	r.past = append(past, r.past...)
 }
 
-// readSamples gives those of the last day, oldest first; none of the future.
+// readSamples returns the samples of the last day, oldest first, without any from the future.
 func readSamples(path string, now time.Time) ([]domain.Sample, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -47,7 +46,7 @@ func readSamples(path string, now time.Time) ([]domain.Sample, error) {
 	return past[max(0, len(past)-day):], nil
 }
 
-// keep writes the samples down, if somebody wants them.
+// keep writes the samples to the file, if there is one.
 func (r *Recorder) keep() {
 	r.mu.Lock()
 	path, past := r.file, slices.Clone(r.past)
@@ -60,8 +59,7 @@ func (r *Recorder) keep() {
 	}
 }
 
-// writeSamples replaces the file whole. It is not forced to the disk: nothing
-// depends on it.
+// writeSamples replaces the file as a whole. It is not synced, because nothing depends on it.
 func writeSamples(path string, past []domain.Sample) error {
 	text, err := json.Marshal(past)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/kairosd/kairosd/internal/metric"
 )
 
-// The picture of the last day goes on over a restart: what the daemon before
-// sampled is there, in order, and the daemon's absence is a gap.
+// The chart of the last day continues after a restart: the earlier samples are there, in order,
+// and the downtime is a gap.
 func TestSamplesOutliveARestart(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "vitals.json")

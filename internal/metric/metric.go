@@ -1,10 +1,8 @@
-// Package metric measures an installation: as Prometheus metrics, the same over
-// OTLP, as traces over OTLP, and as the last day in memory for the page about
-// the system.
+// Package metric measures a server: as Prometheus metrics, as the same metrics over OTLP, as
+// traces over OTLP, and as samples of the last day for the system page.
 //
-// Everything about runs is counted from what the store has committed
-// ([Recorder.HandleCommit]): a figure never speaks of what a crash could undo.
-// Counters begin at zero when the daemon starts.
+// Everything about runs is counted from what the store has committed ([Recorder.HandleCommit]), so
+// a figure never includes what a crash could undo. Counters begin at zero when the daemon starts.
 package metric
 
 import (
@@ -31,8 +29,7 @@ type Load struct {
 	NodesWaiting int       // runs that wait for a slot for a node
 }
 
-// Source is where figures come from that are read when somebody asks. All are
-// required.
+// Source provides figures that are read on demand. All fields are required.
 type Source struct {
 	Load func() Load
 	// Slots are the limits of the engine now.
@@ -53,7 +50,7 @@ type Source struct {
 	Run func(ctx context.Context, id string) (domain.Run, error)
 }
 
-// Options sets a Recorder up.
+// Options configures a Recorder.
 type Options struct {
 	Version string
 	Logger  *slog.Logger
@@ -86,23 +83,22 @@ type Recorder struct {
 
 	mu      sync.Mutex
 	source  Source
-	since   map[string]time.Time // runs under way that were created since the start
+	since   map[string]time.Time // active runs that were created since the start
 	now     minute               // being counted
 	minutes []minute             // the last few, oldest first
-	past    []domain.Sample      // a day, oldest first
-	file    string               // keeps past over a restart; empty: nothing does
+	past    []domain.Sample      // the last day, oldest first
+	file    string               // file that keeps past over a restart; empty: none
 
-	tracer *tracer // nil: nobody collects traces
+	tracer *tracer // nil: traces are off
 }
 
-// maxBegun bounds what is remembered; the durations of runs beyond it are not
-// measured.
+// maxBegun bounds the number of runs in begun; durations of further runs are not measured.
 const maxBegun = 50_000
 
 // seconds are the bounds of durations: from a hundred microseconds to an hour.
 var seconds = []float64{1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 3600}
 
-// New makes a recorder.
+// New creates a recorder.
 func New(o Options) *Recorder {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -159,7 +155,7 @@ func New(o Options) *Recorder {
 	return r
 }
 
-// Attach says where the figures come from that are read on demand.
+// Attach sets the source of the figures that are read on demand.
 func (r *Recorder) Attach(s Source) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -177,8 +173,8 @@ func (r *Recorder) Handler() http.Handler {
 	return promhttp.HandlerFor(r.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: 4})
 }
 
-// Request counts a request that was answered. A route is the pattern that
-// matched, never the address, so that nobody outside can make new series.
+// Request counts a request. A route is the pattern that matched, never the address, so that a
+// client cannot create new series.
 func (r *Recorder) Request(route, method string, status int, took time.Duration) {
 	if route == "" {
 		route = "none"

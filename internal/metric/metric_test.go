@@ -59,7 +59,7 @@ func source(r *metric.Recorder) {
 
 var began = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// aRun is what the store hands out of a run with an agent's conversation.
+// aRun is what the store returns for a run with an agent's conversation.
 func aRun(id string) []domain.AuditEvent {
 	at := func(s int) time.Time { return began.Add(time.Duration(s) * time.Second) }
 	record := func(action string, detail string) domain.AuditRecord {
@@ -96,8 +96,8 @@ func scrape(t *testing.T, r *metric.Recorder) string {
 	return string(text)
 }
 
-// Runs, nodes, checkpoints, queue, tokens, cost, HTTP, and the five
-// planner metrics of [001].
+// Runs, nodes, checkpoints, queue, tokens, cost, HTTP, and the five planner metrics of the planner
+// specification.
 func TestEveryMetricIsServed(t *testing.T) {
 	t.Parallel()
 	r := metric.New(metric.Options{Version: "1.2.3"})
@@ -145,8 +145,8 @@ func TestMetricsBeforeAnythingIsAttached(t *testing.T) {
 	}
 }
 
-// A day of samples, a minute apart, and what is seen of them: percentiles,
-// growth and the day on which the disk is full.
+// A day of samples, a minute apart, and what is derived from them: percentiles, growth, and the
+// day on which the disk is full.
 func TestVitals(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -209,7 +209,7 @@ func TestVitals(t *testing.T) {
 	})
 }
 
-// collector takes what is sent over OTLP.
+// collector receives what is sent over OTLP.
 type collector struct {
 	*httptest.Server
 	mu      sync.Mutex
@@ -261,9 +261,8 @@ func collect(t *testing.T) *collector {
 	return c
 }
 
-// A run is one trace, run → node → model and tool call, with the
-// attributes of the GenAI conventions. A daemon that tells of the run again, as
-// after a crash, tells of the same spans.
+// A run is one trace, run → node → model and tool call, with the attributes of the GenAI
+// conventions. A daemon that sends a run again, for example after a crash, sends the same spans.
 func TestTracesAndMetricsOverOTLP(t *testing.T) {
 	send := func() *collector {
 		c := collect(t)

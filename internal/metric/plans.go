@@ -24,7 +24,7 @@ type plans struct {
 type durations struct {
 	Count  uint64   `json:"count"`
 	Sum    float64  `json:"sum"`
-	Within []uint64 `json:"within"` // by bound of tookBounds: so many took at most that
+	Within []uint64 `json:"within"` // by bound of tookBounds: the number of plans that took at most that long
 }
 
 var tookBounds = []float64{1, 2, 5, 10, 25, 50, 100, 200, 500, 1000, 2500, 5000, 10000, 30000, 60000}
@@ -49,7 +49,7 @@ func (r *Recorder) Planned(took time.Duration) {
 	defer p.mu.Unlock()
 	if err := p.readDurations(ctx, s); err != nil {
 		r.o.Logger.Error("read planning times", "err", err)
-		return // what is stored is not overwritten
+		return // do not overwrite the stored durations
 	}
 	p.took.Count++
 	p.took.Sum += ms
@@ -89,7 +89,7 @@ func (p *plans) readDurations(ctx context.Context, s Source) error {
 	return nil
 }
 
-// plansCollector reads the planner's metrics when somebody asks for them.
+// plansCollector reads the planner's metrics during a scrape.
 type plansCollector struct{ r *Recorder }
 
 func (c plansCollector) Describe(out chan<- *prometheus.Desc) {

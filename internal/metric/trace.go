@@ -50,8 +50,8 @@ func newTracer(r *Recorder, exporter sdktrace.SpanExporter, batch ...sdktrace.Ba
 	return t, provider
 }
 
-// offer takes a commit if there is room: a slow collector costs spans, never
-// a checkpoint's time.
+// offer queues a commit if there is room: a slow collector costs spans, but never delays a
+// checkpoint.
 func (t *tracer) offer(events []domain.AuditEvent) {
 	var mine []domain.AuditEvent
 	for i := range events {
@@ -69,7 +69,7 @@ func (t *tracer) offer(events []domain.AuditEvent) {
 	}
 }
 
-// run makes spans until the context ends, then of what waits.
+// run creates spans until the context ends, then for what is queued.
 func (t *tracer) run(ctx context.Context) {
 	for {
 		select {

@@ -33,7 +33,7 @@ func TestOperatorActions(t *testing.T) {
 		{name: "cancel", action: domain.ActionCancel, rows: "verb cancel, result a cancelled!, result b cancelled!"},
 		{name: "cancel what has ended", before: []domain.Action{domain.ActionCancel}, action: domain.ActionCancel, err: "nothing to cancel"},
 		{name: "release a run that is not held", action: domain.ActionRelease, err: "neither held nor quarantined"},
-		{name: "start a run that has started", action: domain.ActionStartNow, err: "no time to start at"},
+		{name: "start a run that has started", action: domain.ActionStartNow, err: "is not scheduled"},
 		{name: "delete a run that is not over", action: domain.ActionDelete, err: "cannot be deleted"},
 		{name: "delete", before: []domain.Action{domain.ActionCancel}, action: domain.ActionDelete,
 			rows: "verb cancel, result a cancelled!, result b cancelled!"},

@@ -1,6 +1,6 @@
-// Package timeline lays work out over time: an axis that leaves idle gaps out
-// and says so, segments that are merged to what can be seen, and the chain of
-// work that decided how long the whole took.
+// Package timeline places work on a time axis. The axis leaves out idle gaps and marks them.
+// Segments are merged to what is visible. The package also finds the chain of work that determined
+// the duration.
 package timeline
 
 import (
@@ -168,7 +168,7 @@ func (a *Axis) Ticks(origin time.Time, apart float64) []Tick {
 			at += step
 			continue
 		}
-		if c := a.cutAt(t); c != nil { // go on behind it
+		if c := a.cutAt(t); c != nil { // continue after it
 			at = (c.To.Sub(origin) + step - 1).Truncate(step)
 			if !origin.Add(at).Before(c.To) && origin.Add(at) != t {
 				continue

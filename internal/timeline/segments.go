@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Segment is a drawn stretch: from X to X+W, in percent. Kind is the caller's,
-// the lower the more it must be seen.
+// Segment is a drawn stretch: from X to X+W, in percent. Kind is chosen by the caller; the lower
+// it is, the more important.
 type Segment struct {
 	X, W float64
 	Kind int

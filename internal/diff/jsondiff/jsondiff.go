@@ -1,4 +1,4 @@
-// Package jsondiff says how one JSON value became another.
+// Package jsondiff lists how one JSON value became another.
 package jsondiff
 
 import (
@@ -9,7 +9,7 @@ import (
 	"strconv"
 )
 
-// Op is what happened to a value.
+// Op is the kind of a change.
 type Op string
 
 const (
@@ -26,18 +26,17 @@ type Change struct {
 	Old, New any
 }
 
-// Diff lists what differs between two values that were decoded with exact
-// numbers (json.Number), objects by key and lists by position after what they
-// share at both ends. At most most changes are listed; more says that there are
-// others.
+// Diff lists the differences between two values that were decoded with exact numbers
+// (json.Number): objects by key, and lists by position after their common start and end. It lists
+// at most most changes; more reports that there are others.
 func Diff(a, b any, most int) (changes []Change, more bool) {
 	d := &differ{most: most}
 	d.value("", a, b)
 	return d.changes, d.more
 }
 
-// Equal reports whether two values are the same: numbers by their text, so that
-// 1 and 1.0 differ, as they do for who reads them.
+// Equal reports whether two values are the same. Numbers are compared by their text, so 1 and 1.0
+// differ, as they do for a reader.
 func Equal(a, b any) bool {
 	switch x := a.(type) {
 	case map[string]any:
@@ -123,8 +122,8 @@ func (d *differ) object(path string, a, b map[string]any) {
 	}
 }
 
-// list compares by position what is not the same at the beginning and the end,
-// so that an item put in or taken out is one change.
+// list compares by position what differs after the common start and before the common end, so that
+// an inserted or removed item is one change.
 func (d *differ) list(path string, a, b []any) {
 	first := 0
 	for first < len(a) && first < len(b) && Equal(a[first], b[first]) {

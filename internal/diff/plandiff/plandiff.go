@@ -1,5 +1,4 @@
-// Package plandiff says what changed from one version of a plan to another, line
-// by line.
+// Package plandiff lists what changed from one version of a plan to another, line by line.
 package plandiff
 
 import (
@@ -9,7 +8,7 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// Sign says what became of a line.
+// Sign is the kind of a line.
 type Sign string
 
 const (
@@ -31,9 +30,8 @@ type Diff struct {
 	Added, Removed int
 }
 
-// Versions compares two versions as they were written. A version that somebody
-// wrote in one format and one that was made in the other, as planners do, are
-// compared as YAML both, for else every line would differ.
+// Versions compares two versions as they were written. If their formats differ, it compares both
+// as YAML; otherwise every line would differ.
 func Versions(a, b domain.Version) Diff {
 	x, y := string(a.Source), string(b.Source)
 	if a.Format != b.Format {

@@ -1,6 +1,5 @@
-// Package rundiff puts two runs side by side: the step at which they part, and
-// what differs in every step. The page, the API and the command say the same
-// because all of them ask here.
+// Package rundiff compares two runs: the first step that differs, and the differences of every
+// step. The dashboard, the API, and the CLI all use it, so they agree.
 package rundiff
 
 import (
@@ -23,8 +22,8 @@ type Source interface {
 	Detail(ctx context.Context, run string) (domain.RunDetail, error)
 }
 
-// Read compares two runs by what people type. Without a second one it is the last
-// run of the same plan that went well; CodeNotFound when there is none.
+// Read compares two runs by id or short id. Without a second one it uses the last completed run of
+// the same plan; CodeNotFound if there is none.
 func Read(ctx context.Context, from Source, a, b string, now time.Time) (Comparison, error) {
 	var runs [2]domain.RunDetail
 	var uses [2][]domain.Use
@@ -60,8 +59,7 @@ type Lister interface {
 	Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error)
 }
 
-// LastGood is the newest other run of the same plan that went well; none: a zero
-// run.
+// LastGood returns the newest other completed run of the same plan; a zero run if there is none.
 func LastGood(ctx context.Context, from Lister, run domain.Run) (domain.Run, error) {
 	good, err := from.Runs(ctx, domain.RunFilter{Statuses: []domain.RunStatus{domain.RunCompleted}, PlanKey: run.PlanKey, Page: domain.Page{Limit: 2}})
 	if err != nil {
@@ -75,17 +73,16 @@ func LastGood(ctx context.Context, from Lister, run domain.Run) (domain.Run, err
 	return domain.Run{}, nil
 }
 
-// Comparison is two runs side by side. Steps has those of A in their order, then
-// those that only B has.
+// Comparison compares two runs. Steps lists those of A in their order, then those that only B has.
 type Comparison struct {
 	A Side `json:"a"`
 	B Side `json:"b"`
-	// First is the step at which they part; null: no step differs.
+	// First is the first step that differs; null: no step differs.
 	First  *Step  `json:"first"`
 	Input  Value  `json:"input"`
 	Output Value  `json:"output"`
 	Steps  []Step `json:"steps"`
-	// Left is how many steps are not in Steps, because there are too many.
+	// Left is how many steps are missing in Steps, because there are too many.
 	Left int `json:"left,omitempty"`
 }
 
@@ -96,8 +93,8 @@ type Side struct {
 	Agents    []string `json:"agents,omitempty"`
 	Tools     []string `json:"tools,omitempty"`
 	Providers []string `json:"providers,omitempty"`
-	// Models are those that answered, as they call themselves: a provider may answer
-	// with another version of what it was asked for.
+	// Models are the models that responded, by the name in the response: a provider may use
+	// another version than requested.
 	Models []string `json:"models,omitempty"`
 	// Detail is the run itself, for pages.
 	Detail domain.RunDetail `json:"-"`
@@ -119,16 +116,16 @@ func (s *Side) use(uses []domain.Use) {
 	}
 }
 
-// Why says in what a step differs.
+// Why is how a step differs.
 type Why string
 
-// The reasons, in the order in which they are looked for.
+// The reasons, in the order of precedence.
 const (
 	WhyMissing Why = "missing" // only one of the runs has it
 	WhyStatus  Why = "status"
-	WhyError   Why = "error"  // it failed in both, otherwise
+	WhyError   Why = "error"  // it failed in both runs, with different errors
 	WhyEdge    Why = "edge"   // it led to another node
-	WhyOutput  Why = "output" // of whatever else happened, the result
+	WhyOutput  Why = "output" // any other difference: in the result
 )
 
 // Step is one visit of a node, or one item of it, in both runs.
@@ -137,10 +134,10 @@ type Step struct {
 	Node  string `json:"node"`
 	Visit int    `json:"visit"`
 	Item  int    `json:"item"` // -1: none
-	// A and B are what came of it in each run; null: it is not there.
+	// A and B are the outcome in each run; null: the run does not have the step.
 	A *Seen `json:"a"`
 	B *Seen `json:"b"`
-	// Why it differs; empty: it does not. Says is that in words.
+	// Why it differs; empty: it does not. Says is the reason in words.
 	Why  Why    `json:"why,omitempty"`
 	Says string `json:"says,omitempty"`
 	// LongerMs is how much longer it took in A than in B.
@@ -153,7 +150,7 @@ type Step struct {
 // Differs reports whether the step is not the same in both runs.
 func (s Step) Differs() bool { return s.Why != "" }
 
-// Seen is what came of a step in one run.
+// Seen is the outcome of a step in one run.
 type Seen struct {
 	Seq      int64             `json:"seq"` // of its first journal row
 	Status   domain.NodeStatus `json:"status"`
@@ -169,11 +166,11 @@ type Seen struct {
 const (
 	// maxSteps bounds the steps of each run that are compared.
 	maxSteps = 1000
-	// maxValues bounds the differences of outputs that are spelled out.
+	// maxValues bounds the listed differences of outputs.
 	maxValues = 200
 )
 
-// Compare puts two runs side by side.
+// Compare compares two runs.
 func Compare(a, b domain.RunDetail, now time.Time) Comparison {
 	c := Comparison{A: side(a, now), B: side(b, now), Input: diff(a.Run.Input, b.Run.Input), Output: diff(a.Run.Output, b.Run.Output), Steps: []Step{}}
 	x, y := stepsOf(a.Journal), stepsOf(b.Journal)
@@ -221,7 +218,7 @@ func side(d domain.RunDetail, now time.Time) Side {
 	return Side{RunView: domain.ViewRun(d.Run), TookMs: ranFor(d.Run, now).Milliseconds(), Models: models(d.Journal), Detail: d}
 }
 
-// ranFor is how long a run took, or has been there.
+// ranFor is the duration of a run, until now if it has not ended.
 func ranFor(run domain.Run, now time.Time) time.Duration {
 	if run.EndedAt.IsZero() {
 		return max(now.Sub(run.CreatedAt), 0)
@@ -229,7 +226,7 @@ func ranFor(run domain.Run, now time.Time) time.Duration {
 	return run.EndedAt.Sub(run.CreatedAt)
 }
 
-// judge says in what a step differs.
+// judge returns how a step differs.
 func (s *Step) judge() {
 	if s.A == nil || s.B == nil {
 		s.Why, s.Says = WhyMissing, "only one run has it"

@@ -47,7 +47,7 @@ func compare(a, b *run) rundiff.Comparison {
 	return rundiff.Compare(a.RunDetail, b.RunDetail, began.Add(time.Hour))
 }
 
-// Two runs part at the first step that is not the same in both, and why is said.
+// Two runs part at the first step that differs, and the comparison reports why.
 func TestRunsPart(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -85,7 +85,7 @@ func TestRunsPart(t *testing.T) {
 	}
 }
 
-// A step that was tried again, waited and was resumed is one step, with its tries.
+// A step that was retried, waited, and was resumed is one step, with its attempts.
 func TestAStepIsOneStep(t *testing.T) {
 	t.Parallel()
 	a := newRun("a", `1`).failed("x", "timeout", "late").row(domain.Entry{Kind: domain.EntryReset, Item: -1})

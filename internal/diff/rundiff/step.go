@@ -16,7 +16,7 @@ type place struct {
 	visit, item int
 }
 
-// String is how people name it.
+// String is the name that people see.
 func (p place) String() string {
 	s := p.node
 	if p.visit > 1 {
@@ -88,8 +88,7 @@ func (st *folded) add(e *domain.Entry) {
 	}
 }
 
-// took is how long it took in all, its waits included; until now, while it is not
-// over.
+// took is the total duration, with waits; until now if the step has not ended.
 func (st *folded) took(now time.Time) time.Duration {
 	until := st.ended
 	switch {
@@ -101,7 +100,7 @@ func (st *folded) took(now time.Time) time.Duration {
 	return max(until.Sub(st.started), 0)
 }
 
-// seen is what came of it; nil: it is not there.
+// seen is the outcome of the step; nil: the run does not have it.
 func (st *folded) seen(now time.Time) *Seen {
 	if st == nil {
 		return nil
@@ -122,7 +121,7 @@ func (st *folded) seen(now time.Time) *Seen {
 	return s
 }
 
-// models are those that answered the calls of a journal.
+// models are those that responded to the calls of a journal.
 func models(journal []domain.Entry) []string {
 	var out []string
 	for i := range journal {

@@ -12,8 +12,8 @@ import (
 type Value struct {
 	Same    bool     `json:"same"`
 	Changes []Change `json:"changes,omitempty"`
-	// More says that more differs than Changes has; TooLong, that the values are
-	// too long to be compared part by part.
+	// More reports that there are more differences than Changes lists; TooLong, that the values
+	// are too long to be compared part by part.
 	More    bool `json:"more,omitempty"`
 	TooLong bool `json:"tooLong,omitempty"`
 	// BytesA and BytesB are how long the values are; 0: there is none.
@@ -29,7 +29,7 @@ type Change struct {
 	// A and B are the part in each run, where it is there and short enough.
 	A domain.RawJSON `json:"a,omitempty"`
 	B domain.RawJSON `json:"b,omitempty"`
-	// Cut says that a part was left out because it is long.
+	// Cut reports that a part was left out because it is long.
 	Cut bool `json:"cut,omitempty"`
 }
 
@@ -69,7 +69,7 @@ func diff(a, b domain.RawJSON) Value {
 	}
 	x, errX := jsonvalue.Decode(a)
 	y, errY := jsonvalue.Decode(b)
-	if errX != nil || errY != nil { // a damaged row: that it differs is all that can be said
+	if errX != nil || errY != nil { // a damaged row: report only that it differs
 		v.More = true
 		return v
 	}

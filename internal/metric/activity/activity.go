@@ -21,11 +21,11 @@ import (
 )
 
 const (
-	// slot is how finely time is told apart; day is what is remembered.
+	// slot is the resolution of statistics; day is how long they are kept.
 	slot = 10 * time.Minute
 	day  = 24 * time.Hour
-	// maxRecent, maxCodes and maxSubjects bound what is kept of one subject, and of
-	// how many: names come from the configuration and from tool servers.
+	// maxRecent, maxCodes, and maxSubjects bound what is kept of one subject, and the number of
+	// subjects: names come from the configuration and from tool servers.
 	maxRecent, maxCodes, maxSubjects = 10, 20, 500
 	maxMessage                       = 500
 )
@@ -41,32 +41,32 @@ const (
 type Call struct {
 	Took  time.Duration
 	Usage domain.Usage
-	Err   error // nil: it went well. A cancelled call is not counted as failed
+	Err   error // nil: success. A cancelled call does not count as failed
 }
 
-// Log is how calls went, by subject. It is safe for concurrent use.
+// Log holds call statistics by subject. It is safe for concurrent use.
 type Log struct {
 	mask func([]byte) []byte
 	now  func() time.Time
 
-	changing sync.Mutex // one stop at a time
+	changing sync.Mutex // one change of disabled at a time
 
 	mu       sync.Mutex
 	of       map[string]*record
 	disabled map[string]domain.Stop
 	dirty    map[string]bool
-	known    bool // the list of subjects is kept
+	known    bool // the list of subjects is stored
 }
 
-// record is what is known of one subject. Its fields are stored.
+// record holds the statistics of one subject. Its fields are stored.
 type record struct {
 	Last   time.Time            `json:"last,omitzero"`
 	Slots  []*counts            `json:"slots,omitempty"` // oldest first
 	Recent []domain.CallFailure `json:"recent,omitempty"`
 }
 
-// counts are those of one slot. Took is a histogram: how many calls took up to
-// [bound] of each step.
+// counts are the figures of one slot. Took is a histogram: the number of calls by [bound] of each
+// step.
 type counts struct {
 	At       time.Time        `json:"at"`
 	Calls    int64            `json:"calls"`
@@ -76,23 +76,22 @@ type counts struct {
 	Usage    domain.Usage     `json:"usage,omitzero"`
 }
 
-// New makes an empty log; mask takes secrets out of what is kept of a failure, nil:
-// there are none.
+// New creates an empty log. mask removes secrets from the text of failures; nil: there are none.
 func New(mask func([]byte) []byte) *Log {
 	return &Log{mask: mask, now: time.Now, of: map[string]*record{}, disabled: map[string]domain.Stop{}, dirty: map[string]bool{}}
 }
 
-// place is the run and node that a call is made for.
+// place is the run and node that make a call.
 type place struct{ run, node string }
 
 type placeKey struct{}
 
-// In says for which run and node the calls under a context are made.
+// In returns a context whose calls belong to this run and node.
 func In(ctx context.Context, run, node string) context.Context {
 	return context.WithValue(ctx, placeKey{}, place{run, node})
 }
 
-// Ended notes a call that has ended.
+// Ended records a call that has ended.
 func (l *Log) Ended(ctx context.Context, subject string, c Call) {
 	if l == nil {
 		return
@@ -116,7 +115,7 @@ func (l *Log) Ended(ctx context.Context, subject string, c Call) {
 		s.Took = map[int]int64{}
 	}
 	s.Took[step(c.Took)]++
-	if c.Err == nil || errors.Is(c.Err, context.Canceled) { // whoever cancels says nothing of the subject
+	if c.Err == nil || errors.Is(c.Err, context.Canceled) { // a cancelled call shows nothing about the subject
 		return
 	}
 	f := walk.AsFailure(c.Err)
@@ -144,7 +143,7 @@ func (l *Log) text(s string) string {
 	return s
 }
 
-// slot is the one of a time, the newest; what is older than a day goes.
+// slot returns the slot of a time, the newest; slots older than a day are dropped.
 func (r *record) slot(now time.Time) *counts {
 	at := now.Truncate(slot)
 	r.Slots = slices.DeleteFunc(r.Slots, func(c *counts) bool { return now.Sub(c.At) > day })
@@ -156,7 +155,7 @@ func (r *record) slot(now time.Time) *counts {
 	return c
 }
 
-// Of is how the calls of a subject went.
+// Of returns the statistics of a subject.
 func (l *Log) Of(subject string) domain.Activity {
 	var a domain.Activity
 	if l == nil {
@@ -203,8 +202,8 @@ func (l *Log) Of(subject string) domain.Activity {
 	return a
 }
 
-// Durations are kept in steps, each a fifth longer than the one before: a quantile
-// is wrong by a tenth at most.
+// Durations are kept in steps, each a fifth longer than the previous one: a quantile is off by a
+// tenth at most.
 const growth = 1.2
 
 func step(d time.Duration) int {

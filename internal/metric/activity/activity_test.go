@@ -18,8 +18,8 @@ import (
 
 func down(code string) error { return &walk.Failure{Code: code, Message: "secret-value is wrong"} }
 
-// What was noted is told of the last hour and the last day, by kind, with the run
-// that it happened in; what is older than a day is forgotten.
+// Recorded calls are reported for the last hour and the last day, by kind, with their run. Calls
+// older than a day are dropped.
 func TestCallsAreToldOfADay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -55,7 +55,7 @@ func TestCallsAreToldOfADay(t *testing.T) {
 	})
 }
 
-// A restart forgets nothing that was kept, and what is stopped stays stopped.
+// A restart loses nothing that was stored, and disabled subjects stay disabled.
 func TestARestartForgetsNothing(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)

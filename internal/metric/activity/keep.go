@@ -19,19 +19,18 @@ type Settings interface {
 	SetSetting(ctx context.Context, key, value string) error
 }
 
-// Keys under which the log is kept: a list of subjects, one value for each, and
-// what is disabled.
+// Keys under which the log is stored: a list of subjects, one value for each, and what is
+// disabled.
 const (
 	subjectsKey = "activity"
 	subjectKey  = "activity."
 	disabledKey = "disabled"
 )
 
-// saveEvery is how much of the log a crash may cost.
+// saveEvery is how much of the log a crash may lose.
 const saveEvery = time.Minute
 
-// Keep takes up what was known before a restart, and keeps what is noted from now
-// on, until close is called.
+// Keep loads the state from before a restart, and stores later changes until close is called.
 func (l *Log) Keep(ctx context.Context, s Settings, log *slog.Logger) (closeKeeper func(), err error) {
 	if err := l.restore(ctx, s); err != nil {
 		return nil, err
@@ -57,8 +56,8 @@ func (l *Log) Keep(ctx context.Context, s Settings, log *slog.Logger) (closeKeep
 	}), nil
 }
 
-// restore reads what was kept. What cannot be read is forgotten: it is learned
-// anew.
+// restore reads the stored state. Statistics that cannot be read are dropped; new calls rebuild
+// them.
 func (l *Log) restore(ctx context.Context, s Settings) error {
 	text, err := s.Setting(ctx, subjectsKey)
 	if err != nil {
@@ -75,7 +74,7 @@ func (l *Log) restore(ctx context.Context, s Settings) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if disabled != "" {
-		if err := json.Unmarshal([]byte(disabled), &l.disabled); err != nil { // nothing may be called that an operator disabled
+		if err := json.Unmarshal([]byte(disabled), &l.disabled); err != nil { // nothing that an operator disabled may be called
 			return fmt.Errorf("read what is disabled: %w", err)
 		}
 	}
@@ -128,9 +127,9 @@ func (l *Log) Disabled(subject string) (domain.Stop, bool) {
 	return by, ok
 }
 
-// Disable refuses new calls of a subject until it is enabled. Calls under way go on.
-// keep stores what is disabled under a key; the change takes effect when it returns nil.
-// A subject that is disabled stays as it is, and nothing is stored.
+// Disable refuses new calls of a subject until it is enabled. Active calls continue. keep stores
+// what is disabled under a key; the change takes effect when it returns nil. For a subject that is
+// already disabled, Disable changes and stores nothing.
 func (l *Log) Disable(subject string, by domain.Stop, keep func(key, value string) error) error {
 	by.Since = l.now().UTC().Truncate(time.Millisecond)
 	return l.change(keep, func(disabled map[string]domain.Stop) bool {
@@ -142,7 +141,7 @@ func (l *Log) Disable(subject string, by domain.Stop, keep func(key, value strin
 	})
 }
 
-// Enable allows the calls of a subject again; one that is not disabled stays as it is.
+// Enable permits the calls of a subject again; a subject that is not disabled does not change.
 // keep stores what is disabled then.
 func (l *Log) Enable(subject string, keep func(key, value string) error) error {
 	return l.change(keep, func(disabled map[string]domain.Stop) bool {

@@ -31,8 +31,8 @@ type Target struct {
 	Headers map[string]string
 }
 
-// TargetOf finds the address of a signal ("traces" or "metrics"): the endpoint
-// that is given, else what the standard variables say; false if neither does.
+// TargetOf returns the address of a signal ("traces" or "metrics"): the given endpoint, otherwise
+// that of the standard variables; false if there is none.
 func TargetOf(endpoint, signal string) (Target, bool, error) {
 	t := Target{Headers: map[string]string{}}
 	upper := strings.ToUpper(signal)
@@ -73,8 +73,7 @@ const (
 
 var client = &http.Client{Timeout: 10 * time.Second}
 
-// post sends a message, again when the collector says that it is for a moment
-// only.
+// post sends a message, and retries when the collector reports a temporary failure.
 func (t Target) post(ctx context.Context, message any) error {
 	var body bytes.Buffer
 	z := gzip.NewWriter(&body)

@@ -25,8 +25,8 @@ func exporter(t *testing.T, answer http.HandlerFunc) otlp.Traces {
 	return otlp.Traces{Target: to}
 }
 
-// A collector that is overloaded is asked again, when it says; one that refuses
-// is not, and what it says is the error.
+// A request to an overloaded collector is retried after the time that it requests. A refusal is
+// not retried, and its message is the error.
 func TestAgainOnlyWhereItHelps(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int32

@@ -93,7 +93,7 @@ func find(root string) (list []target, err error) {
 	return list, err
 }
 
-// fuzz runs one target and says how many inputs were tried.
+// fuzz runs one target and returns how many inputs were tried.
 func (t target) fuzz(length time.Duration) (int, error) {
 	cmd := exec.Command("go", "test", t.dir, "-run=^$", "-fuzz=^"+t.name+"$", "-fuzztime="+length.String())
 	var out bytes.Buffer

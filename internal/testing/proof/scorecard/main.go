@@ -76,7 +76,7 @@ var gates = []gate{
 	{"seeded bugs missed", []string{"seeded bugs"}, []string{"seeded bugs caught"}},
 }
 
-// failed begins the name of a figure that says that a proof did not pass.
+// failed is the prefix of a figure that reports that a proof did not pass.
 const failed = "failed: "
 
 func card(path string) (line string, open []string, err error) {
