@@ -12,10 +12,9 @@ import (
 
 // unrevised are pages whose prose is not held to the rules yet. The list only shrinks.
 var unrevised = []string{
-	"docs/internals/dashboard.md",
 
-	"docs/internals/architecture.md", "docs/internals/bad-inputs.md", "docs/internals/decisions.md",
-	"docs/internals/performance.md", "docs/internals/removals.md",
+	"docs/internals/bad-inputs.md",
+	"docs/internals/removals.md",
 	"docs/internals/source-specifications.md",
 }
 
