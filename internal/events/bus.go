@@ -51,7 +51,7 @@ type Config struct {
 // safe for concurrent use.
 type Bus struct {
 	c     Config
-	facts factsCache
+	facts *factsCache
 
 	mu        sync.Mutex
 	heard     int64                         // events published, whoever listened
@@ -128,7 +128,7 @@ func publishedOf(ev domain.AuditEvent, heard int64) *published {
 
 // New makes a bus without listeners.
 func New(c Config) *Bus {
-	return &Bus{c: c, listeners: map[string]map[*listener]bool{}, stopped: make(chan struct{})}
+	return &Bus{c: c, facts: newFactsCache(), listeners: map[string]map[*listener]bool{}, stopped: make(chan struct{})}
 }
 
 func (b *Bus) add(l *listener) {

@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"slices"
 	"sync"
+
+	lru "github.com/hashicorp/golang-lru/v2/simplelru"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
@@ -51,60 +52,52 @@ func (f *eventFacts) knows(seq int64) bool {
 	return len(f.versions) == 0
 }
 
-// maxEventFacts bounds the cache of facts; those that fall out are read again.
+// maxEventFacts limits the cache of facts, in runs. The facts of other runs are read again.
 const maxEventFacts = 4096
 
 // factsCache keeps the facts of runs. Facts change only when a run is replanned.
 type factsCache struct {
-	mu    sync.Mutex
-	byRun map[string]eventFacts
-	order []string
-	// replans counts committed replan rows: facts that were read meanwhile are not
-	// kept.
+	mu    sync.Mutex // guards both fields
+	byRun *lru.LRU[string, eventFacts]
+	// replans counts committed replan rows. Facts whose reading began before one are
+	// not kept.
 	replans int
+}
+
+func newFactsCache() *factsCache {
+	byRun, err := lru.NewLRU[string, eventFacts](maxEventFacts, nil)
+	if err != nil { // only a size below 1 is refused
+		panic("events: " + err.Error())
+	}
+	return &factsCache{byRun: byRun}
 }
 
 func (c *factsCache) get(run string) (f eventFacts, ok bool, replans int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	f, ok = c.byRun[run]
+	f, ok = c.byRun.Get(run)
 	return f, ok, c.replans
 }
 
-// put keeps facts that were read since the cache counted replans.
+// put keeps facts whose reading began when the cache counted replans.
 func (c *factsCache) put(run string, f eventFacts, replans int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.replans != replans {
-		return
+	if c.replans == replans {
+		c.byRun.Add(run, f)
 	}
-	if c.byRun == nil {
-		c.byRun = map[string]eventFacts{}
-	}
-	if _, ok := c.byRun[run]; !ok {
-		if len(c.order) >= maxEventFacts {
-			delete(c.byRun, c.order[0])
-			c.order = c.order[1:]
-		}
-		c.order = append(c.order, run)
-	}
-	c.byRun[run] = f
 }
 
 // forget drops the facts of runs that a commit has replanned.
 func (c *factsCache) forget(events []domain.AuditEvent) {
 	for i := range events {
 		for j := range events[i].Entries {
-			if events[i].Entries[j].Kind != domain.EntryReplan {
-				continue
+			if events[i].Entries[j].Kind == domain.EntryReplan {
+				c.mu.Lock()
+				c.replans++
+				c.byRun.Remove(events[i].Run)
+				c.mu.Unlock()
 			}
-			c.mu.Lock()
-			c.replans++
-			if _, ok := c.byRun[events[i].Run]; ok {
-				delete(c.byRun, events[i].Run)
-				c.order = slices.DeleteFunc(c.order, func(run string) bool { return run == events[i].Run })
-			}
-			c.mu.Unlock()
 		}
 	}
 }
