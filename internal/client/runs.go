@@ -313,9 +313,13 @@ type approvalWire struct {
 }
 
 func (w approvalWire) approval() domain.Approval {
-	return domain.Approval{ID: w.ID, Run: w.Run, PlanKey: w.Plan, Node: w.Node, Visit: w.Visit, Item: w.Item, Message: w.Message, Form: w.Form,
-		Tool: w.Tool, Arguments: w.Arguments, Digest: w.Digest, Status: w.Status, OnTimeout: w.OnTimeout, DueAt: w.DueAt, CreatedAt: w.CreatedAt, StartedBy: w.StartedBy,
-		DecidedAt: w.DecidedAt, DecidedBy: w.DecidedBy, Comment: w.Comment, Values: w.Values, Agent: w.Agent, MayAsk: w.MayAsk, Label: w.Label, Choices: w.Answers, Answer: w.Answer, Assignee: w.Assignee}
+	return domain.Approval{
+		ID: w.ID, Run: w.Run, PlanKey: w.Plan, Node: w.Node, Visit: w.Visit, Item: w.Item, Message: w.Message, Form: w.Form,
+		Tool: w.Tool, Arguments: w.Arguments, Digest: w.Digest, Status: w.Status, OnTimeout: w.OnTimeout, DueAt: w.DueAt,
+		CreatedAt: w.CreatedAt, StartedBy: w.StartedBy, Agent: w.Agent, MayAsk: w.MayAsk, Label: w.Label,
+		Choices: w.Answers, Assignee: w.Assignee,
+		ApprovalDecision: domain.ApprovalDecision{DecidedAt: w.DecidedAt, DecidedBy: w.DecidedBy, Comment: w.Comment, Values: w.Values, Answer: w.Answer},
+	}
 }
 
 // Approvals lists approvals, open ones unless the filter says otherwise.

@@ -184,10 +184,7 @@ type Approval struct {
 	DueAt     time.Time
 	CreatedAt time.Time
 	StartedBy string // who started the run
-	DecidedAt time.Time
-	DecidedBy string
-	Comment   string
-	Values    RawJSON
+	ApprovalDecision
 	// Rev is the run's LastSeq when the approval was opened.
 	Rev int64
 	// Agent asks; empty: the plan does. MayAsk: it can be asked back, and goes on
@@ -199,7 +196,15 @@ type Approval struct {
 	// Choices are the answers as the plan declares them; see [Approval.Answers]. A label
 	// may be empty.
 	Choices []Answer
-	Answer  string // the id of the answer that was given; empty: none
 	// Assignee is who is to answer; empty: whoever may.
 	Assignee string
+}
+
+// ApprovalDecision is how an approval request was closed.
+type ApprovalDecision struct {
+	DecidedAt time.Time // zero: it is open
+	DecidedBy string
+	Answer    string // id of the chosen answer; empty: none
+	Comment   string
+	Values    RawJSON // of the form
 }

@@ -154,10 +154,14 @@ func choices(text string) (list []domain.Answer) {
 
 // Approval maps the row of an approval request.
 func Approval(a dbsqlc.Approval, run string) domain.Approval {
-	return domain.Approval{ID: a.PublicID, Run: run, PlanKey: a.PlanKey, Node: a.Node, Visit: int(a.Visit), Item: int(a.Item), Message: a.Message,
-		Form: RawJSON(a.Form), Tool: a.Tool, Arguments: RawJSON(a.Arguments), Digest: a.Digest, Status: a.Status, OnTimeout: a.OnTimeout, DueAt: FromMicros(a.DueAt),
-		CreatedAt: FromMicros(a.CreatedAt), StartedBy: a.StartedBy, DecidedAt: FromMicros(a.DecidedAt), DecidedBy: a.DecidedBy, Comment: a.Comment,
-		Values: RawJSON(a.Entered), Rev: a.Rev, Agent: a.Agent, MayAsk: a.MayAsk != 0, Label: a.Label, Choices: choices(a.Answers), Answer: a.Answer, Assignee: a.Assignee}
+	return domain.Approval{
+		ID: a.PublicID, Run: run, PlanKey: a.PlanKey, Node: a.Node, Visit: int(a.Visit), Item: int(a.Item),
+		Message: a.Message, Form: RawJSON(a.Form), Tool: a.Tool, Arguments: RawJSON(a.Arguments), Digest: a.Digest,
+		Status: a.Status, OnTimeout: a.OnTimeout, DueAt: FromMicros(a.DueAt), CreatedAt: FromMicros(a.CreatedAt),
+		StartedBy: a.StartedBy, Rev: a.Rev, Agent: a.Agent, MayAsk: a.MayAsk != 0, Label: a.Label,
+		Choices: choices(a.Answers), Assignee: a.Assignee,
+		ApprovalDecision: domain.ApprovalDecision{DecidedAt: FromMicros(a.DecidedAt), DecidedBy: a.DecidedBy, Comment: a.Comment, Values: RawJSON(a.Entered), Answer: a.Answer},
+	}
 }
 
 // ActionCheckpoint is the action of the record that the store adds for every

@@ -138,10 +138,7 @@ type Preview struct {
 	Repeats []PreviewRepeat `json:"repeats,omitempty"`
 	// Decisions are foretold as far as they follow from what is known already.
 	Decisions []PreviewDecision `json:"decisions,omitempty"`
-	// Only, TimeoutMs and Attempts are what was asked of a resume.
-	Only      string `json:"only,omitempty"`
-	TimeoutMs int64  `json:"timeoutMs,omitempty"`
-	Attempts  int    `json:"attempts,omitempty"`
+	PreviewOptions
 	// Effects are the steps of Again and New that touch the world outside.
 	Effects []PreviewStep `json:"effects"`
 
@@ -151,6 +148,15 @@ type Preview struct {
 
 	Hash    string `json:"hash"`    // version that will run
 	Version int    `json:"version"` // its number
+}
+
+// PreviewOptions are the options of a resume.
+type PreviewOptions struct {
+	// Only is the one step that runs; empty: all.
+	Only string `json:"only,omitempty"`
+	// TimeoutMs and Attempts apply to the steps that run again; 0: those of the plan.
+	TimeoutMs int64 `json:"timeoutMs,omitempty"`
+	Attempts  int   `json:"attempts,omitempty"`
 }
 
 // PreviewStep is one visit in a preview.
