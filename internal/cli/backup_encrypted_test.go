@@ -62,7 +62,7 @@ func TestBackupsAreEncryptedAsConfigured(t *testing.T) {
 	}
 	for _, args := range [][]string{{"--force"}, {"--drill"}} {
 		args = append([]string{"restore", "--data", data, files[0]}, args...)
-		if _, stderr, code := runKairosd(args...); code != 2 || !strings.Contains(stderr, "is encrypted to "+public) || !strings.Contains(stderr, "--identity") {
+		if _, stderr, code := runKairosd(args...); code != 2 || !strings.Contains(stderr, "is encrypted for "+public) || !strings.Contains(stderr, "--identity") {
 			t.Errorf("%s without the key: exit %d, %s", args, code, stderr)
 		}
 		if out, stderr, code := runKairosd(append(args, "--identity", key)...); code != 0 {
@@ -117,7 +117,7 @@ func TestAnUpgradeEncryptsWhatItKeeps(t *testing.T) {
 		t.Fatalf("it keeps %v, %v", kept, err)
 	}
 	back := []string{"restore", "--data", data, "--force", kept[0]}
-	if _, stderr, code := runKairosd(back...); code != 2 || !strings.Contains(stderr, "is encrypted to "+public) || !strings.Contains(stderr, "--identity") {
+	if _, stderr, code := runKairosd(back...); code != 2 || !strings.Contains(stderr, "is encrypted for "+public) || !strings.Contains(stderr, "--identity") {
 		t.Errorf("back without the key: exit %d, %s", code, stderr)
 	}
 	if out, stderr, code := runKairosd(append(back, "--identity", key)...); code != 0 {

@@ -149,7 +149,7 @@ func TestTheDoctorLooksAtBackups(t *testing.T) {
 	if err := os.Truncate(third, 1000); err != nil {
 		t.Fatal(err)
 	}
-	expect("the newest is cut short", sealed, 1, third+" is not the file that its manifest speaks of", "the last good backup was made", second, "look at the disk")
+	expect("the newest is cut short", sealed, 1, third+" does not match its manifest", "the last good backup was made", second, "look at the disk")
 
 	before := filepath.Join(data, "pre-schema-1-20300131T000000.000Z")
 	if err := os.Mkdir(before, 0o700); err != nil {

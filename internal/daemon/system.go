@@ -107,7 +107,7 @@ func (s *system) Vitals(ctx context.Context) (domain.Vitals, error) { return s.m
 // alone refuses a second backup or retention while one is under way.
 func (s *system) alone() (func(), error) {
 	if !s.working.TryLock() {
-		return nil, domain.Errorf(domain.CodeConflict, "a backup or retention is under way").Suggest("try again when it is done")
+		return nil, domain.Errorf(domain.CodeConflict, "a backup or retention is under way").Suggest("try again when that has finished")
 	}
 	return s.working.Unlock, nil
 }

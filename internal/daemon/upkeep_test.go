@@ -84,7 +84,7 @@ func TestTheNewestBackupIsReadBack(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if test, err = daemon.Drill(t.Context(), s, dir); err == nil || !strings.Contains(test.Problem, "not the file that its manifest speaks of") {
+	if test, err = daemon.Drill(t.Context(), s, dir); err == nil || !strings.Contains(test.Problem, "does not match its manifest") {
 		t.Errorf("of a rotten one: %+v, %v", test, err)
 	}
 	list, err := s.AuditEvents(t.Context(), domain.AuditFilter{Action: "store.drilled"})
@@ -118,7 +118,7 @@ func TestAnEncryptedBackupIsReadBack(t *testing.T) {
 	if err := os.Truncate(path, 5000); err != nil {
 		t.Fatal(err)
 	}
-	if test, err = daemon.Drill(t.Context(), s, dir); err == nil || !strings.Contains(test.Problem, "not the file that its manifest speaks of") {
+	if test, err = daemon.Drill(t.Context(), s, dir); err == nil || !strings.Contains(test.Problem, "does not match its manifest") {
 		t.Errorf("of one cut short: %+v, %v", test, err)
 	}
 }

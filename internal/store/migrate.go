@@ -57,7 +57,7 @@ func (s *Store) checkCurrent(ctx context.Context) error {
 		has, err = s.db.Schema(ctx)
 	}
 	if want := core.SchemaOf(s.migrations); err == nil && has < want {
-		err = domain.Errorf(domain.CodeInvalid, "the database has schema %d; this kairosd works with %d", has, want).
+		err = domain.Errorf(domain.CodeInvalid, "the database has schema %d; this kairosd requires %d", has, want).
 			Suggest("start the daemon, or run kairosd migrate up")
 	}
 	return err

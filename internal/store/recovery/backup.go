@@ -21,13 +21,13 @@ import (
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
 )
 
-// EncryptedSuffix ends the name of a backup that the age program can read.
+// EncryptedSuffix is the suffix of backups that the age program can read.
 const EncryptedSuffix = ".age"
 
 // ManifestSuffix is appended to a backup's name for its manifest.
 const ManifestSuffix = ".json"
 
-// manifestFormat is the form of manifests that this binary writes and reads.
+// manifestFormat is the manifest format that this binary writes and reads.
 const manifestFormat = 2
 
 // Backup writes a consistent copy of the database to a new file while it is in
@@ -40,9 +40,9 @@ func Backup(ctx context.Context, s *store.Store, path, build string) (domain.Bac
 	return EncryptedBackup(ctx, s, path, build, nil)
 }
 
-// EncryptedBackup is Backup whose file can be read only with an identity of one of
-// the recipients, public keys of age; without any it is not encrypted. The copy is
-// verified before it is encrypted, and until then never leaves the data directory.
+// EncryptedBackup is Backup with encryption for the recipients (age public keys); without
+// recipients the backup is not encrypted. The copy is verified before it is encrypted, and until
+// then does not leave the data directory.
 func EncryptedBackup(ctx context.Context, s *store.Store, path, build string, recipients []string) (domain.Backup, error) {
 	b, err := of(s).backup(ctx, path, build, recipients)
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *database) backup(ctx context.Context, path, build string, recipients []
 		return b, err
 	}
 	temp := path + ".partial"
-	for _, p := range []string{temp, path + ManifestSuffix} { // without its manifest an older file of that name is no backup
+	for _, p := range []string{temp, path + ManifestSuffix} { // without its manifest, an older file with that name is not a backup
 		if err := os.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return b, domain.Errorf(domain.CodeUnavailable, "cannot replace %s: %w", p, err)
 		}
@@ -88,7 +88,7 @@ func (s *database) backup(ctx context.Context, path, build string, recipients []
 	return b, store.KeepOwner(filepath.Dir(path), path, path+ManifestSuffix)
 }
 
-// verifiedCopy is a copy in which everything was verified, and its description.
+// verifiedCopy writes a verified copy of the database, and describes it.
 func (s *database) verifiedCopy(ctx context.Context, path string) (domain.Backup, error) {
 	if err := CopyTo(ctx, s.Store, path); err != nil {
 		return domain.Backup{}, err
@@ -100,18 +100,18 @@ func (s *database) verifiedCopy(ctx context.Context, path string) (domain.Backup
 	}
 	for _, c := range b.Verified {
 		if len(c.Problems) > 0 {
-			return b, domain.Errorf(domain.CodeCorrupt, "the copy fails its check of %s: %s", c.Name, c.Problems[0]).
-				Suggest("run kairosd doctor: the database itself is damaged, or the disk of the backup")
+			return b, domain.Errorf(domain.CodeCorrupt, "the check of the copy failed: %s: %s", c.Name, c.Problems[0]).
+				Suggest("the database or the disk of the backup is damaged; run kairosd doctor")
 		}
 	}
 	failpoint.Hit("backup.verified")
 	return b, nil
 }
 
-// CopyTo writes a consistent copy to a new private file and syncs it. The copy
-// is not examined; see Backup.
+// CopyTo writes a consistent copy to a new private file and syncs it. It does not verify the copy;
+// see Backup.
 func CopyTo(ctx context.Context, s *store.Store, path string) error {
-	// The file is there before SQLite writes to it, so that nobody else can ever read it.
+	// Create the file before SQLite writes to it, so that no other user can read it.
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return domain.Errorf(domain.CodeUnavailable, "create the copy: %w", err)
@@ -119,7 +119,7 @@ func CopyTo(ctx context.Context, s *store.Store, path string) error {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	// VACUUM INTO works on a connection of its own: the readers' are query-only.
+	// VACUUM INTO uses a connection of its own: the readers' connections are query-only.
 	source, err := core.OpenPlain(s.Path(), "")
 	if err != nil {
 		return err
@@ -131,7 +131,7 @@ func CopyTo(ctx context.Context, s *store.Store, path string) error {
 	return core.SyncFile(path)
 }
 
-// roomFor refuses to begin what would fill a disk.
+// roomFor returns an error if the copy could fill the disk.
 func roomFor(path, dir string, copies int) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -143,8 +143,8 @@ func roomFor(path, dir string, copies int) error {
 	}
 	need, free := uint64(copies)*uint64(info.Size())*12/10, fsinfo.Bavail*uint64(fsinfo.Bsize)
 	if free < need {
-		return domain.Errorf(domain.CodeNoSpace, "%s has %d MiB free; the copy may need %d", dir, free>>20, need>>20).
-			Suggest("free space there, or write the backup to another disk")
+		return domain.Errorf(domain.CodeNoSpace, "%s has %d MiB free; the copy may need %d MiB", dir, free>>20, need>>20).
+			Suggest("free space on that disk, or write the backup to another one")
 	}
 	return nil
 }
@@ -164,7 +164,7 @@ func examine(ctx context.Context, path string, o store.Options) (b domain.Backup
 	return b, err
 }
 
-// describe fills a manifest with what the database says of itself.
+// describe fills a manifest with the facts of the database.
 func (s *database) describe(ctx context.Context) (domain.Backup, error) {
 	b := domain.Backup{Format: manifestFormat, Incarnation: s.db.Secrets.Incarnation, Path: s.db.Path}
 	key, err := s.db.Q.SettingGet(ctx, "instance_key")
@@ -194,8 +194,8 @@ func (s *database) describe(ctx context.Context) (domain.Backup, error) {
 	return b, err
 }
 
-// fileSum is the hash of a whole file. Only for copies that no other process
-// uses: closing a file drops SQLite's locks on it in this process.
+// fileSum returns the hash of a whole file. Use it only for copies that no other process uses:
+// closing a file drops SQLite's locks on it in this process.
 func fileSum(path string) (string, int64, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -219,7 +219,7 @@ func writeManifest(b domain.Backup, k core.Derived) (domain.Backup, error) {
 	return b, core.WriteWhole(b.Path+ManifestSuffix, text)
 }
 
-// encodeManifest puts the MAC into a manifest. Without a key it has none.
+// encodeManifest adds the MAC to a manifest. Without a key there is no MAC.
 func encodeManifest(b *domain.Backup, k core.Derived) ([]byte, error) {
 	b.Created = b.Created.UTC()
 	if b.Key, b.MAC = k.Print, ""; k.Manifest != nil {
@@ -232,8 +232,7 @@ func encodeManifest(b *domain.Backup, k core.Derived) ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// manifestMAC authenticates everything that a manifest holds, the hash of the backup's
-// file among it.
+// manifestMAC authenticates the whole manifest, including the hash of the backup file.
 func manifestMAC(b domain.Backup, k core.Derived) string {
 	b.MAC = ""
 	m := hmac.New(sha256.New, k.Manifest)
@@ -241,8 +240,8 @@ func manifestMAC(b domain.Backup, k core.Derived) string {
 	return hex.EncodeToString(m.Sum(nil))
 }
 
-// CheckManifest makes sure that the manifest of the backup at path was written with
-// the key file of this server; CodeCorrupt if not.
+// CheckManifest checks that the manifest of the backup at path was written with the key file of
+// this server; CodeCorrupt if not.
 func CheckManifest(s *store.Store, path string) error {
 	b, err := ReadManifest(path)
 	if err != nil {
@@ -251,24 +250,24 @@ func CheckManifest(s *store.Store, path string) error {
 	return checkManifest(b, s.Core().Secrets.AuditKey, s.Core().Path+".key")
 }
 
-// ReadManifest reads the manifest of the backup at path; CodeNotFound when
-// there is none, which means that there is no backup.
+// ReadManifest reads the manifest of the backup at path; CodeNotFound without a manifest, which
+// means that there is no complete backup.
 func ReadManifest(path string) (domain.Backup, error) {
 	var b domain.Backup
 	text, err := os.ReadFile(path + ManifestSuffix)
 	if errors.Is(err, fs.ErrNotExist) {
-		return b, domain.Errorf(domain.CodeNotFound, "%s has no manifest (%s): it is no complete backup", path, filepath.Base(path)+ManifestSuffix).
-			Suggest("take a backup whose manifest is there, or bring the manifest along")
+		return b, domain.Errorf(domain.CodeNotFound, "%s has no manifest (%s), so it is not a complete backup", path, filepath.Base(path)+ManifestSuffix).
+			Suggest("use a backup with its manifest, or copy the manifest next to it")
 	} else if err != nil {
 		return b, domain.Errorf(domain.CodeUnavailable, "read the manifest: %w", err)
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&b); err != nil {
-		return b, domain.Errorf(domain.CodeInvalid, "the manifest of %s cannot be read: %w", path, err)
+		return b, domain.Errorf(domain.CodeInvalid, "cannot read the manifest of %s: %w", path, err)
 	}
 	if b.Format != manifestFormat {
-		return b, domain.Errorf(domain.CodeInvalid, "the manifest of %s has format %d; this kairosd knows %d", path, b.Format, manifestFormat)
+		return b, domain.Errorf(domain.CodeInvalid, "the manifest of %s has format %d; this kairosd supports %d", path, b.Format, manifestFormat)
 	}
 	b.Path = path
 	return b, nil

@@ -17,22 +17,23 @@ import (
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
 )
 
-// encryptingDir, behind the database's name, is where a copy is verified that will
-// be encrypted: beside the database, because where backups are kept may not be
-// trusted with it. The lock of that name is held by who is at it.
+// encryptingDir is the suffix of the directory next to the database in which a copy is verified
+// before it is encrypted. It is not at the destination, which may not be trusted with unencrypted
+// data. The process that uses it holds its lock.
 const encryptingDir = ".encrypting"
 
-// encryptedCopy is verifiedCopy of which only the encrypted form gets to path.
+// encryptedCopy is verifiedCopy, but only the encrypted form reaches path.
 func (s *database) encryptedCopy(ctx context.Context, path string, recipients []string) (b domain.Backup, err error) {
 	to, err := encrypt.Recipients(recipients)
 	if err != nil {
 		return b, err
 	}
-	// One at a time, so that what a killed one left can be told from one at work.
+	// One at a time, so that files of a killed backup can be distinguished from those of an active
+	// one.
 	work := s.db.Path + encryptingDir
 	lock, err := core.TakeLock(work + ".lock")
 	if domain.CodeOf(err) == domain.CodeLocked {
-		return b, domain.Errorf(domain.CodeConflict, "another backup of this database is being encrypted").Suggest("try again when it is done")
+		return b, domain.Errorf(domain.CodeConflict, "another backup of this database is being encrypted").Suggest("try again when that has finished")
 	} else if err != nil {
 		return b, err
 	}
@@ -48,7 +49,7 @@ func (s *database) encryptedCopy(ctx context.Context, path string, recipients []
 	if b, err = s.verifiedCopy(ctx, plain); err != nil {
 		return b, err
 	}
-	if err := roomFor(s.db.Path, filepath.Dir(path), 1); err != nil { // the copy may have taken it
+	if err := roomFor(s.db.Path, filepath.Dir(path), 1); err != nil { // the copy may have used it up
 		return b, err
 	}
 	inside := &domain.Encryption{Recipients: recipients, Bytes: b.Bytes, SHA256: b.SHA256}
@@ -61,21 +62,21 @@ func (s *database) encryptedCopy(ctx context.Context, path string, recipients []
 	return b, err
 }
 
-// freshDir makes a private directory anew.
+// freshDir creates an empty private directory.
 func freshDir(path string) error {
 	err := os.RemoveAll(path)
 	if err == nil {
 		err = os.Mkdir(path, 0o700)
 	}
 	if err != nil {
-		return domain.Errorf(domain.CodeUnavailable, "make %s anew: %w", path, err)
+		return domain.Errorf(domain.CodeUnavailable, "create %s again: %w", path, err)
 	}
 	return nil
 }
 
-// removeDecrypted removes what backups and restores that were killed left of
-// databases without their encryption. The caller holds the database's lock; who
-// only reads it may be encrypting all the same.
+// removeDecrypted removes unencrypted databases that killed backups and restores left behind. The
+// caller holds the database's lock. A process that only reads the database may still be
+// encrypting.
 func removeDecrypted(path string) error {
 	err := os.RemoveAll(path + decryptingDir)
 	work := path + encryptingDir
@@ -88,12 +89,12 @@ func removeDecrypted(path string) error {
 		}
 	}
 	if err != nil {
-		return domain.Errorf(domain.CodeUnavailable, "remove what is left of an encrypted backup: %w", err)
+		return domain.Errorf(domain.CodeUnavailable, "remove files of an interrupted encrypted backup: %w", err)
 	}
 	return nil
 }
 
-// encryptFile tells how many bytes of the file are encrypted.
+// encryptFile reports how many bytes of the file are encrypted.
 func encryptFile(from, to string, recipients []age.Recipient, tell func(done, of int64)) error {
 	in, err := os.Open(from)
 	if err != nil {
@@ -124,9 +125,8 @@ func writePrivate(path string, write func(io.Writer) error) error {
 	return errors.Join(write(out), out.Sync(), out.Close())
 }
 
-// VerifyIntact examines a backup as far as that goes without opening it, for which
-// an encrypted one needs an identity: that it is, bit for bit, the file that was
-// made of a verified copy.
+// VerifyIntact checks a backup without opening it, because opening an encrypted one requires an
+// identity. It checks that the file is, bit for bit, the one that was made of a verified copy.
 func VerifyIntact(b domain.Backup) error {
 	sum, size, err := fileSum(b.Path)
 	if err != nil {
@@ -138,8 +138,8 @@ func VerifyIntact(b domain.Backup) error {
 	return nil
 }
 
-// opened gives a backup as one that is not encrypted: itself, or what identities
-// decrypt of it, as a file of the same name in a directory that makeDir makes.
+// opened returns an unencrypted form of a backup: the file itself, or the decrypted file with the
+// same name in a directory that makeDir creates.
 func opened(b domain.Backup, identityFile string, makeDir func() (string, error)) (domain.Backup, error) {
 	if b.Encryption == nil {
 		return b, nil
@@ -149,8 +149,8 @@ func opened(b domain.Backup, identityFile string, makeDir func() (string, error)
 	}
 	to := strings.Join(b.Encryption.Recipients, ", ")
 	if identityFile == "" {
-		return b, domain.Errorf(domain.CodeInvalid, "%s is encrypted to %s; without an identity it cannot be read", b.Path, to).
-			Suggest("give the file with the private key of one of them with --identity; the file itself is the one that was made")
+		return b, domain.Errorf(domain.CodeInvalid, "%s is encrypted for %s; reading it requires an identity", b.Path, to).
+			Suggest("pass the file with the private key of one of them: --identity FILE. The backup file is unchanged")
 	}
 	with, err := encrypt.Identities(identityFile)
 	if err != nil {
@@ -163,10 +163,10 @@ func opened(b domain.Backup, identityFile string, makeDir func() (string, error)
 	defer in.Close()
 	plain, err := encrypt.Reader(bufio.NewReaderSize(in, 1<<20), with)
 	if errors.Is(err, encrypt.ErrNoIdentity) {
-		return b, domain.Errorf(domain.CodeInvalid, "%s is encrypted to %s, and %s holds the identity of none of them", b.Path, to, identityFile).
-			Suggest("give the file with the private key of one of them with --identity; age-keygen -y shows whose a file is")
+		return b, domain.Errorf(domain.CodeInvalid, "%s is encrypted for %s; %s contains none of their identities", b.Path, to, identityFile).
+			Suggest("pass the file with the private key of one of them: --identity FILE. age-keygen -y FILE prints the public key")
 	} else if err != nil {
-		return b, domain.Errorf(domain.CodeCorrupt, "%s cannot be decrypted: %w", b.Path, err).Suggest("take another backup; this one was changed")
+		return b, domain.Errorf(domain.CodeCorrupt, "%s cannot be decrypted: %w", b.Path, err).Suggest("use another backup; this one was changed")
 	}
 	dir, err := makeDir()
 	if err != nil {
@@ -178,12 +178,12 @@ func opened(b domain.Backup, identityFile string, makeDir func() (string, error)
 		return err
 	})
 	if err != nil {
-		return b, domain.Errorf(domain.CodeUnavailable, "decrypt %s into %s: %w", b.Path, dir, err).Suggest("the database needs room there; if there is room, the backup was changed")
+		return b, domain.Errorf(domain.CodeUnavailable, "decrypt %s into %s: %w", b.Path, dir, err).Suggest("check the free space there; if there is enough, the backup was changed")
 	}
 	b.Path, b.Bytes, b.SHA256, b.Encryption = path, b.Encryption.Bytes, b.Encryption.SHA256, nil
 	return b, nil
 }
 
 func notTheFile(path string) error {
-	return domain.Errorf(domain.CodeCorrupt, "%s is not the file that its manifest speaks of", path).Suggest("take another backup; this one was changed or cut short")
+	return domain.Errorf(domain.CodeCorrupt, "%s does not match its manifest", path).Suggest("use another backup; this one was changed or is incomplete")
 }

@@ -1,6 +1,5 @@
-// Package recovery keeps a database safe and brings it back: backups and
-// restores, upgrades of the schema, salvage of damaged files, and the checks of
-// everything that is stored.
+// Package recovery protects and restores a database: backups and restores, schema upgrades,
+// salvage of damaged files, and integrity checks.
 package recovery
 
 import (
@@ -20,9 +19,9 @@ type Options struct {
 	store.Options
 	// KeepSchema refuses an older schema instead of upgrading it.
 	KeepSchema bool
-	// Recipients are public keys of age to which the database of before an upgrade is
-	// encrypted. Empty: it is not encrypted. nil, for a caller without a
-	// configuration: those that KeepRecipients kept.
+	// Recipients are age public keys that encrypt the backup of the old schema during an upgrade.
+	// Empty: it is not encrypted. nil, for a caller without a configuration: the recipients stored
+	// by KeepRecipients.
 	Recipients []string
 	// Progress is called while an upgrade runs, which may take minutes. It must not
 	// block; nil: it is not called.
@@ -54,7 +53,7 @@ func prepare(ctx context.Context, path string, o Options) error {
 		return err
 	}
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil // a new one is made, or what is left of an old one is refused
+		return nil // a new database is created, or the rest of an old one is refused
 	}
 	for _, suffix := range []string{"", "-wal", "-shm", ".key", ".anchor"} {
 		if err := core.KeepPrivate(path+suffix, 0o600); err != nil {
@@ -64,7 +63,7 @@ func prepare(ctx context.Context, path string, o Options) error {
 	return newUpgrade(path, o).run(ctx, !o.KeepSchema)
 }
 
-// database is an open database with what its checks read it through.
+// database is an open database with the reader that its checks use.
 type database struct {
 	*store.Store
 	db *core.DB

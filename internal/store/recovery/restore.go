@@ -20,42 +20,41 @@ import (
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
 )
 
-// RestoreOptions of Restore.
+// RestoreOptions are the options of Restore.
 type RestoreOptions struct {
 	Options
 	// Replace allows a database that is there to be put aside; without it, one is
 	// CodeConflict.
 	Replace bool
-	// KeyFile is the key file of the server that made the backup; empty means the one
-	// beside the database.
+	// KeyFile is the key file of the server that made the backup; empty: the one next to the
+	// database.
 	KeyFile string
-	// WithoutKey restores a backup whose key file is lost, with a new one: nobody can
-	// tell whether the backup was forged, so all access ends and execution is held.
+	// WithoutKey restores a backup whose key file is lost, with a new key file. The backup cannot
+	// be authenticated, so all access is revoked and execution is held.
 	WithoutKey bool
-	// IdentityFile holds the private key of a recipient of an encrypted backup.
+	// IdentityFile contains the private key of a recipient of an encrypted backup.
 	IdentityFile string
 }
 
-// Restored says what a restore did.
+// Restored is the result of a restore.
 type Restored struct {
 	Backup domain.Backup `json:"backup"`
 	Hold   domain.Hold   `json:"hold"`
-	// Aside is the directory that now holds the files that were there before;
-	// empty if there were none.
+	// Aside is the directory that now contains the previous files; empty: there were none.
 	Aside string `json:"aside"`
 }
 
 const (
 	// restoringDir is where a restored database is built.
 	restoringDir = "restoring"
-	// asideManifest in it, if there, is the manifest that makes what goes aside a
+	// asideManifest in it, if present, is the manifest that turns the previous database into a
 	// backup.
 	asideManifest = "aside.json"
-	// decryptingDir, behind the database's name, is where an encrypted backup is read.
+	// decryptingDir is the suffix of the directory in which an encrypted backup is decrypted.
 	decryptingDir = ".decrypting"
 )
 
-// renamer is os.Rename, or what a test puts in its place.
+// renamer is os.Rename, or a replacement in tests.
 type renamer func(from, to string) error
 
 // Restore puts a backup in the place of the database at path. Everything is
@@ -95,13 +94,13 @@ func restore(ctx context.Context, backup, path string, o RestoreOptions, rename 
 	}
 	for _, p := range []string{path, path + "-wal"} {
 		if _, err := os.Stat(p); err == nil && !o.Replace {
-			return r, domain.Errorf(domain.CodeConflict, "%s is there already", p).
-				Suggest("say --force to put it aside; it is kept in a directory beside it")
+			return r, domain.Errorf(domain.CodeConflict, "%s already exists", p).
+				Suggest("pass --force to replace it; the old files are kept in a directory next to it")
 		}
 	}
 	key := core.RandomBytes(core.KeySize)
 	if o.WithoutKey && o.KeyFile != "" {
-		return r, domain.Errorf(domain.CodeInvalid, "a key file and --without-key exclude each other")
+		return r, domain.Errorf(domain.CodeInvalid, "use either a key file or --without-key, not both")
 	}
 	if !o.WithoutKey {
 		if key, err = keyFor(r.Backup, path, o.KeyFile); err != nil {
@@ -119,7 +118,7 @@ func restore(ctx context.Context, backup, path string, o RestoreOptions, rename 
 		return r, err
 	}
 	work := filepath.Join(dir, restoringDir)
-	if err := os.RemoveAll(work); err != nil { // of a restore that was cut short
+	if err := os.RemoveAll(work); err != nil { // left by an interrupted restore
 		return r, domain.Errorf(domain.CodeUnavailable, "remove %s: %w", work, err)
 	}
 	if err := os.Mkdir(work, 0o700); err != nil {
@@ -134,7 +133,7 @@ func restore(ctx context.Context, backup, path string, o RestoreOptions, rename 
 		return r, errors.Join(err, os.RemoveAll(work))
 	}
 	ready := filepath.Join(dir, core.RestoredDir)
-	if err := os.RemoveAll(ready); err != nil { // what an earlier restore left after it was finished
+	if err := os.RemoveAll(ready); err != nil { // left by an earlier restore that was finished
 		return r, errors.Join(err, os.RemoveAll(work))
 	}
 	if err := store.KeepOwner(dir, work, path+".lock"); err != nil {
@@ -157,15 +156,15 @@ func restore(ctx context.Context, backup, path string, o RestoreOptions, rename 
 	return r, store.KeepOwner(dir, filepath.Join(dir, aside))
 }
 
-// keyFor reads the key file of the server that made a backup, and makes sure that
-// the backup's manifest was written with it.
+// keyFor reads the key file of the server that made a backup, and checks that the manifest was
+// written with it.
 func keyFor(b domain.Backup, path, file string) ([]byte, error) {
 	if file == "" {
 		file = path + ".key"
 	}
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-		return nil, domain.Errorf(domain.CodeInvalid, "the key file %s is missing; without it, nobody can tell whether the backup was forged", file).
-			Suggest("give the key file of the server that made the backup (kairos.db.key) with --key; if every copy is lost, --without-key restores the data and ends all access")
+		return nil, domain.Errorf(domain.CodeInvalid, "the key file %s is missing; without it, the backup cannot be authenticated", file).
+			Suggest("pass the key file of the server that made the backup (kairos.db.key): --key FILE. If every copy is lost, --without-key restores the data and revokes all access")
 	}
 	key, err := core.LoadKey(file)
 	if err != nil {
@@ -174,22 +173,22 @@ func keyFor(b domain.Backup, path, file string) ([]byte, error) {
 	return key, checkManifest(b, key, file)
 }
 
-// checkManifest makes sure that a manifest was written with a key.
+// checkManifest checks that a manifest was written with a key.
 func checkManifest(b domain.Backup, key []byte, file string) error {
 	var k core.Secrets
 	k.SetKey(key)
 	if b.Key != k.Derived.Print {
 		return domain.Errorf(domain.CodeCorrupt, "%s was not made with this key file: %s has the fingerprint %s, the backup's is %q", b.Path, file, k.Derived.Print, b.Key).
-			Suggest("give the key file of the server that made the backup with --key")
+			Suggest("pass the key file of the server that made the backup: --key FILE")
 	}
 	if want := manifestMAC(b, k.Derived); !hmac.Equal([]byte(want), []byte(b.MAC)) {
-		return domain.Errorf(domain.CodeCorrupt, "the manifest of %s was changed after the backup was made", b.Path).Suggest("do not use this backup; take another one")
+		return domain.Errorf(domain.CodeCorrupt, "the manifest of %s was changed after the backup was made", b.Path).Suggest("do not use this backup; use another one")
 	}
 	return nil
 }
 
-// VerifyBackupFile does everything that a restore at path would do before it
-// moves anything, and changes nothing. Of the options, the files with keys count.
+// VerifyBackupFile does everything that a restore at path does before it moves files, and changes
+// nothing. It uses only the key file options.
 func VerifyBackupFile(ctx context.Context, backup, path string, o RestoreOptions) (b domain.Backup, err error) {
 	if err := core.DriverSetup(); err != nil {
 		return b, err
@@ -208,7 +207,7 @@ func VerifyBackupFile(ctx context.Context, backup, path string, o RestoreOptions
 		}
 	}()
 	plain, err := opened(b, o.IdentityFile, func() (_ string, err error) {
-		beside := filepath.Dir(path) // where a database was, there is room for one
+		beside := filepath.Dir(path) // there is space where the old database was
 		if _, err := os.Stat(beside); err != nil {
 			beside = ""
 		}
@@ -237,11 +236,11 @@ func verifyBackup(ctx context.Context, b domain.Backup, key []byte, o Options) e
 	}
 	known := core.SchemaOf(files)
 	if b.Schema > known {
-		return domain.Errorf(domain.CodeInvalid, "the backup has schema %d; this kairosd knows up to %d", b.Schema, known).Suggest("restore it with the kairosd that made it")
+		return domain.Errorf(domain.CodeInvalid, "the backup has schema %d; this kairosd supports up to %d", b.Schema, known).Suggest("restore it with the kairosd that made it")
 	}
 	for _, suffix := range []string{"-wal", "-journal"} {
 		if _, err := os.Stat(b.Path + suffix); err == nil {
-			return domain.Errorf(domain.CodeInvalid, "%s%s lies beside the backup and would be taken for a part of it", b.Path, suffix).Suggest("move it away")
+			return domain.Errorf(domain.CodeInvalid, "%s%s is next to the backup and would be read as a part of it", b.Path, suffix).Suggest("move it away")
 		}
 	}
 	var found domain.Backup
@@ -255,20 +254,20 @@ func verifyBackup(ctx context.Context, b domain.Backup, key []byte, o Options) e
 	}
 	for _, c := range found.Verified {
 		if len(c.Problems) > 0 {
-			e := domain.Errorf(domain.CodeCorrupt, "the backup fails its check of %s: %s", c.Name, c.Problems[0]).Suggest("take another backup")
+			e := domain.Errorf(domain.CodeCorrupt, "the check of the backup failed: %s: %s", c.Name, c.Problems[0]).Suggest("use another backup")
 			if c.Name == checkAuditName {
-				e.Suggestion = "if another installation made it, give its key file with --key; else take another backup"
+				e.Suggestion = "if another server made it, pass its key file: --key FILE. Otherwise use another backup"
 			}
 			return e
 		}
 	}
 	if found.Incarnation != b.Incarnation || found.AuditSeq != b.AuditSeq || found.AuditMac != b.AuditMac || found.Instance != b.Instance {
-		return domain.Errorf(domain.CodeCorrupt, "the backup and its manifest speak of different databases")
+		return domain.Errorf(domain.CodeCorrupt, "the backup and its manifest belong to different databases")
 	}
 	return nothingAdded(ctx, b.Path, b.Schema, files)
 }
 
-// examineOlder examines a backup whose schema this binary migrates from.
+// examineOlder checks a backup with an older schema that this binary can migrate.
 func examineOlder(ctx context.Context, b domain.Backup) (domain.Backup, error) {
 	pool, err := core.OpenPlain(b.Path, "&mode=ro&_query_only=1")
 	if err != nil {
@@ -282,8 +281,8 @@ func examineOlder(ctx context.Context, b domain.Backup) (domain.Backup, error) {
 	return found, errors.Join(err, pool.Close())
 }
 
-// nothingAdded compares the tables, indexes and triggers of a database with
-// those that its migrations make: a trigger that somebody added would run here.
+// nothingAdded compares the tables, indexes, and triggers of a database with those that its
+// migrations create: an added trigger would run here.
 func nothingAdded(ctx context.Context, path string, schema int64, files fs.FS) error {
 	dir, err := os.MkdirTemp("", "kairos-schema-")
 	if err != nil {
@@ -318,7 +317,7 @@ func nothingAdded(ctx context.Context, path string, schema int64, files fs.FS) e
 	for _, o := range got {
 		if !slices.Contains(want, o) {
 			name, _, _ := strings.Cut(o, "\n")
-			return domain.Errorf(domain.CodeInvalid, "the backup has a %s that kairosd did not make", name).Suggest("do not use it; somebody changed it")
+			return domain.Errorf(domain.CodeInvalid, "the backup contains a %s that kairosd did not create", name).Suggest("do not use this backup; it was changed")
 		}
 	}
 	if len(got) != len(want) {
@@ -327,9 +326,9 @@ func nothingAdded(ctx context.Context, path string, schema int64, files fs.FS) e
 	return nil
 }
 
-// notInternal excludes what SQLite adds to a schema itself: a table of statistics
-// and indexes without a statement. A name that begins with sqlite_ is not enough,
-// because a forged file can give it to a trigger.
+// notInternal excludes what SQLite itself adds to a schema: tables of statistics and indexes
+// without a statement. A name that begins with sqlite_ is not sufficient, because a forged file
+// can give it to a trigger.
 const notInternal = "NOT (type = 'table' AND name IN ('sqlite_sequence', 'sqlite_stat1', 'sqlite_stat4') OR type = 'index' AND sql IS NULL AND name GLOB 'sqlite_autoindex_*')"
 
 func objects(ctx context.Context, pool *sql.DB) ([]string, error) {
@@ -349,8 +348,8 @@ func objects(ctx context.Context, pool *sql.DB) ([]string, error) {
 	return out, core.Translate(rows.Err(), "read the schema")
 }
 
-// build makes the restored database in a directory of its own, held and closed:
-// no write-ahead log of any other database can be taken for its own.
+// build creates the restored database in a directory of its own, held and closed, so that the
+// write-ahead log of another database cannot be used with it.
 func build(ctx context.Context, b domain.Backup, path, work string, key []byte, o Options) (h domain.Hold, err error) {
 	target := filepath.Join(work, filepath.Base(path))
 	if err := copyFile(b.Path, target); err != nil {
@@ -359,12 +358,12 @@ func build(ctx context.Context, b domain.Backup, path, work string, key []byte, 
 	if err := core.WriteWhole(target+".key", []byte(fmt.Sprintf("%x\n", key))); err != nil {
 		return h, err
 	}
-	// The anchor says how far the database had come that is replaced.
+	// The anchor records the last event of the database that is replaced.
 	if err := copyFile(path+".anchor", target+".anchor"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return h, err
 	}
 	o.ReadOnly, o.Restored = false, filepath.Base(b.Path)
-	o.Recipients = []string{} // what an upgrade of it keeps goes with the directory
+	o.Recipients = []string{} // files that an upgrade keeps are removed with the directory
 	s, err := Open(ctx, target, o)
 	if err != nil {
 		return h, err
@@ -375,7 +374,7 @@ func build(ctx context.Context, b domain.Backup, path, work string, key []byte, 
 	}
 	for _, suffix := range []string{"-wal", "-shm"} {
 		if _, err := os.Stat(target + suffix); err == nil {
-			return h, domain.Errorf(domain.CodeInternal, "the restored database did not close")
+			return h, domain.Errorf(domain.CodeInternal, "cannot close the restored database")
 		}
 	}
 	if err := os.Remove(target + ".lock"); err != nil {
@@ -389,7 +388,7 @@ func build(ctx context.Context, b domain.Backup, path, work string, key []byte, 
 
 func copyFile(from, to string) error { return copyWith(from, to, func(int64, int64) {}) }
 
-// copyWith is copyFile that tells how many bytes are copied.
+// copyWith is copyFile with progress in bytes.
 func copyWith(from, to string, tell func(done, of int64)) error {
 	in, err := os.Open(from)
 	if err != nil {
@@ -425,13 +424,12 @@ func copyTelling(out io.Writer, in io.Reader, size int64, tell func(done, of int
 	}
 }
 
-// copyPiece is how much is copied between two words on it.
+// copyPiece is how much is copied between two progress reports.
 const copyPiece = 16 << 20
 
-// finishRestore completes a restore whose new database is ready: what is in the
-// way goes aside, what is new takes its place. It does the rest of what an
-// earlier call could not finish, and nothing when there is no restore. The
-// caller holds the lock.
+// finishRestore completes a restore whose new database is ready: it moves the old files away and
+// the new ones into place. It completes what an earlier call could not finish, and does nothing
+// without a restore. The caller holds the lock.
 func finishRestore(path string, rename renamer) error {
 	dir, name := filepath.Dir(path), filepath.Base(path)
 	ready := filepath.Join(dir, core.RestoredDir)
@@ -443,14 +441,14 @@ func finishRestore(path string, rename renamer) error {
 	}
 	aside := filepath.Join(dir, filepath.Base(string(text)))
 	if err := moveAll(ready, aside, dir, name, rename); err != nil {
-		return domain.Errorf(domain.CodeUnavailable, "finish a restore: %w", err).Suggest("%s holds the restored database, %s the old one", ready, aside)
+		return domain.Errorf(domain.CodeUnavailable, "finish a restore: %w", err).Suggest("%s contains the restored database, %s the old one", ready, aside)
 	}
 	return nil
 }
 
 func moveAll(ready, aside, dir, name string, rename renamer) error {
 	there := func(p string) bool { _, err := os.Stat(p); return err == nil }
-	if there(filepath.Join(ready, name)) { // the old database is in its place, or aside
+	if there(filepath.Join(ready, name)) { // the old database is in its place, or already moved
 		kept, err := placeEncrypted(ready, aside, dir, name, rename)
 		if err != nil {
 			return err
@@ -461,7 +459,7 @@ func moveAll(ready, aside, dir, name string, rename renamer) error {
 				continue
 			}
 			if !there(old) || suffix != "-shm" && suffix != "-wal" && !there(filepath.Join(ready, name+suffix)) {
-				continue // nothing there, or it is the new one already
+				continue // nothing there, or the new one already
 			}
 			if err := os.MkdirAll(aside, 0o700); err != nil {
 				return err
@@ -481,7 +479,7 @@ func moveAll(ready, aside, dir, name string, rename renamer) error {
 				return err
 			}
 		}
-		for _, suffix := range []string{".key", ".anchor", ""} { // the database last: its absence says that all are moved
+		for _, suffix := range []string{".key", ".anchor", ""} { // the database last: its absence means that all files are moved
 			if from := filepath.Join(ready, name+suffix); there(from) {
 				if err := rename(from, filepath.Join(dir, name+suffix)); err != nil {
 					return err

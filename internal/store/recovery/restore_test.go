@@ -219,7 +219,7 @@ func TestARestoreRefusesAMaliciousDatabase(t *testing.T) {
 		"an audit row":                      {"DROP TRIGGER audit_events_are_immutable; UPDATE audit_events SET actor = 'nobody' WHERE seq = 1", domain.CodeCorrupt, "audit"},
 		"another program's":                 {"DROP TABLE goose_db_version; PRAGMA application_id = 7", domain.CodeInvalid, "not a database of kairosd"},
 		"a newer schema":                    {"INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, 1)", domain.CodeInvalid, "schema 99999"},
-		"a lost parent":                     {"PRAGMA foreign_keys = OFF; DELETE FROM plans", domain.CodeCorrupt, "not there"},
+		"a lost parent":                     {"PRAGMA foreign_keys = OFF; DELETE FROM plans", domain.CodeCorrupt, "refers to a missing row"},
 		"lost details":                      {"PRAGMA foreign_keys = OFF; DELETE FROM run_details", domain.CodeCorrupt, "without its details"},
 	} {
 		t.Run(name, func(t *testing.T) {

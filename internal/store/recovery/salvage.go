@@ -22,31 +22,30 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Salvaged says what could be saved from a damaged database.
+// Salvaged is the result of Salvage.
 type Salvaged struct {
 	Path   string           `json:"path"`   // of the new database
 	Copied map[string]int64 `json:"copied"` // rows by table
-	Lost   map[string]int64 `json:"lost"`   // rows that were read and refused, or that could not be read
-	// Findings say what was refused, and what is wrong with what was saved.
+	Lost   map[string]int64 `json:"lost"`   // rows that failed a check, or that could not be read
+	// Findings lists rows that failed a check, and problems of the salvaged rows.
 	Findings []string `json:"findings"`
 }
 
-// notSalvaged are tables that are made anew instead of copied, and why.
+// notSalvaged are tables that are created again instead of copied, and why.
 var notSalvaged = map[string]string{
 	"goose_db_version": "the new database has its own",
 	"run_counts":       "counted again",
 	"run_words":        "indexed again",
 	"memory_words":     "indexed again",
-	"sessions":         "people log in again, because a session that was ended could come back",
+	"sessions":         "users log in again, because a salvaged session could be one that was ended",
 }
 
 // salvageWindow is how many row ids are read at once.
 const salvageWindow = 200
 
-// Salvage copies every row that can be read and whose checksum fits into a new
-// database in a new directory, and says what was lost. The damaged file is only
-// read. All unfinished runs of the new database are held; those whose journals
-// have gaps cannot go on.
+// Salvage copies every row that can be read and has a correct checksum into a new database in a
+// new directory, and lists what was lost. The damaged file is only read. All unfinished runs of
+// the new database are held; runs with gaps in their journals cannot continue.
 func Salvage(ctx context.Context, damaged, dir string, o store.Options) (Salvaged, error) {
 	out, err := salvage(ctx, damaged, dir, o)
 	if err != nil {
@@ -61,7 +60,7 @@ func salvage(ctx context.Context, damaged, dir string, o store.Options) (r Salva
 		return r, err
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil {
-		return r, domain.Errorf(domain.CodeInvalid, "the directory for what is saved must be a new one: %w", err)
+		return r, domain.Errorf(domain.CodeInvalid, "the salvage directory must not exist: %w", err)
 	}
 	if err := copyFile(damaged+".key", r.Path+".key"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return r, err
@@ -73,7 +72,7 @@ func salvage(ctx context.Context, damaged, dir string, o store.Options) (r Salva
 	if err := fresh.Close(); err != nil {
 		return r, err
 	}
-	// After that: the anchor of another database would hold the new one.
+	// After that, because the anchor of another database would hold the new one.
 	if err := os.Remove(r.Path + ".anchor"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return r, err
 	}
@@ -126,8 +125,8 @@ func (c *salvager) lost(table string, n int64, format string, args ...any) {
 	}
 }
 
-// all copies every table. Triggers are away meanwhile: they index what is indexed
-// again at the end, and forbid to remove rows whose parents are lost.
+// all copies every table. Triggers are dropped in the meantime: they maintain indexes that are
+// rebuilt at the end, and forbid removing rows whose parents are lost.
 func (c *salvager) all(ctx context.Context) error {
 	triggers, err := c.texts(ctx, "SELECT name FROM sqlite_schema WHERE type = 'trigger'")
 	if err != nil {
@@ -203,13 +202,13 @@ func (c *salvager) texts(ctx context.Context, query string, args ...any) ([]stri
 	return out, core.Translate(rows.Err(), "read the schema")
 }
 
-// tables lists those to copy: runs first, because checksums of other rows need them.
+// tables lists the tables to copy: runs first, because checksums of other rows need them.
 func (c *salvager) tables(ctx context.Context) ([]string, error) {
 	names, err := c.texts(ctx, "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT GLOB 'sqlite_*' ORDER BY name <> 'runs', name")
 	return slices.DeleteFunc(names, func(name string) bool { return notSalvaged[name] != "" }), err
 }
 
-// removeOrphans removes rows whose parents are lost, and what depended on them.
+// removeOrphans removes rows whose parents are lost, and their dependents.
 func (c *salvager) removeOrphans(ctx context.Context, tables []string) error {
 	for again := true; again; {
 		again = false
@@ -230,7 +229,7 @@ func (c *salvager) removeOrphans(ctx context.Context, tables []string) error {
 				if n > 0 {
 					again = true
 					_, parent, _ := strings.Cut(missing, " FROM ")
-					c.lost(table, n, "%d rows name rows of %s that are lost", n, strings.TrimSuffix(parent, ")"))
+					c.lost(table, n, "%d rows refer to lost rows of %s", n, strings.TrimSuffix(parent, ")"))
 				}
 			}
 		}
@@ -238,7 +237,7 @@ func (c *salvager) removeOrphans(ctx context.Context, tables []string) error {
 	return nil
 }
 
-// table copies one table; what is wrong with its rows is no error.
+// table copies one table; damaged rows cause no error.
 func (c *salvager) table(ctx context.Context, name string) error {
 	columns, keys, err := c.columns(ctx, name)
 	if err != nil {
@@ -257,7 +256,7 @@ func (c *salvager) table(ctx context.Context, name string) error {
 	if t.byID = len(keys) == 0; t.byID {
 		return t.byRowID(ctx)
 	}
-	// Without row ids: from both ends, as far as it goes.
+	// Without row ids: read from both ends, up to the damage.
 	t.read = strings.Replace(t.read, "rowid", "0", 1) + " ORDER BY " + strings.Join(keys, ", ")
 	if damage, err := t.copy(ctx, t.read); err != nil || damage == nil {
 		return err
@@ -282,9 +281,8 @@ type salvageTable struct {
 	last       int64 // row id of the last row that was read
 }
 
-// byRowID copies a table with row ids. A damaged page makes all rows below it
-// unreadable: from there it probes in growing steps for the next row that can be
-// read, and closes in on the first one.
+// byRowID copies a table with row ids. A damaged page makes all rows on it unreadable. After it,
+// byRowID probes in growing steps for a readable row, and then narrows the gap.
 func (t *salvageTable) byRowID(ctx context.Context) error {
 	end, guessed, err := t.end(ctx)
 	if err != nil {
@@ -318,14 +316,14 @@ func (t *salvageTable) byRowID(ctx context.Context) error {
 	return nil
 }
 
-// end is the last row id. If that cannot be read it is a guess, which no file of
-// this size exceeds unless rows were removed.
+// end returns the last row id. If that cannot be read, it returns an upper bound for a file of
+// this size.
 func (t *salvageTable) end(ctx context.Context) (end int64, guessed bool, err error) {
 	damage := t.from.QueryRowContext(ctx, "SELECT coalesce(max(rowid), 0) FROM "+t.name).Scan(&end)
 	if damage == nil || ctx.Err() != nil {
 		return end, false, ctx.Err()
 	}
-	t.lost(t.name, 0, "its last row cannot be found: %s", damage)
+	t.lost(t.name, 0, "cannot find the last row: %s", damage)
 	var pages int64
 	if err := t.from.QueryRowContext(ctx, "PRAGMA page_count").Scan(&pages); err != nil {
 		pages = 0
@@ -333,7 +331,7 @@ func (t *salvageTable) end(ctx context.Context) (end int64, guessed bool, err er
 	return max(1<<20, 500*pages), true, nil
 }
 
-// readable is the row id after which rows can be read again: after bad none can.
+// readable returns the next row id after bad from which rows can be read; none can in between.
 func (t *salvageTable) readable(ctx context.Context, bad, end int64) (int64, error) {
 	opens := func(id int64) bool {
 		var found int64
@@ -390,8 +388,8 @@ func (c *salvager) columns(ctx context.Context, name string) (columns, keys []st
 	return columns, keys, nil
 }
 
-// copy copies the rows of one query. damage is why reading did not come to its
-// end; what was read before is kept. err is a failure of the new database.
+// copy copies the rows of one query. damage is why reading ended early; rows read before that are
+// kept. err is a failure of the new database.
 func (t *salvageTable) copy(ctx context.Context, query string, args ...any) (damage, err error) {
 	rows, damage := t.from.QueryContext(ctx, query, args...)
 	if damage != nil {
@@ -421,9 +419,9 @@ func (t *salvageTable) copy(ctx context.Context, query string, args ...any) (dam
 			if core.Fatal(err) || core.Primary(err) == lib.SQLITE_FULL {
 				return nil, core.Translate(err, "write "+t.name)
 			} else if err != nil {
-				why = fmt.Sprintf("a row does not fit: %s", err)
+				why = fmt.Sprintf("cannot insert a row: %s", err)
 			} else if n, err := done.RowsAffected(); err == nil && n == 0 && t.byID {
-				why = fmt.Sprintf("row %d has the key of another", t.last)
+				why = fmt.Sprintf("row %d has a duplicate key", t.last)
 			}
 		}
 		if why != "" {
@@ -433,8 +431,7 @@ func (t *salvageTable) copy(ctx context.Context, query string, args ...any) (dam
 	return rows.Err(), ctx.Err()
 }
 
-// refused says why a row is not what was written; empty: it is, as far as can be
-// told.
+// refused returns why a row is not as it was written; empty: it passed the checks.
 func (c *salvager) refused(name string, columns []string, values []any) string {
 	get := func(column string) any { return values[slices.Index(columns, column)] }
 	switch name {

@@ -30,12 +30,12 @@ import (
 // before can restore: that is the way back. Where backups are encrypted, so is
 // this one (see keepEncrypted).
 
-// upgrade brings an existing database to the schema of this binary. The caller holds
-// the lock and has no connection open.
+// upgrade migrates an existing database to the schema of this binary. The caller holds the lock
+// and has no connection open.
 type upgrade struct {
 	db         *core.DB // without its connections
 	log        *slog.Logger
-	vfs        string // SQLite's file layer, for proofs
+	vfs        string // SQLite's file layer, for fault injection
 	recipients []string
 	progress   func(domain.Startup)
 }
@@ -51,7 +51,7 @@ func newUpgrade(path string, o Options) *upgrade {
 	return s
 }
 
-// run does the upgrade if one is due; CodeInvalid if it is not allowed.
+// run upgrades the database if required; CodeInvalid if that is not allowed.
 func (s *upgrade) run(ctx context.Context, allowed bool) error {
 	info, err := os.Stat(s.db.Path)
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *upgrade) run(ctx context.Context, allowed bool) error {
 		return err
 	}
 	if !allowed {
-		return domain.Errorf(domain.CodeInvalid, "the database has schema %d; this kairosd works with %d", from, to).Suggest("run kairosd migrate up")
+		return domain.Errorf(domain.CodeInvalid, "the database has schema %d; this kairosd requires %d", from, to).Suggest("run kairosd migrate up")
 	}
 	recipients, err := s.recipientsOf(ctx, old)
 	if err != nil {
@@ -112,7 +112,7 @@ func (s *upgrade) upgradeCopy(ctx context.Context, old *sql.DB, from int64, reci
 	if err != nil {
 		return err
 	}
-	// All of it in one file, so that a copy of the file is a copy of the database.
+	// Move everything into one file, so that a copy of the file is a copy of the database.
 	var busy, log, moved int
 	if err := old.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &log, &moved); err != nil || busy != 0 {
 		return errors.Join(core.Translate(err, "empty the write-ahead log"), fmt.Errorf("the write-ahead log is in use: %d", busy))
@@ -122,7 +122,7 @@ func (s *upgrade) upgradeCopy(ctx context.Context, old *sql.DB, from int64, reci
 	}
 	dir, name := filepath.Dir(s.db.Path), filepath.Base(s.db.Path)
 	work, ready := filepath.Join(dir, restoringDir), filepath.Join(dir, core.RestoredDir)
-	for _, d := range []string{work, ready} { // of a restore that was cut short, or what one left
+	for _, d := range []string{work, ready} { // left by an interrupted restore
 		if err := os.RemoveAll(d); err != nil {
 			return err
 		}
@@ -131,7 +131,7 @@ func (s *upgrade) upgradeCopy(ctx context.Context, old *sql.DB, from int64, reci
 		return err
 	}
 	err = func() error {
-		// First, because what fails here is the operator's to mend, and then nothing was done in vain.
+		// First, because an operator can fix this error, and then no work was wasted.
 		if err := s.keepEncrypted(&manifest, work, recipients); err != nil {
 			return err
 		}
@@ -168,11 +168,11 @@ func (s *upgrade) upgradeCopy(ctx context.Context, old *sql.DB, from int64, reci
 	return finishRestore(s.db.Path, os.Rename)
 }
 
-// applyTo migrates a copy and makes sure that nothing was lost: no table has
-// fewer rows than before unless a migration names it, and all of it is sound.
+// applyTo migrates a copy and checks that nothing was lost: no table has fewer rows than before
+// unless a migration names it, and all of it is sound.
 func (s *upgrade) applyTo(ctx context.Context, path string, before map[string]int64) error {
-	// Without foreign keys: rebuilding a table would take its children along, and
-	// inside a transaction they cannot be switched off.
+	// Without foreign keys: rebuilding a table would delete its children, and they cannot be
+	// switched off inside a transaction.
 	pool, err := core.OpenPlain(path, "&_pragma=foreign_keys(0)&_pragma=journal_mode(DELETE)&_pragma=synchronous(FULL)")
 	if err != nil {
 		return err
@@ -196,7 +196,7 @@ func (s *upgrade) applyTo(ctx context.Context, path string, before map[string]in
 	for table, n := range before {
 		if m, ok := after[table]; ok && m < n && !slices.Contains(shrinking, table) {
 			return domain.Errorf(domain.CodeCorrupt, "table %s had %d rows and has %d after the migrations", table, n, m).
-				Suggest("run the kairosd from before; report this")
+				Suggest("run the previous kairosd, and report this")
 		}
 	}
 	if err := s.db.NoteMigrations(ctx, pool); err != nil {
@@ -208,11 +208,11 @@ func (s *upgrade) applyTo(ctx context.Context, path string, before map[string]in
 	return core.SyncFile(path)
 }
 
-// deletesRows is the comment in which a migration names the tables that it
-// removes rows of.
+// deletesRows matches the comment in which a migration names the tables from which it deletes
+// rows.
 var deletesRows = regexp.MustCompile(`(?m)^-- deletes rows of: (.+)$`)
 
-// shrinkingTables are the tables that pending migrations remove rows of.
+// shrinkingTables are the tables from which pending migrations delete rows.
 func (s *upgrade) shrinkingTables(ctx context.Context, p *goose.Provider) ([]string, error) {
 	applied, err := p.GetDBVersion(ctx)
 	if err != nil {
@@ -236,8 +236,8 @@ func (s *upgrade) shrinkingTables(ctx context.Context, p *goose.Provider) ([]str
 	return tables, nil
 }
 
-// applyEach applies what is pending, a migration at a time: each is a transaction
-// of its own, and whoever waits learns which one it is.
+// applyEach applies the pending migrations, each in its own transaction, and reports which one is
+// running.
 func (s *upgrade) applyEach(ctx context.Context, p *goose.Provider) error {
 	from, to, err := p.GetVersions(ctx)
 	if err != nil {
@@ -264,7 +264,7 @@ func (s *upgrade) tell(p domain.Startup) {
 	}
 }
 
-// counting tells how much of a stage is done.
+// counting reports the progress of a stage.
 func (s *upgrade) counting(stage domain.StartStage) func(done, of int64) {
 	last := int64(-1)
 	return func(done, of int64) {
@@ -275,9 +275,8 @@ func (s *upgrade) counting(stage domain.StartStage) func(done, of int64) {
 	}
 }
 
-// soundness checks a database by what SQLite itself knows of it and counts the
-// rows of its tables. It tells how many of its parts are done: the check of all
-// pages, that of all references, each table.
+// soundness runs SQLite's checks and counts the rows of each table. It reports progress after the
+// check of all pages, after the check of all references, and after each table.
 func soundness(ctx context.Context, pool *sql.DB, tell func(done, of int64)) (map[string]int64, error) {
 	tell(0, 1)
 	var result string
@@ -292,7 +291,7 @@ func soundness(ctx context.Context, pool *sql.DB, tell func(done, of int64)) (ma
 		return nil, core.Translate(err, "check foreign keys")
 	}
 	if broken > 0 {
-		return nil, domain.Errorf(domain.CodeCorrupt, "%d rows name rows that are not there", broken)
+		return nil, domain.Errorf(domain.CodeCorrupt, "%d rows refer to missing rows", broken)
 	}
 	rows, err := pool.QueryContext(ctx, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT GLOB 'sqlite_*' ORDER BY name")
 	if err != nil {
@@ -322,8 +321,8 @@ func soundness(ctx context.Context, pool *sql.DB, tell func(done, of int64)) (ma
 	return counts, nil
 }
 
-// describeAny is describe for a database of any schema: settings and audit_events
-// have been there from the first.
+// describeAny is describe for a database of any schema: settings and audit_events exist in all of
+// them.
 func describeAny(ctx context.Context, pool *sql.DB, schema int64, rows map[string]int64) (domain.Backup, error) {
 	b := domain.Backup{Format: manifestFormat, Schema: schema, Verified: []domain.Check{}, Rows: rows}
 	q := dbsqlc.New(pool)
@@ -349,8 +348,7 @@ func describeAny(ctx context.Context, pool *sql.DB, schema int64, rows map[strin
 	return b, nil
 }
 
-// checkMigrations refuses a database whose applied migrations are not those of
-// this binary: somebody edited one (O06).
+// checkMigrations returns an error if the applied migrations differ from those of this binary.
 func (s *upgrade) checkMigrations(ctx context.Context, pool *sql.DB, applied int64) error {
 	files, err := core.MigrationSums(s.db.Migrations)
 	if err != nil {
@@ -363,13 +361,13 @@ func (s *upgrade) checkMigrations(ctx context.Context, pool *sql.DB, applied int
 		}
 		recorded, err := dbsqlc.New(pool).SettingGet(ctx, core.SettingMigration+name)
 		if errors.Is(err, sql.ErrNoRows) {
-			continue // from before they were recorded
+			continue // from before checksums were recorded
 		} else if err != nil {
 			return core.Translate(err, "read the applied migrations")
 		}
 		if recorded != sum {
-			return domain.Errorf(domain.CodeInvalid, "the database was made with another form of migration %s than this kairosd has", name).
-				Suggest("run the kairosd that made it, or begin with a new data directory")
+			return domain.Errorf(domain.CodeInvalid, "migration %s of the database differs from the one in this kairosd", name).
+				Suggest("run the kairosd that created the database, or start with a new data directory")
 		}
 	}
 	return nil

@@ -17,15 +17,15 @@ import (
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
 )
 
-// asideEncrypted, in the directory of an upgrade that is ready, is the encrypted
-// database of before it, which is kept instead of the file itself.
+// asideEncrypted, in the directory of a completed upgrade, is the encrypted old database, which is
+// kept instead of the file itself.
 const asideEncrypted = "aside.age"
 
-// settingRecipients is the key under which KeepRecipients keeps them.
+// settingRecipients is the setting in which KeepRecipients stores the recipients.
 const settingRecipients = "backup_recipients"
 
-// KeepRecipients keeps in the database whom the daemon encrypts backups to. A
-// command that upgrades the database may not know the daemon's configuration.
+// KeepRecipients stores the recipients of the daemon's backups in the database, because a command
+// that upgrades the database may not have the daemon's configuration.
 func KeepRecipients(ctx context.Context, s *store.Store, recipients []string) error {
 	text := strings.Join(recipients, "\n")
 	if before, err := s.Setting(ctx, settingRecipients); err != nil || before == text {
@@ -34,34 +34,33 @@ func KeepRecipients(ctx context.Context, s *store.Store, recipients []string) er
 	return s.SetSetting(ctx, settingRecipients, text)
 }
 
-// Recipients are those that KeepRecipients kept.
+// Recipients returns the recipients stored by KeepRecipients.
 func Recipients(ctx context.Context, s *store.Store) ([]string, error) {
 	text, err := s.Setting(ctx, settingRecipients)
 	return strings.Fields(text), err
 }
 
-// recipientsOf are those that the database of before an upgrade is encrypted to:
-// whom the opener names or, where it knows of no configuration, whom the daemon
-// had at last.
+// recipientsOf returns the recipients for the old database of an upgrade: those of the caller, or
+// the stored ones if the caller has no configuration.
 func (s *upgrade) recipientsOf(ctx context.Context, old *sql.DB) ([]string, error) {
 	recipients := s.recipients
 	if recipients == nil {
 		text, err := dbsqlc.New(old).SettingGet(ctx, settingRecipients)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
-			return nil, core.Translate(err, "read whom backups are encrypted to")
+			return nil, core.Translate(err, "read the recipients of backups")
 		}
 		recipients = strings.Fields(text)
 	}
 	if _, err := encrypt.Recipients(recipients); err != nil {
-		return nil, domain.Errorf(domain.CodeInvalid, "the database is not upgraded: what is kept of it from before could not be encrypted: %w", err).
-			Suggest("mend backup.recipients in the configuration and start again; nothing was changed in %s", s.db.Path)
+		return nil, domain.Errorf(domain.CodeInvalid, "database not upgraded: cannot encrypt the backup of the old schema: %w", err).
+			Suggest("fix backup.recipients in the configuration and start again; %s is unchanged", s.db.Path)
 	}
 	return recipients, nil
 }
 
-// keepEncrypted describes the file that an upgrade keeps of the database of
-// before: the database itself or, if there are recipients, its encrypted form,
-// which it writes to the directory of the upgrade. Nobody has the database open.
+// keepEncrypted describes the file that an upgrade keeps of the old database: the database itself
+// or, if there are recipients, its encrypted form, which it writes to the directory of the
+// upgrade. No process has the database open.
 func (s *upgrade) keepEncrypted(b *domain.Backup, work string, recipients []string) (err error) {
 	if b.SHA256, b.Bytes, err = fileSum(s.db.Path); err != nil || len(recipients) == 0 {
 		return err
@@ -72,8 +71,8 @@ func (s *upgrade) keepEncrypted(b *domain.Backup, work string, recipients []stri
 	}
 	sealed := filepath.Join(work, asideEncrypted)
 	if err := encryptFile(s.db.Path, sealed, to, s.counting(domain.StartEncrypting)); err != nil {
-		return domain.Errorf(domain.CodeUnavailable, "the database is not upgraded: what is kept of it from before cannot be encrypted into %s: %w", sealed, err).
-			Suggest("see that there is room there for two more databases and that it can be written to, and start again; nothing was changed in %s", s.db.Path)
+		return domain.Errorf(domain.CodeUnavailable, "database not upgraded: cannot write the encrypted backup of the old schema to %s: %w", sealed, err).
+			Suggest("make that directory writable, with space for two more copies of the database, and start again; %s is unchanged", s.db.Path)
 	}
 	failpoint.Hit("upgrade.encrypted")
 	b.Encryption = &domain.Encryption{Recipients: recipients, Bytes: b.Bytes, SHA256: b.SHA256}
@@ -81,10 +80,9 @@ func (s *upgrade) keepEncrypted(b *domain.Backup, work string, recipients []stri
 	return err
 }
 
-// placeEncrypted puts the encrypted form of the database of before aside, if an
-// upgrade made one, and gives the name of the file that is kept. Then what is left
-// of the write-ahead log is removed too: all of it was in the database before it
-// was encrypted, and nobody could write to it since.
+// placeEncrypted moves the encrypted old database to its final place, if an upgrade made one, and
+// returns the name of the kept file. Then it removes the rest of the write-ahead log: the database
+// contained all of it before it was encrypted, and nothing was written since.
 func placeEncrypted(ready, aside, dir, name string, rename renamer) (kept string, err error) {
 	kept = name + EncryptedSuffix
 	from, to := filepath.Join(ready, asideEncrypted), filepath.Join(aside, kept)
@@ -96,7 +94,7 @@ func placeEncrypted(ready, aside, dir, name string, rename renamer) (kept string
 			return "", err
 		}
 		failpoint.Hit("upgrade.kept")
-	} else if _, err := os.Stat(to); err != nil { // it is not there from an earlier try either
+	} else if _, err := os.Stat(to); err != nil { // an earlier attempt did not place it either
 		return name, nil
 	}
 	for _, suffix := range []string{"-shm", "-wal"} {

@@ -102,7 +102,7 @@ func TestTheDatabaseOfBeforeAnUpgradeIsEncrypted(t *testing.T) {
 	back := filepath.Join(t.TempDir(), "kairos.db")
 	o := RestoreOptions{KeyFile: path + ".key"}
 	_, err = Restore(ctx, kept, back, o)
-	if e, ok := errors.AsType[*domain.Error](err); !ok || e.Code != domain.CodeInvalid || !strings.Contains(e.Message, "is encrypted to "+public) || !strings.Contains(e.Suggestion, "--identity") {
+	if e, ok := errors.AsType[*domain.Error](err); !ok || e.Code != domain.CodeInvalid || !strings.Contains(e.Message, "is encrypted for "+public) || !strings.Contains(e.Suggestion, "--identity") {
 		t.Errorf("without the key: %v", err)
 	}
 	o.IdentityFile = key
@@ -170,7 +170,7 @@ func TestWithoutItsEncryptionThereIsNoUpgrade(t *testing.T) {
 	if !ok || e.Code != domain.CodeInvalid {
 		t.Fatalf("upgraded all the same: %v", err)
 	}
-	for _, want := range []string{"is not upgraded", "recipient 1", "age1nonsense", "backup.recipients", path} {
+	for _, want := range []string{"not upgraded", "recipient 1", "age1nonsense", "backup.recipients", path} {
 		if !strings.Contains(e.Message+" "+e.Suggestion, want) {
 			t.Errorf("%q, %q do not say %q", e.Message, e.Suggestion, want)
 		}
@@ -203,7 +203,7 @@ func TestAnEncryptionThatFailsStopsTheUpgrade(t *testing.T) {
 	if err == nil {
 		t.Fatalf("upgraded all the same: %s", out)
 	}
-	for _, want := range []string{"is not upgraded", "cannot be encrypted into " + filepath.Join(filepath.Dir(path), "restoring", "aside.age"), "file too large", "room there", "nothing was changed in " + path} {
+	for _, want := range []string{"not upgraded", "cannot write the encrypted backup of the old schema to " + filepath.Join(filepath.Dir(path), "restoring", "aside.age"), "file too large", "space for two more copies", path + " is unchanged"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("it does not say %q:\n%s", want, out)
 		}

@@ -211,7 +211,7 @@ func TestAnEditedMigrationIsRefused(t *testing.T) {
 	for name := range maps.Keys(edited) {
 		edited[name].Data = append(edited[name].Data, "\n-- a word more\n"...)
 	}
-	if _, err := Open(ctx, path, Options{Options: store.Options{Migrations: edited}}); domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), "another form of migration") {
+	if _, err := Open(ctx, path, Options{Options: store.Options{Migrations: edited}}); domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), "differs from the one in this kairosd") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// Verify examines everything that is in the database file, without changing it.
+// Verify checks everything in the database file, without changing it.
 func Verify(ctx context.Context, opened *store.Store) ([]domain.Check, error) {
 	s := of(opened)
 	var out []domain.Check
@@ -34,7 +34,7 @@ func Verify(ctx context.Context, opened *store.Store) ([]domain.Check, error) {
 	return out, nil
 }
 
-const adviceDamage = "the file is damaged: stop kairosd, keep all its files, and restore the newest backup (kairosd restore)"
+const adviceDamage = "the file is damaged. Stop kairosd, keep all its files, and restore the newest backup (kairosd restore)"
 
 func (s *database) checkPages(ctx context.Context, c *domain.Check) error {
 	c.Name, c.Advice = "database pages", adviceDamage
@@ -43,9 +43,8 @@ func (s *database) checkPages(ctx context.Context, c *domain.Check) error {
 		return core.Translate(err, c.Name)
 	}
 	defer tx.Rollback()
-	// The check of an index of words goes by what the connection remembers of it,
-	// which a query brings up to date. Without that it takes what others have
-	// written since for damage.
+	// The check of a full-text index uses cached data of the connection, which a query refreshes.
+	// Without that, it reports later writes of other connections as damage.
 	for _, index := range []string{"run_words", "memory_words"} {
 		var found int
 		if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM "+index+" WHERE "+index+" MATCH 'kairos'").Scan(&found); err != nil {
@@ -86,15 +85,15 @@ func (s *database) checkForeignKeys(ctx context.Context, c *domain.Check) error 
 		if err := rows.Scan(&table, &row, &parent, &key); err != nil {
 			return core.Translate(err, c.Name)
 		}
-		core.Find(c, "row %d of %s names a row of %s that is not there", row.Int64, table, parent)
+		core.Find(c, "row %d of %s refers to a missing row of %s", row.Int64, table, parent)
 	}
 	return core.Translate(rows.Err(), c.Name)
 }
 
-// checkRuns reads what stands of each run besides its journal: that it is there,
-// and what it says is what was written, as far as its form tells.
+// checkRuns checks the stored data of each run other than its journal: that it exists, and that it
+// is intact as far as its form shows.
 func (s *database) checkRuns(ctx context.Context, c *domain.Check) error {
-	c.Name, c.Advice = "runs", "restore the newest backup; the runs named cannot go on, start new ones of their plans"
+	c.Name, c.Advice = "runs", "restore the newest backup; the listed runs cannot continue, so start their plans again"
 	last, err := s.db.Q.RunLast(ctx)
 	if err != nil {
 		return core.Translate(err, c.Name)
@@ -110,7 +109,7 @@ func (s *database) checkRuns(ctx context.Context, c *domain.Check) error {
 			}
 			for _, what := range []string{"input", "output"} {
 				if text := row.TextOrNull(); text != nil && !strings.HasPrefix(*text, core.PayloadMark) && !json.Valid([]byte(*text)) {
-					core.FindOf(c, id, "run %s: %s: it is no JSON any more", id, what)
+					core.FindOf(c, id, "run %s: %s: not valid JSON", id, what)
 				}
 			}
 			return row.Err
@@ -122,14 +121,14 @@ func (s *database) checkRuns(ctx context.Context, c *domain.Check) error {
 	return nil
 }
 
-// verifyWindow is how many runs one snapshot of the journals covers: a longer
-// one would keep the write-ahead log from being emptied.
+// verifyWindow is how many runs one snapshot of the journals covers: a longer snapshot would
+// prevent the write-ahead log from being emptied.
 const verifyWindow = 200
 
-// checkJournals reads every journal row: its checksum, the numbering, that the
-// values it names are known to its run, and that no visit has two outcomes.
+// checkJournals checks every journal row: its checksum, its number, that the values it refers to
+// belong to its run, and that no visit has two outcomes.
 func (s *database) checkJournals(ctx context.Context, c *domain.Check) error {
-	c.Name, c.Advice = "journal rows", "restore the newest backup, or fork the runs named from before the damaged row"
+	c.Name, c.Advice = "journal rows", "restore the newest backup, or fork the listed runs from before the damaged row"
 	last, err := s.db.Q.RunLast(ctx)
 	if err != nil {
 		return core.Translate(err, c.Name)
@@ -168,7 +167,7 @@ func (s *database) checkJournalsOf(ctx context.Context, c *domain.Check, low, hi
 		f := core.Fields{Values: v}
 		row := core.StepOf(&f)
 		j := runs[row.RunID]
-		if f.Err != nil || j == nil { // of a purged run, which is losing its rows just now
+		if f.Err != nil || j == nil { // of a purged run whose rows are being deleted now
 			return f.Err
 		}
 		if row.RunID != last {
@@ -186,7 +185,7 @@ func (s *database) checkJournalsOf(ctx context.Context, c *domain.Check, low, hi
 		}
 		switch {
 		case row.Kind == string(domain.EntryReset), row.Kind == string(domain.EntryReplan):
-			clear(outcomes) // what follows decides some visits anew
+			clear(outcomes) // later rows decide some visits again
 		case row.Kind == string(domain.EntryResult) && row.Final != 0:
 			k := outcomeKey{row.Node, row.Visit, row.Item}
 			if first := outcomes[k]; first != 0 {
@@ -206,8 +205,7 @@ func (s *database) checkJournalsOf(ctx context.Context, c *domain.Check, low, hi
 	return nil
 }
 
-// checkPayloads reads every stored value, and looks for rows that name one that
-// is not there.
+// checkPayloads reads every stored value, and finds rows that refer to a missing one.
 func (s *database) checkPayloads(ctx context.Context, c *domain.Check) error {
 	c.Name, c.Advice = "values", adviceDamage
 	for after := int64(0); ; {
@@ -233,13 +231,12 @@ func (s *database) checkPayloads(ctx context.Context, c *domain.Check) error {
 	}
 	rows, err := s.db.Q.CheckPayloadRefs(ctx)
 	for _, r := range rows {
-		core.FindOf(c, r.PublicID, "run %s: row %d names the value %.12x, which nothing keeps for it", r.PublicID, r.Seq, r.Hash)
+		core.FindOf(c, r.PublicID, "run %s: row %d refers to the missing value %.12x", r.PublicID, r.Seq, r.Hash)
 	}
 	return core.Translate(err, c.Name)
 }
 
-// findPayload adds the problem of a stored value, with the unfinished runs that
-// name it.
+// findPayload adds the problem of a stored value, with the unfinished runs that refer to it.
 func (s *database) findPayload(ctx context.Context, c *domain.Check, hash []byte, problem error) error {
 	core.Find(c, "%s", problem)
 	runs, err := s.db.Q.UnfinishedRunsOfPayload(ctx, hash, int64(core.MaxFoundRuns-min(len(c.Runs), core.MaxFoundRuns)))
@@ -257,14 +254,14 @@ func (s *database) findPayload(ctx context.Context, c *domain.Check, hash []byte
 // CheckCounters is the name of the check of the counters.
 const CheckCounters = "counters"
 
-// checkCounters compares the maintained counters with what they count.
+// checkCounters compares the stored counters with actual counts.
 func (s *database) checkCounters(ctx context.Context, c *domain.Check) error {
-	c.Name, c.Advice = CheckCounters, "the numbers on the dashboard are off; the runs themselves are not touched by this. Stop kairosd and count again: kairosd doctor --repair. A running one does so after its weekly integrity check"
+	c.Name, c.Advice = CheckCounters, "run counts on the dashboard are wrong; the runs are not affected. A running kairosd corrects them after its weekly integrity check. To correct them now, stop kairosd and run kairosd doctor --repair"
 	rows, err := s.db.Q.RunCountsCheck(ctx)
 	for _, r := range rows {
 		c.Examined++
 		if r.Counted != r.Found {
-			core.Find(c, "%d runs are %s, the counter says %d", r.Found, strings.TrimSpace(r.Status+" "+r.WaitReason), r.Counted)
+			core.Find(c, "%d runs are %s, but the counter is %d", r.Found, strings.TrimSpace(r.Status+" "+r.WaitReason), r.Counted)
 		}
 	}
 	return core.Translate(err, c.Name)
@@ -274,7 +271,7 @@ func (s *database) checkCounters(ctx context.Context, c *domain.Check) error {
 const checkAuditName = "audit chain"
 
 func (s *database) checkAudit(ctx context.Context, c *domain.Check) error {
-	c.Name, c.Advice = checkAuditName, "somebody or something changed the log, or the key beside the database is not the one it was written with. Compare with a backup before anything else"
+	c.Name, c.Advice = checkAuditName, "the audit log was changed, or the key file is not the one it was written with. Compare it with a backup first"
 	r, err := s.VerifyAudit(ctx)
 	c.Examined = r.Events
 	for _, p := range r.Problems {

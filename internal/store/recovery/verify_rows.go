@@ -13,7 +13,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// problemRows lists what a query finds: the run, and what is wrong with it.
+// problemRows lists the results of a query: the run, and its problem.
 func (s *database) problemRows(ctx context.Context, c *domain.Check, query string, args ...int64) error {
 	err := s.db.EachRow(ctx, query, core.Ordinals(args...), func(v []driver.Value) error {
 		f := core.Fields{Values: v}
@@ -26,12 +26,12 @@ func (s *database) problemRows(ctx context.Context, c *domain.Check, query strin
 	return core.Translate(err, c.Name)
 }
 
-// endingTime is how long what a finished run leaves behind may take to end.
+// endingTime is how long the cleanup after a finished run may take.
 const endingTime = time.Minute
 
-// checkStates looks for what must not be left of a finished run.
+// checkStates finds what must not remain of a finished run.
 func (s *database) checkStates(ctx context.Context, c *domain.Check) error {
-	c.Name, c.Advice = "run states", "cancel the runs named, or start kairosd again, which ends what a finished run has left; report it with the log"
+	c.Name, c.Advice = "run states", "cancel the listed runs, or restart kairosd to clean up after finished runs; report this with the log"
 	var err error
 	if c.Examined, err = s.db.Q.CheckStates(ctx); err != nil {
 		return core.Translate(err, c.Name)
@@ -45,10 +45,10 @@ func (s *database) checkStates(ctx context.Context, c *domain.Check) error {
 	return nil
 }
 
-// checkApprovals compares approvals with the journal rows that opened and decided
-// them, which are under a checksum.
+// checkApprovals compares approvals with the journal rows that opened and decided them, which have
+// checksums.
 func (s *database) checkApprovals(ctx context.Context, c *domain.Check) error {
-	c.Name, c.Advice = "approvals", "somebody or something changed a decision or a request. Compare with a backup and with the audit log before anything else"
+	c.Name, c.Advice = "approvals", "a request or its decision was changed. Compare it with a backup and with the audit log first"
 	last, err := s.db.Q.RunLast(ctx)
 	if err != nil {
 		return core.Translate(err, c.Name)
@@ -61,7 +61,7 @@ func (s *database) checkApprovals(ctx context.Context, c *domain.Check) error {
 	return nil
 }
 
-// askedByJournal is what the journal knows of an approval.
+// askedByJournal is an approval as the journal records it.
 type askedByJournal struct {
 	node, decision, by, comment string
 	visit, item, due            int64
@@ -114,23 +114,23 @@ func (s *database) checkApprovalsOf(ctx context.Context, c *domain.Check, low, h
 		decided := a.status != "open" && a.status != "cancelled"
 		switch {
 		case !ok:
-			core.FindOf(c, a.run, "run %s: approval %s belongs to no row of its journal", a.run, a.id)
+			core.FindOf(c, a.run, "run %s: approval %s has no journal row", a.run, a.id)
 		case a.node != opened.node || a.visit != opened.visit || a.item != opened.item || a.due != opened.due:
-			core.FindOf(c, a.run, "run %s: approval %s is not the one that its journal row has opened", a.run, a.id)
+			core.FindOf(c, a.run, "run %s: approval %s differs from its journal row", a.run, a.id)
 		case decided && a.status != opened.decision:
-			core.FindOf(c, a.run, "run %s: approval %s is %s; by the journal it is %s", a.run, a.id, a.status, cmp.Or(opened.decision, "not decided"))
+			core.FindOf(c, a.run, "run %s: approval %s is %s, but %s in the journal", a.run, a.id, a.status, cmp.Or(opened.decision, "not decided"))
 		case !decided && opened.decision != "":
-			core.FindOf(c, a.run, "run %s: approval %s is %s; by the journal it is %s", a.run, a.id, a.status, opened.decision)
+			core.FindOf(c, a.run, "run %s: approval %s is %s, but %s in the journal", a.run, a.id, a.status, opened.decision)
 		case decided && (a.by != opened.by || a.comment != "" && a.comment != opened.comment):
-			core.FindOf(c, a.run, "run %s: approval %s was decided by another person, or for another reason, than the journal has", a.run, a.id)
+			core.FindOf(c, a.run, "run %s: the decider or the reason of approval %s differs from the journal", a.run, a.id)
 		}
 	}
 	return nil
 }
 
-// checkMemory compares what sessions remember with the runs that it is of.
+// checkMemory compares the memory of sessions with the runs it came from.
 func (s *database) checkMemory(ctx context.Context, c *domain.Check) error {
-	c.Name, c.Advice = "memory", "clear the memory of the sessions of the runs named: kairos sessions clear"
+	c.Name, c.Advice = "memory", "clear the sessions of the listed runs: kairos sessions clear"
 	for after, more := int64(0), true; more; {
 		more = false
 		err := s.db.EachRow(ctx, dbsqlc.CheckMemory,
@@ -144,9 +144,9 @@ func (s *database) checkMemory(ctx context.Context, c *domain.Check) error {
 				switch {
 				case f.Err != nil:
 				case scope != core.ScopeOf(owner, session) || owner != actor || session != ofRun:
-					core.FindOf(c, run, "run %s: it is remembered in another session, or for another person, than its own", run)
+					core.FindOf(c, run, "run %s: its memory is stored for another session or person", run)
 				case strings.HasPrefix(given, `"`) && json.Unmarshal([]byte(given), &text) == nil && core.ClipMemory(text) != input:
-					core.FindOf(c, run, "run %s: another input is remembered than its own", run)
+					core.FindOf(c, run, "run %s: its memory contains another input", run)
 				}
 				return f.Err
 			})
