@@ -78,6 +78,7 @@ type NewToken struct {
 
 // accountHandler serves users and API tokens.
 type accountHandler struct {
+	*kernel
 	accounts *app.Accounts
 	tokens   *app.Tokens
 }
@@ -109,12 +110,13 @@ func (h accountHandler) routes(a *API) {
 
 type usersOut struct{ Body List[UserView] }
 
-func (h accountHandler) listUsers(ctx context.Context, _ *struct{}) (*usersOut, error) {
+func (h accountHandler) listUsers(ctx context.Context, in *PageIn) (*usersOut, error) {
 	users, err := h.accounts.Users(ctx, actorOf(ctx))
 	if err != nil {
 		return nil, err
 	}
-	return &usersOut{Body: listOf(users, "", viewUser)}, nil
+	page, err := pageOf(ctx, h.kernel, in, users, func(u domain.User) string { return u.ID }, viewUser)
+	return &usersOut{page}, err
 }
 
 func viewUser(u domain.User) UserView {
@@ -176,12 +178,13 @@ func (h accountHandler) loginLink(ctx context.Context, in *loginLinkIn) (*loginL
 
 type tokensOut struct{ Body List[TokenView] }
 
-func (h accountHandler) listTokens(ctx context.Context, _ *struct{}) (*tokensOut, error) {
+func (h accountHandler) listTokens(ctx context.Context, in *PageIn) (*tokensOut, error) {
 	tokens, err := h.tokens.List(ctx, actorOf(ctx))
 	if err != nil {
 		return nil, err
 	}
-	return &tokensOut{Body: listOf(tokens, "", viewToken)}, nil
+	page, err := pageOf(ctx, h.kernel, in, tokens, func(t domain.Token) string { return t.ID }, viewToken)
+	return &tokensOut{page}, err
 }
 
 func viewToken(t domain.Token) TokenView {

@@ -36,6 +36,7 @@ type (
 
 // agentHandler serves agents and providers of models.
 type agentHandler struct {
+	*kernel
 	agents    *app.Agents
 	providers *app.Providers
 }
@@ -44,15 +45,23 @@ func (h agentHandler) routes(a *API) {
 	tags := []string{"agents"}
 	mount(a, huma.Operation{OperationID: "list-agents", Method: http.MethodGet, Path: "/agents", Tags: tags,
 		Summary: "List agents: what they can do, with which model and tools"},
-		func(ctx context.Context, _ *struct{}) (*agentsOut, error) {
+		func(ctx context.Context, in *PageIn) (*agentsOut, error) {
 			list, err := h.agents.List(ctx, actorOf(ctx))
-			return &agentsOut{Body: listOf(list, "", func(v domain.AgentInfo) domain.AgentInfo { return v })}, err
+			if err != nil {
+				return nil, err
+			}
+			page, err := pageOf(ctx, h.kernel, in, list, func(v domain.AgentInfo) string { return v.ID }, same)
+			return &agentsOut{page}, err
 		})
 	mount(a, huma.Operation{OperationID: "list-providers", Method: http.MethodGet, Path: "/providers", Tags: tags,
 		Summary: "List the providers of models: how their calls went, and the last error"},
-		func(ctx context.Context, _ *struct{}) (*providersOut, error) {
+		func(ctx context.Context, in *PageIn) (*providersOut, error) {
 			list, err := h.providers.List(ctx, actorOf(ctx))
-			return &providersOut{Body: listOf(list, "", func(v domain.ProviderInfo) domain.ProviderInfo { return v })}, err
+			if err != nil {
+				return nil, err
+			}
+			page, err := pageOf(ctx, h.kernel, in, list, func(v domain.ProviderInfo) string { return v.Name }, same)
+			return &providersOut{page}, err
 		})
 	mount(a, huma.Operation{OperationID: "get-agent", Method: http.MethodGet, Path: "/agents/{id}", Tags: tags, Summary: "One agent"},
 		func(ctx context.Context, in *agentIn) (*agentOut, error) {

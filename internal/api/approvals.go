@@ -208,5 +208,5 @@ func (h approvalHandler) forecast(ctx context.Context, in *ApprovalIn) (*forecas
 	if err != nil {
 		return nil, err
 	}
-	return &forecastOut{Body: List[domain.Forecast]{Items: append([]domain.Forecast{}, list...)}}, nil
+	return &forecastOut{Body: listOf(list, "", same)}, nil
 }

@@ -41,17 +41,12 @@ type BulkView struct {
 	Items []domain.BulkItem `json:"items"`
 }
 
-// BulkList lists bulk acts.
-type BulkList struct {
-	Items []domain.Bulk `json:"items"`
-}
-
 type (
 	bulkIn      struct{ Body BulkBody }
 	bulkPreview struct{ Body domain.BulkPreview }
 	bulkOut     struct{ Body domain.Bulk }
 	bulkViewOut struct{ Body BulkView }
-	bulkListOut struct{ Body BulkList }
+	bulkListOut struct{ Body List[domain.Bulk] }
 	bulkIDIn    struct {
 		ID    string `path:"id" maxLength:"64"`
 		After int64  `query:"after" minimum:"0" doc:"Position of the last run that is known."`
@@ -65,6 +60,7 @@ type (
 
 // bulkHandler serves bulk operations.
 type bulkHandler struct {
+	*kernel
 	bulk *app.Bulk
 }
 
@@ -83,9 +79,13 @@ func (h bulkHandler) routes(a *API) {
 			return &bulkOut{b}, err
 		})
 	mount(a, huma.Operation{OperationID: "list-bulk", Method: http.MethodGet, Path: "/bulk-operations", Tags: tags, Summary: "The newest acts on many runs"},
-		func(ctx context.Context, _ *struct{}) (*bulkListOut, error) {
-			list, err := h.bulk.List(ctx, actorOf(ctx), 100)
-			return &bulkListOut{BulkList{list}}, err
+		func(ctx context.Context, in *PageIn) (*bulkListOut, error) {
+			list, err := h.bulk.List(ctx, actorOf(ctx), maxListed)
+			if err != nil {
+				return nil, err
+			}
+			page, err := pageOf(ctx, h.kernel, in, list, func(b domain.Bulk) string { return b.ID }, same)
+			return &bulkListOut{page}, err
 		})
 	mount(a, huma.Operation{OperationID: "get-bulk", Method: http.MethodGet, Path: "/bulk-operations/{id}", Tags: tags, Summary: "How far an act on many runs is"},
 		func(ctx context.Context, in *bulkIDIn) (*bulkViewOut, error) {

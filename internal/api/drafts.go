@@ -43,11 +43,6 @@ type AcceptDraftBody struct {
 	Reason      string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log."`
 }
 
-// DraftList lists drafts.
-type DraftList struct {
-	Items []domain.Draft `json:"items"`
-}
-
 type (
 	draftIn   struct{ Body DraftBody }
 	draftOut  struct{ Body domain.Draft }
@@ -67,14 +62,15 @@ type (
 		Body *AcceptDraftBody
 	}
 	draftsIn struct {
-		All   bool `query:"all" doc:"Those that were accepted or discarded too."`
-		Limit int  `query:"limit" minimum:"1" maximum:"1000" default:"100"`
+		PageIn
+		All bool `query:"all" doc:"Those that were accepted or discarded too."`
 	}
-	draftsOut struct{ Body DraftList }
+	draftsOut struct{ Body List[domain.Draft] }
 )
 
 // draftHandler serves drafts of plans.
 type draftHandler struct {
+	*kernel
 	drafts *app.Drafts
 }
 
@@ -82,11 +78,12 @@ func (h draftHandler) routes(a *API) {
 	tags := []string{"planning"}
 	mount(a, huma.Operation{OperationID: "list-drafts", Method: http.MethodGet, Path: "/drafts", Tags: tags, Summary: "The newest drafts of plans"},
 		func(ctx context.Context, in *draftsIn) (*draftsOut, error) {
-			list, err := h.drafts.List(ctx, actorOf(ctx), in.All, in.Limit)
-			if list == nil {
-				list = []domain.Draft{}
+			list, err := h.drafts.List(ctx, actorOf(ctx), in.All, maxListed)
+			if err != nil {
+				return nil, err
 			}
-			return &draftsOut{DraftList{list}}, err
+			page, err := pageOf(ctx, h.kernel, &in.PageIn, list, func(d domain.Draft) string { return d.ID }, same)
+			return &draftsOut{page}, err
 		})
 	mount(a, huma.Operation{OperationID: "start-draft", Method: http.MethodPost, Path: "/drafts", Tags: tags, DefaultStatus: http.StatusAccepted,
 		Summary:     "Make a plan of an intent in the background",

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -21,19 +22,23 @@ type Acked struct {
 	Runs int64 `json:"runs"`
 }
 
-// FailureList lists groups of failed runs.
-type FailureList struct {
-	Items []domain.FailureGroup `json:"items"`
-}
-
 type (
-	failuresOut struct{ Body FailureList }
+	failuresOut struct{ Body List[domain.FailureGroup] }
 	ackIn       struct{ Body AckBody }
 	ackOut      struct{ Body Acked }
 )
 
+// failureID names a group of failed runs.
+func failureID(g domain.FailureGroup) string {
+	return strings.Join([]string{g.PlanID, g.Node, g.Code, g.Fingerprint}, "\x00")
+}
+
+// maxListed is how many items a list has that is read whole: the newest.
+const maxListed = 1000
+
 // failureHandler serves groups of failed runs.
 type failureHandler struct {
+	*kernel
 	failures *app.Failures
 }
 
@@ -41,12 +46,13 @@ func (h failureHandler) routes(a *API) {
 	tags := []string{"failures"}
 	mount(a, huma.Operation{OperationID: "list-failures", Method: http.MethodGet, Path: "/failures", Tags: tags,
 		Summary: "Failed runs by what failed: plan, node, error code and what the error says"},
-		func(ctx context.Context, _ *struct{}) (*failuresOut, error) {
-			groups, err := h.failures.List(ctx, actorOf(ctx), 200)
-			if groups == nil {
-				groups = []domain.FailureGroup{}
+		func(ctx context.Context, in *PageIn) (*failuresOut, error) {
+			groups, err := h.failures.List(ctx, actorOf(ctx), maxListed)
+			if err != nil {
+				return nil, err
 			}
-			return &failuresOut{FailureList{groups}}, err
+			page, err := pageOf(ctx, h.kernel, in, groups, failureID, same)
+			return &failuresOut{page}, err
 		})
 	mount(a, huma.Operation{OperationID: "acknowledge-failures", Method: http.MethodPost, Path: "/failures/acknowledge", Tags: tags,
 		Summary: "Acknowledge failures: their runs need no attention until they fail again"},

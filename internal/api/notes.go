@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -15,11 +16,6 @@ type NoteBody struct {
 	Text string `json:"text" minLength:"1" maxLength:"2000" doc:"Plain text for whoever looks at the run next."`
 }
 
-// NoteList is what people wrote about a run, in order.
-type NoteList struct {
-	Items []domain.Note `json:"items"`
-}
-
 type noteIn struct {
 	RunIn
 	Body NoteBody
@@ -27,15 +23,24 @@ type noteIn struct {
 
 type noteOut struct{ Body domain.Note }
 
-type notesOut struct{ Body NoteList }
+type notesIn struct {
+	RunIn
+	PageIn
+}
+
+type notesOut struct{ Body List[domain.Note] }
 
 func (h runHandler) noteRoutes(a *API) {
 	tags := []string{"runs"}
 	mount(a, huma.Operation{OperationID: "list-notes", Method: http.MethodGet, Path: "/runs/{id}/notes", Tags: tags,
 		Summary: "What people wrote about a run, in order"},
-		func(ctx context.Context, in *RunIn) (*notesOut, error) {
+		func(ctx context.Context, in *notesIn) (*notesOut, error) {
 			notes, err := h.runs.Notes(ctx, actorOf(ctx), in.ID)
-			return &notesOut{NoteList{notes}}, err
+			if err != nil {
+				return nil, err
+			}
+			page, err := pageOf(ctx, h.kernel, &in.PageIn, notes, func(n domain.Note) string { return strconv.FormatInt(n.ID, 10) }, same)
+			return &notesOut{page}, err
 		})
 	mount(a, huma.Operation{OperationID: "add-note", Method: http.MethodPost, Path: "/runs/{id}/notes", Tags: tags, DefaultStatus: http.StatusCreated,
 		Summary: "Write a note about a run"},

@@ -332,6 +332,7 @@ func planAnswer(p domain.Plan) *planOut {
 }
 
 type versionsIn struct {
+	PageIn
 	ID string `path:"id" maxLength:"128" doc:"The plan's id or its own key."`
 }
 
@@ -342,7 +343,8 @@ func (h planHandler) listVersions(ctx context.Context, in *versionsIn) (*version
 	if err != nil {
 		return nil, err
 	}
-	return &versionsOut{Body: listOf(versions, "", viewVersion)}, nil
+	page, err := pageOf(ctx, h.kernel, &in.PageIn, versions, func(v domain.Version) string { return strconv.Itoa(v.Number) }, viewVersion)
+	return &versionsOut{page}, err
 }
 
 func viewVersion(v domain.Version) VersionView {

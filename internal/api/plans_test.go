@@ -68,7 +68,7 @@ func TestPlans(t *testing.T) {
 	if a := s.ask(t, "operator", "POST /plans/hello/pause", `{"reason": "another"}`, key); a.status != 422 || a.json["reason"] != "idempotency.reused" {
 		t.Errorf("the key of another request: %d %s", a.status, a.text)
 	}
-	if a := s.ask(t, "viewer", "GET /plans", ""); len(a.json["items"].([]any)) != 2 || a.json["next"] != nil {
+	if a := s.ask(t, "viewer", "GET /plans", ""); len(a.json["items"].([]any)) != 2 || a.json["nextCursor"] != nil {
 		t.Errorf("GET /plans = %s", a.text)
 	}
 	if a := s.ask(t, "author", "POST /plans/hello/archive", ""); a.status != 200 || a.json["archived"] != true {

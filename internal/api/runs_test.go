@@ -49,10 +49,10 @@ func TestListsArePaged(t *testing.T) {
 			seen = append(seen, i.(map[string]any)["runId"].(string))
 		}
 		pages++
-		if a.json["next"] == nil {
+		if a.json["nextCursor"] == nil {
 			break
 		}
-		cursor = a.json["next"].(string)
+		cursor = a.json["nextCursor"].(string)
 		for name, q := range map[string]struct{ as, line string }{
 			"another filter":    {"viewer", "GET /runs?limit=2&status=failed&cursor=" + cursor},
 			"another list":      {"viewer", "GET /plans?cursor=" + cursor},
@@ -127,5 +127,45 @@ func TestOneRun(t *testing.T) {
 	}
 	if p := s.ask(t, "operator", "GET /runs/"+run+"/preview?action=fork&at=2", ""); p.status != 200 || p.json["digest"] == "" || p.json["at"] != 2.0 || p.json["expected"] == nil {
 		t.Errorf("preview = %d %s", p.status, p.text)
+	}
+}
+
+// Every list has pages: limit cuts it, and the cursor continues it.
+func TestEveryListHasPages(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	s.world.Engine.Save("{id: q, nodes: {a: {type: set, input: 1}}}")
+	s.world.account(t)
+	run := s.world.runs[0].ID
+	for _, text := range []string{"one", "two", "three"} {
+		s.ask(t, "operator", "POST /runs/"+run+"/notes", `{"text":"`+text+`"}`)
+		s.ask(t, "operator", "POST /views", `{"name":"`+text+`","filter":"status:failed"}`)
+	}
+	for path, methods := range whole().Paths {
+		op := methods["get"]
+		if !strings.HasPrefix(op.OperationID, "list-") && !strings.HasPrefix(op.OperationID, "search-") || strings.Contains(path, "/messages") {
+			continue
+		}
+		line := "GET " + strings.NewReplacer("/runs/{id}", "/runs/"+run, "/plans/{id}", "/plans/p").Replace(path)
+		all := s.ask(t, "admin", line+"?limit=200", "")
+		if all.status != 200 || all.json["hasMore"] != false || all.json["nextCursor"] != nil {
+			t.Errorf("%s: %d %.300s", line, all.status, all.text)
+			continue
+		}
+		seen, next := 0, ""
+		for range 500 {
+			page := s.ask(t, "admin", line+"?limit=1&cursor="+next, "")
+			if page.status != 200 {
+				t.Fatalf("%s: %d %s", line, page.status, page.text)
+			}
+			seen += len(page.json["items"].([]any))
+			if page.json["hasMore"] == false {
+				break
+			}
+			next = page.json["nextCursor"].(string)
+		}
+		if want := len(all.json["items"].([]any)); seen != want {
+			t.Errorf("%s: %d items on pages of one, %d on one page", line, seen, want)
+		}
 	}
 }

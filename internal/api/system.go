@@ -84,7 +84,7 @@ func (h systemHandler) routes(a *API) {
 			if err != nil {
 				return nil, err
 			}
-			return &logOut{listOf(lines, "", func(l domain.DaemonLog) domain.DaemonLog { return l })}, nil
+			return &logOut{listOf(lines, "", same)}, nil
 		})
 	mount(a, huma.Operation{OperationID: "get-metrics", Method: http.MethodGet, Path: "/metrics", Tags: tags,
 		Summary:   "Metrics for Prometheus",

@@ -63,6 +63,7 @@ type (
 
 // toolHandler serves tools and the MCP servers that offer some of them.
 type toolHandler struct {
+	*kernel
 	tools *app.Tools
 }
 
@@ -70,9 +71,13 @@ func (h toolHandler) routes(a *API) {
 	tags := []string{"tools"}
 	mount(a, huma.Operation{OperationID: "list-tools", Method: http.MethodGet, Path: "/tools", Tags: tags,
 		Summary: "List tools: effect, permission, and whether they can be called"},
-		func(ctx context.Context, _ *struct{}) (*toolsOut, error) {
+		func(ctx context.Context, in *PageIn) (*toolsOut, error) {
 			list, err := h.tools.List(ctx, actorOf(ctx))
-			return &toolsOut{Body: listOf(list, "", func(t domain.ToolInfo) domain.ToolInfo { return t })}, err
+			if err != nil {
+				return nil, err
+			}
+			page, err := pageOf(ctx, h.kernel, in, list, func(t domain.ToolInfo) string { return t.Name }, same)
+			return &toolsOut{page}, err
 		})
 	mount(a, huma.Operation{OperationID: "get-tool", Method: http.MethodGet, Path: "/tools/{name}", Tags: tags,
 		Summary: "One tool, with the schema of its arguments"},
@@ -102,9 +107,13 @@ func (h toolHandler) routes(a *API) {
 		})
 	mount(a, huma.Operation{OperationID: "list-tool-servers", Method: http.MethodGet, Path: "/tool-servers", Tags: tags,
 		Summary: "List MCP servers: whether they run, and if not, why"},
-		func(ctx context.Context, _ *struct{}) (*serversOut, error) {
+		func(ctx context.Context, in *PageIn) (*serversOut, error) {
 			list, err := h.tools.Servers(ctx, actorOf(ctx))
-			return &serversOut{Body: listOf(list, "", func(s domain.ToolServer) domain.ToolServer { return s })}, err
+			if err != nil {
+				return nil, err
+			}
+			page, err := pageOf(ctx, h.kernel, in, list, func(s domain.ToolServer) string { return s.Name }, same)
+			return &serversOut{page}, err
 		})
 	mount(a, huma.Operation{OperationID: "retry-tool-server", Method: http.MethodPost, Path: "/tool-servers/{name}/retry", Tags: tags,
 		Summary: "Start an MCP server again that was given up"},

@@ -30,6 +30,7 @@ type (
 
 // viewHandler serves saved views.
 type viewHandler struct {
+	*kernel
 	views *app.Views
 }
 
@@ -43,12 +44,14 @@ func (h viewHandler) routes(a *API) {
 		Summary: "Remove a saved view"}, h.dropView)
 }
 
-func (h viewHandler) listViews(ctx context.Context, _ *struct{}) (*viewsOut, error) {
+func (h viewHandler) listViews(ctx context.Context, in *PageIn) (*viewsOut, error) {
 	list, err := h.views.List(ctx, actorOf(ctx))
 	if err != nil {
 		return nil, err
 	}
-	return &viewsOut{Body: listOf(list, "", func(v domain.SavedView) ViewBody { return ViewBody{v.Name, v.Query, v.Owner == ""} })}, nil
+	page, err := pageOf(ctx, h.kernel, in, list, func(v domain.SavedView) string { return v.Owner + "\x00" + v.Name },
+		func(v domain.SavedView) ViewBody { return ViewBody{v.Name, v.Query, v.Owner == ""} })
+	return &viewsOut{page}, err
 }
 
 func (h viewHandler) saveView(ctx context.Context, in *viewIn) (*viewOut, error) {

@@ -54,9 +54,8 @@ func (w userWire) user() domain.User {
 
 // Users lists all users by name, without what they prove themselves with.
 func (c *Client) Users(ctx context.Context) ([]domain.User, error) {
-	var out list[userWire]
-	_, err := c.do(ctx, call{method: http.MethodGet, path: "/users", into: &out})
-	return mapList(out, userWire.user).Items, err
+	items, err := all[userWire](ctx, c, "/users", nil, 0)
+	return mapList(list[userWire]{Items: items}, userWire.user).Items, err
 }
 
 // CreateUser makes a user.
@@ -133,9 +132,8 @@ func (w tokenWire) made() domain.Token {
 
 // Tokens lists API tokens, newest first.
 func (c *Client) Tokens(ctx context.Context) ([]domain.Token, error) {
-	var out list[tokenWire]
-	_, err := c.do(ctx, call{method: http.MethodGet, path: "/tokens", into: &out})
-	return mapList(out, tokenWire.made).Items, err
+	items, err := all[tokenWire](ctx, c, "/tokens", nil, 0)
+	return mapList(list[tokenWire]{Items: items}, tokenWire.made).Items, err
 }
 
 // CreateToken makes an API token and returns its text, which cannot be seen

@@ -9,16 +9,14 @@ import (
 
 // Agents lists the daemon's agents by id.
 func (c *Client) Agents(ctx context.Context) ([]domain.AgentInfo, error) {
-	var out list[domain.AgentInfo]
-	_, err := c.do(ctx, call{method: http.MethodGet, path: "/agents", into: &out})
-	return out.Items, err
+	items, err := all[domain.AgentInfo](ctx, c, "/agents", nil, 0)
+	return items, err
 }
 
 // Providers lists the daemon's models and how their calls go.
 func (c *Client) Providers(ctx context.Context) ([]domain.ProviderInfo, error) {
-	var out list[domain.ProviderInfo]
-	_, err := c.do(ctx, call{method: http.MethodGet, path: "/providers", into: &out})
-	return out.Items, err
+	items, err := all[domain.ProviderInfo](ctx, c, "/providers", nil, 0)
+	return items, err
 }
 
 // Conversation is what a run's agents said to each other.

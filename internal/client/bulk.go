@@ -32,9 +32,8 @@ func (c *Client) StopBulk(ctx context.Context, id, reason string) (domain.Bulk, 
 
 // Bulks lists the newest acts on many runs.
 func (c *Client) Bulks(ctx context.Context, limit int) ([]domain.Bulk, error) {
-	var out list[domain.Bulk]
-	_, err := c.do(ctx, call{method: http.MethodGet, path: "/bulk-operations", into: &out})
-	return out.Items[:min(limit, len(out.Items))], err
+	items, err := all[domain.Bulk](ctx, c, "/bulk-operations", nil, limit)
+	return items, err
 }
 
 // BulkAct says how far an act on many runs is.
@@ -56,11 +55,7 @@ func (c *Client) BulkItems(ctx context.Context, id string, after int64, limit in
 
 // FailureGroups lists failed runs by what failed.
 func (c *Client) FailureGroups(ctx context.Context, limit int) ([]domain.FailureGroup, error) {
-	var out struct {
-		Items []domain.FailureGroup `json:"items"`
-	}
-	_, err := c.do(ctx, call{method: http.MethodGet, path: "/failures", into: &out})
-	return out.Items[:min(limit, len(out.Items))], err
+	return all[domain.FailureGroup](ctx, c, "/failures", nil, limit)
 }
 
 // AckFailures takes note of a group of failures and says how many runs it has;

@@ -4,22 +4,20 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"strconv"
 
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
 func draftPath(id string) string { return "/drafts/" + url.PathEscape(id) }
 
-// Drafts lists the newest drafts: those that are open, or all.
-func (c *Client) Drafts(ctx context.Context, all bool, limit int) ([]domain.Draft, error) {
-	q := url.Values{"limit": {strconv.Itoa(limit)}}
-	if all {
+// Drafts lists the newest drafts: those that are open, and with closed all others too.
+func (c *Client) Drafts(ctx context.Context, closed bool, limit int) ([]domain.Draft, error) {
+	q := url.Values{}
+	if closed {
 		q.Set("all", "true")
 	}
-	var out list[domain.Draft]
-	_, err := c.do(ctx, call{method: http.MethodGet, path: "/drafts", query: q, into: &out})
-	return out.Items, err
+	items, err := all[domain.Draft](ctx, c, "/drafts", q, limit)
+	return items, err
 }
 
 // Draft is how far a draft is, or what came of it.

@@ -9,11 +9,7 @@ import (
 
 // Notes are what people wrote about a run, in order.
 func (c *Client) Notes(ctx context.Context, run string) ([]domain.Note, error) {
-	var out struct {
-		Items []domain.Note `json:"items"`
-	}
-	_, err := c.do(ctx, call{method: http.MethodGet, path: runPath(run) + "/notes", into: &out})
-	return out.Items, err
+	return all[domain.Note](ctx, c, runPath(run)+"/notes", nil, 0)
 }
 
 // AddNote keeps a note about a run; its author is the principal of the client.

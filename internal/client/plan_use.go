@@ -86,9 +86,8 @@ func (c *Client) TryPlan(ctx context.Context, src []byte, input domain.RawJSON, 
 
 // Views are the caller's saved views of the run list, and everybody's.
 func (c *Client) Views(ctx context.Context) ([]domain.SavedView, error) {
-	var out list[viewWire]
-	_, err := c.do(ctx, call{method: http.MethodGet, path: "/views", into: &out})
-	return mapList(out, func(v viewWire) domain.SavedView {
+	items, err := all[viewWire](ctx, c, "/views", nil, 0)
+	return mapList(list[viewWire]{Items: items}, func(v viewWire) domain.SavedView {
 		owner := "self" // whoever asks: the API does not repeat the name
 		if v.Everybody {
 			owner = ""

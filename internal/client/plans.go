@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -16,7 +17,31 @@ import (
 // list is one page as the API sends it.
 type list[T any] struct {
 	Items []T    `json:"items"`
-	Next  string `json:"next"` // null on the last page
+	Next  string `json:"nextCursor"` // null on the last page
+}
+
+// all reads the pages of a list until it has most items; 0: all of them.
+func all[T any](ctx context.Context, c *Client, path string, query url.Values, most int) ([]T, error) {
+	q := maps.Clone(query)
+	if q == nil {
+		q = url.Values{}
+	}
+	q.Set("limit", "200")
+	var items []T
+	for {
+		var page list[T]
+		if _, err := c.do(ctx, call{method: http.MethodGet, path: path, query: q, into: &page}); err != nil {
+			return nil, err
+		}
+		items = append(items, page.Items...)
+		switch {
+		case most > 0 && len(items) >= most:
+			return items[:most], nil
+		case page.Next == "":
+			return items, nil
+		}
+		q.Set("cursor", page.Next)
+	}
 }
 
 func mapList[S, T any](l list[S], f func(S) T) domain.List[T] {
@@ -187,9 +212,8 @@ func (c *Client) Plan(ctx context.Context, idOrKey string) (domain.Plan, error) 
 
 // Versions lists a plan's versions, newest first, without their source.
 func (c *Client) Versions(ctx context.Context, idOrKey string) ([]domain.Version, error) {
-	var out list[versionWire]
-	_, err := c.do(ctx, call{method: http.MethodGet, path: "/plans/" + url.PathEscape(idOrKey) + "/versions", into: &out})
-	return mapList(out, versionWire.version).Items, err
+	items, err := all[versionWire](ctx, c, "/plans/"+url.PathEscape(idOrKey)+"/versions", nil, 0)
+	return mapList(list[versionWire]{Items: items}, versionWire.version).Items, err
 }
 
 // VersionByNumber gives one version with its source; number 0 is the newest.

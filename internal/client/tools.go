@@ -10,9 +10,8 @@ import (
 
 // Tools lists the tools of the daemon by name.
 func (c *Client) Tools(ctx context.Context) ([]domain.ToolInfo, error) {
-	var out list[domain.ToolInfo]
-	_, err := c.do(ctx, call{method: http.MethodGet, path: "/tools", into: &out})
-	return out.Items, err
+	items, err := all[domain.ToolInfo](ctx, c, "/tools", nil, 0)
+	return items, err
 }
 
 // AcceptTool takes the definition that an MCP server offers now for the accepted
@@ -24,9 +23,8 @@ func (c *Client) AcceptTool(ctx context.Context, name, digest, reason string) er
 
 // ToolServers lists the MCP servers of the daemon by name.
 func (c *Client) ToolServers(ctx context.Context) ([]domain.ToolServer, error) {
-	var out list[domain.ToolServer]
-	_, err := c.do(ctx, call{method: http.MethodGet, path: "/tool-servers", into: &out})
-	return out.Items, err
+	items, err := all[domain.ToolServer](ctx, c, "/tool-servers", nil, 0)
+	return items, err
 }
 
 // RetryToolServer starts an MCP server again that was given up.
