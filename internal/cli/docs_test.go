@@ -95,7 +95,17 @@ func TestCommandsOfThePagesAreTaken(t *testing.T) {
 	}
 }
 
-var link = regexp.MustCompile(`\]\(([^)#: ]+)(?:#[^)]*)?\)`)
+var link = regexp.MustCompile(`\]\(([^)#: ]+)(#[^)]*)?\)`)
+
+// anchors are the ids of the headings of a page.
+func anchors(page string) map[string]bool {
+	out := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(fence.ReplaceAllString(page, ""), -1) {
+		id := regexp.MustCompile(`[^\pL\pN _-]`).ReplaceAllString(strings.ToLower(m[1]), "")
+		out[strings.ReplaceAll(id, " ", "-")] = true
+	}
+	return out
+}
 
 // The unit in the documentation gives a stopping daemon the time that it takes:
 // connections close, steps finish, and the database closes.
@@ -132,6 +142,9 @@ func TestPagesLeadToEachOther(t *testing.T) {
 			}
 			if _, page := all[to]; page {
 				visit(to)
+			}
+			if m[2] != "" && !anchors(all[to])[strings.TrimPrefix(m[2], "#")] {
+				t.Errorf("%s leads to %s%s, and there is no such heading", path, m[1], m[2])
 			}
 		}
 	}

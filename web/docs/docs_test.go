@@ -50,6 +50,11 @@ func TestTheDocumentationIsSearched(t *testing.T) {
 	if p := b.Get("/docs?q=on_timeout+approval"); !strings.Contains(p.Body, "/docs/reference/plan-language#approvals") {
 		t.Error("a search for on_timeout does not find the page about approvals")
 	}
+	for _, id := range []string{`id="mcpexit"`, `id="provider_auth"`, `id="http_429-and-other-http-statuses"`} {
+		if p := b.Get("/docs/reference/errors"); !strings.Contains(p.Body, id) {
+			t.Errorf("the reference of errors has no %s, to which pages of runs lead", id)
+		}
+	}
 	if p := b.Get("/docs?q=nosuchwordanywhere"); !strings.Contains(p.Body, "Results: 0") {
 		t.Error("a search without results does not say so")
 	}

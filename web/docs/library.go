@@ -7,6 +7,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -49,9 +50,28 @@ func (l *library) source(name string) ([]byte, error) {
 
 var folderKey = parser.NewContextKey()
 
+// headingIDs names headings as code hosts do, so that a link works there and here.
+type headingIDs map[string]bool
+
+var notInID = regexp.MustCompile(`[^\pL\pN _-]`)
+
+// Generate implements parser.IDs.
+func (ids headingIDs) Generate(heading []byte, _ ast.NodeKind) []byte {
+	id := strings.ReplaceAll(notInID.ReplaceAllString(strings.ToLower(string(heading)), ""), " ", "-")
+	unique := id
+	for n := 1; ids[unique]; n++ {
+		unique = id + "-" + strconv.Itoa(n)
+	}
+	ids[unique] = true
+	return []byte(unique)
+}
+
+// Put implements parser.IDs.
+func (ids headingIDs) Put(id []byte) { ids[string(id)] = true }
+
 // parse reads the Markdown of a page; links in it lead to pages of the dashboard.
 func (l *library) parse(name string, source []byte) ast.Node {
-	ctx := parser.NewContext()
+	ctx := parser.NewContext(parser.WithIDs(headingIDs{}))
 	ctx.Set(folderKey, path.Dir(name))
 	return l.markdown.Parser().Parse(text.NewReader(source), parser.WithContext(ctx))
 }

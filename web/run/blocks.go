@@ -84,6 +84,7 @@ func (b inspectorPart) errorBlocks(a *attempt) []kit.Block {
 	if m := meaningOf(f.Code); m != "" {
 		out[0].Says = b.T(m)
 	}
+	out[0].More = []kit.Link{{Text: b.T("About this error"), Href: "/docs/reference/errors#" + errorAnchor(f.Code)}}
 	if len(f.Causes) > 0 {
 		lines := make([]string, len(f.Causes))
 		for i, c := range f.Causes {

@@ -25,6 +25,14 @@ func meaningOf(code string) string {
 	return ""
 }
 
+// errorAnchor is where the reference of errors has a code; an unknown one leads to its beginning.
+func errorAnchor(code string) string {
+	if strings.HasPrefix(code, "http_") {
+		return "http_429-and-other-http-statuses"
+	}
+	return strings.ReplaceAll(code, ".", "")
+}
+
 // meanings say what an error usually means and what helps, by its code (UI
 // 3.3.3): two sentences, no guessing. Codes that say it themselves have none.
 var meanings = map[string]string{
