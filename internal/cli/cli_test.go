@@ -278,8 +278,20 @@ func TestUsageMistakesAreNamed(t *testing.T) {
 		code int
 		says string
 	}{
-		{[]string{"run"}, 2, "missing argument FILE or PLAN"}, {[]string{"frobnicate"}, 2, "unknown command"}, {[]string{"run", "--plan", "nowhere.yaml"}, 2, "cannot read the plan"},
-		{[]string{"show", "zzzz"}, 2, "no run"}, {[]string{"runs", "--status", "odd"}, 2, "unknown status"}, {[]string{"run", "--plan", "x", "--bogus"}, 2, "unknown flag"},
+		{[]string{"run"}, 2, "missing argument FILE or PLAN"},
+		{[]string{"frobnicate"}, 2, "unknown command"},
+		{[]string{"run", "--plan", "nowhere.yaml"}, 2, "cannot read the plan"},
+		{[]string{"show", "zzzz"}, 2, "no run"},
+		{[]string{"runs", "--status", "odd"}, 2, "unknown status"},
+		{[]string{"run", "--plan", "x", "--bogus"}, 2, "unknown flag"},
+		{[]string{"show"}, 2, "missing argument RUN\n  usage: kairos show RUN\n"},
+		{[]string{"runs", "resolve", "7qx2"}, 2, "missing argument STEP\n  usage: kairos runs resolve RUN STEP"},
+		{[]string{"approve"}, 2, "missing argument APPROVAL\n  usage: kairos approve APPROVAL…"},
+		{[]string{"show", "a", "b"}, 2, "unexpected argument \"b\"\n  usage: kairos show RUN\n"},
+		{[]string{"status", "now"}, 2, "unexpected argument \"now\"\n  usage: kairos status\n"},
+		{[]string{"run", "x", "--prompt", "a", "--input", "1"}, 2, "use either --input or --prompt, not both"},
+		{[]string{"failures", "ack", "--plan", "a"}, 2, "use --plan, --step and --error together"},
+		{[]string{"failures", "unack"}, 2, "missing flag --error"},
 		{[]string{"runs", "--server", "http://127.0.0.1:1"}, 4, ""}, {[]string{"runs", "--config", "missing.yaml"}, 2, "configuration"},
 	} {
 		_, stderr, code := s.run(c.args...)

@@ -15,24 +15,30 @@ var renamed = map[string]string{
 	"run": "run FILE", "start": "run PLAN", "ask": "ask TEXT", "try": "run FILE --dry-run", "test": "run FILE --mock FILE",
 	"validate": "validate FILE", "graph": "plans graph FILE",
 	"plans": "plans", "plans add": "plans add FILE", "plans archive": "plans archive PLAN", "plans diff": "plans diff PLAN 1 2",
-	"plans flow": "plans flow PLAN", "plans pause": "plans pause PLAN", "plans restore": "plans restore PLAN 1", "plans show": "plans show PLAN",
+	"plans flow": "plans flow PLAN", "plans pause": "plans pause PLAN", "plans restore": "plans restore PLAN 1",
+	"plans show":      "plans show PLAN",
 	"plans unarchive": "plans unarchive PLAN", "plans unpause": "plans unpause PLAN", "plans versions": "plans versions PLAN",
-	"drafts": "drafts", "drafts accept": "drafts accept DRAFT", "drafts discard": "drafts discard DRAFT", "drafts refine": "drafts refine DRAFT TEXT",
-	"drafts show": "drafts show DRAFT", "drafts start": "drafts run DRAFT", "drafts try": "drafts run DRAFT --dry-run",
+	"drafts": "drafts", "drafts accept": "drafts accept DRAFT", "drafts discard": "drafts discard DRAFT",
+	"drafts refine": "drafts refine DRAFT TEXT",
+	"drafts show":   "drafts show DRAFT", "drafts start": "drafts run DRAFT", "drafts try": "drafts run DRAFT --dry-run",
 	"runs": "runs", "show": "runs show RUN", "compare": "runs compare RUN RUN", "logs": "runs logs RUN", "steps": "runs steps FILTER",
 	"handoffs": "runs handoffs FILTER", "handoffs show": "runs handoffs show RUN", "note": "runs note RUN TEXT", "export": "runs export RUN",
 	"failures": "failures", "failures ack": "failures ack --plan PLAN --step STEP --error CODE",
 	"failures unack": "failures unack --plan PLAN --step STEP --error CODE", "ack": "failures ack RUN",
 	"views": "views", "views save": "views save NAME FILTER", "views remove": "views delete NAME",
-	"resume": "runs resume RUN", "rerun": "runs rerun RUN", "fork": "runs fork RUN --at 1", "cancel": "runs cancel RUN", "pause": "runs pause RUN",
-	"continue": "runs resume RUN", "retry-now": "runs resume RUN", "start-now": "runs resume RUN --now", "release": "runs resume RUN --release",
+	"resume": "runs resume RUN", "rerun": "runs rerun RUN", "fork": "runs fork RUN --at 1", "cancel": "runs cancel RUN",
+	"pause":    "runs pause RUN",
+	"continue": "runs resume RUN", "retry-now": "runs resume RUN", "start-now": "runs resume RUN --now",
+	"release":       "runs resume RUN --release",
 	"release --all": "server release", "delete": "runs delete RUN", "limits": "runs limits RUN", "resolve": "runs resolve RUN STEP",
 	"label": "runs label RUN", "bulk": "operations", "bulk show": "operations show OPERATION", "bulk stop": "operations stop OPERATION",
 	"approvals": "approvals", "approvals show": "approvals show APPROVAL", "approvals assign": "approvals assign APPROVAL NAME",
 	"approve": "approvals approve APPROVAL", "reject": "approvals reject APPROVAL",
-	"agents": "agents", "agents show": "agents show AGENT", "tools": "tools", "tools accept": "tools accept TOOL", "tools disable": "tools disable TOOL",
-	"tools enable": "tools enable TOOL", "tools retry": "tools retry SERVER", "tools servers": "tools servers", "tools show": "tools show TOOL",
-	"tools try": "tools call TOOL", "providers": "providers", "providers disable": "providers disable PROVIDER",
+	"agents": "agents", "agents show": "agents show AGENT", "tools": "tools", "tools accept": "tools accept TOOL",
+	"tools disable": "tools disable TOOL",
+	"tools enable":  "tools enable TOOL", "tools retry": "tools retry SERVER", "tools servers": "tools servers",
+	"tools show": "tools show TOOL",
+	"tools try":  "tools call TOOL", "providers": "providers", "providers disable": "providers disable PROVIDER",
 	"providers enable": "providers enable PROVIDER", "providers show": "providers show PROVIDER",
 	"memory": "sessions", "memory SESSION": "sessions show SESSION", "forget": "sessions clear SESSION",
 	"audit": "audit", "audit show": "audit show 1", "system": "server", "system backup": "server backup", "system log": "server logs",
@@ -104,7 +110,8 @@ func TestSummariesAreShort(t *testing.T) {
 func TestShortFormsAreTheirCommands(t *testing.T) {
 	t.Parallel()
 	root := rootOf("kairos", silent(io.Discard))
-	for short, long := range map[string]string{"show": "runs", "logs": "runs", "resume": "runs", "rerun": "runs", "fork": "runs", "cancel": "runs",
+	for short, long := range map[string]string{"show": "runs", "logs": "runs", "resume": "runs", "rerun": "runs", "fork": "runs",
+		"cancel":  "runs",
 		"approve": "approvals", "reject": "approvals"} {
 		a, _, _ := root.Find([]string{short})
 		b, _, _ := root.Find([]string{long, short})
@@ -123,7 +130,8 @@ func TestOverview(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	out, _ := s.expect(0)
-	if lines := strings.Count(out, "\n"); lines > 24 || !strings.Contains(out, "kairos run ") || !strings.Contains(out, "Groups: ") || !strings.Contains(out, "--help") {
+	if lines := strings.Count(out, "\n"); lines > 24 || !strings.Contains(out, "kairos run ") || !strings.Contains(out, "Groups: ") ||
+		!strings.Contains(out, "--help") {
 		t.Errorf("%d lines:\n%s", lines, out)
 	}
 }

@@ -26,7 +26,8 @@ func TestResumeIsConfirmed(t *testing.T) {
 	if _, stderr := s.expect(2, "resume", r.RunID); !strings.Contains(stderr, "1 again") || !strings.Contains(stderr, "--yes") {
 		t.Error(stderr)
 	}
-	if said, code := s.typed("n\n", "resume", r.RunID); code != 2 || !strings.Contains(said, "Resume run "+r.RunID[len(r.RunID)-4:]+"? [y/N]") {
+	if said, code := s.typed("n\n", "resume", r.RunID); code != 2 || !strings.Contains(said,
+		"Resume run "+r.RunID[len(r.RunID)-4:]+"? [y/N]") {
 		t.Errorf("exit %d: %s", code, said)
 	}
 	if out, _ := s.expect(0, "runs", "steps", "plan:bad", "--json"); strings.Count(out, `"attempt":`) != 1 {
@@ -35,7 +36,8 @@ func TestResumeIsConfirmed(t *testing.T) {
 	if said, code := s.typed("y\n", "resume", r.RunID); code != 1 {
 		t.Errorf("exit %d: %s", code, said)
 	}
-	if _, stderr := s.expect(2, "resume", "--filter", "status:failed"); !strings.Contains(stderr, "resume: 1 of 1 matching runs") || !strings.Contains(stderr, "--yes") {
+	if _, stderr := s.expect(2, "resume", "--filter", "status:failed"); !strings.Contains(stderr, "resume: 1 of 1 matching runs") ||
+		!strings.Contains(stderr, "--yes") {
 		t.Error(stderr)
 	}
 	s.expect(0, "resume", "--filter", "status:failed", "--yes")
@@ -46,11 +48,13 @@ func TestResumeByState(t *testing.T) {
 	t.Parallel()
 	everywhere(t, "", func(t *testing.T, s *shell) {
 		limited := s.result(3, "run", s.file("spend.yaml", spend), "--json")
-		if _, stderr := s.expect(2, "resume", limited.RunID, "--yes"); !strings.Contains(stderr, "max_steps") || !strings.Contains(stderr, "kairos runs limits ") {
+		if _, stderr := s.expect(2, "resume", limited.RunID, "--yes"); !strings.Contains(stderr, "max_steps") ||
+			!strings.Contains(stderr, "kairos runs limits ") {
 			t.Error(stderr)
 		}
 		s.expect(0, "runs", "pause", limited.RunID)
-		if _, stderr := s.expect(3, "resume", limited.RunID, "--yes"); !strings.Contains(stderr, "continue: ") || !strings.Contains(stderr, "waits: budget") {
+		if _, stderr := s.expect(3, "resume", limited.RunID, "--yes"); !strings.Contains(stderr, "continue: ") ||
+			!strings.Contains(stderr, "waits: budget") {
 			t.Error(stderr)
 		}
 		s.expect(0, "runs", "pause", limited.RunID)
@@ -86,7 +90,8 @@ func TestAChangedRunIsNotResumed(t *testing.T) {
 		}
 	}}
 	var said strings.Builder
-	code := kairos.Run(context.Background(), cli.Streams{In: changing, Out: &said, Err: &said, Interactive: true, Env: func(k string) string { return s.env[k] }},
+	code := kairos.Run(context.Background(), cli.Streams{In: changing, Out: &said, Err: &said, Interactive: true,
+		Env: func(k string) string { return s.env[k] }},
 		[]string{"resume", r.RunID})
 	if code != 2 || !strings.Contains(said.String(), "has moved on") {
 		t.Errorf("exit %d: %s", code, &said)
@@ -118,12 +123,14 @@ func TestStatus(t *testing.T) {
 		asks := s.result(3, "run", s.file("ask.yaml", "id: ask\nnodes:\n  ask: {type: approval, input: {message: \"Go on?\"}}\n"), "--json")
 		s.expect(3, "run", s.file("spend.yaml", spend))
 		out, _ := s.expect(0, "status")
-		for _, want := range []string{"kairos approvals show " + asks.Waits[0].Approval, "Go on?", "budget", "kairos runs limits ", "failed", "step:look"} {
+		for _, want := range []string{"kairos approvals show " + asks.Waits[0].Approval, "Go on?", "budget", "kairos runs limits ", "failed",
+			"step:look"} {
 			if !strings.Contains(out, want) {
 				t.Errorf("no %q in\n%s", want, out)
 			}
 		}
-		if out, _ := s.expect(0, "status", "--json"); !strings.Contains(out, `"approvals":[{`) || !strings.Contains(out, `"failures":[{`) || !strings.Contains(out, `"waiting":[{`) {
+		if out, _ := s.expect(0, "status", "--json"); !strings.Contains(out, `"approvals":[{`) || !strings.Contains(out, `"failures":[{`) ||
+			!strings.Contains(out, `"waiting":[{`) {
 			t.Error(out)
 		}
 	})

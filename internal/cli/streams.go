@@ -37,7 +37,8 @@ type Streams struct {
 
 // OS are the surroundings of a real process.
 func OS() Streams {
-	return Streams{In: os.Stdin, Out: screen(os.Stdout), Err: screen(os.Stderr), Env: os.Getenv, Width: width(os.Stdout), Interactive: interactive()}
+	return Streams{In: os.Stdin, Out: screen(os.Stdout), Err: screen(os.Stderr), Env: os.Getenv, Width: width(os.Stdout),
+		Interactive: interactive()}
 }
 
 // Main runs a program with the process's arguments and signals and returns its
@@ -75,6 +76,7 @@ func Execute(ctx context.Context, root *cobra.Command, s Streams, args []string,
 	})
 	begun := false
 	whenBegun(root, func() { begun = true })
+	plainUsage(root)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return exit.Done
@@ -84,7 +86,7 @@ func Execute(ctx context.Context, root *cobra.Command, s Streams, args []string,
 		if cmd != root {
 			where = cmd.CommandPath()
 		}
-		err = exit.Usage("%s\n  see %s --help", err, where)
+		err = exit.Usage("%s\n  see %s --help", flagsError(err), where)
 	}
 	switch code := domain.CodeOf(err); {
 	case program == "kairosd" && code == domain.CodeLocked:

@@ -9,7 +9,7 @@ import (
 func VersionCommand(s Streams) *cobra.Command {
 	var modules bool
 	cmd := &cobra.Command{
-		Use: "version", Short: "Print versions", Args: cobra.NoArgs,
+		Use: "version", Short: "Show version information", Args: cobra.NoArgs,
 		Long: `Prints the version and commit of this binary, the schema it works with, and the
 versions of SQLite and Go in it. With --modules also every module by others that is
 built in, with its version and its checksum as go.sum has it.`,

@@ -30,7 +30,8 @@ func (c agentCommands) listCommand() *cobra.Command {
 				}
 				rows := [][]string{}
 				for _, a := range list {
-					rows = append(rows, []string{mark(a.Default), a.ID, a.Name, modelOf(a.Provider, a.Model), calls(a.Activity), strings.Join(a.Tools, ", "), a.Description})
+					rows = append(rows, []string{mark(a.Default), a.ID, a.Name, modelOf(a.Provider, a.Model), calls(a.Activity),
+						strings.Join(a.Tools, ", "), a.Description})
 				}
 				return c.Listed(c.json, list, "", []string{"", "AGENT", "NAME", "MODEL", "CALLS", "TOOLS", "ABOUT"}, rows, "no agents")
 			})
@@ -57,7 +58,8 @@ func (c agentCommands) agentShow() *cobra.Command {
 					return c.Print(a)
 				}
 				c.Printf("agent %s\n", a.ID)
-				c.facts([][2]string{{"name", a.Name}, {"about", a.Description}, {"model", modelOf(a.Provider, a.Model)}, {"tools", strings.Join(a.Tools, ", ")}, {"can do", strings.Join(a.Capabilities, ", ")},
+				c.facts([][2]string{{"name", a.Name}, {"about", a.Description}, {"model", modelOf(a.Provider, a.Model)},
+					{"tools", strings.Join(a.Tools, ", ")}, {"can do", strings.Join(a.Capabilities, ", ")},
 					{"default", yes(a.Default)}, {"planners may choose it", yes(a.Selectable)}, {"part of kairosd", yes(a.System)}})
 				c.activity(a.Activity)
 				if a.SystemPrompt != "" {
@@ -74,9 +76,10 @@ func (c agentCommands) agentShow() *cobra.Command {
 
 func (c agentCommands) providerGroup() *cobra.Command {
 	cmd := group("providers", "List model providers", c.listProviders, c.providerShow())
-	c.addSwitches(cmd, "provider", "openai", (*client.Client).DisableProvider, func(b *client.Client, ctx context.Context, name, _, reason string) error {
-		return b.EnableProvider(ctx, name, reason)
-	})
+	c.addSwitches(cmd, "provider", "openai", (*client.Client).DisableProvider,
+		func(b *client.Client, ctx context.Context, name, _, reason string) error {
+			return b.EnableProvider(ctx, name, reason)
+		})
 	return cmd
 }
 
@@ -96,7 +99,8 @@ failures, kairosd does not call a provider until its circuit closes.`,
 				rows := [][]string{}
 				for _, p := range list {
 					u := p.Activity.Usage
-					rows = append(rows, []string{mark(p.Default), p.Name, p.Type, p.Model, p.State, calls(p.Activity), fmt.Sprintf("%d + %d", u.InputTokens, u.OutputTokens), strings.Join(providerNotes(p), "; ")})
+					rows = append(rows, []string{mark(p.Default), p.Name, p.Type, p.Model, p.State, calls(p.Activity),
+						fmt.Sprintf("%d + %d", u.InputTokens, u.OutputTokens), strings.Join(providerNotes(p), "; ")})
 				}
 				return c.Listed(c.json, list, "", []string{"", "PROVIDER", "TYPE", "MODEL", "STATE", "CALLS", "TOKENS", ""}, rows, "no providers")
 			})
@@ -123,7 +127,8 @@ func (c agentCommands) providerShow() *cobra.Command {
 					return c.Print(p)
 				}
 				c.Printf("provider %s\n", p.Name)
-				facts := [][2]string{{"type", p.Type}, {"address", p.BaseURL}, {"model", p.Model}, {"plans may name", strings.Join(p.Models, ", ")}, {"default", yes(p.Default)}, {"state", p.State}, {"circuit", breakerNote(p.Breaker)}}
+				facts := [][2]string{{"type", p.Type}, {"address", p.BaseURL}, {"model", p.Model}, {"plans may name", strings.Join(p.Models, ", ")},
+					{"default", yes(p.Default)}, {"state", p.State}, {"circuit", breakerNote(p.Breaker)}}
 				if p.Key != nil {
 					facts = append(facts, [2]string{"key", p.Key.Source + map[bool]string{true: "", false: ", which is empty"}[p.Key.Set]})
 				}

@@ -16,7 +16,8 @@ import (
 )
 
 func (c approvalCommands) group() *cobra.Command {
-	return group("approvals", "List and answer approval requests", c.listCommand, c.approvalShow(), c.approveCommand(true), c.approveCommand(false), c.assignCommand())
+	return group("approvals", "List and answer approval requests", c.listCommand, c.approvalShow(), c.approveCommand(true),
+		c.approveCommand(false), c.assignCommand())
 }
 
 // listCommand lists approval requests with the exact arguments of calls.
@@ -29,7 +30,8 @@ func (c approvalCommands) listCommand() *cobra.Command {
 		Long: `Lists approval requests by deadline, then by age: those of approval steps, and calls of
 tools that require an approval. "kairos approvals show" prints the exact arguments of a
 call.`,
-		Example: "  kairos approvals\n  kairos approvals --for marta --overdue\n  kairos approvals show 7qx2\n  kairos approvals --status rejected --json",
+		Example: "  kairos approvals\n  kairos approvals --for marta --overdue\n  kairos approvals show 7qx2\n" +
+			"  kairos approvals --status rejected --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.Page = l.page()
 			if f.Status == "decided" {
@@ -46,9 +48,11 @@ call.`,
 				items, rows := []asked{}, [][]string{}
 				for _, p := range list.Items {
 					items = append(items, viewAsked(p))
-					rows = append(rows, []string{p.ID, domain.ShortID(p.Run), p.PlanKey, p.Node, p.Status, cli.Stamp(p.CreatedAt), due(p), p.Assignee, answerIDs(p), p.Message})
+					rows = append(rows, []string{p.ID, domain.ShortID(p.Run), p.PlanKey, p.Node, p.Status, cli.Stamp(p.CreatedAt), due(p), p.Assignee,
+						answerIDs(p), p.Message})
 				}
-				return c.Listed(c.json, items, list.Next, []string{"APPROVAL", "RUN", "PLAN", "STEP", "STATUS", "CREATED", "DUE", "ASSIGNEE", "ANSWERS", "REQUEST"}, rows, "no approvals found")
+				return c.Listed(c.json, items, list.Next, []string{"APPROVAL", "RUN", "PLAN", "STEP", "STATUS", "CREATED", "DUE", "ASSIGNEE",
+					"ANSWERS", "REQUEST"}, rows, "no approvals found")
 			})
 		},
 	}
@@ -106,7 +110,8 @@ type asked struct {
 }
 
 func viewAsked(p domain.Approval) asked {
-	return asked{p.ID, p.Run, p.PlanKey, p.Node, p.Visit, p.Item, p.Message, p.Tool, p.Arguments, p.Digest, p.Status, p.CreatedAt, p.DueAt, p.Agent, p.Label, p.Answers(), p.Answer, p.Assignee,
+	return asked{p.ID, p.Run, p.PlanKey, p.Node, p.Visit, p.Item, p.Message, p.Tool, p.Arguments, p.Digest, p.Status, p.CreatedAt, p.DueAt,
+		p.Agent, p.Label, p.Answers(), p.Answer, p.Assignee,
 		p.Form, p.DecidedBy, p.DecidedAt, p.Comment, p.Values}
 }
 
@@ -136,8 +141,10 @@ one request of the run is pending.`,
 						Forecast []domain.Forecast `json:"forecast"`
 					}{viewAsked(p), leads})
 				}
-				c.Printf("approval %s of run %s\n  plan   %s, step %s\n  status %s\n  asked  %s\n", p.ID, p.Run, p.PlanKey, p.Node, p.Status, cli.Stamp(p.CreatedAt))
-				for _, fact := range [][2]string{{"risk", p.Label}, {"agent", p.Agent}, {"for", p.Assignee}, {"answer", p.Answer}, {"by", p.DecidedBy}, {"why", p.Comment}} {
+				c.Printf("approval %s of run %s\n  plan   %s, step %s\n  status %s\n  asked  %s\n", p.ID, p.Run, p.PlanKey, p.Node, p.Status,
+					cli.Stamp(p.CreatedAt))
+				for _, fact := range [][2]string{{"risk", p.Label}, {"agent", p.Agent}, {"for", p.Assignee}, {"answer", p.Answer},
+					{"by", p.DecidedBy}, {"why", p.Comment}} {
 					if fact[1] != "" {
 						c.Printf("  %-6s %s\n", fact[0], cli.FirstLine(fact[1]))
 					}
@@ -189,7 +196,8 @@ func (c approvalCommands) assignCommand() *cobra.Command {
 	reason := ""
 	cmd := &cobra.Command{
 		Use: "assign APPROVAL [NAME]", Short: "Assign an approval request", Args: cobra.RangeArgs(1, 2),
-		Long:    "Assigns an approval request to a person. Without a name, anyone with the role can answer it. APPROVAL is the id of the request, or of its run.",
+		Long: "Assigns an approval request to a person. Without a name, anyone with the role can answer it. APPROVAL is the id of the " +
+			"request, or of its run.",
 		Example: "  kairos approvals assign 01jr8k2mf0aaaaaaaaaaaa7qx2 marta --reason \"knows the customer\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			who := ""
@@ -228,7 +236,8 @@ func (c approvalCommands) approveCommand(approve bool) *cobra.Command {
 	if !approve {
 		name, short = "reject", "Reject requests"
 	}
-	example := "  kairos approve 01jr8k2mf0aaaaaaaaaaaa7qx2 --comment \"checked\"\n  kairos approve 7qx2 --values '{\"amount\": 90}'\n  kairos approve 7qx2 --answer half"
+	example := "  kairos approve 01jr8k2mf0aaaaaaaaaaaa7qx2 --comment \"checked\"\n" +
+		"  kairos approve 7qx2 --values '{\"amount\": 90}'\n  kairos approve 7qx2 --answer half"
 	if !approve {
 		example = "  kairos reject 7qx2 --comment \"too expensive\"\n  kairos reject 7qx2 --request-changes --comment \"which customer is it?\""
 	}
@@ -293,7 +302,8 @@ the same answer, and the command does not wait for the runs.`,
 
 // endedBy reports whether a run failed by the rejection of a request.
 func endedBy(r domain.Run, a domain.Approval) bool {
-	return r.Status == domain.RunFailed && a.Status == "rejected" && r.Error != nil && r.Error.Code == walk.CodeRejected && r.Error.Node == a.Node
+	return r.Status == domain.RunFailed && a.Status == "rejected" && r.Error != nil && r.Error.Code == walk.CodeRejected &&
+		r.Error.Node == a.Node
 }
 
 // decideAll gives the same answer to several questions; one that cannot be answered
@@ -335,7 +345,8 @@ func (c approvalCommands) decideAll(cmd *cobra.Command, b *client.Client, req do
 
 // findApproval takes an approval's id, or a run's with one open question.
 func (c approvalCommands) findApproval(cmd *cobra.Command, b *client.Client, id string) (p domain.Approval, err error) {
-	if p, err = b.Approval(cmd.Context(), id); err == nil || domain.CodeOf(err) != domain.CodeNotFound && domain.CodeOf(err) != domain.CodeInvalid {
+	if p, err = b.Approval(cmd.Context(), id); err == nil || domain.CodeOf(err) != domain.CodeNotFound &&
+		domain.CodeOf(err) != domain.CodeInvalid {
 		return p, err
 	}
 	r, err := b.FindRun(cmd.Context(), id)

@@ -152,6 +152,7 @@ func storedName(name string) (key string, version int, ok bool) {
 		}
 		version = n
 	}
-	file := key == "" || key == "-" || strings.ContainsAny(key, "/\\") || slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(key))
+	file := key == "" || key == "-" || strings.ContainsAny(key, "/\\") ||
+		slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(key))
 	return key, version, !file
 }

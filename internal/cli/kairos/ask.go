@@ -44,8 +44,10 @@ A plan with non-idempotent steps is shown and not started, unless --accept is gi
 --plan-only starts nothing. An earlier plan of the same request is used again, unless
 --fresh is given. A new plan for an accepted one runs, and stays a draft until you accept
 it. With --json, stdout is one object: classification, plan, run, answer.`,
-		Example: "  kairos ask \"what is the status of order 17?\"\n  kairos ask \"write a post about tea and then summarize it\" --plan-only\n  kairos ask /support \"I want my money back\"",
-		Args:    cobra.MinimumNArgs(1),
+		Example: "  kairos ask \"what is the status of order 17?\"\n" +
+			"  kairos ask \"write a post about tea and then summarize it\" --plan-only\n" +
+			"  kairos ask /support \"I want my money back\"",
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r.Query = strings.Join(args, " ")
 			if cmd.Flags().Changed("timeout") {

@@ -30,7 +30,8 @@ the terms actor: action: object: result: surface: ip: corr: run: since: until:. 
 means "one of", a dash "not", and a star at the end of an action or object any ending.
 Checkpoints are listed only with run: or action:checkpoint. With --json, it prints one
 object per line.`,
-		Example: "  kairos audit since:24h\n  kairos audit result:denied actor:marta,ana\n  kairos audit 'action:run.* -action:run.status' --limit 0 --json > acts.jsonl",
+		Example: "  kairos audit since:24h\n  kairos audit result:denied actor:marta,ana\n" +
+			"  kairos audit 'action:run.* -action:run.status' --limit 0 --json > acts.jsonl",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f, problem := filter.ParseAudit(strings.Join(args, " "), time.Now())
 			if problem != nil {
@@ -57,7 +58,8 @@ object per line.`,
 							}
 							continue
 						}
-						rows = append(rows, []string{strconv.FormatInt(e.Seq, 10), cli.Stamp(e.At), cmp.Or(e.Result, "ok"), e.Action, e.Actor, domain.ShortID(e.Run), e.Object,
+						rows = append(rows, []string{strconv.FormatInt(e.Seq, 10), cli.Stamp(e.At), cmp.Or(e.Result, "ok"), e.Action, e.Actor,
+							domain.ShortID(e.Run), e.Object,
 							strings.TrimSpace(e.Surface + " " + e.Request.Address), e.Reason})
 					}
 					if shown += len(list.Items); list.Next == "" || limit > 0 && shown >= limit {
@@ -92,7 +94,8 @@ func (c auditCommands) auditShow() *cobra.Command {
 					return c.Print(domain.ViewAudit(e))
 				}
 				c.Printf("event %d\n", e.Seq)
-				c.facts([][2]string{{"at", e.At.Format(time.RFC3339Nano)}, {"action", e.Action}, {"result", cmp.Or(e.Result, "ok")}, {"by", e.Actor}, {"interface", e.Surface}, {"from", e.Request.Address},
+				c.facts([][2]string{{"at", e.At.Format(time.RFC3339Nano)}, {"action", e.Action}, {"result", cmp.Or(e.Result, "ok")}, {"by", e.Actor},
+					{"interface", e.Surface}, {"from", e.Request.Address},
 					{"request", e.Request.ID}, {"run", e.Run}, {"object", e.Object}, {"reason", e.Reason}, {"mac", e.Mac}})
 				if e.RunSeq > 0 {
 					c.facts([][2]string{{"journal rows", fmt.Sprintf("%d to %d", max(e.FirstSeq, 1), e.RunSeq)}})

@@ -67,7 +67,8 @@ func (c *program) addSwitches(
 	use, most, long := "enable NAME", 1, "Allows calls of a "+what+" that is disabled, closes its circuit, and resets its failures."
 	if what == "tool" {
 		use, most = "enable NAME [HOST]", 2
-		long += "\nA tool that calls hosts, like http, has a circuit for each. With HOST (and its port, unless that\nis the port of https), only the circuit of that host is closed."
+		long += "\nA tool that calls hosts, like http, has a circuit for each. With HOST (and its port, unless that\nis the port of " +
+			"https), only the circuit of that host is closed."
 	}
 	var why string
 	on := &cobra.Command{

@@ -38,7 +38,8 @@ func (c *program) completed(cmd *cobra.Command) {
 	}
 	for name, list := range map[string]func(context.Context, *client.Client) ([]string, error){"plan": c.planKeys, "status": statuses} {
 		f := cmd.Flags().Lookup(name)
-		if f == nil || f.Value.Type() != "string" || name == "status" && cmd.CommandPath() != "kairos runs" && cmd.CommandPath() != "kairos runs list" {
+		if f == nil || f.Value.Type() != "string" || name == "status" && cmd.CommandPath() != "kairos runs" &&
+			cmd.CommandPath() != "kairos runs list" {
 			continue
 		}
 		directive := cobra.ShellCompDirectiveNoFileComp
@@ -51,7 +52,8 @@ func (c *program) completed(cmd *cobra.Command) {
 	}
 }
 
-func (c *program) completion(list func(context.Context, *client.Client) ([]string, error), directive cobra.ShellCompDirective) cobra.CompletionFunc {
+func (c *program) completion(list func(context.Context, *client.Client) ([]string, error),
+	directive cobra.ShellCompDirective) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		if c.server == "" && !datadir.Exists(c.database()) {
 			return nil, directive
@@ -79,7 +81,8 @@ const completions = 50
 func (c *program) runIDs(ctx context.Context, b *client.Client) (out []string, err error) {
 	list, err := b.Runs(ctx, domain.RunFilter{Page: domain.Page{Limit: completions}})
 	for _, r := range list.Items {
-		out = append(out, fmt.Sprintf("%s\t%s %s", r.ID, r.PlanKey, r.Status), fmt.Sprintf("%s\t%s %s", domain.ShortID(r.ID), r.PlanKey, r.Status))
+		out = append(out, fmt.Sprintf("%s\t%s %s", r.ID, r.PlanKey, r.Status),
+			fmt.Sprintf("%s\t%s %s", domain.ShortID(r.ID), r.PlanKey, r.Status))
 	}
 	return out, err
 }

@@ -70,7 +70,8 @@ func (c *program) mentionOthers(ctx context.Context, b *client.Client) {
 // with connects for a command and closes the client after it.
 func (c *program) with(cmd *cobra.Command, f func(b *client.Client) error) error {
 	if c.db != "" && c.server == "" && !c.memory && !datadir.Exists(c.db) && !slices.Contains([]string{"ask", "add"}, cmd.Name()) {
-		return domain.Errorf(domain.CodeUnavailable, "database %s not found", c.db).Suggest("kairos run creates one; the database of kairosd is kairos.db in its data directory")
+		return domain.Errorf(domain.CodeUnavailable, "database %s not found", c.db).
+			Suggest("kairos run creates one; the database of kairosd is kairos.db in its data directory")
 	}
 	b, err := c.connect(cmd.Context())
 	if err != nil {

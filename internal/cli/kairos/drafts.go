@@ -16,7 +16,8 @@ import (
 )
 
 func (c draftCommands) group() *cobra.Command {
-	return group("drafts", "Manage generated plans", c.listCommand, c.draftShow(), c.draftRefine(), c.draftRun(), c.acceptCommand(), c.discardCommand())
+	return group("drafts", "Manage generated plans", c.listCommand, c.draftShow(), c.draftRefine(), c.draftRun(), c.acceptCommand(),
+		c.discardCommand())
 }
 
 func (c draftCommands) listCommand() *cobra.Command {
@@ -62,7 +63,8 @@ stores it as a version of the same plan.`,
 					return c.planSaid(p, "is accepted")
 				}
 				if d.State == domain.DraftAccepted && a.Alternative == "" {
-					return domain.Errorf(domain.CodeConflict, "%s is not a draft: it was accepted", d.Plan).Suggest("print it: kairos plans show %s", d.Plan)
+					return domain.Errorf(domain.CodeConflict, "%s is not a draft: it was accepted", d.Plan).
+						Suggest("print it: kairos plans show %s", d.Plan)
 				}
 				got, err := b.AcceptDraft(cmd.Context(), d.ID, a)
 				if err != nil {
@@ -165,7 +167,8 @@ func (c draftCommands) draftRefine() *cobra.Command {
 		Long: `Makes another draft of a request, shows it, and prints what changed. TEXT replaces the
 request. --change describes only the change. --provider selects the model that plans.
 The refined draft stays until you discard it.`,
-		Example: "  kairos drafts refine plan-4f1c \"write a post about tea, with a summary\"\n  kairos drafts refine plan-4f1c --change \"ask a person before it is sent\"",
+		Example: "  kairos drafts refine plan-4f1c \"write a post about tea, with a summary\"\n" +
+			"  kairos drafts refine plan-4f1c --change \"ask a person before it is sent\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r.Query = strings.Join(args[1:], " ")
 			if strings.TrimSpace(r.Query+r.Change+r.Provider) == "" {
@@ -246,7 +249,8 @@ func (c draftCommands) draftRun() *cobra.Command {
 		Long: `Starts a run of a draft, with its request as input, and prints the output. This accepts
 the draft. A draft that was made of a plan stays a draft, unless --accept is given.
 --dry-run runs only steps that compute or read, and the draft stays a draft.`,
-		Example: "  kairos drafts run plan-4f1c\n  kairos drafts run plan-4f1c --accept --detach\n  kairos drafts run plan-4f1c --dry-run --prompt \"a post about tea\"",
+		Example: "  kairos drafts run plan-4f1c\n  kairos drafts run plan-4f1c --accept --detach\n" +
+			"  kairos drafts run plan-4f1c --dry-run --prompt \"a post about tea\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			value, err := c.input(cmd, prompt, input)
 			if err != nil {
@@ -303,7 +307,8 @@ func (c draftCommands) dryRun(ctx context.Context, b *client.Client, d drafted, 
 	if hash == "" {
 		return domain.Errorf(domain.CodeConflict, "the draft has no plan (status: %s)", d.State)
 	}
-	r, err := b.Start(ctx, domain.StartRequest{Plan: plan, Hash: hash, Input: input, Origin: "ask", Dry: true, Labels: map[string]string{"draft": "yes"}})
+	r, err := b.Start(ctx, domain.StartRequest{Plan: plan, Hash: hash, Input: input, Origin: "ask", Dry: true,
+		Labels: map[string]string{"draft": "yes"}})
 	if err != nil {
 		return err
 	}

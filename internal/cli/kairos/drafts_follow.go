@@ -52,7 +52,8 @@ func (c draftCommands) followDraft(ctx context.Context, b *client.Client, d doma
 
 // tellDraft is one thing that was told of planning, on stderr.
 func (c draftCommands) tellDraft(n domain.DraftNote) {
-	what := map[domain.DraftPhase]string{domain.PhaseUnderstanding: "classifying the request", domain.PhaseChoosing: "choosing", domain.PhaseDrafting: "drafting",
+	what := map[domain.DraftPhase]string{domain.PhaseUnderstanding: "classifying the request", domain.PhaseChoosing: "choosing",
+		domain.PhaseDrafting:   "drafting",
 		domain.PhaseValidating: "validating", domain.PhaseStoring: "storing the plan", domain.PhaseInterrupted: "resumed after a crash"}[n.Phase]
 	if n.Attempt > 1 {
 		what += fmt.Sprintf(", attempt %d", n.Attempt)
@@ -85,7 +86,8 @@ func planOf(ctx context.Context, b *client.Client, d domain.Draft) (*domain.Aske
 	if by == "" {
 		by = "direct"
 	}
-	return &domain.AskedPlan{ID: p.ID, Key: p.Key, Version: v.Number, Hash: v.Hash, Name: p.Name, By: by, Found: d.Found, Proposed: d.Proposed, Reason: reason, Steps: d.Steps, Unsafe: d.Unsafe,
+	return &domain.AskedPlan{ID: p.ID, Key: p.Key, Version: v.Number, Hash: v.Hash, Name: p.Name, By: by, Found: d.Found,
+		Proposed: d.Proposed, Reason: reason, Steps: d.Steps, Unsafe: d.Unsafe,
 		Usage: d.Usage, Document: v.Canonical}, nil
 }
 
@@ -116,7 +118,8 @@ func findDraft(ctx context.Context, b *client.Client, name string) (drafted, err
 		}
 	}
 	if len(found) > 1 {
-		return drafted{}, domain.Errorf(domain.CodeInvalid, "%d drafts match %q", len(found), name).Suggest("use more characters of the id; list drafts: kairos drafts")
+		return drafted{}, domain.Errorf(domain.CodeInvalid, "%d drafts match %q", len(found), name).
+			Suggest("use more characters of the id; list drafts: kairos drafts")
 	}
 	p, planErr := b.Plan(ctx, name)
 	if planErr == nil && len(found) == 0 {
@@ -136,7 +139,8 @@ func findDraft(ctx context.Context, b *client.Client, name string) (drafted, err
 	case planErr == nil && p.Stage == domain.StageDraft:
 		return drafted{plan: &p}, nil
 	case planErr == nil:
-		return drafted{}, domain.Errorf(domain.CodeConflict, "%s is not a draft: it was accepted", p.Key).Suggest("list drafts: kairos drafts; print this plan: kairos plans show %s", p.Key)
+		return drafted{}, domain.Errorf(domain.CodeConflict, "%s is not a draft: it was accepted", p.Key).
+			Suggest("list drafts: kairos drafts; print this plan: kairos plans show %s", p.Key)
 	case domain.CodeOf(planErr) != domain.CodeNotFound:
 		return drafted{}, planErr
 	}

@@ -133,7 +133,8 @@ func (c draftCommands) showPlan(d domain.Draft, plan *domain.AskedPlan) {
 // showAlternatives prints on stderr what can be accepted instead of a plan.
 func (c draftCommands) showAlternatives(doc domain.ExecutionPlan) {
 	for _, alt := range doc.Metadata.Alternatives {
-		c.Errorf("  %s (--alternative %s): %s: %s\n", alt.Metadata.Kind, alt.Metadata.Kind, estimates(alt, len(alt.Steps)), strings.Join(alt.StepNames(), ", "))
+		c.Errorf("  %s (--alternative %s): %s: %s\n", alt.Metadata.Kind, alt.Metadata.Kind, estimates(alt, len(alt.Steps)),
+			strings.Join(alt.StepNames(), ", "))
 	}
 }
 

@@ -39,7 +39,8 @@ the filter that selects its runs.`,
 				}
 				rows := [][]string{}
 				for _, g := range groups {
-					rows = append(rows, []string{strconv.FormatInt(g.Runs, 10), g.Code, g.Node, fmt.Sprintf("%s v%d", g.PlanKey, g.Version), cli.Stamp(g.First), cli.Stamp(g.Last), "--filter '" + filterOf(g.Ref()) + "'"})
+					rows = append(rows, []string{strconv.FormatInt(g.Runs, 10), g.Code, g.Node, fmt.Sprintf("%s v%d", g.PlanKey, g.Version),
+						cli.Stamp(g.First), cli.Stamp(g.Last), "--filter '" + filterOf(g.Ref()) + "'"})
 				}
 				c.Table([]string{"RUNS", "ERROR", "STEP", "PLAN", "FIRST", "LAST", "FILTER"}, rows)
 				if len(rows) == 0 {
@@ -99,7 +100,8 @@ func (c failureCommands) unackCommand() *cobra.Command {
 
 // filterOf selects the runs of a group of failures.
 func filterOf(ref domain.FailureRef) string {
-	terms := []string{"status:failed", "is:attention", "plan:" + filter.Quote(ref.PlanKey), "step:" + filter.Quote(ref.Node), "error:" + filter.Quote(ref.Code)}
+	terms := []string{"status:failed", "is:attention", "plan:" + filter.Quote(ref.PlanKey), "step:" + filter.Quote(ref.Node), "error:" +
+		filter.Quote(ref.Code)}
 	if ref.Fingerprint != "" {
 		terms = append(terms, "fingerprint:"+ref.Fingerprint)
 	}
@@ -118,7 +120,8 @@ func (c failureCommands) ackCommand() *cobra.Command {
 adds a note to the runs. --resume-at resumes them at a time, if kairosd serves the
 database then. With --plan, --step and --error, it acknowledges a group of failures, and
 the runs that fail in the same way later.`,
-		Example: "  kairos failures ack 7qx2 --reason \"known, ticket 4711\"\n  kairos failures ack 7qx2 --note \"waiting for quota\" --resume-at 06:00\n" +
+		Example: "  kairos failures ack 7qx2 --reason \"known, ticket 4711\"\n" +
+			"  kairos failures ack 7qx2 --note \"waiting for quota\" --resume-at 06:00\n" +
 			"  kairos failures ack --filter 'status:failed plan:invoice' --preview\n" +
 			"  kairos failures ack --plan invoice --step fetch --error timeout --note \"waiting for quota\"",
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -85,7 +85,8 @@ func (c *program) mentionDelay(ctx context.Context, b *client.Client, r domain.R
 		c.notef("note: the server is in safe mode (%s) and executes nothing; restart it without safe mode\n", i.Safe)
 	}
 	if i.Maintenance != nil {
-		c.notef("note: the server is in maintenance since %s; the run starts when it ends: kairos server maintenance off\n", cli.Stamp(i.Maintenance.Since))
+		c.notef("note: the server is in maintenance since %s; the run starts when it ends: kairos server maintenance off\n",
+			cli.Stamp(i.Maintenance.Since))
 	}
 }
 

@@ -49,8 +49,8 @@ plan, 3 the run waits for a person, 4 the server or the database is unavailable.
 	}
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return c.overview(cmd) }
 	c.flags(root)
-	root.AddGroup(&cobra.Group{ID: "verbs", Title: "Commands:"}, &cobra.Group{ID: "groups", Title: "Groups (without a subcommand, each lists):"},
-		&cobra.Group{ID: "short", Title: "Short forms:"})
+	root.AddGroup(&cobra.Group{ID: "verbs", Title: "Commands:"},
+		&cobra.Group{ID: "groups", Title: "Groups (without a subcommand, each lists):"}, &cobra.Group{ID: "short", Title: "Short forms:"})
 	run, draft, runs, approval, agent := startCommands{c}, draftCommands{c}, runCommands{c}, approvalCommands{c}, agentCommands{c}
 	for _, g := range []struct {
 		group    string

@@ -95,7 +95,8 @@ func (c *program) many(cmd *cobra.Command, req domain.BulkRequest, runs []string
 			c.Errorf("  not %d: %s\n", p.Refused[why], why)
 		}
 		for _, k := range p.Circuits {
-			c.Errorf("  the circuit of %s is open, its calls are refused until %s; wait for it with --tool %q\n", cli.FirstLine(k.Name()), cli.Stamp(k.OpenUntil), k.Name())
+			c.Errorf("  the circuit of %s is open, its calls are refused until %s; wait for it with --tool %q\n", cli.FirstLine(k.Name()),
+				cli.Stamp(k.OpenUntil), k.Name())
 		}
 		if p.Preview != nil {
 			c.Errorf("the first, %s, ", domain.ShortID(p.First))
@@ -123,7 +124,8 @@ func (c *program) many(cmd *cobra.Command, req domain.BulkRequest, runs []string
 		if !o.detach {
 			if act, err = c.watchBulk(ctx, b, act); err != nil {
 				if ctx.Err() != nil {
-					return exit.With(exit.Unavailable, fmt.Errorf("interrupted; follow it with: kairos operations show %s; stop it with: kairos operations stop %s", act.ID, act.ID))
+					return exit.With(exit.Unavailable,
+						fmt.Errorf("interrupted; follow it with: kairos operations show %s; stop it with: kairos operations stop %s", act.ID, act.ID))
 				}
 				return err
 			}

@@ -19,7 +19,8 @@ import (
 )
 
 func (c planCommands) group() *cobra.Command {
-	return group("plans", "Manage stored plans", c.listCommand, c.plansShow(), c.plansAdd(), c.plansVersions(), c.plansDiff(), c.plansRestore(),
+	return group("plans", "Manage stored plans", c.listCommand, c.plansShow(), c.plansAdd(), c.plansVersions(), c.plansDiff(),
+		c.plansRestore(),
 		c.plansPause(true), c.plansPause(false), c.plansArchive(true), c.plansArchive(false), c.plansFlow(), c.graphCommand())
 }
 
@@ -34,8 +35,9 @@ func (c planCommands) listCommand() *cobra.Command {
 dashboard, and the API store plans. Each distinct content is a version.
 --filter takes the terms tool: agent: owner: label.KEY=VALUE, and words of the key or
 the name. "kairos drafts" lists generated plans.`,
-		Example: "  kairos plans\n  kairos plans --filter 'tool:http owner:ana'\n  kairos plans add report.yaml\n  kairos plans show report > report.yaml",
-		Args:    cobra.NoArgs,
+		Example: "  kairos plans\n  kairos plans --filter 'tool:http owner:ana'\n  kairos plans add report.yaml\n" +
+			"  kairos plans show report > report.yaml",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f, problem := filter.ParsePlans(query)
 			if problem != nil {
@@ -168,7 +170,8 @@ different formats are compared as YAML.`,
 				}
 				d := plandiff.Versions(versions[0], versions[1])
 				if c.json {
-					return c.Print(map[string]any{"plan": p.Key, "from": versions[0].Number, "to": versions[1].Number, "reason": versions[1].Reason, "added": d.Added, "removed": d.Removed, "lines": diffLines(d)})
+					return c.Print(map[string]any{"plan": p.Key, "from": versions[0].Number, "to": versions[1].Number, "reason": versions[1].Reason,
+						"added": d.Added, "removed": d.Removed, "lines": diffLines(d)})
 				}
 				for _, l := range d.Lines {
 					c.Printf("%s%s\n", l.Sign, l.Text)
@@ -217,7 +220,8 @@ they took. It examines the newest runs that started since --since, at most 500.`
 					return cmp.Or(cmp.Compare(flow.Nodes[y].Runs, flow.Nodes[x].Runs), cmp.Compare(x, y))
 				}) {
 					n := flow.Nodes[id]
-					rows = append(rows, []string{id, strconv.Itoa(n.Runs), strconv.Itoa(n.Settled), strconv.Itoa(n.Failed), strconv.Itoa(n.Skipped), strconv.Itoa(n.Attempts), took(n.P50), took(n.P95)})
+					rows = append(rows, []string{id, strconv.Itoa(n.Runs), strconv.Itoa(n.Settled), strconv.Itoa(n.Failed), strconv.Itoa(n.Skipped),
+						strconv.Itoa(n.Attempts), took(n.P50), took(n.P95)})
 				}
 				c.Table([]string{"STEP", "RUNS", "ENDED", "FAILED", "SKIPPED", "ATTEMPTS", "P50", "P95"}, rows)
 				c.Errorf("%d runs, the oldest of %s\n", flow.Runs, cli.Stamp(flow.Since))

@@ -30,7 +30,8 @@ func (c planCommands) plansAdd() *cobra.Command {
 					}
 					c.warnings(file, problems)
 					if c.json {
-						if err := c.Print(map[string]any{"id": p.ID, "key": p.Key, "version": v.Number, "hash": v.Hash, "created": created, "problems": problems}); err != nil {
+						if err := c.Print(map[string]any{"id": p.ID, "key": p.Key, "version": v.Number, "hash": v.Hash, "created": created,
+							"problems": problems}); err != nil {
 							return err
 						}
 						continue
@@ -93,7 +94,8 @@ Existing runs can be resumed, rerun, and forked.`
 	}
 	reason := ""
 	cmd := &cobra.Command{
-		Use: use + " PLAN", Short: short, Args: cobra.ExactArgs(1), Long: long, Example: "  kairos plans " + use + " report --reason \"the bank asks for it\"",
+		Use: use + " PLAN", Short: short, Args: cobra.ExactArgs(1), Long: long,
+		Example: "  kairos plans " + use + " report --reason \"the bank asks for it\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b *client.Client) error {
 				p, err := findPlan(cmd.Context(), b, args[0])
@@ -118,11 +120,13 @@ func (c planCommands) plansArchive(archive bool) *cobra.Command {
 	use, short, long, done := "archive", "Archive a plan",
 		"Archives a plan: lists hide it, and no run of it starts. Its runs stay. \"kairos plans unarchive\" restores it.", "is archived"
 	if !archive {
-		use, short, long, done = "unarchive", "Restore an archived plan", "Restores an archived plan: lists show it, and runs of it can start.", "is no longer archived"
+		use, short, long, done = "unarchive", "Restore an archived plan",
+			"Restores an archived plan: lists show it, and runs of it can start.", "is no longer archived"
 	}
 	reason := ""
 	cmd := &cobra.Command{
-		Use: use + " PLAN", Short: short, Args: cobra.ExactArgs(1), Long: long, Example: "  kairos plans " + use + " report --reason \"replaced by report-2\"",
+		Use: use + " PLAN", Short: short, Args: cobra.ExactArgs(1), Long: long,
+		Example: "  kairos plans " + use + " report --reason \"replaced by report-2\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b *client.Client) error {
 				p, err := findPlan(cmd.Context(), b, args[0])

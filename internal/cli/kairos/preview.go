@@ -38,12 +38,15 @@ func (c *program) printPreview(p domain.Preview) {
 		c.Errorf("  effect    %s (%s)\n", step(s), s.Effect)
 	}
 	for _, s := range p.Repeats {
-		if runs := slices.ContainsFunc(s.Items, func(i domain.RepeatItem) bool { return i.Given == "" }); runs || s.Given == "" && len(s.Items) == 0 {
+		if runs := slices.ContainsFunc(s.Items, func(i domain.RepeatItem) bool { return i.Given == "" }); runs || s.Given == "" &&
+			len(s.Items) == 0 {
 			if s.Doubtful {
-				c.Errorf("  in doubt  %s (%s): its outcome is unknown because the journal is damaged; use --stub to leave it out\n", step(domain.PreviewStep{Node: s.Node, Visit: s.Visit}), s.Effect)
+				c.Errorf("  in doubt  %s (%s): its outcome is unknown because the journal is damaged; use --stub to leave it out\n",
+					step(domain.PreviewStep{Node: s.Node, Visit: s.Visit}), s.Effect)
 				continue
 			}
-			c.Errorf("  twice     %s (%s): use --reuse or --stub to leave it out\n", step(domain.PreviewStep{Node: s.Node, Visit: s.Visit}), s.Effect)
+			c.Errorf("  twice     %s (%s): use --reuse or --stub to leave it out\n", step(domain.PreviewStep{Node: s.Node, Visit: s.Visit}),
+				s.Effect)
 		}
 	}
 	for _, d := range p.Decisions {
@@ -54,7 +57,8 @@ func (c *program) printPreview(p domain.Preview) {
 // executes reports whether a run goes on, or a new one begins, by an act.
 func executes(a domain.Action) bool {
 	switch a {
-	case domain.ActionResume, domain.ActionRerun, domain.ActionFork, domain.ActionContinue, domain.ActionRetryNow, domain.ActionStartNow, domain.ActionRelease:
+	case domain.ActionResume, domain.ActionRerun, domain.ActionFork, domain.ActionContinue, domain.ActionRetryNow,
+		domain.ActionStartNow, domain.ActionRelease:
 		return true
 	}
 	return false

@@ -26,7 +26,8 @@ func (c *program) facts(list [][2]string) {
 
 // activity prints how calls went in the last 24 hours.
 func (c *program) activity(a domain.Activity) {
-	c.facts([][2]string{{"calls in 24 hours", calls(a)}, {"last call", cli.Stamp(a.LastCallAt)}, {"took", "p50 " + took(a.P50) + ", p95 " + took(a.P95)}})
+	c.facts([][2]string{{"calls in 24 hours", calls(a)}, {"last call", cli.Stamp(a.LastCallAt)},
+		{"took", "p50 " + took(a.P50) + ", p95 " + took(a.P95)}})
 	for _, e := range a.Errors {
 		c.Printf("  %-24s %s (%d)\n", "failed with", cli.FirstLine(e.Code), e.Count)
 	}

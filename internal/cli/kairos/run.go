@@ -121,7 +121,8 @@ func (c startCommands) run(ctx context.Context, b *client.Client, doc document, 
 
 // dryRun runs a file without storing a version of its plan.
 func (c startCommands) dryRun(cmd *cobra.Command, b *client.Client, doc document, req domain.StartRequest, detach bool) error {
-	for _, flag := range []string{"session", "label", "key", "start-at", "priority", "concurrency-key", "max-steps", "max-duration", "max-tokens", "max-cost"} {
+	for _, flag := range []string{"session", "label", "key", "start-at", "priority", "concurrency-key", "max-steps", "max-duration",
+		"max-tokens", "max-cost"} {
 		if cmd.Flags().Changed(flag) {
 			return exit.Usage("--%s requires a stored plan in a dry run\n  store it: kairos plans add %s", flag, doc.name)
 		}
@@ -193,7 +194,8 @@ func (c startCommands) stored(ctx context.Context, b *client.Client, name string
 	key, version, _ := storedName(name)
 	p, err := b.Plan(ctx, key)
 	if domain.CodeOf(err) == domain.CodeNotFound {
-		return "", 0, exit.Usage("plan %s not found\n  list stored plans: kairos plans; to run a file, name it with its ending: kairos run %s.yaml", key, key)
+		return "", 0, exit.Usage("plan %s not found\n  list stored plans: kairos plans; to run a file, name it with its ending: kairos "+
+			"run %s.yaml", key, key)
 	}
 	return p.ID, version, err
 }
@@ -238,7 +240,8 @@ func addLimits(cmd *cobra.Command, l *domain.Limits) {
 
 // request turns the flags into a request.
 func (s *startFlags) request(c *program, cmd *cobra.Command) (r domain.StartRequest, err error) {
-	r = domain.StartRequest{Session: s.session, Key: s.key, Priority: s.priority, Limits: s.limits, Dry: s.dry, Offline: s.offline, Origin: "cli"}
+	r = domain.StartRequest{Session: s.session, Key: s.key, Priority: s.priority, Limits: s.limits, Dry: s.dry, Offline: s.offline,
+		Origin: "cli"}
 	if r.Input, err = c.input(cmd, s.prompt, s.input); err != nil {
 		return r, err
 	}

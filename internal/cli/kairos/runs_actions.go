@@ -128,7 +128,8 @@ func (c runCommands) pauseCommand() *cobra.Command {
 func (c runCommands) deleteCommand() *cobra.Command {
 	a := &action{req: domain.VerbRequest{Action: domain.ActionDelete}}
 	return a.command(c, &cobra.Command{
-		Short: "Delete finished runs", Long: "Removes finished runs from all lists. The journal of a run stays until retention removes it. On a terminal it asks for confirmation.",
+		Short: "Delete finished runs", Long: "Removes finished runs from all lists. The journal of a run stays until retention removes " +
+			"it. On a terminal it asks for confirmation.",
 		Example: "  kairos runs delete 7qx2\n  kairos runs delete --filter 'status:completed plan:test' --yes",
 	}, nil)
 }
@@ -137,9 +138,11 @@ func (c runCommands) rerunCommand() *cobra.Command {
 	a := &action{req: domain.VerbRequest{Action: domain.ActionRerun}}
 	input := ""
 	cmd := a.command(c, &cobra.Command{
-		Short:   "Start a run again with the same input",
-		Long:    "Starts a new run with the plan version and the input of an earlier run. --version -1 uses the newest version, --input another input.",
-		Example: "  kairos rerun 7qx2\n  kairos rerun 7qx2 --version -1\n  kairos rerun --filter 'status:failed plan:invoice since:24h' --rate 60",
+		Short: "Start a run again with the same input",
+		Long: "Starts a new run with the plan version and the input of an earlier run. --version -1 uses the newest version, --input " +
+			"another input.",
+		Example: "  kairos rerun 7qx2\n  kairos rerun 7qx2 --version -1\n" +
+			"  kairos rerun --filter 'status:failed plan:invoice since:24h' --rate 60",
 	}, func(cmd *cobra.Command, _ []string) error { return c.newRun(cmd, a, input) })
 	addNewRun(cmd, a, &input)
 	return cmd
@@ -179,8 +182,10 @@ steps, the input, and the plan version can be replaced. The original run does no
 	})
 	f := cmd.Flags()
 	f.Int64Var(&a.req.At, "at", 0, "journal position to keep, as kairos show prints it; 0 keeps nothing (required)")
-	f.StringArrayVar(&reuse, "reuse", nil, "STEP, STEP#ITERATION or STEP#ITERATION[ITEM]: use its recorded result instead of running it; repeatable")
-	f.StringArrayVar(&stubs, "stub", nil, "STEP=JSON, STEP#ITERATION=JSON or STEP#ITERATION[ITEM]=JSON: use this result instead of running it; repeatable")
+	f.StringArrayVar(&reuse, "reuse", nil,
+		"STEP, STEP#ITERATION or STEP#ITERATION[ITEM]: use its recorded result instead of running it; repeatable")
+	f.StringArrayVar(&stubs, "stub", nil,
+		"STEP=JSON, STEP#ITERATION=JSON or STEP#ITERATION[ITEM]=JSON: use this result instead of running it; repeatable")
 	f.StringArrayVar(&edits, "edit", nil, "STEP=JSON or STEP#ITERATION=JSON: replace a kept output; repeatable")
 	addNewRun(cmd, a, &input)
 	return cmd

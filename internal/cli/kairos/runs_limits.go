@@ -21,7 +21,8 @@ func (c runCommands) limitsCommand() *cobra.Command {
 		Long: `Changes the limits that the flags name. A number replaces a limit, a number with a plus
 sign is added to it. A run that waits for budget continues where it stopped. A limit
 below what the run has used is rejected.`,
-		Example: "  kairos runs limits 7qx2 --max-tokens +5000\n  kairos runs limits 7qx2 --max-tokens 200000 --reason \"the customer agreed\"\n" +
+		Example: "  kairos runs limits 7qx2 --max-tokens +5000\n" +
+			"  kairos runs limits 7qx2 --max-tokens 200000 --reason \"the customer agreed\"\n" +
 			"  kairos runs limits 7qx2 --max-duration 2h --max-cost 5",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for flag, text := range asked {
@@ -51,8 +52,9 @@ below what the run has used is rejected.`,
 			})
 		},
 	}
-	for flag, help := range map[string]string{"max-steps": "most steps, or +N more", "max-duration": "longest running time, as 2h, or +30m more",
-		"max-tokens": "most tokens of its models, or +N more", "max-cost": "highest cost, or +N more"} {
+	for flag, help := range map[string]string{"max-steps": "most steps, or +N more",
+		"max-duration": "longest running time, as 2h, or +30m more",
+		"max-tokens":   "most tokens of its models, or +N more", "max-cost": "highest cost, or +N more"} {
 		asked[flag] = cmd.Flags().String(flag, "", help)
 	}
 	cmd.Flags().StringVar(&req.Reason, "reason", "", "reason, for the audit log")
@@ -100,7 +102,8 @@ func (c runCommands) resolveCommand() *cobra.Command {
 		Long: `A step that is not idempotent is in doubt if kairosd crashed while the step ran: its
 outcome is unknown. Check the other system. Then state the outcome with --happened,
 or run the step again, skip it, or fail it.`,
-		Example: "  kairos runs resolve 7qx2 post_ledger --happened '{\"id\": 4711}' --reason \"found in the ledger\"\n  kairos runs resolve 7qx2 post_ledger --retry",
+		Example: "  kairos runs resolve 7qx2 post_ledger --happened '{\"id\": 4711}' --reason \"found in the ledger\"\n" +
+			"  kairos runs resolve 7qx2 post_ledger --retry",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			given := 0
 			for _, o := range []struct {
@@ -175,8 +178,9 @@ func (c runCommands) labelCommand() *cobra.Command {
 	var preview, detach bool
 	cmd := &cobra.Command{
 		Use: "label", Short: "Add labels to runs",
-		Long:    "Adds labels to runs. A label that a run has already gets the new value. Retention keeps runs with the label pin.",
-		Example: "  kairos runs label 7qx2 --set ticket=4711\n  kairos runs label --filter 'plan:invoice since:7d' --set team=billing --set pin=yes",
+		Long: "Adds labels to runs. A label that a run has already gets the new value. Retention keeps runs with the label pin.",
+		Example: "  kairos runs label 7qx2 --set ticket=4711\n" +
+			"  kairos runs label --filter 'plan:invoice since:7d' --set team=billing --set pin=yes",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req, err := flags.request(domain.ActionLabel, reason)
 			if err != nil {

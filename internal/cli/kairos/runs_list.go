@@ -18,7 +18,8 @@ import (
 )
 
 func (c runCommands) group() *cobra.Command {
-	return group("runs", "List, show, and change runs", c.listCommand, c.showCommand(), c.logsCommand(), c.resumeCommand(), c.rerunCommand(), c.forkCommand(),
+	return group("runs", "List, show, and change runs", c.listCommand, c.showCommand(), c.logsCommand(), c.resumeCommand(), c.rerunCommand(),
+		c.forkCommand(),
 		c.cancelCommand(), c.pauseCommand(), c.limitsCommand(), c.resolveCommand(), c.labelCommand(), c.noteCommand(), c.compareCommand(),
 		c.exportCommand(), c.deleteCommand(), c.stepsCommand(), c.handoffsCommand())
 }
@@ -32,8 +33,9 @@ func (c runCommands) listCommand() *cobra.Command {
 		Short: "List runs",
 		Long: `Lists runs, newest first. --since compares the end of finished runs, and the start of
 others. --filter takes the filter of the dashboard's list of runs.`,
-		Example: "  kairos runs --status failed --since 24h\n  kairos runs --filter 'status:failed plan:invoice took:>5m'\n  kairos runs --view nightly\n  kairos runs --plan report --json",
-		Args:    cobra.NoArgs,
+		Example: "  kairos runs --status failed --since 24h\n  kairos runs --filter 'status:failed plan:invoice took:>5m'\n" +
+			"  kairos runs --view nightly\n  kairos runs --plan report --json",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if view != "" || query != "" {
 				if view != "" && query != "" || status != "" || plan != "" || since != "" || len(labels) > 0 {
@@ -104,7 +106,8 @@ func sinceQuery(f domain.RunFilter, status, since string) string {
 		terms = append(terms, filter.Quote("label."+k+"="+f.Labels[k]))
 	}
 	query := strings.Join(terms, " ")
-	if got, problem := filter.Parse(query, time.Now()); problem != nil || got.PlanKey != f.PlanKey || !maps.Equal(got.Labels, f.Labels) || !slices.Equal(got.Statuses, f.Statuses) {
+	if got, problem := filter.Parse(query, time.Now()); problem != nil || got.PlanKey != f.PlanKey || !maps.Equal(got.Labels, f.Labels) ||
+		!slices.Equal(got.Statuses, f.Statuses) {
 		return ""
 	}
 	return query
@@ -124,7 +127,8 @@ func viewNamed(cmd *cobra.Command, b *client.Client, name string) (string, error
 		names = append(names, v.Name)
 	}
 	if found == "" {
-		return "", domain.Errorf(domain.CodeNotFound, "view %q not found", name).Suggest("%s", cmp.Or(strings.Join(names, ", "), "save one: kairos views save NAME FILTER"))
+		return "", domain.Errorf(domain.CodeNotFound, "view %q not found", name).
+			Suggest("%s", cmp.Or(strings.Join(names, ", "), "save one: kairos views save NAME FILTER"))
 	}
 	return found, nil
 }

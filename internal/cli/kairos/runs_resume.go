@@ -32,7 +32,8 @@ It prints a preview and asks for confirmation. Without a terminal it requires --
 If the run changes after the preview, nothing happens and the exit code is 2.
 --not-before and --provider resume later: kairosd stores an operation, which
 "kairos operations" lists.`,
-		Example: "  kairos resume 7qx2 --preview\n  kairos resume 7qx2 --yes\n  kairos resume 7qx2 --not-before 06:00 --detach --yes\n" +
+		Example: "  kairos resume 7qx2 --preview\n  kairos resume 7qx2 --yes\n" +
+			"  kairos resume 7qx2 --not-before 06:00 --detach --yes\n" +
 			"  kairos resume --filter 'status:failed plan:invoice since:24h' --rate 60\n" +
 			"  kairos resume --filter 'status:failed error:provider_429' --provider openai --detach --yes",
 	}, nil)
@@ -92,7 +93,8 @@ func (c runCommands) resume(cmd *cobra.Command, b *client.Client, a *action, r d
 	if !p.Allowed && !a.preview {
 		refusal := domain.NewError(domain.CodeConflict, p.Refusal, p.Suggestion)
 		if r.WaitReason == domain.WaitBudget {
-			return exit.Advise(refusal, fmt.Sprintf("raise it: kairos runs limits %s --max-tokens +N | --max-cost +N | --max-duration +TIME | --max-steps +N", domain.ShortID(r.ID)))
+			return exit.Advise(refusal, fmt.Sprintf("raise it: kairos runs limits %s --max-tokens +N | --max-cost +N | --max-duration +TIME "+
+				"| --max-steps +N", domain.ShortID(r.ID)))
 		}
 		return refusal
 	}
@@ -147,7 +149,8 @@ func resumption(r domain.Run, waits []domain.Wait, release, now bool, at time.Ti
 			Suggest("kairos approve %s, or kairos reject %s", w.Approval, w.Approval)
 	}
 	if parkedFor != "" {
-		return "", domain.Errorf(domain.CodeConflict, "run %s is %s: %s", short, parkedFor, parked[parkedFor]).Suggest("kairos resume %s --release", short)
+		return "", domain.Errorf(domain.CodeConflict, "run %s is %s: %s", short, parkedFor,
+			parked[parkedFor]).Suggest("kairos resume %s --release", short)
 	}
 	scheduled := r.Status == domain.RunQueued && r.StartedAt.IsZero() && r.StartAt.After(at)
 	if now && !scheduled {
@@ -164,7 +167,8 @@ func resumption(r domain.Run, waits []domain.Wait, release, now bool, at time.Ti
 	}
 	if scheduled {
 		if !now {
-			return "", domain.Errorf(domain.CodeConflict, "run %s is scheduled for %s", short, cli.Stamp(r.StartAt)).Suggest("kairos resume %s --now starts it now", short)
+			return "", domain.Errorf(domain.CodeConflict, "run %s is scheduled for %s", short, cli.Stamp(r.StartAt)).
+				Suggest("kairos resume %s --now starts it now", short)
 		}
 		return domain.ActionStartNow, nil
 	}

@@ -85,7 +85,8 @@ func (c runCommands) showStanding(r domain.Run, s domain.Standing) {
 		c.Printf("needs attention\n")
 	}
 	if g := s.FailureGroup; g != nil && g.Runs > 1 {
-		c.Printf("the same failure needs attention in %d runs, the first at %s: kairos runs --filter '%s'\n", g.Runs, cli.Stamp(g.First), filterOf(g.Ref()))
+		c.Printf("the same failure needs attention in %d runs, the first at %s: kairos runs --filter '%s'\n", g.Runs, cli.Stamp(g.First),
+			filterOf(g.Ref()))
 	}
 }
 
@@ -126,7 +127,8 @@ func (c runCommands) show(d domain.RunDetail) {
 		}
 		c.Printf("%s\n", strings.TrimSuffix(fmt.Sprintf("waits for %s%s: %s", w.Reason, at, cli.FirstLine(w.Message)), ": "))
 		for _, call := range w.Calls {
-			c.Printf("  outcome unknown: %s, sent at %s with the idempotency key %s: %s\n", call.Tool, call.Since.Format(time.RFC3339), call.IdempotencyKey, text(call.Arguments))
+			c.Printf("  outcome unknown: %s, sent at %s with the idempotency key %s: %s\n", call.Tool, call.Since.Format(time.RFC3339),
+				call.IdempotencyKey, text(call.Arguments))
 		}
 	}
 	answer := ""
@@ -207,7 +209,8 @@ func (c runCommands) logsCommand() *cobra.Command {
 						if cmd.Context().Err() != nil {
 							return nil // who follows says when it is enough
 						}
-						return domain.Errorf(domain.CodeUnavailable, "the server closed the event stream").Suggest("continue with: kairos logs %s -f", domain.ShortID(r.ID))
+						return domain.Errorf(domain.CodeUnavailable, "the server closed the event stream").
+							Suggest("continue with: kairos logs %s -f", domain.ShortID(r.ID))
 					}
 					if after, err = c.journal(cmd, b, r.ID, after); err != nil {
 						return err

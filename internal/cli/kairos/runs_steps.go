@@ -49,10 +49,12 @@ a number of examined attempts; --cursor continues it.`,
 					if h.Item >= 0 {
 						node += "[" + strconv.Itoa(h.Item) + "]"
 					}
-					rows = append(rows, []string{cli.Stamp(h.At), domain.ShortID(h.Run), h.PlanKey + " v" + strconv.Itoa(h.Version), node, strconv.Itoa(h.Attempt), string(h.Status), took(h.Took()),
+					rows = append(rows, []string{cli.Stamp(h.At), domain.ShortID(h.Run), h.PlanKey + " v" + strconv.Itoa(h.Version), node,
+						strconv.Itoa(h.Attempt), string(h.Status), took(h.Took()),
 						strings.TrimSpace(h.Code + " " + h.Message)})
 				}
-				return c.Listed(c.json, items, hits.Next, []string{"ENDED", "RUN", "PLAN", "STEP", "ATTEMPT", "STATUS", "DURATION", "ERROR"}, rows, "no steps found")
+				return c.Listed(c.json, items, hits.Next, []string{"ENDED", "RUN", "PLAN", "STEP", "ATTEMPT", "STATUS", "DURATION", "ERROR"}, rows,
+					"no steps found")
 			})
 		},
 	}
@@ -69,7 +71,8 @@ func (c runCommands) handoffsCommand() *cobra.Command {
 		Long: `Lists the handoffs between agents of all runs, newest first. The filter takes the terms
 from: to: plan: status:open|returned|failed since: until:.
 "kairos runs handoffs show RUN" prints the handoffs of one run with their context.`,
-		Example: "  kairos runs handoffs since:24h\n  kairos runs handoffs from:triage to:billing status:failed\n  kairos runs handoffs show 7qx2",
+		Example: "  kairos runs handoffs since:24h\n  kairos runs handoffs from:triage to:billing status:failed\n" +
+			"  kairos runs handoffs show 7qx2",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			query := strings.Join(args, " ")
 			f, problem := filter.ParseHandoffs(query, time.Now())
@@ -86,7 +89,8 @@ from: to: plan: status:open|returned|failed since: until:.
 				for _, h := range list.Items {
 					rows = append(rows, []string{cli.Stamp(h.At), domain.ShortID(h.Run), h.Plan, h.From + " → " + h.To, h.Reason, h.Status, h.Context})
 				}
-				return c.Listed(c.json, append([]domain.HandoffSeen{}, list.Items...), list.Next, []string{"AT", "RUN", "PLAN", "FROM → TO", "REASON", "STATUS", "CONTEXT"}, rows, "no handoffs found")
+				return c.Listed(c.json, append([]domain.HandoffSeen{}, list.Items...), list.Next,
+					[]string{"AT", "RUN", "PLAN", "FROM → TO", "REASON", "STATUS", "CONTEXT"}, rows, "no handoffs found")
 			})
 		},
 	}

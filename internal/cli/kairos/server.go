@@ -80,9 +80,12 @@ func (c serverCommands) status(i domain.Server, v domain.Vitals) {
 	if i.Storage.Needs > 0 {
 		free += ": the disk is full until " + size(i.Storage.Needs) + " are free; runs wait; kairosd retention removes old runs"
 	}
-	facts := [][2]string{{"started", cli.Stamp(i.Started)}, {"starts in 7 days", fmt.Sprintf("%d, %d after a crash", i.Starts, i.UncleanStarts)},
-		{"runs", fmt.Sprintf("%d of %d slots, %d queued", v.Working, v.Slots, v.Queued)}, {"steps", fmt.Sprintf("%d of %d slots", v.Nodes, v.NodeSlots)},
-		{"database", size(i.Storage.Database) + ", " + size(i.Storage.WAL) + " write-ahead log"}, {"disk free", free}, {"integrity check", cli.Stamp(i.CheckedAt)}, {"finding", i.Finding}, {"safe mode", i.Safe}, {"storage stopped", i.Failed},
+	facts := [][2]string{{"started", cli.Stamp(i.Started)}, {"starts in 7 days",
+		fmt.Sprintf("%d, %d after a crash", i.Starts, i.UncleanStarts)},
+		{"runs", fmt.Sprintf("%d of %d slots, %d queued", v.Working, v.Slots, v.Queued)}, {"steps",
+			fmt.Sprintf("%d of %d slots", v.Nodes, v.NodeSlots)},
+		{"database", size(i.Storage.Database) + ", " + size(i.Storage.WAL) + " write-ahead log"}, {"disk free", free}, {"integrity check",
+			cli.Stamp(i.CheckedAt)}, {"finding", i.Finding}, {"safe mode", i.Safe}, {"storage stopped", i.Failed},
 		{"settings after a restart", strings.Join(i.ConfigLater, ", ")}, {"configuration error", i.ConfigError}}
 	if m := i.Maintenance; m != nil {
 		facts = append(facts, [2]string{"maintenance", strings.TrimSpace(fmt.Sprintf("since %s by %s: %s", cli.Stamp(m.Since), m.By, m.Reason))})
@@ -114,7 +117,8 @@ func (c serverCommands) logsCommand() *cobra.Command {
 	level := ""
 	cmd := &cobra.Command{
 		Use: "logs [TEXT]", Short: "Show the newest log lines of a server", Args: cobra.MaximumNArgs(1),
-		Long:    "Prints the newest log lines of a server, oldest first, with secrets masked. With TEXT, only lines that contain it. With --json, one object per line.",
+		Long: "Prints the newest log lines of a server, oldest first, with secrets masked. With TEXT, only lines that contain it. With " +
+			"--json, one object per line.",
 		Example: "  kairos server logs\n  kairos server logs --level WARN\n  kairos server logs 7qx2 --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch level = strings.ToUpper(level); level {

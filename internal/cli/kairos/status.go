@@ -56,7 +56,8 @@ func (c statusCommands) needs(cmd *cobra.Command, b *client.Client) (needs, erro
 		n.Approvals = append(n.Approvals, viewAsked(a))
 	}
 	waiting, err := b.Runs(cmd.Context(), domain.RunFilter{Statuses: []domain.RunStatus{domain.RunWaiting},
-		WaitReasons: []domain.WaitReason{domain.WaitQuarantined, domain.WaitHeld, domain.WaitPaused, domain.WaitInDoubt, domain.WaitBudget}, Page: domain.Page{Limit: statusRows}})
+		WaitReasons: []domain.WaitReason{domain.WaitQuarantined, domain.WaitHeld, domain.WaitPaused, domain.WaitInDoubt,
+			domain.WaitBudget}, Page: domain.Page{Limit: statusRows}})
 	if err != nil {
 		return n, err
 	}
@@ -68,7 +69,8 @@ func (c statusCommands) needs(cmd *cobra.Command, b *client.Client) (needs, erro
 		return n, err
 	}
 	n.Failures = append(n.Failures, failures...)
-	active, err := b.Runs(cmd.Context(), domain.RunFilter{Statuses: []domain.RunStatus{domain.RunQueued, domain.RunRunning}, Page: domain.Page{Limit: statusRows}})
+	active, err := b.Runs(cmd.Context(), domain.RunFilter{Statuses: []domain.RunStatus{domain.RunQueued, domain.RunRunning},
+		Page: domain.Page{Limit: statusRows}})
 	for _, r := range active.Items {
 		n.Active = append(n.Active, domain.ViewRun(r))
 	}
@@ -78,11 +80,13 @@ func (c statusCommands) needs(cmd *cobra.Command, b *client.Client) (needs, erro
 func (c statusCommands) show(n needs) {
 	var rows [][]string
 	for _, a := range n.Approvals {
-		rows = append(rows, []string{"approval", domain.ShortID(a.Run), a.Plan, a.Node, cli.FirstLine(a.Message), "kairos approvals show " + a.ID})
+		rows = append(rows, []string{"approval", domain.ShortID(a.Run), a.Plan, a.Node, cli.FirstLine(a.Message), "kairos approvals show " +
+			a.ID})
 	}
 	for _, r := range n.Waiting {
 		short := domain.ShortID(r.RunID)
-		next := map[domain.WaitReason]string{domain.WaitQuarantined: "kairos resume " + short + " --release", domain.WaitHeld: "kairos resume " + short + " --release",
+		next := map[domain.WaitReason]string{domain.WaitQuarantined: "kairos resume " + short + " --release",
+			domain.WaitHeld:   "kairos resume " + short + " --release",
 			domain.WaitPaused: "kairos resume " + short, domain.WaitBudget: "kairos runs limits " + short}[r.WaitReason]
 		if next == "" {
 			next = "kairos show " + short
@@ -90,7 +94,8 @@ func (c statusCommands) show(n needs) {
 		rows = append(rows, []string{string(r.WaitReason), short, r.Plan, "", r.Headline, next})
 	}
 	for _, g := range n.Failures {
-		rows = append(rows, []string{"failed", strconv.FormatInt(g.Runs, 10) + " runs", g.PlanKey, g.Node, g.Code, "kairos runs --filter '" + filterOf(g.Ref()) + "'"})
+		rows = append(rows, []string{"failed", strconv.FormatInt(g.Runs, 10) + " runs", g.PlanKey, g.Node, g.Code, "kairos runs --filter '" +
+			filterOf(g.Ref()) + "'"})
 	}
 	c.Table([]string{"STATUS", "RUN", "PLAN", "STEP", "MESSAGE", "NEXT"}, rows)
 	if len(rows) == 0 {

@@ -17,7 +17,8 @@ import (
 )
 
 func (c toolCommands) group() *cobra.Command {
-	cmd := group("tools", "List, call, and manage tools", c.listCommand, c.toolShow(), c.toolCall(), c.toolAccept(), c.toolServersCommand(), c.retryServerCommand())
+	cmd := group("tools", "List, call, and manage tools", c.listCommand, c.toolShow(), c.toolCall(), c.toolAccept(), c.toolServersCommand(),
+		c.retryServerCommand())
 	c.addSwitches(cmd, "tool", "http", (*client.Client).DisableTool, (*client.Client).EnableTool)
 	return cmd
 }
@@ -116,7 +117,8 @@ func findTool(cmd *cobra.Command, b *client.Client, name string) (domain.ToolInf
 func (c toolCommands) toolShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show TOOL", Short: "Show a tool", Args: cobra.ExactArgs(1),
-		Long:    "Prints the source of a tool, its side-effect class, the schema of its arguments, and statistics of its calls in the last 24 hours.",
+		Long: "Prints the source of a tool, its side-effect class, the schema of its arguments, and statistics of its calls in the " +
+			"last 24 hours.",
 		Example: "  kairos tools show http",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b *client.Client) error {
@@ -128,7 +130,8 @@ func (c toolCommands) toolShow() *cobra.Command {
 					return c.Print(t)
 				}
 				c.Printf("tool %s\n", t.Name)
-				facts := [][2]string{{"about", t.Description}, {"from", t.Source}, {"effect", t.Effect}, {"permission", t.Permission}, {"state", t.State}}
+				facts := [][2]string{{"about", t.Description}, {"from", t.Source}, {"effect", t.Effect}, {"permission", t.Permission},
+					{"state", t.State}}
 				if t.Breaker != nil {
 					facts = append(facts, [2]string{"circuit", breakerNote(*t.Breaker)})
 				}
@@ -179,7 +182,8 @@ a call that computes or reads is made, so an HTTP GET is sent. Other calls are p
 					return err
 				}
 				src, err := json.Marshal(map[string]any{
-					"id": "try-" + strings.ReplaceAll(t.Name, ".", "-"), "name": "Try " + t.Name, "description": fmt.Sprintf("Calls %s with the input of the run.", t.Name),
+					"id": "try-" + strings.ReplaceAll(t.Name, ".",
+						"-"), "name": "Try " + t.Name, "description": fmt.Sprintf("Calls %s with the input of the run.", t.Name),
 					"nodes": map[string]any{"call": map[string]any{"type": walk.TypeTool, "tool": t.Name, "input": "${input}"}},
 				})
 				if err != nil {
@@ -189,7 +193,8 @@ a call that computes or reads is made, so an HTTP GET is sent. Other calls are p
 				if err != nil {
 					return c.invalid(t.Name, problems, err)
 				}
-				r, err := b.Start(cmd.Context(), domain.StartRequest{Plan: v.PlanID, Hash: v.Hash, Input: value, Origin: "cli", Dry: dry, Offline: offline, Labels: map[string]string{"try": "tool"}})
+				r, err := b.Start(cmd.Context(), domain.StartRequest{Plan: v.PlanID, Hash: v.Hash, Input: value, Origin: "cli", Dry: dry,
+					Offline: offline, Labels: map[string]string{"try": "tool"}})
 				if err != nil {
 					return err
 				}
@@ -221,7 +226,8 @@ server until "kairos tools retry SERVER".`,
 				for _, s := range list {
 					rows = append(rows, []string{s.Name, s.State, strconv.Itoa(s.Tools), strconv.Itoa(s.Restarts), s.Address, s.Reason})
 				}
-				return c.Listed(c.json, append([]domain.ToolServer{}, list...), "", []string{"SERVER", "STATE", "TOOLS", "RESTARTS", "ADDRESS", "WHY"}, rows, "no MCP server is configured")
+				return c.Listed(c.json, append([]domain.ToolServer{}, list...), "",
+					[]string{"SERVER", "STATE", "TOOLS", "RESTARTS", "ADDRESS", "WHY"}, rows, "no MCP server is configured")
 			})
 		},
 	}

@@ -57,7 +57,8 @@ func (c viewCommands) saveCommand() *cobra.Command {
 	everybody := false
 	cmd := &cobra.Command{
 		Use: "save NAME FILTER", Short: "Save a filter", Args: cobra.ExactArgs(2),
-		Long:    "Saves a filter of the list of runs as a view. A view with the same name is replaced. With --everybody, everybody sees the view.",
+		Long: "Saves a filter of the list of runs as a view. A view with the same name is replaced. With --everybody, everybody sees " +
+			"the view.",
 		Example: "  kairos views save nightly 'plan:report since:24h' --everybody",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if strings.TrimSpace(args[0]) == "" || strings.TrimSpace(args[1]) == "" {
@@ -88,7 +89,8 @@ func (c viewCommands) deleteCommand() *cobra.Command {
 					return err
 				}
 				if !slices.ContainsFunc(list, func(x domain.SavedView) bool { return x.Name == args[0] && (x.Owner == "") == everybody }) {
-					return domain.Errorf(domain.CodeNotFound, "view %q not found", args[0]).Suggest("list views: kairos views; add --everybody for a shared view")
+					return domain.Errorf(domain.CodeNotFound, "view %q not found",
+						args[0]).Suggest("list views: kairos views; add --everybody for a shared view")
 				}
 				return b.KeepView(cmd.Context(), domain.SavedView{Name: args[0]}, everybody)
 			})

@@ -33,7 +33,8 @@ type accounts interface {
 	EndSessions(ctx context.Context, by domain.Actor, idOrName string) error
 	DisableSecondFactor(ctx context.Context, by domain.Actor, idOrName string) error
 	Tokens(ctx context.Context) ([]domain.Token, error)
-	CreateToken(ctx context.Context, by domain.Actor, name string, role domain.Role, scopes []string, lifetime time.Duration) (string, domain.Token, error)
+	CreateToken(ctx context.Context, by domain.Actor, name string, role domain.Role, scopes []string, lifetime time.Duration) (string,
+		domain.Token, error)
 	RevokeToken(ctx context.Context, by domain.Actor, id, reason string) error
 }
 
@@ -72,7 +73,8 @@ func parseRole(s string) (domain.Role, error) {
 func (d *program) userCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "user", Short: "Manage users", Args: cobra.NoArgs,
-		Long: "Adds, lists and changes the people who may log in. Works while the daemon runs.", Example: "  kairosd user list --data /var/lib/kairos",
+		Long: "Adds, lists and changes the people who may log in. Works while the daemon runs.", Example: "  kairosd user list --data " +
+			"/var/lib/kairos",
 		RunE: func(*cobra.Command, []string) error {
 			return exit.Usage("missing command: add, list, passwd, role, link, login-link, sign-out, second-factor-off, repair, disable or enable")
 		},
@@ -80,7 +82,8 @@ func (d *program) userCommand() *cobra.Command {
 	var role string
 	add := &cobra.Command{
 		Use: "add NAME", Short: "Add a user, with the password from stdin", Args: cobra.ExactArgs(1),
-		Long: "Adds a user. The password is the first line of stdin, 12 to 256 bytes.", Example: "  kairosd user add marta --role operator < password.txt",
+		Long: "Adds a user. The password is the first line of stdin, 12 to 256 bytes.", Example: "  kairosd user add marta --role " +
+			"operator < password.txt",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := parseRole(role)
 			if err != nil {
@@ -154,7 +157,8 @@ func (d *program) userCommand() *cobra.Command {
 
 func (d *program) userChange(use, short string, change func(arg string) (*domain.Role, *string, *bool, error)) *cobra.Command {
 	return &cobra.Command{
-		Use: use, Short: short, Args: cobra.ExactArgs(strings.Count(use, " ")), Long: short + ".", Example: "  kairosd user " + strings.ToLower(use),
+		Use: use, Short: short, Args: cobra.ExactArgs(strings.Count(use,
+			" ")), Long: short + ".", Example: "  kairosd user " + strings.ToLower(use),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			arg := ""
 			if len(args) > 1 {
@@ -178,7 +182,8 @@ func (d *program) userChange(use, short string, change func(arg string) (*domain
 // userAct is an act on a user that takes nothing but their name.
 func (d *program) userAct(use, short string, act func(context.Context, accounts, string) error) *cobra.Command {
 	return &cobra.Command{
-		Use: use + " NAME", Short: short, Args: cobra.ExactArgs(1), Long: short + ". Works while the daemon runs.", Example: "  kairosd user " + use + " marta --data /var/lib/kairos",
+		Use: use + " NAME", Short: short, Args: cobra.ExactArgs(1), Long: short + ". Works while the daemon runs.",
+		Example: "  kairosd user " + use + " marta --data /var/lib/kairos",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return d.withAccounts(cmd.Context(), func(a accounts) error {
 				if err := act(cmd.Context(), a, args[0]); err != nil {
@@ -275,15 +280,18 @@ func (d *program) password() (string, error) {
 func (d *program) tokenCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "token", Short: "Manage API tokens", Args: cobra.NoArgs,
-		Long: "Creates, lists and revokes tokens for the API. Works while the daemon runs.", Example: "  kairosd token create --role operator --name ci",
+		Long: "Creates, lists and revokes tokens for the API. Works while the daemon runs.", Example: "  kairosd token create --role " +
+			"operator --name ci",
 		RunE: func(*cobra.Command, []string) error { return exit.Usage("say: kairosd token create, list or revoke") },
 	}
 	var role, name, lifetime string
 	var scopes []string
 	create := &cobra.Command{
 		Use: "create", Short: "Create an API token", Args: cobra.NoArgs,
-		Long:    "Creates an API token and prints it once. The token expires after --lifetime (default 90 days).",
-		Example: "  kairosd token create --data /var/lib/kairos --role operator --name ci\n  kairosd token create --role viewer --lifetime 24h\n  kairosd token create --role viewer --scope metrics --name prometheus",
+		Long: "Creates an API token and prints it once. The token expires after --lifetime (default 90 days).",
+		Example: "  kairosd token create --data /var/lib/kairos --role operator --name ci\n" +
+			"  kairosd token create --role viewer --lifetime 24h\n" +
+			"  kairosd token create --role viewer --scope metrics --name prometheus",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r, err := parseRole(role)
 			if err != nil {
@@ -316,7 +324,8 @@ func (d *program) tokenCommand() *cobra.Command {
 	create.Flags().StringSliceVar(&scopes, "scope", nil, "narrow the token to a scope; may be repeated: "+strings.Join(domain.Scopes, ", "))
 	create.Flags().StringVar(&lifetime, "lifetime", "", "how long it is valid, e.g. 720h (default 90 days)")
 	list := &cobra.Command{
-		Use: "list", Short: "List tokens", Args: cobra.NoArgs, Long: "Lists all tokens, revoked ones included; never their secrets.", Example: "  kairosd token list",
+		Use: "list", Short: "List tokens", Args: cobra.NoArgs, Long: "Lists all tokens, revoked ones included; never their secrets.",
+		Example: "  kairosd token list",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return d.withAccounts(cmd.Context(), func(a accounts) error {
 				tokens, err := a.Tokens(cmd.Context())
@@ -334,16 +343,19 @@ func (d *program) tokenCommand() *cobra.Command {
 					case t.ExpiresAt.Before(time.Now()):
 						state = "expired"
 					}
-					item := map[string]any{"id": t.ID, "name": t.Name, "role": t.Role, "scopes": append([]string{}, t.Scopes...), "prefix": t.Prefix, "status": state,
+					item := map[string]any{"id": t.ID, "name": t.Name, "role": t.Role, "scopes": append([]string{}, t.Scopes...), "prefix": t.Prefix,
+						"status":    state,
 						"createdAt": t.CreatedAt, "expiresAt": t.ExpiresAt}
 					if !t.LastUsedAt.IsZero() {
 						from = cmp.Or(t.LastUsedFrom, "local socket")
 						item["lastUsedAt"], item["lastUsedFrom"] = t.LastUsedAt, from
 					}
 					items = append(items, item)
-					rows = append(rows, []string{t.ID, t.Name, string(t.Role), strings.Join(t.Scopes, ","), t.Prefix + "…", cli.Stamp(t.ExpiresAt), cli.Stamp(t.LastUsedAt), from, state})
+					rows = append(rows, []string{t.ID, t.Name, string(t.Role), strings.Join(t.Scopes, ","), t.Prefix + "…", cli.Stamp(t.ExpiresAt),
+						cli.Stamp(t.LastUsedAt), from, state})
 				}
-				return d.listed(items, []string{"TOKEN", "NAME", "ROLE", "SCOPES", "PREFIX", "EXPIRES", "LAST USED", "FROM", "STATUS"}, rows, "no tokens")
+				return d.listed(items, []string{"TOKEN", "NAME", "ROLE", "SCOPES", "PREFIX", "EXPIRES", "LAST USED", "FROM", "STATUS"}, rows,
+					"no tokens")
 			})
 		},
 	}

@@ -32,7 +32,8 @@ before that, in the data directory.
 The key file (kairos.db.key in the data directory) is not in the backup: keep a
 copy of it elsewhere, once. Only with it can a backup be restored as it is: it
 proves that nobody forged the backup.`,
-		Example: "  kairosd backup --data /var/lib/kairos /backup/kairos-2030-01-31.db\n  kairosd backup --recipient age1hjxycsuex3q5r5yrjzuxq4fcuzdgthn3zwwqje4q5uac66q9pu8sn52csx",
+		Example: "  kairosd backup --data /var/lib/kairos /backup/kairos-2030-01-31.db\n" +
+			"  kairosd backup --recipient age1hjxycsuex3q5r5yrjzuxq4fcuzdgthn3zwwqje4q5uac66q9pu8sn52csx",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, err := config.Load(d.config)
 			if err != nil {
@@ -56,7 +57,8 @@ proves that nobody forged the backup.`,
 					return err
 				}
 				if d.json {
-					return d.Print(map[string]any{"file": path, "bytes": b.Bytes, "sha256": b.SHA256, "encrypted": b.Encryption != nil, "ms": time.Since(started).Milliseconds()})
+					return d.Print(map[string]any{"file": path, "bytes": b.Bytes, "sha256": b.SHA256, "encrypted": b.Encryption != nil,
+						"ms": time.Since(started).Milliseconds()})
 				}
 				encrypted := ""
 				if b.Encryption != nil {
@@ -99,7 +101,9 @@ With --drill nothing is changed: the backup is only verified. An encrypted backu
 is decrypted with --identity, a file as age-keygen writes it; for as long as it is
 verified, what is in it lies in a private directory in --data, or in the temporary
 directory where there is no --data.`,
-		Example: "  kairosd restore --data /var/lib/kairos --force /backup/kairos-2030-01-31.db\n  kairosd restore --drill /backup/kairos-2030-01-31.db\n  kairosd restore --drill --identity identity.txt /backup/kairos-2030-01-31.db.age",
+		Example: "  kairosd restore --data /var/lib/kairos --force /backup/kairos-2030-01-31.db\n" +
+			"  kairosd restore --drill /backup/kairos-2030-01-31.db\n" +
+			"  kairosd restore --drill --identity identity.txt /backup/kairos-2030-01-31.db.age",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if drill && o.WithoutKey {
 				return exit.Usage("--drill needs the key file: without it nothing is proved")
@@ -121,7 +125,8 @@ directory where there is no --data.`,
 			}
 			d.Printf("%d unfinished runs are held; release them with: kairos resume RUN --release, or kairos server release\n", r.Hold.Held)
 			if o.WithoutKey {
-				d.Printf("the key file is a new one, and all access was ended; before you can release anything, create an administrator: kairosd user add NAME --role admin\n")
+				d.Printf("the key file is a new one, and all access was ended; before you can release anything, create an administrator: " +
+					"kairosd user add NAME --role admin\n")
 			}
 			d.Printf("%s\n", d.dir().KeyNotice())
 			if r.Aside != "" {
@@ -147,7 +152,8 @@ func (d *program) drill(ctx context.Context, path string, o recovery.RestoreOpti
 	if d.json {
 		return d.Print(b)
 	}
-	d.Printf("%s can be restored: %d runs, %d journal rows, audit event %d, made %s by kairosd %s\n", path, b.Rows["runs"], b.Rows["step_results"],
+	d.Printf("%s can be restored: %d runs, %d journal rows, audit event %d, made %s by kairosd %s\n", path, b.Rows["runs"],
+		b.Rows["step_results"],
 		b.AuditSeq, b.Created.Format(time.RFC3339), b.Kairosd)
 	return nil
 }

@@ -68,11 +68,14 @@ The other commands exit with 0, 2 for bad usage and 4 when the data cannot be us
 		SilenceUsage:  true,
 	}
 	f := root.PersistentFlags()
-	f.StringVar(&d.data, "data", cmp.Or(d.Env("KAIROSD_DATA"), d.DataDirectory()), "data directory (default $KAIROSD_DATA, else kairos in the user's data directory)")
-	f.StringVar(&d.config, "config", cmp.Or(d.Env("KAIROSD_CONFIG"), d.DefaultConfig()), "configuration file (default $KAIROSD_CONFIG, else kairos/kairos.yaml in the user's configuration directory)")
+	f.StringVar(&d.data, "data", cmp.Or(d.Env("KAIROSD_DATA"), d.DataDirectory()),
+		"data directory (default $KAIROSD_DATA, else kairos in the user's data directory)")
+	f.StringVar(&d.config, "config", cmp.Or(d.Env("KAIROSD_CONFIG"), d.DefaultConfig()),
+		"configuration file (default $KAIROSD_CONFIG, else kairos/kairos.yaml in the user's configuration directory)")
 	cli.PlainDefaults(f, "data", "config")
 	f.BoolVar(&d.json, "json", false, "print JSON")
-	root.AddCommand(d.serveCommand(), d.migrateCommand(), d.userCommand(), d.tokenCommand(), d.auditCommand(), d.doctorCommand(), d.backupCommand(), d.restoreCommand(), d.retentionCommand(), d.maintenanceCommand(), cli.VersionCommand(d.Streams))
+	root.AddCommand(d.serveCommand(), d.migrateCommand(), d.userCommand(), d.tokenCommand(), d.auditCommand(), d.doctorCommand(),
+		d.backupCommand(), d.restoreCommand(), d.retentionCommand(), d.maintenanceCommand(), cli.VersionCommand(d.Streams))
 	cli.Versioned(root)
 	return root
 }

@@ -20,7 +20,8 @@ import (
 func (d *program) migrateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "migrate", Short: "Show or apply database migrations", Args: cobra.NoArgs,
-		Long:    "Shows the migrations of the database. kairosd serve applies missing migrations. kairosd migrate up applies them before. A newer database is not changed.",
+		Long: "Shows the migrations of the database. kairosd serve applies missing migrations. kairosd migrate up applies them before. " +
+			"A newer database is not changed.",
 		Example: "  kairosd migrate --data /var/lib/kairos\n  kairosd migrate up --data /var/lib/kairos",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return d.withStore(cmd.Context(), true, func(s *store.Store) error { return d.migrations(cmd, s) })
@@ -69,14 +70,16 @@ func (d *program) migrations(cmd *cobra.Command, s *store.Store) error {
 func (d *program) auditCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "audit", Short: "Check the audit log", Args: cobra.NoArgs,
-		Long: "The audit log holds every act of people and of the engine, chained so that a change is found.", Example: "  kairosd audit verify --data /var/lib/kairos",
+		Long:    "The audit log holds every act of people and of the engine, chained so that a change is found.",
+		Example: "  kairosd audit verify --data /var/lib/kairos",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return exit.Usage("missing command: verify, export, public-key, verify-export, or new-key")
 		},
 	}
 	cmd.AddCommand(d.auditExportCommand(), d.newKeyCommand(), d.publicKeyCommand(), d.verifyExportCommand(), &cobra.Command{
 		Use: "verify", Short: "Check the whole audit log", Args: cobra.NoArgs,
-		Long:    "Reads the whole audit log and checks its numbering, its chain, and the anchor next to the database. It works while kairosd serve runs. Exit code 1: the check failed.",
+		Long: "Reads the whole audit log and checks its numbering, its chain, and the anchor next to the database. It works while " +
+			"kairosd serve runs. Exit code 1: the check failed.",
 		Example: "  kairosd audit verify --data /var/lib/kairos --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return d.withStore(cmd.Context(), true, func(s *store.Store) error {
@@ -85,7 +88,8 @@ func (d *program) auditCommand() *cobra.Command {
 					return err
 				}
 				if d.json {
-					if err := d.Print(map[string]any{"events": r.Events, "links": r.Links, "last": r.Last, "unauthenticated": r.Unauthenticated, "problems": orEmptyList(r.Problems)}); err != nil {
+					if err := d.Print(map[string]any{"events": r.Events, "links": r.Links, "last": r.Last, "unauthenticated": r.Unauthenticated,
+						"problems": orEmptyList(r.Problems)}); err != nil {
 						return err
 					}
 				} else {
@@ -134,7 +138,8 @@ events count as unauthenticated. It does nothing where there is a key file.`,
 			if err := s.Close(); err != nil {
 				return err
 			}
-			d.Printf("the key file is a new one, and all access was ended; now create an administrator: kairosd user add NAME --role admin\n%s\n", d.dir().KeyNotice())
+			d.Printf("the key file is a new one, and all access was ended; now create an administrator: kairosd user add NAME --role admin\n%s\n",
+				d.dir().KeyNotice())
 			return nil
 		},
 	}
@@ -166,7 +171,8 @@ off. The daemon must be stopped for that.
 With --salvage DIR it copies everything whose checksum fits out of a damaged
 database into a new one in DIR, whose runs are held, and lists what was lost. The
 damaged file is only read. A backup is the better choice if there is one.`,
-		Example: "  kairosd doctor --data /var/lib/kairos --config /etc/kairos/kairos.yaml\n  kairosd doctor --data /var/lib/kairos --salvage /var/lib/saved",
+		Example: "  kairosd doctor --data /var/lib/kairos --config /etc/kairos/kairos.yaml\n" +
+			"  kairosd doctor --data /var/lib/kairos --salvage /var/lib/saved",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if salvage != "" {
 				return d.salvage(cmd.Context(), salvage)

@@ -35,10 +35,12 @@ each died within 30 seconds.`,
 			return daemon.Serve(cmd.Context(), o)
 		},
 	}
-	cmd.Flags().StringVar(&o.Listen, "listen", "", "address and port, or unix:/path/of/a/socket (default: server.listen, else "+daemon.DefaultListen+")")
+	cmd.Flags().StringVar(&o.Listen, "listen", "",
+		"address and port, or unix:/path/of/a/socket (default: server.listen, else "+daemon.DefaultListen+")")
 	cmd.Flags().BoolVar(&o.Examples, "examples", false, "load the example plans; without --config, also scripted answers and files for them")
 	cmd.Flags().BoolVar(&o.Safe, "safe", false, "execute nothing")
-	cmd.Flags().IntVar(&o.CrashLoop, "crash-loop", daemon.DefaultCrashLoop, "execute nothing after this many early deaths in a row; 0: never mind them")
+	cmd.Flags().IntVar(&o.CrashLoop, "crash-loop", daemon.DefaultCrashLoop,
+		"execute nothing after this many early deaths in a row; 0: never mind them")
 	cmd.Flags().BoolVarP(&o.Verbose, "verbose", "v", false, "log every step")
 	return cmd
 }

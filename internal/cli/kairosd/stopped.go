@@ -32,7 +32,8 @@ func (s stopped) CreateUser(ctx context.Context, by domain.Actor, name, password
 	return s.users.CreateUser(ctx, app.NewUser{Meta: as(by), Name: name, Password: password, Role: role})
 }
 
-func (s stopped) UpdateUser(ctx context.Context, by domain.Actor, idOrName string, role *domain.Role, password *string, disabled *bool) (domain.User, error) {
+func (s stopped) UpdateUser(ctx context.Context, by domain.Actor, idOrName string, role *domain.Role, password *string,
+	disabled *bool) (domain.User, error) {
 	return s.users.UpdateUser(ctx, app.UserChange{Meta: as(by), User: idOrName, Role: role, Password: password, Disabled: disabled})
 }
 
@@ -52,7 +53,8 @@ func (s stopped) Tokens(ctx context.Context) ([]domain.Token, error) {
 	return s.tokens.List(ctx, assemble.LocalActor())
 }
 
-func (s stopped) CreateToken(ctx context.Context, by domain.Actor, name string, role domain.Role, scopes []string, lifetime time.Duration) (string, domain.Token, error) {
+func (s stopped) CreateToken(ctx context.Context, by domain.Actor, name string, role domain.Role, scopes []string,
+	lifetime time.Duration) (string, domain.Token, error) {
 	return s.tokens.Create(ctx, app.NewToken{Meta: as(by), Name: name, Role: role, Scopes: scopes, Lifetime: lifetime})
 }
 
