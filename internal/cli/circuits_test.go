@@ -34,7 +34,7 @@ func TestCircuitsOfTools(t *testing.T) {
 			t.Errorf("%q says not %q:\n%s%s", args, want, out, stderr)
 		}
 	}
-	says(0, "opens after 2 failures in a row, for 1h0m0s at first, each host by itself", "tools", "show", "http")
+	says(0, "opens after 2 failures in a row, for 1h0m0s at first, each host separately", "tools", "show", "http")
 	says(2, "reason", "tools", "disable", "http")
 	says(0, "", "tools", "disable", "http", "--reason", "they migrate")
 	says(0, "disabled since ", "tools", "show", "http")

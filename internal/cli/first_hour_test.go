@@ -43,7 +43,7 @@ func TestRunTakesAFileOrAPlan(t *testing.T) {
 		"run missing":                      "plan missing not found",
 		"run":                              "missing argument FILE or PLAN",
 		"run hello --plan hello":           "named twice",
-		"run " + file + " second-argument": "accepts at most 1 arg",
+		"run " + file + " second-argument": `unexpected argument "second-argument"`,
 	} {
 		if _, said := s.expect(2, strings.Fields(args)...); !strings.Contains(said, want) {
 			t.Errorf("kairos %s: %q does not contain %q", args, said, want)

@@ -17,7 +17,7 @@ func TestARestoreWithoutTheKeyFile(t *testing.T) {
 	dir := t.TempDir()
 	data, other, backup := filepath.Join(dir, "data"), filepath.Join(dir, "other"), filepath.Join(dir, "b.db")
 	d := serve(t, data)
-	notice := "The key file is " + filepath.Join(data, "kairos.db.key") + ". It is in no backup"
+	notice := "The key file is " + filepath.Join(data, "kairos.db.key") + ". Backups do not contain it"
 	password := written(t, dir, "password", "four unrelated words\n")
 	addUser(t, data, "marta", password)
 	run := d.start(t, waits)

@@ -23,7 +23,7 @@ func TestMaintenanceByCommand(t *testing.T) {
 	say("no maintenance", 0)
 	say("the ERP is down", 0, "on", "--reason", "the ERP is down")
 	say("maintenance is on since", 2, "on")
-	say("say:", 2, "perhaps")
+	say("invalid argument", 2, "perhaps")
 	run := d.start(t, "id: later\nnodes: {a: {type: set, input: 1}}")
 	i, err := d.Server(t.Context())
 	if err != nil || i.Maintenance == nil || i.Maintenance.Reason != "the ERP is down" {

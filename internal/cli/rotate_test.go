@@ -68,7 +68,7 @@ func TestASecretIsRotated(t *testing.T) {
 		t.Helper()
 		return ask(http.MethodPost, "/secrets/"+name+"/rotate", `{"reason": "it leaked"}`)
 	}
-	if code, body := rotate("BANK"); code != http.StatusConflict || !strings.Contains(body, "in use") {
+	if code, body := rotate("BANK"); code != http.StatusConflict || !strings.Contains(body, "contains the current value") {
 		t.Errorf("nothing new: %d %s", code, body)
 	}
 	write(file, "x")

@@ -115,7 +115,7 @@ func viewAsked(p domain.Approval) asked {
 		p.Form, p.DecidedBy, p.DecidedAt, p.Comment, p.Values}
 }
 
-// approvalShow says what is asked, and where each answer leads.
+// approvalShow shows a request and the predicted steps of each answer.
 func (c approvalCommands) approvalShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show APPROVAL", Short: "Show an approval request", Args: cobra.ExactArgs(1),
@@ -191,14 +191,14 @@ func leadsTo(f domain.Forecast) string {
 	return text
 }
 
-// assignCommand says who is to answer.
+// assignCommand assigns a request to a person.
 func (c approvalCommands) assignCommand() *cobra.Command {
 	reason := ""
 	cmd := &cobra.Command{
 		Use: "assign APPROVAL [NAME]", Short: "Assign an approval request", Args: cobra.RangeArgs(1, 2),
 		Long: "Assigns an approval request to a person. Without a name, anyone with the role can answer it. APPROVAL is the id of the " +
 			"request, or of its run.",
-		Example: "  kairos approvals assign 01jr8k2mf0aaaaaaaaaaaa7qx2 marta --reason \"knows the customer\"",
+		Example: "  kairos approvals assign 01jr8k2mf0aaaaaaaaaaaa7qx2 marta --reason \"account manager\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			who := ""
 			if len(args) > 1 {
@@ -268,7 +268,7 @@ the same answer, and the command does not wait for the runs.`,
 				}
 				req.Approval, req.Digest = p.ID, p.Digest // what was read is what is answered
 				if r, err := b.FindRun(cmd.Context(), p.Run); err == nil {
-					c.told = r.LastSeq
+					c.seen = r.LastSeq
 				}
 				a, err := b.Decide(cmd.Context(), req)
 				if err != nil {

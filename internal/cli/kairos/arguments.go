@@ -111,7 +111,7 @@ func moment(flag, text string, now time.Time) (time.Time, error) {
 	return time.Time{}, exit.Usage("invalid time %[2]q for %[1]s\n  use 06:00, 2h, 2030-01-31T06:00 or 2030-01-31T06:00:00Z", flag, text)
 }
 
-// listFlags are those of lists that go on where they ended.
+// listFlags are the flags of lists with pages.
 type listFlags struct {
 	limit  int
 	cursor string

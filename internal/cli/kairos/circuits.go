@@ -39,10 +39,10 @@ func circuitNote(c domain.Circuit) string {
 func breakerNote(b domain.Breaker) string {
 	of := ""
 	if b.PerHost {
-		of = ", each host by itself"
+		of = ", each host separately"
 	}
 	if b.Failures < 0 {
-		return "does not open by itself" + of
+		return "does not open automatically" + of
 	}
 	return fmt.Sprintf("opens after %d failures in a row, for %s at first%s", b.Failures, b.Rest, of)
 }

@@ -99,7 +99,7 @@ func findPlan(ctx context.Context, b *client.Client, name string) (domain.Plan, 
 	return p, listedBy(err, "list plans: kairos plans")
 }
 
-// listedBy tells who named something that is not there where it would be.
+// listedBy adds a suggestion to an error about an object that does not exist.
 func listedBy(err error, suggestion string) error {
 	if e, ok := errors.AsType[*domain.Error](err); ok && e.Code == domain.CodeNotFound && e.Suggestion == "" {
 		return exit.Advise(err, suggestion)

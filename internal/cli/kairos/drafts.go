@@ -60,7 +60,7 @@ stores it as a version of the same plan.`,
 					if err != nil {
 						return err
 					}
-					return c.planSaid(p, "is accepted")
+					return c.printPlan(p, "is accepted")
 				}
 				if d.State == domain.DraftAccepted && a.Alternative == "" {
 					return domain.Errorf(domain.CodeConflict, "%s is not a draft: it was accepted", d.Plan).
@@ -70,7 +70,7 @@ stores it as a version of the same plan.`,
 				if err != nil {
 					return err
 				}
-				return c.draftSaid(got, fmt.Sprintf("%s v%d is accepted", got.Plan, got.Version))
+				return c.printDraft(got, fmt.Sprintf("%s v%d is accepted", got.Plan, got.Version))
 			})
 		},
 	}
@@ -84,7 +84,7 @@ func (c draftCommands) discardCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "discard DRAFT", Short: "Discard a draft", Args: cobra.ExactArgs(1),
 		Long: `Discards a draft: planning stops, and its plan is archived. "kairos plans unarchive"
-restores the plan. On a terminal it asks for confirmation.`,
+restores the plan. On a terminal, it requires a confirmation.`,
 		Example: "  kairos drafts discard plan-4f1c",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b *client.Client) error {
@@ -97,13 +97,13 @@ restores the plan. On a terminal it asks for confirmation.`,
 						return err
 					}
 					d.plan.Archived = true
-					return c.planSaid(*d.plan, "is archived")
+					return c.printPlan(*d.plan, "is archived")
 				}
 				got, err := b.DiscardDraft(cmd.Context(), d.ID, reason)
 				if err != nil {
 					return err
 				}
-				return c.draftSaid(got, fmt.Sprintf("draft %s is discarded", got.ID))
+				return c.printDraft(got, fmt.Sprintf("draft %s is discarded", got.ID))
 			})
 		},
 	}
@@ -152,7 +152,7 @@ func (c draftCommands) listDrafts(cmd *cobra.Command, b *client.Client, all bool
 	return nil
 }
 
-func (c draftCommands) draftSaid(d domain.Draft, what string) error {
+func (c draftCommands) printDraft(d domain.Draft, what string) error {
 	if c.json {
 		return c.Print(d)
 	}

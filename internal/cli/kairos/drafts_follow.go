@@ -20,8 +20,8 @@ const (
 	draftGaze   = 500 * time.Millisecond
 )
 
-// followDraft tells how far planning is until it is over. Whoever stops waiting is
-// told where it goes on.
+// followDraft prints the progress of planning until it ends. If the command is
+// interrupted, it prints how to continue.
 func (c draftCommands) followDraft(ctx context.Context, b *client.Client, d domain.Draft) (domain.Draft, error) {
 	told, wait := 0, draftGlance
 	for {
@@ -50,7 +50,7 @@ func (c draftCommands) followDraft(ctx context.Context, b *client.Client, d doma
 	}
 }
 
-// tellDraft is one thing that was told of planning, on stderr.
+// tellDraft prints one progress note of planning on stderr.
 func (c draftCommands) tellDraft(n domain.DraftNote) {
 	what := map[domain.DraftPhase]string{domain.PhaseUnderstanding: "classifying the request", domain.PhaseChoosing: "choosing",
 		domain.PhaseDrafting:   "drafting",
@@ -91,8 +91,7 @@ func planOf(ctx context.Context, b *client.Client, d domain.Draft) (*domain.Aske
 		Usage: d.Usage, Document: v.Canonical}, nil
 }
 
-// drafted is what people call a draft: one that was asked for, or the plan of a
-// program's request, which has none.
+// drafted is a draft, or the generated plan of a program's request, which has no draft.
 type drafted struct {
 	domain.Draft
 	plan *domain.Plan // there is no draft

@@ -89,7 +89,7 @@ func (c draftCommands) showDraftedPlan(cmd *cobra.Command, b *client.Client, pla
 	return c.printVersion(p, v)
 }
 
-// showSteps says on stderr who does what in a version.
+// showSteps prints the steps of a version on stderr.
 func (c draftCommands) showSteps(v domain.Version) {
 	d, problems := planner.Parse(v.Source, planner.WithFormat(planner.Format(v.Format)))
 	if problems.Err() != nil {
@@ -105,7 +105,7 @@ func (c draftCommands) showSteps(v domain.Version) {
 	}
 }
 
-// showPlan says on stderr what will answer, before it does.
+// showPlan prints on stderr what answers a request.
 func (c draftCommands) showPlan(d domain.Draft, plan *domain.AskedPlan) {
 	if d.Direct != "" {
 		c.Errorf("%s: %s answers directly (%s)\n", d.Classification.Complexity, d.Direct, d.Reason)

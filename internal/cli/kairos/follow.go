@@ -45,7 +45,7 @@ func (c *program) follow(ctx context.Context, b *client.Client, r domain.Run) er
 		c.mentionDelay(ctx, b, r)
 	}
 	view, err := b.Follow(ctx, r.ID, func(e domain.Event) {
-		if e.RunSeq == 0 || e.RunSeq > c.told {
+		if e.RunSeq == 0 || e.RunSeq > c.seen {
 			c.progress(e)
 		}
 	})
@@ -58,8 +58,8 @@ func (c *program) follow(ctx context.Context, b *client.Client, r domain.Run) er
 	return c.result(view.Result)
 }
 
-// interrupted is what whoever stops waiting is told: a run that this process
-// executes stands still, one of a daemon goes on.
+// interrupted is the error of a command that no longer waits: a run that this process
+// executes stops, a run of a server continues.
 func interrupted(b *client.Client, run string) error {
 	short := domain.ShortID(run)
 	if b.InProcess() {
@@ -200,7 +200,7 @@ func (c *program) failedSteps(run string, failed []domain.RunError) {
 	}
 }
 
-// parked says why a run was put aside.
+// parked are the reasons for which kairosd does not execute a run.
 var parked = map[domain.WaitReason]string{
 	domain.WaitHeld:        "the database was restored; the run continues after its release",
 	domain.WaitQuarantined: "kairosd crashed repeatedly while this run was active",
@@ -217,7 +217,7 @@ func exitOf(r domain.Result) error {
 	return nil
 }
 
-// stands says where a run stands that nobody waits for.
+// stands prints the status of a run that the command does not wait for.
 func (c *program) stands(r domain.Run) error {
 	if c.json {
 		return c.Print(domain.ViewRun(r))

@@ -112,8 +112,8 @@ type program struct {
 	quiet  bool // no progress and no notes on stderr
 	// opening opens the database file; nil: store.Open.
 	opening assemble.Opening
-	// told is the last row of a run's journal that whoever follows it knows of.
-	told int64
+	// seen is the last row of the journal that the command does not print again.
+	seen int64
 }
 
 // A group of commands is a type with what they share.

@@ -190,13 +190,13 @@ func diffLines(d plandiff.Diff) []string {
 	return lines
 }
 
-// plansFlow says how runs went through a plan.
+// plansFlow shows statistics of each step of a plan.
 func (c planCommands) plansFlow() *cobra.Command {
 	version, since := 0, ""
 	cmd := &cobra.Command{
 		Use: "flow PLAN", Short: "Show statistics of each step of a plan", Args: cobra.ExactArgs(1),
 		Long: `Shows how many runs reached each step of a plan, how many attempts failed, and how long
-they took. It examines the newest runs that started since --since, at most 500.`,
+they took. It reads the newest runs that started since --since, at most 500.`,
 		Example: "  kairos plans flow report\n  kairos plans flow report --version 3 --since 30d --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			from, err := filter.Moment(since, time.Now())

@@ -56,7 +56,7 @@ func (c planCommands) plansRestore() *cobra.Command {
 		Use: "restore PLAN VERSION", Short: "Restore an earlier version of a plan", Args: cobra.ExactArgs(2),
 		Long: `Makes an earlier version the current one. New runs follow it, and active runs keep
 their version. The version keeps its number, and the audit log records the change. If
-somebody stored another version meanwhile, nothing changes. "kairos plans diff"
+another version was stored meanwhile, nothing changes. "kairos plans diff"
 compares versions.`,
 		Example: "  kairos plans restore report 12 --reason \"v13 sends twice\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -108,7 +108,7 @@ Existing runs can be resumed, rerun, and forked.`
 				if p, err = findPlan(cmd.Context(), b, args[0]); err != nil {
 					return err
 				}
-				return c.planSaid(p, done)
+				return c.printPlan(p, done)
 			})
 		},
 	}
@@ -137,7 +137,7 @@ func (c planCommands) plansArchive(archive bool) *cobra.Command {
 					return err
 				}
 				p.Archived = archive
-				return c.planSaid(p, done)
+				return c.printPlan(p, done)
 			})
 		},
 	}

@@ -54,7 +54,7 @@ func (c *program) printPreview(p domain.Preview) {
 	}
 }
 
-// executes reports whether a run goes on, or a new one begins, by an act.
+// executes reports whether an action continues a run or starts one.
 func executes(a domain.Action) bool {
 	switch a {
 	case domain.ActionResume, domain.ActionRerun, domain.ActionFork, domain.ActionContinue, domain.ActionRetryNow,

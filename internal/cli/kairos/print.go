@@ -178,7 +178,7 @@ func viewPlan(p domain.Plan) planView {
 	return planView{p.ID, p.Key, p.Name, p.Latest, p.LatestHash, p.UpdatedAt.Format(time.RFC3339), p.Archived, string(p.Stage), p.Paused}
 }
 
-func (c *program) planSaid(p domain.Plan, what string) error {
+func (c *program) printPlan(p domain.Plan, what string) error {
 	if c.json {
 		return c.Print(viewPlan(p))
 	}

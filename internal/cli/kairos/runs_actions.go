@@ -48,7 +48,7 @@ func (a *action) command(c runCommands, cmd *cobra.Command, prepare func(cmd *co
 			}
 			a.req.Run = r.ID
 			if a.req.Action != domain.ActionRerun && a.req.Action != domain.ActionFork {
-				c.told = r.LastSeq
+				c.seen = r.LastSeq
 			}
 			return c.act(cmd, b, a)
 		})
@@ -112,7 +112,7 @@ func (c runCommands) act(cmd *cobra.Command, b *client.Client, a *action) error 
 func (c runCommands) cancelCommand() *cobra.Command {
 	a := &action{req: domain.VerbRequest{Action: domain.ActionCancel}}
 	return a.command(c, &cobra.Command{
-		Short: "Cancel runs", Long: "Cancels runs: no new step starts, and steps that run are stopped. On a terminal it asks for confirmation.",
+		Short: "Cancel runs", Long: "Cancels runs: no new step starts, and steps that run are stopped. On a terminal, it requires a confirmation.",
 		Example: "  kairos cancel 7qx2 --reason \"wrong input\"\n  kairos cancel --filter 'status:running plan:invoice' --preview",
 	}, nil)
 }
@@ -129,7 +129,7 @@ func (c runCommands) deleteCommand() *cobra.Command {
 	a := &action{req: domain.VerbRequest{Action: domain.ActionDelete}}
 	return a.command(c, &cobra.Command{
 		Short: "Delete finished runs", Long: "Removes finished runs from all lists. The journal of a run stays until retention removes " +
-			"it. On a terminal it asks for confirmation.",
+			"it. On a terminal, it requires a confirmation.",
 		Example: "  kairos runs delete 7qx2\n  kairos runs delete --filter 'status:completed plan:test' --yes",
 	}, nil)
 }
@@ -171,7 +171,7 @@ steps, the input, and the plan version can be replaced. The original run does no
 				return err
 			}
 		}
-		if a.req.Instead, err = c.standIns(reuse, stubs); err != nil {
+		if a.req.Instead, err = c.overrides(reuse, stubs); err != nil {
 			return err
 		}
 		if !cmd.Flags().Changed("at") {
@@ -209,8 +209,8 @@ func addNewRun(cmd *cobra.Command, a *action, input *string) {
 	cmd.Flags().IntVar(&a.req.Version, "version", 0, "plan version; 0: the same, -1: the newest")
 }
 
-// standIns reads the results that a fork uses instead of running steps.
-func (c runCommands) standIns(reuse, stubs []string) (map[string]domain.StandIn, error) {
+// overrides reads the results that a fork uses instead of running steps.
+func (c runCommands) overrides(reuse, stubs []string) (map[string]domain.StandIn, error) {
 	out := map[string]domain.StandIn{}
 	for _, node := range reuse {
 		out[node] = domain.StandIn{Recorded: true}

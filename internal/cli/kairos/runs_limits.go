@@ -41,7 +41,7 @@ below what the run has used is rejected.`,
 				if err != nil {
 					return err
 				}
-				req.Run, c.told = r.ID, r.LastSeq
+				req.Run, c.seen = r.ID, r.LastSeq
 				if r, err = b.Act(cmd.Context(), req); err != nil {
 					return err
 				}
@@ -129,7 +129,7 @@ or run the step again, skip it, or fail it.`,
 				if err != nil {
 					return err
 				}
-				req.Run, req.Node, c.told = r.ID, args[1], r.LastSeq
+				req.Run, req.Node, c.seen = r.ID, args[1], r.LastSeq
 				if req.Attempt == 0 {
 					if err := latestDoubt(cmd, b, &req, cmd.Flags().Changed("visit")); err != nil {
 						return err

@@ -76,7 +76,7 @@ func (c runCommands) resume(cmd *cobra.Command, b *client.Client, a *action, r d
 	if err != nil {
 		return err
 	}
-	a.req.Run, c.told = r.ID, r.LastSeq
+	a.req.Run, c.seen = r.ID, r.LastSeq
 	a.req.Action = domain.ActionResume // of a damaged run, the preview describes the damage
 	if v.Damage == nil {
 		if a.req.Action, err = resumption(r, v.Waits, release, now, time.Now()); err != nil {

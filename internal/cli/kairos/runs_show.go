@@ -73,7 +73,7 @@ With --json: the run, its journal, decisions, notes, and the messages of its age
 	}
 }
 
-// showStanding says of a failed run who knows, and what else failed so.
+// showStanding prints whether a failed run is acknowledged, and its failure group.
 func (c runCommands) showStanding(r domain.Run, s domain.Standing) {
 	if a := s.Acknowledged; a != nil {
 		c.Printf("acknowledged by %s at %s", a.Actor, cli.Stamp(a.At))
@@ -207,7 +207,7 @@ func (c runCommands) logsCommand() *cobra.Command {
 				for !r.Status.Final() {
 					if _, ok := <-events; !ok {
 						if cmd.Context().Err() != nil {
-							return nil // who follows says when it is enough
+							return nil // interrupted by the user
 						}
 						return domain.Errorf(domain.CodeUnavailable, "the server closed the event stream").
 							Suggest("continue with: kairos logs %s -f", domain.ShortID(r.ID))
@@ -262,8 +262,8 @@ func (c runCommands) showMessages(list []domain.AgentMessage) {
 	}
 }
 
-// showDamage says what of a run's journal cannot be trusted, what is known of the
-// rest, and how to go on.
+// showDamage prints the damaged rows of a journal, the steps after them, and how to
+// continue.
 func (c runCommands) showDamage(run string, d *domain.Damage) {
 	if d.Row == 0 && len(d.Parts) == 0 {
 		c.Printf("damaged: %s\n  restore a backup, or start a new run of the plan\n", d.Message)

@@ -93,7 +93,7 @@ func (c sessionCommands) clearCommand() *cobra.Command {
 		Use: "clear SESSION", Short: "Clear a session's memory", Args: cobra.ExactArgs(1),
 		Long: `Deletes the memory of a session. Agents of later runs no longer get it. The journals
 of its runs stay until retention removes them. Only an admin can clear the sessions of
-others. On a terminal it asks for confirmation.`,
+others. On a terminal, it requires a confirmation.`,
 		Example: "  kairos sessions clear customer-7 --reason \"requested by the customer\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b *client.Client) error {

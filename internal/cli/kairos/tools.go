@@ -247,7 +247,7 @@ func (c toolCommands) retryServerCommand() *cobra.Command {
 	return cmd
 }
 
-// printChange says how a definition that was accepted differs from the one before.
+// printChange prints how an accepted definition differs from the earlier one.
 func (c toolCommands) printChange(name string, change *domain.ToolChange) {
 	if change == nil {
 		return

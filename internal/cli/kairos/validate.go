@@ -12,12 +12,12 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// validated is what validate says of one file.
+// validated is the result of validate for one file.
 type validated struct {
 	File     string           `json:"file"`
 	Hash     string           `json:"hash"`
 	Problems planner.Problems `json:"problems"`
-	// Effects says what each node may do to the world outside.
+	// Effects are the side-effect classes of the steps.
 	Effects map[string]walk.Effect `json:"effects,omitempty"`
 }
 

@@ -80,7 +80,7 @@ func (c viewCommands) deleteCommand() *cobra.Command {
 	everybody := false
 	cmd := &cobra.Command{
 		Use: "delete NAME", Short: "Delete a saved filter", Args: cobra.ExactArgs(1),
-		Long:    "Deletes a view of yours, or with --everybody one that everybody sees. On a terminal it asks for confirmation.",
+		Long:    "Deletes a view of yours, or with --everybody one that everybody sees. On a terminal, it requires a confirmation.",
 		Example: "  kairos views delete nightly",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b *client.Client) error {

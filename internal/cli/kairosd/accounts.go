@@ -65,7 +65,7 @@ func (d *program) listed(items any, headings []string, rows [][]string, nothing 
 
 func parseRole(s string) (domain.Role, error) {
 	if !slices.Contains(domain.Roles, domain.Role(s)) {
-		return "", exit.Usage("unknown role %q (viewer, operator, author, admin)", s)
+		return "", exit.Usage("unknown role %q\n  use viewer, operator, author or admin", s)
 	}
 	return domain.Role(s), nil
 }
@@ -73,7 +73,7 @@ func parseRole(s string) (domain.Role, error) {
 func (d *program) userCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "user", Short: "Manage users", Args: cobra.NoArgs,
-		Long: "Adds, lists and changes the people who may log in. Works while the daemon runs.", Example: "  kairosd user list --data " +
+		Long: "Adds, lists, and changes users. It works while kairosd serve runs.", Example: "  kairosd user list --data " +
 			"/var/lib/kairos",
 		RunE: func(*cobra.Command, []string) error {
 			return exit.Usage("missing command: add, list, passwd, role, link, login-link, sign-out, second-factor-off, repair, disable or enable")
@@ -182,7 +182,7 @@ func (d *program) userChange(use, short string, change func(arg string) (*domain
 // userAct is an act on a user that takes nothing but their name.
 func (d *program) userAct(use, short string, act func(context.Context, accounts, string) error) *cobra.Command {
 	return &cobra.Command{
-		Use: use + " NAME", Short: short, Args: cobra.ExactArgs(1), Long: short + ". Works while the daemon runs.",
+		Use: use + " NAME", Short: short, Args: cobra.ExactArgs(1), Long: short + ". It works while kairosd serve runs.",
 		Example: "  kairosd user " + use + " marta --data /var/lib/kairos",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return d.withAccounts(cmd.Context(), func(a accounts) error {
@@ -257,7 +257,7 @@ password or an identity provider. kairosd serve must be running.`,
 		Example: "  kairosd user login-link marta --data /var/lib/kairos",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !datadir.IsSocket(d.dir().Socket()) {
-				return domain.Errorf(domain.CodeUnavailable, "no daemon runs on %s", d.data).Suggest("start it: kairosd serve")
+				return domain.Errorf(domain.CodeUnavailable, "kairosd serve is not running on %s", d.data).Suggest("start it: kairosd serve")
 			}
 			secret, err := client.Unix(d.dir().Socket()).LoginLink(cmd.Context(), assemble.LocalActor(), args[0])
 			if err == nil {
@@ -272,7 +272,7 @@ password or an identity provider. kairosd serve must be running.`,
 func (d *program) password() (string, error) {
 	lines := bufio.NewScanner(d.In)
 	if !lines.Scan() || lines.Text() == "" {
-		return "", exit.Usage("give the password on stdin")
+		return "", exit.Usage("missing password on stdin\n  pass it as the first line: kairosd user add NAME < password.txt")
 	}
 	return lines.Text(), lines.Err()
 }
@@ -280,9 +280,9 @@ func (d *program) password() (string, error) {
 func (d *program) tokenCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "token", Short: "Manage API tokens", Args: cobra.NoArgs,
-		Long: "Creates, lists and revokes tokens for the API. Works while the daemon runs.", Example: "  kairosd token create --role " +
+		Long: "Creates, lists and revokes tokens for the API. It works while kairosd serve runs.", Example: "  kairosd token create --role " +
 			"operator --name ci",
-		RunE: func(*cobra.Command, []string) error { return exit.Usage("say: kairosd token create, list or revoke") },
+		RunE: func(*cobra.Command, []string) error { return exit.Usage("missing command: create, list or revoke") },
 	}
 	var role, name, lifetime string
 	var scopes []string
@@ -300,7 +300,7 @@ func (d *program) tokenCommand() *cobra.Command {
 			var life time.Duration
 			if lifetime != "" {
 				if life, err = time.ParseDuration(lifetime); err != nil {
-					return exit.Usage("--lifetime %q is not a duration like 720h", lifetime)
+					return exit.Usage("invalid --lifetime %q\n  use a duration, such as 720h", lifetime)
 				}
 			}
 			if name == "" {
@@ -320,11 +320,11 @@ func (d *program) tokenCommand() *cobra.Command {
 		},
 	}
 	create.Flags().StringVar(&role, "role", "operator", "viewer, operator, author or admin")
-	create.Flags().StringVar(&name, "name", "", "what the token is for")
-	create.Flags().StringSliceVar(&scopes, "scope", nil, "narrow the token to a scope; may be repeated: "+strings.Join(domain.Scopes, ", "))
-	create.Flags().StringVar(&lifetime, "lifetime", "", "how long it is valid, e.g. 720h (default 90 days)")
+	create.Flags().StringVar(&name, "name", "", "purpose of the token")
+	create.Flags().StringSliceVar(&scopes, "scope", nil, "narrow the token to a scope; repeatable: "+strings.Join(domain.Scopes, ", "))
+	create.Flags().StringVar(&lifetime, "lifetime", "", "lifetime, such as 720h (default 90 days)")
 	list := &cobra.Command{
-		Use: "list", Short: "List tokens", Args: cobra.NoArgs, Long: "Lists all tokens, revoked ones included; never their secrets.",
+		Use: "list", Short: "List tokens", Args: cobra.NoArgs, Long: "Lists all tokens, also revoked ones, without their secrets.",
 		Example: "  kairosd token list",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return d.withAccounts(cmd.Context(), func(a accounts) error {
@@ -369,7 +369,7 @@ func (d *program) tokenCommand() *cobra.Command {
 			})
 		},
 	}
-	revoke.Flags().StringVar(&reason, "reason", "", "why; it goes to the audit log")
+	revoke.Flags().StringVar(&reason, "reason", "", "reason, for the audit log")
 	cmd.AddCommand(create, list, revoke)
 	return cmd
 }

@@ -18,10 +18,10 @@ func (d *program) auditExportCommand() *cobra.Command {
 	var people bool
 	cmd := &cobra.Command{
 		Use: "export", Short: "Print the audit log as JSON lines", Args: cobra.NoArgs,
-		Long: `Prints audit events in order, one JSON object per line, from --after on. Works
-while the daemon runs. With --people, only what people and programs did, without
-the engine's checkpoints. The last line is the server's signature of all lines
-before it; kairosd audit verify-export checks it.`,
+		Long: `Prints audit events in order, one JSON object per line, from --after on. It works
+while kairosd serve runs. With --people, it prints the actions of people and programs,
+without the engine's checkpoints. The last line is the server's signature of the lines
+before it. kairosd audit verify-export checks it.`,
 		Example: "  kairosd audit export --data /var/lib/kairos > audit.jsonl\n  kairosd audit export --after 120000 --people",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return d.withStore(cmd.Context(), true, func(s *store.Store) error {
@@ -54,7 +54,7 @@ before it; kairosd audit verify-export checks it.`,
 		},
 	}
 	cmd.Flags().Int64Var(&after, "after", 0, "begin after this event")
-	cmd.Flags().BoolVar(&people, "people", false, "leave the engine's checkpoints out")
+	cmd.Flags().BoolVar(&people, "people", false, "without the engine's checkpoints")
 	return cmd
 }
 
@@ -62,9 +62,9 @@ before it; kairosd audit verify-export checks it.`,
 func (d *program) publicKeyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "public-key", Short: "Print the public key that verifies exports", Args: cobra.NoArgs,
-		Long: `Prints the public key that verifies what this server exports: kairosd audit export,
-kairos runs export, and the exports of the dashboard and the API. Give it to whoever must
-check them, by another way than the exports. It changes only with the key file.`,
+		Long: `Prints the public key that verifies the exports of this server: kairosd audit export,
+kairos runs export, and the exports of the dashboard and the API. Send it to the
+verifier over another channel than the exports. It changes only with the key file.`,
 		Example: "  kairosd audit public-key --data /var/lib/kairos",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return d.withStore(cmd.Context(), true, func(s *store.Store) error {
@@ -87,13 +87,13 @@ func (d *program) verifyExportCommand() *cobra.Command {
 	key := ""
 	cmd := &cobra.Command{
 		Use: "verify-export FILE", Short: "Check the signature of an export", Args: cobra.ExactArgs(1),
-		Long: `Checks that a server signed an export and that nothing in it was changed since: an
-audit log (JSON lines) or a run (run-ID.tar.zst). It needs the server's public key
-and no database. Exit code 1: the export was changed, or another server signed it.`,
+		Long: `Checks that a server signed an export, and that the export was not changed: an audit
+log (JSON lines) or a run (run-ID.tar.zst). It needs the public key of the server, and
+no database. Exit code 1: the export was changed, or another server signed it.`,
 		Example: "  kairosd audit verify-export audit.jsonl --public-key ed25519:Ut1R…",
 		RunE: func(_ *cobra.Command, args []string) error {
 			if key == "" {
-				return exit.Usage("--public-key is missing\n  the server prints it: kairosd audit public-key")
+				return exit.Usage("missing flag --public-key\n  the server prints it: kairosd audit public-key")
 			}
 			f, err := os.Open(args[0])
 			if err != nil {

@@ -19,19 +19,19 @@ func (d *program) backupCommand() *cobra.Command {
 	var recipients []string
 	cmd := &cobra.Command{
 		Use: "backup [FILE]", Short: "Create a verified backup", Args: cobra.MaximumNArgs(1),
-		Long: `Writes a consistent copy of the database while the daemon may be running, opens
-it again and checks everything in it. The manifest beside it (FILE.json) is
-written last: a backup exists when its manifest does. Without FILE it goes to the
-configured directory (backup.dir, else backups in the data directory).
+		Long: `Writes a consistent copy of the database, also while kairosd serve runs, and verifies
+the whole copy. It writes the manifest (FILE.json) last: a backup without a manifest is
+incomplete. Without FILE, the backup goes to the configured directory (backup.dir, else
+backups in the data directory).
 
-With recipients, public keys of age by --recipient or backup.recipients in the
-configuration, the file is encrypted, and FILE.age is what it is called: only who
-has the private key of one of them can read or restore it. The copy is verified
-before that, in the data directory.
+With recipients (age public keys, from --recipient or backup.recipients in the
+configuration) the file is encrypted and has the name FILE.age. Reading or restoring it
+requires the private key of one recipient. kairosd verifies the copy before it encrypts
+it, in the data directory.
 
-The key file (kairos.db.key in the data directory) is not in the backup: keep a
-copy of it elsewhere, once. Only with it can a backup be restored as it is: it
-proves that nobody forged the backup.`,
+The key file (kairos.db.key in the data directory) is not part of the backup. Keep a
+copy of it in another place. A restore needs the key file to prove that the backup is
+not forged.`,
 		Example: "  kairosd backup --data /var/lib/kairos /backup/kairos-2030-01-31.db\n" +
 			"  kairosd backup --recipient age1hjxycsuex3q5r5yrjzuxq4fcuzdgthn3zwwqje4q5uac66q9pu8sn52csx",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -70,7 +70,7 @@ proves that nobody forged the backup.`,
 			})
 		},
 	}
-	cmd.Flags().StringArrayVar(&recipients, "recipient", nil, "public key of age to encrypt to; may be repeated (default: backup.recipients)")
+	cmd.Flags().StringArrayVar(&recipients, "recipient", nil, "age public key to encrypt to; repeatable (default: backup.recipients)")
 	return cmd
 }
 
@@ -79,28 +79,28 @@ func (d *program) restoreCommand() *cobra.Command {
 	var o recovery.RestoreOptions
 	cmd := &cobra.Command{
 		Use: "restore BACKUP", Short: "Restore a backup", Args: cobra.ExactArgs(1),
-		Long: `Verifies a backup completely (that its manifest was written with the key file, its
-hash, schema, every row, the audit chain), then puts it in the place of the database in --data. A database that is
-there is refused without --force, and kept in a directory beside it; nothing is
-deleted. The daemon must be stopped.
+		Long: `Verifies a whole backup (the manifest, the hash, the schema, every row, the audit
+chain), then replaces the database in --data with it. Replacing an existing database
+requires --force. The replaced database stays in a directory next to the new one.
+kairosd serve must be stopped.
 
-All unfinished runs of the restored database are held, because what they did
-since the backup is not known to it: look at them, then release them one by one
-(kairos resume RUN --release) or all (kairos server release).
+All unfinished runs of the restored database are held, because the database does not
+contain their actions after the backup. Check them, then release each one (kairos
+resume RUN --release) or all (kairos server release).
 
-The key file of the server that made the backup is needed: the one in --data, or
---key FILE. It is in no backup. If every copy is lost, --without-key restores the
-backup all the same. Nobody can tell then whether it was forged, so it restores
-plans, runs, and the audit log, which is marked as unauthenticated. It removes all
-tokens, sessions, and second factors, cancels open approval requests, and disables
-every user, who also lose their passwords and their links to an identity provider.
-Nothing is executed until you create an administrator (kairosd user add NAME --role
-admin), who then releases the runs. All of this is in the audit log.
+The restore needs the key file of the server that made the backup: the one in --data,
+or --key FILE. No backup contains it. If every copy is lost, use --without-key. Then the
+backup is not proved to be authentic. Therefore the restore keeps only plans, runs, and
+the audit log, which is marked as unauthenticated. It deletes all tokens, sessions, and
+second factors, and cancels open approval requests. It disables every user, and removes
+their passwords and links to an identity provider. Nothing is executed until you create
+an administrator (kairosd user add NAME --role admin), who then releases the runs. The
+audit log records all of this.
 
-With --drill nothing is changed: the backup is only verified. An encrypted backup
-is decrypted with --identity, a file as age-keygen writes it; for as long as it is
-verified, what is in it lies in a private directory in --data, or in the temporary
-directory where there is no --data.`,
+With --drill, the backup is verified and nothing changes. An encrypted backup is
+decrypted with --identity, a file that age-keygen wrote. During the verification, its
+content is in a private directory in --data, or in the temporary directory if there is
+no --data.`,
 		Example: "  kairosd restore --data /var/lib/kairos --force /backup/kairos-2030-01-31.db\n" +
 			"  kairosd restore --drill /backup/kairos-2030-01-31.db\n" +
 			"  kairosd restore --drill --identity identity.txt /backup/kairos-2030-01-31.db.age",
@@ -135,10 +135,10 @@ directory where there is no --data.`,
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&force, "force", false, "replace a database that is there; it is kept aside")
+	cmd.Flags().BoolVar(&force, "force", false, "replace an existing database, and keep it in another directory")
 	cmd.Flags().BoolVar(&drill, "drill", false, "verify the backup and change nothing")
 	cmd.Flags().BoolVar(&o.WithoutKey, "without-key", false, "every copy of the key file is lost: restore the data and end all access")
-	cmd.Flags().StringVar(&o.IdentityFile, "identity", "", "file with the private key of an encrypted backup's recipient")
+	cmd.Flags().StringVar(&o.IdentityFile, "identity", "", "file with the private key of a recipient of an encrypted backup")
 	cmd.Flags().StringVar(&o.KeyFile, "key", "", "key file of the server that made the backup (default: the one in --data)")
 	return cmd
 }

@@ -98,7 +98,7 @@ func (d *program) opened() assemble.Opening {
 
 func (d *program) withOpened(ctx context.Context, o recovery.Options, f func(*store.Store) error) error {
 	if o.ReadOnly && !datadir.Exists(d.dir().Database()) {
-		return domain.Errorf(domain.CodeUnavailable, "there is no database in %s", d.data).Suggest("say where it is with --data")
+		return domain.Errorf(domain.CodeUnavailable, "no database in %s", d.data).Suggest("pass its directory with --data")
 	}
 	s, err := d.opened()(ctx, d.dir().Database(), o)
 	if err != nil {

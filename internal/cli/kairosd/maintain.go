@@ -29,10 +29,9 @@ func (d *program) migrateCommand() *cobra.Command {
 	}
 	cmd.AddCommand(&cobra.Command{
 		Use: "up", Short: "Apply missing migrations", Args: cobra.NoArgs,
-		Long: `Applies every migration that the database does not have yet. The database of before
-stays in pre-schema-N-TIME in the data directory; it is encrypted if the
-configuration names whom backups are encrypted to or, without --config, if that of
-the daemon did.`,
+		Long: `Applies every missing migration. The previous database stays in pre-schema-N-TIME in
+the data directory. That copy is encrypted if the configuration has recipients of
+backups or, without --config, if the configuration of the server had them.`,
 		Example: "  kairosd migrate up --data /var/lib/kairos --config /etc/kairos/kairos.yaml",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := config.Load(d.config)
@@ -70,7 +69,7 @@ func (d *program) migrations(cmd *cobra.Command, s *store.Store) error {
 func (d *program) auditCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "audit", Short: "Check the audit log", Args: cobra.NoArgs,
-		Long:    "The audit log holds every act of people and of the engine, chained so that a change is found.",
+		Long:    "The audit log contains every action of people and of the engine. Its chain detects changes.",
 		Example: "  kairosd audit verify --data /var/lib/kairos",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return exit.Usage("missing command: verify, export, public-key, verify-export, or new-key")
@@ -115,18 +114,18 @@ func (d *program) auditCommand() *cobra.Command {
 func (d *program) newKeyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "new-key", Short: "Replace a lost key file", Args: cobra.NoArgs,
-		Long: `Makes a new key file beside a database whose key file (kairos.db.key) is lost. Put
-the old one back instead if there is a copy of it: with a new one, nobody can tell
-whether the database was changed before. Therefore all access ends: users are
-disabled and lose their passwords and their links to an identity provider, tokens,
-sessions, and second factors are removed, open approval requests are cancelled.
-Nothing is executed until you create an administrator (kairosd user add NAME --role
-admin), who then releases the runs. It is recorded in the audit log, whose earlier
-events count as unauthenticated. It does nothing where there is a key file.`,
+		Long: `Creates a new key file for a database whose key file (kairos.db.key) is lost. If you
+have a copy of the old one, restore it instead: with a new key file, earlier changes of
+the database cannot be detected. Therefore all access ends. Users are disabled and lose
+their passwords and links to an identity provider. Tokens, sessions, and second factors
+are deleted, and open approval requests are cancelled. Nothing is executed until you
+create an administrator (kairosd user add NAME --role admin), who then releases the
+runs. The audit log records this, and its earlier events count as unauthenticated. If
+there is a key file, nothing changes.`,
 		Example: "  kairosd audit new-key --data /var/lib/kairos",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !datadir.Exists(d.dir().Database()) {
-				return domain.Errorf(domain.CodeUnavailable, "there is no database in %s", d.data).Suggest("say where it is with --data")
+				return domain.Errorf(domain.CodeUnavailable, "no database in %s", d.data).Suggest("pass its directory with --data")
 			}
 			if datadir.Exists(d.dir().KeyFile()) {
 				return domain.Errorf(domain.CodeConflict, "the key file %s is there", d.dir().KeyFile())
@@ -156,21 +155,20 @@ func (d *program) doctorCommand() *cobra.Command {
 	salvage, repair := "", false
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check the database and backups", Args: cobra.NoArgs,
-		Long: `Runs every check there is and reports what it finds and what to do about it:
-SQLite's own integrity and foreign keys, the checksum of every journal row and
-value, gaps in journals, visits with two outcomes, approvals, what finished runs
-have left, memory, counters, the audit chain and its anchor, holds, permissions,
-free space. It says when the last good backup was
-made and where it is, and with the daemon's --config whether that is as the
-configuration wants it: how old it may be, and encrypted to whom. It changes
-nothing and works while the daemon runs. Exit code 1: something is wrong.
+		Long: `Runs all checks, and prints each finding with what to do: SQLite's integrity and foreign
+keys, the checksum of every journal row and value, gaps in journals, steps with two
+outcomes, approvals, remains of finished runs, memory, counters, the audit chain and its
+anchor, holds, permissions, and free space. It prints the time and place of the last
+good backup. With the --config of the server, it compares the backup with the
+configured age and recipients. It changes nothing and works while kairosd serve runs.
+Exit code 1: a check failed.
 
-With --repair it first counts the runs again, if the counters on the dashboard are
-off. The daemon must be stopped for that.
+With --repair it first corrects the counters of the dashboard. This requires that
+kairosd serve is stopped.
 
-With --salvage DIR it copies everything whose checksum fits out of a damaged
-database into a new one in DIR, whose runs are held, and lists what was lost. The
-damaged file is only read. A backup is the better choice if there is one.`,
+With --salvage DIR it copies all rows with a correct checksum from a damaged database to
+a new one in DIR, and lists the lost rows. Runs of the new database are held. The damaged
+file is not changed. If you have a backup, restore it instead.`,
 		Example: "  kairosd doctor --data /var/lib/kairos --config /etc/kairos/kairos.yaml\n" +
 			"  kairosd doctor --data /var/lib/kairos --salvage /var/lib/saved",
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -21,14 +21,14 @@ func (d *program) maintenanceCommand() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use: "maintenance [on|off]", Short: "Pause or resume all execution", Args: cobra.MaximumNArgs(1), ValidArgs: []string{"on", "off"},
-		Long: `While maintenance is on, no step of any run starts. What runs finishes; runs can be
-created, looked at, decided and cancelled, and every page says so. It outlasts
-restarts of the daemon. Without an argument it says whether maintenance is on.
-Works while the daemon runs, and while it does not: then it holds from its start.`,
+		Long: `During maintenance, no step of any run starts. Steps that run finish. Runs can be
+created, read, approved, and cancelled, and every page shows a notice. Maintenance
+survives restarts. Without an argument, it prints whether maintenance is on. It works
+while kairosd serve runs, and also while it does not.`,
 		Example: "  kairosd maintenance on --reason \"the ERP is down until 06:00\"\n  kairosd maintenance off",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 && args[0] != "on" && args[0] != "off" {
-				return exit.Usage("say: kairosd maintenance, kairosd maintenance on, or kairosd maintenance off")
+				return exit.Usage("invalid argument %q\n  usage: kairosd maintenance [on|off]", args[0])
 			}
 			m, err := d.maintain(cmd.Context(), args, reason)
 			if err != nil {
@@ -45,14 +45,14 @@ Works while the daemon runs, and while it does not: then it holds from its start
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for the audit log and for whoever looks")
+	cmd.Flags().StringVar(&reason, "reason", "", "reason, for the audit log and for other operators")
 	return cmd
 }
 
 // maintain works on the database itself, or through the daemon that holds it.
 func (d *program) maintain(ctx context.Context, args []string, reason string) (m *domain.Maintenance, err error) {
 	if !datadir.Exists(d.dir().Database()) {
-		return nil, domain.Errorf(domain.CodeUnavailable, "there is no database in %s", d.data).Suggest("say where it is with --data")
+		return nil, domain.Errorf(domain.CodeUnavailable, "no database in %s", d.data).Suggest("pass its directory with --data")
 	}
 	err = d.withStore(ctx, len(args) == 0, func(s *store.Store) error {
 		if len(args) == 0 {

@@ -18,12 +18,11 @@ func (d *program) retentionCommand() *cobra.Command {
 	var dry bool
 	cmd := &cobra.Command{
 		Use: "retention", Short: "Apply retention rules now", Args: cobra.NoArgs,
-		Long: `Applies the rules of the configuration (retention) now; the daemon does so by
-itself every hour. Finished runs that a rule does not keep lose their journal and
-values; they stay in lists, and the audit log keeps a record of each. Runs that are
-not finished, that a living parent needs, or that have the label "pin" are never
-touched. Works while the daemon runs, which then applies its own configuration;
---dry-run only reads the database, with the configuration that is given here.`,
+		Long: `Applies the retention rules of the configuration now. kairosd serve applies them every
+hour. Expired runs lose their journal and values. They stay in lists, and the audit log
+records each. Unfinished runs, runs that an unfinished parent needs, and runs with the
+label "pin" do not expire. If kairosd serve runs, it applies its own configuration.
+--dry-run only reads the database, with the configuration of this command.`,
 		Example: "  kairosd retention --config kairos.yaml --dry-run\n  kairosd retention --config kairos.yaml",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r, err := d.retain(cmd.Context(), dry)
@@ -44,7 +43,7 @@ touched. Works while the daemon runs, which then applies its own configuration;
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "only say what would be removed")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "only print what would be removed")
 	return cmd
 }
 
@@ -59,7 +58,7 @@ func (d *program) retain(ctx context.Context, dry bool) (r domain.Retained, err 
 		return r, err
 	}
 	if !datadir.Exists(d.dir().Database()) {
-		return r, domain.Errorf(domain.CodeUnavailable, "there is no database in %s", d.data).Suggest("say where it is with --data")
+		return r, domain.Errorf(domain.CodeUnavailable, "no database in %s", d.data).Suggest("pass its directory with --data")
 	}
 	err = d.withStore(ctx, dry, func(s *store.Store) error {
 		r, err = s.Retain(ctx, policy, assemble.LocalActor(), dry)

@@ -15,20 +15,20 @@ dashboard and the API. It prints one line with its URL when it is ready, and on
 the first start a link for setting up the first user.
 
 It listens on loopback unless the configuration has server.tls_cert and
-server.tls_key, or server.trusted_proxies; or, with unix:/path, on a Unix socket
-whose mode (server.socket_mode) says who may use it. Local commands reach it through a
-socket in the data directory. SIGTERM lets running nodes finish for 20 seconds;
-what is cut off then is continued at the next start. A second signal ends it at once.
+server.tls_key, or server.trusted_proxies. With unix:/path, it listens on a Unix
+socket with the mode server.socket_mode. Local commands use a socket in the data
+directory. On SIGTERM, steps that run have 20 seconds to finish. The next start
+continues the others. A second signal stops the server immediately.
 
-SIGHUP takes up a changed configuration while runs go on, all of it or, where
-anything in it is wrong, nothing; a node that runs keeps what it began with, the
-next one has the new. The certificate and the files of secrets are read again
-too. server.listen, server.hosts, server.trusted_proxies, whether there is TLS, and telemetry
-take effect at the next start, which the log and the page System say by name.
+On SIGHUP it applies a changed configuration without a restart. If the configuration
+has an error, nothing changes. Steps that run keep their settings. It also reads the
+certificate and the files of secrets again. server.listen, server.hosts,
+server.trusted_proxies, enabling TLS, and telemetry take effect after a restart. The
+log and the page System list such settings.
 
-With --safe it executes nothing: everything can be looked at, and runs can be
-cancelled. It starts so by itself after three starts within five minutes that
-each died within 30 seconds.`,
+With --safe it executes nothing: you can read everything and cancel runs. Safe mode
+also starts automatically after three starts within five minutes that each crashed
+within 30 seconds.`,
 		Example: "  kairosd serve\n  kairosd serve --data /var/lib/kairos --listen 127.0.0.1:9000 --config kairos.yaml",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.Dir, o.ConfigFile, o.Open, o.Env, o.Out, o.Err = d.dir(), d.config, d.open, d.Env, d.Out, d.Err
