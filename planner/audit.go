@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Audit statuses [000].
+// Statuses of an [AuditEvent].
 const (
 	AuditStarted   = "started"
 	AuditCompleted = "completed"

@@ -89,7 +89,8 @@ type AskedPlan struct {
 	Document RawJSON `json:"document"`
 }
 
-// PlanError says why there is no plan for an intent, with the codes of [001].
+// PlanError is the reason why a request has no plan. Code is that of the source specification of
+// the planner.
 type PlanError struct {
 	Code        string   `json:"code"`
 	Message     string   `json:"message"`
