@@ -84,7 +84,7 @@ func (h actionHandler) routes(a *API) {
 	h.ackRoutes(a)
 	tags := []string{"actions"}
 	verb := func(action domain.Action, summary string, status int) huma.Operation {
-		return huma.Operation{OperationID: string(action) + "-run", Method: http.MethodPost, Path: "/runs/{id}/" + action.Path(),
+		return huma.Operation{OperationID: operationOf(action), Method: http.MethodPost, Path: "/runs/{id}/" + action.Path(),
 			Tags: tags, Summary: summary, DefaultStatus: status}
 	}
 	mount(a, verb(domain.ActionResume, "Resume a run at its failed or unfinished steps", http.StatusOK),
@@ -133,12 +133,25 @@ func (h actionHandler) routes(a *API) {
 		func(ctx context.Context, in *deleteIn) (*actedOut, error) {
 			return h.act(ctx, in.ID, domain.ActionDelete, http.StatusOK, domain.VerbRequest{Reason: in.Reason, Rev: in.Rev})
 		})
-	mount(a, huma.Operation{OperationID: "preview", Method: http.MethodGet, Path: "/runs/{id}/preview", Tags: tags,
+	mount(a, huma.Operation{OperationID: "preview-action", Method: http.MethodGet, Path: "/runs/{id}/preview", Tags: tags,
 		Summary: "What an act would do"}, h.preview)
-	mount(a, huma.Operation{OperationID: "preview-edits", Method: http.MethodPost, Path: "/runs/{id}/preview", Tags: tags,
+	mount(a, huma.Operation{OperationID: "preview-edited-action", Method: http.MethodPost, Path: "/runs/{id}/preview", Tags: tags,
 		Summary: "What an act with edits would do; changes nothing"}, h.previewEdits)
 	mount(a, huma.Operation{OperationID: "resolve-node", Method: http.MethodPost, Path: "/runs/{id}/nodes/{node}/resolve", Tags: tags,
 		Summary: "Say what became of an attempt in doubt"}, h.resolve)
+}
+
+// operationOf is the operation id of an action.
+func operationOf(action domain.Action) string {
+	switch action {
+	case domain.ActionLimits:
+		return string(app.ChangeLimits)
+	case domain.ActionRetryNow:
+		return string(app.RetryNow)
+	case domain.ActionStartNow:
+		return string(app.StartNow)
+	}
+	return action.Path() + "-run"
 }
 
 type actIn struct {

@@ -22,16 +22,16 @@ type auditHandler struct {
 
 func (h auditHandler) routes(a *API) {
 	tags := []string{"audit"}
-	mount(a, huma.Operation{OperationID: "list-audit", Method: http.MethodGet, Path: "/audit/events", Tags: tags,
+	mount(a, huma.Operation{OperationID: "list-audit-events", Method: http.MethodGet, Path: "/audit/events", Tags: tags,
 		Summary: "List the audit log, newest first; checkpoints only where they are asked for"}, h.listAudit)
 	mount(a, huma.Operation{OperationID: "get-audit-event", Method: http.MethodGet, Path: "/audit/events/{seq}", Tags: tags,
 		Summary: "One event of the audit log"}, h.auditEvent)
-	mount(a, huma.Operation{OperationID: "export-audit", Method: http.MethodGet, Path: "/audit/export", Tags: tags,
+	mount(a, huma.Operation{OperationID: "export-audit-events", Method: http.MethodGet, Path: "/audit/export", Tags: tags,
 		Summary:   "All events that a filter matches, one JSON object per line, newest first",
 		Responses: map[string]*huma.Response{"200": {Description: "JSON lines", Content: map[string]*huma.MediaType{"application/jsonl": {Schema: &huma.Schema{Type: huma.TypeString}}}}}}, h.exportAudit)
 	mount(a, huma.Operation{OperationID: "get-audit-check", Method: http.MethodGet, Path: "/audit/check", Tags: tags,
 		Summary: "The last verification of the audit log that was asked for, or the one under way"}, h.auditCheck)
-	mount(a, huma.Operation{OperationID: "verify-audit", Method: http.MethodPost, Path: "/audit/check", Tags: tags, DefaultStatus: http.StatusAccepted,
+	mount(a, huma.Operation{OperationID: "start-audit-check", Method: http.MethodPost, Path: "/audit/check", Tags: tags, DefaultStatus: http.StatusAccepted,
 		Summary: "Begin a verification of the whole audit log"}, h.verifyAudit)
 }
 

@@ -107,7 +107,7 @@ func (h draftHandler) routes(a *API) {
 				Provider: b.Provider, Constraints: b.Constraints, Preferences: b.Preferences}})
 			return &draftOut{d}, err
 		})
-	mount(a, huma.Operation{OperationID: "start-drafted", Method: http.MethodPost, Path: "/drafts/{id}/start", Tags: tags, DefaultStatus: http.StatusCreated,
+	mount(a, huma.Operation{OperationID: "run-draft", Method: http.MethodPost, Path: "/drafts/{id}/start", Tags: tags, DefaultStatus: http.StatusCreated,
 		Summary:     "Start a run of exactly the plan of a draft",
 		Description: "The draft is accepted with it. One that was made of a plan in use stays a draft, unless accept says that it takes the place of the current version."},
 		func(ctx context.Context, in *startDraftedIn) (*startedOut, error) {

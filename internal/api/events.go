@@ -54,7 +54,7 @@ func (h eventHandler) routes(a *API) {
 		Description: streamText + " Without a position it begins with the run.",
 		Responses:   map[string]*huma.Response{"200": {Description: "Events", Content: both}}}, h.runEvents)
 
-	mount(a, huma.Operation{OperationID: "socket", Method: http.MethodGet, Path: "/ws", Tags: tags,
+	mount(a, huma.Operation{OperationID: "open-event-socket", Method: http.MethodGet, Path: "/ws", Tags: tags,
 		Summary:     "All events as they happen (WebSocket)",
 		Description: "The same events as /events, one JSON object per text message. " + streamText,
 		Responses:   map[string]*huma.Response{"101": {Description: "Switching protocols"}}}, h.socket)

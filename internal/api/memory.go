@@ -59,7 +59,7 @@ type memoryHandler struct {
 
 func (h memoryHandler) routes(a *API) {
 	tags := []string{"memory"}
-	mount(a, huma.Operation{OperationID: "list-memory", Method: http.MethodGet, Path: "/sessions", Tags: tags,
+	mount(a, huma.Operation{OperationID: "list-sessions", Method: http.MethodGet, Path: "/sessions", Tags: tags,
 		Summary: "List your sessions that remember something"},
 		func(ctx context.Context, in *memorySessionsIn) (*memorySessionsOut, error) {
 			after, err := h.unseal(ctx, in.Cursor)
@@ -72,7 +72,7 @@ func (h memoryHandler) routes(a *API) {
 			}
 			return &memorySessionsOut{Body: listOf(list.Items, h.seal(ctx, list.Next), func(s domain.MemorySession) domain.MemorySession { return s })}, nil
 		})
-	mount(a, huma.Operation{OperationID: "get-memory", Method: http.MethodGet, Path: "/sessions/{session}/memory", Tags: tags,
+	mount(a, huma.Operation{OperationID: "get-session-memory", Method: http.MethodGet, Path: "/sessions/{session}/memory", Tags: tags,
 		Summary: "List what a session remembers, newest first"},
 		func(ctx context.Context, in *memoriesIn) (*memoriesOut, error) {
 			session, err := sessionOf(in.Session)
@@ -89,7 +89,7 @@ func (h memoryHandler) routes(a *API) {
 			}
 			return &memoriesOut{Body: listOf(list.Items, h.seal(ctx, list.Next), func(m domain.Memory) domain.Memory { return m })}, nil
 		})
-	mount(a, huma.Operation{OperationID: "forget-memory", Method: http.MethodDelete, Path: "/sessions/{session}/memory", Tags: tags,
+	mount(a, huma.Operation{OperationID: "clear-session-memory", Method: http.MethodDelete, Path: "/sessions/{session}/memory", Tags: tags,
 		Summary: "Forget what a session remembers; the journals of its runs stay"},
 		func(ctx context.Context, in *forgetIn) (*forgottenOut, error) {
 			session, err := sessionOf(in.Session)

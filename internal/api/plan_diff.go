@@ -29,7 +29,7 @@ type DiffLineView struct {
 
 func (h planHandler) planDiffRoutes(a *API) {
 	mount(a, huma.Operation{
-		OperationID: "plan-diff", Method: http.MethodGet, Path: "/plans/{id}/diff/{a}/{b}", Tags: []string{"plans"},
+		OperationID: "compare-plan-versions", Method: http.MethodGet, Path: "/plans/{id}/diff/{a}/{b}", Tags: []string{"plans"},
 		Summary: "What changed from one version of a plan to another, line by line",
 	}, h.planDiff)
 }

@@ -15,11 +15,11 @@ import (
 func (h planHandler) planUseRoutes(a *API) {
 	h.planDiffRoutes(a)
 	mount(a, huma.Operation{
-		OperationID: "plan-flow", Method: http.MethodGet, Path: "/plans/{id}/flow", Tags: []string{"plans"},
+		OperationID: "get-plan-flow", Method: http.MethodGet, Path: "/plans/{id}/flow", Tags: []string{"plans"},
 		Summary: "How the newest runs of a plan went through its nodes",
 	}, h.planFlow)
 	mount(a, huma.Operation{
-		OperationID: "restore-version", Method: http.MethodPost, Path: "/plans/{id}/versions/{n}/restore", Tags: []string{"plans"},
+		OperationID: "restore-plan-version", Method: http.MethodPost, Path: "/plans/{id}/versions/{n}/restore", Tags: []string{"plans"},
 		Summary:     "Make an earlier version the current one",
 		Description: "What is started from now on follows it; runs under way keep theirs. With If-Match, the answer is 409 when the plan's current version is another.",
 	}, h.restoreVersion)

@@ -52,13 +52,13 @@ func (h planningHandler) routes(a *API) {
 				PlanOnly: b.PlanOnly, Accept: b.Accept, Session: b.Session, Fresh: b.Fresh, Constraints: b.Constraints, Preferences: b.Preferences}})
 			return &askedOut{asked}, err
 		})
-	mount(a, huma.Operation{OperationID: "classify", Method: http.MethodPost, Path: "/planner/classify", Tags: tags,
+	mount(a, huma.Operation{OperationID: "classify-request", Method: http.MethodPost, Path: "/planner/classify", Tags: tags,
 		Summary: "Say whether a query needs a plan, without a model"},
 		func(ctx context.Context, in *classifyIn) (*classifyOut, error) {
 			c, err := h.planning.Classify(ctx, actorOf(ctx), in.Body.Query)
 			return &classifyOut{c}, err
 		})
-	mount(a, huma.Operation{OperationID: "plan", Method: http.MethodPost, Path: "/planner/plan", Tags: tags, DefaultStatus: http.StatusCreated,
+	mount(a, huma.Operation{OperationID: "make-plan", Method: http.MethodPost, Path: "/planner/plan", Tags: tags, DefaultStatus: http.StatusCreated,
 		Summary: "Make and store a plan for a planning request; nothing is started"},
 		func(ctx context.Context, in *planningIn) (*plannedOut, error) {
 			p, err := h.planning.Make(ctx, app.PlanningRequest{Meta: meta(ctx), PlanningRequest: in.Body})

@@ -138,11 +138,11 @@ func (h planHandler) routes(a *API) {
 		Responses: map[string]*huma.Response{"304": {Description: "Not modified"}},
 	}, h.getPlan)
 	mount(a, huma.Operation{
-		OperationID: "list-versions", Method: http.MethodGet, Path: "/plans/{id}/versions", Tags: tags,
+		OperationID: "list-plan-versions", Method: http.MethodGet, Path: "/plans/{id}/versions", Tags: tags,
 		Summary: "A plan's versions, newest first, without their source",
 	}, h.listVersions)
 	mount(a, huma.Operation{
-		OperationID: "get-version-of-plan", Method: http.MethodGet, Path: "/plans/{id}/versions/{n}", Tags: tags,
+		OperationID: "get-plan-version", Method: http.MethodGet, Path: "/plans/{id}/versions/{n}", Tags: tags,
 		Summary:     "One version",
 		Description: "With Accept: application/yaml the answer is the document as it was written.",
 		Responses: map[string]*huma.Response{

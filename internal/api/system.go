@@ -71,7 +71,7 @@ func (h systemHandler) routes(a *API) {
 			i, err := h.system.Get(ctx, actorOf(ctx))
 			return &systemOut{i}, err
 		})
-	mount(a, huma.Operation{OperationID: "get-vitals", Method: http.MethodGet, Path: "/system/metrics-history", Tags: tags,
+	mount(a, huma.Operation{OperationID: "get-metrics-history", Method: http.MethodGet, Path: "/system/metrics-history", Tags: tags,
 		Summary: "How the daemon does now, and did over the last day, a sample a minute"},
 		func(ctx context.Context, _ *struct{}) (*vitalsOut, error) {
 			v, err := h.system.Vitals(ctx, actorOf(ctx))
@@ -98,7 +98,7 @@ func (h systemHandler) routes(a *API) {
 				h.metrics.ServeHTTP(c.Response(), c.Request())
 			}}, nil
 		})
-	mount(a, huma.Operation{OperationID: "release-all", Method: http.MethodPost, Path: "/system/release", Tags: tags,
+	mount(a, huma.Operation{OperationID: "release-held-runs", Method: http.MethodPost, Path: "/system/release", Tags: tags,
 		Summary: "End a hold: held runs continue, and new runs start"},
 		func(ctx context.Context, in *releaseAllIn) (*releasedOut, error) {
 			var b ReleaseBody
@@ -108,19 +108,19 @@ func (h systemHandler) routes(a *API) {
 			n, err := h.system.Release(ctx, app.HeldRuns{Meta: meta(ctx), Plan: b.Plan, Reason: b.Reason})
 			return &releasedOut{ReleasedBody{int(n)}}, err
 		})
-	mount(a, huma.Operation{OperationID: "maintain", Method: http.MethodPost, Path: "/system/maintenance", Tags: tags,
+	mount(a, huma.Operation{OperationID: "change-maintenance", Method: http.MethodPost, Path: "/system/maintenance", Tags: tags,
 		Summary: "Let no step start any more, or let them start again"},
 		func(ctx context.Context, in *maintainIn) (*maintainedOut, error) {
 			m, err := h.system.Maintain(ctx, app.MaintenanceChange{Meta: meta(ctx), On: in.Body.On, Reason: in.Body.Reason})
 			return &maintainedOut{MaintainedBody{m}}, err
 		})
-	mount(a, huma.Operation{OperationID: "back-up", Method: http.MethodPost, Path: "/system/backup", Tags: tags, DefaultStatus: http.StatusCreated,
+	mount(a, huma.Operation{OperationID: "create-backup", Method: http.MethodPost, Path: "/system/backup", Tags: tags, DefaultStatus: http.StatusCreated,
 		Summary: "Make a verified backup in the configured directory"},
 		func(ctx context.Context, _ *struct{}) (*backupOut, error) {
 			b, err := h.system.BackUp(ctx, meta(ctx))
 			return &backupOut{b}, err
 		})
-	mount(a, huma.Operation{OperationID: "retain", Method: http.MethodPost, Path: "/system/retention", Tags: tags,
+	mount(a, huma.Operation{OperationID: "run-retention", Method: http.MethodPost, Path: "/system/retention", Tags: tags,
 		Summary: "Remove what retention says, or say what it would remove"},
 		func(ctx context.Context, in *retainIn) (*retainedOut, error) {
 			b := cmp.Or(in.Body, &RetainBody{})
