@@ -101,7 +101,8 @@ func build(ctx context.Context, root, to string) (built, error) {
 
 func command(ctx context.Context, dir, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "CGO_ENABLED=0")
+	// Both sides are built as they are released, also where the environment disables optimization.
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w %s", strings.Join(cmd.Args, " "), err, out)
 	}
