@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -88,9 +89,9 @@ func measureDaemon(ctx context.Context, binary, dir string, s shape) (footprint,
 	begin = time.Now()
 	ids := make([]string, s.runs)
 	if err := together(s.runs, func(i int) error {
-		var run struct{ RunID string }
+		var run struct{ ID, RunID string } // the field's name differs between commits
 		err := api.call(ctx, "POST", "/runs", "application/json", []byte(`{"plan": "`+plan.ID+`", "input": {"x": 42}}`), &run)
-		ids[i] = run.RunID
+		ids[i] = cmp.Or(run.ID, run.RunID)
 		return err
 	}); err != nil {
 		return f, err
