@@ -1,0 +1,228 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"strings"
+
+	"pgregory.net/rapid"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/engine"
+	"github.com/kairosd/kairosd/internal/engine/enginetest"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
+)
+
+// script is what every scripted node does: a small value that follows from the
+// node and its input, and for some nodes now and then a failure.
+func script(node, typ string, input any) (any, *walk.Failure) {
+	raw, err := jsonvalue.Encode(input)
+	if err != nil {
+		return nil, &walk.Failure{Code: "input", Message: err.Error()}
+	}
+	h := fnv.New32a()
+	h.Write([]byte(node))
+	h.Write(raw)
+	n := h.Sum32()
+	if typ == "flaky" && n%3 == 0 {
+		f := flakyFailure
+		return nil, &f
+	}
+	return map[string]any{"n": json.Number(fmt.Sprint(n % 5))}, nil
+}
+
+var flakyFailure = walk.Failure{Code: "flaky", Message: "this input does not work", Permanent: true, NoEffect: true}
+
+var scripted = map[string]walk.Effect{"calc": walk.EffectPure, "call": walk.EffectIdempotent, "look": walk.EffectRead,
+	"charge": walk.EffectUnsafe, "flaky": walk.EffectIdempotent}
+
+func scriptedRegistry() *enginetest.Registry {
+	r := enginetest.NewRegistry()
+	for typ, effect := range scripted {
+		h := func(_ context.Context, c *engine.Call) (engine.Result, error) {
+			out, f := script(c.Node.ID, typ, c.Input)
+			if f != nil {
+				return engine.Result{}, f
+			}
+			return engine.Result{Output: out}, nil
+		}
+		r.Handle(typ, effect, h).Tool(toolPrefix+typ, effect, h)
+	}
+	return r
+}
+
+// toolPrefix begins the names of the scripted types as tools, for steps.
+const toolPrefix = "do_"
+
+// kindOf is the scripted type of a node or step.
+func kindOf(n *walk.ProgramNode) string {
+	if n.Type == walk.TypeTool {
+		return strings.TrimPrefix(n.Tool, toolPrefix)
+	}
+	return n.TypeName
+}
+
+// allPlans draws a graph or a step plan.
+func allPlans(t *rapid.T) string {
+	if rapid.IntRange(0, 3).Draw(t, "kind") > 0 {
+		return plans(t)
+	}
+	return stepPlan(t)
+}
+
+// ask makes a node one that asks a person. The question says what the answer is.
+func ask(t *rapid.T, node map[string]any) string {
+	node["type"], node["input"] = "approval", map[string]any{"message": rapid.SampledFrom([]string{"approve", "approve", "reject"}).Draw(t, "answer")}
+	if on := rapid.SampledFrom([]string{"", "continue"}).Draw(t, "on_reject"); on != "" {
+		node["on_reject"] = on
+	}
+	return "approval"
+}
+
+// scriptedAnswer is what the answer to a question comes to.
+func scriptedAnswer(n *walk.ProgramNode, input any) (any, *walk.Failure) {
+	m, _ := input.(map[string]any)
+	out, f := n.Answered(answerOf(m["message"]), m["message"] == "approve", enginetest.Operator.Name, "", nil)
+	if f != nil {
+		return nil, f
+	}
+	return out, nil
+}
+
+// answerAll answers every open request of a run as its question says.
+func answerAll(ctx context.Context, e *enginetest.Engine, run string) error {
+	list, err := e.Store.Approvals(ctx, domain.ApprovalFilter{Run: run, Status: "open"})
+	if err != nil {
+		return err
+	}
+	for _, p := range list.Items {
+		_, err := e.Decide(ctx, enginetest.Operator, domain.DecideRequest{Approval: p.ID, Approve: p.Message == "approve", Digest: p.Digest})
+		if err != nil && domain.CodeOf(err) != domain.CodeConflict { // the answer before may have ended the run
+			return err
+		}
+	}
+	return nil
+}
+
+// settleAnswering waits until a run is over or waits for something but an answer.
+func settleAnswering(rt *rapid.T, e *enginetest.Engine, run string) domain.Run {
+	r := e.Settle(run)
+	for r.WaitReason == domain.WaitApproval {
+		if err := answerAll(context.Background(), e, run); err != nil {
+			rt.Fatal(err)
+		}
+		r = e.Settle(run)
+	}
+	return r
+}
+
+// stepPlan draws steps in order, or with dependencies and conditions.
+func stepPlan(t *rapid.T) string {
+	var steps []any
+	inOrder := rapid.Bool().Draw(t, "in order")
+	for i := range rapid.IntRange(1, 6).Draw(t, "steps") {
+		s := map[string]any{"id": fmt.Sprintf("n%d", i), "order": i + 1,
+			"tool": toolPrefix + rapid.SampledFrom([]string{"calc", "call", "look", "charge", "flaky"}).Draw(t, "tool")}
+		if rapid.IntRange(0, 7).Draw(t, "asks") == 0 {
+			s["tool"] = ask(t, s)
+			s["params"] = s["input"]
+			delete(s, "type")
+			delete(s, "input")
+		}
+		if on := rapid.SampledFrom([]string{"", "continue", "skip"}).Draw(t, "on_error"); on != "" {
+			s["on_error"] = on
+		}
+		var of []any
+		for j := range i {
+			if !inOrder && rapid.IntRange(0, 2).Draw(t, "dependency") == 0 {
+				of = append(of, fmt.Sprintf("n%d", j))
+			}
+		}
+		if of != nil {
+			s["dependencies"] = of
+		}
+		if of != nil || inOrder && i > 0 {
+			if c := rapid.SampledFrom([]string{"", "", "failure", "always"}).Draw(t, "condition"); c != "" {
+				s["condition"] = map[string]any{"type": c}
+			}
+		}
+		steps = append(steps, s)
+	}
+	b, err := json.Marshal(map[string]any{"steps": steps})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// plans draws a random plan: a graph walked by tokens, with branches and
+// bounded loops, or one of needs, with joins, foreach and failures.
+func plans(t *rapid.T) string {
+	n := rapid.IntRange(1, 8).Draw(t, "nodes")
+	types := []string{"set", "calc", "call", "look", "charge", "flaky", "noop", "decision"}
+	nodes, edges := map[string]any{}, []any{}
+	id := func(i int) string { return fmt.Sprintf("n%d", i) }
+	byNeeds := rapid.Bool().Draw(t, "needs")
+	for i := range n {
+		typ := rapid.SampledFrom(types).Draw(t, "type")
+		node := map[string]any{"type": typ}
+		if rapid.IntRange(0, 7).Draw(t, "asks") == 0 {
+			typ = ask(t, node)
+		}
+		if typ == "set" || typ == "call" && rapid.Bool().Draw(t, "input") {
+			node["input"] = map[string]any{"from": id(i), "x": "${input.x}"}
+		}
+		if typ == "flaky" {
+			if on := rapid.SampledFrom([]string{"", "continue", "skip"}).Draw(t, "on_error"); on != "" {
+				node["on_error"] = on
+			}
+		}
+		if byNeeds {
+			var needs []any
+			for j := range i {
+				if rapid.IntRange(0, 2).Draw(t, "need") == 0 {
+					needs = append(needs, id(j))
+				}
+			}
+			if len(needs) > 0 {
+				node["needs"] = needs
+				if when := rapid.SampledFrom([]string{"", "", "always", "failure"}).Draw(t, "when"); when != "" {
+					node["when"] = when
+				}
+			}
+			if (typ == "call" || typ == "calc" || typ == "flaky") && rapid.IntRange(0, 2).Draw(t, "fan") == 0 {
+				node["foreach"], node["input"] = "${input.list}", map[string]any{"item": "${item}"}
+				node["max_parallel"] = rapid.IntRange(1, 3).Draw(t, "parallel")
+			}
+		} else {
+			if i+1 < n {
+				if rapid.Bool().Draw(t, "branch") {
+					to := rapid.IntRange(i+1, n-1).Draw(t, "to")
+					value := rapid.IntRange(0, 4).Draw(t, "value")
+					edges = append(edges, map[string]any{"from": id(i), "to": id(to), "condition": fmt.Sprintf("last.n==%d", value)})
+				}
+				if typ == "flaky" && rapid.Bool().Draw(t, "error edge") {
+					edges = append(edges, map[string]any{"from": id(i), "to": id(n - 1), "condition": "failed"})
+				}
+				edges = append(edges, map[string]any{"from": id(i), "to": id(i + 1)})
+			} else if i > 0 && rapid.Bool().Draw(t, "loop") {
+				back := rapid.IntRange(0, i-1).Draw(t, "back")
+				edges = append(edges, map[string]any{"from": id(i), "to": id(back), "condition": "last.n!=1"})
+			}
+			node["max_visits"] = 6
+		}
+		nodes[id(i)] = node
+	}
+	doc := map[string]any{"nodes": nodes}
+	if !byNeeds {
+		doc["edges"], doc["start"] = edges, "n0"
+	}
+	b, err := json.Marshal(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
