@@ -26,6 +26,7 @@ var statements = map[string]struct {
 	"query/count.go":          {anyNumber, "built from a filter"},
 	"query/handoffs.go":       {anyNumber, "built from a filter"},
 	"query/sort.go":           {anyNumber, "built from a filter"},
+	"query/plan_flow.go":      {1, "joins a JSON list of runs, which sqlc does not know"},
 	"query/steps.go":          {anyNumber, "built from a filter"},
 	"query/where.go":          {anyNumber, "built from a filter"},
 	"recovery/salvage.go":     {anyNumber, "reads damaged files, table by table"},

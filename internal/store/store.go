@@ -20,7 +20,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/kairosd/kairosd/db"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/filelayer"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
@@ -28,75 +27,6 @@ import (
 	"github.com/kairosd/kairosd/internal/store/query"
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
 )
-
-//go:generate env CGO_ENABLED=0 go -C ../.. tool -modfile=tools/go.mod sqlc generate
-
-// Options of Open; the zero value is a writable store that logs nothing.
-type Options struct {
-	// Logger hears of storage faults and slow commits; nil discards.
-	Logger *slog.Logger
-	// ReadOnly opens without the lock, for looking at a store that another
-	// process writes. Everything that writes fails with CodeUnavailable.
-	ReadOnly bool
-	// Now tells the time; nil means time.Now.
-	Now func() time.Time
-	// AuditKey is the content of the key file, for a copy that has none beside it;
-	// nil means the one beside the database.
-	AuditKey []byte
-	// Restored names the backup that this database was made from: its runs are
-	// then held (G15).
-	Restored string
-	// Stay is for a process that stays. It lays out the write-ahead log's room
-	// ahead of its use: 18 MB of disk, which it would take anyway as it works. And
-	// it keeps 27 MB in a file beside the database, unless the disk is a very small
-	// one, so that runs can be removed when it is full.
-	Stay bool
-
-	// NewKey makes a new key file where the one beside the database is lost; without it
-	// a database whose key file is missing is not opened for writing. Nothing of before
-	// can be authenticated then: all access ends, and execution is held.
-	NewKey bool
-
-	// Keyless says that nobody has the key that the audit log was written with: all
-	// access ends, and execution is held.
-	Keyless bool
-	// Migrations are those that the schema is made with; nil: those of this binary.
-	Migrations fs.FS
-
-	lock *os.File // taken by Lock
-
-	// For tests.
-	vfs        string // SQLite's file layer for writing; empty: filelayer's
-	walPages   int    // 0: walPages
-	watchEvery time.Duration
-	rows       int // 0: query.Rows
-	normal     bool
-}
-
-// SynchronousNormal is for benchmarks beside engines that do not sync at each commit: a
-// power cut may lose what was acknowledged. Nothing else uses it.
-func (o Options) SynchronousNormal() Options {
-	o.normal = true
-	return o
-}
-
-// Through is for proofs: the database is written through another file layer of
-// SQLite's, and its write-ahead log is emptied after that many pages. Whether
-// the files are still there is looked at once an hour only, so that days of
-// virtual time pass quickly.
-func (o Options) Through(vfs string, walPages int) Options {
-	o.vfs, o.walPages, o.watchEvery = vfs, walPages, time.Hour
-	return o
-}
-
-// VFS is SQLite's file layer that Through has set; empty: the usual one.
-func (o Options) VFS() string { return o.vfs }
-
-// Examining is for tests of searches: a request examines at most so many rows.
-func (o Options) Examining(rows int) Options {
-	o.rows = rows
-	return o
-}
 
 // Store is an open database. It is safe for concurrent use.
 type Store struct {
@@ -135,14 +65,6 @@ type Store struct {
 	moved      atomic.Int64 // when the write-ahead log was last moved, µs
 	closeOnce  sync.Once
 	closeErr   error
-}
-
-// Files are the migrations to work with.
-func (o Options) Files() fs.FS {
-	if o.Migrations == nil {
-		return db.Migrations()
-	}
-	return o.Migrations
 }
 
 // Open opens the database at path, creating it with its directory if it is not
@@ -257,19 +179,6 @@ func (s *Store) dsn(reader bool) string {
 	}
 	return core.FileURL(s.path) + "?" + q
 }
-
-// Lock makes the data directory of the database at path and locks the database, for
-// a caller that has work to do on its files before Open, which then takes the lock
-// over. A caller that does not come to Open calls Unlock.
-func (o Options) Lock(path string) (Options, error) {
-	s := newStore(path, o)
-	err := s.takeLock()
-	o.lock = s.lock
-	return o, err
-}
-
-// Unlock gives up what Lock took.
-func (o Options) Unlock() error { return core.ReleaseLock(o.lock) }
 
 // takeLock makes the directory and takes the lock.
 func (s *Store) takeLock() error {
@@ -530,86 +439,12 @@ func (s *Store) OnBatch(f func(writes int, took time.Duration)) {
 	}
 }
 
-// Failed is closed when storage misbehaved in a way that leaves the outcome of
-// a commit unknown: the process must stop and start again. A store that is open
-// for reading never fails.
-func (s *Store) Failed() <-chan struct{} {
-	if s.writer == nil {
-		return nil
-	}
-	return s.writer.failed
-}
-
-// Failure is why storage failed, nil while it works: CodeCorrupt for damaged
-// files, CodeLocked for a database that another process has taken over,
-// CodeUnavailable for everything else.
-func (s *Store) Failure() error {
-	if s.writer == nil {
-		return nil
-	}
-	err := s.writer.stoppedBy()
-	if err == nil {
-		return nil
-	}
-	if cause := errors.Unwrap(err); cause != nil {
-		cause = core.Translate(cause, "storage failed")
-		if code := domain.CodeOf(cause); code == domain.CodeCorrupt || code == domain.CodeLocked {
-			return cause
-		}
-	}
-	return err
-}
-
-// stopIfWriting stops a store that is open for writing, because of a malformed
-// page that a reader has met.
-func (s *Store) stopIfWriting(err error) {
-	if s.writer != nil {
-		s.writer.fail(err)
-	}
-}
-
 // Epoch is how often the database was opened for writing, this time included.
 func (s *Store) Epoch() int64 { return s.epoch }
 
 // Instance is a fingerprint of the installation: the same in all its backups.
 func (s *Store) Instance() string {
 	return core.Fingerprint(hex.EncodeToString(s.db.Secrets.InstanceKey))
-}
-
-// Close waits for all accepted writes and closes the files.
-func (s *Store) Close() error {
-	s.closeOnce.Do(func() { s.closeErr = s.closeFiles() })
-	return s.closeErr
-}
-
-func (s *Store) closeFiles() error {
-	var errs []error
-	if s.unwatch != nil {
-		close(s.unwatch)
-		<-s.watching
-	}
-	if s.writer != nil {
-		errs = append(errs, s.writer.close())
-	}
-	if s.anchor != nil {
-		errs = append(errs, s.anchor.close())
-	}
-	errs = append(errs, s.reads.close())
-	for _, db := range []*sql.DB{s.read, s.write} {
-		if db != nil {
-			errs = append(errs, db.Close())
-		}
-	}
-	for _, f := range s.held {
-		errs = append(errs, f.Close())
-	}
-	if s.lock != nil {
-		errs = append(errs, KeepOwner(filepath.Dir(s.path), s.Files()...), core.ReleaseLock(s.lock))
-	}
-	if s.dir != "" {
-		errs = append(errs, os.RemoveAll(s.dir))
-	}
-	return errors.Join(errs...)
 }
 
 // Files are all files of the store: no tool may reach them.
