@@ -13,10 +13,6 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// wholePages are parts that follow events and yet ask for their whole page, by the
-// beginning of its address; the page answers with the part, or the browser selects it.
-var wholePages = []string{"/agents/", "/approvals", "/bulk/", "/plans/drafts/"}
-
 // A part that follows events names topics that come, and a section registered it for the
 // page that it asks for. Otherwise it would never be refreshed, or cost its whole page.
 func TestLivePartsAreFragments(t *testing.T) {
@@ -46,9 +42,6 @@ func TestLivePartsAreFragments(t *testing.T) {
 			if !live.IsTopic(topic) {
 				t.Errorf("%s: #%s follows the topic %q, which never comes", path, at["id"], topic)
 			}
-			if slices.ContainsFunc(wholePages, func(p string) bool { return strings.HasPrefix(at["hx-get"], p) }) {
-				continue
-			}
 			page := patternOf(routes, at["hx-get"])
 			i := slices.IndexFunc(fragments, func(f ui.Fragment) bool { return f.Page == page && f.ID == at["id"] })
 			if i < 0 {
@@ -61,7 +54,8 @@ func TestLivePartsAreFragments(t *testing.T) {
 			seen[fragments[i].Page+" "+at["id"]] = true
 		}
 	}
-	for _, want := range []string{"/ attention", "/ approvals", "/runs/changes pill", "/runs/:run head", "/runs/:run view"} {
+	for _, want := range []string{"/ attention", "/ approvals", "/runs/changes pill", "/runs/:run head", "/runs/:run view",
+		"/agents/tools catalog", "/agents/tools/:tool circuits", "/approvals list", "/approvals/:approval list"} {
 		if !seen[want] {
 			t.Errorf("no page shows the fragment %s", want)
 		}

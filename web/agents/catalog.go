@@ -49,9 +49,11 @@ func (s *section) catalog(c *ui.Context) error {
 	case "agents":
 		err = s.agents(c, &p)
 	case "providers":
-		err = s.providers(c, &p)
+		if p.Providers, err = s.providers(c); len(p.Providers) < 2 {
+			p.Empty = exampleProvider
+		}
 	case "tools":
-		err = s.tools(c, &p)
+		err = s.toolCatalog(c, &p)
 	}
 	if err != nil {
 		return err
@@ -152,7 +154,8 @@ func agentState(a domain.AgentInfo, providers []domain.ProviderInfo) (kit.Status
 	return kit.Word("ok", "i-ok", locale.Mark("working"), true), time.Time{}
 }
 
-func (s *section) providers(c *ui.Context, p *CatalogPage) error {
+// providers are the rows of all of them.
+func (s *section) providers(c *ui.Context) (rows []ProviderRow, err error) {
 	list, err := s.App.Providers.List(c, c.Who.Actor())
 	for _, v := range list {
 		row := ProviderRow{Name: kit.Visible(v.Name), Href: link.Provider(v.Name), Type: v.Type, Model: kit.Visible(v.Model), Address: kit.Visible(v.BaseURL), Pulse: s.pulse(c, v.Activity), Limits: s.providerLimits(c, v),
@@ -164,19 +167,15 @@ func (s *section) providers(c *ui.Context, p *CatalogPage) error {
 		if v.Circuit.Disturbed() {
 			row.Circuit = circuit.Rows(c, []domain.Circuit{v.Circuit}, row.Href)
 		}
-		p.Providers = append(p.Providers, row)
+		rows = append(rows, row)
 	}
-	if len(list) < 2 && err == nil {
-		p.Empty = "providers:\n  claude:\n    type: anthropic\n    model: NAME\n    api_key_file: /etc/kairos/key\ndefault_provider: claude"
-	}
-	return err
+	return rows, err
 }
 
-func (s *section) tools(c *ui.Context, p *CatalogPage) error {
-	list, err := s.App.Tools.List(c, c.Who.Actor())
-	if err != nil {
-		return err
-	}
+const exampleProvider = "providers:\n  claude:\n    type: anthropic\n    model: NAME\n    api_key_file: /etc/kairos/key\ndefault_provider: claude"
+
+// tools are the rows of the tools that are given.
+func (s *section) tools(c *ui.Context, list []domain.ToolInfo) (rows []ToolRow) {
 	for _, t := range list {
 		about, _, _ := strings.Cut(t.Description, "\n")
 		row := ToolRow{Name: kit.Visible(t.Name), About: kit.Shorten(kit.Visible(about)), Source: kit.Visible(t.Source), Effect: value.Effect(c, t.Effect), Permission: t.Permission, State: callState(t), Reason: kit.Shorten(kit.Visible(t.Reason)), Pulse: s.pulse(c, t.Activity)}
@@ -191,7 +190,19 @@ func (s *section) tools(c *ui.Context, p *CatalogPage) error {
 		if n := len(disturbed) - kit.CircuitsListed; n > 0 {
 			row.More = kit.Link{Text: c.N(n, "%s more", "%s more"), Href: row.Href}
 		}
-		p.Tools = append(p.Tools, row)
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// toolCatalog is the list of the tools, those that changed, and the servers behind them.
+func (s *section) toolCatalog(c *ui.Context, p *CatalogPage) error {
+	list, err := s.App.Tools.List(c, c.Who.Actor())
+	if err != nil {
+		return err
+	}
+	p.Tools = s.tools(c, list)
+	for _, t := range list {
 		if t.Change != nil {
 			l := kit.Link{Text: kit.Visible(t.Name)}
 			if c.Who.Role.Includes(domain.RoleAdmin) {

@@ -52,5 +52,5 @@ type section struct{ Ports }
 // Section returns the pages.
 func Section(p Ports) ui.Section {
 	s := &section{p}
-	return ui.Section{Routes: s.routes(), Done: done}
+	return ui.Section{Routes: s.routes(), Fragments: s.fragments(), Done: done}
 }

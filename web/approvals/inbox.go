@@ -65,54 +65,28 @@ func (s *section) approval(c *ui.Context) error {
 	return s.inbox(c, http.StatusOK, &a, "")
 }
 
-// inbox renders list and decision; chosen is the decision that was asked for.
+// inbox renders list and decision; chosen is the decision that was requested.
 func (s *section) inbox(c *ui.Context, code int, chosen *domain.Approval, problem string) error {
-	title := "Approvals"
+	title, id := "Approvals", ""
 	if chosen != nil {
-		title = "Approval"
+		title, id = "Approval", chosen.ID
 	}
-	p := ApprovalsPage{Shell: c.Shell("approvals", title), Topic: "runs", Chosen: chosen != nil}
+	p := ApprovalsPage{Shell: c.Shell("approvals", title), Chosen: chosen != nil}
 	if p.Pending > 0 {
 		p.Favicon = "waiting"
 	}
 	p.Live = true
 	f, show, keep := s.inboxFilter(c)
-	f.Page = c.Page()
-	list, err := s.App.Approvals.List(c, c.Who.Actor(), f)
-	if err != nil {
+	var list []domain.Approval
+	var err error
+	if p.Inbox, list, err = s.list(c, id); err != nil {
 		return err
 	}
-	for i, a := range list.Items {
-		v, err := s.Cards.Card(c, a)
-		if err != nil {
-			return err
-		}
-		v.Href = link.With(v.Href, keep)
-		v.Current = chosen != nil && chosen.ID == a.ID || chosen == nil && i == 0
-		p.Items = append(p.Items, v)
-	}
 	s.inboxLinks(c, &p, show, keep)
-	s.inboxFields(c, &p, f, list.Items)
-	at := func(key, cursor string) string {
-		if cursor == "" {
-			return ""
-		}
-		return link.With("/approvals", keep, key, cursor)
-	}
-	p.Newer, p.Older = at("before", list.Prev), at("after", list.Next)
+	s.inboxFields(c, &p, f, list)
 	p.List = link.With("/approvals", keep)
-	if len(list.Items) == 0 {
-		if err := s.nothingWaits(c, &p, show); err != nil {
-			return err
-		}
-	}
-	if show == "mine" || show == "all" {
-		if err := s.openQuestions(c, &p, f); err != nil {
-			return err
-		}
-	}
-	if chosen == nil && len(list.Items) > 0 {
-		chosen = &list.Items[0]
+	if chosen == nil && len(list) > 0 {
+		chosen = &list[0]
 	}
 	if chosen != nil {
 		v, err := s.decision(c, *chosen)
@@ -128,9 +102,47 @@ func (s *section) inbox(c *ui.Context, code int, chosen *domain.Approval, proble
 	return c.Render(code, Approvals(p))
 }
 
+// list is what waits, by deadline, then age; chosen is the one that is shown beside it.
+func (s *section) list(c *ui.Context, chosen string) (Inbox, []domain.Approval, error) {
+	v := Inbox{Topic: "runs", Address: c.Echo.Request().URL.RequestURI()}
+	f, show, keep := s.inboxFilter(c)
+	f.Page = c.Page()
+	list, err := s.App.Approvals.List(c, c.Who.Actor(), f)
+	if err != nil {
+		return v, nil, err
+	}
+	for i, a := range list.Items {
+		card, err := s.Cards.Card(c, a)
+		if err != nil {
+			return v, nil, err
+		}
+		card.Href = link.With(card.Href, keep)
+		card.Current = chosen == a.ID || chosen == "" && i == 0
+		v.Items = append(v.Items, card)
+	}
+	at := func(key, cursor string) string {
+		if cursor == "" {
+			return ""
+		}
+		return link.With("/approvals", keep, key, cursor)
+	}
+	v.Newer, v.Older = at("before", list.Prev), at("after", list.Next)
+	if len(list.Items) == 0 {
+		if err := s.nothingWaits(c, &v, f, show); err != nil {
+			return v, nil, err
+		}
+	}
+	if show == "mine" || show == "all" {
+		if err := s.openQuestions(c, &v, f); err != nil {
+			return v, nil, err
+		}
+	}
+	return v, list.Items, nil
+}
+
 // openQuestions are runs that wait for a person though nothing of theirs asks: with a
 // call in doubt, or over what they may use. Agents ask none of them.
-func (s *section) openQuestions(c *ui.Context, p *ApprovalsPage, f domain.ApprovalFilter) error {
+func (s *section) openQuestions(c *ui.Context, p *Inbox, f domain.ApprovalFilter) error {
 	if f.Agent != "" {
 		return nil
 	}
@@ -186,8 +198,8 @@ func (s *section) inboxLinks(c *ui.Context, p *ApprovalsPage, show string, keep 
 }
 
 // nothingWaits says why the list is empty, and who has something to do.
-func (s *section) nothingWaits(c *ui.Context, p *ApprovalsPage, show string) error {
-	if p.Plan != "" || p.Agent != "" {
+func (s *section) nothingWaits(c *ui.Context, p *Inbox, f domain.ApprovalFilter, show string) error {
+	if f.Plan != "" || f.Agent != "" {
 		p.Empty = c.T("No approval of this plan or agent is here.")
 		return nil
 	}

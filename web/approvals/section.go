@@ -5,6 +5,7 @@ package approvals
 import (
 	"context"
 
+	"github.com/a-h/templ"
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/part/approval"
@@ -42,7 +43,7 @@ type section struct {
 // Section returns the pages.
 func Section(p Ports) ui.Section {
 	s := &section{p, part.Rows{Programs: p.Engine}}
-	return ui.Section{Routes: []ui.Route{
+	return ui.Section{Fragments: s.fragments(), Routes: []ui.Route{
 		{Get: "/approvals", Operation: app.ListApprovals, Handle: s.approvals},
 		{Get: "/approvals/bulk", Operation: app.DecideApproval, Handle: s.bulkApprovals},
 		{Post: "/approvals/bulk", Operation: app.DecideApproval, Handle: s.decideAlike},
@@ -51,4 +52,16 @@ func Section(p Ports) ui.Section {
 		{Get: "/approvals/:approval", Operation: app.GetApproval, Handle: s.approval},
 		{Post: "/approvals/:approval", Operation: app.DecideApproval, Handle: s.decide},
 	}}
+}
+
+// fragments are the list, beside each decision.
+func (s *section) fragments() (out []ui.Fragment) {
+	pages := map[string]app.Operation{"/approvals": app.ListApprovals, "/approvals/:approval": app.GetApproval, "/approvals/:approval/assign": app.AssignApproval}
+	for page, op := range pages {
+		out = append(out, ui.Fragment{Page: page, ID: "list", Operation: op, Topics: []string{"runs"}, Build: func(c *ui.Context) (templ.Component, error) {
+			v, _, err := s.list(c, c.Param("approval"))
+			return inbox(v), err
+		}})
+	}
+	return out
 }

@@ -233,11 +233,22 @@ func statusOf(c *ui.Context, b domain.Bulk) kit.Status {
 	return kit.Word("ok", "i-ok", locale.Mark("Finished"), true)
 }
 
-// show is how far an act on many runs is.
+// show is the page of a bulk operation.
 func (s *section) show(c *ui.Context) error {
-	b, err := s.App.Bulk.Get(c, c.Who.Actor(), c.Param("bulk"))
+	p, err := s.progress(c)
 	if err != nil {
 		return err
+	}
+	shell := c.Shell("runs", p.Title)
+	shell.Live = p.Topic != ""
+	return c.Render(http.StatusOK, Show(ShowPage{Shell: shell, Progress: p, Idem: kit.NewID()}))
+}
+
+// progress is how far a bulk operation is.
+func (s *section) progress(c *ui.Context) (Progress, error) {
+	b, err := s.App.Bulk.Get(c, c.Who.Actor(), c.Param("bulk"))
+	if err != nil {
+		return Progress{}, err
 	}
 	after, err := strconv.ParseInt(c.Query("after"), 10, 64)
 	if err != nil {
@@ -246,16 +257,15 @@ func (s *section) show(c *ui.Context) error {
 	const page = 100
 	items, err := s.App.Bulk.Items(c, c.Who.Actor(), b.ID, after, page+1)
 	if err != nil {
-		return err
+		return Progress{}, err
 	}
 	st := statusOf(c, b)
 	heading := headingOf(c, b.Action, int(b.Total))
-	p := Progress{Shell: c.Shell("runs", c.T(st.Word)+" · "+heading), ID: b.ID, Heading: heading, Status: st, Note: kit.Visible(b.Note), Topic: "runs", Idem: kit.NewID(),
+	p := Progress{Title: c.T(st.Word) + " · " + heading, ID: b.ID, Heading: heading, Status: st, Note: kit.Visible(b.Note),
 		CanStop: !b.State.Final() && c.Who.Role.Includes(domain.RoleOperator), Done: kit.Percent(100 * float64(b.Acted+b.Refused) / float64(max(b.Total, 1))),
 		Label: c.T("%s of %s: %s acted on, %s refused", c.Number(b.Acted+b.Refused), c.Number(b.Total), c.Number(b.Acted), c.Number(b.Refused))}
-	p.Live = !b.State.Final()
-	if !p.Live {
-		p.Topic = ""
+	if !b.State.Final() {
+		p.Topic = "runs"
 	}
 	add := func(term, text, href string) {
 		if text != "" {
@@ -280,7 +290,7 @@ func (s *section) show(c *ui.Context) error {
 	if !b.State.Final() && b.Tool != "" {
 		tools, err := s.App.Tools.List(c, c.Who.Actor())
 		if err != nil {
-			return err
+			return Progress{}, err
 		}
 		open, _ := domain.OpenCircuits(tools, b.Tool)
 		for _, o := range open {
@@ -308,7 +318,7 @@ func (s *section) show(c *ui.Context) error {
 		}
 		p.Items = append(p.Items, row)
 	}
-	return c.Render(http.StatusOK, Show(p))
+	return p, nil
 }
 
 func (s *section) stop(c *ui.Context) error {

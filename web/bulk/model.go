@@ -53,10 +53,17 @@ type Waiting struct {
 	Circuits         []circuit.Open
 }
 
-// BulkProgress is an act on many runs under way, or over.
-type Progress struct {
+// ShowPage is one bulk operation, with the form that stops it.
+type ShowPage struct {
 	kit.Shell
+	Progress
+	Idem string
+}
+
+// Progress is a bulk operation in progress, or ended.
+type Progress struct {
 	ID, Heading string
+	Title       string
 	Status      kit.Status
 	Note        string
 	Facts       []kit.Fact
@@ -65,7 +72,6 @@ type Progress struct {
 	Items       []Item
 	Older       string
 	CanStop     bool
-	Idem        string
 	Topic       string
 	Filter      string
 	Circuits    []circuit.Open // that it waits for
@@ -98,5 +104,5 @@ func following(p Progress) templ.Attributes {
 	if p.Topic == "" {
 		return nil
 	}
-	return templ.Attributes{"data-live": p.Topic, "hx-get": "/bulk/" + p.ID, "hx-select": "#progress", "hx-trigger": "k:" + p.Topic + " from:body", "hx-swap": "morph:outerHTML"}
+	return templ.Attributes{"data-live": p.Topic, "hx-get": "/bulk/" + p.ID, "hx-trigger": "k:" + p.Topic + " from:body", "hx-swap": "morph:outerHTML"}
 }

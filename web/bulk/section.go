@@ -3,6 +3,7 @@
 package bulk
 
 import (
+	"github.com/a-h/templ"
 	"github.com/kairosd/kairosd/internal/app"
 	part "github.com/kairosd/kairosd/web/part/run"
 	"github.com/kairosd/kairosd/web/ui"
@@ -22,7 +23,11 @@ type section struct {
 // Section returns the pages.
 func Section(p Ports) ui.Section {
 	s := &section{p, part.Rows{Programs: p.Programs}}
-	return ui.Section{Routes: []ui.Route{
+	progress := ui.Fragment{Page: "/bulk/:bulk", ID: "progress", Operation: app.GetBulk, Topics: []string{"runs"}, Build: func(c *ui.Context) (templ.Component, error) {
+		p, err := s.progress(c)
+		return state(p), err
+	}}
+	return ui.Section{Fragments: []ui.Fragment{progress}, Routes: []ui.Route{
 		{Get: "/bulk", Operation: app.ListBulks, Handle: s.list},
 		{Get: "/bulk/new", Operation: app.StartBulk, Handle: s.preview},
 		{Post: "/bulk", Operation: app.StartBulk, Handle: s.start},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/a-h/templ"
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/kit"
@@ -26,18 +27,25 @@ func (s *section) draftPage(c *ui.Context) error {
 	return s.showDraft(c, http.StatusOK, d, nil)
 }
 
+// progress is how far planning is. Once it has ended there is more to see than that: the
+// browser loads the page again.
+func (s *section) progress(c *ui.Context) (templ.Component, error) {
+	d, err := s.theDraft(c)
+	if err != nil {
+		return nil, err
+	}
+	if d.State != domain.DraftPlanning {
+		c.Echo.Response().Header().Set("HX-Refresh", "true")
+		return nil, nil
+	}
+	return DraftProgress(progressOf(c, d)), nil
+}
+
 // favicons are the icons of a draft's page, by its state.
 var favicons = map[domain.DraftState]string{domain.DraftPlanning: "running", domain.DraftReady: "waiting", domain.DraftFailed: "failed"}
 
 func (s *section) showDraft(c *ui.Context, code int, d domain.Draft, refused error) error {
 	p := newPage(c, d)
-	if p.Planning && c.Target() == "draft-progress" {
-		return c.Render(http.StatusOK, DraftProgress(p))
-	}
-	if c.Target() == "draft-progress" { // there is more to see now than how far it is
-		c.Echo.Response().Header().Set("HX-Refresh", "true")
-		return c.Echo.NoContent(http.StatusOK)
-	}
 	if refused != nil {
 		p.Refused = c.Sentence(refused)
 	}
@@ -71,9 +79,13 @@ func newPage(c *ui.Context, d domain.Draft) DraftPage {
 	operator := c.Who.Role.Includes(domain.RoleOperator)
 	st := plan.DraftStatus(d.State)
 	p := DraftPage{Shell: c.Shell("plans", c.T(st.Word)+" · "+kit.Visible(kit.Cut(d.Query, 60))), Name: kit.Visible(kit.Cut(d.Query, 120)),
-		ID: d.ID, Status: st, Idem: kit.NewID(), Request: d.Query, Change: kit.Visible(d.Change), CanStart: operator, Open: d.State == domain.DraftReady, CanDiscard: operator && d.State.Open(), Planning: d.State == domain.DraftPlanning, Progress: draftNotes(c, d)}
+		ID: d.ID, Status: st, Idem: kit.NewID(), Request: d.Query, Change: kit.Visible(d.Change), CanStart: operator, Open: d.State == domain.DraftReady, CanDiscard: operator && d.State.Open(), Planning: d.State == domain.DraftPlanning, Progress: progressOf(c, d)}
 	p.Favicon = favicons[d.State]
 	return p
+}
+
+func progressOf(c *ui.Context, d domain.Draft) Progress {
+	return Progress{ID: d.ID, Planning: d.State == domain.DraftPlanning, Notes: draftNotes(c, d)}
 }
 
 // facts are who asked for a draft when, and what its planning took.

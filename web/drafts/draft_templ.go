@@ -723,7 +723,7 @@ func Ask(p AskPage) templ.Component {
 
 // DraftProgress is how far planning is. With scripts it follows; without, there is
 // a link.
-func DraftProgress(p DraftPage) templ.Component {
+func DraftProgress(p Progress) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -821,7 +821,7 @@ func DraftProgress(p DraftPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		for _, n := range p.Progress {
+		for _, n := range p.Notes {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 77, "<tr><td>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -977,7 +977,7 @@ func DraftProgress(p DraftPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		if len(p.Progress) == 0 {
+		if len(p.Notes) == 0 {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 94, "<tr><td colspan=\"4\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -1760,7 +1760,7 @@ func Draft(p DraftPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if p.Planning {
-				templ_7745c5c3_Err = DraftProgress(p).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = DraftProgress(p.Progress).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1804,7 +1804,7 @@ func Draft(p DraftPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = DraftProgress(p).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = DraftProgress(p.Progress).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -2510,7 +2510,7 @@ func draftPlan(p DraftPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if len(p.Progress) > 0 {
+		if len(p.Progress.Notes) > 0 {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 234, "<details class=\"fold\"><summary>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -2528,7 +2528,7 @@ func draftPlan(p DraftPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = DraftProgress(p).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = DraftProgress(p.Progress).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -40,7 +40,7 @@ type DraftPage struct {
 	// Reason why an agent answers directly; empty: that of the version.
 	Reason           string
 	Planning         bool
-	Progress         []DraftNote
+	Progress         Progress
 	Failure          *DraftFailure
 	Refused          string
 	Form             RequestForm
@@ -72,6 +72,13 @@ type DraftAlternative struct {
 	Kind, Name, Tokens, Took, Steps string
 }
 
+// Progress is how far planning is.
+type Progress struct {
+	ID       string
+	Planning bool
+	Notes    []DraftNote
+}
+
 // DraftNote is one thing that was told of planning.
 type DraftNote struct {
 	At         kit.Time
@@ -99,7 +106,7 @@ type DraftStep struct {
 }
 
 // following makes the progress of a draft fetch itself again while it is planned.
-func following(p DraftPage) templ.Attributes {
+func following(p Progress) templ.Attributes {
 	if !p.Planning {
 		return nil
 	}

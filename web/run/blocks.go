@@ -36,9 +36,9 @@ func (b inspectorPart) blocks(st *step, a *attempt, tab string) []kit.Block {
 	case "definition":
 		return []kit.Block{b.definition(st.node)}
 	}
-	entry, input := &st.last, st.last.Input
+	entry, input := st.last, st.last.Input
 	if a != nil {
-		entry, input = &a.entry, a.input
+		entry, input = a.entry, a.input
 	}
 	if tab == "input" {
 		return []kit.Block{b.source(st, b.value("in", b.T("Input"), input, entry.Seq, "input"))}
@@ -126,7 +126,7 @@ func (b inspectorPart) decisionBlocks(st *step) []kit.Block {
 		}
 		return out
 	}
-	d := decision(st.final.Decision)
+	d := st.decision()
 	for _, e := range d.Evaluated {
 		line := fmt.Sprintf("%-9s %s  → %s", e.Result, e.Condition, e.To)
 		if e.Saw != "" {
@@ -185,7 +185,7 @@ func (b inspectorPart) stepLog(st *step, a *attempt) StepLog {
 	kept := domain.ReadLog(a.log)
 	v := StepLog{Title: b.T("Log") + " · " + b.N(len(kept.Lines), "%s line", "%s lines"), All: "/runs/" + b.d.Run.ID + "?" + url.Values{"view": {"log"}, "logstep": {st.node}}.Encode()}
 	for _, l := range kept.Lines[max(0, len(kept.Lines)-shownLog):] {
-		v.Lines = append(v.Lines, b.logLine(l, &a.entry))
+		v.Lines = append(v.Lines, b.logLine(l, a.entry))
 	}
 	if st.status == domain.NodeRunning {
 		v.Topic, v.Refresh = "run-"+b.d.Run.ID, b.href(nil)
@@ -280,10 +280,10 @@ func (b inspectorPart) definition(node string) kit.Block {
 }
 
 // decision reads the walk's decision of a row.
-func decision(j domain.RawJSON) walk.Decision {
-	var d walk.Decision
-	if len(j) > 0 && json.Unmarshal(j, &d) != nil {
-		return walk.Decision{}
+func decision(j domain.RawJSON) *walk.Decision {
+	d := &walk.Decision{}
+	if len(j) > 0 && json.Unmarshal(j, d) != nil {
+		return &walk.Decision{}
 	}
 	return d
 }

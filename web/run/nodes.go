@@ -123,7 +123,7 @@ func (b *record) notTaken(node string) (string, bool) {
 		if st.final == nil || !slices.Contains(from, st.node) {
 			continue
 		}
-		for _, e := range decision(st.final.Decision).Evaluated {
+		for _, e := range st.decision().Evaluated {
 			if e.To == node && e.Result != "true" {
 				text := b.T("not taken: %s", e.Condition)
 				if e.Saw != "" {

@@ -283,7 +283,7 @@ func (t *timelinePage) notes(st *step) string {
 		out = append(out, t.tokenText(usage))
 	}
 	if st.final != nil {
-		switch d := decision(st.final.Decision); {
+		switch d := st.decision(); {
 		case d.To != "" && t.forks(st.node):
 			out = append(out, "→ "+d.To)
 		case d.Ended != "":

@@ -30,9 +30,9 @@ func (r *request) stepRaw() error {
 		return err
 	}
 	a := st.attempt(r.Query("try"))
-	entry, input := &st.last, st.last.Input
+	entry, input := st.last, st.last.Input
 	if a != nil {
-		entry, input = &a.entry, a.input
+		entry, input = a.entry, a.input
 	}
 	var data []byte
 	ext := "json"

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/timeline"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // step is one visit, or one item of it, put together from journal rows.
@@ -18,11 +19,12 @@ type step struct {
 	number         int   // its place among the steps, from 1
 	status         domain.NodeStatus
 	attempts       []attempt
-	waits          []domain.Entry
+	waits          []*domain.Entry
 	calls          []*domain.Entry // of models and tools inside its attempts
 	started, ended time.Time
-	last           domain.Entry // newest row
+	last           *domain.Entry // newest row; one without content where only calls are there
 	final          *domain.Entry
+	taken          *walk.Decision // of the final row, once it was read
 	// reused reports that a fork took it over; it ran in the other run.
 	reused bool
 }
@@ -32,7 +34,7 @@ type attempt struct {
 	number         int
 	status         domain.NodeStatus
 	started, ended time.Time
-	entry          domain.Entry
+	entry          *domain.Entry
 	input          domain.RawJSON
 	log            domain.RawJSON
 }
@@ -45,13 +47,28 @@ type visitKey struct {
 
 func (st *step) key() visitKey { return visitKey{st.node, st.visit, st.item} }
 
+// noEntry stands for the rows of a step of which only calls are there.
+var noEntry domain.Entry
+
+// decision is what the walk decided at the step's final row; it is read once.
+func (st *step) decision() walk.Decision {
+	if st.final == nil {
+		return walk.Decision{}
+	}
+	if st.taken == nil {
+		st.taken = decision(st.final.Decision)
+	}
+	return *st.taken
+}
+
 // stepsOf folds a run's journal into what its pages show.
 func stepsOf(run domain.Run, journal []domain.Entry) []*step {
-	at := map[visitKey]*step{}
-	var out []*step
+	at := make(map[visitKey]*step, len(journal)/2)
+	out := make([]*step, 0, len(journal)/2)
 	for i := range journal {
 		e := &journal[i]
-		if failed, dropped := domain.StepsEndedBy(e); failed != "" {
+		if e.Kind == domain.EntryReplan {
+			failed, dropped := domain.StepsEndedBy(e)
 			for _, st := range out {
 				switch {
 				case st.final != nil:
@@ -59,7 +76,9 @@ func stepsOf(run domain.Run, journal []domain.Entry) []*step {
 					st.replanned(e, domain.NodeFailed, e.Failure)
 				case slices.Contains(dropped, st.node):
 					st.replanned(e, domain.NodeSkipped, nil)
-					st.last.Reason = "the new version of the plan does not continue it"
+					last := *st.last
+					last.Reason = "the new version of the plan does not continue it"
+					st.last = &last
 				}
 			}
 		}
@@ -72,7 +91,7 @@ func stepsOf(run domain.Run, journal []domain.Entry) []*step {
 			continue // a result that waits for the step's turn
 		}
 		if st == nil {
-			st = &step{node: e.Node, visit: e.Visit, item: e.Item, seq: e.Seq, number: len(out) + 1, started: cmpTime(e.StartedAt, e.At)}
+			st = &step{node: e.Node, visit: e.Visit, item: e.Item, seq: e.Seq, number: len(out) + 1, last: &noEntry, started: cmpTime(e.StartedAt, e.At)}
 			st.reused = run.ForkedFrom != "" && e.At.Before(run.CreatedAt)
 			at[k] = st
 			out = append(out, st)
@@ -100,15 +119,15 @@ func (st *step) add(e *domain.Entry) {
 		}
 		return
 	}
-	st.last, st.ended = *e, e.At
+	st.last, st.ended = e, e.At
 	switch e.Kind {
 	case domain.EntryIntent:
 		st.status = domain.NodeRunning
-		st.final = nil
-		st.attempts = append(st.attempts, attempt{number: e.Attempt, status: domain.NodeRunning, started: cmpTime(e.StartedAt, e.At), entry: *e, input: e.Input, log: e.Log})
+		st.final, st.taken = nil, nil
+		st.attempts = append(st.attempts, attempt{number: e.Attempt, status: domain.NodeRunning, started: cmpTime(e.StartedAt, e.At), entry: e, input: e.Input, log: e.Log})
 	case domain.EntryResult:
 		st.status = e.Status
-		a := attempt{number: e.Attempt, status: e.Status, started: cmpTime(e.StartedAt, e.At), ended: e.At, entry: *e, input: e.Input, log: e.Log}
+		a := attempt{number: e.Attempt, status: e.Status, started: cmpTime(e.StartedAt, e.At), ended: e.At, entry: e, input: e.Input, log: e.Log}
 		if n := len(st.attempts); n > 0 && st.attempts[n-1].number == e.Attempt {
 			if a.input == nil {
 				a.input = st.attempts[n-1].input
@@ -121,27 +140,27 @@ func (st *step) add(e *domain.Entry) {
 			st.attempts = append(st.attempts, a)
 		}
 		if e.Final {
-			st.final = e
-			if decision(e.Decision).Handled == "skip" {
-				st.status = domain.NodeSkipped // it failed under on_error: skip
+			st.final, st.taken = e, nil
+			if e.Status == domain.NodeFailed && st.decision().Handled == "skip" {
+				st.status = domain.NodeSkipped // on_error: skip
 			}
 		}
 	case domain.EntryWait:
-		st.status, st.final = domain.NodeWaiting, nil
-		st.waits = append(st.waits, *e)
+		st.status, st.final, st.taken = domain.NodeWaiting, nil, nil
+		st.waits = append(st.waits, e)
 	case domain.EntryResolve:
 		if e.Final {
-			st.status, st.final = e.Status, e
-			st.attempts = append(st.attempts, attempt{number: e.Attempt, status: e.Status, started: e.At, ended: e.At, entry: *e, log: e.Log})
+			st.status, st.final, st.taken = e.Status, e, nil
+			st.attempts = append(st.attempts, attempt{number: e.Attempt, status: e.Status, started: e.At, ended: e.At, entry: e, log: e.Log})
 		}
 	}
 }
 
 // replanned ends a step at the row that replaced the plan.
 func (st *step) replanned(e *domain.Entry, status domain.NodeStatus, failure *domain.Failure) {
-	final := st.last
+	final := *st.last
 	final.At, final.Status, final.Final, final.Failure, final.Decision = e.At, status, true, failure, nil
-	st.status, st.ended, st.final = status, e.At, &final
+	st.status, st.ended, st.final, st.taken = status, e.At, &final, nil
 }
 
 // attempt is the one with a number, or the last.
@@ -190,10 +209,7 @@ func (st *step) failed() bool {
 
 // led is the node that its decision led to.
 func (st *step) led() string {
-	if st.final == nil {
-		return ""
-	}
-	return decision(st.final.Decision).To
+	return st.decision().To
 }
 
 // pause is a time in which a step waited, and for what.
