@@ -66,7 +66,7 @@ func interactions(s webtest.Seeded) []interaction {
 			b.until("it says so", `document.querySelector("#say").textContent !== ""`)
 		}},
 		{"another step", failed, func(b *tab, _ webtest.Seeded) {
-			b.click(`.tl tbody tr:first-child a.go`)
+			b.click(`.timeline tbody tr:first-child a.go`)
 			b.until("the step is shown", `/step=1/.test(location.search) && document.querySelector("#inspector").dataset.step === "1"`)
 		}},
 		{"a run that ended meanwhile", waiting, func(b *tab, _ webtest.Seeded) {

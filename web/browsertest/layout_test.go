@@ -38,7 +38,7 @@ const fits = `(() => {
     const s = getComputedStyle(e);
     if (seen(e) && (s.overflowX === "hidden" || s.overflowX === "clip") && s.textOverflow !== "ellipsis" && e.scrollWidth > e.clientWidth + 2 && e.clientWidth > 2 && !(e instanceof SVGElement)) out.push("cut off: " + name(e));
   }
-  for (const row of document.querySelectorAll(".top, .top .right, .hd, .act, .filters, .row, .facts, .tabs, .more > .row, footer, .att")) {
+  for (const row of document.querySelectorAll(".top, .top .right, .hd, .act, .filters, .row, .facts, .tabs, .more > .row, footer, .attempts")) {
     const kids = [...row.children].filter(seen).map((e) => [e, e.getBoundingClientRect()]);
     for (let i = 0; i < kids.length; i++) for (let j = i + 1; j < kids.length; j++) {
       const [a, x] = kids[i], [b, y] = kids[j];
@@ -239,7 +239,7 @@ func TestPrint(t *testing.T) {
 	b := d.tab()
 	b.media("print", nil)
 	b.open("/runs/" + s.Failed.ID)
-	for _, css := range []string{".top", ".act", "#inspector .att", "#inspector button"} {
+	for _, css := range []string{".top", ".act", "#inspector .attempts", "#inspector button"} {
 		if eval[bool](b, there(css)) {
 			t.Errorf("%s is printed", css)
 		}

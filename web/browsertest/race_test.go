@@ -186,7 +186,7 @@ func TestHistory(t *testing.T) {
 	}
 	// A step is chosen, then reloaded: the view is in the address.
 	b.open("/runs/" + s.Failed.ID)
-	b.click(`.tl tbody a.go`)
+	b.click(`.timeline tbody a.go`)
 	b.until("the step is in the address", `/[?&]step=1/.test(location.search) && document.querySelector("#inspector").dataset.step === "1"`)
 	step := eval[string](b, `document.querySelector("#ih").innerText`)
 	b.reload("#inspector")
@@ -261,9 +261,9 @@ func TestEveryViewIsItsAddress(t *testing.T) {
 		}
 	}
 	visit("/runs/"+s.Completed.ID, `nav.tabs[aria-label="Run views"] a`)
-	visit("/runs/"+s.Failed.ID, ".tl tbody a.go")
+	visit("/runs/"+s.Failed.ID, ".timeline tbody a.go")
 	visit("/runs/"+s.Failed.ID, "#inspector .tabs a")
-	visit("/runs/"+s.Completed.ID+"?view=state", ".cps a")
+	visit("/runs/"+s.Completed.ID+"?view=state", ".checkpoints a")
 	visit("/runs", `nav.filters a.chip:not([href*="by%3A"])`) // one's own runs are of who looks
 	visit("/approvals", "nav.filters a.chip")
 }

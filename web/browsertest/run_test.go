@@ -20,9 +20,9 @@ func TestARunIsExploredWithoutReloads(t *testing.T) {
 	b.open("/runs/" + s.Failed.ID)
 	eval[bool](b, `window.kairosSame = true, scrollTo(0, 120), true`)
 	at := eval[float64](b, `scrollY`)
-	eval[bool](b, `document.querySelector(".tl tbody tr:first-child a.go").click(), true`)
+	eval[bool](b, `document.querySelector(".timeline tbody tr:first-child a.go").click(), true`)
 	b.until("the inspector shows the step", `document.querySelector("#ih").innerText.includes("check")`)
-	b.until("the row is marked", `document.querySelector(".tl tbody tr:first-child").classList.contains("sel")`)
+	b.until("the row is marked", `document.querySelector(".timeline tbody tr:first-child").classList.contains("sel")`)
 	if !eval[bool](b, `window.kairosSame === true && /step=1/.test(location.search)`) {
 		t.Error("choosing a step loads the page anew, or is not in the address")
 	}
@@ -32,7 +32,7 @@ func TestARunIsExploredWithoutReloads(t *testing.T) {
 	b.click(`#inspector .tabs a:last-child`)
 	b.until("the tab is chosen", `/tab=definition/.test(location.search) && document.querySelector("#inspector .tabs a[aria-current]").innerText.includes("Definition")`)
 	b.click(`#tabs a:nth-child(3)`)
-	b.until("the state is shown", `/view=state/.test(location.search) && `+there("#state .cps"))
+	b.until("the state is shown", `/view=state/.test(location.search) && `+there("#state .checkpoints"))
 	b.until("the tab is marked", still+` && document.querySelector("#tabs [aria-current]").innerText.startsWith("State")`)
 	if !eval[bool](b, `window.kairosSame === true`) {
 		t.Error("a view is loaded anew")

@@ -177,8 +177,8 @@ func (f *planFlow) overlay(box *diagram.Node) (detail, said, heat string) {
 		for _, o := range f.flow.Nodes {
 			most = max(most, shade(key, o))
 		}
-		if heat = "q0"; most > 0 && shade(key, n) > 0 {
-			heat = fmt.Sprintf("q%d", 1+min(4, int(5*shade(key, n)/most)))
+		if heat = "heat-0"; most > 0 && shade(key, n) > 0 {
+			heat = fmt.Sprintf("heat-%d", 1+min(4, int(5*shade(key, n)/most)))
 		}
 	}
 	return detail, said, heat

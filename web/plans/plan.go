@@ -86,7 +86,7 @@ func (b *planPage) actions() {
 			add(kit.Link{Text: b.T("Unpause"), Form: "once-pause", Do: "unpause"})
 		} else {
 			add(kit.Link{Text: b.T("Pause"), Form: "once-pause", Do: "pause"})
-			add(kit.Link{Text: b.T("Pause with a reason…"), Href: b.path + "/pause", Dialog: true, Class: "lk"})
+			add(kit.Link{Text: b.T("Pause with a reason…"), Href: b.path + "/pause", Dialog: true, Class: "link-button"})
 		}
 	}
 	if !b.Who.Role.Includes(domain.RoleAuthor) {

@@ -28,7 +28,7 @@ func TestAPlanSaysHowItsRunsWent(t *testing.T) {
 		t.Error("a step is chosen though nobody chose one")
 	}
 	p = b.Get("/plans/ledger?node=post&paint=failed&zoom=fit")
-	webtest.Has(t, p, "the chosen step", `id="step"`, "Last failures", "Took longest", "/runs/"+seed.Failed.ID+"?step=", "/steps?q=plan%3Aledger+node%3Apost", "Shades:", `class="node plain q5`, ` fit" tabindex`)
+	webtest.Has(t, p, "the chosen step", `id="step"`, "Last failures", "Took longest", "/runs/"+seed.Failed.ID+"?step=", "/steps?q=plan%3Aledger+node%3Apost", "Shades:", `class="node plain heat-5`, ` fit" tabindex`)
 	webtest.Has(t, b.Get("/plans/ledger?since=1h&node=gone"), "another window", "of the last 1h.")
 	webtest.Has(t, b.Get("/plans/ledger?since=none"), "a window that is none", "of the last 7d.")
 	webtest.Has(t, b.Get("/plans/payment"), "an unsafe plan", "unsafe")

@@ -137,8 +137,8 @@ func (b graphPart) states() func(*diagram.Node) graph.State {
 		}
 		if key != "" {
 			s.Detail, s.Until = b.amount(key, heat[n.ID]), time.Time{}
-			if s.Heat = "q0"; most > 0 && heat[n.ID] > 0 {
-				s.Heat = fmt.Sprintf("q%d", 1+min(4, int(5*(heat[n.ID]-least)/max(most-least, 1e-9))))
+			if s.Heat = "heat-0"; most > 0 && heat[n.ID] > 0 {
+				s.Heat = fmt.Sprintf("heat-%d", 1+min(4, int(5*(heat[n.ID]-least)/max(most-least, 1e-9))))
 			}
 		}
 		return s

@@ -37,7 +37,7 @@ func TestTheGraphTellsWhatRan(t *testing.T) {
 	for path, wants := range map[string][]string{
 		failed + "?view=graph": {`href="#n-decision"`, `href="#n-agent"`, `href="#n-approval"`, `sel lit"`, `class="e t"`, `class="e n"`, "extract_totals 1m 52s, failed, 3 tries",
 			`"request_scan not taken"`, "post_ledger not started, not started, side effects", `class="pip bad"`, "last==yes", "/graph.svg"},
-		failed + "?view=graph&paint=took":              {"Shades:", "q5", "node fail q5 sel lit"},
+		failed + "?view=graph&paint=took":              {"Shades:", "heat-5", "node fail heat-5 sel lit"},
 		failed + "?view=graph&paint=attempts&zoom=150": {"3 tries", `aria-current="true">150%`},
 		failed + "?view=graph&zoom=fit":                {` fit" tabindex`},
 		failed + "?view=graph&node=post_ledger":        {"dag foc", `class="e lit"`},

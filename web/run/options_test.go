@@ -51,7 +51,7 @@ func TestPartsOfARunHaveAddresses(t *testing.T) {
 	if p = fragment(t, site, b, at+"?step=end", "pane", at+"?step=end"); p.Header.Get("HX-Push-Url") != "false" {
 		t.Errorf("the current address is pushed again: %q", p.Header.Get("HX-Push-Url"))
 	}
-	webtest.Says(t, fragment(t, site, b, at+"?step=end", "inspector", at+"?step=end"), http.StatusOK, `<aside class="insp" id="inspector"`, "squares")
+	webtest.Says(t, fragment(t, site, b, at+"?step=end", "inspector", at+"?step=end"), http.StatusOK, `<aside class="inspector" id="inspector"`, "squares")
 	p = fragment(t, site, b, at+"?view=state", "pane", at)
 	webtest.Says(t, p, http.StatusOK, `id="pane"`, `id="tabs"`, `type="range"`, `name="nthcp"`, `max="5"`)
 	p = fragment(t, site, b, at+"?view=state&nthcp=1", "state", at+"?view=state")

@@ -134,7 +134,7 @@ func Step(p StepPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "</h1><section class=\"insp whole\" aria-labelledby=\"ih\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "</h1><section class=\"inspector whole\" aria-labelledby=\"ih\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

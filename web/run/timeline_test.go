@@ -28,7 +28,7 @@ func TestATimelineOfTenThousandStepsStaysSmall(t *testing.T) {
 		"?open=nothing&rows=junk": {9, nil},
 	} {
 		body := o.look(t, path+query)
-		table := body[strings.Index(body, `<table class="tl"`):]
+		table := body[strings.Index(body, `<table class="timeline"`):]
 		table = table[:strings.Index(table, "</table>")]
 		if n := strings.Count(table, "<tr"); n > c.rows {
 			t.Errorf("%s: %d rows, at most %d are expected", query, n, c.rows)

@@ -32,7 +32,7 @@ func Whole(d Detail) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<section class=\"insp whole\" aria-labelledby=\"ih\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<section class=\"inspector whole\" aria-labelledby=\"ih\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -9,7 +9,7 @@ const show = (html) => {
   box.innerHTML = html;
   const close = document.createElement("button");
   close.type = "button";
-  close.className = "lk shut";
+  close.className = "link-button shut";
   close.textContent = word("close");
   box.append(close);
   const h = box.querySelector("h1");

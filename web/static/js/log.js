@@ -64,7 +64,7 @@ document.addEventListener("click", (e) => {
   } else if (b) {
     const on = b.getAttribute("aria-pressed") !== "true";
     b.setAttribute("aria-pressed", String(on));
-    if (b.id === "nowrap") $("#pane").classList.toggle("nw", on);
+    if (b.id === "nowrap") $("#pane").classList.toggle("no-wrap", on);
     else tail();
   }
   if (!a || e.ctrlKey || e.metaKey || e.button) return;

@@ -138,19 +138,19 @@ document.addEventListener("keydown", (e) => {
       step($$("main tr.bad a.go"), -1);
       break;
     case "[":
-      beside(".att a", -1);
+      beside(".attempts a", -1);
       break;
     case "]":
-      beside(".att a", 1);
+      beside(".attempts a", 1);
       break;
     case ",":
-      beside(".cps a:not(.ag)", -1);
+      beside(".checkpoints a:not(.against)", -1);
       break;
     case ".": {
       const r = row();
       if (r && r.querySelector("a[data-peek]"))
         r.dispatchEvent(new CustomEvent("k:peek", { bubbles: true, detail: true }));
-      else beside(".cps a:not(.ag)", 1);
+      else beside(".checkpoints a:not(.against)", 1);
       break;
     }
     case "i": {
