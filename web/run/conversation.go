@@ -17,17 +17,17 @@ import (
 // conversationPart makes the lists of what agents and models called, used and sent.
 type conversationPart struct{ *record }
 
-// talk shows what the run's agents and models did: what they called, used and
+// build shows what the run's agents and models did: what they called, used and
 // said to each other.
-func (b conversationPart) talk(said []domain.AgentMessage) Talk {
-	var t Talk
+func (b conversationPart) build(said []domain.AgentMessage) Conversation {
+	var t Conversation
 	b.calls(&t)
 	for i, m := range said {
-		if i == talkCalls {
+		if i == listedCalls {
 			t.More += len(said) - i
 			break
 		}
-		row := TalkMessage{Type: string(m.Type), From: kit.Visible(m.From), To: kit.Visible(m.To), Node: m.Node, At: b.Time(m.Metadata.Timestamp), Text: brief(m.Payload)}
+		row := ConversationMessage{Type: string(m.Type), From: kit.Visible(m.From), To: kit.Visible(m.To), Node: m.Node, At: b.Time(m.Metadata.Timestamp), Text: brief(m.Payload)}
 		var notes []string
 		if m.Metadata.IsPlanContext {
 			notes = append(notes, b.T("context of step %s", m.Metadata.StepID))
@@ -50,8 +50,8 @@ func (b conversationPart) talk(said []domain.AgentMessage) Talk {
 	return t
 }
 
-// talkCalls bounds the calls and the messages listed.
-const talkCalls = 500
+// listedCalls bounds the calls and the messages listed.
+const listedCalls = 500
 
 // usedBy sums what a step's agents used.
 type usedBy struct {
@@ -62,7 +62,7 @@ type usedBy struct {
 }
 
 // calls lists model and tool calls, and sums them per step and for the run.
-func (b conversationPart) calls(t *Talk) {
+func (b conversationPart) calls(t *Conversation) {
 	type key struct {
 		node        string
 		visit, item int
@@ -100,8 +100,8 @@ func (b conversationPart) calls(t *Talk) {
 			u.tools++
 			total.tools++
 		}
-		c := TalkCall{Seq: strconv.FormatInt(e.Seq, 10), What: kit.Visible(what), Agent: kit.Visible(e.Agent), Step: b.stepLink(st), Status: stepStatus(e.Status), At: b.Time(e.At), Text: callText(e)}
-		if len(t.Calls) == talkCalls {
+		c := ConversationCall{Seq: strconv.FormatInt(e.Seq, 10), What: kit.Visible(what), Agent: kit.Visible(e.Agent), Step: b.stepLink(st), Status: stepStatus(e.Status), At: b.Time(e.At), Text: callText(e)}
+		if len(t.Calls) == listedCalls {
 			t.More++
 			continue
 		}
@@ -114,16 +114,16 @@ func (b conversationPart) calls(t *Talk) {
 		t.Calls = append(t.Calls, c)
 	}
 	for _, u := range order {
-		row := b.talkNode(u)
+		row := b.node(u)
 		row.Step = b.stepLink(u.step)
 		t.Nodes = append(t.Nodes, row)
 	}
-	t.Total = b.talkNode(&total)
+	t.Total = b.node(&total)
 	t.Total.Step.Text = b.T("All steps")
 }
 
-func (b conversationPart) talkNode(u *usedBy) TalkNode {
-	return TalkNode{Agent: kit.Visible(u.agent), Models: b.Number(int64(u.models)), Tools: b.Number(int64(u.tools)),
+func (b conversationPart) node(u *usedBy) ConversationNode {
+	return ConversationNode{Agent: kit.Visible(u.agent), Models: b.Number(int64(u.models)), Tools: b.Number(int64(u.tools)),
 		In: b.Number(u.usage.InputTokens), Out: b.Number(u.usage.OutputTokens), Cost: value.Cost(b.Context, u.usage.Cost)}
 }
 

@@ -2,31 +2,31 @@ package run
 
 import "github.com/kairosd/kairosd/web/kit"
 
-// Talk is the part of a run page about agents and models.
-type Talk struct {
-	Nodes    []TalkNode
-	Total    TalkNode
-	Calls    []TalkCall
-	Messages []TalkMessage
+// Conversation is the part of a run page about agents and models.
+type Conversation struct {
+	Nodes    []ConversationNode
+	Total    ConversationNode
+	Calls    []ConversationCall
+	Messages []ConversationMessage
 	More     int // calls and messages that are not listed
 }
 
-// TalkNode is what a node's agents used.
-type TalkNode struct {
+// ConversationNode is what a node's agents used.
+type ConversationNode struct {
 	Step                                kit.Link
 	Agent, Models, Tools, In, Out, Cost string
 }
 
-// TalkCall is one call of a model or a tool.
-type TalkCall struct {
+// ConversationCall is one call of a model or a tool.
+type ConversationCall struct {
 	Seq, What, Agent, In, Out, Cost, Took, Text string
 	Step                                        kit.Link
 	Status                                      kit.Status
 	At                                          kit.Time
 }
 
-// TalkMessage is what one agent said to another.
-type TalkMessage struct {
+// ConversationMessage is what one agent said to another.
+type ConversationMessage struct {
 	Type, From, To, Node, Note, Text string
 	At                               kit.Time
 }

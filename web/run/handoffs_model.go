@@ -4,11 +4,11 @@ import "github.com/kairosd/kairosd/web/kit"
 
 // Handoffs is who gave work to whom in a run, one lane per agent.
 type Handoffs struct {
-	Lanes []string
-	X     []string // where each lane is
-	Width string
-	Rows  []HandoffRow
-	Talk  Talk
+	Lanes        []string
+	X            []string // where each lane is
+	Width        string
+	Rows         []HandoffRow
+	Conversation Conversation
 	// Chosen is one of them in full, beside the others.
 	Chosen *Inspector
 }

@@ -36,7 +36,7 @@ func handoffs(h Handoffs) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if len(h.Rows) == 0 {
-			if len(h.Talk.Calls) > 0 || len(h.Talk.Messages) > 0 {
+			if len(h.Conversation.Calls) > 0 || len(h.Conversation.Messages) > 0 {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<p class=\"sub\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -582,7 +582,7 @@ func handoffs(h Handoffs) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = talk(h.Talk).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = conversationView(h.Conversation).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -52,7 +52,7 @@ func (b *headPart) build() (Head, error) {
 		return h, err
 	}
 	if h.Why != nil {
-		if err := b.whyLinks(h.Why); err != nil {
+		if err := b.failureLinks(h.Why); err != nil {
 			return h, err
 		}
 	}

@@ -328,12 +328,12 @@ func (r *request) tokenText(u domain.Usage) string {
 func (t *timelinePage) groupNotes(steps []*step) string {
 	count := map[string]int{}
 	for _, st := range steps {
-		count[st.look()]++
+		count[st.state()]++
 	}
 	var out []string
-	for _, key := range loudLooks {
+	for _, key := range loudStates {
 		if n := count[key]; n > 0 {
-			out = append(out, t.Number(int64(n))+" "+t.T(lookOf(key).Word))
+			out = append(out, t.Number(int64(n))+" "+t.T(wordOf(key).Word))
 		}
 	}
 	return strings.Join(out, " · ")

@@ -11,10 +11,10 @@ import (
 
 // This file says of a failed run that it is not alone, and what changed before it.
 
-// whyLinks are what to look at beside a failure, and what can be done about all
+// failureLinks are what to look at beside a failure, and what can be done about all
 // that are fingerprint: the same one in other runs, what changed, the last run that went
 // well.
-func (b *headPart) whyLinks(w *Why) error {
+func (b *headPart) failureLinks(w *Why) error {
 	run := b.d.Run
 	ref, failed := run.Failure()
 	if !failed {
@@ -48,7 +48,7 @@ func (b *headPart) whyLinks(w *Why) error {
 		return err
 	}
 	if stands.Acknowledged != nil {
-		b.noted(w, *stands.Acknowledged)
+		b.acknowledged(w, *stands.Acknowledged)
 	}
 	if stands.FailureGroup == nil {
 		return nil
@@ -84,8 +84,8 @@ func (b *headPart) whyLinks(w *Why) error {
 	return nil
 }
 
-// noted shows who took note of a failure, and what they said.
-func (b *headPart) noted(w *Why, a domain.FailureAck) {
+// acknowledged shows who took note of a failure, and what they said.
+func (b *headPart) acknowledged(w *Why, a domain.FailureAck) {
 	text := b.T("%s took note of it at %s", kit.Visible(a.Actor), b.Time(a.At).Text)
 	if a.Note != "" {
 		text += ": “" + kit.Visible(kit.Cut(a.Note, 500)) + "”"

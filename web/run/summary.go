@@ -71,7 +71,7 @@ func (r *request) summaryFile() error {
 	}
 	b := &headPart{record: run}
 	if b.d.Damage == nil {
-		if err := b.whyLinks(&Why{}); err != nil { // how many, since what: the summary says it, too
+		if err := b.failureLinks(&Why{}); err != nil { // how many, since what: the summary says it, too
 			return err
 		}
 	}

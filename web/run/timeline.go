@@ -76,9 +76,9 @@ func (b *record) timeline() *Timeline {
 	v.Pages.Swaps = true
 	there := map[string]bool{} // what is not there needs no explanation
 	for _, st := range b.steps {
-		there[st.look()] = true
+		there[st.state()] = true
 	}
-	for _, l := range looks {
+	for _, l := range stepStates {
 		if there[l.key] {
 			v.Legend = append(v.Legend, l.status)
 		}
@@ -284,9 +284,9 @@ func (t *timelinePage) counts(v *Timeline) {
 		}
 	}
 	for _, st := range t.steps {
-		count[st.look()]++
+		count[st.state()]++
 	}
-	for _, l := range looks {
+	for _, l := range stepStates {
 		if n := count[l.key]; n > 0 || only == l.key {
 			v.Counts = append(v.Counts, kit.Link{Text: t.Number(int64(n)) + " " + t.T(l.status.Word), Icon: l.status.Icon, Class: l.status.Key, Href: t.href(url.Values{"only": {l.key}, "rows": nil}), Current: only == l.key})
 		}

@@ -8,15 +8,15 @@ import (
 	"github.com/kairosd/kairosd/web/locale"
 )
 
-// look is a word of the vocabulary of steps, by the key under which a
+// stepState is a word of the vocabulary of steps, by the key under which a
 // timeline shows only such.
-type look struct {
+type stepState struct {
 	key    string
 	status kit.Status
 }
 
-// looks are all of them, in the order in which a timeline counts them.
-var looks = []look{
+// stepStates are all of them, in the order in which a timeline counts them.
+var stepStates = []stepState{
 	{"ok", stepStatus(domain.NodeCompleted)},
 	{"reused", kit.Word("ok", "i-reuse", locale.Mark("reused"), true)},
 	{"failed", stepStatus(domain.NodeFailed)},
@@ -39,8 +39,8 @@ const (
 	passed = "passed"
 )
 
-// look is the key of a step's word.
-func (st *step) look() string {
+// state is the key of a step's word.
+func (st *step) state() string {
 	switch st.status {
 	case domain.NodeCompleted:
 		if st.reused {
@@ -81,18 +81,18 @@ func (st *step) waitsFor() domain.WaitReason {
 
 // shown is a step's state in words.
 func (st *step) shown() kit.Status {
-	return lookOf(st.look())
+	return wordOf(st.state())
 }
 
-func lookOf(key string) kit.Status {
-	return looks[slices.IndexFunc(looks, func(l look) bool { return l.key == key })].status
+func wordOf(key string) kit.Status {
+	return stepStates[slices.IndexFunc(stepStates, func(l stepState) bool { return l.key == key })].status
 }
 
-// loudLooks are the keys in the order in which they must be seen.
-var loudLooks = []string{"lost", "interrupted", "failed", "needs", "retrying", "waiting", "running", "ok", "reused", "cancelled", "skipped"}
+// loudStates are the keys in the order in which they must be seen.
+var loudStates = []string{"lost", "interrupted", "failed", "needs", "retrying", "waiting", "running", "ok", "reused", "cancelled", "skipped"}
 
 // is reports whether a step passes a timeline's filter.
 func (st *step) is(only string) bool {
-	known := slices.ContainsFunc(looks, func(l look) bool { return l.key == only })
-	return !known || st.look() == only
+	known := slices.ContainsFunc(stepStates, func(l stepState) bool { return l.key == only })
+	return !known || st.state() == only
 }

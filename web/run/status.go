@@ -30,13 +30,13 @@ func (b *headPart) why() (*Why, error) {
 		if w.Message = kit.Visible(run.Error.Message); strings.Contains(w.Headline, w.Message) {
 			w.Message = "" // the headline has it all
 		}
-		return w, b.foresee(run, w)
+		return w, b.predictResume(run, w)
 	case run.Status == domain.RunCancelled:
 		w.Class = "quiet"
 		if w.Headline == "" {
 			w.Headline = b.T("Cancelled")
 		}
-		return w, b.foresee(run, w)
+		return w, b.predictResume(run, w)
 	case run.Status == domain.RunQueued && run.Headline == "" && !run.StartAt.After(b.Site.Now()):
 		w.Class, w.Headline = "now", b.T("Queued: it starts when a slot is free; higher priorities go first, then the older ones")
 		if c := run.Concurrency; c != nil {
@@ -71,9 +71,9 @@ func (b *headPart) why() (*Why, error) {
 	return w, nil
 }
 
-// foresee reports what resuming would do; or why it can do nothing, when the plan
+// predictResume reports what resuming would do; or why it can do nothing, when the plan
 // names what is no longer configured.
-func (b *headPart) foresee(run domain.Run, w *Why) error {
+func (b *headPart) predictResume(run domain.Run, w *Why) error {
 	if !b.resumable() {
 		return nil
 	}
