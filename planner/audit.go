@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Statuses of an [AuditEvent].
+// Audit statuses [000].
 const (
 	AuditStarted   = "started"
 	AuditCompleted = "completed"

@@ -14,7 +14,7 @@ import (
 )
 
 // reserved ids would shadow the roots of references, or what every
-// JavaScript object has.
+// JavaScript object has (P17).
 var reserved = []string{"input", "memory", "last", "item", "index", "run", "secret",
 	"__proto__", "prototype", "constructor", "toString", "valueOf", "hasOwnProperty"}
 

@@ -315,7 +315,7 @@ func decodeDocument(d *Document, r *reporter) {
 	o.finish()
 }
 
-// checkPlanName refuses ids and names that could mislead.
+// checkPlanName refuses ids and names that could mislead (P43).
 func checkPlanName(o *object, key, s string, most int) {
 	v := o.t.get(key)
 	if v == nil || v.kind != treeString {

@@ -12,7 +12,7 @@ import (
 )
 
 // parseJSON reads one JSON text by RFC 8259 and I-JSON: duplicate keys, lone
-// surrogates and data after the value are errors.
+// surrogates and data after the value are errors (P11, P23, P30).
 func parseJSON(src []byte, r *reporter) *tree {
 	p := &jsonParser{src: src, line: 1, r: r}
 	if offset := tooDeepJSON(src); offset >= 0 {
@@ -46,7 +46,7 @@ type jsonParser struct {
 var errTrailing = errors.New("data after the JSON value")
 
 // tooDeepJSON finds the bracket that opens a level too many, or -1, without
-// parsing.
+// parsing (P20).
 func tooDeepJSON(src []byte) int {
 	depth, quoted := 0, false
 	for i := 0; i < len(src); i++ {

@@ -16,8 +16,8 @@ import (
 
 // parseYAML reads one YAML document into a tree. Scalars follow the YAML 1.2
 // core schema as far as JSON has the value: `no`, dates and 1_000 are text.
-// The parser itself refuses nesting beyond MaxDepth, before it costs
-// anything; aliases are expanded here, within limits.
+// The parser itself refuses nesting beyond MaxDepth, before it costs anything
+// (P20); aliases are expanded here, within limits.
 func parseYAML(src []byte, r *reporter) *tree {
 	var doc yaml.Node
 	if err := loadYAML(src, &doc); err != nil {
@@ -229,7 +229,7 @@ func (p *yamlParser) mapping(n *yaml.Node, t *tree, depth int) *tree {
 	return t
 }
 
-// key reads a key, which must be text.
+// key reads a key, which must be text (P34).
 func (p *yamlParser) key(n *yaml.Node) *tree {
 	if n.Kind == yaml.AliasNode && n.Alias != nil {
 		return p.fail(n, "yaml.key", message.New("write the key out"), "a key cannot be an alias")
@@ -295,7 +295,7 @@ func jsonNumber(s string) string {
 	return sign + strings.TrimSuffix(s, ".")
 }
 
-// checkNumber refuses numbers that no double can hold.
+// checkNumber refuses numbers that no double can hold (P24).
 func checkNumber(t *tree, r *reporter) {
 	f, err := strconv.ParseFloat(t.text, 64)
 	if err != nil || f == 0 && strings.ContainsAny(mantissa(t.text), "123456789") {
@@ -311,7 +311,7 @@ func mantissa(s string) string {
 	return s
 }
 
-// checkString refuses control characters that were written as escapes.
+// checkString refuses control characters that were written as escapes (P31).
 func checkString(t *tree, r *reporter) {
 	for _, c := range t.text {
 		if controlCharacter(c) {

@@ -81,7 +81,7 @@ func (e *SchemaError) Error() string {
 
 // ParseSchema compiles a schema given as a JSON value. It never fetches
 // anything: a $ref may lead only into the schema itself or to a published
-// draft. Patterns are RE2, which cannot be made to hang. The error is a
+// draft (P42). Patterns are RE2, which cannot be made to hang. The error is a
 // [*SchemaError].
 func ParseSchema(v any) (*Schema, error) {
 	v, err := jsonvalue.Normalize(v)

@@ -1,6 +1,6 @@
 package planner
 
-// State is what handlers see of a run in memory.
+// State is what handlers see of a run in memory [000].
 type State struct {
 	// Last is the output of the node before: what a node without input gets.
 	Last any

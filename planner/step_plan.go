@@ -2,8 +2,8 @@ package planner
 
 import "github.com/kairosd/kairosd/planner/walk"
 
-// StepPlan is a plan as planners write it: steps with dependencies. It
-// compiles to a [walk.Program] whose nodes are activated by needs.
+// StepPlan is a plan as planners write it: steps with dependencies ([001],
+// [002]). It compiles to a [walk.Program] whose nodes are activated by needs.
 type StepPlan struct {
 	ID          string
 	Name        string
@@ -57,7 +57,7 @@ type StepCondition struct {
 	Unknown string
 }
 
-// StepRetry is the retry policy of a step: attempt n waits
+// StepRetry is the retry policy of [001]: attempt n waits
 // BackoffMs[min(n, len)-1] milliseconds.
 type StepRetry struct {
 	MaxAttempts int

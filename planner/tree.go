@@ -216,7 +216,7 @@ func (r *reporter) done() Problems {
 	return r.problems
 }
 
-// checkText refuses what no document may contain and returns the text
+// checkText refuses what no document may contain (P28–P31) and returns the text
 // without a UTF-8 byte order mark.
 func checkText(src []byte, r *reporter) ([]byte, bool) {
 	if len(src) > MaxDocument {

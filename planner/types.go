@@ -16,7 +16,7 @@ var builtins = map[string]walk.Effect{
 	walk.TypePlan: walk.EffectControl,
 }
 
-// aliases are the types of older documents.
+// aliases are the types of older documents [000].
 var aliases = map[string]string{
 	"init": walk.TypeNoop, "format_output": walk.TypeNoop, "error_handler": walk.TypeNoop, "terminal": walk.TypeNoop,
 	"validation": walk.TypeDecision, "llm_call": walk.TypeLLM,

@@ -62,7 +62,7 @@ func (h viewHandler) saveView(ctx context.Context, in *viewIn) (*viewOut, error)
 func (h viewHandler) dropView(ctx context.Context, in *dropViewIn) (*struct{}, error) {
 	name, err := url.PathUnescape(in.Name)
 	if err != nil {
-		return nil, domain.Errorf(domain.CodeNotFound, "there is no view %q", in.Name)
+		return nil, domain.Errorf(domain.CodeNotFound, "view %q not found", in.Name)
 	}
 	return nil, h.views.Delete(ctx, app.ViewChange{Meta: meta(ctx), Name: name, Everybody: in.Everybody})
 }

@@ -93,7 +93,7 @@ func TestAChangedRunIsNotResumed(t *testing.T) {
 	code := kairos.Run(context.Background(), cli.Streams{In: changing, Out: &said, Err: &said, Interactive: true,
 		Env: func(k string) string { return s.env[k] }},
 		[]string{"resume", r.RunID})
-	if code != 2 || !strings.Contains(said.String(), "has moved on") {
+	if code != 2 || !strings.Contains(said.String(), "has changed") {
 		t.Errorf("exit %d: %s", code, &said)
 	}
 }

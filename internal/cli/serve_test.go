@@ -178,7 +178,7 @@ func TestBackupRestoreRelease(t *testing.T) {
 	if err != nil || len(files) != 1 {
 		t.Fatalf("backups: %v, %v", files, err)
 	}
-	if _, stderr, code := runKairosd("restore", "--data", data, "--force", files[0]); code != 4 || !strings.Contains(stderr, "in use by") {
+	if _, stderr, code := runKairosd("restore", "--data", data, "--force", files[0]); code != 4 || !strings.Contains(stderr, "has the database open") {
 		t.Errorf("O09: exit %d, %s", code, stderr)
 	}
 	if code := d.end(t); code != 0 {
@@ -312,7 +312,7 @@ func TestFailedStorageEndsTheDaemonAndIsToldAtTheNextStart(t *testing.T) {
 	}
 	d = serve(t, data)
 	i, err := d.Server(t.Context())
-	if err != nil || !strings.Contains(i.LastFailure, "removed or replaced") {
+	if err != nil || !strings.Contains(i.LastFailure, "deleted or replaced") {
 		t.Errorf("last failure %q, %v", i.LastFailure, err)
 	}
 }

@@ -359,7 +359,7 @@ func TestParityOfLocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if out, stderr := s.expect(4, "runs"); out != "" || !strings.Contains(stderr, "in use by process") {
+	if out, stderr := s.expect(4, "runs"); out != "" || !strings.Contains(stderr, "has the database open") {
 		t.Errorf("%s%s", out, stderr)
 	}
 	s.expect(0, "run", "--memory", "--plan", s.file("a.yaml", greeting), "--prompt", "Ana")

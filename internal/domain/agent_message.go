@@ -17,7 +17,7 @@ const (
 	MessageAck          MessageType = "ack"
 )
 
-// AgentMessage is what one agent says to another: an ACP envelope. Every
+// AgentMessage is what one agent says to another: the ACP envelope of [001]. Every
 // invocation of an agent and every handoff is a request; what came of it is a
 // response or an error that names the request.
 type AgentMessage struct {

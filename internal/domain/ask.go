@@ -89,8 +89,7 @@ type AskedPlan struct {
 	Document RawJSON `json:"document"`
 }
 
-// PlanError is the reason why a request has no plan. Code is that of the source specification of
-// the planner.
+// PlanError says why there is no plan for an intent, with the codes of [001].
 type PlanError struct {
 	Code        string   `json:"code"`
 	Message     string   `json:"message"`

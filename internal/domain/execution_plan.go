@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// ExecutionPlan is the answer to a planning request in the form of the source specification of the
-// planner, with the place where it is stored.
+// ExecutionPlan is the answer to a planning request, with the words of [001], and
+// where it is stored.
 type ExecutionPlan struct {
 	ID          string          `json:"id"` // the plan's own key
 	Name        string          `json:"name,omitempty"`

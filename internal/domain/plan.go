@@ -111,7 +111,7 @@ type Usage struct {
 	Estimated bool `json:"-"`
 }
 
-// Add returns the sum of both. No field falls below zero, and none overflows.
+// Add returns the sum of both. No field falls below zero, and none overflows (L14).
 func (u Usage) Add(v Usage) Usage {
 	tokens := func(a, b int64) int64 {
 		a, b = max(a, 0), max(b, 0)

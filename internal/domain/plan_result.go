@@ -2,7 +2,7 @@ package domain
 
 import "time"
 
-// PlanResult is what a step plan's run has come to, in the words of the source specification of the executor.
+// PlanResult is what a step plan's run has come to, in the words of [002].
 type PlanResult struct {
 	Plan PlanState `json:"plan"`
 	// AggregatedResult is the answer that the steps add up to.

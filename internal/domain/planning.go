@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// PlanningRequest asks the planner by rules for a plan.
+// PlanningRequest asks the planner by rules for a plan [001].
 type PlanningRequest struct {
 	UserIntent    string        `json:"userIntent"`
 	UserContext   UserContext   `json:"userContext,omitzero" required:"false"`

@@ -21,7 +21,7 @@ func (e *Engine) newRun(ctx context.Context, actor domain.Actor, req domain.Verb
 		return domain.Run{}, preview.CheckDamaged(v.Run, req, d)
 	}
 	if req.Rev != 0 && req.Rev != v.Run.LastSeq {
-		return domain.Run{}, domain.Errorf(domain.CodeStale, "the run has moved on from revision %d to %d", req.Rev, v.Run.LastSeq).Suggest("look at it again")
+		return domain.Run{}, domain.Errorf(domain.CodeStale, "the run has moved on from revision %d to %d", req.Rev, v.Run.LastSeq).Suggest("reload it and try again")
 	}
 	if preview.NeedsJournal(v.Run, req) {
 		return domain.Run{}, preview.PurgedError(v.Run)

@@ -71,7 +71,7 @@ func (d *deriver) record() {
 }
 
 // row gives the events of one journal row: those of graphs, and for step plans
-// those of the source specification of the executor (plan_step_started and others).
+// those of [002].
 func (d *deriver) row(e *domain.Entry) {
 	if e.Failure != nil {
 		if d.why == nil {

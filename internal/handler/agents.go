@@ -69,10 +69,10 @@ type Config struct {
 	Agents          []Agent
 	DefaultProvider string // must be one of Providers
 	DefaultAgent    string // empty: the first agent that may be selected
-	// Models are the models that plans may name, by provider, in addition to those of agents.
-	// A provider that is not in it accepts any model.
+	// Models are those that plans may name, by provider, beside the agents' own
+	// (L18); a provider that is not in it takes any.
 	Models map[string][]string
-	// Breakers say when calls to a provider stop; the zero value is for
+	// Breakers say when calls to a provider stop (L07); the zero value is for
 	// providers that are not in it.
 	Breakers map[string]circuit.Settings
 }
@@ -81,7 +81,7 @@ type Config struct {
 // provider, without tools.
 const Assistant = "assistant"
 
-// systemAgents are part of kairosd: the supervisor plans and executes plans, the
+// systemAgents are part of kairosd: the supervisor plans and executes plans [004], the
 // orchestrator stands for whoever nobody else does.
 var systemAgents = []Agent{
 	{ID: "supervisor", Name: "Supervisor", Description: "Plans requests and executes their plans.", Icon: "🎯", Color: "#8B5CF6", System: true},
@@ -166,7 +166,7 @@ func (m *Models) Provider(name string) (llm.Provider, bool) {
 // HasProvider reports whether a provider of that name is configured.
 func (m *Models) HasProvider(name string) bool { return m.providers[name] != nil }
 
-// mayUse reports whether plans may name a model for an agent.
+// mayUse reports whether plans may name a model for an agent (L18).
 func (m *Models) mayUse(a Agent, model string) bool {
 	allowed := m.allowed[cmp.Or(a.Provider, m.defaultProvider)]
 	return allowed == nil || allowed[model]

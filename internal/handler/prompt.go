@@ -20,7 +20,7 @@ const (
 )
 
 // prompt is what a model is asked: the node's input as text, for a step of a step
-// plan with the results it depends on.
+// plan with the results it depends on [002].
 func prompt(call *engine.Call) string {
 	text := jsonvalue.Text(call.Input)
 	if call.Node.Task == "" {

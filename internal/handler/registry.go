@@ -18,7 +18,7 @@ import (
 )
 
 // Registry finds the handler of a node: by the node's id first, then by its
-// type. It implements engine.Registry; set, log, noop, decision, wait,
+// type [000]. It implements engine.Registry; set, log, noop, decision, wait,
 // approval and plan are the engine's own and are never asked for. It is safe
 // for concurrent use.
 type Registry struct {

@@ -18,7 +18,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// The three nodes of the router graph: router chooses tools, tools runs
+// The three nodes of the router graph [003]: router chooses tools, tools runs
 // them in parallel, generator answers. They pass a state object on as `last`:
 // messages are appended, toolResults are merged, the rest is replaced.
 
@@ -147,7 +147,7 @@ func given(call *engine.Call) any {
 const routerPrompt = `Choose the tools that are needed to answer the user, with their arguments. The same tool may be chosen several times with different arguments. Choose none if you can answer without. The tools are:
 `
 
-// maxSelected bounds the calls of one turn.
+// maxSelected bounds the calls of one turn (L05).
 const maxSelected = 8
 
 var selection = map[string]any{"type": "object", "required": []any{"tools"}, "additionalProperties": false, "properties": map[string]any{

@@ -29,7 +29,7 @@ const (
 	CodeOversized   = "llm_oversized"        // the answer is larger than can be kept
 )
 
-// MaxRetryAfter is the longest wait that a server may ask for.
+// MaxRetryAfter is the longest wait that a server may ask for (L06).
 const MaxRetryAfter = time.Minute
 
 // StatusError is an answer other than 2xx. [Client] makes it of every such
@@ -45,7 +45,7 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("status %d: %s", e.Status, strings.TrimSpace(e.Body))
 }
 
-// Failure says what an error of a model call means. name is
+// Failure says what an error of a model call means (L06–L09, L16, L17). name is
 // the provider's in the configuration.
 func Failure(ctx context.Context, name string, err error) error {
 	if err == nil {
@@ -80,7 +80,7 @@ func Failure(ctx context.Context, name string, err error) error {
 }
 
 // Truncated is the failure of a stream that ended without its end mark: never a
-// success.
+// success (L09).
 func Truncated(name string) *walk.Failure {
 	return &walk.Failure{Code: CodeTruncated, NoEffect: true, Message: fmt.Sprintf("the answer of the provider %s was cut half-way", name)}
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // Count is the usage of a call: what the server says, or where it says nothing
-// sensible our own estimate of four letters a token.
+// sensible our own estimate of four letters a token (L14).
 func Count(r llm.Request, answer llm.Response, input, output int64) llm.Usage {
 	estimated := input <= 0 || output <= 0 && (answer.Text != "" || len(answer.Calls) > 0)
 	if input <= 0 {

@@ -33,7 +33,7 @@ type Agent struct {
 	Unsafe bool
 }
 
-// Classifier classifies without a model, by patterns in English and
+// Classifier classifies without a model, by the patterns of [004] in English and
 // Spanish. It is immutable.
 type Classifier struct {
 	agents  []Agent

@@ -9,7 +9,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// The words of a planning request.
+// The words of a planning request [001].
 type (
 	Request       = domain.PlanningRequest
 	UserContext   = domain.UserContext
@@ -18,7 +18,7 @@ type (
 	Constraints   = domain.Constraints
 )
 
-// Codes of a request that gets no plan.
+// Codes of a request that gets no plan [001].
 const (
 	CodeInsufficientResources = "INSUFFICIENT_RESOURCES"
 	CodeNoValidPlan           = "NO_VALID_PLAN"

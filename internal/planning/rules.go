@@ -13,8 +13,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Rules plans by rules, in the phases of the source specification: request → skills → sequence →
-// optimization. It is immutable and pure: equal requests give equal plans.
+// Rules is the planner by rules: intent → skills → sequence → optimisation
+// [001]. It is immutable and pure: equal requests give equal plans.
 type Rules struct {
 	skills []Skill
 	byID   map[string]*Skill

@@ -98,5 +98,5 @@ func (s *Skill) member(product string) string {
 	return ""
 }
 
-// defaultRetry is that of the source specification.
+// defaultRetry is [001]'s.
 var defaultRetry = planner.StepRetry{MaxAttempts: 3, BackoffMs: []int64{1000, 2000, 4000}}

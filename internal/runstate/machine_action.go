@@ -21,7 +21,7 @@ func (m *Machine) CheckRevision(rev int64) error {
 	if rev == 0 || rev == m.State.Seq || rev == m.loaded && m.State.Seq == m.recovered {
 		return nil
 	}
-	return domain.Errorf(domain.CodeStale, "the run has moved on from revision %d to %d", rev, m.State.Seq).Suggest("look at it again")
+	return domain.Errorf(domain.CodeStale, "the run has moved on from revision %d to %d", rev, m.State.Seq).Suggest("reload it and try again")
 }
 
 // JustRecovered reports whether nothing but Recover has changed the run, and a preview said
@@ -271,7 +271,7 @@ func (ev *StepResolved) handle(m *Machine) error {
 		return m.Conflict("visit %d of node %q is not in doubt", k.Visit, r.Node)
 	}
 	if r.Attempt != 0 && r.Attempt != attempt {
-		return domain.Errorf(domain.CodeStale, "attempt %d is in doubt, not attempt %d", attempt, r.Attempt).Suggest("look at it again")
+		return domain.Errorf(domain.CodeStale, "attempt %d is in doubt, not attempt %d", attempt, r.Attempt).Suggest("reload it and try again")
 	}
 	m.separate()
 	e := m.entry(domain.EntryResolve, k)

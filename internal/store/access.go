@@ -165,7 +165,7 @@ func (s access) CheckAccess(ctx context.Context) ([]string, error) {
 
 func (s access) VerifyAccess(ctx context.Context, c *domain.Check) error {
 	c.Name = "access"
-	c.Advice = "something other than kairosd changed who may log in or what waits for approval. The rows named grant nothing. Look for what wrote to the file; then restore a backup, or accept the rest with: kairosd user repair"
+	c.Advice = "logins or approval requests were changed by something other than kairosd. The listed rows grant no access. Find what wrote to the file. Then restore a backup, or accept the other rows: kairosd user repair"
 	if s.store.keyless || s.store.db.Secrets.AuditKey == nil {
 		return nil
 	}
@@ -198,7 +198,7 @@ func (s access) checkAccessSeal(ctx context.Context, tx *sql.Tx, q *dbsqlc.Queri
 		return err
 	}
 	if !whole {
-		core.Find(c, "a user, a token, or a second factor was removed or put back to an earlier state")
+		core.Find(c, "a user, a token, or a second factor was deleted or reset to an earlier state")
 		return nil
 	}
 	for _, action := range accessActions {
@@ -209,7 +209,7 @@ func (s access) checkAccessSeal(ctx context.Context, tx *sql.Tx, q *dbsqlc.Queri
 			return err
 		}
 		if last > seq {
-			core.Find(c, "all users, tokens, and second factors were put back to an earlier state: event %d (%s) changed them since", last, action)
+			core.Find(c, "all users, tokens, and second factors were reset to an earlier state: event %d (%s) changed them since", last, action)
 			return nil
 		}
 	}

@@ -48,11 +48,11 @@ func dueKey(due time.Time) int64 {
 func (s approvals) Approval(ctx context.Context, id string) (domain.Approval, error) {
 	r, err := s.store.q.ApprovalGet(ctx, id)
 	if errors.Is(err, sql.ErrNoRows) {
-		return domain.Approval{}, domain.Errorf(domain.CodeNotFound, "no approval %q", id)
+		return domain.Approval{}, domain.Errorf(domain.CodeNotFound, "approval request %q not found", id)
 	}
 	if err == nil && r.Approval.Status == "open" && !s.store.matches(r.Approval.Seal, s.store.approvalSeal(&r.Approval)) {
 		return domain.Approval{}, domain.Errorf(domain.CodeCorrupt, "approval request %s was changed by something other than kairosd", id).
-			Suggest("run kairosd doctor at the server; kairosd user repair cancels the request")
+			Suggest("run kairosd doctor on the server; kairosd user repair cancels the request")
 	}
 	return core.Approval(r.Approval, r.Run), core.Translate(err, "read approval")
 }
@@ -63,7 +63,7 @@ func (tx *Tx) AssignApproval(id, before, assignee, reason string) (domain.Approv
 	w := tx.w
 	row, err := w.q.ApprovalGet(w.ctx, id)
 	if errors.Is(err, sql.ErrNoRows) {
-		return domain.Approval{}, domain.Errorf(domain.CodeNotFound, "no approval %q", id)
+		return domain.Approval{}, domain.Errorf(domain.CodeNotFound, "approval request %q not found", id)
 	} else if err != nil {
 		return domain.Approval{}, err
 	}
@@ -73,7 +73,7 @@ func (tx *Tx) AssignApproval(id, before, assignee, reason string) (domain.Approv
 		return domain.Approval{}, err
 	}
 	if n == 0 {
-		return domain.Approval{}, domain.Errorf(domain.CodeConflict, "it was decided, or given to somebody else, meanwhile").Suggest("look at it again")
+		return domain.Approval{}, domain.Errorf(domain.CodeConflict, "the request was decided or reassigned in the meantime").Suggest("reload it and try again")
 	}
 	tx.audit(tx.op.Action, auditRow{rowID: row.Approval.RunID, record: domain.AuditRecord{Run: row.Run, Object: "approval:" + id, Reason: reason,
 		Detail: domain.ChangeDetail(map[string]string{"assignee": before}, map[string]string{"assignee": assignee})}})

@@ -128,7 +128,7 @@ func (s auditLog) VerifyAudit(ctx context.Context) (AuditReport, error) {
 	}
 	begin, err := hex.DecodeString(cut.Mac)
 	if err != nil {
-		r.Problems = append(r.Problems, "where the log was cut cannot be read")
+		r.Problems = append(r.Problems, "cannot read where the log was cut")
 	}
 	old, err := s.store.keyedFrom(ctx)
 	if err != nil {
@@ -140,13 +140,13 @@ func (s auditLog) VerifyAudit(ctx context.Context) (AuditReport, error) {
 	} else if last, err := s.store.q.AuditLast(ctx); err != nil {
 		return r, core.Translate(err, "read the audit log")
 	} else if len(s.store.db.Secrets.AuditKey) == 0 && last > 0 {
-		r.Problems = append(r.Problems, fmt.Sprintf("the key file %s.key is missing: without it no link of the chain can be checked; put it back from where you keep a copy", s.store.path))
+		r.Problems = append(r.Problems, fmt.Sprintf("the key file %s.key is missing, so the audit chain cannot be checked; restore the file from your copy", s.store.path))
 		r.Last = last
 		return r, nil
 	} else if print, err := s.store.Setting(ctx, settingKeyPrint); err != nil {
 		return r, err
 	} else if print != "" && print != s.store.db.Secrets.Derived.Print {
-		r.Problems = append(r.Problems, fmt.Sprintf("the key file is not that of this database: it has the fingerprint %s, not %s", s.store.db.Secrets.Derived.Print, print))
+		r.Problems = append(r.Problems, fmt.Sprintf("the key file belongs to another database: its fingerprint is %s, not %s", s.store.db.Secrets.Derived.Print, print))
 		r.Last = last
 		return r, nil
 	}
@@ -197,10 +197,10 @@ func (s auditLog) VerifyAudit(ctx context.Context) (AuditReport, error) {
 		}
 	}
 	if !vouched {
-		r.Problems = append(r.Problems, fmt.Sprintf("the log begins after event %d, and no event says that it was cut there", cut.Seq))
+		r.Problems = append(r.Problems, fmt.Sprintf("the log begins after event %d, and no event records that it was cut there", cut.Seq))
 	}
 	if unlinked > 0 {
-		r.Problems = append(r.Problems, fmt.Sprintf("the last %d events have no link", unlinked))
+		r.Problems = append(r.Problems, fmt.Sprintf("the last %d events are not in the chain", unlinked))
 	}
 	// One statement is one snapshot: a row and its event are committed together.
 	silent, err := s.store.q.StepsWithoutAudit(ctx)
@@ -219,7 +219,7 @@ func (s auditLog) VerifyAudit(ctx context.Context) (AuditReport, error) {
 	} else if behind && at.Seq > r.Last {
 		r.Problems = append(r.Problems, fmt.Sprintf("the anchor is at event %d: events %d to %d are missing", at.Seq, r.Last+1, at.Seq))
 	} else if behind {
-		r.Problems = append(r.Problems, fmt.Sprintf("event %d is not the one that the anchor has seen", at.Seq))
+		r.Problems = append(r.Problems, fmt.Sprintf("event %d differs from the one in the anchor", at.Seq))
 	}
 	return r, nil
 }
@@ -317,11 +317,11 @@ func (s auditLog) checkDigest(ctx context.Context, e dbsqlc.AuditEvent) (string,
 	}
 	if int64(len(hashes)) != e.RunSeq-e.FirstSeq+1 || !hmac.Equal(sum.Sum(nil), e.Digest) {
 		if purged, err := s.store.q.RunPurgedAt(ctx, *e.RunID); errors.Is(err, sql.ErrNoRows) {
-			return fmt.Sprintf("event %d stands for journal rows of a run that is not there", e.Seq), nil
+			return fmt.Sprintf("event %d covers journal rows of a missing run", e.Seq), nil
 		} else if err != nil || purged != 0 {
 			return "", core.Translate(err, "read a run")
 		}
-		return fmt.Sprintf("event %d does not fit the journal rows %d to %d that it stands for", e.Seq, e.FirstSeq, e.RunSeq), nil
+		return fmt.Sprintf("event %d does not match the journal rows %d to %d that it covers", e.Seq, e.FirstSeq, e.RunSeq), nil
 	}
 	// The rows' way back to their event is under no hash: it is not known when
 	// they are hashed.
@@ -330,7 +330,7 @@ func (s auditLog) checkDigest(ctx context.Context, e dbsqlc.AuditEvent) (string,
 		return "", core.Translate(err, "read journal rows")
 	}
 	if astray > 0 {
-		return fmt.Sprintf("%d of the journal rows %d to %d name another event than %d, which stands for them", astray, e.FirstSeq, e.RunSeq, e.Seq), nil
+		return fmt.Sprintf("%d of the journal rows %d to %d refer to an event other than %d, which covers them", astray, e.FirstSeq, e.RunSeq, e.Seq), nil
 	}
 	return "", nil
 }

@@ -41,7 +41,7 @@ func NewAuditChecker(s *Store, log *slog.Logger) *AuditChecker {
 // earlier process was asked for and did not finish.
 func (c *AuditChecker) Run(ctx context.Context) {
 	if by, err := c.unfinished(ctx); err != nil {
-		c.log.Error("look for a verification of the audit log that was not finished", "err", err)
+		c.log.Error("find an unfinished verification of the audit log", "err", err)
 	} else if by.Name != "" {
 		c.Begin(by)
 	}
@@ -78,7 +78,7 @@ func (c *AuditChecker) Busy() error {
 	if c.now == nil {
 		return nil
 	}
-	return domain.Errorf(domain.CodeConflict, "the chain is being verified since %s", c.now.Began.Format(time.RFC3339)).Suggest("wait for its result")
+	return domain.Errorf(domain.CodeConflict, "verification of the chain has been running since %s", c.now.Began.Format(time.RFC3339)).Suggest("wait for its result")
 }
 
 // Begin begins a verification of the whole log, unless one is under way, and gives the
@@ -122,7 +122,7 @@ func (c *AuditChecker) check(ctx context.Context, actor domain.Actor) error {
 	record := domain.AuditRecord{Action: actionVerify, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Detail: domain.RawJSON(core.EncodeJSON(check))}
 	if check.Found > 0 {
 		record.Result, record.Reason = "failed", check.Problems[0]
-		c.log.Error("the audit log does not fit", "problem", check.Problems[0], "problems", check.Found)
+		c.log.Error("the audit log failed its check", "problem", check.Problems[0], "problems", check.Found)
 	}
 	return c.s.Audit(context.WithoutCancel(ctx), record)
 }

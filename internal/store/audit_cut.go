@@ -47,7 +47,7 @@ func cutOf(ctx context.Context, q *dbsqlc.Queries) (auditCut, error) {
 		return c, core.Translate(err, "read where the audit log begins")
 	}
 	if err := json.Unmarshal([]byte(text), &c); err != nil {
-		return c, domain.Errorf(domain.CodeCorrupt, "where the audit log begins cannot be read: %w", err)
+		return c, domain.Errorf(domain.CodeCorrupt, "cannot read where the audit log begins: %w", err)
 	}
 	return c, nil
 }

@@ -21,9 +21,9 @@ func (s auditLog) AuditEvent(ctx context.Context, seq int64) (domain.AuditEvent,
 	if len(events) == 0 || events[0].Seq != seq {
 		cut, err := cutOf(ctx, s.store.q)
 		if err == nil && seq > 0 && seq <= cut.Seq {
-			return domain.AuditEvent{}, domain.Errorf(domain.CodeNotFound, "audit event %d was removed by retention", seq)
+			return domain.AuditEvent{}, domain.Errorf(domain.CodeNotFound, "retention deleted audit event %d", seq)
 		}
-		return domain.AuditEvent{}, cmp.Or(err, error(domain.Errorf(domain.CodeNotFound, "no audit event %d", seq)))
+		return domain.AuditEvent{}, cmp.Or(err, error(domain.Errorf(domain.CodeNotFound, "audit event %d not found", seq)))
 	}
 	return events[0], nil
 }

@@ -129,7 +129,7 @@ func (w *writer) layBallast() bool {
 func (w *writer) noBallast(err error) {
 	err = errors.Join(err, w.ballast.drop())
 	if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
-		w.s.log.Warn("no space is kept for a full disk", "err", err)
+		w.s.log.Warn("cannot reserve disk space", "err", err)
 		w.ballast = ballast{}
 	}
 	w.s.fullDisk.Store(w.ballast.low)
@@ -141,10 +141,10 @@ func (w *writer) dropBallast() bool {
 		return false
 	}
 	if err := w.ballast.drop(); err != nil {
-		w.s.log.Error("give up the space that is kept for a full disk", "err", err)
+		w.s.log.Error("release the reserved disk space", "err", err)
 		return false
 	}
-	w.s.log.Warn("the disk of the database is full: work waits until there is space")
+	w.s.log.Warn("disk full; no new work is accepted until there is space")
 	w.s.fullDisk.Store(true)
 	return true
 }
@@ -164,7 +164,7 @@ func (w *writer) takeUp() {
 		w.noBallast(err)
 	case !low:
 		b.low = false
-		w.s.log.Info("there is space on the disk of the database again")
+		w.s.log.Info("disk space recovered; accepting new work")
 		w.s.fullDisk.Store(false)
 	}
 }
@@ -172,5 +172,5 @@ func (w *writer) takeUp() {
 // errFullDisk refuses what waits until there is space.
 func errFullDisk() error {
 	return domain.Errorf(domain.CodeNoSpace, "the disk is full").
-		Suggest("free space on the disk of the data directory, or remove old runs (kairosd retention, or Settings, Retention): that works also now; nothing that was acknowledged is lost")
+		Suggest("free space on the disk of the data directory, or delete old runs (kairosd retention, or Settings, Retention), which works on a full disk too; nothing that was acknowledged is lost")
 }

@@ -23,7 +23,7 @@ func (s work) SettleBulkItem(_ context.Context, id string, it domain.BulkItem) e
 		acted := core.Flag(it.State == "acted")
 		return nil, w.q.BulkCount(w.ctx, acted, 1-acted, id)
 	})
-	return core.Translate(err, "record bulk act")
+	return core.Translate(err, "record bulk operation")
 }
 
 // MoveBulk says where a bulk act stands; its end is recorded in the audit log.
@@ -44,7 +44,7 @@ func (s work) MoveBulk(_ context.Context, id string, state domain.BulkState, not
 		}
 		return []auditRow{bulkRecord(core.Bulk(row), "bulk."+string(state), actor, note)}, nil
 	})
-	return moved, core.Translate(err, "record bulk act")
+	return moved, core.Translate(err, "record bulk operation")
 }
 
 func labelsJSON(labels map[string]string) string {

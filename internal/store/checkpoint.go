@@ -139,8 +139,8 @@ func (p *prepared) apply(w *writer) ([]auditRow, error) {
 		return nil, err
 	}
 	if st.LastSeq != c.Fence {
-		return nil, domain.Errorf(domain.CodeConflict, "run %s has moved on", domain.ShortID(c.Run)).
-			Suggest("look at it again: its journal is at %d, not %d", st.LastSeq, c.Fence)
+		return nil, domain.Errorf(domain.CodeConflict, "run %s has changed", domain.ShortID(c.Run)).
+			Suggest("reload it and try again: its journal is at row %d, not %d", st.LastSeq, c.Fence)
 	}
 	next := *st
 	next.LastSeq = c.Fence + int64(len(c.Entries))
@@ -207,7 +207,7 @@ func (p *prepared) apply(w *writer) ([]auditRow, error) {
 }
 
 func movedOn(run string) *domain.Error {
-	return domain.Errorf(domain.CodeConflict, "run %s has moved on", domain.ShortID(run))
+	return domain.Errorf(domain.CodeConflict, "run %s has changed", domain.ShortID(run))
 }
 
 // move notes what a checkpoint changes in a run's row.
@@ -285,7 +285,7 @@ func (w *writer) state(rowID int64, runID string) (*runState, error) {
 	}
 	row, err := w.q.RunState(w.ctx, runID)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, domain.Errorf(domain.CodeNotFound, "no run %s", runID)
+		return nil, domain.Errorf(domain.CodeNotFound, "run %s not found", runID)
 	} else if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 func (w *writer) planVersionOf(hash string) (dbsqlc.VersionOfRunRow, error) {
 	v, err := w.q.VersionOfRun(w.ctx, hash)
 	if errors.Is(err, sql.ErrNoRows) {
-		return v, domain.Errorf(domain.CodeNotFound, "no plan version with hash %s", hash)
+		return v, domain.Errorf(domain.CodeNotFound, "plan version with hash %s not found", hash)
 	}
 	return v, err
 }

@@ -59,11 +59,11 @@ func (s work) TellMore(_ context.Context, of domain.Delivery, message domain.Del
 
 // SettleDelivery notes what came of an attempt.
 func (s work) SettleDelivery(_ context.Context, d domain.Delivery) error {
-	return s.store.exec("settle a message", func(ctx context.Context, q *dbsqlc.Queries) error {
+	return s.store.exec("store the outcome of a message", func(ctx context.Context, q *dbsqlc.Queries) error {
 		n, err := q.DeliveryUpdate(ctx, dbsqlc.DeliveryUpdateParams{Status: string(d.Status), Attempts: int64(d.Attempts), DueAt: core.Micros(d.DueAt),
 			EndedAt: core.Micros(d.EndedAt), Error: d.Error, ID: d.ID})
 		if err == nil && n == 0 {
-			return domain.Errorf(domain.CodeNotFound, "no message %s", d.ID)
+			return domain.Errorf(domain.CodeNotFound, "message %s not found", d.ID)
 		}
 		return err
 	})
@@ -71,5 +71,5 @@ func (s work) SettleDelivery(_ context.Context, d domain.Delivery) error {
 
 // ForgetDeliveries removes messages that are over and were made before a time.
 func (s work) ForgetDeliveries(_ context.Context, before time.Time) error {
-	return s.store.exec("forget messages", func(ctx context.Context, q *dbsqlc.Queries) error { return q.DeliveryPrune(ctx, core.Micros(before)) })
+	return s.store.exec("delete messages", func(ctx context.Context, q *dbsqlc.Queries) error { return q.DeliveryPrune(ctx, core.Micros(before)) })
 }

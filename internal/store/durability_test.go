@@ -233,7 +233,7 @@ func TestALostFileStopsTheStore(t *testing.T) {
 		t.Fatal("nobody noticed")
 	}
 	err = s.Audit(context.Background(), domain.AuditRecord{Action: "x"})
-	if domain.CodeOf(err) != domain.CodeUnavailable || !strings.Contains(err.Error(), "removed or replaced") {
+	if domain.CodeOf(err) != domain.CodeUnavailable || !strings.Contains(err.Error(), "deleted or replaced") {
 		t.Errorf("a write after that: %v", err)
 	}
 	_ = s.Close() // the outcome of closing a lost file is nobody's promise
@@ -315,7 +315,7 @@ func TestFilesArePrivate(t *testing.T) {
 func TestOtherDatabasesAreRefused(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "kairos.db")
-	if err := os.WriteFile(path, []byte(strings.Repeat("not a database ", 100)), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(strings.Repeat("not a kairosd database", 100)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := store.Open(context.Background(), path, store.Options{}); domain.CodeOf(err) != domain.CodeCorrupt {

@@ -29,11 +29,11 @@ func (s *Store) checkFileSystem(dir string) error {
 
 func (s *Store) judgeFileSystem(dir string, kind int64) error {
 	if name := networks[kind]; name != "" {
-		return domain.Errorf(domain.CodeInvalid, "%s is on %s, where a database cannot be kept safely", dir, name).
+		return domain.Errorf(domain.CodeInvalid, "%s is on %s, which cannot store a database safely", dir, name).
 			Suggest("use a local disk; back up to the network instead")
 	}
 	if name := doubtful[kind]; name != "" && s.dir == "" {
-		s.log.Warn("the data directory is on a file system that may not keep it safe", "dir", dir, "file system", name)
+		s.log.Warn("the file system of the data directory may not store it safely", "dir", dir, "file system", name)
 	}
 	return nil
 }
@@ -82,7 +82,7 @@ func (s *Store) watch() {
 			return
 		case <-tick.C:
 			if path := gone(s.watched); path != "" {
-				s.writer.fail(domain.Errorf(domain.CodeUnavailable, "%s was removed or replaced while it was open", path))
+				s.writer.fail(domain.Errorf(domain.CodeUnavailable, "%s was deleted or replaced while it was open", path))
 				return
 			}
 		}

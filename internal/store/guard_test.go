@@ -74,10 +74,10 @@ func TestDamageIsNamed(t *testing.T) {
 	ctx := context.Background()
 	for name, c := range map[string]struct{ damage, journal, audit string }{
 		"a row":     {"DROP TRIGGER step_results_are_immutable; UPDATE step_results SET output = '2' WHERE seq = 2", "row 2 of run", ""},
-		"a gap":     {"DROP TRIGGER step_results_are_kept; DELETE FROM step_results WHERE seq = 2", "row 2 of run", "does not fit"},
+		"a gap":     {"DROP TRIGGER step_results_are_kept; DELETE FROM step_results WHERE seq = 2", "row 2 of run", "does not match"},
 		"an event":  {"DROP TRIGGER audit_events_are_immutable; UPDATE audit_events SET actor = 'x' WHERE seq = 2", "", "chain breaks"},
 		"a missing": {"DROP TRIGGER audit_events_are_kept; DELETE FROM audit_events WHERE seq = 2", "", "missing"},
-		"a link":    {"DROP TRIGGER step_results_are_immutable; UPDATE step_results SET audit_seq = audit_seq + 1 WHERE seq = 2", "", "another event"},
+		"a link":    {"DROP TRIGGER step_results_are_immutable; UPDATE step_results SET audit_seq = audit_seq + 1 WHERE seq = 2", "", "refer to an event other than"},
 		"the tail":  {"DROP TRIGGER audit_events_are_kept; DELETE FROM audit_events WHERE seq = (SELECT max(seq) FROM audit_events)", "", "anchor"},
 	} {
 		t.Run(name, func(t *testing.T) {

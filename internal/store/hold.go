@@ -63,10 +63,10 @@ func (s holds) hold(h domain.Hold) error {
 		err = s.store.writer.perform(func(*writer) ([]auditRow, error) { return nil, nil })
 	}
 	if err != nil {
-		return fmt.Errorf("hold the runs of a database that was taken back: %w", err)
+		return fmt.Errorf("hold the runs of a database that was reset to an earlier state: %w", err)
 	}
 	s.store.db.Secrets.Incarnation = incarnation
-	s.store.log.Error("nothing is executed until an operator releases the runs", "reason", h.Reason, "runs", h.Held, "last", h.Last, "lost", h.Lost)
+	s.store.log.Error("runs are on hold until an operator releases them", "reason", h.Reason, "runs", h.Held, "last", h.Last, "lost", h.Lost)
 	return nil
 }
 
@@ -80,7 +80,7 @@ func (s holds) Hold(ctx context.Context) (*domain.Hold, error) {
 	}
 	var h domain.Hold
 	if err := json.Unmarshal([]byte(text), &h); err != nil {
-		return nil, domain.Errorf(domain.CodeCorrupt, "the hold is unreadable: %w", err)
+		return nil, domain.Errorf(domain.CodeCorrupt, "cannot decode the hold: %w", err)
 	}
 	return &h, nil
 }
@@ -110,14 +110,14 @@ func (s holds) MayRelease(ctx context.Context, actor domain.Actor) error {
 		return err
 	}
 	if !actor.Role.Includes(domain.RoleAdmin) {
-		return domain.Errorf(domain.CodeForbidden, "after the key file was lost, only an administrator releases runs").Suggest("ask an administrator")
+		return domain.Errorf(domain.CodeForbidden, "after the key file was lost, only an administrator can release runs").Suggest("ask an administrator")
 	}
 	users, err := s.store.Users(ctx)
 	if err != nil {
 		return err
 	}
 	if !slices.ContainsFunc(users, func(u domain.User) bool { return u.Role == domain.RoleAdmin && !u.Disabled }) {
-		return domain.Errorf(domain.CodeConflict, "nothing can be released yet: every user was disabled when the key file was lost").
+		return domain.Errorf(domain.CodeConflict, "cannot release runs yet: every user was disabled when the key file was lost").
 			Suggest("create an administrator first: kairosd user add NAME --role admin")
 	}
 	return nil

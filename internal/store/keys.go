@@ -36,7 +36,7 @@ func (s access) unsealText(name, sealed string) (string, error) {
 	aead := s.store.db.Secrets.Derived.Secrets
 	raw, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(sealed, sealedMark))
 	if err == nil && (aead == nil || len(raw) < aead.NonceSize() || !strings.HasPrefix(sealed, sealedMark)) {
-		err = fmt.Errorf("it is not encrypted with the key file of this server")
+		err = fmt.Errorf("the data was not encrypted with the key file of this server")
 	}
 	var plain []byte
 	if err == nil {

@@ -26,12 +26,12 @@ func (s attention) LabelRun(_ context.Context, actor domain.Actor, run string, l
 		return errReadOnly()
 	}
 	if len(labels) == 0 {
-		return domain.Errorf(domain.CodeInvalid, "no label is given").Suggest("write key=value")
+		return domain.Errorf(domain.CodeInvalid, "no labels given").Suggest("write key=value")
 	}
 	err := s.store.writer.perform(func(w *writer) ([]auditRow, error) {
 		r, err := w.q.RunGivenLabels(w.ctx, run)
 		if errors.Is(err, sql.ErrNoRows) {
-			return nil, domain.Errorf(domain.CodeNotFound, "no run %s", run)
+			return nil, domain.Errorf(domain.CodeNotFound, "run %s not found", run)
 		} else if err != nil {
 			return nil, err
 		}

@@ -17,7 +17,7 @@ func memoryParams(m domain.Memory, rowID int64) dbsqlc.MemoryInsertParams {
 func (tx *Tx) Forget(owner, session string) (int64, error) {
 	n, err := tx.w.q.MemoryForget(tx.w.ctx, core.ScopeOf(owner, session))
 	if err == nil && n == 0 {
-		err = domain.Errorf(domain.CodeNotFound, "the session %q of %s remembers nothing", session, owner)
+		err = domain.Errorf(domain.CodeNotFound, "session %q of %s has no memory", session, owner)
 	}
 	return n, err
 }

@@ -33,8 +33,8 @@ type Operation struct {
 }
 
 func keyReused() error {
-	err := domain.Errorf(domain.CodeInvalid, "this idempotency key belongs to another request").
-		Suggest("choose a new key for every request, and keep it only to repeat that one")
+	err := domain.Errorf(domain.CodeInvalid, "this idempotency key was used for another request").
+		Suggest("use a new key for each request, and the same key only to retry it")
 	err.Reason = "idempotency.reused"
 	return err
 }

@@ -33,7 +33,7 @@ func KeepOwner(dir string, paths ...string) error {
 			return err
 		})
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return domain.Errorf(domain.CodeUnavailable, "give %s to the owner of %s: %w", p, dir, err).
+			return domain.Errorf(domain.CodeUnavailable, "change the owner of %s to that of %s: %w", p, dir, err).
 				Suggest("run as root: chown -R --reference=%s %s", dir, p)
 		}
 	}

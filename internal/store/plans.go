@@ -47,8 +47,8 @@ func (tx *Tx) PutVersion(v domain.NewVersion) (created bool, err error) {
 		p, err = w.q.PlanInsert(w.ctx, dbsqlc.PlanInsertParams{PublicID: domain.NewID(), Key: v.Key, Name: v.Name, Description: v.Description,
 			LatestHash: v.Hash, Stage: string(firstStage(v.Origin)), CreatedAt: now})
 	case err == nil && v.Base != "" && v.Base != p.LatestHash:
-		return false, domain.Errorf(domain.CodeStale, "plan %s has version %d by now, which is not the one that this was made from", v.Key, p.Latest).
-			Suggest("look at what has changed, and save on top of that")
+		return false, domain.Errorf(domain.CodeStale, "plan %s now has version %d, not the version you started from", v.Key, p.Latest).
+			Suggest("review the changes and save again")
 	case err == nil:
 		if number, err = w.q.VersionLast(w.ctx, p.ID); err != nil {
 			return false, err
@@ -130,12 +130,12 @@ func (tx *Tx) RestoreVersion(r domain.RestoredVersion) error {
 	w := tx.w
 	p, err := w.q.PlanByPublicID(w.ctx, r.PlanID)
 	if errors.Is(err, sql.ErrNoRows) {
-		return domain.Errorf(domain.CodeNotFound, "no plan %q", r.PlanID)
+		return domain.Errorf(domain.CodeNotFound, "plan %q not found", r.PlanID)
 	} else if err != nil {
 		return err
 	}
 	if r.Base != "" && r.Base != p.LatestHash {
-		return domain.Errorf(domain.CodeStale, "plan %s follows version %d by now", p.Key, p.Latest).Suggest("look at what has changed, and restore on top of that")
+		return domain.Errorf(domain.CodeStale, "plan %s now uses version %d", p.Key, p.Latest).Suggest("review the changes and restore again")
 	}
 	v, err := w.q.VersionByHash(w.ctx, r.Hash)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -171,7 +171,7 @@ func (tx *Tx) AcceptPlan(planID, reason string) error {
 	w := tx.w
 	p, err := w.q.PlanByPublicID(w.ctx, planID)
 	if errors.Is(err, sql.ErrNoRows) {
-		return domain.Errorf(domain.CodeNotFound, "no plan %q", planID)
+		return domain.Errorf(domain.CodeNotFound, "plan %q not found", planID)
 	} else if err != nil || p.Stage != string(domain.StageDraft) {
 		return err
 	}

@@ -36,7 +36,7 @@ func (p *prepared) advance(w *writer, before, next *runState) (int64, error) {
 			if purged, err := w.q.RunPurgedAt(w.ctx, p.rowID); err != nil {
 				return 0, err
 			} else if purged != 0 {
-				return 0, domain.Errorf(domain.CodeConflict, "the journal of run %s was removed by retention", domain.ShortID(p.c.Run))
+				return 0, domain.Errorf(domain.CodeConflict, "retention deleted the journal of run %s", domain.ShortID(p.c.Run))
 			}
 		}
 	}

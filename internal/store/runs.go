@@ -124,7 +124,7 @@ func (n *newRun) apply(w *writer) ([]auditRow, error) {
 		if run := r.Audit[i].Run; run != "" && run != r.ID {
 			other, err := w.q.RunRowID(w.ctx, run)
 			if errors.Is(err, sql.ErrNoRows) {
-				return nil, domain.Errorf(domain.CodeNotFound, "no run %s", run)
+				return nil, domain.Errorf(domain.CodeNotFound, "run %s not found", run)
 			} else if err != nil {
 				return nil, err
 			}

@@ -92,9 +92,9 @@ func (s auditLog) checkSeals(ctx context.Context, events []dbsqlc.AuditEvent) (p
 			Seal string `json:"seal"`
 		}
 		if err := json.Unmarshal([]byte(*e.Detail), &said); err != nil {
-			problems = append(problems, fmt.Sprintf("event %d says nothing that can be read of run %s", e.Seq, f.id))
+			problems = append(problems, fmt.Sprintf("event %d has no readable record of run %s", e.Seq, f.id))
 		} else if said.Seal != "" && said.Seal != f.seal() {
-			problems = append(problems, fmt.Sprintf("run %s is not as it was created: its input, or another of its settings, was changed since event %d", f.id, e.Seq))
+			problems = append(problems, fmt.Sprintf("the input or a setting of run %s was changed after event %d", f.id, e.Seq))
 		}
 		return nil
 	})
@@ -102,7 +102,7 @@ func (s auditLog) checkSeals(ctx context.Context, events []dbsqlc.AuditEvent) (p
 		return nil, core.Translate(err, "read runs")
 	}
 	for _, e := range want {
-		problems = append(problems, fmt.Sprintf("event %d created a run that is not there", e.Seq))
+		problems = append(problems, fmt.Sprintf("event %d created a run that is missing", e.Seq))
 	}
 	return problems, nil
 }

@@ -85,7 +85,7 @@ func TestAChangedInputIsFound(t *testing.T) {
 		if _, err := pool.Exec(change[0]); err != nil {
 			t.Fatal(change[0], err)
 		}
-		if found := problems(); len(found) != 1 || !strings.Contains(found[0], "not as it was created") {
+		if found := problems(); len(found) != 1 || !strings.Contains(found[0], "was changed after event") {
 			t.Errorf("%s: found %v", change[0], found)
 		}
 		if _, err := pool.Exec(change[1]); err != nil {

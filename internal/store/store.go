@@ -204,7 +204,7 @@ func (s *Store) takeLock() error {
 // removed or half restored.
 func (s *Store) prepareFiles() error {
 	if core.RestorePending(s.path) {
-		return domain.Errorf(domain.CodeUnavailable, "a restore or an upgrade of %s was interrupted", s.path).Suggest("start kairosd, which finishes it")
+		return domain.Errorf(domain.CodeUnavailable, "a restore or an upgrade of %s was interrupted", s.path).Suggest("start kairosd to finish it")
 	}
 	for _, f := range s.Files() {
 		if err := core.KeepPrivate(f, 0o600); err != nil {
@@ -266,13 +266,13 @@ func (s *Store) startWriter(ctx context.Context, o Options) error {
 	}
 	if s.writer.wal.short = o.Stay; o.Stay {
 		if s.writer.ballast, err = openBallast(s.path); err != nil {
-			s.log.Warn("no space is kept for a full disk", "err", err)
+			s.log.Warn("cannot reserve disk space", "err", err)
 		}
 	}
 	go s.writer.run()
 	if lost {
 		if err := s.Audit(ctx, domain.AuditRecord{Action: actionNewKey, Actor: domain.System.Name, Surface: domain.System.Surface,
-			Reason: "the key of before is lost", Detail: domain.RawJSON(core.EncodeJSON(auditCut{Seq: last, Mac: hex.EncodeToString(mac.Mac)}))}); err != nil {
+			Reason: "the previous key was lost", Detail: domain.RawJSON(core.EncodeJSON(auditCut{Seq: last, Mac: hex.EncodeToString(mac.Mac)}))}); err != nil {
 			return err
 		}
 	}
@@ -293,7 +293,7 @@ func (s *Store) startWriter(ctx context.Context, o Options) error {
 	}
 	if lost {
 		if err := s.resetAccess(); err != nil {
-			return fmt.Errorf("end all access: %w", err)
+			return fmt.Errorf("revoke all access: %w", err)
 		}
 	}
 	s.watched, err = watchFiles(s.path, s.path+"-wal")
@@ -320,7 +320,7 @@ func (s *Store) checkKey(ctx context.Context, q *dbsqlc.Queries, newKey bool) (l
 		return last > 0, nil
 	}
 	return false, domain.Errorf(domain.CodeCorrupt, "the key file %s.key is missing", s.path).
-		Suggest("put it back from where you keep a copy; if every copy is lost, run kairosd audit new-key and read its help first: it ends all access")
+		Suggest("restore it from your copy; if every copy is lost, run kairosd audit new-key and read its help first: it ends all access")
 }
 
 // begin starts a new epoch and makes sure that the installation has its
@@ -364,7 +364,7 @@ func (s *Store) begin(ctx context.Context, conn *sql.Conn, q *dbsqlc.Queries, re
 			return err
 		}
 		if s.epoch, err = strconv.ParseInt(epoch, 10, 64); err != nil {
-			return fmt.Errorf("epoch: %w", err)
+			return fmt.Errorf("generate an epoch: %w", err)
 		}
 		s.epoch++
 		return q.SettingPut(ctx, "epoch", strconv.FormatInt(s.epoch, 10))
@@ -387,14 +387,14 @@ func (s *Store) begin(ctx context.Context, conn *sql.Conn, q *dbsqlc.Queries, re
 func (s *Store) loadSecrets(ctx context.Context, auditKey []byte) error {
 	var err error
 	if s.db.Secrets.Incarnation, err = s.q.SettingGet(ctx, "incarnation"); err != nil {
-		return core.Translate(err, "read the incarnation")
+		return core.Translate(err, "read the generation")
 	}
 	key, err := s.q.SettingGet(ctx, "instance_key")
 	if err != nil {
 		return core.Translate(err, "read the instance key")
 	}
 	if s.db.Secrets.InstanceKey, err = hex.DecodeString(key); err != nil {
-		return domain.Errorf(domain.CodeCorrupt, "the instance key cannot be read: %w", err)
+		return domain.Errorf(domain.CodeCorrupt, "cannot decrypt the instance key: %w", err)
 	}
 	if s.db.Secrets.SetKey(auditKey); auditKey != nil {
 		return nil
@@ -405,8 +405,8 @@ func (s *Store) loadSecrets(ctx context.Context, auditKey []byte) error {
 
 // wrongKey says that the key file beside the database is that of another one.
 func (s *Store) wrongKey(wants string) error {
-	return domain.Errorf(domain.CodeCorrupt, "%s.key is not the key file of this database: it has the fingerprint %s, not %s", s.path, s.db.Secrets.Derived.Print, wants).
-		Suggest("put the right key file there; if every copy is lost, move this one away, then run kairosd audit new-key and read its help first")
+	return domain.Errorf(domain.CodeCorrupt, "%s.key belongs to another database: its fingerprint is %s, not %s", s.path, s.db.Secrets.Derived.Print, wants).
+		Suggest("restore the key file from your copy; if every copy is lost, move this one away, then run kairosd audit new-key and read its help first")
 }
 
 // Incarnation names this life of the database; a restore begins a new one.

@@ -70,14 +70,14 @@ func (tx *Tx) AddNote(run, text string) (domain.Note, error) {
 	w := tx.w
 	row, err := w.q.RunRowID(w.ctx, run)
 	if errors.Is(err, sql.ErrNoRows) {
-		return domain.Note{}, domain.Errorf(domain.CodeNotFound, "no run %s", run)
+		return domain.Note{}, domain.Errorf(domain.CodeNotFound, "run %s not found", run)
 	} else if err != nil {
 		return domain.Note{}, err
 	}
 	if have, err := w.q.NoteCount(w.ctx, row.ID); err != nil {
 		return domain.Note{}, err
 	} else if have >= domain.MaxNotes {
-		return domain.Note{}, domain.Errorf(domain.CodeConflict, "run %s has %d notes, which is all that are kept", domain.ShortID(run), have)
+		return domain.Note{}, domain.Errorf(domain.CodeConflict, "run %s has %d notes, the maximum", domain.ShortID(run), have)
 	}
 	n := domain.Note{Run: run, Actor: tx.op.By.Name, Text: text, At: tx.op.At}
 	n.ID, err = w.q.NoteInsert(w.ctx, dbsqlc.NoteInsertParams{RunID: row.ID, Actor: n.Actor, Text: text, At: core.Micros(n.At)})
@@ -93,13 +93,13 @@ func (tx *Tx) AckRun(run, note string) error {
 	r, err := w.q.RunToAck(w.ctx, run)
 	switch {
 	case errors.Is(err, sql.ErrNoRows) || err == nil && r.DeletedAt != 0:
-		return domain.Errorf(domain.CodeNotFound, "no run %s", run)
+		return domain.Errorf(domain.CodeNotFound, "run %s not found", run)
 	case err != nil:
 		return err
 	case r.Status != string(domain.RunFailed):
 		return domain.Errorf(domain.CodeConflict, "%s", domain.RunIs(domain.RunStatus(r.Status), ""))
 	case r.Attention == 0:
-		return domain.Errorf(domain.CodeConflict, "somebody took note of the run before")
+		return domain.Errorf(domain.CodeConflict, "the run is already acknowledged")
 	}
 	if _, err := w.q.RunAttention(w.ctx, 0, r.ID, r.EndedAt); err != nil {
 		return err
@@ -130,7 +130,7 @@ func (tx *Tx) SaveView(v domain.SavedView) error {
 func (tx *Tx) DeleteView(owner, name string) error {
 	n, err := tx.w.q.SavedViewDelete(tx.w.ctx, owner, name)
 	if err == nil && n == 0 {
-		return domain.Errorf(domain.CodeNotFound, "there is no view %q", name)
+		return domain.Errorf(domain.CodeNotFound, "view %q not found", name)
 	}
 	return err
 }

@@ -46,7 +46,7 @@ func (tx *Tx) sealAccess() error {
 func (tx *Tx) User(idOrName string) (domain.User, error) {
 	u, err := tx.w.q.UserGet(tx.w.ctx, idOrName)
 	if errors.Is(err, sql.ErrNoRows) {
-		return domain.User{}, domain.Errorf(domain.CodeNotFound, "no user %q", idOrName)
+		return domain.User{}, domain.Errorf(domain.CodeNotFound, "user %q not found", idOrName)
 	}
 	return tx.w.s.user(u), err
 }

@@ -38,7 +38,7 @@ func (tx *Tx) StopBulk(id, note string) (domain.Bulk, error) {
 	}
 	b := core.Bulk(row)
 	if n == 0 {
-		return b, domain.Errorf(domain.CodeConflict, "this bulk act is over already")
+		return b, domain.Errorf(domain.CodeConflict, "this bulk operation has already ended")
 	}
 	tx.audit("bulk."+string(domain.BulkStopped), bulkRecord(b, "", domain.Actor{}, note))
 	return b, nil

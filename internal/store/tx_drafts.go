@@ -19,7 +19,7 @@ func (tx *Tx) Drafts() DraftTx { return DraftTx{tx} }
 func (d DraftTx) Get(id string) (domain.Draft, error) {
 	row, err := d.tx.w.q.DraftGet(d.tx.w.ctx, id)
 	if errors.Is(err, sql.ErrNoRows) {
-		return domain.Draft{}, domain.Errorf(domain.CodeNotFound, "no draft %q", id)
+		return domain.Draft{}, domain.Errorf(domain.CodeNotFound, "draft %q not found", id)
 	} else if err != nil {
 		return domain.Draft{}, err
 	}
@@ -30,7 +30,7 @@ func (d DraftTx) Get(id string) (domain.Draft, error) {
 func (d DraftTx) OfVersion(hash string) (domain.Draft, error) {
 	row, err := d.tx.w.q.DraftByVersion(d.tx.w.ctx, hash)
 	if errors.Is(err, sql.ErrNoRows) {
-		return domain.Draft{}, domain.Errorf(domain.CodeNotFound, "no draft of version %q", hash)
+		return domain.Draft{}, domain.Errorf(domain.CodeNotFound, "draft of version %q not found", hash)
 	} else if err != nil {
 		return domain.Draft{}, err
 	}

@@ -67,7 +67,7 @@ func (s accounts) CreateUser(_ context.Context, u domain.User, said ...domain.Au
 
 func (s accounts) insertUser(ctx context.Context, q *dbsqlc.Queries, u domain.User) error {
 	if _, err := q.UserGet(ctx, u.Name); err == nil {
-		return domain.Errorf(domain.CodeConflict, "there is a user %s already", u.Name)
+		return domain.Errorf(domain.CodeConflict, "user %s already exists", u.Name)
 	} else if !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
@@ -89,7 +89,7 @@ func identityIsFree(ctx context.Context, q *dbsqlc.Queries, u domain.User) error
 	case err != nil:
 		return err
 	}
-	return domain.Errorf(domain.CodeConflict, "the identity provider's user %q is %s here already", u.Subject, other.Name)
+	return domain.Errorf(domain.CodeConflict, "the identity provider's user %q is already linked to user %s", u.Subject, other.Name)
 }
 
 // UserByIdentity finds whom an identity provider means, disabled ones included;
@@ -111,7 +111,7 @@ func (s accounts) CreateFirstUser(_ context.Context, u domain.User, said ...doma
 			return err
 		}
 		if n > 0 {
-			return domain.Errorf(domain.CodeConflict, "this installation is set up already").Suggest("log in, or ask an administrator for an account")
+			return domain.Errorf(domain.CodeConflict, "the server is already set up").Suggest("log in, or ask an administrator for an account")
 		}
 		return q.UserInsert(ctx, s.store.userParams(u))
 	})
@@ -121,7 +121,7 @@ func (s accounts) CreateFirstUser(_ context.Context, u domain.User, said ...doma
 func (s accounts) User(ctx context.Context, idOrName string) (domain.User, error) {
 	u, err := s.store.q.UserGet(ctx, idOrName)
 	if errors.Is(err, sql.ErrNoRows) {
-		return domain.User{}, domain.Errorf(domain.CodeNotFound, "no user %q", idOrName)
+		return domain.User{}, domain.Errorf(domain.CodeNotFound, "user %q not found", idOrName)
 	}
 	return s.store.user(u), core.Translate(err, "read user")
 }
@@ -175,7 +175,7 @@ func (s accounts) updateUser(ctx context.Context, q *dbsqlc.Queries, u domain.Us
 		return err
 	}
 	if !whatever && !s.store.matches(stored.Seal, s.store.userSeal(&stored)) {
-		return domain.Errorf(domain.CodeConflict, "user %s was changed by something other than kairosd", stored.Name).Suggest("run kairosd doctor at the server")
+		return domain.Errorf(domain.CodeConflict, "user %s was changed by something other than kairosd", stored.Name).Suggest("run kairosd doctor on the server")
 	}
 	if err := identityIsFree(ctx, q, u); err != nil {
 		return err

@@ -56,7 +56,7 @@ func (w *writer) layOut() bool {
 		more, err = w.lengthen("-wal", walRoom)
 	}
 	if err != nil {
-		w.s.log.Warn("lay out room for the write-ahead log", "err", err)
+		w.s.log.Warn("allocate the write-ahead log", "err", err)
 	}
 	w.wal.short = more && err == nil
 	return w.wal.short
@@ -114,7 +114,7 @@ func (w *writer) checkpointIfDue() {
 	}
 	if now := w.s.now(); err != nil && (core.Fatal(err) || now.Sub(w.wal.warned) > time.Minute) {
 		w.wal.warned = now
-		w.s.log.Error("move the write-ahead log into the database", "err", err)
+		w.s.log.Error("checkpoint the write-ahead log", "err", err)
 	}
 	if err != nil && core.Fatal(err) {
 		w.fail(err)
@@ -165,7 +165,7 @@ func (w *writer) checkpoint() error {
 	w.wal.pages = min(log-moved, w.s.walPages/2) // not again in every commit while a reader is in the way
 	if now := w.s.now(); log > core.WALAlarm && now.Sub(w.wal.warned) > time.Minute {
 		w.wal.warned = now
-		w.s.log.Warn("the write-ahead log grows: a reader holds an old snapshot", "pages", log, "moved", moved)
+		w.s.log.Warn("the write-ahead log is growing because a reader holds an old snapshot", "pages", log, "moved", moved)
 	}
 	return nil
 }

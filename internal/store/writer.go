@@ -171,7 +171,7 @@ func (w *writer) do(o op) error {
 }
 
 func errReadOnly() error {
-	return domain.Errorf(domain.CodeUnavailable, "the store is open for reading only")
+	return domain.Errorf(domain.CodeUnavailable, "the store is read-only")
 }
 
 // perform is do for work that continues no run.
@@ -321,7 +321,7 @@ func (w *writer) transaction(batch []op, results []error) (_ []domain.AuditEvent
 	var broken map[*domain.Chain]bool // by this batch, which may yet be undone
 	for i, o := range batch {
 		if o.chain.Broken() || broken[o.chain] {
-			results[i] = domain.Errorf(domain.CodeConflict, "an earlier checkpoint of this run was refused")
+			results[i] = domain.Errorf(domain.CodeConflict, "an earlier checkpoint of this run was rejected")
 			continue
 		}
 		if !o.ofRun { // it may look at any run
@@ -425,7 +425,7 @@ func (w *writer) checkEpoch() error {
 		return err
 	}
 	if epoch != strconv.FormatInt(w.s.epoch, 10) {
-		w.fail(domain.Errorf(domain.CodeLocked, "another process has taken over the database"))
+		w.fail(domain.Errorf(domain.CodeLocked, "another process has opened the database for writing"))
 		return w.stoppedBy()
 	}
 	return nil
@@ -460,8 +460,8 @@ func (w *writer) fail(err error) {
 	if w.failure != nil {
 		return
 	}
-	w.failure = domain.Errorf(domain.CodeUnavailable, "storage failed: %w", err).Suggest("look at the disk and the log, then start kairosd again")
-	w.s.log.Error("storage failed; no more writes", "err", err)
+	w.failure = domain.Errorf(domain.CodeUnavailable, "storage failed: %w", err).Suggest("check the disk and the log, then restart kairosd")
+	w.s.log.Error("storage failed; stopping all writes", "err", err)
 	close(w.failed)
 }
 

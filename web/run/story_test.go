@@ -147,7 +147,7 @@ func (o *told) Heard() int64 { return 0 }
 func (o *told) of(id string) (*story, error) {
 	i := slices.IndexFunc(o.runs, func(s *story) bool { return strings.HasSuffix(s.run.ID, id) })
 	if i < 0 {
-		return nil, domain.Errorf(domain.CodeNotFound, "no run %s", id)
+		return nil, domain.Errorf(domain.CodeNotFound, "run %s not found", id)
 	}
 	return o.runs[i], nil
 }

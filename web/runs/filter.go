@@ -44,7 +44,7 @@ func (s *section) elsewhere(c *ui.Context) (string, error) {
 		}
 		i := slices.IndexFunc(saved, func(s domain.SavedView) bool { return s.Name == name })
 		if i < 0 {
-			return "", domain.Errorf(domain.CodeNotFound, "there is no view %q", kit.Cut(name, 60))
+			return "", domain.Errorf(domain.CodeNotFound, "view %q not found", kit.Cut(name, 60))
 		}
 		return link.List("/runs", saved[i].Query), nil
 	}

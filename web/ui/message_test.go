@@ -48,7 +48,7 @@ func TestMessageInSpanish(t *testing.T) {
 	if got := (&Context{Display: Display{Lang: locale.English}}).Message(domain.RunIs(domain.RunCompleted, "")); got != "the run is completed" {
 		t.Error(got)
 	}
-	if got := r.Sentence(domain.Errorf(domain.CodeStale, "the run has moved on from revision %d to %d", 1, 2).Suggest("look at it again")); got != "La ejecución ha avanzado de la revisión 1 a la 2. Mírela otra vez" {
+	if got := r.Sentence(domain.Errorf(domain.CodeStale, "the run has moved on from revision %d to %d", 1, 2).Suggest("reload it and try again")); got != "La ejecución ha avanzado de la revisión 1 a la 2. Mírela otra vez" {
 		t.Error(got)
 	}
 }

@@ -91,7 +91,7 @@ const (
 func (s *Lists) Handoff(ctx context.Context, id string) (domain.HandoffSeen, error) {
 	n, err := readHandoff(s.db.Read.QueryRowContext(ctx, oneHandoffSQL, id))
 	if errors.Is(err, sql.ErrNoRows) {
-		return n.Item, domain.Errorf(domain.CodeNotFound, "no handoff %q", id)
+		return n.Item, domain.Errorf(domain.CodeNotFound, "handoff %q not found", id)
 	}
 	return n.Item, core.Translate(err, "read handoff")
 }

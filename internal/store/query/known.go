@@ -23,7 +23,7 @@ func (s *SummaryReader) Known(ctx context.Context, key string, limit int) ([]str
 	case domain.UseAgent, domain.UseTool, domain.UseProvider:
 		out, err = s.db.Q.RunUsesKnown(ctx, int64(limit), key)
 	default:
-		return nil, domain.Errorf(domain.CodeInvalid, "the values of %q are not known", key)
+		return nil, domain.Errorf(domain.CodeInvalid, "cannot list values of %q", key)
 	}
 	return out, core.Translate(err, "list values")
 }

@@ -135,7 +135,7 @@ func (s *PlanReader) Plans(ctx context.Context, f domain.PlanFilter) (domain.Lis
 func (s *PlanReader) VersionByHash(ctx context.Context, hash string) (domain.Version, error) {
 	r, err := s.db.Q.VersionByHash(ctx, hash)
 	if errors.Is(err, sql.ErrNoRows) {
-		return domain.Version{}, domain.Errorf(domain.CodeNotFound, "no plan version with hash %s", hash)
+		return domain.Version{}, domain.Errorf(domain.CodeNotFound, "plan version with hash %s not found", hash)
 	}
 	return core.Version(r.PlanVersion, r.PlanPublicID, r.PlanKey), core.Translate(err, "read plan version")
 }

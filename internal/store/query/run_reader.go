@@ -99,7 +99,7 @@ func (s *RunReader) Run(ctx context.Context, id string) (domain.Run, error) {
 			return r, nil
 		}
 		if errors.Is(err, sql.ErrNoRows) {
-			return domain.Run{}, domain.Errorf(domain.CodeNotFound, "no run %s", id)
+			return domain.Run{}, domain.Errorf(domain.CodeNotFound, "run %s not found", id)
 		}
 		return domain.Run{}, core.Translate(err, "read run "+id)
 	}
@@ -141,7 +141,7 @@ func (s *RunReader) FindRun(ctx context.Context, id string) (domain.Run, error) 
 		return s.Run(ctx, id)
 	}
 	if len(id) < 4 || len(id) > domain.IDLength || strings.Trim(id, "0123456789abcdefghjkmnpqrstvwxyz") != "" {
-		return domain.Run{}, domain.Errorf(domain.CodeNotFound, "no run %q", id).Suggest("give at least the last four characters of a run's id")
+		return domain.Run{}, domain.Errorf(domain.CodeNotFound, "run %q not found", id).Suggest("use at least the last four characters of the run id")
 	}
 	tails, err := s.db.Q.RunByTail(ctx, core.Reversed(id), core.After(core.Reversed(id)))
 	if err != nil {
@@ -157,13 +157,13 @@ func (s *RunReader) FindRun(ctx context.Context, id string) (domain.Run, error) 
 	}
 	switch len(found) {
 	case 0:
-		return domain.Run{}, domain.Errorf(domain.CodeNotFound, "no run %q", id)
+		return domain.Run{}, domain.Errorf(domain.CodeNotFound, "run %q not found", id)
 	case 1:
 		for f := range found {
 			return s.Run(ctx, f)
 		}
 	}
-	return domain.Run{}, domain.Errorf(domain.CodeConflict, "%q fits several runs", id).Suggest("give more characters of the id")
+	return domain.Run{}, domain.Errorf(domain.CodeConflict, "%q matches several runs", id).Suggest("use more characters of the id")
 }
 
 // Unfinished lists runs that are not final, highest priority first, then
@@ -195,7 +195,7 @@ func (s *RunReader) Unfinished(ctx context.Context) ([]domain.Run, error) {
 func (s *RunReader) RunByKey(ctx context.Context, key string) (domain.Run, error) {
 	id, err := s.db.Q.RunByKey(ctx, &key)
 	if errors.Is(err, sql.ErrNoRows) {
-		return domain.Run{}, domain.Errorf(domain.CodeNotFound, "no run with the key %q", key)
+		return domain.Run{}, domain.Errorf(domain.CodeNotFound, "run with key %q not found", key)
 	} else if err != nil {
 		return domain.Run{}, core.Translate(err, "read run by its key")
 	}

@@ -19,28 +19,28 @@ type SmallReader struct{ db *core.DB }
 func (s *SmallReader) Bulk(ctx context.Context, id string) (domain.Bulk, error) {
 	row, err := s.db.Q.BulkGet(ctx, id)
 	if errors.Is(err, sql.ErrNoRows) {
-		return domain.Bulk{}, domain.Errorf(domain.CodeNotFound, "no bulk act %q", id)
+		return domain.Bulk{}, domain.Errorf(domain.CodeNotFound, "bulk operation %q not found", id)
 	}
-	return core.Bulk(row), core.Translate(err, "read bulk act")
+	return core.Bulk(row), core.Translate(err, "read bulk operation")
 }
 
 // Bulks lists the newest bulk acts.
 func (s *SmallReader) Bulks(ctx context.Context, limit int) ([]domain.Bulk, error) {
 	rows, err := s.db.Q.BulkNewest(ctx, int64(limit))
-	return bulks(rows), core.Translate(err, "list bulk acts")
+	return bulks(rows), core.Translate(err, "list bulk operations")
 }
 
 // BulksUnderWay lists the bulk acts that are not over, oldest first.
 func (s *SmallReader) BulksUnderWay(ctx context.Context) ([]domain.Bulk, error) {
 	rows, err := s.db.Q.BulkUnderWay(ctx)
-	return bulks(rows), core.Translate(err, "list bulk acts")
+	return bulks(rows), core.Translate(err, "list bulk operations")
 }
 
 // BulkItems lists runs of a bulk act in order, those after a position.
 func (s *SmallReader) BulkItems(ctx context.Context, id string, after int64, limit int) ([]domain.BulkItem, error) {
 	rows, err := s.db.Q.BulkItemList(ctx, id, after, int64(limit))
 	if err != nil {
-		return nil, core.Translate(err, "read bulk act")
+		return nil, core.Translate(err, "read bulk operation")
 	}
 	out := make([]domain.BulkItem, len(rows))
 	for i, r := range rows {
@@ -149,7 +149,7 @@ func deliveries(rows []dbsqlc.Delivery) []domain.Delivery {
 func (s *SmallReader) Draft(ctx context.Context, id string) (domain.Draft, error) {
 	row, err := s.db.Q.DraftGet(ctx, id)
 	if errors.Is(err, sql.ErrNoRows) {
-		return domain.Draft{}, domain.Errorf(domain.CodeNotFound, "no draft %q", id)
+		return domain.Draft{}, domain.Errorf(domain.CodeNotFound, "draft %q not found", id)
 	}
 	if err != nil {
 		return domain.Draft{}, core.Translate(err, "read draft")
@@ -161,7 +161,7 @@ func (s *SmallReader) Draft(ctx context.Context, id string) (domain.Draft, error
 func (s *SmallReader) DraftOfVersion(ctx context.Context, hash string) (domain.Draft, error) {
 	row, err := s.db.Q.DraftByVersion(ctx, hash)
 	if errors.Is(err, sql.ErrNoRows) {
-		return domain.Draft{}, domain.Errorf(domain.CodeNotFound, "no draft of version %q", hash)
+		return domain.Draft{}, domain.Errorf(domain.CodeNotFound, "draft of version %q not found", hash)
 	}
 	if err != nil {
 		return domain.Draft{}, core.Translate(err, "read draft")

@@ -27,7 +27,7 @@ var sortKeys = map[domain.RunSort]string{
 func (s *Lists) SortedRuns(ctx context.Context, f domain.RunFilter, by domain.RunSort) (runs []domain.Run, seen domain.SortWindow, err error) {
 	key := sortKeys[by]
 	if key == "" {
-		return nil, seen, domain.Errorf(domain.CodeInvalid, "runs cannot be sorted by %q", by).Suggest("by took, cost or ended")
+		return nil, seen, domain.Errorf(domain.CodeInvalid, "cannot sort runs by %q", by).Suggest("use took, cost, or ended")
 	}
 	ctx, cancel := context.WithTimeout(ctx, listDeadline)
 	defer cancel()

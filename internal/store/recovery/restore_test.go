@@ -217,10 +217,10 @@ func TestARestoreRefusesAMaliciousDatabase(t *testing.T) {
 		"another trigger":                   {"DROP TRIGGER audit_events_are_kept; CREATE TRIGGER audit_events_are_kept BEFORE DELETE ON audit_events BEGIN SELECT 1; END", domain.CodeInvalid, "audit_events_are_kept"},
 		"a journal row":                     {"DROP TRIGGER step_results_are_immutable; UPDATE step_results SET output = '2'", domain.CodeCorrupt, "checksum"},
 		"an audit row":                      {"DROP TRIGGER audit_events_are_immutable; UPDATE audit_events SET actor = 'nobody' WHERE seq = 1", domain.CodeCorrupt, "audit"},
-		"another program's":                 {"DROP TABLE goose_db_version; PRAGMA application_id = 7", domain.CodeInvalid, "not a database of kairosd"},
+		"another program's":                 {"DROP TABLE goose_db_version; PRAGMA application_id = 7", domain.CodeInvalid, "not a kairosd database"},
 		"a newer schema":                    {"INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, 1)", domain.CodeInvalid, "schema 99999"},
 		"a lost parent":                     {"PRAGMA foreign_keys = OFF; DELETE FROM plans", domain.CodeCorrupt, "refers to a missing row"},
-		"lost details":                      {"PRAGMA foreign_keys = OFF; DELETE FROM run_details", domain.CodeCorrupt, "without its details"},
+		"lost details":                      {"PRAGMA foreign_keys = OFF; DELETE FROM run_details", domain.CodeCorrupt, "has no details"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -125,7 +125,7 @@ func (m *Model) Run(_ context.Context, id string) (domain.Run, error) {
 	if r := m.run(id); r != nil {
 		return *r, nil
 	}
-	return domain.Run{}, domain.Errorf(domain.CodeNotFound, "no run %s", id)
+	return domain.Run{}, domain.Errorf(domain.CodeNotFound, "run %s not found", id)
 }
 
 // RunByKey is engine.Store's.
@@ -137,7 +137,7 @@ func (m *Model) RunByKey(_ context.Context, key string) (domain.Run, error) {
 			return *r, nil
 		}
 	}
-	return domain.Run{}, domain.Errorf(domain.CodeNotFound, "no run with the key %q", key)
+	return domain.Run{}, domain.Errorf(domain.CodeNotFound, "run with key %q not found", key)
 }
 
 // Journal is engine.Store's.
@@ -217,7 +217,7 @@ func (m *Model) commit(c domain.Checkpoint) error {
 	}
 	r := m.run(c.Run)
 	if r == nil {
-		return domain.Errorf(domain.CodeNotFound, "no run %s", c.Run)
+		return domain.Errorf(domain.CodeNotFound, "run %s not found", c.Run)
 	}
 	for i, e := range c.Entries {
 		if e.Seq != 0 && e.Seq != c.Fence+int64(i)+1 {
@@ -353,7 +353,7 @@ func (m *Model) Approval(_ context.Context, id string) (domain.Approval, error) 
 	if a, ok := m.approvals[id]; ok {
 		return a, nil
 	}
-	return domain.Approval{}, domain.Errorf(domain.CodeNotFound, "no approval %q", id)
+	return domain.Approval{}, domain.Errorf(domain.CodeNotFound, "approval request %q not found", id)
 }
 
 // Approvals is engine.Store's: of a run, newest first.
@@ -377,7 +377,7 @@ func (m *Model) Audit(_ context.Context, r domain.AuditRecord) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if r.Run != "" && m.run(r.Run) == nil {
-		return domain.Errorf(domain.CodeNotFound, "no run %s", r.Run)
+		return domain.Errorf(domain.CodeNotFound, "run %s not found", r.Run)
 	}
 	m.record(r)
 	return nil
@@ -388,7 +388,7 @@ func (m *Model) EventsAfter(_ context.Context, after int64, run string, limit in
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if run != "" && m.run(run) == nil {
-		return nil, domain.Errorf(domain.CodeNotFound, "no run %s", run)
+		return nil, domain.Errorf(domain.CodeNotFound, "run %s not found", run)
 	}
 	for _, e := range m.events {
 		if e.Seq <= after || run != "" && e.Run != run || len(out) == limit {

@@ -68,7 +68,7 @@ func (m *Model) Plan(_ context.Context, idOrKey string) (domain.Plan, error) {
 	if p := m.plan(idOrKey); p != nil {
 		return *p, nil
 	}
-	return domain.Plan{}, domain.Errorf(domain.CodeNotFound, "no plan %q", idOrKey)
+	return domain.Plan{}, domain.Errorf(domain.CodeNotFound, "plan %q not found", idOrKey)
 }
 
 func (m *Model) version(is func(domain.Version) bool) (domain.Version, error) {
@@ -103,7 +103,7 @@ func (m *Model) RestoreVersion(_ context.Context, r domain.RestoredVersion, acto
 	defer m.mu.Unlock()
 	p := m.plan(r.PlanID)
 	if p == nil {
-		return domain.Plan{}, domain.Errorf(domain.CodeNotFound, "no plan %q", r.PlanID)
+		return domain.Plan{}, domain.Errorf(domain.CodeNotFound, "plan %q not found", r.PlanID)
 	}
 	if r.Base != "" && r.Base != p.LatestHash {
 		return domain.Plan{}, domain.Errorf(domain.CodeStale, "the plan follows another version by now")
@@ -128,7 +128,7 @@ func (m *Model) AcceptPlan(_ context.Context, planID string, actor domain.Actor,
 	defer m.mu.Unlock()
 	p := m.plan(planID)
 	if p == nil {
-		return domain.Plan{}, domain.Errorf(domain.CodeNotFound, "no plan %q", planID)
+		return domain.Plan{}, domain.Errorf(domain.CodeNotFound, "plan %q not found", planID)
 	}
 	if p.Stage == domain.StageDraft {
 		p.Stage = domain.StageUsed

@@ -112,7 +112,7 @@ func Run(r *dbsqlc.Run, d *dbsqlc.RunDetail, planID, planKey string, number int6
 		out.Error = &domain.RunError{Code: r.ErrorCode, Message: d.ErrorMessage, Node: d.ErrorNode}
 	}
 	if d.Limits == "" { // it always says something
-		out.Damaged = []domain.DamagedPart{{Part: domain.PartDetails, Message: "it is without its details: their row is gone or cannot be read"}}
+		out.Damaged = []domain.DamagedPart{{Part: domain.PartDetails, Message: "the run has no details: their row is missing or damaged"}}
 		return out
 	}
 	for _, f := range []struct {

@@ -84,9 +84,9 @@ func Check(kind, text string) string {
 
 // BadCursor is the error for a cursor that does not belong to this list.
 func BadCursor() error {
-	e := domain.Errorf(domain.CodeInvalid, "the cursor is not valid here")
+	e := domain.Errorf(domain.CodeInvalid, "the cursor belongs to another list")
 	e.Reason = "cursor.invalid"
-	return e.Suggest("begin with the first page")
+	return e.Suggest("start with the first page")
 }
 
 // Numbered is an item of a list with the number of its row.

@@ -26,7 +26,7 @@ func (d *DB) Entry(ctx context.Context, runID string, r StepRow) (domain.Entry, 
 	}{{r.Input, &e.Input}, {r.Output, &e.Output}, {r.Decision, &e.Decision}, {r.Log, &e.Log}, {r.Failure, &failure}} {
 		v, err := d.Fetch(ctx, f.column)
 		if code := domain.CodeOf(err); code == domain.CodeCorrupt || code == domain.CodeNotFound {
-			return e, domain.Errorf(domain.CodeCorrupt, "journal row %d of run %s names a value that cannot be read: %w", r.Seq, runID, err)
+			return e, domain.Errorf(domain.CodeCorrupt, "journal row %d of run %s refers to an unreadable value: %w", r.Seq, runID, err)
 		} else if err != nil {
 			return e, err
 		}

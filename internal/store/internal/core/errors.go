@@ -74,4 +74,4 @@ func Fatal(err error) bool {
 }
 
 // ErrMoved says that a run's row is not as the writer remembers it.
-var ErrMoved = errors.New("it was changed behind the writer's back")
+var ErrMoved = errors.New("row changed concurrently")

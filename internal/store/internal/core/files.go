@@ -88,8 +88,8 @@ func KeepPrivate(path string, mode fs.FileMode) error {
 		return domain.Errorf(domain.CodeUnavailable, "look at %s: %w", path, err)
 	}
 	if st, ok := info.Sys().(*syscall.Stat_t); ok && Foreign(st.Uid, os.Geteuid()) && (!info.IsDir() || info.Mode()&fs.ModeSticky == 0) {
-		return domain.Errorf(domain.CodeForbidden, "%s belongs to another user (%d), who could exchange it at any time", path, st.Uid).
-			Suggest("give it to the user that runs kairosd, or choose another data directory")
+		return domain.Errorf(domain.CodeForbidden, "%s belongs to another user (%d), who could replace it at any time", path, st.Uid).
+			Suggest("change its owner to the user that runs kairosd, or choose another data directory")
 	}
 	if info.Mode().Perm()&0o077 == 0 {
 		return nil
@@ -101,7 +101,7 @@ func KeepPrivate(path string, mode fs.FileMode) error {
 		return nil // readable by its group, as the administrator wanted
 	}
 	if err := os.Chmod(path, mode); err != nil {
-		return domain.Errorf(domain.CodeForbidden, "%s can be read by others, and that cannot be changed: %w", path, err).
+		return domain.Errorf(domain.CodeForbidden, "%s is readable by other users, and its mode cannot be changed: %w", path, err).
 			Suggest("chmod %o %s, or choose another data directory", mode, path)
 	}
 	return nil

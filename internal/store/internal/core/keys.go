@@ -96,7 +96,7 @@ func LoadKey(path string) ([]byte, error) {
 	}
 	key, err := hex.DecodeString(string(b[:min(2*KeySize, len(b))]))
 	if err != nil || len(key) != KeySize {
-		return nil, domain.Errorf(domain.CodeCorrupt, "the key file %s does not hold a key", path).Suggest("put the right key file there, from where you keep a copy")
+		return nil, domain.Errorf(domain.CodeCorrupt, "the key file %s does not hold a key", path).Suggest("restore the key file from your copy")
 	}
 	return key, nil
 }

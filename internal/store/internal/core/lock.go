@@ -30,8 +30,8 @@ func TakeLock(path string) (*os.File, error) {
 		if pid, err := strconv.Atoi(strings.TrimSpace(string(b))); err == nil {
 			holder = fmt.Sprintf("process %d", pid)
 		}
-		return nil, domain.Errorf(domain.CodeLocked, "the database is in use by %s", holder).
-			Suggest("stop it, or talk to it with --server")
+		return nil, domain.Errorf(domain.CodeLocked, "%s has the database open", holder).
+			Suggest("wait for it, stop it, or use --server")
 	}
 	if err := f.Truncate(0); err == nil {
 		_, err = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)

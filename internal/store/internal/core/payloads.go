@@ -51,8 +51,8 @@ func (d *DB) Stow(j domain.RawJSON, payloads *[]dbsqlc.PayloadInsertParams) (*st
 		return &text, nil
 	}
 	if len(j) > MaxPayload {
-		return nil, domain.Errorf(domain.CodeTooLarge, "a value of %d bytes; at most %d are stored", len(j), MaxPayload).
-			Suggest("write large data to a file and pass its name")
+		return nil, domain.Errorf(domain.CodeTooLarge, "value too large: %d bytes (limit: %d)", len(j), MaxPayload).
+			Suggest("write large data to a file and pass the file name")
 	}
 	sum := sha256.Sum256(j)
 	p := dbsqlc.PayloadInsertParams{Hash: sum[:], Size: int64(len(j)), Encoding: "raw", Data: j, CreatedAt: d.Now().UnixMicro()}

@@ -37,7 +37,7 @@ func (d *DB) PlanRow(ctx context.Context, idOrKey string) (dbsqlc.Plan, error) {
 func PlanRow(ctx context.Context, q *dbsqlc.Queries, idOrKey string) (dbsqlc.Plan, error) {
 	p, err := q.PlanNamed(ctx, idOrKey)
 	if errors.Is(err, sql.ErrNoRows) {
-		return dbsqlc.Plan{}, domain.Errorf(domain.CodeNotFound, "no plan %q", idOrKey)
+		return dbsqlc.Plan{}, domain.Errorf(domain.CodeNotFound, "plan %q not found", idOrKey)
 	}
 	return p, Translate(err, "read plan")
 }

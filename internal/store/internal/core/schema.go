@@ -33,7 +33,7 @@ func (d *DB) CheckSchema(ctx context.Context, pool *sql.DB) (fresh bool, err err
 		var ours int64
 		err := pool.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master WHERE name = 'goose_db_version'").Scan(&ours)
 		if err != nil || ours == 0 {
-			return false, domain.Errorf(domain.CodeInvalid, "%s is not a database of kairosd", d.Path)
+			return false, domain.Errorf(domain.CodeInvalid, "%s is not a kairosd database", d.Path)
 		}
 	}
 	if tables == 0 {
@@ -45,8 +45,8 @@ func (d *DB) CheckSchema(ctx context.Context, pool *sql.DB) (fresh bool, err err
 		return false, Translate(err, "read the schema version")
 	}
 	if known := SchemaOf(d.Migrations); version > known {
-		return false, domain.Errorf(domain.CodeInvalid, "the database has schema %d; this kairosd knows up to %d", version, known).
-			Suggest("run the newer kairosd, or restore a backup of before its upgrade")
+		return false, domain.Errorf(domain.CodeInvalid, "the database has schema %d; this kairosd supports up to %d", version, known).
+			Suggest("run the newer kairosd, or restore a backup from before its upgrade")
 	}
 	return version == 0, nil
 }
