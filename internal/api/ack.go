@@ -36,4 +36,13 @@ func (h actionHandler) ackRoutes(a *API) {
 			}
 			return &actedOut{Status: http.StatusOK, Body: domain.ViewRun(run)}, nil
 		})
+	mount(a, huma.Operation{OperationID: "unacknowledge-run", Method: http.MethodPost, Path: "/runs/{id}/unacknowledge", Tags: []string{"actions"},
+		Summary: "Withdraw the acknowledgment of a failed run"},
+		func(ctx context.Context, in *RunIn) (*actedOut, error) {
+			run, err := h.runs.Unacknowledge(ctx, app.RunRequest{Meta: meta(ctx), Run: in.ID})
+			if err != nil {
+				return nil, err
+			}
+			return &actedOut{Status: http.StatusOK, Body: domain.ViewRun(run)}, nil
+		})
 }

@@ -103,6 +103,7 @@ const (
 	ListNotes             Operation = "list-notes"
 	AddNote               Operation = "add-note"
 	AcknowledgeRun        Operation = "acknowledge-run"
+	UnacknowledgeRun      Operation = "unacknowledge-run"
 	ListFailures          Operation = "list-failures"
 	AcknowledgeFailures   Operation = "acknowledge-failures"
 	UnacknowledgeFailures Operation = "unacknowledge-failures"
@@ -265,6 +266,7 @@ var policy = map[Operation]Rule{
 	ListNotes:             {Query, domain.RoleViewer, "runs:read", ""},
 	AddNote:               {Entity, domain.RoleOperator, "runs:write", ""},
 	AcknowledgeRun:        {Entity, domain.RoleOperator, "runs:write", ""},
+	UnacknowledgeRun:      {Entity, domain.RoleOperator, "runs:write", "run.unack"},
 	ListFailures:          {Query, domain.RoleViewer, "runs:read", ""},
 	AcknowledgeFailures:   {Entity, domain.RoleOperator, "runs:write", "failure.ack"},
 	UnacknowledgeFailures: {Entity, domain.RoleOperator, "runs:write", "failure.unack"},

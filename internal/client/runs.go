@@ -190,6 +190,13 @@ func (c *Client) TakeNote(ctx context.Context, run domain.Run, note string, resu
 	return out.Run(), err
 }
 
+// UnacknowledgeRun withdraws the acknowledgment of a failed run.
+func (c *Client) UnacknowledgeRun(ctx context.Context, id string) (domain.Run, error) {
+	var out domain.RunView
+	_, err := c.do(ctx, call{method: http.MethodPost, path: runPath(id) + "/unacknowledge", into: &out})
+	return out.Run(), err
+}
+
 // CompareRuns puts two runs side by side; without a second one it is the last of
 // the same plan that went well.
 func (c *Client) CompareRuns(ctx context.Context, a, b string) (rundiff.Comparison, error) {

@@ -86,6 +86,9 @@ func (b *headPart) more() (out []kit.Link) {
 			out = append(out, kit.Link{Text: b.T("Acknowledge…"), Href: "/runs/" + run.ID + "/ack", Dialog: true})
 		} else {
 			out = append(out, kit.Link{Text: b.T("Note…"), Href: "/runs/" + run.ID + "/note", Dialog: true})
+			if run.Status == domain.RunFailed {
+				out = append(out, kit.Link{Text: b.T("Withdraw the acknowledgment…"), Href: "/runs/" + run.ID + "/unack", Dialog: true})
+			}
 		}
 		if run.Status.Final() && run.DeletedAt.IsZero() && b.d.Damage == nil {
 			out = append(out, kit.Link{Text: b.T("Delete…"), Href: "/runs/" + run.ID + "/delete", Dialog: true, Danger: true})

@@ -102,6 +102,13 @@ func TestAFailureIsAcknowledgedInOneDialog(t *testing.T) {
 	if p := b.Get(at); strings.Contains(p.Body, `href="`+at+`/ack"`) || !strings.Contains(p.Body, `href="`+at+`/note"`) {
 		t.Error("it can be acknowledged twice, or takes no note any more")
 	}
+	if p := b.Post(at+"/unack", b.Get(at+"/unack").Hidden()); p.Location != at {
+		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
+	}
+	webtest.Says(t, b.Get(at), http.StatusOK, `id="done"`, "The run needs attention again.", `href="`+at+`/ack"`)
+	if p := b.Post(at+"/ack", b.Get(at+"/ack").Hidden()); p.Location != at {
+		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
+	}
 	again := site.Run(t, "ledger", `{"amount": 50, "currency": "EUR"}`)
 	_, link, _ := strings.Cut(b.Get("/").Body, `href="/failures/ack?code=`)
 	link, _, _ = strings.Cut(link, `"`)

@@ -76,11 +76,17 @@ func (c failureCommands) acknowledged(n int64, done string) error {
 func (c failureCommands) unackCommand() *cobra.Command {
 	var g groupFlags
 	cmd := &cobra.Command{
-		Use: "unack --plan PLAN --step STEP --error CODE", Short: "Withdraw an acknowledgment", Args: cobra.NoArgs,
-		Long:    "Withdraws the acknowledgment of a group of failures. Its runs need attention again.",
-		Example: "  kairos failures unack --plan invoice --step fetch --error timeout",
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Use: "unack [RUN]", Short: "Withdraw an acknowledgment", Args: cobra.MaximumNArgs(1),
+		Long:    "Withdraws the acknowledgment of a failed run, or of a group of failures. The runs need attention again.",
+		Example: "  kairos failures unack 7qx2\n  kairos failures unack --plan invoice --step fetch --error timeout",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if (len(args) == 1) == (g.ref.PlanKey != "") {
+				return exit.Usage("name either a run, or a group of failures with --plan, --step and --error")
+			}
 			return c.with(cmd, func(b *client.Client) error {
+				if len(args) == 1 {
+					return c.unackRun(cmd, b, args[0])
+				}
 				n, err := b.UnackFailures(cmd.Context(), g.ref)
 				if err != nil {
 					return err
@@ -90,12 +96,23 @@ func (c failureCommands) unackCommand() *cobra.Command {
 		},
 	}
 	g.add(cmd)
-	for _, name := range []string{"plan", "step", "error"} {
-		if err := cmd.MarkFlagRequired(name); err != nil {
-			panic(err) // the flag was added above
-		}
-	}
 	return cmd
+}
+
+// unackRun withdraws the acknowledgment of one run.
+func (c failureCommands) unackRun(cmd *cobra.Command, b *client.Client, name string) error {
+	run, err := findRun(cmd.Context(), b, name)
+	if err != nil {
+		return err
+	}
+	if run, err = b.UnacknowledgeRun(cmd.Context(), run.ID); err != nil {
+		return err
+	}
+	if c.json {
+		return c.Print(domain.ViewRun(run))
+	}
+	c.Printf("run %s needs attention again\n", domain.ShortID(run.ID))
+	return nil
 }
 
 // filterOf selects the runs of a group of failures.

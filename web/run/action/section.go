@@ -56,6 +56,8 @@ func Section(p Ports) ui.Section {
 		{Post: "/runs/:run/note", Operation: app.AddNote, Handle: s.page((*request).note)},
 		{Get: "/runs/:run/ack", Operation: app.AcknowledgeRun, Handle: s.page((*request).ackRunPage)},
 		{Post: "/runs/:run/ack", Operation: app.AcknowledgeRun, Handle: s.page((*request).ackRun)},
+		{Get: "/runs/:run/unack", Operation: app.UnacknowledgeRun, Handle: s.page((*request).unackPage)},
+		{Post: "/runs/:run/unack", Operation: app.UnacknowledgeRun, Handle: s.page((*request).unack)},
 		{Get: "/runs/:run/:action", Operation: app.ActOnRun, Handle: s.page((*request).previewPage)},
 		{Post: "/runs/:run/:action", Operation: app.ActOnRun, Handle: s.page((*request).act)},
 		{Post: "/runs/:run/nodes/:node/resolve", Operation: app.ResolveNode, Handle: s.page((*request).resolve)},
@@ -67,5 +69,6 @@ var done = []ui.Done{
 	{Name: "run-paused", Path: "/runs/:run/:action", Act: "pause", Says: locale.Mark("The run is paused: it stops after the running step, if there is one.")},
 	{Name: "run-continued", Path: "/runs/:run/:action", Act: "continue", Says: locale.Mark("The run goes on.")},
 	{Name: "run-noted", Path: "/runs/:run/ack", Says: locale.Mark("Somebody knows of it now: the run needs attention no more.")},
+	{Name: "run-unacknowledged", Path: "/runs/:run/unack", Says: locale.Mark("The run needs attention again.")},
 	{Name: "run-note", Path: "/runs/:run/ack", Act: "note", Says: locale.Mark("The note is kept with the run.")},
 }
