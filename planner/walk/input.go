@@ -43,7 +43,7 @@ func (w *Walk) Input(v VisitKey, item int) (any, *Failure) {
 func (w *Walk) DispatchInput(k VisitKey, item int, secret func(name string) (string, bool)) (any, *Failure) {
 	v := w.visit(k)
 	if v == nil {
-		return nil, &Failure{Code: CodeFailed, Message: w.errNotOpen(k).Error(), Permanent: true, NoEffect: true}
+		return nil, &Failure{Code: CodeFailed, Message: w.p.errNotOpen(k).Error(), Permanent: true, NoEffect: true}
 	}
 	n := &w.p.Nodes[k.Node]
 	s := w.scope(v.last)

@@ -56,7 +56,7 @@ func (d *decider) settle(s Settlement) error {
 	w := d.w
 	v := w.visit(s.VisitKey)
 	if v == nil {
-		return w.errNotOpen(s.VisitKey)
+		return w.p.errNotOpen(s.VisitKey)
 	}
 	if s.Item >= 0 && w.p.Nodes[s.Node].Foreach != nil {
 		ended, output, failure, err := w.settleItem(v, s, d.recorded)

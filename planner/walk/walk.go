@@ -328,11 +328,11 @@ func (w *Walk) Open() []VisitKey {
 }
 
 // errNotOpen is a driver's mistake.
-func (w *Walk) errNotOpen(v VisitKey) error {
-	if v.Node < 0 || v.Node >= len(w.nodes) {
+func (p *Program) errNotOpen(v VisitKey) error {
+	if v.Node < 0 || v.Node >= len(p.Nodes) {
 		return fmt.Errorf("walk: no node %d", v.Node)
 	}
-	return fmt.Errorf("walk: visit %d of node %q is not open", v.Visit, w.p.Nodes[v.Node].ID)
+	return fmt.Errorf("walk: visit %d of node %q is not open", v.Visit, p.Nodes[v.Node].ID)
 }
 
 func (w *Walk) visit(k VisitKey) *visit {
