@@ -38,5 +38,5 @@ func Drill(ctx context.Context, s *store.Store, dir string) (*domain.RestoreTest
 	sys := &system{store: s}
 	sys.reconfigure(&upkeep{backups: dir})
 	err := sys.drill(ctx)
-	return sys.drilled, err
+	return sys.checks.restoreTest, err
 }

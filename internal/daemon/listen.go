@@ -96,7 +96,7 @@ func (socketConn) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 
 // no name leads: there, programs of this machine say localhost or kairosd, and what a
 // proxy passes on is in server.hosts.
 func (s *server) hosts(ln net.Listener) []string {
-	if _, isSocket := config.SocketOf(s.listen); isSocket {
+	if _, isSocket := config.SocketOf(s.listen.address); isSocket {
 		return append([]string{"localhost", "kairosd"}, s.cfg.Server.Hosts...)
 	}
 	hosts := append([]string{ln.Addr().String()}, s.cfg.Server.Hosts...)
@@ -110,7 +110,7 @@ func (s *server) hosts(ln net.Listener) []string {
 
 // where is the address for people, and what links to pages begin with.
 func (s *server) where(ln net.Listener) (url, links string) {
-	if path, isSocket := config.SocketOf(s.listen); isSocket {
+	if path, isSocket := config.SocketOf(s.listen.address); isSocket {
 		links = "http://localhost"
 		if h := s.cfg.Server.Hosts; len(h) > 0 {
 			links = "https://" + h[0]
@@ -146,13 +146,17 @@ func checkAddress(listen string, cfg config.Config) error {
 	return exit.With(exit.SysConfig, fmt.Errorf("%s can be reached from other machines; set server.tls_cert and server.tls_key, or server.trusted_proxies, in the configuration", listen))
 }
 
+// listenAddress is a network address or a Unix socket to listen on, and the origin of this
+// setting.
+type listenAddress struct{ address, origin string }
+
 // listenAt is where to listen: the flag, else the configuration, else the default.
-func listenAt(flag string, cfg config.Config) (listen, origin string) {
+func listenAt(flag string, cfg config.Config) listenAddress {
 	switch {
 	case flag != "":
-		return flag, "command line"
+		return listenAddress{flag, "command line"}
 	case cfg.Server.Listen != "":
-		return cfg.Server.Listen, "file"
+		return listenAddress{cfg.Server.Listen, "file"}
 	}
-	return DefaultListen, "default"
+	return listenAddress{DefaultListen, "default"}
 }

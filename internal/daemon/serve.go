@@ -87,16 +87,15 @@ func Serve(ctx context.Context, o Options) error {
 	lines := &logLines{}
 	s := &server{Options: o, cfg: cfg, lines: lines,
 		log: slog.New(slog.NewJSONHandler(io.MultiWriter(lines, sink), &slog.HandlerOptions{Level: level}))}
-	s.listen, s.listenFrom = listenAt(o.Listen, cfg)
+	s.listen = listenAt(o.Listen, cfg)
 	return s.serve(ctx)
 }
 
 // server is a running daemon.
 type server struct {
 	Options
-	cfg config.Config // as it was read at the start
-	// listen is an address or a Unix socket, and listenFrom who says so.
-	listen, listenFrom string
+	cfg    config.Config // as it was read at the start
+	listen listenAddress
 
 	log   *slog.Logger
 	lines *logLines // the newest of the log, for the dashboard
@@ -128,14 +127,14 @@ type server struct {
 }
 
 func (s *server) serve(ctx context.Context) error {
-	if err := checkAddress(s.listen, s.cfg); err != nil {
+	if err := checkAddress(s.listen.address, s.cfg); err != nil {
 		return err
 	}
 	mode, err := s.cfg.Server.Mode()
 	if err != nil {
 		return exit.With(exit.SysConfig, err)
 	}
-	ln, err := listenOn(ctx, s.listen, mode)
+	ln, err := listenOn(ctx, s.listen.address, mode)
 	if err != nil {
 		return err
 	}
@@ -262,7 +261,7 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe domain.Message) 
 	if s.notifier, err = notify.New(notify.Config{Store: s.store, Channels: first.reach.Channels, Dialer: first.reach.Dialer, URL: first.reach.URL, Wake: wake, Log: s.log}); err != nil {
 		return err
 	}
-	s.settings = &settings{now: s.now, file: s.ConfigFile, listen: s.listen, listenFrom: s.listenFrom, data: string(s.Dir), notify: s.notifier, system: s.system, store: s.store}
+	s.settings = &settings{now: s.now, file: s.ConfigFile, listen: s.listen, data: string(s.Dir), notify: s.notifier, system: s.system, store: s.store}
 	s.operations()
 	handler, local, closeAPI, err := s.handlers(ln)
 	if err != nil {
@@ -339,7 +338,7 @@ func (s *server) measure(ctx context.Context) (stop func(), err error) {
 // inode, and the files of the configuration. A root of the file tools that lies in it, as in the documentation's
 // example, stays usable: then what kairosd keeps there is guarded file by file.
 func (s *server) guarded(cfg config.Config) []string {
-	socket, _ := config.SocketOf(s.listen)
+	socket, _ := config.SocketOf(s.listen.address)
 	own := append(assemble.OwnFiles(s.store), socket, s.ConfigFile, s.Dir.SetupFile(), s.Dir.HealthMetrics(), s.Dir.Socket(), startsOf(string(s.Dir)).path, failureFile(string(s.Dir)), s.Dir.Backups(cfg),
 		cfg.Server.TLSKey)
 	if o := cfg.Login.OIDC; o != nil {

@@ -19,13 +19,13 @@ import (
 // settings says what the configuration sets, without any secret, and tries what
 // it sets.
 type settings struct {
-	now                func() *world // in force
-	file               string
-	listen, listenFrom string
-	data               string
-	notify             *notify.Service
-	system             *system
-	store              *store.Store
+	now    func() *world // in force
+	file   string
+	listen listenAddress
+	data   string
+	notify *notify.Service
+	system *system
+	store  *store.Store
 }
 
 // lastMessages is how many messages of a channel are listed.
@@ -63,7 +63,7 @@ func (s *settings) access() []domain.Setting {
 		return fmt.Sprint(*b)
 	}
 	c := s.now().cfg
-	out = append(out, domain.Setting{Key: "--listen", Value: s.listen, Origin: s.listenFrom})
+	out = append(out, domain.Setting{Key: "--listen", Value: s.listen.address, Origin: s.listen.origin})
 	add("server.hosts", strings.Join(c.Server.Hosts, ", "), "its own address only")
 	add("server.tls_cert", c.Server.TLSCert, "none: HTTP")
 	add("server.trusted_proxies", strings.Join(c.Server.TrustedProxies, ", "), "none")
@@ -143,7 +143,7 @@ func (s *settings) effective() []domain.Setting {
 		}
 		return string(s.system.mask([]byte(text)))
 	}
-	out := []domain.Setting{{Key: "--listen", Value: s.listen, Origin: s.listenFrom}}
+	out := []domain.Setting{{Key: "--listen", Value: s.listen.address, Origin: s.listen.origin}}
 	if s.data != "" {
 		out = append(out, domain.Setting{Key: "--data", Value: s.data, Origin: "command line"})
 	}

@@ -46,15 +46,25 @@ type system struct {
 	mu          sync.Mutex
 	notTakenUp  domain.Message // the configuration as its file is now, and why
 	jobs        []*domain.Job
-	tables      []domain.TableStorage
-	tablesAt    time.Time
 	takenUp     int64
 	maintenance *domain.Maintenance
-	plans       []domain.PlanStorage
-	plansAt     time.Time
+	usage       storageUsage
+	checks      checkResults
+}
+
+// storageUsage is the space that tables and plans use, and when each was measured.
+type storageUsage struct {
+	tables   []domain.TableStorage
+	tablesAt time.Time
+	plans    []domain.PlanStorage
+	plansAt  time.Time
+}
+
+// checkResults holds the results of the latest integrity check and restore test.
+type checkResults struct {
 	checkedAt   time.Time
-	finding     string
-	drilled     *domain.RestoreTest
+	finding     string // the first problem; empty: none
+	restoreTest *domain.RestoreTest
 }
 
 // Server returns the status of the server and its data.
@@ -90,12 +100,13 @@ func (s *system) Server(ctx context.Context) (domain.Server, error) {
 		return i, err
 	}
 	s.mu.Lock()
-	i.Maintenance, i.RestoreTest, i.ConfigError = s.maintenance, s.drilled, s.notTakenUp.String()
-	i.Tables, i.TablesAt, i.Jobs = slices.Clone(s.tables), s.tablesAt, []domain.Job{}
+	i.Maintenance, i.RestoreTest, i.ConfigError = s.maintenance, s.checks.restoreTest, s.notTakenUp.String()
+	i.Tables, i.TablesAt, i.Jobs = slices.Clone(s.usage.tables), s.usage.tablesAt, []domain.Job{}
 	for _, j := range s.jobs {
 		i.Jobs = append(i.Jobs, *j)
 	}
-	i.Plans, i.PlansAt, i.CheckedAt, i.Finding = append(i.Plans, s.plans...), s.plansAt, s.checkedAt, s.finding
+	i.Plans, i.PlansAt = append(i.Plans, s.usage.plans...), s.usage.plansAt
+	i.CheckedAt, i.Finding = s.checks.checkedAt, s.checks.finding
 	s.mu.Unlock()
 	i.Backups, err = ListBackups(up.backups)
 	return i, err

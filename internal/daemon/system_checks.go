@@ -23,9 +23,9 @@ func (s *system) untilCheck(ctx context.Context) time.Duration {
 	}
 	last := list.Items[0]
 	s.mu.Lock()
-	s.checkedAt = last.At
+	s.checks.checkedAt = last.At
 	if last.Result != "ok" {
-		s.finding = last.Reason
+		s.checks.finding = last.Reason
 	}
 	s.mu.Unlock()
 	if s.unclean {
@@ -65,9 +65,9 @@ func (s *system) check(ctx context.Context) error {
 	}
 	s.Logger.Info("the database was examined", "result", record.Reason, "ms", time.Since(began).Milliseconds())
 	s.mu.Lock()
-	s.checkedAt, s.finding = time.Now().UTC(), ""
+	s.checks.checkedAt, s.checks.finding = time.Now().UTC(), ""
 	if record.Result != "" {
-		s.finding = record.Reason
+		s.checks.finding = record.Reason
 	}
 	s.mu.Unlock()
 	s.sumTables(ctx)
@@ -85,7 +85,7 @@ func (s *system) sumTables(ctx context.Context) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.tables, s.tablesAt = tables, time.Now().UTC()
+	s.usage.tables, s.usage.tablesAt = tables, time.Now().UTC()
 }
 
 // smallDatabase is how large one may be for its tables to be summed up often: it is
@@ -99,7 +99,7 @@ func (s *system) sumUp(ctx context.Context) error {
 		return err
 	}
 	s.mu.Lock()
-	s.plans, s.plansAt = plans, time.Now().UTC()
+	s.usage.plans, s.usage.plansAt = plans, time.Now().UTC()
 	s.mu.Unlock()
 	if u, err := s.store.Usage(ctx); err == nil && u.Database < smallDatabase {
 		s.sumTables(ctx)

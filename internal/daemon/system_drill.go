@@ -33,7 +33,7 @@ func (s *system) untilDrill(ctx context.Context) time.Duration {
 		t.Problem = last.Reason
 	}
 	s.mu.Lock()
-	s.drilled = &t
+	s.checks.restoreTest = &t
 	s.mu.Unlock()
 	return max(time.Minute, drillEvery-time.Since(last.At))
 }
@@ -77,7 +77,7 @@ func (s *system) drill(ctx context.Context) error {
 		record.Result, record.Reason = "failed", t.Problem
 	}
 	s.mu.Lock()
-	s.drilled = &t
+	s.checks.restoreTest = &t
 	s.mu.Unlock()
 	if err := s.store.Audit(ctx, record); err != nil {
 		return err

@@ -21,7 +21,7 @@ func (s *system) Notices(ctx context.Context) []domain.Notice {
 		add(true, "/system", "Look", "Safe mode: %s. Everything can be looked at and cancelled; nothing is executed.", s.safe)
 	}
 	s.mu.Lock()
-	finding, maintenance, notTakenUp := s.finding, s.maintenance, s.notTakenUp
+	finding, maintenance, notTakenUp := s.checks.finding, s.maintenance, s.notTakenUp
 	s.mu.Unlock()
 	if !notTakenUp.IsZero() {
 		add(true, "/system/config", "Look", "%s", notTakenUp)

@@ -103,7 +103,7 @@ func (s *server) reachOf(cfg config.Config) (notify.Reach, error) {
 // build makes the world of another configuration beside the one in force, which it
 // does not touch. With an error, nothing of it is left.
 func (s *server) build(ctx context.Context, next config.Config) (*world, error) {
-	if err := checkAddress(s.listen, next); err != nil {
+	if err := checkAddress(s.listen.address, next); err != nil {
 		return nil, fmt.Errorf("the next start would refuse it: %w", err)
 	}
 	before := s.now()
