@@ -141,7 +141,7 @@ func (f *Failures) Acknowledge(ctx context.Context, req FailureChange) (int64, e
 		if err := resume.store(tx); err != nil {
 			return err
 		}
-		return tx.AckFailures(runs, req.FailureRef, n, req.Note)
+		return tx.Attention().AckFailures(runs, req.FailureRef, n, req.Note)
 	})
 	if err == nil && !repeated {
 		f.launch(resume)
@@ -160,7 +160,7 @@ func (f *Failures) Unacknowledge(ctx context.Context, req FailureChange) (int64,
 			return nil
 		}
 		f.record(tx, req, n)
-		return tx.UnackFailures(runs, req.FailureRef)
+		return tx.Attention().UnackFailures(runs, req.FailureRef)
 	})
 	return n, err
 }
@@ -179,7 +179,7 @@ func (f *Failures) change(ctx context.Context, op Operation, req FailureChange, 
 	}
 	batch, rest := runs.Split()
 	n, repeated, err = carryOut(ctx, f.kernel, op, req.Meta, req, counted, func(tx *store.Tx) (int64, error) {
-		n, err := tx.SetAttention(batch, attention)
+		n, err := tx.Attention().Set(batch, attention)
 		n += int64(rest.Len())
 		if err == nil {
 			err = first(tx, batch, n)
@@ -195,7 +195,7 @@ func (f *Failures) change(ctx context.Context, op Operation, req FailureChange, 
 		var marked int64
 		if _, _, err := f.store.Do(store.Operation{Name: string(op), By: req.By, At: f.now()}, func(tx *store.Tx) (string, error) {
 			var err error
-			marked, err = tx.SetAttention(batch, attention)
+			marked, err = tx.Attention().Set(batch, attention)
 			return "", err
 		}); err != nil {
 			return n, false, err

@@ -135,7 +135,7 @@ func (r *Runs) Acknowledge(ctx context.Context, req AcknowledgeRequest) (domain.
 	}
 	found := object[domain.Run]{id: func(domain.Run) string { return run.ID }, find: r.store.FindRun}
 	_, repeated, err := carryOut(ctx, r.kernel, AcknowledgeRun, req.Meta, req, found, func(tx *store.Tx) (domain.Run, error) {
-		err := tx.AckRun(run.ID, note)
+		err := tx.Attention().AckRun(run.ID, note)
 		if domain.CodeOf(err) == domain.CodeConflict && note != "" {
 			err = nil // somebody did before; the note is one more
 		}

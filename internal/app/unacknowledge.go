@@ -28,7 +28,7 @@ func (r *Runs) Unacknowledge(ctx context.Context, req RunRequest) (domain.Run, e
 		return run, err
 	}
 	if _, err = perform(ctx, r.kernel, UnacknowledgeRun, req.Meta, req, found, func(tx *store.Tx) (domain.Run, error) {
-		changed, err := tx.UnackRun(run.ID)
+		changed, err := tx.Attention().UnackRun(run.ID)
 		if changed {
 			tx.Audit("run:"+run.ID, "", nil)
 		}

@@ -32,12 +32,14 @@ func (s *Store) CountFailures() { s.failures.moved() }
 
 // AckFailures acknowledges a group as the application does.
 func (s *Store) AckFailures(ctx context.Context, by domain.Actor, ref domain.FailureRef, note string) (int64, error) {
-	return s.markFailures(ctx, by, ref, false, func(tx *Tx, f FailedRuns, n int64) error { return tx.AckFailures(f, ref, n, note) })
+	return s.markFailures(ctx, by, ref, false, func(tx *Tx, f FailedRuns, n int64) error {
+		return tx.Attention().AckFailures(f, ref, n, note)
+	})
 }
 
 // UnackFailures takes an acknowledgment back as the application does.
 func (s *Store) UnackFailures(ctx context.Context, by domain.Actor, ref domain.FailureRef) (int64, error) {
-	return s.markFailures(ctx, by, ref, true, func(tx *Tx, f FailedRuns, _ int64) error { return tx.UnackFailures(f, ref) })
+	return s.markFailures(ctx, by, ref, true, func(tx *Tx, f FailedRuns, _ int64) error { return tx.Attention().UnackFailures(f, ref) })
 }
 
 func (s *Store) markFailures(ctx context.Context, by domain.Actor, ref domain.FailureRef, on bool, first func(*Tx, FailedRuns, int64) error) (total int64, err error) {
@@ -47,7 +49,7 @@ func (s *Store) markFailures(ctx context.Context, by domain.Actor, ref domain.Fa
 		var n int64
 		_, _, err = s.Do(Operation{Name: "acknowledge-failures", By: by, At: s.now()}, func(tx *Tx) (string, error) {
 			var err error
-			if n, err = tx.SetAttention(batch, on); err != nil || begun {
+			if n, err = tx.Attention().Set(batch, on); err != nil || begun {
 				return "", err
 			}
 			switch {

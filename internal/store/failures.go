@@ -137,43 +137,6 @@ func (f FailedRuns) Split() (batch, rest FailedRuns) {
 	return batch, rest
 }
 
-// SetAttention marks that runs need attention, or no more. Runs that were resumed or
-// deleted since they were listed stay as they are; it returns how many were marked.
-func (tx *Tx) SetAttention(f FailedRuns, on bool) (int64, error) {
-	var marked int64
-	for _, run := range f.runs {
-		n, err := tx.w.q.RunAttention(tx.w.ctx, core.Flag(on), run.ID, run.EndedAt)
-		if err != nil {
-			return marked, err
-		}
-		marked += n
-	}
-	from, to := countKey{string(domain.RunFailed), ""}, countKey{string(domain.RunFailed), core.Acknowledged}
-	if on {
-		from, to = to, from
-	}
-	w := tx.w
-	tx.then = append(tx.then, func() {
-		for _, run := range f.runs {
-			delete(w.hot, run.ID)
-		}
-		w.counts[from] -= marked
-		w.counts[to] += marked
-	})
-	return marked, nil
-}
-
-// AckFailures keeps who acknowledged a group, of how many runs, and why.
-func (tx *Tx) AckFailures(f FailedRuns, ref domain.FailureRef, runs int64, note string) error {
-	return tx.w.q.FailureAckPut(tx.w.ctx, dbsqlc.FailureAckPutParams{PlanID: f.planID, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Fingerprint,
-		Headline: f.headline, Message: f.message, Actor: tx.op.By.Name, Note: note, Runs: runs, At: core.Micros(tx.op.At)})
-}
-
-// UnackFailures removes the acknowledgments of a group.
-func (tx *Tx) UnackFailures(f FailedRuns, ref domain.FailureRef) error {
-	return tx.w.q.FailureAckDelete(tx.w.ctx, dbsqlc.FailureAckDeleteParams{PlanID: f.planID, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Fingerprint, FingerprintLast: lastFingerprint(ref)})
-}
-
 // groupRuns lists the runs of a group that need attention or, with acknowledged,
 // those that do not, and when each failed.
 func (s attention) groupRuns(ctx context.Context, planID int64, ref domain.FailureRef, acknowledged bool) ([]dbsqlc.FailureAckRunsRow, error) {

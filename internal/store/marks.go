@@ -15,7 +15,9 @@ import (
 // AckRun takes note of one failed run: it needs attention no more until it fails
 // anew. CodeConflict: it has not failed, or somebody took note of it before.
 func (s attention) AckRun(_ context.Context, actor domain.Actor, run, note string) error {
-	_, _, err := s.store.Do(Operation{Name: "acknowledge-run", By: actor, At: s.store.now()}, func(tx *Tx) (string, error) { return run, tx.AckRun(run, note) })
+	_, _, err := s.store.Do(Operation{Name: "acknowledge-run", By: actor, At: s.store.now()}, func(tx *Tx) (string, error) {
+		return run, tx.Attention().AckRun(run, note)
+	})
 	return err
 }
 

@@ -85,56 +85,6 @@ func (tx *Tx) AddNote(run, text string) (domain.Note, error) {
 	return n, err
 }
 
-// AckRun notes that somebody knows of a failed run: it needs attention no more until it
-// fails again. Its audit record is "run.ack". CodeNotFound; CodeConflict when the run has
-// not failed, or somebody acknowledged it before.
-func (tx *Tx) AckRun(run, note string) error {
-	if changed, err := tx.setRunAttention(run, false); err != nil {
-		return err
-	} else if !changed {
-		return domain.Errorf(domain.CodeConflict, "the run is already acknowledged")
-	}
-	tx.audit("run.ack", auditRow{record: domain.AuditRecord{Object: "run:" + run, Reason: note}})
-	return nil
-}
-
-// UnackRun withdraws the acknowledgment of a failed run: it needs attention again. It
-// reports false for a run that needs attention already. CodeNotFound; CodeConflict when
-// the run has not failed.
-func (tx *Tx) UnackRun(run string) (changed bool, err error) {
-	return tx.setRunAttention(run, true)
-}
-
-// setRunAttention marks whether a failed run needs attention. It reports false for a run
-// that is marked so.
-func (tx *Tx) setRunAttention(run string, on bool) (changed bool, err error) {
-	w := tx.w
-	r, err := w.q.RunToAck(w.ctx, run)
-	switch {
-	case errors.Is(err, sql.ErrNoRows) || err == nil && r.DeletedAt != 0:
-		return false, domain.Errorf(domain.CodeNotFound, "run %s not found", run)
-	case err != nil:
-		return false, err
-	case r.Status != string(domain.RunFailed):
-		return false, domain.Errorf(domain.CodeConflict, "%s", domain.RunIs(domain.RunStatus(r.Status), ""))
-	case r.Attention == core.Flag(on):
-		return false, nil
-	}
-	if _, err := w.q.RunAttention(w.ctx, core.Flag(on), r.ID, r.EndedAt); err != nil {
-		return false, err
-	}
-	from, to := countKey{string(domain.RunFailed), ""}, countKey{string(domain.RunFailed), core.Acknowledged}
-	if on {
-		from, to = to, from
-	}
-	tx.then = append(tx.then, func() {
-		delete(w.hot, r.ID)
-		w.counts[from]--
-		w.counts[to]++
-	})
-	return true, nil
-}
-
 // SetSetting keeps a value under a key.
 func (tx *Tx) SetSetting(key, value string) error { return tx.w.q.SettingPut(tx.w.ctx, key, value) }
 

@@ -1,0 +1,104 @@
+package store
+
+import (
+	"database/sql"
+	"errors"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
+	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
+)
+
+// AttentionTx reads and writes in a transaction which failed runs need attention.
+type AttentionTx struct{ tx *Tx }
+
+// Attention gives the acknowledgments of the transaction.
+func (tx *Tx) Attention() AttentionTx { return AttentionTx{tx} }
+
+// AckRun notes that somebody knows of a failed run: it needs attention no more until it
+// fails again. Its audit record is "run.ack". CodeNotFound; CodeConflict when the run has
+// not failed, or somebody acknowledged it before.
+func (a AttentionTx) AckRun(run, note string) error {
+	if changed, err := a.setRun(run, false); err != nil {
+		return err
+	} else if !changed {
+		return domain.Errorf(domain.CodeConflict, "the run is already acknowledged")
+	}
+	a.tx.audit("run.ack", auditRow{record: domain.AuditRecord{Object: "run:" + run, Reason: note}})
+	return nil
+}
+
+// UnackRun withdraws the acknowledgment of a failed run: it needs attention again. It
+// reports false for a run that needs attention already. CodeNotFound; CodeConflict when
+// the run has not failed.
+func (a AttentionTx) UnackRun(run string) (changed bool, err error) {
+	return a.setRun(run, true)
+}
+
+// setRun marks whether a failed run needs attention. It reports false for a run
+// that is marked so.
+func (a AttentionTx) setRun(run string, on bool) (changed bool, err error) {
+	w := a.tx.w
+	r, err := w.q.RunToAck(w.ctx, run)
+	switch {
+	case errors.Is(err, sql.ErrNoRows) || err == nil && r.DeletedAt != 0:
+		return false, domain.Errorf(domain.CodeNotFound, "run %s not found", run)
+	case err != nil:
+		return false, err
+	case r.Status != string(domain.RunFailed):
+		return false, domain.Errorf(domain.CodeConflict, "%s", domain.RunIs(domain.RunStatus(r.Status), ""))
+	case r.Attention == core.Flag(on):
+		return false, nil
+	}
+	if _, err := w.q.RunAttention(w.ctx, core.Flag(on), r.ID, r.EndedAt); err != nil {
+		return false, err
+	}
+	from, to := countKey{string(domain.RunFailed), ""}, countKey{string(domain.RunFailed), core.Acknowledged}
+	if on {
+		from, to = to, from
+	}
+	a.tx.then = append(a.tx.then, func() {
+		delete(w.hot, r.ID)
+		w.counts[from]--
+		w.counts[to]++
+	})
+	return true, nil
+}
+
+// Set marks that runs need attention, or no more. Runs that were resumed or
+// deleted since they were listed stay as they are; it returns how many were marked.
+func (a AttentionTx) Set(f FailedRuns, on bool) (int64, error) {
+	var marked int64
+	for _, run := range f.runs {
+		n, err := a.tx.w.q.RunAttention(a.tx.w.ctx, core.Flag(on), run.ID, run.EndedAt)
+		if err != nil {
+			return marked, err
+		}
+		marked += n
+	}
+	from, to := countKey{string(domain.RunFailed), ""}, countKey{string(domain.RunFailed), core.Acknowledged}
+	if on {
+		from, to = to, from
+	}
+	w := a.tx.w
+	a.tx.then = append(a.tx.then, func() {
+		for _, run := range f.runs {
+			delete(w.hot, run.ID)
+		}
+		w.counts[from] -= marked
+		w.counts[to] += marked
+	})
+	return marked, nil
+}
+
+// AckFailures keeps who acknowledged a group, of how many runs, and why.
+func (a AttentionTx) AckFailures(f FailedRuns, ref domain.FailureRef, runs int64, note string) error {
+	return a.tx.w.q.FailureAckPut(a.tx.w.ctx, dbsqlc.FailureAckPutParams{PlanID: f.planID, Node: ref.Node, ErrorCode: ref.Code,
+		Fingerprint: ref.Fingerprint, Headline: f.headline, Message: f.message, Actor: a.tx.op.By.Name, Note: note, Runs: runs, At: core.Micros(a.tx.op.At)})
+}
+
+// UnackFailures removes the acknowledgments of a group.
+func (a AttentionTx) UnackFailures(f FailedRuns, ref domain.FailureRef) error {
+	return a.tx.w.q.FailureAckDelete(a.tx.w.ctx, dbsqlc.FailureAckDeleteParams{PlanID: f.planID, Node: ref.Node, ErrorCode: ref.Code,
+		Fingerprint: ref.Fingerprint, FingerprintLast: lastFingerprint(ref)})
+}
