@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -127,7 +126,7 @@ func (d *damaged) end(ctx context.Context, m verbMsg) error {
 	if p := r.Parent; p != nil {
 		d.e.post(p.Run, childMsg{run: d.id})
 	}
-	d.e.cancelChildren(d.id, nil)
+	d.e.children.cancelExcept(d.id, nil)
 	return nil
 }
 
@@ -156,19 +155,4 @@ func (e *Engine) Examine(ctx context.Context, run string) error {
 		return e.notOpen()
 	}
 	return nil
-}
-
-// cancelChildren cancels the children of a run that are not over, except those that it
-// needs.
-func (e *Engine) cancelChildren(run string, needed []string) {
-	children, err := e.store.LiveChildren(context.WithoutCancel(e.base), run)
-	if err != nil {
-		e.log.Error("the children of a run cannot be found", "run_id", run, "err", err)
-		return
-	}
-	for _, id := range children {
-		if !slices.Contains(needed, id) {
-			e.background(func() { e.cancelChild(id) })
-		}
-	}
 }

@@ -79,8 +79,6 @@ type Engine struct {
 	store      Store
 	setup      atomic.Pointer[setup] // exchanged as a whole
 	exchanging sync.Mutex            // one exchange at a time
-	replanner  Replanner             // nil: nobody plans anew
-	replanning sync.Map              // ids of runs for which a tail is being planned
 	log        *slog.Logger
 	opts       Options     // without what is in setup
 	env        preview.Env // of previews
@@ -97,10 +95,11 @@ type Engine struct {
 	watchers watchers
 	// maintenance is set while no node may start.
 	maintenance atomic.Bool
-	doomed      sync.Map  // ids of children that are cancelled before they exist
 	attempts    sync.Map  // of *attempt: those whose handlers run
 	keyed       sync.Pool // of hash.Hash: what makes idempotency keys
 	hold        hold
+	children    *childRuns
+	replans     *replans
 	stopped     chan struct{}
 	wg          sync.WaitGroup
 
@@ -131,6 +130,7 @@ func New(c Config) (*Engine, error) {
 	}
 	e.runs = newRegistry(func(run string) *runner { return newRunner(e, run) }, func(a *runner) { e.wg.Go(a.loop) })
 	e.watchers.read, e.watchers.created, e.watchers.stopped = e.store.Run, e.runs.untouched, e.stopped
+	e.children, e.replans = &childRuns{e: e}, &replans{e: e}
 	e.setup.Store(first)
 	e.env = preview.Env{Now: e.now, Effect: e.effect, Stepped: e.stepped, Executes: e.executes, OwnRunsOnly: o.OwnRunsOnly}
 	e.base, e.cancel = context.WithCancelCause(context.Background())
@@ -202,54 +202,11 @@ func (e *Engine) Open(ctx context.Context) error {
 	}
 	if len(sweep)+len(families) > 0 {
 		e.wg.Go(func() {
-			e.disown(families)
-			e.sweep(sweep)
+			e.children.disown(families)
+			e.children.sweep(sweep)
 		})
 	}
 	return nil
-}
-
-// parent is a waiting run that may have children.
-type parent struct {
-	id, hash string
-	live     int // children that are not over
-}
-
-// sweep looks for waiting runs of which a child ended, or was never created,
-// while nobody listened. Runs whose plan has no more children than are at work
-// are left alone: their children tell them.
-func (e *Engine) sweep(runs []parent) {
-	for _, r := range runs {
-		if e.base.Err() != nil || e.runs.isStopping() {
-			return
-		}
-		p, err := e.program(e.base, r.hash)
-		if err != nil || !p.HasPlans || p.MaxChildren > 0 && p.MaxChildren <= r.live {
-			continue
-		}
-		e.post(r.id, childrenMsg{})
-	}
-}
-
-// disown takes runs, each followed by its children that are not over, and has the
-// children cancelled that no step of their run waits for: the daemon died after
-// the run had ended, or had given the step up, and before it cancelled the child.
-// The run's runner decides, so that a resume at the same time keeps its child.
-func (e *Engine) disown(families [][]string) {
-	for _, family := range families {
-		run, children := family[0], family[1:]
-		if e.base.Err() != nil || e.runs.isStopping() {
-			return
-		}
-		v, err := e.View(e.base, run)
-		if err != nil {
-			e.log.Warn("a run with children cannot be read", "run_id", run, "err", err)
-			continue
-		}
-		if len(v.State.UnneededChildren(children)) > 0 { //seed:orphans
-			e.post(run, childrenMsg{})
-		}
-	}
 }
 
 // Stop puts all runs down: no node starts any more, running handlers may finish

@@ -34,7 +34,7 @@ func (c *optionsCache) get(e *Engine, p *runstate.Compiled) *runstate.Options {
 		return &c.options
 	}
 	c.of, c.program = in, p
-	c.options = runstate.Options{Safe: e.opts.Safe, Replans: e.replanner != nil, MaxReplans: in.MaxReplans,
+	c.options = runstate.Options{Safe: e.opts.Safe, Replans: e.replans.planner != nil, MaxReplans: in.MaxReplans,
 		QuarantineAfter: e.opts.QuarantineAfter, ConsentTimeout: in.ConsentTimeout, Speakers: in.speakers(p)}
 	return &c.options
 }
@@ -122,14 +122,14 @@ func (a *runner) execute(task runstate.Task, err error) {
 	case runstate.FindChild:
 		a.findChild(t.StepKey)
 	case runstate.StartChild:
-		a.e.background(func() { a.e.ensureChild(t.ID, t.Hash, t.Input, t.Parent, t.Resume) })
+		a.e.background(func() { a.e.children.ensure(t.ID, t.Hash, t.Input, t.Parent, t.Resume) })
 	case runstate.CancelChild:
-		a.e.background(func() { a.e.cancelChild(t.ID) })
+		a.e.background(func() { a.e.children.cancel(t.ID) })
 	case runstate.CancelOtherChildren:
-		a.e.cancelChildren(a.id, t.Needed)
+		a.e.children.cancelExcept(a.id, t.Needed)
 	case runstate.AskReplan:
-		if _, busy := a.e.replanning.LoadOrStore(a.id, true); !busy {
-			a.e.background(func() { a.e.makeReplan(a.id) })
+		if _, busy := a.e.replans.planning.LoadOrStore(a.id, true); !busy {
+			a.e.background(func() { a.e.replans.perform(a.id) })
 		}
 	case runstate.VersionChanged:
 		a.e.watchers.changed(a.id, a.m.Run.Status)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -23,9 +24,16 @@ type Replanner interface {
 	Replan(ctx context.Context, r domain.ReplanRequest) (domain.Replanned, error)
 }
 
+// replans plans the rest of runs that cannot continue as planned.
+type replans struct {
+	e        *Engine
+	planner  Replanner // nil: runs are never replanned
+	planning sync.Map  // ids of runs for which a tail is being planned
+}
+
 // SetReplanner gives the engine who plans anew. It is called before Open; without
 // it, `on_error: replan` means fail.
-func (e *Engine) SetReplanner(r Replanner) { e.replanner = r }
+func (e *Engine) SetReplanner(r Replanner) { e.replans.planner = r }
 
 // replanTimeout bounds one request for a new tail.
 const replanTimeout = 5 * time.Minute
@@ -41,28 +49,28 @@ type replanMsg struct {
 	again bool
 }
 
-// makeReplan plans, stores the version and tells the run. The planner's answer is
+// perform plans, stores the version and tells the run. The planner's answer is
 // recorded first: a plan that is not stored or followed, because the daemon dies
 // here, is made of it again, and the planner is not asked twice.
-func (e *Engine) makeReplan(run string) {
-	ctx, cancel := context.WithTimeout(e.base, replanTimeout)
+func (r *replans) perform(run string) {
+	ctx, cancel := context.WithTimeout(r.e.base, replanTimeout)
 	defer cancel()
 	failpoint.Hit("replan.asked")
-	m, err := e.planAnew(ctx, run)
-	if context.Cause(e.base) != nil {
-		e.replanning.Delete(run) // it is planned at the next start
+	m, err := r.planAnew(ctx, run)
+	if context.Cause(r.e.base) != nil {
+		r.planning.Delete(run) // it is planned at the next start
 		return
 	}
 	m.err, m.again = err, errors.Is(err, errNotKept)
 	failpoint.Hit("replan.planned")
-	if !e.post(run, m) {
-		e.replanning.Delete(run)
+	if !r.e.post(run, m) {
+		r.planning.Delete(run)
 	}
 }
 
-func (e *Engine) planAnew(ctx context.Context, run string) (replanMsg, error) {
+func (r *replans) planAnew(ctx context.Context, run string) (replanMsg, error) {
 	var m replanMsg
-	v, err := e.View(ctx, run)
+	v, err := r.e.View(ctx, run)
 	if err != nil {
 		return m, err
 	}
@@ -71,7 +79,7 @@ func (e *Engine) planAnew(ctx context.Context, run string) (replanMsg, error) {
 		return m, domain.Errorf(domain.CodeConflict, "the run does not wait for a plan any more")
 	}
 	m.key = w.StepKey
-	version, err := e.store.VersionByHash(ctx, v.Run.Hash)
+	version, err := r.e.store.VersionByHash(ctx, v.Run.Hash)
 	if err != nil {
 		return m, err
 	}
@@ -94,12 +102,12 @@ func (e *Engine) planAnew(ctx context.Context, run string) (replanMsg, error) {
 			req.Open = append(req.Open, id)
 		}
 	}
-	out, err := e.askPlanner(ctx, run, w, req)
+	out, err := r.askPlanner(ctx, run, w, req)
 	if err != nil {
 		m.usage = out.Usage
 		return m, err
 	}
-	doc, problems := e.CheckPlan(out.Source, planner.FormatJSON)
+	doc, problems := r.e.CheckPlan(out.Source, planner.FormatJSON)
 	if err := problems.Err(); err != nil {
 		return m, domain.Errorf(domain.CodeInvalid, "the new plan is not valid: %w", err)
 	}
@@ -110,8 +118,8 @@ func (e *Engine) planAnew(ctx context.Context, run string) (replanMsg, error) {
 		return m, domain.Errorf(domain.CodeInvalid, "the new plan is the old one")
 	}
 	name, description := describe(doc)
-	_, stored, _, err := e.store.PutVersion(ctx, domain.NewVersion{Key: doc.ID, Name: name, Description: description, Hash: doc.Hash, Kind: string(doc.Kind()),
-		Format: string(doc.Format), Origin: runstate.KindReplan, Semantics: walk.Semantics, Source: doc.Source, Canonical: doc.Canonical(),
+	_, stored, _, err := r.e.store.PutVersion(ctx, domain.NewVersion{Key: doc.ID, Name: name, Description: description,
+		Hash: doc.Hash, Kind: string(doc.Kind()), Format: string(doc.Format), Origin: runstate.KindReplan, Semantics: walk.Semantics, Source: doc.Source, Canonical: doc.Canonical(),
 		ParentHash: version.Hash, Reason: out.Reason, Author: runstate.ReplanActor.Name}, runstate.ReplanActor)
 	if err != nil {
 		return m, err
@@ -122,7 +130,7 @@ func (e *Engine) planAnew(ctx context.Context, run string) (replanMsg, error) {
 
 // askPlanner gives the planner's answer: the one that is recorded, or a new one,
 // which is durable before anything comes of it. Its usage is that row's.
-func (e *Engine) askPlanner(ctx context.Context, run string, w *runstate.Step, req domain.ReplanRequest) (domain.Replanned, error) {
+func (r *replans) askPlanner(ctx context.Context, run string, w *runstate.Step, req domain.ReplanRequest) (domain.Replanned, error) {
 	if row, ok := w.Substeps[runstate.ReplanSubstep]; ok {
 		var p runstate.PlannerAnswer
 		if err := json.Unmarshal(row.Output, &p); err != nil {
@@ -130,13 +138,13 @@ func (e *Engine) askPlanner(ctx context.Context, run string, w *runstate.Step, r
 		}
 		return domain.Replanned{Source: []byte(p.Source), Reason: p.Reason, Unsafe: p.Unsafe}, nil
 	}
-	out, err := e.replanner.Replan(ctx, req)
+	out, err := r.planner.Replan(ctx, req)
 	if err != nil {
 		return out, err
 	}
 	failpoint.Hit("replan.answered")
 	m := answerMsg{w.StepKey, out, newReply[done]()}
-	_, err = ask(ctx, e, func(m message) bool { return e.post(run, m) }, m, m.reply, ErrStopping)
+	_, err = ask(ctx, r.e, func(m message) bool { return r.e.post(run, m) }, m, m.reply, ErrStopping)
 	switch {
 	case err == nil:
 		return out, nil
@@ -170,7 +178,7 @@ func (m answerMsg) apply(a *runner) {
 }
 
 func (m replanMsg) apply(a *runner) {
-	a.e.replanning.Delete(a.id)
+	a.e.replans.planning.Delete(a.id)
 	ev := &runstate.ReplanReady{StepKey: m.key, Target: m.tail, Unsafe: m.unsafe, Usage: m.usage, Again: m.again}
 	switch {
 	case m.err != nil:
@@ -190,15 +198,17 @@ func (a *runner) newVersion(t runstate.ReplanTarget) *runstate.NewVersion {
 	journal, err := a.journal(ctx)
 	if err == nil {
 		var v *runstate.NewVersion
-		if v, err = a.e.loadVersion(ctx, a.m, journal, t); err == nil {
+		if v, err = a.e.replans.loadVersion(ctx, a.m, journal, t); err == nil {
 			return v
 		}
 	}
 	return &runstate.NewVersion{Failure: a.e.mask(runstate.ClipText(err.Error(), 2000))}
 }
 
-func (e *Engine) loadVersion(ctx context.Context, m *runstate.Machine, journal []domain.Entry, t runstate.ReplanTarget) (*runstate.NewVersion, error) {
-	prog, err := e.program(ctx, t.Hash)
+func (r *replans) loadVersion(
+	ctx context.Context, m *runstate.Machine, journal []domain.Entry, t runstate.ReplanTarget,
+) (*runstate.NewVersion, error) {
+	prog, err := r.e.program(ctx, t.Hash)
 	if err != nil {
 		return nil, err
 	}
@@ -206,8 +216,8 @@ func (e *Engine) loadVersion(ctx context.Context, m *runstate.Machine, journal [
 	if err != nil {
 		return nil, err
 	}
-	f := e.Facts(ctx, m.Run, input)
-	v := &preview.View{Env: &e.env, Run: m.Run, Program: m.Program, Journal: journal, State: m.State}
+	f := r.e.Facts(ctx, m.Run, input)
+	v := &preview.View{Env: &r.e.env, Run: m.Run, Program: m.Program, Journal: journal, State: m.State}
 	v.Run.LastSeq = m.State.Seq
 	kept, dropped, err := v.KeepFor(prog, f)
 	if err != nil {

@@ -5,16 +5,23 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
+// childRuns starts, cancels, and looks after the runs that plan steps start.
+type childRuns struct {
+	e      *Engine
+	doomed sync.Map // ids of children that are cancelled before they exist
+}
+
 // findChild finds the version that a plan step runs, and reports it to the machine.
 func (a *runner) findChild(k runstate.StepKey) {
 	node := &a.m.Program.Nodes[k.Node]
-	hash, failure := a.e.childVersion(a.m, node)
+	hash, failure := a.e.children.versionOf(a.m, node)
 	if failure != nil {
 		a.handle(&runstate.AttemptRefused{StepKey: k, Failure: failure})
 		return
@@ -22,13 +29,13 @@ func (a *runner) findChild(k runstate.StepKey) {
 	a.handle(&runstate.ChildReady{StepKey: k, Hash: hash})
 }
 
-// childVersion is the hash of the version that a plan step of a run runs.
-func (e *Engine) childVersion(m *runstate.Machine, node *walk.ProgramNode) (hash string, f *walk.Failure) {
-	ctx := context.WithoutCancel(e.base)
+// versionOf is the hash of the version that a plan step of a run runs.
+func (c *childRuns) versionOf(m *runstate.Machine, node *walk.ProgramNode) (hash string, f *walk.Failure) {
+	ctx := context.WithoutCancel(c.e.base)
 	fail := func(code, format string, args ...any) (string, *walk.Failure) {
 		return "", &walk.Failure{Code: code, Node: node.ID, Message: fmt.Sprintf(format, args...)}
 	}
-	depth, err := e.depth(ctx, m.Run)
+	depth, err := c.depth(ctx, m.Run)
 	if err != nil {
 		return fail(codeUnknownPlan, "node %q: %s", node.ID, err)
 	}
@@ -36,7 +43,7 @@ func (e *Engine) childVersion(m *runstate.Machine, node *walk.ProgramNode) (hash
 		return fail(codeRecursion, "node %q: plans are nested more than %d deep", node.ID, maxRecursion)
 	}
 	if hash = m.State.Plans[node.Plan]; hash == "" {
-		if hash, err = e.Reader.Resolve(ctx, node.Plan); err != nil {
+		if hash, err = c.e.Reader.Resolve(ctx, node.Plan); err != nil {
 			return fail(codeUnknownPlan, "node %q runs plan %q: %s", node.ID, node.Plan, err)
 		}
 	}
@@ -48,60 +55,60 @@ func (e *Engine) childVersion(m *runstate.Machine, node *walk.ProgramNode) (hash
 func (e *Engine) background(fn func()) { e.wg.Go(fn) }
 
 // depth counts the ancestors of a run.
-func (e *Engine) depth(ctx context.Context, r domain.Run) (int, error) {
+func (c *childRuns) depth(ctx context.Context, r domain.Run) (int, error) {
 	n := 0
 	for r.Parent != nil && n <= maxRecursion {
 		n++
 		var err error
-		if r, err = e.store.Run(ctx, r.Parent.Run); err != nil {
+		if r, err = c.e.store.Run(ctx, r.Parent.Run); err != nil {
 			return 0, err
 		}
 	}
 	return n, nil
 }
 
-// ensureChild creates the child if it does not exist yet, resumes one that an
+// ensure creates the child if it does not exist yet, resumes one that an
 // earlier opening left failed, and reports one that has ended.
-func (e *Engine) ensureChild(id, hash string, input domain.RawJSON, ref domain.ParentRef, resume bool) {
-	ctx := context.WithoutCancel(e.base)
-	child, err := e.createChild(ctx, id, hash, input, ref)
-	if _, doomed := e.doomed.LoadAndDelete(id); doomed && err == nil {
-		e.cancelChild(id)
+func (c *childRuns) ensure(id, hash string, input domain.RawJSON, ref domain.ParentRef, resume bool) {
+	ctx := context.WithoutCancel(c.e.base)
+	child, err := c.create(ctx, id, hash, input, ref)
+	if _, doomed := c.doomed.LoadAndDelete(id); doomed && err == nil {
+		c.cancel(id)
 		return
 	}
 	if err != nil {
-		e.post(ref.Run, childMsg{run: id, err: err})
+		c.e.post(ref.Run, childMsg{run: id, err: err})
 		return
 	}
 	ended := childMsg{run: id}
 	if resume && (child.Status == domain.RunFailed || child.Status == domain.RunCancelled) {
-		_, err := e.Act(ctx, domain.System, domain.VerbRequest{Run: id, Action: domain.ActionResume, Reason: "the parent run was resumed"})
+		_, err := c.e.Act(ctx, domain.System, domain.VerbRequest{Run: id, Action: domain.ActionResume, Reason: "the parent run was resumed"})
 		if err == nil {
 			return
 		}
-		now, unread := e.store.Run(ctx, id)
+		now, unread := c.e.store.Run(ctx, id)
 		if unread == nil {
 			child = now // somebody else may have resumed it: then it tells
 		}
 		if child.Status == domain.RunFailed || child.Status == domain.RunCancelled {
-			e.log.Warn("child run cannot be resumed", "run_id", id, "parent", ref.Run, "err", err)
+			c.e.log.Warn("child run cannot be resumed", "run_id", id, "parent", ref.Run, "err", err)
 			ended.refused = err //seed:child-refused
 		}
 	}
 	if child.Status.Final() {
-		e.post(ref.Run, ended)
+		c.e.post(ref.Run, ended)
 	}
 }
 
-func (e *Engine) createChild(ctx context.Context, id, hash string, input domain.RawJSON, ref domain.ParentRef) (domain.Run, error) {
-	if r, err := e.store.Run(ctx, id); err == nil || domain.CodeOf(err) != domain.CodeNotFound {
+func (c *childRuns) create(ctx context.Context, id, hash string, input domain.RawJSON, ref domain.ParentRef) (domain.Run, error) {
+	if r, err := c.e.store.Run(ctx, id); err == nil || domain.CodeOf(err) != domain.CodeNotFound {
 		return r, err
 	}
-	parent, err := e.store.Run(ctx, ref.Run)
+	parent, err := c.e.store.Run(ctx, ref.Run)
 	if err != nil {
 		return domain.Run{}, err
 	}
-	p, err := e.program(ctx, hash)
+	p, err := c.e.program(ctx, hash)
 	if err != nil {
 		return domain.Run{}, err
 	}
@@ -112,7 +119,7 @@ func (e *Engine) createChild(ctx context.Context, id, hash string, input domain.
 	if parent.Dry() {
 		origin = domain.OriginDry
 	}
-	return e.create(ctx, p, domain.NewRun{ID: id, Input: input, Parent: &ref, Actor: parent.Actor, Origin: origin, Session: parent.Session,
+	return c.e.create(ctx, p, domain.NewRun{ID: id, Input: input, Parent: &ref, Actor: parent.Actor, Origin: origin, Session: parent.Session,
 		Priority: parent.Priority, Labels: parent.Labels, Limits: domain.Limits{Offline: parent.Limits.Offline}}, domain.System)
 }
 
@@ -125,14 +132,14 @@ func (m childMsg) apply(a *runner) {
 	if ev.Child = child; ev.Err == nil {
 		ev.Err = err
 	}
-	ev.CancelledHere = ev.Err == nil && m.refused == nil && child.Status == domain.RunCancelled && a.e.cancelledByItsParent(m.run)
+	ev.CancelledHere = ev.Err == nil && m.refused == nil && child.Status == domain.RunCancelled && a.e.children.cancelledByItsParent(m.run)
 	a.handle(ev)
 }
 
 // cancelledByItsParent reports whether the last cancel of a run came from
-// cancelChild, not from a person.
-func (e *Engine) cancelledByItsParent(run string) bool {
-	rows, err := e.store.Journal(context.WithoutCancel(e.base), run, 0)
+// cancel, not from a person.
+func (c *childRuns) cancelledByItsParent(run string) bool {
+	rows, err := c.e.store.Journal(context.WithoutCancel(c.e.base), run, 0)
 	if err != nil {
 		return false
 	}
@@ -145,19 +152,77 @@ func (e *Engine) cancelledByItsParent(run string) bool {
 	return false
 }
 
-// cancelChild cancels a child run. It may have ended, or not exist yet: then
+// cancel cancels a child run. It may have ended, or not exist yet: then
 // whoever creates it finds it doomed.
-func (e *Engine) cancelChild(id string) {
-	e.doomed.Store(id, true)
-	if _, err := e.store.Run(e.base, id); domain.CodeOf(err) == domain.CodeNotFound {
+func (c *childRuns) cancel(id string) {
+	c.doomed.Store(id, true)
+	if _, err := c.e.store.Run(c.e.base, id); domain.CodeOf(err) == domain.CodeNotFound {
 		return
 	}
-	e.doomed.Delete(id)
-	_, err := e.Act(context.WithoutCancel(e.base), domain.System,
+	c.doomed.Delete(id)
+	_, err := c.e.Act(context.WithoutCancel(c.e.base), domain.System,
 		domain.VerbRequest{Run: id, Action: domain.ActionCancel, Reason: "the parent run does not need it any more"})
 	switch domain.CodeOf(err) {
 	case "", domain.CodeConflict, domain.CodeNotFound, domain.CodeUnavailable:
 	default:
-		e.log.Warn("child run cannot be cancelled", "run_id", id, "err", err)
+		c.e.log.Warn("child run cannot be cancelled", "run_id", id, "err", err)
+	}
+}
+
+// cancelExcept cancels the children of a run that are not over, except those that it
+// needs.
+func (c *childRuns) cancelExcept(run string, needed []string) {
+	children, err := c.e.store.LiveChildren(context.WithoutCancel(c.e.base), run)
+	if err != nil {
+		c.e.log.Error("the children of a run cannot be found", "run_id", run, "err", err)
+		return
+	}
+	for _, id := range children {
+		if !slices.Contains(needed, id) {
+			c.e.background(func() { c.cancel(id) })
+		}
+	}
+}
+
+// parent is a waiting run that may have children.
+type parent struct {
+	id, hash string
+	live     int // children that are not over
+}
+
+// sweep looks for waiting runs of which a child ended, or was never created,
+// while nobody listened. Runs whose plan has no more children than are at work
+// are left alone: their children tell them.
+func (c *childRuns) sweep(runs []parent) {
+	for _, r := range runs {
+		if c.e.base.Err() != nil || c.e.runs.isStopping() {
+			return
+		}
+		p, err := c.e.program(c.e.base, r.hash)
+		if err != nil || !p.HasPlans || p.MaxChildren > 0 && p.MaxChildren <= r.live {
+			continue
+		}
+		c.e.post(r.id, childrenMsg{})
+	}
+}
+
+// disown takes runs, each followed by its children that are not over, and has the
+// children cancelled that no step of their run waits for: the daemon died after
+// the run had ended, or had given the step up, and before it cancelled the child.
+// The run's runner decides, so that a resume at the same time keeps its child.
+func (c *childRuns) disown(families [][]string) {
+	for _, family := range families {
+		run, children := family[0], family[1:]
+		if c.e.base.Err() != nil || c.e.runs.isStopping() {
+			return
+		}
+		v, err := c.e.View(c.e.base, run)
+		if err != nil {
+			c.e.log.Warn("a run with children cannot be read", "run_id", run, "err", err)
+			continue
+		}
+		if len(v.State.UnneededChildren(children)) > 0 { //seed:orphans
+			c.e.post(run, childrenMsg{})
+		}
 	}
 }
