@@ -42,7 +42,7 @@ func (e *Engine) Act(ctx context.Context, actor domain.Actor, req domain.VerbReq
 		}
 	}
 	if req.Action == domain.ActionRerun || req.Action == domain.ActionFork {
-		return e.newRun(ctx, actor, req)
+		return e.starts.newRun(ctx, actor, req)
 	}
 	m := verbMsg{actor, req, newReply[done]()}
 	if _, err := askRun(ctx, e, req.Run, m, m.reply); err != nil {

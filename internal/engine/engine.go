@@ -12,7 +12,6 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/events"
 	"github.com/kairosd/kairosd/internal/inspect"
-	"github.com/kairosd/kairosd/internal/keylock"
 	"github.com/kairosd/kairosd/internal/preview"
 	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/internal/versions"
@@ -86,7 +85,6 @@ type Engine struct {
 	clock  *clock
 	timers *timers
 	sched  *scheduler
-	admit  keylock.Locks // one start per concurrency key at a time
 
 	base   context.Context // parent of every handler's context
 	cancel context.CancelCauseFunc
@@ -97,7 +95,7 @@ type Engine struct {
 	maintenance atomic.Bool
 	attempts    sync.Map  // of *attempt: those whose handlers run
 	keyed       sync.Pool // of hash.Hash: what makes idempotency keys
-	hold        hold
+	starts      *starter
 	children    *childRuns
 	replans     *replans
 	stopped     chan struct{}
@@ -130,7 +128,7 @@ func New(c Config) (*Engine, error) {
 	}
 	e.runs = newRegistry(func(run string) *runner { return newRunner(e, run) }, func(a *runner) { e.wg.Go(a.loop) })
 	e.watchers.read, e.watchers.created, e.watchers.stopped = e.store.Run, e.runs.untouched, e.stopped
-	e.children, e.replans = &childRuns{e: e}, &replans{e: e}
+	e.starts, e.children, e.replans = &starter{e: e}, &childRuns{e: e}, &replans{e: e}
 	e.setup.Store(first)
 	e.env = preview.Env{Now: e.now, Effect: e.effect, Stepped: e.stepped, Executes: e.executes, OwnRunsOnly: o.OwnRunsOnly}
 	e.base, e.cancel = context.WithCancelCause(context.Background())

@@ -9,11 +9,11 @@ import (
 )
 
 // newRun performs a rerun or a fork.
-func (e *Engine) newRun(ctx context.Context, actor domain.Actor, req domain.VerbRequest) (domain.Run, error) {
-	if run, ok, err := e.startedBefore(ctx, req.Key); ok || err != nil {
+func (s *starter) newRun(ctx context.Context, actor domain.Actor, req domain.VerbRequest) (domain.Run, error) {
+	if run, ok, err := s.startedBefore(ctx, req.Key); ok || err != nil {
 		return run, err
 	}
-	v, err := e.Salvaged(ctx, req.Run)
+	v, err := s.e.Salvaged(ctx, req.Run)
 	if err != nil {
 		return domain.Run{}, err
 	}
@@ -26,12 +26,12 @@ func (e *Engine) newRun(ctx context.Context, actor domain.Actor, req domain.Verb
 	if preview.NeedsJournal(v.Run, req) {
 		return domain.Run{}, preview.PurgedError(v.Run)
 	}
-	b, err := e.Branch(ctx, v, req)
+	b, err := s.e.Branch(ctx, v, req)
 	if err != nil {
 		return domain.Run{}, err
 	}
 	action := "run." + string(req.Action)
-	if err := e.allow(ctx, actor, v.RequiredRole(req, b.Preview), action, req.Run, ""); err != nil {
+	if err := s.e.allow(ctx, actor, v.RequiredRole(req, b.Preview), action, req.Run, ""); err != nil {
 		return domain.Run{}, err
 	}
 	if req.Digest != "" && req.Digest != b.Preview.Digest {
@@ -54,5 +54,5 @@ func (e *Engine) newRun(ctx context.Context, actor domain.Actor, req domain.Verb
 	} else {
 		n.ForkedFrom, n.ForkSeq = v.Run.ID, req.At
 	}
-	return e.create(ctx, b.Program, n, actor)
+	return s.create(ctx, b.Program, n, actor)
 }

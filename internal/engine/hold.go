@@ -12,7 +12,7 @@ import (
 )
 
 // hold is what the engine knows of a database that was taken back to an earlier
-// state (G15). A hold begins only before an engine does, so it is read once.
+// state. A hold begins only before an engine does, so it is read once.
 type hold struct {
 	mu    sync.Mutex
 	known bool
@@ -20,17 +20,17 @@ type hold struct {
 }
 
 // held reports whether new runs wait for an operator.
-func (e *Engine) held(ctx context.Context) (bool, error) {
-	e.hold.mu.Lock()
-	defer e.hold.mu.Unlock()
-	if !e.hold.known {
-		h, err := e.store.Hold(ctx)
+func (s *starter) held(ctx context.Context) (bool, error) {
+	s.hold.mu.Lock()
+	defer s.hold.mu.Unlock()
+	if !s.hold.known {
+		h, err := s.e.store.Hold(ctx)
 		if err != nil {
 			return false, err
 		}
-		e.hold.known, e.hold.on = true, h != nil
+		s.hold.known, s.hold.on = true, h != nil
 	}
-	return e.hold.on, nil
+	return s.hold.on, nil
 }
 
 // ReleaseHeld ends a hold: new runs are executed again, and every held run goes
@@ -39,26 +39,30 @@ func (e *Engine) held(ctx context.Context) (bool, error) {
 // journal row and an audit record of its own; what died midway is released by
 // asking again.
 func (e *Engine) ReleaseHeld(ctx context.Context, actor domain.Actor, plan, reason string) (int, error) {
-	if err := e.allow(ctx, actor, domain.RoleOperator, "store.released", "", plan); err != nil {
+	return e.starts.release(ctx, actor, plan, reason)
+}
+
+func (s *starter) release(ctx context.Context, actor domain.Actor, plan, reason string) (int, error) {
+	if err := s.e.allow(ctx, actor, domain.RoleOperator, "store.released", "", plan); err != nil {
 		return 0, err
 	}
-	if e.runs.isStopping() {
-		return 0, e.notOpen()
+	if s.e.runs.isStopping() {
+		return 0, s.e.notOpen()
 	}
-	if err := e.store.MayRelease(ctx, actor); err != nil {
+	if err := s.e.store.MayRelease(ctx, actor); err != nil {
 		return 0, err
 	}
 	ended := false
 	if plan == "" {
 		var err error
-		if ended, err = e.store.EndHold(ctx, actor, reason); err != nil {
+		if ended, err = s.e.store.EndHold(ctx, actor, reason); err != nil {
 			return 0, err
 		}
-		e.hold.mu.Lock()
-		e.hold.known, e.hold.on = true, false
-		e.hold.mu.Unlock()
+		s.hold.mu.Lock()
+		s.hold.known, s.hold.on = true, false
+		s.hold.mu.Unlock()
 	}
-	unfinished, err := e.store.Unfinished(ctx)
+	unfinished, err := s.e.store.Unfinished(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -70,15 +74,15 @@ func (e *Engine) ReleaseHeld(ctx context.Context, actor domain.Actor, plan, reas
 	var errs []error
 	released := 0
 	for i := range unfinished {
-		release := releaseOf(&unfinished[i], actor, reason, e.now())
-		if release.Approvals, err = e.cancelledRequests(ctx, unfinished[i].ID); err != nil {
+		release := releaseOf(&unfinished[i], actor, reason, s.e.now())
+		if release.Approvals, err = s.cancelledRequests(ctx, unfinished[i].ID); err != nil {
 			mu.Lock()
 			errs = append(errs, err)
 			mu.Unlock()
 			continue
 		}
 		done.Add(1)
-		e.store.Enqueue([]domain.Checkpoint{release}, func(err error) {
+		s.e.store.Enqueue([]domain.Checkpoint{release}, func(err error) {
 			defer done.Done()
 			mu.Lock()
 			defer mu.Unlock()
@@ -98,9 +102,9 @@ func (e *Engine) ReleaseHeld(ctx context.Context, actor domain.Actor, plan, reas
 		r := &unfinished[i]
 		r.Status, r.WaitReason = domain.RunQueued, ""
 		r.LastSeq++
-		e.watchers.changed(r.ID, r.Status)
-		if !e.opts.OwnRunsOnly {
-			e.enqueue(r)
+		s.e.watchers.changed(r.ID, r.Status)
+		if !s.e.opts.OwnRunsOnly {
+			s.enqueue(r)
 		}
 	}
 	return released, errors.Join(errs...)
@@ -123,8 +127,8 @@ func approvalsOf(ctx context.Context, s Store, run, status string) (all []domain
 
 // cancelledRequests gives the approval requests of a run that were cancelled because
 // the key file was lost, as open ones.
-func (e *Engine) cancelledRequests(ctx context.Context, run string) ([]domain.Approval, error) {
-	list, err := approvalsOf(ctx, e.store, run, "cancelled")
+func (s *starter) cancelledRequests(ctx context.Context, run string) ([]domain.Approval, error) {
+	list, err := approvalsOf(ctx, s.e.store, run, "cancelled")
 	if err != nil {
 		return nil, err
 	}

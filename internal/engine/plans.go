@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/runstate"
-	"github.com/kairosd/kairosd/internal/versions"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -89,26 +87,4 @@ func (e *Engine) AcceptVersion(ctx context.Context, actor domain.Actor, plan, ha
 		return e.store.AcceptPlan(ctx, p.ID, actor, reason)
 	}
 	return e.store.RestoreVersion(ctx, *r, actor)
-}
-
-// outgrowDraft takes a draft into use whose version is started: nobody starts what
-// they have not accepted.
-func (e *Engine) outgrowDraft(ctx context.Context, actor domain.Actor, p *runstate.Compiled) error {
-	if p.Version.Origin != versions.OriginPlanner {
-		return nil
-	}
-	plan, err := e.store.Plan(ctx, p.Version.PlanID)
-	if err != nil || plan.Stage != domain.StageDraft {
-		return err
-	}
-	const reason = "a run of it was started"
-	if plan.LatestHash == p.Version.Hash {
-		_, err = e.store.AcceptPlan(ctx, plan.ID, actor, reason)
-		return err
-	}
-	r, err := e.Reader.Accepted(ctx, plan, p.Version, reason)
-	if err == nil {
-		_, err = e.store.RestoreVersion(ctx, r, actor)
-	}
-	return err
 }

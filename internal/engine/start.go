@@ -6,11 +6,19 @@ import (
 	"fmt"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/keylock"
 	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
 	"github.com/kairosd/kairosd/internal/versions"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
+
+// starter creates runs and queues them.
+type starter struct {
+	e     *Engine
+	admit keylock.Locks // one start per concurrency key at a time
+	hold  hold
+}
 
 // allow checks the actor's role; a refusal is audited.
 func (e *Engine) allow(ctx context.Context, actor domain.Actor, role domain.Role, action, run, object string) error {
@@ -38,20 +46,24 @@ func (e *Engine) notOpen() error {
 
 // Start creates a run; it returns once the run is durable.
 func (e *Engine) Start(ctx context.Context, actor domain.Actor, r domain.StartRequest) (domain.Run, error) {
+	return e.starts.start(ctx, actor, r)
+}
+
+func (s *starter) start(ctx context.Context, actor domain.Actor, r domain.StartRequest) (domain.Run, error) {
 	r.Dry = r.Dry || r.Offline
-	if run, ok, err := e.startedBefore(ctx, r.Key); ok || err != nil { //seed:key-first
+	if run, ok, err := s.startedBefore(ctx, r.Key); ok || err != nil { //seed:key-first
 		return run, err
 	}
-	hash, err := e.versionOf(ctx, r)
+	hash, err := s.versionOf(ctx, r)
 	if err != nil {
 		return domain.Run{}, err
 	}
-	p, err := e.program(ctx, hash)
+	p, err := s.e.program(ctx, hash)
 	if err != nil {
 		return domain.Run{}, err
 	}
 	if r.Hash != "" && !r.Dry { // by whatever name the plan is meant
-		named, err := e.store.Plan(ctx, p.Version.PlanID)
+		named, err := s.e.store.Plan(ctx, p.Version.PlanID)
 		if err != nil {
 			return domain.Run{}, err
 		}
@@ -66,19 +78,19 @@ func (e *Engine) Start(ctx context.Context, actor domain.Actor, r domain.StartRe
 		Labels: r.Labels, Limits: r.Limits, Key: r.Key, Concurrency: r.Concurrency, StartAt: r.StartAt, Receipt: r.Receipt}
 	if n.Limits.Offline = r.Offline; r.Dry {
 		n.Origin = domain.OriginDry
-	} else if err := e.outgrowDraft(ctx, actor, p); err != nil {
+	} else if err := s.outgrowDraft(ctx, actor, p); err != nil {
 		return domain.Run{}, err
 	}
-	return e.create(ctx, p, n, actor)
+	return s.create(ctx, p, n, actor)
 }
 
 // startedBefore finds the run that an earlier request with the same idempotency
 // key created.
-func (e *Engine) startedBefore(ctx context.Context, key string) (domain.Run, bool, error) {
+func (s *starter) startedBefore(ctx context.Context, key string) (domain.Run, bool, error) {
 	if key == "" {
 		return domain.Run{}, false, nil
 	}
-	run, err := e.store.RunByKey(ctx, key)
+	run, err := s.e.store.RunByKey(ctx, key)
 	if domain.CodeOf(err) == domain.CodeNotFound {
 		return domain.Run{}, false, nil
 	}
@@ -103,11 +115,11 @@ func accepted(ctx context.Context, p *runstate.Compiled, input domain.RawJSON) (
 }
 
 // versionOf finds the version that a start asks for.
-func (e *Engine) versionOf(ctx context.Context, r domain.StartRequest) (string, error) {
+func (s *starter) versionOf(ctx context.Context, r domain.StartRequest) (string, error) {
 	if r.Hash != "" {
 		return r.Hash, nil
 	}
-	p, err := e.store.Plan(ctx, r.Plan)
+	p, err := s.e.store.Plan(ctx, r.Plan)
 	if err != nil {
 		return "", err
 	}
@@ -122,7 +134,7 @@ func (e *Engine) versionOf(ctx context.Context, r domain.StartRequest) (string, 
 	if r.Version == 0 || r.Version == p.Latest {
 		return p.LatestHash, nil
 	}
-	v, err := e.store.VersionByNumber(ctx, p.ID, r.Version)
+	v, err := s.e.store.VersionByNumber(ctx, p.ID, r.Version)
 	if err != nil {
 		return "", err
 	}
@@ -130,14 +142,14 @@ func (e *Engine) versionOf(ctx context.Context, r domain.StartRequest) (string, 
 }
 
 // create stores a new run of a program and queues it.
-func (e *Engine) create(ctx context.Context, p *runstate.Compiled, n domain.NewRun, actor domain.Actor) (domain.Run, error) {
-	if e.runs.isStopping() {
-		return domain.Run{}, e.notOpen()
+func (s *starter) create(ctx context.Context, p *runstate.Compiled, n domain.NewRun, actor domain.Actor) (domain.Run, error) {
+	if s.e.runs.isStopping() {
+		return domain.Run{}, s.e.notOpen()
 	}
 	n.PlanID, n.Hash = p.Version.PlanID, p.Hash
 	n.Status = domain.RunQueued
 	if n.Parent == nil {
-		held, err := e.held(ctx)
+		held, err := s.held(ctx)
 		if err != nil {
 			return domain.Run{}, err
 		}
@@ -150,15 +162,15 @@ func (e *Engine) create(ctx context.Context, p *runstate.Compiled, n domain.NewR
 		n.StartAt = n.StartAt.UTC().Truncate(timeUnit)
 	}
 	if len(n.Entries) == 0 {
-		plans, err := e.Reader.Pins(ctx, p)
+		plans, err := s.e.Reader.Pins(ctx, p)
 		if err != nil {
 			return domain.Run{}, domain.Errorf(domain.CodeInvalid, "%w", err)
 		}
 		if len(plans) > 0 {
-			n.Entries = []domain.Entry{runstate.PlansRow(plans, e.now())}
+			n.Entries = []domain.Entry{runstate.PlansRow(plans, s.e.now())}
 		}
 	}
-	if err := e.recall(ctx, &n); err != nil {
+	if err := s.recall(ctx, &n); err != nil {
 		return domain.Run{}, err
 	}
 	if n.ID == "" {
@@ -176,32 +188,32 @@ func (e *Engine) create(ctx context.Context, p *runstate.Compiled, n domain.NewR
 		kept.Object, n.Receipt = n.ID, &kept
 	}
 	if c := n.Concurrency; c != nil && c.Key != "" {
-		defer e.admit.Lock(c.Key)()
+		defer s.admit.Lock(c.Key)()
 		// A repeated request must not be judged by the rule for one more run: the
 		// active run that it would meet is its own.
-		if run, ok, err := e.startedBefore(ctx, n.Key); ok || err != nil { //seed:key-again
+		if run, ok, err := s.startedBefore(ctx, n.Key); ok || err != nil { //seed:key-again
 			return run, err
 		}
-		if err := e.admission(ctx, c); err != nil {
+		if err := s.admission(ctx, c); err != nil {
 			return domain.Run{}, err
 		}
 	}
 	failpoint.Hit("accept.before")
-	e.runs.creating(n.ID)
-	run, created, err := e.store.CreateRun(ctx, n)
+	s.e.runs.creating(n.ID)
+	run, created, err := s.e.store.CreateRun(ctx, n)
 	failpoint.Hit("accept.after")
 	if err != nil || !created {
-		e.runs.notCreated(n.ID)
+		s.e.runs.notCreated(n.ID)
 		return run, err
 	}
-	e.enqueue(&run)
+	s.enqueue(&run)
 	return run, nil
 }
 
 // recall begins a run's journal with what its session remembers for its input. A
 // fork goes on with what its run remembered, a child has no memory of its own.
-func (e *Engine) recall(ctx context.Context, n *domain.NewRun) error {
-	r, ok := e.current().Registry.(Rememberer)
+func (s *starter) recall(ctx context.Context, n *domain.NewRun) error {
+	r, ok := s.e.current().Registry.(Rememberer)
 	if !ok || n.Session == "" || n.Session == n.ID || n.Parent != nil || n.ForkedFrom != "" {
 		return nil
 	}
@@ -221,27 +233,27 @@ func (e *Engine) recall(ctx context.Context, n *domain.NewRun) error {
 	if err != nil {
 		return fmt.Errorf("memory of session %s: %w", n.Session, err)
 	}
-	n.Entries = append(n.Entries, runstate.MemoryRow(v, int64(len(n.Entries))+1, e.now()))
+	n.Entries = append(n.Entries, runstate.MemoryRow(v, int64(len(n.Entries))+1, s.e.now()))
 	return nil
 }
 
 // enqueue queues a run that was just created.
-func (e *Engine) enqueue(run *domain.Run) {
-	early := run.StartAt.After(e.now())
-	ready := !e.opts.Safe && run.Status != domain.RunWaiting
-	open := e.runs.keepCreated(run, ready && !early && run.LastSeq == 0 && len(run.Input) <= 4096)
+func (s *starter) enqueue(run *domain.Run) {
+	early := run.StartAt.After(s.e.now())
+	ready := !s.e.opts.Safe && run.Status != domain.RunWaiting
+	open := s.e.runs.keepCreated(run, ready && !early && run.LastSeq == 0 && len(run.Input) <= 4096)
 	switch {
 	case !open || !ready: // it is durable and starts with the next Open, or with its release
 	case early:
-		e.timers.set(run.ID, run.StartAt)
+		s.e.timers.set(run.ID, run.StartAt)
 	default:
-		e.sched.enqueue(ticketOf(run))
+		s.e.sched.enqueue(ticketOf(run))
 	}
 }
 
 // admission applies the conflict rule of a concurrency key to one more run. The
 // caller holds the lock of the key.
-func (e *Engine) admission(ctx context.Context, c *domain.Concurrency) error {
+func (s *starter) admission(ctx context.Context, c *domain.Concurrency) error {
 	switch c.OnConflict {
 	case "", "queue":
 		return nil
@@ -249,7 +261,7 @@ func (e *Engine) admission(ctx context.Context, c *domain.Concurrency) error {
 	default:
 		return domain.Errorf(domain.CodeInvalid, "onConflict is %q; it must be queue, skip or cancel_oldest", c.OnConflict)
 	}
-	active, err := e.store.ActiveByConcurrency(ctx, c.Key)
+	active, err := s.e.store.ActiveByConcurrency(ctx, c.Key)
 	if err != nil {
 		return err
 	}
@@ -262,11 +274,33 @@ func (e *Engine) admission(ctx context.Context, c *domain.Concurrency) error {
 			Message: "skipped: run " + domain.ShortID(active[0].ID) + " with concurrency key " + c.Key + " is still active"}
 	}
 	for _, r := range active[:over] {
-		_, err := e.Act(ctx, domain.System, domain.VerbRequest{Run: r.ID, Action: domain.ActionCancel,
+		_, err := s.e.Act(ctx, domain.System, domain.VerbRequest{Run: r.ID, Action: domain.ActionCancel,
 			Reason: "a newer run with concurrency key " + c.Key + " was started"})
 		if err != nil && domain.CodeOf(err) != domain.CodeConflict {
 			return err
 		}
 	}
 	return nil
+}
+
+// outgrowDraft takes a draft into use whose version is started: nobody starts what
+// they have not accepted.
+func (s *starter) outgrowDraft(ctx context.Context, actor domain.Actor, p *runstate.Compiled) error {
+	if p.Version.Origin != versions.OriginPlanner {
+		return nil
+	}
+	plan, err := s.e.store.Plan(ctx, p.Version.PlanID)
+	if err != nil || plan.Stage != domain.StageDraft {
+		return err
+	}
+	const reason = "a run of it was started"
+	if plan.LatestHash == p.Version.Hash {
+		_, err = s.e.store.AcceptPlan(ctx, plan.ID, actor, reason)
+		return err
+	}
+	r, err := s.e.Reader.Accepted(ctx, plan, p.Version, reason)
+	if err == nil {
+		_, err = s.e.store.RestoreVersion(ctx, r, actor)
+	}
+	return err
 }

@@ -119,7 +119,8 @@ func (c *childRuns) create(ctx context.Context, id, hash string, input domain.Ra
 	if parent.Dry() {
 		origin = domain.OriginDry
 	}
-	return c.e.create(ctx, p, domain.NewRun{ID: id, Input: input, Parent: &ref, Actor: parent.Actor, Origin: origin, Session: parent.Session,
+	return c.e.starts.create(ctx, p, domain.NewRun{ID: id, Input: input, Parent: &ref,
+		Actor: parent.Actor, Origin: origin, Session: parent.Session,
 		Priority: parent.Priority, Labels: parent.Labels, Limits: domain.Limits{Offline: parent.Limits.Offline}}, domain.System)
 }
 
