@@ -151,16 +151,6 @@ func (a *runner) view() *preview.View {
 	return &preview.View{Env: &a.e.env, Run: a.m.Run, Program: a.m.Program, State: a.m.State.Clone()}
 }
 
-// executes reports whether an attempt of the run is under way in this engine.
-func (e *Engine) executes(run string) bool {
-	for key := range e.attempts.Range {
-		if key.(*attempt).run == run {
-			return true
-		}
-	}
-	return false
-}
-
 // Resolve settles an attempt in doubt.
 func (e *Engine) Resolve(ctx context.Context, actor domain.Actor, req domain.ResolveRequest) (domain.Run, error) {
 	switch req.Action {

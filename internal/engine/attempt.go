@@ -61,7 +61,7 @@ func (p *preparation) newAttempt(h Handler, effect walk.Effect, input any) *atte
 	node := m.State.WithOverrides(w.VisitKey, p.node)
 	t := &attempt{e: a.e, runner: a, run: a.id, handler: h, priority: m.Run.Priority}
 	t.Attempt = runstate.Attempt{StepKey: w.StepKey, Spec: node, Number: w.Attempt + 1, Effect: effect, StartedAt: a.e.now(),
-		IdempotencyKey: a.e.idempotencyKey(a.id, m.State.IdempotencyName(node.ID), w.Visit, w.Item)}
+		IdempotencyKey: a.e.handlers.idempotencyKey(a.id, m.State.IdempotencyName(node.ID), w.Visit, w.Item)}
 	if s, ok := h.(Stepped); ok {
 		t.Stepped = s.Stepped()
 	}
@@ -117,14 +117,21 @@ func previousResults(s *runstate.State, node int) []PreviousResult {
 	return out
 }
 
+// handlers runs the handlers of attempts and keeps track of those at work.
+type handlers struct {
+	e       *Engine
+	running sync.Map  // of *attempt: those whose handlers run
+	keyed   sync.Pool // of hash.Hash: what makes idempotency keys
+}
+
 // idempotencyKey is the same in all attempts of one visit and item, and new for
 // every rerun and fork, whose run id differs.
-func (e *Engine) idempotencyKey(run, node string, visit, item int) string {
-	m, ok := e.keyed.Get().(hash.Hash)
+func (h *handlers) idempotencyKey(run, node string, visit, item int) string {
+	m, ok := h.keyed.Get().(hash.Hash)
 	if !ok {
-		m = hmac.New(sha256.New, e.store.InstanceKey())
+		m = hmac.New(sha256.New, h.e.store.InstanceKey())
 	}
-	defer e.keyed.Put(m)
+	defer h.keyed.Put(m)
 	m.Reset()
 	b := make([]byte, 0, 256)
 	b = append(append(append(b, run...), 0), node...)
@@ -138,11 +145,11 @@ func (e *Engine) idempotencyKey(run, node string, visit, item int) string {
 var keyText = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
 // start runs an attempt whose intent is durable. The timeout begins now.
-func (e *Engine) start(t *attempt) {
+func (h *handlers) start(t *attempt) {
 	t.sign()
-	e.attempts.Store(t, struct{}{})
-	e.wg.Go(func() {
-		defer e.attempts.Delete(t)
+	h.running.Store(t, struct{}{})
+	h.e.wg.Go(func() {
+		defer h.running.Delete(t)
 		defer t.leave() // also when the attempt was abandoned long ago: now nobody works with it
 		ctx, stop := t.ctx, context.CancelFunc(func() {})
 		if t.Spec.Timeout > 0 {
@@ -154,7 +161,7 @@ func (e *Engine) start(t *attempt) {
 			grace := timeoutGrace
 			switch {
 			case errors.Is(cause, ErrCancelled):
-				grace = e.opts.CancelGrace
+				grace = h.e.opts.CancelGrace
 			case errors.Is(cause, ErrStopping):
 				grace = abandonStopped
 			case errors.Is(cause, ErrFenced):
@@ -295,8 +302,8 @@ func (l *attemptLog) stored() domain.RawJSON {
 
 // logsOf puts what running attempts have logged so far on their intent rows, so
 // that a run can be followed while it works. The rows are a copy.
-func (e *Engine) logsOf(run string, journal []domain.Entry) {
-	for key := range e.attempts.Range {
+func (h *handlers) logsOf(run string, journal []domain.Entry) {
+	for key := range h.running.Range {
 		t := key.(*attempt)
 		if t.run != run {
 			continue
@@ -326,4 +333,14 @@ func (t *attempt) event(typ string, data map[string]any) domain.Event {
 		data["item"] = t.Item
 	}
 	return domain.Event{Type: typ, Run: t.run, Session: t.call.Session, At: t.e.now(), Data: data}
+}
+
+// executes reports whether an attempt of the run is under way in this engine.
+func (h *handlers) executes(run string) bool {
+	for key := range h.running.Range {
+		if key.(*attempt).run == run {
+			return true
+		}
+	}
+	return false
 }

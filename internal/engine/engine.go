@@ -93,9 +93,8 @@ type Engine struct {
 	watchers watchers
 	// maintenance is set while no node may start.
 	maintenance atomic.Bool
-	attempts    sync.Map  // of *attempt: those whose handlers run
-	keyed       sync.Pool // of hash.Hash: what makes idempotency keys
 	starts      *starter
+	handlers    *handlers
 	children    *childRuns
 	replans     *replans
 	stopped     chan struct{}
@@ -128,12 +127,12 @@ func New(c Config) (*Engine, error) {
 	}
 	e.runs = newRegistry(func(run string) *runner { return newRunner(e, run) }, func(a *runner) { e.wg.Go(a.loop) })
 	e.watchers.read, e.watchers.created, e.watchers.stopped = e.store.Run, e.runs.untouched, e.stopped
-	e.starts, e.children, e.replans = &starter{e: e}, &childRuns{e: e}, &replans{e: e}
+	e.starts, e.handlers, e.children, e.replans = &starter{e: e}, &handlers{e: e}, &childRuns{e: e}, &replans{e: e}
 	e.setup.Store(first)
-	e.env = preview.Env{Now: e.now, Effect: e.effect, Stepped: e.stepped, Executes: e.executes, OwnRunsOnly: o.OwnRunsOnly}
+	e.env = preview.Env{Now: e.now, Effect: e.effect, Stepped: e.stepped, Executes: e.handlers.executes, OwnRunsOnly: o.OwnRunsOnly}
 	e.base, e.cancel = context.WithCancelCause(context.Background())
 	e.Reader = versions.NewReader(c.Store, func() *versions.Compiler { return e.current().compiler })
-	e.Inspector = inspect.New(inspect.Config{Store: c.Store, Versions: e.Reader, Env: &e.env, AddLogs: e.logsOf,
+	e.Inspector = inspect.New(inspect.Config{Store: c.Store, Versions: e.Reader, Env: &e.env, AddLogs: e.handlers.logsOf,
 		Quarantine: func(run string) { e.post(run, timerMsg{}) }})
 	e.Bus = events.New(events.Config{Store: c.Store, Program: e.program, Agent: e.agent, Now: e.now, Log: log})
 	e.sched = newScheduler(first.MaxRunning, first.MaxNodes, e.granted)
@@ -148,7 +147,7 @@ func (e *Engine) Open(ctx context.Context) error {
 		return domain.Errorf(domain.CodeConflict, "the engine is open already, or stopped")
 	}
 	e.wg.Go(e.timers.loop)
-	e.wg.Go(e.listen)
+	e.wg.Go(e.handlers.listen)
 	if e.opts.OwnRunsOnly || e.opts.Safe {
 		return nil
 	}

@@ -167,7 +167,7 @@ func (a *runner) startAttempt(begun *runstate.Attempt, err error) {
 		return
 	}
 	if t.Effect == walk.EffectPure && err == nil {
-		a.e.start(t)
+		a.e.handlers.start(t)
 		return
 	}
 	failpoint.Hit("intent.durable")
@@ -179,7 +179,7 @@ func (a *runner) startAttempt(begun *runstate.Attempt, err error) {
 		a.unstarted(t)
 		return
 	}
-	a.e.start(t)
+	a.e.handlers.start(t)
 }
 
 // deadline reports that max_duration may have passed.

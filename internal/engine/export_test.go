@@ -38,7 +38,7 @@ func (e *Engine) Deferred(run string) bool {
 // Attempts is how many handlers run.
 func (e *Engine) Attempts() int {
 	n := 0
-	for range e.attempts.Range {
+	for range e.handlers.running.Range {
 		n++
 	}
 	return n

@@ -24,24 +24,24 @@ type silenceMsg struct {
 func (t *attempt) sign() { t.signed.Store(t.e.now().UnixMicro()) }
 
 // listen looks for attempts that are silent, until the engine stops.
-func (e *Engine) listen() {
+func (h *handlers) listen() {
 	tick := time.NewTicker(silenceEvery)
 	defer tick.Stop()
 	told := map[string]bool{} // runs that were told that they are silent
 	for {
 		select {
 		case <-tick.C:
-			e.tellSilent(told)
-		case <-e.timers.done:
+			h.tellSilent(told)
+		case <-h.e.timers.done:
 			return
 		}
 	}
 }
 
-func (e *Engine) tellSilent(told map[string]bool) {
-	limit := e.now().Add(-domain.SilentAfter)
+func (h *handlers) tellSilent(told map[string]bool) {
+	limit := h.e.now().Add(-domain.SilentAfter)
 	found := map[string]silenceMsg{}
-	for key := range e.attempts.Range {
+	for key := range h.running.Range {
 		t := key.(*attempt)
 		at := time.UnixMicro(t.signed.Load()).UTC()
 		if m, ok := found[t.run]; at.Before(limit) && (!ok || at.Before(m.since)) {
@@ -51,13 +51,13 @@ func (e *Engine) tellSilent(told map[string]bool) {
 	for run, m := range found {
 		if !told[run] {
 			told[run] = true
-			e.runs.tell(run, m)
+			h.e.runs.tell(run, m)
 		}
 	}
 	for run := range told {
 		if _, still := found[run]; !still {
 			delete(told, run)
-			e.runs.tell(run, silenceMsg{})
+			h.e.runs.tell(run, silenceMsg{})
 		}
 	}
 }
