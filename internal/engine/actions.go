@@ -93,7 +93,7 @@ func (a *runner) act(m verbMsg) error {
 		return err
 	}
 	if a.stopping {
-		return a.e.notOpen()
+		return errNotOpen()
 	}
 	ev := &runstate.OperatorAction{Actor: m.actor, Request: m.req}
 	if m.req.Action == domain.ActionResume {

@@ -34,7 +34,7 @@ func (e *Engine) Decide(ctx context.Context, actor domain.Actor, req domain.Deci
 		return domain.Approval{}, err
 	}
 	if e.current().SeparateApprovals {
-		same, err := e.samePerson(ctx, p.StartedBy, actor.Name)
+		same, err := e.opts.samePerson(ctx, p.StartedBy, actor.Name)
 		if err != nil {
 			return p, err
 		}
@@ -93,15 +93,15 @@ func (e *Engine) Decide(ctx context.Context, actor domain.Actor, req domain.Deci
 
 // samePerson reports whether one person may be behind both names: nobody is two
 // people by making a token.
-func (e *Engine) samePerson(ctx context.Context, a, b string) (bool, error) {
-	if a == b || e.opts.People == nil {
+func (o *Options) samePerson(ctx context.Context, a, b string) (bool, error) {
+	if a == b || o.People == nil {
 		return a == b, nil
 	}
-	first, err := e.opts.People(ctx, a)
+	first, err := o.People(ctx, a)
 	if err != nil {
 		return false, fmt.Errorf("find who %s is: %w", a, err)
 	}
-	second, err := e.opts.People(ctx, b)
+	second, err := o.People(ctx, b)
 	if err != nil {
 		return false, fmt.Errorf("find who %s is: %w", b, err)
 	}

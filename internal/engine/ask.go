@@ -43,11 +43,11 @@ func ask[T any](ctx context.Context, e *Engine, post func(message) bool, m messa
 	case a := <-r: // it came with the stop
 		return a.value, a.err
 	default:
-		return none, e.notOpen()
+		return none, errNotOpen()
 	}
 }
 
 // askRun asks the runner of a run.
 func askRun[T any](ctx context.Context, e *Engine, run string, m message, r reply[T]) (T, error) {
-	return ask(ctx, e, func(m message) bool { return e.post(run, m) }, m, r, e.notOpen())
+	return ask(ctx, e, func(m message) bool { return e.post(run, m) }, m, r, errNotOpen())
 }

@@ -79,7 +79,7 @@ func (p *preparation) newAttempt(h Handler, effect walk.Effect, input any) *atte
 	}
 	t.call.Stream = func(text string) {
 		t.sign()
-		t.e.Live(t.event("node_text", map[string]any{"text": t.e.mask(text)}))
+		t.e.Live(t.event("node_text", map[string]any{"text": t.e.current().mask(text)}))
 	}
 	t.call.Used = t.used
 	if node.Type == walk.TypeTool && node.Tool != "" {
@@ -262,7 +262,7 @@ type attemptLog struct {
 func (l *attemptLog) line(level, message string) {
 	now := l.e.now()
 	l.t.signed.Store(now.UnixMicro())
-	message = l.e.mask(message)
+	message = l.e.current().mask(message)
 	l.mu.Lock()
 	kept := l.bytes+len(message) <= runstate.MaxLogBytes
 	if kept {
@@ -279,7 +279,7 @@ func (l *attemptLog) line(level, message string) {
 
 func (l *attemptLog) progress(done, total int64, message string) {
 	l.t.sign()
-	p := &domain.Progress{Done: done, Total: total, Message: l.e.mask(message)}
+	p := &domain.Progress{Done: done, Total: total, Message: l.e.current().mask(message)}
 	l.mu.Lock()
 	l.last = p
 	l.mu.Unlock()
@@ -318,12 +318,12 @@ func (h *handlers) logsOf(run string, journal []domain.Entry) {
 	}
 }
 
-func (e *Engine) mask(s string) string {
-	secrets := e.current().Secrets
-	if secrets == nil || s == "" {
-		return s
+// mask takes secrets out of a text.
+func (s *setup) mask(text string) string {
+	if s.Secrets == nil || text == "" {
+		return text
 	}
-	return string(secrets.Mask([]byte(s)))
+	return string(s.Secrets.Mask([]byte(text)))
 }
 
 // event is a live event about an attempt.

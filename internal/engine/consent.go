@@ -31,14 +31,14 @@ type Gated interface {
 }
 
 // consentTo binds a question to its exact arguments.
-func (e *Engine) consentTo(n int, q Question) (runstate.ConsentRequest, error) {
+func (s *setup) consentTo(n int, q Question) (runstate.ConsentRequest, error) {
 	raw, err := jsonvalue.Encode(q.Args)
 	if err != nil {
 		return runstate.ConsentRequest{}, &walk.Failure{Code: walk.CodeInvalidInput, Permanent: true, NoEffect: true,
 			Message: fmt.Sprintf("arguments of %s: %s", q.Tool, err)}
 	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s", q.Tool, raw))
-	if secrets := e.current().Secrets; secrets != nil {
+	if secrets := s.Secrets; secrets != nil {
 		if raw, err = jsonvalue.Encode(maskValue(secrets, q.Args)); err != nil {
 			return runstate.ConsentRequest{}, runstate.InputFailure(q.Tool, err)
 		}
@@ -51,7 +51,7 @@ func (t *attempt) approve(grants map[int]runstate.ConsentAnswer, n int, q Questi
 	if n <= 0 {
 		return errors.New("engine: sub-steps count from 1")
 	}
-	c, err := t.e.consentTo(n, q)
+	c, err := t.e.current().consentTo(n, q)
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,8 @@ func (t *attempt) pass(recorded domain.Entry, n int, p Passing) error {
 	if recorded.Substep == n && sameSubstep(recorded, kind, p.From) {
 		return nil
 	}
-	_, raw, failure := t.e.encodeOutput(t.Spec.ID, map[string]any{"from": p.From, "to": p.To, "reason": p.Reason, "explanation": p.Explanation, "request": p.Request})
+	_, raw, failure := t.e.current().encodeOutput(t.Spec.ID,
+		map[string]any{"from": p.From, "to": p.To, "reason": p.Reason, "explanation": p.Explanation, "request": p.Request})
 	if failure != nil {
 		return runstate.ToPlanner(failure)
 	}
@@ -95,10 +96,10 @@ func (t *attempt) handBack(recorded domain.Entry, n, request int, p Passing, out
 	answer.CorrelationID = runstate.MessageID(t.run, &row, request, domain.MessageRequest)
 	if err != nil {
 		row.Status, row.Failure = domain.NodeFailed, runstate.FromPlanner(walk.AsFailure(err), t.Spec.ID)
-		t.e.maskFailure(row.Failure)
+		t.e.current().maskFailure(row.Failure)
 		answer.Type, answer.Payload = domain.MessageError, runstate.FailurePayload(row.Failure, "")
 	} else {
-		_, raw, failure := t.e.encodeOutput(t.Spec.ID, out)
+		_, raw, failure := t.e.current().encodeOutput(t.Spec.ID, out)
 		if failure != nil {
 			return runstate.ToPlanner(failure)
 		}

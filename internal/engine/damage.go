@@ -152,7 +152,7 @@ func (e *Engine) Examine(ctx context.Context, run string) error {
 		return err
 	}
 	if !r.Status.Final() && !e.post(r.ID, timerMsg{}) {
-		return e.notOpen()
+		return errNotOpen()
 	}
 	return nil
 }

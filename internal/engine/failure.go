@@ -27,13 +27,13 @@ const (
 )
 
 // maskFailure takes secrets out of what a failure says.
-func (e *Engine) maskFailure(f *domain.Failure) {
-	f.Message, f.Detail, f.Suggestion = e.mask(f.Message), e.mask(f.Detail), e.mask(f.Suggestion)
+func (s *setup) maskFailure(f *domain.Failure) {
+	f.Message, f.Detail, f.Suggestion = s.mask(f.Message), s.mask(f.Detail), s.mask(f.Suggestion)
 	for i := range f.Causes {
-		f.Causes[i] = e.mask(f.Causes[i])
+		f.Causes[i] = s.mask(f.Causes[i])
 	}
 	if b := f.Behind; b != nil {
-		f.Behind = &domain.Behind{Code: b.Code, Message: e.mask(b.Message)}
+		f.Behind = &domain.Behind{Code: b.Code, Message: s.mask(b.Message)}
 	}
 }
 

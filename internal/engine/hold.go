@@ -47,7 +47,7 @@ func (s *starter) release(ctx context.Context, actor domain.Actor, plan, reason 
 		return 0, err
 	}
 	if s.e.runs.isStopping() {
-		return 0, s.e.notOpen()
+		return 0, errNotOpen()
 	}
 	if err := s.e.store.MayRelease(ctx, actor); err != nil {
 		return 0, err

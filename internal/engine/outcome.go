@@ -48,9 +48,9 @@ func (m doneMsg) apply(a *runner) {
 	ev.Usage, ev.Agent, ev.Uses = m.result.Usage, m.result.Agent, t.takeUses()
 	ev.Unreported = a.calls.settle(t, a.m.Run.Limits)
 	if err != nil {
-		ev.Failure = a.e.failureOf(t, err)
+		ev.Failure = a.e.current().failureOf(t, err)
 	} else {
-		ev.Output, ev.Raw, ev.Unstorable = a.e.encodeOutput(t.Spec.ID, m.result.Output)
+		ev.Output, ev.Raw, ev.Unstorable = a.e.current().encodeOutput(t.Spec.ID, m.result.Output)
 	}
 	if c, ok := t.question(); ok && errors.Is(err, ErrAsked) {
 		ev.Asked = &c
@@ -88,26 +88,26 @@ func (a *runner) unstarted(t *attempt) {
 func (m lateMsg) apply(a *runner) {
 	ev := &runstate.AttemptLate{Attempt: &m.attempt.Attempt}
 	if m.err != nil {
-		ev.Failure = a.e.failureOf(m.attempt, m.err)
+		ev.Failure = a.e.current().failureOf(m.attempt, m.err)
 	} else {
-		_, ev.Output, ev.Failure = a.e.encodeOutput(m.attempt.Spec.ID, m.output)
+		_, ev.Output, ev.Failure = a.e.current().encodeOutput(m.attempt.Spec.ID, m.output)
 	}
 	a.handle(ev)
 }
 
 // failureOf puts an error into the form that the journal keeps.
-func (e *Engine) failureOf(t *attempt, err error) *domain.Failure {
+func (s *setup) failureOf(t *attempt, err error) *domain.Failure {
 	if p, ok := errors.AsType[*panicError](err); ok {
-		return &domain.Failure{Code: walk.CodePanic, Node: t.Spec.ID, Message: e.mask(p.Error()), Stack: e.mask(p.stack)}
+		return &domain.Failure{Code: walk.CodePanic, Node: t.Spec.ID, Message: s.mask(p.Error()), Stack: s.mask(p.stack)}
 	}
 	f := runstate.FromPlanner(walk.AsFailure(err), t.Spec.ID)
-	e.maskFailure(f)
+	s.maskFailure(f)
 	return f
 }
 
 // encodeOutput turns a handler's output into the value and the text that every
 // reader sees, with secrets masked.
-func (e *Engine) encodeOutput(node string, v any) (out any, raw domain.RawJSON, f *domain.Failure) {
+func (s *setup) encodeOutput(node string, v any) (out any, raw domain.RawJSON, f *domain.Failure) {
 	out, err := normalize(v)
 	if err == nil {
 		raw, err = jsonvalue.EncodeWithin(out, jsonvalue.MaxBytes)
@@ -115,7 +115,7 @@ func (e *Engine) encodeOutput(node string, v any) (out any, raw domain.RawJSON, 
 	if err != nil {
 		return nil, nil, runstate.OutputFailure(node, err)
 	}
-	secrets := e.current().Secrets
+	secrets := s.Secrets
 	if secrets == nil || string(secrets.Mask(raw)) == string(raw) {
 		return out, raw, nil
 	}

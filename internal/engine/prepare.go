@@ -126,7 +126,7 @@ func (p *preparation) gate(input any) (*runstate.ConsentRequest, *walk.Failure) 
 	if q == nil {
 		return nil, nil
 	}
-	c, err := p.e.consentTo(0, *q)
+	c, err := p.e.current().consentTo(0, *q)
 	if err != nil {
 		return nil, walk.AsFailure(err)
 	}

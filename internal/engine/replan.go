@@ -182,7 +182,7 @@ func (m replanMsg) apply(a *runner) {
 	ev := &runstate.ReplanReady{StepKey: m.key, Target: m.tail, Unsafe: m.unsafe, Usage: m.usage, Again: m.again}
 	switch {
 	case m.err != nil:
-		ev.Failure = a.e.mask(runstate.ClipText(m.err.Error(), 2000))
+		ev.Failure = a.e.current().mask(runstate.ClipText(m.err.Error(), 2000))
 	case len(m.unsafe) == 0:
 		ev.Version = a.newVersion(m.tail)
 	}
@@ -202,7 +202,7 @@ func (a *runner) newVersion(t runstate.ReplanTarget) *runstate.NewVersion {
 			return v
 		}
 	}
-	return &runstate.NewVersion{Failure: a.e.mask(runstate.ClipText(err.Error(), 2000))}
+	return &runstate.NewVersion{Failure: a.e.current().mask(runstate.ClipText(err.Error(), 2000))}
 }
 
 func (r *replans) loadVersion(

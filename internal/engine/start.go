@@ -40,7 +40,8 @@ func (e *Engine) denied(ctx context.Context, actor domain.Actor, action, run, ob
 	return why
 }
 
-func (e *Engine) notOpen() error {
+// errNotOpen returns the error of a request that arrives before Open or during Stop.
+func errNotOpen() error {
 	return domain.Errorf(domain.CodeUnavailable, "kairosd is stopping or has not started").Suggest("try again in a moment")
 }
 
@@ -144,7 +145,7 @@ func (s *starter) versionOf(ctx context.Context, r domain.StartRequest) (string,
 // create stores a new run of a program and queues it.
 func (s *starter) create(ctx context.Context, p *runstate.Compiled, n domain.NewRun, actor domain.Actor) (domain.Run, error) {
 	if s.e.runs.isStopping() {
-		return domain.Run{}, s.e.notOpen()
+		return domain.Run{}, errNotOpen()
 	}
 	n.PlanID, n.Hash = p.Version.PlanID, p.Hash
 	n.Status = domain.RunQueued

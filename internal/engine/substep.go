@@ -80,9 +80,9 @@ func (t *attempt) runSubstep(recorded domain.Entry, n int, kind, digest string, 
 			return nil, err // no response to keep: what it did is unknown
 		}
 		row.Status, row.Failure = domain.NodeFailed, runstate.FromPlanner(f, t.Spec.ID)
-		t.e.maskFailure(row.Failure)
+		t.e.current().maskFailure(row.Failure)
 	} else {
-		value, raw, failure := t.e.encodeOutput(t.Spec.ID, out)
+		value, raw, failure := t.e.current().encodeOutput(t.Spec.ID, out)
 		if failure != nil {
 			t.callEnded(n, true)
 			return nil, runstate.ToPlanner(failure)
@@ -110,7 +110,7 @@ func (t *attempt) notMade(row domain.Entry, kind, digest string) {
 // asking keeps a prompt for the row of its sub-step. What cannot be kept is left
 // out: the call itself does not depend on it.
 func (t *attempt) asking(n int, prompt any) {
-	_, raw, failure := t.e.encodeOutput(t.Spec.ID, prompt)
+	_, raw, failure := t.e.current().encodeOutput(t.Spec.ID, prompt)
 	if failure != nil {
 		t.e.log.Warn("a prompt was not kept", "run_id", t.run, "node", t.Spec.ID, "err", failure.Message)
 		return
