@@ -81,9 +81,9 @@ func (s *Service) Reconfigure(w Access) error {
 // Service knows users, sessions and tokens. It is safe for concurrent use.
 type Service struct {
 	store    *spare
-	audit    Audit
+	records  recorder
 	log      *slog.Logger
-	clock    func() time.Time
+	clock    *clock
 	file     string
 	idle     time.Duration
 	lifetime time.Duration
@@ -92,19 +92,13 @@ type Service struct {
 
 	hasher   *hasher
 	throttle *throttle
+	factors  *secondFactors
+	tickets  *tickets
 
-	mu     sync.Mutex
-	latest time.Time // the clock never runs backwards here (A48)
-	setup  setupSecret
-	links  map[string]loginLink // by hash
-	// tickets are logins that wait for a code, and confirmed is when sessions were
-	// confirmed, both by hash.
-	tickets   map[string]*ticket
-	confirmed map[string]time.Time
-
-	// codes lets one code of a second factor be checked at a time: on a full disk only
-	// the memory of this process knows which were used.
-	codes sync.Mutex
+	mu        sync.Mutex
+	setup     setupSecret
+	links     map[string]loginLink // by hash
+	confirmed map[string]time.Time // when sessions were confirmed, by hash
 }
 
 // New returns a Service.
@@ -113,10 +107,11 @@ func New(c Config) (*Service, error) {
 		return nil, errors.New("auth: no store given")
 	}
 	s := &Service{
-		audit: c.Audit, log: c.Log, clock: c.Now, file: c.SetupFile,
+		log: c.Log, clock: &clock{source: c.Now}, file: c.SetupFile,
 		idle:     cmp.Or(c.IdleTimeout, DefaultIdleTimeout),
 		lifetime: cmp.Or(c.SessionLifetime, DefaultSessionLifetime),
-		hasher:   newHasher(), throttle: newThrottle(), links: map[string]loginLink{}, tickets: map[string]*ticket{}, confirmed: map[string]time.Time{},
+		hasher:   newHasher(), throttle: newThrottle(),
+		tickets: &tickets{byHash: map[string]*ticket{}}, links: map[string]loginLink{}, confirmed: map[string]time.Time{},
 	}
 	if err := s.Reconfigure(Access{Provider: c.Provider, Issuer: c.Issuer, CreateUsers: c.CreateUsers, NoPassword: c.NoPassword, SecondFactorFor: c.SecondFactorFor}); err != nil {
 		return nil, err
@@ -124,17 +119,19 @@ func New(c Config) (*Service, error) {
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
-	if s.clock == nil {
-		s.clock = time.Now
+	if s.clock.source == nil {
+		s.clock.source = time.Now
 	}
-	s.store = newSpare(c.Store, s.audit, s.log, s.clock)
+	s.store = newSpare(c.Store, c.Audit, s.log, s.clock.source)
+	s.records = recorder{c.Audit, s.store, s.log}
+	s.factors = &secondFactors{store: s.store}
 	return s, nil
 }
 
 // Sweep removes sessions that are over. What
 // was swept cannot come back when the clock is set back (A48).
 func (s *Service) Sweep(ctx context.Context) error {
-	now := s.now()
+	now := s.clock.now()
 	return s.store.DeleteExpiredSessions(ctx, now, now.Add(-s.idle))
 }
 
@@ -151,57 +148,6 @@ func (s *Service) Run(ctx context.Context) {
 				s.log.Warn("sweep sessions", "err", err)
 			}
 		}
-	}
-}
-
-// now is the clock, but never before what it said or a session was seen at.
-func (s *Service) now() time.Time { return s.notBefore(time.Time{}) }
-
-func (s *Service) notBefore(seen time.Time) time.Time {
-	t := s.clock()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if seen.After(s.latest) {
-		s.latest = seen
-	}
-	if t.After(s.latest) {
-		s.latest = t
-	}
-	return s.latest
-}
-
-// record writes an outcome down. An act that cannot be recorded is refused.
-// says is what a change records, with it in one transaction.
-func (s *Service) says(ctx context.Context, actor domain.Actor, action, object, reason string) []domain.AuditRecord {
-	if s.audit == nil {
-		return nil
-	}
-	return []domain.AuditRecord{recordOf(ctx, actor, domain.AuditRecord{Action: action, Object: object, Result: "ok", Reason: reason})}
-}
-
-// recordOf says who did it, and by which request.
-func recordOf(ctx context.Context, actor domain.Actor, r domain.AuditRecord) domain.AuditRecord {
-	r.Actor, r.Surface, r.Request = actor.Name, actor.Surface, actor.Request
-	if r.Request == (domain.Request{}) {
-		r.Request = domain.RequestOf(ctx)
-	}
-	return r
-}
-
-func (s *Service) record(ctx context.Context, actor domain.Actor, action, object, result, reason string) error {
-	if s.audit == nil {
-		return nil
-	}
-	return s.audit.Audit(ctx, recordOf(ctx, actor, domain.AuditRecord{Action: action, Object: object, Result: result, Reason: reason}))
-}
-
-// recordDenied writes a refusal down; the refusal stands even if that fails.
-func (s *Service) recordDenied(ctx context.Context, actor domain.Actor, action, object, reason string) {
-	if s.audit == nil {
-		return
-	}
-	if err := s.store.denied(ctx, recordOf(ctx, actor, domain.AuditRecord{Action: action, Object: object, Result: "denied", Reason: reason})); err != nil {
-		s.log.Error("record a refusal", "action", action, "err", err)
 	}
 }
 

@@ -34,7 +34,7 @@ func (s *Service) Confirmed(ctx context.Context, secret string) (time.Time, erro
 // they are.
 func (s *Service) Fresh(ctx context.Context, secret string) (bool, error) {
 	at, err := s.Confirmed(ctx, secret)
-	return err == nil && s.now().Sub(at) < ConfirmFor, err
+	return err == nil && s.clock.now().Sub(at) < ConfirmFor, err
 }
 
 // Confirm proves again who is behind a session: by the password, and by a code where
@@ -44,7 +44,7 @@ func (s *Service) Confirm(ctx context.Context, secret, password, code string) er
 	if err != nil {
 		return err
 	}
-	now := s.now()
+	now := s.clock.now()
 	actor := ActorOf(u, "ui")
 	counter := "confirm:" + u.Name
 	if wait, _ := s.throttle.allow(now, counter, counter); wait > 0 {
@@ -62,17 +62,17 @@ func (s *Service) Confirm(ctx context.Context, secret, password, code string) er
 			return err
 		}
 		if on {
-			if match, err = s.checkCode(ctx, u.ID, code, now); err != nil {
+			if match, err = s.factors.check(ctx, u.ID, code, now); err != nil {
 				return err
 			}
 		}
 	}
 	if !match {
-		s.recordDenied(ctx, actor, "session.confirm", "user:"+u.Name, "wrong password or code")
+		s.records.denied(ctx, actor, "session.confirm", "user:"+u.Name, "wrong password or code")
 		return domain.Errorf(domain.CodeForbidden, "password or code is wrong")
 	}
 	s.throttle.succeeded(now, counter, counter)
-	if err := s.record(ctx, actor, "session.confirm", "user:"+u.Name, "ok", ""); err != nil {
+	if err := s.records.record(ctx, actor, "session.confirm", "user:"+u.Name, "ok", ""); err != nil {
 		return err
 	}
 	s.mu.Lock()

@@ -24,7 +24,7 @@ type loginLink struct {
 // OpenLink makes the secret of a link, /login/link?token=SECRET, that logs a user in once
 // within ten minutes: the way in when no other works.
 func (s *Service) OpenLink(userID string) (string, error) {
-	secret, now := newSecret(), s.now()
+	secret, now := newSecret(), s.clock.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	maps.DeleteFunc(s.links, func(_ string, l loginLink) bool { return !now.Before(l.ends) })
@@ -37,11 +37,11 @@ func (s *Service) OpenLink(userID string) (string, error) {
 
 // FollowLink consumes the secret of a login link and opens a session.
 func (s *Service) FollowLink(ctx context.Context, link, address, userAgent string) (string, domain.User, error) {
-	now := s.now()
+	now := s.clock.now()
 	who := domain.Actor{Name: "anonymous", Surface: "ui"}
 	if wait, first := s.throttle.allow(now, "", address); wait > 0 {
 		if first {
-			s.recordDenied(ctx, who, "login", "", "throttled, from "+address)
+			s.records.denied(ctx, who, "login", "", "throttled, from "+address)
 		}
 		return "", domain.User{}, tooMany(wait)
 	}
@@ -50,14 +50,15 @@ func (s *Service) FollowLink(ctx context.Context, link, address, userAgent strin
 	delete(s.links, hashOf(link))
 	s.mu.Unlock()
 	if !ok || !now.Before(l.ends) {
-		s.recordDenied(ctx, who, "login", "", "wrong, used or expired login link, from "+address)
+		s.records.denied(ctx, who, "login", "", "wrong, used or expired login link, from "+address)
 		return "", domain.User{}, domain.Errorf(domain.CodeForbidden, "this login link is wrong, used or expired").Suggest("make a new one: kairosd user login-link NAME")
 	}
 	u, err := s.seen(ctx, domain.User{ID: l.user})
 	if err != nil {
 		return "", u, fmt.Errorf("log in: %w", err)
 	}
-	secret, err := s.openSession(ctx, u, now, address, userAgent, s.says(ctx, ActorOf(u, "ui"), "login", "user:"+u.Name, "by a login link, from "+address)...)
+	secret, err := s.openSession(ctx, u, now, address, userAgent,
+		s.records.success(ctx, ActorOf(u, "ui"), "login", "user:"+u.Name, "by a login link, from "+address)...)
 	if err == nil {
 		s.throttle.succeeded(now, "", address)
 	}

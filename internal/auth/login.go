@@ -14,15 +14,15 @@ import (
 // its answer nor its duration tells whether the name exists.
 func (s *Service) Login(ctx context.Context, name, password, address, userAgent string) (string, domain.User, error) {
 	name = foldName(name)
-	now := s.now()
+	now := s.clock.now()
 	who := domain.Actor{Name: shown(name), Surface: "ui"}
 	if s.access.Load().NoPassword {
-		s.recordDenied(ctx, who, "login", "user:"+who.Name, "with a password, from "+address)
+		s.records.denied(ctx, who, "login", "user:"+who.Name, "with a password, from "+address)
 		return "", domain.User{}, domain.Errorf(domain.CodeForbidden, "nobody logs in with a password here").Suggest("log in with %s", s.label())
 	}
 	if wait, first := s.throttle.allow(now, name, address); wait > 0 {
 		if first {
-			s.recordDenied(ctx, who, "login", "user:"+who.Name, "throttled, from "+address)
+			s.records.denied(ctx, who, "login", "user:"+who.Name, "throttled, from "+address)
 		}
 		return "", domain.User{}, tooMany(wait)
 	}
@@ -38,7 +38,7 @@ func (s *Service) Login(ctx context.Context, name, password, address, userAgent 
 		return "", domain.User{}, err
 	}
 	if !match || u.Disabled {
-		s.recordDenied(ctx, who, "login", "user:"+who.Name, "from "+address)
+		s.records.denied(ctx, who, "login", "user:"+who.Name, "from "+address)
 		return "", domain.User{}, domain.Errorf(domain.CodeUnauthorized, "name or password is wrong")
 	}
 	who.Role = u.Role
@@ -48,9 +48,9 @@ func (s *Service) Login(ctx context.Context, name, password, address, userAgent 
 	if on, _, err := s.SecondFactor(ctx, u.ID); err != nil {
 		return "", domain.User{}, err
 	} else if on {
-		return "", domain.User{}, s.awaitCode(u, now)
+		return "", domain.User{}, s.tickets.open(u, now)
 	}
-	secret, err := s.openSession(ctx, u, now, address, userAgent, s.says(ctx, who, "login", "user:"+u.Name, "from "+address)...)
+	secret, err := s.openSession(ctx, u, now, address, userAgent, s.records.success(ctx, who, "login", "user:"+u.Name, "from "+address)...)
 	if err != nil {
 		return "", domain.User{}, err
 	}
@@ -108,7 +108,7 @@ func (s *Service) Session(ctx context.Context, secret string) (domain.User, erro
 	} else if err != nil {
 		return domain.User{}, fmt.Errorf("find session: %w", err)
 	}
-	now := s.notBefore(ses.SeenAt)
+	now := s.clock.notBefore(ses.SeenAt)
 	if !now.Before(ses.ExpiresAt) || now.Sub(ses.SeenAt) >= s.idle {
 		if err := s.store.DeleteSession(ctx, hash); err != nil {
 			return domain.User{}, fmt.Errorf("end session: %w", err)
@@ -138,7 +138,9 @@ func (s *Service) Logout(ctx context.Context, secret string) error {
 		}
 		return err
 	}
-	if err := s.store.DeleteSession(ctx, hashOf(secret), s.says(ctx, ActorOf(u, "ui"), "logout", "user:"+u.Name, "")...); err != nil {
+	err = s.store.DeleteSession(ctx, hashOf(secret),
+		s.records.success(ctx, ActorOf(u, "ui"), "logout", "user:"+u.Name, "")...)
+	if err != nil {
 		return fmt.Errorf("log out: %w", err)
 	}
 	return nil
@@ -153,7 +155,7 @@ func (s *Service) Sessions(ctx context.Context, userID string) ([]domain.Session
 // that wait for a code, failures that were counted, and sessions that are kept in memory
 // but the one with the hash keep.
 func (s *Service) UserChanged(u domain.User, keep string) {
-	s.dropTickets(u.ID)
+	s.tickets.drop(u.ID)
 	s.throttle.forget(u.Name)
 	s.store.forget(func(ses domain.Session) bool { return ses.UserID == u.ID && ses.IDHash != keep })
 }

@@ -10,9 +10,9 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -35,31 +35,16 @@ type factor struct {
 	Codes  []string `json:"codes"` // hashes of recovery codes that are left
 }
 
-// SecondFactorNeeded says that a password was right and a code is wanted. It is
-// worth nothing without one: Ticket names the login that waits, for five minutes.
-type SecondFactorNeeded struct{ Ticket string }
-
-func (*SecondFactorNeeded) Error() string { return "a code of the second factor is needed" }
-
-// NeedsCode gives the ticket of a login that waits for a code.
-func (e *SecondFactorNeeded) NeedsCode() string { return e.Ticket }
-
-// ticket is a login that waits for its code. It ends when the password changes.
-type ticket struct {
-	user  string
-	hash  string // of the password that was right
-	ends  time.Time
-	tries int
+// secondFactors reads the second factors of users and uses up their codes.
+type secondFactors struct {
+	store *spare
+	// mu lets one code be checked at a time: on a full disk only the memory of this process
+	// has which were used.
+	mu sync.Mutex
 }
 
-const (
-	ticketLifetime = 5 * time.Minute
-	ticketTries    = 5
-	maxTickets     = 1000
-)
-
-// factorOf is a user's second factor; nil: they have none.
-func (s *Service) factorOf(ctx context.Context, userID string) (*factor, error) {
+// of is a user's second factor; nil: they have none.
+func (s *secondFactors) of(ctx context.Context, userID string) (*factor, error) {
 	text, err := s.store.SecondFactor(ctx, userID)
 	if err != nil {
 		return nil, err
@@ -82,7 +67,7 @@ func factorFrom(text string) (*factor, error) {
 // SecondFactor reports whether a user has a second factor, and how many recovery
 // codes are left.
 func (s *Service) SecondFactor(ctx context.Context, userID string) (on bool, left int, err error) {
-	f, err := s.factorOf(ctx, userID)
+	f, err := s.factors.of(ctx, userID)
 	if err != nil || f == nil {
 		return false, 0, err
 	}
@@ -95,7 +80,7 @@ func (s *Service) MustEnrol(ctx context.Context, u domain.User) (bool, error) {
 	if !s.Demanded(u) {
 		return false, nil
 	}
-	f, err := s.factorOf(ctx, u.ID)
+	f, err := s.factors.of(ctx, u.ID)
 	return err == nil && f == nil, err
 }
 
@@ -131,7 +116,7 @@ func (s *Service) Enroll(u domain.User, secret, code string) (Enrollment, error)
 	if err != nil || len(raw) != codeSecret {
 		return Enrollment{}, domain.Errorf(domain.CodeInvalid, "this is not a secret that was given out here").Suggest("begin again")
 	}
-	now := s.now()
+	now := s.clock.now()
 	counter := "code:" + u.Name
 	if wait, _ := s.throttle.allow(now, counter, counter); wait > 0 {
 		return Enrollment{}, tooMany(wait)
@@ -158,11 +143,11 @@ func (f *factor) text() (string, error) {
 	return string(raw), err
 }
 
-// checkCode uses up a code, or a recovery code. A code that was used, or is older
+// check uses up a code, or a recovery code. A code that was used, or is older
 // than one that was, does not match.
-func (s *Service) checkCode(ctx context.Context, userID, code string, now time.Time) (bool, error) {
-	s.codes.Lock()
-	defer s.codes.Unlock()
+func (s *secondFactors) check(ctx context.Context, userID, code string, now time.Time) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	matched := false
 	err := s.store.ChangeSecondFactor(ctx, userID, func(text string) (string, error) {
 		f, err := factorFrom(text)
@@ -179,7 +164,7 @@ func (s *Service) checkCode(ctx context.Context, userID, code string, now time.T
 	}
 	// What is stored does not know that the code is used; this process does. A recovery
 	// code must be stored.
-	f, readErr := s.factorOf(ctx, userID)
+	f, readErr := s.of(ctx, userID)
 	if readErr != nil || f == nil {
 		return false, readErr
 	}
@@ -195,7 +180,7 @@ func (s *Service) checkCode(ctx context.Context, userID, code string, now time.T
 }
 
 // useUp takes a code, or a recovery code, of a second factor; false: it does not match.
-func (s *Service) useUp(f *factor, userID, code string, now time.Time) bool {
+func (s *secondFactors) useUp(f *factor, userID, code string, now time.Time) bool {
 	if plain := plainCode(code); len(plain) == 16 {
 		hash := hashOf(plain)
 		i := slices.IndexFunc(f.Codes, func(h string) bool { return subtle.ConstantTimeCompare([]byte(h), []byte(hash)) == 1 })
@@ -247,41 +232,13 @@ func codeAt(secret []byte, step int64) string {
 	return fmt.Sprintf("%0*d", codeDigits, n%1_000_000)
 }
 
-// awaitCode keeps a login whose password was right until its code comes.
-func (s *Service) awaitCode(u domain.User, now time.Time) error {
-	secret := newSecret()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	maps.DeleteFunc(s.tickets, func(_ string, t *ticket) bool { return !now.Before(t.ends) })
-	if len(s.tickets) >= maxTickets {
-		return tooMany(ticketLifetime)
-	}
-	s.tickets[hashOf(secret)] = &ticket{user: u.ID, hash: u.PasswordHash, ends: now.Add(ticketLifetime)}
-	return &SecondFactorNeeded{Ticket: secret}
-}
-
-// dropTickets ends the logins of a user that wait for a code.
-func (s *Service) dropTickets(userID string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	maps.DeleteFunc(s.tickets, func(_ string, t *ticket) bool { return t.user == userID })
-}
-
 // LoginCode finishes a login that waits for a code of the second factor. A ticket
 // takes five codes, within five minutes.
 func (s *Service) LoginCode(ctx context.Context, ticketText, code, address, userAgent string) (string, domain.User, error) {
-	now := s.now()
+	now := s.clock.now()
 	over := domain.Errorf(domain.CodeUnauthorized, "this login has taken too long").Suggest("log in again")
 	hash := hashOf(ticketText)
-	s.mu.Lock()
-	t := s.tickets[hash]
-	if t != nil {
-		if t.tries++; t.tries > ticketTries || !now.Before(t.ends) {
-			delete(s.tickets, hash)
-			t = nil
-		}
-	}
-	s.mu.Unlock()
+	t := s.tickets.use(hash, now)
 	if t == nil {
 		return "", domain.User{}, over
 	}
@@ -290,7 +247,7 @@ func (s *Service) LoginCode(ctx context.Context, ticketText, code, address, user
 		return "", domain.User{}, err
 	}
 	if u.PasswordHash != t.hash {
-		s.dropTickets(u.ID)
+		s.tickets.drop(u.ID)
 		return "", domain.User{}, over
 	}
 	who := ActorOf(u, "ui")
@@ -299,23 +256,22 @@ func (s *Service) LoginCode(ctx context.Context, ticketText, code, address, user
 	counter := "code:" + u.Name
 	if wait, first := s.throttle.allow(now, counter, address); wait > 0 {
 		if first {
-			s.recordDenied(ctx, who, "login", "user:"+u.Name, "code, throttled, from "+address)
+			s.records.denied(ctx, who, "login", "user:"+u.Name, "code, throttled, from "+address)
 		}
 		return "", domain.User{}, tooMany(wait)
 	}
-	ok, err := s.checkCode(ctx, u.ID, code, now)
+	ok, err := s.factors.check(ctx, u.ID, code, now)
 	if err != nil {
 		return "", domain.User{}, err
 	}
 	if !ok || u.Disabled {
-		s.recordDenied(ctx, who, "login", "user:"+u.Name, "wrong code, from "+address)
+		s.records.denied(ctx, who, "login", "user:"+u.Name, "wrong code, from "+address)
 		return "", domain.User{}, domain.Errorf(domain.CodeForbidden, "this is not the code of now, or it was used").Suggest("type the next one, or a recovery code")
 	}
-	s.mu.Lock()
-	delete(s.tickets, hash)
-	s.mu.Unlock()
+	s.tickets.end(hash)
 	s.throttle.succeeded(now, counter, address)
-	secret, err := s.openSession(ctx, u, now, address, userAgent, s.says(ctx, who, "login", "user:"+u.Name, "with a code, from "+address)...)
+	secret, err := s.openSession(ctx, u, now, address, userAgent,
+		s.records.success(ctx, who, "login", "user:"+u.Name, "with a code, from "+address)...)
 	if err != nil {
 		return "", domain.User{}, err
 	}

@@ -46,7 +46,7 @@ func (s *Service) BeginSetup(ctx context.Context) (string, error) {
 		}
 	}
 	s.mu.Lock()
-	s.setup = setupSecret{hash: hashOf(secret), expires: s.clock().Add(SetupLifetime)}
+	s.setup = setupSecret{hash: hashOf(secret), expires: s.clock.source().Add(SetupLifetime)}
 	s.mu.Unlock()
 	return secret, nil
 }
@@ -54,14 +54,14 @@ func (s *Service) BeginSetup(ctx context.Context) (string, error) {
 // Setup consumes the one-time setup secret, creates the first admin and opens a
 // session for them, whose secret it returns. Of many at once, one succeeds (A25).
 func (s *Service) Setup(ctx context.Context, setup, name, password, address, userAgent string) (string, domain.User, error) {
-	now := s.now()
+	now := s.clock.now()
 	who := domain.Actor{Name: shown(foldName(name)), Role: domain.RoleAdmin, Surface: "ui"}
 	s.mu.Lock()
 	want := s.setup
 	s.mu.Unlock()
 	valid := want.hash != "" && subtle.ConstantTimeCompare([]byte(hashOf(setup)), []byte(want.hash)) == 1 && now.Before(want.expires)
 	if !valid {
-		s.recordDenied(ctx, who, "setup", "", "wrong or expired setup secret")
+		s.records.denied(ctx, who, "setup", "", "wrong or expired setup secret")
 		return "", domain.User{}, domain.Errorf(domain.CodeForbidden, "this setup link is wrong, used or expired").
 			Suggest("restart kairosd for a new link, or run: kairosd user add")
 	}
@@ -69,7 +69,7 @@ func (s *Service) Setup(ctx context.Context, setup, name, password, address, use
 	if err != nil {
 		return "", domain.User{}, err
 	}
-	if err := s.store.CreateFirstUser(ctx, u, s.says(ctx, who, "setup", "user:"+u.Name, "")...); err != nil {
+	if err := s.store.CreateFirstUser(ctx, u, s.records.success(ctx, who, "setup", "user:"+u.Name, "")...); err != nil {
 		if domain.CodeOf(err) == domain.CodeConflict {
 			return "", domain.User{}, domain.Errorf(domain.CodeConflict, "this installation is already set up").Suggest("log in")
 		}

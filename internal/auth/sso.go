@@ -54,11 +54,11 @@ func (s *Service) FinishSSO(ctx context.Context, kept string, answer url.Values,
 	if w.Provider == nil {
 		return "", u, "", domain.Errorf(domain.CodeNotFound, "no identity provider is configured")
 	}
-	now := s.now()
+	now := s.clock.now()
 	who := domain.Actor{Name: "anonymous", Surface: "ui"}
 	if wait, first := s.throttle.allow(now, "", address); wait > 0 {
 		if first {
-			s.recordDenied(ctx, who, "login", "", "throttled, from "+address)
+			s.records.denied(ctx, who, "login", "", "throttled, from "+address)
 		}
 		return "", u, "", tooMany(wait)
 	}
@@ -68,10 +68,10 @@ func (s *Service) FinishSSO(ctx context.Context, kept string, answer url.Values,
 		u, err = s.admit(ctx, w, id)
 	}
 	if err != nil {
-		s.recordDenied(ctx, who, "login", subjectOf(id), w.Provider.Label()+": "+shownLong(err.Error())+", from "+address)
+		s.records.denied(ctx, who, "login", subjectOf(id), w.Provider.Label()+": "+shownLong(err.Error())+", from "+address)
 		return "", u, "", err
 	}
-	said := s.says(ctx, ActorOf(u, "ui"), "login", "user:"+u.Name, "by "+w.Provider.Label()+", from "+address)
+	said := s.records.success(ctx, ActorOf(u, "ui"), "login", "user:"+u.Name, "by "+w.Provider.Label()+", from "+address)
 	if secret, err = s.openSession(ctx, u, now, address, userAgent, said...); err != nil {
 		return "", u, "", err
 	}
@@ -117,7 +117,7 @@ func (s *Service) admit(ctx context.Context, w *Access, id oidc.Identity) (domai
 
 // seen notes when a user was last seen.
 func (s *Service) seen(ctx context.Context, u domain.User) (domain.User, error) {
-	now := s.now()
+	now := s.clock.now()
 	known, err := s.store.ChangeUser(ctx, u.ID, domain.System, func(u *domain.User, _ int) (domain.UserChange, error) {
 		if u.Disabled { // meanwhile
 			return domain.UserChange{}, noSession()
@@ -141,7 +141,7 @@ func (s *Service) newcomer(ctx context.Context, w *Access, id oidc.Identity) (do
 		return domain.User{}, domain.Errorf(domain.CodeForbidden, "you have no account here").
 			Suggest("ask an admin of kairosd for one; at %s you are %s", w.Provider.Label(), shown(id.Subject))
 	}
-	u, err := newAccount(id.Name, id.Role, s.now())
+	u, err := newAccount(id.Name, id.Role, s.clock.now())
 	if err != nil {
 		return u, domain.Errorf(domain.CodeForbidden, "your name at %s, %q, cannot be a name here", w.Provider.Label(), shown(id.Name)).
 			Suggest("ask an admin of kairosd for an account; at %s you are %s", w.Provider.Label(), shown(id.Subject))
@@ -158,7 +158,8 @@ func (s *Service) newcomer(ctx context.Context, w *Access, id oidc.Identity) (do
 		}
 		create = s.store.CreateFirstUser
 	}
-	err = create(ctx, u, s.says(ctx, domain.System, "user.create", "user:"+u.Name, "role "+string(u.Role)+", by "+w.Provider.Label())...)
+	err = create(ctx, u,
+		s.records.success(ctx, domain.System, "user.create", "user:"+u.Name, "role "+string(u.Role)+", by "+w.Provider.Label())...)
 	if domain.CodeOf(err) == domain.CodeConflict {
 		// The same person in another tab, or another user of that name.
 		if same, err := s.store.UserByIdentity(ctx, id.Issuer, id.Subject); err == nil && !same.Disabled {

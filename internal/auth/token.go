@@ -127,7 +127,7 @@ func (s *Service) Token(ctx context.Context, text string) (domain.Actor, error) 
 		return domain.Actor{}, fmt.Errorf("find token: %w", err)
 	}
 	t.LastUsedAt = s.store.usedAt(t)
-	now := s.notBefore(t.LastUsedAt)
+	now := s.clock.notBefore(t.LastUsedAt)
 	l, err := lineageOf(ctx, s.store, t)
 	if err != nil {
 		return domain.Actor{}, err

@@ -36,7 +36,7 @@ func (s *Service) HashPassword(ctx context.Context, name, password string) (stri
 // CheckOldPassword lets a user go on who gives their password: CodeForbidden for another
 // one, CodeTooMany for too many of them.
 func (s *Service) CheckOldPassword(ctx context.Context, u domain.User, password string) error {
-	now := s.now()
+	now := s.clock.now()
 	// Counted apart from logins, which others can make fail.
 	counter := "change:" + u.Name
 	if wait, _ := s.throttle.allow(now, counter, counter); wait > 0 {

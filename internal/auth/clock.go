@@ -1,0 +1,32 @@
+package auth
+
+import (
+	"sync"
+	"time"
+)
+
+// clock never runs backwards: a session or token that expired stays expired when the clock
+// of the machine is set back.
+type clock struct {
+	source func() time.Time
+
+	mu     sync.Mutex
+	latest time.Time
+}
+
+// now is the time of the source, but never before an earlier result.
+func (c *clock) now() time.Time { return c.notBefore(time.Time{}) }
+
+// notBefore is now, but never before a time at which something was seen.
+func (c *clock) notBefore(seen time.Time) time.Time {
+	t := c.source()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if seen.After(c.latest) {
+		c.latest = seen
+	}
+	if t.After(c.latest) {
+		c.latest = t
+	}
+	return c.latest
+}
