@@ -173,8 +173,11 @@ func (s *scene) runs(seed webtest.Seeded) {
 	s.api("DELETE /views/{name}", "/views/old", "")
 	s.page("/runs/:run/note", "/runs/"+seed.Failed.ID+"/note", `name="text"`, "text", "why not")
 	s.api("POST /runs/{id}/notes", "/runs/"+seed.Failed.ID+"/notes", map[string]string{"text": "why not"})
-	s.page("/runs/:run/ack", "/runs/"+s.failed()+"/ack", `name="note"`, "note", "known")
-	s.api("POST /runs/{id}/acknowledge", "/runs/"+s.failed()+"/acknowledge", map[string]string{"note": "known"})
+	known, other := s.failed(), s.failed()
+	s.page("/runs/:run/ack", "/runs/"+known+"/ack", `name="note"`, "note", "known")
+	s.page("/runs/:run/unack", "/runs/"+known+"/unack", `action="/runs/`)
+	s.api("POST /runs/{id}/acknowledge", "/runs/"+other+"/acknowledge", map[string]string{"note": "known"})
+	s.api("POST /runs/{id}/unacknowledge", "/runs/"+other+"/unacknowledge", "")
 	s.api("POST /runs/{id}/start-now", "/runs/"+s.scheduled()+"/start-now", map[string]string{"reason": "now"})
 	for _, do := range []string{"resume", "rerun", "fork"} {
 		id := s.failed()

@@ -281,7 +281,7 @@ func TestUsageMistakesAreNamed(t *testing.T) {
 		{[]string{"run"}, 2, "missing argument FILE or PLAN"},
 		{[]string{"frobnicate"}, 2, "unknown command"},
 		{[]string{"run", "--plan", "nowhere.yaml"}, 2, "cannot read the plan"},
-		{[]string{"show", "zzzz"}, 2, "no run"},
+		{[]string{"show", "zzzz"}, 2, "run \"zzzz\" not found"},
 		{[]string{"runs", "--status", "odd"}, 2, "unknown status"},
 		{[]string{"run", "--plan", "x", "--bogus"}, 2, "unknown flag"},
 		{[]string{"show"}, 2, "missing argument RUN\n  usage: kairos show RUN\n"},
@@ -291,7 +291,7 @@ func TestUsageMistakesAreNamed(t *testing.T) {
 		{[]string{"status", "now"}, 2, "unexpected argument \"now\"\n  usage: kairos status\n"},
 		{[]string{"run", "x", "--prompt", "a", "--input", "1"}, 2, "use either --input or --prompt, not both"},
 		{[]string{"failures", "ack", "--plan", "a"}, 2, "use --plan, --step and --error together"},
-		{[]string{"failures", "unack"}, 2, "missing flag --error"},
+		{[]string{"failures", "unack"}, 2, "name either a run, or a group of failures"},
 		{[]string{"runs", "--server", "http://127.0.0.1:1"}, 4, ""}, {[]string{"runs", "--config", "missing.yaml"}, 2, "configuration"},
 	} {
 		_, stderr, code := s.run(c.args...)

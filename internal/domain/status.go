@@ -25,6 +25,12 @@ func (s RunStatus) Final() bool {
 	return s == RunCompleted || s == RunFailed || s == RunCancelled
 }
 
+// RunChanged refuses an action on a run that changed since it was seen: expected and
+// found are revisions, the number of the last row of its journal.
+func RunChanged(expected, found int64) *Error {
+	return Errorf(CodeStale, "the run has changed: expected revision %d, found %d", expected, found).Suggest("reload it and try again")
+}
+
 // RunIs is the sentence that says where a run stands. The sentences are whole, because
 // languages inflect the status.
 func RunIs(s RunStatus, reason WaitReason) Message {

@@ -90,7 +90,7 @@ func (d *damaged) park(ctx context.Context) error {
 func (d *damaged) end(ctx context.Context, m verbMsg) error {
 	r, v, req := &d.view.Run, d.view, m.req
 	if req.Rev != 0 && req.Rev != r.LastSeq {
-		return domain.Errorf(domain.CodeStale, "the run has moved on from revision %d to %d", req.Rev, r.LastSeq).Suggest("reload it and try again")
+		return domain.RunChanged(req.Rev, r.LastSeq)
 	}
 	if err := preview.CheckDamaged(*r, req, v.Damage); err != nil {
 		return err

@@ -21,7 +21,7 @@ func (s *starter) newRun(ctx context.Context, actor domain.Actor, req domain.Ver
 		return domain.Run{}, preview.CheckDamaged(v.Run, req, d)
 	}
 	if req.Rev != 0 && req.Rev != v.Run.LastSeq {
-		return domain.Run{}, domain.Errorf(domain.CodeStale, "the run has moved on from revision %d to %d", req.Rev, v.Run.LastSeq).Suggest("reload it and try again")
+		return domain.Run{}, domain.RunChanged(req.Rev, v.Run.LastSeq)
 	}
 	if preview.NeedsJournal(v.Run, req) {
 		return domain.Run{}, preview.PurgedError(v.Run)

@@ -21,7 +21,7 @@ func (m *Machine) CheckRevision(rev int64) error {
 	if rev == 0 || rev == m.State.Seq || rev == m.loaded && m.State.Seq == m.recovered {
 		return nil
 	}
-	return domain.Errorf(domain.CodeStale, "the run has moved on from revision %d to %d", rev, m.State.Seq).Suggest("reload it and try again")
+	return domain.RunChanged(rev, m.State.Seq)
 }
 
 // JustRecovered reports whether nothing but Recover has changed the run, and a preview said

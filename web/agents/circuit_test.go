@@ -85,8 +85,8 @@ func TestAHostRestsAndAnOperatorEnablesIt(t *testing.T) {
 	if text := webtest.Words(b.Get("/bulk/new?" + html.UnescapeString(wait)).Body); !strings.Contains(text, "Resume 1 run") || !strings.Contains(text, "When this circuit lets calls through again") {
 		t.Errorf("waiting instead (%s):\n%s", wait, text)
 	}
-	if strings.Contains(webtest.Words(b.Get("/").Body), "circuit of") {
-		t.Error("home speaks of a circuit that no run needs")
+	if strings.Contains(webtest.Words(b.Get("/").Body), "(http) open for ") {
+		t.Errorf("home shows a circuit that no run needs: %s", webtest.Words(b.Get("/").Body))
 	}
 	if run := site.Run(t, "ask", "null"); run.Status != domain.RunWaiting {
 		t.Fatal(run.Status)

@@ -47,7 +47,7 @@ func TestTwoPeopleDecide(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, site.URL+"/api/v1"+at, strings.NewReader(`{"approve": true, "values": {"note": "by the second"}}`))
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, site.URL+"/api/v1"+at+"/decide", strings.NewReader(`{"approve": true, "values": {"note": "by the second"}}`))
 		if err != nil {
 			t.Fatal(err)
 		}

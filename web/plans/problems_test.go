@@ -135,7 +135,7 @@ func plain(markup string) string {
 
 func sameOverTheAPI(t *testing.T, site *webtest.Site, token, name, source string, want planner.Problems) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, site.URL+"/api/v1/plans/check", strings.NewReader(source))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, site.URL+"/api/v1/plan-checks", strings.NewReader(source))
 	if err != nil {
 		t.Fatal(err)
 	}

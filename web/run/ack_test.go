@@ -43,7 +43,7 @@ func TestOneRunIsHandedOverToTheNextShift(t *testing.T) {
 	}
 	webtest.Says(t, b.Get(run), http.StatusOK, "waiting for quota")
 	form = b.Get(run + "/ack").Hidden()
-	webtest.Says(t, b.Post(run+"/ack", form), http.StatusConflict, "Somebody took note of the run before")
+	webtest.Says(t, b.Post(run+"/ack", form), http.StatusConflict, "The run is already acknowledged")
 	webtest.Says(t, b.Get("/runs/"+seed.Completed.ID+"/ack"), http.StatusOK, "it has not failed")
 
 	// The next shift.

@@ -19,7 +19,7 @@ func TestMessageInSpanish(t *testing.T) {
 		m    domain.Message
 		want string
 	}{
-		{domain.Messagef("the run has moved on from revision %d to %d", 4, int64(7)), "la ejecución ha avanzado de la revisión 4 a la 7"},
+		{domain.Messagef("the run has changed: expected revision %d, found %d", 4, int64(7)), "la ejecución ha cambiado: se esperaba la revisión 4 y se encontró la 7"},
 		{domain.Errorf(domain.CodeConflict, "%s; %s", domain.Messagef("the run is already paused"), domain.RunIs(domain.RunWaiting, domain.WaitPaused)).Localize(),
 			"la ejecución ya está en pausa; la ejecución está así: En pausa"},
 		{domain.RunIs(domain.RunCompleted, ""), "la ejecución está así: Completada"},
@@ -48,7 +48,7 @@ func TestMessageInSpanish(t *testing.T) {
 	if got := (&Context{Display: Display{Lang: locale.English}}).Message(domain.RunIs(domain.RunCompleted, "")); got != "the run is completed" {
 		t.Error(got)
 	}
-	if got := r.Sentence(domain.Errorf(domain.CodeStale, "the run has moved on from revision %d to %d", 1, 2).Suggest("reload it and try again")); got != "La ejecución ha avanzado de la revisión 1 a la 2. Mírela otra vez" {
+	if got := r.Sentence(domain.RunChanged(1, 2)); got != "La ejecución ha cambiado: se esperaba la revisión 1 y se encontró la 2. Vuelva a cargarla e inténtelo de nuevo" {
 		t.Error(got)
 	}
 }

@@ -374,7 +374,7 @@ func (d Seeded) Paths() []string {
 	for _, a := range []string{"resume", "fork", "fork?at=1", "rerun", "delete"} {
 		out = append(out, fmt.Sprintf("/runs/%s/%s", d.Failed.ID, a))
 	}
-	out = append(out, "/runs?sort=took", "/runs/new", "/runs/new?like="+d.Failed.ID, "/plans?state=archived", "/runs/"+d.Failed.ID+"/peek", "/runs/"+d.Failed.ID+"/ack", "/failures/ack?plan=ledger&node=post&code=blocked", "/failures/unack?plan=ledger&node=post&code=blocked")
+	out = append(out, "/runs?sort=took", "/runs/new", "/runs/new?like="+d.Failed.ID, "/plans?state=archived", "/runs/"+d.Failed.ID+"/peek", "/runs/"+d.Failed.ID+"/ack", "/runs/"+d.Failed.ID+"/unack", "/failures/ack?plan=ledger&node=post&code=blocked", "/failures/unack?plan=ledger&node=post&code=blocked")
 	out = append(out, "/runs/"+d.Failed.ID+"/resume?only=post%231&attempts=3&timeout=1m", "/runs/"+d.Completed.ID+"/fork?at=5", "/runs/"+d.Completed.ID+"?view=io&find=1", "/runs/"+d.Completed.ID+"?view=state&nthcp=2", "/runs/"+d.Completed.ID+"?step=end&tab=output&into=.squares&nth=1",
 		"/runs/"+d.Failed.ID+"?view=log&step=1", "/runs/"+d.Completed.ID+"?view=handoffs&step=1", "/runs/"+d.Completed.ID+"?view=events&step=end")
 	out = append(out, "/runs/"+d.Failed.ID+"/note", "/plans/ledger/v/1", "/plans/ledger/v/1/accept", "/agents/servers/crm/retry", "/settings/users/marta")
