@@ -118,8 +118,9 @@ func (k *compiler) nodes(defaults Defaults) {
 	for i := range k.specs {
 		s, n := &k.specs[i], &k.p.Nodes[i]
 		*n = walk.ProgramNode{ID: s.ID, Index: i, Type: resolveType(s.Type), TypeName: s.Type, Tool: s.Tool, Agent: s.Agent, Plan: s.Plan,
-			Metadata: s.Metadata, OutputSchema: s.OutputSchema, GateSchema: s.gateSchema, Product: s.product, MaxParallel: cmp.Or(s.MaxParallel, defaultMaxParallel), MaxVisits: cmp.Or(s.MaxVisits, 1),
-			Effect: s.Effect, Skill: s.skill, Task: s.task, ExpectedOutput: s.expected, Order: s.order}
+			Metadata: s.Metadata, MaxParallel: cmp.Or(s.MaxParallel, defaultMaxParallel), MaxVisits: cmp.Or(s.MaxVisits, 1), Effect: s.Effect,
+			Output:    walk.NodeOutput{Schema: s.OutputSchema, ForGate: s.gateSchema, Product: s.product},
+			StepFacts: walk.StepFacts{Skill: s.skill, Task: s.task, ExpectedOutput: s.expected, Order: s.order}}
 		k.template(n, s)
 		k.action(n, s)
 		k.schema(s.OutputSchema, s.field("output_schema"), s.ID)

@@ -96,12 +96,13 @@ func TestStepDefaults(t *testing.T) {
 		{"id": "d", "agentId": "support", "task": "hello", "params": {"tone": "kind"}}, {"id": "e", "skillId": "generate_content", "params": {"topic": "x"}},
 		{"id": "f", "skillId": "keep", "params": {}}]}`, testCatalog())
 	for id, want := range map[string]walk.ProgramNode{
-		"a": {Type: "tool", Tool: "http", MaxAttempts: 3, Timeout: time.Minute},
-		"b": {Type: "agent", Agent: "support", MaxAttempts: 3, Timeout: time.Minute, Task: "look at ${output.a}"},
-		"c": {Type: "set", MaxAttempts: 2, Timeout: 9 * time.Second},
-		"d": {Type: "agent", Agent: "support", MaxAttempts: 3, Timeout: time.Minute, Task: "hello"},
-		"e": {Type: "agent", Agent: "support", MaxAttempts: 3, Timeout: time.Minute},
-		"f": {Type: "set", MaxAttempts: 3},
+		"a": {Type: "tool", Tool: "http", Attempts: walk.Attempts{MaxAttempts: 3, Timeout: time.Minute}},
+		"b": {Type: "agent", Agent: "support", Attempts: walk.Attempts{MaxAttempts: 3, Timeout: time.Minute},
+			StepFacts: walk.StepFacts{Task: "look at ${output.a}"}},
+		"c": {Type: "set", Attempts: walk.Attempts{MaxAttempts: 2, Timeout: 9 * time.Second}},
+		"d": {Type: "agent", Agent: "support", Attempts: walk.Attempts{MaxAttempts: 3, Timeout: time.Minute}, StepFacts: walk.StepFacts{Task: "hello"}},
+		"e": {Type: "agent", Agent: "support", Attempts: walk.Attempts{MaxAttempts: 3, Timeout: time.Minute}},
+		"f": {Type: "set", Attempts: walk.Attempts{MaxAttempts: 3}},
 	} {
 		n := node(t, p, id)
 		if show := func(n walk.ProgramNode) string {

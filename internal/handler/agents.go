@@ -313,13 +313,13 @@ func (m *Models) loop(a Agent, call *engine.Call) *conversation.Loop {
 	}
 	l := &conversation.Loop{Name: a.ID, Provider: p, Model: a.Model, System: a.SystemPrompt, MaxTokens: a.MaxTokens, Temperature: a.Temperature, MaxIterations: a.MaxIterations,
 		Journal: journal{call: call, m: m, provider: cmp.Or(a.Provider, m.defaultProvider), lowered: &lowered{of: map[int]bool{}}}, Key: call.IdempotencyKey, Stream: call.Stream, Log: call.Log}
-	l.Schema, l.Lenient, l.Product, l.Request = schemaOf(call), call.Node.GateSchema, call.Node.Product, request(call)
+	l.Schema, l.Lenient, l.Product, l.Request = schemaOf(call), call.Node.Output.ForGate, call.Node.Output.Product, request(call)
 	return l
 }
 
 // schemaOf is what a node's output must fit; nil: nothing.
 func schemaOf(call *engine.Call) map[string]any {
-	s, _ := call.Node.OutputSchema.(map[string]any)
+	s, _ := call.Node.Output.Schema.(map[string]any)
 	return s
 }
 

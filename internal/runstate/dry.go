@@ -38,8 +38,8 @@ func stubbed(node *walk.ProgramNode) string {
 // stubOf is an output that what follows can work with: of the form that the node
 // asks for, or the form that such nodes give.
 func stubOf(node *walk.ProgramNode, input, last any) any {
-	if node.OutputSchema != nil {
-		return sample(node.OutputSchema, 0)
+	if node.Output.Schema != nil {
+		return sample(node.Output.Schema, 0)
 	}
 	text := fmt.Sprintf("(dry run: %s was not called)", stubbed(node))
 	switch node.Type {

@@ -65,14 +65,8 @@ type ProgramNode struct {
 	Metadata map[string]string
 
 	// Input is the compiled input; nil when the node has none and gets `last`.
-	Input        *Template
-	OutputSchema any
-	// GateSchema says that OutputSchema is what a gate needs of the output: an answer
-	// that does not fit it stands, and the gate is closed.
-	GateSchema bool
-	// Product is the only member of OutputSchema where that is the text that the step's
-	// skill produces: an answer in prose becomes it.
-	Product string
+	Input  *Template
+	Output NodeOutput
 
 	// Incoming counts edges that lead here; a node has edges in, or needs.
 	Incoming int
@@ -93,15 +87,35 @@ type ProgramNode struct {
 	MaxVisits   int // default 1
 	OnCycle     bool
 
+	Attempts
+	// Effect is what the document says; empty: the type's or tool's own.
+	Effect Effect
+
+	StepFacts
+}
+
+// NodeOutput is the output that is expected of a node.
+type NodeOutput struct {
+	Schema any // JSON Schema; nil: any output
+	// ForGate is set if a gate needs this Schema: an output that does not match it stays,
+	// and the gate is closed.
+	ForGate bool
+	// Product is the only member of Schema where that is the text that the step's skill
+	// produces: an answer in prose becomes it.
+	Product string
+}
+
+// Attempts are the limits of a node's attempts, and the consequences of a failure.
+type Attempts struct {
 	MaxAttempts int // ≥ 1
 	Backoff     Backoff
 	Timeout     time.Duration // 0: none
 	OnError     OnError
 	OnReject    OnReject // of a node of type approval
-	// Effect is what the document says; empty: the type's or tool's own.
-	Effect Effect
+}
 
-	// Step-plan facts, for context messages, events and estimates.
+// StepFacts are the facts of a step plan for context messages, events, and estimates.
+type StepFacts struct {
 	Skill          string // that the step names; empty: none
 	Task           string
 	ExpectedOutput string
@@ -193,8 +207,8 @@ func (p *Program) Summary() string { return cmp.Or(p.Description, p.Name) }
 // Text is an output of the node as people and models read it: its product, where it has
 // one, else [jsonvalue.Text].
 func (n *ProgramNode) Text(output any) string {
-	if m, ok := output.(map[string]any); ok && n.Product != "" && len(m) == 1 {
-		if text, ok := m[n.Product].(string); ok {
+	if m, ok := output.(map[string]any); ok && n.Output.Product != "" && len(m) == 1 {
+		if text, ok := m[n.Output.Product].(string); ok {
 			return text
 		}
 	}

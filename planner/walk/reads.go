@@ -84,7 +84,8 @@ func (p *Program) Fingerprint(node int) string {
 	for k, v := range n.Metadata {
 		metadata[k] = v
 	}
-	b, err := jsonvalue.Encode([]any{n.ID, n.Type, n.Tool, n.Agent, n.Plan, input, n.OutputSchema, edges, names(n.Needs), when, foreach, metadata,
+	b, err := jsonvalue.Encode([]any{n.ID, n.Type, n.Tool, n.Agent, n.Plan, input, n.Output.Schema, edges,
+		names(n.Needs), when, foreach, metadata,
 		n.MaxVisits, n.MaxAttempts, fmt.Sprint(n.Backoff), n.Timeout.String(), string(n.OnError), string(n.OnReject), string(n.Effect), n.Task})
 	if err != nil { // a compiled node holds JSON values only
 		panic("walk: fingerprint: " + err.Error())
