@@ -140,7 +140,7 @@ func (s access) execAccess(doing string, said []domain.AuditRecord, f func(ctx c
 			return rows, err
 		}
 		if len(rows) > 0 {
-			seq = w.next + int64(len(rows))
+			seq = w.chain.next + int64(len(rows))
 		}
 		return rows, s.store.sealAccess(w.ctx, w.q, seq)
 	})
@@ -295,7 +295,7 @@ func (s access) RepairAccess(ctx context.Context, actor domain.Actor) (found []s
 		}
 		record := domain.AuditRecord{Action: "access.repair", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request,
 			Detail: domain.RawJSON(core.EncodeJSON(map[string]any{"found": found}))}
-		return []auditRow{{record: record}}, s.store.sealAccess(w.ctx, w.q, w.next+1)
+		return []auditRow{{record: record}}, s.store.sealAccess(w.ctx, w.q, w.chain.next+1)
 	})
 	return found, core.Translate(err, "repair access")
 }
@@ -317,7 +317,7 @@ func (s access) resetAccess() error {
 		record := domain.AuditRecord{Action: actionAccessReset, Actor: domain.System.Name, Surface: domain.System.Surface, Reason: "the key file was lost",
 			Detail: domain.RawJSON(core.EncodeJSON(map[string]int{"usersDisabled": len(all.users), "tokensRemoved": len(all.tokens), "sessionsRemoved": len(all.sessions),
 				"secondFactorsRemoved": len(all.factors), "approvalsCancelled": len(all.approvals)}))}
-		return []auditRow{{record: record}}, s.store.sealAccess(w.ctx, w.q, w.next+1)
+		return []auditRow{{record: record}}, s.store.sealAccess(w.ctx, w.q, w.chain.next+1)
 	})
 }
 

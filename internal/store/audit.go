@@ -21,19 +21,28 @@ import (
 // ActionCheckpoint is the action of the record of a checkpoint.
 const ActionCheckpoint = core.ActionCheckpoint
 
+// chainHead is where the audit chain ends, and what the active transaction adds to it.
+type chainHead struct {
+	seq   int64       // last audit sequence number that is committed
+	next  int64       // last one given out in the active transaction
+	mac   []byte      // the link of seq
+	rows  []auditRow  // reused by every transaction
+	added [1]auditRow // by most operations, until they are among rows
+}
+
 // writeAudit numbers the rows and inserts them; the last one carries the
 // chain's link over all of them.
 func (w *writer) writeAudit(rows []auditRow) ([]domain.AuditEvent, []byte, error) {
 	if len(rows) == 0 {
-		return nil, w.mac, nil
+		return nil, w.chain.mac, nil
 	}
 	at := w.s.now().UnixMicro()
-	link := newLink(w.s.db.Secrets.AuditKey, w.mac)
+	link := newLink(w.s.db.Secrets.AuditKey, w.chain.mac)
 	events := make([]domain.AuditEvent, len(rows))
 	var mac []byte
 	for i := range rows {
 		r := &rows[i]
-		p := dbsqlc.AuditEvent{Seq: w.seq + int64(i) + 1, At: at, FirstSeq: r.firstSeq, RunSeq: r.runSeq, Digest: r.digest,
+		p := dbsqlc.AuditEvent{Seq: w.chain.seq + int64(i) + 1, At: at, FirstSeq: r.firstSeq, RunSeq: r.runSeq, Digest: r.digest,
 			Action: r.record.Action, Actor: r.record.Actor, Surface: r.record.Surface, Request: r.record.Request.ID, Address: r.record.Request.Address, Object: r.record.Object,
 			Result: r.record.Result, Reason: r.record.Reason, Detail: core.JSONText(r.record.Detail)}
 		if r.rowID != 0 {
@@ -47,7 +56,7 @@ func (w *writer) writeAudit(rows []auditRow) ([]domain.AuditEvent, []byte, error
 			mac = link.sum()
 			p.Mac = mac
 		}
-		if err := w.insertAudit(&p); err != nil {
+		if err := w.direct.insertAudit(&p); err != nil {
 			return nil, nil, err
 		}
 		e := domain.AuditEvent{Seq: p.Seq, RunSeq: p.RunSeq, FirstSeq: p.FirstSeq, At: time.UnixMicro(at).UTC(), AuditRecord: r.record, Entries: r.entries}

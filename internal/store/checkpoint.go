@@ -181,8 +181,8 @@ func (p *prepared) apply(w *writer) ([]auditRow, error) {
 	}
 	for i := range p.steps {
 		step := &p.steps[i]
-		step.AuditSeq = w.next + 1
-		if err := w.insertStep(step); err != nil {
+		step.AuditSeq = w.chain.next + 1
+		if err := w.direct.insertStep(step); err != nil {
 			return nil, err
 		}
 	}
@@ -203,7 +203,7 @@ func (p *prepared) apply(w *writer) ([]auditRow, error) {
 			delete(w.hot, p.rowID)
 		}
 	}
-	return p.audit(w.added[:0]), nil
+	return p.audit(w.chain.added[:0]), nil
 }
 
 func movedOn(run string) *domain.Error {
@@ -257,26 +257,6 @@ func (w *writer) settleRuns() error {
 	}
 	w.moved = w.moved[:0]
 	return nil
-}
-
-// countOf is where a run is counted.
-func countOf(status, reason string, attention int64) countKey {
-	switch {
-	case status == string(domain.RunFailed) && attention == 0:
-		reason = core.Acknowledged
-	case status == string(domain.RunRunning) && attention != 0:
-		reason = core.Silent
-	case reason == string(domain.WaitRetry) && attention != 0:
-		reason = core.Stubborn
-	}
-	return countKey{status, reason}
-}
-
-// count keeps the maintained counters; deleted and dry runs are in none.
-func (w *writer) count(st *runState, n int64) {
-	if st.DeletedAt == 0 && st.Origin != domain.OriginDry {
-		w.counts[countOf(st.Status, st.WaitReason, st.Attention)] += n
-	}
 }
 
 func (w *writer) state(rowID int64, runID string) (*runState, error) {

@@ -7,6 +7,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
+	"github.com/kairosd/kairosd/internal/store/statement"
 )
 
 // planVersionOf finds what a run needs to know of its version by its hash;
@@ -37,6 +38,25 @@ func (w *writer) advanceRun(rowID int64, st *runState) (int64, error) {
 	return w.q.RunMove(w.ctx, dbsqlc.RunMoveParams{LastSeq: st.LastSeq, Steps: st.moved.steps, Path: st.Path, ID: rowID, Before: st.moved.fence})
 }
 
+// directStatements are those that are executed without the driver.
+type directStatements struct {
+	begin, end, undo                        *statement.Stmt
+	save, release, back                     *statement.Stmt // of a savepoint
+	step, plainStep, audit, checkpointAudit *statement.Stmt
+}
+
+type directStatement struct {
+	stmt **statement.Stmt
+	text string
+}
+
+func (d *directStatements) all() []directStatement {
+	return []directStatement{{&d.begin, "BEGIN IMMEDIATE"}, {&d.end, "COMMIT"}, {&d.undo, "ROLLBACK"},
+		{&d.save, "SAVEPOINT operation"}, {&d.release, "RELEASE operation"}, {&d.back, "ROLLBACK TO operation"},
+		{&d.step, dbsqlc.StepInsert}, {&d.plainStep, dbsqlc.StepInsertPlain},
+		{&d.audit, dbsqlc.AuditInsert}, {&d.checkpointAudit, dbsqlc.AuditInsertCheckpoint}}
+}
+
 // The rows that every checkpoint writes are bound by hand, in the order of the
 // parameters of the generated queries: boxing their arguments costs a tenth of a
 // step's CPU time (make microbench, BenchmarkCommit).
@@ -47,11 +67,11 @@ func plain(p *core.StepRow) bool {
 		p.DueAt == 0 && p.Ref == nil && p.Actor == nil && p.Reason == nil && p.Log == nil
 }
 
-func (w *writer) insertStep(p *core.StepRow) error {
+func (d *directStatements) insertStep(p *core.StepRow) error {
 	if plain(p) {
-		return w.insertPlainStep(p)
+		return d.insertPlainStep(p)
 	}
-	h := w.step
+	h := d.step
 	h.Int(p.RunID)
 	h.Int(p.Seq)
 	h.Text(p.Kind)
@@ -84,8 +104,8 @@ func (w *writer) insertStep(p *core.StepRow) error {
 	return h.Exec()
 }
 
-func (w *writer) insertPlainStep(p *core.StepRow) error {
-	h := w.plainStep
+func (d *directStatements) insertPlainStep(p *core.StepRow) error {
+	h := d.plainStep
 	h.Int(p.RunID)
 	h.Int(p.Seq)
 	h.Text(p.Kind)
@@ -107,9 +127,9 @@ func (w *writer) insertPlainStep(p *core.StepRow) error {
 	return h.Exec()
 }
 
-func (w *writer) insertAudit(p *dbsqlc.AuditEvent) error {
+func (d *directStatements) insertAudit(p *dbsqlc.AuditEvent) error {
 	if p.Action == ActionCheckpoint && p.RunID != nil && p.Actor == "system" && p.Surface == "engine" && p.Result == "ok" && p.Reason == "" && p.Detail == nil && p.Request == "" && p.Address == "" {
-		h := w.checkpointAudit
+		h := d.checkpointAudit
 		h.Int(p.Seq)
 		h.Int(p.At)
 		h.Int(*p.RunID)
@@ -120,7 +140,7 @@ func (w *writer) insertAudit(p *dbsqlc.AuditEvent) error {
 		h.BlobOrNull(p.Mac)
 		return h.Exec()
 	}
-	h := w.audit
+	h := d.audit
 	h.Int(p.Seq)
 	h.Int(p.At)
 	if p.RunID != nil {

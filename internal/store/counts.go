@@ -15,7 +15,7 @@ func (s retention) RecountRuns(context.Context) (changed bool, err error) {
 		return false, errReadOnly()
 	}
 	err = s.store.writer.perform(func(w *writer) ([]auditRow, error) {
-		if err := w.writeCounts(); err != nil { // of this transaction, up to here
+		if err := w.tally.write(w.ctx, w.q); err != nil { // of this transaction, up to here
 			return nil, err
 		}
 		before, err := w.q.RunCountsText(w.ctx)
@@ -29,7 +29,7 @@ func (s retention) RecountRuns(context.Context) (changed bool, err error) {
 		if err != nil {
 			return nil, err
 		}
-		w.failures = true // what groups were counted with may be off too
+		w.tally.failures = true // what groups were counted with may be off too
 		if changed = before != after; !changed {
 			return nil, nil
 		}

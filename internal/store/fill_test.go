@@ -105,9 +105,9 @@ func (w *writer) fillRun(insert *sql.Stmt, f FillRun, v *dbsqlc.PlanVersion, row
 	if err := w.wordsOf(rowID); err != nil {
 		return nil, err
 	}
-	w.counts[countKey{string(t.Status), string(t.WaitReason)}]++
+	w.tally.counts[countKey{string(t.Status), string(t.WaitReason)}]++
 	if ended := move(t.EndedAt); !ended.IsZero() {
-		w.outcomes[endedKey{v.PlanID, core.SlotOf(core.Micros(ended)), v.ID, string(t.Status)}]++
+		w.tally.outcomes[endedKey{v.PlanID, core.SlotOf(core.Micros(ended)), v.ID, string(t.Status)}]++
 	}
 	for _, u := range f.Uses {
 		if err := w.q.RunUsePut(w.ctx, u.Kind, u.Name, rowID); err != nil {
@@ -131,8 +131,8 @@ func (w *writer) fillRun(insert *sql.Stmt, f FillRun, v *dbsqlc.PlanVersion, row
 			if err := w.s.step(id, &entry, &step, nil); err != nil {
 				return nil, err
 			}
-			step.RunID, step.AuditSeq = rowID, w.next+int64(len(rows))+1
-			if err := w.insertStep(&step); err != nil {
+			step.RunID, step.AuditSeq = rowID, w.chain.next+int64(len(rows))+1
+			if err := w.direct.insertStep(&step); err != nil {
 				return nil, err
 			}
 			sum.Write(step.Hash)

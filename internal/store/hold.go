@@ -48,8 +48,8 @@ func (s holds) hold(h domain.Hold) error {
 			}
 			delete(w.hot, r.ID)
 			if counted {
-				w.counts[countOf(r.Status, r.WaitReason, r.Attention)]--
-				w.counts[countKey{string(domain.RunWaiting), string(domain.WaitHeld)}]++
+				w.tally.counts[countOf(r.Status, r.WaitReason, r.Attention)]--
+				w.tally.counts[countKey{string(domain.RunWaiting), string(domain.WaitHeld)}]++
 			}
 			rows = append(rows, auditRow{rowID: r.ID, runSeq: r.LastSeq, record: domain.AuditRecord{Action: "run.status", Actor: domain.System.Name,
 				Surface: domain.System.Surface, Run: r.PublicID, Detail: detail}})

@@ -19,11 +19,11 @@ func TestARefusedOperationLeavesNothingBehind(t *testing.T) {
 			if err := w.q.UserInsert(w.ctx, w.s.userParams(domain.User{ID: name, Name: name, Role: domain.RoleViewer})); err != nil {
 				return nil, err
 			}
-			w.counts[countKey{"failed", ""}]++
+			w.tally.counts[countKey{"failed", ""}]++
 			if then != nil {
 				return nil, then
 			}
-			w.counts[countKey{"failed", ""}]--
+			w.tally.counts[countKey{"failed", ""}]--
 			return nil, w.s.sealAccess(w.ctx, w.q, 0)
 		}}
 	}

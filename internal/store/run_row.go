@@ -104,8 +104,8 @@ func (p *prepared) advance(w *writer, before, next *runState) (int64, error) {
 		}
 	}
 	if next.Status != before.Status || next.WaitReason != before.WaitReason || next.Attention != before.Attention || next.DeletedAt != before.DeletedAt {
-		w.count(before, -1)
-		w.count(next, 1)
+		w.tally.count(before, -1)
+		w.tally.count(next, 1)
 	}
 	if failed := string(domain.RunFailed); next.Status != before.Status && (next.Status == failed || before.Status == failed) {
 		if err := w.wordsOf(p.rowID); err != nil {
@@ -113,7 +113,7 @@ func (p *prepared) advance(w *writer, before, next *runState) (int64, error) {
 		}
 	}
 	if final && !domain.RunStatus(before.Status).Final() && next.Origin != domain.OriginDry {
-		w.outcomes[endedKey{next.PlanID, core.SlotOf(next.EndedAt), next.VersionID, next.Status}]++
+		w.tally.outcomes[endedKey{next.PlanID, core.SlotOf(next.EndedAt), next.VersionID, next.Status}]++
 	}
 	return n, nil
 }

@@ -193,14 +193,14 @@ func (n *newRun) apply(w *writer) ([]auditRow, error) {
 		step := &n.steps[i]
 		step.RunID = rowID
 		if len(r.Audit) > 0 {
-			step.AuditSeq = w.next + 1
+			step.AuditSeq = w.chain.next + 1
 		}
-		if err := w.insertStep(step); err != nil {
+		if err := w.direct.insertStep(step); err != nil {
 			return nil, err
 		}
 	}
 	if r.Origin != domain.OriginDry {
-		w.counts[countKey{p.Status, p.WaitReason}]++
+		w.tally.counts[countKey{p.Status, p.WaitReason}]++
 	}
 	n.created, n.version = true, v
 	n.row = dbsqlc.Run{ID: rowID, PublicID: p.PublicID, Status: p.Status, WaitReason: p.WaitReason, Attention: p.Attention, LastSeq: p.LastSeq, Steps: p.Steps, Path: p.Path, Actor: p.Actor,

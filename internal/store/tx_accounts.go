@@ -37,7 +37,7 @@ func (tx *Tx) sealAccess() error {
 	}
 	seq := tx.access.seq
 	if len(tx.said) > 0 {
-		seq = tx.w.next + int64(len(tx.said))
+		seq = tx.w.chain.next + int64(len(tx.said))
 	}
 	return tx.w.s.sealAccess(tx.w.ctx, tx.w.q, seq)
 }

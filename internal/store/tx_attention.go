@@ -59,8 +59,8 @@ func (a AttentionTx) setRun(run string, on bool) (changed bool, err error) {
 	}
 	a.tx.then = append(a.tx.then, func() {
 		delete(w.hot, r.ID)
-		w.counts[from]--
-		w.counts[to]++
+		w.tally.counts[from]--
+		w.tally.counts[to]++
 	})
 	return true, nil
 }
@@ -85,8 +85,8 @@ func (a AttentionTx) Set(f FailedRuns, on bool) (int64, error) {
 		for _, run := range f.runs {
 			delete(w.hot, run.ID)
 		}
-		w.counts[from] -= marked
-		w.counts[to] += marked
+		w.tally.counts[from] -= marked
+		w.tally.counts[to] += marked
 	})
 	return marked, nil
 }

@@ -61,10 +61,8 @@ type writer struct {
 	q       *dbsqlc.Queries
 	queries writing
 	// emptyWAL moves the write-ahead log into the database.
-	emptyWAL                                *sql.Stmt
-	begin, end, undo                        *statement.Stmt
-	save, release, back                     *statement.Stmt // of a savepoint
-	step, plainStep, audit, checkpointAudit *statement.Stmt
+	emptyWAL *sql.Stmt
+	direct   directStatements
 
 	mu      sync.Mutex
 	queue   []op
@@ -79,33 +77,19 @@ type writer struct {
 	onBatch  atomic.Pointer[func(writes int, took time.Duration)]
 
 	// Only the goroutine touches these.
-	version  int64 // of the database after the last commit; -1: unknown
-	seq      int64 // last audit sequence number that is committed
-	next     int64 // last one given out in the transaction under way
-	rows     []auditRow
-	added    [1]auditRow // by most operations, until they are among rows
-	mac      []byte      // the chain's head
-	hot      map[int64]*runState
-	moved    []int64 // runs whose rows settleRuns must write
-	failures bool    // a run came to be failed, or stopped being it, in the transaction under way
-	counts   map[countKey]int64
-	// outcomes are runs of the batch that ended.
-	outcomes map[endedKey]int64
-	wal      walGauge
-	ballast  ballast
-	ctx      context.Context
-}
-
-type countKey struct{ status, reason string }
-
-type endedKey struct {
-	plan, slot, version int64
-	status              string
+	version int64 // of the database after the last commit; -1: unknown
+	chain   chainHead
+	tally   tally
+	hot     map[int64]*runState
+	moved   []int64 // runs whose rows settleRuns must write
+	wal     walGauge
+	ballast ballast
+	ctx     context.Context
 }
 
 func newWriter(s *Store, conn *sql.Conn, seq int64, mac []byte) (*writer, error) {
-	w := &writer{s: s, conn: conn, seq: seq, mac: mac, wake: make(chan struct{}, 1), ended: make(chan struct{}),
-		failed: make(chan struct{}), version: -1, hot: map[int64]*runState{}, counts: map[countKey]int64{}, outcomes: map[endedKey]int64{},
+	w := &writer{s: s, conn: conn, chain: chainHead{seq: seq, mac: mac}, wake: make(chan struct{}, 1), ended: make(chan struct{}),
+		failed: make(chan struct{}), version: -1, hot: map[int64]*runState{}, tally: newTally(),
 		ctx: context.Background()} // a write, once accepted, is finished whoever waits for it
 	w.wal.unanchored = true
 	var err error
@@ -117,24 +101,12 @@ func newWriter(s *Store, conn *sql.Conn, seq int64, mac []byte) (*writer, error)
 	}
 	w.queries = writing{lazy: lazy{on: conn}, c: w.c, writes: map[string]*statement.Stmt{}}
 	w.q = dbsqlc.New(&w.queries)
-	for _, p := range w.statements() {
+	for _, p := range w.direct.all() {
 		if *p.stmt, err = w.c.Prepare(p.text); err != nil {
 			return nil, err
 		}
 	}
 	return w, nil
-}
-
-type writerStatement struct {
-	stmt **statement.Stmt
-	text string
-}
-
-// statements are those that are executed without the driver.
-func (w *writer) statements() []writerStatement {
-	return []writerStatement{{&w.begin, "BEGIN IMMEDIATE"}, {&w.end, "COMMIT"}, {&w.undo, "ROLLBACK"},
-		{&w.save, "SAVEPOINT operation"}, {&w.release, "RELEASE operation"}, {&w.back, "ROLLBACK TO operation"},
-		{&w.step, dbsqlc.StepInsert}, {&w.plainStep, dbsqlc.StepInsertPlain}, {&w.audit, dbsqlc.AuditInsert}, {&w.checkpointAudit, dbsqlc.AuditInsertCheckpoint}}
 }
 
 // submit hands over operations; their done is called once each, in their order,
@@ -271,7 +243,7 @@ func (w *writer) commit(batch []op) {
 	}
 	now := w.s.now()
 	if w.wal.unanchored && len(events) > 0 { // before anybody relies on it
-		if err := w.s.anchor.moveNow(w.seq, w.mac, now); err != nil {
+		if err := w.s.anchor.moveNow(w.chain.seq, w.chain.mac, now); err != nil {
 			w.s.log.Error("audit anchor", "err", err)
 		} else {
 			w.wal.unanchored = false
@@ -290,7 +262,7 @@ func (w *writer) commit(batch []op) {
 	if f := w.onCommit.Load(); f != nil {
 		(*f)(events)
 	}
-	if err := w.s.anchor.move(w.seq, w.mac, now); err != nil {
+	if err := w.s.anchor.move(w.chain.seq, w.chain.mac, now); err != nil {
 		w.s.log.Error("audit anchor", "err", err)
 	}
 }
@@ -298,17 +270,16 @@ func (w *writer) commit(batch []op) {
 // transaction applies a batch. Operations that are refused get their error in
 // results; an error of the transaction itself undoes all of it.
 func (w *writer) transaction(batch []op, results []error) (_ []domain.AuditEvent, err error) {
-	if err := w.begin.Exec(); err != nil {
+	if err := w.direct.begin.Exec(); err != nil {
 		return nil, err
 	}
-	w.next, w.failures = w.seq, false
+	w.chain.next, w.tally.failures = w.chain.seq, false
 	defer func() {
 		if err != nil {
 			clear(w.hot)
-			clear(w.counts)
-			clear(w.outcomes)
+			w.tally.clear()
 			w.moved = w.moved[:0]
-			if undo := w.undo.Exec(); undo != nil {
+			if undo := w.direct.undo.Exec(); undo != nil {
 				// SQLite has undone it by itself after some errors.
 				w.s.log.Debug("rollback", "err", undo)
 			}
@@ -317,7 +288,7 @@ func (w *writer) transaction(batch []op, results []error) (_ []domain.AuditEvent
 	if err := w.checkEpoch(); err != nil {
 		return nil, err
 	}
-	rows := w.rows[:0]
+	rows := w.chain.rows[:0]
 	var broken map[*domain.Chain]bool // by this batch, which may yet be undone
 	for i, o := range batch {
 		if o.chain.Broken() || broken[o.chain] {
@@ -354,13 +325,13 @@ func (w *writer) transaction(batch []op, results []error) (_ []domain.AuditEvent
 			continue
 		}
 		rows = append(rows, added...)
-		w.next += int64(len(added))
+		w.chain.next += int64(len(added))
 	}
-	w.rows = rows
+	w.chain.rows = rows
 	if err := w.settleRuns(); err != nil {
 		return nil, err
 	}
-	if err := w.writeCounts(); err != nil {
+	if err := w.tally.write(w.ctx, w.q); err != nil {
 		return nil, err
 	}
 	events, mac, err := w.writeAudit(rows)
@@ -369,26 +340,26 @@ func (w *writer) transaction(batch []op, results []error) (_ []domain.AuditEvent
 		return nil, err
 	}
 	failpoint.Hit("commit.before")
-	if err := w.end.Exec(); err != nil {
+	if err := w.direct.end.Exec(); err != nil {
 		return nil, err
 	}
 	failpoint.Hit("commit.after")
-	if w.failures {
+	if w.tally.failures {
 		w.s.failures.moved()
 	}
 	if w.version, err = w.c.Version(); err != nil {
 		w.version = -1 // it is durable; the next transaction looks at the epoch
 	}
 	if len(events) > 0 {
-		w.seq += int64(len(events))
-		w.mac = mac
+		w.chain.seq += int64(len(events))
+		w.chain.mac = mac
 	}
 	return events, nil
 }
 
 // applySaved applies an operation inside a savepoint.
 func (w *writer) applySaved(o op) ([]auditRow, error) {
-	if err := w.save.Exec(); err != nil {
+	if err := w.direct.save.Exec(); err != nil {
 		return nil, err
 	}
 	rows, opErr := o.apply(w)
@@ -396,11 +367,11 @@ func (w *writer) applySaved(o op) ([]auditRow, error) {
 		return nil, opErr // the whole transaction is undone, by SQLite already after some errors
 	}
 	if opErr != nil {
-		if err := w.back.Exec(); err != nil {
+		if err := w.direct.back.Exec(); err != nil {
 			return nil, err
 		}
 	}
-	return rows, cmp.Or(w.release.Exec(), opErr)
+	return rows, cmp.Or(w.direct.release.Exec(), opErr)
 }
 
 // stoppedBy is why the store has stopped, nil while it works.
@@ -431,29 +402,7 @@ func (w *writer) checkEpoch() error {
 	return nil
 }
 
-func (w *writer) writeCounts() error {
-	for k, n := range w.counts {
-		if k.status == string(domain.RunFailed) {
-			w.failures = true // one may have come for another that went
-		}
-		if n == 0 {
-			continue
-		}
-		if err := w.q.RunCountAdd(w.ctx, k.status, k.reason, n); err != nil {
-			return err
-		}
-	}
-	clear(w.counts)
-	for k, n := range w.outcomes {
-		if err := w.q.OutcomeAdd(w.ctx, dbsqlc.OutcomeAddParams{PlanID: k.plan, Slot: k.slot, Status: k.status, VersionID: k.version, N: n}); err != nil {
-			return err
-		}
-	}
-	clear(w.outcomes)
-	return nil
-}
-
-// fail stops the store for good: nothing is guessed (G14).
+// fail stops the store for good: nothing is guessed.
 func (w *writer) fail(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -483,7 +432,7 @@ func (w *writer) close() error {
 		return errors.New("store: writes did not finish in 30 s")
 	}
 	errs := []error{w.queries.close()}
-	for _, p := range w.statements() {
+	for _, p := range w.direct.all() {
 		(*p.stmt).Close()
 	}
 	w.c.Close()

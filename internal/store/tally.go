@@ -1,0 +1,76 @@
+package store
+
+import (
+	"context"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/store/internal/core"
+	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
+)
+
+// tally counts what the active transaction changes: the maintained counters of runs.
+// Only the writer's goroutine uses it.
+type tally struct {
+	counts   map[countKey]int64
+	outcomes map[endedKey]int64 // runs of the batch that ended
+	failures bool               // a run came to be failed, or stopped being it, in the active transaction
+}
+
+type countKey struct{ status, reason string }
+
+type endedKey struct {
+	plan, slot, version int64
+	status              string
+}
+
+func newTally() tally {
+	return tally{counts: map[countKey]int64{}, outcomes: map[endedKey]int64{}}
+}
+
+func (t *tally) clear() {
+	clear(t.counts)
+	clear(t.outcomes)
+}
+
+// countOf is where a run is counted.
+func countOf(status, reason string, attention int64) countKey {
+	switch {
+	case status == string(domain.RunFailed) && attention == 0:
+		reason = core.Acknowledged
+	case status == string(domain.RunRunning) && attention != 0:
+		reason = core.Silent
+	case reason == string(domain.WaitRetry) && attention != 0:
+		reason = core.Stubborn
+	}
+	return countKey{status, reason}
+}
+
+// count keeps the maintained counters; deleted and dry runs are in none.
+func (t *tally) count(st *runState, n int64) {
+	if st.DeletedAt == 0 && st.Origin != domain.OriginDry {
+		t.counts[countOf(st.Status, st.WaitReason, st.Attention)] += n
+	}
+}
+
+// write adds what was counted to the stored counters.
+func (t *tally) write(ctx context.Context, q *dbsqlc.Queries) error {
+	for k, n := range t.counts {
+		if k.status == string(domain.RunFailed) {
+			t.failures = true // one may have come for another that went
+		}
+		if n == 0 {
+			continue
+		}
+		if err := q.RunCountAdd(ctx, k.status, k.reason, n); err != nil {
+			return err
+		}
+	}
+	clear(t.counts)
+	for k, n := range t.outcomes {
+		if err := q.OutcomeAdd(ctx, dbsqlc.OutcomeAddParams{PlanID: k.plan, Slot: k.slot, Status: k.status, VersionID: k.version, N: n}); err != nil {
+			return err
+		}
+	}
+	clear(t.outcomes)
+	return nil
+}
