@@ -32,7 +32,7 @@ func TestKeyStatesLookAsTheyLooked(t *testing.T) {
 		{"handoffs", "handoffs", look{"light", 820, "en"}}, {"fork", "fork", look{"light", 1440, "en"}}, {"hostile", "hostile", look{"dark", 390, "en"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			golden, err := os.ReadFile(filepath.Join("..", "testdata", "run-"+c.page+".html"))
+			golden, err := os.ReadFile(filepath.Join("..", "run", "testdata", "run-"+c.page+".html"))
 			must(t, err)
 			b.width(c.width)
 			b.cookie("theme", c.theme)
