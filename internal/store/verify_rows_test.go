@@ -24,7 +24,9 @@ func TestTheDoctorFindsTargetedEdits(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "kairos.db")
 	s := storetest.OpenAt(t, path)
+	began := make(chan struct{}, 1)
 	registry := enginetest.NewRegistry().Handle("call", walk.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
+		began <- struct{}{}
 		return engine.Result{Output: c.Input}, nil
 	})
 	e := enginetest.OpenOn(t, s, registry, engine.Options{})
@@ -32,8 +34,15 @@ func TestTheDoctorFindsTargetedEdits(t *testing.T) {
 	e.Until(decided, domain.RunWaiting, domain.WaitApproval)
 	approve(t, e, decided)
 	e.Settle(decided)
-	parent := e.Run(`{id: parent, nodes: {a: {type: plan, plan: decided}}}`, "").ID
+	e.Save(`{id: asking, nodes: {b: {type: call}, a: {type: approval, needs: [b], input: {message: "yes?"}}}}`)
+	parent := e.Run(`{id: parent, nodes: {a: {type: plan, plan: asking}}}`, "").ID
+	<-began // the child exists
 	e.Until(parent, domain.RunWaiting, domain.WaitChild)
+	d, err := e.Detail(ctx, parent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Until(d.Waits[0].Child, domain.RunWaiting, domain.WaitApproval)
 	v := e.Save(`{id: talk, nodes: {a: {type: set, input: "hello"}}}`)
 	talk, err := e.Start(ctx, enginetest.Operator, domain.StartRequest{Plan: v.PlanKey, Input: domain.RawJSON(`"hi"`), Session: "chat"})
 	if err != nil {
