@@ -136,12 +136,6 @@ var actions = map[domain.Action][]domain.RunStatus{
 	domain.ActionLabel:    domain.RunStatuses,
 }
 
-// Actions are the actions that bulk operations support.
-func Actions() []domain.Action {
-	return []domain.Action{domain.ActionResume, domain.ActionRerun, domain.ActionCancel, domain.ActionPause, domain.ActionContinue, domain.ActionRetryNow, domain.ActionRelease, domain.ActionStartNow, domain.ActionDelete,
-		domain.ActionAck, domain.ActionLabel}
-}
-
 // possible returns why an action is not possible on a run; empty: it is possible.
 func possible(a domain.Action, r domain.Run) (none domain.Message) {
 	if !slices.Contains(actions[a], r.Status) {

@@ -20,7 +20,6 @@ type Reference struct {
 	log   []event // everything that happened, in order
 
 	nodes   []node
-	stopped bool // cancelled from outside
 	failure *walk.Failure
 	failed  bool // by an unhandled failure
 	refused bool // by a person's rejection that nothing handled
@@ -158,7 +157,7 @@ func (r *Reference) Items(k walk.VisitKey) (int, *walk.Failure) {
 // the visit cannot be open and have nothing that runs.
 func (r *Reference) NextItem(k walk.VisitKey) int {
 	v := r.nodes[k.Node].open
-	next, over, running := -1, r.stopped, false
+	next, over, running := -1, false, false
 	for i := range v.items {
 		it := &v.items[i]
 		over = over || it.status == walk.Cancelled || it.status == walk.Failed && r.p.Nodes[k.Node].OnError != walk.OnErrorContinue
@@ -167,7 +166,7 @@ func (r *Reference) NextItem(k walk.VisitKey) int {
 			next = i
 		}
 	}
-	if r.stopped || over && running || next < 0 {
+	if over && running || next < 0 {
 		return -1
 	}
 	r.start(k, next)
@@ -190,17 +189,12 @@ func (r *Reference) Interrupt() {
 	}
 }
 
-// Stop cancels the run: no visit begins any more.
-func (r *Reference) Stop() { r.stopped = true }
-
 // Outcome is how the run ended, once nothing is open.
 func (r *Reference) Outcome() walk.Outcome {
 	if len(r.Open()) > 0 {
 		return walk.Outcome{}
 	}
 	switch {
-	case r.stopped:
-		return walk.Outcome{Done: true, Status: walk.Cancelled, Failure: r.failure}
 	case r.failed:
 		return walk.Outcome{Done: true, Status: walk.Failed, Failure: r.failure}
 	}
@@ -261,7 +255,7 @@ func (r *Reference) needing(i int) []int {
 // stopping: an unhandled failure, or a cancel, closes the run to new visits; where
 // branches go on after a failure, only a rejection does.
 func (r *Reference) stopping() bool {
-	return r.stopped || r.refused || r.failed && !r.p.ContinueBranches
+	return r.refused || r.failed && !r.p.ContinueBranches
 }
 
 // rejection: a person said no to an approval.

@@ -28,7 +28,7 @@ func Parse(text string) (*Path, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Path{text: text, segments: segments}, nil
+	return &Path{segments: segments}, nil
 }
 
 type parser struct {

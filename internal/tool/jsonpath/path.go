@@ -15,12 +15,8 @@ import (
 
 // Path is a compiled query. It is immutable and safe for concurrent use.
 type Path struct {
-	text     string
 	segments []segment
 }
-
-// String is the query as written.
-func (p *Path) String() string { return p.text }
 
 // Singular reports whether the query can match at most one node: it consists of
 // names and indexes.

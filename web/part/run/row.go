@@ -54,9 +54,6 @@ type Programs interface {
 	Program(ctx context.Context, hash string) (*walk.Program, error)
 }
 
-// One is a run as lists show it.
-func (r Rows) One(c *ui.Context, run domain.Run) Row { return r.Of(c, []domain.Run{run})[0] }
-
 // Of are several runs as lists show them.
 func (r Rows) Of(c *ui.Context, list []domain.Run) []Row {
 	rows, known := make([]Row, len(list)), map[string]int{}
