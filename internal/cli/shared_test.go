@@ -29,7 +29,7 @@ func TestPlansOfOtherPeople(t *testing.T) {
 	dir := shared(t)
 	ok := regexp.MustCompile(`^(kairos/06-explicit-planner|kairos-extracted/(06-|parser_test|Conceptos_Planner\.hello|walkthrough))`)
 	reasons := map[string]string{ // by folder or file, what its author must be told
-		"swarm/":     "this is a plan of activities, of another system",
+		"swarm/":     "this is a plan of another system, with activities",
 		"yamlgraph/": "unknown key",
 		"kairos/demoKairos.orchestrator_plan.yaml":                         `unknown step type "detect_intent"`,
 		"kairos-extracted/Conceptos_Planner.branching-edges-fragment.yaml": "the plan has neither nodes nor steps",
