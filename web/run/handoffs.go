@@ -36,7 +36,7 @@ func (b handoffsPart) handoffs() (*Handoffs, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &Handoffs{Conversation: conversationPart{b.record}.build(said.Messages)}
+	v := &Handoffs{Conversation: conversationPart(b).build(said.Messages)}
 	lane := func(agent string) int {
 		i := slices.Index(v.Lanes, agent)
 		if i < 0 && len(v.Lanes) < maxLanes {
