@@ -79,7 +79,7 @@ func TestActsOfLevelTwoWantAReason(t *testing.T) {
 	if p := b.Post("/settings/retention", f); p.Code != http.StatusSeeOther {
 		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
 	}
-	webtest.Says(t, b.Get("/settings/retention"), http.StatusOK, "What retention says is removed.")
+	webtest.Says(t, b.Get("/settings/retention"), http.StatusOK, "Expired data deleted.")
 	webtest.Says(t, b.Get("/audit?q=action:store.retention"), http.StatusOK, "the disk is small")
 
 	const try = "/agents/tools/http/try"

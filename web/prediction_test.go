@@ -29,7 +29,7 @@ const (
 	fresh   = "Runs for the first time"
 	keeps   = "Kept, not repeated"
 	dropped = "Not kept"
-	touches = "Steps ahead that touch the world outside"
+	touches = "Remaining steps with side effects"
 )
 
 // read reads the lists of a preview page. The numbers in the headings must be

@@ -74,7 +74,7 @@ func (s *section) callFacts(c *ui.Context, a domain.Activity) []kit.Fact {
 	p := s.pulse(c, a)
 	facts := []kit.Fact{{Term: c.T("Last call"), Text: cmp.Or(p.Last.Text, c.T("none"))}, {Term: c.T("Failed in the last hour"), Text: cmp.Or(p.Share, c.T("no call"))}}
 	if a.P95 > 0 {
-		facts = append(facts, kit.Fact{Term: c.T("Took"), Text: "p50 " + vital.Span(a.P50) + " · p95 " + vital.Span(a.P95)})
+		facts = append(facts, kit.Fact{Term: c.T("Duration"), Text: "p50 " + vital.Span(a.P50) + " · p95 " + vital.Span(a.P95)})
 	}
 	return facts
 }

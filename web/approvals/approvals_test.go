@@ -51,7 +51,7 @@ func TestADecisionSaysWhereItLeads(t *testing.T) {
 	site.Plan(t, refundPlan)
 	a := openApproval(t, site, site.Run(t, "payback", "null").ID)
 	path := "/approvals/" + a.ID
-	webtest.Says(t, b.Get("/approvals"), http.StatusOK, "Refund order 4711?", "240 EUR", "auto-reject in ", "whoever may", "payback")
+	webtest.Says(t, b.Get("/approvals"), http.StatusOK, "Refund order 4711?", "240 EUR", "auto-reject in ", "Anyone", "payback")
 	p := b.Get(path)
 	webtest.Says(t, p, http.StatusOK, "Approve refund", "Refuse refund", "240 EUR", "What happens next", "Output of look, the step before", "Touches the world outside", `data-key="approve"`, `data-key="reject"`)
 	if w := webtest.Words(p.Body); !strings.Contains(w, "Approve refund Next: pay · http") || !strings.Contains(w, "Refuse refund Next: sorry · log") {

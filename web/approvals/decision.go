@@ -64,7 +64,7 @@ func (s *section) decision(c *ui.Context, a domain.Approval) (approval.Card, err
 
 // assignees are those who may be given the approval.
 func (s *section) assignees(c *ui.Context, a domain.Approval, v *approval.Card) error {
-	v.Assign = []kit.Option{{Value: "", Text: c.T("whoever may"), Selected: a.Assignee == ""}}
+	v.Assign = []kit.Option{{Value: "", Text: c.T("Anyone"), Selected: a.Assignee == ""}}
 	names := []string{c.Who.Name}
 	assignees, err := s.App.Approvals.Assignees(c, c.Who.Actor())
 	if err != nil {

@@ -134,7 +134,7 @@ func (s *section) discardPage(c *ui.Context) error {
 		return c.Echo.Redirect(http.StatusSeeOther, at)
 	}
 	p := kit.ConfirmPage{Crumb: kit.Link{Text: c.T("Draft"), Href: at}, Post: at + "/discard", Back: at, Idem: kit.NewID(), Do: "discard",
-		Heading: c.T("Discard the draft"), Danger: true, Says: c.T("Nothing of it can be accepted or started any more. It stays in the audit log and in the history of drafts."), Facts: []kit.Fact{{Term: c.T("What is wanted"), Text: kit.Visible(kit.Cut(d.Query, 400))}}}
+		Heading: c.T("Discard the draft"), Danger: true, Says: c.T("Nothing of it can be accepted or started any more. It stays in the audit log and in the history of drafts."), Facts: []kit.Fact{{Term: c.T("Request"), Text: kit.Visible(kit.Cut(d.Query, 400))}}}
 	if d.State == domain.DraftPlanning {
 		p.Heading = c.T("Stop planning and discard")
 	}

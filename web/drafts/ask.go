@@ -70,7 +70,7 @@ func (s *section) plannerOptions(c *ui.Context, chosen string) []kit.Option {
 
 // agentOptions are the agents that may answer directly.
 func (s *section) agentOptions(c *ui.Context, chosen string) []kit.Option {
-	out := []kit.Option{{Text: c.T("As the request needs"), Selected: chosen == ""}}
+	out := []kit.Option{{Text: c.T("Automatic"), Selected: chosen == ""}}
 	agents := s.Engine.Catalog().Agents
 	for _, id := range slices.Sorted(maps.Keys(agents)) {
 		if agents[id].System {

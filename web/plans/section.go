@@ -96,6 +96,6 @@ func (s *section) routes() []ui.Route {
 // done is what pages say after an act.
 var done = []ui.Done{
 	{Name: "plan-paused", Path: "/plans/:plan/pause", Act: "pause",
-		Says: locale.Mark("No run of the plan starts any more. What is under way goes on.")},
+		Says: locale.Mark("Plan paused. Active runs will finish.")},
 	{Name: "plan-unpaused", Path: "/plans/:plan/pause", Act: "unpause", Says: locale.Mark("Runs of the plan start again.")},
 }

@@ -19,7 +19,7 @@ import (
 )
 
 // paints are what the shade of a node may say.
-var paints = []struct{ key, word string }{{"", locale.Mark("Status")}, {"took", locale.Mark("Took")}, {"cost", locale.Mark("Cost")}, {"attempts", locale.Mark("Attempts")}}
+var paints = []struct{ key, word string }{{"", locale.Mark("Status")}, {"took", locale.Mark("Duration")}, {"cost", locale.Mark("Cost")}, {"attempts", locale.Mark("Attempts")}}
 
 // graphPart makes the view of the plan with what became of each node.
 type graphPart struct{ *record }

@@ -198,7 +198,7 @@ func (b inspectorPart) inspectorFacts(i *Inspector, st *step, a *attempt) {
 			until = a.ended
 		}
 		if st.status != nodeLost {
-			add(b.T("Took"), kit.Took(until.Sub(from)))
+			add(b.T("Duration"), kit.Took(until.Sub(from)))
 		}
 		if len(st.attempts) > 1 && st.status != nodeLost {
 			add(b.T("In all"), kit.Took(st.took(b.Site.Now())))

@@ -57,7 +57,7 @@ func TestARunIsPausedAtOneClick(t *testing.T) {
 	if p := b.Post(to, form); p.Location != at {
 		t.Errorf("continuing leads to %q: %d", p.Location, p.Code)
 	}
-	webtest.Says(t, b.Get(at), http.StatusOK, `id="done"`, "The run goes on.")
+	webtest.Says(t, b.Get(at), http.StatusOK, `id="done"`, "Run continued.")
 	if now, err := site.Store.FindRun(t.Context(), run.ID); err != nil || now.Paused {
 		t.Errorf("the run is still paused: %v", err)
 	}
@@ -95,7 +95,7 @@ func TestAFailureIsAcknowledgedInOneDialog(t *testing.T) {
 	if p := b.Post(at+"/ack", b.Get(at+"/ack").Hidden()); p.Location != at {
 		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
 	}
-	webtest.Says(t, b.Get(at), http.StatusOK, `id="done"`, "the run needs attention no more")
+	webtest.Says(t, b.Get(at), http.StatusOK, `id="done"`, "Run acknowledged.")
 	if now, err := site.Store.FindRun(t.Context(), seed.Failed.ID); err != nil || now.Attention {
 		t.Errorf("it still needs attention: %v", err)
 	}
@@ -129,7 +129,7 @@ func TestAPlanIsPausedAtOneClick(t *testing.T) {
 	site.Plan(t, "id: flood\nnodes: {a: {type: set, input: \"${input}\"}}\n")
 	b := site.Browser(t).Login()
 	const at = "/plans/flood"
-	for _, act := range []struct{ do, says string }{{"pause", "No run of the plan starts any more."}, {"unpause", "Runs of the plan start again."}} {
+	for _, act := range []struct{ do, says string }{{"pause", "Plan paused. Active runs will finish."}, {"unpause", "Runs of the plan start again."}} {
 		to, form := button(t, b, at, "pause")
 		if form.Get("do") != act.do {
 			t.Fatalf("the button is to %s, not to %s", form.Get("do"), act.do)

@@ -391,7 +391,7 @@ func (t *timelinePage) sort(v *Timeline, lines []line) {
 		}
 		return l
 	}
-	v.SortTook, v.SortStatus = head("took", t.T("Took")), head("status", t.T("Step"))
+	v.SortTook, v.SortStatus = head("took", t.T("Duration")), head("status", t.T("Step"))
 	switch by {
 	case "took":
 		slices.SortStableFunc(lines, func(a, b line) int { return cmp.Compare(t.tookOf(b), t.tookOf(a)) })

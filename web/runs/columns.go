@@ -142,7 +142,7 @@ func (s *section) table(c *ui.Context, p *RunsPage, q string, list []domain.Run,
 		}
 		p.Columns = append(p.Columns, out)
 	}
-	p.Took = Column{Text: c.T("Took"), Number: true, Sort: sorted(domain.SortTook), Sorted: by == domain.SortTook}
+	p.Took = Column{Text: c.T("Duration"), Number: true, Sort: sorted(domain.SortTook), Sorted: by == domain.SortTook}
 	span := 7 + len(chosen)
 	if pick {
 		span++
@@ -177,7 +177,7 @@ func (s *section) sortedRuns(c *ui.Context, p *RunsPage, q string, f domain.RunF
 	if err != nil {
 		return nil, err
 	}
-	words := map[domain.RunSort]string{domain.SortTook: c.T("Longest first"), domain.SortCost: c.T("Dearest first"), domain.SortEnded: c.T("Last ended first")}
+	words := map[domain.RunSort]string{domain.SortTook: c.T("Longest first"), domain.SortCost: c.T("Most expensive first"), domain.SortEnded: c.T("Last ended first")}
 	p.Sorted = words[by]
 	switch {
 	case seen.Whole:

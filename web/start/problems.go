@@ -19,7 +19,7 @@ func misfits(c *ui.Context, p *StartPage, schema any, values map[string]any) boo
 	wrong := map[string]string{}
 	for _, name := range order {
 		if _, entered := values[name]; !entered && slices.Contains(required, name) {
-			wrong[name] = c.T("It is missing.")
+			wrong[name] = c.T("Required")
 		}
 	}
 	var rest []string

@@ -30,7 +30,7 @@ nodes:
 	b := site.Browser(t).Login()
 	form := b.Get("/plans/invoice/start").Hidden()
 	p := b.Post("/plans/invoice/start", form)
-	webtest.Says(t, p, http.StatusUnprocessableEntity, "The run was not started: 2 things are missing or do not fit.", `href="#f-customer">Customer: It is missing.`, `href="#f-amount">amount: It is missing.`,
+	webtest.Says(t, p, http.StatusUnprocessableEntity, "The run was not started: 2 things are missing or do not fit.", `href="#f-customer">Customer: Required`, `href="#f-amount">amount: Required`,
 		`id="f-customer"`, `aria-invalid="true"`, `aria-describedby="f-customer-why"`, `tabindex="-1" autofocus`)
 	if strings.Contains(p.Body, "got null") {
 		t.Error("it speaks of JSON")

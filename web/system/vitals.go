@@ -44,9 +44,9 @@ func (s *section) vitals(c *ui.Context, v domain.Vitals, i domain.Server, provid
 	}
 	over := func(limit string) string { return c.T("over %s", limit) }
 
-	add(vital.Grade(v.Lag, lagHigh, lagBad), c.T("Timers are late by"), vital.Span(v.Lag), over(vital.Span(lagHigh)), trend(func(s domain.Sample) float64 { return float64(s.Lag) }),
+	add(vital.Grade(v.Lag, lagHigh, lagBad), c.T("Timer lag"), vital.Span(v.Lag), over(vital.Span(lagHigh)), trend(func(s domain.Sample) float64 { return float64(s.Lag) }),
 		c.T("The machine has no time for kairosd. Look at what else runs on it, or lower engine.max_nodes."))
-	add(all(v.Working, v.Slots), c.T("Runs at work"), c.T("%s of %s", c.Number(int64(v.Working)), c.Number(int64(v.Slots))), c.T("all slots"), trend(func(s domain.Sample) float64 { return float64(s.Working) }),
+	add(all(v.Working, v.Slots), c.T("Active runs"), c.T("%s of %s", c.Number(int64(v.Working)), c.Number(int64(v.Slots))), c.T("all slots"), trend(func(s domain.Sample) float64 { return float64(s.Working) }),
 		c.T("New runs queue until one ends. Raise engine.max_running if the machine has room."))
 	add(all(v.Nodes, v.NodeSlots), c.T("Nodes running"), c.T("%s of %s", c.Number(int64(v.Nodes)), c.Number(int64(v.NodeSlots))), c.T("all slots"), trend(func(s domain.Sample) float64 { return float64(s.Running) }),
 		c.T("Steps that are ready wait until one ends. Raise engine.max_nodes if the machine has room."))

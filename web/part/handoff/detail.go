@@ -39,7 +39,7 @@ func Of(c *ui.Context, d domain.HandoffDetail, catalog *planner.Catalog) detail.
 		name, href := step(d.Run, d.Receiver)
 		add(c.T("Taken in"), name, href)
 	}
-	add(c.T("Took"), kit.Took(time.Duration(d.TookMs)*time.Millisecond), "")
+	add(c.T("Duration"), kit.Took(time.Duration(d.TookMs)*time.Millisecond), "")
 	if !d.Usage.Zero() {
 		add(c.T("Tokens"), c.Number(d.Usage.InputTokens+d.Usage.OutputTokens), "")
 		add(c.T("Cost"), value.Cost(c, d.Usage.Cost), "")

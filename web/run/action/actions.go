@@ -34,7 +34,7 @@ var verbs = []verb{
 	{domain.ActionResume, locale.Mark("Resume run %s"), "", false, true},
 	{domain.ActionRerun, locale.Mark("Start a new run like %s"), locale.Mark("A new run starts from the beginning; this one is not changed."), false, true},
 	{domain.ActionFork, locale.Mark("Fork run %s"), locale.Mark("A new run starts from a checkpoint of this one; this one is not changed."), false, true},
-	{domain.ActionCancel, locale.Mark("Cancel run %s"), locale.Mark("Nothing new starts; what runs is asked to end, and settles within seconds."), true, true},
+	{domain.ActionCancel, locale.Mark("Cancel run %s"), locale.Mark("No new steps start. Running steps stop within seconds."), true, true},
 	{domain.ActionPause, locale.Mark("Pause run %s"), locale.Mark("What runs, finishes; nothing new starts until you continue the run."), false, false},
 	{domain.ActionContinue, locale.Mark("Continue run %s"), locale.Mark("The run goes on where it was paused."), false, false},
 	{domain.ActionRetryNow, locale.Mark("Retry now in run %s"), locale.Mark("The next attempt does not wait for its back-off."), false, false},

@@ -67,8 +67,8 @@ func Section(p Ports) ui.Section {
 // done is what pages say after an action.
 var done = []ui.Done{
 	{Name: "run-paused", Path: "/runs/:run/:action", Act: "pause", Says: locale.Mark("The run is paused: it stops after the running step, if there is one.")},
-	{Name: "run-continued", Path: "/runs/:run/:action", Act: "continue", Says: locale.Mark("The run goes on.")},
-	{Name: "run-noted", Path: "/runs/:run/ack", Says: locale.Mark("Somebody knows of it now: the run needs attention no more.")},
+	{Name: "run-continued", Path: "/runs/:run/:action", Act: "continue", Says: locale.Mark("Run continued.")},
+	{Name: "run-noted", Path: "/runs/:run/ack", Says: locale.Mark("Run acknowledged.")},
 	{Name: "run-unacknowledged", Path: "/runs/:run/unack", Says: locale.Mark("The run needs attention again.")},
 	{Name: "run-note", Path: "/runs/:run/ack", Act: "note", Says: locale.Mark("The note is kept with the run.")},
 }
