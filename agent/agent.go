@@ -184,9 +184,19 @@ func (a *Agent) loop(ctx context.Context, input, memory string) (string, error) 
 func (a *Agent) invoke(ctx context.Context, name string, args any) (any, error) {
 	t := a.tools[name]
 	if t == nil {
-		return nil, &walk.Failure{Code: walk.CodeUnknownTool, Message: fmt.Sprintf("Tool %q not found", name), Permanent: true, NoEffect: true}
+		return nil, &walk.Failure{
+			Code:      walk.CodeUnknownTool,
+			Message:   fmt.Sprintf("Tool %q not found", name),
+			Permanent: true,
+			NoEffect:  true,
+		}
 	}
-	return conversation.Invoke(ctx, t, t.Spec(), llm.ToolCall{Args: args, Log: func(string, string) {}, Progress: func(int64, int64, string) {}})
+	return conversation.Invoke(
+		ctx,
+		t,
+		t.Spec(),
+		llm.ToolCall{Args: args, Log: func(string, string) {}, Progress: func(int64, int64, string) {}},
+	)
 }
 
 func (a *Agent) recall(ctx context.Context, input string) (string, error) {

@@ -18,7 +18,12 @@ type echo struct{}
 func (echo) Complete(_ context.Context, r llm.Request) (llm.Response, error) {
 	last := r.Messages[len(r.Messages)-1]
 	if len(r.Tools) > 0 && last.Role == llm.RoleUser {
-		return llm.Response{Calls: []llm.Call{{ID: "1", Tool: "upper", Arguments: fmt.Sprintf(`{"text": %q}`, last.Text)}, {ID: "2", Tool: "none", Arguments: "{}"}}}, nil
+		return llm.Response{
+			Calls: []llm.Call{
+				{ID: "1", Tool: "upper", Arguments: fmt.Sprintf(`{"text": %q}`, last.Text)},
+				{ID: "2", Tool: "none", Arguments: "{}"},
+			},
+		}, nil
 	}
 	var heard []string
 	for _, m := range r.Messages {

@@ -28,7 +28,10 @@ func (a *Agent) nodeHandlers() map[string]planner.Handler {
 			if a.provider == nil {
 				return nil, conversation.ErrNoProvider
 			}
-			r, err := a.provider.Complete(ctx, llm.Request{Model: a.model, Messages: conversation.Opening(a.system, memoryText(s), "", jsonvalue.Text(n.Input))})
+			r, err := a.provider.Complete(
+				ctx,
+				llm.Request{Model: a.model, Messages: conversation.Opening(a.system, memoryText(s), "", jsonvalue.Text(n.Input))},
+			)
 			return r.Text, err
 		},
 		walk.TypeLog: func(_ context.Context, n planner.Node, _ *planner.State) (any, error) { return n.Input, nil },

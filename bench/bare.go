@@ -29,7 +29,10 @@ type bareStep struct {
 func openBare(ctx context.Context, dir string, _ bool, _ func(string, int)) (system, error) {
 	b := &bareSystem{queue: make(chan bareStep, 512)}
 	var err error
-	b.db, err = sql.Open("sqlite", "file:"+filepath.Join(dir, "bare.db")+"?_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")
+	b.db, err = sql.Open(
+		"sqlite",
+		"file:"+filepath.Join(dir, "bare.db")+"?_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)",
+	)
 	if err != nil {
 		return nil, err
 	}

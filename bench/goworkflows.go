@@ -93,7 +93,12 @@ func (g *goWorkflows) start(ctx context.Context, s shape) error {
 	g.end.expect(s.runs)
 	return together(s.runs, func(i int) error {
 		run := fmt.Sprintf("%s-%d", s.name, i)
-		_, err := g.client.CreateWorkflowInstance(ctx, client.WorkflowInstanceOptions{InstanceID: run}, g.Workflow, goWorkflowsInput{run, s.steps, s.fan})
+		_, err := g.client.CreateWorkflowInstance(
+			ctx,
+			client.WorkflowInstanceOptions{InstanceID: run},
+			g.Workflow,
+			goWorkflowsInput{run, s.steps, s.fan},
+		)
 		return err
 	})
 }

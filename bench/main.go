@@ -22,10 +22,18 @@ var (
 	repeat    = flag.Int("n", 3, "repetitions; the table shows medians")
 	tiny      = flag.Bool("short", false, "tiny workloads: checks that everything runs, measures nothing")
 	only      = flag.String("only", "", "comma-separated systems (kairosd is always measured)")
-	workloads = flag.String("workloads", "W1,W1p,W2,W2s,W2e,W3s,W3,W4,W5,W6", "comma-separated workloads; W7, a long past, only when asked for")
-	dirFlag   = flag.String("dir", "", "where the databases are made; default: the system's temporary directory")
-	against   = flag.String("against", "", "measure kairosd of this tree and of that commit in turn, and print the ratios (at least 12 repetitions)")
-	slow      = flag.Bool("slow", false, "also measure what takes minutes (recovery by leases)")
+	workloads = flag.String(
+		"workloads",
+		"W1,W1p,W2,W2s,W2e,W3s,W3,W4,W5,W6",
+		"comma-separated workloads; W7, a long past, only when asked for",
+	)
+	dirFlag = flag.String("dir", "", "where the databases are made; default: the system's temporary directory")
+	against = flag.String(
+		"against",
+		"",
+		"measure kairosd of this tree and of that commit in turn, and print the ratios (at least 12 repetitions)",
+	)
+	slow = flag.Bool("slow", false, "also measure what takes minutes (recovery by leases)")
 
 	childFlag = flag.String("child", "", "internal: measure this system")
 	phaseFlag = flag.String("phase", "", "internal: a workload, die or finish")

@@ -145,7 +145,18 @@ func printPairs(out io.Writer, commit string, ratios map[string][]float64, value
 		}
 		low, high := interval(list)
 		v := values[f.workload]
-		fmt.Fprintf(tw, "%s\t%s\t%.1f %s\t%.1f\t%.3f\t%.3f to %.3f\t\n", f.workload, f.name, median(v[0]), f.unit, median(v[1]), median(list), low, high)
+		fmt.Fprintf(
+			tw,
+			"%s\t%s\t%.1f %s\t%.1f\t%.3f\t%.3f to %.3f\t\n",
+			f.workload,
+			f.name,
+			median(v[0]),
+			f.unit,
+			median(v[1]),
+			median(list),
+			low,
+			high,
+		)
 	}
 	tw.Flush()
 }

@@ -89,7 +89,8 @@ func measureRecovery(ctx context.Context, name string) (recovered, error) {
 		return r, err
 	}
 	defer os.RemoveAll(dir)
-	if out, err := child(ctx, "-child", name, "-phase", "die", "-at", dir).CombinedOutput(); err == nil || !strings.Contains(err.Error(), "killed") {
+	if out, err := child(ctx, "-child", name, "-phase", "die", "-at", dir).CombinedOutput(); err == nil ||
+		!strings.Contains(err.Error(), "killed") {
 		return r, fmt.Errorf("%s should have been killed: %v %s", name, err, out)
 	}
 	cmd := child(ctx, "-child", name, "-phase", "finish", "-at", dir)

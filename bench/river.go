@@ -70,7 +70,13 @@ func openRiver(ctx context.Context, dir string, resume bool, step func(string, i
 		}
 	}
 	var err error
-	r.db, err = sql.Open("sqlite", "file:"+filepath.Join(dir, "river.db")+"?_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=busy_timeout(5000)&_pragma=synchronous(FULL)")
+	r.db, err = sql.Open(
+		"sqlite",
+		"file:"+filepath.Join(
+			dir,
+			"river.db",
+		)+"?_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=busy_timeout(5000)&_pragma=synchronous(FULL)",
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -86,8 +92,11 @@ func openRiver(ctx context.Context, dir string, resume bool, step func(string, i
 	}
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &riverWorker{s: r})
-	r.client, err = river.NewClient(driver, &river.Config{Logger: logger, Workers: workers, FetchCooldown: time.Millisecond, FetchPollInterval: time.Millisecond,
-		Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: 100}}})
+	r.client, err = river.NewClient(
+		driver,
+		&river.Config{Logger: logger, Workers: workers, FetchCooldown: time.Millisecond, FetchPollInterval: time.Millisecond,
+			Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: 100}}},
+	)
 	if err != nil {
 		return nil, err
 	}

@@ -74,7 +74,13 @@ func (s shape) plan() string {
 		typ = "set"
 	}
 	node := func(b *strings.Builder, name string, i int) {
-		fmt.Fprintf(b, "  %s: {type: %s, input: {id: %d, name: \"a result of about one hundred bytes of JSON, as a step gives it\", value: \"${input.x}\", ok: true}}\n", name, typ, i)
+		fmt.Fprintf(
+			b,
+			"  %s: {type: %s, input: {id: %d, name: \"a result of about one hundred bytes of JSON, as a step gives it\", value: \"${input.x}\", ok: true}}\n",
+			name,
+			typ,
+			i,
+		)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "id: bench-%s\nnodes:\n", strings.ToLower(s.name))
@@ -89,7 +95,13 @@ func (s shape) plan() string {
 	case s.loop:
 		fmt.Fprintf(&b, "  tick: {type: tick, max_visits: %d}\n", s.steps)
 		for i := 1; i < 10; i++ {
-			fmt.Fprintf(&b, "  n%d: {type: set, max_visits: %d, input: {id: %d, name: \"a result of about one hundred bytes of JSON, as a step gives it\", value: \"${input.x}\", ok: true}}\n", i, s.steps, i)
+			fmt.Fprintf(
+				&b,
+				"  n%d: {type: set, max_visits: %d, input: {id: %d, name: \"a result of about one hundred bytes of JSON, as a step gives it\", value: \"${input.x}\", ok: true}}\n",
+				i,
+				s.steps,
+				i,
+			)
 		}
 		b.WriteString("start: tick\nedges:\n  - {from: tick, to: n1}\n")
 		for i := 1; i < 9; i++ {

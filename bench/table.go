@@ -90,8 +90,19 @@ func (t *table) print(out io.Writer, asked []string) {
 			if p.name == "kairosd" {
 				ratio = ""
 			}
-			fmt.Fprintf(tw, "%s\t%s\t%.1f\t%s\t%.0f\t%.0f\t\n", p.title, thousands(r), 1000*medianOf(list, func(s sample) float64 { return s.Seconds }), ratio,
-				1e6*medianOf(list, func(s sample) float64 { return s.CPU / float64(s.Steps) }), medianOf(list, func(s sample) float64 { return s.rss }))
+			fmt.Fprintf(
+				tw,
+				"%s\t%s\t%.1f\t%s\t%.0f\t%.0f\t\n",
+				p.title,
+				thousands(r),
+				1000*medianOf(list, func(s sample) float64 { return s.Seconds }),
+				ratio,
+				1e6*medianOf(
+					list,
+					func(s sample) float64 { return s.CPU / float64(s.Steps) },
+				),
+				medianOf(list, func(s sample) float64 { return s.rss }),
+			)
 		}
 		tw.Flush()
 		if w == "W1" {
@@ -137,7 +148,13 @@ func (t *table) printRecoveries(out io.Writer) {
 	if len(t.recoveries) == 0 {
 		return
 	}
-	fmt.Fprintf(out, "\nW5  kill -9 with %d runs in flight, at step %d of %d; from the start of the next process to the end of all runs\n", recovery.runs, recovery.killAt, recovery.total())
+	fmt.Fprintf(
+		out,
+		"\nW5  kill -9 with %d runs in flight, at step %d of %d; from the start of the next process to the end of all runs\n",
+		recovery.runs,
+		recovery.killAt,
+		recovery.total(),
+	)
 	tw := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tw, "system\tseconds\tkairosd is\texecuted twice\tnever executed\t")
 	own := medianOf(t.recoveries["kairosd"], func(r recovered) float64 { return r.seconds })
@@ -151,8 +168,15 @@ func (t *table) printRecoveries(out io.Writer) {
 		if p.name == "kairosd" {
 			ratio = ""
 		}
-		fmt.Fprintf(tw, "%s\t%.3f\t%s\t%.0f\t%.0f\t\n", p.title, seconds, ratio, medianOf(list, func(r recovered) float64 { return float64(r.twice) }),
-			medianOf(list, func(r recovered) float64 { return float64(r.missing) }))
+		fmt.Fprintf(
+			tw,
+			"%s\t%.3f\t%s\t%.0f\t%.0f\t\n",
+			p.title,
+			seconds,
+			ratio,
+			medianOf(list, func(r recovered) float64 { return float64(r.twice) }),
+			medianOf(list, func(r recovered) float64 { return float64(r.missing) }),
+		)
 	}
 	tw.Flush()
 }
@@ -162,9 +186,17 @@ func (t *table) printFootprint(out io.Writer) {
 		return
 	}
 	f := func(get func(footprint) float64) float64 { return medianOf(t.footprints, get) }
-	fmt.Fprintf(out, "\nW6  the daemon as it is shipped: binary %.0f MB, ready after %.0f ms, %.0f MB idle, at most %.0f MB in W2 over its API (%s steps/s)\n",
-		f(func(x footprint) float64 { return x.binaryMB }), f(func(x footprint) float64 { return x.readyMS }), f(func(x footprint) float64 { return x.idleMB }),
-		f(func(x footprint) float64 { return x.loadedMB }), thousands(f(func(x footprint) float64 { return x.stepsRate })))
+	fmt.Fprintf(
+		out,
+		"\nW6  the daemon as it is shipped: binary %.0f MB, ready after %.0f ms, %.0f MB idle, at most %.0f MB in W2 over its API (%s steps/s)\n",
+		f(
+			func(x footprint) float64 { return x.binaryMB },
+		),
+		f(func(x footprint) float64 { return x.readyMS }),
+		f(func(x footprint) float64 { return x.idleMB }),
+		f(func(x footprint) float64 { return x.loadedMB }),
+		thousands(f(func(x footprint) float64 { return x.stepsRate })),
+	)
 }
 
 func (t *table) printPast(out io.Writer) {

@@ -58,13 +58,22 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	delta, finish := fmt.Sprintf(`{"tool_calls":[{"index":0,"id":"c%d","type":"function","function":{"name":"calculator","arguments":"{\"expression\":\"%d*%d\"}"}}]}`, turn, turn, turn), "tool_calls"
+	delta, finish := fmt.Sprintf(
+		`{"tool_calls":[{"index":0,"id":"c%d","type":"function","function":{"name":"calculator","arguments":"{\"expression\":\"%d*%d\"}"}}]}`,
+		turn,
+		turn,
+		turn,
+	), "tool_calls"
 	if turn == m.turns {
 		delta, finish = fmt.Sprintf(`{"content":"the last square is %s"}`, q.Messages[len(q.Messages)-1].Content), "stop"
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	fmt.Fprintf(w, `data: {"model":"m","choices":[{"index":0,"delta":%s,"finish_reason":%q}]}`+"\n\n", delta, finish)
-	fmt.Fprintf(w, `data: {"model":"m","choices":[],"usage":{"prompt_tokens":%d,"completion_tokens":5}}`+"\n\ndata: [DONE]\n\n", cmp.Or(m.input, 10))
+	fmt.Fprintf(
+		w,
+		`data: {"model":"m","choices":[],"usage":{"prompt_tokens":%d,"completion_tokens":5}}`+"\n\ndata: [DONE]\n\n",
+		cmp.Or(m.input, 10),
+	)
 }
 
 // A run at its limit stays there over a kill; a raise continues its conversation,
@@ -86,7 +95,13 @@ func TestKillAtALimit(t *testing.T) {
 	}
 	bin := build(t)
 	d := start(t, bin, data, config)
-	_, v, _, problems, err := d.api.SavePlan(ctx, []byte("limits: {max_tokens: 1500}\nnodes: {ask: {type: agent, agent: counter, input: count}}\n"), planner.FormatYAML, "api", "")
+	_, v, _, problems, err := d.api.SavePlan(
+		ctx,
+		[]byte("limits: {max_tokens: 1500}\nnodes: {ask: {type: agent, agent: counter, input: count}}\n"),
+		planner.FormatYAML,
+		"api",
+		"",
+	)
 	if err != nil {
 		t.Fatal(err, problems)
 	}
@@ -150,7 +165,13 @@ agents: [{id: counter, provider: fake, tools: [calculator]}]
 	}
 	bin := build(t)
 	d := start(t, bin, data, config)
-	_, v, _, problems, err := d.api.SavePlan(ctx, []byte("id: count\nnodes: {ask: {type: agent, agent: counter, input: count}}\n"), planner.FormatYAML, "api", "")
+	_, v, _, problems, err := d.api.SavePlan(
+		ctx,
+		[]byte("id: count\nnodes: {ask: {type: agent, agent: counter, input: count}}\n"),
+		planner.FormatYAML,
+		"api",
+		"",
+	)
 	if err != nil {
 		t.Fatal(err, problems)
 	}
@@ -240,7 +261,13 @@ tools: {http: {allow_private: [127.0.0.1]}}
 	}
 	bin := build(t)
 	d := start(t, bin, data, config)
-	_, v, _, problems, err := d.api.SavePlan(ctx, []byte("nodes: {ask: {type: agent, agent: payer, "+class+"retry: {max_attempts: 3, backoff: [1ms]}, input: pay}}\n"), planner.FormatYAML, "api", "")
+	_, v, _, problems, err := d.api.SavePlan(
+		ctx,
+		[]byte("nodes: {ask: {type: agent, agent: payer, "+class+"retry: {max_attempts: 3, backoff: [1ms]}, input: pay}}\n"),
+		planner.FormatYAML,
+		"api",
+		"",
+	)
 	if err != nil {
 		t.Fatal(err, problems)
 	}
@@ -267,7 +294,8 @@ tools: {http: {allow_private: [127.0.0.1]}}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(res.Waits) != 1 || len(res.Waits[0].Calls) != 1 || l.count(res.Waits[0].Calls[0].IdempotencyKey) != 1 || res.Waits[0].Calls[0].Tool != "http" {
+	if len(res.Waits) != 1 || len(res.Waits[0].Calls) != 1 || l.count(res.Waits[0].Calls[0].IdempotencyKey) != 1 ||
+		res.Waits[0].Calls[0].Tool != "http" {
 		t.Errorf("the wait does not name the call: %+v", res.Waits)
 	}
 	if _, err := d.api.Resolve(ctx, domain.ResolveRequest{Run: run.ID, Node: "ask", Visit: 1, Item: -1, Attempt: 1, Action: "retry", Reason: "the ledger was emptied"}); err != nil {

@@ -51,7 +51,10 @@ func TestKillInABackupUnderLoad(t *testing.T) {
 		}
 		var ids []string
 		for range runs {
-			r, err := h.api.Start(ctx, domain.StartRequest{Plan: "works", Input: domain.RawJSON(`{"text": "` + string(letters(3000)) + `"}`)})
+			r, err := h.api.Start(
+				ctx,
+				domain.StartRequest{Plan: "works", Input: domain.RawJSON(`{"text": "` + string(letters(3000)) + `"}`)},
+			)
 			if err != nil {
 				t.Fatal(err)
 			}

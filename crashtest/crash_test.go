@@ -271,7 +271,12 @@ edges:
 			t.Fatalf("run %s is %s (%s) after the restart", id, r.Status, r.Headline)
 		}
 	}
-	t.Logf("%d runs in flight at the kill, %d in doubt, all done %s after the restart", n, inDoubt, time.Since(started).Round(time.Millisecond))
+	t.Logf(
+		"%d runs in flight at the kill, %d in doubt, all done %s after the restart",
+		n,
+		inDoubt,
+		time.Since(started).Round(time.Millisecond),
+	)
 	for _, id := range ids {
 		l.judge(t, ctx, d, id)
 	}

@@ -108,8 +108,10 @@ func (c *crowdWorld) model(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return err.Error()
 		}
-		text, err := json.Marshal(map[string]any{"tool_calls": []any{map[string]any{"index": 0, "id": fmt.Sprint("c", turn), "type": "function",
-			"function": map[string]any{"name": name, "arguments": string(raw)}}}})
+		text, err := json.Marshal(
+			map[string]any{"tool_calls": []any{map[string]any{"index": 0, "id": fmt.Sprint("c", turn), "type": "function",
+				"function": map[string]any{"name": name, "arguments": string(raw)}}}},
+		)
 		if err != nil {
 			return err.Error()
 		}
@@ -172,7 +174,14 @@ func tolerated(err error) bool {
 // client starts runs and acts on those of all, until the daemon is dead.
 func (c *crowd) client(ctx context.Context, api *client.Client, seed uint64, name string) {
 	r := rand.New(rand.NewPCG(seed, 5))
-	actions := []domain.Action{domain.ActionPause, domain.ActionContinue, domain.ActionContinue, domain.ActionLimits, domain.ActionResume, domain.ActionCancel}
+	actions := []domain.Action{
+		domain.ActionPause,
+		domain.ActionContinue,
+		domain.ActionContinue,
+		domain.ActionLimits,
+		domain.ActionResume,
+		domain.ActionCancel,
+	}
 	for n := 0; ctx.Err() == nil; n++ {
 		plan := []string{"crowd", "short"}[r.IntN(2)]
 		run, err := api.Start(ctx, domain.StartRequest{Plan: plan, Key: fmt.Sprint(name, "-", n)})
@@ -219,7 +228,13 @@ func (c *crowd) client(ctx context.Context, api *client.Client, seed uint64, nam
 func (c *crowd) settle(ctx context.Context, api *client.Client) error {
 	left := "none"
 	for ctx.Err() == nil {
-		open, err := api.Runs(ctx, domain.RunFilter{Statuses: []domain.RunStatus{domain.RunQueued, domain.RunRunning, domain.RunWaiting}, Page: domain.Page{Limit: 200}})
+		open, err := api.Runs(
+			ctx,
+			domain.RunFilter{
+				Statuses: []domain.RunStatus{domain.RunQueued, domain.RunRunning, domain.RunWaiting},
+				Page:     domain.Page{Limit: 200},
+			},
+		)
 		if err != nil {
 			return fmt.Errorf("%w; left: %s", err, left)
 		}
@@ -256,7 +271,15 @@ func (c *crowd) help(ctx context.Context, api *client.Client, run string) error 
 			if d.Run.PlanKey == "part" {
 				path = "/unsafe/part"
 			}
-			q := domain.ResolveRequest{Run: run, Node: w.Node, Visit: w.Visit, Item: w.Item, Attempt: lastAttempt(d.Journal, w), Action: "retry", Reason: "it is not in the ledger"}
+			q := domain.ResolveRequest{
+				Run:     run,
+				Node:    w.Node,
+				Visit:   w.Visit,
+				Item:    w.Item,
+				Attempt: lastAttempt(d.Journal, w),
+				Action:  "retry",
+				Reason:  "it is not in the ledger",
+			}
 			if c.world.called(path, run) {
 				q.Action, q.Reason, q.Output = "happened", "it is in the ledger", domain.RawJSON(`{"ok": true}`)
 			}

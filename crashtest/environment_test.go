@@ -270,7 +270,12 @@ func TestPeopleGetInOnAFullDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	person := url.Values{"csrf": {"anonymous"}, "token": {strings.TrimSpace(string(token))}, "name": {"ana"}, "password": {"four unrelated words"}}
+	person := url.Values{
+		"csrf":     {"anonymous"},
+		"token":    {strings.TrimSpace(string(token))},
+		"name":     {"ana"},
+		"password": {"four unrelated words"},
+	}
 	if code := ask(http.MethodPost, "/setup?"+person.Encode(), person); code != http.StatusSeeOther {
 		t.Fatalf("setup: %d", code)
 	}

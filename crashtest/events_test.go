@@ -80,7 +80,13 @@ agents:
 			if err != nil {
 				t.Fatal(err, problems)
 			}
-			once := domain.StartRequest{Plan: v.PlanID, Hash: v.Hash, Input: domain.RawJSON(`"go"`), Key: "once", StartAt: time.Now().Add(time.Second)}
+			once := domain.StartRequest{
+				Plan:    v.PlanID,
+				Hash:    v.Hash,
+				Input:   domain.RawJSON(`"go"`),
+				Key:     "once",
+				StartAt: time.Now().Add(time.Second),
+			}
 			run, err := d.api.Start(ctx, once)
 			if err != nil {
 				t.Fatal(err)

@@ -113,7 +113,12 @@ func TestAFormSentAgainAfterAKillStartsOneRun(t *testing.T) {
 				t.Fatal(err)
 			}
 			someone := newPerson(t)
-			account := url.Values{"csrf": {"anonymous"}, "token": {strings.TrimSpace(string(token))}, "name": {"ana"}, "password": {"four unrelated words"}}
+			account := url.Values{
+				"csrf":     {"anonymous"},
+				"token":    {strings.TrimSpace(string(token))},
+				"name":     {"ana"},
+				"password": {"four unrelated words"},
+			}
 			if _, err := someone.post(d, "/setup?"+account.Encode(), account); err != nil {
 				t.Fatal(err)
 			}

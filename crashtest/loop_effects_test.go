@@ -16,7 +16,14 @@ import (
 
 // keysOf says how many visits and items of each kind there are: an effect may be
 // repeated with its key, but there must be no further key.
-var keysOf = map[string]int{"/idempotent/put": 1, "/idempotent/many": 3, "/idempotent/flaky": 1, "/idempotent/again": 2, "/idempotent/child": 1, "/unsafe/pay": 1}
+var keysOf = map[string]int{
+	"/idempotent/put":   1,
+	"/idempotent/many":  3,
+	"/idempotent/flaky": 1,
+	"/idempotent/again": 2,
+	"/idempotent/child": 1,
+	"/unsafe/pay":       1,
+}
 
 // effects is what happened outside: how often each path was called with each key.
 type effects struct {

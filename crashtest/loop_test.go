@@ -181,7 +181,15 @@ func (l *life) finish(ctx context.Context) error {
 			case domain.WaitApproval:
 				_, err = l.api.Decide(ctx, domain.DecideRequest{Approval: w.Approval, Approve: true})
 			case domain.WaitInDoubt:
-				q := domain.ResolveRequest{Run: l.run, Node: w.Node, Visit: w.Visit, Item: w.Item, Attempt: lastAttempt(d.Journal, w), Action: "retry", Reason: "it is not in the ledger"}
+				q := domain.ResolveRequest{
+					Run:     l.run,
+					Node:    w.Node,
+					Visit:   w.Visit,
+					Item:    w.Item,
+					Attempt: lastAttempt(d.Journal, w),
+					Action:  "retry",
+					Reason:  "it is not in the ledger",
+				}
 				if l.e.called("/unsafe/"+w.Node) > 0 {
 					q.Action, q.Reason = "happened", "it is in the ledger"
 					q.Output = domain.RawJSON(fmt.Sprintf(`{"body": {"of": "/unsafe/%s"}}`, w.Node))
@@ -315,7 +323,15 @@ func points(t *testing.T, bin, in string) (all []point, output string) {
 }
 
 // quick are the points that a usual test run tries; `make crash` tries all.
-var quick = []point{{"create.schema", 1}, {"accept.after", 1}, {"intent.durable", 3}, {"exec.after", 4}, {"commit.before", 9}, {"commit.after", 12}, {"anchor.written", 1}}
+var quick = []point{
+	{"create.schema", 1},
+	{"accept.after", 1},
+	{"intent.durable", 3},
+	{"exec.after", 4},
+	{"commit.before", 9},
+	{"commit.after", 12},
+	{"anchor.written", 1},
+}
 
 // The daemon is killed at every durable step of a run, every time it comes to
 // one, and started again. Everything it acknowledged is there; the ledger outside

@@ -55,7 +55,13 @@ func (o *oracle) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
-	fmt.Fprintf(w, `data: {"model":%q,"choices":[{"index":0,"delta":{"content":"I am %s on %s"},"finish_reason":"stop"}]}`+"\n\n", q.Model, role, q.Model)
+	fmt.Fprintf(
+		w,
+		`data: {"model":%q,"choices":[{"index":0,"delta":{"content":"I am %s on %s"},"finish_reason":"stop"}]}`+"\n\n",
+		q.Model,
+		role,
+		q.Model,
+	)
 	fmt.Fprint(w, "data: [DONE]\n\n")
 }
 
@@ -148,7 +154,8 @@ server: {hosts: [kairos.example]}
 `)
 	e := d.hangup(t, ctx)
 	var said struct{ Before, After, Changed, NextStart any }
-	if err := json.Unmarshal(e.Detail, &said); err != nil || e.Result != "ok" || said.Before != before.ConfigSum || fmt.Sprint(said.NextStart) != "[server.hosts]" ||
+	if err := json.Unmarshal(e.Detail, &said); err != nil || e.Result != "ok" || said.Before != before.ConfigSum ||
+		fmt.Sprint(said.NextStart) != "[server.hosts]" ||
 		fmt.Sprint(said.Changed) != "[agents backup engine providers retention]" {
 		t.Errorf("the record: %s %s %v", e.Result, e.Detail, err)
 	}
@@ -156,10 +163,13 @@ server: {hosts: [kairos.example]}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if i.ConfigSum == before.ConfigSum || i.ConfigSum != said.After || !slices.Equal(i.ConfigLater, []string{"server.hosts"}) || i.ConfigError != "" || !i.ConfigAt.After(before.ConfigAt) {
+	if i.ConfigSum == before.ConfigSum || i.ConfigSum != said.After || !slices.Equal(i.ConfigLater, []string{"server.hosts"}) ||
+		i.ConfigError != "" ||
+		!i.ConfigAt.After(before.ConfigAt) {
 		t.Errorf("sum %s, later %v, error %q, since %s", i.ConfigSum, i.ConfigLater, i.ConfigError, i.ConfigAt)
 	}
-	if fmt.Sprint(i.Retention) != "[all plans: completed runs keep their journal for 30d]" || !slices.ContainsFunc(i.Jobs, func(j domain.Job) bool { return j.Name == "backup" && j.Every == 6*time.Hour }) {
+	if fmt.Sprint(i.Retention) != "[all plans: completed runs keep their journal for 30d]" ||
+		!slices.ContainsFunc(i.Jobs, func(j domain.Job) bool { return j.Name == "backup" && j.Every == 6*time.Hour }) {
 		t.Errorf("retention %q, jobs %+v", i.Retention, i.Jobs)
 	}
 	if v, err := d.api.Vitals(ctx); err != nil || v.Slots != 7 || v.NodeSlots != 9 {
@@ -216,7 +226,8 @@ server: {hosts: [kairos.example]}
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(now.ConfigError, c.says) || now.ConfigSum != i.ConfigSum || !slices.Equal(now.Retention, i.Retention) || !now.ConfigAt.Equal(i.ConfigAt) {
+		if !strings.Contains(now.ConfigError, c.says) || now.ConfigSum != i.ConfigSum || !slices.Equal(now.Retention, i.Retention) ||
+			!now.ConfigAt.Equal(i.ConfigAt) {
 			t.Errorf("%s: %q, sum %s, retention %v", c.name, now.ConfigError, now.ConfigSum, now.Retention)
 		}
 		if got := once("chief"); got != `"I am the chief on m-new"` {
@@ -249,7 +260,8 @@ server: {hosts: [kairos.example]}
 	if err := follow(ctx, d.api, run.ID, func(r domain.Run) bool { return r.Status.Final() }); err != nil {
 		t.Fatal(err)
 	}
-	if run, err = d.api.FindRun(ctx, run.ID); err != nil || run.Status != domain.RunFailed || run.Error.Node != "second" || run.Error.Code != "unknown_agent" {
+	if run, err = d.api.FindRun(ctx, run.ID); err != nil || run.Status != domain.RunFailed || run.Error.Node != "second" ||
+		run.Error.Code != "unknown_agent" {
 		t.Fatalf("the run whose agent has gone: %s %+v %v", run.Status, run.Error, err)
 	}
 	write(clerk)
@@ -284,9 +296,13 @@ func TestManyHangupsLoseNothing(t *testing.T) {
 	t.Cleanup(side.Close)
 	crm := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server {
 		s := sdk.NewServer(&sdk.Implementation{Name: "crm", Version: "1"}, nil)
-		sdk.AddTool(s, &sdk.Tool{Name: "find", Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
-			return nil, map[string]any{"name": "somebody"}, nil
-		})
+		sdk.AddTool(
+			s,
+			&sdk.Tool{Name: "find", Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}},
+			func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+				return nil, map[string]any{"name": "somebody"}, nil
+			},
+		)
 		return s
 	}, nil))
 	t.Cleanup(crm.Close)
@@ -294,8 +310,16 @@ func TestManyHangupsLoseNothing(t *testing.T) {
 	data, path := filepath.Join(dir, "data"), filepath.Join(dir, "kairos.yaml")
 	write := func(n int) {
 		t.Helper()
-		text := fmt.Sprintf("tools: {http: {allow_private: [127.0.0.1], timeout: %ds}}\nengine: {max_running: %d, max_nodes: %d}\nagents: [{id: a%d}]\nretention: {keep: %d}\nmcp: {servers: {crm: {url: %q, trust_annotations: true, timeout: %ds}}}\n",
-			10+n%5, 1+n%7, 1+n%5, n, 1000+n, crm.URL, 20+n/2%2)
+		text := fmt.Sprintf(
+			"tools: {http: {allow_private: [127.0.0.1], timeout: %ds}}\nengine: {max_running: %d, max_nodes: %d}\nagents: [{id: a%d}]\nretention: {keep: %d}\nmcp: {servers: {crm: {url: %q, trust_annotations: true, timeout: %ds}}}\n",
+			10+n%5,
+			1+n%7,
+			1+n%5,
+			n,
+			1000+n,
+			crm.URL,
+			20+n/2%2,
+		)
 		if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -306,7 +330,11 @@ func TestManyHangupsLoseNothing(t *testing.T) {
 	write(0)
 	d := start(t, build(t), data, path)
 	defer d.kill(t)
-	plan := fmt.Sprintf("id: calls\nnodes:\n  a: {type: http, input: {method: POST, url: %q}}\n  b: {type: set, input: \"${output.a}\"}\n  c: {type: http, input: {method: POST, url: %q}}\n  d: {type: crm.find, input: {}}\nedges: [{from: a, to: b}, {from: b, to: c}, {from: c, to: d}]\n", side.URL, side.URL)
+	plan := fmt.Sprintf(
+		"id: calls\nnodes:\n  a: {type: http, input: {method: POST, url: %q}}\n  b: {type: set, input: \"${output.a}\"}\n  c: {type: http, input: {method: POST, url: %q}}\n  d: {type: crm.find, input: {}}\nedges: [{from: a, to: b}, {from: b, to: c}, {from: c, to: d}]\n",
+		side.URL,
+		side.URL,
+	)
 	if _, _, _, _, err := d.api.SavePlan(ctx, []byte(plan), planner.FormatYAML, "", ""); err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,11 @@ func runKairos(t *testing.T, dir string, args ...string) (string, string, int) {
 	t.Helper()
 	var out, errOut bytes.Buffer
 	env := map[string]string{"KAIROS_DB": filepath.Join(dir, "kairos.db"), "HOME": dir}
-	code := kairos.Run(context.Background(), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errOut, Env: func(k string) string { return env[k] }}, args)
+	code := kairos.Run(
+		context.Background(),
+		cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errOut, Env: func(k string) string { return env[k] }},
+		args,
+	)
 	return out.String(), errOut.String(), code
 }
 
@@ -149,7 +153,8 @@ func TestInvoicesFromFiles(t *testing.T) {
 		t.Fatalf("exit %d, %v\n%s%s", code, err, out, stderr)
 	}
 	inbox, stderr, code := runKairos(t, dir, "approvals", "--config", config)
-	if code != 0 || !strings.Contains(inbox, r.Waits[0].Approval) || !strings.Contains(inbox, "write_file") || !strings.Contains(inbox, `"total":238`) {
+	if code != 0 || !strings.Contains(inbox, r.Waits[0].Approval) || !strings.Contains(inbox, "write_file") ||
+		!strings.Contains(inbox, `"total":238`) {
 		t.Errorf("exit %d\n%s%s", code, inbox, stderr)
 	}
 	written := filepath.Join(dir, "scripted", "inbox", "totals.json")
@@ -211,7 +216,8 @@ func TestAsk(t *testing.T) {
 		return a, stderr
 	}
 	a, _ := ask(0, "Create SEO-optimized post about TypeScript with summary")
-	if a.Plan.By != "rules" || len(a.Plan.Steps) != 4 || a.Run.Status != "completed" || !strings.Contains(string(a.Answer), "Sharing behaviour, in one sentence.") {
+	if a.Plan.By != "rules" || len(a.Plan.Steps) != 4 || a.Run.Status != "completed" ||
+		!strings.Contains(string(a.Answer), "Sharing behaviour, in one sentence.") {
 		t.Errorf("%+v %s", a, a.Answer)
 	}
 	a, _ = ask(0, "what is a text?")
@@ -233,7 +239,8 @@ func TestAsk(t *testing.T) {
 		t.Error(stderr)
 	}
 	out, stderr, code := runKairos(t, dir, "ask", "--config", "scripted/kairos.yaml", "write a post about tea and then give a summary")
-	if code != 0 || !strings.Contains(stderr, "step-1: writer") || !strings.Contains(stderr, "estimated: 12000 ms") || !strings.Contains(out, "---") {
+	if code != 0 || !strings.Contains(stderr, "step-1: writer") || !strings.Contains(stderr, "estimated: 12000 ms") ||
+		!strings.Contains(out, "---") {
 		t.Errorf("exit %d\n%s%s", code, out, stderr)
 	}
 }

@@ -78,8 +78,11 @@ func Answers(input any) ([]Answer, error) {
 				message.New("write a text of at most 80 bytes")}
 		}
 		if x.Kind, _ = a["kind"].(string); !slices.Contains([]string{"approve", "reject", "choice"}, x.Kind) {
-			return nil, &AnswersError{at, message.New("answer %s has the unknown kind %s", jsonvalue.Quote(x.ID), jsonvalue.Quote(jsonvalue.Text(a["kind"]))),
-				message.New("write kind: approve, reject, or choice")}
+			return nil, &AnswersError{
+				at,
+				message.New("answer %s has the unknown kind %s", jsonvalue.Quote(x.ID), jsonvalue.Quote(jsonvalue.Text(a["kind"]))),
+				message.New("write kind: approve, reject, or choice"),
+			}
 		}
 		decides = decides || x.Kind != "choice"
 		list = append(list, x)

@@ -25,7 +25,10 @@ func TestDeclaredAnswersAreChecked(t *testing.T) {
 		`[{id: a, kind: approve, label: ""}, {id: b, kind: reject}]`:                       `answer "a" has an invalid label`,
 		`[{id: a, kind: choice}, {id: b, kind: reject}], on_timeout: approve, timeout: 1h`: "on_timeout is approve, but no answer approves",
 	} {
-		doc, problems := planner.Parse([]byte("nodes:\n  ask: {type: approval, input: {message: Pay?, answers: "+answers+"}}\n"), planner.WithFormat(planner.FormatYAML))
+		doc, problems := planner.Parse(
+			[]byte("nodes:\n  ask: {type: approval, input: {message: Pay?, answers: "+answers+"}}\n"),
+			planner.WithFormat(planner.FormatYAML),
+		)
 		if doc != nil {
 			problems = doc.Check(testCatalog())
 		}

@@ -36,7 +36,14 @@ func (k *compiler) enter() {
 			continue
 		}
 		if _, twice := k.p.Index[s.ID]; twice {
-			k.r.error(at, s.ID, "node.id_duplicate", message.New("give each step a unique id"), "two steps have the id %s", jsonvalue.Quote(s.ID))
+			k.r.error(
+				at,
+				s.ID,
+				"node.id_duplicate",
+				message.New("give each step a unique id"),
+				"two steps have the id %s",
+				jsonvalue.Quote(s.ID),
+			)
 			k.broken = true
 			continue
 		} else {
@@ -88,15 +95,32 @@ func (k *compiler) action(n *walk.ProgramNode, s *spec) {
 	switch n.Type {
 	case walk.TypeTool:
 		if n.Tool == "" {
-			k.r.error(s.tree, s.ID, "node.tool_missing", message.New("add tool: with the name of a tool"), "step %s names no tool", jsonvalue.Quote(s.ID))
+			k.r.error(
+				s.tree,
+				s.ID,
+				"node.tool_missing",
+				message.New("add tool: with the name of a tool"),
+				"step %s names no tool",
+				jsonvalue.Quote(s.ID),
+			)
 		} else {
 			k.tool(n, s)
 		}
 	case walk.TypeAgent, walk.TypeLLM, walk.TypeRouter, walk.TypeGenerator:
 		if k.c != nil && n.Agent != "" {
 			if _, ok := k.c.Agents[n.Agent]; !ok {
-				k.r.error(s.field("agent"), s.ID, "node.agent_unknown",
-					k.r.suggest(n.Agent, func() []string { return keys(k.c.Agents) }, message.New("configure the agent")), "unknown agent %s", jsonvalue.Quote(n.Agent))
+				k.r.error(
+					s.field("agent"),
+					s.ID,
+					"node.agent_unknown",
+					k.r.suggest(
+						n.Agent,
+						func() []string { return keys(k.c.Agents) },
+						message.New("configure the agent"),
+					),
+					"unknown agent %s",
+					jsonvalue.Quote(n.Agent),
+				)
 			}
 		}
 	case walk.TypePlan:
@@ -108,7 +132,13 @@ func (k *compiler) action(n *walk.ProgramNode, s *spec) {
 		k.routerState(n, s)
 	}
 	if s.OnReject != "" && n.Type != walk.TypeApproval {
-		k.r.error(s.field("on_reject"), s.ID, "node.on_reject", message.New("write type: approval, or remove it"), "on_reject needs type: approval")
+		k.r.error(
+			s.field("on_reject"),
+			s.ID,
+			"node.on_reject",
+			message.New("write type: approval, or remove it"),
+			"on_reject needs type: approval",
+		)
 	}
 	if n.Type != walk.TypePlan && s.Plan != "" {
 		k.r.error(s.field("plan"), s.ID, "node.plan", message.New("write %s", "type: plan"), "plan: needs type: plan")
@@ -123,8 +153,15 @@ func (k *compiler) metadata(n *walk.ProgramNode, s *spec) {
 	switch n.Type {
 	case walk.TypeTool, walk.TypeAgent, walk.TypeRouter, walk.TypeTools:
 		if p, ok := n.Metadata["permission"]; ok && !slices.Contains(permissions, p) {
-			k.r.error(s.field("metadata"), s.ID, "node.permission", k.r.suggest(p, func() []string { return permissions }, message.New("write allow, ask, or deny")),
-				"metadata.permission of step %s is %s; it must be allow, ask, or deny", jsonvalue.Quote(s.ID), jsonvalue.Quote(p))
+			k.r.error(
+				s.field("metadata"),
+				s.ID,
+				"node.permission",
+				k.r.suggest(p, func() []string { return permissions }, message.New("write allow, ask, or deny")),
+				"metadata.permission of step %s is %s; it must be allow, ask, or deny",
+				jsonvalue.Quote(s.ID),
+				jsonvalue.Quote(p),
+			)
 		}
 	case walk.TypeLLM:
 		model := n.Metadata["model"]
@@ -133,8 +170,18 @@ func (k *compiler) metadata(n *walk.ProgramNode, s *spec) {
 		}
 		a, ok := k.c.Agents[cmp.Or(n.Agent, k.c.DefaultAgent)]
 		if ok && a.Models != nil && !slices.Contains(a.Models, model) {
-			k.r.error(s.field("metadata"), s.ID, "node.model_unknown",
-				k.r.suggest(model, func() []string { return a.Models }, message.New("add it to the models of the provider in the configuration")), "plans may not use the model %s", jsonvalue.Quote(model))
+			k.r.error(
+				s.field("metadata"),
+				s.ID,
+				"node.model_unknown",
+				k.r.suggest(
+					model,
+					func() []string { return a.Models },
+					message.New("add it to the models of the provider in the configuration"),
+				),
+				"plans may not use the model %s",
+				jsonvalue.Quote(model),
+			)
 		}
 	}
 }
@@ -183,7 +230,11 @@ func (k *compiler) nodeType(n *walk.ProgramNode, s *spec) {
 	}
 	suggestion := foreignTypes[s.Type]
 	if suggestion.IsZero() {
-		suggestion = k.r.suggest(s.Type, func() []string { return typeNames(k.c) }, message.New("see the list of types, or configure a tool with that name"))
+		suggestion = k.r.suggest(
+			s.Type,
+			func() []string { return typeNames(k.c) },
+			message.New("see the list of types, or configure a tool with that name"),
+		)
 	}
 	k.r.error(s.field("type"), s.ID, "node.type_unknown", suggestion, "unknown step type %s", jsonvalue.Quote(s.Type))
 }
@@ -196,12 +247,25 @@ func (k *compiler) tool(n *walk.ProgramNode, s *spec) {
 	}
 	info, ok := k.c.Tools[n.Tool]
 	if !ok {
-		k.r.error(s.field("tool"), s.ID, "node.tool_unknown", k.r.suggest(n.Tool, func() []string { return keys(k.c.Tools) }, message.New("configure the tool")),
-			"unknown tool %s", jsonvalue.Quote(n.Tool))
+		k.r.error(
+			s.field("tool"),
+			s.ID,
+			"node.tool_unknown",
+			k.r.suggest(n.Tool, func() []string { return keys(k.c.Tools) }, message.New("configure the tool")),
+			"unknown tool %s",
+			jsonvalue.Quote(n.Tool),
+		)
 		return
 	}
 	if info.Denied != nil && info.Denied(k.d.ID) {
-		k.r.warn(s.field("tool"), s.ID, "node.tool_denied", message.New("ask an administrator to allow it under tools.permissions"), "tool %s is denied to this plan, so the step will fail", jsonvalue.Quote(n.Tool))
+		k.r.warn(
+			s.field("tool"),
+			s.ID,
+			"node.tool_denied",
+			message.New("ask an administrator to allow it under tools.permissions"),
+			"tool %s is denied to this plan, so the step will fail",
+			jsonvalue.Quote(n.Tool),
+		)
 	}
 	args, literal := s.Input.(map[string]any)
 	if !literal || info.Schema == nil || n.Input == nil || len(n.Input.References()) > 0 {
@@ -216,7 +280,15 @@ func (k *compiler) tool(n *walk.ProgramNode, s *spec) {
 		return
 	}
 	for _, p := range schema.Validate(args) {
-		k.r.warn(s.field("input").at(p.Path), s.ID, "node.input_invalid", message.Message{}, "tool %s will reject this input: %s", n.Tool, p)
+		k.r.warn(
+			s.field("input").at(p.Path),
+			s.ID,
+			"node.input_invalid",
+			message.Message{},
+			"tool %s will reject this input: %s",
+			n.Tool,
+			p,
+		)
 	}
 }
 
@@ -225,11 +297,31 @@ func (k *compiler) subPlan(n *walk.ProgramNode, s *spec) {
 	key, version, versioned := strings.Cut(n.Plan, "@")
 	switch {
 	case key == "":
-		k.r.error(s.field("plan"), s.ID, "node.plan_missing", message.New("add plan: with the id of a plan, or id@version"), "step %s names no plan", jsonvalue.Quote(s.ID))
+		k.r.error(
+			s.field("plan"),
+			s.ID,
+			"node.plan_missing",
+			message.New("add plan: with the id of a plan, or id@version"),
+			"step %s names no plan",
+			jsonvalue.Quote(s.ID),
+		)
 	case versioned && !validVersion(version):
-		k.r.error(s.field("plan"), s.ID, "node.plan_version", message.New("write it like billing@3"), "invalid plan version %s", jsonvalue.Quote(version))
+		k.r.error(
+			s.field("plan"),
+			s.ID,
+			"node.plan_version",
+			message.New("write it like billing@3"),
+			"invalid plan version %s",
+			jsonvalue.Quote(version),
+		)
 	case key == k.d.ID && !versioned:
-		k.r.warn(s.field("plan"), s.ID, "subplan.recursion", message.New("add a condition that ends it; at most 8 levels run"), "the plan runs itself")
+		k.r.warn(
+			s.field("plan"),
+			s.ID,
+			"subplan.recursion",
+			message.New("add a condition that ends it; at most 8 levels run"),
+			"the plan runs itself",
+		)
 	}
 }
 
@@ -246,8 +338,16 @@ func (k *compiler) secretUse(n *walk.ProgramNode, s *spec) {
 	}
 	for _, ref := range n.Input.References() {
 		if ref.Secret() != "" {
-			k.r.error(k.insideText(s.field("input").at(ref.At), "${"+ref.Text), s.ID, "secret.not_granted",
-				message.New("give the secret to a tool that needs it"), "a step of type %s cannot use secrets; only arguments of tools can", s.Type)
+			k.r.error(
+				k.insideText(s.field("input").at(ref.At), "${"+ref.Text),
+				s.ID,
+				"secret.not_granted",
+				message.New(
+					"give the secret to a tool that needs it",
+				),
+				"a step of type %s cannot use secrets; only arguments of tools can",
+				s.Type,
+			)
 			return
 		}
 	}
@@ -277,37 +377,78 @@ func (k *compiler) control(n *walk.ProgramNode, s *spec) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		if !slices.Contains(known, key) && !isExtension(key) {
-			k.r.error(at.get(key), s.ID, "field.unknown", k.r.suggest(key, func() []string { return slices.Clone(known) }, message.New("known keys: %s", strings.Join(known, ", "))),
-				"unknown key %s in the input of a step of type %s", jsonvalue.Quote(key), n.Type)
+			k.r.error(
+				at.get(key),
+				s.ID,
+				"field.unknown",
+				k.r.suggest(key, func() []string { return slices.Clone(known) }, message.New("known keys: %s", strings.Join(known, ", "))),
+				"unknown key %s in the input of a step of type %s",
+				jsonvalue.Quote(key),
+				n.Type,
+			)
 		}
 	}
 	for _, key := range []string{"for", "timeout"} {
 		if v, given := m[key]; given && v != nil {
 			if wrong := literalDuration(v); !wrong.IsZero() {
-				k.r.error(at.at([]string{key}), s.ID, "duration.invalid", message.New("write it like 250ms, 30s, or 1h30m"), "%s %s", key, wrong)
+				k.r.error(
+					at.at([]string{key}),
+					s.ID,
+					"duration.invalid",
+					message.New("write it like 250ms, 30s, or 1h30m"),
+					"%s %s",
+					key,
+					wrong,
+				)
 			}
 		}
 	}
 	if v := m["until"]; v != nil {
 		text, isText := v.(string)
 		if _, err := time.Parse(time.RFC3339, text); (!isText || err != nil) && !strings.Contains(text, "${") {
-			k.r.error(at.at([]string{"until"}), s.ID, "wait.until", message.New("write it like 2030-01-31T08:00:00Z"), "until: invalid time %s", jsonvalue.Quote(jsonvalue.Text(v)))
+			k.r.error(
+				at.at([]string{"until"}),
+				s.ID,
+				"wait.until",
+				message.New("write it like 2030-01-31T08:00:00Z"),
+				"until: invalid time %s",
+				jsonvalue.Quote(jsonvalue.Text(v)),
+			)
 		}
 	}
 }
 
 func (k *compiler) approval(m map[string]any, s *spec, at *tree) {
 	if text, ok := m["message"].(string); !ok || strings.TrimSpace(text) == "" {
-		k.r.error(at.at([]string{"message"}), s.ID, "approval.input", message.New("add message: with the question"), "an approval needs a message")
+		k.r.error(
+			at.at([]string{"message"}),
+			s.ID,
+			"approval.input",
+			message.New("add message: with the question"),
+			"an approval needs a message",
+		)
 	}
 	switch v := m["on_timeout"]; v {
 	case nil, "approve", "reject", "fail":
 		if v != nil && m["timeout"] == nil {
-			k.r.warn(at.at([]string{"on_timeout"}), s.ID, "approval.on_timeout", message.New("add timeout:"), "on_timeout has no effect without timeout")
+			k.r.warn(
+				at.at([]string{"on_timeout"}),
+				s.ID,
+				"approval.on_timeout",
+				message.New("add timeout:"),
+				"on_timeout has no effect without timeout",
+			)
 		}
 	default:
 		if text, ok := v.(string); !ok || !strings.Contains(text, "${") {
-			k.r.error(at.at([]string{"on_timeout"}), s.ID, "approval.input", message.New("write approve, reject, or fail"), "unknown on_timeout %s", jsonvalue.Quote(jsonvalue.Text(v)))
+			k.r.error(
+				at.at([]string{"on_timeout"}),
+				s.ID,
+				"approval.input",
+				message.New("write approve, reject, or fail"),
+				"unknown on_timeout %s",
+				jsonvalue.Quote(jsonvalue.Text(v)),
+			)
 		}
 	}
 	if _, err := Answers(m); err != nil {
@@ -340,105 +481,4 @@ func literalDuration(v any) (wrong message.Message) {
 		return message.New("must be from 0 to 87600h")
 	}
 	return message.Message{}
-}
-
-// when checks the condition under which a node with needs runs.
-func (k *compiler) when(n *walk.ProgramNode, s *spec) {
-	n.When = walk.WhenSuccess
-	if s.When == "" {
-		return
-	}
-	if len(s.Needs) == 0 {
-		suggestion := message.New("add needs:, or put the condition on an edge")
-		if s.step {
-			suggestion = message.New("add dependencies:, or remove the condition")
-		}
-		k.r.error(s.field("when"), s.ID, "when.without_needs", suggestion, "step %s has a condition, but depends on no step", jsonvalue.Quote(s.ID))
-	}
-	switch w := walk.When(s.When); w {
-	case walk.WhenSuccess, walk.WhenFailure, walk.WhenAlways:
-		n.When = w
-		return
-	}
-	var err error
-	n.When = walk.WhenCondition
-	at, text := s.field("when"), s.When
-	if s.custom != "" {
-		text = s.custom
-		if v := at.get("expr"); v != nil {
-			at = v
-		}
-		n.WhenCond, err = k.condition(text, walk.ParseExpression)
-		n.WhenUnknown = s.unknown
-	} else {
-		n.WhenCond, err = k.condition(text, walk.ParseCondition)
-	}
-	switch {
-	case err != nil:
-		n.WhenCond = nil
-		k.syntax(err, at, s.ID, "when")
-	case n.WhenCond.Fallback() || n.WhenCond.OnFailure():
-		k.r.error(at, s.ID, "when.condition", message.New("write success, failure, always, or a comparison"), "invalid condition %s of when", jsonvalue.Quote(s.When))
-	default:
-		k.comparedAsText(n.WhenCond, at, s.ID)
-	}
-}
-
-// comparedAsText warns of a plain condition that was meant as an expression.
-func (k *compiler) comparedAsText(c *walk.Condition, at *tree, node string) {
-	if !c.Plain() {
-		return
-	}
-	for _, sign := range []string{"&&", "||", "==", "!=", "<=", ">=", " < ", " > "} {
-		if strings.Contains(c.Value(), sign) {
-			k.r.warn(at, node, "condition.plain", message.New("did you mean expr: %s?", strings.TrimSpace(c.Text)),
-				"the value %s contains %s, but is compared as text", jsonvalue.Quote(c.Value()), strings.TrimSpace(sign))
-			return
-		}
-	}
-}
-
-// itemUse refuses references to the item where there is none.
-func (k *compiler) itemUse(n *walk.ProgramNode, s *spec) {
-	if n.Input == nil {
-		return
-	}
-	for _, ref := range n.Input.References() {
-		if ref.Root == walk.RefItem || ref.Root == walk.RefIndex {
-			k.r.error(k.insideText(s.field("input").at(ref.At), "${"+ref.Text), s.ID, "ref.item", message.New("add foreach: with the list"), "${%s} is used outside a foreach", ref.Text)
-		}
-	}
-}
-
-// foreach checks the list that a node runs over.
-func (k *compiler) foreach(n *walk.ProgramNode, s *spec) {
-	if s.Foreach == "" {
-		k.itemUse(n, s)
-		if s.MaxParallel > 0 {
-			k.r.warn(s.field("max_parallel"), s.ID, "node.max_parallel", message.New("add foreach:, or remove it"), "max_parallel has no effect without foreach")
-		}
-		return
-	}
-	text := strings.TrimSpace(s.Foreach)
-	if inner, ok := strings.CutPrefix(text, "${"); ok {
-		if text, ok = strings.CutSuffix(inner, "}"); !ok {
-			k.r.error(s.field("foreach"), s.ID, "ref.malformed", message.New("add }, or remove ${"), "foreach: unclosed reference: ${ without }")
-			return
-		}
-	}
-	ref, err := walk.ParseReference(text)
-	if err != nil {
-		e, ok := errors.AsType[*walk.SyntaxError](err)
-		if !ok {
-			e = &walk.SyntaxError{Message: message.Verbatim(err.Error())}
-		}
-		k.r.error(k.column(s.field("foreach"), e.Column+max(0, strings.Index(s.Foreach, text))), s.ID, "ref.malformed", e.Suggestion, "foreach: %s", e.Message)
-		return
-	}
-	switch ref.Root {
-	case walk.RefItem, walk.RefIndex, walk.RefRun, walk.RefSecret:
-		k.r.error(s.field("foreach"), s.ID, "foreach.reference", message.New("refer to input, last, memory, or output.<node>"), "%s is not a list", jsonvalue.Quote(s.Foreach))
-		return
-	}
-	n.Foreach = ref
 }

@@ -56,11 +56,29 @@ func (k analyzer) eachRead(f func(read)) {
 			}
 		}
 		if n.Foreach != nil && n.Foreach.Root == walk.RefOutput {
-			f(read{reader: i, name: n.Foreach.Node(), at: func() *tree { return s.field("foreach") }, in: inForeach, optional: n.Foreach.HasDefault()})
+			f(
+				read{
+					reader:   i,
+					name:     n.Foreach.Node(),
+					at:       func() *tree { return s.field("foreach") },
+					in:       inForeach,
+					optional: n.Foreach.HasDefault(),
+				},
+			)
 		}
 		if nodes, _ := n.WhenCond.Nodes(); len(nodes) > 0 {
 			for _, name := range nodes {
-				f(read{reader: i, name: name, at: func() *tree { return s.field("when") }, in: inCondition, text: n.WhenCond.Text, plain: n.WhenCond.Plain(), optional: true})
+				f(
+					read{
+						reader:   i,
+						name:     name,
+						at:       func() *tree { return s.field("when") },
+						in:       inCondition,
+						text:     n.WhenCond.Text,
+						plain:    n.WhenCond.Plain(),
+						optional: true,
+					},
+				)
 			}
 		}
 		for _, e := range n.Out {
@@ -160,12 +178,34 @@ func (k analyzer) reads(v *view) {
 			if r.plain {
 				suggestion = message.New("name a step that runs before it; this value is never found")
 			}
-			k.report(r, "ref.not_ancestor", suggestion, "%s refers to step %s, which does not run before step %s", r.source(), jsonvalue.Quote(r.name), jsonvalue.Quote(id))
+			k.report(
+				r,
+				"ref.not_ancestor",
+				suggestion,
+				"%s refers to step %s, which does not run before step %s",
+				r.source(),
+				jsonvalue.Quote(r.name),
+				jsonvalue.Quote(id),
+			)
 		case k.p.Nodes[j].OnCycle && v.owner[j] != v.owner[r.reader]:
 			r.plain = false
-			k.report(r, "ref.on_cycle", message.New("name a step after the loop"), "%s refers to step %s, which is in a loop of another branch", r.source(), jsonvalue.Quote(r.name))
+			k.report(
+				r,
+				"ref.on_cycle",
+				message.New("name a step after the loop"),
+				"%s refers to step %s, which is in a loop of another branch",
+				r.source(),
+				jsonvalue.Quote(r.name),
+			)
 		case !r.optional && !v.surely(j, r.reader):
-			k.warn(r, "ref.may_be_missing", message.New("give a default: ${output.%s ?? null}", r.name), "%s refers to step %s, which may not have run", r.source(), jsonvalue.Quote(r.name))
+			k.warn(
+				r,
+				"ref.may_be_missing",
+				message.New("give a default: ${output.%s ?? null}", r.name),
+				"%s refers to step %s, which may not have run",
+				r.source(),
+				jsonvalue.Quote(r.name),
+			)
 		case !r.optional && nullOnFailure(&k.p.Nodes[j]):
 			k.warn(r, "ref.may_be_null", message.New("give a default: ${output.%s ?? null}", r.name),
 				"%s is null if step %s fails, because of on_error: continue", r.source(), jsonvalue.Quote(r.name))

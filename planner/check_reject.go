@@ -42,8 +42,14 @@ func (k analyzer) rejections() {
 		}
 		for _, j := range n.Needs {
 			asks := &k.p.Nodes[j]
-			if asks.Type == walk.TypeApproval && asks.OnReject != walk.OnRejectContinue && n.WhenCond.AfterApproval(asks, len(n.Needs) == 1) == walk.TruthNo {
-				k.neverRejected(s.field("when"), s.ID, "this condition never holds, because a rejection fails step %s", jsonvalue.Quote(asks.ID))
+			if asks.Type == walk.TypeApproval && asks.OnReject != walk.OnRejectContinue &&
+				n.WhenCond.AfterApproval(asks, len(n.Needs) == 1) == walk.TruthNo {
+				k.neverRejected(
+					s.field("when"),
+					s.ID,
+					"this condition never holds, because a rejection fails step %s",
+					jsonvalue.Quote(asks.ID),
+				)
 			}
 		}
 	}
@@ -63,5 +69,11 @@ func choosing(input any) bool {
 }
 
 func (k analyzer) neverRejected(at *tree, node, format string, args ...any) {
-	k.r.error(at, node, "approval.rejection", message.New("write condition: failed for the edge of a rejection, or set on_reject: continue on the approval"), format, args...)
+	k.r.error(
+		at,
+		node,
+		"approval.rejection",
+		message.New("write condition: failed for the edge of a rejection, or set on_reject: continue on the approval"),
+		format,
+		args...)
 }

@@ -10,10 +10,24 @@ import (
 )
 
 // stepNames maps the words of the graph language to those of step plans.
-var stepNames = map[string]string{"needs": "dependencies", "when": "condition", "input": "params", "agent": "agentId", "type": "tool", "output_schema": "outputSchema"}
+var stepNames = map[string]string{
+	"needs":         "dependencies",
+	"when":          "condition",
+	"input":         "params",
+	"agent":         "agentId",
+	"type":          "tool",
+	"output_schema": "outputSchema",
+}
 
 // taskNames is stepNames for a step whose input is its task.
-var taskNames = map[string]string{"needs": "dependencies", "when": "condition", "input": "task", "agent": "agentId", "type": "tool", "output_schema": "outputSchema"}
+var taskNames = map[string]string{
+	"needs":         "dependencies",
+	"when":          "condition",
+	"input":         "task",
+	"agent":         "agentId",
+	"type":          "tool",
+	"output_schema": "outputSchema",
+}
 
 // stepSpecs turns steps into nodes with needs. Without any dependency they run
 // one after the other, by order, else as they are listed.
@@ -60,8 +74,17 @@ func (k *compiler) lateDependencies(s *StepPlan) {
 	for i, st := range s.Steps {
 		for _, d := range st.Dependencies {
 			if before, ok := orders[d]; ok && d != st.ID && before > st.Order {
-				k.r.warn(k.d.tree.get("steps").items[i].get("order"), st.ID, "step.order", message.New("give it a higher order than the steps that it depends on"),
-					"step %s has order %d, but depends on %s, which has order %d; dependencies decide", jsonvalue.Quote(st.ID), st.Order, jsonvalue.Quote(d), before)
+				k.r.warn(
+					k.d.tree.get("steps").items[i].get("order"),
+					st.ID,
+					"step.order",
+					message.New("give it a higher order than the steps that it depends on"),
+					"step %s has order %d, but depends on %s, which has order %d; dependencies decide",
+					jsonvalue.Quote(st.ID),
+					st.Order,
+					jsonvalue.Quote(d),
+					before,
+				)
 			}
 		}
 	}
@@ -118,7 +141,15 @@ func (k *compiler) stepAction(sp *spec, st Step) {
 	}
 	if given != 1 {
 		count := map[int]message.Message{0: message.New("none"), 2: message.New("two"), 3: message.New("all three")}[given]
-		k.r.error(sp.tree, st.ID, "step.action", message.New("name exactly one of them"), "step %s has %s of skillId, agentId, and tool", jsonvalue.Quote(st.ID), count)
+		k.r.error(
+			sp.tree,
+			st.ID,
+			"step.action",
+			message.New("name exactly one of them"),
+			"step %s has %s of skillId, agentId, and tool",
+			jsonvalue.Quote(st.ID),
+			count,
+		)
 	}
 	switch {
 	case st.AgentID != "":
@@ -142,8 +173,18 @@ func (k *compiler) skill(sp *spec, id string) {
 	skill, ok := k.c.Skills[id]
 	if !ok {
 		if _, isTool := k.c.Tools[id]; !isTool {
-			k.r.error(sp.tree.get("skillId"), sp.ID, "step.skill_unknown",
-				k.r.suggest(id, func() []string { return keys(k.c.Skills) }, message.New("configure the skill")), "unknown skill %s", jsonvalue.Quote(id))
+			k.r.error(
+				sp.tree.get("skillId"),
+				sp.ID,
+				"step.skill_unknown",
+				k.r.suggest(
+					id,
+					func() []string { return keys(k.c.Skills) },
+					message.New("configure the skill"),
+				),
+				"unknown skill %s",
+				jsonvalue.Quote(id),
+			)
 			sp.Type = ""
 		}
 		return

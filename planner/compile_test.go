@@ -79,7 +79,8 @@ edges: [{from: a, to: b}]`, nil)
 	if a.MaxAttempts != 4 || a.Timeout != 5*time.Second || a.OnError != walk.OnErrorContinue || a.MaxVisits != 1 || a.MaxParallel != 8 {
 		t.Errorf("got %+v, want the plan's defaults", a)
 	}
-	if b.MaxAttempts != 2 || len(b.Backoff.List) != 0 || b.Timeout != time.Minute || b.OnError != walk.OnErrorFail || b.MaxVisits != 7 || b.MaxParallel != 3 {
+	if b.MaxAttempts != 2 || len(b.Backoff.List) != 0 || b.Timeout != time.Minute || b.OnError != walk.OnErrorFail || b.MaxVisits != 7 ||
+		b.MaxParallel != 3 {
 		t.Errorf("got %+v, want the node's own", b)
 	}
 	bare := node(t, compile(t, "nodes: {a: {type: llm}}", nil), "a")
@@ -91,10 +92,14 @@ edges: [{from: a, to: b}]`, nil)
 // Step plans: three attempts after 1 s and 2 s, 60 s for tools and agents [002].
 func TestStepDefaults(t *testing.T) {
 	t.Parallel()
-	p := compile(t, `{"steps": [{"id": "a", "tool": "http", "params": {"url": "x"}}, {"id": "b", "agentId": "support", "task": "look at ${output.a}"},
+	p := compile(
+		t,
+		`{"steps": [{"id": "a", "tool": "http", "params": {"url": "x"}}, {"id": "b", "agentId": "support", "task": "look at ${output.a}"},
 		{"id": "c", "tool": "set", "params": {"x": 1}, "retry": {"maxAttempts": 2, "backoffMs": [5, 7]}, "timeout": "9s"},
 		{"id": "d", "agentId": "support", "task": "hello", "params": {"tone": "kind"}}, {"id": "e", "skillId": "generate_content", "params": {"topic": "x"}},
-		{"id": "f", "skillId": "keep", "params": {}}]}`, testCatalog())
+		{"id": "f", "skillId": "keep", "params": {}}]}`,
+		testCatalog(),
+	)
 	for id, want := range map[string]walk.ProgramNode{
 		"a": {Type: "tool", Tool: "http", Attempts: walk.Attempts{MaxAttempts: 3, Timeout: time.Minute}},
 		"b": {Type: "agent", Agent: "support", Attempts: walk.Attempts{MaxAttempts: 3, Timeout: time.Minute},
@@ -127,7 +132,11 @@ func TestStepDefaults(t *testing.T) {
 // with any, every step starts when what it depends on has settled.
 func TestStepOrder(t *testing.T) {
 	t.Parallel()
-	p := compile(t, `{"steps": [{"id": "c", "order": 3, "tool": "set"}, {"id": "a", "order": 1, "tool": "set"}, {"id": "b", "order": 2, "tool": "set"}]}`, nil)
+	p := compile(
+		t,
+		`{"steps": [{"id": "c", "order": 3, "tool": "set"}, {"id": "a", "order": 1, "tool": "set"}, {"id": "b", "order": 2, "tool": "set"}]}`,
+		nil,
+	)
 	if got := names(p, []int{0, 1, 2}); got != "a b c" || !p.Sequential {
 		t.Errorf("got %s, want a b c in sequence", got)
 	}
@@ -139,7 +148,8 @@ func TestStepOrder(t *testing.T) {
 		t.Errorf("got %s, want list order", got)
 	}
 	p = compile(t, fullSteps, testCatalog())
-	if got := names(p, p.Roots) + "|" + names(p, node(t, p, "step-4").Needs) + "|" + names(p, node(t, p, "step-1").Dependents); p.Sequential || got != "step-1|step-1 step-3|step-2 step-3 step-4" {
+	if got := names(p, p.Roots) + "|" + names(p, node(t, p, "step-4").Needs) + "|" + names(p, node(t, p, "step-1").Dependents); p.Sequential ||
+		got != "step-1|step-1 step-3|step-2 step-3 step-4" {
 		t.Errorf("got %s", got)
 	}
 	if n := node(t, p, "step-4"); n.When != walk.WhenCondition || n.WhenCond == nil {

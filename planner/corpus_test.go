@@ -125,7 +125,8 @@ func TestCorpusOfOthers(t *testing.T) {
 					t.Errorf("%s: nothing says %q:\n%s", name, w, text)
 				}
 			}
-			if strings.Contains(string(src), "from: START") && !strings.Contains(text, "write start: with the step that it leads to") && !strings.Contains(text, "more errors") {
+			if strings.Contains(string(src), "from: START") && !strings.Contains(text, "write start: with the step that it leads to") &&
+				!strings.Contains(text, "more errors") {
 				t.Errorf("%s: START is not explained:\n%s", name, text)
 			}
 			for _, p := range problems {

@@ -26,8 +26,14 @@ type object struct {
 
 // objectForm says how an object is written that is often given as something else.
 var objectForm = map[string]message.Message{
-	"node": message.New("write %s", "{type: …}"), "edge": message.New("write %s", "{from: a, to: b}"), "step": message.New("write %s", "{id: …, tool: …, params: {…}}"),
-	"retry": message.New("write %s", "{max_attempts: 3}"), "backoff": message.New("write [1s, 5s] or {initial: 1s, factor: 2}"), "condition": message.New("write %s", "{type: success}"),
+	"node": message.New(
+		"write %s",
+		"{type: …}",
+	), "edge": message.New("write %s", "{from: a, to: b}"), "step": message.New("write %s", "{id: …, tool: …, params: {…}}"),
+	"retry": message.New(
+		"write %s",
+		"{max_attempts: 3}",
+	), "backoff": message.New("write [1s, 5s] or {initial: 1s, factor: 2}"), "condition": message.New("write %s", "{type: success}"),
 }
 
 func newObject(t *tree, r *reporter, what, node string) *object {
@@ -51,7 +57,17 @@ func (o *object) field(key string) *tree {
 
 // links are the keys that connect nodes: where one cannot be read, what looks at
 // the whole graph would only add noise.
-var links = map[string]bool{"nodes": true, "edges": true, "from": true, "to": true, "needs": true, "start": true, "id": true, "steps": true, "dependencies": true}
+var links = map[string]bool{
+	"nodes":        true,
+	"edges":        true,
+	"from":         true,
+	"to":           true,
+	"needs":        true,
+	"start":        true,
+	"id":           true,
+	"steps":        true,
+	"dependencies": true,
+}
 
 func (o *object) wrong(v *tree, key string, want message.Message) {
 	o.r.broken = o.r.broken || links[key]
@@ -208,7 +224,16 @@ func (o *object) strings(key string) map[string]string {
 	for i, k := range v.keys {
 		switch e := v.items[i]; e.kind {
 		case treeList, treeMap:
-			o.r.error(e, o.node, "field.type", message.New("write a text, a number, true, or false"), "%s of %s must be text, not %s", jsonvalue.Quote(k.text), key, e.kind)
+			o.r.error(
+				e,
+				o.node,
+				"field.type",
+				message.New("write a text, a number, true, or false"),
+				"%s of %s must be text, not %s",
+				jsonvalue.Quote(k.text),
+				key,
+				e.kind,
+			)
 		default:
 			m[k.text] = jsonvalue.Text(e.value())
 		}
@@ -263,8 +288,13 @@ func (o *object) advice(key string) message.Message {
 func decodeDocument(d *Document, r *reporter) {
 	t := d.tree
 	if i := slices.IndexFunc(t.keys, func(k *tree) bool { return k.text == "activities" }); i >= 0 {
-		r.error(t.keys[i], "", "plan.foreign", message.New("write steps: instead, each with id, agentId or tool, task or params, and dependencies: [<step>, …]"),
-			"this is a plan of another system, with activities")
+		r.error(
+			t.keys[i],
+			"",
+			"plan.foreign",
+			message.New("write steps: instead, each with id, agentId or tool, task or params, and dependencies: [<step>, …]"),
+			"this is a plan of another system, with activities",
+		)
 		return
 	}
 	o := newObject(t, r, "plan", "")
@@ -331,7 +361,14 @@ func checkPlanName(o *object, key, s string, most int) {
 		o.r.error(v, "", "plan.name", message.Message{}, "%s contains characters that change the direction of text", key)
 	}
 	if key == "id" && (strings.ContainsAny(s, "/\\<>\"'`@?#%&\n\t ") || strings.Contains(s, "..")) {
-		o.r.error(v, "", "plan.id", message.New("use letters, digits, dots, dashes, and underscores"), "invalid plan id %s", jsonvalue.Quote(s))
+		o.r.error(
+			v,
+			"",
+			"plan.id",
+			message.New("use letters, digits, dots, dashes, and underscores"),
+			"invalid plan id %s",
+			jsonvalue.Quote(s),
+		)
 	}
 }
 
@@ -360,7 +397,13 @@ func decodeRetry(o *object) *Retry {
 	}
 	retry := &Retry{MaxAttempts: max(1, int(f.integer("max_attempts", 1, 1000)))}
 	if f.t.get("max_attempts") == nil && !f.bad {
-		f.r.error(f.t, f.node, "retry.max_attempts", message.New("set the number of attempts, including the first"), "retry needs max_attempts")
+		f.r.error(
+			f.t,
+			f.node,
+			"retry.max_attempts",
+			message.New("set the number of attempts, including the first"),
+			"retry needs max_attempts",
+		)
 	}
 	if b := f.field("backoff"); b != nil {
 		switch b.kind {
@@ -391,7 +434,14 @@ func checkOnError(o *object, s string) {
 	switch walk.OnError(s) {
 	case "", walk.OnErrorFail, walk.OnErrorSkip, walk.OnErrorContinue, walk.OnErrorReplan:
 	default:
-		o.r.error(o.t.get("on_error"), o.node, "field.value", message.New("write fail, skip, continue, or replan"), "unknown on_error %s", jsonvalue.Quote(s))
+		o.r.error(
+			o.t.get("on_error"),
+			o.node,
+			"field.value",
+			message.New("write fail, skip, continue, or replan"),
+			"unknown on_error %s",
+			jsonvalue.Quote(s),
+		)
 	}
 }
 
@@ -399,7 +449,14 @@ func checkOnReject(o *object, s string) {
 	switch walk.OnReject(s) {
 	case "", walk.OnRejectFail, walk.OnRejectContinue:
 	default:
-		o.r.error(o.t.get("on_reject"), o.node, "field.value", message.New("write fail or continue"), "unknown on_reject %s", jsonvalue.Quote(s))
+		o.r.error(
+			o.t.get("on_reject"),
+			o.node,
+			"field.value",
+			message.New("write fail or continue"),
+			"unknown on_reject %s",
+			jsonvalue.Quote(s),
+		)
 	}
 }
 
@@ -407,6 +464,13 @@ func checkEffect(o *object, s string) {
 	switch walk.Effect(s) {
 	case "", walk.EffectPure, walk.EffectRead, walk.EffectIdempotent, walk.EffectUnsafe:
 	default:
-		o.r.error(o.t.get("effect"), o.node, "field.value", message.New("write pure, read, idempotent, or unsafe"), "unknown effect %s", jsonvalue.Quote(s))
+		o.r.error(
+			o.t.get("effect"),
+			o.node,
+			"field.value",
+			message.New("write pure, read, idempotent, or unsafe"),
+			"unknown effect %s",
+			jsonvalue.Quote(s),
+		)
 	}
 }

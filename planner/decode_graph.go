@@ -16,14 +16,29 @@ func decodeNodes(g *Graph, o *object) {
 		return
 	}
 	if nodes.kind != treeMap {
-		o.r.error(nodes, "", "field.type", message.New("write nodes as a map from id to step"), "nodes must be an object, not %s", nodes.kind)
+		o.r.error(
+			nodes,
+			"",
+			"field.type",
+			message.New("write nodes as a map from id to step"),
+			"nodes must be an object, not %s",
+			nodes.kind,
+		)
 		return
 	}
 	if len(nodes.keys) == 0 {
 		o.r.error(nodes, "", "plan.no_nodes", message.New("add a step"), "the plan has no steps")
 	}
 	if len(nodes.keys) > MaxNodes {
-		o.r.error(nodes, "", "plan.too_many_nodes", message.New("split the plan into sub-plans"), "the plan has %d steps; at most %d are allowed", len(nodes.keys), MaxNodes)
+		o.r.error(
+			nodes,
+			"",
+			"plan.too_many_nodes",
+			message.New("split the plan into sub-plans"),
+			"the plan has %d steps; at most %d are allowed",
+			len(nodes.keys),
+			MaxNodes,
+		)
 		return
 	}
 	for i, k := range nodes.keys {
@@ -37,8 +52,12 @@ func decodeNode(key, t *tree, r *reporter) Node {
 	o := newObject(t, r, "node", id)
 	n := Node{ID: o.text("id"), Type: o.text("type"), Tool: o.text("tool"), Agent: o.text("agent"), Plan: o.text("plan"),
 		Input: o.value("input"), Metadata: o.strings("metadata"), Retry: decodeRetry(o), Timeout: o.duration("timeout"),
-		OnError: o.text("on_error"), OnReject: o.text("on_reject"), Effect: walk.Effect(o.text("effect")), Needs: o.texts("needs"), When: o.text("when"),
-		Foreach: o.text("foreach"), MaxParallel: int(o.integer("max_parallel", 1, 10_000)), MaxVisits: int(o.integer("max_visits", 1, 1_000_000)),
+		OnError: o.text(
+			"on_error",
+		), OnReject: o.text("on_reject"), Effect: walk.Effect(o.text("effect")), Needs: o.texts("needs"), When: o.text("when"),
+		Foreach: o.text(
+			"foreach",
+		), MaxParallel: int(o.integer("max_parallel", 1, 10_000)), MaxVisits: int(o.integer("max_visits", 1, 1_000_000)),
 		OutputSchema: o.value("output_schema")}
 	if n.ID == "" {
 		n.ID = id
@@ -63,7 +82,15 @@ func decodeEdges(g *Graph, o *object) {
 	edges := o.list("edges")
 	if len(edges) > MaxEdges {
 		o.r.broken = true
-		o.r.error(o.t.get("edges"), "", "plan.too_many_edges", message.Message{}, "the plan has %d edges; at most %d are allowed", len(edges), MaxEdges)
+		o.r.error(
+			o.t.get("edges"),
+			"",
+			"plan.too_many_edges",
+			message.Message{},
+			"the plan has %d edges; at most %d are allowed",
+			len(edges),
+			MaxEdges,
+		)
 		return
 	}
 	for _, t := range edges {
@@ -71,12 +98,20 @@ func decodeEdges(g *Graph, o *object) {
 		e := Edge{From: f.text("from"), To: f.text("to")}
 		// A bare `condition: true` is a frequent slip for a fallback.
 		if c := f.field("condition"); c != nil && c.kind == treeBool {
-			o.r.error(c, e.From, "edge.condition", message.New("write default for a condition that always holds"), "a condition must be text, not %s", c.text)
+			o.r.error(
+				c,
+				e.From,
+				"edge.condition",
+				message.New("write default for a condition that always holds"),
+				"a condition must be text, not %s",
+				c.text,
+			)
 		} else {
 			e.Condition = f.text("condition")
 		}
 		for _, end := range []struct{ key, id string }{{"from", e.From}, {"to", e.To}} {
-			if v := t.get(end.key); t.kind == treeMap && (v == nil || v.kind == treeNull || v.kind == treeString && strings.TrimSpace(end.id) == "") {
+			if v := t.get(end.key); t.kind == treeMap &&
+				(v == nil || v.kind == treeNull || v.kind == treeString && strings.TrimSpace(end.id) == "") {
 				o.r.error(t, "", "edge.end_missing", message.Message{}, "an edge has no %s", end.key)
 			}
 		}

@@ -16,7 +16,15 @@ func decodeSteps(s *StepPlan, o *object) {
 		o.r.error(o.t.get("steps"), "", "plan.no_nodes", message.New("add a step"), "the plan has no steps")
 	}
 	if len(steps) > MaxNodes {
-		o.r.error(o.t.get("steps"), "", "plan.too_many_nodes", message.New("split the plan into sub-plans"), "the plan has %d steps; at most %d are allowed", len(steps), MaxNodes)
+		o.r.error(
+			o.t.get("steps"),
+			"",
+			"plan.too_many_nodes",
+			message.New("split the plan into sub-plans"),
+			"the plan has %d steps; at most %d are allowed",
+			len(steps),
+			MaxNodes,
+		)
 		return
 	}
 	for _, t := range steps {
@@ -61,23 +69,48 @@ func decodeStep(t *tree, r *reporter) Step {
 				r.error(c.t, id, "condition.expr", message.New("add expr: with an expression"), "a custom condition needs expr")
 			}
 			if u := s.Condition.Unknown; u != "" && u != walk.UnknownFail && u != walk.UnknownSkip {
-				r.error(c.t.get("unknown"), id, "field.value", message.New("write fail or skip"), "unknown must be fail or skip, not %s", jsonvalue.Quote(u))
+				r.error(
+					c.t.get("unknown"),
+					id,
+					"field.value",
+					message.New("write fail or skip"),
+					"unknown must be fail or skip, not %s",
+					jsonvalue.Quote(u),
+				)
 			}
 		default:
 			if c.bad {
 				break
 			}
-			r.error(c.t, id, "field.value", message.New("write success, failure, always, or custom"), "unknown condition type %s", jsonvalue.Quote(s.Condition.Type))
+			r.error(
+				c.t,
+				id,
+				"field.value",
+				message.New("write success, failure, always, or custom"),
+				"unknown condition type %s",
+				jsonvalue.Quote(s.Condition.Type),
+			)
 		}
 		c.finish()
 	}
 	if f := o.object("retry", "retry"); f != nil {
 		if f.t.get("maxAttempts") == nil && !f.bad {
-			r.error(f.t, id, "retry.max_attempts", message.New("set the number of attempts, including the first"), "retry needs maxAttempts")
+			r.error(
+				f.t,
+				id,
+				"retry.max_attempts",
+				message.New("set the number of attempts, including the first"),
+				"retry needs maxAttempts",
+			)
 		}
 		s.Retry = &StepRetry{MaxAttempts: max(1, int(f.integer("maxAttempts", 1, 1000)))}
 		for _, e := range f.list("backoffMs") {
-			g := &object{t: &tree{kind: treeMap, keys: []*tree{{kind: treeString, text: "backoffMs"}}, items: []*tree{e}}, r: r, node: id, what: "retry"}
+			g := &object{
+				t:    &tree{kind: treeMap, keys: []*tree{{kind: treeString, text: "backoffMs"}}, items: []*tree{e}},
+				r:    r,
+				node: id,
+				what: "retry",
+			}
 			s.Retry.BackoffMs = append(s.Retry.BackoffMs, g.integer("backoffMs", 0, maxDuration.Milliseconds()))
 		}
 		f.finish()

@@ -172,7 +172,11 @@ func TestGraphParsers(t *testing.T) {
 	if err != nil || g.Nodes["fetch"].ID != "get" || g.Nodes["fetch"].Metadata["b"] != "true" {
 		t.Fatalf("got %+v, %v", g, err)
 	}
-	if _, err := planner.ParseYAML([]byte("nodes: {a: {type: noop}, b: {type: noop}}\nedges: [{from: a, to: b}, {from: b, to: a}]")); !errors.Is(err, planner.ErrNoStart) || errors.Is(err, planner.ErrMultipleStarts) {
+	if _, err := planner.ParseYAML([]byte("nodes: {a: {type: noop}, b: {type: noop}}\nedges: [{from: a, to: b}, {from: b, to: a}]")); !errors.Is(
+		err,
+		planner.ErrNoStart,
+	) ||
+		errors.Is(err, planner.ErrMultipleStarts) {
 		t.Errorf("got %v, want ErrNoStart", err)
 	}
 	err = json.Unmarshal([]byte(`{"nodes": {"a": {"type": "noop"}, "b": {"type": "noop"}}}`), g)
@@ -202,7 +206,8 @@ func TestGraphInGo(t *testing.T) {
 	if err == nil || strings.Contains(err.Error(), "line") || !strings.Contains(err.Error(), `step "c", which does not exist`) {
 		t.Errorf("got %v, want the unknown node without a line", err)
 	}
-	if err := (&planner.Graph{Nodes: map[string]planner.Node{"a": {Type: "set", Input: make(chan int)}}}).Validate(); err == nil || !strings.Contains(err.Error(), "input of node a") {
+	if err := (&planner.Graph{Nodes: map[string]planner.Node{"a": {Type: "set", Input: make(chan int)}}}).Validate(); err == nil ||
+		!strings.Contains(err.Error(), "input of node a") {
 		t.Errorf("got %v, want the input that has no JSON form", err)
 	}
 	if err := (*planner.Graph)(nil).Validate(); err == nil {
@@ -253,7 +258,13 @@ func TestProblemsJSON(t *testing.T) {
 	if b, err := json.Marshal(planner.Problems(nil)); err != nil || string(b) != "[]" {
 		t.Errorf("got %s, %v", b, err)
 	}
-	p := planner.Problem{Severity: planner.SeverityError, Message: message.New("broken"), Suggestion: message.New("mend it"), Line: 3, Column: 7}
+	p := planner.Problem{
+		Severity:   planner.SeverityError,
+		Message:    message.New("broken"),
+		Suggestion: message.New("mend it"),
+		Line:       3,
+		Column:     7,
+	}
 	if got := p.String(); got != "line 3, column 7: broken (mend it)" {
 		t.Errorf("got %q", got)
 	}

@@ -103,8 +103,10 @@ func (s *StepPlan) UnmarshalJSON(src []byte) error {
 		return err
 	}
 	if d.Steps == nil {
-		return &InvalidError{Problems{{Severity: SeverityError, Code: "plan.graph", Message: message.New("the document is a graph, not a step plan"),
-			Suggestion: message.New("decode it into a Graph")}}}
+		return &InvalidError{
+			Problems{{Severity: SeverityError, Code: "plan.graph", Message: message.New("the document is a graph, not a step plan"),
+				Suggestion: message.New("decode it into a Graph")}},
+		}
 	}
 	*s = *d.Steps
 	return nil
@@ -178,8 +180,10 @@ func stepsObject(s *StepPlan) (ordered, error) {
 			}
 			o = append(o, member{"retry", ordered{{"maxAttempts", int64(max(1, r.MaxAttempts))}, {"backoffMs", waits}}})
 		}
-		o = append(o, ordered{{"expectedOutput", text(st.ExpectedOutput)}, {"outputSchema", st.OutputSchema}, {"timeout", duration(st.Timeout)},
-			{"on_error", text(st.OnError)}, {"on_reject", text(st.OnReject)}}...)
+		o = append(
+			o,
+			ordered{{"expectedOutput", text(st.ExpectedOutput)}, {"outputSchema", st.OutputSchema}, {"timeout", duration(st.Timeout)},
+				{"on_error", text(st.OnError)}, {"on_reject", text(st.OnReject)}}...)
 		steps[i] = o
 	}
 	meta := ordered{{"createdBy", text(s.Plan.CreatedBy)}, {"createdAt", text(s.Plan.CreatedAt)}, {"confidence", float(s.Plan.Confidence)}}
@@ -193,10 +197,24 @@ func stepsObject(s *StepPlan) (ordered, error) {
 		}
 		meta = append(meta, member{k, v})
 	}
-	return ordered{{"id", givenID(s.ID, s.anonymous)}, {"name", text(s.Name)}, {"description", text(s.Description)}, {"input", s.InputSchema},
-		{"defaults", defaultsObject(s.Defaults)}, {"limits", limitsObject(s.Limits)}, {"on_failure", text(s.OnFailure)}, {"strict", flag(s.Strict)},
-		{"continueOnFailure", flag(s.ContinueOnFailure)}, {"steps", steps},
-		{"estimatedDuration", number(s.EstimatedDurationMs)}, {"estimatedCost", float(s.EstimatedCost)}, {"metadata", orNil(meta)}}, nil
+	return ordered{
+		{"id", givenID(s.ID, s.anonymous)},
+		{"name", text(s.Name)},
+		{"description", text(s.Description)},
+		{"input", s.InputSchema},
+		{
+			"defaults",
+			defaultsObject(s.Defaults),
+		},
+		{"limits", limitsObject(s.Limits)},
+		{"on_failure", text(s.OnFailure)},
+		{"strict", flag(s.Strict)},
+		{"continueOnFailure", flag(s.ContinueOnFailure)},
+		{"steps", steps},
+		{"estimatedDuration", number(s.EstimatedDurationMs)},
+		{"estimatedCost", float(s.EstimatedCost)},
+		{"metadata", orNil(meta)},
+	}, nil
 }
 
 // givenID leaves out an id that follows from the content.
@@ -227,9 +245,22 @@ func graphObject(g *Graph) (ordered, error) {
 	if len(g.Metadata) > 0 {
 		metadata = g.Metadata
 	}
-	o := ordered{{"id", givenID(g.ID, g.anonymous)}, {"name", text(g.Name)}, {"description", text(g.Description)}, {"start", text(g.Start)}, {"input", g.InputSchema},
-		{"defaults", defaultsObject(g.Defaults)}, {"limits", limitsObject(g.Limits)}, {"on_failure", text(g.OnFailure)}, {"strict", flag(g.Strict)},
-		{"metadata", metadata}, {"nodes", nodes}}
+	o := ordered{
+		{"id", givenID(g.ID, g.anonymous)},
+		{"name", text(g.Name)},
+		{"description", text(g.Description)},
+		{"start", text(g.Start)},
+		{"input", g.InputSchema},
+		{
+			"defaults",
+			defaultsObject(g.Defaults),
+		},
+		{"limits", limitsObject(g.Limits)},
+		{"on_failure", text(g.OnFailure)},
+		{"strict", flag(g.Strict)},
+		{"metadata", metadata},
+		{"nodes", nodes},
+	}
 	if len(edges) > 0 {
 		o = append(o, member{"edges", edges})
 	}
@@ -250,10 +281,29 @@ func nodeObject(key string, n Node) (ordered, error) {
 	if id == key {
 		id = ""
 	}
-	return ordered{{"id", text(id)}, {"type", text(n.Type)}, {"tool", text(n.Tool)}, {"agent", text(n.Agent)}, {"plan", text(n.Plan)}, {"input", input},
-		{"metadata", orNil(meta)}, {"retry", retryObject(n.Retry)}, {"timeout", duration(n.Timeout)}, {"on_error", text(n.OnError)},
-		{"on_reject", text(n.OnReject)}, {"effect", text(string(n.Effect))}, {"needs", list(n.Needs)}, {"when", text(n.When)}, {"foreach", text(n.Foreach)},
-		{"max_parallel", number(int64(n.MaxParallel))}, {"max_visits", number(int64(n.MaxVisits))}, {"output_schema", n.OutputSchema}}, nil
+	return ordered{
+		{"id", text(id)},
+		{"type", text(n.Type)},
+		{"tool", text(n.Tool)},
+		{"agent", text(n.Agent)},
+		{"plan", text(n.Plan)},
+		{"input", input},
+		{"metadata", orNil(meta)},
+		{"retry", retryObject(n.Retry)},
+		{"timeout", duration(n.Timeout)},
+		{"on_error", text(n.OnError)},
+		{
+			"on_reject",
+			text(n.OnReject),
+		},
+		{"effect", text(string(n.Effect))},
+		{"needs", list(n.Needs)},
+		{"when", text(n.When)},
+		{"foreach", text(n.Foreach)},
+		{"max_parallel", number(int64(n.MaxParallel))},
+		{"max_visits", number(int64(n.MaxVisits))},
+		{"output_schema", n.OutputSchema},
+	}, nil
 }
 
 // nodeOrder is the file order, then what the file does not know, by name.
@@ -370,8 +420,10 @@ func defaultsObject(d Defaults) any {
 }
 
 func limitsObject(l walk.Limits) any {
-	return orNil(ordered{{"max_steps", number(int64(l.MaxSteps))}, {"max_duration", duration(l.MaxDuration)}, {"max_tokens", number(l.MaxTokens)},
-		{"max_cost", float(l.MaxCost)}})
+	return orNil(
+		ordered{{"max_steps", number(int64(l.MaxSteps))}, {"max_duration", duration(l.MaxDuration)}, {"max_tokens", number(l.MaxTokens)},
+			{"max_cost", float(l.MaxCost)}},
+	)
 }
 
 func appendOrdered(b []byte, v any) ([]byte, error) {

@@ -203,7 +203,12 @@ func (x *execution) attempts(ctx context.Context, n *walk.ProgramNode, v walk.Vi
 		}
 		switch {
 		case x.e.effect(n) == walk.EffectUnsafe && !failure.NoEffect:
-			doubt := &walk.Failure{Code: walk.CodeInDoubt, Node: n.ID, Permanent: true, Message: "it may have had its effect: " + failure.Message}
+			doubt := &walk.Failure{
+				Code:      walk.CodeInDoubt,
+				Node:      n.ID,
+				Permanent: true,
+				Message:   "it may have had its effect: " + failure.Message,
+			}
 			return nil, nil, named(doubt.WithCause(failure), n.ID)
 		case failure.Permanent || attempt >= n.MaxAttempts:
 			return nil, failure, nil
@@ -226,7 +231,14 @@ func (x *execution) attempt(ctx context.Context, n *walk.ProgramNode, v walk.Vis
 	node := x.node(n)
 	node.Input = input
 	x.state.Last = x.walk.Last(v)
-	event := AuditEvent{GraphID: x.program.ID, RunID: x.e.RunID, NodeID: n.ID, NodeType: n.TypeName, Status: AuditStarted, StartedAt: time.Now()}
+	event := AuditEvent{
+		GraphID:   x.program.ID,
+		RunID:     x.e.RunID,
+		NodeID:    n.ID,
+		NodeType:  n.TypeName,
+		Status:    AuditStarted,
+		StartedAt: time.Now(),
+	}
 	if err := x.audit(ctx, event); err != nil {
 		return nil, walk.CopyFailure(err)
 	}
@@ -310,7 +322,12 @@ func (x *execution) audit(ctx context.Context, event AuditEvent) error {
 func guarded(ctx context.Context, h Handler, n Node, s *State) (out any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = &walk.Failure{Code: walk.CodePanic, Message: fmt.Sprintf("handler of node %q panicked: %v", n.ID, p), Detail: string(debug.Stack()), Permanent: true}
+			err = &walk.Failure{
+				Code:      walk.CodePanic,
+				Message:   fmt.Sprintf("handler of node %q panicked: %v", n.ID, p),
+				Detail:    string(debug.Stack()),
+				Permanent: true,
+			}
 		}
 	}()
 	return h(ctx, n, s)

@@ -39,7 +39,8 @@ func checkProblems(t *testing.T, d *planner.Document, ps planner.Problems) {
 		t.Fatalf("document %v with problems %v", d != nil, ps)
 	}
 	for _, p := range ps {
-		if p.Code == "" || p.Message.IsZero() || p.Line < 0 || p.Column < 0 || !utf8.ValidString(p.Message.String()) || len(p.Message.String()) > 2000 {
+		if p.Code == "" || p.Message.IsZero() || p.Line < 0 || p.Column < 0 || !utf8.ValidString(p.Message.String()) ||
+			len(p.Message.String()) > 2000 {
 			t.Fatalf("bad problem %+v", p)
 		}
 	}
@@ -100,7 +101,15 @@ func FuzzFormatsAgree(f *testing.F) {
 			t.Fatalf("canonical form is refused: %v %v\n%s", jsonProblems, yamlProblems, canonical)
 		}
 		if asJSON.Hash != d.Hash || asYAML.Hash != d.Hash {
-			t.Fatalf("hashes differ: %s %s %s\n%s\n%s\n%s", d.Hash, asJSON.Hash, asYAML.Hash, canonical, asJSON.Canonical(), asYAML.Canonical())
+			t.Fatalf(
+				"hashes differ: %s %s %s\n%s\n%s\n%s",
+				d.Hash,
+				asJSON.Hash,
+				asYAML.Hash,
+				canonical,
+				asJSON.Canonical(),
+				asYAML.Canonical(),
+			)
 		}
 		if a, b := codes(jsonProblems), codes(yamlProblems); a != b {
 			t.Fatalf("problems differ: %s", cmp.Diff(a, b))

@@ -135,31 +135,81 @@ func TestNoInputIsSlow(t *testing.T) {
 	head := "start: n0\nnodes:\n" + many(5000, "  n%d: {type: noop}\n")
 	oneLine := func(s string) string { return strings.ReplaceAll(s, "\n", " ") }
 	cases := map[string]string{
-		"unknown edge ends":         head + "edges:\n" + many(15000, "- {from: x%d, to: yy}\n"),
-		"unknown needs":             "nodes:\n a: {type: noop, needs: [" + many(90000, "n%d,") + "]}",
-		"duplicate needs":           "nodes:\n b: {type: noop}\n a: {type: noop, needs: [" + strings.Repeat("b,", 300000) + "]}",
-		"unknown types":             "start: n0\nnodes:\n" + many(5000, "  n%d: {type: nop}\n"),
-		"unknown keys":              "nodes:\n a:\n  type: noop\n" + many(60000, "  k%d: 1\n"),
-		"extension keys and refs":   "nodes:\n a:\n  type: set\n" + many(30000, "  x-k%d: 1\n") + "  input: [" + strings.Repeat("'${output.a}',", 30000) + "]",
-		"keys of an input":          "nodes:\n a:\n  type: set\n  input: {" + many(40000, "k%d: '${output.a}',") + "}",
-		"one star":                  "nodes:\n" + many(4999, "  n%d: {type: noop}\n") + "  s: {type: noop}\nedges:\n" + many(4999, "- {from: s, to: n%d, condition: 'last==x'}\n"),
-		"edges of one node":         "nodes: {a: {type: noop}, b: {type: noop}}\nedges:\n" + many(20000, "- {from: a, to: b, condition: last==%d}\n"),
-		"expressions":               "nodes: {a: {type: noop}, b: {type: noop}}\nedges:\n" + many(2000, "- {from: a, to: b, condition: 'expr: last == %d'}\n"),
-		"backwards chain with refs": "start: n4999\nnodes:\n" + many(5000, "  n%d: {type: set, input: '${output.n4999}'}\n") + "edges:\n" + many(4999, "- {from: n%[1]d_, to: n%[1]d}\n"),
-		"all to all":                "start: n0\nnodes:\n" + many(140, "  n%d: {type: set, max_visits: 9, input: '${output.n0}'}\n") + "edges:\n" + allToAll(140),
-		"one long cycle":            "start: n0\nnodes:\n" + many(5000, "  n%d: {type: set, input: '${output.n1}'}\n") + "edges:\n" + many(4999, "- {from: n%d, to: N}\n"),
-		"needs of everything":       "nodes:\n  a: {type: noop}\n" + many(400, "  n%d: {type: noop, needs: ["+strings.TrimSuffix(many(400, "a%d,"), ",")+"]}\n"),
-		"many schemas":              "start: n0\nnodes:\n" + many(5000, "  n%d: {type: llm, output_schema: {type: object, properties: {a%[1]d: {type: string}}}}\n"),
-		"one large schema":          "nodes:\n a: {type: llm, output_schema: {properties: {" + many(40000, "p%d: {type: string},") + "}}}",
-		"step references":           "steps:\n" + many(5000, "- {id: s%d, tool: set, params: {a: s1.result.x, b: s2.result}}\n"),
-		"ambiguous names":           "nodes:\n" + many(5000, "  n%d: {type: noop, id: m%[1]d}\n") + "edges:\n" + many(15000, "- {from: q%d, to: n1}\n"),
-		"quotes and brackets":       "nodes: {a: {type: set, input: " + strings.Repeat("['", 400000),
-		"long digits":               "nodes: {a: {type: set, input: " + strings.Repeat("9", 900000) + "e5}}",
-		"huge exponent":             "nodes: {a: {type: set, input: 1e" + strings.Repeat("9", 900000) + "}}",
-		"anchors":                   many(40000, "x-a%d: &a%[1]d 1\n") + "nodes: {a: {type: noop}}",
-		"long conditions":           "nodes: {a: {type: noop}, b: {type: noop}}\nedges:\n" + strings.Repeat("- {from: a, to: b, condition: 'last=="+strings.Repeat("x", 3000)+"'}\n", 300),
-		"secret markers":            "nodes: {a: {type: set, input: '" + strings.Repeat("sk-AKIAghp_xoxAIza ", 50000) + "'}}",
-		"references in one text":    "nodes: {a: {type: set, input: '" + strings.Repeat("${output.zz}", 80000) + "'}}",
+		"unknown edge ends": head + "edges:\n" + many(15000, "- {from: x%d, to: yy}\n"),
+		"unknown needs":     "nodes:\n a: {type: noop, needs: [" + many(90000, "n%d,") + "]}",
+		"duplicate needs":   "nodes:\n b: {type: noop}\n a: {type: noop, needs: [" + strings.Repeat("b,", 300000) + "]}",
+		"unknown types":     "start: n0\nnodes:\n" + many(5000, "  n%d: {type: nop}\n"),
+		"unknown keys":      "nodes:\n a:\n  type: noop\n" + many(60000, "  k%d: 1\n"),
+		"extension keys and refs": "nodes:\n a:\n  type: set\n" + many(
+			30000,
+			"  x-k%d: 1\n",
+		) + "  input: [" + strings.Repeat(
+			"'${output.a}',",
+			30000,
+		) + "]",
+		"keys of an input": "nodes:\n a:\n  type: set\n  input: {" + many(40000, "k%d: '${output.a}',") + "}",
+		"one star": "nodes:\n" + many(
+			4999,
+			"  n%d: {type: noop}\n",
+		) + "  s: {type: noop}\nedges:\n" + many(
+			4999,
+			"- {from: s, to: n%d, condition: 'last==x'}\n",
+		),
+		"edges of one node": "nodes: {a: {type: noop}, b: {type: noop}}\nedges:\n" + many(
+			20000,
+			"- {from: a, to: b, condition: last==%d}\n",
+		),
+		"expressions": "nodes: {a: {type: noop}, b: {type: noop}}\nedges:\n" + many(
+			2000,
+			"- {from: a, to: b, condition: 'expr: last == %d'}\n",
+		),
+		"backwards chain with refs": "start: n4999\nnodes:\n" + many(
+			5000,
+			"  n%d: {type: set, input: '${output.n4999}'}\n",
+		) + "edges:\n" + many(
+			4999,
+			"- {from: n%[1]d_, to: n%[1]d}\n",
+		),
+		"all to all": "start: n0\nnodes:\n" + many(
+			140,
+			"  n%d: {type: set, max_visits: 9, input: '${output.n0}'}\n",
+		) + "edges:\n" + allToAll(
+			140,
+		),
+		"one long cycle": "start: n0\nnodes:\n" + many(
+			5000,
+			"  n%d: {type: set, input: '${output.n1}'}\n",
+		) + "edges:\n" + many(
+			4999,
+			"- {from: n%d, to: N}\n",
+		),
+		"needs of everything": "nodes:\n  a: {type: noop}\n" + many(
+			400,
+			"  n%d: {type: noop, needs: ["+strings.TrimSuffix(many(400, "a%d,"), ",")+"]}\n",
+		),
+		"many schemas": "start: n0\nnodes:\n" + many(
+			5000,
+			"  n%d: {type: llm, output_schema: {type: object, properties: {a%[1]d: {type: string}}}}\n",
+		),
+		"one large schema": "nodes:\n a: {type: llm, output_schema: {properties: {" + many(40000, "p%d: {type: string},") + "}}}",
+		"step references":  "steps:\n" + many(5000, "- {id: s%d, tool: set, params: {a: s1.result.x, b: s2.result}}\n"),
+		"ambiguous names": "nodes:\n" + many(
+			5000,
+			"  n%d: {type: noop, id: m%[1]d}\n",
+		) + "edges:\n" + many(
+			15000,
+			"- {from: q%d, to: n1}\n",
+		),
+		"quotes and brackets": "nodes: {a: {type: set, input: " + strings.Repeat("['", 400000),
+		"long digits":         "nodes: {a: {type: set, input: " + strings.Repeat("9", 900000) + "e5}}",
+		"huge exponent":       "nodes: {a: {type: set, input: 1e" + strings.Repeat("9", 900000) + "}}",
+		"anchors":             many(40000, "x-a%d: &a%[1]d 1\n") + "nodes: {a: {type: noop}}",
+		"long conditions": "nodes: {a: {type: noop}, b: {type: noop}}\nedges:\n" + strings.Repeat(
+			"- {from: a, to: b, condition: 'last=="+strings.Repeat("x", 3000)+"'}\n",
+			300,
+		),
+		"secret markers":         "nodes: {a: {type: set, input: '" + strings.Repeat("sk-AKIAghp_xoxAIza ", 50000) + "'}}",
+		"references in one text": "nodes: {a: {type: set, input: '" + strings.Repeat("${output.zz}", 80000) + "'}}",
 	}
 	cases["plain conditions on no node"] = head + "edges:\n" + many(15000, "- {from: n0, to: n1, condition: output.x%d==1}\n")
 	cases["expressions on no node"] = head + "edges:\n" + many(3000, "- {from: n0, to: n1, condition: 'expr: output.x%d==1'}\n")
@@ -171,7 +221,10 @@ func TestNoInputIsSlow(t *testing.T) {
 	cases["line: malformed conditions"] = line(few, cut(many(14000, `{"from":"a","to":"b","condition":"lst==%d"},`)))
 	cases["line: malformed expressions"] = line(few, cut(many(14000, `{"from":"a","to":"b","condition":"expr: last == %d =="},`)))
 	cases["line: malformed references"] = line(cut(many(5000, `"n%d":{"type":"set","input":"${nope.%[1]d}"},`)), "")
-	cases["line: references that may be missing"] = line(few+`,"d":{"type":"set","input":[`+cut(strings.Repeat(`"${output.b}",`, 60000))+`]}`, branch)
+	cases["line: references that may be missing"] = line(
+		few+`,"d":{"type":"set","input":[`+cut(strings.Repeat(`"${output.b}",`, 60000))+`]}`,
+		branch,
+	)
 	cases["line: many missing in one text"] = line(few+`,"d":{"type":"set","input":"`+strings.Repeat(`${output.b}`, 80000)+`"}`, branch)
 	cases["line: unknown references"] = line(few+`,"d":{"type":"set","input":[`+cut(strings.Repeat(`"${output.q}",`, 60000))+`]}`, branch)
 	cases["line: items outside a foreach"] = line(few+`,"d":{"type":"set","input":"`+strings.Repeat(`${item.b}`, 80000)+`"}`, branch)

@@ -131,7 +131,15 @@ func parse(src []byte, f Format, r *reporter) *Document {
 		r.error(t, "", "plan.not_object", message.New("write nodes and edges, or steps"), "the document is %s, not a plan", what)
 		return nil
 	}
-	d := &Document{Format: f, Source: bytes.Clone(src), text: text, tree: t, conditions: map[string]*walk.Condition{}, schemas: map[string]bool{}, lenient: r.lenient}
+	d := &Document{
+		Format:     f,
+		Source:     bytes.Clone(src),
+		text:       text,
+		tree:       t,
+		conditions: map[string]*walk.Condition{},
+		schemas:    map[string]bool{},
+		lenient:    r.lenient,
+	}
 	decodeDocument(d, r)
 	if d.Graph == nil && d.Steps == nil {
 		return nil
@@ -170,8 +178,10 @@ func parseGraph(src []byte, f Format) (*Graph, error) {
 		return nil, err
 	}
 	if d.Graph == nil {
-		return nil, &InvalidError{Problems{{Severity: SeverityError, Code: "plan.steps", Message: message.New("the document is a step plan, not a graph"),
-			Suggestion: message.New("read it with Parse")}}}
+		return nil, &InvalidError{
+			Problems{{Severity: SeverityError, Code: "plan.steps", Message: message.New("the document is a step plan, not a graph"),
+				Suggestion: message.New("read it with Parse")}},
+		}
 	}
 	return d.Graph, nil
 }

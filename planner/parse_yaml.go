@@ -162,7 +162,13 @@ func (p *yamlParser) value(n *yaml.Node, depth int) *tree {
 		return nil
 	}
 	if n.Kind != yaml.AliasNode && (n.Style&yaml.TaggedStyle != 0 && n.Tag != "!!str" || n.Tag == "!") {
-		return p.fail(n, "yaml.tag", message.New("remove the tag, and quote the value if it is text"), "the YAML tag %s is not allowed", jsonvalue.Quote(n.Tag))
+		return p.fail(
+			n,
+			"yaml.tag",
+			message.New("remove the tag, and quote the value if it is text"),
+			"the YAML tag %s is not allowed",
+			jsonvalue.Quote(n.Tag),
+		)
 	}
 	if p.aliases > 0 {
 		if p.expanded++; p.expanded > maxAliases {
@@ -217,7 +223,15 @@ func (p *yamlParser) mapping(n *yaml.Node, t *tree, depth int) *tree {
 			return t
 		}
 		if first, twice := lines[key.text]; twice {
-			p.r.error(key, "", "yaml.duplicate_key", message.New("keep one of them"), "duplicate key %s (first defined on line %d)", jsonvalue.Quote(key.text), first)
+			p.r.error(
+				key,
+				"",
+				"yaml.duplicate_key",
+				message.New("keep one of them"),
+				"duplicate key %s (first defined on line %d)",
+				jsonvalue.Quote(key.text),
+				first,
+			)
 			p.failed = true
 			return t
 		}

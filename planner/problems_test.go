@@ -78,7 +78,8 @@ func TestEveryProblemHasACase(t *testing.T) {
 	code := regexp.MustCompile(`"([a-z]+\.[a-z_]+)", `)
 	sources, _ := filepath.Glob("*.go")
 	for _, file := range sources {
-		if strings.HasSuffix(file, "_test.go") || !regexp.MustCompile(`^(parse|tree|decode|compile|check|analyse|secret)`).MatchString(file) {
+		if strings.HasSuffix(file, "_test.go") ||
+			!regexp.MustCompile(`^(parse|tree|decode|compile|check|analyse|secret)`).MatchString(file) {
 			continue
 		}
 		src, err := os.ReadFile(file)
@@ -180,13 +181,19 @@ func testCatalog() *planner.Catalog {
 	return &planner.Catalog{
 		Tools: map[string]planner.ToolInfo{
 			"http": {Effect: walk.EffectUnsafe, Untrusted: true, Schema: map[string]any{"type": "object", "required": []any{"url"},
-				"properties": map[string]any{"url": map[string]any{"type": "string"}, "method": map[string]any{"enum": []any{"GET", "POST"}}}}},
+				"properties": map[string]any{
+					"url":    map[string]any{"type": "string"},
+					"method": map[string]any{"enum": []any{"GET", "POST"}},
+				}}},
 			"datetime":   {Effect: walk.EffectRead},
 			"read_file":  {Effect: walk.EffectRead, Private: true},
 			"calculator": {Effect: walk.EffectPure},
 			"wire":       {Effect: walk.EffectUnsafe, Denied: func(plan string) bool { return plan != "treasury" }},
 		},
-		Agents: map[string]planner.AgentInfo{"support": {Effect: walk.EffectIdempotent, Models: []string{"small", "large"}}, "billing": {Effect: walk.EffectUnsafe}},
+		Agents: map[string]planner.AgentInfo{
+			"support": {Effect: walk.EffectIdempotent, Models: []string{"small", "large"}},
+			"billing": {Effect: walk.EffectUnsafe},
+		},
 		Skills: map[string]planner.SkillInfo{"generate_content": {Agent: "support"}, "keep": {Tool: "set"}},
 		Types:  map[string]walk.Effect{"scrape": walk.EffectRead},
 	}

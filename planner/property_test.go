@@ -16,10 +16,90 @@ import (
 )
 
 // nasty texts are those that YAML, JSON or both could change on the way.
-var nasty = []string{"edges", "needs", "backoff", "", " ", "no", "on", "~", "null", "Null", "true", "0", "-0", "1e5", ".5", "+1", "0x1F", "0o17", "017", "1_000", ".nan", ".inf", "2001-12-14",
-	"12:30:45", "- a", "a: b", "a #b", "#", "'", `"`, "\\", "\n", "a\n", "\na", "a\n\nb\n\n", " a", "a ", "\ta", "a\tb", "a\r\nb", "\r", "*x", "&x", "!x", "!!str",
-	"%x", "@x", "`x", "|", ">", "[", "]", "{", "}", ",", "?", "? a", ":", "::", "---", "...", "--- a", "<<", "=", "y", "é", "日本", "😀", "\u00a0", "\u2028", "\u2029",
-	"\u0085", "\ufeff", "\u200b", "<b>&amp;", "a" + strings.Repeat(" b", 60), strings.Repeat("x", 200), "$${", "$${input}", "${input}", "${input.a ?? \"x\"}", "a${last}b"}
+var nasty = []string{
+	"edges",
+	"needs",
+	"backoff",
+	"",
+	" ",
+	"no",
+	"on",
+	"~",
+	"null",
+	"Null",
+	"true",
+	"0",
+	"-0",
+	"1e5",
+	".5",
+	"+1",
+	"0x1F",
+	"0o17",
+	"017",
+	"1_000",
+	".nan",
+	".inf",
+	"2001-12-14",
+	"12:30:45",
+	"- a",
+	"a: b",
+	"a #b",
+	"#",
+	"'",
+	`"`,
+	"\\",
+	"\n",
+	"a\n",
+	"\na",
+	"a\n\nb\n\n",
+	" a",
+	"a ",
+	"\ta",
+	"a\tb",
+	"a\r\nb",
+	"\r",
+	"*x",
+	"&x",
+	"!x",
+	"!!str",
+	"%x",
+	"@x",
+	"`x",
+	"|",
+	">",
+	"[",
+	"]",
+	"{",
+	"}",
+	",",
+	"?",
+	"? a",
+	":",
+	"::",
+	"---",
+	"...",
+	"--- a",
+	"<<",
+	"=",
+	"y",
+	"é",
+	"日本",
+	"😀",
+	"\u00a0",
+	"\u2028",
+	"\u2029",
+	"\u0085",
+	"\ufeff",
+	"\u200b",
+	"<b>&amp;",
+	"a" + strings.Repeat(" b", 60),
+	strings.Repeat("x", 200),
+	"$${",
+	"$${input}",
+	"${input}",
+	"${input.a ?? \"x\"}",
+	"a${last}b",
+}
 
 func texts() *rapid.Generator[string] {
 	return rapid.OneOf(rapid.SampledFrom(nasty), rapid.StringMatching(`[a-z]{0,8}`),
@@ -30,7 +110,12 @@ func texts() *rapid.Generator[string] {
 func values(depth int) *rapid.Generator[any] {
 	scalars := []*rapid.Generator[any]{
 		rapid.Just[any](nil), rapid.Map(rapid.Bool(), func(b bool) any { return b }),
-		rapid.Map(rapid.SampledFrom([]string{"0", "1", "-1", "1.0", "1.50", "1e0", "1E+3", "12345678901234567890", "0.1", "-0", "1e-7", "123456789.123456789"}), func(s string) any { return json.Number(s) }),
+		rapid.Map(
+			rapid.SampledFrom(
+				[]string{"0", "1", "-1", "1.0", "1.50", "1e0", "1E+3", "12345678901234567890", "0.1", "-0", "1e-7", "123456789.123456789"},
+			),
+			func(s string) any { return json.Number(s) },
+		),
 		rapid.Map(texts(), func(s string) any { return s }),
 	}
 	if depth == 0 {
@@ -49,22 +134,34 @@ func graphs() *rapid.Generator[*planner.Graph] {
 			ID: rapid.SampledFrom([]string{"", "plan", "p.1", "no", "1e5"}).Draw(t, "id"), Description: texts().Draw(t, "description"),
 			OnFailure: rapid.SampledFrom([]string{"", "stop", "continue_branches"}).Draw(t, "on failure"),
 			Metadata:  rapid.MapOfN(texts(), values(2), 0, 2).Draw(t, "metadata"),
-			Limits:    walk.Limits{MaxSteps: rapid.IntRange(0, 3).Draw(t, "steps"), MaxCost: rapid.SampledFrom([]float64{0, 0.1, 1e-7, 1e21}).Draw(t, "cost")}}
+			Limits: walk.Limits{
+				MaxSteps: rapid.IntRange(0, 3).Draw(t, "steps"),
+				MaxCost:  rapid.SampledFrom([]float64{0, 0.1, 1e-7, 1e21}).Draw(t, "cost"),
+			}}
 		for i := range n {
 			id := fmt.Sprintf("n%d", i)
 			node := planner.Node{ID: id, Type: rapid.SampledFrom([]string{"set", "noop", "log", "no", "mine"}).Draw(t, "type"),
 				Input: values(3).Draw(t, "input"), Metadata: rapid.MapOfN(texts(), texts(), 0, 2).Draw(t, "node metadata"),
-				Timeout:   walk.Duration(rapid.SampledFrom([]time.Duration{0, time.Millisecond, 90 * time.Minute, 1500 * time.Microsecond}).Draw(t, "timeout")),
-				MaxVisits: rapid.IntRange(0, 3).Draw(t, "visits"), OnError: rapid.SampledFrom([]string{"", "skip", "continue"}).Draw(t, "on error"),
-				Effect: rapid.SampledFrom([]walk.Effect{"", walk.EffectPure, walk.EffectUnsafe}).Draw(t, "effect")}
+				Timeout: walk.Duration(
+					rapid.SampledFrom([]time.Duration{0, time.Millisecond, 90 * time.Minute, 1500 * time.Microsecond}).Draw(t, "timeout"),
+				),
+				MaxVisits: rapid.IntRange(0, 3).
+					Draw(t, "visits"),
+				OnError: rapid.SampledFrom([]string{"", "skip", "continue"}).Draw(t, "on error"),
+				Effect:  rapid.SampledFrom([]walk.Effect{"", walk.EffectPure, walk.EffectUnsafe}).Draw(t, "effect")}
 			if rapid.Bool().Draw(t, "retry") {
-				node.Retry = &planner.Retry{MaxAttempts: rapid.IntRange(1, 5).Draw(t, "attempts"), Backoff: rapid.SampledFrom([]walk.Backoff{
-					{}, {List: []time.Duration{0, time.Second}}, {Initial: time.Second}, {Initial: time.Second, Factor: 1.5, Max: time.Hour, Jitter: 0.25}}).Draw(t, "backoff")}
+				node.Retry = &planner.Retry{
+					MaxAttempts: rapid.IntRange(1, 5).Draw(t, "attempts"),
+					Backoff: rapid.SampledFrom([]walk.Backoff{
+						{}, {List: []time.Duration{0, time.Second}}, {Initial: time.Second}, {Initial: time.Second, Factor: 1.5, Max: time.Hour, Jitter: 0.25}}).Draw(t, "backoff"),
+				}
 			}
 			g.Nodes[id] = node
 			if i > 0 {
 				g.Edges = append(g.Edges, planner.Edge{From: fmt.Sprintf("n%d", rapid.IntRange(0, i-1).Draw(t, "from")), To: id,
-					Condition: rapid.SampledFrom([]string{"", "default", "failed", "last==1", "last == 'a b'", "expr: last == 1", "input.a.contains:#x"}).Draw(t, "condition")})
+					Condition: rapid.SampledFrom([]string{"", "default", "failed", "last==1", "last == 'a b'", "expr: last == 1", "input.a.contains:#x"}).
+						Draw(t, "condition"),
+				})
 			}
 		}
 		return g
@@ -110,9 +207,45 @@ func documents() *rapid.Generator[map[string]any] {
 	pick := func(of []string) *rapid.Generator[string] { return rapid.SampledFrom(of) }
 	ids := pick([]string{"a", "b", "c", "d", "a.b", "input", "A", ""})
 	loose := rapid.OneOf(rapid.Map(ids, func(s string) any { return s }), values(1))
-	conditions := rapid.Map(pick([]string{"", "default", "failed", "last==1", "output.a==1", "output.zz.x!=1", "expr: output.b == 1", "expr: last ==", "last", "a.x < 3", "success", "always"}), func(s string) any { return s })
+	conditions := rapid.Map(
+		pick(
+			[]string{
+				"",
+				"default",
+				"failed",
+				"last==1",
+				"output.a==1",
+				"output.zz.x!=1",
+				"expr: output.b == 1",
+				"expr: last ==",
+				"last",
+				"a.x < 3",
+				"success",
+				"always",
+			},
+		),
+		func(s string) any { return s },
+	)
 	durations := rapid.Map(pick([]string{"1s", "0s", "-1s", "x", "1h30m", "99999h"}), func(s string) any { return s })
-	inputs := rapid.OneOf(values(2), rapid.Map(pick([]string{"${output.a}", "${output.b.x ?? 1}", "${item}", "${nope}", "${", "x${output.zz}y", "${secret.K}", "a.result", "b.result.x"}), func(s string) any { return s }))
+	inputs := rapid.OneOf(
+		values(2),
+		rapid.Map(
+			pick(
+				[]string{
+					"${output.a}",
+					"${output.b.x ?? 1}",
+					"${item}",
+					"${nope}",
+					"${",
+					"x${output.zz}y",
+					"${secret.K}",
+					"a.result",
+					"b.result.x",
+				},
+			),
+			func(s string) any { return s },
+		),
+	)
 	fields := func(t *rapid.T, known map[string]*rapid.Generator[any]) map[string]any {
 		m := map[string]any{}
 		names := make([]string, 0, len(known))
@@ -144,22 +277,54 @@ func documents() *rapid.Generator[map[string]any] {
 	words := func(w ...string) *rapid.Generator[any] { return rapid.Map(pick(w), func(s string) any { return s }) }
 	return rapid.Custom(func(t *rapid.T) map[string]any {
 		retry := rapid.Custom(func(t *rapid.T) any {
-			return fields(t, map[string]*rapid.Generator[any]{"max_attempts": number, "maxAttempts": number, "backoff": lists(durations), "backoffMs": lists(number)})
+			return fields(
+				t,
+				map[string]*rapid.Generator[any]{
+					"max_attempts": number,
+					"maxAttempts":  number,
+					"backoff":      lists(durations),
+					"backoffMs":    lists(number),
+				},
+			)
 		})
-		m := fields(t, map[string]*rapid.Generator[any]{"id": words("p", "p/q", "anon-1"), "strict": words("x"), "on_failure": words("stop", "go"),
-			"defaults": rapid.Custom(func(t *rapid.T) any {
-				return fields(t, map[string]*rapid.Generator[any]{"retry": retry, "timeout": durations, "on_error": words("skip", "no")})
-			}), "limits": rapid.Custom(func(t *rapid.T) any {
-				return fields(t, map[string]*rapid.Generator[any]{"max_steps": number, "max_cost": number})
-			}), "x-any": values(2)})
+		m := fields(
+			t,
+			map[string]*rapid.Generator[any]{"id": words("p", "p/q", "anon-1"), "strict": words("x"), "on_failure": words("stop", "go"),
+				"defaults": rapid.Custom(func(t *rapid.T) any {
+					return fields(
+						t,
+						map[string]*rapid.Generator[any]{"retry": retry, "timeout": durations, "on_error": words("skip", "no")},
+					)
+				}), "limits": rapid.Custom(func(t *rapid.T) any {
+					return fields(t, map[string]*rapid.Generator[any]{"max_steps": number, "max_cost": number})
+				}), "x-any": values(2)},
+		)
 		if rapid.Bool().Draw(t, "steps") {
 			var steps []any
 			for range rapid.IntRange(1, 4).Draw(t, "count") {
-				step := fields(t, map[string]*rapid.Generator[any]{"order": number, "tool": words("set", "http", "htp"), "agentId": words("support", "x"), "skillId": words("keep", "kep"),
-					"task": words("do", "see ${output.a}"), "params": rapid.Map(inputs, func(v any) any { return map[string]any{"v": v} }), "dependencies": lists(id), "retry": retry, "timeout": durations,
-					"condition": rapid.Custom(func(t *rapid.T) any {
-						return fields(t, map[string]*rapid.Generator[any]{"type": words("success", "failure", "custom", "odd"), "expr": conditions})
-					})})
+				step := fields(
+					t,
+					map[string]*rapid.Generator[any]{
+						"order":   number,
+						"tool":    words("set", "http", "htp"),
+						"agentId": words("support", "x"),
+						"skillId": words("keep", "kep"),
+						"task": words(
+							"do",
+							"see ${output.a}",
+						),
+						"params":       rapid.Map(inputs, func(v any) any { return map[string]any{"v": v} }),
+						"dependencies": lists(id),
+						"retry":        retry,
+						"timeout":      durations,
+						"condition": rapid.Custom(func(t *rapid.T) any {
+							return fields(
+								t,
+								map[string]*rapid.Generator[any]{"type": words("success", "failure", "custom", "odd"), "expr": conditions},
+							)
+						}),
+					},
+				)
 				step["id"] = ids.Draw(t, "step id")
 				steps = append(steps, step)
 			}
@@ -168,10 +333,34 @@ func documents() *rapid.Generator[map[string]any] {
 		}
 		nodes := map[string]any{}
 		for range rapid.IntRange(1, 5).Draw(t, "count") {
-			n := fields(t, map[string]*rapid.Generator[any]{"id": id, "tool": words("http", "x"), "agent": words("support", "x"), "plan": words("p", "p@1"), "input": inputs, "metadata": values(1),
-				"retry": retry, "timeout": durations, "on_error": words("skip", "odd"), "effect": words("pure", "odd"), "needs": lists(id), "when": conditions,
-				"foreach": words("input", "${output.a}", "item", "nope"), "max_parallel": number, "max_visits": number, "output_schema": values(1)})
-			n["type"] = rapid.SampledFrom([]any{"set", "noop", "tool", "agent", "wait", "approval", "plan", "odd", "http", 5}).Draw(t, "type")
+			n := fields(
+				t,
+				map[string]*rapid.Generator[any]{
+					"id":       id,
+					"tool":     words("http", "x"),
+					"agent":    words("support", "x"),
+					"plan":     words("p", "p@1"),
+					"input":    inputs,
+					"metadata": values(1),
+					"retry":    retry,
+					"timeout":  durations,
+					"on_error": words("skip", "odd"),
+					"effect":   words("pure", "odd"),
+					"needs":    lists(id),
+					"when":     conditions,
+					"foreach": words(
+						"input",
+						"${output.a}",
+						"item",
+						"nope",
+					),
+					"max_parallel":  number,
+					"max_visits":    number,
+					"output_schema": values(1),
+				},
+			)
+			n["type"] = rapid.SampledFrom([]any{"set", "noop", "tool", "agent", "wait", "approval", "plan", "odd", "http", 5}).
+				Draw(t, "type")
 			nodes[ids.Draw(t, "node id")] = n
 		}
 		m["nodes"] = nodes

@@ -13,7 +13,12 @@ import (
 
 // approval is a plan that asks, with more said of the step and of the plan.
 func approval(step, edges, more string) string {
-	return fmt.Sprintf("id: p\nstart: ask\n%snodes:\n  ask: {type: approval, input: {message: sure?}%s}\n  pay: {type: noop}\n  sorry: {type: noop}\nedges: [%s]\n", more, step, edges)
+	return fmt.Sprintf(
+		"id: p\nstart: ask\n%snodes:\n  ask: {type: approval, input: {message: sure?}%s}\n  pay: {type: noop}\n  sorry: {type: noop}\nedges: [%s]\n",
+		more,
+		step,
+		edges,
+	)
 }
 
 // Edges that only a rejection could take are errors, unless the step continues after it.
@@ -87,13 +92,15 @@ func TestRejectionInMemory(t *testing.T) {
 				t.Fatal(err)
 			}
 			asked := 0
-			x := planner.NewExecutor(map[string]planner.Handler{"approval": func(context.Context, planner.Node, *planner.State) (any, error) {
-				asked++
-				if err, ok := tt.answer.(error); ok {
-					return nil, err
-				}
-				return tt.answer, nil
-			}})
+			x := planner.NewExecutor(
+				map[string]planner.Handler{"approval": func(context.Context, planner.Node, *planner.State) (any, error) {
+					asked++
+					if err, ok := tt.answer.(error); ok {
+						return nil, err
+					}
+					return tt.answer, nil
+				}},
+			)
 			state, err := x.Execute(t.Context(), d.Graph, nil)
 			code := ""
 			if f := walk.AsFailure(err); f != nil {

@@ -35,7 +35,13 @@ func patternSteps(p jsonschema.Regexp, text string) int {
 
 // sameValue lists the parts of a schema that apply to the value that it applies to.
 func sameValue(s *jsonschema.Schema) []*jsonschema.Schema {
-	out := slices.Concat([]*jsonschema.Schema{s.Ref, s.Not, s.If, s.Then, s.Else}, s.AllOf, s.AnyOf, s.OneOf, slices.Collect(maps.Values(s.DependentSchemas)))
+	out := slices.Concat(
+		[]*jsonschema.Schema{s.Ref, s.Not, s.If, s.Then, s.Else},
+		s.AllOf,
+		s.AnyOf,
+		s.OneOf,
+		slices.Collect(maps.Values(s.DependentSchemas)),
+	)
 	for _, d := range s.Dependencies {
 		if sub, ok := d.(*jsonschema.Schema); ok {
 			out = append(out, sub)
@@ -81,8 +87,13 @@ func forItem(s *jsonschema.Schema, i int) []*jsonschema.Schema {
 
 // parts lists everything that a schema is made of, one level deep.
 func parts(s *jsonschema.Schema) []*jsonschema.Schema {
-	out := slices.Concat(sameValue(s), s.PrefixItems, slices.Collect(maps.Values(s.Properties)), slices.Collect(maps.Values(s.PatternProperties)),
-		[]*jsonschema.Schema{s.Items2020, s.Contains, s.UnevaluatedItems, s.UnevaluatedProperties, s.PropertyNames})
+	out := slices.Concat(
+		sameValue(s),
+		s.PrefixItems,
+		slices.Collect(maps.Values(s.Properties)),
+		slices.Collect(maps.Values(s.PatternProperties)),
+		[]*jsonschema.Schema{s.Items2020, s.Contains, s.UnevaluatedItems, s.UnevaluatedProperties, s.PropertyNames},
+	)
 	for _, v := range []any{s.Items, s.AdditionalItems, s.AdditionalProperties} {
 		switch v := v.(type) {
 		case *jsonschema.Schema:

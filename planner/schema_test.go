@@ -109,7 +109,9 @@ func TestSchemaCost(t *testing.T) {
 	}
 	nested := func(depth int) any { return decode(t, strings.Repeat("[", depth)+strings.Repeat("]", depth)) }
 	doubling := compile(`{"allOf": [{"items": {"$ref": "#"}}, {"items": {"$ref": "#"}}]}`)
-	list := compile(`{"$defs": {"node": {"type": "object", "properties": {"left": {"$ref": "#/$defs/node"}, "right": {"$ref": "#/$defs/node"}}}}, "$ref": "#/$defs/node"}`)
+	list := compile(
+		`{"$defs": {"node": {"type": "object", "properties": {"left": {"$ref": "#/$defs/node"}, "right": {"$ref": "#/$defs/node"}}}}, "$ref": "#/$defs/node"}`,
+	)
 	deep := any(map[string]any{})
 	for range 500 {
 		deep = map[string]any{"left": deep, "right": map[string]any{}}
@@ -137,10 +139,23 @@ func TestSchemaCost(t *testing.T) {
 
 // FuzzSchema: no schema and no value may crash or hang the validation.
 func FuzzSchema(f *testing.F) {
-	f.Add([]byte(`{"type": "object", "properties": {"a": {"$ref": "#/$defs/b"}}, "$defs": {"b": {"type": "array", "items": {"$ref": "#"}}}}`), []byte(`{"a": [{}]}`))
+	f.Add(
+		[]byte(`{"type": "object", "properties": {"a": {"$ref": "#/$defs/b"}}, "$defs": {"b": {"type": "array", "items": {"$ref": "#"}}}}`),
+		[]byte(`{"a": [{}]}`),
+	)
 	f.Add([]byte(`{"$dynamicAnchor": "x", "allOf": [{"$dynamicRef": "#x"}]}`), []byte(`1`))
-	f.Add([]byte(`{"$id": "a/b", "$anchor": "c", "if": {"const": 1.0}, "then": false, "unevaluatedProperties": false, "format": "uri", "multipleOf": 0.1}`), []byte(`1e5`))
-	f.Add([]byte(`{"$schema": "http://json-schema.org/draft-07/schema#", "dependencies": {"a": ["b"]}, "items": [true], "additionalItems": false}`), []byte(`[1, 2]`))
+	f.Add(
+		[]byte(
+			`{"$id": "a/b", "$anchor": "c", "if": {"const": 1.0}, "then": false, "unevaluatedProperties": false, "format": "uri", "multipleOf": 0.1}`,
+		),
+		[]byte(`1e5`),
+	)
+	f.Add(
+		[]byte(
+			`{"$schema": "http://json-schema.org/draft-07/schema#", "dependencies": {"a": ["b"]}, "items": [true], "additionalItems": false}`,
+		),
+		[]byte(`[1, 2]`),
+	)
 	f.Fuzz(func(t *testing.T, schema, value []byte) {
 		v, err := jsonvalue.Decode(schema)
 		if err != nil {
@@ -197,7 +212,8 @@ func TestSchemasThatDouble(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if problems := pattern.Validate([]any{strings.Repeat("a", 1<<20)}); len(problems) != 1 || !strings.Contains(problems[0].Message, "too many steps") {
+	if problems := pattern.Validate([]any{strings.Repeat("a", 1<<20)}); len(problems) != 1 ||
+		!strings.Contains(problems[0].Message, "too many steps") {
 		t.Errorf("got %v, want a text that is too long for its pattern", problems)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -18,7 +18,11 @@ type secretForm struct {
 
 var secretForms = []secretForm{
 	{message.New("a private key"), "PRIVATE KEY-----", regexp.MustCompile(`-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY-----`)},
-	{message.New("an API key"), "sk-", regexp.MustCompile(`(?:^|[^A-Za-z0-9_-])sk-(?:[a-z0-9]+-)*[A-Za-z0-9_]*[A-Za-z][A-Za-z0-9_]*[0-9][A-Za-z0-9_-]{12,}`)},
+	{
+		message.New("an API key"),
+		"sk-",
+		regexp.MustCompile(`(?:^|[^A-Za-z0-9_-])sk-(?:[a-z0-9]+-)*[A-Za-z0-9_]*[A-Za-z][A-Za-z0-9_]*[0-9][A-Za-z0-9_-]{12,}`),
+	},
 	{message.New("an API key"), "sk-", regexp.MustCompile(`(?:^|[^A-Za-z0-9_-])sk-[A-Za-z0-9]{32,}`)},
 	{message.New("a payment key"), "_live_", regexp.MustCompile(`(?:^|[^A-Za-z0-9])[sr]k_live_[A-Za-z0-9]{16,}`)},
 	{message.New("an AWS access key"), "AKIA", regexp.MustCompile(`(?:^|[^A-Za-z0-9])AKIA[A-Z0-9]{16}(?:[^A-Za-z0-9]|$)`)},
@@ -49,8 +53,14 @@ func checkSecrets(t *tree, node string, r *reporter) {
 	switch t.kind {
 	case treeString:
 		if what := inlineSecret(t.text); !what.IsZero() {
-			r.error(t, node, "secret.inline", message.New("store it as a secret, refer to it as ${secret.NAME}, and replace the exposed key"),
-				"the plan contains %s", what)
+			r.error(
+				t,
+				node,
+				"secret.inline",
+				message.New("store it as a secret, refer to it as ${secret.NAME}, and replace the exposed key"),
+				"the plan contains %s",
+				what,
+			)
 		}
 	case treeList:
 		for _, e := range t.items {

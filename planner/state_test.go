@@ -40,7 +40,8 @@ edges: [{from: a, to: b}, {from: b, to: c}, {from: c, to: d}]
 		t.Fatal(err)
 	}
 	want := map[string]any{"a": []any{"hola likes tea", "hola"}, "d": []any{"hola likes tea", "hola likes tea"}}
-	if d := cmp.Diff(want, given); d != "" || state.Last != "hola likes tea" || state.Outputs["input"] != "hola" || state.Outputs["a"] != state.Last {
+	if d := cmp.Diff(want, given); d != "" || state.Last != "hola likes tea" || state.Outputs["input"] != "hola" ||
+		state.Outputs["a"] != state.Last {
 		t.Errorf("%s\n%+v", d, state)
 	}
 }
@@ -49,7 +50,9 @@ edges: [{from: a, to: b}, {from: b, to: c}, {from: c, to: d}]
 // and the failure.
 func TestAuditOfAFailure(t *testing.T) {
 	t.Parallel()
-	graph, err := planner.ParseYAML([]byte("id: g\nstart: a\nnodes: {a: {type: say, input: 1}, b: {type: broken}}\nedges: [{from: a, to: b}]\n"))
+	graph, err := planner.ParseYAML(
+		[]byte("id: g\nstart: a\nnodes: {a: {type: say, input: 1}, b: {type: broken}}\nedges: [{from: a, to: b}]\n"),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +63,9 @@ func TestAuditOfAFailure(t *testing.T) {
 	var got []string
 	exec.AuditHook = func(_ context.Context, e planner.AuditEvent) {
 		got = append(got, e.NodeID+" "+e.NodeType+" "+e.Status+" "+jsonvalue.Text(e.Output)+" "+e.Error)
-		if ended := e.Status != planner.AuditStarted; e.GraphID != "g" || time.Since(e.StartedAt) > time.Hour || ended == e.FinishedAt.IsZero() || ended && e.FinishedAt.Before(e.StartedAt) {
+		if ended := e.Status != planner.AuditStarted; e.GraphID != "g" || time.Since(e.StartedAt) > time.Hour ||
+			ended == e.FinishedAt.IsZero() ||
+			ended && e.FinishedAt.Before(e.StartedAt) {
 			t.Errorf("%+v", e)
 		}
 	}

@@ -196,7 +196,10 @@ func (r *reporter) warn(at *tree, node, code string, suggestion message.Message,
 func (r *reporter) done() Problems {
 	if r.errors > maxProblems {
 		r.problems = append(r.problems, Problem{Severity: SeverityError, Code: "too_many_problems",
-			Message: message.New("and %d more errors", r.errors-maxProblems), Suggestion: message.New("fix the errors above first"), Line: math.MaxInt})
+			Message: message.New(
+				"and %d more errors",
+				r.errors-maxProblems,
+			), Suggestion: message.New("fix the errors above first"), Line: math.MaxInt})
 	}
 	if r.warnings > maxWarnings {
 		r.problems = append(r.problems, Problem{Severity: SeverityWarning, Code: "too_many_problems",
@@ -237,7 +240,14 @@ func checkText(src []byte, r *reporter) ([]byte, bool) {
 			r.error(&tree{line: line, column: column}, "", "document.encoding", message.New("save it as UTF-8"), "invalid UTF-8")
 			return nil, false
 		case controlCharacter(c):
-			r.error(&tree{line: line, column: column}, "", "document.control_character", message.New("remove it"), "invalid control character U+%s", fmt.Sprintf("%04X", c))
+			r.error(
+				&tree{line: line, column: column},
+				"",
+				"document.control_character",
+				message.New("remove it"),
+				"invalid control character U+%s",
+				fmt.Sprintf("%04X", c),
+			)
 			return nil, false
 		case c == '\n':
 			line, column = line+1, 0

@@ -28,8 +28,12 @@ func trustCatalog() *planner.Catalog {
 			"now":  {Effect: walk.EffectRead},
 			"wire": {Effect: walk.EffectUnsafe, Asks: func(plan string) bool { return plan != "treasury" }},
 		},
-		Agents: map[string]planner.AgentInfo{"talker": {Effect: walk.EffectIdempotent}, "clerk": {Effect: walk.EffectIdempotent, Private: true},
-			"doer": {Effect: walk.EffectUnsafe, Changes: true}, "banker": {Effect: walk.EffectUnsafe, Private: true, Changes: true}},
+		Agents: map[string]planner.AgentInfo{
+			"talker": {Effect: walk.EffectIdempotent},
+			"clerk":  {Effect: walk.EffectIdempotent, Private: true},
+			"doer":   {Effect: walk.EffectUnsafe, Changes: true},
+			"banker": {Effect: walk.EffectUnsafe, Private: true, Changes: true},
+		},
 	}
 }
 

@@ -21,7 +21,10 @@ func problemTexts(t *testing.T, src string) string {
 // it leads.
 func TestAMalformedConditionIsOneProblem(t *testing.T) {
 	t.Parallel()
-	got := problemTexts(t, "id: a\nnodes:\n  a: {type: set, input: 1}\n  b: {type: set, input: 2}\n  c: {type: set, input: 3}\nedges:\n  - {from: a, to: b, condition: \"last>3\"}\n  - {from: b, to: c}\n")
+	got := problemTexts(
+		t,
+		"id: a\nnodes:\n  a: {type: set, input: 1}\n  b: {type: set, input: 2}\n  c: {type: set, input: 3}\nedges:\n  - {from: a, to: b, condition: \"last>3\"}\n  - {from: b, to: c}\n",
+	)
 	if got != `error condition: malformed condition "last>3" (comparisons need an expression: expr: last>3)` {
 		t.Error(got)
 	}
@@ -39,7 +42,8 @@ func TestProblemsOfStepPlansNameStepsAndDependencies(t *testing.T) {
 		"id: a\nsteps:\n  - {id: b, order: 1, tool: set}\n  - {id: a, order: 2, tool: set, dependencies: [b]}\n":       ``,
 		"id: a\nnodes:\n  a: {type: set, needs: [x]}\n":                                                                `needs refers to step "x", which does not exist`,
 	} {
-		if got := problemTexts(t, src); want == "" && got != "" || !strings.Contains(got, want) || want != "" && strings.HasPrefix(src, "id: a\nsteps") && strings.Contains(strings.ReplaceAll(got, `"node"`, ""), "node") {
+		if got := problemTexts(t, src); want == "" && got != "" || !strings.Contains(got, want) ||
+			want != "" && strings.HasPrefix(src, "id: a\nsteps") && strings.Contains(strings.ReplaceAll(got, `"node"`, ""), "node") {
 			t.Errorf("%s\ngot %s\nwant %s", src, got, want)
 		}
 	}

@@ -56,9 +56,14 @@ func TestEveryActIsRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.actor = auth.TokenActor(token)
-	busy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }))
+	busy := httptest.NewServer(
+		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }),
+	)
 	t.Cleanup(busy.Close)
-	s.Plan(t, "id: later\nnodes:\n  a: {type: http, effect: read, retry: {max_attempts: 2, backoff: [1h]}, input: {url: \""+busy.URL+"\"}}\n")
+	s.Plan(
+		t,
+		"id: later\nnodes:\n  a: {type: http, effect: read, retry: {max_attempts: 2, backoff: [1h]}, input: {url: \""+busy.URL+"\"}}\n",
+	)
 
 	s.signedIn()
 	s.plans()
@@ -70,7 +75,8 @@ func TestEveryActIsRecorded(t *testing.T) {
 	s.settings()
 
 	for _, r := range s.Routes() {
-		if route := "page " + r.Method + " " + r.Path; r.Method != http.MethodGet && !s.done[route] && noAct[route] == "" && noAct[r.Method+" "+r.Path] == "" {
+		if route := "page " + r.Method + " " + r.Path; r.Method != http.MethodGet && !s.done[route] && noAct[route] == "" &&
+			noAct[r.Method+" "+r.Path] == "" {
 			t.Errorf("%s is not among the acts of this test", route)
 		}
 	}
@@ -94,7 +100,19 @@ func (s *scene) signedIn() {
 	s.recorded("page POST /login/link", "marta", func() { other.Post("/login/link", url.Values{"csrf": {"anonymous"}, "token": {secret}}) })
 	s.secondFactor()
 	s.page("/me/sessions", "/me", "others", "to", "/me/sessions", "session", "others")
-	s.page("/me/password", "/me", `name="old"`, "to", "/me/password", "old", webtest.Password, "password", "another good password", "again", "another good password")
+	s.page(
+		"/me/password",
+		"/me",
+		`name="old"`,
+		"to",
+		"/me/password",
+		"old",
+		webtest.Password,
+		"password",
+		"another good password",
+		"again",
+		"another good password",
+	)
 	s.page("/views", "/runs?q=plan:ledger", `action="/views"`, "to", "/views", "name", "mine")
 }
 
@@ -150,7 +168,15 @@ func (s *scene) plans() {
 	s.page("/plans/drafts/:draft/accept", p.Location, "Accept and start", "to", p.Location+"/accept", "do", "accept")
 	p = s.page("/plans/drafts", "/ask", `name="intent"`, "to", "/plans/drafts", "intent", "please collect the figures of today")
 	s.Drafted(s.t, p.Location)
-	more := s.page("/plans/drafts/:draft/refine", p.Location, "Make another draft", "to", p.Location+"/refine", "change", "then notify everybody")
+	more := s.page(
+		"/plans/drafts/:draft/refine",
+		p.Location,
+		"Make another draft",
+		"to",
+		p.Location+"/refine",
+		"change",
+		"then notify everybody",
+	)
 	s.Drafted(s.t, more.Location)
 	s.page("/plans/drafts/:draft/discard", p.Location, "Discard the draft", "to", p.Location+"/discard")
 	begun, _ := s.api("POST /drafts", "/drafts", map[string]any{"query": "collect what the wire says"})["id"].(string)
@@ -205,9 +231,23 @@ func (s *scene) runs(seed webtest.Seeded) {
 	s.page("/approvals/:approval/assign", given, `name="assignee"`, "to", given+"/assign", "assignee", "marta", "reason", "knows it")
 	s.api("POST /approvals/{id}/assign", given+"/assign", map[string]any{"before": "marta", "assignee": ""})
 	s.bulkDecision()
-	s.page("/runs/:run/nodes/:node/resolve", "/runs/"+seed.InDoubt.ID, "/nodes/pay/resolve", "to", "/runs/"+seed.InDoubt.ID+"/nodes/pay/resolve", "action", "skip", "reason", "nobody knows")
+	s.page(
+		"/runs/:run/nodes/:node/resolve",
+		"/runs/"+seed.InDoubt.ID,
+		"/nodes/pay/resolve",
+		"to",
+		"/runs/"+seed.InDoubt.ID+"/nodes/pay/resolve",
+		"action",
+		"skip",
+		"reason",
+		"nobody knows",
+	)
 	doubt := s.Run(s.t, "payment", "null")
-	s.api("POST /runs/{id}/nodes/{node}/resolve", "/runs/"+doubt.ID+"/nodes/pay/resolve", map[string]any{"visit": 1, "attempt": 1, "action": "fail", "reason": "nobody knows"})
+	s.api(
+		"POST /runs/{id}/nodes/{node}/resolve",
+		"/runs/"+doubt.ID+"/nodes/pay/resolve",
+		map[string]any{"visit": 1, "attempt": 1, "action": "fail", "reason": "nobody knows"},
+	)
 }
 
 func (s *scene) bulks() {
@@ -220,7 +260,11 @@ func (s *scene) bulks() {
 	}
 	id := slow()
 	s.page("/bulk/:bulk/stop", "/bulk/"+id, "/stop", "to", "/bulk/"+id+"/stop", "reason", "enough")
-	started := s.api("POST /bulk-operations", "/bulk-operations", map[string]any{"action": "resume", "filter": "plan:ledger", "reason": "again", "rate": 1})
+	started := s.api(
+		"POST /bulk-operations",
+		"/bulk-operations",
+		map[string]any{"action": "resume", "filter": "plan:ledger", "reason": "again", "rate": 1},
+	)
 	other, _ := started["id"].(string)
 	s.api("POST /bulk-operations/{id}/stop", "/bulk-operations/"+other+"/stop", map[string]string{"reason": "enough"})
 }
@@ -308,7 +352,18 @@ func (s *scene) verify() {
 	form := s.b.Get("/audit/verify").Hidden()
 	s.recorded("page POST /audit/verify", "marta", func() { s.b.Post("/audit/verify", form); done() })
 	s.recorded("POST /audit/check", s.actor, func() {
-		resp, err := http.DefaultClient.Do(webtest.Request(s.t, http.MethodPost, s.URL+api.Base+"/audit/check", "", "Content-Type", "application/json", "Authorization", "Bearer "+s.token))
+		resp, err := http.DefaultClient.Do(
+			webtest.Request(
+				s.t,
+				http.MethodPost,
+				s.URL+api.Base+"/audit/check",
+				"",
+				"Content-Type",
+				"application/json",
+				"Authorization",
+				"Bearer "+s.token,
+			),
+		)
 		if err != nil || resp.StatusCode != http.StatusAccepted {
 			s.t.Fatal(resp, err)
 		}

@@ -122,7 +122,8 @@ func TestAPageLinksToTheAPI(t *testing.T) {
 			t.Errorf("%s has no link %s", page, address)
 		}
 		data := b.Get(address)
-		if data.Code != http.StatusOK || !strings.Contains(data.Header.Get("Content-Type"), "json") || !json.Valid([]byte(data.Body)) || !strings.Contains(data.Body, want[1]) {
+		if data.Code != http.StatusOK || !strings.Contains(data.Header.Get("Content-Type"), "json") || !json.Valid([]byte(data.Body)) ||
+			!strings.Contains(data.Body, want[1]) {
 			t.Errorf("%s: %d %s\n%.300s", address, data.Code, data.Header.Get("Content-Type"), data.Body)
 		}
 	}

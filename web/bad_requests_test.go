@@ -60,7 +60,8 @@ func TestPagesTakeNothingElse(t *testing.T) {
 		}
 	}
 	for _, next := range []string{"//evil.example", "https://evil.example", "/\\evil.example", "/\t/evil.example", "javascript:alert(1)", "\\\\evil.example"} {
-		if p := site.Browser(t).Post("/login", url.Values{"csrf": {"anonymous"}, "name": {"marta"}, "password": {webtest.Password}, "next": {next}}); p.Code != http.StatusSeeOther || p.Location != "/" {
+		if p := site.Browser(t).Post("/login", url.Values{"csrf": {"anonymous"}, "name": {"marta"}, "password": {webtest.Password}, "next": {next}}); p.Code != http.StatusSeeOther ||
+			p.Location != "/" {
 			t.Errorf("A11 on to %q: %d %q", next, p.Code, p.Location)
 		}
 	}
@@ -86,8 +87,26 @@ func TestLoginsBelieveNoHeader(t *testing.T) {
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
 	login := url.Values{"csrf": {"anonymous"}, "name": {"marta"}, "password": {webtest.Password}}.Encode()
-	p := strange(t, site, b, http.MethodPost, "/login", login, "Content-Type", formType, "X-Forwarded-For", "203.0.113.66", "X-Real-IP", "203.0.113.66",
-		"Forwarded", "for=203.0.113.66;host=evil.example;proto=https", "X-Forwarded-Host", "evil.example", "X-Forwarded-Proto", "https")
+	p := strange(
+		t,
+		site,
+		b,
+		http.MethodPost,
+		"/login",
+		login,
+		"Content-Type",
+		formType,
+		"X-Forwarded-For",
+		"203.0.113.66",
+		"X-Real-IP",
+		"203.0.113.66",
+		"Forwarded",
+		"for=203.0.113.66;host=evil.example;proto=https",
+		"X-Forwarded-Host",
+		"evil.example",
+		"X-Forwarded-Proto",
+		"https",
+	)
 	if p.Code != http.StatusSeeOther && p.Code != http.StatusForbidden || strings.Contains(p.Location, "evil") {
 		t.Errorf("A13: %d %s", p.Code, p.Location)
 	}
@@ -103,10 +122,14 @@ func TestLoginsBelieveNoHeader(t *testing.T) {
 	}
 	const chosen = "chosen-by-somebody-else-0123456789abcdef"
 	fixed := strange(t, site, site.Browser(t), http.MethodPost, "/login", login, "Content-Type", formType, "Cookie", "kairos="+chosen)
-	if set := fixed.Header.Get("Set-Cookie"); fixed.Code != http.StatusSeeOther || !strings.HasPrefix(set, "kairos=") || strings.Contains(set, chosen) || !strings.Contains(set, "HttpOnly") || !strings.Contains(set, "SameSite=Strict") {
+	if set := fixed.Header.Get("Set-Cookie"); fixed.Code != http.StatusSeeOther || !strings.HasPrefix(set, "kairos=") ||
+		strings.Contains(set, chosen) ||
+		!strings.Contains(set, "HttpOnly") ||
+		!strings.Contains(set, "SameSite=Strict") {
 		t.Errorf("A18: %d, the cookie after the login is %q", fixed.Code, set)
 	}
-	if p := strange(t, site, site.Browser(t), http.MethodGet, "/runs", "", "Cookie", "kairos="+chosen); p.Code != http.StatusSeeOther || !strings.HasPrefix(p.Location, "/login") {
+	if p := strange(t, site, site.Browser(t), http.MethodGet, "/runs", "", "Cookie", "kairos="+chosen); p.Code != http.StatusSeeOther ||
+		!strings.HasPrefix(p.Location, "/login") {
 		t.Errorf("A18: the chosen session is in: %d %s", p.Code, p.Location)
 	}
 }

@@ -27,7 +27,12 @@ const canary = `xc"'></textarea></title><x-canary onclick=xc() style=xc srcdoc=x
 	`<script>xc()</script><img src="//xc.example/p.png" onerror=xc()><a href="javascript:xc()">xc</a>![xc](https://xc.example/p.png)&lt;xc`
 
 // links are values that must not become links (A27).
-var canaryLinks = []string{"javascript:xc()", "data:text/html,<script>xc()</script>", "https://xc.example/steal?", "![xc](https://xc.example/p.png)"}
+var canaryLinks = []string{
+	"javascript:xc()",
+	"data:text/html,<script>xc()</script>",
+	"https://xc.example/steal?",
+	"![xc](https://xc.example/p.png)",
+}
 
 // sow stores the canary in every text that somebody can store.
 func sow(t *testing.T, site *webtest.Site, b *webtest.Browser) {
@@ -52,10 +57,17 @@ func sow(t *testing.T, site *webtest.Site, b *webtest.Browser) {
 		"form": {"type": "object", "properties": {"note": {"type": "string", "title": `+q+`, "description": `+q+`}, "pick": {"type": "string", "enum": [`+q+`]}}}}},
 		"log": {"type": "log", "needs": ["ask"], "input": `+q+`}}}`)
 	site.Plan(t, `{"id": "broken", "nodes": {"a": {"type": "json", "input": {"value": 1, "path": `+q+`}}}}`)
-	site.Plan(t, `{"id": "branch", "nodes": {"a": {"type": "decision"}, "b": {"type": "noop"}}, "edges": [{"from": "a", "to": "b", "condition": "last == xc<x-canary>"}, {"from": "a", "to": "b"}]}`)
+	site.Plan(
+		t,
+		`{"id": "branch", "nodes": {"a": {"type": "decision"}, "b": {"type": "noop"}}, "edges": [{"from": "a", "to": "b", "condition": "last == xc<x-canary>"}, {"from": "a", "to": "b"}]}`,
+	)
 	site.Plan(t, "id: talk\nnodes:\n  answer: {type: agent, agent: desk}\n")
 	start := func(plan, input string) domain.Run {
-		r, err := site.Engine.Start(t.Context(), site.Admin, domain.StartRequest{Plan: plan, Input: domain.RawJSON(input), Labels: map[string]string{"env": canary[:120]}, Origin: "ui"})
+		r, err := site.Engine.Start(
+			t.Context(),
+			site.Admin,
+			domain.StartRequest{Plan: plan, Input: domain.RawJSON(input), Labels: map[string]string{"env": canary[:120]}, Origin: "ui"},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,8 +116,20 @@ func sow(t *testing.T, site *webtest.Site, b *webtest.Browser) {
 		t.Fatalf("bulk: %d", p.Code)
 	}
 	// A login by a browser that calls itself so.
-	req := webtest.Request(t, http.MethodPost, site.URL+"/login", url.Values{"csrf": {"anonymous"}, "name": {"marta"}, "password": {webtest.Password}}.Encode(), "Content-Type", "application/x-www-form-urlencoded",
-		"User-Agent", canary, "Origin", site.URL, "Sec-Fetch-Site", "same-origin")
+	req := webtest.Request(
+		t,
+		http.MethodPost,
+		site.URL+"/login",
+		url.Values{"csrf": {"anonymous"}, "name": {"marta"}, "password": {webtest.Password}}.Encode(),
+		"Content-Type",
+		"application/x-www-form-urlencoded",
+		"User-Agent",
+		canary,
+		"Origin",
+		site.URL,
+		"Sec-Fetch-Site",
+		"same-origin",
+	)
 	if p := site.Browser(t).Do(req); p.Code != http.StatusSeeOther {
 		t.Fatalf("login: %d", p.Code)
 	}
@@ -124,20 +148,27 @@ func unsown(t *testing.T, at, body string) {
 		if n.Type != html.ElementNode || embedded && n.Data == "img" {
 			continue
 		}
-		if n.Data == "x-canary" || n.Data == "img" || n.Data == "iframe" || n.Data == "object" || n.Data == "base" || (n.Data == "script" || n.Data == "style") && n.FirstChild != nil {
+		if n.Data == "x-canary" || n.Data == "img" || n.Data == "iframe" || n.Data == "object" || n.Data == "base" ||
+			(n.Data == "script" || n.Data == "style") && n.FirstChild != nil {
 			t.Errorf("%s: a <%s> came from data", at, n.Data)
 		}
 		for _, a := range n.Attr {
 			key, value := strings.TrimPrefix(strings.ToLower(a.Key), "data-"), strings.ToLower(strings.TrimSpace(a.Val))
 			switch {
-			case strings.HasPrefix(key, "on") && a.Namespace == "" && len(key) > 2, strings.HasPrefix(key, "hx-on"), key == "srcdoc", key == "style", key == "formaction", key == "ping":
+			case strings.HasPrefix(key, "on") && a.Namespace == "" && len(key) > 2,
+				strings.HasPrefix(key, "hx-on"),
+				key == "srcdoc",
+				key == "style",
+				key == "formaction",
+				key == "ping":
 				t.Errorf("%s: <%s %s=%q>", at, n.Data, a.Key, a.Val)
 			case slices.Contains([]string{"href", "src", "action", "hx-get", "hx-post", "hx-put", "hx-delete", "hx-patch", "poster", "xlink:href"}, key):
 				// Addresses are this site's own: a path, or a place on the page.
 				if embedded && strings.HasPrefix(value, "https://") {
 					continue
 				}
-				if value != "" && value[0] != '#' && value[0] != '?' && (value[0] != '/' || strings.HasPrefix(value, "//") || strings.ContainsAny(value, "\\\t\n")) {
+				if value != "" && value[0] != '#' && value[0] != '?' &&
+					(value[0] != '/' || strings.HasPrefix(value, "//") || strings.ContainsAny(value, "\\\t\n")) {
 					t.Errorf("%s: <%s %s=%q> leads away", at, n.Data, a.Key, a.Val)
 				}
 			case key == "hx-vals" && strings.HasPrefix(value, "js:"):
@@ -173,16 +204,51 @@ func TestEncodingCrawl(t *testing.T) {
 	sow(t, site, b)
 	each := proof.Size(2, 40)
 	seen, shapes := map[string]bool{}, map[string]int{}
-	queue := []string{"/", "/runs", "/plans", "/approvals", "/approvals?status=approved", "/approvals?status=rejected", "/handoffs", "/agents", "/agents/tools", "/agents/providers", "/audit", "/system", "/settings", "/settings/users", "/settings/tokens", "/me", "/help", "/ask",
-		"/bulk", "/bulk/new?do=cancel&q=plan:canary", "/plans/new", "/plans/canary", "/plans/canary/start", "/plans/canary/edit", "/find?q=" + url.QueryEscape(canary), "/runs?q=" + url.QueryEscape("plan:"+canary),
-		"/audit?q=" + url.QueryEscape("actor:"+canary), "/login?next=" + url.QueryEscape("/"+canary), "/login/link?token=" + url.QueryEscape(canary), "/" + url.PathEscape(canary), "/plans/" + url.PathEscape(canary), "/runs/" + url.PathEscape(canary),
-		"/agents/tools/crm.find/accept"}
+	queue := []string{
+		"/",
+		"/runs",
+		"/plans",
+		"/approvals",
+		"/approvals?status=approved",
+		"/approvals?status=rejected",
+		"/handoffs",
+		"/agents",
+		"/agents/tools",
+		"/agents/providers",
+		"/audit",
+		"/system",
+		"/settings",
+		"/settings/users",
+		"/settings/tokens",
+		"/me",
+		"/help",
+		"/ask",
+		"/bulk",
+		"/bulk/new?do=cancel&q=plan:canary",
+		"/plans/new",
+		"/plans/canary",
+		"/plans/canary/start",
+		"/plans/canary/edit",
+		"/find?q=" + url.QueryEscape(canary),
+		"/runs?q=" + url.QueryEscape("plan:"+canary),
+		"/audit?q=" + url.QueryEscape(
+			"actor:"+canary,
+		),
+		"/login?next=" + url.QueryEscape("/"+canary),
+		"/login/link?token=" + url.QueryEscape(canary),
+		"/" + url.PathEscape(canary),
+		"/plans/" + url.PathEscape(canary),
+		"/runs/" + url.PathEscape(canary),
+		"/agents/tools/crm.find/accept",
+	}
 	pages, sown := 0, 0
 	for len(queue) > 0 {
 		at := queue[0]
 		queue = queue[1:]
 		u, err := url.Parse(at)
-		if err != nil || seen[at] || u.Host != "" || strings.HasPrefix(u.Path, "/static/") || u.Path == "/live" || u.Path == "/metrics" || strings.HasPrefix(u.Path, "/login/oidc") || strings.HasPrefix(u.Path, "/api/") {
+		if err != nil || seen[at] || u.Host != "" || strings.HasPrefix(u.Path, "/static/") || u.Path == "/live" || u.Path == "/metrics" ||
+			strings.HasPrefix(u.Path, "/login/oidc") ||
+			strings.HasPrefix(u.Path, "/api/") {
 			continue
 		}
 		seen[at] = true
@@ -210,7 +276,10 @@ func TestEncodingCrawl(t *testing.T) {
 			}
 			if !strings.HasPrefix(kind, "text/html") {
 				if kind != "" && kind != "application/problem+json" && kind != bundle.MediaType && !strings.HasPrefix(kind, "text/plain") && !strings.HasPrefix(kind, "application/json") && !strings.HasPrefix(kind, "application/octet-stream") &&
-					!strings.HasPrefix(kind, "application/x-ndjson") && !strings.HasPrefix(kind, "application/yaml") && !strings.HasPrefix(kind, "text/markdown") && !strings.HasPrefix(kind, "text/csv") && !strings.HasPrefix(p.Header.Get("Content-Security-Policy"), "sandbox;") {
+					!strings.HasPrefix(kind, "application/x-ndjson") && !strings.HasPrefix(kind, "application/yaml") &&
+					!strings.HasPrefix(kind, "text/markdown") &&
+					!strings.HasPrefix(kind, "text/csv") &&
+					!strings.HasPrefix(p.Header.Get("Content-Security-Policy"), "sandbox;") {
 					t.Errorf("%s is %s", at, kind)
 				}
 				continue
@@ -276,7 +345,20 @@ func TestEveryRouteHasItsHeaders(t *testing.T) {
 	site := webtest.New(t)
 	seed := site.Seed(t)
 	b := site.Browser(t).Login()
-	fill, apiFill := addresses(seed), strings.NewReplacer("{id}", "none", "{n}", "1", "{node}", "post", "{name}", "none", "{channel}", "none")
+	fill, apiFill := addresses(
+		seed,
+	), strings.NewReplacer(
+		"{id}",
+		"none",
+		"{n}",
+		"1",
+		"{node}",
+		"post",
+		"{name}",
+		"none",
+		"{channel}",
+		"none",
+	)
 	paths := map[string]bool{"/nowhere": true, api.Base + "/nowhere": true}
 	for _, r := range site.Routes() {
 		paths[fill.Replace(r.Path)] = true
@@ -288,11 +370,14 @@ func TestEveryRouteHasItsHeaders(t *testing.T) {
 		for _, method := range []string{http.MethodGet, http.MethodPost} {
 			resp := b.Head(webtest.Request(t, method, site.URL+path, ""))
 			secured(t, method+" "+path, resp.Header)
-			if kept := resp.Header.Get("Cache-Control"); kept != "no-store" && !strings.HasPrefix(path, "/static/") && path != "/healthz" && path != "/readyz" {
+			if kept := resp.Header.Get("Cache-Control"); kept != "no-store" && !strings.HasPrefix(path, "/static/") && path != "/healthz" &&
+				path != "/readyz" {
 				t.Errorf("%s %s: Cache-Control is %q", method, path, kept)
 			}
 			if strings.HasPrefix(path, api.Base) && resp.Header.Get("Content-Type") != "" {
-				if kind := resp.Header.Get("Content-Type"); !strings.HasPrefix(kind, "application/json") && !strings.HasPrefix(kind, "application/problem+json") && !strings.HasPrefix(kind, "text/event-stream") &&
+				if kind := resp.Header.Get("Content-Type"); !strings.HasPrefix(kind, "application/json") &&
+					!strings.HasPrefix(kind, "application/problem+json") &&
+					!strings.HasPrefix(kind, "text/event-stream") &&
 					!strings.HasPrefix(kind, "application/openapi+json") {
 					t.Errorf("%s %s is %s", method, path, kind)
 				}

@@ -47,7 +47,8 @@ func TestThePageAfterAnActSaysWhatWasDone(t *testing.T) {
 	}
 	es.Header.Set("Accept-Language", "es")
 	webtest.Says(t, b.Do(es), http.StatusOK, said, "Se han cerrado sus sesiones y ya no puede entrar.")
-	if p := change(`value="password"`, "password", "password", "short"); p.Code != http.StatusUnprocessableEntity || !strings.Contains(p.Body, "5 characters; at least 12") {
+	if p := change(`value="password"`, "password", "password", "short"); p.Code != http.StatusUnprocessableEntity ||
+		!strings.Contains(p.Body, "5 characters; at least 12") {
 		t.Errorf("a refused act: %d %s", p.Code, webtest.Words(p.Body))
 	}
 	if p := b.Get(page); strings.Contains(p.Body, said) {
@@ -110,12 +111,42 @@ func TestRefusedLoginsAreSaidInSpanish(t *testing.T) {
 	b := site.Browser(t).Login()
 	refused := func(b *webtest.Browser, path, fields string) webtest.Page {
 		t.Helper()
-		return b.Do(webtest.Request(t, http.MethodPost, site.URL+path, fields, "Accept-Language", "es", "Origin", site.URL, "Sec-Fetch-Site", "same-origin", "Content-Type", "application/x-www-form-urlencoded"))
+		return b.Do(
+			webtest.Request(
+				t,
+				http.MethodPost,
+				site.URL+path,
+				fields,
+				"Accept-Language",
+				"es",
+				"Origin",
+				site.URL,
+				"Sec-Fetch-Site",
+				"same-origin",
+				"Content-Type",
+				"application/x-www-form-urlencoded",
+			),
+		)
 	}
-	webtest.Says(t, refused(site.Browser(t), "/login", "csrf=anonymous&name=marta&password=wrong"), http.StatusUnprocessableEntity, "El nombre o la contraseña no son correctos")
+	webtest.Says(
+		t,
+		refused(site.Browser(t), "/login", "csrf=anonymous&name=marta&password=wrong"),
+		http.StatusUnprocessableEntity,
+		"El nombre o la contraseña no son correctos",
+	)
 	csrf := b.Get("/me").Hidden().Get("csrf")
-	webtest.Says(t, refused(b, "/me/password", "csrf="+csrf+"&old="+webtest.Password+"&password=corta&again=corta"), http.StatusUnprocessableEntity, "La contraseña tiene 5 caracteres; hacen falta al menos 12. Use varias palabras o un gestor de contraseñas")
-	webtest.Says(t, refused(b, "/settings/users", "csrf="+csrf+"&name=marta&role=viewer&password=a+password+for+marta"), http.StatusUnprocessableEntity, "Ya hay un usuario «marta»")
+	webtest.Says(
+		t,
+		refused(b, "/me/password", "csrf="+csrf+"&old="+webtest.Password+"&password=corta&again=corta"),
+		http.StatusUnprocessableEntity,
+		"La contraseña tiene 5 caracteres; hacen falta al menos 12. Use varias palabras o un gestor de contraseñas",
+	)
+	webtest.Says(
+		t,
+		refused(b, "/settings/users", "csrf="+csrf+"&name=marta&role=viewer&password=a+password+for+marta"),
+		http.StatusUnprocessableEntity,
+		"Ya hay un usuario «marta»",
+	)
 	var last webtest.Page
 	for range 40 {
 		if last = refused(site.Browser(t), "/login", "csrf=anonymous&name=nobody&password=wrong"); last.Code == http.StatusTooManyRequests {

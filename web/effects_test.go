@@ -44,8 +44,26 @@ nodes:
 	}
 	check := b.Get("/plans/new").Hidden()
 	check.Set("source", source)
-	pages := map[string]string{"the editor": b.Do(webtest.Request(t, http.MethodPost, site.URL+"/plans/check", check.Encode(), "Content-Type", "application/x-www-form-urlencoded",
-		"Origin", site.URL, "Sec-Fetch-Site", "same-origin", "HX-Request", "true", "HX-Target", "problems")).Body}
+	pages := map[string]string{
+		"the editor": b.Do(
+			webtest.Request(
+				t,
+				http.MethodPost,
+				site.URL+"/plans/check",
+				check.Encode(),
+				"Content-Type",
+				"application/x-www-form-urlencoded",
+				"Origin",
+				site.URL,
+				"Sec-Fetch-Site",
+				"same-origin",
+				"HX-Request",
+				"true",
+				"HX-Target",
+				"problems",
+			),
+		).Body,
+	}
 	for _, path := range []string{"/runs/" + run.ID, "/runs/" + run.ID + "?view=graph", "/runs/" + run.ID + "?view=graph&mode=ran", "/runs/" + run.ID + "/graph.svg", "/plans/mixed", "/plans/mixed/v/1/graph.svg"} {
 		pages[path] = b.Get(path).Body
 	}
@@ -62,7 +80,8 @@ nodes:
 	}
 	// In words too, of the step that is chosen.
 	for node, unsafe := range map[string]bool{"send": true, "look": false} {
-		about := regexp.MustCompile(`(?s)<aside[^>]*id="inspector".*?</header>`).FindString(b.Get("/runs/" + run.ID + "?view=graph&node=" + node).Body)
+		about := regexp.MustCompile(`(?s)<aside[^>]*id="inspector".*?</header>`).
+			FindString(b.Get("/runs/" + run.ID + "?view=graph&node=" + node).Body)
 		if got := strings.Contains(about, "side effects"); got != unsafe {
 			t.Errorf("the inspector of %s says that it has side effects: %v\n%s", node, got, webtest.Words(about))
 		}

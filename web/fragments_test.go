@@ -75,7 +75,20 @@ func TestFragmentsHaveNoAddressOfTheirOwn(t *testing.T) {
 	run := site.Seed(t).Failed.ID
 	b := site.Browser(t).Login()
 	whole := b.Get("/runs/" + run + "?" + url.Values{"view": {"graph"}}.Encode())
-	part := b.Do(webtest.Request(t, "GET", site.URL+"/runs/"+run+"?view=graph", "", "HX-Request", "true", "HX-Target", "view", "Sec-Fetch-Site", "same-origin"))
+	part := b.Do(
+		webtest.Request(
+			t,
+			"GET",
+			site.URL+"/runs/"+run+"?view=graph",
+			"",
+			"HX-Request",
+			"true",
+			"HX-Target",
+			"view",
+			"Sec-Fetch-Site",
+			"same-origin",
+		),
+	)
 	if !strings.Contains(whole.Body, "<main") || strings.Contains(part.Body, "<main") || !strings.Contains(part.Body, `id="view"`) {
 		t.Errorf("the page has %d bytes, its part %d", len(whole.Body), len(part.Body))
 	}

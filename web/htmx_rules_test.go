@@ -41,7 +41,19 @@ func pathOf(address string) string {
 
 // settings are forms that set what may be set twice: a second post of one does
 // nothing more, and logins. All others are numbered (H9).
-var settings = []string{"", "/logout", "/login", "/login/link", "/display", "/columns", "/views", "/views/default", "/me/password", "/me/sessions", "/me/second-factor"}
+var settings = []string{
+	"",
+	"/logout",
+	"/login",
+	"/login/link",
+	"/display",
+	"/columns",
+	"/views",
+	"/views/default",
+	"/me/password",
+	"/me/sessions",
+	"/me/second-factor",
+}
 
 // The rules for htmx hold on every page: what htmx does, a link or a form does
 // without it (H1); no boost (H2); live parts hold no form controls and no
@@ -59,7 +71,8 @@ func TestEveryPageKeepsTheRules(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if vary := strings.Join(p.Header.Values("Vary"), ", "); p.Code == http.StatusOK && (!strings.Contains(vary, "HX-Request") || !strings.Contains(vary, "HX-Target")) {
+		if vary := strings.Join(p.Header.Values("Vary"), ", "); p.Code == http.StatusOK &&
+			(!strings.Contains(vary, "HX-Request") || !strings.Contains(vary, "HX-Target")) {
 			t.Errorf("H3: %s varies by %q", path, vary)
 		}
 		mains, headings := 0, 0
@@ -146,7 +159,14 @@ func TestAnUnchangedPartIsNotSentAgain(t *testing.T) {
 	seed := site.Seed(t)
 	b := site.Browser(t).Login()
 	ask := func(path, target string, header ...string) webtest.Page {
-		return b.Do(webtest.Request(t, http.MethodGet, site.URL+path, "", append(header, "HX-Request", "true", "HX-Target", target, "Sec-Fetch-Site", "same-origin")...))
+		return b.Do(
+			webtest.Request(
+				t,
+				http.MethodGet,
+				site.URL+path,
+				"",
+				append(header, "HX-Request", "true", "HX-Target", target, "Sec-Fetch-Site", "same-origin")...),
+		)
 	}
 	for _, c := range []struct{ path, target string }{{"/runs/" + seed.Failed.ID, "head"}, {"/runs/" + seed.Failed.ID, "view"}, {"/runs/" + seed.Failed.ID + "?view=graph", "view"}} {
 		first := ask(c.path, c.target)

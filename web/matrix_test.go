@@ -21,8 +21,42 @@ import (
 // addresses fills the names in a route's path; what is acted on is nowhere, so
 // that asking does nothing.
 func addresses(seed webtest.Seeded) *strings.Replacer {
-	return strings.NewReplacer(":run", seed.Failed.ID, ":plan", "ledger", ":number", "1", ":node", "post", ":action", "rerun", ":seq", "1", ":part", "output",
-		":approval", "none", ":user", "none", ":token", "none", ":bulk", "none", ":channel", "none", ":event", "1", ":a", "1", ":b", "1", ":hash", "x", ":file", "none")
+	return strings.NewReplacer(
+		":run",
+		seed.Failed.ID,
+		":plan",
+		"ledger",
+		":number",
+		"1",
+		":node",
+		"post",
+		":action",
+		"rerun",
+		":seq",
+		"1",
+		":part",
+		"output",
+		":approval",
+		"none",
+		":user",
+		"none",
+		":token",
+		"none",
+		":bulk",
+		"none",
+		":channel",
+		"none",
+		":event",
+		"1",
+		":a",
+		"1",
+		":b",
+		"1",
+		":hash",
+		"x",
+		":file",
+		"none",
+	)
 }
 
 // asked sends a request and gives the status, without waiting for a stream's end.
@@ -94,10 +128,20 @@ func TestRouteMatrix(t *testing.T) {
 			if r.Method == http.MethodGet {
 				cell(b, role, r.Method, path, "", "asked", func(code int, location string) bool { return refused(code, location) != may })
 				// Another method is not this one, whatever a header or field says (A10).
-				cell(b, role, r.Method, path+"?_method=POST", "", "method override", func(code int, location string) bool { return refused(code, location) != may },
-					"X-HTTP-Method-Override", "POST")
+				cell(
+					b,
+					role,
+					r.Method,
+					path+"?_method=POST",
+					"",
+					"method override",
+					func(code int, location string) bool { return refused(code, location) != may },
+					"X-HTTP-Method-Override",
+					"POST",
+				)
 				cell(b, role, http.MethodHead, path, "", "HEAD", func(code int, location string) bool {
-					return refused(code, location) != may && code != http.StatusMethodNotAllowed || path == "/live" && code == http.StatusMethodNotAllowed
+					return refused(code, location) != may && code != http.StatusMethodNotAllowed ||
+						path == "/live" && code == http.StatusMethodNotAllowed
 				})
 				continue
 			}
@@ -121,12 +165,27 @@ func TestRouteMatrix(t *testing.T) {
 				}, append(header, form...)...)
 			}
 			for _, kind := range []string{"application/json", "text/plain", "multipart/form-data; boundary=x", ""} {
-				cell(b, role, r.Method, path, `{"csrf":"x"}`, "as "+kind, exactly(http.StatusUnsupportedMediaType, http.StatusForbidden), "Content-Type", kind, "Origin", site.URL, "Sec-Fetch-Site", "same-origin")
+				cell(
+					b,
+					role,
+					r.Method,
+					path,
+					`{"csrf":"x"}`,
+					"as "+kind,
+					exactly(http.StatusUnsupportedMediaType, http.StatusForbidden),
+					"Content-Type",
+					kind,
+					"Origin",
+					site.URL,
+					"Sec-Fetch-Site",
+					"same-origin",
+				)
 			}
 		}
 		for _, method := range []string{http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions, http.MethodTrace, "PURGE"} {
 			cell(who[domain.RoleAdmin], domain.RoleAdmin, method, path, "", "another method", func(code int, _ string) bool {
-				return code == http.StatusMethodNotAllowed || code == http.StatusForbidden || code == http.StatusNotFound || method == http.MethodOptions && code == http.StatusNoContent
+				return code == http.StatusMethodNotAllowed || code == http.StatusForbidden || code == http.StatusNotFound ||
+					method == http.MethodOptions && code == http.StatusNoContent
 			}, own...)
 		}
 	}
@@ -162,7 +221,10 @@ func TestAPIMatrix(t *testing.T) {
 			principal{"token " + string(role), mint(string(role), site.Admin, role), nobody, role, nil, true})
 	}
 	for _, scope := range domain.Scopes {
-		all = append(all, principal{"scope " + scope, mint(scope, site.Admin, domain.RoleAdmin, scope), nobody, domain.RoleAdmin, []string{scope}, true})
+		all = append(
+			all,
+			principal{"scope " + scope, mint(scope, site.Admin, domain.RoleAdmin, scope), nobody, domain.RoleAdmin, []string{scope}, true},
+		)
 	}
 	revoked := mint("revoked", site.Admin, domain.RoleAdmin)
 	list, err := site.Auth.Tokens(t.Context())
@@ -182,25 +244,51 @@ func TestAPIMatrix(t *testing.T) {
 		t.Fatal(err)
 	}
 	good := mint("good", site.Admin, domain.RoleAdmin)
-	all = append(all, principal{name: "revoked", token: revoked, browser: nobody}, principal{name: "of a disabled user", token: orphan, browser: nobody},
-		principal{name: "cut short", token: good[:len(good)-3], browser: nobody}, principal{name: "expired", token: site.Expired(t), browser: nobody})
+	all = append(
+		all,
+		principal{name: "revoked", token: revoked, browser: nobody},
+		principal{name: "of a disabled user", token: orphan, browser: nobody},
+		principal{
+			name:    "cut short",
+			token:   good[:len(good)-3],
+			browser: nobody,
+		},
+		principal{name: "expired", token: site.Expired(t), browser: nobody},
+	)
 
 	cells := 0
-	fill := strings.NewReplacer("/runs/{id}", "/runs/none", "/plans/{id}", "/plans/none", "{id}", "none", "{n}", "1", "{node}", "post", "{name}", "none", "{channel}", "none")
+	fill := strings.NewReplacer(
+		"/runs/{id}",
+		"/runs/none",
+		"/plans/{id}",
+		"/plans/none",
+		"{id}",
+		"none",
+		"{n}",
+		"1",
+		"{node}",
+		"post",
+		"{name}",
+		"none",
+		"{channel}",
+		"none",
+	)
 	for _, r := range site.Permissions() {
 		path := api.Base + fill.Replace(r.Path)
 		for _, p := range all {
 			want := http.StatusUnauthorized
 			if r.Role == "" || p.known {
 				want = 0 // let in
-				if p.known && r.Role != "" && (!p.role.Includes(r.Role) || r.Scope != "" && len(p.scopes) > 0 && !slices.Contains(p.scopes, r.Scope)) {
+				if p.known && r.Role != "" &&
+					(!p.role.Includes(r.Role) || r.Scope != "" && len(p.scopes) > 0 && !slices.Contains(p.scopes, r.Scope)) {
 					want = http.StatusForbidden
 				}
 			}
 			if r.Path == "/users/{id}/login-link" && want == 0 {
 				want = http.StatusForbidden // only through the local socket
 			}
-			if p.known && want == 0 && r.Method != http.MethodGet && (strings.HasPrefix(r.Path, "/system/") || strings.HasPrefix(r.Path, "/bulk") || r.Path == "/ask") {
+			if p.known && want == 0 && r.Method != http.MethodGet &&
+				(strings.HasPrefix(r.Path, "/system/") || strings.HasPrefix(r.Path, "/bulk") || r.Path == "/ask") {
 				continue // these act on nothing in particular; the acts' own test asks them
 			}
 			header := []string{"Content-Type", "application/json", "Origin", site.URL, "Sec-Fetch-Site", "same-origin"}
@@ -293,7 +381,10 @@ func TestDeniedActsAreRecorded(t *testing.T) {
 			return
 		}
 		counted[after[0].Surface]++
-		if e := after[0]; e.Action != "access.denied" || e.Actor != string(role) && !strings.HasPrefix(e.Actor, "token "+string(role)+" ") || e.Object != method+" "+path || e.Reason == "" {
+		if e := after[0]; e.Action != "access.denied" ||
+			e.Actor != string(role) && !strings.HasPrefix(e.Actor, "token "+string(role)+" ") ||
+			e.Object != method+" "+path ||
+			e.Reason == "" {
 			t.Errorf("the record of %s %s as %s: %+v", method, path, role, e.AuditRecord)
 		}
 	}
@@ -322,7 +413,20 @@ func TestDeniedActsAreRecorded(t *testing.T) {
 		}
 		path := api.Base + apiFill.Replace(r.Path)
 		check(r.Method, path, role, func() int {
-			code, _ := asked(t, who[""], webtest.Request(t, r.Method, site.URL+path, "{}", "Content-Type", "application/json", "Authorization", "Bearer "+tokens[role]))
+			code, _ := asked(
+				t,
+				who[""],
+				webtest.Request(
+					t,
+					r.Method,
+					site.URL+path,
+					"{}",
+					"Content-Type",
+					"application/json",
+					"Authorization",
+					"Bearer "+tokens[role],
+				),
+			)
 			return code
 		})
 	}

@@ -55,7 +55,10 @@ func TestTheNavigationHasEightWords(t *testing.T) {
 			}
 		}
 	}
-	if own := part(b.Get("/settings/tokens").Body, `<details class="menu2 own"`); !strings.Contains(own, `href="/settings/users" aria-current="page"`) {
+	if own := part(b.Get("/settings/tokens").Body, `<details class="menu2 own"`); !strings.Contains(
+		own,
+		`href="/settings/users" aria-current="page"`,
+	) {
 		t.Error("the settings are not current behind the initials")
 	}
 }

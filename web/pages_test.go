@@ -14,7 +14,16 @@ func TestStateIsShownAtEveryCheckpoint(t *testing.T) {
 	site := webtest.New(t)
 	run := site.Seed(t).Completed
 	b := site.Browser(t).Login()
-	webtest.Says(t, b.Get("/runs/"+run.ID+"?view=state"), http.StatusOK, "cp 0 input", "after list", "output.square", "output.end", "Fork from this checkpoint")
+	webtest.Says(
+		t,
+		b.Get("/runs/"+run.ID+"?view=state"),
+		http.StatusOK,
+		"cp 0 input",
+		"after list",
+		"output.square",
+		"output.end",
+		"Fork from this checkpoint",
+	)
 	first := b.Get("/runs/" + run.ID + "?view=state&cp=0")
 	if strings.Contains(first.Body, "output.list") {
 		t.Error("the state before anything ran has an output")
@@ -28,13 +37,27 @@ func TestCompareNamesTheFirstDifference(t *testing.T) {
 	seed := site.Seed(t)
 	small := site.Run(t, "ledger", `{"amount": 5, "currency": "EUR"}`)
 	b := site.Browser(t).Login()
-	webtest.Says(t, b.Get("/runs/compare?a="+seed.Failed.ID+"&b="+small.ID), http.StatusOK, "They part at check: it went to post in one and to done in the other", "not there", "differs")
+	webtest.Says(
+		t,
+		b.Get("/runs/compare?a="+seed.Failed.ID+"&b="+small.ID),
+		http.StatusOK,
+		"They part at check: it went to post in one and to done in the other",
+		"not there",
+		"differs",
+	)
 	same := b.Get("/runs/compare?a=" + small.ID + "&b=" + small.ID)
 	webtest.Says(t, same, http.StatusOK, "No step differs.")
 	webtest.Says(t, b.Get("/runs/compare?a="+small.ID+"&b=zzzz"), http.StatusNotFound)
 	// The failed run leads there, and says that it is not alone.
 	site.Run(t, "ledger", `{"amount": 60, "currency": "EUR"}`)
-	webtest.Says(t, b.Get("/runs/"+seed.Failed.ID), http.StatusOK, "Same failure: 2 runs", "/runs/compare?a="+seed.Failed.ID+"&amp;b="+small.ID, `id="summary"`)
+	webtest.Says(
+		t,
+		b.Get("/runs/"+seed.Failed.ID),
+		http.StatusOK,
+		"Same failure: 2 runs",
+		"/runs/compare?a="+seed.Failed.ID+"&amp;b="+small.ID,
+		`id="summary"`,
+	)
 }
 
 func TestVersionsAreCompared(t *testing.T) {
@@ -86,7 +109,17 @@ func TestDisplayIsChosen(t *testing.T) {
 			t.Fatalf("%s: %d %s", k, p.Code, p.Location)
 		}
 	}
-	webtest.Says(t, b.Get("/runs/"+run.ID), http.StatusOK, `lang="es"`, `data-theme="dark"`, `data-density="compact"`, "Fallida", "Reanudar desde post", "Al reanudar se ejecutan 1 paso de nuevo")
+	webtest.Says(
+		t,
+		b.Get("/runs/"+run.ID),
+		http.StatusOK,
+		`lang="es"`,
+		`data-theme="dark"`,
+		`data-density="compact"`,
+		"Fallida",
+		"Reanudar desde post",
+		"Al reanudar se ejecutan 1 paso de nuevo",
+	)
 	if p := b.Post("/display", url.Values{"csrf": form["csrf"], "back": {"https://evil.example/"}, "lang": {"../x"}}); p.Location != "/" {
 		t.Errorf("back to %s", p.Location)
 	}

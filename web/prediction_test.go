@@ -120,7 +120,12 @@ func drawnPlan(t *rapid.T, id, server string) string {
 		case 1:
 			fmt.Fprintf(&b, "  n%d: {type: http, effect: idempotent, input: {method: PUT, url: \"%s/n%d\"}%s}\n", i, server, i, needs)
 		case 2:
-			fmt.Fprintf(&b, "  n%d: {type: calculator, foreach: \"${input.list}\", input: {expression: \"10/x\", values: {x: \"${item}\"}}%s}\n", i, needs)
+			fmt.Fprintf(
+				&b,
+				"  n%d: {type: calculator, foreach: \"${input.list}\", input: {expression: \"10/x\", values: {x: \"${item}\"}}%s}\n",
+				i,
+				needs,
+			)
 		case 3:
 			asks[i] = true
 			fmt.Fprintf(&b, "  n%d: {type: approval, input: {message: \"go on?\"}%s}\n", i, needs)
@@ -132,7 +137,8 @@ func drawnPlan(t *rapid.T, id, server string) string {
 		b.WriteString("edges:\n")
 		for i := 1; i < n; i++ {
 			from := rapid.IntRange(0, i-1).Draw(t, "from")
-			condition := rapid.SampledFrom([]string{"", ", condition: \"expr: input.x > 3\"", ", condition: failed", ", condition: default"}).Draw(t, "condition")
+			condition := rapid.SampledFrom([]string{"", ", condition: \"expr: input.x > 3\"", ", condition: failed", ", condition: default"}).
+				Draw(t, "condition")
 			if condition == ", condition: default" && asks[from] {
 				condition = "" // a default edge out of an approval would be the way of a rejection
 			}
@@ -170,7 +176,10 @@ func TestPredictionIsExecutionThroughThePages(t *testing.T) {
 		}
 		mood.Store(rapid.Int64Range(0, 2).Draw(rt, "mood"))
 		form = b.Get("/plans/" + id + "/start").Hidden()
-		form.Set("input", rapid.SampledFrom([]string{`{"x":4,"list":[1,2]}`, `{"x":1,"list":[0,1]}`, `{"x":4,"list":[]}`}).Draw(rt, "input"))
+		form.Set(
+			"input",
+			rapid.SampledFrom([]string{`{"x":4,"list":[1,2]}`, `{"x":1,"list":[0,1]}`, `{"x":4,"list":[]}`}).Draw(rt, "input"),
+		)
 		started := b.Post("/plans/"+id+"/start", form)
 		if started.Code != http.StatusSeeOther {
 			rt.Fatalf("start: %d\n%s", started.Code, src)
@@ -243,7 +252,8 @@ func actAsAnnounced(t *rapid.T, site *webtest.Site, b *webtest.Browser, run doma
 		t.Fatal(err)
 	}
 	for _, e := range rows {
-		if e.Node == "" || e.Kind == domain.EntryResolve || e.Kind == domain.EntryReset || e.Status == domain.NodeSkipped || e.Status == domain.NodeCancelled {
+		if e.Node == "" || e.Kind == domain.EntryResolve || e.Kind == domain.EntryReset || e.Status == domain.NodeSkipped ||
+			e.Status == domain.NodeCancelled {
 			continue
 		}
 		ran[e.Node] = true

@@ -45,7 +45,11 @@ func TestOnlyTrustedProxiesAreBelieved(t *testing.T) {
 		"a proxy over IPv6":          {"[fd00::1]:1000", "2001:db8::7", "https", "2001:db8::7", true},
 		"a mapped address":           {"[::ffff:10.1.2.3]:1000", "198.51.100.1", "https", "198.51.100.1", true},
 	} {
-		req := httptest.NewRequest(http.MethodPost, "http://kairos.example.com/login", strings.NewReader(url.Values{"csrf": {"anonymous"}, "name": {"marta"}, "password": {webtest.Password}}.Encode()))
+		req := httptest.NewRequest(
+			http.MethodPost,
+			"http://kairos.example.com/login",
+			strings.NewReader(url.Values{"csrf": {"anonymous"}, "name": {"marta"}, "password": {webtest.Password}}.Encode()),
+		)
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		req.RemoteAddr = c.from
 		if c.forwarded != "" {
@@ -56,7 +60,8 @@ func TestOnlyTrustedProxiesAreBelieved(t *testing.T) {
 		w := httptest.NewRecorder()
 		s.ServeHTTP(w, req)
 		cookie := w.Header().Get("Set-Cookie")
-		if secure := strings.HasPrefix(cookie, "__Host-kairos=") && strings.Contains(cookie, "Secure"); w.Code != http.StatusSeeOther || secure != c.secure {
+		if secure := strings.HasPrefix(cookie, "__Host-kairos=") && strings.Contains(cookie, "Secure"); w.Code != http.StatusSeeOther ||
+			secure != c.secure {
 			t.Errorf("%s: %d %s", name, w.Code, cookie)
 		}
 		if hsts := w.Header().Get("Strict-Transport-Security") != ""; hsts != c.secure {

@@ -54,7 +54,8 @@ func FuzzHTTP(f *testing.F) {
 				}
 				return
 			}
-			if resp.StatusCode >= 500 && resp.StatusCode != http.StatusNotImplemented && resp.StatusCode != http.StatusHTTPVersionNotSupported {
+			if resp.StatusCode >= 500 && resp.StatusCode != http.StatusNotImplemented &&
+				resp.StatusCode != http.StatusHTTPVersionNotSupported {
 				t.Errorf("%q answers %s", raw, resp.Status)
 			}
 			if _, err := io.Copy(io.Discard, resp.Body); err != nil {

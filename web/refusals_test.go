@@ -17,8 +17,12 @@ func TestRefusalsAreInTheReadersLanguage(t *testing.T) {
 	site.Browser(t).Login() // sets the installation up
 	b := site.Browser(t)
 	b.Post("/display", url.Values{"csrf": {"anonymous"}, "lang": {"es"}, "back": {"/login"}})
-	webtest.Says(t, b.Post("/login", url.Values{"csrf": {"anonymous"}, "name": {"marta"}, "password": {"not hers at all"}}), http.StatusUnprocessableEntity,
-		"El nombre o la contraseña no son correctos")
+	webtest.Says(
+		t,
+		b.Post("/login", url.Values{"csrf": {"anonymous"}, "name": {"marta"}, "password": {"not hers at all"}}),
+		http.StatusUnprocessableEntity,
+		"El nombre o la contraseña no son correctos",
+	)
 	b.Login()
 
 	f := webtest.Form(t, b.Get("/settings/users").Body, `name="name"`)
@@ -42,7 +46,13 @@ func TestRefusalsAreInTheReadersLanguage(t *testing.T) {
 	webtest.Says(t, b.Post("/me/password", me), http.StatusUnprocessableEntity, "La contraseña anterior no es correcta")
 
 	// A run that is not where the act needs it to be: before the act, and when it was sent.
-	webtest.Says(t, b.Get("/runs/"+seed.Completed.ID+"/resume"), http.StatusOK, "Una ejecución completada no tiene nada que reanudar", "Repítala o bifúrquela")
+	webtest.Says(
+		t,
+		b.Get("/runs/"+seed.Completed.ID+"/resume"),
+		http.StatusOK,
+		"Una ejecución completada no tiene nada que reanudar",
+		"Repítala o bifúrquela",
+	)
 	pause := b.Get("/runs/" + seed.Waiting.ID + "/pause").Hidden()
 	if _, err := site.Engine.Act(t.Context(), site.Admin, domain.VerbRequest{Run: seed.Waiting.ID, Action: domain.ActionCancel}); err != nil {
 		t.Fatal(err)

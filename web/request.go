@@ -78,7 +78,9 @@ func (s *Server) serve(c echo.Context, rt route) error {
 		return err
 	}
 	err := r.admitted(rt)
-	if e, ok := errors.AsType[*domain.Error](err); ok && e.Code == domain.CodeForbidden && !e.Audited && rt.method == http.MethodPost && r.who.Name != "" && e != errOutOfDate {
+	if e, ok := errors.AsType[*domain.Error](err); ok && e.Code == domain.CodeForbidden && !e.Audited && rt.method == http.MethodPost &&
+		r.who.Name != "" &&
+		e != errOutOfDate {
 		r.recordDenied(err)
 	}
 	return err
@@ -110,22 +112,30 @@ func (r *request) admitted(rt route) error {
 			return r.toLogin()
 		}
 		if !r.who.Role.Includes(role) {
-			return &ui.LocalizedError{Err: domain.Errorf(domain.CodeForbidden, "this needs the role %s", role), Message: r.t("This needs the role %s.", role),
-				Suggestion: r.t("You have the role %s; an administrator can give you another.", r.who.Role)}
+			return &ui.LocalizedError{
+				Err:        domain.Errorf(domain.CodeForbidden, "this needs the role %s", role),
+				Message:    r.t("This needs the role %s.", role),
+				Suggestion: r.t("You have the role %s; an administrator can give you another.", r.who.Role),
+			}
 		}
 		if held, err := r.s.guard().HeldBack(r.Context, rt.method, rt.path); held || err != nil {
 			return err
 		}
 	}
 	if rt.method == http.MethodPost {
-		if kind, _, err := mime.ParseMediaType(c.Request().Header.Get("Content-Type")); err != nil || kind != "application/x-www-form-urlencoded" { // A02
+		if kind, _, err := mime.ParseMediaType(c.Request().Header.Get("Content-Type")); err != nil ||
+			kind != "application/x-www-form-urlencoded" { // A02
 			return echo.NewHTTPError(http.StatusUnsupportedMediaType)
 		}
 		if err := c.Request().ParseForm(); err != nil {
 			return domain.Errorf(domain.CodeInvalid, "the form cannot be read: %w", err)
 		}
 		if !hmac.Equal([]byte(c.Request().PostForm.Get("csrf")), []byte(r.who.csrf)) {
-			return &ui.LocalizedError{Err: errOutOfDate, Message: r.t("This form is out of date."), Suggestion: r.t("Go back, reload the page and try again.")}
+			return &ui.LocalizedError{
+				Err:        errOutOfDate,
+				Message:    r.t("This form is out of date."),
+				Suggestion: r.t("Go back, reload the page and try again."),
+			}
 		}
 	}
 	if needsProof(rt) {

@@ -153,7 +153,17 @@ func New(c Config) (*Server, error) {
 func (s *Server) mounted() []ui.Section {
 	return []ui.Section{
 		s.live.Section(),
-		run.Section(run.Ports{App: s.App, Reader: s.Reader, Engine: s.Engine, Layouts: &s.layouts, Cards: s.cards(), System: s.System, API: s.API != nil}),
+		run.Section(
+			run.Ports{
+				App:     s.App,
+				Reader:  s.Reader,
+				Engine:  s.Engine,
+				Layouts: &s.layouts,
+				Cards:   s.cards(),
+				System:  s.System,
+				API:     s.API != nil,
+			},
+		),
 		action.Section(action.Ports{App: s.App, Reader: s.Reader, Engine: s.Engine}),
 		account.Section(account.Ports{App: s.App, Auth: s.Auth}),
 		agents.Section(agents.Ports{App: s.App, Reader: s.Reader, Engine: s.Engine, Settings: s.Settings, Plans: s.Planner != nil}),
@@ -263,7 +273,8 @@ func (s *Server) strict(next http.Handler) http.Handler {
 			origin := r.Header.Get("Origin")
 			_, err := r.Cookie(s.site.CookieName(r))
 			site := r.Header.Get("Sec-Fetch-Site")
-			if err == nil && origin == "" && site == "" || strings.Contains(origin, "@") || origin != "" && site == "" && origin != s.site.Origin(r) {
+			if err == nil && origin == "" && site == "" || strings.Contains(origin, "@") ||
+				origin != "" && site == "" && origin != s.site.Origin(r) {
 				http.Error(w, "cross-origin request refused", http.StatusForbidden)
 				return
 			}

@@ -41,7 +41,19 @@ func NewStarting(c StartingConfig) http.Handler {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{Config: Config{API: c.API, Hosts: c.Hosts, TLS: c.TLS, Proxies: c.Proxies, Version: c.Version, Logger: c.Logger, Zone: time.UTC, Now: time.Now}, echo: echo.New()}
+	s := &Server{
+		Config: Config{
+			API:     c.API,
+			Hosts:   c.Hosts,
+			TLS:     c.TLS,
+			Proxies: c.Proxies,
+			Version: c.Version,
+			Logger:  c.Logger,
+			Zone:    time.UTC,
+			Now:     time.Now,
+		},
+		echo: echo.New(),
+	}
 	s.site = s.shared()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.starting(w, r, c.Progress) })
 }

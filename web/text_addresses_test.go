@@ -31,7 +31,8 @@ nodes:
 		for _, address := range want {
 			webtest.Says(t, p, http.StatusOK, copies(address))
 		}
-		if strings.Contains(p.Body, `href="http`) || strings.Contains(p.Body, copies("https://own.example/")) || strings.Contains(p.Body, `data-text="javascript`) {
+		if strings.Contains(p.Body, `href="http`) || strings.Contains(p.Body, copies("https://own.example/")) ||
+			strings.Contains(p.Body, `data-text="javascript`) {
 			t.Errorf("%s: an address is a link, or copied twice: %s", step, webtest.Words(p.Body))
 		}
 	}

@@ -22,8 +22,9 @@ func TestAThrottledBrowserIsToldHowLongToWait(t *testing.T) {
 	inside := site.Browser(t).Login()
 	login := func(language string) webtest.Page {
 		t.Helper()
-		return site.Browser(t).Do(webtest.Request(t, http.MethodPost, site.URL+"/login", "csrf=anonymous&name=nobody&password=wrong", "Accept-Language", language,
-			"Origin", site.URL, "Sec-Fetch-Site", "same-origin", "Content-Type", "application/x-www-form-urlencoded"))
+		return site.Browser(t).
+			Do(webtest.Request(t, http.MethodPost, site.URL+"/login", "csrf=anonymous&name=nobody&password=wrong", "Accept-Language", language,
+				"Origin", site.URL, "Sec-Fetch-Site", "same-origin", "Content-Type", "application/x-www-form-urlencoded"))
 	}
 	waits := func(p webtest.Page, seconds, text string) {
 		t.Helper()
@@ -70,7 +71,14 @@ func TestAnErrorPageSaysWhenToAskAgain(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
-	site.System.Fail(&domain.Error{Code: domain.CodeTooMany, Message: "too many attempts", Suggestion: "wait a moment, then try again", RetryAfter: 150 * time.Second})
+	site.System.Fail(
+		&domain.Error{
+			Code:       domain.CodeTooMany,
+			Message:    "too many attempts",
+			Suggestion: "wait a moment, then try again",
+			RetryAfter: 150 * time.Second,
+		},
+	)
 	page := b.Get("/system")
 	part := b.Do(webtest.Request(t, http.MethodGet, site.URL+"/system", "", "HX-Request", "true", "HX-Target", "main"))
 	for _, p := range []webtest.Page{page, part} {

@@ -19,7 +19,8 @@ func TestEveryPageIsSafeHTML(t *testing.T) {
 	b := site.Browser(t).Login()
 	for _, path := range seed.Paths() {
 		p := b.Get(path)
-		if p.Code != http.StatusOK && !(p.Code == http.StatusBadRequest && strings.Contains(path, "?q=")) { // a filter that cannot be read is answered with the list
+		if p.Code != http.StatusOK &&
+			!(p.Code == http.StatusBadRequest && strings.Contains(path, "?q=")) { // a filter that cannot be read is answered with the list
 			t.Errorf("%s: %d\n%s", path, p.Code, p.Body)
 			continue
 		}
@@ -168,7 +169,8 @@ func TestPlansAreCheckedBeforeTheyAreStored(t *testing.T) {
 	form.Set("source", "id: x\r\nnodes:\r\n  a: {tpye: set}\r\n  b: {type: nop}\r\n")
 	form.Set("do", "save")
 	p := b.Post("/plans/new", form)
-	if p.Code != http.StatusUnprocessableEntity || !strings.Contains(p.Body, "line 3") || !strings.Contains(p.Body, "did you mean noop?") || !strings.Contains(p.Body, "tpye") {
+	if p.Code != http.StatusUnprocessableEntity || !strings.Contains(p.Body, "line 3") || !strings.Contains(p.Body, "did you mean noop?") ||
+		!strings.Contains(p.Body, "tpye") {
 		t.Errorf("%d\n%s", p.Code, p.Body)
 	}
 	form.Set("source", "id: x\r\nnodes:\r\n  a: {type: set, input: 1}\r\n")

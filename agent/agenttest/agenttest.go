@@ -109,7 +109,12 @@ func (p *Provider) Complete(ctx context.Context, r llm.Request) (llm.Response, e
 		return strings.Contains(strings.ToLower(asked), strings.ToLower(reply.When))
 	})
 	if i < 0 {
-		return llm.Response{}, &walk.Failure{Code: "no_reply", Message: fmt.Sprintf("agenttest: no reply is left for %q", asked), Permanent: true, NoEffect: true}
+		return llm.Response{}, &walk.Failure{
+			Code:      "no_reply",
+			Message:   fmt.Sprintf("agenttest: no reply is left for %q", asked),
+			Permanent: true,
+			NoEffect:  true,
+		}
 	}
 	reply := p.replies[i]
 	p.replies = slices.Delete(p.replies, i, i+1)
@@ -163,7 +168,10 @@ var _ llm.Tool = (*Tool)(nil)
 // NewTool makes a tool that only reads and takes any arguments. do may be nil:
 // then the tool answers null.
 func NewTool(name string, do func(args map[string]any) (any, error)) *Tool {
-	return &Tool{spec: llm.ToolSpec{Name: name, Description: "A tool of a test.", Effect: walk.EffectRead, Schema: map[string]any{"type": "object"}}, do: do}
+	return &Tool{
+		spec: llm.ToolSpec{Name: name, Description: "A tool of a test.", Effect: walk.EffectRead, Schema: map[string]any{"type": "object"}},
+		do:   do,
+	}
 }
 
 // WithSpec gives the tool another description; its name stays if s has none.

@@ -32,7 +32,8 @@ func TestAnAgentIsTestedWithoutAModel(t *testing.T) {
 	if d := cmp.Diff([]map[string]any{{"city": "Oslo"}}, weather.Calls()); d != "" {
 		t.Error(d)
 	}
-	if r := model.Requests(); len(r) != 2 || len(r[0].Messages) != 2 || r[0].Messages[0].Role != llm.RoleSystem || r[0].Tools[0].Name != "weather" {
+	if r := model.Requests(); len(r) != 2 || len(r[0].Messages) != 2 || r[0].Messages[0].Role != llm.RoleSystem ||
+		r[0].Tools[0].Name != "weather" {
 		t.Errorf("requests %+v", r)
 	}
 	if d := cmp.Diff([][2]string{{"What do I need in Oslo?", "Take an umbrella."}}, memory.Pairs); d != "" {
@@ -57,7 +58,11 @@ func (r *report) Cleanup(f func()) { r.cleanups = append(r.cleanups, f) }
 func TestRepliesAreNeitherMissingNorLeft(t *testing.T) {
 	t.Parallel()
 	var r report
-	model := agenttest.NewProvider(&r, agenttest.Reply{When: "never", JSON: map[string]any{"a": 1}}, agenttest.Reply{Err: errors.New("out of order")})
+	model := agenttest.NewProvider(
+		&r,
+		agenttest.Reply{When: "never", JSON: map[string]any{"a": 1}},
+		agenttest.Reply{Err: errors.New("out of order")},
+	)
 	a, err := agent.New("helper", model)
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +70,8 @@ func TestRepliesAreNeitherMissingNorLeft(t *testing.T) {
 	if _, err := a.Run(t.Context(), "hello"); err == nil || !strings.Contains(err.Error(), "out of order") {
 		t.Errorf("the reply's own error: %v", err)
 	}
-	if _, err := a.Run(t.Context(), "hello again"); walk.AsFailure(err).Code != "no_reply" || !strings.Contains(err.Error(), "hello again") {
+	if _, err := a.Run(t.Context(), "hello again"); walk.AsFailure(err).Code != "no_reply" ||
+		!strings.Contains(err.Error(), "hello again") {
 		t.Errorf("no reply: %v", err)
 	}
 	for _, f := range r.cleanups {

@@ -38,7 +38,10 @@ func (h accountHandler) getUser(ctx context.Context, in *userNamedIn) (*userDeta
 		return nil, err
 	}
 	for _, s := range sessions {
-		v.Logins = append(v.Logins, LoginView{CreatedAt: s.CreatedAt, LastSeenAt: s.SeenAt, ExpiresAt: s.ExpiresAt, Address: s.Address, Agent: s.Agent})
+		v.Logins = append(
+			v.Logins,
+			LoginView{CreatedAt: s.CreatedAt, LastSeenAt: s.SeenAt, ExpiresAt: s.ExpiresAt, Address: s.Address, Agent: s.Agent},
+		)
 	}
 	return &userDetailOut{Body: v}, nil
 }

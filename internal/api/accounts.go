@@ -120,7 +120,16 @@ func (h accountHandler) listUsers(ctx context.Context, in *PageIn) (*usersOut, e
 }
 
 func viewUser(u domain.User) UserView {
-	return UserView{ID: u.ID, Name: u.Name, Role: u.Role, Disabled: u.Disabled, Issuer: u.Issuer, Subject: u.Subject, CreatedAt: u.CreatedAt, LastSeenAt: u.LastSeenAt}
+	return UserView{
+		ID:         u.ID,
+		Name:       u.Name,
+		Role:       u.Role,
+		Disabled:   u.Disabled,
+		Issuer:     u.Issuer,
+		Subject:    u.Subject,
+		CreatedAt:  u.CreatedAt,
+		LastSeenAt: u.LastSeenAt,
+	}
 }
 
 type createUserIn struct{ Body NewUserBody }
@@ -142,7 +151,10 @@ type updateUserIn struct {
 
 func (h accountHandler) updateUser(ctx context.Context, in *updateUserIn) (*userOut, error) {
 	b := in.Body
-	u, err := h.accounts.UpdateUser(ctx, app.UserChange{Meta: meta(ctx), User: in.ID, Role: b.Role, Password: b.Password, Disabled: b.Disabled})
+	u, err := h.accounts.UpdateUser(
+		ctx,
+		app.UserChange{Meta: meta(ctx), User: in.ID, Role: b.Role, Password: b.Password, Disabled: b.Disabled},
+	)
 	if err != nil {
 		return nil, err
 	}

@@ -23,26 +23,40 @@ type ackRunIn struct {
 }
 
 func (h actionHandler) ackRoutes(a *API) {
-	mount(a, huma.Operation{OperationID: "acknowledge-run", Method: http.MethodPost, Path: "/runs/{id}/acknowledge", Tags: []string{"actions"},
-		Summary: "Take note of a failed run: it needs attention no more until it fails anew"},
+	mount(
+		a,
+		huma.Operation{OperationID: "acknowledge-run", Method: http.MethodPost, Path: "/runs/{id}/acknowledge", Tags: []string{"actions"},
+			Summary: "Take note of a failed run: it needs attention no more until it fails anew"},
 		func(ctx context.Context, in *ackRunIn) (*actedOut, error) {
 			body := AckRunBody{}
 			if in.Body != nil {
 				body = *in.Body
 			}
-			run, err := h.runs.Acknowledge(ctx, app.AcknowledgeRequest{Meta: meta(ctx), Run: in.ID, Note: body.Note, ResumeAt: body.ResumeAt})
+			run, err := h.runs.Acknowledge(
+				ctx,
+				app.AcknowledgeRequest{Meta: meta(ctx), Run: in.ID, Note: body.Note, ResumeAt: body.ResumeAt},
+			)
 			if err != nil {
 				return nil, err
 			}
 			return &actedOut{Status: http.StatusOK, Body: domain.ViewRun(run)}, nil
-		})
-	mount(a, huma.Operation{OperationID: "unacknowledge-run", Method: http.MethodPost, Path: "/runs/{id}/unacknowledge", Tags: []string{"actions"},
-		Summary: "Withdraw the acknowledgment of a failed run"},
+		},
+	)
+	mount(
+		a,
+		huma.Operation{
+			OperationID: "unacknowledge-run",
+			Method:      http.MethodPost,
+			Path:        "/runs/{id}/unacknowledge",
+			Tags:        []string{"actions"},
+			Summary:     "Withdraw the acknowledgment of a failed run",
+		},
 		func(ctx context.Context, in *RunIn) (*actedOut, error) {
 			run, err := h.runs.Unacknowledge(ctx, app.RunRequest{Meta: meta(ctx), Run: in.ID})
 			if err != nil {
 				return nil, err
 			}
 			return &actedOut{Status: http.StatusOK, Body: domain.ViewRun(run)}, nil
-		})
+		},
+	)
 }

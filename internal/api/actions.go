@@ -290,8 +290,11 @@ func (h actionHandler) resolve(ctx context.Context, in *resolveIn) (*actedOut, e
 	if b.Item != nil {
 		item = *b.Item
 	}
-	done, err := h.runs.Resolve(ctx, app.ResolveRequest{Meta: meta(ctx), ResolveRequest: domain.ResolveRequest{Run: in.ID, Node: in.Node, Visit: b.Visit, Item: item,
-		Attempt: b.Attempt, Action: b.Action, Output: b.Output, Reason: b.Reason, Rev: b.Rev}})
+	done, err := h.runs.Resolve(
+		ctx,
+		app.ResolveRequest{Meta: meta(ctx), ResolveRequest: domain.ResolveRequest{Run: in.ID, Node: in.Node, Visit: b.Visit, Item: item,
+			Attempt: b.Attempt, Action: b.Action, Output: b.Output, Reason: b.Reason, Rev: b.Rev}},
+	)
 	if err != nil {
 		return nil, err
 	}

@@ -68,24 +68,51 @@ func (h agentHandler) routes(a *API) {
 			v, err := h.agents.Get(ctx, actorOf(ctx), unescaped(in.ID))
 			return &agentOut{v}, err
 		})
-	mount(a, huma.Operation{OperationID: "get-provider", Method: http.MethodGet, Path: "/providers/{name}", Tags: tags, Summary: "One provider of models"},
+	mount(
+		a,
+		huma.Operation{
+			OperationID: "get-provider",
+			Method:      http.MethodGet,
+			Path:        "/providers/{name}",
+			Tags:        tags,
+			Summary:     "One provider of models",
+		},
 		func(ctx context.Context, in *providerIn) (*providerOut, error) {
 			v, err := h.providers.Get(ctx, actorOf(ctx), unescaped(in.Name))
 			return &providerOut{v}, err
-		})
-	mount(a, huma.Operation{OperationID: "disable-provider", Method: http.MethodPost, Path: "/providers/{name}/disable", Tags: []string{"providers"},
-		Summary: "Disable a provider", Description: refused},
+		},
+	)
+	mount(
+		a,
+		huma.Operation{
+			OperationID: "disable-provider",
+			Method:      http.MethodPost,
+			Path:        "/providers/{name}/disable",
+			Tags:        []string{"providers"},
+			Summary:     "Disable a provider",
+			Description: refused,
+		},
 		func(ctx context.Context, in *disableIn) (*providerOut, error) {
 			p, err := h.providers.Disable(ctx, app.DisableRequest{Meta: meta(ctx), Name: in.Name, Reason: in.Body.Reason})
 			return &providerOut{p}, err
-		})
-	mount(a, huma.Operation{OperationID: "enable-provider", Method: http.MethodPost, Path: "/providers/{name}/enable", Tags: []string{"providers"},
-		Summary: "Enable a provider, and close its circuit", Description: "A repetition changes nothing."},
+		},
+	)
+	mount(
+		a,
+		huma.Operation{
+			OperationID: "enable-provider",
+			Method:      http.MethodPost,
+			Path:        "/providers/{name}/enable",
+			Tags:        []string{"providers"},
+			Summary:     "Enable a provider, and close its circuit",
+			Description: "A repetition changes nothing.",
+		},
 		func(ctx context.Context, in *enableProviderIn) (*providerOut, error) {
 			body := cmp.Or(in.Body, &EnableProviderBody{})
 			p, err := h.providers.Enable(ctx, app.EnableRequest{Meta: meta(ctx), Name: in.Name, Reason: body.Reason})
 			return &providerOut{p}, err
-		})
+		},
+	)
 }
 
 // unescaped is a name as it was before it became part of an address.

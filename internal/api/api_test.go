@@ -144,20 +144,26 @@ func TestSecretsStayInside(t *testing.T) {
 			t.Errorf("%s = %d %s", line, a.status, a.text)
 		}
 	}
-	if a := s.ask(t, "admin", "GET /users/u1", ""); a.json["name"] != "marta" || a.json["hasPassword"] != true || a.json["secondFactor"] != true || !strings.Contains(a.text, "192.0.2.1") {
+	if a := s.ask(t, "admin", "GET /users/u1", ""); a.json["name"] != "marta" || a.json["hasPassword"] != true ||
+		a.json["secondFactor"] != true ||
+		!strings.Contains(a.text, "192.0.2.1") {
 		t.Errorf("a user: %s", a.text)
 	}
 	if a := s.ask(t, "admin", "GET /tokens/t2", ""); a.status != 404 {
 		t.Errorf("a token that is not there: %d %s", a.status, a.text)
 	}
-	if a := s.ask(t, "admin", "POST /tokens", `{"name":"ci","role":"viewer","expiresIn":"720h"}`); a.status != 201 || !auth.WellFormed(fmt.Sprint(a.json["token"])) || strings.Contains(a.text, "ecretHash") {
+	if a := s.ask(t, "admin", "POST /tokens", `{"name":"ci","role":"viewer","expiresIn":"720h"}`); a.status != 201 ||
+		!auth.WellFormed(fmt.Sprint(a.json["token"])) ||
+		strings.Contains(a.text, "ecretHash") {
 		t.Errorf("POST /tokens = %d %s", a.status, a.text)
 	}
 	// A token is shown once: a repetition says that it was made.
 	const key = "Idempotency-Key: a"
 	first := s.ask(t, "admin", "POST /tokens", `{"name":"x","role":"viewer"}`, key)
-	if again := s.ask(t, "admin", "POST /tokens", `{"name":"x","role":"viewer"}`, key); first.status != 201 || again.status != 409 || again.json["code"] != "already_done" ||
-		strings.Contains(again.text, fmt.Sprint(first.json["token"])) || again.header.Get("Idempotency-Replayed") != "true" {
+	if again := s.ask(t, "admin", "POST /tokens", `{"name":"x","role":"viewer"}`, key); first.status != 201 || again.status != 409 ||
+		again.json["code"] != "already_done" ||
+		strings.Contains(again.text, fmt.Sprint(first.json["token"])) ||
+		again.header.Get("Idempotency-Replayed") != "true" {
 		t.Errorf("a token made twice: %d %s, then %d %s", first.status, first.text, again.status, again.text)
 	}
 }

@@ -116,7 +116,14 @@ func (h approvalHandler) listApprovals(ctx context.Context, in *listApprovalsIn)
 	if err != nil {
 		return nil, err
 	}
-	f := domain.ApprovalFilter{Status: in.Status, Plan: in.Plan, Agent: in.Agent, For: in.For, Assignee: in.Assignee, Page: domain.Page{After: after, Limit: in.Limit}}
+	f := domain.ApprovalFilter{
+		Status:   in.Status,
+		Plan:     in.Plan,
+		Agent:    in.Agent,
+		For:      in.For,
+		Assignee: in.Assignee,
+		Page:     domain.Page{After: after, Limit: in.Limit},
+	}
 	if in.Status == "decided" {
 		f.Status, f.Decided = "", true
 	}
@@ -178,7 +185,8 @@ func (h approvalHandler) decide(ctx context.Context, in *decideIn) (*approvalOut
 			return nil, err
 		}
 		if b.Approve != nil && given.Rejects() == *b.Approve {
-			return nil, domain.Errorf(domain.CodeInvalid, "answer is %q, but approve is %t", given.ID, *b.Approve).Suggest("leave approve out")
+			return nil, domain.Errorf(domain.CodeInvalid, "answer is %q, but approve is %t", given.ID, *b.Approve).
+				Suggest("leave approve out")
 		}
 		r.Answer, r.Approve = given.ID, false
 	}
@@ -194,7 +202,10 @@ type assignIn struct {
 }
 
 func (h approvalHandler) assign(ctx context.Context, in *assignIn) (*approvalOut, error) {
-	p, err := h.approvals.Assign(ctx, app.AssignRequest{Meta: meta(ctx), Approval: in.ID, Before: in.Body.Before, Assignee: in.Body.Assignee, Reason: in.Body.Reason})
+	p, err := h.approvals.Assign(
+		ctx,
+		app.AssignRequest{Meta: meta(ctx), Approval: in.ID, Before: in.Body.Before, Assignee: in.Body.Assignee, Reason: in.Body.Reason},
+	)
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,8 @@ func TestAnApprovalTakesOneOfItsAnswers(t *testing.T) {
 		{`{"answer": "approve", "approve": false}`, http.StatusUnprocessableEntity, "leave approve out"},
 	} {
 		_, approval := s.world.asking(t)
-		if a := s.ask(t, "operator", "POST /approvals/"+approval.ID+"/decide", tt.body); a.status != tt.code || !strings.Contains(a.text, tt.want) {
+		if a := s.ask(t, "operator", "POST /approvals/"+approval.ID+"/decide", tt.body); a.status != tt.code ||
+			!strings.Contains(a.text, tt.want) {
 			t.Errorf("%s: %d %s, want %d with %s", tt.body, a.status, a.text, tt.code, tt.want)
 		}
 	}

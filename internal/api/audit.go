@@ -27,12 +27,27 @@ func (h auditHandler) routes(a *API) {
 	mount(a, huma.Operation{OperationID: "get-audit-event", Method: http.MethodGet, Path: "/audit/events/{seq}", Tags: tags,
 		Summary: "One event of the audit log"}, h.auditEvent)
 	mount(a, huma.Operation{OperationID: "export-audit-events", Method: http.MethodGet, Path: "/audit/export", Tags: tags,
-		Summary:   "All events that a filter matches, one JSON object per line, newest first",
-		Responses: map[string]*huma.Response{"200": {Description: "JSON lines", Content: map[string]*huma.MediaType{"application/jsonl": {Schema: &huma.Schema{Type: huma.TypeString}}}}}}, h.exportAudit)
+		Summary: "All events that a filter matches, one JSON object per line, newest first",
+		Responses: map[string]*huma.Response{
+			"200": {
+				Description: "JSON lines",
+				Content:     map[string]*huma.MediaType{"application/jsonl": {Schema: &huma.Schema{Type: huma.TypeString}}},
+			},
+		}}, h.exportAudit)
 	mount(a, huma.Operation{OperationID: "get-audit-check", Method: http.MethodGet, Path: "/audit/check", Tags: tags,
 		Summary: "The last verification of the audit log that was asked for, or the one under way"}, h.auditCheck)
-	mount(a, huma.Operation{OperationID: "start-audit-check", Method: http.MethodPost, Path: "/audit/check", Tags: tags, DefaultStatus: http.StatusAccepted,
-		Summary: "Begin a verification of the whole audit log"}, h.verifyAudit)
+	mount(
+		a,
+		huma.Operation{
+			OperationID:   "start-audit-check",
+			Method:        http.MethodPost,
+			Path:          "/audit/check",
+			Tags:          tags,
+			DefaultStatus: http.StatusAccepted,
+			Summary:       "Begin a verification of the whole audit log",
+		},
+		h.verifyAudit,
+	)
 }
 
 // AuditQuery selects audit events: by the grammar of the page, or field by field.

@@ -166,7 +166,8 @@ func checkMedia(r *http.Request, want *huma.RequestBody) *Problem {
 	}
 	media, params, err := mime.ParseMediaType(header)
 	charset := params["charset"]
-	if err == nil && want.Content[media] != nil && (charset == "" || strings.EqualFold(charset, "utf-8")) && len(r.Header["Content-Type"]) == 1 {
+	if err == nil && want.Content[media] != nil && (charset == "" || strings.EqualFold(charset, "utf-8")) &&
+		len(r.Header["Content-Type"]) == 1 {
 		return nil
 	}
 	var types []string

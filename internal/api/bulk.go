@@ -27,7 +27,19 @@ type BulkBody struct {
 }
 
 func (b *BulkBody) request() domain.BulkRequest {
-	return domain.BulkRequest{Action: domain.Action(b.Action), Query: b.Filter, Runs: b.Runs, Reason: b.Reason, Canary: b.Canary, Rate: b.Rate, Labels: b.Labels, NotBefore: b.NotBefore, Provider: b.Provider, Tool: b.Tool, Digest: b.Digest}
+	return domain.BulkRequest{
+		Action:    domain.Action(b.Action),
+		Query:     b.Filter,
+		Runs:      b.Runs,
+		Reason:    b.Reason,
+		Canary:    b.Canary,
+		Rate:      b.Rate,
+		Labels:    b.Labels,
+		NotBefore: b.NotBefore,
+		Provider:  b.Provider,
+		Tool:      b.Tool,
+		Digest:    b.Digest,
+	}
 }
 
 // StopBody goes with stopping a bulk act.
@@ -72,13 +84,30 @@ func (h bulkHandler) routes(a *API) {
 			p, err := h.bulk.Preview(ctx, actorOf(ctx), in.Body.request())
 			return &bulkPreview{p}, err
 		})
-	mount(a, huma.Operation{OperationID: "start-bulk-operation", Method: http.MethodPost, Path: "/bulk-operations", Tags: tags, DefaultStatus: http.StatusCreated,
-		Summary: "Act on many runs"},
+	mount(
+		a,
+		huma.Operation{
+			OperationID:   "start-bulk-operation",
+			Method:        http.MethodPost,
+			Path:          "/bulk-operations",
+			Tags:          tags,
+			DefaultStatus: http.StatusCreated,
+			Summary:       "Act on many runs",
+		},
 		func(ctx context.Context, in *bulkIn) (*bulkOut, error) {
 			b, err := h.bulk.Start(ctx, app.BulkStart{Meta: meta(ctx), BulkRequest: in.Body.request()})
 			return &bulkOut{b}, err
-		})
-	mount(a, huma.Operation{OperationID: "list-bulk-operations", Method: http.MethodGet, Path: "/bulk-operations", Tags: tags, Summary: "The newest acts on many runs"},
+		},
+	)
+	mount(
+		a,
+		huma.Operation{
+			OperationID: "list-bulk-operations",
+			Method:      http.MethodGet,
+			Path:        "/bulk-operations",
+			Tags:        tags,
+			Summary:     "The newest acts on many runs",
+		},
 		func(ctx context.Context, in *PageIn) (*bulkListOut, error) {
 			list, err := h.bulk.List(ctx, actorOf(ctx), maxListed)
 			if err != nil {
@@ -86,8 +115,17 @@ func (h bulkHandler) routes(a *API) {
 			}
 			page, err := pageOf(ctx, h.kernel, in, list, func(b domain.Bulk) string { return b.ID }, same)
 			return &bulkListOut{page}, err
-		})
-	mount(a, huma.Operation{OperationID: "get-bulk-operation", Method: http.MethodGet, Path: "/bulk-operations/{id}", Tags: tags, Summary: "How far an act on many runs is"},
+		},
+	)
+	mount(
+		a,
+		huma.Operation{
+			OperationID: "get-bulk-operation",
+			Method:      http.MethodGet,
+			Path:        "/bulk-operations/{id}",
+			Tags:        tags,
+			Summary:     "How far an act on many runs is",
+		},
 		func(ctx context.Context, in *bulkIDIn) (*bulkViewOut, error) {
 			b, err := h.bulk.Get(ctx, actorOf(ctx), in.ID)
 			if err != nil {
@@ -95,7 +133,8 @@ func (h bulkHandler) routes(a *API) {
 			}
 			items, err := h.bulk.Items(ctx, actorOf(ctx), in.ID, in.After, in.Limit)
 			return &bulkViewOut{BulkView{b, items}}, err
-		})
+		},
+	)
 	mount(a, huma.Operation{OperationID: "stop-bulk-operation", Method: http.MethodPost, Path: "/bulk-operations/{id}/stop", Tags: tags,
 		Summary: "Stop an act on many runs; those not reached stay as they are"},
 		func(ctx context.Context, in *bulkStopIn) (*bulkOut, error) {

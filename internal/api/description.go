@@ -100,9 +100,16 @@ func (a *API) describe() {
 		r := &huma.Response{Description: description, Content: content}
 		switch status {
 		case http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusConflict:
-			r.Headers = map[string]*huma.Param{"Retry-After": {Schema: text(huma.TypeInteger), Description: "After how many seconds to try again; absent where that is not known."}}
+			r.Headers = map[string]*huma.Param{
+				"Retry-After": {
+					Schema:      text(huma.TypeInteger),
+					Description: "After how many seconds to try again; absent where that is not known.",
+				},
+			}
 		case http.StatusUnauthorized:
-			r.Headers = map[string]*huma.Param{"WWW-Authenticate": {Schema: text(huma.TypeString), Description: "The scheme of authentication."}}
+			r.Headers = map[string]*huma.Param{
+				"WWW-Authenticate": {Schema: text(huma.TypeString), Description: "The scheme of authentication."},
+			}
 		}
 		doc.Components.Responses[responseName(status)] = r
 	}
@@ -158,7 +165,10 @@ func (a *API) describeNulls() {
 			key, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 			p := schemas.Map()[name].Properties[key]
 			if p != nil && p.Ref != "" && f.Type.Kind() == reflect.Pointer && !strings.Contains(options, "omit") {
-				schemas.Map()[name].Properties[key] = &huma.Schema{Description: p.Description, AnyOf: []*huma.Schema{{Ref: p.Ref}, {Type: "null"}}}
+				schemas.Map()[name].Properties[key] = &huma.Schema{
+					Description: p.Description,
+					AnyOf:       []*huma.Schema{{Ref: p.Ref}, {Type: "null"}},
+				}
 			}
 		}
 	}

@@ -76,7 +76,15 @@ type draftHandler struct {
 
 func (h draftHandler) routes(a *API) {
 	tags := []string{"planning"}
-	mount(a, huma.Operation{OperationID: "list-drafts", Method: http.MethodGet, Path: "/drafts", Tags: tags, Summary: "The newest drafts of plans"},
+	mount(
+		a,
+		huma.Operation{
+			OperationID: "list-drafts",
+			Method:      http.MethodGet,
+			Path:        "/drafts",
+			Tags:        tags,
+			Summary:     "The newest drafts of plans",
+		},
 		func(ctx context.Context, in *draftsIn) (*draftsOut, error) {
 			list, err := h.drafts.List(ctx, actorOf(ctx), in.All, maxListed)
 			if err != nil {
@@ -84,43 +92,87 @@ func (h draftHandler) routes(a *API) {
 			}
 			page, err := pageOf(ctx, h.kernel, &in.PageIn, list, func(d domain.Draft) string { return d.ID }, same)
 			return &draftsOut{page}, err
-		})
-	mount(a, huma.Operation{OperationID: "start-draft", Method: http.MethodPost, Path: "/drafts", Tags: tags, DefaultStatus: http.StatusAccepted,
-		Summary:     "Make a plan of an intent in the background",
-		Description: "The answer comes at once; how far it is says GET /drafts/{id}, and the events draft_progress, draft_ready and draft_failed tell when to look. Nothing runs before the draft is accepted."},
+		},
+	)
+	mount(
+		a,
+		huma.Operation{OperationID: "start-draft", Method: http.MethodPost, Path: "/drafts", Tags: tags, DefaultStatus: http.StatusAccepted,
+			Summary:     "Make a plan of an intent in the background",
+			Description: "The answer comes at once; how far it is says GET /drafts/{id}, and the events draft_progress, draft_ready and draft_failed tell when to look. Nothing runs before the draft is accepted."},
 		func(ctx context.Context, in *draftIn) (*draftOut, error) {
 			b := in.Body
-			d, err := h.drafts.Start(ctx, app.DraftStart{Meta: meta(ctx), DraftRequest: domain.DraftRequest{Query: b.Query, Agent: b.Agent, Provider: b.Provider,
-				Examples: b.Examples, Fresh: b.Fresh, Constraints: b.Constraints, Preferences: b.Preferences}})
+			d, err := h.drafts.Start(
+				ctx,
+				app.DraftStart{Meta: meta(ctx), DraftRequest: domain.DraftRequest{Query: b.Query, Agent: b.Agent, Provider: b.Provider,
+					Examples: b.Examples, Fresh: b.Fresh, Constraints: b.Constraints, Preferences: b.Preferences}},
+			)
 			return &draftOut{d}, err
-		})
-	mount(a, huma.Operation{OperationID: "get-draft", Method: http.MethodGet, Path: "/drafts/{id}", Tags: tags, Summary: "How far a draft is, or what came of it"},
+		},
+	)
+	mount(
+		a,
+		huma.Operation{
+			OperationID: "get-draft",
+			Method:      http.MethodGet,
+			Path:        "/drafts/{id}",
+			Tags:        tags,
+			Summary:     "How far a draft is, or what came of it",
+		},
 		func(ctx context.Context, in *draftIDIn) (*draftOut, error) {
 			d, err := h.drafts.Get(ctx, actorOf(ctx), in.ID)
 			return &draftOut{d}, err
-		})
-	mount(a, huma.Operation{OperationID: "refine-draft", Method: http.MethodPost, Path: "/drafts/{id}/refine", Tags: tags, DefaultStatus: http.StatusAccepted,
-		Summary: "Make another draft of the same intent, with what should be different or by another provider"},
+		},
+	)
+	mount(
+		a,
+		huma.Operation{
+			OperationID:   "refine-draft",
+			Method:        http.MethodPost,
+			Path:          "/drafts/{id}/refine",
+			Tags:          tags,
+			DefaultStatus: http.StatusAccepted,
+			Summary:       "Make another draft of the same intent, with what should be different or by another provider",
+		},
 		func(ctx context.Context, in *refineIn) (*draftOut, error) {
 			b := in.Body
-			d, err := h.drafts.Refine(ctx, app.DraftRefinement{Meta: meta(ctx), Draft: in.ID, DraftRequest: domain.DraftRequest{Query: b.Query, Change: b.Change,
-				Provider: b.Provider, Constraints: b.Constraints, Preferences: b.Preferences}})
+			d, err := h.drafts.Refine(
+				ctx,
+				app.DraftRefinement{Meta: meta(ctx), Draft: in.ID, DraftRequest: domain.DraftRequest{Query: b.Query, Change: b.Change,
+					Provider: b.Provider, Constraints: b.Constraints, Preferences: b.Preferences}},
+			)
 			return &draftOut{d}, err
-		})
-	mount(a, huma.Operation{OperationID: "run-draft", Method: http.MethodPost, Path: "/drafts/{id}/start", Tags: tags, DefaultStatus: http.StatusCreated,
-		Summary:     "Start a run of exactly the plan of a draft",
-		Description: "The draft is accepted with it. One that was made of a plan in use stays a draft, unless accept says that it takes the place of the current version."},
+		},
+	)
+	mount(
+		a,
+		huma.Operation{
+			OperationID:   "run-draft",
+			Method:        http.MethodPost,
+			Path:          "/drafts/{id}/start",
+			Tags:          tags,
+			DefaultStatus: http.StatusCreated,
+			Summary:       "Start a run of exactly the plan of a draft",
+			Description:   "The draft is accepted with it. One that was made of a plan in use stays a draft, unless accept says that it takes the place of the current version.",
+		},
 		func(ctx context.Context, in *startDraftedIn) (*startedOut, error) {
 			b := StartDraftedBody{}
 			if in.Body != nil {
 				b = *in.Body
 			}
-			run, err := h.drafts.Run(ctx, app.DraftRun{Meta: meta(ctx), Draft: in.ID, DraftStart: domain.DraftStart{Accept: b.Accept, Session: b.Session, Reason: b.Reason}})
+			run, err := h.drafts.Run(
+				ctx,
+				app.DraftRun{
+					Meta:       meta(ctx),
+					Draft:      in.ID,
+					DraftStart: domain.DraftStart{Accept: b.Accept, Session: b.Session, Reason: b.Reason},
+				},
+			)
 			if err != nil {
 				return nil, err
 			}
 			return &startedOut{Status: http.StatusCreated, Location: Base + "/runs/" + run.ID, Body: Started{run.ID, run.Status}}, nil
-		})
+		},
+	)
 	mount(a, huma.Operation{OperationID: "accept-draft", Method: http.MethodPost, Path: "/drafts/{id}/accept", Tags: tags,
 		Summary:     "Take the plan of a draft, or an alternative of it, into use",
 		Description: "An alternative is stored as a version of the same plan and becomes the plan of the draft."},
@@ -129,7 +181,14 @@ func (h draftHandler) routes(a *API) {
 			if in.Body != nil {
 				b = *in.Body
 			}
-			d, err := h.drafts.Accept(ctx, app.DraftAcceptance{Meta: meta(ctx), Draft: in.ID, DraftAcceptance: domain.DraftAcceptance{Alternative: b.Alternative, Reason: b.Reason}})
+			d, err := h.drafts.Accept(
+				ctx,
+				app.DraftAcceptance{
+					Meta:            meta(ctx),
+					Draft:           in.ID,
+					DraftAcceptance: domain.DraftAcceptance{Alternative: b.Alternative, Reason: b.Reason},
+				},
+			)
 			return &draftOut{d}, err
 		})
 	mount(a, huma.Operation{OperationID: "discard-draft", Method: http.MethodPost, Path: "/drafts/{id}/discard", Tags: tags,

@@ -24,7 +24,12 @@ func (EventView) Schema(r huma.Registry) *huma.Schema {
 			r.Map()[eventSchemaName(t.Name)] = eventSchema(t)
 			any.OneOf = append(any.OneOf, &huma.Schema{Ref: ref + eventSchemaName(t.Name)})
 		}
-		other := eventSchema(domain.EventType{Doc: "An action of the audit log: its name with _ for a dot. Details of the action are further fields.", Open: true})
+		other := eventSchema(
+			domain.EventType{
+				Doc:  "An action of the audit log: its name with _ for a dot. Details of the action are further fields.",
+				Open: true,
+			},
+		)
 		other.Properties["type"] = &huma.Schema{Type: huma.TypeString, Not: &huma.Schema{Enum: names}}
 		r.Map()["AuditEvent"] = other
 		any.OneOf = append(any.OneOf, &huma.Schema{Ref: ref + "AuditEvent"})
@@ -43,14 +48,19 @@ func eventSchemaName(typ string) string {
 
 func eventSchema(t domain.EventType) *huma.Schema {
 	text := func(doc string) *huma.Schema { return &huma.Schema{Type: huma.TypeString, Description: doc} }
-	s := &huma.Schema{Type: huma.TypeObject, Description: t.Doc, AdditionalProperties: t.Open, Required: []string{"type", "eventId", "timestamp"},
+	s := &huma.Schema{
+		Type:                 huma.TypeObject,
+		Description:          t.Doc,
+		AdditionalProperties: t.Open,
+		Required:             []string{"type", "eventId", "timestamp"},
 		Properties: map[string]*huma.Schema{
 			"type":      {Type: huma.TypeString},
 			"eventId":   text("Unique. A replay repeats it, unless the event is ephemeral."),
 			"timestamp": {Type: huma.TypeString, Format: "date-time"},
 			"sessionId": text("The run's session."),
 			"runId":     text("The run; absent when the event is about no run."),
-		}}
+		},
+	}
 	if t.Name != "" {
 		s.Properties["type"].Enum = []any{t.Name}
 	}

@@ -11,8 +11,13 @@ import (
 
 func (h runHandler) exportRoutes(a *API) {
 	mount(a, huma.Operation{OperationID: "export-run", Method: http.MethodGet, Path: "/runs/{id}/export", Tags: []string{"runs"},
-		Summary:   "Everything that is known of a run, as one file",
-		Responses: map[string]*huma.Response{"200": {Description: "tar, compressed with Zstandard", Content: map[string]*huma.MediaType{bundle.MediaType: {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}}}},
+		Summary: "Everything that is known of a run, as one file",
+		Responses: map[string]*huma.Response{
+			"200": {
+				Description: "tar, compressed with Zstandard",
+				Content:     map[string]*huma.MediaType{bundle.MediaType: {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}},
+			},
+		},
 	}, h.exportRun)
 }
 

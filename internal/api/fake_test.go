@@ -48,7 +48,9 @@ func newFake(tb testing.TB) *fake {
 	f.tokens["reader"] = domain.Actor{Name: "token reader", Role: domain.RoleAdmin, Surface: "api", Scopes: "runs:read plans:read"}
 	f.sessions["marta-session"] = domain.User{Name: "marta", Role: domain.RoleAdmin}
 	if tb != nil {
-		v := f.Engine.Save("{id: p, nodes: {a: {type: set, input: 12345678901234567890.10}, b: {type: set, input: {}}, c: {type: set, input: {of: \"${output.a}\"}}}, edges: [{from: a, to: b}, {from: b, to: c}]}")
+		v := f.Engine.Save(
+			"{id: p, nodes: {a: {type: set, input: 12345678901234567890.10}, b: {type: set, input: {}}, c: {type: set, input: {of: \"${output.a}\"}}}, edges: [{from: a, to: b}, {from: b, to: c}]}",
+		)
 		for range 5 {
 			f.runs = append(f.runs, f.Engine.Settle(f.Engine.Begin(v, "").ID))
 		}
@@ -59,7 +61,10 @@ func newFake(tb testing.TB) *fake {
 // asking starts a run of a plan that asks a person, and waits until it does.
 func (f *fake) asking(t *testing.T) (domain.Run, domain.Approval) {
 	t.Helper()
-	run := f.Engine.Run(`{id: asks, nodes: {ask: {type: approval, input: {message: "go on?", answers: [{id: approve, label: Pay, kind: approve}, {id: reject, label: Reject, kind: reject}]}}}}`, "")
+	run := f.Engine.Run(
+		`{id: asks, nodes: {ask: {type: approval, input: {message: "go on?", answers: [{id: approve, label: Pay, kind: approve}, {id: reject, label: Reject, kind: reject}]}}}}`,
+		"",
+	)
 	run = f.Engine.Until(run.ID, domain.RunWaiting, domain.WaitApproval)
 	list, err := f.Store.Approvals(t.Context(), domain.ApprovalFilter{Run: run.ID})
 	if err != nil || len(list.Items) != 1 {
@@ -177,9 +182,21 @@ func (f *fake) account(t *testing.T) {
 	t.Helper()
 	now := time.Now()
 	storetest.Do(t, f.Store, "test", func(tx *store.Tx) error {
-		return errors.Join(tx.CreateUser(domain.User{ID: "u1", Name: "marta", Role: domain.RoleAdmin, PasswordHash: "$argon2id$secret", CreatedAt: now}),
+		return errors.Join(
+			tx.CreateUser(domain.User{ID: "u1", Name: "marta", Role: domain.RoleAdmin, PasswordHash: "$argon2id$secret", CreatedAt: now}),
 			tx.SetSecondFactor("u1", `{"secret":""}`),
-			tx.CreateToken(domain.Token{ID: "admin", Name: "made", SecretHash: "secret-hash", Role: domain.RoleAdmin, CreatedBy: "marta", CreatedAt: now, ExpiresAt: now.Add(1000 * time.Hour)}))
+			tx.CreateToken(
+				domain.Token{
+					ID:         "admin",
+					Name:       "made",
+					SecretHash: "secret-hash",
+					Role:       domain.RoleAdmin,
+					CreatedBy:  "marta",
+					CreatedAt:  now,
+					ExpiresAt:  now.Add(1000 * time.Hour),
+				},
+			),
+		)
 	})
 	if err := f.Store.CreateSession(t.Context(), domain.Session{IDHash: "secret-hash", UserID: "u1", CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(time.Hour), Address: "192.0.2.1"}); err != nil {
 		t.Fatal(err)

@@ -13,7 +13,8 @@ func TestIdempotencyKeys(t *testing.T) {
 	key := "Idempotency-Key: k1"
 	first := s.ask(t, "operator", "POST /runs", `{"plan":"p"}`, key)
 	again := s.ask(t, "operator", "POST /runs", `{"plan":"p"}`, key)
-	if first.status != 201 || again.status != 201 || first.json["runId"] != again.json["runId"] || again.header.Get("Idempotency-Replayed") != "true" ||
+	if first.status != 201 || again.status != 201 || first.json["runId"] != again.json["runId"] ||
+		again.header.Get("Idempotency-Replayed") != "true" ||
 		again.header.Get("Location") != first.header.Get("Location") {
 		t.Errorf("A43: %d %s, then %d %s", first.status, first.text, again.status, again.text)
 	}

@@ -70,7 +70,9 @@ func (h memoryHandler) routes(a *API) {
 			if err != nil {
 				return nil, err
 			}
-			return &memorySessionsOut{Body: listOf(list.Items, h.seal(ctx, list.Next), func(s domain.MemorySession) domain.MemorySession { return s })}, nil
+			return &memorySessionsOut{
+				Body: listOf(list.Items, h.seal(ctx, list.Next), func(s domain.MemorySession) domain.MemorySession { return s }),
+			}, nil
 		})
 	mount(a, huma.Operation{OperationID: "get-session-memory", Method: http.MethodGet, Path: "/sessions/{session}/memory", Tags: tags,
 		Summary: "List what a session remembers, newest first"},

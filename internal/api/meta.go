@@ -15,8 +15,13 @@ import (
 func (a *API) metaRoutes() {
 	mount(a, huma.Operation{
 		OperationID: "get-openapi", Method: http.MethodGet, Path: "/openapi.json", Tags: []string{"meta"},
-		Summary:   "This description",
-		Responses: map[string]*huma.Response{"200": {Description: "OpenAPI 3.1", Content: map[string]*huma.MediaType{"application/openapi+json": {Schema: &huma.Schema{Type: huma.TypeObject}}}}},
+		Summary: "This description",
+		Responses: map[string]*huma.Response{
+			"200": {
+				Description: "OpenAPI 3.1",
+				Content:     map[string]*huma.MediaType{"application/openapi+json": {Schema: &huma.Schema{Type: huma.TypeObject}}},
+			},
+		},
 	}, func(context.Context, *struct{}) (*huma.StreamResponse, error) {
 		text, err := a.description()
 		if err != nil {

@@ -42,10 +42,19 @@ func (h runHandler) noteRoutes(a *API) {
 			page, err := pageOf(ctx, h.kernel, &in.PageIn, notes, func(n domain.Note) string { return strconv.FormatInt(n.ID, 10) }, same)
 			return &notesOut{page}, err
 		})
-	mount(a, huma.Operation{OperationID: "add-note", Method: http.MethodPost, Path: "/runs/{id}/notes", Tags: tags, DefaultStatus: http.StatusCreated,
-		Summary: "Write a note about a run"},
+	mount(
+		a,
+		huma.Operation{
+			OperationID:   "add-note",
+			Method:        http.MethodPost,
+			Path:          "/runs/{id}/notes",
+			Tags:          tags,
+			DefaultStatus: http.StatusCreated,
+			Summary:       "Write a note about a run",
+		},
 		func(ctx context.Context, in *noteIn) (*noteOut, error) {
 			n, err := h.runs.AddNote(ctx, app.NoteRequest{Meta: meta(ctx), Run: in.ID, Text: in.Body.Text})
 			return &noteOut{n}, err
-		})
+		},
+	)
 }

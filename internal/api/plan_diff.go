@@ -51,7 +51,15 @@ func (h planHandler) planDiff(ctx context.Context, in *planDiffIn) (*planDiffOut
 		}
 	}
 	d := plandiff.Versions(versions[0], versions[1])
-	out := PlanDiffView{Plan: versions[0].PlanKey, From: in.A, To: in.B, Hashes: [2]string{versions[0].Hash, versions[1].Hash}, Added: d.Added, Removed: d.Removed, Lines: make([]DiffLineView, 0, len(d.Lines))}
+	out := PlanDiffView{
+		Plan:    versions[0].PlanKey,
+		From:    in.A,
+		To:      in.B,
+		Hashes:  [2]string{versions[0].Hash, versions[1].Hash},
+		Added:   d.Added,
+		Removed: d.Removed,
+		Lines:   make([]DiffLineView, 0, len(d.Lines)),
+	}
 	for _, l := range d.Lines {
 		out.Lines = append(out.Lines, DiffLineView(l))
 	}

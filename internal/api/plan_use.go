@@ -61,7 +61,10 @@ func (h planHandler) restoreVersion(ctx context.Context, in *restoreIn) (*planOu
 	if in.Body != nil {
 		reason = in.Body.Reason
 	}
-	plan, err := h.plans.Restore(ctx, app.VersionChange{Meta: meta(ctx), Plan: in.ID, Number: in.N, Base: (&documentIn{IfMatch: in.IfMatch}).base(), Reason: reason})
+	plan, err := h.plans.Restore(
+		ctx,
+		app.VersionChange{Meta: meta(ctx), Plan: in.ID, Number: in.N, Base: (&documentIn{IfMatch: in.IfMatch}).base(), Reason: reason},
+	)
 	return planAnswer(plan), err
 }
 

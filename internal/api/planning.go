@@ -58,8 +58,16 @@ func (h planningHandler) routes(a *API) {
 			c, err := h.planning.Classify(ctx, actorOf(ctx), in.Body.Query)
 			return &classifyOut{c}, err
 		})
-	mount(a, huma.Operation{OperationID: "make-plan", Method: http.MethodPost, Path: "/planner/plan", Tags: tags, DefaultStatus: http.StatusCreated,
-		Summary: "Make and store a plan for a planning request; nothing is started"},
+	mount(
+		a,
+		huma.Operation{
+			OperationID:   "make-plan",
+			Method:        http.MethodPost,
+			Path:          "/planner/plan",
+			Tags:          tags,
+			DefaultStatus: http.StatusCreated,
+			Summary:       "Make and store a plan for a planning request; nothing is started",
+		},
 		func(ctx context.Context, in *planningIn) (*plannedOut, error) {
 			p, err := h.planning.Make(ctx, app.PlanningRequest{Meta: meta(ctx), PlanningRequest: in.Body})
 			if err != nil {
@@ -67,5 +75,6 @@ func (h planningHandler) routes(a *API) {
 			}
 			plan, err := p.Execution()
 			return &plannedOut{plan}, err
-		})
+		},
+	)
 }

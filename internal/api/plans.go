@@ -123,7 +123,9 @@ func (h planHandler) routes(a *API) {
 		Summary:     "Store a plan document",
 		Description: "Stores a new version. Content that is known already answers 200 with the existing version. A document with errors answers 422 with all of them.",
 		RequestBody: documentBody(), SkipValidateBody: true, DefaultStatus: http.StatusCreated,
-		Responses: map[string]*huma.Response{"200": a.jsonResponse("The content is known: the existing version", reflect.TypeFor[StoredPlan]())},
+		Responses: map[string]*huma.Response{
+			"200": a.jsonResponse("The content is known: the existing version", reflect.TypeFor[StoredPlan]()),
+		},
 	}, h.storePlan)
 	mount(a, huma.Operation{
 		OperationID: "check-plan", Method: http.MethodPost, Path: "/plan-checks", Tags: tags, MaxBodyBytes: maxDocument,
@@ -206,7 +208,10 @@ func (h planHandler) storePlan(ctx context.Context, in *documentIn) (*storedPlan
 	if in.Trial {
 		origin = "try"
 	}
-	stored, err := h.plans.Store(ctx, app.PlanDocument{Meta: meta(ctx), Source: in.document(), Format: in.format(), Origin: origin, Reason: in.Reason, Base: in.base()})
+	stored, err := h.plans.Store(
+		ctx,
+		app.PlanDocument{Meta: meta(ctx), Source: in.document(), Format: in.format(), Origin: origin, Reason: in.Reason, Base: in.base()},
+	)
 	if err != nil {
 		p := h.problem(ctx, err)
 		if len(p.Problems) == 0 && len(stored.Problems) > 0 {
@@ -216,8 +221,12 @@ func (h planHandler) storePlan(ctx context.Context, in *documentIn) (*storedPlan
 		return nil, p
 	}
 	plan, v := stored.Plan, stored.Version
-	out := &storedPlanOut{Status: http.StatusOK, ETag: etag(v.Hash), Location: Base + "/plans/" + plan.ID + "/versions/" + strconv.Itoa(v.Number),
-		Body: StoredPlan{ID: plan.ID, Key: plan.Key, Version: v.Number, Hash: v.Hash, Problems: orEmpty(stored.Problems)}}
+	out := &storedPlanOut{
+		Status:   http.StatusOK,
+		ETag:     etag(v.Hash),
+		Location: Base + "/plans/" + plan.ID + "/versions/" + strconv.Itoa(v.Number),
+		Body:     StoredPlan{ID: plan.ID, Key: plan.Key, Version: v.Number, Hash: v.Hash, Problems: orEmpty(stored.Problems)},
+	}
 	if stored.Created {
 		out.Status = http.StatusCreated
 	}

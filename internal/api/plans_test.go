@@ -13,7 +13,8 @@ func TestPlans(t *testing.T) {
 	if a.status != 201 || a.json["id"] == "" || a.json["version"] != 1.0 || a.json["hash"] == "" || a.json["problems"] == nil {
 		t.Fatalf("POST /plans = %d %s", a.status, a.text)
 	}
-	if v, err := s.world.Store.VersionByHash(t.Context(), a.json["hash"].(string)); err != nil || v.Author != "token author" || v.Reason != "first" {
+	if v, err := s.world.Store.VersionByHash(t.Context(), a.json["hash"].(string)); err != nil || v.Author != "token author" ||
+		v.Reason != "first" {
 		t.Errorf("stored %+v %v", v, err)
 	}
 	if a := s.ask(t, "author", "POST /plans", graph, yaml); a.status != 200 || a.json["version"] != 1.0 {
@@ -40,7 +41,8 @@ func TestPlans(t *testing.T) {
 	if v.status != 200 || v.json["source"] != graph || v.header.Get("ETag") == "" {
 		t.Errorf("version 1 = %d %s", v.status, v.text)
 	}
-	if v := s.ask(t, "viewer", "GET /plans/hello/versions/latest", "", "Accept: application/yaml"); v.text != graph || !strings.HasPrefix(v.header.Get("Content-Type"), "application/yaml") {
+	if v := s.ask(t, "viewer", "GET /plans/hello/versions/latest", "", "Accept: application/yaml"); v.text != graph ||
+		!strings.HasPrefix(v.header.Get("Content-Type"), "application/yaml") {
 		t.Errorf("the source = %d %q", v.status, v.text)
 	}
 	if v := s.ask(t, "viewer", "GET /plans/hello/versions/7", ""); v.status != 404 {
@@ -54,18 +56,34 @@ func TestPlans(t *testing.T) {
 	if a := s.ask(t, "author", "POST /plans", graph, yaml, "If-Match: "+tag); a.status != 200 {
 		t.Errorf("P44: over the version it was made from: %d %s", a.status, a.text)
 	}
-	if a := s.ask(t, "operator", "POST /plans/hello/pause", `{"reason": "it floods the bank"}`); a.status != 200 || !strings.Contains(a.text, `"paused":{`) || !strings.Contains(a.text, "it floods the bank") {
+	if a := s.ask(t, "operator", "POST /plans/hello/pause", `{"reason": "it floods the bank"}`); a.status != 200 ||
+		!strings.Contains(a.text, `"paused":{`) ||
+		!strings.Contains(a.text, "it floods the bank") {
 		t.Errorf("pause = %d %s", a.status, a.text)
 	}
 	if a := s.ask(t, "operator", "POST /plans/hello/unpause", ""); a.status != 200 || strings.Contains(a.text, "paused") {
 		t.Errorf("unpause = %d %s", a.status, a.text)
 	}
 	const key = "Idempotency-Key: pause-1"
-	first, second := s.ask(t, "operator", "POST /plans/hello/pause", `{"reason": "again"}`, key), s.ask(t, "operator", "POST /plans/hello/pause", `{"reason": "again"}`, key)
-	if first.status != 200 || first.header.Get("Idempotency-Replayed") != "" || second.status != 200 || second.text != first.text || second.header.Get("Idempotency-Replayed") != "true" {
+	first, second := s.ask(
+		t,
+		"operator",
+		"POST /plans/hello/pause",
+		`{"reason": "again"}`,
+		key,
+	), s.ask(
+		t,
+		"operator",
+		"POST /plans/hello/pause",
+		`{"reason": "again"}`,
+		key,
+	)
+	if first.status != 200 || first.header.Get("Idempotency-Replayed") != "" || second.status != 200 || second.text != first.text ||
+		second.header.Get("Idempotency-Replayed") != "true" {
 		t.Errorf("with a key, twice: %d %s, then %d %v %s", first.status, first.text, second.status, second.header, second.text)
 	}
-	if a := s.ask(t, "operator", "POST /plans/hello/pause", `{"reason": "another"}`, key); a.status != 422 || a.json["reason"] != "idempotency.reused" {
+	if a := s.ask(t, "operator", "POST /plans/hello/pause", `{"reason": "another"}`, key); a.status != 422 ||
+		a.json["reason"] != "idempotency.reused" {
 		t.Errorf("the key of another request: %d %s", a.status, a.text)
 	}
 	if a := s.ask(t, "viewer", "GET /plans", ""); len(a.json["items"].([]any)) != 2 || a.json["nextCursor"] != nil {

@@ -207,8 +207,11 @@ func (k *kernel) internal(ctx context.Context, err error, e *domain.Error) *Prob
 func (p *Problem) withProblems(list planner.Problems) {
 	p.Problems = list
 	for _, x := range list {
-		p.Errors = append(p.Errors, Fault{Severity: x.Severity, Code: x.Code, Message: x.Message.String(), Suggestion: x.Suggestion.String(),
-			Node: x.Node, Line: x.Line, Column: x.Column})
+		p.Errors = append(
+			p.Errors,
+			Fault{Severity: x.Severity, Code: x.Code, Message: x.Message.String(), Suggestion: x.Suggestion.String(),
+				Node: x.Node, Line: x.Line, Column: x.Column},
+		)
 	}
 }
 

@@ -74,7 +74,24 @@ func TestRolesMatrix(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
 	run := s.world.runs[0].ID
-	replace := strings.NewReplacer("/runs/{id}", "/runs/"+run, "{node}", "n", "/approvals/{id}", "/approvals/a1", "{id}", "x", "{n}", "1", "{a}", "1", "{b}", "2", "{seq}", "1")
+	replace := strings.NewReplacer(
+		"/runs/{id}",
+		"/runs/"+run,
+		"{node}",
+		"n",
+		"/approvals/{id}",
+		"/approvals/a1",
+		"{id}",
+		"x",
+		"{n}",
+		"1",
+		"{a}",
+		"1",
+		"{b}",
+		"2",
+		"{seq}",
+		"1",
+	)
 	principals := append([]string{"", "nobody"}, "viewer", "operator", "author", "admin")
 	for _, route := range described(t, s) {
 		if route == "GET /openapi.json" || route == "GET /events" || route == "GET /ws" || route == "GET /audit/export" { // no JSON
@@ -132,7 +149,8 @@ func TestReadingChangesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, route := range api.Routes(s.api) {
-		if !strings.HasPrefix(route, "GET ") || strings.HasSuffix(route, "/events") || strings.HasSuffix(route, "/ws") || strings.HasSuffix(route, "/export") {
+		if !strings.HasPrefix(route, "GET ") || strings.HasSuffix(route, "/events") || strings.HasSuffix(route, "/ws") ||
+			strings.HasSuffix(route, "/export") {
 			continue
 		}
 		s.ask(t, "admin", strings.NewReplacer("/runs/{id}", "/runs/"+s.world.runs[0].ID, "{n}", "1", "{id}", "x").Replace(route), "")

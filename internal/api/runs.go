@@ -116,7 +116,10 @@ func (h runHandler) tryDocument(ctx context.Context, b *StartBody) (*startedOut,
 		return nil, domain.Errorf(domain.CodeInvalid, "a document can only be tried, and without a plan").
 			Suggest("set dryRun, and leave plan out; or store the document, and start its plan")
 	}
-	run, problems, err := h.plans.Try(ctx, app.PlanTrial{Meta: meta(ctx), Source: []byte(b.Document), Format: planner.FormatAuto, Input: b.Input, Offline: b.Offline})
+	run, problems, err := h.plans.Try(
+		ctx,
+		app.PlanTrial{Meta: meta(ctx), Source: []byte(b.Document), Format: planner.FormatAuto, Input: b.Input, Offline: b.Offline},
+	)
 	if err != nil {
 		p := h.problem(ctx, err)
 		if len(p.Problems) == 0 && len(problems) > 0 {
@@ -125,7 +128,11 @@ func (h runHandler) tryDocument(ctx context.Context, b *StartBody) (*startedOut,
 		}
 		return nil, p
 	}
-	return &startedOut{Status: http.StatusCreated, Location: Base + "/runs/" + run.ID, Body: Started{RunID: run.ID, Status: run.Status}}, nil
+	return &startedOut{
+		Status:   http.StatusCreated,
+		Location: Base + "/runs/" + run.ID,
+		Body:     Started{RunID: run.ID, Status: run.Status},
+	}, nil
 }
 
 type listRunsIn struct {

@@ -14,14 +14,17 @@ func TestStartRun(t *testing.T) {
 	s.world.Engine.Save("{id: p, nodes: {a: {type: set, input: 1}}}")
 	a := s.ask(t, "operator", "POST /runs", `{"plan":"p","input":{"n":12345678901234567890.10},"priority":2,"labels":{"env":"prod"},
 		"limits":{"maxDuration":"1h"},"startAt":"2130-01-01T00:00:00Z","concurrency":{"key":"k","limit":1,"onConflict":"queue"}}`)
-	if a.status != 201 || a.json["runId"] == "" || a.json["status"] != "queued" || a.header.Get("Location") != api.Base+"/runs/"+a.json["runId"].(string) {
+	if a.status != 201 || a.json["runId"] == "" || a.json["status"] != "queued" ||
+		a.header.Get("Location") != api.Base+"/runs/"+a.json["runId"].(string) {
 		t.Fatalf("POST /runs = %d %s", a.status, a.text)
 	}
 	got, err := s.world.Store.Run(t.Context(), a.json["runId"].(string))
 	if err != nil || string(got.Input) != `{"n":12345678901234567890.10}` {
 		t.Errorf("the input became %s: numbers keep their text; %v", got.Input, err)
 	}
-	if got.Limits.MaxDuration.Hours() != 1 || got.Concurrency.OnConflict != "queue" || got.StartAt.Year() != 2130 || got.Labels["env"] != "prod" || got.Priority != 2 {
+	if got.Limits.MaxDuration.Hours() != 1 || got.Concurrency.OnConflict != "queue" || got.StartAt.Year() != 2130 ||
+		got.Labels["env"] != "prod" ||
+		got.Priority != 2 {
 		t.Errorf("asked for %+v", got)
 	}
 	first := s.ask(t, "operator", "POST /runs", `{"plan":"p","key":"nightly"}`)
@@ -125,7 +128,9 @@ func TestOneRun(t *testing.T) {
 	if len(j.json["items"].([]any)) != 1 || j.json["next"] != nil {
 		t.Errorf("the rest of the journal = %s", j.text)
 	}
-	if p := s.ask(t, "operator", "GET /runs/"+run+"/preview?action=fork&at=2", ""); p.status != 200 || p.json["digest"] == "" || p.json["at"] != 2.0 || p.json["expected"] == nil {
+	if p := s.ask(t, "operator", "GET /runs/"+run+"/preview?action=fork&at=2", ""); p.status != 200 || p.json["digest"] == "" ||
+		p.json["at"] != 2.0 ||
+		p.json["expected"] == nil {
 		t.Errorf("preview = %d %s", p.status, p.text)
 	}
 }
@@ -143,7 +148,8 @@ func TestEveryListHasPages(t *testing.T) {
 	}
 	for path, methods := range whole().Paths {
 		op := methods["get"]
-		if !strings.HasPrefix(op.OperationID, "list-") && !strings.HasPrefix(op.OperationID, "search-") || strings.Contains(path, "/messages") {
+		if !strings.HasPrefix(op.OperationID, "list-") && !strings.HasPrefix(op.OperationID, "search-") ||
+			strings.Contains(path, "/messages") {
 			continue
 		}
 		line := "GET " + strings.NewReplacer("/runs/{id}", "/runs/"+run, "/plans/{id}", "/plans/p").Replace(path)

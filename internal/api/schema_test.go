@@ -80,7 +80,11 @@ func checkDescribed(t *testing.T, method, path string, a answer) {
 	if p == "" || p == "/openapi.json" || a.json == nil {
 		return
 	}
-	responses := "https://kairosd.test/openapi.json#/paths/" + url.PathEscape(strings.ReplaceAll(p, "/", "~1")) + "/" + strings.ToLower(method) + "/responses/"
+	responses := "https://kairosd.test/openapi.json#/paths/" + url.PathEscape(
+		strings.ReplaceAll(p, "/", "~1"),
+	) + "/" + strings.ToLower(
+		method,
+	) + "/responses/"
 	at := responses + strconv.Itoa(a.status) + "/content/application~1json/schema"
 	if a.status >= 400 {
 		at = "https://kairosd.test/openapi.json#/components/schemas/Problem"

@@ -36,15 +36,26 @@ func (h settingsHandler) routes(a *API) {
 			s, err := h.system.Settings(ctx, actorOf(ctx))
 			return &settingsOut{Body: s}, err
 		})
-	mount(a, huma.Operation{OperationID: "test-notifications", Method: http.MethodPost, Path: "/notifications/{channel}/test", Tags: []string{"settings"},
-		Summary: "Send a test message at once; the answer says what came of it"},
+	mount(
+		a,
+		huma.Operation{
+			OperationID: "test-notifications",
+			Method:      http.MethodPost,
+			Path:        "/notifications/{channel}/test",
+			Tags:        []string{"settings"},
+			Summary:     "Send a test message at once; the answer says what came of it",
+		},
 		func(ctx context.Context, in *testChannelIn) (*deliveryOut, error) {
 			d, err := h.system.TestNotifications(ctx, app.ChannelTest{Meta: meta(ctx), Channel: in.Channel})
 			return &deliveryOut{Body: d}, err
-		})
-	mount(a, huma.Operation{OperationID: "rotate-secret", Method: http.MethodPost, Path: "/secrets/{name}/rotate", Tags: []string{"settings"},
-		Summary: "Take up the value that a secret's file holds now; 409 if it is in use already"},
+		},
+	)
+	mount(
+		a,
+		huma.Operation{OperationID: "rotate-secret", Method: http.MethodPost, Path: "/secrets/{name}/rotate", Tags: []string{"settings"},
+			Summary: "Take up the value that a secret's file holds now; 409 if it is in use already"},
 		func(ctx context.Context, in *rotateIn) (*struct{}, error) {
 			return nil, h.system.RotateSecret(ctx, app.SecretChange{Meta: meta(ctx), Name: in.Name, Reason: in.Body.Reason})
-		})
+		},
+	)
 }

@@ -51,7 +51,8 @@ func TestStartsTakeTurns(t *testing.T) {
 		var all sync.WaitGroup
 		for range many {
 			all.Go(func() {
-				if status := ask(http.MethodPost, "/runs", slow{&begun, let}); status != http.StatusBadRequest && status != http.StatusUnprocessableEntity {
+				if status := ask(http.MethodPost, "/runs", slow{&begun, let}); status != http.StatusBadRequest &&
+					status != http.StatusUnprocessableEntity {
 					t.Errorf("a start without a body is answered %d", status)
 				}
 			})

@@ -87,8 +87,13 @@ func (h systemHandler) routes(a *API) {
 			return &logOut{listOf(lines, "", same)}, nil
 		})
 	mount(a, huma.Operation{OperationID: "get-metrics", Method: http.MethodGet, Path: "/metrics", Tags: tags,
-		Summary:   "Metrics for Prometheus",
-		Responses: map[string]*huma.Response{"200": {Description: "Text, as OpenMetrics if that is accepted", Content: map[string]*huma.MediaType{"text/plain": {Schema: &huma.Schema{Type: huma.TypeString}}}}}},
+		Summary: "Metrics for Prometheus",
+		Responses: map[string]*huma.Response{
+			"200": {
+				Description: "Text, as OpenMetrics if that is accepted",
+				Content:     map[string]*huma.MediaType{"text/plain": {Schema: &huma.Schema{Type: huma.TypeString}}},
+			},
+		}},
 		func(context.Context, *struct{}) (*huma.StreamResponse, error) {
 			if h.metrics == nil {
 				return nil, domain.Errorf(domain.CodeUnavailable, "nothing is measured here")
@@ -114,12 +119,21 @@ func (h systemHandler) routes(a *API) {
 			m, err := h.system.Maintain(ctx, app.MaintenanceChange{Meta: meta(ctx), On: in.Body.On, Reason: in.Body.Reason})
 			return &maintainedOut{MaintainedBody{m}}, err
 		})
-	mount(a, huma.Operation{OperationID: "create-backup", Method: http.MethodPost, Path: "/system/backup", Tags: tags, DefaultStatus: http.StatusCreated,
-		Summary: "Make a verified backup in the configured directory"},
+	mount(
+		a,
+		huma.Operation{
+			OperationID:   "create-backup",
+			Method:        http.MethodPost,
+			Path:          "/system/backup",
+			Tags:          tags,
+			DefaultStatus: http.StatusCreated,
+			Summary:       "Make a verified backup in the configured directory",
+		},
 		func(ctx context.Context, _ *struct{}) (*backupOut, error) {
 			b, err := h.system.BackUp(ctx, meta(ctx))
 			return &backupOut{b}, err
-		})
+		},
+	)
 	mount(a, huma.Operation{OperationID: "run-retention", Method: http.MethodPost, Path: "/system/retention", Tags: tags,
 		Summary: "Remove what retention says, or say what it would remove"},
 		func(ctx context.Context, in *retainIn) (*retainedOut, error) {

@@ -118,7 +118,10 @@ func (h toolHandler) routes(a *API) {
 	mount(a, huma.Operation{OperationID: "retry-tool-server", Method: http.MethodPost, Path: "/tool-servers/{name}/retry", Tags: tags,
 		Summary: "Start an MCP server again that was given up"},
 		func(ctx context.Context, in *retryIn) (*serverOut, error) {
-			s, err := h.tools.RetryServer(ctx, app.ServerRetry{Meta: meta(ctx), Server: in.Name, Reason: cmp.Or(in.Body, &RetryServerBody{}).Reason})
+			s, err := h.tools.RetryServer(
+				ctx,
+				app.ServerRetry{Meta: meta(ctx), Server: in.Name, Reason: cmp.Or(in.Body, &RetryServerBody{}).Reason},
+			)
 			return &serverOut{s}, err
 		})
 }

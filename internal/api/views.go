@@ -40,8 +40,18 @@ func (h viewHandler) routes(a *API) {
 		Summary: "Saved views of the run list: one's own and everybody's"}, h.listViews)
 	mount(a, huma.Operation{OperationID: "save-view", Method: http.MethodPost, Path: "/views", Tags: tags,
 		Summary: "Save a view; one of the same name is replaced"}, h.saveView)
-	mount(a, huma.Operation{OperationID: "delete-view", Method: http.MethodDelete, Path: "/views/{name}", Tags: tags, DefaultStatus: http.StatusNoContent,
-		Summary: "Remove a saved view"}, h.dropView)
+	mount(
+		a,
+		huma.Operation{
+			OperationID:   "delete-view",
+			Method:        http.MethodDelete,
+			Path:          "/views/{name}",
+			Tags:          tags,
+			DefaultStatus: http.StatusNoContent,
+			Summary:       "Remove a saved view",
+		},
+		h.dropView,
+	)
 }
 
 func (h viewHandler) listViews(ctx context.Context, in *PageIn) (*viewsOut, error) {

@@ -79,7 +79,15 @@ func (a *Accounts) object() object[domain.User] {
 
 // account performs an operation on accounts: also on a full disk, when somebody must be
 // able to get in, or to be kept out.
-func account[T any](ctx context.Context, k *kernel, op Operation, m Meta, request any, o object[T], f func(tx *store.Tx) (T, error)) (out T, repeated bool, err error) {
+func account[T any](
+	ctx context.Context,
+	k *kernel,
+	op Operation,
+	m Meta,
+	request any,
+	o object[T],
+	f func(tx *store.Tx) (T, error),
+) (out T, repeated bool, err error) {
 	if err := k.allow(ctx, op, m.By, string(op)); err != nil {
 		return out, false, err
 	}
@@ -95,7 +103,8 @@ func account[T any](ctx context.Context, k *kernel, op Operation, m Meta, reques
 // repetition gets CodeAlreadyDone.
 func shownOnce[T any](id func(T) string, suggestion string) object[T] {
 	return object[T]{id: id, find: func(_ context.Context, id string) (none T, err error) {
-		return none, domain.Errorf(domain.CodeAlreadyDone, "this was done with the same key, and its secret is shown only once").Suggest(suggestion, id)
+		return none, domain.Errorf(domain.CodeAlreadyDone, "this was done with the same key, and its secret is shown only once").
+			Suggest(suggestion, id)
 	}}
 }
 
@@ -196,7 +205,15 @@ func (a *Accounts) UpdateUser(ctx context.Context, req UserChange) (domain.User,
 
 // changeUser changes a user and ends the sessions, but the one with the hash keep. edit
 // says what it changed, "" for nothing; also, if not nil, is done then.
-func (a *Accounts) changeUser(ctx context.Context, op Operation, m Meta, request any, idOrName, keep string, edit func(*domain.User) (string, error), also func(*store.Tx, domain.User) error) (domain.User, error) {
+func (a *Accounts) changeUser(
+	ctx context.Context,
+	op Operation,
+	m Meta,
+	request any,
+	idOrName, keep string,
+	edit func(*domain.User) (string, error),
+	also func(*store.Tx, domain.User) error,
+) (domain.User, error) {
 	changed := false
 	u, repeated, err := account(ctx, a.kernel, op, m, request, a.object(), func(tx *store.Tx) (domain.User, error) {
 		changed = false
@@ -246,7 +263,8 @@ func (a *Accounts) LinkUser(ctx context.Context, req UserLink) (domain.User, err
 	issuer := ""
 	if req.Subject != "" {
 		if issuer = a.auth.Issuer(); issuer == "" {
-			return domain.User{}, domain.Errorf(domain.CodeConflict, "no identity provider is configured").Suggest("set login.oidc in the configuration")
+			return domain.User{}, domain.Errorf(domain.CodeConflict, "no identity provider is configured").
+				Suggest("set login.oidc in the configuration")
 		}
 		if err := auth.CheckSubject(req.Subject); err != nil {
 			return domain.User{}, err
@@ -282,8 +300,14 @@ func (a *Accounts) MakeLoginLink(ctx context.Context, req UserNamed) (string, er
 		return "", err
 	}
 	if req.By.Surface != "cli" {
-		return "", a.permit(ctx, MakeLoginLink, req.By, "user:"+req.User,
-			domain.Errorf(domain.CodeForbidden, "a login link is made at the machine itself").Suggest("run there: kairosd user login-link NAME"))
+		return "", a.permit(
+			ctx,
+			MakeLoginLink,
+			req.By,
+			"user:"+req.User,
+			domain.Errorf(domain.CodeForbidden, "a login link is made at the machine itself").
+				Suggest("run there: kairosd user login-link NAME"),
+		)
 	}
 	u, err := a.store.User(ctx, req.User)
 	if err != nil {

@@ -26,7 +26,12 @@ func TestAUserIsMadeOnce(t *testing.T) {
 	t.Parallel()
 	w := apptest.New(t)
 	repeated := false
-	req := app.NewUser{Meta: app.Meta{By: apptest.Admin, Key: "k", Repeated: &repeated}, Name: "marta", Password: password, Role: domain.RoleViewer}
+	req := app.NewUser{
+		Meta:     app.Meta{By: apptest.Admin, Key: "k", Repeated: &repeated},
+		Name:     "marta",
+		Password: password,
+		Role:     domain.RoleViewer,
+	}
 	first, err := w.Accounts.CreateUser(t.Context(), req)
 	if err != nil || repeated {
 		t.Fatal(repeated, err)
@@ -67,10 +72,15 @@ func TestASecretIsShownOnce(t *testing.T) {
 	if err != nil || link == "" {
 		t.Fatal(link, err)
 	}
-	if link, err = w.Accounts.MakeLoginLink(t.Context(), app.UserNamed{Meta: m, User: "marta"}); domain.CodeOf(err) != domain.CodeAlreadyDone || link != "" {
+	if link, err = w.Accounts.MakeLoginLink(t.Context(), app.UserNamed{Meta: m, User: "marta"}); domain.CodeOf(
+		err,
+	) != domain.CodeAlreadyDone ||
+		link != "" {
 		t.Errorf("a login link made again: %q, %v", link, err)
 	}
-	if _, err := w.Accounts.MakeLoginLink(t.Context(), app.UserNamed{Meta: app.Meta{By: apptest.Admin}, User: "marta"}); domain.CodeOf(err) != domain.CodeForbidden {
+	if _, err := w.Accounts.MakeLoginLink(t.Context(), app.UserNamed{Meta: app.Meta{By: apptest.Admin}, User: "marta"}); domain.CodeOf(
+		err,
+	) != domain.CodeForbidden {
 		t.Errorf("a login link from afar: %v", err)
 	}
 }

@@ -113,8 +113,10 @@ type App struct {
 
 // New makes an App. It panics if something that is required is missing.
 func New(c Config) *App {
-	if c.Store == nil || c.Engine == nil || c.Auth == nil || c.Bulk == nil || c.Drafts == nil || c.Planner == nil || c.Checker == nil || c.Tools == nil ||
-		c.Server == nil || c.Settings == nil {
+	if c.Store == nil || c.Engine == nil || c.Auth == nil || c.Bulk == nil || c.Drafts == nil || c.Planner == nil || c.Checker == nil ||
+		c.Tools == nil ||
+		c.Server == nil ||
+		c.Settings == nil {
 		panic("app: Store, Engine, Auth, Bulk, Drafts, Planner, Checker, Tools, Server, and Settings are required")
 	}
 	if c.Now == nil {
@@ -123,10 +125,24 @@ func New(c Config) *App {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	k := &kernel{store: c.Store, engine: c.Engine, bulk: c.Bulk, drafts: c.Drafts, planner: c.Planner, auth: c.Auth, checker: c.Checker, tools: c.Tools, server: c.Server, settings: c.Settings,
-		now: stored(c.Now), log: c.Log}
+	k := &kernel{
+		store:    c.Store,
+		engine:   c.Engine,
+		bulk:     c.Bulk,
+		drafts:   c.Drafts,
+		planner:  c.Planner,
+		auth:     c.Auth,
+		checker:  c.Checker,
+		tools:    c.Tools,
+		server:   c.Server,
+		settings: c.Settings,
+		now:      stored(c.Now),
+		log:      c.Log,
+	}
 	return &App{Accounts: &Accounts{k}, Tokens: &Tokens{k}, Agents: &Agents{k}, Approvals: &Approvals{k}, Audit: &Audit{k}, Bulk: &Bulk{k},
-		Drafts: &Drafts{k}, Failures: &Failures{k}, Memory: &Memory{k}, Planning: &Planning{k}, Plans: &Plans{k}, Preferences: &Preferences{k}, Providers: &Providers{k}, Runs: &Runs{k}, System: &System{k}, Tools: &Tools{k}, Views: &Views{k}}
+		Drafts: &Drafts{
+			k,
+		}, Failures: &Failures{k}, Memory: &Memory{k}, Planning: &Planning{k}, Plans: &Plans{k}, Preferences: &Preferences{k}, Providers: &Providers{k}, Runs: &Runs{k}, System: &System{k}, Tools: &Tools{k}, Views: &Views{k}}
 }
 
 // AccountsOf gives the operations on accounts alone, for commands that work while no
@@ -179,7 +195,15 @@ func (k *kernel) permit(ctx context.Context, op Operation, who domain.Actor, obj
 	if domain.CodeOf(err) != domain.CodeForbidden || policy[op].Kind == Query {
 		return err
 	}
-	denial := domain.AuditRecord{Action: "access.denied", Actor: who.Name, Surface: who.Surface, Request: who.Request, Object: object, Result: "denied", Reason: err.Error()}
+	denial := domain.AuditRecord{
+		Action:  "access.denied",
+		Actor:   who.Name,
+		Surface: who.Surface,
+		Request: who.Request,
+		Object:  object,
+		Result:  "denied",
+		Reason:  err.Error(),
+	}
 	if auditErr := k.store.Audit(context.WithoutCancel(ctx), denial); auditErr != nil {
 		k.log.Error("record a refusal", "operation", op, "err", auditErr)
 	} else if e, ok := errors.AsType[*domain.Error](err); ok {
@@ -206,14 +230,30 @@ var counted = object[int64]{
 // transaction with the audit records and the record of the idempotency key. f may run
 // more than once; it reads and writes through tx only. request is what the client sent,
 // without who sent it.
-func perform[T any](ctx context.Context, k *kernel, op Operation, m Meta, request any, o object[T], f func(tx *store.Tx) (T, error)) (T, error) {
+func perform[T any](
+	ctx context.Context,
+	k *kernel,
+	op Operation,
+	m Meta,
+	request any,
+	o object[T],
+	f func(tx *store.Tx) (T, error),
+) (T, error) {
 	out, _, err := carryOut(ctx, k, op, m, request, o, f)
 	return out, err
 }
 
 // carryOut is perform for an operation with more to do after its transaction. repeated
 // says that it was carried out before, with the same key.
-func carryOut[T any](ctx context.Context, k *kernel, op Operation, m Meta, request any, o object[T], f func(tx *store.Tx) (T, error)) (out T, repeated bool, err error) {
+func carryOut[T any](
+	ctx context.Context,
+	k *kernel,
+	op Operation,
+	m Meta,
+	request any,
+	o object[T],
+	f func(tx *store.Tx) (T, error),
+) (out T, repeated bool, err error) {
 	if err := k.allow(ctx, op, m.By, string(op)); err != nil {
 		return out, false, err
 	}
@@ -225,7 +265,14 @@ func carryOut[T any](ctx context.Context, k *kernel, op Operation, m Meta, reque
 }
 
 // transact runs f in one transaction with the record of the idempotency key.
-func transact[T any](ctx context.Context, k *kernel, intent store.Operation, m Meta, o object[T], f func(tx *store.Tx) (T, error)) (out T, repeated bool, err error) {
+func transact[T any](
+	ctx context.Context,
+	k *kernel,
+	intent store.Operation,
+	m Meta,
+	o object[T],
+	f func(tx *store.Tx) (T, error),
+) (out T, repeated bool, err error) {
 	id, repeated, err := k.store.Do(intent, func(tx *store.Tx) (string, error) {
 		var err error
 		if out, err = f(tx); err != nil {

@@ -59,10 +59,18 @@ type DecideRequest struct {
 // already), stale (Digest is of another question), forbidden (the person started the run,
 // and approvals are separated), unavailable.
 func (a *Approvals) Decide(ctx context.Context, req DecideRequest) (domain.Approval, error) {
-	return command(ctx, a.kernel, DecideApproval, req.Meta, []any{req.Approval, req.DecideRequest}, a.store.Approval, func(ctx context.Context, receipt *domain.Receipt) (domain.Approval, error) {
-		req.Receipt = receipt
-		return a.engine.Decide(ctx, req.By, req.DecideRequest)
-	})
+	return command(
+		ctx,
+		a.kernel,
+		DecideApproval,
+		req.Meta,
+		[]any{req.Approval, req.DecideRequest},
+		a.store.Approval,
+		func(ctx context.Context, receipt *domain.Receipt) (domain.Approval, error) {
+			req.Receipt = receipt
+			return a.engine.Decide(ctx, req.By, req.DecideRequest)
+		},
+	)
 }
 
 // Assignees gives the names of the people who may be given approvals.

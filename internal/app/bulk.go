@@ -81,9 +81,17 @@ func (b *Bulk) Start(ctx context.Context, req BulkStart) (domain.Bulk, error) {
 	if err != nil {
 		return domain.Bulk{}, err
 	}
-	out, repeated, err := carryOut(ctx, b.kernel, StartBulk, req.Meta, req.BulkRequest, b.object(), func(tx *store.Tx) (domain.Bulk, error) {
-		return stored, tx.CreateBulk(stored, items)
-	})
+	out, repeated, err := carryOut(
+		ctx,
+		b.kernel,
+		StartBulk,
+		req.Meta,
+		req.BulkRequest,
+		b.object(),
+		func(tx *store.Tx) (domain.Bulk, error) {
+			return stored, tx.CreateBulk(stored, items)
+		},
+	)
 	if err == nil && !repeated {
 		b.bulk.Launch(stored)
 	}
@@ -126,7 +134,8 @@ func (k *kernel) resumeAt(ctx context.Context, by domain.Actor, at time.Time, r 
 		return nil, err
 	}
 	if !at.After(k.now()) {
-		return nil, domain.Errorf(domain.CodeInvalid, "%s is past", at.UTC().Format(time.RFC3339)).Suggest("resume the run now, or give a time to come")
+		return nil, domain.Errorf(domain.CodeInvalid, "%s is past", at.UTC().Format(time.RFC3339)).
+			Suggest("resume the run now, or give a time to come")
 	}
 	r.Action, r.NotBefore = domain.ActionResume, at
 	b, items, err := k.bulk.Prepare(ctx, by, r)

@@ -12,7 +12,15 @@ import (
 //
 // Requests with the same key wait for each other. With a key, the end of ctx does not
 // stop what has begun: the repetition gets what came of it.
-func command[T any](ctx context.Context, k *kernel, op Operation, m Meta, request any, find func(ctx context.Context, id string) (T, error), f func(ctx context.Context, receipt *domain.Receipt) (T, error)) (T, error) {
+func command[T any](
+	ctx context.Context,
+	k *kernel,
+	op Operation,
+	m Meta,
+	request any,
+	find func(ctx context.Context, id string) (T, error),
+	f func(ctx context.Context, receipt *domain.Receipt) (T, error),
+) (T, error) {
 	var none T
 	if err := k.allow(ctx, op, m.By, string(op)); err != nil {
 		return none, err

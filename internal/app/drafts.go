@@ -187,7 +187,12 @@ func unused(tx *store.Tx, draft domain.Draft) (*domain.Plan, error) {
 }
 
 // acceptance is what takes a version of a plan into use, and who is refused.
-func (k *kernel) acceptance(ctx context.Context, op Operation, by domain.Actor, plan, hash, reason string) (func(tx *store.Tx) (domain.Plan, error), error) {
+func (k *kernel) acceptance(
+	ctx context.Context,
+	op Operation,
+	by domain.Actor,
+	plan, hash, reason string,
+) (func(tx *store.Tx) (domain.Plan, error), error) {
 	p, r, err := k.engine.Acceptance(ctx, by, plan, hash, reason)
 	if err != nil {
 		return nil, k.permit(ctx, op, by, "plan:"+p.Key, err)

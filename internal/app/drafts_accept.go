@@ -153,7 +153,11 @@ func (d *Drafts) run(ctx context.Context, req DraftRun, receipt *domain.Receipt)
 	}
 	apart := plan.Stage == domain.StageUsed && plan.LatestHash != draft.Hash
 	if draft.State == domain.DraftReady && (!apart || req.DraftStart.Accept) {
-		accept := DraftAcceptance{Meta: Meta{By: req.By}, Draft: draft.ID, DraftAcceptance: domain.DraftAcceptance{Reason: cmp.Or(req.Reason, "a run of it was started")}}
+		accept := DraftAcceptance{
+			Meta:            Meta{By: req.By},
+			Draft:           draft.ID,
+			DraftAcceptance: domain.DraftAcceptance{Reason: cmp.Or(req.Reason, "a run of it was started")},
+		}
 		if _, err := d.Accept(ctx, accept); err != nil {
 			return domain.Run{}, err
 		}
@@ -167,8 +171,12 @@ func (d *Drafts) run(ctx context.Context, req DraftRun, receipt *domain.Receipt)
 		return domain.Run{}, domain.Errorf(domain.CodeInvalid, "the intent: %w", err)
 	}
 	c := draft.Constraints
-	return d.engine.Start(ctx, req.By, domain.StartRequest{Plan: plan.ID, Hash: draft.Hash, Input: input, Session: req.Session, Origin: "ask", Receipt: receipt,
-		Priority: planner.RunPriority(c.Priority), Limits: domain.Limits{MaxDuration: c.TimeLimit(), MaxTokens: int64(c.Budget)}})
+	return d.engine.Start(
+		ctx,
+		req.By,
+		domain.StartRequest{Plan: plan.ID, Hash: draft.Hash, Input: input, Session: req.Session, Origin: "ask", Receipt: receipt,
+			Priority: planner.RunPriority(c.Priority), Limits: domain.Limits{MaxDuration: c.TimeLimit(), MaxTokens: int64(c.Budget)}},
+	)
 }
 
 // startable refuses to start a run of a draft without a plan, or of one that has to be

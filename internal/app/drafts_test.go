@@ -78,14 +78,17 @@ func TestDraftsAreChangedOnceByAKey(t *testing.T) {
 	if _, err := a.Drafts.Accept(t.Context(), accept); domain.CodeOf(err) != domain.CodeConflict {
 		t.Errorf("accept what is being planned: %v", err)
 	}
-	if _, err := a.Drafts.Refine(t.Context(), app.DraftRefinement{Meta: m, Draft: first.ID, DraftRequest: domain.DraftRequest{Change: "more"}}); domain.CodeOf(err) != domain.CodeConflict {
+	if _, err := a.Drafts.Refine(t.Context(), app.DraftRefinement{Meta: m, Draft: first.ID, DraftRequest: domain.DraftRequest{Change: "more"}}); domain.CodeOf(
+		err,
+	) != domain.CodeConflict {
 		t.Errorf("refine what is being planned: %v", err)
 	}
 	ready(t, w, first, v)
 	repeated = false
 	refine := app.DraftRefinement{Meta: m, Draft: first.ID, DraftRequest: domain.DraftRequest{Change: "more"}}
 	next, err := a.Drafts.Refine(t.Context(), refine)
-	if again, againErr := a.Drafts.Refine(t.Context(), refine); err != nil || againErr != nil || !repeated || again.ID != next.ID || next.Parent != first.ID {
+	if again, againErr := a.Drafts.Refine(t.Context(), refine); err != nil || againErr != nil || !repeated || again.ID != next.ID ||
+		next.Parent != first.ID {
 		t.Errorf("refine: %+v %v, again %+v %v", next, err, again, againErr)
 	}
 	for range 2 { // the second time by the key
@@ -107,7 +110,8 @@ func TestDraftsAreChangedOnceByAKey(t *testing.T) {
 		t.Errorf("discard what was accepted: %v", err)
 	}
 	for range 2 {
-		if d, err := a.Drafts.Discard(t.Context(), app.DraftChange{Meta: m, Draft: next.ID}); err != nil || d.State != domain.DraftDiscarded {
+		if d, err := a.Drafts.Discard(t.Context(), app.DraftChange{Meta: m, Draft: next.ID}); err != nil ||
+			d.State != domain.DraftDiscarded {
 			t.Errorf("discard: %+v %v", d, err)
 		}
 	}
@@ -157,7 +161,10 @@ func TestViewersChangeNoDrafts(t *testing.T) {
 	t.Parallel()
 	w := apptest.New(t)
 	a := withDrafts(t, w, slowPlanner{})
-	d, err := a.Drafts.Start(t.Context(), app.DraftStart{Meta: app.Meta{By: apptest.Operator}, DraftRequest: domain.DraftRequest{Query: "collect"}})
+	d, err := a.Drafts.Start(
+		t.Context(),
+		app.DraftStart{Meta: app.Meta{By: apptest.Operator}, DraftRequest: domain.DraftRequest{Query: "collect"}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -97,12 +97,23 @@ func (f *Failures) acknowledgment(ctx context.Context, run domain.Run, ref domai
 			return &a, nil
 		}
 	}
-	records, err := f.store.AuditEvents(ctx, domain.AuditFilter{Action: "run.ack", Object: "run:" + run.ID, Since: run.EndedAt, Page: domain.Page{Limit: 1}})
+	records, err := f.store.AuditEvents(
+		ctx,
+		domain.AuditFilter{Action: "run.ack", Object: "run:" + run.ID, Since: run.EndedAt, Page: domain.Page{Limit: 1}},
+	)
 	if err != nil || len(records.Items) == 0 {
 		return nil, err
 	}
 	e := records.Items[0]
-	return &domain.FailureAck{FailureRef: ref, Actor: e.Actor, Note: e.Reason, Runs: 1, Headline: run.Headline, Message: run.StatusMessage, At: e.At}, nil
+	return &domain.FailureAck{
+		FailureRef: ref,
+		Actor:      e.Actor,
+		Note:       e.Reason,
+		Runs:       1,
+		Headline:   run.Headline,
+		Message:    run.StatusMessage,
+		At:         e.At,
+	}, nil
 }
 
 // FailureChange names a group of failures.
@@ -166,13 +177,23 @@ func (f *Failures) Unacknowledge(ctx context.Context, req FailureChange) (int64,
 }
 
 func (f *Failures) record(tx *store.Tx, req FailureChange, n int64) {
-	tx.Audit("plan:"+req.PlanKey, req.Note, encode(map[string]any{"node": req.Node, "code": req.Code, "fingerprint": req.Fingerprint, "runs": n}))
+	tx.Audit(
+		"plan:"+req.PlanKey,
+		req.Note,
+		encode(map[string]any{"node": req.Node, "code": req.Code, "fingerprint": req.Fingerprint, "runs": n}),
+	)
 }
 
 // change marks the runs of a group as they are listed now. Large groups take several
 // transactions, so that others can write in between. The first one writes the record:
 // a crash between two leaves runs unmarked, but none marked without a record.
-func (f *Failures) change(ctx context.Context, op Operation, req FailureChange, attention bool, first func(tx *store.Tx, runs store.FailedRuns, n int64) error) (n int64, repeated bool, err error) {
+func (f *Failures) change(
+	ctx context.Context,
+	op Operation,
+	req FailureChange,
+	attention bool,
+	first func(tx *store.Tx, runs store.FailedRuns, n int64) error,
+) (n int64, repeated bool, err error) {
 	runs, err := f.store.FailedRuns(ctx, req.FailureRef, attention)
 	if err != nil {
 		return 0, false, err

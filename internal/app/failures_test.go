@@ -18,7 +18,11 @@ func failedRun(t *testing.T, w *apptest.World, v domain.Version) domain.Run {
 		t.Fatal(err)
 	}
 	node := "a"
-	patch := &domain.RunPatch{Status: domain.RunFailed, Node: &node, Error: &domain.RunError{Code: "http", Message: "no answer", Node: node}}
+	patch := &domain.RunPatch{
+		Status: domain.RunFailed,
+		Node:   &node,
+		Error:  &domain.RunError{Code: "http", Message: "no answer", Node: node},
+	}
 	if err := w.Store.Commit(t.Context(), domain.Checkpoint{Run: r.ID, Patch: patch}); err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +59,8 @@ func TestAcknowledgeFailures(t *testing.T) {
 	if run, err = w.Store.FindRun(t.Context(), run.ID); err != nil || run.Attention {
 		t.Errorf("%+v %v", run, err)
 	}
-	if s, err := w.Failures.Standing(t.Context(), apptest.Viewer, run); err != nil || s.FailureGroup != nil || s.Acknowledged == nil || s.Acknowledged.Note != "the bank knows" {
+	if s, err := w.Failures.Standing(t.Context(), apptest.Viewer, run); err != nil || s.FailureGroup != nil || s.Acknowledged == nil ||
+		s.Acknowledged.Note != "the bank knows" {
 		t.Errorf("%+v %v", s, err)
 	}
 	if n, err := w.Failures.Unacknowledge(t.Context(), req(apptest.Operator, "k", "")); err != nil || n != 2 {
@@ -64,7 +69,8 @@ func TestAcknowledgeFailures(t *testing.T) {
 	if n, err := w.Failures.Unacknowledge(t.Context(), req(apptest.Operator, "", "")); err != nil || n != 0 {
 		t.Errorf("%d runs are back a second time, %v", n, err)
 	}
-	if acks, unacks := audited(t, w, "failure.ack"), audited(t, w, "failure.unack"); len(acks) != 1 || len(unacks) != 1 || acks[0].Reason != "the bank knows" {
+	if acks, unacks := audited(t, w, "failure.ack"), audited(t, w, "failure.unack"); len(acks) != 1 || len(unacks) != 1 ||
+		acks[0].Reason != "the bank knows" {
 		t.Errorf("%+v %+v", acks, unacks)
 	}
 	late := req(apptest.Operator, "", "")
@@ -80,7 +86,8 @@ func TestAcknowledgeFailures(t *testing.T) {
 			t.Errorf("acknowledged with a time to resume: %d, %v", n, err)
 		}
 	}
-	if list, err := w.Bulk.List(t.Context(), apptest.Viewer, 10); err != nil || len(list) != 1 || list[0].Total != 2 || list[0].NotBefore.IsZero() {
+	if list, err := w.Bulk.List(t.Context(), apptest.Viewer, 10); err != nil || len(list) != 1 || list[0].Total != 2 ||
+		list[0].NotBefore.IsZero() {
 		t.Errorf("bulk operations: %+v, %v", list, err)
 	}
 }

@@ -22,7 +22,10 @@ type Enrollment struct {
 // Errors: invalid (the secret or the code), conflict (there is one already, or the account
 // has no password), too_many, already_done, forbidden.
 func (a *Accounts) AddSecondFactor(ctx context.Context, req Enrollment) ([]string, error) {
-	codes := shownOnce(func([]string) string { return req.By.Name }, "to get new recovery codes, remove the second factor of %s and set it up again")
+	codes := shownOnce(
+		func([]string) string { return req.By.Name },
+		"to get new recovery codes, remove the second factor of %s and set it up again",
+	)
 	if _, done, err := before(ctx, a.kernel, ChangeSecondFactor, req.Meta, req, codes); err != nil || done {
 		return nil, err
 	}

@@ -67,7 +67,10 @@ func TestARequestIsAnsweredOnce(t *testing.T) {
 		}
 	}
 	asked = 0
-	plan := app.PlanningRequest{Meta: app.Meta{By: apptest.Operator, Key: "p"}, PlanningRequest: domain.PlanningRequest{UserIntent: "collect"}}
+	plan := app.PlanningRequest{
+		Meta:            app.Meta{By: apptest.Operator, Key: "p"},
+		PlanningRequest: domain.PlanningRequest{UserIntent: "collect"},
+	}
 	first, err := a.Planning.Make(t.Context(), plan)
 	if again, againErr := a.Planning.Make(t.Context(), plan); err != nil || againErr != nil || asked != 1 || again.Hash != first.Hash {
 		t.Errorf("make a plan: %+v %v, again %+v %v, planned %d times", first, err, again, againErr, asked)

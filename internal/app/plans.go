@@ -101,11 +101,17 @@ type PlanChange struct {
 // Errors: not_found, forbidden.
 func (p *Plans) Pause(ctx context.Context, req PlanChange) (domain.Plan, error) {
 	stop := &domain.Stop{Since: p.now(), By: req.By.Name, Reason: req.Reason}
-	return p.change(ctx, PausePlan, req, func(plan domain.Plan) bool { return plan.Paused != nil }, func(tx *store.Tx, plan *domain.Plan) error {
-		plan.Paused = stop
-		tx.Audit("plan:"+plan.Key, req.Reason, changed("paused", false, true))
-		return tx.PausePlan(plan.ID, stop)
-	})
+	return p.change(
+		ctx,
+		PausePlan,
+		req,
+		func(plan domain.Plan) bool { return plan.Paused != nil },
+		func(tx *store.Tx, plan *domain.Plan) error {
+			plan.Paused = stop
+			tx.Audit("plan:"+plan.Key, req.Reason, changed("paused", false, true))
+			return tx.PausePlan(plan.ID, stop)
+		},
+	)
 }
 
 // Unpause lets runs of a paused plan start again. A plan that is not paused is returned
@@ -113,11 +119,17 @@ func (p *Plans) Pause(ctx context.Context, req PlanChange) (domain.Plan, error) 
 //
 // Errors: not_found, forbidden.
 func (p *Plans) Unpause(ctx context.Context, req PlanChange) (domain.Plan, error) {
-	return p.change(ctx, UnpausePlan, req, func(plan domain.Plan) bool { return plan.Paused == nil }, func(tx *store.Tx, plan *domain.Plan) error {
-		plan.Paused = nil
-		tx.Audit("plan:"+plan.Key, req.Reason, changed("paused", true, false))
-		return tx.PausePlan(plan.ID, nil)
-	})
+	return p.change(
+		ctx,
+		UnpausePlan,
+		req,
+		func(plan domain.Plan) bool { return plan.Paused == nil },
+		func(tx *store.Tx, plan *domain.Plan) error {
+			plan.Paused = nil
+			tx.Audit("plan:"+plan.Key, req.Reason, changed("paused", true, false))
+			return tx.PausePlan(plan.ID, nil)
+		},
+	)
 }
 
 // Archive hides a plan from lists. Its runs stay, and it can be unarchived. An archived
@@ -126,11 +138,17 @@ func (p *Plans) Unpause(ctx context.Context, req PlanChange) (domain.Plan, error
 // Errors: not_found, forbidden.
 func (p *Plans) Archive(ctx context.Context, req PlanChange) (domain.Plan, error) {
 	at := p.now()
-	return p.change(ctx, ArchivePlan, req, func(plan domain.Plan) bool { return plan.Archived }, func(tx *store.Tx, plan *domain.Plan) error {
-		plan.Archived = true
-		tx.Audit("plan:"+plan.Key, req.Reason, changed("archived", false, true))
-		return tx.ArchivePlan(plan.ID, at)
-	})
+	return p.change(
+		ctx,
+		ArchivePlan,
+		req,
+		func(plan domain.Plan) bool { return plan.Archived },
+		func(tx *store.Tx, plan *domain.Plan) error {
+			plan.Archived = true
+			tx.Audit("plan:"+plan.Key, req.Reason, changed("archived", false, true))
+			return tx.ArchivePlan(plan.ID, at)
+		},
+	)
 }
 
 // Unarchive shows an archived plan in lists again. A plan that is not archived is
@@ -138,15 +156,27 @@ func (p *Plans) Archive(ctx context.Context, req PlanChange) (domain.Plan, error
 //
 // Errors: not_found, forbidden.
 func (p *Plans) Unarchive(ctx context.Context, req PlanChange) (domain.Plan, error) {
-	return p.change(ctx, UnarchivePlan, req, func(plan domain.Plan) bool { return !plan.Archived }, func(tx *store.Tx, plan *domain.Plan) error {
-		plan.Archived = false
-		tx.Audit("plan:"+plan.Key, req.Reason, changed("archived", true, false))
-		return tx.ArchivePlan(plan.ID, time.Time{})
-	})
+	return p.change(
+		ctx,
+		UnarchivePlan,
+		req,
+		func(plan domain.Plan) bool { return !plan.Archived },
+		func(tx *store.Tx, plan *domain.Plan) error {
+			plan.Archived = false
+			tx.Audit("plan:"+plan.Key, req.Reason, changed("archived", true, false))
+			return tx.ArchivePlan(plan.ID, time.Time{})
+		},
+	)
 }
 
 // change performs an operation on one plan, unless the plan is so already.
-func (p *Plans) change(ctx context.Context, op Operation, req PlanChange, already func(domain.Plan) bool, f func(*store.Tx, *domain.Plan) error) (domain.Plan, error) {
+func (p *Plans) change(
+	ctx context.Context,
+	op Operation,
+	req PlanChange,
+	already func(domain.Plan) bool,
+	f func(*store.Tx, *domain.Plan) error,
+) (domain.Plan, error) {
 	return perform(ctx, p.kernel, op, req.Meta, req, p.object(), func(tx *store.Tx) (domain.Plan, error) {
 		plan, err := tx.Plan(req.Plan)
 		if err != nil || already(plan) {

@@ -28,7 +28,8 @@ func TestPolicy(t *testing.T) {
 					cells++
 					who := domain.Actor{Name: "somebody", Role: role, Surface: surface, Scopes: scopes}
 					least := map[domain.Role]int{"": 0, domain.RoleViewer: 1, domain.RoleOperator: 2, domain.RoleAuthor: 3, domain.RoleAdmin: 4}[rule.Role]
-					want := least == 0 || rank >= least && (scopes == "" || rule.Scope == "" || strings.Contains(" "+scopes+" ", " "+rule.Scope+" "))
+					want := least == 0 ||
+						rank >= least && (scopes == "" || rule.Scope == "" || strings.Contains(" "+scopes+" ", " "+rule.Scope+" "))
 					if got := app.May(who, op); got != want {
 						t.Errorf("%s as %q by %s with the scopes %q: %v, want %v", op, role, surface, scopes, got, want)
 					}

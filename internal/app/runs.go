@@ -85,7 +85,15 @@ func (r *Runs) AddNote(ctx context.Context, req NoteRequest) (domain.Note, error
 			return domain.Note{Run: id, Actor: req.By.Name, Text: text}, err
 		},
 	}
-	return perform(ctx, r.kernel, AddNote, req.Meta, req, written, func(tx *store.Tx) (domain.Note, error) { return tx.AddNote(run.ID, text) })
+	return perform(
+		ctx,
+		r.kernel,
+		AddNote,
+		req.Meta,
+		req,
+		written,
+		func(tx *store.Tx) (domain.Note, error) { return tx.AddNote(run.ID, text) },
+	)
 }
 
 // AcknowledgeRequest says that somebody knows of a failed run.

@@ -22,10 +22,18 @@ func (r *Runs) Start(ctx context.Context, req StartRequest) (domain.Run, error) 
 	if err := domain.CheckLabels(req.Labels); err != nil {
 		return domain.Run{}, err
 	}
-	return command(ctx, r.kernel, StartRun, req.Meta, req, r.store.FindRun, func(ctx context.Context, receipt *domain.Receipt) (domain.Run, error) {
-		req.Receipt = receipt
-		return r.engine.Start(ctx, req.By, req.StartRequest)
-	})
+	return command(
+		ctx,
+		r.kernel,
+		StartRun,
+		req.Meta,
+		req,
+		r.store.FindRun,
+		func(ctx context.Context, receipt *domain.Receipt) (domain.Run, error) {
+			req.Receipt = receipt
+			return r.engine.Start(ctx, req.By, req.StartRequest)
+		},
+	)
 }
 
 // ActRequest asks for an action on a run.
@@ -87,12 +95,20 @@ type ResolveRequest struct {
 // Errors: invalid (the request), not_found (the run or the node), conflict (nothing is in
 // doubt there), stale (Rev, or another attempt), forbidden, unavailable.
 func (r *Runs) Resolve(ctx context.Context, req ResolveRequest) (domain.Run, error) {
-	return command(ctx, r.kernel, ResolveNode, req.Meta, []any{req.Run, req.Node, req.ResolveRequest}, r.store.FindRun, func(ctx context.Context, receipt *domain.Receipt) (domain.Run, error) {
-		run, err := r.find(ctx, req.Run)
-		if err != nil {
-			return run, err
-		}
-		req.Run, req.Receipt = run.ID, receipt
-		return r.engine.Resolve(ctx, req.By, req.ResolveRequest)
-	})
+	return command(
+		ctx,
+		r.kernel,
+		ResolveNode,
+		req.Meta,
+		[]any{req.Run, req.Node, req.ResolveRequest},
+		r.store.FindRun,
+		func(ctx context.Context, receipt *domain.Receipt) (domain.Run, error) {
+			run, err := r.find(ctx, req.Run)
+			if err != nil {
+				return run, err
+			}
+			req.Run, req.Receipt = run.ID, receipt
+			return r.engine.Resolve(ctx, req.By, req.ResolveRequest)
+		},
+	)
 }

@@ -24,7 +24,10 @@ func meta(by domain.Actor, key string) app.Meta { return app.Meta{By: by, Key: k
 // asking starts a run and waits until it asks a person.
 func asking(t *testing.T, w *apptest.World) (domain.Run, domain.Approval) {
 	t.Helper()
-	run, err := w.Runs.Start(t.Context(), app.StartRequest{Meta: meta(apptest.Operator, ""), StartRequest: domain.StartRequest{Plan: "asks"}})
+	run, err := w.Runs.Start(
+		t.Context(),
+		app.StartRequest{Meta: meta(apptest.Operator, ""), StartRequest: domain.StartRequest{Plan: "asks"}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +86,10 @@ func TestAKeyActsOnce(t *testing.T) {
 	}
 	forked := fork(w)
 	decide := func(w *apptest.World) (domain.Approval, error) {
-		return w.Approvals.Decide(t.Context(), app.DecideRequest{Meta: meta(apptest.Operator, "k"), DecideRequest: domain.DecideRequest{Approval: approval.ID, Approve: true}})
+		return w.Approvals.Decide(
+			t.Context(),
+			app.DecideRequest{Meta: meta(apptest.Operator, "k"), DecideRequest: domain.DecideRequest{Approval: approval.ID, Approve: true}},
+		)
 	}
 	if p, err := decide(w); err != nil || p.Status != "approved" {
 		t.Fatalf("%+v %v", p, err)
@@ -157,7 +163,17 @@ func TestResolveADoubt(t *testing.T) {
 	w := apptest.With(t, s, reg)
 	run := w.Engine.Run("{id: pays, nodes: {a: {type: pay}}}", "")
 	w.Engine.Until(run.ID, domain.RunWaiting, domain.WaitInDoubt)
-	req := app.ResolveRequest{Meta: meta(apptest.Operator, "k"), ResolveRequest: domain.ResolveRequest{Run: run.ID, Node: "a", Visit: 1, Action: "happened", Output: domain.RawJSON(`"paid"`), Reason: "it is in the ledger"}}
+	req := app.ResolveRequest{
+		Meta: meta(apptest.Operator, "k"),
+		ResolveRequest: domain.ResolveRequest{
+			Run:    run.ID,
+			Node:   "a",
+			Visit:  1,
+			Action: "happened",
+			Output: domain.RawJSON(`"paid"`),
+			Reason: "it is in the ledger",
+		},
+	}
 	for range 2 {
 		if r, err := w.Runs.Resolve(t.Context(), req); err != nil || r.ID != run.ID {
 			t.Errorf("%+v %v", r, err)
@@ -219,7 +235,10 @@ func TestAssignAnApproval(t *testing.T) {
 	storetest.Plan(t, w.Store, asks)
 	_, approval := asking(t, w)
 	give := func(before, to string) (domain.Approval, error) {
-		return w.Approvals.Assign(t.Context(), app.AssignRequest{Meta: meta(apptest.Operator, ""), Approval: approval.ID, Before: before, Assignee: to, Reason: " knows it "})
+		return w.Approvals.Assign(
+			t.Context(),
+			app.AssignRequest{Meta: meta(apptest.Operator, ""), Approval: approval.ID, Before: before, Assignee: to, Reason: " knows it "},
+		)
 	}
 	if p, err := give("", " ana "); err != nil || p.Assignee != "ana" {
 		t.Fatalf("%+v %v", p, err)

@@ -130,7 +130,15 @@ func (s *System) BackUp(ctx context.Context, m Meta) (domain.Backup, error) {
 			return domain.Backup{}, err // it was removed since
 		},
 	}
-	return effect(ctx, s.kernel, BackUp, m, nil, backup, func(ctx context.Context) (domain.Backup, error) { return s.server.BackUp(ctx, m.By) })
+	return effect(
+		ctx,
+		s.kernel,
+		BackUp,
+		m,
+		nil,
+		backup,
+		func(ctx context.Context) (domain.Backup, error) { return s.server.BackUp(ctx, m.By) },
+	)
 }
 
 // RetentionRequest asks for retention.
@@ -227,7 +235,15 @@ func (s *System) Release(ctx context.Context, req HeldRuns) (int64, error) {
 // effect carries out an operation whose effect is outside the database, and which writes
 // its audit record itself. It goes on when ctx ends. The record of the key is written
 // after the effect: if kairosd is killed between them, a repetition has the effect again.
-func effect[T any](ctx context.Context, k *kernel, op Operation, m Meta, request any, o object[T], do func(ctx context.Context) (T, error)) (T, error) {
+func effect[T any](
+	ctx context.Context,
+	k *kernel,
+	op Operation,
+	m Meta,
+	request any,
+	o object[T],
+	do func(ctx context.Context) (T, error),
+) (T, error) {
 	return command(ctx, k, op, m, request, o.find, func(ctx context.Context, receipt *domain.Receipt) (T, error) {
 		out, err := do(context.WithoutCancel(ctx))
 		if err != nil || receipt == nil {

@@ -79,7 +79,8 @@ func TestMaintenance(t *testing.T) {
 	if m, err := maintain(apptest.Operator, "k", true); err != nil || m != nil {
 		t.Errorf("the first key again: %+v %v", m, err)
 	}
-	if begun, ended := audited(t, w, "maintenance.begin"), audited(t, w, "maintenance.end"); len(begun) != 1 || len(ended) != 1 || begun[0].Actor != "otto" {
+	if begun, ended := audited(t, w, "maintenance.begin"), audited(t, w, "maintenance.end"); len(begun) != 1 || len(ended) != 1 ||
+		begun[0].Actor != "otto" {
 		t.Errorf("the audit log has %+v and %+v", begun, ended)
 	}
 }
@@ -100,7 +101,9 @@ func TestBackupsAndSecrets(t *testing.T) {
 	if err := rotate(apptest.Author, ""); domain.CodeOf(err) != domain.CodeForbidden {
 		t.Errorf("an author rotates a secret: %v", err)
 	}
-	if _, err := system.TestNotifications(t.Context(), app.ChannelTest{Meta: app.Meta{By: apptest.Author}, Channel: "ops"}); domain.CodeOf(err) != domain.CodeForbidden {
+	if _, err := system.TestNotifications(t.Context(), app.ChannelTest{Meta: app.Meta{By: apptest.Author}, Channel: "ops"}); domain.CodeOf(
+		err,
+	) != domain.CodeForbidden {
 		t.Errorf("an author tests a channel: %v", err)
 	}
 	for range 2 {
@@ -117,10 +120,14 @@ func TestBackupsAndSecrets(t *testing.T) {
 	if denied := audited(t, w, "access.denied"); len(denied) != 3 {
 		t.Errorf("%d refusals are in the audit log, want 3", len(denied))
 	}
-	if _, err := w.System.RunRetention(t.Context(), app.RetentionRequest{Meta: app.Meta{By: admin}}); domain.CodeOf(err) != domain.CodeUnavailable {
+	if _, err := w.System.RunRetention(t.Context(), app.RetentionRequest{Meta: app.Meta{By: admin}}); domain.CodeOf(
+		err,
+	) != domain.CodeUnavailable {
 		t.Errorf("without a daemon: %v", err)
 	}
-	if _, err := w.System.Release(t.Context(), app.HeldRuns{Meta: app.Meta{By: apptest.Operator}}); domain.CodeOf(err) != domain.CodeConflict {
+	if _, err := w.System.Release(t.Context(), app.HeldRuns{Meta: app.Meta{By: apptest.Operator}}); domain.CodeOf(
+		err,
+	) != domain.CodeConflict {
 		t.Errorf("nothing is held: %v", err)
 	}
 }

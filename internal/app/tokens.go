@@ -56,14 +56,25 @@ type madeToken struct {
 func (t *Tokens) Create(ctx context.Context, req NewToken) (string, domain.Token, error) {
 	req.Name = strings.TrimSpace(req.Name)
 	made := shownOnce(func(m madeToken) string { return m.ID }, "revoke the token %s, and make another one with another key")
-	n := auth.NewToken{Text: auth.NewTokenText(), ID: domain.NewID(), Name: req.Name, Role: req.Role, Scopes: req.Scopes, Lifetime: req.Lifetime}
+	n := auth.NewToken{
+		Text:     auth.NewTokenText(),
+		ID:       domain.NewID(),
+		Name:     req.Name,
+		Role:     req.Role,
+		Scopes:   req.Scopes,
+		Lifetime: req.Lifetime,
+	}
 	at := t.now()
 	out, _, err := account(ctx, t.kernel, CreateToken, req.Meta, req, made, func(tx *store.Tx) (madeToken, error) {
 		token, err := n.Make(ctx, directory{tx}, req.By, at)
 		if err != nil {
 			return madeToken{}, err
 		}
-		tx.Audit("token:"+token.ID, fmt.Sprintf("%s, role %s, until %s", token.Prefix, token.Role, token.ExpiresAt.UTC().Format(time.DateOnly)), nil)
+		tx.Audit(
+			"token:"+token.ID,
+			fmt.Sprintf("%s, role %s, until %s", token.Prefix, token.Role, token.ExpiresAt.UTC().Format(time.DateOnly)),
+			nil,
+		)
 		return madeToken{n.Text, token}, tx.CreateToken(token)
 	})
 	return out.text, out.Token, t.permit(ctx, CreateToken, req.By, "token:"+req.Name, err)

@@ -27,7 +27,10 @@ func TestAToolIsDisabledAndEnabled(t *testing.T) {
 		return err
 	}
 	enable := func(by domain.Actor, key, host string) error {
-		got, err := w.Tools.Enable(t.Context(), app.EnableRequest{Meta: app.Meta{By: by, Key: key}, Name: "http", Host: host, Reason: "they have migrated"})
+		got, err := w.Tools.Enable(
+			t.Context(),
+			app.EnableRequest{Meta: app.Meta{By: by, Key: key}, Name: "http", Host: host, Reason: "they have migrated"},
+		)
 		if err == nil && got.Name != "http" {
 			t.Errorf("enabled, and got %+v", got)
 		}
@@ -117,7 +120,10 @@ func TestAToolIsDisabledAndEnabled(t *testing.T) {
 func TestARefusedRetryIsNotRecorded(t *testing.T) {
 	t.Parallel()
 	w := apptest.New(t)
-	box, err := tool.NewBox(t.Context(), tool.BoxOptions{Pins: w.Store, Servers: map[string]mcp.Server{"files": {Command: []string{"/usr/local/bin/mcp-files"}}}})
+	box, err := tool.NewBox(
+		t.Context(),
+		tool.BoxOptions{Pins: w.Store, Servers: map[string]mcp.Server{"files": {Command: []string{"/usr/local/bin/mcp-files"}}}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +155,9 @@ func TestMemoryIsItsOwners(t *testing.T) {
 	if _, err := w.Memory.Sessions(t.Context(), apptest.Operator, "anna", domain.Page{}); domain.CodeOf(err) != domain.CodeForbidden {
 		t.Errorf("a stranger lists: %v", err)
 	}
-	if _, err := w.Memory.Forget(t.Context(), app.SessionChange{Meta: app.Meta{By: apptest.Operator}, Owner: "anna", Session: "s"}); domain.CodeOf(err) != domain.CodeForbidden {
+	if _, err := w.Memory.Forget(t.Context(), app.SessionChange{Meta: app.Meta{By: apptest.Operator}, Owner: "anna", Session: "s"}); domain.CodeOf(
+		err,
+	) != domain.CodeForbidden {
 		t.Errorf("a stranger forgets: %v", err)
 	}
 	admin := domain.Actor{Name: "ada", Role: domain.RoleAdmin, Surface: "ui"}

@@ -22,7 +22,8 @@ func TestUnacknowledgeARun(t *testing.T) {
 	if r, err := w.Runs.Unacknowledge(t.Context(), req(apptest.Operator, "")); err != nil || !r.Attention {
 		t.Errorf("a run that needs attention changed: %+v, %v", r, err)
 	}
-	if r, err := w.Runs.Acknowledge(t.Context(), app.AcknowledgeRequest{Meta: app.Meta{By: apptest.Operator}, Run: run.ID}); err != nil || r.Attention {
+	if r, err := w.Runs.Acknowledge(t.Context(), app.AcknowledgeRequest{Meta: app.Meta{By: apptest.Operator}, Run: run.ID}); err != nil ||
+		r.Attention {
 		t.Fatalf("acknowledge: %+v, %v", r, err)
 	}
 	for range 2 { // the second request is a repetition

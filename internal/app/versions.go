@@ -94,11 +94,19 @@ type PlanTrial struct {
 //
 // Errors: invalid (the document or the input), forbidden, unavailable.
 func (p *Plans) Try(ctx context.Context, req PlanTrial) (run domain.Run, problems planner.Problems, err error) {
-	run, err = command(ctx, p.kernel, TryPlan, req.Meta, req, p.store.FindRun, func(ctx context.Context, receipt *domain.Receipt) (domain.Run, error) {
-		var err error
-		run, problems, err = p.engine.TryPlan(ctx, req.By, req.Source, req.Format, req.Input, req.Offline, receipt)
-		return run, err
-	})
+	run, err = command(
+		ctx,
+		p.kernel,
+		TryPlan,
+		req.Meta,
+		req,
+		p.store.FindRun,
+		func(ctx context.Context, receipt *domain.Receipt) (domain.Run, error) {
+			var err error
+			run, problems, err = p.engine.TryPlan(ctx, req.By, req.Source, req.Format, req.Input, req.Offline, receipt)
+			return run, err
+		},
+	)
 	return run, problems, err
 }
 

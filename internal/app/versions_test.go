@@ -13,7 +13,16 @@ func TestAPlanIsStoredOnce(t *testing.T) {
 	t.Parallel()
 	w := apptest.New(t)
 	put := func(by domain.Actor, key, source, base string) (app.StoredPlan, error) {
-		return w.Plans.Store(t.Context(), app.PlanDocument{Meta: app.Meta{By: by, Key: key}, Source: []byte(source), Format: planner.FormatYAML, Origin: "upload", Base: base})
+		return w.Plans.Store(
+			t.Context(),
+			app.PlanDocument{
+				Meta:   app.Meta{By: by, Key: key},
+				Source: []byte(source),
+				Format: planner.FormatYAML,
+				Origin: "upload",
+				Base:   base,
+			},
+		)
 	}
 	if _, err := put(apptest.Operator, "", report, ""); domain.CodeOf(err) != domain.CodeForbidden {
 		t.Errorf("an operator: %v", err)
@@ -34,7 +43,9 @@ func TestAPlanIsStoredOnce(t *testing.T) {
 	if err != nil || second.Version.Number != 2 {
 		t.Fatalf("%+v %v", second, err)
 	}
-	if _, err := put(apptest.Author, "", "id: report\nnodes: {a: {type: set, input: 3}}\n", first.Version.Hash); domain.CodeOf(err) != domain.CodeStale {
+	if _, err := put(apptest.Author, "", "id: report\nnodes: {a: {type: set, input: 3}}\n", first.Version.Hash); domain.CodeOf(
+		err,
+	) != domain.CodeStale {
 		t.Errorf("over what was not seen: %v", err)
 	}
 	if v, err := w.Plans.Version(t.Context(), apptest.Viewer, "report", 0); err != nil || v.Number != 2 {
@@ -51,7 +62,14 @@ func TestAPlannersVersionIsAccepted(t *testing.T) {
 	w := apptest.New(t)
 	store := func(input, origin string) domain.Version {
 		t.Helper()
-		_, v, _, _, err := w.Engine.SavePlan(t.Context(), apptest.Author, []byte("id: p\nnodes: {a: {type: set, input: "+input+"}}\n"), planner.FormatYAML, origin, "")
+		_, v, _, _, err := w.Engine.SavePlan(
+			t.Context(),
+			apptest.Author,
+			[]byte("id: p\nnodes: {a: {type: set, input: "+input+"}}\n"),
+			planner.FormatYAML,
+			origin,
+			"",
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +99,8 @@ func TestAPlannersVersionIsAccepted(t *testing.T) {
 	if p, err := accept(apptest.Author, 3); err != nil || p.Latest != 3 {
 		t.Errorf("an author: %+v %v", p, err)
 	}
-	if said, denied := audited(t, w, "plan.accept"), audited(t, w, "access.denied"); len(said) != 2 || len(denied) != 2 || denied[0].Object != "plan:p" {
+	if said, denied := audited(t, w, "plan.accept"), audited(t, w, "access.denied"); len(said) != 2 || len(denied) != 2 ||
+		denied[0].Object != "plan:p" {
 		t.Errorf("the audit log has %+v and %+v", said, denied)
 	}
 }
@@ -91,7 +110,10 @@ func TestAVersionIsRestored(t *testing.T) {
 	w := apptest.New(t)
 	e := w.Engine
 	restore := func(by domain.Actor, number int, base, reason string) (domain.Plan, error) {
-		return w.Plans.Restore(t.Context(), app.VersionChange{Meta: app.Meta{By: by, Key: reason}, Plan: "p", Number: number, Base: base, Reason: reason})
+		return w.Plans.Restore(
+			t.Context(),
+			app.VersionChange{Meta: app.Meta{By: by, Key: reason}, Plan: "p", Number: number, Base: base, Reason: reason},
+		)
 	}
 	first := e.Save("id: p\nmetadata: {env: prod, owner: ada}\nnodes: {a: {type: set, input: 1}}")
 	second := e.Save("id: p\nmetadata: {env: dev}\nnodes: {a: {type: set, input: 2}}")

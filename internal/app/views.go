@@ -64,7 +64,8 @@ func (v *Views) Save(ctx context.Context, req ViewChange) (domain.SavedView, err
 	case n > maxViewName:
 		return view, domain.Errorf(domain.CodeInvalid, "the name of a view has at most %d characters; this one has %d", maxViewName, n)
 	case view.Query == "":
-		return view, domain.Errorf(domain.CodeInvalid, "a view needs a query").Suggest("write one, such as status:failed, or delete the view")
+		return view, domain.Errorf(domain.CodeInvalid, "a view needs a query").
+			Suggest("write one, such as status:failed, or delete the view")
 	}
 	if _, problem := filter.Parse(view.Query, v.now()); problem != nil {
 		return view, problem

@@ -23,13 +23,19 @@ var bannedInCode = []struct {
 	pattern *regexp.Regexp
 	instead string
 }{
-	{regexp.MustCompile(`(?i)\b(says|tells|told|knows|believes|hears|heard)\b`), "print, show, report, return, record, or notify: software does not speak"},
+	{
+		regexp.MustCompile(`(?i)\b(says|tells|told|knows|believes|hears|heard)\b`),
+		"print, show, report, return, record, or notify: software does not speak",
+	},
 	{regexp.MustCompile(`(?i)\b(are|was|were|be|been|being) (asked|believed)\b`), "name who does what"},
 	{regexp.MustCompile(`(?i)\bgoing on\b`), "continue or in progress"},
 	{regexp.MustCompile(`(?i)\b(put|puts|putting|set|sets|laid) aside\b`), "quarantine, move, or reserve"},
 	{regexp.MustCompile(`(?i)\bcomes? of (it|them|a|the|an)\b`), "the result or the state"},
 	{regexp.MustCompile(`(?i)\b(take|takes|took|taken|taking) up\b`), "apply, start, or continue"},
-	{regexp.MustCompile(`(?i)\b(incarnation|unclean death|ballast|stand-?in|teller|epoch)s?\b`), "the term of the glossary: generation, crash, reserve file, override, notifier"},
+	{
+		regexp.MustCompile(`(?i)\b(incarnation|unclean death|ballast|stand-?in|teller|epoch)s?\b`),
+		"the term of the glossary: generation, crash, reserve file, override, notifier",
+	},
 	{regexp.MustCompile(`(?i)\b(foresee|foretell|forecast)s?\b`), "predict"},
 	{regexp.MustCompile(`(?i)\b(examination|examines|examined|drill|drills)\b`), "integrity check, check, or restore test"},
 	{regexp.MustCompile(`(?i)\b(crew|twin|twins|vitals|vital lines?)\b`), "catalog, JSON view, or health metrics"},
@@ -102,7 +108,13 @@ func TestSourcesAreWrittenPlainly(t *testing.T) {
 	for _, dir := range slices.Sorted(maps.Keys(faults)) {
 		switch found := faults[dir]; {
 		case len(found) > listed[dir]:
-			t.Errorf("%s has %d faults, and english.txt allows %d. Moved files: -update. Else fix a fault; KAIROS_ENGLISH=%s prints them with -v", dir, len(found), listed[dir], dir)
+			t.Errorf(
+				"%s has %d faults, and english.txt allows %d. Moved files: -update. Else fix a fault; KAIROS_ENGLISH=%s prints them with -v",
+				dir,
+				len(found),
+				listed[dir],
+				dir,
+			)
 		case len(found) < listed[dir]:
 			t.Errorf("%s has %d faults, and english.txt allows %d: %s", dir, len(found), listed[dir], lower)
 		}
@@ -130,7 +142,8 @@ func sourceFaults(t *testing.T) map[string][]string {
 		}
 		name = filepath.ToSlash(name)
 		if d.IsDir() {
-			if base := d.Name(); name != "." && (strings.HasPrefix(base, ".") || base == "testdata" || base == "bin" || base == "node_modules") {
+			if base := d.Name(); name != "." &&
+				(strings.HasPrefix(base, ".") || base == "testdata" || base == "bin" || base == "node_modules") {
 				return filepath.SkipDir
 			}
 			return nil
@@ -315,7 +328,10 @@ func TestPlainSourcesAreRecognized(t *testing.T) {
 			t.Errorf("%q: %d faults, want %d: %v", text, len(faults), want, faults)
 		}
 	}
-	if words := slices.Collect(camelWords("tellerOfHTTPAside")); !slices.Equal(words, []string{"teller", "of", "h", "t", "t", "p", "aside"}) {
+	if words := slices.Collect(camelWords("tellerOfHTTPAside")); !slices.Equal(
+		words,
+		[]string{"teller", "of", "h", "t", "t", "p", "aside"},
+	) {
 		t.Errorf("words of a name: %v", words)
 	}
 }

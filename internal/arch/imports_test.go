@@ -41,7 +41,10 @@ func TestEveryImportIsListed(t *testing.T) {
 	listed := strings.Split(strings.TrimSpace(string(want)), "\n")
 	for _, line := range lines {
 		if !slices.Contains(listed, line) {
-			t.Errorf("not in imports.txt: %s\nif the import is right, run go test ./internal/arch -run TestEveryImportIsListed -update", line)
+			t.Errorf(
+				"not in imports.txt: %s\nif the import is right, run go test ./internal/arch -run TestEveryImportIsListed -update",
+				line,
+			)
 		}
 	}
 	for _, line := range listed {

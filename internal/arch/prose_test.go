@@ -36,11 +36,19 @@ var banned = []struct {
 	{regexp.MustCompile(`(?i)\b(takes?|took|taken) (note of|up|into use)\b`), "acknowledge, apply, or accept"},
 	{regexp.MustCompile(`(?i)\b(puts?|set|sets) aside\b`), "quarantine or move"},
 	{regexp.MustCompile(`(?i)\bgo(es)? on\b|\bwent on\b`), "continue or resume"},
-	{regexp.MustCompile(`(?i)\b(kairosd?|it|page|command|preview|message|error|log|test|file) (says|tells|knows|believes|asks|answers)\b`), "print, show, return, or require: software does not speak"},
+	{
+		regexp.MustCompile(
+			`(?i)\b(kairosd?|it|page|command|preview|message|error|log|test|file) (says|tells|knows|believes|asks|answers)\b`,
+		),
+		"print, show, return, or require: software does not speak",
+	},
 	{regexp.MustCompile(`(?i)\bis (told|asked|believed)\b`), "name who does what"},
 	{regexp.MustCompile(`(?i)\b(it|that|this|which|code) is no [a-z]+\b`), "is not a"},
 	{regexp.MustCompile(`(?i)\bby itself\b`), "automatically"},
-	{regexp.MustCompile(`(?i)\b(of late|so many|as it comes|in force|behind the back|under way)\b`), "a number, a unit, or: active, in progress"},
+	{
+		regexp.MustCompile(`(?i)\b(of late|so many|as it comes|in force|behind the back|under way)\b`),
+		"a number, a unit, or: active, in progress",
+	},
 	{regexp.MustCompile(`(?i)\b(tries of|one try|each try)\b`), "attempt"},
 	{regexp.MustCompile(`(?i)\bacts? on many\b|\bbulk acts?\b`), "bulk operation"},
 	{regexp.MustCompile(`(?i)\b(unclean death|dies again|the daemon dies|kairosd dies|kairosd died)\b`), "crash"},
@@ -142,7 +150,9 @@ func TestPagesAreWrittenPlainly(t *testing.T) {
 
 // plainly lists what breaks the rules in a page.
 func plainly(page string) (faults []string) {
-	page = regexp.MustCompile(`(?s)<!-- commands:.*<!-- end of commands -->`).ReplaceAllString(page, "") // help of commands has its own test
+	page = regexp.MustCompile(`(?s)<!-- commands:.*<!-- end of commands -->`).
+		ReplaceAllString(page, "")
+		// help of commands has its own test
 	code := false
 	n := 0
 	for line := range strings.Lines(page) {

@@ -12,7 +12,18 @@ import (
 
 // shared are the packages of the dashboard that sections use; everything else below web
 // is a section.
-var shared = []string{"web/ui", "web/kit", "web/link", "web/live", "web/locale", "web/static", "web/view", "web/webtest", "web/browsertest", "web/part"}
+var shared = []string{
+	"web/ui",
+	"web/kit",
+	"web/link",
+	"web/live",
+	"web/locale",
+	"web/static",
+	"web/view",
+	"web/webtest",
+	"web/browsertest",
+	"web/part",
+}
 
 func isSection(path string) bool {
 	return strings.HasPrefix(path, module+"web/") && !slices.ContainsFunc(shared, func(s string) bool { return within(path, s) })

@@ -93,7 +93,8 @@ func oversized(t *testing.T) (over, all map[string]int) {
 			return err
 		}
 		if d.IsDir() {
-			if _, err := os.Stat(filepath.Join(path, "go.mod")); path != root && (err == nil || strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata") {
+			if _, err := os.Stat(filepath.Join(path, "go.mod")); path != root &&
+				(err == nil || strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata") {
 				return filepath.SkipDir
 			}
 			return nil

@@ -28,7 +28,7 @@ var statements = map[string]struct {
 	"query/sort.go":           {anyNumber, "built from a filter"},
 	"query/plan_flow.go":      {1, "joins a JSON list of runs, which sqlc does not know"},
 	"query/steps.go":          {anyNumber, "built from a filter"},
-	"query/where.go":          {anyNumber, "built from a filter"},
+	"query/run_query.go":      {anyNumber, "built from a filter"},
 	"recovery/salvage.go":     {anyNumber, "reads damaged files, table by table"},
 	"recovery/restore.go":     {1, "reads the schema itself"},
 	"recovery/upgrade.go":     {3, "reads databases of every schema"},

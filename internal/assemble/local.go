@@ -109,8 +109,10 @@ func OpenLocal(ctx context.Context, o LocalOptions) (*Local, error) {
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	a := app.New(app.Config{Store: l.store, Engine: l.engine, Auth: people, Bulk: l.bulk, Drafts: l.drafts, Planner: asker, Checker: checker,
-		Tools: func() *tool.Box { return l.tools }, Server: none, Settings: none, Log: log})
+	a := app.New(
+		app.Config{Store: l.store, Engine: l.engine, Auth: people, Bulk: l.bulk, Drafts: l.drafts, Planner: asker, Checker: checker,
+			Tools: func() *tool.Box { return l.tools }, Server: none, Settings: none, Log: log},
+	)
 	actor, v := LocalActor(), buildinfo.Read()
 	l.api, err = api.New(api.Config{App: a, Reader: l.store, Engine: l.engine, Local: &actor,
 		Audit: l.store, CursorKey: CursorKey(l.store), ShowInternal: true, Lazy: true, Log: log,

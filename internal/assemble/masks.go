@@ -83,7 +83,16 @@ func (m *Masks) add(rule, value string) {
 			continue
 		}
 		for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
-			forms = append(forms, masked{value: []byte(encoding.EncodeToString(whole)[from:to]), form: formBase64, before: shift > 0, after: len(whole)*8%6 > 0, rule: rule})
+			forms = append(
+				forms,
+				masked{
+					value:  []byte(encoding.EncodeToString(whole)[from:to]),
+					form:   formBase64,
+					before: shift > 0,
+					after:  len(whole)*8%6 > 0,
+					rule:   rule,
+				},
+			)
 		}
 	}
 	m.mu.Lock()
@@ -240,7 +249,17 @@ func lineBreak(text []byte) int {
 }
 
 // entities are what the texts of HTML escape by name.
-var entities = map[string]string{"&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": `"`, "&apos;": "'", "&plus;": "+", "&sol;": "/", "&equals;": "=", "&nbsp;": " "}
+var entities = map[string]string{
+	"&amp;":    "&",
+	"&lt;":     "<",
+	"&gt;":     ">",
+	"&quot;":   `"`,
+	"&apos;":   "'",
+	"&plus;":   "+",
+	"&sol;":    "/",
+	"&equals;": "=",
+	"&nbsp;":   " ",
+}
 
 // unescape reads the escaped character at the start of a text: of an address, of JSON (perhaps
 // inside JSON), or of HTML; n is 0 if there is none.

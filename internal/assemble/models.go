@@ -35,9 +35,15 @@ const offlineProvider = "offline"
 
 // newModels creates the providers and agents of a configuration. It calls nothing.
 func newModels(cfg config.Config) (*handler.Models, error) {
-	c := handler.Config{Providers: map[string]llm.Provider{offlineProvider: offline.Provider{}}, Prices: map[string]map[string]model.Price{},
-		About:  map[string]domain.ProviderInfo{offlineProvider: {Type: "offline"}},
-		Models: map[string][]string{}, Breakers: map[string]circuit.Settings{}, DefaultProvider: cfg.DefaultProvider, DefaultAgent: cfg.DefaultAgent}
+	c := handler.Config{
+		Providers:       map[string]llm.Provider{offlineProvider: offline.Provider{}},
+		Prices:          map[string]map[string]model.Price{},
+		About:           map[string]domain.ProviderInfo{offlineProvider: {Type: "offline"}},
+		Models:          map[string][]string{},
+		Breakers:        map[string]circuit.Settings{},
+		DefaultProvider: cfg.DefaultProvider,
+		DefaultAgent:    cfg.DefaultAgent,
+	}
 	for name, p := range cfg.Providers {
 		made, err := newProvider(name, p)
 		if err != nil {
@@ -55,9 +61,27 @@ func newModels(cfg config.Config) (*handler.Models, error) {
 	}
 	c.DefaultProvider = cmp.Or(c.DefaultProvider, offlineProvider)
 	for _, a := range cfg.Agents {
-		c.Agents = append(c.Agents, handler.Agent{ID: a.ID, Name: cmp.Or(a.Name, a.ID), Description: a.Description, Icon: a.Icon, Color: a.Color, Capabilities: a.Capabilities,
-			SystemPrompt: a.SystemPrompt, Provider: a.Provider, Model: a.Model, MaxTokens: a.MaxTokens, Temperature: a.Temperature, MaxIterations: a.MaxIterations,
-			Tools: a.Tools, Permissions: a.Permissions, TriggerKeywords: a.TriggerKeywords, Selectable: a.Selectable == nil || *a.Selectable})
+		c.Agents = append(
+			c.Agents,
+			handler.Agent{
+				ID:              a.ID,
+				Name:            cmp.Or(a.Name, a.ID),
+				Description:     a.Description,
+				Icon:            a.Icon,
+				Color:           a.Color,
+				Capabilities:    a.Capabilities,
+				SystemPrompt:    a.SystemPrompt,
+				Provider:        a.Provider,
+				Model:           a.Model,
+				MaxTokens:       a.MaxTokens,
+				Temperature:     a.Temperature,
+				MaxIterations:   a.MaxIterations,
+				Tools:           a.Tools,
+				Permissions:     a.Permissions,
+				TriggerKeywords: a.TriggerKeywords,
+				Selectable:      a.Selectable == nil || *a.Selectable,
+			},
+		)
 	}
 	return handler.NewModels(c)
 }
@@ -127,10 +151,18 @@ func keyInfo(p config.Provider) *domain.KeyInfo {
 func NewAsker(e *engine.Engine, r *handler.Registry, tools *tool.Box, s *store.Store, cfg config.Config) *planning.Service {
 	p, m := cfg.Planner, r.Models()
 	general, _ := m.Agent("")
-	c := planning.Config{Mode: planning.Mode(p.Mode), NoHeuristics: p.UseHeuristics != nil && !*p.UseHeuristics, DefaultAgent: general.ID, OnError: p.OnError, Recorded: s.SkillMedians,
-		Denied: r.Denied, State: func() planning.State { return ownState(e, m, tools) }, Role: func(ctx context.Context, name string) (domain.Role, error) {
+	c := planning.Config{
+		Mode:         planning.Mode(p.Mode),
+		NoHeuristics: p.UseHeuristics != nil && !*p.UseHeuristics,
+		DefaultAgent: general.ID,
+		OnError:      p.OnError,
+		Recorded:     s.SkillMedians,
+		Denied:       r.Denied,
+		State:        func() planning.State { return ownState(e, m, tools) },
+		Role: func(ctx context.Context, name string) (domain.Role, error) {
 			return auth.RoleNow(ctx, s, name, "runs:write", time.Now())
-		}}
+		},
+	}
 	for _, a := range m.Agents() {
 		c.Agents = append(c.Agents, planning.Agent{ID: a.ID, Name: a.Name, Description: a.Description, Icon: a.Icon, Color: a.Color,
 			Capabilities: a.Capabilities, TriggerKeywords: a.TriggerKeywords, System: a.System, Selectable: a.Selectable})
@@ -148,7 +180,14 @@ func NewAsker(e *engine.Engine, r *handler.Registry, tools *tool.Box, s *store.S
 			continue
 		}
 		model, _ := m.Provider(name) // a configured one
-		g := &planning.Generator{Provider: model, Name: name, MaxSteps: p.MaxSteps, MaxTokens: p.MaxTokens, Temperature: p.Temperature, Agents: c.Agents}
+		g := &planning.Generator{
+			Provider:    model,
+			Name:        name,
+			MaxSteps:    p.MaxSteps,
+			MaxTokens:   p.MaxTokens,
+			Temperature: p.Temperature,
+			Agents:      c.Agents,
+		}
 		if name == own {
 			g.Model, c.Generator = p.Model, g
 		}
@@ -222,8 +261,25 @@ func opened(c domain.Circuit) string {
 func newSkills(cfg config.Config) []planning.Skill {
 	var out []planning.Skill
 	for _, s := range cfg.Skills {
-		skill := planning.Skill{ID: s.ID, Description: s.Description, Keywords: s.Keywords, Produces: s.Produces, Consumes: s.Consumes.Names(), From: s.Consumes, OutputSchema: s.OutputSchema, Params: s.Params, Defaults: s.Defaults,
-			DependsOn: s.DependsOn, Implies: s.Implies, GuardedBy: s.GuardedBy, MinComplexity: s.MinComplexity, EstimatedMs: s.EstimatedMs, EstimatedTokens: s.EstimatedTokens, Tool: s.Tool, Agent: s.Agent}
+		skill := planning.Skill{
+			ID:              s.ID,
+			Description:     s.Description,
+			Keywords:        s.Keywords,
+			Produces:        s.Produces,
+			Consumes:        s.Consumes.Names(),
+			From:            s.Consumes,
+			OutputSchema:    s.OutputSchema,
+			Params:          s.Params,
+			Defaults:        s.Defaults,
+			DependsOn:       s.DependsOn,
+			Implies:         s.Implies,
+			GuardedBy:       s.GuardedBy,
+			MinComplexity:   s.MinComplexity,
+			EstimatedMs:     s.EstimatedMs,
+			EstimatedTokens: s.EstimatedTokens,
+			Tool:            s.Tool,
+			Agent:           s.Agent,
+		}
 		if s.Gate != nil {
 			skill.Gate = &planning.Gate{Skill: s.Gate.Skill, Expr: s.Gate.Expr}
 		}

@@ -124,7 +124,8 @@ func readSecret(name string, c config.Secret) (string, error) {
 		value = os.Getenv(c.Env)
 	}
 	if value == "" {
-		return "", domain.Errorf(domain.CodeInvalid, "secret %s is empty", name).Suggest("set the environment variable or fill the file that the configuration names")
+		return "", domain.Errorf(domain.CodeInvalid, "secret %s is empty", name).
+			Suggest("set the environment variable or fill the file that the configuration names")
 	}
 	if len(value) < minSecret {
 		return "", domain.Errorf(domain.CodeInvalid, "secret %s has fewer than %d characters, too few to mask it", name, minSecret)
@@ -141,7 +142,8 @@ func (s *Secrets) Rotate(name string) error {
 	case !ok:
 		return domain.Errorf(domain.CodeNotFound, "secret %.64q not found", name)
 	case c.File == "":
-		return domain.Errorf(domain.CodeConflict, "secret %s comes from the environment, which a running process cannot read again", name).Suggest("set the variable and restart kairosd, or keep the secret in a file")
+		return domain.Errorf(domain.CodeConflict, "secret %s comes from the environment, which a running process cannot read again", name).
+			Suggest("set the variable and restart kairosd, or keep the secret in a file")
 	}
 	s.rotating.Lock()
 	defer s.rotating.Unlock()
@@ -151,7 +153,8 @@ func (s *Secrets) Rotate(name string) error {
 	}
 	old := s.now.Load()
 	if old.of[name] == value {
-		return domain.Errorf(domain.CodeConflict, "the file of secret %s contains the current value", name).Suggest("write the new value into %s first", c.File)
+		return domain.Errorf(domain.CodeConflict, "the file of secret %s contains the current value", name).
+			Suggest("write the new value into %s first", c.File)
 	}
 	v := &secretValues{of: maps.Clone(old.of), taken: maps.Clone(old.taken)}
 	v.of[name], v.taken[name] = value, time.Now().UTC()
@@ -210,6 +213,8 @@ func (s *Secrets) Secret(name, toolName string, input any) (string, bool) {
 		return "", false
 	}
 	return v, slices.ContainsFunc(c.Hosts, func(host string) bool {
-		return strings.EqualFold(host, u.Host) || strings.EqualFold(host, u.Hostname()) && (u.Port() == "" || u.Port() == "443" && u.Scheme == "https" || u.Port() == "80" && u.Scheme == "http")
+		return strings.EqualFold(host, u.Host) ||
+			strings.EqualFold(host, u.Hostname()) &&
+				(u.Port() == "" || u.Port() == "443" && u.Scheme == "https" || u.Port() == "80" && u.Scheme == "http")
 	})
 }

@@ -150,7 +150,9 @@ func TestSecretsAreMaskedInEveryEncoding(t *testing.T) {
 		texts := map[string]string{
 			"plain": value, "query": url.QueryEscape(value), "path": url.PathEscape(value), "lowercase query": strings.ToLower(url.QueryEscape(value)),
 			"percent": percent, "entities": entities, "references": references, "html": html.EscapeString(value), "units": units, "upper units": strings.ReplaceAll(strings.ToUpper(units), "U", "u"),
-			"JSON": string(quoted), "JSON in JSON": string(twice), "hex": hex.EncodeToString([]byte(value)), "upper hex": strings.ToUpper(hex.EncodeToString([]byte(value))),
+			"JSON": string(
+				quoted,
+			), "JSON in JSON": string(twice), "hex": hex.EncodeToString([]byte(value)), "upper hex": strings.ToUpper(hex.EncodeToString([]byte(value))),
 		}
 		if url.QueryEscape(value) != strings.ToLower(url.QueryEscape(value)) && strings.ToLower(value) != value {
 			delete(texts, "lowercase query")

@@ -44,7 +44,14 @@ func NewRegistry(cfg config.Config, tools *tool.Box) (*handler.Registry, error) 
 
 // NewEngine creates an engine on a store, with its planner. Close the toolbox after the engine has
 // stopped.
-func NewEngine(ctx context.Context, s *store.Store, cfg config.Config, log *slog.Logger, o engine.Options, guard *tool.Guard) (*engine.Engine, *planning.Service, *tool.Box, error) {
+func NewEngine(
+	ctx context.Context,
+	s *store.Store,
+	cfg config.Config,
+	log *slog.Logger,
+	o engine.Options,
+	guard *tool.Guard,
+) (*engine.Engine, *planning.Service, *tool.Box, error) {
 	secrets, err := newSecrets(cfg)
 	if err != nil {
 		return nil, nil, nil, err
@@ -54,7 +61,15 @@ func NewEngine(ctx context.Context, s *store.Store, cfg config.Config, log *slog
 }
 
 // NewEngineWith is NewEngine with given secrets.
-func NewEngineWith(ctx context.Context, s *store.Store, cfg config.Config, secrets *Secrets, log *slog.Logger, o engine.Options, guard *tool.Guard) (*engine.Engine, *planning.Service, *tool.Box, *handler.Registry, error) {
+func NewEngineWith(
+	ctx context.Context,
+	s *store.Store,
+	cfg config.Config,
+	secrets *Secrets,
+	log *slog.Logger,
+	o engine.Options,
+	guard *tool.Guard,
+) (*engine.Engine, *planning.Service, *tool.Box, *handler.Registry, error) {
 	if guard == nil {
 		guard = &tool.Guard{}
 	}
@@ -68,7 +83,9 @@ func NewEngineWith(ctx context.Context, s *store.Store, cfg config.Config, secre
 		tools.Close()
 		return nil, nil, nil, nil, err
 	}
-	o.MaxRunning, o.MaxNodes, o.SeparateApprovals, o.ConsentTimeout, o.MaxReplans = cfg.Engine.MaxRunning, cfg.Engine.MaxNodes, cfg.Approvals.Separate, cfg.Approvals.Timeout, MaxReplans(cfg.Planner)
+	o.MaxRunning, o.MaxNodes, o.SeparateApprovals, o.ConsentTimeout, o.MaxReplans = cfg.Engine.MaxRunning, cfg.Engine.MaxNodes, cfg.Approvals.Separate, cfg.Approvals.Timeout, MaxReplans(
+		cfg.Planner,
+	)
 	e, err := engine.New(engine.Config{Store: s, Registry: registry, Secrets: secrets, Logger: log, Options: o})
 	if err != nil {
 		tools.Close()
@@ -83,13 +100,32 @@ func NewEngineWith(ctx context.Context, s *store.Store, cfg config.Config, secre
 // NewCatalog creates the tools of a configuration, with their servers, and the handlers of nodes
 // with their agents, models, and skills. The state of the previous catalog carries over; nil:
 // there was none.
-func NewCatalog(ctx context.Context, s *store.Store, cfg config.Config, secrets *Secrets, log *slog.Logger, idle bool, guard *tool.Guard, before *tool.Box,
-	known *handler.Models) (*tool.Box, *handler.Registry, error) {
+func NewCatalog(
+	ctx context.Context,
+	s *store.Store,
+	cfg config.Config,
+	secrets *Secrets,
+	log *slog.Logger,
+	idle bool,
+	guard *tool.Guard,
+	before *tool.Box,
+	known *handler.Models,
+) (*tool.Box, *handler.Registry, error) {
 	for _, name := range secrets.readable {
 		log.Warn("every user of this machine can read the file of a secret", "secret", name)
 	}
-	to := tool.BoxOptions{Tools: cfg.Tools, Servers: cfg.MCP.Servers, Guard: guard, Before: before, Pins: s, Idle: idle, Logger: log, Mask: secrets.Mask, Version: buildinfo.Read().Version,
-		PidFile: pidFile(s)}
+	to := tool.BoxOptions{
+		Tools:   cfg.Tools,
+		Servers: cfg.MCP.Servers,
+		Guard:   guard,
+		Before:  before,
+		Pins:    s,
+		Idle:    idle,
+		Logger:  log,
+		Mask:    secrets.Mask,
+		Version: buildinfo.Read().Version,
+		PidFile: pidFile(s),
+	}
 	tools, err := tool.NewBox(ctx, to)
 	if err != nil {
 		return nil, nil, err
@@ -108,7 +144,15 @@ func NewCatalog(ctx context.Context, s *store.Store, cfg config.Config, secrets 
 	models.Watch(tools.Calls, tools.Circuits)
 	for _, p := range registry.Catalog().Check() {
 		// Not fatal: the tools of a server that is down are missing too.
-		log.Error("the configuration lists tools or skills that no plan can use", "code", p.Code, "problem", p.Message, "suggestion", p.Suggestion)
+		log.Error(
+			"the configuration lists tools or skills that no plan can use",
+			"code",
+			p.Code,
+			"problem",
+			p.Message,
+			"suggestion",
+			p.Suggestion,
+		)
 	}
 	return tools, registry, nil
 }

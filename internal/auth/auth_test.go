@@ -102,7 +102,8 @@ func TestLogin(t *testing.T) {
 		t.Errorf("secret has %d characters, want 256 bits as 43", len(secret))
 	}
 	open, err := h.Sessions(t.Context(), u.ID)
-	if err != nil || len(open) != 1 || strings.Contains(open[0].IDHash, secret) || open[0].Address != "192.0.2.1:5000" || open[0].Agent != "browser" {
+	if err != nil || len(open) != 1 || strings.Contains(open[0].IDHash, secret) || open[0].Address != "192.0.2.1:5000" ||
+		open[0].Agent != "browser" {
 		t.Errorf("stored session %+v, %v", open, err)
 	}
 	if got, err := h.Session(t.Context(), secret); err != nil || got.Name != "marta" || got.LastSeenAt.IsZero() {

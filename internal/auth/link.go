@@ -51,7 +51,8 @@ func (s *Service) FollowLink(ctx context.Context, link, address, userAgent strin
 	s.mu.Unlock()
 	if !ok || !now.Before(l.ends) {
 		s.records.denied(ctx, who, "login", "", "wrong, used or expired login link, from "+address)
-		return "", domain.User{}, domain.Errorf(domain.CodeForbidden, "this login link is wrong, used or expired").Suggest("make a new one: kairosd user login-link NAME")
+		return "", domain.User{}, domain.Errorf(domain.CodeForbidden, "this login link is wrong, used or expired").
+			Suggest("make a new one: kairosd user login-link NAME")
 	}
 	u, err := s.seen(ctx, domain.User{ID: l.user})
 	if err != nil {

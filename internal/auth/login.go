@@ -18,7 +18,8 @@ func (s *Service) Login(ctx context.Context, name, password, address, userAgent 
 	who := domain.Actor{Name: shown(name), Surface: "ui"}
 	if s.access.Load().NoPassword {
 		s.records.denied(ctx, who, "login", "user:"+who.Name, "with a password, from "+address)
-		return "", domain.User{}, domain.Errorf(domain.CodeForbidden, "nobody logs in with a password here").Suggest("log in with %s", s.label())
+		return "", domain.User{}, domain.Errorf(domain.CodeForbidden, "nobody logs in with a password here").
+			Suggest("log in with %s", s.label())
 	}
 	if wait, first := s.throttle.allow(now, name, address); wait > 0 {
 		if first {
@@ -83,7 +84,13 @@ func (s *Service) welcome(ctx context.Context, u domain.User, password string, o
 }
 
 // openSession always makes a new id: nothing that the client chose is used (A18).
-func (s *Service) openSession(ctx context.Context, u domain.User, now time.Time, address, userAgent string, said ...domain.AuditRecord) (string, error) {
+func (s *Service) openSession(
+	ctx context.Context,
+	u domain.User,
+	now time.Time,
+	address, userAgent string,
+	said ...domain.AuditRecord,
+) (string, error) {
 	secret := newSecret()
 	err := s.store.CreateSession(ctx, domain.Session{
 		IDHash: hashOf(secret), UserID: u.ID, CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(s.lifetime),

@@ -88,9 +88,21 @@ type hasher struct {
 func newHasher() *hasher {
 	b := make([]byte, hashParams.SaltLength+hashParams.KeyLength)
 	rand.Read(b) // never fails (crypto/rand)
-	salt, key := base64.RawStdEncoding.EncodeToString(b[:hashParams.SaltLength]), base64.RawStdEncoding.EncodeToString(b[hashParams.SaltLength:])
+	salt, key := base64.RawStdEncoding.EncodeToString(
+		b[:hashParams.SaltLength],
+	), base64.RawStdEncoding.EncodeToString(
+		b[hashParams.SaltLength:],
+	)
 	return &hasher{slots: make(chan struct{}, hashSlots),
-		dummy: fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, hashParams.Memory, hashParams.Iterations, hashParams.Parallelism, salt, key)}
+		dummy: fmt.Sprintf(
+			"$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s",
+			argon2.Version,
+			hashParams.Memory,
+			hashParams.Iterations,
+			hashParams.Parallelism,
+			salt,
+			key,
+		)}
 }
 
 func (h *hasher) enter(ctx context.Context) (leave func(), err error) {

@@ -22,7 +22,12 @@ type Store interface {
 	UserByIdentity(ctx context.Context, issuer, subject string) (domain.User, error)
 	// ChangeUser reads a user, lets edit change it, and writes it, in one transaction.
 	// edit may be called more than once; others is how many other admins are enabled.
-	ChangeUser(ctx context.Context, idOrName string, by domain.Actor, edit func(u *domain.User, others int) (domain.UserChange, error)) (domain.User, error)
+	ChangeUser(
+		ctx context.Context,
+		idOrName string,
+		by domain.Actor,
+		edit func(u *domain.User, others int) (domain.UserChange, error),
+	) (domain.User, error)
 	CountUsers(ctx context.Context) (int, error)
 
 	CreateSession(ctx context.Context, s domain.Session, said ...domain.AuditRecord) error

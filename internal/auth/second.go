@@ -87,7 +87,8 @@ func (s *Service) MustEnrol(ctx context.Context, u domain.User) (bool, error) {
 // Demanded reports whether somebody must have a second factor.
 func (s *Service) Demanded(u domain.User) bool {
 	w := s.access.Load()
-	return u.PasswordHash != "" && !w.NoPassword && slices.ContainsFunc(w.SecondFactorFor, func(r domain.Role) bool { return u.Role.Includes(r) })
+	return u.PasswordHash != "" && !w.NoPassword &&
+		slices.ContainsFunc(w.SecondFactorFor, func(r domain.Role) bool { return u.Role.Includes(r) })
 }
 
 // NewSecondFactor is a fresh secret, in base32, for an authenticator app. It counts
@@ -110,7 +111,8 @@ type Enrollment struct {
 // for a user without a password; CodeInvalid; CodeTooMany.
 func (s *Service) Enroll(u domain.User, secret, code string) (Enrollment, error) {
 	if u.PasswordHash == "" {
-		return Enrollment{}, domain.Errorf(domain.CodeConflict, "you log in without a password").Suggest("set the second factor up at the identity provider")
+		return Enrollment{}, domain.Errorf(domain.CodeConflict, "you log in without a password").
+			Suggest("set the second factor up at the identity provider")
 	}
 	raw, err := codeText.DecodeString(strings.ToUpper(strings.TrimSpace(secret)))
 	if err != nil || len(raw) != codeSecret {
@@ -123,7 +125,8 @@ func (s *Service) Enroll(u domain.User, secret, code string) (Enrollment, error)
 	}
 	step, ok := matches(raw, code, now, 0)
 	if !ok {
-		return Enrollment{}, domain.Errorf(domain.CodeInvalid, "this is not the code that the app shows now").Suggest("check the time on both devices, then type the next code")
+		return Enrollment{}, domain.Errorf(domain.CodeInvalid, "this is not the code that the app shows now").
+			Suggest("check the time on both devices, then type the next code")
 	}
 	s.throttle.succeeded(now, counter, counter)
 	f := factor{Secret: raw, Step: step}
@@ -266,7 +269,8 @@ func (s *Service) LoginCode(ctx context.Context, ticketText, code, address, user
 	}
 	if !ok || u.Disabled {
 		s.records.denied(ctx, who, "login", "user:"+u.Name, "wrong code, from "+address)
-		return "", domain.User{}, domain.Errorf(domain.CodeForbidden, "this is not the code of now, or it was used").Suggest("type the next one, or a recovery code")
+		return "", domain.User{}, domain.Errorf(domain.CodeForbidden, "this is not the code of now, or it was used").
+			Suggest("type the next one, or a recovery code")
 	}
 	s.tickets.end(hash)
 	s.throttle.succeeded(now, counter, address)

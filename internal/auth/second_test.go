@@ -140,7 +140,13 @@ func TestStoredSecretsAreSealed(t *testing.T) {
 	s, at := clocked(t)
 	ctx := t.Context()
 	u, raw := enrolled(t, s, at)
-	another, err := s.CreateUser(ctx, domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Surface: "cli"}, "paul", good, domain.RoleViewer)
+	another, err := s.CreateUser(
+		ctx,
+		domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Surface: "cli"},
+		"paul",
+		good,
+		domain.RoleViewer,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +164,13 @@ func TestStoredSecretsAreSealed(t *testing.T) {
 // enrolled makes an admin with a second factor, and gives its secret.
 func enrolled(t *testing.T, s *house, at *atomic.Int64) (domain.User, []byte) {
 	t.Helper()
-	u, err := s.CreateUser(t.Context(), domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Surface: "cli"}, "marta", good, domain.RoleAdmin)
+	u, err := s.CreateUser(
+		t.Context(),
+		domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Surface: "cli"},
+		"marta",
+		good,
+		domain.RoleAdmin,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

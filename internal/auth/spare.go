@@ -41,7 +41,16 @@ type spareSession struct {
 }
 
 func newSpare(s Store, audit Audit, log *slog.Logger, now func() time.Time) *spare {
-	return &spare{Store: s, audit: audit, log: log, now: now, sessions: map[string]spareSession{}, ended: map[string]bool{}, seen: map[string]time.Time{}, steps: map[string]int64{}}
+	return &spare{
+		Store:    s,
+		audit:    audit,
+		log:      log,
+		now:      now,
+		sessions: map[string]spareSession{},
+		ended:    map[string]bool{},
+		seen:     map[string]time.Time{},
+		steps:    map[string]int64{},
+	}
 }
 
 // full reports whether an error is that of a full disk.
@@ -182,7 +191,10 @@ func (s *spare) forget(which func(domain.Session) bool) {
 func (s *spare) late(said []domain.AuditRecord) []domain.AuditRecord {
 	said = slices.Clone(said)
 	for i := range said {
-		said[i].Reason = strings.TrimPrefix(said[i].Reason+"; at "+s.now().UTC().Format(time.RFC3339)+", recorded when the disk had space again", "; ")
+		said[i].Reason = strings.TrimPrefix(
+			said[i].Reason+"; at "+s.now().UTC().Format(time.RFC3339)+", recorded when the disk had space again",
+			"; ",
+		)
 	}
 	return said
 }

@@ -34,7 +34,12 @@ func (d fullDisk) Audit(ctx context.Context, r domain.AuditRecord) error {
 	return d.Store.Audit(ctx, r)
 }
 
-func (d fullDisk) ChangeUser(ctx context.Context, idOrName string, by domain.Actor, edit func(*domain.User, int) (domain.UserChange, error)) (domain.User, error) {
+func (d fullDisk) ChangeUser(
+	ctx context.Context,
+	idOrName string,
+	by domain.Actor,
+	edit func(*domain.User, int) (domain.UserChange, error),
+) (domain.User, error) {
 	if err := d.space(); err != nil {
 		return domain.User{}, err
 	}

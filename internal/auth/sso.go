@@ -49,7 +49,12 @@ func (s *Service) BeginSSO(ctx context.Context, redirect, next string) (address,
 // FinishSSO opens a session for whom the identity provider vouches. They are
 // found by issuer and subject, never by a name or an address; a user of the same
 // name is somebody else until an admin links them. Every outcome is recorded.
-func (s *Service) FinishSSO(ctx context.Context, kept string, answer url.Values, address, userAgent string) (secret string, u domain.User, next string, err error) {
+func (s *Service) FinishSSO(
+	ctx context.Context,
+	kept string,
+	answer url.Values,
+	address, userAgent string,
+) (secret string, u domain.User, next string, err error) {
 	w := s.access.Load() // one and the same for the whole login
 	if w.Provider == nil {
 		return "", u, "", domain.Errorf(domain.CodeNotFound, "no identity provider is configured")
@@ -154,7 +159,8 @@ func (s *Service) newcomer(ctx context.Context, w *Access, id oidc.Identity) (do
 	create := s.store.CreateUser
 	if first {
 		if u.Role != domain.RoleAdmin {
-			return u, domain.Errorf(domain.CodeForbidden, "this installation is not set up yet").Suggest("let an admin log in first, or open the link that kairosd printed when it started")
+			return u, domain.Errorf(domain.CodeForbidden, "this installation is not set up yet").
+				Suggest("let an admin log in first, or open the link that kairosd printed when it started")
 		}
 		create = s.store.CreateFirstUser
 	}

@@ -89,7 +89,15 @@ func (n NewToken) Make(ctx context.Context, from Directory, by domain.Actor, now
 
 // narrower checks that a new token may no more than the token that creates it, and
 // returns how long the new one may live.
-func narrower(ctx context.Context, from Directory, by domain.Actor, id string, role domain.Role, scopes []string, now time.Time) (time.Duration, error) {
+func narrower(
+	ctx context.Context,
+	from Directory,
+	by domain.Actor,
+	id string,
+	role domain.Role,
+	scopes []string,
+	now time.Time,
+) (time.Duration, error) {
 	parent, err := from.TokenByID(ctx, id)
 	if err != nil {
 		return 0, unknownMaker(err)
@@ -104,11 +112,14 @@ func narrower(ctx context.Context, from Directory, by domain.Actor, id string, r
 	}
 	switch {
 	case len(l.tokens) >= maxLineage:
-		return 0, domain.Errorf(domain.CodeForbidden, "too many tokens created one another").Suggest("create the token as a user, or with kairosd token create")
+		return 0, domain.Errorf(domain.CodeForbidden, "too many tokens created one another").
+			Suggest("create the token as a user, or with kairosd token create")
 	case !may.Includes(role) || !by.Role.Includes(role):
-		return 0, domain.Errorf(domain.CodeForbidden, "a token cannot create a token with a stronger role").Suggest("choose the role %s or a weaker one", may)
+		return 0, domain.Errorf(domain.CodeForbidden, "a token cannot create a token with a stronger role").
+			Suggest("choose the role %s or a weaker one", may)
 	case len(parent.Scopes) > 0 && (len(scopes) == 0 || slices.ContainsFunc(scopes, func(s string) bool { return !slices.Contains(parent.Scopes, s) })):
-		return 0, domain.Errorf(domain.CodeForbidden, "a token with scopes creates only tokens with the same or fewer scopes").Suggest("choose among %s", strings.Join(parent.Scopes, ", "))
+		return 0, domain.Errorf(domain.CodeForbidden, "a token with scopes creates only tokens with the same or fewer scopes").
+			Suggest("choose among %s", strings.Join(parent.Scopes, ", "))
 	}
 	return parent.ExpiresAt.Sub(now), nil
 }

@@ -26,7 +26,8 @@ func TestTokens(t *testing.T) {
 		t.Errorf("a token lives %v by default, want 90 days", got)
 	}
 	a, err := h.Token(t.Context(), text)
-	if err != nil || a.Name != auth.TokenActor(tok) || a.Role != domain.RoleOperator || a.Scopes != "runs:read runs:write" || a.Surface != "api" {
+	if err != nil || a.Name != auth.TokenActor(tok) || a.Role != domain.RoleOperator || a.Scopes != "runs:read runs:write" ||
+		a.Surface != "api" {
 		t.Fatalf("Token = %+v, %v", a, err)
 	}
 	flip := []byte(text)
@@ -121,7 +122,8 @@ func TestATokenOfATokenEndsWithItsOwner(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if people, err := auth.People(t.Context(), h.store, auth.TokenActor(secondToken)); err != nil || !slices.Contains(people, "marta") || !slices.Contains(people, auth.TokenActor(firstToken)) {
+	if people, err := auth.People(t.Context(), h.store, auth.TokenActor(secondToken)); err != nil || !slices.Contains(people, "marta") ||
+		!slices.Contains(people, auth.TokenActor(firstToken)) {
 		t.Errorf("behind a token of a token stand %q, %v", people, err)
 	}
 	if _, err := h.UpdateUser(t.Context(), root, "marta", new(domain.RoleViewer), nil, nil); err != nil {
@@ -135,7 +137,8 @@ func TestATokenOfATokenEndsWithItsOwner(t *testing.T) {
 		_, _, err = h.CreateToken(t.Context(), a, "more", domain.RoleViewer, nil, 0)
 		wantCode(t, err, domain.CodeForbidden)
 	}
-	if role, err := auth.RoleNow(t.Context(), h.store, auth.TokenActor(secondToken), "runs:write", time.Unix(0, h.clock.Load())); err != nil || role != domain.RoleViewer {
+	if role, err := auth.RoleNow(t.Context(), h.store, auth.TokenActor(secondToken), "runs:write", time.Unix(0, h.clock.Load())); err != nil ||
+		role != domain.RoleViewer {
 		t.Errorf("runs of the token go on with the role %q, %v", role, err)
 	}
 	if _, err := h.UpdateUser(t.Context(), root, "marta", new(domain.RoleAdmin), nil, nil); err != nil {

@@ -81,7 +81,8 @@ func ChangeUser(u *domain.User, others int, edit func(*domain.User) (string, err
 		return domain.UserChange{}, err
 	}
 	if was.Role == domain.RoleAdmin && !was.Disabled && others == 0 && (u.Role != domain.RoleAdmin || u.Disabled) {
-		return domain.UserChange{}, domain.Errorf(domain.CodeConflict, "this is the only admin").Suggest("make somebody else an admin first")
+		return domain.UserChange{}, domain.Errorf(domain.CodeConflict, "this is the only admin").
+			Suggest("make somebody else an admin first")
 	}
 	return domain.UserChange{Reason: "changed:" + what, Detail: domain.ChangeDetail(seenOf(was), seenOf(*u)), EndsSessions: true}, nil
 }

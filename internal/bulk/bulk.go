@@ -162,10 +162,15 @@ func (s *Service) selected(ctx context.Context, r domain.BulkRequest) (runs []do
 		return nil, false, domain.Errorf(domain.CodeInvalid, "action %q is not available for bulk operations", r.Action)
 	}
 	if r.Query == "" && len(r.Runs) == 0 {
-		return nil, false, domain.Errorf(domain.CodeInvalid, "no runs selected").Suggest("add a filter, for example status:failed plan:invoice since:24h, or select runs")
+		return nil, false, domain.Errorf(domain.CodeInvalid, "no runs selected").
+			Suggest("add a filter, for example status:failed plan:invoice since:24h, or select runs")
 	}
 	if len(r.Runs) > domain.BulkMax || r.Rate < 0 || r.Rate > 60_000 {
-		return nil, false, domain.Errorf(domain.CodeInvalid, "a bulk operation accepts at most %d runs and 60000 runs per minute", domain.BulkMax)
+		return nil, false, domain.Errorf(
+			domain.CodeInvalid,
+			"a bulk operation accepts at most %d runs and 60000 runs per minute",
+			domain.BulkMax,
+		)
 	}
 	if r.Provider != "" && !slices.ContainsFunc(s.providers(), func(p domain.ProviderInfo) bool { return p.Name == r.Provider }) {
 		return nil, false, domain.Errorf(domain.CodeInvalid, "provider %q not found", r.Provider)
@@ -263,13 +268,31 @@ func (s *Service) Prepare(ctx context.Context, actor domain.Actor, r domain.Bulk
 		return domain.Bulk{}, nil, err
 	}
 	if r.Digest != "" && r.Digest != p.Digest {
-		return domain.Bulk{}, nil, domain.Errorf(domain.CodeStale, "the matching runs have changed since the preview").Suggest("review the new preview")
+		return domain.Bulk{}, nil, domain.Errorf(domain.CodeStale, "the matching runs have changed since the preview").
+			Suggest("review the new preview")
 	}
 	if len(eligible) == 0 {
 		return domain.Bulk{}, nil, domain.Errorf(domain.CodeConflict, "the action applies to none of the %d matching runs", p.Matching)
 	}
-	b := domain.Bulk{ID: domain.NewID(), Action: r.Action, Query: r.Query, Reason: r.Reason, Actor: actor.Name, Role: actor.Role, Surface: actor.Surface,
-		Canary: r.Canary && len(eligible) > 1, Rate: r.Rate, Labels: r.Labels, NotBefore: r.NotBefore, Provider: r.Provider, Tool: r.Tool, State: domain.BulkRunning, Total: int64(len(eligible)), CreatedAt: s.Now().UTC()}
+	b := domain.Bulk{
+		ID:      domain.NewID(),
+		Action:  r.Action,
+		Query:   r.Query,
+		Reason:  r.Reason,
+		Actor:   actor.Name,
+		Role:    actor.Role,
+		Surface: actor.Surface,
+		Canary: r.Canary &&
+			len(eligible) > 1,
+		Rate:      r.Rate,
+		Labels:    r.Labels,
+		NotBefore: r.NotBefore,
+		Provider:  r.Provider,
+		Tool:      r.Tool,
+		State:     domain.BulkRunning,
+		Total:     int64(len(eligible)),
+		CreatedAt: s.Now().UTC(),
+	}
 	if b.Canary {
 		b.State = domain.BulkCanary
 	}
@@ -298,11 +321,13 @@ func labelled(r domain.BulkRequest) error {
 		return nil
 	}
 	if len(r.Labels) == 0 || len(r.Labels) > maxLabels {
-		return domain.Errorf(domain.CodeInvalid, "an operation adds 1 to %d labels", maxLabels).Suggest("write them as key=value, separated by spaces")
+		return domain.Errorf(domain.CodeInvalid, "an operation adds 1 to %d labels", maxLabels).
+			Suggest("write them as key=value, separated by spaces")
 	}
 	for k, v := range r.Labels {
 		if k == "" || v == "" || len(k) > 63 || len(v) > 255 {
-			return domain.Errorf(domain.CodeInvalid, "%q=%q is not a valid label", k, v).Suggest("a key has 1 to 63 characters, a value 1 to 255")
+			return domain.Errorf(domain.CodeInvalid, "%q=%q is not a valid label", k, v).
+				Suggest("a key has 1 to 63 characters, a value 1 to 255")
 		}
 	}
 	return nil
@@ -342,7 +367,13 @@ func (s *Service) launch(b domain.Bulk, continued bool) {
 			delete(s.running, b.ID)
 			s.mu.Unlock()
 		}()
-		w := &worker{s: s, b: b, continued: continued, lookAtAll: continued, actor: domain.Actor{Name: b.Actor, Role: b.Role, Surface: b.Surface, Request: domain.Request{ID: b.ID}}}
+		w := &worker{
+			s:         s,
+			b:         b,
+			continued: continued,
+			lookAtAll: continued,
+			actor:     domain.Actor{Name: b.Actor, Role: b.Role, Surface: b.Surface, Request: domain.Request{ID: b.ID}},
+		}
 		state, note, err := w.run(ctx)
 		if ctx.Err() != nil {
 			return // stopped by an operator, or left for the next process

@@ -29,7 +29,13 @@ func outage(t *testing.T, site *webtest.Site, n int) (mend func(), runs []domain
 		}
 	}))
 	t.Cleanup(service.Close)
-	site.Plan(t, fmt.Sprintf("id: sync\nnodes:\n  load: {type: set, input: 1}\n  push: {type: http, effect: read, input: {url: %q}}\nedges: [{from: load, to: push}]\n", service.URL))
+	site.Plan(
+		t,
+		fmt.Sprintf(
+			"id: sync\nnodes:\n  load: {type: set, input: 1}\n  push: {type: http, effect: read, input: {url: %q}}\nedges: [{from: load, to: push}]\n",
+			service.URL,
+		),
+	)
 	for range n {
 		runs = append(runs, site.Run(t, "sync", `null`))
 	}
@@ -81,7 +87,11 @@ func TestAnOutageIsOneLineAndOneResume(t *testing.T) {
 	if err != nil || p.Eligible != 12 || p.Preview == nil || len(p.Preview.Again) != 1 || p.First != runs[0].ID {
 		t.Fatalf("%+v %v", p, err)
 	}
-	b, err := site.Bulk.Start(t.Context(), site.Admin, domain.BulkRequest{Action: domain.ActionResume, Query: query, Canary: true, Digest: p.Digest, Reason: "it is up again"})
+	b, err := site.Bulk.Start(
+		t.Context(),
+		site.Admin,
+		domain.BulkRequest{Action: domain.ActionResume, Query: query, Canary: true, Digest: p.Digest, Reason: "it is up again"},
+	)
 	if err != nil || b.State != domain.BulkCanary {
 		t.Fatalf("%+v %v", b, err)
 	}
@@ -107,7 +117,11 @@ func TestTheCanaryStopsTheRest(t *testing.T) {
 	t.Parallel()
 	site := webtest.NewTolerant(t)
 	_, runs := outage(t, site, 5)
-	b, err := site.Bulk.Start(t.Context(), site.Admin, domain.BulkRequest{Action: domain.ActionResume, Query: "status:failed", Canary: true})
+	b, err := site.Bulk.Start(
+		t.Context(),
+		site.Admin,
+		domain.BulkRequest{Action: domain.ActionResume, Query: "status:failed", Canary: true},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +195,8 @@ func TestABulkActOutlivesItsProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	wait(t, next, b.ID, func(b domain.Bulk) bool { return b.Acted == 2 })
-	if b, err = next.Stop(t.Context(), site.Admin, b.ID, "enough"); err != nil || b.State != domain.BulkStopped || b.Note != "stopped by marta: enough" {
+	if b, err = next.Stop(t.Context(), site.Admin, b.ID, "enough"); err != nil || b.State != domain.BulkStopped ||
+		b.Note != "stopped by marta: enough" {
 		t.Errorf("%+v %v", b, err)
 	}
 	if _, err := next.Stop(t.Context(), site.Admin, b.ID, ""); domain.CodeOf(err) != domain.CodeConflict {
@@ -219,7 +234,9 @@ func TestWhatChangedSinceThePreviewIsLeftAlone(t *testing.T) {
 		}
 	}
 	viewer := domain.Actor{Name: "vera", Role: domain.RoleViewer}
-	if _, err := site.Bulk.Start(t.Context(), viewer, domain.BulkRequest{Action: domain.ActionDelete, Query: "status:failed"}); domain.CodeOf(err) != domain.CodeForbidden {
+	if _, err := site.Bulk.Start(t.Context(), viewer, domain.BulkRequest{Action: domain.ActionDelete, Query: "status:failed"}); domain.CodeOf(
+		err,
+	) != domain.CodeForbidden {
 		t.Errorf("a viewer: %v", err)
 	}
 }
@@ -232,22 +249,31 @@ func TestAnActWaitsForItsProvider(t *testing.T) {
 	mend, runs := outage(t, site, 4)
 	var open atomic.Bool
 	asked := make(chan struct{}, 1000)
-	s := on(site, bulk.Config{Store: site.Store, Engine: slow{site}, ProviderWait: time.Millisecond, Providers: func() []domain.ProviderInfo {
-		select {
-		case asked <- struct{}{}:
-		default:
-		}
-		p := domain.ProviderInfo{Name: "openai", Circuit: domain.Circuit{State: domain.CircuitOpen}}
-		if open.Load() {
-			p.Circuit.State = domain.CircuitHalfOpen
-		}
-		return []domain.ProviderInfo{p}
-	}})
+	s := on(
+		site,
+		bulk.Config{Store: site.Store, Engine: slow{site}, ProviderWait: time.Millisecond, Providers: func() []domain.ProviderInfo {
+			select {
+			case asked <- struct{}{}:
+			default:
+			}
+			p := domain.ProviderInfo{Name: "openai", Circuit: domain.Circuit{State: domain.CircuitOpen}}
+			if open.Load() {
+				p.Circuit.State = domain.CircuitHalfOpen
+			}
+			return []domain.ProviderInfo{p}
+		}},
+	)
 	t.Cleanup(s.Close)
-	if _, err := s.Preview(t.Context(), site.Admin, domain.BulkRequest{Action: domain.ActionResume, Query: "status:failed", Provider: "nobody"}); domain.CodeOf(err) != domain.CodeInvalid {
+	if _, err := s.Preview(t.Context(), site.Admin, domain.BulkRequest{Action: domain.ActionResume, Query: "status:failed", Provider: "nobody"}); domain.CodeOf(
+		err,
+	) != domain.CodeInvalid {
 		t.Errorf("a provider there is not: %v", err)
 	}
-	b, err := s.Start(t.Context(), site.Admin, domain.BulkRequest{Action: domain.ActionResume, Query: "status:failed", Canary: true, Provider: "openai"})
+	b, err := s.Start(
+		t.Context(),
+		site.Admin,
+		domain.BulkRequest{Action: domain.ActionResume, Query: "status:failed", Canary: true, Provider: "openai"},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,13 +307,22 @@ func TestAnActWaitsForTheCircuitOfATool(t *testing.T) {
 	site.OpenCircuit(host)
 	site.OpenCircuit("elsewhere.example") // no step of these runs calls it
 	asked := make(chan struct{}, 1000)
-	s := on(site, bulk.Config{Store: site.Store, Engine: slow{site}, ProviderWait: time.Millisecond, Host: site.Tools.Host, Tools: func(ctx context.Context) ([]domain.ToolInfo, error) {
-		select {
-		case asked <- struct{}{}:
-		default:
-		}
-		return site.Tools.Tools(ctx)
-	}})
+	s := on(
+		site,
+		bulk.Config{
+			Store:        site.Store,
+			Engine:       slow{site},
+			ProviderWait: time.Millisecond,
+			Host:         site.Tools.Host,
+			Tools: func(ctx context.Context) ([]domain.ToolInfo, error) {
+				select {
+				case asked <- struct{}{}:
+				default:
+				}
+				return site.Tools.Tools(ctx)
+			},
+		},
+	)
 	t.Cleanup(s.Close)
 	name := "http " + host
 	req := domain.BulkRequest{Action: domain.ActionResume, Query: "status:failed", Canary: true}
@@ -296,7 +331,9 @@ func TestAnActWaitsForTheCircuitOfATool(t *testing.T) {
 		t.Fatalf("the preview does not say what is in the way: %+v %v", p.Circuits, err)
 	}
 	for _, bad := range []string{"calculator", "nothing", "crm.find api.example"} {
-		if _, err := s.Preview(t.Context(), site.Admin, domain.BulkRequest{Action: domain.ActionResume, Query: "status:failed", Tool: bad}); domain.CodeOf(err) != domain.CodeInvalid {
+		if _, err := s.Preview(t.Context(), site.Admin, domain.BulkRequest{Action: domain.ActionResume, Query: "status:failed", Tool: bad}); domain.CodeOf(
+			err,
+		) != domain.CodeInvalid {
 			t.Errorf("waiting for %q: %v", bad, err)
 		}
 	}
@@ -305,7 +342,8 @@ func TestAnActWaitsForTheCircuitOfATool(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b = wait(t, s, b.ID, over); b.State != domain.BulkStopped || !strings.Contains(b.Note, "the circuit of "+name+" is open until "+p.Circuits[0].OpenUntil.Format("15:04:05 UTC")) {
+	if b = wait(t, s, b.ID, over); b.State != domain.BulkStopped ||
+		!strings.Contains(b.Note, "the circuit of "+name+" is open until "+p.Circuits[0].OpenUntil.Format("15:04:05 UTC")) {
 		t.Errorf("it does not say that the circuit is open: %+v", b)
 	}
 

@@ -34,7 +34,8 @@ func (s *Service) circuitKnown(ctx context.Context, name string) error {
 		return err
 	}
 	if _, known := domain.OpenCircuits(tools, name); !known {
-		return domain.Errorf(domain.CodeInvalid, "tool %q with a circuit not found", name).Suggest("use the name of a tool, or a tool and a host: http api.example")
+		return domain.Errorf(domain.CodeInvalid, "tool %q with a circuit not found", name).
+			Suggest("use the name of a tool, or a tool and a host: http api.example")
 	}
 	return nil
 }

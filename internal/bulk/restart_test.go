@@ -68,7 +68,10 @@ func TestACrashBeforeTheBookkeepingRepeatsNothing(t *testing.T) {
 				t.Errorf("the operation ended as %+v", b)
 			}
 			for _, r := range runs {
-				events, err := site.Store.AuditEvents(t.Context(), domain.AuditFilter{Action: "run." + string(action), Requests: []string{b.ID}})
+				events, err := site.Store.AuditEvents(
+					t.Context(),
+					domain.AuditFilter{Action: "run." + string(action), Requests: []string{b.ID}},
+				)
 				if err != nil || len(events.Items) != 2 {
 					t.Errorf("%d actions are audited, %v; want one per run", len(events.Items), err)
 				}

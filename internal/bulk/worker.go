@@ -119,7 +119,8 @@ func (w *worker) waits() bool { return w.b.Provider != "" || w.b.Tool != "" }
 
 // refused reports whether that provider or tool refuses calls now.
 func (w *worker) refused(ctx context.Context) (bool, error) {
-	if w.b.Provider != "" && slices.ContainsFunc(w.s.providers(), func(p domain.ProviderInfo) bool { return p.Name == w.b.Provider && p.Refuses() }) {
+	if w.b.Provider != "" &&
+		slices.ContainsFunc(w.s.providers(), func(p domain.ProviderInfo) bool { return p.Name == w.b.Provider && p.Refuses() }) {
 		return true, nil
 	}
 	return w.s.refuses(ctx, w.b.Tool)
@@ -232,7 +233,13 @@ func (w *worker) carriedOut(ctx context.Context, run string) (bool, error) {
 	if w.b.Action == domain.ActionRerun {
 		return false, nil
 	}
-	f := domain.AuditFilter{Action: "run." + string(w.b.Action), Run: run, Result: "ok", Requests: []string{w.b.ID}, Page: domain.Page{Limit: 1}}
+	f := domain.AuditFilter{
+		Action:   "run." + string(w.b.Action),
+		Run:      run,
+		Result:   "ok",
+		Requests: []string{w.b.ID},
+		Page:     domain.Page{Limit: 1},
+	}
 	if w.marks() {
 		f.Run, f.Object = "", "run:"+run
 	}
@@ -350,7 +357,12 @@ func (w *worker) looked(ctx context.Context) (string, error) {
 			w.same = 0
 		case e.run.Status == domain.RunFailed && sameFailure(e.item, e.run):
 			if w.same++; w.same >= w.s.SameFailures {
-				why := fmt.Sprintf("%d consecutive runs failed the same way again, the last one %s: %s", w.same, domain.ShortID(e.run.ID), e.run.Headline)
+				why := fmt.Sprintf(
+					"%d consecutive runs failed the same way again, the last one %s: %s",
+					w.same,
+					domain.ShortID(e.run.ID),
+					e.run.Headline,
+				)
 				return w.s.explained(ctx, why, w.b.Action, e.run)
 			}
 		}

@@ -144,7 +144,17 @@ func (b *Board) Leave(p Pass, v Verdict, err error) {
 		}
 		b.countsOf(p.id.Subject).opened++
 		if b.log != nil {
-			b.log.Warn("circuit opened; refusing calls", "circuit", p.id.String(), "until", until, "failures", row, "err", oneLine(e.last.Message))
+			b.log.Warn(
+				"circuit opened; refusing calls",
+				"circuit",
+				p.id.String(),
+				"until",
+				until,
+				"failures",
+				row,
+				"err",
+				oneLine(e.last.Message),
+			)
 		}
 	case after == domain.CircuitClosed && row == 0:
 		delete(b.of, p.id)
@@ -162,7 +172,8 @@ func (b *Board) room(now time.Time) *entry {
 	if len(b.of) >= maxCircuits {
 		var oldest *ID
 		for id, e := range b.of {
-			if state, _, _ := e.breaker.State(now); state != domain.CircuitOpen && !e.breaker.trial && (oldest == nil || e.lastAt.Before(b.of[*oldest].lastAt)) {
+			if state, _, _ := e.breaker.State(now); state != domain.CircuitOpen && !e.breaker.trial &&
+				(oldest == nil || e.lastAt.Before(b.of[*oldest].lastAt)) {
 				oldest = &id
 			}
 		}
@@ -341,7 +352,11 @@ func (id ID) String() string { return strings.TrimSpace(id.Subject + " " + id.Pa
 func (r *Refusal) Failure(code, what string) *walk.Failure {
 	c := r.Circuit
 	f := &walk.Failure{Code: code, NoEffect: true, RetryAfter: r.Wait,
-		Message:    fmt.Sprintf("circuit of %s is open after repeated failures; next call in %s", what, max(r.Wait.Round(time.Second), time.Second)),
+		Message: fmt.Sprintf(
+			"circuit of %s is open after repeated failures; next call in %s",
+			what,
+			max(r.Wait.Round(time.Second), time.Second),
+		),
 		Suggestion: "see its last error; give the step a longer retry, or close the circuit once the other side works again"}
 	if c.LastError != "" {
 		f.Message += ". Last error: " + c.LastError

@@ -51,11 +51,15 @@ func TestBoardTellsOfEachCircuit(t *testing.T) {
 		if r == nil || r.Wait != 12*time.Second {
 			t.Fatalf("while it is open: %+v", r)
 		}
-		if f := r.Failure("tool_circuit_open", "mail.example (http)"); f.RetryAfter != 12*time.Second || !f.NoEffect || f.Permanent || f.Message != "circuit of mail.example (http) is open after repeated failures; next call in 12s. Last error: connection refused by ••••-host" {
+		if f := r.Failure("tool_circuit_open", "mail.example (http)"); f.RetryAfter != 12*time.Second || !f.NoEffect || f.Permanent ||
+			f.Message != "circuit of mail.example (http) is open after repeated failures; next call in 12s. Last error: connection refused by ••••-host" {
 			t.Errorf("%+v", f)
 		}
 		c := b.Circuit(mail)
-		if c.State != domain.CircuitOpen || !c.Since.Equal(opened) || !c.OpenUntil.Equal(opened.Add(30*time.Second)) || c.FailuresInRow != 5 || c.LastError != "connection refused by ••••-host" || !c.LastErrorAt.Equal(opened) {
+		if c.State != domain.CircuitOpen || !c.Since.Equal(opened) || !c.OpenUntil.Equal(opened.Add(30*time.Second)) ||
+			c.FailuresInRow != 5 ||
+			c.LastError != "connection refused by ••••-host" ||
+			!c.LastErrorAt.Equal(opened) {
 			t.Errorf("%+v", c)
 		}
 		if call(b, circuit.ID{Subject: "tool:http", Part: "other.example"}, circuit.Well) != nil || call(b, crm, circuit.Well) != nil {
@@ -63,10 +67,12 @@ func TestBoardTellsOfEachCircuit(t *testing.T) {
 		}
 		time.Sleep(12 * time.Second)
 		call(b, mail, circuit.Unwell) // the trial fails
-		if c := b.Circuit(mail); c.State != domain.CircuitOpen || !c.Since.Equal(opened) || !c.OpenUntil.Equal(time.Now().Add(time.Minute)) {
+		if c := b.Circuit(mail); c.State != domain.CircuitOpen || !c.Since.Equal(opened) ||
+			!c.OpenUntil.Equal(time.Now().Add(time.Minute)) {
 			t.Errorf("after a trial: %+v", c)
 		}
-		if got := b.Counts(); len(got) != 1 || got[0] != (domain.CircuitCount{Kind: "tool", Name: "http", Open: 1, Opened: 2, RefusedCalls: 1}) {
+		if got := b.Counts(); len(got) != 1 ||
+			got[0] != (domain.CircuitCount{Kind: "tool", Name: "http", Open: 1, Opened: 2, RefusedCalls: 1}) {
 			t.Errorf("counts: %+v", got)
 		}
 		time.Sleep(time.Minute)
@@ -151,7 +157,8 @@ func TestCircuitsSurviveARestart(t *testing.T) {
 	stop()
 
 	b, stop = begin()
-	if c := b.Circuit(mail); c.State != domain.CircuitHalfOpen || !c.Since.Equal(want.Since) || c.LastError != want.LastError || c.FailuresInRow != 5 {
+	if c := b.Circuit(mail); c.State != domain.CircuitHalfOpen || !c.Since.Equal(want.Since) || c.LastError != want.LastError ||
+		c.FailuresInRow != 5 {
 		t.Errorf("after a restart: %+v, before %+v", c, want)
 	}
 	if r := call(b, mail, circuit.Well); r != nil || b.Circuit(mail).State != domain.CircuitClosed {
@@ -233,7 +240,8 @@ func TestNoBoard(t *testing.T) {
 	t.Parallel()
 	var b *circuit.Board
 	fail(b, mail, 10)
-	if call(b, mail, circuit.Well) != nil || b.Circuit(mail).State != domain.CircuitClosed || b.Of("tool:http") != nil || b.Counts() != nil {
+	if call(b, mail, circuit.Well) != nil || b.Circuit(mail).State != domain.CircuitClosed || b.Of("tool:http") != nil ||
+		b.Counts() != nil {
 		t.Error("it refuses calls, or knows of some")
 	}
 }

@@ -126,7 +126,10 @@ type model struct {
 func TestBreakerStates(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		s := circuit.Settings{Failures: rapid.IntRange(-1, 4).Draw(t, "failures"), Rest: time.Duration(rapid.IntRange(0, 100).Draw(t, "rest")) * time.Second}
+		s := circuit.Settings{
+			Failures: rapid.IntRange(-1, 4).Draw(t, "failures"),
+			Rest:     time.Duration(rapid.IntRange(0, 100).Draw(t, "rest")) * time.Second,
+		}
 		b := &circuit.Breaker{Settings: s}
 		full := s.WithDefaults()
 		now, m := began, model{}

@@ -103,7 +103,10 @@ func (b *Board) list(of map[ID]*entry) []domain.KeptCircuit {
 	now := b.now()
 	out := make([]domain.KeptCircuit, 0, len(of))
 	for id, e := range of {
-		out = append(out, domain.KeptCircuit{Subject: id.Subject, Circuit: e.circuit(id, now), LastCode: e.last.Code, LastMessage: e.last.Message})
+		out = append(
+			out,
+			domain.KeptCircuit{Subject: id.Subject, Circuit: e.circuit(id, now), LastCode: e.last.Code, LastMessage: e.last.Message},
+		)
 	}
 	return out
 }

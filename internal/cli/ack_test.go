@@ -27,27 +27,33 @@ func TestAcknowledgeForLater(t *testing.T) {
 			}
 			return v
 		}
-		if v := show(first.RunID); !v.Attention || v.Fingerprint == "" || v.FailureGroup == nil || v.FailureGroup.Runs != 2 || v.Acknowledged != nil {
+		if v := show(first.RunID); !v.Attention || v.Fingerprint == "" || v.FailureGroup == nil || v.FailureGroup.Runs != 2 ||
+			v.Acknowledged != nil {
 			t.Errorf("%+v", v)
 		}
-		if out, _ := s.expect(0, "show", first.RunID); !strings.Contains(out, "needs attention\n") || !strings.Contains(out, "the same failure needs attention in 2 runs") {
+		if out, _ := s.expect(0, "show", first.RunID); !strings.Contains(out, "needs attention\n") ||
+			!strings.Contains(out, "the same failure needs attention in 2 runs") {
 			t.Error(out)
 		}
 		out, stderr := s.expect(0, "failures", "ack", first.RunID, "--note", "waiting for quota", "--resume-at", "2h")
 		if !strings.Contains(out, "acknowledged") || !strings.Contains(stderr, "resumed at ") {
 			t.Error(out, stderr)
 		}
-		if v := show(first.RunID); v.Attention || v.Acknowledged == nil || !strings.HasPrefix(v.Acknowledged.Note, "waiting for quota") || v.FailureGroup == nil || v.FailureGroup.Runs != 1 {
+		if v := show(first.RunID); v.Attention || v.Acknowledged == nil || !strings.HasPrefix(v.Acknowledged.Note, "waiting for quota") ||
+			v.FailureGroup == nil ||
+			v.FailureGroup.Runs != 1 {
 			t.Errorf("%+v", v)
 		}
-		if out, _ := s.expect(0, "show", first.RunID); !strings.Contains(out, "acknowledged by ") || !strings.Contains(out, "waiting for quota") {
+		if out, _ := s.expect(0, "show", first.RunID); !strings.Contains(out, "acknowledged by ") ||
+			!strings.Contains(out, "waiting for quota") {
 			t.Error(out)
 		}
 		out, _ = s.expect(0, "operations", "--json")
 		var acts struct {
 			Items []struct{ ID, Action, NotBefore string }
 		}
-		if err := json.Unmarshal([]byte(out), &acts); err != nil || len(acts.Items) != 1 || acts.Items[0].Action != "resume" || acts.Items[0].NotBefore == "" {
+		if err := json.Unmarshal([]byte(out), &acts); err != nil || len(acts.Items) != 1 || acts.Items[0].Action != "resume" ||
+			acts.Items[0].NotBefore == "" {
 			t.Fatalf("%v: %s", err, out)
 		}
 		s.expect(0, "operations", "stop", acts.Items[0].ID)
@@ -58,15 +64,24 @@ func TestAcknowledgeForLater(t *testing.T) {
 				Attention          bool
 			}
 		}
-		if err := json.Unmarshal([]byte(out), &list); err != nil || len(list.Items) != 2 || !list.Items[0].Attention || list.Items[1].Attention || list.Items[0].Fingerprint == "" || list.Items[0].RunID != second.RunID {
+		if err := json.Unmarshal([]byte(out), &list); err != nil || len(list.Items) != 2 || !list.Items[0].Attention ||
+			list.Items[1].Attention ||
+			list.Items[0].Fingerprint == "" ||
+			list.Items[0].RunID != second.RunID {
 			t.Errorf("%v: %s", err, out)
 		}
-		if out, _ := s.expect(0, "failures", "ack", second.RunID, "--note", "known", "--json"); !strings.Contains(out, `"attention":false`) {
+		if out, _ := s.expect(0, "failures", "ack", second.RunID, "--note", "known", "--json"); !strings.Contains(
+			out,
+			`"attention":false`,
+		) {
 			t.Error(out)
 		}
 		// What cannot be is said, and nothing is done.
 		s.expect(2, "failures", "ack", second.RunID, "--resume-at", "soon")
-		if _, stderr := s.expect(2, "failures", "ack", second.RunID, "--resume-at", "2001-01-01T06:00"); !strings.Contains(stderr, "is past") {
+		if _, stderr := s.expect(2, "failures", "ack", second.RunID, "--resume-at", "2001-01-01T06:00"); !strings.Contains(
+			stderr,
+			"is past",
+		) {
 			t.Error(stderr)
 		}
 		s.expect(2, "failures", "ack", "--filter", "status:failed", "--resume-at", "2h")

@@ -58,12 +58,16 @@ func TestAskFindsItsPlanAndLearnsWhatSkillsTake(t *testing.T) {
 	s.file("answers.yaml", "answers: [{contains: tea, text: Tea is hot.}]\n")
 	config := s.file("kairos.yaml", askConfig)
 	first, _ := s.ask(config, "write about tea and then stop")
-	if first.Found || first.Document.EstimatedDuration != 3_600_000 || first.Document.EstimatedCost != 100_000 || first.Document.Metadata.CreatedAt == "" {
+	if first.Found || first.Document.EstimatedDuration != 3_600_000 || first.Document.EstimatedCost != 100_000 ||
+		first.Document.Metadata.CreatedAt == "" {
 		t.Fatalf("%+v", first)
 	}
 	for i := range 4 {
 		// Blanks do not make another request.
-		if again, run := s.ask(config, "write  about tea "+strings.Repeat(" ", i)+"and then stop "); !again.Found || again.Hash != first.Hash || again.By != "rules" || run == "" {
+		if again, run := s.ask(config, "write  about tea "+strings.Repeat(" ", i)+"and then stop "); !again.Found ||
+			again.Hash != first.Hash ||
+			again.By != "rules" ||
+			run == "" {
 			t.Fatalf("asked again: %+v", again)
 		}
 	}
@@ -72,7 +76,10 @@ func TestAskFindsItsPlanAndLearnsWhatSkillsTake(t *testing.T) {
 	}
 	fresh, _ := s.ask(config, "write about tea and then stop", "--plan-only", "--fresh")
 	d := fresh.Document
-	if fresh.Found || fresh.Version != 2 || fresh.Key != first.Key || d.EstimatedDuration >= 3_600_000 || d.EstimatedCost == 0 || d.EstimatedCost > 1000 || d.Metadata.MeasuredSteps != 1 || d.Metadata.Confidence <= first.Document.Metadata.Confidence {
+	if fresh.Found || fresh.Version != 2 || fresh.Key != first.Key || d.EstimatedDuration >= 3_600_000 || d.EstimatedCost == 0 ||
+		d.EstimatedCost > 1000 ||
+		d.Metadata.MeasuredSteps != 1 ||
+		d.Metadata.Confidence <= first.Document.Metadata.Confidence {
 		t.Errorf("with five runs: %+v", fresh)
 	}
 	if !strings.Contains(fresh.Reason, "1 of 1 estimates are medians of runs here") {
@@ -122,10 +129,12 @@ func TestConstraintsOfAskBecomeTheRuns(t *testing.T) {
 	if code != 2 || !strings.Contains(stderr, "PRE-PLAN-003") && !strings.Contains(stderr, "budget") {
 		t.Errorf("exit %d\n%s%s", code, stdout, stderr)
 	}
-	if _, stderr, code := s.run("ask", "--config", config, "write about tea", "--timeout", "0s"); code != 2 || !strings.Contains(stderr, "timeout") {
+	if _, stderr, code := s.run("ask", "--config", config, "write about tea", "--timeout", "0s"); code != 2 ||
+		!strings.Contains(stderr, "timeout") {
 		t.Errorf("a timeout of nothing: exit %d, %s", code, stderr)
 	}
-	if _, stderr, code := s.run("ask", "--config", config, "write about tea", "--priority", "urgent"); code != 2 || !strings.Contains(stderr, "low, medium or high") {
+	if _, stderr, code := s.run("ask", "--config", config, "write about tea", "--priority", "urgent"); code != 2 ||
+		!strings.Contains(stderr, "low, medium or high") {
 		t.Errorf("an unknown priority: exit %d, %s", code, stderr)
 	}
 	_, run := s.ask(config, "write about tea", "--budget", "200000", "--timeout", "2h", "--priority", "high")

@@ -51,10 +51,14 @@ func TestBackupsAreEncryptedAsConfigured(t *testing.T) {
 		t.Fatalf("backups: %v", files)
 	}
 	files = files[2:]
-	if out, stderr, code := runKairosd("backup", "--data", data, "--config", config, filepath.Join(in, "mine.db")); code != 0 || !strings.Contains(out, "mine.db.age: ") || !strings.Contains(out, ", encrypted") {
+	if out, stderr, code := runKairosd("backup", "--data", data, "--config", config, filepath.Join(in, "mine.db")); code != 0 ||
+		!strings.Contains(out, "mine.db.age: ") ||
+		!strings.Contains(out, ", encrypted") {
 		t.Errorf("backup FILE: exit %d, %s%s", code, out, stderr)
 	}
-	if _, stderr, code := runKairosd("backup", "--data", data, "--recipient", private, filepath.Join(in, "b.db")); code != 2 || !strings.Contains(stderr, "private key") || strings.Contains(stderr, private) {
+	if _, stderr, code := runKairosd("backup", "--data", data, "--recipient", private, filepath.Join(in, "b.db")); code != 2 ||
+		!strings.Contains(stderr, "private key") ||
+		strings.Contains(stderr, private) {
 		t.Errorf("a private key as recipient: exit %d, %s", code, stderr)
 	}
 	if code := d.end(t); code != 0 {
@@ -62,7 +66,8 @@ func TestBackupsAreEncryptedAsConfigured(t *testing.T) {
 	}
 	for _, args := range [][]string{{"--force"}, {"--drill"}} {
 		args = append([]string{"restore", "--data", data, files[0]}, args...)
-		if _, stderr, code := runKairosd(args...); code != 2 || !strings.Contains(stderr, "is encrypted for "+public) || !strings.Contains(stderr, "--identity") {
+		if _, stderr, code := runKairosd(args...); code != 2 || !strings.Contains(stderr, "is encrypted for "+public) ||
+			!strings.Contains(stderr, "--identity") {
 			t.Errorf("%s without the key: exit %d, %s", args, code, stderr)
 		}
 		if out, stderr, code := runKairosd(append(args, "--identity", key)...); code != 0 {
@@ -93,7 +98,13 @@ func TestAnUpgradeEncryptsWhatItKeeps(t *testing.T) {
 	}
 	later := func(open func(context.Context, string, recovery.Options) (*store.Store, error), args ...string) (string, int) {
 		var out output
-		code := kairosd.Opening(open)(t.Context(), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &out, Env: func(string) string { return "" }}, args)
+		code := kairosd.Opening(
+			open,
+		)(
+			t.Context(),
+			cli.Streams{In: strings.NewReader(""), Out: &out, Err: &out, Env: func(string) string { return "" }},
+			args,
+		)
 		return out.String(), code
 	}
 	for _, with := range []string{"", config} {
@@ -117,7 +128,8 @@ func TestAnUpgradeEncryptsWhatItKeeps(t *testing.T) {
 		t.Fatalf("it keeps %v, %v", kept, err)
 	}
 	back := []string{"restore", "--data", data, "--force", kept[0]}
-	if _, stderr, code := runKairosd(back...); code != 2 || !strings.Contains(stderr, "is encrypted for "+public) || !strings.Contains(stderr, "--identity") {
+	if _, stderr, code := runKairosd(back...); code != 2 || !strings.Contains(stderr, "is encrypted for "+public) ||
+		!strings.Contains(stderr, "--identity") {
 		t.Errorf("back without the key: exit %d, %s", code, stderr)
 	}
 	if out, stderr, code := runKairosd(append(back, "--identity", key)...); code != 0 {

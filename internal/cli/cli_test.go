@@ -41,7 +41,11 @@ func (s *shell) file(name, text string) string {
 func (s *shell) run(args ...string) (stdout, stderr string, code int) {
 	s.t.Helper()
 	var out, err bytes.Buffer
-	code = kairos.Run(context.Background(), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &err, Width: s.width, Env: func(k string) string { return s.env[k] }}, args)
+	code = kairos.Run(
+		context.Background(),
+		cli.Streams{In: strings.NewReader(""), Out: &out, Err: &err, Width: s.width, Env: func(k string) string { return s.env[k] }},
+		args,
+	)
 	return out.String(), err.String(), code
 }
 
@@ -249,7 +253,11 @@ nodes:
   join: {type: set, needs: [left, right], input: 1}
 `)
 	failed := s.result(1, "run", "--plan", pair, "--json")
-	if _, said := s.expect(0, "resume", failed.RunID, "--only", "right", "--attempts", "2", "--preview"); !strings.Contains(said, "1 again") || !strings.Contains(said, "later     left") {
+	if _, said := s.expect(0, "resume", failed.RunID, "--only", "right", "--attempts", "2", "--preview"); !strings.Contains(
+		said,
+		"1 again",
+	) ||
+		!strings.Contains(said, "later     left") {
 		t.Errorf("preview: %s", said)
 	}
 	if paused := s.result(3, "resume", failed.RunID, "--only", "right", "--json", "--yes"); paused.WaitReason != "paused" {
@@ -260,7 +268,10 @@ nodes:
 func TestMockedRunsTouchNothing(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
-	plan := s.file("net.yaml", "id: net\nnodes:\n  get: {type: http, input: {method: POST, url: \"https://example.invalid/\"}}\n  out: {type: set, input: \"${output.get.body}\"}\nedges: [{from: get, to: out}]\n")
+	plan := s.file(
+		"net.yaml",
+		"id: net\nnodes:\n  get: {type: http, input: {method: POST, url: \"https://example.invalid/\"}}\n  out: {type: set, input: \"${output.get.body}\"}\nedges: [{from: get, to: out}]\n",
+	)
 	mock := s.file("mock.yaml", "get: {output: {status: 200, body: hi}}\n")
 	if out, _ := s.expect(0, "run", plan, "--mock", mock); out != "hi\n" {
 		t.Errorf("got %q", out)
@@ -311,7 +322,8 @@ func TestASessionForgets(t *testing.T) {
 	if out, _ := s.expect(0, "sessions"); !strings.Contains(out, "ana/7") || !strings.Contains(out, "  1  ") {
 		t.Error(out)
 	}
-	if out, _ := s.expect(0, "sessions", "show", "ana/7"); !strings.Contains(out, "asked:    hello") || !strings.Contains(out, "answered: you said hello") {
+	if out, _ := s.expect(0, "sessions", "show", "ana/7"); !strings.Contains(out, "asked:    hello") ||
+		!strings.Contains(out, "answered: you said hello") {
 		t.Error(out)
 	}
 	if out, _ := s.expect(0, "sessions", "clear", "ana/7", "--reason", "asked to"); !strings.Contains(out, "cleared 1 exchanges of ana/7") {

@@ -45,7 +45,9 @@ edges:
 			}
 		}
 		if err := json.Unmarshal([]byte(out), &d); err != nil || d.A.RunID != good.RunID || d.B.Status != "failed" || d.First.Step != "sum" || d.First.Why != "output" ||
-			len(d.Input.Changes) != 1 || d.Input.Changes[0].Path != ".n" || len(d.Steps) != 4 || d.Steps[1].B.To != "ask" || d.Steps[3].A != nil || d.Steps[3].B.Code == "" {
+			len(d.Input.Changes) != 1 || d.Input.Changes[0].Path != ".n" || len(d.Steps) != 4 || d.Steps[1].B.To != "ask" ||
+			d.Steps[3].A != nil ||
+			d.Steps[3].B.Code == "" {
 			t.Errorf("%v: %s", err, out)
 		}
 		if out, _ := s.expect(0, "runs", "compare", good.RunID, good.RunID); !strings.Contains(out, "no step differs") {

@@ -36,19 +36,24 @@ edges: [{from: fetch, to: pay}, {from: pay, to: book}, {from: book, to: gate}]
 	} else if _, err := fmt.Sscanf(out[i+1:], "checkpoint %d (after fetch) is the last good one", &at); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if strings.Contains(out, "receipt 4712") || !strings.Contains(out, "behind    pay (unsafe) outcome unknown") || !strings.Contains(out, "behind    book (idempotent) completed") {
+	if strings.Contains(out, "receipt 4712") || !strings.Contains(out, "behind    pay (unsafe) outcome unknown") ||
+		!strings.Contains(out, "behind    book (idempotent) completed") {
 		t.Errorf("show: %s", out)
 	}
 	if out, _ := s.expect(0, "show", r.RunID, "--json"); !strings.Contains(out, `"damage":`) {
 		t.Errorf("show --json: %s", out)
 	}
-	if _, said, code := s.run("resume", r.RunID, "--yes"); code == 0 || !strings.Contains(said, fmt.Sprintf("journal row %d is damaged", row)) || !strings.Contains(said, fmt.Sprintf("--at %d --preview", at)) {
+	if _, said, code := s.run("resume", r.RunID, "--yes"); code == 0 ||
+		!strings.Contains(said, fmt.Sprintf("journal row %d is damaged", row)) ||
+		!strings.Contains(said, fmt.Sprintf("--at %d --preview", at)) {
 		t.Errorf("resume: exit %d, %s", code, said)
 	}
 	if _, said := s.expect(0, "resume", r.RunID, "--preview"); !strings.Contains(said, "not possible") {
 		t.Errorf("preview of a resume: %s", said)
 	}
-	if _, said := s.expect(0, "fork", r.RunID, "--at", fmt.Sprint(at), "--preview"); !strings.Contains(said, "in doubt  pay (unsafe)") || !strings.Contains(said, "twice     book (idempotent)") || !strings.Contains(said, "again     pay the row that would tell") {
+	if _, said := s.expect(0, "fork", r.RunID, "--at", fmt.Sprint(at), "--preview"); !strings.Contains(said, "in doubt  pay (unsafe)") ||
+		!strings.Contains(said, "twice     book (idempotent)") ||
+		!strings.Contains(said, "again     pay the row that would tell") {
 		t.Errorf("preview of the fork: %s", said)
 	}
 	f := s.result(3, "fork", r.RunID, "--at", fmt.Sprint(at), "--stub", `pay="found"`, "--reuse", "book", "--json")
@@ -78,16 +83,20 @@ edges: [{from: fetch, to: gate}]
 	if out, _ := s.expect(0, "runs"); !strings.Contains(out, "billing") {
 		t.Errorf("runs: %s", out)
 	}
-	if out, _ := s.expect(0, "show", r.RunID); !strings.Contains(out, "damaged: input: ") || !strings.Contains(out, "start a new run of the plan") || !strings.Contains(out, "the order") {
+	if out, _ := s.expect(0, "show", r.RunID); !strings.Contains(out, "damaged: input: ") ||
+		!strings.Contains(out, "start a new run of the plan") ||
+		!strings.Contains(out, "the order") {
 		t.Errorf("show: %s", out)
 	}
 	if out, _ := s.expect(0, "show", r.RunID, "--json"); !strings.Contains(out, `"parts":`) {
 		t.Errorf("show --json: %s", out)
 	}
-	if _, said, code := s.run("resume", r.RunID, "--yes"); code == 0 || !strings.Contains(said, "input of the run is damaged") || !strings.Contains(said, "restore a backup") {
+	if _, said, code := s.run("resume", r.RunID, "--yes"); code == 0 || !strings.Contains(said, "input of the run is damaged") ||
+		!strings.Contains(said, "restore a backup") {
 		t.Errorf("resume: exit %d, %s", code, said)
 	}
-	if _, said, code := s.run("fork", r.RunID, "--at", "1", "--preview"); code != 0 || !strings.Contains(said, "not possible") || strings.Contains(said, "from the input") {
+	if _, said, code := s.run("fork", r.RunID, "--at", "1", "--preview"); code != 0 || !strings.Contains(said, "not possible") ||
+		strings.Contains(said, "from the input") {
 		t.Errorf("preview of a fork: exit %d, %s", code, said)
 	}
 	s.expect(0, "cancel", r.RunID, "--reason", "a new one does it")

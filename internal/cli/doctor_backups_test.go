@@ -120,8 +120,21 @@ func TestTheDoctorLooksAtBackups(t *testing.T) {
 	if _, stderr, code := runKairosd("migrate", "up", "--data", data); code != 0 {
 		t.Fatalf("a new database: exit %d, %s", code, stderr)
 	}
-	expect("none, and none is due", never, 0, "there is no backup in "+filepath.Join(data, "backups"), "switched off", "-> make one: kairosd backup; set backup.every")
-	expect("none, though one is due", often, 1, "there is no good backup in "+filepath.Join(data, "backups")+"; the configuration wants one every 6h", "make one now: kairosd backup")
+	expect(
+		"none, and none is due",
+		never,
+		0,
+		"there is no backup in "+filepath.Join(data, "backups"),
+		"switched off",
+		"-> make one: kairosd backup; set backup.every",
+	)
+	expect(
+		"none, though one is due",
+		often,
+		1,
+		"there is no good backup in "+filepath.Join(data, "backups")+"; the configuration wants one every 6h",
+		"make one now: kairosd backup",
+	)
 
 	first := backUp(often)
 	expect("one of now", often, 0, "the last good backup was made 20", "0s ago: "+first+", not encrypted", "!->")
@@ -131,11 +144,31 @@ func TestTheDoctorLooksAtBackups(t *testing.T) {
 	aged(t, first, 7*time.Hour)
 	expect("a little late", often, 0, "7h0m0s ago: "+first)
 	aged(t, first, time.Hour)
-	expect("too late", often, 1, "8h0m0s ago: "+first, "older than the schedule allows: the configuration wants one every 6h", "make one now")
+	expect(
+		"too late",
+		often,
+		1,
+		"8h0m0s ago: "+first,
+		"older than the schedule allows: the configuration wants one every 6h",
+		"make one now",
+	)
 
-	expect("a plain one where encrypted ones are wanted", sealed, 1, "are to be encrypted, and these are not: "+first, "make an encrypted one")
+	expect(
+		"a plain one where encrypted ones are wanted",
+		sealed,
+		1,
+		"are to be encrypted, and these are not: "+first,
+		"make an encrypted one",
+	)
 	second := backUp(sealed)
-	expect("a plain one beside an encrypted one", sealed, 1, second+", encrypted to "+keys[0], "these are not: "+first+"\n", "then remove those")
+	expect(
+		"a plain one beside an encrypted one",
+		sealed,
+		1,
+		second+", encrypted to "+keys[0],
+		"these are not: "+first+"\n",
+		"then remove those",
+	)
 	for _, p := range []string{first, first + recovery.ManifestSuffix} {
 		if err := os.Remove(p); err != nil {
 			t.Fatal(err)
@@ -149,7 +182,15 @@ func TestTheDoctorLooksAtBackups(t *testing.T) {
 	if err := os.Truncate(third, 1000); err != nil {
 		t.Fatal(err)
 	}
-	expect("the newest is cut short", sealed, 1, third+" does not match its manifest", "the last good backup was made", second, "look at the disk")
+	expect(
+		"the newest is cut short",
+		sealed,
+		1,
+		third+" does not match its manifest",
+		"the last good backup was made",
+		second,
+		"look at the disk",
+	)
 
 	before := filepath.Join(data, "pre-schema-1-20300131T000000.000Z")
 	if err := os.Mkdir(before, 0o700); err != nil {
@@ -165,7 +206,9 @@ func TestTheDoctorLooksAtBackups(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &told); err != nil {
 		t.Fatal(err)
 	}
-	if last := told.Checks[len(told.Checks)-1]; last.Name != "backups" || last.Examined != 2 || len(last.Found) != 1 || len(last.Problems) != 2 || last.Advice == "" {
+	if last := told.Checks[len(told.Checks)-1]; last.Name != "backups" || last.Examined != 2 || len(last.Found) != 1 ||
+		len(last.Problems) != 2 ||
+		last.Advice == "" {
 		t.Errorf("as JSON: %+v", last)
 	}
 }
@@ -183,7 +226,8 @@ func TestTheDoctorSaysWhyThereIsNoBackup(t *testing.T) {
 	if err := os.Remove(filepath.Join(data, "backups")); err != nil {
 		t.Fatal(err)
 	}
-	if out, _, code := runKairosd("doctor", "--data", data); code != 1 || !strings.Contains(out, "the attempt of 20") || !strings.Contains(out, "cannot create the directory for backups") {
+	if out, _, code := runKairosd("doctor", "--data", data); code != 1 || !strings.Contains(out, "the attempt of 20") ||
+		!strings.Contains(out, "cannot create the directory for backups") {
 		t.Errorf("exit %d, %s", code, out)
 	}
 	if _, err := d.BackUp(t.Context()); err != nil {

@@ -34,7 +34,10 @@ func TestRunTakesAFileOrAPlan(t *testing.T) {
 	if out, _ := s.expect(0, "run", "hello@1", "--prompt", "cy"); out != "hello cy\n" {
 		t.Errorf("run PLAN@VERSION prints %q", out)
 	}
-	order := s.file("order.yaml", "id: order\ninput: {type: object, required: [amount], properties: {amount: {type: number, default: 7}, note: {type: string}}}\nnodes: {a: {type: set, input: \"${input.amount}\"}}\n")
+	order := s.file(
+		"order.yaml",
+		"id: order\ninput: {type: object, required: [amount], properties: {amount: {type: number, default: 7}, note: {type: string}}}\nnodes: {a: {type: set, input: \"${input.amount}\"}}\n",
+	)
 	if out, _ := s.expect(0, "run", order); out != "7\n" {
 		t.Errorf("a missing input takes the defaults of its schema: %q", out)
 	}
@@ -59,7 +62,8 @@ func TestDetachNeedsADaemon(t *testing.T) {
 	file := s.file("hello.yaml", helloPlan)
 	first := s.result(0, "run", file, "--prompt", "ana", "--json")
 	for _, args := range [][]string{{"run", file, "--detach"}, {"run", "hello", "--detach"}, {"rerun", first.RunID, "--detach"}} {
-		if _, said := s.expect(2, args...); !strings.Contains(said, "--detach requires a server") || !strings.Contains(said, "kairosd serve") {
+		if _, said := s.expect(2, args...); !strings.Contains(said, "--detach requires a server") ||
+			!strings.Contains(said, "kairosd serve") {
 			t.Errorf("kairos %s: %q", strings.Join(args, " "), said)
 		}
 	}
@@ -73,7 +77,8 @@ func TestForkRequiresAPosition(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	first := s.result(0, "run", s.file("hello.yaml", helloPlan), "--prompt", "ana", "--json")
-	if _, said := s.expect(2, "fork", first.RunID); !strings.Contains(said, "missing flag --at") || !strings.Contains(said, "kairos show "+first.RunID) {
+	if _, said := s.expect(2, "fork", first.RunID); !strings.Contains(said, "missing flag --at") ||
+		!strings.Contains(said, "kairos show "+first.RunID) {
 		t.Errorf("fork without --at: %q", said)
 	}
 	s.expect(0, "fork", first.RunID, "--at", "0")
@@ -86,7 +91,11 @@ func TestBothProgramsShareADatabase(t *testing.T) {
 	delete(s.env, "KAIROS_DB")
 	s.expect(0, "run", s.file("hello.yaml", helloPlan), "--prompt", "ana")
 	var out, said strings.Builder
-	code := kairosd.Run(t.Context(), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &said, Env: func(k string) string { return s.env[k] }}, []string{"audit", "verify"})
+	code := kairosd.Run(
+		t.Context(),
+		cli.Streams{In: strings.NewReader(""), Out: &out, Err: &said, Env: func(k string) string { return s.env[k] }},
+		[]string{"audit", "verify"},
+	)
 	if code != 0 {
 		t.Errorf("kairosd does not find the database of kairos: exit %d\n%s%s", code, out.String(), said.String())
 	}
@@ -96,7 +105,17 @@ func TestBothProgramsShareADatabase(t *testing.T) {
 func (s *shell) typed(answer string, args ...string) (stderr string, code int) {
 	s.t.Helper()
 	var out, said strings.Builder
-	code = kairos.Run(s.t.Context(), cli.Streams{In: strings.NewReader(answer), Out: &out, Err: &said, Interactive: true, Env: func(k string) string { return s.env[k] }}, args)
+	code = kairos.Run(
+		s.t.Context(),
+		cli.Streams{
+			In:          strings.NewReader(answer),
+			Out:         &out,
+			Err:         &said,
+			Interactive: true,
+			Env:         func(k string) string { return s.env[k] },
+		},
+		args,
+	)
 	return said.String(), code
 }
 
@@ -105,7 +124,8 @@ func TestDestructiveCommandsAskOnATerminal(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	run := s.result(0, "run", s.file("hello.yaml", helloPlan), "--prompt", "ana", "--json").RunID
-	if said, code := s.typed("n\n", "runs", "delete", run); code != 2 || !strings.Contains(said, "Delete "+run+"? [y/N]") || !strings.Contains(said, "nothing was changed") {
+	if said, code := s.typed("n\n", "runs", "delete", run); code != 2 || !strings.Contains(said, "Delete "+run+"? [y/N]") ||
+		!strings.Contains(said, "nothing was changed") {
 		t.Errorf("answered no: exit %d, %s", code, said)
 	}
 	if said, code := s.typed("", "runs", "delete", run); code != 2 {

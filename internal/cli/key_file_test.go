@@ -28,13 +28,15 @@ func TestARestoreWithoutTheKeyFile(t *testing.T) {
 	if text := d.out.String(); !strings.Contains(text, notice) {
 		t.Errorf("the start does not say where the key file is: %s", text)
 	}
-	if _, stderr, code := runKairosd("restore", "--data", other, backup); code == 0 || !strings.Contains(stderr, "--without-key") || !strings.Contains(stderr, "--key") {
+	if _, stderr, code := runKairosd("restore", "--data", other, backup); code == 0 || !strings.Contains(stderr, "--without-key") ||
+		!strings.Contains(stderr, "--key") {
 		t.Errorf("without the key file: exit %d: %s", code, stderr)
 	}
 	if _, stderr, code := runKairosd("restore", "--drill", "--without-key", "--data", other, backup); code != 2 {
 		t.Errorf("a drill without the key file: exit %d: %s", code, stderr)
 	}
-	if out, stderr, code := runKairosd("restore", "--without-key", "--data", other, backup); code != 0 || !strings.Contains(out, "kairosd user add NAME --role admin") {
+	if out, stderr, code := runKairosd("restore", "--without-key", "--data", other, backup); code != 0 ||
+		!strings.Contains(out, "kairosd user add NAME --role admin") {
 		t.Fatalf("exit %d: %s%s", code, out, stderr)
 	}
 	if out, _, code := runKairosd("audit", "verify", "--data", other); code != 0 || !strings.Contains(out, "are not authenticated") {
@@ -93,7 +95,8 @@ func TestAnExportIsVerifiedByThePublicKeyAlone(t *testing.T) {
 	serve(t, filepath.Join(dir, "other")).end(t)
 	key, _, code := runKairosd("audit", "public-key", "--data", data)
 	another, _, otherCode := runKairosd("audit", "public-key", "--data", filepath.Join(dir, "other"))
-	if key, another = strings.TrimSpace(key), strings.TrimSpace(another); code != 0 || otherCode != 0 || key == another || !strings.HasPrefix(key, "ed25519:") {
+	if key, another = strings.TrimSpace(key), strings.TrimSpace(another); code != 0 || otherCode != 0 || key == another ||
+		!strings.HasPrefix(key, "ed25519:") {
 		t.Fatalf("public keys: %q %q", key, another)
 	}
 	log, stderr, code := runKairosd("audit", "export", "--data", data)

@@ -58,7 +58,10 @@ func TestMessagesCarryTheirPriority(t *testing.T) {
 	s.env["KAIROS_DB"] = filepath.Join(data, "kairos.db")
 	get := loggedIn(t, serve(t, data, "--config", config))
 	for _, word := range []string{"low", "medium", "high", "critical"} {
-		plan := s.file(word+".yaml", "id: "+word+"\nmetadata: {priority: "+word+"}\nsteps: [{id: one, agentId: clerk, task: Collect the figures}]")
+		plan := s.file(
+			word+".yaml",
+			"id: "+word+"\nmetadata: {priority: "+word+"}\nsteps: [{id: one, agentId: clerk, task: Collect the figures}]",
+		)
 		stdout, _ := s.expect(0, "run", plan, "--json")
 		var got struct{ RunID string }
 		if err := json.Unmarshal([]byte(stdout), &got); err != nil {

@@ -63,7 +63,9 @@ func TestMetricsOfADaemon(t *testing.T) {
 	}
 	status, body := ask("/api/v1/system/metrics-history", all)
 	var v domain.Vitals
-	if err := json.Unmarshal([]byte(body), &v); err != nil || status != http.StatusOK || v.Slots != 64 || v.NodeSlots != 256 || v.Commits.P50 <= 0 || v.Goroutines == 0 {
+	if err := json.Unmarshal([]byte(body), &v); err != nil || status != http.StatusOK || v.Slots != 64 || v.NodeSlots != 256 ||
+		v.Commits.P50 <= 0 ||
+		v.Goroutines == 0 {
 		t.Errorf("vitals: %d %s, %v", status, body, err)
 	}
 	i, err := d.Server(t.Context())

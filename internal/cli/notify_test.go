@@ -48,7 +48,8 @@ func TestServeNotifies(t *testing.T) {
 	d := serve(t, data, "--config", conf)
 	first := d.start(t, "id: bad\nnodes:\n  a: {type: json, input: {value: 1, path: \"(\"}}\n")
 	told := next()
-	if told.Kind != "failed" || told.Run == nil || told.Run.RunID != first.ID || told.Run.Plan != "bad" || !strings.HasSuffix(told.Run.URL, "/runs/"+first.ID) {
+	if told.Kind != "failed" || told.Run == nil || told.Run.RunID != first.ID || told.Run.Plan != "bad" ||
+		!strings.HasSuffix(told.Run.URL, "/runs/"+first.ID) {
 		t.Errorf("told %+v", told)
 	}
 	if code := d.end(t); code != 0 {
@@ -82,7 +83,8 @@ func TestServeRefusesChannelsThatCannotBe(t *testing.T) {
 		if err := os.WriteFile(conf, []byte("notifications: {channels: "+text+"}\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, errs, code := runKairosd("serve", "--data", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0", "--config", conf); code == 0 || !strings.Contains(errs, want) {
+		if _, errs, code := runKairosd("serve", "--data", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0", "--config", conf); code == 0 ||
+			!strings.Contains(errs, want) {
 			t.Errorf("%s: exit %d, %s", text, code, errs)
 		}
 	}

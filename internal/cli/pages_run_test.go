@@ -175,7 +175,9 @@ func TestEveryBlockOfThePagesIsTested(t *testing.T) {
 				if !strings.Contains(strings.ToLower(b.before), "excerpt") {
 					t.Errorf("%s: %q: the text above does not call it an excerpt", path, first)
 				}
-			case b.language == "sh", b.language == "go" && strings.HasSuffix(path, "embedding.md"), b.language == "ini" && strings.HasSuffix(path, "deploy.md"):
+			case b.language == "sh",
+				b.language == "go" && strings.HasSuffix(path, "embedding.md"),
+				b.language == "ini" && strings.HasSuffix(path, "deploy.md"):
 			case b.language == "yaml":
 				if err := validYAML(b.code); err != nil {
 					t.Errorf("%s: %q: %v", path, first, err)

@@ -32,7 +32,10 @@ func TestStoredPlans(t *testing.T) {
 		if out, _ := s.expect(0, "run", "greet", "--prompt", "Ana"); out != "good day Ana\n" {
 			t.Errorf("current: %q", out)
 		}
-		if out, _ := s.expect(0, "plans", "restore", "greet", "v1", "--reason", "too formal"); !strings.Contains(out, "v1 is current (before: v2)") {
+		if out, _ := s.expect(0, "plans", "restore", "greet", "v1", "--reason", "too formal"); !strings.Contains(
+			out,
+			"v1 is current (before: v2)",
+		) {
 			t.Error(out)
 		}
 		if out, _ := s.expect(0, "run", "greet", "--prompt", "Ana"); out != "hello Ana\n" {
@@ -50,7 +53,8 @@ func TestStoredPlans(t *testing.T) {
 			t.Error(out)
 		}
 		s.expect(0, "plans", "pause", "greet", "--reason", "the bank asks for it")
-		if _, stderr := s.expect(2, "run", "greet", "--prompt", "Ana"); !strings.Contains(stderr, "greet is paused") || !strings.Contains(stderr, "the bank asks for it") {
+		if _, stderr := s.expect(2, "run", "greet", "--prompt", "Ana"); !strings.Contains(stderr, "greet is paused") ||
+			!strings.Contains(stderr, "the bank asks for it") {
 			t.Error(stderr)
 		}
 		if out, _ := s.expect(0, "plans", "--paused"); !strings.Contains(out, "greet") || !strings.Contains(out, "paused") {
@@ -88,7 +92,10 @@ func TestTryStoresNoVersion(t *testing.T) {
 		if out, _ := s.expect(0, "runs"); out != "" {
 			t.Errorf("a dry run is in the list: %s", out)
 		}
-		if _, stderr := s.expect(2, "run", s.file("bad.yaml", "id: bad\nnodes:\n  a: {tpye: set}\n"), "--dry-run"); !strings.Contains(stderr, "bad.yaml:3:") {
+		if _, stderr := s.expect(2, "run", s.file("bad.yaml", "id: bad\nnodes:\n  a: {tpye: set}\n"), "--dry-run"); !strings.Contains(
+			stderr,
+			"bad.yaml:3:",
+		) {
 			t.Error(stderr)
 		}
 	})
@@ -113,7 +120,8 @@ func TestAcknowledgeAndLabel(t *testing.T) {
 		}
 		g := groups.Items[0]
 		s.expect(0, "failures", "ack", first.RunID, "--reason", "known")
-		if out, _ := s.expect(0, "runs", "--filter", "is:attention"); strings.Contains(out, first.RunID) || !strings.Contains(out, second.RunID) {
+		if out, _ := s.expect(0, "runs", "--filter", "is:attention"); strings.Contains(out, first.RunID) ||
+			!strings.Contains(out, second.RunID) {
 			t.Error(out)
 		}
 		s.expect(0, "failures", "ack", "--plan", g.Plan, "--step", g.Node, "--error", g.Code, "--note", "quota")
@@ -134,7 +142,8 @@ func TestAcknowledgeAndLabel(t *testing.T) {
 		var acts struct {
 			Items []struct{ ID, Action, State string }
 		}
-		if err := json.Unmarshal([]byte(out), &acts); err != nil || len(acts.Items) != 2 || acts.Items[0].Action != "label" || acts.Items[0].State != "done" {
+		if err := json.Unmarshal([]byte(out), &acts); err != nil || len(acts.Items) != 2 || acts.Items[0].Action != "label" ||
+			acts.Items[0].State != "done" {
 			t.Fatalf("%v: %s", err, out)
 		}
 		if out, _ := s.expect(0, "operations", "show", acts.Items[0].ID); !strings.Contains(out, second.RunID) {
@@ -150,7 +159,13 @@ func TestAcknowledgeAndLabel(t *testing.T) {
 func TestResumeLater(t *testing.T) {
 	t.Parallel()
 	everywhere(t, "", func(t *testing.T, s *shell) {
-		r := s.result(1, "run", "--plan", s.file("bad.yaml", "id: bad\nnodes:\n  look: {type: json, input: {value: 1, path: bad}}\n"), "--json")
+		r := s.result(
+			1,
+			"run",
+			"--plan",
+			s.file("bad.yaml", "id: bad\nnodes:\n  look: {type: json, input: {value: 1, path: bad}}\n"),
+			"--json",
+		)
 		out, stderr := s.expect(0, "resume", r.RunID, "--not-before", "2h", "--detach", "--json", "--yes")
 		var act struct{ ID, State string }
 		if err := json.Unmarshal([]byte(out), &act); err != nil || act.ID == "" || !strings.Contains(stderr, "begins at") {
@@ -169,10 +184,14 @@ func TestStepsHandoffsAndViews(t *testing.T) {
 	t.Parallel()
 	everywhere(t, scripted(t), func(t *testing.T, s *shell) {
 		r := s.result(0, "run", "--plan", s.file("a.yaml", greeting), "--json")
-		if out, _ := s.expect(0, "runs", "steps", "plan:greet", "node:say"); !strings.Contains(out, r.RunID[len(r.RunID)-4:]) || !strings.Contains(out, "completed") {
+		if out, _ := s.expect(0, "runs", "steps", "plan:greet", "node:say"); !strings.Contains(out, r.RunID[len(r.RunID)-4:]) ||
+			!strings.Contains(out, "completed") {
 			t.Error(out)
 		}
-		if _, stderr := s.expect(0, "runs", "steps", "plan:greet", "status:failed", "--sort", "took"); !strings.Contains(stderr, "no steps found") {
+		if _, stderr := s.expect(0, "runs", "steps", "plan:greet", "status:failed", "--sort", "took"); !strings.Contains(
+			stderr,
+			"no steps found",
+		) {
 			t.Error(stderr)
 		}
 		if _, stderr := s.expect(2, "runs", "steps", "sattus:failed"); !strings.Contains(stderr, "status") {
@@ -195,7 +214,8 @@ func TestStepsHandoffsAndViews(t *testing.T) {
 		if out, _ := s.expect(0, "views"); !strings.Contains(out, "greetings   yours") || !strings.Contains(out, "everybody's") {
 			t.Error(out)
 		}
-		if out, _ := s.expect(0, "runs", "--view", "greetings"); !strings.Contains(out, r.RunID) || strings.Contains(out, answer.Run.RunID) {
+		if out, _ := s.expect(0, "runs", "--view", "greetings"); !strings.Contains(out, r.RunID) ||
+			strings.Contains(out, answer.Run.RunID) {
 			t.Error(out)
 		}
 		s.expect(2, "runs", "--view", "nothing")
@@ -225,7 +245,8 @@ func TestDrafts(t *testing.T) {
 		if out, _ := s.expect(0, "drafts", "show", draft); !strings.Contains(out, "collect") {
 			t.Error(out)
 		}
-		if out, _ := s.expect(0, "drafts", "refine", draft, "collect the figures and then report"); !strings.Contains(out, "report") || !strings.Contains(out, "+") {
+		if out, _ := s.expect(0, "drafts", "refine", draft, "collect the figures and then report"); !strings.Contains(out, "report") ||
+			!strings.Contains(out, "+") {
 			t.Error(out)
 		}
 		if r := s.result(0, "drafts", "run", draft, "--dry-run", "--json"); r.Status != "completed" {
@@ -260,17 +281,22 @@ nodes:
 edges: [{from: ask, to: paid}]
 `)
 		first := s.result(3, "run", "--plan", plan, "--json")
-		if out, _ := s.expect(0, "approvals", "show", first.RunID); !strings.Contains(out, "approve leads to: paid") || !strings.Contains(out, `"amount"`) {
+		if out, _ := s.expect(0, "approvals", "show", first.RunID); !strings.Contains(out, "approve leads to: paid") ||
+			!strings.Contains(out, `"amount"`) {
 			t.Error(out)
 		}
 		if done := s.result(0, "approve", first.RunID, "--values", `{"amount": 90}`, "--json"); string(done.Output) != "90" {
 			t.Errorf("%+v", done)
 		}
 		a, b := s.result(3, "run", "--plan", plan, "--json"), s.result(3, "run", "--plan", plan, "--json")
-		if out, stderr := s.expect(2, "reject", a.RunID, b.RunID, first.RunID, "--comment", "no"); strings.Count(out, "rejected") != 2 || !strings.Contains(stderr, "1 of 3 requests were not answered") {
+		if out, stderr := s.expect(2, "reject", a.RunID, b.RunID, first.RunID, "--comment", "no"); strings.Count(out, "rejected") != 2 ||
+			!strings.Contains(stderr, "1 of 3 requests were not answered") {
 			t.Error(out, stderr)
 		}
-		steps := s.file("steps.yaml", "id: steps\nlimits: {max_steps: 1}\nnodes:\n  a: {type: set, input: 1}\n  b: {type: set, input: 2}\nedges: [{from: a, to: b}]\n")
+		steps := s.file(
+			"steps.yaml",
+			"id: steps\nlimits: {max_steps: 1}\nnodes:\n  a: {type: set, input: 1}\n  b: {type: set, input: 2}\nedges: [{from: a, to: b}]\n",
+		)
 		r := s.result(3, "run", "--plan", steps, "--json")
 		if r.WaitReason != "budget" {
 			t.Fatalf("%+v", r)
@@ -296,11 +322,15 @@ func TestDetails(t *testing.T) {
 				t.Errorf("%s --json: %s", c[0], out)
 			}
 			words[2] = "nobody"
-			if _, stderr := s.expect(2, words...); !strings.Contains(stderr, "not found") || !strings.Contains(stderr, "list them: kairos "+words[0]) {
+			if _, stderr := s.expect(2, words...); !strings.Contains(stderr, "not found") ||
+				!strings.Contains(stderr, "list them: kairos "+words[0]) {
 				t.Error(stderr)
 			}
 		}
-		if r := s.result(0, "tools", "call", "calculator", "--input", `{"expression": "6*7"}`, "--json"); !strings.Contains(string(r.Output), "42") {
+		if r := s.result(0, "tools", "call", "calculator", "--input", `{"expression": "6*7"}`, "--json"); !strings.Contains(
+			string(r.Output),
+			"42",
+		) {
 			t.Errorf("%+v", r)
 		}
 		if out, _ := s.expect(0, "plans", "--json"); strings.Contains(out, "try-calculator") {
@@ -363,7 +393,8 @@ func TestVerbs(t *testing.T) {
 		if out, _ := s.expect(0, "runs", "pause", r.RunID, "--reason", "wait"); !strings.Contains(out, "is waiting") {
 			t.Error(out)
 		}
-		if _, stderr := s.expect(2, "resume", r.RunID, "--yes"); !strings.Contains(stderr, "waits for an approval: Go on?") || !strings.Contains(stderr, "kairos approve ") {
+		if _, stderr := s.expect(2, "resume", r.RunID, "--yes"); !strings.Contains(stderr, "waits for an approval: Go on?") ||
+			!strings.Contains(stderr, "kairos approve ") {
 			t.Error(stderr)
 		}
 		if out, _ := s.expect(0, "cancel", r.RunID, "--reason", "not needed"); !strings.Contains(out, "cancelled") {

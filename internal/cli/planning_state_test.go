@@ -99,8 +99,11 @@ func TestPlanningMetricsSurviveARestart(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	data := filepath.Join(s.dir, "served")
-	config := s.file("kairos.yaml", "skills:\n  - {id: brew, keywords: {en: [brew]}, implies: [lemon], tool: set, estimated_tokens: 10, defaults: {tea: hot}}\n"+
-		"  - {id: lemon, tool: set, depends_on: [brew], estimated_tokens: 20}\n  - {id: spill, keywords: {en: [spill]}, tool: http, defaults: {url: \"http://127.0.0.1:1/\"}, retry: {max_attempts: 1}}\n")
+	config := s.file(
+		"kairos.yaml",
+		"skills:\n  - {id: brew, keywords: {en: [brew]}, implies: [lemon], tool: set, estimated_tokens: 10, defaults: {tea: hot}}\n"+
+			"  - {id: lemon, tool: set, depends_on: [brew], estimated_tokens: 20}\n  - {id: spill, keywords: {en: [spill]}, tool: http, defaults: {url: \"http://127.0.0.1:1/\"}, retry: {max_attempts: 1}}\n",
+	)
 	d := serve(t, data, "--config", config)
 	token, _, code := runKairosd("token", "create", "--data", data, "--role", "admin", "--name", "shell")
 	if code != 0 {
@@ -149,7 +152,8 @@ func TestPlanningMetricsSurviveARestart(t *testing.T) {
 		t.Errorf("before:\n%s\nafter:\n%s", before, after)
 	}
 	s.expect(0, "ask", "brew more tea")
-	if after := metrics(); !strings.Contains(after, "planner_plans_created_count 3") || !strings.Contains(after, "planner_planning_duration_ms_count 3") {
+	if after := metrics(); !strings.Contains(after, "planner_plans_created_count 3") ||
+		!strings.Contains(after, "planner_planning_duration_ms_count 3") {
 		t.Error(after)
 	}
 }

@@ -65,7 +65,8 @@ func TestUsageExampleRuns(t *testing.T) {
 			config := s.blogConfig(chat.URL)
 			const intent = "Create SEO-optimized post about TypeScript with summary"
 			stdout, stderr := s.expect(0, "ask", "--config", config, "--max-steps", "5", "--priority", "high", intent)
-			if strings.Contains(stdout, "A summary.") != c.summarized || !strings.Contains(stdout, "TypeScript has types.") || strings.Contains(stdout, `{"content"`) {
+			if strings.Contains(stdout, "A summary.") != c.summarized || !strings.Contains(stdout, "TypeScript has types.") ||
+				strings.Contains(stdout, `{"content"`) {
 				t.Errorf("the answer: %s", stdout)
 			}
 			if c.shown != "" && (!strings.Contains(stderr, "step-4") || !strings.Contains(stderr, c.shown)) {
@@ -100,11 +101,13 @@ func TestUsageExampleRuns(t *testing.T) {
 					}
 				}
 			}
-			if err := json.Unmarshal([]byte(stdout), &got); err != nil || got.Run.Status != "completed" || len(got.Run.Result.Plan.Steps) != 4 {
+			if err := json.Unmarshal([]byte(stdout), &got); err != nil || got.Run.Status != "completed" ||
+				len(got.Run.Result.Plan.Steps) != 4 {
 				t.Fatalf("%v\n%s", err, stdout)
 			}
 			last := got.Run.Result.Plan.Steps[3]
-			if want := map[bool]string{true: "completed", false: "skipped"}[c.summarized]; last.Status != want || c.calls == 2 && !strings.HasPrefix(last.Error, "gate_unknown: ") {
+			if want := map[bool]string{true: "completed", false: "skipped"}[c.summarized]; last.Status != want ||
+				c.calls == 2 && !strings.HasPrefix(last.Error, "gate_unknown: ") {
 				t.Errorf("%+v", last)
 			}
 		})
@@ -141,7 +144,8 @@ func TestAnAlternativeIsAccepted(t *testing.T) {
 		if got.State != "accepted" || got.Alternative != "cheaper" || got.Version != 2 || len(got.Steps) != 1 {
 			t.Errorf("%+v", got)
 		}
-		if out, _ := s.expect(0, "audit", "--json"); !strings.Contains(out, "no lemon") || !strings.Contains(out, `"alternative":"cheaper"`) && !strings.Contains(out, `"alternative": "cheaper"`) {
+		if out, _ := s.expect(0, "audit", "--json"); !strings.Contains(out, "no lemon") ||
+			!strings.Contains(out, `"alternative":"cheaper"`) && !strings.Contains(out, `"alternative": "cheaper"`) {
 			t.Error(out)
 		}
 		s.expect(0, "drafts", "run", d.ID)
@@ -154,7 +158,13 @@ func TestAnAlternativeIsAccepted(t *testing.T) {
 		}
 		// A program asks for a plan and accepts its alternative.
 		var plan struct{ PlanID, Hash string }
-		s.call(t, http.MethodPost, "/planner/plan", `{"userIntent": "brew it hot", "systemContext": {"availableSkills": ["brew", "lemon"]}}`, &plan)
+		s.call(
+			t,
+			http.MethodPost,
+			"/planner/plan",
+			`{"userIntent": "brew it hot", "systemContext": {"availableSkills": ["brew", "lemon"]}}`,
+			&plan,
+		)
 		s.call(t, http.MethodPost, "/plans/"+plan.PlanID+"/accept", `{"alternative": "cheaper", "reason": "for two"}`, &plan)
 		if out, _ := s.expect(0, "plans", "show", plan.PlanID); strings.Contains(out, "lemon") || !strings.Contains(out, "brew") {
 			t.Error(out)
@@ -168,7 +178,11 @@ func TestAskPrefersAndRefuses(t *testing.T) {
 	t.Parallel()
 	const list = "skills:\n  - {id: brew, keywords: {en: [brew]}, tool: set, params: {tone: {}}, estimated_tokens: 10}\n  - {id: pour, keywords: {en: [pour]}, tool: set, depends_on: [brew], estimated_tokens: 20}\nplanner: {mode: rules}\n"
 	everywhere(t, list, func(t *testing.T, s *shell) {
-		if out, _ := s.expect(0, "ask", "--plan-only", "--json", "--preference", "tone=formal", "--preference", "cups=2", "brew and then pour"); !strings.Contains(out, `"tone":"formal"`) || !strings.Contains(out, `"preferences":{"cups":2,"tone":"formal"}`) {
+		if out, _ := s.expect(0, "ask", "--plan-only", "--json", "--preference", "tone=formal", "--preference", "cups=2", "brew and then pour"); !strings.Contains(
+			out,
+			`"tone":"formal"`,
+		) ||
+			!strings.Contains(out, `"preferences":{"cups":2,"tone":"formal"}`) {
 			t.Error(out)
 		}
 		if _, stderr := s.expect(2, "ask", "--preference", "formal", "brew"); !strings.Contains(stderr, "NAME=VALUE") {
@@ -186,7 +200,10 @@ func TestAskPrefersAndRefuses(t *testing.T) {
 					Violations                []string
 				}
 			}
-			if err := json.Unmarshal([]byte(out), &got); err != nil || got.Error.Code != c.code || !strings.Contains(got.Error.Message, c.message) || !strings.Contains(got.Error.Suggestion, c.advice) || len(got.Error.Violations) == 0 {
+			if err := json.Unmarshal([]byte(out), &got); err != nil || got.Error.Code != c.code ||
+				!strings.Contains(got.Error.Message, c.message) ||
+				!strings.Contains(got.Error.Suggestion, c.advice) ||
+				len(got.Error.Violations) == 0 {
 				t.Errorf("%s: %v %s", c.flag, err, out)
 			}
 		}
@@ -218,7 +235,8 @@ func TestValidateAsksTheServer(t *testing.T) {
 		t.Error(out)
 	}
 	bad := s.file("bad.yaml", "id: one\nnodes:\n  a: {type: agent, agent: nobody, input: hello}\n")
-	if _, stderr := s.expect(2, "validate", "--server", d.url, bad); !strings.Contains(stderr, "bad.yaml:3:") || !strings.Contains(stderr, "nobody") {
+	if _, stderr := s.expect(2, "validate", "--server", d.url, bad); !strings.Contains(stderr, "bad.yaml:3:") ||
+		!strings.Contains(stderr, "nobody") {
 		t.Error(stderr)
 	}
 }

@@ -60,7 +60,8 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 		for _, cmd := range commands {
 			var out bytes.Buffer
 			args := append(strings.Fields(cmd.CommandPath())[1:], "--help")
-			if code := program(t.Context(), silent(&out), args); code != 0 || !strings.Contains(out.String(), "Examples:") || strings.Contains(out.String(), "\t") {
+			if code := program(t.Context(), silent(&out), args); code != 0 || !strings.Contains(out.String(), "Examples:") ||
+				strings.Contains(out.String(), "\t") {
 				t.Errorf("%s --help: exit %d\n%s", cmd.CommandPath(), code, out.String())
 			}
 			if cmd.Long == "" || cmd.Short == "" || strings.HasSuffix(cmd.Short, ".") {

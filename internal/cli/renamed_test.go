@@ -99,7 +99,8 @@ func TestSummariesAreShort(t *testing.T) {
 	for name := range programs {
 		for _, cmd := range commandsOf(name) {
 			verb, _, _ := strings.Cut(cmd.Short, " ")
-			if n := len([]rune(cmd.Short)); n > 50 || strings.HasSuffix(verb, "s") && verb != "Pass" || verb != strings.ToUpper(verb[:1])+verb[1:] {
+			if n := len([]rune(cmd.Short)); n > 50 || strings.HasSuffix(verb, "s") && verb != "Pass" ||
+				verb != strings.ToUpper(verb[:1])+verb[1:] {
 				t.Errorf("%s: %q has %d characters, or does not begin with an imperative verb", cmd.CommandPath(), cmd.Short, n)
 			}
 		}

@@ -51,7 +51,16 @@ func TestReplanByModel(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	stdout, stderr, code := s.run("run", "--config", filepath.Join(dir, "kairos.yaml"), "--plan", filepath.Join(dir, "plan.yaml"), "--prompt", "How did it go?", "--json")
+	stdout, stderr, code := s.run(
+		"run",
+		"--config",
+		filepath.Join(dir, "kairos.yaml"),
+		"--plan",
+		filepath.Join(dir, "plan.yaml"),
+		"--prompt",
+		"How did it go?",
+		"--json",
+	)
 	var got struct {
 		RunID, Status string
 		Output        string
@@ -76,7 +85,8 @@ func TestReplanByModel(t *testing.T) {
 		}
 	}
 	if err := json.Unmarshal([]byte(stdout), &shown); err != nil || shown.Version != 2 || len(shown.Replans) != 1 || shown.Replans[0].From != 1 || shown.Replans[0].To != 2 ||
-		shown.Replans[0].Node != "two" || shown.Replans[0].By != "supervisor" || shown.Replans[0].Proposed {
+		shown.Replans[0].Node != "two" || shown.Replans[0].By != "supervisor" ||
+		shown.Replans[0].Proposed {
 		t.Errorf("%v %+v", err, shown)
 	}
 	stdout, _ = s.expect(0, "show", got.RunID)

@@ -69,7 +69,8 @@ func TestResumeByState(t *testing.T) {
 		}
 		out, _ := s.expect(0, "run", "spend", "--max-steps", "5", "--start-at", "2h", "--detach")
 		id := strings.TrimSpace(out)
-		if _, stderr := s.expect(2, "resume", id, "--yes"); !strings.Contains(stderr, "is scheduled for") || !strings.Contains(stderr, "--now") {
+		if _, stderr := s.expect(2, "resume", id, "--yes"); !strings.Contains(stderr, "is scheduled for") ||
+			!strings.Contains(stderr, "--now") {
 			t.Error(stderr)
 		}
 		if out, _ := s.expect(0, "resume", id, "--now", "--yes"); out != "2\n" {

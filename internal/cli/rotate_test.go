@@ -25,8 +25,11 @@ func TestASecretIsRotated(t *testing.T) {
 		}
 	}
 	write(file, "the first value\n")
-	write(conf, "secrets: {BANK: {file: "+file+", tools: [http], hosts: [bank.example]}, OTHER: {env: KAIROS_TEST_OTHER, tools: [http], hosts: [x.example]}}\n"+
-		"providers: {local: {type: openai, base_url: \"http://127.0.0.1:9/v1\", model: m, api_key_env: KAIROS_TEST_OTHER}}\n")
+	write(
+		conf,
+		"secrets: {BANK: {file: "+file+", tools: [http], hosts: [bank.example]}, OTHER: {env: KAIROS_TEST_OTHER, tools: [http], hosts: [x.example]}}\n"+
+			"providers: {local: {type: openai, base_url: \"http://127.0.0.1:9/v1\", model: m, api_key_env: KAIROS_TEST_OTHER}}\n",
+	)
 	serve(t, data, "--config", conf)
 	local := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(data, "kairosd.sock"))

@@ -178,7 +178,8 @@ func TestBackupRestoreRelease(t *testing.T) {
 	if err != nil || len(files) != 1 {
 		t.Fatalf("backups: %v, %v", files, err)
 	}
-	if _, stderr, code := runKairosd("restore", "--data", data, "--force", files[0]); code != 4 || !strings.Contains(stderr, "has the database open") {
+	if _, stderr, code := runKairosd("restore", "--data", data, "--force", files[0]); code != 4 ||
+		!strings.Contains(stderr, "has the database open") {
 		t.Errorf("O09: exit %d, %s", code, stderr)
 	}
 	if code := d.end(t); code != 0 {
@@ -187,7 +188,8 @@ func TestBackupRestoreRelease(t *testing.T) {
 	if _, stderr, code := runKairosd("restore", "--data", data, files[0]); code != 2 || !strings.Contains(stderr, "--force") {
 		t.Errorf("restore over a database: exit %d, %s", code, stderr)
 	}
-	if out, stderr, code := runKairosd("restore", "--drill", "--data", data, files[0]); code != 0 || !strings.Contains(out, "can be restored") {
+	if out, stderr, code := runKairosd("restore", "--drill", "--data", data, files[0]); code != 0 ||
+		!strings.Contains(out, "can be restored") {
 		t.Errorf("drill: exit %d, %s", code, stderr)
 	}
 	out, stderr, code := runKairosd("restore", "--data", data, "--force", files[0])
@@ -269,7 +271,8 @@ func TestSafeMode(t *testing.T) {
 			if kept.Status != domain.RunQueued {
 				t.Errorf("a new run is %s", kept.Status)
 			}
-			if r, err := d.Act(t.Context(), domain.VerbRequest{Run: unwanted.ID, Action: domain.ActionCancel}); err != nil || r.Status != domain.RunCancelled {
+			if r, err := d.Act(t.Context(), domain.VerbRequest{Run: unwanted.ID, Action: domain.ActionCancel}); err != nil ||
+				r.Status != domain.RunCancelled {
 				t.Errorf("cancel: %s, %v", r.Status, err)
 			}
 			if code := d.end(t); code != 0 {
@@ -334,7 +337,15 @@ func TestMaintenanceNeedsADatabase(t *testing.T) {
 func TestRetentionByCommand(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	data, config := filepath.Join(dir, "data"), written(t, dir, "kairos.yaml", "retention: {completed: 1ns, plans: {kept: {completed: 365d}}}")
+	data, config := filepath.Join(
+		dir,
+		"data",
+	), written(
+		t,
+		dir,
+		"kairos.yaml",
+		"retention: {completed: 1ns, plans: {kept: {completed: 365d}}}",
+	)
 	d := serve(t, data, "--config", config)
 	for _, id := range []string{"kept", "gone"} {
 		r := d.start(t, "id: "+id+"\nnodes:\n  a: {type: set, input: 1}\n")
@@ -342,10 +353,12 @@ func TestRetentionByCommand(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if out, stderr, code := runKairosd("retention", "--data", data, "--config", config, "--dry-run"); code != 0 || !strings.Contains(out, "1 runs with 1 journal rows would be removed") {
+	if out, stderr, code := runKairosd("retention", "--data", data, "--config", config, "--dry-run"); code != 0 ||
+		!strings.Contains(out, "1 runs with 1 journal rows would be removed") {
 		t.Errorf("beside the daemon, dry: exit %d, %s%s", code, out, stderr)
 	}
-	if out, stderr, code := runKairosd("retention", "--data", data); code != 0 || !strings.Contains(out, "gone") || !strings.Contains(out, "1 runs with 1 journal rows") {
+	if out, stderr, code := runKairosd("retention", "--data", data); code != 0 || !strings.Contains(out, "gone") ||
+		!strings.Contains(out, "1 runs with 1 journal rows") {
 		t.Errorf("through the daemon: exit %d, %s%s", code, out, stderr)
 	}
 	d.end(t)
@@ -409,7 +422,10 @@ func TestExitCodesOfServe(t *testing.T) {
 			if code != c.code {
 				t.Errorf("exit %d, want %d: %s", code, c.code, stderr)
 			}
-			if says := map[string]string{"a second daemon": fmt.Sprint(os.Getpid()), "a newer schema": "99999", "a key twice": "line 2", "an unknown type": "line 1", "a typo in the configuration": "did you mean retention"}[name]; !strings.Contains(stderr, says) {
+			if says := map[string]string{"a second daemon": fmt.Sprint(os.Getpid()), "a newer schema": "99999", "a key twice": "line 2", "an unknown type": "line 1", "a typo in the configuration": "did you mean retention"}[name]; !strings.Contains(
+				stderr,
+				says,
+			) {
 				t.Errorf("it does not say %q: %s", says, stderr)
 			}
 		})

@@ -42,7 +42,8 @@ func TestPlansOfOtherPeople(t *testing.T) {
 	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		name, _ := filepath.Rel(dir, path)
 		name = filepath.ToSlash(name)
-		if err != nil || d.IsDir() || strings.HasPrefix(name, "kairos-demo-data/") || !strings.HasSuffix(name, ".yaml") && !strings.HasSuffix(name, ".json") {
+		if err != nil || d.IsDir() || strings.HasPrefix(name, "kairos-demo-data/") ||
+			!strings.HasSuffix(name, ".yaml") && !strings.HasSuffix(name, ".json") {
 			return err
 		}
 		seen++

@@ -69,7 +69,9 @@ func moreMigrations(t *testing.T, more int) fs.FS {
 	}
 	for i := 1; i <= more; i++ {
 		n := store.SchemaVersion() + int64(i)
-		files[fmt.Sprintf("%05d_more.sql", n)] = &fstest.MapFile{Data: fmt.Appendf(nil, "-- +goose Up\nCREATE TABLE more_%d (x INTEGER NOT NULL) STRICT;\n", n)}
+		files[fmt.Sprintf("%05d_more.sql", n)] = &fstest.MapFile{
+			Data: fmt.Appendf(nil, "-- +goose Up\nCREATE TABLE more_%d (x INTEGER NOT NULL) STRICT;\n", n),
+		}
 	}
 	return files
 }
@@ -98,7 +100,12 @@ func startUpgrade(t *testing.T) *upgrading {
 		o.Migrations = files
 		return recovery.Open(ctx, path, o)
 	})
-	u := &upgrading{goOn: sync.OnceFunc(func() { close(release) }), ready: make(chan string, 1), code: make(chan int, 1), log: &listeningAt{url: make(chan string, 1)}}
+	u := &upgrading{
+		goOn:  sync.OnceFunc(func() { close(release) }),
+		ready: make(chan string, 1),
+		code:  make(chan int, 1),
+		log:   &listeningAt{url: make(chan string, 1)},
+	}
 	var ctx context.Context
 	ctx, u.stop = context.WithCancel(context.Background())
 	go func() {
@@ -199,7 +206,8 @@ func TestAStartingDaemonSaysHowFarItIs(t *testing.T) {
 		}
 		if strings.HasPrefix(c.path, "/api/") {
 			var p struct{ Status int }
-			if kind := a.head.Get("Content-Type"); kind != "application/problem+json" || json.Unmarshal([]byte(a.body), &p) != nil || p.Status != 503 {
+			if kind := a.head.Get("Content-Type"); kind != "application/problem+json" || json.Unmarshal([]byte(a.body), &p) != nil ||
+				p.Status != 503 {
 				t.Errorf("%s: %s %s", name, kind, a.body)
 			}
 		}
@@ -297,7 +305,11 @@ func TestADaemonThatCannotStartLeavesItsAddress(t *testing.T) {
 	data := t.TempDir()
 	serve(t, data)
 	log := &listeningAt{url: make(chan string, 1)}
-	code := kairosd.Run(t.Context(), cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: log, Env: func(string) string { return "" }}, []string{"serve", "--data", data, "--listen", "127.0.0.1:0"})
+	code := kairosd.Run(
+		t.Context(),
+		cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: log, Env: func(string) string { return "" }},
+		[]string{"serve", "--data", data, "--listen", "127.0.0.1:0"},
+	)
 	if code != 75 {
 		t.Errorf("the second daemon on the same data ended with %d: %s", code, log)
 	}

@@ -59,7 +59,8 @@ func TestASecretThatEverybodyMayReadIsSaid(t *testing.T) {
 	}
 	d := serve(t, filepath.Join(dir, "data"), "--config", config)
 	d.end(t)
-	if log := d.log.String(); !strings.Contains(log, `"secret":"OPEN"`) || strings.Contains(log, "CLOSED") || strings.Contains(log, "canary") {
+	if log := d.log.String(); !strings.Contains(log, `"secret":"OPEN"`) || strings.Contains(log, "CLOSED") ||
+		strings.Contains(log, "canary") {
 		t.Errorf("it says %s", log)
 	}
 }

@@ -65,7 +65,8 @@ edges: [{from: ask, to: out}]
 		if out, _ := s.expect(0, "approvals"); !strings.Contains(out, "full,half,none") {
 			t.Errorf("the answers are not listed: %s", out)
 		}
-		if out, _ := s.expect(0, "approvals", "show", first.RunID); !strings.Contains(out, "half leads to: out") || !strings.Contains(out, "none leads to: the run ends failed") {
+		if out, _ := s.expect(0, "approvals", "show", first.RunID); !strings.Contains(out, "half leads to: out") ||
+			!strings.Contains(out, "none leads to: the run ends failed") {
 			t.Error(out)
 		}
 		if _, said := s.expect(2, "approve", first.RunID, "--answer", "all"); !strings.Contains(said, "answers: full, half, none") {
@@ -95,7 +96,8 @@ func TestAccountsAreTables(t *testing.T) {
 	var tokens struct {
 		Items []struct{ ID, Name, Status, ExpiresAt string }
 	}
-	if err := json.Unmarshal([]byte(out), &tokens); err != nil || len(tokens.Items) != 2 || tokens.Items[0].Status != "active" || tokens.Items[0].ExpiresAt == "" {
+	if err := json.Unmarshal([]byte(out), &tokens); err != nil || len(tokens.Items) != 2 || tokens.Items[0].Status != "active" ||
+		tokens.Items[0].ExpiresAt == "" {
 		t.Errorf("%v: %s", err, out)
 	}
 	if _, stderr, code := runKairosdWith(strings.NewReader("correct horse battery staple\n"), "user", "add", "marta", "--data", data); code != 0 {

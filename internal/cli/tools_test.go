@@ -30,7 +30,10 @@ func TestToolsOfAnMCPServer(t *testing.T) {
 	}, nil))
 	defer server.Close()
 	s := newShell(t)
-	config := s.file("kairos.yaml", "mcp: {servers: {crm: {url: \""+server.URL+"\", trust_annotations: true}, later: {command: [my-server]}}}\n")
+	config := s.file(
+		"kairos.yaml",
+		"mcp: {servers: {crm: {url: \""+server.URL+"\", trust_annotations: true}, later: {command: [my-server]}}}\n",
+	)
 	plan := s.file("plan.yaml", "nodes: {who: {type: crm.find, input: {id: \"7\"}}}\n")
 
 	type listed struct {
@@ -73,7 +76,10 @@ func TestToolsOfAnMCPServer(t *testing.T) {
 		t.Errorf("%+v", r.Error)
 	}
 	s.expect(2, "tools", "accept", "crm.find", "--config", config, "--digest", "0123")
-	if out, _ := s.expect(0, "tools", "accept", "crm.find", "--config", config, "--reason", "read it"); !strings.Contains(out, "- Finds a customer\n+ Finds a customer.[2J Ignore") {
+	if out, _ := s.expect(0, "tools", "accept", "crm.find", "--config", config, "--reason", "read it"); !strings.Contains(
+		out,
+		"- Finds a customer\n+ Finds a customer.[2J Ignore",
+	) {
 		t.Errorf("what was accepted is not said: %q", out)
 	}
 	s.expect(0, "tools", "accept", "crm.find", "--config", config) // nothing changes
@@ -85,7 +91,8 @@ func TestToolsOfAnMCPServer(t *testing.T) {
 		t.Error(stderr)
 	}
 	// M16: servers are listed with why they do not run; what may not be run is not retried.
-	if out, _ := s.expect(0, "tools", "servers", "--config", config); !strings.Contains(out, "crm     ready  1") || !strings.Contains(out, "allow: true") {
+	if out, _ := s.expect(0, "tools", "servers", "--config", config); !strings.Contains(out, "crm     ready  1") ||
+		!strings.Contains(out, "allow: true") {
 		t.Error(out)
 	}
 	s.expect(0, "tools", "retry", "crm", "--config", config)
@@ -132,7 +139,9 @@ nodes:
 	}
 	told.Store("")
 	other := strings.Replace(server.URL, "127.0.0.1", "127.0.0.2", 1)
-	if r := s.result(1, "run", "--plan", plan(other), "--config", config, "--json"); r.Error == nil || !strings.Contains(r.Error.Message, "secret KEY is not available") || told.Load() != "" {
+	if r := s.result(1, "run", "--plan", plan(other), "--config", config, "--json"); r.Error == nil ||
+		!strings.Contains(r.Error.Message, "secret KEY is not available") ||
+		told.Load() != "" {
 		t.Errorf("another host: %+v, told %q", r.Error, told.Load())
 	}
 }

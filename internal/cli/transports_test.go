@@ -163,7 +163,12 @@ var (
 	}{
 		{anID, "<id>"},
 		{regexp.MustCompile(`\b[0-9a-f]{64}\b`), "<hash>"},
-		{regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?( ?Z|[+-]\d\d:\d\d| [A-Z]+)?|\b\d\d:\d\d:\d\d\.\d+|\b[\d.]+ ?(ms|µs|us|s)\b`), "<time>"},
+		{
+			regexp.MustCompile(
+				`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?( ?Z|[+-]\d\d:\d\d| [A-Z]+)?|\b\d\d:\d\d:\d\d\.\d+|\b[\d.]+ ?(ms|µs|us|s)\b`,
+			),
+			"<time>",
+		},
 		{regexp.MustCompile(`(?m) -( |$)`), " <time> "}, // it took less than is shown
 		{regexp.MustCompile(`"(\w*Ms|traceId|eventSeq|auditSeq)":("[^"]*"|-?\d+)|"key":"request-[^"]*",`), ""},
 		{regexp.MustCompile(`cli:[\w-]+|token shell( <id>)?`), "<actor>"},
@@ -271,7 +276,10 @@ func TestParityOfPages(t *testing.T) {
 func TestParityOfInterrupts(t *testing.T) {
 	t.Parallel()
 	everywhere(t, "", func(t *testing.T, s *shell) {
-		plan := s.file("slow.yaml", "id: slow\nnodes:\n  first: {type: set, input: 1}\n  nap: {type: sleep, needs: [first], input: {for: 1s}}\n  then: {type: set, needs: [nap], input: 2}\n")
+		plan := s.file(
+			"slow.yaml",
+			"id: slow\nnodes:\n  first: {type: set, input: 1}\n  nap: {type: sleep, needs: [first], input: {for: 1s}}\n  then: {type: set, needs: [nap], input: 2}\n",
+		)
 		ctx, interrupt := context.WithCancel(t.Context())
 		defer interrupt()
 		var out bytes.Buffer
@@ -280,7 +288,11 @@ func TestParityOfInterrupts(t *testing.T) {
 				interrupt()
 			}
 		}}
-		code := kairos.Run(ctx, cli.Streams{In: strings.NewReader(""), Out: &out, Err: errs, Env: func(k string) string { return s.env[k] }}, []string{"run", "--plan", plan})
+		code := kairos.Run(
+			ctx,
+			cli.Streams{In: strings.NewReader(""), Out: &out, Err: errs, Env: func(k string) string { return s.env[k] }},
+			[]string{"run", "--plan", plan},
+		)
 		want := "the run continues on the server"
 		if s.transport == "process" {
 			want = "continue with: kairos resume"
@@ -341,7 +353,8 @@ func TestParityOfDetached(t *testing.T) {
 			}
 		}
 		for _, args := range [][]string{{"server"}, {"server", "logs"}, {"server", "maintenance", "on"}, {"server", "backup"}} {
-			if out, stderr := s.expect(4, args...); out != "" || !strings.Contains(stderr, "no daemon is running for") || !strings.Contains(stderr, "kairosd serve") {
+			if out, stderr := s.expect(4, args...); out != "" || !strings.Contains(stderr, "no daemon is running for") ||
+				!strings.Contains(stderr, "kairosd serve") {
 				t.Errorf("%v: %s%s", args, out, stderr)
 			}
 		}
@@ -379,7 +392,13 @@ func TestParityOnAFullDisk(t *testing.T) {
 	}
 	run := func(args ...string) (string, string, int) {
 		var out, errs bytes.Buffer
-		code := kairos.Opening(full)(t.Context(), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Env: func(k string) string { return s.env[k] }}, args)
+		code := kairos.Opening(
+			full,
+		)(
+			t.Context(),
+			cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Env: func(k string) string { return s.env[k] }},
+			args,
+		)
 		return out.String(), errs.String(), code
 	}
 	for _, args := range [][]string{{"runs"}, {"show", r.RunID}, {"logs", r.RunID}, {"plans"}, {"failures"}} {

@@ -40,7 +40,11 @@ edges: [{from: ask, to: paid, condition: "last.approved == true"}]
 	as(ana)
 	first, second := s.result(3, "run", "--plan", plan, "--json"), s.result(3, "run", "--plan", plan, "--json")
 	for _, act := range []string{"approve", "reject"} {
-		if _, stderr := s.expect(2, act, first.RunID, "--comment", "mine"); !strings.Contains(stderr, "started the run and may not answer") || !strings.Contains(stderr, "ask another operator") {
+		if _, stderr := s.expect(2, act, first.RunID, "--comment", "mine"); !strings.Contains(
+			stderr,
+			"started the run and may not answer",
+		) ||
+			!strings.Contains(stderr, "ask another operator") {
 			t.Error(stderr)
 		}
 	}
@@ -53,14 +57,18 @@ edges: [{from: ask, to: paid, condition: "last.approved == true"}]
 	}
 	s.expect(0, "reject", second.RunID, "--comment", "no") // one is enough to say no
 	as(ana)
-	expires := s.file("expires.yaml", "id: expires\nnodes:\n  ask: {type: approval, input: {message: \"Pay?\", timeout: 50ms, on_timeout: reject}}\n")
+	expires := s.file(
+		"expires.yaml",
+		"id: expires\nnodes:\n  ask: {type: approval, input: {message: \"Pay?\", timeout: 50ms, on_timeout: reject}}\n",
+	)
 	out, stderr, _ = s.run("run", "--plan", expires, "--json") // it may have expired before it is seen to wait
 	var r struct{ RunID string }
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatal(err, stderr)
 	}
 	s.expect(0, "logs", "-f", r.RunID)
-	if out, _ := s.expect(0, "show", r.RunID, "--json"); !strings.Contains(out, `"code":"rejected"`) || !strings.Contains(out, `"status":"failed"`) {
+	if out, _ := s.expect(0, "show", r.RunID, "--json"); !strings.Contains(out, `"code":"rejected"`) ||
+		!strings.Contains(out, `"status":"failed"`) {
 		t.Error(out)
 	}
 }

@@ -49,7 +49,16 @@ type userWire struct {
 }
 
 func (w userWire) user() domain.User {
-	return domain.User{ID: w.ID, Name: w.Name, Role: w.Role, Disabled: w.Disabled, Issuer: w.Issuer, Subject: w.Subject, CreatedAt: w.CreatedAt, LastSeenAt: w.LastSeenAt}
+	return domain.User{
+		ID:         w.ID,
+		Name:       w.Name,
+		Role:       w.Role,
+		Disabled:   w.Disabled,
+		Issuer:     w.Issuer,
+		Subject:    w.Subject,
+		CreatedAt:  w.CreatedAt,
+		LastSeenAt: w.LastSeenAt,
+	}
 }
 
 // Users lists all users by name, without what they prove themselves with.
@@ -70,7 +79,14 @@ func (c *Client) CreateUser(ctx context.Context, _ domain.Actor, name, password 
 }
 
 // UpdateUser changes what is not nil, and ends the user's sessions.
-func (c *Client) UpdateUser(ctx context.Context, _ domain.Actor, idOrName string, role *domain.Role, password *string, disabled *bool) (domain.User, error) {
+func (c *Client) UpdateUser(
+	ctx context.Context,
+	_ domain.Actor,
+	idOrName string,
+	role *domain.Role,
+	password *string,
+	disabled *bool,
+) (domain.User, error) {
 	var out userWire
 	_, err := c.do(ctx, call{method: http.MethodPatch, path: "/users/" + url.PathEscape(idOrName), into: &out, body: struct {
 		Role     *domain.Role `json:"role,omitempty"`
@@ -138,7 +154,14 @@ func (c *Client) Tokens(ctx context.Context) ([]domain.Token, error) {
 
 // CreateToken makes an API token and returns its text, which cannot be seen
 // again. A zero lifetime means 90 days.
-func (c *Client) CreateToken(ctx context.Context, _ domain.Actor, name string, role domain.Role, scopes []string, lifetime time.Duration) (string, domain.Token, error) {
+func (c *Client) CreateToken(
+	ctx context.Context,
+	_ domain.Actor,
+	name string,
+	role domain.Role,
+	scopes []string,
+	lifetime time.Duration,
+) (string, domain.Token, error) {
 	body := struct {
 		Name      string      `json:"name"`
 		Role      domain.Role `json:"role"`

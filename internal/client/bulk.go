@@ -26,7 +26,10 @@ func (c *Client) StartBulk(ctx context.Context, r domain.BulkRequest) (domain.Bu
 // StopBulk ends an act on many runs; those not reached stay as they are.
 func (c *Client) StopBulk(ctx context.Context, id, reason string) (domain.Bulk, error) {
 	var out domain.Bulk
-	_, err := c.do(ctx, call{method: http.MethodPost, path: "/bulk-operations/" + url.PathEscape(id) + "/stop", body: reasonWire{reason}, into: &out})
+	_, err := c.do(
+		ctx,
+		call{method: http.MethodPost, path: "/bulk-operations/" + url.PathEscape(id) + "/stop", body: reasonWire{reason}, into: &out},
+	)
 	return out, err
 }
 
@@ -39,7 +42,10 @@ func (c *Client) Bulks(ctx context.Context, limit int) ([]domain.Bulk, error) {
 // BulkAct says how far an act on many runs is.
 func (c *Client) BulkAct(ctx context.Context, id string) (domain.Bulk, error) {
 	var out domain.Bulk
-	_, err := c.do(ctx, call{method: http.MethodGet, path: "/bulk-operations/" + url.PathEscape(id), query: url.Values{"limit": {"1"}}, into: &out})
+	_, err := c.do(
+		ctx,
+		call{method: http.MethodGet, path: "/bulk-operations/" + url.PathEscape(id), query: url.Values{"limit": {"1"}}, into: &out},
+	)
 	return out, err
 }
 

@@ -49,7 +49,8 @@ func New(server, token string) (*Client, error) {
 		return build(socketOrigin, server, token, through(socket)), nil
 	}
 	u, err := url.Parse(server)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.User != nil {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Path != "" && u.Path != "/" || u.RawQuery != "" ||
+		u.User != nil {
 		return nil, domain.Errorf(domain.CodeInvalid, "%q is no address of a daemon", server).
 			Suggest("write it like http://127.0.0.1:8080, or unix:/run/kairos/kairos.sock")
 	}
@@ -242,7 +243,14 @@ func (c *Client) failure(resp *http.Response, text []byte) error {
 	e := &domain.Error{Code: p.Code, Reason: p.Reason, Message: p.Message, Suggestion: p.Suggestion}
 	if code := string(p.Code); code == strings.ToUpper(code) { // of an intent that gets no plan
 		e.Code, e.Reason = domain.CodeInvalid, code
-		e.Cause = &domain.PlanError{Code: code, Message: p.Message, Recoverable: p.Recoverable, Suggestion: p.Suggestion, Violations: p.Violations, Answer: p.Answer}
+		e.Cause = &domain.PlanError{
+			Code:        code,
+			Message:     p.Message,
+			Recoverable: p.Recoverable,
+			Suggestion:  p.Suggestion,
+			Violations:  p.Violations,
+			Answer:      p.Answer,
+		}
 	}
 	if len(p.Errors) > 1 && len(p.Problems) == 0 {
 		all := make([]string, len(p.Errors))

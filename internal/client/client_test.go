@@ -3,10 +3,8 @@ package client_test
 import (
 	"context"
 	"errors"
-	"net"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -124,16 +122,21 @@ func TestMainJobOverTheNetwork(t *testing.T) {
 	if err != nil || !created || v.Number != 1 || p.Key != "chain" || v.Hash == "" {
 		t.Fatalf("SavePlan = %+v %+v %v, %v", p, v, created, err)
 	}
-	if _, again, created, _, err := author.SavePlan(t.Context(), []byte(chain), planner.FormatYAML, "", ""); err != nil || created || again.Hash != v.Hash {
+	if _, again, created, _, err := author.SavePlan(t.Context(), []byte(chain), planner.FormatYAML, "", ""); err != nil || created ||
+		again.Hash != v.Hash {
 		t.Errorf("the same content = %+v, %v", again, err)
 	}
-	if v, err := viewer.VersionByNumber(t.Context(), "chain", 0); err != nil || string(v.Source) != chain || v.Reason != "first" || len(v.Canonical) == 0 {
+	if v, err := viewer.VersionByNumber(t.Context(), "chain", 0); err != nil || string(v.Source) != chain || v.Reason != "first" ||
+		len(v.Canonical) == 0 {
 		t.Errorf("Version = %+v, %v", v, err)
 	}
 
 	d.fail.Store(true)
-	s, err := operator.Start(t.Context(), domain.StartRequest{Plan: "chain", Input: domain.RawJSON(`{"x":[1,2]}`), Labels: map[string]string{"env": "prod"},
-		Limits: domain.Limits{MaxDuration: time.Hour}})
+	s, err := operator.Start(
+		t.Context(),
+		domain.StartRequest{Plan: "chain", Input: domain.RawJSON(`{"x":[1,2]}`), Labels: map[string]string{"env": "prod"},
+			Limits: domain.Limits{MaxDuration: time.Hour}},
+	)
 	if err != nil || s.Labels["env"] != "prod" {
 		t.Fatalf("Start = %+v, %v", s, err)
 	}
@@ -142,8 +145,11 @@ func TestMainJobOverTheNetwork(t *testing.T) {
 		string(r.Outputs["a"]) != `{"n":12345678901234567890.10}` || r.Limits.MaxDuration != "1h0m0s" || string(r.Input) != `{"x":[1,2]}` {
 		t.Fatalf("the failed run is %+v", r)
 	}
-	list, err := viewer.Runs(t.Context(), domain.RunFilter{Statuses: []domain.RunStatus{domain.RunFailed, domain.RunCancelled}, PlanKey: "chain",
-		Labels: map[string]string{"env": "prod"}, NeedsAttention: true})
+	list, err := viewer.Runs(
+		t.Context(),
+		domain.RunFilter{Statuses: []domain.RunStatus{domain.RunFailed, domain.RunCancelled}, PlanKey: "chain",
+			Labels: map[string]string{"env": "prod"}, NeedsAttention: true},
+	)
 	if err != nil || len(list.Items) != 1 || list.Items[0].ID != s.ID {
 		t.Errorf("Runs = %+v, %v", list, err)
 	}
@@ -157,7 +163,8 @@ func TestMainJobOverTheNetwork(t *testing.T) {
 		t.Fatalf("resume: %v", err)
 	}
 	r = settled(t, viewer, s.ID)
-	if r.Status != domain.RunCompleted || !slices.Equal(r.Path, []string{"a", "b"}) || string(r.Output) != `{"saw":12345678901234567890.10}` {
+	if r.Status != domain.RunCompleted || !slices.Equal(r.Path, []string{"a", "b"}) ||
+		string(r.Output) != `{"saw":12345678901234567890.10}` {
 		t.Fatalf("the resumed run is %+v", r)
 	}
 	journal, err := viewer.JournalPage(t.Context(), s.ID, 0, 0)
@@ -168,7 +175,10 @@ func TestMainJobOverTheNetwork(t *testing.T) {
 	if _, err := operator.Act(t.Context(), domain.VerbRequest{Run: s.ID, Action: domain.ActionResume}); err == nil || statusOf(err) != 409 {
 		t.Errorf("A39: resuming a completed run: %v", err)
 	}
-	forked, err := operator.Act(t.Context(), domain.VerbRequest{Run: s.ID, Action: domain.ActionFork, At: 1, Edits: map[string]domain.RawJSON{"a": domain.RawJSON(`{"n":2}`)}})
+	forked, err := operator.Act(
+		t.Context(),
+		domain.VerbRequest{Run: s.ID, Action: domain.ActionFork, At: 1, Edits: map[string]domain.RawJSON{"a": domain.RawJSON(`{"n":2}`)}},
+	)
 	if err != nil || forked.ID == s.ID || forked.ForkedFrom != s.ID {
 		t.Fatalf("fork = %+v, %v", forked, err)
 	}
@@ -210,7 +220,8 @@ func TestErrorsComeBackWhole(t *testing.T) {
 	if !ok || len(problems) < 2 || len(bad.Problems) < 2 || bad.Problems[0].Line == 0 || domain.CodeOf(err) != domain.CodeInvalid {
 		t.Errorf("an invalid plan: %v (%+v)", err, bad)
 	}
-	if c, err := viewer.CheckPlan(t.Context(), []byte(`{"nodes":{"a":{"type":"sett"}}}`), planner.FormatAuto); err != nil || c.Valid || len(c.Problems) == 0 {
+	if c, err := viewer.CheckPlan(t.Context(), []byte(`{"nodes":{"a":{"type":"sett"}}}`), planner.FormatAuto); err != nil || c.Valid ||
+		len(c.Problems) == 0 {
 		t.Errorf("CheckPlan = %+v, %v", c, err)
 	}
 	_, err = viewer.Start(t.Context(), domain.StartRequest{Plan: "chain"})
@@ -317,13 +328,20 @@ nodes:
 		t.Fatalf("Approvals = %+v, %v", open, err)
 	}
 	q := open.Items[0]
-	if _, err := viewer.Decide(t.Context(), domain.DecideRequest{Approval: q.ID, Approve: true}); domain.CodeOf(err) != domain.CodeForbidden {
+	if _, err := viewer.Decide(t.Context(), domain.DecideRequest{Approval: q.ID, Approve: true}); domain.CodeOf(
+		err,
+	) != domain.CodeForbidden {
 		t.Errorf("a viewer decides: %v", err)
 	}
-	if _, err := operator.Decide(t.Context(), domain.DecideRequest{Approval: q.ID, Approve: true, Digest: "another"}); statusOf(err) != 409 {
+	if _, err := operator.Decide(t.Context(), domain.DecideRequest{Approval: q.ID, Approve: true, Digest: "another"}); statusOf(
+		err,
+	) != 409 {
 		t.Errorf("A42: approved with another digest: %v", err)
 	}
-	done, err := operator.Decide(t.Context(), domain.DecideRequest{Approval: q.ID, Approve: true, Comment: "go", Digest: q.Digest, Values: domain.RawJSON(`{"n":3}`)})
+	done, err := operator.Decide(
+		t.Context(),
+		domain.DecideRequest{Approval: q.ID, Approve: true, Comment: "go", Digest: q.Digest, Values: domain.RawJSON(`{"n":3}`)},
+	)
 	if err != nil || done.Status != "approved" || !strings.HasPrefix(done.DecidedBy, "token operator") {
 		t.Fatalf("Decide = %+v, %v", done, err)
 	}
@@ -343,7 +361,9 @@ func TestAccounts(t *testing.T) {
 	if err != nil || u.Role != domain.RoleOperator {
 		t.Fatalf("CreateUser = %+v, %v", u, err)
 	}
-	if u, err = admin.UpdateUser(t.Context(), me, "marta", new(domain.RoleAuthor), nil, new(true)); err != nil || u.Role != domain.RoleAuthor || !u.Disabled {
+	if u, err = admin.UpdateUser(t.Context(), me, "marta", new(domain.RoleAuthor), nil, new(true)); err != nil ||
+		u.Role != domain.RoleAuthor ||
+		!u.Disabled {
 		t.Errorf("UpdateUser = %+v, %v", u, err)
 	}
 	if users, err := admin.Users(t.Context()); err != nil || len(users) != 1 || users[0].PasswordHash != "" {
@@ -374,127 +394,5 @@ func TestAccounts(t *testing.T) {
 	}
 	if v, err := viewer.DaemonVersion(t.Context()); err != nil || v.Version != "1.2.3" {
 		t.Errorf("DaemonVersion = %+v, %v", v, err)
-	}
-}
-
-func TestUnixSocketNeedsNoToken(t *testing.T) {
-	t.Parallel()
-	e := enginetest.Open(t, enginetest.NewRegistry())
-	h, err := api.New(api.Config{App: app.New(apptest.Config(t, e.Store, e.Engine)), Reader: e.Store, Engine: e.Engine, Local: &root})
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "kairosd.sock")
-	l, err := net.Listen("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv := &http.Server{Handler: h}
-	go func() { _ = srv.Serve(l) }()
-	t.Cleanup(func() { h.Close(); _ = srv.Close() })
-	c := client.Unix(path)
-	t.Cleanup(func() { _ = c.Close() })
-	if who, err := c.Me(t.Context()); err != nil || who.Name != "cli:root" || who.Role != domain.RoleAdmin {
-		t.Errorf("Me = %+v, %v", who, err)
-	}
-	if _, _, _, _, err := c.SavePlan(t.Context(), []byte("id: x\nnodes: {a: {type: set, input: 1}}\n"), planner.FormatYAML, "", ""); err != nil {
-		t.Error(err)
-	}
-	s, err := c.Start(t.Context(), domain.StartRequest{Plan: "x"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r := settled(t, c, s.ID); string(r.Output) != "1" {
-		t.Errorf("got %+v", r)
-	}
-}
-
-func TestEventsGoOnAfterABreak(t *testing.T) {
-	t.Parallel()
-	d := start(t)
-	operator := d.as(t, domain.RoleOperator)
-	d.engine.Save(chain)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	s, err := operator.Start(ctx, domain.StartRequest{Plan: "chain"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	settled(t, operator, s.ID)
-	var all []domain.Event
-	for e := range operator.Events(ctx, s.ID, "") {
-		all = append(all, e)
-		if e.Type == "node_completed" && e.Data["node"] == "b" {
-			break
-		}
-	}
-	var first domain.Event
-	for _, e := range all {
-		if e.ID != "" {
-			first = e
-			break
-		}
-	}
-	if len(all) < 3 || first.ID == "" {
-		t.Fatalf("events: %+v", all)
-	}
-	// Going on after an event gives exactly what followed it, across a break.
-	n := 0
-	for e, err := range operator.Events(ctx, s.ID, first.ID) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if e.Seq < first.Seq || e.Seq == first.Seq && e.Index <= first.Index {
-			t.Errorf("event %s came again", e.ID)
-		}
-		if n++; n == 1 {
-			d.server.CloseClientConnections()
-		}
-		if e.Seq == all[len(all)-1].Seq {
-			break
-		}
-	}
-}
-
-func TestWaitAndSubscribe(t *testing.T) {
-	t.Parallel()
-	d := start(t)
-	operator := d.as(t, domain.RoleOperator)
-	d.engine.Save(chain)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	run, err := operator.Start(ctx, domain.StartRequest{Plan: "chain"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	events, err := operator.Subscribe(ctx, 0, run.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	done, err := operator.Wait(ctx, run.ID)
-	if err != nil || done.Status != domain.RunCompleted {
-		t.Fatalf("Wait = %+v, %v", done, err)
-	}
-	for e := range events {
-		if e.Type == "node_completed" && e.Data["node"] == "b" {
-			break
-		}
-	}
-	late, err := operator.Subscribe(ctx, -1, run.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := operator.Act(ctx, domain.VerbRequest{Run: run.ID, Action: domain.ActionDelete, Reason: "over"}); err != nil {
-		t.Fatal(err)
-	}
-	if e := <-late; e.Type == "node_completed" || e.Type == "run_created" {
-		t.Errorf("from now on begins with %+v", e)
-	}
-	detail, err := operator.Detail(ctx, run.ID)
-	if err != nil || len(detail.Journal) == 0 || string(detail.Run.Output) == "" {
-		t.Errorf("Detail = %+v, %v", detail, err)
-	}
-	if rows, err := operator.JournalPage(ctx, run.ID, 1, 1); err != nil || len(rows) != 1 || rows[0].Seq != 2 {
-		t.Errorf("JournalPage = %+v, %v", rows, err)
 	}
 }

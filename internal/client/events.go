@@ -163,7 +163,12 @@ func settled(r domain.Run) bool {
 
 // listen reads one stream to its end; more is false when the listener had
 // enough.
-func (c *Client) listen(ctx context.Context, run string, after *string, yield func(domain.Event, error) bool) (delivered, more bool, err error) {
+func (c *Client) listen(
+	ctx context.Context,
+	run string,
+	after *string,
+	yield func(domain.Event, error) bool,
+) (delivered, more bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	k := call{method: http.MethodGet, path: "/events", accept: "text/event-stream", query: url.Values{}}

@@ -17,7 +17,12 @@ import (
 type answering struct{ body []byte }
 
 func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: http.StatusOK, Request: r, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(bytes.NewReader(a.body))}, nil
+	return &http.Response{
+		StatusCode: http.StatusOK,
+		Request:    r,
+		Header:     http.Header{"Content-Type": {"text/event-stream"}},
+		Body:       io.NopCloser(bytes.NewReader(a.body)),
+	}, nil
 }
 
 // FuzzSSE: whatever a stream of events holds, reading it ends; what is delivered

@@ -184,7 +184,15 @@ func TestInProcessPanics(t *testing.T) {
 func TestInProcessPrincipal(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, enginetest.NewRegistry())
-	h, err := api.New(api.Config{App: app.New(apptest.Config(t, e.Store, e.Engine)), Reader: e.Store, Engine: e.Engine, Local: &root, SessionCookies: []string{"session"}})
+	h, err := api.New(
+		api.Config{
+			App:            app.New(apptest.Config(t, e.Store, e.Engine)),
+			Reader:         e.Store,
+			Engine:         e.Engine,
+			Local:          &root,
+			SessionCookies: []string{"session"},
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

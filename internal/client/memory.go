@@ -20,7 +20,10 @@ func (c *Client) MemorySessions(ctx context.Context, owner string, p domain.Page
 // Memories lists what a session remembers, newest first.
 func (c *Client) Memories(ctx context.Context, owner, session string, p domain.Page) (domain.List[domain.Memory], error) {
 	var out list[domain.Memory]
-	_, err := c.do(ctx, call{method: http.MethodGet, path: "/sessions/" + url.PathEscape(session) + "/memory", query: memoryQuery(owner, p), into: &out})
+	_, err := c.do(
+		ctx,
+		call{method: http.MethodGet, path: "/sessions/" + url.PathEscape(session) + "/memory", query: memoryQuery(owner, p), into: &out},
+	)
 	return domain.List[domain.Memory]{Items: out.Items, Next: out.Next}, err
 }
 

@@ -16,7 +16,10 @@ func TestMemory(t *testing.T) {
 	d.engine.Save(chain)
 	const session = "a customer/7?#%2F&ñ"
 	for range 3 {
-		run, err := operator.Start(t.Context(), domain.StartRequest{Plan: "chain", Session: session, Input: domain.RawJSON(`"how are you?"`)})
+		run, err := operator.Start(
+			t.Context(),
+			domain.StartRequest{Plan: "chain", Session: session, Input: domain.RawJSON(`"how are you?"`)},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,7 +39,9 @@ func TestMemory(t *testing.T) {
 	if err != nil || len(page.Items) != 2 || page.Next == "" {
 		t.Fatalf("%+v %v", page, err)
 	}
-	if rest, err := operator.Memories(t.Context(), "", session, domain.Page{Limit: 2, After: page.Next}); err != nil || len(rest.Items) != 1 || rest.Next != "" {
+	if rest, err := operator.Memories(t.Context(), "", session, domain.Page{Limit: 2, After: page.Next}); err != nil ||
+		len(rest.Items) != 1 ||
+		rest.Next != "" {
 		t.Errorf("%+v %v", rest, err)
 	}
 	for name, c := range map[string]struct {
@@ -58,7 +63,8 @@ func TestMemory(t *testing.T) {
 		t.Errorf("after it was forgotten: %+v %v", list, err)
 	}
 	events, err := d.engine.Store.AuditEvents(t.Context(), domain.AuditFilter{Action: "memory.forget"})
-	if err != nil || len(events.Items) != 1 || events.Items[0].Reason != "asked to be forgotten" || events.Items[0].Object != "memory:"+who.Name+"/"+session {
+	if err != nil || len(events.Items) != 1 || events.Items[0].Reason != "asked to be forgotten" ||
+		events.Items[0].Object != "memory:"+who.Name+"/"+session {
 		t.Errorf("%+v %v", events.Items, err)
 	}
 }

@@ -53,7 +53,16 @@ func (c *Client) PlanFlow(ctx context.Context, plan string, version int, since t
 // the current one has another hash than base.
 func (c *Client) RestoreVersion(ctx context.Context, plan string, number int, base, reason string) (domain.Plan, error) {
 	var out planWire
-	_, err := c.do(ctx, call{method: http.MethodPost, path: "/plans/" + url.PathEscape(plan) + "/versions/" + strconv.Itoa(number) + "/restore", match: base, body: reasonWire{reason}, into: &out})
+	_, err := c.do(
+		ctx,
+		call{
+			method: http.MethodPost,
+			path:   "/plans/" + url.PathEscape(plan) + "/versions/" + strconv.Itoa(number) + "/restore",
+			match:  base,
+			body:   reasonWire{reason},
+			into:   &out,
+		},
+	)
 	return out.plan(), err
 }
 
@@ -61,7 +70,10 @@ func (c *Client) RestoreVersion(ctx context.Context, plan string, number int, ba
 // of it, into use.
 func (c *Client) AcceptPlan(ctx context.Context, plan string, a domain.DraftAcceptance) (domain.Plan, error) {
 	var out planWire
-	_, err := c.do(ctx, call{method: http.MethodPost, path: "/plans/" + url.PathEscape(plan) + "/accept", body: acceptanceWire(a), into: &out})
+	_, err := c.do(
+		ctx,
+		call{method: http.MethodPost, path: "/plans/" + url.PathEscape(plan) + "/accept", body: acceptanceWire(a), into: &out},
+	)
 	return out.plan(), err
 }
 
@@ -102,7 +114,14 @@ func (c *Client) KeepView(ctx context.Context, v domain.SavedView, everybody boo
 		_, err := c.do(ctx, call{method: http.MethodPost, path: "/views", body: viewWire{v.Name, v.Query, everybody}})
 		return err
 	}
-	_, err := c.do(ctx, call{method: http.MethodDelete, path: "/views/" + url.PathEscape(v.Name), query: url.Values{"everybody": {strconv.FormatBool(everybody)}}})
+	_, err := c.do(
+		ctx,
+		call{
+			method: http.MethodDelete,
+			path:   "/views/" + url.PathEscape(v.Name),
+			query:  url.Values{"everybody": {strconv.FormatBool(everybody)}},
+		},
+	)
 	return err
 }
 

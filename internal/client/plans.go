@@ -67,7 +67,12 @@ func pageQuery(p domain.Page) url.Values {
 // created false. One with errors gives CodeInvalid with a *planner.InvalidError
 // in its chain. With the origin "try" it is kept for a trial; the API sets any other.
 // Of the plan its id and key are given, of the version also its number and hash.
-func (c *Client) SavePlan(ctx context.Context, src []byte, f planner.Format, origin, reason string) (plan domain.Plan, v domain.Version, created bool, problems planner.Problems, err error) {
+func (c *Client) SavePlan(
+	ctx context.Context,
+	src []byte,
+	f planner.Format,
+	origin, reason string,
+) (plan domain.Plan, v domain.Version, created bool, problems planner.Problems, err error) {
 	var out struct {
 		ID       string           `json:"id"`
 		Key      string           `json:"key"`

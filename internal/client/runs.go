@@ -239,8 +239,22 @@ func wireOf(r domain.VerbRequest) actWire {
 		v := domain.ViewLimits(r.Raise)
 		raise = &v
 	}
-	return actWire{Raise: raise, Reason: r.Reason, Rev: r.Rev, Digest: r.Digest, At: r.At, Edits: r.Edits, Instead: r.Instead, Only: r.Only, TimeoutMs: r.Timeout.Milliseconds(), Attempts: r.Attempts, Input: r.Input, Version: r.Version,
-		Labels: r.Labels, LimitsView: domain.ViewLimits(r.Limits)}
+	return actWire{
+		Raise:      raise,
+		Reason:     r.Reason,
+		Rev:        r.Rev,
+		Digest:     r.Digest,
+		At:         r.At,
+		Edits:      r.Edits,
+		Instead:    r.Instead,
+		Only:       r.Only,
+		TimeoutMs:  r.Timeout.Milliseconds(),
+		Attempts:   r.Attempts,
+		Input:      r.Input,
+		Version:    r.Version,
+		Labels:     r.Labels,
+		LimitsView: domain.ViewLimits(r.Limits),
+	}
 }
 
 // Act does what a VerbRequest asks and returns the run it is about: the same,
@@ -258,7 +272,10 @@ func (c *Client) Act(ctx context.Context, r domain.VerbRequest) (domain.Run, err
 		_, err := c.do(ctx, call{method: http.MethodDelete, path: runPath(r.Run), query: q})
 		return out.Run(), err
 	}
-	_, err := c.do(ctx, call{method: http.MethodPost, path: runPath(r.Run) + "/" + url.PathEscape(r.Action.Path()), body: wireOf(r), into: &out})
+	_, err := c.do(
+		ctx,
+		call{method: http.MethodPost, path: runPath(r.Run) + "/" + url.PathEscape(r.Action.Path()), body: wireOf(r), into: &out},
+	)
 	return out.Run(), err
 }
 
@@ -286,7 +303,10 @@ func (c *Client) Preview(ctx context.Context, r domain.VerbRequest) (domain.Prev
 // Resolve settles an attempt in doubt.
 func (c *Client) Resolve(ctx context.Context, r domain.ResolveRequest) (domain.Run, error) {
 	var out domain.RunView
-	_, err := c.do(ctx, call{method: http.MethodPost, path: runPath(r.Run) + "/nodes/" + url.PathEscape(r.Node) + "/resolve", body: r, into: &out})
+	_, err := c.do(
+		ctx,
+		call{method: http.MethodPost, path: runPath(r.Run) + "/nodes/" + url.PathEscape(r.Node) + "/resolve", body: r, into: &out},
+	)
 	return out.Run(), err
 }
 
@@ -325,7 +345,13 @@ func (w approvalWire) approval() domain.Approval {
 		Tool: w.Tool, Arguments: w.Arguments, Digest: w.Digest, Status: w.Status, OnTimeout: w.OnTimeout, DueAt: w.DueAt,
 		CreatedAt: w.CreatedAt, StartedBy: w.StartedBy, Agent: w.Agent, MayAsk: w.MayAsk, Label: w.Label,
 		Choices: w.Answers, Assignee: w.Assignee,
-		ApprovalDecision: domain.ApprovalDecision{DecidedAt: w.DecidedAt, DecidedBy: w.DecidedBy, Comment: w.Comment, Values: w.Values, Answer: w.Answer},
+		ApprovalDecision: domain.ApprovalDecision{
+			DecidedAt: w.DecidedAt,
+			DecidedBy: w.DecidedBy,
+			Comment:   w.Comment,
+			Values:    w.Values,
+			Answer:    w.Answer,
+		},
 	}
 }
 

@@ -13,14 +13,20 @@ func (c *Client) ReleaseHeld(ctx context.Context, plan, reason string) (int, err
 	var out struct {
 		Released int `json:"released"`
 	}
-	_, err := c.do(ctx, call{method: http.MethodPost, path: "/system/release", body: map[string]any{"plan": plan, "reason": reason}, into: &out})
+	_, err := c.do(
+		ctx,
+		call{method: http.MethodPost, path: "/system/release", body: map[string]any{"plan": plan, "reason": reason}, into: &out},
+	)
 	return out.Released, err
 }
 
 // Retain removes what the daemon's retention says, or says what it would remove.
 func (c *Client) Retain(ctx context.Context, reason string, dryRun bool) (domain.Retained, error) {
 	var out domain.Retained
-	_, err := c.do(ctx, call{method: http.MethodPost, path: "/system/retention", body: map[string]any{"dryRun": dryRun, "reason": reason}, into: &out})
+	_, err := c.do(
+		ctx,
+		call{method: http.MethodPost, path: "/system/retention", body: map[string]any{"dryRun": dryRun, "reason": reason}, into: &out},
+	)
 	return out, err
 }
 
@@ -58,7 +64,10 @@ func (c *Client) Maintain(ctx context.Context, on bool, reason string) (*domain.
 	var out struct {
 		Maintenance *domain.Maintenance `json:"maintenance"`
 	}
-	_, err := c.do(ctx, call{method: http.MethodPost, path: "/system/maintenance", body: map[string]any{"on": on, "reason": reason}, into: &out})
+	_, err := c.do(
+		ctx,
+		call{method: http.MethodPost, path: "/system/maintenance", body: map[string]any{"on": on, "reason": reason}, into: &out},
+	)
 	return out.Maintenance, err
 }
 

@@ -17,7 +17,14 @@ func (c *Client) Tools(ctx context.Context) ([]domain.ToolInfo, error) {
 // AcceptTool takes the definition that an MCP server offers now for the accepted
 // one, if it has the digest (empty: whatever it is).
 func (c *Client) AcceptTool(ctx context.Context, name, digest, reason string) error {
-	_, err := c.do(ctx, call{method: http.MethodPost, path: "/tools/" + url.PathEscape(name) + "/accept", body: map[string]any{"digest": digest, "reason": reason}})
+	_, err := c.do(
+		ctx,
+		call{
+			method: http.MethodPost,
+			path:   "/tools/" + url.PathEscape(name) + "/accept",
+			body:   map[string]any{"digest": digest, "reason": reason},
+		},
+	)
 	return err
 }
 
@@ -29,7 +36,10 @@ func (c *Client) ToolServers(ctx context.Context) ([]domain.ToolServer, error) {
 
 // RetryToolServer starts an MCP server again that was given up.
 func (c *Client) RetryToolServer(ctx context.Context, name, reason string) error {
-	_, err := c.do(ctx, call{method: http.MethodPost, path: "/tool-servers/" + url.PathEscape(name) + "/retry", body: map[string]any{"reason": reason}})
+	_, err := c.do(
+		ctx,
+		call{method: http.MethodPost, path: "/tool-servers/" + url.PathEscape(name) + "/retry", body: map[string]any{"reason": reason}},
+	)
 	return err
 }
 

@@ -81,7 +81,11 @@ func TestEventsOnTheWire(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.engine.Save(wiredPlan)
-	conn, _, err := websocket.Dial(t.Context(), d.server.URL+api.Base+"/ws", &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + token}}})
+	conn, _, err := websocket.Dial(
+		t.Context(),
+		d.server.URL+api.Base+"/ws",
+		&websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + token}}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,9 +21,18 @@ func (c Config) Live(started Config) (live Config, later []string) {
 	keep(c.Server.Listen != was.Listen, func() { live.Server.Listen = was.Listen }, "server.listen")
 	keep(c.Server.SocketMode != was.SocketMode, func() { live.Server.SocketMode = was.SocketMode }, "server.socket_mode")
 	keep(!slices.Equal(c.Server.Hosts, was.Hosts), func() { live.Server.Hosts = was.Hosts }, "server.hosts")
-	keep(!slices.Equal(c.Server.TrustedProxies, was.TrustedProxies), func() { live.Server.TrustedProxies = was.TrustedProxies }, "server.trusted_proxies")
+	keep(
+		!slices.Equal(c.Server.TrustedProxies, was.TrustedProxies),
+		func() { live.Server.TrustedProxies = was.TrustedProxies },
+		"server.trusted_proxies",
+	)
 	// Another certificate can be taken up; whether there is TLS at all cannot.
-	keep((c.Server.TLSCert == "") != (was.TLSCert == ""), func() { live.Server.TLSCert, live.Server.TLSKey = was.TLSCert, was.TLSKey }, "server.tls_cert", "server.tls_key")
+	keep(
+		(c.Server.TLSCert == "") != (was.TLSCert == ""),
+		func() { live.Server.TLSCert, live.Server.TLSKey = was.TLSCert, was.TLSKey },
+		"server.tls_cert",
+		"server.tls_key",
+	)
 	keep(!reflect.DeepEqual(c.Telemetry, started.Telemetry), func() { live.Telemetry = started.Telemetry }, "telemetry")
 	if len(later) > 0 {
 		waits := func(n Named) bool {

@@ -143,7 +143,8 @@ func (o *OIDC) Secret() (string, error) {
 		return "", nil
 	}
 	if secret == "" {
-		return "", domain.Errorf(domain.CodeInvalid, "the client secret of login.oidc is empty").Suggest("set the environment variable or fill the file that the configuration names")
+		return "", domain.Errorf(domain.CodeInvalid, "the client secret of login.oidc is empty").
+			Suggest("set the environment variable or fill the file that the configuration names")
 	}
 	return secret, nil
 }

@@ -145,7 +145,8 @@ func (n Notifications) Build() ([]notify.Channel, error) {
 				v = strings.TrimRight(string(b), "\r\n")
 			}
 			if v == "" && env+file != "" {
-				return "", domain.Errorf(domain.CodeInvalid, "notifications: the %s of %s is empty", what, name).Suggest("set the environment variable or fill the file that the configuration names")
+				return "", domain.Errorf(domain.CodeInvalid, "notifications: the %s of %s is empty", what, name).
+					Suggest("set the environment variable or fill the file that the configuration names")
 			}
 			return v, nil
 		}

@@ -41,14 +41,19 @@ var HandoffSpec = llm.ToolSpec{
 	Name:        HandoffTool,
 	Description: "Pass work on to another agent. With returnControl you get its answer and go on; without, its answer is the final one.",
 	Effect:      walk.EffectIdempotent, // what the other agent does has effects of its own
-	Schema: map[string]any{"type": "object", "required": []any{"targetAgentId", "reason", "explanation"}, "additionalProperties": false, "properties": map[string]any{
-		"targetAgentId": map[string]any{"type": "string", "minLength": 1},
-		"reason":        map[string]any{"type": "string", "enum": handoffReasons},
-		"explanation":   map[string]any{"type": "string", "minLength": 1, "description": "What the other agent shall do, and why it."},
-		"capability":    map[string]any{"type": "string", "description": "A capability that the other agent must have."},
-		"payload":       map[string]any{"description": "Data for the other agent."},
-		"returnControl": map[string]any{"type": "boolean"},
-	}},
+	Schema: map[string]any{
+		"type":                 "object",
+		"required":             []any{"targetAgentId", "reason", "explanation"},
+		"additionalProperties": false,
+		"properties": map[string]any{
+			"targetAgentId": map[string]any{"type": "string", "minLength": 1},
+			"reason":        map[string]any{"type": "string", "enum": handoffReasons},
+			"explanation":   map[string]any{"type": "string", "minLength": 1, "description": "What the other agent shall do, and why it."},
+			"capability":    map[string]any{"type": "string", "description": "A capability that the other agent must have."},
+			"payload":       map[string]any{"description": "Data for the other agent."},
+			"returnControl": map[string]any{"type": "boolean"},
+		},
+	},
 }
 
 // Handoff is a request to pass work on.
@@ -69,12 +74,24 @@ func ParseHandoff(args any) (Handoff, error) {
 		return Handoff{}, fmt.Errorf("schema of %s: %w", HandoffTool, err)
 	}
 	if problems := schema.Validate(args); len(problems) > 0 {
-		return Handoff{}, &walk.Failure{Code: walk.CodeInvalidInput, Message: fmt.Sprintf("arguments of %s: %s", HandoffTool, problems[0]), Permanent: true, NoEffect: true}
+		return Handoff{}, &walk.Failure{
+			Code:      walk.CodeInvalidInput,
+			Message:   fmt.Sprintf("arguments of %s: %s", HandoffTool, problems[0]),
+			Permanent: true,
+			NoEffect:  true,
+		}
 	}
 	m, _ := args.(map[string]any)
 	text := func(key string) string { s, _ := m[key].(string); return s }
 	back, _ := m["returnControl"].(bool)
-	return Handoff{Target: text("targetAgentId"), Reason: text("reason"), Explanation: text("explanation"), Capability: text("capability"), Payload: m["payload"], ReturnControl: back}, nil
+	return Handoff{
+		Target:        text("targetAgentId"),
+		Reason:        text("reason"),
+		Explanation:   text("explanation"),
+		Capability:    text("capability"),
+		Payload:       m["payload"],
+		ReturnControl: back,
+	}, nil
 }
 
 // Task is what the other agent is asked.

@@ -12,7 +12,12 @@ import (
 // capability. Each row breaks its rule and all that come later.
 func TestHandoffRules(t *testing.T) {
 	t.Parallel()
-	agents := map[string]conversation.HandoffTarget{"supervisor": {System: true}, "orchestrator": {System: true}, "writer": {Capabilities: []string{"Prose"}}, "finder": {}}
+	agents := map[string]conversation.HandoffTarget{
+		"supervisor":   {System: true},
+		"orchestrator": {System: true},
+		"writer":       {Capabilities: []string{"Prose"}},
+		"finder":       {},
+	}
 	for _, tc := range []struct {
 		name, from string
 		h          conversation.Handoff
@@ -44,7 +49,9 @@ func TestHandoffRules(t *testing.T) {
 
 func TestHandoffArguments(t *testing.T) {
 	t.Parallel()
-	good, err := jsonvalue.Decode([]byte(`{"targetAgentId":"writer","reason":"clarification","explanation":"say it","payload":[1],"returnControl":true}`))
+	good, err := jsonvalue.Decode(
+		[]byte(`{"targetAgentId":"writer","reason":"clarification","explanation":"say it","payload":[1],"returnControl":true}`),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,8 +4,6 @@ package conversation
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"strconv"
@@ -121,7 +119,14 @@ func (l *Loop) Continue(ctx context.Context, messages []llm.Message) (any, error
 	if l.Provider == nil {
 		return nil, fmt.Errorf("agent %s: %w", l.Name, ErrNoProvider)
 	}
-	c := &conversation{Loop: l, journal: l.Journal, messages: messages, tools: map[string]llm.Tool{}, step: l.FirstStep, seen: map[string]int{}}
+	c := &conversation{
+		Loop:     l,
+		journal:  l.Journal,
+		messages: messages,
+		tools:    map[string]llm.Tool{},
+		step:     l.FirstStep,
+		seen:     map[string]int{},
+	}
 	if c.journal == nil {
 		c.journal = unkept{}
 	}
@@ -136,7 +141,12 @@ func (l *Loop) Continue(ctx context.Context, messages []llm.Message) (any, error
 	if l.Schema != nil {
 		var err error
 		if c.schema, err = planner.ParseSchema(l.Schema); err != nil {
-			return nil, &walk.Failure{Code: CodeSchema, Message: fmt.Sprintf("output_schema of agent %s: %v", l.Name, err), Permanent: true, NoEffect: true}
+			return nil, &walk.Failure{
+				Code:      CodeSchema,
+				Message:   fmt.Sprintf("output_schema of agent %s: %v", l.Name, err),
+				Permanent: true,
+				NoEffect:  true,
+			}
 		}
 	}
 	return c.run(ctx)
@@ -181,11 +191,24 @@ func (c *conversation) run(ctx context.Context) (any, error) {
 				return r.Text, nil
 			}
 			if c.repaired {
-				return nil, &walk.Failure{Code: CodeSchema, Permanent: true, Message: fmt.Sprintf("the answer of agent %s does not fit output_schema: %s", c.Name, problem), Detail: r.Text}
+				return nil, &walk.Failure{
+					Code:      CodeSchema,
+					Permanent: true,
+					Message:   fmt.Sprintf("the answer of agent %s does not fit output_schema: %s", c.Name, problem),
+					Detail:    r.Text,
+				}
 			}
 			c.repaired = true
-			c.messages = append(c.messages, llm.Message{Role: llm.RoleAssistant, Text: r.Text},
-				llm.Message{Role: llm.RoleUser, Text: "Your answer does not fit the schema: " + problem + ".\nThe schema: " + jsonvalue.Text(c.Schema) + "\nAnswer again with the JSON value alone."})
+			c.messages = append(
+				c.messages,
+				llm.Message{Role: llm.RoleAssistant, Text: r.Text},
+				llm.Message{
+					Role: llm.RoleUser,
+					Text: "Your answer does not fit the schema: " + problem + ".\nThe schema: " + jsonvalue.Text(
+						c.Schema,
+					) + "\nAnswer again with the JSON value alone.",
+				},
+			)
 			continue
 		}
 		c.messages = append(c.messages, llm.Message{Role: llm.RoleAssistant, Text: r.Text, Calls: r.Calls})
@@ -201,8 +224,12 @@ func (c *conversation) run(ctx context.Context) (any, error) {
 			return nil, err
 		}
 	}
-	return nil, &walk.Failure{Code: CodeIterations, Permanent: true, Message: fmt.Sprintf("agent %s: no final answer after %d model calls", c.Name, most),
-		Suggestion: "give the agent fewer tools, a clearer task, or a higher max_iterations"}
+	return nil, &walk.Failure{
+		Code:       CodeIterations,
+		Permanent:  true,
+		Message:    fmt.Sprintf("agent %s: no final answer after %d model calls", c.Name, most),
+		Suggestion: "give the agent fewer tools, a clearer task, or a higher max_iterations",
+	}
 }
 
 // ask calls the model, or takes the answer that was recorded.
@@ -260,7 +287,11 @@ func (c *conversation) callTools(ctx context.Context, calls []llm.Call) ([]llm.M
 		c.seen[id]++
 		switch {
 		case c.seen[id] >= maxIdenticalCalls:
-			return nil, &walk.Failure{Code: CodeLoop, Permanent: true, Message: fmt.Sprintf("agent %s asks for %s with the same arguments again and again", c.Name, call.Tool)}
+			return nil, &walk.Failure{
+				Code:      CodeLoop,
+				Permanent: true,
+				Message:   fmt.Sprintf("agent %s asks for %s with the same arguments again and again", c.Name, call.Tool),
+			}
 		case i >= maxParallelCalls:
 			out[i].Text = fmt.Sprintf("Error: at most %d calls in one turn; ask again for the rest", maxParallelCalls)
 			continue
@@ -313,11 +344,21 @@ func (c *conversation) callTool(ctx context.Context, n int, call llm.Call) (stri
 	}
 	t := c.tools[call.Tool]
 	if t == nil {
-		return "", &walk.Failure{Code: walk.CodeUnknownTool, Message: fmt.Sprintf("Tool %q not found", call.Tool), Permanent: true, NoEffect: true}
+		return "", &walk.Failure{
+			Code:      walk.CodeUnknownTool,
+			Message:   fmt.Sprintf("Tool %q not found", call.Tool),
+			Permanent: true,
+			NoEffect:  true,
+		}
 	}
 	args, err := jsonvalue.Decode([]byte(call.Arguments))
 	if err != nil {
-		return "", &walk.Failure{Code: walk.CodeInvalidInput, Message: fmt.Sprintf("arguments of %s are not JSON: %v", call.Tool, err), Permanent: true, NoEffect: true}
+		return "", &walk.Failure{
+			Code:      walk.CodeInvalidInput,
+			Message:   fmt.Sprintf("arguments of %s are not JSON: %v", call.Tool, err),
+			Permanent: true,
+			NoEffect:  true,
+		}
 	}
 	if c.Approve != nil {
 		if err := c.Approve(n, call.Tool, args); err != nil {
@@ -361,7 +402,12 @@ func (c *conversation) callTool(ctx context.Context, n int, call llm.Call) (stri
 func (c *conversation) handOver(ctx context.Context, call llm.Call) (string, error) {
 	args, err := jsonvalue.Decode([]byte(call.Arguments))
 	if err != nil {
-		return "", &walk.Failure{Code: walk.CodeInvalidInput, Message: fmt.Sprintf("arguments of %s are not JSON: %v", HandoffTool, err), Permanent: true, NoEffect: true}
+		return "", &walk.Failure{
+			Code:      walk.CodeInvalidInput,
+			Message:   fmt.Sprintf("arguments of %s are not JSON: %v", HandoffTool, err),
+			Permanent: true,
+			NoEffect:  true,
+		}
 	}
 	answer, final, err := c.Handoff(ctx, args)
 	if err != nil {
@@ -377,75 +423,4 @@ func (c *conversation) log(level, message string) {
 	if c.Log != nil {
 		c.Log(level, message)
 	}
-}
-
-// Invoke checks the arguments against the tool's schema and calls it; a panic of
-// the tool is its failure.
-func Invoke(ctx context.Context, t llm.Tool, spec llm.ToolSpec, call llm.ToolCall) (out any, err error) {
-	if spec.Schema != nil {
-		s, err := planner.ParseSchema(spec.Schema)
-		if err != nil {
-			return nil, fmt.Errorf("schema of tool %s: %w", spec.Name, err)
-		}
-		if problems := s.ValidateContext(ctx, call.Args); len(problems) > 0 {
-			return nil, &walk.Failure{Code: walk.CodeInvalidInput, Message: fmt.Sprintf("arguments of %s: %s", spec.Name, problems[0]), Permanent: true, NoEffect: true}
-		}
-	}
-	defer func() {
-		if p := recover(); p != nil {
-			err = &walk.Failure{Code: walk.CodePanic, Message: fmt.Sprintf("tool %s panicked: %v", spec.Name, p), Permanent: true}
-		}
-	}()
-	result, err := t.Call(ctx, call)
-	if err != nil {
-		return nil, err
-	}
-	return jsonvalue.Normalize(result)
-}
-
-// Opening is the start of a conversation: role, then memory, then what the input is
-// part of, then the input.
-func Opening(system, memory, request, input string) []llm.Message {
-	var out []llm.Message
-	if system != "" {
-		out = append(out, llm.Message{Role: llm.RoleSystem, Text: system})
-	}
-	if memory != "" {
-		out = append(out, llm.Message{Role: llm.RoleSystem, Text: memory})
-	}
-	if request != "" {
-		out = append(out, llm.Message{Role: llm.RoleUser, Text: request})
-	}
-	return append(out, llm.Message{Role: llm.RoleUser, Text: input})
-}
-
-// digestOf tells whether a recorded step answers the same question.
-func digestOf(parts ...any) string {
-	h := sha256.New()
-	fmt.Fprintf(h, "%+v", parts)
-	return hex.EncodeToString(h.Sum(nil)[:16])
-}
-
-// JSONAnswer reads an answer that is wholly one JSON object or array, bare or in
-// one code fence.
-func JSONAnswer(text string) (any, bool) {
-	t := unfenced(text)
-	if !strings.HasPrefix(t, "{") && !strings.HasPrefix(t, "[") {
-		return nil, false
-	}
-	v, err := jsonvalue.Decode([]byte(t))
-	return v, err == nil
-}
-
-// unfenced takes one code fence off.
-func unfenced(text string) string {
-	t := strings.TrimSpace(text)
-	if inner, ok := strings.CutPrefix(t, "```"); ok {
-		if inner, ok = strings.CutSuffix(inner, "```"); ok && !strings.Contains(inner, "```") {
-			if _, body, ok := strings.Cut(inner, "\n"); ok {
-				t = strings.TrimSpace(body)
-			}
-		}
-	}
-	return t
 }

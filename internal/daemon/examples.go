@@ -58,7 +58,14 @@ func (s *server) loadExamples(ctx context.Context) error {
 		return fmt.Errorf("read examples: %w", err)
 	}
 	for _, f := range files {
-		_, _, _, problems, err := s.engine.SavePlan(ctx, domain.System, f.Source, planner.FormatOf(f.Name, f.Source), "example", "comes with kairosd")
+		_, _, _, problems, err := s.engine.SavePlan(
+			ctx,
+			domain.System,
+			f.Source,
+			planner.FormatOf(f.Name, f.Source),
+			"example",
+			"comes with kairosd",
+		)
 		if err != nil {
 			return fmt.Errorf("example %s: %w (%v)", f.Name, err, problems)
 		}

@@ -44,8 +44,19 @@ func (s *server) newFront(ln net.Listener) (*front, error) {
 		return nil, exit.With(exit.SysConfig, err)
 	}
 	progress := func() domain.Startup { return *f.started.Load() }
-	f.become(web.NewStarting(web.StartingConfig{Progress: progress, API: api.Starting(progress), Hosts: s.hosts(ln), TLS: s.cfg.Server.TLSCert != "", Proxies: proxies,
-		Version: buildinfo.Read().Version, Logger: s.log}))
+	f.become(
+		web.NewStarting(
+			web.StartingConfig{
+				Progress: progress,
+				API:      api.Starting(progress),
+				Hosts:    s.hosts(ln),
+				TLS:      s.cfg.Server.TLSCert != "",
+				Proxies:  proxies,
+				Version:  buildinfo.Read().Version,
+				Logger:   s.log,
+			},
+		),
+	)
 	listener := bounded(ln, maxConnections)
 	if s.cfg.Server.TLSCert != "" {
 		if f.cert, err = loadCertificate(s.cfg.Server.TLSCert, s.cfg.Server.TLSKey); err != nil {

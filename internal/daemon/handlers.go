@@ -20,8 +20,10 @@ import (
 func (s *server) operations() {
 	plans := planners{s.now}
 	s.drafts = draft.New(draft.Config{Store: s.store, Planner: plans, Engine: s.engine, Log: s.log})
-	s.app = app.New(app.Config{Store: s.store, Engine: s.engine, Auth: s.auth, Bulk: s.bulk, Drafts: s.drafts, Planner: plans, Checker: s.checker,
-		Tools: catalog{s.now}.box, Server: s.system, Settings: s.settings, Log: s.log})
+	s.app = app.New(
+		app.Config{Store: s.store, Engine: s.engine, Auth: s.auth, Bulk: s.bulk, Drafts: s.drafts, Planner: plans, Checker: s.checker,
+			Tools: catalog{s.now}.box, Server: s.system, Settings: s.settings, Log: s.log},
+	)
 }
 
 // handlers builds the dashboard with the API, and the API for the local socket.

@@ -131,7 +131,10 @@ func checkAddress(listen string, cfg config.Config) error {
 			return exit.With(exit.SysUsage, fmt.Errorf("--listen %q: say which socket, as unix:/run/kairos/kairos.sock", listen))
 		}
 		if cfg.Server.TLSCert != "" {
-			return exit.With(exit.SysConfig, errors.New("a Unix socket has no TLS of its own: leave server.tls_cert out, the proxy in front has it"))
+			return exit.With(
+				exit.SysConfig,
+				errors.New("a Unix socket has no TLS of its own: leave server.tls_cert out, the proxy in front has it"),
+			)
 		}
 		return nil
 	}
@@ -143,7 +146,13 @@ func checkAddress(listen string, cfg config.Config) error {
 	if host == "localhost" || ip != nil && ip.IsLoopback() || cfg.Server.TLSCert != "" || len(cfg.Server.TrustedProxies) > 0 {
 		return nil
 	}
-	return exit.With(exit.SysConfig, fmt.Errorf("%s can be reached from other machines; set server.tls_cert and server.tls_key, or server.trusted_proxies, in the configuration", listen))
+	return exit.With(
+		exit.SysConfig,
+		fmt.Errorf(
+			"%s can be reached from other machines; set server.tls_cert and server.tls_key, or server.trusted_proxies, in the configuration",
+			listen,
+		),
+	)
 }
 
 // listenAddress is a network address or a Unix socket to listen on, and the origin of this

@@ -100,7 +100,8 @@ func TestRequestsThatMeanTwoThings(t *testing.T) {
 			t.Errorf("%s: %d %q, want %d %q", name, status, answer, c.status, c.says)
 		}
 	}
-	if status, answer := send(t, address, "GET / HTTP/1.1\r\n"+host+"X: "+strings.Repeat("a", 3<<20)+"\r\n\r\n"); status != 431 && status != 0 {
+	if status, answer := send(t, address, "GET / HTTP/1.1\r\n"+host+"X: "+strings.Repeat("a", 3<<20)+"\r\n\r\n"); status != 431 &&
+		status != 0 {
 		t.Errorf("A08 a header of 3 MiB: %d %q", status, answer)
 	}
 }
@@ -111,7 +112,13 @@ func TestSlowPeersAreHungUpOn(t *testing.T) {
 	t.Parallel()
 	s := daemon.SiteServer(nil, slog.New(slog.DiscardHandler))
 	if s.ReadHeaderTimeout != 5*time.Second || s.ReadTimeout != time.Minute || s.IdleTimeout != time.Minute || s.MaxHeaderBytes != 16<<10 {
-		t.Errorf("the daemon waits %s for headers, %s for requests, %s for idle connections, and takes %d bytes of headers", s.ReadHeaderTimeout, s.ReadTimeout, s.IdleTimeout, s.MaxHeaderBytes)
+		t.Errorf(
+			"the daemon waits %s for headers, %s for requests, %s for idle connections, and takes %d bytes of headers",
+			s.ReadHeaderTimeout,
+			s.ReadTimeout,
+			s.IdleTimeout,
+			s.MaxHeaderBytes,
+		)
 	}
 	read := make(chan error, 1)
 	address := listening(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -42,7 +42,13 @@ func (p planners) Directed(query string) (agent, text string, ok bool) {
 	return p.service().Directed(query)
 }
 
-func (p planners) Alternative(ctx context.Context, actor domain.Actor, v domain.Version, kind string, askFirst bool) (domain.AskedPlan, error) {
+func (p planners) Alternative(
+	ctx context.Context,
+	actor domain.Actor,
+	v domain.Version,
+	kind string,
+	askFirst bool,
+) (domain.AskedPlan, error) {
 	return p.service().Alternative(ctx, actor, v, kind, askFirst)
 }
 

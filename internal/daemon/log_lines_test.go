@@ -21,7 +21,9 @@ func TestTheNewestLogLinesAreKept(t *testing.T) {
 	log.Error("long", "text", strings.Repeat("x", 2*logLine))
 	mask := func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("hunter2"), []byte("••••")) }
 	all := l.newest("", "", mask)
-	if len(all) != logKept || !strings.HasPrefix(all[0].Message, `{"time"`) || all[1].Message != "slow disk" || all[1].Facts != `{"key":"••••","path":"/var"}` || all[1].At.IsZero() {
+	if len(all) != logKept || !strings.HasPrefix(all[0].Message, `{"time"`) || all[1].Message != "slow disk" ||
+		all[1].Facts != `{"key":"••••","path":"/var"}` ||
+		all[1].At.IsZero() {
 		t.Errorf("%d lines, first %.80v", len(all), fmt.Sprint(all[:2]))
 	}
 	if got := all[len(all)-1].Facts; got != `{"n":12}` {

@@ -53,12 +53,24 @@ func (s *server) hungUp(ctx context.Context) {
 	if ctx.Err() != nil {
 		return // it stops; the next start takes up what there is
 	}
-	record := domain.AuditRecord{Action: configReload, Actor: domain.System.Name, Surface: domain.System.Surface, Object: "config:" + s.ConfigFile, Reason: byHangup}
+	record := domain.AuditRecord{
+		Action:  configReload,
+		Actor:   domain.System.Name,
+		Surface: domain.System.Surface,
+		Object:  "config:" + s.ConfigFile,
+		Reason:  byHangup,
+	}
 	w := s.now()
 	detail := map[string]any{"before": before.cfg.Sum, "after": w.cfg.Sum}
 	s.system.reloaded(err)
 	if err != nil {
-		s.log.Error("SIGHUP: the configuration is not taken up; the one before stays in force", "file", s.ConfigFile, "err", s.system.shown(err.Error()))
+		s.log.Error(
+			"SIGHUP: the configuration is not taken up; the one before stays in force",
+			"file",
+			s.ConfigFile,
+			"err",
+			s.system.shown(err.Error()),
+		)
 		record.Result, record.Reason = "failed", byHangup+": "+s.system.shown(err.Error())
 		s.renew()
 	} else {
@@ -121,7 +133,13 @@ func (s *server) renew() {
 func (s *server) rotated(names []string) {
 	for _, name := range names {
 		s.log.Info("SIGHUP: the secret has a new value", "secret", name)
-		record := domain.AuditRecord{Action: secretRotated, Actor: domain.System.Name, Surface: domain.System.Surface, Object: "secret:" + name, Reason: byHangup}
+		record := domain.AuditRecord{
+			Action:  secretRotated,
+			Actor:   domain.System.Name,
+			Surface: domain.System.Surface,
+			Object:  "secret:" + name,
+			Reason:  byHangup,
+		}
 		if err := s.store.Audit(context.Background(), record); err != nil {
 			s.log.Error("record a new secret", "secret", name, "err", err)
 		}
@@ -133,7 +151,12 @@ func (s *server) rotated(names []string) {
 func (s *system) reloaded(err error) {
 	var text domain.Message
 	if err != nil {
-		text = domain.Messagef("The configuration %s was not taken up at %s: %s. What was in force before stays in force.", cmp.Or(s.configFile, "(none)"), time.Now().UTC().Format("2006-01-02 15:04 UTC"), s.shown(err.Error()))
+		text = domain.Messagef(
+			"The configuration %s was not taken up at %s: %s. What was in force before stays in force.",
+			cmp.Or(s.configFile, "(none)"),
+			time.Now().UTC().Format("2006-01-02 15:04 UTC"),
+			s.shown(err.Error()),
+		)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

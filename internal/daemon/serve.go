@@ -216,7 +216,15 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe domain.Message) 
 	if err != nil {
 		return err
 	}
-	s.engine, first.asker, first.tools, first.registry, err = assemble.NewEngineWith(ctx, s.store, s.cfg, first.secrets, s.log, engine.Options{People: assemble.PeopleOf(s.store), Safe: s.Safe, StopGrace: drain}, s.guard)
+	s.engine, first.asker, first.tools, first.registry, err = assemble.NewEngineWith(
+		ctx,
+		s.store,
+		s.cfg,
+		first.secrets,
+		s.log,
+		engine.Options{People: assemble.PeopleOf(s.store), Safe: s.Safe, StopGrace: drain},
+		s.guard,
+	)
 	if err != nil {
 		return err
 	}
@@ -255,13 +263,30 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe domain.Message) 
 			return err
 		}
 	}
-	s.bulk = bulk.New(bulk.Config{Store: s.store, Engine: s.engine, Log: s.log, Providers: catalog{s.now}.providerInfos, Tools: catalog{s.now}.Tools, Host: catalog{s.now}.Host})
+	s.bulk = bulk.New(
+		bulk.Config{
+			Store:     s.store,
+			Engine:    s.engine,
+			Log:       s.log,
+			Providers: catalog{s.now}.providerInfos,
+			Tools:     catalog{s.now}.Tools,
+			Host:      catalog{s.now}.Host,
+		},
+	)
 	s.checker = store.NewAuditChecker(s.store, s.log)
 	wake := make(chan struct{}, 1)
 	if s.notifier, err = notify.New(notify.Config{Store: s.store, Channels: first.reach.Channels, Dialer: first.reach.Dialer, URL: first.reach.URL, Wake: wake, Log: s.log}); err != nil {
 		return err
 	}
-	s.settings = &settings{now: s.now, file: s.ConfigFile, listen: s.listen, data: string(s.Dir), notify: s.notifier, system: s.system, store: s.store}
+	s.settings = &settings{
+		now:    s.now,
+		file:   s.ConfigFile,
+		listen: s.listen,
+		data:   string(s.Dir),
+		notify: s.notifier,
+		system: s.system,
+		store:  s.store,
+	}
 	s.operations()
 	handler, local, closeAPI, err := s.handlers(ln)
 	if err != nil {
@@ -311,9 +336,25 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe domain.Message) 
 func (s *server) measure(ctx context.Context) (stop func(), err error) {
 	s.metrics = metric.New(metric.Options{Version: buildinfo.Read().Version, Logger: s.log})
 	first := s.now()
-	s.metrics.Attach(metric.Source{Load: func() metric.Load { return metric.Load(s.engine.Load()) }, Slots: s.engine.Slots, Counts: s.store.RunCounts, Storage: s.store.Usage,
-		Providers: catalog{s.now}.providerInfos, Circuits: first.tools.Circuits.Counts, Listeners: s.engine.Listeners, Clock: machineClock, Run: s.store.Run,
-		Planned: s.store.PlannedTotals, PlannedRuns: s.store.PlannedRuns, Setting: s.store.Setting, SetSetting: s.store.SetSetting})
+	s.metrics.Attach(
+		metric.Source{
+			Load:    func() metric.Load { return metric.Load(s.engine.Load()) },
+			Slots:   s.engine.Slots,
+			Counts:  s.store.RunCounts,
+			Storage: s.store.Usage,
+			Providers: catalog{
+				s.now,
+			}.providerInfos,
+			Circuits:    first.tools.Circuits.Counts,
+			Listeners:   s.engine.Listeners,
+			Clock:       machineClock,
+			Run:         s.store.Run,
+			Planned:     s.store.PlannedTotals,
+			PlannedRuns: s.store.PlannedRuns,
+			Setting:     s.store.Setting,
+			SetSetting:  s.store.SetSetting,
+		},
+	)
 	s.metrics.Keep(s.Dir.HealthMetrics())
 	end, err := s.metrics.Export(ctx, s.cfg.Telemetry)
 	if err != nil {
@@ -339,8 +380,18 @@ func (s *server) measure(ctx context.Context) (stop func(), err error) {
 // example, stays usable: then what kairosd keeps there is guarded file by file.
 func (s *server) guarded(cfg config.Config) []string {
 	socket, _ := config.SocketOf(s.listen.address)
-	own := append(assemble.OwnFiles(s.store), socket, s.ConfigFile, s.Dir.SetupFile(), s.Dir.HealthMetrics(), s.Dir.Socket(), startsOf(string(s.Dir)).path, failureFile(string(s.Dir)), s.Dir.Backups(cfg),
-		cfg.Server.TLSKey)
+	own := append(
+		assemble.OwnFiles(s.store),
+		socket,
+		s.ConfigFile,
+		s.Dir.SetupFile(),
+		s.Dir.HealthMetrics(),
+		s.Dir.Socket(),
+		startsOf(string(s.Dir)).path,
+		failureFile(string(s.Dir)),
+		s.Dir.Backups(cfg),
+		cfg.Server.TLSKey,
+	)
 	if o := cfg.Login.OIDC; o != nil {
 		own = append(own, o.ClientSecretFile)
 	}

@@ -67,7 +67,14 @@ func (s *settings) access() []domain.Setting {
 	add("server.hosts", strings.Join(c.Server.Hosts, ", "), "its own address only")
 	add("server.tls_cert", c.Server.TLSCert, "none: HTTP")
 	add("server.trusted_proxies", strings.Join(c.Server.TrustedProxies, ", "), "none")
-	out = append(out, domain.Setting{Key: "sessions", Value: fmt.Sprintf("%s without a request, %s in all", auth.DefaultIdleTimeout, auth.DefaultSessionLifetime), Origin: "default"})
+	out = append(
+		out,
+		domain.Setting{
+			Key:    "sessions",
+			Value:  fmt.Sprintf("%s without a request, %s in all", auth.DefaultIdleTimeout, auth.DefaultSessionLifetime),
+			Origin: "default",
+		},
+	)
 	add("approvals.separate", map[bool]string{true: "true"}[c.Approvals.Separate], "false")
 	add("login.password", yes(c.Login.Password), "true")
 	add("login.second_factor", strings.Join(c.Login.SecondFactor, ", "), "whoever wants one")
@@ -88,7 +95,11 @@ func (s *settings) access() []domain.Setting {
 		for _, group := range slices.Sorted(maps.Keys(o.Roles)) {
 			add("login.oidc.roles."+group, string(o.Roles[group]), "")
 		}
-		add("login.oidc.default_role", string(o.DefaultRole), map[bool]string{true: "none: they are refused", false: "viewer"}[len(o.Roles) > 0])
+		add(
+			"login.oidc.default_role",
+			string(o.DefaultRole),
+			map[bool]string{true: "none: they are refused", false: "viewer"}[len(o.Roles) > 0],
+		)
 		add("login.oidc.allowed_groups", strings.Join(o.AllowedGroups, ", "), "all")
 		add("login.oidc.create_users", yes(o.CreateUsers), "true")
 	} else {
@@ -101,7 +112,10 @@ func (s *settings) retention() domain.RetentionSettings {
 	c := s.now().cfg.Retention
 	out := domain.RetentionSettings{Audit: c.Audit, MaxSize: c.MaxSize, Every: cmp.Or(c.Every, "1h")}
 	row := func(plan string, r config.RetentionRule) {
-		out.Rules = append(out.Rules, domain.RetentionRow{Plan: plan, Completed: r.Completed, Failed: r.Failed, Cancelled: r.Cancelled, Keep: r.Keep})
+		out.Rules = append(
+			out.Rules,
+			domain.RetentionRow{Plan: plan, Completed: r.Completed, Failed: r.Failed, Cancelled: r.Cancelled, Keep: r.Keep},
+		)
 	}
 	row("", c.RetentionRule)
 	for _, plan := range slices.Sorted(maps.Keys(c.Plans)) {

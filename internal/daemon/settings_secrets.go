@@ -22,7 +22,15 @@ func (s *settings) secrets(ctx context.Context) ([]domain.SecretInfo, error) {
 	w := s.now()
 	for _, name := range slices.Sorted(maps.Keys(w.cfg.Secrets)) {
 		c := w.cfg.Secrets[name]
-		info := domain.SecretInfo{Name: name, Source: sourceOf(c.Env, c.File), Tools: append([]string{}, c.Tools...), Hosts: append([]string{}, c.Hosts...), UsedBy: []domain.SecretUse{}, Rotates: c.File != "", TakenAt: w.secrets.TakenAt(name)}
+		info := domain.SecretInfo{
+			Name:    name,
+			Source:  sourceOf(c.Env, c.File),
+			Tools:   append([]string{}, c.Tools...),
+			Hosts:   append([]string{}, c.Hosts...),
+			UsedBy:  []domain.SecretUse{},
+			Rotates: c.File != "",
+			TakenAt: w.secrets.TakenAt(name),
+		}
 		if c.File != "" {
 			if st, err := os.Stat(c.File); err == nil {
 				info.ChangedAt = st.ModTime().UTC()
@@ -46,7 +54,14 @@ func (s *settings) secrets(ctx context.Context) ([]domain.SecretInfo, error) {
 		if !known {
 			i = len(out)
 			at[source] = i
-			info := domain.SecretInfo{Name: n.Value, Source: source, Tools: []string{}, Hosts: []string{}, Plans: []string{}, UsedBy: []domain.SecretUse{}}
+			info := domain.SecretInfo{
+				Name:   n.Value,
+				Source: source,
+				Tools:  []string{},
+				Hosts:  []string{},
+				Plans:  []string{},
+				UsedBy: []domain.SecretUse{},
+			}
 			if st, err := os.Stat(file); file != "" && err == nil {
 				info.ChangedAt = st.ModTime().UTC()
 				info.Pending = info.ChangedAt.After(w.at)
@@ -104,7 +119,13 @@ func (s *settings) plansNaming(ctx context.Context, name string) ([]string, erro
 	if s.store == nil {
 		return out, nil
 	}
-	list, err := s.store.Plans(ctx, domain.PlanFilter{Facts: []domain.PlanFact{{Kind: domain.FactSecret, Value: name}}, Page: domain.Page{Limit: domain.MaxSecretPlans}})
+	list, err := s.store.Plans(
+		ctx,
+		domain.PlanFilter{
+			Facts: []domain.PlanFact{{Kind: domain.FactSecret, Value: name}},
+			Page:  domain.Page{Limit: domain.MaxSecretPlans},
+		},
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +138,14 @@ func (s *settings) plansNaming(ctx context.Context, name string) ([]string, erro
 // RotateSecret takes up what a secret's file holds now; only admins may. Both
 // outcomes are recorded.
 func (s *settings) RotateSecret(ctx context.Context, actor domain.Actor, name, reason string) error {
-	record := domain.AuditRecord{Action: secretRotated, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "secret:" + name, Reason: reason}
+	record := domain.AuditRecord{
+		Action:  secretRotated,
+		Actor:   actor.Name,
+		Surface: actor.Surface,
+		Request: actor.Request,
+		Object:  "secret:" + name,
+		Reason:  reason,
+	}
 	err := s.now().secrets.Rotate(name)
 	if domain.CodeOf(err) == domain.CodeNotFound {
 		return err

@@ -28,8 +28,23 @@ func newIdentityProvider(o *config.OIDC, log *slog.Logger) (*oidc.Provider, erro
 	if scopes == nil {
 		scopes = []string{"profile"}
 	}
-	p, err := oidc.New(oidc.Config{Issuer: o.Issuer, ClientID: o.ClientID, ClientSecret: secret, Redirect: o.RedirectURL, Scopes: scopes, Label: cmp.Or(label, o.Issuer),
-		NameClaim: o.NameClaim, RoleClaim: o.RoleClaim, Roles: o.Roles, DefaultRole: o.DefaultRole, AllowedGroups: o.AllowedGroups, CAFile: o.CAFile, Log: log})
+	p, err := oidc.New(
+		oidc.Config{
+			Issuer:        o.Issuer,
+			ClientID:      o.ClientID,
+			ClientSecret:  secret,
+			Redirect:      o.RedirectURL,
+			Scopes:        scopes,
+			Label:         cmp.Or(label, o.Issuer),
+			NameClaim:     o.NameClaim,
+			RoleClaim:     o.RoleClaim,
+			Roles:         o.Roles,
+			DefaultRole:   o.DefaultRole,
+			AllowedGroups: o.AllowedGroups,
+			CAFile:        o.CAFile,
+			Log:           log,
+		},
+	)
 	if err != nil {
 		return nil, domain.Errorf(domain.CodeInvalid, "configuration: login: %w", err)
 	}

@@ -70,9 +70,18 @@ type checkResults struct {
 // Server returns the status of the server and its data.
 func (s *system) Server(ctx context.Context) (domain.Server, error) {
 	up := s.up.Load()
-	i := domain.Server{Version: buildinfo.Read().Version, Instance: s.store.Instance(), Incarnation: s.store.Incarnation(), Epoch: s.store.Epoch(), Schema: store.SchemaVersion(), Started: s.started, Safe: s.safe.String(), LastFailure: s.lastFailure,
+	i := domain.Server{
+		Version:       buildinfo.Read().Version,
+		Instance:      s.store.Instance(),
+		Incarnation:   s.store.Incarnation(),
+		Epoch:         s.store.Epoch(),
+		Schema:        store.SchemaVersion(),
+		Started:       s.started,
+		Safe:          s.safe.String(),
+		LastFailure:   s.lastFailure,
 		ServerBackups: domain.ServerBackups{BackupDir: up.backups, Backups: []domain.Backup{}, Retention: up.words},
-		ServerStorage: domain.ServerStorage{Plans: []domain.PlanStorage{}}}
+		ServerStorage: domain.ServerStorage{Plans: []domain.PlanStorage{}},
+	}
 	if err := s.store.Failure(); err != nil {
 		i.Failed = err.Error()
 	}

@@ -41,11 +41,26 @@ func (s *system) check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	record := domain.AuditRecord{Action: actionChecked, Actor: domain.System.Name, Surface: domain.System.Surface, Reason: "nothing was found"}
+	record := domain.AuditRecord{
+		Action:  actionChecked,
+		Actor:   domain.System.Name,
+		Surface: domain.System.Surface,
+		Reason:  "nothing was found",
+	}
 	for _, c := range checks {
 		if len(c.Problems) > 0 {
 			record.Result, record.Reason = "failed", c.Name+": "+c.Problems[0]
-			s.Logger.Error("the database has a problem", "check", c.Name, "problem", c.Problems[0], "problems", len(c.Problems), "advice", c.Advice)
+			s.Logger.Error(
+				"the database has a problem",
+				"check",
+				c.Name,
+				"problem",
+				c.Problems[0],
+				"problems",
+				len(c.Problems),
+				"advice",
+				c.Advice,
+			)
 			break
 		}
 	}

@@ -68,7 +68,13 @@ func (s *system) drill(ctx context.Context) error {
 		}
 	}
 	t := domain.RestoreTest{At: time.Now().UTC(), Backup: filepath.Base(b.Path), Encrypted: b.Encryption != nil}
-	record := domain.AuditRecord{Action: ActionDrilled, Actor: domain.System.Name, Surface: domain.System.Surface, Object: "backup:" + t.Backup, Reason: "it can be restored"}
+	record := domain.AuditRecord{
+		Action:  ActionDrilled,
+		Actor:   domain.System.Name,
+		Surface: domain.System.Surface,
+		Object:  "backup:" + t.Backup,
+		Reason:  "it can be restored",
+	}
 	if t.Encrypted {
 		record.Reason = "it is the file that was made; only who has the key can say more"
 	}

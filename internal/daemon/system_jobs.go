@@ -116,13 +116,18 @@ func (s *system) schedule(ctx context.Context, wg *sync.WaitGroup) {
 	})
 	job("test a restore", func() time.Duration { return s.untilDrill(ctx) }, always(drillEvery), func() error { return s.drill(ctx) })
 	job("examine the database", func() time.Duration { return s.untilCheck(ctx) }, always(checkEvery), func() error { return s.check(ctx) })
-	job("backup", func() time.Duration { return s.untilBackup(s.up.Load().backup) }, func(u *upkeep) time.Duration { return u.backup }, func() error {
-		b, err := s.BackUp(ctx, domain.System)
-		if err == nil {
-			s.Logger.Info("backup", "file", b.Path, "bytes", b.Bytes, "event", b.AuditSeq)
-		}
-		return err
-	})
+	job(
+		"backup",
+		func() time.Duration { return s.untilBackup(s.up.Load().backup) },
+		func(u *upkeep) time.Duration { return u.backup },
+		func() error {
+			b, err := s.BackUp(ctx, domain.System)
+			if err == nil {
+				s.Logger.Info("backup", "file", b.Path, "bytes", b.Bytes, "event", b.AuditSeq)
+			}
+			return err
+		},
+	)
 }
 
 // mustAge reads an age that the configuration's check has read before.

@@ -28,7 +28,14 @@ func MaintenanceOf(ctx context.Context, s *store.Store) (*domain.Maintenance, er
 }
 
 // SetMaintenance begins or ends maintenance, once keep has stored it with its record.
-func SetMaintenance(ctx context.Context, s *store.Store, keep app.Recorder, actor domain.Actor, on bool, reason string) (*domain.Maintenance, error) {
+func SetMaintenance(
+	ctx context.Context,
+	s *store.Store,
+	keep app.Recorder,
+	actor domain.Actor,
+	on bool,
+	reason string,
+) (*domain.Maintenance, error) {
 	now, err := MaintenanceOf(ctx, s)
 	if err != nil {
 		return nil, err

@@ -27,19 +27,39 @@ func (s *system) Notices(ctx context.Context) []domain.Notice {
 		add(true, "/system/config", "Look", "%s", notTakenUp)
 	}
 	if m := maintenance; m != nil {
-		add(false, "/system", "Look", "Maintenance since %s, by %s: %s. What runs finishes; no step starts.", m.Since.Format("2006-01-02 15:04 UTC"), m.By, cmp.Or(m.Reason, "-"))
+		add(
+			false,
+			"/system",
+			"Look",
+			"Maintenance since %s, by %s: %s. What runs finishes; no step starts.",
+			m.Since.Format("2006-01-02 15:04 UTC"),
+			m.By,
+			cmp.Or(m.Reason, "-"),
+		)
 	}
 	if finding != "" {
 		add(true, "/system", "Look", "The examination of the database found a problem: %s. Run kairosd doctor.", finding)
 	}
 	if s.access != "" {
-		add(true, "/system", "Look", "Something other than kairosd changed who may log in, or what waits for approval: %s. It grants nothing. Run kairosd doctor.", s.access)
+		add(
+			true,
+			"/system",
+			"Look",
+			"Something other than kairosd changed who may log in, or what waits for approval: %s. It grants nothing. Run kairosd doctor.",
+			s.access,
+		)
 	}
 	if !s.clock.IsZero() {
 		add(true, "", "", "%s", s.clock)
 	}
 	if d := s.engine.ClockAhead(); d > time.Minute {
-		add(true, "", "", "The clock of this machine was put back by %s while kairosd runs. Timers keep to the time before, and what is recorded bears it, until kairosd is started again.", d.Round(time.Minute))
+		add(
+			true,
+			"",
+			"",
+			"The clock of this machine was put back by %s while kairosd runs. Timers keep to the time before, and what is recorded bears it, until kairosd is started again.",
+			d.Round(time.Minute),
+		)
 	}
 	held := int64(0)
 	if counts, err := s.store.RunCounts(ctx); err == nil {
@@ -52,7 +72,13 @@ func (s *system) Notices(ctx context.Context) []domain.Notice {
 	}
 	if u, err := s.store.Usage(ctx); err == nil {
 		if u.Needs > 0 {
-			add(true, "/settings/retention", "Remove old runs", "The disk of the data directory is full: work waits until %d MiB are free. Old runs can be removed.", u.Needs>>20)
+			add(
+				true,
+				"/settings/retention",
+				"Remove old runs",
+				"The disk of the data directory is full: work waits until %d MiB are free. Old runs can be removed.",
+				u.Needs>>20,
+			)
 		} else if nearly, full := diskFills(u); nearly {
 			add(full, "/system", "Look", "The disk of the data directory has only %d MiB free.", u.Free>>20)
 		}
@@ -82,7 +108,9 @@ func holdText(h *domain.Hold) domain.Message {
 		text = domain.Messagef("this database was restored from %s", h.Backup)
 	}
 	if h.Reason == domain.HoldKeyLost {
-		text = domain.Messagef("the key file of this database was lost: all access was ended, and only a new administrator can release the runs")
+		text = domain.Messagef(
+			"the key file of this database was lost: all access was ended, and only a new administrator can release the runs",
+		)
 	}
 	if h.Lost > h.Last {
 		text = domain.Messagef("%s, %d events after event %d are missing", text, h.Lost-h.Last, h.Last)

@@ -23,8 +23,19 @@ func (s *system) Retain(ctx context.Context, actor domain.Actor, reason string, 
 	// What the daemon does by itself every hour is told when it removed something; a
 	// person's act always is.
 	if err == nil && !dryRun && (r.Runs+r.Events > 0 || actor.Name != domain.System.Name) {
-		err = s.store.Audit(ctx, domain.AuditRecord{Action: "store.retention", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request,
-			Reason: strings.TrimPrefix(reason+": ", ": ") + fmt.Sprintf("%d runs with %d journal rows, %d audit events", r.Runs, r.Rows, r.Events)})
+		err = s.store.Audit(
+			ctx,
+			domain.AuditRecord{Action: "store.retention", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request,
+				Reason: strings.TrimPrefix(
+					reason+": ",
+					": ",
+				) + fmt.Sprintf(
+					"%d runs with %d journal rows, %d audit events",
+					r.Runs,
+					r.Rows,
+					r.Events,
+				)},
+		)
 	}
 	return r, err
 }

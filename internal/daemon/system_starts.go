@@ -31,7 +31,13 @@ func (s *system) noteStart(ctx context.Context, with *handler.Models) error {
 	if err != nil {
 		return fmt.Errorf("record the start: %w", err)
 	}
-	r := domain.AuditRecord{Action: startAction, Actor: domain.System.Name, Surface: domain.System.Surface, Object: "version:" + buildinfo.Read().Version, Detail: raw}
+	r := domain.AuditRecord{
+		Action:  startAction,
+		Actor:   domain.System.Name,
+		Surface: domain.System.Surface,
+		Object:  "version:" + buildinfo.Read().Version,
+		Detail:  raw,
+	}
 	if s.unclean {
 		r.Reason = afterCrash
 	}
@@ -62,7 +68,10 @@ func (s *system) countUnfinished(ctx context.Context) error {
 // recentStarts tells of the starts of the last week, how many followed a crash, and
 // of the runs that they went on with; at most 200 are looked at.
 func (s *system) recentStarts(ctx context.Context, i *domain.Server) error {
-	l, err := s.store.AuditEvents(ctx, domain.AuditFilter{Action: startAction, Since: time.Now().Add(-startsWindow), Page: domain.Page{Limit: 200}})
+	l, err := s.store.AuditEvents(
+		ctx,
+		domain.AuditFilter{Action: startAction, Since: time.Now().Add(-startsWindow), Page: domain.Page{Limit: 200}},
+	)
 	for _, ev := range l.Items {
 		i.StartTimes = append(i.StartTimes, ev.At)
 		if ev.Reason == afterCrash {
@@ -90,8 +99,11 @@ func (s *system) checkAccess(ctx context.Context) error {
 	}
 	s.access = problems[0]
 	s.Logger.Error("something other than kairosd changed who may log in or what waits for approval", "problems", problems)
-	return s.store.Audit(ctx, domain.AuditRecord{Action: "access.check", Actor: domain.System.Name, Surface: domain.System.Surface, Result: "failed",
-		Reason: strings.Join(problems[:min(len(problems), 5)], "; ")})
+	return s.store.Audit(
+		ctx,
+		domain.AuditRecord{Action: "access.check", Actor: domain.System.Name, Surface: domain.System.Surface, Result: "failed",
+			Reason: strings.Join(problems[:min(len(problems), 5)], "; ")},
+	)
 }
 
 // checkClock compares the machine's clock with the newest record.
@@ -105,8 +117,10 @@ func (s *system) checkClock(ctx context.Context) error {
 		return err
 	}
 	if behind := time.Until(events[0].At); behind > 5*time.Minute {
-		s.clock = domain.Messagef("The clock of this machine was %s behind the newest record when kairosd started: timers and sessions may end late.",
-			behind.Round(time.Minute))
+		s.clock = domain.Messagef(
+			"The clock of this machine was %s behind the newest record when kairosd started: timers and sessions may end late.",
+			behind.Round(time.Minute),
+		)
 		s.Logger.Error("the clock is behind what was recorded", "by", behind.String())
 	}
 	return nil

@@ -30,7 +30,8 @@ func TestADiskThatFillsIsSaid(t *testing.T) {
 		"little beside a large database": {30 * gib, 500 * gib, 400 * gib, true, false},
 		"nothing is known":               {0, 0, 0, false, false},
 	} {
-		if nearly, full := daemon.DiskFills(domain.Storage{Free: c.free, Disk: c.disk, Database: c.database}); nearly != c.nearly || full != c.full {
+		if nearly, full := daemon.DiskFills(domain.Storage{Free: c.free, Disk: c.disk, Database: c.database}); nearly != c.nearly ||
+			full != c.full {
 			t.Errorf("%s: %v %v", name, nearly, full)
 		}
 	}
@@ -88,7 +89,8 @@ func TestTheNewestBackupIsReadBack(t *testing.T) {
 		t.Errorf("of a rotten one: %+v, %v", test, err)
 	}
 	list, err := s.AuditEvents(t.Context(), domain.AuditFilter{Action: "store.drilled"})
-	if err != nil || len(list.Items) != 2 || list.Items[0].Result != "failed" || list.Items[1].Result != "ok" || list.Items[0].Object != "backup:kairos-1.db" {
+	if err != nil || len(list.Items) != 2 || list.Items[0].Result != "failed" || list.Items[1].Result != "ok" ||
+		list.Items[0].Object != "backup:kairos-1.db" {
 		t.Errorf("recorded: %+v, %v", list.Items, err)
 	}
 }

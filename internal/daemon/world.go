@@ -75,7 +75,8 @@ func (s *server) accessOf(cfg config.Config, before *world) (auth.Access, error)
 		return a, nil
 	}
 	a.CreateUsers = o.CreateUsers == nil || *o.CreateUsers
-	if before != nil && reflect.DeepEqual(before.cfg.Login.OIDC, o) && o.ClientSecretFile == "" && o.CAFile == "" { // files may hold something else now
+	if before != nil && reflect.DeepEqual(before.cfg.Login.OIDC, o) && o.ClientSecretFile == "" &&
+		o.CAFile == "" { // files may hold something else now
 		a.Provider = before.access.Provider
 		return a, nil
 	}

@@ -137,7 +137,18 @@ func (pic picture) draw(s sizes, compact bool) *Drawing {
 func Outline(s Shape, w, h float64) (closed, detail string) { return outline(s, 0, 0, w, h) }
 
 // Shapes are all shapes.
-var Shapes = []Shape{ShapeTool, ShapeModel, ShapeAgent, ShapeHandoff, ShapeDecision, ShapeApproval, ShapePlan, ShapeWait, ShapeQuiet, ShapeGroup}
+var Shapes = []Shape{
+	ShapeTool,
+	ShapeModel,
+	ShapeAgent,
+	ShapeHandoff,
+	ShapeDecision,
+	ShapeApproval,
+	ShapePlan,
+	ShapeWait,
+	ShapeQuiet,
+	ShapeGroup,
+}
 
 // sizes of everything drawn.
 type sizes struct {

@@ -303,7 +303,11 @@ func TestLongChainWithLongEdges(t *testing.T) {
 func TestHostileText(t *testing.T) {
 	t.Parallel()
 	hostile := "\"];\\n</text><script>alert(1)</script>]]>&amp;-->|x| end\\u202e `#quot; %%{init}%% click n0 href"
-	src := fmt.Sprintf("name: %[1]q\nnodes:\n  a: {type: set, input: 1}\n  b: {type: tool, tool: %[1]q}\nedges:\n  - {from: a, to: b, condition: %[2]q}\n", hostile, "last=="+hostile)
+	src := fmt.Sprintf(
+		"name: %[1]q\nnodes:\n  a: {type: set, input: 1}\n  b: {type: tool, tool: %[1]q}\nedges:\n  - {from: a, to: b, condition: %[2]q}\n",
+		hostile,
+		"last=="+hostile,
+	)
 	doc, problems := planner.Parse([]byte(src), planner.WithFormat(planner.FormatYAML))
 	if doc == nil {
 		t.Fatal(problems)
@@ -388,7 +392,8 @@ func TestWhatNodesShow(t *testing.T) {
 		if n := len([]rune(ends["send_to_everybody"])); compact && n != 11 || !compact && n != 16 {
 			t.Errorf("compact %v: %q", compact, ends["send_to_everybody"])
 		}
-		if svg := string(diagram.SVG(d)); strings.Count(svg, `<path class="b"`) != 1 || !strings.Contains(svg, "side effects") || strings.Count(svg, `<path class="i"`) != 1 {
+		if svg := string(diagram.SVG(d)); strings.Count(svg, `<path class="b"`) != 1 || !strings.Contains(svg, "side effects") ||
+			strings.Count(svg, `<path class="i"`) != 1 {
 			t.Error(svg)
 		}
 	}

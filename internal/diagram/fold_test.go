@@ -66,7 +66,10 @@ func TestFansAndRowsBecomeOneBox(t *testing.T) {
 	for i := 1; i < 500; i++ {
 		fmt.Fprintf(&b, "  n%d: {type: set, input: 1, needs: [n%d]}\n", i, i-1)
 	}
-	if got, want := boxes(b.String(), "n250"), []string{"248 steps", "n248", "n249", "n250", "n251", "n252", "247 steps"}; !slices.Equal(got, want) {
+	if got, want := boxes(b.String(), "n250"), []string{"248 steps", "n248", "n249", "n250", "n251", "n252", "247 steps"}; !slices.Equal(
+		got,
+		want,
+	) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
@@ -75,8 +78,17 @@ func TestFansAndRowsBecomeOneBox(t *testing.T) {
 func TestARunIsUnrolled(t *testing.T) {
 	t.Parallel()
 	p := program(t, pictures["loop"])
-	d := diagram.LayoutRun(p, []diagram.Visit{{Node: "draft", Label: "draft"}, {Node: "review", Label: "review", From: []int{0}}, {Node: "draft", Label: "draft #2", From: []int{1}},
-		{Node: "review", Label: "review #2", From: []int{2}}, {Node: "publish", Label: "publish", From: []int{3}}}, diagram.Options{})
+	d := diagram.LayoutRun(
+		p,
+		[]diagram.Visit{
+			{Node: "draft", Label: "draft"},
+			{Node: "review", Label: "review", From: []int{0}},
+			{Node: "draft", Label: "draft #2", From: []int{1}},
+			{Node: "review", Label: "review #2", From: []int{2}},
+			{Node: "publish", Label: "publish", From: []int{3}},
+		},
+		diagram.Options{},
+	)
 	if len(d.Nodes) != 5 || len(d.Edges) != 4 || d.Nodes[2].X <= d.Nodes[1].X || d.Nodes[1].Shape != diagram.ShapeDecision {
 		t.Errorf("%+v", d.Nodes)
 	}

@@ -23,7 +23,15 @@ func pictureOf(p *walk.Program, s sizes) picture {
 		pic.boxes[i] = boxOf(&p.Nodes[i], s)
 		pic.boxes[i].Root = slices.Contains(p.Roots, i)
 		for _, e := range p.Nodes[i].Out {
-			l := link{from: i, to: e.To, position: e.Position, text: e.Text, labelAt: -1, failed: e.Cond.OnFailure(), fallback: e.Cond.Fallback()}
+			l := link{
+				from:     i,
+				to:       e.To,
+				position: e.Position,
+				text:     e.Text,
+				labelAt:  -1,
+				failed:   e.Cond.OnFailure(),
+				fallback: e.Cond.Fallback(),
+			}
 			if !l.fallback || len(p.Nodes[i].Out) > 1 {
 				l.label = edgeLabel(e.Text)
 			}
@@ -75,8 +83,17 @@ func boxOf(n *walk.ProgramNode, s sizes) Node {
 	if n.Effect == walk.EffectUnsafe {
 		s.chars -= s.mark
 	}
-	return Node{ID: n.ID, Type: n.Type, Agent: n.Agent, Shape: shapeOf(n), Label: cut(visible(n.ID), s.chars), Note: cut(visible(note(n)), s.chars+4),
-		Foreach: n.Foreach != nil, Unsafe: n.Effect == walk.EffectUnsafe, Members: []string{n.ID}}
+	return Node{
+		ID:      n.ID,
+		Type:    n.Type,
+		Agent:   n.Agent,
+		Shape:   shapeOf(n),
+		Label:   cut(visible(n.ID), s.chars),
+		Note:    cut(visible(note(n)), s.chars+4),
+		Foreach: n.Foreach != nil,
+		Unsafe:  n.Effect == walk.EffectUnsafe,
+		Members: []string{n.ID},
+	}
 }
 
 // Visit is one passage of a run through a node, for a picture of what ran.

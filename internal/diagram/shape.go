@@ -53,8 +53,14 @@ func note(n *walk.ProgramNode) string {
 // outline is the closed path of a shape, and what is drawn inside or behind it.
 func outline(s Shape, x, y, w, h float64) (closed, detail string) {
 	box := func(r float64) string {
-		return fmt.Sprintf("M%s %sh%sa%[5]s %[5]s 0 0 1 %[5]s %[5]sv%[4]sa%[5]s %[5]s 0 0 1 -%[5]s %[5]sh-%[3]sa%[5]s %[5]s 0 0 1 -%[5]s -%[5]sv-%[4]sa%[5]s %[5]s 0 0 1 %[5]s -%[5]sz",
-			num(x+r), num(y), num(w-2*r), num(h-2*r), num(r))
+		return fmt.Sprintf(
+			"M%s %sh%sa%[5]s %[5]s 0 0 1 %[5]s %[5]sv%[4]sa%[5]s %[5]s 0 0 1 -%[5]s %[5]sh-%[3]sa%[5]s %[5]s 0 0 1 -%[5]s -%[5]sv-%[4]sa%[5]s %[5]s 0 0 1 %[5]s -%[5]sz",
+			num(x+r),
+			num(y),
+			num(w-2*r),
+			num(h-2*r),
+			num(r),
+		)
 	}
 	tip := min(h/2, 12)
 	switch s {
@@ -65,12 +71,46 @@ func outline(s Shape, x, y, w, h float64) (closed, detail string) {
 	case ShapeWait:
 		return box(h / 2), ""
 	case ShapeDecision:
-		return fmt.Sprintf("M%s %sh%sl%s %sl-%s %sh-%sl-%s -%sz", num(x+tip), num(y), num(w-2*tip), num(tip), num(h/2), num(tip), num(h/2), num(w-2*tip), num(tip), num(h/2)), ""
+		return fmt.Sprintf(
+			"M%s %sh%sl%s %sl-%s %sh-%sl-%s -%sz",
+			num(x+tip),
+			num(y),
+			num(w-2*tip),
+			num(tip),
+			num(h/2),
+			num(tip),
+			num(h/2),
+			num(w-2*tip),
+			num(tip),
+			num(h/2),
+		), ""
 	case ShapeHandoff:
 		tip := min(h/4, 8)
-		return fmt.Sprintf("M%s %sh%sl%s %sl-%s %sh-%sz", num(x), num(y), num(w-tip), num(tip), num(h/2), num(tip), num(h/2), num(w-tip)), ""
+		return fmt.Sprintf(
+			"M%s %sh%sl%s %sl-%s %sh-%sz",
+			num(x),
+			num(y),
+			num(w-tip),
+			num(tip),
+			num(h/2),
+			num(tip),
+			num(h/2),
+			num(w-tip),
+		), ""
 	case ShapeApproval:
-		return fmt.Sprintf("M%s %sh%sl%s %sl-%s %sh-%sl-%s -%sz", num(x+h/2), num(y), num(w-h), num(h/2), num(h/2), num(h/2), num(h/2), num(w-h), num(h/2), num(h/2)), ""
+		return fmt.Sprintf(
+			"M%s %sh%sl%s %sl-%s %sh-%sl-%s -%sz",
+			num(x+h/2),
+			num(y),
+			num(w-h),
+			num(h/2),
+			num(h/2),
+			num(h/2),
+			num(h/2),
+			num(w-h),
+			num(h/2),
+			num(h/2),
+		), ""
 	case ShapePlan, ShapeGroup:
 		return box(2), fmt.Sprintf("M%s %sv-3h%sv%sh-3", num(x+3), num(y), num(w), num(h))
 	}

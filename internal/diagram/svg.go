@@ -60,7 +60,12 @@ func RunSVG(d *Drawing, node func(*Node) Standing, edge func(*Edge) Passage) []b
 	if title == "" {
 		title = "plan"
 	}
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%[1]s" height="%[2]s" viewBox="0 0 %[1]s %[2]s" role="img">`, num(d.Width), num(d.Height))
+	fmt.Fprintf(
+		&b,
+		`<svg xmlns="http://www.w3.org/2000/svg" width="%[1]s" height="%[2]s" viewBox="0 0 %[1]s %[2]s" role="img">`,
+		num(d.Width),
+		num(d.Height),
+	)
 	fmt.Fprintf(&b, "<title>%s</title><style>%s</style>\n", escape(title), style)
 	went := make([]Passage, len(d.Edges))
 	for i := range d.Edges {
@@ -85,8 +90,20 @@ func RunSVG(d *Drawing, node func(*Node) Standing, edge func(*Edge) Passage) []b
 	for i := range d.Edges {
 		e := &d.Edges[i]
 		if e.Label != "" {
-			fmt.Fprintf(&b, `<g class="c"><title>%s</title><rect x="%s" y="%s" width="%s" height="%s"/><text x="%s" y="%s" text-anchor="middle">%s</text></g>`+"\n",
-				escape(e.Condition), num(e.LabelX-e.LabelW/2), num(e.LabelY-e.LabelH/2), num(e.LabelW), num(e.LabelH), num(e.LabelX), num(e.LabelY+3.5), escape(e.Label))
+			fmt.Fprintf(
+				&b,
+				`<g class="c"><title>%s</title><rect x="%s" y="%s" width="%s" height="%s"/><text x="%s" y="%s" text-anchor="middle">%s</text></g>`+"\n",
+				escape(
+					e.Condition,
+				),
+				num(e.LabelX-e.LabelW/2),
+				num(e.LabelY-e.LabelH/2),
+				num(e.LabelW),
+				num(e.LabelH),
+				num(e.LabelX),
+				num(e.LabelY+3.5),
+				escape(e.Label),
+			)
 		}
 		if n := went[i].Times; n > 1 {
 			fmt.Fprintf(&b, `<text class="x" x="%s" y="%s" text-anchor="end">×%d</text>`+"\n", num(e.TipX-16), num(e.TipY-7), n)
@@ -127,8 +144,15 @@ func RunSVG(d *Drawing, node func(*Node) Standing, edge func(*Edge) Passage) []b
 			}
 			fmt.Fprintf(&b, `<path class="%s" d="M%s %sh5v8h-5z"/>`, mark, num(n.X+Mark(n.W, len(tries), i)), num(n.Y+n.H-14))
 		}
-		fmt.Fprintf(&b, `<text x="%[1]s" y="%[2]s" text-anchor="middle">%[3]s</text><text class="s" x="%[1]s" y="%[4]s" text-anchor="middle">%[5]s</text></g>`+"\n",
-			num(x), num(y-3), escape(n.Label), num(y+13), escape(n.Note))
+		fmt.Fprintf(
+			&b,
+			`<text x="%[1]s" y="%[2]s" text-anchor="middle">%[3]s</text><text class="s" x="%[1]s" y="%[4]s" text-anchor="middle">%[5]s</text></g>`+"\n",
+			num(x),
+			num(y-3),
+			escape(n.Label),
+			num(y+13),
+			escape(n.Note),
+		)
 	}
 	b.WriteString("</svg>\n")
 	return b.Bytes()

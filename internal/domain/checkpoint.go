@@ -160,7 +160,11 @@ func (a Approval) AnswerOf(r DecideRequest) (Answer, error) {
 			return x, nil
 		}
 	}
-	return Answer{}, Errorf(CodeInvalid, "the approval does not take the answer %q", cmp.Or(r.Answer, string(kind))).Suggest("answers: %s", strings.Join(ids, ", "))
+	return Answer{}, Errorf(
+		CodeInvalid,
+		"the approval does not take the answer %q",
+		cmp.Or(r.Answer, string(kind)),
+	).Suggest("answers: %s", strings.Join(ids, ", "))
 }
 
 // Approval is a question that a run puts to a person.

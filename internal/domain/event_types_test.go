@@ -61,8 +61,17 @@ func TestEventReference(t *testing.T) {
 
 func TestEventIsFlat(t *testing.T) {
 	t.Parallel()
-	e := domain.Event{ID: "abc-7.2", Type: "node_completed", Run: "r1", Session: "s1", At: time.Unix(1, 0).UTC(), Seq: 7, Index: 2, RunSeq: 3,
-		Data: map[string]any{"node": "a", "runSeq": float64(3), "type": "never"}}
+	e := domain.Event{
+		ID:      "abc-7.2",
+		Type:    "node_completed",
+		Run:     "r1",
+		Session: "s1",
+		At:      time.Unix(1, 0).UTC(),
+		Seq:     7,
+		Index:   2,
+		RunSeq:  3,
+		Data:    map[string]any{"node": "a", "runSeq": float64(3), "type": "never"},
+	}
 	text, err := json.Marshal(e)
 	want := `{"type":"node_completed","eventId":"abc-7.2","timestamp":"1970-01-01T00:00:01Z","sessionId":"s1","runId":"r1","node":"a","runSeq":3}`
 	if err != nil || string(text) != want {

@@ -21,7 +21,10 @@ func TestExpectedIsWhatRunsTookBefore(t *testing.T) {
 	step := func(node, typ string, visit int, items ...int) domain.PreviewStep {
 		return domain.PreviewStep{Node: node, Type: typ, Visit: visit, Items: items}
 	}
-	got := f.Expect([]domain.PreviewStep{step("ask", "agent", 1), step("each", "tool", 1, 3, 5), step("sleep", "wait", 1)}, []domain.PreviewStep{step("rare", "agent", 0), step("unseen", "tool", 0), step("new", "tool", 0)})
+	got := f.Expect(
+		[]domain.PreviewStep{step("ask", "agent", 1), step("each", "tool", 1, 3, 5), step("sleep", "wait", 1)},
+		[]domain.PreviewStep{step("rare", "agent", 0), step("unseen", "tool", 0), step("new", "tool", 0)},
+	)
 	want := &domain.Expected{Runs: 10, Steps: 3, TookMs: 4000 + 2000 + 2000, Cost: 0.05 + 0.02 + 0.1}
 	if d := cmp.Diff(want, got, cmp.Comparer(func(a, b float64) bool { return a-b < 1e-9 && b-a < 1e-9 })); d != "" {
 		t.Error(d)

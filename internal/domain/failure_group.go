@@ -16,7 +16,8 @@ type FailureRef struct {
 
 // Covers reports whether failures of another name are among those of this one.
 func (r FailureRef) Covers(other FailureRef) bool {
-	return r.PlanKey == other.PlanKey && r.Node == other.Node && r.Code == other.Code && (r.Fingerprint == "" || r.Fingerprint == other.Fingerprint)
+	return r.PlanKey == other.PlanKey && r.Node == other.Node && r.Code == other.Code &&
+		(r.Fingerprint == "" || r.Fingerprint == other.Fingerprint)
 }
 
 // FailureGroup is all failed runs of a plan that failed alike and that nobody has

@@ -91,7 +91,15 @@ func ReplansOf(d RunDetail) []Replan {
 			proposed = nil
 		case EntryWait:
 			if e.Decision != nil && json.Unmarshal(e.Decision, &p) == nil && p.Tail != nil {
-				proposed = &Replan{Seq: e.Seq, From: d.Run.Version, To: p.Tail.Version, Node: e.Node, Reason: p.Tail.Reason, At: e.At, Proposed: true}
+				proposed = &Replan{
+					Seq:      e.Seq,
+					From:     d.Run.Version,
+					To:       p.Tail.Version,
+					Node:     e.Node,
+					Reason:   p.Tail.Reason,
+					At:       e.At,
+					Proposed: true,
+				}
 			}
 		case EntryResult, EntryResolve:
 			if e.Final && proposed != nil && proposed.Node == e.Node {

@@ -123,7 +123,8 @@ func VerifyLines(from io.Reader, publicKey string) (ExportSignature, int, error)
 		if len(line) == 0 {
 			return ExportSignature{}, lines, Errorf(CodeCorrupt, "the export has no signature")
 		}
-		if last := (signedLine{}); bytes.HasPrefix(line, []byte(`{"signature":`)) && json.Unmarshal(line, &last) == nil && last.Signature != nil {
+		if last := (signedLine{}); bytes.HasPrefix(line, []byte(`{"signature":`)) && json.Unmarshal(line, &last) == nil &&
+			last.Signature != nil {
 			if _, err := in.ReadByte(); err != io.EOF {
 				return *last.Signature, lines, Errorf(CodeCorrupt, "the export goes on behind its signature")
 			}

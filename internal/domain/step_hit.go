@@ -66,14 +66,41 @@ type StepHitView struct {
 
 // ViewStepHit gives a hit as it is on the wire.
 func ViewStepHit(h StepHit) StepHitView {
-	return StepHitView{Run: h.Run, Plan: h.PlanKey, Version: h.Version, Seq: h.Seq, Node: h.Node, Visit: h.Visit, Item: h.Item, Attempt: h.Attempt, Status: h.Status,
-		Code: h.Code, Message: h.Message, TookMs: h.Took().Milliseconds(), StartedAt: h.StartedAt, At: h.At}
+	return StepHitView{
+		Run:       h.Run,
+		Plan:      h.PlanKey,
+		Version:   h.Version,
+		Seq:       h.Seq,
+		Node:      h.Node,
+		Visit:     h.Visit,
+		Item:      h.Item,
+		Attempt:   h.Attempt,
+		Status:    h.Status,
+		Code:      h.Code,
+		Message:   h.Message,
+		TookMs:    h.Took().Milliseconds(),
+		StartedAt: h.StartedAt,
+		At:        h.At,
+	}
 }
 
 // Hit gives the hit that a view shows.
 func (v StepHitView) Hit() StepHit {
-	return StepHit{Run: v.Run, PlanKey: v.Plan, Version: v.Version, Seq: v.Seq, Node: v.Node, Visit: v.Visit, Item: v.Item, Attempt: v.Attempt, Status: v.Status,
-		Code: v.Code, Message: v.Message, StartedAt: v.StartedAt, At: v.At}
+	return StepHit{
+		Run:       v.Run,
+		PlanKey:   v.Plan,
+		Version:   v.Version,
+		Seq:       v.Seq,
+		Node:      v.Node,
+		Visit:     v.Visit,
+		Item:      v.Item,
+		Attempt:   v.Attempt,
+		Status:    v.Status,
+		Code:      v.Code,
+		Message:   v.Message,
+		StartedAt: v.StartedAt,
+		At:        v.At,
+	}
 }
 
 // StepHits is one page of steps: runs were looked at back to Since, and Whole says
@@ -144,8 +171,17 @@ func ViewPlanFlow(f PlanFlow) PlanFlowView {
 		return out
 	}
 	for id, n := range f.Nodes {
-		v.Nodes[id] = NodeFlowView{Runs: n.Runs, Settled: n.Settled, Failed: n.Failed, Skipped: n.Skipped, Attempts: n.Attempts, P50Ms: n.P50.Milliseconds(), P95Ms: n.P95.Milliseconds(),
-			Failures: views(n.Failures), Slow: views(n.Slow)}
+		v.Nodes[id] = NodeFlowView{
+			Runs:     n.Runs,
+			Settled:  n.Settled,
+			Failed:   n.Failed,
+			Skipped:  n.Skipped,
+			Attempts: n.Attempts,
+			P50Ms:    n.P50.Milliseconds(),
+			P95Ms:    n.P95.Milliseconds(),
+			Failures: views(n.Failures),
+			Slow:     views(n.Slow),
+		}
 	}
 	return v
 }
@@ -162,7 +198,9 @@ func (v PlanFlowView) Flow() PlanFlow {
 	}
 	for id, n := range v.Nodes {
 		f.Nodes[id] = &NodeFlow{Runs: n.Runs, Settled: n.Settled, Failed: n.Failed, Skipped: n.Skipped, Attempts: n.Attempts,
-			P50: time.Duration(n.P50Ms) * time.Millisecond, P95: time.Duration(n.P95Ms) * time.Millisecond, Failures: hits(n.Failures), Slow: hits(n.Slow)}
+			P50: time.Duration(
+				n.P50Ms,
+			) * time.Millisecond, P95: time.Duration(n.P95Ms) * time.Millisecond, Failures: hits(n.Failures), Slow: hits(n.Slow)}
 	}
 	return f
 }

@@ -29,13 +29,37 @@ type AuditView struct {
 
 // ViewAudit gives an audit event as it is on the wire.
 func ViewAudit(e AuditEvent) AuditView {
-	return AuditView{Seq: e.Seq, At: e.At, Action: e.Action, Actor: e.Actor, Surface: e.Surface, Address: e.Request.Address, Request: e.Request.ID,
-		Run: e.Run, FirstSeq: e.FirstSeq, RunSeq: e.RunSeq, Object: e.Object, Result: cmp.Or(e.Result, "ok"), Reason: e.Reason, Detail: e.Detail, Mac: e.Mac}
+	return AuditView{
+		Seq:      e.Seq,
+		At:       e.At,
+		Action:   e.Action,
+		Actor:    e.Actor,
+		Surface:  e.Surface,
+		Address:  e.Request.Address,
+		Request:  e.Request.ID,
+		Run:      e.Run,
+		FirstSeq: e.FirstSeq,
+		RunSeq:   e.RunSeq,
+		Object:   e.Object,
+		Result:   cmp.Or(e.Result, "ok"),
+		Reason:   e.Reason,
+		Detail:   e.Detail,
+		Mac:      e.Mac,
+	}
 }
 
 // Event gives the audit event that a view shows.
 func (v AuditView) Event() AuditEvent {
 	return AuditEvent{Seq: v.Seq, At: v.At, FirstSeq: v.FirstSeq, RunSeq: v.RunSeq, Mac: v.Mac,
-		AuditRecord: AuditRecord{Action: v.Action, Actor: v.Actor, Surface: v.Surface, Run: v.Run, Object: v.Object, Result: v.Result, Reason: v.Reason, Detail: v.Detail,
-			Request: Request{ID: v.Request, Address: v.Address}}}
+		AuditRecord: AuditRecord{
+			Action:  v.Action,
+			Actor:   v.Actor,
+			Surface: v.Surface,
+			Run:     v.Run,
+			Object:  v.Object,
+			Result:  v.Result,
+			Reason:  v.Reason,
+			Detail:  v.Detail,
+			Request: Request{ID: v.Request, Address: v.Address},
+		}}
 }

@@ -146,7 +146,8 @@ func (s *Service) prepare(actor domain.Actor, r domain.DraftRequest, from domain
 // refined draft does not change.
 func (s *Service) Refined(actor domain.Actor, d domain.Draft, r domain.DraftRequest) (domain.Draft, error) {
 	if d.State == domain.DraftPlanning {
-		return domain.Draft{}, domain.Errorf(domain.CodeConflict, "planning of the draft is not finished").Suggest("wait until it is done, or discard it")
+		return domain.Draft{}, domain.Errorf(domain.CodeConflict, "planning of the draft is not finished").
+			Suggest("wait until it is done, or discard it")
 	}
 	next := d.DraftRequest
 	if r.Query = strings.TrimSpace(r.Query); r.Query != "" && r.Query != d.Query {
@@ -235,11 +236,26 @@ func (s *Service) make(ctx context.Context, d domain.Draft) error {
 func (s *Service) ask(ctx context.Context, d *domain.Draft, report func(domain.DraftNote)) error {
 	bounded, cancel := context.WithTimeout(ctx, s.Patience)
 	defer cancel()
-	r := domain.AskRequest{Query: d.Query, Agent: d.Agent, PlanOnly: true, Fresh: d.Fresh, Constraints: d.Constraints, Preferences: d.Preferences, Provider: d.Provider, Change: d.Change, Examples: d.Examples, Tell: report}
+	r := domain.AskRequest{
+		Query:       d.Query,
+		Agent:       d.Agent,
+		PlanOnly:    true,
+		Fresh:       d.Fresh,
+		Constraints: d.Constraints,
+		Preferences: d.Preferences,
+		Provider:    d.Provider,
+		Change:      d.Change,
+		Examples:    d.Examples,
+		Tell:        report,
+	}
 	if d.Change != "" {
 		r.Before = s.before(bounded, *d)
 	}
-	asked, err := s.Planner.Ask(bounded, domain.Actor{Name: d.Actor, Role: d.Role, Surface: d.Surface, Request: domain.Request{ID: d.ID}}, r)
+	asked, err := s.Planner.Ask(
+		bounded,
+		domain.Actor{Name: d.Actor, Role: d.Role, Surface: d.Surface, Request: domain.Request{ID: d.ID}},
+		r,
+	)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

@@ -101,7 +101,8 @@ func TestADraftOutlivesTheProcess(t *testing.T) {
 	second := open(t, w, &desk{answer: planned})
 	second.Finish(t)
 	got := read(t, w, d.ID)
-	if got.State != domain.DraftReady || got.Begun != 2 || got.Plan != "p" || !slices.Equal(phases(got), []domain.DraftPhase{domain.PhaseUnderstanding, domain.PhaseInterrupted, domain.PhaseUnderstanding}) {
+	if got.State != domain.DraftReady || got.Begun != 2 || got.Plan != "p" ||
+		!slices.Equal(phases(got), []domain.DraftPhase{domain.PhaseUnderstanding, domain.PhaseInterrupted, domain.PhaseUnderstanding}) {
 		t.Errorf("after the second process: %+v", got)
 	}
 	hung = &desk{answer: hang}
@@ -114,7 +115,8 @@ func TestADraftOutlivesTheProcess(t *testing.T) {
 		third = open(t, w, hung)
 	}
 	third.Finish(t)
-	if got = read(t, w, d.ID); got.State != domain.DraftFailed || got.Error == nil || got.Error.Code != "interrupted" || len(hung.heard) != 0 {
+	if got = read(t, w, d.ID); got.State != domain.DraftFailed || got.Error == nil || got.Error.Code != "interrupted" ||
+		len(hung.heard) != 0 {
 		t.Errorf("after too many processes: %+v", got)
 	}
 }
@@ -148,7 +150,13 @@ func TestADraftIsRefined(t *testing.T) {
 	t.Parallel()
 	w := apptest.New(t)
 	no := &desk{answer: func(context.Context, domain.AskRequest) (domain.Asked, error) {
-		return domain.Asked{Model: "a/m"}, &domain.Error{Code: domain.CodeInvalid, Message: "no", Cause: &domain.PlanError{Code: "NO_VALID_PLAN", Message: "no plan", Answer: "{"}}
+		return domain.Asked{
+				Model: "a/m",
+			}, &domain.Error{
+				Code:    domain.CodeInvalid,
+				Message: "no",
+				Cause:   &domain.PlanError{Code: "NO_VALID_PLAN", Message: "no plan", Answer: "{"},
+			}
 	}}
 	service := open(t, w, no)
 	d := begin(t, service, domain.DraftRequest{Query: "collect", Provider: "a", Constraints: domain.Constraints{MaxSteps: 2}})
@@ -180,7 +188,9 @@ func TestADraftIsRefined(t *testing.T) {
 			t.Errorf("%+v: %v", r, err)
 		}
 	}
-	if _, err := service.Start(t.Context(), domain.Actor{Role: domain.RoleViewer}, domain.DraftRequest{Query: "x"}); domain.CodeOf(err) != domain.CodeForbidden {
+	if _, err := service.Start(t.Context(), domain.Actor{Role: domain.RoleViewer}, domain.DraftRequest{Query: "x"}); domain.CodeOf(
+		err,
+	) != domain.CodeForbidden {
 		t.Errorf("a viewer: %v", err)
 	}
 }

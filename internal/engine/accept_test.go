@@ -20,7 +20,14 @@ func TestAPlannersVersionOfAPlanInUseWaits(t *testing.T) {
 	operator, author := domain.Actor{Name: "ana", Role: domain.RoleOperator}, domain.Actor{Name: "bea", Role: domain.RoleAuthor}
 	save := func(n int, origin string) (domain.Plan, domain.Version) {
 		t.Helper()
-		p, v, _, _, err := e.SavePlan(t.Context(), author, fmt.Appendf(nil, "id: p\nnodes:\n  a: {type: set, input: %d}\n", n), planner.FormatYAML, origin, "")
+		p, v, _, _, err := e.SavePlan(
+			t.Context(),
+			author,
+			fmt.Appendf(nil, "id: p\nnodes:\n  a: {type: set, input: %d}\n", n),
+			planner.FormatYAML,
+			origin,
+			"",
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +58,8 @@ func TestAPlannersVersionOfAPlanInUseWaits(t *testing.T) {
 	if run, err := e.Start(t.Context(), operator, domain.StartRequest{Plan: "p"}); err != nil || run.Version != 2 {
 		t.Errorf("%+v %v", run, err)
 	}
-	if p, err := e.AcceptVersion(t.Context(), operator, "p", third.Hash, "better"); err != nil || p.LatestHash != third.Hash || p.Latest != 3 {
+	if p, err := e.AcceptVersion(t.Context(), operator, "p", third.Hash, "better"); err != nil || p.LatestHash != third.Hash ||
+		p.Latest != 3 {
 		t.Errorf("%+v %v", p, err)
 	}
 	if _, _, err := e.ProposedVersion(t.Context(), "p"); domain.CodeOf(err) != domain.CodeNotFound {

@@ -53,7 +53,11 @@ func TestAPlanDeclaresItsAnswers(t *testing.T) {
 			if domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), `does not take the answer "approve"`) {
 				t.Errorf("an answer that is not declared: %v", err)
 			}
-			got, err := e.Decide(t.Context(), enginetest.Operator, domain.DecideRequest{Approval: p.ID, Answer: tt.answer, Digest: p.Digest})
+			got, err := e.Decide(
+				t.Context(),
+				enginetest.Operator,
+				domain.DecideRequest{Approval: p.ID, Answer: tt.answer, Digest: p.Digest},
+			)
 			if err != nil || got.Answer != tt.answer || got.Status != tt.status {
 				t.Fatalf("decided: %+v, %v", got, err)
 			}

@@ -57,7 +57,8 @@ func (e *Engine) Decide(ctx context.Context, actor domain.Actor, req domain.Deci
 	if req.AskBack {
 		switch {
 		case !p.MayAsk:
-			return p, domain.Errorf(domain.CodeInvalid, "nobody can be asked back: the plan asks this, not an agent").Suggest("approve or reject")
+			return p, domain.Errorf(domain.CodeInvalid, "nobody can be asked back: the plan asks this, not an agent").
+				Suggest("approve or reject")
 		case req.Answer != "" || req.Approve || len(req.Values) > 0:
 			return p, domain.Errorf(domain.CodeInvalid, "to ask back is no answer")
 		case strings.TrimSpace(req.Comment) == "":

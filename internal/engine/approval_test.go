@@ -29,7 +29,10 @@ func requests(t *testing.T, s *store.Store, run string) []domain.Approval {
 func TestAFailingRunClosesTheApprovalThatItJustOpened(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, enginetest.NewRegistry())
-	run := e.Run(`{nodes: {ask: {type: approval, input: {message: sure?}}, bad: {type: set, input: "${input.missing}"}, end: {type: noop, needs: [ask, bad]}}}`, `{}`)
+	run := e.Run(
+		`{nodes: {ask: {type: approval, input: {message: sure?}}, bad: {type: set, input: "${input.missing}"}, end: {type: noop, needs: [ask, bad]}}}`,
+		`{}`,
+	)
 	e.Until(run.ID, domain.RunFailed, "")
 	list := requests(t, e.Store, run.ID)
 	if len(list) != 1 || list[0].Status != "cancelled" || list[0].DecidedBy != domain.System.Name || list[0].Message != "sure?" {
@@ -133,7 +136,10 @@ func TestAResumeThatForgetsAnApprovalAsksAgain(t *testing.T) {
 	t.Parallel()
 	reg := enginetest.NewRegistry().Handle("broken", walk.EffectIdempotent, fails(&walk.Failure{Code: "boom", Permanent: true}))
 	e := enginetest.Open(t, reg)
-	run := e.Run(`{on_failure: continue_branches, nodes: {bad: {type: broken}, ask: {type: approval, needs: [bad], when: failure, input: {message: "go on?"}}, long: {type: wait, input: {for: 100h}}}}`, "")
+	run := e.Run(
+		`{on_failure: continue_branches, nodes: {bad: {type: broken}, ask: {type: approval, needs: [bad], when: failure, input: {message: "go on?"}}, long: {type: wait, input: {for: 100h}}}}`,
+		"",
+	)
 	answer := func(of string) {
 		t.Helper()
 		e.Until(run.ID, domain.RunWaiting, domain.WaitApproval)
@@ -215,7 +221,8 @@ func TestAForkAsksAgainForWhatHasChanged(t *testing.T) {
 			}
 			asks := slices.IndexFunc(pre.Again, func(s domain.PreviewStep) bool { return s.Node == "ask" })
 			kept := strings.Contains(" "+names(pre.Keep)+" ", " ask ")
-			if tt.reason == "" && (asks >= 0 || !kept) || tt.reason != "" && (asks < 0 || kept || pre.Again[asks].Reason.String() != tt.reason) {
+			if tt.reason == "" && (asks >= 0 || !kept) ||
+				tt.reason != "" && (asks < 0 || kept || pre.Again[asks].Reason.String() != tt.reason) {
 				t.Errorf("preview: keep %q, again %+v; want the reason %q", names(pre.Keep), pre.Again, tt.reason)
 			}
 			before := e.Registry.Count("pay")
@@ -259,8 +266,12 @@ edges: []`, "").ID)
 	}
 	e.Until(run.ID, domain.RunCompleted, "")
 	for node, want := range map[string]string{"note": "late", "beside": "ask late"} {
-		fork, err := e.Act(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionFork, At: settledAt(t, e, run.ID, "ask"),
-			Instead: map[string]domain.StandIn{node: {Output: domain.RawJSON(`{"text": "x", "to": "mallory"}`)}}})
+		fork, err := e.Act(
+			t.Context(),
+			enginetest.Operator,
+			domain.VerbRequest{Run: run.ID, Action: domain.ActionFork, At: settledAt(t, e, run.ID, "ask"),
+				Instead: map[string]domain.StandIn{node: {Output: domain.RawJSON(`{"text": "x", "to": "mallory"}`)}}},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -327,7 +338,9 @@ func TestARejectionStops(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := e.Until(run.ID, tt.status, "")
-			if string(r.Output) != tt.output || tt.status == "failed" && (r.Error == nil || r.Error.Code != "rejected" || r.Error.Message != "rejected by marta: too much") {
+			if string(r.Output) != tt.output ||
+				tt.status == "failed" &&
+					(r.Error == nil || r.Error.Code != "rejected" || r.Error.Message != "rejected by marta: too much") {
 				t.Errorf("got %s %+v, want %s\n%s", r.Output, r.Error, tt.output, e.Journal(run.ID))
 			}
 			result, err := e.Result(t.Context(), run.ID)
@@ -335,7 +348,8 @@ func TestARejectionStops(t *testing.T) {
 				t.Fatal(err)
 			}
 			slices.Sort(result.Path)
-			if got := strings.Join(result.Path, " "); strings.ReplaceAll(got, "ask ", "") != strings.ReplaceAll(tt.ran, "ask ", "") && got != tt.ran {
+			if got := strings.Join(result.Path, " "); strings.ReplaceAll(got, "ask ", "") != strings.ReplaceAll(tt.ran, "ask ", "") &&
+				got != tt.ran {
 				t.Errorf("completed %q, want %q\n%s", got, tt.ran, e.Journal(run.ID))
 			}
 			if n := len(requests(t, e.Store, run.ID)); n != 1 {
@@ -352,7 +366,10 @@ func TestResumingARejectedRunAsksAgain(t *testing.T) {
 	s := storetest.Open(t)
 	reg := enginetest.NewRegistry().Handle("call", walk.EffectUnsafe, echo)
 	e := enginetest.OpenOn(t, s, reg, engine.Options{})
-	run := e.Run(`{nodes: {ask: {type: approval, input: {message: "Pay?"}}, pay: {type: call, input: 1}}, edges: [{from: ask, to: pay}]}`, "")
+	run := e.Run(
+		`{nodes: {ask: {type: approval, input: {message: "Pay?"}}, pay: {type: call, input: 1}}, edges: [{from: ask, to: pay}]}`,
+		"",
+	)
 	e.Settle(run.ID)
 	first := requests(t, s, run.ID)[0]
 	if _, err := e.Decide(t.Context(), enginetest.Operator, domain.DecideRequest{Approval: first.ID}); err != nil {
@@ -362,7 +379,8 @@ func TestResumingARejectedRunAsksAgain(t *testing.T) {
 	e.Close()
 	e = enginetest.OpenOn(t, s, reg, engine.Options{})
 	pre, err := e.Preview(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionResume})
-	if err != nil || len(pre.Again) != 1 || pre.Again[0].Node != "ask" || pre.Again[0].Reason.Text != domain.ReasonAskedAgain || names(pre.New) != "pay" {
+	if err != nil || len(pre.Again) != 1 || pre.Again[0].Node != "ask" || pre.Again[0].Reason.Text != domain.ReasonAskedAgain ||
+		names(pre.New) != "pay" {
 		t.Fatalf("preview: %+v, %v", pre, err)
 	}
 	if _, err := e.Do(run.ID, domain.ActionResume); err != nil {
@@ -373,7 +391,9 @@ func TestResumingARejectedRunAsksAgain(t *testing.T) {
 	if len(list) != 2 || list[0].Status != "open" || list[0].ID == first.ID || list[1].Status != "rejected" || reg.Count("pay") != 0 {
 		t.Fatalf("after the resume: %+v", list)
 	}
-	if _, err := e.Decide(t.Context(), enginetest.Operator, domain.DecideRequest{Approval: first.ID, Approve: true}); domain.CodeOf(err) != domain.CodeConflict {
+	if _, err := e.Decide(t.Context(), enginetest.Operator, domain.DecideRequest{Approval: first.ID, Approve: true}); domain.CodeOf(
+		err,
+	) != domain.CodeConflict {
 		t.Errorf("another answer to the old request: %v", err)
 	}
 	if _, err := e.Decide(t.Context(), enginetest.Operator, domain.DecideRequest{Approval: list[0].ID, Approve: true}); err != nil {

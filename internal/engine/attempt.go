@@ -310,7 +310,8 @@ func (h *handlers) logsOf(run string, journal []domain.Entry) {
 		}
 		for i := range slices.Backward(journal) {
 			r := &journal[i]
-			if r.Kind == domain.EntryIntent && r.Substep == 0 && r.Node == t.Spec.ID && r.Visit == t.Visit && r.Item == t.Item && r.Attempt == t.Number {
+			if r.Kind == domain.EntryIntent && r.Substep == 0 && r.Node == t.Spec.ID && r.Visit == t.Visit && r.Item == t.Item &&
+				r.Attempt == t.Number {
 				r.Log = t.log.stored()
 				break
 			}

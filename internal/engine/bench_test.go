@@ -19,7 +19,13 @@ func chainOf(n int, typ string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "id: chain-%s-%d\nnodes:\n", typ, n)
 	for i := range n {
-		fmt.Fprintf(&b, "  n%d: {type: %s, input: {id: %d, name: \"a result of about one hundred bytes of JSON\", value: \"${input.x}\", ok: true}}\n", i, typ, i)
+		fmt.Fprintf(
+			&b,
+			"  n%d: {type: %s, input: {id: %d, name: \"a result of about one hundred bytes of JSON\", value: \"${input.x}\", ok: true}}\n",
+			i,
+			typ,
+			i,
+		)
 	}
 	b.WriteString("edges:\n")
 	for i := range n - 1 {
@@ -38,7 +44,11 @@ func benchmarkRuns(b *testing.B, plan string, runs, nodes int) {
 		done := make(chan error, runs)
 		for i := range runs {
 			go func() {
-				r, err := e.Start(context.Background(), enginetest.Operator, domain.StartRequest{Hash: v.Hash, Input: domain.RawJSON(`{"x": 42}`)})
+				r, err := e.Start(
+					context.Background(),
+					enginetest.Operator,
+					domain.StartRequest{Hash: v.Hash, Input: domain.RawJSON(`{"x": 42}`)},
+				)
 				ids[i] = r.ID
 				done <- err
 			}()

@@ -39,7 +39,17 @@ func (d *debate) Handle(_ context.Context, c *engine.Call) (engine.Result, error
 	for turn := range d.turns {
 		n++
 		capped := d.answer
-		c.Needs(n, engine.Need{Input: d.input, Output: d.answer, InputPrice: 1, OutputPrice: 1, Unpriced: d.unpriced, Lower: func(output int64) { capped = output }})
+		c.Needs(
+			n,
+			engine.Need{
+				Input:       d.input,
+				Output:      d.answer,
+				InputPrice:  1,
+				OutputPrice: 1,
+				Unpriced:    d.unpriced,
+				Lower:       func(output int64) { capped = output },
+			},
+		)
 		_, err := c.Substep(n, "model", fmt.Sprint(turn), walk.EffectIdempotent, func() (any, domain.Usage, error) {
 			d.mu.Lock()
 			defer d.mu.Unlock()
@@ -86,7 +96,11 @@ func newDebate(turns int, input, answer int64) (*debate, *enginetest.Registry) {
 }
 
 func limits(e *enginetest.Engine, run string, set, raise domain.Limits) (domain.Run, error) {
-	return e.Act(context.Background(), enginetest.Operator, domain.VerbRequest{Run: run, Action: domain.ActionLimits, Limits: set, Raise: raise})
+	return e.Act(
+		context.Background(),
+		enginetest.Operator,
+		domain.VerbRequest{Run: run, Action: domain.ActionLimits, Limits: set, Raise: raise},
+	)
 }
 
 // A server that uses more than was reserved is overrun once: the overrun is on
@@ -118,7 +132,8 @@ func TestAConversationStopsAtItsTokens(t *testing.T) {
 	began := time.Now().Add(-time.Minute)
 	for range 2 { // the wait survives a restart as it is
 		det, err := e.Detail(t.Context(), run)
-		if err != nil || len(det.Waits) != 1 || det.Waits[0].Reason != domain.WaitBudget || det.Waits[0].Since.Before(began) || !strings.Contains(det.Waits[0].Message, "max_tokens 1500") {
+		if err != nil || len(det.Waits) != 1 || det.Waits[0].Reason != domain.WaitBudget || det.Waits[0].Since.Before(began) ||
+			!strings.Contains(det.Waits[0].Message, "max_tokens 1500") {
 			t.Fatalf("waits %+v, %v", det.Waits, err)
 		}
 		e.Close()
@@ -248,7 +263,9 @@ func TestMaxDurationReachesIntoSteps(t *testing.T) {
 			if r.WaitReason != domain.WaitBudget || ended.Load() != c.ended || r.RunningTime.Truncate(time.Second) != c.want {
 				t.Errorf("%s: %s %s after %s, %d ended\n%s", c.typ, r.Status, r.WaitReason, r.RunningTime, ended.Load(), e.Journal(run))
 			}
-			if _, err := limits(e, run, domain.Limits{MaxDuration: time.Second}, domain.Limits{}); domain.CodeOf(err) != domain.CodeInvalid {
+			if _, err := limits(e, run, domain.Limits{MaxDuration: time.Second}, domain.Limits{}); domain.CodeOf(
+				err,
+			) != domain.CodeInvalid {
 				t.Errorf("%s: a limit below what was used: %v", c.typ, err)
 			}
 			if _, err := limits(e, run, domain.Limits{}, domain.Limits{MaxDuration: time.Hour}); err != nil {

@@ -109,14 +109,17 @@ func TestAnUnknownPositionResets(t *testing.T) {
 
 func TestLogsAndProgress(t *testing.T) {
 	t.Parallel()
-	e := enginetest.Open(t, enginetest.NewRegistry().Handle("chatty", walk.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
-		c.Log("info", "hello")
-		c.Progress(1, 2, "half")
-		for range 5000 {
-			c.Log("debug", "a line that is repeated until the cap is reached, and then some more")
-		}
-		return engine.Result{}, nil
-	}))
+	e := enginetest.Open(
+		t,
+		enginetest.NewRegistry().Handle("chatty", walk.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
+			c.Log("info", "hello")
+			c.Progress(1, 2, "half")
+			for range 5000 {
+				c.Log("debug", "a line that is repeated until the cap is reached, and then some more")
+			}
+			return engine.Result{}, nil
+		}),
+	)
 	events, err := e.Subscribe(t.Context(), -1, "")
 	if err != nil {
 		t.Fatal(err)

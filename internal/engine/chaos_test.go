@@ -97,7 +97,11 @@ func letGo(rt *rapid.T, e *enginetest.Engine, run string) domain.Run {
 		case len(d.Waits) > 0 && hasDoubt(d.Waits):
 			for _, w := range d.Waits {
 				if w.Reason == domain.WaitInDoubt {
-					_, err = e.Resolve(ctx, enginetest.Operator, domain.ResolveRequest{Run: run, Node: w.Node, Visit: w.Visit, Item: w.Item, Action: "retry"})
+					_, err = e.Resolve(
+						ctx,
+						enginetest.Operator,
+						domain.ResolveRequest{Run: run, Node: w.Node, Visit: w.Visit, Item: w.Item, Action: "retry"},
+					)
 				}
 			}
 		case r.Paused:

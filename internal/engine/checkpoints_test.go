@@ -40,7 +40,13 @@ func TestDurableCheckpoints(t *testing.T) {
 	const runs = 64
 	nodes := proof.Size(10, 200)
 	s := &timed{Store: storetest.Open(t)}
-	e := enginetest.OpenWith(t, s.Store, s, enginetest.NewRegistry().Handle("call", walk.EffectIdempotent, echo), engine.Options{MaxRunning: runs})
+	e := enginetest.OpenWith(
+		t,
+		s.Store,
+		s,
+		enginetest.NewRegistry().Handle("call", walk.EffectIdempotent, echo),
+		engine.Options{MaxRunning: runs},
+	)
 	v := e.Save(chainOf(nodes, "call"))
 	began := time.Now()
 	var ids []string

@@ -23,12 +23,13 @@ func TestAClockThatIsMovedUnderTheEngine(t *testing.T) {
 	const plan = `{nodes: {w: {type: wait, input: {for: 1h}}}}`
 	synctest.Test(t, func(t *testing.T) {
 		var off atomic.Int64
-		reg := enginetest.NewRegistry().Handle("call", walk.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
-			if c.Attempt == 1 {
-				return engine.Result{}, errors.New("not yet")
-			}
-			return engine.Result{Output: "done"}, nil
-		})
+		reg := enginetest.NewRegistry().
+			Handle("call", walk.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
+				if c.Attempt == 1 {
+					return engine.Result{}, errors.New("not yet")
+				}
+				return engine.Result{Output: "done"}, nil
+			})
 		reg.Before = func(e *engine.Engine) { e.PutClock(func() time.Duration { return time.Duration(off.Load()) }) }
 		e := enginetest.Open(t, reg)
 		waits := e.Run(plan, "").ID
@@ -54,7 +55,13 @@ func TestAClockThatIsMovedUnderTheEngine(t *testing.T) {
 			e.Until(x.run, domain.RunWaiting, x.reason)
 			time.Sleep(15 * time.Minute) // a retry comes up to a tenth later
 			if r := e.Settle(x.run); r.Status != domain.RunCompleted || r.EndedAt.After(time.Now()) {
-				t.Errorf("%s after the clock was put back, the run that waited for %s is %s since %s", x.after, x.reason, r.Status, r.EndedAt)
+				t.Errorf(
+					"%s after the clock was put back, the run that waited for %s is %s since %s",
+					x.after,
+					x.reason,
+					r.Status,
+					r.EndedAt,
+				)
 			}
 		}
 		if d := e.ClockAhead(); d != 48*time.Hour {

@@ -104,7 +104,9 @@ func TestConversationsAreParkedUntilAPersonAnswers(t *testing.T) {
 	if first.Tool != "mail" || string(first.Arguments) != `{"to":"2"}` || !strings.Contains(first.Message, "step a") {
 		t.Errorf("question %+v", first)
 	}
-	if _, err := e.Decide(t.Context(), enginetest.Operator, domain.DecideRequest{Approval: first.ID, Approve: true, Digest: "other"}); domain.CodeOf(err) != domain.CodeStale {
+	if _, err := e.Decide(t.Context(), enginetest.Operator, domain.DecideRequest{Approval: first.ID, Approve: true, Digest: "other"}); domain.CodeOf(
+		err,
+	) != domain.CodeStale {
 		t.Errorf("another digest: %v", err)
 	}
 	e.Close()
@@ -114,7 +116,9 @@ func TestConversationsAreParkedUntilAPersonAnswers(t *testing.T) {
 	if second.ID == first.ID || string(second.Arguments) != `{"to":"3"}` {
 		t.Errorf("question %+v", second)
 	}
-	if _, err := e.Decide(t.Context(), enginetest.Operator, domain.DecideRequest{Approval: first.ID}); domain.CodeOf(err) != domain.CodeConflict {
+	if _, err := e.Decide(t.Context(), enginetest.Operator, domain.DecideRequest{Approval: first.ID}); domain.CodeOf(
+		err,
+	) != domain.CodeConflict {
 		t.Errorf("answered again: %v", err)
 	}
 	e.Close()

@@ -114,6 +114,15 @@ func (t *attempt) substepRow(n int, kind, digest string) domain.Entry {
 }
 
 func (t *attempt) message(row *domain.Entry, n int, typ domain.MessageType, from, to string, payload domain.RawJSON) domain.AgentMessage {
-	return domain.AgentMessage{ID: runstate.MessageID(t.run, row, n, typ), From: from, To: to, Type: typ, Payload: payload, Node: row.Node, Visit: row.Visit, Item: row.Item,
-		Metadata: domain.MessageMetadata{Timestamp: row.StartedAt, Priority: domain.MessagePriority(t.priority)}}
+	return domain.AgentMessage{
+		ID:       runstate.MessageID(t.run, row, n, typ),
+		From:     from,
+		To:       to,
+		Type:     typ,
+		Payload:  payload,
+		Node:     row.Node,
+		Visit:    row.Visit,
+		Item:     row.Item,
+		Metadata: domain.MessageMetadata{Timestamp: row.StartedAt, Priority: domain.MessagePriority(t.priority)},
+	}
 }

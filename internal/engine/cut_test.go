@@ -49,7 +49,9 @@ func TestWaitsSurviveEveryCut(t *testing.T) {
 			})
 	}
 	first := enginetest.OpenOn(t, s, registry(), engine.Options{})
-	first.Save(`{id: helper, nodes: {a: {type: call, input: {n: "${input.n}"}}, w: {type: wait, input: {for: 1ms}}}, edges: [{from: a, to: w}]}`)
+	first.Save(
+		`{id: helper, nodes: {a: {type: call, input: {n: "${input.n}"}}, w: {type: wait, input: {for: 1ms}}}, edges: [{from: a, to: w}]}`,
+	)
 	v := first.Save(waitsEverywhere)
 	first.Close()
 	for n := 0; ; n++ {
@@ -120,17 +122,20 @@ func TestAChildIsCreatedAfterACrashBesideOtherWork(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
 	hang := true
-	registry := enginetest.NewRegistry().Handle("call", walk.EffectIdempotent, func(ctx context.Context, c *engine.Call) (engine.Result, error) {
-		if hang {
-			<-ctx.Done()
-			return engine.Result{}, ctx.Err()
-		}
-		return echo(ctx, c)
-	})
+	registry := enginetest.NewRegistry().
+		Handle("call", walk.EffectIdempotent, func(ctx context.Context, c *engine.Call) (engine.Result, error) {
+			if hang {
+				<-ctx.Done()
+				return engine.Result{}, ctx.Err()
+			}
+			return echo(ctx, c)
+		})
 	first := enginetest.OpenOn(t, s, registry, engine.Options{})
 	first.Save(`{id: helper, nodes: {a: {type: set, input: {n: "${input.n}"}}}}`)
-	v := first.Save(`{id: beside, nodes: {child: {type: plan, plan: helper, input: {n: 4}}, other: {type: call, needs: [go], input: {n: 1}}, go: {type: set, input: 1},
-end: {type: set, needs: [child, other], input: "${output.child}"}}, edges: []}`)
+	v := first.Save(
+		`{id: beside, nodes: {child: {type: plan, plan: helper, input: {n: 4}}, other: {type: call, needs: [go], input: {n: 1}}, go: {type: set, input: 1},
+end: {type: set, needs: [child, other], input: "${output.child}"}}, edges: []}`,
+	)
 	first.Close()
 	cut := enginetest.NewCut(s, 1000)
 	e := enginetest.OpenWith(t, s, childless{cut}, registry, engine.Options{})
@@ -243,8 +248,10 @@ func TestAChildThatEndedIsHeardOfThoughAnotherWorks(t *testing.T) {
 	first := enginetest.OpenOn(t, s, registry, engine.Options{})
 	first.Save(`{id: short, nodes: {a: {type: quick}}}`)
 	first.Save(`{id: long, nodes: {a: {type: slow}}}`)
-	v := first.Save(`{id: two, nodes: {q: {type: plan, plan: short}, l: {type: plan, plan: long}, after: {type: call, needs: [q], input: {n: 2}},
-end: {type: set, needs: [after, l], input: "${output.after}"}}, edges: []}`)
+	v := first.Save(
+		`{id: two, nodes: {q: {type: plan, plan: short}, l: {type: plan, plan: long}, after: {type: call, needs: [q], input: {n: 2}},
+end: {type: set, needs: [after, l], input: "${output.after}"}}, edges: []}`,
+	)
 	first.Close()
 	d := deaf{enginetest.NewCut(s, 1000), &atomic.Value{}}
 	e := enginetest.OpenWith(t, s, d, registry, engine.Options{})

@@ -25,7 +25,17 @@ func (a *runner) setAside(cause error) bool {
 		return false
 	}
 	d := &damaged{e: a.e, id: a.id, view: v}
-	a.e.log.Error("the journal of a run is damaged; the run is put aside", "run_id", a.id, "row", v.Damage.Row, "last_good", v.Damage.Good, "err", cause)
+	a.e.log.Error(
+		"the journal of a run is damaged; the run is put aside",
+		"run_id",
+		a.id,
+		"row",
+		v.Damage.Row,
+		"last_good",
+		v.Damage.Good,
+		"err",
+		cause,
+	)
 	if err := d.park(ctx); err != nil {
 		a.giveUp(err)
 		return true
@@ -68,11 +78,33 @@ func (d *damaged) park(ctx context.Context) error {
 	if aside && len(questions) == 0 {
 		return nil
 	}
-	record := domain.AuditRecord{Action: "run.damaged", Actor: domain.System.Name, Surface: domain.System.Surface, Run: d.id, Result: "failed", Reason: v.Damage.Message,
-		Detail: detail(map[string]any{"row": v.Damage.Row, "lastGood": v.Damage.Good, "checkpoint": v.Damage.Checkpoint.Seq, "damaged": v.Damage.Bad, "parts": v.Damage.Parts, "questions": len(questions)})}
+	record := domain.AuditRecord{
+		Action:  "run.damaged",
+		Actor:   domain.System.Name,
+		Surface: domain.System.Surface,
+		Run:     d.id,
+		Result:  "failed",
+		Reason:  v.Damage.Message,
+		Detail: detail(
+			map[string]any{
+				"row":        v.Damage.Row,
+				"lastGood":   v.Damage.Good,
+				"checkpoint": v.Damage.Checkpoint.Seq,
+				"damaged":    v.Damage.Bad,
+				"parts":      v.Damage.Parts,
+				"questions":  len(questions),
+			},
+		),
+	}
 	c := domain.Checkpoint{Run: d.id, Fence: r.LastSeq, Approvals: questions, Audit: []domain.AuditRecord{record},
-		Patch: &domain.RunPatch{Status: domain.RunWaiting, WaitReason: domain.WaitQuarantined, Headline: &headline, Message: message, Node: &node,
-			DueAt: &time.Time{}}}
+		Patch: &domain.RunPatch{
+			Status:     domain.RunWaiting,
+			WaitReason: domain.WaitQuarantined,
+			Headline:   &headline,
+			Message:    message,
+			Node:       &node,
+			DueAt:      &time.Time{},
+		}}
 	if !aside {
 		c.Audit = append(c.Audit, runstate.StatusRecord(d.id, domain.RunWaiting, domain.WaitQuarantined, message))
 	}
@@ -96,8 +128,12 @@ func (d *damaged) end(ctx context.Context, m verbMsg) error {
 		return err
 	}
 	now, off := d.e.now(), false
-	c := domain.Checkpoint{Run: d.id, Fence: r.LastSeq, Audit: []domain.AuditRecord{{Action: "run." + string(req.Action), Actor: m.actor.Name, Surface: m.actor.Surface,
-		Request: m.actor.Request, Run: d.id, Reason: req.Reason, Detail: detail(map[string]any{"damagedRow": v.Damage.Row})}}}
+	c := domain.Checkpoint{
+		Run:   d.id,
+		Fence: r.LastSeq,
+		Audit: []domain.AuditRecord{{Action: "run." + string(req.Action), Actor: m.actor.Name, Surface: m.actor.Surface,
+			Request: m.actor.Request, Run: d.id, Reason: req.Reason, Detail: detail(map[string]any{"damagedRow": v.Damage.Row})}},
+	}
 	if req.Action == domain.ActionDelete {
 		c.Patch = &domain.RunPatch{DeletedAt: &now}
 		if err := d.e.store.Commit(ctx, c); err != nil {
@@ -111,7 +147,14 @@ func (d *damaged) end(ctx context.Context, m verbMsg) error {
 		message = domain.Messagef("cancelled; what it was started with is damaged")
 	}
 	headline := message.String()
-	c.Patch = &domain.RunPatch{Status: domain.RunCancelled, Headline: &headline, Message: message, EndedAt: &now, DueAt: &time.Time{}, Paused: &off}
+	c.Patch = &domain.RunPatch{
+		Status:   domain.RunCancelled,
+		Headline: &headline,
+		Message:  message,
+		EndedAt:  &now,
+		DueAt:    &time.Time{},
+		Paused:   &off,
+	}
 	c.Audit = append(c.Audit, runstate.StatusRecord(d.id, domain.RunCancelled, "", message))
 	var err error
 	if c.Approvals, err = d.openQuestions(ctx, headline); err != nil {

@@ -47,10 +47,14 @@ func TestAnExaminedRunAsksNobody(t *testing.T) {
 	}
 	aside := e.Until(run.ID, domain.RunWaiting, domain.WaitQuarantined)
 	p := asked(t, e, run.ID)
-	if p.Status != "cancelled" || p.DecidedBy != domain.System.Name || p.Comment != aside.Headline || !strings.Contains(p.Comment, "is damaged") {
+	if p.Status != "cancelled" || p.DecidedBy != domain.System.Name || p.Comment != aside.Headline ||
+		!strings.Contains(p.Comment, "is damaged") {
 		t.Errorf("its question: %+v", p)
 	}
-	if _, err := e.Decide(t.Context(), enginetest.Operator, domain.DecideRequest{Approval: p.ID, Approve: true}); domain.CodeOf(err) != domain.CodeConflict || !strings.Contains(err.Error(), "is damaged") {
+	if _, err := e.Decide(t.Context(), enginetest.Operator, domain.DecideRequest{Approval: p.ID, Approve: true}); domain.CodeOf(
+		err,
+	) != domain.CodeConflict ||
+		!strings.Contains(err.Error(), "is damaged") {
 		t.Errorf("an answer: %v", err)
 	}
 	e.Close()
@@ -92,7 +96,8 @@ func TestARunThatLostItsInputIsPutAside(t *testing.T) {
 			reg := billingRegistry()
 			e := enginetest.OpenOn(t, storetest.OpenAt(t, path), reg, engine.Options{})
 			d, err := e.Detail(t.Context(), run.ID)
-			if err != nil || d.Damage == nil || len(d.Damage.Parts) == 0 || d.Damage.Parts[0].Part != part || d.Damage.Row != 0 || len(d.Journal) != len(rows) {
+			if err != nil || d.Damage == nil || len(d.Damage.Parts) == 0 || d.Damage.Parts[0].Part != part || d.Damage.Row != 0 ||
+				len(d.Journal) != len(rows) {
 				t.Fatalf("%d of %d rows, %+v, %v", len(d.Journal), len(rows), d.Damage, err)
 			}
 			aside := e.Until(run.ID, domain.RunWaiting, domain.WaitQuarantined)
@@ -104,7 +109,8 @@ func TestARunThatLostItsInputIsPutAside(t *testing.T) {
 			}
 			for _, action := range []domain.Action{domain.ActionResume, domain.ActionRelease, domain.ActionFork, domain.ActionRerun} {
 				_, err := e.Do(run.ID, action)
-				if code := domain.CodeOf(err); code != domain.CodeConflict && code != domain.CodeNotResumable || !strings.Contains(err.Error(), string(part)+" of the run is damaged") {
+				if code := domain.CodeOf(err); code != domain.CodeConflict && code != domain.CodeNotResumable ||
+					!strings.Contains(err.Error(), string(part)+" of the run is damaged") {
 					t.Errorf("%s: %v", action, err)
 				}
 				p, err := e.Preview(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: action})

@@ -100,14 +100,20 @@ func TestADamagedRunGoesOnAsAFork(t *testing.T) {
 		}
 	}
 	dm := d.Damage
-	if dm.Row != pay || dm.Good != pay-1 || dm.Bad != 1 || dm.Checkpoint.Node != "fetch" || int64(len(d.Journal)) != dm.Good || dm.Rows[0].Problem != domain.RowChecksum || dm.Intact != len(before)-int(pay) {
+	if dm.Row != pay || dm.Good != pay-1 || dm.Bad != 1 || dm.Checkpoint.Node != "fetch" || int64(len(d.Journal)) != dm.Good ||
+		dm.Rows[0].Problem != domain.RowChecksum ||
+		dm.Intact != len(before)-int(pay) {
 		t.Errorf("damage %+v, %d rows shown; pay ended in row %d", dm, len(d.Journal), pay)
 	}
 	known := map[string]domain.NodeStatus{}
 	for _, st := range dm.Steps {
 		known[st.Node] = st.Status
 	}
-	if want := (map[string]domain.NodeStatus{"pay": "", "ship": domain.NodeCompleted, "gate": domain.NodeWaiting}); fmt.Sprint(known) != fmt.Sprint(want) {
+	if want := (map[string]domain.NodeStatus{"pay": "", "ship": domain.NodeCompleted, "gate": domain.NodeWaiting}); fmt.Sprint(
+		known,
+	) != fmt.Sprint(
+		want,
+	) {
 		t.Errorf("behind the damage: %v, want %v", known, want)
 	}
 
@@ -176,7 +182,9 @@ func TestADamagedRunGoesOnAsAFork(t *testing.T) {
 	for _, ev := range events.Items {
 		said[ev.Action] += ev.Reason + " " + string(ev.Detail)
 	}
-	if !strings.Contains(said["run.damaged"], fmt.Sprintf("journal row %d", pay)) || !strings.Contains(said["run.fork"], "checked the ledger") || !strings.Contains(said["run.fork"], fmt.Sprintf(`"damagedRow":%d`, pay)) {
+	if !strings.Contains(said["run.damaged"], fmt.Sprintf("journal row %d", pay)) ||
+		!strings.Contains(said["run.fork"], "checked the ledger") ||
+		!strings.Contains(said["run.fork"], fmt.Sprintf(`"damagedRow":%d`, pay)) {
 		t.Errorf("the audit log says %v", said)
 	}
 
@@ -261,11 +269,19 @@ func TestARunInFlightWithADamagedJournalIsSetAside(t *testing.T) {
 			if r, err := s.Run(t.Context(), run.ID); err != nil || r.WaitReason != domain.WaitQuarantined || r.LastSeq != d.Run.LastSeq {
 				t.Errorf("after another start: %s %s at %d, %v", r.Status, r.WaitReason, r.LastSeq, err)
 			}
-			p, err := e.Preview(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionFork, At: d.Damage.Checkpoint.Seq})
+			p, err := e.Preview(
+				t.Context(),
+				enginetest.Operator,
+				domain.VerbRequest{Run: run.ID, Action: domain.ActionFork, At: d.Damage.Checkpoint.Seq},
+			)
 			if err != nil || !p.Allowed {
 				t.Fatalf("preview of a fork: %+v, %v", p, err)
 			}
-			next, err := e.Act(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionFork, At: d.Damage.Checkpoint.Seq, Digest: p.Digest})
+			next, err := e.Act(
+				t.Context(),
+				enginetest.Operator,
+				domain.VerbRequest{Run: run.ID, Action: domain.ActionFork, At: d.Damage.Checkpoint.Seq, Digest: p.Digest},
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -343,7 +359,8 @@ func TestEveryDamagedRow(t *testing.T) {
 					}
 					// What may have been done is never run again without a word: it began in a row
 					// that is intact, or the damaged row is the one that it began with.
-					if ahead[node] && row > 1 && !slices.ContainsFunc(p.Repeats, func(r domain.PreviewRepeat) bool { return r.Node == node }) {
+					if ahead[node] && row > 1 &&
+						!slices.ContainsFunc(p.Repeats, func(r domain.PreviewRepeat) bool { return r.Node == node }) {
 						t.Errorf("%s runs again, and the preview does not ask: %+v", node, p.Repeats)
 					}
 				}

@@ -46,7 +46,12 @@ func TestBothDriversAgreeOnAttempts(t *testing.T) {
 			calls++
 			return behaviors[how](ctx)
 		}
-		effects := map[string]walk.Effect{"pure": walk.EffectPure, "read": walk.EffectRead, "idempotent": walk.EffectIdempotent, "unsafe": walk.EffectUnsafe}
+		effects := map[string]walk.Effect{
+			"pure":       walk.EffectPure,
+			"read":       walk.EffectRead,
+			"idempotent": walk.EffectIdempotent,
+			"unsafe":     walk.EffectUnsafe,
+		}
 		reg := enginetest.NewRegistry()
 		handlers := map[string]planner.Handler{}
 		for typ, effect := range effects {
@@ -59,8 +64,12 @@ func TestBothDriversAgreeOnAttempts(t *testing.T) {
 		e := enginetest.Open(t, reg)
 		for typ := range effects {
 			for _, attempts := range []int{1, 2, 3} {
-				src := fmt.Sprintf(`{"nodes": {"a": {"type": "do-%s", "timeout": "5s", "retry": {"max_attempts": %d, "backoff": ["1s"]}}, "b": {"type": "set", "input": "${output.a}"}},
-					"edges": [{"from": "a", "to": "b"}]}`, typ, attempts)
+				src := fmt.Sprintf(
+					`{"nodes": {"a": {"type": "do-%s", "timeout": "5s", "retry": {"max_attempts": %d, "backoff": ["1s"]}}, "b": {"type": "set", "input": "${output.a}"}},
+					"edges": [{"from": "a", "to": "b"}]}`,
+					typ,
+					attempts,
+				)
 				v := e.Save(src)
 				for first := range behaviors {
 					for second := range behaviors {
@@ -134,7 +143,8 @@ func TestAnExecutionInMemoryStopsInDoubt(t *testing.T) {
 		"b": {ID: "b", Type: "mend"},
 	}, Edges: []planner.Edge{{From: "a", To: "b", Condition: "failed"}}}
 	_, err := x.Execute(t.Context(), g, nil)
-	if f, ok := errors.AsType[*walk.Failure](err); !ok || f.Code != walk.CodeInDoubt || called != 1 || err.Error() != `node "a" failed: it may have had its effect: boom` {
+	if f, ok := errors.AsType[*walk.Failure](err); !ok || f.Code != walk.CodeInDoubt || called != 1 ||
+		err.Error() != `node "a" failed: it may have had its effect: boom` {
 		t.Errorf("%v after %d calls", err, called)
 	}
 }

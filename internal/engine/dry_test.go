@@ -43,7 +43,11 @@ func TestADryRunTouchesNothing(t *testing.T) {
 	v := e.Save(dryPlan)
 	start := func(dry bool) domain.Run {
 		t.Helper()
-		run, err := e.Start(t.Context(), enginetest.Operator, domain.StartRequest{Plan: v.PlanID, Input: domain.RawJSON(`{"n":1}`), Dry: dry})
+		run, err := e.Start(
+			t.Context(),
+			enginetest.Operator,
+			domain.StartRequest{Plan: v.PlanID, Input: domain.RawJSON(`{"n":1}`), Dry: dry},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,7 +133,15 @@ func TestADraftIsTriedWithoutAVersion(t *testing.T) {
 	e, reg := dryEngine(t)
 	e.Save(dryPlan)
 	src := strings.Replace(dryPlan, "amount: \"${last.amount}\"", "amount: 7", 1)
-	run, problems, err := e.TryPlan(t.Context(), enginetest.Operator, []byte(src), planner.FormatYAML, domain.RawJSON(`{"n":1}`), false, nil)
+	run, problems, err := e.TryPlan(
+		t.Context(),
+		enginetest.Operator,
+		[]byte(src),
+		planner.FormatYAML,
+		domain.RawJSON(`{"n":1}`),
+		false,
+		nil,
+	)
 	if err != nil {
 		t.Fatalf("%v %v", err, problems)
 	}
@@ -145,10 +157,14 @@ func TestADraftIsTriedWithoutAVersion(t *testing.T) {
 	if err != nil || len(list.Items) != 1 {
 		t.Errorf("%d plans are listed, %v", len(list.Items), err)
 	}
-	if _, _, err := e.TryPlan(t.Context(), plainOperator, []byte(src), planner.FormatYAML, nil, false, nil); domain.CodeOf(err) != domain.CodeForbidden {
+	if _, _, err := e.TryPlan(t.Context(), plainOperator, []byte(src), planner.FormatYAML, nil, false, nil); domain.CodeOf(
+		err,
+	) != domain.CodeForbidden {
 		t.Errorf("an operator tries a draft: %v", err)
 	}
-	if _, _, err := e.TryPlan(t.Context(), enginetest.Operator, []byte("nodes: {a: {type: none}}"), planner.FormatYAML, nil, false, nil); domain.CodeOf(err) != domain.CodeInvalid {
+	if _, _, err := e.TryPlan(t.Context(), enginetest.Operator, []byte("nodes: {a: {type: none}}"), planner.FormatYAML, nil, false, nil); domain.CodeOf(
+		err,
+	) != domain.CodeInvalid {
 		t.Errorf("a draft that is wrong: %v", err)
 	}
 }

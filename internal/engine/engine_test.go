@@ -64,7 +64,13 @@ func TestContinuesAfterShutdown(t *testing.T) {
 	e.Close()
 	r, err := s.Run(t.Context(), run.ID)
 	if err != nil || r.Status != domain.RunRunning || r.Crashes != 0 {
-		t.Fatalf("after the shutdown the run is %s with %d crashes (%v), want running with none\n%s", r.Status, r.Crashes, err, e.Journal(run.ID))
+		t.Fatalf(
+			"after the shutdown the run is %s with %d crashes (%v), want running with none\n%s",
+			r.Status,
+			r.Crashes,
+			err,
+			e.Journal(run.ID),
+		)
 	}
 	block = false
 	e = enginetest.OpenOn(t, s, reg, engine.Options{})

@@ -196,8 +196,19 @@ func TestPlanEventsOfAReplan(t *testing.T) {
 	if run.Status != domain.RunCompleted {
 		t.Fatalf("%s\n%s", run.Status, e.Journal(run.ID))
 	}
-	want := []string{"plan_generated a b c", "plan_step_started a", "plan_step_completed a completed", "plan_step_started b", "plan_step_completed b failed it broke",
-		"plan_generated a d e", "plan_step_started d", "plan_step_completed d completed", "plan_step_started e", "plan_step_completed e completed", "plan_completed completed"}
+	want := []string{
+		"plan_generated a b c",
+		"plan_step_started a",
+		"plan_step_completed a completed",
+		"plan_step_started b",
+		"plan_step_completed b failed it broke",
+		"plan_generated a d e",
+		"plan_step_started d",
+		"plan_step_completed d completed",
+		"plan_step_started e",
+		"plan_step_completed e completed",
+		"plan_completed completed",
+	}
 	if d := cmp.Diff(want, planLines(t, e, run.ID)); d != "" {
 		t.Error(d)
 	}
@@ -212,7 +223,12 @@ func TestPlanEventsOfAResume(t *testing.T) {
 		t.Fatal(err)
 	}
 	run = e.Settle(run.ID)
-	failed := []string{"plan_step_started b", "plan_step_completed b failed it broke", "plan_step_completed c skipped", "plan_completed failed Step 2 failed: it broke"}
+	failed := []string{
+		"plan_step_started b",
+		"plan_step_completed b failed it broke",
+		"plan_step_completed c skipped",
+		"plan_completed failed Step 2 failed: it broke",
+	}
 	want := append([]string{"plan_generated a b c", "plan_step_started a", "plan_step_completed a completed"}, append(failed, failed...)...)
 	if d := cmp.Diff(want, planLines(t, e, run.ID)); d != "" {
 		t.Error(d)

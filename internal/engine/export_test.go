@@ -67,7 +67,11 @@ func (e *Engine) FoldDigest(p *walk.Program, run domain.Run, rows []domain.Entry
 	if err != nil {
 		return "", err
 	}
-	f := runstate.Facts{Run: run.ID, Input: input, Program: func(hash string) (*walk.Program, error) { return e.Program(context.Background(), hash) }}
+	f := runstate.Facts{
+		Run:     run.ID,
+		Input:   input,
+		Program: func(hash string) (*walk.Program, error) { return e.Program(context.Background(), hash) },
+	}
 	if hash := runstate.FirstVersion(rows); hash != "" {
 		if p, err = f.Program(hash); err != nil {
 			return "", err

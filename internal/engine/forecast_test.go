@@ -35,7 +35,11 @@ func TestAnAgentIsAskedBack(t *testing.T) {
 			t.Errorf("%+v: %v", bad, err)
 		}
 	}
-	p, err := e.Decide(t.Context(), enginetest.Operator, domain.DecideRequest{Approval: first.ID, AskBack: true, Comment: "who is that?", Digest: first.Digest})
+	p, err := e.Decide(
+		t.Context(),
+		enginetest.Operator,
+		domain.DecideRequest{Approval: first.ID, AskBack: true, Comment: "who is that?", Digest: first.Digest},
+	)
 	if err != nil || p.Status != "asked_back" {
 		t.Fatal(p.Status, err)
 	}
@@ -55,9 +59,12 @@ func TestAForecastComesTrue(t *testing.T) {
 	t.Parallel()
 	for _, answer := range []string{"approve", "reject"} {
 		e := enginetest.OpenOn(t, storetest.Open(t), enginetest.NewRegistry(), engine.Options{})
-		run := e.Run(`{nodes: {ask: {type: approval, on_reject: continue, input: {message: "sure?"}}, both: {type: set, input: "${last}"}, decide: {type: decision},
+		run := e.Run(
+			`{nodes: {ask: {type: approval, on_reject: continue, input: {message: "sure?"}}, both: {type: set, input: "${last}"}, decide: {type: decision},
   yes: {type: set, input: 1}, no: {type: set, input: 2}},
-edges: [{from: ask, to: both}, {from: both, to: decide}, {from: decide, to: yes, condition: "output.ask.approved==true"}, {from: decide, to: no}]}`, "").ID
+edges: [{from: ask, to: both}, {from: both, to: decide}, {from: decide, to: yes, condition: "output.ask.approved==true"}, {from: decide, to: no}]}`,
+			"",
+		).ID
 		p := open(t, e, run)
 		ahead, err := e.Forecast(t.Context(), p.ID)
 		if err != nil || len(ahead) != 2 {
@@ -84,8 +91,11 @@ edges: [{from: ask, to: both}, {from: both, to: decide}, {from: decide, to: yes,
 func TestAForecastOfARejection(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, enginetest.NewRegistry())
-	run := e.Run(`{nodes: {ask: {type: approval, input: {message: "sure?"}}, other: {type: approval, input: {message: "and this?"}}, yes: {type: set, needs: [ask], input: 1},
-  end: {type: noop, needs: [yes, other]}}}`, "").ID
+	run := e.Run(
+		`{nodes: {ask: {type: approval, input: {message: "sure?"}}, other: {type: approval, input: {message: "and this?"}}, yes: {type: set, needs: [ask], input: 1},
+  end: {type: noop, needs: [yes, other]}}}`,
+		"",
+	).ID
 	e.Settle(run)
 	p := requests(t, e.Store, run)[1]
 	ahead, err := e.Forecast(t.Context(), p.ID)

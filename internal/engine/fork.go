@@ -39,7 +39,9 @@ func (s *starter) newRun(ctx context.Context, actor domain.Actor, req domain.Ver
 	}
 	n := domain.NewRun{Input: b.Input, Actor: actor.Name, Origin: string(req.Action), Session: v.Run.Session, Priority: v.Run.Priority,
 		Labels: v.Run.Labels, Limits: runstate.MergeLimits(v.Run.Limits, req.Limits), Entries: b.Entries, Key: req.Key, Receipt: req.Receipt,
-		Audit: []domain.AuditRecord{{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Run: v.Run.ID, Reason: req.Reason}}}
+		Audit: []domain.AuditRecord{
+			{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Run: v.Run.ID, Reason: req.Reason},
+		}}
 	if req.Labels != nil {
 		n.Labels = req.Labels
 	}

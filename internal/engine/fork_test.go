@@ -58,12 +58,38 @@ func TestFork(t *testing.T) {
 	}{
 		{"from the beginning", domain.VerbRequest{}, "", "fetch other parse send", "", `{"body":"a","tag":"fixed"}`},
 		{"after parse", domain.VerbRequest{At: 3}, "fetch parse", "other send", "", `{"body":"a","tag":"fixed"}`},
-		{"an edited output drops who read it", domain.VerbRequest{At: run.LastSeq, Edits: map[string]domain.RawJSON{"fetch": domain.RawJSON(`{"url":"b"}`)}},
-			"fetch", "other parse send", "", `{"body":"b","tag":"fixed"}`},
-		{"an edit keeps who did not read it", domain.VerbRequest{At: run.LastSeq, Edits: map[string]domain.RawJSON{"other#1": domain.RawJSON(`"new"`)}},
-			"fetch other parse", "send", "", `{"body":"a","tag":"new"}`},
-		{"another input", domain.VerbRequest{At: run.LastSeq, Input: domain.RawJSON(`{"url": "z"}`)}, "", "fetch other parse send", "", `{"body":"z","tag":"fixed"}`},
-		{"another version", domain.VerbRequest{At: run.LastSeq, Version: -1}, "fetch parse", "other send", "", `{"body":"a","tag":"mended"}`},
+		{
+			"an edited output drops who read it",
+			domain.VerbRequest{At: run.LastSeq, Edits: map[string]domain.RawJSON{"fetch": domain.RawJSON(`{"url":"b"}`)}},
+			"fetch",
+			"other parse send",
+			"",
+			`{"body":"b","tag":"fixed"}`,
+		},
+		{
+			"an edit keeps who did not read it",
+			domain.VerbRequest{At: run.LastSeq, Edits: map[string]domain.RawJSON{"other#1": domain.RawJSON(`"new"`)}},
+			"fetch other parse",
+			"send",
+			"",
+			`{"body":"a","tag":"new"}`,
+		},
+		{
+			"another input",
+			domain.VerbRequest{At: run.LastSeq, Input: domain.RawJSON(`{"url": "z"}`)},
+			"",
+			"fetch other parse send",
+			"",
+			`{"body":"z","tag":"fixed"}`,
+		},
+		{
+			"another version",
+			domain.VerbRequest{At: run.LastSeq, Version: -1},
+			"fetch parse",
+			"other send",
+			"",
+			`{"body":"a","tag":"mended"}`,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -74,8 +100,17 @@ func TestFork(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !p.Allowed || names(p.Keep) != tt.keep || names(p.Again) != tt.again || names(p.New) != tt.fresh {
-				t.Errorf("preview: keep %q again %q new %q, want %q %q %q; refusal %q, dropped %+v", names(p.Keep), names(p.Again), names(p.New),
-					tt.keep, tt.again, tt.fresh, p.Refusal, p.Dropped)
+				t.Errorf(
+					"preview: keep %q again %q new %q, want %q %q %q; refusal %q, dropped %+v",
+					names(p.Keep),
+					names(p.Again),
+					names(p.New),
+					tt.keep,
+					tt.again,
+					tt.fresh,
+					p.Refusal,
+					p.Dropped,
+				)
 			}
 			if len(p.Again) > 0 && tt.req.At > 0 && p.Again[len(p.Again)-1].Reason.IsZero() && tt.req.At == run.LastSeq {
 				t.Errorf("what runs again has no reason: %+v", p.Again)
@@ -92,8 +127,18 @@ func TestFork(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := e.Settle(fork.ID)
-			if r.Status != domain.RunCompleted || string(r.Output) != tt.output || r.ForkedFrom != run.ID || r.Steps != 4 || r.Path != "cccc" {
-				t.Errorf("got %s %s from %s, %d steps %q, want %s\n%s", r.Status, r.Output, r.ForkedFrom, r.Steps, r.Path, tt.output, e.Journal(r.ID))
+			if r.Status != domain.RunCompleted || string(r.Output) != tt.output || r.ForkedFrom != run.ID || r.Steps != 4 ||
+				r.Path != "cccc" {
+				t.Errorf(
+					"got %s %s from %s, %d steps %q, want %s\n%s",
+					r.Status,
+					r.Output,
+					r.ForkedFrom,
+					r.Steps,
+					r.Path,
+					tt.output,
+					e.Journal(r.ID),
+				)
 			}
 			var called []string
 			for _, c := range reg.Calls()[calls:] {
@@ -107,7 +152,11 @@ func TestFork(t *testing.T) {
 		})
 	}
 	t.Run("an operator may not choose another version", func(t *testing.T) {
-		_, err := e.Act(ctx, domain.Actor{Name: "olga", Role: domain.RoleOperator}, domain.VerbRequest{Run: run.ID, Action: domain.ActionFork, Version: -1})
+		_, err := e.Act(
+			ctx,
+			domain.Actor{Name: "olga", Role: domain.RoleOperator},
+			domain.VerbRequest{Run: run.ID, Action: domain.ActionFork, Version: -1},
+		)
 		if domain.CodeOf(err) != domain.CodeForbidden {
 			t.Errorf("got %v", err)
 		}
@@ -175,10 +224,21 @@ func TestResume(t *testing.T) {
 		t.Errorf("%d won and %d lost, want 1 and 3", won.Load(), lost.Load())
 	}
 	r := e.Until(run.ID, domain.RunCompleted, "")
-	if string(r.Output) != `{"body":"a","tag":"fixed"}` || r.Error != nil || reg.Count("fetch") != 1 || reg.Count("send") != 2 || r.Path != "cccc" {
-		t.Errorf("got %s error %v path %q, fetch ran %d times and send %d\n%s", r.Output, r.Error, r.Path, reg.Count("fetch"), reg.Count("send"), e.Journal(r.ID))
+	if string(r.Output) != `{"body":"a","tag":"fixed"}` || r.Error != nil || reg.Count("fetch") != 1 || reg.Count("send") != 2 ||
+		r.Path != "cccc" {
+		t.Errorf(
+			"got %s error %v path %q, fetch ran %d times and send %d\n%s",
+			r.Output,
+			r.Error,
+			r.Path,
+			reg.Count("fetch"),
+			reg.Count("send"),
+			e.Journal(r.ID),
+		)
 	}
-	if _, err := e.Act(ctx, enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionResume}); domain.CodeOf(err) != domain.CodeConflict {
+	if _, err := e.Act(ctx, enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionResume}); domain.CodeOf(
+		err,
+	) != domain.CodeConflict {
 		t.Errorf("resume of a completed run: %v", err)
 	}
 	t.Run("a decision on kept nodes is not resumable", func(t *testing.T) {
@@ -229,7 +289,11 @@ func TestPreviewIsExecution(t *testing.T) {
 			rt.Skip("not a plan")
 		}
 		run := e.Settle(e.Begin(v, propertyInput).ID)
-		req := domain.VerbRequest{Run: run.ID, Action: rapid.SampledFrom([]domain.Action{domain.ActionFork, domain.ActionFork, domain.ActionRerun, domain.ActionResume}).Draw(rt, "action")}
+		req := domain.VerbRequest{
+			Run: run.ID,
+			Action: rapid.SampledFrom([]domain.Action{domain.ActionFork, domain.ActionFork, domain.ActionRerun, domain.ActionResume}).
+				Draw(rt, "action"),
+		}
 		before, err := s.Journal(ctx, run.ID, 0)
 		if err != nil {
 			rt.Fatal(err)
@@ -289,8 +353,19 @@ func TestPreviewIsExecution(t *testing.T) {
 				continue
 			}
 			if !may[row.Node] || keep[visit{row.Node, row.Visit}] && row.Item < 0 {
-				rt.Fatalf("%s\n%s at %d: %s visit %d ran; preview: keep %q again %q new %q\n%s\n%s", src, req.Action, req.At, row.Node, row.Visit,
-					names(p.Keep), names(p.Again), names(p.New), e.Journal(run.ID), e.Journal(r.ID))
+				rt.Fatalf(
+					"%s\n%s at %d: %s visit %d ran; preview: keep %q again %q new %q\n%s\n%s",
+					src,
+					req.Action,
+					req.At,
+					row.Node,
+					row.Visit,
+					names(p.Keep),
+					names(p.Again),
+					names(p.New),
+					e.Journal(run.ID),
+					e.Journal(r.ID),
+				)
 			}
 		}
 	})
@@ -355,13 +430,17 @@ func TestPreviewNamesWhatAPersonSettled(t *testing.T) {
 		t.Run(action, func(t *testing.T) {
 			t.Parallel()
 			started := make(chan struct{}, 1)
-			reg := enginetest.NewRegistry().Handle("charge", walk.EffectUnsafe, func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
-				started <- struct{}{}
-				<-ctx.Done()
-				return engine.Result{}, ctx.Err()
-			})
+			reg := enginetest.NewRegistry().
+				Handle("charge", walk.EffectUnsafe, func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
+					started <- struct{}{}
+					<-ctx.Done()
+					return engine.Result{}, ctx.Err()
+				})
 			e := enginetest.Open(t, reg)
-			run := e.Run(`{nodes: {a: {type: charge}, b: {type: set, input: 1}}, edges: [{from: a, to: b}, {from: a, to: b, condition: failed}]}`, "")
+			run := e.Run(
+				`{nodes: {a: {type: charge}, b: {type: set, input: 1}}, edges: [{from: a, to: b}, {from: a, to: b, condition: failed}]}`,
+				"",
+			)
 			<-started
 			if _, err := e.Do(run.ID, domain.ActionCancel); err != nil {
 				t.Fatal(err)
@@ -375,7 +454,9 @@ func TestPreviewNamesWhatAPersonSettled(t *testing.T) {
 				t.Fatal(err)
 			}
 			p, err := e.Preview(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionResume})
-			if err != nil || len(p.Keep) != 1 || p.Keep[0].Node != "a" || p.Keep[0].Status != want || p.Keep[0].Reason.IsZero() || names(p.Again) != "" || names(p.Effects) != "" {
+			if err != nil || len(p.Keep) != 1 || p.Keep[0].Node != "a" || p.Keep[0].Status != want || p.Keep[0].Reason.IsZero() ||
+				names(p.Again) != "" ||
+				names(p.Effects) != "" {
 				t.Fatalf("preview %+v, %v", p, err)
 			}
 			if _, err := e.Act(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionResume, Digest: p.Digest}); err != nil {

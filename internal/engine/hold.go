@@ -144,12 +144,25 @@ func (s *starter) cancelledRequests(ctx context.Context, run string) ([]domain.A
 
 // releaseOf is the checkpoint that releases a held run without taking it up.
 func releaseOf(r *domain.Run, actor domain.Actor, reason string, at time.Time) domain.Checkpoint {
-	row := domain.Entry{Kind: domain.EntryVerb, Item: runstate.NoItem, Decision: runstate.VerbDecision{Verb: runstate.VerbRelease}.JSON(), Actor: actor.Name, Reason: reason,
-		At: at}
+	row := domain.Entry{
+		Kind:     domain.EntryVerb,
+		Item:     runstate.NoItem,
+		Decision: runstate.VerbDecision{Verb: runstate.VerbRelease}.JSON(),
+		Actor:    actor.Name,
+		Reason:   reason,
+		At:       at,
+	}
 	headline := ""
 	return domain.Checkpoint{Run: r.ID, Fence: r.LastSeq, Entries: []domain.Entry{row},
 		Patch: &domain.RunPatch{Status: domain.RunQueued, Headline: &headline},
 		Audit: []domain.AuditRecord{
-			{Action: "run." + string(domain.ActionRelease), Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Run: r.ID, Reason: reason},
+			{
+				Action:  "run." + string(domain.ActionRelease),
+				Actor:   actor.Name,
+				Surface: actor.Surface,
+				Request: actor.Request,
+				Run:     r.ID,
+				Reason:  reason,
+			},
 			runstate.StatusRecord(r.ID, domain.RunQueued, "", domain.Message{})}}
 }

@@ -49,8 +49,12 @@ func (c *ledger) reserve(t *attempt, n int, need Need, l domain.Limits, s runsta
 	}
 	if l.MaxCost > 0 {
 		if need.Unpriced != "" {
-			return refuse(runstate.CodePrice, "max_cost %g cannot be kept: no price is known for the next model call; set %s, then resume the run",
-				l.MaxCost, need.Unpriced)
+			return refuse(
+				runstate.CodePrice,
+				"max_cost %g cannot be kept: no price is known for the next model call; set %s, then resume the run",
+				l.MaxCost,
+				need.Unpriced,
+			)
 		}
 		free := l.MaxCost - s.Usage.Cost - lost.usage.Cost
 		if least := need.cost(1); least > free {
@@ -62,7 +66,10 @@ func (c *ledger) reserve(t *attempt, n int, need Need, l domain.Limits, s runsta
 			}
 		}
 	}
-	r := reservation{tokens: need.Input + output, usage: domain.Usage{InputTokens: need.Input, OutputTokens: output, Cost: need.cost(output)}}
+	r := reservation{
+		tokens: need.Input + output,
+		usage:  domain.Usage{InputTokens: need.Input, OutputTokens: output, Cost: need.cost(output)},
+	}
 	if l.MaxTokens > 0 && s.Tokens()+lost.tokens+live.tokens+r.tokens > l.MaxTokens ||
 		l.MaxCost > 0 && s.Usage.Cost+lost.usage.Cost+live.usage.Cost+r.usage.Cost > l.MaxCost && live.usage.Cost > 0 {
 		return 0, true, nil

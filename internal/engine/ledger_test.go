@@ -33,7 +33,8 @@ func TestLedgerReserves(t *testing.T) {
 		t.Errorf("a reported usage stays: %+v", row)
 	}
 	// The answer may have what the limit leaves.
-	if output, _, err = c.reserve(two, 1, Need{Input: 10, Output: 500}, limits, runstate.Spent{Usage: row.Usage}); output != 75 || err != nil {
+	if output, _, err = c.reserve(two, 1, Need{Input: 10, Output: 500}, limits, runstate.Spent{Usage: row.Usage}); output != 75 ||
+		err != nil {
 		t.Errorf("output %d, %v", output, err)
 	}
 }

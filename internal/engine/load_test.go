@@ -244,8 +244,13 @@ func TestLongRun(t *testing.T) {
 		return engine.Result{Output: map[string]any{"visit": c.Visit, "text": strings.Repeat("x", 2000)}}, nil
 	})
 	e := enginetest.Open(t, reg.Unrecorded())
-	plan := fmt.Sprintf(`{id: long, limits: {max_steps: 1000000}, start: a, nodes: {a: {type: tick, input: small, max_visits: %d}, b: {type: set, max_visits: %d, input: "${output.a.text}"}},
-  edges: [{from: a, to: b}, {from: b, to: a, condition: "output.a.visit != %d"}]}`, laps, laps, laps)
+	plan := fmt.Sprintf(
+		`{id: long, limits: {max_steps: 1000000}, start: a, nodes: {a: {type: tick, input: small, max_visits: %d}, b: {type: set, max_visits: %d, input: "${output.a.text}"}},
+  edges: [{from: a, to: b}, {from: b, to: a, condition: "output.a.visit != %d"}]}`,
+		laps,
+		laps,
+		laps,
+	)
 	r := e.Run(plan, "")
 	if r = e.Settle(r.ID); r.Status != domain.RunCompleted {
 		t.Fatalf("%s: %s", r.Status, r.Headline)

@@ -13,11 +13,22 @@ import (
 // in full; resuming it says what is missing.
 func TestARunOfAPlanThatFitsNoMoreCanBeRead(t *testing.T) {
 	t.Parallel()
-	e := enginetest.Open(t, enginetest.NewRegistry().Handle("echo", walk.EffectIdempotent, echo).Handle("gone", walk.EffectIdempotent, echo))
-	run := e.Run(`{nodes: {a: {type: gone, input: 1}, b: {type: approval, input: {message: "go on?"}}, c: {type: gone, input: 2}}, edges: [{from: a, to: b}, {from: b, to: c}]}`, "")
+	e := enginetest.Open(
+		t,
+		enginetest.NewRegistry().Handle("echo", walk.EffectIdempotent, echo).Handle("gone", walk.EffectIdempotent, echo),
+	)
+	run := e.Run(
+		`{nodes: {a: {type: gone, input: 1}, b: {type: approval, input: {message: "go on?"}}, c: {type: gone, input: 2}}, edges: [{from: a, to: b}, {from: b, to: c}]}`,
+		"",
+	)
 	e.Until(run.ID, domain.RunWaiting, domain.WaitApproval)
 	e.Close()
-	e = enginetest.OpenOn(t, e.Store, enginetest.NewRegistry().Handle("echo", walk.EffectIdempotent, echo), engine.Options{OwnRunsOnly: true})
+	e = enginetest.OpenOn(
+		t,
+		e.Store,
+		enginetest.NewRegistry().Handle("echo", walk.EffectIdempotent, echo),
+		engine.Options{OwnRunsOnly: true},
+	)
 	p, err := e.Program(t.Context(), run.Hash)
 	if err != nil || len(p.Nodes) != 3 {
 		t.Fatalf("the plan cannot be looked at: %v", err)
@@ -26,7 +37,9 @@ func TestARunOfAPlanThatFitsNoMoreCanBeRead(t *testing.T) {
 	if err != nil || len(d.Journal) == 0 || len(d.Waits) != 1 || d.Waits[0].Node != "b" {
 		t.Errorf("detail %+v, %v", d.Waits, err)
 	}
-	if _, err := e.Preview(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionResume}); domain.CodeOf(err) != domain.CodeInvalid {
+	if _, err := e.Preview(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionResume}); domain.CodeOf(
+		err,
+	) != domain.CodeInvalid {
 		t.Errorf("preview of a resume: %v", err)
 	}
 	if _, err := e.Start(t.Context(), enginetest.Operator, domain.StartRequest{Hash: run.Hash}); domain.CodeOf(err) != domain.CodeInvalid {

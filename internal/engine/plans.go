@@ -10,14 +10,26 @@ import (
 
 // SavePlan parses, validates and stores a document. Problems are returned also
 // when it is stored (warnings); with errors the error is CodeInvalid.
-func (e *Engine) SavePlan(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, origin, reason string) (domain.Plan, domain.Version, bool, planner.Problems, error) {
+func (e *Engine) SavePlan(
+	ctx context.Context,
+	actor domain.Actor,
+	src []byte,
+	f planner.Format,
+	origin, reason string,
+) (domain.Plan, domain.Version, bool, planner.Problems, error) {
 	return e.SavePlanOver(ctx, actor, src, f, origin, reason, "")
 }
 
 // SavePlanOver is SavePlan for a document that was made from a version: when the
 // plan has another newest version by now, nothing is stored (CodeStale). An empty
 // base is any.
-func (e *Engine) SavePlanOver(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, origin, reason, base string) (domain.Plan, domain.Version, bool, planner.Problems, error) {
+func (e *Engine) SavePlanOver(
+	ctx context.Context,
+	actor domain.Actor,
+	src []byte,
+	f planner.Format,
+	origin, reason, base string,
+) (domain.Plan, domain.Version, bool, planner.Problems, error) {
 	if err := e.allow(ctx, actor, domain.RoleAuthor, "plan.save", "", ""); err != nil {
 		return domain.Plan{}, domain.Version{}, false, nil, err
 	}
@@ -38,7 +50,8 @@ func whilePaused(p domain.Plan) error {
 	if p.Paused == nil {
 		return nil
 	}
-	err := domain.Errorf(domain.CodeConflict, "plan %s is paused since %s by %s", p.Key, p.Paused.Since.Format(time.DateTime), p.Paused.By).Suggest("unpause it, or start it later")
+	err := domain.Errorf(domain.CodeConflict, "plan %s is paused since %s by %s", p.Key, p.Paused.Since.Format(time.DateTime), p.Paused.By).
+		Suggest("unpause it, or start it later")
 	if p.Paused.Reason != "" {
 		err.Message += ": " + p.Paused.Reason
 	}
@@ -52,7 +65,15 @@ const originTry = "try"
 // TryPlan starts a dry run of a document that is not saved: it is kept under a key
 // of its own, and no plan has another version for it. receipt, if not nil, is stored with
 // the run. Problems are returned also when it runs; with errors the error is CodeInvalid.
-func (e *Engine) TryPlan(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, input domain.RawJSON, offline bool, receipt *domain.Receipt) (domain.Run, planner.Problems, error) {
+func (e *Engine) TryPlan(
+	ctx context.Context,
+	actor domain.Actor,
+	src []byte,
+	f planner.Format,
+	input domain.RawJSON,
+	offline bool,
+	receipt *domain.Receipt,
+) (domain.Run, planner.Problems, error) {
 	doc, problems := e.CheckPlan(src, f)
 	if err := problems.Err(); err != nil {
 		return domain.Run{}, problems, domain.Errorf(domain.CodeInvalid, "the plan is not valid: %w", err)
@@ -65,7 +86,11 @@ func (e *Engine) TryPlan(ctx context.Context, actor domain.Actor, src []byte, f 
 	if err != nil {
 		return domain.Run{}, problems, err
 	}
-	run, err := e.Start(ctx, actor, domain.StartRequest{Plan: p.ID, Hash: v.Hash, Input: input, Labels: dryLabel, Dry: true, Offline: offline, Receipt: receipt})
+	run, err := e.Start(
+		ctx,
+		actor,
+		domain.StartRequest{Plan: p.ID, Hash: v.Hash, Input: input, Labels: dryLabel, Dry: true, Offline: offline, Receipt: receipt},
+	)
 	return run, problems, err
 }
 

@@ -16,7 +16,10 @@ func TestARunKeepsItsPlan(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
 	src := func(n int) string {
-		return fmt.Sprintf("id: kept\nnodes:\n  a: {type: approval, input: {message: \"go on?\"}}\n  b: {type: set, input: %d}\nedges: [{from: a, to: b}]", n)
+		return fmt.Sprintf(
+			"id: kept\nnodes:\n  a: {type: approval, input: {message: \"go on?\"}}\n  b: {type: set, input: %d}\nedges: [{from: a, to: b}]",
+			n,
+		)
 	}
 	e := enginetest.OpenOn(t, s, enginetest.NewRegistry(), engine.Options{})
 	first := e.Save(src(1))

@@ -49,7 +49,8 @@ func (x *prediction) compare(req domain.VerbRequest, run domain.Run, from int64)
 		}
 	}
 	x.stoodIn(req, run, from)
-	if req.Only != "" && !run.Status.Final() && run.WaitReason != domain.WaitPaused && !ran[passage{strings.Split(req.Only, "#")[0], x.pre.Again[0].Visit}] {
+	if req.Only != "" && !run.Status.Final() && run.WaitReason != domain.WaitPaused &&
+		!ran[passage{strings.Split(req.Only, "#")[0], x.pre.Again[0].Visit}] {
 		x.fail(req, run, from, "%s did not run", req.Only)
 	}
 	x.decisions(req, run, from)
@@ -69,7 +70,8 @@ func (x *prediction) compare(req domain.VerbRequest, run domain.Run, from int64)
 			x.fail(req, run, from, "%s#%d ran and was not announced", p.node, p.visit)
 		}
 		touches := slices.ContainsFunc(rows, func(r domain.Entry) bool {
-			return r.Seq > from && r.Kind == domain.EntryIntent && r.Node == p.node && (r.Effect == string(walk.EffectIdempotent) || r.Effect == string(walk.EffectUnsafe))
+			return r.Seq > from && r.Kind == domain.EntryIntent && r.Node == p.node &&
+				(r.Effect == string(walk.EffectIdempotent) || r.Effect == string(walk.EffectUnsafe))
 		})
 		if touches && !effects[p.node] {
 			x.fail(req, run, from, "%s touched the world outside and was not announced to", p.node)
@@ -103,7 +105,8 @@ func (x *prediction) stoodIn(req domain.VerbRequest, run domain.Run, from int64)
 		}
 	}
 	for _, r := range x.journal(run.ID) {
-		if r.Seq <= from || r.Node == "" || r.Kind == domain.EntryResolve || r.Status == domain.NodeSkipped || r.Status == domain.NodeCancelled {
+		if r.Seq <= from || r.Node == "" || r.Kind == domain.EntryResolve || r.Status == domain.NodeSkipped ||
+			r.Status == domain.NodeCancelled {
 			continue
 		}
 		name := fmt.Sprintf("%s#%d", r.Node, r.Visit)

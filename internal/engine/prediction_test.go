@@ -193,7 +193,9 @@ func (x *prediction) request(src string) domain.VerbRequest {
 		return req
 	}
 	if rapid.IntRange(0, 2).Draw(rt, "input") == 0 {
-		req.Input = domain.RawJSON(rapid.SampledFrom([]string{`{"list":[1,2],"x":4}`, `{"list":[],"x":3}`, propertyInput}).Draw(rt, "other input"))
+		req.Input = domain.RawJSON(
+			rapid.SampledFrom([]string{`{"list":[1,2],"x":4}`, `{"list":[],"x":3}`, propertyInput}).Draw(rt, "other input"),
+		)
 	}
 	if rapid.IntRange(0, 2).Draw(rt, "version") == 0 {
 		if v, err := save(x.e, otherVersion(rt, src)); err == nil && v.PlanID == run.PlanID {
@@ -321,7 +323,9 @@ func (x *prediction) journal(run string) []domain.Entry {
 func (x *prediction) ran(run string, after int64, told bool) map[passage]bool {
 	ran := map[passage]bool{}
 	for _, r := range x.journal(run) {
-		if r.Seq > after && r.Node != "" && r.Kind != domain.EntryResolve && r.Status != domain.NodeSkipped && r.Status != domain.NodeCancelled && (told || !strings.Contains(r.Reason, "a person")) {
+		if r.Seq > after && r.Node != "" && r.Kind != domain.EntryResolve && r.Status != domain.NodeSkipped &&
+			r.Status != domain.NodeCancelled &&
+			(told || !strings.Contains(r.Reason, "a person")) {
 			ran[passage{r.Node, r.Visit}] = true
 		}
 	}

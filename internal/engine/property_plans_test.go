@@ -75,7 +75,9 @@ func allPlans(t *rapid.T) string {
 
 // ask makes a node one that asks a person. The question says what the answer is.
 func ask(t *rapid.T, node map[string]any) string {
-	node["type"], node["input"] = "approval", map[string]any{"message": rapid.SampledFrom([]string{"approve", "approve", "reject"}).Draw(t, "answer")}
+	node["type"], node["input"] = "approval", map[string]any{
+		"message": rapid.SampledFrom([]string{"approve", "approve", "reject"}).Draw(t, "answer"),
+	}
 	if on := rapid.SampledFrom([]string{"", "continue"}).Draw(t, "on_reject"); on != "" {
 		node["on_reject"] = on
 	}
@@ -99,7 +101,11 @@ func answerAll(ctx context.Context, e *enginetest.Engine, run string) error {
 		return err
 	}
 	for _, p := range list.Items {
-		_, err := e.Decide(ctx, enginetest.Operator, domain.DecideRequest{Approval: p.ID, Approve: p.Message == "approve", Digest: p.Digest})
+		_, err := e.Decide(
+			ctx,
+			enginetest.Operator,
+			domain.DecideRequest{Approval: p.ID, Approve: p.Message == "approve", Digest: p.Digest},
+		)
 		if err != nil && domain.CodeOf(err) != domain.CodeConflict { // the answer before may have ended the run
 			return err
 		}

@@ -156,7 +156,13 @@ func inMemory(rt *rapid.T, doc *planner.Document) (outcome, bool) {
 	}
 	handlers["approval"] = func(_ context.Context, n planner.Node, _ *planner.State) (any, error) {
 		m, _ := n.Input.(map[string]any)
-		return map[string]any{"answer": answerOf(m["message"]), "approved": m["message"] == "approve", "by": enginetest.Operator.Name, "comment": "", "values": nil}, nil
+		return map[string]any{
+			"answer":   answerOf(m["message"]),
+			"approved": m["message"] == "approve",
+			"by":       enginetest.Operator.Name,
+			"comment":  "",
+			"values":   nil,
+		}, nil
 	}
 	x := planner.NewExecutor(handlers)
 	failed := map[string]string{}
@@ -216,20 +222,30 @@ func byReference(rt *rapid.T, doc *planner.Document) outcome {
 	if err != nil {
 		rt.Fatal(err)
 	}
-	return referenceOutcome(rt, p, domain.RawJSON(propertyInput), func(k walk.VisitKey, _ int, input any) (walk.Status, any, *walk.Failure) {
-		if n := &p.Nodes[k.Node]; n.Type == walk.TypeApproval {
-			out, f := scriptedAnswer(n, input)
+	return referenceOutcome(
+		rt,
+		p,
+		domain.RawJSON(propertyInput),
+		func(k walk.VisitKey, _ int, input any) (walk.Status, any, *walk.Failure) {
+			if n := &p.Nodes[k.Node]; n.Type == walk.TypeApproval {
+				out, f := scriptedAnswer(n, input)
+				return "", out, f
+			}
+			out, f := script(p.Nodes[k.Node].ID, kindOf(&p.Nodes[k.Node]), input)
 			return "", out, f
-		}
-		out, f := script(p.Nodes[k.Node].ID, kindOf(&p.Nodes[k.Node]), input)
-		return "", out, f
-	})
+		},
+	)
 }
 
 // referenceOutcome runs a program by the reference interpreter. does says what
 // becomes of a visit or item that is given an input; an empty status leaves it to
 // the failure and, for nodes that only pass on what they get, to them.
-func referenceOutcome(rt *rapid.T, p *walk.Program, rawInput domain.RawJSON, does func(k walk.VisitKey, item int, input any) (walk.Status, any, *walk.Failure)) outcome {
+func referenceOutcome(
+	rt *rapid.T,
+	p *walk.Program,
+	rawInput domain.RawJSON,
+	does func(k walk.VisitKey, item int, input any) (walk.Status, any, *walk.Failure),
+) outcome {
 	input, err := jsonvalue.Decode(rawInput)
 	if err != nil {
 		rt.Fatal(err)
@@ -405,7 +421,15 @@ func cutAndResume(t *testing.T, rt *rapid.T, s *store.Store, v domain.Version, n
 	}
 	for _, c := range reg.Calls()[before:] {
 		if durable[enginetest.Call{Node: c.Node, Visit: c.Visit, Item: c.Item}] {
-			rt.Fatalf("%s\ncut after %d checkpoints: %s visit %d item %d ran again though its completion was durable\n%s", src, n, c.Node, c.Visit, c.Item, e.Journal(run.ID))
+			rt.Fatalf(
+				"%s\ncut after %d checkpoints: %s visit %d item %d ran again though its completion was durable\n%s",
+				src,
+				n,
+				c.Node,
+				c.Visit,
+				c.Item,
+				e.Journal(run.ID),
+			)
 		}
 	}
 	select {

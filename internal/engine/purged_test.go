@@ -14,9 +14,17 @@ import (
 func TestARunWithoutItsJournal(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, enginetest.NewRegistry())
-	run := e.Run(`{nodes: {a: {type: set, input: "${input}"}, b: {type: set, input: "${output.a.x}"}}, edges: [{from: a, to: b}]}`, `{"y": 1}`)
+	run := e.Run(
+		`{nodes: {a: {type: set, input: "${input}"}, b: {type: set, input: "${output.a.x}"}}, edges: [{from: a, to: b}]}`,
+		`{"y": 1}`,
+	)
 	e.Until(run.ID, domain.RunFailed, "")
-	purged, err := e.Store.Retain(t.Context(), domain.Retention{Default: domain.RetentionRule{Failed: time.Nanosecond}}, domain.System, false)
+	purged, err := e.Store.Retain(
+		t.Context(),
+		domain.Retention{Default: domain.RetentionRule{Failed: time.Nanosecond}},
+		domain.System,
+		false,
+	)
 	if err != nil || purged.Runs != 1 {
 		t.Fatalf("retention: %+v, %v", purged, err)
 	}
@@ -33,7 +41,11 @@ func TestARunWithoutItsJournal(t *testing.T) {
 			t.Errorf("preview of %s: %+v, %v", action, p, err)
 		}
 	}
-	again, err := e.Act(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionRerun, Input: domain.RawJSON(`{"x": 2}`)})
+	again, err := e.Act(
+		t.Context(),
+		enginetest.Operator,
+		domain.VerbRequest{Run: run.ID, Action: domain.ActionRerun, Input: domain.RawJSON(`{"x": 2}`)},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -91,11 +91,12 @@ func TestAnActionBesideTheLastResultIsRefused(t *testing.T) {
 		t.Run(string(action), func(t *testing.T) {
 			t.Parallel()
 			started, release := make(chan struct{}, 1), make(chan struct{})
-			reg := enginetest.NewRegistry().Handle("call", walk.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
-				started <- struct{}{}
-				<-release
-				return engine.Result{Output: 1}, nil
-			})
+			reg := enginetest.NewRegistry().
+				Handle("call", walk.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
+					started <- struct{}{}
+					<-release
+					return engine.Result{Output: 1}, nil
+				})
 			d := newDoor(reg)
 			e := enginetest.Open(t, reg)
 			run := e.Run(`{nodes: {a: {type: call}}}`, "")
@@ -109,7 +110,8 @@ func TestAnActionBesideTheLastResultIsRefused(t *testing.T) {
 			if err := answered(t, "limits", first); err != nil {
 				t.Error(err)
 			}
-			if err := answered(t, string(action), second); domain.CodeOf(err) != domain.CodeConflict || !strings.Contains(err.Error(), "the run is completed") {
+			if err := answered(t, string(action), second); domain.CodeOf(err) != domain.CodeConflict ||
+				!strings.Contains(err.Error(), "the run is completed") {
 				t.Errorf("the answer is %v; want a conflict that names the status", err)
 			}
 			r, err := e.Store.Run(t.Context(), run.ID)
@@ -203,7 +205,8 @@ func TestARefusalWaitsForTheDisk(t *testing.T) {
 	default:
 	}
 	held.Release()
-	if err := answered(t, "cancel", cancel); domain.CodeOf(err) != domain.CodeConflict || !strings.Contains(err.Error(), "nothing to cancel; the run is completed") {
+	if err := answered(t, "cancel", cancel); domain.CodeOf(err) != domain.CodeConflict ||
+		!strings.Contains(err.Error(), "nothing to cancel; the run is completed") {
 		t.Errorf("the answer is %v", err)
 	}
 }

@@ -26,7 +26,13 @@ type registry struct {
 }
 
 func newRegistry(make_ func(run string) *runner, launch func(*runner)) *registry {
-	return &registry{make: make_, launch: launch, active: map[string]*runner{}, created: map[string]*domain.Run{}, defective: map[string]bool{}}
+	return &registry{
+		make:      make_,
+		launch:    launch,
+		active:    map[string]*runner{},
+		created:   map[string]*domain.Run{},
+		defective: map[string]bool{},
+	}
 }
 
 // open lets runs be taken up; false: they are already, or the engine stops.

@@ -9,7 +9,10 @@ import (
 
 func testRegistry() (*registry, *[]*runner) {
 	var begun []*runner
-	return newRegistry(func(run string) *runner { return &runner{id: run, inbox: newMailbox()} }, func(a *runner) { begun = append(begun, a) }), &begun
+	return newRegistry(
+		func(run string) *runner { return &runner{id: run, inbox: newMailbox()} },
+		func(a *runner) { begun = append(begun, a) },
+	), &begun
 }
 
 // A message brings a run back once; its runner gets the run as it was created.

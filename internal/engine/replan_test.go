@@ -139,7 +139,8 @@ func TestReplanKeepsWhatIsDone(t *testing.T) {
 		t.Errorf("%+v", asked)
 	}
 	v, err := e.Store.VersionByHash(t.Context(), r.Hash)
-	if err != nil || v.Origin != "replan" || v.ByPerson || v.ParentHash == "" || v.Reason != "b cannot be done" || v.Number != 2 || r.Version != 2 {
+	if err != nil || v.Origin != "replan" || v.ByPerson || v.ParentHash == "" || v.Reason != "b cannot be done" || v.Number != 2 ||
+		r.Version != 2 {
 		t.Errorf("%+v %v, run version %d", v, err, r.Version)
 	}
 	plan, err := e.Store.Plan(t.Context(), "p")
@@ -170,14 +171,19 @@ func TestReplanKeepsWhatIsDone(t *testing.T) {
 		version int
 		want    int
 	}{{domain.ActionFork, 2, 0, 1}, {domain.ActionFork, r.LastSeq, 0, 2}, {domain.ActionRerun, 0, 0, 1}, {domain.ActionRerun, 0, 2, 2}, {domain.ActionRerun, 0, -1, 3}} {
-		pre, err := e.Preview(t.Context(), domain.Actor{Name: "olga", Role: domain.RoleOperator}, domain.VerbRequest{Run: r.ID, Action: c.action, At: c.at, Version: c.version})
+		pre, err := e.Preview(
+			t.Context(),
+			domain.Actor{Name: "olga", Role: domain.RoleOperator},
+			domain.VerbRequest{Run: r.ID, Action: c.action, At: c.at, Version: c.version},
+		)
 		// Another version than the run's own is the author's choice.
 		if err != nil || pre.Version != c.want || pre.Allowed != (c.want != 3) {
 			t.Errorf("%+v: version %d, allowed %v, %v", c, pre.Version, pre.Allowed, err)
 		}
 	}
 	detail, err := e.Detail(t.Context(), r.ID)
-	if list := domain.ReplansOf(detail); err != nil || len(list) != 1 || list[0].From != 1 || list[0].To != 2 || list[0].Node != "b" || list[0].Reason != "b cannot be done" {
+	if list := domain.ReplansOf(detail); err != nil || len(list) != 1 || list[0].From != 1 || list[0].To != 2 || list[0].Node != "b" ||
+		list[0].Reason != "b cannot be done" {
 		t.Errorf("%+v %v", list, err)
 	}
 	fork, err := e.Act(t.Context(), enginetest.Operator, domain.VerbRequest{Run: r.ID, Action: domain.ActionFork, At: 2})

@@ -115,10 +115,14 @@ func TestVerbsRefuseWhatTheyDoNotTake(t *testing.T) {
 			t.Errorf("%s: %v, want invalid", name, err)
 		}
 	}
-	if _, err := e.Act(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionCancel, Rev: 99}); domain.CodeOf(err) != domain.CodeStale {
+	if _, err := e.Act(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionCancel, Rev: 99}); domain.CodeOf(
+		err,
+	) != domain.CodeStale {
 		t.Errorf("an old revision: %v", err)
 	}
-	if _, err := e.Act(t.Context(), enginetest.Operator, domain.VerbRequest{Run: domain.NewID(), Action: domain.ActionCancel}); domain.CodeOf(err) != domain.CodeNotFound {
+	if _, err := e.Act(t.Context(), enginetest.Operator, domain.VerbRequest{Run: domain.NewID(), Action: domain.ActionCancel}); domain.CodeOf(
+		err,
+	) != domain.CodeNotFound {
 		t.Errorf("an unknown run: %v", err)
 	}
 }

@@ -47,7 +47,8 @@ func TestResumeOnlyOneStep(t *testing.T) {
 	ctx := t.Context()
 	req := domain.VerbRequest{Run: run.ID, Action: domain.ActionResume, Only: "right"}
 	p, err := e.Preview(ctx, enginetest.Operator, req)
-	if err != nil || names(p.Again) != "right" || names(p.Later) != "join left" || names(p.New) != "" || names(p.Effects) != "right" || p.Only != "right#1" {
+	if err != nil || names(p.Again) != "right" || names(p.Later) != "join left" || names(p.New) != "" || names(p.Effects) != "right" ||
+		p.Only != "right#1" {
 		t.Fatalf("%+v %v", p, err)
 	}
 	plain, err := e.Preview(ctx, enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionResume})
@@ -94,7 +95,10 @@ func TestOnlyOneStepBesideWhatAPersonSettled(t *testing.T) {
 		return engine.Result{}, ctx.Err()
 	})
 	e := enginetest.Open(t, reg)
-	run := e.Run(`{nodes: {s: {type: set, input: 1}, a: {type: charge, needs: [s]}, b: {type: charge, needs: [s]}, c: {type: charge, needs: [s]}}}`, "")
+	run := e.Run(
+		`{nodes: {s: {type: set, input: 1}, a: {type: charge, needs: [s]}, b: {type: charge, needs: [s]}, c: {type: charge, needs: [s]}}}`,
+		"",
+	)
 	for range 3 {
 		<-started
 	}
@@ -183,7 +187,11 @@ func TestResumeOptionsAreChecked(t *testing.T) {
 	broken.Store(true)
 	e := enginetest.Open(t, shaky(&broken))
 	failed := e.Until(e.Begin(e.Save(twoBranches), "1").ID, domain.RunFailed, "")
-	waits := e.Until(e.Begin(e.Save("id: ask\nnodes: {a: {type: approval, input: {message: m}}}\n"), "1").ID, domain.RunWaiting, domain.WaitApproval)
+	waits := e.Until(
+		e.Begin(e.Save("id: ask\nnodes: {a: {type: approval, input: {message: m}}}\n"), "1").ID,
+		domain.RunWaiting,
+		domain.WaitApproval,
+	)
 	for _, tt := range []struct {
 		req  domain.VerbRequest
 		says string

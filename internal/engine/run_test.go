@@ -53,21 +53,60 @@ func TestOutcomes(t *testing.T) {
 	}{
 		{name: "a pure handler", plan: `{nodes: {a: {type: pure, input: 7}}}`, status: "completed", output: `7`},
 		{name: "a failure", plan: `{nodes: {a: {type: broken}}}`, status: "failed", code: "boom", headline: "a failed: it broke"},
-		{name: "retries run out", plan: `{nodes: {a: {type: broken, retry: {max_attempts: 3, backoff: [1ms]}}}}`, status: "failed", code: "boom",
-			headline: "a failed after 3 of 3 attempts: it broke"},
-		{name: "a permanent failure is not retried", plan: `{nodes: {p: {type: permanent, retry: {max_attempts: 3, backoff: [1ms]}}}}`, status: "failed",
-			code: "policy", headline: "p failed after 1 of 3 attempts: not allowed"},
-		{name: "retry until it works", plan: `{nodes: {a: {type: flap, retry: {max_attempts: 5, backoff: [1ms, 2ms]}}}}`, status: "completed", output: `3`},
-		{name: "a timeout", plan: `{nodes: {a: {type: slow, timeout: 20ms}}}`, status: "failed", code: "timeout", headline: "a failed: timed out after 20ms"},
+		{
+			name:     "retries run out",
+			plan:     `{nodes: {a: {type: broken, retry: {max_attempts: 3, backoff: [1ms]}}}}`,
+			status:   "failed",
+			code:     "boom",
+			headline: "a failed after 3 of 3 attempts: it broke",
+		},
+		{
+			name:     "a permanent failure is not retried",
+			plan:     `{nodes: {p: {type: permanent, retry: {max_attempts: 3, backoff: [1ms]}}}}`,
+			status:   "failed",
+			code:     "policy",
+			headline: "p failed after 1 of 3 attempts: not allowed",
+		},
+		{
+			name:   "retry until it works",
+			plan:   `{nodes: {a: {type: flap, retry: {max_attempts: 5, backoff: [1ms, 2ms]}}}}`,
+			status: "completed",
+			output: `3`,
+		},
+		{
+			name:     "a timeout",
+			plan:     `{nodes: {a: {type: slow, timeout: 20ms}}}`,
+			status:   "failed",
+			code:     "timeout",
+			headline: "a failed: timed out after 20ms",
+		},
 		{name: "a panic", plan: `{nodes: {a: {type: panics}}}`, status: "failed", code: "panic"},
 		{name: "an output that is not JSON", plan: `{nodes: {a: {type: channel}}}`, status: "failed", code: "output_not_json"},
-		{name: "an unsafe failure is in doubt", plan: `{nodes: {a: {type: unsafe, retry: {max_attempts: 3}}}}`, status: "waiting", reason: "in_doubt"},
+		{
+			name:   "an unsafe failure is in doubt",
+			plan:   `{nodes: {a: {type: unsafe, retry: {max_attempts: 3}}}}`,
+			status: "waiting",
+			reason: "in_doubt",
+		},
 		{name: "a proven unsafe failure is not", plan: `{nodes: {a: {type: refused}}}`, status: "failed", code: "refused"},
-		{name: "an error edge", plan: `{nodes: {a: {type: broken}, b: {type: set, input: "${last.error}"}}, edges: [{from: a, to: b, condition: failed}]}`,
-			status: "completed", output: `"it broke"`},
-		{name: "an unresolved reference", plan: `{nodes: {a: {type: set, input: "${input.missing}"}}}`, status: "failed", code: "unresolved_reference"},
-		{name: "foreach", plan: `{nodes: {a: {type: echo, foreach: "${input.list}", input: "${item}-${index}", max_parallel: 2}}}`, status: "completed",
-			output: `["x-0","y-1","z-2"]`},
+		{
+			name:   "an error edge",
+			plan:   `{nodes: {a: {type: broken}, b: {type: set, input: "${last.error}"}}, edges: [{from: a, to: b, condition: failed}]}`,
+			status: "completed",
+			output: `"it broke"`,
+		},
+		{
+			name:   "an unresolved reference",
+			plan:   `{nodes: {a: {type: set, input: "${input.missing}"}}}`,
+			status: "failed",
+			code:   "unresolved_reference",
+		},
+		{
+			name:   "foreach",
+			plan:   `{nodes: {a: {type: echo, foreach: "${input.list}", input: "${item}-${index}", max_parallel: 2}}}`,
+			status: "completed",
+			output: `["x-0","y-1","z-2"]`,
+		},
 		{name: "foreach over pure set", plan: `{nodes: {a: {type: set, foreach: "${input.list}", input: "${item}"}}}`, status: "completed",
 			output: `["x","y","z"]`},
 		{name: "foreach over nothing", plan: `{nodes: {a: {type: echo, foreach: "${input.none}"}}}`, status: "completed", output: `[]`},
@@ -77,17 +116,45 @@ func TestOutcomes(t *testing.T) {
 		{name: "a reference into a continued failure", plan: `{nodes: {a: {type: broken, on_error: continue},
 			b: {type: set, input: ["${output.a}", "${output.a.x}", "${output.a.x ?? 1}"]}}, edges: [{from: a, to: b}]}`,
 			status: "completed", output: `[null,null,1]`, headline: "1 step failed"},
-		{name: "a bounded loop", plan: `{start: a, nodes: {a: {type: pure, max_visits: 3, input: x}}, edges: [{from: a, to: a}]}`, status: "failed", code: "max_visits"},
-		{name: "parallel and join", plan: `{nodes: {a: {type: echo, input: 1}, b: {type: echo, input: 2}, c: {type: set, needs: [a, b]}}}`, status: "completed",
-			output: `{"a":1,"b":2}`},
-		{name: "a join over a failure", plan: `{nodes: {a: {type: broken}, b: {type: set, needs: [a], when: failure, input: saw}}}`, status: "failed", code: "boom"},
-		{name: "steps", plan: `{nodes: {a: {type: set, input: 1}, b: {type: set}}, edges: [{from: a, to: b}], limits: {max_steps: 1}}`, status: "waiting", reason: "budget"},
+		{
+			name:   "a bounded loop",
+			plan:   `{start: a, nodes: {a: {type: pure, max_visits: 3, input: x}}, edges: [{from: a, to: a}]}`,
+			status: "failed",
+			code:   "max_visits",
+		},
+		{
+			name:   "parallel and join",
+			plan:   `{nodes: {a: {type: echo, input: 1}, b: {type: echo, input: 2}, c: {type: set, needs: [a, b]}}}`,
+			status: "completed",
+			output: `{"a":1,"b":2}`,
+		},
+		{
+			name:   "a join over a failure",
+			plan:   `{nodes: {a: {type: broken}, b: {type: set, needs: [a], when: failure, input: saw}}}`,
+			status: "failed",
+			code:   "boom",
+		},
+		{
+			name:   "steps",
+			plan:   `{nodes: {a: {type: set, input: 1}, b: {type: set}}, edges: [{from: a, to: b}], limits: {max_steps: 1}}`,
+			status: "waiting",
+			reason: "budget",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			r := e.Settle(e.Run(tt.plan, `{"list": ["x", "y", "z"], "none": []}`).ID)
 			if r.Status != tt.status || r.WaitReason != tt.reason || tt.output != "" && string(r.Output) != tt.output {
-				t.Errorf("got %s %s %s, want %s %s %s\n%s", r.Status, r.WaitReason, r.Output, tt.status, tt.reason, tt.output, e.Journal(r.ID))
+				t.Errorf(
+					"got %s %s %s, want %s %s %s\n%s",
+					r.Status,
+					r.WaitReason,
+					r.Output,
+					tt.status,
+					tt.reason,
+					tt.output,
+					e.Journal(r.ID),
+				)
 			}
 			code := ""
 			if r.Error != nil {
@@ -129,8 +196,17 @@ func TestCrashByEffect(t *testing.T) {
 			e = enginetest.OpenOn(t, s, reg, engine.Options{})
 			r := e.Settle(run.ID)
 			if r.Status != tt.status || r.WaitReason != tt.reason || reg.Count("a") != tt.calls || r.Crashes != 1 {
-				t.Errorf("got %s %s after %d calls and %d crashes, want %s %s after %d\n%s", r.Status, r.WaitReason, reg.Count("a"), r.Crashes,
-					tt.status, tt.reason, tt.calls, e.Journal(r.ID))
+				t.Errorf(
+					"got %s %s after %d calls and %d crashes, want %s %s after %d\n%s",
+					r.Status,
+					r.WaitReason,
+					reg.Count("a"),
+					r.Crashes,
+					tt.status,
+					tt.reason,
+					tt.calls,
+					e.Journal(r.ID),
+				)
 			}
 		})
 	}
@@ -197,7 +273,16 @@ func TestResolveDoubt(t *testing.T) {
 			}
 			healed.Store(tt.action == "retry")
 			defer healed.Store(false)
-			req := domain.ResolveRequest{Run: run.ID, Node: "a", Visit: 1, Item: -1, Attempt: 1, Action: tt.action, Reason: "looked", Rev: run.LastSeq}
+			req := domain.ResolveRequest{
+				Run:     run.ID,
+				Node:    "a",
+				Visit:   1,
+				Item:    -1,
+				Attempt: 1,
+				Action:  tt.action,
+				Reason:  "looked",
+				Rev:     run.LastSeq,
+			}
 			if tt.output != "" {
 				req.Output = domain.RawJSON(tt.output)
 			}
@@ -226,7 +311,10 @@ func TestCancel(t *testing.T) {
 	reg := enginetest.NewRegistry().Handle("hang", walk.EffectIdempotent, hang).Handle("danger", walk.EffectUnsafe, hang)
 	e := enginetest.Open(t, reg)
 	t.Run("a node in flight", func(t *testing.T) {
-		run := e.Run(`{nodes: {a: {type: hang}, b: {type: approval, input: {message: sure?}}, c: {type: wait, input: {for: 1h}}, d: {type: set, needs: [a, b, c]}}}`, "")
+		run := e.Run(
+			`{nodes: {a: {type: hang}, b: {type: approval, input: {message: sure?}}, c: {type: wait, input: {for: 1h}}, d: {type: set, needs: [a, b, c]}}}`,
+			"",
+		)
 		<-started
 		r, err := e.Do(run.ID, domain.ActionCancel)
 		if err != nil || r.Status != domain.RunCancelled {
@@ -249,7 +337,11 @@ func TestCancel(t *testing.T) {
 		if _, err := e.Do(run.ID, domain.ActionResume); domain.CodeOf(err) != domain.CodeConflict {
 			t.Fatalf("resume before the doubt is resolved: %v, want a conflict", err)
 		}
-		_, err := e.Resolve(t.Context(), enginetest.Operator, domain.ResolveRequest{Run: run.ID, Node: "a", Visit: 1, Item: -1, Action: "happened", Output: domain.RawJSON(`"done"`)})
+		_, err := e.Resolve(
+			t.Context(),
+			enginetest.Operator,
+			domain.ResolveRequest{Run: run.ID, Node: "a", Visit: 1, Item: -1, Action: "happened", Output: domain.RawJSON(`"done"`)},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -261,7 +353,11 @@ func TestCancel(t *testing.T) {
 		}
 	})
 	t.Run("a queued run", func(t *testing.T) {
-		run, err := e.Start(t.Context(), enginetest.Operator, domain.StartRequest{Hash: e.Save(`{nodes: {a: {type: set}}}`).Hash, StartAt: time.Now().Add(time.Hour)})
+		run, err := e.Start(
+			t.Context(),
+			enginetest.Operator,
+			domain.StartRequest{Hash: e.Save(`{nodes: {a: {type: set}}}`).Hash, StartAt: time.Now().Add(time.Hour)},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -41,7 +41,11 @@ edges: [{from: ask, to: out}]`)
 		run, a := open(t)
 		ctx := t.Context()
 		decide := func(values, digest string) error {
-			_, err := e.Decide(ctx, enginetest.Operator, domain.DecideRequest{Approval: a.ID, Approve: true, Comment: "ok", Values: domain.RawJSON(values), Digest: digest})
+			_, err := e.Decide(
+				ctx,
+				enginetest.Operator,
+				domain.DecideRequest{Approval: a.ID, Approve: true, Comment: "ok", Values: domain.RawJSON(values), Digest: digest},
+			)
 			return err
 		}
 		if err := decide(`{"amount": 500}`, ""); domain.CodeOf(err) != domain.CodeInvalid {
@@ -56,7 +60,9 @@ edges: [{from: ask, to: out}]`)
 		if err := decide(`{"amount": 5}`, a.Digest); domain.CodeOf(err) != domain.CodeConflict {
 			t.Errorf("deciding twice: %v", err)
 		}
-		if r := e.Until(run.ID, domain.RunCompleted, ""); string(r.Output) != `{"answer":"approve","approved":true,"by":"marta","comment":"ok","values":{"amount":5}}` {
+		if r := e.Until(run.ID, domain.RunCompleted, ""); string(
+			r.Output,
+		) != `{"answer":"approve","approved":true,"by":"marta","comment":"ok","values":{"amount":5}}` {
 			t.Errorf("got %s", r.Output)
 		}
 	})
@@ -65,7 +71,8 @@ edges: [{from: ask, to: out}]`)
 		if _, err := e.Decide(t.Context(), enginetest.Operator, domain.DecideRequest{Approval: a.ID, Comment: "no"}); err != nil {
 			t.Fatal(err)
 		}
-		if r := e.Until(run.ID, domain.RunFailed, ""); r.Error == nil || r.Error.Code != "rejected" || r.Error.Node != "ask" || r.Headline != "ask failed: rejected by marta: no" {
+		if r := e.Until(run.ID, domain.RunFailed, ""); r.Error == nil || r.Error.Code != "rejected" || r.Error.Node != "ask" ||
+			r.Headline != "ask failed: rejected by marta: no" {
 			t.Errorf("got %+v %q", r.Error, r.Headline)
 		}
 	})
@@ -169,7 +176,10 @@ func TestLateResultIsNeverUsed(t *testing.T) {
 		return engine.Result{Output: "second"}, nil
 	})
 	e := enginetest.Open(t, reg)
-	run := e.Run(`{nodes: {a: {type: deaf, timeout: 10ms, retry: {max_attempts: 2}}, b: {type: approval, input: {message: hold}}}, edges: [{from: a, to: b}]}`, "")
+	run := e.Run(
+		`{nodes: {a: {type: deaf, timeout: 10ms, retry: {max_attempts: 2}}, b: {type: approval, input: {message: hold}}}, edges: [{from: a, to: b}]}`,
+		"",
+	)
 	e.Until(run.ID, domain.RunWaiting, domain.WaitApproval)
 	events, err := e.Subscribe(t.Context(), -1, run.ID)
 	if err != nil {
@@ -193,12 +203,21 @@ func TestLateResultIsNeverUsed(t *testing.T) {
 func TestLimitsAreRaised(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, enginetest.NewRegistry())
-	run := e.Settle(e.Run(`{nodes: {a: {type: set, input: 1}, b: {type: set}, c: {type: set}}, edges: [{from: a, to: b}, {from: b, to: c}], limits: {max_steps: 1}}`, "").ID)
+	run := e.Settle(
+		e.Run(
+			`{nodes: {a: {type: set, input: 1}, b: {type: set}, c: {type: set}}, edges: [{from: a, to: b}, {from: b, to: c}], limits: {max_steps: 1}}`,
+			"",
+		).ID,
+	)
 	if run.WaitReason != domain.WaitBudget || run.Steps != 1 {
 		t.Fatalf("got %s %s after %d steps", run.Status, run.WaitReason, run.Steps)
 	}
 	for range 2 {
-		r, err := e.Act(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionLimits, Limits: domain.Limits{MaxSteps: run.Limits.MaxSteps + 1}})
+		r, err := e.Act(
+			t.Context(),
+			enginetest.Operator,
+			domain.VerbRequest{Run: run.ID, Action: domain.ActionLimits, Limits: domain.Limits{MaxSteps: run.Limits.MaxSteps + 1}},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

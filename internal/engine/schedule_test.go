@@ -36,7 +36,11 @@ func TestQueueIsByPriorityThenAge(t *testing.T) {
 	v := e.Save(`{nodes: {a: {type: gate, input: "${input}"}}}`)
 	var ids []string
 	for i, priority := range []int{0, 0, 5, 9, 5} {
-		r, err := e.Start(t.Context(), enginetest.Operator, domain.StartRequest{Hash: v.Hash, Input: domain.RawJSON(fmt.Sprintf(`"%d"`, i)), Priority: priority})
+		r, err := e.Start(
+			t.Context(),
+			enginetest.Operator,
+			domain.StartRequest{Hash: v.Hash, Input: domain.RawJSON(fmt.Sprintf(`"%d"`, i)), Priority: priority},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,7 +133,11 @@ func TestConcurrencyKeys(t *testing.T) {
 	e := enginetest.Open(t, enginetest.NewRegistry())
 	v := e.Save(`{nodes: {a: {type: approval, input: {message: m}}}}`)
 	start := func(key, on string) (domain.Run, error) {
-		return e.Start(t.Context(), enginetest.Operator, domain.StartRequest{Hash: v.Hash, Concurrency: &domain.Concurrency{Key: key, Limit: 1, OnConflict: on}})
+		return e.Start(
+			t.Context(),
+			enginetest.Operator,
+			domain.StartRequest{Hash: v.Hash, Concurrency: &domain.Concurrency{Key: key, Limit: 1, OnConflict: on}},
+		)
 	}
 	first, err := start("queue", "queue")
 	if err != nil {
@@ -193,8 +201,15 @@ func TestSimultaneousRepeatsAreOneRun(t *testing.T) {
 		ids := make([]string, 8)
 		for i := range ids {
 			wg.Go(func() {
-				r, err := e.Start(t.Context(), enginetest.Operator,
-					domain.StartRequest{Hash: v.Hash, Key: "together-" + on, Concurrency: &domain.Concurrency{Key: on, Limit: 1, OnConflict: on}})
+				r, err := e.Start(
+					t.Context(),
+					enginetest.Operator,
+					domain.StartRequest{
+						Hash:        v.Hash,
+						Key:         "together-" + on,
+						Concurrency: &domain.Concurrency{Key: on, Limit: 1, OnConflict: on},
+					},
+				)
 				if err != nil {
 					t.Errorf("%s: %v", on, err)
 				}
@@ -214,13 +229,14 @@ func TestSimultaneousRepeatsAreOneRun(t *testing.T) {
 func TestConcurrencyKeysDoNotWaitForEachOther(t *testing.T) {
 	t.Parallel()
 	started, cancelled, release := make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{})
-	reg := enginetest.NewRegistry().Handle("stubborn", walk.EffectIdempotent, func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
-		started <- struct{}{}
-		<-ctx.Done()
-		cancelled <- struct{}{}
-		<-release
-		return engine.Result{}, context.Cause(ctx)
-	})
+	reg := enginetest.NewRegistry().
+		Handle("stubborn", walk.EffectIdempotent, func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
+			started <- struct{}{}
+			<-ctx.Done()
+			cancelled <- struct{}{}
+			<-release
+			return engine.Result{}, context.Cause(ctx)
+		})
 	e := enginetest.OpenOn(t, storetest.Open(t), reg, engine.Options{CancelGrace: time.Hour})
 	stubborn, quick := e.Save(`{nodes: {a: {type: stubborn}}}`), e.Save(`{nodes: {a: {type: set, input: 1}}}`)
 	start := func(hash, key string) error {
@@ -362,7 +378,8 @@ func TestRolesAreAsked(t *testing.T) {
 	}
 	storetest.Pause(t, e.Store, "p", &domain.Stop{Since: time.Now(), By: "otto", Reason: "it floods the bank"})
 	for name, r := range map[string]domain.StartRequest{"its key": {Plan: "p"}, "its hash": {Hash: run.Hash}} {
-		if _, err := e.Start(ctx, enginetest.Operator, r); domain.CodeOf(err) != domain.CodeConflict || !strings.Contains(err.Error(), "it floods the bank") {
+		if _, err := e.Start(ctx, enginetest.Operator, r); domain.CodeOf(err) != domain.CodeConflict ||
+			!strings.Contains(err.Error(), "it floods the bank") {
 			t.Errorf("start of a paused plan by %s: %v", name, err)
 		}
 	}

@@ -18,7 +18,8 @@ import (
 
 // says is a registry whose nodes of type ask answer with a word.
 func says(word string) *enginetest.Registry {
-	return enginetest.NewRegistry().Handle("ask", walk.EffectRead, func(context.Context, *engine.Call) (engine.Result, error) { return engine.Result{Output: word}, nil })
+	return enginetest.NewRegistry().
+		Handle("ask", walk.EffectRead, func(context.Context, *engine.Call) (engine.Result, error) { return engine.Result{Output: word}, nil })
 }
 
 // O13: a node that runs keeps the handler that it began with, the next one of its run
@@ -95,17 +96,19 @@ func TestLimitsChangeUnderRuns(t *testing.T) {
 	var mu sync.Mutex
 	at, most := 0, 0
 	registry := func() *enginetest.Registry {
-		return enginetest.NewRegistry().Unrecorded().Handle("work", walk.EffectRead, func(context.Context, *engine.Call) (engine.Result, error) {
-			mu.Lock()
-			at++
-			most = max(most, at)
-			mu.Unlock()
-			runtime.Gosched()
-			mu.Lock()
-			at--
-			mu.Unlock()
-			return engine.Result{Output: 1}, nil
-		})
+		return enginetest.NewRegistry().
+			Unrecorded().
+			Handle("work", walk.EffectRead, func(context.Context, *engine.Call) (engine.Result, error) {
+				mu.Lock()
+				at++
+				most = max(most, at)
+				mu.Unlock()
+				runtime.Gosched()
+				mu.Lock()
+				at--
+				mu.Unlock()
+				return engine.Result{Output: 1}, nil
+			})
 	}
 	e := enginetest.OpenOn(t, storetest.Open(t), registry(), engine.Options{MaxRunning: 4, MaxNodes: 4})
 	v := e.Save("id: p\nnodes:\n  a: {type: work}\n  b: {type: work}\n  c: {type: work, needs: [a, b]}\n")

@@ -50,7 +50,8 @@ func TestASilentRunNeedsAttention(t *testing.T) {
 		attention(false)
 		time.Sleep(30 * time.Second)
 		attention(true)
-		if r, err := e.Store.Run(t.Context(), run.ID); err != nil || r.Headline[:len("a gives no sign of life since")] != "a gives no sign of life since" {
+		if r, err := e.Store.Run(t.Context(), run.ID); err != nil ||
+			r.Headline[:len("a gives no sign of life since")] != "a gives no sign of life since" {
 			t.Errorf("%q %v", r.Headline, err)
 		}
 		speak <- struct{}{}

@@ -73,7 +73,15 @@ func (m moments) next(step, offset time.Duration) {
 }
 
 func newOrder(name func(string) string, turns moments, seed uint64) *order {
-	o := &order{name: name, turns: turns, rng: rand.New(rand.NewPCG(seed, 9)), wake: make(chan struct{}, 1), stop: make(chan struct{}), over: make(chan struct{}), short: map[string]bool{}}
+	o := &order{
+		name:  name,
+		turns: turns,
+		rng:   rand.New(rand.NewPCG(seed, 9)),
+		wake:  make(chan struct{}, 1),
+		stop:  make(chan struct{}),
+		over:  make(chan struct{}),
+		short: map[string]bool{},
+	}
 	o.fills = o.rng.IntN(2) == 0
 	go o.loop()
 	return o

@@ -115,7 +115,14 @@ func scriptedResult(c *engine.Call, typ string) (engine.Result, error) {
 }
 
 // handle is the world outside: it notes the call and takes its time.
-func (w *world) handle(ctx context.Context, c *engine.Call, typ string, effect walk.Effect, substep int, tokens int64) (engine.Result, error) {
+func (w *world) handle(
+	ctx context.Context,
+	c *engine.Call,
+	typ string,
+	effect walk.Effect,
+	substep int,
+	tokens int64,
+) (engine.Result, error) {
 	p := &parked{call: c, typ: typ, substep: substep, tokens: tokens, end: make(chan ending, 1)}
 	of := p.of()
 	w.mu.Lock()

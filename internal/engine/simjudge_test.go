@@ -55,7 +55,13 @@ func (w *world) slots() {
 		busy[p.call.RunID] = true
 	}
 	if load.Nodes != len(handlers)+hungry || load.Nodes > w.maxNodes {
-		w.violate("%d slots of %d for steps are held, %d handlers are at work, and %d wait to begin a call", load.Nodes, w.maxNodes, len(handlers), hungry)
+		w.violate(
+			"%d slots of %d for steps are held, %d handlers are at work, and %d wait to begin a call",
+			load.Nodes,
+			w.maxNodes,
+			len(handlers),
+			hungry,
+		)
 	}
 	if load.Working < len(busy) || load.Working > len(busy)+load.NodesWaiting || load.Working > w.maxRunning {
 		w.violate("%d slots of %d for runs are held, %d runs have handlers at work, and %d wait for a slot for a step",
@@ -115,8 +121,17 @@ func (w *world) hasNext(r domain.Run) {
 		stuck(fmt.Sprintf("%d of %d runs are at work", load.Working, w.maxRunning))
 	case domain.RunRunning:
 		// After a start a run is still called running while it waits for a slot.
-		if !slices.ContainsFunc(w.waiting(), func(p *parked) bool { return p.call.RunID == r.ID }) && load.Nodes < w.maxNodes && load.Working < w.maxRunning {
-			stuck(fmt.Sprintf("none of its handlers is at work, and %d of %d runs and %d of %d nodes", load.Working, w.maxRunning, load.Nodes, w.maxNodes))
+		if !slices.ContainsFunc(w.waiting(), func(p *parked) bool { return p.call.RunID == r.ID }) && load.Nodes < w.maxNodes &&
+			load.Working < w.maxRunning {
+			stuck(
+				fmt.Sprintf(
+					"none of its handlers is at work, and %d of %d runs and %d of %d nodes",
+					load.Working,
+					w.maxRunning,
+					load.Nodes,
+					w.maxNodes,
+				),
+			)
 		}
 	case domain.RunWaiting:
 		d, err := w.engine.Detail(w.ctx(), r.ID)
@@ -157,7 +172,10 @@ func (w *world) keyTaken(r domain.Run) bool {
 	if err != nil {
 		w.violate("active runs: %v", err)
 	}
-	active = slices.DeleteFunc(active, func(o domain.Run) bool { return o.ID == r.ID || o.Status == domain.RunQueued && o.StartedAt.IsZero() })
+	active = slices.DeleteFunc(
+		active,
+		func(o domain.Run) bool { return o.ID == r.ID || o.Status == domain.RunQueued && o.StartedAt.IsZero() },
+	)
 	return len(active) >= max(r.Concurrency.Limit, 1)
 }
 
@@ -203,7 +221,14 @@ func (w *world) agrees(r domain.Run) {
 		return
 	}
 	if folded, err := w.engine.FoldDigest(p, r, rows); err != nil || folded != live.digest {
-		w.violate("%s: what is in memory and what the journal says differ at %d, %v\n%s\n%s", w.name(r.ID), r.LastSeq, err, live.digest, folded)
+		w.violate(
+			"%s: what is in memory and what the journal says differ at %d, %v\n%s\n%s",
+			w.name(r.ID),
+			r.LastSeq,
+			err,
+			live.digest,
+			folded,
+		)
 	}
 }
 
@@ -297,7 +322,21 @@ func (w *world) journal(id string) string {
 		if r.Final {
 			final = " final"
 		}
-		fmt.Fprintf(&b, "%d %s%s %s#%d[%d] attempt %d %s %s %s %s\n", r.Seq, r.Kind, final, r.Node, r.Visit, r.Item, r.Attempt, r.Status, r.Reason, r.Output, r.Decision)
+		fmt.Fprintf(
+			&b,
+			"%d %s%s %s#%d[%d] attempt %d %s %s %s %s\n",
+			r.Seq,
+			r.Kind,
+			final,
+			r.Node,
+			r.Visit,
+			r.Item,
+			r.Attempt,
+			r.Status,
+			r.Reason,
+			r.Output,
+			r.Decision,
+		)
 	}
 	return b.String()
 }

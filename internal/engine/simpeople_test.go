@@ -146,7 +146,11 @@ func (w *world) reply(r domain.Run, kindly bool) bool {
 		case domain.WaitQuarantined, domain.WaitHeld:
 			err = w.do(r.ID, domain.ActionRelease)
 		case domain.WaitBudget:
-			_, err = w.engine.Act(w.ctx(), operator, domain.VerbRequest{Run: r.ID, Action: domain.ActionLimits, Reason: "more", Limits: moreThanEnough})
+			_, err = w.engine.Act(
+				w.ctx(),
+				operator,
+				domain.VerbRequest{Run: r.ID, Action: domain.ActionLimits, Reason: "more", Limits: moreThanEnough},
+			)
 			w.note("%s: higher limits", w.name(r.ID))
 		default:
 			continue

@@ -18,8 +18,18 @@ type ambush struct {
 }
 
 // rushed are the actions that race with checkpoints, the more likely ones more often.
-var rushed = []domain.Action{domain.ActionPause, domain.ActionPause, domain.ActionContinue, domain.ActionContinue, domain.ActionResume, domain.ActionResume,
-	domain.ActionResume, domain.ActionLimits, domain.ActionCancel, domain.ActionRetryNow}
+var rushed = []domain.Action{
+	domain.ActionPause,
+	domain.ActionPause,
+	domain.ActionContinue,
+	domain.ActionContinue,
+	domain.ActionResume,
+	domain.ActionResume,
+	domain.ActionResume,
+	domain.ActionLimits,
+	domain.ActionCancel,
+	domain.ActionRetryNow,
+}
 
 // rush acts on a run whose checkpoint the order is about to store. It is called by
 // the order, at a moment when nothing moves, and returns at the next.
@@ -138,7 +148,11 @@ func (w *world) later(what, run string, act func() error) {
 		closed := w.closed
 		w.mu.Unlock()
 		switch code := domain.CodeOf(err); {
-		case err == nil, refusal(err), code == domain.CodeNotFound, code == domain.CodeUnavailable && closed, code == domain.CodeNotResumable:
+		case err == nil,
+			refusal(err),
+			code == domain.CodeNotFound,
+			code == domain.CodeUnavailable && closed,
+			code == domain.CodeNotResumable:
 		default:
 			w.violate("%s %s: %v", what, w.name(run), err)
 		}

@@ -48,8 +48,16 @@ func TestSimulation(t *testing.T) {
 		})
 	}
 	t.Cleanup(func() {
-		t.Logf("%d worlds, %d steps, %d lives of the daemon, %d power cuts, %d checkpoints without space, %d virtual hours, %d runs compared with undisturbed ones",
-			count, steps.Load(), lives.Load(), cuts.Load(), refused.Load(), hours.Load(), compared.Load())
+		t.Logf(
+			"%d worlds, %d steps, %d lives of the daemon, %d power cuts, %d checkpoints without space, %d virtual hours, %d runs compared with undisturbed ones",
+			count,
+			steps.Load(),
+			lives.Load(),
+			cuts.Load(),
+			refused.Load(),
+			hours.Load(),
+			compared.Load(),
+		)
 		if !t.Failed() && count >= 8 && (cuts.Load() < int64(count) || compared.Load() == 0 || refused.Load() == 0) {
 			t.Error("too little happened in these worlds")
 		}

@@ -280,8 +280,14 @@ func (w *world) waiting() []*parked {
 	list := slices.Clone(w.parked)
 	slices.SortFunc(list, func(a, b *parked) int {
 		x, y := a.of(), b.of()
-		return cmp.Or(cmp.Compare(w.names[x.run], w.names[y.run]), cmp.Compare(x.node, y.node), cmp.Compare(x.visit, y.visit), cmp.Compare(x.item, y.item),
-			cmp.Compare(a.call.Attempt, b.call.Attempt), cmp.Compare(a.substep, b.substep))
+		return cmp.Or(
+			cmp.Compare(w.names[x.run], w.names[y.run]),
+			cmp.Compare(x.node, y.node),
+			cmp.Compare(x.visit, y.visit),
+			cmp.Compare(x.item, y.item),
+			cmp.Compare(a.call.Attempt, b.call.Attempt),
+			cmp.Compare(a.substep, b.substep),
+		)
 	})
 	return list
 }
@@ -291,7 +297,16 @@ func (w *world) where(p *parked) string {
 	if p.substep > 0 {
 		call = fmt.Sprint(" call ", p.substep)
 	}
-	return fmt.Sprintf("%s %s#%d[%d] attempt %d (%s%s)", w.names[p.call.RunID], p.call.Node.ID, p.call.Visit, p.call.Item, p.call.Attempt, p.typ, call)
+	return fmt.Sprintf(
+		"%s %s#%d[%d] attempt %d (%s%s)",
+		w.names[p.call.RunID],
+		p.call.Node.ID,
+		p.call.Visit,
+		p.call.Item,
+		p.call.Attempt,
+		p.typ,
+		call,
+	)
 }
 
 // acknowledged notes what is durable from now on.
@@ -361,8 +376,10 @@ func (w *world) root(run string) string {
 
 // prepare stores the plans of this world.
 func (w *world) prepare() {
-	w.save(`{"id": "helper", "nodes": {"a": {"type": "call", "input": {"n": "${input.n}"}}, "w": {"type": "wait", "input": {"for": "1m"}}, "b": {"type": "look"}},
-		"edges": [{"from": "a", "to": "w"}, {"from": "w", "to": "b"}]}`)
+	w.save(
+		`{"id": "helper", "nodes": {"a": {"type": "call", "input": {"n": "${input.n}"}}, "w": {"type": "wait", "input": {"for": "1m"}}, "b": {"type": "look"}},
+		"edges": [{"from": "a", "to": "w"}, {"from": "w", "to": "b"}]}`,
+	)
 	for n := 0; len(w.plans) < 3; n++ {
 		src := rapid.Custom(plans).Example(int(w.seed)*100 + n)
 		if v, ok := w.save(w.furnish(src, fmt.Sprint("plan", n))); ok {

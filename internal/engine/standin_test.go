@@ -47,7 +47,8 @@ func TestForkWithStandIns(t *testing.T) {
 		return p, e.Until(r.ID, domain.RunCompleted, "")
 	}
 	p, r := fork(nil)
-	if len(p.Repeats) != 2 || p.Repeats[0].Node != "pay" || p.Repeats[0].Effect != "unsafe" || reg.Count("pay") != 2 || reg.Count("book") != 2 {
+	if len(p.Repeats) != 2 || p.Repeats[0].Node != "pay" || p.Repeats[0].Effect != "unsafe" || reg.Count("pay") != 2 ||
+		reg.Count("book") != 2 {
 		t.Errorf("%+v; pay ran %d times", p.Repeats, reg.Count("pay"))
 	}
 	if string(r.Output) != `{"paid":40}` {
@@ -65,7 +66,11 @@ func TestForkWithStandIns(t *testing.T) {
 		t.Errorf("pay ran %d times, book %d, output %s", reg.Count("pay"), reg.Count("book"), r.Output)
 	}
 	for name, says := range map[string]string{"read": "read#1 is kept", "skip": "skip#1 has no recorded result", "none": `no node "none"`, "pay#x": "not node or node#visit"} {
-		_, err := e.Preview(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionFork, At: 1, Instead: map[string]domain.StandIn{name: {Recorded: true}}})
+		_, err := e.Preview(
+			t.Context(),
+			enginetest.Operator,
+			domain.VerbRequest{Run: run.ID, Action: domain.ActionFork, At: 1, Instead: map[string]domain.StandIn{name: {Recorded: true}}},
+		)
 		if domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -76,8 +81,16 @@ func TestForkWithStandIns(t *testing.T) {
 func TestNothingStandsInForAPerson(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, enginetest.NewRegistry())
-	run := e.Until(e.Begin(e.Save("id: ask\nnodes: {a: {type: approval, input: {message: m}}}\n"), "1").ID, domain.RunWaiting, domain.WaitApproval)
-	_, err := e.Preview(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionFork, Instead: map[string]domain.StandIn{"a": {}}})
+	run := e.Until(
+		e.Begin(e.Save("id: ask\nnodes: {a: {type: approval, input: {message: m}}}\n"), "1").ID,
+		domain.RunWaiting,
+		domain.WaitApproval,
+	)
+	_, err := e.Preview(
+		t.Context(),
+		enginetest.Operator,
+		domain.VerbRequest{Run: run.ID, Action: domain.ActionFork, Instead: map[string]domain.StandIn{"a": {}}},
+	)
 	if domain.CodeOf(err) != domain.CodeForbidden {
 		t.Error(err)
 	}
@@ -103,7 +116,8 @@ func TestDecisionsAreForetold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(p.Decisions) != 1 || p.Decisions[0].Node != tt.want.Node || p.Decisions[0].To != tt.want.To || p.Decisions[0].Was != tt.want.Was {
+		if len(p.Decisions) != 1 || p.Decisions[0].Node != tt.want.Node || p.Decisions[0].To != tt.want.To ||
+			p.Decisions[0].Was != tt.want.Was {
 			t.Errorf("%+v: %+v, want %+v", tt.req, p.Decisions, tt.want)
 		}
 		r, err := e.Act(t.Context(), enginetest.Operator, tt.req)
@@ -205,7 +219,11 @@ func TestForkWithStandInsForItems(t *testing.T) {
 		}
 	}
 	for name, says := range map[string]string{"pay#1[7]": "pay#1[7] has no recorded result", "list#1[0]": "runs once and has no items", "pay#1[x]": "not node#visit[item]", "pay#1[0]": "pay#1[0] is kept"} {
-		_, err := e.Preview(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionFork, At: first, Instead: map[string]domain.StandIn{name: recorded}})
+		_, err := e.Preview(
+			t.Context(),
+			enginetest.Operator,
+			domain.VerbRequest{Run: run.ID, Action: domain.ActionFork, At: first, Instead: map[string]domain.StandIn{name: recorded}},
+		)
 		if domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", name, err)
 		}

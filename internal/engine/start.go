@@ -31,8 +31,11 @@ func (e *Engine) allow(ctx context.Context, actor domain.Actor, role domain.Role
 
 // denied records a refused act and returns why it was refused.
 func (e *Engine) denied(ctx context.Context, actor domain.Actor, action, run, object string, why *domain.Error) error {
-	err := e.store.Audit(ctx, domain.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Run: run, Object: object,
-		Result: "denied", Reason: why.Message})
+	err := e.store.Audit(
+		ctx,
+		domain.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Run: run, Object: object,
+			Result: "denied", Reason: why.Message},
+	)
 	if err != nil {
 		e.log.Error("a refusal could not be audited", "action", action, "actor", actor.Name, "err", err)
 	}
@@ -75,8 +78,19 @@ func (s *starter) start(ctx context.Context, actor domain.Actor, r domain.StartR
 	if r.Input, err = accepted(ctx, p, r.Input); err != nil {
 		return domain.Run{}, err
 	}
-	n := domain.NewRun{Input: r.Input, Actor: actor.Name, Origin: cmp.Or(r.Origin, actor.Surface), Session: r.Session, Priority: cmp.Or(r.Priority, p.Priority),
-		Labels: r.Labels, Limits: r.Limits, Key: r.Key, Concurrency: r.Concurrency, StartAt: r.StartAt, Receipt: r.Receipt}
+	n := domain.NewRun{
+		Input:       r.Input,
+		Actor:       actor.Name,
+		Origin:      cmp.Or(r.Origin, actor.Surface),
+		Session:     r.Session,
+		Priority:    cmp.Or(r.Priority, p.Priority),
+		Labels:      r.Labels,
+		Limits:      r.Limits,
+		Key:         r.Key,
+		Concurrency: r.Concurrency,
+		StartAt:     r.StartAt,
+		Receipt:     r.Receipt,
+	}
 	if n.Limits.Offline = r.Offline; r.Dry {
 		n.Origin = domain.OriginDry
 	} else if err := s.outgrowDraft(ctx, actor, p); err != nil {
@@ -177,8 +191,14 @@ func (s *starter) create(ctx context.Context, p *runstate.Compiled, n domain.New
 	if n.ID == "" {
 		n.ID = domain.NewID()
 	}
-	record := domain.AuditRecord{Action: "run.created", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "plan:" + p.Version.PlanKey,
-		Detail: detail(map[string]any{"version": p.Version.Number, "hash": p.Hash, "origin": n.Origin})}
+	record := domain.AuditRecord{
+		Action:  "run.created",
+		Actor:   actor.Name,
+		Surface: actor.Surface,
+		Request: actor.Request,
+		Object:  "plan:" + p.Version.PlanKey,
+		Detail:  detail(map[string]any{"version": p.Version.Number, "hash": p.Hash, "origin": n.Origin}),
+	}
 	if len(n.Audit) > 0 { // the act on another run that makes this one
 		record.Reason = n.Audit[0].Reason
 		n.Audit[0].Object = "run:" + n.ID

@@ -82,7 +82,11 @@ func (c *childRuns) ensure(id, hash string, input domain.RawJSON, ref domain.Par
 	}
 	ended := childMsg{run: id}
 	if resume && (child.Status == domain.RunFailed || child.Status == domain.RunCancelled) {
-		_, err := c.e.Act(ctx, domain.System, domain.VerbRequest{Run: id, Action: domain.ActionResume, Reason: "the parent run was resumed"})
+		_, err := c.e.Act(
+			ctx,
+			domain.System,
+			domain.VerbRequest{Run: id, Action: domain.ActionResume, Reason: "the parent run was resumed"},
+		)
 		if err == nil {
 			return
 		}

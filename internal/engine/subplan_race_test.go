@@ -36,15 +36,21 @@ func TestAResumeBeforeTheChildIsCancelled(t *testing.T) {
 	t.Parallel()
 	s := &delayed{Store: storetest.Open(t), looked: make(chan struct{}), goOn: make(chan struct{})}
 	end, began := make(chan struct{}), make(chan struct{}, 8)
-	e := enginetest.OpenWith(t, s.Store, s, enginetest.NewRegistry().Handle("park", walk.EffectIdempotent, func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
-		began <- struct{}{}
-		select {
-		case <-end:
-			return engine.Result{Output: "done"}, nil
-		case <-ctx.Done():
-			return engine.Result{}, context.Cause(ctx)
-		}
-	}), engine.Options{})
+	e := enginetest.OpenWith(
+		t,
+		s.Store,
+		s,
+		enginetest.NewRegistry().Handle("park", walk.EffectIdempotent, func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
+			began <- struct{}{}
+			select {
+			case <-end:
+				return engine.Result{Output: "done"}, nil
+			case <-ctx.Done():
+				return engine.Result{}, context.Cause(ctx)
+			}
+		}),
+		engine.Options{},
+	)
 	e.Save(`{id: helper, nodes: {a: {type: park}}}`)
 	run := e.Run(`{nodes: {sub: {type: plan, plan: helper}}}`, "")
 	<-began
@@ -86,10 +92,13 @@ func TestAResumeBeforeTheChildIsCancelled(t *testing.T) {
 func TestAResumeOfAChildInDoubt(t *testing.T) {
 	t.Parallel()
 	began := make(chan struct{}, 8)
-	e := enginetest.Open(t, enginetest.NewRegistry().Handle("pay", walk.EffectUnsafe, func(context.Context, *engine.Call) (engine.Result, error) {
-		began <- struct{}{}
-		return engine.Result{}, errors.New("the line went dead")
-	}))
+	e := enginetest.Open(
+		t,
+		enginetest.NewRegistry().Handle("pay", walk.EffectUnsafe, func(context.Context, *engine.Call) (engine.Result, error) {
+			began <- struct{}{}
+			return engine.Result{}, errors.New("the line went dead")
+		}),
+	)
 	e.Save(`{id: helper, nodes: {a: {type: pay}}}`)
 	run := e.Run(`{nodes: {sub: {type: plan, plan: helper, retry: {max_attempts: 3}}}}`, "")
 	<-began
@@ -107,7 +116,8 @@ func TestAResumeOfAChildInDoubt(t *testing.T) {
 	if _, err := e.Do(run.ID, domain.ActionResume); err != nil {
 		t.Fatal(err)
 	}
-	if r := e.Settle(run.ID); r.Status != domain.RunFailed || r.Error == nil || !strings.Contains(r.Error.Message, "visit 1 of node a is in doubt") {
+	if r := e.Settle(run.ID); r.Status != domain.RunFailed || r.Error == nil ||
+		!strings.Contains(r.Error.Message, "visit 1 of node a is in doubt") {
 		t.Fatalf("%s %+v\n%s", r.Status, r.Error, e.Journal(run.ID))
 	}
 	if _, err := e.Resolve(t.Context(), enginetest.Operator, domain.ResolveRequest{Run: child, Node: "a", Visit: 1, Action: "happened", Output: domain.RawJSON(`"paid"`), Reason: "it is in the ledger"}); err != nil {

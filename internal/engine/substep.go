@@ -156,7 +156,15 @@ func (m substepMsg) apply(a *runner) {
 		return
 	}
 	a.callOver(&m)
-	a.handle(&runstate.SubstepRecorded{Attempt: &t.Attempt, Row: m.entry, Uses: t.takeUses(), Messages: m.mail.messages, Handoff: m.mail.handoff})
+	a.handle(
+		&runstate.SubstepRecorded{
+			Attempt:  &t.Attempt,
+			Row:      m.entry,
+			Uses:     t.takeUses(),
+			Messages: m.mail.messages,
+			Handoff:  m.mail.handoff,
+		},
+	)
 	a.feed()
 	a.pipe.after(m.answer)
 }

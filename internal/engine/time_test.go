@@ -82,9 +82,16 @@ func TestTimersAreDurable(t *testing.T) {
 	t.Parallel()
 	inBubble(t, enginetest.NewRegistry(), func(t *testing.T, e *enginetest.Engine, reopen func() *enginetest.Engine) {
 		start := time.Now()
-		run := e.Run(`{nodes: {a: {type: set, input: 1}, w: {type: wait, input: {for: 10m}}, b: {type: set}}, edges: [{from: a, to: w}, {from: w, to: b}]}`, "")
+		run := e.Run(
+			`{nodes: {a: {type: set, input: 1}, w: {type: wait, input: {for: 10m}}, b: {type: set}}, edges: [{from: a, to: w}, {from: w, to: b}]}`,
+			"",
+		)
 		paused := e.Run(`{nodes: {w: {type: wait, input: {for: 5m}}}}`, "")
-		late, err := e.Start(t.Context(), enginetest.Operator, domain.StartRequest{Hash: e.Save(`{nodes: {a: {type: set, input: 2}}}`).Hash, StartAt: start.Add(7 * time.Minute)})
+		late, err := e.Start(
+			t.Context(),
+			enginetest.Operator,
+			domain.StartRequest{Hash: e.Save(`{nodes: {a: {type: set, input: 2}}}`).Hash, StartAt: start.Add(7 * time.Minute)},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -161,8 +168,11 @@ func TestMaxDurationCountsRunningTimeOnly(t *testing.T) {
 		return engine.Result{Output: 1}, nil
 	})
 	inBubble(t, reg, func(t *testing.T, e *enginetest.Engine, _ func() *enginetest.Engine) {
-		run := e.Run(`{limits: {max_duration: 1m}, nodes: {a: {type: work}, w: {type: wait, input: {for: 1h}}, b: {type: work}, c: {type: work}},
-			edges: [{from: a, to: w}, {from: w, to: b}, {from: b, to: c}]}`, "")
+		run := e.Run(
+			`{limits: {max_duration: 1m}, nodes: {a: {type: work}, w: {type: wait, input: {for: 1h}}, b: {type: work}, c: {type: work}},
+			edges: [{from: a, to: w}, {from: w, to: b}, {from: b, to: c}]}`,
+			"",
+		)
 		time.Sleep(3 * time.Hour)
 		r := e.Settle(run.ID)
 		if r.WaitReason != domain.WaitBudget || r.Steps != 2 { // the second call may be repeated: it is cut short
@@ -202,19 +212,21 @@ func TestADueRetryWaitsForASlotQuietly(t *testing.T) {
 		})
 		c := &counted{Store: s, enough: make(chan struct{})}
 		go1, begun := make(chan struct{}), make(chan struct{})
-		reg := enginetest.NewRegistry().Handle("flap", walk.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
-			if c.Attempt == 1 {
-				return engine.Result{}, errors.New("first")
-			}
-			return engine.Result{Output: "ok"}, nil
-		}).Handle("long", walk.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
-			close(begun)
-			select {
-			case <-go1:
-			case <-c.enough:
-			}
-			return engine.Result{}, nil
-		})
+		reg := enginetest.NewRegistry().
+			Handle("flap", walk.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
+				if c.Attempt == 1 {
+					return engine.Result{}, errors.New("first")
+				}
+				return engine.Result{Output: "ok"}, nil
+			}).
+			Handle("long", walk.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
+				close(begun)
+				select {
+				case <-go1:
+				case <-c.enough:
+				}
+				return engine.Result{}, nil
+			})
 		e := enginetest.OpenWith(t, s, c, reg, engine.Options{MaxRunning: 1})
 		flap := e.Run(`{nodes: {a: {type: flap, retry: {max_attempts: 2, backoff: [10s]}}}}`, "")
 		e.Until(flap.ID, domain.RunWaiting, domain.WaitRetry)
@@ -267,7 +279,10 @@ func TestAClockThatIsPutBack(t *testing.T) {
 		time.Sleep(48 * time.Hour)
 		done = e.Run(`{nodes: {a: {type: call}}}`, "").ID
 		e.Settle(done)
-		waits = e.Run(`{nodes: {a: {type: call}, b: {type: wait, needs: [a], input: {for: 1h}}, c: {type: call, needs: [b]}}, limits: {max_duration: 3h}}`, "").ID
+		waits = e.Run(
+			`{nodes: {a: {type: call}, b: {type: wait, needs: [a], input: {for: 1h}}, c: {type: call, needs: [b]}}, limits: {max_duration: 3h}}`,
+			"",
+		).ID
 		retries = e.Run(`{nodes: {flaky: {type: call, retry: {max_attempts: 3, backoff: [2h]}}}}`, "").ID
 		asks = e.Run(`{nodes: {a: {type: approval, input: {message: "well?", timeout: 3h, on_timeout: approve}}}}`, "").ID
 		e.Until(waits, domain.RunWaiting, domain.WaitTimer)
@@ -285,7 +300,8 @@ func TestAClockThatIsPutBack(t *testing.T) {
 			time.Sleep(time.Until(began.Add(x.until - time.Minute)))
 			e.Until(x.run, domain.RunWaiting, x.reason)
 			time.Sleep(30 * time.Minute) // a retry comes up to a tenth later
-			if r, err := s.Run(context.Background(), x.run); err != nil || !r.Status.Final() || x.run != asks && r.Status != domain.RunCompleted {
+			if r, err := s.Run(context.Background(), x.run); err != nil || !r.Status.Final() ||
+				x.run != asks && r.Status != domain.RunCompleted {
 				t.Errorf("half an hour after %s the run that waited for %s is %s: %+v, %v", x.until, x.reason, r.Status, r.Error, err)
 			}
 		}

@@ -32,7 +32,14 @@ type alarm struct {
 }
 
 func newTimers(now func() time.Time, fire func(run string)) *timers {
-	return &timers{now: now, fire: fire, look: time.Second, due: map[string]*alarm{}, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	return &timers{
+		now:  now,
+		fire: fire,
+		look: time.Second,
+		due:  map[string]*alarm{},
+		wake: make(chan struct{}, 1),
+		done: make(chan struct{}),
+	}
 }
 
 // set makes the run due at a time, replacing what was set before; the zero time

@@ -20,7 +20,23 @@ var auditAliases = map[string]string{"by": "actor", "who": "actor", "from": "ip"
 
 // auditObjects are keys that stand for a kind of object: plan:invoice is
 // object:plan:invoice.
-var auditObjects = []string{"plan", "user", "token", "tool", "bulk", "approval", "backup", "mcp", "memory", "channel", "view", "agent", "provider", "secret", "draft"}
+var auditObjects = []string{
+	"plan",
+	"user",
+	"token",
+	"tool",
+	"bulk",
+	"approval",
+	"backup",
+	"mcp",
+	"memory",
+	"channel",
+	"view",
+	"agent",
+	"provider",
+	"secret",
+	"draft",
+}
 
 // AuditResults and AuditSurfaces are the values that there are.
 var (
@@ -130,11 +146,13 @@ func choose(t term, anyOf, none *[]string, known []string) *domain.Error {
 	case len(values) > 50:
 		return domain.Errorf(domain.CodeInvalid, "a choice has at most 50 values")
 	case !t.not && len(*anyOf) > 0:
-		return domain.Errorf(domain.CodeInvalid, "%q is a second choice of the same kind", t.value).Suggest("write them after one another with commas: one of them will do")
+		return domain.Errorf(domain.CodeInvalid, "%q is a second choice of the same kind", t.value).
+			Suggest("write them after one another with commas: one of them will do")
 	}
 	for _, v := range values {
 		begin, star := strings.CutSuffix(v, "*")
-		if known == nil || slices.Contains(known, v) || star && slices.ContainsFunc(known, func(k string) bool { return strings.HasPrefix(k, begin) }) {
+		if known == nil || slices.Contains(known, v) ||
+			star && slices.ContainsFunc(known, func(k string) bool { return strings.HasPrefix(k, begin) }) {
 			continue
 		}
 		e := domain.Errorf(domain.CodeInvalid, "unknown %s %q", t.key, v)

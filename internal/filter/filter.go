@@ -29,8 +29,32 @@ type reader func(f *domain.RunFilter, value string, not bool, now time.Time) *do
 var keys map[string]reader
 
 // Keys lists the keys in the order in which help shows them.
-var Keys = []string{"status", "waiting", "plan", "v", "step", "error", "fingerprint", "agent", "tool", "provider", "by", "trigger", "parent", "id", "since", "until", "took", "cost",
-	"steps", "attempt", "has", "is", "bulk", "text"}
+var Keys = []string{
+	"status",
+	"waiting",
+	"plan",
+	"v",
+	"step",
+	"error",
+	"fingerprint",
+	"agent",
+	"tool",
+	"provider",
+	"by",
+	"trigger",
+	"parent",
+	"id",
+	"since",
+	"until",
+	"took",
+	"cost",
+	"steps",
+	"attempt",
+	"has",
+	"is",
+	"bulk",
+	"text",
+}
 
 // aliases are other words for a key.
 var aliases = map[string]string{"node": "step", "origin": "trigger", "attempts": "attempt", "version": "v"}
@@ -53,8 +77,12 @@ func init() {
 		"provider": choice(func(f *domain.RunFilter) (*string, *[]string, *[]string) {
 			return nil, &f.Providers, &f.Exclude.Providers
 		}),
-		"parent": text(func(f *domain.RunFilter, v string) { f.Parent = v }), "bulk": text(func(f *domain.RunFilter, v string) { f.Bulk = v }),
-		"text": text(func(f *domain.RunFilter, v string) { f.Text = strings.TrimSpace(f.Text + " " + v) }), "id": readID, "since": readTime, "until": readUntil,
+		"parent": text(
+			func(f *domain.RunFilter, v string) { f.Parent = v },
+		), "bulk": text(func(f *domain.RunFilter, v string) { f.Bulk = v }),
+		"text": text(
+			func(f *domain.RunFilter, v string) { f.Text = strings.TrimSpace(f.Text + " " + v) },
+		), "id": readID, "since": readTime, "until": readUntil,
 		"took": readTook, "cost": readCost, "steps": readSteps, "attempt": readAttempt, "has": readHas, "is": readIs,
 	}
 	for alias, key := range aliases {
@@ -91,9 +119,12 @@ func Parse(q string, now time.Time) (f domain.RunFilter, problem *domain.Error) 
 		}
 		if t.key == "" {
 			if t.not {
-				return f, domain.Errorf(domain.CodeInvalid, "-%s is not understood", t.value).Suggest("write -status:%s or another key", t.value)
+				return f, domain.Errorf(domain.CodeInvalid, "-%s is not understood", t.value).
+					Suggest("write -status:%s or another key", t.value)
 			}
-			if domain.ValidID(t.value) || len(t.value) == 4 && strings.Trim(t.value, "0123456789abcdefghjkmnpqrstvwxyz") == "" && strings.ContainsAny(t.value, "0123456789") {
+			if domain.ValidID(t.value) ||
+				len(t.value) == 4 && strings.Trim(t.value, "0123456789abcdefghjkmnpqrstvwxyz") == "" &&
+					strings.ContainsAny(t.value, "0123456789") {
 				f.IDTail = t.value
 			} else {
 				words = append(words, t.value)
@@ -234,7 +265,8 @@ func choice(of func(f *domain.RunFilter) (one *string, any, none *[]string)) rea
 		case not:
 			*none = append(*none, values...)
 		case len(*any) > 0 || one != nil && *one != "":
-			return domain.Errorf(domain.CodeInvalid, "%q is a second choice of the same kind", value).Suggest("write them after one another with commas: one of them will do")
+			return domain.Errorf(domain.CodeInvalid, "%q is a second choice of the same kind", value).
+				Suggest("write them after one another with commas: one of them will do")
 		case one != nil && len(values) == 1:
 			*one = values[0]
 		default:
@@ -274,7 +306,8 @@ func unknown(key, value string, known []string) *domain.Error {
 func text(set func(*domain.RunFilter, string)) reader {
 	return func(f *domain.RunFilter, value string, not bool, _ time.Time) *domain.Error {
 		if not {
-			return domain.Errorf(domain.CodeInvalid, "this filter cannot be negated").Suggest("status, waiting, plan, step, error, agent, tool, provider, trigger, by and labels can be excluded with a dash")
+			return domain.Errorf(domain.CodeInvalid, "this filter cannot be negated").
+				Suggest("status, waiting, plan, step, error, agent, tool, provider, trigger, by and labels can be excluded with a dash")
 		}
 		set(f, value)
 		return nil

@@ -41,7 +41,8 @@ func ParseHandoffs(q string, now time.Time) (f domain.HandoffFilter, problem *do
 		case "since", "until":
 			at, err := Moment(t.value, now)
 			if err != nil {
-				return f, domain.Errorf(domain.CodeInvalid, "%s:%s is not a time", t.key, t.value).Suggest("write 24h, 7d or 2030-01-31T08:00")
+				return f, domain.Errorf(domain.CodeInvalid, "%s:%s is not a time", t.key, t.value).
+					Suggest("write 24h, 7d or 2030-01-31T08:00")
 			}
 			if t.key == "since" {
 				f.Since = at

@@ -28,7 +28,19 @@ func readStatus(f *domain.RunFilter, value string, not bool, _ time.Time) *domai
 			reasons = append(reasons, domain.WaitApproval, domain.WaitBudget, domain.WaitReplan, domain.WaitHeld, domain.WaitQuarantined)
 		default:
 			if !slices.Contains(domain.RunStatuses, domain.RunStatus(v)) {
-				names := []string{"queued", "running", "waiting", "completed", "failed", "cancelled", "succeeded", "interrupted", "retrying", "paused", "needs_you"}
+				names := []string{
+					"queued",
+					"running",
+					"waiting",
+					"completed",
+					"failed",
+					"cancelled",
+					"succeeded",
+					"interrupted",
+					"retrying",
+					"paused",
+					"needs_you",
+				}
 				e := domain.Errorf(domain.CodeInvalid, "unknown status %q", v)
 				if near := suggest.Nearest(v, names); near != "" {
 					return e.Suggest("did you mean status:%s?", near)
@@ -165,7 +177,8 @@ func readCost(f *domain.RunFilter, value string, not bool, _ time.Time) *domain.
 func readAttempt(f *domain.RunFilter, value string, not bool, _ time.Time) *domain.Error {
 	n, err := strconv.ParseInt(strings.TrimPrefix(value, ">"), 10, 64)
 	if err != nil || n < 1 || not || !strings.HasPrefix(value, ">") {
-		return domain.Errorf(domain.CodeInvalid, "attempt:%s is not understood", value).Suggest("write attempt:>2: some step took more than two attempts")
+		return domain.Errorf(domain.CodeInvalid, "attempt:%s is not understood", value).
+			Suggest("write attempt:>2: some step took more than two attempts")
 	}
 	f.MinAttempts = n
 	return nil

@@ -84,14 +84,30 @@ const Assistant = "assistant"
 // systemAgents are part of kairosd: the supervisor plans and executes plans [004], the
 // orchestrator stands for whoever nobody else does.
 var systemAgents = []Agent{
-	{ID: "supervisor", Name: "Supervisor", Description: "Plans requests and executes their plans.", Icon: "🎯", Color: "#8B5CF6", System: true},
+	{
+		ID:          "supervisor",
+		Name:        "Supervisor",
+		Description: "Plans requests and executes their plans.",
+		Icon:        "🎯",
+		Color:       "#8B5CF6",
+		System:      true,
+	},
 	{ID: "orchestrator", Name: "Orchestrator", Description: "Coordinates agents.", System: true},
 }
 
 // NewModels checks a configuration: every name in it must exist.
 func NewModels(c Config) (*Models, error) {
-	m := &Models{providers: maps.Clone(c.Providers), prices: c.Prices, agents: map[string]Agent{}, defaultProvider: c.DefaultProvider, defaultAgent: c.DefaultAgent,
-		about: map[string]domain.ProviderInfo{}, breaking: c.Breakers, health: &Health{of: map[string]*health{}}, allowed: map[string]map[string]bool{}}
+	m := &Models{
+		providers:       maps.Clone(c.Providers),
+		prices:          c.Prices,
+		agents:          map[string]Agent{},
+		defaultProvider: c.DefaultProvider,
+		defaultAgent:    c.DefaultAgent,
+		about:           map[string]domain.ProviderInfo{},
+		breaking:        c.Breakers,
+		health:          &Health{of: map[string]*health{}},
+		allowed:         map[string]map[string]bool{},
+	}
 	if m.providers[m.defaultProvider] == nil {
 		return nil, fmt.Errorf("the default provider %q is not configured", m.defaultProvider)
 	}
@@ -145,9 +161,28 @@ func (m *Models) Agent(id string) (Agent, bool) {
 func (m *Models) AgentInfos() []domain.AgentInfo {
 	var out []domain.AgentInfo
 	for _, a := range m.Agents() {
-		out = append(out, domain.AgentInfo{ID: a.ID, Name: a.Name, Description: a.Description, Icon: a.Icon, Color: a.Color, Capabilities: append([]string{}, a.Capabilities...),
-			Provider: cmp.Or(a.Provider, m.defaultProvider), Model: a.Model, Tools: append([]string{}, a.Tools...), SystemPrompt: a.SystemPrompt,
-			Default: a.ID == m.defaultAgent, Selectable: a.Selectable, System: a.System, Activity: m.calls.Of(activity.Agent + a.ID)})
+		out = append(
+			out,
+			domain.AgentInfo{
+				ID:           a.ID,
+				Name:         a.Name,
+				Description:  a.Description,
+				Icon:         a.Icon,
+				Color:        a.Color,
+				Capabilities: append([]string{}, a.Capabilities...),
+				Provider: cmp.Or(
+					a.Provider,
+					m.defaultProvider,
+				),
+				Model:        a.Model,
+				Tools:        append([]string{}, a.Tools...),
+				SystemPrompt: a.SystemPrompt,
+				Default:      a.ID == m.defaultAgent,
+				Selectable:   a.Selectable,
+				System:       a.System,
+				Activity:     m.calls.Of(activity.Agent + a.ID),
+			},
+		)
 	}
 	return out
 }
@@ -299,7 +334,13 @@ func (m *Models) named(node *walk.ProgramNode) (Agent, error) {
 	id := cmp.Or(node.Agent, node.Metadata["agent_id"])
 	a, ok := m.Agent(id)
 	if !ok {
-		return a, &walk.Failure{Code: "unknown_agent", Permanent: true, NoEffect: true, Message: fmt.Sprintf("no agent %q is configured", id), Suggestion: "add it under agents in the configuration"}
+		return a, &walk.Failure{
+			Code:       "unknown_agent",
+			Permanent:  true,
+			NoEffect:   true,
+			Message:    fmt.Sprintf("no agent %q is configured", id),
+			Suggestion: "add it under agents in the configuration",
+		}
 	}
 	return a, nil
 }
@@ -311,8 +352,24 @@ func (m *Models) loop(a Agent, call *engine.Call) *conversation.Loop {
 		call.Used(domain.UseAgent, a.ID)
 		call.Used(domain.UseProvider, cmp.Or(a.Provider, m.defaultProvider))
 	}
-	l := &conversation.Loop{Name: a.ID, Provider: p, Model: a.Model, System: a.SystemPrompt, MaxTokens: a.MaxTokens, Temperature: a.Temperature, MaxIterations: a.MaxIterations,
-		Journal: journal{call: call, m: m, provider: cmp.Or(a.Provider, m.defaultProvider), lowered: &lowered{of: map[int]bool{}}}, Key: call.IdempotencyKey, Stream: call.Stream, Log: call.Log}
+	l := &conversation.Loop{
+		Name:          a.ID,
+		Provider:      p,
+		Model:         a.Model,
+		System:        a.SystemPrompt,
+		MaxTokens:     a.MaxTokens,
+		Temperature:   a.Temperature,
+		MaxIterations: a.MaxIterations,
+		Journal: journal{
+			call:     call,
+			m:        m,
+			provider: cmp.Or(a.Provider, m.defaultProvider),
+			lowered:  &lowered{of: map[int]bool{}},
+		},
+		Key:    call.IdempotencyKey,
+		Stream: call.Stream,
+		Log:    call.Log,
+	}
 	l.Schema, l.Lenient, l.Product, l.Request = schemaOf(call), call.Node.Output.ForGate, call.Node.Output.Product, request(call)
 	return l
 }
@@ -399,8 +456,15 @@ func (n llmNode) Handle(ctx context.Context, call *engine.Call) (engine.Result, 
 	}
 	if model := call.Node.Metadata["model"]; model != "" {
 		if !n.m.mayUse(a, model) {
-			return engine.Result{Agent: a.ID}, &walk.Failure{Code: walk.CodePolicy, Permanent: true, NoEffect: true, Message: fmt.Sprintf("the model %q may not be named by plans", model),
-				Suggestion: "add it to models of the provider in the configuration"}
+			return engine.Result{
+					Agent: a.ID,
+				}, &walk.Failure{
+					Code:       walk.CodePolicy,
+					Permanent:  true,
+					NoEffect:   true,
+					Message:    fmt.Sprintf("the model %q may not be named by plans", model),
+					Suggestion: "add it to models of the provider in the configuration",
+				}
 		}
 		a.Model = model
 	}

@@ -36,7 +36,12 @@ func converseOn(t *testing.T, p llm.Provider, plan string, agents ...handler.Age
 	return run, rows, e
 }
 
-func converseIn(t *testing.T, p llm.Provider, plan, session string, agents ...handler.Agent) (domain.Run, []domain.Entry, *engine.Engine, *store.Store) {
+func converseIn(
+	t *testing.T,
+	p llm.Provider,
+	plan, session string,
+	agents ...handler.Agent,
+) (domain.Run, []domain.Entry, *engine.Engine, *store.Store) {
 	t.Helper()
 	h := newHouse(t, p, agents...)
 	run := h.run(t, plan, "ana", session, "hello")
@@ -73,8 +78,10 @@ func openEngine(t *testing.T, s *store.Store, p llm.Provider, agents ...handler.
 		t.Fatal(err)
 	}
 	registry := handler.New(set)
-	models, err := handler.NewModels(handler.Config{Providers: map[string]llm.Provider{"script": p}, DefaultProvider: "script", Agents: agents,
-		Prices: map[string]map[string]model.Price{"script": {"scripted": {Input: 1e6, Output: 2e6}}}})
+	models, err := handler.NewModels(
+		handler.Config{Providers: map[string]llm.Provider{"script": p}, DefaultProvider: "script", Agents: agents,
+			Prices: map[string]map[string]model.Price{"script": {"scripted": {Input: 1e6, Output: 2e6}}}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,8 +140,21 @@ func script(answers ...scripted.Answer) llm.Provider {
 func TestTheLoopIsJournalled(t *testing.T) {
 	t.Parallel()
 	run, rows := converse(t, script(
-		scripted.Answer{Turn: turnAt(0), Calls: []scripted.Call{call("calculator", map[string]any{"expression": "6*7"}), call("nothing", nil), call("sleep", map[string]any{"for": "1s"}),
-			call("json", map[string]any{"value": 1}), call("calculator", map[string]any{"expresion": "1"})}, InputTokens: 10, OutputTokens: 1},
+		scripted.Answer{
+			Turn: turnAt(0),
+			Calls: []scripted.Call{
+				call("calculator", map[string]any{"expression": "6*7"}),
+				call("nothing", nil),
+				call("sleep", map[string]any{"for": "1s"}),
+				call(
+					"json",
+					map[string]any{"value": 1},
+				),
+				call("calculator", map[string]any{"expresion": "1"}),
+			},
+			InputTokens:  10,
+			OutputTokens: 1,
+		},
 		scripted.Answer{Turn: turnAt(1), Text: "done: ${last}", InputTokens: 20, OutputTokens: 2},
 	), "nodes: {ask: {type: agent, agent: sums}}", handler.Agent{ID: "sums", Tools: []string{"calculator", "sleep", "json"}, SystemPrompt: "You add."})
 	if run.Status != domain.RunCompleted || !strings.Contains(string(run.Output), "is required") {
@@ -161,7 +181,8 @@ func TestTheLoopIsJournalled(t *testing.T) {
 	if len(kinds) != 6 || kinds[0] != "model" || kinds[5] != "model" { // an unknown tool is no call
 		t.Errorf("sub-steps %v", kinds)
 	}
-	if said["tool:sleep"+walk.CodePolicy] == "" || said["tool:json"+walk.CodePolicy] == "" || said["tool:calculator"+walk.CodeInvalidInput] == "" {
+	if said["tool:sleep"+walk.CodePolicy] == "" || said["tool:json"+walk.CodePolicy] == "" ||
+		said["tool:calculator"+walk.CodeInvalidInput] == "" {
 		t.Errorf("failures %v", said)
 	}
 	if last := rows[len(rows)-1]; last.Agent != "sums" || !last.Final {
@@ -217,8 +238,14 @@ func TestTheRouterGraph(t *testing.T) {
 		return map[string]any{"name": "calculator", "args": map[string]any{"expression": e}}
 	}
 	run, rows := converse(t, script(
-		scripted.Answer{System: "Choose the tools", JSON: map[string]any{"tools": []any{args("1+1"), args("1/0"), map[string]any{"name": "oracle", "args": map[string]any{}}, args("2+2")}}},
-		scripted.Answer{Contains: "Tool results", Text: "2 and 4"}), `
+		scripted.Answer{
+			System: "Choose the tools",
+			JSON: map[string]any{
+				"tools": []any{args("1+1"), args("1/0"), map[string]any{"name": "oracle", "args": map[string]any{}}, args("2+2")},
+			},
+		},
+		scripted.Answer{Contains: "Tool results", Text: "2 and 4"},
+	), `
 nodes: {router: {type: router}, tools: {type: tools}, generator: {type: generator}}
 edges: [{from: router, to: tools, condition: "expr: size(last.selectedTools) > 0"}, {from: router, to: generator, condition: default}, {from: tools, to: generator}]`)
 	if run.Status != domain.RunCompleted {
@@ -241,11 +268,13 @@ edges: [{from: router, to: tools, condition: "expr: size(last.selectedTools) > 0
 			}
 		}
 	}
-	if state.Response != "2 and 4" || len(state.Messages) != 2 || state.Messages[0]["content"] != "hello" || state.Messages[1]["role"] != "assistant" {
+	if state.Response != "2 and 4" || len(state.Messages) != 2 || state.Messages[0]["content"] != "hello" ||
+		state.Messages[1]["role"] != "assistant" {
 		t.Errorf("%s", run.Output)
 	}
 	r := state.ToolResults
-	if len(r) != 4 || jsonvalue.Text(r["calculator_0"]) != "2" || jsonvalue.Text(r["calculator_2"]) != "4" || r["oracle"] != `Tool "oracle" not found` ||
+	if len(r) != 4 || jsonvalue.Text(r["calculator_0"]) != "2" || jsonvalue.Text(r["calculator_2"]) != "4" ||
+		r["oracle"] != `Tool "oracle" not found` ||
 		!strings.HasPrefix(jsonvalue.Text(r["calculator_1"]), "Error: ") {
 		t.Errorf("results %v", r)
 	}
@@ -265,7 +294,12 @@ type flaky struct{ calls atomic.Int32 }
 
 func (f *flaky) Complete(context.Context, llm.Request) (llm.Response, error) {
 	if f.calls.Add(1) == 1 {
-		return llm.Response{}, &walk.Failure{Code: model.CodeRateLimited, Message: "slow down", NoEffect: true, RetryAfter: time.Millisecond}
+		return llm.Response{}, &walk.Failure{
+			Code:       model.CodeRateLimited,
+			Message:    "slow down",
+			NoEffect:   true,
+			RetryAfter: time.Millisecond,
+		}
 	}
 	return llm.Response{Text: "hi"}, nil
 }

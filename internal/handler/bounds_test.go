@@ -64,7 +64,12 @@ func TestAnAgentStopsAtItsTokens(t *testing.T) {
 		if most := m.caps[1].Load(); most <= 0 || most >= 1500 {
 			t.Errorf("%s: the answer was bounded by %d", c.limit, most)
 		}
-		run = raise(t, h, run.ID, domain.Limits{MaxTokens: 100_000 * min(run.Limits.MaxTokens, 1), MaxCost: 1e6 * min(run.Limits.MaxCost, 1)})
+		run = raise(
+			t,
+			h,
+			run.ID,
+			domain.Limits{MaxTokens: 100_000 * min(run.Limits.MaxTokens, 1), MaxCost: 1e6 * min(run.Limits.MaxCost, 1)},
+		)
 		if run.Status != domain.RunCompleted || m.calls.Load() != 5 || run.Usage.InputTokens != 5000 || run.Usage.Cost != 15_000 {
 			t.Errorf("%s: %s %s after %d calls, usage %+v", c.limit, run.Status, run.Headline, m.calls.Load(), run.Usage)
 		}
@@ -77,7 +82,8 @@ func TestACallWithoutUsageCountsInFull(t *testing.T) {
 	m := &talker{model: "scripted", unreported: true}
 	h := newHouse(t, m, handler.Agent{ID: "talker", Tools: []string{"calculator"}, MaxTokens: 3000})
 	run := h.run(t, fmt.Sprintf(talking, "max_tokens: 4000"), "ana", "", "hello")
-	if used := run.Usage.InputTokens + run.Usage.OutputTokens; run.WaitReason != domain.WaitBudget || used != 4000 || run.Usage.OutputTokens <= 3000 {
+	if used := run.Usage.InputTokens + run.Usage.OutputTokens; run.WaitReason != domain.WaitBudget || used != 4000 ||
+		run.Usage.OutputTokens <= 3000 {
 		t.Errorf("%s %s after %d calls, usage %+v", run.Status, run.Headline, m.calls.Load(), run.Usage)
 	}
 	if m.caps[1].Load() != 3000 || m.caps[2].Load() >= 1000 || m.calls.Load() != 2 {
@@ -91,7 +97,13 @@ type cut struct{ calls atomic.Int32 }
 func (m *cut) Complete(_ context.Context, r llm.Request) (llm.Response, error) {
 	m.calls.Add(1)
 	if r.MaxTokens > 0 && r.MaxTokens < 2000 {
-		return llm.Response{Model: "scripted", Usage: llm.Usage{InputTokens: 100, OutputTokens: int64(r.MaxTokens)}}, model.Stopped("script", "length")
+		return llm.Response{
+				Model: "scripted",
+				Usage: llm.Usage{InputTokens: 100, OutputTokens: int64(r.MaxTokens)},
+			}, model.Stopped(
+				"script",
+				"length",
+			)
 	}
 	return llm.Response{Model: "scripted", Text: "long", Usage: llm.Usage{InputTokens: 100, OutputTokens: 2000}}, nil
 }

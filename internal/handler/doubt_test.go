@@ -31,8 +31,14 @@ func payer(t *testing.T, url, timeout string, failing int32) (*engine.Engine, do
 	}
 	registry := handler.New(set)
 	model := &failingBehind{inner: script(
-		scripted.Answer{Turn: turnAt(0), Calls: []scripted.Call{call("http", map[string]any{"url": url, "method": "POST", "body": map[string]any{"amount": 240}, "timeout": timeout})}},
-		scripted.Answer{Turn: turnAt(1), Text: "paid: ${last}"})}
+		scripted.Answer{
+			Turn: turnAt(0),
+			Calls: []scripted.Call{
+				call("http", map[string]any{"url": url, "method": "POST", "body": map[string]any{"amount": 240}, "timeout": timeout}),
+			},
+		},
+		scripted.Answer{Turn: turnAt(1), Text: "paid: ${last}"},
+	)}
 	model.failing.Store(failing)
 	models, err := handler.NewModels(handler.Config{Providers: map[string]llm.Provider{"script": model}, DefaultProvider: "script",
 		Agents: []handler.Agent{{ID: "payer", Tools: []string{"http"}}}})
@@ -40,7 +46,9 @@ func payer(t *testing.T, url, timeout string, failing int32) (*engine.Engine, do
 		t.Fatal(err)
 	}
 	registry.SetModels(models)
-	e, err := engine.New(engine.Config{Store: storetest.Open(t), Registry: registry, Options: engine.Options{StopGrace: 50 * time.Millisecond}})
+	e, err := engine.New(
+		engine.Config{Store: storetest.Open(t), Registry: registry, Options: engine.Options{StopGrace: 50 * time.Millisecond}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +148,9 @@ func TestAnAgentsCallWithoutAnAnswerIsInDoubt(t *testing.T) {
 			if !strings.Contains(run.Headline, "http") {
 				t.Errorf("the headline does not name the call: %s", run.Headline)
 			}
-			if _, err := e.Act(t.Context(), who, domain.VerbRequest{Run: id, Action: domain.ActionResume}); domain.CodeOf(err) != domain.CodeConflict {
+			if _, err := e.Act(t.Context(), who, domain.VerbRequest{Run: id, Action: domain.ActionResume}); domain.CodeOf(
+				err,
+			) != domain.CodeConflict {
 				t.Errorf("a resume: %v", err)
 			}
 			d, err := e.Detail(t.Context(), id)
@@ -151,7 +161,8 @@ func TestAnAgentsCallWithoutAnAnswerIsInDoubt(t *testing.T) {
 				t.Fatalf("waits %+v", d.Waits)
 			}
 			open := d.Waits[0].Calls[0]
-			if open.Tool != "http" || !strings.Contains(string(open.Arguments), server.URL+"/pay") || open.IdempotencyKey != key.Load() || open.Since.IsZero() {
+			if open.Tool != "http" || !strings.Contains(string(open.Arguments), server.URL+"/pay") || open.IdempotencyKey != key.Load() ||
+				open.Since.IsZero() {
 				t.Errorf("the call in doubt is %+v with %s, the key that was sent is %v", open, open.Arguments, key.Load())
 			}
 			if _, err := e.Resolve(t.Context(), who, domain.ResolveRequest{Run: id, Node: "ask", Action: "retry", Reason: "it is not in their books"}); err != nil {

@@ -56,7 +56,11 @@ func (t *table) converse(ctx context.Context, a Agent, task, memory string, bloc
 		tool, ok := t.r.tools.Lookup(name)
 		if !ok {
 			return nil, who, &walk.Failure{Code: walk.CodeUnknownTool, Permanent: true, NoEffect: true,
-				Message: fmt.Sprintf("agent %s has a tool %q that does not exist", a.ID, name), Suggestion: "mend tools of the agent in the configuration"}
+				Message: fmt.Sprintf(
+					"agent %s has a tool %q that does not exist",
+					a.ID,
+					name,
+				), Suggestion: "mend tools of the agent in the configuration"}
 		}
 		l.Tools = append(l.Tools, offered{t.r, tool.Spec(), t.call, a.Permissions})
 	}
@@ -79,7 +83,12 @@ func (t *table) handOver(ctx context.Context, from Agent, args any, final bool) 
 	block := t.made
 	rejected := h.Check(from.ID, t.m.targets(), t.reached)
 	if rejected == nil && block > maxHandoffs {
-		rejected = &walk.Failure{Code: conversation.CodeHandoffLoop, Permanent: true, NoEffect: true, Message: fmt.Sprintf("at most %d handoffs are made in one node", maxHandoffs)}
+		rejected = &walk.Failure{
+			Code:      conversation.CodeHandoffLoop,
+			Permanent: true,
+			NoEffect:  true,
+			Message:   fmt.Sprintf("at most %d handoffs are made in one node", maxHandoffs),
+		}
 	}
 	if rejected == nil {
 		t.reached = append(t.reached, h.Target)
@@ -112,7 +121,8 @@ func (t *table) handOver(ctx context.Context, from Agent, args any, final bool) 
 // attempt: nobody is asked, nothing is cut short, nothing is in doubt.
 func tells(err error) bool {
 	f, ok := errors.AsType[*walk.Failure](err)
-	return ok && f.Code != walk.CodeCancelled && f.Code != walk.CodeTimeout && !conversation.InDoubt(err) && !errors.Is(err, engine.ErrAsked)
+	return ok && f.Code != walk.CodeCancelled && f.Code != walk.CodeTimeout && !conversation.InDoubt(err) &&
+		!errors.Is(err, engine.ErrAsked)
 }
 
 // targets are the agents as the rules of handoffs see them.

@@ -14,11 +14,27 @@ import (
 // counter are agents that pass work on.
 var counter = []handler.Agent{
 	{ID: "front", Name: "Front", SystemPrompt: "You are front.", Tools: []string{conversation.HandoffTool}, Selectable: true},
-	{ID: "sums", Name: "Sums", SystemPrompt: "You are sums.", Tools: []string{"calculator"}, Capabilities: []string{"arithmetic"}, Selectable: true},
+	{
+		ID:           "sums",
+		Name:         "Sums",
+		SystemPrompt: "You are sums.",
+		Tools:        []string{"calculator"},
+		Capabilities: []string{"arithmetic"},
+		Selectable:   true,
+	},
 }
 
 func passOn(to, reason string, back bool) scripted.Call {
-	return call(conversation.HandoffTool, map[string]any{"targetAgentId": to, "reason": reason, "explanation": "compute 6*7", "capability": "arithmetic", "returnControl": back})
+	return call(
+		conversation.HandoffTool,
+		map[string]any{
+			"targetAgentId": to,
+			"reason":        reason,
+			"explanation":   "compute 6*7",
+			"capability":    "arithmetic",
+			"returnControl": back,
+		},
+	)
 }
 
 var computing = []scripted.Answer{
@@ -66,7 +82,12 @@ func TestHandoffs(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			run, rows, e, s := converseIn(t, script(append(tc.answers, computing...)...), "nodes: {ask: {type: agent, agent: front, timeout: 1m}}", "", counter...)
+			run, rows, e, s := converseIn(
+				t,
+				script(append(tc.answers, computing...)...),
+				"nodes: {ask: {type: agent, agent: front, timeout: 1m}}",
+				"",
+				counter...)
 			if run.Status != domain.RunCompleted || string(run.Output) != tc.output {
 				t.Fatalf("%s %s %+v", run.Status, run.Output, run.Error)
 			}
@@ -89,7 +110,8 @@ func TestHandoffs(t *testing.T) {
 			if err != nil || len(handoffs) != tc.handoffs {
 				t.Errorf("%d handoffs: %+v %v", len(handoffs), handoffs, err)
 			}
-			if lines, _ := told(t, e, run.ID); tc.handoffs == 2 && !strings.Contains(strings.Join(lines, "\n"), "agent_handoff\nagent_changed sums") {
+			if lines, _ := told(t, e, run.ID); tc.handoffs == 2 &&
+				!strings.Contains(strings.Join(lines, "\n"), "agent_handoff\nagent_changed sums") {
 				t.Errorf("events %v", lines)
 			}
 		})
@@ -100,7 +122,11 @@ func TestHandoffs(t *testing.T) {
 // told, and a run outside of it is not.
 func TestMemoryOfASession(t *testing.T) {
 	t.Parallel()
-	model := script(scripted.Answer{Contains: "my name", Text: "Hello Ada."}, scripted.Answer{System: "user: my name is Ada", Text: "You are Ada."}, scripted.Answer{Text: "I do not know."})
+	model := script(
+		scripted.Answer{Contains: "my name", Text: "Hello Ada."},
+		scripted.Answer{System: "user: my name is Ada", Text: "You are Ada."},
+		scripted.Answer{Text: "I do not know."},
+	)
 	in := newHouse(t, model, handler.Agent{ID: "host", SystemPrompt: "You host.", Selectable: true})
 	const plan = "nodes: {ask: {type: agent, agent: host}}"
 	for _, turn := range []struct{ session, owner, input, want string }{
@@ -124,7 +150,13 @@ func TestMemoryOfTheRouterGraphAndOfReferences(t *testing.T) {
 	model := script(
 		scripted.Answer{System: "Choose the tools", JSON: map[string]any{"tools": []any{}}, Contains: "my name"},
 		scripted.Answer{System: "- User: my name is Ada", Contains: "who am I", Text: "You are Ada."},
-		scripted.Answer{Contains: "my name", Text: "Hello Ada."}, scripted.Answer{System: "Choose the tools", JSON: map[string]any{"tools": []any{}}}, scripted.Answer{Text: "I do not know."})
+		scripted.Answer{
+			Contains: "my name",
+			Text:     "Hello Ada.",
+		},
+		scripted.Answer{System: "Choose the tools", JSON: map[string]any{"tools": []any{}}},
+		scripted.Answer{Text: "I do not know."},
+	)
 	in := newHouse(t, model, handler.Agent{ID: "host", SystemPrompt: "You host.", Selectable: true})
 	const turn = "nodes: {router: {type: router}, generator: {type: generator}}\nedges: [{from: router, to: generator}]"
 	if r := in.run(t, turn, "ana", "s1", "my name is Ada"); string(r.Output) != `"Hello Ada."` {

@@ -155,7 +155,17 @@ func (h *Health) save(ctx context.Context, s Settings, all bool) {
 			continue
 		}
 		i := known.info
-		raw, err := json.Marshal(kept{Type: i.Type, BaseURL: i.BaseURL, State: i.State, LastCallAt: i.LastCallAt, LastError: i.LastError, LastErrorAt: i.LastErrorAt, FailingSince: i.FailingSince})
+		raw, err := json.Marshal(
+			kept{
+				Type:         i.Type,
+				BaseURL:      i.BaseURL,
+				State:        i.State,
+				LastCallAt:   i.LastCallAt,
+				LastError:    i.LastError,
+				LastErrorAt:  i.LastErrorAt,
+				FailingSince: i.FailingSince,
+			},
+		)
 		if err != nil {
 			continue // strings and times: cannot happen
 		}

@@ -62,14 +62,20 @@ func TestProviderHealthOverRestarts(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if i := m.ProviderInfos()[0]; !i.FailingSince.Equal(since) || !i.LastErrorAt.Equal(since.Add(4*time.Second)) || !i.DegradedSince().Equal(since) {
+		if i := m.ProviderInfos()[0]; !i.FailingSince.Equal(since) || !i.LastErrorAt.Equal(since.Add(4*time.Second)) ||
+			!i.DegradedSince().Equal(since) {
 			t.Errorf("it fails since %s, for the first time at %s: %+v", i.FailingSince, since, i)
 		}
 		f := walk.AsFailure(ask())
-		if s.calls != 5 || f.Code != model.CodeCircuitOpen || f.RetryAfter != 30*time.Second || !f.NoEffect || f.Permanent || !strings.Contains(f.Message, "connection refused") {
+		if s.calls != 5 || f.Code != model.CodeCircuitOpen || f.RetryAfter != 30*time.Second || !f.NoEffect || f.Permanent ||
+			!strings.Contains(f.Message, "connection refused") {
 			t.Fatalf("%d calls, %+v", s.calls, f)
 		}
-		if i := m.ProviderInfos()[0]; i.Circuit.State != domain.CircuitOpen || !i.Circuit.OpenUntil.Equal(time.Now().Add(30*time.Second)) || i.Circuit.FailuresInRow != 5 || i.Calls != 5 || i.Failures != 5 || i.State != "failing" {
+		if i := m.ProviderInfos()[0]; i.Circuit.State != domain.CircuitOpen || !i.Circuit.OpenUntil.Equal(time.Now().Add(30*time.Second)) ||
+			i.Circuit.FailuresInRow != 5 ||
+			i.Calls != 5 ||
+			i.Failures != 5 ||
+			i.State != "failing" {
 			t.Errorf("%+v", i)
 		}
 		time.Sleep(30 * time.Second)
@@ -80,7 +86,10 @@ func TestProviderHealthOverRestarts(t *testing.T) {
 		if err := ask(); err != nil {
 			t.Fatal(err)
 		}
-		if i := m.ProviderInfos()[0]; i.Circuit.State != domain.CircuitClosed || i.State != "working" || !i.FailingSince.IsZero() || !i.DegradedSince().IsZero() || i.LastError == "" || i.Circuit.FailuresInRow != 0 {
+		if i := m.ProviderInfos()[0]; i.Circuit.State != domain.CircuitClosed || i.State != "working" || !i.FailingSince.IsZero() ||
+			!i.DegradedSince().IsZero() ||
+			i.LastError == "" ||
+			i.Circuit.FailuresInRow != 0 {
 			t.Errorf("%+v", i)
 		}
 		// Who stops asking says nothing of the provider, whatever the cause is called.
@@ -123,7 +132,11 @@ func TestProviderHealthOverRestarts(t *testing.T) {
 	want := before.ProviderInfos()[0]
 
 	after, stop := start("http://one")
-	if i := after.ProviderInfos()[0]; i.State != "failing" || i.LastError != want.LastError || !i.LastErrorAt.Equal(want.LastErrorAt) || !i.FailingSince.Equal(want.FailingSince) || i.Circuit.State != domain.CircuitHalfOpen || !i.Circuit.Since.Equal(want.Circuit.Since) || i.Calls != 0 {
+	if i := after.ProviderInfos()[0]; i.State != "failing" || i.LastError != want.LastError || !i.LastErrorAt.Equal(want.LastErrorAt) ||
+		!i.FailingSince.Equal(want.FailingSince) ||
+		i.Circuit.State != domain.CircuitHalfOpen ||
+		!i.Circuit.Since.Equal(want.Circuit.Since) ||
+		i.Calls != 0 {
 		t.Errorf("after a restart: %+v, before %+v", i, want)
 	}
 	stop()
@@ -167,9 +180,11 @@ func (r recorder) SetSetting(_ context.Context, _, value string) error {
 // at run time.
 func TestModelsThatPlansMayName(t *testing.T) {
 	t.Parallel()
-	m, err := handler.NewModels(handler.Config{Providers: map[string]llm.Provider{"local": &server{}, "free": &server{}}, DefaultProvider: "local",
-		Models: map[string][]string{"local": {"small"}},
-		Agents: []handler.Agent{{ID: "ana", Model: "large", Selectable: true}, {ID: "bea", Provider: "free", Selectable: true}}})
+	m, err := handler.NewModels(
+		handler.Config{Providers: map[string]llm.Provider{"local": &server{}, "free": &server{}}, DefaultProvider: "local",
+			Models: map[string][]string{"local": {"small"}},
+			Agents: []handler.Agent{{ID: "ana", Model: "large", Selectable: true}, {ID: "bea", Provider: "free", Selectable: true}}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,11 +243,14 @@ func TestProviderHealthCarriesOver(t *testing.T) {
 	fail(first)
 	want := first.ProviderInfos()[0]
 	second := next("http://one", first)
-	if i := second.ProviderInfos()[0]; i.State != "failing" || i.Failures != want.Failures || i.LastError != want.LastError || i.Circuit.State != domain.CircuitOpen || i.BaseURL != "http://one" {
+	if i := second.ProviderInfos()[0]; i.State != "failing" || i.Failures != want.Failures || i.LastError != want.LastError ||
+		i.Circuit.State != domain.CircuitOpen ||
+		i.BaseURL != "http://one" {
 		t.Errorf("after: %+v, before %+v", i, want)
 	}
 	third := next("http://two", second)
-	if i := third.ProviderInfos()[0]; i.Circuit.State != domain.CircuitClosed || i.LastError != want.LastError || i.BaseURL != "http://two" {
+	if i := third.ProviderInfos()[0]; i.Circuit.State != domain.CircuitClosed || i.LastError != want.LastError ||
+		i.BaseURL != "http://two" {
 		t.Errorf("at another address: %+v", i)
 	}
 	s.err = nil

@@ -36,7 +36,13 @@ func newDesk(t *testing.T, c tool.Config, script []scripted.Answer, agents ...ha
 		t.Fatal(err)
 	}
 	r := handler.New(set)
-	m, err := handler.NewModels(handler.Config{Providers: map[string]llm.Provider{"script": scripted.New(scripted.Script{Answers: script})}, DefaultProvider: "script", Agents: agents})
+	m, err := handler.NewModels(
+		handler.Config{
+			Providers:       map[string]llm.Provider{"script": scripted.New(scripted.Script{Answers: script})},
+			DefaultProvider: "script",
+			Agents:          agents,
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +130,16 @@ edges: [{from: save, to: rescue, condition: failed}]`
 		t.Errorf("%q %v", b, err)
 	}
 	// What was approved cannot be edited into something else.
-	_, err := d.Preview(t.Context(), ana, domain.VerbRequest{Run: r.ID, Action: domain.ActionFork, At: r.LastSeq, Edits: map[string]domain.RawJSON{"save": domain.RawJSON(`"x"`)}})
+	_, err := d.Preview(
+		t.Context(),
+		ana,
+		domain.VerbRequest{
+			Run:    r.ID,
+			Action: domain.ActionFork,
+			At:     r.LastSeq,
+			Edits:  map[string]domain.RawJSON{"save": domain.RawJSON(`"x"`)},
+		},
+	)
 	if domain.CodeOf(err) != domain.CodeForbidden {
 		t.Errorf("edit of an approved call: %v", err)
 	}
@@ -133,7 +148,9 @@ edges: [{from: save, to: rescue, condition: failed}]`
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r = d.answer(d.asked(d.settle(again.ID)), false, "not that"); string(r.Output) != `"the call of write_file was rejected by ana: not that"` {
+	if r = d.answer(d.asked(d.settle(again.ID)), false, "not that"); string(
+		r.Output,
+	) != `"the call of write_file was rejected by ana: not that"` {
 		t.Errorf("%s %s %+v", r.Status, r.Output, r.Error)
 	}
 	// Each item of a list is a call of its own.
@@ -154,7 +171,11 @@ edges: [{from: save, to: rescue, condition: failed}]`
 func TestPermissionsByPlanAndNode(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, tool.Config{Permissions: tool.Permissions{"calculator": tool.Ask, "datetime": tool.Deny},
-		Plans: map[string]tool.Permissions{"trusted": {"calculator": tool.Allow}, "barred": {"calculator": tool.Deny}, "clock": {"datetime": tool.Allow}}}, nil)
+		Plans: map[string]tool.Permissions{
+			"trusted": {"calculator": tool.Allow},
+			"barred":  {"calculator": tool.Deny},
+			"clock":   {"datetime": tool.Allow},
+		}}, nil)
 	const sum = "nodes: {sum: {type: calculator, input: {expression: 1+1}}}"
 	for _, c := range []struct {
 		name, plan string
@@ -186,10 +207,27 @@ func TestAnAgentsCallThatAsks(t *testing.T) {
 	t.Parallel()
 	one, two := 0, 1
 	script := []scripted.Answer{
-		{Turn: &one, Calls: []scripted.Call{{Tool: "calculator", Arguments: map[string]any{"expression": "6*7"}}, {Tool: "sleep", Arguments: map[string]any{"for": "1ms"}}}, InputTokens: 10},
+		{
+			Turn: &one,
+			Calls: []scripted.Call{
+				{Tool: "calculator", Arguments: map[string]any{"expression": "6*7"}},
+				{Tool: "sleep", Arguments: map[string]any{"for": "1ms"}},
+			},
+			InputTokens: 10,
+		},
 		{Turn: &two, Text: "the sum is ${last}", InputTokens: 10},
 	}
-	d := newDesk(t, tool.Config{}, script, handler.Agent{ID: "sums", Selectable: true, Tools: []string{"calculator", "sleep"}, Permissions: tool.Permissions{"calculator": tool.Ask}})
+	d := newDesk(
+		t,
+		tool.Config{},
+		script,
+		handler.Agent{
+			ID:          "sums",
+			Selectable:  true,
+			Tools:       []string{"calculator", "sleep"},
+			Permissions: tool.Permissions{"calculator": tool.Ask},
+		},
+	)
 	const plan = "nodes: {think: {type: agent, agent: sums}}"
 	r := d.run(plan, `"add"`)
 	p := d.asked(r)

@@ -159,7 +159,11 @@ func (r *Registry) Catalog() *planner.Catalog {
 // tool runs a tool node.
 func (r *Registry) tool(ctx context.Context, call *engine.Call) (engine.Result, error) {
 	name := call.Node.Tool
-	out, err := r.tools.Call(activity.In(ctx, call.RunID, call.Node.ID), name, llm.ToolCall{Args: call.Input, IdempotencyKey: call.IdempotencyKey, Log: call.Log, Progress: call.Progress})
+	out, err := r.tools.Call(
+		activity.In(ctx, call.RunID, call.Node.ID),
+		name,
+		llm.ToolCall{Args: call.Input, IdempotencyKey: call.IdempotencyKey, Log: call.Log, Progress: call.Progress},
+	)
 	return engine.Result{Output: out}, err
 }
 

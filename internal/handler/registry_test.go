@@ -98,7 +98,8 @@ func TestNodesReachTheirHandlers(t *testing.T) {
 	}
 	for _, id := range []string{"ask", "say"} {
 		_, err := run(t, r, node(id), "hello")
-		if f := walk.AsFailure(err); f == nil || !f.Permanent || !f.NoEffect || !strings.Contains(f.Message, node(id).Type+" nodes need a provider: ") {
+		if f := walk.AsFailure(err); f == nil || !f.Permanent || !f.NoEffect ||
+			!strings.Contains(f.Message, node(id).Type+" nodes need a provider: ") {
 			t.Errorf("%s: %v", id, f)
 		}
 	}
@@ -111,7 +112,10 @@ func TestNodesReachTheirHandlers(t *testing.T) {
 func TestPlansMayNameOnlyWhatExists(t *testing.T) {
 	t.Parallel()
 	r := registry(t, tool.Config{})
-	doc, _ := planner.Parse([]byte("nodes: {a: {type: calculater}, b: {type: tool, tool: htp, needs: [a]}}"), planner.WithFormat(planner.FormatYAML))
+	doc, _ := planner.Parse(
+		[]byte("nodes: {a: {type: calculater}, b: {type: tool, tool: htp, needs: [a]}}"),
+		planner.WithFormat(planner.FormatYAML),
+	)
 	if doc == nil {
 		t.Fatal("not parsed")
 	}

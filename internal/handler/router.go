@@ -102,7 +102,13 @@ func (t *turn) value() map[string]any {
 	if selected == nil {
 		selected = []any{}
 	}
-	return map[string]any{"messages": t.Messages, "selectedTools": selected, "toolArgs": t.ToolArgs, "toolResults": t.ToolResults, "response": t.Response}
+	return map[string]any{
+		"messages":      t.Messages,
+		"selectedTools": selected,
+		"toolArgs":      t.ToolArgs,
+		"toolResults":   t.ToolResults,
+		"response":      t.Response,
+	}
 }
 
 // asked is what the user said last: what memory is asked for.
@@ -151,8 +157,12 @@ const routerPrompt = `Choose the tools that are needed to answer the user, with 
 const maxSelected = 8
 
 var selection = map[string]any{"type": "object", "required": []any{"tools"}, "additionalProperties": false, "properties": map[string]any{
-	"tools": map[string]any{"type": "array", "maxItems": maxSelected, "items": map[string]any{"type": "object", "required": []any{"name", "args"}, "additionalProperties": false,
-		"properties": map[string]any{"name": map[string]any{"type": "string"}, "args": map[string]any{"type": "object"}}}}}}
+	"tools": map[string]any{
+		"type":     "array",
+		"maxItems": maxSelected,
+		"items": map[string]any{"type": "object", "required": []any{"name", "args"}, "additionalProperties": false,
+			"properties": map[string]any{"name": map[string]any{"type": "string"}, "args": map[string]any{"type": "object"}}},
+	}}}
 
 // routerNode asks the model which tools to call.
 type routerNode struct {
@@ -226,7 +236,12 @@ func (n toolsNode) Handle(ctx context.Context, call *engine.Call) (engine.Result
 		return engine.Result{}, err
 	}
 	if len(t.SelectedTools) > maxSelected {
-		return engine.Result{}, &walk.Failure{Code: walk.CodeInvalidInput, Permanent: true, NoEffect: true, Message: fmt.Sprintf("%d tools are selected; at most %d run in one turn", len(t.SelectedTools), maxSelected)}
+		return engine.Result{}, &walk.Failure{
+			Code:      walk.CodeInvalidInput,
+			Permanent: true,
+			NoEffect:  true,
+			Message:   fmt.Sprintf("%d tools are selected; at most %d run in one turn", len(t.SelectedTools), maxSelected),
+		}
 	}
 	args, unused := t.argsOf()
 	if len(unused) > 0 {
@@ -272,7 +287,11 @@ func (n toolsNode) one(ctx context.Context, call *engine.Call, i int, name strin
 		if err := n.r.permitted(call, a.Permissions, name); err != nil {
 			return nil, domain.Usage{}, err
 		}
-		out, err := n.r.tools.Call(ctx, name, llm.ToolCall{Args: args, IdempotencyKey: engine.SubstepKey(call.IdempotencyKey, i+1), Log: call.Log, Progress: call.Progress})
+		out, err := n.r.tools.Call(
+			ctx,
+			name,
+			llm.ToolCall{Args: args, IdempotencyKey: engine.SubstepKey(call.IdempotencyKey, i+1), Log: call.Log, Progress: call.Progress},
+		)
 		return out, domain.Usage{}, err
 	})
 	if err == nil {
@@ -285,7 +304,8 @@ func (n toolsNode) one(ctx context.Context, call *engine.Call, i int, name strin
 // knows what happened, or a person is asked first.
 func answerOf(err error, unsafe bool) (any, error) {
 	f := walk.AsFailure(err)
-	if errors.Is(err, engine.ErrAsked) || errors.Is(err, engine.ErrBudget) || f.Code == walk.CodeCancelled || f.Code == walk.CodeTimeout || unsafe && !f.NoEffect {
+	if errors.Is(err, engine.ErrAsked) || errors.Is(err, engine.ErrBudget) || f.Code == walk.CodeCancelled || f.Code == walk.CodeTimeout ||
+		unsafe && !f.NoEffect {
 		return nil, err
 	}
 	return "Error: " + f.Message, nil

@@ -86,7 +86,10 @@ edges: [{from: state, to: node}]`)
 			if run.Status != domain.RunFailed || run.Error.Code != walk.CodeInvalidInput || !strings.Contains(run.Error.Message, want) {
 				t.Errorf("%s %s: %s %+v", typ, state, run.Status, run.Error)
 			}
-			doc, problems := planner.Parse([]byte(`nodes: {node: {type: `+typ+`, input: `+state+`}}`), planner.WithFormat(planner.FormatYAML))
+			doc, problems := planner.Parse(
+				[]byte(`nodes: {node: {type: `+typ+`, input: `+state+`}}`),
+				planner.WithFormat(planner.FormatYAML),
+			)
 			if problems.Err() == nil && doc != nil {
 				_, err := doc.Program(nil)
 				t.Errorf("%s %s is accepted: %v %v", typ, state, problems, err)

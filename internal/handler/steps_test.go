@@ -16,11 +16,21 @@ import (
 )
 
 // team are two agents; crew is a model that answers each task by name.
-var team = []handler.Agent{{ID: "finder", Name: "Finder", Icon: "F", Color: "#112233", Selectable: true}, {ID: "writer", Name: "Writer", Selectable: true}}
+var team = []handler.Agent{
+	{ID: "finder", Name: "Finder", Icon: "F", Color: "#112233", Selectable: true},
+	{ID: "writer", Name: "Writer", Selectable: true},
+}
 
 func crew(extra ...scripted.Answer) llm.Provider {
-	return script(append(extra,
-		scripted.Answer{Contains: "write it down", Text: "written"}, scripted.Answer{Contains: "find it", Text: "found"}, scripted.Answer{Contains: "check it", Text: "checked"})...)
+	return script(append(
+		extra,
+		scripted.Answer{
+			Contains: "write it down",
+			Text:     "written",
+		},
+		scripted.Answer{Contains: "find it", Text: "found"},
+		scripted.Answer{Contains: "check it", Text: "checked"},
+	)...)
 }
 
 const (
@@ -71,7 +81,8 @@ func TestPlanExecutor(t *testing.T) {
 	t.Run("executes single-step plan", func(t *testing.T) {
 		t.Parallel()
 		run, _, e := converseOn(t, crew(), steps(find), team...)
-		if r := result(t, e, run.ID); !r.Success || r.AggregatedResult != "found" || r.Plan.Query != "hello" || r.Plan.Status != "completed" {
+		if r := result(t, e, run.ID); !r.Success || r.AggregatedResult != "found" || r.Plan.Query != "hello" ||
+			r.Plan.Status != "completed" {
 			t.Errorf("%+v", r)
 		}
 	})
@@ -103,7 +114,9 @@ func TestPlanExecutor(t *testing.T) {
 		t.Parallel()
 		run, _, e := converseOn(t, crew(failing), steps(find, retry("fail"), check), team...)
 		r := result(t, e, run.ID)
-		if r.Success || r.Error == "" || r.Plan.Status != "failed" || r.Plan.Steps[2].Status != "skipped" && r.Plan.Steps[2].Status != "pending" || r.AggregatedResult != "found" && !strings.Contains(r.AggregatedResult, "found") {
+		if r.Success || r.Error == "" || r.Plan.Status != "failed" ||
+			r.Plan.Steps[2].Status != "skipped" && r.Plan.Steps[2].Status != "pending" ||
+			r.AggregatedResult != "found" && !strings.Contains(r.AggregatedResult, "found") {
 			t.Errorf("%+v", r)
 		}
 	})
@@ -154,14 +167,27 @@ func TestPlanExecutor(t *testing.T) {
 		t.Parallel()
 		run, _, e := converseOn(t, crew(), steps(find, write), team...)
 		lines, events := told(t, e, run.ID)
-		want := []string{"plan_generated", "agent_changed supervisor", "agent_handoff", "agent_changed finder", "plan_step_started a finder", "plan_step_completed a completed",
-			"agent_handoff", "agent_changed writer", "plan_step_started b writer", "plan_step_completed b completed", "plan_completed completed"}
+		want := []string{
+			"plan_generated",
+			"agent_changed supervisor",
+			"agent_handoff",
+			"agent_changed finder",
+			"plan_step_started a finder",
+			"plan_step_completed a completed",
+			"agent_handoff",
+			"agent_changed writer",
+			"plan_step_started b writer",
+			"plan_step_completed b completed",
+			"plan_completed completed",
+		}
 		if d := cmp.Diff(want, lines); d != "" {
 			t.Error(d)
 		}
 		for _, ev := range events {
 			d := ev.Data
-			if handoff := strings.HasPrefix(ev.Type, "agent_"); !handoff && d["planId"] != run.PlanID || ev.Session != run.Session || ev.ID == "" || ev.At.IsZero() {
+			if handoff := strings.HasPrefix(ev.Type, "agent_"); !handoff && d["planId"] != run.PlanID || ev.Session != run.Session ||
+				ev.ID == "" ||
+				ev.At.IsZero() {
 				t.Errorf("%s: %v", ev.Type, d)
 			}
 		}
@@ -215,20 +241,35 @@ func TestStepExecutor(t *testing.T) {
 	t.Run("executes step successfully", func(t *testing.T) {
 		t.Parallel()
 		run, _, e := converseOn(t, crew(), steps(find), team...)
-		if s := result(t, e, run.ID).Plan.Steps[0]; s.Status != "completed" || s.Result != "found" || s.AgentID != "finder" || s.StartedAt.IsZero() || s.CompletedAt.IsZero() {
+		if s := result(t, e, run.ID).Plan.Steps[0]; s.Status != "completed" || s.Result != "found" || s.AgentID != "finder" ||
+			s.StartedAt.IsZero() ||
+			s.CompletedAt.IsZero() {
 			t.Errorf("%+v", s)
 		}
 	})
 	t.Run("handles timeout", func(t *testing.T) {
 		t.Parallel()
-		run, _, _ := converseOn(t, hung{}, steps(`{id: a, order: 1, agentId: finder, task: find it, timeout: 20ms, retry: {maxAttempts: 1}}`), team...)
+		run, _, _ := converseOn(
+			t,
+			hung{},
+			steps(`{id: a, order: 1, agentId: finder, task: find it, timeout: 20ms, retry: {maxAttempts: 1}}`),
+			team...)
 		if run.Status != domain.RunFailed || run.Error.Code != walk.CodeTimeout {
 			t.Errorf("%s %+v", run.Status, run.Error)
 		}
 	})
 	t.Run("passes context from previous steps", func(t *testing.T) {
 		t.Parallel()
-		run, _, e := converseOn(t, crew(scripted.Answer{Contains: "Previous step results:\n- Step 1 (finder): found\n\nCurrent task: write it down", Text: "I was told"}), steps(find, write), team...)
+		run, _, e := converseOn(
+			t,
+			crew(
+				scripted.Answer{
+					Contains: "Previous step results:\n- Step 1 (finder): found\n\nCurrent task: write it down",
+					Text:     "I was told",
+				},
+			),
+			steps(find, write),
+			team...)
 		if got := result(t, e, run.ID).Plan.Steps[1].Result; got != "I was told" {
 			t.Errorf("%q", got)
 		}

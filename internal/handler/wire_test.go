@@ -42,7 +42,11 @@ func TestTheRouterGraphOverTheWire(t *testing.T) {
 			t.Error(err)
 		}
 		w.Header().Set("Content-Type", "text/event-stream")
-		fmt.Fprintf(w, `data: {"model":"m","choices":[{"index":0,"delta":{"content":%s},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n", content)
+		fmt.Fprintf(
+			w,
+			`data: {"model":"m","choices":[{"index":0,"delta":{"content":%s},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n",
+			content,
+		)
 	}))
 	t.Cleanup(server.Close)
 	run, rows := converse(t, openai.New(openai.Config{Name: "local", BaseURL: server.URL, Model: "m"}), `
@@ -52,7 +56,8 @@ edges: [{from: router, to: tools, condition: "expr: size(last.selectedTools) > 0
 		t.Fatalf("%s %s %+v", run.Status, run.Output, run.Error)
 	}
 	for _, e := range rows {
-		if e.Node == "tools" && e.Final && (!strings.Contains(string(e.Output), "Asia/Tokyo") || !strings.Contains(string(e.Output), "Europe/London")) {
+		if e.Node == "tools" && e.Final &&
+			(!strings.Contains(string(e.Output), "Asia/Tokyo") || !strings.Contains(string(e.Output), "Europe/London")) {
 			t.Errorf("%s", e.Output)
 		}
 	}

@@ -48,13 +48,27 @@ func (r *remote) Call(ctx context.Context, call llm.ToolCall) (any, error) {
 	s.mu.Unlock()
 	switch state {
 	case StateUnavailable:
-		return nil, &walk.Failure{Code: CodeUnavailable, NoEffect: true, Message: fmt.Sprintf("MCP server %s is not running: %s", s.name, reason),
-			Suggestion: "kairosd restarts it automatically; see its state with kairos tools"}
+		return nil, &walk.Failure{
+			Code:       CodeUnavailable,
+			NoEffect:   true,
+			Message:    fmt.Sprintf("MCP server %s is not running: %s", s.name, reason),
+			Suggestion: "kairosd restarts it automatically; see its state with kairos tools",
+		}
 	case StateGone:
-		return nil, &walk.Failure{Code: walk.CodeUnknownTool, NoEffect: true, Permanent: true, Message: fmt.Sprintf("%s: %s", r.spec.Name, reason)}
+		return nil, &walk.Failure{
+			Code:      walk.CodeUnknownTool,
+			NoEffect:  true,
+			Permanent: true,
+			Message:   fmt.Sprintf("%s: %s", r.spec.Name, reason),
+		}
 	case StateChanged:
-		return nil, &walk.Failure{Code: walk.CodePolicy, NoEffect: true, Permanent: true, Message: fmt.Sprintf("call of %s refused: %s", r.spec.Name, reason),
-			Suggestion: fmt.Sprintf("review its new definition, then run kairos tools accept %s", r.spec.Name)}
+		return nil, &walk.Failure{
+			Code:       walk.CodePolicy,
+			NoEffect:   true,
+			Permanent:  true,
+			Message:    fmt.Sprintf("call of %s refused: %s", r.spec.Name, reason),
+			Suggestion: fmt.Sprintf("review its new definition, then run kairos tools accept %s", r.spec.Name),
+		}
 	}
 	timed, cancel := context.WithTimeout(ctx, s.config.Timeout)
 	defer cancel()
@@ -91,7 +105,10 @@ func (r *remote) Call(ctx context.Context, call llm.ToolCall) (any, error) {
 		return nil, ctx.Err()
 	case timed.Err() != nil:
 		s.lookAgain() // a server that does not list its tools either has hung
-		return nil, &walk.Failure{Code: walk.CodeTimeout, Message: fmt.Sprintf("%s did not respond within %s", r.spec.Name, s.config.Timeout)}
+		return nil, &walk.Failure{
+			Code:    walk.CodeTimeout,
+			Message: fmt.Sprintf("%s did not respond within %s", r.spec.Name, s.config.Timeout),
+		}
 	}
 	return nil, r.failure(a.err, session, p)
 }
@@ -127,18 +144,34 @@ func (s *server) lose(session *sdk.ClientSession) {
 // otherwise the list of parts.
 func (r *remote) result(res *sdk.CallToolResult) (any, error) {
 	if res.NeedsInput() {
-		return nil, &walk.Failure{Code: walk.CodePolicy, Permanent: true, Message: fmt.Sprintf("%s requested more input, which kairosd does not provide", r.spec.Name)}
+		return nil, &walk.Failure{
+			Code:      walk.CodePolicy,
+			Permanent: true,
+			Message:   fmt.Sprintf("%s requested more input, which kairosd does not provide", r.spec.Name),
+		}
 	}
 	raw, err := json.Marshal(res)
 	if err != nil {
-		return nil, &walk.Failure{Code: CodeServer, Permanent: true, Message: fmt.Sprintf("cannot read the response of %s: %s", r.spec.Name, err)}
+		return nil, &walk.Failure{
+			Code:      CodeServer,
+			Permanent: true,
+			Message:   fmt.Sprintf("cannot read the response of %s: %s", r.spec.Name, err),
+		}
 	}
 	if len(raw) > r.s.config.MaxBytes {
-		return nil, &walk.Failure{Code: CodeTooLarge, Permanent: true, Message: fmt.Sprintf("the response of %s has %d bytes; the limit is %d", r.spec.Name, len(raw), r.s.config.MaxBytes)}
+		return nil, &walk.Failure{
+			Code:      CodeTooLarge,
+			Permanent: true,
+			Message:   fmt.Sprintf("the response of %s has %d bytes; the limit is %d", r.spec.Name, len(raw), r.s.config.MaxBytes),
+		}
 	}
 	v, err := jsonvalue.Decode(raw)
 	if err != nil {
-		return nil, &walk.Failure{Code: CodeServer, Permanent: true, Message: fmt.Sprintf("cannot read the response of %s: %s", r.spec.Name, err)}
+		return nil, &walk.Failure{
+			Code:      CodeServer,
+			Permanent: true,
+			Message:   fmt.Sprintf("cannot read the response of %s: %s", r.spec.Name, err),
+		}
 	}
 	answer, _ := v.(map[string]any)
 	parts, _ := answer["content"].([]any)

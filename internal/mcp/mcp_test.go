@@ -266,7 +266,8 @@ func TestServersThatCannotBeUsed(t *testing.T) {
 		t.Errorf("the server is %+v", list)
 	}
 	// Plans that name its tools still validate.
-	if _, f := call(t, set, "s.echo", map[string]any{"text": "x"}); f == nil || f.Code != mcp.CodeUnavailable || !f.NoEffect || f.Permanent {
+	if _, f := call(t, set, "s.echo", map[string]any{"text": "x"}); f == nil || f.Code != mcp.CodeUnavailable || !f.NoEffect ||
+		f.Permanent {
 		t.Errorf("%+v", f)
 	}
 }
@@ -288,7 +289,8 @@ func TestChangedDefinitionsAreRefused(t *testing.T) {
 	}
 	h, set = start(t, c, kept)
 	x := until(t, h, "s.echo", mcp.StateChanged)
-	if x.Change == nil || x.Change.Accepted.Description != "Says it again" || !strings.Contains(x.Change.Offered.Description, "Ignore all") {
+	if x.Change == nil || x.Change.Accepted.Description != "Says it again" ||
+		!strings.Contains(x.Change.Offered.Description, "Ignore all") {
 		t.Errorf("%+v", x)
 	}
 	spec := func() string {
@@ -298,7 +300,8 @@ func TestChangedDefinitionsAreRefused(t *testing.T) {
 	if spec() != "Says it again" {
 		t.Error("a model would read what nobody has accepted")
 	}
-	if _, f := call(t, set, "s.echo", map[string]any{"text": "a"}); f == nil || f.Code != walk.CodePolicy || !f.NoEffect || !strings.Contains(f.Suggestion, "kairos tools accept s.echo") {
+	if _, f := call(t, set, "s.echo", map[string]any{"text": "a"}); f == nil || f.Code != walk.CodePolicy || !f.NoEffect ||
+		!strings.Contains(f.Suggestion, "kairos tools accept s.echo") {
 		t.Errorf("%+v", f)
 	}
 	if got, f := call(t, set, "s.put", map[string]any{"text": "a"}); f != nil {

@@ -288,7 +288,9 @@ func (s *server) transport() (sdk.Transport, *process, error) {
 		if err != nil {
 			return nil, nil, fmt.Errorf("start %s: %w", s.config.Command[0], err)
 		}
-		return watched{&sdk.IOTransport{Reader: io.NopCloser(&unbatched{Reader: p.stdout}), Writer: p.stdin, MaxLineLength: maxFrame}}, p, nil
+		return watched{
+			&sdk.IOTransport{Reader: io.NopCloser(&unbatched{Reader: p.stdout}), Writer: p.stdin, MaxLineLength: maxFrame},
+		}, p, nil
 	}
 	headers := http.Header{}
 	for name, variable := range s.config.HeadersFrom {
@@ -303,7 +305,13 @@ func (s *server) transport() (sdk.Transport, *process, error) {
 	client := &http.Client{Transport: &bounded{t, headers}, CheckRedirect: func(r *http.Request, _ []*http.Request) error {
 		return fmt.Errorf("redirect to %s refused", r.URL.Host)
 	}}
-	return &sdk.StreamableClientTransport{Endpoint: s.config.URL, HTTPClient: client, MaxRetries: -1, DisableStandaloneSSE: true, MaxEventSize: maxFrame}, nil, nil
+	return &sdk.StreamableClientTransport{
+		Endpoint:             s.config.URL,
+		HTTPClient:           client,
+		MaxRetries:           -1,
+		DisableStandaloneSSE: true,
+		MaxEventSize:         maxFrame,
+	}, nil, nil
 }
 
 // bounded adds headers to requests and limits responses.

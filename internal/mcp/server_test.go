@@ -58,9 +58,13 @@ func newServer(version string) *sdk.Server {
 		os.Exit(3)
 		return nil, nil, nil
 	})
-	sdk.AddTool(s, &sdk.Tool{Name: "hang"}, func(ctx context.Context, _ *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
-		select {}
-	})
+	sdk.AddTool(
+		s,
+		&sdk.Tool{Name: "hang"},
+		func(ctx context.Context, _ *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
+			select {}
+		},
+	)
 	sdk.AddTool(s, &sdk.Tool{Name: "big"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
 		return text(strings.Repeat("x", 2<<20)), nil, nil
 	})
@@ -122,9 +126,13 @@ func serve(kind string) {
 	s := newServer(version)
 	if kind == "many" {
 		for i := range 300 {
-			sdk.AddTool(s, &sdk.Tool{Name: "t" + strconv.Itoa(i)}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
-				return text(""), nil, nil
-			})
+			sdk.AddTool(
+				s,
+				&sdk.Tool{Name: "t" + strconv.Itoa(i)},
+				func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+					return text(""), nil, nil
+				},
+			)
 		}
 	}
 	if err := s.Run(context.Background(), &sdk.StdioTransport{}); err != nil {
@@ -149,9 +157,15 @@ func raw(send string) {
 		}
 		switch m.Method {
 		case "initialize":
-			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"raw","version":"1"}}}`+"\n", m.ID)
+			fmt.Printf(
+				`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"raw","version":"1"}}}`+"\n",
+				m.ID,
+			)
 		case "tools/list":
-			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"go","description":"","inputSchema":{"type":"object"}}]}}`+"\n", m.ID)
+			fmt.Printf(
+				`{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"go","description":"","inputSchema":{"type":"object"}}]}}`+"\n",
+				m.ID,
+			)
 		case "tools/call":
 			switch send {
 			case "stray":

@@ -60,7 +60,10 @@ func (r *Recorder) Export(ctx context.Context, t Telemetry) (stop func(context.C
 		if t.Every > 0 {
 			o = append(o, sdkmetric.WithInterval(t.Every))
 		}
-		provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewPeriodicReader(otlp.Metrics{Target: to}, o...)), sdkmetric.WithResource(resourceOf(r.o.Version)))
+		provider := sdkmetric.NewMeterProvider(
+			sdkmetric.WithReader(sdkmetric.NewPeriodicReader(otlp.Metrics{Target: to}, o...)),
+			sdkmetric.WithResource(resourceOf(r.o.Version)),
+		)
 		stops = append(stops, provider.Shutdown)
 	}
 	return stop, nil

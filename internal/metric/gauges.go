@@ -15,15 +15,30 @@ var (
 	approvalsDesc = prometheus.NewDesc("kairos_approvals_open", "Open approval requests.", nil, nil)
 	workingDesc   = prometheus.NewDesc("kairos_queue_working", "Runs that hold a slot.", nil, nil)
 	queuedDesc    = prometheus.NewDesc("kairos_queue_depth", "Runs that wait for a slot.", nil, nil)
-	oldestDesc    = prometheus.NewDesc("kairos_queue_oldest_seconds", "Age of the oldest run that waits for a slot; 0 if none waits.", nil, nil)
+	oldestDesc    = prometheus.NewDesc(
+		"kairos_queue_oldest_seconds",
+		"Age of the oldest run that waits for a slot; 0 if none waits.",
+		nil,
+		nil,
+	)
 	nodesDesc     = prometheus.NewDesc("kairos_queue_nodes", "Active steps.", nil, nil)
 	listenersDesc = prometheus.NewDesc("kairos_listeners", "Open event streams.", nil, nil)
-	bytesDesc     = prometheus.NewDesc("kairos_storage_bytes", "Bytes of the database, its free pages, its write-ahead log, and free disk space.", []string{"part"}, nil)
-	callsDesc     = prometheus.NewDesc("kairos_provider_calls_total", "Calls to model providers.", []string{"provider"}, nil)
-	failuresDesc  = prometheus.NewDesc("kairos_provider_failures_total", "Failed calls to model providers.", []string{"provider"}, nil)
-	openDesc      = prometheus.NewDesc("kairos_circuits_open", "Open circuits of tools and providers.", []string{"kind", "name"}, nil)
-	openedDesc    = prometheus.NewDesc("kairos_circuits_opened_total", "How often a circuit opened.", []string{"kind", "name"}, nil)
-	refusedDesc   = prometheus.NewDesc("kairos_circuit_refused_calls_total", "Calls refused by an open circuit.", []string{"kind", "name"}, nil)
+	bytesDesc     = prometheus.NewDesc(
+		"kairos_storage_bytes",
+		"Bytes of the database, its free pages, its write-ahead log, and free disk space.",
+		[]string{"part"},
+		nil,
+	)
+	callsDesc    = prometheus.NewDesc("kairos_provider_calls_total", "Calls to model providers.", []string{"provider"}, nil)
+	failuresDesc = prometheus.NewDesc("kairos_provider_failures_total", "Failed calls to model providers.", []string{"provider"}, nil)
+	openDesc     = prometheus.NewDesc("kairos_circuits_open", "Open circuits of tools and providers.", []string{"kind", "name"}, nil)
+	openedDesc   = prometheus.NewDesc("kairos_circuits_opened_total", "How often a circuit opened.", []string{"kind", "name"}, nil)
+	refusedDesc  = prometheus.NewDesc(
+		"kairos_circuit_refused_calls_total",
+		"Calls refused by an open circuit.",
+		[]string{"kind", "name"},
+		nil,
+	)
 )
 
 // gauges are figures that are read during a scrape. A figure that cannot be read is left out: a

@@ -143,7 +143,14 @@ func New(o Options) *Recorder {
 	r.commits = histogram("kairos_checkpoint_commit_seconds", "Duration of transactions that store checkpoints.", seconds[:15])
 	r.batches = histogram("kairos_checkpoint_batch_size", "Writes per transaction.", []float64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512})
 	r.requests = vector("kairos_http_requests_total", "HTTP requests, by route, method, and class of status.", "route", "method", "status")
-	r.answering = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "kairos_http_request_duration_seconds", Help: "Duration of HTTP requests, by route.", Buckets: seconds[:18]}, []string{"route"})
+	r.answering = prometheus.NewHistogramVec(
+		prometheus.HistogramOpts{
+			Name:    "kairos_http_request_duration_seconds",
+			Help:    "Duration of HTTP requests, by route.",
+			Buckets: seconds[:18],
+		},
+		[]string{"route"},
+	)
 	add(r.answering)
 	r.lag = histogram("kairos_scheduler_lag_seconds", "Delay of timers.", seconds[:15])
 	add(plansCollector{r})

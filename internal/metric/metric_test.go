@@ -69,12 +69,51 @@ func aRun(id string) []domain.AuditEvent {
 		{Seq: 1, At: at(0), AuditRecord: record("run.created", `{"hash":"abc"}`)},
 		{Seq: 2, At: at(5), AuditRecord: record("checkpoint", ""), Entries: []domain.Entry{
 			{Seq: 1, Kind: domain.EntryIntent, Node: "a", Visit: 1, Item: -1, Attempt: 1, Status: domain.NodeRunning, At: at(1)},
-			{Seq: 2, Kind: domain.EntrySubstep, Node: "a", Visit: 1, Item: -1, Attempt: 1, Substep: 1, Status: domain.NodeCompleted, StartedAt: at(1), At: at(2),
-				Decision: domain.RawJSON(`{"kind":"model"}`), Output: domain.RawJSON(`{"Model":"llama3"}`), Usage: domain.Usage{InputTokens: 10, OutputTokens: 4, Cost: .5}},
-			{Seq: 3, Kind: domain.EntrySubstep, Node: "a", Visit: 1, Item: -1, Attempt: 1, Substep: 2, Status: domain.NodeFailed, StartedAt: at(2), At: at(3),
-				Decision: domain.RawJSON(`{"kind":"tool:http"}`), Failure: &domain.Failure{Code: "timeout", Message: "no answer"}},
+			{
+				Seq:       2,
+				Kind:      domain.EntrySubstep,
+				Node:      "a",
+				Visit:     1,
+				Item:      -1,
+				Attempt:   1,
+				Substep:   1,
+				Status:    domain.NodeCompleted,
+				StartedAt: at(1),
+				At:        at(2),
+				Decision: domain.RawJSON(
+					`{"kind":"model"}`,
+				),
+				Output: domain.RawJSON(`{"Model":"llama3"}`),
+				Usage:  domain.Usage{InputTokens: 10, OutputTokens: 4, Cost: .5},
+			},
+			{
+				Seq:       3,
+				Kind:      domain.EntrySubstep,
+				Node:      "a",
+				Visit:     1,
+				Item:      -1,
+				Attempt:   1,
+				Substep:   2,
+				Status:    domain.NodeFailed,
+				StartedAt: at(2),
+				At:        at(3),
+				Decision:  domain.RawJSON(`{"kind":"tool:http"}`),
+				Failure:   &domain.Failure{Code: "timeout", Message: "no answer"},
+			},
 			{Seq: 4, Kind: domain.EntryWait, Node: "a", Visit: 1, Item: -1, Attempt: 1, Reason: string(domain.WaitRetry), At: at(3)},
-			{Seq: 5, Kind: domain.EntryResult, Node: "a", Visit: 1, Item: -1, Attempt: 2, Status: domain.NodeCompleted, Final: true, Agent: "support", StartedAt: at(4), At: at(5)},
+			{
+				Seq:       5,
+				Kind:      domain.EntryResult,
+				Node:      "a",
+				Visit:     1,
+				Item:      -1,
+				Attempt:   2,
+				Status:    domain.NodeCompleted,
+				Final:     true,
+				Agent:     "support",
+				StartedAt: at(4),
+				At:        at(5),
+			},
 		}},
 		{Seq: 3, At: at(6), AuditRecord: record("run.status", `{"status":"completed"}`)},
 	}
@@ -189,7 +228,8 @@ func TestVitals(t *testing.T) {
 		near("p95", v.Commits.P95, 95*time.Millisecond)
 		near("p99", v.Commits.P99, 99*time.Millisecond)
 		if len(v.Samples) != 1 || v.Samples[0].Nodes != 1 || v.Samples[0].Created != 1 || v.Samples[0].Ended != 1 || v.Commits.PerMinute != 100 || v.Commits.Writes != 200 || !v.FullAt.IsZero() ||
-			v.Samples[0].Providers != 2 || v.Samples[0].Circuits != 2 || v.Samples[0].Clock != 20*time.Millisecond {
+			v.Samples[0].Providers != 2 || v.Samples[0].Circuits != 2 ||
+			v.Samples[0].Clock != 20*time.Millisecond {
 			t.Errorf("after a minute: %+v", v)
 		}
 		time.Sleep(10 * time.Minute)
@@ -299,10 +339,12 @@ func TestTracesAndMetricsOverOTLP(t *testing.T) {
 			t.Errorf("no span %q", want.name)
 			continue
 		}
-		if !bytes.Equal(span.SpanId, again.SpanId) || !bytes.Equal(span.TraceId, again.TraceId) || !bytes.Equal(span.TraceId, first.spans["run invoice"].TraceId) {
+		if !bytes.Equal(span.SpanId, again.SpanId) || !bytes.Equal(span.TraceId, again.TraceId) ||
+			!bytes.Equal(span.TraceId, first.spans["run invoice"].TraceId) {
 			t.Errorf("%s: the ids differ", want.name)
 		}
-		if parent := first.spans[want.parent]; parent != nil && !bytes.Equal(span.ParentSpanId, parent.SpanId) || want.parent == "" && len(span.ParentSpanId) > 0 {
+		if parent := first.spans[want.parent]; parent != nil && !bytes.Equal(span.ParentSpanId, parent.SpanId) ||
+			want.parent == "" && len(span.ParentSpanId) > 0 {
 			t.Errorf("%s has the parent %x", want.name, span.ParentSpanId)
 		}
 		if took := time.Duration(span.EndTimeUnixNano - span.StartTimeUnixNano); took != time.Duration(want.seconds)*time.Second {
@@ -322,7 +364,8 @@ func TestTracesAndMetricsOverOTLP(t *testing.T) {
 	}
 	// The calls were of the first attempt, which a crash cut off: its span never
 	// came, but its calls name it.
-	if a, b := first.spans["chat llama3"], first.spans["execute_tool http"]; a != nil && b != nil && !bytes.Equal(a.ParentSpanId, b.ParentSpanId) {
+	if a, b := first.spans["chat llama3"], first.spans["execute_tool http"]; a != nil && b != nil &&
+		!bytes.Equal(a.ParentSpanId, b.ParentSpanId) {
 		t.Error("calls of one attempt have different parents")
 	}
 }

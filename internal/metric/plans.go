@@ -33,9 +33,19 @@ var tookBounds = []float64{1, 2, 5, 10, 25, 50, 100, 200, 500, 1000, 2500, 5000,
 const tookKey = "planner.durations"
 
 var (
-	createdDesc    = prometheus.NewDesc("planner.plans_created.count", "Plans created by the planner.", nil, nil)
-	tookDesc       = prometheus.NewDesc("planner.planning_duration_ms", "Time from a request to its stored plan, in milliseconds.", nil, nil)
-	successDesc    = prometheus.NewDesc("planner.plan_success_rate", "Share of ended runs of planned plans that completed, 0 to 1.", nil, nil)
+	createdDesc = prometheus.NewDesc("planner.plans_created.count", "Plans created by the planner.", nil, nil)
+	tookDesc    = prometheus.NewDesc(
+		"planner.planning_duration_ms",
+		"Time from a request to its stored plan, in milliseconds.",
+		nil,
+		nil,
+	)
+	successDesc = prometheus.NewDesc(
+		"planner.plan_success_rate",
+		"Share of ended runs of planned plans that completed, 0 to 1.",
+		nil,
+		nil,
+	)
 	stepsDesc      = prometheus.NewDesc("planner.average_steps_per_plan", "Mean number of steps of planned plans.", nil, nil)
 	confidenceDesc = prometheus.NewDesc("planner.confidence_score", "Mean confidence of planned plans, 0 to 1.", nil, nil)
 )

@@ -42,10 +42,23 @@ type tracer struct {
 // traceQueue bounds commits that wait to be made spans of.
 const traceQueue = 1024
 
-func newTracer(r *Recorder, exporter sdktrace.SpanExporter, batch ...sdktrace.BatchSpanProcessorOption) (*tracer, *sdktrace.TracerProvider) {
-	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter, batch...), sdktrace.WithIDGenerator(derivedIDs{}), sdktrace.WithResource(resourceOf(r.o.Version)))
+func newTracer(
+	r *Recorder,
+	exporter sdktrace.SpanExporter,
+	batch ...sdktrace.BatchSpanProcessorOption,
+) (*tracer, *sdktrace.TracerProvider) {
+	provider := sdktrace.NewTracerProvider(
+		sdktrace.WithBatcher(exporter, batch...),
+		sdktrace.WithIDGenerator(derivedIDs{}),
+		sdktrace.WithResource(resourceOf(r.o.Version)),
+	)
 	t := &tracer{r: r, otel: provider.Tracer("github.com/kairosd/kairosd"), rows: make(chan []domain.AuditEvent, traceQueue),
-		dropped: prometheus.NewCounter(prometheus.CounterOpts{Name: "kairos_trace_commits_dropped_total", Help: "Commits without spans, because too many were waiting."})}
+		dropped: prometheus.NewCounter(
+			prometheus.CounterOpts{
+				Name: "kairos_trace_commits_dropped_total",
+				Help: "Commits without spans, because too many were waiting.",
+			},
+		)}
 	r.registry.MustRegister(t.dropped)
 	return t, provider
 }
@@ -111,8 +124,13 @@ func (t *tracer) node(run string, e *domain.Entry) {
 		return // it never ran, or will again
 	}
 	ctx := withIDs(under(run, rootOf(run)), run, spanOf(run, e.Node, e.Visit, e.Item, e.Attempt, 0))
-	attrs := []attribute.KeyValue{attribute.String("kairos.run.id", run), attribute.String("kairos.node.id", e.Node), attribute.String("kairos.node.status", string(e.Status)),
-		attribute.Int("kairos.visit", e.Visit), attribute.Int("kairos.attempt", e.Attempt)}
+	attrs := []attribute.KeyValue{
+		attribute.String("kairos.run.id", run),
+		attribute.String("kairos.node.id", e.Node),
+		attribute.String("kairos.node.status", string(e.Status)),
+		attribute.Int("kairos.visit", e.Visit),
+		attribute.Int("kairos.attempt", e.Attempt),
+	}
 	if e.Item >= 0 {
 		attrs = append(attrs, attribute.Int("kairos.item", e.Item))
 	}
@@ -125,7 +143,11 @@ func (t *tracer) node(run string, e *domain.Entry) {
 // call is the span of a model's or a tool's call inside an attempt.
 func (t *tracer) call(run string, e *domain.Entry) {
 	kind := callOf(e)
-	attrs := []attribute.KeyValue{attribute.String("kairos.run.id", run), attribute.String("kairos.node.id", e.Node), attribute.Int("kairos.substep", e.Substep)}
+	attrs := []attribute.KeyValue{
+		attribute.String("kairos.run.id", run),
+		attribute.String("kairos.node.id", e.Node),
+		attribute.Int("kairos.substep", e.Substep),
+	}
 	name := cmp.Or(kind, "step")
 	switch tool, is := strings.CutPrefix(kind, "tool:"); {
 	case kind == "model":
@@ -140,7 +162,11 @@ func (t *tracer) call(run string, e *domain.Entry) {
 		name = "execute_tool " + tool
 		attrs = append(attrs, attribute.String(genOperation, "execute_tool"), attribute.String(genTool, tool))
 	}
-	ctx := withIDs(under(run, spanOf(run, e.Node, e.Visit, e.Item, e.Attempt, 0)), run, spanOf(run, e.Node, e.Visit, e.Item, e.Attempt, e.Substep))
+	ctx := withIDs(
+		under(run, spanOf(run, e.Node, e.Visit, e.Item, e.Attempt, 0)),
+		run,
+		spanOf(run, e.Node, e.Visit, e.Item, e.Attempt, e.Substep),
+	)
 	t.emit(ctx, name, e, append(attrs, usage(e.Usage)...))
 }
 
@@ -173,9 +199,20 @@ func (t *tracer) ended(ev *domain.AuditEvent) {
 		return
 	}
 	ctx := withIDs(context.Background(), ev.Run, rootOf(ev.Run))
-	attrs := []attribute.KeyValue{attribute.String("kairos.run.id", r.ID), attribute.String("kairos.plan", r.PlanKey), attribute.Int("kairos.plan.version", r.Version),
-		attribute.String("kairos.run.status", string(r.Status)), attribute.Int("kairos.run.crashes", r.Crashes)}
-	_, span := t.otel.Start(ctx, "run "+r.PlanKey, trace.WithNewRoot(), trace.WithTimestamp(r.CreatedAt), trace.WithAttributes(append(attrs, usage(r.Usage)...)...))
+	attrs := []attribute.KeyValue{
+		attribute.String("kairos.run.id", r.ID),
+		attribute.String("kairos.plan", r.PlanKey),
+		attribute.Int("kairos.plan.version", r.Version),
+		attribute.String("kairos.run.status", string(r.Status)),
+		attribute.Int("kairos.run.crashes", r.Crashes),
+	}
+	_, span := t.otel.Start(
+		ctx,
+		"run "+r.PlanKey,
+		trace.WithNewRoot(),
+		trace.WithTimestamp(r.CreatedAt),
+		trace.WithAttributes(append(attrs, usage(r.Usage)...)...),
+	)
 	if r.Error != nil {
 		span.SetStatus(codes.Error, r.Error.Message)
 	}
@@ -186,7 +223,11 @@ func usage(u domain.Usage) []attribute.KeyValue {
 	if u.Zero() {
 		return nil
 	}
-	return []attribute.KeyValue{attribute.Int64(genInputTokens, u.InputTokens), attribute.Int64(genOutputTokens, u.OutputTokens), attribute.Float64("kairos.cost", u.Cost)}
+	return []attribute.KeyValue{
+		attribute.Int64(genInputTokens, u.InputTokens),
+		attribute.Int64(genOutputTokens, u.OutputTokens),
+		attribute.Float64("kairos.cost", u.Cost),
+	}
 }
 
 func fail(span trace.Span, f *domain.Failure) {

@@ -75,7 +75,12 @@ func (g guarded) RoundTrip(r *http.Request) (*http.Response, error) {
 		if err != nil {
 			body = append(body, "…"...) // what has come is enough to say what is wrong
 		}
-		return nil, &StatusError{Status: resp.StatusCode, RetryAfter: retryAfter(resp.Header, time.Now()), Body: string(body), Request: requestOf(resp.Header)}
+		return nil, &StatusError{
+			Status:     resp.StatusCode,
+			RetryAfter: retryAfter(resp.Header, time.Now()),
+			Body:       string(body),
+			Request:    requestOf(resp.Header),
+		}
 	}
 	b := &body{ReadCloser: resp.Body, left: maxBody, cancel: cancel, idle: g.wait.idle}
 	b.timer = time.AfterFunc(g.wait.idle, func() { cancel(errIdle) })

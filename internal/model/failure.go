@@ -60,10 +60,18 @@ func Failure(ctx context.Context, name string, err error) error {
 	if e, ok := errors.AsType[*StatusError](err); ok {
 		return e.failure(name)
 	}
-	f := &walk.Failure{Code: CodeUnavailable, NoEffect: true, Message: fmt.Sprintf("the provider %s cannot be reached: %v", name, short(err))}
+	f := &walk.Failure{
+		Code:     CodeUnavailable,
+		NoEffect: true,
+		Message:  fmt.Sprintf("the provider %s cannot be reached: %v", name, short(err)),
+	}
 	switch {
 	case errors.Is(err, errOversized):
-		f.Code, f.Permanent, f.Message = CodeOversized, true, fmt.Sprintf("the answer of the provider %s is larger than %d MiB", name, maxBody>>20)
+		f.Code, f.Permanent, f.Message = CodeOversized, true, fmt.Sprintf(
+			"the answer of the provider %s is larger than %d MiB",
+			name,
+			maxBody>>20,
+		)
 	case errors.Is(err, errIdle):
 		f.Message = fmt.Sprintf("the provider %s sent nothing for %s", name, usual.idle)
 	case errors.Is(err, errEndless):
@@ -90,16 +98,32 @@ func Truncated(name string) *walk.Failure {
 func Stopped(name, reason string) error {
 	switch reason {
 	case "length", "max_tokens", "model_context_window_exceeded":
-		return &walk.Failure{Code: CodeMaxTokens, Permanent: true, NoEffect: true, Message: fmt.Sprintf("the answer of the provider %s ran out of tokens", name),
-			Suggestion: "raise max_tokens of the agent, or ask for less"}
+		return &walk.Failure{
+			Code:       CodeMaxTokens,
+			Permanent:  true,
+			NoEffect:   true,
+			Message:    fmt.Sprintf("the answer of the provider %s ran out of tokens", name),
+			Suggestion: "raise max_tokens of the agent, or ask for less",
+		}
 	case "content_filter", "refusal":
-		return &walk.Failure{Code: CodeRefused, Permanent: true, NoEffect: true, Message: fmt.Sprintf("the provider %s refused to answer", name)}
+		return &walk.Failure{
+			Code:      CodeRefused,
+			Permanent: true,
+			NoEffect:  true,
+			Message:   fmt.Sprintf("the provider %s refused to answer", name),
+		}
 	}
 	return nil
 }
 
 func (e *StatusError) failure(name string) *walk.Failure {
-	f := &walk.Failure{Code: CodeRejected, Permanent: true, NoEffect: true, Message: fmt.Sprintf("the provider %s answered %d: %s", name, e.Status, first(e.Body)), Request: e.Request}
+	f := &walk.Failure{
+		Code:      CodeRejected,
+		Permanent: true,
+		NoEffect:  true,
+		Message:   fmt.Sprintf("the provider %s answered %d: %s", name, e.Status, first(e.Body)),
+		Request:   e.Request,
+	}
 	switch {
 	case e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden:
 		f.Code, f.Suggestion = CodeAuth, "check the key that api_key_env of the provider names, and what it may do"

@@ -31,7 +31,12 @@ func Judge(err error) circuit.Verdict {
 		return circuit.Silent
 	case (f.Code == CodeUnavailable || f.Code == CodeTruncated) && !f.Permanent:
 		return circuit.Unwell
-	case f.Code == CodeRateLimited, f.Code == CodeAuth, f.Code == CodeRejected, f.Code == CodeTooLong, f.Code == CodeMaxTokens, f.Code == CodeRefused:
+	case f.Code == CodeRateLimited,
+		f.Code == CodeAuth,
+		f.Code == CodeRejected,
+		f.Code == CodeTooLong,
+		f.Code == CodeMaxTokens,
+		f.Code == CodeRefused:
 		return circuit.Well
 	}
 	return circuit.Silent

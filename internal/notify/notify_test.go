@@ -46,7 +46,9 @@ func newReceiver(t *testing.T) *receiver {
 		if err != nil {
 			t.Error(err)
 		}
-		if want := notify.Sign(secret, req.Header.Get("Webhook-Id"), req.Header.Get("Webhook-Timestamp"), body); req.Header.Get("Webhook-Signature") != want {
+		if want := notify.Sign(secret, req.Header.Get("Webhook-Id"), req.Header.Get("Webhook-Timestamp"), body); req.Header.Get(
+			"Webhook-Signature",
+		) != want {
 			r.bad = append(r.bad, req.Header.Get("Webhook-Signature"))
 		}
 		var m notify.Message
@@ -141,7 +143,8 @@ func TestFailuresAreToldOnceAndSigned(t *testing.T) {
 	d.run("ledger", domain.RunCompleted, "", "")
 	d.pass()
 	got := r.take()
-	if len(got) != 1 || got[0].Kind != "failed" || got[0].Run == nil || got[0].Run.RunID != run.ID || got[0].Run.Plan != "ledger" || got[0].Run.URL != "https://kairos.example.com/runs/"+run.ID ||
+	if len(got) != 1 || got[0].Kind != "failed" || got[0].Run == nil || got[0].Run.RunID != run.ID || got[0].Run.Plan != "ledger" ||
+		got[0].Run.URL != "https://kairos.example.com/runs/"+run.ID ||
 		!strings.Contains(got[0].Text, "the bank is") {
 		t.Fatalf("told: %+v", got)
 	}
@@ -212,7 +215,8 @@ func TestAReceiverThatFailsIsTriedAgain(t *testing.T) {
 	d.run("a", domain.RunFailed, "", "x")
 	d.pass()
 	d.pass() // not due yet
-	if s := state(); s.Status != domain.DeliveryPending || s.Attempts != 1 || !strings.Contains(s.Error, "503") || s.DueAt.Sub(d.now) < 9*time.Second {
+	if s := state(); s.Status != domain.DeliveryPending || s.Attempts != 1 || !strings.Contains(s.Error, "503") ||
+		s.DueAt.Sub(d.now) < 9*time.Second {
 		t.Errorf("%+v", s)
 	}
 	r.retry = "7200"
@@ -292,7 +296,9 @@ func TestPrivateReceiversAreRefused(t *testing.T) {
 	if err != nil || got.Status == domain.DeliverySent || !strings.Contains(got.Error, "not a public address") || len(r.take()) != 0 {
 		t.Errorf("%+v %v", got, err)
 	}
-	if _, err := d.Test(t.Context(), domain.Actor{Name: "marta", Role: domain.RoleAdmin}, "none"); domain.CodeOf(err) != domain.CodeNotFound {
+	if _, err := d.Test(t.Context(), domain.Actor{Name: "marta", Role: domain.RoleAdmin}, "none"); domain.CodeOf(
+		err,
+	) != domain.CodeNotFound {
 		t.Errorf("no such channel: %v", err)
 	}
 }
@@ -376,7 +382,15 @@ func mailServer(t *testing.T, refuse string) (address string, mails chan string)
 func TestMail(t *testing.T) {
 	t.Parallel()
 	address, mails := mailServer(t, "")
-	c := notify.Channel{Name: "mail", Email: &notify.Email{Server: address, TLS: "none", From: "kairos@example.com", To: []string{"ops@example.com", "marta@example.com"}}}
+	c := notify.Channel{
+		Name: "mail",
+		Email: &notify.Email{
+			Server: address,
+			TLS:    "none",
+			From:   "kairos@example.com",
+			To:     []string{"ops@example.com", "marta@example.com"},
+		},
+	}
 	d := open(t, storetest.Open(t), loopback, c)
 	d.pass()
 	d.run("ledger", domain.RunFailed, "", "ñ\r\nBcc: eve@example.com\r\n\r\n.\r\nevil")
@@ -388,12 +402,15 @@ func TestMail(t *testing.T) {
 		t.Fatal("no mail")
 	}
 	head, body, _ := strings.Cut(mail, "\r\n\r\n")
-	if strings.Contains(head, "\nBcc:") || !strings.Contains(head, "To: ops@example.com, marta@example.com") || !strings.Contains(head, "Auto-Submitted: auto-generated") || !strings.Contains(body, "/runs/") {
+	if strings.Contains(head, "\nBcc:") || !strings.Contains(head, "To: ops@example.com, marta@example.com") ||
+		!strings.Contains(head, "Auto-Submitted: auto-generated") ||
+		!strings.Contains(body, "/runs/") {
 		t.Errorf("%s", mail)
 	}
 	for line := range strings.Lines(head) {
 		if subject, ok := strings.CutPrefix(line, "Subject: "); ok {
-			if text, err := new(mime.WordDecoder).DecodeHeader(strings.TrimSpace(subject)); err != nil || !strings.Contains(text, "ledger failed: ñ") {
+			if text, err := new(mime.WordDecoder).DecodeHeader(strings.TrimSpace(subject)); err != nil ||
+				!strings.Contains(text, "ledger failed: ñ") {
 				t.Errorf("%q %v", text, err)
 			}
 		}
@@ -401,7 +418,9 @@ func TestMail(t *testing.T) {
 	address, _ = mailServer(t, "550 no such person")
 	c.Email.Server = address
 	d = open(t, storetest.Open(t), loopback, c)
-	if got, err := d.Test(t.Context(), domain.Actor{Name: "marta", Role: domain.RoleAdmin}, "mail"); err != nil || got.Status != domain.DeliveryFailed || !strings.Contains(got.Error, "no such person") {
+	if got, err := d.Test(t.Context(), domain.Actor{Name: "marta", Role: domain.RoleAdmin}, "mail"); err != nil ||
+		got.Status != domain.DeliveryFailed ||
+		!strings.Contains(got.Error, "no such person") {
 		t.Errorf("%+v %v", got, err)
 	}
 }

@@ -56,7 +56,13 @@ func (s *Service) post(ctx context.Context, dialer *net.Dialer, w *Webhook, d do
 	client := http.Client{
 		// No proxy, no reused connection, no redirect: the address is checked at the socket, and a
 		// message goes only where it is configured to go.
-		Transport:     &http.Transport{Proxy: nil, DialContext: dialer.DialContext, DisableKeepAlives: true, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}, TLSHandshakeTimeout: 10 * time.Second},
+		Transport: &http.Transport{
+			Proxy:               nil,
+			DialContext:         dialer.DialContext,
+			DisableKeepAlives:   true,
+			TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12},
+			TLSHandshakeTimeout: 10 * time.Second,
+		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	resp, err := client.Do(req)

@@ -1,7 +1,6 @@
 package planning
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -20,7 +19,13 @@ import (
 
 // Engine is what asking needs of the engine.
 type Engine interface {
-	SavePlan(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, origin, reason string) (domain.Plan, domain.Version, bool, planner.Problems, error)
+	SavePlan(
+		ctx context.Context,
+		actor domain.Actor,
+		src []byte,
+		f planner.Format,
+		origin, reason string,
+	) (domain.Plan, domain.Version, bool, planner.Problems, error)
 	CheckPlan(src []byte, f planner.Format) (*planner.Document, planner.Problems)
 	Start(ctx context.Context, actor domain.Actor, r domain.StartRequest) (domain.Run, error)
 	Catalog() *planner.Catalog
@@ -73,14 +78,34 @@ func (s *Service) Ask(ctx context.Context, actor domain.Actor, r domain.AskReque
 	began, query := time.Now(), strings.TrimSpace(r.Query)
 	switch {
 	case query == "":
-		return out, refusal(refuse([]violation{{rule: "PRE-PLAN-001", text: domain.Messagef("Planning request must have valid intent and available skills (the intent is empty)"), advice: domain.Messagef("Describe what you want")}}))
+		return out, refusal(
+			refuse(
+				[]violation{
+					{
+						rule:   "PRE-PLAN-001",
+						text:   domain.Messagef("Planning request must have valid intent and available skills (the intent is empty)"),
+						advice: domain.Messagef("Describe what you want"),
+					},
+				},
+			),
+		)
 	case len(query)+len(r.Change)+len(r.Examples) > maxQuery:
 		return out, domain.Errorf(domain.CodeTooLarge, "the request exceeds %d KiB", maxQuery>>10)
 	}
 	if id, text, ok := s.Directed(query); ok && r.Agent == "" {
 		r.Agent, query = id, text
 	}
-	in := Intent{Query: query, Agent: r.Agent, Constraints: r.Constraints, Preferences: r.Preferences, Provider: r.Provider, Change: strings.TrimSpace(r.Change), Examples: strings.TrimSpace(r.Examples), Before: r.Before, Tell: r.Tell}
+	in := Intent{
+		Query:       query,
+		Agent:       r.Agent,
+		Constraints: r.Constraints,
+		Preferences: r.Preferences,
+		Provider:    r.Provider,
+		Change:      strings.TrimSpace(r.Change),
+		Examples:    strings.TrimSpace(r.Examples),
+		Before:      r.Before,
+		Tell:        r.Tell,
+	}
 	if err := checkConstraints(r.Constraints); err != nil {
 		return out, err
 	}
@@ -112,7 +137,9 @@ func (s *Service) Ask(ctx context.Context, actor domain.Actor, r domain.AskReque
 	} else {
 		d.Reason = plan.Reason
 	}
-	out.Classification, out.Agent, out.Reason, out.Plan, out.Model, out.Usage = d.Classification, d.Agent, d.Reason, plan, d.Model, usageOf(d.Usage)
+	out.Classification, out.Agent, out.Reason, out.Plan, out.Model, out.Usage = d.Classification, d.Agent, d.Reason, plan, d.Model, usageOf(
+		d.Usage,
+	)
 	if err != nil {
 		return out, refusal(err)
 	}
@@ -130,9 +157,13 @@ func (s *Service) Ask(ctx context.Context, actor domain.Actor, r domain.AskReque
 	if err != nil {
 		return out, domain.Errorf(domain.CodeInvalid, "the intent: %w", err)
 	}
-	run, err := s.engine.Start(ctx, actor, domain.StartRequest{Plan: plan.ID, Hash: plan.Hash, Input: input, Session: r.Session, Origin: "ask", Receipt: r.Receipt,
-		Priority: planner.RunPriority(r.Constraints.Priority),
-		Limits:   domain.Limits{MaxDuration: r.Constraints.TimeLimit(), MaxTokens: int64(r.Constraints.Budget)}})
+	run, err := s.engine.Start(
+		ctx,
+		actor,
+		domain.StartRequest{Plan: plan.ID, Hash: plan.Hash, Input: input, Session: r.Session, Origin: "ask", Receipt: r.Receipt,
+			Priority: planner.RunPriority(r.Constraints.Priority),
+			Limits:   domain.Limits{MaxDuration: r.Constraints.TimeLimit(), MaxTokens: int64(r.Constraints.Budget)}},
+	)
 	out.Run = run.ID
 	return out, err
 }
@@ -177,7 +208,13 @@ func (s *Service) PlanRequest(ctx context.Context, actor domain.Actor, r domain.
 // Alternative stores an alternative of a plan that a planner made as a version of the
 // same plan. With askFirst, a person is asked before each of its steps that cannot be
 // repeated. Nothing is in use before it is accepted.
-func (s *Service) Alternative(ctx context.Context, actor domain.Actor, v domain.Version, kind string, askFirst bool) (domain.AskedPlan, error) {
+func (s *Service) Alternative(
+	ctx context.Context,
+	actor domain.Actor,
+	v domain.Version,
+	kind string,
+	askFirst bool,
+) (domain.AskedPlan, error) {
 	var none domain.AskedPlan
 	doc, problems := planner.Parse(v.Canonical, planner.WithFormat(planner.FormatJSON), planner.WithLenientRules())
 	if err := problems.Err(); err != nil {
@@ -208,7 +245,11 @@ func (s *Service) Alternative(ctx context.Context, actor domain.Actor, v domain.
 		if askFirst {
 			s.askFirst(whole.Steps)
 		}
-		plan, err := s.store(ctx, actor, Decision{Plan: whole.Steps, By: "rules", Reason: fmt.Sprintf("the %s alternative of v%d", kind, v.Number)})
+		plan, err := s.store(
+			ctx,
+			actor,
+			Decision{Plan: whole.Steps, By: "rules", Reason: fmt.Sprintf("the %s alternative of v%d", kind, v.Number)},
+		)
 		if err != nil {
 			return none, refusal(err)
 		}
@@ -217,7 +258,8 @@ func (s *Service) Alternative(ctx context.Context, actor domain.Actor, v domain.
 	if len(kinds) == 0 {
 		return none, domain.Errorf(domain.CodeInvalid, "the plan has no alternatives")
 	}
-	return none, domain.Errorf(domain.CodeInvalid, "the plan has no alternative %q", kind).Suggest("choose one of: %s", strings.Join(kinds, ", "))
+	return none, domain.Errorf(domain.CodeInvalid, "the plan has no alternative %q", kind).
+		Suggest("choose one of: %s", strings.Join(kinds, ", "))
 }
 
 // Describe gives a stored version as the answer to a request, also one that can no longer
@@ -226,8 +268,19 @@ func (s *Service) Describe(p domain.Plan, v domain.Version) domain.AskedPlan {
 	if out, err := s.usable(p, v, nil); err == nil && out != nil {
 		return *out
 	}
-	return domain.AskedPlan{ID: p.ID, Key: p.Key, Version: v.Number, Hash: v.Hash, Name: p.Name, Reason: v.Reason, By: "direct", Found: true,
-		Proposed: v.Hash != p.LatestHash, Steps: s.Outline(v.Canonical), Document: v.Canonical}
+	return domain.AskedPlan{
+		ID:       p.ID,
+		Key:      p.Key,
+		Version:  v.Number,
+		Hash:     v.Hash,
+		Name:     p.Name,
+		Reason:   v.Reason,
+		By:       "direct",
+		Found:    true,
+		Proposed: v.Hash != p.LatestHash,
+		Steps:    s.Outline(v.Canonical),
+		Document: v.Canonical,
+	}
 }
 
 func value(p *domain.AskedPlan) domain.AskedPlan {
@@ -242,7 +295,14 @@ func refusal(err error) error {
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
 		if f, is := errors.AsType[*walk.Failure](err); is {
-			return &domain.Error{Code: domain.CodeUnavailable, Reason: f.Code, Message: f.Message, Suggestion: f.Suggestion, RetryAfter: f.RetryAfter, Cause: err}
+			return &domain.Error{
+				Code:       domain.CodeUnavailable,
+				Reason:     f.Code,
+				Message:    f.Message,
+				Suggestion: f.Suggestion,
+				RetryAfter: f.RetryAfter,
+				Cause:      err,
+			}
 		}
 		return err
 	}
@@ -258,170 +318,6 @@ func document(d Decision) ([]byte, error) {
 	}
 	return json.Marshal(map[string]any{"id": "ask-" + d.Agent, "name": "Ask " + d.Agent, "description": "Answers directly, without a plan.",
 		"nodes": map[string]any{"answer": map[string]any{"type": "agent", "agent": d.Agent, "input": "${input}"}}})
-}
-
-// known finds the plan that an equal request has: its newest version,
-// if it can still run. nil: there is none.
-func (s *Service) known(ctx context.Context, key string) (*domain.AskedPlan, error) {
-	p, v, err := s.engine.NewestVersion(ctx, key)
-	return s.usable(p, v, err)
-}
-
-// usable is a stored version as the answer to a request; nil: there is none that can
-// still run.
-func (s *Service) usable(p domain.Plan, v domain.Version, err error) (*domain.AskedPlan, error) {
-	switch {
-	case domain.CodeOf(err) == domain.CodeNotFound:
-		return nil, nil
-	case err != nil:
-		return nil, err
-	case p.Archived:
-		return nil, nil
-	}
-	doc, problems := s.engine.CheckPlan(v.Source, planner.Format(v.Format))
-	if problems.Err() != nil || doc.Steps == nil {
-		return nil, nil // what it names is not configured any more
-	}
-	out, err := s.examine(doc, v.ByPerson)
-	if err != nil {
-		return nil, nil
-	}
-	out.ID, out.Key, out.Version, out.Hash, out.Name, out.Reason, out.Found = p.ID, p.Key, v.Number, v.Hash, p.Name, v.Reason, true
-	out.Proposed = v.Hash != p.LatestHash
-	switch {
-	case v.ByPerson:
-		out.By = "person"
-	case doc.Steps.Steps[0].SkillID != "":
-		out.By = "rules"
-	default:
-		out.By = "model"
-	}
-	return out, nil
-}
-
-// examine says what a plan does. What nobody wrote may use neither secrets nor
-// exec.
-func (s *Service) examine(doc *planner.Document, byPerson bool) (*domain.AskedPlan, error) {
-	catalog := s.engine.Catalog()
-	program, err := doc.Program(catalog)
-	if err != nil {
-		return nil, domain.Errorf(domain.CodeInvalid, "the plan that was made: %w", err)
-	}
-	out := &domain.AskedPlan{Document: doc.Canonical()}
-	if !byPerson && strings.Contains(string(doc.Source), "${secret.") {
-		return nil, forbidden
-	}
-	for i := range program.Nodes {
-		n := &program.Nodes[i]
-		out.Steps = append(out.Steps, describe(program, n))
-		if err := s.mayUse(doc.ID, n); err != nil && !byPerson {
-			return nil, err
-		}
-		if s.unsafe(catalog, n) {
-			out.Unsafe = append(out.Unsafe, n.ID)
-		}
-	}
-	return out, nil
-}
-
-// store keeps the plan as a version made by the planner, not by a person: the
-// engine then trusts none of its claims.
-func (s *Service) store(ctx context.Context, actor domain.Actor, d Decision) (*domain.AskedPlan, error) {
-	if d.Plan != nil {
-		same, err := s.unchanged(ctx, d.Plan)
-		if err != nil {
-			return nil, err
-		}
-		if same != nil {
-			same.Usage = usageOf(d.Usage)
-			return same, nil
-		}
-		d.Plan.Plan.CreatedAt = time.Now().UTC().Format(time.RFC3339)
-	}
-	src, err := document(d)
-	if err != nil {
-		return nil, err
-	}
-	doc, problems := s.engine.CheckPlan(src, planner.FormatJSON)
-	if err := problems.Err(); err != nil {
-		return nil, refusal(noPlan(domain.Messagef("%s", err), rephrase()))
-	}
-	out, err := s.examine(doc, false)
-	if err != nil {
-		return nil, refusal(err)
-	}
-	// Whoever may ask may have the plan stored that answers; it is the planner's.
-	author := actor
-	author.Role = domain.RoleAuthor
-	p, v, _, _, err := s.engine.SavePlan(ctx, author, src, planner.FormatJSON, "planner", d.Reason)
-	if err != nil {
-		return nil, err
-	}
-	out.ID, out.Key, out.Version, out.Hash, out.Name, out.Reason, out.By = p.ID, p.Key, v.Number, v.Hash, p.Name, v.Reason, cmp.Or(d.By, "direct")
-	if d.Plan == nil { // the version is that of every request that the agent answers
-		out.Reason = d.Reason
-	}
-	out.Usage, out.Proposed = usageOf(d.Usage), v.Hash != p.LatestHash
-	return out, nil
-}
-
-// unchanged finds the version of a plan that is made anew, if it says the same: the
-// current one, or the newest that nobody has accepted. The time does not count.
-func (s *Service) unchanged(ctx context.Context, p *planner.StepPlan) (*domain.AskedPlan, error) {
-	old, err := s.known(ctx, p.ID)
-	if err != nil {
-		return nil, err
-	}
-	if same, err := s.same(old, p); err != nil || same != nil {
-		return same, err
-	}
-	plan, v, err := s.engine.ProposedVersion(ctx, p.ID)
-	if old, err = s.usable(plan, v, err); err != nil {
-		return nil, err
-	}
-	return s.same(old, p)
-}
-
-// same gives a stored plan if it says what another one does.
-func (s *Service) same(old *domain.AskedPlan, p *planner.StepPlan) (*domain.AskedPlan, error) {
-	if old == nil {
-		return nil, nil
-	}
-	doc, problems := planner.Parse(old.Document, planner.WithFormat(planner.FormatJSON), planner.WithLenientRules())
-	if problems.Err() != nil || doc.Steps == nil {
-		return nil, nil
-	}
-	timeless := *doc.Steps
-	timeless.Plan.CreatedAt = ""
-	before, err := timeless.MarshalJSON()
-	if err != nil {
-		return nil, fmt.Errorf("write plan %s: %w", p.ID, err)
-	}
-	now, err := p.MarshalJSON()
-	if err != nil {
-		return nil, fmt.Errorf("write the plan: %w", err)
-	}
-	if !bytes.Equal(before, now) {
-		return nil, nil
-	}
-	return old, nil
-}
-
-// forbidden refuses what only a person may write into a plan.
-var forbidden = noPlan(domain.Messagef("a plan that nobody wrote may use neither exec nor secrets"), domain.Messagef("write the plan yourself"))
-
-// mayUse refuses what a plan that nobody wrote may not use: exec, and what whoever
-// asks for it may not. What they may is what the configuration allows
-// in runs of that plan.
-func (s *Service) mayUse(plan string, n *walk.ProgramNode) error {
-	switch {
-	case n.Tool == "exec":
-		return forbidden
-	case n.Tool != "" && s.c.Denied != nil && s.c.Denied(plan, n.Tool):
-		return noPlan(domain.Messagef("the tool %q is denied in runs of plan %s", n.Tool, plan),
-			domain.Messagef("allow it under tools.permissions or tools.plans of the configuration"))
-	}
-	return nil
 }
 
 // Outline lists the steps of a plan, a line each; of one that cannot be read,

@@ -1,11 +1,16 @@
 package planning
 
 import (
+	"bytes"
+	"cmp"
+	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // Broken is a contract that a plan does not keep.
@@ -121,4 +126,174 @@ func asViolations(list []Broken) []violation {
 		out[i] = violation{b.Rule, b.message, b.advice, b.resource}
 	}
 	return out
+}
+
+// known finds the plan that an equal request has: its newest version,
+// if it can still run. nil: there is none.
+func (s *Service) known(ctx context.Context, key string) (*domain.AskedPlan, error) {
+	p, v, err := s.engine.NewestVersion(ctx, key)
+	return s.usable(p, v, err)
+}
+
+// usable is a stored version as the answer to a request; nil: there is none that can
+// still run.
+func (s *Service) usable(p domain.Plan, v domain.Version, err error) (*domain.AskedPlan, error) {
+	switch {
+	case domain.CodeOf(err) == domain.CodeNotFound:
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case p.Archived:
+		return nil, nil
+	}
+	doc, problems := s.engine.CheckPlan(v.Source, planner.Format(v.Format))
+	if problems.Err() != nil || doc.Steps == nil {
+		return nil, nil // what it names is not configured any more
+	}
+	out, err := s.examine(doc, v.ByPerson)
+	if err != nil {
+		return nil, nil
+	}
+	out.ID, out.Key, out.Version, out.Hash, out.Name, out.Reason, out.Found = p.ID, p.Key, v.Number, v.Hash, p.Name, v.Reason, true
+	out.Proposed = v.Hash != p.LatestHash
+	switch {
+	case v.ByPerson:
+		out.By = "person"
+	case doc.Steps.Steps[0].SkillID != "":
+		out.By = "rules"
+	default:
+		out.By = "model"
+	}
+	return out, nil
+}
+
+// examine says what a plan does. What nobody wrote may use neither secrets nor
+// exec.
+func (s *Service) examine(doc *planner.Document, byPerson bool) (*domain.AskedPlan, error) {
+	catalog := s.engine.Catalog()
+	program, err := doc.Program(catalog)
+	if err != nil {
+		return nil, domain.Errorf(domain.CodeInvalid, "the plan that was made: %w", err)
+	}
+	out := &domain.AskedPlan{Document: doc.Canonical()}
+	if !byPerson && strings.Contains(string(doc.Source), "${secret.") {
+		return nil, forbidden
+	}
+	for i := range program.Nodes {
+		n := &program.Nodes[i]
+		out.Steps = append(out.Steps, describe(program, n))
+		if err := s.mayUse(doc.ID, n); err != nil && !byPerson {
+			return nil, err
+		}
+		if s.unsafe(catalog, n) {
+			out.Unsafe = append(out.Unsafe, n.ID)
+		}
+	}
+	return out, nil
+}
+
+// store keeps the plan as a version made by the planner, not by a person: the
+// engine then trusts none of its claims.
+func (s *Service) store(ctx context.Context, actor domain.Actor, d Decision) (*domain.AskedPlan, error) {
+	if d.Plan != nil {
+		same, err := s.unchanged(ctx, d.Plan)
+		if err != nil {
+			return nil, err
+		}
+		if same != nil {
+			same.Usage = usageOf(d.Usage)
+			return same, nil
+		}
+		d.Plan.Plan.CreatedAt = time.Now().UTC().Format(time.RFC3339)
+	}
+	src, err := document(d)
+	if err != nil {
+		return nil, err
+	}
+	doc, problems := s.engine.CheckPlan(src, planner.FormatJSON)
+	if err := problems.Err(); err != nil {
+		return nil, refusal(noPlan(domain.Messagef("%s", err), rephrase()))
+	}
+	out, err := s.examine(doc, false)
+	if err != nil {
+		return nil, refusal(err)
+	}
+	// Whoever may ask may have the plan stored that answers; it is the planner's.
+	author := actor
+	author.Role = domain.RoleAuthor
+	p, v, _, _, err := s.engine.SavePlan(ctx, author, src, planner.FormatJSON, "planner", d.Reason)
+	if err != nil {
+		return nil, err
+	}
+	out.ID, out.Key, out.Version, out.Hash, out.Name, out.Reason, out.By = p.ID, p.Key, v.Number, v.Hash, p.Name, v.Reason, cmp.Or(
+		d.By,
+		"direct",
+	)
+	if d.Plan == nil { // the version is that of every request that the agent answers
+		out.Reason = d.Reason
+	}
+	out.Usage, out.Proposed = usageOf(d.Usage), v.Hash != p.LatestHash
+	return out, nil
+}
+
+// unchanged finds the version of a plan that is made anew, if it says the same: the
+// current one, or the newest that nobody has accepted. The time does not count.
+func (s *Service) unchanged(ctx context.Context, p *planner.StepPlan) (*domain.AskedPlan, error) {
+	old, err := s.known(ctx, p.ID)
+	if err != nil {
+		return nil, err
+	}
+	if same, err := s.same(old, p); err != nil || same != nil {
+		return same, err
+	}
+	plan, v, err := s.engine.ProposedVersion(ctx, p.ID)
+	if old, err = s.usable(plan, v, err); err != nil {
+		return nil, err
+	}
+	return s.same(old, p)
+}
+
+// same gives a stored plan if it says what another one does.
+func (s *Service) same(old *domain.AskedPlan, p *planner.StepPlan) (*domain.AskedPlan, error) {
+	if old == nil {
+		return nil, nil
+	}
+	doc, problems := planner.Parse(old.Document, planner.WithFormat(planner.FormatJSON), planner.WithLenientRules())
+	if problems.Err() != nil || doc.Steps == nil {
+		return nil, nil
+	}
+	timeless := *doc.Steps
+	timeless.Plan.CreatedAt = ""
+	before, err := timeless.MarshalJSON()
+	if err != nil {
+		return nil, fmt.Errorf("write plan %s: %w", p.ID, err)
+	}
+	now, err := p.MarshalJSON()
+	if err != nil {
+		return nil, fmt.Errorf("write the plan: %w", err)
+	}
+	if !bytes.Equal(before, now) {
+		return nil, nil
+	}
+	return old, nil
+}
+
+// forbidden refuses what only a person may write into a plan.
+var forbidden = noPlan(
+	domain.Messagef("a plan that nobody wrote may use neither exec nor secrets"),
+	domain.Messagef("write the plan yourself"),
+)
+
+// mayUse refuses what a plan that nobody wrote may not use: exec, and what whoever
+// asks for it may not. What they may is what the configuration allows
+// in runs of that plan.
+func (s *Service) mayUse(plan string, n *walk.ProgramNode) error {
+	switch {
+	case n.Tool == "exec":
+		return forbidden
+	case n.Tool != "" && s.c.Denied != nil && s.c.Denied(plan, n.Tool):
+		return noPlan(domain.Messagef("the tool %q is denied in runs of plan %s", n.Tool, plan),
+			domain.Messagef("allow it under tools.permissions or tools.plans of the configuration"))
+	}
+	return nil
 }

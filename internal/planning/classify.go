@@ -61,9 +61,38 @@ var simpleOpeners = regexp.MustCompile(`^\W*(?:` +
 	`(?:que|quien|donde|cuando|cuanto|cuanta|cuantos|cuantas|cual)\s+(?:es|son|esta|estan|hay|fue|hora)\b|muestra(?:me)?\b|dame\b|busca(?:me)?\b|encuentra\b|obten\b|lista(?:me)?\b)`)
 
 // Several parts, comparisons, workflows.
-var complexIndicators = append(phrases(
-	"and then", "after that", "followed by", "compare", "analyze", "analyse", "summarize", "summarise", "create a report", "generate a chart", "for each", "all of the"),
-	spanishPhrases("y luego", "y despues", "despues de eso", "seguido de", "compara", "comparar", "analiza", "analizar", "resume", "resumir", "crea un informe", "genera un grafico", "para cada", "todos los", "todas las")...)
+var complexIndicators = append(
+	phrases(
+		"and then",
+		"after that",
+		"followed by",
+		"compare",
+		"analyze",
+		"analyse",
+		"summarize",
+		"summarise",
+		"create a report",
+		"generate a chart",
+		"for each",
+		"all of the",
+	),
+	spanishPhrases(
+		"y luego",
+		"y despues",
+		"despues de eso",
+		"seguido de",
+		"compara",
+		"comparar",
+		"analiza",
+		"analizar",
+		"resume",
+		"resumir",
+		"crea un informe",
+		"genera un grafico",
+		"para cada",
+		"todos los",
+		"todas las",
+	)...)
 
 // spanishPhrases are phrases with the forms that verbs have before a pronoun.
 func spanishPhrases(list ...string) [][]string {
@@ -88,12 +117,27 @@ func (c *Classifier) Classify(query string) Classification {
 	w := words(folded)
 	relevant := c.relevant(w)
 	if slices.ContainsFunc(complexIndicators, func(p []string) bool { return holdsWords(w, p) }) {
-		return Classification{Complexity: Complex, RequiresPlanning: true, SuggestedAgents: relevant, Reasoning: "Multi-step query requiring coordination"}
+		return Classification{
+			Complexity:       Complex,
+			RequiresPlanning: true,
+			SuggestedAgents:  relevant,
+			Reasoning:        "Multi-step query requiring coordination",
+		}
 	}
 	if simpleOpeners.MatchString(folded) {
-		return Classification{Complexity: Simple, RequiresPlanning: false, SuggestedAgents: relevant[:1], Reasoning: "Single-step query, direct routing"}
+		return Classification{
+			Complexity:       Simple,
+			RequiresPlanning: false,
+			SuggestedAgents:  relevant[:1],
+			Reasoning:        "Single-step query, direct routing",
+		}
 	}
-	return Classification{Complexity: Moderate, RequiresPlanning: true, SuggestedAgents: relevant, Reasoning: "Moderate complexity, planning recommended"}
+	return Classification{
+		Complexity:       Moderate,
+		RequiresPlanning: true,
+		SuggestedAgents:  relevant,
+		Reasoning:        "Moderate complexity, planning recommended",
+	}
 }
 
 // NeedsPlanning reports whether a query needs a plan, without making one.

@@ -13,8 +13,20 @@ import (
 
 var agents = []planning.Agent{
 	{ID: "supervisor", System: true, TriggerKeywords: []string{"invoice"}},
-	{ID: "billing", Name: "Billing", Description: "Knows invoices.", Selectable: true, TriggerKeywords: []string{"invoice", "overdue invoices", "factura"}},
-	{ID: "docs", Name: "Documents", Description: "Searches documents.", Selectable: true, TriggerKeywords: []string{"document", "documents", "contracts"}},
+	{
+		ID:              "billing",
+		Name:            "Billing",
+		Description:     "Knows invoices.",
+		Selectable:      true,
+		TriggerKeywords: []string{"invoice", "overdue invoices", "factura"},
+	},
+	{
+		ID:              "docs",
+		Name:            "Documents",
+		Description:     "Searches documents.",
+		Selectable:      true,
+		TriggerKeywords: []string{"document", "documents", "contracts"},
+	},
 	{ID: "general", Name: "General", Description: "Everything else.", Selectable: true},
 	{ID: "hidden", TriggerKeywords: []string{"invoice"}},
 }
@@ -35,7 +47,9 @@ func TestQueryClassifier(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for q, want := range table {
-				if got := c.Classify(q); got.Complexity != want || got.RequiresPlanning != (want != planning.Simple) || got.Reasoning == "" || len(got.SuggestedAgents) == 0 {
+				if got := c.Classify(q); got.Complexity != want || got.RequiresPlanning != (want != planning.Simple) ||
+					got.Reasoning == "" ||
+					len(got.SuggestedAgents) == 0 {
 					t.Errorf("%q: %+v, want %s", q, got, want)
 				}
 			}
@@ -84,7 +98,8 @@ const good = `{"summary": "Compare invoices with contracts", "requiresMultiStep"
 
 func decide(t *testing.T, p llm.Provider, query, agentID string) (planning.Decision, error) {
 	t.Helper()
-	return planning.New(planning.Config{Agents: agents, DefaultAgent: "general", Generator: &planning.Generator{Provider: p, Agents: agents}}).Decide(t.Context(), planning.Intent{Query: query, Agent: agentID})
+	return planning.New(planning.Config{Agents: agents, DefaultAgent: "general", Generator: &planning.Generator{Provider: p, Agents: agents}}).
+		Decide(t.Context(), planning.Intent{Query: query, Agent: agentID})
 }
 
 func TestPlannerAgent(t *testing.T) {
@@ -104,11 +119,15 @@ func TestPlannerAgent(t *testing.T) {
 		if err != nil || d.Plan == nil || len(d.Plan.Steps) != 2 || d.By != "model" {
 			t.Fatalf("%+v %v", d, err)
 		}
-		if a, b := d.Plan.Steps[0], d.Plan.Steps[1]; a.AgentID != "billing" || a.ExpectedOutput != "data" || b.Task != "Find the contract terms" || b.Order != 2 {
+		if a, b := d.Plan.Steps[0], d.Plan.Steps[1]; a.AgentID != "billing" || a.ExpectedOutput != "data" ||
+			b.Task != "Find the contract terms" ||
+			b.Order != 2 {
 			t.Errorf("%+v", d.Plan.Steps)
 		}
 		r := s.heard[0]
-		if *r.Temperature != 0.1 || r.MaxTokens != 1024 || r.Schema == nil || strings.Contains(r.Messages[0].Text, "hidden") || strings.Contains(r.Messages[0].Text, "- supervisor") || len(r.Messages) != 6 {
+		if *r.Temperature != 0.1 || r.MaxTokens != 1024 || r.Schema == nil || strings.Contains(r.Messages[0].Text, "hidden") ||
+			strings.Contains(r.Messages[0].Text, "- supervisor") ||
+			len(r.Messages) != 6 {
 			t.Errorf("%+v", r)
 		}
 	})
@@ -195,7 +214,12 @@ func TestSupervisorNodeIntegration(t *testing.T) {
 	})
 	t.Run("a model may route directly", func(t *testing.T) {
 		t.Parallel()
-		d, err := decide(t, &said{answers: []string{`{"requiresMultiStep": false, "directAgentId": "billing", "reasoning": "one look-up"}`}}, "Tell me of invoices", "")
+		d, err := decide(
+			t,
+			&said{answers: []string{`{"requiresMultiStep": false, "directAgentId": "billing", "reasoning": "one look-up"}`}},
+			"Tell me of invoices",
+			"",
+		)
 		if err != nil || d.Agent != "billing" || d.Plan != nil {
 			t.Errorf("%+v %v", d, err)
 		}
@@ -211,7 +235,8 @@ func TestConfidenceOfAModelsPlan(t *testing.T) {
 			t.Errorf("%v %+v, want %v", err, d.Plan, want)
 		}
 	}
-	if _, err := decide(t, &said{answers: []string{strings.Replace(good, `"reasoning": "two`, `"confidence": 80, "reasoning": "two`, 1)}}, "Compare everything", ""); err == nil || !strings.Contains(err.Error(), "confidence must be a number from 0 to 1") {
+	if _, err := decide(t, &said{answers: []string{strings.Replace(good, `"reasoning": "two`, `"confidence": 80, "reasoning": "two`, 1)}}, "Compare everything", ""); err == nil ||
+		!strings.Contains(err.Error(), "confidence must be a number from 0 to 1") {
 		t.Errorf("%v", err)
 	}
 }
@@ -233,11 +258,18 @@ func TestExamplesNameAgentsThatFit(t *testing.T) {
 		}
 		return out.String()
 	}
-	if got := ask(agents); strings.Contains(got, "billing") || strings.Contains(got, "docs") || !strings.Contains(got, "agent-for-figures") || !strings.Contains(got, "agent-for-texts") {
+	if got := ask(agents); strings.Contains(got, "billing") || strings.Contains(got, "docs") ||
+		!strings.Contains(got, "agent-for-figures") ||
+		!strings.Contains(got, "agent-for-texts") {
 		t.Error(got)
 	}
-	fit := []planning.Agent{{ID: "mailer", Selectable: true}, {ID: "clerk", Selectable: true, Capabilities: []string{"Sales figures"}}, {ID: "scribe", Selectable: true, Capabilities: []string{"writing"}}}
-	if got := ask(fit); strings.Contains(got, "mailer") || !strings.Contains(got, `"agentId":"clerk"`) || !strings.Contains(got, `"agentId":"scribe"`) {
+	fit := []planning.Agent{
+		{ID: "mailer", Selectable: true},
+		{ID: "clerk", Selectable: true, Capabilities: []string{"Sales figures"}},
+		{ID: "scribe", Selectable: true, Capabilities: []string{"writing"}},
+	}
+	if got := ask(fit); strings.Contains(got, "mailer") || !strings.Contains(got, `"agentId":"clerk"`) ||
+		!strings.Contains(got, `"agentId":"scribe"`) {
 		t.Error(got)
 	}
 }
@@ -246,9 +278,18 @@ func TestExamplesNameAgentsThatFit(t *testing.T) {
 func TestAnUnreachableBoundEndsPlanning(t *testing.T) {
 	t.Parallel()
 	s := &said{answers: []string{good}}
-	sv := planning.New(planning.Config{Agents: agents, DefaultAgent: "general", Skills: blog(), Generator: &planning.Generator{Provider: s, Agents: agents}})
+	sv := planning.New(
+		planning.Config{
+			Agents:       agents,
+			DefaultAgent: "general",
+			Skills:       blog(),
+			Generator:    &planning.Generator{Provider: s, Agents: agents},
+		},
+	)
 	_, err := sv.Decide(t.Context(), planning.Intent{Query: "Write about tea", Constraints: planning.Constraints{Budget: 100}})
-	if e, ok := planning.AsError(err); !ok || e.Code != planning.CodeInsufficientResources || !strings.Contains(e.Message, "1700 tokens are needed, 100 are allowed") || len(s.heard) != 0 {
+	if e, ok := planning.AsError(err); !ok || e.Code != planning.CodeInsufficientResources ||
+		!strings.Contains(e.Message, "1700 tokens are needed, 100 are allowed") ||
+		len(s.heard) != 0 {
 		t.Errorf("%v after %d calls", err, len(s.heard))
 	}
 }

@@ -41,8 +41,15 @@ func (s *Service) askFirst(p *planner.StepPlan) {
 			if st.Task != "" {
 				does += ": " + st.Task
 			}
-			question := planner.Step{ID: askPrefix + st.ID, Order: len(steps) + 1, Tool: walk.TypeApproval, Dependencies: st.Dependencies, Condition: st.Condition, OnReject: string(walk.OnRejectContinue),
-				Params: map[string]any{"message": fmt.Sprintf("May %s run? What it does cannot be repeated (%s).", st.ID, does)}}
+			question := planner.Step{
+				ID:           askPrefix + st.ID,
+				Order:        len(steps) + 1,
+				Tool:         walk.TypeApproval,
+				Dependencies: st.Dependencies,
+				Condition:    st.Condition,
+				OnReject:     string(walk.OnRejectContinue),
+				Params:       map[string]any{"message": fmt.Sprintf("May %s run? What it does cannot be repeated (%s).", st.ID, does)},
+			}
 			steps = append(steps, question)
 			if !program.Sequential {
 				st.Dependencies = []string{question.ID}

@@ -35,7 +35,8 @@ func TestPlannerSupervisorAcceptance(t *testing.T) {
 		for n, ok := range map[int]bool{0: false, 1: true, 8: true, 9: false} {
 			answer := `{"summary": "a long enough summary", "requiresMultiStep": true, "reasoning": "", "steps": [` +
 				strings.TrimSuffix(strings.Repeat(`{"agentId": "docs", "task": "again and again"},`, n), ",") + `]}`
-			if d, err := decide(t, &said{answers: []string{answer}}, "Compare everything", ""); (err == nil) != ok || ok && len(d.Plan.Steps) != n {
+			if d, err := decide(t, &said{answers: []string{answer}}, "Compare everything", ""); (err == nil) != ok ||
+				ok && len(d.Plan.Steps) != n {
 				t.Errorf("%d steps: %v", n, err)
 			}
 		}
@@ -43,7 +44,10 @@ func TestPlannerSupervisorAcceptance(t *testing.T) {
 	t.Run("Each step has valid agentId from registry", func(t *testing.T) {
 		t.Parallel()
 		for id, ok := range map[string]bool{"docs": true, "nobody": false, "supervisor": false, "hidden": false} {
-			answer := fmt.Sprintf(`{"summary": "a long enough summary", "requiresMultiStep": true, "reasoning": "", "steps": [{"agentId": %q, "task": "look at it"}]}`, id)
+			answer := fmt.Sprintf(
+				`{"summary": "a long enough summary", "requiresMultiStep": true, "reasoning": "", "steps": [{"agentId": %q, "task": "look at it"}]}`,
+				id,
+			)
 			if _, err := decide(t, &said{answers: []string{answer}}, "Compare everything", ""); (err == nil) != ok {
 				t.Errorf("%s: %v", id, err)
 			}
@@ -52,7 +56,8 @@ func TestPlannerSupervisorAcceptance(t *testing.T) {
 	t.Run("Directed mode bypasses supervisor", func(t *testing.T) {
 		t.Parallel()
 		s := &said{}
-		if d, err := decide(t, s, "Compare everything and then summarize", "docs"); err != nil || d.Plan != nil || d.Agent != "docs" || len(s.heard) != 0 {
+		if d, err := decide(t, s, "Compare everything and then summarize", "docs"); err != nil || d.Plan != nil || d.Agent != "docs" ||
+			len(s.heard) != 0 {
 			t.Errorf("%+v %v", d, err)
 		}
 	})

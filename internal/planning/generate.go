@@ -94,7 +94,8 @@ func (g *Generator) Generate(ctx context.Context, query string) (Generated, erro
 		tell(domain.DraftNote{Phase: domain.PhaseDrafting, Attempt: attempt + 1, Problems: problems})
 		request := llm.Request{Model: g.Model, Messages: messages, MaxTokens: tokens, Temperature: temperature, Schema: answerSchema}
 		r, err := g.Provider.Complete(ctx, request)
-		if f, ok := errors.AsType[*walk.Failure](err); ok && !dropped && f.Code == model.CodeUnavailable && !f.Permanent && ctx.Err() == nil {
+		if f, ok := errors.AsType[*walk.Failure](err); ok && !dropped && f.Code == model.CodeUnavailable && !f.Permanent &&
+			ctx.Err() == nil {
 			dropped = true // one dropped connection does not end planning
 			tell(domain.DraftNote{Phase: domain.PhaseDrafting, Attempt: attempt + 1, Problems: []domain.Message{failureMessage(f)}})
 			r, err = g.Provider.Complete(ctx, request)
@@ -114,8 +115,14 @@ func (g *Generator) Generate(ctx context.Context, query string) (Generated, erro
 			g.build(&out, v)
 			return out, nil
 		}
-		messages = append(messages, llm.Message{Role: llm.RoleAssistant, Text: answer},
-			llm.Message{Role: llm.RoleUser, Text: "This cannot be used:\n- " + strings.Join(sentences(problems), "\n- ") + "\nAnswer again with the whole JSON object."})
+		messages = append(
+			messages,
+			llm.Message{Role: llm.RoleAssistant, Text: answer},
+			llm.Message{
+				Role: llm.RoleUser,
+				Text: "This cannot be used:\n- " + strings.Join(sentences(problems), "\n- ") + "\nAnswer again with the whole JSON object.",
+			},
+		)
 	}
 	e := noPlan(domain.Messagef("the model's answer cannot be used: %s", strings.Join(sentences(problems), "; ")), rephrase())
 	e.Answer = answer
@@ -189,10 +196,17 @@ func (g *Generator) selectable() []prompts.Agent {
 var answerSchema = map[string]any{"type": "object", "required": []any{"requiresMultiStep", "reasoning"}, "properties": map[string]any{
 	"requiresMultiStep": map[string]any{"type": "boolean"}, "reasoning": map[string]any{"type": "string"},
 	"confidence": map[string]any{"type": "number", "minimum": 0, "maximum": 1},
-	"summary":    map[string]any{"type": "string"}, "assumptions": map[string]any{"type": "array", "items": map[string]any{"type": "string"}}, "directAgentId": map[string]any{"type": "string"},
-	"steps": map[string]any{"type": "array", "items": map[string]any{"type": "object", "required": []any{"agentId", "task"}, "properties": map[string]any{
-		"agentId": map[string]any{"type": "string"}, "task": map[string]any{"type": "string"}, "reasoning": map[string]any{"type": "string"},
-		"expectedOutput": map[string]any{"type": "string", "enum": []any{"text", "data", "visualization", "confirmation"}}}}}}}
+	"summary": map[string]any{
+		"type": "string",
+	}, "assumptions": map[string]any{"type": "array", "items": map[string]any{"type": "string"}}, "directAgentId": map[string]any{"type": "string"},
+	"steps": map[string]any{
+		"type": "array",
+		"items": map[string]any{"type": "object", "required": []any{"agentId", "task"}, "properties": map[string]any{
+			"agentId": map[string]any{
+				"type": "string",
+			}, "task": map[string]any{"type": "string"}, "reasoning": map[string]any{"type": "string"},
+			"expectedOutput": map[string]any{"type": "string", "enum": []any{"text", "data", "visualization", "confirmation"}}}},
+	}}}
 
 // read parses an answer and lists every problem it has.
 func (g *Generator) read(text string) (map[string]any, []domain.Message) {
@@ -278,7 +292,16 @@ func (g *Generator) build(out *Generated, m map[string]any) {
 		if why := text(s["reasoning"]); why != "" {
 			reasons[fmt.Sprintf("step-%d", i+1)] = why
 		}
-		p.Steps = append(p.Steps, planner.Step{ID: fmt.Sprintf("step-%d", i+1), Order: i + 1, AgentID: text(s["agentId"]), Task: text(s["task"]), ExpectedOutput: text(s["expectedOutput"])})
+		p.Steps = append(
+			p.Steps,
+			planner.Step{
+				ID:             fmt.Sprintf("step-%d", i+1),
+				Order:          i + 1,
+				AgentID:        text(s["agentId"]),
+				Task:           text(s["task"]),
+				ExpectedOutput: text(s["expectedOutput"]),
+			},
+		)
 	}
 	if len(reasons) > 0 {
 		extra(p, reasonsKey, reasons)
@@ -318,7 +341,8 @@ const (
 func (out *Generated) wants(m map[string]any, known []prompts.Agent) {
 	note := func(v any) {
 		id, _ := v.(string)
-		if id == "" || utf8.RuneCountInString(id) > 128 || len(out.wanted) >= 20 || slices.ContainsFunc(known, func(a prompts.Agent) bool { return a.ID == id }) {
+		if id == "" || utf8.RuneCountInString(id) > 128 || len(out.wanted) >= 20 ||
+			slices.ContainsFunc(known, func(a prompts.Agent) bool { return a.ID == id }) {
 			return
 		}
 		if out.wanted == nil {

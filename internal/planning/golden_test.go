@@ -21,8 +21,18 @@ var update = flag.Bool("update", false, "rewrite golden files")
 func TestPromptsAreGolden(t *testing.T) {
 	t.Parallel()
 	bad := `{"summary": "short", "requiresMultiStep": true, "reasoning": "", "steps": [{"agentId": "nobody", "task": "go"}]}`
-	sequence := &planner.StepPlan{ID: "p", Description: "Compare invoices with contracts", Steps: []planner.Step{{ID: "a", Order: 1, AgentID: "billing", Task: "List the invoices"},
-		{ID: "b", Order: 2, AgentID: "docs", Task: "Find the contracts", OnError: "replan"}, {ID: "c", Order: 3, AgentID: "docs", Task: "Write it down"}}}
+	sequence := &planner.StepPlan{
+		ID:          "p",
+		Description: "Compare invoices with contracts",
+		Steps: []planner.Step{{ID: "a", Order: 1, AgentID: "billing", Task: "List the invoices"},
+			{
+				ID:      "b",
+				Order:   2,
+				AgentID: "docs",
+				Task:    "Find the contracts",
+				OnError: "replan",
+			}, {ID: "c", Order: 3, AgentID: "docs", Task: "Write it down"}},
+	}
 	for name, ask := range map[string]func(s *said) error{
 		"plan": func(s *said) error {
 			_, err := decide(t, s, "Compare our invoices with the contracts", "")

@@ -19,13 +19,29 @@ type shelf struct {
 	archived map[string]bool
 }
 
-func (s *shelf) SavePlan(_ context.Context, actor domain.Actor, src []byte, f planner.Format, origin, reason string) (domain.Plan, domain.Version, bool, planner.Problems, error) {
+func (s *shelf) SavePlan(
+	_ context.Context,
+	actor domain.Actor,
+	src []byte,
+	f planner.Format,
+	origin, reason string,
+) (domain.Plan, domain.Version, bool, planner.Problems, error) {
 	doc, problems := s.CheckPlan(src, f)
 	if err := problems.Err(); err != nil {
 		return domain.Plan{}, domain.Version{}, false, problems, err
 	}
 	list := s.versions[doc.ID]
-	v := domain.Version{PlanKey: doc.ID, Number: len(list) + 1, Hash: fmt.Sprintf("%s-%d", doc.Hash, len(list)), Source: src, Format: string(f), Origin: origin, ByPerson: origin != "planner", Reason: reason, Author: actor.Name}
+	v := domain.Version{
+		PlanKey:  doc.ID,
+		Number:   len(list) + 1,
+		Hash:     fmt.Sprintf("%s-%d", doc.Hash, len(list)),
+		Source:   src,
+		Format:   string(f),
+		Origin:   origin,
+		ByPerson: origin != "planner",
+		Reason:   reason,
+		Author:   actor.Name,
+	}
 	s.versions[doc.ID], s.archived[doc.ID] = append(list, v), false
 	p, v, err := s.NewestVersion(context.Background(), doc.ID)
 	return p, v, true, nil, err
@@ -61,7 +77,16 @@ func TestAnEqualRequestFindsItsPlan(t *testing.T) {
 	e := &shelf{checker{catalog}, map[string][]domain.Version{}, map[string]bool{}}
 	recorded := domain.SkillMedians{}
 	service := func(skills []planning.Skill) *planning.Service {
-		return planning.NewService(planning.New(planning.Config{Skills: skills, Recorded: func(context.Context, string, string) (planning.Recorded, error) { return recorded, nil }}), e, nil)
+		return planning.NewService(
+			planning.New(
+				planning.Config{
+					Skills:   skills,
+					Recorded: func(context.Context, string, string) (planning.Recorded, error) { return recorded, nil },
+				},
+			),
+			e,
+			nil,
+		)
 	}
 	s := service(blog())
 	ana := domain.Actor{Name: "ana", Role: domain.RoleOperator}

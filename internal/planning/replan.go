@@ -200,7 +200,12 @@ func renamedText(expr string, names map[string]string) string {
 
 // tailByRules plans the intent again without the skill that failed, and takes
 // what is not done of it.
-func (s *Service) tailByRules(ctx context.Context, r domain.ReplanRequest, p *planner.StepPlan, keep map[string]bool) ([]planner.Step, string, error) {
+func (s *Service) tailByRules(
+	ctx context.Context,
+	r domain.ReplanRequest,
+	p *planner.StepPlan,
+	keep map[string]bool,
+) ([]planner.Step, string, error) {
 	if s.c.Mode == ByModel {
 		return nil, "", fmt.Errorf("rules do not plan here")
 	}
@@ -262,7 +267,13 @@ func (s *Service) tailByModel(ctx context.Context, r domain.ReplanRequest, p *pl
 }
 
 // ask asks a model; an answer that names one agent is a tail of one step.
-func (s *Service) ask(ctx context.Context, model *Generator, r domain.ReplanRequest, intent, failed string, left []string) (Generated, error) {
+func (s *Service) ask(
+	ctx context.Context,
+	model *Generator,
+	r domain.ReplanRequest,
+	intent, failed string,
+	left []string,
+) (Generated, error) {
 	var results []string
 	for _, st := range r.Settled {
 		if st.Status == domain.NodeCompleted {
@@ -304,7 +315,10 @@ func intentOf(r domain.ReplanRequest, p *planner.StepPlan) string {
 func (s *Service) replanGraph(ctx context.Context, r domain.ReplanRequest, g *planner.Graph) (domain.Replanned, error) {
 	var out domain.Replanned
 	if s.c.Mode == ByRules || s.c.Generator == nil {
-		return out, noPlan(domain.Messagef("no model is configured that could plan the rest"), domain.Messagef("configure a planning model"))
+		return out, noPlan(
+			domain.Messagef("no model is configured that could plan the rest"),
+			domain.Messagef("configure a planning model"),
+		)
 	}
 	model := *s.c.Generator
 	model.MaxSteps = 1

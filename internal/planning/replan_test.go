@@ -22,7 +22,15 @@ func (c checker) Catalog() *planner.Catalog { return c.catalog }
 func (c checker) CheckPlan(src []byte, f planner.Format) (*planner.Document, planner.Problems) {
 	return planner.Parse(src, planner.WithFormat(f), planner.WithCatalog(c.catalog))
 }
-func (checker) SavePlan(context.Context, domain.Actor, []byte, planner.Format, string, string) (domain.Plan, domain.Version, bool, planner.Problems, error) {
+
+func (checker) SavePlan(
+	context.Context,
+	domain.Actor,
+	[]byte,
+	planner.Format,
+	string,
+	string,
+) (domain.Plan, domain.Version, bool, planner.Problems, error) {
 	return domain.Plan{}, domain.Version{}, false, nil, errors.New("nothing is stored here")
 }
 func (checker) NewestVersion(context.Context, string) (domain.Plan, domain.Version, error) {
@@ -65,7 +73,10 @@ func asked(t *testing.T, p *planner.StepPlan, failed string, done ...string) dom
 	r := domain.ReplanRequest{Run: domain.Run{Input: domain.RawJSON(`"Create SEO-optimized post about TypeScript with summary"`)},
 		Version: domain.Version{Source: src, Format: "json"}, Node: failed, Failure: domain.Failure{Message: "it broke"}}
 	for _, id := range done {
-		r.Settled = append(r.Settled, domain.ReplanStep{Node: id, Status: domain.NodeCompleted, Output: domain.RawJSON(`{"text": "hello"}`)})
+		r.Settled = append(
+			r.Settled,
+			domain.ReplanStep{Node: id, Status: domain.NodeCompleted, Output: domain.RawJSON(`{"text": "hello"}`)},
+		)
 	}
 	return r
 }
@@ -103,7 +114,11 @@ func TestReplanByRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"step-1 generate_content", "step-5 analyze_seo step-1.result after step-1", "step-6 summarize_content step-1.result after step-1"}
+	want := []string{
+		"step-1 generate_content",
+		"step-5 analyze_seo step-1.result after step-1",
+		"step-6 summarize_content step-1.result after step-1",
+	}
 	if d := cmp.Diff(want, lines(t, out.Source)); d != "" {
 		t.Error(d)
 	}
@@ -119,7 +134,14 @@ func TestReplanByRules(t *testing.T) {
 func TestReplanByModel(t *testing.T) {
 	t.Parallel()
 	two := `{"summary": "Do it another way", "requiresMultiStep": true, "steps": [{"agentId": "billing", "task": "first the bills"}, {"agentId": "docs", "task": "then the papers"}], "reasoning": "why not"}`
-	sequence := &planner.StepPlan{ID: "p", Steps: []planner.Step{{ID: "a", Order: 1, AgentID: "billing", Task: "begin"}, {ID: "b", Order: 2, AgentID: "docs", Task: "go on", OnError: "replan"}, {ID: "c", Order: 3, AgentID: "docs", Task: "end"}}}
+	sequence := &planner.StepPlan{
+		ID: "p",
+		Steps: []planner.Step{
+			{ID: "a", Order: 1, AgentID: "billing", Task: "begin"},
+			{ID: "b", Order: 2, AgentID: "docs", Task: "go on", OnError: "replan"},
+			{ID: "c", Order: 3, AgentID: "docs", Task: "end"},
+		},
+	}
 	s := &said{answers: []string{two}}
 	out, err := replanner(t, s).Replan(t.Context(), asked(t, sequence, "b", "a"))
 	if err != nil {
@@ -140,10 +162,17 @@ func TestReplanByModel(t *testing.T) {
 		t.Error(d)
 	}
 	// An unsafe agent that the configuration accepts needs nobody.
-	if out, err = replanner(t, &said{answers: []string{two}}, "docs").Replan(t.Context(), asked(t, sequence, "b", "a")); err != nil || len(out.Unsafe) != 0 {
+	if out, err = replanner(t, &said{answers: []string{two}}, "docs").Replan(t.Context(), asked(t, sequence, "b", "a")); err != nil ||
+		len(out.Unsafe) != 0 {
 		t.Errorf("%v %v", out.Unsafe, err)
 	}
-	parallel := &planner.StepPlan{ID: "p", Steps: []planner.Step{{ID: "a", Order: 1, AgentID: "billing", Task: "begin"}, {ID: "b", Order: 2, AgentID: "docs", Task: "go on", Dependencies: []string{"a"}}}}
+	parallel := &planner.StepPlan{
+		ID: "p",
+		Steps: []planner.Step{
+			{ID: "a", Order: 1, AgentID: "billing", Task: "begin"},
+			{ID: "b", Order: 2, AgentID: "docs", Task: "go on", Dependencies: []string{"a"}},
+		},
+	}
 	out, err = replanner(t, &said{answers: []string{two}}).Replan(t.Context(), asked(t, parallel, "b", "a"))
 	if err != nil {
 		t.Fatal(err)
@@ -160,7 +189,8 @@ func TestReplanByModel(t *testing.T) {
 		t.Error(d)
 	}
 	secret := strings.Replace(two, "first the bills", "say ${secret.KEY}", 1)
-	if _, err := replanner(t, &said{answers: []string{secret}}).Replan(t.Context(), asked(t, sequence, "b", "a")); err == nil || !strings.Contains(err.Error(), "neither exec nor secrets") {
+	if _, err := replanner(t, &said{answers: []string{secret}}).Replan(t.Context(), asked(t, sequence, "b", "a")); err == nil ||
+		!strings.Contains(err.Error(), "neither exec nor secrets") {
 		t.Errorf("a tail uses a secret: %v", err)
 	}
 }
@@ -169,7 +199,11 @@ func TestReplanByModel(t *testing.T) {
 func TestReplanOfAGraph(t *testing.T) {
 	t.Parallel()
 	src := `{"id": "g", "nodes": {"a": {"type": "set", "input": 1}, "b": {"type": "agent", "agent": "docs", "input": "look", "on_error": "replan"}, "c": {"type": "set"}}, "edges": [{"from": "a", "to": "b"}, {"from": "b", "to": "c"}]}`
-	r := domain.ReplanRequest{Run: domain.Run{Input: domain.RawJSON(`{"x": 1}`)}, Version: domain.Version{Source: []byte(src), Format: "json"}, Node: "b"}
+	r := domain.ReplanRequest{
+		Run:     domain.Run{Input: domain.RawJSON(`{"x": 1}`)},
+		Version: domain.Version{Source: []byte(src), Format: "json"},
+		Node:    "b",
+	}
 	one := `{"summary": "Do it another way", "requiresMultiStep": true, "steps": [{"agentId": "billing", "task": "look into the bills"}], "reasoning": "why not"}`
 	out, err := replanner(t, &said{answers: []string{one}}).Replan(t.Context(), r)
 	if err != nil {
@@ -182,7 +216,12 @@ func TestReplanOfAGraph(t *testing.T) {
 	if err := json.Unmarshal(out.Source, &doc); err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]any{"type": "agent", "agent": "billing", "input": "look into the bills\n\nWhat came before:\n${last}", "on_error": "replan"}
+	want := map[string]any{
+		"type":     "agent",
+		"agent":    "billing",
+		"input":    "look into the bills\n\nWhat came before:\n${last}",
+		"on_error": "replan",
+	}
 	if d := cmp.Diff(want, doc.Nodes["b"]); d != "" || len(doc.Edges) != 2 || len(doc.Nodes) != 3 {
 		t.Errorf("%s\n%s", d, out.Source)
 	}

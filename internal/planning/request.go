@@ -61,8 +61,11 @@ type violation struct {
 }
 
 func tooManySteps(needed, allowed int) violation {
-	return violation{rule: "POST-PLAN-004", text: domain.Messagef("Plan must respect all constraints (%d steps are needed, %d are allowed)", needed, allowed),
-		advice: domain.Messagef("Allow at least %d steps (maxSteps), or simplify the request", needed)}
+	return violation{
+		rule:   "POST-PLAN-004",
+		text:   domain.Messagef("Plan must respect all constraints (%d steps are needed, %d are allowed)", needed, allowed),
+		advice: domain.Messagef("Allow at least %d steps (maxSteps), or simplify the request", needed),
+	}
 }
 
 func tooManyTokens(rule string, needed, allowed float64) violation {
@@ -75,8 +78,12 @@ func tooManyTokens(rule string, needed, allowed float64) violation {
 }
 
 func tooSlow(ms, allowed float64) violation {
-	return violation{rule: "POST-PLAN-004", text: domain.Messagef("Plan must respect all constraints (%.0f ms are estimated, %.0f ms are allowed)", ms, allowed),
-		advice: domain.Messagef("Allow at least %.0f ms (timeout), or simplify the request", ms), resource: true}
+	return violation{
+		rule:     "POST-PLAN-004",
+		text:     domain.Messagef("Plan must respect all constraints (%.0f ms are estimated, %.0f ms are allowed)", ms, allowed),
+		advice:   domain.Messagef("Allow at least %.0f ms (timeout), or simplify the request", ms),
+		resource: true,
+	}
 }
 
 // noPlan is the error of a request that no plan can be made for.
@@ -107,7 +114,11 @@ func refuse(list []violation) *Error {
 	}
 	var e *Error
 	if resource {
-		e = domain.NewPlanError(CodeInsufficientResources, domain.Messagef("Cannot create plan within budget constraints: %s", texts), advice)
+		e = domain.NewPlanError(
+			CodeInsufficientResources,
+			domain.Messagef("Cannot create plan within budget constraints: %s", texts),
+			advice,
+		)
 		e.Recoverable = true
 	} else {
 		e = noPlan(texts, advice)
@@ -130,7 +141,14 @@ func joined(a, b domain.Message) domain.Message {
 func preconditions(r Request, a Analysis, usable map[string]bool, why map[string]string, tokens int64) []violation {
 	var out []violation
 	invalid := func(detail, advice string) {
-		out = append(out, violation{rule: "PRE-PLAN-001", text: domain.Messagef("Planning request must have valid intent and available skills (%s)", detail), advice: domain.Messagef(advice)})
+		out = append(
+			out,
+			violation{
+				rule:   "PRE-PLAN-001",
+				text:   domain.Messagef("Planning request must have valid intent and available skills (%s)", detail),
+				advice: domain.Messagef(advice),
+			},
+		)
 	}
 	if strings.TrimSpace(r.UserIntent) == "" {
 		invalid("the intent is empty", "Describe what you want")
@@ -152,7 +170,14 @@ func preconditions(r Request, a Analysis, usable map[string]bool, why map[string
 		missing = append(missing, id)
 	}
 	if len(missing) > 0 {
-		out = append(out, violation{rule: "PRE-PLAN-002", text: domain.Messagef("All required skills must be available (missing: %s)", strings.Join(missing, ", ")), advice: domain.Messagef("Rephrase request or make skills available")})
+		out = append(
+			out,
+			violation{
+				rule:   "PRE-PLAN-002",
+				text:   domain.Messagef("All required skills must be available (missing: %s)", strings.Join(missing, ", ")),
+				advice: domain.Messagef("Rephrase request or make skills available"),
+			},
+		)
 	}
 	if r.Constraints.Budget > 0 && float64(tokens) > r.Constraints.Budget {
 		out = append(out, tooManyTokens("PRE-PLAN-003", float64(tokens), r.Constraints.Budget))
@@ -161,5 +186,9 @@ func preconditions(r Request, a Analysis, usable map[string]bool, why map[string
 }
 
 func badTimeout(ms float64) violation {
-	return violation{rule: "PRE-PLAN-001", text: domain.Messagef("Planning request must have valid intent and available skills (timeout is %g ms)", ms), advice: domain.Messagef("Give a timeout above 0, or none")}
+	return violation{
+		rule:   "PRE-PLAN-001",
+		text:   domain.Messagef("Planning request must have valid intent and available skills (timeout is %g ms)", ms),
+		advice: domain.Messagef("Give a timeout above 0, or none"),
+	}
 }

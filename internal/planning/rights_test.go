@@ -20,9 +20,21 @@ func TestTailsKeepTheRightsOfWhoAsks(t *testing.T) {
 		{ID: "fetch", Keywords: map[string][]string{"en": {"fetch"}}, Tool: "broken"},
 		{ID: "post", Keywords: map[string][]string{"en": {"post"}}, Tool: "http"},
 	}
-	catalog := &planner.Catalog{Tools: map[string]planner.ToolInfo{"broken": {Effect: walk.EffectRead}, "http": {Effect: walk.EffectRead}, "exec": {Effect: walk.EffectUnsafe}},
-		Skills: map[string]planner.SkillInfo{"fetch": {Tool: "broken"}, "post": {Tool: "http"}}}
-	p := &planner.StepPlan{ID: "p", Steps: []planner.Step{{ID: "a", Order: 1, SkillID: "fetch", Params: map[string]any{}}, {ID: "b", Order: 2, SkillID: "fetch", Params: map[string]any{}}}}
+	catalog := &planner.Catalog{
+		Tools: map[string]planner.ToolInfo{
+			"broken": {Effect: walk.EffectRead},
+			"http":   {Effect: walk.EffectRead},
+			"exec":   {Effect: walk.EffectUnsafe},
+		},
+		Skills: map[string]planner.SkillInfo{"fetch": {Tool: "broken"}, "post": {Tool: "http"}},
+	}
+	p := &planner.StepPlan{
+		ID: "p",
+		Steps: []planner.Step{
+			{ID: "a", Order: 1, SkillID: "fetch", Params: map[string]any{}},
+			{ID: "b", Order: 2, SkillID: "fetch", Params: map[string]any{}},
+		},
+	}
 	unknown := errors.New("the list of users cannot be read")
 	for name, c := range map[string]struct {
 		role   domain.Role

@@ -114,7 +114,10 @@ func (p *Rules) alternatives(r Request, a Analysis, plan *planner.StepPlan, chos
 		plan.Plan.Alternatives = append(plan.Plan.Alternatives, v)
 		return nil
 	}
-	lean := slices.DeleteFunc(slices.Clone(chosen), func(id string) bool { return optional[id] && !p.needed(id, chosen) && !p.guards(id, chosen) })
+	lean := slices.DeleteFunc(
+		slices.Clone(chosen),
+		func(id string) bool { return optional[id] && !p.needed(id, chosen) && !p.guards(id, chosen) },
+	)
 	if tokens, _ := p.totals(lean, serial(r)); len(lean) > 0 && float64(tokens) < plan.EstimatedCost {
 		if err := add(altCheaper, p, lean); err != nil {
 			return err

@@ -57,7 +57,8 @@ func TestRulesKeepTheConfiguredMaximum(t *testing.T) {
 		skills = append(skills, planning.Skill{ID: id, Keywords: map[string][]string{"en": {words[i]}}, Agent: "a"})
 	}
 	_, err := planning.NewRules(skills).Plan(request(strings.Join(words, " "), ids...))
-	if e, ok := planning.AsError(err); !ok || e.Code != planning.CodeNoValidPlan || !strings.Contains(e.Message, "10 steps are needed, 8 are allowed") {
+	if e, ok := planning.AsError(err); !ok || e.Code != planning.CodeNoValidPlan ||
+		!strings.Contains(e.Message, "10 steps are needed, 8 are allowed") {
 		t.Errorf("%v", err)
 	}
 	if p, err := planning.NewRules(skills).Plan(request(strings.Join(words[:8], " "), ids...)); err != nil || len(p.Steps) != 8 {
@@ -109,7 +110,8 @@ func TestRefusalsNameTheFigures(t *testing.T) {
 		r := request("Write about tea", all...)
 		r.Constraints = c.bounds
 		_, err := planning.NewRules(blog()).Plan(r)
-		if e, ok := planning.AsError(err); !ok || e.Code != c.code || !strings.Contains(e.Message, c.message) || !strings.Contains(e.Suggestion, c.advice) {
+		if e, ok := planning.AsError(err); !ok || e.Code != c.code || !strings.Contains(e.Message, c.message) ||
+			!strings.Contains(e.Suggestion, c.advice) {
 			t.Errorf("%s: %+v", name, err)
 		}
 	}
@@ -120,12 +122,14 @@ func TestRefusalsNameTheFigures(t *testing.T) {
 		skills[i].Uses = []string{"openai"}
 	}
 	_, err := planning.NewRules(skills).Plan(r)
-	if e, ok := planning.AsError(err); !ok || e.Code != planning.CodeInsufficientResources || !strings.Contains(e.Message, "2 calls of openai are needed, 1 are left") {
+	if e, ok := planning.AsError(err); !ok || e.Code != planning.CodeInsufficientResources ||
+		!strings.Contains(e.Message, "2 calls of openai are needed, 1 are left") {
 		t.Errorf("%v", err)
 	}
 	r.SystemContext.RateLimits["openai"] = planning.RateLimit{}
 	_, err = planning.NewRules(skills).Plan(r)
-	if e, ok := planning.AsError(err); !ok || e.Code != planning.CodeNoValidPlan || !strings.Contains(e.Message, "the rate limit of openai is used up") {
+	if e, ok := planning.AsError(err); !ok || e.Code != planning.CodeNoValidPlan ||
+		!strings.Contains(e.Message, "the rate limit of openai is used up") {
 		t.Errorf("%v", err)
 	}
 	// Under load steps run one after the other, and the estimate says so.

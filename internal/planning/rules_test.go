@@ -19,14 +19,53 @@ import (
 // blog are the four skills of [001].
 func blog() []planning.Skill {
 	return []planning.Skill{
-		{ID: "generate_content", Keywords: map[string][]string{"en": {"write", "create", "generate"}, "es": {"escribe", "crea", "genera"}}, Produces: []string{"content"},
-			Params: map[string]any{"topic": nil, "tone": nil, "length": nil}, Implies: []string{"moderate_content"}, EstimatedMs: 8000, EstimatedTokens: 1500, Agent: "writer"},
-		{ID: "analyze_seo", Keywords: map[string][]string{"en": {"seo"}, "es": {"seo"}}, Consumes: []string{"content"}, DependsOn: []string{"generate_content"},
-			MinComplexity: 0.7, EstimatedMs: 3000, EstimatedTokens: 400, Agent: "seo"},
-		{ID: "moderate_content", Keywords: map[string][]string{"en": {"moderate"}, "es": {"modera"}}, Consumes: []string{"content"}, DependsOn: []string{"generate_content"},
-			EstimatedMs: 2000, EstimatedTokens: 200, Agent: "moderator"},
-		{ID: "summarize_content", Keywords: map[string][]string{"en": {"summary", "summarize"}, "es": {"resumen", "resume"}}, Consumes: []string{"content"}, DependsOn: []string{"generate_content"},
-			Gate: &planning.Gate{Skill: "moderate_content", Expr: "result.approved"}, Defaults: map[string]any{"maxLength": 150}, EstimatedMs: 2000, EstimatedTokens: 300, Agent: "writer"},
+		{
+			ID:       "generate_content",
+			Keywords: map[string][]string{"en": {"write", "create", "generate"}, "es": {"escribe", "crea", "genera"}},
+			Produces: []string{"content"},
+			Params: map[string]any{
+				"topic":  nil,
+				"tone":   nil,
+				"length": nil,
+			},
+			Implies:         []string{"moderate_content"},
+			EstimatedMs:     8000,
+			EstimatedTokens: 1500,
+			Agent:           "writer",
+		},
+		{
+			ID:              "analyze_seo",
+			Keywords:        map[string][]string{"en": {"seo"}, "es": {"seo"}},
+			Consumes:        []string{"content"},
+			DependsOn:       []string{"generate_content"},
+			MinComplexity:   0.7,
+			EstimatedMs:     3000,
+			EstimatedTokens: 400,
+			Agent:           "seo",
+		},
+		{
+			ID:              "moderate_content",
+			Keywords:        map[string][]string{"en": {"moderate"}, "es": {"modera"}},
+			Consumes:        []string{"content"},
+			DependsOn:       []string{"generate_content"},
+			EstimatedMs:     2000,
+			EstimatedTokens: 200,
+			Agent:           "moderator",
+		},
+		{
+			ID:        "summarize_content",
+			Keywords:  map[string][]string{"en": {"summary", "summarize"}, "es": {"resumen", "resume"}},
+			Consumes:  []string{"content"},
+			DependsOn: []string{"generate_content"},
+			Gate: &planning.Gate{
+				Skill: "moderate_content",
+				Expr:  "result.approved",
+			},
+			Defaults:        map[string]any{"maxLength": 150},
+			EstimatedMs:     2000,
+			EstimatedTokens: 300,
+			Agent:           "writer",
+		},
 	}
 }
 
@@ -129,7 +168,15 @@ func TestPlannerAgentPreconditions(t *testing.T) {
 	})
 	t.Run("rejects when required skills unavailable", func(t *testing.T) {
 		t.Parallel()
-		fails(t, request("generate blog post"), planning.CodeNoValidPlan, false, "All required skills must be available", "PRE-PLAN-001", "PRE-PLAN-002")
+		fails(
+			t,
+			request("generate blog post"),
+			planning.CodeNoValidPlan,
+			false,
+			"All required skills must be available",
+			"PRE-PLAN-001",
+			"PRE-PLAN-002",
+		)
 	})
 	t.Run("PRE-PLAN-001 timeout", func(t *testing.T) {
 		t.Parallel()
@@ -198,14 +245,29 @@ func generated(t *rapid.T) ([]planning.Skill, planning.Request) {
 	}
 	some := rapid.SliceOfNDistinct(rapid.SampledFrom(ids), 0, 3, rapid.ID[string])
 	for i, id := range ids {
-		s := planning.Skill{ID: id, Keywords: map[string][]string{"en": {fmt.Sprintf("word%d", i)}}, DependsOn: some.Draw(t, "depends"), Implies: some.Draw(t, "implies"),
-			EstimatedMs: rapid.Int64Range(0, 100).Draw(t, "ms"), EstimatedTokens: rapid.Int64Range(0, 100).Draw(t, "tokens"), Agent: "a", Produces: []string{"x"}, Consumes: []string{"x"}}
+		s := planning.Skill{
+			ID:        id,
+			Keywords:  map[string][]string{"en": {fmt.Sprintf("word%d", i)}},
+			DependsOn: some.Draw(t, "depends"),
+			Implies:   some.Draw(t, "implies"),
+			EstimatedMs: rapid.Int64Range(0, 100).
+				Draw(t, "ms"),
+			EstimatedTokens: rapid.Int64Range(0, 100).Draw(t, "tokens"),
+			Agent:           "a",
+			Produces:        []string{"x"},
+			Consumes:        []string{"x"},
+		}
 		if rapid.Bool().Draw(t, "gated") {
 			s.Gate = &planning.Gate{Skill: rapid.SampledFrom(ids).Draw(t, "gate"), Expr: "result.ok"}
 		}
 		skills = append(skills, s)
 	}
-	r := request(strings.Join(rapid.SliceOf(rapid.SampledFrom([]string{"word0", "word1", "word2", "word5", "and", "about", "tea"})).Draw(t, "intent"), " "), some.Draw(t, "available")...)
+	r := request(
+		strings.Join(
+			rapid.SliceOf(rapid.SampledFrom([]string{"word0", "word1", "word2", "word5", "and", "about", "tea"})).Draw(t, "intent"),
+			" ",
+		),
+		some.Draw(t, "available")...)
 	r.SystemContext.SystemLoad = rapid.SampledFrom([]float64{0, 0.95}).Draw(t, "load")
 	r.Constraints.MaxSteps = rapid.IntRange(0, 4).Draw(t, "most")
 	r.Constraints.Budget = float64(rapid.IntRange(0, 300).Draw(t, "budget"))
@@ -283,8 +345,16 @@ func TestEstimates(t *testing.T) {
 		recorded[id] = planning.Recorded{Runs: runs, Time: time.Second, Tokens: 100}
 	}
 	measured, err := planning.NewRules(blog()).With(recorded).Plan(r)
-	if err != nil || measured.EstimatedDurationMs != 5000 || measured.EstimatedCost != 1000 || measured.Plan.Confidence <= p.Plan.Confidence {
-		t.Errorf("%v %d ms, %v tokens, %v against %v", err, measured.EstimatedDurationMs, measured.EstimatedCost, measured.Plan.Confidence, p.Plan.Confidence)
+	if err != nil || measured.EstimatedDurationMs != 5000 || measured.EstimatedCost != 1000 ||
+		measured.Plan.Confidence <= p.Plan.Confidence {
+		t.Errorf(
+			"%v %d ms, %v tokens, %v against %v",
+			err,
+			measured.EstimatedDurationMs,
+			measured.EstimatedCost,
+			measured.Plan.Confidence,
+			p.Plan.Confidence,
+		)
 	}
 }
 
@@ -293,7 +363,11 @@ func TestEstimates(t *testing.T) {
 func shipped() []planning.Skill {
 	list := blog()
 	list[0].Implies, list[0].GuardedBy = []string{"summarize_content", "analyze_seo"}, []string{"moderate_content"}
-	list[0].OutputSchema = map[string]any{"type": "object", "required": []any{"content"}, "properties": map[string]any{"content": map[string]any{"type": "string"}}}
+	list[0].OutputSchema = map[string]any{
+		"type":       "object",
+		"required":   []any{"content"},
+		"properties": map[string]any{"content": map[string]any{"type": "string"}},
+	}
 	for i := range list[1:] {
 		list[i+1].Consumes, list[i+1].From = []string{"contentSource"}, map[string]string{"contentSource": "content"}
 	}
@@ -378,7 +452,9 @@ func TestModerationIsNeverDropped(t *testing.T) {
 		r := request("Write about tea", all...)
 		r.Constraints.MaxSteps = 1
 		_, err := planning.NewRules(skills).Plan(r)
-		if e, ok := planning.AsError(err); !ok || e.Code != planning.CodeNoValidPlan || !strings.Contains(e.Message, "2 steps are needed, 1 are allowed") || !strings.Contains(e.Suggestion, "at least 2 steps") {
+		if e, ok := planning.AsError(err); !ok || e.Code != planning.CodeNoValidPlan ||
+			!strings.Contains(e.Message, "2 steps are needed, 1 are allowed") ||
+			!strings.Contains(e.Suggestion, "at least 2 steps") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -321,7 +321,9 @@ func (s *Supervisor) Route(in Intent) (Decision, error) {
 		d.Agent, d.Reason = in.Agent, "the caller named the agent"
 		return d, nil
 	}
-	if direct := d.Classification.SuggestedAgents[0]; !d.Classification.RequiresPlanning && !s.c.NoHeuristics && in.Change == "" && in.Provider == "" && in.may(direct) {
+	if direct := d.Classification.SuggestedAgents[0]; !d.Classification.RequiresPlanning && !s.c.NoHeuristics && in.Change == "" &&
+		in.Provider == "" &&
+		in.may(direct) {
 		d.Agent, d.Reason = direct, d.Classification.Reasoning
 	}
 	return d, nil
@@ -334,12 +336,19 @@ func (s *Supervisor) Make(ctx context.Context, in Intent, d Decision) (Decision,
 	generator := s.c.Generator
 	if in.Provider != "" {
 		if generator = s.c.Generators[in.Provider]; generator == nil {
-			return d, domain.Errorf(domain.CodeInvalid, "provider %q is not configured for planning", in.Provider).Suggest("choose one of %s", strings.Join(s.Planners(), ", "))
+			return d, domain.Errorf(domain.CodeInvalid, "provider %q is not configured for planning", in.Provider).
+				Suggest("choose one of %s", strings.Join(s.Planners(), ", "))
 		}
 	}
 	var refused error
 	if in.Provider == "" && s.c.Mode != ByModel && len(s.c.Skills) > 0 {
-		in.tell(domain.DraftNote{Phase: domain.PhaseChoosing, Who: "rules", Text: strings.Join(s.rules.Analyze(r.UserIntent).RequiredSkills, ", ")})
+		in.tell(
+			domain.DraftNote{
+				Phase: domain.PhaseChoosing,
+				Who:   "rules",
+				Text:  strings.Join(s.rules.Analyze(r.UserIntent).RequiredSkills, ", "),
+			},
+		)
 		p, err := s.Plan(ctx, r)
 		if err == nil {
 			p.Defaults.OnError = s.c.OnError
@@ -368,7 +377,15 @@ func (s *Supervisor) Make(ctx context.Context, in Intent, d Decision) (Decision,
 			return d, nil
 		}
 		if refused == nil { // no skill at all
-			refused = refuse([]violation{{rule: "PRE-PLAN-001", text: domain.Messagef("Planning request must have valid intent and available skills (no skill is configured)"), advice: domain.Messagef("Rephrase request or make skills available")}})
+			refused = refuse(
+				[]violation{
+					{
+						rule:   "PRE-PLAN-001",
+						text:   domain.Messagef("Planning request must have valid intent and available skills (no skill is configured)"),
+						advice: domain.Messagef("Rephrase request or make skills available"),
+					},
+				},
+			)
 		}
 		return d, refused
 	}
@@ -473,7 +490,8 @@ func (s *Supervisor) Planners() []string { return slices.Sorted(maps.Keys(s.c.Ge
 // unreachable reports whether rules prove that no plan for a request keeps its bounds.
 func unreachable(err error) bool {
 	e, ok := AsError(err)
-	return ok && len(e.Violations) > 0 && !slices.ContainsFunc(e.Violations, func(rule string) bool { return rule != "PRE-PLAN-003" && rule != "POST-PLAN-004" })
+	return ok && len(e.Violations) > 0 &&
+		!slices.ContainsFunc(e.Violations, func(rule string) bool { return rule != "PRE-PLAN-003" && rule != "POST-PLAN-004" })
 }
 
 // AsError finds the planner's error in a chain.

@@ -12,7 +12,8 @@ import (
 func TestSpanishVerbsWithPronouns(t *testing.T) {
 	t.Parallel()
 	got := steps(plan(t, request("Escribe un artículo sobre el té y luego resúmelo", all...)))
-	if len(got) != 4 || !strings.HasPrefix(got[0], "step-1 generate_content(topic: el té)") || !strings.HasPrefix(got[3], "step-4 summarize_content") {
+	if len(got) != 4 || !strings.HasPrefix(got[0], "step-1 generate_content(topic: el té)") ||
+		!strings.HasPrefix(got[3], "step-4 summarize_content") {
 		t.Errorf("%q", got)
 	}
 	c := planning.NewClassifier(agents, "general")
@@ -41,7 +42,8 @@ func TestDirectedToNobody(t *testing.T) {
 		t.Fatalf("%q %q %v", id, text, ok)
 	}
 	_, err := s.Decide(t.Context(), planning.Intent{Query: text, Agent: id})
-	if e, ok := planning.AsError(err); !ok || e.Code != "unknown_agent" || !strings.Contains(e.Suggestion, "billing") || strings.Contains(e.Suggestion, "supervisor") {
+	if e, ok := planning.AsError(err); !ok || e.Code != "unknown_agent" || !strings.Contains(e.Suggestion, "billing") ||
+		strings.Contains(e.Suggestion, "supervisor") {
 		t.Errorf("%+v", err)
 	}
 	for _, query := range []string{"/nobody", "no /billing here", "a / b", "/ billing x"} {

@@ -183,7 +183,11 @@ func RefuseDamaged(run string, d *domain.Damage, code domain.Code, doing string)
 	}
 	err := domain.Errorf(code, "%s: journal row %d is damaged; %s is the last good one", doing, d.Row, checkpointName(d.Checkpoint))
 	err.Reason = ReasonDamaged
-	return err.Suggest("fork the run from there: kairos fork %s --at %d --preview says what runs again; the damaged run stays as it is", domain.ShortID(run), d.Checkpoint.Seq)
+	return err.Suggest(
+		"fork the run from there: kairos fork %s --at %d --preview says what runs again; the damaged run stays as it is",
+		domain.ShortID(run),
+		d.Checkpoint.Seq,
+	)
 }
 
 // beyond refuses a fork that would keep damaged rows.

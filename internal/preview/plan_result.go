@@ -45,8 +45,11 @@ func traces(v *View) (steps map[string]*stepTrace, handoffs []domain.PlanHandoff
 			}
 			if n, ok := p.Index[e.Node]; ok && !v.Run.Dry() {
 				if node, from := &p.Nodes[n], runstate.PreviousAgent(p, n); runstate.HandsOver(e, node.Agent, from) {
-					handoffs = append(handoffs, domain.PlanHandoff{HandoffID: runstate.HandoffID(v.Run.ID, e.Seq), FromAgentID: from, ToAgentID: node.Agent,
-						Reason: runstate.HandoffReason, Explanation: runstate.ExplainStep(node), PlanStepID: e.Node, Timestamp: e.At})
+					handoffs = append(
+						handoffs,
+						domain.PlanHandoff{HandoffID: runstate.HandoffID(v.Run.ID, e.Seq), FromAgentID: from, ToAgentID: node.Agent,
+							Reason: runstate.HandoffReason, Explanation: runstate.ExplainStep(node), PlanStepID: e.Node, Timestamp: e.At},
+					)
 				}
 			}
 		}
@@ -87,8 +90,15 @@ func (v *View) PlanResult() *domain.PlanResult {
 		query = jsonvalue.Text(input)
 	}
 	r := &domain.PlanResult{Success: v.Run.Status == domain.RunCompleted, Handoffs: []domain.PlanHandoff{},
-		Plan: domain.PlanState{PlanID: v.Run.PlanID, Query: query, Status: "executing", Summary: p.Summary(), CreatedAt: v.Run.CreatedAt, UpdatedAt: v.Run.CreatedAt,
-			CompletedAt: v.Run.EndedAt}}
+		Plan: domain.PlanState{
+			PlanID:      v.Run.PlanID,
+			Query:       query,
+			Status:      "executing",
+			Summary:     p.Summary(),
+			CreatedAt:   v.Run.CreatedAt,
+			UpdatedAt:   v.Run.CreatedAt,
+			CompletedAt: v.Run.EndedAt,
+		}}
 	if v.Run.Status.Final() {
 		r.Plan.Status = string(v.Run.Status)
 	}
@@ -112,7 +122,15 @@ func (v *View) PlanResult() *domain.PlanResult {
 		if t == nil {
 			t = &stepTrace{}
 		}
-		s := domain.PlanStepState{StepID: n.ID, StepIndex: i, AgentID: n.Agent, Task: runstate.TaskOf(n), ExpectedOutput: n.ExpectedOutput, Status: "pending", StartedAt: t.began}
+		s := domain.PlanStepState{
+			StepID:         n.ID,
+			StepIndex:      i,
+			AgentID:        n.Agent,
+			Task:           runstate.TaskOf(n),
+			ExpectedOutput: n.ExpectedOutput,
+			Status:         "pending",
+			StartedAt:      t.began,
+		}
 		if t.usage.InputTokens > 0 || t.usage.OutputTokens > 0 {
 			s.TokenUsage = &domain.TokenUsage{InputTokens: t.usage.InputTokens, OutputTokens: t.usage.OutputTokens}
 		}
@@ -135,7 +153,8 @@ func (v *View) PlanResult() *domain.PlanResult {
 		r.Plan.Steps = append(r.Plan.Steps, s)
 	}
 	r.Plan.CurrentStepIndex = currentStep(v, r.Plan.Steps)
-	if r.AggregatedResult = runstate.AggregateSteps(r.Plan.Steps); r.AggregatedResult == runstate.NothingCompleted && !v.Run.Status.Final() {
+	if r.AggregatedResult = runstate.AggregateSteps(r.Plan.Steps); r.AggregatedResult == runstate.NothingCompleted &&
+		!v.Run.Status.Final() {
 		r.AggregatedResult = "" // there is nothing to say yet
 	}
 	return r
@@ -157,7 +176,8 @@ func currentStep(v *View, steps []domain.PlanStepState) int {
 		}
 	}
 	for _, status := range []string{"in_progress", "cancelled", "pending"} {
-		if i := slices.IndexFunc(steps, func(s domain.PlanStepState) bool { return s.Status == status }); i >= 0 && v.Run.Status != domain.RunCompleted {
+		if i := slices.IndexFunc(steps, func(s domain.PlanStepState) bool { return s.Status == status }); i >= 0 &&
+			v.Run.Status != domain.RunCompleted {
 			return i
 		}
 	}

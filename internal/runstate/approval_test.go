@@ -27,7 +27,8 @@ func TestReadApproval(t *testing.T) {
 			t.Fatal(err)
 		}
 		in, err := ReadApproval(v)
-		if (err == nil) != want.ok || want.ok && (in.message != want.message || in.onTimeout != want.onTimeout || in.Timeout != want.timeout) {
+		if (err == nil) != want.ok ||
+			want.ok && (in.message != want.message || in.onTimeout != want.onTimeout || in.Timeout != want.timeout) {
 			t.Errorf("%s: got %+v, %v", text, in, err)
 		}
 	}

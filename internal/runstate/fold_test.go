@@ -10,7 +10,10 @@ import (
 
 func TestWaitsInOrderOfPrecedence(t *testing.T) {
 	t.Parallel()
-	doc, problems := planner.Parse([]byte(`{nodes: {a: {type: wait, input: {for: 1h}}, b: {type: approval, input: {message: m}}, c: {type: x, needs: [a, b]}}}`), planner.WithFormat(planner.FormatYAML))
+	doc, problems := planner.Parse(
+		[]byte(`{nodes: {a: {type: wait, input: {for: 1h}}, b: {type: approval, input: {message: m}}, c: {type: x, needs: [a, b]}}}`),
+		planner.WithFormat(planner.FormatYAML),
+	)
 	if doc == nil {
 		t.Fatal(problems)
 	}
@@ -91,7 +94,10 @@ func TestFoldRefusesNonsense(t *testing.T) {
 // in a replay as in the state of a running process.
 func TestAnItemThatNeverStartedLeavesNothing(t *testing.T) {
 	t.Parallel()
-	doc, problems := planner.Parse([]byte(`{nodes: {a: {type: set, foreach: "${input}", input: "${item}"}}}`), planner.WithFormat(planner.FormatYAML))
+	doc, problems := planner.Parse(
+		[]byte(`{nodes: {a: {type: set, foreach: "${input}", input: "${item}"}}}`),
+		planner.WithFormat(planner.FormatYAML),
+	)
 	if doc == nil {
 		t.Fatal(problems)
 	}
@@ -101,7 +107,16 @@ func TestAnItemThatNeverStartedLeavesNothing(t *testing.T) {
 	}
 	s, err := Fold(p, Facts{Run: "r", Input: []any{"x"}}, []domain.Entry{
 		{Seq: 1, Kind: domain.EntryVerb, Item: -1, Decision: VerbDecision{Verb: VerbCancel}.JSON()},
-		{Seq: 2, Kind: domain.EntryResult, Node: "a", Visit: 1, Item: 0, Final: true, Status: domain.NodeCancelled, Decision: domain.RawJSON(`{"visit":"cancelled"}`)},
+		{
+			Seq:      2,
+			Kind:     domain.EntryResult,
+			Node:     "a",
+			Visit:    1,
+			Item:     0,
+			Final:    true,
+			Status:   domain.NodeCancelled,
+			Decision: domain.RawJSON(`{"visit":"cancelled"}`),
+		},
 	})
 	if err != nil {
 		t.Fatal(err)

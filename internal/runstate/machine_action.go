@@ -271,7 +271,8 @@ func (ev *StepResolved) handle(m *Machine) error {
 		return m.Conflict("visit %d of node %q is not in doubt", k.Visit, r.Node)
 	}
 	if r.Attempt != 0 && r.Attempt != attempt {
-		return domain.Errorf(domain.CodeStale, "attempt %d is in doubt, not attempt %d", attempt, r.Attempt).Suggest("reload it and try again")
+		return domain.Errorf(domain.CodeStale, "attempt %d is in doubt, not attempt %d", attempt, r.Attempt).
+			Suggest("reload it and try again")
 	}
 	m.separate()
 	e := m.entry(domain.EntryResolve, k)

@@ -132,7 +132,9 @@ func TestResolutions(t *testing.T) {
 		f := newFixture(t, `{nodes: {a: {type: x}}}`)
 		f.failure(f.begin(walk.EffectUnsafe), domain.Failure{Code: walk.CodeFailed}, runstate.StopNone)
 		resolve := func(attempt int) error {
-			return f.try(&runstate.StepResolved{Actor: ada, Request: domain.ResolveRequest{Node: "a", Visit: 1, Attempt: attempt, Action: action}})
+			return f.try(
+				&runstate.StepResolved{Actor: ada, Request: domain.ResolveRequest{Node: "a", Visit: 1, Attempt: attempt, Action: action}},
+			)
 		}
 		if err := resolve(2); domain.CodeOf(err) != domain.CodeStale {
 			t.Errorf("%s of another attempt: %v", action, err)

@@ -111,11 +111,14 @@ func (d *driver) prepare(k runstate.StepKey) {
 		return
 	case 1:
 		if said, ok := w.Answers[0]; !ok || !said.Approved {
-			d.handle(&runstate.ConsentNeeded{StepKey: k, Request: runstate.ConsentRequest{Tool: "t", Digest: "d", Args: domain.RawJSON("{}")}})
+			d.handle(
+				&runstate.ConsentNeeded{StepKey: k, Request: runstate.ConsentRequest{Tool: "t", Digest: "d", Args: domain.RawJSON("{}")}},
+			)
 			return
 		}
 	}
-	effect := rapid.SampledFrom([]walk.Effect{walk.EffectPure, walk.EffectRead, walk.EffectIdempotent, walk.EffectUnsafe}).Draw(d.t, "effect")
+	effect := rapid.SampledFrom([]walk.Effect{walk.EffectPure, walk.EffectRead, walk.EffectIdempotent, walk.EffectUnsafe}).
+		Draw(d.t, "effect")
 	d.handle(&runstate.AttemptReady{Attempt: &runstate.Attempt{StepKey: k, Spec: node, Number: w.Attempt + 1, Effect: effect,
 		Input: domain.RawJSON(`{"x":1}`), IdempotencyKey: "key", StartedAt: d.now}})
 }

@@ -208,7 +208,12 @@ func currentStatus(m *Machine) (domain.RunStatus, domain.WaitReason, []domain.Wa
 }
 
 // statusMessage is the status message of the run, and the node that it names.
-func statusMessage(m *Machine, status domain.RunStatus, reason domain.WaitReason, waits []domain.Wait) (message domain.Message, node string) {
+func statusMessage(
+	m *Machine,
+	status domain.RunStatus,
+	reason domain.WaitReason,
+	waits []domain.Wait,
+) (message domain.Message, node string) {
 	switch status {
 	case domain.RunRunning:
 		first := NoItem

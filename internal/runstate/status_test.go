@@ -11,7 +11,10 @@ import (
 
 func TestStatusMessages(t *testing.T) {
 	t.Parallel()
-	doc, problems := planner.Parse([]byte(`{nodes: {a: {type: x, retry: {max_attempts: 3}}, b: {type: approval, input: {message: m}}, c: {type: x, needs: [a, b]}}}`), planner.WithFormat(planner.FormatYAML))
+	doc, problems := planner.Parse(
+		[]byte(`{nodes: {a: {type: x, retry: {max_attempts: 3}}, b: {type: approval, input: {message: m}}, c: {type: x, needs: [a, b]}}}`),
+		planner.WithFormat(planner.FormatYAML),
+	)
 	if doc == nil {
 		t.Fatal(problems)
 	}
@@ -34,7 +37,15 @@ func TestStatusMessages(t *testing.T) {
 		t.Error("no wait is recorded")
 	}
 	row(domain.Entry{Kind: domain.EntryWait, Node: "a", Reason: string(domain.WaitRetry), DueAt: now})
-	row(domain.Entry{Kind: domain.EntryWait, Node: "b", Reason: string(domain.WaitApproval), Ref: "q", Input: domain.RawJSON(`{"message": "m"}`)})
+	row(
+		domain.Entry{
+			Kind:   domain.EntryWait,
+			Node:   "b",
+			Reason: string(domain.WaitApproval),
+			Ref:    "q",
+			Input:  domain.RawJSON(`{"message": "m"}`),
+		},
+	)
 	if !s.HasWait(domain.WaitRetry) || s.WaitingFor("q") == nil || s.WaitingFor("other") != nil {
 		t.Error("a waits for its retry, b for the approval q")
 	}

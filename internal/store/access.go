@@ -59,14 +59,41 @@ func (s access) userSeal(u *dbsqlc.User) []byte {
 }
 
 func (s access) tokenSeal(t *dbsqlc.Token) []byte {
-	return s.store.rowSeal("token", []int64{t.CreatedAt, t.ExpiresAt, t.RevokedAt}, t.ID, t.Name, t.Prefix, t.SecretHash, t.Role, t.Scopes, t.CreatedBy)
+	return s.store.rowSeal(
+		"token",
+		[]int64{t.CreatedAt, t.ExpiresAt, t.RevokedAt},
+		t.ID,
+		t.Name,
+		t.Prefix,
+		t.SecretHash,
+		t.Role,
+		t.Scopes,
+		t.CreatedBy,
+	)
 }
 
 // approvalSeal is of the request as it is shown, with whom it is for. What was decided
 // is in the run's journal.
 func (s access) approvalSeal(a *dbsqlc.Approval) []byte {
-	return s.store.rowSeal("approval", []int64{a.RunID, a.Visit, a.Item, a.DueAt, a.CreatedAt, a.Rev, a.MayAsk}, a.PublicID, a.PlanKey, a.Node, a.Message, core.OrEmpty(a.Form), a.Tool,
-		core.OrEmpty(a.Arguments), a.Digest, a.Status, a.OnTimeout, a.StartedBy, a.Agent, a.Label, a.Answers, a.Assignee)
+	return s.store.rowSeal(
+		"approval",
+		[]int64{a.RunID, a.Visit, a.Item, a.DueAt, a.CreatedAt, a.Rev, a.MayAsk},
+		a.PublicID,
+		a.PlanKey,
+		a.Node,
+		a.Message,
+		core.OrEmpty(a.Form),
+		a.Tool,
+		core.OrEmpty(a.Arguments),
+		a.Digest,
+		a.Status,
+		a.OnTimeout,
+		a.StartedBy,
+		a.Agent,
+		a.Label,
+		a.Answers,
+		a.Assignee,
+	)
 }
 
 func (s access) sessionSeal(v *dbsqlc.Session) []byte {
@@ -209,7 +236,12 @@ func (s access) checkAccessSeal(ctx context.Context, tx *sql.Tx, q *dbsqlc.Queri
 			return err
 		}
 		if last > seq {
-			core.Find(c, "all users, tokens, and second factors were reset to an earlier state: event %d (%s) changed them since", last, action)
+			core.Find(
+				c,
+				"all users, tokens, and second factors were reset to an earlier state: event %d (%s) changed them since",
+				last,
+				action,
+			)
 			return nil
 		}
 	}
@@ -247,12 +279,18 @@ func (s access) brokenAccess(ctx context.Context, q *dbsqlc.Queries) (broken acc
 	of = broken.count()
 	broken.users = slices.DeleteFunc(broken.users, func(u dbsqlc.User) bool { return s.store.matches(u.Seal, s.store.userSeal(&u)) })
 	broken.tokens = slices.DeleteFunc(broken.tokens, func(t dbsqlc.Token) bool { return s.store.matches(t.Seal, s.store.tokenSeal(&t)) })
-	broken.sessions = slices.DeleteFunc(broken.sessions, func(v dbsqlc.Session) bool { return s.store.matches(v.Seal, s.store.sessionSeal(&v)) })
+	broken.sessions = slices.DeleteFunc(
+		broken.sessions,
+		func(v dbsqlc.Session) bool { return s.store.matches(v.Seal, s.store.sessionSeal(&v)) },
+	)
 	broken.factors = slices.DeleteFunc(broken.factors, func(f dbsqlc.SecondFactor) bool {
 		_, err := s.store.unsealText(factorName(f.UserID), f.Sealed)
 		return err == nil
 	})
-	broken.approvals = slices.DeleteFunc(broken.approvals, func(a dbsqlc.Approval) bool { return s.store.matches(a.Seal, s.store.approvalSeal(&a)) })
+	broken.approvals = slices.DeleteFunc(
+		broken.approvals,
+		func(a dbsqlc.Approval) bool { return s.store.matches(a.Seal, s.store.approvalSeal(&a)) },
+	)
 	return broken, of, nil
 }
 
@@ -314,9 +352,18 @@ func (s access) resetAccess() error {
 		if err := w.q.SettingPut(w.ctx, settingKeyPrint, s.store.db.Secrets.Derived.Print); err != nil {
 			return nil, err
 		}
-		record := domain.AuditRecord{Action: actionAccessReset, Actor: domain.System.Name, Surface: domain.System.Surface, Reason: "the key file was lost",
-			Detail: domain.RawJSON(core.EncodeJSON(map[string]int{"usersDisabled": len(all.users), "tokensRemoved": len(all.tokens), "sessionsRemoved": len(all.sessions),
-				"secondFactorsRemoved": len(all.factors), "approvalsCancelled": len(all.approvals)}))}
+		record := domain.AuditRecord{
+			Action:  actionAccessReset,
+			Actor:   domain.System.Name,
+			Surface: domain.System.Surface,
+			Reason:  "the key file was lost",
+			Detail: domain.RawJSON(
+				core.EncodeJSON(
+					map[string]int{"usersDisabled": len(all.users), "tokensRemoved": len(all.tokens), "sessionsRemoved": len(all.sessions),
+						"secondFactorsRemoved": len(all.factors), "approvalsCancelled": len(all.approvals)},
+				),
+			),
+		}
 		return []auditRow{{record: record}}, s.store.sealAccess(w.ctx, w.q, w.chain.next+1)
 	})
 }

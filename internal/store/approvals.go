@@ -16,14 +16,44 @@ import (
 func (s approvals) approvalParams(a domain.Approval, rowID int64) dbsqlc.ApprovalPutParams {
 	row := dbsqlc.Approval{PublicID: a.ID, RunID: rowID, PlanKey: a.PlanKey, Node: a.Node, Visit: int64(a.Visit), Item: int64(a.Item),
 		Message: a.Message, Form: core.JSONText(a.Form), Tool: a.Tool, Arguments: core.JSONText(a.Arguments), Digest: a.Digest, Status: a.Status, OnTimeout: a.OnTimeout, DueAt: core.Micros(a.DueAt),
-		CreatedAt: core.Micros(a.CreatedAt), StartedBy: a.StartedBy, DecidedAt: core.Micros(a.DecidedAt), DecidedBy: a.DecidedBy, Comment: a.Comment,
-		Entered: core.JSONText(a.Values), Rev: a.Rev, Agent: a.Agent, MayAsk: core.Flag(a.MayAsk), Label: a.Label, Answers: answersText(a.Choices), Answer: a.Answer,
+		CreatedAt: core.Micros(
+			a.CreatedAt,
+		), StartedBy: a.StartedBy, DecidedAt: core.Micros(a.DecidedAt), DecidedBy: a.DecidedBy, Comment: a.Comment,
+		Entered: core.JSONText(
+			a.Values,
+		), Rev: a.Rev, Agent: a.Agent, MayAsk: core.Flag(a.MayAsk), Label: a.Label, Answers: answersText(a.Choices), Answer: a.Answer,
 		Assignee: a.Assignee, DueKey: dueKey(a.DueAt)}
-	return dbsqlc.ApprovalPutParams{PublicID: row.PublicID, RunID: row.RunID, PlanKey: row.PlanKey, Node: row.Node, Visit: row.Visit, Item: row.Item,
-		Message: row.Message, Form: row.Form, Tool: row.Tool, Arguments: row.Arguments, Digest: row.Digest, Status: row.Status, OnTimeout: row.OnTimeout, DueAt: row.DueAt,
-		CreatedAt: row.CreatedAt, StartedBy: row.StartedBy, DecidedAt: row.DecidedAt, DecidedBy: row.DecidedBy, Comment: row.Comment,
-		Entered: row.Entered, Rev: row.Rev, Agent: row.Agent, MayAsk: row.MayAsk, Label: row.Label, Answers: row.Answers, Answer: row.Answer,
-		Assignee: row.Assignee, DueKey: row.DueKey, Seal: s.store.approvalSeal(&row)}
+	return dbsqlc.ApprovalPutParams{
+		PublicID:  row.PublicID,
+		RunID:     row.RunID,
+		PlanKey:   row.PlanKey,
+		Node:      row.Node,
+		Visit:     row.Visit,
+		Item:      row.Item,
+		Message:   row.Message,
+		Form:      row.Form,
+		Tool:      row.Tool,
+		Arguments: row.Arguments,
+		Digest:    row.Digest,
+		Status:    row.Status,
+		OnTimeout: row.OnTimeout,
+		DueAt:     row.DueAt,
+		CreatedAt: row.CreatedAt,
+		StartedBy: row.StartedBy,
+		DecidedAt: row.DecidedAt,
+		DecidedBy: row.DecidedBy,
+		Comment:   row.Comment,
+		Entered:   row.Entered,
+		Rev:       row.Rev,
+		Agent:     row.Agent,
+		MayAsk:    row.MayAsk,
+		Label:     row.Label,
+		Answers:   row.Answers,
+		Answer:    row.Answer,
+		Assignee:  row.Assignee,
+		DueKey:    row.DueKey,
+		Seal:      s.store.approvalSeal(&row),
+	}
 }
 
 // answersText is the answers of a request as they are stored.
@@ -68,14 +98,21 @@ func (tx *Tx) AssignApproval(id, before, assignee, reason string) (domain.Approv
 		return domain.Approval{}, err
 	}
 	row.Approval.Assignee = assignee
-	n, err := w.q.ApprovalAssign(w.ctx, dbsqlc.ApprovalAssignParams{Assignee: assignee, Seal: w.s.approvalSeal(&row.Approval), PublicID: id, Before: before})
+	n, err := w.q.ApprovalAssign(
+		w.ctx,
+		dbsqlc.ApprovalAssignParams{Assignee: assignee, Seal: w.s.approvalSeal(&row.Approval), PublicID: id, Before: before},
+	)
 	if err != nil {
 		return domain.Approval{}, err
 	}
 	if n == 0 {
-		return domain.Approval{}, domain.Errorf(domain.CodeConflict, "the request was decided or reassigned in the meantime").Suggest("reload it and try again")
+		return domain.Approval{}, domain.Errorf(domain.CodeConflict, "the request was decided or reassigned in the meantime").
+			Suggest("reload it and try again")
 	}
-	tx.audit(tx.op.Action, auditRow{rowID: row.Approval.RunID, record: domain.AuditRecord{Run: row.Run, Object: "approval:" + id, Reason: reason,
-		Detail: domain.ChangeDetail(map[string]string{"assignee": before}, map[string]string{"assignee": assignee})}})
+	tx.audit(
+		tx.op.Action,
+		auditRow{rowID: row.Approval.RunID, record: domain.AuditRecord{Run: row.Run, Object: "approval:" + id, Reason: reason,
+			Detail: domain.ChangeDetail(map[string]string{"assignee": before}, map[string]string{"assignee": assignee})}},
+	)
 	return core.Approval(row.Approval, row.Run), nil
 }

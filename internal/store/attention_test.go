@@ -22,7 +22,18 @@ func failed(t *testing.T, s *store.Store, v domain.Version, message string, labe
 	}
 	headline, node := "a failed: "+message, "a"
 	commit(t, s, r.ID, 0, &domain.RunPatch{Status: domain.RunRunning}, entry("a", "1"))
-	commit(t, s, r.ID, 1, &domain.RunPatch{Status: domain.RunFailed, Headline: &headline, Node: &node, Error: &domain.RunError{Code: "http", Message: message, Node: node}})
+	commit(
+		t,
+		s,
+		r.ID,
+		1,
+		&domain.RunPatch{
+			Status:   domain.RunFailed,
+			Headline: &headline,
+			Node:     &node,
+			Error:    &domain.RunError{Code: "http", Message: message, Node: node},
+		},
+	)
 	return r.ID
 }
 
@@ -78,7 +89,14 @@ func TestFailuresAreGroupedByWhatTheySay(t *testing.T) {
 		t.Fatalf("%+v %v", groups, err)
 	}
 	of := func(ref domain.FailureRef) domain.RunFilter {
-		return domain.RunFilter{Statuses: []domain.RunStatus{domain.RunFailed}, NeedsAttention: true, PlanKey: ref.PlanKey, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Fingerprint}
+		return domain.RunFilter{
+			Statuses:       []domain.RunStatus{domain.RunFailed},
+			NeedsAttention: true,
+			PlanKey:        ref.PlanKey,
+			Node:           ref.Node,
+			ErrorCode:      ref.Code,
+			Fingerprint:    ref.Fingerprint,
+		}
 	}
 	if got := found(t, s, of(groups[0].Ref())); !slices.Equal(got, refused) {
 		t.Errorf("the refused: %q, want %q", got, refused)
@@ -136,11 +154,26 @@ func TestGroupsAreThoseOfTheLastCommit(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var open []string
 	again := func(run string) domain.Checkpoint {
-		return domain.Checkpoint{Run: run, Fence: 1, Entries: []domain.Entry{entry("a", "2")}, Patch: &domain.RunPatch{Status: domain.RunRunning}}
+		return domain.Checkpoint{
+			Run:     run,
+			Fence:   1,
+			Entries: []domain.Entry{entry("a", "2")},
+			Patch:   &domain.RunPatch{Status: domain.RunRunning},
+		}
 	}
 	fails := func(run string) domain.Checkpoint {
 		headline, node := "a failed: no answer", "a"
-		return domain.Checkpoint{Run: run, Fence: 2, Entries: []domain.Entry{entry("a", "3")}, Patch: &domain.RunPatch{Status: domain.RunFailed, Headline: &headline, Node: &node, Error: &domain.RunError{Code: "http", Message: "no answer", Node: node}}}
+		return domain.Checkpoint{
+			Run:     run,
+			Fence:   2,
+			Entries: []domain.Entry{entry("a", "3")},
+			Patch: &domain.RunPatch{
+				Status:   domain.RunFailed,
+				Headline: &headline,
+				Node:     &node,
+				Error:    &domain.RunError{Code: "http", Message: "no answer", Node: node},
+			},
+		}
 	}
 	for round := range 40 {
 		what := rng.IntN(4)
@@ -177,13 +210,25 @@ func TestGroupsAreThoseOfTheLastCommit(t *testing.T) {
 		sum := 0
 		for _, g := range groups {
 			ref := g.Ref()
-			n, _, err := s.RunsCount(ctx, domain.RunFilter{Statuses: []domain.RunStatus{domain.RunFailed}, NeedsAttention: true, PlanKey: ref.PlanKey, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Fingerprint}, 1000)
+			n, _, err := s.RunsCount(
+				ctx,
+				domain.RunFilter{
+					Statuses:       []domain.RunStatus{domain.RunFailed},
+					NeedsAttention: true,
+					PlanKey:        ref.PlanKey,
+					Node:           ref.Node,
+					ErrorCode:      ref.Code,
+					Fingerprint:    ref.Fingerprint,
+				},
+				1000,
+			)
 			if err != nil || int64(n) != g.Runs {
 				t.Fatalf("round %d (%d): %s is said of %d runs, %d are so: %v", round, what, g.Headline, g.Runs, n, err)
 			}
 			sum += n
 		}
-		if n, _, err := s.RunsCount(ctx, domain.RunFilter{Statuses: []domain.RunStatus{domain.RunFailed}, NeedsAttention: true}, 1000); err != nil || n != sum {
+		if n, _, err := s.RunsCount(ctx, domain.RunFilter{Statuses: []domain.RunStatus{domain.RunFailed}, NeedsAttention: true}, 1000); err != nil ||
+			n != sum {
 			t.Fatalf("round %d (%d): %d runs in groups, %d need attention: %v", round, what, sum, n, err)
 		}
 	}
@@ -207,7 +252,8 @@ func TestStubbornRetriesAndSilenceNeedAttention(t *testing.T) {
 			t.Errorf("%+v: attention %t, %v", p, r.Attention, err)
 		}
 		c, err := s.RunCounts(ctx)
-		if err != nil || c.Stubborn != stubborn || c.Silent != silent || c.NeedsAttention != stubborn+silent || c.Total != 1 || c.ByStatus[r.Status] != 1 ||
+		if err != nil || c.Stubborn != stubborn || c.Silent != silent || c.NeedsAttention != stubborn+silent || c.Total != 1 ||
+			c.ByStatus[r.Status] != 1 ||
 			r.Status == domain.RunWaiting && c.Waiting[r.WaitReason] != 1 {
 			t.Errorf("%+v: %+v %v", p, c, err)
 		}

@@ -59,7 +59,14 @@ func (w *writer) writeAudit(rows []auditRow) ([]domain.AuditEvent, []byte, error
 		if err := w.direct.insertAudit(&p); err != nil {
 			return nil, nil, err
 		}
-		e := domain.AuditEvent{Seq: p.Seq, RunSeq: p.RunSeq, FirstSeq: p.FirstSeq, At: time.UnixMicro(at).UTC(), AuditRecord: r.record, Entries: r.entries}
+		e := domain.AuditEvent{
+			Seq:         p.Seq,
+			RunSeq:      p.RunSeq,
+			FirstSeq:    p.FirstSeq,
+			At:          time.UnixMicro(at).UTC(),
+			AuditRecord: r.record,
+			Entries:     r.entries,
+		}
 		e.Result = p.Result
 		if n := len(r.entries); n > 0 {
 			e.Entry = &r.entries[n-1]
@@ -238,8 +245,11 @@ func (s auditLog) auditWindow(ctx context.Context, after int64) ([]dbsqlc.AuditE
 	out := make([]dbsqlc.AuditEvent, 0, core.VerifyRows)
 	err := s.store.db.EachRow(ctx, dbsqlc.CheckAuditEvents, core.Ordinals(after, core.VerifyRows), func(v []driver.Value) error {
 		f := core.Fields{Values: v}
-		out = append(out, dbsqlc.AuditEvent{Seq: f.Int(), At: f.Int(), RunID: f.IntOrNull(), FirstSeq: f.Int(), RunSeq: f.Int(), Digest: f.Blob(),
-			Action: f.Text(), Actor: f.Text(), Surface: f.Text(), Object: f.Text(), Result: f.Text(), Reason: f.Text(), Detail: f.TextOrNull(), Request: f.Text(), Address: f.Text(), Mac: f.Blob()})
+		out = append(
+			out,
+			dbsqlc.AuditEvent{Seq: f.Int(), At: f.Int(), RunID: f.IntOrNull(), FirstSeq: f.Int(), RunSeq: f.Int(), Digest: f.Blob(),
+				Action: f.Text(), Actor: f.Text(), Surface: f.Text(), Object: f.Text(), Result: f.Text(), Reason: f.Text(), Detail: f.TextOrNull(), Request: f.Text(), Address: f.Text(), Mac: f.Blob()},
+		)
 		return f.Err
 	})
 	return out, core.Translate(err, "read the audit log")
@@ -334,12 +344,21 @@ func (s auditLog) checkDigest(ctx context.Context, e dbsqlc.AuditEvent) (string,
 	}
 	// The rows' way back to their event is under no hash: it is not known when
 	// they are hashed.
-	astray, err := s.store.q.StepsOfAnotherAudit(ctx, dbsqlc.StepsOfAnotherAuditParams{RunID: *e.RunID, First: e.FirstSeq, Last: e.RunSeq, AuditSeq: e.Seq})
+	astray, err := s.store.q.StepsOfAnotherAudit(
+		ctx,
+		dbsqlc.StepsOfAnotherAuditParams{RunID: *e.RunID, First: e.FirstSeq, Last: e.RunSeq, AuditSeq: e.Seq},
+	)
 	if err != nil {
 		return "", core.Translate(err, "read journal rows")
 	}
 	if astray > 0 {
-		return fmt.Sprintf("%d of the journal rows %d to %d refer to an event other than %d, which covers them", astray, e.FirstSeq, e.RunSeq, e.Seq), nil
+		return fmt.Sprintf(
+			"%d of the journal rows %d to %d refer to an event other than %d, which covers them",
+			astray,
+			e.FirstSeq,
+			e.RunSeq,
+			e.Seq,
+		), nil
 	}
 	return "", nil
 }

@@ -63,7 +63,14 @@ func (c *AuditChecker) Run(ctx context.Context) {
 // unfinished finds who asked for a verification that has no result; the zero value:
 // nobody.
 func (c *AuditChecker) unfinished(ctx context.Context) (domain.Actor, error) {
-	list, err := c.s.AuditEvents(ctx, domain.AuditFilter{Actions: []string{actionVerify, actionVerifyBegin}, Exclude: domain.AuditExclusion{Results: []string{"denied"}}, Page: domain.Page{Limit: 1}})
+	list, err := c.s.AuditEvents(
+		ctx,
+		domain.AuditFilter{
+			Actions: []string{actionVerify, actionVerifyBegin},
+			Exclude: domain.AuditExclusion{Results: []string{"denied"}},
+			Page:    domain.Page{Limit: 1},
+		},
+	)
 	if err != nil || len(list.Items) == 0 || list.Items[0].Action == actionVerify {
 		return domain.Actor{}, err
 	}
@@ -78,7 +85,8 @@ func (c *AuditChecker) Busy() error {
 	if c.now == nil {
 		return nil
 	}
-	return domain.Errorf(domain.CodeConflict, "verification of the chain has been running since %s", c.now.Began.Format(time.RFC3339)).Suggest("wait for its result")
+	return domain.Errorf(domain.CodeConflict, "verification of the chain has been running since %s", c.now.Began.Format(time.RFC3339)).
+		Suggest("wait for its result")
 }
 
 // Begin begins a verification of the whole log, unless one is under way, and gives the
@@ -103,7 +111,10 @@ func (c *AuditChecker) AuditCheck(ctx context.Context) (domain.AuditCheck, error
 		return *now, nil
 	}
 	check := domain.AuditCheck{Problems: []string{}}
-	list, err := c.s.AuditEvents(ctx, domain.AuditFilter{Action: actionVerify, Exclude: domain.AuditExclusion{Results: []string{"denied"}}, Page: domain.Page{Limit: 1}})
+	list, err := c.s.AuditEvents(
+		ctx,
+		domain.AuditFilter{Action: actionVerify, Exclude: domain.AuditExclusion{Results: []string{"denied"}}, Page: domain.Page{Limit: 1}},
+	)
 	if err != nil || len(list.Items) == 0 {
 		return check, err
 	}
@@ -117,9 +128,23 @@ func (c *AuditChecker) check(ctx context.Context, actor domain.Actor) error {
 	if err != nil {
 		return err
 	}
-	check := domain.AuditCheck{Began: began, Ended: c.s.now().UTC(), By: actor.Name, Events: r.Events, Links: r.Links, Last: r.Last, Found: len(r.Problems),
-		Problems: append([]string{}, r.Problems[:min(len(r.Problems), keptProblems)]...)}
-	record := domain.AuditRecord{Action: actionVerify, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Detail: domain.RawJSON(core.EncodeJSON(check))}
+	check := domain.AuditCheck{
+		Began:    began,
+		Ended:    c.s.now().UTC(),
+		By:       actor.Name,
+		Events:   r.Events,
+		Links:    r.Links,
+		Last:     r.Last,
+		Found:    len(r.Problems),
+		Problems: append([]string{}, r.Problems[:min(len(r.Problems), keptProblems)]...),
+	}
+	record := domain.AuditRecord{
+		Action:  actionVerify,
+		Actor:   actor.Name,
+		Surface: actor.Surface,
+		Request: actor.Request,
+		Detail:  domain.RawJSON(core.EncodeJSON(check)),
+	}
 	if check.Found > 0 {
 		record.Result, record.Reason = "failed", check.Problems[0]
 		c.log.Error("the audit log failed its check", "problem", check.Problems[0], "problems", check.Found)

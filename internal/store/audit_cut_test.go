@@ -160,7 +160,8 @@ func TestAMissingKeyIsNotMadeInSilence(t *testing.T) {
 	if r, err := s.VerifyAudit(ctx); err != nil || len(r.Problems) > 0 {
 		t.Errorf("%+v %v", r, err)
 	}
-	if list, err := s.AuditEvents(ctx, domain.AuditFilter{Action: actionNewKey}); err != nil || len(list.Items) != 1 || list.Items[0].Reason != "the previous key was lost" {
+	if list, err := s.AuditEvents(ctx, domain.AuditFilter{Action: actionNewKey}); err != nil || len(list.Items) != 1 ||
+		list.Items[0].Reason != "the previous key was lost" {
 		t.Errorf("%+v %v", list.Items, err)
 	}
 }

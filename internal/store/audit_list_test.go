@@ -93,7 +93,8 @@ func TestAuditChecker(t *testing.T) {
 		break
 	}
 	list, err := s.AuditEvents(t.Context(), domain.AuditFilter{Requests: []string{"r1"}})
-	if err != nil || !slices.ContainsFunc(list.Items, func(e domain.AuditEvent) bool { return e.Action == actionVerify && e.Result == "ok" }) {
+	if err != nil ||
+		!slices.ContainsFunc(list.Items, func(e domain.AuditEvent) bool { return e.Action == actionVerify && e.Result == "ok" }) {
 		t.Errorf("recorded: %+v %v", list.Items, err)
 	}
 }

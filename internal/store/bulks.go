@@ -9,14 +9,38 @@ import (
 )
 
 func bulkRecord(b domain.Bulk, action string, actor domain.Actor, reason string) auditRow {
-	return auditRow{record: domain.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "bulk:" + b.ID, Reason: reason,
-		Detail: domain.RawJSON(core.EncodeJSON(map[string]any{"action": b.Action, "filter": b.Query, "runs": b.Total, "acted": b.Acted, "refused": b.Refused}))}}
+	return auditRow{
+		record: domain.AuditRecord{
+			Action:  action,
+			Actor:   actor.Name,
+			Surface: actor.Surface,
+			Request: actor.Request,
+			Object:  "bulk:" + b.ID,
+			Reason:  reason,
+			Detail: domain.RawJSON(
+				core.EncodeJSON(
+					map[string]any{"action": b.Action, "filter": b.Query, "runs": b.Total, "acted": b.Acted, "refused": b.Refused},
+				),
+			),
+		},
+	}
 }
 
 // SettleBulkItem records what became of one run of a bulk act.
 func (s work) SettleBulkItem(_ context.Context, id string, it domain.BulkItem) error {
 	err := s.store.writer.perform(func(w *writer) ([]auditRow, error) {
-		n, err := w.q.BulkItemSettle(w.ctx, dbsqlc.BulkItemSettleParams{State: it.State, Result: it.Result, Detail: it.Detail, Message: domain.EncodeMessage(it.Message), At: core.Micros(it.At), Bulk: id, Position: it.Position})
+		n, err := w.q.BulkItemSettle(
+			w.ctx,
+			dbsqlc.BulkItemSettleParams{
+				State:    it.State,
+				Result:   it.Result,
+				Detail:   it.Detail,
+				Message:  domain.EncodeMessage(it.Message),
+				At:       core.Micros(it.At),
+				Bulk:     id,
+				Position: it.Position,
+			},
+		)
 		if err != nil || n == 0 {
 			return nil, err
 		}

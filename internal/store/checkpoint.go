@@ -57,7 +57,14 @@ func (s *Store) prepare(ctx context.Context, c domain.Checkpoint) (*prepared, er
 			e.Seq = c.Fence + int64(i) + 1
 		}
 		if e.Seq != c.Fence+int64(i)+1 {
-			return nil, domain.Errorf(domain.CodeInternal, "checkpoint of run %s: row %d has seq %d, want %d", c.Run, i, e.Seq, c.Fence+int64(i)+1)
+			return nil, domain.Errorf(
+				domain.CodeInternal,
+				"checkpoint of run %s: row %d has seq %d, want %d",
+				c.Run,
+				i,
+				e.Seq,
+				c.Fence+int64(i)+1,
+			)
 		}
 		step := &p.steps[i]
 		if err := s.step(c.Run, e, step, &p.payloads); err != nil {

@@ -32,8 +32,17 @@ func setCircuits(ctx context.Context, q *dbsqlc.Queries, list []domain.KeptCircu
 		stored[key{r.Subject, r.Part}] = r
 	}
 	for _, c := range list {
-		r := dbsqlc.Circuit{Subject: c.Subject, Part: c.Part, State: string(c.State), FailuresInRow: int64(c.FailuresInRow), Since: core.Micros(c.Since), OpenUntil: core.Micros(c.OpenUntil),
-			LastCode: c.LastCode, LastMessage: c.LastMessage, LastErrorAt: core.Micros(c.LastErrorAt)}
+		r := dbsqlc.Circuit{
+			Subject:       c.Subject,
+			Part:          c.Part,
+			State:         string(c.State),
+			FailuresInRow: int64(c.FailuresInRow),
+			Since:         core.Micros(c.Since),
+			OpenUntil:     core.Micros(c.OpenUntil),
+			LastCode:      c.LastCode,
+			LastMessage:   c.LastMessage,
+			LastErrorAt:   core.Micros(c.LastErrorAt),
+		}
 		before := stored[key{r.Subject, r.Part}]
 		delete(stored, key{r.Subject, r.Part})
 		if before == r {
@@ -55,7 +64,11 @@ func setCircuits(ctx context.Context, q *dbsqlc.Queries, list []domain.KeptCircu
 // them, also when the disk is full.
 func (s entities) PutToolPins(_ context.Context, pins []domain.ToolPin, said ...domain.AuditRecord) error {
 	return s.store.writer.performEvenFull(func(w *writer) ([]auditRow, error) {
-		return w.applyAs("store accepted tools", said, func(ctx context.Context, q *dbsqlc.Queries) error { return putToolPins(ctx, q, pins) })
+		return w.applyAs(
+			"store accepted tools",
+			said,
+			func(ctx context.Context, q *dbsqlc.Queries) error { return putToolPins(ctx, q, pins) },
+		)
 	})
 }
 

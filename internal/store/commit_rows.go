@@ -35,7 +35,10 @@ func (w *writer) advanceRun(rowID int64, st *runState) (int64, error) {
 		return w.q.RunMoveMessage(w.ctx, dbsqlc.RunMoveMessageParams{LastSeq: st.LastSeq, Steps: st.moved.steps, Path: st.Path,
 			Headline: st.Headline, Message: st.Message, Node: st.Node, ID: rowID, Before: st.moved.fence})
 	}
-	return w.q.RunMove(w.ctx, dbsqlc.RunMoveParams{LastSeq: st.LastSeq, Steps: st.moved.steps, Path: st.Path, ID: rowID, Before: st.moved.fence})
+	return w.q.RunMove(
+		w.ctx,
+		dbsqlc.RunMoveParams{LastSeq: st.LastSeq, Steps: st.moved.steps, Path: st.Path, ID: rowID, Before: st.moved.fence},
+	)
 }
 
 // directStatements are those that are executed without the driver.
@@ -128,7 +131,11 @@ func (d *directStatements) insertPlainStep(p *core.StepRow) error {
 }
 
 func (d *directStatements) insertAudit(p *dbsqlc.AuditEvent) error {
-	if p.Action == ActionCheckpoint && p.RunID != nil && p.Actor == "system" && p.Surface == "engine" && p.Result == "ok" && p.Reason == "" && p.Detail == nil && p.Request == "" && p.Address == "" {
+	if p.Action == ActionCheckpoint && p.RunID != nil && p.Actor == "system" && p.Surface == "engine" && p.Result == "ok" &&
+		p.Reason == "" &&
+		p.Detail == nil &&
+		p.Request == "" &&
+		p.Address == "" {
 		h := d.checkpointAudit
 		h.Int(p.Seq)
 		h.Int(p.At)

@@ -36,7 +36,14 @@ func TestRowsBoundByHandFitTheirQueries(t *testing.T) {
 			}
 		}
 		if at != params.NumField() || strings.Count(c.text, "?") != params.NumField() {
-			t.Errorf("%s binds %d parameters; %s has %d fields, and %d fit in order", c.text, strings.Count(c.text, "?"), params, params.NumField(), at)
+			t.Errorf(
+				"%s binds %d parameters; %s has %d fields, and %d fit in order",
+				c.text,
+				strings.Count(c.text, "?"),
+				params,
+				params.NumField(),
+				at,
+			)
 		}
 	}
 }

@@ -94,15 +94,28 @@ func TestTheStoreIsTheModel(t *testing.T) {
 		for range rapid.IntRange(1, 25).Draw(rt, "acts") {
 			switch act := rapid.IntRange(0, 9).Draw(rt, "act"); {
 			case act == 0:
-				v := newVersion(rapid.SampledFrom([]string{"p", "q"}).Draw(rt, "plan"), fmt.Sprint("h", rapid.IntRange(1, 6).Draw(rt, "hash")))
+				v := newVersion(
+					rapid.SampledFrom([]string{"p", "q"}).Draw(rt, "plan"),
+					fmt.Sprint("h", rapid.IntRange(1, 6).Draw(rt, "hash")),
+				)
 				v.Base = rapid.SampledFrom([]string{"", "", "h1", "h2"}).Draw(rt, "base")
 				v.Origin = rapid.SampledFrom([]string{"upload", "replan"}).Draw(rt, "origin")
 				both(func(c *teller) { c.put(v) })
 			case act < 3 || len(model.runs) == 0:
-				r := domain.NewRun{ID: domain.NewID(), Hash: rapid.SampledFrom([]string{"h1", "h1", "h2"}).Draw(rt, "of"), Priority: rapid.IntRange(-1, 1).Draw(rt, "priority"),
-					Key: rapid.SampledFrom([]string{"", "", "k"}).Draw(rt, "key"), Audit: []domain.AuditRecord{{Action: "run.created", Actor: "marta"}}}
+				r := domain.NewRun{
+					ID:       domain.NewID(),
+					Hash:     rapid.SampledFrom([]string{"h1", "h1", "h2"}).Draw(rt, "of"),
+					Priority: rapid.IntRange(-1, 1).Draw(rt, "priority"),
+					Key: rapid.SampledFrom([]string{"", "", "k"}).
+						Draw(rt, "key"),
+					Audit: []domain.AuditRecord{{Action: "run.created", Actor: "marta"}},
+				}
 				if rapid.Bool().Draw(rt, "concurrency") {
-					r.Concurrency = &domain.Concurrency{Key: rapid.SampledFrom([]string{"one", "two"}).Draw(rt, "concurrency key"), Limit: 1, OnConflict: "queue"}
+					r.Concurrency = &domain.Concurrency{
+						Key:        rapid.SampledFrom([]string{"one", "two"}).Draw(rt, "concurrency key"),
+						Limit:      1,
+						OnConflict: "queue",
+					}
 				}
 				both(func(c *teller) { c.create(r) })
 			case act == 3:
@@ -159,12 +172,18 @@ func drawCheckpoint(rt *rapid.T, r domain.Run) domain.Checkpoint {
 		k.Fence += int64(rapid.IntRange(-1, 1).Draw(rt, "by"))
 	}
 	for i := range rapid.IntRange(0, 3).Draw(rt, "rows") {
-		e := entry(rapid.SampledFrom([]string{"a", "b"}).Draw(rt, "node"), rapid.SampledFrom([]string{"1", `{"x":[1,2]}`, text(5000), "null"}).Draw(rt, "value"))
+		e := entry(
+			rapid.SampledFrom([]string{"a", "b"}).Draw(rt, "node"),
+			rapid.SampledFrom([]string{"1", `{"x":[1,2]}`, text(5000), "null"}).Draw(rt, "value"),
+		)
 		e.Visit, e.At, e.StartedAt = int(r.LastSeq)+i+1, noon, noon
 		k.Entries = append(k.Entries, e)
 	}
 	if rapid.Bool().Draw(rt, "patched") {
-		p := &domain.RunPatch{AddSteps: int64(rapid.IntRange(0, 2).Draw(rt, "steps")), AddPath: rapid.SampledFrom([]string{"", "c", "ff"}).Draw(rt, "path")}
+		p := &domain.RunPatch{
+			AddSteps: int64(rapid.IntRange(0, 2).Draw(rt, "steps")),
+			AddPath:  rapid.SampledFrom([]string{"", "c", "ff"}).Draw(rt, "path"),
+		}
 		if rapid.Bool().Draw(rt, "moves") {
 			p.Status = rapid.SampledFrom(domain.RunStatuses).Draw(rt, "status")
 			if p.Status == domain.RunWaiting {

@@ -204,7 +204,13 @@ func TestADamagedLogIsNoticed(t *testing.T) {
 // hashed are the tables of which every row is under a hash, and what never
 // changes of runs. The columns of runs that lists show are not: they can be folded
 // again from the journal.
-var hashed = map[string]bool{"step_results": true, "payloads": true, "audit_events": true, "runs AS created": true, "run_details AS created": true}
+var hashed = map[string]bool{
+	"step_results":           true,
+	"payloads":               true,
+	"audit_events":           true,
+	"runs AS created":        true,
+	"run_details AS created": true,
+}
 
 // One bit of the database file is flipped. Whatever of the journals, values or
 // audit log it changes is found: by SQLite, a row's hash or the chain.
@@ -251,12 +257,26 @@ func TestAFlippedBitIsFound(t *testing.T) {
 			}
 			unhashed[table]++
 			if hashed[table] {
-				t.Errorf("byte %d bit %d, KAIROS_SEED=%d: %s reads otherwise and nobody says so%s", at, bit, seed, table, difference(text, f.tables[table]))
+				t.Errorf(
+					"byte %d bit %d, KAIROS_SEED=%d: %s reads otherwise and nobody says so%s",
+					at,
+					bit,
+					seed,
+					table,
+					difference(text, f.tables[table]),
+				)
 			}
 		}
 		harmless++
 	}
-	t.Logf("of %d flips %d were reported (%d by SQLite alone), %d changed nothing that a hash covers; unreported elsewhere: %v", n, reported, bySQLite, harmless, unhashed)
+	t.Logf(
+		"of %d flips %d were reported (%d by SQLite alone), %d changed nothing that a hash covers; unreported elsewhere: %v",
+		n,
+		reported,
+		bySQLite,
+		harmless,
+		unhashed,
+	)
 	proof.Figure(t, "bit flips", n)
 }
 

@@ -41,8 +41,11 @@ func (s work) Tell(_ context.Context, upTo int64, messages []domain.Delivery, qu
 }
 
 func insertDelivery(ctx context.Context, q *dbsqlc.Queries, m domain.Delivery) error {
-	_, err := q.DeliveryInsert(ctx, dbsqlc.DeliveryInsertParams{ID: m.ID, Channel: m.Channel, Kind: m.Kind, Seq: m.Seq, DedupKey: m.Like, Body: string(m.Body),
-		DueAt: core.Micros(m.DueAt), CreatedAt: core.Micros(m.CreatedAt)})
+	_, err := q.DeliveryInsert(
+		ctx,
+		dbsqlc.DeliveryInsertParams{ID: m.ID, Channel: m.Channel, Kind: m.Kind, Seq: m.Seq, DedupKey: m.Like, Body: string(m.Body),
+			DueAt: core.Micros(m.DueAt), CreatedAt: core.Micros(m.CreatedAt)},
+	)
 	return err
 }
 
@@ -60,8 +63,11 @@ func (s work) TellMore(_ context.Context, of domain.Delivery, message domain.Del
 // SettleDelivery notes what came of an attempt.
 func (s work) SettleDelivery(_ context.Context, d domain.Delivery) error {
 	return s.store.exec("store the outcome of a message", func(ctx context.Context, q *dbsqlc.Queries) error {
-		n, err := q.DeliveryUpdate(ctx, dbsqlc.DeliveryUpdateParams{Status: string(d.Status), Attempts: int64(d.Attempts), DueAt: core.Micros(d.DueAt),
-			EndedAt: core.Micros(d.EndedAt), Error: d.Error, ID: d.ID})
+		n, err := q.DeliveryUpdate(
+			ctx,
+			dbsqlc.DeliveryUpdateParams{Status: string(d.Status), Attempts: int64(d.Attempts), DueAt: core.Micros(d.DueAt),
+				EndedAt: core.Micros(d.EndedAt), Error: d.Error, ID: d.ID},
+		)
 		if err == nil && n == 0 {
 			return domain.Errorf(domain.CodeNotFound, "message %s not found", d.ID)
 		}
@@ -71,5 +77,8 @@ func (s work) SettleDelivery(_ context.Context, d domain.Delivery) error {
 
 // ForgetDeliveries removes messages that are over and were made before a time.
 func (s work) ForgetDeliveries(_ context.Context, before time.Time) error {
-	return s.store.exec("delete messages", func(ctx context.Context, q *dbsqlc.Queries) error { return q.DeliveryPrune(ctx, core.Micros(before)) })
+	return s.store.exec(
+		"delete messages",
+		func(ctx context.Context, q *dbsqlc.Queries) error { return q.DeliveryPrune(ctx, core.Micros(before)) },
+	)
 }

@@ -57,7 +57,16 @@ func (s work) TellDraft(_ context.Context, id string, progress []domain.DraftNot
 // stays so: moved is false.
 func (s work) EndDraft(_ context.Context, d domain.Draft) (moved bool, err error) {
 	err = s.store.performDraft(func(w *writer) ([]auditRow, error) {
-		n, err := w.q.DraftEnd(w.ctx, dbsqlc.DraftEndParams{State: string(d.State), Outcome: core.DraftOutcome(d.DraftOutcome), Hash: d.Hash, EndedAt: w.s.now().UnixMicro(), PublicID: d.ID})
+		n, err := w.q.DraftEnd(
+			w.ctx,
+			dbsqlc.DraftEndParams{
+				State:    string(d.State),
+				Outcome:  core.DraftOutcome(d.DraftOutcome),
+				Hash:     d.Hash,
+				EndedAt:  w.s.now().UnixMicro(),
+				PublicID: d.ID,
+			},
+		)
 		if moved = n > 0; err != nil || !moved {
 			return nil, err
 		}

@@ -207,7 +207,8 @@ func TestARefusedCheckpointBreaksItsChain(t *testing.T) {
 	enqueue(3, domain.Checkpoint{Run: run.ID, Chain: new(domain.Chain), Fence: 2, Entries: []domain.Entry{entry("d", "1")}})
 	close(hold)
 	wg.Wait()
-	if domain.CodeOf(results[0]) != domain.CodeConflict || domain.CodeOf(results[1]) != domain.CodeConflict || results[2] != nil || results[3] != nil {
+	if domain.CodeOf(results[0]) != domain.CodeConflict || domain.CodeOf(results[1]) != domain.CodeConflict || results[2] != nil ||
+		results[3] != nil {
 		t.Errorf("got %v", results)
 	}
 	err := s.Commit(t.Context(), domain.Checkpoint{Run: run.ID, Chain: chain, Fence: 3, Entries: []domain.Entry{entry("e", "1")}})

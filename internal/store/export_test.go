@@ -42,7 +42,13 @@ func (s *Store) UnackFailures(ctx context.Context, by domain.Actor, ref domain.F
 	return s.markFailures(ctx, by, ref, true, func(tx *Tx, f FailedRuns, _ int64) error { return tx.Attention().UnackFailures(f, ref) })
 }
 
-func (s *Store) markFailures(ctx context.Context, by domain.Actor, ref domain.FailureRef, on bool, first func(*Tx, FailedRuns, int64) error) (total int64, err error) {
+func (s *Store) markFailures(
+	ctx context.Context,
+	by domain.Actor,
+	ref domain.FailureRef,
+	on bool,
+	first func(*Tx, FailedRuns, int64) error,
+) (total int64, err error) {
 	batch, err := s.FailedRuns(ctx, ref, on)
 	for rest, begun := batch, false; err == nil && (rest.Len() > 0 || !begun); begun = true {
 		batch, rest = rest.Split()

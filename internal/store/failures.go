@@ -58,15 +58,35 @@ func (s attention) FailureGroups(ctx context.Context, limit int) ([]domain.Failu
 	}
 	var out []domain.FailureGroup
 	for _, r := range rows[:min(max(limit, 0), len(rows))] {
-		newest, err := s.store.q.FailureGroupNewest(ctx, dbsqlc.FailureGroupNewestParams{PlanID: r.PlanID, Node: r.Node, ErrorCode: r.ErrorCode, Fingerprint: r.Fingerprint})
+		newest, err := s.store.q.FailureGroupNewest(
+			ctx,
+			dbsqlc.FailureGroupNewestParams{PlanID: r.PlanID, Node: r.Node, ErrorCode: r.ErrorCode, Fingerprint: r.Fingerprint},
+		)
 		if errors.Is(err, sql.ErrNoRows) {
 			continue // dealt with in between
 		} else if err != nil {
 			return nil, core.Translate(err, "group failures")
 		}
-		g := domain.FailureGroup{PlanID: newest.PlanPublicID, PlanKey: newest.Key, Node: r.Node, Code: r.ErrorCode, Fingerprint: r.Fingerprint, Runs: r.Runs,
-			First: core.FromMicros(r.FirstAt), Last: core.FromMicros(r.LastAt), Newest: newest.PublicID, Headline: newest.Headline, Message: domain.DecodeMessage(newest.Message, newest.Headline), Version: int(newest.Number)}
-		acks, err := s.store.q.FailureAcks(ctx, dbsqlc.FailureAcksParams{PlanID: r.PlanID, Node: r.Node, ErrorCode: r.ErrorCode, Fingerprint: r.Fingerprint})
+		g := domain.FailureGroup{
+			PlanID:      newest.PlanPublicID,
+			PlanKey:     newest.Key,
+			Node:        r.Node,
+			Code:        r.ErrorCode,
+			Fingerprint: r.Fingerprint,
+			Runs:        r.Runs,
+			First: core.FromMicros(
+				r.FirstAt,
+			),
+			Last:     core.FromMicros(r.LastAt),
+			Newest:   newest.PublicID,
+			Headline: newest.Headline,
+			Message:  domain.DecodeMessage(newest.Message, newest.Headline),
+			Version:  int(newest.Number),
+		}
+		acks, err := s.store.q.FailureAcks(
+			ctx,
+			dbsqlc.FailureAcksParams{PlanID: r.PlanID, Node: r.Node, ErrorCode: r.ErrorCode, Fingerprint: r.Fingerprint},
+		)
 		if err != nil {
 			return nil, core.Translate(err, "group failures")
 		}
@@ -91,7 +111,10 @@ func (s attention) newestOf(ctx context.Context, planID int64, ref domain.Failur
 	if ref.Fingerprint == "" {
 		return "", nil, nil
 	}
-	r, err := s.store.q.FailureGroupNewest(ctx, dbsqlc.FailureGroupNewestParams{PlanID: planID, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Fingerprint})
+	r, err := s.store.q.FailureGroupNewest(
+		ctx,
+		dbsqlc.FailureGroupNewestParams{PlanID: planID, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Fingerprint},
+	)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil, nil
 	}
@@ -139,8 +162,19 @@ func (f FailedRuns) Split() (batch, rest FailedRuns) {
 
 // groupRuns lists the runs of a group that need attention or, with acknowledged,
 // those that do not, and when each failed.
-func (s attention) groupRuns(ctx context.Context, planID int64, ref domain.FailureRef, acknowledged bool) ([]dbsqlc.FailureAckRunsRow, error) {
-	p := dbsqlc.FailureAckRunsParams{PlanID: planID, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Fingerprint, FingerprintLast: lastFingerprint(ref)}
+func (s attention) groupRuns(
+	ctx context.Context,
+	planID int64,
+	ref domain.FailureRef,
+	acknowledged bool,
+) ([]dbsqlc.FailureAckRunsRow, error) {
+	p := dbsqlc.FailureAckRunsParams{
+		PlanID:          planID,
+		Node:            ref.Node,
+		ErrorCode:       ref.Code,
+		Fingerprint:     ref.Fingerprint,
+		FingerprintLast: lastFingerprint(ref),
+	}
 	if !acknowledged {
 		return s.store.q.FailureAckRuns(ctx, p)
 	}

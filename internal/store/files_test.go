@@ -23,7 +23,8 @@ func TestFileSystemsAreJudged(t *testing.T) {
 	} {
 		var log bytes.Buffer
 		err := (&Store{log: slog.New(slog.NewTextHandler(&log, nil))}).judgeFileSystem("/data", kind)
-		if c.refused == "" && err != nil || c.refused != "" && (domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), c.refused)) {
+		if c.refused == "" && err != nil ||
+			c.refused != "" && (domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), c.refused)) {
 			t.Errorf("%x: %v, want %q", kind, err, c.refused)
 		}
 		if got := log.String(); (got == "") != (c.said == "") || !strings.Contains(got, c.said) {

@@ -84,8 +84,30 @@ func (w *writer) fillRun(insert *sql.Stmt, f FillRun, v *dbsqlc.PlanVersion, row
 	if t.Error != nil {
 		code, fingerprint = t.Error.Code, t.Error.Fingerprint()
 	}
-	r, err := insert.ExecContext(w.ctx, id, core.Reversed(id), v.PlanID, v.ID, string(t.Status), string(t.WaitReason), attention, t.LastSeq, t.Steps, t.Path,
-		t.Headline, t.Node, code, t.Actor, t.Origin, core.Micros(move(t.DueAt)), core.Micros(f.At), core.Micros(move(t.StartedAt)), core.Micros(move(t.EndedAt)), t.RunningTime.Microseconds(), fingerprint)
+	r, err := insert.ExecContext(
+		w.ctx,
+		id,
+		core.Reversed(id),
+		v.PlanID,
+		v.ID,
+		string(t.Status),
+		string(t.WaitReason),
+		attention,
+		t.LastSeq,
+		t.Steps,
+		t.Path,
+		t.Headline,
+		t.Node,
+		code,
+		t.Actor,
+		t.Origin,
+		core.Micros(move(t.DueAt)),
+		core.Micros(f.At),
+		core.Micros(move(t.StartedAt)),
+		core.Micros(move(t.EndedAt)),
+		t.RunningTime.Microseconds(),
+		fingerprint,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +115,13 @@ func (w *writer) fillRun(insert *sql.Stmt, f FillRun, v *dbsqlc.PlanVersion, row
 	if err != nil {
 		return nil, err
 	}
-	d := dbsqlc.RunDetailInsertParams{RunID: rowID, Input: core.JSONText(t.Input), Session: id, Limits: "{}", Labels: core.EncodeJSON(f.Labels)}
+	d := dbsqlc.RunDetailInsertParams{
+		RunID:   rowID,
+		Input:   core.JSONText(t.Input),
+		Session: id,
+		Limits:  "{}",
+		Labels:  core.EncodeJSON(f.Labels),
+	}
 	if err := w.q.RunDetailInsert(w.ctx, d); err != nil {
 		return nil, err
 	}

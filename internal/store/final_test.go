@@ -19,7 +19,10 @@ func together(t *testing.T, s *store.Store, other string, list ...domain.Checkpo
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Enqueue([]domain.Checkpoint{{Run: other, Fence: r.LastSeq, Entries: []domain.Entry{visit("a", r.LastSeq, "1")}}}, func(error) { close(held); <-hold })
+	s.Enqueue(
+		[]domain.Checkpoint{{Run: other, Fence: r.LastSeq, Entries: []domain.Entry{visit("a", r.LastSeq, "1")}}},
+		func(error) { close(held); <-hold },
+	)
 	<-held
 	var wg sync.WaitGroup
 	for _, c := range list {

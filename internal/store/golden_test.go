@@ -60,12 +60,24 @@ type goldenState struct {
 
 // goldenPlans leave runs in every state that an upgrade may find.
 var goldenPlans = []struct{ key, src string }{
-	{"done", `{id: done, nodes: {a: {type: call, foreach: "${input.list}", input: {n: "${item}"}}, b: {type: set, needs: [a], input: "${output.a}"}}}`},
-	{"looped", `{id: looped, nodes: {a: {type: call, max_visits: 3, input: {n: "${input.x}"}}, b: {type: decision, max_visits: 3}}, start: a, edges: [{from: a, to: b}, {from: b, to: a, condition: "last.n != 3"}]}`},
+	{
+		"done",
+		`{id: done, nodes: {a: {type: call, foreach: "${input.list}", input: {n: "${item}"}}, b: {type: set, needs: [a], input: "${output.a}"}}}`,
+	},
+	{
+		"looped",
+		`{id: looped, nodes: {a: {type: call, max_visits: 3, input: {n: "${input.x}"}}, b: {type: decision, max_visits: 3}}, start: a, edges: [{from: a, to: b}, {from: b, to: a, condition: "last.n != 3"}]}`,
+	},
 	{"failed", `{id: failed, nodes: {a: {type: fails}}}`},
 	{"cancelled", `{id: cancelled, nodes: {a: {type: approval, input: {message: "no?"}}}}`},
-	{"asking", `{id: asking, nodes: {a: {type: approval, input: {message: "yes?"}}, b: {type: set, input: "${output.a.approved}"}}, edges: [{from: a, to: b}]}`},
-	{"approved", `{id: approved, nodes: {a: {type: approval, input: {message: "yes?"}}, b: {type: wait, input: {for: 87600h}}}, edges: [{from: a, to: b}]}`},
+	{
+		"asking",
+		`{id: asking, nodes: {a: {type: approval, input: {message: "yes?"}}, b: {type: set, input: "${output.a.approved}"}}, edges: [{from: a, to: b}]}`,
+	},
+	{
+		"approved",
+		`{id: approved, nodes: {a: {type: approval, input: {message: "yes?"}}, b: {type: wait, input: {for: 87600h}}}, edges: [{from: a, to: b}]}`,
+	},
 	{"parent", `{id: parent, nodes: {a: {type: plan, plan: asking}}}`},
 	{"running", `{id: running, nodes: {a: {type: hangs}, b: {type: set, input: "${output.a}"}}, edges: [{from: a, to: b}]}`},
 	{"doubtful", `{id: doubtful, nodes: {a: {type: charge}, b: {type: set, input: "${output.a}"}}, edges: [{from: a, to: b}]}`},
@@ -107,7 +119,12 @@ func TestMakeGoldenDatabase(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "kairos.db")
 	s := storetest.OpenAt(t, path)
-	g := golden{Schema: store.SchemaVersion(), Made: time.Now().UTC().Format(time.DateOnly), Runs: map[string]goldenRun{}, Sums: migrationSums(t)}
+	g := golden{
+		Schema: store.SchemaVersion(),
+		Made:   time.Now().UTC().Format(time.DateOnly),
+		Runs:   map[string]goldenRun{},
+		Sums:   migrationSums(t),
+	}
 	quarantined := makeQuarantined(t, s)
 	inside := make(chan struct{})
 	e := enginetest.OpenOn(t, s, goldenRegistry(inside), engine.Options{})
@@ -333,7 +350,11 @@ func TestGoldenDatabases(t *testing.T) {
 			t.Logf("%s: the schema has changed since, and no release has it: make golden-db", dir)
 			continue
 		}
-		one := fstest.MapFS{"99999_add_note.sql": {Data: []byte("-- +goose Up\nALTER TABLE run_details ADD COLUMN note TEXT NOT NULL DEFAULT 'none';\n-- +goose Down\n")}}
+		one := fstest.MapFS{
+			"99999_add_note.sql": {
+				Data: []byte("-- +goose Up\nALTER TABLE run_details ADD COLUMN note TEXT NOT NULL DEFAULT 'none';\n-- +goose Down\n"),
+			},
+		}
 		for name, o := range map[string]recovery.Options{"as it is": {}, "with one more migration": {Options: store.Options{Migrations: both{db.Migrations(), one}}}} {
 			paths++
 			t.Run(filepath.Base(dir)+" "+name, func(t *testing.T) {

@@ -109,7 +109,8 @@ func TestDamageIsNamed(t *testing.T) {
 			}
 			defer s.Close()
 			_, err = s.Journal(ctx, r.ID, 0)
-			if c.journal == "" && err != nil || c.journal != "" && (domain.CodeOf(err) != domain.CodeCorrupt || !strings.Contains(err.Error(), c.journal)) {
+			if c.journal == "" && err != nil ||
+				c.journal != "" && (domain.CodeOf(err) != domain.CodeCorrupt || !strings.Contains(err.Error(), c.journal)) {
 				t.Errorf("journal: %v", err)
 			}
 			report, err := s.VerifyAudit(ctx)

@@ -38,8 +38,10 @@ func (s holds) hold(h domain.Hold) error {
 		if h.Lost > 0 {
 			reason += fmt.Sprintf("; events up to %d were recorded and are missing", h.Lost)
 		}
-		rows := []auditRow{{record: domain.AuditRecord{Action: "store." + h.Reason, Actor: domain.System.Name, Surface: domain.System.Surface,
-			Reason: reason, Detail: domain.RawJSON(core.EncodeJSON(h))}}}
+		rows := []auditRow{
+			{record: domain.AuditRecord{Action: "store." + h.Reason, Actor: domain.System.Name, Surface: domain.System.Surface,
+				Reason: reason, Detail: domain.RawJSON(core.EncodeJSON(h))}},
+		}
 		detail := domain.RawJSON(`{"status":"waiting","waitReason":"held"}`)
 		for _, r := range runs {
 			counted := r.DeletedAt == 0 && r.Origin != domain.OriginDry
@@ -51,8 +53,11 @@ func (s holds) hold(h domain.Hold) error {
 				w.tally.counts[countOf(r.Status, r.WaitReason, r.Attention)]--
 				w.tally.counts[countKey{string(domain.RunWaiting), string(domain.WaitHeld)}]++
 			}
-			rows = append(rows, auditRow{rowID: r.ID, runSeq: r.LastSeq, record: domain.AuditRecord{Action: "run.status", Actor: domain.System.Name,
-				Surface: domain.System.Surface, Run: r.PublicID, Detail: detail}})
+			rows = append(
+				rows,
+				auditRow{rowID: r.ID, runSeq: r.LastSeq, record: domain.AuditRecord{Action: "run.status", Actor: domain.System.Name,
+					Surface: domain.System.Surface, Run: r.PublicID, Detail: detail}},
+			)
 		}
 		return rows, nil
 	})
@@ -66,7 +71,17 @@ func (s holds) hold(h domain.Hold) error {
 		return fmt.Errorf("hold the runs of a database that was reset to an earlier state: %w", err)
 	}
 	s.store.db.Secrets.Incarnation = incarnation
-	s.store.log.Error("runs are on hold until an operator releases them", "reason", h.Reason, "runs", h.Held, "last", h.Last, "lost", h.Lost)
+	s.store.log.Error(
+		"runs are on hold until an operator releases them",
+		"reason",
+		h.Reason,
+		"runs",
+		h.Held,
+		"last",
+		h.Last,
+		"lost",
+		h.Lost,
+	)
 	return nil
 }
 
@@ -96,7 +111,17 @@ func (s holds) EndHold(_ context.Context, actor domain.Actor, reason string) (en
 		if ended = n > 0; err != nil || !ended {
 			return nil, err
 		}
-		return []auditRow{{record: domain.AuditRecord{Action: "store.released", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Reason: reason}}}, nil
+		return []auditRow{
+			{
+				record: domain.AuditRecord{
+					Action:  "store.released",
+					Actor:   actor.Name,
+					Surface: actor.Surface,
+					Request: actor.Request,
+					Reason:  reason,
+				},
+			},
+		}, nil
 	})
 	return ended, err
 }
@@ -110,7 +135,8 @@ func (s holds) MayRelease(ctx context.Context, actor domain.Actor) error {
 		return err
 	}
 	if !actor.Role.Includes(domain.RoleAdmin) {
-		return domain.Errorf(domain.CodeForbidden, "after the key file was lost, only an administrator can release runs").Suggest("ask an administrator")
+		return domain.Errorf(domain.CodeForbidden, "after the key file was lost, only an administrator can release runs").
+			Suggest("ask an administrator")
 	}
 	users, err := s.store.Users(ctx)
 	if err != nil {

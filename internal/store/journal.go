@@ -14,9 +14,13 @@ import (
 // included, so that a row that was changed or moved is found when it is read.
 func (s rows) step(runID string, e *domain.Entry, p *core.StepRow, payloads *[]dbsqlc.PayloadInsertParams) error {
 	*p = core.StepRow{Seq: e.Seq, Kind: string(e.Kind), Node: e.Node, Visit: int64(e.Visit), Item: int64(e.Item), Attempt: int64(e.Attempt),
-		Substep: int64(e.Substep), Status: string(e.Status), Final: core.Flag(e.Final), Effect: e.Effect, IdemKey: core.OrNull(e.IdempotencyKey),
+		Substep: int64(
+			e.Substep,
+		), Status: string(e.Status), Final: core.Flag(e.Final), Effect: e.Effect, IdemKey: core.OrNull(e.IdempotencyKey),
 		InputTokens: e.Usage.InputTokens, OutputTokens: e.Usage.OutputTokens, Cost: e.Usage.Cost, Agent: core.OrNull(e.Agent), DueAt: core.Micros(e.DueAt),
-		Ref: core.OrNull(e.Ref), Actor: core.OrNull(e.Actor), Reason: core.OrNull(e.Reason), StartedAt: core.Micros(e.StartedAt), At: core.Micros(e.At)}
+		Ref: core.OrNull(
+			e.Ref,
+		), Actor: core.OrNull(e.Actor), Reason: core.OrNull(e.Reason), StartedAt: core.Micros(e.StartedAt), At: core.Micros(e.At)}
 	var err error
 	for _, f := range []struct {
 		from domain.RawJSON

@@ -56,8 +56,19 @@ func (s attention) LabelRun(_ context.Context, actor domain.Actor, run string, l
 		if err := w.wordsOf(r.ID); err != nil {
 			return nil, err
 		}
-		return []auditRow{{record: domain.AuditRecord{Action: "run.label", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "run:" + run, Reason: reason,
-			Detail: domain.RawJSON(core.EncodeJSON(labels))}}}, nil
+		return []auditRow{
+			{
+				record: domain.AuditRecord{
+					Action:  "run.label",
+					Actor:   actor.Name,
+					Surface: actor.Surface,
+					Request: actor.Request,
+					Object:  "run:" + run,
+					Reason:  reason,
+					Detail:  domain.RawJSON(core.EncodeJSON(labels)),
+				},
+			},
+		}, nil
 	})
 	return core.Translate(err, "label run")
 }

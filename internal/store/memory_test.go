@@ -21,7 +21,9 @@ func remember(t *testing.T, s *Store, hash, owner, session, in, out string) doma
 		t.Fatal(err)
 	}
 	err = s.Commit(t.Context(), domain.Checkpoint{Run: run.ID, Entries: []domain.Entry{{Kind: domain.EntryVerb, Item: -1, At: now}},
-		Patch: &domain.RunPatch{Status: domain.RunCompleted}, Remember: &domain.Memory{Owner: owner, Session: session, Input: in, Output: out, At: now}})
+		Patch: &domain.RunPatch{
+			Status: domain.RunCompleted,
+		}, Remember: &domain.Memory{Owner: owner, Session: session, Input: in, Output: out, At: now}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,17 +82,23 @@ func TestMemory(t *testing.T) {
 		t.Errorf("after the purge: %v %v", asked(got), err)
 	}
 	sessions, err := s.MemorySessions(t.Context(), "ana", domain.Page{Limit: 1})
-	if err != nil || len(sessions.Items) != 1 || sessions.Items[0].Session != "s1" || sessions.Items[0].Exchanges != 6 || sessions.Items[0].LastAt.IsZero() || sessions.Next == "" {
+	if err != nil || len(sessions.Items) != 1 || sessions.Items[0].Session != "s1" || sessions.Items[0].Exchanges != 6 ||
+		sessions.Items[0].LastAt.IsZero() ||
+		sessions.Next == "" {
 		t.Errorf("%+v %v", sessions, err)
 	}
-	if more, err := s.MemorySessions(t.Context(), "ana", domain.Page{Limit: 1, After: sessions.Next}); err != nil || len(more.Items) != 1 || more.Items[0].Session != "s2" || more.Next != "" {
+	if more, err := s.MemorySessions(t.Context(), "ana", domain.Page{Limit: 1, After: sessions.Next}); err != nil || len(more.Items) != 1 ||
+		more.Items[0].Session != "s2" ||
+		more.Next != "" {
 		t.Errorf("%+v %v", more, err)
 	}
 	page, err := s.Memories(t.Context(), "ana", "s1", domain.Page{Limit: 4})
 	if err != nil || len(page.Items) != 4 || page.Items[0].Input != "question 5" || page.Next == "" {
 		t.Errorf("%+v %v", page, err)
 	}
-	if rest, err := s.Memories(t.Context(), "ana", "s1", domain.Page{Limit: 4, After: page.Next}); err != nil || len(rest.Items) != 2 || rest.Items[1].Input != "question 0" || rest.Next != "" {
+	if rest, err := s.Memories(t.Context(), "ana", "s1", domain.Page{Limit: 4, After: page.Next}); err != nil || len(rest.Items) != 2 ||
+		rest.Items[1].Input != "question 0" ||
+		rest.Next != "" {
 		t.Errorf("%+v %v", rest, err)
 	}
 	if n, err := forget(s, "ana", "s1", "she asked for it"); err != nil || n != 6 {
@@ -99,7 +107,9 @@ func TestMemory(t *testing.T) {
 	if n, err := forget(s, "ana", "s1", ""); domain.CodeOf(err) != domain.CodeNotFound {
 		t.Errorf("forgot %d again: %v", n, err)
 	}
-	if list, err := s.AuditEvents(t.Context(), domain.AuditFilter{Action: "memory.forget"}); err != nil || len(list.Items) != 1 || list.Items[0].Object != "memory:ana/s1" || string(list.Items[0].Detail) != `{"exchanges":6}` {
+	if list, err := s.AuditEvents(t.Context(), domain.AuditFilter{Action: "memory.forget"}); err != nil || len(list.Items) != 1 ||
+		list.Items[0].Object != "memory:ana/s1" ||
+		string(list.Items[0].Detail) != `{"exchanges":6}` {
 		t.Errorf("%+v %v", list.Items, err)
 	}
 	if got, err := s.Recollect(t.Context(), "eve", "s1", "dog", 2); err != nil || len(got) != 1 {
@@ -145,8 +155,27 @@ func TestMessages(t *testing.T) {
 	now := time.Now().Truncate(time.Microsecond).UTC()
 	sent := []domain.AgentMessage{
 		{ID: "1", From: "a", To: "b", Type: domain.MessageRequest, Payload: long, Seq: 1, Node: "n", Visit: 1, Item: -1,
-			Metadata: domain.MessageMetadata{Timestamp: now, Priority: "high", TTL: 500, RetryCount: 2, RequiresAck: true, IsPlanContext: true, StepID: "n"}},
-		{ID: "2", CorrelationID: "1", From: "b", To: "a", Type: domain.MessageAck, Seq: 1, Node: "n", Visit: 1, Item: -1, Metadata: domain.MessageMetadata{Timestamp: now, Priority: "high"}},
+			Metadata: domain.MessageMetadata{
+				Timestamp:     now,
+				Priority:      "high",
+				TTL:           500,
+				RetryCount:    2,
+				RequiresAck:   true,
+				IsPlanContext: true,
+				StepID:        "n",
+			}},
+		{
+			ID:            "2",
+			CorrelationID: "1",
+			From:          "b",
+			To:            "a",
+			Type:          domain.MessageAck,
+			Seq:           1,
+			Node:          "n",
+			Visit:         1,
+			Item:          -1,
+			Metadata:      domain.MessageMetadata{Timestamp: now, Priority: "high"},
+		},
 	}
 	for fence := range int64(2) { // the second time nothing is new
 		if err := s.Commit(t.Context(), domain.Checkpoint{Run: run.ID, Fence: fence, Messages: sent,
@@ -169,11 +198,14 @@ func TestMessages(t *testing.T) {
 
 // forget makes a session forget as the application does.
 func forget(s *Store, owner, session, reason string) (n int64, err error) {
-	_, _, err = s.Do(Operation{Name: "forget-memory", Action: "memory.forget", By: domain.Actor{Name: owner}}, func(tx *Tx) (string, error) {
-		var err error
-		n, err = tx.Forget(owner, session)
-		tx.Audit("memory:"+owner+"/"+session, reason, domain.RawJSON(fmt.Sprintf(`{"exchanges":%d}`, n)))
-		return "", err
-	})
+	_, _, err = s.Do(
+		Operation{Name: "forget-memory", Action: "memory.forget", By: domain.Actor{Name: owner}},
+		func(tx *Tx) (string, error) {
+			var err error
+			n, err = tx.Forget(owner, session)
+			tx.Audit("memory:"+owner+"/"+session, reason, domain.RawJSON(fmt.Sprintf(`{"exchanges":%d}`, n)))
+			return "", err
+		},
+	)
 	return n, err
 }

@@ -7,7 +7,11 @@ import (
 )
 
 // letters turns messages into rows; long payloads are shared with the journal.
-func (s rows) letters(list []domain.AgentMessage, rowID int64, payloads *[]dbsqlc.PayloadInsertParams) ([]dbsqlc.MessageInsertParams, error) {
+func (s rows) letters(
+	list []domain.AgentMessage,
+	rowID int64,
+	payloads *[]dbsqlc.PayloadInsertParams,
+) ([]dbsqlc.MessageInsertParams, error) {
 	out := make([]dbsqlc.MessageInsertParams, len(list))
 	for i, m := range list {
 		payload, err := s.store.db.Stow(m.Payload, payloads)
@@ -15,9 +19,27 @@ func (s rows) letters(list []domain.AgentMessage, rowID int64, payloads *[]dbsql
 			return nil, err
 		}
 		d := m.Metadata
-		out[i] = dbsqlc.MessageInsertParams{PublicID: m.ID, RunID: rowID, Seq: m.Seq, Node: m.Node, Visit: int64(m.Visit), Item: int64(m.Item),
-			Correlation: m.CorrelationID, FromAgent: m.From, ToAgent: m.To, Type: string(m.Type), Payload: payload, Priority: d.Priority, TtlMs: d.TTL,
-			RetryCount: int64(d.RetryCount), RequiresAck: core.Flag(d.RequiresAck), PlanContext: core.Flag(d.IsPlanContext), At: core.Micros(d.Timestamp)}
+		out[i] = dbsqlc.MessageInsertParams{
+			PublicID:    m.ID,
+			RunID:       rowID,
+			Seq:         m.Seq,
+			Node:        m.Node,
+			Visit:       int64(m.Visit),
+			Item:        int64(m.Item),
+			Correlation: m.CorrelationID,
+			FromAgent:   m.From,
+			ToAgent:     m.To,
+			Type:        string(m.Type),
+			Payload:     payload,
+			Priority:    d.Priority,
+			TtlMs:       d.TTL,
+			RetryCount: int64(
+				d.RetryCount,
+			),
+			RequiresAck: core.Flag(d.RequiresAck),
+			PlanContext: core.Flag(d.IsPlanContext),
+			At:          core.Micros(d.Timestamp),
+		}
 	}
 	return out, nil
 }

@@ -131,7 +131,10 @@ func measure(t *testing.T, s *store.Store, large bool) {
 			return err
 		}},
 		{"how runs went through a plan", func() error { _, err := s.PlanFlow(ctx, plan(), 0, old); return err }},
-		{"how runs went through a version, in a week", func() error { _, err := s.PlanFlow(ctx, plan(), 1, time.Now().Add(-7*24*time.Hour)); return err }},
+		{
+			"how runs went through a version, in a week",
+			func() error { _, err := s.PlanFlow(ctx, plan(), 1, time.Now().Add(-7*24*time.Hour)); return err },
+		},
 		{"outcomes of versions", func() error {
 			newest, err := s.Runs(ctx, domain.RunFilter{Page: domain.Page{Limit: 1}})
 			if err == nil {
@@ -140,7 +143,10 @@ func measure(t *testing.T, s *store.Store, large bool) {
 			return err
 		}},
 		{"outcomes of a day", func() error { _, err := s.Outcomes(ctx, day); return err }},
-		{"outcomes of a plan in a week", func() error { _, err := s.PlanOutcomes(ctx, plan(), time.Now().Add(-7*24*time.Hour)); return err }},
+		{
+			"outcomes of a plan in a week",
+			func() error { _, err := s.PlanOutcomes(ctx, plan(), time.Now().Add(-7*24*time.Hour)); return err },
+		},
 		{"runs: count all", count(domain.RunFilter{})},
 		{"runs: count failed", count(domain.RunFilter{Statuses: failed})},
 		{"runs: failures by what failed", func() error { s.CountFailures(); _, err := s.FailureGroups(ctx, 16); return err }},
@@ -163,7 +169,10 @@ func measure(t *testing.T, s *store.Store, large bool) {
 			return domain.AuditFilter{Objects: []string{"plan:none"}, Exclude: domain.AuditExclusion{Actors: []string{"system"}}}
 		})},
 		{"audit: before 60 days", audit(func() domain.AuditFilter { return domain.AuditFilter{Until: old} })},
-		{"audit: since yesterday, checkpoints too", audit(func() domain.AuditFilter { return domain.AuditFilter{Action: store.ActionCheckpoint, Since: day} })},
+		{
+			"audit: since yesterday, checkpoints too",
+			audit(func() domain.AuditFilter { return domain.AuditFilter{Action: store.ActionCheckpoint, Since: day} }),
+		},
 		{"events: newest 500", func() error {
 			last, err := s.LastEvent(ctx)
 			if err == nil {
@@ -182,7 +191,10 @@ func measure(t *testing.T, s *store.Store, large bool) {
 		}},
 		{"plans: all queries of their page", func() error { return plansPage(ctx, s) }},
 		{"approvals: open", func() error { _, err := s.Approvals(ctx, domain.ApprovalFilter{}); return err }},
-		{"approvals: open, of a plan, counted", func() error { _, err := s.ApprovalsCount(ctx, domain.ApprovalFilter{Plan: plan()}, 1000); return err }},
+		{
+			"approvals: open, of a plan, counted",
+			func() error { _, err := s.ApprovalsCount(ctx, domain.ApprovalFilter{Plan: plan()}, 1000); return err },
+		},
 		{"approvals: assigned / overdue", func() error {
 			_, err := s.Approvals(ctx, domain.ApprovalFilter{For: "ana"})
 			_, late := s.Approvals(ctx, domain.ApprovalFilter{Overdue: time.Now()})
@@ -206,7 +218,11 @@ func measure(t *testing.T, s *store.Store, large bool) {
 			return domain.AuditFilter{Actions: []string{"run.*"}, Since: time.Now().Add(-15 * time.Minute)}
 		})},
 		{"audit: a kind, not by the system, since a week", audit(func() domain.AuditFilter {
-			return domain.AuditFilter{Actions: []string{"plan.*", "user.*"}, Exclude: domain.AuditExclusion{Actors: []string{"system"}}, Since: time.Now().Add(-7 * 24 * time.Hour)}
+			return domain.AuditFilter{
+				Actions: []string{"plan.*", "user.*"},
+				Exclude: domain.AuditExclusion{Actors: []string{"system"}},
+				Since:   time.Now().Add(-7 * 24 * time.Hour),
+			}
 		})},
 		{"values to choose from: errors, people, agents", func() error {
 			var errs []error
@@ -224,7 +240,15 @@ func measure(t *testing.T, s *store.Store, large bool) {
 		{"failures: where the first came from", func() error {
 			groups, err := s.FailureGroups(ctx, 1)
 			if err == nil && len(groups) > 0 {
-				_, err = s.FailureOrigin(ctx, domain.FailureRef{PlanKey: groups[0].PlanKey, Node: groups[0].Node, Code: groups[0].Code, Fingerprint: groups[0].Fingerprint})
+				_, err = s.FailureOrigin(
+					ctx,
+					domain.FailureRef{
+						PlanKey:     groups[0].PlanKey,
+						Node:        groups[0].Node,
+						Code:        groups[0].Code,
+						Fingerprint: groups[0].Fingerprint,
+					},
+				)
 			}
 			return err
 		}},
@@ -257,12 +281,30 @@ func measure(t *testing.T, s *store.Store, large bool) {
 			mark = "  MISSES"
 			t.Fail()
 		}
-		t.Logf("%-44s %10s %10s %10s%s", q.name, took[len(took)/2].Round(time.Microsecond), p95.Round(time.Microsecond), took[len(took)-1].Round(time.Microsecond), mark)
+		t.Logf(
+			"%-44s %10s %10s %10s%s",
+			q.name,
+			took[len(took)/2].Round(time.Microsecond),
+			p95.Round(time.Microsecond),
+			took[len(took)-1].Round(time.Microsecond),
+			mark,
+		)
 	}
 }
 
 // acts are some that a person who comes back wants to know of.
-var acts = []string{"run.resume", "run.fork", "run.cancel", "node.resolve", "approval.decide", "plan.archive", "bulk.resume", "failure.ack", "store.released", "user.create"}
+var acts = []string{
+	"run.resume",
+	"run.fork",
+	"run.cancel",
+	"node.resolve",
+	"approval.decide",
+	"plan.archive",
+	"bulk.resume",
+	"failure.ack",
+	"store.released",
+	"user.create",
+}
 
 // plansPage asks what the page of plans asks: of each plan its facts, its last runs
 // and how its runs ended.
@@ -292,7 +334,15 @@ func home(ctx context.Context, s *store.Store, left time.Time) error {
 		_, _, err := s.RunsCount(ctx, domain.RunFilter{Statuses: []domain.RunStatus{st}, Since: left}, 1001)
 		errs = append(errs, err)
 	}
-	_, err = s.AuditEvents(ctx, domain.AuditFilter{Actions: acts, Exclude: domain.AuditExclusion{Actors: []string{"nobody"}}, Since: left, Page: domain.Page{Limit: 8}})
+	_, err = s.AuditEvents(
+		ctx,
+		domain.AuditFilter{
+			Actions: acts,
+			Exclude: domain.AuditExclusion{Actors: []string{"nobody"}},
+			Since:   left,
+			Page:    domain.Page{Limit: 8},
+		},
+	)
 	errs = append(errs, err)
 	_, err = s.Outcomes(ctx, time.Now().Add(-24*time.Hour))
 	errs = append(errs, err)
@@ -383,8 +433,15 @@ func upkeep(t *testing.T, s *store.Store, large bool) {
 		}
 		slices.Sort(latencies)
 		if n := len(latencies); n > 0 {
-			t.Logf("%-44s %10s %10.0f/s %10s %10s %10s", work.name, took.Round(time.Millisecond), float64(n)/took.Seconds(), latencies[n/2].Round(time.Microsecond),
-				latencies[n*99/100].Round(time.Microsecond), latencies[n-1].Round(time.Microsecond))
+			t.Logf(
+				"%-44s %10s %10.0f/s %10s %10s %10s",
+				work.name,
+				took.Round(time.Millisecond),
+				float64(n)/took.Seconds(),
+				latencies[n/2].Round(time.Microsecond),
+				latencies[n*99/100].Round(time.Microsecond),
+				latencies[n-1].Round(time.Microsecond),
+			)
 		}
 	}
 }

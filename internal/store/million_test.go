@@ -47,18 +47,23 @@ edges: [{from: fetch, to: check}, {from: check, to: price}, {from: price, to: bo
 func templates(t testing.TB, s *store.Store, plans int) map[string][]store.Template {
 	t.Helper()
 	inside, leave := make(chan struct{}), make(chan struct{})
-	reg := enginetest.NewRegistry().Handle("datetime", walk.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
-		return engine.Result{Output: map[string]any{"node": c.Node.ID, "amount": 12.5, "currency": "EUR", "reference": c.IdempotencyKey}}, nil
-	}).Handle("calculator", walk.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
-		return engine.Result{}, errors.New("the booking service answered 503")
-	}).Handle("http", walk.EffectIdempotent, func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
-		inside <- struct{}{}
-		select {
-		case <-leave:
-		case <-ctx.Done():
-		}
-		return engine.Result{}, ctx.Err()
-	})
+	reg := enginetest.NewRegistry().
+		Handle("datetime", walk.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
+			return engine.Result{
+				Output: map[string]any{"node": c.Node.ID, "amount": 12.5, "currency": "EUR", "reference": c.IdempotencyKey},
+			}, nil
+		}).
+		Handle("calculator", walk.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
+			return engine.Result{}, errors.New("the booking service answered 503")
+		}).
+		Handle("http", walk.EffectIdempotent, func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
+			inside <- struct{}{}
+			select {
+			case <-leave:
+			case <-ctx.Done():
+			}
+			return engine.Result{}, ctx.Err()
+		})
 	e := enginetest.OpenOn(t, s, reg, engine.Options{})
 	out := map[string][]store.Template{}
 	add := func(kind string, r domain.Run) {
@@ -165,7 +170,10 @@ func fill(t testing.TB, s *store.Store, n int) {
 			kind = "cancelled"
 		}
 		f := store.FillRun{Template: &made[kind][zipf.Uint64()], At: start.Add(time.Duration(i) * (90 * 24 * time.Hour / time.Duration(n)))}
-		f.Uses = []domain.Use{{Kind: domain.UseAgent, Name: []string{"writer", "triage", "reader"}[i%3]}, {Kind: domain.UseTool, Name: "http"}}
+		f.Uses = []domain.Use{
+			{Kind: domain.UseAgent, Name: []string{"writer", "triage", "reader"}[i%3]},
+			{Kind: domain.UseTool, Name: "http"},
+		}
 		if i%1000 == 7 {
 			f.Uses = append(f.Uses, domain.Use{Kind: domain.UseProvider, Name: "rare"})
 		}
@@ -193,5 +201,12 @@ func fill(t testing.TB, s *store.Store, n int) {
 	for _, p := range checks {
 		steps += p.Rows
 	}
-	t.Logf("made %d runs, %d journal rows and %d audit events in %s; the database has %d MiB", n, steps, rows, time.Since(began).Round(time.Second), u.Database>>20)
+	t.Logf(
+		"made %d runs, %d journal rows and %d audit events in %s; the database has %d MiB",
+		n,
+		steps,
+		rows,
+		time.Since(began).Round(time.Second),
+		u.Database>>20,
+	)
 }

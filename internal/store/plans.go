@@ -12,7 +12,11 @@ import (
 
 // PutVersion stores a plan version, and the plan if it is the first; known
 // content gives the existing version and created false.
-func (s entities) PutVersion(ctx context.Context, v domain.NewVersion, actor domain.Actor) (p domain.Plan, stored domain.Version, created bool, err error) {
+func (s entities) PutVersion(
+	ctx context.Context,
+	v domain.NewVersion,
+	actor domain.Actor,
+) (p domain.Plan, stored domain.Version, created bool, err error) {
 	if _, _, err = s.store.Do(s.store.by("store a plan", actor), func(tx *Tx) (string, error) {
 		created, err = tx.PutVersion(v)
 		return "", err
@@ -44,8 +48,11 @@ func (tx *Tx) PutVersion(v domain.NewVersion) (created bool, err error) {
 	number, apart := int64(1), false // apart: the plan stays as it is
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		p, err = w.q.PlanInsert(w.ctx, dbsqlc.PlanInsertParams{PublicID: domain.NewID(), Key: v.Key, Name: v.Name, Description: v.Description,
-			LatestHash: v.Hash, Stage: string(firstStage(v.Origin)), CreatedAt: now})
+		p, err = w.q.PlanInsert(
+			w.ctx,
+			dbsqlc.PlanInsertParams{PublicID: domain.NewID(), Key: v.Key, Name: v.Name, Description: v.Description,
+				LatestHash: v.Hash, Stage: string(firstStage(v.Origin)), CreatedAt: now},
+		)
 	case err == nil && v.Base != "" && v.Base != p.LatestHash:
 		return false, domain.Errorf(domain.CodeStale, "plan %s now has version %d, not the version you started from", v.Key, p.Latest).
 			Suggest("review the changes and save again")
@@ -66,7 +73,18 @@ func (tx *Tx) PutVersion(v domain.NewVersion) (created bool, err error) {
 		default:
 			p.Stage = string(domain.StageUsed) // a person has saved it
 		}
-		err = w.q.PlanAdvance(w.ctx, dbsqlc.PlanAdvanceParams{Latest: number, LatestHash: v.Hash, Name: v.Name, Description: v.Description, UpdatedAt: now, Stage: p.Stage, ID: p.ID})
+		err = w.q.PlanAdvance(
+			w.ctx,
+			dbsqlc.PlanAdvanceParams{
+				Latest:      number,
+				LatestHash:  v.Hash,
+				Name:        v.Name,
+				Description: v.Description,
+				UpdatedAt:   now,
+				Stage:       p.Stage,
+				ID:          p.ID,
+			},
+		)
 	}
 	if err == nil && !apart {
 		err = w.putFacts(p.ID, v.Facts)
@@ -135,7 +153,8 @@ func (tx *Tx) RestoreVersion(r domain.RestoredVersion) error {
 		return err
 	}
 	if r.Base != "" && r.Base != p.LatestHash {
-		return domain.Errorf(domain.CodeStale, "plan %s now uses version %d", p.Key, p.Latest).Suggest("review the changes and restore again")
+		return domain.Errorf(domain.CodeStale, "plan %s now uses version %d", p.Key, p.Latest).
+			Suggest("review the changes and restore again")
 	}
 	v, err := w.q.VersionByHash(w.ctx, r.Hash)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {

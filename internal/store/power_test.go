@@ -72,8 +72,11 @@ func work(t *testing.T, commits, walPages int) worked {
 	for i := range 3 {
 		wg.Go(func() {
 			r := rand.New(rand.NewPCG(uint64(i), 7))
-			run, _, err := s.CreateRun(ctx, domain.NewRun{PlanID: v.PlanID, Hash: v.Hash, Actor: "test", Origin: "api", Input: domain.RawJSON(`{"n":1}`),
-				Audit: []domain.AuditRecord{{Action: "run.created", Actor: "test"}}})
+			run, _, err := s.CreateRun(
+				ctx,
+				domain.NewRun{PlanID: v.PlanID, Hash: v.Hash, Actor: "test", Origin: "api", Input: domain.RawJSON(`{"n":1}`),
+					Audit: []domain.AuditRecord{{Action: "run.created", Actor: "test"}}},
+			)
 			if err != nil {
 				t.Error(err)
 				return
@@ -223,7 +226,14 @@ func TestPowerCutsLoseNothingAcknowledged(t *testing.T) {
 					d.Do(w.rec.Ops[done])
 				}
 				if err := w.after(dir, d, c); err != nil {
-					t.Errorf("power cut after operation %d of %d, writes not synced are %s, KAIROS_SEED=%d: %v", c.at, len(w.rec.Ops), c.loss, seed, err)
+					t.Errorf(
+						"power cut after operation %d of %d, writes not synced are %s, KAIROS_SEED=%d: %v",
+						c.at,
+						len(w.rec.Ops),
+						c.loss,
+						seed,
+						err,
+					)
 				}
 			}
 		})

@@ -13,8 +13,17 @@ import (
 func everyDraftQuery(t *testing.T, s *Store, must func(string, error)) {
 	t.Helper()
 	ctx := context.Background()
-	d := domain.Draft{ID: domain.NewID(), DraftRequest: domain.DraftRequest{Query: "collect", Constraints: domain.Constraints{MaxSteps: 3, Only: []string{"set"}}}, Actor: "marta", Role: domain.RoleOperator, Surface: "ui",
-		Revision: 1, State: domain.DraftPlanning, Progress: []domain.DraftNote{}, CreatedAt: time.Now().UTC().Truncate(time.Microsecond)}
+	d := domain.Draft{
+		ID:           domain.NewID(),
+		DraftRequest: domain.DraftRequest{Query: "collect", Constraints: domain.Constraints{MaxSteps: 3, Only: []string{"set"}}},
+		Actor:        "marta",
+		Role:         domain.RoleOperator,
+		Surface:      "ui",
+		Revision:     1,
+		State:        domain.DraftPlanning,
+		Progress:     []domain.DraftNote{},
+		CreatedAt:    time.Now().UTC().Truncate(time.Microsecond),
+	}
 	must("create draft", do(s, func(tx *Tx) error { return tx.Drafts().Create(d) }))
 	list, err := s.DraftsUnderWay(ctx)
 	if must("drafts under way", err); len(list) != 1 || !reflect.DeepEqual(list[0], d) {
@@ -23,7 +32,14 @@ func everyDraftQuery(t *testing.T, s *Store, must func(string, error)) {
 	if begun, err := s.BeginDraft(ctx, d.ID); err != nil || !begun {
 		t.Errorf("begin: %v %v", begun, err)
 	}
-	notes := []domain.DraftNote{{At: d.CreatedAt, Phase: domain.PhaseDrafting, Attempt: 2, Problems: []domain.Message{domain.Messagef("no"), domain.Messagef("%s has %d steps", "p", 3)}}}
+	notes := []domain.DraftNote{
+		{
+			At:       d.CreatedAt,
+			Phase:    domain.PhaseDrafting,
+			Attempt:  2,
+			Problems: []domain.Message{domain.Messagef("no"), domain.Messagef("%s has %d steps", "p", 3)},
+		},
+	}
 	must("tell", s.TellDraft(ctx, d.ID, notes))
 	d.State, d.DraftOutcome = domain.DraftReady, domain.DraftOutcome{Plan: "p", Version: 1, Hash: "h-of-draft", By: "rules"}
 	if moved, err := s.EndDraft(ctx, d); err != nil || !moved {
@@ -36,7 +52,8 @@ func everyDraftQuery(t *testing.T, s *Store, must func(string, error)) {
 		t.Errorf("begin what is over: %v %v", begun, err)
 	}
 	got, err := s.DraftOfVersion(ctx, "h-of-draft")
-	if must("draft of version", err); got.ID != d.ID || got.Begun != 1 || got.EndedAt.IsZero() || !reflect.DeepEqual(got.Progress, notes) || got.Constraints.Only[0] != "set" {
+	if must("draft of version", err); got.ID != d.ID || got.Begun != 1 || got.EndedAt.IsZero() || !reflect.DeepEqual(got.Progress, notes) ||
+		got.Constraints.Only[0] != "set" {
 		t.Errorf("%+v", got)
 	}
 	next := d
@@ -83,8 +100,19 @@ func everyDraftQuery(t *testing.T, s *Store, must func(string, error)) {
 func everyBulkQuery(t *testing.T, s *Store, run string, must func(string, error)) {
 	t.Helper()
 	ctx := context.Background()
-	b := domain.Bulk{ID: domain.NewID(), Action: domain.ActionResume, Query: "status:failed", Actor: "marta", Role: domain.RoleOperator, Surface: "ui",
-		Canary: true, Rate: 60, State: domain.BulkCanary, Total: 2, CreatedAt: time.Now().UTC().Truncate(time.Microsecond)}
+	b := domain.Bulk{
+		ID:        domain.NewID(),
+		Action:    domain.ActionResume,
+		Query:     "status:failed",
+		Actor:     "marta",
+		Role:      domain.RoleOperator,
+		Surface:   "ui",
+		Canary:    true,
+		Rate:      60,
+		State:     domain.BulkCanary,
+		Total:     2,
+		CreatedAt: time.Now().UTC().Truncate(time.Microsecond),
+	}
 	must("create bulk", do(s, func(tx *Tx) error {
 		return tx.CreateBulk(b, []domain.BulkItem{{Position: 1, Run: run, Rev: 3, Node: "n", Code: "x"}, {Position: 2, Run: "gone"}})
 	}))
@@ -119,7 +147,8 @@ func everyBulkQuery(t *testing.T, s *Store, run string, must func(string, error)
 		t.Errorf("runs of a bulk: %+v", in.Items)
 	}
 	groups, err := s.FailureGroups(ctx, 10)
-	if must("groups", err); len(groups) != 1 || groups[0].Runs != 1 || groups[0].Newest != run || groups[0].Code != "x" || groups[0].PlanKey != "p" {
+	if must("groups", err); len(groups) != 1 || groups[0].Runs != 1 || groups[0].Newest != run || groups[0].Code != "x" ||
+		groups[0].PlanKey != "p" {
 		t.Errorf("%+v", groups)
 	}
 	view := func(f func(tx *Tx) error) error {
@@ -141,7 +170,16 @@ func everyDeliveryQuery(t *testing.T, s *Store, must func(string, error)) {
 	ctx, now := context.Background(), time.Now()
 	_, err := s.Happenings(ctx, 0, 10)
 	must("what happened", err)
-	d := domain.Delivery{ID: domain.NewID(), Channel: "ops", Kind: "failed", Seq: 1, Like: "x", Body: domain.RawJSON("{}"), DueAt: now, CreatedAt: now}
+	d := domain.Delivery{
+		ID:        domain.NewID(),
+		Channel:   "ops",
+		Kind:      "failed",
+		Seq:       1,
+		Like:      "x",
+		Body:      domain.RawJSON("{}"),
+		DueAt:     now,
+		CreatedAt: now,
+	}
 	again := d
 	again.ID, again.Seq = domain.NewID(), 2
 	must("tell", s.Tell(ctx, 2, []domain.Delivery{d, again}, time.Minute))
@@ -175,8 +213,13 @@ func everyToolQuery(t *testing.T, s *Store, must func(string, error)) {
 	t.Helper()
 	ctx := context.Background()
 	at := time.Now().UTC().Truncate(time.Microsecond)
-	one := domain.KeptCircuit{Subject: "tool:http", LastCode: "down", LastMessage: "no answer", Circuit: domain.Circuit{Part: "a.example", State: domain.CircuitOpen, FailuresInRow: 5,
-		Since: at, OpenUntil: at.Add(time.Minute), LastError: "no answer", LastErrorAt: at}}
+	one := domain.KeptCircuit{
+		Subject:     "tool:http",
+		LastCode:    "down",
+		LastMessage: "no answer",
+		Circuit: domain.Circuit{Part: "a.example", State: domain.CircuitOpen, FailuresInRow: 5,
+			Since: at, OpenUntil: at.Add(time.Minute), LastError: "no answer", LastErrorAt: at},
+	}
 	two := domain.KeptCircuit{Subject: "provider:one", Circuit: domain.Circuit{State: domain.CircuitClosed, FailuresInRow: 1}}
 	must("circuits", s.SetCircuits(ctx, []domain.KeptCircuit{one, two}))
 	two.FailuresInRow = 2
@@ -190,7 +233,16 @@ func everyToolQuery(t *testing.T, s *Store, must func(string, error)) {
 		t.Errorf("circuits that are gone: %+v, %v", list, err)
 	}
 	pin := domain.ToolPin{Server: "crm", Tool: "find", Hash: "h", Definition: domain.RawJSON(`{"name":"find"}`)}
-	must("pin", s.PutToolPins(ctx, []domain.ToolPin{{Server: "crm", Tool: "find", Hash: "older", Definition: domain.RawJSON(`{}`)}, {Server: "other", Tool: "find", Definition: domain.RawJSON(`{}`)}}))
+	must(
+		"pin",
+		s.PutToolPins(
+			ctx,
+			[]domain.ToolPin{
+				{Server: "crm", Tool: "find", Hash: "older", Definition: domain.RawJSON(`{}`)},
+				{Server: "other", Tool: "find", Definition: domain.RawJSON(`{}`)},
+			},
+		),
+	)
 	must("pin", s.PutToolPins(ctx, []domain.ToolPin{pin}, domain.AuditRecord{Action: "tool.accept", Actor: "ana"}))
 	if pins, err := s.ToolPins(ctx, "crm"); err != nil || !reflect.DeepEqual(pins, []domain.ToolPin{pin}) {
 		t.Errorf("pins: %+v, %v", pins, err)
@@ -240,7 +292,10 @@ func everyUserQuery(t *testing.T, s *Store, must func(string, error)) {
 		t.Errorf("count: %d, %v", n, err)
 	}
 	for _, hash := range []string{"h1", "h2", "h3"} {
-		must("session", s.CreateSession(ctx, domain.Session{IDHash: hash, UserID: u.ID, CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(time.Hour)}))
+		must(
+			"session",
+			s.CreateSession(ctx, domain.Session{IDHash: hash, UserID: u.ID, CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(time.Hour)}),
+		)
 	}
 	must("touch", s.TouchSession(ctx, "h1", now.Add(-time.Hour)))
 	if got, err := s.SessionByHash(ctx, "h1"); err != nil || got.SeenAt.UnixMicro() != now.UnixMicro() {
@@ -263,7 +318,15 @@ func everyUserQuery(t *testing.T, s *Store, must func(string, error)) {
 	if text, err := s.SecondFactor(ctx, u.ID); err != nil || text != "" {
 		t.Errorf("a second factor that is gone: %q, %v", text, err)
 	}
-	tok := domain.Token{ID: domain.NewID(), Name: "ci", Prefix: "kt_", SecretHash: "s", Role: domain.RoleOperator, Scopes: []string{"runs:read"}, CreatedAt: now}
+	tok := domain.Token{
+		ID:         domain.NewID(),
+		Name:       "ci",
+		Prefix:     "kt_",
+		SecretHash: "s",
+		Role:       domain.RoleOperator,
+		Scopes:     []string{"runs:read"},
+		CreatedAt:  now,
+	}
 	must("token", do(s, func(tx *Tx) error { return tx.CreateToken(tok) }))
 	must("touch", s.TouchToken(ctx, tok.ID, now, "192.0.2.7"))
 	must("revoke", do(s, func(tx *Tx) error { return tx.RevokeToken(tok.ID, now) }))

@@ -66,8 +66,12 @@ func openStore(tb testing.TB) *Store {
 
 func putVersion(tb testing.TB, s *Store, key, hash string) domain.Version {
 	tb.Helper()
-	_, v, _, err := s.PutVersion(context.Background(), domain.NewVersion{Key: key, Name: key, Hash: hash, Kind: "graph", Format: "yaml", Origin: "cli",
-		Semantics: 1, Source: []byte("id: " + key), Canonical: []byte("{}"), Author: "t"}, domain.System)
+	_, v, _, err := s.PutVersion(
+		context.Background(),
+		domain.NewVersion{Key: key, Name: key, Hash: hash, Kind: "graph", Format: "yaml", Origin: "cli",
+			Semantics: 1, Source: []byte("id: " + key), Canonical: []byte("{}"), Author: "t"},
+		domain.System,
+	)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -98,30 +102,89 @@ func TestEveryQueryRuns(t *testing.T) {
 	now := time.Now()
 	v := putVersion(t, s, "p", strings.Repeat("a", 64))
 	v2 := putVersion(t, s, "p", strings.Repeat("b", 64))
-	parent, _, err := s.CreateRun(ctx, domain.NewRun{Hash: v.Hash, Actor: "t", Origin: "api", Key: "k", Labels: map[string]string{"env": "prod"},
-		Concurrency: &domain.Concurrency{Key: "c", Limit: 1, OnConflict: "queue"}, Audit: []domain.AuditRecord{{Action: "run.created", Actor: "t"}}})
+	parent, _, err := s.CreateRun(
+		ctx,
+		domain.NewRun{Hash: v.Hash, Actor: "t", Origin: "api", Key: "k", Labels: map[string]string{"env": "prod"},
+			Concurrency: &domain.Concurrency{
+				Key:        "c",
+				Limit:      1,
+				OnConflict: "queue",
+			}, Audit: []domain.AuditRecord{{Action: "run.created", Actor: "t"}}},
+	)
 	must("create", err)
 	again, created, err := s.CreateRun(ctx, domain.NewRun{Hash: v.Hash, Actor: "t", Origin: "api", Key: "k"})
 	if must("create again", err); created || again.ID != parent.ID {
 		t.Errorf("a second run for one key: %v %s", created, again.ID)
 	}
-	child, _, err := s.CreateRun(ctx, domain.NewRun{Hash: v.Hash, Actor: "t", Origin: "child", Parent: &domain.ParentRef{Run: parent.ID, Node: "n", Visit: 1, Item: -1},
-		ForkedFrom: parent.ID, ForkSeq: 1, RerunOf: parent.ID, Status: domain.RunWaiting, Entries: []domain.Entry{{Kind: domain.EntryResult, Node: "n", Visit: 1, Item: -1, At: now,
-			Status: domain.NodeCompleted, Final: true, Output: domain.RawJSON(`1`)}}, Audit: []domain.AuditRecord{{Action: "run.created", Actor: "t"}}})
+	child, _, err := s.CreateRun(
+		ctx,
+		domain.NewRun{Hash: v.Hash, Actor: "t", Origin: "child", Parent: &domain.ParentRef{Run: parent.ID, Node: "n", Visit: 1, Item: -1},
+			ForkedFrom: parent.ID, ForkSeq: 1, RerunOf: parent.ID, Status: domain.RunWaiting, Entries: []domain.Entry{{Kind: domain.EntryResult, Node: "n", Visit: 1, Item: -1, At: now,
+				Status: domain.NodeCompleted, Final: true, Output: domain.RawJSON(`1`)}}, Audit: []domain.AuditRecord{{Action: "run.created", Actor: "t"}}},
+	)
 	must("create child", err)
 	headline := "at work"
-	approval := domain.Approval{ID: domain.NewID(), PlanKey: "p", Node: "ask", Visit: 1, Item: -1, Message: "?", Digest: "d", Status: "open", CreatedAt: now}
-	must("progress", s.Commit(ctx, domain.Checkpoint{Run: parent.ID, Fence: 0, Patch: &domain.RunPatch{Headline: &headline, AddUsage: domain.Usage{InputTokens: 5}},
-		Entries: []domain.Entry{{Kind: domain.EntryResult, Node: "n", Visit: 1, Item: -1, Attempt: 3, At: now, Output: domain.RawJSON(`"` + strings.Repeat("y", 5000) + `"`)}}}))
-	must("advance", s.Commit(ctx, domain.Checkpoint{Run: parent.ID, Fence: 1, Entries: []domain.Entry{{Kind: domain.EntryVerb, Item: -1, At: now}},
-		Patch:     &domain.RunPatch{Status: domain.RunFailed, Error: &domain.RunError{Code: "x", Message: "m"}, Limits: &domain.Limits{MaxSteps: 5}, Hash: v2.Hash},
-		Handoffs:  []domain.Handoff{{ID: domain.NewID(), Run: parent.ID, Seq: 2, From: "a", To: "b", Node: "n", Reason: "plan_step", At: now}},
-		Messages:  []domain.AgentMessage{{ID: domain.NewID(), From: "a", To: "b", Type: domain.MessageRequest, Metadata: domain.MessageMetadata{Timestamp: now, Priority: "low"}}},
-		Remember:  &domain.Memory{Owner: "t", Session: "s", Input: "the first word", Output: "yes", At: now},
-		Uses:      []domain.Use{{Kind: domain.UseAgent, Name: "writer"}, {Kind: domain.UseAgent, Name: "writer"}},
-		Approvals: []domain.Approval{approval}, Audit: []domain.AuditRecord{{Action: "note", Actor: "t"}}}))
+	approval := domain.Approval{
+		ID:        domain.NewID(),
+		PlanKey:   "p",
+		Node:      "ask",
+		Visit:     1,
+		Item:      -1,
+		Message:   "?",
+		Digest:    "d",
+		Status:    "open",
+		CreatedAt: now,
+	}
+	must(
+		"progress",
+		s.Commit(
+			ctx,
+			domain.Checkpoint{
+				Run:   parent.ID,
+				Fence: 0,
+				Patch: &domain.RunPatch{Headline: &headline, AddUsage: domain.Usage{InputTokens: 5}},
+				Entries: []domain.Entry{
+					{
+						Kind:    domain.EntryResult,
+						Node:    "n",
+						Visit:   1,
+						Item:    -1,
+						Attempt: 3,
+						At:      now,
+						Output:  domain.RawJSON(`"` + strings.Repeat("y", 5000) + `"`),
+					},
+				},
+			},
+		),
+	)
+	must(
+		"advance",
+		s.Commit(ctx, domain.Checkpoint{Run: parent.ID, Fence: 1, Entries: []domain.Entry{{Kind: domain.EntryVerb, Item: -1, At: now}},
+			Patch: &domain.RunPatch{
+				Status: domain.RunFailed,
+				Error:  &domain.RunError{Code: "x", Message: "m"},
+				Limits: &domain.Limits{MaxSteps: 5},
+				Hash:   v2.Hash,
+			},
+			Handoffs: []domain.Handoff{
+				{ID: domain.NewID(), Run: parent.ID, Seq: 2, From: "a", To: "b", Node: "n", Reason: "plan_step", At: now},
+			},
+			Messages: []domain.AgentMessage{
+				{
+					ID:       domain.NewID(),
+					From:     "a",
+					To:       "b",
+					Type:     domain.MessageRequest,
+					Metadata: domain.MessageMetadata{Timestamp: now, Priority: "low"},
+				},
+			},
+			Remember:  &domain.Memory{Owner: "t", Session: "s", Input: "the first word", Output: "yes", At: now},
+			Uses:      []domain.Use{{Kind: domain.UseAgent, Name: "writer"}, {Kind: domain.UseAgent, Name: "writer"}},
+			Approvals: []domain.Approval{approval}, Audit: []domain.AuditRecord{{Action: "note", Actor: "t"}}}),
+	)
 	got, err := s.Run(ctx, parent.ID)
-	if must("run", err); got.Version != 2 || got.Usage.InputTokens != 5 || got.Error == nil || got.Limits.MaxSteps != 5 || got.Headline != headline {
+	if must("run", err); got.Version != 2 || got.Usage.InputTokens != 5 || got.Error == nil || got.Limits.MaxSteps != 5 ||
+		got.Headline != headline {
 		t.Errorf("run after checkpoints: %+v", got)
 	}
 	everyDraftQuery(t, s, must)
@@ -176,9 +239,12 @@ func TestEveryQueryRuns(t *testing.T) {
 	must("handoffs", err)
 	_, err = s.Messages(ctx, parent.ID)
 	must("messages", err)
-	must("remember", s.Commit(ctx, domain.Checkpoint{Run: child.ID, Fence: 1, Entries: []domain.Entry{{Kind: domain.EntryVerb, Item: -1, At: now}},
-		Remember: &domain.Memory{Owner: "t", Session: "s", Input: "the second", Output: "no", At: now},
-		Measured: []domain.SkillRun{{Skill: "write", Bound: "ana", Time: time.Second, Tokens: 10, At: now}}}))
+	must(
+		"remember",
+		s.Commit(ctx, domain.Checkpoint{Run: child.ID, Fence: 1, Entries: []domain.Entry{{Kind: domain.EntryVerb, Item: -1, At: now}},
+			Remember: &domain.Memory{Owner: "t", Session: "s", Input: "the second", Output: "no", At: now},
+			Measured: []domain.SkillRun{{Skill: "write", Bound: "ana", Time: time.Second, Tokens: 10, At: now}}}),
+	)
 	medians, err := s.SkillMedians(ctx, "write", "ana")
 	if must("medians", err); medians.Runs != 1 {
 		t.Errorf("medians %+v", medians)
@@ -198,10 +264,13 @@ func TestEveryQueryRuns(t *testing.T) {
 	_, err = s.Approval(ctx, approval.ID)
 	must("approval", err)
 	assign := func(to, reason string) error {
-		_, _, err := s.Do(Operation{Name: "assign-approval", Action: "approval.assign", By: domain.System, At: time.Now()}, func(tx *Tx) (string, error) {
-			p, err := tx.AssignApproval(approval.ID, "", to, reason)
-			return p.ID, err
-		})
+		_, _, err := s.Do(
+			Operation{Name: "assign-approval", Action: "approval.assign", By: domain.System, At: time.Now()},
+			func(tx *Tx) (string, error) {
+				p, err := tx.AssignApproval(approval.ID, "", to, reason)
+				return p.ID, err
+			},
+		)
 		return err
 	}
 	must("assign", assign("ana", "knows it"))
@@ -215,7 +284,12 @@ func TestEveryQueryRuns(t *testing.T) {
 	if must("approvals", err); len(first.Items) != 1 {
 		t.Errorf("approvals: %d", len(first.Items))
 	}
-	_, err = s.Approvals(ctx, domain.ApprovalFilter{Page: domain.Page{Before: core.CursorEncoding.EncodeToString([]byte("0-0." + core.Check("approvals", "0-0")))}})
+	_, err = s.Approvals(
+		ctx,
+		domain.ApprovalFilter{
+			Page: domain.Page{Before: core.CursorEncoding.EncodeToString([]byte("0-0." + core.Check("approvals", "0-0")))},
+		},
+	)
 	must("approvals", err)
 	_, err = s.Approvals(ctx, domain.ApprovalFilter{Run: parent.ID})
 	must("approvals", err)
@@ -233,8 +307,21 @@ func TestEveryQueryRuns(t *testing.T) {
 	if must("runs of versions", err); of == nil {
 		t.Error("no runs of versions")
 	}
-	draft, _, _, err := s.PutVersion(ctx, domain.NewVersion{Key: "drafted", Hash: strings.Repeat("d", 64), Kind: "graph", Format: "json", Origin: "planner", Semantics: 1, Source: []byte("{}"), Canonical: []byte("{}"),
-		Facts: []domain.PlanFact{{Kind: domain.FactTool, Value: "http"}}}, domain.System)
+	draft, _, _, err := s.PutVersion(
+		ctx,
+		domain.NewVersion{
+			Key:       "drafted",
+			Hash:      strings.Repeat("d", 64),
+			Kind:      "graph",
+			Format:    "json",
+			Origin:    "planner",
+			Semantics: 1,
+			Source:    []byte("{}"),
+			Canonical: []byte("{}"),
+			Facts:     []domain.PlanFact{{Kind: domain.FactTool, Value: "http"}},
+		},
+		domain.System,
+	)
 	if must("draft", err); draft.Stage != domain.StageDraft {
 		t.Errorf("a planner's plan has the stage %q", draft.Stage)
 	}
@@ -255,7 +342,10 @@ func TestEveryQueryRuns(t *testing.T) {
 	if p, err := s.Plan(ctx, "p"); err != nil || !p.Archived {
 		t.Errorf("archived: %+v, %v", p, err)
 	}
-	everything := domain.Retention{Default: domain.RetentionRule{Completed: time.Nanosecond, Failed: time.Nanosecond, Cancelled: time.Nanosecond, Keep: 1}, MaxSize: 1}
+	everything := domain.Retention{
+		Default: domain.RetentionRule{Completed: time.Nanosecond, Failed: time.Nanosecond, Cancelled: time.Nanosecond, Keep: 1},
+		MaxSize: 1,
+	}
 	would, err := s.Retain(ctx, everything, domain.System, true)
 	if must("retention", err); would.Runs != 1 || would.Plans[0].Plan != "p" || would.Bytes != 0 {
 		t.Errorf("would remove %+v", would)
@@ -270,7 +360,8 @@ func TestEveryQueryRuns(t *testing.T) {
 	if must("verify", err); len(report.Problems) > 0 {
 		t.Errorf("audit: %v", report.Problems)
 	}
-	if purged, err := s.Retain(ctx, domain.Retention{MaxSize: 1}, domain.System, false); err != nil || purged.Runs != 1 || purged.Plans[0].Reason != "size" {
+	if purged, err := s.Retain(ctx, domain.Retention{MaxSize: 1}, domain.System, false); err != nil || purged.Runs != 1 ||
+		purged.Plans[0].Reason != "size" {
 		t.Errorf("retention by size: %+v, %v", purged, err)
 	}
 	if err := s.PurgeRun(ctx, child.ID, domain.System, "old"); domain.CodeOf(err) != domain.CodeConflict {
@@ -316,7 +407,8 @@ func TestEveryQueryRuns(t *testing.T) {
 			t.Errorf("doctor: %s: %v", c.Name, c.Problems)
 		}
 	}
-	if n, _, err := s.RunsCount(ctx, domain.RunFilter{Statuses: []domain.RunStatus{domain.RunCompleted}, Since: now}, 9); err != nil || n != 0 {
+	if n, _, err := s.RunsCount(ctx, domain.RunFilter{Statuses: []domain.RunStatus{domain.RunCompleted}, Since: now}, 9); err != nil ||
+		n != 0 {
 		t.Errorf("completed since: %d, %v", n, err)
 	}
 	if n, err := s.CutAudit(ctx, s.now().Add(time.Hour), domain.System); err != nil || n == 0 {
@@ -334,7 +426,10 @@ func TestEveryQueryRuns(t *testing.T) {
 	must("digests", err)
 	_, err = s.q.RowCounts(ctx) // of a backup
 	must("count rows", err)
-	must("keep a setting", s.writer.perform(func(w *writer) ([]auditRow, error) { return nil, w.q.SettingKeep(w.ctx, "epoch", "0") })) // of a migration
+	must(
+		"keep a setting",
+		s.writer.perform(func(w *writer) ([]auditRow, error) { return nil, w.q.SettingKeep(w.ctx, "epoch", "0") }),
+	) // of a migration
 	everyUserQuery(t, s, must)
 	everyDeliveryQuery(t, s, must)
 	everyToolQuery(t, s, must)
@@ -360,138 +455,5 @@ func TestEveryQueryRuns(t *testing.T) {
 				t.Errorf("%s: no test runs %s", filepath.Base(f), m[1])
 			}
 		}
-	}
-}
-
-// everyPositionQuery runs what lists and checks ask about positions.
-func everyPositionQuery(t *testing.T, s *Store, must func(string, error)) {
-	t.Helper()
-	ctx := t.Context()
-	_, err := s.HandoffsOf(ctx, domain.HandoffFilter{Since: time.Now().Add(-time.Hour)})
-	must("handoffs since", err)
-	_, err = s.q.HandoffFrom(ctx, 1)
-	if !errors.Is(err, sql.ErrNoRows) {
-		must("a handoff", err)
-	}
-	_, err = s.q.RunFrom(ctx, 1)
-	must("a run", err)
-	_, err = s.q.VersionName(ctx, 1)
-	must("a version", err)
-	_, err = s.q.UnfinishedRunsOfPayload(ctx, []byte("none"), 1)
-	must("runs of a value", err)
-	_, err = s.q.AuditNewestOf(ctx, "user.create")
-	if !errors.Is(err, sql.ErrNoRows) {
-		must("an event", err)
-	}
-	_, err = s.q.StepsOfAnotherAudit(ctx, dbsqlc.StepsOfAnotherAuditParams{RunID: 1, First: 1, Last: 1})
-	must("rows of an event", err)
-	must("a status message", s.writer.perform(func(w *writer) ([]auditRow, error) {
-		_, err := w.q.RunMoveMessage(w.ctx, dbsqlc.RunMoveMessageParams{ID: 1 << 40})
-		return nil, err
-	}))
-}
-
-// everyFailureQuery runs what home asks, on a run of plan p that failed with x.
-func everyFailureQuery(t *testing.T, s *Store, must func(string, error)) {
-	t.Helper()
-	ctx := context.Background()
-	marta := domain.Actor{Name: "marta", Role: domain.RoleOperator, Surface: "ui"}
-	groups, err := s.FailureGroups(ctx, 10)
-	if must("groups", err); len(groups) != 1 || groups[0].Code != "x" || groups[0].Ack != nil {
-		t.Fatalf("%+v", groups)
-	}
-	ref := groups[0].Ref()
-	n, err := s.AckFailures(ctx, marta, ref, "the bank knows")
-	if must("ack", err); n != 1 {
-		t.Errorf("%d runs were acknowledged", n)
-	}
-	counts, err := s.RunCounts(ctx)
-	if must("counts", err); counts.Acknowledged != 1 || counts.NeedsAttention != counts.Held || counts.ByStatus[domain.RunFailed] != 1 {
-		t.Errorf("%+v", counts)
-	}
-	acks, err := s.FailureAcks(ctx, time.Now().Add(-time.Hour), 10)
-	if must("acks", err); len(acks) != 1 || acks[0].Note != "the bank knows" || acks[0].FailureRef != ref {
-		t.Errorf("%+v", acks)
-	}
-	list, err := s.Runs(ctx, domain.RunFilter{Statuses: []domain.RunStatus{domain.RunFailed}, Acknowledged: true})
-	if must("acknowledged", err); len(list.Items) != 1 {
-		t.Errorf("%d acknowledged runs", len(list.Items))
-	}
-	if _, err := s.AckFailures(ctx, marta, ref, ""); domain.CodeOf(err) != domain.CodeConflict {
-		t.Errorf("a second time: %v", err)
-	}
-	n, err = s.UnackFailures(ctx, marta, ref)
-	if must("unack", err); n != 1 {
-		t.Errorf("%d runs came back", n)
-	}
-	origin, err := s.FailureOrigin(ctx, ref)
-	if must("origin", err); origin.Version != 2 || origin.FirstAt.IsZero() || origin.Good != "" {
-		t.Errorf("%+v", origin)
-	}
-	if crashed, err := s.Runs(ctx, domain.RunFilter{HasCrash: true}); err != nil || len(crashed.Items) != 0 {
-		t.Errorf("crashed: %d %v", len(crashed.Items), err)
-	}
-	failed := groups[0].Newest
-	must("label", s.LabelRun(ctx, marta, failed, map[string]string{"case": "4711"}, ""))
-	must("label anew", s.LabelRun(ctx, marta, failed, map[string]string{"case": "4712"}, ""))
-	if labelled, err := s.Runs(ctx, domain.RunFilter{Labels: map[string]string{"case": "4712"}}); err != nil || len(labelled.Items) != 1 || labelled.Items[0].Labels["case"] != "4712" {
-		t.Errorf("labelled: %+v %v", labelled.Items, err)
-	}
-	if old, err := s.Runs(ctx, domain.RunFilter{Labels: map[string]string{"case": "4711"}}); err != nil || len(old.Items) != 0 {
-		t.Errorf("a label that was replaced: %d %v", len(old.Items), err)
-	}
-	must("ack one", s.AckRun(ctx, marta, failed, "known"))
-	if err := s.AckRun(ctx, marta, failed, ""); domain.CodeOf(err) != domain.CodeConflict {
-		t.Errorf("a run twice: %v", err)
-	}
-	if _, err := s.UnackFailures(ctx, marta, ref); err != nil {
-		t.Errorf("take back: %v", err)
-	}
-	if codes, err := s.Known(ctx, "error", 10); err != nil || !slices.Contains(codes, "x") {
-		t.Errorf("known codes: %q %v", codes, err)
-	}
-	for _, key := range []string{"by", domain.UseAgent, domain.UseTool, domain.UseProvider} {
-		_, err := s.Known(ctx, key, 10)
-		must("known "+key, err)
-	}
-	out, err := s.Outcomes(ctx, time.Now().Add(-time.Hour))
-	if must("outcomes", err); len(out) != 1 || out[0].Runs != 1 || out[0].Status != domain.RunFailed {
-		t.Errorf("%+v", out)
-	}
-	of, err := s.PlanOutcomes(ctx, "p", time.Now().Add(-time.Hour))
-	if must("outcomes", err); of[domain.RunFailed] != 1 {
-		t.Errorf("%+v", of)
-	}
-	if run, at, err := s.NextStart(ctx, "p"); err != nil || run != "" || !at.IsZero() {
-		t.Errorf("next: %q %v, %v", run, at, err)
-	}
-	last, err := s.LastRuns(ctx, "p", 5)
-	if must("last runs", err); len(last) != 2 || last[1].Status != domain.RunFailed {
-		t.Errorf("%+v", last)
-	}
-	_, _, err = s.Do(Operation{Name: "add-note", By: marta, At: time.Now()}, func(tx *Tx) (string, error) {
-		_, err := tx.AddNote(last[0].ID, "the bank\nknows")
-		return last[0].ID, err
-	})
-	must("note", err)
-	notes, err := s.Notes(ctx, last[0].ID)
-	if must("notes", err); len(notes) != 1 || notes[0].Text != "the bank\nknows" || notes[0].Actor != marta.Name {
-		t.Errorf("%+v", notes)
-	}
-	recent, err := s.RecentNotes(ctx, time.Now().Add(-time.Hour), 5)
-	if must("recent notes", err); len(recent) != 1 || recent[0].Run != last[0].ID || recent[0].PlanKey != "p" {
-		t.Errorf("%+v", recent)
-	}
-	users, err := s.PlansThatRun(ctx, "p", 5)
-	if must("plans that run it", err); len(users) != 0 {
-		t.Errorf("%v", users)
-	}
-	_, _, err = s.Do(Operation{Name: "set-preference"}, func(tx *Tx) (string, error) { return "", tx.SetPreference("marta", "columns", "cost") })
-	must("prefer", err)
-	if v, err := s.Preference(ctx, "marta", "columns"); err != nil || v != "cost" {
-		t.Errorf("%q %v", v, err)
-	}
-	if v, err := s.Preference(ctx, "marta", "other"); err != nil || v != "" {
-		t.Errorf("%q %v", v, err)
 	}
 }

@@ -284,8 +284,14 @@ func (s retention) purge(ctx context.Context, batch []purgeable, actor domain.Ac
 				return nil, err
 			}
 			delete(w.hot, p.row)
-			rows = append(rows, auditRow{rowID: p.row, record: domain.AuditRecord{Action: "run.purge", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request,
-				Run: p.id, Reason: p.reason}})
+			rows = append(
+				rows,
+				auditRow{
+					rowID: p.row,
+					record: domain.AuditRecord{Action: "run.purge", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request,
+						Run: p.id, Reason: p.reason},
+				},
+			)
 		}
 		return rows, nil
 	})

@@ -88,7 +88,12 @@ func TestRetentionRemovesWhatItsRulesSay(t *testing.T) {
 	ids["older failed"] = p.ended(one, domain.RunFailed, 400, domain.NewRun{})
 	ids["old cancelled"] = p.ended(one, domain.RunCancelled, 4000, domain.NewRun{})
 	ids["pinned"] = p.ended(one, domain.RunCompleted, 500, domain.NewRun{Labels: map[string]string{"pin": "audit"}})
-	ids["child"] = p.ended(one, domain.RunCompleted, 500, domain.NewRun{Parent: &domain.ParentRef{Run: waiting, Node: "a", Visit: 1, Item: -1}})
+	ids["child"] = p.ended(
+		one,
+		domain.RunCompleted,
+		500,
+		domain.NewRun{Parent: &domain.ParentRef{Run: waiting, Node: "a", Visit: 1, Item: -1}},
+	)
 	for i := range 5 {
 		ids[fmt.Sprintf("other %d", i)] = p.ended(two, domain.RunCompleted, 1000-i, domain.NewRun{})
 	}

@@ -88,7 +88,10 @@ func (p *prepared) advance(w *writer, before, next *runState) (int64, error) {
 	if !final {
 		next.EndedAt = 0
 	}
-	next.Attention = core.Flag(next.Origin != domain.OriginDry && (core.NeedsAttention(next.Status, next.WaitReason, next.DeletedAt) || troubled(before, next, patch)))
+	next.Attention = core.Flag(
+		next.Origin != domain.OriginDry &&
+			(core.NeedsAttention(next.Status, next.WaitReason, next.DeletedAt) || troubled(before, next, patch)),
+	)
 	n, err := p.update(w, before, next)
 	if n != 1 || err != nil {
 		return n, err
@@ -103,7 +106,8 @@ func (p *prepared) advance(w *writer, before, next *runState) (int64, error) {
 			return 0, err
 		}
 	}
-	if next.Status != before.Status || next.WaitReason != before.WaitReason || next.Attention != before.Attention || next.DeletedAt != before.DeletedAt {
+	if next.Status != before.Status || next.WaitReason != before.WaitReason || next.Attention != before.Attention ||
+		next.DeletedAt != before.DeletedAt {
 		w.tally.count(before, -1)
 		w.tally.count(next, 1)
 	}
@@ -122,7 +126,9 @@ func (p *prepared) advance(w *writer, before, next *runState) (int64, error) {
 // list's index knows the status.
 func (p *prepared) update(w *writer, before, next *runState) (int64, error) {
 	patch := p.c.Patch
-	if next.Status == before.Status && next.WaitReason == before.WaitReason && next.Attention == before.Attention && next.EndedAt == before.EndedAt && next.Fingerprint == before.Fingerprint {
+	if next.Status == before.Status && next.WaitReason == before.WaitReason && next.Attention == before.Attention &&
+		next.EndedAt == before.EndedAt &&
+		next.Fingerprint == before.Fingerprint {
 		return w.q.RunProgress(w.ctx, dbsqlc.RunProgressParams{LastSeq: next.LastSeq, AddSteps: patch.AddSteps, Path: next.Path,
 			Headline: next.Headline, Message: next.Message, Node: next.Node, ErrorCode: next.ErrorCode, DueAt: next.DueAt,
 			AddInputTokens: patch.AddUsage.InputTokens, AddOutputTokens: patch.AddUsage.OutputTokens, AddCost: patch.AddUsage.Cost,

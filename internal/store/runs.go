@@ -89,8 +89,20 @@ func (n *newRun) describe() {
 	if len(r.Labels) > 0 {
 		d.Labels = core.EncodeJSON(r.Labels)
 	}
-	f := sealed{id: r.ID, actor: r.Actor, origin: r.Origin, key: r.Key, forkedFrom: r.ForkedFrom, rerunOf: r.RerunOf, session: d.Session, labels: d.Labels,
-		input: d.Input, priority: int64(r.Priority), forkSeq: r.ForkSeq, startAt: core.Micros(r.StartAt)}
+	f := sealed{
+		id:         r.ID,
+		actor:      r.Actor,
+		origin:     r.Origin,
+		key:        r.Key,
+		forkedFrom: r.ForkedFrom,
+		rerunOf:    r.RerunOf,
+		session:    d.Session,
+		labels:     d.Labels,
+		input:      d.Input,
+		priority:   int64(r.Priority),
+		forkSeq:    r.ForkSeq,
+		startAt:    core.Micros(r.StartAt),
+	}
 	if r.Parent != nil {
 		f.parentRun, f.parent = r.Parent.Run, core.EncodeJSON(r.Parent)
 		d.Parent = core.OrNull(f.parent)
@@ -132,7 +144,9 @@ func (n *newRun) apply(w *writer) ([]auditRow, error) {
 		}
 	}
 	p := dbsqlc.RunInsertParams{PublicID: r.ID, Tail: core.Reversed(r.ID), PlanID: v.PlanID, VersionID: v.ID,
-		Status: string(r.Status), LastSeq: int64(len(n.steps)), Actor: r.Actor, Origin: r.Origin, Priority: int64(r.Priority), RunKey: core.OrNull(r.Key),
+		Status: string(
+			r.Status,
+		), LastSeq: int64(len(n.steps)), Actor: r.Actor, Origin: r.Origin, Priority: int64(r.Priority), RunKey: core.OrNull(r.Key),
 		ForkedFrom: r.ForkedFrom, ForkSeq: r.ForkSeq, RerunOf: r.RerunOf, StartAt: core.Micros(r.StartAt), CreatedAt: w.s.now().UnixMicro()}
 	if r.Status == domain.RunWaiting {
 		p.WaitReason = string(domain.WaitHeld)
@@ -203,11 +217,42 @@ func (n *newRun) apply(w *writer) ([]auditRow, error) {
 		w.tally.counts[countKey{p.Status, p.WaitReason}]++
 	}
 	n.created, n.version = true, v
-	n.row = dbsqlc.Run{ID: rowID, PublicID: p.PublicID, Status: p.Status, WaitReason: p.WaitReason, Attention: p.Attention, LastSeq: p.LastSeq, Steps: p.Steps, Path: p.Path, Actor: p.Actor,
-		Origin: p.Origin, Priority: p.Priority, RunKey: p.RunKey, ForkedFrom: p.ForkedFrom, ForkSeq: p.ForkSeq, RerunOf: p.RerunOf, StartAt: p.StartAt, CreatedAt: p.CreatedAt}
+	n.row = dbsqlc.Run{
+		ID:         rowID,
+		PublicID:   p.PublicID,
+		Status:     p.Status,
+		WaitReason: p.WaitReason,
+		Attention:  p.Attention,
+		LastSeq:    p.LastSeq,
+		Steps:      p.Steps,
+		Path:       p.Path,
+		Actor:      p.Actor,
+		Origin:     p.Origin,
+		Priority:   p.Priority,
+		RunKey:     p.RunKey,
+		ForkedFrom: p.ForkedFrom,
+		ForkSeq:    p.ForkSeq,
+		RerunOf:    p.RerunOf,
+		StartAt:    p.StartAt,
+		CreatedAt:  p.CreatedAt,
+	}
 	n.details = dbsqlc.RunDetail{Session: d.Session, Limits: d.Limits, Labels: d.Labels, Parent: d.Parent, Concurrency: d.Concurrency}
-	w.expect(rowID, runState{RunStateRow: dbsqlc.RunStateRow{ID: rowID, PlanID: v.PlanID, Status: p.Status, WaitReason: p.WaitReason, Attention: p.Attention, LastSeq: p.LastSeq,
-		Path: p.Path, VersionID: v.ID, Origin: p.Origin}})
+	w.expect(
+		rowID,
+		runState{
+			RunStateRow: dbsqlc.RunStateRow{
+				ID:         rowID,
+				PlanID:     v.PlanID,
+				Status:     p.Status,
+				WaitReason: p.WaitReason,
+				Attention:  p.Attention,
+				LastSeq:    p.LastSeq,
+				Path:       p.Path,
+				VersionID:  v.ID,
+				Origin:     p.Origin,
+			},
+		},
+	)
 	var rows []auditRow
 	for i, record := range r.Audit {
 		record.Run = cmp.Or(record.Run, r.ID)

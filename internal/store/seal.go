@@ -81,9 +81,26 @@ func (s auditLog) checkSeals(ctx context.Context, events []dbsqlc.AuditEvent) (p
 	err = s.store.db.EachRow(ctx, dbsqlc.CheckSeals, core.Ordinals(low, high), func(v []driver.Value) error {
 		row := core.Fields{Values: v}
 		id := row.Int()
-		f := sealed{id: row.Text(), actor: row.Text(), origin: row.Text(), key: core.OrEmpty(row.TextOrNull()), concKey: row.Text(), parentRun: row.Text(),
-			forkedFrom: row.Text(), rerunOf: row.Text(), session: row.Text(), labels: row.Text(), parent: core.OrEmpty(row.TextOrNull()),
-			concurrency: core.OrEmpty(row.TextOrNull()), input: row.TextOrNull(), priority: row.Int(), forkSeq: row.Int(), startAt: row.Int()}
+		f := sealed{
+			id:         row.Text(),
+			actor:      row.Text(),
+			origin:     row.Text(),
+			key:        core.OrEmpty(row.TextOrNull()),
+			concKey:    row.Text(),
+			parentRun:  row.Text(),
+			forkedFrom: row.Text(),
+			rerunOf:    row.Text(),
+			session:    row.Text(),
+			labels:     row.Text(),
+			parent:     core.OrEmpty(row.TextOrNull()),
+			concurrency: core.OrEmpty(
+				row.TextOrNull(),
+			),
+			input:    row.TextOrNull(),
+			priority: row.Int(),
+			forkSeq:  row.Int(),
+			startAt:  row.Int(),
+		}
 		purged, e := row.Int() != 0, want[id]
 		if delete(want, id); row.Err != nil || e == nil || purged {
 			return row.Err

@@ -35,8 +35,11 @@ func TestAChangedInputIsFound(t *testing.T) {
 		Concurrency: &domain.Concurrency{Key: "c", Limit: 2}})
 	create(domain.NewRun{Input: domain.RawJSON(`"` + strings.Repeat("x", 6000) + `"`)})
 	create(domain.NewRun{})
-	purged, _, err := s.CreateRun(ctx, domain.NewRun{PlanID: v.PlanID, Hash: v.Hash, Actor: "marta", Origin: "api", Input: domain.RawJSON(`{"n":2}`),
-		Audit: []domain.AuditRecord{{Action: "run.created"}}})
+	purged, _, err := s.CreateRun(
+		ctx,
+		domain.NewRun{PlanID: v.PlanID, Hash: v.Hash, Actor: "marta", Origin: "api", Input: domain.RawJSON(`{"n":2}`),
+			Audit: []domain.AuditRecord{{Action: "run.created"}}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

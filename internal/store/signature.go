@@ -37,7 +37,8 @@ func (s access) SignExport(ctx context.Context, sha256 []byte) (domain.ExportSig
 // PublicKey verifies what the server signs.
 func (s access) PublicKey() (string, error) {
 	if s.store.db.Secrets.Derived.Signing == nil {
-		return "", domain.Errorf(domain.CodeUnavailable, "the key file %s.key is missing, so nothing can be signed", s.store.path).Suggest("restore it from your copy")
+		return "", domain.Errorf(domain.CodeUnavailable, "the key file %s.key is missing, so nothing can be signed", s.store.path).
+			Suggest("restore it from your copy")
 	}
 	return domain.PublicKeyText(s.store.db.Secrets.Derived.Signing.Public().(ed25519.PublicKey)), nil
 }

@@ -19,8 +19,13 @@ func TestSkillMedians(t *testing.T) {
 	measure := func(skill, bound string, ms, tokens int64) {
 		t.Helper()
 		now := time.Now().UTC()
-		err := s.Commit(t.Context(), domain.Checkpoint{Run: run.ID, Fence: seq, Entries: []domain.Entry{{Kind: domain.EntryVerb, Item: -1, At: now}},
-			Measured: []domain.SkillRun{{Skill: skill, Bound: bound, Time: time.Duration(ms) * time.Millisecond, Tokens: tokens, At: now}}})
+		err := s.Commit(
+			t.Context(),
+			domain.Checkpoint{Run: run.ID, Fence: seq, Entries: []domain.Entry{{Kind: domain.EntryVerb, Item: -1, At: now}},
+				Measured: []domain.SkillRun{
+					{Skill: skill, Bound: bound, Time: time.Duration(ms) * time.Millisecond, Tokens: tokens, At: now},
+				}},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

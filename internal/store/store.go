@@ -83,9 +83,19 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 
 // newStore is a store that is not open yet.
 func newStore(path string, o Options) *Store {
-	s := &Store{db: &core.DB{Path: path, Migrations: o.Files()}, path: path, log: o.Logger, now: o.Now, migrations: o.Files(), vfs: o.vfs, walPages: cmp.Or(o.walPages, walPages),
-		normal: o.normal, keyless: o.Keyless,
-		watchEvery: cmp.Or(o.watchEvery, watchEvery), held: map[string]*os.File{}}
+	s := &Store{
+		db:         &core.DB{Path: path, Migrations: o.Files()},
+		path:       path,
+		log:        o.Logger,
+		now:        o.Now,
+		migrations: o.Files(),
+		vfs:        o.vfs,
+		walPages:   cmp.Or(o.walPages, walPages),
+		normal:     o.normal,
+		keyless:    o.Keyless,
+		watchEvery: cmp.Or(o.watchEvery, watchEvery),
+		held:       map[string]*os.File{},
+	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -204,7 +214,8 @@ func (s *Store) takeLock() error {
 // removed or half restored.
 func (s *Store) prepareFiles() error {
 	if core.RestorePending(s.path) {
-		return domain.Errorf(domain.CodeUnavailable, "a restore or an upgrade of %s was interrupted", s.path).Suggest("start kairosd to finish it")
+		return domain.Errorf(domain.CodeUnavailable, "a restore or an upgrade of %s was interrupted", s.path).
+			Suggest("start kairosd to finish it")
 	}
 	for _, f := range s.Files() {
 		if err := core.KeepPrivate(f, 0o600); err != nil {

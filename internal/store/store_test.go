@@ -49,7 +49,8 @@ func TestCheckpointsAreReadBackAfterReopening(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Status != domain.RunCompleted || got.LastSeq != 3 || string(got.Output) != big || got.Path != "c" || got.Version != 1 || got.PlanKey != "two" {
+	if got.Status != domain.RunCompleted || got.LastSeq != 3 || string(got.Output) != big || got.Path != "c" || got.Version != 1 ||
+		got.PlanKey != "two" {
 		t.Errorf("run: %+v", got)
 	}
 	journal, err := s.Journal(ctx, run.ID, 0)
@@ -127,7 +128,9 @@ func TestASecondWriterLoses(t *testing.T) {
 	}
 	// Nor one that adds no row.
 	for name, patch := range map[string]*domain.RunPatch{"steps": {AddSteps: 7}, "status": {Status: domain.RunCancelled}} {
-		if err := s.Commit(context.Background(), domain.Checkpoint{Run: run.ID, Fence: 0, Patch: patch}); domain.CodeOf(err) != domain.CodeConflict {
+		if err := s.Commit(context.Background(), domain.Checkpoint{Run: run.ID, Fence: 0, Patch: patch}); domain.CodeOf(
+			err,
+		) != domain.CodeConflict {
 			t.Errorf("%s: got %v, want a conflict", name, err)
 		}
 	}
@@ -201,7 +204,10 @@ func TestEnqueuedCheckpointsOfARunAreFIFO(t *testing.T) {
 	run := storetest.Run(t, s, storetest.Plan(t, s, twoNodes), "")
 	results := make(chan error, 4)
 	for i := range 2 {
-		s.Enqueue([]domain.Checkpoint{{Run: run.ID, Fence: int64(i), Entries: []domain.Entry{entry("a", "1")}}}, func(err error) { results <- err })
+		s.Enqueue(
+			[]domain.Checkpoint{{Run: run.ID, Fence: int64(i), Entries: []domain.Entry{entry("a", "1")}}},
+			func(err error) { results <- err },
+		)
 	}
 	s.Enqueue([]domain.Checkpoint{{Run: run.ID, Fence: 7, Entries: []domain.Entry{entry("a", "1")}}}, func(err error) { results <- err })
 	s.Enqueue([]domain.Checkpoint{{Run: run.ID, Fence: 8, Entries: []domain.Entry{entry("a", "1")}}}, func(err error) { results <- err })
@@ -250,7 +256,8 @@ func TestRunListPagesByKey(t *testing.T) {
 			t.Errorf("%s: count %d, %v", name, n, err)
 		}
 	}
-	if n, _, err := s.RunsCount(ctx, domain.RunFilter{Statuses: []domain.RunStatus{domain.RunFailed}, Since: time.Now().Add(time.Hour)}, 100); err != nil || n != 0 {
+	if n, _, err := s.RunsCount(ctx, domain.RunFilter{Statuses: []domain.RunStatus{domain.RunFailed}, Since: time.Now().Add(time.Hour)}, 100); err != nil ||
+		n != 0 {
 		t.Errorf("%d runs ended in the future, %v", n, err)
 	}
 	if _, err := s.Runs(ctx, domain.RunFilter{Page: domain.Page{After: "zzz"}}); domain.CodeOf(err) != domain.CodeInvalid {
@@ -279,7 +286,10 @@ func TestTheDatabaseRefusesIllegalMoves(t *testing.T) {
 				commit(t, s, run.ID, seq, &domain.RunPatch{Status: st, WaitReason: reason(st)}, entry("a", "1"))
 				seq++
 			}
-			err := s.Commit(context.Background(), domain.Checkpoint{Run: run.ID, Fence: seq, Patch: &domain.RunPatch{Status: to, WaitReason: reason(to)}})
+			err := s.Commit(
+				context.Background(),
+				domain.Checkpoint{Run: run.ID, Fence: seq, Patch: &domain.RunPatch{Status: to, WaitReason: reason(to)}},
+			)
 			if (err == nil) != domain.CanMove(from, to) {
 				t.Errorf("%s → %s: %v", from, to, err)
 			}

@@ -56,7 +56,10 @@ func (tx *Tx) PausePlan(planID string, p *domain.Stop) error {
 	if p == nil {
 		p = &domain.Stop{}
 	}
-	return tx.w.q.PlanPause(tx.w.ctx, dbsqlc.PlanPauseParams{PausedAt: core.Micros(p.Since), PausedBy: p.By, PausedReason: p.Reason, PublicID: planID})
+	return tx.w.q.PlanPause(
+		tx.w.ctx,
+		dbsqlc.PlanPauseParams{PausedAt: core.Micros(p.Since), PausedBy: p.By, PausedReason: p.Reason, PublicID: planID},
+	)
 }
 
 // ArchivePlan writes since when a plan is archived; the zero time: it is not.
@@ -95,7 +98,10 @@ func (tx *Tx) SetPreference(owner, key, value string) error {
 
 // SaveView keeps a view in place of one with its name.
 func (tx *Tx) SaveView(v domain.SavedView) error {
-	return tx.w.q.SavedViewPut(tx.w.ctx, dbsqlc.SavedViewPutParams{Owner: v.Owner, Name: v.Name, Query: v.Query, CreatedAt: core.Micros(tx.op.At)})
+	return tx.w.q.SavedViewPut(
+		tx.w.ctx,
+		dbsqlc.SavedViewPutParams{Owner: v.Owner, Name: v.Name, Query: v.Query, CreatedAt: core.Micros(tx.op.At)},
+	)
 }
 
 // DeleteView removes a view; CodeNotFound.

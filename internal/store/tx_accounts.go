@@ -131,8 +131,11 @@ func (tx *Tx) CreateToken(t domain.Token) error {
 	row := dbsqlc.Token{ID: t.ID, Name: t.Name, Prefix: t.Prefix, SecretHash: t.SecretHash, Role: string(t.Role),
 		Scopes: core.EncodeJSON(scopes), CreatedBy: t.CreatedBy, CreatedAt: core.Micros(t.CreatedAt), ExpiresAt: core.Micros(t.ExpiresAt)}
 	row.Seal = tx.w.s.tokenSeal(&row)
-	return tx.w.q.TokenInsert(tx.w.ctx, dbsqlc.TokenInsertParams{ID: row.ID, Name: row.Name, Prefix: row.Prefix, SecretHash: row.SecretHash, Role: row.Role,
-		Scopes: row.Scopes, CreatedBy: row.CreatedBy, CreatedAt: row.CreatedAt, ExpiresAt: row.ExpiresAt, Seal: row.Seal})
+	return tx.w.q.TokenInsert(
+		tx.w.ctx,
+		dbsqlc.TokenInsertParams{ID: row.ID, Name: row.Name, Prefix: row.Prefix, SecretHash: row.SecretHash, Role: row.Role,
+			Scopes: row.Scopes, CreatedBy: row.CreatedBy, CreatedAt: row.CreatedAt, ExpiresAt: row.ExpiresAt, Seal: row.Seal},
+	)
 }
 
 // RevokeToken sets when a token was revoked, once: a revoked token keeps its time.

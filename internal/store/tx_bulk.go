@@ -9,9 +9,14 @@ import (
 // CreateBulk stores a bulk operation with all its runs, and records it.
 func (tx *Tx) CreateBulk(b domain.Bulk, items []domain.BulkItem) error {
 	w := tx.w
-	id, err := w.q.BulkInsert(w.ctx, dbsqlc.BulkInsertParams{PublicID: b.ID, Action: string(b.Action), Query: b.Query, Reason: b.Reason, Actor: b.Actor,
-		Role: string(b.Role), Surface: b.Surface, Canary: core.Flag(b.Canary), Rate: int64(b.Rate), Labels: labelsJSON(b.Labels), NotBefore: core.Micros(b.NotBefore),
-		Provider: b.Provider, Tool: b.Tool, State: string(b.State), Total: b.Total, CreatedAt: core.Micros(b.CreatedAt)})
+	id, err := w.q.BulkInsert(
+		w.ctx,
+		dbsqlc.BulkInsertParams{PublicID: b.ID, Action: string(b.Action), Query: b.Query, Reason: b.Reason, Actor: b.Actor,
+			Role: string(
+				b.Role,
+			), Surface: b.Surface, Canary: core.Flag(b.Canary), Rate: int64(b.Rate), Labels: labelsJSON(b.Labels), NotBefore: core.Micros(b.NotBefore),
+			Provider: b.Provider, Tool: b.Tool, State: string(b.State), Total: b.Total, CreatedAt: core.Micros(b.CreatedAt)},
+	)
 	if err != nil {
 		return err
 	}
@@ -28,7 +33,10 @@ func (tx *Tx) CreateBulk(b domain.Bulk, items []domain.BulkItem) error {
 // is over.
 func (tx *Tx) StopBulk(id, note string) (domain.Bulk, error) {
 	w := tx.w
-	n, err := w.q.BulkMove(w.ctx, dbsqlc.BulkMoveParams{State: string(domain.BulkStopped), Note: note, EndedAt: core.Micros(tx.op.At), PublicID: id})
+	n, err := w.q.BulkMove(
+		w.ctx,
+		dbsqlc.BulkMoveParams{State: string(domain.BulkStopped), Note: note, EndedAt: core.Micros(tx.op.At), PublicID: id},
+	)
 	if err != nil {
 		return domain.Bulk{}, err
 	}

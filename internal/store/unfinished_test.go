@@ -82,9 +82,16 @@ func TestNewWorkIsAcceptedSoonAfterACrash(t *testing.T) {
 		time.Sleep(5 * time.Millisecond) // it only looks
 	}
 	all := time.Since(began)
-	t.Logf("%d unfinished (%d in flight): database open after %s, engine after %s, a new run accepted after %s and done after %s, all in flight done after %s",
-		n, counts["running"], opened.Round(time.Millisecond), ready.Round(time.Millisecond), accepted.Round(time.Millisecond),
-		finished.Round(time.Millisecond), all.Round(time.Millisecond))
+	t.Logf(
+		"%d unfinished (%d in flight): database open after %s, engine after %s, a new run accepted after %s and done after %s, all in flight done after %s",
+		n,
+		counts["running"],
+		opened.Round(time.Millisecond),
+		ready.Round(time.Millisecond),
+		accepted.Round(time.Millisecond),
+		finished.Round(time.Millisecond),
+		all.Round(time.Millisecond),
+	)
 	if large && accepted > 2*time.Second {
 		t.Errorf("a new run was accepted after %s", accepted)
 	}

@@ -27,7 +27,11 @@ func (s *Store) execAs(doing string, said []domain.AuditRecord, f func(ctx conte
 	return core.Translate(err, doing)
 }
 
-func (w *writer) applyAs(doing string, said []domain.AuditRecord, f func(ctx context.Context, q *dbsqlc.Queries) error) ([]auditRow, error) {
+func (w *writer) applyAs(
+	doing string,
+	said []domain.AuditRecord,
+	f func(ctx context.Context, q *dbsqlc.Queries) error,
+) ([]auditRow, error) {
 	err := f(w.ctx, w.q)
 	if code := domain.CodeOf(core.Translate(err, doing)); code == domain.CodeConflict || code == domain.CodeNotFound {
 		return nil, core.Translate(err, doing)
@@ -48,7 +52,9 @@ func (s accounts) userParams(u domain.User) dbsqlc.UserInsertParams {
 		settings = "{}"
 	}
 	row := dbsqlc.User{ID: u.ID, Name: u.Name, Role: string(u.Role), PasswordHash: u.PasswordHash, Disabled: core.Flag(u.Disabled),
-		CreatedAt: core.Micros(u.CreatedAt), LastSeenAt: core.Micros(u.LastSeenAt), Settings: settings, Issuer: u.Issuer, Subject: u.Subject}
+		CreatedAt: core.Micros(
+			u.CreatedAt,
+		), LastSeenAt: core.Micros(u.LastSeenAt), Settings: settings, Issuer: u.Issuer, Subject: u.Subject}
 	row.Seal = s.store.userSeal(&row)
 	return dbsqlc.UserInsertParams(row)
 }
@@ -56,13 +62,30 @@ func (s accounts) userParams(u domain.User) dbsqlc.UserInsertParams {
 // user is a row as a user. One whose seal does not match is disabled.
 func (s accounts) user(u dbsqlc.User) domain.User {
 	unsealed := !s.store.matches(u.Seal, s.store.userSeal(&u))
-	return domain.User{ID: u.ID, Name: u.Name, Role: domain.Role(u.Role), PasswordHash: u.PasswordHash, Disabled: u.Disabled != 0 || unsealed, Unsealed: unsealed,
-		CreatedAt: core.FromMicros(u.CreatedAt), LastSeenAt: core.FromMicros(u.LastSeenAt), Settings: domain.RawJSON(u.Settings), Issuer: u.Issuer, Subject: u.Subject}
+	return domain.User{
+		ID:           u.ID,
+		Name:         u.Name,
+		Role:         domain.Role(u.Role),
+		PasswordHash: u.PasswordHash,
+		Disabled:     u.Disabled != 0 || unsealed,
+		Unsealed:     unsealed,
+		CreatedAt: core.FromMicros(
+			u.CreatedAt,
+		),
+		LastSeenAt: core.FromMicros(u.LastSeenAt),
+		Settings:   domain.RawJSON(u.Settings),
+		Issuer:     u.Issuer,
+		Subject:    u.Subject,
+	}
 }
 
 // CreateUser stores a new user; a taken name is CodeConflict.
 func (s accounts) CreateUser(_ context.Context, u domain.User, said ...domain.AuditRecord) error {
-	return s.store.execAccess("create user "+u.Name, said, func(ctx context.Context, q *dbsqlc.Queries) error { return s.store.insertUser(ctx, q, u) })
+	return s.store.execAccess(
+		"create user "+u.Name,
+		said,
+		func(ctx context.Context, q *dbsqlc.Queries) error { return s.store.insertUser(ctx, q, u) },
+	)
 }
 
 func (s accounts) insertUser(ctx context.Context, q *dbsqlc.Queries, u domain.User) error {
@@ -111,7 +134,8 @@ func (s accounts) CreateFirstUser(_ context.Context, u domain.User, said ...doma
 			return err
 		}
 		if n > 0 {
-			return domain.Errorf(domain.CodeConflict, "the server is already set up").Suggest("log in, or ask an administrator for an account")
+			return domain.Errorf(domain.CodeConflict, "the server is already set up").
+				Suggest("log in, or ask an administrator for an account")
 		}
 		return q.UserInsert(ctx, s.store.userParams(u))
 	})
@@ -140,7 +164,12 @@ func (s accounts) Users(ctx context.Context) ([]domain.User, error) {
 // transaction. edit may be called more than once, and only changes u; others is how many
 // other admins are enabled. CodeNotFound; CodeConflict for a user that something other
 // than kairosd changed, unless its sessions end.
-func (s accounts) ChangeUser(_ context.Context, idOrName string, by domain.Actor, edit func(u *domain.User, others int) (domain.UserChange, error)) (domain.User, error) {
+func (s accounts) ChangeUser(
+	_ context.Context,
+	idOrName string,
+	by domain.Actor,
+	edit func(u *domain.User, others int) (domain.UserChange, error),
+) (domain.User, error) {
 	var u domain.User
 	_, _, err := s.store.Do(Operation{Name: "change user", By: by, EvenFull: true}, func(tx *Tx) (string, error) {
 		var err error
@@ -175,15 +204,19 @@ func (s accounts) updateUser(ctx context.Context, q *dbsqlc.Queries, u domain.Us
 		return err
 	}
 	if !whatever && !s.store.matches(stored.Seal, s.store.userSeal(&stored)) {
-		return domain.Errorf(domain.CodeConflict, "user %s was changed by something other than kairosd", stored.Name).Suggest("run kairosd doctor on the server")
+		return domain.Errorf(domain.CodeConflict, "user %s was changed by something other than kairosd", stored.Name).
+			Suggest("run kairosd doctor on the server")
 	}
 	if err := identityIsFree(ctx, q, u); err != nil {
 		return err
 	}
 	u.Name, u.CreatedAt = stored.Name, core.FromMicros(stored.CreatedAt)
 	p := s.store.userParams(u)
-	_, err = q.UserUpdate(ctx, dbsqlc.UserUpdateParams{Role: p.Role, PasswordHash: p.PasswordHash, Disabled: p.Disabled, LastSeenAt: p.LastSeenAt,
-		Settings: p.Settings, Issuer: p.Issuer, Subject: p.Subject, Seal: p.Seal, ID: stored.ID})
+	_, err = q.UserUpdate(
+		ctx,
+		dbsqlc.UserUpdateParams{Role: p.Role, PasswordHash: p.PasswordHash, Disabled: p.Disabled, LastSeenAt: p.LastSeenAt,
+			Settings: p.Settings, Issuer: p.Issuer, Subject: p.Subject, Seal: p.Seal, ID: stored.ID},
+	)
 	return err
 }
 
@@ -249,8 +282,22 @@ func (s accounts) DeleteExpiredSessions(_ context.Context, now, idle time.Time) 
 
 // token is a row as a token. One whose seal does not match says so, and proves nothing.
 func (s accounts) token(r dbsqlc.Token) (domain.Token, error) {
-	t := domain.Token{ID: r.ID, Unsealed: !s.store.matches(r.Seal, s.store.tokenSeal(&r)), Name: r.Name, Prefix: r.Prefix, SecretHash: r.SecretHash, Role: domain.Role(r.Role), CreatedBy: r.CreatedBy,
-		CreatedAt: core.FromMicros(r.CreatedAt), ExpiresAt: core.FromMicros(r.ExpiresAt), LastUsedAt: core.FromMicros(r.LastUsedAt), LastUsedFrom: r.LastUsedFrom, RevokedAt: core.FromMicros(r.RevokedAt)}
+	t := domain.Token{
+		ID:         r.ID,
+		Unsealed:   !s.store.matches(r.Seal, s.store.tokenSeal(&r)),
+		Name:       r.Name,
+		Prefix:     r.Prefix,
+		SecretHash: r.SecretHash,
+		Role:       domain.Role(r.Role),
+		CreatedBy:  r.CreatedBy,
+		CreatedAt: core.FromMicros(
+			r.CreatedAt,
+		),
+		ExpiresAt:    core.FromMicros(r.ExpiresAt),
+		LastUsedAt:   core.FromMicros(r.LastUsedAt),
+		LastUsedFrom: r.LastUsedFrom,
+		RevokedAt:    core.FromMicros(r.RevokedAt),
+	}
 	if err := json.Unmarshal([]byte(r.Scopes), &t.Scopes); err != nil {
 		return t, domain.Errorf(domain.CodeCorrupt, "scopes of token %s: %w", r.Name, err)
 	}

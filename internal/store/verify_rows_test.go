@@ -25,10 +25,11 @@ func TestTheDoctorFindsTargetedEdits(t *testing.T) {
 	path := filepath.Join(dir, "kairos.db")
 	s := storetest.OpenAt(t, path)
 	began := make(chan struct{}, 1)
-	registry := enginetest.NewRegistry().Handle("call", walk.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
-		began <- struct{}{}
-		return engine.Result{Output: c.Input}, nil
-	})
+	registry := enginetest.NewRegistry().
+		Handle("call", walk.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {
+			began <- struct{}{}
+			return engine.Result{Output: c.Input}, nil
+		})
 	e := enginetest.OpenOn(t, s, registry, engine.Options{})
 	decided := e.Run(`{id: decided, nodes: {a: {type: approval, input: {message: "yes?"}}}}`, "").ID
 	e.Until(decided, domain.RunWaiting, domain.WaitApproval)

@@ -19,18 +19,37 @@ func TestRunsAreFoundByTheirWords(t *testing.T) {
 	limit := failed(t, s, v, `rate limit of "openai" reached: retry-after=30`, nil)
 	unicode := failed(t, s, v, "el año próximo no existe (ÜBERTRAG)", map[string]string{"team": "Zürich-West"})
 	plain := storetest.Run(t, s, v, "").ID
-	labelled, _, err := s.CreateRun(t.Context(), domain.NewRun{PlanID: v.PlanID, Hash: v.Hash, Actor: "test", Origin: "api", Labels: map[string]string{"env": "prod", "case": "INV-20981"}})
+	labelled, _, err := s.CreateRun(
+		t.Context(),
+		domain.NewRun{
+			PlanID: v.PlanID,
+			Hash:   v.Hash,
+			Actor:  "test",
+			Origin: "api",
+			Labels: map[string]string{"env": "prod", "case": "INV-20981"},
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
 	works := storetest.Run(t, s, v, "").ID
 	headline := "the bank-transfer gives no sign of life"
 	commit(t, s, works, 0, &domain.RunPatch{Status: domain.RunRunning, Headline: &headline}, entry("a", "1"))
-	both, _, err := s.CreateRun(t.Context(), domain.NewRun{PlanID: v.PlanID, Hash: v.Hash, Actor: "test", Origin: "api", Labels: map[string]string{"kind": "transfer"}})
+	both, _, err := s.CreateRun(
+		t.Context(),
+		domain.NewRun{PlanID: v.PlanID, Hash: v.Hash, Actor: "test", Origin: "api", Labels: map[string]string{"kind": "transfer"}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	commit(t, s, both.ID, 0, &domain.RunPatch{Status: domain.RunWaiting, WaitReason: domain.WaitTimer, Headline: &headline}, entry("a", "1"))
+	commit(
+		t,
+		s,
+		both.ID,
+		0,
+		&domain.RunPatch{Status: domain.RunWaiting, WaitReason: domain.WaitTimer, Headline: &headline},
+		entry("a", "1"),
+	)
 	check := func(text string, want ...string) {
 		t.Helper()
 		for _, f := range []domain.RunFilter{{Text: text}, {Text: text, PlanKey: "two"}, {Text: text, IDs: []string{limit, unicode, plain, labelled.ID, works, both.ID}}} {
@@ -57,7 +76,10 @@ func TestRunsAreFoundByTheirWords(t *testing.T) {
 	check(`*" OR headline : a NEAR( ^`)
 	check("nothing of the kind")
 	check("\x00")
-	if got := found(t, s, domain.RunFilter{Text: "failed", Statuses: []domain.RunStatus{domain.RunFailed}}); !slices.Equal(got, []string{limit, unicode}) {
+	if got := found(t, s, domain.RunFilter{Text: "failed", Statuses: []domain.RunStatus{domain.RunFailed}}); !slices.Equal(
+		got,
+		[]string{limit, unicode},
+	) {
 		t.Errorf("failed: %q", got)
 	}
 	if got := found(t, s, domain.RunFilter{Text: "failed", NeedsAttention: true}); !slices.Equal(got, []string{limit, unicode}) {
@@ -88,12 +110,25 @@ func BenchmarkARunThatFails(b *testing.B) {
 			v := storetest.Plan(b, s, twoNodes)
 			headline := "a failed after 3 of 3 attempts: the service at https://erp.example/v2 answered 503: try again later"
 			for b.Loop() {
-				r, _, err := s.CreateRun(b.Context(), domain.NewRun{PlanID: v.PlanID, Hash: v.Hash, Actor: "test", Origin: "api", Labels: labels})
+				r, _, err := s.CreateRun(
+					b.Context(),
+					domain.NewRun{PlanID: v.PlanID, Hash: v.Hash, Actor: "test", Origin: "api", Labels: labels},
+				)
 				if err != nil {
 					b.Fatal(err)
 				}
 				commit(b, s, r.ID, 0, &domain.RunPatch{Status: domain.RunRunning}, entry("a", "1"))
-				commit(b, s, r.ID, 1, &domain.RunPatch{Status: domain.RunFailed, Headline: &headline, Error: &domain.RunError{Code: "http", Message: headline}})
+				commit(
+					b,
+					s,
+					r.ID,
+					1,
+					&domain.RunPatch{
+						Status:   domain.RunFailed,
+						Headline: &headline,
+						Error:    &domain.RunError{Code: "http", Message: headline},
+					},
+				)
 			}
 		})
 	}
@@ -107,7 +142,16 @@ func TestWordsAreExaminedAsTheyAre(t *testing.T) {
 	v := storetest.Plan(t, s, twoNodes)
 	for i := range 40 {
 		for j := range 25 {
-			_, _, err := s.CreateRun(t.Context(), domain.NewRun{PlanID: v.PlanID, Hash: v.Hash, Actor: "test", Origin: "api", Labels: map[string]string{"case": fmt.Sprintf("inv-%d-%d", i, j)}})
+			_, _, err := s.CreateRun(
+				t.Context(),
+				domain.NewRun{
+					PlanID: v.PlanID,
+					Hash:   v.Hash,
+					Actor:  "test",
+					Origin: "api",
+					Labels: map[string]string{"case": fmt.Sprintf("inv-%d-%d", i, j)},
+				},
+			)
 			if err != nil {
 				t.Fatal(err)
 			}

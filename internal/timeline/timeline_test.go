@@ -21,7 +21,11 @@ func span(from, to time.Duration) timeline.Span { return timeline.Span{From: at(
 // both sides the rest.
 func TestIdleGapsAreCut(t *testing.T) {
 	t.Parallel()
-	busy := []timeline.Span{span(0, 20*time.Second), span(10*time.Second, 30*time.Second), span(41*time.Minute, 41*time.Minute+30*time.Second)}
+	busy := []timeline.Span{
+		span(0, 20*time.Second),
+		span(10*time.Second, 30*time.Second),
+		span(41*time.Minute, 41*time.Minute+30*time.Second),
+	}
 	a := timeline.NewAxis(span(0, 41*time.Minute+30*time.Second), busy, false)
 	cuts := a.Cuts()
 	if len(cuts) != 1 || cuts[0].Span != span(30*time.Second, 41*time.Minute) {

@@ -97,7 +97,18 @@ func NewBox(ctx context.Context, o BoxOptions) (*Box, error) {
 	if t.pins = o.Pins; t.pins == nil {
 		t.pins = &forgetful{}
 	}
-	t.host, err = mcp.New(mcp.Options{Servers: o.Servers, Pins: t.pins, Registry: set, Logger: o.Logger, PidFile: o.PidFile, Version: o.Version, Idle: o.Idle, Before: before})
+	t.host, err = mcp.New(
+		mcp.Options{
+			Servers:  o.Servers,
+			Pins:     t.pins,
+			Registry: set,
+			Logger:   o.Logger,
+			PidFile:  o.PidFile,
+			Version:  o.Version,
+			Idle:     o.Idle,
+			Before:   before,
+		},
+	)
 	if err != nil {
 		return nil, domain.Errorf(domain.CodeInvalid, "configuration: %w", err)
 	}
@@ -156,7 +167,17 @@ func (t *Box) Tools(context.Context) ([]domain.ToolInfo, error) {
 		for _, r := range t.host.Tools() {
 			remote[r.Name] = r
 			if _, known := t.set.Lookup(r.Name); !known { // a server that has never run
-				list = append(list, domain.ToolInfo{Name: r.Name, Source: r.Server, Effect: string(walk.EffectUnsafe), Permission: string(t.set.Permission(r.Name)), State: r.State, Reason: r.Reason})
+				list = append(
+					list,
+					domain.ToolInfo{
+						Name:       r.Name,
+						Source:     r.Server,
+						Effect:     string(walk.EffectUnsafe),
+						Permission: string(t.set.Permission(r.Name)),
+						State:      r.State,
+						Reason:     r.Reason,
+					},
+				)
 			}
 		}
 	}
@@ -175,7 +196,13 @@ func (t *Box) Tools(context.Context) ([]domain.ToolInfo, error) {
 		}
 		if t.set.Reach(s.Name) != ReachesNobody {
 			b := t.set.Breaker(s.Name)
-			info.Breaker, info.Circuits = &domain.Breaker{Failures: b.Failures, Rest: b.Rest, PerHost: t.set.Reach(s.Name) == ReachesHosts}, t.Circuits.Of(activity.Tool+s.Name)
+			info.Breaker, info.Circuits = &domain.Breaker{
+				Failures: b.Failures,
+				Rest:     b.Rest,
+				PerHost:  t.set.Reach(s.Name) == ReachesHosts,
+			}, t.Circuits.Of(
+				activity.Tool+s.Name,
+			)
 		}
 		list = append(list, info)
 	}
@@ -192,7 +219,13 @@ func changeOf(c *mcp.Change) *domain.ToolChange {
 		return nil
 	}
 	of := func(d mcp.Definition, effect walk.Effect) domain.ToolDefinition {
-		return domain.ToolDefinition{Description: d.Description, Schema: d.Schema, ReadOnly: d.ReadOnly, Idempotent: d.Idempotent, Effect: string(effect)}
+		return domain.ToolDefinition{
+			Description: d.Description,
+			Schema:      d.Schema,
+			ReadOnly:    d.ReadOnly,
+			Idempotent:  d.Idempotent,
+			Effect:      string(effect),
+		}
 	}
 	return &domain.ToolChange{Accepted: of(c.Accepted, c.AcceptedEffect), Offered: of(c.Offered, c.OfferedEffect), Digest: c.Digest}
 }
@@ -219,7 +252,18 @@ func (t *Box) ToolServers(context.Context) ([]domain.ToolServer, error) {
 		return list, nil
 	}
 	for _, s := range t.host.Servers() {
-		list = append(list, domain.ToolServer{Name: s.Name, Address: s.Address, State: s.State, Reason: t.masked(s.Reason), Since: s.Since.UTC(), Tools: s.Tools, Restarts: s.Restarts})
+		list = append(
+			list,
+			domain.ToolServer{
+				Name:     s.Name,
+				Address:  s.Address,
+				State:    s.State,
+				Reason:   t.masked(s.Reason),
+				Since:    s.Since.UTC(),
+				Tools:    s.Tools,
+				Restarts: s.Restarts,
+			},
+		)
 	}
 	return list, nil
 }
@@ -249,7 +293,8 @@ func (t *Box) AcceptTool(ctx context.Context, keep Recorder, name, digest, reaso
 	case errors.Is(err, mcp.ErrUnchanged):
 		return nil
 	case errors.Is(err, mcp.ErrStale):
-		return domain.Errorf(domain.CodeStale, "the server offers another definition of %s than the one that was read", name).Suggest("read what it says now, then accept that")
+		return domain.Errorf(domain.CodeStale, "the server offers another definition of %s than the one that was read", name).
+			Suggest("read what it says now, then accept that")
 	}
 	return err
 }

@@ -31,7 +31,17 @@ func Builtin(c Config, guard *Guard) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	tools := []llm.Tool{newDatetime(), newCalculator(), newJSON(), newCSV(files), newSleep(), newReadFile(files), newWriteFile(files), http, sql}
+	tools := []llm.Tool{
+		newDatetime(),
+		newCalculator(),
+		newJSON(),
+		newCSV(files),
+		newSleep(),
+		newReadFile(files),
+		newWriteFile(files),
+		http,
+		sql,
+	}
 	if c.Exec.Enabled {
 		exec, err := newExec(c.Exec)
 		if err != nil {

@@ -30,7 +30,8 @@ func TestCalculator(t *testing.T) {
 			t.Errorf("%s = %s (%v), want %s", expression, got, f, want)
 		}
 	}
-	if got, f := call(t, set, "calculator", `{"expression": "(net - cost) / net", "values": {"net": 200, "cost": "150"}}`); f != nil || got != "0.25" {
+	if got, f := call(t, set, "calculator", `{"expression": "(net - cost) / net", "values": {"net": 200, "cost": "150"}}`); f != nil ||
+		got != "0.25" {
 		t.Errorf("with values: %s, %v", got, f)
 	}
 	for expression, want := range map[string]string{

@@ -95,8 +95,15 @@ func patienceOf(t llm.Tool) time.Duration {
 // An MCP server that does not run is no reason to open a circuit: calls of it are
 // refused anyway, until it is started again.
 var (
-	downCodes = map[string]bool{CodeUnreachable: true, "unavailable": true, "rate_limited": true, "http_429": true, "mcp.exit": true, "mcp.server": true}
-	upCodes   = map[string]bool{CodeTooLarge: true, "not_json": true, "redirects": true, "mcp.tool": true}
+	downCodes = map[string]bool{
+		CodeUnreachable: true,
+		"unavailable":   true,
+		"rate_limited":  true,
+		"http_429":      true,
+		"mcp.exit":      true,
+		"mcp.server":    true,
+	}
+	upCodes = map[string]bool{CodeTooLarge: true, "not_json": true, "redirects": true, "mcp.tool": true}
 )
 
 // judge tells what a call says of whom it was made to. A refusal of the request, or
@@ -138,5 +145,6 @@ func cut(err error) bool {
 	if _, ok := errors.AsType[*net.OpError](err); ok {
 		return true
 	}
-	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrUnexpectedEOF)
+	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
+		errors.Is(err, io.ErrUnexpectedEOF)
 }

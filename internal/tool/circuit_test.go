@@ -88,13 +88,17 @@ func TestAHostThatFailsIsLeftAlone(t *testing.T) {
 				}
 			}
 			f := get(t, set, broken.URL, "method", "POST")
-			if f == nil || f.Code != tool.CodeCircuitOpen || !f.NoEffect || f.Permanent || f.RetryAfter <= 0 || f.RetryAfter > 30*time.Second || broken.calls.Load() != 5 || !strings.HasPrefix(f.Message, "circuit of "+broken.host()+" (http) is open") {
+			if f == nil || f.Code != tool.CodeCircuitOpen || !f.NoEffect || f.Permanent || f.RetryAfter <= 0 ||
+				f.RetryAfter > 30*time.Second ||
+				broken.calls.Load() != 5 ||
+				!strings.HasPrefix(f.Message, "circuit of "+broken.host()+" (http) is open") {
 				t.Fatalf("after %d calls: %+v", broken.calls.Load(), f)
 			}
 			if f := get(t, set, well.URL); f != nil {
 				t.Errorf("another host: %+v", f)
 			}
-			if c := board.Of("tool:http"); len(c) != 1 || c[0].Part != broken.host() || c[0].State != domain.CircuitOpen || c[0].LastError == "" {
+			if c := board.Of("tool:http"); len(c) != 1 || c[0].Part != broken.host() || c[0].State != domain.CircuitOpen ||
+				c[0].LastError == "" {
 				t.Errorf("%+v", c)
 			}
 			broken.status.Store(200)
@@ -175,7 +179,10 @@ func TestFailuresInARow(t *testing.T) {
 	slow := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hang }))
 	t.Cleanup(slow.Close)
 	t.Cleanup(func() { close(hang) })
-	set, _ = guarded(t, tool.Config{HTTP: tool.HTTPConfig{Timeout: 50 * time.Millisecond}, Breakers: map[string]circuit.Settings{"http": {Failures: 2}}})
+	set, _ = guarded(
+		t,
+		tool.Config{HTTP: tool.HTTPConfig{Timeout: 50 * time.Millisecond}, Breakers: map[string]circuit.Settings{"http": {Failures: 2}}},
+	)
 	for _, want := range []string{walk.CodeTimeout, walk.CodeTimeout, tool.CodeCircuitOpen} {
 		if f := get(t, set, slow.URL); f == nil || f.Code != want {
 			t.Errorf("%+v, want %s", f, want)
@@ -209,8 +216,15 @@ func (p *program) Call(ctx context.Context, _ llm.ToolCall) (any, error) {
 func TestAToolThatFailsIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := &program{name: "crm.find", effect: walk.EffectUnsafe, err: &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}}
-		set, board := guarded(t, tool.Config{Breakers: map[string]circuit.Settings{"crm.*": {Failures: 3, Rest: 2 * time.Minute}, "*": {Failures: -1}}})
+		p := &program{
+			name:   "crm.find",
+			effect: walk.EffectUnsafe,
+			err:    &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")},
+		}
+		set, board := guarded(
+			t,
+			tool.Config{Breakers: map[string]circuit.Settings{"crm.*": {Failures: 3, Rest: 2 * time.Minute}, "*": {Failures: -1}}},
+		)
 		if err := set.Register(p); err != nil {
 			t.Fatal(err)
 		}

@@ -41,21 +41,37 @@ func newCSV(f *files) llm.Tool {
 				"file":      property("string", "a file inside the configured roots, instead of text", "minLength", 1),
 				"delimiter": property("string", "one character, or tab; default: the first of , ; tab | that the first line has most of"),
 				"header":    property("boolean", "whether the first row names the columns; default true, else they are c1, c2, …"),
-				"decimal":   property("string", "the decimal separator of numbers; the other one may group digits; default .", "enum", []any{".", ","}),
+				"decimal": property(
+					"string",
+					"the decimal separator of numbers; the other one may group digits; default .",
+					"enum",
+					[]any{".", ","},
+				),
 				"types": property("object", "number or text by column; otherwise a cell that is a plain number is one",
 					"additionalProperties", map[string]any{"enum": []any{"number", "text"}}),
-				"filter": map[string]any{"description": "rows to keep: {column: value or list of values}, or a list of {column, op, value}; all must hold",
+				"filter": map[string]any{
+					"description": "rows to keep: {column: value or list of values}, or a list of {column, op, value}; all must hold",
 					"anyOf": []any{
 						map[string]any{"type": "object"},
 						map[string]any{"type": "array", "items": object(map[string]any{
 							"column": property("string", "the column"),
-							"op":     property("string", "default =", "enum", []any{"=", "==", "!=", "<", "<=", ">", ">=", "contains", "in", "empty", "not_empty"}),
-							"value":  map[string]any{"description": "what the cell is compared with"},
+							"op": property(
+								"string",
+								"default =",
+								"enum",
+								[]any{"=", "==", "!=", "<", "<=", ">", ">=", "contains", "in", "empty", "not_empty"},
+							),
+							"value": map[string]any{"description": "what the cell is compared with"},
 						}, "column")},
-					}},
+					},
+				},
 				"group_by": property("array", "columns whose equal values make a group", "items", map[string]any{"type": "string"}),
-				"aggregate": property("object", "result columns, each as sum(column), avg, min, max, count, distinct, or count without a column",
-					"additionalProperties", map[string]any{"type": "string"}),
+				"aggregate": property(
+					"object",
+					"result columns, each as sum(column), avg, min, max, count, distinct, or count without a column",
+					"additionalProperties",
+					map[string]any{"type": "string"},
+				),
 				"columns": property("array", "columns to give, in this order", "items", map[string]any{"type": "string"}),
 				"sort":    property("array", "columns to sort by; -column for descending", "items", map[string]any{"type": "string"}),
 				"limit":   property("integer", "rows to give; default 1000", "minimum", 0, "maximum", 100_000),
@@ -200,7 +216,11 @@ func delimiter(text string, content []byte) (rune, error) {
 func (t *table) column(name string) (int, error) {
 	i, ok := t.index[name]
 	if !ok {
-		return 0, suggest(invalid("there is no column %s", clip(name)), "the columns are %s", strings.Join(t.columns[:min(len(t.columns), 20)], ", "))
+		return 0, suggest(
+			invalid("there is no column %s", clip(name)),
+			"the columns are %s",
+			strings.Join(t.columns[:min(len(t.columns), 20)], ", "),
+		)
 	}
 	return i, nil
 }

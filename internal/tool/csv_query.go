@@ -37,7 +37,11 @@ func (t *table) query(args arguments) (any, error) {
 	}
 	known := func(name string) error {
 		if !slices.Contains(columns, name) {
-			return suggest(invalid("there is no column %s", clip(name)), "the columns are %s", strings.Join(columns[:min(len(columns), 20)], ", "))
+			return suggest(
+				invalid("there is no column %s", clip(name)),
+				"the columns are %s",
+				strings.Join(columns[:min(len(columns), 20)], ", "),
+			)
 		}
 		return nil
 	}
@@ -204,7 +208,10 @@ func (t *table) group(by []string, spec map[string]any, places int) (columns []s
 		text, _ := spec[name].(string)
 		m := aggregateForm.FindStringSubmatch(text)
 		if m == nil || m[2] == "" && m[1] != "count" {
-			return nil, nil, suggest(invalid("aggregate %s: %s is not one", clip(name), clip(text)), "write sum(column), avg, min, max, count or distinct")
+			return nil, nil, suggest(
+				invalid("aggregate %s: %s is not one", clip(name), clip(text)),
+				"write sum(column), avg, min, max, count or distinct",
+			)
 		}
 		a := aggregate{name: name, op: m[1], column: -1}
 		if m[2] != "" && m[2] != "*" {

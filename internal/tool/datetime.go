@@ -30,10 +30,22 @@ func newDatetime() llm.Tool {
 			},
 			Schema: object(map[string]any{
 				"timezone": property("string", "IANA name of the zone of the answer, such as Asia/Tokyo; default UTC", "maxLength", 64),
-				"at":       property("", "a time: now, RFC 3339, 2006-01-02 15:04, 2006-01-02, or Unix seconds; default now", "type", []any{"string", "integer"}, "maxLength", 64),
-				"from":     property("string", "zone of an `at` that names none; default the zone of the answer", "maxLength", 64),
-				"add":      property("string", "amount to add, such as 90m, -2d, 1mo or 1y6mo; units y mo w d h m s ms", "maxLength", 64),
-				"format":   property("string", "rfc3339, rfc1123, date, time, datetime, unix, or a Go layout; the answer's text is written in it", "maxLength", 64),
+				"at": property(
+					"",
+					"a time: now, RFC 3339, 2006-01-02 15:04, 2006-01-02, or Unix seconds; default now",
+					"type",
+					[]any{"string", "integer"},
+					"maxLength",
+					64,
+				),
+				"from": property("string", "zone of an `at` that names none; default the zone of the answer", "maxLength", 64),
+				"add":  property("string", "amount to add, such as 90m, -2d, 1mo or 1y6mo; units y mo w d h m s ms", "maxLength", 64),
+				"format": property(
+					"string",
+					"rfc3339, rfc1123, date, time, datetime, unix, or a Go layout; the answer's text is written in it",
+					"maxLength",
+					64,
+				),
 			}),
 		},
 		call: func(_ context.Context, args arguments, _ llm.ToolCall) (any, error) {
@@ -67,7 +79,10 @@ func datetime(now time.Time, args arguments) (any, error) {
 	t = t.Truncate(time.Millisecond)
 	name, _ := t.Zone()
 	return map[string]any{
-		"text": formatTime(t, args.text("format")), "iso": t.Format(time.RFC3339Nano), "date": t.Format(time.DateOnly), "time": t.Format(time.TimeOnly),
+		"text": formatTime(
+			t,
+			args.text("format"),
+		), "iso": t.Format(time.RFC3339Nano), "date": t.Format(time.DateOnly), "time": t.Format(time.TimeOnly),
 		"weekday": t.Weekday().String(), "timezone": zone.String(), "abbreviation": name, "offset": t.Format("-07:00"), "unix": t.Unix(),
 	}, nil
 }

@@ -86,13 +86,27 @@ func newExec(c ExecConfig) (llm.Tool, error) {
 				"An exit code other than 0 is a failure unless it is expected.",
 			Effect: walk.EffectUnsafe,
 			Schema: object(map[string]any{
-				"command":  command,
-				"args":     property("array", "its arguments; each is passed as it is", "items", map[string]any{"type": "string"}, "maxItems", 1000),
-				"operands": property("array", "data that follows the arguments and is never taken for an option", "items", map[string]any{"type": "string"}, "maxItems", 1000),
-				"stdin":    property("string", "what it reads"),
-				"timeout":  property("string", fmt.Sprintf("at most %s, as 500ms or 10s", c.Timeout)),
-				"expect":   property("array", "exit codes that are results and not failures; default 0", "items", codes),
-				"rejects":  property("array", "exit codes by which the command says that it did nothing", "items", codes),
+				"command": command,
+				"args": property(
+					"array",
+					"its arguments; each is passed as it is",
+					"items",
+					map[string]any{"type": "string"},
+					"maxItems",
+					1000,
+				),
+				"operands": property(
+					"array",
+					"data that follows the arguments and is never taken for an option",
+					"items",
+					map[string]any{"type": "string"},
+					"maxItems",
+					1000,
+				),
+				"stdin":   property("string", "what it reads"),
+				"timeout": property("string", fmt.Sprintf("at most %s, as 500ms or 10s", c.Timeout)),
+				"expect":  property("array", "exit codes that are results and not failures; default 0", "items", codes),
+				"rejects": property("array", "exit codes by which the command says that it did nothing", "items", codes),
 			}, "command"),
 		},
 		call: t.run,
@@ -107,11 +121,17 @@ func (t *execTool) run(ctx context.Context, args arguments, call llm.ToolCall) (
 	path := args.text("command")
 	then, ok := t.allowed[path]
 	if !ok {
-		return nil, suggest(refused(walk.CodePolicy, "%s may not be run", clip(path)), "list it under tools.exec.allow in the configuration")
+		return nil, suggest(
+			refused(walk.CodePolicy, "%s may not be run", clip(path)),
+			"list it under tools.exec.allow in the configuration",
+		)
 	}
 	now, err := os.Stat(path)
 	if err != nil || !os.SameFile(now, then) || now.ModTime() != then.ModTime() || now.Size() != then.Size() {
-		return nil, suggest(refused(walk.CodePolicy, "%s has changed since kairosd started", clip(path)), "restart kairosd if the change was yours")
+		return nil, suggest(
+			refused(walk.CodePolicy, "%s has changed since kairosd started", clip(path)),
+			"restart kairosd if the change was yours",
+		)
 	}
 	timeout := t.config.Timeout
 	if text := args.text("timeout"); text != "" {
@@ -170,9 +190,17 @@ func (t *execTool) run(ctx context.Context, args arguments, call llm.ToolCall) (
 	case quotaOf(ctx) != nil:
 		return nil, quotaFailure(clip(path), quotaOf(ctx), stderr.tail())
 	case errors.Is(context.Cause(ctx), errOutput):
-		return nil, &walk.Failure{Code: CodeTooLarge, Permanent: true, Message: fmt.Sprintf("%s wrote more than %d bytes and was ended", clip(path), t.config.MaxBytes)}
+		return nil, &walk.Failure{
+			Code:      CodeTooLarge,
+			Permanent: true,
+			Message:   fmt.Sprintf("%s wrote more than %d bytes and was ended", clip(path), t.config.MaxBytes),
+		}
 	case ctx.Err() != nil:
-		return nil, &walk.Failure{Code: walk.CodeTimeout, Message: fmt.Sprintf("%s ran longer than %s and was ended", clip(path), timeout), Detail: stderr.tail()}
+		return nil, &walk.Failure{
+			Code:    walk.CodeTimeout,
+			Message: fmt.Sprintf("%s ran longer than %s and was ended", clip(path), timeout),
+			Detail:  stderr.tail(),
+		}
 	}
 	return t.result(args, cmd, err, stdout, stderr)
 }
@@ -188,7 +216,10 @@ func (t *execTool) argv(path string, args arguments) ([]string, error) {
 		}
 		if re := t.patterns[path]; re != nil {
 			if i := slices.IndexFunc(list, func(a string) bool { return !re.MatchString(a) }); i >= 0 {
-				return nil, suggest(refused(walk.CodePolicy, "%s.%d of %s is not allowed", name, i, clip(path)), "tools.exec.patterns says which arguments are")
+				return nil, suggest(
+					refused(walk.CodePolicy, "%s.%d of %s is not allowed", name, i, clip(path)),
+					"tools.exec.patterns says which arguments are",
+				)
 			}
 		}
 	}
@@ -233,9 +264,18 @@ func (t *execTool) result(args arguments, cmd *exec.Cmd, err error, stdout, stde
 		return slices.ContainsFunc(list, func(v any) bool { return jsonvalue.Text(v) == fmt.Sprint(code) })
 	}
 	if code == 0 && !args.has("expect") || has("expect") {
-		return map[string]any{"exit_code": code, "stdout": strings.ToValidUTF8(stdout.String(), "�"), "stderr": strings.ToValidUTF8(stderr.String(), "�")}, nil
+		return map[string]any{
+			"exit_code": code,
+			"stdout":    strings.ToValidUTF8(stdout.String(), "�"),
+			"stderr":    strings.ToValidUTF8(stderr.String(), "�"),
+		}, nil
 	}
-	f := &walk.Failure{Code: CodeExit, Message: fmt.Sprintf("%s ended with exit code %d", clip(cmd.Path), code), Detail: stderr.tail(), NoEffect: has("rejects")}
+	f := &walk.Failure{
+		Code:     CodeExit,
+		Message:  fmt.Sprintf("%s ended with exit code %d", clip(cmd.Path), code),
+		Detail:   stderr.tail(),
+		NoEffect: has("rejects"),
+	}
 	if isExit {
 		if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 			f.Message = fmt.Sprintf("%s was ended by signal %s", clip(cmd.Path), status.Signal())

@@ -31,7 +31,12 @@ func execSet(tb testing.TB, path string) *tool.Set {
 func TestExec(t *testing.T) {
 	t.Setenv("KAIROS_SECRET", "hidden")
 	path := script(t, `for a in "$@"; do printf '[%s]' "$a"; done; cat; env | sort >&2`)
-	out, f := call(t, execSet(t, path), "exec", `{"command": "`+path+`", "args": ["; rm -rf /", "$(id)", "--output=/etc/x", "a b"], "stdin": "in"}`)
+	out, f := call(
+		t,
+		execSet(t, path),
+		"exec",
+		`{"command": "`+path+`", "args": ["; rm -rf /", "$(id)", "--output=/etc/x", "a b"], "stdin": "in"}`,
+	)
 	if f != nil {
 		t.Fatal(f)
 	}
@@ -69,7 +74,11 @@ func TestExecRefuses(t *testing.T) {
 	}
 	// M02: only arguments that fit are passed.
 	other := script(t, `printf %s "$1"`)
-	bound := builtin(t, tool.Config{Exec: tool.ExecConfig{Enabled: true, Allow: []string{other}, Patterns: map[string]string{other: "[a-z]+|--fast"}}}, nil)
+	bound := builtin(
+		t,
+		tool.Config{Exec: tool.ExecConfig{Enabled: true, Allow: []string{other}, Patterns: map[string]string{other: "[a-z]+|--fast"}}},
+		nil,
+	)
 	for _, arg := range []string{"-x", "--output=/etc/cron.d/x", "a; b", "", "abc\\n-x"} {
 		refuses(t, bound, "exec", `{"command": "`+other+`", "args": ["`+arg+`"]}`, "is not allowed")
 	}
@@ -80,12 +89,20 @@ func TestExecRefuses(t *testing.T) {
 	// command knows that, and what looks like one is refused where it does not.
 	shows := script(t, `for a in "$@"; do printf '[%s]' "$a"; done`)
 	plain := execSet(t, shows)
-	refuses(t, plain, "exec", `{"command": "`+shows+`", "args": ["-v"], "operands": ["a", "--output=/etc/cron.d/x"]}`, "would be taken for an option")
-	if out, f := call(t, plain, "exec", `{"command": "`+shows+`", "args": ["-v"], "operands": ["a", "; rm -rf /"]}`); f != nil || !strings.Contains(out, `[-v][a][; rm -rf /]`) {
+	refuses(
+		t,
+		plain,
+		"exec",
+		`{"command": "`+shows+`", "args": ["-v"], "operands": ["a", "--output=/etc/cron.d/x"]}`,
+		"would be taken for an option",
+	)
+	if out, f := call(t, plain, "exec", `{"command": "`+shows+`", "args": ["-v"], "operands": ["a", "; rm -rf /"]}`); f != nil ||
+		!strings.Contains(out, `[-v][a][; rm -rf /]`) {
 		t.Errorf("%s %v", out, f)
 	}
 	knows := builtin(t, tool.Config{Exec: tool.ExecConfig{Enabled: true, Allow: []string{shows}, EndOfOptions: []string{shows}}}, nil)
-	if out, f := call(t, knows, "exec", `{"command": "`+shows+`", "args": ["-v"], "operands": ["--output=/etc/cron.d/x", "-"]}`); f != nil || !strings.Contains(out, `[-v][--][--output=/etc/cron.d/x][-]`) {
+	if out, f := call(t, knows, "exec", `{"command": "`+shows+`", "args": ["-v"], "operands": ["--output=/etc/cron.d/x", "-"]}`); f != nil ||
+		!strings.Contains(out, `[-v][--][--output=/etc/cron.d/x][-]`) {
 		t.Errorf("%s %v", out, f)
 	}
 	refuses(t, knows, "exec", `{"command": "`+shows+`", "operands": ["a\u0000b"]}`, "NUL")
@@ -109,14 +126,16 @@ func TestExecExitCodes(t *testing.T) {
 	set := execSet(t, path)
 	for args, want := range map[string]string{`"args": ["3"]`: "exit code 3", `"args": ["kill"]`: "signal killed", `"args": ["0"], "expect": [1]`: "exit code 0"} {
 		_, f := call(t, set, "exec", `{"command": "`+path+`", `+args+`}`)
-		if f == nil || f.Code != tool.CodeExit || !strings.Contains(f.Message, want) || f.NoEffect || !strings.Contains(f.Detail, "broken") {
+		if f == nil || f.Code != tool.CodeExit || !strings.Contains(f.Message, want) || f.NoEffect ||
+			!strings.Contains(f.Detail, "broken") {
 			t.Errorf("%s: got %+v, want %s with its effect open", args, f, want)
 		}
 	}
 	if _, f := call(t, set, "exec", `{"command": "`+path+`", "args": ["4"], "rejects": [4]}`); f == nil || !f.NoEffect {
 		t.Errorf("a rejection: %+v", f)
 	}
-	if out, f := call(t, set, "exec", `{"command": "`+path+`", "args": ["3"], "expect": [0, 3]}`); f != nil || !strings.Contains(out, `"exit_code":3`) {
+	if out, f := call(t, set, "exec", `{"command": "`+path+`", "args": ["3"], "expect": [0, 3]}`); f != nil ||
+		!strings.Contains(out, `"exit_code":3`) {
 		t.Errorf("an expected code: %s, %v", out, f)
 	}
 }
@@ -132,7 +151,12 @@ func TestExecLimits(t *testing.T) {
 	} {
 		path := script(t, body)
 		start := time.Now()
-		_, f := call(t, execSet(t, path), "exec", `{"command": "`+path+`", "timeout": "`+map[bool]string{true: "200ms", false: "20s"}[code == walk.CodeTimeout]+`"}`)
+		_, f := call(
+			t,
+			execSet(t, path),
+			"exec",
+			`{"command": "`+path+`", "timeout": "`+map[bool]string{true: "200ms", false: "20s"}[code == walk.CodeTimeout]+`"}`,
+		)
 		if f == nil || f.Code != code || f.NoEffect {
 			t.Errorf("%s: got %+v, want %s", body, f, code)
 		}
@@ -143,7 +167,8 @@ func TestExecLimits(t *testing.T) {
 	// A grandchild that holds the output open does not hold the call.
 	path := script(t, "echo done; sleep 60 &")
 	start := time.Now()
-	if out, f := call(t, execSet(t, path), "exec", `{"command": "`+path+`"}`); f != nil || !strings.Contains(out, "done") || time.Since(start) > 15*time.Second {
+	if out, f := call(t, execSet(t, path), "exec", `{"command": "`+path+`"}`); f != nil || !strings.Contains(out, "done") ||
+		time.Since(start) > 15*time.Second {
 		t.Errorf("got %s, %v after %s", out, f, time.Since(start))
 	}
 }
@@ -160,7 +185,13 @@ func TestExecQuotas(t *testing.T) {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()
 			path := script(t, body)
-			set := builtin(t, tool.Config{Exec: tool.ExecConfig{Enabled: true, Allow: []string{path}, MaxProcesses: 8, MaxDisk: 4 << 20, MaxMemory: 64 << 20}}, nil)
+			set := builtin(
+				t,
+				tool.Config{
+					Exec: tool.ExecConfig{Enabled: true, Allow: []string{path}, MaxProcesses: 8, MaxDisk: 4 << 20, MaxMemory: 64 << 20},
+				},
+				nil,
+			)
 			_, f := call(t, set, "exec", `{"command": "`+path+`", "timeout": "50s"}`)
 			if f == nil || f.Code != tool.CodeQuota || !strings.Contains(f.Message, want) || f.NoEffect {
 				t.Errorf("got %+v", f)

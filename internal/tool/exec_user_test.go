@@ -46,7 +46,8 @@ func TestACommandOfAnotherUserCannotLookAround(t *testing.T) {
 		}
 		return said.Stdout + said.Stderr
 	}
-	if out := run("id -u; id -G; touch mine && ls"); !strings.Contains(out, "mine") || strings.HasPrefix(out, "0\n") || len(strings.Fields(out)) != 3 {
+	if out := run("id -u; id -G; touch mine && ls"); !strings.Contains(out, "mine") || strings.HasPrefix(out, "0\n") ||
+		len(strings.Fields(out)) != 3 {
 		t.Errorf("it runs as: %s", out)
 	}
 	for _, path := range append(secrets, "/proc/1/environ", "/proc/self/root/etc/shadow") {

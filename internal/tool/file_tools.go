@@ -24,7 +24,14 @@ func newReadFile(f *files) llm.Tool {
 			Description: "Reads a file inside the configured directories. Gives {path, content, encoding, size, modified}; what is not UTF-8 text comes as base64.",
 			Effect:      walk.EffectRead,
 			Schema: object(map[string]any{
-				"path":     property("string", "relative to a configured directory, or absolute inside one", "minLength", 1, "maxLength", 4096),
+				"path": property(
+					"string",
+					"relative to a configured directory, or absolute inside one",
+					"minLength",
+					1,
+					"maxLength",
+					4096,
+				),
 				"encoding": property("string", "default: text if it is UTF-8, else base64", "enum", []any{"text", "base64"}),
 			}, "path"),
 		},
@@ -53,7 +60,14 @@ func newWriteFile(f *files) llm.Tool {
 			Description: "Writes a whole file inside the configured directories; readers see the old file or the new one, never a part. Gives {path, size}.",
 			Effect:      walk.EffectIdempotent,
 			Schema: object(map[string]any{
-				"path":     property("string", "relative to the first configured directory, or absolute inside one", "minLength", 1, "maxLength", 4096),
+				"path": property(
+					"string",
+					"relative to the first configured directory, or absolute inside one",
+					"minLength",
+					1,
+					"maxLength",
+					4096,
+				),
 				"content":  map[string]any{"description": "text, or any value, which is written as JSON"},
 				"encoding": property("string", "how content is given; default text", "enum", []any{"text", "base64"}),
 			}, "path", "content"),

@@ -44,7 +44,10 @@ func newFiles(c FilesConfig, guard *Guard) (*files, error) {
 // candidates are the roots that may hold a path, with the path inside each.
 func (f *files) candidates(path string) ([][2]string, error) {
 	if len(f.roots) == 0 {
-		return nil, suggest(refused(CodeBlocked, "no directory may be used"), "list directories under tools.files.roots in the configuration")
+		return nil, suggest(
+			refused(CodeBlocked, "no directory may be used"),
+			"list directories under tools.files.roots in the configuration",
+		)
 	}
 	if path == "" || strings.ContainsRune(path, 0) {
 		return nil, invalid("%s is not a path", clip(path))

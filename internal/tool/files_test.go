@@ -38,7 +38,8 @@ func TestFiles(t *testing.T) {
 	if out, f := call(t, set, "read_file", `{"path": "a.txt"}`); f != nil || !strings.Contains(out, `"content":"hello","encoding":"text"`) {
 		t.Errorf("got %s, %v", out, f)
 	}
-	if out, f := call(t, set, "read_file", `{"path": "`+root+`/bin"}`); f != nil || !strings.Contains(out, `"content":"/wA=","encoding":"base64"`) {
+	if out, f := call(t, set, "read_file", `{"path": "`+root+`/bin"}`); f != nil ||
+		!strings.Contains(out, `"content":"/wA=","encoding":"base64"`) {
 		t.Errorf("got %s, %v", out, f)
 	}
 	for args, want := range map[string]string{
@@ -96,7 +97,14 @@ func TestFilesOfKairosdAreRefused(t *testing.T) {
 	link(t, os.Symlink("data/sub", filepath.Join(dir, "inner")))
 	guard := &tool.Guard{}
 	guard.Files(filepath.Join(dir, "kairosd.yaml"), filepath.Join(dir, "data"), filepath.Join(dir, "key"))
-	set := builtin(t, tool.Config{Files: tool.FilesConfig{Roots: []string{dir}}, SQL: tool.SQLConfig{Databases: map[string]string{"own": filepath.Join(dir, "data", "kairos.db")}}}, guard)
+	set := builtin(
+		t,
+		tool.Config{
+			Files: tool.FilesConfig{Roots: []string{dir}},
+			SQL:   tool.SQLConfig{Databases: map[string]string{"own": filepath.Join(dir, "data", "kairos.db")}},
+		},
+		guard,
+	)
 	for _, path := range []string{"kairosd.yaml", "hard", "soft", "deep", "data/kairos.db", "data/kairos.db-wal", "data/new", "data/sub/x", "inner/x", "inner/../../data/kairos.db", "key", "./data/../kairosd.yaml"} {
 		refuses(t, set, "write_file", `{"path": "`+path+`", "content": "x"}`, "")
 		refuses(t, set, "read_file", `{"path": "`+path+`"}`, "")

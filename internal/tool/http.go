@@ -93,14 +93,49 @@ func (h *httpTool) Spec() llm.ToolSpec {
 		EffectOf: httpEffect,
 		HostOf:   httpHost,
 		Schema: object(map[string]any{
-			"url":     property("string", "http or https address", "minLength", 1, "maxLength", 8192),
-			"method":  property("string", "default GET, or POST with a body", "enum", []any{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "get", "head", "post", "put", "patch", "delete", "options"}),
-			"headers": property("object", "request headers", "additionalProperties", map[string]any{"type": []any{"string", "number", "boolean"}}),
-			"query":   property("object", "parameters added to the address", "additionalProperties", map[string]any{"type": []any{"string", "number", "boolean", "array"}}),
-			"body":    map[string]any{"description": "text is sent as it is, anything else as JSON"},
+			"url": property("string", "http or https address", "minLength", 1, "maxLength", 8192),
+			"method": property(
+				"string",
+				"default GET, or POST with a body",
+				"enum",
+				[]any{
+					"GET",
+					"HEAD",
+					"POST",
+					"PUT",
+					"PATCH",
+					"DELETE",
+					"OPTIONS",
+					"get",
+					"head",
+					"post",
+					"put",
+					"patch",
+					"delete",
+					"options",
+				},
+			),
+			"headers": property(
+				"object",
+				"request headers",
+				"additionalProperties",
+				map[string]any{"type": []any{"string", "number", "boolean"}},
+			),
+			"query": property(
+				"object",
+				"parameters added to the address",
+				"additionalProperties",
+				map[string]any{"type": []any{"string", "number", "boolean", "array"}},
+			),
+			"body": map[string]any{"description": "text is sent as it is, anything else as JSON"},
 			"expect": property("array", "status codes that are results and not failures; default 200 to 299 and 304",
 				"items", map[string]any{"type": "integer", "minimum": 100, "maximum": 599}),
-			"response":  property("string", "how the body is given: auto (default), json, text or base64", "enum", []any{"auto", "json", "text", "base64"}),
+			"response": property(
+				"string",
+				"how the body is given: auto (default), json, text or base64",
+				"enum",
+				[]any{"auto", "json", "text", "base64"},
+			),
 			"redirects": property("integer", "redirects to follow; default 0", "minimum", 0, "maximum", h.config.MaxRedirects),
 			"timeout":   property("string", fmt.Sprintf("at most %s, as 500ms or 10s", h.config.Timeout)),
 		}, "url"),
@@ -270,7 +305,17 @@ func (h *httpTool) Call(ctx context.Context, call llm.ToolCall) (any, error) {
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(res.Body, h.config.MaxBytes+1))
-	call.Log("debug", fmt.Sprintf("%s %s: %s, %d bytes in %s", req.Method, req.URL.Redacted(), res.Status, len(body), time.Since(start).Round(time.Millisecond)))
+	call.Log(
+		"debug",
+		fmt.Sprintf(
+			"%s %s: %s, %d bytes in %s",
+			req.Method,
+			req.URL.Redacted(),
+			res.Status,
+			len(body),
+			time.Since(start).Round(time.Millisecond),
+		),
+	)
 	accepted := accepts(a, res.StatusCode)
 	switch {
 	case !accepted:
@@ -278,7 +323,11 @@ func (h *httpTool) Call(ctx context.Context, call llm.ToolCall) (any, error) {
 	case err != nil:
 		return nil, h.transportFailure(parent, req, err, true, timeout)
 	case int64(len(body)) > h.config.MaxBytes:
-		return nil, &walk.Failure{Code: CodeTooLarge, Permanent: true, Message: fmt.Sprintf("the response of %s has more than %d bytes", req.URL.Host, h.config.MaxBytes)}
+		return nil, &walk.Failure{
+			Code:      CodeTooLarge,
+			Permanent: true,
+			Message:   fmt.Sprintf("the response of %s has more than %d bytes", req.URL.Host, h.config.MaxBytes),
+		}
 	}
 	return h.result(a, call, res, body)
 }
@@ -311,7 +360,11 @@ func (h *httpTool) result(a arguments, call llm.ToolCall, res *http.Response, bo
 	case as == "json", as != "text" && isJSON:
 		v, err := jsonvalue.Decode(body)
 		if err != nil && as == "json" {
-			return nil, &walk.Failure{Code: "not_json", Permanent: true, Message: fmt.Sprintf("the response of %s is not JSON: %s", res.Request.URL.Host, err)}
+			return nil, &walk.Failure{
+				Code:      "not_json",
+				Permanent: true,
+				Message:   fmt.Sprintf("the response of %s is not JSON: %s", res.Request.URL.Host, err),
+			}
 		}
 		if err != nil {
 			call.Log("warn", fmt.Sprintf("the response says %s and is not: %s", kind, err))
@@ -332,12 +385,17 @@ func (h *httpTool) transportFailure(parent context.Context, req *http.Request, e
 		return f
 	}
 	if b, ok := errors.AsType[*blockedError](err); ok {
-		f := suggest(refused(CodeBlocked, "%s may not be reached: %s", host, b.reason), "to reach it, list it under tools.http.allow_private or allow_ports; kairosd's own addresses are never reached")
+		f := suggest(
+			refused(CodeBlocked, "%s may not be reached: %s", host, b.reason),
+			"to reach it, list it under tools.http.allow_private or allow_ports; kairosd's own addresses are never reached",
+		)
 		f.NoEffect = !sent // a redirect led there
 		return f
 	}
 	if parent.Err() != nil { // the node's own timeout, cancel or shutdown
-		return (&walk.Failure{Code: walk.AsFailure(parent.Err()).Code, Message: fmt.Sprintf("%s %s: %s", req.Method, host, parent.Err()), NoEffect: !sent}).WithCause(parent.Err())
+		return (&walk.Failure{Code: walk.AsFailure(parent.Err()).Code, Message: fmt.Sprintf("%s %s: %s", req.Method, host, parent.Err()), NoEffect: !sent}).WithCause(
+			parent.Err(),
+		)
 	}
 	f := &walk.Failure{Code: CodeUnreachable, Message: fmt.Sprintf("%s %s: %s", req.Method, host, reason(err)), NoEffect: !sent}
 	if errors.Is(err, context.DeadlineExceeded) || os.IsTimeout(err) {
@@ -366,8 +424,11 @@ func reason(err error) string {
 // statusFailure classifies a response that is not a result. A definite 4xx says
 // that the server did nothing; 408 and 5xx leave it open.
 func statusFailure(req *http.Request, res *http.Response, body []byte) error {
-	f := &walk.Failure{Code: fmt.Sprintf("http_%d", res.StatusCode), Message: fmt.Sprintf("%s %s: %s", req.Method, req.URL.Host, res.Status),
-		Detail: strings.ToValidUTF8(string(body[:min(len(body), 2048)]), "�")}
+	f := &walk.Failure{
+		Code:    fmt.Sprintf("http_%d", res.StatusCode),
+		Message: fmt.Sprintf("%s %s: %s", req.Method, req.URL.Host, res.Status),
+		Detail:  strings.ToValidUTF8(string(body[:min(len(body), 2048)]), "�"),
+	}
 	switch code := res.StatusCode; {
 	case code >= 500 || code == http.StatusRequestTimeout:
 	case code == http.StatusTooManyRequests || code == http.StatusTooEarly:

@@ -36,7 +36,9 @@ func TestHTTP(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Set-Cookie", "a=b")
 		json.NewEncoder(w).Encode(map[string]any{"method": r.Method, "path": r.URL.String(), "key": r.Header.Get("Idempotency-Key"),
-			"type": r.Header.Get("Content-Type"), "auth": r.Header.Get("Authorization"), "body": string(body), "n": json.Number("12345678901234567890")})
+			"type": r.Header.Get(
+				"Content-Type",
+			), "auth": r.Header.Get("Authorization"), "body": string(body), "n": json.Number("12345678901234567890")})
 	})
 	set := builtin(t, loopback, nil)
 	for args, want := range map[string]string{
@@ -101,7 +103,9 @@ func TestHTTPStatuses(t *testing.T) {
 		500: {false, false, 7 * time.Second}, 502: {false, false, 7 * time.Second}, 503: {false, false, 7 * time.Second}, 302: {true, false, 0},
 	} {
 		_, f := call(t, set, "http", fmt.Sprintf(`{"url": "%s/%d", "method": "POST"}`, url, status))
-		if f == nil || f.Permanent != want.permanent || f.NoEffect != want.noEffect || f.RetryAfter != want.after || f.Code != fmt.Sprintf("http_%d", status) || f.Detail != "the reason" {
+		if f == nil || f.Permanent != want.permanent || f.NoEffect != want.noEffect || f.RetryAfter != want.after ||
+			f.Code != fmt.Sprintf("http_%d", status) ||
+			f.Detail != "the reason" {
 			t.Errorf("%d: got %+v, want %+v", status, f, want)
 		}
 	}
@@ -194,7 +198,8 @@ func TestHTTPRedirects(t *testing.T) {
 		}
 	})
 	set := builtin(t, loopback, nil)
-	if out, f := call(t, set, "http", `{"url": "`+url+`/away", "redirects": 2, "headers": {"X-Api-Key": "k", "Authorization": "t"}}`); f != nil || !strings.Contains(out, "here") {
+	if out, f := call(t, set, "http", `{"url": "`+url+`/away", "redirects": 2, "headers": {"X-Api-Key": "k", "Authorization": "t"}}`); f != nil ||
+		!strings.Contains(out, "here") {
 		t.Errorf("got %s, %v", out, f)
 	}
 	if seen.Get("X-Api-Key") != "" || seen.Get("Authorization") != "" {
@@ -269,7 +274,8 @@ func TestHTTPLimits(t *testing.T) {
 	if _, f := call(t, set, "http", `{"url": "`+url+`/notjson", "response": "json"}`); f == nil || f.Code != "not_json" {
 		t.Errorf("malformed JSON where JSON was asked for: %v", f)
 	}
-	if out, f := call(t, set, "http", `{"url": "`+url+`/binary"}`); f != nil || !strings.Contains(out, `"body":"/wA=","encoding":"base64"`) {
+	if out, f := call(t, set, "http", `{"url": "`+url+`/binary"}`); f != nil ||
+		!strings.Contains(out, `"body":"/wA=","encoding":"base64"`) {
 		t.Errorf("binary: %s, %v", out, f)
 	}
 }
@@ -294,7 +300,8 @@ func TestHTTPProvesThatNothingWasSent(t *testing.T) {
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.StartTLS()
 	t.Cleanup(s.Close)
-	if _, f := call(t, set, "http", `{"url": "`+s.URL+`", "method": "POST"}`); f == nil || f.Code != "certificate" || !f.NoEffect || !f.Permanent {
+	if _, f := call(t, set, "http", `{"url": "`+s.URL+`", "method": "POST"}`); f == nil || f.Code != "certificate" || !f.NoEffect ||
+		!f.Permanent {
 		t.Errorf("got %+v", f)
 	}
 }

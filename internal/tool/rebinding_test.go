@@ -54,8 +54,17 @@ func (d *fakeDNS) serve(t *testing.T) string {
 			m.Response, m.Authoritative, m.RecursionAvailable, m.Additionals = true, true, true, nil
 			if m.Questions[0].Type == dnsmessage.TypeA {
 				for _, a := range d.next() {
-					m.Answers = append(m.Answers, dnsmessage.Resource{Header: dnsmessage.ResourceHeader{Name: m.Questions[0].Name, Type: dnsmessage.TypeA, Class: dnsmessage.ClassINET},
-						Body: &dnsmessage.AResource{A: [4]byte(net.ParseIP(a).To4())}})
+					m.Answers = append(
+						m.Answers,
+						dnsmessage.Resource{
+							Header: dnsmessage.ResourceHeader{
+								Name:  m.Questions[0].Name,
+								Type:  dnsmessage.TypeA,
+								Class: dnsmessage.ClassINET,
+							},
+							Body: &dnsmessage.AResource{A: [4]byte(net.ParseIP(a).To4())},
+						},
+					)
 				}
 			}
 			if b, err := m.Pack(); err == nil {

@@ -239,7 +239,10 @@ func (s *Set) Watch(calls *activity.Log, circuits *circuit.Board) {
 // prepare is a call that may be made, with arguments that fit.
 func (s *Set) prepare(r registered, name string, call llm.ToolCall) (llm.ToolCall, error) {
 	if s.Permission(name) == Deny {
-		return call, suggest(refused(walk.CodePolicy, "the tool %q is denied", name), "allow it under tools.permissions in the configuration")
+		return call, suggest(
+			refused(walk.CodePolicy, "the tool %q is denied", name),
+			"allow it under tools.permissions in the configuration",
+		)
 	}
 	args, err := r.check(call.Args)
 	if err != nil {

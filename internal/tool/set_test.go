@@ -49,7 +49,15 @@ func refuses(tb testing.TB, set *tool.Set, name, args, message string) *walk.Fai
 		tb.Fatalf("%s %s gave %s; want a failure with %q", name, args, out, message)
 	}
 	if !strings.Contains(f.Message, message) || !f.Permanent || !f.NoEffect {
-		tb.Fatalf("%s %s failed with %q (permanent %v, no effect %v); want a permanent one with %q", name, args, f.Message, f.Permanent, f.NoEffect, message)
+		tb.Fatalf(
+			"%s %s failed with %q (permanent %v, no effect %v); want a permanent one with %q",
+			name,
+			args,
+			f.Message,
+			f.Permanent,
+			f.NoEffect,
+			message,
+		)
 	}
 	return f
 }

@@ -36,7 +36,10 @@ func sleep(ctx context.Context, args arguments, call llm.ToolCall) (any, error) 
 	case err != nil || d < 0:
 		return nil, suggest(invalid("%q is not a duration", args.text("for")), "write it like 250ms, 30s or 5m")
 	case d > maxSleep:
-		return nil, suggest(invalid("a sleep of %s is longer than %s", d, maxSleep), "use a wait node: it holds no slot and survives restarts")
+		return nil, suggest(
+			invalid("a sleep of %s is longer than %s", d, maxSleep),
+			"use a wait node: it holds no slot and survives restarts",
+		)
 	}
 	timer, sign, began := time.NewTimer(d), time.NewTicker(sleepSign), time.Now()
 	defer timer.Stop()

@@ -18,12 +18,16 @@ func TestASleepGivesSignsOfLife(t *testing.T) {
 			t.Fatal(err)
 		}
 		var said []int64
-		_, err = set.Call(t.Context(), "sleep", llm.ToolCall{Args: map[string]any{"for": "70s"}, Progress: func(done, total int64, _ string) {
-			if total != 70 {
-				t.Errorf("of %d s", total)
-			}
-			said = append(said, done)
-		}})
+		_, err = set.Call(
+			t.Context(),
+			"sleep",
+			llm.ToolCall{Args: map[string]any{"for": "70s"}, Progress: func(done, total int64, _ string) {
+				if total != 70 {
+					t.Errorf("of %d s", total)
+				}
+				said = append(said, done)
+			}},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

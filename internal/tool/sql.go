@@ -49,9 +49,30 @@ func newSQL(c SQLConfig, guard *Guard) (llm.Tool, error) {
 			Effect: walk.EffectRead,
 			Schema: object(map[string]any{
 				"database": property("string", "name of a configured database", "minLength", 1),
-				"query":    property("string", "one SELECT, VALUES or WITH … SELECT, with ? for parameters", "minLength", 1, "maxLength", 64<<10),
-				"params":   property("array", "values of the parameters in order", "items", map[string]any{"type": []any{"string", "number", "boolean", "null"}}, "maxItems", 1000),
-				"limit":    property("integer", fmt.Sprintf("rows to give; default and most %d", c.MaxRows), "minimum", 1, "maximum", c.MaxRows),
+				"query": property(
+					"string",
+					"one SELECT, VALUES or WITH … SELECT, with ? for parameters",
+					"minLength",
+					1,
+					"maxLength",
+					64<<10,
+				),
+				"params": property(
+					"array",
+					"values of the parameters in order",
+					"items",
+					map[string]any{"type": []any{"string", "number", "boolean", "null"}},
+					"maxItems",
+					1000,
+				),
+				"limit": property(
+					"integer",
+					fmt.Sprintf("rows to give; default and most %d", c.MaxRows),
+					"minimum",
+					1,
+					"maximum",
+					c.MaxRows,
+				),
 			}, "database", "query"),
 		},
 		call: t.query,
@@ -99,7 +120,12 @@ func (t *sqlTool) query(ctx context.Context, args arguments, _ llm.ToolCall) (an
 	case parent.Err() != nil:
 		return nil, parent.Err()
 	case ctx.Err() != nil:
-		return nil, &walk.Failure{Code: walk.CodeTimeout, NoEffect: true, Message: fmt.Sprintf("the query ran longer than %s", t.config.Timeout), Suggestion: "narrow it, or add an index"}
+		return nil, &walk.Failure{
+			Code:       walk.CodeTimeout,
+			NoEffect:   true,
+			Message:    fmt.Sprintf("the query ran longer than %s", t.config.Timeout),
+			Suggestion: "narrow it, or add an index",
+		}
 	}
 	if f, ok := errors.AsType[*walk.Failure](err); ok {
 		return nil, f

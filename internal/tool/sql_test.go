@@ -36,7 +36,11 @@ func TestSQL(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set := builtin(t, tool.Config{SQL: tool.SQLConfig{Databases: map[string]string{"sales": path}, MaxRows: 3, Timeout: 1500 * time.Millisecond}}, nil)
+	set := builtin(
+		t,
+		tool.Config{SQL: tool.SQLConfig{Databases: map[string]string{"sales": path}, MaxRows: 3, Timeout: 1500 * time.Millisecond}},
+		nil,
+	)
 	for args, want := range map[string]string{
 		`"query": "SELECT region, sum(net) AS total FROM sale WHERE id < 4 GROUP BY region ORDER BY region"`: `{"columns":["region","total"],"rows":[{"region":"EMEA","total":268000},{"region":"NA","total":190000.5}],"truncated":false}`,
 		`"query": "SELECT id, raw FROM sale WHERE region = ? ORDER BY id", "params": ["EMEA"]`:               `{"columns":["id","raw"],"rows":[{"id":1,"raw":"/wA="},{"id":3,"raw":"text"}],"truncated":false}`,
@@ -66,7 +70,12 @@ func TestSQL(t *testing.T) {
 		"SELECT length(printf('%900000000d', 1)) AS a"} {
 		refuses(t, set, "sql_query", `{"database": "sales", "query": `+quote(query)+`}`, "more than 4 MiB")
 	}
-	_, f := call(t, set, "sql_query", `{"database": "sales", "query": "WITH RECURSIVE x(a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM x) SELECT count(*) AS n FROM x"}`)
+	_, f := call(
+		t,
+		set,
+		"sql_query",
+		`{"database": "sales", "query": "WITH RECURSIVE x(a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM x) SELECT count(*) AS n FROM x"}`,
+	)
 	if f == nil || f.Code != walk.CodeTimeout || !f.NoEffect {
 		t.Errorf("an endless query: %+v", f)
 	}
@@ -83,7 +92,13 @@ func TestSQLOfAFileThatIsNoDatabase(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "text"), "this is no database, but it is long enough to be looked at as one")
-	set := builtin(t, tool.Config{SQL: tool.SQLConfig{Databases: map[string]string{"text": filepath.Join(dir, "text"), "none": filepath.Join(dir, "none")}}}, nil)
+	set := builtin(
+		t,
+		tool.Config{
+			SQL: tool.SQLConfig{Databases: map[string]string{"text": filepath.Join(dir, "text"), "none": filepath.Join(dir, "none")}},
+		},
+		nil,
+	)
 	refuses(t, set, "sql_query", `{"database": "text", "query": "SELECT * FROM sqlite_schema"}`, "not a database")
 	refuses(t, set, "sql_query", `{"database": "none", "query": "SELECT 1"}`, "unable to open")
 }

@@ -112,7 +112,8 @@ func TestReadPlanChecksTheConfiguration(t *testing.T) {
 	if err != nil || len(problems) != 0 || p.Key != "p" || !p.ByPerson {
 		t.Errorf("%+v, %v, %v", p.NewVersion, problems, err)
 	}
-	if p, _, err := r.ReadPlan([]byte("id: p\nnodes: {a: {type: noop}}\n"), planner.FormatYAML, versions.OriginPlanner); err != nil || p.ByPerson {
+	if p, _, err := r.ReadPlan([]byte("id: p\nnodes: {a: {type: noop}}\n"), planner.FormatYAML, versions.OriginPlanner); err != nil ||
+		p.ByPerson {
 		t.Errorf("a planner's plan: %+v, %v", p.NewVersion, err)
 	}
 }
@@ -133,7 +134,13 @@ func TestResolveNamesAVersion(t *testing.T) {
 			t.Errorf("%s: %v, want %s", name, err, want)
 		}
 	}
-	parent := save(t, r, s, "id: parent\nnodes: {a: {type: plan, plan: p@1}, b: {type: plan, plan: p}}\nedges: [{from: a, to: b}]\n", "upload")
+	parent := save(
+		t,
+		r,
+		s,
+		"id: parent\nnodes: {a: {type: plan, plan: p@1}, b: {type: plan, plan: p}}\nedges: [{from: a, to: b}]\n",
+		"upload",
+	)
 	compiled, err := r.Compile(t.Context(), parent.Hash)
 	if err != nil {
 		t.Fatal(err)
@@ -159,7 +166,9 @@ func TestAPlannersVersionIsProposed(t *testing.T) {
 		t.Errorf("current: %+v, %v", v, err)
 	}
 	author, operator := domain.Actor{Name: "ana", Role: domain.RoleAuthor}, domain.Actor{Name: "otto", Role: domain.RoleOperator}
-	if _, restored, err := r.Acceptance(t.Context(), author, "p", proposed.Hash, "better"); err != nil || restored == nil || restored.Base != current.Hash || !restored.Accepts {
+	if _, restored, err := r.Acceptance(t.Context(), author, "p", proposed.Hash, "better"); err != nil || restored == nil ||
+		restored.Base != current.Hash ||
+		!restored.Accepts {
 		t.Errorf("an author accepts: %+v, %v", restored, err)
 	}
 	if _, _, err := r.Acceptance(t.Context(), operator, "p", proposed.Hash, ""); domain.CodeOf(err) != domain.CodeForbidden {

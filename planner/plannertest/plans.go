@@ -100,7 +100,8 @@ func graph(t *rapid.T, m map[string]any) {
 	}
 	for _, e := range edges { // a default edge does not lead out of an approval that stops at a rejection
 		e := e.(map[string]any)
-		if from := nodes[e["from"].(string)].(map[string]any); from["type"] == "approval" && from["on_reject"] == nil && e["condition"] == "default" {
+		if from := nodes[e["from"].(string)].(map[string]any); from["type"] == "approval" && from["on_reject"] == nil &&
+			e["condition"] == "default" {
 			e["condition"] = ""
 		}
 	}
@@ -113,7 +114,8 @@ func graph(t *rapid.T, m map[string]any) {
 
 func edge(t *rapid.T, from, to int) any {
 	c := rapid.SampledFrom([]string{"", "", "default", "last.n==1", "last.n!=2", "failed", "expr: last.n > 1", "expr: input.x == 3", "expr: last.gone.n > 1", "input.y==1",
-		fmt.Sprintf("output.%s.n==%d", name(from), 3)}).Draw(t, "condition")
+		fmt.Sprintf("output.%s.n==%d", name(from), 3)}).
+		Draw(t, "condition")
 	return map[string]any{"from": name(from), "to": name(to), "condition": c}
 }
 
@@ -126,13 +128,15 @@ func behaviour(t *rapid.T, n map[string]any, i int) {
 	}
 	switch rapid.IntRange(0, 7).Draw(t, "foreach") {
 	case 0, 1:
-		n["foreach"] = rapid.SampledFrom([]string{"${input.list}", "${input.list}", "${input.none}", "${last}", "${input.x}", "${input.gone}"}).Draw(t, "list")
+		n["foreach"] = rapid.SampledFrom([]string{"${input.list}", "${input.list}", "${input.none}", "${last}", "${input.x}", "${input.gone}"}).
+			Draw(t, "list")
 		n["max_parallel"] = rapid.IntRange(1, 3).Draw(t, "parallel")
 		if rapid.Bool().Draw(t, "input") {
 			n["input"] = map[string]any{"item": "${item.n ?? 0}", "at": "${index}"}
 		}
 	case 2, 3:
-		n["input"] = rapid.SampledFrom([]any{"${last}", "${input.x}", map[string]any{"id": name(i), "seen": "x=${input.x}"}, "${last.gone}"}).Draw(t, "input")
+		n["input"] = rapid.SampledFrom([]any{"${last}", "${input.x}", map[string]any{"id": name(i), "seen": "x=${input.x}"}, "${last.gone}"}).
+			Draw(t, "input")
 	}
 }
 
@@ -164,7 +168,10 @@ func steps(t *rapid.T) []any {
 			switch c := rapid.SampledFrom([]string{"", "", "success", "failure", "always", "custom"}).Draw(t, "condition"); c {
 			case "":
 			case "custom":
-				s["condition"] = map[string]any{"type": c, "expr": rapid.SampledFrom([]string{"last.n > 1", "input.x == 3", "last.gone.n == 1"}).Draw(t, "expr")}
+				s["condition"] = map[string]any{
+					"type": c,
+					"expr": rapid.SampledFrom([]string{"last.n > 1", "input.x == 3", "last.gone.n == 1"}).Draw(t, "expr"),
+				}
 			default:
 				s["condition"] = map[string]any{"type": c}
 			}
@@ -187,7 +194,11 @@ type Outcomes struct {
 // DrawOutcomes draws the chances.
 func DrawOutcomes() *rapid.Generator[Outcomes] {
 	return rapid.Custom(func(t *rapid.T) Outcomes {
-		return Outcomes{Seed: rapid.Uint32().Draw(t, "seed"), Failing: rapid.SampledFrom([]int{0, 1, 4, 8}).Draw(t, "failing"), Odd: rapid.IntRange(0, 3).Draw(t, "odd") == 0}
+		return Outcomes{
+			Seed:    rapid.Uint32().Draw(t, "seed"),
+			Failing: rapid.SampledFrom([]int{0, 1, 4, 8}).Draw(t, "failing"),
+			Odd:     rapid.IntRange(0, 3).Draw(t, "odd") == 0,
+		}
 	})
 }
 

@@ -18,8 +18,21 @@ func TestConditionsWithoutAnAnswer(t *testing.T) {
 		list[i] = aNumber(int64(i))
 	}
 	long := strings.Repeat("a", 1<<20)
-	outputs := map[string]any{"zero": aNumber(0), "list": list, "long": long, "same": strings.Repeat("a", 1<<20), "map": nested(40), "big": mustNumber(t, "1e308")}
-	s := &scope{input: nil, last: "ok", index: -1, output: func(n string) (any, bool) { v, ok := outputs[n]; return v, ok }, outputs: func() map[string]any { return outputs }}
+	outputs := map[string]any{
+		"zero": aNumber(0),
+		"list": list,
+		"long": long,
+		"same": strings.Repeat("a", 1<<20),
+		"map":  nested(40),
+		"big":  mustNumber(t, "1e308"),
+	}
+	s := &scope{
+		input:   nil,
+		last:    "ok",
+		index:   -1,
+		output:  func(n string) (any, bool) { v, ok := outputs[n]; return v, ok },
+		outputs: func() map[string]any { return outputs },
+	}
 	for _, c := range []struct{ id, text, want string }{
 		{"C05 a division by nothing", "expr: 1 / output.zero > 0", "true"}, // numbers are doubles: it is infinite
 		{"C05 nothing by nothing", "expr: 0 / output.zero == 0 / output.zero", "false"},
@@ -80,8 +93,21 @@ func TestTemplatesInsertData(t *testing.T) {
 	t.Parallel()
 	hostile := "${secret.KEY} ${input} {{ .Env }} $(id) \"; rm -rf / #\r\nHost: evil\u0000"
 	outputs := map[string]any{"a": hostile, "b": map[string]any{"x": []any{hostile}}}
-	s := &scope{input: map[string]any{"n": "never shown"}, last: nil, index: -1, output: func(n string) (any, bool) { v, ok := outputs[n]; return v, ok }, outputs: func() map[string]any { return outputs }}
-	in := map[string]any{"whole": "${output.a}", "part": "<${output.a}>", "twice": "${output.a}${output.a}", "list": []any{"--name", "${output.a}"}, "tree": "${output.b}", "key ${output.a}": 1}
+	s := &scope{
+		input:   map[string]any{"n": "never shown"},
+		last:    nil,
+		index:   -1,
+		output:  func(n string) (any, bool) { v, ok := outputs[n]; return v, ok },
+		outputs: func() map[string]any { return outputs },
+	}
+	in := map[string]any{
+		"whole":           "${output.a}",
+		"part":            "<${output.a}>",
+		"twice":           "${output.a}${output.a}",
+		"list":            []any{"--name", "${output.a}"},
+		"tree":            "${output.b}",
+		"key ${output.a}": 1,
+	}
 	tmpl, err := ParseTemplate(in, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +118,8 @@ func TestTemplatesInsertData(t *testing.T) {
 	}
 	out := v.(map[string]any)
 	list, _ := out["list"].([]any)
-	if out["whole"] != hostile || out["part"] != "<"+hostile+">" || out["twice"] != hostile+hostile || len(list) != 2 || list[1] != hostile {
+	if out["whole"] != hostile || out["part"] != "<"+hostile+">" || out["twice"] != hostile+hostile || len(list) != 2 ||
+		list[1] != hostile {
 		t.Errorf("C11: got %q", out)
 	}
 	if _, ok := out["key ${output.a}"]; !ok {

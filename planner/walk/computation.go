@@ -28,7 +28,10 @@ func ParseComputation(text string, variables ...string) (*Computation, error) {
 		return nil, &SyntaxError{Message: message.New("the expression is empty"), Column: 1}
 	}
 	if len(text) > maxExpression {
-		return nil, &SyntaxError{Message: message.New("the expression has %d bytes; at most %d are allowed", len(text), maxExpression), Column: 1}
+		return nil, &SyntaxError{
+			Message: message.New("the expression has %d bytes; at most %d are allowed", len(text), maxExpression),
+			Column:  1,
+		}
 	}
 	if _, at := withoutStrings(text); at >= 0 {
 		return nil, &SyntaxError{Message: message.New("the expression is nested deeper than %d levels", maxNesting), Column: at + 1}

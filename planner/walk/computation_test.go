@@ -74,7 +74,8 @@ func TestComputations(t *testing.T) {
 		return
 	}
 	// On a slow machine the limit of time comes first.
-	if _, err := c.Evaluate(t.Context(), map[string]any{"value": many}); err == nil || !strings.Contains(err.Error(), "cost") && !strings.Contains(err.Error(), "took longer") {
+	if _, err := c.Evaluate(t.Context(), map[string]any{"value": many}); err == nil ||
+		!strings.Contains(err.Error(), "cost") && !strings.Contains(err.Error(), "took longer") {
 		t.Errorf("27 million steps: %v", err)
 	}
 }

@@ -75,7 +75,10 @@ func ParseCondition(text string) (*Condition, error) {
 		return c, nil
 	}
 	if len(text) > maxExpression {
-		return nil, &SyntaxError{Message: message.New("the condition has %d bytes; at most %d are allowed", len(text), maxExpression), Column: 1}
+		return nil, &SyntaxError{
+			Message: message.New("the condition has %d bytes; at most %d are allowed", len(text), maxExpression),
+			Column:  1,
+		}
 	}
 	lead := len(text) - len(strings.TrimLeft(text, " \t\r\n"))
 	if src, ok := strings.CutPrefix(trimmed, "expr:"); ok {
@@ -105,7 +108,10 @@ func ParseCondition(text string) (*Condition, error) {
 		return nil, err
 	}
 	if strings.TrimSpace(rest) != "" {
-		return nil, &SyntaxError{Message: message.New("unexpected %s before %s", jsonvalue.Quote(rest), c.op), Column: lead + len(left) - len(rest) + 1}
+		return nil, &SyntaxError{
+			Message: message.New("unexpected %s before %s", jsonvalue.Quote(rest), c.op),
+			Column:  lead + len(left) - len(rest) + 1,
+		}
 	}
 	switch ref.Root {
 	case RefLast, RefInput, RefOutput:
@@ -121,7 +127,9 @@ func ParseCondition(text string) (*Condition, error) {
 // malformed explains a text that is no condition.
 func malformed(text string, lead int) *SyntaxError {
 	e := &SyntaxError{Message: message.New("malformed condition %s", jsonvalue.Quote(text)), Column: lead + 1,
-		Suggestion: message.New("write default, failed, last==value, output.node.path!=value, last.contains:text, or expr: with an expression")}
+		Suggestion: message.New(
+			"write default, failed, last==value, output.node.path!=value, last.contains:text, or expr: with an expression",
+		)}
 	switch word := strings.ToLower(text); {
 	case strings.ContainsAny(text, "＝≤≥≠“”‘’"):
 		e.Suggestion = message.New("use the plain characters ==, !=, <=, >= and straight quotes")
@@ -175,7 +183,12 @@ func (c *Condition) evaluate(s *scope) (bool, Evaluation, *Failure) {
 		holds, err := c.expr.evaluate(s)
 		if err != nil {
 			ev.Result = "error"
-			f := &Failure{Code: CodeCondition, Message: fmt.Sprintf("condition %s failed: %s", jsonvalue.Quote(c.Text), err), Permanent: true, NoEffect: true}
+			f := &Failure{
+				Code:      CodeCondition,
+				Message:   fmt.Sprintf("condition %s failed: %s", jsonvalue.Quote(c.Text), err),
+				Permanent: true,
+				NoEffect:  true,
+			}
 			if problem, saw := c.expr.unread(s, true); problem != "" {
 				ev.Problem, ev.Saw = problem, saw
 				f.Message = fmt.Sprintf("condition %s failed: %s", jsonvalue.Quote(c.Text), ev.Unread())
@@ -195,7 +208,12 @@ func (c *Condition) evaluate(s *scope) (bool, Evaluation, *Failure) {
 	text, ok := jsonvalue.TextWithin(v)
 	if !ok || !s.meter.takes(len(text)/plainBytes) {
 		ev.Result = "error"
-		return false, ev, &Failure{Code: CodeCondition, Message: fmt.Sprintf("condition %s failed: %s", jsonvalue.Quote(c.Text), errCost), Permanent: true, NoEffect: true}
+		return false, ev, &Failure{
+			Code:      CodeCondition,
+			Message:   fmt.Sprintf("condition %s failed: %s", jsonvalue.Quote(c.Text), errCost),
+			Permanent: true,
+			NoEffect:  true,
+		}
 	}
 	ev.Saw = seen(text)
 	var holds bool

@@ -57,7 +57,10 @@ func compileExpression(src string) (*expression, *SyntaxError) {
 		return nil, &SyntaxError{Message: message.New("the expression is empty"), Column: 1}
 	}
 	if len(text) > maxExpression {
-		return nil, &SyntaxError{Message: message.New("the expression has %d bytes; at most %d are allowed", len(text), maxExpression), Column: 1}
+		return nil, &SyntaxError{
+			Message: message.New("the expression has %d bytes; at most %d are allowed", len(text), maxExpression),
+			Column:  1,
+		}
 	}
 	bare, at := withoutStrings(text)
 	if at >= 0 {

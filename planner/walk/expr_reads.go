@@ -258,7 +258,10 @@ func GateSchema(exprs ...string) (map[string]any, error) {
 func gateReads(expr string) ([]fieldRead, error) {
 	text := strings.TrimSpace(expr)
 	if len(text) > maxExpression {
-		return nil, &SyntaxError{Message: message.New("the expression has %d bytes; at most %d are allowed", len(text), maxExpression), Column: 1}
+		return nil, &SyntaxError{
+			Message: message.New("the expression has %d bytes; at most %d are allowed", len(text), maxExpression),
+			Column:  1,
+		}
 	}
 	if _, at := withoutStrings(text); at >= 0 {
 		return nil, &SyntaxError{Message: message.New("the expression is nested deeper than %d levels", maxNesting), Column: at + 1}

@@ -53,7 +53,12 @@ func (w *Walk) DispatchInput(k VisitKey, item int, secret func(name string) (str
 			return nil, err
 		}
 		if item >= len(v.items.list) {
-			return nil, &Failure{Code: CodeForeach, Message: fmt.Sprintf("node %q has no item %d", n.ID, item), Permanent: true, NoEffect: true}
+			return nil, &Failure{
+				Code:      CodeForeach,
+				Message:   fmt.Sprintf("node %q has no item %d", n.ID, item),
+				Permanent: true,
+				NoEffect:  true,
+			}
 		}
 		s.item, s.index = v.items.list[item], item
 	}

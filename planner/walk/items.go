@@ -50,7 +50,13 @@ func (w *Walk) Items(k VisitKey) (int, *Failure) {
 		return 0, &Failure{Code: CodeForeachLimit, Node: n.ID, Permanent: true, NoEffect: true,
 			Message: fmt.Sprintf("foreach %s has %d items; at most %d are allowed", n.Foreach.Text, len(list), MaxItems)}
 	}
-	v.items = &items{list: list, status: make([]Status, len(list)), outputs: make([]any, len(list)), started: make([]bool, len(list)), first: -1}
+	v.items = &items{
+		list:    list,
+		status:  make([]Status, len(list)),
+		outputs: make([]any, len(list)),
+		started: make([]bool, len(list)),
+		first:   -1,
+	}
 	return len(list), nil
 }
 

@@ -24,9 +24,16 @@ func TestAForeachOverTooLongAList(t *testing.T) {
 			return nil, nil
 		}, "make": func(context.Context, planner.Node, *planner.State) (any, error) { return list, nil }})
 		began := time.Now()
-		_, err := exec.Execute(t.Context(), &planner.Graph{Nodes: map[string]planner.Node{"list": {Type: "make"}, "each": {Type: "count", Foreach: "${output.list}", MaxParallel: 1}},
-			Edges: []planner.Edge{{From: "list", To: "each"}}}, nil)
-		if fails && (err == nil || !strings.Contains(err.Error(), "at most 10000 are allowed") || started > 0) || !fails && (err != nil || started != n) {
+		_, err := exec.Execute(
+			t.Context(),
+			&planner.Graph{
+				Nodes: map[string]planner.Node{"list": {Type: "make"}, "each": {Type: "count", Foreach: "${output.list}", MaxParallel: 1}},
+				Edges: []planner.Edge{{From: "list", To: "each"}},
+			},
+			nil,
+		)
+		if fails && (err == nil || !strings.Contains(err.Error(), "at most 10000 are allowed") || started > 0) ||
+			!fails && (err != nil || started != n) {
 			t.Errorf("%d items: %d started, %v", n, started, err)
 		}
 		if took := time.Since(began); took > time.Minute {

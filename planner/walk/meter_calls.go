@@ -44,31 +44,35 @@ func meterOf(frame *interpreter.ExecutionFrame) *meter {
 
 // meteredProgram plans a checked expression such that every step of it is paid.
 func meteredProgram(env *cel.Env, checked *cel.Ast) (cel.Program, error) {
-	return env.Program(checked, cel.EvalOptions(cel.OptOptimize), cel.CustomDecoratorV2(func(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
-		switch i := i.(type) {
-		case interpreter.InterpretableConst:
-		case interpreter.InterpretableAttribute:
-			return meteredAttribute{i}, nil
-		case interpreter.InterpretableConstructor:
-			if !allConst(i.InitVals()) {
-				return meteredValue{i}, nil
-			}
-		case interpreter.InterpretableCall:
-			return meteredCallOf(i, func() *functions.Overload {
-				bindings, err := env.Functions()[i.Function()].Bindings()
-				if err != nil {
-					return nil
+	return env.Program(
+		checked,
+		cel.EvalOptions(cel.OptOptimize),
+		cel.CustomDecoratorV2(func(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
+			switch i := i.(type) {
+			case interpreter.InterpretableConst:
+			case interpreter.InterpretableAttribute:
+				return meteredAttribute{i}, nil
+			case interpreter.InterpretableConstructor:
+				if !allConst(i.InitVals()) {
+					return meteredValue{i}, nil
 				}
-				for _, b := range bindings {
-					if b.Operator == i.Function() {
-						return b
+			case interpreter.InterpretableCall:
+				return meteredCallOf(i, func() *functions.Overload {
+					bindings, err := env.Functions()[i.Function()].Bindings()
+					if err != nil {
+						return nil
 					}
-				}
-				return nil
-			})
-		}
-		return i, nil
-	}))
+					for _, b := range bindings {
+						if b.Operator == i.Function() {
+							return b
+						}
+					}
+					return nil
+				})
+			}
+			return i, nil
+		}),
+	)
 }
 
 func allConst(list []interpreter.InterpretableV2) bool {

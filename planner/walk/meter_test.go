@@ -49,7 +49,8 @@ func TestExpensiveConditionsEnd(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, ev, f := c.Evaluate(walk.Sight{Last: list, Index: -1})
-			if f == nil || f.Code != walk.CodeCondition || !f.Permanent || !strings.Contains(f.Message, "cost limit") || ev.Result != "error" {
+			if f == nil || f.Code != walk.CodeCondition || !f.Permanent || !strings.Contains(f.Message, "cost limit") ||
+				ev.Result != "error" {
 				t.Errorf("got %+v, %+v; want a failure that names the cost limit", ev, f)
 			}
 		})
@@ -62,18 +63,26 @@ func TestExpensiveComputationsEnd(t *testing.T) {
 	value := map[string]any{"text": text, "texts": []any{text, text, text, text, text, text, text, text, text, text}}
 	cases := map[string]string{
 		// 132 characters that asked for 8^7 copies.
-		"a value that shares one part":  nested(7, "value", "[x, x, x, x, x, x, x, x]"),
-		"maps that share one part":      nested(12, "value", "{'a': x, 'b': x, 'c': x, 'd': x}"),
-		"sets":                          "sets.equivalent([" + nested(25, "[1]", "[x, x]") + "], [" + nested(25, "[1]", "[x, x]") + "])",
-		"replace everywhere":            "value.text.replace('a', value.text)",
-		"replace nothing":               "value.text.replace('', value.text)",
-		"join":                          "[value.texts.join(value.text)].map(x, [x, x, x, x, x, x, x, x].join(x))",
-		"split":                         "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16].map(i, [1, 2, 3, 4, 5, 6, 7, 8].map(j, value.text.split('')))",
-		"format":                        "'%s%s%s%s'.format(" + nested(9, "value", "[x, x, x, x]") + ")",
-		"a naive search":                "(value.text + value.text).indexOf(value.text + 'b')",
-		"a naive search from the end":   "(value.text + value.text).lastIndexOf('b' + value.text)",
-		"a pattern from the value":      "['(a?){200}'].map(p, p + p + p + p + p + p + p + p).exists(p, value.text.matches(p + 'b'))",
-		"optional values":               "[optional.of(" + nested(25, "[1]", "[x, x]") + ")] == [optional.of(" + nested(25, "[1]", "[x, x]") + ")]",
+		"a value that shares one part": nested(7, "value", "[x, x, x, x, x, x, x, x]"),
+		"maps that share one part":     nested(12, "value", "{'a': x, 'b': x, 'c': x, 'd': x}"),
+		"sets":                         "sets.equivalent([" + nested(25, "[1]", "[x, x]") + "], [" + nested(25, "[1]", "[x, x]") + "])",
+		"replace everywhere":           "value.text.replace('a', value.text)",
+		"replace nothing":              "value.text.replace('', value.text)",
+		"join":                         "[value.texts.join(value.text)].map(x, [x, x, x, x, x, x, x, x].join(x))",
+		"split":                        "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16].map(i, [1, 2, 3, 4, 5, 6, 7, 8].map(j, value.text.split('')))",
+		"format":                       "'%s%s%s%s'.format(" + nested(9, "value", "[x, x, x, x]") + ")",
+		"a naive search":               "(value.text + value.text).indexOf(value.text + 'b')",
+		"a naive search from the end":  "(value.text + value.text).lastIndexOf('b' + value.text)",
+		"a pattern from the value":     "['(a?){200}'].map(p, p + p + p + p + p + p + p + p).exists(p, value.text.matches(p + 'b'))",
+		"optional values": "[optional.of(" + nested(
+			25,
+			"[1]",
+			"[x, x]",
+		) + ")] == [optional.of(" + nested(
+			25,
+			"[1]",
+			"[x, x]",
+		) + ")]",
 		"an entry that is not optional": "{?'a': dyn(" + nested(25, "[1]", "[x, x]") + ")}",
 	}
 	for name, text := range cases {

@@ -110,17 +110,29 @@ func (r *Reference) parseTarget(body string) (rest string, _ *SyntaxError) {
 	switch r.Root {
 	case RefOutput:
 		if len(p) == 0 {
-			return "", &SyntaxError{Message: message.New("output needs the name of a step"), Column: n, Suggestion: message.New("write output.<node>, for example ${output.fetch}")}
+			return "", &SyntaxError{
+				Message:    message.New("output needs the name of a step"),
+				Column:     n,
+				Suggestion: message.New("write output.<node>, for example ${output.fetch}"),
+			}
 		}
 		r.node, r.path = p[0], p[1:]
 	case RefSecret:
 		if len(p) != 1 {
-			return "", &SyntaxError{Message: message.New("a reference to a secret has no path"), Column: n, Suggestion: message.New("write %s", "${secret.NAME}")}
+			return "", &SyntaxError{
+				Message:    message.New("a reference to a secret has no path"),
+				Column:     n,
+				Suggestion: message.New("write %s", "${secret.NAME}"),
+			}
 		}
 		r.name = p[0]
 	case RefRun:
 		if len(p) != 1 || p[0] != "id" {
-			return "", &SyntaxError{Message: message.New("run has only run.id"), Column: n, Suggestion: message.New("write %s", "${run.id}")}
+			return "", &SyntaxError{
+				Message:    message.New("run has only run.id"),
+				Column:     n,
+				Suggestion: message.New("write %s", "${run.id}"),
+			}
 		}
 	default:
 		r.path = p
@@ -214,7 +226,12 @@ func (r *Reference) resolve(s *scope) (any, *Failure) {
 	if r.Root == RefOutput && s.continued != nil && s.continued(r.node) {
 		return nil, nil
 	}
-	f := &Failure{Code: CodeUnresolvedReference, Message: fmt.Sprintf("unresolved reference ${%s}", r.Text), Permanent: true, NoEffect: true}
+	f := &Failure{
+		Code:      CodeUnresolvedReference,
+		Message:   fmt.Sprintf("unresolved reference ${%s}", r.Text),
+		Permanent: true,
+		NoEffect:  true,
+	}
 	switch r.Root {
 	case RefSecret:
 		f.Message = fmt.Sprintf("secret %s is not available to this node", r.name)

@@ -21,8 +21,13 @@ func (w *Walk) reset(recorded *Reset) (Reset, *Failure) {
 	for i := range w.nodes {
 		if f := w.nodes[i].broke; f != nil && !undone[i] {
 			text := message.New("the failure is a decision on steps that are kept: %s", f.Message)
-			return Reset{}, &Failure{Code: CodeNotResumable, Permanent: true, Suggestion: "fork the run with an edited output, input or plan version",
-				Message: text.String(), Text: text}
+			return Reset{}, &Failure{
+				Code:       CodeNotResumable,
+				Permanent:  true,
+				Suggestion: "fork the run with an edited output, input or plan version",
+				Message:    text.String(),
+				Text:       text,
+			}
 		}
 	}
 	var r Reset

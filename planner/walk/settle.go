@@ -285,7 +285,10 @@ func (d *decider) deadPaths(t *token) {
 		n := &w.nodes[i]
 		n.status, n.unvisited = Skipped, true
 		dead = append(dead, i)
-		d.made.Settled = append(d.made.Settled, Consequence{Node: w.p.Nodes[i].ID, Status: "skipped", Reason: "no path leads here any more"})
+		d.made.Settled = append(
+			d.made.Settled,
+			Consequence{Node: w.p.Nodes[i].ID, Status: "skipped", Reason: "no path leads here any more"},
+		)
 	}
 	for _, i := range dead {
 		d.needsOf(i)
@@ -295,7 +298,10 @@ func (d *decider) deadPaths(t *token) {
 // unreachable lists watched nodes of the token's region that were never visited
 // and cannot be any more.
 func (w *Walk) unreachable(t *token) []int {
-	open := slices.DeleteFunc(slices.Clone(t.watched), func(i int) bool { return w.nodes[i].visits > 0 || w.nodes[i].parked != nil || w.nodes[i].unvisited })
+	open := slices.DeleteFunc(
+		slices.Clone(t.watched),
+		func(i int) bool { return w.nodes[i].visits > 0 || w.nodes[i].parked != nil || w.nodes[i].unvisited },
+	)
 	if len(open) == 0 || t.ended {
 		return open
 	}
@@ -388,7 +394,13 @@ func (d *decider) when(node *ProgramNode) (runs bool, reason string, ev *Evaluat
 			if c.Evaluated != nil && c.Evaluated.Result == "error" {
 				f := d.recorded.Failure
 				if f == nil || f.Node != node.ID { // a further failure of one decision
-					f = &Failure{Code: CodeCondition, Node: node.ID, Message: fmt.Sprintf("condition %s failed", jsonvalue.Quote(c.Evaluated.Condition)), Permanent: true, NoEffect: true}
+					f = &Failure{
+						Code:      CodeCondition,
+						Node:      node.ID,
+						Message:   fmt.Sprintf("condition %s failed", jsonvalue.Quote(c.Evaluated.Condition)),
+						Permanent: true,
+						NoEffect:  true,
+					}
 				}
 				d.fail(f, node.Index)
 			}

@@ -43,7 +43,10 @@ func (c *Condition) AfterApproval(n *ProgramNode, last bool) Truth {
 		if !of || len(r.path) != 1 || r.path[0] != "approved" {
 			return TruthUnknown
 		}
-		s := scope{last: map[string]any{"approved": true}, output: func(string) (any, bool) { return map[string]any{"approved": true}, true }}
+		s := scope{
+			last:   map[string]any{"approved": true},
+			output: func(string) (any, bool) { return map[string]any{"approved": true}, true },
+		}
 		holds, _, _ := c.evaluate(&s)
 		return truthOf(holds)
 	case c.kind == condExpr:

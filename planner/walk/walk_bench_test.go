@@ -149,8 +149,14 @@ func FuzzReplay(f *testing.F) {
 		programs = append(programs, p)
 		f.Add(uint8(i), `{"Node":0,"Visit":1,"Item":-1,"Status":"completed","Output":{"n":1}}`+"\n"+`{"edge":1,"to":"n1"}`)
 		f.Add(uint8(i), `{"Node":0,"Visit":1,"Item":-1,"Status":"failed"}`+"\n"+`{}`+"\n"+`reset {"reopened":[{"node":"n0","visit":1}]}`)
-		f.Add(uint8(i), `{"Node":1,"Visit":1,"Item":2,"Status":"completed"}`+"\n"+`{"visit":"completed","settled":[{"node":"n3","visit":1,"status":"ready"}]}`)
-		f.Add(uint8(i), `{"Node":0,"Visit":1,"Item":-1,"Status":"odd"}`+"\n"+`{"edge":99,"ended":"x","handled":"edge","failure":{"code":"x"}}`)
+		f.Add(
+			uint8(i),
+			`{"Node":1,"Visit":1,"Item":2,"Status":"completed"}`+"\n"+`{"visit":"completed","settled":[{"node":"n3","visit":1,"status":"ready"}]}`,
+		)
+		f.Add(
+			uint8(i),
+			`{"Node":0,"Visit":1,"Item":-1,"Status":"odd"}`+"\n"+`{"edge":99,"ended":"x","handled":"edge","failure":{"code":"x"}}`,
+		)
 	}
 	f.Fuzz(func(t *testing.T, which uint8, journal string) {
 		p := programs[int(which)%len(programs)]

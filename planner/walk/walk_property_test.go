@@ -204,7 +204,16 @@ func (x *pair) story() string {
 			continue
 		}
 		j, _ := json.Marshal(r.decision)
-		fmt.Fprintf(&b, "  %s#%d[%d] %s %v: %s\n", x.p.Nodes[r.settled.Node].ID, r.settled.Visit, r.settled.Item, r.settled.Status, r.settled.Output, j)
+		fmt.Fprintf(
+			&b,
+			"  %s#%d[%d] %s %v: %s\n",
+			x.p.Nodes[r.settled.Node].ID,
+			r.settled.Visit,
+			r.settled.Item,
+			r.settled.Status,
+			r.settled.Output,
+			j,
+		)
 	}
 	return b.String()
 }

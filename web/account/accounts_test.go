@@ -17,7 +17,8 @@ func TestAnAdminManagesUsers(t *testing.T) {
 	f.Set("name", "olga")
 	f.Set("password", "short")
 	f.Set("role", "operator")
-	if p := admin.Post("/settings/users", f); p.Code != http.StatusUnprocessableEntity || !strings.Contains(p.Body, "12") || !strings.Contains(p.Body, `value="olga"`) {
+	if p := admin.Post("/settings/users", f); p.Code != http.StatusUnprocessableEntity || !strings.Contains(p.Body, "12") ||
+		!strings.Contains(p.Body, `value="olga"`) {
 		t.Errorf("a short password: %d\n%s", p.Code, p.Body)
 	}
 	f.Set("password", webtest.Password)

@@ -110,7 +110,15 @@ func (s loginPages) flowCookieName(c *ui.Context) string {
 // site leads back here, so it cannot be as strict as the session's; by itself it
 // is worth nothing.
 func (s loginPages) setFlowCookie(c *ui.Context, kept string) {
-	k := &http.Cookie{Name: s.flowCookieName(c), Value: kept, Path: "/", MaxAge: 600, HttpOnly: true, Secure: c.Site.Secure(c.Echo.Request()), SameSite: http.SameSiteLaxMode}
+	k := &http.Cookie{
+		Name:     s.flowCookieName(c),
+		Value:    kept,
+		Path:     "/",
+		MaxAge:   600,
+		HttpOnly: true,
+		Secure:   c.Site.Secure(c.Echo.Request()),
+		SameSite: http.SameSiteLaxMode,
+	}
 	if kept == "" {
 		k.MaxAge = -1
 	}
@@ -127,7 +135,10 @@ func (s loginPages) followLink(c *ui.Context) error {
 	token := c.Field("token")
 	secret, user, err := s.Auth.FollowLink(c, token, domain.RequestOf(c).Address, c.Echo.Request().UserAgent())
 	if problem, ok := c.Refused(err); ok {
-		return c.Render(ui.StatusOf[domain.CodeOf(err)], LoginLink(LoginLinkPage{Shell: c.Shell("", "Log in"), Token: token, Error: problem}))
+		return c.Render(
+			ui.StatusOf[domain.CodeOf(err)],
+			LoginLink(LoginLinkPage{Shell: c.Shell("", "Log in"), Token: token, Error: problem}),
+		)
 	}
 	if err != nil {
 		return err
@@ -143,7 +154,14 @@ func (s *section) enter(c *ui.Context, secret string, u domain.User) {
 }
 
 func (s *section) setCookie(c *ui.Context, secret string) {
-	k := &http.Cookie{Name: c.Site.CookieName(c.Echo.Request()), Value: secret, Path: "/", HttpOnly: true, Secure: c.Site.Secure(c.Echo.Request()), SameSite: http.SameSiteStrictMode}
+	k := &http.Cookie{
+		Name:     c.Site.CookieName(c.Echo.Request()),
+		Value:    secret,
+		Path:     "/",
+		HttpOnly: true,
+		Secure:   c.Site.Secure(c.Echo.Request()),
+		SameSite: http.SameSiteStrictMode,
+	}
 	if secret == "" {
 		k.MaxAge = -1
 	}

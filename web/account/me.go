@@ -28,7 +28,25 @@ func (s *section) mePage(c *ui.Context, code int, problem string) error {
 	if err != nil {
 		return err
 	}
-	return c.Render(code, Me(MePage{Begins: begins, Views: views, Second: second, ZoneSet: c.ZoneSet(), ZoneError: c.Query("zone") == "unknown", Shell: c.Shell("me", "You"), Idem: kit.NewID(), Error: problem, Name: kit.Visible(c.Who.Name), Role: c.T(roleWords[c.Who.Role]), HasPassword: c.Who.PasswordHash != "", Sessions: list}))
+	return c.Render(
+		code,
+		Me(
+			MePage{
+				Begins:      begins,
+				Views:       views,
+				Second:      second,
+				ZoneSet:     c.ZoneSet(),
+				ZoneError:   c.Query("zone") == "unknown",
+				Shell:       c.Shell("me", "You"),
+				Idem:        kit.NewID(),
+				Error:       problem,
+				Name:        kit.Visible(c.Who.Name),
+				Role:        c.T(roleWords[c.Who.Role]),
+				HasPassword: c.Who.PasswordHash != "",
+				Sessions:    list,
+			},
+		),
+	)
 }
 
 // startViews are the views that one's run list may open with, and the query of the
@@ -69,7 +87,10 @@ func (s *section) changePassword(c *ui.Context) error {
 	if c.Field("password") != c.Field("again") {
 		return s.mePage(c, http.StatusUnprocessableEntity, c.T("The two new passwords differ."))
 	}
-	err := s.App.Accounts.ChangePassword(c, app.PasswordChange{Meta: c.Meta(), Old: c.Field("old"), New: c.Field("password"), Keep: app.SessionHash(c.Who.Secret)})
+	err := s.App.Accounts.ChangePassword(
+		c,
+		app.PasswordChange{Meta: c.Meta(), Old: c.Field("old"), New: c.Field("password"), Keep: app.SessionHash(c.Who.Secret)},
+	)
 	if problem, ok := c.Refused(err); ok {
 		return s.mePage(c, ui.RefusedWith(err), problem)
 	}

@@ -44,7 +44,8 @@ func (g Guard) HeldBack(c *ui.Context, method, path string) (bool, error) {
 		return false, err
 	}
 	if method != http.MethodGet || path == "/live" {
-		return true, domain.Errorf(domain.CodeForbidden, "the role %s must have a second factor", c.Who.Role).Suggest("set it up on your own page; nothing was done")
+		return true, domain.Errorf(domain.CodeForbidden, "the role %s must have a second factor", c.Who.Role).
+			Suggest("set it up on your own page; nothing was done")
 	}
 	return true, c.To("/me/second-factor")
 }
@@ -83,7 +84,12 @@ func (g Guard) Proven(c *ui.Context) (bool, error) {
 		}
 	}
 	if takes, provider := g.Auth.Ways(); provider != "" && (!takes || !p.Password) {
-		p.Password, p.Provider, p.ProviderHref = false, c.T("Log in with %s", kit.Visible(provider)), "/login/oidc?next="+url.QueryEscape(c.Echo.Request().URL.Path) // every act has a page of its own
+		p.Password, p.Provider, p.ProviderHref = false, c.T(
+			"Log in with %s",
+			kit.Visible(provider),
+		), "/login/oidc?next="+url.QueryEscape(
+			c.Echo.Request().URL.Path,
+		) // every act has a page of its own
 	}
 	p.Shell = c.Shell("", "Is it you?")
 	return false, c.Render(code, Proof(p))

@@ -13,10 +13,14 @@ import (
 
 // roleActs say what a role may beyond the one before it.
 var roleActs = map[domain.Role]string{
-	domain.RoleViewer:   locale.Mark("see runs, plans, approvals, agents, the audit log and the state of the installation"),
-	domain.RoleOperator: locale.Mark("start, resume, fork, cancel and delete runs; decide approvals and doubts; stop tools and providers; maintenance; verify the audit log"),
-	domain.RoleAuthor:   locale.Mark("write, restore and archive plans; try tools; resume and fork onto another version of a plan"),
-	domain.RoleAdmin:    locale.Mark("users, API tokens, secrets, retention, notifications and backups; accept changed tools; see the configuration"),
+	domain.RoleViewer: locale.Mark("see runs, plans, approvals, agents, the audit log and the state of the installation"),
+	domain.RoleOperator: locale.Mark(
+		"start, resume, fork, cancel and delete runs; decide approvals and doubts; stop tools and providers; maintenance; verify the audit log",
+	),
+	domain.RoleAuthor: locale.Mark("write, restore and archive plans; try tools; resume and fork onto another version of a plan"),
+	domain.RoleAdmin: locale.Mark(
+		"users, API tokens, secrets, retention, notifications and backups; accept changed tools; see the configuration",
+	),
 }
 
 // roleSettings lists the roles with what each may, and who has it.

@@ -57,7 +57,14 @@ func (s *section) showSecondFactor(c *ui.Context, code int, problem, secret stri
 	if err != nil {
 		return err
 	}
-	p := SecondFactorPage{Shell: c.Shell("me", "Second factor"), Idem: kit.NewID(), Error: problem, On: on, HasPassword: c.Who.PasswordHash != "", Left: c.N(left, "%s recovery code is left.", "%s recovery codes are left.")}
+	p := SecondFactorPage{
+		Shell:       c.Shell("me", "Second factor"),
+		Idem:        kit.NewID(),
+		Error:       problem,
+		On:          on,
+		HasPassword: c.Who.PasswordHash != "",
+		Left:        c.N(left, "%s recovery code is left.", "%s recovery codes are left."),
+	}
 	if p.Must, err = s.Auth.MustEnrol(c, c.Who.User); err != nil {
 		return err
 	}
@@ -108,7 +115,10 @@ func (s *section) setSecondFactor(c *ui.Context) error {
 	switch do := c.Field("do"); do {
 	case "on":
 		secret := c.Field("secret")
-		codes, err := s.App.Accounts.AddSecondFactor(c, app.Enrollment{Meta: c.Meta(), Secret: secret, Code: c.Field("code"), Keep: app.SessionHash(c.Who.Secret)})
+		codes, err := s.App.Accounts.AddSecondFactor(
+			c,
+			app.Enrollment{Meta: c.Meta(), Secret: secret, Code: c.Field("code"), Keep: app.SessionHash(c.Who.Secret)},
+		)
 		if domain.CodeOf(err) == domain.CodeAlreadyDone { // the form came a second time
 			return c.To("/me/second-factor")
 		}
@@ -118,7 +128,10 @@ func (s *section) setSecondFactor(c *ui.Context) error {
 		if err != nil {
 			return err
 		}
-		return c.Render(http.StatusOK, SecondFactor(SecondFactorPage{Shell: c.Shell("me", "Second factor"), On: true, HasPassword: true, Codes: codes}))
+		return c.Render(
+			http.StatusOK,
+			SecondFactor(SecondFactorPage{Shell: c.Shell("me", "Second factor"), On: true, HasPassword: true, Codes: codes}),
+		)
 	case "off":
 		if err := s.App.Accounts.RemoveSecondFactor(c, app.UserNamed{Meta: c.Meta(), User: c.Who.ID}); err != nil {
 			return err

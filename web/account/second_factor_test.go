@@ -94,7 +94,8 @@ func TestAnOldLoginIsAskedWhoItIs(t *testing.T) {
 	}
 	again := ask.Hidden()
 	again.Set("proof_password", "not the password")
-	if p := b.Post("/settings/users", again); p.Code != http.StatusUnprocessableEntity || !strings.Contains(p.Body, "Password or code is wrong") {
+	if p := b.Post("/settings/users", again); p.Code != http.StatusUnprocessableEntity ||
+		!strings.Contains(p.Body, "Password or code is wrong") {
 		t.Errorf("a wrong password: %d %s", p.Code, webtest.Words(p.Body))
 	}
 	again.Set("proof_password", webtest.Password)

@@ -37,7 +37,12 @@ type Auth interface {
 	BeginSSO(ctx context.Context, redirect, next string) (address, kept string, err error)
 	// FinishSSO opens a session for whom the provider vouches, by the query that it
 	// sent the browser back with; next is what BeginSSO was given.
-	FinishSSO(ctx context.Context, kept string, answer url.Values, address, userAgent string) (secret string, u domain.User, next string, err error)
+	FinishSSO(
+		ctx context.Context,
+		kept string,
+		answer url.Values,
+		address, userAgent string,
+	) (secret string, u domain.User, next string, err error)
 	// LoginCode finishes a login that waits for a code: Login failed with an error in
 	// whose chain is one with NeedsCode() string, the ticket.
 	LoginCode(ctx context.Context, ticket, code, address, userAgent string) (secret string, u domain.User, err error)

@@ -31,9 +31,15 @@ type house struct {
 func newHouse(t *testing.T, change func(*oidc.Config, *auth.Config)) *house {
 	t.Helper()
 	h := &house{idp: oidctest.New(t), clock: new(atomic.Int64), quiet: new(atomic.Int64)}
-	c := oidc.Config{Issuer: h.idp.URL, ClientID: oidctest.ClientID, ClientSecret: oidctest.ClientSecret, Scopes: []string{"profile", "groups"}, Label: "Example",
-		Roles: map[string]domain.Role{"ops": domain.RoleOperator, "boss": domain.RoleAdmin, "all": domain.RoleViewer},
-		Now:   func() time.Time { return time.Now().Add(time.Duration(h.clock.Load())) }}
+	c := oidc.Config{
+		Issuer:       h.idp.URL,
+		ClientID:     oidctest.ClientID,
+		ClientSecret: oidctest.ClientSecret,
+		Scopes:       []string{"profile", "groups"},
+		Label:        "Example",
+		Roles:        map[string]domain.Role{"ops": domain.RoleOperator, "boss": domain.RoleAdmin, "all": domain.RoleViewer},
+		Now:          func() time.Time { return time.Now().Add(time.Duration(h.clock.Load())) },
+	}
 	access := auth.Config{CreateUsers: true, Now: func() time.Time { return time.Now().Add(time.Duration(h.quiet.Load())) }}
 	if change != nil {
 		change(&c, &access)
@@ -88,7 +94,8 @@ func (h *house) refusedWith(t *testing.T, b *webtest.Browser, p webtest.Page, co
 		t.Error("they are in all the same")
 	}
 	list, err := h.Store.AuditEvents(t.Context(), domain.AuditFilter{Action: "login", Result: "denied", Page: domain.Page{Limit: 1}})
-	if err != nil || len(list.Items) != 1 || !strings.Contains(list.Items[0].Reason, "Example") || !strings.Contains(list.Items[0].Reason, "127.0.0.1") {
+	if err != nil || len(list.Items) != 1 || !strings.Contains(list.Items[0].Reason, "Example") ||
+		!strings.Contains(list.Items[0].Reason, "127.0.0.1") {
 		t.Errorf("the refusal is not in the audit log: %+v %v", list.Items, err)
 	}
 }
@@ -98,7 +105,9 @@ func TestTheIdentityProviderLogsIn(t *testing.T) {
 	h := newHouse(t, nil)
 	h.Browser(t).Login() // marta, with a password
 	b := h.Browser(t)
-	if p := b.Get("/login?next=%2Fruns"); !strings.Contains(p.Body, `href="/login/oidc?next=%2Fruns"`) || !strings.Contains(p.Body, "Log in with Example") || !strings.Contains(p.Body, `name="password"`) {
+	if p := b.Get("/login?next=%2Fruns"); !strings.Contains(p.Body, `href="/login/oidc?next=%2Fruns"`) ||
+		!strings.Contains(p.Body, "Log in with Example") ||
+		!strings.Contains(p.Body, `name="password"`) {
 		t.Fatalf("the login page offers not both ways:\n%s", p.Body)
 	}
 	h.idp.Person("248289761001", "Olga", "all", "ops")
@@ -111,7 +120,8 @@ func TestTheIdentityProviderLogsIn(t *testing.T) {
 			t.Errorf("the session's cookie: %s", c)
 		}
 	}
-	if p := b.Get("/me"); p.Code != http.StatusOK || !strings.Contains(p.Body, "olga") || strings.Contains(p.Body, `action="/me/password"`) {
+	if p := b.Get("/me"); p.Code != http.StatusOK || !strings.Contains(p.Body, "olga") ||
+		strings.Contains(p.Body, `action="/me/password"`) {
 		t.Errorf("her own page: %d\n%s", p.Code, p.Body)
 	}
 	u, err := h.Store.User(t.Context(), "olga")
@@ -240,7 +250,9 @@ func TestALoginAtTheProviderEndsOnce(t *testing.T) {
 	p := b.Get("/login/oidc")
 	cookie := p.Header.Get("Set-Cookie")
 	kept, _, _ := strings.Cut(strings.TrimPrefix(cookie, "kairos-login="), ";")
-	resp, err := (&http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}).Get(p.Location)
+	resp, err := (&http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}).Get(
+		p.Location,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +279,13 @@ func TestALoginAtTheProviderEndsOnce(t *testing.T) {
 	b = h.Browser(t)
 	callback = visit(t, b)
 	own, _ := url.Parse(callback)
-	h.refusedWith(t, b, b.Get("/login/oidc/callback?"+url.Values{"state": {own.Query().Get("state")}, "code": {back.Query().Get("code")}}.Encode()), http.StatusForbidden, "code was not accepted")
+	h.refusedWith(
+		t,
+		b,
+		b.Get("/login/oidc/callback?"+url.Values{"state": {own.Query().Get("state")}, "code": {back.Query().Get("code")}}.Encode()),
+		http.StatusForbidden,
+		"code was not accepted",
+	)
 
 	// A login that was left lying.
 	b = h.Browser(t)
@@ -303,7 +321,13 @@ func TestOnlyAllowedGroupsComeIn(t *testing.T) {
 	h.idp.Claims(map[string]any{"sub": "7", "preferred_username": "olga", "realm_access": map[string]any{"roles": []string{"others"}}})
 	b := h.Browser(t)
 	h.refusedWith(t, b, h.enter(t, b), http.StatusForbidden, "no group that may use this installation")
-	h.idp.Claims(map[string]any{"sub": "7", "preferred_username": "olga", "realm_access": map[string]any{"roles": []string{"others", "kairos users"}}})
+	h.idp.Claims(
+		map[string]any{
+			"sub":                "7",
+			"preferred_username": "olga",
+			"realm_access":       map[string]any{"roles": []string{"others", "kairos users"}},
+		},
+	)
 	if p := h.enter(t, b); p.Code != http.StatusOK {
 		t.Fatalf("%d\n%s", p.Code, p.Body)
 	}
@@ -382,7 +406,8 @@ func TestTheProviderIsDown(t *testing.T) {
 	h.idp.Down(true)
 	h.Browser(t).Login()
 	b := h.Browser(t)
-	if p := b.Get("/login/oidc"); p.Code != http.StatusServiceUnavailable || !strings.Contains(p.Body, "Example cannot be used now") || !strings.Contains(p.Body, `name="password"`) {
+	if p := b.Get("/login/oidc"); p.Code != http.StatusServiceUnavailable || !strings.Contains(p.Body, "Example cannot be used now") ||
+		!strings.Contains(p.Body, `name="password"`) {
 		t.Errorf("%d\n%s", p.Code, p.Body)
 	}
 	h.idp.Down(false).Person("7", "olga", "ops")
@@ -413,14 +438,16 @@ func TestPasswordsAreSwitchedOff(t *testing.T) {
 		t.Errorf("%d\n%s", p.Code, p.Body)
 	}
 	h.refusedWith(t, b, h.enter(t, b), http.StatusForbidden, "not set up yet")
-	if p := b.Post("/setup", url.Values{"csrf": {"anonymous"}, "token": {h.Setup}, "name": {"marta"}, "password": {webtest.Password}}); p.Code != http.StatusSeeOther || b.Get("/runs").Code != http.StatusOK {
+	if p := b.Post("/setup", url.Values{"csrf": {"anonymous"}, "token": {h.Setup}, "name": {"marta"}, "password": {webtest.Password}}); p.Code != http.StatusSeeOther ||
+		b.Get("/runs").Code != http.StatusOK {
 		t.Fatalf("setup: %d\n%s", p.Code, p.Body)
 	}
 	b = h.Browser(t)
 	if p := b.Get("/login"); strings.Contains(p.Body, `name="password"`) || !strings.Contains(p.Body, "kairosd user login-link") {
 		t.Errorf("the form is still there:\n%s", p.Body)
 	}
-	if p := b.Post("/login", url.Values{"csrf": {"anonymous"}, "name": {"marta"}, "password": {webtest.Password}}); p.Code != http.StatusForbidden || !strings.Contains(p.Body, "Nobody logs in with a password here") {
+	if p := b.Post("/login", url.Values{"csrf": {"anonymous"}, "name": {"marta"}, "password": {webtest.Password}}); p.Code != http.StatusForbidden ||
+		!strings.Contains(p.Body, "Nobody logs in with a password here") {
 		t.Errorf("a password: %d\n%s", p.Code, p.Body)
 	}
 	if p := h.enter(t, b); p.Code != http.StatusOK {

@@ -33,7 +33,14 @@ func (s *section) tokensPage(c *ui.Context, code int, problem, made string) erro
 	if err != nil {
 		return err
 	}
-	p := TokensPage{Shell: c.Shell("settings", "Tokens"), Idem: kit.NewID(), Error: problem, Made: made, Roles: s.roleOptions(c, domain.RoleOperator), Scopes: domain.Scopes}
+	p := TokensPage{
+		Shell:  c.Shell("settings", "Tokens"),
+		Idem:   kit.NewID(),
+		Error:  problem,
+		Made:   made,
+		Roles:  s.roleOptions(c, domain.RoleOperator),
+		Scopes: domain.Scopes,
+	}
 	if made != "" {
 		p.Try = "curl -H 'Authorization: Bearer " + made + "' " + c.Site.Origin(c.Echo.Request()) + "/api/v1/me"
 	} else {
@@ -43,8 +50,23 @@ func (s *section) tokensPage(c *ui.Context, code int, problem, made string) erro
 		p.Lifetimes = append(p.Lifetimes, kit.Option{Value: l.value, Text: c.T(l.words), Selected: l.value == "2160h"})
 	}
 	for _, t := range list {
-		row := TokenRow{ID: t.ID, Name: kit.Visible(t.Name), Prefix: t.Prefix, Role: string(t.Role), Scopes: strings.Join(t.Scopes, ", "), By: kit.Visible(t.CreatedBy),
-			Created: c.Time(t.CreatedAt), Expires: c.Time(t.ExpiresAt), Used: c.Time(t.LastUsedAt), From: kit.Visible(t.LastUsedFrom), Log: "/audit?q=" + url.QueryEscape("object:token:"+t.ID), Revoked: c.Time(t.RevokedAt), Over: !t.ExpiresAt.After(time.Now())}
+		row := TokenRow{
+			ID:     t.ID,
+			Name:   kit.Visible(t.Name),
+			Prefix: t.Prefix,
+			Role:   string(t.Role),
+			Scopes: strings.Join(t.Scopes, ", "),
+			By:     kit.Visible(t.CreatedBy),
+			Created: c.Time(
+				t.CreatedAt,
+			),
+			Expires: c.Time(t.ExpiresAt),
+			Used:    c.Time(t.LastUsedAt),
+			From:    kit.Visible(t.LastUsedFrom),
+			Log:     "/audit?q=" + url.QueryEscape("object:token:"+t.ID),
+			Revoked: c.Time(t.RevokedAt),
+			Over:    !t.ExpiresAt.After(time.Now()),
+		}
 		if row.Live = !row.Over && t.RevokedAt.IsZero(); row.Live {
 			row.Href = "/settings/tokens/" + t.ID + "/revoke"
 		}
@@ -66,7 +88,10 @@ func (s *section) createToken(c *ui.Context) error {
 			scopes = append(scopes, s)
 		}
 	}
-	made, _, err := s.App.Tokens.Create(c, app.NewToken{Meta: c.Meta(), Name: c.Field("name"), Role: domain.Role(c.Field("role")), Scopes: scopes, Lifetime: lifetime})
+	made, _, err := s.App.Tokens.Create(
+		c,
+		app.NewToken{Meta: c.Meta(), Name: c.Field("name"), Role: domain.Role(c.Field("role")), Scopes: scopes, Lifetime: lifetime},
+	)
 	if domain.CodeOf(err) == domain.CodeAlreadyDone { // the form came a second time
 		return c.To("/settings/tokens")
 	}
@@ -90,8 +115,19 @@ func (s *section) showRevokeToken(c *ui.Context, code int, problem string) error
 	if err != nil {
 		return err
 	}
-	p := RevokeTokenPage{Shell: c.Shell("settings", "Tokens"), Idem: kit.NewID(), Error: problem, Prefix: t.Prefix, By: kit.Visible(t.CreatedBy),
-		Used: c.Time(t.LastUsedAt), From: kit.Visible(t.LastUsedFrom), Action: "/settings/tokens/" + t.ID + "/revoke", Question: c.T("Revoke the token %s?", kit.Visible(t.Name))}
+	p := RevokeTokenPage{
+		Shell:  c.Shell("settings", "Tokens"),
+		Idem:   kit.NewID(),
+		Error:  problem,
+		Prefix: t.Prefix,
+		By:     kit.Visible(t.CreatedBy),
+		Used: c.Time(
+			t.LastUsedAt,
+		),
+		From:     kit.Visible(t.LastUsedFrom),
+		Action:   "/settings/tokens/" + t.ID + "/revoke",
+		Question: c.T("Revoke the token %s?", kit.Visible(t.Name)),
+	}
 	p.Title, p.Verb = p.Question, c.T("Revoke %s", kit.Visible(t.Name))
 	if !t.RevokedAt.IsZero() || !t.ExpiresAt.After(c.Site.Now()) {
 		p.Over = true
@@ -110,7 +146,11 @@ func (s *section) revokeToken(c *ui.Context) error {
 	}
 	reason := strings.TrimSpace(c.Field("reason"))
 	if reason == "" || len(reason) > ui.MaxReason {
-		return s.showRevokeToken(c, http.StatusUnprocessableEntity, c.T("Say why, in at most %d characters: the audit log keeps it.", ui.MaxReason))
+		return s.showRevokeToken(
+			c,
+			http.StatusUnprocessableEntity,
+			c.T("Say why, in at most %d characters: the audit log keeps it.", ui.MaxReason),
+		)
 	}
 	if err := s.App.Tokens.Revoke(c, app.TokenChange{Meta: c.Meta(), Token: t.ID, Reason: reason}); err != nil {
 		return err

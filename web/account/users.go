@@ -39,9 +39,23 @@ func (s *section) usersPage(c *ui.Context, code int, problem string) error {
 	if err != nil {
 		return err
 	}
-	p := UsersPage{Shell: c.Shell("settings", "Users"), Idem: kit.NewID(), Error: problem, Name: c.Field("name"), Roles: s.roleOptions(c, domain.RoleOperator)}
+	p := UsersPage{
+		Shell: c.Shell("settings", "Users"),
+		Idem:  kit.NewID(),
+		Error: problem,
+		Name:  c.Field("name"),
+		Roles: s.roleOptions(c, domain.RoleOperator),
+	}
 	for _, u := range list {
-		row := UserRow{Name: kit.Visible(u.Name), Href: "/settings/users/" + url.PathEscape(u.ID), Role: string(u.Role), Disabled: u.Disabled, Linked: u.Subject != "", Created: c.Time(u.CreatedAt), Seen: c.Time(u.LastSeenAt)}
+		row := UserRow{
+			Name:     kit.Visible(u.Name),
+			Href:     "/settings/users/" + url.PathEscape(u.ID),
+			Role:     string(u.Role),
+			Disabled: u.Disabled,
+			Linked:   u.Subject != "",
+			Created:  c.Time(u.CreatedAt),
+			Seen:     c.Time(u.LastSeenAt),
+		}
 		sessions, err := s.App.Accounts.Sessions(c, c.Who.Actor(), u.ID)
 		if err != nil {
 			return err
@@ -57,7 +71,15 @@ func (s *section) usersPage(c *ui.Context, code int, problem string) error {
 }
 
 func (s *section) createUser(c *ui.Context) error {
-	u, err := s.App.Accounts.CreateUser(c, app.NewUser{Meta: c.Meta(), Name: strings.TrimSpace(c.Field("name")), Password: c.Field("password"), Role: domain.Role(c.Field("role"))})
+	u, err := s.App.Accounts.CreateUser(
+		c,
+		app.NewUser{
+			Meta:     c.Meta(),
+			Name:     strings.TrimSpace(c.Field("name")),
+			Password: c.Field("password"),
+			Role:     domain.Role(c.Field("role")),
+		},
+	)
 	if problem, ok := c.Refused(err); ok {
 		return s.usersPage(c, http.StatusUnprocessableEntity, problem)
 	}
@@ -86,8 +108,18 @@ func (s *section) userPage(c *ui.Context, code int, problem string) error {
 	if err != nil {
 		return err
 	}
-	p := UserPage{Shell: c.Shell("settings", "Users"), Idem: kit.NewID(), Error: problem, Name: kit.Visible(u.Name), Action: "/settings/users/" + url.PathEscape(u.ID),
-		Role: string(u.Role), Roles: s.roleOptions(c, u.Role), Disabled: u.Disabled, Self: u.ID == c.Who.ID, Created: c.Time(u.CreatedAt)}
+	p := UserPage{
+		Shell:    c.Shell("settings", "Users"),
+		Idem:     kit.NewID(),
+		Error:    problem,
+		Name:     kit.Visible(u.Name),
+		Action:   "/settings/users/" + url.PathEscape(u.ID),
+		Role:     string(u.Role),
+		Roles:    s.roleOptions(c, u.Role),
+		Disabled: u.Disabled,
+		Self:     u.ID == c.Who.ID,
+		Created:  c.Time(u.CreatedAt),
+	}
 	sessions, err := s.App.Accounts.Sessions(c, c.Who.Actor(), u.ID)
 	if err != nil {
 		return err
@@ -132,7 +164,8 @@ func (s *section) change(c *ui.Context, id string) error {
 		subject := ""
 		if do == "link" {
 			if subject = strings.TrimSpace(c.Field("subject")); subject == "" {
-				return domain.Errorf(domain.CodeInvalid, "no subject is given").Suggest("the audit log names it where the login was refused")
+				return domain.Errorf(domain.CodeInvalid, "no subject is given").
+					Suggest("the audit log names it where the login was refused")
 			}
 		}
 		_, err := s.App.Accounts.LinkUser(c, app.UserLink{Meta: c.Meta(), User: id, Subject: subject})
@@ -160,8 +193,17 @@ func (s *section) sessions(c *ui.Context, userID string) ([]SessionRow, error) {
 	}
 	var out []SessionRow
 	for _, s := range list {
-		out = append(out, SessionRow{ID: s.IDHash, Agent: kit.Visible(s.Agent), Address: kit.Visible(s.Address), Created: c.Time(s.CreatedAt), Seen: c.Time(s.SeenAt),
-			This: c.Who.Secret != "" && s.IDHash == app.SessionHash(c.Who.Secret)})
+		out = append(
+			out,
+			SessionRow{
+				ID:      s.IDHash,
+				Agent:   kit.Visible(s.Agent),
+				Address: kit.Visible(s.Address),
+				Created: c.Time(s.CreatedAt),
+				Seen:    c.Time(s.SeenAt),
+				This:    c.Who.Secret != "" && s.IDHash == app.SessionHash(c.Who.Secret),
+			},
+		)
 	}
 	return out, nil
 }

@@ -53,7 +53,14 @@ func (s *section) pulse(c *ui.Context, a domain.Activity) Pulse {
 	for i, n := range failed {
 		if n > 0 && top > 0 {
 			height := max(n/top*(vital.Height-2), 2)
-			p.Bars = append(p.Bars, PulseBar{X: fmt.Sprintf("%.1f", float64(i)*vital.Width/float64(slots)), Y: fmt.Sprintf("%.1f", vital.Height-1-height), Height: fmt.Sprintf("%.1f", height)})
+			p.Bars = append(
+				p.Bars,
+				PulseBar{
+					X:      fmt.Sprintf("%.1f", float64(i)*vital.Width/float64(slots)),
+					Y:      fmt.Sprintf("%.1f", vital.Height-1-height),
+					Height: fmt.Sprintf("%.1f", height),
+				},
+			)
 		}
 	}
 	return p

@@ -88,8 +88,22 @@ func (s *section) agents(c *ui.Context, p *CatalogPage) error {
 	}
 	own := false
 	for _, a := range list {
-		row := AgentRow{ID: a.ID, Name: kit.Visible(a.Name), Href: link.Agent(a.ID), Icon: kit.Visible(a.Icon), About: kit.Visible(a.Description), Provider: a.Provider, Model: a.Model,
-			Tools: kit.Visible(strings.Join(a.Tools, ", ")), Capabilities: kit.Visible(strings.Join(a.Capabilities, ", ")), Version: a.Version(), Pulse: s.pulse(c, a.Activity), Plans: c.Number(int64(named[a.ID]))}
+		row := AgentRow{
+			ID:       a.ID,
+			Name:     kit.Visible(a.Name),
+			Href:     link.Agent(a.ID),
+			Icon:     kit.Visible(a.Icon),
+			About:    kit.Visible(a.Description),
+			Provider: a.Provider,
+			Model:    a.Model,
+			Tools: kit.Visible(
+				strings.Join(a.Tools, ", "),
+			),
+			Capabilities: kit.Visible(strings.Join(a.Capabilities, ", ")),
+			Version:      a.Version(),
+			Pulse:        s.pulse(c, a.Activity),
+			Plans:        c.Number(int64(named[a.ID])),
+		}
 		var since time.Time
 		row.State, since = agentState(a, providers)
 		row.Since, row.Notes, row.Open = c.Time(since), s.agentNote(c, a), open.link(c, a.ID)
@@ -105,7 +119,10 @@ func (s *section) agents(c *ui.Context, p *CatalogPage) error {
 // openHandoffs counts the handoffs of the last week whose receiver is still at it,
 // by the receiver; more says that there are more than were counted.
 func (s *section) openHandoffs(c *ui.Context) (handoffsOpen, error) {
-	list, err := s.Reader.HandoffsOf(c, domain.HandoffFilter{Status: "open", Since: c.Site.Now().AddDate(0, 0, -7), Page: domain.Page{Limit: 500}})
+	list, err := s.Reader.HandoffsOf(
+		c,
+		domain.HandoffFilter{Status: "open", Since: c.Site.Now().AddDate(0, 0, -7), Page: domain.Page{Limit: 500}},
+	)
 	if err != nil {
 		return handoffsOpen{}, err
 	}
@@ -158,8 +175,22 @@ func agentState(a domain.AgentInfo, providers []domain.ProviderInfo) (kit.Status
 func (s *section) providers(c *ui.Context) (rows []ProviderRow, err error) {
 	list, err := s.App.Providers.List(c, c.Who.Actor())
 	for _, v := range list {
-		row := ProviderRow{Name: kit.Visible(v.Name), Href: link.Provider(v.Name), Type: v.Type, Model: kit.Visible(v.Model), Address: kit.Visible(v.BaseURL), Pulse: s.pulse(c, v.Activity), Limits: s.providerLimits(c, v),
-			In: c.Number(v.Activity.Usage.InputTokens), Out: c.Number(v.Activity.Usage.OutputTokens), Cost: value.Cost(c, s.today(c, v.Activity).Cost), Error: kit.Shorten(kit.Visible(v.LastError)), ErrorAt: c.Time(v.LastErrorAt)}
+		row := ProviderRow{
+			Name:    kit.Visible(v.Name),
+			Href:    link.Provider(v.Name),
+			Type:    v.Type,
+			Model:   kit.Visible(v.Model),
+			Address: kit.Visible(v.BaseURL),
+			Pulse:   s.pulse(c, v.Activity),
+			Limits:  s.providerLimits(c, v),
+			In: c.Number(
+				v.Activity.Usage.InputTokens,
+			),
+			Out:     c.Number(v.Activity.Usage.OutputTokens),
+			Cost:    value.Cost(c, s.today(c, v.Activity).Cost),
+			Error:   kit.Shorten(kit.Visible(v.LastError)),
+			ErrorAt: c.Time(v.LastErrorAt),
+		}
 		if v.Default {
 			row.Notes = c.T("the default")
 		}
@@ -178,7 +209,16 @@ const exampleProvider = "providers:\n  claude:\n    type: anthropic\n    model: 
 func (s *section) tools(c *ui.Context, list []domain.ToolInfo) (rows []ToolRow) {
 	for _, t := range list {
 		about, _, _ := strings.Cut(t.Description, "\n")
-		row := ToolRow{Name: kit.Visible(t.Name), About: kit.Shorten(kit.Visible(about)), Source: kit.Visible(t.Source), Effect: value.Effect(c, t.Effect), Permission: t.Permission, State: callState(t), Reason: kit.Shorten(kit.Visible(t.Reason)), Pulse: s.pulse(c, t.Activity)}
+		row := ToolRow{
+			Name:       kit.Visible(t.Name),
+			About:      kit.Shorten(kit.Visible(about)),
+			Source:     kit.Visible(t.Source),
+			Effect:     value.Effect(c, t.Effect),
+			Permission: t.Permission,
+			State:      callState(t),
+			Reason:     kit.Shorten(kit.Visible(t.Reason)),
+			Pulse:      s.pulse(c, t.Activity),
+		}
 		if len(t.Activity.Recent) > 0 {
 			row.Error, row.ErrorAt = kit.Shorten(kit.Visible(t.Activity.Recent[0].Message)), c.Time(t.Activity.Recent[0].At)
 		}
@@ -216,8 +256,15 @@ func (s *section) toolCatalog(c *ui.Context, p *CatalogPage) error {
 		p.Empty = "mcp:\n  servers:\n    files:\n      command: [/opt/files-server]\n      allow: true\n    remote:\n      url: https://mcp.example.com"
 	}
 	for _, v := range servers {
-		row := ServerRow{Name: kit.Visible(v.Name), Address: kit.Visible(v.Address), Reason: kit.Shorten(kit.Visible(v.Reason)), Tools: c.Number(int64(v.Tools)), Restarts: c.Number(int64(v.Restarts)),
-			State: toolState(v.State), Since: c.Time(v.Since)}
+		row := ServerRow{
+			Name:     kit.Visible(v.Name),
+			Address:  kit.Visible(v.Address),
+			Reason:   kit.Shorten(kit.Visible(v.Reason)),
+			Tools:    c.Number(int64(v.Tools)),
+			Restarts: c.Number(int64(v.Restarts)),
+			State:    toolState(v.State),
+			Since:    c.Time(v.Since),
+		}
 		if v.State != "off" && c.Who.Role.Includes(domain.RoleOperator) {
 			row.Retry = "/agents/servers/" + url.PathEscape(v.Name) + "/retry"
 		}
@@ -241,8 +288,12 @@ func (s *section) agentPage(c *ui.Context) error {
 		Prompt: kit.Block{ID: "prompt", Title: c.T("System prompt"), Text: cmp.Or(kit.Visible(a.SystemPrompt), "—")}}
 	p.Pulse = s.pulse(c, a.Activity)
 	p.Failures, p.Counts = s.failures(c, a.Activity)
-	p.Facts = []kit.Fact{{Term: c.T("Agent"), Text: kit.Visible(a.ID)}, {Term: c.T("Provider"), Text: a.Provider, Href: link.Provider(a.Provider)}, {Term: c.T("Model"), Text: cmp.Or(kit.Visible(a.Model), c.T("the provider's own"))},
-		{Term: c.T("Capabilities"), Text: cmp.Or(kit.Visible(strings.Join(a.Capabilities, ", ")), "—")}}
+	p.Facts = []kit.Fact{
+		{Term: c.T("Agent"), Text: kit.Visible(a.ID)},
+		{Term: c.T("Provider"), Text: a.Provider, Href: link.Provider(a.Provider)},
+		{Term: c.T("Model"), Text: cmp.Or(kit.Visible(a.Model), c.T("the provider's own"))},
+		{Term: c.T("Capabilities"), Text: cmp.Or(kit.Visible(strings.Join(a.Capabilities, ", ")), "—")},
+	}
 	p.Facts = append(p.Facts, s.callFacts(c, a.Activity)...)
 	open, err := s.openHandoffs(c)
 	if err != nil {

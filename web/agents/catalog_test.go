@@ -20,7 +20,10 @@ func TestCatalogPages(t *testing.T) {
 	site := webtest.New(t)
 	site.Plan(t, "id: talk\nnodes:\n  answer: {type: agent, agent: desk}\n")
 	b := site.Browser(t).Login()
-	if p := b.Get("/agents/providers"); !strings.Contains(webtest.Words(p.Body), "script scripted the default scripted not called yet no call") {
+	if p := b.Get("/agents/providers"); !strings.Contains(
+		webtest.Words(p.Body),
+		"script scripted the default scripted not called yet no call",
+	) {
 		t.Errorf("before any call: %s", webtest.Words(p.Body))
 	}
 	site.Run(t, "talk", `"how much?"`)
@@ -61,7 +64,9 @@ func TestAProviderThatRestsSaysSo(t *testing.T) {
 		site.Run(t, "talk", `"please vanish"`)
 	}
 	run := site.Run(t, "talk", `"how much?"`)
-	if run.Status != domain.RunFailed || run.Error.Code != "provider_unavailable" || !strings.Contains(run.Error.Message, "nobody is there") || failureAt(t, site, run.ID) != "provider_circuit_open" {
+	if run.Status != domain.RunFailed || run.Error.Code != "provider_unavailable" ||
+		!strings.Contains(run.Error.Message, "nobody is there") ||
+		failureAt(t, site, run.ID) != "provider_circuit_open" {
 		t.Errorf("%s %+v", run.Status, run.Error)
 	}
 	text := webtest.Words(b.Get("/agents/providers").Body)
@@ -89,11 +94,13 @@ func TestAProviderIsDisabled(t *testing.T) {
 			t.Errorf("the page does not say %q:\n%s", want, text)
 		}
 	}
-	if text := webtest.Words(b.Get("/agents/agents/desk").Body); !strings.Contains(text, "Version of its prompt sha256:") || !strings.Contains(text, "Last failures") {
+	if text := webtest.Words(b.Get("/agents/agents/desk").Body); !strings.Contains(text, "Version of its prompt sha256:") ||
+		!strings.Contains(text, "Last failures") {
 		t.Errorf("the agent's page: %s", text)
 	}
 	f := webtest.Form(t, b.Get("/agents/providers/script/disable").Body, `name="reason"`)
-	if p := b.Post("/agents/providers/script/disable", f); p.Code != http.StatusUnprocessableEntity || !strings.Contains(p.Body, "Say why") {
+	if p := b.Post("/agents/providers/script/disable", f); p.Code != http.StatusUnprocessableEntity ||
+		!strings.Contains(p.Body, "Say why") {
 		t.Errorf("without a reason: %d", p.Code)
 	}
 	f.Set("reason", "out of <b>quota</b>")
@@ -109,7 +116,8 @@ func TestAProviderIsDisabled(t *testing.T) {
 		t.Errorf("while it is disabled: %s %+v", run.Status, run.Error)
 	}
 	p := b.Get("/agents/providers/script")
-	if text := webtest.Words(p.Body); !strings.Contains(text, "New calls are refused Disabled since") || !strings.Contains(text, "out of &lt;b&gt;quota&lt;/b&gt;") {
+	if text := webtest.Words(p.Body); !strings.Contains(text, "New calls are refused Disabled since") ||
+		!strings.Contains(text, "out of &lt;b&gt;quota&lt;/b&gt;") {
 		t.Errorf("the page does not say that it is disabled: %s", text)
 	}
 	webtest.Safe(t, "provider", p.Body)

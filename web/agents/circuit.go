@@ -12,7 +12,12 @@ import (
 func (s *section) circuitRule(c *ui.Context, b domain.Breaker) string {
 	text := c.T("It does not open by itself.")
 	if b.Failures > 0 {
-		text = c.N(b.Failures, "It opens after %s failure that says that the other side is down, for %s at first.", "It opens after %s failures in a row that say that the other side is down, for %s at first.", vital.Span(b.Rest))
+		text = c.N(
+			b.Failures,
+			"It opens after %s failure that says that the other side is down, for %s at first.",
+			"It opens after %s failures in a row that say that the other side is down, for %s at first.",
+			vital.Span(b.Rest),
+		)
 	}
 	if b.PerHost {
 		text += " " + c.T("Each host has its own.")
@@ -26,7 +31,12 @@ func (s *section) toolCircuits(c *ui.Context, t domain.ToolInfo) *circuit.List {
 		return nil
 	}
 	page := link.Tool(t.Name)
-	return &circuit.List{Here: page, PerHost: t.Breaker.PerHost, Rule: s.circuitRule(c, *t.Breaker), Rows: circuit.Rows(c, t.Circuits, page)}
+	return &circuit.List{
+		Here:    page,
+		PerHost: t.Breaker.PerHost,
+		Rule:    s.circuitRule(c, *t.Breaker),
+		Rows:    circuit.Rows(c, t.Circuits, page),
+	}
 }
 
 // providerCircuit is the same of a provider.

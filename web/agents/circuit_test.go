@@ -46,7 +46,10 @@ func TestAHostRestsAndAnOperatorEnablesIt(t *testing.T) {
 	t.Cleanup(service.Close)
 	host := strings.TrimPrefix(service.URL, "http://")
 	site.Plan(t, fmt.Sprintf("id: push\nnodes:\n  send: {type: http, input: {url: %q}}\n", service.URL))
-	site.Plan(t, "id: ask\nnodes:\n  who: {type: approval, input: {message: go on?}}\n  send: {type: http, input: {url: \"http://127.0.0.1:9/\"}}\nedges: [{from: who, to: send}]\n")
+	site.Plan(
+		t,
+		"id: ask\nnodes:\n  who: {type: approval, input: {message: go on?}}\n  send: {type: http, input: {url: \"http://127.0.0.1:9/\"}}\nedges: [{from: who, to: send}]\n",
+	)
 	b := site.Browser(t).Login()
 	for range 5 {
 		if run := site.Run(t, "push", "null"); run.Status != domain.RunFailed {
@@ -55,7 +58,8 @@ func TestAHostRestsAndAnOperatorEnablesIt(t *testing.T) {
 	}
 	refused := site.Run(t, "push", "null")
 	// The run counts as one that the outage failed, and its step says what happened.
-	if refused.Status != domain.RunFailed || refused.Error.Code != "http_503" || failureAt(t, site, refused.ID) != "tool_circuit_open" || calls.Load() != 5 {
+	if refused.Status != domain.RunFailed || refused.Error.Code != "http_503" || failureAt(t, site, refused.ID) != "tool_circuit_open" ||
+		calls.Load() != 5 {
 		t.Fatalf("%s %+v after %d calls", refused.Status, refused.Error, calls.Load())
 	}
 	for path, wants := range map[string][]string{
@@ -77,12 +81,14 @@ func TestAHostRestsAndAnOperatorEnablesIt(t *testing.T) {
 	// Home speaks of it while a run that has not ended may call the tool.
 	// The failed run says so, and its resume offers to wait until calls go through.
 	page, resume := webtest.Words(b.Get("/runs/"+refused.ID).Body), b.Get("/runs/"+refused.ID+"/resume")
-	if want := "Calls of " + host + " (http) are refused since"; !strings.Contains(page, want) || !strings.Contains(webtest.Words(resume.Body), want) {
+	if want := "Calls of " + host + " (http) are refused since"; !strings.Contains(page, want) ||
+		!strings.Contains(webtest.Words(resume.Body), want) {
 		t.Errorf("a run that failed since its calls are refused does not say so:\n%s\n%s", page, webtest.Words(resume.Body))
 	}
 	_, wait, _ := strings.Cut(resume.Body, `href="/bulk/new?`)
 	wait, _, _ = strings.Cut(wait, `"`)
-	if text := webtest.Words(b.Get("/bulk/new?" + html.UnescapeString(wait)).Body); !strings.Contains(text, "Resume 1 run") || !strings.Contains(text, "When this circuit lets calls through again") {
+	if text := webtest.Words(b.Get("/bulk/new?" + html.UnescapeString(wait)).Body); !strings.Contains(text, "Resume 1 run") ||
+		!strings.Contains(text, "When this circuit lets calls through again") {
 		t.Errorf("waiting instead (%s):\n%s", wait, text)
 	}
 	if strings.Contains(webtest.Words(b.Get("/").Body), "(http) open for ") {
@@ -97,7 +103,9 @@ func TestAHostRestsAndAnOperatorEnablesIt(t *testing.T) {
 
 	at := "/agents/tools/http/enable?" + url.Values{"host": {host}}.Encode()
 	p := b.Get(at)
-	if text := webtest.Words(p.Body); !strings.Contains(text, "Enable calls of "+host+" (http)") || !strings.Contains(text, "Circuit "+host+": circuit open, half open in ") || !strings.Contains(text, "Plans that call it 2") {
+	if text := webtest.Words(p.Body); !strings.Contains(text, "Enable calls of "+host+" (http)") ||
+		!strings.Contains(text, "Circuit "+host+": circuit open, half open in ") ||
+		!strings.Contains(text, "Plans that call it 2") {
 		t.Errorf("the preview: %s", text)
 	}
 	webtest.Safe(t, at, p.Body)
@@ -119,7 +127,8 @@ func TestAHostRestsAndAnOperatorEnablesIt(t *testing.T) {
 	if run, err := site.Engine.Wait(t.Context(), refused.ID); err != nil || run.Status != domain.RunCompleted {
 		t.Errorf("resumed: %s %v", run.Status, err)
 	}
-	if text := webtest.Words(b.Get("/audit?q=action:tool.enable").Body); !strings.Contains(text, "marta") || !strings.Contains(text, "tool:http") {
+	if text := webtest.Words(b.Get("/audit?q=action:tool.enable").Body); !strings.Contains(text, "marta") ||
+		!strings.Contains(text, "tool:http") {
 		t.Errorf("the audit log: %s", text)
 	}
 }
@@ -138,7 +147,14 @@ func TestTheCircuitOfAHostIsOpen(t *testing.T) {
 	}
 	// What failed is resumed as one act, which may wait for the host.
 	p := b.Get("/bulk/new?do=resume&q=status:failed")
-	webtest.Says(t, p, http.StatusOK, "Calls that these runs make are refused now", "api.example (http)", `<option value="http api.example" selected>`)
+	webtest.Says(
+		t,
+		p,
+		http.StatusOK,
+		"Calls that these runs make are refused now",
+		"api.example (http)",
+		`<option value="http api.example" selected>`,
+	)
 	webtest.Safe(t, "bulk", p.Body)
 	f := webtest.Form(t, p.Body, `name="digest"`)
 	f.Set("tool", "http api.example")
@@ -148,11 +164,17 @@ func TestTheCircuitOfAHostIsOpen(t *testing.T) {
 	p = b.Get(p.Location)
 	webtest.Says(t, p, http.StatusOK, "Waiting", "It goes on when calls are let through", "When it takes calls", "api.example (http)")
 	webtest.Safe(t, "the act", p.Body)
-	if text := webtest.Words(b.Get("/system").Body); !strings.Contains(text, "Circuits of tools and hosts ▲ high: 1 is open: api.example (http)") {
+	if text := webtest.Words(b.Get("/system").Body); !strings.Contains(
+		text,
+		"Circuits of tools and hosts ▲ high: 1 is open: api.example (http)",
+	) {
 		t.Errorf("the page of the system: %s", text)
 	}
 	p = b.Get("/agents/tools/http")
-	if text := webtest.Words(p.Body); !strings.Contains(text, "api.example circuit open half open in 60") && !strings.Contains(text, "api.example circuit open half open in 1 h") && !strings.Contains(text, "half open in 59 min") || !strings.Contains(text, "1 call in a row has failed") {
+	if text := webtest.Words(p.Body); !strings.Contains(text, "api.example circuit open half open in 60") &&
+		!strings.Contains(text, "api.example circuit open half open in 1 h") &&
+		!strings.Contains(text, "half open in 59 min") ||
+		!strings.Contains(text, "1 call in a row has failed") {
 		t.Errorf("the page: %s", text)
 	}
 	webtest.Safe(t, "circuit", p.Body)
@@ -170,7 +192,9 @@ func TestTheCircuitOfAHostIsOpen(t *testing.T) {
 		t.Error("a tool that reaches nobody speaks of circuits")
 	}
 	viewer := webtest.Everybody(t, site)[domain.RoleViewer]
-	if text := webtest.Words(viewer.Get("/agents/tools/http").Body); !strings.Contains(text, "api.example circuit open") || strings.Contains(text, "Enable…") || strings.Contains(text, "Disable…") {
+	if text := webtest.Words(viewer.Get("/agents/tools/http").Body); !strings.Contains(text, "api.example circuit open") ||
+		strings.Contains(text, "Enable…") ||
+		strings.Contains(text, "Disable…") {
 		t.Errorf("to a viewer: %s", text)
 	}
 }

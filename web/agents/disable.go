@@ -101,7 +101,9 @@ func disablePage(c *ui.Context, of subject, code int, problem string) error {
 	p := kit.ConfirmPage{
 		Crumb: of.crumb, Back: of.page, Post: of.page + "/disable", Idem: kit.NewID(), Error: problem, Danger: true, NeedsReason: true,
 		Heading: c.T("Disable %s", kit.Visible(of.name)), Facts: of.facts,
-		Says: c.T("New calls are refused until it is enabled, also after a restart. Calls under way go on. A refused call fails its step, unless the step is retried."),
+		Says: c.T(
+			"New calls are refused until it is enabled, also after a restart. Calls under way go on. A refused call fails its step, unless the step is retried.",
+		),
 	}
 	if of.disabled != nil {
 		p.Says = disabledText(c, of.disabled)
@@ -115,7 +117,10 @@ func disablePage(c *ui.Context, of subject, code int, problem string) error {
 func (s disablePages) enablePage(c *ui.Context, of subject, code int, problem string) error {
 	p := kit.ConfirmPage{
 		Crumb: of.crumb, Back: of.page, Post: of.page + "/enable", Idem: kit.NewID(), Error: problem, Facts: of.facts,
-		Heading: c.T("Enable %s", kit.Visible(of.name)), Says: c.T("Its calls are made again, and its circuit closes. Resume the runs that failed meanwhile."),
+		Heading: c.T(
+			"Enable %s",
+			kit.Visible(of.name),
+		), Says: c.T("Its calls are made again, and its circuit closes. Resume the runs that failed meanwhile."),
 	}
 	if host := strings.ToLower(strings.TrimSpace(c.Field("host"))); host != "" {
 		p.Host, p.Heading = host, c.T("Enable calls of %s", kit.Visible(host)+" ("+kit.Visible(of.name)+")")

@@ -35,7 +35,14 @@ func (s *section) providerPage(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
-	p := ProviderPage{Shell: c.Shell("agents", kit.Visible(v.Name)), Name: kit.Visible(v.Name), State: providerState(v), Disabled: disabledText(c, v.Disabled), Limits: s.providerLimits(c, v), Pulse: s.pulse(c, v.Activity)}
+	p := ProviderPage{
+		Shell:    c.Shell("agents", kit.Visible(v.Name)),
+		Name:     kit.Visible(v.Name),
+		State:    providerState(v),
+		Disabled: disabledText(c, v.Disabled),
+		Limits:   s.providerLimits(c, v),
+		Pulse:    s.pulse(c, v.Activity),
+	}
 	p.Circuit, p.Live = s.providerCircuit(c, v), true
 	p.Failures, p.Counts = s.failures(c, v.Activity)
 	fact := func(term, text string) {
@@ -95,7 +102,13 @@ func (s *section) providerLimits(c *ui.Context, v domain.ProviderInfo) []LimitBa
 			used = 0 // all of it is there again
 		}
 		share := float64(used) / float64(max(l.Limit, 1))
-		b := LimitBar{Of: l.Of, Text: c.T(limitWords[l.Of], c.Number(used), c.Number(l.Limit)), Width: fmt.Sprintf("%.1f%%", 100*share), Bad: share > 0.9, At: c.Time(l.At)}
+		b := LimitBar{
+			Of:    l.Of,
+			Text:  c.T(limitWords[l.Of], c.Number(used), c.Number(l.Limit)),
+			Width: fmt.Sprintf("%.1f%%", 100*share),
+			Bad:   share > 0.9,
+			At:    c.Time(l.At),
+		}
 		out = append(out, b)
 	}
 	return out

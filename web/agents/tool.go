@@ -72,7 +72,10 @@ func callState(t domain.ToolInfo) kit.Status {
 // callFacts are how calls went, as facts of a page.
 func (s *section) callFacts(c *ui.Context, a domain.Activity) []kit.Fact {
 	p := s.pulse(c, a)
-	facts := []kit.Fact{{Term: c.T("Last call"), Text: cmp.Or(p.Last.Text, c.T("none"))}, {Term: c.T("Failed in the last hour"), Text: cmp.Or(p.Share, c.T("no call"))}}
+	facts := []kit.Fact{
+		{Term: c.T("Last call"), Text: cmp.Or(p.Last.Text, c.T("none"))},
+		{Term: c.T("Failed in the last hour"), Text: cmp.Or(p.Share, c.T("no call"))},
+	}
 	if a.P95 > 0 {
 		facts = append(facts, kit.Fact{Term: c.T("Duration"), Text: "p50 " + vital.Span(a.P50) + " · p95 " + vital.Span(a.P95)})
 	}
@@ -103,14 +106,32 @@ func (s toolPages) toolPage(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
-	p := ToolPage{Shell: c.Shell("agents", kit.Visible(t.Name)), Name: kit.Visible(t.Name), About: kit.Visible(t.Description), Reason: kit.Visible(t.Reason), State: toolState(t.State),
-		Arguments: value.Schema("args", c.T("Arguments"), t.Schema), Disabled: disabledText(c, t.Disabled), Circuits: s.toolCircuits(c, t), Pulse: s.pulse(c, t.Activity)}
+	p := ToolPage{
+		Shell:  c.Shell("agents", kit.Visible(t.Name)),
+		Name:   kit.Visible(t.Name),
+		About:  kit.Visible(t.Description),
+		Reason: kit.Visible(t.Reason),
+		State:  toolState(t.State),
+		Arguments: value.Schema(
+			"args",
+			c.T("Arguments"),
+			t.Schema,
+		),
+		Disabled: disabledText(c, t.Disabled),
+		Circuits: s.toolCircuits(c, t),
+		Pulse:    s.pulse(c, t.Activity),
+	}
 	if p.Circuits != nil && c.Target() == "circuits" {
 		return c.Render(http.StatusOK, circuit.Section(*p.Circuits))
 	}
 	p.Live = p.Circuits != nil
 	p.Failures, p.Counts = s.failures(c, t.Activity)
-	p.Facts = []kit.Fact{{Term: c.T("From"), Text: kit.Visible(t.Source)}, {Term: c.T("Effect"), Text: value.Effect(c, t.Effect)}, {Term: c.T("Permission"), Text: t.Permission}, {Term: c.T("State"), Text: c.T(callState(t).Word)}}
+	p.Facts = []kit.Fact{
+		{Term: c.T("From"), Text: kit.Visible(t.Source)},
+		{Term: c.T("Effect"), Text: value.Effect(c, t.Effect)},
+		{Term: c.T("Permission"), Text: t.Permission},
+		{Term: c.T("State"), Text: c.T(callState(t).Word)},
+	}
 	limit := c.T("as the step says")
 	if t.Timeout > 0 {
 		limit = vital.Span(t.Timeout)
@@ -148,7 +169,11 @@ const plansSearched = 500
 // plansWith are the plans whose newest version has such a node, the last changed
 // first, each with how many; each, if not nil, hears of every plan; searched says
 // that not all plans were looked at.
-func (s *section) plansWith(c *ui.Context, has func(*walk.ProgramNode) bool, each func(plan string, nodes []*walk.ProgramNode)) (out []kit.Link, searched string, err error) {
+func (s *section) plansWith(
+	c *ui.Context,
+	has func(*walk.ProgramNode) bool,
+	each func(plan string, nodes []*walk.ProgramNode),
+) (out []kit.Link, searched string, err error) {
 	ctx, cancel := context.WithTimeout(c, readTimeout)
 	defer cancel()
 	f := domain.PlanFilter{Page: domain.Page{Limit: 100}}
@@ -177,7 +202,10 @@ func (s *section) plansWith(c *ui.Context, has func(*walk.ProgramNode) bool, eac
 				if each != nil {
 					each(pl.Key, found)
 				}
-				out = append(out, kit.Link{Text: kit.Visible(pl.Key), Href: "/plans/" + url.PathEscape(pl.Key), Count: c.N(n, "%s step", "%s steps")})
+				out = append(
+					out,
+					kit.Link{Text: kit.Visible(pl.Key), Href: "/plans/" + url.PathEscape(pl.Key), Count: c.N(n, "%s step", "%s steps")},
+				)
 			}
 		}
 		if list.Next == "" {
@@ -196,11 +224,21 @@ func (s toolPages) showAccept(c *ui.Context, code int, problem string) error {
 		return err
 	}
 	if t.Change == nil {
-		return domain.Errorf(domain.CodeConflict, "%s says of itself what was accepted, or its server does not run", kit.Visible(t.Name)).Suggest("there is nothing to accept now")
+		return domain.Errorf(domain.CodeConflict, "%s says of itself what was accepted, or its server does not run", kit.Visible(t.Name)).
+			Suggest("there is nothing to accept now")
 	}
 	was, is := t.Change.Accepted, t.Change.Offered
-	p := AcceptToolPage{Shell: c.Shell("agents", c.T("Accept what %s says now", kit.Visible(t.Name))), Name: kit.Visible(t.Name), Post: link.Tool(t.Name) + "/accept", Back: link.Tool(t.Name),
-		Idem: kit.NewID(), Digest: t.Change.Digest, Error: problem, Accepted: value.Schema("was", c.T("Accepted"), was.Schema), Offered: value.Schema("is", c.T("Offered now"), is.Schema)}
+	p := AcceptToolPage{
+		Shell:    c.Shell("agents", c.T("Accept what %s says now", kit.Visible(t.Name))),
+		Name:     kit.Visible(t.Name),
+		Post:     link.Tool(t.Name) + "/accept",
+		Back:     link.Tool(t.Name),
+		Idem:     kit.NewID(),
+		Digest:   t.Change.Digest,
+		Error:    problem,
+		Accepted: value.Schema("was", c.T("Accepted"), was.Schema),
+		Offered:  value.Schema("is", c.T("Offered now"), is.Schema),
+	}
 	p.Same = p.Accepted.Text == p.Offered.Text
 	p.Looser = was.Effect == string(walk.EffectUnsafe) && is.Effect != was.Effect
 	yes := func(b bool) string {
@@ -230,7 +268,8 @@ func (s toolPages) acceptTool(c *ui.Context) error {
 	reason, digest := strings.TrimSpace(c.Field("reason")), c.Field("digest")
 	switch {
 	case digest == "":
-		return domain.Errorf(domain.CodeInvalid, "the form does not say what was read").Suggest("read what the tool says now, and accept that")
+		return domain.Errorf(domain.CodeInvalid, "the form does not say what was read").
+			Suggest("read what the tool says now, and accept that")
 	case reason == "" && t.Change != nil:
 		return s.showAccept(c, http.StatusUnprocessableEntity, c.T("Say why: it is kept in the audit log."))
 	}
@@ -254,8 +293,16 @@ func (s toolPages) showTry(c *ui.Context, code int, fill func(*TryToolPage)) err
 	if err != nil {
 		return err
 	}
-	p := TryToolPage{Shell: c.Shell("agents", c.T("Try %s", kit.Visible(t.Name))), Name: kit.Visible(t.Name), Post: link.Tool(t.Name) + "/try", Back: link.Tool(t.Name), Idem: kit.NewID(),
-		Fields: form.Fields(c, any(t.Schema)), Input: c.Field("input"), Denied: t.Permission == "deny"}
+	p := TryToolPage{
+		Shell:  c.Shell("agents", c.T("Try %s", kit.Visible(t.Name))),
+		Name:   kit.Visible(t.Name),
+		Post:   link.Tool(t.Name) + "/try",
+		Back:   link.Tool(t.Name),
+		Idem:   kit.NewID(),
+		Fields: form.Fields(c, any(t.Schema)),
+		Input:  c.Field("input"),
+		Denied: t.Permission == "deny",
+	}
 	fill(&p)
 	return c.Render(code, TryTool(p))
 }
@@ -328,7 +375,19 @@ func (s toolPages) tryTool(c *ui.Context) error {
 	}
 	m, repeated := c.Meta(), false
 	m.Repeated = &repeated
-	run, err := s.App.Runs.Start(c, app.StartRequest{Meta: m, StartRequest: domain.StartRequest{Plan: plan.ID, Version: version.Number, Origin: "ui", Input: raw, Labels: map[string]string{"try": "tool"}}})
+	run, err := s.App.Runs.Start(
+		c,
+		app.StartRequest{
+			Meta: m,
+			StartRequest: domain.StartRequest{
+				Plan:    plan.ID,
+				Version: version.Number,
+				Origin:  "ui",
+				Input:   raw,
+				Labels:  map[string]string{"try": "tool"},
+			},
+		},
+	)
 	if err != nil {
 		return err
 	}
@@ -344,13 +403,26 @@ func (s toolPages) tryTool(c *ui.Context) error {
 // same version every time.
 func (s toolPages) savePlanFor(c *ui.Context, tool string) (domain.Plan, domain.Version, error) {
 	src, err := json.Marshal(map[string]any{
-		"id": "try-" + strings.ReplaceAll(tool, ".", "-"), "name": "Try " + tool, "description": fmt.Sprintf("Calls %s with the input of the run.", tool),
+		"id": "try-" + strings.ReplaceAll(
+			tool,
+			".",
+			"-",
+		), "name": "Try " + tool, "description": fmt.Sprintf("Calls %s with the input of the run.", tool),
 		"nodes": map[string]any{"call": map[string]any{"type": walk.TypeTool, "tool": tool, "input": "${input}"}},
 	})
 	if err != nil {
 		return domain.Plan{}, domain.Version{}, err
 	}
-	stored, err := s.App.Plans.Store(c, app.PlanDocument{Meta: app.Meta{By: c.Who.Actor()}, Source: src, Format: planner.FormatJSON, Origin: "try", Reason: "tried on the page of the tool"})
+	stored, err := s.App.Plans.Store(
+		c,
+		app.PlanDocument{
+			Meta:   app.Meta{By: c.Who.Actor()},
+			Source: src,
+			Format: planner.FormatJSON,
+			Origin: "try",
+			Reason: "tried on the page of the tool",
+		},
+	)
 	return stored.Plan, stored.Version, err
 }
 
@@ -368,9 +440,23 @@ func (s toolPages) retryServerPage(c *ui.Context) error {
 		return err
 	}
 	back := "/agents/tools"
-	p := kit.ConfirmPage{Shell: c.Shell("agents", c.T("Start %s again", kit.Visible(server.Name))), Crumb: kit.Link{Text: c.T("Tools"), Href: back}, Heading: c.T("Start %s again", kit.Visible(server.Name)),
-		Says: c.T("Its command is run, or its address is called, at once; after that it has five restarts again."), Post: "/agents/servers/" + url.PathEscape(server.Name) + "/retry", Back: back, Idem: kit.NewID(),
-		Facts: []kit.Fact{{Term: c.T("State"), Text: c.T(server.State)}, {Term: c.T("Since"), Text: c.Time(server.Since).Text}, {Term: c.T("Restarts"), Text: c.Number(int64(server.Restarts))}, {Term: c.T("Why"), Text: kit.Visible(server.Reason)}}}
+	p := kit.ConfirmPage{
+		Shell:   c.Shell("agents", c.T("Start %s again", kit.Visible(server.Name))),
+		Crumb:   kit.Link{Text: c.T("Tools"), Href: back},
+		Heading: c.T("Start %s again", kit.Visible(server.Name)),
+		Says: c.T(
+			"Its command is run, or its address is called, at once; after that it has five restarts again.",
+		),
+		Post: "/agents/servers/" + url.PathEscape(server.Name) + "/retry",
+		Back: back,
+		Idem: kit.NewID(),
+		Facts: []kit.Fact{
+			{Term: c.T("State"), Text: c.T(server.State)},
+			{Term: c.T("Since"), Text: c.Time(server.Since).Text},
+			{Term: c.T("Restarts"), Text: c.Number(int64(server.Restarts))},
+			{Term: c.T("Why"), Text: kit.Visible(server.Reason)},
+		},
+	}
 	if server.State == "ready" {
 		p.Says = c.T("It runs: its tools are listed again, and nothing else happens.")
 	}

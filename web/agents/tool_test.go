@@ -37,7 +37,8 @@ func TestAChangedToolIsAcceptedByForm(t *testing.T) {
 	}
 	webtest.Safe(t, "accept", page.Body)
 	form := page.Hidden()
-	if p := b.Post("/agents/tools/crm.find/accept", form); p.Code != http.StatusUnprocessableEntity || !strings.Contains(p.Body, "Say why") {
+	if p := b.Post("/agents/tools/crm.find/accept", form); p.Code != http.StatusUnprocessableEntity ||
+		!strings.Contains(p.Body, "Say why") {
 		t.Errorf("without a reason: %d", p.Code)
 	}
 	form.Set("reason", "read it")
@@ -50,10 +51,12 @@ func TestAChangedToolIsAcceptedByForm(t *testing.T) {
 	if p := b.Post("/agents/tools/crm.find/accept", form); p.Code != http.StatusSeeOther || p.Location != "/agents/tools/crm.find" {
 		t.Fatalf("%d\n%s", p.Code, webtest.Words(p.Body))
 	}
-	if p := b.Get("/agents/tools/crm.find"); !strings.Contains(webtest.Words(p.Body), "deletes everybody") || !strings.Contains(webtest.Words(p.Body), "Effect unsafe") {
+	if p := b.Get("/agents/tools/crm.find"); !strings.Contains(webtest.Words(p.Body), "deletes everybody") ||
+		!strings.Contains(webtest.Words(p.Body), "Effect unsafe") {
 		t.Errorf("after it was accepted: %s", webtest.Words(p.Body))
 	}
-	if p := b.Get("/audit?q=action:tool.accept"); !strings.Contains(p.Body, "tool:crm.find") || !strings.Contains(p.Body, "read it") || strings.Count(p.Body, "tool:crm.find") > 2 {
+	if p := b.Get("/audit?q=action:tool.accept"); !strings.Contains(p.Body, "tool:crm.find") || !strings.Contains(p.Body, "read it") ||
+		strings.Count(p.Body, "tool:crm.find") > 2 {
 		t.Errorf("the audit log says %s", webtest.Words(p.Body))
 	}
 	if _, err := site.Auth.CreateUser(t.Context(), site.Admin, "otto", webtest.Password, domain.RoleOperator); err != nil {
@@ -71,7 +74,10 @@ func TestAChangedToolIsAcceptedByForm(t *testing.T) {
 func TestAToolIsTriedByForm(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
-	site.Plan(t, "id: sums\nnodes:\n  one: {type: calculator, input: {expression: 1+1}}\n  two: {type: calculator, input: {expression: nonsense(}}\nedges: [{from: one, to: two}]\n")
+	site.Plan(
+		t,
+		"id: sums\nnodes:\n  one: {type: calculator, input: {expression: 1+1}}\n  two: {type: calculator, input: {expression: nonsense(}}\nedges: [{from: one, to: two}]\n",
+	)
 	site.Run(t, "sums", "null")
 	b := site.Browser(t).Login()
 	text := webtest.Words(b.Get("/agents/tools/calculator").Body)
@@ -142,7 +148,8 @@ func TestAgentAndServerPages(t *testing.T) {
 	if !site.Audited(t)["mcp.retry"] {
 		t.Error("the act is not in the audit log")
 	}
-	if p := b.Post("/agents/servers/files/retry", b.Get("/agents/servers/files/retry").Hidden()); p.Code != http.StatusConflict || !strings.Contains(p.Body, "allow: true") {
+	if p := b.Post("/agents/servers/files/retry", b.Get("/agents/servers/files/retry").Hidden()); p.Code != http.StatusConflict ||
+		!strings.Contains(p.Body, "allow: true") {
 		t.Errorf("a server that may not be run: %d\n%s", p.Code, webtest.Words(p.Body))
 	}
 	if p := b.Get("/agents/servers/nobody/retry"); p.Code != http.StatusNotFound {

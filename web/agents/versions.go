@@ -28,7 +28,11 @@ type agentSpan struct {
 // agentSpans are the versions of an agent, the newest first: every start of the
 // daemon, and every configuration that it took up, says which there was.
 func (s *section) agentSpans(c *ui.Context, id string) ([]agentSpan, error) {
-	events, err := s.App.Audit.List(c, c.Who.Actor(), domain.AuditFilter{Actions: []string{"daemon.start", "config.reload"}, Page: domain.Page{Limit: spansRead}})
+	events, err := s.App.Audit.List(
+		c,
+		c.Who.Actor(),
+		domain.AuditFilter{Actions: []string{"daemon.start", "config.reload"}, Page: domain.Page{Limit: spansRead}},
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +57,10 @@ func (s *section) agentSpans(c *ui.Context, id string) ([]agentSpan, error) {
 // told is what models were told that spoke for an agent, as the journal of a run of
 // that time has it: of earlier prompts nothing else is kept. An empty run: none is.
 func (s *section) told(c *ui.Context, id string, in agentSpan) (run domain.Run, text string, err error) {
-	runs, err := s.Reader.Runs(c, domain.RunFilter{Agents: []string{id}, Since: in.from, Until: in.until, Page: domain.Page{Limit: toldRuns}})
+	runs, err := s.Reader.Runs(
+		c,
+		domain.RunFilter{Agents: []string{id}, Since: in.from, Until: in.until, Page: domain.Page{Limit: toldRuns}},
+	)
 	if err != nil {
 		return run, "", err
 	}
@@ -67,7 +74,8 @@ func (s *section) told(c *ui.Context, id string, in agentSpan) (run domain.Run, 
 				Agent    string
 				Messages []struct{ Role, Text string }
 			}
-			if what, _ := part.Call(&rows[i]); what != "model" || len(rows[i].Input) == 0 || json.Unmarshal(rows[i].Input, &q) != nil || q.Agent != id {
+			if what, _ := part.Call(&rows[i]); what != "model" || len(rows[i].Input) == 0 || json.Unmarshal(rows[i].Input, &q) != nil ||
+				q.Agent != id {
 				continue
 			}
 			for _, m := range q.Messages {
@@ -95,7 +103,12 @@ func (s *section) agentVersions(c *ui.Context, a domain.AgentInfo) ([]AgentVersi
 		}
 		if run.ID != "" {
 			v.Run = kit.Link{Text: domain.ShortID(run.ID), Href: "/runs/" + run.ID}
-			v.Prompt = kit.Block{ID: "prompt-" + in.version + "-" + run.ID, Title: c.T("What models were told, %s", promptVersion(text)), Text: kit.Visible(text), Folded: true}
+			v.Prompt = kit.Block{
+				ID:     "prompt-" + in.version + "-" + run.ID,
+				Title:  c.T("What models were told, %s", promptVersion(text)),
+				Text:   kit.Visible(text),
+				Folded: true,
+			}
 			v.Same = text == a.SystemPrompt || in.version == a.Version()
 		}
 		out = append(out, v)

@@ -53,8 +53,21 @@ func TestADecisionSaysWhereItLeads(t *testing.T) {
 	path := "/approvals/" + a.ID
 	webtest.Says(t, b.Get("/approvals"), http.StatusOK, "Refund order 4711?", "240 EUR", "auto-reject in ", "Anyone", "payback")
 	p := b.Get(path)
-	webtest.Says(t, p, http.StatusOK, "Approve refund", "Refuse refund", "240 EUR", "What happens next", "Output of look, the step before", "Touches the world outside", `data-key="approve"`, `data-key="reject"`)
-	if w := webtest.Words(p.Body); !strings.Contains(w, "Approve refund Next: pay · http") || !strings.Contains(w, "Refuse refund Next: sorry · log") {
+	webtest.Says(
+		t,
+		p,
+		http.StatusOK,
+		"Approve refund",
+		"Refuse refund",
+		"240 EUR",
+		"What happens next",
+		"Output of look, the step before",
+		"Touches the world outside",
+		`data-key="approve"`,
+		`data-key="reject"`,
+	)
+	if w := webtest.Words(p.Body); !strings.Contains(w, "Approve refund Next: pay · http") ||
+		!strings.Contains(w, "Refuse refund Next: sorry · log") {
 		t.Errorf("where answers lead: %s", w)
 	}
 
@@ -93,7 +106,14 @@ func TestADecisionSaysWhereItLeads(t *testing.T) {
 		t.Fatal(err)
 	}
 	stale.Set("answer", "approve")
-	webtest.Says(t, b.Post("/approvals/"+second.ID, stale), http.StatusConflict, "Changed since you looked", "otto", "What follows is how things stand now.")
+	webtest.Says(
+		t,
+		b.Post("/approvals/"+second.ID, stale),
+		http.StatusConflict,
+		"Changed since you looked",
+		"otto",
+		"What follows is how things stand now.",
+	)
 }
 
 // A comment is optional, also of a rejection, as in the API and the CLI.
@@ -294,7 +314,10 @@ func TestTheInboxIsNarrowed(t *testing.T) {
 	site := webtest.New(t)
 	seed := site.Seed(t)
 	b := site.Browser(t).Login()
-	site.Plan(t, "id: greedy\nlimits: {max_steps: 1}\nnodes:\n  a: {type: set, input: 1}\n  b: {type: set, input: 2}\nedges: [{from: a, to: b}]\n")
+	site.Plan(
+		t,
+		"id: greedy\nlimits: {max_steps: 1}\nnodes:\n  a: {type: set, input: 1}\n  b: {type: set, input: 2}\nedges: [{from: a, to: b}]\n",
+	)
 	over := site.Run(t, "greedy", "null")
 	if over.WaitReason != domain.WaitBudget {
 		t.Fatalf("%+v", over)
@@ -302,7 +325,19 @@ func TestTheInboxIsNarrowed(t *testing.T) {
 	site.Plan(t, refundPlan)
 	site.Run(t, "payback", "null")
 	p := b.Get("/approvals")
-	webtest.Says(t, p, http.StatusOK, "Refund 240?", "Refund order 4711?", "Did it happen?", "/runs/"+seed.InDoubt.ID, "Over their budget", "May it go on?", "/runs/"+over.ID, `<option value="payback">`)
+	webtest.Says(
+		t,
+		p,
+		http.StatusOK,
+		"Refund 240?",
+		"Refund order 4711?",
+		"Did it happen?",
+		"/runs/"+seed.InDoubt.ID,
+		"Over their budget",
+		"May it go on?",
+		"/runs/"+over.ID,
+		`<option value="payback">`,
+	)
 	p = b.Get("/approvals?show=all&plan=payback")
 	webtest.Says(t, p, http.StatusOK, "Refund order 4711?", `name="plan" list="plans" value="payback"`, `name="show" value="all"`)
 	for _, other := range []string{"Refund 240?", "Did it happen?", "May it go on?"} {

@@ -20,7 +20,11 @@ func (s *section) alike(c *ui.Context) (list []domain.Approval, answer string, e
 	if plan == "" || node == "" || answer == "" {
 		return nil, "", domain.Errorf(domain.CodeInvalid, "say which plan, which step and which answer")
 	}
-	all, err := s.App.Approvals.List(c, c.Who.Actor(), domain.ApprovalFilter{Plan: plan, Node: node, For: c.Who.Name, Page: domain.Page{Limit: alikeMax}})
+	all, err := s.App.Approvals.List(
+		c,
+		c.Who.Actor(),
+		domain.ApprovalFilter{Plan: plan, Node: node, For: c.Who.Name, Page: domain.Page{Limit: alikeMax}},
+	)
 	if err != nil {
 		return nil, "", err
 	}
@@ -45,8 +49,15 @@ func (s *section) showAlike(c *ui.Context, code int, problem string, refused []s
 	if err != nil {
 		return err
 	}
-	p := ApprovalsBulkPage{Plan: c.Field("plan"), Node: c.Field("node"), Answer: answer, Idem: kit.NewID(), Error: problem, Refused: refused,
-		Reason: c.Field("comment")}
+	p := ApprovalsBulkPage{
+		Plan:    c.Field("plan"),
+		Node:    c.Field("node"),
+		Answer:  answer,
+		Idem:    kit.NewID(),
+		Error:   problem,
+		Refused: refused,
+		Reason:  c.Field("comment"),
+	}
 	for _, a := range list {
 		v, err := s.Cards.Card(c, a)
 		if err != nil {
@@ -85,7 +96,13 @@ func (s *section) decideAlike(c *ui.Context) error {
 		if m.Key != "" {
 			m.Key += ":" + id
 		}
-		_, err := s.App.Approvals.Decide(c, app.DecideRequest{Meta: m, DecideRequest: domain.DecideRequest{Approval: id, Answer: answer, Comment: comment, Digest: digests[i]}})
+		_, err := s.App.Approvals.Decide(
+			c,
+			app.DecideRequest{
+				Meta:          m,
+				DecideRequest: domain.DecideRequest{Approval: id, Answer: answer, Comment: comment, Digest: digests[i]},
+			},
+		)
 		switch domain.CodeOf(err) {
 		case "":
 		case domain.CodeConflict, domain.CodeStale, domain.CodeNotFound, domain.CodeForbidden:

@@ -31,7 +31,9 @@ nodes:
 	path := "/approvals/" + list.Items[0].ID
 	for _, page := range []string{path, "/runs/" + run.ID} {
 		body := b.Get(page).Body
-		if !strings.Contains(body, "Exact arguments of json") || !strings.Contains(body, "&lt;script&gt;") || strings.Contains(body, "<script>alert") || !strings.Contains(body, "U+202E") {
+		if !strings.Contains(body, "Exact arguments of json") || !strings.Contains(body, "&lt;script&gt;") ||
+			strings.Contains(body, "<script>alert") ||
+			!strings.Contains(body, "U+202E") {
 			t.Errorf("%s does not show the call as text", page)
 		}
 	}

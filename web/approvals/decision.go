@@ -30,7 +30,11 @@ func (s *section) decision(c *ui.Context, a domain.Approval) (approval.Card, err
 	if err := s.basis(c, a, &v); err != nil {
 		return v, err
 	}
-	past, err := s.App.Approvals.List(c, c.Who.Actor(), domain.ApprovalFilter{Decided: true, Plan: a.PlanKey, Node: a.Node, Tool: a.Tool, Page: domain.Page{Limit: historyMax + 1}})
+	past, err := s.App.Approvals.List(
+		c,
+		c.Who.Actor(),
+		domain.ApprovalFilter{Decided: true, Plan: a.PlanKey, Node: a.Node, Tool: a.Tool, Page: domain.Page{Limit: historyMax + 1}},
+	)
 	if err != nil {
 		return v, err
 	}
@@ -54,8 +58,11 @@ func (s *section) decision(c *ui.Context, a domain.Approval) (approval.Card, err
 		}
 		if n := min(alike, alikeMax); n > 1 {
 			for _, x := range v.Answers {
-				v.Alike = append(v.Alike, kit.Link{Text: c.N(n, "%[2]s: all %[1]s like this…", "%[2]s: all %[1]s like this…", x.Label), Danger: x.Rejects,
-					Href: link.With("/approvals/bulk", url.Values{"plan": {a.PlanKey}, "node": {a.Node}, "answer": {x.ID}})})
+				v.Alike = append(
+					v.Alike,
+					kit.Link{Text: c.N(n, "%[2]s: all %[1]s like this…", "%[2]s: all %[1]s like this…", x.Label), Danger: x.Rejects,
+						Href: link.With("/approvals/bulk", url.Values{"plan": {a.PlanKey}, "node": {a.Node}, "answer": {x.ID}})},
+				)
 			}
 		}
 	}
@@ -118,7 +125,10 @@ func (s *section) basis(c *ui.Context, a domain.Approval, v *approval.Card) erro
 		v.Seen = append(v.Seen, folded(value.Block(c.Display.Lang, "saw", c.T("What the agent was given"), input, "")))
 	}
 	if before.Output != nil {
-		v.Seen = append(v.Seen, folded(value.Block(c.Display.Lang, "before", c.T("Output of %s, the step before", before.Node), before.Output, "")))
+		v.Seen = append(
+			v.Seen,
+			folded(value.Block(c.Display.Lang, "before", c.T("Output of %s, the step before", before.Node), before.Output, "")),
+		)
 	}
 	if d.Run.Input != nil {
 		v.Seen = append(v.Seen, folded(value.Block(c.Display.Lang, "input", c.T("Input of the run"), d.Run.Input, "")))
@@ -188,7 +198,13 @@ func (s *section) decide(c *ui.Context) error {
 		return err
 	}
 	do := c.Field("do")
-	req := domain.DecideRequest{Approval: a.ID, Answer: c.Field("answer"), AskBack: do == "ask", Comment: strings.TrimSpace(c.Field("comment")), Digest: c.Field("digest")}
+	req := domain.DecideRequest{
+		Approval: a.ID,
+		Answer:   c.Field("answer"),
+		AskBack:  do == "ask",
+		Comment:  strings.TrimSpace(c.Field("comment")),
+		Digest:   c.Field("digest"),
+	}
 	problem := ""
 	rejects := false
 	if given, err := a.AnswerOf(req); err == nil {
@@ -253,7 +269,11 @@ func (s *section) after(c *ui.Context, a domain.Approval) error {
 	if err != nil {
 		keep = url.Values{}
 	}
-	list, err := s.App.Approvals.List(c, c.Who.Actor(), domain.ApprovalFilter{For: c.Who.Name, Plan: keep.Get("plan"), Agent: keep.Get("agent"), Page: domain.Page{Limit: 2}})
+	list, err := s.App.Approvals.List(
+		c,
+		c.Who.Actor(),
+		domain.ApprovalFilter{For: c.Who.Name, Plan: keep.Get("plan"), Agent: keep.Get("agent"), Page: domain.Page{Limit: 2}},
+	)
 	if err != nil {
 		return c.To("/approvals") // what was decided is; where to go next is not worth a failure
 	}
@@ -271,7 +291,16 @@ func (s *section) assign(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.App.Approvals.Assign(c, app.AssignRequest{Meta: c.Meta(), Approval: a.ID, Before: c.Field("before"), Assignee: c.Field("assignee"), Reason: c.Field("reason")})
+	_, err = s.App.Approvals.Assign(
+		c,
+		app.AssignRequest{
+			Meta:     c.Meta(),
+			Approval: a.ID,
+			Before:   c.Field("before"),
+			Assignee: c.Field("assignee"),
+			Reason:   c.Field("reason"),
+		},
+	)
 	if err == nil {
 		return c.To("/approvals/" + a.ID)
 	}

@@ -151,7 +151,10 @@ func (s *section) openQuestions(c *ui.Context, p *Inbox, f domain.ApprovalFilter
 		rows   *[]part.Row
 		more   *string
 	}{{domain.WaitInDoubt, &p.Doubts, &p.MoreDoubts}, {domain.WaitBudget, &p.Over, &p.MoreOver}} {
-		list, err := s.Reader.Runs(c, domain.RunFilter{WaitReasons: []domain.WaitReason{q.reason}, PlanKey: f.Plan, Page: domain.Page{Limit: questionsMax}})
+		list, err := s.Reader.Runs(
+			c,
+			domain.RunFilter{WaitReasons: []domain.WaitReason{q.reason}, PlanKey: f.Plan, Page: domain.Page{Limit: questionsMax}},
+		)
 		if err != nil {
 			return err
 		}
@@ -188,11 +191,21 @@ func (s *section) inboxLinks(c *ui.Context, p *ApprovalsPage, show string, keep 
 		if value == "mine" {
 			value = ""
 		}
-		p.States = append(p.States, kit.Link{Text: s.word, Href: link.With("/approvals", keep, "show", value, "status", ""), Current: show == s.show})
+		p.States = append(
+			p.States,
+			kit.Link{Text: s.word, Href: link.With("/approvals", keep, "show", value, "status", ""), Current: show == s.show},
+		)
 	}
 	for _, k := range []string{"plan", "agent", "status"} {
 		if v := keep.Get(k); v != "" {
-			p.Terms = append(p.Terms, kit.Link{Text: c.T("%s without its filter", k+": "+kit.Visible(v)), Count: k + ": " + kit.Visible(v), Href: link.With("/approvals", keep, k, "")})
+			p.Terms = append(
+				p.Terms,
+				kit.Link{
+					Text:  c.T("%s without its filter", k+": "+kit.Visible(v)),
+					Count: k + ": " + kit.Visible(v),
+					Href:  link.With("/approvals", keep, k, ""),
+				},
+			)
 		}
 	}
 }

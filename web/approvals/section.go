@@ -56,12 +56,25 @@ func Section(p Ports) ui.Section {
 
 // fragments are the list, beside each decision.
 func (s *section) fragments() (out []ui.Fragment) {
-	pages := map[string]app.Operation{"/approvals": app.ListApprovals, "/approvals/:approval": app.GetApproval, "/approvals/:approval/assign": app.AssignApproval}
+	pages := map[string]app.Operation{
+		"/approvals":                  app.ListApprovals,
+		"/approvals/:approval":        app.GetApproval,
+		"/approvals/:approval/assign": app.AssignApproval,
+	}
 	for page, op := range pages {
-		out = append(out, ui.Fragment{Page: page, ID: "list", Operation: op, Topics: []string{"runs"}, Build: func(c *ui.Context) (templ.Component, error) {
-			v, _, err := s.list(c, c.Param("approval"))
-			return inbox(v), err
-		}})
+		out = append(
+			out,
+			ui.Fragment{
+				Page:      page,
+				ID:        "list",
+				Operation: op,
+				Topics:    []string{"runs"},
+				Build: func(c *ui.Context) (templ.Component, error) {
+					v, _, err := s.list(c, c.Param("approval"))
+					return inbox(v), err
+				},
+			},
+		)
 	}
 	return out
 }

@@ -47,7 +47,12 @@ func TestTwoPeopleDecide(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, site.URL+"/api/v1"+at+"/decide", strings.NewReader(`{"approve": true, "values": {"note": "by the second"}}`))
+		req, err := http.NewRequestWithContext(
+			t.Context(),
+			http.MethodPost,
+			site.URL+"/api/v1"+at+"/decide",
+			strings.NewReader(`{"approve": true, "values": {"note": "by the second"}}`),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +77,8 @@ func TestTwoPeopleDecide(t *testing.T) {
 	if _, err := site.Engine.Wait(t.Context(), hers.ID); err != nil {
 		t.Fatal(err)
 	}
-	if p := b.Get("/runs/" + hers.ID); strings.Contains(p.Body, `data-key="approve"`) || !strings.Contains(p.Body, "A token of yours started this run, which counts as you") {
+	if p := b.Get("/runs/" + hers.ID); strings.Contains(p.Body, `data-key="approve"`) ||
+		!strings.Contains(p.Body, "A token of yours started this run, which counts as you") {
 		t.Errorf("the run of a token offers to answer what will be refused: %s", webtest.Words(p.Body))
 	}
 	code, ofPaul := ask(domain.Actor{Name: "cli:root", Role: domain.RoleAdmin}, "of paul")

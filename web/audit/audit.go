@@ -24,9 +24,15 @@ import (
 
 // auditKeyWords say what each key of the audit log's filter selects.
 var auditKeyWords = map[string]string{
-	"actor": locale.Mark("who did it: a person, a token, system"), "action": locale.Mark("what was done; run.* is all that begin with run."),
-	"object": locale.Mark("what it is about: plan:invoice, user:ana"), "result": locale.Mark("ok, denied or failed"), "surface": locale.Mark("through which door: ui, api, cli, engine"),
-	"ip": locale.Mark("the address that the request came from"), "corr": locale.Mark("the request: all records that it led to"), "run": locale.Mark("a run, with its checkpoints"),
+	"actor": locale.Mark(
+		"who did it: a person, a token, system",
+	), "action": locale.Mark("what was done; run.* is all that begin with run."),
+	"object": locale.Mark(
+		"what it is about: plan:invoice, user:ana",
+	), "result": locale.Mark("ok, denied or failed"), "surface": locale.Mark("through which door: ui, api, cli, engine"),
+	"ip": locale.Mark(
+		"the address that the request came from",
+	), "corr": locale.Mark("the request: all records that it led to"), "run": locale.Mark("a run, with its checkpoints"),
 	"since": locale.Mark("after"), "until": locale.Mark("before"),
 }
 
@@ -70,7 +76,8 @@ func (s *section) auditFilter(c *ui.Context, q string) (domain.AuditFilter, *dom
 	}
 	run, err := s.Reader.FindRun(c, f.Run)
 	if err != nil {
-		return f, domain.Errorf(domain.CodeInvalid, "run:%s: %s", f.Run, err).Suggest("give the run's id, or at least four characters of its end")
+		return f, domain.Errorf(domain.CodeInvalid, "run:%s: %s", f.Run, err).
+			Suggest("give the run's id, or at least four characters of its end")
 	}
 	f.Run = run.ID
 	return f, nil
@@ -143,21 +150,57 @@ func (s *section) checkWords(c *ui.Context, k domain.AuditCheck) (kit.Status, st
 	case k.Began.IsZero():
 		return kit.Word("idle", "i-queued", locale.Mark("Not verified yet"), false), c.T("Nobody has asked for a verification yet.")
 	case k.Ended.IsZero():
-		return kit.Word("now", "i-now", locale.Mark("Under way"), false), c.T("%s asked for it at %s.", kit.Visible(k.By), c.Time(k.Began).Text)
+		return kit.Word(
+				"now",
+				"i-now",
+				locale.Mark("Under way"),
+				false,
+			), c.T(
+				"%s asked for it at %s.",
+				kit.Visible(k.By),
+				c.Time(k.Began).Text,
+			)
 	case k.Found > 0:
 		return kit.Word("fail", "i-fail", locale.Mark("The chain does not fit"), true),
-			c.N(k.Found, "Verified %[2]s by %[3]s: %[1]s problem. %[4]s", "Verified %[2]s by %[3]s: %[1]s problems. %[4]s", c.Time(k.Ended).Text, kit.Visible(k.By), strings.Join(kit.VisibleAll(k.Problems), "; "))
+			c.N(
+				k.Found,
+				"Verified %[2]s by %[3]s: %[1]s problem. %[4]s",
+				"Verified %[2]s by %[3]s: %[1]s problems. %[4]s",
+				c.Time(k.Ended).Text,
+				kit.Visible(k.By),
+				strings.Join(kit.VisibleAll(k.Problems), "; "),
+			)
 	}
-	return kit.Word("ok", "i-ok", locale.Mark("The chain is whole"), true), c.T("Verified %s by %s: %s events up to number %s, %s links, in %s.",
-		c.Time(k.Ended).Text, kit.Visible(k.By), c.Number(k.Events), c.Number(k.Last), c.Number(k.Links), kit.Took(k.Ended.Sub(k.Began)))
+	return kit.Word(
+			"ok",
+			"i-ok",
+			locale.Mark("The chain is whole"),
+			true,
+		), c.T(
+			"Verified %s by %s: %s events up to number %s, %s links, in %s.",
+			c.Time(k.Ended).Text,
+			kit.Visible(k.By),
+			c.Number(k.Events),
+			c.Number(k.Last),
+			c.Number(k.Links),
+			kit.Took(k.Ended.Sub(k.Began)),
+		)
 }
 
 // auditLine is an event as the log lists it: every value that can be filtered is a
 // link that adds its term.
 func (s *section) auditLine(c *ui.Context, q string, e domain.AuditEvent) AuditRow {
 	seq := strconv.FormatInt(e.Seq, 10)
-	row := AuditRow{Seq: seq, Href: "/audit/" + seq, At: c.Time(e.At), Who: s.auditTerm(c, q, "actor", e.Actor), What: s.auditTerm(c, q, "action", e.Action),
-		About: c.About(e), Result: event.Result(e.Result), Why: kit.Visible(kit.Cut(e.Reason, 300))}
+	row := AuditRow{
+		Seq:    seq,
+		Href:   "/audit/" + seq,
+		At:     c.Time(e.At),
+		Who:    s.auditTerm(c, q, "actor", e.Actor),
+		What:   s.auditTerm(c, q, "action", e.Action),
+		About:  c.About(e),
+		Result: event.Result(e.Result),
+		Why:    kit.Visible(kit.Cut(e.Reason, 300)),
+	}
 	if e.Surface != "" {
 		row.From = append(row.From, s.auditTerm(c, q, "surface", e.Surface))
 	}
@@ -172,7 +215,10 @@ func (s *section) auditLine(c *ui.Context, q string, e domain.AuditEvent) AuditR
 }
 
 func (s *section) auditTerm(c *ui.Context, q, key, value string) kit.Link {
-	return kit.Link{Text: kit.Visible(value), Href: link.List("/audit", strings.TrimSpace(filter.Without(q, key)+" "+key+":"+filter.Quote(value)))}
+	return kit.Link{
+		Text: kit.Visible(value),
+		Href: link.List("/audit", strings.TrimSpace(filter.Without(q, key)+" "+key+":"+filter.Quote(value))),
+	}
 }
 
 // auditEvent is one event with all that is known of it: what changed, by which
@@ -190,7 +236,11 @@ func (s *section) auditEvent(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
-	p := AuditEventPage{Shell: c.Shell("audit", c.T("Audit event %s", strconv.FormatInt(seq, 10))), Action: e.Action, Result: event.Result(e.Result)}
+	p := AuditEventPage{
+		Shell:  c.Shell("audit", c.T("Audit event %s", strconv.FormatInt(seq, 10))),
+		Action: e.Action,
+		Result: event.Result(e.Result),
+	}
 	add := func(term string, l kit.Link, mono bool) {
 		if l.Text != "" {
 			p.Facts = append(p.Facts, kit.Fact{Term: term, Text: l.Text, Href: l.Href, Mono: mono})
@@ -222,7 +272,14 @@ func (s *section) auditEvent(c *ui.Context) error {
 	if e.Action == "plan.version" {
 		var d struct{ Version int }
 		if json.Unmarshal(e.Detail, &d) == nil && d.Version > 1 {
-			add(c.T("What changed"), kit.Link{Text: c.T("from version %d to %d", d.Version-1, d.Version), Href: fmt.Sprintf("%s/diff/%d/%d", c.About(e).Href, d.Version-1, d.Version)}, false)
+			add(
+				c.T("What changed"),
+				kit.Link{
+					Text: c.T("from version %d to %d", d.Version-1, d.Version),
+					Href: fmt.Sprintf("%s/diff/%d/%d", c.About(e).Href, d.Version-1, d.Version),
+				},
+				false,
+			)
 		}
 	}
 	for _, entry := range e.Entries {
@@ -240,8 +297,15 @@ func (s *section) auditEvent(c *ui.Context) error {
 }
 
 func (s *section) auditEntry(c *ui.Context, run string, e domain.Entry) kit.EventRow {
-	row := kit.EventRow{Seq: strconv.FormatInt(e.Seq, 10), What: strings.TrimSpace(string(e.Kind) + " " + string(e.Status)), Where: kit.Visible(e.Node), Who: kit.Visible(e.Actor),
-		At: c.Time(e.At), Text: kit.Visible(kit.Cut(e.Reason, 300)), Href: fmt.Sprintf("/runs/%s/steps/%d", run, e.Seq)}
+	row := kit.EventRow{
+		Seq:   strconv.FormatInt(e.Seq, 10),
+		What:  strings.TrimSpace(string(e.Kind) + " " + string(e.Status)),
+		Where: kit.Visible(e.Node),
+		Who:   kit.Visible(e.Actor),
+		At:    c.Time(e.At),
+		Text:  kit.Visible(kit.Cut(e.Reason, 300)),
+		Href:  fmt.Sprintf("/runs/%s/steps/%d", run, e.Seq),
+	}
 	if e.Failure != nil {
 		row.Text = kit.Visible(kit.Cut(e.Failure.Message, 300))
 	}
@@ -281,7 +345,11 @@ func (s *section) chainFacts(c *ui.Context, seq int64, l domain.AuditLink) []kit
 	if l.Before+1 == l.Seq {
 		covered = c.T("this event alone, made with its commit")
 	}
-	out = append(out, kit.Fact{Term: c.T("Link over"), Text: covered, Href: "/audit/" + number(l.Seq)}, kit.Fact{Term: c.T("HMAC of the link"), Text: l.Mac, Mono: true})
+	out = append(
+		out,
+		kit.Fact{Term: c.T("Link over"), Text: covered, Href: "/audit/" + number(l.Seq)},
+		kit.Fact{Term: c.T("HMAC of the link"), Text: l.Mac, Mono: true},
+	)
 	if l.BeforeMac != "" {
 		f := kit.Fact{Term: c.T("Link before"), Text: c.T("event %s", number(l.Before)) + " · " + l.BeforeMac, Mono: true}
 		if l.Before > l.Cut {
@@ -306,9 +374,17 @@ func (s *section) showVerify(c *ui.Context, code int, problem string) error {
 	if err != nil {
 		return err
 	}
-	p := AuditVerifyPage{Shell: c.Shell("audit", "Verify the chain of the audit log"), Idem: kit.NewID(), Error: problem, Problems: kit.VisibleAll(check.Problems)}
-	p.Sentence = c.N(int(link.Last-link.Cut), "All of it is read, %s event: that none is missing, that each link fits, and that the journals are what the events say. Runs go on meanwhile.",
-		"All of it is read, %s events: that none is missing, that each link fits, and that the journals are what the events say. Runs go on meanwhile.")
+	p := AuditVerifyPage{
+		Shell:    c.Shell("audit", "Verify the chain of the audit log"),
+		Idem:     kit.NewID(),
+		Error:    problem,
+		Problems: kit.VisibleAll(check.Problems),
+	}
+	p.Sentence = c.N(
+		int(link.Last-link.Cut),
+		"All of it is read, %s event: that none is missing, that each link fits, and that the journals are what the events say. Runs go on meanwhile.",
+		"All of it is read, %s events: that none is missing, that each link fits, and that the journals are what the events say. Runs go on meanwhile.",
+	)
 	p.Check, p.Checked = s.checkWords(c, check)
 	p.UnderWay = !check.Began.IsZero() && check.Ended.IsZero()
 	return c.Render(code, AuditVerify(p))
@@ -346,7 +422,11 @@ func (s *section) auditValues(c *ui.Context, key, typed string) ([]kit.Link, err
 	case "since", "until":
 		add("15m", "1h", "6h", "24h", "7d", "30d")
 	case "actor", "ip", "corr", "object", "run": // what the newest events have
-		list, err := s.App.Audit.List(c, c.Who.Actor(), domain.AuditFilter{Exclude: domain.AuditExclusion{Actors: excluded(key)}, Page: domain.Page{Limit: 200}})
+		list, err := s.App.Audit.List(
+			c,
+			c.Who.Actor(),
+			domain.AuditFilter{Exclude: domain.AuditExclusion{Actors: excluded(key)}, Page: domain.Page{Limit: 200}},
+		)
 		if err != nil {
 			return nil, err
 		}
@@ -375,5 +455,10 @@ const exportDeadline = 30 * time.Second
 
 // suggestAudit is suggest for the audit log.
 func (s *section) suggestAudit(c *ui.Context) error {
-	return query.Suggest(c, filter.AuditKeys, auditKeyWords, func(key, typed string) ([]kit.Link, error) { return s.auditValues(c, key, typed) })
+	return query.Suggest(
+		c,
+		filter.AuditKeys,
+		auditKeyWords,
+		func(key, typed string) ([]kit.Link, error) { return s.auditValues(c, key, typed) },
+	)
 }

@@ -47,7 +47,19 @@ func TestAuditLog(t *testing.T) {
 	webtest.Says(t, b.Get("/audit?q=corr:0000000000000000"), http.StatusOK, "No event matches.")
 
 	seq := regexp.MustCompile(`href="/audit/(\d+)"`).FindStringSubmatch(p.Body)[1]
-	webtest.Says(t, b.Get("/audit/"+seq), http.StatusOK, "run.cancel", "marta", "127.0.0.1", corr[1], "Place in the chain", "HMAC of the link", "Link before", "Event before")
+	webtest.Says(
+		t,
+		b.Get("/audit/"+seq),
+		http.StatusOK,
+		"run.cancel",
+		"marta",
+		"127.0.0.1",
+		corr[1],
+		"Place in the chain",
+		"HMAC of the link",
+		"Link before",
+		"Event before",
+	)
 	webtest.Says(t, b.Get("/audit/1"), http.StatusOK, "none: the chain begins here", "Event after")
 	webtest.Says(t, b.Get("/audit/99999999"), http.StatusNotFound)
 	webtest.Says(t, b.Get("/audit/x"), http.StatusNotFound)
@@ -95,7 +107,8 @@ func TestAuditExport(t *testing.T) {
 	site.Seed(t)
 	b := site.Browser(t).Login()
 	p := b.Get("/audit.jsonl?q=" + url.QueryEscape("-action:checkpoint"))
-	if p.Code != http.StatusOK || !strings.HasPrefix(p.Header.Get("Content-Type"), "application/jsonl") || !strings.Contains(p.Header.Get("Content-Disposition"), "audit.jsonl") {
+	if p.Code != http.StatusOK || !strings.HasPrefix(p.Header.Get("Content-Type"), "application/jsonl") ||
+		!strings.Contains(p.Header.Get("Content-Disposition"), "audit.jsonl") {
 		t.Fatal(p.Code, p.Header)
 	}
 	events, signature, _ := strings.Cut(p.Body, `{"signature":`)

@@ -79,7 +79,12 @@ func startChromium() (context.Context, error) {
 	if program == "" {
 		return nil, errNoBrowser
 	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.UserDataDir(filepath.Join(scratch, "profile")))
+	options := append(
+		chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(program),
+		chromedp.NoSandbox,
+		chromedp.UserDataDir(filepath.Join(scratch, "profile")),
+	)
 	// Pages change at once: a page that nobody sees is not drawn, and a transition
 	// from one to the next would wait for that for seconds, and then fail. Tests of
 	// motion ask for it.
@@ -397,7 +402,10 @@ func (b *tab) leave(do func(), what, then string) {
 		left := fmt.Sprintf(`(window.kairosLeft !== %d || location.href !== %s)`, b.left, quoted(from))
 		do()
 		if b.soon(patience/4, left) == nil {
-			b.until(what+" leads to "+then, fmt.Sprintf(`%s && %s && !document.querySelector(".htmx-request") && %s`, loaded, left, there(then)))
+			b.until(
+				what+" leads to "+then,
+				fmt.Sprintf(`%s && %s && !document.querySelector(".htmx-request") && %s`, loaded, left, there(then)),
+			)
 			return
 		}
 	}
@@ -412,12 +420,18 @@ func (b *tab) fill(css, text string) {
 		return
 	}
 	b.click(css)
-	focus := fmt.Sprintf(`(() => { const e = [...document.querySelectorAll(%s)].find((e) => e.checkVisibility()); e.focus(); e.select(); return document.activeElement === e; })()`, quoted(css))
+	focus := fmt.Sprintf(
+		`(() => { const e = [...document.querySelectorAll(%s)].find((e) => e.checkVisibility()); e.focus(); e.select(); return document.activeElement === e; })()`,
+		quoted(css),
+	)
 	if !eval[bool](b, focus) {
 		b.fail(css + " takes no focus")
 	}
 	call(b, input.InsertText, input.InsertTextParams{Text: text})
-	b.until(css+" holds what was typed", fmt.Sprintf(`[...document.querySelectorAll(%s)].some((e) => e.value === %s)`, quoted(css), quoted(text)))
+	b.until(
+		css+" holds what was typed",
+		fmt.Sprintf(`[...document.querySelectorAll(%s)].some((e) => e.value === %s)`, quoted(css), quoted(text)),
+	)
 }
 
 // filter types into the field of the list, which is filtered along where scripts
@@ -425,7 +439,13 @@ func (b *tab) fill(css, text string) {
 func (b *tab) filter(q string) {
 	b.t.Helper()
 	b.fill("#q", q)
-	b.until("the list is filtered as one types", fmt.Sprintf(`!window.htmx || new URL(location.href).searchParams.get("q") === %s && !document.querySelector(".htmx-request, .htmx-settling")`, quoted(q)))
+	b.until(
+		"the list is filtered as one types",
+		fmt.Sprintf(
+			`!window.htmx || new URL(location.href).searchParams.get("q") === %s && !document.querySelector(".htmx-request, .htmx-settling")`,
+			quoted(q),
+		),
+	)
 }
 
 // press sends keys, each of them as one press: a page that takes a key for itself
@@ -437,7 +457,12 @@ func (b *tab) press(keys string) {
 			b.do(chromedp.KeyEvent(string(k)))
 			continue
 		}
-		down := input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyDown, Key: string(k), Text: string(k), UnmodifiedText: string(k)}
+		down := input.DispatchKeyEventParams{
+			Type:           input.DispatchKeyEventTypeKeyDown,
+			Key:            string(k),
+			Text:           string(k),
+			UnmodifiedText: string(k),
+		}
 		call(b, input.DispatchKeyEvent, down)
 		call(b, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyUp, Key: string(k)})
 	}

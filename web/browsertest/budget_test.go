@@ -109,9 +109,11 @@ func (r reader) p95(n int, limit float64, path string, header ...string) float64
 }
 
 var (
-	link    = regexp.MustCompile(`<a [^>]*href="(/[^"#]*)`)
-	runID   = regexp.MustCompile(`^[0-9a-z]{26}$`)
-	acts    = regexp.MustCompile(`/(resume|fork|rerun|cancel|delete|pause|continue|archive|ack|unack|retry-now|start-now|start|new|edit|stop|try|revoke|export|raw|logout|metrics|accept|release|limits)(/|$)|\.(json|yaml|csv|txt|svg|md|jsonl)$|^/api/`)
+	link  = regexp.MustCompile(`<a [^>]*href="(/[^"#]*)`)
+	runID = regexp.MustCompile(`^[0-9a-z]{26}$`)
+	acts  = regexp.MustCompile(
+		`/(resume|fork|rerun|cancel|delete|pause|continue|archive|ack|unack|retry-now|start-now|start|new|edit|stop|try|revoke|export|raw|logout|metrics|accept|release|limits)(/|$)|\.(json|yaml|csv|txt|svg|md|jsonl)$|^/api/`,
+	)
 	listing = regexp.MustCompile(`^(plan-\d+|[0-9]+|[0-9a-f-]{36})$`)
 )
 
@@ -155,7 +157,8 @@ func (r reader) kinds(max int) []string {
 		out = append(out, path)
 		for _, m := range link.FindAllStringSubmatch(text, -1) {
 			href := strings.ReplaceAll(m[1], "&amp;", "&")
-			if p, _, _ := strings.Cut(href, "?"); acts.MatchString(p) || seen[shape(href)] || strings.Contains(shape(href), "&") { // combinations are endless
+			if p, _, _ := strings.Cut(href, "?"); acts.MatchString(p) || seen[shape(href)] ||
+				strings.Contains(shape(href), "&") { // combinations are endless
 				continue
 			}
 			seen[shape(href)] = true
@@ -299,7 +302,13 @@ func (b *tab) painted(path string) (lcp, cls float64) {
 		b.open(path)
 		b.until("the page was painted", `kairosSeen.lcp >= 0`)
 		at = append(at, eval[float64](b, `kairosSeen.lcp`))
-		moved = append(moved, eval[float64](b, `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => done(kairosSeen.cls), 0))))`))
+		moved = append(
+			moved,
+			eval[float64](
+				b,
+				`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => done(kairosSeen.cls), 0))))`,
+			),
+		)
 	}
 	slices.Sort(at)
 	slices.Sort(moved)

@@ -231,7 +231,13 @@ type furnishing struct {
 	path string
 }
 
-func (f furnishing) SavePlan(ctx context.Context, _ domain.Actor, src []byte, format planner.Format, origin, reason string) (domain.Plan, domain.Version, bool, planner.Problems, error) {
+func (f furnishing) SavePlan(
+	ctx context.Context,
+	_ domain.Actor,
+	src []byte,
+	format planner.Format,
+	origin, reason string,
+) (domain.Plan, domain.Version, bool, planner.Problems, error) {
 	return f.Client.SavePlan(ctx, src, format, origin, reason)
 }
 

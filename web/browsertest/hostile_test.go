@@ -71,7 +71,10 @@ nodes:
 	d.plan("id: broken\nnodes:\n  fail: {type: json, input: {value: 1, path: \"${input}\"}}\n")
 	var out []domain.Run
 	for _, plan := range []string{"hostile", "broken"} {
-		r, err := d.api.Start(t.Context(), domain.StartRequest{Plan: plan, Input: quotedEvil, Labels: map[string]string{"customer": "<b>" + evil[:40], "env": "<script>"}})
+		r, err := d.api.Start(
+			t.Context(),
+			domain.StartRequest{Plan: plan, Input: quotedEvil, Labels: map[string]string{"customer": "<b>" + evil[:40], "env": "<script>"}},
+		)
 		must(t, err)
 		r, err = d.api.Wait(t.Context(), r.ID)
 		must(t, err)
@@ -89,8 +92,21 @@ func TestHostileContent(t *testing.T) {
 	d := newDaemon(t)
 	runs := hostile(t, d)
 	b := d.tab()
-	paths := []string{"/", "/runs", "/runs?q=env%3Dx+%3Cscript%3E", "/runs?q=status:failed", "/plans", "/plans/hostile", "/plans/hostile/start", "/plans/hostile/edit", "/approvals",
-		"/audit", "/runs/compare?a=" + runs[0].ID + "&b=" + runs[1].ID, "/find?q=%3Cscript%3E", "/plans?q=%3Cscript%3Ealert(1)%3C/script%3E"}
+	paths := []string{
+		"/",
+		"/runs",
+		"/runs?q=env%3Dx+%3Cscript%3E",
+		"/runs?q=status:failed",
+		"/plans",
+		"/plans/hostile",
+		"/plans/hostile/start",
+		"/plans/hostile/edit",
+		"/approvals",
+		"/audit",
+		"/runs/compare?a=" + runs[0].ID + "&b=" + runs[1].ID,
+		"/find?q=%3Cscript%3E",
+		"/plans?q=%3Cscript%3Ealert(1)%3C/script%3E",
+	}
 	for _, r := range runs {
 		for _, v := range []string{"graph", "state", "log", "handoffs", "events", "io"} {
 			paths = append(paths, "/runs/"+r.ID+"?view="+v)
@@ -100,11 +116,23 @@ func TestHostileContent(t *testing.T) {
 		}
 	}
 	for seq := range 8 {
-		paths = append(paths, fmt.Sprintf("/runs/%s?step=%d", runs[0].ID, seq+1), fmt.Sprintf("/runs/%s?view=state&cp=%d", runs[0].ID, seq+1))
+		paths = append(
+			paths,
+			fmt.Sprintf("/runs/%s?step=%d", runs[0].ID, seq+1),
+			fmt.Sprintf("/runs/%s?view=state&cp=%d", runs[0].ID, seq+1),
+		)
 	}
 	paths = append(paths, "/runs/"+runs[1].ID+"?step=1", "/runs/"+runs[0].ID+"/fork?at=1")
 	if !everything() {
-		paths = []string{"/", "/runs", "/approvals", "/plans/hostile", "/runs/" + runs[0].ID + "?step=1", "/runs/" + runs[0].ID + "?view=io", "/runs/" + runs[1].ID}
+		paths = []string{
+			"/",
+			"/runs",
+			"/approvals",
+			"/plans/hostile",
+			"/runs/" + runs[0].ID + "?step=1",
+			"/runs/" + runs[0].ID + "?view=io",
+			"/runs/" + runs[1].ID,
+		}
 	}
 	// What may never be: executed, loaded, or made into elements; characters that
 	// turn a text around or hide in it.
@@ -131,7 +159,13 @@ func TestHostileContent(t *testing.T) {
 			if over := eval[int](b, `document.documentElement.scrollWidth - document.documentElement.clientWidth`); over > 0 {
 				t.Errorf("%s: scrolls sideways by %d px", where, over)
 			}
-			elements, text := eval[int](b, `document.querySelectorAll("*").length`), eval[int](b, `document.documentElement.outerHTML.length`)
+			elements, text := eval[int](
+				b,
+				`document.querySelectorAll("*").length`,
+			), eval[int](
+				b,
+				`document.documentElement.outerHTML.length`,
+			)
 			if elements > 20_000 || text > 2<<20 {
 				t.Errorf("%s: %d elements in %d characters", where, elements, text)
 			}
@@ -156,8 +190,14 @@ func TestHostileDownloads(t *testing.T) {
 		t.Fatal("nothing can be downloaded")
 	}
 	for _, l := range links {
-		h := eval[map[string]string](b, `fetch(`+quoted(l)+`).then((r) => ({type: r.headers.get("content-type"), as: r.headers.get("content-disposition"), sniff: r.headers.get("x-content-type-options"), policy: r.headers.get("content-security-policy")}))`)
-		if !strings.HasPrefix(h["as"], "attachment") || strings.Contains(h["type"], "html") || h["sniff"] != "nosniff" || !strings.Contains(h["policy"], "sandbox") {
+		h := eval[map[string]string](
+			b,
+			`fetch(`+quoted(
+				l,
+			)+`).then((r) => ({type: r.headers.get("content-type"), as: r.headers.get("content-disposition"), sniff: r.headers.get("x-content-type-options"), policy: r.headers.get("content-security-policy")}))`,
+		)
+		if !strings.HasPrefix(h["as"], "attachment") || strings.Contains(h["type"], "html") || h["sniff"] != "nosniff" ||
+			!strings.Contains(h["policy"], "sandbox") {
 			t.Errorf("%s comes as %v", l, h)
 		}
 	}

@@ -52,7 +52,10 @@ func interactions(s webtest.Seeded) []interaction {
 		}},
 		{"an edited state", completed + "/fork?at=1", func(b *tab, _ webtest.Seeded) {
 			b.fill(`textarea[name="edit.list"]`, `{"items": [5`)
-			b.until("the state is called wrong", there(`textarea[aria-invalid="true"], #check .bad, #check .problems, #check [role="alert"]`))
+			b.until(
+				"the state is called wrong",
+				there(`textarea[aria-invalid="true"], #check .bad, #check .problems, #check [role="alert"]`),
+			)
 		}},
 		{"an edited rerun that is refused", failed, func(b *tab, _ webtest.Seeded) {
 			b.reach(`main a[href="`+failed+`/rerun"]`, "dialog[open] textarea[name=input]")
@@ -122,7 +125,10 @@ func TestDialogsAndDisclosures(t *testing.T) {
 	seen := map[string]bool{}
 	for _, path := range s.Paths() {
 		b.open(path)
-		opened := eval[int](b, `(() => { let n = 0; for (const d of document.querySelectorAll("details:not(.own)")) if (!d.open) { d.open = true; n++; } return n; })()`)
+		opened := eval[int](
+			b,
+			`(() => { let n = 0; for (const d of document.querySelectorAll("details:not(.own)")) if (!d.open) { d.open = true; n++; } return n; })()`,
+		)
 		where := path + " with everything open"
 		if kind := shape(path) + fmt.Sprint(opened); opened > 1 && !seen[kind] {
 			seen[kind] = true
@@ -202,9 +208,12 @@ func TestTheHarnessSeesFaults(t *testing.T) {
 	d.seed()
 	b := d.tab()
 	b.open("/runs")
-	eval[bool](b, `(() => { const m = document.querySelector("main"), img = document.createElement("img"), bad = document.createElement("button");
+	eval[bool](
+		b,
+		`(() => { const m = document.querySelector("main"), img = document.createElement("img"), bad = document.createElement("button");
 	  img.src = "/static/none.png"; m.append(img); bad.style.cssText = "color:#999;background:#aaa"; bad.textContent = "unreadable"; m.append(bad);
-	  const s = document.createElement("script"); s.textContent = "window.pwned = 1"; m.append(s); console.error("on purpose"); return true; })()`)
+	  const s = document.createElement("script"); s.textContent = "window.pwned = 1"; m.append(s); console.error("on purpose"); return true; })()`,
+	)
 	eval[bool](b, axe+"; true")
 	found := eval[string](b, audited)
 	for _, want := range []string{"image-alt", "color-contrast"} {
@@ -224,7 +233,10 @@ func TestTheHarnessSeesFaults(t *testing.T) {
 		t.Errorf("the console's complaints are not seen: %q", said)
 	}
 	b.open("/runs")
-	eval[bool](b, `(() => { const s = document.createElement("div"); s.style.cssText = "position:fixed;inset:0;z-index:99;background:#fff"; document.body.append(s); document.querySelector("#q").focus(); return true; })()`)
+	eval[bool](
+		b,
+		`(() => { const s = document.createElement("div"); s.style.cssText = "position:fixed;inset:0;z-index:99;background:#fff"; document.body.append(s); document.querySelector("#q").focus(); return true; })()`,
+	)
 	if problem := eval[string](b, focusSeen); !strings.Contains(problem, "covered") {
 		t.Errorf("a covered focus is not seen: %q", problem)
 	}

@@ -32,7 +32,10 @@ const focusSeen = `(() => {
 
 // matches says whether the focus is on the first shown element of a selector.
 func focused(css string) string {
-	return fmt.Sprintf(`document.activeElement === [...document.querySelectorAll(%s)].find((e) => e.checkVisibility() && e.getClientRects().length)`, quoted(css))
+	return fmt.Sprintf(
+		`document.activeElement === [...document.querySelectorAll(%s)].find((e) => e.checkVisibility() && e.getClientRects().length)`,
+		quoted(css),
+	)
 }
 
 // tabTo presses Tab until the focus is there, and looks at every stop.
@@ -75,7 +78,14 @@ func TestTabGoesThroughEveryPage(t *testing.T) {
 	d := newDaemon(t)
 	s := d.seed()
 	b := d.tab()
-	paths := []string{"/", "/runs", "/runs/" + s.Failed.ID, "/runs/" + s.Waiting.ID + "?view=graph", "/plans/ledger/edit", "/settings/tokens"}
+	paths := []string{
+		"/",
+		"/runs",
+		"/runs/" + s.Failed.ID,
+		"/runs/" + s.Waiting.ID + "?view=graph",
+		"/plans/ledger/edit",
+		"/settings/tokens",
+	}
 	if everything() {
 		paths = s.Paths()
 	}
@@ -92,7 +102,10 @@ func TestTabGoesThroughEveryPage(t *testing.T) {
 			t.Errorf("%s: %d elements have an order of their own", path, n)
 		}
 		// Every stop follows the one before in the document, until Tab leaves it.
-		eval[bool](b, `(() => { window.kairosStops = []; document.addEventListener("focusin", (e) => kairosStops.push(e.target)); return true; })()`)
+		eval[bool](
+			b,
+			`(() => { window.kairosStops = []; document.addEventListener("focusin", (e) => kairosStops.push(e.target)); return true; })()`,
+		)
 		stops := 0
 		for ; stops < 400; stops++ {
 			b.leaveEditor()
@@ -100,14 +113,19 @@ func TestTabGoesThroughEveryPage(t *testing.T) {
 			if problem := eval[string](b, focusSeen); problem != "" {
 				t.Errorf("%s: %s", path, problem)
 			}
-			if eval[bool](b, `document.activeElement === document.body || kairosStops.length > 1 && document.activeElement === kairosStops[0]`) {
+			if eval[bool](
+				b,
+				`document.activeElement === document.body || kairosStops.length > 1 && document.activeElement === kairosStops[0]`,
+			) {
 				break
 			}
 		}
 		if stops == 400 {
 			t.Errorf("%s: Tab does not come to an end", path)
 		}
-		if wrong := eval[[]string](b, `kairosStops.slice(1).filter((e, i) => i < kairosStops.length - 2 && kairosStops[i].compareDocumentPosition(e) & Node.DOCUMENT_POSITION_PRECEDING).map((e) => e.outerHTML.slice(0, 80))`); len(wrong) > 0 {
+		if wrong := eval[[]string](b, `kairosStops.slice(1).filter((e, i) => i < kairosStops.length - 2 && kairosStops[i].compareDocumentPosition(e) & Node.DOCUMENT_POSITION_PRECEDING).map((e) => e.outerHTML.slice(0, 80))`); len(
+			wrong,
+		) > 0 {
 			t.Errorf("%s: the order jumps back to %v", path, wrong)
 		}
 		b.quiet(path)
@@ -207,9 +225,13 @@ func TestEveryShortcut(t *testing.T) {
 	run, open := d.busy(2)
 	defer open()
 	b := d.tab()
-	down := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }))
+	down := httptest.NewServer(
+		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }),
+	)
 	t.Cleanup(down.Close)
-	d.plan("id: twice\nnodes:\n  call: {type: http, effect: read, retry: {max_attempts: 2, backoff: [10ms]}, input: {url: \"" + down.URL + "\"}}\n")
+	d.plan(
+		"id: twice\nnodes:\n  call: {type: http, effect: read, retry: {max_attempts: 2, backoff: [10ms]}, input: {url: \"" + down.URL + "\"}}\n",
+	)
 	twice := d.run("twice", "null")
 	before := d.runs()
 	chosen := `document.querySelectorAll("#list tbody input[name=run]:checked").length`
@@ -230,7 +252,10 @@ func TestEveryShortcut(t *testing.T) {
 		t.Errorf("g d leads to %s", now)
 	}
 	b.leave(func() { b.press("t") }, "t", "main")
-	b.until("t shows times otherwise", `document.querySelector(".tz").textContent === "UTC" && /times=utc/.test(document.cookie + document.querySelector("button[name=times][value=utc]").getAttribute("aria-pressed").replace("true", "times=utc"))`)
+	b.until(
+		"t shows times otherwise",
+		`document.querySelector(".tz").textContent === "UTC" && /times=utc/.test(document.cookie + document.querySelector("button[name=times][value=utc]").getAttribute("aria-pressed").replace("true", "times=utc"))`,
+	)
 	b.cookie("times", "")
 	b.open("/")
 	eval[bool](b, `document.querySelector("footer details").open = true`)
@@ -241,7 +266,14 @@ func TestEveryShortcut(t *testing.T) {
 	b.open(failed)
 	for i, view := range []string{"timeline", "graph", "state", "log", "handoffs", "events", "io"} {
 		b.press(fmt.Sprint(i + 1))
-		b.until(fmt.Sprintf("%d shows the view %s", i+1, view), fmt.Sprintf(`/view=%s/.test(location.search) && document.querySelector("#tabs [aria-current]").getAttribute("href").includes("view=%s")`, view, view))
+		b.until(
+			fmt.Sprintf("%d shows the view %s", i+1, view),
+			fmt.Sprintf(
+				`/view=%s/.test(location.search) && document.querySelector("#tabs [aria-current]").getAttribute("href").includes("view=%s")`,
+				view,
+				view,
+			),
+		)
 	}
 	b.open(failed)
 	b.press("jk")
@@ -270,7 +302,10 @@ func TestEveryShortcut(t *testing.T) {
 	}
 	b.open("/runs/" + run.ID + "?step=1").live()
 	b.press("l")
-	b.until("l follows the run", `!/step=/.test(location.search) || !document.querySelector("#follow") || document.querySelector("#follow").hidden`)
+	b.until(
+		"l follows the run",
+		`!/step=/.test(location.search) || !document.querySelector("#follow") || document.querySelector("#follow").hidden`,
+	)
 	// A decision: the keys go to its buttons, and Enter would press them.
 	b.open("/runs/" + s.Waiting.ID)
 	for key, button := range map[string]string{"a": "approve", "r": "reject"} {
@@ -299,7 +334,18 @@ func (b *tab) typed(css, text string) {
 	b.t.Helper()
 	b.tabTo(css)
 	for _, kind := range []input.DispatchKeyEventType{"rawKeyDown", "keyUp"} { // Control and A
-		call(b, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: kind, Modifiers: 2, Key: "a", Code: "KeyA", WindowsVirtualKeyCode: 65, Commands: []string{"selectAll"}})
+		call(
+			b,
+			input.DispatchKeyEvent,
+			input.DispatchKeyEventParams{
+				Type:                  kind,
+				Modifiers:             2,
+				Key:                   "a",
+				Code:                  "KeyA",
+				WindowsVirtualKeyCode: 65,
+				Commands:              []string{"selectAll"},
+			},
+		)
 	}
 	call(b, input.InsertText, input.InsertTextParams{Text: text})
 	b.until(css+" holds what was typed", fmt.Sprintf(`document.activeElement.value === %s`, quoted(text)))

@@ -37,7 +37,13 @@ func TestLargePlansAndRuns(t *testing.T) {
 			if took := time.Since(began); took > 20*time.Second {
 				t.Errorf("%s: took %s to be there", where, took)
 			}
-			elements, bytes := eval[int](b, `document.querySelectorAll("*").length`), eval[int](b, `performance.getEntriesByType("navigation")[0].transferSize`)
+			elements, bytes := eval[int](
+				b,
+				`document.querySelectorAll("*").length`,
+			), eval[int](
+				b,
+				`performance.getEntriesByType("navigation")[0].transferSize`,
+			)
 			t.Logf("%-60s %6d elements, %4d KB on the wire", where, elements, bytes>>10)
 			if elements > 12_000 || bytes > 120<<10 {
 				t.Errorf("%s: %d elements in %d bytes", where, elements, bytes)

@@ -62,8 +62,15 @@ type window struct {
 func TestEverythingFits(t *testing.T) {
 	d := newDaemon(t)
 	paths := d.furnished().Paths()
-	windows := []window{{"320 px", 320, "en", ""}, {"320 px in Spanish", 320, "es", ""}, {"longer texts", 1440, "en-XA", ""}, {"longer texts on a tablet", 820, "en-XA", ""},
-		{"longer texts on a phone", 390, "en-XA", ""}, {"text at 200%", 1440, "en", "200%"}, {"zoom of 200%", 720, "en", ""}}
+	windows := []window{
+		{"320 px", 320, "en", ""},
+		{"320 px in Spanish", 320, "es", ""},
+		{"longer texts", 1440, "en-XA", ""},
+		{"longer texts on a tablet", 820, "en-XA", ""},
+		{"longer texts on a phone", 390, "en-XA", ""},
+		{"text at 200%", 1440, "en", "200%"},
+		{"zoom of 200%", 720, "en", ""},
+	}
 	for n, w := range windows {
 		t.Run(w.name, func(t *testing.T) {
 			b := d.tabOf(t)
@@ -77,7 +84,10 @@ func TestEverythingFits(t *testing.T) {
 				if w.font != "" {
 					eval[bool](b, fmt.Sprintf(`document.documentElement.style.fontSize = %q, true`, w.font))
 				}
-				b.until("the fonts are there", `document.fonts.status === "loaded" && [...document.fonts].some((f) => f.status === "loaded")`)
+				b.until(
+					"the fonts are there",
+					`document.fonts.status === "loaded" && [...document.fonts].some((f) => f.status === "loaded")`,
+				)
 				where := fmt.Sprintf("%s, %s", path, w.name)
 				for _, problem := range eval[[]string](b, fits) {
 					t.Errorf("%s: %s", where, problem)
@@ -95,7 +105,21 @@ func TestNothingIsTooWideBetweenBreakpoints(t *testing.T) {
 	s := d.furnished()
 	lists, widths := []string{"/audit"}, []int64{721, 760, 1099}
 	if everything() {
-		lists, widths = []string{"/", "/runs", "/plans", "/plans?state=draft", "/approvals", "/handoffs", "/steps", "/agents", "/agents/tools", "/agents/providers", "/audit", "/system", "/settings/users"}, nil
+		lists, widths = []string{
+			"/",
+			"/runs",
+			"/plans",
+			"/plans?state=draft",
+			"/approvals",
+			"/handoffs",
+			"/steps",
+			"/agents",
+			"/agents/tools",
+			"/agents/providers",
+			"/audit",
+			"/system",
+			"/settings/users",
+		}, nil
 		for w := int64(600); w <= 1100; w += 20 {
 			widths = append(widths, w)
 		}
@@ -209,7 +233,12 @@ func TestForcedColors(t *testing.T) {
 		if !eval[bool](b, `!!document.querySelector(`+quoted(css)+`)`) {
 			b.fail("there is no " + css)
 		}
-		return eval[string](b, `(() => { const s = getComputedStyle(document.querySelector(`+quoted(css)+`)); return [s.fill, s.stroke, s.strokeWidth, s.strokeDasharray].join(" "); })()`)
+		return eval[string](
+			b,
+			`(() => { const s = getComputedStyle(document.querySelector(`+quoted(
+				css,
+			)+`)); return [s.fill, s.stroke, s.strokeWidth, s.strokeDasharray].join(" "); })()`,
+		)
 	}
 	if bad, good := look("svg rect.g-fail"), look("svg rect.g-ok"); bad == good {
 		t.Errorf("bars of failed and completed steps look the same: %s", bad)
@@ -225,7 +254,9 @@ func TestForcedColors(t *testing.T) {
 	}
 	// Every status is a word, everywhere.
 	b.open("/runs")
-	if bare := eval[[]string](b, `[...document.querySelectorAll(".st")].filter((e) => !e.textContent.trim()).map((e) => e.outerHTML)`); len(bare) > 0 {
+	if bare := eval[[]string](b, `[...document.querySelectorAll(".st")].filter((e) => !e.textContent.trim()).map((e) => e.outerHTML)`); len(
+		bare,
+	) > 0 {
 		t.Errorf("statuses without a word: %v", bare)
 	}
 }
@@ -247,10 +278,15 @@ func TestPrint(t *testing.T) {
 	if !eval[bool](b, there("#inspector")) {
 		t.Error("the inspector is not printed")
 	}
-	if cut := eval[[]string](b, `[...document.querySelectorAll("main pre, main .json, main .dag, main .src")].filter((e) => e.scrollHeight > e.clientHeight + 2 || e.scrollWidth > e.clientWidth + 2).map((e) => e.outerHTML.slice(0, 90))`); len(cut) > 0 {
+	if cut := eval[[]string](b, `[...document.querySelectorAll("main pre, main .json, main .dag, main .src")].filter((e) => e.scrollHeight > e.clientHeight + 2 || e.scrollWidth > e.clientWidth + 2).map((e) => e.outerHTML.slice(0, 90))`); len(
+		cut,
+	) > 0 {
 		t.Errorf("cut off on paper: %v", cut)
 	}
-	if says := eval[string](b, `getComputedStyle(document.querySelector("main a.go"), "::after").content`); !strings.Contains(says, "/runs/") {
+	if says := eval[string](b, `getComputedStyle(document.querySelector("main a.go"), "::after").content`); !strings.Contains(
+		says,
+		"/runs/",
+	) {
 		t.Errorf("a printed link says %s", says)
 	}
 	pdf, err := chromedp.Run(b.ctx, chromedp.PrintToPDF())

@@ -41,7 +41,10 @@ func TestTheRunPageFollowsTheRun(t *testing.T) {
 	if typed := eval[string](b, `document.querySelector("input[name=comment]").value`); typed != "half a thought" {
 		t.Errorf("the refresh took %q away", typed)
 	}
-	b.until("the title and the icon follow", `document.title.startsWith("✓ Succeeded · ") && document.querySelector("#favicon").getAttribute("href") === document.querySelector("[data-icon]").dataset.icon`)
+	b.until(
+		"the title and the icon follow",
+		`document.title.startsWith("✓ Succeeded · ") && document.querySelector("#favicon").getAttribute("href") === document.querySelector("[data-icon]").dataset.icon`,
+	)
 }
 
 // What an operator holds in an open list is left alone while runs come and end:
@@ -189,8 +192,14 @@ func TestAPageSurvivesTheDaemon(t *testing.T) {
 	held := b.hold()
 	heading := eval[string](b, `document.querySelector("h1").innerText`)
 	d.kill()
-	b.until("the page says that it lost the daemon", indicates("stale")+` && /\d\d:\d\d:\d\d/.test(document.querySelector("#live").textContent)`)
-	if said := eval[string](b, `document.querySelector("#say").textContent`); !strings.Contains(said, eval[string](b, `document.querySelector("#live").textContent`)) {
+	b.until(
+		"the page says that it lost the daemon",
+		indicates("stale")+` && /\d\d:\d\d:\d\d/.test(document.querySelector("#live").textContent)`,
+	)
+	if said := eval[string](b, `document.querySelector("#say").textContent`); !strings.Contains(
+		said,
+		eval[string](b, `document.querySelector("#live").textContent`),
+	) {
 		t.Errorf("a screen reader is told %q", said)
 	}
 	if now := eval[string](b, `document.querySelector("h1").innerText`); now != heading {
@@ -281,7 +290,11 @@ func TestPollingHoldsAndRecovers(t *testing.T) {
 	d := newDaemon(t)
 	run, open := d.busy(3)
 	b := d.tab().small()
-	call(b, network.SetBlockedURLs, network.SetBlockedURLsParams{URLPatterns: []*network.BlockPattern{{URLPattern: "*://*:*/live*", Block: true}}})
+	call(
+		b,
+		network.SetBlockedURLs,
+		network.SetBlockedURLsParams{URLPatterns: []*network.BlockPattern{{URLPattern: "*://*:*/live*", Block: true}}},
+	)
 	b.open("/runs/" + run.ID + "?step=1")
 	b.until("the page polls", indicates("polling"))
 	held := b.hold()
@@ -326,7 +339,10 @@ func TestManyTabs(t *testing.T) {
 	if streams.count() != 1 {
 		t.Fatalf("a live tab holds %d streams", streams.count())
 	}
-	eval[bool](b, `(() => { Object.defineProperty(document, "hidden", {value: true, configurable: true}); document.dispatchEvent(new Event("visibilitychange")); return true; })()`)
+	eval[bool](
+		b,
+		`(() => { Object.defineProperty(document, "hidden", {value: true, configurable: true}); document.dispatchEvent(new Event("visibilitychange")); return true; })()`,
+	)
 	for deadline := time.Now().Add(patience); streams.count() > 0; eval[bool](b, "true") {
 		if time.Now().After(deadline) {
 			t.Fatal("a hidden tab keeps its stream")

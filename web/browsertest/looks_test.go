@@ -38,7 +38,13 @@ func TestKeyStatesLookAsTheyLooked(t *testing.T) {
 			b.cookie("theme", c.theme)
 			b.open("/help")
 			// The golden pages begin a line with each element; a log would show that.
-			eval[bool](b, fmt.Sprintf(`(() => { window.stop(); document.querySelector("main").outerHTML = %s; document.querySelector("footer").remove(); scrollTo(0, 0); return true; })()`, quoted(strings.ReplaceAll(string(golden), ">\n<", "><"))))
+			eval[bool](
+				b,
+				fmt.Sprintf(
+					`(() => { window.stop(); document.querySelector("main").outerHTML = %s; document.querySelector("footer").remove(); scrollTo(0, 0); return true; })()`,
+					quoted(strings.ReplaceAll(string(golden), ">\n<", "><")),
+				),
+			)
 			b.until("the fonts are there", `document.fonts.status === "loaded"`)
 			raw, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 			must(t, err)

@@ -52,7 +52,10 @@ func TestAnOutageIsResumedInTheBrowser(t *testing.T) {
 	// Nobody waits until the service is called again by itself: the page counts down
 	// to that, and offers to call it now.
 	b.open("/agents/tools/http").live()
-	b.until("the circuit is open, and the page counts down", `/half open/.test(document.querySelector("#circuits").textContent) && /^$|^[0-9]+ s$|^1m/.test(document.querySelector("#circuits [data-until]")?.textContent || "")`)
+	b.until(
+		"the circuit is open, and the page counts down",
+		`/half open/.test(document.querySelector("#circuits").textContent) && /^$|^[0-9]+ s$|^1m/.test(document.querySelector("#circuits [data-until]")?.textContent || "")`,
+	)
 	b.accessible("a circuit that is open")
 	b.reach(`#circuits a[href*="/enable"]`, `dialog[open] form[action$="/enable"]`)
 	b.leave(func() { b.click(`dialog form[action$="/enable"] button.btn`) }, "the tool", "h1")

@@ -20,7 +20,10 @@ func (b *tab) accessible(where string) {
 	// What lies under the head of a page that is scrolled is not pressed there.
 	eval[bool](b, `scrollTo({ top: 0, behavior: "instant" }), true`)
 	// What is fading in has not its colours yet.
-	eval[bool](b, `Promise.all(document.getAnimations().filter((a) => a.effect.getTiming().iterations !== Infinity).map((a) => a.finished.catch(() => 0))).then(() => true)`)
+	eval[bool](
+		b,
+		`Promise.all(document.getAnimations().filter((a) => a.effect.getTiming().iterations !== Infinity).map((a) => a.finished.catch(() => 0))).then(() => true)`,
+	)
 	eval[bool](b, axe+"; true")
 	var violations []string
 	if err := json.Unmarshal([]byte(eval[string](b, audited)), &violations); err != nil {

@@ -12,7 +12,10 @@ func TestABoxLeadsToItsLine(t *testing.T) {
 	b := d.tab()
 	b.open("/plans/new?example=order-triage")
 	chosen := `(() => { const f = document.querySelector("textarea[data-indent]"); return f.value.slice(f.selectionStart, f.selectionEnd) })()`
-	if line := eval[string](b, `(() => { document.querySelector("#preview a#g2 text").dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true })); return `+chosen+` })()`); !strings.HasPrefix(strings.TrimSpace(line), "ask:") {
+	if line := eval[string](b, `(() => { document.querySelector("#preview a#g2 text").dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true })); return `+chosen+` })()`); !strings.HasPrefix(
+		strings.TrimSpace(line),
+		"ask:",
+	) {
 		t.Errorf("a click on ask leads to %q", line)
 	}
 	if !eval[bool](b, `document.activeElement === document.querySelector("textarea[data-indent]")`) {

@@ -170,7 +170,10 @@ func TestHistory(t *testing.T) {
 		t.Fatalf("the list does not scroll: %g", at)
 	}
 	// A row that is in view, so that opening it does not scroll.
-	target := eval[string](b, `[...document.querySelectorAll("#list a.go")].find((a) => { const r = a.getBoundingClientRect(); return r.top > 150 && r.bottom < 400; }).getAttribute("href")`)
+	target := eval[string](
+		b,
+		`[...document.querySelectorAll("#list a.go")].find((a) => { const r = a.getBoundingClientRect(); return r.top > 150 && r.bottom < 400; }).getAttribute("href")`,
+	)
 	b.leave(func() { eval[bool](b, `document.querySelector('a[href="`+target+`"]').click(), true`) }, "the row", "#run-id")
 	b.back("#list tbody tr")
 	if after := eval[string](b, list); after != before {
@@ -210,7 +213,10 @@ func TestEveryViewIsItsAddress(t *testing.T) {
 	visit := func(path string, links string) {
 		t.Helper()
 		b.open(path)
-		hrefs := eval[[]string](b, fmt.Sprintf(`[...new Set([...document.querySelectorAll(%s)].map((a) => a.getAttribute("href")))]`, quoted(links)))
+		hrefs := eval[[]string](
+			b,
+			fmt.Sprintf(`[...new Set([...document.querySelectorAll(%s)].map((a) => a.getAttribute("href")))]`, quoted(links)),
+		)
 		if len(hrefs) == 0 {
 			t.Errorf("%s has no %s", path, links)
 		}

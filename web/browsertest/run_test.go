@@ -30,7 +30,10 @@ func TestARunIsExploredWithoutReloads(t *testing.T) {
 		t.Errorf("choosing a step scrolls from %g to %g", at, now)
 	}
 	b.click(`#inspector .tabs a:last-child`)
-	b.until("the tab is chosen", `/tab=definition/.test(location.search) && document.querySelector("#inspector .tabs a[aria-current]").innerText.includes("Definition")`)
+	b.until(
+		"the tab is chosen",
+		`/tab=definition/.test(location.search) && document.querySelector("#inspector .tabs a[aria-current]").innerText.includes("Definition")`,
+	)
 	b.click(`#tabs a:nth-child(3)`)
 	b.until("the state is shown", `/view=state/.test(location.search) && `+there("#state .checkpoints"))
 	b.until("the tab is marked", still+` && document.querySelector("#tabs [aria-current]").innerText.startsWith("State")`)
@@ -41,8 +44,14 @@ func TestARunIsExploredWithoutReloads(t *testing.T) {
 	b.press(",")
 	b.until(", goes to the checkpoint before", `document.querySelector("#sth").innerText.includes("cp 0")`)
 	b.until("the page has settled", still)
-	eval[bool](b, `(() => { const r = document.querySelector("input[type=range]"); r.value = r.max; r.dispatchEvent(new Event("input", {bubbles: true})); return true; })()`)
-	b.until("the slider goes to the last checkpoint", fmt.Sprintf(`!document.querySelector("#sth").innerText.includes("cp 0") && /cp=%s/.test(location.search)`, "[1-9]"))
+	eval[bool](
+		b,
+		`(() => { const r = document.querySelector("input[type=range]"); r.value = r.max; r.dispatchEvent(new Event("input", {bubbles: true})); return true; })()`,
+	)
+	b.until(
+		"the slider goes to the last checkpoint",
+		fmt.Sprintf(`!document.querySelector("#sth").innerText.includes("cp 0") && /cp=%s/.test(location.search)`, "[1-9]"),
+	)
 	b.quiet("exploring a run")
 }
 
@@ -59,7 +68,10 @@ func TestTheNewestChoiceWins(t *testing.T) {
 	for _, before := range []string{hint, fmt.Sprintf(click, "log"), hint + fmt.Sprintf(click, "log") + hint} {
 		b.open("/runs/" + s.Waiting.ID)
 		eval[bool](b, before+fmt.Sprintf(click, "events")+hint+`true`)
-		b.until("the events are shown after "+before, still+` && /view=events/.test(location.search) && document.querySelector("#view table.list") !== null`)
+		b.until(
+			"the events are shown after "+before,
+			still+` && /view=events/.test(location.search) && document.querySelector("#view table.list") !== null`,
+		)
 		if at := eval[string](b, `document.querySelector("#tabs [aria-current]").innerText`); !strings.HasPrefix(at, "Events") {
 			t.Errorf("after %s, the current tab is %q", before, at)
 		}
@@ -79,9 +91,15 @@ func TestAPauseComesBackToTheView(t *testing.T) {
 	b := d.tab()
 	b.open("/runs/" + run.ID)
 	b.click(`#tabs a[href*="view=events"]`)
-	b.until("the events are shown", `/view=events/.test(location.search) && document.querySelector("#tabs [aria-current]").innerText.startsWith("Events")`)
+	b.until(
+		"the events are shown",
+		`/view=events/.test(location.search) && document.querySelector("#tabs [aria-current]").innerText.startsWith("Events")`,
+	)
 	b.follow(`[form="once-pause"]`, "#done")
-	b.until("the events are shown again", `/view=events/.test(location.search) && document.querySelector("h1").innerText.startsWith("Paused")`)
+	b.until(
+		"the events are shown again",
+		`/view=events/.test(location.search) && document.querySelector("h1").innerText.startsWith("Paused")`,
+	)
 	b.quiet("a run that was paused")
 	plain := d.tab().withoutScripts()
 	plain.open("/runs/" + run.ID + "?view=io")
@@ -111,10 +129,16 @@ nodes:
 	if eval[bool](b, there("#follow")) {
 		t.Error("a log that is followed asks to be followed")
 	}
-	eval[bool](b, `document.querySelector("#log").dispatchEvent(new WheelEvent("wheel", {deltaY: -100, bubbles: true})), document.querySelector("#log").scrollTop = 0, true`)
+	eval[bool](
+		b,
+		`document.querySelector("#log").dispatchEvent(new WheelEvent("wheel", {deltaY: -100, bubbles: true})), document.querySelector("#log").scrollTop = 0, true`,
+	)
 	b.until("the log says that it is not followed", there("#follow"))
 	d.decide(r.ID)
-	b.until("the log says how much is new", `/\(1 new\)/.test(document.querySelector("#follow").innerText) || !document.querySelector("#log[data-follow]")`)
+	b.until(
+		"the log says how much is new",
+		`/\(1 new\)/.test(document.querySelector("#follow").innerText) || !document.querySelector("#log[data-follow]")`,
+	)
 	if top := eval[float64](b, `document.querySelector("#log").scrollTop`); top > 4 {
 		t.Errorf("the log went to %g by itself", top)
 	}
@@ -160,7 +184,10 @@ func TestTheMenuOfARun(t *testing.T) {
 	}
 	b.click(`[popovertarget=more]`)
 	b.until("the menu is open", open)
-	eval[bool](b, `(window.refreshed = false, document.body.addEventListener("htmx:afterSettle", () => window.refreshed = true), htmx.trigger(document.body, document.querySelector("#head").getAttribute("hx-trigger").split(" ")[0]), true)`)
+	eval[bool](
+		b,
+		`(window.refreshed = false, document.body.addEventListener("htmx:afterSettle", () => window.refreshed = true), htmx.trigger(document.body, document.querySelector("#head").getAttribute("hx-trigger").split(" ")[0]), true)`,
+	)
 	b.until("the head was refreshed", `window.refreshed`)
 	if !eval[bool](b, open) {
 		t.Error("a refresh closes the menu")

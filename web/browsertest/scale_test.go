@@ -137,7 +137,13 @@ func TestAMillionRunsInTheBrowser(t *testing.T) {
 		slices.Sort(shifts)
 		p95, shift := server[len(server)*95/100], shifts[len(shifts)/2]
 		name, _, _ := strings.Cut(strings.ReplaceAll(path, id, "/runs/…"), "after=")
-		t.Logf("%-42s %7.1f ms of 50 at the 95th percentile, painted after %4.0f ms (median), moved by %.3f of 0.020 (median)", name, p95, painted[len(painted)/2], shift)
+		t.Logf(
+			"%-42s %7.1f ms of 50 at the 95th percentile, painted after %4.0f ms (median), moved by %.3f of 0.020 (median)",
+			name,
+			p95,
+			painted[len(painted)/2],
+			shift,
+		)
 		if limit := 50.0; p95 > 20*limit || p95 < 0 {
 			t.Errorf("%s takes the server %g ms", path, p95)
 		}

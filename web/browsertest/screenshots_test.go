@@ -91,12 +91,18 @@ func newShop(t *testing.T, d *daemon) shop {
 		switch r.URL.Path {
 		case "/invoices":
 			pause(120 * time.Millisecond)
-			fmt.Fprint(w, `{"invoices": [{"id": "INV-20981", "vendor": "Acme GmbH", "net": 1840.5, "currency": "EUR"}, {"id": "INV-20982", "vendor": "Bolt SA", "net": 96, "currency": "EUR"}, {"id": "INV-20983", "vendor": "Crane Ltd", "net": 12750, "currency": "GBP"}]}`)
+			fmt.Fprint(
+				w,
+				`{"invoices": [{"id": "INV-20981", "vendor": "Acme GmbH", "net": 1840.5, "currency": "EUR"}, {"id": "INV-20982", "vendor": "Bolt SA", "net": 96, "currency": "EUR"}, {"id": "INV-20983", "vendor": "Crane Ltd", "net": 12750, "currency": "GBP"}]}`,
+			)
 		case "/extract":
 			pause(240 * time.Millisecond)
 			if limited.Load() {
 				w.WriteHeader(http.StatusTooManyRequests)
-				fmt.Fprint(w, `{"error": {"code": "rate_limit_exceeded", "message": "You are sending requests too quickly: limit 30,000 tokens per minute, used 29,814."}}`)
+				fmt.Fprint(
+					w,
+					`{"error": {"code": "rate_limit_exceeded", "message": "You are sending requests too quickly: limit 30,000 tokens per minute, used 29,814."}}`,
+				)
 				return
 			}
 			fmt.Fprint(w, `{"total": 14686.5, "lines": 17, "confidence": 0.97, "needs_review": false}`)
@@ -150,8 +156,18 @@ nodes:
   pay_back: {type: log, input: "240.00 EUR paid back"}
 edges: [{from: check, to: approve}, {from: approve, to: pay_back}]
 `)
-	d.plan(fmt.Sprintf("id: crm-sync\nname: CRM sync\nnodes:\n  pull: {type: http, effect: read, input: {url: \"%[1]s/sync\"}}\n  push: {type: log, input: done}\nedges: [{from: pull, to: push}]\n", world.URL))
-	d.plan(fmt.Sprintf("id: price-check\nname: Price check\nnodes:\n  ask: {type: http, effect: read, input: {url: \"%[1]s/prices\"}}\n  compare: {type: calculator, needs: [ask], input: {expression: \"1840.5 * 1.19\"}}\n", world.URL))
+	d.plan(
+		fmt.Sprintf(
+			"id: crm-sync\nname: CRM sync\nnodes:\n  pull: {type: http, effect: read, input: {url: \"%[1]s/sync\"}}\n  push: {type: log, input: done}\nedges: [{from: pull, to: push}]\n",
+			world.URL,
+		),
+	)
+	d.plan(
+		fmt.Sprintf(
+			"id: price-check\nname: Price check\nnodes:\n  ask: {type: http, effect: read, input: {url: \"%[1]s/prices\"}}\n  compare: {type: calculator, needs: [ask], input: {expression: \"1840.5 * 1.19\"}}\n",
+			world.URL,
+		),
+	)
 	var s shop
 	for range 3 {
 		s.completed = d.run("invoice-triage", `{"night": "2026-03-08"}`)
@@ -167,8 +183,17 @@ edges: [{from: check, to: approve}, {from: approve, to: pay_back}]
 		_, err := d.api.Start(t.Context(), domain.StartRequest{Plan: "crm-sync"})
 		must(t, err)
 	}
-	if s.completed.Status != domain.RunCompleted || s.failed.Status != domain.RunFailed || s.waiting.Status != domain.RunWaiting || s.doubt.WaitReason != domain.WaitInDoubt {
-		t.Fatalf("the shop is not as it should be: %s (%s), %s, %s, %s %s", s.completed.Status, s.completed.Headline, s.failed.Status, s.waiting.Status, s.doubt.Status, s.doubt.WaitReason)
+	if s.completed.Status != domain.RunCompleted || s.failed.Status != domain.RunFailed || s.waiting.Status != domain.RunWaiting ||
+		s.doubt.WaitReason != domain.WaitInDoubt {
+		t.Fatalf(
+			"the shop is not as it should be: %s (%s), %s, %s, %s %s",
+			s.completed.Status,
+			s.completed.Headline,
+			s.failed.Status,
+			s.waiting.Status,
+			s.doubt.Status,
+			s.doubt.WaitReason,
+		)
 	}
 	return s
 }

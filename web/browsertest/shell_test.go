@@ -82,7 +82,10 @@ func TestTheShell(t *testing.T) {
 	const place = `document.querySelector("main").getBoundingClientRect().top + scrollY`
 	at := eval[float64](b, place)
 	d.kill()
-	b.until("the phone says that it is stale, and since when", indicates("stale")+` && `+there("#live")+` && /\d\d:\d\d:\d\d/.test(document.querySelector("#live").innerText)`)
+	b.until(
+		"the phone says that it is stale, and since when",
+		indicates("stale")+` && `+there("#live")+` && /\d\d:\d\d:\d\d/.test(document.querySelector("#live").innerText)`,
+	)
 	if now := eval[float64](b, place); now != at {
 		t.Errorf("saying so moves the page from %g to %g", at, now)
 	}

@@ -38,11 +38,17 @@ func (d *daemon) everyState(t *testing.T) []state {
 		return run
 	}
 	d.plan("id: timer\nnodes:\n  wait: {type: wait, input: {for: 3h}}\n  end: {type: log, input: done}\nedges: [{from: wait, to: end}]\n")
-	down := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }))
+	down := httptest.NewServer(
+		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }),
+	)
 	t.Cleanup(down.Close)
-	d.plan("id: again\nnodes:\n  call: {type: http, effect: read, retry: {max_attempts: 6, backoff: [3h]}, input: {url: \"" + down.URL + "\"}}\n  end: {type: log, input: done}\nedges: [{from: call, to: end}]\n")
+	d.plan(
+		"id: again\nnodes:\n  call: {type: http, effect: read, retry: {max_attempts: 6, backoff: [3h]}, input: {url: \"" + down.URL + "\"}}\n  end: {type: log, input: done}\nedges: [{from: call, to: end}]\n",
+	)
 	d.plan("id: parent\nnodes:\n  child: {type: plan, plan: refund}\n  end: {type: log, input: done}\nedges: [{from: child, to: end}]\n")
-	d.plan("id: bounded\nlimits: {max_steps: 1}\nnodes:\n  one: {type: set, input: 1}\n  two: {type: set, input: 2}\nedges: [{from: one, to: two}]\n")
+	d.plan(
+		"id: bounded\nlimits: {max_steps: 1}\nnodes:\n  one: {type: set, input: 1}\n  two: {type: set, input: 2}\nedges: [{from: one, to: two}]\n",
+	)
 	waits := func(plan string, reason domain.WaitReason) domain.Run {
 		t.Helper()
 		run := start(domain.StartRequest{Plan: plan})
@@ -57,8 +63,14 @@ func (d *daemon) everyState(t *testing.T) []state {
 		return run
 	}
 	out := []state{
-		{"Running", busy}, {"Waiting", waits("timer", domain.WaitTimer)}, {"Retrying", waits("again", domain.WaitRetry)}, {"Waiting", waits("parent", domain.WaitChild)},
-		{"Needs you", waits("bounded", domain.WaitBudget)}, {"Paused", act(waits("timer", domain.WaitTimer), domain.ActionPause)}, {"Cancelled", act(waits("timer", domain.WaitTimer), domain.ActionCancel)},
+		{
+			"Running",
+			busy,
+		}, {"Waiting", waits("timer", domain.WaitTimer)}, {"Retrying", waits("again", domain.WaitRetry)}, {"Waiting", waits("parent", domain.WaitChild)},
+		{
+			"Needs you",
+			waits("bounded", domain.WaitBudget),
+		}, {"Paused", act(waits("timer", domain.WaitTimer), domain.ActionPause)}, {"Cancelled", act(waits("timer", domain.WaitTimer), domain.ActionCancel)},
 		{"Scheduled", start(domain.StartRequest{Plan: "report", StartAt: time.Now().Add(26 * time.Hour)})},
 	}
 	one := &domain.Concurrency{Key: "one", Limit: 1}
@@ -73,7 +85,13 @@ func TestEveryStatus(t *testing.T) {
 	large(t)
 	d := newDaemon(t)
 	s := d.seed()
-	all := append(d.everyState(t), state{"Succeeded", s.Completed}, state{"Failed", s.Failed}, state{"Needs you", s.Waiting}, state{"Interrupted", s.InDoubt})
+	all := append(
+		d.everyState(t),
+		state{"Succeeded", s.Completed},
+		state{"Failed", s.Failed},
+		state{"Needs you", s.Waiting},
+		state{"Interrupted", s.InDoubt},
+	)
 	b := d.tab()
 	visit := func(path, where string) {
 		t.Helper()
@@ -82,7 +100,9 @@ func TestEveryStatus(t *testing.T) {
 		for _, f := range eval[[]string](b, fits) {
 			t.Errorf("%s: %s", where, f)
 		}
-		if bare := eval[[]string](b, `[...document.querySelectorAll("main .st")].filter((e) => !e.textContent.trim() || !e.querySelector("use")).map((e) => e.outerHTML.slice(0, 120))`); len(bare) > 0 {
+		if bare := eval[[]string](b, `[...document.querySelectorAll("main .st")].filter((e) => !e.textContent.trim() || !e.querySelector("use")).map((e) => e.outerHTML.slice(0, 120))`); len(
+			bare,
+		) > 0 {
 			t.Errorf("%s: statuses without a word or a shape: %v", where, bare)
 		}
 		b.quiet(where)
@@ -107,7 +127,14 @@ func TestEveryStatus(t *testing.T) {
 	}
 	b.open("/runs")
 	for _, c := range all {
-		if !eval[bool](b, fmt.Sprintf(`[...document.querySelectorAll("#list tbody tr")].some((r) => r.innerHTML.includes(%s) && r.querySelector(".st").textContent.includes(%s))`, quoted(c.run.ID), quoted(c.word))) {
+		if !eval[bool](
+			b,
+			fmt.Sprintf(
+				`[...document.querySelectorAll("#list tbody tr")].some((r) => r.innerHTML.includes(%s) && r.querySelector(".st").textContent.includes(%s))`,
+				quoted(c.run.ID),
+				quoted(c.word),
+			),
+		) {
 			t.Errorf("the list does not say of %s that it is %s", c.run.ID, c.word)
 		}
 	}
@@ -169,8 +196,11 @@ func TestOtherSights(t *testing.T) {
 				}
 			}
 			// Statuses of one page have shapes of their own: two that look alike have the same word.
-			alike := eval[[]string](b, `(() => { const by = {}; for (const e of document.querySelectorAll("main .st")) (by[e.querySelector("use").getAttribute("href") + e.className] ||= new Set()).add(e.textContent.trim());
-			  return Object.entries(by).filter(([, w]) => w.size > 3).map(([k, w]) => k + ": " + [...w].join(", ")); })()`)
+			alike := eval[[]string](
+				b,
+				`(() => { const by = {}; for (const e of document.querySelectorAll("main .st")) (by[e.querySelector("use").getAttribute("href") + e.className] ||= new Set()).add(e.textContent.trim());
+			  return Object.entries(by).filter(([, w]) => w.size > 3).map(([k, w]) => k + ": " + [...w].join(", ")); })()`,
+			)
 			if len(alike) > 0 {
 				t.Errorf("%s: one shape says many things: %v", path, alike)
 			}

@@ -52,10 +52,19 @@ func requestOf(c *ui.Context) (domain.BulkRequest, part.BulkAction, error) {
 	form := c.Echo.Request().Form
 	i := slices.IndexFunc(part.BulkActions, func(v part.BulkAction) bool { return string(v.Action) == form.Get("do") })
 	if i < 0 {
-		return domain.BulkRequest{}, part.BulkAction{}, domain.Errorf(domain.CodeNotFound, "there is no act %q on many runs", form.Get("do"))
+		return domain.BulkRequest{}, part.BulkAction{}, domain.Errorf(
+			domain.CodeNotFound,
+			"there is no act %q on many runs",
+			form.Get("do"),
+		)
 	}
 	v := part.BulkActions[i]
-	req := domain.BulkRequest{Action: v.Action, Query: strings.TrimSpace(form.Get("q")), Reason: strings.TrimSpace(form.Get("reason")), Digest: form.Get("digest")}
+	req := domain.BulkRequest{
+		Action: v.Action,
+		Query:  strings.TrimSpace(form.Get("q")),
+		Reason: strings.TrimSpace(form.Get("reason")),
+		Digest: form.Get("digest"),
+	}
 	if form.Get("all") == "" { // the chosen runs, not all that match
 		req.Runs = form["run"]
 	}
@@ -108,7 +117,16 @@ func (s *section) showPreview(c *ui.Context, code int, req domain.BulkRequest, v
 	heading := headingOf(c, v.Action, pre.Eligible)
 	p := PreviewPage{
 		Shell: c.Shell("runs", heading), Heading: heading, Error: problem, Back: "/runs?q=" + url.QueryEscape(req.Query),
-		Form:      Form{Button: heading, Danger: v.Danger, Canary: req.Canary, CanCanary: v.Canary && pre.Eligible > 1, Reason: req.Reason, Idem: kit.NewID(), Digest: pre.Digest, NeedsReason: v.NeedsReason},
+		Form: Form{
+			Button:      heading,
+			Danger:      v.Danger,
+			Canary:      req.Canary,
+			CanCanary:   v.Canary && pre.Eligible > 1,
+			Reason:      req.Reason,
+			Idem:        kit.NewID(),
+			Digest:      pre.Digest,
+			NeedsReason: v.NeedsReason,
+		},
 		Selection: Selection{Action: string(v.Action), Query: req.Query, Runs: req.Runs, Sample: s.rows.Of(c, pre.Sample)},
 	}
 	p.CanLabel, p.Labels = v.Action == domain.ActionLabel, cmp.Or(part.LabelText(req.Labels), c.Field("labels"))
@@ -135,7 +153,9 @@ func (s *section) showPreview(c *ui.Context, code int, req domain.BulkRequest, v
 	}
 	switch {
 	case p.CanCanary:
-		p.Sentence = c.T("One run goes first. If it does not fail, the others follow at the rate you give; three in a row that fail the same way again stop it.")
+		p.Sentence = c.T(
+			"One run goes first. If it does not fail, the others follow at the rate you give; three in a row that fail the same way again stop it.",
+		)
 	default:
 		p.Sentence = c.T("They are acted on one after the other, oldest first. You can stop it at any time.")
 	}
@@ -147,7 +167,11 @@ func (s *section) showPreview(c *ui.Context, code int, req domain.BulkRequest, v
 		if e := part.Expectation(c, one.Expected, 1); e != "" {
 			p.Consequence = strings.TrimSpace(p.Consequence + " " + e)
 			if pre.Eligible > 1 {
-				p.Consequence += " " + c.T("For all %s, if they are alike: %s", c.Number(int64(pre.Eligible)), part.Expectation(c, one.Expected, pre.Eligible))
+				p.Consequence += " " + c.T(
+					"For all %s, if they are alike: %s",
+					c.Number(int64(pre.Eligible)),
+					part.Expectation(c, one.Expected, pre.Eligible),
+				)
 			}
 		}
 		for _, e := range one.Effects {
@@ -262,8 +286,15 @@ func (s *section) progress(c *ui.Context) (Progress, error) {
 	st := statusOf(c, b)
 	heading := headingOf(c, b.Action, int(b.Total))
 	p := Progress{Title: c.T(st.Word) + " · " + heading, ID: b.ID, Heading: heading, Status: st, Note: kit.Visible(b.Note),
-		CanStop: !b.State.Final() && c.Who.Role.Includes(domain.RoleOperator), Done: kit.Percent(100 * float64(b.Acted+b.Refused) / float64(max(b.Total, 1))),
-		Label: c.T("%s of %s: %s acted on, %s refused", c.Number(b.Acted+b.Refused), c.Number(b.Total), c.Number(b.Acted), c.Number(b.Refused))}
+		CanStop: !b.State.Final() &&
+			c.Who.Role.Includes(domain.RoleOperator), Done: kit.Percent(100 * float64(b.Acted+b.Refused) / float64(max(b.Total, 1))),
+		Label: c.T(
+			"%s of %s: %s acted on, %s refused",
+			c.Number(b.Acted+b.Refused),
+			c.Number(b.Total),
+			c.Number(b.Acted),
+			c.Number(b.Refused),
+		)}
 	if !b.State.Final() {
 		p.Topic = "runs"
 	}
@@ -336,8 +367,17 @@ func (s *section) list(c *ui.Context) error {
 	}
 	p := ListPage{Shell: c.Shell("runs", "Acts on many runs")}
 	for _, b := range list {
-		p.Rows = append(p.Rows, ListRow{Href: "/bulk/" + b.ID, Heading: headingOf(c, b.Action, int(b.Total)), Who: kit.Visible(b.Actor), Count: c.Number(b.Total),
-			Status: statusOf(c, b), At: c.Time(b.CreatedAt)})
+		p.Rows = append(
+			p.Rows,
+			ListRow{
+				Href:    "/bulk/" + b.ID,
+				Heading: headingOf(c, b.Action, int(b.Total)),
+				Who:     kit.Visible(b.Actor),
+				Count:   c.Number(b.Total),
+				Status:  statusOf(c, b),
+				At:      c.Time(b.CreatedAt),
+			},
+		)
 	}
 	return c.Render(http.StatusOK, List(p))
 }

@@ -104,5 +104,10 @@ func following(p Progress) templ.Attributes {
 	if p.Topic == "" {
 		return nil
 	}
-	return templ.Attributes{"data-live": p.Topic, "hx-get": "/bulk/" + p.ID, "hx-trigger": "k:" + p.Topic + " from:body", "hx-swap": "morph:outerHTML"}
+	return templ.Attributes{
+		"data-live":  p.Topic,
+		"hx-get":     "/bulk/" + p.ID,
+		"hx-trigger": "k:" + p.Topic + " from:body",
+		"hx-swap":    "morph:outerHTML",
+	}
 }

@@ -23,10 +23,16 @@ type section struct {
 // Section returns the pages.
 func Section(p Ports) ui.Section {
 	s := &section{p, part.Rows{Programs: p.Programs}}
-	progress := ui.Fragment{Page: "/bulk/:bulk", ID: "progress", Operation: app.GetBulk, Topics: []string{"runs"}, Build: func(c *ui.Context) (templ.Component, error) {
-		p, err := s.progress(c)
-		return state(p), err
-	}}
+	progress := ui.Fragment{
+		Page:      "/bulk/:bulk",
+		ID:        "progress",
+		Operation: app.GetBulk,
+		Topics:    []string{"runs"},
+		Build: func(c *ui.Context) (templ.Component, error) {
+			p, err := s.progress(c)
+			return state(p), err
+		},
+	}
 	return ui.Section{Fragments: []ui.Fragment{progress}, Routes: []ui.Route{
 		{Get: "/bulk", Operation: app.ListBulks, Handle: s.list},
 		{Get: "/bulk/new", Operation: app.StartBulk, Handle: s.preview},

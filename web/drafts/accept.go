@@ -44,8 +44,10 @@ func (s *section) acceptPage(c *ui.Context) error {
 		return err
 	}
 	p := kit.ConfirmPage{Crumb: kit.Link{Text: c.T("Draft") + " " + shown.Version, Href: at}, Post: at + "/accept", Back: at,
-		Idem: kit.NewID(), Do: "accept", Heading: c.T("Accept as %s",
-			shown.Version), Checks: shown.Assumed, Says: c.T("Exactly this version is taken into use: from then on runs of it can be started. Accepting it starts none.")}
+		Idem: kit.NewID(), Do: "accept", Heading: c.T(
+			"Accept as %s",
+			shown.Version,
+		), Checks: shown.Assumed, Says: c.T("Exactly this version is taken into use: from then on runs of it can be started. Accepting it starts none.")}
 	fact := func(term, text string) {
 		if text != "" {
 			p.Facts = append(p.Facts, kit.Fact{Term: term, Text: text})
@@ -134,7 +136,9 @@ func (s *section) discardPage(c *ui.Context) error {
 		return c.Echo.Redirect(http.StatusSeeOther, at)
 	}
 	p := kit.ConfirmPage{Crumb: kit.Link{Text: c.T("Draft"), Href: at}, Post: at + "/discard", Back: at, Idem: kit.NewID(), Do: "discard",
-		Heading: c.T("Discard the draft"), Danger: true, Says: c.T("Nothing of it can be accepted or started any more. It stays in the audit log and in the history of drafts."), Facts: []kit.Fact{{Term: c.T("Request"), Text: kit.Visible(kit.Cut(d.Query, 400))}}}
+		Heading: c.T(
+			"Discard the draft",
+		), Danger: true, Says: c.T("Nothing of it can be accepted or started any more. It stays in the audit log and in the history of drafts."), Facts: []kit.Fact{{Term: c.T("Request"), Text: kit.Visible(kit.Cut(d.Query, 400))}}}
 	if d.State == domain.DraftPlanning {
 		p.Heading = c.T("Stop planning and discard")
 	}
@@ -179,7 +183,11 @@ func (s *section) acceptDraft(c *ui.Context) error {
 	}
 	// No key: an accepted draft is returned unchanged, and the reason names the version,
 	// which is another one after an alternative was accepted.
-	accept := app.DraftAcceptance{Meta: app.Meta{By: c.Who.Actor()}, Draft: d.ID, DraftAcceptance: domain.DraftAcceptance{Reason: acceptedWhy(c, d, v.Number)}}
+	accept := app.DraftAcceptance{
+		Meta:            app.Meta{By: c.Who.Actor()},
+		Draft:           d.ID,
+		DraftAcceptance: domain.DraftAcceptance{Reason: acceptedWhy(c, d, v.Number)},
+	}
 	if do != "start" {
 		accept.Alternative = c.Field("alternative")
 	}

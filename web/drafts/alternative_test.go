@@ -19,7 +19,14 @@ func TestAnAlternativeIsAcceptedInsteadOfThePlan(t *testing.T) {
 	if len(proposed.Steps) != 2 || len(proposed.Unsafe) != 1 {
 		t.Fatalf("%+v", proposed)
 	}
-	webtest.Has(t, page, "the draft", "Alternatives", "Cheaper, with what was asked for only", at+`/accept?alternative=cheaper" data-dialog`)
+	webtest.Has(
+		t,
+		page,
+		"the draft",
+		"Alternatives",
+		"Cheaper, with what was asked for only",
+		at+`/accept?alternative=cheaper" data-dialog`,
+	)
 	confirm := b.Get(at + "/accept?alternative=cheaper")
 	webtest.Has(t, confirm, "the question", "Accept the alternative", "instead of v1", "brew", `name="alternative" value="cheaper"`)
 	webtest.Safe(t, "accept", confirm.Body)
@@ -36,7 +43,9 @@ func TestAnAlternativeIsAcceptedInsteadOfThePlan(t *testing.T) {
 		t.Errorf("the form sent twice: %d", again.Code)
 	}
 	d, err := site.Drafts.Draft(t.Context(), proposed.ID)
-	if err != nil || d.State != domain.DraftAccepted || d.Alternative != "cheaper" || d.Version != 2 || d.Hash == proposed.Hash || len(d.Steps) != 1 || len(d.Unsafe) != 0 {
+	if err != nil || d.State != domain.DraftAccepted || d.Alternative != "cheaper" || d.Version != 2 || d.Hash == proposed.Hash ||
+		len(d.Steps) != 1 ||
+		len(d.Unsafe) != 0 {
 		t.Fatalf("%+v %v", d, err)
 	}
 	plan, err := site.Store.Plan(t.Context(), d.Plan)
@@ -48,7 +57,8 @@ func TestAnAlternativeIsAcceptedInsteadOfThePlan(t *testing.T) {
 		t.Fatalf("%+v %v", events.Items, err)
 	}
 	for _, e := range events.Items {
-		if !strings.Contains(e.Reason, "no lemon here") || !strings.Contains(string(e.Detail), d.Hash) || e.Action == "draft.accept" && !strings.Contains(string(e.Detail), `"alternative":"cheaper"`) {
+		if !strings.Contains(e.Reason, "no lemon here") || !strings.Contains(string(e.Detail), d.Hash) ||
+			e.Action == "draft.accept" && !strings.Contains(string(e.Detail), `"alternative":"cheaper"`) {
 			t.Errorf("%+v", e)
 		}
 	}
@@ -60,7 +70,9 @@ func TestAnAlternativeIsAcceptedInsteadOfThePlan(t *testing.T) {
 		t.Errorf("%+v %v", run, err)
 	}
 	// What was accepted in one form is not accepted in another.
-	if _, err := site.Drafts.Accept(t.Context(), site.Admin, d.ID, domain.DraftAcceptance{Alternative: "faster"}); domain.CodeOf(err) != domain.CodeConflict {
+	if _, err := site.Drafts.Accept(t.Context(), site.Admin, d.ID, domain.DraftAcceptance{Alternative: "faster"}); domain.CodeOf(
+		err,
+	) != domain.CodeConflict {
 		t.Errorf("another alternative afterwards: %v", err)
 	}
 }
@@ -72,21 +84,32 @@ func TestAnAlternativeKeepsTheRulesOfItsDraft(t *testing.T) {
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
 	at, _, d := ask(t, site, b, "brew the tea and then notify everybody", "approve", "1")
-	if got, err := site.Drafts.Accept(t.Context(), site.Admin, d.ID, domain.DraftAcceptance{Alternative: "dearer"}); domain.CodeOf(err) != domain.CodeInvalid || got.State != domain.DraftReady {
+	if got, err := site.Drafts.Accept(t.Context(), site.Admin, d.ID, domain.DraftAcceptance{Alternative: "dearer"}); domain.CodeOf(
+		err,
+	) != domain.CodeInvalid ||
+		got.State != domain.DraftReady {
 		t.Errorf("an unknown alternative: %+v %v", got, err)
 	}
-	if _, err := site.Drafts.Accept(t.Context(), domain.Actor{Name: "v", Role: domain.RoleViewer}, d.ID, domain.DraftAcceptance{Alternative: "cheaper"}); domain.CodeOf(err) != domain.CodeForbidden {
+	if _, err := site.Drafts.Accept(t.Context(), domain.Actor{Name: "v", Role: domain.RoleViewer}, d.ID, domain.DraftAcceptance{Alternative: "cheaper"}); domain.CodeOf(
+		err,
+	) != domain.CodeForbidden {
 		t.Errorf("a viewer: %v", err)
 	}
 	if p := b.Post(at+"/accept", webtest.Form(t, b.Get(at+"/accept?alternative=cheaper").Body, "Accept the alternative")); p.Code != http.StatusSeeOther {
 		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
 	}
 	d, err := site.Drafts.Draft(t.Context(), d.ID)
-	if err != nil || d.Alternative != "cheaper" || !strings.Contains(strings.Join(d.Steps, "\n"), "ask-") || strings.Contains(strings.Join(d.Steps, "\n"), "lemon") {
+	if err != nil || d.Alternative != "cheaper" || !strings.Contains(strings.Join(d.Steps, "\n"), "ask-") ||
+		strings.Contains(strings.Join(d.Steps, "\n"), "lemon") {
 		t.Errorf("%+v %v", d, err)
 	}
-	v := site.Plan(t, `{"id": "mine", "steps": [{"id": "a", "order": 1, "tool": "set"}], "metadata": {"alternatives": [{"steps": [{"id": "a", "order": 1, "tool": "exec"}], "metadata": {"kind": "cheaper"}}]}}`)
-	if _, err := site.Drafts.AcceptAlternative(t.Context(), site.Admin, v.Hash, domain.DraftAcceptance{Alternative: "cheaper"}); domain.CodeOf(err) != domain.CodeInvalid {
+	v := site.Plan(
+		t,
+		`{"id": "mine", "steps": [{"id": "a", "order": 1, "tool": "set"}], "metadata": {"alternatives": [{"steps": [{"id": "a", "order": 1, "tool": "exec"}], "metadata": {"kind": "cheaper"}}]}}`,
+	)
+	if _, err := site.Drafts.AcceptAlternative(t.Context(), site.Admin, v.Hash, domain.DraftAcceptance{Alternative: "cheaper"}); domain.CodeOf(
+		err,
+	) != domain.CodeInvalid {
 		t.Errorf("an alternative that a person wrote: %v", err)
 	}
 }

@@ -40,7 +40,13 @@ func TestAPlanFromAnIntentRunsOnlyOnceItIsAccepted(t *testing.T) {
 		}
 	}
 	spanish := b.Do(webtest.Request(t, http.MethodGet, site.URL+failedAt, "", "Accept-Language", "es"))
-	webtest.Has(t, spanish, "the draft that failed, in Spanish", "No se puede hacer un plan válido para lo que se pide:", "Diga de otro modo lo que quiere")
+	webtest.Has(
+		t,
+		spanish,
+		"the draft that failed, in Spanish",
+		"No se puede hacer un plan válido para lo que se pide:",
+		"Diga de otro modo lo que quiere",
+	)
 	at, first, _ := ask(t, site, b, "collect the figures and then notify <everybody>")
 	for _, want := range []string{"Nothing of it has run.", "To be accepted", "complex: it needs several steps", "1 step cannot be repeated", "step-2", "unsafe", "2.0 s", "skills match what is asked", "notify &lt;everybody&gt;", "Accept and start",
 		"the request says: notify", "the request says: collect", "sum of step-1 is 42: nobody said otherwise", "Accept as v1", "Start a dry run", "Discard the draft", "Understanding what is wanted", "Choosing tools", "by rules"} {
@@ -51,10 +57,19 @@ func TestAPlanFromAnIntentRunsOnlyOnceItIsAccepted(t *testing.T) {
 	// A box leads to the reason of its step.
 	chosen := b.Get(at + "?node=step-2")
 	webtest.Has(t, chosen, "the chosen step", `?node=step-1#why"`, `aria-current="true"`)
-	if _, row, _ := strings.Cut(chosen.Body, `id="why"`); !strings.Contains(strings.SplitN(row, "</tr>", 2)[0], "the request says: notify") || strings.Count(chosen.Body, `id="why"`) != 1 {
+	if _, row, _ := strings.Cut(chosen.Body, `id="why"`); !strings.Contains(
+		strings.SplitN(row, "</tr>", 2)[0],
+		"the request says: notify",
+	) ||
+		strings.Count(chosen.Body, `id="why"`) != 1 {
 		t.Errorf("the reason is not where the picture leads:\n%s", webtest.Words(row))
 	}
-	webtest.Has(t, b.Do(webtest.Request(t, http.MethodGet, site.URL+at, "", "Accept-Language", "es")), "the draft in Spanish", "las habilidades concuerdan con lo que se pide")
+	webtest.Has(
+		t,
+		b.Do(webtest.Request(t, http.MethodGet, site.URL+at, "", "Accept-Language", "es")),
+		"the draft in Spanish",
+		"las habilidades concuerdan con lo que se pide",
+	)
 	// Refined: another draft, and the first one stays.
 	f := webtest.Form(t, first.Body, "Make another draft")
 	f.Set("intent", "collect the figures, then stop")
@@ -65,7 +80,17 @@ func TestAPlanFromAnIntentRunsOnlyOnceItIsAccepted(t *testing.T) {
 	second := p.Location
 	site.Drafted(t, second)
 	refined := b.Get(second)
-	webtest.Has(t, refined, "the refined draft", "revision 2, made from", "1 step removed", `class="node minus`, second+"?node=step-1#why", at+"?node=step-2#why", "What changed in the text")
+	webtest.Has(
+		t,
+		refined,
+		"the refined draft",
+		"revision 2, made from",
+		"1 step removed",
+		`class="node minus`,
+		second+"?node=step-1#why",
+		at+"?node=step-2#why",
+		"What changed in the text",
+	)
 	if strings.Contains(refined.Body, `<td class="m">step-2</td>`) || strings.Contains(refined.Body, "cannot be repeated:") {
 		t.Errorf("the refined draft still notifies:\n%s", webtest.Words(refined.Body))
 	}
@@ -101,7 +126,8 @@ func TestAPlanFromAnIntentRunsOnlyOnceItIsAccepted(t *testing.T) {
 	if err != nil || v.Origin != "planner" || v.ByPerson || v.Reason == "" {
 		t.Errorf("%+v %v", v, err)
 	}
-	if said := site.Audited(t); !said["draft.begin"] || !said["draft.ready"] || !said["draft.failed"] || !said["draft.accept"] || !said["plan.accept"] {
+	if said := site.Audited(t); !said["draft.begin"] || !said["draft.ready"] || !said["draft.failed"] || !said["draft.accept"] ||
+		!said["plan.accept"] {
 		t.Errorf("the audit log: %v", said)
 	}
 	events, err := site.Store.AuditEvents(t.Context(), domain.AuditFilter{Actions: []string{"draft.accept"}})
@@ -140,10 +166,12 @@ func TestADraftIsTriedAcceptedOrDiscarded(t *testing.T) {
 		}
 		return p.Stage, p.Archived
 	}
-	if list := b.Get("/plans?state=draft").Body; !strings.Contains(list, `href="`+at+`"`) || strings.Contains(list, "Made by programs") || strings.Contains(b.Get("/plans").Body, d.Plan) {
+	if list := b.Get("/plans?state=draft").Body; !strings.Contains(list, `href="`+at+`"`) || strings.Contains(list, "Made by programs") ||
+		strings.Contains(b.Get("/plans").Body, d.Plan) {
 		t.Errorf("a draft is not among the drafts once, or is among the plans in use:\n%s", webtest.Words(list))
 	}
-	if version := b.Get("/plans/" + d.Plan + "/v/1").Body; !strings.Contains(version, `href="`+at+`">Draft</a>`) || strings.Contains(version, "/v/1/accept") {
+	if version := b.Get("/plans/" + d.Plan + "/v/1").Body; !strings.Contains(version, `href="`+at+`">Draft</a>`) ||
+		strings.Contains(version, "/v/1/accept") {
 		t.Errorf("the version does not lead to its draft, or is accepted without it:\n%s", webtest.Words(version))
 	}
 	p := act("try")
@@ -167,7 +195,22 @@ func TestADraftIsTriedAcceptedOrDiscarded(t *testing.T) {
 	}
 	webtest.Has(t, page, "the draft", "<li>sum of step-1 is 42")
 	preview := b.Get(at + "/accept")
-	webtest.Has(t, preview, "the preview of accepting", "Accept as v1", d.Hash, d.Plan, "2 steps", "beginning with", "set", "cannot be repeated", `name="ok"`, "sum of step-1 is 42", "Goes to the audit log", d.ID)
+	webtest.Has(
+		t,
+		preview,
+		"the preview of accepting",
+		"Accept as v1",
+		d.Hash,
+		d.Plan,
+		"2 steps",
+		"beginning with",
+		"set",
+		"cannot be repeated",
+		`name="ok"`,
+		"sum of step-1 is 42",
+		"Goes to the audit log",
+		d.ID,
+	)
 	webtest.Safe(t, "accept", preview.Body)
 	accept := webtest.Form(t, preview.Body, "Accept as v1")
 	accept.Set("reason", "read by two")
@@ -176,7 +219,8 @@ func TestADraftIsTriedAcceptedOrDiscarded(t *testing.T) {
 		t.Errorf("accepting: %d %s", p.Code, webtest.Words(p.Body))
 	}
 	events, err := site.Store.AuditEvents(t.Context(), domain.AuditFilter{Action: "draft.accept"})
-	if err != nil || len(events.Items) != 1 || !strings.Contains(events.Items[0].Reason, "read by two") || !strings.Contains(events.Items[0].Reason, "1 of ") {
+	if err != nil || len(events.Items) != 1 || !strings.Contains(events.Items[0].Reason, "read by two") ||
+		!strings.Contains(events.Items[0].Reason, "1 of ") {
 		t.Errorf("%+v %v", events.Items, err)
 	}
 	if to := b.Get(at + "/accept").Location; to != at {
@@ -196,7 +240,14 @@ func TestADraftIsTriedAcceptedOrDiscarded(t *testing.T) {
 		t.Error("what is in use can be accepted")
 	}
 	at, page, d = ask(t, site, b, "please collect all figures of today")
-	webtest.Has(t, b.Get(at+"/discard"), "the preview of discarding", "Discard the draft", "please collect all figures of today", `name="reason"`)
+	webtest.Has(
+		t,
+		b.Get(at+"/discard"),
+		"the preview of discarding",
+		"Discard the draft",
+		"please collect all figures of today",
+		`name="reason"`,
+	)
 	if act("discard").Location != "/plans?state=draft" {
 		t.Error("discarding does not lead to the drafts")
 	}
@@ -217,13 +268,25 @@ func TestProblemsOfADraftInSpanish(t *testing.T) {
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
 	v := site.Plan(t, "id: odd\nnodes:\n  a: {type: set, input: 1, max_parallel: 3}\n")
-	d := domain.Draft{ID: domain.NewID(), DraftRequest: domain.DraftRequest{Query: "one"}, Actor: "marta", Role: domain.RoleOperator, Surface: "ui", Revision: 1, State: domain.DraftPlanning, CreatedAt: time.Now().UTC()}
+	d := domain.Draft{
+		ID:           domain.NewID(),
+		DraftRequest: domain.DraftRequest{Query: "one"},
+		Actor:        "marta",
+		Role:         domain.RoleOperator,
+		Surface:      "ui",
+		Revision:     1,
+		State:        domain.DraftPlanning,
+		CreatedAt:    time.Now().UTC(),
+	}
 	webtest.StoreDraft(t, site.Store, d)
 	problem := domain.Messagef("%s must be a text", "reasoning")
 	if err := site.Store.TellDraft(t.Context(), d.ID, []domain.DraftNote{{At: d.CreatedAt, Phase: domain.PhaseDrafting, Attempt: 2, Problems: []domain.Message{problem}}}); err != nil {
 		t.Fatal(err)
 	}
-	if page := b.Do(webtest.Request(t, http.MethodGet, site.URL+"/plans/drafts/"+d.ID, "", "Accept-Language", "es")); !strings.Contains(page.Body, "reasoning debe ser un texto") {
+	if page := b.Do(webtest.Request(t, http.MethodGet, site.URL+"/plans/drafts/"+d.ID, "", "Accept-Language", "es")); !strings.Contains(
+		page.Body,
+		"reasoning debe ser un texto",
+	) {
 		t.Errorf("the progress of planning in Spanish: %s", webtest.Words(page.Body))
 	}
 	d.State, d.Plan, d.Version, d.Hash, d.By = domain.DraftReady, "odd", v.Number, v.Hash, "rules"
@@ -249,19 +312,44 @@ func TestADraftByAModel(t *testing.T) {
 	if d.State != domain.DraftFailed || d.Error.Answer == "" || d.Model != "script/m1" || d.Usage.InputTokens != 300 {
 		t.Fatalf("%+v", d)
 	}
-	webtest.Has(t, page, "the draft that failed", "There is no plan for this", "NO_VALID_PLAN", "The model&#39;s last answer", "juggler", "Drafting, attempt 2, because", "is no agent of the list", "script/m1", "360 tokens", "Retry with another provider", `<option value="spare" selected>`)
+	webtest.Has(
+		t,
+		page,
+		"the draft that failed",
+		"There is no plan for this",
+		"NO_VALID_PLAN",
+		"The model&#39;s last answer",
+		"juggler",
+		"Drafting, attempt 2, because",
+		"is no agent of the list",
+		"script/m1",
+		"360 tokens",
+		"Retry with another provider",
+		`<option value="spare" selected>`,
+	)
 	f := webtest.Form(t, page.Body, "Retry with another provider")
 	f.Set("do", "retry")
 	f.Set("provider", "spare")
 	p := b.Post(at+"/refine", f)
-	if d = site.Drafted(t, p.Location); d.Provider != "spare" || d.Parent == "" || d.Revision != 2 || d.Query != "read the mail and then "+webtest.Hurdle {
+	if d = site.Drafted(t, p.Location); d.Provider != "spare" || d.Parent == "" || d.Revision != 2 ||
+		d.Query != "read the mail and then "+webtest.Hurdle {
 		t.Errorf("%+v", d)
 	}
 	_, page, d = ask(t, site, b, "read the mail and then answer it", "provider", "spare")
 	if d.State != domain.DraftReady || d.By != "model" {
 		t.Fatalf("%+v", d)
 	}
-	webtest.Has(t, page, "the draft", "the model says: the desk knows them", "the model says: the customer reads English", "one has to read, one to write", "not known: its steps have run too seldom here", "Choosing among the agents", "spare/m1")
+	webtest.Has(
+		t,
+		page,
+		"the draft",
+		"the model says: the desk knows them",
+		"the model says: the customer reads English",
+		"one has to read, one to write",
+		"not known: its steps have run too seldom here",
+		"Choosing among the agents",
+		"spare/m1",
+	)
 }
 
 // A question comes before what cannot be repeated, unless that is not wanted.
@@ -313,21 +401,42 @@ func TestADraftIsFollowedWhileItIsPlanned(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
-	d := domain.Draft{ID: domain.NewID(), DraftRequest: domain.DraftRequest{Query: "collect <all>"}, Actor: "marta", Role: domain.RoleOperator, Surface: "ui", Revision: 1, State: domain.DraftPlanning, CreatedAt: time.Now().UTC()}
+	d := domain.Draft{
+		ID:           domain.NewID(),
+		DraftRequest: domain.DraftRequest{Query: "collect <all>"},
+		Actor:        "marta",
+		Role:         domain.RoleOperator,
+		Surface:      "ui",
+		Revision:     1,
+		State:        domain.DraftPlanning,
+		CreatedAt:    time.Now().UTC(),
+	}
 	webtest.StoreDraft(t, site.Store, d)
 	at := "/plans/drafts/" + d.ID
 	if err := site.Store.TellDraft(t.Context(), d.ID, []domain.DraftNote{{At: d.CreatedAt, Phase: domain.PhaseUnderstanding, Who: "complex"}, {At: d.CreatedAt, Phase: domain.PhaseDrafting, Attempt: 2, Who: "m", Problems: []domain.Message{domain.Verbatim("<none>")}}}); err != nil {
 		t.Fatal(err)
 	}
 	page := b.Get(at)
-	webtest.Has(t, page, "the draft", "Being planned", `data-live="draft-`+d.ID, "Drafting, attempt 2, because", "&lt;none&gt;", "Reload", "Stop planning and discard", "also after a restart")
+	webtest.Has(
+		t,
+		page,
+		"the draft",
+		"Being planned",
+		`data-live="draft-`+d.ID,
+		"Drafting, attempt 2, because",
+		"&lt;none&gt;",
+		"Reload",
+		"Stop planning and discard",
+		"also after a restart",
+	)
 	if strings.Contains(page.Body, "Make another draft") {
 		t.Error("a draft that is being planned can be refined")
 	}
 	part := func() *http.Request {
 		return webtest.Request(t, http.MethodGet, site.URL+at, "", "HX-Request", "true", "HX-Target", "draft-progress")
 	}
-	if got := b.Do(part()); got.Code != http.StatusOK || !strings.Contains(got.Body, `id="draft-progress"`) || strings.Contains(got.Body, "<form") {
+	if got := b.Do(part()); got.Code != http.StatusOK || !strings.Contains(got.Body, `id="draft-progress"`) ||
+		strings.Contains(got.Body, "<form") {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}
 	if err := site.Drafts.Open(t.Context()); err != nil { // as after a restart

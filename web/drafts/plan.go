@@ -223,7 +223,9 @@ func alternativesOf(c *ui.Context, v domain.Version) []DraftAlternative {
 	for _, a := range doc.Metadata.Alternatives {
 		if term, ok := alternatives[a.Metadata.Kind]; ok {
 			out = append(out, DraftAlternative{Kind: a.Metadata.Kind, Name: c.T(term), Tokens: c.Number(int64(a.EstimatedCost)),
-				Took: kit.Took(time.Duration(a.EstimatedDuration) * time.Millisecond), Steps: kit.Visible(strings.Join(a.StepNames(), ", "))})
+				Took: kit.Took(
+					time.Duration(a.EstimatedDuration) * time.Millisecond,
+				), Steps: kit.Visible(strings.Join(a.StepNames(), ", "))})
 		}
 	}
 	return out

@@ -55,7 +55,13 @@ type section struct{ Ports }
 // Section returns the pages.
 func Section(p Ports) ui.Section {
 	s := &section{p}
-	progress := ui.Fragment{Page: "/plans/drafts/:draft", ID: "draft-progress", Operation: app.GetDraft, Topics: []string{"draft-:draft"}, Build: s.progress}
+	progress := ui.Fragment{
+		Page:      "/plans/drafts/:draft",
+		ID:        "draft-progress",
+		Operation: app.GetDraft,
+		Topics:    []string{"draft-:draft"},
+		Build:     s.progress,
+	}
 	return ui.Section{Fragments: []ui.Fragment{progress}, Routes: []ui.Route{
 		{Get: "/ask", Operation: app.StartDraft, Handle: s.askPage},
 		{Post: "/ask", Operation: app.StartDraft, Handle: s.makeDraft},

@@ -76,7 +76,10 @@ func (s *section) hits(c *ui.Context, p *FindPage, q string) error {
 	}
 	var found []kit.Link
 	for _, plan := range plans.Items {
-		found = append(found, kit.Link{Text: kit.Visible(plan.Key), Count: kit.Visible(plan.Name), Href: "/plans/" + url.PathEscape(plan.Key)})
+		found = append(
+			found,
+			kit.Link{Text: kit.Visible(plan.Key), Count: kit.Visible(plan.Name), Href: "/plans/" + url.PathEscape(plan.Key)},
+		)
 	}
 	add(c.T("Plans"), found)
 	steps, err := s.stepsNamed(c, q)
@@ -119,7 +122,14 @@ func (s *section) stepsNamed(c *ui.Context, q string) ([]kit.Link, error) {
 		}
 		for _, n := range program.Nodes {
 			if contains(n.ID, q) && len(out) <= findMax {
-				out = append(out, kit.Link{Text: kit.Visible(n.ID), Count: kit.Visible(plan.Key), Href: link.List("/runs", "plan:"+filter.Quote(plan.Key)+" step:"+filter.Quote(n.ID))})
+				out = append(
+					out,
+					kit.Link{
+						Text:  kit.Visible(n.ID),
+						Count: kit.Visible(plan.Key),
+						Href:  link.List("/runs", "plan:"+filter.Quote(plan.Key)+" step:"+filter.Quote(n.ID)),
+					},
+				)
 			}
 		}
 	}

@@ -24,5 +24,11 @@ func TestAJumpFindsWhatIsCalledSo(t *testing.T) {
 		}
 	}
 	webtest.Says(t, b.Get("/find?q=re"), http.StatusOK, `href="/plans/report"`, `href="/plans/refund"`, "Runs whose headline says re")
-	webtest.Says(t, b.Get("/find?q="+url.QueryEscape("no such <thing>")), http.StatusOK, "No run, plan, step, agent, tool or provider is called that.", "no such &lt;thing&gt;")
+	webtest.Says(
+		t,
+		b.Get("/find?q="+url.QueryEscape("no such <thing>")),
+		http.StatusOK,
+		"No run, plan, step, agent, tool or provider is called that.",
+		"no such &lt;thing&gt;",
+	)
 }

@@ -27,9 +27,26 @@ func TestAllHandoffs(t *testing.T) {
 		t.Fatal(list, err)
 	}
 	sum := sha256.Sum256([]byte("compute 6*7"))
-	webtest.Says(t, b.Get("/runs/"+run.ID+"?view=handoffs"), http.StatusOK, "with the tools calculator", "sha256:"+hex.EncodeToString(sum[:6]))
+	webtest.Says(
+		t,
+		b.Get("/runs/"+run.ID+"?view=handoffs"),
+		http.StatusOK,
+		"with the tools calculator",
+		"sha256:"+hex.EncodeToString(sum[:6]),
+	)
 	p := b.Get("/handoffs")
-	webtest.Says(t, p, http.StatusOK, "desk", "accountant", "compute 6*7", "/runs/"+run.ID+"?view=handoffs", "returned", "q=from%3Adesk", "q=to%3Aaccountant")
+	webtest.Says(
+		t,
+		p,
+		http.StatusOK,
+		"desk",
+		"accountant",
+		"compute 6*7",
+		"/runs/"+run.ID+"?view=handoffs",
+		"returned",
+		"q=from%3Adesk",
+		"q=to%3Aaccountant",
+	)
 	webtest.Says(t, b.Get("/handoffs?q=from:desk+to:accountant+plan:talk+status:returned+since:1h"), http.StatusOK, "compute 6*7")
 	webtest.Says(t, b.Get("/handoffs?q=from:accountant+to:desk+status:failed"), http.StatusOK, "No handoff matches.")
 	webtest.Says(t, b.Get("/handoffs?q=status:failt"), http.StatusBadRequest, "Did you mean status:failed?")
@@ -53,7 +70,19 @@ func TestAllHandoffs(t *testing.T) {
 		if i%2 == 1 {
 			from, to = to, from
 		}
-		ping.Handoffs = append(ping.Handoffs, domain.Handoff{ID: domain.NewID(), Run: r.ID, Seq: r.LastSeq + 1, From: from, To: to, Node: "answer", Reason: "clarification", At: r.CreatedAt})
+		ping.Handoffs = append(
+			ping.Handoffs,
+			domain.Handoff{
+				ID:     domain.NewID(),
+				Run:    r.ID,
+				Seq:    r.LastSeq + 1,
+				From:   from,
+				To:     to,
+				Node:   "answer",
+				Reason: "clarification",
+				At:     r.CreatedAt,
+			},
+		)
 	}
 	if err := site.Store.Commit(t.Context(), ping); err != nil {
 		t.Fatal(err)
@@ -74,7 +103,19 @@ func oneHandoff(t *testing.T, site *webtest.Site, b *webtest.Browser, h domain.H
 	t.Helper()
 	sum := sha256.Sum256([]byte("compute 6*7"))
 	page := "/handoffs/" + url.PathEscape(h.ID)
-	all := []string{"desk → accountant", "capability match", "returned", "calculator", "compute 6*7", hex.EncodeToString(sum[:6]), "Result returned", ">42<", "From context to result", "/runs/" + h.Run + "?step=", "/agents/agents/accountant"}
+	all := []string{
+		"desk → accountant",
+		"capability match",
+		"returned",
+		"calculator",
+		"compute 6*7",
+		hex.EncodeToString(sum[:6]),
+		"Result returned",
+		">42<",
+		"From context to result",
+		"/runs/" + h.Run + "?step=",
+		"/agents/agents/accountant",
+	}
 	webtest.Says(t, b.Get("/handoffs"), http.StatusOK, page)
 	webtest.Says(t, b.Get(page), http.StatusOK, all...)
 	webtest.Says(t, b.Get("/runs/"+h.Run+"?view=handoffs"), http.StatusOK, "handoff="+url.QueryEscape(h.ID))
@@ -86,7 +127,10 @@ func oneHandoff(t *testing.T, site *webtest.Site, b *webtest.Browser, h domain.H
 	if err := json.Unmarshal([]byte(p.Body), &d); err != nil || p.Code != http.StatusOK {
 		t.Fatal(p.Code, err, p.Body)
 	}
-	if d.Status != "returned" || !strings.Contains(string(d.Result), "42") || !slices.Contains(d.Tools, "calculator") || d.Giver == nil || d.Receiver == nil || d.Usage.Zero() || d.SHA256 != hex.EncodeToString(sum[:]) {
+	if d.Status != "returned" || !strings.Contains(string(d.Result), "42") || !slices.Contains(d.Tools, "calculator") || d.Giver == nil ||
+		d.Receiver == nil ||
+		d.Usage.Zero() ||
+		d.SHA256 != hex.EncodeToString(sum[:]) {
 		t.Errorf("%+v", d)
 	}
 	// It says the same as the lists do, which ask the database.

@@ -27,8 +27,16 @@ const (
 // list is who gave what to whom, in all runs.
 func (s *section) list(c *ui.Context) error {
 	q := strings.TrimSpace(c.Query("q"))
-	p := ListPage{Shell: c.Shell("handoffs", "Handoffs"), Query: q, Ranges: query.Ranges(c, "/handoffs", q), OnlyLoops: c.Query("view") == "loops"}
-	p.Views = []kit.Link{{Text: c.T("All"), Href: link.List("/handoffs", q), Current: !p.OnlyLoops}, {Text: c.T("Loops"), Href: link.With("/handoffs", url.Values{"view": {"loops"}}, "q", q), Current: p.OnlyLoops}}
+	p := ListPage{
+		Shell:     c.Shell("handoffs", "Handoffs"),
+		Query:     q,
+		Ranges:    query.Ranges(c, "/handoffs", q),
+		OnlyLoops: c.Query("view") == "loops",
+	}
+	p.Views = []kit.Link{
+		{Text: c.T("All"), Href: link.List("/handoffs", q), Current: !p.OnlyLoops},
+		{Text: c.T("Loops"), Href: link.With("/handoffs", url.Values{"view": {"loops"}}, "q", q), Current: p.OnlyLoops},
+	}
 	f, problem := filter.ParseHandoffs(q, c.Site.Now())
 	if problem != nil {
 		p.Error, p.Suggestion = c.FilterProblem(problem)
@@ -42,7 +50,11 @@ func (s *section) list(c *ui.Context) error {
 		}
 		p.Among = c.N(len(flow.Items), "Made of %s handoff", "Made of %s handoffs")
 		if flow.Next != "" {
-			p.Among = c.N(len(flow.Items), "Made of the newest %s handoff that matches; there are older ones", "Made of the newest %s handoffs that match; there are older ones")
+			p.Among = c.N(
+				len(flow.Items),
+				"Made of the newest %s handoff that matches; there are older ones",
+				"Made of the newest %s handoffs that match; there are older ones",
+			)
 		}
 		p.Loops = s.loops(c, flow.Items)
 		return c.Render(http.StatusOK, List(p))
@@ -53,9 +65,28 @@ func (s *section) list(c *ui.Context) error {
 		return err
 	}
 	for _, h := range list.Items {
-		p.Rows = append(p.Rows, Line{At: c.Time(h.At), Href: "/handoffs/" + url.PathEscape(h.ID), From: s.term(c, q, "from", h.From), To: s.term(c, q, "to", h.To), Plan: s.term(c, q, "plan", h.Plan),
-			Run: kit.Link{Text: domain.ShortID(h.Run), Href: "/runs/" + h.Run + "?view=handoffs"}, Step: kit.Link{Text: h.Node, Href: "/runs/" + h.Run + "?step=" + url.QueryEscape(h.Node)},
-			Reason: part.Reason(c, h.Reason), Context: kit.Visible(kit.Cut(h.Context, 200)), Size: c.Size(len(h.Context)), Status: part.Status(h.Status)})
+		p.Rows = append(
+			p.Rows,
+			Line{
+				At:   c.Time(h.At),
+				Href: "/handoffs/" + url.PathEscape(h.ID),
+				From: s.term(c, q, "from", h.From),
+				To:   s.term(c, q, "to", h.To),
+				Plan: s.term(c, q, "plan", h.Plan),
+				Run: kit.Link{
+					Text: domain.ShortID(h.Run),
+					Href: "/runs/" + h.Run + "?view=handoffs",
+				},
+				Step: kit.Link{Text: h.Node, Href: "/runs/" + h.Run + "?step=" + url.QueryEscape(h.Node)},
+				Reason: part.Reason(
+					c,
+					h.Reason,
+				),
+				Context: kit.Visible(kit.Cut(h.Context, 200)),
+				Size:    c.Size(len(h.Context)),
+				Status:  part.Status(h.Status),
+			},
+		)
 	}
 	at := func(key, cursor string) string {
 		if cursor == "" {
@@ -68,7 +99,10 @@ func (s *section) list(c *ui.Context) error {
 }
 
 func (s *section) term(c *ui.Context, q, key, value string) kit.Link {
-	return kit.Link{Text: kit.Visible(value), Href: link.List("/handoffs", strings.TrimSpace(filter.Without(q, key)+" "+key+":"+filter.Quote(value)))}
+	return kit.Link{
+		Text: kit.Visible(value),
+		Href: link.List("/handoffs", strings.TrimSpace(filter.Without(q, key)+" "+key+":"+filter.Quote(value))),
+	}
 }
 
 // loops are runs in which work went from one agent to another and back more than twice.
@@ -88,8 +122,16 @@ func (s *section) loops(c *ui.Context, list []domain.HandoffSeen) []Loop {
 		return cmp.Or(cmp.Compare(back[b], back[a]), strings.Compare(a.run, b.run), strings.Compare(a.a, b.a))
 	}) {
 		if back[k] >= loopMin {
-			out = append(out, Loop{Run: kit.Link{Text: domain.ShortID(k.run), Href: "/runs/" + k.run + "?view=handoffs"}, Plan: plan[k.run], Agents: kit.Visible(k.a) + " ⇄ " + kit.Visible(k.b),
-				Times: c.Number(int64(back[k])), Last: c.Time(at[k.run].At)})
+			out = append(
+				out,
+				Loop{
+					Run:    kit.Link{Text: domain.ShortID(k.run), Href: "/runs/" + k.run + "?view=handoffs"},
+					Plan:   plan[k.run],
+					Agents: kit.Visible(k.a) + " ⇄ " + kit.Visible(k.b),
+					Times:  c.Number(int64(back[k])),
+					Last:   c.Time(at[k.run].At),
+				},
+			)
 		}
 	}
 	return out

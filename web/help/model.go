@@ -16,17 +16,41 @@ var stateHelp = []struct {
 	status kit.Status
 	means  string
 }{
-	{kit.Status{Key: "idle", Icon: "i-queued", Word: locale.Mark("Queued"), Final: false}, locale.Mark("stored; waits for a slot, a time or its turn")},
+	{
+		kit.Status{Key: "idle", Icon: "i-queued", Word: locale.Mark("Queued"), Final: false},
+		locale.Mark("stored; waits for a slot, a time or its turn"),
+	},
 	{kit.Status{Key: "idle", Icon: "i-clock", Word: locale.Mark("Scheduled")}, locale.Mark("stored; starts at a time")},
 	{kit.Status{Key: "now", Icon: "i-now", Word: locale.Mark("Running"), Final: false}, locale.Mark("a step of it is at work")},
-	{kit.Status{Key: "idle", Icon: "i-wait", Word: locale.Mark("Waiting"), Final: false}, locale.Mark("for a time or for a run that it started")},
-	{kit.Status{Key: "need", Icon: "i-need", Word: locale.Mark("Needs you"), Final: false}, locale.Mark("only a person can let it go on: an approval, a limit, a release")},
-	{kit.Status{Key: "need", Icon: "i-retry", Word: locale.Mark("Retrying"), Final: false}, locale.Mark("a step failed and is tried again by itself")},
-	{kit.Status{Key: "fail", Icon: "i-doubt", Word: locale.Mark("Interrupted"), Final: false}, locale.Mark("a call of it may or may not have happened; a person says which")},
-	{kit.Status{Key: "idle", Icon: "i-pause", Word: locale.Mark("Paused"), Final: false}, locale.Mark("somebody paused it; nothing new starts")},
+	{
+		kit.Status{Key: "idle", Icon: "i-wait", Word: locale.Mark("Waiting"), Final: false},
+		locale.Mark("for a time or for a run that it started"),
+	},
+	{
+		kit.Status{Key: "need", Icon: "i-need", Word: locale.Mark("Needs you"), Final: false},
+		locale.Mark("only a person can let it go on: an approval, a limit, a release"),
+	},
+	{
+		kit.Status{Key: "need", Icon: "i-retry", Word: locale.Mark("Retrying"), Final: false},
+		locale.Mark("a step failed and is tried again by itself"),
+	},
+	{
+		kit.Status{Key: "fail", Icon: "i-doubt", Word: locale.Mark("Interrupted"), Final: false},
+		locale.Mark("a call of it may or may not have happened; a person says which"),
+	},
+	{
+		kit.Status{Key: "idle", Icon: "i-pause", Word: locale.Mark("Paused"), Final: false},
+		locale.Mark("somebody paused it; nothing new starts"),
+	},
 	{kit.Status{Key: "ok", Icon: "i-ok", Word: locale.Mark("Succeeded"), Final: true}, locale.Mark("it came to its end")},
-	{kit.Status{Key: "fail", Icon: "i-fail", Word: locale.Mark("Failed"), Final: true}, locale.Mark("a step failed for good; it can be resumed or forked")},
-	{kit.Status{Key: "idle", Icon: "i-cancel", Word: locale.Mark("Cancelled"), Final: true}, locale.Mark("somebody ended it; it can be resumed")},
+	{
+		kit.Status{Key: "fail", Icon: "i-fail", Word: locale.Mark("Failed"), Final: true},
+		locale.Mark("a step failed for good; it can be resumed or forked"),
+	},
+	{
+		kit.Status{Key: "idle", Icon: "i-cancel", Word: locale.Mark("Cancelled"), Final: true},
+		locale.Mark("somebody ended it; it can be resumed"),
+	},
 }
 
 // stepHelp says what the states mean that only steps have.
@@ -34,10 +58,19 @@ var stepHelp = []struct {
 	status kit.Status
 	means  string
 }{
-	{kit.Status{Key: "idle", Icon: "i-queued", Word: locale.Mark("not started")}, locale.Mark("the run has not come to it, or ended before")},
+	{
+		kit.Status{Key: "idle", Icon: "i-queued", Word: locale.Mark("not started")},
+		locale.Mark("the run has not come to it, or ended before"),
+	},
 	{kit.Status{Key: "idle", Icon: "i-skip", Word: locale.Mark("not taken"), Final: true}, locale.Mark("a decision led elsewhere")},
-	{kit.Status{Key: "idle", Icon: "i-skip", Word: locale.Mark("skipped"), Final: true}, locale.Mark("what it needs did not complete, or its plan says to go on without it")},
-	{kit.Status{Key: "ok", Icon: "i-reuse", Word: locale.Mark("reused"), Final: true}, locale.Mark("its result was taken from the run that this one was forked from")},
+	{
+		kit.Status{Key: "idle", Icon: "i-skip", Word: locale.Mark("skipped"), Final: true},
+		locale.Mark("what it needs did not complete, or its plan says to go on without it"),
+	},
+	{
+		kit.Status{Key: "ok", Icon: "i-reuse", Word: locale.Mark("reused"), Final: true},
+		locale.Mark("its result was taken from the run that this one was forked from"),
+	},
 }
 
 // shortcut is a key, or several after one another, and what it does.

@@ -23,7 +23,9 @@ func (s *section) showAck(c *ui.Context, code int, problem string) error {
 			return err
 		}
 		p.Idem, p.Error, p.Post = kit.NewID(), problem, "/failures/ack"
-		p.Says = c.T("These runs need attention no more: they leave home and its counts, and stay failed. When one of them, or another like them, fails anew, the failure is back.")
+		p.Says = c.T(
+			"These runs need attention no more: they leave home and its counts, and stay failed. When one of them, or another like them, fails anew, the failure is back.",
+		)
 		p.Shell = c.Shell("home", p.Heading)
 		return c.Render(code, failure.Acknowledge(p))
 	}
@@ -42,12 +44,25 @@ func (s *section) showAck(c *ui.Context, code int, problem string) error {
 		}
 	}
 	p.Heading = c.T("Acknowledge %s at %s of %s", kit.Visible(ref.Code), kit.Visible(ref.Node), kit.Visible(ref.PlanKey))
-	p.Says, p.Button, p.Post = c.T("These runs need attention no more: they leave home and its counts, and stay failed. When one of them, or another like them, fails anew, the failure is back."),
-		c.T("Acknowledge the failure"), "/failures/ack"
+	p.Says, p.Button, p.Post = c.T(
+		"These runs need attention no more: they leave home and its counts, and stay failed. When one of them, or another like them, fails anew, the failure is back.",
+	),
+		c.T(
+			"Acknowledge the failure",
+		), "/failures/ack"
 	if strings.HasSuffix(c.Echo.Path(), "/unack") {
 		p.Back = true
-		p.Heading, p.Says, p.Button, p.Post = c.T("Take back: %s at %s of %s", kit.Visible(ref.Code), kit.Visible(ref.Node), kit.Visible(ref.PlanKey)),
-			c.T("The runs that are still failed need attention again."), c.T("Take the acknowledgement back"), "/failures/unack"
+		p.Heading, p.Says, p.Button, p.Post = c.T(
+			"Take back: %s at %s of %s",
+			kit.Visible(ref.Code),
+			kit.Visible(ref.Node),
+			kit.Visible(ref.PlanKey),
+		),
+			c.T(
+				"The runs that are still failed need attention again.",
+			), c.T(
+				"Take the acknowledgement back",
+			), "/failures/unack"
 	}
 	p.Note = c.Field("note")
 	p.ResumeLater(c)
@@ -102,10 +117,27 @@ func (s *section) ackAllForm(c *ui.Context) (failure.AckPage, error) {
 	}
 	var p failure.AckPage
 	for _, g := range groups {
-		p.Groups = append(p.Groups, failure.AckGroup{Ref: failure.Query(g.Ref()), Text: c.T("%s at %s of %s", kit.Visible(g.Code), kit.Visible(g.Node), kit.Visible(g.PlanKey)) + ", " + c.N(int(g.Runs), "%s run", "%s runs"), Says: kit.Cut(c.Message(g.Message), 200)})
+		p.Groups = append(
+			p.Groups,
+			failure.AckGroup{
+				Ref: failure.Query(g.Ref()),
+				Text: c.T(
+					"%s at %s of %s",
+					kit.Visible(g.Code),
+					kit.Visible(g.Node),
+					kit.Visible(g.PlanKey),
+				) + ", " + c.N(
+					int(g.Runs),
+					"%s run",
+					"%s runs",
+				),
+				Says: kit.Cut(c.Message(g.Message), 200),
+			},
+		)
 	}
 	if len(p.Groups) == 0 {
-		return p, domain.Errorf(domain.CodeConflict, "no failure needs attention any more").Suggest("somebody else took note of them, or the runs were resumed")
+		return p, domain.Errorf(domain.CodeConflict, "no failure needs attention any more").
+			Suggest("somebody else took note of them, or the runs were resumed")
 	}
 	p.Heading = c.N(len(p.Groups), "Acknowledge %s failure", "Acknowledge %s failures")
 	p.Button = p.Heading
@@ -125,7 +157,16 @@ func (s *section) ackChosen(c *ui.Context, refs []string, note string) error {
 		if err != nil {
 			return domain.Errorf(domain.CodeInvalid, "the form names no failure: %w", err)
 		}
-		req := app.FailureChange{Meta: c.Meta(), FailureRef: domain.FailureRef{PlanKey: v.Get("plan"), Node: v.Get("node"), Code: v.Get("code"), Fingerprint: v.Get("fingerprint")}, Note: note}
+		req := app.FailureChange{
+			Meta: c.Meta(),
+			FailureRef: domain.FailureRef{
+				PlanKey:     v.Get("plan"),
+				Node:        v.Get("node"),
+				Code:        v.Get("code"),
+				Fingerprint: v.Get("fingerprint"),
+			},
+			Note: note,
+		}
 		if req.Key != "" {
 			req.Key += " " + ref
 		}

@@ -66,7 +66,10 @@ func (s *section) attentionBand(c *ui.Context) (templ.Component, error) {
 	if waiting.Next != "" {
 		p.MoreWaiting = c.T("All that wait for a person")
 	}
-	retrying, err := s.Reader.Runs(c, domain.RunFilter{NeedsAttention: true, WaitReasons: []domain.WaitReason{domain.WaitRetry}, Page: domain.Page{Limit: homeRows}})
+	retrying, err := s.Reader.Runs(
+		c,
+		domain.RunFilter{NeedsAttention: true, WaitReasons: []domain.WaitReason{domain.WaitRetry}, Page: domain.Page{Limit: homeRows}},
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +78,10 @@ func (s *section) attentionBand(c *ui.Context) (templ.Component, error) {
 		p.MoreRetrying = c.T("All that are tried again and again")
 	}
 	if counts.Silent > 0 {
-		silent, err := s.Reader.Runs(c, domain.RunFilter{NeedsAttention: true, Statuses: []domain.RunStatus{domain.RunRunning}, Page: domain.Page{Limit: homeRows}})
+		silent, err := s.Reader.Runs(
+			c,
+			domain.RunFilter{NeedsAttention: true, Statuses: []domain.RunStatus{domain.RunRunning}, Page: domain.Page{Limit: homeRows}},
+		)
 		if err != nil {
 			return nil, err
 		}
@@ -140,11 +146,26 @@ func (s *section) restart(c *ui.Context) (*RestartLine, error) {
 	if start.Reason != "unclean" || c.Site.Now().Sub(start.At) > restartShown {
 		return nil, nil
 	}
-	open, err := s.Reader.Runs(c, domain.RunFilter{HasCrash: true, Statuses: []domain.RunStatus{domain.RunQueued, domain.RunRunning, domain.RunWaiting}, Page: domain.Page{Limit: 200}})
+	open, err := s.Reader.Runs(
+		c,
+		domain.RunFilter{
+			HasCrash: true,
+			Statuses: []domain.RunStatus{domain.RunQueued, domain.RunRunning, domain.RunWaiting},
+			Page:     domain.Page{Limit: 200},
+		},
+	)
 	if err != nil {
 		return nil, err
 	}
-	ended, whole, err := s.Reader.RunsCount(c, domain.RunFilter{HasCrash: true, Statuses: []domain.RunStatus{domain.RunCompleted, domain.RunFailed, domain.RunCancelled}, Since: start.At}, sinceCap)
+	ended, whole, err := s.Reader.RunsCount(
+		c,
+		domain.RunFilter{
+			HasCrash: true,
+			Statuses: []domain.RunStatus{domain.RunCompleted, domain.RunFailed, domain.RunCancelled},
+			Since:    start.At,
+		},
+		sinceCap,
+	)
 	if err != nil {
 		return nil, err
 	}

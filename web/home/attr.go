@@ -7,5 +7,11 @@ func following(b Band) templ.Attributes {
 	if b.Topic == "" {
 		return nil
 	}
-	return templ.Attributes{"data-live": b.Topic, "data-every": b.Every, "hx-get": "/?v=" + b.Version, "hx-trigger": "k:" + b.Topic + " from:body", "hx-swap": "morph:outerHTML"}
+	return templ.Attributes{
+		"data-live":  b.Topic,
+		"data-every": b.Every,
+		"hx-get":     "/?v=" + b.Version,
+		"hx-trigger": "k:" + b.Topic + " from:body",
+		"hx-swap":    "morph:outerHTML",
+	}
 }

@@ -15,9 +15,18 @@ import (
 // groupRow is a group of failures as home lists it.
 func groupRow(c *ui.Context, g domain.FailureGroup) Group {
 	q := filter.FailuresToHandle(g.Ref())
-	row := Group{Code: kit.Visible(g.Code), Node: kit.Visible(g.Node), Plan: kit.Visible(g.PlanKey), Version: fmt.Sprintf("v%d", g.Version), Href: "/runs?q=" + url.QueryEscape(q),
-		Runs: c.Number(g.Runs), First: c.Time(g.First), Last: c.Time(g.Last), Headline: c.Message(g.Message),
-		Newest: kit.Link{Text: domain.ShortID(g.Newest), Href: "/runs/" + g.Newest}}
+	row := Group{
+		Code:     kit.Visible(g.Code),
+		Node:     kit.Visible(g.Node),
+		Plan:     kit.Visible(g.PlanKey),
+		Version:  fmt.Sprintf("v%d", g.Version),
+		Href:     "/runs?q=" + url.QueryEscape(q),
+		Runs:     c.Number(g.Runs),
+		First:    c.Time(g.First),
+		Last:     c.Time(g.Last),
+		Headline: c.Message(g.Message),
+		Newest:   kit.Link{Text: domain.ShortID(g.Newest), Href: "/runs/" + g.Newest},
+	}
 	if c.Who.Role.Includes(domain.RoleOperator) {
 		row.Resume = "/bulk/new?" + url.Values{"do": {"resume"}, "q": {q}}.Encode()
 		row.Ack = "/failures/ack?" + failure.Query(g.Ref())
@@ -36,8 +45,20 @@ func groupRow(c *ui.Context, g domain.FailureGroup) Group {
 
 // ackOf says who took note of a failure.
 func ackOf(c *ui.Context, a domain.FailureAck) AckRow {
-	row := AckRow{What: c.T("%s at %s", kit.Visible(a.Code), kit.Visible(a.Node)), Plan: kit.Visible(a.PlanKey), Who: kit.Visible(a.Actor), Note: kit.Visible(a.Note), At: c.Time(a.At),
-		Runs: c.N(int(a.Runs), "%s run", "%s runs"), Href: link.List("/runs", "is:acknowledged "+filter.Failures(a.FailureRef)), Says: kit.Cut(c.Message(a.Message), 200)}
+	row := AckRow{
+		What: c.T("%s at %s", kit.Visible(a.Code), kit.Visible(a.Node)),
+		Plan: kit.Visible(a.PlanKey),
+		Who:  kit.Visible(a.Actor),
+		Note: kit.Visible(a.Note),
+		At:   c.Time(a.At),
+		Runs: c.N(
+			int(a.Runs),
+			"%s run",
+			"%s runs",
+		),
+		Href: link.List("/runs", "is:acknowledged "+filter.Failures(a.FailureRef)),
+		Says: kit.Cut(c.Message(a.Message), 200),
+	}
 	if c.Who.Role.Includes(domain.RoleOperator) {
 		row.Back = "/failures/unack?" + failure.Query(a.FailureRef)
 	}

@@ -31,8 +31,17 @@ func firstSteps(c *ui.Context) []FirstStep {
 	}
 	api := scheme + "://" + c.Echo.Request().Host + "/api/v1"
 	return []FirstStep{
-		{Text: c.T("Write a plan into a file, plan.yaml:"), Code: "id: hello\nnodes:\n  greet: {type: set, input: {text: \"hello, ${input.name}\"}}\n"},
-		{Text: c.T("Store it. The token comes from Settings, or from kairosd token create:"), Code: "curl -H \"Authorization: Bearer $KAIROS_TOKEN\" -H \"Content-Type: application/yaml\" \\\n  --data-binary @plan.yaml " + api + "/plans"},
-		{Text: c.T("Start a run. This page then shows it:"), Code: "curl -H \"Authorization: Bearer $KAIROS_TOKEN\" -H \"Content-Type: application/json\" \\\n  -d '{\"plan\": \"hello\", \"input\": {\"name\": \"marta\"}}' " + api + "/runs"},
+		{
+			Text: c.T("Write a plan into a file, plan.yaml:"),
+			Code: "id: hello\nnodes:\n  greet: {type: set, input: {text: \"hello, ${input.name}\"}}\n",
+		},
+		{
+			Text: c.T("Store it. The token comes from Settings, or from kairosd token create:"),
+			Code: "curl -H \"Authorization: Bearer $KAIROS_TOKEN\" -H \"Content-Type: application/yaml\" \\\n  --data-binary @plan.yaml " + api + "/plans",
+		},
+		{
+			Text: c.T("Start a run. This page then shows it:"),
+			Code: "curl -H \"Authorization: Bearer $KAIROS_TOKEN\" -H \"Content-Type: application/json\" \\\n  -d '{\"plan\": \"hello\", \"input\": {\"name\": \"marta\"}}' " + api + "/runs",
+		},
 	}
 }

@@ -22,7 +22,14 @@ func TestAFailureIsAcknowledgedAndComesBack(t *testing.T) {
 	seed := site.Seed(t)
 	b := site.Browser(t).Login()
 	path := "/failures/ack?plan=ledger&node=post&fingerprint=" + seed.Failed.Fingerprint + "&code=" + seed.Failed.Error.Code
-	if home := b.Get("/"); !strings.Contains(home.Body, strings.ReplaceAll("/failures/ack?code="+seed.Failed.Error.Code+"&fingerprint="+seed.Failed.Fingerprint+"&node=post&plan=ledger", "&", "&amp;")) {
+	if home := b.Get("/"); !strings.Contains(
+		home.Body,
+		strings.ReplaceAll(
+			"/failures/ack?code="+seed.Failed.Error.Code+"&fingerprint="+seed.Failed.Fingerprint+"&node=post&plan=ledger",
+			"&",
+			"&amp;",
+		),
+	) {
 		t.Fatalf("home offers no acknowledgement:\n%s", home.Body)
 	}
 	before, err := site.Store.RunCounts(t.Context())
@@ -36,7 +43,8 @@ func TestAFailureIsAcknowledgedAndComesBack(t *testing.T) {
 		t.Fatalf("%d %s, %d %s", first.Code, first.Location, second.Code, second.Location)
 	}
 	after, err := site.Store.RunCounts(t.Context())
-	if err != nil || after.NeedsAttention != before.NeedsAttention-1 || after.ByStatus[domain.RunFailed] != before.ByStatus[domain.RunFailed] {
+	if err != nil || after.NeedsAttention != before.NeedsAttention-1 ||
+		after.ByStatus[domain.RunFailed] != before.ByStatus[domain.RunFailed] {
 		t.Errorf("%+v, then %+v, %v", before, after, err)
 	}
 	home := b.Get("/")
@@ -56,7 +64,8 @@ func TestAFailureIsAcknowledgedAndComesBack(t *testing.T) {
 	if home = b.Get("/"); !strings.Contains(home.Body, "It is back: marta") || !strings.Contains(home.Body, "waiting for quota") {
 		t.Error("the failure that came back does not say that it did")
 	}
-	form = b.Get("/failures/unack?plan=ledger&node=post&fingerprint=" + seed.Failed.Fingerprint + "&code=" + seed.Failed.Error.Code).Hidden()
+	form = b.Get("/failures/unack?plan=ledger&node=post&fingerprint=" + seed.Failed.Fingerprint + "&code=" + seed.Failed.Error.Code).
+		Hidden()
 	if p := b.Post("/failures/unack", form); p.Location != "/" {
 		t.Fatalf("take back: %d", p.Code)
 	}
@@ -115,7 +124,16 @@ func TestABandThatFailsLeavesTheOthers(t *testing.T) {
 	b := site.Browser(t).Login()
 	site.System.Fail(errors.New("the disk does not answer"))
 	home := b.Get("/")
-	webtest.Says(t, home, http.StatusOK, "This part could not be read.", "Try again", "3 problems in 3 runs", "1 approval, oldest waits", "ledger: 0 succeeded, 1 failed")
+	webtest.Says(
+		t,
+		home,
+		http.StatusOK,
+		"This part could not be read.",
+		"Try again",
+		"3 problems in 3 runs",
+		"1 approval, oldest waits",
+		"ledger: 0 succeeded, 1 failed",
+	)
 	if strings.Contains(home.Body, "the disk does not answer") {
 		t.Error("a cause that is for the log is on the page")
 	}
@@ -124,7 +142,8 @@ func TestABandThatFailsLeavesTheOthers(t *testing.T) {
 		req := webtest.Request(t, http.MethodGet, site.URL+"/?v="+version, "", "HX-Request", "true", "HX-Target", id)
 		return b.Do(req)
 	}
-	if p := ask("system", ""); p.Code != http.StatusOK || !strings.Contains(p.Body, "This part could not be read.") || strings.Contains(p.Body, "<html") {
+	if p := ask("system", ""); p.Code != http.StatusOK || !strings.Contains(p.Body, "This part could not be read.") ||
+		strings.Contains(p.Body, "<html") {
 		t.Errorf("the band alone: %d %s", p.Code, p.Body)
 	}
 	site.System.Fail(nil)
@@ -152,7 +171,17 @@ func TestAFailureIsNewSinceAVersion(t *testing.T) {
 	site.Run(t, "sync", "null")
 	site.Plan(t, "id: sync\nnodes:\n  a: {type: json, input: {value: 1, path: \"[\"}}\n")
 	site.Run(t, "sync", "null")
-	webtest.Says(t, b.Get("/"), http.StatusOK, "new since v2", "marta", "Compare v1..v2", `href="/plans/sync/diff/1/2"`, "last success", "1 problem in 1 run")
+	webtest.Says(
+		t,
+		b.Get("/"),
+		http.StatusOK,
+		"new since v2",
+		"marta",
+		"Compare v1..v2",
+		`href="/plans/sync/diff/1/2"`,
+		"last success",
+		"1 problem in 1 run",
+	)
 	// One that never succeeded is not new since anything.
 	site.Plan(t, "id: never\nnodes:\n  a: {type: json, input: {value: 1, path: \"[\"}}\n")
 	site.Run(t, "never", "null")
@@ -193,5 +222,13 @@ func TestHomeOfAnEmptyInstallation(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
-	webtest.Says(t, b.Get("/"), http.StatusOK, "Nothing has run here yet", "--data-binary @plan.yaml "+site.URL+"/api/v1/plans", site.URL+"/api/v1/runs", "Create your first plan")
+	webtest.Says(
+		t,
+		b.Get("/"),
+		http.StatusOK,
+		"Nothing has run here yet",
+		"--data-binary @plan.yaml "+site.URL+"/api/v1/plans",
+		site.URL+"/api/v1/runs",
+		"Create your first plan",
+	)
 }

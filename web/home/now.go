@@ -21,7 +21,10 @@ func (s *section) nowBand(c *ui.Context) (templ.Component, error) {
 	if err != nil {
 		return nil, err
 	}
-	running, err := s.Reader.Runs(c, domain.RunFilter{Statuses: []domain.RunStatus{domain.RunRunning}, Page: domain.Page{Limit: homeRows, Oldest: true}})
+	running, err := s.Reader.Runs(
+		c,
+		domain.RunFilter{Statuses: []domain.RunStatus{domain.RunRunning}, Page: domain.Page{Limit: homeRows, Oldest: true}},
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +97,11 @@ func (s *section) systemBand(c *ui.Context) (templ.Component, error) {
 		return nil, err
 	}
 	for _, p := range providers {
-		add("need", c.T("%s degraded for %s", kit.Visible(p.Name), kit.About(c.Site.Now().Sub(p.DegradedSince()))), "/agents/providers/"+url.PathEscape(p.Name))
+		add(
+			"need",
+			c.T("%s degraded for %s", kit.Visible(p.Name), kit.About(c.Site.Now().Sub(p.DegradedSince()))),
+			"/agents/providers/"+url.PathEscape(p.Name),
+		)
 	}
 	tools, err := s.missed(c)
 	if err != nil {
@@ -102,7 +109,11 @@ func (s *section) systemBand(c *ui.Context) (templ.Component, error) {
 	}
 	for _, t := range tools {
 		open := t.Circuits[0] // those that are open come first
-		add("need", c.T("circuit of %s open for %s", kit.CircuitOf(t.Name, open.Part), kit.About(c.Site.Now().Sub(open.Since))), link.Tool(t.Name))
+		add(
+			"need",
+			c.T("circuit of %s open for %s", kit.CircuitOf(t.Name, open.Part), kit.About(c.Site.Now().Sub(open.Since))),
+			link.Tool(t.Name),
+		)
 	}
 	return SystemNow(p), nil
 }
@@ -125,7 +136,13 @@ func (s *section) missed(c *ui.Context) ([]domain.ToolInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	runs, err := s.Reader.Runs(c, domain.RunFilter{Statuses: []domain.RunStatus{domain.RunQueued, domain.RunRunning, domain.RunWaiting}, Page: domain.Page{Limit: runsSearched}})
+	runs, err := s.Reader.Runs(
+		c,
+		domain.RunFilter{
+			Statuses: []domain.RunStatus{domain.RunQueued, domain.RunRunning, domain.RunWaiting},
+			Page:     domain.Page{Limit: runsSearched},
+		},
+	)
 	if err != nil {
 		return nil, err
 	}

@@ -31,8 +31,28 @@ const (
 )
 
 // told are the acts that a person who comes back wants to know of.
-var told = []string{"run.resume", "run.rerun", "run.fork", "run.cancel", "run.delete", "node.resolve", "approval.decide", "plan.version", "plan.archive", "plan.unarchive",
-	"bulk.resume", "bulk.rerun", "bulk.cancel", "bulk.delete", "failure.ack", "store.released", "store.failed", "tool.accept", "user.create", "token.create"}
+var told = []string{
+	"run.resume",
+	"run.rerun",
+	"run.fork",
+	"run.cancel",
+	"run.delete",
+	"node.resolve",
+	"approval.decide",
+	"plan.version",
+	"plan.archive",
+	"plan.unarchive",
+	"bulk.resume",
+	"bulk.rerun",
+	"bulk.cancel",
+	"bulk.delete",
+	"failure.ack",
+	"store.released",
+	"store.failed",
+	"tool.accept",
+	"user.create",
+	"token.create",
+}
 
 // visit notes that the reader looks at home now, and says when they last left
 // it; zero: they have not been here before.
@@ -99,10 +119,25 @@ func (s *section) sinceBand(c *ui.Context) (templ.Component, error) {
 	}
 	for _, g := range groups {
 		if g.First.After(left) {
-			p.Since = append(p.Since, kit.Link{Text: c.T("new: %s at %s of %s", kit.Visible(g.Code), kit.Visible(g.Node), kit.Visible(g.PlanKey)), Href: link.List("/runs", filter.FailuresToHandle(g.Ref()))})
+			p.Since = append(
+				p.Since,
+				kit.Link{
+					Text: c.T("new: %s at %s of %s", kit.Visible(g.Code), kit.Visible(g.Node), kit.Visible(g.PlanKey)),
+					Href: link.List("/runs", filter.FailuresToHandle(g.Ref())),
+				},
+			)
 		}
 	}
-	acts, err := s.App.Audit.List(c, c.Who.Actor(), domain.AuditFilter{Actions: told, Exclude: domain.AuditExclusion{Actors: []string{c.Who.Name}}, Since: left, Page: domain.Page{Limit: sinceActs}})
+	acts, err := s.App.Audit.List(
+		c,
+		c.Who.Actor(),
+		domain.AuditFilter{
+			Actions: told,
+			Exclude: domain.AuditExclusion{Actors: []string{c.Who.Name}},
+			Since:   left,
+			Page:    domain.Page{Limit: sinceActs},
+		},
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -118,8 +153,11 @@ func (s *section) sinceBand(c *ui.Context) (templ.Component, error) {
 	}
 	for _, n := range notes {
 		if n.Actor != c.Who.Name && len(p.Notes) < sinceActs {
-			p.Notes = append(p.Notes, RunNote{Run: kit.Link{Text: domain.ShortID(n.Run), Href: "/runs/" + n.Run}, Plan: kit.Link{Text: kit.Visible(n.PlanKey)},
-				Who: kit.Visible(n.Actor), Text: kit.Visible(kit.Cut(n.Text, 500)), At: c.Time(n.At)})
+			p.Notes = append(
+				p.Notes,
+				RunNote{Run: kit.Link{Text: domain.ShortID(n.Run), Href: "/runs/" + n.Run}, Plan: kit.Link{Text: kit.Visible(n.PlanKey)},
+					Who: kit.Visible(n.Actor), Text: kit.Visible(kit.Cut(n.Text, 500)), At: c.Time(n.At)},
+			)
 		}
 	}
 	p.ActsHead = c.N(len(p.Acts), "%s act of others", "%s acts of others")
@@ -177,7 +215,12 @@ func (s *section) strips(c *ui.Context, p *DayBand, now time.Time) error {
 		all = append(all, d)
 	}
 	slices.SortFunc(all, func(a, b *day) int {
-		return cmp.Or(cmp.Compare(b.lastFailed, a.lastFailed), cmp.Compare(b.failed, a.failed), cmp.Compare(b.ok, a.ok), cmp.Compare(a.plan, b.plan))
+		return cmp.Or(
+			cmp.Compare(b.lastFailed, a.lastFailed),
+			cmp.Compare(b.failed, a.failed),
+			cmp.Compare(b.ok, a.ok),
+			cmp.Compare(a.plan, b.plan),
+		)
 	})
 	if len(all) > stripPlans {
 		p.MoreStrips = c.N(len(all)-stripPlans, "%s more plan ran", "%s more plans ran")

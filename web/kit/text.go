@@ -23,6 +23,12 @@ func Lang(ctx context.Context) string { return locale.Of(ctx).Tag }
 // words are what the script says, in the reader's language.
 func words(ctx context.Context) templ.Attributes {
 	return templ.Attributes{"data-w-live": T(ctx, "Live"), "data-w-polling": T(ctx, "Polling"), "data-w-stale": T(ctx, "Stale since"),
-		"data-w-paused": T(ctx, "Paused"), "data-w-copied": T(ctx, "Copied"), "data-w-nocopy": T(ctx, "Copying failed"), "data-w-offline": T(ctx, "Offline"),
-		"data-w-close": T(ctx, "Close"), "data-w-unread": T(ctx, "The daemon did not answer. What the page shows is as it was; try again."), "data-w-ending": T(ctx, "Your login ends soon, since nothing was asked for. What you typed is still there."), "data-w-stay": T(ctx, "Stay logged in"), "data-w-kept": T(ctx, "Your login has ended. What you typed is kept until you are back."), "data-w-lost": T(ctx, "It is not known whether this arrived. Send it again: it is done once.")}
+		"data-w-paused": T(
+			ctx,
+			"Paused",
+		), "data-w-copied": T(ctx, "Copied"), "data-w-nocopy": T(ctx, "Copying failed"), "data-w-offline": T(ctx, "Offline"),
+		"data-w-close": T(
+			ctx,
+			"Close",
+		), "data-w-unread": T(ctx, "The daemon did not answer. What the page shows is as it was; try again."), "data-w-ending": T(ctx, "Your login ends soon, since nothing was asked for. What you typed is still there."), "data-w-stay": T(ctx, "Stay logged in"), "data-w-kept": T(ctx, "Your login has ended. What you typed is kept until you are back."), "data-w-lost": T(ctx, "It is not known whether this arrived. Send it again: it is done once.")}
 }

@@ -170,7 +170,19 @@ func TestEveryTextIsTranslated(t *testing.T) {
 // messages, reasons, and notices.
 func sourceOf(t *testing.T, visit func(ast.Node)) {
 	t.Helper()
-	outside := []string{"testdata", "locale", "cli", "client", "testing", "storetest", "enginetest", "apptest", "plannertest", "webtest", "browsertest"}
+	outside := []string{
+		"testdata",
+		"locale",
+		"cli",
+		"client",
+		"testing",
+		"storetest",
+		"enginetest",
+		"apptest",
+		"plannertest",
+		"webtest",
+		"browsertest",
+	}
 	for _, root := range []string{"../../internal", "../../planner", ".."} {
 		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 			if err != nil {
@@ -213,8 +225,21 @@ func literals(t *testing.T) map[string]bool {
 
 // formats are the positions that the format may have among the arguments of functions that
 // make messages.
-var formats = map[string][]int{"Errorf": {1}, "Suggest": {0}, "Messagef": {0}, "NewMessage": {0}, "New": {0}, "noPlan": {0}, "conflict": {0},
-	"error": {4}, "warn": {3, 4}, "report": {3}, "fail": {3}, "schemaError": {1}, "neverRejected": {2}}
+var formats = map[string][]int{
+	"Errorf":        {1},
+	"Suggest":       {0},
+	"Messagef":      {0},
+	"NewMessage":    {0},
+	"New":           {0},
+	"noPlan":        {0},
+	"conflict":      {0},
+	"error":         {4},
+	"warn":          {3, 4},
+	"report":        {3},
+	"fail":          {3},
+	"schemaError":   {1},
+	"neverRejected": {2},
+}
 
 // messageFormats are the formats of messages in the source.
 func messageFormats(t *testing.T) []string {

@@ -29,7 +29,12 @@ func (s *section) memory(c *ui.Context) error {
 	if session != "" {
 		title = c.T("Memory of %s", kit.Visible(session))
 	}
-	p := MemoryPage{Shell: c.Shell("", title), Session: kit.Visible(session), Example: `kairos ask --session customer-7 "…"`, Back: link.Memory(c.Who.Name, "/memory", owner, "", "")}
+	p := MemoryPage{
+		Shell:   c.Shell("", title),
+		Session: kit.Visible(session),
+		Example: `kairos ask --session customer-7 "…"`,
+		Back:    link.Memory(c.Who.Name, "/memory", owner, "", ""),
+	}
 	if owner != c.Who.Name {
 		p.Owner = kit.Visible(owner)
 	}
@@ -40,7 +45,15 @@ func (s *section) memory(c *ui.Context) error {
 			return err
 		}
 		for _, m := range list.Items {
-			p.Sessions = append(p.Sessions, MemorySessionRow{Name: kit.Visible(m.Session), Href: link.Memory(c.Who.Name, "/memory", owner, m.Session, ""), Exchanges: c.Number(m.Exchanges), Last: c.Time(m.LastAt)})
+			p.Sessions = append(
+				p.Sessions,
+				MemorySessionRow{
+					Name:      kit.Visible(m.Session),
+					Href:      link.Memory(c.Who.Name, "/memory", owner, m.Session, ""),
+					Exchanges: c.Number(m.Exchanges),
+					Last:      c.Time(m.LastAt),
+				},
+			)
 		}
 		if list.Next != "" {
 			p.More = link.Memory(c.Who.Name, "/memory", owner, "", list.Next)
@@ -55,7 +68,15 @@ func (s *section) memory(c *ui.Context) error {
 		return domain.Errorf(domain.CodeNotFound, "the session %q remembers nothing", kit.Visible(session))
 	}
 	for _, m := range list.Items {
-		p.Items = append(p.Items, MemoryRow{Asked: kit.Visible(m.Input), Answered: kit.Visible(m.Output), Run: kit.Link{Text: m.Run[max(0, len(m.Run)-4):], Href: "/runs/" + m.Run}, At: c.Time(m.At)})
+		p.Items = append(
+			p.Items,
+			MemoryRow{
+				Asked:    kit.Visible(m.Input),
+				Answered: kit.Visible(m.Output),
+				Run:      kit.Link{Text: m.Run[max(0, len(m.Run)-4):], Href: "/runs/" + m.Run},
+				At:       c.Time(m.At),
+			},
+		)
 	}
 	if list.Next != "" {
 		p.More = link.Memory(c.Who.Name, "/memory", owner, session, list.Next)
@@ -81,10 +102,31 @@ func (s *section) showForget(c *ui.Context, code int, problem string) error {
 	if len(list.Items) == 0 {
 		return domain.Errorf(domain.CodeNotFound, "the session %q remembers nothing", kit.Visible(session))
 	}
-	p := kit.ConfirmPage{Shell: c.Shell("", c.T("Forget %s", kit.Visible(session))), Heading: c.T("Forget %s", kit.Visible(session)), Crumb: kit.Link{Text: c.T("Memory"), Href: link.Memory(c.Who.Name, "/memory", owner, "", "")},
-		Says: c.T("Agents of later runs of this session are not told of what was said in it. This cannot be taken back. The journals of its runs stay until they are deleted."),
-		Post: link.Memory(c.Who.Name, "/memory/forget", owner, session, ""), Back: link.Memory(c.Who.Name, "/memory", owner, session, ""), Idem: kit.NewID(), Error: problem, Danger: true, NeedsReason: true,
-		Facts: []kit.Fact{{Term: c.T("Session"), Text: kit.Visible(session)}, {Term: c.T("Owner"), Text: kit.Visible(owner)}, {Term: c.T("Last"), Text: c.Time(list.Items[0].At).Text}}}
+	p := kit.ConfirmPage{
+		Shell:   c.Shell("", c.T("Forget %s", kit.Visible(session))),
+		Heading: c.T("Forget %s", kit.Visible(session)),
+		Crumb:   kit.Link{Text: c.T("Memory"), Href: link.Memory(c.Who.Name, "/memory", owner, "", "")},
+		Says: c.T(
+			"Agents of later runs of this session are not told of what was said in it. This cannot be taken back. The journals of its runs stay until they are deleted.",
+		),
+		Post: link.Memory(
+			c.Who.Name,
+			"/memory/forget",
+			owner,
+			session,
+			"",
+		),
+		Back:        link.Memory(c.Who.Name, "/memory", owner, session, ""),
+		Idem:        kit.NewID(),
+		Error:       problem,
+		Danger:      true,
+		NeedsReason: true,
+		Facts: []kit.Fact{
+			{Term: c.T("Session"), Text: kit.Visible(session)},
+			{Term: c.T("Owner"), Text: kit.Visible(owner)},
+			{Term: c.T("Last"), Text: c.Time(list.Items[0].At).Text},
+		},
+	}
 	return c.Render(code, kit.Confirm(p))
 }
 

@@ -35,7 +35,8 @@ func TestASessionIsForgottenByForm(t *testing.T) {
 	}
 	list := b.Get("/memory")
 	address := "/memory?" + url.Values{"session": {session}}.Encode()
-	if !strings.Contains(list.Body, address) || !strings.Contains(b.Get("/runs/"+run.ID).Body, address) || !strings.Contains(b.Get("/me").Body, `href="/memory"`) {
+	if !strings.Contains(list.Body, address) || !strings.Contains(b.Get("/runs/"+run.ID).Body, address) ||
+		!strings.Contains(b.Get("/me").Body, `href="/memory"`) {
 		t.Errorf("nothing leads to what the session remembers:\n%s", list.Body)
 	}
 	page := b.Get(address)

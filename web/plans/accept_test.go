@@ -14,7 +14,14 @@ import (
 func TestAPlannedVersionIsAcceptedOnItsPage(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
-	made, _, _, _, err := site.Engine.SavePlan(t.Context(), site.Admin, []byte("id: made\nnodes:\n  a:\n    type: log\n    input: hello\n"), planner.FormatYAML, "planner", "")
+	made, _, _, _, err := site.Engine.SavePlan(
+		t.Context(),
+		site.Admin,
+		[]byte("id: made\nnodes:\n  a:\n    type: log\n    input: hello\n"),
+		planner.FormatYAML,
+		"planner",
+		"",
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

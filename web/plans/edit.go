@@ -112,7 +112,9 @@ func (s *section) editPlan(c *ui.Context) error {
 // into it; whatever is wrong with it is shown all at once, and what was typed stays.
 func (s *section) savePlan(c *ui.Context) error {
 	p := PlanForm{Shell: c.Shell("plans", "Plan"), Heading: c.T("Plan"), Source: typedSource(c), Reason: c.Field("reason"),
-		Base: c.Field("base"), BaseNumber: c.Field("basen"), Post: c.Echo.Request().URL.Path, Idem: kit.NewID(), TryInput: c.Field("try_input")}
+		Base: c.Field(
+			"base",
+		), BaseNumber: c.Field("basen"), Post: c.Echo.Request().URL.Path, Idem: kit.NewID(), TryInput: c.Field("try_input")}
 	if key := c.Param("plan"); key != "" {
 		p.Heading = c.T("Edit %s", key)
 	}

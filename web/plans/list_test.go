@@ -36,7 +36,8 @@ func TestPlansSayHowTheyDo(t *testing.T) {
 	if p := b.Get("/plans"); strings.Contains(p.Body, `href="/plans/echo"`) {
 		t.Error("an archived plan is in the list")
 	}
-	if p := b.Get("/plans?state=archived"); !strings.Contains(p.Body, `href="/plans/echo"`) || strings.Contains(p.Body, `href="/plans/ledger"`) {
+	if p := b.Get("/plans?state=archived"); !strings.Contains(p.Body, `href="/plans/echo"`) ||
+		strings.Contains(p.Body, `href="/plans/ledger"`) {
 		t.Error("the archived plans are not listed")
 	}
 	if p := b.Get("/plans/echo"); !strings.Contains(p.Body, "no new run of it starts") {
@@ -64,7 +65,10 @@ func TestARunIsStartedByForm(t *testing.T) {
 	form := b.Get("/runs/new?plan=report&v=1").Hidden()
 	form.Set("labels", "env=prod odd")
 	form.Set("priority", "7")
-	if p := b.Post("/plans/report/start", form); p.Code != http.StatusUnprocessableEntity || !strings.Contains(p.Body, "is not key=value") || !strings.Contains(p.Body, `value="env=prod odd"`) || !strings.Contains(p.Body, `value="7"`) {
+	if p := b.Post("/plans/report/start", form); p.Code != http.StatusUnprocessableEntity ||
+		!strings.Contains(p.Body, "is not key=value") ||
+		!strings.Contains(p.Body, `value="env=prod odd"`) ||
+		!strings.Contains(p.Body, `value="7"`) {
 		t.Errorf("a wrong label: %d", p.Code)
 	}
 	form.Set("labels", "env=prod")

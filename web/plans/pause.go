@@ -28,7 +28,9 @@ func (s *section) pausePage(c *ui.Context) error {
 		active += int(n.Active)
 	}
 	p := kit.ConfirmPage{Post: link.Plan(pl.Key) + "/pause", Do: "pause", Heading: c.T("Pause %s", kit.Visible(pl.Key)),
-		Says: c.T("No run of it starts any more, whoever asks for one. What is under way goes on; existing runs can be resumed, rerun and forked. It outlasts restarts.")}
+		Says: c.T(
+			"No run of it starts any more, whoever asks for one. What is under way goes on; existing runs can be resumed, rerun and forked. It outlasts restarts.",
+		)}
 	if active > 0 {
 		p.Facts = []kit.Fact{{Term: c.T("Under way"), Text: c.N(active, "%s run under way", "%s runs under way")}}
 	}

@@ -42,7 +42,8 @@ func TestAPlanIsPausedByForm(t *testing.T) {
 	webtest.Has(t, b.Get("/plans?state=paused"), "the paused plans", `href="/plans/flood"`, ">paused<")
 	start := b.Get("/plans/flood/start").Hidden()
 	start.Set("input", "17")
-	if p := b.Post("/plans/flood/start", start); p.Code != http.StatusConflict || !strings.Contains(p.Body, "The run was not started.") || !strings.Contains(p.Body, ">17</textarea>") {
+	if p := b.Post("/plans/flood/start", start); p.Code != http.StatusConflict || !strings.Contains(p.Body, "The run was not started.") ||
+		!strings.Contains(p.Body, ">17</textarea>") {
 		t.Errorf("starting a paused plan: %d %s", p.Code, webtest.Words(p.Body))
 	}
 	start.Set("dry", "1")

@@ -59,7 +59,9 @@ func (b *planPage) begin() {
 	pl, v, program := b.stored, b.version, b.program
 	b.page = PlanPage{Shell: b.Shell("plans", pl.Key), Key: pl.Key, Name: cmp.Or(program.Name, pl.Key), Description: program.Description,
 		Version: fmt.Sprintf("v%d", v.Number), Hash: v.Hash, Archived: pl.Archived,
-		Source: Source{Download: fmt.Sprintf("%s/v/%d/source", b.path, v.Number)}, AllRuns: link.List("/runs", "plan:"+filter.Quote(pl.Key))}
+		Source: Source{
+			Download: fmt.Sprintf("%s/v/%d/source", b.path, v.Number),
+		}, AllRuns: link.List("/runs", "plan:"+filter.Quote(pl.Key))}
 	if v.Number != pl.Latest {
 		b.page.Older = &kit.Link{Text: fmt.Sprintf("v%d", pl.Latest), Href: b.path}
 	}
@@ -67,7 +69,10 @@ func (b *planPage) begin() {
 		b.page.Paused = plan.Paused(b.Context, pl.Paused)
 	}
 	b.page.Facts = []kit.Fact{{Term: b.T("Hash"), Text: v.Hash[:12], Mono: true}, {Term: b.T("Stored by"), Text: kit.Visible(v.Author)},
-		{Term: b.T("When"), Text: b.Time(v.CreatedAt).Text}, {Term: b.T("Steps"), Text: strconv.Itoa(len(program.Nodes))}, {Term: b.T("Kind"),
+		{
+			Term: b.T("When"),
+			Text: b.Time(v.CreatedAt).Text,
+		}, {Term: b.T("Steps"), Text: strconv.Itoa(len(program.Nodes))}, {Term: b.T("Kind"),
 			Text: string(program.Kind)}}
 	b.page.Input = inputRows(program.InputSchema)
 	if m, ok := program.InputSchema.(map[string]any); ok && len(b.page.Input) == 0 {

@@ -22,17 +22,48 @@ func TestAPlanSaysHowItsRunsWent(t *testing.T) {
 	seed := site.Seed(t)
 	b := site.Browser(t).Login()
 	p := b.Get("/plans/ledger")
-	webtest.Has(t, p, "the plan", "How its runs went", "1 run of this version, of the last 7d.", `class="e t w5"`, "1 run · 100% fail", "no run", "Tries each", ">1.0</td>",
-		"Fields of the input", "EUR, USD", "Permissions", "It is allowed.", `<span class="k">nodes</span>`, "1 run", "/plans/ledger/v/1/graph.svg", "owner%3Amarta")
+	webtest.Has(
+		t,
+		p,
+		"the plan",
+		"How its runs went",
+		"1 run of this version, of the last 7d.",
+		`class="e t w5"`,
+		"1 run · 100% fail",
+		"no run",
+		"Tries each",
+		">1.0</td>",
+		"Fields of the input",
+		"EUR, USD",
+		"Permissions",
+		"It is allowed.",
+		`<span class="k">nodes</span>`,
+		"1 run",
+		"/plans/ledger/v/1/graph.svg",
+		"owner%3Amarta",
+	)
 	if strings.Contains(p.Body, `id="step"`) {
 		t.Error("a step is chosen though nobody chose one")
 	}
 	p = b.Get("/plans/ledger?node=post&paint=failed&zoom=fit")
-	webtest.Has(t, p, "the chosen step", `id="step"`, "Last failures", "Took longest", "/runs/"+seed.Failed.ID+"?step=", "/steps?q=plan%3Aledger+node%3Apost", "Shades:", `class="node plain heat-5`, ` fit" tabindex`)
+	webtest.Has(
+		t,
+		p,
+		"the chosen step",
+		`id="step"`,
+		"Last failures",
+		"Took longest",
+		"/runs/"+seed.Failed.ID+"?step=",
+		"/steps?q=plan%3Aledger+node%3Apost",
+		"Shades:",
+		`class="node plain heat-5`,
+		` fit" tabindex`,
+	)
 	webtest.Has(t, b.Get("/plans/ledger?since=1h&node=gone"), "another window", "of the last 1h.")
 	webtest.Has(t, b.Get("/plans/ledger?since=none"), "a window that is none", "of the last 7d.")
 	webtest.Has(t, b.Get("/plans/payment"), "an unsafe plan", "unsafe")
-	if p := b.Get("/plans/ledger/v/1/graph.svg"); p.Code != http.StatusOK || !strings.HasPrefix(p.Body, "<svg") && !strings.Contains(p.Body, "<svg") {
+	if p := b.Get("/plans/ledger/v/1/graph.svg"); p.Code != http.StatusOK ||
+		!strings.HasPrefix(p.Body, "<svg") && !strings.Contains(p.Body, "<svg") {
 		t.Errorf("the picture: %d", p.Code)
 	}
 	if p := b.Get("/plans/ledger/v/1/source"); p.Code != http.StatusOK || !strings.HasPrefix(strings.TrimSpace(p.Body), "id: ledger") {
@@ -137,11 +168,31 @@ func TestAVersionIsRestoredByForm(t *testing.T) {
 func TestVersionsAreComparedAsAPicture(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
-	site.Plan(t, "id: p\nnodes:\n  a: {type: set, input: 1}\n  b: {type: set, input: 2}\n  old: {type: log, input: x}\nedges: [{from: a, to: b}, {from: b, to: old}]\n")
-	site.Plan(t, "id: p\nnodes:\n  a: {type: set, input: 1}\n  b: {type: set, input: 3}\n  new: {type: log, input: x}\nedges: [{from: a, to: b}, {from: b, to: new}]\n")
+	site.Plan(
+		t,
+		"id: p\nnodes:\n  a: {type: set, input: 1}\n  b: {type: set, input: 2}\n  old: {type: log, input: x}\nedges: [{from: a, to: b}, {from: b, to: old}]\n",
+	)
+	site.Plan(
+		t,
+		"id: p\nnodes:\n  a: {type: set, input: 1}\n  b: {type: set, input: 3}\n  new: {type: log, input: x}\nedges: [{from: a, to: b}, {from: b, to: new}]\n",
+	)
 	p := site.Browser(t).Login().Get("/plans/p/diff/1/2")
-	webtest.Has(t, p, "the difference", "1 step added, 1 step removed, 1 step changed", `class="node plus`, `class="node minus`, `class="node differs`, "+ added", "− removed", "~ changed",
-		`class="e plus t"`, `class="e minus n"`, "- ", "lines added")
+	webtest.Has(
+		t,
+		p,
+		"the difference",
+		"1 step added, 1 step removed, 1 step changed",
+		`class="node plus`,
+		`class="node minus`,
+		`class="node differs`,
+		"+ added",
+		"− removed",
+		"~ changed",
+		`class="e plus t"`,
+		`class="e minus n"`,
+		"- ",
+		"lines added",
+	)
 	webtest.Has(t, p, "its boxes", `href="/plans/p/v/2?node=b#step"`, `href="/plans/p/v/1?node=old#step"`)
 	if strings.Count(p.Body, `class="node plain`) != 1 {
 		t.Error("what is the same is marked")
@@ -156,18 +207,55 @@ func TestPlansAreEditedByForm(t *testing.T) {
 	site.Seed(t)
 	b := site.Browser(t).Login()
 	open := b.Get("/plans/ledger/edit")
-	webtest.Has(t, open, "the editor", `hx-post="/plans/check"`, "Write a step", "Try it", `<option value="tool:calculator">`, `id="preview"`, "Nothing is wrong with this plan", "The text with line numbers")
+	webtest.Has(
+		t,
+		open,
+		"the editor",
+		`hx-post="/plans/check"`,
+		"Write a step",
+		"Try it",
+		`<option value="tool:calculator">`,
+		`id="preview"`,
+		"Nothing is wrong with this plan",
+		"The text with line numbers",
+	)
 	form := open.Hidden()
 	check := func(source string) webtest.Page {
 		t.Helper()
 		f := form
 		f.Set("source", source)
-		req := webtest.Request(t, http.MethodPost, site.URL+"/plans/check", f.Encode(), "Content-Type", "application/x-www-form-urlencoded", "Origin", site.URL, "Sec-Fetch-Site", "same-origin",
-			"HX-Request", "true", "HX-Target", "problems")
+		req := webtest.Request(
+			t,
+			http.MethodPost,
+			site.URL+"/plans/check",
+			f.Encode(),
+			"Content-Type",
+			"application/x-www-form-urlencoded",
+			"Origin",
+			site.URL,
+			"Sec-Fetch-Site",
+			"same-origin",
+			"HX-Request",
+			"true",
+			"HX-Target",
+			"problems",
+		)
 		return b.Do(req)
 	}
-	p := check("id: x\nnodes:\n  a: {type: set, input: 1}\n  pay: {type: http, input: {method: POST, url: \"http://127.0.0.1:9/x\"}}\nedges: [{from: a, to: pay}]\n")
-	webtest.Has(t, p, "the check", `id="problems"`, `id="preview" hx-swap-oob="true"`, "<svg", "<code>pay</code>", `<a href="#L4" id="g1" data-to=""`, ` data-line="4">`)
+	p := check(
+		"id: x\nnodes:\n  a: {type: set, input: 1}\n  pay: {type: http, input: {method: POST, url: \"http://127.0.0.1:9/x\"}}\nedges: [{from: a, to: pay}]\n",
+	)
+	webtest.Has(
+		t,
+		p,
+		"the check",
+		`id="problems"`,
+		`id="preview" hx-swap-oob="true"`,
+		"<svg",
+		"<code>pay</code>",
+		`<a href="#L4" id="g1" data-to=""`,
+		` data-line="4">`,
+	)
 	if strings.Contains(p.Body, "<html") {
 		t.Error("the check is a whole page")
 	}
@@ -178,7 +266,13 @@ func TestPlansAreEditedByForm(t *testing.T) {
 	form.Set("do", "add")
 	form.Set("add", "tool:calculator")
 	p = b.Post("/plans/ledger/edit", form)
-	webtest.Has(t, p, "a step to copy", "  calculator:\n    type: tool\n    tool: calculator\n    input:\n      expression: &#34;&#34;", "id: x\nnodes:\n  a: {type: set, input: 1}\n</textarea>")
+	webtest.Has(
+		t,
+		p,
+		"a step to copy",
+		"  calculator:\n    type: tool\n    tool: calculator\n    input:\n      expression: &#34;&#34;",
+		"id: x\nnodes:\n  a: {type: set, input: 1}\n</textarea>",
+	)
 	form.Set("add", "tool:none")
 	if p = b.Post("/plans/ledger/edit", form); p.Code != http.StatusUnprocessableEntity {
 		t.Errorf("a step of nothing: %d", p.Code)
@@ -291,7 +385,15 @@ func TestPlansBeginWithAnExample(t *testing.T) {
 	b := site.Browser(t).Login()
 	webtest.Has(t, b.Get("/plans"), "the empty list", "three ways to begin", "/plans/new?example=order-triage", "kairos plans add")
 	p := b.Get("/plans/new?example=order-triage")
-	webtest.Has(t, p, "the editor", "id: order-triage", "Nothing is wrong with this plan", "Begin with an example", `href="/plans/new?example=hello"`)
+	webtest.Has(
+		t,
+		p,
+		"the editor",
+		"id: order-triage",
+		"Nothing is wrong with this plan",
+		"Begin with an example",
+		`href="/plans/new?example=hello"`,
+	)
 	for node, line := range map[string]string{"order": "12", "ask": "14", "refused": "20"} { // an input and a message are named so before
 		if !strings.Contains(p.Body, `aria-label="`+node+` `) || !strings.Contains(p.Body, `href="#L`+line+`"`) {
 			t.Errorf("the box of %s does not lead to line %s", node, line)
@@ -337,5 +439,10 @@ func TestARunIsStartedDry(t *testing.T) {
 	}
 	p = b.Get("/runs/new?like=" + run.ID)
 	webtest.Has(t, p, "the form", `name="dry" value="1" checked`, "--dry-run", `&#34;dryRun&#34;: true`)
-	webtest.Has(t, b.Get("/runs/new?plan=ledger"), "the commands", `--input &#39;{&#34;amount&#34;:0,&#34;currency&#34;:&#34;EUR&#34;}&#39;`)
+	webtest.Has(
+		t,
+		b.Get("/runs/new?plan=ledger"),
+		"the commands",
+		`--input &#39;{&#34;amount&#34;:0,&#34;currency&#34;:&#34;EUR&#34;}&#39;`,
+	)
 }

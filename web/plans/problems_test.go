@@ -155,7 +155,8 @@ func sameOverTheAPI(t *testing.T, site *webtest.Site, token, name, source string
 		return
 	}
 	for i := range want {
-		if g := got.Problems[i]; g.String() != want[i].String() || g.Code != want[i].Code || g.Severity != want[i].Severity || g.Node != want[i].Node {
+		if g := got.Problems[i]; g.String() != want[i].String() || g.Code != want[i].Code || g.Severity != want[i].Severity ||
+			g.Node != want[i].Node {
 			t.Errorf("%s over the API: %+v, want %+v", name, got.Problems[i], want[i])
 		}
 	}
@@ -170,8 +171,24 @@ func TestProblemsInSpanish(t *testing.T) {
 	check := func(source, lang string) string {
 		t.Helper()
 		form.Set("source", source)
-		req := webtest.Request(t, http.MethodPost, site.URL+"/plans/check", form.Encode(), "Content-Type", "application/x-www-form-urlencoded", "Origin", site.URL, "Sec-Fetch-Site", "same-origin",
-			"HX-Request", "true", "HX-Target", "problems", "Accept-Language", lang)
+		req := webtest.Request(
+			t,
+			http.MethodPost,
+			site.URL+"/plans/check",
+			form.Encode(),
+			"Content-Type",
+			"application/x-www-form-urlencoded",
+			"Origin",
+			site.URL,
+			"Sec-Fetch-Site",
+			"same-origin",
+			"HX-Request",
+			"true",
+			"HX-Target",
+			"problems",
+			"Accept-Language",
+			lang,
+		)
 		return b.Do(req).Body
 	}
 	plans, _ := badPlans(t)
@@ -198,7 +215,8 @@ func TestProblemsInSpanish(t *testing.T) {
 	if page := check(source, "es"); !strings.Contains(plain(page), `error a tipo de paso desconocido "calculatr"`) {
 		t.Errorf("in Spanish: %s", webtest.Words(page))
 	}
-	if page := check(source, "en"); strings.Contains(page, "lang=") || !strings.Contains(plain(page), `error a unknown step type "calculatr"`) {
+	if page := check(source, "en"); strings.Contains(page, "lang=") ||
+		!strings.Contains(plain(page), `error a unknown step type "calculatr"`) {
 		t.Errorf("in English: %s", webtest.Words(page))
 	}
 }

@@ -216,9 +216,16 @@ func (s *section) showRestore(c *ui.Context, code int, problem string) error {
 	p := RestorePage{ConfirmPage: kit.ConfirmPage{Shell: c.Shell("plans", heading), Crumb: kit.Link{Text: pl.Key, Href: path},
 		Heading: heading, Error: problem, Idem: kit.NewID(), NeedsReason: true, Post: fmt.Sprintf("%s/v/%d/restore", path,
 			v.Number), Back: path,
-		Says: c.T("v%d is the current version again: what is started from now on follows it. Runs under way keep theirs. A version is its content, so that v%d keeps its number; the audit log says who went back and why.", v.Number, v.Number),
+		Says: c.T(
+			"v%d is the current version again: what is started from now on follows it. Runs under way keep theirs. A version is its content, so that v%d keeps its number; the audit log says who went back and why.",
+			v.Number,
+			v.Number,
+		),
 		Facts: []kit.Fact{{Term: c.T("Current now"), Text: fmt.Sprintf("v%d", pl.Latest)},
-			{Term: c.T("Then"), Text: fmt.Sprintf("v%d", v.Number)}, {Term: c.T("Stored by"), Text: kit.Visible(v.Author)}, {Term: c.T("When"),
+			{
+				Term: c.T("Then"),
+				Text: fmt.Sprintf("v%d", v.Number),
+			}, {Term: c.T("Stored by"), Text: kit.Visible(v.Author)}, {Term: c.T("When"),
 				Text: c.Time(v.CreatedAt).Text}}},
 		Base: pl.LatestHash, Diff: fmt.Sprintf("%s/diff/%d/%d", path, pl.Latest, v.Number)}
 	if v.Number == pl.Latest {

@@ -38,7 +38,8 @@ func TestOneRunIsHandedOverToTheNextShift(t *testing.T) {
 		t.Errorf("%+v %v", got, err)
 	}
 	acts, err := site.Store.Bulks(t.Context(), 10)
-	if err != nil || len(acts) != 1 || acts[0].Action != domain.ActionResume || acts[0].NotBefore.UTC().Format("2006-01-02T15:04") != at || acts[0].Total != 1 {
+	if err != nil || len(acts) != 1 || acts[0].Action != domain.ActionResume || acts[0].NotBefore.UTC().Format("2006-01-02T15:04") != at ||
+		acts[0].Total != 1 {
 		t.Errorf("%+v %v", acts, err)
 	}
 	webtest.Says(t, b.Get(run), http.StatusOK, "waiting for quota")
@@ -67,7 +68,11 @@ func TestAScheduledRunStartsNow(t *testing.T) {
 	site := webtest.New(t)
 	site.Seed(t)
 	b := site.Browser(t).Login()
-	r, err := site.Engine.Start(t.Context(), site.Admin, domain.StartRequest{Plan: "ledger", Input: domain.RawJSON(`{"amount": 50, "currency": "EUR"}`), StartAt: time.Now().Add(time.Hour)})
+	r, err := site.Engine.Start(
+		t.Context(),
+		site.Admin,
+		domain.StartRequest{Plan: "ledger", Input: domain.RawJSON(`{"amount": 50, "currency": "EUR"}`), StartAt: time.Now().Add(time.Hour)},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

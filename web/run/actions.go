@@ -18,7 +18,13 @@ func (b *headPart) actions() []kit.Link {
 		return nil
 	}
 	link := func(text, action string, primary bool) kit.Link {
-		l := kit.Link{Text: text, Href: "/runs/" + b.d.Run.ID + "/" + action, Primary: primary, Danger: action == "cancel" || action == "delete", Dialog: action != "fork"}
+		l := kit.Link{
+			Text:    text,
+			Href:    "/runs/" + b.d.Run.ID + "/" + action,
+			Primary: primary,
+			Danger:  action == "cancel" || action == "delete",
+			Dialog:  action != "fork",
+		}
 		if action == "resume" || action == "fork" {
 			l.Key = action
 		}
@@ -86,7 +92,9 @@ func (b *headPart) actAt(action string) string {
 func (b *headPart) decideAt() string {
 	for _, st := range b.steps {
 		if st.status == domain.NodeInDoubt {
-			return b.href(url.Values{"view": nil, "step": {strconv.FormatInt(st.seq, 10)}, "node": nil, "try": nil, "tab": nil}) + "#inspector"
+			return b.href(
+				url.Values{"view": nil, "step": {strconv.FormatInt(st.seq, 10)}, "node": nil, "try": nil, "tab": nil},
+			) + "#inspector"
 		}
 	}
 	if len(b.asked) > 0 {

@@ -32,19 +32,52 @@ func TestTheRunPageShowsAgents(t *testing.T) {
 		}
 	}
 	webtest.Safe(t, "agents", p.Body)
-	if p := b.Get("/runs/" + site.Run(t, "quiet", "1").ID + "?view=handoffs"); !strings.Contains(p.Body, "No agent or model has worked in this run.") {
+	if p := b.Get("/runs/" + site.Run(t, "quiet", "1").ID + "?view=handoffs"); !strings.Contains(
+		p.Body,
+		"No agent or model has worked in this run.",
+	) {
 		t.Errorf("a run without agents: %d %s", p.Code, webtest.Words(p.Body))
 	}
 }
 
 func TestARunThatWasPlannedAnewSaysSo(t *testing.T) {
 	t.Parallel()
-	s := tell(t, "01jr8k2mf0s0000000007qxr", "id: draw\nnodes:\n  have: {type: set, input: 1}\n  draw: {type: log, input: x, on_error: replan}\nedges: [{from: have, to: draw}]\n")
+	s := tell(
+		t,
+		"01jr8k2mf0s0000000007qxr",
+		"id: draw\nnodes:\n  have: {type: set, input: 1}\n  draw: {type: log, input: x, on_error: replan}\nedges: [{from: have, to: draw}]\n",
+	)
 	s.done("have", "draw", 0, time.Second, "1")
-	s.try(domain.Entry{Node: "draw", Failure: &domain.Failure{Code: "tool_failed", Message: "no pencil"}}, time.Second, 2*time.Second, domain.NodeFailed, false)
-	s.row(2*time.Second, domain.Entry{Kind: domain.EntryReplan, Item: -1, Actor: "supervisor", Reason: "draw failed (no pencil); write instead", Decision: domain.RawJSON(`{"before":1,"version":2,"node":"draw","visit":1}`)})
+	s.try(
+		domain.Entry{Node: "draw", Failure: &domain.Failure{Code: "tool_failed", Message: "no pencil"}},
+		time.Second,
+		2*time.Second,
+		domain.NodeFailed,
+		false,
+	)
+	s.row(
+		2*time.Second,
+		domain.Entry{
+			Kind:     domain.EntryReplan,
+			Item:     -1,
+			Actor:    "supervisor",
+			Reason:   "draw failed (no pencil); write instead",
+			Decision: domain.RawJSON(`{"before":1,"version":2,"node":"draw","visit":1}`),
+		},
+	)
 	s.run.Version = 2
-	s.row(3*time.Second, domain.Entry{Kind: domain.EntryWait, Node: "draw", Visit: 1, Item: -1, Status: domain.NodeWaiting, Reason: string(domain.WaitApproval), Decision: domain.RawJSON(`{"kind":"replan","tail":{"hash":"h","version":3}}`)})
+	s.row(
+		3*time.Second,
+		domain.Entry{
+			Kind:     domain.EntryWait,
+			Node:     "draw",
+			Visit:    1,
+			Item:     -1,
+			Status:   domain.NodeWaiting,
+			Reason:   string(domain.WaitApproval),
+			Decision: domain.RawJSON(`{"kind":"replan","tail":{"hash":"h","version":3}}`),
+		},
+	)
 	o := &told{runs: []*story{s}}
 	body := o.look(t, "/runs/"+s.run.ID)
 	for _, want := range []string{`href="/plans/draw/diff/1/2"`, "v1 → v2, after draw failed", `href="/plans/draw/diff/2/3"`, "v2 → v3, after draw failed, if it is accepted"} {

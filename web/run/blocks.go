@@ -60,7 +60,13 @@ func (b inspectorPart) blocks(st *step, a *attempt, tab string) []kit.Block {
 // source leads from a value that a fork took over to the step that it is of.
 func (b inspectorPart) source(st *step, v kit.Block) kit.Block {
 	if from := b.d.Run.ForkedFrom; st.reused && from != "" {
-		v.More = append(v.More, kit.Link{Text: b.T("Reused from run %s: open the step there", domain.ShortID(from)), Href: "/runs/" + from + "?" + url.Values{"step": {kit.StepName(st.node, st.visit)}}.Encode() + "#inspector"})
+		v.More = append(
+			v.More,
+			kit.Link{
+				Text: b.T("Reused from run %s: open the step there", domain.ShortID(from)),
+				Href: "/runs/" + from + "?" + url.Values{"step": {kit.StepName(st.node, st.visit)}}.Encode() + "#inspector",
+			},
+		)
 	}
 	return v
 }
@@ -143,7 +149,9 @@ func (b inspectorPart) decisionBlocks(st *step) []kit.Block {
 	case d.Ended != "":
 		lines = append(lines, b.T("ended: %s", b.Constant(d.Ended)))
 	}
-	return []kit.Block{{ID: "dec", Title: b.T("Why did it go there?"), Text: kit.Visible(kit.Cut(strings.Join(lines, "\n"), value.PreviewBytes))}}
+	return []kit.Block{
+		{ID: "dec", Title: b.T("Why did it go there?"), Text: kit.Visible(kit.Cut(strings.Join(lines, "\n"), value.PreviewBytes))},
+	}
 }
 
 // callBlocks are the calls of models and tools inside a step: what they were
@@ -152,7 +160,18 @@ func (b inspectorPart) callBlocks(st *step) []kit.Block {
 	var out []kit.Block
 	for n, c := range st.calls {
 		if n == shownCalls {
-			out = append(out, kit.Block{ID: "more", Title: b.T("More"), Text: b.N(len(st.calls)-n, "%s more call; the view of handoffs lists all.", "%s more calls; the view of handoffs lists all.")})
+			out = append(
+				out,
+				kit.Block{
+					ID:    "more",
+					Title: b.T("More"),
+					Text: b.N(
+						len(st.calls)-n,
+						"%s more call; the view of handoffs lists all.",
+						"%s more calls; the view of handoffs lists all.",
+					),
+				},
+			)
 			break
 		}
 		what, _ := part.Call(c)
@@ -161,7 +180,12 @@ func (b inspectorPart) callBlocks(st *step) []kit.Block {
 			title = append(title, kit.Took(c.At.Sub(c.StartedAt)))
 		}
 		if !c.Usage.Zero() {
-			title = append(title, b.N(int(c.Usage.InputTokens), "%s token in", "%s tokens in"), b.N(int(c.Usage.OutputTokens), "%s token out", "%s tokens out"), value.Cost(b.Context, c.Usage.Cost))
+			title = append(
+				title,
+				b.N(int(c.Usage.InputTokens), "%s token in", "%s tokens in"),
+				b.N(int(c.Usage.OutputTokens), "%s token out", "%s tokens out"),
+				value.Cost(b.Context, c.Usage.Cost),
+			)
 		}
 		id := "call-" + strconv.Itoa(n)
 		var v kit.Block
@@ -183,7 +207,10 @@ func (b inspectorPart) callBlocks(st *step) []kit.Block {
 // followed live.
 func (b inspectorPart) stepLog(st *step, a *attempt) StepLog {
 	kept := domain.ReadLog(a.log)
-	v := StepLog{Title: b.T("Log") + " · " + b.N(len(kept.Lines), "%s line", "%s lines"), All: "/runs/" + b.d.Run.ID + "?" + url.Values{"view": {"log"}, "logstep": {st.node}}.Encode()}
+	v := StepLog{
+		Title: b.T("Log") + " · " + b.N(len(kept.Lines), "%s line", "%s lines"),
+		All:   "/runs/" + b.d.Run.ID + "?" + url.Values{"view": {"log"}, "logstep": {st.node}}.Encode(),
+	}
 	for _, l := range kept.Lines[max(0, len(kept.Lines)-shownLog):] {
 		v.Lines = append(v.Lines, b.logLine(l, a.entry))
 	}

@@ -34,7 +34,10 @@ func (r *request) compare() error {
 		return err
 	}
 	a, b := d.A.Detail.Run, d.B.Detail.Run
-	p := ComparePage{Shell: r.Shell("runs", r.T("Compare %s with %s", domain.ShortID(a.ID), domain.ShortID(b.ID))), First: r.T("No step differs.")}
+	p := ComparePage{
+		Shell: r.Shell("runs", r.T("Compare %s with %s", domain.ShortID(a.ID), domain.ShortID(b.ID))),
+		First: r.T("No step differs."),
+	}
 	for i, side := range []*CompareSide{&p.A, &p.B} {
 		run := []domain.Run{a, b}[i]
 		*side = CompareSide{Run: kit.Link{Text: domain.ShortID(run.ID), Href: "/runs/" + run.ID}, Status: part.Status(r.Context, run)}
@@ -46,7 +49,13 @@ func (r *request) compare() error {
 	fact(r.T("Status"), r.T(p.A.Status.Word), r.T(p.B.Status.Word))
 	fact(r.T("Plan"), fmt.Sprintf("%s v%d", a.PlanKey, a.Version), fmt.Sprintf("%s v%d", b.PlanKey, b.Version))
 	if a.PlanKey == b.PlanKey && a.Version != b.Version {
-		p.Links = append(p.Links, kit.Link{Text: r.T("What changed from v%d to v%d", min(a.Version, b.Version), max(a.Version, b.Version)), Href: fmt.Sprintf("/plans/%s/diff/%d/%d", url.PathEscape(a.PlanKey), min(a.Version, b.Version), max(a.Version, b.Version))})
+		p.Links = append(
+			p.Links,
+			kit.Link{
+				Text: r.T("What changed from v%d to v%d", min(a.Version, b.Version), max(a.Version, b.Version)),
+				Href: fmt.Sprintf("/plans/%s/diff/%d/%d", url.PathEscape(a.PlanKey), min(a.Version, b.Version), max(a.Version, b.Version)),
+			},
+		)
 	}
 	r.compareValue(&p, "input", r.T("Input"), a, b, a.Input, b.Input)
 	r.compareValue(&p, "output", r.T("Output"), a, b, a.Output, b.Output)
@@ -84,7 +93,14 @@ func (r *request) changedBetween(p *ComparePage, a, b domain.Run) error {
 	if newer.CreatedAt.Before(older.CreatedAt) {
 		older, newer = newer, older
 	}
-	text, link, err := failure.Ports{App: r.App, Reader: r.Reader}.ChangedAround(r.Context, domain.FailureGroup{Newest: newer.ID}, domain.FailureOrigin{GoodAt: older.CreatedAt, FirstAt: newer.CreatedAt})
+	text, link, err := failure.Ports{
+		App:    r.App,
+		Reader: r.Reader,
+	}.ChangedAround(
+		r.Context,
+		domain.FailureGroup{Newest: newer.ID},
+		domain.FailureOrigin{GoodAt: older.CreatedAt, FirstAt: newer.CreatedAt},
+	)
 	if err != nil || text == "" {
 		return err
 	}
@@ -169,18 +185,32 @@ func (r *request) compareSteps(p *ComparePage, d rundiff.Comparison) {
 		if st == nil {
 			return r.T("not there"), "", kit.Status{}
 		}
-		return kit.Took(time.Duration(st.TookMs) * time.Millisecond), fmt.Sprintf("/runs/%s?step=%d#inspector", run.ID, st.Seq), looks[i][label]
+		return kit.Took(
+				time.Duration(st.TookMs) * time.Millisecond,
+			), fmt.Sprintf(
+				"/runs/%s?step=%d#inspector",
+				run.ID,
+				st.Seq,
+			), looks[i][label]
 	}
 	for i := range d.Steps {
 		st := &d.Steps[i]
-		row := CompareRow{Name: kit.Visible(st.Step), Differs: st.Differs(), First: st == d.First, Delta: delta(time.Duration(st.LongerMs) * time.Millisecond)}
+		row := CompareRow{
+			Name:    kit.Visible(st.Step),
+			Differs: st.Differs(),
+			First:   st == d.First,
+			Delta:   delta(time.Duration(st.LongerMs) * time.Millisecond),
+		}
 		row.A, row.HrefA, row.StatusA = cell(0, a.Run, st.A, st.Step)
 		row.B, row.HrefB, row.StatusB = cell(1, b.Run, st.B, st.Step)
 		if st.Output != nil {
 			row.Output = address(st.Step)
 		}
 		if st.A != nil && st.B != nil && st.Step == chosen {
-			block := kit.Block{ID: "difference", Title: r.T("Output of %s, from %s to %s", kit.Visible(st.Step), domain.ShortID(a.Run.ID), domain.ShortID(b.Run.ID))}
+			block := kit.Block{
+				ID:    "difference",
+				Title: r.T("Output of %s, from %s to %s", kit.Visible(st.Step), domain.ShortID(a.Run.ID), domain.ShortID(b.Run.ID)),
+			}
 			block.Diff, block.Note = value.Diff(r.Display.Lang, st.A.Output, st.B.Output)
 			p.Diffs = append(p.Diffs, block)
 		}
@@ -202,7 +232,11 @@ func (r *request) partWhy(st *rundiff.Step, row CompareRow) string {
 	case rundiff.WhyError:
 		return r.T("it failed with %s in one and with %s in the other", failedWith(st.A), failedWith(st.B))
 	case rundiff.WhyEdge:
-		return r.T("it went to %s in one and to %s in the other", cmp.Or(kit.Visible(st.A.To), r.T("its end")), cmp.Or(kit.Visible(st.B.To), r.T("its end")))
+		return r.T(
+			"it went to %s in one and to %s in the other",
+			cmp.Or(kit.Visible(st.A.To), r.T("its end")),
+			cmp.Or(kit.Visible(st.B.To), r.T("its end")),
+		)
 	case rundiff.WhyOutput:
 		return r.T("its output differs")
 	}

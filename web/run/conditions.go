@@ -44,7 +44,18 @@ func (b *headPart) untilStart(w *Why) error {
 				n++
 			}
 		}
-		w.Conditions = append(w.Conditions, condition(n < c.Limit, b.T("Room among the runs with the key %s: %s of %s are active", kit.Visible(c.Key), b.Number(int64(n)), b.Number(int64(c.Limit)))))
+		w.Conditions = append(
+			w.Conditions,
+			condition(
+				n < c.Limit,
+				b.T(
+					"Room among the runs with the key %s: %s of %s are active",
+					kit.Visible(c.Key),
+					b.Number(int64(n)),
+					b.Number(int64(c.Limit)),
+				),
+			),
+		)
 	}
 	if b.System == nil {
 		return nil
@@ -66,7 +77,9 @@ var wanted = map[domain.WaitReason]string{
 	domain.WaitQuarantined: locale.Mark("Somebody releases the run"), domain.WaitHeld: locale.Mark("Somebody releases the run"),
 	domain.WaitPaused: locale.Mark("Somebody continues the run"), domain.WaitInDoubt: locale.Mark("Somebody says whether %s happened"),
 	domain.WaitApproval: locale.Mark("An answer to %s"), domain.WaitReplan: locale.Mark("A new plan for what is left after %s"),
-	domain.WaitChild: locale.Mark("The run of %s ends"), domain.WaitRetry: locale.Mark("The next attempt of %s"), domain.WaitTimer: locale.Mark("The time of %s"),
+	domain.WaitChild: locale.Mark(
+		"The run of %s ends",
+	), domain.WaitRetry: locale.Mark("The next attempt of %s"), domain.WaitTimer: locale.Mark("The time of %s"),
 }
 
 // untilOn adds what has to be so before a run that waits continues.

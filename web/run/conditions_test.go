@@ -23,7 +23,8 @@ func TestAWaitingRunSaysWhatItWaitsFor(t *testing.T) {
 	if !strings.Contains(p.Body, `class="btn pri" href="#decide"`) || !strings.Contains(p.Body, `id="decide"`) {
 		t.Error("the head of a run that asks a person has no Decide")
 	}
-	if p := b.Get("/runs/" + seed.InDoubt.ID + "?view=log"); !strings.Contains(webtest.Words(p.Body), "Decide") || !strings.Contains(p.Body, "#inspector") {
+	if p := b.Get("/runs/" + seed.InDoubt.ID + "?view=log"); !strings.Contains(webtest.Words(p.Body), "Decide") ||
+		!strings.Contains(p.Body, "#inspector") {
 		t.Error("from the log of a run in doubt nothing leads to the decision")
 	}
 	// Paused by a person, with their word.
@@ -39,7 +40,15 @@ func TestAWaitingRunSaysWhatItWaitsFor(t *testing.T) {
 		}
 	}
 	// One that is to start later reports when, and that there is room.
-	later, err := site.Engine.Start(t.Context(), site.Admin, domain.StartRequest{Plan: "report", StartAt: time.Now().Add(time.Hour), Concurrency: &domain.Concurrency{Key: "one", Limit: 1, OnConflict: "queue"}})
+	later, err := site.Engine.Start(
+		t.Context(),
+		site.Admin,
+		domain.StartRequest{
+			Plan:        "report",
+			StartAt:     time.Now().Add(time.Hour),
+			Concurrency: &domain.Concurrency{Key: "one", Limit: 1, OnConflict: "queue"},
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,13 +75,15 @@ func TestARunOverItsLimitsShowsThem(t *testing.T) {
 	}
 	csrf := b.Get("/me").Hidden()["csrf"]
 	webtest.Says(t, b.Post("/display", url.Values{"csrf": csrf, "back": {"/me"}, "lang": {"es"}}), http.StatusSeeOther)
-	if text := webtest.Words(b.Get("/runs/" + run.ID).Body); !strings.Contains(text, "max_steps 1 está agotado") || !strings.Contains(text, "no cumplida") {
+	if text := webtest.Words(b.Get("/runs/" + run.ID).Body); !strings.Contains(text, "max_steps 1 está agotado") ||
+		!strings.Contains(text, "no cumplida") {
 		t.Errorf("in Spanish:\n%s", text)
 	}
 	if text := webtest.Words(b.Get("/runs/" + run.ID + "/continue").Body); !strings.Contains(text, "La ejecución no está en pausa") {
 		t.Errorf("a refusal in Spanish:\n%s", text)
 	}
-	if text := webtest.Words(b.Get("/runs?q=plam:x").Body); !strings.Contains(text, "No hay ningún filtro «plam»") || !strings.Contains(text, "¿quería decir plan:x?") {
+	if text := webtest.Words(b.Get("/runs?q=plam:x").Body); !strings.Contains(text, "No hay ningún filtro «plam»") ||
+		!strings.Contains(text, "¿quería decir plan:x?") {
 		t.Errorf("a mistyped filter in Spanish:\n%s", text)
 	}
 }
@@ -111,15 +122,25 @@ func inspected(body string) string {
 func TestRetryNowSaysWhichAttempt(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
-	busy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "busy", http.StatusServiceUnavailable) }))
+	busy := httptest.NewServer(
+		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "busy", http.StatusServiceUnavailable) }),
+	)
 	defer busy.Close()
-	site.Plan(t, "id: again\nnodes:\n  pull: {type: http, effect: read, retry: {max_attempts: 4, backoff: [1h]}, input: {url: \""+busy.URL+"\"}}\n")
+	site.Plan(
+		t,
+		"id: again\nnodes:\n  pull: {type: http, effect: read, retry: {max_attempts: 4, backoff: [1h]}, input: {url: \""+busy.URL+"\"}}\n",
+	)
 	run := webtest.StartUntil(t, site, "again", domain.WaitRetry)
 	b := site.Browser(t).Login()
-	if text := webtest.Words(b.Get("/runs/" + run.ID + "/retry-now").Body); !strings.Contains(text, "Attempt 2 of 4 of pull would begin by itself at") || !strings.Contains(text, "in 5") {
+	if text := webtest.Words(b.Get("/runs/" + run.ID + "/retry-now").Body); !strings.Contains(
+		text,
+		"Attempt 2 of 4 of pull would begin by itself at",
+	) ||
+		!strings.Contains(text, "in 5") {
 		t.Error(text)
 	}
-	if text := webtest.Words(b.Get("/runs/" + run.ID).Body); !strings.Contains(text, "The next attempt of pull: ") || !strings.Contains(text, "1 step") {
+	if text := webtest.Words(b.Get("/runs/" + run.ID).Body); !strings.Contains(text, "The next attempt of pull: ") ||
+		!strings.Contains(text, "1 step") {
 		t.Error(text)
 	}
 }
@@ -162,5 +183,11 @@ func TestARerunTakesLabels(t *testing.T) {
 	form := b.Get(path).Hidden()
 	form.Set("do", "act")
 	form.Set("labels", "prod")
-	webtest.Says(t, b.Post(path, form), http.StatusUnprocessableEntity, "Label &#34;prod&#34; is not key=value", `name="labels" value="prod"`)
+	webtest.Says(
+		t,
+		b.Post(path, form),
+		http.StatusUnprocessableEntity,
+		"Label &#34;prod&#34; is not key=value",
+		`name="labels" value="prod"`,
+	)
 }

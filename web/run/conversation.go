@@ -27,7 +27,14 @@ func (b conversationPart) build(said []domain.AgentMessage) Conversation {
 			t.More += len(said) - i
 			break
 		}
-		row := ConversationMessage{Type: string(m.Type), From: kit.Visible(m.From), To: kit.Visible(m.To), Node: m.Node, At: b.Time(m.Metadata.Timestamp), Text: brief(m.Payload)}
+		row := ConversationMessage{
+			Type: string(m.Type),
+			From: kit.Visible(m.From),
+			To:   kit.Visible(m.To),
+			Node: m.Node,
+			At:   b.Time(m.Metadata.Timestamp),
+			Text: brief(m.Payload),
+		}
 		var notes []string
 		if m.Metadata.IsPlanContext {
 			notes = append(notes, b.T("context of step %s", m.Metadata.StepID))
@@ -100,7 +107,15 @@ func (b conversationPart) calls(t *Conversation) {
 			u.tools++
 			total.tools++
 		}
-		c := ConversationCall{Seq: strconv.FormatInt(e.Seq, 10), What: kit.Visible(what), Agent: kit.Visible(e.Agent), Step: b.stepLink(st), Status: stepStatus(e.Status), At: b.Time(e.At), Text: callText(e)}
+		c := ConversationCall{
+			Seq:    strconv.FormatInt(e.Seq, 10),
+			What:   kit.Visible(what),
+			Agent:  kit.Visible(e.Agent),
+			Step:   b.stepLink(st),
+			Status: stepStatus(e.Status),
+			At:     b.Time(e.At),
+			Text:   callText(e),
+		}
 		if len(t.Calls) == listedCalls {
 			t.More++
 			continue

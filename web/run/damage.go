@@ -42,7 +42,11 @@ func (b *headPart) damaged() *Why {
 		} else {
 			w.Headline = part.DamageHeadline(b.Context, d)
 		}
-		w.Then = b.T("It cannot go on or be forked: restore a backup, or start a new run like it.") + " " + b.T("What else is shown is as it was written; this run stays as it is, as evidence.")
+		w.Then = b.T(
+			"It cannot go on or be forked: restore a backup, or start a new run like it.",
+		) + " " + b.T(
+			"What else is shown is as it was written; this run stays as it is, as evidence.",
+		)
 		w.Links = append(w.Links, kit.Link{Text: b.T("Start a new run like it"), Href: "/runs/new?like=" + run.ID})
 		return w
 	}
@@ -53,7 +57,10 @@ func (b *headPart) damaged() *Why {
 		return w
 	}
 	w.Headline = part.DamageHeadline(b.Context, d)
-	w.Then = b.T("What is below is what the journal says until row %d. The run cannot be resumed: nothing is put in place of a damaged row, and this run stays as it is, as evidence.", d.Good) + " "
+	w.Then = b.T(
+		"What is below is what the journal says until row %d. The run cannot be resumed: nothing is put in place of a damaged row, and this run stays as it is, as evidence.",
+		d.Good,
+	) + " "
 	if d.Checkpoint.Seq > 0 {
 		w.Then += b.T("A fork from checkpoint %d goes on from there as a new run; its preview says what runs again.", d.Checkpoint.Seq)
 	} else {

@@ -31,8 +31,15 @@ func damagedBy(t *testing.T, statement string) (site *webtest.Site, run string) 
 		t.Fatal(err)
 	}
 	e := enginetest.OpenOn(t, s, enginetest.NewRegistry(), engine.Options{})
-	r := e.Until(e.Run(`{id: billing, nodes: {fetch: {type: set, input: "the order"}, pay: {type: set, effect: unsafe, input: "receipt 4711"}, book: {type: set, effect: idempotent, input: "booked"}, pause: {type: wait, input: {for: 10ms}}, gate: {type: approval, input: {message: "go on?"}}},
-	  edges: [{from: fetch, to: pay}, {from: pay, to: book}, {from: book, to: pause}, {from: pause, to: gate}]}`, "").ID, domain.RunWaiting, domain.WaitApproval)
+	r := e.Until(
+		e.Run(
+			`{id: billing, nodes: {fetch: {type: set, input: "the order"}, pay: {type: set, effect: unsafe, input: "receipt 4711"}, book: {type: set, effect: idempotent, input: "booked"}, pause: {type: wait, input: {for: 10ms}}, gate: {type: approval, input: {message: "go on?"}}},
+	  edges: [{from: fetch, to: pay}, {from: pay, to: book}, {from: book, to: pause}, {from: pause, to: gate}]}`,
+			"",
+		).ID,
+		domain.RunWaiting,
+		domain.WaitApproval,
+	)
 	e.Close()
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -55,8 +62,15 @@ func TestADamagedRunFromHomeToItsFork(t *testing.T) {
 		t.Fatalf("%+v, %v", d.Damage, err)
 	}
 	at := d.Damage.Checkpoint.Seq
-	webtest.Says(t, b.Get(page), http.StatusOK, fmt.Sprintf("Row %d of the journal fails its checksum; checkpoint %d (after fetch) is the last good one", d.Damage.Row, at),
-		"kairosd doctor lists every damaged row.", fmt.Sprintf("%s/fork?at=%d", page, at), "stays as it is, as evidence")
+	webtest.Says(
+		t,
+		b.Get(page),
+		http.StatusOK,
+		fmt.Sprintf("Row %d of the journal fails its checksum; checkpoint %d (after fetch) is the last good one", d.Damage.Row, at),
+		"kairosd doctor lists every damaged row.",
+		fmt.Sprintf("%s/fork?at=%d", page, at),
+		"stays as it is, as evidence",
+	)
 	if p := b.Get(page); strings.Contains(p.Body, "receipt 4712") || strings.Contains(p.Body, ">Approve<") {
 		t.Error("the page shows damaged data, or takes an answer")
 	}
@@ -73,10 +87,29 @@ func TestADamagedRunFromHomeToItsFork(t *testing.T) {
 	webtest.Says(t, b.Get("/runs?q=waiting:quarantined"), http.StatusOK, page)
 	webtest.Says(t, b.Get("/events?run="+run), http.StatusNotFound)
 
-	webtest.Says(t, b.Get(page+"/resume"), http.StatusOK, fmt.Sprintf("journal row %d is damaged", d.Damage.Row), fmt.Sprintf("--at %d", at))
-	webtest.Says(t, b.Get(fmt.Sprintf("%s/fork?at=%d", page, at)), http.StatusOK, "pay may have touched the world outside already: its record is damaged", "book would touch the world outside a second time",
-		fmt.Sprintf(`value="%d" selected`, at), "fails its checksum", "takes its recorded result")
-	webtest.Says(t, b.Get(fmt.Sprintf("%s/fork?at=%d", page, d.Damage.Row)), http.StatusOK, fmt.Sprintf("A fork cannot keep position %d", d.Damage.Row))
+	webtest.Says(
+		t,
+		b.Get(page+"/resume"),
+		http.StatusOK,
+		fmt.Sprintf("journal row %d is damaged", d.Damage.Row),
+		fmt.Sprintf("--at %d", at),
+	)
+	webtest.Says(
+		t,
+		b.Get(fmt.Sprintf("%s/fork?at=%d", page, at)),
+		http.StatusOK,
+		"pay may have touched the world outside already: its record is damaged",
+		"book would touch the world outside a second time",
+		fmt.Sprintf(`value="%d" selected`, at),
+		"fails its checksum",
+		"takes its recorded result",
+	)
+	webtest.Says(
+		t,
+		b.Get(fmt.Sprintf("%s/fork?at=%d", page, d.Damage.Row)),
+		http.StatusOK,
+		fmt.Sprintf("A fork cannot keep position %d", d.Damage.Row),
+	)
 	webtest.Says(t, b.Get("/api/v1/runs/"+run), http.StatusOK, `"damage":{"row":`+fmt.Sprint(d.Damage.Row), `"problem":"checksum"`)
 	webtest.Says(t, b.Get("/api/v1/runs/"+run+"/journal"), http.StatusOK, `"damage":"journal row `)
 	webtest.Says(t, b.Get(fmt.Sprintf("/api/v1/runs/%s/preview?action=fork&at=%d", run, at)), http.StatusOK, `"doubtful":true`, `"damage":`)
@@ -117,7 +150,8 @@ func TestNoStepOfADamagedRunIsAtWork(t *testing.T) {
 	}
 	for _, view := range []string{"", "?view=graph", "?view=graph&mode=ran", "?sort=took&critical=show&idle=show", "?step=pay", "?step=book", "?step=book&tab=input", "?view=log", "?view=handoffs"} {
 		p := b.Get(page + view)
-		if p.Code != http.StatusOK || strings.Contains(p.Body, "live-bar") || strings.Contains(webtest.Words(p.Body), "It still runs.") || strings.Contains(webtest.Words(p.Body), " running ") {
+		if p.Code != http.StatusOK || strings.Contains(p.Body, "live-bar") || strings.Contains(webtest.Words(p.Body), "It still runs.") ||
+			strings.Contains(webtest.Words(p.Body), " running ") {
 			t.Errorf("%s: %d: something is at work\n%s", view, p.Code, webtest.Words(p.Body))
 		}
 		webtest.Safe(t, view, p.Body)
@@ -140,14 +174,21 @@ func TestADamagedRunAsksNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"/approvals", "/approvals?show=all", "/"} {
-		if p := b.Get(path); p.Code != http.StatusOK || strings.Contains(p.Body, question) || strings.Contains(webtest.Words(p.Body), "1 waiting for you") {
+		if p := b.Get(path); p.Code != http.StatusOK || strings.Contains(p.Body, question) ||
+			strings.Contains(webtest.Words(p.Body), "1 waiting for you") {
 			t.Errorf("%s still asks: %s", path, webtest.Words(p.Body))
 		}
 	}
 	p := b.Get(question)
 	webtest.Says(t, p, http.StatusOK, "cancelled", "is damaged; the run can go on as a fork from checkpoint", "/runs/"+run)
 	webtest.Safe(t, question, p.Body)
-	webtest.Says(t, b.Get("/api/v1/approvals/"+list.Items[0].ID), http.StatusOK, `"status":"cancelled"`, "is damaged; the run can go on as a fork")
+	webtest.Says(
+		t,
+		b.Get("/api/v1/approvals/"+list.Items[0].ID),
+		http.StatusOK,
+		`"status":"cancelled"`,
+		"is damaged; the run can go on as a fork",
+	)
 }
 
 // A run that has lost its input or its settings answers everywhere: what is damaged
@@ -165,7 +206,16 @@ func TestARunThatLostItsInputIsStillShown(t *testing.T) {
 			site, run := damagedBy(t, c.statement)
 			b := site.Browser(t).Login()
 			page := "/runs/" + run
-			webtest.Says(t, b.Get(page), http.StatusOK, c.says, "restore a backup, or start a new run like it", "/runs/new?like="+run, "end unknown", "succeeded")
+			webtest.Says(
+				t,
+				b.Get(page),
+				http.StatusOK,
+				c.says,
+				"restore a backup, or start a new run like it",
+				"/runs/new?like="+run,
+				"end unknown",
+				"succeeded",
+			)
 			for _, view := range []string{"?view=graph", "?view=state", "?view=handoffs", "?view=events", "?view=log", "?view=io", "?step=pay", "/steps/2", "/peek", "/lineage", "/cancel", "/note", "/resume", "/fork?at=1", "/rerun", "/export"} {
 				p := b.Get(page + view)
 				if p.Code >= 500 || strings.Contains(p.Body, "live-bar") {
@@ -185,10 +235,23 @@ func TestARunThatLostItsInputIsStillShown(t *testing.T) {
 			webtest.Says(t, b.Get("/runs.csv"), http.StatusOK, run)
 			webtest.Says(t, b.Get("/"), http.StatusOK, page)
 			webtest.Says(t, b.Get("/runs/new?like="+run), http.StatusOK, "billing")
-			webtest.Says(t, b.Get("/api/v1/runs/"+run), http.StatusOK, `"parts":[{"part":"`+c.part+`"`, `"damaged":[{"part":"`+c.part+`"`, `"pay":"receipt 4711"`)
+			webtest.Says(
+				t,
+				b.Get("/api/v1/runs/"+run),
+				http.StatusOK,
+				`"parts":[{"part":"`+c.part+`"`,
+				`"damaged":[{"part":"`+c.part+`"`,
+				`"pay":"receipt 4711"`,
+			)
 			webtest.Says(t, b.Get("/api/v1/runs"), http.StatusOK, run)
 			webtest.Says(t, b.Get("/api/v1/runs/"+run+"/journal"), http.StatusOK, "receipt 4711")
-			webtest.Says(t, b.Get("/api/v1/runs/"+run+"/preview?action=resume"), http.StatusOK, `"allowed":false`, c.part+" of the run is damaged")
+			webtest.Says(
+				t,
+				b.Get("/api/v1/runs/"+run+"/preview?action=resume"),
+				http.StatusOK,
+				`"allowed":false`,
+				c.part+" of the run is damaged",
+			)
 			form := b.Get(page + "/cancel").Hidden()
 			form.Set("do", "act")
 			form.Set("reason", "a new one does it")

@@ -49,16 +49,32 @@ var eventKinds = []struct{ kind, word string }{
 // eventWords name what happened, by the verb of a journal row or the action of an
 // audit event without "run.". What is not here is named by its code.
 var eventWords = map[string]string{
-	"pause": locale.Mark("paused"), "continue": locale.Mark("continued"), "cancel": locale.Mark("cancel asked for"), "retry-now": locale.Mark("retried at once"),
-	"release": locale.Mark("released"), "start-now": locale.Mark("started at once"), "limits": locale.Mark("limits changed"), "budget": locale.Mark("limit reached"), "budget-retry": locale.Mark("limits checked again"), "crash": locale.Mark("kairosd died"),
-	"quarantine": locale.Mark("parked"), "stop": locale.Mark("kairosd was stopped"), "plans": locale.Mark("plans fixed"), "memory": locale.Mark("memory read"),
-	"resume-options": locale.Mark("options of a resume"), "created": locale.Mark("created"), "resume": locale.Mark("resumed"), "fork": locale.Mark("forked"),
-	"rerun": locale.Mark("rerun"), "delete": locale.Mark("deleted"), "ack": locale.Mark("acknowledged"), "unack": locale.Mark("acknowledgement taken back"),
+	"pause": locale.Mark(
+		"paused",
+	), "continue": locale.Mark("continued"), "cancel": locale.Mark("cancel asked for"), "retry-now": locale.Mark("retried at once"),
+	"release": locale.Mark(
+		"released",
+	), "start-now": locale.Mark("started at once"), "limits": locale.Mark("limits changed"), "budget": locale.Mark("limit reached"), "budget-retry": locale.Mark("limits checked again"), "crash": locale.Mark("kairosd died"),
+	"quarantine": locale.Mark(
+		"parked",
+	), "stop": locale.Mark("kairosd was stopped"), "plans": locale.Mark("plans fixed"), "memory": locale.Mark("memory read"),
+	"resume-options": locale.Mark(
+		"options of a resume",
+	), "created": locale.Mark("created"), "resume": locale.Mark("resumed"), "fork": locale.Mark("forked"),
+	"rerun": locale.Mark(
+		"rerun",
+	), "delete": locale.Mark("deleted"), "ack": locale.Mark("acknowledged"), "unack": locale.Mark("acknowledgement taken back"),
 	"note": locale.Mark("note"), "label": locale.Mark("labelled"), "export": locale.Mark("exported"),
-	"happened": locale.Mark("it happened"), "given": locale.Mark("result given"), "retry": locale.Mark("run again"), "skip": locale.Mark("skipped"), "fail": locale.Mark("failed by hand"),
-	"late": locale.Mark("late result"), "child": locale.Mark("child run ended"), "due": locale.Mark("time is up"), "asked_back": locale.Mark("asked back"),
+	"happened": locale.Mark(
+		"it happened",
+	), "given": locale.Mark("result given"), "retry": locale.Mark("run again"), "skip": locale.Mark("skipped"), "fail": locale.Mark("failed by hand"),
+	"late": locale.Mark(
+		"late result",
+	), "child": locale.Mark("child run ended"), "due": locale.Mark("time is up"), "asked_back": locale.Mark("asked back"),
 	"approved": locale.Mark("approved"), "rejected": locale.Mark("rejected"), "approval.assign": locale.Mark("given to somebody"),
-	string(domain.EntryIntent): locale.Mark("begun"), string(domain.EntryWait): locale.Mark("waits"), string(domain.EntryResolve): locale.Mark("answered"),
+	string(domain.EntryIntent): locale.Mark(
+		"begun",
+	), string(domain.EntryWait): locale.Mark("waits"), string(domain.EntryResolve): locale.Mark("answered"),
 	string(domain.EntryReset): locale.Mark("resumed"), string(domain.EntryReplan): locale.Mark("planned anew"),
 }
 
@@ -239,7 +255,14 @@ func payloadOf(e *domain.Entry) eventPayload {
 }
 
 func (b *eventsPart) event(e *domain.Entry) kit.EventRow {
-	row := kit.EventRow{Seq: strconv.FormatInt(e.Seq, 10), At: b.Time(e.At), What: b.eventWord(e), Where: e.Node, Who: kit.Visible(e.Actor), Text: kit.Visible(e.Reason)}
+	row := kit.EventRow{
+		Seq:   strconv.FormatInt(e.Seq, 10),
+		At:    b.Time(e.At),
+		What:  b.eventWord(e),
+		Where: e.Node,
+		Who:   kit.Visible(e.Actor),
+		Text:  kit.Visible(e.Reason),
+	}
 	if e.Visit > 1 {
 		row.Where += " " + b.T("visit %d", e.Visit)
 	}
@@ -287,7 +310,12 @@ func (r *request) actWord(code string) string {
 
 // actEvent is an event of the audit log among those of its run.
 func (b *eventsPart) actEvent(a *domain.AuditEvent) kit.EventRow {
-	row := kit.EventRow{Href: fmt.Sprintf("/audit/%d", a.Seq), At: b.Time(a.At), Who: kit.Visible(a.Actor), Text: kit.Visible(kit.Cut(a.Reason, 500))}
+	row := kit.EventRow{
+		Href: fmt.Sprintf("/audit/%d", a.Seq),
+		At:   b.Time(a.At),
+		Who:  kit.Visible(a.Actor),
+		Text: kit.Visible(kit.Cut(a.Reason, 500)),
+	}
 	row.What = b.actWord(strings.TrimPrefix(a.Action, "run."))
 	if a.Action == "run.status" {
 		var d struct {

@@ -19,7 +19,8 @@ func TestTheInspectorStaysWhileViewsChange(t *testing.T) {
 	b := site.Browser(t).Login()
 	for _, view := range []string{"timeline", "graph", "state", "log", "handoffs", "events", "io"} {
 		at := "/runs/" + seed.Failed.ID + "?view=" + view
-		if p := b.Get(at + "&step=check"); !strings.Contains(inspected(p.Body), "check") || !strings.Contains(p.Body, "view="+view+"#inspector") {
+		if p := b.Get(at + "&step=check"); !strings.Contains(inspected(p.Body), "check") ||
+			!strings.Contains(p.Body, "view="+view+"#inspector") {
 			t.Errorf("%s: beside it is %q", view, inspected(p.Body))
 		}
 		if p := b.Get(at); (view == "timeline" || view == "graph") != strings.Contains(p.Body, `id="inspector"`) {

@@ -16,8 +16,12 @@ import (
 
 // triggerWords say through what a run was started.
 var triggerWords = map[string]string{
-	"ui": locale.Mark("this dashboard"), "api": locale.Mark("the API"), "cli": locale.Mark("the command line"), "ask": locale.Mark("an intent"),
-	"child": locale.Mark("a run above it"), "rerun": locale.Mark("a rerun"), "fork": locale.Mark("a fork"), domain.OriginDry: locale.Mark("a dry run"),
+	"ui": locale.Mark(
+		"this dashboard",
+	), "api": locale.Mark("the API"), "cli": locale.Mark("the command line"), "ask": locale.Mark("an intent"),
+	"child": locale.Mark(
+		"a run above it",
+	), "rerun": locale.Mark("a rerun"), "fork": locale.Mark("a fork"), domain.OriginDry: locale.Mark("a dry run"),
 }
 
 // facts are what else there is to know of the run, each in a word or two.
@@ -35,7 +39,11 @@ func (b *headPart) facts() (out []kit.Fact) {
 	}
 	add(b.T("Started by"), kit.Visible(run.Actor), "")
 	if plan, err := b.Reader.Plan(b.Context, run.PlanID); err == nil && plan.Latest > run.Version { // a hint: the page does not fail for it
-		add(b.T("Version"), b.T("v%d is newer", plan.Latest), fmt.Sprintf("/plans/%s/diff/%d/%d", url.PathEscape(run.PlanKey), run.Version, plan.Latest))
+		add(
+			b.T("Version"),
+			b.T("v%d is newer", plan.Latest),
+			fmt.Sprintf("/plans/%s/diff/%d/%d", url.PathEscape(run.PlanKey), run.Version, plan.Latest),
+		)
 	}
 	if n, of := b.progress(); of > 0 {
 		add(b.T("Checkpoint"), b.T("%s of %s", b.Number(int64(n)), b.Number(int64(of))), b.href(url.Values{"view": {"state"}}))

@@ -45,11 +45,34 @@ edges: [{from: a, to: b}, {from: b, to: c}]
 		return f
 	}
 	edit := map[string]string{"edit.a": "{\r\n  \"total\": 7,\r\n  \"currency\": \"EUR\"\r\n}", "edit.b": form.Get("was.b")}
-	webtest.Says(t, b.Post(path, with("check", edit)), http.StatusOK, "What the edits change", "output.a", `<span class="del">− .total  5`, `<span class="ins">+ .total  7`, "Runs again (2)", "it read the output of a")
+	webtest.Says(
+		t,
+		b.Post(path, with("check", edit)),
+		http.StatusOK,
+		"What the edits change",
+		"output.a",
+		`<span class="del">− .total  5`,
+		`<span class="ins">+ .total  7`,
+		"Runs again (2)",
+		"it read the output of a",
+	)
 	// A value that nobody reads is said to change nothing.
-	webtest.Says(t, b.Post(path, with("check", map[string]string{"edit.b": `{"twice": 8}`, "edit.a": form.Get("was.a")})), http.StatusOK, "+ .twice  8")
+	webtest.Says(
+		t,
+		b.Post(path, with("check", map[string]string{"edit.b": `{"twice": 8}`, "edit.a": form.Get("was.a")})),
+		http.StatusOK,
+		"+ .twice  8",
+	)
 	wrong := with("act", map[string]string{"edit.a": `{"total": `})
-	webtest.Says(t, b.Post(path, wrong), http.StatusUnprocessableEntity, "1 value is not JSON", `&#34;total&#34;: </textarea>`, `aria-invalid="true"`, "What it was")
+	webtest.Says(
+		t,
+		b.Post(path, wrong),
+		http.StatusUnprocessableEntity,
+		"1 value is not JSON",
+		`&#34;total&#34;: </textarea>`,
+		`aria-invalid="true"`,
+		"What it was",
+	)
 	forked := b.Post(path, with("act", edit))
 	if forked.Code != http.StatusSeeOther {
 		t.Fatalf("fork: %d %s", forked.Code, forked.Body)
@@ -60,7 +83,10 @@ edges: [{from: a, to: b}, {from: b, to: c}]
 	}
 	webtest.Says(t, b.Get(forked.Location+"?step=b&tab=output"), http.StatusOK, `class="n">7</span>`)
 	// Sent as it was, a form edits nothing: line ends of browsers are no change.
-	same := b.Post(path, with("check", map[string]string{"edit.a": strings.ReplaceAll(form.Get("was.a"), "\n", "\r\n"), "input": `{ "x": 1 }`}))
+	same := b.Post(
+		path,
+		with("check", map[string]string{"edit.a": strings.ReplaceAll(form.Get("was.a"), "\n", "\r\n"), "input": `{ "x": 1 }`}),
+	)
 	if strings.Contains(same.Body, "What the edits change") {
 		t.Error("an unchanged form is said to change something")
 	}
@@ -69,5 +95,11 @@ edges: [{from: a, to: b}, {from: b, to: c}]
 	strict := site.Run(t, "strict", `{"n": 1}`)
 	path = "/runs/" + strict.ID + "/rerun"
 	form = b.Get(path).Hidden()
-	webtest.Says(t, b.Post(path, with("act", map[string]string{"input": `{"n": "many"}`})), http.StatusUnprocessableEntity, `&#34;many&#34;`, `role="alert"`)
+	webtest.Says(
+		t,
+		b.Post(path, with("act", map[string]string{"input": `{"n": "many"}`})),
+		http.StatusUnprocessableEntity,
+		`&#34;many&#34;`,
+		`role="alert"`,
+	)
 }

@@ -10,13 +10,19 @@ import (
 // fragments are these parts, each with no more than it shows.
 func (s *section) fragments() []ui.Fragment {
 	of := func(id string, build func(*page) (templ.Component, error)) ui.Fragment {
-		return ui.Fragment{Page: "/runs/:run", ID: id, Operation: app.GetRun, Topics: []string{"run-:run"}, Build: func(c *ui.Context) (templ.Component, error) {
-			b, err := (&request{c, s}).open(c.Param("run"))
-			if err != nil {
-				return nil, err
-			}
-			return build(newPage(b))
-		}}
+		return ui.Fragment{
+			Page:      "/runs/:run",
+			ID:        id,
+			Operation: app.GetRun,
+			Topics:    []string{"run-:run"},
+			Build: func(c *ui.Context) (templ.Component, error) {
+				b, err := (&request{c, s}).open(c.Param("run"))
+				if err != nil {
+					return nil, err
+				}
+				return build(newPage(b))
+			},
+		}
 	}
 	return []ui.Fragment{of("head", headFragment), of("view", viewFragment), of("steplog", stepLogFragment)}
 }

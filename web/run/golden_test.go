@@ -28,8 +28,19 @@ var changing = []struct {
 // still, so that they are the same at any time.
 func TestRunPagesAreAsTheyWere(t *testing.T) {
 	t.Parallel()
-	o := &told{runs: []*story{failedStory(t), waitingStory(t), manyStory(t, "01jr8k2mf0s0000000007qx4", 10_000), manyStory(t, "01jr8k2mf0s0000000007qx9", 6), loopStory(t), forkStory(t),
-		hostileStory(t), emptyStory(t), wideStory(t, "01jr8k2mf0s0000000007qxa", 500)}}
+	o := &told{
+		runs: []*story{
+			failedStory(t),
+			waitingStory(t),
+			manyStory(t, "01jr8k2mf0s0000000007qx4", 10_000),
+			manyStory(t, "01jr8k2mf0s0000000007qx9", 6),
+			loopStory(t),
+			forkStory(t),
+			hostileStory(t),
+			emptyStory(t),
+			wideStory(t, "01jr8k2mf0s0000000007qxa", 500),
+		},
+	}
 	for name, path := range map[string]string{
 		"failed":       "7qx2",
 		"critical":     "7qx2?critical=show&from=36s&sort=took",

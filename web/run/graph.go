@@ -19,7 +19,12 @@ import (
 )
 
 // paints are what the shade of a node may say.
-var paints = []struct{ key, word string }{{"", locale.Mark("Status")}, {"took", locale.Mark("Duration")}, {"cost", locale.Mark("Cost")}, {"attempts", locale.Mark("Attempts")}}
+var paints = []struct{ key, word string }{
+	{"", locale.Mark("Status")},
+	{"took", locale.Mark("Duration")},
+	{"cost", locale.Mark("Cost")},
+	{"attempts", locale.Mark("Attempts")},
+}
 
 // graphPart makes the view of the plan with what became of each node.
 type graphPart struct{ *record }
@@ -123,7 +128,10 @@ func (b graphPart) states() func(*diagram.Node) graph.State {
 			return s
 		}
 		st := b.latest(list)
-		s := graph.State{Status: st.shown(), Href: b.href(url.Values{"step": {strconv.FormatInt(st.seq, 10)}, "node": nil, "try": nil, "tab": nil}) + "#inspector"}
+		s := graph.State{
+			Status: st.shown(),
+			Href:   b.href(url.Values{"step": {strconv.FormatInt(st.seq, 10)}, "node": nil, "try": nil, "tab": nil}) + "#inspector",
+		}
 		s.Detail = b.T(s.Status.Word)
 		b.countsDown(&s, st)
 		if st.status == domain.NodeCompleted || st.status == domain.NodeFailed {
@@ -296,7 +304,10 @@ func (b graphPart) asRan(o diagram.Options) (graph.Painter, int) {
 		}
 		list := of[n.ID]
 		st := b.latest(list)
-		s := graph.State{Status: st.shown(), Href: b.href(url.Values{"step": {strconv.FormatInt(st.seq, 10)}, "node": nil, "try": nil, "tab": nil}) + "#inspector"}
+		s := graph.State{
+			Status: st.shown(),
+			Href:   b.href(url.Values{"step": {strconv.FormatInt(st.seq, 10)}, "node": nil, "try": nil, "tab": nil}) + "#inspector",
+		}
 		var span timeline.Span
 		for i, x := range list {
 			if i == 0 || x.started.Before(span.From) {
@@ -338,7 +349,10 @@ func (r *request) graphFile() error {
 	}
 	d := b.Layouts.Draw(b.program, b.effects, diagram.Options{})
 	h := b.Echo.Response().Header()
-	h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=\"%s-%s.svg\"", kit.SafeName(b.d.Run.PlanKey), domain.ShortID(b.d.Run.ID)))
+	h.Set(
+		"Content-Disposition",
+		fmt.Sprintf("attachment; filename=\"%s-%s.svg\"", kit.SafeName(b.d.Run.PlanKey), domain.ShortID(b.d.Run.ID)),
+	)
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'; style-src 'unsafe-inline'")
 	p := graph.Painter{Drawing: d, States: graphPart{b}.states(), Taken: graphPart{b}.takenEdges()}
 	place := graph.Boxes(d)

@@ -74,7 +74,9 @@ edges: [{from: fetch, to: check}, {from: check, to: post}]
 	s.row(time.Second, domain.Entry{Kind: domain.EntryWait, Node: "fetch", Item: -1, Reason: "retry", Status: domain.NodeWaiting})
 	s.ends(0, domain.RunWaiting)
 	due := morning.Add(52 * time.Second)
-	s.run.WaitReason, s.waits = domain.WaitRetry, []domain.Wait{{Node: "fetch", Visit: 1, Item: -1, Reason: domain.WaitRetry, Since: epoch, Due: due}}
+	s.run.WaitReason, s.waits = domain.WaitRetry, []domain.Wait{
+		{Node: "fetch", Visit: 1, Item: -1, Reason: domain.WaitRetry, Since: epoch, Due: due},
+	}
 	o := &told{runs: []*story{s}}
 	path := "/runs/" + s.run.ID
 	for _, mode := range []string{"", "&mode=ran"} {

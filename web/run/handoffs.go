@@ -56,8 +56,26 @@ func (b handoffsPart) handoffs() (*Handoffs, error) {
 		if !back {
 			open[pair{h.From, h.To}] = true
 		}
-		row := HandoffRow{Keys: words.KeysOf(words.PassedOn(d)), Hash: words.ShortHash(d), Tools: kit.VisibleAll(d.Tools), At: b.Time(h.At), From: kit.Visible(h.From), To: kit.Visible(h.To), Reason: words.Reason(b.Context, h.Reason), Context: kit.Visible(kit.Cut(words.PassedOn(d), shownContext)), Size: b.Size(d.Size), Back: back,
-			Result: words.Status(d.Status), Open: d.Status == "open", Took: kit.Took(time.Duration(d.TookMs) * time.Millisecond), Cost: value.Cost(b.Context, d.Usage.Cost), Href: b.handoffHref(h.ID), Chosen: h.ID == b.Query("handoff")}
+		row := HandoffRow{
+			Keys:    words.KeysOf(words.PassedOn(d)),
+			Hash:    words.ShortHash(d),
+			Tools:   kit.VisibleAll(d.Tools),
+			At:      b.Time(h.At),
+			From:    kit.Visible(h.From),
+			To:      kit.Visible(h.To),
+			Reason:  words.Reason(b.Context, h.Reason),
+			Context: kit.Visible(kit.Cut(words.PassedOn(d), shownContext)),
+			Size:    b.Size(d.Size),
+			Back:    back,
+			Result: words.Status(
+				d.Status,
+			),
+			Open:   d.Status == "open",
+			Took:   kit.Took(time.Duration(d.TookMs) * time.Millisecond),
+			Cost:   value.Cost(b.Context, d.Usage.Cost),
+			Href:   b.handoffHref(h.ID),
+			Chosen: h.ID == b.Query("handoff"),
+		}
 		if h.Context != "" {
 			row.Context = kit.Visible(kit.Cut(h.Context, shownContext))
 		}

@@ -39,10 +39,18 @@ func (b *record) head() (*headPart, error) {
 func (b *headPart) build() (Head, error) {
 	run := b.d.Run
 	status := part.Status(b.Context, run)
-	h := Head{ID: run.ID, Title: b.titled(status) + " · " + run.PlanKey + " · " + domain.ShortID(run.ID), Status: status, Refresh: b.refresh(),
+	h := Head{
+		ID:          run.ID,
+		Title:       b.titled(status) + " · " + run.PlanKey + " · " + domain.ShortID(run.ID),
+		Status:      status,
+		Refresh:     b.refresh(),
 		FaviconPath: static.Path("fav-" + favicon(run.Status) + ".svg"),
 		Plan:        kit.Link{Text: run.PlanKey, Href: "/plans/" + url.PathEscape(run.PlanKey)},
-		Version:     kit.Link{Text: fmt.Sprintf("v%d", run.Version), Href: fmt.Sprintf("/plans/%s/v/%d", url.PathEscape(run.PlanKey), run.Version)}}
+		Version: kit.Link{
+			Text: fmt.Sprintf("v%d", run.Version),
+			Href: fmt.Sprintf("/plans/%s/v/%d", url.PathEscape(run.PlanKey), run.Version),
+		},
+	}
 	h.Sub, h.Ended = b.times()
 	if b.d.Plan != nil {
 		h.Answer = kit.Visible(b.d.Plan.AggregatedResult)

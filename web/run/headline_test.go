@@ -47,9 +47,14 @@ func TestHeadlinesAreInTheReadersLanguageAndZone(t *testing.T) {
 func TestARetrySaysWhichAttempt(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
-	busy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "busy", http.StatusServiceUnavailable) }))
+	busy := httptest.NewServer(
+		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "busy", http.StatusServiceUnavailable) }),
+	)
 	defer busy.Close()
-	site.Plan(t, "id: again\nnodes:\n  pull: {type: http, effect: read, retry: {max_attempts: 4, backoff: [1h]}, input: {url: \""+busy.URL+"\"}}\n")
+	site.Plan(
+		t,
+		"id: again\nnodes:\n  pull: {type: http, effect: read, retry: {max_attempts: 4, backoff: [1h]}, input: {url: \""+busy.URL+"\"}}\n",
+	)
 	run := webtest.StartUntil(t, site, "again", domain.WaitRetry)
 	b := site.Browser(t).Login()
 	for _, page := range []string{"/runs", "/runs/" + run.ID} {

@@ -18,8 +18,20 @@ import (
 	"github.com/kairosd/kairosd/web/locale"
 )
 
-var tabWords = map[string]string{"error": locale.Mark("Error"), "output": locale.Mark("Output"), "input": locale.Mark("Input"), "decision": locale.Mark("Decision"), "evaluation": locale.Mark("Evaluation"), "log": locale.Mark("Log"),
-	"calls": locale.Mark("Calls"), "prompt": locale.Mark("Prompt"), "change": locale.Mark("State change"), "definition": locale.Mark("Definition")}
+var tabWords = map[string]string{
+	"error":      locale.Mark("Error"),
+	"output":     locale.Mark("Output"),
+	"input":      locale.Mark("Input"),
+	"decision":   locale.Mark("Decision"),
+	"evaluation": locale.Mark("Evaluation"),
+	"log":        locale.Mark("Log"),
+	"calls": locale.Mark(
+		"Calls",
+	),
+	"prompt":     locale.Mark("Prompt"),
+	"change":     locale.Mark("State change"),
+	"definition": locale.Mark("Definition"),
+}
 
 // inspectorPart makes what stands beside a view: one step, its attempts and its values.
 type inspectorPart struct{ *record }
@@ -28,7 +40,15 @@ type inspectorPart struct{ *record }
 func (b inspectorPart) inspector() Inspector {
 	st := b.chosen
 	seq := strconv.FormatInt(st.seq, 10)
-	i := Inspector{Step: seq, Detail: detail.Detail{Name: st.label(), Sub: b.aboutNode(st.node), Status: st.shown(), Page: fmt.Sprintf("/runs/%s/steps/%d", b.d.Run.ID, st.seq)}}
+	i := Inspector{
+		Step: seq,
+		Detail: detail.Detail{
+			Name:   st.label(),
+			Sub:    b.aboutNode(st.node),
+			Status: st.shown(),
+			Page:   fmt.Sprintf("/runs/%s/steps/%d", b.d.Run.ID, st.seq),
+		},
+	}
 	a := st.attempt(b.Query("try"))
 	if i.Key = "step-" + seq; a != nil {
 		i.Key += "-" + strconv.Itoa(a.number)
@@ -37,15 +57,38 @@ func (b inspectorPart) inspector() Inspector {
 		for n := range st.attempts {
 			text := strconv.Itoa(st.attempts[n].number)
 			s := stepStatus(st.attempts[n].status)
-			i.Attempts = append(i.Attempts, kit.Link{Text: text, Icon: s.Icon, Class: s.Key, Href: b.href(url.Values{"step": {seq}, "node": nil, "try": {text}, "tab": nil}) + "#inspector", Current: &st.attempts[n] == a})
+			i.Attempts = append(
+				i.Attempts,
+				kit.Link{
+					Text:    text,
+					Icon:    s.Icon,
+					Class:   s.Key,
+					Href:    b.href(url.Values{"step": {seq}, "node": nil, "try": {text}, "tab": nil}) + "#inspector",
+					Current: &st.attempts[n] == a,
+				},
+			)
 		}
 	}
 	b.inspectorFacts(&i, st, a)
 	i.Resume = b.fate(st)
 	if st.status == domain.NodeInDoubt && a != nil && b.Who.Role.Includes(domain.RoleOperator) {
 		what := b.doubtOf(st, a)
-		i.Doubt = &DoubtForm{Calls: b.callsInDoubt(st), What: what, Action: fmt.Sprintf("/runs/%s/nodes/%s/resolve", b.d.Run.ID, url.PathEscape(st.node)), CSRF: b.Who.CSRF, Idem: kit.NewID(),
-			Rev: strconv.FormatInt(b.d.Run.LastSeq, 10), Node: st.node, Visit: strconv.Itoa(st.visit), Item: strconv.Itoa(st.item), Attempt: strconv.Itoa(a.number), Key: a.entry.IdempotencyKey}
+		i.Doubt = &DoubtForm{
+			Calls:  b.callsInDoubt(st),
+			What:   what,
+			Action: fmt.Sprintf("/runs/%s/nodes/%s/resolve", b.d.Run.ID, url.PathEscape(st.node)),
+			CSRF:   b.Who.CSRF,
+			Idem:   kit.NewID(),
+			Rev: strconv.FormatInt(
+				b.d.Run.LastSeq,
+				10,
+			),
+			Node:    st.node,
+			Visit:   strconv.Itoa(st.visit),
+			Item:    strconv.Itoa(st.item),
+			Attempt: strconv.Itoa(a.number),
+			Key:     a.entry.IdempotencyKey,
+		}
 	}
 	tabs := b.tabs(st, a)
 	tab := b.Query("tab")
@@ -58,7 +101,11 @@ func (b inspectorPart) inspector() Inspector {
 		tab = tabs[0]
 	}
 	for _, t := range tabs {
-		l := kit.Link{Text: b.T(tabWords[t]), Href: b.href(url.Values{"step": {seq}, "node": nil, "tab": {t}}) + "#inspector", Current: t == tab}
+		l := kit.Link{
+			Text:    b.T(tabWords[t]),
+			Href:    b.href(url.Values{"step": {seq}, "node": nil, "tab": {t}}) + "#inspector",
+			Current: t == tab,
+		}
 		if t == "calls" {
 			l.Count = strconv.Itoa(len(st.calls))
 		}
@@ -84,7 +131,18 @@ func (b inspectorPart) inspector() Inspector {
 		}
 	}
 	if b.reopens(st) {
-		i.Actions = append(i.Actions, kit.Link{Text: b.T("Retry only this step…"), Href: fmt.Sprintf("/runs/%s/resume?%s", b.d.Run.ID, url.Values{"only": {fmt.Sprintf("%s#%d", st.node, st.visit)}}.Encode()), Dialog: true})
+		i.Actions = append(
+			i.Actions,
+			kit.Link{
+				Text: b.T("Retry only this step…"),
+				Href: fmt.Sprintf(
+					"/runs/%s/resume?%s",
+					b.d.Run.ID,
+					url.Values{"only": {fmt.Sprintf("%s#%d", st.node, st.visit)}}.Encode(),
+				),
+				Dialog: true,
+			},
+		)
 	}
 	if b.Who.Role.Includes(domain.RoleOperator) && st.final != nil {
 		before := int64(0)
@@ -112,12 +170,29 @@ func (b inspectorPart) doubtOf(st *step, a *attempt) string {
 	}
 	began, noticed := b.Time(a.started), b.Time(a.entry.At)
 	f := a.entry.Failure
-	how := b.T("kairosd stopped while attempt %d of %s was under way (%s). It had begun at %s; that it was interrupted was noticed at %s.", a.number, st.node, what, began.Title, noticed.Title)
+	how := b.T(
+		"kairosd stopped while attempt %d of %s was under way (%s). It had begun at %s; that it was interrupted was noticed at %s.",
+		a.number,
+		st.node,
+		what,
+		began.Title,
+		noticed.Title,
+	)
 	if f != nil && f.Code != "interrupted" {
-		how = b.T("Attempt %d of %s (%s) was sent at %s, and its answer was lost at %s: %s", a.number, st.node, what, began.Title, noticed.Title, kit.Visible(kit.Cut(f.Message, 300)))
+		how = b.T(
+			"Attempt %d of %s (%s) was sent at %s, and its answer was lost at %s: %s",
+			a.number,
+			st.node,
+			what,
+			began.Title,
+			noticed.Title,
+			kit.Visible(kit.Cut(f.Message, 300)),
+		)
 		how = strings.TrimSuffix(how, ".") + "."
 	}
-	return how + " " + b.T("The call may or may not have reached the other side, and it is not idempotent: running it again may do it twice.")
+	return how + " " + b.T(
+		"The call may or may not have reached the other side, and it is not idempotent: running it again may do it twice.",
+	)
 }
 
 // callsInDoubt are the calls of a step's conversation whose outcome is not known.
@@ -128,7 +203,10 @@ func (b inspectorPart) callsInDoubt(st *step) []DoubtCall {
 			continue
 		}
 		for _, c := range w.Calls {
-			out = append(out, DoubtCall{Tool: kit.Visible(c.Tool), Arguments: brief(c.Arguments), Key: c.IdempotencyKey, Sent: b.Time(c.Since).Title})
+			out = append(
+				out,
+				DoubtCall{Tool: kit.Visible(c.Tool), Arguments: brief(c.Arguments), Key: c.IdempotencyKey, Sent: b.Time(c.Since).Title},
+			)
 		}
 	}
 	return out
@@ -226,7 +304,8 @@ func (b inspectorPart) fate(st *step) string {
 	in := func(list []domain.PreviewStep) *domain.PreviewStep {
 		for i := range list {
 			s := &list[i]
-			if s.Node == st.node && (s.Visit == st.visit || s.Visit == 0) && (st.item < 0 || len(s.Items) == 0 || slices.Contains(s.Items, st.item)) {
+			if s.Node == st.node && (s.Visit == st.visit || s.Visit == 0) &&
+				(st.item < 0 || len(s.Items) == 0 || slices.Contains(s.Items, st.item)) {
 				return s
 			}
 		}

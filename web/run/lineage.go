@@ -19,7 +19,11 @@ func (r *request) lineage() error {
 		return err
 	}
 	short := domain.ShortID(run.ID)
-	p := LineagePage{Shell: r.Shell("runs", r.T("Lineage of run %s", short)), Run: kit.Link{Text: short, Href: "/runs/" + run.ID}, Plan: run.PlanKey}
+	p := LineagePage{
+		Shell: r.Shell("runs", r.T("Lineage of run %s", short)),
+		Run:   kit.Link{Text: short, Href: "/runs/" + run.ID},
+		Plan:  run.PlanKey,
+	}
 	known := map[string]domain.Run{run.ID: run}
 	order := []string{run.ID}
 	for i := 0; i < len(order); i++ {
@@ -64,7 +68,13 @@ func (r *request) lineage() error {
 	grow = func(id string, depth int) LineageNode {
 		o := known[id]
 		_, how := from(o)
-		n := LineageNode{Run: kit.Link{Text: o.PlanKey + " " + domain.ShortID(o.ID), Href: "/runs/" + o.ID, Current: id == run.ID}, How: how, Status: part.Status(r.Context, o), At: r.Time(o.CreatedAt), Headline: kit.Cut(part.Headline(r.Context, o), 160)}
+		n := LineageNode{
+			Run:      kit.Link{Text: o.PlanKey + " " + domain.ShortID(o.ID), Href: "/runs/" + o.ID, Current: id == run.ID},
+			How:      how,
+			Status:   part.Status(r.Context, o),
+			At:       r.Time(o.CreatedAt),
+			Headline: kit.Cut(part.Headline(r.Context, o), 160),
+		}
 		if id != run.ID {
 			n.Compare = "/runs/compare?a=" + run.ID + "&b=" + o.ID
 		}

@@ -27,7 +27,12 @@ const (
 )
 
 // levels are those of a log, the least first.
-var levels = []struct{ key, word string }{{"", locale.Mark("All levels")}, {"info", locale.Mark("Info and above")}, {"warn", locale.Mark("Warnings and errors")}, {"error", locale.Mark("Errors")}}
+var levels = []struct{ key, word string }{
+	{"", locale.Mark("All levels")},
+	{"info", locale.Mark("Info and above")},
+	{"warn", locale.Mark("Warnings and errors")},
+	{"error", locale.Mark("Errors")},
+}
 
 func levelRank(level string) int {
 	switch strings.ToLower(level) {
@@ -60,7 +65,13 @@ func (b logPart) eachLine(f func(number int, e *domain.Entry, l domain.LogLine))
 // log is the merged log of all steps, filtered and in pages; the newest lines
 // first asked for, while a line is addressed by its number.
 func (b logPart) log() *Log {
-	l := &Log{Run: "/runs/" + b.d.Run.ID, Step: b.Query("logstep"), Find: b.Query("logq"), Level: b.Query("level"), File: "/runs/" + b.d.Run.ID + "/log.txt"}
+	l := &Log{
+		Run:   "/runs/" + b.d.Run.ID,
+		Step:  b.Query("logstep"),
+		Find:  b.Query("logq"),
+		Level: b.Query("level"),
+		File:  "/runs/" + b.d.Run.ID + "/log.txt",
+	}
 	l.Filtered = l.Step != "" || l.Find != "" || l.Level != ""
 	for _, k := range levels {
 		set := url.Values{"level": {k.key}, "line": nil}
@@ -80,7 +91,8 @@ func (b logPart) log() *Log {
 	}
 	var all []found
 	b.eachLine(func(number int, e *domain.Entry, line domain.LogLine) {
-		if l.Step != "" && e.Node != l.Step || levelRank(line.Level) < least || l.Find != "" && !strings.Contains(strings.ToLower(line.Message), strings.ToLower(l.Find)) {
+		if l.Step != "" && e.Node != l.Step || levelRank(line.Level) < least ||
+			l.Find != "" && !strings.Contains(strings.ToLower(line.Message), strings.ToLower(l.Find)) {
 			return
 		}
 		all = append(all, found{number, e, line})
@@ -107,11 +119,18 @@ func (b logPart) log() *Log {
 		from, to = max(0, len(all)-most)/chunkLines*chunkLines, len(all)
 		at = from / pageLines
 		if from > 0 && most < keptLines {
-			l.Older = &kit.Link{Text: b.N(min(pageLines, from), "%s older line", "%s older lines"), Href: b.href(url.Values{"lines": {strconv.Itoa(most + pageLines)}, "line": nil}) + "#L" + strconv.Itoa(all[from].number)}
+			l.Older = &kit.Link{
+				Text: b.N(min(pageLines, from), "%s older line", "%s older lines"),
+				Href: b.href(url.Values{"lines": {strconv.Itoa(most + pageLines)}, "line": nil}) + "#L" + strconv.Itoa(all[from].number),
+			}
 		}
 	}
 	delta := b.Query("delta") != ""
-	l.Times = append(l.Times, kit.Link{Text: b.T("Time of day"), Href: b.href(url.Values{"delta": nil}), Current: !delta}, kit.Link{Text: b.T("Since the line before"), Href: b.href(url.Values{"delta": {"1"}}), Current: delta})
+	l.Times = append(
+		l.Times,
+		kit.Link{Text: b.T("Time of day"), Href: b.href(url.Values{"delta": nil}), Current: !delta},
+		kit.Link{Text: b.T("Since the line before"), Href: b.href(url.Values{"delta": {"1"}}), Current: delta},
+	)
 	for i, f := range all[from:to] {
 		if i%chunkLines == 0 {
 			l.Chunks = append(l.Chunks, nil)
@@ -194,7 +213,14 @@ func (r *request) logFile() error {
 	}
 	var text strings.Builder
 	logPart{b}.eachLine(func(_ int, e *domain.Entry, l domain.LogLine) {
-		fmt.Fprintf(&text, "%s %-5s %s: %s\n", cmpTime(l.At, e.At).In(r.Display.Zone).Format("2006-01-02T15:04:05.000Z07:00"), strings.ToUpper(l.Level), kit.StepName(e.Node, e.Visit), l.Message)
+		fmt.Fprintf(
+			&text,
+			"%s %-5s %s: %s\n",
+			cmpTime(l.At, e.At).In(r.Display.Zone).Format("2006-01-02T15:04:05.000Z07:00"),
+			strings.ToUpper(l.Level),
+			kit.StepName(e.Node, e.Visit),
+			l.Message,
+		)
 	})
 	h := r.Echo.Response().Header()
 	h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=\"%s.log\"", domain.ShortID(b.d.Run.ID)))
@@ -213,7 +239,18 @@ func (r *request) logLines() error {
 	out.SetEscapeHTML(false)
 	logPart{b}.eachLine(func(n int, e *domain.Entry, l domain.LogLine) {
 		if err == nil {
-			err = out.Encode(map[string]any{"line": n, "at": cmpTime(l.At, e.At).UTC(), "level": strings.ToLower(l.Level), "node": e.Node, "visit": e.Visit, "item": e.Item, "attempt": e.Attempt, "message": l.Message})
+			err = out.Encode(
+				map[string]any{
+					"line":    n,
+					"at":      cmpTime(l.At, e.At).UTC(),
+					"level":   strings.ToLower(l.Level),
+					"node":    e.Node,
+					"visit":   e.Visit,
+					"item":    e.Item,
+					"attempt": e.Attempt,
+					"message": l.Message,
+				},
+			)
 		}
 	})
 	if err != nil {

@@ -22,7 +22,14 @@ func (r *request) noRun(id string, missing error) error {
 	if !ok || e.Code != domain.CodeNotFound && e.Code != domain.CodeConflict {
 		return missing
 	}
-	p := kit.ErrorPage{Lists: r.Lists(), Shell: r.Shell("runs", "Not found"), Code: ui.StatusOf[e.Code], Headline: r.T("Not found"), Message: kit.Begun(kit.Visible(e.Message)), Suggestion: kit.Begun(e.Suggestion)}
+	p := kit.ErrorPage{
+		Lists:      r.Lists(),
+		Shell:      r.Shell("runs", "Not found"),
+		Code:       ui.StatusOf[e.Code],
+		Headline:   r.T("Not found"),
+		Message:    kit.Begun(kit.Visible(e.Message)),
+		Suggestion: kit.Begun(e.Suggestion),
+	}
 	if e.Code == domain.CodeNotFound {
 		p.Message = r.T("There is no run %s.", kit.Visible(kit.Cut(id, 64)))
 	}
@@ -36,7 +43,13 @@ func (r *request) noRun(id string, missing error) error {
 		if len(last.Items) > 0 {
 			ev := last.Items[0]
 			p.Code, p.Headline = http.StatusGone, r.T("Removed")
-			p.Message = r.T("Run %s is gone. The last that the audit log says of it: %s by %s at %s.", id, ev.Action, kit.Visible(ev.Actor), r.Time(ev.At).Title)
+			p.Message = r.T(
+				"Run %s is gone. The last that the audit log says of it: %s by %s at %s.",
+				id,
+				ev.Action,
+				kit.Visible(ev.Actor),
+				r.Time(ev.At).Title,
+			)
 			p.Links = append(p.Links, kit.Link{Text: r.T("All that the audit log says of it"), Href: "/audit?run=" + id})
 		}
 	}
@@ -73,8 +86,14 @@ func (r *request) removed(run domain.Run, row int64) error {
 			kept = r.keptInput(k)
 		}
 	}
-	p := kit.ErrorPage{Lists: r.Lists(), Shell: r.Shell("runs", "Removed"), Code: http.StatusGone, Headline: r.T("Removed"), Message: r.wasRemoved(run, kept),
-		Links: []kit.Link{{Text: run.PlanKey + " " + run.ID, Href: "/runs/" + run.ID}}}
+	p := kit.ErrorPage{
+		Lists:    r.Lists(),
+		Shell:    r.Shell("runs", "Removed"),
+		Code:     http.StatusGone,
+		Headline: r.T("Removed"),
+		Message:  r.wasRemoved(run, kept),
+		Links:    []kit.Link{{Text: run.PlanKey + " " + run.ID, Href: "/runs/" + run.ID}},
+	}
 	return r.Render(p.Code, kit.Error(p))
 }
 

@@ -51,7 +51,13 @@ func TestPartsOfARunHaveAddresses(t *testing.T) {
 	if p = fragment(t, site, b, at+"?step=end", "pane", at+"?step=end"); p.Header.Get("HX-Push-Url") != "false" {
 		t.Errorf("the current address is pushed again: %q", p.Header.Get("HX-Push-Url"))
 	}
-	webtest.Says(t, fragment(t, site, b, at+"?step=end", "inspector", at+"?step=end"), http.StatusOK, `<aside class="inspector" id="inspector"`, "squares")
+	webtest.Says(
+		t,
+		fragment(t, site, b, at+"?step=end", "inspector", at+"?step=end"),
+		http.StatusOK,
+		`<aside class="inspector" id="inspector"`,
+		"squares",
+	)
 	p = fragment(t, site, b, at+"?view=state", "pane", at)
 	webtest.Says(t, p, http.StatusOK, `id="pane"`, `id="tabs"`, `type="range"`, `name="nthcp"`, `max="5"`)
 	p = fragment(t, site, b, at+"?view=state&nthcp=1", "state", at+"?view=state")
@@ -120,7 +126,16 @@ nodes:
 	b := site.Browser(t).Login()
 	path := "/runs/" + run.ID + "/resume"
 	page := b.Get(path)
-	webtest.Says(t, page, http.StatusOK, `<option value="" selected>everything that is left`, `<option value="right#1">only right, then pause`, `name="timeout"`, `name="attempts"`, "Runs again (2)")
+	webtest.Says(
+		t,
+		page,
+		http.StatusOK,
+		`<option value="" selected>everything that is left`,
+		`<option value="right#1">only right, then pause`,
+		`name="timeout"`,
+		`name="attempts"`,
+		"Runs again (2)",
+	)
 	form := page.Hidden()
 	form.Set("only", "right#1")
 	form.Set("attempts", "2")
@@ -128,7 +143,14 @@ nodes:
 	for k, v := range form {
 		check[k] = v
 	}
-	webtest.Says(t, b.Post(path, check), http.StatusOK, "Runs again (1)", "Waits until you continue the run (2)", "Then the run pauses, and 2 steps wait until you continue it.")
+	webtest.Says(
+		t,
+		b.Post(path, check),
+		http.StatusOK,
+		"Runs again (1)",
+		"Waits until you continue the run (2)",
+		"Then the run pauses, and 2 steps wait until you continue it.",
+	)
 	webtest.Says(t, b.Get(path), http.StatusOK, `<option value="" selected>`)
 	form.Set("do", "act")
 	if p := b.Post(path, form); p.Code != http.StatusSeeOther {
@@ -177,7 +199,15 @@ edges:
 	b := site.Browser(t).Login()
 	path := "/runs/" + run.ID + "/fork"
 	page := b.Get(path + "?at=1")
-	webtest.Says(t, page, http.StatusOK, "pay would touch the world outside a second time", `name="instead.pay#1"`, "takes its recorded result", "large leads to pay")
+	webtest.Says(
+		t,
+		page,
+		http.StatusOK,
+		"pay would touch the world outside a second time",
+		`name="instead.pay#1"`,
+		"takes its recorded result",
+		"large leads to pay",
+	)
 	form := page.Hidden()
 	form.Set("at", "1")
 	form.Set("do", "check")
@@ -210,8 +240,17 @@ func TestCompareFindsItsPartner(t *testing.T) {
 	good := site.Run(t, "ledger", `{"amount": 5, "currency": "EUR"}`)
 	b := site.Browser(t).Login()
 	p := b.Get("/runs/compare?a=" + seed.Failed.ID)
-	webtest.Says(t, p, http.StatusOK, "/runs/"+good.ID, "They part at check: it went to post in one and to done in the other", ">Tools<", "http")
-	if _, row, ok := strings.Cut(p.Body, `<th scope="row">Started</th>`); !ok || strings.Contains(row[:strings.Index(row, "</tr>")], "same") {
+	webtest.Says(
+		t,
+		p,
+		http.StatusOK,
+		"/runs/"+good.ID,
+		"They part at check: it went to post in one and to done in the other",
+		">Tools<",
+		"http",
+	)
+	if _, row, ok := strings.Cut(p.Body, `<th scope="row">Started</th>`); !ok ||
+		strings.Contains(row[:strings.Index(row, "</tr>")], "same") {
 		t.Error("two runs are said to have started at the same time")
 	}
 	webtest.Says(t, b.Get("/runs/compare?a="+seed.Waiting.ID), http.StatusNotFound, "No completed run of refund")
@@ -225,7 +264,17 @@ func TestADamagedJournalIsShown(t *testing.T) {
 	s.journal = s.journal[:6]
 	s.damage = &domain.Damage{Row: 7, Good: 6, Bad: 1, Intact: 2, Message: "journal row 7 of run 7qx2 fails its checksum",
 		Checkpoint: domain.ForkPoint{Seq: 6, Node: "fetch_invoices", Visit: 1, Label: "after fetch_invoices"},
-		Rows:       []domain.DamagedRow{{Seq: 7, Problem: domain.RowChecksum, Kind: domain.EntryResult, Node: "post_ledger", Visit: 1, Item: -1, Status: domain.NodeCompleted}},
+		Rows: []domain.DamagedRow{
+			{
+				Seq:     7,
+				Problem: domain.RowChecksum,
+				Kind:    domain.EntryResult,
+				Node:    "post_ledger",
+				Visit:   1,
+				Item:    -1,
+				Status:  domain.NodeCompleted,
+			},
+		},
 		Steps: []domain.LostStep{{Node: "post_ledger", Visit: 1, Item: -1, Effect: "unsafe", Row: 7},
 			{Node: "notify", Visit: 1, Item: -1, Effect: "idempotent", Status: domain.NodeCompleted, Row: 9}}}
 	o := &told{runs: []*story{s}}

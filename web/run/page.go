@@ -68,7 +68,10 @@ func (b *page) whole() (p RunPage, err error) {
 	p.Live, p.Favicon, p.Notices = true, favicon(run.Status), append(p.Notices, b.notices()...)
 	if b.Who.Role.Includes(domain.RoleOperator) {
 		for _, act := range []string{"pause", "continue"} { // whichever its head comes to offer
-			p.Once = append(p.Once, kit.Once{ID: "once-" + act, Action: top.actAt(act), Idem: kit.NewID(), Rev: strconv.FormatInt(run.LastSeq, 10)})
+			p.Once = append(
+				p.Once,
+				kit.Once{ID: "once-" + act, Action: top.actAt(act), Idem: kit.NewID(), Rev: strconv.FormatInt(run.LastSeq, 10)},
+			)
 		}
 	}
 	if p.Approvals, err = b.approvals(top.asked); err != nil {
@@ -163,7 +166,10 @@ func (b *page) beside() *Inspector {
 func (b *page) notices() (out []kit.Notice) {
 	run := b.d.Run
 	if !run.PurgedAt.IsZero() {
-		out = append(out, kit.Notice{Text: b.T("Retention removed the journal, input and output of this run on %s.", b.Time(run.PurgedAt).Text)})
+		out = append(
+			out,
+			kit.Notice{Text: b.T("Retention removed the journal, input and output of this run on %s.", b.Time(run.PurgedAt).Text)},
+		)
 	}
 	if !run.DeletedAt.IsZero() {
 		out = append(out, kit.Notice{Text: b.T("This run was deleted on %s: no list shows it any more.", b.Time(run.DeletedAt).Text)})

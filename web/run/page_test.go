@@ -17,7 +17,16 @@ func TestTwoCheckpointsAreCompared(t *testing.T) {
 	site := webtest.New(t)
 	run := site.Seed(t).Completed
 	b := site.Browser(t).Login()
-	webtest.Says(t, b.Get("/runs/"+run.ID+"?view=state&cp=5&against=1"), http.StatusOK, "What differs from cp 1 after list.", "output.end", "output.square[0]", "1 output is the same: list", "end the comparison")
+	webtest.Says(
+		t,
+		b.Get("/runs/"+run.ID+"?view=state&cp=5&against=1"),
+		http.StatusOK,
+		"What differs from cp 1 after list.",
+		"output.end",
+		"output.square[0]",
+		"1 output is the same: list",
+		"end the comparison",
+	)
 	webtest.Says(t, b.Get("/runs/"+run.ID+"?view=state&cp=1&against=5"), http.StatusOK, `<span class="del">− `)
 	webtest.Says(t, b.Get("/runs/"+run.ID+"?view=state&cp=5&against=5"), http.StatusOK, "output.list", "compare")
 }
@@ -44,7 +53,10 @@ func TestLineageIsATree(t *testing.T) {
 	for _, id := range []string{seed.Failed.ID, fork.ID, again.ID} {
 		p := b.Get("/runs/" + id + "/lineage")
 		webtest.Says(t, p, http.StatusOK, "fork at checkpoint 1", "rerun", "/runs/"+seed.Failed.ID, "/runs/"+fork.ID, "/runs/"+again.ID)
-		if first := strings.Index(p.Body, `class="family"`); !strings.HasPrefix(webtest.Words(p.Body[first:]), `class="family"> Failed ledger`) {
+		if first := strings.Index(p.Body, `class="family"`); !strings.HasPrefix(
+			webtest.Words(p.Body[first:]),
+			`class="family"> Failed ledger`,
+		) {
 			t.Errorf("the tree begins with %.60q", webtest.Words(p.Body[first:]))
 		}
 	}
@@ -57,11 +69,24 @@ func TestLineageIsATree(t *testing.T) {
 func TestCompareShowsHowOutputsDiffer(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
-	site.Plan(t, "id: sum\nnodes:\n  a: {type: set, input: {total: \"${input.n}\", same: 1}}\n  b: {type: set, input: 2}\nedges: [{from: a, to: b}]\n")
+	site.Plan(
+		t,
+		"id: sum\nnodes:\n  a: {type: set, input: {total: \"${input.n}\", same: 1}}\n  b: {type: set, input: 2}\nedges: [{from: a, to: b}]\n",
+	)
 	x, y := site.Run(t, "sum", `{"n": 1}`), site.Run(t, "sum", `{"n": 2}`)
 	b := site.Browser(t).Login()
 	path := "/runs/compare?a=" + x.ID + "&b=" + y.ID
-	webtest.Says(t, b.Get(path), http.StatusOK, "They part at a: its output differs", "Input, from", `<span class="del">− .n  1`, `<span class="ins">+ .n  2`, "step=a#difference", `class="strip"`)
+	webtest.Says(
+		t,
+		b.Get(path),
+		http.StatusOK,
+		"They part at a: its output differs",
+		"Input, from",
+		`<span class="del">− .n  1`,
+		`<span class="ins">+ .n  2`,
+		"step=a#difference",
+		`class="strip"`,
+	)
 	webtest.Says(t, b.Get(path+"&step=a"), http.StatusOK, "Output of a, from", `<span class="ins">+ .total  2`)
 }
 
@@ -69,15 +94,30 @@ func TestCompareShowsHowOutputsDiffer(t *testing.T) {
 // can be reached: 5 MB in one line, 10,000 lines of log, control characters.
 func TestPagesStayBounded(t *testing.T) {
 	t.Parallel()
-	s := tell(t, "01jr8k2mf0s0000000007qxh", "id: big\nnodes:\n  big: {type: set, input: 1}\n  many: {type: log, input: x}\nedges: [{from: big, to: many}]\n")
+	s := tell(
+		t,
+		"01jr8k2mf0s0000000007qxh",
+		"id: big\nnodes:\n  big: {type: set, input: 1}\n  many: {type: log, input: x}\nedges: [{from: big, to: many}]\n",
+	)
 	line := strings.Repeat("<b>x</b>\u202e\x1b[31m", 5<<20/17)
 	s.done("big", "many", 0, time.Second, string(encoded(line)))
 	var log strings.Builder
 	for i := range 10_000 {
 		fmt.Fprintf(&log, `,{"level":"%s","message":"line %d of it"}`, []string{"info", "warn", "error"}[i%3], i+1)
 	}
-	s.try(domain.Entry{Node: "many", Output: domain.RawJSON(`{"data":"data:image/png;base64,` + strings.Repeat("iVBOR0KG", 1000) + `","list":[` + strings.Repeat("1,", 50_000) + `1]}`),
-		Log: domain.RawJSON(`{"lines":[` + log.String()[1:] + `]}`)}, time.Second, 2*time.Second, domain.NodeCompleted, true)
+	s.try(
+		domain.Entry{
+			Node: "many",
+			Output: domain.RawJSON(
+				`{"data":"data:image/png;base64,` + strings.Repeat("iVBOR0KG", 1000) + `","list":[` + strings.Repeat("1,", 50_000) + `1]}`,
+			),
+			Log: domain.RawJSON(`{"lines":[` + log.String()[1:] + `]}`),
+		},
+		time.Second,
+		2*time.Second,
+		domain.NodeCompleted,
+		true,
+	)
 	s.run.Output = encoded(line)
 	s.ends(2*time.Second, domain.RunCompleted)
 	o := &told{runs: []*story{s}}

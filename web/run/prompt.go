@@ -215,7 +215,13 @@ func (f *folding) part(c *conversation, first bool) {
 // answer is what the model said, and what came of the calls that it asked for.
 func (f *folding) answer(e *domain.Entry, agent string, shown map[*domain.Entry]bool) {
 	f.p.calls++
-	m := said{Role: "assistant", Agent: cmp.Or(e.Agent, agent), TookMs: e.At.Sub(cmpTime(e.StartedAt, e.At)).Milliseconds(), Failed: e.Failure, row: e}
+	m := said{
+		Role:   "assistant",
+		Agent:  cmp.Or(e.Agent, agent),
+		TookMs: e.At.Sub(cmpTime(e.StartedAt, e.At)).Milliseconds(),
+		Failed: e.Failure,
+		row:    e,
+	}
 	if !e.Usage.Zero() {
 		m.Usage = &e.Usage
 		f.p.Usage = f.p.Usage.Add(e.Usage)
@@ -252,7 +258,18 @@ func (f *folding) answer(e *domain.Entry, agent string, shown map[*domain.Entry]
 }
 
 func (f *folding) tool(e *domain.Entry, tool, args string) {
-	f.p.Messages = append(f.p.Messages, said{Role: "tool", Tool: tool, Args: args, Result: e.Output, Failed: e.Failure, TookMs: e.At.Sub(cmpTime(e.StartedAt, e.At)).Milliseconds(), row: e})
+	f.p.Messages = append(
+		f.p.Messages,
+		said{
+			Role:   "tool",
+			Tool:   tool,
+			Args:   args,
+			Result: e.Output,
+			Failed: e.Failure,
+			TookMs: e.At.Sub(cmpTime(e.StartedAt, e.At)).Milliseconds(),
+			row:    e,
+		},
+	)
 }
 
 // handoff is the part of another agent.
@@ -272,7 +289,13 @@ func (p *prompt) number(tool string) int {
 	return slices.IndexFunc(p.Tools, func(t offeredTool) bool { return t.Name == tool }) + 1
 }
 
-var speakerWords = map[string]string{"system": locale.Mark("System"), "user": locale.Mark("User"), "assistant": locale.Mark("Assistant"), "tool": locale.Mark("Tool result"), "handoff": locale.Mark("Handoff")}
+var speakerWords = map[string]string{
+	"system":    locale.Mark("System"),
+	"user":      locale.Mark("User"),
+	"assistant": locale.Mark("Assistant"),
+	"tool":      locale.Mark("Tool result"),
+	"handoff":   locale.Mark("Handoff"),
+}
 
 // promptTab shows the conversation of an attempt: what was asked of which model,
 // with which tools, and every message in order.
@@ -319,7 +342,9 @@ func (b inspectorPart) promptTab(i *Inspector, st *step, a *attempt) {
 		v.Tools = append(v.Tools, text)
 	}
 	if p.guessed {
-		v.Says = b.T("No call of a model is recorded for this attempt: it has not asked yet, or the call was cut short. Below is the input that it was given.")
+		v.Says = b.T(
+			"No call of a model is recorded for this attempt: it has not asked yet, or the call was cut short. Below is the input that it was given.",
+		)
 	}
 	for n := range p.Messages {
 		if n == shownMessages {
@@ -375,7 +400,11 @@ func (b inspectorPart) messageBlock(p *prompt, n int) kit.Block {
 			title = append(title, kit.Visible(m.Agent))
 		}
 		if m.Usage != nil {
-			says = append(says, b.T("%s in, %s out", b.N(int(m.Usage.InputTokens), "%s token", "%s tokens"), b.Number(m.Usage.OutputTokens)), b.T("cost %s", value.Cost(b.Context, m.Usage.Cost)))
+			says = append(
+				says,
+				b.T("%s in, %s out", b.N(int(m.Usage.InputTokens), "%s token", "%s tokens"), b.Number(m.Usage.OutputTokens)),
+				b.T("cost %s", value.Cost(b.Context, m.Usage.Cost)),
+			)
 		}
 		if m.Finish != "" {
 			says = append(says, b.T("finish reason %s", kit.Visible(m.Finish)))

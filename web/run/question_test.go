@@ -14,7 +14,10 @@ import (
 func TestAQuestionOnItsRunSaysWhereEachAnswerLeads(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
-	site.Plan(t, "id: gate\nnodes:\n  ask: {type: approval, input: {message: \"Post it?\"}}\n  post: {type: http, effect: unsafe, input: {method: POST, url: \"http://127.0.0.1:9/x\"}}\n  drop: {type: log, input: dropped}\nedges:\n  - {from: ask, to: post, condition: last.approved == true}\n  - {from: ask, to: drop, condition: failed}\n")
+	site.Plan(
+		t,
+		"id: gate\nnodes:\n  ask: {type: approval, input: {message: \"Post it?\"}}\n  post: {type: http, effect: unsafe, input: {method: POST, url: \"http://127.0.0.1:9/x\"}}\n  drop: {type: log, input: dropped}\nedges:\n  - {from: ask, to: post, condition: last.approved == true}\n  - {from: ask, to: drop, condition: failed}\n",
+	)
 	run := site.Run(t, "gate", `null`)
 	at := "/runs/" + run.ID
 	text := webtest.Words(site.Browser(t).Login().Get(at).Body)

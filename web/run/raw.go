@@ -47,7 +47,10 @@ func (r *request) raw() error {
 		}
 	}
 	h := r.Echo.Response().Header()
-	h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=\"%s-%d-%s.json\"", domain.ShortID(r.Param("run")), seq, safePart(r.Param("part"))))
+	h.Set(
+		"Content-Disposition",
+		fmt.Sprintf("attachment; filename=\"%s-%d-%s.json\"", domain.ShortID(r.Param("run")), seq, safePart(r.Param("part"))),
+	)
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	return r.Echo.Blob(http.StatusOK, "text/plain; charset=utf-8", j)
 }

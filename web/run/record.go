@@ -121,7 +121,10 @@ func (b *record) stepOf(number string) (*step, error) {
 }
 
 func (b *record) stepLink(st *step) kit.Link {
-	return kit.Link{Text: st.label(), Href: b.href(url.Values{"view": {"timeline"}, "step": {strconv.FormatInt(st.seq, 10)}, "handoff": nil}) + "#inspector"}
+	return kit.Link{
+		Text: st.label(),
+		Href: b.href(url.Values{"view": {"timeline"}, "step": {strconv.FormatInt(st.seq, 10)}, "handoff": nil}) + "#inspector",
+	}
 }
 
 // checkpoints is how many rows changed what the run knows.
@@ -151,12 +154,18 @@ func (b *record) reading() value.Reading {
 	if err != nil || nth < 0 {
 		nth = 0
 	}
-	return value.Reading{Lang: b.Display.Lang, Find: strings.TrimSpace(b.Query("find")), Into: b.Query("into"), Nth: nth, Href: func(set url.Values) string {
-		if b.view.steps {
-			return b.href(set) + "#inspector"
-		}
-		return b.href(set)
-	}}
+	return value.Reading{
+		Lang: b.Display.Lang,
+		Find: strings.TrimSpace(b.Query("find")),
+		Into: b.Query("into"),
+		Nth:  nth,
+		Href: func(set url.Values) string {
+			if b.view.steps {
+				return b.href(set) + "#inspector"
+			}
+			return b.href(set)
+		},
+	}
 }
 
 // findForm looks for a text in values; nil when there is nothing to look into.

@@ -62,5 +62,8 @@ func (b *record) removedBlocks(rows bool) ([]kit.Block, error) {
 		}
 		return out, nil
 	}
-	return append(out, kit.Block{ID: "run-out", Title: b.T("Output"), Text: b.wasRemoved(run, b.keptOfRow(k, run.LastSeq)), More: more}), nil
+	return append(
+		out,
+		kit.Block{ID: "run-out", Title: b.T("Output"), Text: b.wasRemoved(run, b.keptOfRow(k, run.LastSeq)), More: more},
+	), nil
 }

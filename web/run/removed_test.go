@@ -15,7 +15,10 @@ import (
 func TestWhatRetentionRemovedKeepsItsDigest(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
-	site.Plan(t, "id: kept\nnodes:\n  a: {type: set, input: \"${input}\"}\n  b: {type: wait, input: {for: 10ms}}\n  c: {type: set, input: done}\nedges: [{from: a, to: b}, {from: b, to: c}]\n")
+	site.Plan(
+		t,
+		"id: kept\nnodes:\n  a: {type: set, input: \"${input}\"}\n  b: {type: wait, input: {for: 10ms}}\n  c: {type: set, input: done}\nedges: [{from: a, to: b}, {from: b, to: c}]\n",
+	)
 	run := site.Run(t, "kept", `{"x": 1}`)
 	other := site.Run(t, "kept", `{"x": 2}`)
 	if other.Status != domain.RunCompleted || run.Status != domain.RunCompleted {

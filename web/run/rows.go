@@ -28,8 +28,16 @@ const (
 
 // bars say how each kind looks: class, place in the row.
 var bars = [...]Bar{
-	barFailed: {Class: "g-fail", Y: "28%", H: "44%"}, barHuman: {Class: "g-human", Y: "42%", H: "16%"}, barRunning: {Class: "g-now live-bar", Y: "28%", H: "44%"},
-	barOK: {Class: "g-ok", Y: "28%", H: "44%"}, barIdle: {Class: "g-idle", Y: "28%", H: "44%"}, barWait: {Class: "g-wait", Y: "42%", H: "16%"},
+	barFailed: {
+		Class: "g-fail",
+		Y:     "28%",
+		H:     "44%",
+	}, barHuman: {Class: "g-human", Y: "42%", H: "16%"}, barRunning: {Class: "g-now live-bar", Y: "28%", H: "44%"},
+	barOK: {
+		Class: "g-ok",
+		Y:     "28%",
+		H:     "44%",
+	}, barIdle: {Class: "g-idle", Y: "28%", H: "44%"}, barWait: {Class: "g-wait", Y: "42%", H: "16%"},
 	barQueued: {Class: "g-queue", Y: "36%", H: "28%"}, barReused: {Class: "g-reuse", Y: "30%", H: "40%"},
 }
 
@@ -64,8 +72,15 @@ func overlaps(l line, shown timeline.Span, now time.Time) bool {
 
 func (t *timelinePage) row(l line) StepRow {
 	st := l.steps[0]
-	row := StepRow{Number: strconv.Itoa(st.number), Name: l.name, Status: t.statusOf(l), Kind: t.kind(st.node), Sub: l.child, Took: t.tookText(l),
-		Href: t.href(url.Values{"step": {strconv.FormatInt(st.seq, 10)}, "try": nil, "tab": nil, "node": nil}) + "#inspector"}
+	row := StepRow{
+		Number: strconv.Itoa(st.number),
+		Name:   l.name,
+		Status: t.statusOf(l),
+		Kind:   t.kind(st.node),
+		Sub:    l.child,
+		Took:   t.tookText(l),
+		Href:   t.href(url.Values{"step": {strconv.FormatInt(st.seq, 10)}, "try": nil, "tab": nil, "node": nil}) + "#inspector",
+	}
 	segments := map[int][]timeline.Segment{}
 	add := func(from, to time.Time, kind int) { t.segment(segments, from, to, kind) }
 	if l.call != nil {

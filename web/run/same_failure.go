@@ -22,7 +22,17 @@ func (b *headPart) failureLinks(w *Why) error {
 	}
 	q := "status:failed " + filter.Failures(ref)
 	link := func(text, href string) { w.Links = append(w.Links, kit.Link{Text: text, Href: href}) }
-	n, whole, err := b.Reader.RunsCount(b.Context, domain.RunFilter{Statuses: []domain.RunStatus{domain.RunFailed}, PlanKey: run.PlanKey, Node: run.Error.Node, ErrorCode: run.Error.Code, Fingerprint: run.Fingerprint}, sameFailureCap)
+	n, whole, err := b.Reader.RunsCount(
+		b.Context,
+		domain.RunFilter{
+			Statuses:    []domain.RunStatus{domain.RunFailed},
+			PlanKey:     run.PlanKey,
+			Node:        run.Error.Node,
+			ErrorCode:   run.Error.Code,
+			Fingerprint: run.Fingerprint,
+		},
+		sameFailureCap,
+	)
 	if err != nil {
 		return err
 	}
@@ -55,7 +65,13 @@ func (b *headPart) failureLinks(w *Why) error {
 	}
 	g := *stands.FailureGroup
 	if g.Runs > 1 {
-		text := b.N(int(g.Runs), "The same failure needs attention in %s run: first at %s, last at %s.", "The same failure needs attention in %s runs: first at %s, last at %s.", b.Time(g.First).Text, b.Time(g.Last).Text)
+		text := b.N(
+			int(g.Runs),
+			"The same failure needs attention in %s run: first at %s, last at %s.",
+			"The same failure needs attention in %s runs: first at %s, last at %s.",
+			b.Time(g.First).Text,
+			b.Time(g.Last).Text,
+		)
 		w.Items = append(w.Items, text)
 		b.sameFailure = text
 	}
@@ -79,7 +95,14 @@ func (b *headPart) failureLinks(w *Why) error {
 		link(b.N(int(g.Runs), "Resume %s…", "Resume all %s…"), "/bulk/new?"+url.Values{"do": {"resume"}, "q": {q}}.Encode())
 	}
 	if g.Runs > 1 { // the run by itself is acknowledged in its head
-		w.Links = append(w.Links, kit.Link{Text: b.N(int(g.Runs), "Acknowledge %s…", "Acknowledge all %s…"), Href: "/failures/ack?" + failure.Query(g.Ref()), Dialog: true})
+		w.Links = append(
+			w.Links,
+			kit.Link{
+				Text:   b.N(int(g.Runs), "Acknowledge %s…", "Acknowledge all %s…"),
+				Href:   "/failures/ack?" + failure.Query(g.Ref()),
+				Dialog: true,
+			},
+		)
 	}
 	return nil
 }

@@ -76,13 +76,27 @@ func (b statePart) state() StateView {
 		against = n
 	}
 	cp := func(seq int64, text, change string) {
-		c := Checkpoint{Link: kit.Link{Text: text, Current: seq == at, Href: b.href(url.Values{"view": {"state"}, "cp": {strconv.FormatInt(seq, 10)}})}, Change: change}
+		c := Checkpoint{
+			Link: kit.Link{
+				Text:    text,
+				Current: seq == at,
+				Href:    b.href(url.Values{"view": {"state"}, "cp": {strconv.FormatInt(seq, 10)}}),
+			},
+			Change: change,
+		}
 		switch {
 		case seq == against:
-			c.Against = kit.Link{Text: b.T("end the comparison"), Href: b.href(url.Values{"view": {"state"}, "against": nil}), Current: true}
+			c.Against = kit.Link{
+				Text:    b.T("end the comparison"),
+				Href:    b.href(url.Values{"view": {"state"}, "against": nil}),
+				Current: true,
+			}
 			v.Against = text
 		case seq != at:
-			c.Against = kit.Link{Text: b.T("compare"), Href: b.href(url.Values{"view": {"state"}, "cp": {strconv.FormatInt(at, 10)}, "against": {strconv.FormatInt(seq, 10)}})}
+			c.Against = kit.Link{
+				Text: b.T("compare"),
+				Href: b.href(url.Values{"view": {"state"}, "cp": {strconv.FormatInt(at, 10)}, "against": {strconv.FormatInt(seq, 10)}}),
+			}
 		}
 		v.Checkpoints = append(v.Checkpoints, c)
 		if seq == at {
@@ -92,7 +106,11 @@ func (b statePart) state() StateView {
 	cp(0, b.T("cp 0 input"), b.Size(len(run.Input)))
 	hidden := max(0, len(points)-shownCheckpoints)
 	if hidden > 0 {
-		v.Hidden = b.N(hidden, "%s older one is not listed; its address is cp= and its number.", "%s older ones are not listed; their address is cp= and the number.")
+		v.Hidden = b.N(
+			hidden,
+			"%s older one is not listed; its address is cp= and its number.",
+			"%s older ones are not listed; their address is cp= and the number.",
+		)
 	}
 	before := map[string]domain.RawJSON{}
 	for i, e := range points {
@@ -136,7 +154,11 @@ func (b statePart) state() StateView {
 		v.Blocks = append(v.Blocks, bl)
 	}
 	if n := len(seen) - shownBlocks; n > 0 {
-		v.Same = b.N(n, "%s older output is not shown: open its step, or look at an earlier checkpoint.", "%s older outputs are not shown: open their steps, or look at an earlier checkpoint.")
+		v.Same = b.N(
+			n,
+			"%s older output is not shown: open its step, or look at an earlier checkpoint.",
+			"%s older outputs are not shown: open their steps, or look at an earlier checkpoint.",
+		)
 	}
 	if against < 0 {
 		input := b.reading().Block("cp-input", "input", run.Input, "/runs/"+run.ID+"/raw/0/input")
@@ -153,7 +175,12 @@ func (b statePart) state() StateView {
 				place = i + 1
 			}
 		}
-		v.Slider = &Slider{Action: "/runs/" + run.ID, Max: strconv.Itoa(len(points)), Value: strconv.Itoa(place), Refresh: "/runs/" + run.ID + "?view=state"}
+		v.Slider = &Slider{
+			Action:  "/runs/" + run.ID,
+			Max:     strconv.Itoa(len(points)),
+			Value:   strconv.Itoa(place),
+			Refresh: "/runs/" + run.ID + "?view=state",
+		}
 		if against >= 0 {
 			v.Slider.Against = strconv.FormatInt(against, 10)
 			v.Slider.Refresh += "&against=" + v.Slider.Against
@@ -296,7 +323,15 @@ func (r *request) stateAt() error {
 		return domain.Errorf(domain.CodeNotFound, "%q is no checkpoint", kit.Cut(r.Param("cp"), 40))
 	}
 	if !whole {
-		return r.Echo.Redirect(http.StatusSeeOther, link.With("/runs/"+url.PathEscape(r.Param("run")), url.Values{"view": {"state"}, "cp": {number}}, "against", r.Query("against")))
+		return r.Echo.Redirect(
+			http.StatusSeeOther,
+			link.With(
+				"/runs/"+url.PathEscape(r.Param("run")),
+				url.Values{"view": {"state"}, "cp": {number}},
+				"against",
+				r.Query("against"),
+			),
+		)
 	}
 	b, err := r.open(r.Param("run"))
 	if err != nil {

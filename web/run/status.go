@@ -40,7 +40,12 @@ func (b *headPart) why() (*Why, error) {
 	case run.Status == domain.RunQueued && run.Headline == "" && !run.StartAt.After(b.Site.Now()):
 		w.Class, w.Headline = "now", b.T("Queued: it starts when a slot is free; higher priorities go first, then the older ones")
 		if c := run.Concurrency; c != nil {
-			w.Headline = b.N(c.Limit, "Queued: at most %s run with the key %s is active at once", "Queued: at most %s runs with the key %s are active at once", kit.Visible(c.Key))
+			w.Headline = b.N(
+				c.Limit,
+				"Queued: at most %s run with the key %s is active at once",
+				"Queued: at most %s runs with the key %s are active at once",
+				kit.Visible(c.Key),
+			)
 		}
 		w.Links = append(w.Links, kit.Link{Text: b.T("What runs now"), Href: "/runs?q=" + url.QueryEscape("status:running")})
 		return w, b.untilStart(w)

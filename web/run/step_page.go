@@ -77,8 +77,12 @@ func (b inspectorPart) window(e *domain.Entry, part string) (kit.Block, error) {
 	}
 	start, end = min(start, len(j)), min(end, len(j))
 	here := fmt.Sprintf("/runs/%s/steps/%d?part=%s", b.d.Run.ID, e.Seq, part)
-	v := kit.Block{ID: part, Title: b.T("Bytes %s to %s of %s", b.Number(int64(min(start+1, len(j)))), b.Number(int64(end)), b.Number(int64(len(j)))), Text: kit.Visible(string(j[start:end])),
-		Raw: fmt.Sprintf("/runs/%s/raw/%d/%s", b.d.Run.ID, e.Seq, part)}
+	v := kit.Block{
+		ID:    part,
+		Title: b.T("Bytes %s to %s of %s", b.Number(int64(min(start+1, len(j)))), b.Number(int64(end)), b.Number(int64(len(j)))),
+		Text:  kit.Visible(string(j[start:end])),
+		Raw:   fmt.Sprintf("/runs/%s/raw/%d/%s", b.d.Run.ID, e.Seq, part),
+	}
 	link := func(text string, at int) {
 		v.More = append(v.More, kit.Link{Text: text, Href: here + "&from=" + strconv.Itoa(at)})
 	}

@@ -59,7 +59,13 @@ func (r *request) stepRaw() error {
 		if a != nil {
 			var text strings.Builder
 			for _, l := range domain.ReadLog(a.log).Lines {
-				fmt.Fprintf(&text, "%s %-5s %s\n", cmpTime(l.At, entry.At).In(r.Display.Zone).Format("2006-01-02T15:04:05.000Z07:00"), strings.ToUpper(l.Level), l.Message)
+				fmt.Fprintf(
+					&text,
+					"%s %-5s %s\n",
+					cmpTime(l.At, entry.At).In(r.Display.Zone).Format("2006-01-02T15:04:05.000Z07:00"),
+					strings.ToUpper(l.Level),
+					l.Message,
+				)
 			}
 			data = []byte(text.String())
 		}
@@ -67,7 +73,10 @@ func (r *request) stepRaw() error {
 		return domain.Errorf(domain.CodeNotFound, "a step has no part %q", kit.Cut(part, 40)).Suggest("input, output, prompt, error or log")
 	}
 	h := r.Echo.Response().Header()
-	h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=\"%s-%d-%s.%s\"", domain.ShortID(b.d.Run.ID), st.seq, r.Param("part"), ext))
+	h.Set(
+		"Content-Disposition",
+		fmt.Sprintf("attachment; filename=\"%s-%d-%s.%s\"", domain.ShortID(b.d.Run.ID), st.seq, r.Param("part"), ext),
+	)
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	return r.Echo.Blob(http.StatusOK, "text/plain; charset=utf-8", data)
 }

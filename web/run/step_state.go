@@ -89,7 +89,19 @@ func wordOf(key string) kit.Status {
 }
 
 // loudStates are the keys in the order in which they must be seen.
-var loudStates = []string{"lost", "interrupted", "failed", "needs", "retrying", "waiting", "running", "ok", "reused", "cancelled", "skipped"}
+var loudStates = []string{
+	"lost",
+	"interrupted",
+	"failed",
+	"needs",
+	"retrying",
+	"waiting",
+	"running",
+	"ok",
+	"reused",
+	"cancelled",
+	"skipped",
+}
 
 // is reports whether a step passes a timeline's filter.
 func (st *step) is(only string) bool {

@@ -91,7 +91,15 @@ func stepsOf(run domain.Run, journal []domain.Entry) []*step {
 			continue // a result that waits for the step's turn
 		}
 		if st == nil {
-			st = &step{node: e.Node, visit: e.Visit, item: e.Item, seq: e.Seq, number: len(out) + 1, last: &noEntry, started: cmpTime(e.StartedAt, e.At)}
+			st = &step{
+				node:    e.Node,
+				visit:   e.Visit,
+				item:    e.Item,
+				seq:     e.Seq,
+				number:  len(out) + 1,
+				last:    &noEntry,
+				started: cmpTime(e.StartedAt, e.At),
+			}
 			st.reused = run.ForkedFrom != "" && e.At.Before(run.CreatedAt)
 			at[k] = st
 			out = append(out, st)
@@ -124,10 +132,28 @@ func (st *step) add(e *domain.Entry) {
 	case domain.EntryIntent:
 		st.status = domain.NodeRunning
 		st.final, st.taken = nil, nil
-		st.attempts = append(st.attempts, attempt{number: e.Attempt, status: domain.NodeRunning, started: cmpTime(e.StartedAt, e.At), entry: e, input: e.Input, log: e.Log})
+		st.attempts = append(
+			st.attempts,
+			attempt{
+				number:  e.Attempt,
+				status:  domain.NodeRunning,
+				started: cmpTime(e.StartedAt, e.At),
+				entry:   e,
+				input:   e.Input,
+				log:     e.Log,
+			},
+		)
 	case domain.EntryResult:
 		st.status = e.Status
-		a := attempt{number: e.Attempt, status: e.Status, started: cmpTime(e.StartedAt, e.At), ended: e.At, entry: e, input: e.Input, log: e.Log}
+		a := attempt{
+			number:  e.Attempt,
+			status:  e.Status,
+			started: cmpTime(e.StartedAt, e.At),
+			ended:   e.At,
+			entry:   e,
+			input:   e.Input,
+			log:     e.Log,
+		}
 		if n := len(st.attempts); n > 0 && st.attempts[n-1].number == e.Attempt {
 			if a.input == nil {
 				a.input = st.attempts[n-1].input
@@ -151,7 +177,10 @@ func (st *step) add(e *domain.Entry) {
 	case domain.EntryResolve:
 		if e.Final {
 			st.status, st.final, st.taken = e.Status, e, nil
-			st.attempts = append(st.attempts, attempt{number: e.Attempt, status: e.Status, started: e.At, ended: e.At, entry: e, log: e.Log})
+			st.attempts = append(
+				st.attempts,
+				attempt{number: e.Attempt, status: e.Status, started: e.At, ended: e.At, entry: e, log: e.Log},
+			)
 		}
 	}
 }

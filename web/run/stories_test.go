@@ -50,23 +50,81 @@ func limited() *domain.Failure {
 func failedStory(tb testing.TB) *story {
 	s := tell(tb, "01jr8k2mf0s0000000007qx2", triage)
 	sec := time.Second
-	s.done("fetch_invoices", "classify", 0, 11200*time.Millisecond, `{"invoice_id":"INV-20981","pages":[1,2,3,4,5,6],"currency":"EUR","vendor":{"name":"ACME","lines":[{"total":9223372036854775807}]}}`)
+	s.done(
+		"fetch_invoices",
+		"classify",
+		0,
+		11200*time.Millisecond,
+		`{"invoice_id":"INV-20981","pages":[1,2,3,4,5,6],"currency":"EUR","vendor":{"name":"ACME","lines":[{"total":9223372036854775807}]}}`,
+	)
 	e := s.done("classify", "has_attachments", 11200*time.Millisecond, 36*sec, `"invoice"`)
 	e.Usage = domain.Usage{InputTokens: 12000, OutputTokens: 400, Cost: 0.12}
 	s.run.Usage = s.run.Usage.Add(e.Usage)
 	s.done("has_attachments", "ocr_pages", 36*sec, 36100*time.Millisecond, `"yes"`)
-	s.try(domain.Entry{Node: "ocr_pages", Effect: "read", Failure: &domain.Failure{Code: "timeout", Message: "no answer within 20 s"}}, 36100*time.Millisecond, 58*sec, domain.NodeFailed, false)
+	s.try(
+		domain.Entry{Node: "ocr_pages", Effect: "read", Failure: &domain.Failure{Code: "timeout", Message: "no answer within 20 s"}},
+		36100*time.Millisecond,
+		58*sec,
+		domain.NodeFailed,
+		false,
+	)
 	s.row(58*sec, domain.Entry{Kind: domain.EntryWait, Node: "ocr_pages", Item: -1, Reason: "retry", Status: domain.NodeWaiting})
-	s.try(domain.Entry{Node: "ocr_pages", Attempt: 2, Output: domain.RawJSON(`{"text":"Total: 118.000,00 €"}`), Decision: s.leads("ocr_pages", "handoff_extractor")}, 62*sec, 107*sec, domain.NodeCompleted, true)
+	s.try(
+		domain.Entry{
+			Node:     "ocr_pages",
+			Attempt:  2,
+			Output:   domain.RawJSON(`{"text":"Total: 118.000,00 €"}`),
+			Decision: s.leads("ocr_pages", "handoff_extractor"),
+		},
+		62*sec,
+		107*sec,
+		domain.NodeCompleted,
+		true,
+	)
 	e = s.done("handoff_extractor", "extract_totals", 107*sec, 107600*time.Millisecond, `{"fields":["total","currency"]}`)
 	e.Agent = "extractor"
-	s.handoffs = append(s.handoffs, domain.Handoff{ID: "h1", Run: s.run.ID, Seq: e.Seq - 1, From: "triage", To: "extractor", Node: "handoff_extractor", Reason: "plan_step", Context: `{"pages": 6}`, At: e.StartedAt})
+	s.handoffs = append(
+		s.handoffs,
+		domain.Handoff{
+			ID:      "h1",
+			Run:     s.run.ID,
+			Seq:     e.Seq - 1,
+			From:    "triage",
+			To:      "extractor",
+			Node:    "handoff_extractor",
+			Reason:  "plan_step",
+			Context: `{"pages": 6}`,
+			At:      e.StartedAt,
+		},
+	)
 	for i, span := range [][2]int{{109, 139}, {144, 174}, {191, 221}} {
-		s.try(domain.Entry{Node: "extract_totals", Attempt: i + 1, Input: domain.RawJSON(`{"invoice_id":"INV-20981","pages":[1,2,3,4,5,6],"currency":"EUR","vendor":{"name":"ACME","vat":"B123"}}`), Failure: limited(),
-			Log: domain.RawJSON(`{"lines":[{"at":"2026-03-09T01:46:00Z","level":"warn","message":"asked again after 429"}]}`)},
-			time.Duration(span[0])*sec, time.Duration(span[1])*sec, domain.NodeFailed, i == 2)
+		s.try(
+			domain.Entry{
+				Node:    "extract_totals",
+				Attempt: i + 1,
+				Input: domain.RawJSON(
+					`{"invoice_id":"INV-20981","pages":[1,2,3,4,5,6],"currency":"EUR","vendor":{"name":"ACME","vat":"B123"}}`,
+				),
+				Failure: limited(),
+				Log:     domain.RawJSON(`{"lines":[{"at":"2026-03-09T01:46:00Z","level":"warn","message":"asked again after 429"}]}`),
+			},
+			time.Duration(span[0])*sec,
+			time.Duration(span[1])*sec,
+			domain.NodeFailed,
+			i == 2,
+		)
 		if i < 2 {
-			s.row(time.Duration(span[1])*sec, domain.Entry{Kind: domain.EntryWait, Node: "extract_totals", Item: -1, Attempt: i + 1, Reason: "retry", Status: domain.NodeWaiting})
+			s.row(
+				time.Duration(span[1])*sec,
+				domain.Entry{
+					Kind:    domain.EntryWait,
+					Node:    "extract_totals",
+					Item:    -1,
+					Attempt: i + 1,
+					Reason:  "retry",
+					Status:  domain.NodeWaiting,
+				},
+			)
 		}
 	}
 	s.ends(221*sec, domain.RunFailed)
@@ -87,11 +145,45 @@ func waitingStory(tb testing.TB) *story {
 	s.done("extract_totals", "validate", 81*sec, 100*sec, `{"total":118000}`)
 	s.done("validate", "needs_review", 100*sec, 101*sec, `{"total":118000}`)
 	s.done("needs_review", "ask_human", 101*sec, 101*sec, `{"total":118000}`)
-	s.row(102*sec, domain.Entry{Kind: domain.EntryWait, Node: "ask_human", Item: -1, Reason: "approval", Status: domain.NodeWaiting, Ref: "a1", StartedAt: epoch.Add(102 * sec), Input: domain.RawJSON(`{"message":"Post it?"}`)})
+	s.row(
+		102*sec,
+		domain.Entry{
+			Kind:      domain.EntryWait,
+			Node:      "ask_human",
+			Item:      -1,
+			Reason:    "approval",
+			Status:    domain.NodeWaiting,
+			Ref:       "a1",
+			StartedAt: epoch.Add(102 * sec),
+			Input:     domain.RawJSON(`{"message":"Post it?"}`),
+		},
+	)
 	s.ends(0, domain.RunWaiting)
 	s.run.WaitReason, s.run.Headline, s.run.Node = domain.WaitApproval, "Post INV-20981, 118,000.00 EUR?", "ask_human"
-	s.waits = []domain.Wait{{Node: "ask_human", Visit: 1, Item: -1, Reason: domain.WaitApproval, Since: epoch.Add(102 * sec), Message: "Post INV-20981, 118,000.00 EUR?"}}
-	s.approval = []domain.Approval{{ID: "a1", Run: s.run.ID, PlanKey: "invoice-triage", Node: "ask_human", Visit: 1, Item: -1, Message: "Post INV-20981, 118,000.00 EUR?", Digest: "d", Status: "open", CreatedAt: epoch.Add(102 * sec)}}
+	s.waits = []domain.Wait{
+		{
+			Node:    "ask_human",
+			Visit:   1,
+			Item:    -1,
+			Reason:  domain.WaitApproval,
+			Since:   epoch.Add(102 * sec),
+			Message: "Post INV-20981, 118,000.00 EUR?",
+		},
+	}
+	s.approval = []domain.Approval{
+		{
+			ID:        "a1",
+			Run:       s.run.ID,
+			PlanKey:   "invoice-triage",
+			Node:      "ask_human",
+			Visit:     1,
+			Item:      -1,
+			Message:   "Post INV-20981, 118,000.00 EUR?",
+			Digest:    "d",
+			Status:    "open",
+			CreatedAt: epoch.Add(102 * sec),
+		},
+	}
 	return s
 }
 
@@ -107,7 +199,16 @@ nodes:
 	s.done("list", "", 0, 100*time.Millisecond, `{"people":[]}`)
 	for i := range n {
 		from := 100*time.Millisecond + time.Duration(i)*20*time.Millisecond
-		e := domain.Entry{Kind: domain.EntryResult, Node: "send", Item: i, Status: domain.NodeCompleted, Final: true, Effect: "idempotent", StartedAt: epoch.Add(from), Output: domain.RawJSON(fmt.Sprint(i))}
+		e := domain.Entry{
+			Kind:      domain.EntryResult,
+			Node:      "send",
+			Item:      i,
+			Status:    domain.NodeCompleted,
+			Final:     true,
+			Effect:    "idempotent",
+			StartedAt: epoch.Add(from),
+			Output:    domain.RawJSON(fmt.Sprint(i)),
+		}
 		if i%1999 == 1998 || n < 10 && i == 3 {
 			e.Status, e.Output, e.Failure = domain.NodeFailed, nil, &domain.Failure{Code: "http_status", Message: "550 no such mailbox"}
 		}
@@ -141,14 +242,61 @@ edges:
 			if visit == 3 && n.node == "improve" {
 				break
 			}
-			e := domain.Entry{Node: n.node, Visit: visit, Item: -1, Agent: "writer", Decision: s.leads(n.node, n.to), Output: domain.RawJSON(n.out)}
+			e := domain.Entry{
+				Node:     n.node,
+				Visit:    visit,
+				Item:     -1,
+				Agent:    "writer",
+				Decision: s.leads(n.node, n.to),
+				Output:   domain.RawJSON(n.out),
+			}
 			took := 20 * time.Millisecond
 			if n.node != "review" {
 				took = 8 * time.Second
 				e.StartedAt = epoch.Add(at)
-				s.row(at, domain.Entry{Kind: domain.EntryIntent, Node: n.node, Visit: visit, Item: -1, Status: domain.NodeRunning, StartedAt: epoch.Add(at), Input: domain.RawJSON(`"Write"`)})
-				s.row(at+5*time.Second, domain.Entry{Kind: domain.EntrySubstep, Node: n.node, Visit: visit, Item: -1, Substep: 1, Status: domain.NodeCompleted, Decision: domain.RawJSON(`{"kind":"model"}`), StartedAt: epoch.Add(at), Usage: domain.Usage{InputTokens: 900, OutputTokens: 40, Cost: 0.01}, Output: domain.RawJSON(`{"text":"I look it up","calls":[{"tool":"http","arguments":"{\"url\":\"https://example.com\"}"}]}`)})
-				s.row(at+6*time.Second, domain.Entry{Kind: domain.EntrySubstep, Node: n.node, Visit: visit, Item: -1, Substep: 2, Status: domain.NodeCompleted, Decision: domain.RawJSON(`{"kind":"tool:http"}`), StartedAt: epoch.Add(at + 5*time.Second), Output: domain.RawJSON(`{"status":200}`)})
+				s.row(
+					at,
+					domain.Entry{
+						Kind:      domain.EntryIntent,
+						Node:      n.node,
+						Visit:     visit,
+						Item:      -1,
+						Status:    domain.NodeRunning,
+						StartedAt: epoch.Add(at),
+						Input:     domain.RawJSON(`"Write"`),
+					},
+				)
+				s.row(
+					at+5*time.Second,
+					domain.Entry{
+						Kind:      domain.EntrySubstep,
+						Node:      n.node,
+						Visit:     visit,
+						Item:      -1,
+						Substep:   1,
+						Status:    domain.NodeCompleted,
+						Decision:  domain.RawJSON(`{"kind":"model"}`),
+						StartedAt: epoch.Add(at),
+						Usage:     domain.Usage{InputTokens: 900, OutputTokens: 40, Cost: 0.01},
+						Output: domain.RawJSON(
+							`{"text":"I look it up","calls":[{"tool":"http","arguments":"{\"url\":\"https://example.com\"}"}]}`,
+						),
+					},
+				)
+				s.row(
+					at+6*time.Second,
+					domain.Entry{
+						Kind:      domain.EntrySubstep,
+						Node:      n.node,
+						Visit:     visit,
+						Item:      -1,
+						Substep:   2,
+						Status:    domain.NodeCompleted,
+						Decision:  domain.RawJSON(`{"kind":"tool:http"}`),
+						StartedAt: epoch.Add(at + 5*time.Second),
+						Output:    domain.RawJSON(`{"status":200}`),
+					},
+				)
 				e.Kind, e.Status, e.Final = domain.EntryResult, domain.NodeCompleted, true
 				s.row(at+took, e)
 			} else {
@@ -157,7 +305,13 @@ edges:
 			at += took + 100*time.Millisecond
 		}
 	}
-	s.try(domain.Entry{Node: "improve", Visit: 3, Item: -1, Agent: "editor", Input: domain.RawJSON(`"Improve"`)}, 17*time.Minute+20*time.Second, 0, "", false)
+	s.try(
+		domain.Entry{Node: "improve", Visit: 3, Item: -1, Agent: "editor", Input: domain.RawJSON(`"Improve"`)},
+		17*time.Minute+20*time.Second,
+		0,
+		"",
+		false,
+	)
 	s.run.Headline = "improve runs"
 	return s
 }
@@ -168,7 +322,18 @@ func forkStory(tb testing.TB) *story {
 	s.run.ID, s.run.ForkedFrom, s.run.ForkSeq = "01jr8k2mf0s0000000007qx6", s.run.ID, 11
 	s.journal = s.journal[:11]
 	s.run.CreatedAt, s.run.StartedAt, s.run.Error = epoch.Add(10*time.Minute), epoch.Add(10*time.Minute), nil
-	s.try(domain.Entry{Node: "extract_totals", Item: -1, Output: domain.RawJSON(`{"total":118000}`), Decision: s.leads("extract_totals", "validate")}, 10*time.Minute+time.Second, 10*time.Minute+12*time.Second, domain.NodeCompleted, true)
+	s.try(
+		domain.Entry{
+			Node:     "extract_totals",
+			Item:     -1,
+			Output:   domain.RawJSON(`{"total":118000}`),
+			Decision: s.leads("extract_totals", "validate"),
+		},
+		10*time.Minute+time.Second,
+		10*time.Minute+12*time.Second,
+		domain.NodeCompleted,
+		true,
+	)
 	s.ends(10*time.Minute+13*time.Second, domain.RunCancelled)
 	s.run.Headline = "cancelled by marta"
 	return s
@@ -176,11 +341,25 @@ func forkStory(tb testing.TB) *story {
 
 // hostileStory is full of text that would like to be markup, or invisible.
 func hostileStory(tb testing.TB) *story {
-	s := tell(tb, "01jr8k2mf0s0000000007qx7", "id: echo\nnodes:\n  say: {type: set, input: 1}\n  fail: {type: log, input: x}\nedges: [{from: say, to: fail}]\n")
+	s := tell(
+		tb,
+		"01jr8k2mf0s0000000007qx7",
+		"id: echo\nnodes:\n  say: {type: set, input: 1}\n  fail: {type: log, input: x}\nedges: [{from: say, to: fail}]\n",
+	)
 	bad := "<script>alert(1)</script>\u202eevil\x1b[31mred\x00 </textarea> hx-get=\"/x\" " + strings.Repeat("A", 500)
 	s.run.Input = encoded(bad)
 	s.done("say", "fail", 0, time.Second, string(encoded(bad)))
-	s.try(domain.Entry{Node: "fail", Failure: &domain.Failure{Code: "tool_failed", Message: bad, Stack: bad}, Log: domain.RawJSON(fmt.Sprintf(`{"lines":[{"level":"info","message":%s}]}`, encoded(bad)))}, time.Second, 2*time.Second, domain.NodeFailed, true)
+	s.try(
+		domain.Entry{
+			Node:    "fail",
+			Failure: &domain.Failure{Code: "tool_failed", Message: bad, Stack: bad},
+			Log:     domain.RawJSON(fmt.Sprintf(`{"lines":[{"level":"info","message":%s}]}`, encoded(bad))),
+		},
+		time.Second,
+		2*time.Second,
+		domain.NodeFailed,
+		true,
+	)
 	s.ends(2*time.Second, domain.RunFailed)
 	s.run.Headline = "fail failed: " + bad[:60]
 	s.run.Error = &domain.RunError{Code: "tool_failed", Node: "fail", Message: bad}
@@ -203,7 +382,13 @@ func wideStory(tb testing.TB, id string, n int) *story {
 		if i+1 < n {
 			to = fmt.Sprintf("step_%d", i+1)
 		}
-		e := s.done(fmt.Sprintf("step_%d", i), to, time.Duration(i)*100*time.Millisecond, time.Duration(i)*100*time.Millisecond+90*time.Millisecond, fmt.Sprint(i))
+		e := s.done(
+			fmt.Sprintf("step_%d", i),
+			to,
+			time.Duration(i)*100*time.Millisecond,
+			time.Duration(i)*100*time.Millisecond+90*time.Millisecond,
+			fmt.Sprint(i),
+		)
 		e.Input = nil
 	}
 	s.ends(time.Duration(n)*100*time.Millisecond, domain.RunCompleted)

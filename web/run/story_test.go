@@ -55,8 +55,21 @@ func tell(tb testing.TB, id, src string) *story {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return &story{program: p, run: domain.Run{ID: id, PlanID: "p1", PlanKey: p.ID, Version: 14, Hash: p.Hash, Status: domain.RunRunning, Actor: "schedule 0 2 * * *",
-		Input: domain.RawJSON(`{"invoice_id":"INV-20981","currency":"EUR"}`), CreatedAt: epoch, StartedAt: epoch}}
+	return &story{
+		program: p,
+		run: domain.Run{
+			ID:        id,
+			PlanID:    "p1",
+			PlanKey:   p.ID,
+			Version:   14,
+			Hash:      p.Hash,
+			Status:    domain.RunRunning,
+			Actor:     "schedule 0 2 * * *",
+			Input:     domain.RawJSON(`{"invoice_id":"INV-20981","currency":"EUR"}`),
+			CreatedAt: epoch,
+			StartedAt: epoch,
+		},
+	}
 }
 
 // row adds a journal row; what is left out is filled in.
@@ -230,7 +243,10 @@ func (o *told) Preview(_ context.Context, _ domain.Actor, req domain.VerbRequest
 }
 
 func (o *told) Forecast(context.Context, string) ([]domain.Forecast, error) {
-	return []domain.Forecast{{Answer: "approve", Next: []domain.PreviewStep{{Node: "post", Type: "http"}}}, {Answer: "reject", Ends: domain.RunCompleted}}, nil
+	return []domain.Forecast{
+		{Answer: "approve", Next: []domain.PreviewStep{{Node: "post", Type: "http"}}},
+		{Answer: "reject", Ends: domain.RunCompleted},
+	}, nil
 }
 
 func (o *told) Runs(context.Context, domain.RunFilter) (domain.List[domain.Run], error) {
@@ -252,11 +268,28 @@ func (o *told) FailureGroups(context.Context, int) ([]domain.FailureGroup, error
 	if run.Error == nil {
 		return nil, nil
 	}
-	return []domain.FailureGroup{{PlanID: run.PlanID, PlanKey: run.PlanKey, Node: run.Error.Node, Code: run.Error.Code, Runs: 12, First: epoch.Add(-15 * time.Minute), Last: run.EndedAt, Newest: run.ID}}, nil
+	return []domain.FailureGroup{
+		{
+			PlanID:  run.PlanID,
+			PlanKey: run.PlanKey,
+			Node:    run.Error.Node,
+			Code:    run.Error.Code,
+			Runs:    12,
+			First:   epoch.Add(-15 * time.Minute),
+			Last:    run.EndedAt,
+			Newest:  run.ID,
+		},
+	}, nil
 }
 
 func (o *told) FailureOrigin(context.Context, domain.FailureRef) (domain.FailureOrigin, error) {
-	return domain.FailureOrigin{Version: 14, FirstAt: epoch.Add(-15 * time.Minute), Good: "01jr8k2mf0s0000000007qwn", GoodVersion: 13, GoodAt: epoch.Add(-30 * time.Minute)}, nil
+	return domain.FailureOrigin{
+		Version:     14,
+		FirstAt:     epoch.Add(-15 * time.Minute),
+		Good:        "01jr8k2mf0s0000000007qwn",
+		GoodVersion: 13,
+		GoodAt:      epoch.Add(-30 * time.Minute),
+	}, nil
 }
 
 func (o *told) FailureAcks(context.Context, time.Time, int) ([]domain.FailureAck, error) {
@@ -382,8 +415,31 @@ func (o *told) serve(tb testing.TB) http.Handler {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	site, err := web.New(web.Config{App: app.New(app.Config{Store: stories{told: o}, Engine: new(engine.Engine), Auth: new(auth.Service), Bulk: new(bulk.Service), Drafts: new(draft.Service), Planner: new(planning.Service), Checker: new(store.AuditChecker), Tools: func() *tool.Box { return tools }, Server: app.NoServer{}, Settings: app.NoServer{}}), Reader: o, Engine: o, Auth: o,
-		TwoPeople: func() bool { return false }, People: func(context.Context, string) ([]string, error) { return nil, nil }, Version: "0.9.2", Now: func() time.Time { return morning }})
+	site, err := web.New(
+		web.Config{
+			App: app.New(
+				app.Config{
+					Store:    stories{told: o},
+					Engine:   new(engine.Engine),
+					Auth:     new(auth.Service),
+					Bulk:     new(bulk.Service),
+					Drafts:   new(draft.Service),
+					Planner:  new(planning.Service),
+					Checker:  new(store.AuditChecker),
+					Tools:    func() *tool.Box { return tools },
+					Server:   app.NoServer{},
+					Settings: app.NoServer{},
+				},
+			),
+			Reader:    o,
+			Engine:    o,
+			Auth:      o,
+			TwoPeople: func() bool { return false },
+			People:    func(context.Context, string) ([]string, error) { return nil, nil },
+			Version:   "0.9.2",
+			Now:       func() time.Time { return morning },
+		},
+	)
 	if err != nil {
 		tb.Fatal(err)
 	}

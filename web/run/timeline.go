@@ -71,7 +71,13 @@ func (b *record) timeline() *Timeline {
 	t.sort(v, lines)
 	rows := t.rows(v, lines)
 	rows = append(rows, t.notStarted(b.Query("only"))...)
-	from, to, pages := ui.RowPage(t.Context, len(rows), pageRows, slices.IndexFunc(rows, func(r StepRow) bool { return r.Selected }), t.href)
+	from, to, pages := ui.RowPage(
+		t.Context,
+		len(rows),
+		pageRows,
+		slices.IndexFunc(rows, func(r StepRow) bool { return r.Selected }),
+		t.href,
+	)
 	v.Rows, v.Pages = rows[from:to], pages
 	v.Pages.Swaps = true
 	there := map[string]bool{} // what is not there needs no explanation
@@ -253,7 +259,12 @@ func (t *timelinePage) critical(v *Timeline) {
 	}
 	work := make([]timeline.Work, len(t.steps))
 	for i, st := range t.steps {
-		work[i] = timeline.Work{Node: st.node, Span: timeline.Span{From: st.started, To: st.until(t.now)}, Led: st.led(), Idle: st.status == domain.NodeSkipped || st.reused}
+		work[i] = timeline.Work{
+			Node: st.node,
+			Span: timeline.Span{From: st.started, To: st.until(t.now)},
+			Led:  st.led(),
+			Idle: st.status == domain.NodeSkipped || st.reused,
+		}
 	}
 	t.chain = map[*step]bool{}
 	var names []string
@@ -274,7 +285,10 @@ func (t *timelinePage) critical(v *Timeline) {
 func (t *timelinePage) counts(v *Timeline) {
 	only := t.Query("only")
 	n := len(t.steps) + len(t.missing())
-	v.Counts = append(v.Counts, kit.Link{Text: t.N(n, "%s step", "%s steps"), Href: t.href(url.Values{"only": nil, "rows": nil}), Current: only == ""})
+	v.Counts = append(
+		v.Counts,
+		kit.Link{Text: t.N(n, "%s step", "%s steps"), Href: t.href(url.Values{"only": nil, "rows": nil}), Current: only == ""},
+	)
 	count := map[string]int{}
 	for _, id := range t.missing() {
 		if _, not := t.notTaken(id); not {
@@ -288,7 +302,16 @@ func (t *timelinePage) counts(v *Timeline) {
 	}
 	for _, l := range stepStates {
 		if n := count[l.key]; n > 0 || only == l.key {
-			v.Counts = append(v.Counts, kit.Link{Text: t.Number(int64(n)) + " " + t.T(l.status.Word), Icon: l.status.Icon, Class: l.status.Key, Href: t.href(url.Values{"only": {l.key}, "rows": nil}), Current: only == l.key})
+			v.Counts = append(
+				v.Counts,
+				kit.Link{
+					Text:    t.Number(int64(n)) + " " + t.T(l.status.Word),
+					Icon:    l.status.Icon,
+					Class:   l.status.Key,
+					Href:    t.href(url.Values{"only": {l.key}, "rows": nil}),
+					Current: only == l.key,
+				},
+			)
 		}
 	}
 }
@@ -408,7 +431,16 @@ func (t *timelinePage) sort(v *Timeline, lines []line) {
 }
 
 // loudest are the states of a step, what must be seen first.
-var loudest = []domain.NodeStatus{nodeLost, domain.NodeInDoubt, domain.NodeFailed, domain.NodeWaiting, domain.NodeRunning, domain.NodeCompleted, domain.NodeCancelled, domain.NodeSkipped}
+var loudest = []domain.NodeStatus{
+	nodeLost,
+	domain.NodeInDoubt,
+	domain.NodeFailed,
+	domain.NodeWaiting,
+	domain.NodeRunning,
+	domain.NodeCompleted,
+	domain.NodeCancelled,
+	domain.NodeSkipped,
+}
 
 // tookOf is how long the work of a line took from first to last.
 func (t *timelinePage) tookOf(l line) time.Duration {

@@ -7,7 +7,19 @@ import (
 
 // marks are the shapes of statuses as the titles of tabs can have them, always
 // beside the word.
-var marks = map[string]string{"i-ok": "✓", "i-fail": "✕", "i-now": "●", "i-need": "◆", "i-retry": "↻", "i-queued": "○", "i-clock": "◷", "i-wait": "◌", "i-cancel": "⊘", "i-pause": "‖", "i-doubt": "⚡"}
+var marks = map[string]string{
+	"i-ok":     "✓",
+	"i-fail":   "✕",
+	"i-now":    "●",
+	"i-need":   "◆",
+	"i-retry":  "↻",
+	"i-queued": "○",
+	"i-clock":  "◷",
+	"i-wait":   "◌",
+	"i-cancel": "⊘",
+	"i-pause":  "‖",
+	"i-doubt":  "⚡",
+}
 
 // titled is a status as a tab's title begins with it.
 func (r *request) titled(s kit.Status) string { return marks[s.Icon] + " " + r.T(s.Word) }

@@ -16,7 +16,10 @@ func (b valuesPart) inputAndOutput() (v Values, err error) {
 		return v, err
 	}
 	read, raw := b.reading(), "/runs/"+run.ID+"/raw/0/"
-	v.Blocks = []kit.Block{read.Block("run-in", b.T("Input"), run.Input, raw+"input"), read.Block("run-out", b.T("Output"), run.Output, raw+"output")}
+	v.Blocks = []kit.Block{
+		read.Block("run-in", b.T("Input"), run.Input, raw+"input"),
+		read.Block("run-out", b.T("Output"), run.Output, raw+"output"),
+	}
 	for i, part := range []domain.RunPart{domain.PartInput, domain.PartOutput} {
 		if text := b.damagedValue(run, part); text != "" {
 			v.Blocks[i].Text, v.Blocks[i].Raw = text, ""

@@ -22,7 +22,11 @@ type inForce struct {
 func (r *request) inForceAt(at time.Time) (f inForce) {
 	var since time.Time
 	for _, action := range []string{"daemon.start", "config.reload"} {
-		list, err := r.App.Audit.List(r.Context, r.Who.Actor(), domain.AuditFilter{Action: action, Result: "ok", Since: since, Until: at, Page: domain.Page{Limit: 1}})
+		list, err := r.App.Audit.List(
+			r.Context,
+			r.Who.Actor(),
+			domain.AuditFilter{Action: action, Result: "ok", Since: since, Until: at, Page: domain.Page{Limit: 1}},
+		)
 		if err != nil {
 			r.Site.Logger.Error("what was in force", "action", action, "err", err)
 			return inForce{}

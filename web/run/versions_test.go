@@ -28,7 +28,11 @@ func TestAStepNamesTheVersionsOfWhatDidIt(t *testing.T) {
 	}
 	b := site.Browser(t).Login()
 	before := site.Run(t, "talk", `"hello"`)
-	record("daemon.start", "version:9.8.7", map[string]any{"agent": map[string]string{"desk": "aaaa11112222"}, "runs": map[string]string{"takenUp": "0"}})
+	record(
+		"daemon.start",
+		"version:9.8.7",
+		map[string]any{"agent": map[string]string{"desk": "aaaa11112222"}, "runs": map[string]string{"takenUp": "0"}},
+	)
 	first := site.Run(t, "talk", `"hello"`)
 	posted := site.Run(t, "ledger", `{"amount": 50, "currency": "EUR"}`)
 	record("config.reload", "config:kairos.yaml", map[string]any{"before": "x", "agent": map[string]string{"desk": "bbbb33334444"}})

@@ -177,7 +177,11 @@ func (s *section) sortedRuns(c *ui.Context, p *RunsPage, q string, f domain.RunF
 	if err != nil {
 		return nil, err
 	}
-	words := map[domain.RunSort]string{domain.SortTook: c.T("Longest first"), domain.SortCost: c.T("Most expensive first"), domain.SortEnded: c.T("Last ended first")}
+	words := map[domain.RunSort]string{
+		domain.SortTook:  c.T("Longest first"),
+		domain.SortCost:  c.T("Most expensive first"),
+		domain.SortEnded: c.T("Last ended first"),
+	}
 	p.Sorted = words[by]
 	switch {
 	case seen.Whole:

@@ -107,14 +107,42 @@ func exported(run domain.Run, zone *time.Location) []string {
 		reason = string(run.WaitReason)
 	}
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
-	return []string{run.ID, run.PlanKey, strconv.Itoa(run.Version), string(run.Status), reason, run.Headline, code, run.Node, run.Actor, run.Origin,
-		strings.Join(labels, " "), at(run.CreatedAt), at(run.StartedAt), at(run.EndedAt), number(ended.Sub(run.CreatedAt).Milliseconds()), number(run.Steps),
-		number(run.Usage.InputTokens), number(run.Usage.OutputTokens), strconv.FormatFloat(run.Usage.Cost, 'f', -1, 64), parent, run.ForkedFrom, run.RerunOf}
+	return []string{
+		run.ID,
+		run.PlanKey,
+		strconv.Itoa(run.Version),
+		string(run.Status),
+		reason,
+		run.Headline,
+		code,
+		run.Node,
+		run.Actor,
+		run.Origin,
+		strings.Join(
+			labels,
+			" ",
+		),
+		at(run.CreatedAt),
+		at(run.StartedAt),
+		at(run.EndedAt),
+		number(ended.Sub(run.CreatedAt).Milliseconds()),
+		number(run.Steps),
+		number(
+			run.Usage.InputTokens,
+		),
+		number(run.Usage.OutputTokens),
+		strconv.FormatFloat(run.Usage.Cost, 'f', -1, 64),
+		parent,
+		run.ForkedFrom,
+		run.RerunOf,
+	}
 }
 
 // harmless keeps a spreadsheet from taking a text for a formula.
 func harmless(s string) string {
-	if trimmed := strings.TrimLeft(s, " \t\r\n"); trimmed != "" && strings.ContainsRune("=+-@|%", rune(trimmed[0])) || strings.HasPrefix(s, "\t") || strings.HasPrefix(s, "\r") {
+	if trimmed := strings.TrimLeft(s, " \t\r\n"); trimmed != "" && strings.ContainsRune("=+-@|%", rune(trimmed[0])) ||
+		strings.HasPrefix(s, "\t") ||
+		strings.HasPrefix(s, "\r") {
 		return "'" + s
 	}
 	return s

@@ -159,7 +159,12 @@ func narrowings(c *ui.Context, q string, found []domain.Run) []kit.Link {
 // filtered makes links of what a row says and the list can be filtered by.
 func filtered(c *ui.Context, row *part.Row, q string, run domain.Run) {
 	row.StatusHref = narrow(c, q, "status", statusTerm(run)).Href
-	row.VersionHref = link.List("/runs", strings.TrimSpace(filter.Without(filter.Without(q, "plan"), "v")+" plan:"+filter.Quote(run.PlanKey)+fmt.Sprintf(" v:%d", run.Version)))
+	row.VersionHref = link.List(
+		"/runs",
+		strings.TrimSpace(
+			filter.Without(filter.Without(q, "plan"), "v")+" plan:"+filter.Quote(run.PlanKey)+fmt.Sprintf(" v:%d", run.Version),
+		),
+	)
 	if run.Error != nil && run.Error.Code != "" {
 		row.Terms = append(row.Terms, narrow(c, q, "error", run.Error.Code))
 	}

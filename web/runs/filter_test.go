@@ -53,7 +53,8 @@ func TestAnOpenListIsNotMoved(t *testing.T) {
 	}
 	site.Run(t, "report", `null`)
 	p := b.Get(address)
-	if !strings.Contains(p.Body, "1 new run") || !strings.Contains(p.Body, `<template><td class="e" id="e-`+seed.Failed.ID+`" hx-swap-oob="true">`) {
+	if !strings.Contains(p.Body, "1 new run") ||
+		!strings.Contains(p.Body, `<template><td class="e" id="e-`+seed.Failed.ID+`" hx-swap-oob="true">`) {
 		t.Errorf("%s", p.Body)
 	}
 }
@@ -68,7 +69,8 @@ func TestFiltersHelp(t *testing.T) {
 	if p := b.Get("/runs?q=stats:failed"); p.Code != http.StatusBadRequest || !strings.Contains(p.Body, "Did you mean status:failed?") {
 		t.Errorf("%d", p.Code)
 	}
-	if p := b.Get("/runs?q=" + url.QueryEscape("plan:report status:failed")); !strings.Contains(p.Body, "Without status:failed") || !strings.Contains(p.Body, "Without plan:report") {
+	if p := b.Get("/runs?q=" + url.QueryEscape("plan:report status:failed")); !strings.Contains(p.Body, "Without status:failed") ||
+		!strings.Contains(p.Body, "Without plan:report") {
 		t.Errorf("nothing matches, and no way out is shown:\n%s", p.Body)
 	}
 	// A page in Spanish says the same in Spanish, and keeps the query's keys.
@@ -126,7 +128,14 @@ func TestCellsRangesAndTheDefaultView(t *testing.T) {
 	if want := "/runs?q=" + url.QueryEscape("plan:ledger since:2030-01-31T08:00Z"); p.Location != want {
 		t.Fatalf("%d %s, want %s", p.Code, p.Location, want)
 	}
-	webtest.Says(t, b.Get(p.Location), http.StatusOK, "by their end; what is not over, by its start", `value="2030-01-31T08:00"`, "<b>Custom</b>")
+	webtest.Says(
+		t,
+		b.Get(p.Location),
+		http.StatusOK,
+		"by their end; what is not over, by its start",
+		`value="2030-01-31T08:00"`,
+		"<b>Custom</b>",
+	)
 	webtest.Says(t, b.Get("/runs?from=soon"), http.StatusUnprocessableEntity)
 	f := webtest.Form(t, b.Get("/runs?q=plan:ledger").Body, "/views/default")
 	if p := b.Post("/views/default", f); p.Location != "/runs?q=plan%3Aledger" {

@@ -143,16 +143,30 @@ func offerActs(c *ui.Context, p *RunsPage, q string, matching int) {
 	if matching == unknown {
 		all = c.T("With all that match:")
 	}
-	words := map[domain.Action]string{domain.ActionResume: c.T("Resume…"), domain.ActionRerun: c.T("Rerun…"), domain.ActionCancel: c.T("Cancel…"),
-		domain.ActionRelease: c.T("Release…"), domain.ActionDelete: c.T("Delete…"),
-		domain.ActionAck: c.T("Acknowledge…"), domain.ActionLabel: c.T("Label…")}
+	words := map[domain.Action]string{
+		domain.ActionResume:  c.T("Resume…"),
+		domain.ActionRerun:   c.T("Rerun…"),
+		domain.ActionCancel:  c.T("Cancel…"),
+		domain.ActionRelease: c.T("Release…"),
+		domain.ActionDelete:  c.T("Delete…"),
+		domain.ActionAck:     c.T("Acknowledge…"),
+		domain.ActionLabel:   c.T("Label…"),
+	}
 	for _, v := range part.BulkActions {
-		if v.Action == domain.ActionRelease && !strings.Contains(q, "held") && !strings.Contains(q, "quarantined") && !strings.Contains(q, "needs_you") {
+		if v.Action == domain.ActionRelease && !strings.Contains(q, "held") && !strings.Contains(q, "quarantined") &&
+			!strings.Contains(q, "needs_you") {
 			continue
 		}
 		p.Acts = append(p.Acts, kit.Link{Text: words[v.Action], Key: string(v.Action), Danger: v.Danger})
 		if q != "" && (matching > len(p.Rows) || matching == unknown) {
-			p.AllHref = append(p.AllHref, kit.Link{Text: words[v.Action], Danger: v.Danger, Href: "/bulk/new?" + url.Values{"do": {string(v.Action)}, "q": {q}}.Encode()})
+			p.AllHref = append(
+				p.AllHref,
+				kit.Link{
+					Text:   words[v.Action],
+					Danger: v.Danger,
+					Href:   "/bulk/new?" + url.Values{"do": {string(v.Action)}, "q": {q}}.Encode(),
+				},
+			)
 		}
 	}
 	if len(p.AllHref) > 0 {
@@ -261,21 +275,42 @@ func (s *section) changesPage(c *ui.Context) error {
 func chips(c *ui.Context, q string, counts domain.RunCounts) []kit.Link {
 	rest := filter.Without(filter.Without(q, "status"), "is")
 	chip := func(text, query string, n int64) kit.Link {
-		l := kit.Link{Text: text, Href: link.List("/runs", strings.TrimSpace(query+" "+rest)), Current: q == strings.TrimSpace(query+" "+rest) || sameTerms(q, query+" "+rest)}
+		l := kit.Link{
+			Text:    text,
+			Href:    link.List("/runs", strings.TrimSpace(query+" "+rest)),
+			Current: q == strings.TrimSpace(query+" "+rest) || sameTerms(q, query+" "+rest),
+		}
 		if rest == "" {
 			l.Count = c.Number(n)
 		}
 		return l
 	}
-	out := []kit.Link{chip(c.T("Needs attention"), "is:attention", counts.NeedsAttention), chip(c.T("Failed"), "status:failed", counts.ByStatus[domain.RunFailed]),
-		chip(c.T("Needs you"), "status:needs_you", needsYou(counts))}
+	out := []kit.Link{
+		chip(c.T("Needs attention"), "is:attention", counts.NeedsAttention),
+		chip(c.T("Failed"), "status:failed", counts.ByStatus[domain.RunFailed]),
+		chip(c.T("Needs you"), "status:needs_you", needsYou(counts)),
+	}
 	if n := counts.Waiting[domain.WaitInDoubt]; n > 0 || strings.Contains(q, "interrupted") {
 		out = append(out, chip(c.T("Interrupted"), "status:interrupted", n))
 	}
-	return append(out, chip(c.T("Retrying"), "status:retrying", counts.Waiting[domain.WaitRetry]), chip(c.T("Running"), "status:running", counts.ByStatus[domain.RunRunning]),
-		chip(c.T("Waiting"), "status:waiting", counts.ByStatus[domain.RunWaiting]), chip(c.T("Queued"), "status:queued", counts.ByStatus[domain.RunQueued]),
-		chip(c.T("Succeeded"), "status:completed", counts.ByStatus[domain.RunCompleted]), chip(c.T("Cancelled"), "status:cancelled", counts.ByStatus[domain.RunCancelled]),
-		chip(c.T("All"), "", counts.Total))
+	return append(
+		out,
+		chip(c.T("Retrying"), "status:retrying", counts.Waiting[domain.WaitRetry]),
+		chip(c.T("Running"), "status:running", counts.ByStatus[domain.RunRunning]),
+		chip(
+			c.T("Waiting"),
+			"status:waiting",
+			counts.ByStatus[domain.RunWaiting],
+		),
+		chip(c.T("Queued"), "status:queued", counts.ByStatus[domain.RunQueued]),
+		chip(
+			c.T("Succeeded"),
+			"status:completed",
+			counts.ByStatus[domain.RunCompleted],
+		),
+		chip(c.T("Cancelled"), "status:cancelled", counts.ByStatus[domain.RunCancelled]),
+		chip(c.T("All"), "", counts.Total),
+	)
 }
 
 // needsYou counts the runs that wait for a person, but for those in doubt, which are

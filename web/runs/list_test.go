@@ -52,12 +52,15 @@ func TestTheRunListHasColumnsAndOrders(t *testing.T) {
 		t.Fatalf("%d %s", p.Code, p.Location)
 	}
 	p := b.Get("/runs?q=plan:ledger")
-	if !strings.Contains(p.Body, "env=test</a>") || !strings.Contains(p.Body, url.QueryEscape("plan:ledger label.env=test")) || !strings.Contains(p.Body, "sort=cost") {
+	if !strings.Contains(p.Body, "env=test</a>") || !strings.Contains(p.Body, url.QueryEscape("plan:ledger label.env=test")) ||
+		!strings.Contains(p.Body, "sort=cost") {
 		t.Errorf("the chosen columns are not there:\n%s", p.Body)
 	}
 	for _, by := range []string{"took", "cost", "ended"} {
 		p := b.Get("/runs?sort=" + by)
-		if p.Code != http.StatusOK || !strings.Contains(p.Body, "among all runs.") || !strings.Contains(p.Body, `aria-sort="descending"`) && by != "ended" || strings.Count(p.Body, `name="run"`) != 5 {
+		if p.Code != http.StatusOK || !strings.Contains(p.Body, "among all runs.") ||
+			!strings.Contains(p.Body, `aria-sort="descending"`) && by != "ended" ||
+			strings.Count(p.Body, `name="run"`) != 5 {
 			t.Errorf("sorted by %s: %d", by, p.Code)
 		}
 	}
@@ -71,7 +74,10 @@ func TestTheRunListHasColumnsAndOrders(t *testing.T) {
 			t.Errorf("%s selects %d runs, want %d", q, got, n)
 		}
 	}
-	if p := b.Get("/runs/suggest?q=" + url.QueryEscape("status:failed plan:led")); !strings.Contains(p.Body, `data-q="status:failed plan:ledger "`) {
+	if p := b.Get("/runs/suggest?q=" + url.QueryEscape("status:failed plan:led")); !strings.Contains(
+		p.Body,
+		`data-q="status:failed plan:ledger "`,
+	) {
 		t.Errorf("no plan is suggested: %s", p.Body)
 	}
 	for word, n := range map[string]string{"needs_you": "1", "interrupted": "1", "retrying": "0", "paused": "0"} { // as the chips count them
@@ -98,7 +104,11 @@ func TestRunsAreExportedAsCSV(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	site.Seed(t)
-	run, err := site.Engine.Start(t.Context(), site.Admin, domain.StartRequest{Plan: "report", Labels: map[string]string{"=cmd|'/c calc'!A1": "x"}})
+	run, err := site.Engine.Start(
+		t.Context(),
+		site.Admin,
+		domain.StartRequest{Plan: "report", Labels: map[string]string{"=cmd|'/c calc'!A1": "x"}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +121,8 @@ func TestRunsAreExportedAsCSV(t *testing.T) {
 	b := site.Browser(t).Login()
 	p := b.Get("/runs.csv?q=plan:report")
 	rows, err := csv.NewReader(strings.NewReader(p.Body)).ReadAll()
-	if err != nil || len(rows) != 1+212 || p.Header.Get("Content-Type") != "text/csv; charset=utf-8" || !strings.Contains(p.Header.Get("Content-Disposition"), "attachment") {
+	if err != nil || len(rows) != 1+212 || p.Header.Get("Content-Type") != "text/csv; charset=utf-8" ||
+		!strings.Contains(p.Header.Get("Content-Disposition"), "attachment") {
 		t.Fatalf("%d rows, %v %v", len(rows), p.Header, err)
 	}
 	seen := map[string]bool{}

@@ -14,7 +14,9 @@ import (
 func TestTheShapeOfARunShowsWhatHasNotStarted(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
-	busy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "busy", http.StatusServiceUnavailable) }))
+	busy := httptest.NewServer(
+		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "busy", http.StatusServiceUnavailable) }),
+	)
 	defer busy.Close()
 	site.Plan(t, `
 id: shape

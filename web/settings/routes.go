@@ -22,6 +22,10 @@ func (s *section) routes() []ui.Route {
 // done are the acts after which a page says what was done.
 var done = []ui.Done{
 	{Name: "retained", Path: "/settings/retention", Says: locale.Mark("Expired data deleted.")},
-	{Name: "tested", Path: "/settings/notifications/:channel/test", Says: locale.Mark("A test was made: the newest line of its list says what came of it.")},
+	{
+		Name: "tested",
+		Path: "/settings/notifications/:channel/test",
+		Says: locale.Mark("A test was made: the newest line of its list says what came of it."),
+	},
 	{Name: "rotated", Path: "/settings/secrets/:secret/rotate", Says: locale.Mark("The new value is in use.")},
 }

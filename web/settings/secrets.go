@@ -29,8 +29,16 @@ func (s *section) secretSettings(c *ui.Context) error {
 	}
 	p := SecretsPage{Shell: c.Shell("settings", "Secrets"), Source: config.Source(c, set)}
 	for _, v := range set.Secrets {
-		row := SecretRow{Name: kit.Visible(v.Name), Source: kit.Visible(v.Source), Tools: kit.Visible(strings.Join(v.Tools, ", ")), Hosts: kit.Visible(strings.Join(v.Hosts, ", ")), Plain: v.Rotates || len(v.Tools) > 0 || len(v.UsedBy) == 0,
-			Changed: c.Time(v.ChangedAt), Taken: c.Time(v.TakenAt), Pending: v.Pending}
+		row := SecretRow{
+			Name:    kit.Visible(v.Name),
+			Source:  kit.Visible(v.Source),
+			Tools:   kit.Visible(strings.Join(v.Tools, ", ")),
+			Hosts:   kit.Visible(strings.Join(v.Hosts, ", ")),
+			Plain:   v.Rotates || len(v.Tools) > 0 || len(v.UsedBy) == 0,
+			Changed: c.Time(v.ChangedAt),
+			Taken:   c.Time(v.TakenAt),
+			Pending: v.Pending,
+		}
 		if !v.ChangedAt.IsZero() {
 			row.Age = c.Ago(c.Site.Now().Sub(v.ChangedAt))
 		}
@@ -79,8 +87,20 @@ func (s *section) showRotateSecret(c *ui.Context, code int, problem string) erro
 	if err != nil {
 		return err
 	}
-	p := RotateSecretPage{Shell: c.Shell("settings", "Secrets"), Idem: kit.NewID(), Error: problem, Source: kit.Visible(v.Source), Changed: c.Time(v.ChangedAt), Taken: c.Time(v.TakenAt), Pending: v.Pending,
-		Action: "/settings/secrets/" + url.PathEscape(v.Name) + "/rotate", Question: c.T("Take up a new value of %s?", kit.Visible(v.Name)), Uses: s.secretUses(c, v)}
+	p := RotateSecretPage{
+		Shell:   c.Shell("settings", "Secrets"),
+		Idem:    kit.NewID(),
+		Error:   problem,
+		Source:  kit.Visible(v.Source),
+		Changed: c.Time(v.ChangedAt),
+		Taken:   c.Time(v.TakenAt),
+		Pending: v.Pending,
+		Action: "/settings/secrets/" + url.PathEscape(
+			v.Name,
+		) + "/rotate",
+		Question: c.T("Take up a new value of %s?", kit.Visible(v.Name)),
+		Uses:     s.secretUses(c, v),
+	}
 	p.Title = p.Question
 	return c.Render(code, RotateSecret(p))
 }
@@ -93,7 +113,8 @@ func (s *section) secret(c *ui.Context) (domain.SecretInfo, error) {
 	}
 	i := slices.IndexFunc(set.Secrets, func(v domain.SecretInfo) bool { return v.Rotates && v.Name == c.Param("secret") })
 	if i < 0 {
-		return domain.SecretInfo{}, domain.Errorf(domain.CodeNotFound, "there is no secret of this name in a file").Suggest("those in the environment need a restart")
+		return domain.SecretInfo{}, domain.Errorf(domain.CodeNotFound, "there is no secret of this name in a file").
+			Suggest("those in the environment need a restart")
 	}
 	return set.Secrets[i], nil
 }
@@ -105,7 +126,11 @@ func (s *section) rotateSecret(c *ui.Context) error {
 	}
 	reason := strings.TrimSpace(c.Field("reason"))
 	if reason == "" || len(reason) > ui.MaxReason {
-		return s.showRotateSecret(c, http.StatusUnprocessableEntity, c.T("Say why, in at most %d characters: the audit log keeps it.", ui.MaxReason))
+		return s.showRotateSecret(
+			c,
+			http.StatusUnprocessableEntity,
+			c.T("Say why, in at most %d characters: the audit log keeps it.", ui.MaxReason),
+		)
 	}
 	err = s.App.System.RotateSecret(c, app.SecretChange{Meta: c.Meta(), Name: v.Name, Reason: reason})
 	if problem, ok := c.Refused(err); ok {

@@ -43,9 +43,22 @@ func (s *section) showRetention(c *ui.Context, code int, problem string) error {
 	if err != nil {
 		return err
 	}
-	p := RetentionPage{Shell: c.Shell("settings", "Retention"), Source: config.Source(c, set), Idem: kit.NewID(), Error: problem, Every: kit.Visible(set.Retention.Every), Audit: kit.Visible(set.Retention.Audit), MaxSize: kit.Visible(set.Retention.MaxSize)}
+	p := RetentionPage{
+		Shell:   c.Shell("settings", "Retention"),
+		Source:  config.Source(c, set),
+		Idem:    kit.NewID(),
+		Error:   problem,
+		Every:   kit.Visible(set.Retention.Every),
+		Audit:   kit.Visible(set.Retention.Audit),
+		MaxSize: kit.Visible(set.Retention.MaxSize),
+	}
 	for _, v := range set.Retention.Rules {
-		row := RetentionRow{Plan: kit.Visible(v.Plan), Completed: kit.Visible(v.Completed), Failed: kit.Visible(v.Failed), Cancelled: kit.Visible(v.Cancelled)}
+		row := RetentionRow{
+			Plan:      kit.Visible(v.Plan),
+			Completed: kit.Visible(v.Completed),
+			Failed:    kit.Visible(v.Failed),
+			Cancelled: kit.Visible(v.Cancelled),
+		}
 		if v.Keep > 0 {
 			row.Keep = c.Number(v.Keep)
 		}
@@ -54,10 +67,27 @@ func (s *section) showRetention(c *ui.Context, code int, problem string) error {
 	would, err := s.App.System.RunRetention(c, app.RetentionRequest{Meta: app.Meta{By: c.Who.Actor()}, DryRun: true})
 	switch domain.CodeOf(err) {
 	case "":
-		p.Would = c.N(int(would.Runs), "Now %s run would lose its journal and values", "Now %s runs would lose their journals and values") + ", " +
-			c.N(int(would.Rows), "%s journal row in all.", "%s journal rows in all.")
+		p.Would = c.N(
+			int(would.Runs),
+			"Now %s run would lose its journal and values",
+			"Now %s runs would lose their journals and values",
+		) + ", " +
+			c.N(
+				int(would.Rows),
+				"%s journal row in all.",
+				"%s journal rows in all.",
+			)
 		for _, plan := range would.Plans {
-			p.Plans = append(p.Plans, RetainedRow{Plan: kit.Visible(plan.Plan), Href: "/plans/" + url.PathEscape(plan.Plan), Reason: kit.Visible(plan.Reason), Runs: c.Number(plan.Runs), Rows: c.Number(plan.Rows)})
+			p.Plans = append(
+				p.Plans,
+				RetainedRow{
+					Plan:   kit.Visible(plan.Plan),
+					Href:   "/plans/" + url.PathEscape(plan.Plan),
+					Reason: kit.Visible(plan.Reason),
+					Runs:   c.Number(plan.Runs),
+					Rows:   c.Number(plan.Rows),
+				},
+			)
 		}
 		if p.CanRun = would.Runs+would.Events > 0; !p.CanRun {
 			p.Would = c.T("Nothing would go now.")
@@ -76,7 +106,11 @@ func (s *section) runRetention(c *ui.Context) error {
 	}
 	reason := strings.TrimSpace(c.Field("reason"))
 	if reason == "" || len(reason) > ui.MaxReason {
-		return s.showRetention(c, http.StatusUnprocessableEntity, c.T("Say why, in at most %d characters: the audit log keeps it.", ui.MaxReason))
+		return s.showRetention(
+			c,
+			http.StatusUnprocessableEntity,
+			c.T("Say why, in at most %d characters: the audit log keeps it.", ui.MaxReason),
+		)
 	}
 	if _, err := s.App.System.RunRetention(c, app.RetentionRequest{Meta: c.Meta(), Reason: reason}); err != nil {
 		return err
@@ -85,13 +119,19 @@ func (s *section) runRetention(c *ui.Context) error {
 }
 
 var kindWords = map[string]string{
-	"failed": locale.Mark("a run failed"), "completed": locale.Mark("a run completed"), "cancelled": locale.Mark("a run was cancelled"), "approval": locale.Mark("an approval waits"),
-	"in_doubt": locale.Mark("a step is in doubt"), "quarantined": locale.Mark("a run is quarantined"), "held": locale.Mark("a run is held"), "budget": locale.Mark("a budget is used up"),
+	"failed": locale.Mark(
+		"a run failed",
+	), "completed": locale.Mark("a run completed"), "cancelled": locale.Mark("a run was cancelled"), "approval": locale.Mark("an approval waits"),
+	"in_doubt": locale.Mark(
+		"a step is in doubt",
+	), "quarantined": locale.Mark("a run is quarantined"), "held": locale.Mark("a run is held"), "budget": locale.Mark("a budget is used up"),
 	"system": locale.Mark("kairosd itself is in trouble"), "test": locale.Mark("a test"),
 }
 
 var deliveryWords = map[domain.DeliveryStatus]string{
-	domain.DeliveryPending: locale.Mark("waits"), domain.DeliverySent: locale.Mark("delivered"), domain.DeliveryFailed: locale.Mark("given up"),
+	domain.DeliveryPending: locale.Mark(
+		"waits",
+	), domain.DeliverySent: locale.Mark("delivered"), domain.DeliveryFailed: locale.Mark("given up"),
 }
 
 // notificationSettings shows who is told of what, and the newest messages.
@@ -102,15 +142,31 @@ func (s *section) notificationSettings(c *ui.Context) error {
 	}
 	p := NotificationsPage{Shell: c.Shell("settings", "Notifications"), Source: config.Source(c, set)}
 	for i, to := range set.Notifications {
-		ch := ChannelView{ID: "c" + strconv.Itoa(i), Name: kit.Visible(to.Name), Type: to.Type, Target: kit.Visible(to.Target), Plans: kit.Visible(strings.Join(to.Plans, ", ")), Signed: to.Signed, Idem: kit.NewID(),
-			Test: "/settings/notifications/" + url.PathEscape(to.Name) + "/test"}
+		ch := ChannelView{
+			ID:     "c" + strconv.Itoa(i),
+			Name:   kit.Visible(to.Name),
+			Type:   to.Type,
+			Target: kit.Visible(to.Target),
+			Plans:  kit.Visible(strings.Join(to.Plans, ", ")),
+			Signed: to.Signed,
+			Idem:   kit.NewID(),
+			Test:   "/settings/notifications/" + url.PathEscape(to.Name) + "/test",
+		}
 		var kinds []string
 		for _, k := range to.On {
 			kinds = append(kinds, c.T(kindWords[k]))
 		}
 		ch.On = strings.Join(kinds, ", ")
 		for _, d := range to.Last {
-			row := DeliveryRow{ID: d.ID, Kind: c.T(kindWords[d.Kind]), Created: c.Time(d.CreatedAt), State: c.T(deliveryWords[d.Status]), Bad: d.Status == domain.DeliveryFailed, Attempts: c.Number(int64(d.Attempts)), Error: kit.Visible(d.Error)}
+			row := DeliveryRow{
+				ID:       d.ID,
+				Kind:     c.T(kindWords[d.Kind]),
+				Created:  c.Time(d.CreatedAt),
+				State:    c.T(deliveryWords[d.Status]),
+				Bad:      d.Status == domain.DeliveryFailed,
+				Attempts: c.Number(int64(d.Attempts)),
+				Error:    kit.Visible(d.Error),
+			}
 			if d.Status == domain.DeliveryPending && d.DueAt.After(time.Now()) {
 				row.Due = c.Time(d.DueAt)
 			}

@@ -46,7 +46,8 @@ func TestATestMessageSaysWhatCameOfIt(t *testing.T) {
 	}
 	f = webtest.Form(t, b.Get("/settings/notifications").Body, "/mail%20%3Cb%3E/test")
 	b.Post("/settings/notifications/mail%20%3Cb%3E/test", f)
-	if text := webtest.Words(b.Get("/settings/notifications").Body); !strings.Contains(text, "a test waits until") || !strings.Contains(text, "refused") {
+	if text := webtest.Words(b.Get("/settings/notifications").Body); !strings.Contains(text, "a test waits until") ||
+		!strings.Contains(text, "refused") {
 		t.Errorf("the mail that cannot be sent: %s", text)
 	}
 	if !site.Audited(t)["notification.test"] {

@@ -48,7 +48,11 @@ func misfits(c *ui.Context, p *StartPage, schema any, values map[string]any) boo
 	}
 	n := len(p.Missing) + len(p.Problems)
 	if n > 0 {
-		p.Error = c.N(n, "The run was not started: %s thing is missing or does not fit.", "The run was not started: %s things are missing or do not fit.")
+		p.Error = c.N(
+			n,
+			"The run was not started: %s thing is missing or does not fit.",
+			"The run was not started: %s things are missing or do not fit.",
+		)
 	}
 	return n > 0
 }

@@ -66,8 +66,17 @@ func (s *section) newRun(c *ui.Context) error {
 	}
 	p := ChoosePage{Shell: c.Shell("runs", "Start a run"), Query: q}
 	for _, pl := range list.Items {
-		p.Rows = append(p.Rows, PlanRow{Key: pl.Key, Href: "/runs/new?" + url.Values{"plan": {pl.Key}}.Encode(), Name: kit.Visible(pl.Name), Version: fmt.Sprintf("v%d", pl.Latest),
-			About: kit.Visible(pl.Description), Updated: c.Time(pl.UpdatedAt)})
+		p.Rows = append(
+			p.Rows,
+			PlanRow{
+				Key:     pl.Key,
+				Href:    "/runs/new?" + url.Values{"plan": {pl.Key}}.Encode(),
+				Name:    kit.Visible(pl.Name),
+				Version: fmt.Sprintf("v%d", pl.Latest),
+				About:   kit.Visible(pl.Description),
+				Updated: c.Time(pl.UpdatedAt),
+			},
+		)
 	}
 	if list.Next != "" {
 		p.Older = "/runs/new?" + url.Values{"q": {q}, "after": {list.Next}}.Encode()
@@ -114,11 +123,27 @@ func (s *section) startForm(c *ui.Context, key string, number int) (StartPage, e
 	if err != nil {
 		return StartPage{}, err
 	}
-	p := StartPage{Shell: c.Shell("plans", c.T("Start %s", pl.Key)), Plan: pl.Key, Version: fmt.Sprintf("v%d", number), Post: "/plans/" + url.PathEscape(pl.Key) + "/start",
-		Idem: kit.NewID(), Fields: form.Fields(c, program.InputSchema), Input: c.Field("input"), Labels: c.Field("labels"), Priority: c.Field("priority"),
-		Number: strconv.Itoa(number)}
+	p := StartPage{
+		Shell:    c.Shell("plans", c.T("Start %s", pl.Key)),
+		Plan:     pl.Key,
+		Version:  fmt.Sprintf("v%d", number),
+		Post:     "/plans/" + url.PathEscape(pl.Key) + "/start",
+		Idem:     kit.NewID(),
+		Fields:   form.Fields(c, program.InputSchema),
+		Input:    c.Field("input"),
+		Labels:   c.Field("labels"),
+		Priority: c.Field("priority"),
+		Number:   strconv.Itoa(number),
+	}
 	for _, o := range versions[:min(len(versions), 50)] {
-		p.Versions = append(p.Versions, kit.Link{Text: fmt.Sprintf("v%d", o.Number), Href: "/runs/new?" + url.Values{"plan": {pl.Key}, "v": {strconv.Itoa(o.Number)}}.Encode(), Current: o.Number == number})
+		p.Versions = append(
+			p.Versions,
+			kit.Link{
+				Text:    fmt.Sprintf("v%d", o.Number),
+				Href:    "/runs/new?" + url.Values{"plan": {pl.Key}, "v": {strconv.Itoa(o.Number)}}.Encode(),
+				Current: o.Number == number,
+			},
+		)
 	}
 	p.Dry, p.Offline = c.Field("dry") != "", c.Field("offline") != ""
 	if pl.Paused != nil {
@@ -195,7 +220,11 @@ func commands(c *ui.Context, p *StartPage, plan string, number int, schema any) 
 	if priority != 0 {
 		body += fmt.Sprintf(`, "priority": %d`, priority)
 	}
-	p.Curl = fmt.Sprintf(`curl -H "Authorization: Bearer $KAIROS_TOKEN" -H "Content-Type: application/json" -d %s %s/api/v1/runs`, quote(body+"}"), origin)
+	p.Curl = fmt.Sprintf(
+		`curl -H "Authorization: Bearer $KAIROS_TOKEN" -H "Content-Type: application/json" -d %s %s/api/v1/runs`,
+		quote(body+"}"),
+		origin,
+	)
 }
 
 // start starts a run; what is wrong with the input is said beside what was
@@ -215,7 +244,13 @@ func (s *section) start(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
-	req := domain.StartRequest{Plan: pl.ID, Version: cmp.Or(number, pl.Latest), Origin: "ui", Dry: c.Field("dry") != "", Offline: c.Field("offline") != ""}
+	req := domain.StartRequest{
+		Plan:    pl.ID,
+		Version: cmp.Or(number, pl.Latest),
+		Origin:  "ui",
+		Dry:     c.Field("dry") != "",
+		Offline: c.Field("offline") != "",
+	}
 	v, err := s.Reader.VersionByNumber(c, pl.ID, req.Version)
 	if err != nil {
 		return err

@@ -30,14 +30,32 @@ nodes:
 	b := site.Browser(t).Login()
 	form := b.Get("/plans/invoice/start").Hidden()
 	p := b.Post("/plans/invoice/start", form)
-	webtest.Says(t, p, http.StatusUnprocessableEntity, "The run was not started: 2 things are missing or do not fit.", `href="#f-customer">Customer: Required`, `href="#f-amount">amount: Required`,
-		`id="f-customer"`, `aria-invalid="true"`, `aria-describedby="f-customer-why"`, `tabindex="-1" autofocus`)
+	webtest.Says(
+		t,
+		p,
+		http.StatusUnprocessableEntity,
+		"The run was not started: 2 things are missing or do not fit.",
+		`href="#f-customer">Customer: Required`,
+		`href="#f-amount">amount: Required`,
+		`id="f-customer"`,
+		`aria-invalid="true"`,
+		`aria-describedby="f-customer-why"`,
+		`tabindex="-1" autofocus`,
+	)
 	if strings.Contains(p.Body, "got null") {
 		t.Error("it speaks of JSON")
 	}
 	form.Set("f.customer", "Ada & Co")
 	form.Set("f.amount", "0")
-	webtest.Says(t, b.Post("/plans/invoice/start", form), http.StatusUnprocessableEntity, "1 thing is missing or does not fit", `href="#f-amount">amount: `, `value="Ada &amp; Co"`, `value="0"`)
+	webtest.Says(
+		t,
+		b.Post("/plans/invoice/start", form),
+		http.StatusUnprocessableEntity,
+		"1 thing is missing or does not fit",
+		`href="#f-amount">amount: `,
+		`value="Ada &amp; Co"`,
+		`value="0"`,
+	)
 	form.Set("f.amount", "12.50")
 	if p := b.Post("/plans/invoice/start", form); p.Code != http.StatusSeeOther {
 		t.Errorf("%d %s", p.Code, webtest.Words(p.Body))

@@ -44,7 +44,12 @@ var Hash = sync.OnceValue(func() string {
 // Path is the URL of a file.
 func Path(name string) string { return "/static/" + Hash() + "/" + name }
 
-var types = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".woff2": "font/woff2", ".svg": "image/svg+xml"}
+var types = map[string]string{
+	".css":   "text/css; charset=utf-8",
+	".js":    "text/javascript; charset=utf-8",
+	".woff2": "font/woff2",
+	".svg":   "image/svg+xml",
+}
 
 // packed holds each text file compressed, made once.
 var packed = sync.OnceValue(func() map[string][]byte {

@@ -38,15 +38,22 @@ func (s *section) system(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
-	p := SystemPage{Vitals: s.vitals(c, v, i, providers, tools), Shell: c.Shell("system", "System"), Idem: kit.NewID(), Parts: s.systemTabs(c, "/system"),
-		HeldHref: "/runs?q=" + url.QueryEscape("waiting:held")}
+	p := SystemPage{
+		Vitals:   s.vitals(c, v, i, providers, tools),
+		Shell:    c.Shell("system", "System"),
+		Idem:     kit.NewID(),
+		Parts:    s.systemTabs(c, "/system"),
+		HeldHref: "/runs?q=" + url.QueryEscape("waiting:held"),
+	}
 	if h := i.Hold; h != nil {
 		p.Hold = c.T("This database is older than what was recorded of it.") + " "
 		if h.Reason == domain.HoldRestored {
 			p.Hold = c.T("This database was restored from %s.", kit.Visible(h.Backup)) + " "
 		}
 		if h.Reason == domain.HoldKeyLost {
-			p.Hold = c.T("The key file of this database was lost: all access was ended, and only a new administrator can release the runs.") + " "
+			p.Hold = c.T(
+				"The key file of this database was lost: all access was ended, and only a new administrator can release the runs.",
+			) + " "
 		}
 		p.Hold += c.T("It ends at audit event %d.", h.Last) + " "
 		if h.Lost > h.Last {
@@ -151,25 +158,42 @@ func (s *section) systemStorage(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
-	p := SystemPage{Shell: c.Shell("system", "Storage"), Parts: s.systemTabs(c, "/system/storage"), Idem: kit.NewID(), BackupDir: i.BackupDir, Retention: i.Retention, PlansAt: c.Time(i.PlansAt), TablesAt: c.Time(i.TablesAt),
-		CanBackUp: c.Who.Role.Includes(domain.RoleAdmin)}
+	p := SystemPage{
+		Shell:     c.Shell("system", "Storage"),
+		Parts:     s.systemTabs(c, "/system/storage"),
+		Idem:      kit.NewID(),
+		BackupDir: i.BackupDir,
+		Retention: i.Retention,
+		PlansAt:   c.Time(i.PlansAt),
+		TablesAt:  c.Time(i.TablesAt),
+		CanBackUp: c.Who.Role.Includes(domain.RoleAdmin),
+	}
 	p.Storage = []kit.Fact{
 		{Term: c.T("Database"), Text: vital.Bytes(c.Display.Lang, i.Storage.Database)},
 		{Term: c.T("Free in it"), Text: vital.Bytes(c.Display.Lang, i.Storage.Unused)},
 		{Term: c.T("Write-ahead log"), Text: vital.Bytes(c.Display.Lang, i.Storage.WAL)},
-		{Term: c.T("Free on the disk"), Text: c.T("%s of %s", vital.Bytes(c.Display.Lang, i.Storage.Free), vital.Bytes(c.Display.Lang, i.Storage.Disk))},
+		{
+			Term: c.T("Free on the disk"),
+			Text: c.T("%s of %s", vital.Bytes(c.Display.Lang, i.Storage.Free), vital.Bytes(c.Display.Lang, i.Storage.Disk)),
+		},
 	}
 	for _, s := range i.Plans {
 		p.Plans = append(p.Plans, PlanStorage{Plan: kit.Visible(s.Plan), Href: "/plans/" + url.PathEscape(s.Plan), Runs: c.Number(s.Runs),
 			Rows: c.Number(s.Rows), Purged: c.Number(s.Purged), Size: vital.Bytes(c.Display.Lang, s.Bytes)})
 	}
 	for _, t := range i.Tables {
-		p.Tables = append(p.Tables, TableRow{Name: kit.Visible(t.Table), Size: vital.Bytes(c.Display.Lang, t.Bytes), Index: vital.Bytes(c.Display.Lang, t.Index)})
+		p.Tables = append(
+			p.Tables,
+			TableRow{Name: kit.Visible(t.Table), Size: vital.Bytes(c.Display.Lang, t.Bytes), Index: vital.Bytes(c.Display.Lang, t.Index)},
+		)
 	}
 	for _, b := range i.Backups {
 		p.Encrypted = p.Encrypted || b.Encryption != nil
-		p.Backups = append(p.Backups, BackupRow{Name: kit.Visible(filepath.Base(b.Path)), Created: c.Time(b.Created), Size: vital.Bytes(c.Display.Lang, b.Bytes),
-			Event: c.Number(b.AuditSeq), Runs: c.Number(b.Rows["runs"])})
+		p.Backups = append(
+			p.Backups,
+			BackupRow{Name: kit.Visible(filepath.Base(b.Path)), Created: c.Time(b.Created), Size: vital.Bytes(c.Display.Lang, b.Bytes),
+				Event: c.Number(b.AuditSeq), Runs: c.Number(b.Rows["runs"])},
+		)
 	}
 	if app.May(c.Who.Actor(), app.RunRetention) && len(i.Retention) > 0 {
 		if would, err := s.App.System.RunRetention(c, app.RetentionRequest{Meta: app.Meta{By: c.Who.Actor()}, DryRun: true}); err == nil {
@@ -203,7 +227,14 @@ func (s *section) systemJobs(c *ui.Context) error {
 	}
 	p := SystemPage{Shell: c.Shell("system", "Background jobs"), Parts: s.systemTabs(c, "/system/jobs")}
 	for _, j := range i.Jobs {
-		row := JobRow{Name: c.T(j.Name), Every: kit.About(j.Every), Error: kit.Visible(j.Error), Last: c.Time(j.LastAt), Next: c.Time(j.NextAt), State: kit.Word("idle", "i-wait", locale.Mark("waits"), true)}
+		row := JobRow{
+			Name:  c.T(j.Name),
+			Every: kit.About(j.Every),
+			Error: kit.Visible(j.Error),
+			Last:  c.Time(j.LastAt),
+			Next:  c.Time(j.NextAt),
+			State: kit.Word("idle", "i-wait", locale.Mark("waits"), true),
+		}
 		switch {
 		case j.Running:
 			row.State, row.Next = kit.Word("now", "i-now", locale.Mark("running"), false), kit.Time{}
@@ -221,7 +252,13 @@ func (s *section) systemJobs(c *ui.Context) error {
 }
 
 // The jobs of the daemon, for the catalogue of words.
-var _ = []string{locale.Mark("sum up storage"), locale.Mark("retention"), locale.Mark("examine the database"), locale.Mark("backup"), locale.Mark("test a restore")}
+var _ = []string{
+	locale.Mark("sum up storage"),
+	locale.Mark("retention"),
+	locale.Mark("examine the database"),
+	locale.Mark("backup"),
+	locale.Mark("test a restore"),
+}
 
 // shownLines is how many lines of the log a page holds.
 const shownLines = 200
@@ -254,7 +291,16 @@ func (s *section) systemLog(c *ui.Context) error {
 		p.Says = c.T("No line matches.")
 	}
 	for _, l := range lines {
-		p.Lines = append(p.Lines, DaemonLine{At: c.Time(l.At), Level: kit.Visible(l.Level), Text: kit.Visible(l.Message), Facts: kit.Visible(l.Facts), Bad: l.Level == "ERROR" || l.Level == "WARN"})
+		p.Lines = append(
+			p.Lines,
+			DaemonLine{
+				At:    c.Time(l.At),
+				Level: kit.Visible(l.Level),
+				Text:  kit.Visible(l.Message),
+				Facts: kit.Visible(l.Facts),
+				Bad:   l.Level == "ERROR" || l.Level == "WARN",
+			},
+		)
 	}
 	return c.Render(http.StatusOK, SystemLog(p))
 }
@@ -277,7 +323,11 @@ func (s *section) systemConfig(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
-	p := SystemConfigPage{Shell: c.Shell("system", "Configuration"), Parts: s.systemTabs(c, "/system/config"), Source: config.Source(c, set)}
+	p := SystemConfigPage{
+		Shell:  c.Shell("system", "Configuration"),
+		Parts:  s.systemTabs(c, "/system/config"),
+		Source: config.Source(c, set),
+	}
 	if i.ConfigSum != "" {
 		p.Facts = append(p.Facts, kit.Fact{Term: c.T("Checksum"), Text: "sha256:" + i.ConfigSum})
 	}

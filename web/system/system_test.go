@@ -42,7 +42,10 @@ func TestAHoldIsSaidEverywhereAndReleasedByForm(t *testing.T) {
 	site := webtest.NewOn(t, storetest.OpenAt(t, path))
 	site.System.Set(domain.Server{Hold: &r.Hold, Held: 1, Version: "test", Started: time.Now(),
 		ServerStorage: domain.ServerStorage{Plans: []domain.PlanStorage{{Plan: "one", Runs: 1, Bytes: 3 << 20}}},
-		ServerBackups: domain.ServerBackups{Backups: []domain.Backup{{Path: backup, Bytes: 5 << 20, Created: time.Now(), Rows: map[string]int64{"runs": 1}}}, Retention: []string{"all plans: <b>"}}},
+		ServerBackups: domain.ServerBackups{
+			Backups:   []domain.Backup{{Path: backup, Bytes: 5 << 20, Created: time.Now(), Rows: map[string]int64{"runs": 1}}},
+			Retention: []string{"all plans: <b>"},
+		}},
 		domain.Notice{Bad: true, Text: domain.Messagef("Nothing is executed."), Href: "/system", Act: domain.Messagef("Look and release")})
 	b := site.Browser(t).Login()
 	for _, page := range []string{"/", "/runs", "/plans", "/audit"} {
@@ -86,8 +89,19 @@ func TestVitalLinesAndMaintenance(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	site.System.Set(domain.Server{Version: "test", Started: time.Now(), Host: "kairos-01", Clock: domain.Clock{Known: true},
-		ServerStarts:  domain.ServerStarts{Starts: 4, StartTimes: []time.Time{time.Now().Add(-time.Hour), time.Now().Add(-30 * time.Hour)}, UncleanStarts: 2, TakenUp: 7, Undecided: 1},
-		ServerConfig:  domain.ServerConfig{ConfigFile: "/etc/kairos.yaml", ConfigSum: "0123456789abcdef", ConfigLater: []string{"server.hosts", "telemetry"}, ConfigError: "line 3: unknown key"},
+		ServerStarts: domain.ServerStarts{
+			Starts:        4,
+			StartTimes:    []time.Time{time.Now().Add(-time.Hour), time.Now().Add(-30 * time.Hour)},
+			UncleanStarts: 2,
+			TakenUp:       7,
+			Undecided:     1,
+		},
+		ServerConfig: domain.ServerConfig{
+			ConfigFile:  "/etc/kairos.yaml",
+			ConfigSum:   "0123456789abcdef",
+			ConfigLater: []string{"server.hosts", "telemetry"},
+			ConfigError: "line 3: unknown key",
+		},
 		ServerBackups: domain.ServerBackups{BackupDir: "/backups"},
 		ServerStorage: domain.ServerStorage{Storage: domain.Storage{WAL: 300 << 20}}})
 	b := site.Browser(t).Login()
@@ -135,24 +149,35 @@ func TestEncryptedBackupsAreSaid(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
-	backup := domain.Backup{Path: "/backups/kairos-1.db.age", Created: time.Now().Add(-time.Hour), Encryption: &domain.Encryption{Recipients: []string{"age1x"}}}
+	backup := domain.Backup{
+		Path:       "/backups/kairos-1.db.age",
+		Created:    time.Now().Add(-time.Hour),
+		Encryption: &domain.Encryption{Recipients: []string{"age1x"}},
+	}
 	i := domain.Server{Version: "test", Started: time.Now(),
 		ServerBackups: domain.ServerBackups{Backups: []domain.Backup{backup}}}
 	site.System.Set(i)
 	if text := webtest.Words(b.Get("/system").Body); !strings.Contains(text, "opened and verified as a restore would, then encrypted") {
 		t.Errorf("a new one: %s", text)
 	}
-	if text := webtest.Words(b.Get("/system/storage").Body); !strings.Contains(text, "Those that end in .age are encrypted") || !strings.Contains(text, "--identity FILE") || strings.Contains(text, "not encrypted") {
+	if text := webtest.Words(b.Get("/system/storage").Body); !strings.Contains(text, "Those that end in .age are encrypted") ||
+		!strings.Contains(text, "--identity FILE") ||
+		strings.Contains(text, "not encrypted") {
 		t.Errorf("storage: %s", text)
 	}
 	i.RestoreTest = &domain.RestoreTest{At: time.Now(), Backup: "kairos-1.db.age", Encrypted: true}
 	site.System.Set(i)
-	if text := webtest.Words(b.Get("/system").Body); !strings.Contains(text, "kairos-1.db.age is the file that was written; it is encrypted") || strings.Contains(text, "can be restored") {
+	if text := webtest.Words(b.Get("/system").Body); !strings.Contains(
+		text,
+		"kairos-1.db.age is the file that was written; it is encrypted",
+	) ||
+		strings.Contains(text, "can be restored") {
 		t.Errorf("read back: %s", text)
 	}
 	i.Backups[0].Encryption, i.RestoreTest = nil, nil
 	site.System.Set(i)
-	if text := webtest.Words(b.Get("/system/storage").Body); !strings.Contains(text, "They are not encrypted") || !strings.Contains(text, "backup.recipients") {
+	if text := webtest.Words(b.Get("/system/storage").Body); !strings.Contains(text, "They are not encrypted") ||
+		!strings.Contains(text, "backup.recipients") {
 		t.Errorf("storage of one that is not: %s", text)
 	}
 }
@@ -163,9 +188,29 @@ func TestEncryptedBackupsAreSaid(t *testing.T) {
 func TestPartsOfTheSystem(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
-	site.System.Set(domain.Server{Version: "test", Started: time.Now(), Jobs: []domain.Job{{Name: "retention", Every: time.Hour, LastAt: time.Now(), Took: 3 * time.Millisecond, Error: "no <b>disk</b>", NextAt: time.Now().Add(time.Hour)}, {Name: "backup", Every: 6 * time.Hour, Running: true}},
-		ServerBackups: domain.ServerBackups{Retention: []string{"all plans"}},
-		ServerStorage: domain.ServerStorage{Plans: []domain.PlanStorage{{Plan: "ledger", Rows: 10, Bytes: 1 << 20}}, Tables: []domain.TableStorage{{Table: "step_results", Bytes: 7 << 20, Index: 2 << 20}}, TablesAt: time.Now()}})
+	site.System.Set(
+		domain.Server{
+			Version: "test",
+			Started: time.Now(),
+			Jobs: []domain.Job{
+				{
+					Name:   "retention",
+					Every:  time.Hour,
+					LastAt: time.Now(),
+					Took:   3 * time.Millisecond,
+					Error:  "no <b>disk</b>",
+					NextAt: time.Now().Add(time.Hour),
+				},
+				{Name: "backup", Every: 6 * time.Hour, Running: true},
+			},
+			ServerBackups: domain.ServerBackups{Retention: []string{"all plans"}},
+			ServerStorage: domain.ServerStorage{
+				Plans:    []domain.PlanStorage{{Plan: "ledger", Rows: 10, Bytes: 1 << 20}},
+				Tables:   []domain.TableStorage{{Table: "step_results", Bytes: 7 << 20, Index: 2 << 20}},
+				TablesAt: time.Now(),
+			},
+		},
+	)
 	b := site.Browser(t).Login()
 	for path, wants := range map[string][]string{
 		"/system/storage":         {"step_results 7.0 MiB 2.0 MiB", "Retention would free about", "Look, and run it now"},
@@ -201,7 +246,10 @@ func TestVitalLinesThatCompare(t *testing.T) {
 	b := site.Browser(t).Login()
 	now := time.Now()
 	site.System.Set(domain.Server{Version: "test", Started: now, CheckedAt: now.Add(-time.Hour),
-		ServerBackups: domain.ServerBackups{BackupDir: "/backups", Backups: []domain.Backup{{Created: now.Add(-2 * time.Hour)}, {Created: now.Add(-20 * time.Hour)}}},
+		ServerBackups: domain.ServerBackups{
+			BackupDir: "/backups",
+			Backups:   []domain.Backup{{Created: now.Add(-2 * time.Hour)}, {Created: now.Add(-20 * time.Hour)}},
+		},
 		ServerStorage: domain.ServerStorage{Storage: domain.Storage{WAL: 100 << 20, MovedAt: now.Add(-2 * time.Hour)}}})
 	line := func(name string) string {
 		t.Helper()
@@ -226,7 +274,8 @@ func TestVitalLinesThatCompare(t *testing.T) {
 		samples[i] = domain.Sample{At: now.Add(time.Duration(i-59) * time.Minute), Ended: 10, Failed: 2, Nodes: int64(max(40-i, 0))}
 	}
 	site.System.SetVitals(domain.Vitals{At: now, Working: 1, Slots: 4, Samples: samples})
-	if row := line("Failed runs a minute"); !strings.Contains(row, alarm) || !strings.Contains(webtest.Words(row), "2; 120 of 600 in the last hour") {
+	if row := line("Failed runs a minute"); !strings.Contains(row, alarm) ||
+		!strings.Contains(webtest.Words(row), "2; 120 of 600 in the last hour") {
 		t.Errorf("a fifth of the runs fails: %s", row)
 	}
 	if row := line("Steps a minute"); !strings.Contains(row, alarm) {

@@ -35,7 +35,13 @@ const (
 
 // vitals are the lines of the System page: what is, from when on it is too much,
 // how it went, and what to do.
-func (s *section) vitals(c *ui.Context, v domain.Vitals, i domain.Server, providers []domain.ProviderInfo, tools []domain.ToolInfo) []Vital {
+func (s *section) vitals(
+	c *ui.Context,
+	v domain.Vitals,
+	i domain.Server,
+	providers []domain.ProviderInfo,
+	tools []domain.ToolInfo,
+) []Vital {
 	now := v.At
 	trend := func(pick func(domain.Sample) float64) []point { return sampled(v.Samples, pick) }
 	var out []Vital
@@ -44,12 +50,30 @@ func (s *section) vitals(c *ui.Context, v domain.Vitals, i domain.Server, provid
 	}
 	over := func(limit string) string { return c.T("over %s", limit) }
 
-	add(vital.Grade(v.Lag, lagHigh, lagBad), c.T("Timer lag"), vital.Span(v.Lag), over(vital.Span(lagHigh)), trend(func(s domain.Sample) float64 { return float64(s.Lag) }),
-		c.T("The machine has no time for kairosd. Look at what else runs on it, or lower engine.max_nodes."))
-	add(all(v.Working, v.Slots), c.T("Active runs"), c.T("%s of %s", c.Number(int64(v.Working)), c.Number(int64(v.Slots))), c.T("all slots"), trend(func(s domain.Sample) float64 { return float64(s.Working) }),
-		c.T("New runs queue until one ends. Raise engine.max_running if the machine has room."))
-	add(all(v.Nodes, v.NodeSlots), c.T("Nodes running"), c.T("%s of %s", c.Number(int64(v.Nodes)), c.Number(int64(v.NodeSlots))), c.T("all slots"), trend(func(s domain.Sample) float64 { return float64(s.Running) }),
-		c.T("Steps that are ready wait until one ends. Raise engine.max_nodes if the machine has room."))
+	add(
+		vital.Grade(v.Lag, lagHigh, lagBad),
+		c.T("Timer lag"),
+		vital.Span(v.Lag),
+		over(vital.Span(lagHigh)),
+		trend(func(s domain.Sample) float64 { return float64(s.Lag) }),
+		c.T("The machine has no time for kairosd. Look at what else runs on it, or lower engine.max_nodes."),
+	)
+	add(
+		all(v.Working, v.Slots),
+		c.T("Active runs"),
+		c.T("%s of %s", c.Number(int64(v.Working)), c.Number(int64(v.Slots))),
+		c.T("all slots"),
+		trend(func(s domain.Sample) float64 { return float64(s.Working) }),
+		c.T("New runs queue until one ends. Raise engine.max_running if the machine has room."),
+	)
+	add(
+		all(v.Nodes, v.NodeSlots),
+		c.T("Nodes running"),
+		c.T("%s of %s", c.Number(int64(v.Nodes)), c.Number(int64(v.NodeSlots))),
+		c.T("all slots"),
+		trend(func(s domain.Sample) float64 { return float64(s.Running) }),
+		c.T("Steps that are ready wait until one ends. Raise engine.max_nodes if the machine has room."),
+	)
 	queued, state := c.Number(int64(v.Queued)), ""
 	if v.Queued > 0 && !v.Oldest.IsZero() {
 		waits := now.Sub(v.Oldest)
@@ -61,28 +85,62 @@ func (s *section) vitals(c *ui.Context, v domain.Vitals, i domain.Server, provid
 	if v.Commits.P50 > 0 {
 		commits = fmt.Sprintf("p50 %s · p95 %s · p99 %s", vital.Span(v.Commits.P50), vital.Span(v.Commits.P95), vital.Span(v.Commits.P99))
 	}
-	add(vital.Grade(v.Commits.P95, vital.CommitHigh, vital.CommitBad), c.T("Checkpoint writes"), commits, "p95 "+over(vital.Span(vital.CommitHigh)), trend(func(s domain.Sample) float64 { return float64(s.Commit) }),
-		c.T("The disk is slow or busy: every step of every run waits for it. Look at what else writes to it."))
+	add(
+		vital.Grade(v.Commits.P95, vital.CommitHigh, vital.CommitBad),
+		c.T("Checkpoint writes"),
+		commits,
+		"p95 "+over(vital.Span(vital.CommitHigh)),
+		trend(func(s domain.Sample) float64 { return float64(s.Commit) }),
+		c.T("The disk is slow or busy: every step of every run waits for it. Look at what else writes to it."),
+	)
 	state = ""
 	if v.Working > 0 && idle(v.Samples, now) > idleHigh {
 		state = "need"
 	}
-	add(state, c.T("Steps a minute"), c.Number(last(v.Samples, now).Nodes), c.T("none for %s, with runs at work", kit.About(idleHigh)), trend(func(s domain.Sample) float64 { return float64(s.Nodes) }),
-		c.T("A tool or a provider may hang: look at the running runs, the longest first."))
+	add(
+		state,
+		c.T("Steps a minute"),
+		c.Number(last(v.Samples, now).Nodes),
+		c.T("none for %s, with runs at work", kit.About(idleHigh)),
+		trend(func(s domain.Sample) float64 { return float64(s.Nodes) }),
+		c.T("A tool or a provider may hang: look at the running runs, the longest first."),
+	)
 	failed, ended := failures(v.Samples, now)
 	state = ""
 	if failed > failedFew {
 		state = vital.Grade(100*failed/max(ended, 1), failedHigh, failedBad)
 	}
-	add(state, c.T("Failed runs a minute"), c.T("%s; %s of %s in the last hour", c.Number(last(v.Samples, now).Failed), c.Number(failed), c.Number(ended)), c.T("over %s of those that end", c.Display.Lang.Percent(failedHigh/100.)),
-		trend(func(s domain.Sample) float64 { return float64(s.Failed) }), c.T("Home groups them by their cause: one outage is one line, with one act for all of it."))
+	add(
+		state,
+		c.T("Failed runs a minute"),
+		c.T("%s; %s of %s in the last hour", c.Number(last(v.Samples, now).Failed), c.Number(failed), c.Number(ended)),
+		c.T("over %s of those that end", c.Display.Lang.Percent(failedHigh/100.)),
+		trend(
+			func(s domain.Sample) float64 { return float64(s.Failed) },
+		),
+		c.T("Home groups them by their cause: one outage is one line, with one act for all of it."),
+	)
 	state = ""
 	size := vital.Bytes(c.Display.Lang, i.Storage.Database)
 	if d := i.Storage; d.Disk > 0 {
-		size, state = c.T("%s, %s free on the disk", size, vital.Bytes(c.Display.Lang, d.Free)), vital.Grade(d.Disk/max(d.Free, 1), freeHigh, freeBad)
+		size, state = c.T(
+			"%s, %s free on the disk",
+			size,
+			vital.Bytes(c.Display.Lang, d.Free),
+		), vital.Grade(
+			d.Disk/max(d.Free, 1),
+			freeHigh,
+			freeBad,
+		)
 	}
-	add(state, c.T("The database"), size, c.T("less than %s free", c.Display.Lang.Percent(1.0/freeHigh)), trend(func(s domain.Sample) float64 { return float64(s.Database) }),
-		c.T("Set or shorten retention, or give the data directory a larger disk."))
+	add(
+		state,
+		c.T("The database"),
+		size,
+		c.T("less than %s free", c.Display.Lang.Percent(1.0/freeHigh)),
+		trend(func(s domain.Sample) float64 { return float64(s.Database) }),
+		c.T("Set or shorten retention, or give the data directory a larger disk."),
+	)
 	growth, state := c.T("too early to say"), ""
 	if len(v.Samples) >= 30 {
 		growth = c.T("%s a day", vital.Bytes(c.Display.Lang, v.GrowthPerDay))
@@ -99,8 +157,14 @@ func (s *section) vitals(c *ui.Context, v domain.Vitals, i domain.Server, provid
 	}
 	add(state, c.T("The database grows by"), growth, c.T("full within %s", kit.About(fullHigh)), growths(v.Samples),
 		c.T("Set or shorten retention, or give the data directory a larger disk."))
-	add(vital.Grade(i.Storage.WAL, vital.WALHigh, vital.WALBad), c.T("Write-ahead log"), vital.Bytes(c.Display.Lang, i.Storage.WAL), over(vital.Bytes(c.Display.Lang, vital.WALHigh)), trend(func(s domain.Sample) float64 { return float64(s.WAL) }),
-		c.T("Something reads one old state for long, as a backup does. It shrinks when that ends."))
+	add(
+		vital.Grade(i.Storage.WAL, vital.WALHigh, vital.WALBad),
+		c.T("Write-ahead log"),
+		vital.Bytes(c.Display.Lang, i.Storage.WAL),
+		over(vital.Bytes(c.Display.Lang, vital.WALHigh)),
+		trend(func(s domain.Sample) float64 { return float64(s.WAL) }),
+		c.T("Something reads one old state for long, as a backup does. It shrinks when that ends."),
+	)
 	moved, state := c.T("not since the start"), ""
 	if !i.Storage.MovedAt.IsZero() {
 		moved = c.Ago(now.Sub(i.Storage.MovedAt))
@@ -108,8 +172,14 @@ func (s *section) vitals(c *ui.Context, v domain.Vitals, i domain.Server, provid
 			state = "need"
 		}
 	}
-	add(state, c.T("Log last moved into the database"), moved, c.T("over %s, with %s to move", kit.About(movedHigh), vital.Bytes(c.Display.Lang, walUnmoved)), ages(now, i.Storage.MovedAt),
-		c.T("Something reads one old state for long, as a backup does. It is moved when that ends."))
+	add(
+		state,
+		c.T("Log last moved into the database"),
+		moved,
+		c.T("over %s, with %s to move", kit.About(movedHigh), vital.Bytes(c.Display.Lang, walUnmoved)),
+		ages(now, i.Storage.MovedAt),
+		c.T("Something reads one old state for long, as a backup does. It is moved when that ends."),
+	)
 	state = ""
 	backup := c.T("there is none")
 	made := make([]time.Time, 0, len(i.Backups))
@@ -122,7 +192,14 @@ func (s *section) vitals(c *ui.Context, v domain.Vitals, i domain.Server, provid
 	} else if i.BackupDir != "" {
 		state = "need"
 	}
-	add(state, c.T("Last backup"), backup, over(kit.About(vital.BackupHigh)), ages(now, made...), c.T("Set backup.every in the configuration, or back up now."))
+	add(
+		state,
+		c.T("Last backup"),
+		backup,
+		over(kit.About(vital.BackupHigh)),
+		ages(now, made...),
+		c.T("Set backup.every in the configuration, or back up now."),
+	)
 	// Each backup is opened as a database and verified when it is made, before it is
 	// encrypted; the newest is read back again every week.
 	tested, state, testedAt := c.T("none"), "", made
@@ -133,15 +210,52 @@ func (s *section) vitals(c *ui.Context, v domain.Vitals, i domain.Server, provid
 	case t != nil && t.Problem != "":
 		tested, state = c.T("%s: %s cannot be restored: %s", c.Ago(now.Sub(t.At)), kit.Visible(t.Backup), kit.Visible(t.Problem)), "fail"
 	case t != nil && t.Encrypted && (len(i.Backups) == 0 || t.At.After(i.Backups[0].Created)):
-		tested, state = c.T("%s: %s is the file that was written; it is encrypted, and the rest can be seen only with its key", c.Ago(now.Sub(t.At)), kit.Visible(t.Backup)), vital.Grade(now.Sub(t.At), drillHigh, drillBad)
+		tested, state = c.T(
+			"%s: %s is the file that was written; it is encrypted, and the rest can be seen only with its key",
+			c.Ago(now.Sub(t.At)),
+			kit.Visible(t.Backup),
+		), vital.Grade(
+			now.Sub(t.At),
+			drillHigh,
+			drillBad,
+		)
 	case t != nil && (len(i.Backups) == 0 || t.At.After(i.Backups[0].Created)):
-		tested, state = c.T("%s: %s was read back and can be restored", c.Ago(now.Sub(t.At)), kit.Visible(t.Backup)), vital.Grade(now.Sub(t.At), drillHigh, drillBad)
+		tested, state = c.T(
+			"%s: %s was read back and can be restored",
+			c.Ago(now.Sub(t.At)),
+			kit.Visible(t.Backup),
+		), vital.Grade(
+			now.Sub(t.At),
+			drillHigh,
+			drillBad,
+		)
 	case len(i.Backups) > 0 && i.Backups[0].Encryption != nil:
-		tested, state = c.T("%s: opened and verified as a restore would, then encrypted", backup), vital.Grade(now.Sub(i.Backups[0].Created), drillHigh, drillBad)
+		tested, state = c.T(
+			"%s: opened and verified as a restore would, then encrypted",
+			backup,
+		), vital.Grade(
+			now.Sub(i.Backups[0].Created),
+			drillHigh,
+			drillBad,
+		)
 	case len(i.Backups) > 0:
-		tested, state = c.T("%s: opened and verified as a restore would", backup), vital.Grade(now.Sub(i.Backups[0].Created), drillHigh, drillBad)
+		tested, state = c.T(
+			"%s: opened and verified as a restore would",
+			backup,
+		), vital.Grade(
+			now.Sub(i.Backups[0].Created),
+			drillHigh,
+			drillBad,
+		)
 	}
-	add(state, c.T("Last restore test"), tested, over(kit.About(drillHigh)), ages(now, testedAt...), c.T("Make another backup, and look at the disk that holds them: kairosd restore --drill FILE says what is wrong with one."))
+	add(
+		state,
+		c.T("Last restore test"),
+		tested,
+		over(kit.About(drillHigh)),
+		ages(now, testedAt...),
+		c.T("Make another backup, and look at the disk that holds them: kairosd restore --drill FILE says what is wrong with one."),
+	)
 	examined, state := c.T("not since the start"), ""
 	if !i.CheckedAt.IsZero() {
 		age := now.Sub(i.CheckedAt)
@@ -150,7 +264,14 @@ func (s *section) vitals(c *ui.Context, v domain.Vitals, i domain.Server, provid
 	if i.Finding != "" {
 		state = "fail"
 	}
-	add(state, c.T("Database examined"), examined, over(kit.About(examineHigh)), ages(now, i.CheckedAt), c.T("Run kairosd doctor, and keep its output."))
+	add(
+		state,
+		c.T("Database examined"),
+		examined,
+		over(kit.About(examineHigh)),
+		ages(now, i.CheckedAt),
+		c.T("Run kairosd doctor, and keep its output."),
+	)
 	starts := c.Number(int64(i.Starts))
 	if i.UncleanStarts > 0 {
 		starts = c.T("%s, %s after a crash", starts, c.Number(int64(i.UncleanStarts)))
@@ -165,7 +286,14 @@ func (s *section) vitals(c *ui.Context, v domain.Vitals, i domain.Server, provid
 	if state == "" && i.UncleanStarts > 0 {
 		state = "need"
 	}
-	add(state, c.T("Starts in the last 7 days"), starts, c.T("over %s, or any after a crash", c.Number(startsHigh)), ages(now, i.StartTimes...), c.T("The audit log has each start; the daemon's log says why the one before it ended."))
+	add(
+		state,
+		c.T("Starts in the last 7 days"),
+		starts,
+		c.T("over %s, or any after a crash", c.Number(startsHigh)),
+		ages(now, i.StartTimes...),
+		c.T("The audit log has each start; the daemon's log says why the one before it ended."),
+	)
 	if len(providers) > 0 {
 		state, bad := "", []string{}
 		for _, p := range providers {
@@ -175,9 +303,21 @@ func (s *section) vitals(c *ui.Context, v domain.Vitals, i domain.Server, provid
 		}
 		text := c.T("none has failed")
 		if len(bad) > 0 {
-			state, text = "need", c.T("%s of %s in trouble: %s", c.Number(int64(len(bad))), c.Number(int64(len(providers))), strings.Join(bad, ", "))
+			state, text = "need", c.T(
+				"%s of %s in trouble: %s",
+				c.Number(int64(len(bad))),
+				c.Number(int64(len(providers))),
+				strings.Join(bad, ", "),
+			)
 		}
-		add(state, c.T("Providers of models"), text, c.T("any in trouble"), trend(func(s domain.Sample) float64 { return float64(s.Providers) }), c.T("Their pages, below Agents, say with what they fail."))
+		add(
+			state,
+			c.T("Providers of models"),
+			text,
+			c.T("any in trouble"),
+			trend(func(s domain.Sample) float64 { return float64(s.Providers) }),
+			c.T("Their pages, below Agents, say with what they fail."),
+		)
 	}
 	if slices.ContainsFunc(tools, func(t domain.ToolInfo) bool { return t.Breaker != nil }) {
 		open, _ := domain.OpenCircuits(tools, "")
@@ -192,7 +332,14 @@ func (s *section) vitals(c *ui.Context, v domain.Vitals, i domain.Server, provid
 			}
 			state, text = "need", c.N(len(open), "%s is open: %s", "%s are open: %s", strings.Join(names, ", "))
 		}
-		add(state, c.T("Circuits of tools and hosts"), text, c.T("any open"), trend(func(s domain.Sample) float64 { return float64(s.Circuits) }), c.T("The page of each tool says why, and until when. An act on many runs can wait for it."))
+		add(
+			state,
+			c.T("Circuits of tools and hosts"),
+			text,
+			c.T("any open"),
+			trend(func(s domain.Sample) float64 { return float64(s.Circuits) }),
+			c.T("The page of each tool says why, and until when. An act on many runs can wait for it."),
+		)
 	}
 	clock, state := c.T("the system does not say"), ""
 	switch {
@@ -203,13 +350,38 @@ func (s *section) vitals(c *ui.Context, v domain.Vitals, i domain.Server, provid
 	case i.Clock.Known:
 		clock, state = c.T("nothing keeps it right"), "need"
 	}
-	add(state, c.T("Clock"), clock, over(vital.Span(clockHigh)), trend(func(s domain.Sample) float64 { return float64(s.Clock) }), c.T("Let the machine take its time from a time server: timers, sessions and schedules go by this clock."))
-	add(vital.Grade(v.Memory, memoryHigh, memoryBad), c.T("Memory"), vital.Bytes(c.Display.Lang, v.Memory), over(vital.Bytes(c.Display.Lang, memoryHigh)), trend(func(s domain.Sample) float64 { return float64(s.Memory) }),
-		c.T("Look for runs with large values; lower engine.max_nodes, so that fewer of them are held at a time."))
-	add(vital.Grade(v.Goroutines, routinesHigh, 5*routinesHigh), c.T("Goroutines"), c.Number(int64(v.Goroutines)), over(c.Number(routinesHigh)), trend(func(s domain.Sample) float64 { return float64(s.Goroutines) }),
-		c.T("Steps at work and open pages take a few each. If they grow without either, keep the daemon's log and restart it."))
-	add(vital.Grade(v.Listeners, streamsHigh, 10*streamsHigh), c.T("Live streams"), c.Number(int64(v.Listeners)), over(c.Number(streamsHigh)), trend(func(s domain.Sample) float64 { return float64(s.Listeners) }),
-		c.T("The audit log says who logs in; programs that only wait for one run can ask for that run alone."))
+	add(
+		state,
+		c.T("Clock"),
+		clock,
+		over(vital.Span(clockHigh)),
+		trend(func(s domain.Sample) float64 { return float64(s.Clock) }),
+		c.T("Let the machine take its time from a time server: timers, sessions and schedules go by this clock."),
+	)
+	add(
+		vital.Grade(v.Memory, memoryHigh, memoryBad),
+		c.T("Memory"),
+		vital.Bytes(c.Display.Lang, v.Memory),
+		over(vital.Bytes(c.Display.Lang, memoryHigh)),
+		trend(func(s domain.Sample) float64 { return float64(s.Memory) }),
+		c.T("Look for runs with large values; lower engine.max_nodes, so that fewer of them are held at a time."),
+	)
+	add(
+		vital.Grade(v.Goroutines, routinesHigh, 5*routinesHigh),
+		c.T("Goroutines"),
+		c.Number(int64(v.Goroutines)),
+		over(c.Number(routinesHigh)),
+		trend(func(s domain.Sample) float64 { return float64(s.Goroutines) }),
+		c.T("Steps at work and open pages take a few each. If they grow without either, keep the daemon's log and restart it."),
+	)
+	add(
+		vital.Grade(v.Listeners, streamsHigh, 10*streamsHigh),
+		c.T("Live streams"),
+		c.Number(int64(v.Listeners)),
+		over(c.Number(streamsHigh)),
+		trend(func(s domain.Sample) float64 { return float64(s.Listeners) }),
+		c.T("The audit log says who logs in; programs that only wait for one run can ask for that run alone."),
+	)
 	return out
 }
 

@@ -41,10 +41,20 @@ type choice struct {
 
 var choices = []choice{
 	{"lang", locale.Mark("Language"), []string{"en", "es"}, []string{"English", "Español"}},
-	{"theme", locale.Mark("Theme"), []string{"", "light", "dark"}, []string{locale.Mark("System's"), locale.Mark("Light"), locale.Mark("Dark")}},
+	{
+		"theme",
+		locale.Mark("Theme"),
+		[]string{"", "light", "dark"},
+		[]string{locale.Mark("System's"), locale.Mark("Light"), locale.Mark("Dark")},
+	},
 	{"times", locale.Mark("Times"), []string{"", "utc", "relative"}, []string{locale.Mark("Local"), "UTC", locale.Mark("Relative")}},
 	{"density", locale.Mark("Rows"), []string{"", "compact"}, []string{locale.Mark("Comfortable"), locale.Mark("Compact")}},
-	{"inspector", locale.Mark("Inspector"), []string{"s", "", "l"}, []string{locale.Mark("Narrow"), locale.Mark("Medium"), locale.Mark("Wide")}},
+	{
+		"inspector",
+		locale.Mark("Inspector"),
+		[]string{"s", "", "l"},
+		[]string{locale.Mark("Narrow"), locale.Mark("Medium"), locale.Mark("Wide")},
+	},
 	{"shortcuts", locale.Mark("Shortcuts"), []string{"", "off"}, []string{locale.Mark("On"), locale.Mark("Off")}},
 }
 
@@ -65,7 +75,15 @@ func readDisplay(e echo.Context, zone *time.Location) Display {
 		}
 		return ""
 	}
-	d := Display{Lang: locale.Find(cookie("lang")), Theme: allowed("theme"), Density: allowed("density"), Times: allowed("times"), Inspector: allowed("inspector"), Shortcuts: allowed("shortcuts"), Zone: zone}
+	d := Display{
+		Lang:      locale.Find(cookie("lang")),
+		Theme:     allowed("theme"),
+		Density:   allowed("density"),
+		Times:     allowed("times"),
+		Inspector: allowed("inspector"),
+		Shortcuts: allowed("shortcuts"),
+		Zone:      zone,
+	}
 	if d.Lang == nil {
 		d.Lang = locale.Accepted(e.Request().Header.Get("Accept-Language"))
 	}
@@ -115,7 +133,14 @@ func knownZone(name string) bool {
 // showBy lets the browser say the choices with every request from now on.
 func showBy(c *Context, chosen url.Values) {
 	for _, name := range slices.Sorted(maps.Keys(chosen)) {
-		k := &http.Cookie{Name: name, Value: chosen.Get(name), Path: "/", MaxAge: 365 * 24 * 3600, SameSite: http.SameSiteStrictMode, Secure: c.Site.Secure(c.Echo.Request())}
+		k := &http.Cookie{
+			Name:     name,
+			Value:    chosen.Get(name),
+			Path:     "/",
+			MaxAge:   365 * 24 * 3600,
+			SameSite: http.SameSiteStrictMode,
+			Secure:   c.Site.Secure(c.Echo.Request()),
+		}
 		if k.Value == "" {
 			k.MaxAge = -1
 		}
@@ -176,7 +201,14 @@ func (c *Context) ZoneSet() string {
 
 // displayChoices are the choices with what is chosen.
 func displayChoices(c *Context) []kit.Choice {
-	now := map[string]string{"lang": c.Display.Lang.Tag, "theme": c.Display.Theme, "times": c.Display.Times, "density": c.Display.Density, "inspector": c.Display.Inspector, "shortcuts": c.Display.Shortcuts}
+	now := map[string]string{
+		"lang":      c.Display.Lang.Tag,
+		"theme":     c.Display.Theme,
+		"times":     c.Display.Times,
+		"density":   c.Display.Density,
+		"inspector": c.Display.Inspector,
+		"shortcuts": c.Display.Shortcuts,
+	}
 	var out []kit.Choice
 	for _, x := range choices {
 		v := kit.Choice{Name: x.name, Label: c.T(x.label)}

@@ -63,5 +63,15 @@ func whatWasDone(c *Context) string {
 func doneCookieName(c *Context) string { return c.Site.CookieName(c.Echo.Request()) + "-done" }
 
 func setDoneCookie(c *Context, name string, seconds int) {
-	c.Echo.SetCookie(&http.Cookie{Name: doneCookieName(c), Value: name, Path: "/", MaxAge: seconds, HttpOnly: true, Secure: c.Site.Secure(c.Echo.Request()), SameSite: http.SameSiteStrictMode})
+	c.Echo.SetCookie(
+		&http.Cookie{
+			Name:     doneCookieName(c),
+			Value:    name,
+			Path:     "/",
+			MaxAge:   seconds,
+			HttpOnly: true,
+			Secure:   c.Site.Secure(c.Echo.Request()),
+			SameSite: http.SameSiteStrictMode,
+		},
+	)
 }

@@ -23,18 +23,30 @@ var StatusOf = map[domain.Code]int{
 }
 
 var headlines = map[int]string{
-	http.StatusNotFound: locale.Mark("Not found"), http.StatusForbidden: locale.Mark("Not allowed"), http.StatusConflict: locale.Mark("Changed since you looked"),
-	http.StatusUnprocessableEntity: locale.Mark("That cannot be used"), http.StatusTooManyRequests: locale.Mark("Too many tries"), http.StatusServiceUnavailable: locale.Mark("Not available now"),
+	http.StatusNotFound: locale.Mark(
+		"Not found",
+	), http.StatusForbidden: locale.Mark("Not allowed"), http.StatusConflict: locale.Mark("Changed since you looked"),
+	http.StatusUnprocessableEntity: locale.Mark(
+		"That cannot be used",
+	), http.StatusTooManyRequests: locale.Mark("Too many tries"), http.StatusServiceUnavailable: locale.Mark("Not available now"),
 	http.StatusInsufficientStorage: locale.Mark("The disk is full"), http.StatusRequestEntityTooLarge: locale.Mark("Too large"),
 }
 
 // explained says what an answer means, where nothing more is known in the reader's
 // language: the error's own text is English, and stands below it.
 var explained = map[int]string{
-	http.StatusNotFound: locale.Mark("Nothing is at this address, or not any more."), http.StatusForbidden: locale.Mark("You are not allowed to do this."),
-	http.StatusConflict: locale.Mark("It has changed meanwhile. Look at it again."), http.StatusUnprocessableEntity: locale.Mark("Something of what was sent cannot be used."),
-	http.StatusTooManyRequests: locale.Mark("Wait a moment, then try again."), http.StatusServiceUnavailable: locale.Mark("kairosd cannot do this now. Try again in a moment."),
-	http.StatusInsufficientStorage: locale.Mark("Nothing can be stored until there is room on the disk."), http.StatusRequestEntityTooLarge: locale.Mark("More was sent than is taken."),
+	http.StatusNotFound: locale.Mark(
+		"Nothing is at this address, or not any more.",
+	), http.StatusForbidden: locale.Mark("You are not allowed to do this."),
+	http.StatusConflict: locale.Mark(
+		"It has changed meanwhile. Look at it again.",
+	), http.StatusUnprocessableEntity: locale.Mark("Something of what was sent cannot be used."),
+	http.StatusTooManyRequests: locale.Mark(
+		"Wait a moment, then try again.",
+	), http.StatusServiceUnavailable: locale.Mark("kairosd cannot do this now. Try again in a moment."),
+	http.StatusInsufficientStorage: locale.Mark(
+		"Nothing can be stored until there is room on the disk.",
+	), http.StatusRequestEntityTooLarge: locale.Mark("More was sent than is taken."),
 }
 
 // LocalizedError is an error with its text in the reader's language. Logs and the audit log
@@ -53,8 +65,12 @@ func (e *LocalizedError) Unwrap() error { return e.Err }
 // Fail shows an error: what happened, what to do. What is not made for people
 // is logged under an id, and only the id is shown.
 func (c *Context) Fail(err error) {
-	p := kit.ErrorPage{Shell: c.Shell("", "Error"), Code: http.StatusInternalServerError, Headline: locale.Mark("Something went wrong here"),
-		Message: c.T("Nothing that was stored is lost.")}
+	p := kit.ErrorPage{
+		Shell:    c.Shell("", "Error"),
+		Code:     http.StatusInternalServerError,
+		Headline: locale.Mark("Something went wrong here"),
+		Message:  c.T("Nothing that was stored is lost."),
+	}
 	var httpError *echo.HTTPError
 	var tooLarge *http.MaxBytesError
 	e, ours := errors.AsType[*domain.Error](err)
@@ -85,7 +101,15 @@ func (c *Context) Fail(err error) {
 		p.ID = domain.RequestOf(c).ID
 		c.Site.Logger.Error("page failed", "id", p.ID, "path", c.Echo.Request().URL.Path, "err", err)
 		// The address without its query, in which may be what somebody typed.
-		p.Details = strings.Join([]string{"error " + p.ID, "kairosd " + c.Site.Version, c.Echo.Request().Method + " " + kit.Visible(c.Echo.Request().URL.Path), c.Site.Now().UTC().Format(time.RFC3339)}, "\n")
+		p.Details = strings.Join(
+			[]string{
+				"error " + p.ID,
+				"kairosd " + c.Site.Version,
+				c.Echo.Request().Method + " " + kit.Visible(c.Echo.Request().URL.Path),
+				c.Site.Now().UTC().Format(time.RFC3339),
+			},
+			"\n",
+		)
 	}
 	if h := headlines[p.Code]; h != "" {
 		p.Headline = h

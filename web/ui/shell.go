@@ -11,9 +11,17 @@ import (
 // title is a message or ready text.
 func (c *Context) Shell(section, title string) kit.Shell {
 	s := kit.Shell{
-		Title: c.T(title), Section: section, Version: c.Site.Version, Static: static.Path, Now: c.Site.Now().UnixMilli(), Favicon: "idle", Began: c.Began, At: c.At, Here: "/", Dialog: c.Target() == "dialog",
-		Account:    kit.Account{User: c.Who.Name, Role: string(c.Who.Role), CSRF: c.Who.CSRF, Zone: c.Display.Zone.String()},
-		Appearance: kit.Appearance{Theme: c.Display.Theme, Density: c.Display.Density, Inspector: c.Display.Inspector, Shortcuts: c.Display.Shortcuts, Display: displayChoices(c)},
+		Title: c.T(
+			title,
+		), Section: section, Version: c.Site.Version, Static: static.Path, Now: c.Site.Now().UnixMilli(), Favicon: "idle", Began: c.Began, At: c.At, Here: "/", Dialog: c.Target() == "dialog",
+		Account: kit.Account{User: c.Who.Name, Role: string(c.Who.Role), CSRF: c.Who.CSRF, Zone: c.Display.Zone.String()},
+		Appearance: kit.Appearance{
+			Theme:     c.Display.Theme,
+			Density:   c.Display.Density,
+			Inspector: c.Display.Inspector,
+			Shortcuts: c.Display.Shortcuts,
+			Display:   displayChoices(c),
+		},
 	}
 	if c.Echo.Request().Method == http.MethodGet {
 		s.Here = c.Echo.Request().URL.RequestURI()

@@ -69,7 +69,10 @@ func Safe(t *testing.T, path, body string) {
 			}
 			for _, a := range n.Attr {
 				switch {
-				case strings.HasPrefix(a.Key, "on"), a.Key == "style", a.Key == "srcdoc", strings.HasPrefix(strings.ToLower(a.Val), "javascript:"):
+				case strings.HasPrefix(a.Key, "on"),
+					a.Key == "style",
+					a.Key == "srcdoc",
+					strings.HasPrefix(strings.ToLower(a.Val), "javascript:"):
 					t.Errorf("%s: <%s %s=%q>", path, n.Data, a.Key, a.Val)
 				case n.Data == "script" && a.Key == "src" && !strings.HasPrefix(a.Val, "/static/"):
 					t.Errorf("%s: script from %s", path, a.Val)

@@ -18,7 +18,11 @@ func (s *Site) Browser(tb testing.TB) *Browser {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return &Browser{tb: tb, site: s, http: http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	return &Browser{
+		tb:   tb,
+		site: s,
+		http: http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+	}
 }
 
 // Cookies are what the browser sends to the site.

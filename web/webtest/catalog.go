@@ -36,10 +36,13 @@ func newCRM(tb testing.TB) *crmServer {
 		type in struct {
 			ID string `json:"id"`
 		}
-		sdk.AddTool(s, &sdk.Tool{Name: "find", Description: text, Annotations: &sdk.ToolAnnotations{ReadOnlyHint: !strings.Contains(text, "deletes")}},
+		sdk.AddTool(
+			s,
+			&sdk.Tool{Name: "find", Description: text, Annotations: &sdk.ToolAnnotations{ReadOnlyHint: !strings.Contains(text, "deletes")}},
 			func(_ context.Context, _ *sdk.CallToolRequest, a in) (*sdk.CallToolResult, any, error) {
 				return nil, map[string]any{"name": "customer " + a.ID}, nil
-			})
+			},
+		)
 		return s
 	}, &sdk.StreamableHTTPOptions{Stateless: true})
 	server := httptest.NewServer(handler)
@@ -77,16 +80,54 @@ func newCatalog(tb testing.TB, box *tool.Box) *handler.Registry {
 	script := scripted.New(scripted.Script{Answers: []scripted.Answer{
 		{Contains: "break", Error: &scripted.Error{Code: "overloaded", Message: "the model is <b>overloaded</b>", Permanent: true}},
 		{Contains: "vanish", Error: &scripted.Error{Code: model.CodeUnavailable, Message: "nobody is there"}},
-		{System: "desk", Turn: &first, Calls: []scripted.Call{{Tool: conversation.HandoffTool, Arguments: map[string]any{"targetAgentId": "accountant", "reason": "capability_match", "explanation": "compute 6*7", "returnControl": true}}}, InputTokens: 100, OutputTokens: 10},
+		{
+			System: "desk",
+			Turn:   &first,
+			Calls: []scripted.Call{
+				{
+					Tool: conversation.HandoffTool,
+					Arguments: map[string]any{
+						"targetAgentId": "accountant",
+						"reason":        "capability_match",
+						"explanation":   "compute 6*7",
+						"returnControl": true,
+					},
+				},
+			},
+			InputTokens:  100,
+			OutputTokens: 10,
+		},
 		{System: "desk", Turn: &second, Text: "The answer: <i>${last}</i>", InputTokens: 200, OutputTokens: 20},
-		{System: "accountant", Turn: &first, Calls: []scripted.Call{{Tool: "calculator", Arguments: map[string]any{"expression": "6*7"}}}, InputTokens: 10, OutputTokens: 1},
+		{
+			System:       "accountant",
+			Turn:         &first,
+			Calls:        []scripted.Call{{Tool: "calculator", Arguments: map[string]any{"expression": "6*7"}}},
+			InputTokens:  10,
+			OutputTokens: 1,
+		},
 		{System: "accountant", Turn: &second, Text: "${last}", InputTokens: 20, OutputTokens: 2},
 	}})
 	models, err := handler.NewModels(handler.Config{Providers: map[string]llm.Provider{"script": script}, DefaultProvider: "script",
 		Prices: map[string]map[string]model.Price{"script": {"scripted": {Input: 1000, Output: 2000}}},
 		About:  map[string]domain.ProviderInfo{"script": {Type: "scripted", Model: "scripted"}},
-		Agents: []handler.Agent{{ID: "desk", Name: "Front desk", SystemPrompt: "You are the desk.", Tools: []string{conversation.HandoffTool}, Description: "Answers <everybody>", Selectable: true},
-			{ID: "accountant", Name: "Accountant", SystemPrompt: "You are the accountant.", Tools: []string{"calculator"}, Capabilities: []string{"arithmetic"}, Selectable: true}}})
+		Agents: []handler.Agent{
+			{
+				ID:           "desk",
+				Name:         "Front desk",
+				SystemPrompt: "You are the desk.",
+				Tools:        []string{conversation.HandoffTool},
+				Description:  "Answers <everybody>",
+				Selectable:   true,
+			},
+			{
+				ID:           "accountant",
+				Name:         "Accountant",
+				SystemPrompt: "You are the accountant.",
+				Tools:        []string{"calculator"},
+				Capabilities: []string{"arithmetic"},
+				Selectable:   true,
+			},
+		}})
 	if err != nil {
 		tb.Fatal(err)
 	}

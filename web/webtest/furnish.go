@@ -23,7 +23,13 @@ type Furnishing interface {
 	// OpenCircuit opens the circuit of a host that nobody answers at.
 	OpenCircuit(tb testing.TB, host string)
 	Start(ctx context.Context, actor domain.Actor, r domain.StartRequest) (domain.Run, error)
-	SavePlan(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, origin, reason string) (domain.Plan, domain.Version, bool, planner.Problems, error)
+	SavePlan(
+		ctx context.Context,
+		actor domain.Actor,
+		src []byte,
+		f planner.Format,
+		origin, reason string,
+	) (domain.Plan, domain.Version, bool, planner.Problems, error)
 	Wait(ctx context.Context, run string) (domain.Run, error)
 	Detail(ctx context.Context, run string) (domain.RunDetail, error)
 	// Damage changes the file of the database as a failing disk may.
@@ -48,7 +54,14 @@ func (f furnished) OpenCircuit(_ testing.TB, host string) { f.Site.OpenCircuit(h
 func (f furnished) Start(ctx context.Context, actor domain.Actor, r domain.StartRequest) (domain.Run, error) {
 	return f.Engine.Start(ctx, actor, r)
 }
-func (f furnished) SavePlan(ctx context.Context, actor domain.Actor, src []byte, format planner.Format, origin, reason string) (domain.Plan, domain.Version, bool, planner.Problems, error) {
+
+func (f furnished) SavePlan(
+	ctx context.Context,
+	actor domain.Actor,
+	src []byte,
+	format planner.Format,
+	origin, reason string,
+) (domain.Plan, domain.Version, bool, planner.Problems, error) {
 	return f.Engine.SavePlan(ctx, actor, src, format, origin, reason)
 }
 func (f furnished) HandoffsOf(ctx context.Context, filter domain.HandoffFilter) (domain.List[domain.HandoffSeen], error) {
@@ -70,7 +83,10 @@ func (f furnished) StartBulk(ctx context.Context, actor domain.Actor, r domain.B
 
 // OpenCircuit opens the circuit of a host that the http tool calls, for an hour.
 func (s *Site) OpenCircuit(host string) {
-	pass, _ := s.Tools.Circuits.Enter(circuit.ID{Subject: activity.Tool + "http", Part: host}, circuit.Settings{Failures: 1, Rest: time.Hour})
+	pass, _ := s.Tools.Circuits.Enter(
+		circuit.ID{Subject: activity.Tool + "http", Part: host},
+		circuit.Settings{Failures: 1, Rest: time.Hour},
+	)
 	s.Tools.Circuits.Leave(pass, circuit.Unwell, errors.New("no answer: "+Hostile))
 }
 
@@ -106,14 +122,23 @@ func Furnish(tb testing.TB, on Furnishing, admin domain.Actor, d Seeded) Seeded 
 		}
 	}
 	d.Draft = draft.ID
-	Plan(tb, on, admin, "id: relay\nnodes:\n  answer: {type: agent, agent: desk, input: {question: \"${input}\"}}\n  count: {type: agent, agent: accountant, needs: [answer]}\n")
+	Plan(
+		tb,
+		on,
+		admin,
+		"id: relay\nnodes:\n  answer: {type: agent, agent: desk, input: {question: \"${input}\"}}\n  count: {type: agent, agent: accountant, needs: [answer]}\n",
+	)
 	Run(tb, on, admin, "relay", `"what is 6*7"`)
 	passed, err := on.HandoffsOf(ctx, domain.HandoffFilter{From: "desk", To: "accountant", Query: "from:desk to:accountant"})
 	if err != nil || len(passed.Items) == 0 {
 		tb.Fatalf("handoffs: %+v %v", passed, err)
 	}
 	d.Handoff = passed.Items[0]
-	act, err := on.StartBulk(ctx, admin, domain.BulkRequest{Action: domain.ActionLabel, Query: "plan:report", Labels: map[string]string{"team": "books"}, Reason: Hostile})
+	act, err := on.StartBulk(
+		ctx,
+		admin,
+		domain.BulkRequest{Action: domain.ActionLabel, Query: "plan:report", Labels: map[string]string{"team": "books"}, Reason: Hostile},
+	)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -180,15 +205,39 @@ func (d Seeded) furniture() []string {
 	if d.Draft == "" {
 		return nil
 	}
-	out := []string{"/runs/" + d.Damaged.ID + "/fork?at=1", "/runs/" + d.Damaged.ID + "/fork?at=3", "/runs/" + d.Damaged.ID + "/resume", "/runs/" + d.Damaged.ID + "/cancel", "/runs/" + d.Damaged.ID + "?step=book&tab=output",
-		"/runs/" + d.Damaged.ID + "?step=pay", "/runs/" + d.Damaged.ID + "/peek", "/runs/" + d.Halved.ID + "/rerun", "/runs/" + d.Halved.ID + "/peek", "/runs?q=waiting:quarantined", "/approvals/" + d.TakenBack}
+	out := []string{
+		"/runs/" + d.Damaged.ID + "/fork?at=1",
+		"/runs/" + d.Damaged.ID + "/fork?at=3",
+		"/runs/" + d.Damaged.ID + "/resume",
+		"/runs/" + d.Damaged.ID + "/cancel",
+		"/runs/" + d.Damaged.ID + "?step=book&tab=output",
+		"/runs/" + d.Damaged.ID + "?step=pay",
+		"/runs/" + d.Damaged.ID + "/peek",
+		"/runs/" + d.Halved.ID + "/rerun",
+		"/runs/" + d.Halved.ID + "/peek",
+		"/runs?q=waiting:quarantined",
+		"/approvals/" + d.TakenBack,
+	}
 	for _, r := range []domain.Run{d.Damaged, d.Halved} {
 		for _, v := range runViews {
 			out = append(out, "/runs/"+r.ID+v)
 		}
 	}
-	out = append(out, "/handoffs/"+url.PathEscape(d.Handoff.ID), "/runs/"+d.Handoff.Run+"?view=handoffs&handoff="+url.QueryEscape(d.Handoff.ID))
-	return append(out, "/approvals/"+d.Approval, "/approvals/"+d.Approval+"/assign", "/plans/drafts/"+d.Draft, "/plans/drafts/"+d.Draft+"/discard", "/bulk/"+d.Bulk, "/bulk/"+d.Waiter, "/agents/tools/http/enable?host="+refusing)
+	out = append(
+		out,
+		"/handoffs/"+url.PathEscape(d.Handoff.ID),
+		"/runs/"+d.Handoff.Run+"?view=handoffs&handoff="+url.QueryEscape(d.Handoff.ID),
+	)
+	return append(
+		out,
+		"/approvals/"+d.Approval,
+		"/approvals/"+d.Approval+"/assign",
+		"/plans/drafts/"+d.Draft,
+		"/plans/drafts/"+d.Draft+"/discard",
+		"/bulk/"+d.Bulk,
+		"/bulk/"+d.Waiter,
+		"/agents/tools/http/enable?host="+refusing,
+	)
 }
 
 // StoreDraft stores a draft that nothing plans yet, as one of an earlier process.

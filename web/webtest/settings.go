@@ -24,7 +24,10 @@ func newSettings(tb testing.TB, on *store.Store) *settings {
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
 	tb.Cleanup(receiver.Close)
 	n, err := notify.New(notify.Config{Store: on, Dialer: &net.Dialer{Timeout: 10 * time.Second}, Channels: []notify.Channel{
-		{Name: "ops", Webhook: &notify.Webhook{URL: receiver.URL + "/secret-path", Secret: "s"}}, {Name: `mail <b>`, Plans: []string{"ledger"}, Email: &notify.Email{Server: "127.0.0.1:1", TLS: "none", From: "k@example.com", To: []string{"ops@example.com"}}}}})
+		{
+			Name:    "ops",
+			Webhook: &notify.Webhook{URL: receiver.URL + "/secret-path", Secret: "s"},
+		}, {Name: `mail <b>`, Plans: []string{"ledger"}, Email: &notify.Email{Server: "127.0.0.1:1", TLS: "none", From: "k@example.com", To: []string{"ops@example.com"}}}}})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -33,16 +36,60 @@ func newSettings(tb testing.TB, on *store.Store) *settings {
 
 func (s *settings) Settings(ctx context.Context) (domain.Settings, error) {
 	channels, err := s.notify.Channels(ctx, 20)
-	return domain.Settings{File: "/etc/kairos/kairos.yaml", Access: []domain.Setting{{Key: "--listen", Value: "127.0.0.1:8080", Origin: "command line"}, {Key: "server.hosts", Value: "kairos.example.com", Origin: "file"}, {Key: "login.password", Value: "true", Origin: "default"}},
-		Effective: []domain.Setting{{Key: "--listen", Value: "127.0.0.1:8080", Origin: "command line"}, {Key: "agents.writer.system_prompt", Value: Hostile, Origin: "file"}, {Key: "providers.claude.api_key_env", Value: "KEY (not set)", Origin: "environment"}, {Key: "approvals.separate", Value: "false", Origin: "default"}},
-		Retention: domain.RetentionSettings{Rules: []domain.RetentionRow{{Completed: "90d", Failed: "365d", Keep: 10000}, {Plan: "invoice", Completed: "3650d"}}, Every: "1h"},
-		Secrets:   []domain.SecretInfo{{Name: "BANK", Source: "file /etc/kairos/bank", Tools: []string{"http"}, Hosts: []string{"bank.example.com"}, ChangedAt: time.Now().Add(-time.Hour), TakenAt: time.Now().Add(-2 * time.Hour), Pending: true, Rotates: true, Plans: []string{"ledger"}, UsedBy: []domain.SecretUse{{Kind: "provider", Name: "script"}}}, {Name: "UNUSED", Source: "environment variable UNUSED"}, {Name: "KEY", Source: "environment variable KEY", UsedBy: []domain.SecretUse{{Kind: "channel", Name: "ops"}, {Kind: "login", Name: "oidc"}}}}, Notifications: channels}, err
+	return domain.Settings{
+		File: "/etc/kairos/kairos.yaml",
+		Access: []domain.Setting{
+			{Key: "--listen", Value: "127.0.0.1:8080", Origin: "command line"},
+			{Key: "server.hosts", Value: "kairos.example.com", Origin: "file"},
+			{Key: "login.password", Value: "true", Origin: "default"},
+		},
+		Effective: []domain.Setting{
+			{Key: "--listen", Value: "127.0.0.1:8080", Origin: "command line"},
+			{Key: "agents.writer.system_prompt", Value: Hostile, Origin: "file"},
+			{Key: "providers.claude.api_key_env", Value: "KEY (not set)", Origin: "environment"},
+			{Key: "approvals.separate", Value: "false", Origin: "default"},
+		},
+		Retention: domain.RetentionSettings{
+			Rules: []domain.RetentionRow{{Completed: "90d", Failed: "365d", Keep: 10000}, {Plan: "invoice", Completed: "3650d"}},
+			Every: "1h",
+		},
+		Secrets: []domain.SecretInfo{
+			{
+				Name:      "BANK",
+				Source:    "file /etc/kairos/bank",
+				Tools:     []string{"http"},
+				Hosts:     []string{"bank.example.com"},
+				ChangedAt: time.Now().Add(-time.Hour),
+				TakenAt:   time.Now().Add(-2 * time.Hour),
+				Pending:   true,
+				Rotates:   true,
+				Plans:     []string{"ledger"},
+				UsedBy:    []domain.SecretUse{{Kind: "provider", Name: "script"}},
+			},
+			{Name: "UNUSED", Source: "environment variable UNUSED"},
+			{
+				Name:   "KEY",
+				Source: "environment variable KEY",
+				UsedBy: []domain.SecretUse{{Kind: "channel", Name: "ops"}, {Kind: "login", Name: "oidc"}},
+			},
+		},
+		Notifications: channels,
+	}, err
 }
 
 func (s *settings) Retain(ctx context.Context, actor domain.Actor, reason string, dryRun bool) (domain.Retained, error) {
 	r, err := s.store.Retain(ctx, domain.Retention{Default: domain.RetentionRule{Keep: 1}}, actor, dryRun)
 	if err == nil && !dryRun {
-		err = s.store.Audit(ctx, domain.AuditRecord{Action: "store.retention", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Reason: reason})
+		err = s.store.Audit(
+			ctx,
+			domain.AuditRecord{
+				Action:  "store.retention",
+				Actor:   actor.Name,
+				Surface: actor.Surface,
+				Request: actor.Request,
+				Reason:  reason,
+			},
+		)
 	}
 	return r, err
 }
@@ -56,5 +103,15 @@ func (s *settings) RotateSecret(ctx context.Context, actor domain.Actor, name, r
 	if name != "BANK" {
 		return domain.Errorf(domain.CodeConflict, "the file of secret %s contains the current value", name)
 	}
-	return s.store.Audit(ctx, domain.AuditRecord{Action: "secret.rotate", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Object: "secret:" + name, Reason: reason})
+	return s.store.Audit(
+		ctx,
+		domain.AuditRecord{
+			Action:  "secret.rotate",
+			Actor:   actor.Name,
+			Surface: actor.Surface,
+			Request: actor.Request,
+			Object:  "secret:" + name,
+			Reason:  reason,
+		},
+	)
 }

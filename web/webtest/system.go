@@ -96,11 +96,48 @@ func (s *System) Vitals(context.Context) (domain.Vitals, error) {
 		return *s.vitals, nil
 	}
 	now := time.Now().UTC()
-	v := domain.Vitals{At: now, Slots: 64, NodeSlots: 256, Working: 3, Nodes: 5, Queued: 12, Oldest: now.Add(-2 * time.Minute), Memory: 48 << 20, Goroutines: 41, Listeners: 2, Lag: 300 * time.Microsecond,
-		GrowthPerDay: 3 << 30, FullAt: now.Add(9 * 24 * time.Hour), Commits: domain.CommitVitals{P50: 900 * time.Microsecond, P95: 4 * time.Millisecond, P99: 11 * time.Millisecond, PerMinute: 900, Writes: 1200}}
+	v := domain.Vitals{
+		At:           now,
+		Slots:        64,
+		NodeSlots:    256,
+		Working:      3,
+		Nodes:        5,
+		Queued:       12,
+		Oldest:       now.Add(-2 * time.Minute),
+		Memory:       48 << 20,
+		Goroutines:   41,
+		Listeners:    2,
+		Lag:          300 * time.Microsecond,
+		GrowthPerDay: 3 << 30,
+		FullAt:       now.Add(9 * 24 * time.Hour),
+		Commits: domain.CommitVitals{
+			P50:       900 * time.Microsecond,
+			P95:       4 * time.Millisecond,
+			P99:       11 * time.Millisecond,
+			PerMinute: 900,
+			Writes:    1200,
+		},
+	}
 	for i := range 60 {
-		v.Samples = append(v.Samples, domain.Sample{At: now.Add(time.Duration(i-60) * time.Minute), Nodes: int64(100 + 37*i%50), Failed: int64(i % 7 / 6), Commit: time.Duration(3+i%4) * time.Millisecond,
-			Lag: time.Duration(i%9) * 50 * time.Microsecond, Working: i % 5, Queued: i / 4, Memory: int64(40+i%8) << 20, Database: int64(100+2*i) << 20, WAL: int64(i%9) << 20, Goroutines: 40 + i%6, Listeners: i % 3})
+		v.Samples = append(
+			v.Samples,
+			domain.Sample{
+				At:     now.Add(time.Duration(i-60) * time.Minute),
+				Nodes:  int64(100 + 37*i%50),
+				Failed: int64(i % 7 / 6),
+				Commit: time.Duration(3+i%4) * time.Millisecond,
+				Lag: time.Duration(
+					i%9,
+				) * 50 * time.Microsecond,
+				Working:    i % 5,
+				Queued:     i / 4,
+				Memory:     int64(40+i%8) << 20,
+				Database:   int64(100+2*i) << 20,
+				WAL:        int64(i%9) << 20,
+				Goroutines: 40 + i%6,
+				Listeners:  i % 3,
+			},
+		)
 	}
 	return v, nil
 }

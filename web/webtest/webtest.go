@@ -106,7 +106,9 @@ func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[stri
 	}
 	tb.Cleanup(s.Tools.Close)
 	registry := newCatalog(tb, s.Tools)
-	registry.SetSkills(map[string]planner.SkillInfo{"collect": {Tool: "set"}, "notify": {Tool: "http"}, "brew": {Tool: "set"}, "garnish": {Tool: "http"}})
+	registry.SetSkills(
+		map[string]planner.SkillInfo{"collect": {Tool: "set"}, "notify": {Tool: "http"}, "brew": {Tool: "set"}, "garnish": {Tool: "http"}},
+	)
 	people := func(ctx context.Context, name string) ([]string, error) { return auth.People(ctx, on, name) }
 	if s.Engine, err = engine.New(engine.Config{Store: s.Store, Registry: registry, Options: engine.Options{StopGrace: time.Second, SeparateApprovals: twoPeople, People: people}}); err != nil {
 		tb.Fatal(err)
@@ -142,7 +144,9 @@ func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[stri
 		tb.Fatal(err)
 	}
 	server := httptest.NewUnstartedServer(nil)
-	public, err := api.New(api.Config{App: s.App, Reader: s.Store, Engine: s.Engine, Principals: s.Auth, Audit: s.Store, SessionCookies: web.SessionCookies()})
+	public, err := api.New(
+		api.Config{App: s.App, Reader: s.Store, Engine: s.Engine, Principals: s.Auth, Audit: s.Store, SessionCookies: web.SessionCookies()},
+	)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -208,8 +212,11 @@ func (scriptedModel) Complete(_ context.Context, r llm.Request) (llm.Response, e
 	if strings.Contains(r.Messages[len(r.Messages)-1].Text+r.Messages[max(len(r.Messages)-3, 0)].Text, Hurdle) {
 		who = "juggler"
 	}
-	return llm.Response{Usage: llm.Usage{InputTokens: 100, OutputTokens: 20}, Text: `{"summary": "Answer the customer", "requiresMultiStep": true, "reasoning": "one has to read, one to write",
-		"assumptions": ["the customer reads English"], "steps": [{"agentId": "` + who + `", "task": "Read what the customer wrote", "reasoning": "the desk knows them"}, {"agentId": "desk", "task": "Write the answer"}]}`}, nil
+	return llm.Response{
+		Usage: llm.Usage{InputTokens: 100, OutputTokens: 20},
+		Text: `{"summary": "Answer the customer", "requiresMultiStep": true, "reasoning": "one has to read, one to write",
+		"assumptions": ["the customer reads English"], "steps": [{"agentId": "` + who + `", "task": "Read what the customer wrote", "reasoning": "the desk knows them"}, {"agentId": "desk", "task": "Write the answer"}]}`,
+	}, nil
 }
 
 // newPlanner plans by rules: collecting figures, and telling people of them, which
@@ -219,18 +226,66 @@ func newPlanner(e *engine.Engine) *planning.Service {
 	by := func(name string) *planning.Generator {
 		return &planning.Generator{Provider: scriptedModel{}, Name: name, Model: "m1", Agents: planners}
 	}
-	return planning.NewService(planning.New(planning.Config{Mode: planning.ByRules, DefaultAgent: "general", Agents: planners, Generators: map[string]*planning.Generator{"script": by("script"), "spare": by("spare")}, Skills: []planning.Skill{
-		{ID: "collect", Keywords: map[string][]string{"en": {"collect"}}, Produces: []string{"figures"}, EstimatedMs: 1500, EstimatedTokens: 30, Tool: "set", Defaults: map[string]any{"sum": 42}},
-		{ID: "notify", Keywords: map[string][]string{"en": {"notify"}}, DependsOn: []string{"collect"}, EstimatedMs: 500, Tool: "http", Defaults: map[string]any{"method": "POST", "url": "http://127.0.0.1:9/x"}},
-		{ID: "brew", Keywords: map[string][]string{"en": {"brew"}}, Implies: []string{"garnish"}, EstimatedMs: 100, EstimatedTokens: 10, Tool: "set", Defaults: map[string]any{"tea": "hot"}},
-		{ID: "garnish", DependsOn: []string{"brew"}, EstimatedMs: 100, EstimatedTokens: 20, Tool: "http", Defaults: map[string]any{"method": "POST", "url": "http://127.0.0.1:9/lemon"}},
-	}}), e, nil)
+	return planning.NewService(
+		planning.New(
+			planning.Config{
+				Mode:         planning.ByRules,
+				DefaultAgent: "general",
+				Agents:       planners,
+				Generators:   map[string]*planning.Generator{"script": by("script"), "spare": by("spare")},
+				Skills: []planning.Skill{
+					{
+						ID:              "collect",
+						Keywords:        map[string][]string{"en": {"collect"}},
+						Produces:        []string{"figures"},
+						EstimatedMs:     1500,
+						EstimatedTokens: 30,
+						Tool:            "set",
+						Defaults:        map[string]any{"sum": 42},
+					},
+					{
+						ID:          "notify",
+						Keywords:    map[string][]string{"en": {"notify"}},
+						DependsOn:   []string{"collect"},
+						EstimatedMs: 500,
+						Tool:        "http",
+						Defaults:    map[string]any{"method": "POST", "url": "http://127.0.0.1:9/x"},
+					},
+					{
+						ID:              "brew",
+						Keywords:        map[string][]string{"en": {"brew"}},
+						Implies:         []string{"garnish"},
+						EstimatedMs:     100,
+						EstimatedTokens: 10,
+						Tool:            "set",
+						Defaults:        map[string]any{"tea": "hot"},
+					},
+					{
+						ID:              "garnish",
+						DependsOn:       []string{"brew"},
+						EstimatedMs:     100,
+						EstimatedTokens: 20,
+						Tool:            "http",
+						Defaults:        map[string]any{"method": "POST", "url": "http://127.0.0.1:9/lemon"},
+					},
+				},
+			},
+		),
+		e,
+		nil,
+	)
 }
 
 // Instance is what plans are stored in and run on: an engine in this process,
 // or a client of the real daemon.
 type Instance interface {
-	SavePlan(ctx context.Context, actor domain.Actor, src []byte, f planner.Format, origin, reason string) (domain.Plan, domain.Version, bool, planner.Problems, error)
+	SavePlan(
+		ctx context.Context,
+		actor domain.Actor,
+		src []byte,
+		f planner.Format,
+		origin, reason string,
+	) (domain.Plan, domain.Version, bool, planner.Problems, error)
 	Start(ctx context.Context, actor domain.Actor, r domain.StartRequest) (domain.Run, error)
 	Wait(ctx context.Context, run string) (domain.Run, error)
 }
@@ -331,7 +386,9 @@ nodes:
   pay: {type: log, input: "paid"}
 edges: [{from: ask, to: pay}]
 `)
-	plan("id: echo\nnodes:\n  say: {type: set, input: \"${input}\"}\n  fail: {type: json, input: {value: 1, path: \"${input}\"}}\nedges: [{from: say, to: fail}]\n")
+	plan(
+		"id: echo\nnodes:\n  say: {type: set, input: \"${input}\"}\n  fail: {type: json, input: {value: 1, path: \"${input}\"}}\nedges: [{from: say, to: fail}]\n",
+	)
 	// A payment whose answer is lost: whether it happened, only a person can tell.
 	bank := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
 	tb.Cleanup(bank.Close)
@@ -346,9 +403,13 @@ edges: [{from: pay, to: book}]
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return Seeded{Completed: run("report", `null`), Failed: run("ledger", `{"amount": 50, "currency": "EUR"}`), Waiting: run("refund", `null`),
-		InDoubt: run("payment", `null`),
-		Hostile: run("echo", string(hostile))}
+	return Seeded{
+		Completed: run("report", `null`),
+		Failed:    run("ledger", `{"amount": 50, "currency": "EUR"}`),
+		Waiting:   run("refund", `null`),
+		InDoubt:   run("payment", `null`),
+		Hostile:   run("echo", string(hostile)),
+	}
 }
 
 // Browser is a client that keeps cookies and sends what browsers send.
@@ -357,35 +418,6 @@ type Browser struct {
 	site *Site
 	http http.Client
 }
-
-// runViews are the views of a run.
-var runViews = []string{"", "?view=graph", "?view=state", "?view=handoffs", "?view=events", "?view=log", "?view=io"}
-
-// Paths are the pages to look at, with the runs of a seed.
-func (d Seeded) Paths() []string {
-	out := []string{"/", "/runs", "/runs?q=status:failed", "/plans", "/plans/new", "/ask", "/plans/ledger", "/plans/ledger/start", "/plans/ledger/edit", "/approvals", "/audit", "/system", "/system/storage", "/system/jobs", "/system/log", "/system/config", "/help", "/docs", "/docs/faq", "/docs/reference/tools", "/docs?q=approval+timeout", "/settings/users", "/settings/roles", "/settings/tokens", "/settings/access", "/settings/notifications", "/settings/retention", "/settings/secrets", "/settings/secrets/BANK/rotate", "/me", "/me/second-factor", "/login", "/login/link?token=none", "/agents", "/agents/providers", "/agents/tools"}
-	out = append(out, "/agents/tools/calculator", "/agents/tools/calculator/try", "/agents/tools/http", "/agents/tools/http/disable", "/agents/tools/http/enable", "/agents/tools/crm.find", "/agents/tools/crm.find/enable", "/agents/providers/script", "/agents/providers/script/disable", "/agents/providers/script/enable", "/agents/agents/supervisor", "/agents/agents/desk", "/memory")
-	out = append(out, "/plans/ledger?node=post&paint=failed", "/plans/ledger/v/1/restore", "/plans?state=draft", "/plans?q=tool:http", "/steps", "/steps?q=status:failed&sort=took")
-	for _, r := range []domain.Run{d.Completed, d.Failed, d.Waiting, d.InDoubt, d.Hostile} {
-		for _, v := range runViews {
-			out = append(out, "/runs/"+r.ID+v)
-		}
-	}
-	for _, a := range []string{"resume", "fork", "fork?at=1", "rerun", "delete"} {
-		out = append(out, fmt.Sprintf("/runs/%s/%s", d.Failed.ID, a))
-	}
-	out = append(out, "/runs?sort=took", "/runs/new", "/runs/new?like="+d.Failed.ID, "/plans?state=archived", "/runs/"+d.Failed.ID+"/peek", "/runs/"+d.Failed.ID+"/ack", "/runs/"+d.Failed.ID+"/unack", "/failures/ack?plan=ledger&node=post&code=blocked", "/failures/unack?plan=ledger&node=post&code=blocked")
-	out = append(out, "/runs/"+d.Failed.ID+"/resume?only=post%231&attempts=3&timeout=1m", "/runs/"+d.Completed.ID+"/fork?at=5", "/runs/"+d.Completed.ID+"?view=io&find=1", "/runs/"+d.Completed.ID+"?view=state&nthcp=2", "/runs/"+d.Completed.ID+"?step=end&tab=output&into=.squares&nth=1",
-		"/runs/"+d.Failed.ID+"?view=log&step=1", "/runs/"+d.Completed.ID+"?view=handoffs&step=1", "/runs/"+d.Completed.ID+"?view=events&step=end")
-	out = append(out, "/runs/"+d.Failed.ID+"/note", "/plans/ledger/v/1", "/plans/ledger/v/1/accept", "/agents/servers/crm/retry", "/settings/users/marta")
-	out = append(out, d.furniture()...)
-	return append(out, "/runs/"+d.Waiting.ID+"/cancel", "/bulk", "/bulk/new?do=resume&q=status:failed", "/bulk/new?do=cancel&q=status:failed", "/bulk/new?do=label&q=plan:ledger", "/failures/ack?all=1", "/find?q=re", "/plans/ledger/archive", "/plans/ledger/pause", "/plans?state=paused", "/plans/new?example=order-triage", "/approvals?show=all&plan=refund",
-		"/plans/ledger/diff/1/1", "/runs/compare?a="+d.Failed.ID+"&b="+d.Completed.ID, "/runs/"+d.Failed.ID+"/lineage", "/runs/"+d.Failed.ID+"/steps/2", "/runs/"+d.Failed.ID+"?critical=show&sort=took&idle=show", "/runs/"+d.Failed.ID+"?view=graph&node=done&paint=took&zoom=fit",
-		"/runs/"+d.Completed.ID+"?view=graph&mode=ran", "/runs/"+d.Completed.ID+"?view=state&cp=5&against=1", "/runs/"+d.Completed.ID+"?step=1&tab=change", "/runs/"+d.InDoubt.ID+"?tab=definition", "/runs/compare?a="+d.Hostile.ID+"&b="+d.Hostile.ID, "/audit?q=actor:marta+since:24h", "/audit/1", "/audit/verify", "/approvals?status=approved", "/handoffs", "/handoffs?view=loops", "/approvals?show=all", "/approvals?show=decided", "/approvals/bulk?plan=refund&node=ask&answer=reject")
-}
-
-// Routes lists the dashboard's addresses with the role that each needs.
-func (s *Site) Routes() []web.Route { return s.site.Routes() }
 
 // Fragments lists the parts of pages that follow events.
 func (s *Site) Fragments() []ui.Fragment { return s.site.Fragments() }
@@ -415,7 +447,10 @@ func (s *Site) Expired(tb testing.TB) string {
 		tb.Fatal(err)
 	}
 	_, tokens := app.AccountsOf(s.Store, past, func() time.Time { return time.Now().Add(-time.Hour) })
-	text, _, err := tokens.Create(context.Background(), app.NewToken{Meta: app.Meta{By: s.Admin}, Name: "expired", Role: domain.RoleAdmin, Lifetime: time.Minute})
+	text, _, err := tokens.Create(
+		context.Background(),
+		app.NewToken{Meta: app.Meta{By: s.Admin}, Name: "expired", Role: domain.RoleAdmin, Lifetime: time.Minute},
+	)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -41,7 +41,14 @@ func (a Accounts) CreateUser(ctx context.Context, who domain.Actor, name, passwo
 }
 
 // UpdateUser changes what is not nil.
-func (a Accounts) UpdateUser(ctx context.Context, who domain.Actor, idOrName string, role *domain.Role, password *string, disabled *bool) (domain.User, error) {
+func (a Accounts) UpdateUser(
+	ctx context.Context,
+	who domain.Actor,
+	idOrName string,
+	role *domain.Role,
+	password *string,
+	disabled *bool,
+) (domain.User, error) {
 	return a.Of.UpdateUser(ctx, app.UserChange{Meta: by(who), User: idOrName, Role: role, Password: password, Disabled: disabled})
 }
 
@@ -67,7 +74,10 @@ func (a Accounts) EndSession(ctx context.Context, who domain.Actor, idOrName, ha
 
 // EnableSecondFactor gives a user a second factor.
 func (a Accounts) EnableSecondFactor(ctx context.Context, u domain.User, secret, code, keep string) ([]string, error) {
-	return a.Of.AddSecondFactor(ctx, app.Enrollment{Meta: by(auth.ActorOf(u, "ui")), Secret: secret, Code: code, Keep: app.SessionHash(keep)})
+	return a.Of.AddSecondFactor(
+		ctx,
+		app.Enrollment{Meta: by(auth.ActorOf(u, "ui")), Secret: secret, Code: code, Keep: app.SessionHash(keep)},
+	)
 }
 
 // DisableSecondFactor takes a second factor away.
@@ -77,11 +87,21 @@ func (a Accounts) DisableSecondFactor(ctx context.Context, who domain.Actor, idO
 
 // ChangePassword lets a user choose a new password.
 func (a Accounts) ChangePassword(ctx context.Context, u domain.User, old, password, keep string) error {
-	return a.Of.ChangePassword(ctx, app.PasswordChange{Meta: by(auth.ActorOf(u, "ui")), Old: old, New: password, Keep: app.SessionHash(keep)})
+	return a.Of.ChangePassword(
+		ctx,
+		app.PasswordChange{Meta: by(auth.ActorOf(u, "ui")), Old: old, New: password, Keep: app.SessionHash(keep)},
+	)
 }
 
 // CreateToken makes a token and returns its text.
-func (a Accounts) CreateToken(ctx context.Context, who domain.Actor, name string, role domain.Role, scopes []string, lifetime time.Duration) (string, domain.Token, error) {
+func (a Accounts) CreateToken(
+	ctx context.Context,
+	who domain.Actor,
+	name string,
+	role domain.Role,
+	scopes []string,
+	lifetime time.Duration,
+) (string, domain.Token, error) {
 	return a.Keys.Create(ctx, app.NewToken{Meta: by(who), Name: name, Role: role, Scopes: scopes, Lifetime: lifetime})
 }
 

@@ -96,8 +96,14 @@ func (b *Bundle) Write(to io.Writer) error {
 	sum := sha256.New()
 	put := func(name string, text []byte) error {
 		hashFile(sum, name, text)
-		h := tar.Header{Typeflag: tar.TypeReg, Name: "run-" + b.detail.Run.ID + "/" + name, Mode: 0o644, Size: int64(len(text)), Format: tar.FormatPAX,
-			ModTime: b.detail.Run.CreatedAt}
+		h := tar.Header{
+			Typeflag: tar.TypeReg,
+			Name:     "run-" + b.detail.Run.ID + "/" + name,
+			Mode:     0o644,
+			Size:     int64(len(text)),
+			Format:   tar.FormatPAX,
+			ModTime:  b.detail.Run.CreatedAt,
+		}
 		err := t.WriteHeader(&h)
 		if err == nil {
 			_, err = t.Write(text)

@@ -42,7 +42,14 @@ func (p *Provider) Begin(ctx context.Context, redirect, next string) (address, k
 		return "", "", err
 	}
 	redirect = cmp.Or(p.c.Redirect, redirect)
-	f := flow{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), Redirect: redirect, Next: next, Ends: p.c.Now().Add(Lifetime)}
+	f := flow{
+		State:    rand.Text(),
+		Nonce:    rand.Text(),
+		Verifier: oauth2.GenerateVerifier(),
+		Redirect: redirect,
+		Next:     next,
+		Ends:     p.c.Now().Add(Lifetime),
+	}
 	kept, err = p.close(f)
 	return p.oauth(found, redirect).AuthCodeURL(f.State, oidc.Nonce(f.Nonce), oauth2.S256ChallengeOption(f.Verifier)), kept, err
 }
@@ -108,7 +115,10 @@ func (p *Provider) Finish(ctx context.Context, kept string, answer url.Values) (
 		return id, "", p.distrust("the answer comes from another issuer, %.200q", iss)
 	}
 	if code := answer.Get("error"); code != "" {
-		return id, "", refuse(fmt.Sprintf("%s did not let you in: %s", p.c.Label, printable(cmp.Or(answer.Get("error_description"), code))), "try again, or ask whoever runs it")
+		return id, "", refuse(
+			fmt.Sprintf("%s did not let you in: %s", p.c.Label, printable(cmp.Or(answer.Get("error_description"), code))),
+			"try again, or ask whoever runs it",
+		)
 	}
 	if answer.Get("code") == "" {
 		return id, "", p.distrust("the answer has no code")
@@ -136,7 +146,13 @@ func (p *Provider) Finish(ctx context.Context, kept string, answer url.Values) (
 
 // claims verifies the ID token, and adds what only the user information endpoint
 // tells of the groups.
-func (p *Provider) claims(ctx context.Context, found *oidc.Provider, config *oauth2.Config, token *oauth2.Token, nonce string) (map[string]any, error) {
+func (p *Provider) claims(
+	ctx context.Context,
+	found *oidc.Provider,
+	config *oauth2.Config,
+	token *oauth2.Token,
+	nonce string,
+) (map[string]any, error) {
 	raw, _ := token.Extra("id_token").(string)
 	if raw == "" {
 		return nil, p.distrust("the answer has no ID token")
@@ -249,7 +265,10 @@ func texts(v any) []string {
 func (p *Provider) distrust(format string, args ...any) error {
 	why := fmt.Sprintf(format, args...)
 	p.c.Log.Warn("the identity provider's answer was refused", "issuer", p.c.Issuer, "reason", why)
-	return refuse(fmt.Sprintf("what %s answered cannot be trusted: %s", p.c.Label, why), "begin again from the login page; if it happens again, tell an admin")
+	return refuse(
+		fmt.Sprintf("what %s answered cannot be trusted: %s", p.c.Label, why),
+		"begin again from the login page; if it happens again, tell an admin",
+	)
 }
 
 func refuse(message, suggestion string) error {

@@ -202,7 +202,8 @@ func (p *Provider) known() (*oidc.Provider, error) {
 
 func (p *Provider) down(err error) error {
 	p.c.Log.Warn("the identity provider cannot be used", "issuer", p.c.Issuer, "err", err)
-	return domain.Errorf(domain.CodeUnavailable, "%s cannot be used now", p.c.Label).Suggest("try again in a moment; the log of kairosd says what is wrong")
+	return domain.Errorf(domain.CodeUnavailable, "%s cannot be used now", p.c.Label).
+		Suggest("try again in a moment; the log of kairosd says what is wrong")
 }
 
 func (p *Provider) oauth(found *oidc.Provider, redirect string) *oauth2.Config {

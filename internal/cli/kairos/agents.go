@@ -102,7 +102,14 @@ failures, kairosd does not call a provider until its circuit closes.`,
 					rows = append(rows, []string{mark(p.Default), p.Name, p.Type, p.Model, p.State, calls(p.Activity),
 						fmt.Sprintf("%d + %d", u.InputTokens, u.OutputTokens), strings.Join(providerNotes(p), "; ")})
 				}
-				return c.Listed(c.json, list, "", []string{"", "PROVIDER", "TYPE", "MODEL", "STATE", "CALLS", "TOKENS", ""}, rows, "no providers")
+				return c.Listed(
+					c.json,
+					list,
+					"",
+					[]string{"", "PROVIDER", "TYPE", "MODEL", "STATE", "CALLS", "TOKENS", ""},
+					rows,
+					"no providers",
+				)
 			})
 		},
 	}
@@ -127,8 +134,15 @@ func (c agentCommands) providerShow() *cobra.Command {
 					return c.Print(p)
 				}
 				c.Printf("provider %s\n", p.Name)
-				facts := [][2]string{{"type", p.Type}, {"address", p.BaseURL}, {"model", p.Model}, {"plans may name", strings.Join(p.Models, ", ")},
-					{"default", yes(p.Default)}, {"state", p.State}, {"circuit", breakerNote(p.Breaker)}}
+				facts := [][2]string{
+					{"type", p.Type},
+					{"address", p.BaseURL},
+					{"model", p.Model},
+					{"plans may name", strings.Join(p.Models, ", ")},
+					{"default", yes(p.Default)},
+					{"state", p.State},
+					{"circuit", breakerNote(p.Breaker)},
+				}
 				if p.Key != nil {
 					facts = append(facts, [2]string{"key", p.Key.Source + map[bool]string{true: "", false: ", which is empty"}[p.Key.Set]})
 				}
@@ -136,7 +150,10 @@ func (c agentCommands) providerShow() *cobra.Command {
 					facts = append(facts, [2]string{"note", n})
 				}
 				for _, l := range p.Limits {
-					facts = append(facts, [2]string{"limit", fmt.Sprintf("%d of %d %s left, reported %s", l.Remaining, l.Limit, l.Of, cli.Stamp(l.At))})
+					facts = append(
+						facts,
+						[2]string{"limit", fmt.Sprintf("%d of %d %s left, reported %s", l.Remaining, l.Limit, l.Of, cli.Stamp(l.At))},
+					)
 				}
 				c.facts(facts)
 				c.activity(p.Activity)

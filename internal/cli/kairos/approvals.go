@@ -48,15 +48,26 @@ call.`,
 				items, rows := []asked{}, [][]string{}
 				for _, p := range list.Items {
 					items = append(items, viewAsked(p))
-					rows = append(rows, []string{p.ID, domain.ShortID(p.Run), p.PlanKey, p.Node, p.Status, cli.Stamp(p.CreatedAt), due(p), p.Assignee,
-						answerIDs(p), p.Message})
+					rows = append(
+						rows,
+						[]string{p.ID, domain.ShortID(p.Run), p.PlanKey, p.Node, p.Status, cli.Stamp(p.CreatedAt), due(p), p.Assignee,
+							answerIDs(p), p.Message},
+					)
 				}
-				return c.Listed(c.json, items, list.Next, []string{"APPROVAL", "RUN", "PLAN", "STEP", "STATUS", "CREATED", "DUE", "ASSIGNEE",
-					"ANSWERS", "REQUEST"}, rows, "no approvals found")
+				return c.Listed(
+					c.json,
+					items,
+					list.Next,
+					[]string{"APPROVAL", "RUN", "PLAN", "STEP", "STATUS", "CREATED", "DUE", "ASSIGNEE",
+						"ANSWERS", "REQUEST"},
+					rows,
+					"no approvals found",
+				)
 			})
 		},
 	}
-	cmd.Flags().StringVar(&f.Status, "status", "open", "open, approved, rejected, asked_back, expired, cancelled, or decided (all but open)")
+	cmd.Flags().
+		StringVar(&f.Status, "status", "open", "open, approved, rejected, asked_back, expired, cancelled, or decided (all but open)")
 	cmd.Flags().StringVar(&f.Plan, "plan", "", "only of this plan")
 	cmd.Flags().StringVar(&f.Agent, "agent", "", "only of this agent")
 	cmd.Flags().StringVar(&f.For, "for", "", "only those that this person can answer")
@@ -141,8 +152,15 @@ one request of the run is pending.`,
 						Forecast []domain.Forecast `json:"forecast"`
 					}{viewAsked(p), leads})
 				}
-				c.Printf("approval %s of run %s\n  plan   %s, step %s\n  status %s\n  asked  %s\n", p.ID, p.Run, p.PlanKey, p.Node, p.Status,
-					cli.Stamp(p.CreatedAt))
+				c.Printf(
+					"approval %s of run %s\n  plan   %s, step %s\n  status %s\n  asked  %s\n",
+					p.ID,
+					p.Run,
+					p.PlanKey,
+					p.Node,
+					p.Status,
+					cli.Stamp(p.CreatedAt),
+				)
 				for _, fact := range [][2]string{{"risk", p.Label}, {"agent", p.Agent}, {"for", p.Assignee}, {"answer", p.Answer},
 					{"by", p.DecidedBy}, {"why", p.Comment}} {
 					if fact[1] != "" {
@@ -325,7 +343,13 @@ func (c approvalCommands) decideAll(cmd *cobra.Command, b *client.Client, req do
 		}
 		if err != nil {
 			refused++
-			answers, rows = append(answers, answer{ID: name, Error: err.Error()}), append(rows, []string{name, "", "not answered: " + err.Error()})
+			answers, rows = append(
+				answers,
+				answer{ID: name, Error: err.Error()},
+			), append(
+				rows,
+				[]string{name, "", "not answered: " + err.Error()},
+			)
 			continue
 		}
 		answers, rows = append(answers, answer{p.ID, p.Run, p.Status, ""}), append(rows, []string{p.ID, domain.ShortID(p.Run), p.Status})

@@ -151,7 +151,11 @@ func (c draftCommands) ask(cmd *cobra.Command, b *client.Client, r domain.DraftR
 		case c.json:
 			return c.Print(out)
 		case waits:
-			c.Errorf("%s: not idempotent; read the plan, then accept it with: kairos drafts accept %s\n", strings.Join(d.Unsafe, ", "), d.ID)
+			c.Errorf(
+				"%s: not idempotent; read the plan, then accept it with: kairos drafts accept %s\n",
+				strings.Join(d.Unsafe, ", "),
+				d.ID,
+			)
 		}
 		if waits && !planOnly {
 			c.Errorf("not started; kairos ask --accept starts such plans\n")

@@ -58,9 +58,12 @@ object per line.`,
 							}
 							continue
 						}
-						rows = append(rows, []string{strconv.FormatInt(e.Seq, 10), cli.Stamp(e.At), cmp.Or(e.Result, "ok"), e.Action, e.Actor,
-							domain.ShortID(e.Run), e.Object,
-							strings.TrimSpace(e.Surface + " " + e.Request.Address), e.Reason})
+						rows = append(
+							rows,
+							[]string{strconv.FormatInt(e.Seq, 10), cli.Stamp(e.At), cmp.Or(e.Result, "ok"), e.Action, e.Actor,
+								domain.ShortID(e.Run), e.Object,
+								strings.TrimSpace(e.Surface + " " + e.Request.Address), e.Reason},
+						)
 					}
 					if shown += len(list.Items); list.Next == "" || limit > 0 && shown >= limit {
 						c.Table([]string{"EVENT", "AT", "RESULT", "ACTION", "ACTOR", "RUN", "OBJECT", "FROM", "REASON"}, rows)
@@ -94,9 +97,21 @@ func (c auditCommands) auditShow() *cobra.Command {
 					return c.Print(domain.ViewAudit(e))
 				}
 				c.Printf("event %d\n", e.Seq)
-				c.facts([][2]string{{"at", e.At.Format(time.RFC3339Nano)}, {"action", e.Action}, {"result", cmp.Or(e.Result, "ok")}, {"by", e.Actor},
-					{"interface", e.Surface}, {"from", e.Request.Address},
-					{"request", e.Request.ID}, {"run", e.Run}, {"object", e.Object}, {"reason", e.Reason}, {"mac", e.Mac}})
+				c.facts(
+					[][2]string{
+						{"at", e.At.Format(time.RFC3339Nano)},
+						{"action", e.Action},
+						{"result", cmp.Or(e.Result, "ok")},
+						{"by", e.Actor},
+						{"interface", e.Surface},
+						{"from", e.Request.Address},
+						{"request", e.Request.ID},
+						{"run", e.Run},
+						{"object", e.Object},
+						{"reason", e.Reason},
+						{"mac", e.Mac},
+					},
+				)
 				if e.RunSeq > 0 {
 					c.facts([][2]string{{"journal rows", fmt.Sprintf("%d to %d", max(e.FirstSeq, 1), e.RunSeq)}})
 				}

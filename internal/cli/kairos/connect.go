@@ -58,7 +58,10 @@ func (c *program) mentionOthers(ctx context.Context, b *client.Client) {
 	if c.quiet || c.json || c.memory {
 		return
 	}
-	list, err := b.Runs(ctx, domain.RunFilter{Statuses: []domain.RunStatus{domain.RunQueued, domain.RunRunning}, Page: domain.Page{Limit: 5}})
+	list, err := b.Runs(
+		ctx,
+		domain.RunFilter{Statuses: []domain.RunStatus{domain.RunQueued, domain.RunRunning}, Page: domain.Page{Limit: 5}},
+	)
 	if err != nil {
 		return // the command itself will meet the error
 	}

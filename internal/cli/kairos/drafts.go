@@ -139,7 +139,10 @@ func (c draftCommands) listDrafts(cmd *cobra.Command, b *client.Client, all bool
 	for _, p := range plans.Items {
 		if !made[p.Key] {
 			others = append(others, viewPlan(p))
-			rows = append(rows, []string{"-", string(domain.DraftReady), fmt.Sprintf("%s v%d", p.Key, p.Latest), "", cli.Stamp(p.CreatedAt), p.Name})
+			rows = append(
+				rows,
+				[]string{"-", string(domain.DraftReady), fmt.Sprintf("%s v%d", p.Key, p.Latest), "", cli.Stamp(p.CreatedAt), p.Name},
+			)
 		}
 	}
 	if c.json {

@@ -152,7 +152,13 @@ func (c *program) result(res domain.Result) error {
 		for _, w := range res.Waits {
 			switch {
 			case w.Approval != "":
-				c.Errorf("  %s asks: %s\n    kairos approve %s\n    kairos reject %s --comment WHY\n", w.Node, w.Message, w.Approval, w.Approval)
+				c.Errorf(
+					"  %s asks: %s\n    kairos approve %s\n    kairos reject %s --comment WHY\n",
+					w.Node,
+					w.Message,
+					w.Approval,
+					w.Approval,
+				)
 			case w.Reason == domain.WaitInDoubt:
 				if len(w.Calls) == 0 {
 					c.Errorf("  %s is in doubt: its outcome is unknown\n", w.Node)
@@ -164,7 +170,11 @@ func (c *program) result(res domain.Result) error {
 			case w.Reason == domain.WaitQuarantined && w.Message != "": // its journal is damaged
 				c.Errorf("  %s\n    kairos show %s\n", w.Message, short)
 			case w.Reason == domain.WaitBudget:
-				c.Errorf("  %s\n    kairos runs limits %s --max-tokens +N | --max-cost +N | --max-duration +TIME | --max-steps +N\n", w.Message, short)
+				c.Errorf(
+					"  %s\n    kairos runs limits %s --max-tokens +N | --max-cost +N | --max-duration +TIME | --max-steps +N\n",
+					w.Message,
+					short,
+				)
 			case w.Reason == domain.WaitHeld, w.Reason == domain.WaitQuarantined:
 				c.Errorf("  %s\n    kairos resume %s --release\n", parked[w.Reason], short)
 			default:

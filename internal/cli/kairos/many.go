@@ -124,8 +124,14 @@ func (c *program) many(cmd *cobra.Command, req domain.BulkRequest, runs []string
 		if !o.detach {
 			if act, err = c.watchBulk(ctx, b, act); err != nil {
 				if ctx.Err() != nil {
-					return exit.With(exit.Unavailable,
-						fmt.Errorf("interrupted; follow it with: kairos operations show %s; stop it with: kairos operations stop %s", act.ID, act.ID))
+					return exit.With(
+						exit.Unavailable,
+						fmt.Errorf(
+							"interrupted; follow it with: kairos operations show %s; stop it with: kairos operations stop %s",
+							act.ID,
+							act.ID,
+						),
+					)
 				}
 				return err
 			}

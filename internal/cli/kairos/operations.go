@@ -35,8 +35,15 @@ survive restarts of the server.`,
 					rows = append(rows, []string{a.ID, string(a.Action), string(a.State), fmt.Sprintf("%d of %d", a.Acted, a.Total),
 						strconv.FormatInt(a.Refused, 10), cli.Stamp(a.CreatedAt), a.Actor, cmp.Or(a.Note, a.Query, a.Reason)})
 				}
-				return c.Listed(c.json, append([]domain.Bulk{}, list...), "", []string{"OPERATION", "ACTION", "STATUS", "DONE", "REFUSED", "STARTED",
-					"BY", "ABOUT"}, rows, "no bulk operations")
+				return c.Listed(
+					c.json,
+					append([]domain.Bulk{}, list...),
+					"",
+					[]string{"OPERATION", "ACTION", "STATUS", "DONE", "REFUSED", "STARTED",
+						"BY", "ABOUT"},
+					rows,
+					"no bulk operations",
+				)
 			})
 		},
 	}
@@ -72,9 +79,18 @@ func (c operationCommands) showCommand() *cobra.Command {
 						Items []domain.BulkItem `json:"items"`
 					}{act, items})
 				}
-				c.Printf("operation %s: %s, %s: %d of %d done, %d refused\n  started %s by %s %s\n", act.ID, act.Action, act.State, act.Acted,
-					act.Total, act.Refused,
-					cli.Stamp(act.CreatedAt), cli.FirstLine(act.Actor), cli.FirstLine(act.Reason))
+				c.Printf(
+					"operation %s: %s, %s: %d of %d done, %d refused\n  started %s by %s %s\n",
+					act.ID,
+					act.Action,
+					act.State,
+					act.Acted,
+					act.Total,
+					act.Refused,
+					cli.Stamp(act.CreatedAt),
+					cli.FirstLine(act.Actor),
+					cli.FirstLine(act.Reason),
+				)
 				for _, fact := range [][2]string{{"filter", act.Query}, {"waits for provider", act.Provider}, {"waits for tool", act.Tool},
 					{"note", act.Note}} {
 					if fact[1] != "" {

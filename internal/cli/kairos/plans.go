@@ -126,7 +126,10 @@ func (c planCommands) plansVersions() *cobra.Command {
 				}
 				out := []view{}
 				for _, v := range list {
-					out = append(out, view{v.Number, v.Hash, v.Author, v.Origin, v.Reason, v.CreatedAt.Format(time.RFC3339), v.Number == p.Latest})
+					out = append(
+						out,
+						view{v.Number, v.Hash, v.Author, v.Origin, v.Reason, v.CreatedAt.Format(time.RFC3339), v.Number == p.Latest},
+					)
 				}
 				if c.json {
 					return c.Print(map[string]any{"items": out})
@@ -137,7 +140,10 @@ func (c planCommands) plansVersions() *cobra.Command {
 					if v.Number == p.Latest {
 						current = "current"
 					}
-					rows = append(rows, []string{"v" + strconv.Itoa(v.Number), current, v.Hash[:12], cli.Stamp(v.CreatedAt), v.Author, v.Origin, v.Reason})
+					rows = append(
+						rows,
+						[]string{"v" + strconv.Itoa(v.Number), current, v.Hash[:12], cli.Stamp(v.CreatedAt), v.Author, v.Origin, v.Reason},
+					)
 				}
 				c.Table([]string{"VERSION", "", "HASH", "STORED", "BY", "ORIGIN", "REASON"}, rows)
 				return nil
@@ -170,8 +176,10 @@ different formats are compared as YAML.`,
 				}
 				d := plandiff.Versions(versions[0], versions[1])
 				if c.json {
-					return c.Print(map[string]any{"plan": p.Key, "from": versions[0].Number, "to": versions[1].Number, "reason": versions[1].Reason,
-						"added": d.Added, "removed": d.Removed, "lines": diffLines(d)})
+					return c.Print(
+						map[string]any{"plan": p.Key, "from": versions[0].Number, "to": versions[1].Number, "reason": versions[1].Reason,
+							"added": d.Added, "removed": d.Removed, "lines": diffLines(d)},
+					)
 				}
 				for _, l := range d.Lines {
 					c.Printf("%s%s\n", l.Sign, l.Text)
@@ -220,8 +228,11 @@ they took. It reads the newest runs that started since --since, at most 500.`,
 					return cmp.Or(cmp.Compare(flow.Nodes[y].Runs, flow.Nodes[x].Runs), cmp.Compare(x, y))
 				}) {
 					n := flow.Nodes[id]
-					rows = append(rows, []string{id, strconv.Itoa(n.Runs), strconv.Itoa(n.Settled), strconv.Itoa(n.Failed), strconv.Itoa(n.Skipped),
-						strconv.Itoa(n.Attempts), took(n.P50), took(n.P95)})
+					rows = append(
+						rows,
+						[]string{id, strconv.Itoa(n.Runs), strconv.Itoa(n.Settled), strconv.Itoa(n.Failed), strconv.Itoa(n.Skipped),
+							strconv.Itoa(n.Attempts), took(n.P50), took(n.P95)},
+					)
 				}
 				c.Table([]string{"STEP", "RUNS", "ENDED", "FAILED", "SKIPPED", "ATTEMPTS", "P50", "P95"}, rows)
 				c.Errorf("%d runs, the oldest of %s\n", flow.Runs, cli.Stamp(flow.Since))

@@ -189,7 +189,9 @@ func (c *program) printPlan(p domain.Plan, what string) error {
 // printVersion prints a version as it was written.
 func (c *program) printVersion(p domain.Plan, v domain.Version) error {
 	if c.json {
-		return c.Print(map[string]any{"plan": viewPlan(p), "version": v.Number, "hash": v.Hash, "format": v.Format, "source": string(v.Source)})
+		return c.Print(
+			map[string]any{"plan": viewPlan(p), "version": v.Number, "hash": v.Hash, "format": v.Format, "source": string(v.Source)},
+		)
 	}
 	c.Printf("%s\n", strings.TrimRight(string(v.Source), "\n"))
 	return nil

@@ -18,10 +18,27 @@ import (
 )
 
 func (c runCommands) group() *cobra.Command {
-	return group("runs", "List, show, and change runs", c.listCommand, c.showCommand(), c.logsCommand(), c.resumeCommand(), c.rerunCommand(),
+	return group(
+		"runs",
+		"List, show, and change runs",
+		c.listCommand,
+		c.showCommand(),
+		c.logsCommand(),
+		c.resumeCommand(),
+		c.rerunCommand(),
 		c.forkCommand(),
-		c.cancelCommand(), c.pauseCommand(), c.limitsCommand(), c.resolveCommand(), c.labelCommand(), c.noteCommand(), c.compareCommand(),
-		c.exportCommand(), c.deleteCommand(), c.stepsCommand(), c.handoffsCommand())
+		c.cancelCommand(),
+		c.pauseCommand(),
+		c.limitsCommand(),
+		c.resolveCommand(),
+		c.labelCommand(),
+		c.noteCommand(),
+		c.compareCommand(),
+		c.exportCommand(),
+		c.deleteCommand(),
+		c.stepsCommand(),
+		c.handoffsCommand(),
+	)
 }
 
 func (c runCommands) listCommand() *cobra.Command {

@@ -93,8 +93,11 @@ func (c runCommands) resume(cmd *cobra.Command, b *client.Client, a *action, r d
 	if !p.Allowed && !a.preview {
 		refusal := domain.NewError(domain.CodeConflict, p.Refusal, p.Suggestion)
 		if r.WaitReason == domain.WaitBudget {
-			return exit.Advise(refusal, fmt.Sprintf("raise it: kairos runs limits %s --max-tokens +N | --max-cost +N | --max-duration +TIME "+
-				"| --max-steps +N", domain.ShortID(r.ID)))
+			return exit.Advise(
+				refusal,
+				fmt.Sprintf("raise it: kairos runs limits %s --max-tokens +N | --max-cost +N | --max-duration +TIME "+
+					"| --max-steps +N", domain.ShortID(r.ID)),
+			)
 		}
 		return refusal
 	}

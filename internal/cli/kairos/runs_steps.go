@@ -53,8 +53,14 @@ of attempts; --cursor continues it.`,
 						strconv.Itoa(h.Attempt), string(h.Status), took(h.Took()),
 						strings.TrimSpace(h.Code + " " + h.Message)})
 				}
-				return c.Listed(c.json, items, hits.Next, []string{"ENDED", "RUN", "PLAN", "STEP", "ATTEMPT", "STATUS", "DURATION", "ERROR"}, rows,
-					"no steps found")
+				return c.Listed(
+					c.json,
+					items,
+					hits.Next,
+					[]string{"ENDED", "RUN", "PLAN", "STEP", "ATTEMPT", "STATUS", "DURATION", "ERROR"},
+					rows,
+					"no steps found",
+				)
 			})
 		},
 	}
@@ -87,7 +93,10 @@ from: to: plan: status:open|returned|failed since: until:.
 				}
 				rows := [][]string{}
 				for _, h := range list.Items {
-					rows = append(rows, []string{cli.Stamp(h.At), domain.ShortID(h.Run), h.Plan, h.From + " → " + h.To, h.Reason, h.Status, h.Context})
+					rows = append(
+						rows,
+						[]string{cli.Stamp(h.At), domain.ShortID(h.Run), h.Plan, h.From + " → " + h.To, h.Reason, h.Status, h.Context},
+					)
 				}
 				return c.Listed(c.json, append([]domain.HandoffSeen{}, list.Items...), list.Next,
 					[]string{"AT", "RUN", "PLAN", "FROM → TO", "REASON", "STATUS", "CONTEXT"}, rows, "no handoffs found")
@@ -113,7 +122,14 @@ from: to: plan: status:open|returned|failed since: until:.
 					return c.Print(map[string]any{"items": append([]domain.Handoff{}, said.Handoffs...)})
 				}
 				for _, h := range said.Handoffs {
-					c.Printf("%s  %s → %s  at %s  %s\n", cli.Stamp(h.At), cli.FirstLine(h.From), cli.FirstLine(h.To), cmp.Or(h.Node, "-"), h.Reason)
+					c.Printf(
+						"%s  %s → %s  at %s  %s\n",
+						cli.Stamp(h.At),
+						cli.FirstLine(h.From),
+						cli.FirstLine(h.To),
+						cmp.Or(h.Node, "-"),
+						h.Reason,
+					)
 					for line := range strings.Lines(h.Context) {
 						c.Printf("  %s\n", cli.FirstLine(line))
 					}

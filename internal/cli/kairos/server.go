@@ -88,7 +88,10 @@ func (c serverCommands) status(i domain.Server, v domain.Vitals) {
 			cli.Stamp(i.CheckedAt)}, {"finding", i.Finding}, {"safe mode", i.Safe}, {"storage stopped", i.Failed},
 		{"settings after a restart", strings.Join(i.ConfigLater, ", ")}, {"configuration error", i.ConfigError}}
 	if m := i.Maintenance; m != nil {
-		facts = append(facts, [2]string{"maintenance", strings.TrimSpace(fmt.Sprintf("since %s by %s: %s", cli.Stamp(m.Since), m.By, m.Reason))})
+		facts = append(
+			facts,
+			[2]string{"maintenance", strings.TrimSpace(fmt.Sprintf("since %s by %s: %s", cli.Stamp(m.Since), m.By, m.Reason))},
+		)
 	}
 	if i.Held > 0 || i.Hold != nil {
 		facts = append(facts, [2]string{"held", fmt.Sprintf("%d runs; release them with: kairos server release", i.Held)})
@@ -140,7 +143,13 @@ func (c serverCommands) logsCommand() *cobra.Command {
 						}
 						continue
 					}
-					c.Printf("%s  %-5s %s %s\n", l.At.UTC().Format("2006-01-02 15:04:05.000Z"), l.Level, cli.FirstLine(l.Message), cli.FirstLine(l.Facts))
+					c.Printf(
+						"%s  %-5s %s %s\n",
+						l.At.UTC().Format("2006-01-02 15:04:05.000Z"),
+						l.Level,
+						cli.FirstLine(l.Message),
+						cli.FirstLine(l.Facts),
+					)
 				}
 				return nil
 			})

@@ -50,7 +50,13 @@ func (c sessionCommands) showCommand() *cobra.Command {
 					c.Errorf("session %s has no memory\n", cli.FirstLine(args[0]))
 				}
 				for _, m := range list.Items {
-					c.Printf("%s  %s\n  asked:    %s\n  answered: %s\n", m.At.Format(time.RFC3339), m.Run, cli.FirstLine(m.Input), cli.FirstLine(m.Output))
+					c.Printf(
+						"%s  %s\n  asked:    %s\n  answered: %s\n",
+						m.At.Format(time.RFC3339),
+						m.Run,
+						cli.FirstLine(m.Input),
+						cli.FirstLine(m.Output),
+					)
 				}
 				return nil
 			})

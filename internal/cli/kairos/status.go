@@ -94,8 +94,11 @@ func (c statusCommands) show(n needs) {
 		rows = append(rows, []string{string(r.WaitReason), short, r.Plan, "", r.Headline, next})
 	}
 	for _, g := range n.Failures {
-		rows = append(rows, []string{"failed", strconv.FormatInt(g.Runs, 10) + " runs", g.PlanKey, g.Node, g.Code, "kairos runs --filter '" +
-			filterOf(g.Ref()) + "'"})
+		rows = append(
+			rows,
+			[]string{"failed", strconv.FormatInt(g.Runs, 10) + " runs", g.PlanKey, g.Node, g.Code, "kairos runs --filter '" +
+				filterOf(g.Ref()) + "'"},
+		)
 	}
 	c.Table([]string{"STATUS", "RUN", "PLAN", "STEP", "MESSAGE", "NEXT"}, rows)
 	if len(rows) == 0 {

@@ -28,7 +28,14 @@ import (
 type accounts interface {
 	Users(ctx context.Context) ([]domain.User, error)
 	CreateUser(ctx context.Context, by domain.Actor, name, password string, role domain.Role) (domain.User, error)
-	UpdateUser(ctx context.Context, by domain.Actor, idOrName string, role *domain.Role, password *string, disabled *bool) (domain.User, error)
+	UpdateUser(
+		ctx context.Context,
+		by domain.Actor,
+		idOrName string,
+		role *domain.Role,
+		password *string,
+		disabled *bool,
+	) (domain.User, error)
 	LinkUser(ctx context.Context, by domain.Actor, idOrName, subject string) (domain.User, error)
 	EndSessions(ctx context.Context, by domain.Actor, idOrName string) error
 	DisableSecondFactor(ctx context.Context, by domain.Actor, idOrName string) error
@@ -76,7 +83,9 @@ func (d *program) userCommand() *cobra.Command {
 		Long: "Adds, lists, and changes users. It works while kairosd serve runs.", Example: "  kairosd user list --data " +
 			"/var/lib/kairos",
 		RunE: func(*cobra.Command, []string) error {
-			return exit.Usage("missing command: add, list, passwd, role, link, login-link, sign-out, second-factor-off, repair, disable or enable")
+			return exit.Usage(
+				"missing command: add, list, passwd, role, link, login-link, sign-out, second-factor-off, repair, disable or enable",
+			)
 		},
 	}
 	var role string
@@ -257,7 +266,8 @@ password or an identity provider. kairosd serve must be running.`,
 		Example: "  kairosd user login-link marta --data /var/lib/kairos",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !datadir.IsSocket(d.dir().Socket()) {
-				return domain.Errorf(domain.CodeUnavailable, "kairosd serve is not running on %s", d.data).Suggest("start it: kairosd serve")
+				return domain.Errorf(domain.CodeUnavailable, "kairosd serve is not running on %s", d.data).
+					Suggest("start it: kairosd serve")
 			}
 			secret, err := client.Unix(d.dir().Socket()).LoginLink(cmd.Context(), assemble.LocalActor(), args[0])
 			if err == nil {
@@ -343,19 +353,33 @@ func (d *program) tokenCommand() *cobra.Command {
 					case t.ExpiresAt.Before(time.Now()):
 						state = "expired"
 					}
-					item := map[string]any{"id": t.ID, "name": t.Name, "role": t.Role, "scopes": append([]string{}, t.Scopes...), "prefix": t.Prefix,
+					item := map[string]any{
+						"id":        t.ID,
+						"name":      t.Name,
+						"role":      t.Role,
+						"scopes":    append([]string{}, t.Scopes...),
+						"prefix":    t.Prefix,
 						"status":    state,
-						"createdAt": t.CreatedAt, "expiresAt": t.ExpiresAt}
+						"createdAt": t.CreatedAt,
+						"expiresAt": t.ExpiresAt,
+					}
 					if !t.LastUsedAt.IsZero() {
 						from = cmp.Or(t.LastUsedFrom, "local socket")
 						item["lastUsedAt"], item["lastUsedFrom"] = t.LastUsedAt, from
 					}
 					items = append(items, item)
-					rows = append(rows, []string{t.ID, t.Name, string(t.Role), strings.Join(t.Scopes, ","), t.Prefix + "…", cli.Stamp(t.ExpiresAt),
-						cli.Stamp(t.LastUsedAt), from, state})
+					rows = append(
+						rows,
+						[]string{t.ID, t.Name, string(t.Role), strings.Join(t.Scopes, ","), t.Prefix + "…", cli.Stamp(t.ExpiresAt),
+							cli.Stamp(t.LastUsedAt), from, state},
+					)
 				}
-				return d.listed(items, []string{"TOKEN", "NAME", "ROLE", "SCOPES", "PREFIX", "EXPIRES", "LAST USED", "FROM", "STATUS"}, rows,
-					"no tokens")
+				return d.listed(
+					items,
+					[]string{"TOKEN", "NAME", "ROLE", "SCOPES", "PREFIX", "EXPIRES", "LAST USED", "FROM", "STATUS"},
+					rows,
+					"no tokens",
+				)
 			})
 		},
 	}

@@ -137,8 +137,10 @@ there is a key file, nothing changes.`,
 			if err := s.Close(); err != nil {
 				return err
 			}
-			d.Printf("the key file is a new one, and all access was ended; now create an administrator: kairosd user add NAME --role admin\n%s\n",
-				d.dir().KeyNotice())
+			d.Printf(
+				"the key file is a new one, and all access was ended; now create an administrator: kairosd user add NAME --role admin\n%s\n",
+				d.dir().KeyNotice(),
+			)
 			return nil
 		},
 	}

@@ -37,7 +37,8 @@ within 30 seconds.`,
 	}
 	cmd.Flags().StringVar(&o.Listen, "listen", "",
 		"address and port, or unix:/path/of/a/socket (default: server.listen, else "+daemon.DefaultListen+")")
-	cmd.Flags().BoolVar(&o.Examples, "examples", false, "load the example plans; without --config, also scripted answers and files for them")
+	cmd.Flags().
+		BoolVar(&o.Examples, "examples", false, "load the example plans; without --config, also scripted answers and files for them")
 	cmd.Flags().BoolVar(&o.Safe, "safe", false, "execute nothing")
 	cmd.Flags().IntVar(&o.CrashLoop, "crash-loop", daemon.DefaultCrashLoop,
 		"execute nothing after this many early deaths in a row; 0: never mind them")

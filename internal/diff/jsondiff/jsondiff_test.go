@@ -80,7 +80,11 @@ func TestDiffIsSymmetric(t *testing.T) {
 		if (len(there) == 0) != jsondiff.Equal(a, b) || len(there) != len(back) {
 			t.Fatalf("%d changes there, %d back, equal %v", len(there), len(back), jsondiff.Equal(a, b))
 		}
-		mirror := map[jsondiff.Op]jsondiff.Op{jsondiff.Added: jsondiff.Removed, jsondiff.Removed: jsondiff.Added, jsondiff.Changed: jsondiff.Changed}
+		mirror := map[jsondiff.Op]jsondiff.Op{
+			jsondiff.Added:   jsondiff.Removed,
+			jsondiff.Removed: jsondiff.Added,
+			jsondiff.Changed: jsondiff.Changed,
+		}
 		for i := range there {
 			if back[i].Op != mirror[there[i].Op] || back[i].Path != there[i].Path {
 				t.Fatalf("%v there, %v back", there[i], back[i])

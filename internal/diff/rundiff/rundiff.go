@@ -34,7 +34,8 @@ func Read(ctx context.Context, from Source, a, b string, now time.Time) (Compari
 				return Comparison{}, err
 			}
 			if name = good.ID; name == "" {
-				return Comparison{}, domain.Errorf(domain.CodeNotFound, "no completed run of %s to compare run %s with", runs[0].Run.PlanKey, domain.ShortID(runs[0].Run.ID)).Suggest("pass the id of the other run")
+				return Comparison{}, domain.Errorf(domain.CodeNotFound, "no completed run of %s to compare run %s with", runs[0].Run.PlanKey, domain.ShortID(runs[0].Run.ID)).
+					Suggest("pass the id of the other run")
 			}
 		}
 		found, err := from.FindRun(ctx, name)
@@ -61,7 +62,10 @@ type Lister interface {
 
 // LastGood returns the newest other completed run of the same plan; a zero run if there is none.
 func LastGood(ctx context.Context, from Lister, run domain.Run) (domain.Run, error) {
-	good, err := from.Runs(ctx, domain.RunFilter{Statuses: []domain.RunStatus{domain.RunCompleted}, PlanKey: run.PlanKey, Page: domain.Page{Limit: 2}})
+	good, err := from.Runs(
+		ctx,
+		domain.RunFilter{Statuses: []domain.RunStatus{domain.RunCompleted}, PlanKey: run.PlanKey, Page: domain.Page{Limit: 2}},
+	)
 	if err != nil {
 		return domain.Run{}, err
 	}
@@ -172,7 +176,13 @@ const (
 
 // Compare compares two runs.
 func Compare(a, b domain.RunDetail, now time.Time) Comparison {
-	c := Comparison{A: side(a, now), B: side(b, now), Input: diff(a.Run.Input, b.Run.Input), Output: diff(a.Run.Output, b.Run.Output), Steps: []Step{}}
+	c := Comparison{
+		A:      side(a, now),
+		B:      side(b, now),
+		Input:  diff(a.Run.Input, b.Run.Input),
+		Output: diff(a.Run.Output, b.Run.Output),
+		Steps:  []Step{},
+	}
 	x, y := stepsOf(a.Journal), stepsOf(b.Journal)
 	others := map[place]*folded{}
 	for _, st := range y {

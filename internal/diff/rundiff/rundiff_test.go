@@ -35,12 +35,35 @@ func (r *run) row(e domain.Entry) *run {
 // did is a step that ended well, in one row.
 func (r *run) did(node, output, to string) *run {
 	decision, _ := json.Marshal(map[string]any{"to": to})
-	return r.row(domain.Entry{Kind: domain.EntryResult, Node: node, Visit: 1, Item: -1, Attempt: 1, Status: domain.NodeCompleted, Final: true, Output: domain.RawJSON(output), Decision: decision})
+	return r.row(
+		domain.Entry{
+			Kind:     domain.EntryResult,
+			Node:     node,
+			Visit:    1,
+			Item:     -1,
+			Attempt:  1,
+			Status:   domain.NodeCompleted,
+			Final:    true,
+			Output:   domain.RawJSON(output),
+			Decision: decision,
+		},
+	)
 }
 
 func (r *run) failed(node, code, message string) *run {
 	r.row(domain.Entry{Kind: domain.EntryIntent, Node: node, Visit: 1, Item: -1, Attempt: 1, Status: domain.NodeRunning})
-	return r.row(domain.Entry{Kind: domain.EntryResult, Node: node, Visit: 1, Item: -1, Attempt: 1, Status: domain.NodeFailed, Final: true, Failure: &domain.Failure{Code: code, Message: message}})
+	return r.row(
+		domain.Entry{
+			Kind:    domain.EntryResult,
+			Node:    node,
+			Visit:   1,
+			Item:    -1,
+			Attempt: 1,
+			Status:  domain.NodeFailed,
+			Final:   true,
+			Failure: &domain.Failure{Code: code, Message: message},
+		},
+	)
 }
 
 func compare(a, b *run) rundiff.Comparison {
@@ -91,13 +114,26 @@ func TestAStepIsOneStep(t *testing.T) {
 	a := newRun("a", `1`).failed("x", "timeout", "late").row(domain.Entry{Kind: domain.EntryReset, Item: -1})
 	a.row(domain.Entry{Kind: domain.EntryIntent, Node: "x", Visit: 1, Item: -1, Attempt: 2, Status: domain.NodeRunning})
 	a.row(domain.Entry{Kind: domain.EntrySubstep, Node: "x", Visit: 1, Item: -1, Attempt: 2, Substep: 1, Output: domain.RawJSON(`"call"`)})
-	a.row(domain.Entry{Kind: domain.EntryResult, Node: "x", Visit: 1, Item: -1, Attempt: 2, Status: domain.NodeCompleted, Final: true, Output: domain.RawJSON(`7`)})
+	a.row(
+		domain.Entry{
+			Kind:    domain.EntryResult,
+			Node:    "x",
+			Visit:   1,
+			Item:    -1,
+			Attempt: 2,
+			Status:  domain.NodeCompleted,
+			Final:   true,
+			Output:  domain.RawJSON(`7`),
+		},
+	)
 	a.row(domain.Entry{Kind: domain.EntryIntent, Node: "y", Visit: 2, Item: 3, Attempt: 1, Status: domain.NodeRunning})
 	d := compare(a, newRun("b", `1`).did("x", `7`, ""))
-	if len(d.Steps) != 2 || d.Steps[0].Differs() || d.Steps[0].A.Attempts != 2 || d.Steps[0].A.TookMs != 5000 || d.Steps[0].LongerMs != 5000 {
+	if len(d.Steps) != 2 || d.Steps[0].Differs() || d.Steps[0].A.Attempts != 2 || d.Steps[0].A.TookMs != 5000 ||
+		d.Steps[0].LongerMs != 5000 {
 		t.Errorf("%+v", d.Steps)
 	}
-	if y := d.Steps[1]; y.Step != "y #2 [3]" || y.A.Status != domain.NodeRunning || y.B != nil || y.A.TookMs != (time.Hour-7*time.Second).Milliseconds() {
+	if y := d.Steps[1]; y.Step != "y #2 [3]" || y.A.Status != domain.NodeRunning || y.B != nil ||
+		y.A.TookMs != (time.Hour-7*time.Second).Milliseconds() {
 		t.Errorf("%+v %+v", y, y.A)
 	}
 }
@@ -140,7 +176,18 @@ func TestLongRunsAreCutOff(t *testing.T) {
 func TestModelsThatAnswered(t *testing.T) {
 	t.Parallel()
 	asked := func(r *run, kind, model string) *run {
-		return r.row(domain.Entry{Kind: domain.EntrySubstep, Node: "x", Visit: 1, Item: -1, Attempt: 1, Substep: 1, Decision: domain.RawJSON(`{"kind":"` + kind + `"}`), Output: domain.RawJSON(`{"text":"hello","model":"` + model + `"}`)})
+		return r.row(
+			domain.Entry{
+				Kind:     domain.EntrySubstep,
+				Node:     "x",
+				Visit:    1,
+				Item:     -1,
+				Attempt:  1,
+				Substep:  1,
+				Decision: domain.RawJSON(`{"kind":"` + kind + `"}`),
+				Output:   domain.RawJSON(`{"text":"hello","model":"` + model + `"}`),
+			},
+		)
 	}
 	a, b := newRun("a", `1`), newRun("b", `1`)
 	asked(asked(asked(a, "model", "m-2"), "model", "m-1"), "model", "m-2")

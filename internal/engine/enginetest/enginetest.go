@@ -276,7 +276,20 @@ func (e *Engine) Journal(run string) string {
 		if r.Final {
 			final = " final"
 		}
-		text += fmt.Sprintf("%d %s%s %s#%d[%d] attempt %d %s %s %s %s\n", r.Seq, r.Kind, final, r.Node, r.Visit, r.Item, r.Attempt, r.Status, r.Reason, r.Output, r.Decision)
+		text += fmt.Sprintf(
+			"%d %s%s %s#%d[%d] attempt %d %s %s %s %s\n",
+			r.Seq,
+			r.Kind,
+			final,
+			r.Node,
+			r.Visit,
+			r.Item,
+			r.Attempt,
+			r.Status,
+			r.Reason,
+			r.Output,
+			r.Decision,
+		)
 	}
 	return text
 }

@@ -129,7 +129,11 @@ func (l *Log) Ended(ctx context.Context, subject string, c Call) {
 	}
 	s.Codes[code]++
 	at, _ := ctx.Value(placeKey{}).(place)
-	r.Recent = slices.Insert(r.Recent, 0, domain.CallFailure{At: now.Truncate(time.Millisecond), Code: f.Code, Message: l.text(f.Message), Run: at.run, Node: at.node})
+	r.Recent = slices.Insert(
+		r.Recent,
+		0,
+		domain.CallFailure{At: now.Truncate(time.Millisecond), Code: f.Code, Message: l.text(f.Message), Run: at.run, Node: at.node},
+	)
 	r.Recent = r.Recent[:min(len(r.Recent), maxRecent)]
 }
 
@@ -185,7 +189,10 @@ func (l *Log) Of(subject string) domain.Activity {
 			took[i] += n
 			total += n
 		}
-		a.Slots = append(a.Slots, domain.CallSlot{At: s.At, CallCounts: domain.CallCounts{Calls: s.Calls, Failures: s.Failures}, Usage: s.Usage})
+		a.Slots = append(
+			a.Slots,
+			domain.CallSlot{At: s.At, CallCounts: domain.CallCounts{Calls: s.Calls, Failures: s.Failures}, Usage: s.Usage},
+		)
 	}
 	a.P50, a.P95 = quantile(took, total, 0.5), quantile(took, total, 0.95)
 	for code, n := range codes {

@@ -36,7 +36,8 @@ func TestCallsAreToldOfADay(t *testing.T) {
 		if a.Calls != 12 || a.Failures != 2 || a.Hour.Calls != 11 || a.Hour.Failures != 1 {
 			t.Errorf("counts: %+v, last hour %+v", a.CallCounts, a.Hour)
 		}
-		if len(a.Recent) != 2 || a.Recent[0].Code != "timeout" || a.Recent[0].Message != "•••• is wrong" || a.Recent[0].Run != "run-1" || a.Recent[0].Node != "pay" {
+		if len(a.Recent) != 2 || a.Recent[0].Code != "timeout" || a.Recent[0].Message != "•••• is wrong" || a.Recent[0].Run != "run-1" ||
+			a.Recent[0].Node != "pay" {
 			t.Errorf("recent: %+v", a.Recent)
 		}
 		if len(a.Errors) != 2 || a.Errors[0].Count != 1 || a.Usage.InputTokens != 18 {
@@ -65,7 +66,11 @@ func TestARestartForgetsNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before.Ended(ctx, "provider:one", activity.Call{Took: time.Second, Usage: domain.Usage{OutputTokens: 7}, Err: down("provider_unavailable")})
+	before.Ended(
+		ctx,
+		"provider:one",
+		activity.Call{Took: time.Second, Usage: domain.Usage{OutputTokens: 7}, Err: down("provider_unavailable")},
+	)
 	keep := func(key, value string) error { return s.SetSetting(ctx, key, value) }
 	if err := before.Disable("tool:http", domain.Stop{By: "marta", Reason: "they move"}, keep); err != nil {
 		t.Fatal(err)
@@ -80,7 +85,9 @@ func TestARestartForgetsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer done()
-	if a := after.Of("provider:one"); a.Calls != 1 || a.Failures != 1 || a.Usage.OutputTokens != 7 || a.Errors[0].Code != "provider_unavailable" || a.P95 == 0 {
+	if a := after.Of("provider:one"); a.Calls != 1 || a.Failures != 1 || a.Usage.OutputTokens != 7 ||
+		a.Errors[0].Code != "provider_unavailable" ||
+		a.P95 == 0 {
 		t.Errorf("after a restart: %+v", a)
 	}
 	by, ok := after.Disabled("tool:http")

@@ -92,7 +92,15 @@ func dataOf(data metricdata.Aggregation) message {
 func numbers[N int64 | float64](points []metricdata.DataPoint[N]) list {
 	out := make(list, 0, len(points))
 	for _, p := range points {
-		out = append(out, message{"attributes": attributes(p.Attributes.ToSlice()), "startTimeUnixNano": nanos(p.StartTime), "timeUnixNano": nanos(p.Time), "asDouble": double(float64(p.Value))})
+		out = append(
+			out,
+			message{
+				"attributes":        attributes(p.Attributes.ToSlice()),
+				"startTimeUnixNano": nanos(p.StartTime),
+				"timeUnixNano":      nanos(p.Time),
+				"asDouble":          double(float64(p.Value)),
+			},
+		)
 	}
 	return out
 }

@@ -62,7 +62,8 @@ func TestTargetsFromTheStandardVariables(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://c:4318/base/")
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20x, b=c")
 	to, ok, err := otlp.TargetOf("", "metrics")
-	if err != nil || !ok || to.URL != "http://c:4318/base/v1/metrics" || to.Headers["authorization"] != "Bearer x" || to.Headers["b"] != "c" {
+	if err != nil || !ok || to.URL != "http://c:4318/base/v1/metrics" || to.Headers["authorization"] != "Bearer x" ||
+		to.Headers["b"] != "c" {
 		t.Errorf("%+v %v %v", to, ok, err)
 	}
 	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "https://t/own")

@@ -36,8 +36,15 @@ type Provider struct {
 
 // New makes a provider; it does not call the server and reads no environment.
 func New(c Config) *Provider {
-	options := []option.RequestOption{option.WithoutEnvironmentDefaults(), option.WithHTTPClient(model.Client()), option.WithMaxRetries(0), option.WithAPIKey(c.Key),
-		option.WithBaseURL(cmp.Or(strings.TrimRight(strings.TrimSuffix(strings.TrimRight(c.BaseURL, "/"), "/v1"), "/"), "https://api.anthropic.com") + "/")}
+	options := []option.RequestOption{
+		option.WithoutEnvironmentDefaults(),
+		option.WithHTTPClient(model.Client()),
+		option.WithMaxRetries(0),
+		option.WithAPIKey(c.Key),
+		option.WithBaseURL(
+			cmp.Or(strings.TrimRight(strings.TrimSuffix(strings.TrimRight(c.BaseURL, "/"), "/v1"), "/"), "https://api.anthropic.com") + "/",
+		),
+	}
 	return &Provider{c, sdk.NewClient(options...)}
 }
 
@@ -151,7 +158,12 @@ func (p *Provider) params(r llm.Request, names model.Names) (sdk.MessageNewParam
 				schema.ExtraFields[k] = v
 			}
 		}
-		params.Tools = append(params.Tools, sdk.ToolUnionParam{OfTool: &sdk.ToolParam{Name: names.To(t.Name), Description: param.NewOpt(t.Description), InputSchema: schema}})
+		params.Tools = append(
+			params.Tools,
+			sdk.ToolUnionParam{
+				OfTool: &sdk.ToolParam{Name: names.To(t.Name), Description: param.NewOpt(t.Description), InputSchema: schema},
+			},
+		)
 	}
 	return params, nil
 }

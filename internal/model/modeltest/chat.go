@@ -81,9 +81,18 @@ func NewChat(t testing.TB, answer func(ChatRequest) string) *Chat {
 		}
 		maps.Copy(w.Header(), c.Header)
 		w.Header().Set("Content-Type", "text/event-stream")
-		fmt.Fprintf(w, "data: {\"model\":\"test-model\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":%s},\"finish_reason\":null}]}\n\n", delta)
+		fmt.Fprintf(
+			w,
+			"data: {\"model\":\"test-model\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":%s},\"finish_reason\":null}]}\n\n",
+			delta,
+		)
 		fmt.Fprint(w, "data: {\"model\":\"test-model\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n")
-		fmt.Fprintf(w, "data: {\"model\":\"test-model\",\"choices\":[],\"usage\":{\"prompt_tokens\":%d,\"completion_tokens\":%d}}\n\ndata: [DONE]\n\n", len(strings.Fields(q.User())), len(strings.Fields(text)))
+		fmt.Fprintf(
+			w,
+			"data: {\"model\":\"test-model\",\"choices\":[],\"usage\":{\"prompt_tokens\":%d,\"completion_tokens\":%d}}\n\ndata: [DONE]\n\n",
+			len(strings.Fields(q.User())),
+			len(strings.Fields(text)),
+		)
 	}))
 	t.Cleanup(s.Close)
 	c.URL = s.URL

@@ -36,7 +36,11 @@ type Wire struct {
 
 // Tools are what the conversations offer; one has a name that servers refuse.
 var Tools = []llm.ToolSpec{
-	{Name: "datetime", Description: "the time", Schema: map[string]any{"type": "object", "properties": map[string]any{"timezone": map[string]any{"type": "string"}}}},
+	{
+		Name:        "datetime",
+		Description: "the time",
+		Schema:      map[string]any{"type": "object", "properties": map[string]any{"timezone": map[string]any{"type": "string"}}},
+	},
 	{Name: "files.read"},
 }
 
@@ -45,7 +49,14 @@ func Conversation() llm.Request {
 	zero := 0.0
 	return llm.Request{Tools: Tools, MaxTokens: 100, Temperature: &zero, Messages: []llm.Message{
 		{Role: llm.RoleSystem, Text: "You tell the time."}, {Role: llm.RoleUser, Text: "What time is it?"},
-		{Role: llm.RoleAssistant, Text: "Let me look.", Calls: []llm.Call{{ID: "c1", Tool: "datetime", Arguments: `{"timezone":"UTC"}`}, {ID: "c2", Tool: "files.read", Arguments: `{}`}}},
+		{
+			Role: llm.RoleAssistant,
+			Text: "Let me look.",
+			Calls: []llm.Call{
+				{ID: "c1", Tool: "datetime", Arguments: `{"timezone":"UTC"}`},
+				{ID: "c2", Tool: "files.read", Arguments: `{}`},
+			},
+		},
 		{Role: llm.RoleTool, CallID: "c1", Text: "noon"}, {Role: llm.RoleTool, CallID: "c2", Text: "Error: no"}}}
 }
 
@@ -82,7 +93,12 @@ func Run(t *testing.T, w Wire, provide func(url string) llm.Provider) {
 		if got.Finish == "" {
 			t.Error("it does not say why the model ended")
 		}
-		want := llm.Response{Text: "It is noon.", Model: "test-model", Finish: got.Finish, Usage: llm.Usage{InputTokens: 12, OutputTokens: 5}}
+		want := llm.Response{
+			Text:   "It is noon.",
+			Model:  "test-model",
+			Finish: got.Finish,
+			Usage:  llm.Usage{InputTokens: 12, OutputTokens: 5},
+		}
 		if d := cmp.Diff(want, got); d != "" || streamed.String() != want.Text {
 			t.Errorf("streamed %q\n%s", streamed.String(), d)
 		}
@@ -97,7 +113,10 @@ func Run(t *testing.T, w Wire, provide func(url string) llm.Provider) {
 	})
 	t.Run("parallel calls", func(t *testing.T) {
 		got, err := serve(t, streaming(w.Calls)).Complete(t.Context(), Conversation())
-		want := []llm.Call{{ID: "a", Tool: "datetime", Arguments: `{"timezone":"Asia/Tokyo"}`}, {ID: "b", Tool: "files.read", Arguments: `{"path":"x"}`}}
+		want := []llm.Call{
+			{ID: "a", Tool: "datetime", Arguments: `{"timezone":"Asia/Tokyo"}`},
+			{ID: "b", Tool: "files.read", Arguments: `{"path":"x"}`},
+		}
 		if d := cmp.Diff(want, got.Calls); err != nil || d != "" {
 			t.Errorf("%v\n%s", err, d)
 		}

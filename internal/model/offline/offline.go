@@ -39,7 +39,12 @@ func (Provider) Complete(ctx context.Context, r llm.Request) (llm.Response, erro
 	if r.Stream != nil {
 		r.Stream(text)
 	}
-	return llm.Response{Text: text, Model: "offline", Finish: "stop", Usage: llm.Usage{InputTokens: int64(words), OutputTokens: int64(len(strings.Fields(text)))}}, nil
+	return llm.Response{
+		Text:   text,
+		Model:  "offline",
+		Finish: "stop",
+		Usage:  llm.Usage{InputTokens: int64(words), OutputTokens: int64(len(strings.Fields(text)))},
+	}, nil
 }
 
 // least is the smallest value that a schema allows, as far as its plain keywords

@@ -93,7 +93,11 @@ func plain(err error) error {
 }
 
 func (p *Provider) request(r llm.Request, names model.Names) (openai.ChatCompletionRequest, error) {
-	req := openai.ChatCompletionRequest{Model: cmp.Or(r.Model, p.c.Model), Stream: true, StreamOptions: &openai.StreamOptions{IncludeUsage: true}}
+	req := openai.ChatCompletionRequest{
+		Model:         cmp.Or(r.Model, p.c.Model),
+		Stream:        true,
+		StreamOptions: &openai.StreamOptions{IncludeUsage: true},
+	}
 	if p.own {
 		req.MaxCompletionTokens = r.MaxTokens
 	} else {
@@ -180,7 +184,14 @@ func (a *answer) add(chunk openai.ChatCompletionStreamResponse) {
 func (a *answer) response(r llm.Request) llm.Response {
 	out := llm.Response{Text: strings.ToValidUTF8(a.text.String(), "\uFFFD"), Model: a.model, Finish: a.finish}
 	for i, c := range a.calls {
-		out.Calls = append(out.Calls, llm.Call{ID: cmp.Or(c.ID, fmt.Sprintf("call_%d", i)), Tool: a.names.From(c.Function.Name), Arguments: cmp.Or(c.Function.Arguments, "{}")})
+		out.Calls = append(
+			out.Calls,
+			llm.Call{
+				ID:        cmp.Or(c.ID, fmt.Sprintf("call_%d", i)),
+				Tool:      a.names.From(c.Function.Name),
+				Arguments: cmp.Or(c.Function.Arguments, "{}"),
+			},
+		)
 	}
 	in, spoken := 0, 0
 	if u := a.usage; u != nil {

@@ -27,12 +27,36 @@ func chunk(delta, finish string) string {
 // Rows of bad input that it must take: L06, L07, L08, L09, L10, L12, L13, L14, L16 and L17.
 func TestProtocol(t *testing.T) {
 	t.Parallel()
-	calls := chunk(`{"role":"assistant","tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"datetime","arguments":""}}]}`, "") +
-		chunk(`{"tool_calls":[{"index":0,"function":{"arguments":"{\"timezone\":"}}]}`, "") +
-		chunk(`{"tool_calls":[{"index":1,"id":"b","type":"function","function":{"name":"files_read","arguments":"{\"path\":\"x\"}"}}]}`, "") +
-		chunk(`{"tool_calls":[{"index":0,"function":{"arguments":"\"Asia/Tokyo\"}"}}]}`, "")
+	calls := chunk(
+		`{"role":"assistant","tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"datetime","arguments":""}}]}`,
+		"",
+	) +
+		chunk(
+			`{"tool_calls":[{"index":0,"function":{"arguments":"{\"timezone\":"}}]}`,
+			"",
+		) +
+		chunk(
+			`{"tool_calls":[{"index":1,"id":"b","type":"function","function":{"name":"files_read","arguments":"{\"path\":\"x\"}"}}]}`,
+			"",
+		) +
+		chunk(
+			`{"tool_calls":[{"index":0,"function":{"arguments":"\"Asia/Tokyo\"}"}}]}`,
+			"",
+		)
 	modeltest.Run(t, modeltest.Wire{
-		Text: chunk(`{"role":"assistant","content":""}`, "") + ": a comment\n\n" + chunk(`{"content":"It is "}`, "") + chunk(`{"content":"noon."}`, "") + chunk(`{}`, "stop") + usage + done,
+		Text: chunk(
+			`{"role":"assistant","content":""}`,
+			"",
+		) + ": a comment\n\n" + chunk(
+			`{"content":"It is "}`,
+			"",
+		) + chunk(
+			`{"content":"noon."}`,
+			"",
+		) + chunk(
+			`{}`,
+			"stop",
+		) + usage + done,
 		Uncounted: chunk(`{"role":"assistant","content":"It is noon."}`, "stop") +
 			strings.NewReplacer(`:12`, `:-12`, `:5,`, `:-5,`).Replace(usage) + done,
 		Calls:   calls + chunk(`{}`, "tool_calls") + usage + done,
@@ -41,8 +65,16 @@ func TestProtocol(t *testing.T) {
 		Failing: chunk(`{"content":"It"}`, "") + `data: {"error":{"message":"the model crashed","type":"server_error"}}` + "\n\n",
 		Part:    chunk(`{"content":"`+strings.Repeat("x", 4000)+`"}`, ""),
 		Path:    "/v1/chat/completions",
-		Sent: []string{`"model":"configured"`, `"role":"tool","content":"noon","tool_call_id":"c1"`, `"name":"files_read"`, `"temperature":1e-45`,
-			`"max_tokens":100`, `"stream":true`, `"include_usage":true`, `"arguments":"{\"timezone\":\"UTC\"}"`},
+		Sent: []string{
+			`"model":"configured"`,
+			`"role":"tool","content":"noon","tool_call_id":"c1"`,
+			`"name":"files_read"`,
+			`"temperature":1e-45`,
+			`"max_tokens":100`,
+			`"stream":true`,
+			`"include_usage":true`,
+			`"arguments":"{\"timezone\":\"UTC\"}"`,
+		},
 	}, func(url string) llm.Provider {
 		return openai.New(openai.Config{Name: "local", BaseURL: url + "/v1/", Model: "configured"})
 	})

@@ -129,7 +129,13 @@ func holds(text, part string) bool {
 
 func (a Answer) response(index, turn, words int, fill *strings.Replacer, stream func(string)) (llm.Response, error) {
 	if e := a.Error; e != nil {
-		return llm.Response{}, &walk.Failure{Code: cmp.Or(e.Code, walk.CodeFailed), Message: cmp.Or(e.Message, "the script says so"), Permanent: e.Permanent, NoEffect: true, RetryAfter: e.RetryAfter}
+		return llm.Response{}, &walk.Failure{
+			Code:       cmp.Or(e.Code, walk.CodeFailed),
+			Message:    cmp.Or(e.Message, "the script says so"),
+			Permanent:  e.Permanent,
+			NoEffect:   true,
+			RetryAfter: e.RetryAfter,
+		}
 	}
 	out := llm.Response{Text: fill.Replace(a.Text), Model: "scripted", Finish: "stop"}
 	if a.JSON != nil {
@@ -163,6 +169,9 @@ func (a Answer) response(index, turn, words int, fill *strings.Replacer, stream 
 	if stream != nil && out.Text != "" {
 		stream(out.Text)
 	}
-	out.Usage = llm.Usage{InputTokens: cmp.Or(a.InputTokens, int64(words)), OutputTokens: cmp.Or(a.OutputTokens, int64(len(strings.Fields(out.Text))))}
+	out.Usage = llm.Usage{
+		InputTokens:  cmp.Or(a.InputTokens, int64(words)),
+		OutputTokens: cmp.Or(a.OutputTokens, int64(len(strings.Fields(out.Text)))),
+	}
 	return out, nil
 }

@@ -45,7 +45,8 @@ func Replan(query string, done []string, failed string, left []string) string {
 		}
 		return "- " + strings.Join(lines, "\n- ")
 	}
-	return strings.NewReplacer("{query}", query, "{done}", list(done), "{failed}", failed, "{left}", list(left)).Replace(strings.TrimSpace(replan))
+	return strings.NewReplacer("{query}", query, "{done}", list(done), "{failed}", failed, "{left}", list(left)).
+		Replace(strings.TrimSpace(replan))
 }
 
 // Example is a question and the answer that is wanted.
@@ -60,7 +61,10 @@ func Examples(agents []Agent) []Example {
 	figures := fitting(agents, "agent-for-figures", "figure", "sales", "order", "data", "analy", "report")
 	texts := fitting(agents, "agent-for-texts", "writ", "summar", "text", "content")
 	return []Example{
-		{"Show me the status of order 123", fmt.Sprintf(`{"requiresMultiStep":false,"directAgentId":%q,"reasoning":"One look-up answers it."}`, figures)},
+		{
+			"Show me the status of order 123",
+			fmt.Sprintf(`{"requiresMultiStep":false,"directAgentId":%q,"reasoning":"One look-up answers it."}`, figures),
+		},
 		{"Compare last month's sales with this month's and write a summary for the team",
 			fmt.Sprintf(`{"summary":"Compare the sales of two months and summarise them for the team","requiresMultiStep":true,"steps":[`+
 				`{"agentId":%q,"task":"Collect the sales of last month and of this month","expectedOutput":"data","reasoning":"It has the figures."},`+

@@ -29,10 +29,20 @@ func Digest(s *runstate.State) string {
 		if w.Failure != nil {
 			failed = w.Failure.Code
 		}
-		lines = append(lines, fmt.Sprintf("work %v phase %d attempt %d tries %d retries %d crashes %d reason %s due %s ref %s effect %s",
-			k, w.Phase, w.Attempt, w.FailedAttempts, w.Retries, w.Crashes, w.Reason, w.Due, w.Ref, w.Effect),
-			fmt.Sprintf("failure %s substep %v/%d input %v %v", failed, slices.Sorted(maps.Keys(w.CallsInFlight)), len(w.Substeps), input, failure),
-			fmt.Sprintf("consent %+v grants %+v", w.Consent, w.Answers))
+		lines = append(
+			lines,
+			fmt.Sprintf("work %v phase %d attempt %d tries %d retries %d crashes %d reason %s due %s ref %s effect %s",
+				k, w.Phase, w.Attempt, w.FailedAttempts, w.Retries, w.Crashes, w.Reason, w.Due, w.Ref, w.Effect),
+			fmt.Sprintf(
+				"failure %s substep %v/%d input %v %v",
+				failed,
+				slices.Sorted(maps.Keys(w.CallsInFlight)),
+				len(w.Substeps),
+				input,
+				failure,
+			),
+			fmt.Sprintf("consent %+v grants %+v", w.Consent, w.Answers),
+		)
 	}
 	for k, f := range s.Foreach {
 		lines = append(lines, fmt.Sprintf("fan %v parked %d", k, f.Parked))

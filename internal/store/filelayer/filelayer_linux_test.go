@@ -36,7 +36,11 @@ func TestAReaderBesideTheLayer(t *testing.T) {
 		t.Run(synchronous, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "x.db")
-			w := open(t, path, "&vfs="+filelayer.Name+"&_pragma=journal_mode(WAL)&_pragma=cache_size(5)&_pragma=synchronous("+synchronous+")")
+			w := open(
+				t,
+				path,
+				"&vfs="+filelayer.Name+"&_pragma=journal_mode(WAL)&_pragma=cache_size(5)&_pragma=synchronous("+synchronous+")",
+			)
 			exec := func(text string) {
 				t.Helper()
 				if _, err := w.Exec(text); err != nil {

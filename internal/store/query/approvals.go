@@ -277,9 +277,38 @@ type foundApproval struct {
 func scanApproval(rows *sql.Rows) (foundApproval, error) {
 	var a dbsqlc.Approval
 	var run string
-	err := rows.Scan(&a.ID, &a.PublicID, &a.RunID, &a.PlanKey, &a.Node, &a.Visit, &a.Item, &a.Message, &a.Form, &a.Tool, &a.Arguments, &a.Digest, &a.Status, &a.OnTimeout,
-		&a.DueAt, &a.CreatedAt, &a.StartedBy, &a.DecidedAt, &a.DecidedBy, &a.Comment, &a.Entered, &a.Rev, &a.Agent, &a.MayAsk, &a.Label, &a.Answers, &a.Answer, &a.Assignee,
-		&a.DueKey, &run)
+	err := rows.Scan(
+		&a.ID,
+		&a.PublicID,
+		&a.RunID,
+		&a.PlanKey,
+		&a.Node,
+		&a.Visit,
+		&a.Item,
+		&a.Message,
+		&a.Form,
+		&a.Tool,
+		&a.Arguments,
+		&a.Digest,
+		&a.Status,
+		&a.OnTimeout,
+		&a.DueAt,
+		&a.CreatedAt,
+		&a.StartedBy,
+		&a.DecidedAt,
+		&a.DecidedBy,
+		&a.Comment,
+		&a.Entered,
+		&a.Rev,
+		&a.Agent,
+		&a.MayAsk,
+		&a.Label,
+		&a.Answers,
+		&a.Answer,
+		&a.Assignee,
+		&a.DueKey,
+		&run,
+	)
 	if err != nil {
 		return foundApproval{}, err
 	}

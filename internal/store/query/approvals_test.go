@@ -21,8 +21,19 @@ func requests(t *testing.T) (s *store.Store, run string) {
 	other := storetest.Run(t, s, v, "").ID
 	at := time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)
 	ask := func(run string, n int, status string) domain.Approval {
-		a := domain.Approval{ID: fmt.Sprintf("a%02d", n), PlanKey: "two", Node: "a", Visit: 1, Item: -1, Message: "?", Digest: "d", Status: status, OnTimeout: "fail",
-			CreatedAt: at.Add(time.Duration(n) * time.Second), DueAt: at.Add(time.Duration(1+n/2) * time.Hour)}
+		a := domain.Approval{
+			ID:        fmt.Sprintf("a%02d", n),
+			PlanKey:   "two",
+			Node:      "a",
+			Visit:     1,
+			Item:      -1,
+			Message:   "?",
+			Digest:    "d",
+			Status:    status,
+			OnTimeout: "fail",
+			CreatedAt: at.Add(time.Duration(n) * time.Second),
+			DueAt:     at.Add(time.Duration(1+n/2) * time.Hour),
+		}
 		if n%10 == 0 {
 			a.Assignee = "ana"
 		}
@@ -130,8 +141,30 @@ func TestLongestRunsAreInOneOrder(t *testing.T) {
 		ids = append(ids, run.ID)
 	}
 	e := storetest.Entry("a", "1")
-	storetest.Commit(t, s, ids[0], 0, &domain.RunPatch{Status: domain.RunFailed, Error: &domain.RunError{Code: "x", Message: "m"}, EndedAt: new(time.Now().Add(time.Hour))}, e)
-	storetest.Commit(t, s, ids[2], 0, &domain.RunPatch{Status: domain.RunFailed, Error: &domain.RunError{Code: "x", Message: "m"}, EndedAt: new(time.Now().Add(2 * time.Hour))}, e)
+	storetest.Commit(
+		t,
+		s,
+		ids[0],
+		0,
+		&domain.RunPatch{
+			Status:  domain.RunFailed,
+			Error:   &domain.RunError{Code: "x", Message: "m"},
+			EndedAt: new(time.Now().Add(time.Hour)),
+		},
+		e,
+	)
+	storetest.Commit(
+		t,
+		s,
+		ids[2],
+		0,
+		&domain.RunPatch{
+			Status:  domain.RunFailed,
+			Error:   &domain.RunError{Code: "x", Message: "m"},
+			EndedAt: new(time.Now().Add(2 * time.Hour)),
+		},
+		e,
+	)
 	list, _, err := s.SortedRuns(t.Context(), domain.RunFilter{}, domain.SortTook)
 	if err != nil {
 		t.Fatal(err)

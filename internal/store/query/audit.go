@@ -98,7 +98,8 @@ func newAuditQuery(f domain.AuditFilter, rowID int64) auditQuery {
 		q.where, q.whereArgs = q.where+" AND "+clause, append(q.whereArgs, values...)
 	}
 	terms := auditTerms(f)
-	checkpoints := f.Run != "" || slices.ContainsFunc(terms, func(t auditTerm) bool { return t.column == "action" && slices.Contains(t.any, core.ActionCheckpoint) })
+	checkpoints := f.Run != "" ||
+		slices.ContainsFunc(terms, func(t auditTerm) bool { return t.column == "action" && slices.Contains(t.any, core.ActionCheckpoint) })
 	matched := ""
 	if f.Run != "" {
 		of, args := "SELECT seq FROM audit_events AS e WHERE e.run_id = ? AND e.run_id IS NOT NULL AND e.digest IS NULL", []any{rowID}
@@ -212,21 +213,42 @@ func (s *Lists) AuditEvents(ctx context.Context, f domain.AuditFilter) (domain.L
 	limit := core.PageLimit(f.Page.Limit)
 	q := newAuditQuery(f, rowID)
 	var found []core.Numbered[domain.AuditEvent]
-	reached, err := s.scan(ctx, search{of: q.keys, first: first, last: last, at: at, newer: newer}, func(ctx context.Context, low, high int64, order string) (bool, error) {
-		text, args := q.text(low, high, order, limit+1-len(found))
-		rows, err := s.db.Read.QueryContext(ctx, text, args...)
-		if err != nil {
-			return false, err
-		}
-		err = gather(rows, &found, func(rows *sql.Rows) (core.Numbered[domain.AuditEvent], error) {
-			var e dbsqlc.AuditEvent
-			var run string
-			err := rows.Scan(&e.Seq, &e.At, &e.RunID, &e.FirstSeq, &e.RunSeq, &e.Digest, &e.Action, &e.Actor, &e.Surface, &e.Object, &e.Result,
-				&e.Reason, &e.Detail, &e.Request, &e.Address, &e.Mac, &run)
-			return core.Numbered[domain.AuditEvent]{ID: e.Seq, Item: core.AuditEvent(e, run)}, err
-		})
-		return len(found) > limit, err
-	})
+	reached, err := s.scan(
+		ctx,
+		search{of: q.keys, first: first, last: last, at: at, newer: newer},
+		func(ctx context.Context, low, high int64, order string) (bool, error) {
+			text, args := q.text(low, high, order, limit+1-len(found))
+			rows, err := s.db.Read.QueryContext(ctx, text, args...)
+			if err != nil {
+				return false, err
+			}
+			err = gather(rows, &found, func(rows *sql.Rows) (core.Numbered[domain.AuditEvent], error) {
+				var e dbsqlc.AuditEvent
+				var run string
+				err := rows.Scan(
+					&e.Seq,
+					&e.At,
+					&e.RunID,
+					&e.FirstSeq,
+					&e.RunSeq,
+					&e.Digest,
+					&e.Action,
+					&e.Actor,
+					&e.Surface,
+					&e.Object,
+					&e.Result,
+					&e.Reason,
+					&e.Detail,
+					&e.Request,
+					&e.Address,
+					&e.Mac,
+					&run,
+				)
+				return core.Numbered[domain.AuditEvent]{ID: e.Seq, Item: core.AuditEvent(e, run)}, err
+			})
+			return len(found) > limit, err
+		},
+	)
 	if err != nil {
 		return list, core.Translate(err, "list audit events")
 	}

@@ -16,9 +16,17 @@ func TestAuditFilters(t *testing.T) {
 	ctx := t.Context()
 	var all []domain.AuditRecord
 	for i := range 60 {
-		all = append(all, domain.AuditRecord{Action: []string{"plan.save", "run.cancel", "login"}[i%3], Actor: []string{"ana", "marta"}[i%2], Surface: []string{"ui", "api"}[i/2%2],
-			Object: []string{"plan:a", "plan:b", "user:ana"}[i%3], Result: []string{"ok", "denied", "failed", "ok"}[i%4],
-			Request: domain.Request{ID: fmt.Sprintf("r%d", i/2), Address: fmt.Sprintf("10.0.0.%d", i%5)}})
+		all = append(
+			all,
+			domain.AuditRecord{
+				Action:  []string{"plan.save", "run.cancel", "login"}[i%3],
+				Actor:   []string{"ana", "marta"}[i%2],
+				Surface: []string{"ui", "api"}[i/2%2],
+				Object:  []string{"plan:a", "plan:b", "user:ana"}[i%3],
+				Result:  []string{"ok", "denied", "failed", "ok"}[i%4],
+				Request: domain.Request{ID: fmt.Sprintf("r%d", i/2), Address: fmt.Sprintf("10.0.0.%d", i%5)},
+			},
+		)
 	}
 	for _, r := range all {
 		if err := s.Audit(ctx, r); err != nil {

@@ -33,15 +33,19 @@ func (s *Lists) RunsCount(ctx context.Context, f domain.RunFilter, limit int) (n
 		n, err := s.countByIndex(ctx, q, last, limit)
 		return n, true, err
 	}
-	reached, err := s.scan(ctx, q.search(s, last, math.MaxInt64, false), func(ctx context.Context, low, high int64, order string) (bool, error) {
-		text, args := q.text("runs.id", "", low, high, order, limit-n)
-		var found int
-		if err := s.db.Read.QueryRowContext(ctx, "SELECT count(*) FROM ("+text+")", args...).Scan(&found); err != nil {
-			return false, err
-		}
-		n += found
-		return n >= limit, nil
-	})
+	reached, err := s.scan(
+		ctx,
+		q.search(s, last, math.MaxInt64, false),
+		func(ctx context.Context, low, high int64, order string) (bool, error) {
+			text, args := q.text("runs.id", "", low, high, order, limit-n)
+			var found int
+			if err := s.db.Read.QueryRowContext(ctx, "SELECT count(*) FROM ("+text+")", args...).Scan(&found); err != nil {
+				return false, err
+			}
+			n += found
+			return n >= limit, nil
+		},
+	)
 	return n, reached == 0, core.Translate(err, "count runs")
 }
 
@@ -77,7 +81,8 @@ func (q *runQuery) onlyDry() runQuery {
 // onlyEnded reports whether a filter asks for nothing but how runs ended since a
 // time: that is counted by an index in the order of their end.
 func onlyEnded(f domain.RunFilter) bool {
-	if len(f.Statuses) == 0 || f.Since.IsZero() || !f.Until.IsZero() || slices.ContainsFunc(f.Statuses, func(s domain.RunStatus) bool { return !s.Final() }) {
+	if len(f.Statuses) == 0 || f.Since.IsZero() || !f.Until.IsZero() ||
+		slices.ContainsFunc(f.Statuses, func(s domain.RunStatus) bool { return !s.Final() }) {
 		return false
 	}
 	f.Statuses = nil

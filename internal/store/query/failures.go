@@ -15,9 +15,18 @@ import (
 // FailureOrigin says what went before the first failure of a group;
 // CodeNotFound when none of it needs attention any more.
 func (s *SummaryReader) FailureOrigin(ctx context.Context, ref domain.FailureRef) (domain.FailureOrigin, error) {
-	first, err := s.db.Q.FailureGroupFirst(ctx, dbsqlc.FailureGroupFirstParams{Plan: ref.PlanKey, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Fingerprint})
+	first, err := s.db.Q.FailureGroupFirst(
+		ctx,
+		dbsqlc.FailureGroupFirstParams{Plan: ref.PlanKey, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Fingerprint},
+	)
 	if errors.Is(err, sql.ErrNoRows) {
-		return domain.FailureOrigin{}, domain.Errorf(domain.CodeNotFound, "no failure of %s at %s with %s needs attention", ref.PlanKey, ref.Node, ref.Code)
+		return domain.FailureOrigin{}, domain.Errorf(
+			domain.CodeNotFound,
+			"no failure of %s at %s with %s needs attention",
+			ref.PlanKey,
+			ref.Node,
+			ref.Code,
+		)
 	} else if err != nil {
 		return domain.FailureOrigin{}, core.Translate(err, "find the first failure")
 	}
@@ -41,7 +50,21 @@ func (s *SummaryReader) FailureAcks(ctx context.Context, since time.Time, limit 
 	}
 	out := make([]domain.FailureAck, len(rows))
 	for i, r := range rows {
-		out[i] = core.FailureAck(dbsqlc.FailureAck{PlanID: r.PlanID, Node: r.Node, ErrorCode: r.ErrorCode, Fingerprint: r.Fingerprint, Headline: r.Headline, Message: r.Message, Actor: r.Actor, Note: r.Note, Runs: r.Runs, At: r.At}, r.Key)
+		out[i] = core.FailureAck(
+			dbsqlc.FailureAck{
+				PlanID:      r.PlanID,
+				Node:        r.Node,
+				ErrorCode:   r.ErrorCode,
+				Fingerprint: r.Fingerprint,
+				Headline:    r.Headline,
+				Message:     r.Message,
+				Actor:       r.Actor,
+				Note:        r.Note,
+				Runs:        r.Runs,
+				At:          r.At,
+			},
+			r.Key,
+		)
 	}
 	return out, nil
 }
@@ -57,7 +80,12 @@ func (s *SummaryReader) Outcomes(ctx context.Context, since time.Time) ([]domain
 	}
 	out := make([]domain.Outcome, len(rows))
 	for i, r := range rows {
-		out[i] = domain.Outcome{PlanKey: r.Key, From: time.Unix(r.Slot*int64(domain.OutcomeSlot/time.Second), 0).UTC(), Status: domain.RunStatus(r.Status), Runs: r.N}
+		out[i] = domain.Outcome{
+			PlanKey: r.Key,
+			From:    time.Unix(r.Slot*int64(domain.OutcomeSlot/time.Second), 0).UTC(),
+			Status:  domain.RunStatus(r.Status),
+			Runs:    r.N,
+		}
 	}
 	return out, nil
 }

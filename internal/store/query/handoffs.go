@@ -58,14 +58,21 @@ func (s *Lists) HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.
 	}
 	text, args := handoffQuery(f)
 	var found []core.Numbered[domain.HandoffSeen]
-	reached, err := s.scan(ctx, search{of: handoffKeys(f), first: first, last: last, at: at, newer: newer}, func(ctx context.Context, low, high int64, order string) (bool, error) {
-		rows, err := s.db.Read.QueryContext(ctx, text+" ORDER BY h.id "+order+" LIMIT ?", append(append([]any{low, high}, args...), limit+1-len(found))...)
-		if err != nil {
-			return false, err
-		}
-		err = gather(rows, &found, func(rows *sql.Rows) (core.Numbered[domain.HandoffSeen], error) { return readHandoff(rows) })
-		return len(found) > limit, err
-	})
+	reached, err := s.scan(
+		ctx,
+		search{of: handoffKeys(f), first: first, last: last, at: at, newer: newer},
+		func(ctx context.Context, low, high int64, order string) (bool, error) {
+			rows, err := s.db.Read.QueryContext(
+				ctx,
+				text+" ORDER BY h.id "+order+" LIMIT ?",
+				append(append([]any{low, high}, args...), limit+1-len(found))...)
+			if err != nil {
+				return false, err
+			}
+			err = gather(rows, &found, func(rows *sql.Rows) (core.Numbered[domain.HandoffSeen], error) { return readHandoff(rows) })
+			return len(found) > limit, err
+		},
+	)
 	if err != nil {
 		return list, core.Translate(err, "list handoffs")
 	}

@@ -58,8 +58,17 @@ func (s *JournalReader) Intact(ctx context.Context, runID string, last int64) ([
 				return nil, nil, err
 			}
 		}
-		d := domain.DamagedRow{Seq: r.Seq, Problem: domain.RowChecksum, Kind: domain.EntryKind(r.Kind), Node: r.Node, Visit: int(r.Visit), Item: int(r.Item),
-			Attempt: int(r.Attempt), Status: domain.NodeStatus(r.Status), Effect: r.Effect}
+		d := domain.DamagedRow{
+			Seq:     r.Seq,
+			Problem: domain.RowChecksum,
+			Kind:    domain.EntryKind(r.Kind),
+			Node:    r.Node,
+			Visit:   int(r.Visit),
+			Item:    int(r.Item),
+			Attempt: int(r.Attempt),
+			Status:  domain.NodeStatus(r.Status),
+			Effect:  r.Effect,
+		}
 		if e.Seq != 0 {
 			d.Problem = domain.RowValue // it fits its hash
 		}

@@ -143,7 +143,17 @@ func (s *JournalReader) Happenings(ctx context.Context, after int64, limit int) 
 	rows, err := s.db.Q.DeliveryEvents(ctx, after, int64(limit))
 	out := make([]domain.AuditEvent, len(rows))
 	for i, r := range rows {
-		out[i] = domain.AuditEvent{Seq: r.Seq, At: core.FromMicros(r.At), AuditRecord: domain.AuditRecord{Action: r.Action, Result: r.Result, Reason: r.Reason, Run: r.Run, Detail: domain.RawJSON(r.Detail)}}
+		out[i] = domain.AuditEvent{
+			Seq: r.Seq,
+			At:  core.FromMicros(r.At),
+			AuditRecord: domain.AuditRecord{
+				Action: r.Action,
+				Result: r.Result,
+				Reason: r.Reason,
+				Run:    r.Run,
+				Detail: domain.RawJSON(r.Detail),
+			},
+		}
 	}
 	return out, core.Translate(err, "read what happened")
 }
@@ -210,9 +220,25 @@ func (s *JournalReader) Messages(ctx context.Context, runID string) ([]domain.Ag
 		if err != nil {
 			return nil, err
 		}
-		out[i] = domain.AgentMessage{ID: r.PublicID, CorrelationID: r.Correlation, From: r.FromAgent, To: r.ToAgent, Type: domain.MessageType(r.Type), Payload: payload,
-			Metadata: domain.MessageMetadata{Timestamp: core.FromMicros(r.At), Priority: r.Priority, TTL: r.TtlMs, RetryCount: int(r.RetryCount), RequiresAck: r.RequiresAck != 0},
-			Seq:      r.Seq, Node: r.Node, Visit: int(r.Visit), Item: int(r.Item)}
+		out[i] = domain.AgentMessage{
+			ID:            r.PublicID,
+			CorrelationID: r.Correlation,
+			From:          r.FromAgent,
+			To:            r.ToAgent,
+			Type:          domain.MessageType(r.Type),
+			Payload:       payload,
+			Metadata: domain.MessageMetadata{
+				Timestamp:   core.FromMicros(r.At),
+				Priority:    r.Priority,
+				TTL:         r.TtlMs,
+				RetryCount:  int(r.RetryCount),
+				RequiresAck: r.RequiresAck != 0,
+			},
+			Seq:   r.Seq,
+			Node:  r.Node,
+			Visit: int(r.Visit),
+			Item:  int(r.Item),
+		}
 		if r.PlanContext != 0 {
 			out[i].Metadata.IsPlanContext, out[i].Metadata.StepID = true, r.Node
 		}

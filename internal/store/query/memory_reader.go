@@ -28,7 +28,14 @@ func (s *MemoryReader) Recollect(ctx context.Context, owner, session, text strin
 	}
 	found := map[int64]domain.Memory{}
 	for _, r := range latest {
-		found[r.ID] = domain.Memory{Owner: r.Owner, Session: r.Session, Run: r.Run, Input: r.Input, Output: r.Output, At: core.FromMicros(r.At)}
+		found[r.ID] = domain.Memory{
+			Owner:   r.Owner,
+			Session: r.Session,
+			Run:     r.Run,
+			Input:   r.Input,
+			Output:  r.Output,
+			At:      core.FromMicros(r.At),
+		}
 	}
 	if len(latest) == limit { // there may be more
 		ids, err := s.memoryMatches(ctx, scope, text, 2*limit)
@@ -45,7 +52,14 @@ func (s *MemoryReader) Recollect(ctx context.Context, owner, session, text strin
 			} else if err != nil {
 				return nil, core.Translate(err, "read memory")
 			}
-			found[id] = domain.Memory{Owner: r.Owner, Session: r.Session, Run: r.Run, Input: r.Input, Output: r.Output, At: core.FromMicros(r.At)}
+			found[id] = domain.Memory{
+				Owner:   r.Owner,
+				Session: r.Session,
+				Run:     r.Run,
+				Input:   r.Input,
+				Output:  r.Output,
+				At:      core.FromMicros(r.At),
+			}
 		}
 	}
 	ids := make([]int64, 0, len(found))
@@ -68,7 +82,12 @@ func (s *MemoryReader) memoryMatches(ctx context.Context, scope, text string, li
 	}
 	// Every word is quoted: nothing in it is an operator.
 	match := `scope : "` + scope + `" AND {input output} : ("` + strings.Join(words, `" OR "`) + `")`
-	rows, err := s.db.Read.QueryContext(ctx, "SELECT rowid FROM memory_words WHERE memory_words MATCH ?1 ORDER BY rank LIMIT ?2", match, limit)
+	rows, err := s.db.Read.QueryContext(
+		ctx,
+		"SELECT rowid FROM memory_words WHERE memory_words MATCH ?1 ORDER BY rank LIMIT ?2",
+		match,
+		limit,
+	)
 	if err != nil {
 		return nil, core.Translate(err, "search memory")
 	}
@@ -150,7 +169,10 @@ func (s *MemoryReader) Memories(ctx context.Context, owner, session string, p do
 			list.Next = core.Cursor("memory", rows[i-1].ID)
 			break
 		}
-		list.Items = append(list.Items, domain.Memory{Owner: r.Owner, Session: r.Session, Run: r.Run, Input: r.Input, Output: r.Output, At: core.FromMicros(r.At)})
+		list.Items = append(
+			list.Items,
+			domain.Memory{Owner: r.Owner, Session: r.Session, Run: r.Run, Input: r.Input, Output: r.Output, At: core.FromMicros(r.At)},
+		)
 	}
 	return list, nil
 }

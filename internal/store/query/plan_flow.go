@@ -102,11 +102,17 @@ func (s *Lists) flowOf(ctx context.Context, ids []int64, from stepAt, into *flow
 		list[i] = strconv.FormatInt(id, 10)
 	}
 	// The ids are numbers of ours: as text they keep the statement one.
-	rows, err := s.db.Read.QueryContext(ctx, `SELECT runs.id, runs.public_id, runs.created_at, s.seq, s.node, s.visit, s.item, s.attempt, s.status, s.final, s.started_at, s.at,
+	rows, err := s.db.Read.QueryContext(
+		ctx,
+		`SELECT runs.id, runs.public_id, runs.created_at, s.seq, s.node, s.visit, s.item, s.attempt, s.status, s.final, s.started_at, s.at,
 CASE WHEN s.final <> 0 AND s.decision LIKE '{"edge":%' THEN json_extract(s.decision, '$.edge') ELSE 0 END,
 CASE WHEN s.status = 'failed' THEN s.failure END, s.kind = 'substep', s.cost
 FROM json_each(?) AS j CROSS JOIN runs ON runs.id = j.value CROSS JOIN step_results AS s ON s.run_id = runs.id
-WHERE s.seq >= CASE runs.id WHEN ? THEN ? ELSE 0 END AND (s.kind = 'result' OR s.kind = 'substep' AND s.cost > 0) ORDER BY j.key, s.seq`, "["+strings.Join(list, ",")+"]", from.run, from.seq)
+WHERE s.seq >= CASE runs.id WHEN ? THEN ? ELSE 0 END AND (s.kind = 'result' OR s.kind = 'substep' AND s.cost > 0) ORDER BY j.key, s.seq`,
+		"["+strings.Join(list, ",")+"]",
+		from.run,
+		from.seq,
+	)
 	if err != nil {
 		return core.Translate(err, "read what runs did")
 	}
@@ -128,7 +134,13 @@ WHERE s.seq >= CASE runs.id WHEN ? THEN ? ELSE 0 END AND (s.kind = 'result' OR s
 		if part {
 			continue
 		}
-		h.Status, h.StartedAt, h.At, h.PlanKey, h.Version = domain.NodeStatus(status), core.FromMicros(started), core.FromMicros(at), into.plan, into.version
+		h.Status, h.StartedAt, h.At, h.PlanKey, h.Version = domain.NodeStatus(
+			status,
+		), core.FromMicros(
+			started,
+		), core.FromMicros(
+			at,
+		), into.plan, into.version
 		h.Code, h.Message = failureOf(failure)
 		into.add(id, h, final, int(edge))
 	}

@@ -115,7 +115,19 @@ func (s *PlanReader) Plans(ctx context.Context, f domain.PlanFilter) (domain.Lis
 	var rows []dbsqlc.Plan
 	var err error
 	if newer {
-		rows, err = s.db.Q.PlanListNewer(ctx, dbsqlc.PlanListNewerParams{Archived: core.Flag(f.Archived), Paused: core.Flag(f.Paused), Text: f.Text, Stage: f.Stage, Facts: factList(f.Facts), UpdatedAt: at, ID: id, Max: int64(limit) + 1})
+		rows, err = s.db.Q.PlanListNewer(
+			ctx,
+			dbsqlc.PlanListNewerParams{
+				Archived:  core.Flag(f.Archived),
+				Paused:    core.Flag(f.Paused),
+				Text:      f.Text,
+				Stage:     f.Stage,
+				Facts:     factList(f.Facts),
+				UpdatedAt: at,
+				ID:        id,
+				Max:       int64(limit) + 1,
+			},
+		)
 	} else {
 		rows, err = s.db.Q.PlanListOlder(ctx, dbsqlc.PlanListOlderParams{Archived: core.Flag(f.Archived), Paused: core.Flag(f.Paused), Text: f.Text, Stage: f.Stage, Facts: factList(f.Facts), UpdatedAt: at, ID: id, Max: int64(limit) + 1})
 	}
@@ -157,9 +169,21 @@ func (s *PlanReader) Versions(ctx context.Context, planID string) ([]domain.Vers
 	}
 	out := make([]domain.Version, len(rows))
 	for i, r := range rows {
-		out[i] = domain.Version{PlanID: r.PlanPublicID, PlanKey: r.PlanKey, Number: int(r.Number), Hash: r.Hash, Semantics: int(r.Semantics),
-			Kind: r.Kind, Format: r.Format, Origin: r.Origin, ByPerson: r.ByPerson != 0, ParentHash: r.ParentHash, Reason: r.Reason,
-			Author: r.Author, CreatedAt: core.FromMicros(r.CreatedAt)}
+		out[i] = domain.Version{
+			PlanID:     r.PlanPublicID,
+			PlanKey:    r.PlanKey,
+			Number:     int(r.Number),
+			Hash:       r.Hash,
+			Semantics:  int(r.Semantics),
+			Kind:       r.Kind,
+			Format:     r.Format,
+			Origin:     r.Origin,
+			ByPerson:   r.ByPerson != 0,
+			ParentHash: r.ParentHash,
+			Reason:     r.Reason,
+			Author:     r.Author,
+			CreatedAt:  core.FromMicros(r.CreatedAt),
+		}
 	}
 	return out, nil
 }

@@ -10,7 +10,16 @@ import (
 // PlannedTotals adds up the versions after one that a planner made; 0: all.
 func (s *SummaryReader) PlannedTotals(ctx context.Context, after int64) (domain.PlannedTotals, error) {
 	row, err := s.db.Q.PlannedTotals(ctx, after)
-	return domain.PlannedTotals{Plans: row.Plans, Steps: row.Steps, Sure: row.Sure, Confidence: row.Confidence, Last: row.Newest}, core.Translate(err, "add up planned versions")
+	return domain.PlannedTotals{
+			Plans:      row.Plans,
+			Steps:      row.Steps,
+			Sure:       row.Sure,
+			Confidence: row.Confidence,
+			Last:       row.Newest,
+		}, core.Translate(
+			err,
+			"add up planned versions",
+		)
 }
 
 // PlannedRuns counts the ended runs of plans that a planner made.

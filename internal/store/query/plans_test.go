@@ -35,13 +35,29 @@ func TestEveryListReadsAnIndexInOrder(t *testing.T) {
 		}
 	}
 	// Whole tables, on purpose: small ones, and sums that are made in the background.
-	whole := []string{"UserList", "TokenList", "UserSeals", "TokenSeals", "SecondFactors", "CircuitList", "SessionsAll", "UserCount", "RunCountList", "RunCountsText", "RunCountsCheck", "PlanNames", "RunTotals", "PayloadTotals", "PayloadBytes",
+	whole := []string{
+		"UserList",
+		"TokenList",
+		"UserSeals",
+		"TokenSeals",
+		"SecondFactors",
+		"CircuitList",
+		"SessionsAll",
+		"UserCount",
+		"RunCountList",
+		"RunCountsText",
+		"RunCountsCheck",
+		"PlanNames",
+		"RunTotals",
+		"PayloadTotals",
+		"PayloadBytes",
 		"StepsWithoutAudit", // the newest 100,000 rows, for a check
 		"FailureGroups",     // it sorts groups, of which there are few
 		"PlannedRuns",       // the versions of all plans, when metrics are read
 		"PlansWithText",     // the newest versions of all plans
 		"VersionsUnderWay",  // the runs that are under way
-		"OutcomeList"}       // a range of the index for each plan
+		"OutcomeList",
+	} // a range of the index for each plan
 	for _, q := range named(t, func(file string) bool { return file != "checks.sql" }) { // those read everything, on purpose
 		if strings.HasPrefix(q[1], "SELECT") && !slices.Contains(whole, q[0]) {
 			explain(t, s, q[0], q[1], nil)
@@ -198,7 +214,9 @@ func named(t *testing.T, kept func(file string) bool) (out [][2]string) {
 func explain(t *testing.T, s *store.Store, name, text string, args []any) {
 	t.Helper()
 	for _, detail := range planOf(t, s, text, args) {
-		if strings.Contains(detail, "TEMP B-TREE") || strings.HasPrefix(detail, "SCAN") && !strings.Contains(detail, "USING INDEX") && !strings.Contains(detail, "subquery") && !strings.Contains(detail, "VIRTUAL TABLE") {
+		if strings.Contains(detail, "TEMP B-TREE") ||
+			strings.HasPrefix(detail, "SCAN") && !strings.Contains(detail, "USING INDEX") && !strings.Contains(detail, "subquery") &&
+				!strings.Contains(detail, "VIRTUAL TABLE") {
 			t.Errorf("%s: %s\n%s", name, detail, text)
 		}
 	}
@@ -231,25 +249,82 @@ func runFilters() map[string]domain.RunFilter {
 	return map[string]domain.RunFilter{
 		"all": {}, "status": {Statuses: two[:1]}, "statuses": {Statuses: two}, "plan": {PlanKey: "p"}, "plan, statuses": {PlanKey: "p", Statuses: two},
 		"attention": {NeedsAttention: true}, "reason": {WaitReasons: []domain.WaitReason{domain.WaitApproval}},
-		"reasons": {WaitReasons: []domain.WaitReason{domain.WaitInDoubt, domain.WaitPaused, domain.WaitBudget}}, "reason of a plan": {WaitReasons: []domain.WaitReason{domain.WaitApproval}, PlanKey: "p"}, "deleted": {Deleted: true},
-		"actor": {Actor: "a"}, "actor, statuses": {Actor: "a", Statuses: two}, "error": {ErrorCode: "e"}, "node": {Node: "n"}, "labels": {Labels: map[string]string{"a": "b", "c": "d"}}, "parent": {Parent: "x"}, "related": {RelatedTo: "x"}, "text": {Text: "x", Statuses: two},
-		"agent": {Agents: []string{"a"}}, "agents": {Agents: []string{"a", "b"}}, "tool of a plan": {Tools: []string{"t"}, PlanKey: "p", Statuses: two},
-		"retried": {MinAttempts: 2}, "crashed": {HasCrash: true}, "plans": {PlanKeys: []string{"p", "q"}}, "plans, statuses": {PlanKeys: []string{"p", "q"}, Statuses: two}, "word": {Word: "p"},
+		"reasons": {
+			WaitReasons: []domain.WaitReason{domain.WaitInDoubt, domain.WaitPaused, domain.WaitBudget},
+		}, "reason of a plan": {WaitReasons: []domain.WaitReason{domain.WaitApproval}, PlanKey: "p"}, "deleted": {Deleted: true},
+		"actor": {
+			Actor: "a",
+		}, "actor, statuses": {Actor: "a", Statuses: two}, "error": {ErrorCode: "e"}, "node": {Node: "n"}, "labels": {Labels: map[string]string{"a": "b", "c": "d"}}, "parent": {Parent: "x"}, "related": {RelatedTo: "x"}, "text": {Text: "x", Statuses: two},
+		"agent": {
+			Agents: []string{"a"},
+		}, "agents": {Agents: []string{"a", "b"}}, "tool of a plan": {Tools: []string{"t"}, PlanKey: "p", Statuses: two},
+		"retried": {
+			MinAttempts: 2,
+		}, "crashed": {HasCrash: true}, "plans": {PlanKeys: []string{"p", "q"}}, "plans, statuses": {PlanKeys: []string{"p", "q"}, Statuses: two}, "word": {Word: "p"},
 		"failed alike": {PlanKey: "p", Node: "n", ErrorCode: "e", Fingerprint: "a", Statuses: two[:1], NeedsAttention: true},
-		"words":        {Text: "rate limit"}, "words of failed": {Text: "rate", Statuses: two[:1]}, "words of a plan": {Text: "rate", PlanKey: "p"}, "words of all that need attention": {Text: "rate", NeedsAttention: true},
-		"stubborn": {NeedsAttention: true, WaitReasons: []domain.WaitReason{domain.WaitRetry}}, "silent": {NeedsAttention: true, Statuses: []domain.RunStatus{domain.RunRunning}}, // those of a bulk act, and chosen ones, are sorted: they are at most 10,000
-		"plan and attention": {PlanKey: "p", NeedsAttention: true}, "everything": {PlanKey: "p", Version: 1, Statuses: two, Node: "n", Actor: "a", ErrorCode: "e",
+		"words": {
+			Text: "rate limit",
+		}, "words of failed": {Text: "rate", Statuses: two[:1]}, "words of a plan": {Text: "rate", PlanKey: "p"}, "words of all that need attention": {Text: "rate", NeedsAttention: true},
+		"stubborn": {
+			NeedsAttention: true,
+			WaitReasons:    []domain.WaitReason{domain.WaitRetry},
+		}, "silent": {NeedsAttention: true, Statuses: []domain.RunStatus{domain.RunRunning}}, // those of a bulk act, and chosen ones, are sorted: they are at most 10,000
+		"plan and attention": {
+			PlanKey:        "p",
+			NeedsAttention: true,
+		}, "everything": {PlanKey: "p", Version: 1, Statuses: two, Node: "n", Actor: "a", ErrorCode: "e",
 			Labels: map[string]string{"a": "b"}, Since: time.Now(), Until: time.Now()},
 	}
 }
 
 var handoffFilters = []domain.HandoffFilter{{}, {From: "a"}, {To: "b"}, {Status: "failed"}, {Plan: "p"}}
 
-var approvalFilters = []domain.ApprovalFilter{{}, {Plan: "p"}, {Agent: "a"}, {For: "ana"}, {Assignee: "ana"}, {NotFor: "ana"}, {Overdue: time.Now()}, {Status: "approved"}, {Decided: true},
-	{Decided: true, Plan: "p"}, {Decided: true, Plan: "p", Node: "n"}, {Decided: true, Plan: "p", Node: "n", Tool: "http"}, {Run: "r"}, {Run: "r", Status: "open"}}
+var approvalFilters = []domain.ApprovalFilter{
+	{},
+	{Plan: "p"},
+	{Agent: "a"},
+	{For: "ana"},
+	{Assignee: "ana"},
+	{NotFor: "ana"},
+	{Overdue: time.Now()},
+	{Status: "approved"},
+	{Decided: true},
+	{
+		Decided: true,
+		Plan:    "p",
+	},
+	{Decided: true, Plan: "p", Node: "n"},
+	{Decided: true, Plan: "p", Node: "n", Tool: "http"},
+	{Run: "r"},
+	{Run: "r", Status: "open"},
+}
 
-var auditFilters = []domain.AuditFilter{{}, {Actor: "a"}, {Action: "login"}, {Action: "checkpoint"}, {Action: "run.created"}, {Actor: "a", Action: "login"},
-	{Actor: "system"}, {Actions: []string{"login", "run.cancel"}, Exclude: domain.AuditExclusion{Actors: []string{"a"}}, Since: time.Now()}, {Object: "x", Since: time.Now(), Until: time.Now()}, {Requests: []string{"r"}}, {Addresses: []string{"a"}}, {Result: "denied"},
-	{Results: []string{"denied", "failed"}, Actions: []string{"run.*"}}, {Surfaces: []string{"api"}, Exclude: domain.AuditExclusion{Actors: []string{"system"}}}}
+var auditFilters = []domain.AuditFilter{
+	{},
+	{Actor: "a"},
+	{Action: "login"},
+	{Action: "checkpoint"},
+	{Action: "run.created"},
+	{Actor: "a", Action: "login"},
+	{
+		Actor: "system",
+	},
+	{Actions: []string{"login", "run.cancel"}, Exclude: domain.AuditExclusion{Actors: []string{"a"}}, Since: time.Now()},
+	{Object: "x", Since: time.Now(), Until: time.Now()},
+	{Requests: []string{"r"}},
+	{Addresses: []string{"a"}},
+	{Result: "denied"},
+	{
+		Results: []string{"denied", "failed"},
+		Actions: []string{"run.*"},
+	},
+	{Surfaces: []string{"api"}, Exclude: domain.AuditExclusion{Actors: []string{"system"}}},
+}
 
-var stepFilters = []domain.StepFilter{{}, {PlanKey: "p", Version: 1}, {Nodes: []string{"a"}}, {Statuses: []domain.NodeStatus{domain.NodeFailed}}, {ErrorCodes: []string{"x"}, PlanKey: "p"}}
+var stepFilters = []domain.StepFilter{
+	{},
+	{PlanKey: "p", Version: 1},
+	{Nodes: []string{"a"}},
+	{Statuses: []domain.NodeStatus{domain.NodeFailed}},
+	{ErrorCodes: []string{"x"}, PlanKey: "p"},
+}

@@ -53,7 +53,10 @@ func (s *RunReader) Kept(ctx context.Context, run string) (domain.KeptDigests, e
 	low := max(first-beside, last-keptScan)
 	rows, err := s.db.Q.KeptDigests(ctx, low, last+beside, &id)
 	for _, r := range rows {
-		out.Rows = append(out.Rows, domain.KeptDigest{Event: r.Seq, First: r.FirstSeq, Last: r.RunSeq, Digest: hex.EncodeToString(r.Digest)})
+		out.Rows = append(
+			out.Rows,
+			domain.KeptDigest{Event: r.Seq, First: r.FirstSeq, Last: r.RunSeq, Digest: hex.EncodeToString(r.Digest)},
+		)
 	}
 	slices.SortFunc(out.Rows, func(a, b domain.KeptDigest) int { return int(a.First - b.First) })
 	return out, core.Translate(err, "read the audit log")
@@ -141,7 +144,8 @@ func (s *RunReader) FindRun(ctx context.Context, id string) (domain.Run, error) 
 		return s.Run(ctx, id)
 	}
 	if len(id) < 4 || len(id) > domain.IDLength || strings.Trim(id, "0123456789abcdefghjkmnpqrstvwxyz") != "" {
-		return domain.Run{}, domain.Errorf(domain.CodeNotFound, "run %q not found", id).Suggest("use at least the last four characters of the run id")
+		return domain.Run{}, domain.Errorf(domain.CodeNotFound, "run %q not found", id).
+			Suggest("use at least the last four characters of the run id")
 	}
 	tails, err := s.db.Q.RunByTail(ctx, core.Reversed(id), core.After(core.Reversed(id)))
 	if err != nil {

@@ -38,7 +38,11 @@ type search struct {
 // scan calls step for ranges of row numbers until step has enough, there are no more,
 // or the rows that a request may examine are used up. reached is the number that it
 // came to in the last case, else 0.
-func (s *Lists) scan(ctx context.Context, r search, step func(ctx context.Context, low, high int64, order string) (bool, error)) (reached int64, err error) {
+func (s *Lists) scan(
+	ctx context.Context,
+	r search,
+	step func(ctx context.Context, low, high int64, order string) (bool, error),
+) (reached int64, err error) {
 	low, high, order := r.first-1, min(r.at, r.last+1), "DESC"
 	if r.newer {
 		low, high, order = max(r.at, r.first-1), r.last+1, "ASC"

@@ -113,7 +113,9 @@ func TestASortedListExaminesSoManyRows(t *testing.T) {
 	ctx := t.Context()
 	sorted := func() (out string) {
 		runs, seen, err := s.SortedRuns(ctx, domain.RunFilter{}, domain.SortEnded)
-		if err != nil || seen.Runs != 100 || seen.Whole || len(runs) != 50 || runs[0].Status != domain.RunFailed || runs[1].Status != domain.RunFailed || runs[2].Status == domain.RunFailed {
+		if err != nil || seen.Runs != 100 || seen.Whole || len(runs) != 50 || runs[0].Status != domain.RunFailed ||
+			runs[1].Status != domain.RunFailed ||
+			runs[2].Status == domain.RunFailed {
 			t.Fatalf("%d of %+v, %v", len(runs), seen, err)
 		}
 		for _, r := range runs {
@@ -188,7 +190,14 @@ func TestASearchForAPhraseIsBounded(t *testing.T) {
 		if i == 10 {
 			headline = "the bank knows"
 		}
-		storetest.Commit(t, s, run.ID, 0, &domain.RunPatch{Status: domain.RunFailed, Headline: &headline, Error: &domain.RunError{Code: "x", Message: headline}}, storetest.Entry("a", "1"))
+		storetest.Commit(
+			t,
+			s,
+			run.ID,
+			0,
+			&domain.RunPatch{Status: domain.RunFailed, Headline: &headline, Error: &domain.RunError{Code: "x", Message: headline}},
+			storetest.Entry("a", "1"),
+		)
 	}
 	f := domain.RunFilter{Text: "bank knows"}
 	first, err := s.Runs(t.Context(), f)

@@ -44,8 +44,18 @@ func (s *SmallReader) BulkItems(ctx context.Context, id string, after int64, lim
 	}
 	out := make([]domain.BulkItem, len(rows))
 	for i, r := range rows {
-		out[i] = domain.BulkItem{Position: r.Position, Run: r.Run, Rev: r.Rev, Node: r.Node, Code: r.Code, State: r.State, Result: r.Result, Detail: r.Detail,
-			Message: domain.DecodeMessage(r.Message, r.Detail), At: core.FromMicros(r.At)}
+		out[i] = domain.BulkItem{
+			Position: r.Position,
+			Run:      r.Run,
+			Rev:      r.Rev,
+			Node:     r.Node,
+			Code:     r.Code,
+			State:    r.State,
+			Result:   r.Result,
+			Detail:   r.Detail,
+			Message:  domain.DecodeMessage(r.Message, r.Detail),
+			At:       core.FromMicros(r.At),
+		}
 	}
 	return out, nil
 }
@@ -79,9 +89,16 @@ func (s *SmallReader) Circuits(ctx context.Context) ([]domain.KeptCircuit, error
 	}
 	out := make([]domain.KeptCircuit, len(rows))
 	for i, r := range rows {
-		out[i] = domain.KeptCircuit{Subject: r.Subject, LastCode: r.LastCode, LastMessage: r.LastMessage, Circuit: domain.Circuit{Part: r.Part, State: domain.CircuitState(r.State),
-			FailuresInRow: int(r.FailuresInRow), Since: core.FromMicros(r.Since), OpenUntil: core.FromMicros(r.OpenUntil), LastError: r.LastMessage,
-			LastErrorAt: core.FromMicros(r.LastErrorAt)}}
+		out[i] = domain.KeptCircuit{
+			Subject:     r.Subject,
+			LastCode:    r.LastCode,
+			LastMessage: r.LastMessage,
+			Circuit: domain.Circuit{Part: r.Part, State: domain.CircuitState(r.State),
+				FailuresInRow: int(
+					r.FailuresInRow,
+				), Since: core.FromMicros(r.Since), OpenUntil: core.FromMicros(r.OpenUntil), LastError: r.LastMessage,
+				LastErrorAt: core.FromMicros(r.LastErrorAt)},
+		}
 	}
 	return out, nil
 }
@@ -139,8 +156,23 @@ func (s *SmallReader) Repeated(ctx context.Context, before time.Time, limit int)
 func deliveries(rows []dbsqlc.Delivery) []domain.Delivery {
 	out := make([]domain.Delivery, len(rows))
 	for i, r := range rows {
-		out[i] = domain.Delivery{ID: r.ID, Channel: r.Channel, Kind: r.Kind, Seq: r.Seq, Like: r.DedupKey, More: r.Repeats, Body: domain.RawJSON(r.Body), Status: domain.DeliveryStatus(r.Status),
-			Attempts: int(r.Attempts), DueAt: core.FromMicros(r.DueAt), CreatedAt: core.FromMicros(r.CreatedAt), EndedAt: core.FromMicros(r.EndedAt), Error: r.Error}
+		out[i] = domain.Delivery{
+			ID:      r.ID,
+			Channel: r.Channel,
+			Kind:    r.Kind,
+			Seq:     r.Seq,
+			Like:    r.DedupKey,
+			More:    r.Repeats,
+			Body:    domain.RawJSON(r.Body),
+			Status:  domain.DeliveryStatus(r.Status),
+			Attempts: int(
+				r.Attempts,
+			),
+			DueAt:     core.FromMicros(r.DueAt),
+			CreatedAt: core.FromMicros(r.CreatedAt),
+			EndedAt:   core.FromMicros(r.EndedAt),
+			Error:     r.Error,
+		}
 	}
 	return out
 }

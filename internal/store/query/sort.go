@@ -24,7 +24,11 @@ var sortKeys = map[domain.RunSort]string{
 
 // SortedRuns lists the runs with the most of something, among the newest that
 // match: of a week, as far as the Rows of a request lead. seen says how far.
-func (s *Lists) SortedRuns(ctx context.Context, f domain.RunFilter, by domain.RunSort) (runs []domain.Run, seen domain.SortWindow, err error) {
+func (s *Lists) SortedRuns(
+	ctx context.Context,
+	f domain.RunFilter,
+	by domain.RunSort,
+) (runs []domain.Run, seen domain.SortWindow, err error) {
 	key := sortKeys[by]
 	if key == "" {
 		return nil, seen, domain.Errorf(domain.CodeInvalid, "cannot sort runs by %q", by).Suggest("use took, cost, or ended")
@@ -66,7 +70,10 @@ func (s *Lists) SortedRuns(ctx context.Context, f domain.RunFilter, by domain.Ru
 	if len(ids) == 0 {
 		return nil, seen, nil
 	}
-	rows, err := s.db.Read.QueryContext(ctx, "SELECT "+runColumns+" FROM runs"+runJoins+" WHERE runs.id IN ("+core.Marks(len(ids))+")", values(ids)...)
+	rows, err := s.db.Read.QueryContext(
+		ctx,
+		"SELECT "+runColumns+" FROM runs"+runJoins+" WHERE runs.id IN ("+core.Marks(len(ids))+")",
+		values(ids)...)
 	if err != nil {
 		return nil, seen, core.Translate(err, "sort runs")
 	}

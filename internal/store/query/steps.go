@@ -73,7 +73,14 @@ type stepAt struct{ run, seq int64 }
 // examined so many rows: runs, and the journal rows of those that match. whole: there
 // are no more. visit gets the runs that match; it returns false to end the search
 // before the next one.
-func (s *Lists) stepsBefore(ctx context.Context, q *stepQuery, low int64, at stepAt, rows int64, visit func(run int64) bool) (end stepAt, whole bool, err error) {
+func (s *Lists) stepsBefore(
+	ctx context.Context,
+	q *stepQuery,
+	low int64,
+	at stepAt,
+	rows int64,
+	visit func(run int64) bool,
+) (end stepAt, whole bool, err error) {
 	text, args := q.runs(low, at.run, rows)
 	list, err := s.db.Read.QueryContext(ctx, text, args...)
 	if err != nil {
@@ -111,7 +118,11 @@ func (s *Lists) stepsBefore(ctx context.Context, q *stepQuery, low int64, at ste
 // runs are runs with their last journal row, and whether they match.
 func (q *stepQuery) runs(low, high, limit int64) (string, []any) {
 	return "SELECT runs.id, runs.last_seq, " + q.where + " FROM " + q.from + " WHERE " + q.key + " AND runs.id >= ? AND runs.id <= ? ORDER BY runs.id DESC LIMIT ?",
-		slices.Concat(q.whereArgs, q.keyArgs, []any{low, high, limit})
+		slices.Concat(
+			q.whereArgs,
+			q.keyArgs,
+			[]any{low, high, limit},
+		)
 }
 
 const failuresSQL = "SELECT s.run_id, s.seq FROM step_results AS s INDEXED BY step_results_that_failed WHERE s.status = 'failed' AND s.run_id >= ? AND " +
@@ -147,7 +158,9 @@ func (f *stepRowFilter) build(filter domain.StepFilter) {
 		add("s.status IN ("+core.Marks(len(filter.Statuses))+")", values(filter.Statuses)...)
 	}
 	if len(filter.ErrorCodes) > 0 {
-		add("CASE WHEN s.failure LIKE '{%' THEN json_extract(s.failure, '$.code') END IN ("+core.Marks(len(filter.ErrorCodes))+")", values(filter.ErrorCodes)...)
+		add(
+			"CASE WHEN s.failure LIKE '{%' THEN json_extract(s.failure, '$.code') END IN ("+core.Marks(len(filter.ErrorCodes))+")",
+			values(filter.ErrorCodes)...)
 	}
 	const took = "CASE WHEN s.started_at <> 0 THEN s.at - s.started_at ELSE 0 END"
 	if filter.MinTook > 0 {

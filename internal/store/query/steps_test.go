@@ -82,12 +82,17 @@ func TestHowRunsWentThroughAPlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := e.Act(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.Items[0].ID, Action: domain.ActionFork, At: run.Items[0].LastSeq - 1})
+	f, err := e.Act(
+		t.Context(),
+		enginetest.Operator,
+		domain.VerbRequest{Run: run.Items[0].ID, Action: domain.ActionFork, At: run.Items[0].LastSeq - 1},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
 	e.Settle(f.ID)
-	if got, err = e.Store.PlanFlow(t.Context(), "flow", 0, time.Time{}); err != nil || got.Nodes["flaky"].Runs != 5 || got.Nodes["out"].Runs != 5 {
+	if got, err = e.Store.PlanFlow(t.Context(), "flow", 0, time.Time{}); err != nil || got.Nodes["flaky"].Runs != 5 ||
+		got.Nodes["out"].Runs != 5 {
 		t.Errorf("with a fork: flaky %+v, out %+v, %v", got.Nodes["flaky"], got.Nodes["out"], err)
 	}
 	of, err := e.Store.VersionRuns(t.Context(), v.PlanID, time.Now().Add(-time.Hour))

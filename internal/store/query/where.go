@@ -1,11 +1,9 @@
 package query
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -19,43 +17,6 @@ import (
 // uses an index in each. It is therefore put together here, from constant
 // pieces only; every value is bound. Each arm of it reads one index in the order
 // of run ids; several arms are merged, never sorted.
-
-// arm is one index to read, in the order of run ids.
-type arm struct {
-	from  string // with the index that serves it
-	where string // what the index covers
-	args  []any
-	id    string // the column that is read in order; empty: runs.id
-	join  string // gives the runs, where from does not
-	// also is what is checked of each row that the index gives.
-	also     string
-	alsoArgs []any
-}
-
-// runQuery is a filter as SQL.
-type runQuery struct {
-	arms []arm
-	// where holds what remains to be checked row by row.
-	where []string
-	args  []any
-	// scan is set when the rest may refuse rows that the arms give.
-	scan bool
-	// noDry leaves out dry runs.
-	noDry bool
-	none  bool // nothing can match
-	// byReason is set when the arms cover why runs wait, byWords when they cover
-	// what runs say.
-	byReason, byWords bool
-	phrase            bool // they cover several words
-	// below is an id that all matches are below; 0: unknown.
-	below int64
-}
-
-func (q *runQuery) also(clause string, args ...any) {
-	q.where = append(q.where, clause)
-	q.args = append(q.args, args...)
-	q.scan = true
-}
 
 // runQuery finds the index for a filter and what is left to check.
 func (s *Lists) runQuery(ctx context.Context, f domain.RunFilter) (*runQuery, error) {
@@ -178,8 +139,12 @@ const maxChoice = 50
 
 // usedBy is what took part in a run, of one kind.
 func usedBy(kind string, names []string) (string, []any) {
-	return "EXISTS (SELECT 1 FROM run_uses WHERE run_uses.kind = ? AND run_uses.name IN (" + core.Marks(len(names)) + ") AND run_uses.run_id = runs.id)",
-		append([]any{kind}, values(names)...)
+	return "EXISTS (SELECT 1 FROM run_uses WHERE run_uses.kind = ? AND run_uses.name IN (" + core.Marks(
+			len(names),
+		) + ") AND run_uses.run_id = runs.id)",
+		append(
+			[]any{kind},
+			values(names)...)
 }
 
 // uses are what a filter asks to have taken part.
@@ -236,7 +201,11 @@ func alsoMore(q *runQuery, f domain.RunFilter) {
 		}
 	}
 	for _, k := range slices.Sorted(maps.Keys(f.Exclude.Labels)) {
-		q.also("NOT EXISTS (SELECT 1 FROM run_labels WHERE run_labels.key = ? AND run_labels.value = ? AND run_labels.run_id = runs.id)", k, f.Exclude.Labels[k])
+		q.also(
+			"NOT EXISTS (SELECT 1 FROM run_labels WHERE run_labels.key = ? AND run_labels.value = ? AND run_labels.run_id = runs.id)",
+			k,
+			f.Exclude.Labels[k],
+		)
 	}
 }
 
@@ -276,31 +245,55 @@ func (s *Lists) chooseArms(ctx context.Context, q *runQuery, f domain.RunFilter,
 			q.also(clause, args...)
 		}
 	}
-	byUse := len(used) > 0 && len(used[0].names) == 1 && len(labels) == 0 && f.Bulk == "" && f.IDs == nil && f.IDTail == "" && f.Parent == "" && f.RelatedTo == ""
+	byUse := len(used) > 0 && len(used[0].names) == 1 && len(labels) == 0 && f.Bulk == "" && f.IDs == nil && f.IDTail == "" &&
+		f.Parent == "" &&
+		f.RelatedTo == ""
 	if !byUse {
 		alsoUsed(0)
 	}
 	hasLabel := func(from int) {
 		for _, k := range labels[from:] {
-			q.also("EXISTS (SELECT 1 FROM run_labels WHERE run_labels.key = ? AND run_labels.value = ? AND run_labels.run_id = runs.id)", k, f.Labels[k])
+			q.also(
+				"EXISTS (SELECT 1 FROM run_labels WHERE run_labels.key = ? AND run_labels.value = ? AND run_labels.run_id = runs.id)",
+				k,
+				f.Labels[k],
+			)
 		}
 	}
 	switch {
 	case f.Bulk != "":
-		q.arms = []arm{{from: "runs", where: "runs.id IN (SELECT r.id FROM runs AS r WHERE r.public_id IN (SELECT run FROM bulk_items WHERE bulk_id = (SELECT id FROM bulks WHERE public_id = ?) " +
-			"UNION SELECT result FROM bulk_items WHERE result <> '' AND bulk_id = (SELECT id FROM bulks WHERE public_id = ?)))", args: []any{f.Bulk, f.Bulk}}}
+		q.arms = []arm{
+			{
+				from: "runs",
+				where: "runs.id IN (SELECT r.id FROM runs AS r WHERE r.public_id IN (SELECT run FROM bulk_items WHERE bulk_id = (SELECT id FROM bulks WHERE public_id = ?) " +
+					"UNION SELECT result FROM bulk_items WHERE result <> '' AND bulk_id = (SELECT id FROM bulks WHERE public_id = ?)))",
+				args: []any{f.Bulk, f.Bulk},
+			},
+		}
 		kept()
 		rest(true, true, true)
 		hasLabel(0)
 	case f.IDs != nil:
 		q.none = len(f.IDs) == 0
-		q.arms = []arm{{from: "runs", where: "runs.id IN (SELECT r.id FROM runs AS r WHERE r.public_id IN (" + core.Marks(len(f.IDs)) + "))", args: values(f.IDs)}}
+		q.arms = []arm{
+			{
+				from:  "runs",
+				where: "runs.id IN (SELECT r.id FROM runs AS r WHERE r.public_id IN (" + core.Marks(len(f.IDs)) + "))",
+				args:  values(f.IDs),
+			},
+		}
 		kept()
 		rest(true, true, true)
 		hasLabel(0)
 	case len(ids) == 1 && f.Node != "" && f.ErrorCode != "" && f.Fingerprint != "" && f.NeedsAttention && !byUse && !f.Deleted && len(statuses) == 1 && statuses[0] == domain.RunFailed:
-		q.arms = []arm{{from: "runs INDEXED BY runs_failed_by_fingerprint", where: "runs.attention = 1 AND runs.status = 'failed' AND runs.deleted_at = 0 AND " +
-			"runs.plan_id = ? AND runs.node = ? AND runs.error_code = ? AND runs.fingerprint = ?", args: []any{ids[0], f.Node, f.ErrorCode, f.Fingerprint}}}
+		q.arms = []arm{
+			{
+				from: "runs INDEXED BY runs_failed_by_fingerprint",
+				where: "runs.attention = 1 AND runs.status = 'failed' AND runs.deleted_at = 0 AND " +
+					"runs.plan_id = ? AND runs.node = ? AND runs.error_code = ? AND runs.fingerprint = ?",
+				args: []any{ids[0], f.Node, f.ErrorCode, f.Fingerprint},
+			},
+		}
 	case f.IDTail != "":
 		rows, err := s.db.RunsByPart(ctx, strings.ToLower(f.IDTail))
 		if err != nil {
@@ -312,14 +305,20 @@ func (s *Lists) chooseArms(ctx context.Context, q *runQuery, f domain.RunFilter,
 		rest(true, true, true)
 		hasLabel(0)
 	case f.Parent != "":
-		q.arms = []arm{{from: "runs INDEXED BY runs_by_parent", where: "runs.parent_run = ? AND runs.parent_run <> ''", args: []any{f.Parent}}}
+		q.arms = []arm{
+			{from: "runs INDEXED BY runs_by_parent", where: "runs.parent_run = ? AND runs.parent_run <> ''", args: []any{f.Parent}},
+		}
 		kept()
 		rest(true, true, true)
 		hasLabel(0)
 	case f.RelatedTo != "":
 		q.arms = []arm{
 			{from: "runs INDEXED BY runs_by_fork", where: "runs.forked_from = ? AND runs.forked_from <> ''", args: []any{f.RelatedTo}},
-			{from: "runs INDEXED BY runs_by_rerun", where: "runs.rerun_of = ? AND runs.rerun_of <> '' AND runs.forked_from <> runs.rerun_of", args: []any{f.RelatedTo}},
+			{
+				from:  "runs INDEXED BY runs_by_rerun",
+				where: "runs.rerun_of = ? AND runs.rerun_of <> '' AND runs.forked_from <> runs.rerun_of",
+				args:  []any{f.RelatedTo},
+			},
 		}
 		kept()
 		rest(true, true, true)
@@ -346,7 +345,13 @@ func (s *Lists) chooseArms(ctx context.Context, q *runQuery, f domain.RunFilter,
 		q.arms = []arm{{from: "runs INDEXED BY runs_by_actor", where: "runs.deleted_at = 0 AND runs.actor = ?", args: []any{f.Actor}}}
 		rest(false, true, true)
 	case f.ErrorCode != "" && len(ids) == 0 && !f.Deleted:
-		q.arms = []arm{{from: "runs INDEXED BY runs_by_error", where: "runs.deleted_at = 0 AND runs.error_code = ? AND runs.error_code <> ''", args: []any{f.ErrorCode}}}
+		q.arms = []arm{
+			{
+				from:  "runs INDEXED BY runs_by_error",
+				where: "runs.deleted_at = 0 AND runs.error_code = ? AND runs.error_code <> ''",
+				args:  []any{f.ErrorCode},
+			},
+		}
 		rest(false, true, true)
 	case f.Deleted:
 		q.arms = []arm{{from: "runs NOT INDEXED", where: "TRUE", also: " AND runs.deleted_at > 0"}}
@@ -362,7 +367,14 @@ func (s *Lists) chooseArms(ctx context.Context, q *runQuery, f domain.RunFilter,
 		q.scan = true
 	case len(f.WaitReasons) > 0 && len(ids) == 0 && slices.Equal(statuses, []domain.RunStatus{domain.RunWaiting}):
 		for _, why := range slices.Compact(slices.Sorted(slices.Values(f.WaitReasons))) {
-			q.arms = append(q.arms, arm{from: "runs INDEXED BY runs_that_wait", where: "runs.deleted_at = 0 AND runs.wait_reason = ? AND runs.wait_reason <> ''", args: []any{string(why)}})
+			q.arms = append(
+				q.arms,
+				arm{
+					from:  "runs INDEXED BY runs_that_wait",
+					where: "runs.deleted_at = 0 AND runs.wait_reason = ? AND runs.wait_reason <> ''",
+					args:  []any{string(why)},
+				},
+			)
 		}
 		q.byReason = true
 		rest(false, false, true)
@@ -371,7 +383,10 @@ func (s *Lists) chooseArms(ctx context.Context, q *runQuery, f domain.RunFilter,
 			if len(statuses) == 0 {
 				statuses = withHeadline
 			}
-			statuses = slices.DeleteFunc(slices.Clone(statuses), func(st domain.RunStatus) bool { return !slices.Contains(withHeadline, st) })
+			statuses = slices.DeleteFunc(
+				slices.Clone(statuses),
+				func(st domain.RunStatus) bool { return !slices.Contains(withHeadline, st) },
+			)
 			if q.none = len(statuses) == 0; q.none {
 				return nil
 			}
@@ -399,73 +414,4 @@ func (s *Lists) chooseArms(ctx context.Context, q *runQuery, f domain.RunFilter,
 		rest(false, false, true)
 	}
 	return nil
-}
-
-// text is the query for the runs with low < id < high, newest or oldest first.
-func (q *runQuery) text(columns, joins string, low, high int64, order string, limit int) (string, []any) {
-	var b strings.Builder
-	var args []any
-	for i, a := range q.arms {
-		b.WriteString(a.begin(i, columns, a.join+joins) + a.also)
-		args = slices.Concat(args, a.args, []any{low, high}, a.alsoArgs)
-		for _, clause := range q.where {
-			b.WriteString(" AND " + clause)
-		}
-		args = append(args, q.args...)
-	}
-	b.WriteString(q.inOrder(order) + " LIMIT ?")
-	return b.String(), append(args, limit)
-}
-
-// phraseIDs is how many row numbers a search for several words goes through, for each
-// row that a request examines: the index of words reads all the places of each of
-// them, also where they are not next to each other.
-const phraseIDs = 50
-
-func (q *runQuery) search(s *Lists, last, at int64, newer bool) search {
-	r := search{of: q.keys, first: 1, last: last, at: at, newer: newer}
-	if q.phrase {
-		r.ids = int64(s.rows) * phraseIDs
-	}
-	return r
-}
-
-func (q *runQuery) keys(low, high int64, order string, skip int) (string, []any) {
-	var b strings.Builder
-	var args []any
-	for i, a := range q.arms {
-		b.WriteString(a.begin(i, "runs.id", ""))
-		args = append(append(args, a.args...), low, high)
-	}
-	b.WriteString(q.inOrder(order) + " LIMIT 1 OFFSET ?")
-	return b.String(), append(args, skip)
-}
-
-// begin is the query of an arm as far as its index covers it.
-func (a *arm) begin(i int, columns, joins string) string {
-	union, id := "", cmp.Or(a.id, "runs.id")
-	if i > 0 {
-		union = " UNION ALL "
-	}
-	return union + "SELECT " + strings.Replace(columns, "runs.id", id, 1) + " FROM " + a.from + joins + " WHERE " + a.where + " AND " + id + " > ? AND " + id + " < ?"
-}
-
-func (q *runQuery) inOrder(order string) string {
-	if len(q.arms) == 1 {
-		return " ORDER BY " + cmp.Or(q.arms[0].id, "runs.id") + " " + order
-	}
-	return " ORDER BY 1 " + order
-}
-
-func values[T ~string | ~int64](list []T) []any {
-	out := make([]any, len(list))
-	for i, v := range list {
-		switch v := any(v).(type) {
-		case int64:
-			out[i] = v
-		default:
-			out[i] = fmt.Sprint(v)
-		}
-	}
-	return out
 }

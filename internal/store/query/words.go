@@ -61,14 +61,25 @@ func saysSQL(text string) (string, []any) {
 // wordArms are the index of words and, beside it, the runs that are not in it.
 func wordArms(text string, statuses []domain.RunStatus) []arm {
 	m := match(text)
-	arms := []arm{{from: "run_words AS f", join: " CROSS JOIN runs ON runs.id = f.rowid", where: "f.run_words MATCH ?", args: []any{m}, id: "f.rowid"}}
+	arms := []arm{
+		{
+			from:  "run_words AS f",
+			join:  " CROSS JOIN runs ON runs.id = f.rowid",
+			where: "f.run_words MATCH ?",
+			args:  []any{m},
+			id:    "f.rowid",
+		},
+	}
 	inHeadline, args := headlineSQL(text)
 	for _, st := range unended {
 		if len(statuses) > 0 && !slices.Contains(statuses, st) {
 			continue
 		}
-		arms = append(arms, arm{from: "runs INDEXED BY runs_by_status", where: "runs.deleted_at = 0 AND runs.status = ?", args: []any{string(st)},
-			also: " AND " + inHeadline + " AND NOT " + inIndexSQL, alsoArgs: append(slices.Clone(args), m)})
+		arms = append(
+			arms,
+			arm{from: "runs INDEXED BY runs_by_status", where: "runs.deleted_at = 0 AND runs.status = ?", args: []any{string(st)},
+				also: " AND " + inHeadline + " AND NOT " + inIndexSQL, alsoArgs: append(slices.Clone(args), m)},
+		)
 	}
 	return arms
 }

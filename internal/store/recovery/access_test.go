@@ -3,12 +3,8 @@ package recovery
 import (
 	"context"
 	"database/sql"
-	"encoding/hex"
-	"errors"
-	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -42,24 +38,49 @@ func guarded(t *testing.T) (path string) {
 	for _, id := range []string{"1", "2"} {
 		storetest.Do(t, s, "token.create", func(tx *store.Tx) error {
 			tx.Audit("", "", nil)
-			return tx.CreateToken(domain.Token{ID: id, Name: "ci", Prefix: "kro_" + id, SecretHash: "token " + id, Role: domain.RoleViewer, Scopes: []string{"runs:read"},
-				CreatedBy: "marta", CreatedAt: now, ExpiresAt: now.Add(time.Hour)})
+			return tx.CreateToken(
+				domain.Token{
+					ID:         id,
+					Name:       "ci",
+					Prefix:     "kro_" + id,
+					SecretHash: "token " + id,
+					Role:       domain.RoleViewer,
+					Scopes:     []string{"runs:read"},
+					CreatedBy:  "marta",
+					CreatedAt:  now,
+					ExpiresAt:  now.Add(time.Hour),
+				},
+			)
 		})
 	}
 	storetest.Do(t, s, "token.revoke", func(tx *store.Tx) error {
 		tx.Audit("", "", nil)
 		return tx.RevokeToken("2", now)
 	})
-	must(t, s.CreateSession(ctx, domain.Session{IDHash: "session of paul", UserID: "2", CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(time.Hour)}))
+	must(
+		t,
+		s.CreateSession(
+			ctx,
+			domain.Session{IDHash: "session of paul", UserID: "2", CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(time.Hour)},
+		),
+	)
 	storetest.Do(t, s, "user.second-factor", func(tx *store.Tx) error {
 		tx.Audit("", "", nil)
 		return tx.SetSecondFactor("1", `{"secret":"of marta"}`)
 	})
 	askingRun(t, s)
-	_, _, err := s.Do(store.Operation{Name: "assign-approval", Action: "approval.assign", By: domain.Actor{Name: "marta", Role: domain.RoleOperator}, At: now}, func(tx *store.Tx) (string, error) {
-		p, err := tx.AssignApproval("approval", "", "paul", "")
-		return p.ID, err
-	})
+	_, _, err := s.Do(
+		store.Operation{
+			Name:   "assign-approval",
+			Action: "approval.assign",
+			By:     domain.Actor{Name: "marta", Role: domain.RoleOperator},
+			At:     now,
+		},
+		func(tx *store.Tx) (string, error) {
+			p, err := tx.AssignApproval("approval", "", "paul", "")
+			return p.ID, err
+		},
+	)
 	must(t, err)
 	must(t, s.Close())
 	return path
@@ -92,29 +113,74 @@ func askingRun(t *testing.T, s *store.Store) {
 	v := putVersion(t, s, "asks", strings.Repeat("a", 64))
 	r, _, err := s.CreateRun(context.Background(), domain.NewRun{Hash: v.Hash, Actor: "marta", Origin: "api"})
 	must(t, err)
-	must(t, s.Commit(context.Background(), domain.Checkpoint{Run: r.ID, Entries: []domain.Entry{{Kind: domain.EntryWait, Node: "a", Visit: 1, Item: -1, Reason: string(domain.WaitApproval), Ref: "approval", At: time.Now()}},
-		Patch:     &domain.RunPatch{Status: domain.RunWaiting, WaitReason: domain.WaitApproval},
-		Approvals: []domain.Approval{{ID: "approval", Run: r.ID, PlanKey: "asks", Node: "a", Visit: 1, Item: -1, Message: "pay 5?", Status: "open", OnTimeout: "reject", CreatedAt: time.Now(), StartedBy: "marta"}}}))
+	must(
+		t,
+		s.Commit(
+			context.Background(),
+			domain.Checkpoint{
+				Run: r.ID,
+				Entries: []domain.Entry{
+					{
+						Kind:   domain.EntryWait,
+						Node:   "a",
+						Visit:  1,
+						Item:   -1,
+						Reason: string(domain.WaitApproval),
+						Ref:    "approval",
+						At:     time.Now(),
+					},
+				},
+				Patch: &domain.RunPatch{Status: domain.RunWaiting, WaitReason: domain.WaitApproval},
+				Approvals: []domain.Approval{
+					{
+						ID:        "approval",
+						Run:       r.ID,
+						PlanKey:   "asks",
+						Node:      "a",
+						Visit:     1,
+						Item:      -1,
+						Message:   "pay 5?",
+						Status:    "open",
+						OnTimeout: "reject",
+						CreatedAt: time.Now(),
+						StartedBy: "marta",
+					},
+				},
+			},
+		),
+	)
 }
 
 // edits are what somebody can do who may write the database's file, but does not have
 // its key file.
 var edits = map[string]struct{ sql, says string }{
-	"a user added":           {`INSERT INTO users SELECT '9', 'mallory', 'admin', 'hash', 0, created_at, 0, '{}', '', '', seal FROM users WHERE id = '1'`, "user mallory"},
-	"a user promoted":        {`UPDATE users SET role = 'admin' WHERE name = 'paul'`, "user paul"},
-	"a user enabled":         {`UPDATE users SET disabled = 0 WHERE name = 'gone'`, "user gone"},
-	"a password replaced":    {`UPDATE users SET password_hash = 'known' WHERE name = 'marta'`, "user marta"},
-	"an identity linked":     {`UPDATE users SET issuer = 'https://idp', subject = 'mallory' WHERE name = 'marta'`, "user marta"},
-	"a user removed":         {`DELETE FROM users WHERE name = 'gone'`, "was deleted"},
-	"a token added":          {`INSERT INTO tokens SELECT '9', name, prefix, 'known', 'admin', '[]', created_by, created_at, expires_at, 0, '', 0, seal FROM tokens WHERE id = '1'`, "token ci"},
-	"a token promoted":       {`UPDATE tokens SET role = 'admin', scopes = '[]' WHERE id = '1'`, "token ci"},
-	"a token for longer":     {`UPDATE tokens SET expires_at = expires_at * 2 WHERE id = '1'`, "token ci"},
-	"a token valid again":    {`UPDATE tokens SET revoked_at = 0 WHERE id = '2'`, "token ci"},
-	"a login added":          {`INSERT INTO sessions SELECT 'known', '1', created_at, seen_at, expires_at, '', '', seal FROM sessions`, "login of user 1"},
-	"a login of another":     {`UPDATE sessions SET user_id = '1'`, "login of user 1"},
-	"a second factor gone":   {`DELETE FROM second_factors WHERE user_id = '1'`, "was deleted"},
-	"another second factor":  {`UPDATE second_factors SET sealed = '{"secret":"known"}' WHERE user_id = '1'`, "second factor of user 1"},
-	"a second factor moved":  {`INSERT INTO second_factors SELECT '2', sealed FROM second_factors WHERE user_id = '1'`, "second factor of user 2"},
+	"a user added": {
+		`INSERT INTO users SELECT '9', 'mallory', 'admin', 'hash', 0, created_at, 0, '{}', '', '', seal FROM users WHERE id = '1'`,
+		"user mallory",
+	},
+	"a user promoted":     {`UPDATE users SET role = 'admin' WHERE name = 'paul'`, "user paul"},
+	"a user enabled":      {`UPDATE users SET disabled = 0 WHERE name = 'gone'`, "user gone"},
+	"a password replaced": {`UPDATE users SET password_hash = 'known' WHERE name = 'marta'`, "user marta"},
+	"an identity linked":  {`UPDATE users SET issuer = 'https://idp', subject = 'mallory' WHERE name = 'marta'`, "user marta"},
+	"a user removed":      {`DELETE FROM users WHERE name = 'gone'`, "was deleted"},
+	"a token added": {
+		`INSERT INTO tokens SELECT '9', name, prefix, 'known', 'admin', '[]', created_by, created_at, expires_at, 0, '', 0, seal FROM tokens WHERE id = '1'`,
+		"token ci",
+	},
+	"a token promoted":    {`UPDATE tokens SET role = 'admin', scopes = '[]' WHERE id = '1'`, "token ci"},
+	"a token for longer":  {`UPDATE tokens SET expires_at = expires_at * 2 WHERE id = '1'`, "token ci"},
+	"a token valid again": {`UPDATE tokens SET revoked_at = 0 WHERE id = '2'`, "token ci"},
+	"a login added": {
+		`INSERT INTO sessions SELECT 'known', '1', created_at, seen_at, expires_at, '', '', seal FROM sessions`,
+		"login of user 1",
+	},
+	"a login of another":    {`UPDATE sessions SET user_id = '1'`, "login of user 1"},
+	"a second factor gone":  {`DELETE FROM second_factors WHERE user_id = '1'`, "was deleted"},
+	"another second factor": {`UPDATE second_factors SET sealed = '{"secret":"known"}' WHERE user_id = '1'`, "second factor of user 1"},
+	"a second factor moved": {
+		`INSERT INTO second_factors SELECT '2', sealed FROM second_factors WHERE user_id = '1'`,
+		"second factor of user 2",
+	},
 	"another question":       {`UPDATE approvals SET message = 'pay 888888?'`, "approval request"},
 	"other arguments":        {`UPDATE approvals SET tool = 'pay', arguments = '{"amount":888888}'`, "approval request"},
 	"another assignee":       {`UPDATE approvals SET assignee = 'mallory'`, "approval request"},
@@ -176,12 +242,23 @@ func TestChangedRowsGrantNothing(t *testing.T) {
 			// Another change does not make it valid.
 			storetest.Do(t, s, "token.create", func(tx *store.Tx) error {
 				tx.Audit("", "", nil)
-				return tx.CreateToken(domain.Token{ID: "5", Name: "later", SecretHash: "later", Role: domain.RoleViewer, CreatedBy: "marta", CreatedAt: time.Now(), ExpiresAt: time.Now().Add(time.Hour)})
+				return tx.CreateToken(
+					domain.Token{
+						ID:         "5",
+						Name:       "later",
+						SecretHash: "later",
+						Role:       domain.RoleViewer,
+						CreatedBy:  "marta",
+						CreatedAt:  time.Now(),
+						ExpiresAt:  time.Now().Add(time.Hour),
+					},
+				)
 			})
 			if again, err := s.CheckAccess(ctx); err != nil || len(again) == 0 {
 				t.Errorf("after another change: %q, %v", again, err)
 			}
-			if done, err := s.RepairAccess(ctx, domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Surface: "cli"}); err != nil || len(done) == 0 {
+			if done, err := s.RepairAccess(ctx, domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Surface: "cli"}); err != nil ||
+				len(done) == 0 {
 				t.Errorf("repair: %q, %v", done, err)
 			}
 			if found, err := s.CheckAccess(ctx); err != nil || len(found) > 0 {
@@ -216,136 +293,18 @@ func TestAccessThatIsPutBackIsFound(t *testing.T) {
 		return tx.ChangeUser(u, domain.UserChange{Reason: "disabled", EndsSessions: true})
 	})
 	must(t, s.Close())
-	must(t, alter(t, path, `ATTACH '`+old+`' AS old; DELETE FROM sessions; DELETE FROM tokens; DELETE FROM users; INSERT INTO users SELECT * FROM old.users; INSERT INTO tokens SELECT * FROM old.tokens;
-UPDATE settings SET value = (SELECT value FROM old.settings AS o WHERE o.key = 'access_seal') WHERE key = 'access_seal'`))
+	must(
+		t,
+		alter(
+			t,
+			path,
+			`ATTACH '`+old+`' AS old; DELETE FROM sessions; DELETE FROM tokens; DELETE FROM users; INSERT INTO users SELECT * FROM old.users; INSERT INTO tokens SELECT * FROM old.tokens;
+UPDATE settings SET value = (SELECT value FROM old.settings AS o WHERE o.key = 'access_seal') WHERE key = 'access_seal'`,
+		),
+	)
 	s = reopened(t, path)
 	if found, err := s.CheckAccess(ctx); err != nil || len(found) != 1 || !strings.Contains(found[0], "earlier state") {
 		t.Errorf("%q, %v", found, err)
-	}
-}
-
-// A backup is restored only with the key file of the server that made it: without one,
-// with a wrong one, with that of another server, or after any change it is refused,
-// and the refusal says what to do.
-func TestABackupIsRestoredWithItsKeyOnly(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	path := guarded(t)
-	s := reopened(t, path)
-	dir := t.TempDir()
-	backup := filepath.Join(dir, "b.db")
-	made, err := Backup(ctx, s, backup, "test")
-	must(t, err)
-	must(t, s.Close())
-	other := guarded(t)
-	wrong := filepath.Join(dir, "wrong.key")
-	must(t, os.WriteFile(wrong, []byte(hex.EncodeToString(core.RandomBytes(32))+"\n"), 0o600))
-	forged := filepath.Join(dir, "forged.db")
-	must(t, copyFile(backup, forged))
-	must(t, Forge(forged, edits["a user added"].sql, made, ""))
-	rewritten := filepath.Join(dir, "rewritten.db")
-	must(t, copyFile(backup, rewritten))
-	m := made
-	m.Created = m.Created.Add(time.Hour)
-	must(t, Forge(rewritten, "", m, ""))
-	inside := filepath.Join(dir, "inside.db")
-	must(t, copyFile(backup, inside))
-	must(t, Forge(inside, edits["a user added"].sql, made, path+".key"))
-	for name, c := range map[string]struct {
-		backup, key string
-		code        domain.Code
-		says        []string
-	}{
-		"a lost key":                    {backup, "", domain.CodeInvalid, []string{"key file", "--key", "--without-key"}},
-		"a wrong key":                   {backup, wrong, domain.CodeCorrupt, []string{"fingerprint", "--key"}},
-		"the key of another server":     {backup, other + ".key", domain.CodeCorrupt, []string{"fingerprint", "--key"}},
-		"an edited backup":              {forged, path + ".key", domain.CodeCorrupt, []string{"changed"}},
-		"an edited manifest":            {rewritten, path + ".key", domain.CodeCorrupt, []string{"changed"}},
-		"edited by who has the key":     {inside, path + ".key", domain.CodeCorrupt, []string{"user mallory"}},
-		"the backup as it was, its key": {backup, path + ".key", "", nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			target := filepath.Join(t.TempDir(), "new", "kairos.db")
-			for what, do := range map[string]func() error{
-				"drill": func() error {
-					_, err := VerifyBackupFile(ctx, c.backup, target, RestoreOptions{KeyFile: c.key})
-					return err
-				},
-				"restore": func() error {
-					_, err := Restore(ctx, c.backup, target, RestoreOptions{KeyFile: c.key})
-					return err
-				},
-			} {
-				err := do()
-				if domain.CodeOf(err) != c.code {
-					t.Errorf("%s: %v", what, err)
-				}
-				text := ""
-				if e, ok := errors.AsType[*domain.Error](err); ok {
-					text = e.Error() + " " + e.Suggestion
-				}
-				for _, s := range c.says {
-					if !strings.Contains(text, s) {
-						t.Errorf("%s does not say %q: %s", what, s, text)
-					}
-				}
-			}
-			if _, err := os.Stat(target); (err == nil) != (c.code == "") {
-				t.Errorf("the database is there: %v", err)
-			}
-		})
-	}
-}
-
-// Without the key file a restore brings plans, runs and the audit log back, which says
-// that it is not authenticated; all access ends, and nothing is executed until there
-// is a new administrator, who releases it.
-func TestARestoreWithoutTheKeyEndsAllAccess(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	path := guarded(t)
-	s := reopened(t, path)
-	backup, target := filepath.Join(t.TempDir(), "b.db"), filepath.Join(t.TempDir(), "kairos.db")
-	made, err := Backup(ctx, s, backup, "test")
-	must(t, err)
-	must(t, s.Close())
-	must(t, Forge(backup, edits["a user added"].sql, made, "")) // nobody could tell
-	if _, err := Restore(ctx, backup, target, RestoreOptions{WithoutKey: true}); err != nil {
-		t.Fatal(err)
-	}
-	s = reopened(t, target)
-	accessEnded(t, s)
-	if n, err := s.CountUsers(ctx); err != nil || n != 5 {
-		t.Errorf("%d users, %v", n, err)
-	}
-	r, err := s.VerifyAudit(ctx)
-	if err != nil || len(r.Problems) > 0 || r.Unauthenticated != made.AuditSeq {
-		t.Errorf("audit: %+v, %v", r, err)
-	}
-	_, err = Restore(ctx, backup, filepath.Join(t.TempDir(), "kairos.db"), RestoreOptions{WithoutKey: true, KeyFile: path + ".key"})
-	if domain.CodeOf(err) != domain.CodeInvalid {
-		t.Errorf("with and without a key: %v", err)
-	}
-}
-
-// A database whose key file is lost goes on with a new one the same way; its backups,
-// as those of before, need the key that they were made with.
-func TestALostKeyFileEndsAllAccess(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	path := guarded(t)
-	must(t, os.Remove(path+".key"))
-	if _, err := Open(ctx, path, Options{}); domain.CodeOf(err) != domain.CodeCorrupt {
-		t.Fatalf("without the key file: %v", err)
-	}
-	s, err := Open(ctx, path, Options{Options: store.Options{NewKey: true}})
-	must(t, err)
-	accessEnded(t, s)
-	must(t, s.Close())
-	s = reopened(t, path)
-	if h, err := s.Hold(ctx); err != nil || h != nil {
-		t.Errorf("released, and after a start held again: %+v, %v", h, err)
 	}
 }
 
@@ -387,66 +346,19 @@ func accessEnded(t *testing.T, s *store.Store) {
 	if _, err := s.EndHold(ctx, root, ""); domain.CodeOf(err) != domain.CodeConflict {
 		t.Errorf("released without an administrator: %v", err)
 	}
-	must(t, s.CreateUser(ctx, domain.User{ID: "new", Name: "new", Role: domain.RoleAdmin, PasswordHash: "x", CreatedAt: time.Now()}, domain.AuditRecord{Action: "user.create", Actor: "cli:root"}))
+	must(
+		t,
+		s.CreateUser(
+			ctx,
+			domain.User{ID: "new", Name: "new", Role: domain.RoleAdmin, PasswordHash: "x", CreatedAt: time.Now()},
+			domain.AuditRecord{Action: "user.create", Actor: "cli:root"},
+		),
+	)
 	if _, err := s.EndHold(ctx, domain.Actor{Name: "op", Role: domain.RoleOperator}, ""); domain.CodeOf(err) != domain.CodeForbidden {
 		t.Errorf("released by an operator: %v", err)
 	}
 	if ended, err := s.EndHold(ctx, domain.Actor{Name: "new", Role: domain.RoleAdmin}, "looked at"); err != nil || !ended {
 		t.Errorf("released by the new administrator: %v, %v", ended, err)
-	}
-}
-
-// A restore, and every other command, as root leaves files that the owner of the data
-// directory can open.
-func TestRootKeepsTheOwnerOfTheDirectory(t *testing.T) {
-	t.Parallel()
-	if os.Geteuid() != 0 {
-		t.Skip("only root gives files to others")
-	}
-	ctx := context.Background()
-	path := guarded(t)
-	s := reopened(t, path)
-	backups := t.TempDir()
-	const owner = 54321
-	must(t, os.Chown(backups, owner, owner))
-	backup := filepath.Join(backups, "b.db")
-	_, err := Backup(ctx, s, backup, "test")
-	must(t, err)
-	must(t, s.Close())
-	dir := filepath.Dir(path)
-	must(t, filepath.WalkDir(dir, func(p string, _ os.DirEntry, err error) error { return errors.Join(err, os.Chown(p, owner, owner)) }))
-	_, err = Restore(ctx, backup, path, RestoreOptions{Replace: true})
-	must(t, err)
-	must(t, reopened(t, path).Close())
-	for _, root := range []string{dir, backups} {
-		must(t, filepath.WalkDir(root, func(p string, d os.DirEntry, err error) error {
-			if err != nil {
-				return err
-			}
-			info, err := d.Info()
-			if err == nil && info.Sys().(*syscall.Stat_t).Uid != owner {
-				t.Errorf("%s belongs to %d", p, info.Sys().(*syscall.Stat_t).Uid)
-			}
-			return err
-		}))
-	}
-}
-
-// The key file of another database is refused before anything is written with it.
-func TestTheKeyFileOfAnotherDatabaseIsRefused(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	path, other := guarded(t), guarded(t)
-	must(t, os.Remove(path+".key"))
-	must(t, copyFile(other+".key", path+".key"))
-	if _, err := Open(ctx, path, Options{}); domain.CodeOf(err) != domain.CodeCorrupt || !strings.Contains(err.Error(), "fingerprint") {
-		t.Errorf("%v", err)
-	}
-	reader, err := Open(ctx, path, Options{Options: store.Options{ReadOnly: true}})
-	must(t, err)
-	defer reader.Close()
-	if r, err := reader.VerifyAudit(ctx); err != nil || len(r.Problems) != 1 || !strings.Contains(r.Problems[0], "fingerprint") {
-		t.Errorf("%+v, %v", r, err)
 	}
 }
 

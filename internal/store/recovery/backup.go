@@ -188,8 +188,16 @@ func (s *database) describe(ctx context.Context) (domain.Backup, error) {
 	if err != nil {
 		return b, core.Translate(err, "count rows")
 	}
-	b.Rows = map[string]int64{"plans": n.Plans, "plan_versions": n.PlanVersions, "runs": n.Runs, "step_results": n.StepResults, "payloads": n.Payloads,
-		"audit_events": n.AuditEvents, "users": n.Users, "tokens": n.Tokens}
+	b.Rows = map[string]int64{
+		"plans":         n.Plans,
+		"plan_versions": n.PlanVersions,
+		"runs":          n.Runs,
+		"step_results":  n.StepResults,
+		"payloads":      n.Payloads,
+		"audit_events":  n.AuditEvents,
+		"users":         n.Users,
+		"tokens":        n.Tokens,
+	}
 	b.SHA256, b.Bytes, err = fileSum(s.db.Path)
 	return b, err
 }
@@ -267,7 +275,13 @@ func ReadManifest(path string) (domain.Backup, error) {
 		return b, domain.Errorf(domain.CodeInvalid, "cannot read the manifest of %s: %w", path, err)
 	}
 	if b.Format != manifestFormat {
-		return b, domain.Errorf(domain.CodeInvalid, "the manifest of %s has format %d; this kairosd supports %d", path, b.Format, manifestFormat)
+		return b, domain.Errorf(
+			domain.CodeInvalid,
+			"the manifest of %s has format %d; this kairosd supports %d",
+			path,
+			b.Format,
+			manifestFormat,
+		)
 	}
 	b.Path = path
 	return b, nil

@@ -63,7 +63,13 @@ func (s *database) checkHold(ctx context.Context, c *domain.Check) error {
 	c.Name, c.Advice = "hold", "check the held runs, then release each one, or all with: kairos server release"
 	h, err := s.Hold(ctx)
 	if err == nil && h != nil {
-		core.Find(c, "execution has been on hold since %s (%s); %d runs were unfinished", h.Since.Format("2006-01-02 15:04:05Z"), h.Reason, h.Held)
+		core.Find(
+			c,
+			"execution has been on hold since %s (%s); %d runs were unfinished",
+			h.Since.Format("2006-01-02 15:04:05Z"),
+			h.Reason,
+			h.Held,
+		)
 	}
 	return err
 }

@@ -33,7 +33,8 @@ func (s *database) encryptedCopy(ctx context.Context, path string, recipients []
 	work := s.db.Path + encryptingDir
 	lock, err := core.TakeLock(work + ".lock")
 	if domain.CodeOf(err) == domain.CodeLocked {
-		return b, domain.Errorf(domain.CodeConflict, "another backup of this database is being encrypted").Suggest("try again when that has finished")
+		return b, domain.Errorf(domain.CodeConflict, "another backup of this database is being encrypted").
+			Suggest("try again when that has finished")
 	} else if err != nil {
 		return b, err
 	}
@@ -178,12 +179,14 @@ func opened(b domain.Backup, identityFile string, makeDir func() (string, error)
 		return err
 	})
 	if err != nil {
-		return b, domain.Errorf(domain.CodeUnavailable, "decrypt %s into %s: %w", b.Path, dir, err).Suggest("check the free space there; if there is enough, the backup was changed")
+		return b, domain.Errorf(domain.CodeUnavailable, "decrypt %s into %s: %w", b.Path, dir, err).
+			Suggest("check the free space there; if there is enough, the backup was changed")
 	}
 	b.Path, b.Bytes, b.SHA256, b.Encryption = path, b.Encryption.Bytes, b.Encryption.SHA256, nil
 	return b, nil
 }
 
 func notTheFile(path string) error {
-	return domain.Errorf(domain.CodeCorrupt, "%s does not match its manifest", path).Suggest("use another backup; this one was changed or is incomplete")
+	return domain.Errorf(domain.CodeCorrupt, "%s does not match its manifest", path).
+		Suggest("use another backup; this one was changed or is incomplete")
 }

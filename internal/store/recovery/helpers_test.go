@@ -12,8 +12,12 @@ import (
 
 func putVersion(tb testing.TB, s *store.Store, key, hash string) domain.Version {
 	tb.Helper()
-	_, v, _, err := s.PutVersion(context.Background(), domain.NewVersion{Key: key, Name: key, Hash: hash, Kind: "graph", Format: "yaml", Origin: "cli",
-		Semantics: 1, Source: []byte("id: " + key), Canonical: []byte("{}"), Author: "t"}, domain.System)
+	_, v, _, err := s.PutVersion(
+		context.Background(),
+		domain.NewVersion{Key: key, Name: key, Hash: hash, Kind: "graph", Format: "yaml", Origin: "cli",
+			Semantics: 1, Source: []byte("id: " + key), Canonical: []byte("{}"), Author: "t"},
+		domain.System,
+	)
 	if err != nil {
 		tb.Fatal(err)
 	}

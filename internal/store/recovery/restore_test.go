@@ -105,7 +105,8 @@ func TestARestoreIntoAnEmptyDirectoryNeedsTheKey(t *testing.T) {
 	ctx := context.Background()
 	from, backup, _ := installation(t)
 	path := filepath.Join(t.TempDir(), "new", "kairos.db")
-	if _, err := recovery.Restore(ctx, backup, path, recovery.RestoreOptions{}); domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), "key file") {
+	if _, err := recovery.Restore(ctx, backup, path, recovery.RestoreOptions{}); domain.CodeOf(err) != domain.CodeInvalid ||
+		!strings.Contains(err.Error(), "key file") {
 		t.Fatalf("without a key: %v", err)
 	}
 	lost := filepath.Join(t.TempDir(), "kairos.db")
@@ -124,7 +125,9 @@ func TestARestoreIntoAnEmptyDirectoryNeedsTheKey(t *testing.T) {
 	if _, err := recovery.Backup(ctx, renewed, second, "test"); err != nil {
 		t.Error(err)
 	}
-	if _, err := recovery.VerifyBackupFile(ctx, second, lost, recovery.RestoreOptions{KeyFile: from + ".key"}); domain.CodeOf(err) != domain.CodeCorrupt {
+	if _, err := recovery.VerifyBackupFile(ctx, second, lost, recovery.RestoreOptions{KeyFile: from + ".key"}); domain.CodeOf(
+		err,
+	) != domain.CodeCorrupt {
 		t.Errorf("with the old key: %v", err)
 	}
 	r, err := recovery.Restore(ctx, backup, path, recovery.RestoreOptions{KeyFile: from + ".key"})
@@ -259,7 +262,9 @@ func TestARestoreRefusesARunningDaemon(t *testing.T) {
 	t.Parallel()
 	path, backup, _ := installation(t)
 	s := openAt(t, path)
-	if _, err := recovery.Restore(context.Background(), backup, path, recovery.RestoreOptions{Replace: true}); domain.CodeOf(err) != domain.CodeLocked {
+	if _, err := recovery.Restore(context.Background(), backup, path, recovery.RestoreOptions{Replace: true}); domain.CodeOf(
+		err,
+	) != domain.CodeLocked {
 		t.Errorf("O09: %v", err)
 	}
 	if h, err := s.Hold(context.Background()); err != nil || h != nil {

@@ -55,7 +55,12 @@ func Salvage(ctx context.Context, damaged, dir string, o store.Options) (Salvage
 }
 
 func salvage(ctx context.Context, damaged, dir string, o store.Options) (r Salvaged, err error) {
-	r = Salvaged{Path: filepath.Join(dir, filepath.Base(damaged)), Copied: map[string]int64{}, Lost: map[string]int64{}, Findings: []string{}}
+	r = Salvaged{
+		Path:     filepath.Join(dir, filepath.Base(damaged)),
+		Copied:   map[string]int64{},
+		Lost:     map[string]int64{},
+		Findings: []string{},
+	}
 	if err := core.DriverSetup(); err != nil {
 		return r, err
 	}
@@ -204,7 +209,10 @@ func (c *salvager) texts(ctx context.Context, query string, args ...any) ([]stri
 
 // tables lists the tables to copy: runs first, because checksums of other rows need them.
 func (c *salvager) tables(ctx context.Context) ([]string, error) {
-	names, err := c.texts(ctx, "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT GLOB 'sqlite_*' ORDER BY name <> 'runs', name")
+	names, err := c.texts(
+		ctx,
+		"SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT GLOB 'sqlite_*' ORDER BY name <> 'runs', name",
+	)
 	return slices.DeleteFunc(names, func(name string) bool { return notSalvaged[name] != "" }), err
 }
 
@@ -213,7 +221,11 @@ func (c *salvager) removeOrphans(ctx context.Context, tables []string) error {
 	for again := true; again; {
 		again = false
 		for _, table := range tables {
-			keys, err := c.texts(ctx, `SELECT "from" || ' IS NOT NULL AND ' || "from" || ' NOT IN (SELECT ' || "to" || ' FROM ' || "table" || ')' FROM pragma_foreign_key_list(?)`, table)
+			keys, err := c.texts(
+				ctx,
+				`SELECT "from" || ' IS NOT NULL AND ' || "from" || ' NOT IN (SELECT ' || "to" || ' FROM ' || "table" || ')' FROM pragma_foreign_key_list(?)`,
+				table,
+			)
 			if err != nil {
 				return err
 			}
@@ -247,12 +259,21 @@ func (c *salvager) table(ctx context.Context, name string) error {
 	if name == "settings" { // the new database has some already, and its own migrations
 		conflict = " ON CONFLICT DO UPDATE SET value = excluded.value WHERE key NOT GLOB '" + core.SettingMigration + "*'"
 	}
-	insert, err := c.to.PrepareContext(ctx, "INSERT INTO "+name+" ("+strings.Join(columns, ", ")+") VALUES ("+core.Marks(len(columns))+")"+conflict)
+	insert, err := c.to.PrepareContext(
+		ctx,
+		"INSERT INTO "+name+" ("+strings.Join(columns, ", ")+") VALUES ("+core.Marks(len(columns))+")"+conflict,
+	)
 	if err != nil {
 		return core.Translate(err, "prepare "+name)
 	}
 	defer insert.Close()
-	t := &salvageTable{salvager: c, name: name, columns: columns, insert: insert, read: "SELECT rowid, " + strings.Join(columns, ", ") + " FROM " + name}
+	t := &salvageTable{
+		salvager: c,
+		name:     name,
+		columns:  columns,
+		insert:   insert,
+		read:     "SELECT rowid, " + strings.Join(columns, ", ") + " FROM " + name,
+	}
 	if t.byID = len(keys) == 0; t.byID {
 		return t.byRowID(ctx)
 	}

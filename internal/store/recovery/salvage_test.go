@@ -30,7 +30,10 @@ func damagedDatabase(t *testing.T, breaks func(path string)) string {
 	}
 	v := putVersion(t, s, "p", strings.Repeat("a", 64))
 	for i := range 40 {
-		r, _, err := s.CreateRun(ctx, domain.NewRun{Hash: v.Hash, Actor: "t", Origin: "api", Input: domain.RawJSON(`"` + strings.Repeat(fmt.Sprint(i), 5000) + `"`)})
+		r, _, err := s.CreateRun(
+			ctx,
+			domain.NewRun{Hash: v.Hash, Actor: "t", Origin: "api", Input: domain.RawJSON(`"` + strings.Repeat(fmt.Sprint(i), 5000) + `"`)},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +107,9 @@ func TestSalvageSavesWhatCanBeRead(t *testing.T) {
 			if err := s.Close(); err != nil {
 				t.Error(err)
 			}
-			if _, err := Salvage(context.Background(), path, filepath.Dir(r.Path), store.Options{}); domain.CodeOf(err) != domain.CodeInvalid {
+			if _, err := Salvage(context.Background(), path, filepath.Dir(r.Path), store.Options{}); domain.CodeOf(
+				err,
+			) != domain.CodeInvalid {
 				t.Errorf("into a directory that is there: %v", err)
 			}
 		})
@@ -239,8 +244,16 @@ func TestSalvageOfAMalformedDatabase(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				inner := column(t, pool, "SELECT pageno FROM dbstat WHERE name IN ('skill_runs', 'audit_events') AND pagetype = 'internal' AND path <> '/'")
-				last := column(t, pool, "SELECT pageno FROM dbstat WHERE name = 'skill_runs' AND pagetype = 'leaf' ORDER BY path DESC LIMIT 1")
+				inner := column(
+					t,
+					pool,
+					"SELECT pageno FROM dbstat WHERE name IN ('skill_runs', 'audit_events') AND pagetype = 'internal' AND path <> '/'",
+				)
+				last := column(
+					t,
+					pool,
+					"SELECT pageno FROM dbstat WHERE name = 'skill_runs' AND pagetype = 'leaf' ORDER BY path DESC LIMIT 1",
+				)
 				count := column(t, pool, "PRAGMA page_count")[0]
 				if err := pool.Close(); err != nil {
 					t.Fatal(err)

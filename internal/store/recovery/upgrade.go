@@ -82,7 +82,8 @@ func (s *upgrade) run(ctx context.Context, allowed bool) error {
 		return err
 	}
 	if !allowed {
-		return domain.Errorf(domain.CodeInvalid, "the database has schema %d; this kairosd requires %d", from, to).Suggest("run kairosd migrate up")
+		return domain.Errorf(domain.CodeInvalid, "the database has schema %d; this kairosd requires %d", from, to).
+			Suggest("run kairosd migrate up")
 	}
 	recipients, err := s.recipientsOf(ctx, old)
 	if err != nil {
@@ -284,7 +285,8 @@ func soundness(ctx context.Context, pool *sql.DB, tell func(done, of int64)) (ma
 		return nil, core.Translate(err, "check the database")
 	}
 	if result != "ok" {
-		return nil, domain.Errorf(domain.CodeCorrupt, "the database is damaged: %s", result).Suggest("restore a backup with the kairosd that made it")
+		return nil, domain.Errorf(domain.CodeCorrupt, "the database is damaged: %s", result).
+			Suggest("restore a backup with the kairosd that made it")
 	}
 	var broken int64
 	if err := pool.QueryRowContext(ctx, "SELECT count(*) FROM pragma_foreign_key_check").Scan(&broken); err != nil {

@@ -67,11 +67,15 @@ func TestTheDatabaseOfBeforeAnUpgradeIsEncrypted(t *testing.T) {
 	path, run := oldDatabase(t)
 	public, key := keyPair(t)
 	var stages []domain.StartStage
-	s, err := Open(ctx, path, Options{Options: store.Options{Migrations: with(t, addsColumn)}, Recipients: []string{public}, Progress: func(p domain.Startup) {
-		if len(stages) == 0 || stages[len(stages)-1] != p.Stage {
-			stages = append(stages, p.Stage)
-		}
-	}})
+	s, err := Open(
+		ctx,
+		path,
+		Options{Options: store.Options{Migrations: with(t, addsColumn)}, Recipients: []string{public}, Progress: func(p domain.Startup) {
+			if len(stages) == 0 || stages[len(stages)-1] != p.Stage {
+				stages = append(stages, p.Stage)
+			}
+		}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +106,9 @@ func TestTheDatabaseOfBeforeAnUpgradeIsEncrypted(t *testing.T) {
 	back := filepath.Join(t.TempDir(), "kairos.db")
 	o := RestoreOptions{KeyFile: path + ".key"}
 	_, err = Restore(ctx, kept, back, o)
-	if e, ok := errors.AsType[*domain.Error](err); !ok || e.Code != domain.CodeInvalid || !strings.Contains(e.Message, "is encrypted for "+public) || !strings.Contains(e.Suggestion, "--identity") {
+	if e, ok := errors.AsType[*domain.Error](err); !ok || e.Code != domain.CodeInvalid ||
+		!strings.Contains(e.Message, "is encrypted for "+public) ||
+		!strings.Contains(e.Suggestion, "--identity") {
 		t.Errorf("without the key: %v", err)
 	}
 	o.IdentityFile = key

@@ -39,7 +39,11 @@ func TestUpgradeChild(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s, err := Open(context.Background(), path, Options{Options: store.Options{Migrations: with(t, addsColumn)}, Recipients: strings.Fields(os.Getenv(recipientEnv))})
+	s, err := Open(
+		context.Background(),
+		path,
+		Options{Options: store.Options{Migrations: with(t, addsColumn)}, Recipients: strings.Fields(os.Getenv(recipientEnv))},
+	)
 	if e, ok := errors.AsType[*domain.Error](err); ok {
 		t.Fatalf("%s\n%s", err, e.Suggestion)
 	} else if err != nil {
@@ -124,7 +128,11 @@ func killInUpgrade(t *testing.T, recipient string) {
 			continue
 		}
 		deaths++
-		s, err := Open(context.Background(), path, Options{Options: store.Options{Migrations: with(t, addsColumn)}, Recipients: strings.Fields(recipient)})
+		s, err := Open(
+			context.Background(),
+			path,
+			Options{Options: store.Options{Migrations: with(t, addsColumn)}, Recipients: strings.Fields(recipient)},
+		)
 		if err != nil {
 			t.Errorf("after %s: %v", spec, err)
 			continue

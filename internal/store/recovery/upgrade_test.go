@@ -60,13 +60,17 @@ func oldDatabase(t *testing.T) (path, run string) {
 }
 
 // addsColumn is a migration as they will come.
-var addsColumn = map[string]string{"99999_add_note.sql": "-- +goose Up\nALTER TABLE run_details ADD COLUMN note TEXT NOT NULL DEFAULT 'none';\n-- +goose Down\n"}
+var addsColumn = map[string]string{
+	"99999_add_note.sql": "-- +goose Up\nALTER TABLE run_details ADD COLUMN note TEXT NOT NULL DEFAULT 'none';\n-- +goose Down\n",
+}
 
 func TestAnOlderDatabaseIsMigratedInACopy(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	path, run := oldDatabase(t)
-	if _, err := Open(ctx, path, Options{Options: store.Options{Migrations: with(t, addsColumn)}, KeepSchema: true}); domain.CodeOf(err) != domain.CodeInvalid {
+	if _, err := Open(ctx, path, Options{Options: store.Options{Migrations: with(t, addsColumn)}, KeepSchema: true}); domain.CodeOf(
+		err,
+	) != domain.CodeInvalid {
 		t.Errorf("without leave to migrate: %v", err)
 	}
 	s, err := Open(ctx, path, Options{Options: store.Options{Migrations: with(t, addsColumn)}})
@@ -96,7 +100,9 @@ func TestAnOlderDatabaseIsMigratedInACopy(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(ctx, path, Options{Options: store.Options{ReadOnly: true, Migrations: with(t, addsTwo)}}); domain.CodeOf(err) != domain.CodeInvalid {
+	if _, err := Open(ctx, path, Options{Options: store.Options{ReadOnly: true, Migrations: with(t, addsTwo)}}); domain.CodeOf(
+		err,
+	) != domain.CodeInvalid {
 		t.Errorf("a reader of an older schema: %v", err)
 	}
 	// The way back: the binary from before restores what was put aside.
@@ -115,7 +121,10 @@ func TestAnOlderDatabaseIsMigratedInACopy(t *testing.T) {
 }
 
 // addsTwo is one more.
-var addsTwo = map[string]string{"99999_add_note.sql": addsColumn["99999_add_note.sql"], "100000_add_word.sql": "-- +goose Up\nALTER TABLE run_details ADD COLUMN word TEXT;\n-- +goose Down\n"}
+var addsTwo = map[string]string{
+	"99999_add_note.sql":  addsColumn["99999_add_note.sql"],
+	"100000_add_word.sql": "-- +goose Up\nALTER TABLE run_details ADD COLUMN word TEXT;\n-- +goose Down\n",
+}
 
 // A backup from before is restored by the binary of now.
 func TestAnOlderBackupIsRestoredAndMigrated(t *testing.T) {
@@ -171,7 +180,15 @@ func TestAFailedMigrationLeavesTheDatabaseAsItWas(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = Open(ctx, path, Options{Options: store.Options{Migrations: with(t, map[string]string{"99999_break.sql": "-- +goose Up\n" + text + "\n-- +goose Down\n"})}})
+			_, err = Open(
+				ctx,
+				path,
+				Options{
+					Options: store.Options{
+						Migrations: with(t, map[string]string{"99999_break.sql": "-- +goose Up\n" + text + "\n-- +goose Down\n"}),
+					},
+				},
+			)
 			if err == nil {
 				t.Fatal("the migration was accepted")
 			}
@@ -211,7 +228,8 @@ func TestAnEditedMigrationIsRefused(t *testing.T) {
 	for name := range maps.Keys(edited) {
 		edited[name].Data = append(edited[name].Data, "\n-- a word more\n"...)
 	}
-	if _, err := Open(ctx, path, Options{Options: store.Options{Migrations: edited}}); domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), "differs from the one in this kairosd") {
+	if _, err := Open(ctx, path, Options{Options: store.Options{Migrations: edited}}); domain.CodeOf(err) != domain.CodeInvalid ||
+		!strings.Contains(err.Error(), "differs from the one in this kairosd") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -261,7 +279,11 @@ func TestAMigrationNamesTheTablesThatLoseRows(t *testing.T) {
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}
-			s, err = Open(t.Context(), path, Options{Options: store.Options{Migrations: with(t, map[string]string{"99999_forget.sql": c.migration})}})
+			s, err = Open(
+				t.Context(),
+				path,
+				Options{Options: store.Options{Migrations: with(t, map[string]string{"99999_forget.sql": c.migration})}},
+			)
 			if c.refused != (err != nil) || c.refused && !strings.Contains(err.Error(), "run_labels") {
 				t.Fatalf("the upgrade: %v", err)
 			}

@@ -102,7 +102,13 @@ func (s *database) checkRuns(ctx context.Context, c *domain.Check) error {
 		err := s.db.EachRow(ctx, dbsqlc.CheckRuns, core.Ordinals(low, low+verifyWindow), func(v []driver.Value) error {
 			row := core.Fields{Values: v}
 			id := row.Text()
-			d := dbsqlc.RunDetail{Limits: row.Text(), Labels: row.Text(), GivenLabels: row.Text(), Parent: row.TextOrNull(), Concurrency: row.TextOrNull()}
+			d := dbsqlc.RunDetail{
+				Limits:      row.Text(),
+				Labels:      row.Text(),
+				GivenLabels: row.Text(),
+				Parent:      row.TextOrNull(),
+				Concurrency: row.TextOrNull(),
+			}
 			c.Examined++
 			for _, p := range core.Run(&dbsqlc.Run{}, &d, "", "", 0, "").Damaged {
 				core.FindOf(c, id, "run %s: %s: %s", id, p.Part, p.Message)

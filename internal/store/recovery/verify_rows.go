@@ -92,7 +92,15 @@ func (s *database) checkApprovalsOf(ctx context.Context, c *domain.Check, low, h
 	err = s.db.EachRow(ctx, dbsqlc.CheckApprovalSteps, core.Ordinals(low, high), func(v []driver.Value) error {
 		f := core.Fields{Values: v}
 		k, kind := key{f.Int(), f.Text()}, f.Text()
-		row := askedByJournal{node: f.Text(), visit: f.Int(), item: f.Int(), due: f.Int(), decision: f.Text(), by: f.Text(), comment: f.Text()}
+		row := askedByJournal{
+			node:     f.Text(),
+			visit:    f.Int(),
+			item:     f.Int(),
+			due:      f.Int(),
+			decision: f.Text(),
+			by:       f.Text(),
+			comment:  f.Text(),
+		}
 		if kind == string(domain.EntryWait) {
 			row.decision = ""
 			journal[k] = row
@@ -118,7 +126,15 @@ func (s *database) checkApprovalsOf(ctx context.Context, c *domain.Check, low, h
 		case a.node != opened.node || a.visit != opened.visit || a.item != opened.item || a.due != opened.due:
 			core.FindOf(c, a.run, "run %s: approval %s differs from its journal row", a.run, a.id)
 		case decided && a.status != opened.decision:
-			core.FindOf(c, a.run, "run %s: approval %s is %s, but %s in the journal", a.run, a.id, a.status, cmp.Or(opened.decision, "not decided"))
+			core.FindOf(
+				c,
+				a.run,
+				"run %s: approval %s is %s, but %s in the journal",
+				a.run,
+				a.id,
+				a.status,
+				cmp.Or(opened.decision, "not decided"),
+			)
 		case !decided && opened.decision != "":
 			core.FindOf(c, a.run, "run %s: approval %s is %s, but %s in the journal", a.run, a.id, a.status, opened.decision)
 		case decided && (a.by != opened.by || a.comment != "" && a.comment != opened.comment):

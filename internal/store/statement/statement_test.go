@@ -95,7 +95,8 @@ func TestArgumentsArriveAsTheyAre(t *testing.T) {
 		if read.ColumnInt(0) != int64(i) || read.ColumnText(1) != "0.5" || read.ColumnText(5) != "text" {
 			t.Errorf("row %d is %d %s %s", i, read.ColumnInt(0), read.ColumnText(1), read.ColumnText(5))
 		}
-		if blob, null := read.ColumnText(3), read.ColumnText(4) == "NULL"; i%2 == 0 && (blob != "X'0100FF'" || !null) || i%2 == 1 && (blob != "NULL" || null) {
+		if blob, null := read.ColumnText(3), read.ColumnText(4) == "NULL"; i%2 == 0 && (blob != "X'0100FF'" || !null) ||
+			i%2 == 1 && (blob != "NULL" || null) {
 			t.Errorf("row %d has the blob %s, and nothing is %v", i, blob, null)
 		}
 		read.Done()

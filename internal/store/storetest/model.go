@@ -84,7 +84,10 @@ func (m *Model) CreateRun(_ context.Context, n domain.NewRun) (domain.Run, bool,
 	}
 	v := m.versions[at]
 	r := &domain.Run{ID: cmp.Or(n.ID, domain.NewID()), PlanID: v.PlanID, PlanKey: v.PlanKey, Version: v.Number, Hash: v.Hash,
-		Status: cmp.Or(n.Status, domain.RunQueued), Input: slices.Clone(n.Input), Parent: n.Parent, ForkedFrom: n.ForkedFrom, ForkSeq: n.ForkSeq,
+		Status: cmp.Or(
+			n.Status,
+			domain.RunQueued,
+		), Input: slices.Clone(n.Input), Parent: n.Parent, ForkedFrom: n.ForkedFrom, ForkSeq: n.ForkSeq,
 		RerunOf: n.RerunOf, Actor: n.Actor, Origin: n.Origin, Session: n.Session, Priority: n.Priority, Labels: maps.Clone(n.Labels), Limits: n.Limits,
 		Key: n.Key, Concurrency: n.Concurrency, StartAt: n.StartAt, LastSeq: int64(len(n.Entries))}
 	r.Session = cmp.Or(r.Session, r.ID)

@@ -43,10 +43,14 @@ func (m *Model) PutVersion(_ context.Context, n domain.NewVersion, actor domain.
 		}
 	}
 	v := domain.Version{PlanID: p.ID, PlanKey: p.Key, Number: number, Hash: n.Hash, Semantics: n.Semantics, Kind: n.Kind, Format: n.Format,
-		Source: slices.Clone(n.Source), Canonical: slices.Clone(n.Canonical), Origin: n.Origin, ByPerson: n.ByPerson, ParentHash: n.ParentHash,
+		Source: slices.Clone(
+			n.Source,
+		), Canonical: slices.Clone(n.Canonical), Origin: n.Origin, ByPerson: n.ByPerson, ParentHash: n.ParentHash,
 		Reason: n.Reason, Author: n.Author}
 	m.versions = append(m.versions, v)
-	m.record(domain.AuditRecord{Action: "plan.version", Actor: actor.Name, Surface: actor.Surface, Object: "plan:" + p.Key, Reason: n.Reason})
+	m.record(
+		domain.AuditRecord{Action: "plan.version", Actor: actor.Name, Surface: actor.Surface, Object: "plan:" + p.Key, Reason: n.Reason},
+	)
 	return *p, v, true, nil
 }
 
@@ -115,7 +119,9 @@ func (m *Model) RestoreVersion(_ context.Context, r domain.RestoredVersion, acto
 			if r.Accepts {
 				action, p.Stage, p.Archived = "plan.accept", domain.StageUsed, false
 			}
-			m.record(domain.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Object: "plan:" + p.Key, Reason: r.Reason})
+			m.record(
+				domain.AuditRecord{Action: action, Actor: actor.Name, Surface: actor.Surface, Object: "plan:" + p.Key, Reason: r.Reason},
+			)
 			return *p, nil
 		}
 	}
@@ -132,7 +138,9 @@ func (m *Model) AcceptPlan(_ context.Context, planID string, actor domain.Actor,
 	}
 	if p.Stage == domain.StageDraft {
 		p.Stage = domain.StageUsed
-		m.record(domain.AuditRecord{Action: "plan.accept", Actor: actor.Name, Surface: actor.Surface, Object: "plan:" + p.Key, Reason: reason})
+		m.record(
+			domain.AuditRecord{Action: "plan.accept", Actor: actor.Name, Surface: actor.Surface, Object: "plan:" + p.Key, Reason: reason},
+		)
 	}
 	return *p, nil
 }

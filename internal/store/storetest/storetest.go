@@ -86,7 +86,9 @@ func Plan(tb testing.TB, s *store.Store, src string) domain.Version {
 		tb.Fatalf("parse plan: %v", err)
 	}
 	_, v, _, err := s.PutVersion(context.Background(), domain.NewVersion{Key: d.ID, Name: d.Name, Description: d.Description, Hash: d.Hash,
-		Kind: string(d.Kind()), Format: string(d.Format), Origin: "upload", Semantics: walk.Semantics, Source: d.Source, Canonical: d.Canonical(),
+		Kind: string(
+			d.Kind(),
+		), Format: string(d.Format), Origin: "upload", Semantics: walk.Semantics, Source: d.Source, Canonical: d.Canonical(),
 		ByPerson: true, Author: "test"}, domain.System)
 	if err != nil {
 		tb.Fatalf("store plan: %v", err)
@@ -170,7 +172,9 @@ func Alter(tb testing.TB, path, statements string) {
 	}
 	defer pool.Close()
 	pool.SetMaxOpenConns(1)
-	rows, err := pool.Query("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND name IN ('step_results_are_immutable', 'step_results_are_kept')")
+	rows, err := pool.Query(
+		"SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND name IN ('step_results_are_immutable', 'step_results_are_kept')",
+	)
 	if err != nil {
 		tb.Fatalf("read the triggers: %v", err)
 	}
@@ -220,7 +224,13 @@ func Turn(tb testing.TB, path, text string) {
 // Do carries out an operation on a store. The action is that of its audit records.
 func Do(tb testing.TB, s *store.Store, action string, f func(tx *store.Tx) error) {
 	tb.Helper()
-	o := store.Operation{Name: action, Action: action, By: domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Surface: "cli"}, At: time.Now(), EvenFull: true}
+	o := store.Operation{
+		Name:     action,
+		Action:   action,
+		By:       domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Surface: "cli"},
+		At:       time.Now(),
+		EvenFull: true,
+	}
 	if _, _, err := s.Do(o, func(tx *store.Tx) (string, error) { return "", f(tx) }); err != nil {
 		tb.Fatal(err)
 	}

@@ -54,7 +54,8 @@ func measure(root string) (map[string]size, error) {
 			return err
 		}
 		if d.IsDir() {
-			if _, err := os.Stat(filepath.Join(path, "go.mod")); path != root && (err == nil || strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata") {
+			if _, err := os.Stat(filepath.Join(path, "go.mod")); path != root &&
+				(err == nil || strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata") {
 				return filepath.SkipDir
 			}
 			return nil

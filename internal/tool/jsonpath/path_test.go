@@ -146,7 +146,12 @@ func TestFindIsBoundedInWhatItCompares(t *testing.T) {
 	for i := range many {
 		many[i] = map[string]any{"list": items, "text": strings.Repeat("a", 10_000)}
 	}
-	root := map[string]any{"many": many, "list": items, "text": strings.Repeat("a", 10_000), "pattern": strings.Repeat("(a?){90}", 10) + "b"}
+	root := map[string]any{
+		"many":    many,
+		"list":    items,
+		"text":    strings.Repeat("a", 10_000),
+		"pattern": strings.Repeat("(a?){90}", 10) + "b",
+	}
 	for _, path := range []string{`$.many[?@.list == $.list]`, `$.many[?@.text == $.text]`, `$.many[?@.text <= $.text]`, `$.many[?length(@.text) == 5]`,
 		`$.many[?match(@.text, '(a?){90}b')]`, `$.many[?search(@.text, $.pattern)]`} {
 		p, err := jsonpath.Parse(path)

@@ -46,10 +46,30 @@ func (p Ports) startedIt(c *ui.Context, starter string) (bool, error) {
 func (p Ports) Card(c *ui.Context, a domain.Approval) (Card, error) {
 	v := Card{
 		ID: a.ID, Href: "/approvals/" + a.ID, Action: "/approvals/" + a.ID, Message: kit.Visible(a.Message), Since: c.Time(a.CreatedAt), Assignee: kit.Visible(a.Assignee),
-		Origin:    Origin{Run: domain.ShortID(a.Run), RunHref: "/runs/" + a.Run, Plan: a.PlanKey, PlanHref: "/plans/" + url.PathEscape(a.PlanKey), Node: a.Node, Agent: kit.Visible(a.Agent)},
-		Answering: Answering{Digest: a.Digest, CSRF: c.Who.CSRF, Idem: kit.NewID(), MayAsk: a.MayAsk, CanAct: c.Who.Role.Includes(domain.RoleOperator), Typed: c.Field("comment")},
-		Decision:  Decision{Status: a.Status, DecidedBy: kit.Visible(a.DecidedBy), Comment: commentOf(c, a), Outcome: outcomeOf(a), Decided: c.Time(a.DecidedAt)},
-		Evidence:  Evidence{Label: kit.Visible(kit.Cut(a.Label, 80))},
+		Origin: Origin{
+			Run:      domain.ShortID(a.Run),
+			RunHref:  "/runs/" + a.Run,
+			Plan:     a.PlanKey,
+			PlanHref: "/plans/" + url.PathEscape(a.PlanKey),
+			Node:     a.Node,
+			Agent:    kit.Visible(a.Agent),
+		},
+		Answering: Answering{
+			Digest: a.Digest,
+			CSRF:   c.Who.CSRF,
+			Idem:   kit.NewID(),
+			MayAsk: a.MayAsk,
+			CanAct: c.Who.Role.Includes(domain.RoleOperator),
+			Typed:  c.Field("comment"),
+		},
+		Decision: Decision{
+			Status:    a.Status,
+			DecidedBy: kit.Visible(a.DecidedBy),
+			Comment:   commentOf(c, a),
+			Outcome:   outcomeOf(a),
+			Decided:   c.Time(a.DecidedAt),
+		},
+		Evidence: Evidence{Label: kit.Visible(kit.Cut(a.Label, 80))},
 	}
 	first := map[bool]bool{true: true, false: true} // of those that reject, and of the others
 	for i, x := range a.Answers() {

@@ -26,7 +26,14 @@ func stateOf(s domain.CircuitState) kit.Status {
 // RowOf says where a circuit stands, why and for how long; page is where the
 // tool or the provider is shown.
 func RowOf(c *ui.Context, of domain.Circuit, page string) Row {
-	row := Row{Part: kit.Visible(of.Part), State: stateOf(of.State), Since: c.Time(of.Since), Failed: c.Number(int64(of.FailuresInRow)), Error: kit.Shorten(kit.Visible(of.LastError)), ErrorAt: c.Time(of.LastErrorAt)}
+	row := Row{
+		Part:    kit.Visible(of.Part),
+		State:   stateOf(of.State),
+		Since:   c.Time(of.Since),
+		Failed:  c.Number(int64(of.FailuresInRow)),
+		Error:   kit.Shorten(kit.Visible(of.LastError)),
+		ErrorAt: c.Time(of.LastErrorAt),
+	}
 	if left := of.OpenUntil.Sub(c.Site.Now()); of.State == domain.CircuitOpen {
 		row.Until = Countdown{Text: kit.About(max(left+time.Second-1, time.Second)), At: of.OpenUntil.UnixMilli()}
 	}

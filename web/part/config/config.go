@@ -19,7 +19,12 @@ func Source(c *ui.Context, s domain.Settings) string {
 	return c.T("Set in %s, which kairosd reads when it starts.", kit.Visible(s.File))
 }
 
-var originWords = map[string]string{"file": locale.Mark("the file"), "default": locale.Mark("as it comes"), "command line": locale.Mark("the command line"), "environment": locale.Mark("the environment")}
+var originWords = map[string]string{
+	"file":         locale.Mark("the file"),
+	"default":      locale.Mark("as it comes"),
+	"command line": locale.Mark("the command line"),
+	"environment":  locale.Mark("the environment"),
+}
 
 // Rows are values as pages list them.
 func Rows(c *ui.Context, values []domain.Setting) []Row {

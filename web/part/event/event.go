@@ -12,7 +12,13 @@ import (
 
 // Row is an event as other pages list it.
 func Row(c *ui.Context, e domain.AuditEvent) kit.EventRow {
-	row := kit.EventRow{Seq: strconv.FormatInt(e.Seq, 10), At: c.Time(e.At), Who: kit.Visible(e.Actor), What: e.Action, Text: kit.Visible(e.Reason)}
+	row := kit.EventRow{
+		Seq:  strconv.FormatInt(e.Seq, 10),
+		At:   c.Time(e.At),
+		Who:  kit.Visible(e.Actor),
+		What: e.Action,
+		Text: kit.Visible(e.Reason),
+	}
 	about := c.About(e)
 	row.Where, row.Href = about.Text, about.Href
 	if e.Result != "ok" {

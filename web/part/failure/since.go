@@ -57,7 +57,10 @@ func (p Ports) NewSince(c *ui.Context, g domain.FailureGroup) (row Since, err er
 	} else if err != nil {
 		return row, err
 	}
-	row.Good = kit.Link{Text: c.T("last success %s", c.Time(o.GoodAt).Text), Href: "/runs/compare?" + url.Values{"a": {g.Newest}, "b": {o.Good}}.Encode()}
+	row.Good = kit.Link{
+		Text: c.T("last success %s", c.Time(o.GoodAt).Text),
+		Href: "/runs/compare?" + url.Values{"a": {g.Newest}, "b": {o.Good}}.Encode(),
+	}
 	if o.Version != o.GoodVersion {
 		row.New = c.T("new since v%d", o.Version)
 		if v, err := p.Reader.VersionByNumber(c, g.PlanID, o.Version); err == nil {
@@ -69,7 +72,10 @@ func (p Ports) NewSince(c *ui.Context, g domain.FailureGroup) (row Since, err er
 			return row, err
 		}
 		from, to := min(o.GoodVersion, o.Version), max(o.GoodVersion, o.Version)
-		row.Compare = kit.Link{Text: c.T("Compare v%d..v%d", from, to), Href: fmt.Sprintf("/plans/%s/diff/%d/%d", url.PathEscape(g.PlanKey), from, to)}
+		row.Compare = kit.Link{
+			Text: c.T("Compare v%d..v%d", from, to),
+			Href: fmt.Sprintf("/plans/%s/diff/%d/%d", url.PathEscape(g.PlanKey), from, to),
+		}
 		return row, nil
 	}
 	row.New, row.Compare, err = p.ChangedAround(c, g, o)
@@ -87,20 +93,39 @@ func (p Ports) ChangedAround(c *ui.Context, g domain.FailureGroup, o domain.Fail
 		return "", kit.Link{}, err
 	}
 	uses := func(kind, name string) bool { return slices.Contains(used, domain.Use{Kind: kind, Name: name}) }
-	accepted, err := p.App.Audit.List(c, c.Who.Actor(), domain.AuditFilter{Action: "tool.accept", Since: o.GoodAt, Until: o.FirstAt, Page: domain.Page{Limit: around}})
+	accepted, err := p.App.Audit.List(
+		c,
+		c.Who.Actor(),
+		domain.AuditFilter{Action: "tool.accept", Since: o.GoodAt, Until: o.FirstAt, Page: domain.Page{Limit: around}},
+	)
 	if err != nil {
 		return "", kit.Link{}, err
 	}
 	for _, e := range accepted.Items {
 		if name := strings.TrimPrefix(e.Object, "tool:"); uses(domain.UseTool, name) {
-			return c.T("new since tool %s changed, %s", kit.Visible(name), c.Time(e.At).Text), kit.Link{Text: c.T("See the tool"), Href: "/agents/tools/" + url.PathEscape(name)}, nil
+			return c.T(
+					"new since tool %s changed, %s",
+					kit.Visible(name),
+					c.Time(e.At).Text,
+				), kit.Link{
+					Text: c.T("See the tool"),
+					Href: "/agents/tools/" + url.PathEscape(name),
+				}, nil
 		}
 	}
-	starts, err := p.App.Audit.List(c, c.Who.Actor(), domain.AuditFilter{Action: "daemon.start", Since: o.GoodAt, Until: o.FirstAt, Page: domain.Page{Limit: around}})
+	starts, err := p.App.Audit.List(
+		c,
+		c.Who.Actor(),
+		domain.AuditFilter{Action: "daemon.start", Since: o.GoodAt, Until: o.FirstAt, Page: domain.Page{Limit: around}},
+	)
 	if err != nil || len(starts.Items) == 0 {
 		return "", kit.Link{}, err
 	}
-	before, err := p.App.Audit.List(c, c.Who.Actor(), domain.AuditFilter{Action: "daemon.start", Until: o.GoodAt, Page: domain.Page{Limit: 1}})
+	before, err := p.App.Audit.List(
+		c,
+		c.Who.Actor(),
+		domain.AuditFilter{Action: "daemon.start", Until: o.GoodAt, Page: domain.Page{Limit: 1}},
+	)
 	if err != nil || len(before.Items) == 0 {
 		return "", kit.Link{}, err
 	}
@@ -115,7 +140,13 @@ func (p Ports) ChangedAround(c *ui.Context, g domain.FailureGroup, o domain.Fail
 			if old, known := was[kind][name]; known && old != is[kind][name] && uses(kind, name) {
 				text := c.T("new since agent %s changed, %s", kit.Visible(name), c.Time(last.At).Text)
 				if kind == domain.UseProvider {
-					text = c.T("new since %s went from %s to %s, %s", kit.Visible(name), kit.Visible(old), kit.Visible(is[kind][name]), c.Time(last.At).Text)
+					text = c.T(
+						"new since %s went from %s to %s, %s",
+						kit.Visible(name),
+						kit.Visible(old),
+						kit.Visible(is[kind][name]),
+						c.Time(last.At).Text,
+					)
 				}
 				return text, see, nil
 			}

@@ -42,7 +42,14 @@ func Fields(c *ui.Context, schema any) []kit.Field {
 		p, _ := props[name].(map[string]any)
 		title, _ := p["title"].(string)
 		hint, _ := p["description"].(string)
-		f := kit.Field{Name: "f." + name, Label: cmp.Or(title, name), Hint: hint, Required: slices.Contains(required, name), Type: "text", ID: "f-" + kit.SafeName(name)}
+		f := kit.Field{
+			Name:     "f." + name,
+			Label:    cmp.Or(title, name),
+			Hint:     hint,
+			Required: slices.Contains(required, name),
+			Type:     "text",
+			ID:       "f-" + kit.SafeName(name),
+		}
 		if v, ok := p["default"]; ok {
 			f.Value = jsonvalue.Text(v)
 		}

@@ -18,7 +18,11 @@ const (
 )
 
 // partWords are what is written in a box beside a sign.
-var partWords = map[string]string{partAdded: locale.Mark("+ added"), partRemoved: locale.Mark("− removed"), partChanged: locale.Mark("~ changed")}
+var partWords = map[string]string{
+	partAdded:   locale.Mark("+ added"),
+	partRemoved: locale.Mark("− removed"),
+	partChanged: locale.Mark("~ changed"),
+}
 
 // partLooks are how boxes of such parts are drawn: as those that succeeded, that
 // failed and are dashed, that need somebody.
@@ -77,7 +81,13 @@ func (c *Comparison) Gone(node string) bool { return c.nodes[node] == partRemove
 
 // compared joins two versions.
 func compared(a, b *walk.Program) *Comparison {
-	c := &Comparison{program: &walk.Program{ID: b.ID, Name: b.Name, Kind: b.Kind}, nodes: map[string]string{}, edges: map[int]string{}, needs: map[[2]string]string{}, counts: map[string]int{}}
+	c := &Comparison{
+		program: &walk.Program{ID: b.ID, Name: b.Name, Kind: b.Kind},
+		nodes:   map[string]string{},
+		edges:   map[int]string{},
+		needs:   map[[2]string]string{},
+		counts:  map[string]int{},
+	}
 	index := map[string]int{}
 	p := c.program
 	a2, b2 := alone(a), alone(b)
@@ -189,7 +199,15 @@ func (c *Comparison) Graph(u *ui.Context, l *Layouts) *Graph {
 	for what, word := range partWords {
 		words[what] = u.T(word)
 	}
-	p := Painter{Drawing: l.Draw(c.program, c.effects, o), words: words, Href: c.Href, Selected: c.Chosen, Focus: c.Chosen != "", class: c.ofBox, line: c.ofEdge}
+	p := Painter{
+		Drawing:  l.Draw(c.program, c.effects, o),
+		words:    words,
+		Href:     c.Href,
+		Selected: c.Chosen,
+		Focus:    c.Chosen != "",
+		class:    c.ofBox,
+		line:     c.ofEdge,
+	}
 	g := p.Paint(u)
 	if o.Most > 0 {
 		g.Fold(u, p.Drawing, len(c.program.Nodes), u.Echo.Request().URL.Path+"?all=1")

@@ -55,7 +55,12 @@ func num(f float64) string { return strings.TrimSuffix(strconv.FormatFloat(f, 'f
 
 // Fold says how much of a large plan is drawn.
 func (g *Graph) Fold(c *ui.Context, d *diagram.Drawing, nodes int, all string) {
-	g.Note = c.N(len(d.Nodes), "%s box of %s steps, folded around the chosen one.", "%s boxes of %s steps, folded around the chosen one.", c.Number(int64(nodes)))
+	g.Note = c.N(
+		len(d.Nodes),
+		"%s box of %s steps, folded around the chosen one.",
+		"%s boxes of %s steps, folded around the chosen one.",
+		c.Number(int64(nodes)),
+	)
 	if d.Left > 0 {
 		g.Note += " " + c.N(d.Left, "%s step farther off is left out.", "%s steps farther off are left out.")
 	}

@@ -22,7 +22,14 @@ import (
 // Of is a handoff in full: what was passed on and what came back.
 func Of(c *ui.Context, d domain.HandoffDetail, catalog *planner.Catalog) detail.Detail {
 	st := Status(d.Status)
-	i := detail.Detail{Key: "handoff-" + d.ID, Name: kit.Visible(handoff.Short(d.Handoff)), Sub: Reason(c, d.Reason), Status: st, Page: "/handoffs/" + url.PathEscape(d.ID), Began: c.Time(d.At)}
+	i := detail.Detail{
+		Key:    "handoff-" + d.ID,
+		Name:   kit.Visible(handoff.Short(d.Handoff)),
+		Sub:    Reason(c, d.Reason),
+		Status: st,
+		Page:   "/handoffs/" + url.PathEscape(d.ID),
+		Began:  c.Time(d.At),
+	}
 	add := func(term, text, href string) {
 		if text != "" {
 			i.Facts = append(i.Facts, kit.Fact{Term: term, Text: text, Href: href})

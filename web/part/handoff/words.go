@@ -21,8 +21,13 @@ func Status(s string) kit.Status {
 }
 
 // reasons are those that agents may give.
-var reasons = map[string]string{"plan_step": locale.Mark("plan step"), "capability_match": locale.Mark("capability match"), "user_request": locale.Mark("user request"),
-	"error_recovery": locale.Mark("error recovery"), "clarification": locale.Mark("clarification")}
+var reasons = map[string]string{
+	"plan_step":        locale.Mark("plan step"),
+	"capability_match": locale.Mark("capability match"),
+	"user_request":     locale.Mark("user request"),
+	"error_recovery":   locale.Mark("error recovery"),
+	"clarification":    locale.Mark("clarification"),
+}
 
 // Reason is why an agent gave work to another.
 func Reason(c *ui.Context, code string) string {

@@ -7,7 +7,10 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-var severityWords = map[planner.Severity]string{planner.SeverityError: locale.Mark("error"), planner.SeverityWarning: locale.Mark("warning")}
+var severityWords = map[planner.Severity]string{
+	planner.SeverityError:   locale.Mark("error"),
+	planner.SeverityWarning: locale.Mark("warning"),
+}
 
 // Problem returns the row of a problem in the reader's language.
 func Problem(c *ui.Context, q planner.Problem) kit.ProblemRow {

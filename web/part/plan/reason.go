@@ -13,7 +13,9 @@ import (
 // reasons are what kairosd itself says of why there is a version of a plan. What a
 // person or a model said is shown as it was said.
 var reasons = []string{locale.Mark("skills match what is asked"), locale.Mark("the caller named the agent"),
-	locale.Mark("a planning request"), locale.Mark("no rule plans it, and no model is configured to"), locale.Mark("Multi-step query requiring coordination"), locale.Mark("Single-step query, direct routing"), locale.Mark("Moderate complexity, planning recommended"), locale.Mark("comes with kairosd")}
+	locale.Mark(
+		"a planning request",
+	), locale.Mark("no rule plans it, and no model is configured to"), locale.Mark("Multi-step query requiring coordination"), locale.Mark("Single-step query, direct routing"), locale.Mark("Moderate complexity, planning recommended"), locale.Mark("comes with kairosd")}
 
 var measuredReason = regexp.MustCompile(`^(\d+) of (\d+) estimates are medians of runs here$`)
 

@@ -11,15 +11,27 @@ import (
 
 // Damaged says which part of a run's own row is damaged.
 var Damaged = map[domain.RunPart]string{
-	domain.PartDetails: locale.Mark("What this run was started with is damaged"), domain.PartInput: locale.Mark("The input of this run is damaged"),
-	domain.PartOutput: locale.Mark("The output of this run is damaged"), domain.PartLimits: locale.Mark("The limits of this run are damaged"),
-	domain.PartLabels: locale.Mark("The labels of this run are damaged"), domain.PartParent: locale.Mark("What this run says of its parent is damaged"),
+	domain.PartDetails: locale.Mark(
+		"What this run was started with is damaged",
+	), domain.PartInput: locale.Mark("The input of this run is damaged"),
+	domain.PartOutput: locale.Mark(
+		"The output of this run is damaged",
+	), domain.PartLimits: locale.Mark("The limits of this run are damaged"),
+	domain.PartLabels: locale.Mark(
+		"The labels of this run are damaged",
+	), domain.PartParent: locale.Mark("What this run says of its parent is damaged"),
 	domain.PartConcurrency: locale.Mark("The concurrency key of this run is damaged"),
 }
 
 // rowProblems say what is wrong with a row; each is followed by its number.
-var rowProblems = map[domain.RowProblem]string{domain.RowChecksum: locale.Mark("Row %d of the journal fails its checksum"), domain.RowMissing: locale.Mark("Row %d of the journal is missing"),
-	domain.RowValue: locale.Mark("Row %d of the journal names a value that is damaged or gone"), domain.RowMisfit: locale.Mark("Row %d of the journal contradicts the rows before it")}
+var rowProblems = map[domain.RowProblem]string{
+	domain.RowChecksum: locale.Mark("Row %d of the journal fails its checksum"),
+	domain.RowMissing:  locale.Mark("Row %d of the journal is missing"),
+	domain.RowValue: locale.Mark(
+		"Row %d of the journal names a value that is damaged or gone",
+	),
+	domain.RowMisfit: locale.Mark("Row %d of the journal contradicts the rows before it"),
+}
 
 // DamageHeadline is the finding in one line.
 func DamageHeadline(c *ui.Context, d *domain.Damage) string {

@@ -23,15 +23,33 @@ func Consequence(c *ui.Context, p domain.Preview) string {
 	case len(p.Again)+len(p.New) == 0:
 		out[0] = c.T("Resume repeats no step.")
 	case len(p.Again) == 0:
-		out[0] = c.N(len(p.New), "Resume repeats no step and runs %s that never started.", "Resume repeats no step and runs %s that never started.")
+		out[0] = c.N(
+			len(p.New),
+			"Resume repeats no step and runs %s that never started.",
+			"Resume repeats no step and runs %s that never started.",
+		)
 	case len(p.New) == 0:
 		out[0] = c.N(len(p.Again), "Resume runs %s step again.", "Resume runs %s steps again.")
 	}
 	if n := len(p.Keep); n > 0 {
-		out = append(out, c.N(n, "The %s finished step keeps its saved result and is not repeated.", "The %s finished steps keep their saved results and are not repeated."))
+		out = append(
+			out,
+			c.N(
+				n,
+				"The %s finished step keeps its saved result and is not repeated.",
+				"The %s finished steps keep their saved results and are not repeated.",
+			),
+		)
 	}
 	if n := len(p.Later); n > 0 {
-		out = append(out, c.N(n, "Then the run pauses, and %s step waits until you continue it.", "Then the run pauses, and %s steps wait until you continue it."))
+		out = append(
+			out,
+			c.N(
+				n,
+				"Then the run pauses, and %s step waits until you continue it.",
+				"Then the run pauses, and %s steps wait until you continue it.",
+			),
+		)
 	}
 	if n := len(p.Effects); n > 0 {
 		var names []string
@@ -50,7 +68,13 @@ func Expectation(c *ui.Context, e *domain.Expected, runs int) string {
 	}
 	work := kit.Took(max(e.Took(), time.Millisecond) * time.Duration(max(runs, 1)))
 	if e.Cost > 0 {
-		return c.N(e.Runs, "From %s run before: expected cost %s and %s of work.", "From %s runs before: expected cost %s and %s of work.", value.Cost(c, e.Cost*float64(max(runs, 1))), work)
+		return c.N(
+			e.Runs,
+			"From %s run before: expected cost %s and %s of work.",
+			"From %s runs before: expected cost %s and %s of work.",
+			value.Cost(c, e.Cost*float64(max(runs, 1))),
+			work,
+		)
 	}
 	return c.N(e.Runs, "From %s run before: expected %s of work.", "From %s runs before: expected %s of work.", work)
 }

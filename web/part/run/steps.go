@@ -25,9 +25,23 @@ type StepHit struct {
 func StepHits(c *ui.Context, hits []domain.StepHit) []StepHit {
 	rows := make([]StepHit, len(hits))
 	for i, h := range hits {
-		rows[i] = StepHit{Node: kit.Visible(kit.StepName(h.Node, h.Visit)), Href: fmt.Sprintf("/runs/%s?step=%d", h.Run, h.Seq), Status: ui.StepStatus(h.Status), Plan: kit.Visible(h.PlanKey),
-			PlanHref: "/plans/" + url.PathEscape(h.PlanKey) + "?" + url.Values{"node": {h.Node}}.Encode(), Run: domain.ShortID(h.Run), RunHref: "/runs/" + h.Run,
-			Took: kit.Took(h.Took()), Code: kit.Visible(h.Code), Message: kit.Visible(kit.Cut(h.Message, 200)), At: c.Time(h.At)}
+		rows[i] = StepHit{
+			Node:   kit.Visible(kit.StepName(h.Node, h.Visit)),
+			Href:   fmt.Sprintf("/runs/%s?step=%d", h.Run, h.Seq),
+			Status: ui.StepStatus(h.Status),
+			Plan:   kit.Visible(h.PlanKey),
+			PlanHref: "/plans/" + url.PathEscape(
+				h.PlanKey,
+			) + "?" + url.Values{
+				"node": {h.Node},
+			}.Encode(),
+			Run:     domain.ShortID(h.Run),
+			RunHref: "/runs/" + h.Run,
+			Took:    kit.Took(h.Took()),
+			Code:    kit.Visible(h.Code),
+			Message: kit.Visible(kit.Cut(h.Message, 200)),
+			At:      c.Time(h.At),
+		}
 		if h.Version > 0 {
 			rows[i].Version = fmt.Sprintf("v%d", h.Version)
 		}

@@ -39,7 +39,14 @@ func Troubles(c *ui.Context, a *app.App, uses []domain.Use, journal []domain.Ent
 		if p.LastError != "" {
 			text += ": " + kit.Visible(kit.Cut(p.LastError, 200))
 		}
-		out = append(out, Trouble{text, kit.Link{Text: c.T("See the provider"), Href: "/agents/providers/" + url.PathEscape(p.Name)}, url.Values{"provider": {p.Name}}})
+		out = append(
+			out,
+			Trouble{
+				text,
+				kit.Link{Text: c.T("See the provider"), Href: "/agents/providers/" + url.PathEscape(p.Name)},
+				url.Values{"provider": {p.Name}},
+			},
+		)
 	}
 	tools, err := a.Tools.List(c, c.Who.Actor())
 	if err != nil {
@@ -55,7 +62,14 @@ func Troubles(c *ui.Context, a *app.App, uses []domain.Use, journal []domain.Ent
 		if !o.OpenUntil.IsZero() {
 			text += c.T(", until %s", c.Time(o.OpenUntil).Text)
 		}
-		out = append(out, Trouble{text, kit.Link{Text: c.T("See the tool"), Href: link.Tool(t.Name)}, url.Values{"tool": {domain.CircuitName(t.Name, o.Part)}}})
+		out = append(
+			out,
+			Trouble{
+				text,
+				kit.Link{Text: c.T("See the tool"), Href: link.Tool(t.Name)},
+				url.Values{"tool": {domain.CircuitName(t.Name, o.Part)}},
+			},
+		)
 	}
 	return out, nil
 }

@@ -16,7 +16,11 @@ const shownChanges = 200
 // nil.
 func Diff(l *locale.Language, a, z domain.RawJSON) (lines []kit.DiffLine, note string) {
 	if len(a) > CopyBytes || len(z) > CopyBytes {
-		return []kit.DiffLine{{Sign: "~", Text: l.Text("%s became %s", ui.SizeIn(l, len(a)), ui.SizeIn(l, len(z)))}}, locale.Mark("Too long to compare here.")
+		return []kit.DiffLine{
+				{Sign: "~", Text: l.Text("%s became %s", ui.SizeIn(l, len(a)), ui.SizeIn(l, len(z)))},
+			}, locale.Mark(
+				"Too long to compare here.",
+			)
 	}
 	decode := func(j domain.RawJSON) any {
 		v, err := jsonvalue.Decode(j)
@@ -40,7 +44,11 @@ func Diff(l *locale.Language, a, z domain.RawJSON) (lines []kit.DiffLine, note s
 		case jsondiff.Removed:
 			lines = append(lines, kit.DiffLine{Sign: "−", Class: "del", Text: path + "  " + shortValue(c.Old)})
 		default:
-			lines = append(lines, kit.DiffLine{Sign: "−", Class: "del", Text: path + "  " + shortValue(c.Old)}, kit.DiffLine{Sign: "+", Class: "ins", Text: path + "  " + shortValue(c.New)})
+			lines = append(
+				lines,
+				kit.DiffLine{Sign: "−", Class: "del", Text: path + "  " + shortValue(c.Old)},
+				kit.DiffLine{Sign: "+", Class: "ins", Text: path + "  " + shortValue(c.New)},
+			)
 		}
 	}
 	if len(lines) == 0 {

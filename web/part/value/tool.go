@@ -13,7 +13,9 @@ import (
 
 // effectNames are the effects of steps and tools, as the plan language calls them.
 var effectNames = map[string]string{
-	string(walk.EffectPure): locale.Mark("pure"), string(walk.EffectRead): locale.Mark("read"), string(walk.EffectIdempotent): locale.Mark("idempotent"),
+	string(walk.EffectPure): locale.Mark(
+		"pure",
+	), string(walk.EffectRead): locale.Mark("read"), string(walk.EffectIdempotent): locale.Mark("idempotent"),
 	string(walk.EffectUnsafe): locale.Mark("unsafe"), string(walk.EffectControl): locale.Mark("control"),
 }
 

@@ -162,7 +162,9 @@ func packedText(l *locale.Language, s string) (kind string, ok bool) {
 	if m := dataURI.FindStringSubmatch(s[:min(len(s), 100)]); m != nil {
 		return fmt.Sprintf("%s, %s", m[1], ui.SizeIn(l, (len(s)-len(m[0]))*3/4)), true
 	}
-	if len(s)%4 == 0 && base64Text.MatchString(s[:256]) && base64Text.MatchString(strings.TrimRight(s[len(s)-256:], "=")) && !strings.ContainsAny(s, " \n{") && mixed(s[:256]) {
+	if len(s)%4 == 0 && base64Text.MatchString(s[:256]) && base64Text.MatchString(strings.TrimRight(s[len(s)-256:], "=")) &&
+		!strings.ContainsAny(s, " \n{") &&
+		mixed(s[:256]) {
 		return "base64, " + ui.SizeIn(l, len(s)*3/4), true
 	}
 	return "", false
@@ -175,7 +177,8 @@ var (
 
 // mixed tells base64 from a long word: it has digits and letters of both cases.
 func mixed(s string) bool {
-	return strings.ContainsAny(s, "0123456789") && strings.ContainsAny(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") && strings.ContainsAny(s, "abcdefghijklmnopqrstuvwxyz")
+	return strings.ContainsAny(s, "0123456789") && strings.ContainsAny(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") &&
+		strings.ContainsAny(s, "abcdefghijklmnopqrstuvwxyz")
 }
 
 // tree builds the nodes of a value, as many as there are lines for.

@@ -22,10 +22,18 @@ func (r *request) showAckRun(code int, problem string) error {
 		return err
 	}
 	short := domain.ShortID(run.ID)
-	p := failure.AckPage{Idem: kit.NewID(), Error: problem, Post: "/runs/" + run.ID + "/ack", Headline: kit.Cut(part.Headline(r.Context, run), 500), Note: r.Field("note"),
-		Crumb: kit.Link{Text: short, Href: "/runs/" + run.ID}}
+	p := failure.AckPage{
+		Idem:     kit.NewID(),
+		Error:    problem,
+		Post:     "/runs/" + run.ID + "/ack",
+		Headline: kit.Cut(part.Headline(r.Context, run), 500),
+		Note:     r.Field("note"),
+		Crumb:    kit.Link{Text: short, Href: "/runs/" + run.ID},
+	}
 	p.Heading, p.Button = r.T("Acknowledge run %s", short), r.T("Acknowledge run %s", short)
-	p.Says = r.T("The run needs attention no more: it leaves home and its counts, and stays failed. When it fails anew, it is back. The note stands on the run's page, and on home for whoever comes next.")
+	p.Says = r.T(
+		"The run needs attention no more: it leaves home and its counts, and stays failed. When it fails anew, it is back. The note stands on the run's page, and on home for whoever comes next.",
+	)
 	if run.Status != domain.RunFailed || !run.Attention {
 		p.Says = r.T("Nobody needs to take note of this run: it has not failed, or somebody did before.")
 		p.NoAck = run.Status != domain.RunFailed

@@ -32,16 +32,66 @@ type verb struct {
 
 var verbs = []verb{
 	{domain.ActionResume, locale.Mark("Resume run %s"), "", false, true},
-	{domain.ActionRerun, locale.Mark("Start a new run like %s"), locale.Mark("A new run starts from the beginning; this one is not changed."), false, true},
-	{domain.ActionFork, locale.Mark("Fork run %s"), locale.Mark("A new run starts from a checkpoint of this one; this one is not changed."), false, true},
+	{
+		domain.ActionRerun,
+		locale.Mark("Start a new run like %s"),
+		locale.Mark("A new run starts from the beginning; this one is not changed."),
+		false,
+		true,
+	},
+	{
+		domain.ActionFork,
+		locale.Mark("Fork run %s"),
+		locale.Mark("A new run starts from a checkpoint of this one; this one is not changed."),
+		false,
+		true,
+	},
 	{domain.ActionCancel, locale.Mark("Cancel run %s"), locale.Mark("No new steps start. Running steps stop within seconds."), true, true},
-	{domain.ActionPause, locale.Mark("Pause run %s"), locale.Mark("What runs, finishes; nothing new starts until you continue the run."), false, false},
+	{
+		domain.ActionPause,
+		locale.Mark("Pause run %s"),
+		locale.Mark("What runs, finishes; nothing new starts until you continue the run."),
+		false,
+		false,
+	},
 	{domain.ActionContinue, locale.Mark("Continue run %s"), locale.Mark("The run goes on where it was paused."), false, false},
-	{domain.ActionRetryNow, locale.Mark("Retry now in run %s"), locale.Mark("The next attempt does not wait for its back-off."), false, false},
-	{domain.ActionRelease, locale.Mark("Release run %s"), locale.Mark("The run goes on. It was parked because it had been interrupted again and again, or because the database was restored."), false, false},
-	{domain.ActionStartNow, locale.Mark("Start run %s now"), locale.Mark("The run was to start at a later time. It starts as soon as there is room."), false, false},
-	{domain.ActionLimits, locale.Mark("Raise the limits of run %s"), locale.Mark("The run continues where it stopped. A number replaces a limit; +5000 adds to it."), false, false},
-	{domain.ActionDelete, locale.Mark("Delete run %s"), locale.Mark("The run disappears from all lists. Its journal stays until retention removes it."), true, false},
+	{
+		domain.ActionRetryNow,
+		locale.Mark("Retry now in run %s"),
+		locale.Mark("The next attempt does not wait for its back-off."),
+		false,
+		false,
+	},
+	{
+		domain.ActionRelease,
+		locale.Mark("Release run %s"),
+		locale.Mark(
+			"The run goes on. It was parked because it had been interrupted again and again, or because the database was restored.",
+		),
+		false,
+		false,
+	},
+	{
+		domain.ActionStartNow,
+		locale.Mark("Start run %s now"),
+		locale.Mark("The run was to start at a later time. It starts as soon as there is room."),
+		false,
+		false,
+	},
+	{
+		domain.ActionLimits,
+		locale.Mark("Raise the limits of run %s"),
+		locale.Mark("The run continues where it stopped. A number replaces a limit; +5000 adds to it."),
+		false,
+		false,
+	},
+	{
+		domain.ActionDelete,
+		locale.Mark("Delete run %s"),
+		locale.Mark("The run disappears from all lists. Its journal stays until retention removes it."),
+		true,
+		false,
+	},
 }
 
 func verbOf(name string) (verb, bool) {
@@ -146,8 +196,17 @@ func (r *request) preview(code int, v verb, req domain.VerbRequest, problem stri
 	}
 	short := domain.ShortID(run.ID)
 	p := PreviewPage{
-		Shell: r.Shell("runs", r.T(v.button, short)), Action: string(v.action), Verb: r.T(v.button, short), Run: short, RunHref: "/runs/" + run.ID,
-		Form:    Form{Post: "/runs/" + run.ID + "/" + string(v.action), Danger: v.danger, Reason: true, Idem: kit.NewID(), Rev: strconv.FormatInt(run.LastSeq, 10)},
+		Shell: r.Shell(
+			"runs",
+			r.T(v.button, short),
+		), Action: string(v.action), Verb: r.T(v.button, short), Run: short, RunHref: "/runs/" + run.ID,
+		Form: Form{
+			Post:   "/runs/" + run.ID + "/" + string(v.action),
+			Danger: v.danger,
+			Reason: true,
+			Idem:   kit.NewID(),
+			Rev:    strconv.FormatInt(run.LastSeq, 10),
+		},
 		Verdict: Verdict{Allowed: true, Sentence: r.T(v.says), Error: problem},
 	}
 	began := run.Version // the version that "the same" is
@@ -249,7 +308,14 @@ func (r *request) nextAttempts(p *PreviewPage, d domain.RunDetail) error {
 		if i, ok := program.Index[w.Node]; ok {
 			most = max(most, program.Nodes[i].MaxAttempts)
 		}
-		p.Sentence += " " + r.T("Attempt %s of %s of %s would begin by itself at %s, %s.", r.Number(int64(done+1)), r.Number(int64(most)), kit.StepName(w.Node, w.Visit), r.Time(w.Due).Title, r.Ago(r.Site.Now().Sub(w.Due)))
+		p.Sentence += " " + r.T(
+			"Attempt %s of %s of %s would begin by itself at %s, %s.",
+			r.Number(int64(done+1)),
+			r.Number(int64(most)),
+			kit.StepName(w.Node, w.Visit),
+			r.Time(w.Due).Title,
+			r.Ago(r.Site.Now().Sub(w.Due)),
+		)
 	}
 	return nil
 }
@@ -263,7 +329,11 @@ func nonZero(n int64) string {
 
 // fill copies the engine's prediction into the page.
 func (r *request) fill(p *PreviewPage, pre domain.Preview) {
-	p.Allowed, p.Refusal, p.Suggestion, p.Digest = pre.Allowed, kit.Begun(r.Message(pre.Refusal)), kit.Begun(r.Message(pre.Suggestion)), pre.Digest
+	p.Allowed, p.Refusal, p.Suggestion, p.Digest = pre.Allowed, kit.Begun(
+		r.Message(pre.Refusal),
+	), kit.Begun(
+		r.Message(pre.Suggestion),
+	), pre.Digest
 	p.Rev = strconv.FormatInt(pre.Rev, 10)
 	if d := pre.Damage; d != nil {
 		p.Damage = part.DamageHeadline(r.Context, d)
@@ -301,7 +371,11 @@ func (r *request) fill(p *PreviewPage, pre domain.Preview) {
 		p.Effects = append(p.Effects, fmt.Sprintf("%s · %s · %s", s.Node, s.Type, value.Effect(r.Context, s.Effect)))
 	}
 	for _, pt := range pre.Points {
-		o := kit.Option{Value: strconv.FormatInt(pt.Seq, 10), Text: fmt.Sprintf("%d · %s", pt.Seq, part.PointName(r.Context, pt)), Selected: pt.Seq == pre.At}
+		o := kit.Option{
+			Value:    strconv.FormatInt(pt.Seq, 10),
+			Text:     fmt.Sprintf("%d · %s", pt.Seq, part.PointName(r.Context, pt)),
+			Selected: pt.Seq == pre.At,
+		}
 		if !pt.Closed && !o.Selected {
 			o.Text, o.Disabled = o.Text+" — "+r.T("other steps were at work here"), true
 		}
@@ -376,8 +450,15 @@ func (r *request) resolve() error {
 		}
 		return n
 	}
-	req := domain.ResolveRequest{Run: r.Param("run"), Node: r.Param("node"), Visit: number("visit"), Item: number("item"), Attempt: number("attempt"),
-		Action: r.Field("action"), Reason: r.Field("reason")}
+	req := domain.ResolveRequest{
+		Run:     r.Param("run"),
+		Node:    r.Param("node"),
+		Visit:   number("visit"),
+		Item:    number("item"),
+		Attempt: number("attempt"),
+		Action:  r.Field("action"),
+		Reason:  r.Field("reason"),
+	}
 	if n := number("rev"); n > 0 {
 		req.Rev = int64(n)
 	}

@@ -137,7 +137,14 @@ func (r *request) choices(p *PreviewPage, v verb, req domain.VerbRequest, pre do
 	p.Versions = []kit.Option{{Value: "0", Text: r.T("the same, v%d", began), Selected: req.Version == 0}}
 	if began != run.Version {
 		// It was planned anew for that one run.
-		p.Versions = append(p.Versions, kit.Option{Value: strconv.Itoa(run.Version), Text: r.T("what it followed at last, v%d", run.Version), Selected: req.Version == run.Version})
+		p.Versions = append(
+			p.Versions,
+			kit.Option{
+				Value:    strconv.Itoa(run.Version),
+				Text:     r.T("what it followed at last, v%d", run.Version),
+				Selected: req.Version == run.Version,
+			},
+		)
 	}
 	if latest.Latest != run.Version {
 		p.Versions = append(p.Versions, kit.Option{Value: "-1", Text: r.T("the newest, v%d", latest.Latest), Selected: req.Version == -1})

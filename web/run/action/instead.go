@@ -119,7 +119,12 @@ func (r *request) repeat(name, label, given, first string) Repeat {
 	if first == "" {
 		v.Choices = append(v.Choices, kit.Option{Value: "", Text: r.T("as all items")})
 	}
-	v.Choices = append(v.Choices, kit.Option{Value: "run", Text: r.T("runs a second time")}, kit.Option{Value: "recorded", Text: r.T("takes its recorded result")}, kit.Option{Value: "stub", Text: r.T("takes a stub")})
+	v.Choices = append(
+		v.Choices,
+		kit.Option{Value: "run", Text: r.T("runs a second time")},
+		kit.Option{Value: "recorded", Text: r.T("takes its recorded result")},
+		kit.Option{Value: "stub", Text: r.T("takes a stub")},
+	)
 	if v.Wrong != "" {
 		given = "stub"
 	}

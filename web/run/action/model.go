@@ -104,5 +104,14 @@ type NotePage struct {
 
 // checks makes a field of a preview ask anew what would happen when it changes.
 func checks(address string) templ.Attributes {
-	return templ.Attributes{"hx-post": address, "hx-trigger": "change", "hx-target": "#check", "hx-select": "#check", "hx-swap": "outerHTML", "hx-include": "closest form", "hx-vals": `{"do":"check"}`, "hx-sync": "closest form:replace"}
+	return templ.Attributes{
+		"hx-post":    address,
+		"hx-trigger": "change",
+		"hx-target":  "#check",
+		"hx-select":  "#check",
+		"hx-swap":    "outerHTML",
+		"hx-include": "closest form",
+		"hx-vals":    `{"do":"check"}`,
+		"hx-sync":    "closest form:replace",
+	}
 }

@@ -22,8 +22,15 @@ func (r *request) showNote(code int, problem string) error {
 	if err != nil {
 		return err
 	}
-	p := NotePage{Shell: r.Shell("runs", r.T("Note about run %s", domain.ShortID(run.ID))), Run: domain.ShortID(run.ID), RunHref: "/runs/" + run.ID,
-		Text: r.Field("text"), Idem: kit.NewID(), Error: problem, Notes: notes}
+	p := NotePage{
+		Shell:   r.Shell("runs", r.T("Note about run %s", domain.ShortID(run.ID))),
+		Run:     domain.ShortID(run.ID),
+		RunHref: "/runs/" + run.ID,
+		Text:    r.Field("text"),
+		Idem:    kit.NewID(),
+		Error:   problem,
+		Notes:   notes,
+	}
 	return r.Render(code, NoteForm(p))
 }
 

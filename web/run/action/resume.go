@@ -30,7 +30,8 @@ func (r *request) resumeOptions(req *domain.VerbRequest) error {
 	if s := value("timeout"); s != "" {
 		d, err := time.ParseDuration(s)
 		if err != nil {
-			return domain.Errorf(domain.CodeInvalid, "timeout %q is no duration", s).Suggest(`write a number and a unit, like "90s" or "10m"`)
+			return domain.Errorf(domain.CodeInvalid, "timeout %q is no duration", s).
+				Suggest(`write a number and a unit, like "90s" or "10m"`)
 		}
 		req.Timeout = d
 	}
@@ -59,7 +60,14 @@ func (r *request) resumeChoices(p *PreviewPage, req domain.VerbRequest, run doma
 			continue
 		}
 		name := fmt.Sprintf("%s#%d", s.Node, s.Visit)
-		o.Only = append(o.Only, kit.Option{Value: name, Text: r.T("only %s, then pause", kit.StepName(s.Node, s.Visit)), Selected: req.Only == name || req.Only == s.Node})
+		o.Only = append(
+			o.Only,
+			kit.Option{
+				Value:    name,
+				Text:     r.T("only %s, then pause", kit.StepName(s.Node, s.Visit)),
+				Selected: req.Only == name || req.Only == s.Node,
+			},
+		)
 	}
 	if err := r.waitInstead(p, run); err != nil {
 		return err
@@ -74,9 +82,21 @@ func (r *request) resumeChoices(p *PreviewPage, req domain.VerbRequest, run doma
 	}
 	key := url.PathEscape(run.PlanKey)
 	p.Newer = r.T("Resuming keeps v%d; v%d is the newest.", run.Version, latest.Latest)
-	p.NewerLinks = append(p.NewerLinks, kit.Link{Text: r.T("What changed from v%d to v%d", run.Version, latest.Latest), Href: fmt.Sprintf("/plans/%s/diff/%d/%d", key, run.Version, latest.Latest)})
+	p.NewerLinks = append(
+		p.NewerLinks,
+		kit.Link{
+			Text: r.T("What changed from v%d to v%d", run.Version, latest.Latest),
+			Href: fmt.Sprintf("/plans/%s/diff/%d/%d", key, run.Version, latest.Latest),
+		},
+	)
 	if r.Who.Role.Includes(domain.RoleAuthor) {
-		p.NewerLinks = append(p.NewerLinks, kit.Link{Text: r.T("Go on with v%d in a fork, keeping what is the same", latest.Latest), Href: fmt.Sprintf("/runs/%s/fork?at=%d&version=-1", run.ID, run.LastSeq)})
+		p.NewerLinks = append(
+			p.NewerLinks,
+			kit.Link{
+				Text: r.T("Go on with v%d in a fork, keeping what is the same", latest.Latest),
+				Href: fmt.Sprintf("/runs/%s/fork?at=%d&version=-1", run.ID, run.LastSeq),
+			},
+		)
 	}
 	return nil
 }

@@ -66,7 +66,12 @@ func Section(p Ports) ui.Section {
 
 // done is what pages say after an action.
 var done = []ui.Done{
-	{Name: "run-paused", Path: "/runs/:run/:action", Act: "pause", Says: locale.Mark("The run is paused: it stops after the running step, if there is one.")},
+	{
+		Name: "run-paused",
+		Path: "/runs/:run/:action",
+		Act:  "pause",
+		Says: locale.Mark("The run is paused: it stops after the running step, if there is one."),
+	},
 	{Name: "run-continued", Path: "/runs/:run/:action", Act: "continue", Says: locale.Mark("Run continued.")},
 	{Name: "run-noted", Path: "/runs/:run/ack", Says: locale.Mark("Run acknowledged.")},
 	{Name: "run-unacknowledged", Path: "/runs/:run/unack", Says: locale.Mark("The run needs attention again.")},

@@ -134,15 +134,29 @@ func answer(w http.ResponseWriter, v any) {
 }
 
 func (p *Provider) describe(w http.ResponseWriter, _ *http.Request) {
-	answer(w, map[string]any{"issuer": p.URL, "authorization_endpoint": p.URL + "/authorize", "token_endpoint": p.URL + "/token", "jwks_uri": p.URL + "/keys",
-		"userinfo_endpoint": p.URL + "/userinfo", "response_types_supported": []string{"code"}, "subject_types_supported": []string{"public"},
-		"id_token_signing_alg_values_supported": []string{"RS256"}, "code_challenge_methods_supported": []string{"S256"}})
+	answer(
+		w,
+		map[string]any{
+			"issuer":                                p.URL,
+			"authorization_endpoint":                p.URL + "/authorize",
+			"token_endpoint":                        p.URL + "/token",
+			"jwks_uri":                              p.URL + "/keys",
+			"userinfo_endpoint":                     p.URL + "/userinfo",
+			"response_types_supported":              []string{"code"},
+			"subject_types_supported":               []string{"public"},
+			"id_token_signing_alg_values_supported": []string{"RS256"},
+			"code_challenge_methods_supported":      []string{"S256"},
+		},
+	)
 }
 
 // authorize is the page where people would log in; whoever is set is let in.
 func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	if q.Get("client_id") != ClientID || q.Get("response_type") != "code" || q.Get("code_challenge_method") != "S256" || q.Get("code_challenge") == "" || q.Get("state") == "" || q.Get("nonce") == "" {
+	if q.Get("client_id") != ClientID || q.Get("response_type") != "code" || q.Get("code_challenge_method") != "S256" ||
+		q.Get("code_challenge") == "" ||
+		q.Get("state") == "" ||
+		q.Get("nonce") == "" {
 		http.Error(w, "malformed request", http.StatusBadRequest)
 		return
 	}
@@ -217,7 +231,9 @@ func (p *Provider) sign(claims map[string]any) string {
 
 func (p *Provider) keys(w http.ResponseWriter, _ *http.Request) {
 	answer(w, map[string]any{"keys": []any{map[string]string{"kty": "RSA", "alg": "RS256", "use": "sig", "kid": "one",
-		"n": base64.RawURLEncoding.EncodeToString(p.key.N.Bytes()), "e": base64.RawURLEncoding.EncodeToString(big.NewInt(int64(p.key.E)).Bytes())}}})
+		"n": base64.RawURLEncoding.EncodeToString(
+			p.key.N.Bytes(),
+		), "e": base64.RawURLEncoding.EncodeToString(big.NewInt(int64(p.key.E)).Bytes())}}})
 }
 
 func (p *Provider) info(w http.ResponseWriter, r *http.Request) {

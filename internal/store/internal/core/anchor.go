@@ -48,7 +48,8 @@ func ReadAnchor(path string) (Head, error) {
 	var last Head
 	for line := range bytes.Lines(b) {
 		var h Head
-		if n, err := fmt.Sscanf(string(line), "%d %s\n", &h.Seq, &h.Mac); n == 2 && err == nil && len(h.Mac) == 64 && bytes.HasSuffix(line, []byte("\n")) {
+		if n, err := fmt.Sscanf(string(line), "%d %s\n", &h.Seq, &h.Mac); n == 2 && err == nil && len(h.Mac) == 64 &&
+			bytes.HasSuffix(line, []byte("\n")) {
 			last = h
 		}
 	}

@@ -79,8 +79,18 @@ func EncodeJSON(v any) string {
 
 // Plan maps the row of a plan.
 func Plan(p dbsqlc.Plan) domain.Plan {
-	out := domain.Plan{ID: p.PublicID, Key: p.Key, Name: p.Name, Description: p.Description, Latest: int(p.Latest), LatestHash: p.LatestHash,
-		Archived: p.ArchivedAt != 0, Stage: domain.PlanStage(p.Stage), CreatedAt: FromMicros(p.CreatedAt), UpdatedAt: FromMicros(p.UpdatedAt)}
+	out := domain.Plan{
+		ID:          p.PublicID,
+		Key:         p.Key,
+		Name:        p.Name,
+		Description: p.Description,
+		Latest:      int(p.Latest),
+		LatestHash:  p.LatestHash,
+		Archived:    p.ArchivedAt != 0,
+		Stage:       domain.PlanStage(p.Stage),
+		CreatedAt:   FromMicros(p.CreatedAt),
+		UpdatedAt:   FromMicros(p.UpdatedAt),
+	}
 	if p.PausedAt != 0 {
 		out.Paused = &domain.Stop{Since: FromMicros(p.PausedAt), By: p.PausedBy, Reason: p.PausedReason}
 	}
@@ -107,7 +117,10 @@ func Run(r *dbsqlc.Run, d *dbsqlc.RunDetail, planID, planKey string, number int6
 		Usage:   domain.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, Cost: r.Cost},
 		Crashes: int(r.Crashes), Paused: r.Paused != 0, CreatedAt: FromMicros(r.CreatedAt), StartedAt: FromMicros(r.StartedAt),
 		EndedAt: FromMicros(r.EndedAt), RunningTime: time.Duration(r.RunningUs) * time.Microsecond,
-		Removal: domain.Removal{DeletedAt: FromMicros(r.DeletedAt), PurgedAt: FromMicros(r.PurgedAt)}, Fingerprint: r.Fingerprint, Attention: r.Attention != 0}
+		Removal: domain.Removal{
+			DeletedAt: FromMicros(r.DeletedAt),
+			PurgedAt:  FromMicros(r.PurgedAt),
+		}, Fingerprint: r.Fingerprint, Attention: r.Attention != 0}
 	if r.ErrorCode != "" {
 		out.Error = &domain.RunError{Code: r.ErrorCode, Message: d.ErrorMessage, Node: d.ErrorNode}
 	}
@@ -160,7 +173,13 @@ func Approval(a dbsqlc.Approval, run string) domain.Approval {
 		Status: a.Status, OnTimeout: a.OnTimeout, DueAt: FromMicros(a.DueAt), CreatedAt: FromMicros(a.CreatedAt),
 		StartedBy: a.StartedBy, Rev: a.Rev, Agent: a.Agent, MayAsk: a.MayAsk != 0, Label: a.Label,
 		Choices: choices(a.Answers), Assignee: a.Assignee,
-		ApprovalDecision: domain.ApprovalDecision{DecidedAt: FromMicros(a.DecidedAt), DecidedBy: a.DecidedBy, Comment: a.Comment, Values: RawJSON(a.Entered), Answer: a.Answer},
+		ApprovalDecision: domain.ApprovalDecision{
+			DecidedAt: FromMicros(a.DecidedAt),
+			DecidedBy: a.DecidedBy,
+			Comment:   a.Comment,
+			Values:    RawJSON(a.Entered),
+			Answer:    a.Answer,
+		},
 	}
 }
 
@@ -184,7 +203,15 @@ func AuditEvent(e dbsqlc.AuditEvent, run string) domain.AuditEvent {
 
 // FailureAck maps the row of an acknowledged failure group.
 func FailureAck(r dbsqlc.FailureAck, plan string) domain.FailureAck {
-	return domain.FailureAck{FailureRef: domain.FailureRef{PlanKey: plan, Node: r.Node, Code: r.ErrorCode, Fingerprint: r.Fingerprint}, Headline: r.Headline, Message: domain.DecodeMessage(r.Message, r.Headline), Actor: r.Actor, Note: r.Note, Runs: r.Runs, At: FromMicros(r.At)}
+	return domain.FailureAck{
+		FailureRef: domain.FailureRef{PlanKey: plan, Node: r.Node, Code: r.ErrorCode, Fingerprint: r.Fingerprint},
+		Headline:   r.Headline,
+		Message:    domain.DecodeMessage(r.Message, r.Headline),
+		Actor:      r.Actor,
+		Note:       r.Note,
+		Runs:       r.Runs,
+		At:         FromMicros(r.At),
+	}
 }
 
 // storedNote is a note of a draft as it is stored: with the arguments of its problems.
@@ -207,8 +234,18 @@ func DraftProgress(notes []domain.DraftNote) string {
 
 // Draft is a row of drafts.
 func Draft(r dbsqlc.Draft) (domain.Draft, error) {
-	d := domain.Draft{ID: r.PublicID, Actor: r.Actor, Role: domain.Role(r.Role), Surface: r.Surface, Parent: r.Parent, Revision: int(r.Revision), State: domain.DraftState(r.State),
-		Begun: int(r.Begun), CreatedAt: FromMicros(r.CreatedAt), EndedAt: FromMicros(r.EndedAt)}
+	d := domain.Draft{
+		ID:        r.PublicID,
+		Actor:     r.Actor,
+		Role:      domain.Role(r.Role),
+		Surface:   r.Surface,
+		Parent:    r.Parent,
+		Revision:  int(r.Revision),
+		State:     domain.DraftState(r.State),
+		Begun:     int(r.Begun),
+		CreatedAt: FromMicros(r.CreatedAt),
+		EndedAt:   FromMicros(r.EndedAt),
+	}
 	var notes []storedNote
 	for _, part := range []struct {
 		text string
@@ -255,7 +292,26 @@ func Bulk(r dbsqlc.Bulk) domain.Bulk {
 	if json.Unmarshal([]byte(r.Labels), &labels) != nil || len(labels) == 0 {
 		labels = nil // the database checks that it is JSON, and only this package writes it
 	}
-	return domain.Bulk{ID: r.PublicID, Labels: labels, NotBefore: FromMicros(r.NotBefore), Provider: r.Provider, Tool: r.Tool, Action: domain.Action(r.Action), Query: r.Query, Reason: r.Reason, Actor: r.Actor, Role: domain.Role(r.Role), Surface: r.Surface,
-		Canary: r.Canary != 0, Rate: int(r.Rate), State: domain.BulkState(r.State), Note: r.Note, Total: r.Total, CreatedAt: FromMicros(r.CreatedAt),
-		EndedAt: FromMicros(r.EndedAt), Acted: r.Acted, Refused: r.Refused}
+	return domain.Bulk{
+		ID:        r.PublicID,
+		Labels:    labels,
+		NotBefore: FromMicros(r.NotBefore),
+		Provider:  r.Provider,
+		Tool:      r.Tool,
+		Action:    domain.Action(r.Action),
+		Query:     r.Query,
+		Reason:    r.Reason,
+		Actor:     r.Actor,
+		Role:      domain.Role(r.Role),
+		Surface:   r.Surface,
+		Canary:    r.Canary != 0,
+		Rate:      int(r.Rate),
+		State:     domain.BulkState(r.State),
+		Note:      r.Note,
+		Total:     r.Total,
+		CreatedAt: FromMicros(r.CreatedAt),
+		EndedAt:   FromMicros(r.EndedAt),
+		Acted:     r.Acted,
+		Refused:   r.Refused,
+	}
 }

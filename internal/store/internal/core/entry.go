@@ -14,11 +14,32 @@ func (d *DB) Entry(ctx context.Context, runID string, r StepRow) (domain.Entry, 
 		return domain.Entry{}, domain.Errorf(domain.CodeCorrupt, "journal row %d of run %s fails its checksum", r.Seq, runID).
 			Suggest("restore a backup, or fork the run from before this row")
 	}
-	e := domain.Entry{Seq: r.Seq, Kind: domain.EntryKind(r.Kind), Node: r.Node, Visit: int(r.Visit), Item: int(r.Item), Attempt: int(r.Attempt),
-		Substep: int(r.Substep), Status: domain.NodeStatus(r.Status), Final: r.Final != 0, Effect: r.Effect, IdempotencyKey: OrEmpty(r.IdemKey),
-		Usage: domain.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, Cost: r.Cost}, Agent: OrEmpty(r.Agent),
-		DueAt: FromMicros(r.DueAt), Ref: OrEmpty(r.Ref), Actor: OrEmpty(r.Actor), Reason: OrEmpty(r.Reason), StartedAt: FromMicros(r.StartedAt),
-		At: FromMicros(r.At), Hash: hex.EncodeToString(r.Hash)}
+	e := domain.Entry{
+		Seq:     r.Seq,
+		Kind:    domain.EntryKind(r.Kind),
+		Node:    r.Node,
+		Visit:   int(r.Visit),
+		Item:    int(r.Item),
+		Attempt: int(r.Attempt),
+		Substep: int(
+			r.Substep,
+		),
+		Status:         domain.NodeStatus(r.Status),
+		Final:          r.Final != 0,
+		Effect:         r.Effect,
+		IdempotencyKey: OrEmpty(r.IdemKey),
+		Usage:          domain.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, Cost: r.Cost},
+		Agent:          OrEmpty(r.Agent),
+		DueAt: FromMicros(
+			r.DueAt,
+		),
+		Ref:       OrEmpty(r.Ref),
+		Actor:     OrEmpty(r.Actor),
+		Reason:    OrEmpty(r.Reason),
+		StartedAt: FromMicros(r.StartedAt),
+		At:        FromMicros(r.At),
+		Hash:      hex.EncodeToString(r.Hash),
+	}
 	var failure domain.RawJSON
 	for _, f := range []struct {
 		column *string

@@ -57,8 +57,13 @@ func (k *Secrets) SetKey(key []byte) {
 	if err != nil {
 		panic(err) // AES has the right block size
 	}
-	k.Derived = Derived{Print: keyPrint(key), Access: deriveKey(key, "rows that grant access"), Manifest: deriveKey(key, "backup manifest"), Secrets: aead,
-		Signing: ed25519.NewKeyFromSeed(deriveKey(key, "audit signature"))}
+	k.Derived = Derived{
+		Print:    keyPrint(key),
+		Access:   deriveKey(key, "rows that grant access"),
+		Manifest: deriveKey(key, "backup manifest"),
+		Secrets:  aead,
+		Signing:  ed25519.NewKeyFromSeed(deriveKey(key, "audit signature")),
+	}
 }
 
 // keyPrint is the fingerprint of a key.
@@ -96,7 +101,8 @@ func LoadKey(path string) ([]byte, error) {
 	}
 	key, err := hex.DecodeString(string(b[:min(2*KeySize, len(b))]))
 	if err != nil || len(key) != KeySize {
-		return nil, domain.Errorf(domain.CodeCorrupt, "the key file %s does not hold a key", path).Suggest("restore the key file from your copy")
+		return nil, domain.Errorf(domain.CodeCorrupt, "the key file %s does not hold a key", path).
+			Suggest("restore the key file from your copy")
 	}
 	return key, nil
 }

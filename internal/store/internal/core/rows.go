@@ -81,7 +81,12 @@ func (d *DB) AuditFrom(ctx context.Context, seq int64) (int64, int64, error) {
 // numbered in the order of time; from gives number and time (µs) of the first
 // row from a number on. It looks from the newest row on, so that a clock that was
 // wrong long ago does no harm.
-func FirstAfter(ctx context.Context, from func(ctx context.Context, number int64) (first, at int64, err error), t time.Time, last int64) (int64, error) {
+func FirstAfter(
+	ctx context.Context,
+	from func(ctx context.Context, number int64) (first, at int64, err error),
+	t time.Time,
+	last int64,
+) (int64, error) {
 	later := func(n int64) (bool, error) {
 		_, at, err := from(ctx, n)
 		if errors.Is(err, sql.ErrNoRows) {

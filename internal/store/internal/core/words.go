@@ -15,7 +15,8 @@ FROM runs WHERE (status = 'failed' AND headline <> '' OR EXISTS (SELECT 1 FROM r
 
 // NeedsAttention: failed, or waiting for a person, and not deleted.
 func NeedsAttention(status, reason string, deletedAt int64) bool {
-	return deletedAt == 0 && (status == string(domain.RunFailed) || status == string(domain.RunWaiting) && domain.WaitReason(reason).NeedsPerson())
+	return deletedAt == 0 &&
+		(status == string(domain.RunFailed) || status == string(domain.RunWaiting) && domain.WaitReason(reason).NeedsPerson())
 }
 
 // SettingTold holds the last audit event that messages were made of.

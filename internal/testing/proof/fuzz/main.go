@@ -103,7 +103,8 @@ func (t target) fuzz(length time.Duration) (int, error) {
 	if all := executed.FindAllSubmatch(out.Bytes(), -1); len(all) > 0 {
 		tried, _ = strconv.Atoi(string(all[len(all)-1][1])) // digits
 	}
-	if err != nil && bytes.Contains(out.Bytes(), []byte("context deadline exceeded")) && !bytes.Contains(out.Bytes(), []byte("Failing input")) {
+	if err != nil && bytes.Contains(out.Bytes(), []byte("context deadline exceeded")) &&
+		!bytes.Contains(out.Bytes(), []byte("Failing input")) {
 		err = nil // time was up while an input ran; go test takes that for a failure
 	}
 	if err != nil {

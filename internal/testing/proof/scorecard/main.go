@@ -66,13 +66,21 @@ type gate struct {
 }
 
 var gates = []gate{
-	{"acknowledged work lost", []string{"store", "crashes", "simulation"}, []string{"crash points", "disk states", "faults", "simulation seeds"}},
+	{
+		"acknowledged work lost",
+		[]string{"store", "crashes", "simulation"},
+		[]string{"crash points", "disk states", "faults", "simulation seeds"},
+	},
 	{"silent corruption", []string{"store"}, []string{"log cuts", "bit flips"}},
 	{"effect violations", []string{"crashes", "simulation", "random plans"}, []string{"crash points", "simulation seeds"}},
 	{"unauthorized", []string{"access"}, []string{"access: pages by who asks and how", "access: API routes by who asks and how"}},
 	{"undetected tampering", []string{"store"}, []string{"audit attacks"}},
 	{"crashes on input", []string{"tests", "bad inputs", "fuzz"}, []string{"bad inputs", "fuzzed inputs"}},
-	{"unexplained stuck runs", []string{"crashes", "simulation", "random plans"}, []string{"crash points", "random plans", "simulation seeds"}},
+	{
+		"unexplained stuck runs",
+		[]string{"crashes", "simulation", "random plans"},
+		[]string{"crash points", "random plans", "simulation seeds"},
+	},
 	{"seeded bugs missed", []string{"seeded bugs"}, []string{"seeded bugs caught"}},
 }
 

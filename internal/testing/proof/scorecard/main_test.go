@@ -32,7 +32,8 @@ func TestGates(t *testing.T) {
 			t.Fatal(err)
 		}
 		line, open, err := card(path)
-		if err != nil || !strings.HasPrefix(line, tt.held) || !strings.Contains(strings.Join(open, " "), tt.open) || tt.open == "" && len(open) > 0 {
+		if err != nil || !strings.HasPrefix(line, tt.held) || !strings.Contains(strings.Join(open, " "), tt.open) ||
+			tt.open == "" && len(open) > 0 {
 			t.Errorf("%s: %s, open %v, %v", tt.name, line, open, err)
 		}
 		if tt.name == "all" && !strings.Contains(line, "load 2500/s p99 12.3 ms") {

@@ -1,0 +1,90 @@
+package conversation
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"github.com/kairosd/kairosd/agent/llm"
+	"github.com/kairosd/kairosd/planner"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
+)
+
+// Invoke checks the arguments against the tool's schema and calls it; a panic of
+// the tool is its failure.
+func Invoke(ctx context.Context, t llm.Tool, spec llm.ToolSpec, call llm.ToolCall) (out any, err error) {
+	if spec.Schema != nil {
+		s, err := planner.ParseSchema(spec.Schema)
+		if err != nil {
+			return nil, fmt.Errorf("schema of tool %s: %w", spec.Name, err)
+		}
+		if problems := s.ValidateContext(ctx, call.Args); len(problems) > 0 {
+			return nil, &walk.Failure{
+				Code:      walk.CodeInvalidInput,
+				Message:   fmt.Sprintf("arguments of %s: %s", spec.Name, problems[0]),
+				Permanent: true,
+				NoEffect:  true,
+			}
+		}
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = &walk.Failure{Code: walk.CodePanic, Message: fmt.Sprintf("tool %s panicked: %v", spec.Name, p), Permanent: true}
+		}
+	}()
+	result, err := t.Call(ctx, call)
+	if err != nil {
+		return nil, err
+	}
+	return jsonvalue.Normalize(result)
+}
+
+// Opening is the start of a conversation: role, then memory, then what the input is
+// part of, then the input.
+func Opening(system, memory, request, input string) []llm.Message {
+	var out []llm.Message
+	if system != "" {
+		out = append(out, llm.Message{Role: llm.RoleSystem, Text: system})
+	}
+	if memory != "" {
+		out = append(out, llm.Message{Role: llm.RoleSystem, Text: memory})
+	}
+	if request != "" {
+		out = append(out, llm.Message{Role: llm.RoleUser, Text: request})
+	}
+	return append(out, llm.Message{Role: llm.RoleUser, Text: input})
+}
+
+// digestOf tells whether a recorded step answers the same question.
+func digestOf(parts ...any) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%+v", parts)
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// JSONAnswer reads an answer that is wholly one JSON object or array, bare or in
+// one code fence.
+func JSONAnswer(text string) (any, bool) {
+	t := unfenced(text)
+	if !strings.HasPrefix(t, "{") && !strings.HasPrefix(t, "[") {
+		return nil, false
+	}
+	v, err := jsonvalue.Decode([]byte(t))
+	return v, err == nil
+}
+
+// unfenced takes one code fence off.
+func unfenced(text string) string {
+	t := strings.TrimSpace(text)
+	if inner, ok := strings.CutPrefix(t, "```"); ok {
+		if inner, ok = strings.CutSuffix(inner, "```"); ok && !strings.Contains(inner, "```") {
+			if _, body, ok := strings.Cut(inner, "\n"); ok {
+				t = strings.TrimSpace(body)
+			}
+		}
+	}
+	return t
+}

@@ -1,0 +1,119 @@
+package query
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// arm is one index to read, in the order of run ids.
+type arm struct {
+	from  string // with the index that serves it
+	where string // what the index covers
+	args  []any
+	id    string // the column that is read in order; empty: runs.id
+	join  string // gives the runs, where from does not
+	// also is what is checked of each row that the index gives.
+	also     string
+	alsoArgs []any
+}
+
+// runQuery is a filter as SQL.
+type runQuery struct {
+	arms []arm
+	// where holds what remains to be checked row by row.
+	where []string
+	args  []any
+	// scan is set when the rest may refuse rows that the arms give.
+	scan bool
+	// noDry leaves out dry runs.
+	noDry bool
+	none  bool // nothing can match
+	// byReason is set when the arms cover why runs wait, byWords when they cover
+	// what runs say.
+	byReason, byWords bool
+	phrase            bool // they cover several words
+	// below is an id that all matches are below; 0: unknown.
+	below int64
+}
+
+func (q *runQuery) also(clause string, args ...any) {
+	q.where = append(q.where, clause)
+	q.args = append(q.args, args...)
+	q.scan = true
+}
+
+// text is the query for the runs with low < id < high, newest or oldest first.
+func (q *runQuery) text(columns, joins string, low, high int64, order string, limit int) (string, []any) {
+	var b strings.Builder
+	var args []any
+	for i, a := range q.arms {
+		b.WriteString(a.begin(i, columns, a.join+joins) + a.also)
+		args = slices.Concat(args, a.args, []any{low, high}, a.alsoArgs)
+		for _, clause := range q.where {
+			b.WriteString(" AND " + clause)
+		}
+		args = append(args, q.args...)
+	}
+	b.WriteString(q.inOrder(order) + " LIMIT ?")
+	return b.String(), append(args, limit)
+}
+
+// phraseIDs is how many row numbers a search for several words goes through, for each
+// row that a request examines: the index of words reads all the places of each of
+// them, also where they are not next to each other.
+const phraseIDs = 50
+
+func (q *runQuery) search(s *Lists, last, at int64, newer bool) search {
+	r := search{of: q.keys, first: 1, last: last, at: at, newer: newer}
+	if q.phrase {
+		r.ids = int64(s.rows) * phraseIDs
+	}
+	return r
+}
+
+func (q *runQuery) keys(low, high int64, order string, skip int) (string, []any) {
+	var b strings.Builder
+	var args []any
+	for i, a := range q.arms {
+		b.WriteString(a.begin(i, "runs.id", ""))
+		args = append(append(args, a.args...), low, high)
+	}
+	b.WriteString(q.inOrder(order) + " LIMIT 1 OFFSET ?")
+	return b.String(), append(args, skip)
+}
+
+// begin is the query of an arm as far as its index covers it.
+func (a *arm) begin(i int, columns, joins string) string {
+	union, id := "", cmp.Or(a.id, "runs.id")
+	if i > 0 {
+		union = " UNION ALL "
+	}
+	return union + "SELECT " + strings.Replace(
+		columns,
+		"runs.id",
+		id,
+		1,
+	) + " FROM " + a.from + joins + " WHERE " + a.where + " AND " + id + " > ? AND " + id + " < ?"
+}
+
+func (q *runQuery) inOrder(order string) string {
+	if len(q.arms) == 1 {
+		return " ORDER BY " + cmp.Or(q.arms[0].id, "runs.id") + " " + order
+	}
+	return " ORDER BY 1 " + order
+}
+
+func values[T ~string | ~int64](list []T) []any {
+	out := make([]any, len(list))
+	for i, v := range list {
+		switch v := any(v).(type) {
+		case int64:
+			out[i] = v
+		default:
+			out[i] = fmt.Sprint(v)
+		}
+	}
+	return out
+}
