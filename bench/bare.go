@@ -40,10 +40,12 @@ func openBare(ctx context.Context, dir string, _ bool, _ func(string, int)) (sys
 		return nil, err
 	}
 	if _, err := b.conn.ExecContext(ctx, `CREATE TABLE runs (id INTEGER PRIMARY KEY, seq INTEGER NOT NULL) STRICT;
-CREATE TABLE steps (id INTEGER PRIMARY KEY, run INTEGER NOT NULL, seq INTEGER NOT NULL, output TEXT NOT NULL, UNIQUE (run, seq)) STRICT;`); err != nil {
+CREATE TABLE steps (id INTEGER PRIMARY KEY, run INTEGER NOT NULL, seq INTEGER NOT NULL, output TEXT NOT NULL, UNIQUE (run,
+seq)) STRICT;`); err != nil {
 		return nil, err
 	}
-	for i, text := range []string{"BEGIN IMMEDIATE", "INSERT INTO steps (run, seq, output) VALUES (?, ?, ?)", "INSERT INTO runs (id, seq) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET seq = excluded.seq", "COMMIT"} {
+	for i, text := range []string{"BEGIN IMMEDIATE", "INSERT INTO steps (run, seq, output) VALUES (?, ?, ?)",
+		"INSERT INTO runs (id, seq) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET seq = excluded.seq", "COMMIT"} {
 		if b.stmts[i], err = b.conn.PrepareContext(ctx, text); err != nil {
 			return nil, err
 		}

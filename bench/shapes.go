@@ -76,7 +76,8 @@ func (s shape) plan() string {
 	node := func(b *strings.Builder, name string, i int) {
 		fmt.Fprintf(
 			b,
-			"  %s: {type: %s, input: {id: %d, name: \"a result of about one hundred bytes of JSON, as a step gives it\", value: \"${input.x}\", ok: true}}\n",
+			"  %s: {type: %s, input: {id: %d, name: \"a result of about one hundred bytes of JSON, as a step gives it\", "+
+				"value: \"${input.x}\", ok: true}}\n",
 			name,
 			typ,
 			i,
@@ -97,7 +98,8 @@ func (s shape) plan() string {
 		for i := 1; i < 10; i++ {
 			fmt.Fprintf(
 				&b,
-				"  n%d: {type: set, max_visits: %d, input: {id: %d, name: \"a result of about one hundred bytes of JSON, as a step gives it\", value: \"${input.x}\", ok: true}}\n",
+				"  n%d: {type: set, max_visits: %d, input: {id: %d, name: \"a result of about one hundred bytes of JSON, as "+
+					"a step gives it\", value: \"${input.x}\", ok: true}}\n",
 				i,
 				s.steps,
 				i,

@@ -188,7 +188,8 @@ func (t *table) printFootprint(out io.Writer) {
 	f := func(get func(footprint) float64) float64 { return medianOf(t.footprints, get) }
 	fmt.Fprintf(
 		out,
-		"\nW6  the daemon as it is shipped: binary %.0f MB, ready after %.0f ms, %.0f MB idle, at most %.0f MB in W2 over its API (%s steps/s)\n",
+		"\nW6  the daemon as it is shipped: binary %.0f MB, ready after %.0f ms, %.0f MB idle, at most %.0f MB in W2 over "+
+			"its API (%s steps/s)\n",
 		f(
 			func(x footprint) float64 { return x.binaryMB },
 		),

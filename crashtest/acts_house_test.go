@@ -282,7 +282,8 @@ var sceneryPlans = []string{
 	"id: naps\nnodes:\n  nap: {type: wait, input: {for: 10h}}\n",
 	"id: fails\nnodes:\n  call: {type: http, effect: read, input: {method: GET, url: \"URL/missing\"}}\n",
 	"id: doubts\nnodes:\n  pay: {type: http, effect: unsafe, input: {method: POST, url: \"URL/pay\", body: {n: 1}}}\n",
-	"id: tries\nnodes:\n  call: {type: http, effect: read, retry: {max_attempts: 9, backoff: [1h]}, input: {method: GET, url: \"URL/later\"}}\n",
+	"id: tries\nnodes:\n  call: {type: http, effect: read, retry: {max_attempts: 9, backoff: [1h]}, input: {method: GET, " +
+		"url: \"URL/later\"}}\n",
 	"id: kills\nnodes:\n  call: {type: http, effect: idempotent, input: {method: POST, url: \"URL/hang\", body: {n: 1}}}\n",
 	keeps,
 }

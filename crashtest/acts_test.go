@@ -38,8 +38,10 @@ func (h *house) build(ctx context.Context, called chan struct{}) (s scenery, err
 	}
 	nap := waits(domain.WaitTimer)
 	for _, err := range []error{
-		run("asks", "asks", waits(domain.WaitApproval)), run("naps", "naps", nap), run("paused", "naps", nap), run("fails", "fails", is(domain.RunFailed)),
-		run("doubts", "doubts", waits(domain.WaitInDoubt)), run("tries", "tries", waits(domain.WaitRetry)), run("kept", "keeps", is(domain.RunCompleted)),
+		run("asks", "asks", waits(domain.WaitApproval)), run("naps", "naps", nap), run("paused", "naps", nap),
+		run("fails", "fails", is(domain.RunFailed)),
+		run("doubts", "doubts", waits(domain.WaitInDoubt)), run("tries", "tries", waits(domain.WaitRetry)),
+		run("kept", "keeps", is(domain.RunCompleted)),
 		run("kept 2", "keeps", is(domain.RunCompleted)),
 	} {
 		if err != nil {
@@ -99,7 +101,8 @@ func TestKillInEveryAct(t *testing.T) {
 	t.Parallel()
 	bin, in := build(t), proof.Dir(t)
 	server, called := outside(t)
-	config := "tools: {http: {allow_private: [\"127.0.0.0/8\"]}}\nskills: [{id: collect, keywords: {en: [collect]}, tool: set, defaults: {sum: 42}}]\nretention: {keep: 1}\n"
+	config := "tools: {http: {allow_private: [\"127.0.0.0/8\"]}}\n" +
+		"skills: [{id: collect, keywords: {en: [collect]}, tool: set, defaults: {sum: 42}}]\nretention: {keep: 1}\n"
 	made := 0
 	var mu sync.Mutex
 	fresh := func(from string) (*house, error) {
@@ -129,7 +132,8 @@ func TestKillInEveryAct(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, src := range sceneryPlans {
-		if _, _, _, problems, err := base.api.SavePlan(ctx, []byte(strings.ReplaceAll(src, "URL", server.URL)), planner.FormatYAML, "", ""); err != nil {
+		if _, _, _, problems, err := base.api.SavePlan(ctx, []byte(strings.ReplaceAll(src, "URL", server.URL)), planner.FormatYAML,
+			"", ""); err != nil {
 			t.Fatal(err, problems)
 		}
 	}

@@ -59,7 +59,8 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	delta, finish := fmt.Sprintf(
-		`{"tool_calls":[{"index":0,"id":"c%d","type":"function","function":{"name":"calculator","arguments":"{\"expression\":\"%d*%d\"}"}}]}`,
+		`{"tool_calls":[{"index":0,"id":"c%d","type":"function","function":{"name":"calculator",`+
+			`"arguments":"{\"expression\":\"%d*%d\"}"}}]}`,
 		turn,
 		turn,
 		turn,
@@ -87,7 +88,8 @@ func TestKillAtALimit(t *testing.T) {
 	defer server.Close()
 	dir := t.TempDir()
 	data, config := filepath.Join(dir, "data"), filepath.Join(dir, "kairosd.yaml")
-	if err := os.WriteFile(config, fmt.Appendf(nil, "providers: {fake: {type: openai, base_url: %q, model: m}}\nagents: [{id: counter, provider: fake, tools: [calculator]}]\n", server.URL+"/v1"), 0o600); err != nil {
+	if err := os.WriteFile(config, fmt.Appendf(nil, "providers: {fake: {type: openai, base_url: %q, model: m}}\n"+
+		"agents: [{id: counter, provider: fake, tools: [calculator]}]\n", server.URL+"/v1"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Mkdir(data, 0o700); err != nil {
@@ -119,7 +121,8 @@ func TestKillAtALimit(t *testing.T) {
 			d = start(t, bin, data, config)
 		}
 	}
-	if _, err := d.api.Act(ctx, domain.VerbRequest{Run: run.ID, Action: domain.ActionLimits, Raise: domain.Limits{MaxTokens: 100_000}}); err != nil {
+	if _, err := d.api.Act(ctx, domain.VerbRequest{Run: run.ID, Action: domain.ActionLimits,
+		Raise: domain.Limits{MaxTokens: 100_000}}); err != nil {
 		t.Fatal(err)
 	}
 	select {
@@ -298,7 +301,8 @@ tools: {http: {allow_private: [127.0.0.1]}}
 		res.Waits[0].Calls[0].Tool != "http" {
 		t.Errorf("the wait does not name the call: %+v", res.Waits)
 	}
-	if _, err := d.api.Resolve(ctx, domain.ResolveRequest{Run: run.ID, Node: "ask", Visit: 1, Item: -1, Attempt: 1, Action: "retry", Reason: "the ledger was emptied"}); err != nil {
+	if _, err := d.api.Resolve(ctx, domain.ResolveRequest{Run: run.ID, Node: "ask", Visit: 1, Item: -1, Attempt: 1, Action: "retry",
+		Reason: "the ledger was emptied"}); err != nil {
 		t.Fatal(err)
 	}
 	if r, err = d.api.Wait(ctx, run.ID); err != nil || r.Status != domain.RunCompleted || l.sum() != 2 {

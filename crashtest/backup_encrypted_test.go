@@ -90,7 +90,8 @@ func TestKillInEncryptedBackup(t *testing.T) {
 			if err != nil || len(left) != 1 || !strings.HasSuffix(left[0], ".partial") {
 				t.Fatalf("left are %v, %v", left, err)
 			}
-			if _, err := recovery.VerifyBackupFile(ctx, left[0], filepath.Join(data, "kairos.db"), recovery.RestoreOptions{IdentityFile: key}); err == nil {
+			if _, err := recovery.VerifyBackupFile(ctx, left[0], filepath.Join(data, "kairos.db"),
+				recovery.RestoreOptions{IdentityFile: key}); err == nil {
 				t.Errorf("%s can be restored", left[0])
 			}
 			b, err := d.api.BackUp(ctx)

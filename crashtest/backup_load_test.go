@@ -39,7 +39,8 @@ func TestKillInABackupUnderLoad(t *testing.T) {
 		if err := os.MkdirAll(h.data(), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(h.dir, "kairos.yaml"), []byte("engine: {max_running: 128, max_nodes: 128}\n"), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(h.dir, "kairos.yaml"), []byte("engine: {max_running: 128, max_nodes: 128}\n"),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 		if err := h.open("from=" + h.now() + ";kill=" + p); err != nil {

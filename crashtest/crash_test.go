@@ -194,7 +194,8 @@ func TestKillInTheMiddleOfManyRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	config := filepath.Join(dir, "kairos.yaml")
-	if err := os.WriteFile(config, []byte("tools: {http: {allow_private: [\"127.0.0.0/8\"]}}\nengine: {max_running: 512, max_nodes: 512}\n"), 0o600); err != nil {
+	if err := os.WriteFile(config, []byte("tools: {http: {allow_private: [\"127.0.0.0/8\"]}}\n"+
+		"engine: {max_running: 512, max_nodes: 512}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	bin := build(t)
@@ -259,7 +260,8 @@ edges:
 			}
 			inDoubt++
 			// The ledger says that it happened.
-			if _, err := d.api.Resolve(ctx, domain.ResolveRequest{Run: id, Node: "middle", Visit: 1, Item: -1, Attempt: 1, Action: "happened",
+			if _, err := d.api.Resolve(ctx, domain.ResolveRequest{Run: id, Node: "middle", Visit: 1, Item: -1, Attempt: 1,
+				Action: "happened",
 				Output: domain.RawJSON(`{"ok": true}`), Reason: "seen in the ledger"}); err != nil {
 				t.Fatal(err)
 			}

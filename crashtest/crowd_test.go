@@ -387,7 +387,8 @@ engine: {max_running: 32, max_nodes: 32}
 	}
 	d := begin()
 	for _, src := range []string{partPlan, crowdPlan, shortPlan, brokenPlan} {
-		if _, _, _, problems, err := d.api.SavePlan(ctx, []byte(strings.ReplaceAll(src, "URL", server.URL)), planner.FormatYAML, "upload", ""); err != nil {
+		if _, _, _, problems, err := d.api.SavePlan(ctx, []byte(strings.ReplaceAll(src, "URL", server.URL)), planner.FormatYAML,
+			"upload", ""); err != nil {
 			t.Fatal(err, problems)
 		}
 	}

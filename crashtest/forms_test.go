@@ -122,7 +122,8 @@ func TestAFormSentAgainAfterAKillStartsOneRun(t *testing.T) {
 			if _, err := someone.post(d, "/setup?"+account.Encode(), account); err != nil {
 				t.Fatal(err)
 			}
-			if _, _, _, problems, err := d.api.SavePlan(ctx, []byte("id: once\nnodes: {a: {type: set, input: 1}}\n"), planner.FormatYAML, "upload", ""); err != nil {
+			if _, _, _, problems, err := d.api.SavePlan(ctx, []byte("id: once\nnodes: {a: {type: set, input: 1}}\n"),
+				planner.FormatYAML, "upload", ""); err != nil {
 				t.Fatal(err, problems)
 			}
 			first, err := d.api.Start(ctx, domain.StartRequest{Plan: "once"})

@@ -27,12 +27,16 @@ type office struct {
 
 // says are the answers by agent and turn: a text, or a call of a tool.
 var says = map[string]string{
-	"front 1":   `{"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"handoff","arguments":"{\"targetAgentId\":\"sums\",\"reason\":\"capability_match\",\"explanation\":\"compute 6*7\",\"returnControl\":true}"}}]}`,
-	"front 2":   `{"content":"sums says it is 42"}`,
-	"sums 1":    `{"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"calculator","arguments":"{\"expression\":\"6*7\"}"}}]}`,
-	"sums 2":    `{"content":"it is 42"}`,
-	"planner 1": `{"content":"{\"summary\":\"Describe it in words\",\"requiresMultiStep\":true,\"reasoning\":\"nobody can draw\",\"steps\":[{\"agentId\":\"sums\",\"task\":\"write it down\"}]}"}`,
-	"writer 1":  `{"content":"written down"}`,
+	"front 1": `{"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"handoff",` +
+		`"arguments":"{\"targetAgentId\":\"sums\",\"reason\":\"capability_match\",\"explanation\":\"compute ` +
+		`6*7\",\"returnControl\":true}"}}]}`,
+	"front 2": `{"content":"sums says it is 42"}`,
+	"sums 1": `{"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"calculator",` +
+		`"arguments":"{\"expression\":\"6*7\"}"}}]}`,
+	"sums 2": `{"content":"it is 42"}`,
+	"planner 1": `{"content":"{\"summary\":\"Describe it in words\",\"requiresMultiStep\":true,\"reasoning\":\"nobody can ` +
+		`draw\",\"steps\":[{\"agentId\":\"sums\",\"task\":\"write it down\"}]}"}`,
+	"writer 1": `{"content":"written down"}`,
 }
 
 func (o *office) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -285,7 +285,8 @@ func newLife(t *testing.T, bin, in, name string) *life {
 	if err := os.MkdirAll(l.data(), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(l.dir, "kairos.yaml"), []byte("tools: {http: {allow_private: [\"127.0.0.0/8\"]}}\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(l.dir, "kairos.yaml"), []byte("tools: {http: {allow_private: [\"127.0.0.0/8\"]}}\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	return l

@@ -125,7 +125,8 @@ retention: {completed: 90d}
 		_, _, _, _, err := d.api.SavePlan(ctx, []byte(src), planner.FormatYAML, "", "")
 		return err
 	}
-	const two = "id: two\nnodes:\n  first: {type: agent, agent: clerk, input: wait here}\n  second: {type: agent, agent: clerk, input: go on}\nedges: [{from: first, to: second}]\n"
+	const two = "id: two\nnodes:\n  first: {type: agent, agent: clerk, input: wait here}\n" +
+		"  second: {type: agent, agent: clerk, input: go on}\nedges: [{from: first, to: second}]\n"
 	const chief = "id: chief\nnodes: {a: {type: agent, agent: chief, input: hello}}\n"
 	if err := save(two); err != nil {
 		t.Fatal(err)
@@ -215,7 +216,8 @@ server: {hosts: [kairos.example]}
 	for _, c := range []struct{ name, text, says string }{
 		{"a key that is none", "agents: []\nengine: {max_runing: 3}\n", "max_runing"},
 		{"a secret that cannot be read", "agents: []\nsecrets: {K: {file: /nowhere/k, tools: [t]}}\n", "/nowhere/k"},
-		{"a certificate that cannot be read", "server: {tls_cert: a, tls_key: b}\nproviders: {side: {type: scripted, file: nowhere.yaml}}\n", "nowhere.yaml"},
+		{"a certificate that cannot be read",
+			"server: {tls_cert: a, tls_key: b}\nproviders: {side: {type: scripted, file: nowhere.yaml}}\n", "nowhere.yaml"},
 		{"a directory of files that is none", "tools: {files: {roots: [/nowhere/at/all]}}\n", "/nowhere/at/all"},
 	} {
 		write(c.text)
@@ -311,7 +313,8 @@ func TestManyHangupsLoseNothing(t *testing.T) {
 	write := func(n int) {
 		t.Helper()
 		text := fmt.Sprintf(
-			"tools: {http: {allow_private: [127.0.0.1], timeout: %ds}}\nengine: {max_running: %d, max_nodes: %d}\nagents: [{id: a%d}]\nretention: {keep: %d}\nmcp: {servers: {crm: {url: %q, trust_annotations: true, timeout: %ds}}}\n",
+			"tools: {http: {allow_private: [127.0.0.1], timeout: %ds}}\nengine: {max_running: %d, max_nodes: %d}\n"+
+				"agents: [{id: a%d}]\nretention: {keep: %d}\nmcp: {servers: {crm: {url: %q, trust_annotations: true, timeout: %ds}}}\n",
 			10+n%5,
 			1+n%7,
 			1+n%5,
@@ -331,7 +334,9 @@ func TestManyHangupsLoseNothing(t *testing.T) {
 	d := start(t, build(t), data, path)
 	defer d.kill(t)
 	plan := fmt.Sprintf(
-		"id: calls\nnodes:\n  a: {type: http, input: {method: POST, url: %q}}\n  b: {type: set, input: \"${output.a}\"}\n  c: {type: http, input: {method: POST, url: %q}}\n  d: {type: crm.find, input: {}}\nedges: [{from: a, to: b}, {from: b, to: c}, {from: c, to: d}]\n",
+		"id: calls\nnodes:\n  a: {type: http, input: {method: POST, url: %q}}\n  b: {type: set, input: \"${output.a}\"}\n"+
+			"  c: {type: http, input: {method: POST, url: %q}}\n  d: {type: crm.find, input: {}}\n"+
+			"edges: [{from: a, to: b}, {from: b, to: c}, {from: c, to: d}]\n",
 		side.URL,
 		side.URL,
 	)

@@ -42,7 +42,8 @@ func (b bug) inject(t *testing.T) (path, text string) {
 		}
 		if n := strings.Count(text, old); n != 1 || old == "" {
 			t.Fatalf(
-				"the bug %q no longer fits: %s contains its text or its mark %q %d times; update the seed, or remove it if the code cannot have the bug",
+				"the bug %q no longer fits: %s contains its text or its mark %q %d times; update the seed, or remove it if "+
+					"the code cannot have the bug",
 				b.name,
 				b.file,
 				e.mark,

@@ -34,7 +34,8 @@ var bugs = []bug{
 		"acknowledge before the commit",
 		"internal/store/writer.go",
 		"func (w *writer) commit(batch []op) {\n",
-		"func (w *writer) commit(batch []op) {\n\tfor i := range batch {\n\t\tbatch[i].done(nil)\n\t\tbatch[i].done = func(error) {}\n\t}\n",
+		"func (w *writer) commit(batch []op) {\n\tfor i := range batch {\n\t\tbatch[i].done(nil)\n"+
+			"\t\tbatch[i].done = func(error) {}\n\t}\n",
 		"./internal/store",
 		"TestPowerCuts",
 	),
@@ -60,7 +61,8 @@ var bugs = []bug{
 		"audit in a second transaction",
 		"internal/store/writer.go",
 		"\tevents, mac, err := w.writeAudit(rows)\n",
-		"\tif err := w.direct.end.Exec(); err != nil {\n\t\treturn nil, err\n\t}\n\tif err := w.direct.begin.Exec(); err != nil {\n\t\treturn nil, err\n\t}\n\tevents, mac, err := w.writeAudit(rows)\n",
+		"\tif err := w.direct.end.Exec(); err != nil {\n\t\treturn nil, err\n\t}\n"+
+			"\tif err := w.direct.begin.Exec(); err != nil {\n\t\treturn nil, err\n\t}\n\tevents, mac, err := w.writeAudit(rows)\n",
 		"./internal/store",
 		"TestPowerCuts",
 	),
@@ -148,7 +150,8 @@ var bugs = []bug{
 		"the anchor before the commit",
 		"internal/store/writer.go",
 		"\tfailpoint.Hit(\"commit.before\")\n",
-		"\tif len(events) > 0 {\n\t\tif err := w.s.anchor.move(w.chain.seq+int64(len(events)), mac, w.s.now()); err != nil {\n\t\t\treturn nil, err\n\t\t}\n\t}\n\tfailpoint.Hit(\"commit.before\")\n",
+		"\tif len(events) > 0 {\n\t\tif err := w.s.anchor.move(w.chain.seq+int64(len(events)), mac, w.s.now()); err != nil "+
+			"{\n\t\t\treturn nil, err\n\t\t}\n\t}\n\tfailpoint.Hit(\"commit.before\")\n",
 		"./crashtest",
 		"TestKillAtEveryStep",
 	),
@@ -251,7 +254,9 @@ var bugs = []bug{
 		"the newest version of a plan is followed after a restart",
 		"internal/versions/compiler.go",
 		"\tv, err := r.store.VersionByHash(ctx, hash)\n\tif err != nil {\n\t\treturn nil, err\n\t}\n\tif v.Semantics",
-		"\tv, err := r.store.VersionByHash(ctx, hash)\n\tif err != nil {\n\t\treturn nil, err\n\t}\n\tif p, err := r.store.Plan(ctx, v.PlanID); err == nil {\n\t\tif v, err = r.store.VersionByHash(ctx, p.LatestHash); err != nil {\n\t\t\treturn nil, err\n\t\t}\n\t}\n\tif v.Semantics",
+		"\tv, err := r.store.VersionByHash(ctx, hash)\n\tif err != nil {\n\t\treturn nil, err\n\t}\n"+
+			"\tif p, err := r.store.Plan(ctx, v.PlanID); err == nil {\n"+
+			"\t\tif v, err = r.store.VersionByHash(ctx, p.LatestHash); err != nil {\n\t\t\treturn nil, err\n\t\t}\n\t}\n\tif v.Semantics",
 		"./internal/engine",
 		"TestARunKeepsItsPlan",
 	),
@@ -283,7 +288,8 @@ var bugs = []bug{
 		"users are recorded in a second transaction",
 		"internal/store/users.go",
 		"\trows := make([]auditRow, len(said))\n",
-		"\tgo func() {\n\t\tfor _, record := range said {\n\t\t\t_ = w.s.Audit(context.Background(), record)\n\t\t}\n\t}()\n\tif len(said) >= 0 {\n\t\treturn nil, nil\n\t}\n\trows := make([]auditRow, len(said))\n",
+		"\tgo func() {\n\t\tfor _, record := range said {\n\t\t\t_ = w.s.Audit(context.Background(), record)\n\t\t}\n\t}()\n"+
+			"\tif len(said) >= 0 {\n\t\treturn nil, nil\n\t}\n\trows := make([]auditRow, len(said))\n",
 		"./internal/auth",
 		"TestAChangeAndItsRecord",
 	),

@@ -66,7 +66,8 @@ func TestSignals(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, _, _, _, err := d.api.SavePlan(t.Context(), []byte("id: nap\nnodes: {a: {type: sleep, input: {for: 10m}}}\n"), planner.FormatYAML, "", ""); err != nil {
+	if _, _, _, _, err := d.api.SavePlan(t.Context(), []byte("id: nap\nnodes: {a: {type: sleep, input: {for: 10m}}}\n"),
+		planner.FormatYAML, "", ""); err != nil {
 		t.Fatalf("the daemon has ended: %v", err)
 	}
 	run, err := d.api.Start(t.Context(), domain.StartRequest{Plan: "nap"})
@@ -142,7 +143,8 @@ func TestAStopLetsStepsFinish(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := start(t, bin, data, config)
-	if _, _, _, _, err := d.api.SavePlan(t.Context(), []byte("id: nap\nnodes: {a: {type: sleep, input: {for: 12s}}}\n"), planner.FormatYAML, "", ""); err != nil {
+	if _, _, _, _, err := d.api.SavePlan(t.Context(), []byte("id: nap\nnodes: {a: {type: sleep, input: {for: 12s}}}\n"),
+		planner.FormatYAML, "", ""); err != nil {
 		t.Fatal(err)
 	}
 	run, err := d.api.Start(t.Context(), domain.StartRequest{Plan: "nap"})

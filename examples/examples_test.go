@@ -96,7 +96,8 @@ func TestExamplesWithModels(t *testing.T) {
 		code        int
 		says        []string
 	}{
-		{"router-clock.yaml", `"what time is it in Tokyo and London?"`, 0, []string{`"datetime_0"`, "Asia/Tokyo", `"datetime_1"`, "Europe/London"}},
+		{"router-clock.yaml", `"what time is it in Tokyo and London?"`, 0,
+			[]string{`"datetime_0"`, "Asia/Tokyo", `"datetime_1"`, "Europe/London"}},
 		{"router-clock.yaml", `"hello"`, 0, []string{"Here is what I know: hello"}},
 		{"support-triage.yaml", `{}`, 3, []string{`"refund"`}},
 		{"support-triage.yaml", `{"message": "Do you ship to Chile?"}`, 0, []string{`"question"`, "Thank you for asking."}},

@@ -368,8 +368,10 @@ func (k analyzer) exclusive(v *view) {
 		for x, a := range needs {
 			for _, b := range needs[x+1:] {
 				if v.owner[a] >= 0 && v.owner[a] == v.owner[b] && !v.before(a, b) && !v.before(b, a) {
-					k.r.warn(s.field("needs"), s.ID, "needs.exclusive", message.New("add edges from both branches to one step, or write when: always"),
-						"step %s depends on %s and %s, of which only one runs, so it is always skipped", jsonvalue.Quote(s.ID), k.name(a), k.name(b))
+					k.r.warn(s.field("needs"), s.ID, "needs.exclusive", message.New("add edges from both branches to one "+
+						"step, or write when: always"),
+						"step %s depends on %s and %s, of which only one runs, so it is always skipped", jsonvalue.Quote(s.ID),
+						k.name(a), k.name(b))
 					break compare
 				}
 			}

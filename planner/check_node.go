@@ -50,7 +50,8 @@ func (k *compiler) enter() {
 			k.p.Index[s.ID] = i
 			lower := strings.ToLower(s.ID)
 			if other, same := folded[lower]; same {
-				k.r.warn(at, s.ID, "node.id_confusable", message.New("choose ids that differ in more than case"), "the ids %s and %s differ only in case", jsonvalue.Quote(other), jsonvalue.Quote(s.ID))
+				k.r.warn(at, s.ID, "node.id_confusable", message.New("choose ids that differ in more than case"),
+					"the ids %s and %s differ only in case", jsonvalue.Quote(other), jsonvalue.Quote(s.ID))
 			}
 			folded[lower] = s.ID
 		}
@@ -373,7 +374,8 @@ func (k *compiler) control(n *walk.ProgramNode, s *spec) {
 		known = []string{"message", "answers", "form", "timeout", "on_timeout"}
 		k.approval(m, s, at)
 	} else if (m["for"] == nil) == (m["until"] == nil) {
-		k.r.error(at, s.ID, "wait.input", message.New("write for: 10m or until: 2030-01-31T08:00:00Z"), "a wait needs exactly one of for and until")
+		k.r.error(at, s.ID, "wait.input", message.New("write for: 10m or until: 2030-01-31T08:00:00Z"),
+			"a wait needs exactly one of for and until")
 	}
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		if !slices.Contains(known, key) && !isExtension(key) {

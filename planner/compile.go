@@ -72,12 +72,14 @@ func (d *Document) compile(c *Catalog, first bool, r *reporter) *walk.Program {
 	var defaults Defaults
 	start := ""
 	if g := d.Graph; g != nil {
-		k.p.InputSchema, k.p.Limits, k.p.Strict, k.p.ContinueBranches = g.InputSchema, g.Limits, g.Strict, g.OnFailure == "continue_branches"
+		k.p.InputSchema, k.p.Limits, k.p.Strict, k.p.ContinueBranches = g.InputSchema, g.Limits, g.Strict,
+			g.OnFailure == "continue_branches"
 		defaults, start = g.Defaults, g.Start
 		k.graphSpecs(g)
 	} else {
 		s := d.Steps
-		k.p.InputSchema, k.p.Limits, k.p.Strict, k.p.ContinueBranches = s.InputSchema, s.Limits, s.Strict, s.OnFailure == "continue_branches"
+		k.p.InputSchema, k.p.Limits, k.p.Strict, k.p.ContinueBranches = s.InputSchema, s.Limits, s.Strict,
+			s.OnFailure == "continue_branches"
 		defaults = s.Defaults
 		if s.ContinueOnFailure {
 			defaults.OnError = string(walk.OnErrorContinue)
@@ -118,7 +120,8 @@ func (k *compiler) nodes(defaults Defaults) {
 	for i := range k.specs {
 		s, n := &k.specs[i], &k.p.Nodes[i]
 		*n = walk.ProgramNode{ID: s.ID, Index: i, Type: resolveType(s.Type), TypeName: s.Type, Tool: s.Tool, Agent: s.Agent, Plan: s.Plan,
-			Metadata: s.Metadata, MaxParallel: cmp.Or(s.MaxParallel, defaultMaxParallel), MaxVisits: cmp.Or(s.MaxVisits, 1), Effect: s.Effect,
+			Metadata: s.Metadata, MaxParallel: cmp.Or(s.MaxParallel, defaultMaxParallel), MaxVisits: cmp.Or(s.MaxVisits, 1),
+			Effect:    s.Effect,
 			Output:    walk.NodeOutput{Schema: s.OutputSchema, ForGate: s.gateSchema, Product: s.product},
 			StepFacts: walk.StepFacts{Skill: s.skill, Task: s.task, ExpectedOutput: s.expected, Order: s.order}}
 		k.template(n, s)

@@ -47,7 +47,8 @@ func (k *compiler) stepSpecs(s *StepPlan) {
 		st := s.Steps[i]
 		sp := spec{Node: Node{ID: st.ID, Needs: st.Dependencies, Timeout: st.Timeout, OnError: st.OnError, OnReject: st.OnReject,
 			OutputSchema: st.OutputSchema}, key: st.ID,
-			tree: list.items[i], names: stepNames, skill: st.SkillID, task: st.Task, expected: st.ExpectedOutput, order: st.Order, step: true}
+			tree: list.items[i], names: stepNames, skill: st.SkillID, task: st.Task, expected: st.ExpectedOutput, order: st.Order,
+			step: true}
 		if k.p.Sequential && n > 0 {
 			sp.Needs = []string{s.Steps[order[n-1]].ID}
 		}

@@ -105,13 +105,15 @@ func TestStepDefaults(t *testing.T) {
 		"b": {Type: "agent", Agent: "support", Attempts: walk.Attempts{MaxAttempts: 3, Timeout: time.Minute},
 			StepFacts: walk.StepFacts{Task: "look at ${output.a}"}},
 		"c": {Type: "set", Attempts: walk.Attempts{MaxAttempts: 2, Timeout: 9 * time.Second}},
-		"d": {Type: "agent", Agent: "support", Attempts: walk.Attempts{MaxAttempts: 3, Timeout: time.Minute}, StepFacts: walk.StepFacts{Task: "hello"}},
+		"d": {Type: "agent", Agent: "support", Attempts: walk.Attempts{MaxAttempts: 3, Timeout: time.Minute},
+			StepFacts: walk.StepFacts{Task: "hello"}},
 		"e": {Type: "agent", Agent: "support", Attempts: walk.Attempts{MaxAttempts: 3, Timeout: time.Minute}},
 		"f": {Type: "set", Attempts: walk.Attempts{MaxAttempts: 3}},
 	} {
 		n := node(t, p, id)
 		if show := func(n walk.ProgramNode) string {
-			return fmt.Sprintf("type %s tool %s agent %s attempts %d timeout %s task %s", n.Type, n.Tool, n.Agent, n.MaxAttempts, n.Timeout, n.Task)
+			return fmt.Sprintf("type %s tool %s agent %s attempts %d timeout %s task %s", n.Type, n.Tool, n.Agent, n.MaxAttempts,
+				n.Timeout, n.Task)
 		}; show(n) != show(want) {
 			t.Errorf("%s: got %s, want %s", id, show(n), show(want))
 		}
@@ -120,7 +122,8 @@ func TestStepDefaults(t *testing.T) {
 	if got := []time.Duration{a.Backoff.Delay(1, 0), a.Backoff.Delay(2, 0)}; got[0] != time.Second || got[1] != 2*time.Second {
 		t.Errorf("got waits %v, want 1s and 2s", got)
 	}
-	for id, want := range map[string]string{"a": `{"url":"x"}`, "b": `"look at ${output.a}"`, "d": `{"params":{"tone":"kind"},"task":"hello"}`, "e": `{"topic":"x"}`, "f": "{}"} {
+	for id, want := range map[string]string{"a": `{"url":"x"}`, "b": `"look at ${output.a}"`,
+		"d": `{"params":{"tone":"kind"},"task":"hello"}`, "e": `{"topic":"x"}`, "f": "{}"} {
 		got, err := jsonvalue.Encode(node(t, p, id).Input.Source)
 		if err != nil || string(got) != want {
 			t.Errorf("input of %s: got %s (%v), want %s", id, got, err, want)
@@ -134,7 +137,8 @@ func TestStepOrder(t *testing.T) {
 	t.Parallel()
 	p := compile(
 		t,
-		`{"steps": [{"id": "c", "order": 3, "tool": "set"}, {"id": "a", "order": 1, "tool": "set"}, {"id": "b", "order": 2, "tool": "set"}]}`,
+		`{"steps": [{"id": "c", "order": 3, "tool": "set"}, {"id": "a", "order": 1, "tool": "set"}, {"id": "b", "order": 2, `+
+			`"tool": "set"}]}`,
 		nil,
 	)
 	if got := names(p, []int{0, 1, 2}); got != "a b c" || !p.Sequential {
@@ -148,7 +152,8 @@ func TestStepOrder(t *testing.T) {
 		t.Errorf("got %s, want list order", got)
 	}
 	p = compile(t, fullSteps, testCatalog())
-	if got := names(p, p.Roots) + "|" + names(p, node(t, p, "step-4").Needs) + "|" + names(p, node(t, p, "step-1").Dependents); p.Sequential ||
+	if got := names(p, p.Roots) + "|" + names(p, node(t, p, "step-4").Needs) + "|" + names(p,
+		node(t, p, "step-1").Dependents); p.Sequential ||
 		got != "step-1|step-1 step-3|step-2 step-3 step-4" {
 		t.Errorf("got %s", got)
 	}
@@ -218,10 +223,14 @@ func TestEffects(t *testing.T) {
 		return walk.EffectUnsafe
 	}}
 	for src, want := range map[string]walk.Effect{
-		"{type: noop}": "pure", "{type: set, input: 1}": "pure", "{type: log}": "pure", "{type: decision}": "pure", "{type: llm}": "idempotent",
-		"{type: wait, input: {for: 1s}}": "control", "{type: approval, input: {message: ok}}": "control", "{type: plan, plan: x}": "control",
-		"{type: datetime}": "read", "{type: http, input: {url: x}}": "unsafe", "{type: http, input: {url: x}, effect: idempotent}": "idempotent",
-		"{type: agent, agent: billing}": "unsafe", "{type: agent, agent: support}": "idempotent", "{type: scrape}": "read",
+		"{type: noop}": "pure", "{type: set, input: 1}": "pure", "{type: log}": "pure", "{type: decision}": "pure",
+		"{type: llm}":                    "idempotent",
+		"{type: wait, input: {for: 1s}}": "control", "{type: approval, input: {message: ok}}": "control",
+		"{type: plan, plan: x}": "control",
+		"{type: datetime}":      "read", "{type: http, input: {url: x}}": "unsafe",
+		"{type: http, input: {url: x}, effect: idempotent}": "idempotent",
+		"{type: agent, agent: billing}":                     "unsafe", "{type: agent, agent: support}": "idempotent",
+		"{type: scrape}":                      "read",
 		"{type: fetch, input: {method: GET}}": "read", "{type: fetch, input: {method: POST}}": "unsafe", "{type: fetch}": "unsafe",
 	} {
 		p := compile(t, "nodes: {a: "+src+"}", c)

@@ -44,7 +44,8 @@ func TestDocumentation(t *testing.T) {
 		switch {
 		case strings.HasSuffix(file, ".txt"):
 			find = shown
-		case strings.HasSuffix(file, "_test.go") || !regexp.MustCompile(`^(parse|tree|decode|compile|check|analyse|secret|catalog|encode)`).MatchString(file):
+		case strings.HasSuffix(file, "_test.go") ||
+			!regexp.MustCompile(`^(parse|tree|decode|compile|check|analyse|secret|catalog|encode)`).MatchString(file):
 			continue
 		}
 		for _, m := range find.FindAllStringSubmatch(string(src), -1) {

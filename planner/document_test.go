@@ -31,7 +31,8 @@ func TestHash(t *testing.T) {
 		t.Errorf("got hash %q, want lower-case SHA-256", want)
 	}
 	for name, same := range map[string]string{
-		"JSON":            `{"id":"p","nodes":{"a":{"type":"set","input":{"n":1,"s":"x"}},"b":{"type":"noop"}},"edges":[{"from":"a","to":"b"}]}`,
+		"JSON": `{"id":"p","nodes":{"a":{"type":"set","input":{"n":1,"s":"x"}},"b":{"type":"noop"}},` +
+			`"edges":[{"from":"a","to":"b"}]}`,
 		"1.0":             strings.Replace(base, "n: 1", "n: 1.0", 1),
 		"1e0":             strings.Replace(base, "n: 1", "n: 1e0", 1),
 		"+1":              strings.Replace(base, "n: 1", "n: +1", 1),
@@ -48,16 +49,17 @@ func TestHash(t *testing.T) {
 		}
 	}
 	for name, other := range map[string]string{
-		"another value":           strings.Replace(base, "n: 1", "n: 2", 1),
-		"a number as text":        strings.Replace(base, "n: 1", "n: '1'", 1),
-		"a nearly equal number":   strings.Replace(base, "n: 1", "n: 1.0000000000000000001", 1),
-		"another id":              strings.Replace(base, "id: p", "id: q", 1),
-		"a description":           base + "description: d\n",
-		"a condition":             strings.Replace(base, "to: b", "to: b, condition: failed", 1),
-		"an x- key in an input":   strings.Replace(base, "s: 'x'", "s: 'x', x-y: 1", 1),
-		"a null inside an input":  strings.Replace(base, "s: 'x'", "s: 'x', z: ~", 1),
-		"a second edge":           strings.Replace(base, "edges: [", "edges: [{from: a, to: b, condition: last==1}, ", 1),
-		"edges in another order":  strings.Replace(base, "edges: [{from: a, to: b}]", "edges: [{from: a, to: b}, {from: a, to: b, condition: last==1}]", 1),
+		"another value":          strings.Replace(base, "n: 1", "n: 2", 1),
+		"a number as text":       strings.Replace(base, "n: 1", "n: '1'", 1),
+		"a nearly equal number":  strings.Replace(base, "n: 1", "n: 1.0000000000000000001", 1),
+		"another id":             strings.Replace(base, "id: p", "id: q", 1),
+		"a description":          base + "description: d\n",
+		"a condition":            strings.Replace(base, "to: b", "to: b, condition: failed", 1),
+		"an x- key in an input":  strings.Replace(base, "s: 'x'", "s: 'x', x-y: 1", 1),
+		"a null inside an input": strings.Replace(base, "s: 'x'", "s: 'x', z: ~", 1),
+		"a second edge":          strings.Replace(base, "edges: [", "edges: [{from: a, to: b, condition: last==1}, ", 1),
+		"edges in another order": strings.Replace(base, "edges: [{from: a, to: b}]",
+			"edges: [{from: a, to: b}, {from: a, to: b, condition: last==1}]", 1),
 		"a different node's type": strings.Replace(base, "noop", "log", 1),
 	} {
 		if got := hash(t, other); got == want {
@@ -81,7 +83,8 @@ func TestReopen(t *testing.T) {
 	if p, err := d.Program(testCatalog()); err != nil || p.Nodes[0].ID != "input" {
 		t.Errorf("got %v", err)
 	}
-	for _, broken := range []string{"nodes: {a: {type: set, input: '${'}}", "nodes: {a: {type: noop}}\nedges: [{from: a, to: b}]", "nodes: {a: {}}", "{"} {
+	for _, broken := range []string{"nodes: {a: {type: set, input: '${'}}",
+		"nodes: {a: {type: noop}}\nedges: [{from: a, to: b}]", "nodes: {a: {}}", "{"} {
 		if d, problems := planner.Parse([]byte(broken), planner.WithFormat(planner.FormatYAML), planner.WithLenientRules()); d != nil {
 			t.Errorf("%s is reopened: %v", broken, problems)
 		}
@@ -153,7 +156,8 @@ func TestFormatOf(t *testing.T) {
 	}{
 		{"plan.json", "a: 1", planner.FormatJSON}, {"PLAN.JSON", "", planner.FormatJSON}, {"plan.yaml", "{}", planner.FormatYAML},
 		{"plan.yml", "{}", planner.FormatYAML}, {"", `{"a": 1}`, planner.FormatJSON}, {"plan", "\uFEFF\n {\"a\": 1}", planner.FormatJSON},
-		{"", "{}", planner.FormatJSON}, {"", "[1]", planner.FormatJSON}, {"", "{a: 1}", planner.FormatYAML}, {"", "a: 1", planner.FormatYAML}, {"", "", planner.FormatYAML},
+		{"", "{}", planner.FormatJSON}, {"", "[1]", planner.FormatJSON}, {"", "{a: 1}", planner.FormatYAML},
+		{"", "a: 1", planner.FormatYAML}, {"", "", planner.FormatYAML},
 	} {
 		if got := planner.FormatOf(c.name, []byte(c.src)); got != c.want {
 			t.Errorf("%q with %q: got %s, want %s", c.name, c.src, got, c.want)
@@ -172,7 +176,8 @@ func TestGraphParsers(t *testing.T) {
 	if err != nil || g.Nodes["fetch"].ID != "get" || g.Nodes["fetch"].Metadata["b"] != "true" {
 		t.Fatalf("got %+v, %v", g, err)
 	}
-	if _, err := planner.ParseYAML([]byte("nodes: {a: {type: noop}, b: {type: noop}}\nedges: [{from: a, to: b}, {from: b, to: a}]")); !errors.Is(
+	if _, err := planner.ParseYAML([]byte("nodes: {a: {type: noop}, b: {type: noop}}\nedges: [{from: a, to: b}, {from: b, " +
+		"to: a}]")); !errors.Is(
 		err,
 		planner.ErrNoStart,
 	) ||
@@ -226,7 +231,8 @@ func TestJSONOfPlans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`"edge":{"from":"begin","to":"fetch"}`, `"node":{"id":"sub","type":"plan","plan":"other@3"}`, `"timeout":"1m30s"`} {
+	for _, want := range []string{`"edge":{"from":"begin","to":"fetch"}`, `"node":{"id":"sub","type":"plan","plan":"other@3"}`,
+		`"timeout":"1m30s"`} {
 		if !strings.Contains(string(b), want) {
 			t.Errorf("%s lacks %s", b, want)
 		}

@@ -83,7 +83,8 @@ func scalar(s string) *yaml.Node {
 		n.Style = yaml.DoubleQuotedStyle // line ends to some readers
 	} else if strings.Contains(s, "\n") {
 		n.Style = yaml.LiteralStyle
-		if strings.TrimSpace(s) == "" || strings.HasPrefix(s, " ") || strings.HasPrefix(s, "\n") || strings.ContainsAny(s, "\r\t\u0085\u2028\u2029") {
+		if strings.TrimSpace(s) == "" || strings.HasPrefix(s, " ") || strings.HasPrefix(s, "\n") || strings.ContainsAny(s,
+			"\r\t\u0085\u2028\u2029") {
 			n.Style = yaml.DoubleQuotedStyle
 		}
 	} else if _, err := time.Parse("2006-01-02", s); err == nil {

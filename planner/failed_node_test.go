@@ -21,11 +21,13 @@ func TestAnErrorNamesTheNodeAndWrapsTheCause(t *testing.T) {
 		text, code string
 		wrapped    []error
 	}{
-		"a plain error":        {boom, `node "b" failed: boom`, walk.CodeFailed, []error{boom}},
-		"a wrapped error":      {fmt.Errorf("print: %w", boom), `node "b" failed: print: boom`, walk.CodeFailed, []error{boom}},
-		"a failure":            {shared, `node "b" failed: there is no paper`, "no_paper", []error{shared}},
-		"a failure and more":   {fmt.Errorf("%w: %w", boom, shared), `node "b" failed: there is no paper`, "no_paper", []error{boom, shared}},
-		"a timeout of its own": {context.DeadlineExceeded, `node "b" failed: timed out`, walk.CodeTimeout, []error{context.DeadlineExceeded}},
+		"a plain error":   {boom, `node "b" failed: boom`, walk.CodeFailed, []error{boom}},
+		"a wrapped error": {fmt.Errorf("print: %w", boom), `node "b" failed: print: boom`, walk.CodeFailed, []error{boom}},
+		"a failure":       {shared, `node "b" failed: there is no paper`, "no_paper", []error{shared}},
+		"a failure and more": {fmt.Errorf("%w: %w", boom, shared), `node "b" failed: there is no paper`, "no_paper",
+			[]error{boom, shared}},
+		"a timeout of its own": {context.DeadlineExceeded, `node "b" failed: timed out`, walk.CodeTimeout,
+			[]error{context.DeadlineExceeded}},
 	} {
 		x := planner.NewExecutor(map[string]planner.Handler{
 			"ok":  func(context.Context, planner.Node, *planner.State) (any, error) { return 1, nil },

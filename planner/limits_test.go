@@ -62,8 +62,10 @@ func TestLimits(t *testing.T) {
 		f             planner.Format
 		want          string // code, or "" for accepted
 	}{
-		{"P21", "document above 1 MiB", "nodes: {a: {type: set, input: '" + strings.Repeat("x", 1<<20) + "'}}", planner.FormatYAML, "document.too_large"},
-		{"P21", "a string just below 1 MiB", "nodes: {a: {type: set, input: '" + strings.Repeat("x", 1<<20-100) + "'}}", planner.FormatYAML, ""},
+		{"P21", "document above 1 MiB", "nodes: {a: {type: set, input: '" + strings.Repeat("x", 1<<20) + "'}}", planner.FormatYAML,
+			"document.too_large"},
+		{"P21", "a string just below 1 MiB", "nodes: {a: {type: set, input: '" + strings.Repeat("x", 1<<20-100) + "'}}",
+			planner.FormatYAML, ""},
 		{"P21", "5,000 nodes", string(chain(5000, planner.FormatYAML)), planner.FormatYAML, ""},
 		{"P21", "5,001 nodes", string(chain(5001, planner.FormatYAML)), planner.FormatYAML, "plan.too_many_nodes"},
 		{"P21", "5,001 nodes in JSON", string(chain(5001, planner.FormatJSON)), planner.FormatJSON, "plan.too_many_nodes"},
@@ -72,8 +74,10 @@ func TestLimits(t *testing.T) {
 		{"P21", "5,001 steps", "steps:\n" + strings.Repeat("- {id: a, tool: set}\n", 5001), planner.FormatYAML, "plan.too_many_nodes"},
 		{"P20", "64 levels", flow(64), planner.FormatYAML, ""},
 		{"P20", "65 levels", flow(65), planner.FormatYAML, "document.depth"},
-		{"P20", "64 levels in JSON", `{"nodes": {"a": {"type": "set", "input": ` + strings.Repeat("[", 61) + strings.Repeat("]", 61) + "}}}", planner.FormatJSON, ""},
-		{"P20", "65 levels in JSON", `{"nodes": {"a": {"type": "set", "input": ` + strings.Repeat("[", 62) + strings.Repeat("]", 62) + "}}}", planner.FormatJSON, "document.depth"},
+		{"P20", "64 levels in JSON", `{"nodes": {"a": {"type": "set", "input": ` + strings.Repeat("[", 61) + strings.Repeat("]",
+			61) + "}}}", planner.FormatJSON, ""},
+		{"P20", "65 levels in JSON", `{"nodes": {"a": {"type": "set", "input": ` + strings.Repeat("[", 62) + strings.Repeat("]",
+			62) + "}}}", planner.FormatJSON, "document.depth"},
 		{"P20", "64 block levels", block(64), planner.FormatYAML, ""},
 		{"P20", "65 block levels", block(65), planner.FormatYAML, "document.depth"},
 		{"P20", "10,001 brackets", strings.Repeat("[", 10001), planner.FormatYAML, "document.depth"},

@@ -153,13 +153,15 @@ func graphs() *rapid.Generator[*planner.Graph] {
 				node.Retry = &planner.Retry{
 					MaxAttempts: rapid.IntRange(1, 5).Draw(t, "attempts"),
 					Backoff: rapid.SampledFrom([]walk.Backoff{
-						{}, {List: []time.Duration{0, time.Second}}, {Initial: time.Second}, {Initial: time.Second, Factor: 1.5, Max: time.Hour, Jitter: 0.25}}).Draw(t, "backoff"),
+						{}, {List: []time.Duration{0, time.Second}}, {Initial: time.Second},
+						{Initial: time.Second, Factor: 1.5, Max: time.Hour, Jitter: 0.25}}).Draw(t, "backoff"),
 				}
 			}
 			g.Nodes[id] = node
 			if i > 0 {
 				g.Edges = append(g.Edges, planner.Edge{From: fmt.Sprintf("n%d", rapid.IntRange(0, i-1).Draw(t, "from")), To: id,
-					Condition: rapid.SampledFrom([]string{"", "default", "failed", "last==1", "last == 'a b'", "expr: last == 1", "input.a.contains:#x"}).
+					Condition: rapid.SampledFrom([]string{"", "default", "failed", "last==1", "last == 'a b'", "expr: last == 1",
+						"input.a.contains:#x"}).
 						Draw(t, "condition"),
 				})
 			}

@@ -14,7 +14,8 @@ import (
 // approval is a plan that asks, with more said of the step and of the plan.
 func approval(step, edges, more string) string {
 	return fmt.Sprintf(
-		"id: p\nstart: ask\n%snodes:\n  ask: {type: approval, input: {message: sure?}%s}\n  pay: {type: noop}\n  sorry: {type: noop}\nedges: [%s]\n",
+		"id: p\nstart: ask\n%snodes:\n  ask: {type: approval, input: {message: sure?}%s}\n  pay: {type: noop}\n"+
+			"  sorry: {type: noop}\nedges: [%s]\n",
 		more,
 		step,
 		edges,
@@ -28,24 +29,29 @@ func TestEdgesThatARejectionDoesNotTake(t *testing.T) {
 		edges string
 		bad   int // problems without on_reject: continue
 	}{
-		"the way of an approval":       {"{from: ask, to: pay}", 0},
-		"an error edge":                {"{from: ask, to: pay}, {from: ask, to: sorry, condition: failed}", 0},
-		"a default edge":               {"{from: ask, to: pay, condition: default}", 1},
-		"always":                       {"{from: ask, to: pay, condition: always}", 1},
-		"approved, else":               {`{from: ask, to: pay, condition: last.approved==true}, {from: ask, to: sorry}`, 1},
-		"approved, else, by CEL":       {`{from: ask, to: pay, condition: "expr: last.approved"}, {from: ask, to: sorry}`, 1},
-		"not approved":                 {`{from: ask, to: sorry, condition: last.approved==false}, {from: ask, to: pay}`, 1},
-		"not approved, by its output":  {`{from: ask, to: sorry, condition: output.ask.approved != true}, {from: ask, to: pay}`, 1},
-		"not approved, by CEL":         {`{from: ask, to: sorry, condition: "expr: !last.approved"}, {from: ask, to: pay}`, 1},
-		"not approved, and more":       {`{from: ask, to: sorry, condition: "expr: output.ask.approved == false && input.x > 1.0"}, {from: ask, to: pay}`, 1},
-		"not approved, and an index":   {`{from: ask, to: sorry, condition: "expr: output['ask'].approved != true"}, {from: ask, to: pay}`, 1},
-		"approved, and what was given": {`{from: ask, to: sorry, condition: "expr: last.approved && last.values.fast"}, {from: ask, to: pay}`, 0},
-		"what was given":               {`{from: ask, to: sorry, condition: last.values.fast==true}, {from: ask, to: pay}`, 0},
-		"what was given, else default": {`{from: ask, to: sorry, condition: last.values.fast==true}, {from: ask, to: pay, condition: default}`, 1},
+		"the way of an approval":      {"{from: ask, to: pay}", 0},
+		"an error edge":               {"{from: ask, to: pay}, {from: ask, to: sorry, condition: failed}", 0},
+		"a default edge":              {"{from: ask, to: pay, condition: default}", 1},
+		"always":                      {"{from: ask, to: pay, condition: always}", 1},
+		"approved, else":              {`{from: ask, to: pay, condition: last.approved==true}, {from: ask, to: sorry}`, 1},
+		"approved, else, by CEL":      {`{from: ask, to: pay, condition: "expr: last.approved"}, {from: ask, to: sorry}`, 1},
+		"not approved":                {`{from: ask, to: sorry, condition: last.approved==false}, {from: ask, to: pay}`, 1},
+		"not approved, by its output": {`{from: ask, to: sorry, condition: output.ask.approved != true}, {from: ask, to: pay}`, 1},
+		"not approved, by CEL":        {`{from: ask, to: sorry, condition: "expr: !last.approved"}, {from: ask, to: pay}`, 1},
+		"not approved, and more": {`{from: ask, to: sorry, condition: "expr: output.ask.approved == false && input.x ` +
+			`> 1.0"}, {from: ask, to: pay}`, 1},
+		"not approved, and an index": {`{from: ask, to: sorry, condition: "expr: output['ask'].approved != true"}, {from: ` +
+			`ask, to: pay}`, 1},
+		"approved, and what was given": {`{from: ask, to: sorry, condition: "expr: last.approved && last.values.fast"}, ` +
+			`{from: ask, to: pay}`, 0},
+		"what was given": {`{from: ask, to: sorry, condition: last.values.fast==true}, {from: ask, to: pay}`, 0},
+		"what was given, else default": {`{from: ask, to: sorry, condition: last.values.fast==true}, {from: ask, to: pay, ` +
+			`condition: default}`, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for step, want := range map[string]int{"": tt.bad, ", on_error: continue": tt.bad, ", on_reject: fail": tt.bad, ", on_reject: continue": 0} {
+			for step, want := range map[string]int{"": tt.bad, ", on_error: continue": tt.bad, ", on_reject: fail": tt.bad,
+				", on_reject: continue": 0} {
 				_, problems := planner.Parse([]byte(approval(step, tt.edges, "")), planner.WithFormat(planner.FormatYAML))
 				got := 0
 				for _, p := range problems {
@@ -74,16 +80,24 @@ func TestRejectionInMemory(t *testing.T) {
 		code              string
 		last              any
 	}{
-		"it fails":                              {edges: "{from: ask, to: pay}", answer: said, code: "rejected"},
-		"by an error":                           {edges: "{from: ask, to: pay}", answer: &walk.Failure{Code: "rejected", Message: "no"}, code: "rejected"},
-		"defaults do not handle it":             {edges: "{from: ask, to: pay}", more: "defaults: {on_error: continue, retry: {max_attempts: 5}}\n", answer: said, code: "rejected"},
-		"its own retry does not repeat it":      {step: ", retry: {max_attempts: 5}", edges: "{from: ask, to: pay}", answer: said, code: "rejected"},
-		"branches do not go on":                 {edges: "{from: ask, to: pay}", more: "on_failure: continue_branches\n", answer: said, code: "rejected"},
-		"an error edge handles it":              {edges: "{from: ask, to: pay}, {from: ask, to: sorry, condition: failed}", answer: said, last: map[string]any{"error": "rejected by marta: too much", "code": "rejected", "node": "ask"}},
-		"on_error of the step handles it":       {step: ", on_error: continue", edges: "{from: ask, to: pay}", answer: said},
-		"the run goes on with it":               {step: ", on_reject: continue", edges: "{from: ask, to: pay}", answer: said, last: said},
-		"the run goes on with an error's words": {step: ", on_reject: continue", edges: "{from: ask, to: pay}", answer: &walk.Failure{Code: "rejected", Message: "no"}, last: map[string]any{"answer": "reject", "approved": false, "by": "", "comment": "no", "values": nil}},
-		"another failure is one":                {step: ", on_reject: continue", edges: "{from: ask, to: pay}", answer: errors.New("down"), code: "failed"},
+		"it fails": {edges: "{from: ask, to: pay}", answer: said, code: "rejected"},
+		"by an error": {edges: "{from: ask, to: pay}",
+			answer: &walk.Failure{Code: "rejected", Message: "no"}, code: "rejected"},
+		"defaults do not handle it": {edges: "{from: ask, to: pay}", more: "defaults: {on_error: continue, " +
+			"retry: {max_attempts: 5}}\n", answer: said, code: "rejected"},
+		"its own retry does not repeat it": {step: ", retry: {max_attempts: 5}", edges: "{from: ask, to: pay}", answer: said,
+			code: "rejected"},
+		"branches do not go on": {edges: "{from: ask, to: pay}", more: "on_failure: continue_branches\n",
+			answer: said, code: "rejected"},
+		"an error edge handles it": {edges: "{from: ask, to: pay}, {from: ask, to: sorry, condition: failed}",
+			answer: said, last: map[string]any{"error": "rejected by marta: too much", "code": "rejected", "node": "ask"}},
+		"on_error of the step handles it": {step: ", on_error: continue", edges: "{from: ask, to: pay}", answer: said},
+		"the run goes on with it":         {step: ", on_reject: continue", edges: "{from: ask, to: pay}", answer: said, last: said},
+		"the run goes on with an error's words": {step: ", on_reject: continue", edges: "{from: ask, to: pay}",
+			answer: &walk.Failure{Code: "rejected", Message: "no"},
+			last:   map[string]any{"answer": "reject", "approved": false, "by": "", "comment": "no", "values": nil}},
+		"another failure is one": {step: ", on_reject: continue", edges: "{from: ask, to: pay}",
+			answer: errors.New("down"), code: "failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -35,7 +35,9 @@ func TestSchemaValidate(t *testing.T) {
 		{`{}`, `"name", "age" is required`},
 		{`[]`, "must be object, not array"},
 		{`{"name": "a", "age": -1, "kind": "c", "id": 8, "code": "x", "at": "soon", "tags": [1, "b", "c"], "other": 1}`,
-			`unknown key "other"|age: minimum: got -1, want 0|at: "soon" is not a valid date-time|code: "x" does not match the pattern "^[A-Z]+$"|id: must be "7"|kind: must be one of "a", "b"|name: minLength: got 1, want 2|tags: maxItems: got 3, want 2|tags.0: must be string, not number`},
+			`unknown key "other"|age: minimum: got -1, want 0|at: "soon" is not a valid date-time|code: "x" does not match ` +
+				`the pattern "^[A-Z]+$"|id: must be "7"|kind: must be one of "a", "b"|name: minLength: got 1, want 2|tags: ` +
+				`maxItems: got 3, want 2|tags.0: must be string, not number`},
 		{`{"name": "ana", "age": 1e999999999}`, "age: the number is out of range"},
 	} {
 		var got []string
@@ -78,7 +80,8 @@ func TestSchemaRefused(t *testing.T) {
 			t.Errorf("%s: took %s", name, took)
 		}
 	}
-	tree := `{"$defs": {"node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}, "additionalProperties": false}}, "$ref": "#/$defs/node"}`
+	tree := `{"$defs": {"node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}, ` +
+		`"additionalProperties": false}}, "$ref": "#/$defs/node"}`
 	s, err := planner.ParseSchema(decode(t, tree))
 	if err != nil {
 		t.Fatalf("a recursive schema that consumes its value: %v", err)
@@ -110,7 +113,8 @@ func TestSchemaCost(t *testing.T) {
 	nested := func(depth int) any { return decode(t, strings.Repeat("[", depth)+strings.Repeat("]", depth)) }
 	doubling := compile(`{"allOf": [{"items": {"$ref": "#"}}, {"items": {"$ref": "#"}}]}`)
 	list := compile(
-		`{"$defs": {"node": {"type": "object", "properties": {"left": {"$ref": "#/$defs/node"}, "right": {"$ref": "#/$defs/node"}}}}, "$ref": "#/$defs/node"}`,
+		`{"$defs": {"node": {"type": "object", "properties": {"left": {"$ref": "#/$defs/node"}, "right": {"$ref": ` +
+			`"#/$defs/node"}}}}, "$ref": "#/$defs/node"}`,
 	)
 	deep := any(map[string]any{})
 	for range 500 {
@@ -125,9 +129,10 @@ func TestSchemaCost(t *testing.T) {
 		v    any
 		fits bool
 	}{
-		"doubling, flat": {doubling, nested(8), true}, "doubling, deep": {doubling, nested(60), false}, "doubling, very deep": {doubling, nested(900), false},
-		"tree":      {list, deep, true},
-		"long list": {compile(`{"items": {"type": "string"}}`), many, true},
+		"doubling, flat": {doubling, nested(8), true}, "doubling, deep": {doubling, nested(60), false},
+		"doubling, very deep": {doubling, nested(900), false},
+		"tree":                {list, deep, true},
+		"long list":           {compile(`{"items": {"type": "string"}}`), many, true},
 	} {
 		started := time.Now()
 		ps := c.s.Validate(c.v)
@@ -146,13 +151,15 @@ func FuzzSchema(f *testing.F) {
 	f.Add([]byte(`{"$dynamicAnchor": "x", "allOf": [{"$dynamicRef": "#x"}]}`), []byte(`1`))
 	f.Add(
 		[]byte(
-			`{"$id": "a/b", "$anchor": "c", "if": {"const": 1.0}, "then": false, "unevaluatedProperties": false, "format": "uri", "multipleOf": 0.1}`,
+			`{"$id": "a/b", "$anchor": "c", "if": {"const": 1.0}, "then": false, "unevaluatedProperties": false, "format": `+
+				`"uri", "multipleOf": 0.1}`,
 		),
 		[]byte(`1e5`),
 	)
 	f.Add(
 		[]byte(
-			`{"$schema": "http://json-schema.org/draft-07/schema#", "dependencies": {"a": ["b"]}, "items": [true], "additionalItems": false}`,
+			`{"$schema": "http://json-schema.org/draft-07/schema#", "dependencies": {"a": ["b"]}, "items": [true], `+
+				`"additionalItems": false}`,
 		),
 		[]byte(`[1, 2]`),
 	)

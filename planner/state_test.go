@@ -72,7 +72,8 @@ func TestAuditOfAFailure(t *testing.T) {
 	if _, err := exec.Execute(t.Context(), graph, nil); err == nil {
 		t.Error("it did not fail")
 	}
-	if d := cmp.Diff([]string{"a say started null ", "a say completed 1 ", "b broken started null ", "b broken failed null boom"}, got); d != "" {
+	if d := cmp.Diff([]string{"a say started null ", "a say completed 1 ", "b broken started null ", "b broken failed null boom"},
+		got); d != "" {
 		t.Error(d)
 	}
 }

@@ -64,7 +64,8 @@ func TestRuleOfTwo(t *testing.T) {
 		{"a model and a payment", "a: {type: llm}\nb: {type: pay, input: 1}", "a>b", ""},
 		{"an agent that reads and one that does not change", "a: {type: agent, agent: clerk}\nb: {type: agent, agent: talker}", "a>b", ""},
 		{"an agent that changes, without private data", "a: {type: agent, agent: doer}", "", ""},
-		{"a secret for a page that is read", "a: {type: http, input: {url: \"https://x.example\", token: \"${secret.BANK}\"}}\nb: {type: llm}", "a>b", ""},
+		{"a secret for a page that is read",
+			"a: {type: http, input: {url: \"https://x.example\", token: \"${secret.BANK}\"}}\nb: {type: llm}", "a>b", ""},
 		{"a pure call of a private tool", "a: {type: sum, input: 1}\nb: {type: llm}\nc: {type: pay, input: 1}", "a>b b>c", ""},
 		// All three, in every order that matters.
 		{"page, database, payment", "a: " + get + "\nb: {type: sql, input: 1}\nc: {type: pay, input: 1}", "a>b b>c", "c"},
@@ -88,18 +89,25 @@ func TestRuleOfTwo(t *testing.T) {
 		// A person between.
 		{"model, approval, payment", "a: {type: llm}\nb: " + ask + "\nc: {type: pay, input: \"${secret.BANK}\"}", "a>b b>c", ""},
 		{"approval too early", "a: " + ask + "\nb: {type: llm}\nc: {type: pay, input: \"${secret.BANK}\"}", "a>b b>c", "c"},
-		{"approval, then strangers again", "a: {type: llm}\nb: " + ask + "\nc: " + get + "\nd: {type: pay, input: \"${secret.BANK}\"}", "a>b b>c c>d", "d"},
+		{"approval, then strangers again", "a: {type: llm}\nb: " + ask + "\nc: " + get + "\nd: {type: pay, input: " +
+			"\"${secret.BANK}\"}", "a>b b>c c>d", "d"},
 		{"a tool that asks", "a: {type: llm}\nb: {type: wire, input: \"${secret.BANK}\"}", "a>b", ""},
-		{"a tool that asks, and one after it that does not", "a: {type: llm}\nb: {type: wire, input: \"${secret.BANK}\"}\nc: {type: pay, input: 1}", "a>b b>c", "c"},
+		{"a tool that asks, and one after it that does not",
+			"a: {type: llm}\nb: {type: wire, input: \"${secret.BANK}\"}\nc: {type: pay, input: 1}", "a>b b>c", "c"},
 		// Branches: one way around the approval is enough.
-		{"both ways lead over it", "a: {type: llm}\nb: " + ask + "\nc: " + ask + "\nd: {type: pay, input: \"${secret.BANK}\"}", "a>b|c b>d c>d", ""},
-		{"one way leads around it", "a: {type: llm}\nb: " + ask + "\nc: {type: noop}\nd: {type: pay, input: \"${secret.BANK}\"}", "a>b|c b>d c>d", "d"},
+		{"both ways lead over it", "a: {type: llm}\nb: " + ask + "\nc: " + ask + "\nd: {type: pay, input: \"${secret.BANK}\"}",
+			"a>b|c b>d c>d", ""},
+		{"one way leads around it", "a: {type: llm}\nb: " + ask + "\nc: {type: noop}\nd: {type: pay, input: \"${secret.BANK}\"}",
+			"a>b|c b>d c>d", "d"},
 		{"a branch without strangers", "a: {type: decision}\nb: {type: llm}\nc: {type: pay, input: \"${secret.BANK}\"}", "a>b|c", ""},
-		{"a loop back to the payment", "a: {type: pay, max_visits: 3, input: \"${secret.BANK}\"}\nb: {type: llm, max_visits: 3}\nc: {type: noop}", "a>b b>a|c", "a"},
+		{"a loop back to the payment", "a: {type: pay, max_visits: 3, input: \"${secret.BANK}\"}\n" +
+			"b: {type: llm, max_visits: 3}\nc: {type: noop}", "a>b b>a|c", "a"},
 		// Joins by needs.
 		{"a join behind a model", "a: {type: llm}\nb: {type: sql, input: 1}\nc: {type: pay, needs: [a, b], input: 1}", "", "c"},
-		{"a join behind approvals", "a: {type: llm}\nb: {type: approval, needs: [a], input: {message: ok?}}\nc: {type: sql, input: 1}\nd: {type: pay, needs: [b, c], input: 1}", "", ""},
-		{"a join that waits beside the approval", "a: {type: llm}\nb: {type: approval, needs: [a], input: {message: ok?}}\nc: {type: sql, input: 1}\nd: {type: pay, needs: [a, b, c], input: 1}", "", "d"},
+		{"a join behind approvals", "a: {type: llm}\nb: {type: approval, needs: [a], input: {message: ok?}}\n" +
+			"c: {type: sql, input: 1}\nd: {type: pay, needs: [b, c], input: 1}", "", ""},
+		{"a join that waits beside the approval", "a: {type: llm}\nb: {type: approval, needs: [a], input: {message: ok?}}\n" +
+			"c: {type: sql, input: 1}\nd: {type: pay, needs: [a, b, c], input: 1}", "", "d"},
 		{"beside each other", "a: {type: llm}\nb: {type: pay, input: \"${secret.BANK}\"}\nc: {type: set, needs: [a, b], input: 1}", "", ""},
 	} {
 		var doc strings.Builder

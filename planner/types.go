@@ -10,10 +10,13 @@ import (
 // builtins holds each type's default effect; that of tool
 // and tools is their tools' own.
 var builtins = map[string]walk.Effect{
-	walk.TypeTool: walk.EffectUnsafe, walk.TypeAgent: walk.EffectIdempotent, walk.TypeLLM: walk.EffectIdempotent, walk.TypeDecision: walk.EffectPure,
-	walk.TypeNoop: walk.EffectPure, walk.TypeLog: walk.EffectPure, walk.TypeRouter: walk.EffectIdempotent, walk.TypeTools: walk.EffectUnsafe,
-	walk.TypeGenerator: walk.EffectIdempotent, walk.TypeSet: walk.EffectPure, walk.TypeWait: walk.EffectControl, walk.TypeApproval: walk.EffectControl,
-	walk.TypePlan: walk.EffectControl,
+	walk.TypeTool: walk.EffectUnsafe, walk.TypeAgent: walk.EffectIdempotent, walk.TypeLLM: walk.EffectIdempotent,
+	walk.TypeDecision: walk.EffectPure,
+	walk.TypeNoop:     walk.EffectPure, walk.TypeLog: walk.EffectPure, walk.TypeRouter: walk.EffectIdempotent,
+	walk.TypeTools:     walk.EffectUnsafe,
+	walk.TypeGenerator: walk.EffectIdempotent, walk.TypeSet: walk.EffectPure, walk.TypeWait: walk.EffectControl,
+	walk.TypeApproval: walk.EffectControl,
+	walk.TypePlan:     walk.EffectControl,
 }
 
 // aliases are the types of older documents [000].

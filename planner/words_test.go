@@ -23,7 +23,8 @@ func TestAMalformedConditionIsOneProblem(t *testing.T) {
 	t.Parallel()
 	got := problemTexts(
 		t,
-		"id: a\nnodes:\n  a: {type: set, input: 1}\n  b: {type: set, input: 2}\n  c: {type: set, input: 3}\nedges:\n  - {from: a, to: b, condition: \"last>3\"}\n  - {from: b, to: c}\n",
+		"id: a\nnodes:\n  a: {type: set, input: 1}\n  b: {type: set, input: 2}\n  c: {type: set, input: 3}\nedges:\n"+
+			"  - {from: a, to: b, condition: \"last>3\"}\n  - {from: b, to: c}\n",
 	)
 	if got != `error condition: malformed condition "last>3" (comparisons need an expression: expr: last>3)` {
 		t.Error(got)

@@ -150,7 +150,8 @@ func TestALoginDoesNotUndoAChange(t *testing.T) {
 			_, _, _ = w.Config.Auth.Login(t.Context(), "marta", password, "192.0.2.1", "") // some are refused
 		}
 	}()
-	if _, err := w.Accounts.UpdateUser(t.Context(), app.UserChange{Meta: app.Meta{By: apptest.Admin}, User: "marta", Disabled: new(true)}); err != nil {
+	if _, err := w.Accounts.UpdateUser(t.Context(),
+		app.UserChange{Meta: app.Meta{By: apptest.Admin}, User: "marta", Disabled: new(true)}); err != nil {
 		t.Fatal(err)
 	}
 	<-done

@@ -142,7 +142,8 @@ func New(c Config) *App {
 	return &App{Accounts: &Accounts{k}, Tokens: &Tokens{k}, Agents: &Agents{k}, Approvals: &Approvals{k}, Audit: &Audit{k}, Bulk: &Bulk{k},
 		Drafts: &Drafts{
 			k,
-		}, Failures: &Failures{k}, Memory: &Memory{k}, Planning: &Planning{k}, Plans: &Plans{k}, Preferences: &Preferences{k}, Providers: &Providers{k}, Runs: &Runs{k}, System: &System{k}, Tools: &Tools{k}, Views: &Views{k}}
+		}, Failures: &Failures{k}, Memory: &Memory{k}, Planning: &Planning{k}, Plans: &Plans{k}, Preferences: &Preferences{k},
+		Providers: &Providers{k}, Runs: &Runs{k}, System: &System{k}, Tools: &Tools{k}, Views: &Views{k}}
 }
 
 // AccountsOf gives the operations on accounts alone, for commands that work while no

@@ -57,7 +57,8 @@ func TestAVerificationOfTheAuditLog(t *testing.T) {
 func TestPreferencesAreOnesOwn(t *testing.T) {
 	t.Parallel()
 	w := apptest.New(t)
-	if err := w.Preferences.Set(t.Context(), app.Preference{Meta: app.Meta{By: apptest.Viewer, Key: "k"}, Key: "columns", Value: "cost"}); err != nil {
+	if err := w.Preferences.Set(t.Context(), app.Preference{Meta: app.Meta{By: apptest.Viewer, Key: "k"}, Key: "columns",
+		Value: "cost"}); err != nil {
 		t.Fatal(err)
 	}
 	for who, want := range map[*domain.Actor]string{&apptest.Viewer: "cost", &apptest.Author: ""} {

@@ -191,7 +191,8 @@ func startable(draft domain.Draft, accept bool) error {
 		return domain.Errorf(domain.CodeConflict, "the draft was discarded")
 	}
 	if draft.State == domain.DraftReady && draft.Direct == "" && len(draft.Unsafe) > 0 && !accept {
-		return domain.Errorf(domain.CodeConflict, "%s cannot be repeated: the draft has to be accepted first", strings.Join(draft.Unsafe, ", ")).
+		return domain.Errorf(domain.CodeConflict, "%s cannot be repeated: the draft has to be accepted first",
+			strings.Join(draft.Unsafe, ", ")).
 			Suggest("read the plan, then accept the draft")
 	}
 	return nil

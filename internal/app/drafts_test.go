@@ -78,7 +78,8 @@ func TestDraftsAreChangedOnceByAKey(t *testing.T) {
 	if _, err := a.Drafts.Accept(t.Context(), accept); domain.CodeOf(err) != domain.CodeConflict {
 		t.Errorf("accept what is being planned: %v", err)
 	}
-	if _, err := a.Drafts.Refine(t.Context(), app.DraftRefinement{Meta: m, Draft: first.ID, DraftRequest: domain.DraftRequest{Change: "more"}}); domain.CodeOf(
+	if _, err := a.Drafts.Refine(t.Context(), app.DraftRefinement{Meta: m, Draft: first.ID,
+		DraftRequest: domain.DraftRequest{Change: "more"}}); domain.CodeOf(
 		err,
 	) != domain.CodeConflict {
 		t.Errorf("refine what is being planned: %v", err)

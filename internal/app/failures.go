@@ -145,7 +145,8 @@ func (f *Failures) Acknowledge(ctx context.Context, req FailureChange) (int64, e
 	}
 	n, repeated, err := f.change(ctx, AcknowledgeFailures, req, false, func(tx *store.Tx, runs store.FailedRuns, n int64) error {
 		if n == 0 {
-			return domain.Errorf(domain.CodeConflict, "no failure of %s at %s with %s needs attention any more", req.PlanKey, req.Node, req.Code).
+			return domain.Errorf(domain.CodeConflict, "no failure of %s at %s with %s needs attention any more", req.PlanKey,
+				req.Node, req.Code).
 				Suggest("somebody else took note of it, or the runs were resumed")
 		}
 		f.record(tx, req, n)

@@ -91,11 +91,13 @@ func TestPlanChangesAreRefused(t *testing.T) {
 		req  app.PlanChange
 		want domain.Code
 	}{
-		"a viewer pauses":             {w.Plans.Pause, change(apptest.Viewer, "k1", ""), domain.CodeForbidden},
-		"an operator archives":        {w.Plans.Archive, change(apptest.Operator, "k2", ""), domain.CodeForbidden},
-		"a token without the scope":   {w.Plans.Pause, change(token, "k3", ""), domain.CodeForbidden},
-		"a plan that is not there":    {w.Plans.Pause, app.PlanChange{Meta: app.Meta{By: apptest.Operator, Key: "k4"}, Plan: "none"}, domain.CodeNotFound},
-		"and without a key":           {w.Plans.Unarchive, app.PlanChange{Meta: app.Meta{By: apptest.Author}, Plan: "none"}, domain.CodeNotFound},
+		"a viewer pauses":           {w.Plans.Pause, change(apptest.Viewer, "k1", ""), domain.CodeForbidden},
+		"an operator archives":      {w.Plans.Archive, change(apptest.Operator, "k2", ""), domain.CodeForbidden},
+		"a token without the scope": {w.Plans.Pause, change(token, "k3", ""), domain.CodeForbidden},
+		"a plan that is not there": {w.Plans.Pause, app.PlanChange{Meta: app.Meta{By: apptest.Operator, Key: "k4"}, Plan: "none"},
+			domain.CodeNotFound},
+		"and without a key": {w.Plans.Unarchive, app.PlanChange{Meta: app.Meta{By: apptest.Author}, Plan: "none"},
+			domain.CodeNotFound},
 		"a viewer pauses with no key": {w.Plans.Unpause, change(apptest.Viewer, "", ""), domain.CodeForbidden},
 	} {
 		if _, err := c.do(t.Context(), c.req); domain.CodeOf(err) != c.want {

@@ -27,7 +27,8 @@ func TestPolicy(t *testing.T) {
 				for _, scopes := range append([]string{"", strings.Join(domain.Scopes, " ")}, domain.Scopes...) {
 					cells++
 					who := domain.Actor{Name: "somebody", Role: role, Surface: surface, Scopes: scopes}
-					least := map[domain.Role]int{"": 0, domain.RoleViewer: 1, domain.RoleOperator: 2, domain.RoleAuthor: 3, domain.RoleAdmin: 4}[rule.Role]
+					least := map[domain.Role]int{"": 0, domain.RoleViewer: 1, domain.RoleOperator: 2, domain.RoleAuthor: 3,
+						domain.RoleAdmin: 4}[rule.Role]
 					want := least == 0 ||
 						rank >= least && (scopes == "" || rule.Scope == "" || strings.Contains(" "+scopes+" ", " "+rule.Scope+" "))
 					if got := app.May(who, op); got != want {

@@ -136,7 +136,8 @@ func (r *Runs) Acknowledge(ctx context.Context, req AcknowledgeRequest) (domain.
 	case run.Status != domain.RunFailed:
 		return run, domain.Errorf(domain.CodeConflict, "%s", domain.RunIs(run.Status, "")).Suggest("only a failed run can be acknowledged")
 	case !req.ResumeAt.IsZero():
-		if resume, err = r.resumeAt(ctx, req.By, req.ResumeAt, domain.BulkRequest{Runs: []string{run.ID}, Reason: clip(note, 500)}); err != nil {
+		if resume, err = r.resumeAt(ctx, req.By, req.ResumeAt,
+			domain.BulkRequest{Runs: []string{run.ID}, Reason: clip(note, 500)}); err != nil {
 			return run, err
 		}
 		note = strings.TrimSpace(clip(note, domain.MaxNoteLength-60) + "\n↻ " + req.ResumeAt.UTC().Format(time.RFC3339))

@@ -43,7 +43,8 @@ type ActRequest struct {
 }
 
 var actions = map[domain.Action]Operation{
-	domain.ActionResume: ResumeRun, domain.ActionRerun: RerunRun, domain.ActionFork: ForkRun, domain.ActionCancel: CancelRun, domain.ActionPause: PauseRun,
+	domain.ActionResume: ResumeRun, domain.ActionRerun: RerunRun, domain.ActionFork: ForkRun, domain.ActionCancel: CancelRun,
+	domain.ActionPause:    PauseRun,
 	domain.ActionContinue: ContinueRun, domain.ActionRetryNow: RetryNow, domain.ActionStartNow: StartNow, domain.ActionRelease: ReleaseRun,
 	domain.ActionLimits: ChangeLimits, domain.ActionDelete: DeleteRun,
 }

@@ -206,11 +206,13 @@ func TestRunActionsAreRefused(t *testing.T) {
 				return err
 			},
 			"resolve": func() error {
-				_, err := w.Runs.Resolve(t.Context(), app.ResolveRequest{Meta: meta(by, ""), ResolveRequest: domain.ResolveRequest{Run: run.ID, Node: "ask", Action: "skip"}})
+				_, err := w.Runs.Resolve(t.Context(),
+					app.ResolveRequest{Meta: meta(by, ""), ResolveRequest: domain.ResolveRequest{Run: run.ID, Node: "ask", Action: "skip"}})
 				return err
 			},
 			"decide": func() error {
-				_, err := w.Approvals.Decide(t.Context(), app.DecideRequest{Meta: meta(by, ""), DecideRequest: domain.DecideRequest{Approval: approval.ID, Approve: true}})
+				_, err := w.Approvals.Decide(t.Context(),
+					app.DecideRequest{Meta: meta(by, ""), DecideRequest: domain.DecideRequest{Approval: approval.ID, Approve: true}})
 				return err
 			},
 			"assign": func() error {

@@ -155,7 +155,8 @@ func TestMemoryIsItsOwners(t *testing.T) {
 	if _, err := w.Memory.Sessions(t.Context(), apptest.Operator, "anna", domain.Page{}); domain.CodeOf(err) != domain.CodeForbidden {
 		t.Errorf("a stranger lists: %v", err)
 	}
-	if _, err := w.Memory.Forget(t.Context(), app.SessionChange{Meta: app.Meta{By: apptest.Operator}, Owner: "anna", Session: "s"}); domain.CodeOf(
+	if _, err := w.Memory.Forget(t.Context(), app.SessionChange{Meta: app.Meta{By: apptest.Operator}, Owner: "anna",
+		Session: "s"}); domain.CodeOf(
 		err,
 	) != domain.CodeForbidden {
 		t.Errorf("a stranger forgets: %v", err)

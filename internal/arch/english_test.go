@@ -6,7 +6,6 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -64,66 +63,14 @@ var bannedNames = map[string]string{
 func TestSourcesAreWrittenPlainly(t *testing.T) {
 	t.Parallel()
 	faults := sourceFaults(t)
-	listed := map[string]int{}
-	text, err := os.ReadFile("english.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(text)) {
-		dir, count, _ := strings.Cut(strings.TrimSpace(line), " ")
-		n, err := strconv.Atoi(count)
-		if err != nil {
-			t.Fatalf("english.txt: %s", line)
-		}
-		// A merge may leave a line twice.
-		if before, ok := listed[dir]; !ok || n < before {
-			listed[dir] = n
-		}
-	}
 	for _, fault := range faults[os.Getenv("KAIROS_ENGLISH")] {
 		t.Log(fault)
 	}
-	total, allowed := 0, 0
-	for _, n := range listed {
-		allowed += n
+	counts := map[string]int{}
+	for dir, found := range faults {
+		counts[dir] = len(found)
 	}
-	for _, found := range faults {
-		total += len(found)
-	}
-	if *update {
-		if total > allowed {
-			t.Fatalf("%d faults, and english.txt allows %d", total, allowed)
-		}
-		var lines []string
-		for dir, found := range faults {
-			lines = append(lines, fmt.Sprintf("%s %d\n", dir, len(found)))
-		}
-		slices.Sort(lines)
-		if err := os.WriteFile("english.txt", []byte(strings.Join(lines, "")), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	const lower = "lower it with go test ./internal/arch -run TestSourcesAreWrittenPlainly -update"
-	for _, dir := range slices.Sorted(maps.Keys(faults)) {
-		switch found := faults[dir]; {
-		case len(found) > listed[dir]:
-			t.Errorf(
-				"%s has %d faults, and english.txt allows %d. Moved files: -update. Else fix a fault; KAIROS_ENGLISH=%s prints them with -v",
-				dir,
-				len(found),
-				listed[dir],
-				dir,
-			)
-		case len(found) < listed[dir]:
-			t.Errorf("%s has %d faults, and english.txt allows %d: %s", dir, len(found), listed[dir], lower)
-		}
-	}
-	for _, dir := range slices.Sorted(maps.Keys(listed)) {
-		if len(faults[dir]) == 0 {
-			t.Errorf("%s has no faults any more: %s", dir, lower)
-		}
-	}
+	compareCounts(t, "english.txt", counts, "faults", "TestSourcesAreWrittenPlainly", "KAIROS_ENGLISH")
 }
 
 // sourceFaults lists what breaks the rules, by package.

@@ -16,7 +16,8 @@ func TestEveryErrorCodeIsDocumented(t *testing.T) {
 	t.Parallel()
 	page := readPage(t, "errors.md")
 	declared := regexp.MustCompile(`\b[cC]ode[A-Z]\w*\s*(?:Code\s*)?= "([a-z_.]+)"`)
-	for _, dir := range []string{"internal/domain", "internal/engine", "internal/handler", "internal/mcp", "internal/model", "internal/tool", "planner/walk", "agent"} {
+	for _, dir := range []string{"internal/domain", "internal/engine", "internal/handler", "internal/mcp", "internal/model",
+		"internal/tool", "planner/walk", "agent"} {
 		files, err := filepath.Glob(filepath.Join("..", "..", dir, "*.go"))
 		if err != nil || len(files) == 0 {
 			t.Fatal(dir, err)

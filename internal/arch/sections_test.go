@@ -124,7 +124,8 @@ func foreign(n ast.Node, models map[string]ast.Expr, seen map[string]bool, found
 			foreign(n.Type, models, seen, found)
 			return false
 		case *ast.SelectorExpr:
-			if pkg, ok := n.X.(*ast.Ident); ok && slices.Contains([]string{"domain", "app", "ui", "planner", "walk", "filter", "preview"}, pkg.Name) {
+			if pkg, ok := n.X.(*ast.Ident); ok && slices.Contains([]string{"domain", "app", "ui", "planner", "walk", "filter",
+				"preview"}, pkg.Name) {
 				found(pkg.Name + "." + n.Sel.Name)
 			}
 			return false

@@ -14,14 +14,19 @@ import (
 // namedInSeeds are the tests that the source documents ask for, under their own
 // names.
 var namedInSeeds = []string{
-	"rejects empty intent", "rejects when required skills unavailable", "creates plan with valid dependencies", "creates plan within constraints",
+	"rejects empty intent", "rejects when required skills unavailable", "creates plan with valid dependencies",
+	"creates plan within constraints",
 	"generates idempotent plans", "never creates cyclic dependencies",
-	"executes single-step plan", "executes multi-step plan in order", "handles step failure with retry", "aborts on failure when configured",
+	"executes single-step plan", "executes multi-step plan in order", "handles step failure with retry",
+	"aborts on failure when configured",
 	"skips step on failure when configured", "records handoffs between agents", "emits all plan events", "aggregates results correctly",
 	"executes step successfully", "handles timeout", "passes context from previous steps",
-	"classifies simple queries as not requiring planning", "classifies complex queries as requiring planning", "identifies relevant agents from keywords",
-	"returns null for simple queries", "generates valid plan for complex queries", "respects maxSteps limit", "validates plan output schema",
-	"handles LLM errors gracefully", "returns false for simple queries", "returns true for complex queries", "routes directly in directed mode",
+	"classifies simple queries as not requiring planning", "classifies complex queries as requiring planning",
+	"identifies relevant agents from keywords",
+	"returns null for simple queries", "generates valid plan for complex queries", "respects maxSteps limit",
+	"validates plan output schema",
+	"handles LLM errors gracefully", "returns false for simple queries", "returns true for complex queries",
+	"routes directly in directed mode",
 	"generates plan for complex autonomous queries", "skips planning for simple queries", "sets correct agent identity",
 }
 

@@ -84,7 +84,8 @@ func OpenLocal(ctx context.Context, o LocalOptions) (*Local, error) {
 	if o.Mocks != nil {
 		asker, err = l.mocked(ctx, o, log)
 	} else {
-		l.engine, asker, l.tools, err = NewEngine(ctx, l.store, o.Config, log, engine.Options{OwnRunsOnly: true, People: PeopleOf(l.store)}, nil)
+		l.engine, asker, l.tools, err = NewEngine(ctx, l.store, o.Config, log,
+			engine.Options{OwnRunsOnly: true, People: PeopleOf(l.store)}, nil)
 	}
 	if err != nil {
 		return nil, errors.Join(err, l.store.Close())

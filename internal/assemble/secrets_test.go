@@ -76,7 +76,8 @@ func TestSecretsAreMasked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, text := range []string{value, `{"a":"pa\"ss<w>\\d &/+1"}`, `{"a":"pa\"ss\u003cw\u003e\\d \u0026/+1"}`, "k=pa%22ss%3Cw%3E%5Cd+%26%2F%2B1", "cGEic3M8dz5cZCAmLysx"} {
+	for _, text := range []string{value, `{"a":"pa\"ss<w>\\d &/+1"}`, `{"a":"pa\"ss\u003cw\u003e\\d \u0026/+1"}`,
+		"k=pa%22ss%3Cw%3E%5Cd+%26%2F%2B1", "cGEic3M8dz5cZCAmLysx"} {
 		got := string(s.Mask([]byte(text)))
 		if !strings.Contains(got, "•••• by rule K") || strings.Contains(got, "ss") {
 			t.Errorf("%s becomes %s", text, got)
@@ -148,11 +149,14 @@ func TestSecretsAreMaskedInEveryEncoding(t *testing.T) {
 			t.Fatal(err)
 		}
 		texts := map[string]string{
-			"plain": value, "query": url.QueryEscape(value), "path": url.PathEscape(value), "lowercase query": strings.ToLower(url.QueryEscape(value)),
-			"percent": percent, "entities": entities, "references": references, "html": html.EscapeString(value), "units": units, "upper units": strings.ReplaceAll(strings.ToUpper(units), "U", "u"),
+			"plain": value, "query": url.QueryEscape(value), "path": url.PathEscape(value),
+			"lowercase query": strings.ToLower(url.QueryEscape(value)),
+			"percent":         percent, "entities": entities, "references": references, "html": html.EscapeString(value), "units": units,
+			"upper units": strings.ReplaceAll(strings.ToUpper(units), "U", "u"),
 			"JSON": string(
 				quoted,
-			), "JSON in JSON": string(twice), "hex": hex.EncodeToString([]byte(value)), "upper hex": strings.ToUpper(hex.EncodeToString([]byte(value))),
+			), "JSON in JSON": string(twice), "hex": hex.EncodeToString([]byte(value)),
+			"upper hex": strings.ToUpper(hex.EncodeToString([]byte(value))),
 		}
 		if url.QueryEscape(value) != strings.ToLower(url.QueryEscape(value)) && strings.ToLower(value) != value {
 			delete(texts, "lowercase query")
@@ -160,7 +164,8 @@ func TestSecretsAreMaskedInEveryEncoding(t *testing.T) {
 		for before := range 6 {
 			for after := range 4 {
 				whole := strings.Repeat("u", before) + value + strings.Repeat("z", after)
-				for name, e := range map[string]*base64.Encoding{"std": base64.StdEncoding, "url": base64.URLEncoding, "raw": base64.RawURLEncoding} {
+				for name, e := range map[string]*base64.Encoding{"std": base64.StdEncoding, "url": base64.URLEncoding,
+					"raw": base64.RawURLEncoding} {
 					text := e.EncodeToString([]byte(whole))
 					texts[fmt.Sprintf("base64 %s %d %d", name, before, after)] = text
 					texts[fmt.Sprintf("wrapped %s %d %d", name, before, after)] = text[:5] + "\r\n" + text[5:9] + "\n" + text[9:]
@@ -175,7 +180,8 @@ func TestSecretsAreMaskedInEveryEncoding(t *testing.T) {
 				t.Errorf("%q, %s: %q becomes %q", value, name, text, got)
 			}
 		}
-		for _, innocent := range []string{"nothing here", "100% of a+b & c\\d \\u12", `{"a":"%zz&amp;&#;&#x;\u00"}`, "dW5yZWxhdGVkIHRleHQgdGhhdCBpcyBsb25nZXI="} {
+		for _, innocent := range []string{"nothing here", "100% of a+b & c\\d \\u12", `{"a":"%zz&amp;&#;&#x;\u00"}`,
+			"dW5yZWxhdGVkIHRleHQgdGhhdCBpcyBsb25nZXI="} {
 			if got := string(m.Mask([]byte(innocent))); got != innocent {
 				t.Errorf("%q: %q becomes %q", value, innocent, got)
 			}
@@ -205,8 +211,10 @@ func TestEveryConfiguredSecretIsMasked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for text, rule := range map[string]string{"Incorrect API key provided: sk-provider-1.": "providers.main.api_key", "client-secret-1": "login.oidc.client_secret",
-		"POST https://hooks.example.com/T1/B2/xyz: 404": "notifications.hook.url", "hook-secret-1": "notifications.hook.secret", "535 mail-password-1": "notifications.mail.password"} {
+	for text, rule := range map[string]string{"Incorrect API key provided: sk-provider-1.": "providers.main.api_key",
+		"client-secret-1": "login.oidc.client_secret",
+		"POST https://hooks.example.com/T1/B2/xyz: 404": "notifications.hook.url", "hook-secret-1": "notifications.hook.secret",
+		"535 mail-password-1": "notifications.mail.password"} {
 		if got := string(s.Mask([]byte(text))); !strings.Contains(got, dots+" by rule "+rule) {
 			t.Errorf("%q becomes %q", text, got)
 		}

@@ -83,9 +83,10 @@ func NewEngineWith(
 		tools.Close()
 		return nil, nil, nil, nil, err
 	}
-	o.MaxRunning, o.MaxNodes, o.SeparateApprovals, o.ConsentTimeout, o.MaxReplans = cfg.Engine.MaxRunning, cfg.Engine.MaxNodes, cfg.Approvals.Separate, cfg.Approvals.Timeout, MaxReplans(
-		cfg.Planner,
-	)
+	o.MaxRunning, o.MaxNodes, o.SeparateApprovals, o.ConsentTimeout, o.MaxReplans = cfg.Engine.MaxRunning, cfg.Engine.MaxNodes,
+		cfg.Approvals.Separate, cfg.Approvals.Timeout, MaxReplans(
+			cfg.Planner,
+		)
 	e, err := engine.New(engine.Config{Store: s, Registry: registry, Secrets: secrets, Logger: log, Options: o})
 	if err != nil {
 		tools.Close()

@@ -113,7 +113,8 @@ func New(c Config) (*Service, error) {
 		hasher:   newHasher(), throttle: newThrottle(),
 		tickets: &tickets{byHash: map[string]*ticket{}}, links: map[string]loginLink{}, confirmed: map[string]time.Time{},
 	}
-	if err := s.Reconfigure(Access{Provider: c.Provider, Issuer: c.Issuer, CreateUsers: c.CreateUsers, NoPassword: c.NoPassword, SecondFactorFor: c.SecondFactorFor}); err != nil {
+	if err := s.Reconfigure(Access{Provider: c.Provider, Issuer: c.Issuer, CreateUsers: c.CreateUsers, NoPassword: c.NoPassword,
+		SecondFactorFor: c.SecondFactorFor}); err != nil {
 		return nil, err
 	}
 	if s.log == nil {

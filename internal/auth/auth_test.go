@@ -162,7 +162,8 @@ func TestPasswordRules(t *testing.T) {
 func TestPasswordsCountInEveryByte(t *testing.T) {
 	t.Parallel()
 	h := open(t)
-	for _, password := range []string{" leading space", "abcdefgh\x00ijklm", "🐎🔋📎🐎🐎🚲🧵🪴🐎🔋🧵🪴", strings.Repeat("🐎🔋📎🐎🚲🧵🪴🐌", 31) + "🔋📎🐎🚲🧵🪴🐌🐢", strings.Repeat("zebra-07", 31) + "abcdefgh"} {
+	for _, password := range []string{" leading space", "abcdefgh\x00ijklm", "🐎🔋📎🐎🐎🚲🧵🪴🐎🔋🧵🪴",
+		strings.Repeat("🐎🔋📎🐎🚲🧵🪴🐌", 31) + "🔋📎🐎🚲🧵🪴🐌🐢", strings.Repeat("zebra-07", 31) + "abcdefgh"} {
 		name := "u" + strings.ToLower(domain.NewID())
 		if _, err := h.CreateUser(t.Context(), root, name, password, domain.RoleViewer); err != nil {
 			t.Fatal(err)
@@ -170,7 +171,8 @@ func TestPasswordsCountInEveryByte(t *testing.T) {
 		if _, _, err := h.Login(t.Context(), name, password, "192.0.2.1", ""); err != nil {
 			t.Errorf("A24: the exact bytes of %q are refused: %v", password, err)
 		}
-		for _, other := range []string{strings.TrimSpace(password) + "x", password[:len(password)-1], password + "x", strings.SplitN(password, "\x00", 2)[0] + "?"} {
+		for _, other := range []string{strings.TrimSpace(password) + "x", password[:len(password)-1], password + "x",
+			strings.SplitN(password, "\x00", 2)[0] + "?"} {
 			if _, _, err := h.Login(t.Context(), name, other, "198.51.100."+name[5:8], ""); err == nil {
 				t.Errorf("A24: %q opens the account of %q", other, password)
 			}

@@ -44,7 +44,8 @@ func (r recorder) denied(ctx context.Context, actor domain.Actor, action, object
 	if r.audit == nil {
 		return
 	}
-	if err := r.store.denied(ctx, recordOf(ctx, actor, domain.AuditRecord{Action: action, Object: object, Result: "denied", Reason: reason})); err != nil {
+	if err := r.store.denied(ctx, recordOf(ctx, actor,
+		domain.AuditRecord{Action: action, Object: object, Result: "denied", Reason: reason})); err != nil {
 		r.log.Error("record a refusal", "action", action, "err", err)
 	}
 }

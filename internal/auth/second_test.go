@@ -17,7 +17,8 @@ import (
 func TestCodesAreThoseOfTheStandard(t *testing.T) {
 	t.Parallel()
 	secret := []byte("12345678901234567890")
-	for at, want := range map[int64]string{59: "287082", 1111111109: "081804", 1111111111: "050471", 1234567890: "005924", 2000000000: "279037", 20000000000: "353130"} {
+	for at, want := range map[int64]string{59: "287082", 1111111109: "081804", 1111111111: "050471", 1234567890: "005924",
+		2000000000: "279037", 20000000000: "353130"} {
 		if got := auth.CodeAt(secret, at/30); got != want {
 			t.Errorf("at %d: %s, not %s", at, got, want)
 		}
@@ -233,7 +234,8 @@ func TestALoginGetsOld(t *testing.T) {
 	t.Parallel()
 	s, at := clocked(t)
 	ctx := t.Context()
-	if _, err := s.CreateUser(ctx, domain.Actor{Name: "root", Role: domain.RoleAdmin, Surface: "cli"}, "marta", good, domain.RoleAdmin); err != nil {
+	if _, err := s.CreateUser(ctx, domain.Actor{Name: "root", Role: domain.RoleAdmin, Surface: "cli"}, "marta", good,
+		domain.RoleAdmin); err != nil {
 		t.Fatal(err)
 	}
 	session, _, err := s.Login(ctx, "marta", good, "10.0.0.1", "")

@@ -40,7 +40,8 @@ func TestSetup(t *testing.T) {
 	var won atomic.Int32
 	for i := range 50 {
 		wg.Go(func() {
-			if _, _, err := h.Setup(context.WithoutCancel(t.Context()), secret, "admin"+string(rune('a'+i%26)), good, "192.0.2.1", "test"); err == nil {
+			if _, _, err := h.Setup(context.WithoutCancel(t.Context()), secret, "admin"+string(rune('a'+i%26)), good, "192.0.2.1",
+				"test"); err == nil {
 				won.Add(1)
 			}
 		})

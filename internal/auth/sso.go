@@ -171,7 +171,8 @@ func (s *Service) newcomer(ctx context.Context, w *Access, id oidc.Identity) (do
 		if same, err := s.store.UserByIdentity(ctx, id.Issuer, id.Subject); err == nil && !same.Disabled {
 			return same, nil
 		}
-		return u, domain.Errorf(domain.CodeForbidden, "there is a user %s here already, who is not linked to %s", u.Name, w.Provider.Label()).
+		return u, domain.Errorf(domain.CodeForbidden, "there is a user %s here already, who is not linked to %s", u.Name,
+			w.Provider.Label()).
 			Suggest("if that is you, ask an admin to link the account; at %s you are %s", w.Provider.Label(), shown(id.Subject))
 	} else if err != nil {
 		return u, fmt.Errorf("create user %s: %w", u.Name, err)

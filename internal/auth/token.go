@@ -117,7 +117,8 @@ func narrower(
 	case !may.Includes(role) || !by.Role.Includes(role):
 		return 0, domain.Errorf(domain.CodeForbidden, "a token cannot create a token with a stronger role").
 			Suggest("choose the role %s or a weaker one", may)
-	case len(parent.Scopes) > 0 && (len(scopes) == 0 || slices.ContainsFunc(scopes, func(s string) bool { return !slices.Contains(parent.Scopes, s) })):
+	case len(parent.Scopes) > 0 && (len(scopes) == 0 || slices.ContainsFunc(scopes,
+		func(s string) bool { return !slices.Contains(parent.Scopes, s) })):
 		return 0, domain.Errorf(domain.CodeForbidden, "a token with scopes creates only tokens with the same or fewer scopes").
 			Suggest("choose among %s", strings.Join(parent.Scopes, ", "))
 	}

@@ -137,7 +137,8 @@ func TestATokenOfATokenEndsWithItsOwner(t *testing.T) {
 		_, _, err = h.CreateToken(t.Context(), a, "more", domain.RoleViewer, nil, 0)
 		wantCode(t, err, domain.CodeForbidden)
 	}
-	if role, err := auth.RoleNow(t.Context(), h.store, auth.TokenActor(secondToken), "runs:write", time.Unix(0, h.clock.Load())); err != nil ||
+	if role, err := auth.RoleNow(t.Context(), h.store, auth.TokenActor(secondToken), "runs:write",
+		time.Unix(0, h.clock.Load())); err != nil ||
 		role != domain.RoleViewer {
 		t.Errorf("runs of the token go on with the role %q, %v", role, err)
 	}
@@ -184,7 +185,8 @@ func TestATokenMakesOnlyLesserTokens(t *testing.T) {
 	for name, c := range map[string]struct {
 		scopes []string
 		life   time.Duration
-	}{"all scopes": {nil, time.Hour}, "another scope": {[]string{"tokens", "admin"}, time.Hour}, "a longer life": {[]string{"tokens"}, 49 * time.Hour}} {
+	}{"all scopes": {nil, time.Hour}, "another scope": {[]string{"tokens", "admin"}, time.Hour},
+		"a longer life": {[]string{"tokens"}, 49 * time.Hour}} {
 		_, _, err := h.CreateToken(t.Context(), a, "more", domain.RoleAdmin, c.scopes, c.life)
 		if domain.CodeOf(err) != domain.CodeForbidden {
 			t.Errorf("%s: %v", name, err)

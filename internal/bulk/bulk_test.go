@@ -32,7 +32,8 @@ func outage(t *testing.T, site *webtest.Site, n int) (mend func(), runs []domain
 	site.Plan(
 		t,
 		fmt.Sprintf(
-			"id: sync\nnodes:\n  load: {type: set, input: 1}\n  push: {type: http, effect: read, input: {url: %q}}\nedges: [{from: load, to: push}]\n",
+			"id: sync\nnodes:\n  load: {type: set, input: 1}\n  push: {type: http, effect: read, input: {url: %q}}\n"+
+				"edges: [{from: load, to: push}]\n",
 			service.URL,
 		),
 	)
@@ -228,13 +229,16 @@ func TestWhatChangedSinceThePreviewIsLeftAlone(t *testing.T) {
 	if _, err := site.Bulk.Start(t.Context(), site.Admin, req); domain.CodeOf(err) != domain.CodeStale {
 		t.Errorf("a preview that is out of date: %v", err)
 	}
-	for _, bad := range []domain.BulkRequest{{Action: "fork", Query: "status:failed"}, {Action: domain.ActionDelete}, {Action: domain.ActionDelete, Query: "status:odd"}, {Action: domain.ActionDelete, Query: "plan:none"}, {Action: domain.ActionDelete, Query: "id:" + runs[0].ID, Rate: -1}} {
+	for _, bad := range []domain.BulkRequest{{Action: "fork", Query: "status:failed"}, {Action: domain.ActionDelete},
+		{Action: domain.ActionDelete, Query: "status:odd"}, {Action: domain.ActionDelete, Query: "plan:none"},
+		{Action: domain.ActionDelete, Query: "id:" + runs[0].ID, Rate: -1}} {
 		if _, err := site.Bulk.Start(t.Context(), site.Admin, bad); err == nil {
 			t.Errorf("%+v was begun", bad)
 		}
 	}
 	viewer := domain.Actor{Name: "vera", Role: domain.RoleViewer}
-	if _, err := site.Bulk.Start(t.Context(), viewer, domain.BulkRequest{Action: domain.ActionDelete, Query: "status:failed"}); domain.CodeOf(
+	if _, err := site.Bulk.Start(t.Context(), viewer,
+		domain.BulkRequest{Action: domain.ActionDelete, Query: "status:failed"}); domain.CodeOf(
 		err,
 	) != domain.CodeForbidden {
 		t.Errorf("a viewer: %v", err)
@@ -264,7 +268,8 @@ func TestAnActWaitsForItsProvider(t *testing.T) {
 		}},
 	)
 	t.Cleanup(s.Close)
-	if _, err := s.Preview(t.Context(), site.Admin, domain.BulkRequest{Action: domain.ActionResume, Query: "status:failed", Provider: "nobody"}); domain.CodeOf(
+	if _, err := s.Preview(t.Context(), site.Admin,
+		domain.BulkRequest{Action: domain.ActionResume, Query: "status:failed", Provider: "nobody"}); domain.CodeOf(
 		err,
 	) != domain.CodeInvalid {
 		t.Errorf("a provider there is not: %v", err)
@@ -331,7 +336,8 @@ func TestAnActWaitsForTheCircuitOfATool(t *testing.T) {
 		t.Fatalf("the preview does not say what is in the way: %+v %v", p.Circuits, err)
 	}
 	for _, bad := range []string{"calculator", "nothing", "crm.find api.example"} {
-		if _, err := s.Preview(t.Context(), site.Admin, domain.BulkRequest{Action: domain.ActionResume, Query: "status:failed", Tool: bad}); domain.CodeOf(
+		if _, err := s.Preview(t.Context(), site.Admin,
+			domain.BulkRequest{Action: domain.ActionResume, Query: "status:failed", Tool: bad}); domain.CodeOf(
 			err,
 		) != domain.CodeInvalid {
 			t.Errorf("waiting for %q: %v", bad, err)
@@ -361,7 +367,8 @@ func TestAnActWaitsForTheCircuitOfATool(t *testing.T) {
 		t.Fatalf("it did not wait: %+v %v", b, err)
 	}
 	mend()
-	if _, err := site.App.Tools.Enable(t.Context(), app.EnableRequest{Meta: app.Meta{By: site.Admin}, Name: "http", Host: host}); err != nil {
+	if _, err := site.App.Tools.Enable(t.Context(),
+		app.EnableRequest{Meta: app.Meta{By: site.Admin}, Name: "http", Host: host}); err != nil {
 		t.Fatal(err)
 	}
 	if b = wait(t, s, b.ID, over); b.State != domain.BulkDone || b.Acted != 3 {

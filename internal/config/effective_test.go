@@ -41,8 +41,9 @@ engine: {max_running: 3}
 	}
 	delete(got, "agents.writer.system_prompt")
 	want := map[string]string{
-		"providers.own.type": "openai", "providers.own.base_url": "http://127.0.0.1:1/v1", "providers.own.model": "m", "providers.own.api_key_env": "OWN_KEY",
-		"agents.writer.id": "writer", "agents.writer.name": "Writer", "agents.writer.tools": "http, set",
+		"providers.own.type": "openai", "providers.own.base_url": "http://127.0.0.1:1/v1", "providers.own.model": "m",
+		"providers.own.api_key_env": "OWN_KEY",
+		"agents.writer.id":          "writer", "agents.writer.name": "Writer", "agents.writer.tools": "http, set",
 		"mcp.servers.crm.command": "/bin/crm, --fast", "mcp.servers.crm.allow": "true", "mcp.servers.crm.env.CRM_PASSWORD": config.Masked,
 		"notifications.channels.ops.type": "webhook", "notifications.channels.ops.url": "https://hooks.example.com/" + config.Masked,
 		"engine.max_running": "3",

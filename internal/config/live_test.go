@@ -26,10 +26,11 @@ func TestWhatARunningDaemonTakesUp(t *testing.T) {
 		before, after  string
 		later, changed []string
 	}{
-		"nothing changed":       {"engine: {max_running: 3}\n", "engine: {max_running: 3}\n", nil, nil},
-		"a limit":               {"engine: {max_running: 3}\n", "engine: {max_running: 4}\n", nil, []string{"engine"}},
-		"hosts and agents":      {"", "server: {hosts: [a.example]}\nagents: [{id: a}]\n", []string{"server.hosts"}, []string{"agents"}},
-		"where it listens":      {"", "server: {listen: \"unix:/run/k.sock\", socket_mode: \"0660\"}\n", []string{"server.listen", "server.socket_mode"}, nil},
+		"nothing changed":  {"engine: {max_running: 3}\n", "engine: {max_running: 3}\n", nil, nil},
+		"a limit":          {"engine: {max_running: 3}\n", "engine: {max_running: 4}\n", nil, []string{"engine"}},
+		"hosts and agents": {"", "server: {hosts: [a.example]}\nagents: [{id: a}]\n", []string{"server.hosts"}, []string{"agents"}},
+		"where it listens": {"", "server: {listen: \"unix:/run/k.sock\", socket_mode: \"0660\"}\n",
+			[]string{"server.listen", "server.socket_mode"}, nil},
 		"proxies":               {"server: {trusted_proxies: [10.0.0.1]}\n", "", []string{"server.trusted_proxies"}, nil},
 		"TLS for the first":     {"", tls, []string{"server.tls_cert", "server.tls_key"}, nil},
 		"TLS no more":           {tls, "", []string{"server.tls_cert", "server.tls_key"}, nil},

@@ -20,7 +20,8 @@ func TestRetentionIsRead(t *testing.T) {
 		return config.Load(path)
 	}
 	c, err := load(
-		"retention: {completed: 90d, keep: 100, max_size: 1.5GiB, every: 30m, plans: {invoice: {completed: 365d, failed: 720h}}}\nbackup: {dir: b, every: 1d, daily: 3}",
+		"retention: {completed: 90d, keep: 100, max_size: 1.5GiB, every: 30m, plans: {invoice: {completed: 365d, failed: " +
+			"720h}}}\nbackup: {dir: b, every: 1d, daily: 3}",
 	)
 	if err != nil {
 		t.Fatal(err)

@@ -25,11 +25,15 @@ func TestHandoffRules(t *testing.T) {
 		want       string
 	}{
 		{"accepted", "finder", conversation.Handoff{Target: "writer", Capability: "prose"}, []string{"writer"}, ""},
-		{"unknown", "nobody", conversation.Handoff{Target: "nobody", Capability: "x"}, []string{"nobody", "nobody"}, conversation.CodeHandoffUnknown},
-		{"self", "orchestrator", conversation.Handoff{Target: "orchestrator", Capability: "x"}, []string{"orchestrator", "orchestrator"}, conversation.CodeHandoffSelf},
-		{"system", "finder", conversation.Handoff{Target: "orchestrator", Capability: "x"}, []string{"orchestrator", "orchestrator"}, conversation.CodeHandoffSystem},
+		{"unknown", "nobody", conversation.Handoff{Target: "nobody", Capability: "x"}, []string{"nobody", "nobody"},
+			conversation.CodeHandoffUnknown},
+		{"self", "orchestrator", conversation.Handoff{Target: "orchestrator", Capability: "x"},
+			[]string{"orchestrator", "orchestrator"}, conversation.CodeHandoffSelf},
+		{"system", "finder", conversation.Handoff{Target: "orchestrator", Capability: "x"}, []string{"orchestrator", "orchestrator"},
+			conversation.CodeHandoffSystem},
 		{"system from supervisor", "supervisor", conversation.Handoff{Target: "orchestrator"}, nil, ""},
-		{"loop", "finder", conversation.Handoff{Target: "writer", Capability: "x"}, []string{"writer", "a", "writer", "b", "c"}, conversation.CodeHandoffLoop},
+		{"loop", "finder", conversation.Handoff{Target: "writer", Capability: "x"}, []string{"writer", "a", "writer", "b", "c"},
+			conversation.CodeHandoffLoop},
 		{"twice, but long ago", "finder", conversation.Handoff{Target: "writer"}, []string{"writer", "a", "writer", "b", "c", "d"}, ""},
 		{"capability", "finder", conversation.Handoff{Target: "writer", Capability: "sums"}, nil, conversation.CodeHandoffCapability},
 	} {
@@ -59,7 +63,8 @@ func TestHandoffArguments(t *testing.T) {
 	if err != nil || h.Target != "writer" || !h.ReturnControl || h.Task() != "say it\n\nData: [1]" {
 		t.Errorf("%+v %v", h, err)
 	}
-	for _, bad := range []string{`{}`, `[]`, `{"targetAgentId":"","reason":"clarification","explanation":"x"}`, `{"targetAgentId":"a","reason":"boredom","explanation":"x"}`} {
+	for _, bad := range []string{`{}`, `[]`, `{"targetAgentId":"","reason":"clarification","explanation":"x"}`,
+		`{"targetAgentId":"a","reason":"boredom","explanation":"x"}`} {
 		v, err := jsonvalue.Decode([]byte(bad))
 		if err != nil {
 			t.Fatal(err)

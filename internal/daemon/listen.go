@@ -149,7 +149,8 @@ func checkAddress(listen string, cfg config.Config) error {
 	return exit.With(
 		exit.SysConfig,
 		fmt.Errorf(
-			"%s can be reached from other machines; set server.tls_cert and server.tls_key, or server.trusted_proxies, in the configuration",
+			"%s can be reached from other machines; set server.tls_cert and server.tls_key, or server.trusted_proxies, in "+
+				"the configuration",
 			listen,
 		),
 	)

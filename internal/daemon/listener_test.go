@@ -87,14 +87,16 @@ func TestRequestsThatMeanTwoThings(t *testing.T) {
 		"A04 NUL in a header":        {"GET / HTTP/1.1\r\n" + host + "X: a\x00b\r\n\r\n", 400, ""},
 		"A04 line break in a name":   {"GET / HTTP/1.1\r\n" + host + "X\n Y: a\r\n\r\n", 400, ""},
 		"A04 a blank before a colon": {"POST / HTTP/1.1\r\n" + host + "Content-Length : 3\r\n\r\nabc", 400, ""},
-		"A04 a length and chunks":    {"POST / HTTP/1.1\r\n" + host + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nabcd\r\n0\r\n\r\n", 200, `POST a -1 [chunked] "abcd" <nil>`},
-		"A04 a negative length":      {"POST / HTTP/1.1\r\n" + host + "Content-Length: -3\r\n\r\n", 400, ""},
-		"A04 no HTTP at all":         {"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n", 400, ""},
-		"A08 a header of 64 KiB":     {"GET / HTTP/1.1\r\n" + host + "X: " + strings.Repeat("a", 64<<10) + "\r\n\r\n", 431, ""},
-		"A08 a thousand headers":     {"GET / HTTP/1.1\r\n" + host + strings.Repeat("X-Abcdefgh: 0123456789\r\n", 1000) + "\r\n", 431, ""},
-		"A08 an address of 64 KiB":   {"GET /" + strings.Repeat("a", 64<<10) + " HTTP/1.1\r\n" + host + "\r\n", 431, ""},
-		"A10 another method's word":  {"GET / HTTP/1.1\r\n" + host + "X-HTTP-Method-Override: DELETE\r\n\r\n", 200, "GET a"},
-		"A46 an upgrade":             {"GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, close\r\nUpgrade: h2c, websocket\r\nHTTP2-Settings: AAMAAABkAAQAoAAAAAIAAAAA\r\n\r\n", 200, "GET a"},
+		"A04 a length and chunks": {"POST / HTTP/1.1\r\n" + host + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n" +
+			"\r\n4\r\nabcd\r\n0\r\n\r\n", 200, `POST a -1 [chunked] "abcd" <nil>`},
+		"A04 a negative length":     {"POST / HTTP/1.1\r\n" + host + "Content-Length: -3\r\n\r\n", 400, ""},
+		"A04 no HTTP at all":        {"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n", 400, ""},
+		"A08 a header of 64 KiB":    {"GET / HTTP/1.1\r\n" + host + "X: " + strings.Repeat("a", 64<<10) + "\r\n\r\n", 431, ""},
+		"A08 a thousand headers":    {"GET / HTTP/1.1\r\n" + host + strings.Repeat("X-Abcdefgh: 0123456789\r\n", 1000) + "\r\n", 431, ""},
+		"A08 an address of 64 KiB":  {"GET /" + strings.Repeat("a", 64<<10) + " HTTP/1.1\r\n" + host + "\r\n", 431, ""},
+		"A10 another method's word": {"GET / HTTP/1.1\r\n" + host + "X-HTTP-Method-Override: DELETE\r\n\r\n", 200, "GET a"},
+		"A46 an upgrade": {"GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, close\r\n" +
+			"Upgrade: h2c, websocket\r\nHTTP2-Settings: AAMAAABkAAQAoAAAAAIAAAAA\r\n\r\n", 200, "GET a"},
 	} {
 		if status, answer := send(t, address, c.text); status != c.status || !strings.Contains(answer, c.says) {
 			t.Errorf("%s: %d %q, want %d %q", name, status, answer, c.status, c.says)

@@ -74,7 +74,8 @@ func (s *logSink) run() {
 
 func (s *logSink) put(line []byte) {
 	if n := s.dropped.Swap(0); n > 0 {
-		if _, err := fmt.Fprintf(s.w, "{\"time\":%q,\"level\":\"WARN\",\"msg\":\"log lines were dropped: nobody read them\",\"lines\":%d}\n", time.Now().UTC().Format(time.RFC3339), n); err != nil {
+		if _, err := fmt.Fprintf(s.w, "{\"time\":%q,\"level\":\"WARN\",\"msg\":\"log lines were dropped: nobody read "+
+			"them\",\"lines\":%d}\n", time.Now().UTC().Format(time.RFC3339), n); err != nil {
 			s.dropped.Add(n)
 		}
 	}

@@ -151,7 +151,9 @@ func (s *server) serve(ctx context.Context) error {
 		defer cancel()
 		s.front.close(ctx)
 	}()
-	if s.store, err = s.Open(ctx, s.Dir.Database(), recovery.Options{Options: store.Options{Logger: s.log, Stay: true}, Progress: s.front.tell, Recipients: append([]string{}, s.cfg.Backup.Recipients...)}); err != nil {
+	if s.store, err = s.Open(ctx, s.Dir.Database(),
+		recovery.Options{Options: store.Options{Logger: s.log, Stay: true}, Progress: s.front.tell,
+			Recipients: append([]string{}, s.cfg.Backup.Recipients...)}); err != nil {
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 			return nil // told to end; what was upgraded is as it was
 		}
@@ -206,7 +208,8 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe domain.Message) 
 	}
 	if failure != "" {
 		s.log.Error("storage failed before this start", "failure", failure)
-		if err := s.store.Audit(ctx, domain.AuditRecord{Action: "store.failed", Actor: domain.System.Name, Surface: domain.System.Surface, Result: "failed", Reason: failure}); err != nil {
+		if err := s.store.Audit(ctx, domain.AuditRecord{Action: "store.failed", Actor: domain.System.Name,
+			Surface: domain.System.Surface, Result: "failed", Reason: failure}); err != nil {
 			return err
 		}
 	}
@@ -254,7 +257,8 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe domain.Message) 
 		return err
 	}
 	access := auth.Config{Store: s.store, Audit: s.store, Log: s.log, SetupFile: s.Dir.SetupFile(),
-		Provider: first.access.Provider, CreateUsers: first.access.CreateUsers, NoPassword: first.access.NoPassword, SecondFactorFor: first.access.SecondFactorFor}
+		Provider: first.access.Provider, CreateUsers: first.access.CreateUsers, NoPassword: first.access.NoPassword,
+		SecondFactorFor: first.access.SecondFactorFor}
 	if s.auth, err = auth.New(access); err != nil {
 		return err
 	}
@@ -275,7 +279,8 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe domain.Message) 
 	)
 	s.checker = store.NewAuditChecker(s.store, s.log)
 	wake := make(chan struct{}, 1)
-	if s.notifier, err = notify.New(notify.Config{Store: s.store, Channels: first.reach.Channels, Dialer: first.reach.Dialer, URL: first.reach.URL, Wake: wake, Log: s.log}); err != nil {
+	if s.notifier, err = notify.New(notify.Config{Store: s.store, Channels: first.reach.Channels, Dialer: first.reach.Dialer,
+		URL: first.reach.URL, Wake: wake, Log: s.log}); err != nil {
 		return err
 	}
 	s.settings = &settings{

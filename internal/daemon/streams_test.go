@@ -97,7 +97,8 @@ func TestStreamsThatAreResetWithoutEnd(t *testing.T) {
 	}
 	opened := 0
 	for id := uint32(1); id < 200_000; id += 2 {
-		if err := errors.Join(frames.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: []byte(head.String()), EndHeaders: true, EndStream: true}),
+		if err := errors.Join(frames.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: []byte(head.String()),
+			EndHeaders: true, EndStream: true}),
 			frames.WriteRSTStream(id, http2.ErrCodeCancel)); err != nil {
 			break // it was hung up on
 		}

@@ -57,7 +57,8 @@ func (s *system) Notices(ctx context.Context) []domain.Notice {
 			true,
 			"",
 			"",
-			"The clock of this machine was put back by %s while kairosd runs. Timers keep to the time before, and what is recorded bears it, until kairosd is started again.",
+			"The clock of this machine was put back by %s while kairosd runs. Timers keep to the time before, and what is "+
+				"recorded bears it, until kairosd is started again.",
 			d.Round(time.Minute),
 		)
 	}

@@ -43,7 +43,8 @@ func (s *server) now() *world { return s.world.Load() }
 // setup is what the engine is told of a world.
 func (w *world) setup() engine.Setup {
 	return engine.Setup{Registry: w.registry, Secrets: w.secrets, MaxRunning: w.cfg.Engine.MaxRunning, MaxNodes: w.cfg.Engine.MaxNodes,
-		SeparateApprovals: w.cfg.Approvals.Separate, ConsentTimeout: w.cfg.Approvals.Timeout, MaxReplans: assemble.MaxReplans(w.cfg.Planner)}
+		SeparateApprovals: w.cfg.Approvals.Separate, ConsentTimeout: w.cfg.Approvals.Timeout,
+		MaxReplans: assemble.MaxReplans(w.cfg.Planner)}
 }
 
 // plain builds what of a world needs no engine and starts nothing: its secrets, its
@@ -119,7 +120,8 @@ func (s *server) build(ctx context.Context, next config.Config) (*world, error) 
 			return nil, err
 		}
 	}
-	if w.tools, w.registry, err = assemble.NewCatalog(ctx, s.store, cfg, w.secrets, s.masks.Logger(s.log), s.Safe, s.guard, before.tools, before.registry.Models()); err != nil {
+	if w.tools, w.registry, err = assemble.NewCatalog(ctx, s.store, cfg, w.secrets, s.masks.Logger(s.log), s.Safe, s.guard,
+		before.tools, before.registry.Models()); err != nil {
 		return nil, err
 	}
 	w.asker = assemble.NewAsker(s.engine, w.registry, w.tools, s.store, cfg)

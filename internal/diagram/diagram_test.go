@@ -137,7 +137,8 @@ func TestPictures(t *testing.T) {
 	t.Parallel()
 	for name, src := range pictures {
 		p := program(t, src)
-		for ext, got := range map[string]string{".svg": string(diagram.SVG(diagram.Layout(p, diagram.Options{}))), ".mmd": diagram.Mermaid(p), ".dot": diagram.DOT(p)} {
+		for ext, got := range map[string]string{".svg": string(diagram.SVG(diagram.Layout(p, diagram.Options{}))),
+			".mmd": diagram.Mermaid(p), ".dot": diagram.DOT(p)} {
 			file := filepath.Join("testdata", name+ext)
 			if *update {
 				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
@@ -262,7 +263,8 @@ func TestLargePlansAreDrawnInTime(t *testing.T) {
 		nodes, edges int
 		needs        bool
 		limit        time.Duration
-	}{"200 nodes": {200, 100, false, time.Second}, "5,000 nodes": {4999, 5000, false, 20 * time.Second}, "5,000 with needs": {4999, 0, true, 20 * time.Second}} {
+	}{"200 nodes": {200, 100, false, time.Second}, "5,000 nodes": {4999, 5000, false, 20 * time.Second},
+		"5,000 with needs": {4999, 0, true, 20 * time.Second}} {
 		r := rand.New(rand.NewPCG(7, 7))
 		p := program(t, graph(c.nodes, c.edges, c.needs, r.IntN))
 		start := time.Now()

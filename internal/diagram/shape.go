@@ -54,7 +54,8 @@ func note(n *walk.ProgramNode) string {
 func outline(s Shape, x, y, w, h float64) (closed, detail string) {
 	box := func(r float64) string {
 		return fmt.Sprintf(
-			"M%s %sh%sa%[5]s %[5]s 0 0 1 %[5]s %[5]sv%[4]sa%[5]s %[5]s 0 0 1 -%[5]s %[5]sh-%[3]sa%[5]s %[5]s 0 0 1 -%[5]s -%[5]sv-%[4]sa%[5]s %[5]s 0 0 1 %[5]s -%[5]sz",
+			"M%s %sh%sa%[5]s %[5]s 0 0 1 %[5]s %[5]sv%[4]sa%[5]s %[5]s 0 0 1 -%[5]s %[5]sh-%[3]sa%[5]s %[5]s 0 0 1 -%[5]s "+
+				"-%[5]sv-%[4]sa%[5]s %[5]s 0 0 1 %[5]s -%[5]sz",
 			num(x+r),
 			num(y),
 			num(w-2*r),

@@ -14,19 +14,27 @@ svg{background:#fbfaf7;font:550 12.5px "Atkinson Hyperlegible Next",system-ui,sa
 .quiet path{stroke:#dfdeda}.root>path:first-of-type{stroke:#1b1f27;stroke-width:1.75}
 .e path{fill:none;stroke:#656971;stroke-width:1.25}.e .a{fill:#656971;stroke:#656971}.back .l{stroke-dasharray:5 3}
 .failed .l,.failed .a{stroke:#b7191c}.failed .a{fill:#fbfaf7}
-.handoff .l{stroke-width:4.5}.handoff .i{stroke:#fbfaf7;stroke-width:2}.n .b.b{fill:#be7200;stroke:none}.c rect{fill:#fbfaf7}.c text{fill:#4b5058;font-weight:400;font-size:11px}
-@media(prefers-color-scheme:dark){svg{background:#0e1116;color:#ecebe7}.n path{fill:#161a20;stroke:#6d727a}.n text{fill:#ecebe7}.n .s{fill:#9498a0}
+.handoff .l{stroke-width:4.5}.handoff .i{stroke:#fbfaf7;stroke-width:2}.n .b.b{fill:#be7200;stroke:none}
+.c rect{fill:#fbfaf7}.c text{fill:#4b5058;font-weight:400;font-size:11px}
+@media(prefers-color-scheme:dark){svg{background:#0e1116;color:#ecebe7}.n path{fill:#161a20;stroke:#6d727a}
+.n text{fill:#ecebe7}.n .s{fill:#9498a0}
 .quiet path{stroke:#2a2e35}.root>path:first-of-type{stroke:#ecebe7}.e path{stroke:#9498a0}.e .a{fill:#9498a0;stroke:#9498a0}
-.failed .l,.failed .a{stroke:#f05653}.failed .a{fill:#0e1116}.handoff .i{stroke:#0e1116}.n .b.b{fill:#f2af48}.c rect{fill:#0e1116}.c text{fill:#b4b7be}}
+.failed .l,.failed .a{stroke:#f05653}.failed .a{fill:#0e1116}.handoff .i{stroke:#0e1116}.n .b.b{fill:#f2af48}
+.c rect{fill:#0e1116}.c text{fill:#b4b7be}}
 `
 
 // runStyle is what the picture of a run has beside: failed is thick, what has not
 // run and edges that were not taken are dashed, so that it reads without colours. An
 // edge that leads back is not, for it would read as not taken.
-const runStyle = `.back .l{stroke-dasharray:none}.not .l{stroke-dasharray:3 4}.x{font:600 11px monospace;fill:#4b5058}.n .t.t{fill:none;stroke:#4b5058;stroke-width:1.2;stroke-dasharray:none}.n .t.bad{fill:#b7191c;stroke:#b7191c}
-.n.ok path{stroke:#117555}.n.fail path{stroke:#b7191c;stroke-width:2.5;fill:#fdf1ef}.n.now path{stroke:#1949c5;stroke-width:2}.n.need path{stroke:#be7200;stroke-width:2}
-.n.idle path{stroke-dasharray:4 3}.taken .l{stroke:#1b1f27;stroke-width:2}.taken.handoff .l{stroke-width:6}.taken .a{stroke:#1b1f27;fill:#1b1f27}
-@media(prefers-color-scheme:dark){.x{fill:#b4b7be}.n .t.t{stroke:#b4b7be}.n .t.bad{fill:#f05653;stroke:#f05653}.n.ok path{stroke:#6cd79d}.n.fail path{stroke:#f05653;fill:#2a1517}.n.now path{stroke:#508ff9}.n.need path{stroke:#f2af48}.taken .l{stroke:#ecebe7}.taken .a{stroke:#ecebe7;fill:#ecebe7}}
+const runStyle = `.back .l{stroke-dasharray:none}.not .l{stroke-dasharray:3 4}.x{font:600 11px monospace;fill:#4b5058}
+.n .t.t{fill:none;stroke:#4b5058;stroke-width:1.2;stroke-dasharray:none}.n .t.bad{fill:#b7191c;stroke:#b7191c}
+.n.ok path{stroke:#117555}.n.fail path{stroke:#b7191c;stroke-width:2.5;fill:#fdf1ef}
+.n.now path{stroke:#1949c5;stroke-width:2}.n.need path{stroke:#be7200;stroke-width:2}
+.n.idle path{stroke-dasharray:4 3}.taken .l{stroke:#1b1f27;stroke-width:2}.taken.handoff .l{stroke-width:6}
+.taken .a{stroke:#1b1f27;fill:#1b1f27}
+@media(prefers-color-scheme:dark){.x{fill:#b4b7be}.n .t.t{stroke:#b4b7be}.n .t.bad{fill:#f05653;stroke:#f05653}
+.n.ok path{stroke:#6cd79d}.n.fail path{stroke:#f05653;fill:#2a1517}.n.now path{stroke:#508ff9}
+.n.need path{stroke:#f2af48}.taken .l{stroke:#ecebe7}.taken .a{stroke:#ecebe7;fill:#ecebe7}}
 `
 
 // SVG is the drawing as a standalone file: styles inlined, light and dark.
@@ -92,7 +100,8 @@ func RunSVG(d *Drawing, node func(*Node) Standing, edge func(*Edge) Passage) []b
 		if e.Label != "" {
 			fmt.Fprintf(
 				&b,
-				`<g class="c"><title>%s</title><rect x="%s" y="%s" width="%s" height="%s"/><text x="%s" y="%s" text-anchor="middle">%s</text></g>`+"\n",
+				`<g class="c"><title>%s</title><rect x="%s" y="%s" width="%s" height="%s"/><text x="%s" y="%s" `+
+					`text-anchor="middle">%s</text></g>`+"\n",
 				escape(
 					e.Condition,
 				),
@@ -146,7 +155,8 @@ func RunSVG(d *Drawing, node func(*Node) Standing, edge func(*Edge) Passage) []b
 		}
 		fmt.Fprintf(
 			&b,
-			`<text x="%[1]s" y="%[2]s" text-anchor="middle">%[3]s</text><text class="s" x="%[1]s" y="%[4]s" text-anchor="middle">%[5]s</text></g>`+"\n",
+			`<text x="%[1]s" y="%[2]s" text-anchor="middle">%[3]s</text><text class="s" x="%[1]s" y="%[4]s" `+
+				`text-anchor="middle">%[5]s</text></g>`+"\n",
 			num(x),
 			num(y-3),
 			escape(n.Label),

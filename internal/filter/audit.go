@@ -76,7 +76,8 @@ func ParseAudit(q string, now time.Time) (f domain.AuditFilter, problem *domain.
 
 func bareAudit(v string) string {
 	switch {
-	case domain.ValidID(v) || len(v) == 4 && strings.Trim(v, "0123456789abcdefghjkmnpqrstvwxyz") == "" && strings.ContainsAny(v, "0123456789"):
+	case domain.ValidID(v) || len(v) == 4 && strings.Trim(v, "0123456789abcdefghjkmnpqrstvwxyz") == "" && strings.ContainsAny(v,
+		"0123456789"):
 		return "run"
 	case strings.Contains(v, "."):
 		return "action"

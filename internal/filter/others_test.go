@@ -13,11 +13,12 @@ import (
 func TestParsePlans(t *testing.T) {
 	t.Parallel()
 	for q, want := range map[string]domain.PlanFilter{
-		"":                                 {},
-		"big report":                       {Text: "big report"},
-		"tool:erp.post":                    {Facts: []domain.PlanFact{{Kind: "tool", Value: "erp.post"}}},
-		`owner:"Ada L" label.env=prod inv`: {Text: "inv", Facts: []domain.PlanFact{{Kind: "owner", Value: "Ada L"}, {Kind: "label", Value: "env=prod"}}},
-		"agent:triage":                     {Facts: []domain.PlanFact{{Kind: "agent", Value: "triage"}}},
+		"":              {},
+		"big report":    {Text: "big report"},
+		"tool:erp.post": {Facts: []domain.PlanFact{{Kind: "tool", Value: "erp.post"}}},
+		`owner:"Ada L" label.env=prod inv`: {Text: "inv",
+			Facts: []domain.PlanFact{{Kind: "owner", Value: "Ada L"}, {Kind: "label", Value: "env=prod"}}},
+		"agent:triage": {Facts: []domain.PlanFact{{Kind: "agent", Value: "triage"}}},
 	} {
 		got, problem := filter.ParsePlans(q)
 		if problem != nil || !cmp.Equal(got, want) {
@@ -39,8 +40,10 @@ func TestParseSteps(t *testing.T) {
 	for q, want := range map[string]domain.StepFilter{
 		"": {},
 		"plan:flow v:3 node:a,b status:failed,succeeded took:>5m since:24h": {PlanKey: "flow", Version: 3, Nodes: []string{"a", "b"},
-			Statuses: []domain.NodeStatus{domain.NodeFailed, domain.NodeCompleted}, MinTook: 5 * time.Minute, Since: now.Add(-24 * time.Hour)},
-		"step:post error:timeout attempt:>1 took:<1s until:2030-01-30": {Nodes: []string{"post"}, ErrorCodes: []string{"timeout"}, MinAttempt: 1, MaxTook: time.Second,
+			Statuses: []domain.NodeStatus{domain.NodeFailed, domain.NodeCompleted}, MinTook: 5 * time.Minute,
+			Since: now.Add(-24 * time.Hour)},
+		"step:post error:timeout attempt:>1 took:<1s until:2030-01-30": {Nodes: []string{"post"}, ErrorCodes: []string{"timeout"},
+			MinAttempt: 1, MaxTook: time.Second,
 			Until: time.Date(2030, 1, 30, 0, 0, 0, 0, time.UTC)},
 		"fetch": {Nodes: []string{"fetch"}},
 	} {
@@ -50,7 +53,8 @@ func TestParseSteps(t *testing.T) {
 		}
 	}
 	for q, want := range map[string]string{
-		"nod:x": "did you mean node:x?", "v:2": "write plan:name v:2", "status:faild": "did you mean status:failed?", "took:5m": "write took:>5m or took:<10s",
+		"nod:x": "did you mean node:x?", "v:2": "write plan:name v:2", "status:faild": "did you mean status:failed?",
+		"took:5m":  "write took:>5m or took:<10s",
 		"plan:a,b": "", "-node:a": "write it without the dash", "node:,": "",
 	} {
 		if _, problem := filter.ParseSteps(q, now); problem == nil || problem.Suggestion != want {

@@ -72,7 +72,8 @@ func ParseSteps(q string, now time.Time) (f domain.StepFilter, problem *domain.E
 			}
 		}
 	}
-	f.Version, f.MinTook, f.MaxTook, f.MinAttempt, f.Since, f.Until = run.Version, run.MinTook, run.MaxTook, run.MinAttempts, run.Since, run.Until
+	f.Version, f.MinTook, f.MaxTook, f.MinAttempt, f.Since, f.Until = run.Version, run.MinTook, run.MaxTook, run.MinAttempts,
+		run.Since, run.Until
 	if f.Version > 0 && f.PlanKey == "" {
 		return f, domain.Errorf(domain.CodeInvalid, "v: needs plan:").Suggest("write plan:name v:%d", f.Version)
 	}

@@ -21,9 +21,12 @@ func (discard) Close() error { return nil }
 // passes, and the number of unrequested messages is limited.
 func FuzzMCPFrame(f *testing.F) {
 	const answer, note = `{"jsonrpc":"2.0","id":1,"result":{}}`, `{"jsonrpc":"2.0","method":"notifications/message","params":{}}`
-	for _, s := range []string{"", "\n\n", answer + "\n", note + "\n" + answer + "\n", "[" + answer + "]\n" + answer + "\n", " \t[" + note + "]\n",
-		strings.Repeat(note+"\n", 20), strings.Repeat(`{"jsonrpc":"2.0","id":7,"result":1}`+"\n", 12), `{"jsonrpc":"2.0","id":1.5,"result":{}}` + "\n",
-		`{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"x"}}` + "\n", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":" + strings.Repeat("[", 300) + "\n", "\xff\xfe\n", "{}"} {
+	for _, s := range []string{"", "\n\n", answer + "\n", note + "\n" + answer + "\n", "[" + answer + "]\n" + answer + "\n",
+		" \t[" + note + "]\n",
+		strings.Repeat(note+"\n", 20), strings.Repeat(`{"jsonrpc":"2.0","id":7,"result":1}`+"\n", 12),
+		`{"jsonrpc":"2.0","id":1.5,"result":{}}` + "\n",
+		`{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"x"}}` + "\n",
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":" + strings.Repeat("[", 300) + "\n", "\xff\xfe\n", "{}"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, written []byte) {
@@ -64,8 +67,10 @@ func FuzzMCPFrame(f *testing.F) {
 
 // FuzzDefinition: an arbitrary definition is refused, or has a callable name and a usable schema.
 func FuzzDefinition(f *testing.F) {
-	for _, s := range []string{`{"name":"a","inputSchema":{"type":"object"}}`, `{"name":"a.b","inputSchema":{"$ref":"http://x/"}}`, `{"name":"","inputSchema":null}`,
-		`{"name":"a","inputSchema":{"type":"object","properties":{"x":{"pattern":"(a+)+$"}}},"annotations":{"readOnlyHint":true}}`, `{"name":"../a"}`,
+	for _, s := range []string{`{"name":"a","inputSchema":{"type":"object"}}`,
+		`{"name":"a.b","inputSchema":{"$ref":"http://x/"}}`, `{"name":"","inputSchema":null}`,
+		`{"name":"a","inputSchema":{"type":"object","properties":{"x":{"pattern":"(a+)+$"}}},` +
+			`"annotations":{"readOnlyHint":true}}`, `{"name":"../a"}`,
 		`{"name":"a","inputSchema":[1]}`, `{"name":"a","inputSchema":{"allOf":[{"allOf":[{}]}]}}`} {
 		f.Add([]byte(s))
 	}

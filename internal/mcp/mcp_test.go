@@ -231,7 +231,8 @@ func TestOrphansAreEnded(t *testing.T) {
 // See M19, M20 in docs/internals/bad-inputs.md.
 func TestServersThatTalkNonsense(t *testing.T) {
 	t.Parallel()
-	for send, ends := range map[string]bool{"stray": false, "strays": true, "frame": true, "notifications": true, "garbage": true, "batch": false, "batches": true} {
+	for send, ends := range map[string]bool{"stray": false, "strays": true, "frame": true, "notifications": true, "garbage": true,
+		"batch": false, "batches": true} {
 		t.Run(send, func(t *testing.T) {
 			t.Parallel()
 			_, set := start(t, command(t, "raw", "MCP_TEST_SEND", send), nil)
@@ -312,7 +313,8 @@ func TestChangedDefinitionsAreRefused(t *testing.T) {
 		want         error
 	}{
 		"a tool that does not exist": {"s.nothing", "", mcp.ErrNoTool}, "a server that does not exist": {"x.echo", "", mcp.ErrNoTool},
-		"a tool that has not changed": {"s.put", "", mcp.ErrUnchanged}, "another definition than was read": {"s.echo", "0123", mcp.ErrStale},
+		"a tool that has not changed":      {"s.put", "", mcp.ErrUnchanged},
+		"another definition than was read": {"s.echo", "0123", mcp.ErrStale},
 	} {
 		if err := h.Accept(t.Context(), c.tool, c.digest, nil); !errors.Is(err, c.want) {
 			t.Errorf("accepted %s: %v", name, err)

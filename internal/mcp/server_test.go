@@ -158,7 +158,8 @@ func raw(send string) {
 		switch m.Method {
 		case "initialize":
 			fmt.Printf(
-				`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"raw","version":"1"}}}`+"\n",
+				`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},`+
+					`"serverInfo":{"name":"raw","version":"1"}}}`+"\n",
 				m.ID,
 			)
 		case "tools/list":
@@ -186,7 +187,8 @@ func raw(send string) {
 				}
 			case "notifications":
 				for range 20_000 {
-					if _, err := fmt.Println(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}`); err != nil {
+					if _, err := fmt.Println(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info",` +
+						`"data":"x"}}`); err != nil {
 						return
 					}
 				}

@@ -46,7 +46,8 @@ var (
 type gauges struct{ r *Recorder }
 
 func (g gauges) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{runsDesc, heldDesc, approvalsDesc, workingDesc, queuedDesc, oldestDesc, nodesDesc, listenersDesc, bytesDesc, callsDesc, failuresDesc, openDesc, openedDesc, refusedDesc} {
+	for _, d := range []*prometheus.Desc{runsDesc, heldDesc, approvalsDesc, workingDesc, queuedDesc, oldestDesc, nodesDesc,
+		listenersDesc, bytesDesc, callsDesc, failuresDesc, openDesc, openedDesc, refusedDesc} {
 		out <- d
 	}
 }
@@ -74,7 +75,8 @@ func (g gauges) Collect(out chan<- prometheus.Metric) {
 	if c, err := s.Counts(ctx); err != nil {
 		g.r.o.Logger.Error("count runs for the metrics", "err", err)
 	} else {
-		for _, status := range []domain.RunStatus{domain.RunQueued, domain.RunRunning, domain.RunWaiting, domain.RunCompleted, domain.RunFailed, domain.RunCancelled} {
+		for _, status := range []domain.RunStatus{domain.RunQueued, domain.RunRunning, domain.RunWaiting, domain.RunCompleted,
+			domain.RunFailed, domain.RunCancelled} {
 			gauge(runsDesc, float64(c.ByStatus[status]), string(status))
 		}
 		gauge(heldDesc, float64(c.Held))

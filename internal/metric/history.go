@@ -67,7 +67,8 @@ func (r *Recorder) Sample(ctx context.Context) {
 	sample := domain.Sample{At: r.o.Now().UTC().Truncate(time.Second), Memory: memory(), Goroutines: goroutines()}
 	if s.Load != nil {
 		l := s.Load()
-		sample.Working, sample.Running, sample.Queued, sample.Listeners, sample.Clock = l.Working, l.Nodes, l.Queued, s.Listeners(), s.Clock().Within
+		sample.Working, sample.Running, sample.Queued, sample.Listeners, sample.Clock = l.Working, l.Nodes, l.Queued, s.Listeners(),
+			s.Clock().Within
 		for _, p := range s.Providers() {
 			if p.Trouble() {
 				sample.Providers++

@@ -131,7 +131,8 @@ func New(o Options) *Recorder {
 	}
 	r.took = histogram("kairos_run_duration_seconds", "Duration of runs, from creation to end.", seconds)
 	nodes := vector("kairos_nodes_ended_total", "Attempts of steps and items that ended, by status.", "status")
-	for _, s := range []domain.NodeStatus{domain.NodeCompleted, domain.NodeFailed, domain.NodeSkipped, domain.NodeInDoubt, domain.NodeCancelled} {
+	for _, s := range []domain.NodeStatus{domain.NodeCompleted, domain.NodeFailed, domain.NodeSkipped, domain.NodeInDoubt,
+		domain.NodeCancelled} {
 		r.nodes[s] = nodes.WithLabelValues(string(s))
 	}
 	r.nodeFor = histogram("kairos_node_duration_seconds", "Duration of attempts of steps.", seconds)

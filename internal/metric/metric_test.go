@@ -155,13 +155,17 @@ func TestEveryMetricIsServed(t *testing.T) {
 		`kairos_calls_total{kind="model",status="completed"} 1`, `kairos_calls_total{kind="tool",status="failed"} 1`,
 		`kairos_tokens_total{direction="input"} 10`, `kairos_tokens_total{direction="output"} 4`, "kairos_cost_total 0.5",
 		"kairos_checkpoint_commit_seconds_sum 0.002", "kairos_checkpoint_batch_size_sum 3",
-		`kairos_runs{status="failed"} 7`, `kairos_runs{status="queued"} 0`, "kairos_approvals_open 1", "kairos_queue_depth 2", "kairos_queue_working 3", "kairos_queue_nodes 4",
+		`kairos_runs{status="failed"} 7`, `kairos_runs{status="queued"} 0`, "kairos_approvals_open 1", "kairos_queue_depth 2",
+		"kairos_queue_working 3", "kairos_queue_nodes 4",
 		"kairos_queue_oldest_seconds 60", "kairos_listeners 5", `kairos_storage_bytes{part="database"} 1.048576e+06`,
-		`kairos_circuits_open{kind="tool",name="http"} 2`, `kairos_circuits_opened_total{kind="tool",name="http"} 3`, `kairos_circuit_refused_calls_total{kind="tool",name="http"} 40`,
+		`kairos_circuits_open{kind="tool",name="http"} 2`, `kairos_circuits_opened_total{kind="tool",name="http"} 3`,
+		`kairos_circuit_refused_calls_total{kind="tool",name="http"} 40`,
 		`kairos_provider_calls_total{provider="local"} 9`, `kairos_provider_failures_total{provider="local"} 2`,
-		`kairos_http_requests_total{method="GET",route="/runs/:run",status="2xx"} 1`, `kairos_http_requests_total{method="other",route="/runs/:run",status="4xx"} 1`,
+		`kairos_http_requests_total{method="GET",route="/runs/:run",status="2xx"} 1`,
+		`kairos_http_requests_total{method="other",route="/runs/:run",status="4xx"} 1`,
 		`kairos_http_requests_total{method="GET",route="none",status="4xx"} 1`,
-		"planner_plans_created_count 2", "planner_planning_duration_ms_sum 40", "planner_plan_success_rate 1", "planner_average_steps_per_plan 3", "planner_confidence_score 0.7",
+		"planner_plans_created_count 2", "planner_planning_duration_ms_sum 40", "planner_plan_success_rate 1",
+		"planner_average_steps_per_plan 3", "planner_confidence_score 0.7",
 		`kairos_build_info{go="go`, "go_goroutines", "process_resident_memory_bytes",
 	} {
 		if !strings.Contains(got, want) {
@@ -227,7 +231,8 @@ func TestVitals(t *testing.T) {
 		near("p50", v.Commits.P50, 50*time.Millisecond)
 		near("p95", v.Commits.P95, 95*time.Millisecond)
 		near("p99", v.Commits.P99, 99*time.Millisecond)
-		if len(v.Samples) != 1 || v.Samples[0].Nodes != 1 || v.Samples[0].Created != 1 || v.Samples[0].Ended != 1 || v.Commits.PerMinute != 100 || v.Commits.Writes != 200 || !v.FullAt.IsZero() ||
+		if len(v.Samples) != 1 || v.Samples[0].Nodes != 1 || v.Samples[0].Created != 1 || v.Samples[0].Ended != 1 ||
+			v.Commits.PerMinute != 100 || v.Commits.Writes != 200 || !v.FullAt.IsZero() ||
 			v.Samples[0].Providers != 2 || v.Samples[0].Circuits != 2 ||
 			v.Samples[0].Clock != 20*time.Millisecond {
 			t.Errorf("after a minute: %+v", v)
@@ -331,8 +336,10 @@ func TestTracesAndMetricsOverOTLP(t *testing.T) {
 	}{
 		{"run invoice", "", 6, map[string]string{"kairos.run.id": "r1", "kairos.run.status": "completed"}},
 		{"node a", "run invoice", 1, map[string]string{"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "support"}},
-		{"chat llama3", "node a 1", 1, map[string]string{"gen_ai.operation.name": "chat", "gen_ai.response.model": "llama3", "gen_ai.usage.input_tokens": "10", "gen_ai.usage.output_tokens": "4"}},
-		{"execute_tool http", "node a 1", 1, map[string]string{"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "http", "error.type": "timeout"}},
+		{"chat llama3", "node a 1", 1, map[string]string{"gen_ai.operation.name": "chat", "gen_ai.response.model": "llama3",
+			"gen_ai.usage.input_tokens": "10", "gen_ai.usage.output_tokens": "4"}},
+		{"execute_tool http", "node a 1", 1, map[string]string{"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "http",
+			"error.type": "timeout"}},
 	} {
 		span, again := first.spans[want.name], second.spans[want.name]
 		if span == nil || again == nil {

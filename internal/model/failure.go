@@ -141,7 +141,8 @@ func (e *StatusError) failure(name string) *walk.Failure {
 
 func tooLong(body string) bool {
 	b := strings.ToLower(body)
-	for _, mark := range []string{"context_length", "context length", "maximum context", "too many tokens", "prompt is too long", "exceed_context_size"} {
+	for _, mark := range []string{"context_length", "context length", "maximum context", "too many tokens", "prompt is too long",
+		"exceed_context_size"} {
 		if strings.Contains(b, mark) {
 			return true
 		}

@@ -37,7 +37,8 @@ func tellLimits(ctx context.Context, h http.Header) {
 // duration until the reset.
 func limits(h http.Header, now time.Time) []Limit {
 	var out []Limit
-	for _, of := range []struct{ header, words string }{{"requests", "requests"}, {"tokens", "tokens"}, {"input-tokens", "input tokens"}, {"output-tokens", "output tokens"}} {
+	for _, of := range []struct{ header, words string }{{"requests", "requests"}, {"tokens", "tokens"},
+		{"input-tokens", "input tokens"}, {"output-tokens", "output tokens"}} {
 		get := func(what string) string {
 			if v := h.Get("anthropic-ratelimit-" + of.header + "-" + what); v != "" {
 				return v

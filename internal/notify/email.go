@@ -116,7 +116,8 @@ func (e *Email) compose(d domain.Delivery, now time.Time) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	for _, h := range [][2]string{
-		{"From", e.From}, {"To", strings.Join(e.To, ", ")}, {"Subject", mime.QEncoding.Encode("utf-8", oneLine(subject))}, {"Date", now.Format(time.RFC1123Z)},
+		{"From", e.From}, {"To", strings.Join(e.To, ", ")}, {"Subject", mime.QEncoding.Encode("utf-8", oneLine(subject))},
+		{"Date", now.Format(time.RFC1123Z)},
 		{"Message-ID", "<" + d.ID + "@" + host + ">"}, {"Auto-Submitted", "auto-generated"}, {"MIME-Version", "1.0"},
 		{"Content-Type", "text/plain; charset=utf-8"}, {"Content-Transfer-Encoding", "quoted-printable"},
 	} {

@@ -32,8 +32,10 @@ type RunNews struct {
 }
 
 var says = map[string]string{
-	"failed": "failed", "completed": "completed", "cancelled": "was cancelled", "approval": "waits for an approval", "in_doubt": "waits: the outcome of a step is unknown",
-	"quarantined": "is quarantined: kairosd crashed three times while it ran", "held": "is held until it is released", "budget": "has used up its budget",
+	"failed": "failed", "completed": "completed", "cancelled": "was cancelled", "approval": "waits for an approval",
+	"in_doubt":    "waits: the outcome of a step is unknown",
+	"quarantined": "is quarantined: kairosd crashed three times while it ran", "held": "is held until it is released",
+	"budget": "has used up its budget",
 }
 
 func textOf(kind string, r *RunNews) string {

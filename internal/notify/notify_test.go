@@ -95,7 +95,8 @@ func open(t *testing.T, s *store.Store, private []string, channels ...notify.Cha
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d.Service, err = notify.New(notify.Config{Store: s, Channels: channels, Dialer: dialer, URL: "https://kairos.example.com", Now: func() time.Time { return d.now }}); err != nil {
+	if d.Service, err = notify.New(notify.Config{Store: s, Channels: channels, Dialer: dialer, URL: "https://kairos.example.com",
+		Now: func() time.Time { return d.now }}); err != nil {
 		t.Fatal(err)
 	}
 	return d
@@ -123,7 +124,8 @@ func (d *desk) runFrom(origin, plan string, status domain.RunStatus, reason doma
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	if err := d.store.Audit(d.t.Context(), domain.AuditRecord{Action: "run.status", Actor: "system", Run: r.ID, Detail: detail}); err != nil {
+	if err := d.store.Audit(d.t.Context(), domain.AuditRecord{Action: "run.status", Actor: "system", Run: r.ID,
+		Detail: detail}); err != nil {
 		d.t.Fatal(err)
 	}
 	return r

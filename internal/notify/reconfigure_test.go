@@ -29,7 +29,8 @@ func TestWhoIsToldChanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Reconfigure(notify.Reach{Channels: []notify.Channel{hook(after.URL, "completed")}, Dialer: dialer, URL: "https://other.example"}); err != nil {
+	if err := d.Reconfigure(notify.Reach{Channels: []notify.Channel{hook(after.URL, "completed")}, Dialer: dialer,
+		URL: "https://other.example"}); err != nil {
 		t.Fatal(err)
 	}
 	run := d.run("ledger", domain.RunCompleted, "", "")

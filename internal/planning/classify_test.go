@@ -36,13 +36,16 @@ func TestQueryClassifier(t *testing.T) {
 	c := planning.NewClassifier(agents, "general")
 	for name, table := range map[string]map[string]planning.Complexity{
 		"classifies simple queries as not requiring planning": {
-			"What is the status of order 123?": "simple", "show me customer ABC": "simple", "  Get the price": "simple", "List users": "simple",
+			"What is the status of order 123?": "simple", "show me customer ABC": "simple", "  Get the price": "simple",
+			"List users":    "simple",
 			"¿Qué es esto?": "simple", "¿Cuántos hay?": "simple", "Muéstrame el pedido 7": "simple", "Who is it": "simple"},
 		"classifies complex queries as requiring planning": {
 			"Find all overdue invoices and summarize the payment patterns": "complex", "Compare our top 5 customers": "complex",
-			"get the figures and then send them": "complex", "Analiza las ventas": "complex", "Busca las facturas y luego haz un resumen": "complex",
-			"Crea un informe de gastos": "complex", "for each customer, write": "complex"},
-		"leaves the rest to planning": {"Write a poem": "moderate", "comparers of the world": "moderate", "": "moderate", "forget me not": "moderate"},
+			"get the figures and then send them": "complex", "Analiza las ventas": "complex",
+			"Busca las facturas y luego haz un resumen": "complex",
+			"Crea un informe de gastos":                 "complex", "for each customer, write": "complex"},
+		"leaves the rest to planning": {"Write a poem": "moderate", "comparers of the world": "moderate", "": "moderate",
+			"forget me not": "moderate"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -58,7 +61,8 @@ func TestQueryClassifier(t *testing.T) {
 	t.Run("identifies relevant agents from keywords", func(t *testing.T) {
 		t.Parallel()
 		for q, want := range map[string][]string{
-			"Compare documents with the overdue invoices": {"billing", "docs"}, "compare the CONTRACTS": {"docs"}, "compare nothing": {"general"},
+			"Compare documents with the overdue invoices": {"billing", "docs"}, "compare the CONTRACTS": {"docs"},
+			"compare nothing":  {"general"},
 			"find the invoice": {"billing"}, "analiza la Factura": {"billing"}, "compare invoicelike things": {"general"},
 		} {
 			if d := cmp.Diff(want, c.Classify(q).SuggestedAgents); d != "" {
@@ -98,7 +102,8 @@ const good = `{"summary": "Compare invoices with contracts", "requiresMultiStep"
 
 func decide(t *testing.T, p llm.Provider, query, agentID string) (planning.Decision, error) {
 	t.Helper()
-	return planning.New(planning.Config{Agents: agents, DefaultAgent: "general", Generator: &planning.Generator{Provider: p, Agents: agents}}).
+	return planning.New(planning.Config{Agents: agents, DefaultAgent: "general",
+		Generator: &planning.Generator{Provider: p, Agents: agents}}).
 		Decide(t.Context(), planning.Intent{Query: query, Agent: agentID})
 }
 
@@ -132,10 +137,12 @@ func TestPlannerAgent(t *testing.T) {
 		}
 	})
 	for name, answer := range map[string]string{
-		"respects maxSteps limit":      `{"summary": "a long enough summary", "requiresMultiStep": true, "reasoning": "", "steps": [` + strings.TrimSuffix(strings.Repeat(`{"agentId": "docs", "task": "again and again"},`, 9), ",") + `]}`,
-		"validates plan output schema": `{"summary": "short", "requiresMultiStep": true, "steps": [{"agentId": "nobody", "task": "x", "expectedOutput": "song"}]}`,
-		"needs JSON":                   "I would first look at the invoices.",
-		"names no system agent":        `{"requiresMultiStep": false, "directAgentId": "supervisor", "reasoning": "it is free"}`,
+		"respects maxSteps limit": `{"summary": "a long enough summary", "requiresMultiStep": true, "reasoning": "", ` +
+			`"steps": [` + strings.TrimSuffix(strings.Repeat(`{"agentId": "docs", "task": "again and again"},`, 9), ",") + `]}`,
+		"validates plan output schema": `{"summary": "short", "requiresMultiStep": true, "steps": [{"agentId": "nobody", ` +
+			`"task": "x", "expectedOutput": "song"}]}`,
+		"needs JSON":            "I would first look at the invoices.",
+		"names no system agent": `{"requiresMultiStep": false, "directAgentId": "supervisor", "reasoning": "it is free"}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -229,13 +236,15 @@ func TestSupervisorNodeIntegration(t *testing.T) {
 // A model's confidence is kept as it says; one that says none has none, not 0.
 func TestConfidenceOfAModelsPlan(t *testing.T) {
 	t.Parallel()
-	for answer, want := range map[string]float64{good: 0, strings.Replace(good, `"reasoning": "two`, `"confidence": 0.8, "reasoning": "two`, 1): 0.8} {
+	for answer, want := range map[string]float64{good: 0, strings.Replace(good, `"reasoning": "two`,
+		`"confidence": 0.8, "reasoning": "two`, 1): 0.8} {
 		d, err := decide(t, &said{answers: []string{answer}}, "Compare overdue invoices with contracts", "")
 		if err != nil || d.Plan.Plan.Confidence != want {
 			t.Errorf("%v %+v, want %v", err, d.Plan, want)
 		}
 	}
-	if _, err := decide(t, &said{answers: []string{strings.Replace(good, `"reasoning": "two`, `"confidence": 80, "reasoning": "two`, 1)}}, "Compare everything", ""); err == nil ||
+	if _, err := decide(t, &said{answers: []string{strings.Replace(good, `"reasoning": "two`,
+		`"confidence": 80, "reasoning": "two`, 1)}}, "Compare everything", ""); err == nil ||
 		!strings.Contains(err.Error(), "confidence must be a number from 0 to 1") {
 		t.Errorf("%v", err)
 	}

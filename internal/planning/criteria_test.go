@@ -45,7 +45,8 @@ func TestPlannerSupervisorAcceptance(t *testing.T) {
 		t.Parallel()
 		for id, ok := range map[string]bool{"docs": true, "nobody": false, "supervisor": false, "hidden": false} {
 			answer := fmt.Sprintf(
-				`{"summary": "a long enough summary", "requiresMultiStep": true, "reasoning": "", "steps": [{"agentId": %q, "task": "look at it"}]}`,
+				`{"summary": "a long enough summary", "requiresMultiStep": true, "reasoning": "", "steps": [{"agentId": %q, `+
+					`"task": "look at it"}]}`,
 				id,
 			)
 			if _, err := decide(t, &said{answers: []string{answer}}, "Compare everything", ""); (err == nil) != ok {

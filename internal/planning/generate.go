@@ -198,7 +198,8 @@ var answerSchema = map[string]any{"type": "object", "required": []any{"requiresM
 	"confidence": map[string]any{"type": "number", "minimum": 0, "maximum": 1},
 	"summary": map[string]any{
 		"type": "string",
-	}, "assumptions": map[string]any{"type": "array", "items": map[string]any{"type": "string"}}, "directAgentId": map[string]any{"type": "string"},
+	}, "assumptions": map[string]any{"type": "array", "items": map[string]any{"type": "string"}},
+	"directAgentId": map[string]any{"type": "string"},
 	"steps": map[string]any{
 		"type": "array",
 		"items": map[string]any{"type": "object", "required": []any{"agentId", "task"}, "properties": map[string]any{

@@ -13,8 +13,10 @@ var (
 	topicStart = regexp.MustCompile(`(?i)(?:^|\s)(?:about|regarding|concerning|sobre|acerca de)\s+`)
 	// clauseStart begins a clause that may ask for something else than the topic.
 	clauseStart = regexp.MustCompile(
-		`(?i)[.,;:!?]\s+(?:(?:with|and then|and|then|followed by|including|plus|con|y luego|y despues|y después|y|luego|incluyendo|más)\s+)?|` +
-			`\s+(?:with|and then|and|then|followed by|including|plus|con|y luego|y despues|y después|y|luego|incluyendo|más|in|en|using|usando|for|para)\s+`,
+		`(?i)[.,;:!?]\s+(?:(?:with|and then|and|then|followed by|including|plus|con|y luego|y despues|y ` +
+			`después|y|luego|incluyendo|más)\s+)?|` +
+			`\s+(?:with|and then|and|then|followed by|including|plus|con|y luego|y despues|y ` +
+			`después|y|luego|incluyendo|más|in|en|using|usando|for|para)\s+`,
 	)
 	article = regexp.MustCompile(
 		`(?i)^(?:(?:a|an|the|its|then|also|un|una|el|la|los|las|su|luego|también|short|brief|breve|corto|corta)\s+)+`,
@@ -28,7 +30,9 @@ var (
 		`(?i)\b(?:(?:in|with|using|en|con|usando)\s+(?:an?\s+|un\s+)?)?(?:tone|tono|estilo)(?:\s*:\s*|\s+)(\p{L}+(?:(?:\s+and|\s+y)\s+\p{L}+)?)`,
 	)
 	countOf = regexp.MustCompile(
-		`(?i)\b(?:(?:in|of|with|about|around|at most|up to|en|de|con|unas|unos|máximo)\s+)?(\d[\d.,]*\s*-?\s*(?:words?|characters?|sentences?|paragraphs?|pages?|palabras?|caracteres|frases?|párrafos?|páginas?))\b`,
+		`(?i)\b(?:(?:in|of|with|about|around|at most|up ` +
+			`to|en|de|con|unas|unos|máximo)\s+)?(\d[\d.,` +
+			`]*\s*-?\s*(?:words?|characters?|sentences?|paragraphs?|pages?|palabras?|caracteres|frases?|párrafos?|páginas?))\b`,
 	)
 	keywordsOf = regexp.MustCompile(
 		`(?i)\b(?:with\s+the\s+|with\s+|con\s+las\s+|con\s+)?(?:keywords?|palabras clave)(?:\s*:\s*|\s+)([^.;\n]+)`,

@@ -133,7 +133,8 @@ func TestReplanByRules(t *testing.T) {
 
 func TestReplanByModel(t *testing.T) {
 	t.Parallel()
-	two := `{"summary": "Do it another way", "requiresMultiStep": true, "steps": [{"agentId": "billing", "task": "first the bills"}, {"agentId": "docs", "task": "then the papers"}], "reasoning": "why not"}`
+	two := `{"summary": "Do it another way", "requiresMultiStep": true, "steps": [{"agentId": "billing", "task": "first the ` +
+		`bills"}, {"agentId": "docs", "task": "then the papers"}], "reasoning": "why not"}`
 	sequence := &planner.StepPlan{
 		ID: "p",
 		Steps: []planner.Step{
@@ -157,7 +158,10 @@ func TestReplanByModel(t *testing.T) {
 		t.Errorf("the tail cannot be planned anew: %s", out.Source)
 	}
 	question := s.heard[0].Messages[len(s.heard[0].Messages)-1].Text
-	want := "Create SEO-optimized post about TypeScript with summary\n\nA plan for this is under way and cannot go on as it was made.\n\nDone already:\n- a: {\"text\":\"hello\"}\n\nFailed: go on: it broke\n\nNot begun:\n- end\n\nPlan only what is left to do, another way than the one that failed. Your steps see the results of what is done: repeat none of it."
+	want := "Create SEO-optimized post about TypeScript with summary\n\n" +
+		"A plan for this is under way and cannot go on as it was made.\n\nDone already:\n- a: {\"text\":\"hello\"}\n\n" +
+		"Failed: go on: it broke\n\nNot begun:\n- end\n\n" +
+		"Plan only what is left to do, another way than the one that failed. Your steps see the results of what is done: repeat none of it."
 	if d := cmp.Diff(want, question); d != "" {
 		t.Error(d)
 	}
@@ -198,13 +202,15 @@ func TestReplanByModel(t *testing.T) {
 // A graph keeps its shape; the node that failed becomes an agent's task.
 func TestReplanOfAGraph(t *testing.T) {
 	t.Parallel()
-	src := `{"id": "g", "nodes": {"a": {"type": "set", "input": 1}, "b": {"type": "agent", "agent": "docs", "input": "look", "on_error": "replan"}, "c": {"type": "set"}}, "edges": [{"from": "a", "to": "b"}, {"from": "b", "to": "c"}]}`
+	src := `{"id": "g", "nodes": {"a": {"type": "set", "input": 1}, "b": {"type": "agent", "agent": "docs", "input": ` +
+		`"look", "on_error": "replan"}, "c": {"type": "set"}}, "edges": [{"from": "a", "to": "b"}, {"from": "b", "to": "c"}]}`
 	r := domain.ReplanRequest{
 		Run:     domain.Run{Input: domain.RawJSON(`{"x": 1}`)},
 		Version: domain.Version{Source: []byte(src), Format: "json"},
 		Node:    "b",
 	}
-	one := `{"summary": "Do it another way", "requiresMultiStep": true, "steps": [{"agentId": "billing", "task": "look into the bills"}], "reasoning": "why not"}`
+	one := `{"summary": "Do it another way", "requiresMultiStep": true, "steps": [{"agentId": "billing", "task": "look into ` +
+		`the bills"}], "reasoning": "why not"}`
 	out, err := replanner(t, &said{answers: []string{one}}).Replan(t.Context(), r)
 	if err != nil {
 		t.Fatal(err)

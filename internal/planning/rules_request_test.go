@@ -18,16 +18,18 @@ func TestParametersOfARequest(t *testing.T) {
 	skills := blog()
 	skills[0].Params["keywords"] = nil
 	for intent, want := range map[string]map[string]any{
-		"Write about the war in Ukraine":                                 {"topic": "the war in Ukraine"},
-		"Write about life with cats, dogs and horses for beginners":      {"topic": "life with cats, dogs and horses for beginners"},
-		"Write about how to read and write files":                        {"topic": "how to read and write files"},
-		"Write about Node.js: the good parts. Then summarize it":         {"topic": "Node.js: the good parts"},
-		"Write about tea, moderate it and add a summary":                 {"topic": "tea"},
-		"Create SEO-optimized post about TypeScript with summary":        {"topic": "TypeScript"},
-		"Create a post about tea with a short summary":                   {"topic": "tea"},
-		"Write a short formal post about tea in China":                   {"topic": "tea in China", "tone": "formal", "length": "short"},
-		"Write about tea in China in a friendly tone, in 300 words":      {"topic": "tea in China", "tone": "friendly", "length": "300 words"},
-		"Write about tea with keywords green tea, oolong and matcha":     {"topic": "tea", "keywords": []any{"green tea", "oolong", "matcha"}},
+		"Write about the war in Ukraine":                            {"topic": "the war in Ukraine"},
+		"Write about life with cats, dogs and horses for beginners": {"topic": "life with cats, dogs and horses for beginners"},
+		"Write about how to read and write files":                   {"topic": "how to read and write files"},
+		"Write about Node.js: the good parts. Then summarize it":    {"topic": "Node.js: the good parts"},
+		"Write about tea, moderate it and add a summary":            {"topic": "tea"},
+		"Create SEO-optimized post about TypeScript with summary":   {"topic": "TypeScript"},
+		"Create a post about tea with a short summary":              {"topic": "tea"},
+		"Write a short formal post about tea in China":              {"topic": "tea in China", "tone": "formal", "length": "short"},
+		"Write about tea in China in a friendly tone, in 300 words": {"topic": "tea in China", "tone": "friendly",
+			"length": "300 words"},
+		"Write about tea with keywords green tea, oolong and matcha": {"topic": "tea",
+			"keywords": []any{"green tea", "oolong", "matcha"}},
 		`Write about "Tea, and then summarize: a novel" with summary`:    {"topic": "Tea, and then summarize: a novel"},
 		"Escribe un artículo sobre el té en Japón con un tono amistoso":  {"topic": "el té en Japón", "tone": "amistoso"},
 		"Escribe sobre la guerra en Ucrania, y luego resúmela":           {"topic": "la guerra en Ucrania"},
@@ -79,14 +81,16 @@ func TestKeywordsAreStemmed(t *testing.T) {
 		{ID: "docs", Selectable: true, TriggerKeywords: []string{"contratos"}},
 	}, "general")
 	for query, want := range map[string][]string{
-		"show me the invoices": {"billing"}, "List the overdue invoices": {"late", "billing"}, "muéstrame las facturas": {"billing"}, "busca el contrato": {"docs"},
+		"show me the invoices": {"billing"}, "List the overdue invoices": {"late", "billing"},
+		"muéstrame las facturas": {"billing"}, "busca el contrato": {"docs"},
 		"find the taxes": {"billing"}, "compare invoicelike things": {"general"}, "show me the factory": {"general"},
 	} {
 		if got := c.Classify(query); !slices.Equal(want[:len(got.SuggestedAgents)], got.SuggestedAgents) {
 			t.Errorf("%q: %v, want %v", query, got.SuggestedAgents, want)
 		}
 	}
-	for intent, want := range map[string]int{"Writing about tea": 2, "Escriben sobre el té": 2, "Moderates the text about tea": 2, "Creo que el té": 0} {
+	for intent, want := range map[string]int{"Writing about tea": 2, "Escriben sobre el té": 2, "Moderates the text about tea": 2,
+		"Creo que el té": 0} {
 		p, err := planning.NewRules(blog()).Plan(request(intent, all...))
 		if (err == nil) != (want > 0) || err == nil && len(p.Steps) != want {
 			t.Errorf("%q: %v %v", intent, p, err)
@@ -102,8 +106,10 @@ func TestRefusalsNameTheFigures(t *testing.T) {
 		bounds                planning.Constraints
 		code, message, advice string
 	}{
-		"tokens":  {planning.Constraints{Budget: 100}, planning.CodeInsufficientResources, "1700 tokens are needed, 100 are allowed", "at least 1700 tokens"},
-		"time":    {planning.Constraints{Timeout: &slow}, planning.CodeInsufficientResources, "10000 ms are estimated, 5000 ms are allowed", "at least 10000 ms"},
+		"tokens": {planning.Constraints{Budget: 100}, planning.CodeInsufficientResources,
+			"1700 tokens are needed, 100 are allowed", "at least 1700 tokens"},
+		"time": {planning.Constraints{Timeout: &slow}, planning.CodeInsufficientResources,
+			"10000 ms are estimated, 5000 ms are allowed", "at least 10000 ms"},
 		"timeout": {planning.Constraints{Timeout: &zero}, planning.CodeNoValidPlan, "timeout is 0 ms", "timeout above 0"},
 		"steps":   {planning.Constraints{MaxSteps: 1}, planning.CodeNoValidPlan, "2 steps are needed, 1 are allowed", "at least 2 steps"},
 	} {

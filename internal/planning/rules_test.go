@@ -113,7 +113,8 @@ func TestUsageExamples(t *testing.T) {
 		r    planning.Request
 		want []string
 	}{
-		"Ejemplo 1: Generación Simple de Post": {request("Create a blog post about React hooks", "generate_content", "moderate_content"), []string{
+		"Ejemplo 1: Generación Simple de Post": {request("Create a blog post about React hooks", "generate_content",
+			"moderate_content"), []string{
 			"step-1 generate_content(topic: React hooks)", "step-2 moderate_content(content: step-1.result) after step-1"}},
 		"Ejemplo 2: Workflow Complejo con SEO": {func() planning.Request {
 			r := request("Create SEO-optimized post about TypeScript with summary", all...)
@@ -223,8 +224,10 @@ func TestPlannerAgentPostconditions(t *testing.T) {
 	for rule, p := range map[string]planner.StepPlan{
 		"POST-PLAN-001": {},
 		"POST-PLAN-002": {Steps: []planner.Step{{ID: "a", Tool: "x", Dependencies: []string{"gone"}}}},
-		"POST-PLAN-003": {Steps: []planner.Step{{ID: "a", Tool: "x", Order: 1, Dependencies: []string{"b"}}, {ID: "b", Tool: "x", Order: 2}}},
-		"INV-PLAN-002":  {Steps: []planner.Step{{ID: "a", Tool: "x", Order: 1, Dependencies: []string{"b"}}, {ID: "b", Tool: "x", Order: 2, Dependencies: []string{"a"}}}},
+		"POST-PLAN-003": {Steps: []planner.Step{{ID: "a", Tool: "x", Order: 1, Dependencies: []string{"b"}},
+			{ID: "b", Tool: "x", Order: 2}}},
+		"INV-PLAN-002": {Steps: []planner.Step{{ID: "a", Tool: "x", Order: 1, Dependencies: []string{"b"}},
+			{ID: "b", Tool: "x", Order: 2, Dependencies: []string{"a"}}}},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			t.Parallel()
@@ -403,7 +406,8 @@ func TestExampleRequestGivesTheExamplePlan(t *testing.T) {
 		`step-1 generate_content {"length":"medium","tone":"professional","topic":"AI ethics"} []`,
 		`step-2 analyze_seo {"contentSource":"step-1.result.content"} [step-1]`,
 		`step-3 moderate_content {"contentSource":"step-1.result.content"} [step-1]`,
-		`step-4 summarize_content {"contentSource":"step-1.result.content","maxLength":150} [step-1 step-3] output["step-3"].approved == true`,
+		`step-4 summarize_content {"contentSource":"step-1.result.content","maxLength":150} [step-1 step-3] ` +
+			`output["step-3"].approved == true`,
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
@@ -425,10 +429,14 @@ func TestModerationIsNeverDropped(t *testing.T) {
 		want    []string
 		dropped []any
 	}{
-		"three steps": {planning.Constraints{MaxSteps: 3}, []string{"generate_content", "moderate_content", "summarize_content"}, []any{"analyze_seo"}},
-		"two steps":   {planning.Constraints{MaxSteps: 2}, []string{"generate_content", "moderate_content"}, []any{"analyze_seo", "summarize_content"}},
-		"tokens":      {planning.Constraints{Budget: 2000}, []string{"generate_content", "moderate_content", "summarize_content"}, []any{"analyze_seo"}},
-		"time":        {planning.Constraints{Timeout: &ms}, []string{"generate_content", "moderate_content"}, []any{"analyze_seo", "summarize_content"}},
+		"three steps": {planning.Constraints{MaxSteps: 3}, []string{"generate_content", "moderate_content", "summarize_content"},
+			[]any{"analyze_seo"}},
+		"two steps": {planning.Constraints{MaxSteps: 2}, []string{"generate_content", "moderate_content"},
+			[]any{"analyze_seo", "summarize_content"}},
+		"tokens": {planning.Constraints{Budget: 2000}, []string{"generate_content", "moderate_content", "summarize_content"},
+			[]any{"analyze_seo"}},
+		"time": {planning.Constraints{Timeout: &ms}, []string{"generate_content", "moderate_content"},
+			[]any{"analyze_seo", "summarize_content"}},
 	} {
 		r := request("Write about tea", all...)
 		r.Constraints = c.bounds

@@ -192,7 +192,8 @@ func (s access) CheckAccess(ctx context.Context) ([]string, error) {
 
 func (s access) VerifyAccess(ctx context.Context, c *domain.Check) error {
 	c.Name = "access"
-	c.Advice = "logins or approval requests were changed by something other than kairosd. The listed rows grant no access. Find what wrote to the file. Then restore a backup, or accept the other rows: kairosd user repair"
+	c.Advice = "logins or approval requests were changed by something other than kairosd. The listed rows grant no access. " +
+		"Find what wrote to the file. Then restore a backup, or accept the other rows: kairosd user repair"
 	if s.store.keyless || s.store.db.Secrets.AuditKey == nil {
 		return nil
 	}
@@ -374,7 +375,8 @@ func (s access) resetAccess() error {
 func (s access) endAccess(w *writer, rows accessRows, why string) error {
 	for _, u := range rows.users {
 		u.Disabled, u.PasswordHash, u.Issuer, u.Subject = 1, "", "", ""
-		if _, err := w.q.UserUpdate(w.ctx, dbsqlc.UserUpdateParams{Role: u.Role, Disabled: 1, LastSeenAt: u.LastSeenAt, Settings: u.Settings, Seal: s.store.userSeal(&u), ID: u.ID}); err != nil {
+		if _, err := w.q.UserUpdate(w.ctx, dbsqlc.UserUpdateParams{Role: u.Role, Disabled: 1, LastSeenAt: u.LastSeenAt,
+			Settings: u.Settings, Seal: s.store.userSeal(&u), ID: u.ID}); err != nil {
 			return err
 		}
 		if err := w.q.SessionDeleteOfUser(w.ctx, u.ID, ""); err != nil {
@@ -397,7 +399,8 @@ func (s access) endAccess(w *writer, rows accessRows, why string) error {
 		}
 	}
 	for _, a := range rows.approvals {
-		if err := w.q.ApprovalClose(w.ctx, dbsqlc.ApprovalCloseParams{DecidedAt: s.store.now().UnixMicro(), DecidedBy: domain.System.Name, Comment: why, PublicID: a.PublicID}); err != nil {
+		if err := w.q.ApprovalClose(w.ctx, dbsqlc.ApprovalCloseParams{DecidedAt: s.store.now().UnixMicro(),
+			DecidedBy: domain.System.Name, Comment: why, PublicID: a.PublicID}); err != nil {
 			return err
 		}
 	}

@@ -115,7 +115,8 @@ func TestAnAcknowledgedGroupIsNotRememberedAsItWas(t *testing.T) {
 	if n, err := s.AckFailures(ctx, domain.Actor{Name: "marta"}, groups[0].Ref(), ""); err != nil || n != 1 {
 		t.Fatalf("%d acknowledged, %v", n, err)
 	}
-	if err := s.Commit(ctx, domain.Checkpoint{Run: run, Fence: 1, Entries: []domain.Entry{row("b", "2")}, Patch: &domain.RunPatch{Status: domain.RunRunning}}); err != nil {
+	if err := s.Commit(ctx, domain.Checkpoint{Run: run, Fence: 1, Entries: []domain.Entry{row("b", "2")},
+		Patch: &domain.RunPatch{Status: domain.RunRunning}}); err != nil {
 		t.Fatal(err)
 	}
 	verified(t, s)

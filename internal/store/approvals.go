@@ -15,7 +15,8 @@ import (
 
 func (s approvals) approvalParams(a domain.Approval, rowID int64) dbsqlc.ApprovalPutParams {
 	row := dbsqlc.Approval{PublicID: a.ID, RunID: rowID, PlanKey: a.PlanKey, Node: a.Node, Visit: int64(a.Visit), Item: int64(a.Item),
-		Message: a.Message, Form: core.JSONText(a.Form), Tool: a.Tool, Arguments: core.JSONText(a.Arguments), Digest: a.Digest, Status: a.Status, OnTimeout: a.OnTimeout, DueAt: core.Micros(a.DueAt),
+		Message: a.Message, Form: core.JSONText(a.Form), Tool: a.Tool, Arguments: core.JSONText(a.Arguments), Digest: a.Digest,
+		Status: a.Status, OnTimeout: a.OnTimeout, DueAt: core.Micros(a.DueAt),
 		CreatedAt: core.Micros(
 			a.CreatedAt,
 		), StartedBy: a.StartedBy, DecidedAt: core.Micros(a.DecidedAt), DecidedBy: a.DecidedBy, Comment: a.Comment,

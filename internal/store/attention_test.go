@@ -227,7 +227,8 @@ func TestGroupsAreThoseOfTheLastCommit(t *testing.T) {
 			}
 			sum += n
 		}
-		if n, _, err := s.RunsCount(ctx, domain.RunFilter{Statuses: []domain.RunStatus{domain.RunFailed}, NeedsAttention: true}, 1000); err != nil ||
+		if n, _, err := s.RunsCount(ctx, domain.RunFilter{Statuses: []domain.RunStatus{domain.RunFailed}, NeedsAttention: true},
+			1000); err != nil ||
 			n != sum {
 			t.Fatalf("round %d (%d): %d runs in groups, %d need attention: %v", round, what, sum, n, err)
 		}
@@ -261,7 +262,9 @@ func TestStubbornRetriesAndSilenceNeedAttention(t *testing.T) {
 		if attention {
 			want = append(want, run)
 		}
-		for _, f := range []domain.RunFilter{{NeedsAttention: true}, {NeedsAttention: true, WaitReasons: []domain.WaitReason{domain.WaitRetry}}, {NeedsAttention: true, Statuses: []domain.RunStatus{domain.RunRunning}}} {
+		for _, f := range []domain.RunFilter{{NeedsAttention: true},
+			{NeedsAttention: true, WaitReasons: []domain.WaitReason{domain.WaitRetry}},
+			{NeedsAttention: true, Statuses: []domain.RunStatus{domain.RunRunning}}} {
 			if len(f.WaitReasons) > 0 && stubborn == 0 || len(f.Statuses) > 0 && silent == 0 {
 				continue
 			}

@@ -43,7 +43,8 @@ func (w *writer) writeAudit(rows []auditRow) ([]domain.AuditEvent, []byte, error
 	for i := range rows {
 		r := &rows[i]
 		p := dbsqlc.AuditEvent{Seq: w.chain.seq + int64(i) + 1, At: at, FirstSeq: r.firstSeq, RunSeq: r.runSeq, Digest: r.digest,
-			Action: r.record.Action, Actor: r.record.Actor, Surface: r.record.Surface, Request: r.record.Request.ID, Address: r.record.Request.Address, Object: r.record.Object,
+			Action: r.record.Action, Actor: r.record.Actor, Surface: r.record.Surface, Request: r.record.Request.ID,
+			Address: r.record.Request.Address, Object: r.record.Object,
 			Result: r.record.Result, Reason: r.record.Reason, Detail: core.JSONText(r.record.Detail)}
 		if r.rowID != 0 {
 			p.RunID = &r.rowID
@@ -156,13 +157,15 @@ func (s auditLog) VerifyAudit(ctx context.Context) (AuditReport, error) {
 	} else if last, err := s.store.q.AuditLast(ctx); err != nil {
 		return r, core.Translate(err, "read the audit log")
 	} else if len(s.store.db.Secrets.AuditKey) == 0 && last > 0 {
-		r.Problems = append(r.Problems, fmt.Sprintf("the key file %s.key is missing, so the audit chain cannot be checked; restore the file from your copy", s.store.path))
+		r.Problems = append(r.Problems, fmt.Sprintf("the key file %s.key is missing, so the audit chain cannot be checked; "+
+			"restore the file from your copy", s.store.path))
 		r.Last = last
 		return r, nil
 	} else if print, err := s.store.Setting(ctx, settingKeyPrint); err != nil {
 		return r, err
 	} else if print != "" && print != s.store.db.Secrets.Derived.Print {
-		r.Problems = append(r.Problems, fmt.Sprintf("the key file belongs to another database: its fingerprint is %s, not %s", s.store.db.Secrets.Derived.Print, print))
+		r.Problems = append(r.Problems, fmt.Sprintf("the key file belongs to another database: its fingerprint is %s, not %s",
+			s.store.db.Secrets.Derived.Print, print))
 		r.Last = last
 		return r, nil
 	}
@@ -248,7 +251,8 @@ func (s auditLog) auditWindow(ctx context.Context, after int64) ([]dbsqlc.AuditE
 		out = append(
 			out,
 			dbsqlc.AuditEvent{Seq: f.Int(), At: f.Int(), RunID: f.IntOrNull(), FirstSeq: f.Int(), RunSeq: f.Int(), Digest: f.Blob(),
-				Action: f.Text(), Actor: f.Text(), Surface: f.Text(), Object: f.Text(), Result: f.Text(), Reason: f.Text(), Detail: f.TextOrNull(), Request: f.Text(), Address: f.Text(), Mac: f.Blob()},
+				Action: f.Text(), Actor: f.Text(), Surface: f.Text(), Object: f.Text(), Result: f.Text(), Reason: f.Text(),
+				Detail: f.TextOrNull(), Request: f.Text(), Address: f.Text(), Mac: f.Blob()},
 		)
 		return f.Err
 	})

@@ -93,7 +93,8 @@ func (s auditLog) CutAudit(ctx context.Context, before time.Time, actor domain.A
 			if err := w.q.SettingPut(w.ctx, settingCut, detail); err != nil {
 				return nil, err
 			}
-			return []auditRow{{record: domain.AuditRecord{Action: actionCut, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Detail: domain.RawJSON(detail)}}}, nil
+			return []auditRow{{record: domain.AuditRecord{Action: actionCut, Actor: actor.Name, Surface: actor.Surface,
+				Request: actor.Request, Detail: domain.RawJSON(detail)}}}, nil
 		}); err != nil {
 			return 0, err
 		}

@@ -14,10 +14,12 @@ func TestAuditRequestIsChained(t *testing.T) {
 	t.Parallel()
 	for _, column := range []string{"request", "address"} {
 		s := openStore(t)
-		if err := s.Audit(t.Context(), domain.AuditRecord{Action: "login", Actor: "ana", Request: domain.Request{ID: "r1", Address: "10.0.0.1"}}); err != nil {
+		if err := s.Audit(t.Context(), domain.AuditRecord{Action: "login", Actor: "ana",
+			Request: domain.Request{ID: "r1", Address: "10.0.0.1"}}); err != nil {
 			t.Fatal(err)
 		}
-		if err := alter(t, s.path, "DROP TRIGGER audit_events_are_immutable; UPDATE audit_events SET "+column+" = 'x' WHERE action = 'login'"); err != nil {
+		if err := alter(t, s.path, "DROP TRIGGER audit_events_are_immutable; UPDATE audit_events SET "+column+" = 'x' WHERE "+
+			"action = 'login'"); err != nil {
 			t.Fatal(err)
 		}
 		if r, err := s.VerifyAudit(t.Context()); err != nil || len(r.Problems) == 0 {
@@ -65,7 +67,8 @@ func TestAuditChecker(t *testing.T) {
 		t.Errorf("before any: %+v %v", check, err)
 	}
 	ana := domain.Actor{Name: "ana", Role: domain.RoleOperator, Surface: "ui", Request: domain.Request{ID: "r1"}}
-	if err := s.Audit(t.Context(), domain.AuditRecord{Action: actionVerify, Actor: "vera", Result: "denied"}); err != nil { // is no verification
+	if err := s.Audit(t.Context(), domain.AuditRecord{Action: actionVerify, Actor: "vera",
+		Result: "denied"}); err != nil { // is no verification
 		t.Fatal(err)
 	}
 	if err := c.Busy(); err != nil {

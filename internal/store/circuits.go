@@ -79,7 +79,8 @@ func (tx *Tx) PutToolPins(pins []domain.ToolPin) error {
 
 func putToolPins(ctx context.Context, q *dbsqlc.Queries, pins []domain.ToolPin) error {
 	for _, p := range pins {
-		if err := q.ToolPinPut(ctx, dbsqlc.ToolPinPutParams{Server: p.Server, Tool: p.Tool, Hash: p.Hash, Definition: string(p.Definition)}); err != nil {
+		if err := q.ToolPinPut(ctx, dbsqlc.ToolPinPutParams{Server: p.Server, Tool: p.Tool, Hash: p.Hash,
+			Definition: string(p.Definition)}); err != nil {
 			return err
 		}
 	}

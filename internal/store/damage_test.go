@@ -80,15 +80,18 @@ func dump(path string) (map[string]string, error) {
 	defer pool.Close()
 	out := map[string]string{}
 	for table, columns := range map[string]string{
-		"runs":        "id, public_id, plan_id, version_id, status, wait_reason, last_seq, steps, path, headline, node, error_code, actor, origin, created_at",
+		"runs": "id, public_id, plan_id, version_id, status, wait_reason, last_seq, steps, path, headline, node, " +
+			"error_code, actor, origin, created_at",
 		"run_details": "run_id, output, limits",
 		// What runs are created with.
-		"runs AS created":        "id, public_id, actor, origin, priority, run_key, concurrency_key, parent_run, forked_from, fork_seq, rerun_of, start_at",
+		"runs AS created": "id, public_id, actor, origin, priority, run_key, concurrency_key, parent_run, " +
+			"forked_from, fork_seq, rerun_of, start_at",
 		"run_details AS created": "run_id, input, session, labels, parent, concurrency",
 		"step_results":           "*",
 		"payloads":               "hash, size, encoding, data",
-		"audit_events":           "seq, at, run_id, first_seq, run_seq, digest, action, actor, surface, object, result, reason, detail, request, address, mac",
-		"plan_versions":          "id, plan_id, number, hash, source",
+		"audit_events": "seq, at, run_id, first_seq, run_seq, digest, action, actor, surface, object, result, " +
+			"reason, detail, request, address, mac",
+		"plan_versions": "id, plan_id, number, hash, source",
 	} {
 		rows, err := pool.Query("SELECT " + columns + " FROM " + table + " ORDER BY 1")
 		if err != nil {

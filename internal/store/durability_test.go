@@ -49,8 +49,9 @@ func commitForEver(path string) error {
 	for _, run := range runs {
 		go func() {
 			for fence := run.LastSeq; ; fence++ {
-				if err := s.Commit(context.Background(), domain.Checkpoint{Run: run.ID, Fence: fence, Entries: []domain.Entry{entry("a", `"x"`)},
-					Patch: &domain.RunPatch{AddSteps: 1}}); err != nil {
+				if err := s.Commit(context.Background(),
+					domain.Checkpoint{Run: run.ID, Fence: fence, Entries: []domain.Entry{entry("a", `"x"`)},
+						Patch: &domain.RunPatch{AddSteps: 1}}); err != nil {
 					errs <- err
 					return
 				}
@@ -373,7 +374,8 @@ func TestCountersAgreeWithTheRuns(t *testing.T) {
 	ctx := context.Background()
 	v := storetest.Plan(t, s, twoNodes)
 	now := time.Now()
-	for i, st := range []domain.RunStatus{domain.RunQueued, domain.RunRunning, domain.RunWaiting, domain.RunFailed, domain.RunCancelled, domain.RunCompleted, domain.RunFailed} {
+	for i, st := range []domain.RunStatus{domain.RunQueued, domain.RunRunning, domain.RunWaiting, domain.RunFailed,
+		domain.RunCancelled, domain.RunCompleted, domain.RunFailed} {
 		run := storetest.Run(t, s, v, "")
 		if st != domain.RunQueued {
 			patch := &domain.RunPatch{Status: st}

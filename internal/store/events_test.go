@@ -21,7 +21,8 @@ func TestEventsAreReadWithoutAGap(t *testing.T) {
 		for fence := range int64(checkpoints) {
 			headline := "at work"
 			if err := s.Commit(ctx, domain.Checkpoint{Run: run.ID, Fence: fence, Entries: []domain.Entry{entry("a", `"x"`)},
-				Patch: &domain.RunPatch{Headline: &headline}, Audit: []domain.AuditRecord{{Action: "run.status", Actor: "system", Run: run.ID}}}); err != nil {
+				Patch: &domain.RunPatch{Headline: &headline},
+				Audit: []domain.AuditRecord{{Action: "run.status", Actor: "system", Run: run.ID}}}); err != nil {
 				written <- err
 				return
 			}

@@ -17,7 +17,8 @@ import (
 func TestFileSystemsAreJudged(t *testing.T) {
 	t.Parallel()
 	for kind, c := range map[int64]struct{ refused, said string }{
-		0x6969: {"NFS", ""}, 0x517b: {"SMB", ""}, 0xff534d42: {"CIFS", ""}, 0xfe534d42: {"SMB2", ""}, 0x00c36400: {"Ceph", ""}, 0x5346414f: {"AFS", ""},
+		0x6969: {"NFS", ""}, 0x517b: {"SMB", ""}, 0xff534d42: {"CIFS", ""}, 0xfe534d42: {"SMB2", ""}, 0x00c36400: {"Ceph", ""},
+		0x5346414f: {"AFS", ""},
 		0x65735546: {"", "FUSE"}, 0x01021997: {"", "9p"}, 0x01021994: {"", "tmpfs"},
 		0xef53: {"", ""}, 0x58465342: {"", ""}, 0x9123683e: {"", ""}, // ext4, XFS, btrfs
 	} {

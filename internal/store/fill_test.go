@@ -27,8 +27,10 @@ type FillRun struct {
 	Uses     []domain.Use
 }
 
-const fillRunSQL = `INSERT INTO runs (public_id, tail, plan_id, version_id, status, wait_reason, attention, last_seq, steps, path, headline, node, error_code,
-actor, origin, due_at, created_at, started_at, ended_at, running_us, fingerprint) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+const fillRunSQL = `INSERT INTO runs (public_id, tail, plan_id, version_id, status, wait_reason, attention, last_seq, steps,
+path, headline, node, error_code,
+actor, origin, due_at, created_at, started_at, ended_at, running_us, fingerprint) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 // Fill stores n runs through the writer, many per transaction: rows, hashes,
 // counters and audit chain are what the store itself would have written.

@@ -62,21 +62,25 @@ type goldenState struct {
 var goldenPlans = []struct{ key, src string }{
 	{
 		"done",
-		`{id: done, nodes: {a: {type: call, foreach: "${input.list}", input: {n: "${item}"}}, b: {type: set, needs: [a], input: "${output.a}"}}}`,
+		`{id: done, nodes: {a: {type: call, foreach: "${input.list}", input: {n: "${item}"}}, b: {type: set, needs: [a], ` +
+			`input: "${output.a}"}}}`,
 	},
 	{
 		"looped",
-		`{id: looped, nodes: {a: {type: call, max_visits: 3, input: {n: "${input.x}"}}, b: {type: decision, max_visits: 3}}, start: a, edges: [{from: a, to: b}, {from: b, to: a, condition: "last.n != 3"}]}`,
+		`{id: looped, nodes: {a: {type: call, max_visits: 3, input: {n: "${input.x}"}}, b: {type: decision, max_visits: ` +
+			`3}}, start: a, edges: [{from: a, to: b}, {from: b, to: a, condition: "last.n != 3"}]}`,
 	},
 	{"failed", `{id: failed, nodes: {a: {type: fails}}}`},
 	{"cancelled", `{id: cancelled, nodes: {a: {type: approval, input: {message: "no?"}}}}`},
 	{
 		"asking",
-		`{id: asking, nodes: {a: {type: approval, input: {message: "yes?"}}, b: {type: set, input: "${output.a.approved}"}}, edges: [{from: a, to: b}]}`,
+		`{id: asking, nodes: {a: {type: approval, input: {message: "yes?"}}, b: {type: set, input: ` +
+			`"${output.a.approved}"}}, edges: [{from: a, to: b}]}`,
 	},
 	{
 		"approved",
-		`{id: approved, nodes: {a: {type: approval, input: {message: "yes?"}}, b: {type: wait, input: {for: 87600h}}}, edges: [{from: a, to: b}]}`,
+		`{id: approved, nodes: {a: {type: approval, input: {message: "yes?"}}, b: {type: wait, input: {for: 87600h}}}, ` +
+			`edges: [{from: a, to: b}]}`,
 	},
 	{"parent", `{id: parent, nodes: {a: {type: plan, plan: asking}}}`},
 	{"running", `{id: running, nodes: {a: {type: hangs}, b: {type: set, input: "${output.a}"}}, edges: [{from: a, to: b}]}`},
@@ -301,11 +305,13 @@ func finishGolden(t *testing.T, path string, g golden, o recovery.Options) map[s
 		approve(t, e, w.Child)
 	}
 	e.Until(g.Runs["doubtful"].ID, domain.RunWaiting, domain.WaitInDoubt)
-	if _, err := e.Resolve(ctx, enginetest.Operator, domain.ResolveRequest{Run: g.Runs["doubtful"].ID, Node: "a", Visit: 1, Item: -1, Attempt: 1, Action: "happened",
-		Output: domain.RawJSON(`"charged"`), Reason: "seen"}); err != nil {
+	if _, err := e.Resolve(ctx, enginetest.Operator,
+		domain.ResolveRequest{Run: g.Runs["doubtful"].ID, Node: "a", Visit: 1, Item: -1, Attempt: 1, Action: "happened",
+			Output: domain.RawJSON(`"charged"`), Reason: "seen"}); err != nil {
 		t.Fatal(err)
 	}
-	for key, verb := range map[string]domain.Action{"quarantined": domain.ActionRelease, "paused": domain.ActionContinue, "failed": domain.ActionResume} {
+	for key, verb := range map[string]domain.Action{"quarantined": domain.ActionRelease, "paused": domain.ActionContinue,
+		"failed": domain.ActionResume} {
 		if _, err := e.Do(g.Runs[key].ID, verb); err != nil {
 			t.Errorf("%s: %v", key, err)
 		}
@@ -355,7 +361,8 @@ func TestGoldenDatabases(t *testing.T) {
 				Data: []byte("-- +goose Up\nALTER TABLE run_details ADD COLUMN note TEXT NOT NULL DEFAULT 'none';\n-- +goose Down\n"),
 			},
 		}
-		for name, o := range map[string]recovery.Options{"as it is": {}, "with one more migration": {Options: store.Options{Migrations: both{db.Migrations(), one}}}} {
+		for name, o := range map[string]recovery.Options{"as it is": {},
+			"with one more migration": {Options: store.Options{Migrations: both{db.Migrations(), one}}}} {
 			paths++
 			t.Run(filepath.Base(dir)+" "+name, func(t *testing.T) {
 				t.Parallel()

@@ -77,8 +77,10 @@ func TestDamageIsNamed(t *testing.T) {
 		"a gap":     {"DROP TRIGGER step_results_are_kept; DELETE FROM step_results WHERE seq = 2", "row 2 of run", "does not match"},
 		"an event":  {"DROP TRIGGER audit_events_are_immutable; UPDATE audit_events SET actor = 'x' WHERE seq = 2", "", "chain breaks"},
 		"a missing": {"DROP TRIGGER audit_events_are_kept; DELETE FROM audit_events WHERE seq = 2", "", "missing"},
-		"a link":    {"DROP TRIGGER step_results_are_immutable; UPDATE step_results SET audit_seq = audit_seq + 1 WHERE seq = 2", "", "refer to an event other than"},
-		"the tail":  {"DROP TRIGGER audit_events_are_kept; DELETE FROM audit_events WHERE seq = (SELECT max(seq) FROM audit_events)", "", "anchor"},
+		"a link": {"DROP TRIGGER step_results_are_immutable; UPDATE step_results SET audit_seq = audit_seq + 1 WHERE seq = 2", "",
+			"refer to an event other than"},
+		"the tail": {"DROP TRIGGER audit_events_are_kept; DELETE FROM audit_events WHERE seq = (SELECT max(seq) FROM " +
+			"audit_events)", "", "anchor"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -148,7 +150,8 @@ func TestAFullDiskRefusesAndRecovers(t *testing.T) {
 	limit(1) // SQLite takes the present size
 	fence := int64(0)
 	for ; fence < 500; fence++ {
-		if err = s.Commit(ctx, domain.Checkpoint{Run: r.ID, Fence: fence, Entries: []domain.Entry{row("a", `"`+strings.Repeat("x", 2000)+`"`)}}); err != nil {
+		if err = s.Commit(ctx, domain.Checkpoint{Run: r.ID, Fence: fence,
+			Entries: []domain.Entry{row("a", `"`+strings.Repeat("x", 2000)+`"`)}}); err != nil {
 			break
 		}
 	}
@@ -196,7 +199,8 @@ func TestAFullDiskLetsPeopleMakeSpace(t *testing.T) {
 	if err := s.ChangeSecondFactor(ctx, "u", func(string) (string, error) { return "{}", nil }); err != nil {
 		t.Errorf("a code is used up: %v", err)
 	}
-	if err := s.CreateSession(ctx, domain.Session{IDHash: "s", UserID: "u", CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(time.Hour)}); err != nil {
+	if err := s.CreateSession(ctx, domain.Session{IDHash: "s", UserID: "u", CreatedAt: now, SeenAt: now,
+		ExpiresAt: now.Add(time.Hour)}); err != nil {
 		t.Errorf("a login: %v", err)
 	}
 	if err := s.writer.performEvenFull(func(w *writer) ([]auditRow, error) {

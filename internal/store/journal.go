@@ -17,7 +17,8 @@ func (s rows) step(runID string, e *domain.Entry, p *core.StepRow, payloads *[]d
 		Substep: int64(
 			e.Substep,
 		), Status: string(e.Status), Final: core.Flag(e.Final), Effect: e.Effect, IdemKey: core.OrNull(e.IdempotencyKey),
-		InputTokens: e.Usage.InputTokens, OutputTokens: e.Usage.OutputTokens, Cost: e.Usage.Cost, Agent: core.OrNull(e.Agent), DueAt: core.Micros(e.DueAt),
+		InputTokens: e.Usage.InputTokens, OutputTokens: e.Usage.OutputTokens, Cost: e.Usage.Cost, Agent: core.OrNull(e.Agent),
+		DueAt: core.Micros(e.DueAt),
 		Ref: core.OrNull(
 			e.Ref,
 		), Actor: core.OrNull(e.Actor), Reason: core.OrNull(e.Reason), StartedAt: core.Micros(e.StartedAt), At: core.Micros(e.At)}

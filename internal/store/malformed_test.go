@@ -84,7 +84,10 @@ func TestTheFirstMalformedPageStopsTheStore(t *testing.T) {
 		})
 	}
 	for name, find := range map[string]func(context.Context, *Store) error{
-		"a write":                     func(ctx context.Context, s *Store) error { return s.CreateUser(ctx, domain.User{ID: "v", Name: "bo"}) },
+		"a write": func(ctx context.Context,
+			s *Store) error {
+			return s.CreateUser(ctx, domain.User{ID: "v", Name: "bo"})
+		},
 		"a read of a writing request": translated,
 		"a read":                      func(ctx context.Context, s *Store) error { _, err := s.Users(ctx); return err },
 		"a read past database/sql": func(ctx context.Context, s *Store) error {

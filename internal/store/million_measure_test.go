@@ -348,7 +348,8 @@ func home(ctx context.Context, s *store.Store, left time.Time) error {
 	errs = append(errs, err)
 	_, err = s.FailureAcks(ctx, time.Now().Add(-7*24*time.Hour), 50)
 	errs = append(errs, err)
-	for _, f := range []domain.RunFilter{{WaitReasons: []domain.WaitReason{domain.WaitQuarantined, domain.WaitHeld, domain.WaitPaused, domain.WaitInDoubt, domain.WaitBudget}},
+	for _, f := range []domain.RunFilter{{WaitReasons: []domain.WaitReason{domain.WaitQuarantined, domain.WaitHeld,
+		domain.WaitPaused, domain.WaitInDoubt, domain.WaitBudget}},
 		{Statuses: []domain.RunStatus{domain.RunRunning}}} {
 		f.Page.Limit = 10
 		_, err := s.Runs(ctx, f)
@@ -381,7 +382,8 @@ func upkeep(t *testing.T, s *store.Store, large bool) {
 		{"nothing", func() error { time.Sleep(quiet); return nil }}, // how long the comparison lasts
 		{"storage per plan", func() error { _, err := s.PlanStorage(ctx); return err }},
 		{"retention of the oldest fifth", func() error {
-			r, err := s.Retain(ctx, domain.Retention{Default: domain.RetentionRule{Completed: 72 * 24 * time.Hour, Failed: 72 * 24 * time.Hour, Cancelled: 72 * 24 * time.Hour}},
+			r, err := s.Retain(ctx, domain.Retention{Default: domain.RetentionRule{Completed: 72 * 24 * time.Hour,
+				Failed: 72 * 24 * time.Hour, Cancelled: 72 * 24 * time.Hour}},
 				domain.System, false)
 			t.Logf("  %d runs, %d journal rows, %d MiB given back", r.Runs, r.Rows, r.Bytes>>20)
 			return err
@@ -413,7 +415,8 @@ func upkeep(t *testing.T, s *store.Store, large bool) {
 					e := entry("a", `{"amount": 12.5, "currency": "EUR"}`)
 					e.Visit = int(seq) + 1
 					began := time.Now()
-					if err := s.Commit(ctx, domain.Checkpoint{Run: run.ID, Fence: seq, Entries: []domain.Entry{e}, Patch: &domain.RunPatch{AddSteps: 1}}); err != nil {
+					if err := s.Commit(ctx, domain.Checkpoint{Run: run.ID, Fence: seq, Entries: []domain.Entry{e},
+						Patch: &domain.RunPatch{AddSteps: 1}}); err != nil {
 						t.Error(err)
 						return
 					}

@@ -61,7 +61,8 @@ func (tx *Tx) PutVersion(v domain.NewVersion) (created bool, err error) {
 			return false, err
 		}
 		number++
-		if apart = v.Origin == originReplan || v.Origin == originPlanner && p.Stage == string(domain.StageUsed) && p.ArchivedAt == 0; apart {
+		if apart = v.Origin == originReplan || v.Origin == originPlanner && p.Stage == string(domain.StageUsed) &&
+			p.ArchivedAt == 0; apart {
 			break // it is one run's, or nobody has accepted it: others follow what a person chose
 		}
 		switch v.Origin {
@@ -135,7 +136,8 @@ func (w *writer) putFacts(planID int64, facts []domain.PlanFact) error {
 // RestoreVersion makes another version of a plan its current one: an earlier one, or
 // one that a planner made and a person accepts.
 func (s entities) RestoreVersion(ctx context.Context, r domain.RestoredVersion, actor domain.Actor) (domain.Plan, error) {
-	if _, _, err := s.store.Do(s.store.by("restore a plan version", actor), func(tx *Tx) (string, error) { return r.PlanID, tx.RestoreVersion(r) }); err != nil {
+	if _, _, err := s.store.Do(s.store.by("restore a plan version", actor),
+		func(tx *Tx) (string, error) { return r.PlanID, tx.RestoreVersion(r) }); err != nil {
 		return domain.Plan{}, err
 	}
 	return s.store.Plan(ctx, r.PlanID)
@@ -167,8 +169,9 @@ func (tx *Tx) RestoreVersion(r domain.RestoredVersion) error {
 	if r.Accepts {
 		action, stage = "plan.accept", string(domain.StageUsed)
 	}
-	if err := w.q.PlanAdvance(w.ctx, dbsqlc.PlanAdvanceParams{Latest: v.PlanVersion.Number, LatestHash: r.Hash, Name: r.Name, Description: r.Description,
-		UpdatedAt: core.Micros(tx.op.At), Stage: stage, ID: p.ID}); err != nil {
+	if err := w.q.PlanAdvance(w.ctx, dbsqlc.PlanAdvanceParams{Latest: v.PlanVersion.Number, LatestHash: r.Hash, Name: r.Name,
+		Description: r.Description,
+		UpdatedAt:   core.Micros(tx.op.At), Stage: stage, ID: p.ID}); err != nil {
 		return err
 	}
 	tx.audit(action, auditRow{record: domain.AuditRecord{Object: "plan:" + p.Key, Reason: r.Reason,
@@ -178,7 +181,8 @@ func (tx *Tx) RestoreVersion(r domain.RestoredVersion) error {
 
 // AcceptPlan takes a draft into use.
 func (s entities) AcceptPlan(ctx context.Context, planID string, actor domain.Actor, reason string) (domain.Plan, error) {
-	if _, _, err := s.store.Do(s.store.by("accept a plan", actor), func(tx *Tx) (string, error) { return planID, tx.AcceptPlan(planID, reason) }); err != nil {
+	if _, _, err := s.store.Do(s.store.by("accept a plan", actor),
+		func(tx *Tx) (string, error) { return planID, tx.AcceptPlan(planID, reason) }); err != nil {
 		return domain.Plan{}, err
 	}
 	return s.store.Plan(ctx, planID)

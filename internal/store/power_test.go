@@ -188,7 +188,8 @@ func judge(dir string, acks []ack, cut int) (err error) {
 		return err
 	}
 	for _, r := range runs {
-		if err := s.Commit(ctx, domain.Checkpoint{Run: r.ID, Fence: r.LastSeq, Entries: []domain.Entry{visit("a", r.LastSeq, "1")}}); err != nil {
+		if err := s.Commit(ctx, domain.Checkpoint{Run: r.ID, Fence: r.LastSeq,
+			Entries: []domain.Entry{visit("a", r.LastSeq, "1")}}); err != nil {
 			return fmt.Errorf("the run does not go on: %w", err)
 		}
 	}

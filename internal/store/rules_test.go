@@ -151,7 +151,8 @@ var rules = append([]rule{
 				MaxTokens:   3,
 				MaxCost:     0.5,
 			}, Concurrency: &domain.Concurrency{Key: "one", Limit: 2, OnConflict: "queue"}}))
-	}, "r1 p@1 queued seq 0 steps 0 priority 7 key k labels map[a:b c:] limits {5 1h0m0s 3 0.5 false} starts 2030-01-31T12:00:00.123456Z session s concurrency {one 2 queue}"},
+	}, "r1 p@1 queued seq 0 steps 0 priority 7 key k labels map[a:b c:] limits {5 1h0m0s 3 0.5 false} starts " +
+		"2030-01-31T12:00:00.123456Z session s concurrency {one 2 queue}"},
 	{"create: a child", func(c *teller) {
 		p := c.begin()
 		c.run(
@@ -178,7 +179,8 @@ var rules = append([]rule{
 		c.run(r)
 		c.journal(r, 0)
 		c.events(1, r, 10)
-	}, `r1 p@1 waiting:held seq 2 steps 2 path cc fork of other@3|[1:a="1" 2:b="2"]|2 run.created r1 1-2 by marta ok ; 3 run.fork r1 by marta ok `},
+	}, `r1 p@1 waiting:held seq 2 steps 2 path cc fork of other@3|[1:a="1" 2:b="2"]|2 run.created r1 1-2 by marta ok ; 3 ` +
+		`run.fork r1 by marta ok `},
 	{"create: a rerun", func(c *teller) { c.run(c.create(domain.NewRun{RerunOf: "other"})) }, "r1 p@1 queued seq 0 steps 0 rerun of other"},
 	{
 		"create: an input that is not UTF-8",
@@ -349,8 +351,10 @@ var rules = append([]rule{
 			},
 		)
 		c.run(r)
-	}, `ok|r1 p@1 queued seq 1 steps 2 "h" at n path cf limits {9 0s 0 0 false} usage {1 2 0.25 false} crashes 1 paused true due 2030-01-31T12:00:00.123456Z started 2030-01-31T12:00:00.123456Z took 1m0s|` +
-		`ok|r1 p@1 queued seq 2 steps 3 at n path cfs limits {9 0s 0 0 false} usage {2 2 0.25 false} started 2030-01-31T12:00:00.123456Z took 1m0s`},
+	}, `ok|r1 p@1 queued seq 1 steps 2 "h" at n path cf limits {9 0s 0 0 false} usage {1 2 0.25 false} crashes 1 paused ` +
+		`true due 2030-01-31T12:00:00.123456Z started 2030-01-31T12:00:00.123456Z took 1m0s|` +
+		`ok|r1 p@1 queued seq 2 steps 3 at n path cfs limits {9 0s 0 0 false} usage {2 2 0.25 false} started ` +
+		`2030-01-31T12:00:00.123456Z took 1m0s`},
 	{"commit: a path is bounded", func(c *teller) {
 		r := c.begin()
 		c.at(r, 0, "1", &domain.RunPatch{AddPath: strings.Repeat("c", 60)})

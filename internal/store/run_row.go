@@ -19,7 +19,8 @@ func clipPath(s string) string {
 // hotOnly reports whether only journal position, steps, path and headline move.
 func hotOnly(p *domain.RunPatch) bool {
 	return p == nil || p.Status == "" && p.Output == nil && p.Error == nil && !p.ClearError && p.Hash == "" &&
-		p.DueAt == nil && p.AddUsage.Zero() && p.Silent == nil && p.Crashes == nil && p.Paused == nil && p.Limits == nil && p.StartedAt == nil && p.EndedAt == nil &&
+		p.DueAt == nil && p.AddUsage.Zero() && p.Silent == nil && p.Crashes == nil && p.Paused == nil && p.Limits == nil &&
+		p.StartedAt == nil && p.EndedAt == nil &&
 		p.RunningTime == nil && p.DeletedAt == nil
 }
 
@@ -132,13 +133,15 @@ func (p *prepared) update(w *writer, before, next *runState) (int64, error) {
 		return w.q.RunProgress(w.ctx, dbsqlc.RunProgressParams{LastSeq: next.LastSeq, AddSteps: patch.AddSteps, Path: next.Path,
 			Headline: next.Headline, Message: next.Message, Node: next.Node, ErrorCode: next.ErrorCode, DueAt: next.DueAt,
 			AddInputTokens: patch.AddUsage.InputTokens, AddOutputTokens: patch.AddUsage.OutputTokens, AddCost: patch.AddUsage.Cost,
-			Crashes: next.Crashes, Paused: next.Paused, StartedAt: next.StartedAt, RunningUs: next.RunningUs, ID: p.rowID, Fence: p.c.Fence})
+			Crashes: next.Crashes, Paused: next.Paused, StartedAt: next.StartedAt, RunningUs: next.RunningUs, ID: p.rowID,
+			Fence: p.c.Fence})
 	}
 	return w.q.RunAdvance(w.ctx, dbsqlc.RunAdvanceParams{LastSeq: next.LastSeq, AddSteps: patch.AddSteps, Path: next.Path,
 		Headline: next.Headline, Message: next.Message, Node: next.Node, ErrorCode: next.ErrorCode, DueAt: next.DueAt,
 		AddInputTokens: patch.AddUsage.InputTokens, AddOutputTokens: patch.AddUsage.OutputTokens, AddCost: patch.AddUsage.Cost,
 		Crashes: next.Crashes, Paused: next.Paused, StartedAt: next.StartedAt, RunningUs: next.RunningUs,
-		Status: next.Status, WaitReason: next.WaitReason, Attention: next.Attention, EndedAt: next.EndedAt, Fingerprint: next.Fingerprint, ID: p.rowID, Fence: p.c.Fence})
+		Status: next.Status, WaitReason: next.WaitReason, Attention: next.Attention, EndedAt: next.EndedAt,
+		Fingerprint: next.Fingerprint, ID: p.rowID, Fence: p.c.Fence})
 }
 
 // troubled: tried again and again, or at work without a sign of life.
@@ -177,8 +180,9 @@ func (p *prepared) details(w *writer) error {
 		}
 	}
 	for _, h := range p.c.Handoffs {
-		if err := w.q.HandoffInsert(w.ctx, dbsqlc.HandoffInsertParams{PublicID: h.ID, RunID: p.rowID, Seq: h.Seq, FromAgent: h.From, ToAgent: h.To,
-			Node: h.Node, Reason: h.Reason, Context: h.Context, At: core.Micros(h.At)}); err != nil {
+		if err := w.q.HandoffInsert(w.ctx, dbsqlc.HandoffInsertParams{PublicID: h.ID, RunID: p.rowID, Seq: h.Seq, FromAgent: h.From,
+			ToAgent: h.To,
+			Node:    h.Node, Reason: h.Reason, Context: h.Context, At: core.Micros(h.At)}); err != nil {
 			return err
 		}
 	}

@@ -34,7 +34,8 @@ func (f *sealed) seal() string {
 	for _, n := range []int64{f.priority, f.forkSeq, f.startAt} {
 		b = binary.BigEndian.AppendUint64(b, uint64(n))
 	}
-	for _, s := range []string{f.id, f.actor, f.origin, f.key, f.concKey, f.parentRun, f.forkedFrom, f.rerunOf, f.session, f.labels, f.parent, f.concurrency} {
+	for _, s := range []string{f.id, f.actor, f.origin, f.key, f.concKey, f.parentRun, f.forkedFrom, f.rerunOf, f.session, f.labels,
+		f.parent, f.concurrency} {
 		b = append(binary.BigEndian.AppendUint32(b, uint32(len(s))), s...)
 	}
 	if f.input != nil {

@@ -26,7 +26,9 @@ func TestSettings(t *testing.T) {
 func TestSettingsOfPeopleAreAudited(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
-	if err := s.SetSettingAs(t.Context(), "stopped", "{}", domain.AuditRecord{Action: "tool.accept", Actor: "ana", Object: "tool:crm.find", Detail: domain.RawJSON(`{"digest":"d"}`)}); err != nil {
+	if err := s.SetSettingAs(t.Context(), "stopped", "{}",
+		domain.AuditRecord{Action: "tool.accept", Actor: "ana", Object: "tool:crm.find",
+			Detail: domain.RawJSON(`{"digest":"d"}`)}); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := s.Setting(t.Context(), "stopped"); err != nil || got != "{}" {

@@ -177,7 +177,8 @@ func (s *Store) dsn(reader bool) string {
 	if reader {
 		q += "&mode=ro&_query_only=1&_pragma=cache_size(-1000)" // what it lacks is in the system's cache
 	} else {
-		q += "&mode=rw&_pragma=cache_size(-4000)&_pragma=wal_autocheckpoint(0)&_txlock=immediate&_pragma=auto_vacuum(2)&_pragma=journal_mode(WAL)&_pragma=journal_size_limit(67108864)"
+		q += "&mode=rw&_pragma=cache_size(-4000)&_pragma=wal_autocheckpoint(0)&_txlock=immediate&_pragma=auto_vacuum(2)&" +
+			"_pragma=journal_mode(WAL)&_pragma=journal_size_limit(67108864)"
 		if s.normal {
 			q += "&_pragma=synchronous(NORMAL)"
 		} else {
@@ -283,7 +284,8 @@ func (s *Store) startWriter(ctx context.Context, o Options) error {
 	go s.writer.run()
 	if lost {
 		if err := s.Audit(ctx, domain.AuditRecord{Action: actionNewKey, Actor: domain.System.Name, Surface: domain.System.Surface,
-			Reason: "the previous key was lost", Detail: domain.RawJSON(core.EncodeJSON(auditCut{Seq: last, Mac: hex.EncodeToString(mac.Mac)}))}); err != nil {
+			Reason: "the previous key was lost", Detail: domain.RawJSON(core.EncodeJSON(auditCut{Seq: last,
+				Mac: hex.EncodeToString(mac.Mac)}))}); err != nil {
 			return err
 		}
 	}
@@ -416,8 +418,10 @@ func (s *Store) loadSecrets(ctx context.Context, auditKey []byte) error {
 
 // wrongKey says that the key file beside the database is that of another one.
 func (s *Store) wrongKey(wants string) error {
-	return domain.Errorf(domain.CodeCorrupt, "%s.key belongs to another database: its fingerprint is %s, not %s", s.path, s.db.Secrets.Derived.Print, wants).
-		Suggest("restore the key file from your copy; if every copy is lost, move this one away, then run kairosd audit new-key and read its help first")
+	return domain.Errorf(domain.CodeCorrupt, "%s.key belongs to another database: its fingerprint is %s, not %s", s.path,
+		s.db.Secrets.Derived.Print, wants).
+		Suggest("restore the key file from your copy; if every copy is lost, move this one away, then run kairosd audit " +
+			"new-key and read its help first")
 }
 
 // Incarnation names this life of the database; a restore begins a new one.

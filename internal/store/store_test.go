@@ -84,10 +84,14 @@ func TestACreatedRunIsWhatIsStored(t *testing.T) {
 	at := time.UnixMicro(1_700_000_000_000_001).UTC()
 	for name, n := range map[string]domain.NewRun{
 		"nothing given": {},
-		"everything": {Input: domain.RawJSON(`{"a":[1.50]}`), Status: domain.RunWaiting, Actor: "ana", Origin: "api", Session: "s", Priority: 3,
-			Labels: map[string]string{"env": "prod"}, Limits: domain.Limits{MaxSteps: 7}, Key: "once", StartAt: at, ForkedFrom: parent.ID, ForkSeq: 2, RerunOf: parent.ID,
-			Parent: &domain.ParentRef{Run: parent.ID, Node: "a", Visit: 1, Item: -1}, Concurrency: &domain.Concurrency{Key: "c", Limit: 2, OnConflict: "skip"},
-			Entries: []domain.Entry{entry("a", "1"), entry("b", "2")}, Audit: []domain.AuditRecord{{Action: "run.created", Actor: "ana", Surface: "api"}}},
+		"everything": {Input: domain.RawJSON(`{"a":[1.50]}`), Status: domain.RunWaiting, Actor: "ana", Origin: "api", Session: "s",
+			Priority: 3,
+			Labels:   map[string]string{"env": "prod"}, Limits: domain.Limits{MaxSteps: 7}, Key: "once", StartAt: at,
+			ForkedFrom: parent.ID, ForkSeq: 2, RerunOf: parent.ID,
+			Parent:      &domain.ParentRef{Run: parent.ID, Node: "a", Visit: 1, Item: -1},
+			Concurrency: &domain.Concurrency{Key: "c", Limit: 2, OnConflict: "skip"},
+			Entries:     []domain.Entry{entry("a", "1"), entry("b", "2")},
+			Audit:       []domain.AuditRecord{{Action: "run.created", Actor: "ana", Surface: "api"}}},
 		"a large input": {Input: domain.RawJSON(`"` + strings.Repeat("x", 10_000) + `"`), Origin: domain.OriginDry},
 	} {
 		n.PlanID, n.Hash = v.PlanID, v.Hash
@@ -246,7 +250,8 @@ func TestRunListPagesByKey(t *testing.T) {
 		"two statuses":    {Statuses: []domain.RunStatus{domain.RunFailed, domain.RunCompleted}, PlanKey: "two"},
 		"plan and status": {Statuses: []domain.RunStatus{domain.RunFailed}, PlanKey: "two"}, "tail": {IDTail: ids[2][20:]},
 		"ended since": {Statuses: []domain.RunStatus{domain.RunFailed, domain.RunCancelled}, Since: time.Now().Add(-time.Hour)},
-		"since":       {Statuses: []domain.RunStatus{domain.RunFailed}, Since: time.Now().Add(-time.Hour), Until: time.Now().Add(time.Hour)},
+		"since": {Statuses: []domain.RunStatus{domain.RunFailed}, Since: time.Now().Add(-time.Hour),
+			Until: time.Now().Add(time.Hour)},
 	} {
 		got, err := s.Runs(ctx, f)
 		if err != nil || len(got.Items) != 1 || got.Items[0].ID != ids[2] {
@@ -256,7 +261,8 @@ func TestRunListPagesByKey(t *testing.T) {
 			t.Errorf("%s: count %d, %v", name, n, err)
 		}
 	}
-	if n, _, err := s.RunsCount(ctx, domain.RunFilter{Statuses: []domain.RunStatus{domain.RunFailed}, Since: time.Now().Add(time.Hour)}, 100); err != nil ||
+	if n, _, err := s.RunsCount(ctx, domain.RunFilter{Statuses: []domain.RunStatus{domain.RunFailed},
+		Since: time.Now().Add(time.Hour)}, 100); err != nil ||
 		n != 0 {
 		t.Errorf("%d runs ended in the future, %v", n, err)
 	}
@@ -318,8 +324,10 @@ func BenchmarkCommit(b *testing.B) {
 			for w, id := range ids {
 				wg.Go(func() {
 					for i := int64(0); i < int64(b.N/waiting)+1; i++ {
-						if err := s.Commit(context.Background(), domain.Checkpoint{Run: id, Fence: i, Entries: []domain.Entry{entry("a", `{"x":1,"text":"about a hundred bytes of json, as a node's result usually has, more or less so"}`)},
-							Patch: &domain.RunPatch{AddSteps: 1}}); err != nil {
+						if err := s.Commit(context.Background(),
+							domain.Checkpoint{Run: id, Fence: i, Entries: []domain.Entry{entry("a",
+								`{"x":1,"text":"about a hundred bytes of json, as a node's result usually has, more or less so"}`)},
+								Patch: &domain.RunPatch{AddSteps: 1}}); err != nil {
 							b.Errorf("run %d: %v", w, err)
 							return
 						}

@@ -67,7 +67,8 @@ func (t *tally) write(ctx context.Context, q *dbsqlc.Queries) error {
 	}
 	clear(t.counts)
 	for k, n := range t.outcomes {
-		if err := q.OutcomeAdd(ctx, dbsqlc.OutcomeAddParams{PlanID: k.plan, Slot: k.slot, Status: k.status, VersionID: k.version, N: n}); err != nil {
+		if err := q.OutcomeAdd(ctx, dbsqlc.OutcomeAddParams{PlanID: k.plan, Slot: k.slot, Status: k.status, VersionID: k.version,
+			N: n}); err != nil {
 			return err
 		}
 	}

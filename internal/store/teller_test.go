@@ -68,7 +68,8 @@ func (c *teller) archive(id string) {
 	case *storetest.Model:
 		s.Archive(id, true)
 	case *store.Store:
-		if _, _, err := s.Do(store.Operation{Name: "archive-plan"}, func(tx *store.Tx) (string, error) { return id, tx.ArchivePlan(id, time.Now()) }); err != nil {
+		if _, _, err := s.Do(store.Operation{Name: "archive-plan"},
+			func(tx *store.Tx) (string, error) { return id, tx.ArchivePlan(id, time.Now()) }); err != nil {
 			c.say("%s", word(err))
 		}
 	default:

@@ -94,7 +94,8 @@ func (a AttentionTx) Set(f FailedRuns, on bool) (int64, error) {
 // AckFailures keeps who acknowledged a group, of how many runs, and why.
 func (a AttentionTx) AckFailures(f FailedRuns, ref domain.FailureRef, runs int64, note string) error {
 	return a.tx.w.q.FailureAckPut(a.tx.w.ctx, dbsqlc.FailureAckPutParams{PlanID: f.planID, Node: ref.Node, ErrorCode: ref.Code,
-		Fingerprint: ref.Fingerprint, Headline: f.headline, Message: f.message, Actor: a.tx.op.By.Name, Note: note, Runs: runs, At: core.Micros(a.tx.op.At)})
+		Fingerprint: ref.Fingerprint, Headline: f.headline, Message: f.message, Actor: a.tx.op.By.Name, Note: note, Runs: runs,
+		At: core.Micros(a.tx.op.At)})
 }
 
 // UnackFailures removes the acknowledgments of a group.

@@ -14,14 +14,16 @@ func (tx *Tx) CreateBulk(b domain.Bulk, items []domain.BulkItem) error {
 		dbsqlc.BulkInsertParams{PublicID: b.ID, Action: string(b.Action), Query: b.Query, Reason: b.Reason, Actor: b.Actor,
 			Role: string(
 				b.Role,
-			), Surface: b.Surface, Canary: core.Flag(b.Canary), Rate: int64(b.Rate), Labels: labelsJSON(b.Labels), NotBefore: core.Micros(b.NotBefore),
-			Provider: b.Provider, Tool: b.Tool, State: string(b.State), Total: b.Total, CreatedAt: core.Micros(b.CreatedAt)},
+			), Surface: b.Surface, Canary: core.Flag(b.Canary), Rate: int64(b.Rate), Labels: labelsJSON(b.Labels),
+			NotBefore: core.Micros(b.NotBefore),
+			Provider:  b.Provider, Tool: b.Tool, State: string(b.State), Total: b.Total, CreatedAt: core.Micros(b.CreatedAt)},
 	)
 	if err != nil {
 		return err
 	}
 	for _, it := range items {
-		if err := w.q.BulkItemInsert(w.ctx, dbsqlc.BulkItemInsertParams{BulkID: id, Position: it.Position, Run: it.Run, Rev: it.Rev, Node: it.Node, Code: it.Code}); err != nil {
+		if err := w.q.BulkItemInsert(w.ctx, dbsqlc.BulkItemInsertParams{BulkID: id, Position: it.Position, Run: it.Run, Rev: it.Rev,
+			Node: it.Node, Code: it.Code}); err != nil {
 			return err
 		}
 	}

@@ -83,7 +83,8 @@ func TestNewWorkIsAcceptedSoonAfterACrash(t *testing.T) {
 	}
 	all := time.Since(began)
 	t.Logf(
-		"%d unfinished (%d in flight): database open after %s, engine after %s, a new run accepted after %s and done after %s, all in flight done after %s",
+		"%d unfinished (%d in flight): database open after %s, engine after %s, a new run accepted after %s and done after "+
+			"%s, all in flight done after %s",
 		n,
 		counts["running"],
 		opened.Round(time.Millisecond),

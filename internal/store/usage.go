@@ -35,7 +35,8 @@ func (s retention) Usage(ctx context.Context) (domain.Storage, error) {
 		u.MovedAt = time.UnixMicro(moved).UTC()
 	}
 	var pages, size int64
-	if err := s.store.read.QueryRowContext(ctx, "SELECT freelist_count, page_size FROM pragma_freelist_count, pragma_page_size").Scan(&pages, &size); err != nil {
+	if err := s.store.read.QueryRowContext(ctx, "SELECT freelist_count, page_size FROM pragma_freelist_count, pragma_page_size").
+		Scan(&pages, &size); err != nil {
 		return u, core.Translate(err, "count free pages")
 	}
 	u.Unused = pages * size

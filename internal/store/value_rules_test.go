@@ -74,7 +74,8 @@ var valueRules = []rule{
 			c.at(r, int64(i), text(n), nil)
 		}
 		c.journal(r, 0)
-	}, `ok|ok|ok|ok|ok|ok|[1:a="\"\"" 2:a="xxx…xxx"(4096) 3:a="xxx…xxx"(4097) 4:a="xxx…xxx"(262144) 5:a="xxx…xxx"(262145) 6:a="xxx…xxx"(1048576)]`},
+	}, `ok|ok|ok|ok|ok|ok|[1:a="\"\"" 2:a="xxx…xxx"(4096) 3:a="xxx…xxx"(4097) 4:a="xxx…xxx"(262144) ` +
+		`5:a="xxx…xxx"(262145) 6:a="xxx…xxx"(1048576)]`},
 	{
 		"value: the largest",
 		func(c *teller) { r := c.begin(); c.at(r, 0, text(core.MaxPayload), nil); c.journal(r, 0) },
@@ -106,7 +107,8 @@ var valueRules = []rule{
 			c.at(r, int64(i), v, nil)
 		}
 		c.journal(r, 0)
-	}, "ok|ok|ok|ok|ok|[1:a=\"\\\"\\\\u0000\\\"\" 2:a=\"\\\"ñ 日本 🎈\\\"\" 3:a=\"\\\"@0123\\\"\" 4:a=\"\\\"'; DROP TABLE runs; --\\\"\" 5:a=\"\\\"\\u202e\\\"\"]"},
+	}, "ok|ok|ok|ok|ok|[1:a=\"\\\"\\\\u0000\\\"\" 2:a=\"\\\"ñ 日本 🎈\\\"\" 3:a=\"\\\"@0123\\\"\" 4:a=\"\\\"'; DROP " +
+		"TABLE runs; --\\\"\" 5:a=\"\\\"\\u202e\\\"\"]"},
 	{"value: the extremes of a row's numbers", func(c *teller) {
 		r := c.begin()
 		e := entry("a", "1")
@@ -115,7 +117,8 @@ var valueRules = []rule{
 		e.At, e.StartedAt = noon, noon
 		c.commit(domain.Checkpoint{Run: r, Entries: []domain.Entry{e}})
 		c.rowsWhole(r)
-	}, `ok|{"seq":1,"kind":"result","node":"a","visit":2147483647,"item":2147483647,"attempt":2147483647,"substep":2147483647,"status":"completed","final":true,` +
+	}, `ok|{"seq":1,"kind":"result","node":"a","visit":2147483647,"item":2147483647,"attempt":2147483647,` +
+		`"substep":2147483647,"status":"completed","final":true,` +
 		`"effect":"pure","output":1,"usage":{"inputTokens":9223372036854775807,"outputTokens":1,"cost":1.7976931348623157e+308},` +
 		`"startedAt":"2030-01-31T12:00:00.123456Z","at":"2030-01-31T12:00:00.123456Z"}`},
 	{"value: every field of a row", func(c *teller) {
@@ -125,19 +128,24 @@ var valueRules = []rule{
 				Run: r,
 				Entries: []domain.Entry{
 					{Kind: domain.EntryWait, Node: "n", Visit: 2, Item: 3, Attempt: 4, Substep: 5, Status: domain.NodeWaiting,
-						Effect: "unsafe", IdempotencyKey: "k", Input: domain.RawJSON("1"), Output: domain.RawJSON("2"), Decision: domain.RawJSON(`{"a":1}`), Log: domain.RawJSON("[]"),
+						Effect: "unsafe", IdempotencyKey: "k", Input: domain.RawJSON("1"), Output: domain.RawJSON("2"),
+						Decision: domain.RawJSON(`{"a":1}`), Log: domain.RawJSON("[]"),
 						Failure: &domain.Failure{
 							Code:      "c",
 							Message:   "m",
 							Permanent: true,
-						}, Usage: domain.Usage{InputTokens: 1}, Agent: "g", DueAt: noon, Ref: "f", Actor: "w", Reason: "y", StartedAt: noon, At: noon},
+						}, Usage: domain.Usage{InputTokens: 1}, Agent: "g", DueAt: noon, Ref: "f", Actor: "w", Reason: "y",
+						StartedAt: noon, At: noon},
 				},
 			},
 		)
 		c.rowsWhole(r)
-	}, `ok|{"seq":1,"kind":"wait","node":"n","visit":2,"item":3,"attempt":4,"substep":5,"status":"waiting","effect":"unsafe","idempotencyKey":"k","input":1,"output":2,` +
-		`"decision":{"a":1},"failure":{"code":"c","message":"m","permanent":true},"usage":{"inputTokens":1,"outputTokens":0,"cost":0},"agent":"g",` +
-		`"dueAt":"2030-01-31T12:00:00.123456Z","ref":"f","actor":"w","reason":"y","log":[],"startedAt":"2030-01-31T12:00:00.123456Z","at":"2030-01-31T12:00:00.123456Z"}`},
+	}, `ok|{"seq":1,"kind":"wait","node":"n","visit":2,"item":3,"attempt":4,"substep":5,"status":"waiting",` +
+		`"effect":"unsafe","idempotencyKey":"k","input":1,"output":2,` +
+		`"decision":{"a":1},"failure":{"code":"c","message":"m","permanent":true},"usage":{"inputTokens":1,"outputTokens":0,` +
+		`"cost":0},"agent":"g",` +
+		`"dueAt":"2030-01-31T12:00:00.123456Z","ref":"f","actor":"w","reason":"y","log":[],` +
+		`"startedAt":"2030-01-31T12:00:00.123456Z","at":"2030-01-31T12:00:00.123456Z"}`},
 
 	// Audit.
 	{"audit: one event for each checkpoint, gapless, in the order of commits", func(c *teller) {
@@ -147,7 +155,8 @@ var valueRules = []rule{
 		c.move(a, 1, domain.RunWaiting, domain.WaitTimer)
 		c.said = nil
 		c.events(1, "", 10)
-	}, `2 checkpoint r1 running 1-1 1:a="1" by system ok ; 3 checkpoint r2 1-1 1:a="2" by system ok ; 4 checkpoint r1 waiting:timer by system ok `},
+	}, `2 checkpoint r1 running 1-1 1:a="1" by system ok ; 3 checkpoint r2 1-1 1:a="2" by system ok ; 4 checkpoint r1 ` +
+		`waiting:timer by system ok `},
 	{"audit: the records of a checkpoint follow its event", func(c *teller) {
 		r := c.begin()
 		c.commit(
@@ -178,7 +187,8 @@ var valueRules = []rule{
 		c.events(3, "", 2)
 		c.events(5, "", 2)
 		c.events(2, r, 1)
-	}, `2 checkpoint r1 1-1 1:a="1" by system ok ; 3 checkpoint r1 2-2 2:a="1" by system ok |4 checkpoint r1 3-3 3:a="1" by system ok ; 5 checkpoint r1 4-4 4:a="1" by system ok ||` +
+	}, `2 checkpoint r1 1-1 1:a="1" by system ok ; 3 checkpoint r1 2-2 2:a="1" by system ok |4 checkpoint r1 3-3 3:a="1" by ` +
+		`system ok ; 5 checkpoint r1 4-4 4:a="1" by system ok ||` +
 		`3 checkpoint r1 2-2 2:a="1" by system ok `},
 	{"audit: the newest number", func(c *teller) {
 		c.at(c.begin(), 0, "1", nil)
@@ -202,9 +212,10 @@ var valueRules = []rule{
 		}
 		c.commit(domain.Checkpoint{Run: r, Approvals: []domain.Approval{a}})
 		c.approval("A")
-		a.Message, a.Status, a.DecidedAt, a.DecidedBy, a.Comment, a.Values = "something else", "approved", noon, "w", "fine", domain.RawJSON(
-			`{"a":1}`,
-		)
+		a.Message, a.Status, a.DecidedAt, a.DecidedBy, a.Comment, a.Values = "something else", "approved", noon, "w", "fine",
+			domain.RawJSON(
+				`{"a":1}`,
+			)
 		c.commit(domain.Checkpoint{Run: r, Approvals: []domain.Approval{a}})
 		c.approval("A")
 	}, `ok|A n "go?" open by  "" values |ok|A n "go?" approved by w "fine" values {"a":1}`},

@@ -57,16 +57,19 @@ func TestTheDoctorFindsTargetedEdits(t *testing.T) {
 	for name, c := range map[string]struct{ check, edit string }{
 		"nothing":                          {"", ""},
 		"a rejection that was an approval": {"approvals", "UPDATE approvals SET status = 'rejected' WHERE status = 'approved'"},
-		"an open one that is approved":     {"approvals", "UPDATE approvals SET status = 'approved', decided_at = 1, decided_by = 'eve' WHERE status = 'open'"},
-		"another person decided":           {"approvals", "UPDATE approvals SET decided_by = 'eve' WHERE status = 'approved'"},
-		"another step":                     {"approvals", "UPDATE approvals SET node = 'pay' WHERE status = 'approved'"},
-		"one that nobody opened":           {"approvals", "UPDATE approvals SET public_id = 'eve' WHERE status = 'open'"},
-		"an open one of a finished run":    {"run states", "UPDATE runs SET status = 'cancelled', wait_reason = '', ended_at = 1 WHERE parent_run <> ''"},
-		"a child of a finished run":        {"run states", "UPDATE runs SET status = 'failed', wait_reason = '', ended_at = 1 WHERE public_id = '" + parent + "'"},
-		"a paused finished run":            {"run states", "UPDATE runs SET paused = 1, ended_at = 1 WHERE status = 'completed'"},
-		"memory of another person":         {"memory", "DROP TRIGGER memory_is_immutable; UPDATE memory SET owner = 'eve'"},
-		"memory of another input":          {"memory", "DROP TRIGGER memory_is_immutable; UPDATE memory SET input = 'bye'"},
-		"a counter":                        {"counters", "UPDATE run_counts SET n = n + 1"},
+		"an open one that is approved": {"approvals", "UPDATE approvals SET status = 'approved', decided_at = 1, " +
+			"decided_by = 'eve' WHERE status = 'open'"},
+		"another person decided": {"approvals", "UPDATE approvals SET decided_by = 'eve' WHERE status = 'approved'"},
+		"another step":           {"approvals", "UPDATE approvals SET node = 'pay' WHERE status = 'approved'"},
+		"one that nobody opened": {"approvals", "UPDATE approvals SET public_id = 'eve' WHERE status = 'open'"},
+		"an open one of a finished run": {"run states",
+			"UPDATE runs SET status = 'cancelled', wait_reason = '', ended_at = 1 WHERE parent_run <> ''"},
+		"a child of a finished run": {"run states",
+			"UPDATE runs SET status = 'failed', wait_reason = '', ended_at = 1 WHERE public_id = '" + parent + "'"},
+		"a paused finished run":    {"run states", "UPDATE runs SET paused = 1, ended_at = 1 WHERE status = 'completed'"},
+		"memory of another person": {"memory", "DROP TRIGGER memory_is_immutable; UPDATE memory SET owner = 'eve'"},
+		"memory of another input":  {"memory", "DROP TRIGGER memory_is_immutable; UPDATE memory SET input = 'bye'"},
+		"a counter":                {"counters", "UPDATE run_counts SET n = n + 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

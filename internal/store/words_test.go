@@ -52,7 +52,8 @@ func TestRunsAreFoundByTheirWords(t *testing.T) {
 	)
 	check := func(text string, want ...string) {
 		t.Helper()
-		for _, f := range []domain.RunFilter{{Text: text}, {Text: text, PlanKey: "two"}, {Text: text, IDs: []string{limit, unicode, plain, labelled.ID, works, both.ID}}} {
+		for _, f := range []domain.RunFilter{{Text: text}, {Text: text, PlanKey: "two"},
+			{Text: text, IDs: []string{limit, unicode, plain, labelled.ID, works, both.ID}}} {
 			if got := found(t, s, f); !slices.Equal(got, slices.Concat([]string{}, want)) {
 				t.Errorf("%+v: %q, want %q", f, got, want)
 			}

@@ -24,7 +24,8 @@ func newCalculator() llm.Tool {
 		spec: llm.ToolSpec{
 			Name: "calculator",
 			Description: "Computes an arithmetic expression exactly: 0.1 + 0.2 is 0.3. Operators + - * / % ^ and parentheses; " +
-				"% has the sign of its left side; functions min max sum avg abs sign round floor ceil trunc sqrt pow exp ln log10; constants pi and e. The result is a number.",
+				"% has the sign of its left side; functions min max sum avg abs sign round floor ceil trunc sqrt pow exp ln " +
+				"log10; constants pi and e. The result is a number.",
 			Effect: walk.EffectPure,
 			Schema: object(map[string]any{
 				"expression": property("string", "for example (net - cost) * 1.21", "minLength", 1, "maxLength", maxFormula),

@@ -27,7 +27,8 @@ func newCSV(f *files) llm.Tool {
 	return &function{
 		spec: llm.ToolSpec{
 			Name: "csv", Private: true,
-			Description: "Reads a table from CSV text or a file, filters and groups it, and computes sum, avg, min, max, count and distinct exactly. " +
+			Description: "Reads a table from CSV text or a file, filters and groups it, and computes sum, avg, min, max, " +
+				"count and distinct exactly. " +
 				"Gives {columns, rows, count}: rows are objects, count is their number before the limit.",
 			Effect: walk.EffectRead,
 			EffectOf: func(args any) walk.Effect {

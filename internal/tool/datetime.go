@@ -17,9 +17,10 @@ import (
 func newDatetime() llm.Tool {
 	return &function{
 		spec: llm.ToolSpec{
-			Name:        "datetime",
-			Description: "Tells the time in an IANA time zone: now, or a given time converted from another zone, with an amount added or subtracted.",
-			Effect:      walk.EffectRead,
+			Name: "datetime",
+			Description: "Tells the time in an IANA time zone: now, or a given time converted from another zone, with an " +
+				"amount added or subtracted.",
+			Effect: walk.EffectRead,
 			EffectOf: func(args any) walk.Effect {
 				if m, ok := args.(map[string]any); ok {
 					if at := m["at"]; at != nil && at != "" && at != "now" {

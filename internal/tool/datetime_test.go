@@ -38,9 +38,12 @@ func TestDatetime(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]string{
-		`{"timezone": "Mars/Base"}`: "unknown time zone", `{"timezone": "Local"}`: "unknown time zone", `{"timezone": "../etc/passwd"}`: "unknown time zone", `{"timezone": "/etc/localtime"}`: "unknown time zone",
-		`{"at": "tomorrow"}`: "is not a time", `{"at": "2026-02-30"}`: "is not a time", `{"add": "soon"}`: "is not an amount", `{"add": "-"}`: "is not an amount", `{"add": "1.5mo"}`: "is not an amount",
-		`{"add": "9999999999y"}`: "is not an amount", `{"add": "9999999999999h"}`: "is not an amount", `{"at": "2026-01-01", "add": "9000y"}`: "the year", `{"zone": "UTC"}`: "unknown key", `{"at": true}`: "at",
+		`{"timezone": "Mars/Base"}`: "unknown time zone", `{"timezone": "Local"}`: "unknown time zone",
+		`{"timezone": "../etc/passwd"}`: "unknown time zone", `{"timezone": "/etc/localtime"}`: "unknown time zone",
+		`{"at": "tomorrow"}`: "is not a time", `{"at": "2026-02-30"}`: "is not a time", `{"add": "soon"}`: "is not an amount",
+		`{"add": "-"}`: "is not an amount", `{"add": "1.5mo"}`: "is not an amount",
+		`{"add": "9999999999y"}`: "is not an amount", `{"add": "9999999999999h"}`: "is not an amount",
+		`{"at": "2026-01-01", "add": "9000y"}`: "the year", `{"zone": "UTC"}`: "unknown key", `{"at": true}`: "at",
 	} {
 		refuses(t, set, "datetime", args, want)
 	}
@@ -74,7 +77,8 @@ func TestSleep(t *testing.T) {
 		if d := time.Since(start); d != 90*time.Second {
 			t.Errorf("slept %s", d)
 		}
-		for args, want := range map[string]string{`{"for": "2h"}`: "longer than", `{"for": "-1s"}`: "not a duration", `{"for": "soon"}`: "not a duration", `{}`: `"for" is required`} {
+		for args, want := range map[string]string{`{"for": "2h"}`: "longer than", `{"for": "-1s"}`: "not a duration",
+			`{"for": "soon"}`: "not a duration", `{}`: `"for" is required`} {
 			refuses(t, set, "sleep", args, want)
 		}
 	})

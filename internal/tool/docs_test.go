@@ -50,8 +50,10 @@ func TestDocumentation(t *testing.T) {
 	for name := range sections {
 		t.Errorf("a section on %s, which is no tool", name)
 	}
-	for _, typ := range []reflect.Type{reflect.TypeFor[tool.Config](), reflect.TypeFor[tool.HTTPConfig](), reflect.TypeFor[tool.FilesConfig](), reflect.TypeFor[tool.SQLConfig](),
-		reflect.TypeFor[tool.ExecConfig](), reflect.TypeFor[mcp.Server](), reflect.TypeFor[config.Secret](), reflect.TypeFor[config.Approvals]()} {
+	for _, typ := range []reflect.Type{reflect.TypeFor[tool.Config](), reflect.TypeFor[tool.HTTPConfig](),
+		reflect.TypeFor[tool.FilesConfig](), reflect.TypeFor[tool.SQLConfig](),
+		reflect.TypeFor[tool.ExecConfig](), reflect.TypeFor[mcp.Server](), reflect.TypeFor[config.Secret](),
+		reflect.TypeFor[config.Approvals]()} {
 		for i := range typ.NumField() {
 			if key := typ.Field(i).Tag.Get("yaml"); !regexp.MustCompile(`\b` + key + `:`).MatchString(page) {
 				t.Errorf("no key %s of %s", key, typ)

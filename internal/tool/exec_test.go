@@ -53,7 +53,8 @@ func TestExecRefuses(t *testing.T) {
 	path := script(t, "exit 3")
 	set := execSet(t, path)
 	for args, want := range map[string]string{
-		`{"command": "/bin/sh"}`: "must be", `{"command": "script"}`: "must be", `{"command": "` + path + `/../sh"}`: "must be", `{"command": "` + path + `", "args": "-x"}`: "args", `{}`: "command",
+		`{"command": "/bin/sh"}`: "must be", `{"command": "script"}`: "must be", `{"command": "` + path + `/../sh"}`: "must be",
+		`{"command": "` + path + `", "args": "-x"}`: "args", `{}`: "command",
 		`{"command": "` + path + `", "args": ["a\u0000b"]}`: "NUL", `{"command": "` + path + `", "timeout": "soon"}`: "not a duration",
 	} {
 		refuses(t, set, "exec", args, want)
@@ -66,7 +67,8 @@ func TestExecRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	refuses(t, set, "exec", `{"command": "`+path+`"}`, "has changed")
-	for _, c := range []tool.ExecConfig{{Allow: []string{"sh"}}, {Allow: []string{"/bin/../bin/sh"}}, {Allow: []string{"/nowhere"}}, {Allow: []string{"/etc/passwd"}}, {Allow: []string{"/tmp"}}, {Env: map[string]string{"A=B": ""}}} {
+	for _, c := range []tool.ExecConfig{{Allow: []string{"sh"}}, {Allow: []string{"/bin/../bin/sh"}}, {Allow: []string{"/nowhere"}},
+		{Allow: []string{"/etc/passwd"}}, {Allow: []string{"/tmp"}}, {Env: map[string]string{"A=B": ""}}} {
 		c.Enabled = true
 		if _, err := tool.Builtin(tool.Config{Exec: c}, nil); err == nil {
 			t.Errorf("%+v was accepted", c)
@@ -101,16 +103,19 @@ func TestExecRefuses(t *testing.T) {
 		t.Errorf("%s %v", out, f)
 	}
 	knows := builtin(t, tool.Config{Exec: tool.ExecConfig{Enabled: true, Allow: []string{shows}, EndOfOptions: []string{shows}}}, nil)
-	if out, f := call(t, knows, "exec", `{"command": "`+shows+`", "args": ["-v"], "operands": ["--output=/etc/cron.d/x", "-"]}`); f != nil ||
+	if out, f := call(t, knows, "exec", `{"command": "`+shows+
+		`", "args": ["-v"], "operands": ["--output=/etc/cron.d/x", "-"]}`); f != nil ||
 		!strings.Contains(out, `[-v][--][--output=/etc/cron.d/x][-]`) {
 		t.Errorf("%s %v", out, f)
 	}
 	refuses(t, knows, "exec", `{"command": "`+shows+`", "operands": ["a\u0000b"]}`, "NUL")
-	if _, err := tool.Builtin(tool.Config{Exec: tool.ExecConfig{Enabled: true, Allow: []string{shows}, EndOfOptions: []string{"/bin/ls"}}}, nil); err == nil {
+	if _, err := tool.Builtin(tool.Config{Exec: tool.ExecConfig{Enabled: true, Allow: []string{shows},
+		EndOfOptions: []string{"/bin/ls"}}}, nil); err == nil {
 		t.Error("a command that is not allowed was accepted in end_of_options")
 	}
 	for _, bad := range []map[string]string{{other: "("}, {"/bin/ls": "a"}} {
-		if _, err := tool.Builtin(tool.Config{Exec: tool.ExecConfig{Enabled: true, Allow: []string{other}, Patterns: bad}}, nil); err == nil {
+		if _, err := tool.Builtin(tool.Config{Exec: tool.ExecConfig{Enabled: true, Allow: []string{other}, Patterns: bad}},
+			nil); err == nil {
 			t.Errorf("%v was accepted", bad)
 		}
 	}
@@ -124,7 +129,8 @@ func TestExecExitCodes(t *testing.T) {
 	t.Parallel()
 	path := script(t, `echo broken >&2; case $1 in kill) kill -9 $$;; *) exit $1;; esac`)
 	set := execSet(t, path)
-	for args, want := range map[string]string{`"args": ["3"]`: "exit code 3", `"args": ["kill"]`: "signal killed", `"args": ["0"], "expect": [1]`: "exit code 0"} {
+	for args, want := range map[string]string{`"args": ["3"]`: "exit code 3", `"args": ["kill"]`: "signal killed",
+		`"args": ["0"], "expect": [1]`: "exit code 0"} {
 		_, f := call(t, set, "exec", `{"command": "`+path+`", `+args+`}`)
 		if f == nil || f.Code != tool.CodeExit || !strings.Contains(f.Message, want) || f.NoEffect ||
 			!strings.Contains(f.Detail, "broken") {

@@ -19,10 +19,11 @@ import (
 func newReadFile(f *files) llm.Tool {
 	return &function{
 		spec: llm.ToolSpec{
-			Name:        "read_file",
-			Private:     true,
-			Description: "Reads a file inside the configured directories. Gives {path, content, encoding, size, modified}; what is not UTF-8 text comes as base64.",
-			Effect:      walk.EffectRead,
+			Name:    "read_file",
+			Private: true,
+			Description: "Reads a file inside the configured directories. Gives {path, content, encoding, size, modified}; " +
+				"what is not UTF-8 text comes as base64.",
+			Effect: walk.EffectRead,
 			Schema: object(map[string]any{
 				"path": property(
 					"string",
@@ -56,9 +57,10 @@ func newReadFile(f *files) llm.Tool {
 func newWriteFile(f *files) llm.Tool {
 	return &function{
 		spec: llm.ToolSpec{
-			Name:        "write_file",
-			Description: "Writes a whole file inside the configured directories; readers see the old file or the new one, never a part. Gives {path, size}.",
-			Effect:      walk.EffectIdempotent,
+			Name: "write_file",
+			Description: "Writes a whole file inside the configured directories; readers see the old file or the new one, " +
+				"never a part. Gives {path, size}.",
+			Effect: walk.EffectIdempotent,
 			Schema: object(map[string]any{
 				"path": property(
 					"string",

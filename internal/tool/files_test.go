@@ -43,7 +43,8 @@ func TestFiles(t *testing.T) {
 		t.Errorf("got %s, %v", out, f)
 	}
 	for args, want := range map[string]string{
-		`{"path": "new/deep/b.json", "content": {"b": [1, 2.50]}}`: `{"b":[1,2.50]}`, `{"path": "a.txt", "content": "new"}`: "new", `{"path": "c", "content": "/wA=", "encoding": "base64"}`: "\xff\x00", `{"path": "` + root + `/d", "content": ""}`: "",
+		`{"path": "new/deep/b.json", "content": {"b": [1, 2.50]}}`: `{"b":[1,2.50]}`, `{"path": "a.txt", "content": "new"}`: "new",
+		`{"path": "c", "content": "/wA=", "encoding": "base64"}`: "\xff\x00", `{"path": "` + root + `/d", "content": ""}`: "",
 	} {
 		out, f := call(t, set, "write_file", args)
 		if f != nil {
@@ -67,8 +68,10 @@ func TestFiles(t *testing.T) {
 	link(t, syscall.Mkfifo(filepath.Join(root, "pipe"), 0o600))
 	write(t, filepath.Join(root, "large"), strings.Repeat("a", 101))
 	for path, want := range map[string]string{
-		"../secret": "outside the directories", dir + "/secret": "outside the directories", "/etc/passwd": "outside the directories", root + "/../secret": "outside the directories", ".": "outside the directories",
-		"out": "escapes", "up/secret": "escapes", "abs": "escapes", "pipe": "regular file", "large": "at most 100", "nobody": "no file", "new": "regular file", "a.txt/b": "", "a\\u0000b": "not a path",
+		"../secret": "outside the directories", dir + "/secret": "outside the directories", "/etc/passwd": "outside the " +
+			"directories", root + "/../secret": "outside the directories", ".": "outside the directories",
+		"out": "escapes", "up/secret": "escapes", "abs": "escapes", "pipe": "regular file", "large": "at most 100",
+		"nobody": "no file", "new": "regular file", "a.txt/b": "", "a\\u0000b": "not a path",
 	} {
 		refuses(t, set, "read_file", `{"path": "`+path+`"}`, want)
 		if path != "large" && path != "nobody" && path != "out" && path != "abs" {
@@ -105,7 +108,8 @@ func TestFilesOfKairosdAreRefused(t *testing.T) {
 		},
 		guard,
 	)
-	for _, path := range []string{"kairosd.yaml", "hard", "soft", "deep", "data/kairos.db", "data/kairos.db-wal", "data/new", "data/sub/x", "inner/x", "inner/../../data/kairos.db", "key", "./data/../kairosd.yaml"} {
+	for _, path := range []string{"kairosd.yaml", "hard", "soft", "deep", "data/kairos.db", "data/kairos.db-wal", "data/new",
+		"data/sub/x", "inner/x", "inner/../../data/kairos.db", "key", "./data/../kairosd.yaml"} {
 		refuses(t, set, "write_file", `{"path": "`+path+`", "content": "x"}`, "")
 		refuses(t, set, "read_file", `{"path": "`+path+`"}`, "")
 		refuses(t, set, "csv", `{"file": "`+path+`"}`, "")

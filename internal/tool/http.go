@@ -393,7 +393,8 @@ func (h *httpTool) transportFailure(parent context.Context, req *http.Request, e
 		return f
 	}
 	if parent.Err() != nil { // the node's own timeout, cancel or shutdown
-		return (&walk.Failure{Code: walk.AsFailure(parent.Err()).Code, Message: fmt.Sprintf("%s %s: %s", req.Method, host, parent.Err()), NoEffect: !sent}).WithCause(
+		return (&walk.Failure{Code: walk.AsFailure(parent.Err()).Code,
+			Message: fmt.Sprintf("%s %s: %s", req.Method, host, parent.Err()), NoEffect: !sent}).WithCause(
 			parent.Err(),
 		)
 	}

@@ -42,9 +42,12 @@ func TestHTTP(t *testing.T) {
 	})
 	set := builtin(t, loopback, nil)
 	for args, want := range map[string]string{
-		`"method": "get", "query": {"q": "a b", "n": [1, 2]}`:                      `{"auth":"","body":"","key":"","method":"GET","n":12345678901234567890,"path":"/x?n=1&n=2&q=a+b","type":""}`,
-		`"body": {"a": 1}, "headers": {"authorization": "Bearer t"}`:               `{"auth":"Bearer t","body":"{\"a\":1}","key":"key-1","method":"POST","n":12345678901234567890,"path":"/x","type":"application/json"}`,
-		`"method": "PUT", "body": "text", "headers": {"Content-Type": "text/csv"}`: `{"auth":"","body":"text","key":"key-1","method":"PUT","n":12345678901234567890,"path":"/x","type":"text/csv"}`,
+		`"method": "get", "query": {"q": "a b", "n": [1, 2]}`: `{"auth":"","body":"","key":"",` +
+			`"method":"GET","n":12345678901234567890,"path":"/x?n=1&n=2&q=a+b","type":""}`,
+		`"body": {"a": 1}, "headers": {"authorization": "Bearer t"}`: `{"auth":"Bearer ` +
+			`t","body":"{\"a\":1}","key":"key-1","method":"POST","n":12345678901234567890,"path":"/x","type":"application/json"}`,
+		`"method": "PUT", "body": "text", "headers": {"Content-Type": "text/csv"}`: `{"auth":"","body":"text","key":"key-1",` +
+			`"method":"PUT","n":12345678901234567890,"path":"/x","type":"text/csv"}`,
 	} {
 		got, f := call(t, set, "http", `{"url": "`+url+`/x", `+args+`}`)
 		if f != nil {
@@ -69,7 +72,8 @@ func TestHTTPEffects(t *testing.T) {
 	t.Parallel()
 	set := builtin(t, tool.Config{}, nil)
 	for args, want := range map[string]walk.Effect{
-		`{"url": "x"}`: "read", `{"method": "HEAD"}`: "read", `{"method": "PUT"}`: "idempotent", `{"method": "DELETE"}`: "idempotent", `{"method": "POST"}`: "unsafe", `{"method": "PATCH"}`: "unsafe",
+		`{"url": "x"}`: "read", `{"method": "HEAD"}`: "read", `{"method": "PUT"}`: "idempotent",
+		`{"method": "DELETE"}`: "idempotent", `{"method": "POST"}`: "unsafe", `{"method": "PATCH"}`: "unsafe",
 		`{"body": 1}`: "unsafe", `{"method": "${input.method}"}`: "unsafe", `{"method": 5}`: "unsafe", `no object`: "unsafe",
 	} {
 		if got := set.Effect("http", args); got != want {
@@ -100,7 +104,8 @@ func TestHTTPStatuses(t *testing.T) {
 	}{
 		400: {true, true, 0}, 401: {true, true, 0}, 404: {true, true, 0}, 409: {true, true, 0}, 422: {true, true, 0},
 		408: {false, false, 7 * time.Second}, 425: {false, true, 7 * time.Second}, 429: {false, true, 7 * time.Second},
-		500: {false, false, 7 * time.Second}, 502: {false, false, 7 * time.Second}, 503: {false, false, 7 * time.Second}, 302: {true, false, 0},
+		500: {false, false, 7 * time.Second}, 502: {false, false, 7 * time.Second}, 503: {false, false, 7 * time.Second},
+		302: {true, false, 0},
 	} {
 		_, f := call(t, set, "http", fmt.Sprintf(`{"url": "%s/%d", "method": "POST"}`, url, status))
 		if f == nil || f.Permanent != want.permanent || f.NoEffect != want.noEffect || f.RetryAfter != want.after ||
@@ -109,7 +114,8 @@ func TestHTTPStatuses(t *testing.T) {
 			t.Errorf("%d: got %+v, want %+v", status, f, want)
 		}
 	}
-	for _, args := range []string{`/204"`, `/304"`, `/201"`, `/404", "expect": [200, 404]`, `/302", "redirects": 1`, `/500", "expect": [500]`} {
+	for _, args := range []string{`/204"`, `/304"`, `/201"`, `/404", "expect": [200, 404]`, `/302", "redirects": 1`,
+		`/500", "expect": [500]`} {
 		if _, f := call(t, set, "http", `{"url": "`+url+args+`}`); f != nil {
 			t.Errorf("%s: %v", args, f)
 		}
@@ -125,15 +131,25 @@ func TestHTTPRefusesAddresses(t *testing.T) {
 	t.Parallel()
 	set := builtin(t, tool.Config{}, nil)
 	for url, want := range map[string]string{
-		"http://127.0.0.1:8080/": "not a public address", "http://[::1]:8080/": "not a public address", "http://0.0.0.0:8080/": "not a public address", "http://[::ffff:127.0.0.1]:8080/": "not a public address",
-		"http://[64:ff9b::7f00:1]:8080/": "not a public address", "http://[2002:7f00:1::]:8080/": "not a public address", "http://169.254.169.254/latest/meta-data": "not a public address",
-		"http://[fe80::1%25lo]:8080/": "not a public address", "http://①②⑦.0.0.1:8080/": "not a public address", "http://LOCALHOST:8080/": "not a public address", "http://10.0.0.1/": "not a public address",
-		"http://192.168.1.1/": "not a public address", "http://172.16.0.1/": "not a public address", "http://100.64.0.1/": "not a public address", "http://[fd00::1]/": "not a public address", "http://[::]:8080/": "not a public address",
-		"http://255.255.255.255/": "not a public address", "http://224.0.0.1/": "not a public address", "http://[ff02::1]/": "not a public address", "http://198.18.0.1/": "not a public address",
-		"http://[64:ff9b:1::1]/": "not a public address", "http://[2001:db8::1]/": "not a public address", "http://[2001::1]/": "not a public address", "http://[::127.0.0.1]:8080/": "not a public address",
+		"http://127.0.0.1:8080/": "not a public address", "http://[::1]:8080/": "not a public address",
+		"http://0.0.0.0:8080/": "not a public address", "http://[::ffff:127.0.0.1]:8080/": "not a public address",
+		"http://[64:ff9b::7f00:1]:8080/": "not a public address", "http://[2002:7f00:1::]:8080/": "not a public address",
+		"http://169.254.169.254/latest/meta-data": "not a public address",
+		"http://[fe80::1%25lo]:8080/":             "not a public address", "http://①②⑦.0.0.1:8080/": "not a public address",
+		"http://LOCALHOST:8080/": "not a public address", "http://10.0.0.1/": "not a public address",
+		"http://192.168.1.1/": "not a public address", "http://172.16.0.1/": "not a public address",
+		"http://100.64.0.1/": "not a public address", "http://[fd00::1]/": "not a public address",
+		"http://[::]:8080/":       "not a public address",
+		"http://255.255.255.255/": "not a public address", "http://224.0.0.1/": "not a public address",
+		"http://[ff02::1]/": "not a public address", "http://198.18.0.1/": "not a public address",
+		"http://[64:ff9b:1::1]/": "not a public address", "http://[2001:db8::1]/": "not a public address",
+		"http://[2001::1]/": "not a public address", "http://[::127.0.0.1]:8080/": "not a public address",
 		"http://8.8.8.8:22/": "not for HTTP", "http://8.8.8.8:25/": "not for HTTP",
-		"file:///etc/passwd": "only http and https", "gopher://8.8.8.8/": "only http and https", "ftp://8.8.8.8/": "only http and https", "//8.8.8.8/": "only http and https", "8.8.8.8": "only http and https", "javascript:alert(1)": "only http and https",
-		"http://user:pass@8.8.8.8/": "user information", "http://127.0.0.1@8.8.8.8/": "user information", "http:///x": "no host", "http://": "no host", "http://8.8.8.8:99999/": "not a port", "http://exa mple/": "url", "http://x\\r\\ny/": "url", "%zz": "url",
+		"file:///etc/passwd": "only http and https", "gopher://8.8.8.8/": "only http and https",
+		"ftp://8.8.8.8/": "only http and https", "//8.8.8.8/": "only http and https", "8.8.8.8": "only http and https",
+		"javascript:alert(1)":       "only http and https",
+		"http://user:pass@8.8.8.8/": "user information", "http://127.0.0.1@8.8.8.8/": "user information", "http:///x": "no host",
+		"http://": "no host", "http://8.8.8.8:99999/": "not a port", "http://exa mple/": "url", "http://x\\r\\ny/": "url", "%zz": "url",
 	} {
 		f := refuses(t, set, "http", `{"url": "`+url+`", "timeout": "5s"}`, want)
 		if strings.Contains(f.Message, "pass") {
@@ -147,8 +163,10 @@ func TestHTTPRefusesAddresses(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]string{
-		`"headers": {"X-A": "a\r\nHost: b"}`: "control character", `"headers": {"X\r\nY": "a"}`: "not a header name", `"headers": {"": "a"}`: "not a header name", `"headers": {"Host": "a"}`: "may not be set",
-		`"headers": {"transfer-encoding": "chunked"}`: "may not be set", `"headers": {"Proxy-Authorization": "x"}`: "may not be set", `"method": "TRACE"`: "method", `"timeout": "soon"`: "not a duration",
+		`"headers": {"X-A": "a\r\nHost: b"}`: "control character", `"headers": {"X\r\nY": "a"}`: "not a header name",
+		`"headers": {"": "a"}`: "not a header name", `"headers": {"Host": "a"}`: "may not be set",
+		`"headers": {"transfer-encoding": "chunked"}`: "may not be set", `"headers": {"Proxy-Authorization": "x"}`: "may not be set",
+		`"method": "TRACE"`: "method", `"timeout": "soon"`: "not a duration",
 		`"redirects": 20`: "redirects", `"expect": [7]`: "expect", `"colour": 1`: "unknown key",
 	} {
 		refuses(t, set, "http", `{"url": "http://8.8.8.8/", `+args+`}`, want)
@@ -198,14 +216,18 @@ func TestHTTPRedirects(t *testing.T) {
 		}
 	})
 	set := builtin(t, loopback, nil)
-	if out, f := call(t, set, "http", `{"url": "`+url+`/away", "redirects": 2, "headers": {"X-Api-Key": "k", "Authorization": "t"}}`); f != nil ||
+	if out, f := call(t, set, "http", `{"url": "`+url+`/away", "redirects": 2, "headers": {"X-Api-Key": "k", `+
+		`"Authorization": "t"}}`); f != nil ||
 		!strings.Contains(out, "here") {
 		t.Errorf("got %s, %v", out, f)
 	}
 	if seen.Get("X-Api-Key") != "" || seen.Get("Authorization") != "" {
 		t.Errorf("credentials went to another host: %v", seen)
 	}
-	for path, want := range map[string]string{"/away": "302 Found to " + target, "/loop\", \"redirects\": 5, \"method\": \"GET": "more than 5 redirects", "/file\", \"redirects\": 1, \"method\": \"GET": "only http and https", "/private\", \"redirects\": 1, \"method\": \"GET": "not a public address"} {
+	for path, want := range map[string]string{"/away": "302 Found to " + target,
+		"/loop\", \"redirects\": 5, \"method\": \"GET":    "more than 5 redirects",
+		"/file\", \"redirects\": 1, \"method\": \"GET":    "only http and https",
+		"/private\", \"redirects\": 1, \"method\": \"GET": "not a public address"} {
 		if _, f := call(t, set, "http", `{"url": "`+url+path+`"}`); f == nil || !f.Permanent || !strings.Contains(f.Message, want) {
 			t.Errorf("%s: got %v, want %q", path, f, want)
 		}
@@ -258,7 +280,8 @@ func TestHTTPLimits(t *testing.T) {
 	})
 	t.Cleanup(func() { close(release) })
 	set := builtin(t, loopback, nil)
-	for path, code := range map[string]string{"/large": tool.CodeTooLarge, "/bomb": tool.CodeTooLarge, "/trickle": walk.CodeTimeout, "/silent": walk.CodeTimeout, "/short": tool.CodeUnreachable, "/reset": tool.CodeUnreachable, "/headers": tool.CodeUnreachable} {
+	for path, code := range map[string]string{"/large": tool.CodeTooLarge, "/bomb": tool.CodeTooLarge, "/trickle": walk.CodeTimeout,
+		"/silent": walk.CodeTimeout, "/short": tool.CodeUnreachable, "/reset": tool.CodeUnreachable, "/headers": tool.CodeUnreachable} {
 		timeout := ""
 		if code == walk.CodeTimeout { // the others fail by what they send, however long that takes
 			timeout = `, "timeout": "300ms"`

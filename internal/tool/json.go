@@ -14,7 +14,8 @@ func newJSON() llm.Tool {
 	return &function{
 		spec: llm.ToolSpec{
 			Name: "json",
-			Description: "Takes a JSON value apart or transforms it: a JSONPath (RFC 9535) gives the value of a path of names and indexes, else the list of all matches; " +
+			Description: "Takes a JSON value apart or transforms it: a JSONPath (RFC 9535) gives the value of a path of " +
+				"names and indexes, else the list of all matches; " +
 				"a CEL expression over `value` gives whatever it computes. With both, the expression sees what the path gave.",
 			Effect: walk.EffectPure,
 			Schema: object(map[string]any{

@@ -10,7 +10,8 @@ import (
 func TestJSON(t *testing.T) {
 	t.Parallel()
 	set := builtin(t, tool.Config{}, nil)
-	const value = `"value": {"items": [{"n": "a", "price": 5}, {"n": "b", "price": 12.5}, {"n": "c", "price": 20}], "id": 12345678901234567890}`
+	const value = `"value": {"items": [{"n": "a", "price": 5}, {"n": "b", "price": 12.5}, {"n": "c", "price": 20}], "id": ` +
+		`12345678901234567890}`
 	for args, want := range map[string]string{
 		`"path": "$.items[0].n"`:                                         `a`,
 		`"path": "$.id"`:                                                 `12345678901234567890`,
@@ -36,9 +37,13 @@ func TestJSON(t *testing.T) {
 		t.Errorf("text: %s, %v", got, f)
 	}
 	for args, want := range map[string]string{
-		`{"path": "$"}`: "exactly one of", `{"value": 1, "text": "1"}`: "exactly one of", `{"text": "{"}`: "not JSON", `{"value": 1, "path": "a.b"}`: "begins with $", `{"value": 1, "path": "$.a"}`: "leads nowhere",
-		`{"value": 1, "expression": "value +"}`: "unexpected end", `{"value": 1, "expression": "other"}`: "unknown name", `{"value": {}, "expression": "value.a"}`: "no such key", `{"value": 1, "expression": "value / 'a'"}`: "no matching overload",
-		`{"value": [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,35,36,37,38,39,40,41,42,43,44,45,46,47,48,49,50], "expression": "value.all(a, value.all(b, value.all(c, value.all(d, value.all(e, a+b+c+d+e > 0)))))"}`: "cost",
+		`{"path": "$"}`: "exactly one of", `{"value": 1, "text": "1"}`: "exactly one of", `{"text": "{"}`: "not JSON",
+		`{"value": 1, "path": "a.b"}`: "begins with $", `{"value": 1, "path": "$.a"}`: "leads nowhere",
+		`{"value": 1, "expression": "value +"}`: "unexpected end", `{"value": 1, "expression": "other"}`: "unknown name",
+		`{"value": {}, "expression": "value.a"}`: "no such key", `{"value": 1, "expression": "value / 'a'"}`: "no matching overload",
+		`{"value": [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,35,36,37,` +
+			`38,39,40,41,42,43,44,45,46,47,48,49,50], "expression": "value.all(a, value.all(b, value.all(c, value.all(d, ` +
+			`value.all(e, a+b+c+d+e > 0)))))"}`: "cost",
 		`{"value": 1, "expression": "` + strings.Repeat("(", 100) + `"}`: "nested deeper",
 	} {
 		refuses(t, set, "json", args, want)

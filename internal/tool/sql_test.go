@@ -56,9 +56,12 @@ func TestSQL(t *testing.T) {
 	}
 	other := filepath.Join(dir, "other.db")
 	for query, want := range map[string]string{
-		"DELETE FROM sale": "only SELECT", "INSERT INTO sale (id) VALUES (7)": "only SELECT", "ATTACH '" + other + "' AS o": "only SELECT", "VACUUM INTO '" + other + "'": "only SELECT",
-		"PRAGMA query_only = 0": "only SELECT", "": "query", ";": "only SELECT", "/* SELECT": "only SELECT", "SELECT 1; DELETE FROM sale": "one statement", "SELECT 1; ATTACH '" + other + "' AS o": "one statement",
-		"WITH x AS (SELECT 1) DELETE FROM sale": "database \"sales\"", "SELECT load_extension('/lib/x.so')": "database \"sales\"", "SELECT nobody FROM sale": "no such column", "SELECT": "database \"sales\"",
+		"DELETE FROM sale": "only SELECT", "INSERT INTO sale (id) VALUES (7)": "only SELECT",
+		"ATTACH '" + other + "' AS o": "only SELECT", "VACUUM INTO '" + other + "'": "only SELECT",
+		"PRAGMA query_only = 0": "only SELECT", "": "query", ";": "only SELECT", "/* SELECT": "only SELECT",
+		"SELECT 1; DELETE FROM sale": "one statement", "SELECT 1; ATTACH '" + other + "' AS o": "one statement",
+		"WITH x AS (SELECT 1) DELETE FROM sale": "database \"sales\"", "SELECT load_extension('/lib/x.so')": "database \"sales\"",
+		"SELECT nobody FROM sale": "no such column", "SELECT": "database \"sales\"",
 		"SELECT 1 AS a, 2 AS a": "two columns", "SELECT writefile('" + other + "', 'x')": "no such function",
 	} {
 		refuses(t, set, "sql_query", `{"database": "sales", "query": `+quote(query)+`}`, want)
@@ -66,7 +69,8 @@ func TestSQL(t *testing.T) {
 	refuses(t, set, "sql_query", `{"database": "nobody", "query": "SELECT 1"}`, "no database")
 	refuses(t, set, "sql_query", `{"database": "sales", "query": "SELECT zeroblob(5000000) AS a"}`, "more than 4 MiB")
 	// Functions cannot be interrupted: they build no more than the result may have.
-	for _, query := range []string{"SELECT length(zeroblob(900000000)) AS a", "SELECT length(replace(hex(zeroblob(1000000)), '0', '0123456789')) AS a",
+	for _, query := range []string{"SELECT length(zeroblob(900000000)) AS a",
+		"SELECT length(replace(hex(zeroblob(1000000)), '0', '0123456789')) AS a",
 		"SELECT length(printf('%900000000d', 1)) AS a"} {
 		refuses(t, set, "sql_query", `{"database": "sales", "query": `+quote(query)+`}`, "more than 4 MiB")
 	}

@@ -129,7 +129,8 @@ func TestResolveNamesAVersion(t *testing.T) {
 			t.Errorf("%s: %s, %v; want %s", name, hash, err, want)
 		}
 	}
-	for name, want := range map[string]domain.Code{"q": domain.CodeNotFound, "p@3": domain.CodeNotFound, "p@0": domain.CodeInvalid, "p@x": domain.CodeInvalid} {
+	for name, want := range map[string]domain.Code{"q": domain.CodeNotFound, "p@3": domain.CodeNotFound, "p@0": domain.CodeInvalid,
+		"p@x": domain.CodeInvalid} {
 		if _, err := r.Resolve(t.Context(), name); domain.CodeOf(err) != want {
 			t.Errorf("%s: %v, want %s", name, err, want)
 		}

@@ -76,8 +76,10 @@ func TestVerbs(t *testing.T) {
 		text string
 		want []string
 	}{
-		{"", nil}, {"plain", nil}, {"100%", nil}, {"5 % of it", []string{"% o"}}, {"%%%s", []string{"%%", "%s"}}, {"%[2]-8.3q!", []string{"%[2]-8.3q"}},
-		{"%[]s %d", []string{"%d"}}, {"%[1", nil}, {"%. %v", []string{"%v"}}, {"%5.x%é%T", []string{"%T"}}, {"é%+08.2fé", []string{"%+08.2f"}},
+		{"", nil}, {"plain", nil}, {"100%", nil}, {"5 % of it", []string{"% o"}}, {"%%%s", []string{"%%", "%s"}},
+		{"%[2]-8.3q!", []string{"%[2]-8.3q"}},
+		{"%[]s %d", []string{"%d"}}, {"%[1", nil}, {"%. %v", []string{"%v"}}, {"%5.x%é%T", []string{"%T"}},
+		{"é%+08.2fé", []string{"%+08.2f"}},
 	} {
 		var got []string
 		text := ""

@@ -77,7 +77,8 @@ func graph(t *rapid.T, m map[string]any) {
 			}
 			if len(of) > 0 { // else another root
 				n["needs"] = of
-				if when := rapid.SampledFrom([]string{"", "", "success", "failure", "always", fmt.Sprintf("output.%s.n==1", of[0]), "expr: last.gone.n > 1",
+				if when := rapid.SampledFrom([]string{"", "", "success", "failure", "always", fmt.Sprintf("output.%s.n==1", of[0]),
+					"expr: last.gone.n > 1",
 					fmt.Sprintf("expr: output.%s.n < 2", of[0])}).Draw(t, "when"); when != "" {
 					n["when"] = when
 				}
@@ -113,7 +114,8 @@ func graph(t *rapid.T, m map[string]any) {
 }
 
 func edge(t *rapid.T, from, to int) any {
-	c := rapid.SampledFrom([]string{"", "", "default", "last.n==1", "last.n!=2", "failed", "expr: last.n > 1", "expr: input.x == 3", "expr: last.gone.n > 1", "input.y==1",
+	c := rapid.SampledFrom([]string{"", "", "default", "last.n==1", "last.n!=2", "failed", "expr: last.n > 1", "expr: input.x == 3",
+		"expr: last.gone.n > 1", "input.y==1",
 		fmt.Sprintf("output.%s.n==%d", name(from), 3)}).
 		Draw(t, "condition")
 	return map[string]any{"from": name(from), "to": name(to), "condition": c}
@@ -128,14 +130,16 @@ func behaviour(t *rapid.T, n map[string]any, i int) {
 	}
 	switch rapid.IntRange(0, 7).Draw(t, "foreach") {
 	case 0, 1:
-		n["foreach"] = rapid.SampledFrom([]string{"${input.list}", "${input.list}", "${input.none}", "${last}", "${input.x}", "${input.gone}"}).
+		n["foreach"] = rapid.SampledFrom([]string{"${input.list}", "${input.list}", "${input.none}", "${last}", "${input.x}",
+			"${input.gone}"}).
 			Draw(t, "list")
 		n["max_parallel"] = rapid.IntRange(1, 3).Draw(t, "parallel")
 		if rapid.Bool().Draw(t, "input") {
 			n["input"] = map[string]any{"item": "${item.n ?? 0}", "at": "${index}"}
 		}
 	case 2, 3:
-		n["input"] = rapid.SampledFrom([]any{"${last}", "${input.x}", map[string]any{"id": name(i), "seen": "x=${input.x}"}, "${last.gone}"}).
+		n["input"] = rapid.SampledFrom([]any{"${last}", "${input.x}", map[string]any{"id": name(i), "seen": "x=${input.x}"},
+			"${last.gone}"}).
 			Draw(t, "input")
 	}
 }

@@ -88,14 +88,7 @@ func (m *messages) add(file string, call *ast.CallExpr) {
 		if i >= len(call.Args) {
 			return ""
 		}
-		lit, ok := call.Args[i].(*ast.BasicLit)
-		if !ok || lit.Kind != token.STRING {
-			return ""
-		}
-		s, err := strconv.Unquote(lit.Value)
-		if err != nil {
-			return ""
-		}
+		s, _ := constant(call.Args[i])
 		return s
 	}
 	after := 0
@@ -116,6 +109,20 @@ func (m *messages) add(file string, call *ast.CallExpr) {
 			m.plurals[[2]string{one, literal(at + 1)}] = file
 		}
 	}
+}
+
+// constant is the value of a string literal, or of literals joined with +.
+func constant(e ast.Expr) (string, bool) {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		s, err := strconv.Unquote(e.Value)
+		return s, e.Kind == token.STRING && err == nil
+	case *ast.BinaryExpr:
+		a, ok := constant(e.X)
+		b, also := constant(e.Y)
+		return a + b, e.Op == token.ADD && ok && also
+	}
+	return "", false
 }
 
 func isLetter(c rune) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
@@ -211,8 +218,8 @@ func literals(t *testing.T) map[string]bool {
 	t.Helper()
 	out := map[string]bool{}
 	sourceOf(t, func(n ast.Node) {
-		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
-			if s, err := strconv.Unquote(lit.Value); err == nil {
+		if e, ok := n.(ast.Expr); ok {
+			if s, ok := constant(e); ok {
 				out[s] = true
 			}
 		}
@@ -264,10 +271,8 @@ func messageFormats(t *testing.T) []string {
 			if at >= len(call.Args) {
 				continue
 			}
-			if lit, ok := call.Args[at].(*ast.BasicLit); ok && lit.Kind == token.STRING {
-				if s, err := strconv.Unquote(lit.Value); err == nil && strings.ContainsFunc(verb.ReplaceAllString(s, ""), isLetter) {
-					out[s] = true
-				}
+			if s, ok := constant(call.Args[at]); ok && strings.ContainsFunc(verb.ReplaceAllString(s, ""), isLetter) {
+				out[s] = true
 			}
 		}
 	})

@@ -34,7 +34,8 @@ func Read(ctx context.Context, from Source, a, b string, now time.Time) (Compari
 				return Comparison{}, err
 			}
 			if name = good.ID; name == "" {
-				return Comparison{}, domain.Errorf(domain.CodeNotFound, "no completed run of %s to compare run %s with", runs[0].Run.PlanKey, domain.ShortID(runs[0].Run.ID)).
+				return Comparison{}, domain.Errorf(domain.CodeNotFound, "no completed run of %s to compare run %s with",
+					runs[0].Run.PlanKey, domain.ShortID(runs[0].Run.ID)).
 					Suggest("pass the id of the other run")
 			}
 		}

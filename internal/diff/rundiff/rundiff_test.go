@@ -79,14 +79,22 @@ func TestRunsPart(t *testing.T) {
 		why  rundiff.Why
 		says string
 	}{
-		"nowhere":                     {newRun("a", `1`).did("x", `1`, "y").did("y", `2`, ""), newRun("b", `1`).did("x", `1`, "y").did("y", `2`, ""), "", "", ""},
-		"at an output":                {newRun("a", `1`).did("x", `1`, "y").did("y", `2`, ""), newRun("b", `1`).did("x", `1`, "y").did("y", `3`, ""), "y", rundiff.WhyOutput, "its output differs"},
-		"at an edge":                  {newRun("a", `1`).did("x", `1`, "y").did("y", `2`, ""), newRun("b", `1`).did("x", `2`, ""), "x", rundiff.WhyEdge, "it went to y in one and to its end in the other"},
-		"at a status":                 {newRun("a", `1`).failed("x", "timeout", "late"), newRun("b", `1`).did("x", `1`, ""), "x", rundiff.WhyStatus, "it is failed in one and completed in the other"},
-		"at an error":                 {newRun("a", `1`).failed("x", "timeout", "late"), newRun("b", `1`).failed("x", "http", "500"), "x", rundiff.WhyError, "it failed with timeout (late) in one and with http (500) in the other"},
-		"not at a number":             {newRun("a", `1`).failed("x", "timeout", "no answer after 31 s"), newRun("b", `1`).failed("x", "timeout", "no answer after 30 s"), "", "", ""},
-		"at what only the first has":  {newRun("a", `1`).did("x", `1`, "").did("z", `2`, ""), newRun("b", `1`).did("x", `1`, ""), "z", rundiff.WhyMissing, "only one run has it"},
-		"at what only the second has": {newRun("a", `1`).did("x", `1`, ""), newRun("b", `1`).did("x", `1`, "").did("z", `2`, ""), "z", rundiff.WhyMissing, "only one run has it"},
+		"nowhere": {newRun("a", `1`).did("x", `1`, "y").did("y", `2`, ""),
+			newRun("b", `1`).did("x", `1`, "y").did("y", `2`, ""), "", "", ""},
+		"at an output": {newRun("a", `1`).did("x", `1`, "y").did("y", `2`, ""),
+			newRun("b", `1`).did("x", `1`, "y").did("y", `3`, ""), "y", rundiff.WhyOutput, "its output differs"},
+		"at an edge": {newRun("a", `1`).did("x", `1`, "y").did("y", `2`, ""), newRun("b", `1`).did("x", `2`, ""),
+			"x", rundiff.WhyEdge, "it went to y in one and to its end in the other"},
+		"at a status": {newRun("a", `1`).failed("x", "timeout", "late"), newRun("b", `1`).did("x", `1`, ""), "x",
+			rundiff.WhyStatus, "it is failed in one and completed in the other"},
+		"at an error": {newRun("a", `1`).failed("x", "timeout", "late"), newRun("b", `1`).failed("x", "http", "500"),
+			"x", rundiff.WhyError, "it failed with timeout (late) in one and with http (500) in the other"},
+		"not at a number": {newRun("a", `1`).failed("x", "timeout", "no answer after 31 s"),
+			newRun("b", `1`).failed("x", "timeout", "no answer after 30 s"), "", "", ""},
+		"at what only the first has": {newRun("a", `1`).did("x", `1`, "").did("z", `2`, ""), newRun("b", `1`).did("x", `1`, ""),
+			"z", rundiff.WhyMissing, "only one run has it"},
+		"at what only the second has": {newRun("a", `1`).did("x", `1`, ""), newRun("b", `1`).did("x", `1`, "").did("z", `2`, ""),
+			"z", rundiff.WhyMissing, "only one run has it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -143,8 +151,9 @@ func TestValuesDifferPartByPart(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 5000)
 	for name, c := range map[string]struct{ a, b, want string }{
-		"same":      {`{"n":1}`, `{"n":1}`, `{"same":true,"bytesA":7,"bytesB":7}`},
-		"a part":    {`{"n":1,"m":[1,2]}`, `{"n":2,"m":[1]}`, `{"same":false,"changes":[{"op":"-","path":".m[1]","a":2},{"op":"~","path":".n","a":1,"b":2}],"bytesA":17,"bytesB":15}`},
+		"same": {`{"n":1}`, `{"n":1}`, `{"same":true,"bytesA":7,"bytesB":7}`},
+		"a part": {`{"n":1,"m":[1,2]}`, `{"n":2,"m":[1]}`, `{"same":false,"changes":[{"op":"-","path":".m[1]","a":2},` +
+			`{"op":"~","path":".n","a":1,"b":2}],"bytesA":17,"bytesB":15}`},
 		"none":      {``, `1`, `{"same":false,"changes":[{"op":"+","path":"","b":1}],"bytesA":0,"bytesB":1}`},
 		"long part": {`"` + long + `"`, `1`, `{"same":false,"changes":[{"op":"~","path":"","b":1,"cut":true}],"bytesA":5002,"bytesB":1}`},
 		"damaged":   {`{`, `1`, `{"same":false,"more":true,"bytesA":1,"bytesB":1}`},

@@ -75,7 +75,8 @@ func TestARestartForgetsNothing(t *testing.T) {
 	if err := before.Disable("tool:http", domain.Stop{By: "marta", Reason: "they move"}, keep); err != nil {
 		t.Fatal(err)
 	}
-	if err := before.Disable("tool:http", domain.Stop{By: "otto"}, func(string, string) error { return errors.New("stored again") }); err != nil {
+	if err := before.Disable("tool:http", domain.Stop{By: "otto"},
+		func(string, string) error { return errors.New("stored again") }); err != nil {
 		t.Errorf("disabled twice: %v", err)
 	}
 	done()

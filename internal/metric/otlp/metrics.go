@@ -57,9 +57,11 @@ func dataOf(data metricdata.Aggregation) message {
 	case metricdata.Gauge[int64]:
 		return message{"gauge": message{"dataPoints": numbers(d.DataPoints)}}
 	case metricdata.Sum[float64]:
-		return message{"sum": message{"aggregationTemporality": cumulative, "isMonotonic": d.IsMonotonic, "dataPoints": numbers(d.DataPoints)}}
+		return message{"sum": message{"aggregationTemporality": cumulative, "isMonotonic": d.IsMonotonic,
+			"dataPoints": numbers(d.DataPoints)}}
 	case metricdata.Sum[int64]:
-		return message{"sum": message{"aggregationTemporality": cumulative, "isMonotonic": d.IsMonotonic, "dataPoints": numbers(d.DataPoints)}}
+		return message{"sum": message{"aggregationTemporality": cumulative, "isMonotonic": d.IsMonotonic,
+			"dataPoints": numbers(d.DataPoints)}}
 	case metricdata.Histogram[float64]:
 		points := make(list, 0, len(d.DataPoints))
 		for _, p := range d.DataPoints {
@@ -70,7 +72,8 @@ func dataOf(data metricdata.Aggregation) message {
 			for _, b := range p.Bounds {
 				bounds = append(bounds, double(b))
 			}
-			points = append(points, message{"attributes": attributes(p.Attributes.ToSlice()), "startTimeUnixNano": nanos(p.StartTime), "timeUnixNano": nanos(p.Time),
+			points = append(points, message{"attributes": attributes(p.Attributes.ToSlice()),
+				"startTimeUnixNano": nanos(p.StartTime), "timeUnixNano": nanos(p.Time),
 				"count": count(p.Count), "sum": double(p.Sum), "bucketCounts": counts, "explicitBounds": bounds})
 		}
 		return message{"histogram": message{"aggregationTemporality": cumulative, "dataPoints": points}}
@@ -81,7 +84,8 @@ func dataOf(data metricdata.Aggregation) message {
 			for _, q := range p.QuantileValues {
 				quantiles = append(quantiles, message{"quantile": double(q.Quantile), "value": double(q.Value)})
 			}
-			points = append(points, message{"attributes": attributes(p.Attributes.ToSlice()), "startTimeUnixNano": nanos(p.StartTime), "timeUnixNano": nanos(p.Time),
+			points = append(points, message{"attributes": attributes(p.Attributes.ToSlice()),
+				"startTimeUnixNano": nanos(p.StartTime), "timeUnixNano": nanos(p.Time),
 				"count": count(p.Count), "sum": double(p.Sum), "quantileValues": quantiles})
 		}
 		return message{"summary": message{"dataPoints": points}}

@@ -16,7 +16,8 @@ func TestProtocol(t *testing.T) {
 	t.Parallel()
 	start := event(
 		"message_start",
-		`{"type":"message_start","message":{"id":"m1","type":"message","role":"assistant","model":"test-model","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":12,"output_tokens":1}}}`,
+		`{"type":"message_start","message":{"id":"m1","type":"message","role":"assistant","model":"test-model","content":[],`+
+			`"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":12,"output_tokens":1}}}`,
 	) +
 		event(
 			"ping",
@@ -39,7 +40,8 @@ func TestProtocol(t *testing.T) {
 	call := func(index, id, name, a, b string) string {
 		return event(
 			"content_block_start",
-			`{"type":"content_block_start","index":`+index+`,"content_block":{"type":"tool_use","id":"`+id+`","name":"`+name+`","input":{}}}`,
+			`{"type":"content_block_start","index":`+index+`,"content_block":{"type":"tool_use","id":"`+id+`","name":"`+name+
+				`","input":{}}}`,
 		) +
 			event(
 				"content_block_delta",

@@ -11,8 +11,9 @@ import (
 
 const (
 	head  = `{"id":"1","object":"chat.completion.chunk","model":"test-model","choices":[{"index":0,"delta":`
-	usage = `data: {"id":"1","object":"chat.completion.chunk","model":"test-model","choices":[],"usage":{"prompt_tokens":12,"completion_tokens":5,"total_tokens":17}}` + "\n\n"
-	done  = "data: [DONE]\n\n"
+	usage = `data: {"id":"1","object":"chat.completion.chunk","model":"test-model","choices":[],"usage":{"prompt_tokens":12,` +
+		`"completion_tokens":5,"total_tokens":17}}` + "\n\n"
+	done = "data: [DONE]\n\n"
 )
 
 func chunk(delta, finish string) string {

@@ -67,8 +67,10 @@ func Examples(agents []Agent) []Example {
 		},
 		{"Compare last month's sales with this month's and write a summary for the team",
 			fmt.Sprintf(`{"summary":"Compare the sales of two months and summarise them for the team","requiresMultiStep":true,"steps":[`+
-				`{"agentId":%q,"task":"Collect the sales of last month and of this month","expectedOutput":"data","reasoning":"It has the figures."},`+
-				`{"agentId":%q,"task":"Write a summary of the differences for the team","expectedOutput":"text"}],"confidence":0.9,"reasoning":"The summary needs the figures first."}`, figures, texts)},
+				`{"agentId":%q,"task":"Collect the sales of last month and of this `+
+				`month","expectedOutput":"data","reasoning":"It has the figures."},`+
+				`{"agentId":%q,"task":"Write a summary of the differences for the `+
+				`team","expectedOutput":"text"}],"confidence":0.9,"reasoning":"The summary needs the figures first."}`, figures, texts)},
 	}
 }
 

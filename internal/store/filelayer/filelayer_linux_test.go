@@ -60,7 +60,8 @@ func TestAReaderBesideTheLayer(t *testing.T) {
 					t.Fatalf("integrity: %s, %v", ok, err)
 				}
 			}
-			const many = "INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400) SELECT randomblob(900) FROM n"
+			const many = "INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400) " +
+				"SELECT randomblob(900) FROM n"
 			for i := range 4 {
 				exec("INSERT INTO t VALUES (1)")
 				seen(401*i + 1)

@@ -42,7 +42,8 @@ func newApprovalQuery(f domain.ApprovalFilter) approvalQuery {
 	var q approvalQuery
 	index := q.choose(f)
 	q.from = "approvals INDEXED BY " + index.name
-	for _, c := range []approvalColumn{{"plan_key", f.Plan}, {"agent", f.Agent}, {"node", f.Node}, {"tool", f.Tool}, {"assignee", f.Assignee}} {
+	for _, c := range []approvalColumn{{"plan_key", f.Plan}, {"agent", f.Agent}, {"node", f.Node}, {"tool", f.Tool},
+		{"assignee", f.Assignee}} {
 		switch {
 		case c.value == "":
 		case slices.Contains(index.columns, c.column):
@@ -113,9 +114,12 @@ func (q *approvalQuery) choose(f domain.ApprovalFilter) approvalIndex {
 	}
 }
 
-const approvalColumns = `approvals.id, approvals.public_id, approvals.run_id, approvals.plan_key, approvals.node, approvals.visit, approvals.item, approvals.message,
-approvals.form, approvals.tool, approvals.arguments, approvals.digest, approvals.status, approvals.on_timeout, approvals.due_at, approvals.created_at, approvals.started_by,
-approvals.decided_at, approvals.decided_by, approvals.comment, approvals.entered, approvals.rev, approvals.agent, approvals.may_ask, approvals.label, approvals.answers,
+const approvalColumns = `approvals.id, approvals.public_id, approvals.run_id, approvals.plan_key, approvals.node,
+approvals.visit, approvals.item, approvals.message,
+approvals.form, approvals.tool, approvals.arguments, approvals.digest, approvals.status, approvals.on_timeout,
+approvals.due_at, approvals.created_at, approvals.started_by,
+approvals.decided_at, approvals.decided_by, approvals.comment, approvals.entered, approvals.rev, approvals.agent,
+approvals.may_ask, approvals.label, approvals.answers,
 approvals.answer, approvals.assignee, approvals.due_key, runs.public_id`
 
 // approvalAt is a position in a list of approvals.

@@ -40,7 +40,8 @@ func requests(t *testing.T) (s *store.Store, run string) {
 		return a
 	}
 	for i := range 33 {
-		if err := s.Commit(t.Context(), domain.Checkpoint{Run: run, Fence: 0, Approvals: []domain.Approval{ask(run, i, "open")}}); err != nil {
+		if err := s.Commit(t.Context(), domain.Checkpoint{Run: run, Fence: 0,
+			Approvals: []domain.Approval{ask(run, i, "open")}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -122,7 +123,8 @@ func TestAListOfApprovalsExaminesSoManyRows(t *testing.T) {
 		f    domain.ApprovalFilter
 		max  int
 		want int
-	}{{domain.ApprovalFilter{}, 100, 10}, {domain.ApprovalFilter{}, 4, 4}, {domain.ApprovalFilter{NotFor: "ben"}, 100, 1}, {domain.ApprovalFilter{Assignee: "ana"}, 100, 5}} {
+	}{{domain.ApprovalFilter{}, 100, 10}, {domain.ApprovalFilter{}, 4, 4}, {domain.ApprovalFilter{NotFor: "ben"}, 100, 1},
+		{domain.ApprovalFilter{Assignee: "ana"}, 100, 5}} {
 		if n, err := s.ApprovalsCount(t.Context(), c.f, c.max); err != nil || n != c.want {
 			t.Errorf("%+v: counted %d, want %d; %v", c.f, n, c.want, err)
 		}

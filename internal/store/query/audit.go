@@ -12,8 +12,10 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-const auditColumns = `audit_events.seq, audit_events.at, audit_events.run_id, audit_events.first_seq, audit_events.run_seq, audit_events.digest,
-audit_events.action, audit_events.actor, audit_events.surface, audit_events.object, audit_events.result, audit_events.reason, audit_events.detail,
+const auditColumns = `audit_events.seq, audit_events.at, audit_events.run_id, audit_events.first_seq, audit_events.run_seq,
+audit_events.digest,
+audit_events.action, audit_events.actor, audit_events.surface, audit_events.object, audit_events.result, audit_events.reason,
+audit_events.detail,
 audit_events.request, audit_events.address, audit_events.mac, coalesce(runs.public_id, '')`
 
 // commonActions are recorded for every run: no index by action knows them, and
@@ -77,7 +79,8 @@ func auditIndex(column, value string) (index, clause string) {
 	case column == "address":
 		return "audit_events_by_address", "audit_events.address <> ''"
 	case column == "action" && !slices.Contains(commonActions, value):
-		return "audit_events_by_action", "audit_events.action <> 'checkpoint' AND audit_events.action <> 'run.status' AND audit_events.action <> 'run.created'"
+		return "audit_events_by_action", "audit_events.action <> 'checkpoint' AND audit_events.action <> 'run.status' AND " +
+			"audit_events.action <> 'run.created'"
 	case column == "result" && value != "ok":
 		return "audit_events_not_ok", "audit_events.result <> 'ok'"
 	case column == "actor" && value != domain.System.Name:

@@ -12,10 +12,13 @@ import (
 
 // handoffSQL gives handoffs with what came of them: what the receiver answered, else
 // how the step ended that was handed over.
-const handoffSQL = `SELECT h.id, h.public_id, h.run, h.seq, h.from_agent, h.to_agent, h.node, h.reason, h.context, h.at, h.plan, h.status FROM (
+const handoffSQL = `SELECT h.id, h.public_id, h.run, h.seq, h.from_agent, h.to_agent, h.node, h.reason, h.context, h.at,
+h.plan, h.status FROM (
 SELECT handoffs.*, runs.public_id AS run, plans.key AS plan, CASE
-WHEN EXISTS (SELECT 1 FROM messages AS m WHERE m.run_id = handoffs.run_id AND m.correlation = handoffs.public_id || ':request' AND m.type = 'response') THEN 'returned'
-WHEN EXISTS (SELECT 1 FROM messages AS m WHERE m.run_id = handoffs.run_id AND m.correlation = handoffs.public_id || ':request' AND m.type = 'error') THEN 'failed'
+WHEN EXISTS (SELECT 1 FROM messages AS m WHERE m.run_id = handoffs.run_id
+AND m.correlation = handoffs.public_id || ':request' AND m.type = 'response') THEN 'returned'
+WHEN EXISTS (SELECT 1 FROM messages AS m WHERE m.run_id = handoffs.run_id
+AND m.correlation = handoffs.public_id || ':request' AND m.type = 'error') THEN 'failed'
 ELSE coalesce((SELECT CASE s.status WHEN 'failed' THEN 'failed' WHEN 'cancelled' THEN 'failed' ELSE 'returned' END FROM step_results AS s
   WHERE s.run_id = handoffs.run_id AND s.seq > handoffs.seq AND s.node = handoffs.node AND s.final = 1 ORDER BY s.seq LIMIT 1),
   CASE WHEN runs.ended_at = 0 THEN 'open' ELSE 'failed' END) END AS status
@@ -91,7 +94,8 @@ func (s *Lists) HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.
 const (
 	joinedSQL       = " JOIN runs ON runs.id = handoffs.run_id JOIN plans ON plans.id = runs.plan_id WHERE "
 	oneHandoffSQL   = handoffSQL + joinedSQL + "handoffs.public_id = ?) AS h"
-	likeHandoffsSQL = handoffSQL + joinedSQL + "handoffs.public_id >= ? AND handoffs.public_id < ? ORDER BY handoffs.public_id LIMIT ?) AS h"
+	likeHandoffsSQL = handoffSQL + joinedSQL + "handoffs.public_id >= ? AND handoffs.public_id < ? ORDER BY " +
+		"handoffs.public_id LIMIT ?) AS h"
 )
 
 // Handoff is one handoff with what came of it; CodeNotFound.
@@ -162,7 +166,8 @@ func handoffKeys(f domain.HandoffFilter) keys {
 func handoffQuery(f domain.HandoffFilter) (text string, args []any) {
 	index, _, _ := handoffIndex(f)
 	text = handoffSQL + index + joinedSQL + "handoffs.id > ? AND handoffs.id < ?"
-	for _, c := range []struct{ column, value string }{{"handoffs.from_agent", f.From}, {"handoffs.to_agent", f.To}, {"plans.key", f.Plan}} {
+	for _, c := range []struct{ column, value string }{{"handoffs.from_agent", f.From}, {"handoffs.to_agent", f.To},
+		{"plans.key", f.Plan}} {
 		if c.value != "" {
 			text, args = text+" AND "+c.column+" = ?", append(args, c.value)
 		}

@@ -124,7 +124,8 @@ WHERE s.seq >= CASE runs.id WHEN ? THEN ? ELSE 0 END AND (s.kind = 'result' OR s
 		var cost float64
 		var status string
 		var failure *string
-		if err := rows.Scan(&id, &h.Run, &created, &h.Seq, &h.Node, &h.Visit, &h.Item, &h.Attempt, &status, &final, &started, &at, &edge, &failure, &part, &cost); err != nil {
+		if err := rows.Scan(&id, &h.Run, &created, &h.Seq, &h.Node, &h.Visit, &h.Item, &h.Attempt, &status, &final, &started, &at,
+			&edge, &failure, &part, &cost); err != nil {
 			return core.Translate(err, "read what runs did")
 		}
 		if at < created {

@@ -129,7 +129,9 @@ func (s *PlanReader) Plans(ctx context.Context, f domain.PlanFilter) (domain.Lis
 			},
 		)
 	} else {
-		rows, err = s.db.Q.PlanListOlder(ctx, dbsqlc.PlanListOlderParams{Archived: core.Flag(f.Archived), Paused: core.Flag(f.Paused), Text: f.Text, Stage: f.Stage, Facts: factList(f.Facts), UpdatedAt: at, ID: id, Max: int64(limit) + 1})
+		rows, err = s.db.Q.PlanListOlder(ctx, dbsqlc.PlanListOlderParams{Archived: core.Flag(f.Archived),
+			Paused: core.Flag(f.Paused), Text: f.Text, Stage: f.Stage, Facts: factList(f.Facts), UpdatedAt: at, ID: id,
+			Max: int64(limit) + 1})
 	}
 	if err != nil {
 		return list, core.Translate(err, "list plans")
@@ -191,7 +193,8 @@ func (s *PlanReader) Versions(ctx context.Context, planID string) ([]domain.Vers
 // PlansThatRun are the keys of plans whose newest version runs another plan.
 func (s *PlanReader) PlansThatRun(ctx context.Context, plan string, limit int) ([]string, error) {
 	var out []string
-	for _, text := range []string{`"plan":` + core.EncodeJSON(plan) + `,`, `"plan":` + core.EncodeJSON(plan) + `}`, `"plan":` + strings.TrimSuffix(core.EncodeJSON(plan), `"`) + `@`} {
+	for _, text := range []string{`"plan":` + core.EncodeJSON(plan) + `,`, `"plan":` + core.EncodeJSON(plan) + `}`,
+		`"plan":` + strings.TrimSuffix(core.EncodeJSON(plan), `"`) + `@`} {
 		keys, err := s.db.Q.PlansWithText(ctx, text, int64(limit))
 		if err != nil {
 			return nil, core.Translate(err, "find what runs "+plan)

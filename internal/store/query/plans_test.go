@@ -247,28 +247,33 @@ func planOf(t *testing.T, s *store.Store, text string, args []any) (out []string
 func runFilters() map[string]domain.RunFilter {
 	two := []domain.RunStatus{domain.RunFailed, domain.RunCompleted}
 	return map[string]domain.RunFilter{
-		"all": {}, "status": {Statuses: two[:1]}, "statuses": {Statuses: two}, "plan": {PlanKey: "p"}, "plan, statuses": {PlanKey: "p", Statuses: two},
-		"attention": {NeedsAttention: true}, "reason": {WaitReasons: []domain.WaitReason{domain.WaitApproval}},
+		"all": {}, "status": {Statuses: two[:1]}, "statuses": {Statuses: two}, "plan": {PlanKey: "p"},
+		"plan, statuses": {PlanKey: "p", Statuses: two},
+		"attention":      {NeedsAttention: true}, "reason": {WaitReasons: []domain.WaitReason{domain.WaitApproval}},
 		"reasons": {
 			WaitReasons: []domain.WaitReason{domain.WaitInDoubt, domain.WaitPaused, domain.WaitBudget},
 		}, "reason of a plan": {WaitReasons: []domain.WaitReason{domain.WaitApproval}, PlanKey: "p"}, "deleted": {Deleted: true},
 		"actor": {
 			Actor: "a",
-		}, "actor, statuses": {Actor: "a", Statuses: two}, "error": {ErrorCode: "e"}, "node": {Node: "n"}, "labels": {Labels: map[string]string{"a": "b", "c": "d"}}, "parent": {Parent: "x"}, "related": {RelatedTo: "x"}, "text": {Text: "x", Statuses: two},
+		}, "actor, statuses": {Actor: "a", Statuses: two}, "error": {ErrorCode: "e"}, "node": {Node: "n"},
+		"labels": {Labels: map[string]string{"a": "b", "c": "d"}}, "parent": {Parent: "x"}, "related": {RelatedTo: "x"},
+		"text": {Text: "x", Statuses: two},
 		"agent": {
 			Agents: []string{"a"},
 		}, "agents": {Agents: []string{"a", "b"}}, "tool of a plan": {Tools: []string{"t"}, PlanKey: "p", Statuses: two},
 		"retried": {
 			MinAttempts: 2,
-		}, "crashed": {HasCrash: true}, "plans": {PlanKeys: []string{"p", "q"}}, "plans, statuses": {PlanKeys: []string{"p", "q"}, Statuses: two}, "word": {Word: "p"},
+		}, "crashed": {HasCrash: true}, "plans": {PlanKeys: []string{"p", "q"}},
+		"plans, statuses": {PlanKeys: []string{"p", "q"}, Statuses: two}, "word": {Word: "p"},
 		"failed alike": {PlanKey: "p", Node: "n", ErrorCode: "e", Fingerprint: "a", Statuses: two[:1], NeedsAttention: true},
 		"words": {
 			Text: "rate limit",
-		}, "words of failed": {Text: "rate", Statuses: two[:1]}, "words of a plan": {Text: "rate", PlanKey: "p"}, "words of all that need attention": {Text: "rate", NeedsAttention: true},
+		}, "words of failed": {Text: "rate", Statuses: two[:1]}, "words of a plan": {Text: "rate", PlanKey: "p"},
+		"words of all that need attention": {Text: "rate", NeedsAttention: true},
 		"stubborn": {
 			NeedsAttention: true,
 			WaitReasons:    []domain.WaitReason{domain.WaitRetry},
-		}, "silent": {NeedsAttention: true, Statuses: []domain.RunStatus{domain.RunRunning}}, // those of a bulk act, and chosen ones, are sorted: they are at most 10,000
+		}, "silent": {NeedsAttention: true, Statuses: []domain.RunStatus{domain.RunRunning}}, // a bulk operation has at most 10,000 runs, which are sorted
 		"plan and attention": {
 			PlanKey:        "p",
 			NeedsAttention: true,

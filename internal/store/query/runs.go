@@ -11,16 +11,21 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-const runColumns = `runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq,
-runs.steps, runs.path, runs.headline, runs.message, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.concurrency_key, runs.parent_run,
-runs.forked_from, runs.fork_seq, runs.rerun_of, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused,
+const runColumns = `runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason,
+runs.attention, runs.last_seq,
+runs.steps, runs.path, runs.headline, runs.message, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority,
+runs.run_key, runs.concurrency_key, runs.parent_run,
+runs.forked_from, runs.fork_seq, runs.rerun_of, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost,
+runs.crashes, runs.paused,
 runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.fingerprint,
-coalesce(run_details.error_message, ''), coalesce(run_details.error_node, ''), coalesce(run_details.session, ''), coalesce(run_details.limits, ''), coalesce(run_details.labels, ''),
+coalesce(run_details.error_message, ''), coalesce(run_details.error_node, ''), coalesce(run_details.session, ''),
+coalesce(run_details.limits, ''), coalesce(run_details.labels, ''),
 coalesce(run_details.given_labels, ''), run_details.parent, run_details.concurrency,
 plans.public_id, plans.key, plan_versions.number, plan_versions.hash`
 
 // A run whose details are gone is in lists, too, and says so.
-const runJoins = ` LEFT JOIN run_details ON run_details.run_id = runs.id JOIN plans ON plans.id = runs.plan_id JOIN plan_versions ON plan_versions.id = runs.version_id`
+const runJoins = ` LEFT JOIN run_details ON run_details.run_id = runs.id JOIN plans ON plans.id = runs.plan_id JOIN ` +
+	`plan_versions ON plan_versions.id = runs.version_id`
 
 const (
 	// clockSlack is how far the clock may have been put back while rows were
@@ -107,10 +112,14 @@ func scanRun(rows *sql.Rows) (core.Numbered[domain.Run], error) {
 	var d dbsqlc.RunDetail
 	var planID, planKey, hash string
 	var number int64
-	if err := rows.Scan(&r.ID, &r.PublicID, &r.Tail, &r.PlanID, &r.VersionID, &r.Status, &r.WaitReason, &r.Attention, &r.LastSeq, &r.Steps, &r.Path,
-		&r.Headline, &r.Message, &r.Node, &r.ErrorCode, &r.Actor, &r.Origin, &r.Priority, &r.RunKey, &r.ConcurrencyKey, &r.ParentRun, &r.ForkedFrom, &r.ForkSeq, &r.RerunOf,
-		&r.StartAt, &r.DueAt, &r.InputTokens, &r.OutputTokens, &r.Cost, &r.Crashes, &r.Paused, &r.CreatedAt, &r.StartedAt, &r.EndedAt, &r.RunningUs,
-		&r.DeletedAt, &r.PurgedAt, &r.Fingerprint, &d.ErrorMessage, &d.ErrorNode, &d.Session, &d.Limits, &d.Labels, &d.GivenLabels, &d.Parent, &d.Concurrency,
+	if err := rows.Scan(&r.ID, &r.PublicID, &r.Tail, &r.PlanID, &r.VersionID, &r.Status, &r.WaitReason, &r.Attention, &r.LastSeq,
+		&r.Steps, &r.Path,
+		&r.Headline, &r.Message, &r.Node, &r.ErrorCode, &r.Actor, &r.Origin, &r.Priority, &r.RunKey, &r.ConcurrencyKey, &r.ParentRun,
+		&r.ForkedFrom, &r.ForkSeq, &r.RerunOf,
+		&r.StartAt, &r.DueAt, &r.InputTokens, &r.OutputTokens, &r.Cost, &r.Crashes, &r.Paused, &r.CreatedAt, &r.StartedAt,
+		&r.EndedAt, &r.RunningUs,
+		&r.DeletedAt, &r.PurgedAt, &r.Fingerprint, &d.ErrorMessage, &d.ErrorNode, &d.Session, &d.Limits, &d.Labels, &d.GivenLabels,
+		&d.Parent, &d.Concurrency,
 		&planID, &planKey, &number, &hash); err != nil {
 		return core.Numbered[domain.Run]{}, err
 	}

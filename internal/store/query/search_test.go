@@ -66,7 +66,8 @@ func TestASearchExaminesSoManyRows(t *testing.T) {
 			return runs(domain.RunFilter{ErrorCodes: []string{"odd"}, Page: domain.Page{After: after}})
 		}, []int{2, 2, 1}},
 		"runs of two kinds, few": {func(after string) (int, string, error) {
-			return runs(domain.RunFilter{Statuses: []domain.RunStatus{domain.RunQueued, domain.RunFailed}, ErrorCodes: []string{"odd"}, Page: domain.Page{After: after}})
+			return runs(domain.RunFilter{Statuses: []domain.RunStatus{domain.RunQueued, domain.RunFailed},
+				ErrorCodes: []string{"odd"}, Page: domain.Page{After: after}})
 		}, []int{2, 2, 1}},
 		"runs that an index gives": {func(after string) (int, string, error) {
 			return runs(domain.RunFilter{Statuses: []domain.RunStatus{domain.RunFailed}, MaxCost: 1, Page: domain.Page{After: after}})

@@ -117,7 +117,8 @@ func (s *Lists) stepsBefore(
 
 // runs are runs with their last journal row, and whether they match.
 func (q *stepQuery) runs(low, high, limit int64) (string, []any) {
-	return "SELECT runs.id, runs.last_seq, " + q.where + " FROM " + q.from + " WHERE " + q.key + " AND runs.id >= ? AND runs.id <= ? ORDER BY runs.id DESC LIMIT ?",
+	return "SELECT runs.id, runs.last_seq, " + q.where + " FROM " + q.from + " WHERE " + q.key + " AND runs.id >= ? AND " +
+			"runs.id <= ? ORDER BY runs.id DESC LIMIT ?",
 		slices.Concat(
 			q.whereArgs,
 			q.keyArgs,
@@ -125,7 +126,8 @@ func (q *stepQuery) runs(low, high, limit int64) (string, []any) {
 		)
 }
 
-const failuresSQL = "SELECT s.run_id, s.seq FROM step_results AS s INDEXED BY step_results_that_failed WHERE s.status = 'failed' AND s.run_id >= ? AND " +
+const failuresSQL = "SELECT s.run_id, s.seq FROM step_results AS s INDEXED BY step_results_that_failed WHERE s.status = " +
+	"'failed' AND s.run_id >= ? AND " +
 	"(s.run_id, s.seq) < (?, ?) ORDER BY s.run_id DESC, s.seq DESC LIMIT 1 OFFSET ?"
 
 // failuresBefore is stepsBefore by the index of attempts that failed.
@@ -179,7 +181,8 @@ func onlyFailed(f domain.StepFilter) bool {
 	return len(f.Statuses) == 1 && f.Statuses[0] == domain.NodeFailed || len(f.Statuses) == 0 && len(f.ErrorCodes) > 0
 }
 
-const hitColumns = `runs.id, runs.public_id, runs.version_id, runs.plan_id, s.seq, s.node, s.visit, s.item, s.attempt, s.status, s.started_at, s.at,
+const hitColumns = `runs.id, runs.public_id, runs.version_id, runs.plan_id, s.seq, s.node, s.visit, s.item, s.attempt,
+s.status, s.started_at, s.at,
 CASE WHEN s.status <> 'completed' THEN s.failure END`
 
 // stepHit is a hit, and the rows of its run, plan, and version.
@@ -293,17 +296,20 @@ func (q *stepQuery) between(f domain.StepFilter, from, to stepAt, limit int) (st
 	var match stepRowFilter
 	match.build(f)
 	text, order := q.from+" CROSS JOIN step_results AS s ON s.run_id = runs.id WHERE runs.id >= ? AND runs.id <= ? AND "+
-		"s.seq >= CASE runs.id WHEN ? THEN ? ELSE 0 END AND s.seq < CASE runs.id WHEN ? THEN ? ELSE 9223372036854775807 END", "runs.id DESC, s.seq DESC"
+		"s.seq >= CASE runs.id WHEN ? THEN ? ELSE 0 END AND s.seq < CASE runs.id WHEN ? THEN ? ELSE 9223372036854775807 END",
+		"runs.id DESC, s.seq DESC"
 	args := []any{from.run, to.run, from.run, from.seq, to.run, to.seq}
 	if onlyFailed(f) {
-		text, order = "step_results AS s INDEXED BY step_results_that_failed CROSS JOIN runs ON runs.id = s.run_id WHERE s.status = 'failed' AND "+
+		text, order = "step_results AS s INDEXED BY step_results_that_failed CROSS JOIN runs ON runs.id = s.run_id WHERE "+
+			"s.status = 'failed' AND "+
 			"(s.run_id, s.seq) >= (?, ?) AND (s.run_id, s.seq) < (?, ?)", "s.run_id DESC, s.seq DESC"
 		args = []any{from.run, from.seq, to.run, to.seq}
 	}
 	if f.Slowest {
 		order, limit = "CASE WHEN s.started_at <> 0 THEN s.at - s.started_at ELSE 0 END DESC", limit-1
 	}
-	text = "SELECT " + hitColumns + " FROM " + text + " AND " + q.key + " AND " + q.where + " AND " + match.where + " ORDER BY " + order + " LIMIT ?"
+	text = "SELECT " + hitColumns + " FROM " + text + " AND " + q.key + " AND " + q.where + " AND " + match.where + " ORDER BY " +
+		order + " LIMIT ?"
 	return text, slices.Concat(args, q.keyArgs, q.whereArgs, match.args, []any{limit})
 }
 
@@ -340,7 +346,8 @@ func (s *Lists) eachHit(ctx context.Context, text string, args []any, do func(ro
 		var row, version, plan, started, at int64
 		var status string
 		var failure *string
-		if err := rows.Scan(&row, &h.Run, &version, &plan, &h.Seq, &h.Node, &h.Visit, &h.Item, &h.Attempt, &status, &started, &at, &failure); err != nil {
+		if err := rows.Scan(&row, &h.Run, &version, &plan, &h.Seq, &h.Node, &h.Visit, &h.Item, &h.Attempt, &status, &started, &at,
+			&failure); err != nil {
 			return err
 		}
 		h.Status, h.StartedAt, h.At = domain.NodeStatus(status), core.FromMicros(started), core.FromMicros(at)

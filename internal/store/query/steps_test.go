@@ -108,20 +108,21 @@ func TestStepsAreFoundAcrossRuns(t *testing.T) {
 		f    domain.StepFilter
 		want int
 	}{
-		"all":            {domain.StepFilter{}, 5 + 7 + 4},
-		"of a plan":      {domain.StepFilter{PlanKey: "flow"}, 16},
-		"of a version":   {domain.StepFilter{PlanKey: "flow", Version: 1}, 16},
-		"no version":     {domain.StepFilter{PlanKey: "flow", Version: 9}, 0},
-		"no plan":        {domain.StepFilter{PlanKey: "none"}, 0},
-		"of a node":      {domain.StepFilter{Nodes: []string{"flaky"}}, 7},
-		"failed":         {domain.StepFilter{Statuses: []domain.NodeStatus{domain.NodeFailed}}, 3},
-		"failed of plan": {domain.StepFilter{PlanKey: "flow", Nodes: []string{"flaky"}, Statuses: []domain.NodeStatus{domain.NodeFailed}}, 3},
-		"by error":       {domain.StepFilter{ErrorCodes: []string{"none"}}, 0},
-		"second try":     {domain.StepFilter{MinAttempt: 1}, 2},
-		"long":           {domain.StepFilter{MinTook: time.Hour}, 0},
-		"before":         {domain.StepFilter{Until: time.Now().Add(-time.Hour)}, 0},
-		"since":          {domain.StepFilter{Since: time.Now().Add(-time.Hour)}, 16},
-		"slowest":        {domain.StepFilter{Slowest: true, Page: domain.Page{Limit: 4}}, 4},
+		"all":          {domain.StepFilter{}, 5 + 7 + 4},
+		"of a plan":    {domain.StepFilter{PlanKey: "flow"}, 16},
+		"of a version": {domain.StepFilter{PlanKey: "flow", Version: 1}, 16},
+		"no version":   {domain.StepFilter{PlanKey: "flow", Version: 9}, 0},
+		"no plan":      {domain.StepFilter{PlanKey: "none"}, 0},
+		"of a node":    {domain.StepFilter{Nodes: []string{"flaky"}}, 7},
+		"failed":       {domain.StepFilter{Statuses: []domain.NodeStatus{domain.NodeFailed}}, 3},
+		"failed of plan": {domain.StepFilter{PlanKey: "flow", Nodes: []string{"flaky"},
+			Statuses: []domain.NodeStatus{domain.NodeFailed}}, 3},
+		"by error":   {domain.StepFilter{ErrorCodes: []string{"none"}}, 0},
+		"second try": {domain.StepFilter{MinAttempt: 1}, 2},
+		"long":       {domain.StepFilter{MinTook: time.Hour}, 0},
+		"before":     {domain.StepFilter{Until: time.Now().Add(-time.Hour)}, 0},
+		"since":      {domain.StepFilter{Since: time.Now().Add(-time.Hour)}, 16},
+		"slowest":    {domain.StepFilter{Slowest: true, Page: domain.Page{Limit: 4}}, 4},
 	} {
 		got, err := e.Store.Steps(t.Context(), c.f)
 		if err != nil || len(got.Items) != c.want {

@@ -56,7 +56,8 @@ func (s *Lists) runQuery(ctx context.Context, f domain.RunFilter) (*runQuery, er
 	if len(f.WaitReasons) > 0 && !q.byReason {
 		q.also("runs.wait_reason IN ("+core.Marks(len(f.WaitReasons))+")", values(f.WaitReasons)...)
 	}
-	for _, c := range []struct{ column, value string }{{"runs.node", f.Node}, {"runs.error_code", f.ErrorCode}, {"runs.fingerprint", f.Fingerprint}, {"runs.actor", f.Actor}} {
+	for _, c := range []struct{ column, value string }{{"runs.node", f.Node}, {"runs.error_code", f.ErrorCode},
+		{"runs.fingerprint", f.Fingerprint}, {"runs.actor", f.Actor}} {
 		if c.value != "" {
 			q.also(c.column+" = ?", c.value)
 		}
@@ -160,7 +161,8 @@ type useChoice struct {
 
 // alsoMore adds what no index serves.
 func alsoMore(q *runQuery, f domain.RunFilter) {
-	const took = "(CASE WHEN runs.ended_at <> 0 THEN runs.ended_at ELSE CAST(unixepoch('subsec') * 1000000 AS INTEGER) END - runs.created_at)"
+	const took = "(CASE WHEN runs.ended_at <> 0 THEN runs.ended_at ELSE CAST(unixepoch('subsec') * 1000000 AS INTEGER) END " +
+		"- runs.created_at)"
 	for _, c := range []struct {
 		on     bool
 		clause string
@@ -177,7 +179,8 @@ func alsoMore(q *runQuery, f domain.RunFilter) {
 		{len(f.Actors) > 0, "runs.actor IN (" + core.Marks(len(f.Actors)) + ")", values(f.Actors)},
 		{len(f.Origins) > 0, "runs.origin IN (" + core.Marks(len(f.Origins)) + ")", values(f.Origins)},
 		{len(f.Exclude.Origins) > 0, "runs.origin NOT IN (" + core.Marks(len(f.Exclude.Origins)) + ")", values(f.Exclude.Origins)},
-		{len(f.Exclude.WaitReasons) > 0, "runs.wait_reason NOT IN (" + core.Marks(len(f.Exclude.WaitReasons)) + ")", values(f.Exclude.WaitReasons)},
+		{len(f.Exclude.WaitReasons) > 0, "runs.wait_reason NOT IN (" + core.Marks(len(f.Exclude.WaitReasons)) + ")",
+			values(f.Exclude.WaitReasons)},
 		{f.MinSteps > 0, "runs.steps > ?", []any{f.MinSteps}},
 		{f.MaxSteps > 0, "runs.steps < ?", []any{f.MaxSteps}},
 		{f.HasFork, "runs.forked_from <> ''", nil},
@@ -185,16 +188,19 @@ func alsoMore(q *runQuery, f domain.RunFilter) {
 		{f.HasNote, "EXISTS (SELECT 1 FROM run_notes WHERE run_notes.run_id = runs.id)", nil},
 		{f.HasCrash, "runs.crashes > 0", nil},
 		{f.HasApproval, "EXISTS (SELECT 1 FROM approvals WHERE approvals.run_id = runs.id)", nil},
-		{len(f.Exclude.PlanKeys) > 0, "runs.plan_id NOT IN (SELECT id FROM plans WHERE key IN (" + core.Marks(len(f.Exclude.PlanKeys)) + "))", values(f.Exclude.PlanKeys)},
+		{len(f.Exclude.PlanKeys) > 0, "runs.plan_id NOT IN (SELECT id FROM plans WHERE key IN (" +
+			core.Marks(len(f.Exclude.PlanKeys)) + "))", values(f.Exclude.PlanKeys)},
 		{len(f.Exclude.Nodes) > 0, "runs.node NOT IN (" + core.Marks(len(f.Exclude.Nodes)) + ")", values(f.Exclude.Nodes)},
-		{len(f.Exclude.ErrorCodes) > 0, "runs.error_code NOT IN (" + core.Marks(len(f.Exclude.ErrorCodes)) + ")", values(f.Exclude.ErrorCodes)},
+		{len(f.Exclude.ErrorCodes) > 0, "runs.error_code NOT IN (" + core.Marks(len(f.Exclude.ErrorCodes)) + ")",
+			values(f.Exclude.ErrorCodes)},
 		{len(f.Exclude.Actors) > 0, "runs.actor NOT IN (" + core.Marks(len(f.Exclude.Actors)) + ")", values(f.Exclude.Actors)},
 	} {
 		if c.on {
 			q.also(c.clause, c.args...)
 		}
 	}
-	for _, u := range []useChoice{{domain.UseAgent, f.Exclude.Agents}, {domain.UseTool, f.Exclude.Tools}, {domain.UseProvider, f.Exclude.Providers}} {
+	for _, u := range []useChoice{{domain.UseAgent, f.Exclude.Agents}, {domain.UseTool, f.Exclude.Tools},
+		{domain.UseProvider, f.Exclude.Providers}} {
 		if len(u.names) > 0 {
 			clause, args := usedBy(u.kind, u.names)
 			q.also("NOT "+clause, args...)
@@ -265,7 +271,8 @@ func (s *Lists) chooseArms(ctx context.Context, q *runQuery, f domain.RunFilter,
 		q.arms = []arm{
 			{
 				from: "runs",
-				where: "runs.id IN (SELECT r.id FROM runs AS r WHERE r.public_id IN (SELECT run FROM bulk_items WHERE bulk_id = (SELECT id FROM bulks WHERE public_id = ?) " +
+				where: "runs.id IN (SELECT r.id FROM runs AS r WHERE r.public_id IN (SELECT run FROM bulk_items WHERE " +
+					"bulk_id = (SELECT id FROM bulks WHERE public_id = ?) " +
 					"UNION SELECT result FROM bulk_items WHERE result <> '' AND bulk_id = (SELECT id FROM bulks WHERE public_id = ?)))",
 				args: []any{f.Bulk, f.Bulk},
 			},
@@ -285,7 +292,8 @@ func (s *Lists) chooseArms(ctx context.Context, q *runQuery, f domain.RunFilter,
 		kept()
 		rest(true, true, true)
 		hasLabel(0)
-	case len(ids) == 1 && f.Node != "" && f.ErrorCode != "" && f.Fingerprint != "" && f.NeedsAttention && !byUse && !f.Deleted && len(statuses) == 1 && statuses[0] == domain.RunFailed:
+	case len(ids) == 1 && f.Node != "" && f.ErrorCode != "" && f.Fingerprint != "" && f.NeedsAttention && !byUse && !f.Deleted &&
+		len(statuses) == 1 && statuses[0] == domain.RunFailed:
 		q.arms = []arm{
 			{
 				from: "runs INDEXED BY runs_failed_by_fingerprint",

@@ -25,7 +25,8 @@ func guarded(t *testing.T) (path string) {
 	said := func(action string) domain.AuditRecord {
 		return domain.AuditRecord{Action: action, Actor: "cli:root", Surface: "cli"}
 	}
-	for i, u := range []domain.User{{ID: "1", Name: "marta", Role: domain.RoleAdmin}, {ID: "2", Name: "paul", Role: domain.RoleViewer}, {ID: "3", Name: "gone", Role: domain.RoleAdmin}} {
+	for i, u := range []domain.User{{ID: "1", Name: "marta", Role: domain.RoleAdmin},
+		{ID: "2", Name: "paul", Role: domain.RoleViewer}, {ID: "3", Name: "gone", Role: domain.RoleAdmin}} {
 		u.PasswordHash, u.CreatedAt = "hash of "+u.Name, now
 		must(t, s.CreateUser(ctx, u, said("user.create")))
 		if i == 2 {
@@ -164,7 +165,8 @@ var edits = map[string]struct{ sql, says string }{
 	"an identity linked":  {`UPDATE users SET issuer = 'https://idp', subject = 'mallory' WHERE name = 'marta'`, "user marta"},
 	"a user removed":      {`DELETE FROM users WHERE name = 'gone'`, "was deleted"},
 	"a token added": {
-		`INSERT INTO tokens SELECT '9', name, prefix, 'known', 'admin', '[]', created_by, created_at, expires_at, 0, '', 0, seal FROM tokens WHERE id = '1'`,
+		`INSERT INTO tokens SELECT '9', name, prefix, 'known', 'admin', '[]', created_by, created_at, expires_at, 0, '', 0, ` +
+			`seal FROM tokens WHERE id = '1'`,
 		"token ci",
 	},
 	"a token promoted":    {`UPDATE tokens SET role = 'admin', scopes = '[]' WHERE id = '1'`, "token ci"},

@@ -264,7 +264,8 @@ func ReadManifest(path string) (domain.Backup, error) {
 	var b domain.Backup
 	text, err := os.ReadFile(path + ManifestSuffix)
 	if errors.Is(err, fs.ErrNotExist) {
-		return b, domain.Errorf(domain.CodeNotFound, "%s has no manifest (%s), so it is not a complete backup", path, filepath.Base(path)+ManifestSuffix).
+		return b, domain.Errorf(domain.CodeNotFound, "%s has no manifest (%s), so it is not a complete backup", path,
+			filepath.Base(path)+ManifestSuffix).
 			Suggest("use a backup with its manifest, or copy the manifest next to it")
 	} else if err != nil {
 		return b, domain.Errorf(domain.CodeUnavailable, "read the manifest: %w", err)

@@ -35,7 +35,8 @@ func Doctor(ctx context.Context, opened *store.Store) ([]domain.Check, error) {
 }
 
 func (s *database) checkAnchor(ctx context.Context, c *domain.Check) error {
-	c.Name, c.Advice = "audit anchor", "the database is older than the audit anchor. On the next start kairosd holds all runs. Restore the newest backup, or check the runs and release them"
+	c.Name, c.Advice = "audit anchor", "the database is older than the audit anchor. On the next start kairosd holds all "+
+		"runs. Restore the newest backup, or check the runs and release them"
 	at, err := core.ReadAnchor(s.db.Path + ".anchor")
 	if err != nil {
 		return err
@@ -46,7 +47,8 @@ func (s *database) checkAnchor(ctx context.Context, c *domain.Check) error {
 			return core.Translate(err, c.Name)
 		}
 		if last > 0 {
-			c.Advice = "without the anchor, kairosd cannot detect a database that was replaced by an older copy. The next start writes it again"
+			c.Advice = "without the anchor, kairosd cannot detect a database that was replaced by an older copy. The next " +
+				"start writes it again"
 			core.Find(c, "no audit anchor next to the database")
 		}
 		return nil
@@ -100,7 +102,8 @@ func (s *database) checkFiles(_ context.Context, c *domain.Check) error {
 const lowSpace = 0.05
 
 func (s *database) checkSpace(ctx context.Context, c *domain.Check) error {
-	c.Name, c.Advice = "space", "free space on the disk of the data directory, shorten retention (kairosd retention --dry-run), or move the data to a larger disk"
+	c.Name, c.Advice = "space", "free space on the disk of the data directory, shorten retention (kairosd retention "+
+		"--dry-run), or move the data to a larger disk"
 	u, err := s.Usage(ctx)
 	if err != nil {
 		return err

@@ -164,10 +164,12 @@ func opened(b domain.Backup, identityFile string, makeDir func() (string, error)
 	defer in.Close()
 	plain, err := encrypt.Reader(bufio.NewReaderSize(in, 1<<20), with)
 	if errors.Is(err, encrypt.ErrNoIdentity) {
-		return b, domain.Errorf(domain.CodeInvalid, "%s is encrypted for %s; %s contains none of their identities", b.Path, to, identityFile).
+		return b, domain.Errorf(domain.CodeInvalid, "%s is encrypted for %s; %s contains none of their identities", b.Path, to,
+			identityFile).
 			Suggest("pass the file with the private key of one of them: --identity FILE. age-keygen -y FILE prints the public key")
 	} else if err != nil {
-		return b, domain.Errorf(domain.CodeCorrupt, "%s cannot be decrypted: %w", b.Path, err).Suggest("use another backup; this one was changed")
+		return b, domain.Errorf(domain.CodeCorrupt, "%s cannot be decrypted: %w", b.Path, err).Suggest("use another backup; " +
+			"this one was changed")
 	}
 	dir, err := makeDir()
 	if err != nil {

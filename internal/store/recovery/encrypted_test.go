@@ -82,8 +82,9 @@ func TestAnEncryptedBackupNeedsItsKey(t *testing.T) {
 		code     domain.Code
 		says     []string
 	}{
-		"without a key":          {"", domain.CodeInvalid, []string{backup, "is encrypted for " + first + ", " + second, "--identity"}},
-		"with a stranger's key":  {strangers, domain.CodeInvalid, []string{backup, strangers + " contains none of their identities", "age-keygen -y"}},
+		"without a key": {"", domain.CodeInvalid, []string{backup, "is encrypted for " + first + ", " + second, "--identity"}},
+		"with a stranger's key": {strangers, domain.CodeInvalid, []string{backup, strangers + " contains none of their " +
+			"identities", "age-keygen -y"}},
 		"with a key that is not": {backup, domain.CodeInvalid, []string{"not an age identity file", "age-keygen"}},
 		"with a missing file":    {filepath.Join(t.TempDir(), "none"), domain.CodeInvalid, []string{"cannot read the identity file"}},
 	} {

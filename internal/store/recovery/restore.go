@@ -160,7 +160,8 @@ func keyFor(b domain.Backup, path, file string) ([]byte, error) {
 	}
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 		return nil, domain.Errorf(domain.CodeInvalid, "the key file %s is missing; without it, the backup cannot be authenticated", file).
-			Suggest("pass the key file of the server that made the backup (kairos.db.key): --key FILE. If every copy is lost, --without-key restores the data and revokes all access")
+			Suggest("pass the key file of the server that made the backup (kairos.db.key): --key FILE. If every copy is " +
+				"lost, --without-key restores the data and revokes all access")
 	}
 	key, err := core.LoadKey(file)
 	if err != nil {
@@ -174,7 +175,8 @@ func checkManifest(b domain.Backup, key []byte, file string) error {
 	var k core.Secrets
 	k.SetKey(key)
 	if b.Key != k.Derived.Print {
-		return domain.Errorf(domain.CodeCorrupt, "%s was not made with this key file: %s has the fingerprint %s, the backup's is %q", b.Path, file, k.Derived.Print, b.Key).
+		return domain.Errorf(domain.CodeCorrupt,
+			"%s was not made with this key file: %s has the fingerprint %s, the backup's is %q", b.Path, file, k.Derived.Print, b.Key).
 			Suggest("pass the key file of the server that made the backup: --key FILE")
 	}
 	if want := manifestMAC(b, k.Derived); !hmac.Equal([]byte(want), []byte(b.MAC)) {
@@ -330,7 +332,8 @@ func nothingAdded(ctx context.Context, path string, schema int64, files fs.FS) e
 // notInternal excludes what SQLite itself adds to a schema: tables of statistics and indexes
 // without a statement. A name that begins with sqlite_ is not sufficient, because a forged file
 // can give it to a trigger.
-const notInternal = "NOT (type = 'table' AND name IN ('sqlite_sequence', 'sqlite_stat1', 'sqlite_stat4') OR type = 'index' AND sql IS NULL AND name GLOB 'sqlite_autoindex_*')"
+const notInternal = "NOT (type = 'table' AND name IN ('sqlite_sequence', 'sqlite_stat1', 'sqlite_stat4') OR type = 'index' " +
+	"AND sql IS NULL AND name GLOB 'sqlite_autoindex_*')"
 
 func objects(ctx context.Context, pool *sql.DB) ([]string, error) {
 	rows, err := pool.QueryContext(ctx, "SELECT type || ' ' || name || char(10) || coalesce(sql, '') FROM sqlite_schema WHERE "+notInternal)

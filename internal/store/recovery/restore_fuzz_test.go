@@ -44,7 +44,8 @@ func FuzzRestore(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, text := range []string{string(manifest), "", "null", "{}", "[]", `{"format":1}`, `{"format":1,"schema":1e3}`, `{"format":1,"extra":0}`, "\xff", string(manifest[:len(manifest)/2])} {
+	for _, text := range []string{string(manifest), "", "null", "{}", "[]", `{"format":1}`, `{"format":1,"schema":1e3}`,
+		`{"format":1,"extra":0}`, "\xff", string(manifest[:len(manifest)/2])} {
 		f.Add([]byte(text), uint32(0), byte(0), false)
 	}
 	for _, at := range []int{0, 20, 70, 110, 4096, len(sound) / 2, len(sound) - 1} {

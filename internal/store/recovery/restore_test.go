@@ -205,25 +205,36 @@ func TestARestoreRefusesAMaliciousDatabase(t *testing.T) {
 		code domain.Code
 		says string
 	}{
-		"nothing":                             {"", "", ""},
-		"a trigger":                           {"CREATE TRIGGER gift AFTER INSERT ON runs BEGIN DELETE FROM users; END", domain.CodeInvalid, "trigger gift"},
-		"a trigger with nearly SQLite's name": {"CREATE TRIGGER sqlitex_gift AFTER INSERT ON runs BEGIN DELETE FROM users; END", domain.CodeInvalid, "trigger sqlitex_gift"},
-		"a trigger with SQLite's name": {"CREATE TRIGGER gift AFTER INSERT ON runs BEGIN DELETE FROM users; END; PRAGMA writable_schema = ON; " +
-			"UPDATE sqlite_schema SET name = 'sqlite_gift', sql = replace(sql, 'gift', 'sqlite_gift') WHERE name = 'gift'", domain.CodeInvalid, "trigger sqlite_gift"},
+		"nothing": {"", "", ""},
+		"a trigger": {"CREATE TRIGGER gift AFTER INSERT ON runs BEGIN DELETE FROM users; END",
+			domain.CodeInvalid, "trigger gift"},
+		"a trigger with nearly SQLite's name": {"CREATE TRIGGER sqlitex_gift AFTER INSERT ON runs BEGIN DELETE FROM users; END",
+			domain.CodeInvalid, "trigger sqlitex_gift"},
+		"a trigger with SQLite's name": {"CREATE TRIGGER gift AFTER INSERT ON runs BEGIN DELETE FROM users; END; PRAGMA " +
+			"writable_schema = ON; " +
+			"UPDATE sqlite_schema SET name = 'sqlite_gift', sql = replace(sql, 'gift', 'sqlite_gift') WHERE name = 'gift'",
+			domain.CodeInvalid, "trigger sqlite_gift"},
 		"a table with nearly SQLite's name": {"CREATE TABLE sqlitex (a TEXT)", domain.CodeInvalid, "table sqlitex"},
 		"a view":                            {"CREATE VIEW gift AS SELECT * FROM users", domain.CodeInvalid, "view gift"},
 		"a table":                           {"CREATE TABLE gift (a TEXT)", domain.CodeInvalid, "table gift"},
 		"an index":                          {"CREATE INDEX gift ON runs (actor)", domain.CodeInvalid, "index gift"},
-		"a view for a table":                {"DROP TABLE run_labels; CREATE VIEW run_labels AS SELECT '' AS key, '' AS value, 0 AS run_id", "", ""},
-		"a trigger less":                    {"DROP TRIGGER audit_events_are_kept", domain.CodeCorrupt, "lacks"},
-		"an index less":                     {"DROP INDEX runs_by_age", domain.CodeCorrupt, "lacks"},
-		"another trigger":                   {"DROP TRIGGER audit_events_are_kept; CREATE TRIGGER audit_events_are_kept BEFORE DELETE ON audit_events BEGIN SELECT 1; END", domain.CodeInvalid, "audit_events_are_kept"},
-		"a journal row":                     {"DROP TRIGGER step_results_are_immutable; UPDATE step_results SET output = '2'", domain.CodeCorrupt, "checksum"},
-		"an audit row":                      {"DROP TRIGGER audit_events_are_immutable; UPDATE audit_events SET actor = 'nobody' WHERE seq = 1", domain.CodeCorrupt, "audit"},
-		"another program's":                 {"DROP TABLE goose_db_version; PRAGMA application_id = 7", domain.CodeInvalid, "not a kairosd database"},
-		"a newer schema":                    {"INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, 1)", domain.CodeInvalid, "schema 99999"},
-		"a lost parent":                     {"PRAGMA foreign_keys = OFF; DELETE FROM plans", domain.CodeCorrupt, "refers to a missing row"},
-		"lost details":                      {"PRAGMA foreign_keys = OFF; DELETE FROM run_details", domain.CodeCorrupt, "has no details"},
+		"a view for a table": {"DROP TABLE run_labels; CREATE VIEW run_labels AS SELECT '' AS key, '' AS " +
+			"value, 0 AS run_id", "", ""},
+		"a trigger less": {"DROP TRIGGER audit_events_are_kept", domain.CodeCorrupt, "lacks"},
+		"an index less":  {"DROP INDEX runs_by_age", domain.CodeCorrupt, "lacks"},
+		"another trigger": {"DROP TRIGGER audit_events_are_kept; CREATE TRIGGER audit_events_are_kept " +
+			"BEFORE DELETE ON audit_events BEGIN SELECT 1; END", domain.CodeInvalid, "audit_events_are_kept"},
+		"a journal row": {"DROP TRIGGER step_results_are_immutable; UPDATE step_results SET output = '2'",
+			domain.CodeCorrupt, "checksum"},
+		"an audit row": {"DROP TRIGGER audit_events_are_immutable; UPDATE audit_events SET actor = " +
+			"'nobody' WHERE seq = 1", domain.CodeCorrupt, "audit"},
+		"another program's": {"DROP TABLE goose_db_version; PRAGMA application_id = 7", domain.CodeInvalid,
+			"not a kairosd database"},
+		"a newer schema": {"INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, 1)",
+			domain.CodeInvalid, "schema 99999"},
+		"a lost parent": {"PRAGMA foreign_keys = OFF; DELETE FROM plans", domain.CodeCorrupt,
+			"refers to a missing row"},
+		"lost details": {"PRAGMA foreign_keys = OFF; DELETE FROM run_details", domain.CodeCorrupt, "has no details"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -211,7 +211,8 @@ func (c *salvager) texts(ctx context.Context, query string, args ...any) ([]stri
 func (c *salvager) tables(ctx context.Context) ([]string, error) {
 	names, err := c.texts(
 		ctx,
-		"SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT GLOB 'sqlite_*' ORDER BY name <> 'runs', name",
+		"SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT GLOB 'sqlite_*' ORDER BY "+
+			"name <> 'runs', name",
 	)
 	return slices.DeleteFunc(names, func(name string) bool { return notSalvaged[name] != "" }), err
 }
@@ -223,7 +224,8 @@ func (c *salvager) removeOrphans(ctx context.Context, tables []string) error {
 		for _, table := range tables {
 			keys, err := c.texts(
 				ctx,
-				`SELECT "from" || ' IS NOT NULL AND ' || "from" || ' NOT IN (SELECT ' || "to" || ' FROM ' || "table" || ')' FROM pragma_foreign_key_list(?)`,
+				`SELECT "from" || ' IS NOT NULL AND ' || "from" || ' NOT IN (SELECT ' || "to" || ' FROM ' || "table" || ')' `+
+					`FROM pragma_foreign_key_list(?)`,
 				table,
 			)
 			if err != nil {

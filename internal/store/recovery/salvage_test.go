@@ -61,7 +61,8 @@ func TestSalvageSavesWhatCanBeRead(t *testing.T) {
 	}{
 		"nothing": {func(string) {}, 160, true},
 		"a row was changed": {func(path string) {
-			if err := alter(t, path, "DROP TRIGGER step_results_are_immutable; UPDATE step_results SET output = '\"forged\"' WHERE id = 7"); err != nil {
+			if err := alter(t, path, "DROP TRIGGER step_results_are_immutable; UPDATE step_results SET output = "+
+				"'\"forged\"' WHERE id = 7"); err != nil {
 				t.Fatal(err)
 			}
 		}, 159, false},
@@ -147,7 +148,8 @@ func journalPages(t *testing.T, path string) (out []int64) {
 func fill(t *testing.T, pool *sql.DB) {
 	t.Helper()
 	oneOf := regexp.MustCompile(`(\w+) IN \(([^)]*)\)`)
-	for _, table := range column(t, pool, "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT GLOB 'sqlite_*' ORDER BY name NOT IN ('users', 'bulks')") {
+	for _, table := range column(t, pool, "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND "+
+		"name NOT GLOB 'sqlite_*' ORDER BY name NOT IN ('users', 'bulks')") {
 		if n := column(t, pool, "SELECT count(*) FROM "+table); n[0] != "0" || notSalvaged[table] != "" {
 			continue
 		}
@@ -200,7 +202,8 @@ func TestSalvageCopiesEveryTable(t *testing.T) {
 		}
 		defer pool.Close()
 		fill(t, pool)
-		for _, table := range column(t, pool, "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT GLOB 'sqlite_*'") {
+		for _, table := range column(t, pool, "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' "+
+			"AND name NOT GLOB 'sqlite_*'") {
 			want[table] = column(t, pool, "SELECT count(*) FROM "+table)[0]
 		}
 	})
@@ -237,7 +240,8 @@ func TestSalvageOfAMalformedDatabase(t *testing.T) {
 			readable := map[string]int64{}
 			const rows = 8000
 			path := damagedDatabase(t, func(path string) {
-				if err := alter(t, path, fmt.Sprintf("INSERT INTO skill_runs WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) SELECT i, 'a skill', 'a tool', i, i, i FROM n", rows)); err != nil {
+				if err := alter(t, path, fmt.Sprintf("INSERT INTO skill_runs WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL "+
+					"SELECT i + 1 FROM n WHERE i < %d) SELECT i, 'a skill', 'a tool', i, i, i FROM n", rows)); err != nil {
 					t.Fatal(err)
 				}
 				pool, err := core.OpenPlain(path, "&mode=ro")

@@ -71,8 +71,10 @@ func (s *upgrade) keepEncrypted(b *domain.Backup, work string, recipients []stri
 	}
 	sealed := filepath.Join(work, asideEncrypted)
 	if err := encryptFile(s.db.Path, sealed, to, s.counting(domain.StartEncrypting)); err != nil {
-		return domain.Errorf(domain.CodeUnavailable, "database not upgraded: cannot write the encrypted backup of the old schema to %s: %w", sealed, err).
-			Suggest("make that directory writable, with space for two more copies of the database, and start again; %s is unchanged", s.db.Path)
+		return domain.Errorf(domain.CodeUnavailable,
+			"database not upgraded: cannot write the encrypted backup of the old schema to %s: %w", sealed, err).
+			Suggest("make that directory writable, with space for two more copies of the database, and start again; %s is "+
+				"unchanged", s.db.Path)
 	}
 	failpoint.Hit("upgrade.encrypted")
 	b.Encryption = &domain.Encryption{Recipients: recipients, Bytes: b.Bytes, SHA256: b.SHA256}

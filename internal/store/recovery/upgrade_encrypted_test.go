@@ -150,7 +150,8 @@ func TestWhoeverUpgradesEncryptsAsTheDaemonDid(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if s, err = Open(ctx, path, Options{Options: store.Options{Migrations: with(t, addsColumn)}, Recipients: c.recipients}); err != nil {
+		if s, err = Open(ctx, path, Options{Options: store.Options{Migrations: with(t, addsColumn)},
+			Recipients: c.recipients}); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.Close(); err != nil {
@@ -209,7 +210,9 @@ func TestAnEncryptionThatFailsStopsTheUpgrade(t *testing.T) {
 	if err == nil {
 		t.Fatalf("upgraded all the same: %s", out)
 	}
-	for _, want := range []string{"not upgraded", "cannot write the encrypted backup of the old schema to " + filepath.Join(filepath.Dir(path), "restoring", "aside.age"), "file too large", "space for two more copies", path + " is unchanged"} {
+	for _, want := range []string{"not upgraded", "cannot write the encrypted backup of the old schema to " +
+		filepath.Join(filepath.Dir(path), "restoring", "aside.age"), "file too large", "space for two more copies", path +
+		" is unchanged"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("it does not say %q:\n%s", want, out)
 		}

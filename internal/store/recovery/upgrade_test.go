@@ -273,7 +273,8 @@ func TestAMigrationNamesTheTablesThatLoseRows(t *testing.T) {
 				t.Fatal(err)
 			}
 			v := putVersion(t, s, "p", strings.Repeat("a", 64))
-			if _, _, err := s.CreateRun(t.Context(), domain.NewRun{Hash: v.Hash, Actor: "t", Origin: "api", Labels: map[string]string{"a": "b"}}); err != nil {
+			if _, _, err := s.CreateRun(t.Context(),
+				domain.NewRun{Hash: v.Hash, Actor: "t", Origin: "api", Labels: map[string]string{"a": "b"}}); err != nil {
 				t.Fatal(err)
 			}
 			if err := s.Close(); err != nil {

@@ -19,7 +19,8 @@ import (
 func Verify(ctx context.Context, opened *store.Store) ([]domain.Check, error) {
 	s := of(opened)
 	var out []domain.Check
-	for _, check := range []func(context.Context, *domain.Check) error{s.checkPages, s.checkForeignKeys, s.checkRuns, s.checkStates, s.checkJournals,
+	for _, check := range []func(context.Context, *domain.Check) error{s.checkPages, s.checkForeignKeys, s.checkRuns, s.checkStates,
+		s.checkJournals,
 		s.checkApprovals, s.checkPayloads, s.checkMemory, s.checkCounters, s.VerifyAccess, s.checkAudit} {
 		c := domain.Check{Problems: []string{}}
 		err := check(ctx, &c)
@@ -195,7 +196,8 @@ func (s *database) checkJournalsOf(ctx context.Context, c *domain.Check, low, hi
 		case row.Kind == string(domain.EntryResult) && row.Final != 0:
 			k := outcomeKey{row.Node, row.Visit, row.Item}
 			if first := outcomes[k]; first != 0 {
-				core.FindOf(c, j.run, "run %s: visit %d of node %s has two outcomes, rows %d and %d", j.run, row.Visit, row.Node, first, row.Seq)
+				core.FindOf(c, j.run, "run %s: visit %d of node %s has two outcomes, rows %d and %d", j.run, row.Visit, row.Node,
+					first, row.Seq)
 			}
 			outcomes[k] = row.Seq
 		}
@@ -262,7 +264,8 @@ const CheckCounters = "counters"
 
 // checkCounters compares the stored counters with actual counts.
 func (s *database) checkCounters(ctx context.Context, c *domain.Check) error {
-	c.Name, c.Advice = CheckCounters, "run counts on the dashboard are wrong; the runs are not affected. A running kairosd corrects them after its weekly integrity check. To correct them now, stop kairosd and run kairosd doctor --repair"
+	c.Name, c.Advice = CheckCounters, "run counts on the dashboard are wrong; the runs are not affected. A running kairosd "+
+		"corrects them after its weekly integrity check. To correct them now, stop kairosd and run kairosd doctor --repair"
 	rows, err := s.db.Q.RunCountsCheck(ctx)
 	for _, r := range rows {
 		c.Examined++
@@ -277,7 +280,8 @@ func (s *database) checkCounters(ctx context.Context, c *domain.Check) error {
 const checkAuditName = "audit chain"
 
 func (s *database) checkAudit(ctx context.Context, c *domain.Check) error {
-	c.Name, c.Advice = checkAuditName, "the audit log was changed, or the key file is not the one it was written with. Compare it with a backup first"
+	c.Name, c.Advice = checkAuditName, "the audit log was changed, or the key file is not the one it was written with. "+
+		"Compare it with a backup first"
 	r, err := s.VerifyAudit(ctx)
 	c.Examined = r.Events
 	for _, p := range r.Problems {

@@ -88,8 +88,9 @@ func (m *Model) CreateRun(_ context.Context, n domain.NewRun) (domain.Run, bool,
 			n.Status,
 			domain.RunQueued,
 		), Input: slices.Clone(n.Input), Parent: n.Parent, ForkedFrom: n.ForkedFrom, ForkSeq: n.ForkSeq,
-		RerunOf: n.RerunOf, Actor: n.Actor, Origin: n.Origin, Session: n.Session, Priority: n.Priority, Labels: maps.Clone(n.Labels), Limits: n.Limits,
-		Key: n.Key, Concurrency: n.Concurrency, StartAt: n.StartAt, LastSeq: int64(len(n.Entries))}
+		RerunOf: n.RerunOf, Actor: n.Actor, Origin: n.Origin, Session: n.Session, Priority: n.Priority, Labels: maps.Clone(n.Labels),
+		Limits: n.Limits,
+		Key:    n.Key, Concurrency: n.Concurrency, StartAt: n.StartAt, LastSeq: int64(len(n.Entries))}
 	r.Session = cmp.Or(r.Session, r.ID)
 	if r.Status == domain.RunWaiting {
 		r.WaitReason, r.Attention = domain.WaitHeld, !r.Dry()

@@ -55,7 +55,8 @@ func (m *Model) PutVersion(_ context.Context, n domain.NewVersion, actor domain.
 }
 
 func (m *Model) plan(idOrKey string) *domain.Plan {
-	for _, by := range []func(*domain.Plan) string{func(p *domain.Plan) string { return p.Key }, func(p *domain.Plan) string { return p.ID }} {
+	for _, by := range []func(*domain.Plan) string{func(p *domain.Plan) string { return p.Key },
+		func(p *domain.Plan) string { return p.ID }} {
 		for _, p := range m.plans {
 			if by(p) == idOrKey {
 				return p

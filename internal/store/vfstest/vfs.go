@@ -214,7 +214,8 @@ func (v *VFS) next(op Op) (code int32, short int) {
 		v.failed++
 		code = v.fault.Code
 		if code == 0 {
-			code = map[Kind]int32{Open: lib.SQLITE_CANTOPEN, Write: lib.SQLITE_IOERR_WRITE, Truncate: lib.SQLITE_IOERR_TRUNCATE, Sync: lib.SQLITE_IOERR_FSYNC,
+			code = map[Kind]int32{Open: lib.SQLITE_CANTOPEN, Write: lib.SQLITE_IOERR_WRITE, Truncate: lib.SQLITE_IOERR_TRUNCATE,
+				Sync:   lib.SQLITE_IOERR_FSYNC,
 				Delete: lib.SQLITE_IOERR_DELETE}[op.Kind]
 		}
 		return code, v.fault.Short

@@ -22,8 +22,10 @@ func TestTheRecordingIsComplete(t *testing.T) {
 		t.Fatal(err)
 	}
 	pool.SetMaxOpenConns(1)
-	for _, q := range []string{"CREATE TABLE t (x)", "INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200) SELECT randomblob(900) FROM n", "PRAGMA wal_checkpoint(TRUNCATE)",
-		"DELETE FROM t", "INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50) SELECT randomblob(900) FROM n"} {
+	for _, q := range []string{"CREATE TABLE t (x)", "INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 " +
+		"FROM n WHERE i < 200) SELECT randomblob(900) FROM n", "PRAGMA wal_checkpoint(TRUNCATE)",
+		"DELETE FROM t", "INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50) SELECT " +
+			"randomblob(900) FROM n"} {
 		if _, err := pool.Exec(q); err != nil {
 			t.Fatal(q, err)
 		}

@@ -98,7 +98,8 @@ func TestFind(t *testing.T) {
 
 func TestSingular(t *testing.T) {
 	t.Parallel()
-	for path, want := range map[string]bool{`$`: true, `$.a[0]['b']`: true, `$.*`: false, `$..a`: false, `$[0,1]`: false, `$[0:1]`: false, `$[?@]`: false} {
+	for path, want := range map[string]bool{`$`: true, `$.a[0]['b']`: true, `$.*`: false, `$..a`: false, `$[0,1]`: false,
+		`$[0:1]`: false, `$[?@]`: false} {
 		p, err := jsonpath.Parse(path)
 		if err != nil || p.Singular() != want {
 			t.Errorf("%s: singular %v (%v), want %v", path, !want, err, want)
@@ -109,11 +110,17 @@ func TestSingular(t *testing.T) {
 func TestMalformedPaths(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]string{
-		``: "begins with $", `a`: "begins with $", `$.`: "missing name", `$[`: "expected a name", `$[]`: "expected a name", `$[01]`: "not an index", `$[-0]`: "not an index", `$[9007199254740992]`: "not an index",
-		`$['a`: "unclosed string", `$['\x']`: "unknown escape", `$["\ud800"]`: "malformed", `$[1 2]`: "expected , or ]", `$.a b`: "unexpected", `$[?]`: "expected @", `$[?@.a ==]`: "expected @", `$[?1]`: "missing comparison",
-		`$[?@.* == 1]`: "only a query with names", `$[?1 == @..a]`: "only a query with names", `$[?!@.a == 1]`: "negated comparison in parentheses", `$[?(@.a]`: "expected )", `$[?match(@.a, '[')]`: "malformed pattern", `$[?count(1) == 1]`: "takes a query",
-		`$[?length(@.*) == 1]`: "use count", `$[?foo(@)]`: "expected @", "$['\n']": "control character", `$` + strings.Repeat(`[?@`, 100): "nested deeper", `$[?` + strings.Repeat(`(`, 100): "nested deeper",
-		`$[?@ == ` + strings.Repeat(`length(`, 100): "nested deeper", `$` + strings.Repeat(".a", 4096): "at most", "$.\xff": "UTF-8", `$.1a`: "missing name", `$[?@ == 1.]`: "not a number",
+		``: "begins with $", `a`: "begins with $", `$.`: "missing name", `$[`: "expected a name", `$[]`: "expected a name",
+		`$[01]`: "not an index", `$[-0]`: "not an index", `$[9007199254740992]`: "not an index",
+		`$['a`: "unclosed string", `$['\x']`: "unknown escape", `$["\ud800"]`: "malformed", `$[1 2]`: "expected , or ]",
+		`$.a b`: "unexpected", `$[?]`: "expected @", `$[?@.a ==]`: "expected @", `$[?1]`: "missing comparison",
+		`$[?@.* == 1]`: "only a query with names", `$[?1 == @..a]`: "only a query with names",
+		`$[?!@.a == 1]`: "negated comparison in parentheses", `$[?(@.a]`: "expected )", `$[?match(@.a, '[')]`: "malformed pattern",
+		`$[?count(1) == 1]`:    "takes a query",
+		`$[?length(@.*) == 1]`: "use count", `$[?foo(@)]`: "expected @", "$['\n']": "control character",
+		`$` + strings.Repeat(`[?@`, 100): "nested deeper", `$[?` + strings.Repeat(`(`, 100): "nested deeper",
+		`$[?@ == ` + strings.Repeat(`length(`, 100): "nested deeper", `$` + strings.Repeat(".a", 4096): "at most", "$.\xff": "UTF-8",
+		`$.1a`: "missing name", `$[?@ == 1.]`: "not a number",
 	} {
 		_, err := jsonpath.Parse(path)
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -152,7 +159,8 @@ func TestFindIsBoundedInWhatItCompares(t *testing.T) {
 		"text":    strings.Repeat("a", 10_000),
 		"pattern": strings.Repeat("(a?){90}", 10) + "b",
 	}
-	for _, path := range []string{`$.many[?@.list == $.list]`, `$.many[?@.text == $.text]`, `$.many[?@.text <= $.text]`, `$.many[?length(@.text) == 5]`,
+	for _, path := range []string{`$.many[?@.list == $.list]`, `$.many[?@.text == $.text]`, `$.many[?@.text <= $.text]`,
+		`$.many[?length(@.text) == 5]`,
 		`$.many[?match(@.text, '(a?){90}b')]`, `$.many[?search(@.text, $.pattern)]`} {
 		p, err := jsonpath.Parse(path)
 		if err != nil {

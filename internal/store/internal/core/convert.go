@@ -112,7 +112,8 @@ func Run(r *dbsqlc.Run, d *dbsqlc.RunDetail, planID, planKey string, number int6
 		Status: domain.RunStatus(r.Status), WaitReason: domain.WaitReason(r.WaitReason), Headline: r.Headline,
 		StatusMessage: domain.DecodeMessage(r.Message, r.Headline), Node: r.Node,
 		Input: RawJSON(d.Input), Output: RawJSON(d.Output), ForkedFrom: r.ForkedFrom, ForkSeq: r.ForkSeq, RerunOf: r.RerunOf,
-		Actor: r.Actor, Origin: r.Origin, Session: d.Session, Priority: int(r.Priority), Key: OrEmpty(r.RunKey), StartAt: FromMicros(r.StartAt),
+		Actor: r.Actor, Origin: r.Origin, Session: d.Session, Priority: int(r.Priority), Key: OrEmpty(r.RunKey),
+		StartAt: FromMicros(r.StartAt),
 		LastSeq: r.LastSeq, Steps: r.Steps, Path: r.Path, DueAt: FromMicros(r.DueAt),
 		Usage:   domain.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, Cost: r.Cost},
 		Crashes: int(r.Crashes), Paused: r.Paused != 0, CreatedAt: FromMicros(r.CreatedAt), StartedAt: FromMicros(r.StartedAt),
@@ -132,7 +133,8 @@ func Run(r *dbsqlc.Run, d *dbsqlc.RunDetail, planID, planKey string, number int6
 		part domain.RunPart
 		text string
 		into any
-	}{{domain.PartLimits, d.Limits, &out.Limits}, {domain.PartLabels, d.Labels, &out.Labels}, {domain.PartLabels, d.GivenLabels, &out.Labels},
+	}{{domain.PartLimits, d.Limits, &out.Limits}, {domain.PartLabels, d.Labels, &out.Labels},
+		{domain.PartLabels, d.GivenLabels, &out.Labels},
 		{domain.PartParent, OrEmpty(d.Parent), &out.Parent}, {domain.PartConcurrency, OrEmpty(d.Concurrency), &out.Concurrency}} {
 		if f.text == "" || f.text == "{}" {
 			continue

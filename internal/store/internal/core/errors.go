@@ -46,7 +46,8 @@ func Translate(err error, doing string) error {
 	case domain.CodeNoSpace:
 		e.Suggestion = "free space on the disk of the data directory; nothing that was acknowledged is lost"
 	case domain.CodeCorrupt:
-		e.Suggestion = "keep the files as they are; restore a backup with kairosd restore --force BACKUP, or save what can be read with kairosd doctor --salvage DIR"
+		e.Suggestion = "keep the files as they are; restore a backup with kairosd restore --force BACKUP, or save what can " +
+			"be read with kairosd doctor --salvage DIR"
 	}
 	return e
 }

@@ -105,7 +105,8 @@ func card(path string) (line string, open []string, err error) {
 		}
 	}
 	parts := []string{fmt.Sprintf("gates %d/%d", len(gates)-len(open), len(gates))}
-	for _, f := range []struct{ shown, name string }{{"crash points", "crash points"}, {"disk states", "disk states"}, {"faults", "faults"}, {"log cuts", "log cuts"},
+	for _, f := range []struct{ shown, name string }{{"crash points", "crash points"}, {"disk states", "disk states"},
+		{"faults", "faults"}, {"log cuts", "log cuts"},
 		{"bit flips", "bit flips"}, {"audit attacks", "audit attacks"}, {"environment faults", "environment faults"},
 		{"simulation seeds", "simulation seeds"}, {"virtual hours", "virtual hours"}, {"random plans", "random plans"},
 		{"upgrade paths", "upgrade paths"}, {"fuzz targets", "fuzz targets"}} {
