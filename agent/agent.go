@@ -184,12 +184,11 @@ func (a *Agent) loop(ctx context.Context, input, memory string) (string, error) 
 func (a *Agent) invoke(ctx context.Context, name string, args any) (any, error) {
 	t := a.tools[name]
 	if t == nil {
-		return nil, &walk.Failure{
+		return nil, (&walk.Failure{
 			Code:      walk.CodeUnknownTool,
-			Message:   fmt.Sprintf("Tool %q not found", name),
 			Permanent: true,
 			NoEffect:  true,
-		}
+		}).WithMessage("Tool %q not found", name)
 	}
 	return conversation.Invoke(
 		ctx,

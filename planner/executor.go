@@ -203,12 +203,8 @@ func (x *execution) attempts(ctx context.Context, n *walk.ProgramNode, v walk.Vi
 		}
 		switch {
 		case x.e.effect(n) == walk.EffectUnsafe && !failure.NoEffect:
-			doubt := &walk.Failure{
-				Code:      walk.CodeInDoubt,
-				Node:      n.ID,
-				Permanent: true,
-				Message:   "it may have had its effect: " + failure.Message,
-			}
+			doubt := (&walk.Failure{Code: walk.CodeInDoubt, Node: n.ID, Permanent: true}).
+				WithMessage("it may have had its effect: %s", failure)
 			return nil, nil, named(doubt.WithCause(failure), n.ID)
 		case failure.Permanent || attempt >= n.MaxAttempts:
 			return nil, failure, nil
@@ -256,7 +252,7 @@ func (x *execution) attempt(ctx context.Context, n *walk.ProgramNode, v walk.Vis
 	if err == nil {
 		output, err = jsonvalue.Normalize(output)
 		if err != nil {
-			err = &walk.Failure{Code: walk.CodeOutput, Message: fmt.Sprintf("output of node %q: %s", n.ID, err), Permanent: true}
+			err = (&walk.Failure{Code: walk.CodeOutput, Permanent: true}).WithMessage("output of node %q: %s", n.ID, err)
 		}
 	}
 	event.FinishedAt, event.Status, event.Output = time.Now(), AuditCompleted, output
@@ -275,7 +271,7 @@ func (x *execution) attempt(ctx context.Context, n *walk.ProgramNode, v walk.Vis
 // timedOut is how an attempt ends whose handler returned after its timeout: a
 // failure, whatever it returned. A failure that says more is kept.
 func timedOut(limit time.Duration, err error) *walk.Failure {
-	f := &walk.Failure{Code: walk.CodeTimeout, Message: fmt.Sprintf("timed out after %s", limit)}
+	f := (&walk.Failure{Code: walk.CodeTimeout}).WithMessage("timed out after %s", limit)
 	if said, ok := errors.AsType[*walk.Failure](err); ok {
 		f.NoEffect, f.Detail = said.NoEffect, said.Message
 	}
@@ -322,12 +318,11 @@ func (x *execution) audit(ctx context.Context, event AuditEvent) error {
 func guarded(ctx context.Context, h Handler, n Node, s *State) (out any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = &walk.Failure{
+			err = (&walk.Failure{
 				Code:      walk.CodePanic,
-				Message:   fmt.Sprintf("handler of node %q panicked: %v", n.ID, p),
 				Detail:    string(debug.Stack()),
 				Permanent: true,
-			}
+			}).WithMessage("handler of node %q panicked: %v", n.ID, p)
 		}
 	}()
 	return h(ctx, n, s)

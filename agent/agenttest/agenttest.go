@@ -109,12 +109,11 @@ func (p *Provider) Complete(ctx context.Context, r llm.Request) (llm.Response, e
 		return strings.Contains(strings.ToLower(asked), strings.ToLower(reply.When))
 	})
 	if i < 0 {
-		return llm.Response{}, &walk.Failure{
+		return llm.Response{}, (&walk.Failure{
 			Code:      "no_reply",
-			Message:   fmt.Sprintf("agenttest: no reply is left for %q", asked),
 			Permanent: true,
 			NoEffect:  true,
-		}
+		}).WithMessage("agenttest: no reply is left for %q", asked)
 	}
 	reply := p.replies[i]
 	p.replies = slices.Delete(p.replies, i, i+1)

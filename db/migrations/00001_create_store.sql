@@ -166,6 +166,7 @@ CREATE TABLE run_details (
     input         TEXT,
     output        TEXT,
     error_message TEXT    NOT NULL DEFAULT '',
+    error_text    TEXT    NOT NULL DEFAULT '', -- the message with its arguments; empty: it is not translated
     error_node    TEXT    NOT NULL DEFAULT '',
     session       TEXT    NOT NULL DEFAULT '',
     limits        TEXT    NOT NULL DEFAULT '{}' CHECK (json_valid(limits)),
@@ -458,6 +459,7 @@ CREATE TABLE approvals (
     decided_at INTEGER NOT NULL,
     decided_by TEXT    NOT NULL,
     comment    TEXT    NOT NULL,
+    comment_text TEXT  NOT NULL, -- the system's comment with its arguments; empty: a person wrote it
     entered    TEXT    CHECK (entered IS NULL OR json_valid(entered)),
     rev        INTEGER NOT NULL,
     agent      TEXT    NOT NULL, -- that asks; empty: the plan does
@@ -612,6 +614,7 @@ CREATE TABLE circuits (
     open_until      INTEGER NOT NULL,
     last_code       TEXT    NOT NULL, -- of the last failure that counted
     last_message    TEXT    NOT NULL,
+    last_text       TEXT    NOT NULL, -- the message with its arguments; empty: it is not translated
     last_error_at   INTEGER NOT NULL,
     PRIMARY KEY (subject, part)
 ) STRICT, WITHOUT ROWID;

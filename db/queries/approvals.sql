@@ -1,10 +1,10 @@
 -- name: ApprovalPut :exec
 INSERT INTO approvals (public_id, run_id, plan_key, node, visit, item, message, form, tool, arguments, digest, status, on_timeout, due_at, created_at, started_by,
-                       decided_at, decided_by, comment, entered, rev, agent, may_ask, label, answers, answer, assignee, due_key, seal)
+                       decided_at, decided_by, comment, comment_text, entered, rev, agent, may_ask, label, answers, answer, assignee, due_key, seal)
 VALUES (@public_id, @run_id, @plan_key, @node, @visit, @item, @message, @form, @tool, @arguments, @digest, @status, @on_timeout, @due_at, @created_at, @started_by,
-        @decided_at, @decided_by, @comment, @entered, @rev, @agent, @may_ask, @label, @answers, @answer, @assignee, @due_key, @seal)
+        @decided_at, @decided_by, @comment, @comment_text, @entered, @rev, @agent, @may_ask, @label, @answers, @answer, @assignee, @due_key, @seal)
 ON CONFLICT (public_id) DO UPDATE
-SET status = excluded.status, decided_at = excluded.decided_at, decided_by = excluded.decided_by, comment = excluded.comment, entered = excluded.entered, answer = excluded.answer, seal = excluded.seal;
+SET status = excluded.status, decided_at = excluded.decided_at, decided_by = excluded.decided_by, comment = excluded.comment, comment_text = excluded.comment_text, entered = excluded.entered, answer = excluded.answer, seal = excluded.seal;
 
 -- name: ApprovalGet :one
 SELECT sqlc.embed(approvals), runs.public_id AS run FROM approvals JOIN runs ON runs.id = approvals.run_id
@@ -17,7 +17,7 @@ UPDATE approvals SET assignee = @assignee, seal = @seal WHERE public_id = @publi
 SELECT * FROM approvals WHERE status = 'open' ORDER BY id;
 
 -- name: ApprovalClose :exec
-UPDATE approvals SET status = 'cancelled', decided_at = @decided_at, decided_by = @decided_by, comment = @comment WHERE public_id = @public_id AND status = 'open';
+UPDATE approvals SET status = 'cancelled', decided_at = @decided_at, decided_by = @decided_by, comment = @comment, comment_text = @comment_text WHERE public_id = @public_id AND status = 'open';
 
 -- name: ApprovalCountOpen :one
 SELECT count(*) FROM (SELECT 1 FROM approvals WHERE status = 'open' LIMIT 10000);

@@ -131,7 +131,7 @@ SELECT id, plan_id, status, wait_reason, attention, last_seq, path, headline, me
 FROM runs WHERE public_id = @public_id;
 
 -- name: RunDetailOutput :exec
-UPDATE run_details SET output = @output, error_message = @error_message, error_node = @error_node WHERE run_id = @run_id;
+UPDATE run_details SET output = @output, error_message = @error_message, error_text = @error_text, error_node = @error_node WHERE run_id = @run_id;
 
 -- name: RunDetailLimits :exec
 UPDATE run_details SET limits = @limits WHERE run_id = @run_id;

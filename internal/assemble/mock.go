@@ -32,10 +32,11 @@ func (m mockRegistry) Handler(node *walk.ProgramNode) (engine.Handler, bool) {
 		mock, ok := m.mocks[node.ID]
 		switch {
 		case !ok:
-			return engine.Result{}, &walk.Failure{Code: "not_mocked", Message: fmt.Sprintf("no mock for step %s", node.ID),
-				Permanent: true, NoEffect: true, Suggestion: fmt.Sprintf("add to the mock file: %s: {output: …}", node.ID)}
+			f := &walk.Failure{Code: "not_mocked", Permanent: true, NoEffect: true,
+				Suggestion: fmt.Sprintf("add to the mock file: %s: {output: …}", node.ID)}
+			return engine.Result{}, f.WithMessage("no mock for step %s", node.ID)
 		case mock.Error != "":
-			return engine.Result{}, &walk.Failure{Code: "mock", Message: mock.Error, Permanent: true, NoEffect: true}
+			return engine.Result{}, (&walk.Failure{Code: "mock", Permanent: true, NoEffect: true}).WithMessage("%s", mock.Error)
 		}
 		return engine.Result{Output: mock.Output}, nil
 	}), true

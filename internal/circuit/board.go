@@ -2,7 +2,6 @@ package circuit
 
 import (
 	"cmp"
-	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -131,7 +130,7 @@ func (b *Board) Leave(p Pass, v Verdict, err error) {
 		e.lastAt = now.UTC().Truncate(time.Millisecond)
 		if err != nil {
 			f := walk.AsFailure(err)
-			e.last = walk.Behind{Code: f.Code, Message: b.text(f.Message)}
+			e.last = walk.Behind{Code: f.Code, Message: b.text(f.Message), Text: f.Localize().Map(b.text).Encode()}
 		}
 	}
 	if before == after && rowBefore == row && v != Unwell {
@@ -351,16 +350,12 @@ func (id ID) String() string { return strings.TrimSpace(id.Subject + " " + id.Pa
 // names the subject.
 func (r *Refusal) Failure(code, what string) *walk.Failure {
 	c := r.Circuit
+	wait := max(r.Wait.Round(time.Second), time.Second)
 	f := &walk.Failure{Code: code, NoEffect: true, RetryAfter: r.Wait,
-		Message: fmt.Sprintf(
-			"circuit of %s is open after repeated failures; next call in %s",
-			what,
-			max(r.Wait.Round(time.Second), time.Second),
-		),
 		Suggestion: "see its last error; give the step a longer retry, or close the circuit once the other side works again"}
-	if c.LastError != "" {
-		f.Message += ". Last error: " + c.LastError
-		f.Behind = &r.behind
+	if c.LastError == "" {
+		return f.WithMessage("circuit of %s is open after repeated failures; next call in %s", what, wait)
 	}
-	return f
+	f.Behind = &r.behind
+	return f.WithMessage("circuit of %s is open after repeated failures; next call in %s. Last error: %s", what, wait, c.LastError)
 }

@@ -66,7 +66,7 @@ func (b *Board) restore(ctx context.Context, s Store) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, k := range list[:min(len(list), maxCircuits)] {
-		e := &entry{since: k.Since, last: walk.Behind{Code: k.LastCode, Message: k.LastMessage}, lastAt: k.LastErrorAt}
+		e := &entry{since: k.Since, last: walk.Behind{Code: k.LastCode, Message: k.LastMessage, Text: k.LastText}, lastAt: k.LastErrorAt}
 		e.breaker.Restore(now, k.State, k.FailuresInRow)
 		b.of[ID{k.Subject, k.Part}] = e
 	}
@@ -105,7 +105,8 @@ func (b *Board) list(of map[ID]*entry) []domain.KeptCircuit {
 	for id, e := range of {
 		out = append(
 			out,
-			domain.KeptCircuit{Subject: id.Subject, Circuit: e.circuit(id, now), LastCode: e.last.Code, LastMessage: e.last.Message},
+			domain.KeptCircuit{Subject: id.Subject, Circuit: e.circuit(id, now), LastCode: e.last.Code,
+				LastMessage: e.last.Message, LastText: e.last.Text},
 		)
 	}
 	return out

@@ -22,17 +22,16 @@ func Invoke(ctx context.Context, t llm.Tool, spec llm.ToolSpec, call llm.ToolCal
 			return nil, fmt.Errorf("schema of tool %s: %w", spec.Name, err)
 		}
 		if problems := s.ValidateContext(ctx, call.Args); len(problems) > 0 {
-			return nil, &walk.Failure{
+			return nil, (&walk.Failure{
 				Code:      walk.CodeInvalidInput,
-				Message:   fmt.Sprintf("arguments of %s: %s", spec.Name, problems[0]),
 				Permanent: true,
 				NoEffect:  true,
-			}
+			}).WithMessage("arguments of %s: %s", spec.Name, problems[0])
 		}
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			err = &walk.Failure{Code: walk.CodePanic, Message: fmt.Sprintf("tool %s panicked: %v", spec.Name, p), Permanent: true}
+			err = (&walk.Failure{Code: walk.CodePanic, Permanent: true}).WithMessage("tool %s panicked: %v", spec.Name, p)
 		}
 	}()
 	result, err := t.Call(ctx, call)

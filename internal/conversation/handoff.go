@@ -74,12 +74,11 @@ func ParseHandoff(args any) (Handoff, error) {
 		return Handoff{}, fmt.Errorf("schema of %s: %w", HandoffTool, err)
 	}
 	if problems := schema.Validate(args); len(problems) > 0 {
-		return Handoff{}, &walk.Failure{
+		return Handoff{}, (&walk.Failure{
 			Code:      walk.CodeInvalidInput,
-			Message:   fmt.Sprintf("arguments of %s: %s", HandoffTool, problems[0]),
 			Permanent: true,
 			NoEffect:  true,
-		}
+		}).WithMessage("arguments of %s: %s", HandoffTool, problems[0])
 	}
 	m, _ := args.(map[string]any)
 	text := func(key string) string { s, _ := m[key].(string); return s }
@@ -123,7 +122,7 @@ func (h Handoff) Check(from string, agents map[string]HandoffTarget, reached []s
 		}
 	}
 	refuse := func(code, format string, args ...any) error {
-		return &walk.Failure{Code: code, Message: fmt.Sprintf(format, args...), Permanent: true, NoEffect: true}
+		return (&walk.Failure{Code: code, Permanent: true, NoEffect: true}).WithMessage(format, args...)
 	}
 	switch {
 	case !known:

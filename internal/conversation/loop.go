@@ -13,6 +13,7 @@ import (
 	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
@@ -34,7 +35,7 @@ const (
 )
 
 // ErrNoProvider says that a model is needed and none was given.
-var ErrNoProvider = &walk.Failure{Code: CodeNoProvider, Message: "the agent has no provider", Permanent: true, NoEffect: true}
+var ErrNoProvider = (&walk.Failure{Code: CodeNoProvider, Permanent: true, NoEffect: true}).WithMessage("the agent has no provider")
 
 // Loop is one conversation: the model is called with tools, the tools that it
 // asks for run in parallel, their results go back, until it answers.
@@ -141,12 +142,11 @@ func (l *Loop) Continue(ctx context.Context, messages []llm.Message) (any, error
 	if l.Schema != nil {
 		var err error
 		if c.schema, err = planner.ParseSchema(l.Schema); err != nil {
-			return nil, &walk.Failure{
+			return nil, (&walk.Failure{
 				Code:      CodeSchema,
-				Message:   fmt.Sprintf("output_schema of agent %s: %v", l.Name, err),
 				Permanent: true,
 				NoEffect:  true,
-			}
+			}).WithMessage("output_schema of agent %s: %v", l.Name, err)
 		}
 	}
 	return c.run(ctx)
@@ -181,7 +181,7 @@ func (c *conversation) run(ctx context.Context) (any, error) {
 		}
 		if len(r.Calls) == 0 {
 			v, problem := c.answer(r.Text)
-			if problem == "" {
+			if problem.IsZero() {
 				return v, nil
 			}
 			if c.repaired && c.Lenient {
@@ -191,12 +191,11 @@ func (c *conversation) run(ctx context.Context) (any, error) {
 				return r.Text, nil
 			}
 			if c.repaired {
-				return nil, &walk.Failure{
+				return nil, (&walk.Failure{
 					Code:      CodeSchema,
 					Permanent: true,
-					Message:   fmt.Sprintf("the answer of agent %s does not fit output_schema: %s", c.Name, problem),
 					Detail:    r.Text,
-				}
+				}).WithMessage("the answer of agent %s does not fit output_schema: %s", c.Name, problem)
 			}
 			c.repaired = true
 			c.messages = append(
@@ -204,7 +203,7 @@ func (c *conversation) run(ctx context.Context) (any, error) {
 				llm.Message{Role: llm.RoleAssistant, Text: r.Text},
 				llm.Message{
 					Role: llm.RoleUser,
-					Text: "Your answer does not fit the schema: " + problem + ".\nThe schema: " + jsonvalue.Text(
+					Text: "Your answer does not fit the schema: " + problem.String() + ".\nThe schema: " + jsonvalue.Text(
 						c.Schema,
 					) + "\nAnswer again with the JSON value alone.",
 				},
@@ -224,12 +223,11 @@ func (c *conversation) run(ctx context.Context) (any, error) {
 			return nil, err
 		}
 	}
-	return nil, &walk.Failure{
+	return nil, (&walk.Failure{
 		Code:       CodeIterations,
 		Permanent:  true,
-		Message:    fmt.Sprintf("agent %s: no final answer after %d model calls", c.Name, most),
 		Suggestion: "give the agent fewer tools, a clearer task, or a higher max_iterations",
-	}
+	}).WithMessage("agent %s: no final answer after %d model calls", c.Name, most)
 }
 
 // ask calls the model, or takes the answer that was recorded.
@@ -254,9 +252,9 @@ func (c *conversation) ask(ctx context.Context) (llm.Response, error) {
 }
 
 // answer is the conversation's result, or what is wrong with it.
-func (c *conversation) answer(text string) (v any, problem string) {
+func (c *conversation) answer(text string) (v any, problem message.Message) {
 	if c.schema == nil {
-		return text, ""
+		return text, message.Message{}
 	}
 	v, ok := JSONAnswer(text)
 	if !ok {
@@ -264,13 +262,13 @@ func (c *conversation) answer(text string) (v any, problem string) {
 		if v, err = jsonvalue.Decode([]byte(unfenced(text))); err != nil && c.Product != "" && strings.TrimSpace(text) != "" {
 			v = map[string]any{c.Product: text}
 		} else if err != nil {
-			return nil, "it is not JSON: " + err.Error()
+			return nil, message.New("it is not JSON: %s", err)
 		}
 	}
 	if problems := c.schema.Validate(v); len(problems) > 0 {
-		return nil, fmt.Sprint(problems[0])
+		return nil, problems[0].Localize()
 	}
-	return v, ""
+	return v, message.Message{}
 }
 
 // callTools runs calls in parallel. A failing call is an answer to the model,
@@ -287,11 +285,10 @@ func (c *conversation) callTools(ctx context.Context, calls []llm.Call) ([]llm.M
 		c.seen[id]++
 		switch {
 		case c.seen[id] >= maxIdenticalCalls:
-			return nil, &walk.Failure{
+			return nil, (&walk.Failure{
 				Code:      CodeLoop,
 				Permanent: true,
-				Message:   fmt.Sprintf("agent %s asks for %s with the same arguments again and again", c.Name, call.Tool),
-			}
+			}).WithMessage("agent %s asks for %s with the same arguments again and again", c.Name, call.Tool)
 		case i >= maxParallelCalls:
 			out[i].Text = fmt.Sprintf("Error: at most %d calls in one turn; ask again for the rest", maxParallelCalls)
 			continue
@@ -344,21 +341,19 @@ func (c *conversation) callTool(ctx context.Context, n int, call llm.Call) (stri
 	}
 	t := c.tools[call.Tool]
 	if t == nil {
-		return "", &walk.Failure{
+		return "", (&walk.Failure{
 			Code:      walk.CodeUnknownTool,
-			Message:   fmt.Sprintf("Tool %q not found", call.Tool),
 			Permanent: true,
 			NoEffect:  true,
-		}
+		}).WithMessage("Tool %q not found", call.Tool)
 	}
 	args, err := jsonvalue.Decode([]byte(call.Arguments))
 	if err != nil {
-		return "", &walk.Failure{
+		return "", (&walk.Failure{
 			Code:      walk.CodeInvalidInput,
-			Message:   fmt.Sprintf("arguments of %s are not JSON: %v", call.Tool, err),
 			Permanent: true,
 			NoEffect:  true,
-		}
+		}).WithMessage("arguments of %s are not JSON: %v", call.Tool, err)
 	}
 	if c.Approve != nil {
 		if err := c.Approve(n, call.Tool, args); err != nil {
@@ -402,12 +397,11 @@ func (c *conversation) callTool(ctx context.Context, n int, call llm.Call) (stri
 func (c *conversation) handOver(ctx context.Context, call llm.Call) (string, error) {
 	args, err := jsonvalue.Decode([]byte(call.Arguments))
 	if err != nil {
-		return "", &walk.Failure{
+		return "", (&walk.Failure{
 			Code:      walk.CodeInvalidInput,
-			Message:   fmt.Sprintf("arguments of %s are not JSON: %v", HandoffTool, err),
 			Permanent: true,
 			NoEffect:  true,
-		}
+		}).WithMessage("arguments of %s are not JSON: %v", HandoffTool, err)
 	}
 	answer, final, err := c.Handoff(ctx, args)
 	if err != nil {

@@ -210,5 +210,7 @@ type ApprovalDecision struct {
 	DecidedBy string
 	Answer    string // id of the chosen answer; empty: none
 	Comment   string
-	Values    RawJSON // of the form
+	// Text is Comment with its arguments kept apart, if the system closed the request.
+	Text   Message
+	Values RawJSON // of the form
 }

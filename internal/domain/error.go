@@ -75,7 +75,7 @@ func (e *Error) Suggest(format string, args ...any) *Error {
 
 // FailureError makes an [*Error] of a failure.
 func FailureError(code Code, f *walk.Failure) *Error {
-	return &Error{Code: code, Message: f.Message, Suggestion: f.Suggestion, Cause: f, text: f.Text}
+	return &Error{Code: code, Message: f.Message, Suggestion: f.Suggestion, Cause: f, text: f.Localize()}
 }
 
 // Localize is the error's text, to be shown in the reader's language.

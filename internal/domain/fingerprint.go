@@ -42,12 +42,7 @@ func argPattern(arg any) string {
 }
 
 // Fingerprint returns the fingerprint of the error without its code.
-func (e *RunError) Fingerprint() string {
-	if e.Text.IsZero() {
-		return FingerprintOf(Verbatim(e.Message))
-	}
-	return FingerprintOf(e.Text)
-}
+func (e *RunError) Fingerprint() string { return FingerprintOf(e.Localize()) }
 
 // ValidFingerprint reports whether s has the form of a fingerprint.
 func ValidFingerprint(s string) bool {

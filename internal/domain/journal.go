@@ -1,6 +1,11 @@
 package domain
 
-import "time"
+import (
+	"fmt"
+	"time"
+
+	"github.com/kairosd/kairosd/planner/message"
+)
 
 // EntryKind says what a journal row records.
 type EntryKind string
@@ -71,6 +76,7 @@ type Entry struct {
 type Failure struct {
 	Code       string        `json:"code"`
 	Message    string        `json:"message"`
+	Text       string        `json:"text,omitempty"` // like [walk.Failure.Text]
 	Suggestion string        `json:"suggestion,omitempty"`
 	Node       string        `json:"node,omitempty"`
 	Permanent  bool          `json:"permanent,omitempty"`
@@ -90,6 +96,16 @@ type Failure struct {
 type Behind struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
+	Text    string `json:"text,omitempty"`
 }
 
 func (f *Failure) Error() string { return f.Message }
+
+// WithMessage sets the message of f and returns f, like [walk.Failure.WithMessage].
+func (f *Failure) WithMessage(format string, args ...any) *Failure {
+	f.Message, f.Text = fmt.Sprintf(format, args...), message.New(format, args...).Encode()
+	return f
+}
+
+// Localize returns the message with its arguments.
+func (f *Failure) Localize() Message { return message.Decode(f.Text, f.Message) }

@@ -4,8 +4,8 @@ package domain
 type KeptCircuit struct {
 	Subject string // what is called, such as "tool:http"
 	Circuit
-	// LastCode and LastMessage are of the last failure that counted, not shortened.
-	LastCode, LastMessage string
+	// LastCode, LastMessage, and LastText are of the last failure that counted, not shortened.
+	LastCode, LastMessage, LastText string
 }
 
 // ToolPin is a definition of a tool of an MCP server that was accepted.

@@ -118,7 +118,7 @@ func (f *resultFold) apply(e *Entry) {
 	case status == NodeCompleted:
 		f.settle(key, orNull(output), nil)
 	case status == NodeFailed && decision.Handled == "continue":
-		f.settle(key, RawJSON("null"), cmp.Or(e.Failure, &Failure{Code: walk.CodeFailed, Message: "failed"}))
+		f.settle(key, RawJSON("null"), cmp.Or(e.Failure, (&Failure{Code: walk.CodeFailed}).WithMessage("failed")))
 	case status == NodeFailed && decision.Handled == "edge":
 		f.settle(key, nil, nil)
 	}
@@ -174,7 +174,7 @@ func decisionOf(e *Entry) walk.Decision {
 func itemFailure(f *Failure) RawJSON {
 	var p *walk.Failure
 	if f != nil {
-		p = &walk.Failure{Code: f.Code, Message: f.Message}
+		p = &walk.Failure{Code: f.Code, Message: f.Message, Text: f.Text}
 	}
 	raw, err := jsonvalue.Encode(walk.ItemFailure(p))
 	if err != nil {

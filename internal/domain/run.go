@@ -96,6 +96,14 @@ type RunError struct {
 	Node string  `json:"node,omitempty"`
 }
 
+// Localize returns the message with its arguments.
+func (e *RunError) Localize() Message {
+	if e.Text.IsZero() {
+		return Verbatim(e.Message)
+	}
+	return e.Text
+}
+
 // ParentRef names the visit of a parent run that a child run serves.
 type ParentRef struct {
 	Run     string `json:"run"`

@@ -45,11 +45,11 @@ func (e *Engine) Decide(ctx context.Context, actor domain.Actor, req domain.Deci
 		}
 	}
 	if p.Status != "open" {
-		err := domain.Errorf(domain.CodeConflict, "the approval was %s by %s already", p.Status, cmp.Or(p.DecidedBy, "the system"))
-		if p.DecidedBy == domain.System.Name && p.Comment != "" {
-			err.Message += ": " + p.Comment
+		by := cmp.Or(p.DecidedBy, "the system")
+		if !p.Text.IsZero() {
+			return p, domain.Errorf(domain.CodeConflict, "the approval was %s by %s already: %s", p.Status, by, p.Text)
 		}
-		return p, err
+		return p, domain.Errorf(domain.CodeConflict, "the approval was %s by %s already", p.Status, by)
 	}
 	if req.Digest != "" && req.Digest != p.Digest {
 		return p, domain.Errorf(domain.CodeStale, "the question has changed since you looked").Suggest("read it again, then decide")

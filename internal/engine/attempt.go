@@ -8,7 +8,6 @@ import (
 	"encoding/base32"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"hash"
 	"maps"
 	"runtime/debug"
@@ -217,7 +216,7 @@ func (t *attempt) end() bool {
 // timedOut is how an attempt ends whose handler returned after its timeout: a
 // failure, whatever it returned. A failure that says more is kept.
 func (t *attempt) timedOut(r Result, err error) error {
-	f := &walk.Failure{Code: walk.CodeTimeout, Message: fmt.Sprintf("timed out after %s", t.Spec.Timeout)}
+	f := (&walk.Failure{Code: walk.CodeTimeout}).WithMessage("timed out after %s", t.Spec.Timeout)
 	if err == nil {
 		t.late(r.Output, nil)
 		return f

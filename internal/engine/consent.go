@@ -34,8 +34,8 @@ type Gated interface {
 func (s *setup) consentTo(n int, q Question) (runstate.ConsentRequest, error) {
 	raw, err := jsonvalue.Encode(q.Args)
 	if err != nil {
-		return runstate.ConsentRequest{}, &walk.Failure{Code: walk.CodeInvalidInput, Permanent: true, NoEffect: true,
-			Message: fmt.Sprintf("arguments of %s: %s", q.Tool, err)}
+		f := &walk.Failure{Code: walk.CodeInvalidInput, Permanent: true, NoEffect: true}
+		return runstate.ConsentRequest{}, f.WithMessage("arguments of %s: %s", q.Tool, err)
 	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s", q.Tool, raw))
 	if secrets := s.Secrets; secrets != nil {

@@ -71,7 +71,7 @@ func (d *damaged) park(ctx context.Context) error {
 	aside := r.Status == domain.RunWaiting && r.WaitReason == domain.WaitQuarantined
 	message, node := preview.QuarantineMessage(v.Damage)
 	headline := message.String()
-	questions, err := d.openQuestions(ctx, headline)
+	questions, err := d.openQuestions(ctx, message)
 	if err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (d *damaged) end(ctx context.Context, m verbMsg) error {
 	}
 	c.Audit = append(c.Audit, runstate.StatusRecord(d.id, domain.RunCancelled, "", message))
 	var err error
-	if c.Approvals, err = d.openQuestions(ctx, headline); err != nil {
+	if c.Approvals, err = d.openQuestions(ctx, message); err != nil {
 		return err
 	}
 	if err := d.e.store.Commit(ctx, c); err != nil {
@@ -173,12 +173,12 @@ func (d *damaged) end(ctx context.Context, m verbMsg) error {
 	return nil
 }
 
-// openQuestions takes back what is asked in a run's name, and says why.
-func (d *damaged) openQuestions(ctx context.Context, why string) ([]domain.Approval, error) {
+// openQuestions returns the open approval requests of the run, closed for the given reason.
+func (d *damaged) openQuestions(ctx context.Context, why domain.Message) ([]domain.Approval, error) {
 	list, err := approvalsOf(ctx, d.e.store, d.id, "open")
 	for i := range list {
 		p := &list[i]
-		p.Status, p.DecidedAt, p.DecidedBy, p.Comment = "cancelled", d.e.now(), domain.System.Name, why
+		p.Status, p.DecidedAt, p.DecidedBy, p.Comment, p.Text = "cancelled", d.e.now(), domain.System.Name, why.String(), why
 	}
 	return list, err
 }

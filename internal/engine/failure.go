@@ -28,12 +28,14 @@ const (
 
 // maskFailure takes secrets out of what a failure says.
 func (s *setup) maskFailure(f *domain.Failure) {
+	f.Text = f.Localize().Map(s.mask).Encode()
 	f.Message, f.Detail, f.Suggestion = s.mask(f.Message), s.mask(f.Detail), s.mask(f.Suggestion)
 	for i := range f.Causes {
 		f.Causes[i] = s.mask(f.Causes[i])
 	}
 	if b := f.Behind; b != nil {
-		f.Behind = &domain.Behind{Code: b.Code, Message: s.mask(b.Message)}
+		text := domain.DecodeMessage(&b.Text, b.Message).Map(s.mask).Encode()
+		f.Behind = &domain.Behind{Code: b.Code, Message: s.mask(b.Message), Text: text}
 	}
 }
 

@@ -98,7 +98,8 @@ func (m lateMsg) apply(a *runner) {
 // failureOf puts an error into the form that the journal keeps.
 func (s *setup) failureOf(t *attempt, err error) *domain.Failure {
 	if p, ok := errors.AsType[*panicError](err); ok {
-		return &domain.Failure{Code: walk.CodePanic, Node: t.Spec.ID, Message: s.mask(p.Error()), Stack: s.mask(p.stack)}
+		return (&domain.Failure{Code: walk.CodePanic, Node: t.Spec.ID, Stack: s.mask(p.stack)}).
+			WithMessage("panic: %s", s.mask(fmt.Sprint(p.value)))
 	}
 	f := runstate.FromPlanner(walk.AsFailure(err), t.Spec.ID)
 	s.maskFailure(f)

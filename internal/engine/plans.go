@@ -50,11 +50,12 @@ func whilePaused(p domain.Plan) error {
 	if p.Paused == nil {
 		return nil
 	}
-	err := domain.Errorf(domain.CodeConflict, "plan %s is paused since %s by %s", p.Key, p.Paused.Since.Format(time.DateTime), p.Paused.By).
-		Suggest("unpause it, or start it later")
-	if p.Paused.Reason != "" {
-		err.Message += ": " + p.Paused.Reason
+	since, by := p.Paused.Since.Format(time.DateTime), p.Paused.By
+	err := domain.Errorf(domain.CodeConflict, "plan %s is paused since %s by %s", p.Key, since, by)
+	if reason := p.Paused.Reason; reason != "" {
+		err = domain.Errorf(domain.CodeConflict, "plan %s is paused since %s by %s: %s", p.Key, since, by, reason)
 	}
+	err.Suggest("unpause it, or start it later")
 	err.Reason = "plan_paused"
 	return err
 }

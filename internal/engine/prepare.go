@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"fmt"
-
 	"github.com/kairosd/kairosd/internal/runstate"
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
@@ -58,7 +56,7 @@ func (p *preparation) event() runstate.Event {
 	} else {
 		h, ok := p.in.Registry.Handler(node)
 		if !ok {
-			return p.refused(&walk.Failure{Code: walk.CodeUnknownType, Message: fmt.Sprintf("nothing here runs nodes of type %q", node.TypeName)})
+			return p.refused((&walk.Failure{Code: walk.CodeUnknownType}).WithMessage("nothing here runs nodes of type %q", node.TypeName))
 		}
 		handler = h
 	}

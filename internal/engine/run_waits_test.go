@@ -78,9 +78,9 @@ edges: [{from: ask, to: out}]`)
 	})
 	t.Run("nobody answers", func(t *testing.T) {
 		for on, want := range map[string]string{
-			", on_timeout: approve}": `completed {"answer":"approve","approved":true,"by":"system","comment":"nobody answered in time","values":null}`,
+			", on_timeout: approve}": `completed {"answer":"approve","approved":true,"by":"system","comment":"no answer in time","values":null}`,
 			"}":                      "failed rejected", ", on_timeout: reject}": "failed rejected", ", on_timeout: fail}": "failed timeout",
-			"}, on_reject: continue":                   `completed {"answer":"reject","approved":false,"by":"system","comment":"nobody answered in time","values":null}`,
+			"}, on_reject: continue":                   `completed {"answer":"reject","approved":false,"by":"system","comment":"no answer in time","values":null}`,
 			", on_timeout: fail}, on_reject: continue": "failed timeout",
 		} {
 			r := e.Settle(e.Run(fmt.Sprintf(`{nodes: {a: {type: approval, input: {message: m, timeout: 5ms%s}}}`, on), "").ID)

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"sync"
 
@@ -33,7 +32,7 @@ func (a *runner) findChild(k runstate.StepKey) {
 func (c *childRuns) versionOf(m *runstate.Machine, node *walk.ProgramNode) (hash string, f *walk.Failure) {
 	ctx := context.WithoutCancel(c.e.base)
 	fail := func(code, format string, args ...any) (string, *walk.Failure) {
-		return "", &walk.Failure{Code: code, Node: node.ID, Message: fmt.Sprintf(format, args...)}
+		return "", (&walk.Failure{Code: code, Node: node.ID}).WithMessage(format, args...)
 	}
 	depth, err := c.depth(ctx, m.Run)
 	if err != nil {

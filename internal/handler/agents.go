@@ -334,13 +334,12 @@ func (m *Models) named(node *walk.ProgramNode) (Agent, error) {
 	id := cmp.Or(node.Agent, node.Metadata["agent_id"])
 	a, ok := m.Agent(id)
 	if !ok {
-		return a, &walk.Failure{
+		return a, (&walk.Failure{
 			Code:       "unknown_agent",
 			Permanent:  true,
 			NoEffect:   true,
-			Message:    fmt.Sprintf("no agent %q is configured", id),
 			Suggestion: "add it under agents in the configuration",
-		}
+		}).WithMessage("no agent %q is configured", id)
 	}
 	return a, nil
 }
@@ -458,13 +457,12 @@ func (n llmNode) Handle(ctx context.Context, call *engine.Call) (engine.Result, 
 		if !n.m.mayUse(a, model) {
 			return engine.Result{
 					Agent: a.ID,
-				}, &walk.Failure{
+				}, (&walk.Failure{
 					Code:       walk.CodePolicy,
 					Permanent:  true,
 					NoEffect:   true,
-					Message:    fmt.Sprintf("the model %q may not be named by plans", model),
 					Suggestion: "add it to models of the provider in the configuration",
-				}
+				}).WithMessage("the model %q may not be named by plans", model)
 		}
 		a.Model = model
 	}

@@ -3,7 +3,6 @@ package handler
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 
 	"github.com/kairosd/kairosd/internal/conversation"
@@ -55,12 +54,9 @@ func (t *table) converse(ctx context.Context, a Agent, task, memory string, bloc
 		}
 		tool, ok := t.r.tools.Lookup(name)
 		if !ok {
-			return nil, who, &walk.Failure{Code: walk.CodeUnknownTool, Permanent: true, NoEffect: true,
-				Message: fmt.Sprintf(
-					"agent %s has a tool %q that does not exist",
-					a.ID,
-					name,
-				), Suggestion: "mend tools of the agent in the configuration"}
+			return nil, who, (&walk.Failure{Code: walk.CodeUnknownTool, Permanent: true, NoEffect: true,
+				Suggestion: "fix tools of the agent in the configuration"}).
+				WithMessage("agent %s has a tool %q that does not exist", a.ID, name)
 		}
 		l.Tools = append(l.Tools, offered{t.r, tool.Spec(), t.call, a.Permissions})
 	}
@@ -83,12 +79,11 @@ func (t *table) handOver(ctx context.Context, from Agent, args any, final bool) 
 	block := t.made
 	rejected := h.Check(from.ID, t.m.targets(), t.reached)
 	if rejected == nil && block > maxHandoffs {
-		rejected = &walk.Failure{
+		rejected = (&walk.Failure{
 			Code:      conversation.CodeHandoffLoop,
 			Permanent: true,
 			NoEffect:  true,
-			Message:   fmt.Sprintf("at most %d handoffs are made in one node", maxHandoffs),
-		}
+		}).WithMessage("at most %d handoffs are made in one node", maxHandoffs)
 	}
 	if rejected == nil {
 		t.reached = append(t.reached, h.Target)

@@ -270,12 +270,11 @@ const CodeDisabled = "provider_disabled"
 
 func disabled(name string, by domain.Stop) *walk.Failure {
 	f := &walk.Failure{Code: CodeDisabled, NoEffect: true, RetryAfter: model.MaxRetryAfter,
-		Message:    fmt.Sprintf("the provider %s is disabled since %s by %s", name, by.Since.Format("2006-01-02 15:04 UTC"), by.By),
 		Suggestion: "enable it on its page or with kairos providers enable " + name + ", then resume the run"}
 	if by.Reason != "" {
-		f.Message += ": " + by.Reason
+		return f.WithMessage("the provider %s is disabled since %s by %s: %s", name, by.Since, by.By, by.Reason)
 	}
-	return f
+	return f.WithMessage("the provider %s is disabled since %s by %s", name, by.Since, by.By)
 }
 
 // limited keeps what a provider said of its limits in its last answer.

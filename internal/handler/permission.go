@@ -1,7 +1,6 @@
 package handler
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/engine"
@@ -18,15 +17,15 @@ var _ engine.Gated = (*Registry)(nil)
 func (r *Registry) permission(plan string, node *walk.ProgramNode, agent tool.Permissions, name string) (tool.Permission, error) {
 	own := tool.Permission(node.Metadata["permission"])
 	if own != "" && !own.Valid() {
-		return "", &walk.Failure{Code: walk.CodeInvalidInput, Permanent: true, NoEffect: true,
-			Message:    fmt.Sprintf("metadata.permission of node %q is %q", node.ID, own),
-			Suggestion: "write allow, ask or deny"}
+		return "", (&walk.Failure{Code: walk.CodeInvalidInput, Permanent: true, NoEffect: true,
+			Suggestion: "write allow, ask or deny"}).
+			WithMessage("metadata.permission of node %q is %q", node.ID, own)
 	}
 	p := tool.Stricter(own, r.tools.PermissionIn(plan, name, agent))
 	if p == tool.Deny {
-		return p, &walk.Failure{Code: walk.CodePolicy, Permanent: true, NoEffect: true,
-			Message:    fmt.Sprintf("the tool %q is denied here", name),
-			Suggestion: "allow it in the configuration: tools.permissions, tools.plans or permissions of the agent"}
+		return p, (&walk.Failure{Code: walk.CodePolicy, Permanent: true, NoEffect: true,
+			Suggestion: "allow it in the configuration: tools.permissions, tools.plans or permissions of the agent"}).
+			WithMessage("the tool %q is denied here", name)
 	}
 	return p, nil
 }

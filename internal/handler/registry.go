@@ -170,8 +170,8 @@ func (r *Registry) tool(ctx context.Context, call *engine.Call) (engine.Result, 
 // needsProvider stands in for a type whose handler needs a model.
 func needsProvider(nodeType string) engine.Handler {
 	return engine.HandlerFunc(func(context.Context, *engine.Call) (engine.Result, error) {
-		return engine.Result{}, &walk.Failure{Code: "no_provider", Permanent: true, NoEffect: true,
-			Message:    fmt.Sprintf("%s nodes need a provider: none is configured", nodeType),
-			Suggestion: "configure a provider under providers"}
+		return engine.Result{}, (&walk.Failure{Code: "no_provider", Permanent: true, NoEffect: true,
+			Suggestion: "configure a provider under providers"}).
+			WithMessage("%s nodes need a provider: none is configured", nodeType)
 	})
 }

@@ -40,9 +40,9 @@ func turnOf(v any) (turn, error) {
 		return t, nil
 	}
 	if problem := planner.CheckRouterState(m); !problem.IsZero() {
-		return t, &walk.Failure{Code: walk.CodeInvalidInput, Permanent: true, NoEffect: true,
-			Message:    "invalid state of the router graph: " + problem.String(),
-			Suggestion: "pass messages: a list of {role, content}"}
+		return t, (&walk.Failure{Code: walk.CodeInvalidInput, Permanent: true, NoEffect: true,
+			Suggestion: "pass messages: a list of {role, content}"}).
+			WithMessage("invalid state of the router graph: %s", problem)
 	}
 	t.Messages = slices.Clone(m["messages"].([]any))
 	t.SelectedTools, _ = m["selectedTools"].([]any)
@@ -236,12 +236,11 @@ func (n toolsNode) Handle(ctx context.Context, call *engine.Call) (engine.Result
 		return engine.Result{}, err
 	}
 	if len(t.SelectedTools) > maxSelected {
-		return engine.Result{}, &walk.Failure{
+		return engine.Result{}, (&walk.Failure{
 			Code:      walk.CodeInvalidInput,
 			Permanent: true,
 			NoEffect:  true,
-			Message:   fmt.Sprintf("%d tools are selected; at most %d run in one turn", len(t.SelectedTools), maxSelected),
-		}
+		}).WithMessage("%d tools are selected; at most %d run in one turn", len(t.SelectedTools), maxSelected)
 	}
 	args, unused := t.argsOf()
 	if len(unused) > 0 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/walk"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -48,27 +49,24 @@ func (r *remote) Call(ctx context.Context, call llm.ToolCall) (any, error) {
 	s.mu.Unlock()
 	switch state {
 	case StateUnavailable:
-		return nil, &walk.Failure{
+		return nil, (&walk.Failure{
 			Code:       CodeUnavailable,
 			NoEffect:   true,
-			Message:    fmt.Sprintf("MCP server %s is not running: %s", s.name, reason),
 			Suggestion: "kairosd restarts it automatically; see its state with kairos tools",
-		}
+		}).WithMessage("MCP server %s is not running: %s", s.name, reason)
 	case StateGone:
-		return nil, &walk.Failure{
+		return nil, (&walk.Failure{
 			Code:      walk.CodeUnknownTool,
 			NoEffect:  true,
 			Permanent: true,
-			Message:   fmt.Sprintf("%s: %s", r.spec.Name, reason),
-		}
+		}).WithMessage("%s: %s", r.spec.Name, reason)
 	case StateChanged:
-		return nil, &walk.Failure{
+		return nil, (&walk.Failure{
 			Code:       walk.CodePolicy,
 			NoEffect:   true,
 			Permanent:  true,
-			Message:    fmt.Sprintf("call of %s refused: %s", r.spec.Name, reason),
 			Suggestion: fmt.Sprintf("review its new definition, then run kairos tools accept %s", r.spec.Name),
-		}
+		}).WithMessage("call of %s refused: %s", r.spec.Name, reason)
 	}
 	timed, cancel := context.WithTimeout(ctx, s.config.Timeout)
 	defer cancel()
@@ -105,10 +103,9 @@ func (r *remote) Call(ctx context.Context, call llm.ToolCall) (any, error) {
 		return nil, ctx.Err()
 	case timed.Err() != nil:
 		s.lookAgain() // a server that does not list its tools either has hung
-		return nil, &walk.Failure{
-			Code:    walk.CodeTimeout,
-			Message: fmt.Sprintf("%s did not respond within %s", r.spec.Name, s.config.Timeout),
-		}
+		return nil, (&walk.Failure{
+			Code: walk.CodeTimeout,
+		}).WithMessage("%s did not respond within %s", r.spec.Name, s.config.Timeout)
 	}
 	return nil, r.failure(a.err, session, p)
 }
@@ -116,14 +113,14 @@ func (r *remote) Call(ctx context.Context, call llm.ToolCall) (any, error) {
 // failure returns the failure of a call without a result.
 func (r *remote) failure(err error, session *sdk.ClientSession, p *process) error {
 	if said, ok := errors.AsType[*jsonrpc.Error](err); ok {
-		f := &walk.Failure{Code: CodeServer, Message: fmt.Sprintf("%s: %s", r.spec.Name, clip(said.Message, 2000))}
+		f := (&walk.Failure{Code: CodeServer}).WithMessage("%s: %s", r.spec.Name, clip(said.Message, 2000))
 		switch said.Code {
 		case jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidParams, jsonrpc.CodeInvalidRequest, jsonrpc.CodeParseError:
 			f.Permanent, f.NoEffect = true, true // it was not understood
 		}
 		return f
 	}
-	f := &walk.Failure{Code: CodeExit, Message: fmt.Sprintf("MCP server %s ended during the call: %s", r.s.name, clip(err.Error(), 500))}
+	f := (&walk.Failure{Code: CodeExit}).WithMessage("MCP server %s ended during the call: %s", r.s.name, clip(err.Error(), 500))
 	if p != nil {
 		f.Detail = p.stderr.tail(2048)
 	}
@@ -136,7 +133,7 @@ func (s *server) lose(session *sdk.ClientSession) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.session == session {
-		s.session, s.why, s.phase, s.since = nil, "it ended during a call", StateUnavailable, time.Now()
+		s.session, s.why, s.phase, s.since = nil, message.New("it ended during a call"), StateUnavailable, time.Now()
 	}
 }
 
@@ -144,40 +141,36 @@ func (s *server) lose(session *sdk.ClientSession) {
 // otherwise the list of parts.
 func (r *remote) result(res *sdk.CallToolResult) (any, error) {
 	if res.NeedsInput() {
-		return nil, &walk.Failure{
+		return nil, (&walk.Failure{
 			Code:      walk.CodePolicy,
 			Permanent: true,
-			Message:   fmt.Sprintf("%s requested more input, which kairosd does not provide", r.spec.Name),
-		}
+		}).WithMessage("%s requested more input, which kairosd does not provide", r.spec.Name)
 	}
 	raw, err := json.Marshal(res)
 	if err != nil {
-		return nil, &walk.Failure{
+		return nil, (&walk.Failure{
 			Code:      CodeServer,
 			Permanent: true,
-			Message:   fmt.Sprintf("cannot read the response of %s: %s", r.spec.Name, err),
-		}
+		}).WithMessage("cannot read the response of %s: %s", r.spec.Name, err)
 	}
 	if len(raw) > r.s.config.MaxBytes {
-		return nil, &walk.Failure{
+		return nil, (&walk.Failure{
 			Code:      CodeTooLarge,
 			Permanent: true,
-			Message:   fmt.Sprintf("the response of %s has %d bytes; the limit is %d", r.spec.Name, len(raw), r.s.config.MaxBytes),
-		}
+		}).WithMessage("the response of %s has %d bytes; the limit is %d", r.spec.Name, len(raw), r.s.config.MaxBytes)
 	}
 	v, err := jsonvalue.Decode(raw)
 	if err != nil {
-		return nil, &walk.Failure{
+		return nil, (&walk.Failure{
 			Code:      CodeServer,
 			Permanent: true,
-			Message:   fmt.Sprintf("cannot read the response of %s: %s", r.spec.Name, err),
-		}
+		}).WithMessage("cannot read the response of %s: %s", r.spec.Name, err)
 	}
 	answer, _ := v.(map[string]any)
 	parts, _ := answer["content"].([]any)
 	if res.IsError {
 		// The tool responded that it did not do what was requested.
-		return nil, &walk.Failure{Code: CodeTool, NoEffect: true, Message: fmt.Sprintf("%s: %s", r.spec.Name, clip(words(parts), 4000))}
+		return nil, (&walk.Failure{Code: CodeTool, NoEffect: true}).WithMessage("%s: %s", r.spec.Name, clip(words(parts), 4000))
 	}
 	if structured, ok := answer["structuredContent"]; ok && structured != nil {
 		return structured, nil

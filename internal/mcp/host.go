@@ -13,6 +13,7 @@ import (
 
 	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
@@ -164,7 +165,7 @@ func (h *Host) Start(ctx context.Context) error {
 	}
 	if h.o.Idle {
 		for _, s := range fresh {
-			s.phase, s.why = StateOff, errIdle.Error()
+			s.phase, s.why = StateOff, message.New("MCP servers are not started")
 		}
 		return nil
 	}
@@ -313,17 +314,17 @@ func (h *Host) Retry(name string) error {
 var errIdle = errors.New("MCP servers are not started")
 
 // state returns the state of a tool, and why it cannot be called. The caller holds s.mu.
-func (s *server) state(tool string) (state, reason string) {
+func (s *server) state(tool string) (state string, reason message.Message) {
 	d, offered := s.offered[tool]
 	switch {
 	case s.session == nil:
 		return StateUnavailable, s.why
 	case !offered:
-		return StateGone, "the server no longer offers it"
+		return StateGone, message.New("the server no longer offers it")
 	case s.pins[tool].hash != d.hash():
-		return StateChanged, "its definition has changed since it was accepted"
+		return StateChanged, message.New("its definition has changed since it was accepted")
 	}
-	return StateReady, ""
+	return StateReady, message.Message{}
 }
 
 func (s *server) list() []Tool {
@@ -335,7 +336,9 @@ func (s *server) list() []Tool {
 			continue
 		}
 		t := Tool{Name: s.name + "." + name, Server: s.name}
-		if t.State, t.Reason = s.state(name); t.State == StateChanged {
+		var reason message.Message
+		t.State, reason = s.state(name)
+		if t.Reason = reason.String(); t.State == StateChanged {
 			was, is := s.pins[name].definition, s.offered[name]
 			t.Change = &Change{
 				Accepted:       was,
@@ -348,7 +351,7 @@ func (s *server) list() []Tool {
 		list = append(list, t)
 	}
 	if len(list) == 0 && s.session == nil { // so that the list shows the server
-		list = append(list, Tool{Name: s.name + ".*", Server: s.name, State: StateUnavailable, Reason: s.why})
+		list = append(list, Tool{Name: s.name + ".*", Server: s.name, State: StateUnavailable, Reason: s.why.String()})
 	}
 	return list
 }
@@ -359,7 +362,7 @@ func (s *server) status() ServerStatus {
 	st := ServerStatus{
 		Name:     s.name,
 		State:    s.phase,
-		Reason:   s.why,
+		Reason:   s.why.String(),
 		Address:  s.config.URL,
 		Tools:    len(s.offered),
 		Restarts: s.restarts,

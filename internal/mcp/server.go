@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kairosd/kairosd/planner/message"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -44,7 +45,7 @@ type server struct {
 	registry Registry
 	session  *sdk.ClientSession // nil while it is not running
 	process  *process           // nil for a URL
-	why      string             // why it is not running
+	why      message.Message    // why it is not running
 	phase    string             // a State; of the server while it is not running
 	since    time.Time          // when phase last changed
 	// restarts counts how often it was restarted.
@@ -105,8 +106,8 @@ func (s *server) down(phase string, err error) {
 	defer s.mu.Unlock()
 	s.session, s.process = nil, nil
 	s.phase, s.since = phase, time.Now()
-	if s.why = "it is not running"; err != nil {
-		s.why = err.Error()
+	if s.why = message.New("it is not running"); err != nil {
+		s.why = message.New("%s", err)
 	}
 }
 
@@ -141,7 +142,7 @@ func (s *server) live(ctx context.Context) (err error) {
 		return err
 	}
 	s.mu.Lock()
-	s.session, s.process, s.why, s.since = session, p, "", time.Now()
+	s.session, s.process, s.why, s.since = session, p, message.Message{}, time.Now()
 	s.mu.Unlock()
 	s.settled()
 	return s.attend(ctx, session, p)

@@ -60,29 +60,28 @@ func Failure(ctx context.Context, name string, err error) error {
 	if e, ok := errors.AsType[*StatusError](err); ok {
 		return e.failure(name)
 	}
-	f := &walk.Failure{
+	f := (&walk.Failure{
 		Code:     CodeUnavailable,
 		NoEffect: true,
-		Message:  fmt.Sprintf("the provider %s cannot be reached: %v", name, short(err)),
-	}
+	}).WithMessage("the provider %s cannot be reached: %v", name, short(err))
 	switch {
 	case errors.Is(err, errOversized):
-		f.Code, f.Permanent, f.Message = CodeOversized, true, fmt.Sprintf(
-			"the answer of the provider %s is larger than %d MiB",
-			name,
-			maxBody>>20,
-		)
+		f.Code, f.Permanent = CodeOversized, true
+		f.WithMessage("the answer of the provider %s is larger than %d MiB", name, maxBody>>20)
 	case errors.Is(err, errIdle):
-		f.Message = fmt.Sprintf("the provider %s sent nothing for %s", name, usual.idle)
+		f.WithMessage("the provider %s sent nothing for %s", name, usual.idle)
 	case errors.Is(err, errEndless):
-		f.Message = fmt.Sprintf("the provider %s was not done after %s", name, usual.total)
+		f.WithMessage("the provider %s was not done after %s", name, usual.total)
 	case errors.Is(err, errRedirect):
-		f.Permanent, f.Message = true, fmt.Sprintf("the provider %s answers with a redirect to another host, which is refused", name)
+		f.Permanent = true
+		f.WithMessage("the provider %s answers with a redirect to another host, which is refused", name)
 		f.Suggestion = "set base_url to where it sends"
 	case isTLS(err):
-		f.Code, f.Permanent, f.Message = "tls", true, fmt.Sprintf("the certificate of the provider %s is not trusted: %v", name, short(err))
+		f.Code, f.Permanent = "tls", true
+		f.WithMessage("the certificate of the provider %s is not trusted: %v", name, short(err))
 	case isCut(err):
-		f.Code, f.Message = CodeTruncated, fmt.Sprintf("the answer of the provider %s was cut half-way", name)
+		f.Code = CodeTruncated
+		f.WithMessage("the answer of the provider %s was cut half-way", name)
 	}
 	return f.WithCause(err)
 }
@@ -90,7 +89,7 @@ func Failure(ctx context.Context, name string, err error) error {
 // Truncated is the failure of a stream that ended without its end mark: never a
 // success (L09).
 func Truncated(name string) *walk.Failure {
-	return &walk.Failure{Code: CodeTruncated, NoEffect: true, Message: fmt.Sprintf("the answer of the provider %s was cut half-way", name)}
+	return (&walk.Failure{Code: CodeTruncated, NoEffect: true}).WithMessage("the answer of the provider %s was cut half-way", name)
 }
 
 // Stopped is the failure of an answer that ended for a reason other than being
@@ -98,32 +97,29 @@ func Truncated(name string) *walk.Failure {
 func Stopped(name, reason string) error {
 	switch reason {
 	case "length", "max_tokens", "model_context_window_exceeded":
-		return &walk.Failure{
+		return (&walk.Failure{
 			Code:       CodeMaxTokens,
 			Permanent:  true,
 			NoEffect:   true,
-			Message:    fmt.Sprintf("the answer of the provider %s ran out of tokens", name),
 			Suggestion: "raise max_tokens of the agent, or ask for less",
-		}
+		}).WithMessage("the answer of the provider %s ran out of tokens", name)
 	case "content_filter", "refusal":
-		return &walk.Failure{
+		return (&walk.Failure{
 			Code:      CodeRefused,
 			Permanent: true,
 			NoEffect:  true,
-			Message:   fmt.Sprintf("the provider %s refused to answer", name),
-		}
+		}).WithMessage("the provider %s refused to answer", name)
 	}
 	return nil
 }
 
 func (e *StatusError) failure(name string) *walk.Failure {
-	f := &walk.Failure{
+	f := (&walk.Failure{
 		Code:      CodeRejected,
 		Permanent: true,
 		NoEffect:  true,
-		Message:   fmt.Sprintf("the provider %s answered %d: %s", name, e.Status, first(e.Body)),
 		Request:   e.Request,
-	}
+	}).WithMessage("the provider %s answered %d: %s", name, e.Status, first(e.Body))
 	switch {
 	case e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden:
 		f.Code, f.Suggestion = CodeAuth, "check the key that api_key_env of the provider names, and what it may do"

@@ -97,7 +97,7 @@ func (g *Generator) Generate(ctx context.Context, query string) (Generated, erro
 		if f, ok := errors.AsType[*walk.Failure](err); ok && !dropped && f.Code == model.CodeUnavailable && !f.Permanent &&
 			ctx.Err() == nil {
 			dropped = true // one dropped connection does not end planning
-			tell(domain.DraftNote{Phase: domain.PhaseDrafting, Attempt: attempt + 1, Problems: []domain.Message{failureMessage(f)}})
+			tell(domain.DraftNote{Phase: domain.PhaseDrafting, Attempt: attempt + 1, Problems: []domain.Message{f.Localize()}})
 			r, err = g.Provider.Complete(ctx, request)
 		}
 		if err != nil {
@@ -136,14 +136,6 @@ func sentences(list []domain.Message) []string {
 		out[i] = m.String()
 	}
 	return out
-}
-
-// failureMessage returns the message of a failure with its arguments, if it has any.
-func failureMessage(f *walk.Failure) domain.Message {
-	if f.Text.IsZero() {
-		return domain.Verbatim(f.Message)
-	}
-	return f.Text
 }
 
 // stateLines are what a planning model is told of the daemon's own state, a line each.

@@ -285,7 +285,7 @@ func (b *Branch) differs(c candidate, edited bool, tainted map[string]bool, dive
 		now, failure = b.State.Walk.Last(k.VisitKey), nil
 	}
 	if failure != nil {
-		return domain.Messagef("its input cannot be computed: %s", failure.Message)
+		return domain.Messagef("its input cannot be computed: %s", failure)
 	}
 	raw, err := jsonvalue.Encode(now)
 	if err != nil || !bytes.Equal(raw, c.input) {

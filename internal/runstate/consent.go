@@ -25,6 +25,7 @@ type ConsentAnswer struct {
 	Digest      string
 	Approved    bool
 	AskedBack   bool // no answer: the person asks something first
+	Expired     bool // no answer in time
 	By, Comment string
 }
 
@@ -41,21 +42,23 @@ func (c *ConsentRequest) Message(node string) string {
 // was done.
 func (g ConsentAnswer) Rejection(tool string) *walk.Failure {
 	if g.AskedBack {
-		return &walk.Failure{Code: ActionAskedBack, Permanent: true, NoEffect: true,
-			Message: fmt.Sprintf("the call of %s was not made: %s asks first: %s", tool, g.By, g.Comment)}
+		return (&walk.Failure{Code: ActionAskedBack, Permanent: true, NoEffect: true}).
+			WithMessage("the call of %s was not made: %s asks first: %s", tool, g.By, g.Comment)
 	}
-	f := &walk.Failure{Code: CodeRejected, Permanent: true, NoEffect: true,
-		Message: fmt.Sprintf("the call of %s was rejected by %s", tool, g.By)}
+	f := &walk.Failure{Code: CodeRejected, Permanent: true, NoEffect: true}
+	if g.Expired {
+		return f.WithMessage("the call of %s was rejected by %s: no answer in time", tool, g.By)
+	}
 	if g.Comment != "" {
-		f.Message += ": " + g.Comment
+		return f.WithMessage("the call of %s was rejected by %s: %s", tool, g.By, g.Comment)
 	}
-	return f
+	return f.WithMessage("the call of %s was rejected by %s", tool, g.By)
 }
 
 // asks applies the row of a question.
 func (w *Step) asks(e *domain.Entry, p WaitDecision) {
 	w.Consent = &ConsentRequest{Substep: e.Substep, Tool: p.Tool, Digest: p.Digest, Args: e.Input}
-	// The failure of an earlier attempt is no reason to forget what this one did.
+	// The failure is that of an earlier attempt.
 	w.Failure = nil
 	if e.Substep == 0 {
 		w.Attempt = e.Attempt - 1 // the attempt has not begun
@@ -69,7 +72,7 @@ func (s *State) answered(w *Step, e *domain.Entry, action string) {
 		w.Answers = map[int]ConsentAnswer{}
 	}
 	w.Answers[c.Substep] = ConsentAnswer{Digest: c.Digest, Approved: action == ActionApproved, AskedBack: action == ActionAskedBack,
-		By: e.Actor, Comment: e.Reason}
+		Expired: action == ActionExpired, By: e.Actor, Comment: e.Reason}
 	w.Consent = nil
 	s.move(w, PhaseReady)
 }

@@ -17,7 +17,7 @@ func ToPlanner(f *domain.Failure) *walk.Failure {
 	if f == nil {
 		return nil
 	}
-	return &walk.Failure{Code: f.Code, Message: f.Message, Suggestion: f.Suggestion, Node: f.Node,
+	return &walk.Failure{Code: f.Code, Message: f.Message, Text: f.Text, Suggestion: f.Suggestion, Node: f.Node,
 		Permanent: f.Permanent, NoEffect: f.NoEffect, RetryAfter: f.RetryAfter, Detail: f.Detail, Request: f.Request,
 		Behind: (*walk.Behind)(f.Behind)}
 }
@@ -28,7 +28,7 @@ func FromPlanner(f *walk.Failure, node string) *domain.Failure {
 	if f == nil {
 		return nil
 	}
-	k := &domain.Failure{Code: f.Code, Message: f.Message, Suggestion: f.Suggestion, Node: f.Node,
+	k := &domain.Failure{Code: f.Code, Message: f.Message, Text: f.Text, Suggestion: f.Suggestion, Node: f.Node,
 		Permanent: f.Permanent, NoEffect: f.NoEffect, RetryAfter: f.RetryAfter, Detail: f.Detail, Causes: causesOf(f),
 		Request: f.Request, Behind: (*domain.Behind)(f.Behind)}
 	if k.Code == "" {
@@ -67,5 +67,5 @@ func causesOf(f *walk.Failure) []string {
 
 // Interrupted is the failure of an interrupted attempt.
 func Interrupted(why string) *domain.Failure {
-	return &domain.Failure{Code: CodeInterrupted, Message: why}
+	return (&domain.Failure{Code: CodeInterrupted}).WithMessage(why)
 }

@@ -311,7 +311,7 @@ func applyResolution(m *Machine, w *Step, said Resolution) {
 	case ActionFail:
 		f := w.Failure
 		if f == nil || f.Code == CodeInterrupted {
-			f = &domain.Failure{Code: walk.CodeFailed, Message: ReasonFailed}
+			f = (&domain.Failure{Code: walk.CodeFailed}).WithMessage(ReasonFailed)
 		}
 		m.final(w, domain.NodeFailed, nil, f, func(e *domain.Entry) { e.Reason = ReasonFailed })
 	case ActionRetry:

@@ -3,7 +3,6 @@ package runstate
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
@@ -17,7 +16,7 @@ func requestApproval(m *Machine, w *Step, node *walk.ProgramNode, input any) {
 		_, err = jsonvalue.Encode(input)
 	}
 	if err != nil {
-		m.refuse(w, &walk.Failure{Code: walk.CodeInvalidInput, Node: node.ID, Message: fmt.Sprintf("node %q: %s", node.ID, err)})
+		m.refuse(w, (&walk.Failure{Code: walk.CodeInvalidInput, Node: node.ID}).WithMessage("node %q: %s", node.ID, err))
 		return
 	}
 	addWait(m, w, domain.WaitApproval, input, func(e *domain.Entry) {
@@ -69,7 +68,7 @@ func answerApproval(m *Machine, w *Step, p domain.Approval, v *NewVersion) {
 	asked, target := w.Consent, w.ReplanTarget
 	action, by, comment := p.Status, p.DecidedBy, p.Comment
 	if action == ActionExpired {
-		comment = "nobody answered in time"
+		comment = ReasonExpired
 	}
 	e := m.entry(domain.EntryResolve, w.StepKey)
 	e.Decision, e.Ref, e.Actor, e.Reason, e.Attempt = ResolveDecision{Action: action, Answer: p.Answer}.JSON(), p.ID, by, comment, w.Attempt
@@ -89,14 +88,17 @@ func answerApproval(m *Machine, w *Step, p domain.Approval, v *NewVersion) {
 		values = nil
 	}
 	if action == ActionExpired && p.OnTimeout == "fail" {
-		m.final(w, domain.NodeFailed, nil, &domain.Failure{Code: walk.CodeTimeout, Permanent: true, NoEffect: true,
-			Message: fmt.Sprintf("nobody answered within the time given: %s", p.Message)}, nil)
+		f := &domain.Failure{Code: walk.CodeTimeout, Permanent: true, NoEffect: true}
+		m.final(w, domain.NodeFailed, nil, f.WithMessage("no answer within the time given: %s", p.Message), nil)
 		return
 	}
 	approved := action == ActionApproved || action == ActionExpired && p.OnTimeout == "approve"
 	node := &m.Program.Nodes[w.Node]
 	out, rejected := node.Answered(p.Answer, approved, by, comment, values)
 	if rejected != nil {
+		if action == ActionExpired {
+			rejected.WithMessage("rejected by %s: no answer in time", by)
+		}
 		m.final(w, domain.NodeFailed, nil, FromPlanner(rejected, node.ID), nil)
 		return
 	}
@@ -118,9 +120,9 @@ func expireApproval(m *Machine, w *Step) {
 }
 
 // closeApproval withdraws the request that the step waits for.
-func closeApproval(m *Machine, w *Step, by, comment string) {
+func closeApproval(m *Machine, w *Step, by string, why domain.Message) {
 	p := approvalOf(m, w) //seed:close-approval
-	p.Status, p.DecidedAt, p.DecidedBy, p.Comment = "cancelled", m.env.Now, by, comment
+	p.Status, p.DecidedAt, p.DecidedBy, p.Comment, p.Text = "cancelled", m.env.Now, by, why.String(), why
 	m.next.Approvals = append(m.next.Approvals, p)
 }
 

@@ -2,7 +2,6 @@ package runstate
 
 import (
 	"cmp"
-	"fmt"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -84,8 +83,8 @@ func (ev *AttemptDone) handle(m *Machine) error {
 	m.note(ev.Uses)
 	f := ev.Failure
 	if f == nil && len(w.CallsInFlight) > 0 {
-		f = &domain.Failure{Code: walk.CodeFailed, Node: ev.Attempt.Spec.ID,
-			Message: fmt.Sprintf("it ended, and the outcome of its call of %s is not known", ToolNames(w.OpenCalls()))}
+		f = (&domain.Failure{Code: walk.CodeFailed, Node: ev.Attempt.Spec.ID}).
+			WithMessage("it ended, and the outcome of its call of %s is not known", ToolNames(w.OpenCalls()))
 	}
 	switch {
 	case f != nil && parkAttempt(m, ev, w):
@@ -131,11 +130,11 @@ func (ev *AttemptAbandoned) handle(m *Machine) error {
 		return nil
 	}
 	t := ev.Attempt
-	f := &domain.Failure{Code: walk.CodeTimeout, Node: t.Spec.ID,
-		Message: fmt.Sprintf("timed out after %s; the handler did not stop", t.Spec.Timeout)}
+	f := (&domain.Failure{Code: walk.CodeTimeout, Node: t.Spec.ID}).
+		WithMessage("timed out after %s; the handler did not stop", t.Spec.Timeout)
 	switch ev.Cause {
 	case StopCancelled:
-		f = &domain.Failure{Code: walk.CodeCancelled, Node: t.Spec.ID, Message: "cancelled; the handler did not stop"}
+		f = (&domain.Failure{Code: walk.CodeCancelled, Node: t.Spec.ID}).WithMessage("cancelled; the handler did not stop")
 	case StopShutdown, StopBudget:
 		f = Interrupted("kairosd stopped while it ran")
 	}
@@ -152,12 +151,12 @@ func attemptFailed(m *Machine, ev *AttemptEnding, w *Step, f *domain.Failure) {
 	fails := *ev
 	fails.Agent = "" // who failed is not who did it
 	ev = &fails
-	why, reason := "kairosd stopped while it ran", "stop"
+	why, reason := domain.Messagef("kairosd stopped while it ran"), "stop"
 	if limited {
-		why, reason = "a limit of the run was reached while it ran", "budget"
+		why, reason = domain.Messagef("a limit of the run was reached while it ran"), "budget"
 	}
 	if j.Interrupted && (f.Code == walk.CodeCancelled || f.Code == walk.CodeFailed || limited) {
-		f = &domain.Failure{Code: CodeInterrupted, Message: why, NoEffect: f.NoEffect, Detail: f.Message}
+		f = (&domain.Failure{Code: CodeInterrupted, NoEffect: f.NoEffect, Detail: f.Message}).WithMessage("%s", why)
 	}
 	switch j.Outcome() {
 	case OutcomeFailed:

@@ -2,7 +2,6 @@ package runstate
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner/walk"
@@ -120,22 +119,23 @@ func (ev *ChildEnded) failure(node *walk.ProgramNode, err error) *domain.Failure
 	f := &domain.Failure{Code: codeChildFailed, Node: node.ID}
 	switch {
 	case err != nil:
-		f.Message, f.Permanent = fmt.Sprintf("plan %s cannot run: %s", node.Plan, err), true
-		return f
+		f.Permanent = true
+		return f.WithMessage("plan %s cannot run: %s", node.Plan, err)
 	case ev.Child.Status == domain.RunCancelled:
-		f.Code, f.Message = walk.CodeChildCancelled, fmt.Sprintf("run %s of plan %s was cancelled", domain.ShortID(ev.ID), node.Plan)
+		f.Code = walk.CodeChildCancelled
+		f.WithMessage("run %s of plan %s was cancelled", domain.ShortID(ev.ID), node.Plan)
+	case ev.Child.Error != nil:
+		f.WithMessage("run %s of plan %s failed: %s", domain.ShortID(ev.ID), node.Plan, ev.Child.Error.Localize())
 	default:
-		f.Message = fmt.Sprintf("run %s of plan %s failed", domain.ShortID(ev.ID), node.Plan)
-		if ev.Child.Error != nil {
-			f.Message += ": " + ev.Child.Error.Message
-		}
+		f.WithMessage("run %s of plan %s failed", domain.ShortID(ev.ID), node.Plan)
 	}
 	if ev.Refused != nil {
-		f.Message += "; it cannot be resumed: " + ev.Refused.Error()
 		// Another run in its place would do again what may have happened.
 		if refusal, ok := errors.AsType[*domain.Error](ev.Refused); ok && refusal.Reason == domain.ReasonInDoubt {
-			f.Message, f.Permanent = f.Message+". Resolve that, then resume this run", true
+			f.Permanent = true
+			return f.WithMessage("%s; it cannot be resumed: %s. Resolve that, then resume this run", f.Localize(), ev.Refused)
 		}
+		return f.WithMessage("%s; it cannot be resumed: %s", f.Localize(), ev.Refused)
 	}
 	return f
 }

@@ -99,7 +99,7 @@ func abandonReplan(m *Machine, w *Step, why string, usage domain.Usage) {
 	w.ReplanAbandoned = true
 	f := w.Failure
 	if f == nil {
-		f = &domain.Failure{Code: walk.CodeFailed, Message: "failed"} // the row before the wait says it
+		f = (&domain.Failure{Code: walk.CodeFailed}).WithMessage("failed") // the row before the wait says it
 	}
 	m.final(w, domain.NodeFailed, nil, f, func(e *domain.Entry) {
 		e.Attempt, e.Usage, e.Reason = w.Attempt, usage, "no new plan: "+ClipText(why, 2000)
@@ -161,7 +161,7 @@ func followVersion(m *Machine, w *Step, t ReplanTarget, v *NewVersion, usage dom
 	m.use(usage)
 	for _, d := range dropped {
 		if d.Reason != domain.WaitApproval || d.ReplanTarget == nil {
-			withdraw(m, d, by, "the run follows another plan")
+			withdraw(m, d, by, domain.Messagef("the run follows another plan"))
 		}
 	}
 	m.State, m.Program = next, v.Program

@@ -100,19 +100,19 @@ func cancelWaiting(m *Machine) {
 
 // cancelStep settles an open step as cancelled and ends what it waited for.
 func cancelStep(m *Machine, w *Step) {
-	withdraw(m, w, domain.System.Name, "")
+	withdraw(m, w, domain.System.Name, domain.Message{})
 	m.dueDirty = true
 	m.settle(w, domain.NodeCancelled, nil, nil, nil)
 }
 
 // withdraw ends what a waiting step waits for.
-func withdraw(m *Machine, w *Step, by, comment string) {
+func withdraw(m *Machine, w *Step, by string, why domain.Message) {
 	if w.Phase != PhaseWaiting {
 		return
 	}
 	switch w.Reason {
 	case domain.WaitApproval:
-		closeApproval(m, w, by, comment)
+		closeApproval(m, w, by, why)
 	case domain.WaitChild:
 		m.doAfter(CancelChild{w.Ref})
 	}
@@ -175,19 +175,19 @@ func (m *Machine) refuse(w *Step, f *walk.Failure) {
 // OutputFailure is the failure of an output that cannot be stored.
 func OutputFailure(node string, err error) *domain.Failure {
 	if errors.Is(err, jsonvalue.ErrTooLarge) {
-		return &domain.Failure{Code: walk.CodeOutputTooLarge, Node: node, Permanent: true,
-			Message:    fmt.Sprintf("output of node %q exceeds %d MiB", node, jsonvalue.MaxBytes>>20),
-			Suggestion: "write large data to a file and output its path"}
+		return (&domain.Failure{Code: walk.CodeOutputTooLarge, Node: node, Permanent: true,
+			Suggestion: "write large data to a file and output its path"}).
+			WithMessage("output of node %q exceeds %d MiB", node, jsonvalue.MaxBytes>>20)
 	}
-	return &domain.Failure{Code: walk.CodeOutput, Node: node, Permanent: true, Message: fmt.Sprintf("output of node %q: %s", node, err)}
+	return (&domain.Failure{Code: walk.CodeOutput, Node: node, Permanent: true}).WithMessage("output of node %q: %s", node, err)
 }
 
 // InputFailure is the failure of an input that cannot be stored.
 func InputFailure(node string, err error) *walk.Failure {
-	f := &walk.Failure{Code: walk.CodeInvalidInput, Node: node, Message: fmt.Sprintf("input of node %q: %s", node, err),
-		Permanent: true, NoEffect: true}
+	f := (&walk.Failure{Code: walk.CodeInvalidInput, Node: node, Permanent: true, NoEffect: true}).
+		WithMessage("input of node %q: %s", node, err)
 	if errors.Is(err, jsonvalue.ErrTooLarge) {
-		f.Message = fmt.Sprintf("input of node %q exceeds %d MiB", node, jsonvalue.MaxBytes>>20)
+		f.WithMessage("input of node %q exceeds %d MiB", node, jsonvalue.MaxBytes>>20)
 		f.Suggestion = "write large data to a file and pass its path"
 	}
 	return f

@@ -170,9 +170,9 @@ func finishRun(m *Machine, p *domain.RunPatch) {
 		m.next.Remember = sessionMemory(m)
 	}
 	if f := out.Failure; f != nil {
-		e := &domain.RunError{Code: f.Code, Message: f.Message, Text: f.Text, Node: f.Node}
+		e := &domain.RunError{Code: f.Code, Message: f.Message, Text: f.Localize(), Node: f.Node}
 		if f.Behind != nil { // an outage is one failure, also where calls were no longer made
-			e.Code, e.Message = f.Behind.Code, f.Behind.Message
+			e.Code, e.Message, e.Text = f.Behind.Code, f.Behind.Message, domain.DecodeMessage(&f.Behind.Text, f.Behind.Message)
 		}
 		p.Error, m.Run.Error = e, e
 	}

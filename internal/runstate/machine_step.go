@@ -174,8 +174,9 @@ func addWait(m *Machine, w *Step, reason domain.WaitReason, input any, fill func
 func startTimer(m *Machine, w *Step, node *walk.ProgramNode, input any) {
 	due, err := timerDue(m.env.Now, input)
 	if err != nil {
-		m.refuse(w, &walk.Failure{Code: walk.CodeInvalidInput, Node: node.ID, Message: fmt.Sprintf("node %q: %s", node.ID, err),
-			Suggestion: "write input: {for: 10m} or {until: 2026-01-31T09:00:00Z}"})
+		f := &walk.Failure{Code: walk.CodeInvalidInput, Node: node.ID,
+			Suggestion: "write input: {for: 10m} or {until: 2026-01-31T09:00:00Z}"}
+		m.refuse(w, f.WithMessage("node %q: %s", node.ID, err))
 		return
 	}
 	if !due.After(m.env.Now) {

@@ -23,5 +23,6 @@ func MemoryRow(v domain.RawJSON, seq int64, at time.Time) domain.Entry {
 const (
 	ReasonHappened = "a person said that it happened"
 	ReasonSkipped  = "skipped by a person"
+	ReasonExpired  = "no answer in time"
 	ReasonFailed   = "a person said that it failed"
 )

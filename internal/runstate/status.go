@@ -16,7 +16,7 @@ func FailureMessage(s *State) (message domain.Message, node string) {
 	}
 	i, ok := s.Program.Index[f.Node]
 	if !ok {
-		return domain.Verbatim(f.Message), f.Node
+		return f.Localize(), f.Node
 	}
 	most, last := s.Program.Nodes[i].MaxAttempts, 0
 	for k, p := range s.Carried {
@@ -25,9 +25,9 @@ func FailureMessage(s *State) (message domain.Message, node string) {
 		}
 	}
 	if most > 1 && last > 0 && f.Code != walk.CodeRejected {
-		return domain.Messagef("%s failed after %d of %d attempts: %s", f.Node, last, max(most, last), f.Message), f.Node
+		return domain.Messagef("%s failed after %d of %d attempts: %s", f.Node, last, max(most, last), f), f.Node
 	}
-	return domain.Messagef("%s failed: %s", f.Node, f.Message), f.Node
+	return domain.Messagef("%s failed: %s", f.Node, f), f.Node
 }
 
 // CompletedMessage is the status message of a completed run, and the node that it names:
@@ -55,7 +55,7 @@ func RetryMessage(s *State, w domain.Wait) (message domain.Message, node string)
 	for _, k := range s.OpenSteps() {
 		if n := s.Program.Nodes[k.Node]; n.ID == w.Node && k.Visit == w.Visit && k.Item == w.Item {
 			return domain.Messagef("%s will be tried again after %d of %d attempts: %s", w.Node, k.Attempt, max(n.MaxAttempts,
-				k.Attempt+1), w.Message), w.Node
+				k.Attempt+1), waitText(w)), w.Node
 		}
 	}
 	return WaitMessage(domain.WaitRetry, []domain.Wait{w})

@@ -67,7 +67,7 @@ func (s *State) Waits() []domain.Wait {
 			continue
 		}
 		if w.Failure != nil && wait.Message == "" {
-			wait.Message = w.Failure.Message
+			wait.Message, wait.Text = w.Failure.Message, w.Failure.Localize()
 		}
 		list = append(list, wait)
 	}
@@ -176,13 +176,13 @@ func WaitMessage(reason domain.WaitReason, waits []domain.Wait) (message domain.
 		}
 		return domain.Messagef("%s may have had its effect; say whether it happened", node), node
 	case domain.WaitRetry:
-		return domain.Messagef("%s will be tried again: %s", node, w.Message), node
+		return domain.Messagef("%s will be tried again: %s", node, waitText(w)), node
 	case domain.WaitTimer:
 		return domain.Messagef("%s waits until %s", node, w.Due), node
 	case domain.WaitChild:
 		return domain.Messagef("%s waits for run %s", node, domain.ShortID(w.Child)), node
 	case domain.WaitReplan:
-		return domain.Messagef("%s failed; the rest is planned anew: %s", node, w.Message), node
+		return domain.Messagef("%s failed; the rest is planned anew: %s", node, waitText(w)), node
 	case domain.WaitBudget:
 		return waitText(w), node
 	case domain.WaitHeld:

@@ -41,6 +41,7 @@ func setCircuits(ctx context.Context, q *dbsqlc.Queries, list []domain.KeptCircu
 			OpenUntil:     core.Micros(c.OpenUntil),
 			LastCode:      c.LastCode,
 			LastMessage:   c.LastMessage,
+			LastText:      c.LastText,
 			LastErrorAt:   core.Micros(c.LastErrorAt),
 		}
 		before := stored[key{r.Subject, r.Part}]

@@ -167,7 +167,7 @@ func (p *prepared) details(w *writer) error {
 		if patch.Output != nil || patch.Error != nil || patch.ClearError {
 			d := dbsqlc.RunDetailOutputParams{Output: p.output, RunID: p.rowID}
 			if patch.Error != nil {
-				d.ErrorMessage, d.ErrorNode = patch.Error.Message, patch.Error.Node
+				d.ErrorMessage, d.ErrorText, d.ErrorNode = patch.Error.Message, patch.Error.Text.Encode(), patch.Error.Node
 			}
 			if err := w.q.RunDetailOutput(w.ctx, d); err != nil {
 				return err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
@@ -91,7 +92,7 @@ type formula struct {
 }
 
 func (f *formula) errorf(format string, args ...any) error {
-	return invalid("%s at column %d of %s", fmt.Sprintf(format, args...), utf8.RuneCountInString(f.text[:f.at])+1, clip(f.text))
+	return invalid("%s at column %d of %s", message.New(format, args...), utf8.RuneCountInString(f.text[:f.at])+1, clip(f.text))
 }
 
 func (f *formula) shown() string {

@@ -148,12 +148,12 @@ func (t *execTool) run(ctx context.Context, args arguments, call llm.ToolCall) (
 	dir, own := t.config.Dir, ""
 	if dir == "" {
 		if dir, err = os.MkdirTemp("", "kairos-exec-"); err != nil {
-			return nil, &walk.Failure{Code: "io", NoEffect: true, Message: fmt.Sprintf("make a working directory: %s", err)}
+			return nil, (&walk.Failure{Code: "io", NoEffect: true}).WithMessage("make a working directory: %s", err)
 		}
 		own = dir
 		defer os.RemoveAll(dir)
 		if err := t.user.own(dir); err != nil {
-			return nil, &walk.Failure{Code: "io", NoEffect: true, Message: fmt.Sprintf("give the working directory away: %s", err)}
+			return nil, (&walk.Failure{Code: "io", NoEffect: true}).WithMessage("give the working directory away: %s", err)
 		}
 	}
 	parent := ctx
@@ -190,17 +190,15 @@ func (t *execTool) run(ctx context.Context, args arguments, call llm.ToolCall) (
 	case quotaOf(ctx) != nil:
 		return nil, quotaFailure(clip(path), quotaOf(ctx), stderr.tail())
 	case errors.Is(context.Cause(ctx), errOutput):
-		return nil, &walk.Failure{
+		return nil, (&walk.Failure{
 			Code:      CodeTooLarge,
 			Permanent: true,
-			Message:   fmt.Sprintf("%s wrote more than %d bytes and was ended", clip(path), t.config.MaxBytes),
-		}
+		}).WithMessage("%s wrote more than %d bytes and was ended", clip(path), t.config.MaxBytes)
 	case ctx.Err() != nil:
-		return nil, &walk.Failure{
-			Code:    walk.CodeTimeout,
-			Message: fmt.Sprintf("%s ran longer than %s and was ended", clip(path), timeout),
-			Detail:  stderr.tail(),
-		}
+		return nil, (&walk.Failure{
+			Code:   walk.CodeTimeout,
+			Detail: stderr.tail(),
+		}).WithMessage("%s ran longer than %s and was ended", clip(path), timeout)
 	}
 	return t.result(args, cmd, err, stdout, stderr)
 }
@@ -256,7 +254,7 @@ var errOutput = errors.New("too much output")
 func (t *execTool) result(args arguments, cmd *exec.Cmd, err error, stdout, stderr *capped) (any, error) {
 	exit, isExit := errors.AsType[*exec.ExitError](err)
 	if err != nil && !isExit && !errors.Is(err, exec.ErrWaitDelay) {
-		return nil, (&walk.Failure{Code: "io", Message: fmt.Sprintf("run %s: %s", clip(cmd.Path), err)}).WithCause(err)
+		return nil, (&walk.Failure{Code: "io"}).WithMessage("run %s: %s", clip(cmd.Path), err).WithCause(err)
 	}
 	code := cmd.ProcessState.ExitCode()
 	has := func(name string) bool {
@@ -270,15 +268,14 @@ func (t *execTool) result(args arguments, cmd *exec.Cmd, err error, stdout, stde
 			"stderr":    strings.ToValidUTF8(stderr.String(), "�"),
 		}, nil
 	}
-	f := &walk.Failure{
+	f := (&walk.Failure{
 		Code:     CodeExit,
-		Message:  fmt.Sprintf("%s ended with exit code %d", clip(cmd.Path), code),
 		Detail:   stderr.tail(),
 		NoEffect: has("rejects"),
-	}
+	}).WithMessage("%s ended with exit code %d", clip(cmd.Path), code)
 	if isExit {
 		if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-			f.Message = fmt.Sprintf("%s was ended by signal %s", clip(cmd.Path), status.Signal())
+			f.WithMessage("%s was ended by signal %s", clip(cmd.Path), status.Signal())
 		}
 	}
 	return nil, f

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
@@ -27,9 +28,9 @@ type usage struct {
 }
 
 // overQuota ends a command that is beyond a quota: its cause.
-type overQuota struct{ what string }
+type overQuota struct{ what message.Message }
 
-func (o *overQuota) Error() string { return o.what }
+func (o *overQuota) Error() string { return o.what.String() }
 
 // watch looks at a command's process group until ctx ends, and ends it by tooMuch
 // when it is beyond a quota. own is a directory that is only the command's.
@@ -43,16 +44,16 @@ func (t *execTool) watch(ctx context.Context, group int, own string, tooMuch con
 		case <-tick.C:
 		}
 		u := groupUsage(group)
-		over := ""
+		var over message.Message
 		switch {
 		case u.processes > t.config.MaxProcesses:
-			over = fmt.Sprintf("ran more than %d processes", t.config.MaxProcesses)
+			over = message.New("ran more than %d processes", t.config.MaxProcesses)
 		case u.memory > t.config.MaxMemory:
-			over = fmt.Sprintf("held more than %d MiB of memory", t.config.MaxMemory>>20)
+			over = message.New("held more than %d MiB of memory", t.config.MaxMemory>>20)
 		case own != "" && n%4 == 0 && size(own) > t.config.MaxDisk:
-			over = fmt.Sprintf("wrote more than %d MiB into its directory", t.config.MaxDisk>>20)
+			over = message.New("wrote more than %d MiB into its directory", t.config.MaxDisk>>20)
 		}
-		if over != "" {
+		if !over.IsZero() {
 			// At once, and not by request: it may be about to take the machine down.
 			_ = syscall.Kill(-group, syscall.SIGKILL) // it may have ended meanwhile
 			tooMuch(&overQuota{over})
@@ -94,6 +95,7 @@ func endGroup(group int) error {
 
 // quotaFailure is what a command beyond a quota fails with.
 func quotaFailure(path string, o *overQuota, stderr string) *walk.Failure {
-	return &walk.Failure{Code: CodeQuota, Permanent: true, Message: fmt.Sprintf("%s %s and was ended", path, o.what), Detail: stderr,
-		Suggestion: "raise max_memory, max_processes or max_disk under tools.exec if it is meant to"}
+	return (&walk.Failure{Code: CodeQuota, Permanent: true, Detail: stderr,
+		Suggestion: "raise max_memory, max_processes or max_disk under tools.exec if it is meant to"}).
+		WithMessage("%s %s and was ended", path, o.what)
 }

@@ -22,7 +22,7 @@ func invalid(format string, args ...any) *walk.Failure {
 
 // refused is a permanent failure before anything was done.
 func refused(code, format string, args ...any) *walk.Failure {
-	return &walk.Failure{Code: code, Message: fmt.Sprintf(format, args...), Permanent: true, NoEffect: true}
+	return (&walk.Failure{Code: code, Permanent: true, NoEffect: true}).WithMessage(format, args...)
 }
 
 func suggest(f *walk.Failure, format string, args ...any) *walk.Failure {

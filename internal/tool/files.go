@@ -132,8 +132,7 @@ func fileError(path string, err error) error {
 		err = p.Err
 	}
 	if f, ok := errors.AsType[*walk.Failure](err); ok {
-		f.Message = fmt.Sprintf("file %s: %s", clip(path), f.Message)
-		return f
+		return f.WithMessage("file %s: %s", clip(path), f.Localize())
 	}
 	f := refused(CodeBlocked, "file %s: %s", clip(path), err)
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EIO) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {

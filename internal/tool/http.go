@@ -25,6 +25,7 @@ import (
 
 	"github.com/kairosd/kairosd/agent/llm"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
@@ -200,26 +201,26 @@ func httpMethod(args map[string]any) (method string, known bool) {
 }
 
 // blockedError is a target that may not be reached.
-type blockedError struct{ reason string }
+type blockedError struct{ reason message.Message }
 
-func (e *blockedError) Error() string { return e.reason }
+func (e *blockedError) Error() string { return e.reason.String() }
 
 // control checks the address that a socket is about to connect to (M08, M15).
 func (h *httpTool) control(network, address string, _ syscall.RawConn) error {
 	target, err := netip.ParseAddrPort(address)
 	if err != nil || !strings.HasPrefix(network, "tcp") {
-		return &blockedError{fmt.Sprintf("%s %s is no address to connect to", network, address)}
+		return &blockedError{message.New("cannot connect to the address %s %s", network, address)}
 	}
 	for _, face := range faces(target.Addr()) {
 		if h.guard.own(netip.AddrPortFrom(face, target.Port())) {
-			return &blockedError{fmt.Sprintf("%s is kairosd's own address", address)}
+			return &blockedError{message.New("%s is kairosd's own address", address)}
 		}
 	}
 	if port := int(target.Port()); port < 1024 && port != 80 && port != 443 && !slices.Contains(h.config.AllowPorts, port) {
-		return &blockedError{fmt.Sprintf("port %d is not for HTTP", port)}
+		return &blockedError{message.New("port %d is not for HTTP", port)}
 	}
 	if !permitted(target.Addr(), h.allow) {
-		return &blockedError{fmt.Sprintf("%s is not a public address", target.Addr())}
+		return &blockedError{message.New("%s is not a public address", target.Addr())}
 	}
 	return nil
 }
@@ -323,11 +324,10 @@ func (h *httpTool) Call(ctx context.Context, call llm.ToolCall) (any, error) {
 	case err != nil:
 		return nil, h.transportFailure(parent, req, err, true, timeout)
 	case int64(len(body)) > h.config.MaxBytes:
-		return nil, &walk.Failure{
+		return nil, (&walk.Failure{
 			Code:      CodeTooLarge,
 			Permanent: true,
-			Message:   fmt.Sprintf("the response of %s has more than %d bytes", req.URL.Host, h.config.MaxBytes),
-		}
+		}).WithMessage("the response of %s has more than %d bytes", req.URL.Host, h.config.MaxBytes)
 	}
 	return h.result(a, call, res, body)
 }
@@ -360,11 +360,10 @@ func (h *httpTool) result(a arguments, call llm.ToolCall, res *http.Response, bo
 	case as == "json", as != "text" && isJSON:
 		v, err := jsonvalue.Decode(body)
 		if err != nil && as == "json" {
-			return nil, &walk.Failure{
+			return nil, (&walk.Failure{
 				Code:      "not_json",
 				Permanent: true,
-				Message:   fmt.Sprintf("the response of %s is not JSON: %s", res.Request.URL.Host, err),
-			}
+			}).WithMessage("the response of %s is not JSON: %s", res.Request.URL.Host, err)
 		}
 		if err != nil {
 			call.Log("warn", fmt.Sprintf("the response says %s and is not: %s", kind, err))
@@ -393,14 +392,13 @@ func (h *httpTool) transportFailure(parent context.Context, req *http.Request, e
 		return f
 	}
 	if parent.Err() != nil { // the node's own timeout, cancel or shutdown
-		return (&walk.Failure{Code: walk.AsFailure(parent.Err()).Code,
-			Message: fmt.Sprintf("%s %s: %s", req.Method, host, parent.Err()), NoEffect: !sent}).WithCause(
-			parent.Err(),
-		)
+		return (&walk.Failure{Code: walk.AsFailure(parent.Err()).Code, NoEffect: !sent}).
+			WithMessage("%s %s: %s", req.Method, host, parent.Err()).WithCause(parent.Err())
 	}
-	f := &walk.Failure{Code: CodeUnreachable, Message: fmt.Sprintf("%s %s: %s", req.Method, host, reason(err)), NoEffect: !sent}
+	f := (&walk.Failure{Code: CodeUnreachable, NoEffect: !sent}).WithMessage("%s %s: %s", req.Method, host, reason(err))
 	if errors.Is(err, context.DeadlineExceeded) || os.IsTimeout(err) {
-		f.Code, f.Message = walk.CodeTimeout, fmt.Sprintf("%s %s: no complete answer within %s", req.Method, host, timeout)
+		f.Code = walk.CodeTimeout
+		f.WithMessage("%s %s: no complete answer within %s", req.Method, host, timeout)
 	}
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		f.Code, f.Permanent, f.Suggestion = "certificate", true, "list the certificate authority under tools.http.ca_files"
@@ -425,11 +423,10 @@ func reason(err error) string {
 // statusFailure classifies a response that is not a result. A definite 4xx says
 // that the server did nothing; 408 and 5xx leave it open.
 func statusFailure(req *http.Request, res *http.Response, body []byte) error {
-	f := &walk.Failure{
-		Code:    fmt.Sprintf("http_%d", res.StatusCode),
-		Message: fmt.Sprintf("%s %s: %s", req.Method, req.URL.Host, res.Status),
-		Detail:  strings.ToValidUTF8(string(body[:min(len(body), 2048)]), "�"),
-	}
+	f := (&walk.Failure{
+		Code:   fmt.Sprintf("http_%d", res.StatusCode),
+		Detail: strings.ToValidUTF8(string(body[:min(len(body), 2048)]), "�"),
+	}).WithMessage("%s %s: %s", req.Method, req.URL.Host, res.Status)
 	switch code := res.StatusCode; {
 	case code >= 500 || code == http.StatusRequestTimeout:
 	case code == http.StatusTooManyRequests || code == http.StatusTooEarly:
@@ -440,7 +437,7 @@ func statusFailure(req *http.Request, res *http.Response, body []byte) error {
 		f.Permanent = true
 		f.Suggestion = "ask for redirects: 1, or use the address it leads to"
 		if to, err := res.Location(); err == nil {
-			f.Message += " to " + to.Redacted()
+			f.WithMessage("%s %s: %s to %s", req.Method, req.URL.Host, res.Status, to.Redacted())
 		}
 	default:
 		f.Permanent = true

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -16,6 +17,7 @@ import (
 	"github.com/kairosd/kairosd/internal/metric/activity"
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
@@ -222,10 +224,10 @@ const CodeDisabled = "tool_disabled"
 // disabled is the failure of a call that was not made; a retry may find the tool
 // enabled.
 func disabled(name string, by domain.Stop) *walk.Failure {
-	f := &walk.Failure{Code: CodeDisabled, NoEffect: true, RetryAfter: time.Minute,
-		Message: fmt.Sprintf("the tool %s is disabled since %s by %s", name, by.Since.Format("2006-01-02 15:04 UTC"), by.By)}
+	f := (&walk.Failure{Code: CodeDisabled, NoEffect: true, RetryAfter: time.Minute}).
+		WithMessage("the tool %s is disabled since %s by %s", name, by.Since, by.By)
 	if by.Reason != "" {
-		f.Message += ": " + by.Reason
+		f.WithMessage("the tool %s is disabled since %s by %s: %s", name, by.Since, by.By, by.Reason)
 	}
 	return suggest(f, "enable it on its page or with kairos tools enable %s, then resume the run", name)
 }
@@ -285,12 +287,13 @@ func (r registered) check(input any) (any, error) {
 
 // badArguments lists every problem in one failure.
 func badArguments(name string, spec llm.ToolSpec, problems []planner.SchemaProblem) *walk.Failure {
-	texts := make([]string, len(problems))
+	slices.SortFunc(problems, func(a, b planner.SchemaProblem) int { return cmp.Compare(a.String(), b.String()) })
+	problems = slices.CompactFunc(problems, func(a, b planner.SchemaProblem) bool { return a.String() == b.String() })
+	list := make([]any, len(problems))
 	for i, p := range problems {
-		texts[i] = p.String()
+		list[i] = p
 	}
-	slices.Sort(texts)
-	f := invalid("arguments of %s: %s", name, strings.Join(slices.Compact(texts), "; "))
+	f := invalid("arguments of %s: %s", name, message.New(strings.Repeat("%s; ", len(list)-1)+"%s", list...))
 	if properties, ok := spec.Schema["properties"].(map[string]any); ok && len(properties) > 0 {
 		return suggest(f, "%s takes %s", name, strings.Join(slices.Sorted(maps.Keys(properties)), ", "))
 	}

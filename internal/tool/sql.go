@@ -120,12 +120,11 @@ func (t *sqlTool) query(ctx context.Context, args arguments, _ llm.ToolCall) (an
 	case parent.Err() != nil:
 		return nil, parent.Err()
 	case ctx.Err() != nil:
-		return nil, &walk.Failure{
+		return nil, (&walk.Failure{
 			Code:       walk.CodeTimeout,
 			NoEffect:   true,
-			Message:    fmt.Sprintf("the query ran longer than %s", t.config.Timeout),
 			Suggestion: "narrow it, or add an index",
-		}
+		}).WithMessage("the query ran longer than %s", t.config.Timeout)
 	}
 	if f, ok := errors.AsType[*walk.Failure](err); ok {
 		return nil, f

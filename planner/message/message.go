@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -175,6 +176,21 @@ func clipped(s string) string {
 		s = s[:messageBytes] + "…"
 	}
 	return strings.ToValidUTF8(s, "")
+}
+
+// Map returns m with f applied to every text among its arguments, those of inner messages
+// included.
+func (m Message) Map(f func(string) string) Message {
+	m.Args = slices.Clone(m.Args)
+	for i, arg := range m.Args {
+		switch arg := arg.(type) {
+		case string:
+			m.Args[i] = f(arg)
+		case Message:
+			m.Args[i] = arg.Map(f)
+		}
+	}
+	return m
 }
 
 // IsZero reports whether there is no text.

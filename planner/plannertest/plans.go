@@ -221,7 +221,7 @@ func (o Outcomes) Of(p *walk.Program, k walk.VisitKey, item, time int) walk.Sett
 			s.Status, s.Output, s.Failure = walk.Failed, nil, f
 		}
 	case chance < o.Failing:
-		s.Status, s.Failure = walk.Failed, &walk.Failure{Code: "chance", Message: fmt.Sprintf("%s failed", p.Nodes[k.Node].ID)}
+		s.Status, s.Failure = walk.Failed, (&walk.Failure{Code: "chance"}).WithMessage("%s failed", p.Nodes[k.Node].ID)
 	case o.Odd && chance == 15:
 		s.Status = walk.Skipped
 	case o.Odd && chance == 14:

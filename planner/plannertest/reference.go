@@ -4,7 +4,6 @@
 package plannertest
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/kairosd/kairosd/planner/walk"
@@ -265,7 +264,7 @@ func rejection(def *walk.ProgramNode, f *walk.Failure) bool {
 
 func (r *Reference) fail(f *walk.Failure, node string, decided bool) {
 	if f == nil {
-		f = &walk.Failure{Code: walk.CodeFailed, Message: fmt.Sprintf("node %q failed", node), Node: node}
+		f = (&walk.Failure{Code: walk.CodeFailed, Node: node}).WithMessage("node %q failed", node)
 	}
 	if r.failure == nil {
 		r.failure = f

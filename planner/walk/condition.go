@@ -183,15 +183,14 @@ func (c *Condition) evaluate(s *scope) (bool, Evaluation, *Failure) {
 		holds, err := c.expr.evaluate(s)
 		if err != nil {
 			ev.Result = "error"
-			f := &Failure{
+			f := (&Failure{
 				Code:      CodeCondition,
-				Message:   fmt.Sprintf("condition %s failed: %s", jsonvalue.Quote(c.Text), err),
 				Permanent: true,
 				NoEffect:  true,
-			}
+			}).WithMessage("condition %s failed: %s", jsonvalue.Quote(c.Text), err)
 			if problem, saw := c.expr.unread(s, true); problem != "" {
 				ev.Problem, ev.Saw = problem, saw
-				f.Message = fmt.Sprintf("condition %s failed: %s", jsonvalue.Quote(c.Text), ev.Unread())
+				f.WithMessage("condition %s failed: %s", jsonvalue.Quote(c.Text), ev.Unread())
 				f.Suggestion = "fork the run with another output of that step, or give the step an output schema"
 			}
 			return false, ev, f
@@ -208,12 +207,11 @@ func (c *Condition) evaluate(s *scope) (bool, Evaluation, *Failure) {
 	text, ok := jsonvalue.TextWithin(v)
 	if !ok || !s.meter.takes(len(text)/plainBytes) {
 		ev.Result = "error"
-		return false, ev, &Failure{
+		return false, ev, (&Failure{
 			Code:      CodeCondition,
-			Message:   fmt.Sprintf("condition %s failed: %s", jsonvalue.Quote(c.Text), errCost),
 			Permanent: true,
 			NoEffect:  true,
-		}
+		}).WithMessage("condition %s failed: %s", jsonvalue.Quote(c.Text), errCost)
 	}
 	ev.Saw = seen(text)
 	var holds bool

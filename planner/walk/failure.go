@@ -3,6 +3,7 @@ package walk
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/kairosd/kairosd/planner/message"
@@ -36,8 +37,9 @@ const (
 type Failure struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
-	// Text is Message with its arguments kept apart; zero: it is never translated.
-	Text message.Message `json:"-"`
+	// Text is Message with its arguments kept apart, as [message.Message.Encode] writes it.
+	// Empty: Message is the text of a tool, a provider, or a model, and is never translated.
+	Text string `json:"text,omitempty"`
 	// Suggestion says what the operator can do.
 	Suggestion string `json:"suggestion,omitempty"`
 	// Node is where it happened; filled in by the walk.
@@ -65,9 +67,20 @@ type Failure struct {
 type Behind struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
+	Text    string `json:"text,omitempty"` // like Failure.Text
 }
 
 func (f *Failure) Error() string { return f.Message }
+
+// WithMessage sets the message of f and returns f. The format is a constant, the key of its
+// translations. Texts of tools, providers, and models are arguments.
+func (f *Failure) WithMessage(format string, args ...any) *Failure {
+	f.Message, f.Text = fmt.Sprintf(format, args...), message.New(format, args...).Encode()
+	return f
+}
+
+// Localize returns the message with its arguments.
+func (f *Failure) Localize() message.Message { return message.Decode(f.Text, f.Message) }
 
 // Unwrap returns the error that caused f, if it is still in memory.
 func (f *Failure) Unwrap() error { return f.cause }
@@ -92,11 +105,11 @@ func AsFailure(err error) *Failure {
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return (&Failure{Code: CodeTimeout, Message: "timed out"}).WithCause(err)
+		return (&Failure{Code: CodeTimeout}).WithMessage("timed out").WithCause(err)
 	case errors.Is(err, context.Canceled):
-		return (&Failure{Code: CodeCancelled, Message: "cancelled"}).WithCause(err)
+		return (&Failure{Code: CodeCancelled}).WithMessage("cancelled").WithCause(err)
 	}
-	return (&Failure{Code: CodeFailed, Message: err.Error()}).WithCause(err)
+	return (&Failure{Code: CodeFailed}).WithMessage("%s", err).WithCause(err)
 }
 
 // CopyFailure is [AsFailure] as a value of this run's own, which wraps all of err: the

@@ -1,7 +1,5 @@
 package walk
 
-import "fmt"
-
 // Remember says what memory returned for the run. It is called before
 // the first node is given its input, and again by every replay.
 func (w *Walk) Remember(v any) { w.facts.Memory = v }
@@ -43,7 +41,7 @@ func (w *Walk) Input(v VisitKey, item int) (any, *Failure) {
 func (w *Walk) DispatchInput(k VisitKey, item int, secret func(name string) (string, bool)) (any, *Failure) {
 	v := w.visit(k)
 	if v == nil {
-		return nil, &Failure{Code: CodeFailed, Message: w.p.errNotOpen(k).Error(), Permanent: true, NoEffect: true}
+		return nil, (&Failure{Code: CodeFailed, Permanent: true, NoEffect: true}).WithMessage("%s", w.p.errNotOpen(k))
 	}
 	n := &w.p.Nodes[k.Node]
 	s := w.scope(v.last)
@@ -53,12 +51,11 @@ func (w *Walk) DispatchInput(k VisitKey, item int, secret func(name string) (str
 			return nil, err
 		}
 		if item >= len(v.items.list) {
-			return nil, &Failure{
+			return nil, (&Failure{
 				Code:      CodeForeach,
-				Message:   fmt.Sprintf("node %q has no item %d", n.ID, item),
 				Permanent: true,
 				NoEffect:  true,
-			}
+			}).WithMessage("node %q has no item %d", n.ID, item)
 		}
 		s.item, s.index = v.items.list[item], item
 	}

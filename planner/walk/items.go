@@ -30,7 +30,7 @@ func (w *Walk) Items(k VisitKey) (int, *Failure) {
 	v := w.visit(k)
 	n := &w.p.Nodes[k.Node]
 	if v == nil || n.Foreach == nil {
-		return 0, &Failure{Code: CodeForeach, Message: fmt.Sprintf("node %q has no open foreach", n.ID), Permanent: true, NoEffect: true}
+		return 0, (&Failure{Code: CodeForeach, Permanent: true, NoEffect: true}).WithMessage("node %q has no open foreach", n.ID)
 	}
 	if v.items != nil {
 		return len(v.items.list), nil
@@ -43,12 +43,19 @@ func (w *Walk) Items(k VisitKey) (int, *Failure) {
 	}
 	list, ok := value.([]any)
 	if !ok {
-		return 0, &Failure{Code: CodeForeach, Node: n.ID, Permanent: true, NoEffect: true,
-			Message: fmt.Sprintf("foreach %s is not a list but %s", n.Foreach.Text, jsonvalue.Quote(jsonvalue.Text(value)))}
+		return 0, (&Failure{Code: CodeForeach, Node: n.ID, Permanent: true, NoEffect: true}).WithMessage(
+			"foreach %s is not a list but %s",
+			n.Foreach.Text,
+			jsonvalue.Quote(jsonvalue.Text(value)),
+		)
 	}
 	if len(list) > MaxItems {
-		return 0, &Failure{Code: CodeForeachLimit, Node: n.ID, Permanent: true, NoEffect: true,
-			Message: fmt.Sprintf("foreach %s has %d items; at most %d are allowed", n.Foreach.Text, len(list), MaxItems)}
+		return 0, (&Failure{Code: CodeForeachLimit, Node: n.ID, Permanent: true, NoEffect: true}).WithMessage(
+			"foreach %s has %d items; at most %d are allowed",
+			n.Foreach.Text,
+			len(list),
+			MaxItems,
+		)
 	}
 	v.items = &items{
 		list:    list,
@@ -102,7 +109,7 @@ func (w *Walk) StartItem(k VisitKey, item int) {
 // in the list of outputs.
 func ItemFailure(f *Failure) map[string]any {
 	if f == nil {
-		f = &Failure{Code: CodeFailed, Message: "failed"}
+		f = (&Failure{Code: CodeFailed}).WithMessage("failed")
 	}
 	return map[string]any{"error": f.Message, "code": f.Code}
 }

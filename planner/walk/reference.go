@@ -226,15 +226,14 @@ func (r *Reference) resolve(s *scope) (any, *Failure) {
 	if r.Root == RefOutput && s.continued != nil && s.continued(r.node) {
 		return nil, nil
 	}
-	f := &Failure{
+	f := (&Failure{
 		Code:      CodeUnresolvedReference,
-		Message:   fmt.Sprintf("unresolved reference ${%s}", r.Text),
 		Permanent: true,
 		NoEffect:  true,
-	}
+	}).WithMessage("unresolved reference ${%s}", r.Text)
 	switch r.Root {
 	case RefSecret:
-		f.Message = fmt.Sprintf("secret %s is not available to this node", r.name)
+		f.WithMessage("secret %s is not available to this node", r.name)
 		f.Suggestion = "configure the secret, and name the tools that may use it"
 	case RefOutput:
 		if _, ran := s.output(r.node); !ran {

@@ -12,12 +12,16 @@ func (n *ProgramNode) rejectedWith(f *Failure) bool {
 // {answer, approved, by, comment, values}; answer is the id of the answer.
 func (n *ProgramNode) Answered(answer string, approved bool, by, comment string, values any) (map[string]any, *Failure) {
 	if !approved && n.OnReject != OnRejectContinue {
-		f := &Failure{Code: CodeRejected, Node: n.ID, Message: "rejected", Permanent: true, NoEffect: true}
-		if by != "" {
-			f.Message += " by " + by
-		}
-		if comment != "" {
-			f.Message += ": " + comment
+		f := &Failure{Code: CodeRejected, Node: n.ID, Permanent: true, NoEffect: true}
+		switch {
+		case by != "" && comment != "":
+			f.WithMessage("rejected by %s: %s", by, comment)
+		case by != "":
+			f.WithMessage("rejected by %s", by)
+		case comment != "":
+			f.WithMessage("rejected: %s", comment)
+		default:
+			f.WithMessage("rejected")
 		}
 		return nil, f
 	}
@@ -33,12 +37,13 @@ func (n *ProgramNode) ApprovalOutput(output any, err error) (any, error) {
 	var by, comment string
 	answer := "reject"
 	var values any
+	var rejected *Failure
 	if err != nil {
 		f := AsFailure(err)
 		if f.Code != CodeRejected {
 			return nil, err
 		}
-		comment = f.Message
+		comment, rejected = f.Message, f
 	} else {
 		normal, bad := jsonvalue.Normalize(output)
 		m, ok := normal.(map[string]any)
@@ -55,7 +60,7 @@ func (n *ProgramNode) ApprovalOutput(output any, err error) (any, error) {
 	out, f := n.Answered(answer, false, by, comment, values)
 	if f != nil {
 		if err != nil {
-			f.Message = comment
+			f.Message, f.Text = rejected.Message, rejected.Text
 		}
 		return nil, f
 	}

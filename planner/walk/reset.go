@@ -2,8 +2,6 @@ package walk
 
 import (
 	"slices"
-
-	"github.com/kairosd/kairosd/planner/message"
 )
 
 // CodeNotResumable: the run failed by a decision on nodes that are kept, so
@@ -20,14 +18,11 @@ func (w *Walk) reset(recorded *Reset) (Reset, *Failure) {
 	undone, forgotten := w.undo()
 	for i := range w.nodes {
 		if f := w.nodes[i].broke; f != nil && !undone[i] {
-			text := message.New("the failure is a decision on steps that are kept: %s", f.Message)
-			return Reset{}, &Failure{
+			return Reset{}, (&Failure{
 				Code:       CodeNotResumable,
 				Permanent:  true,
 				Suggestion: "fork the run with an edited output, input or plan version",
-				Message:    text.String(),
-				Text:       text,
-			}
+			}).WithMessage("the failure is a decision on steps that are kept: %s", f)
 		}
 	}
 	var r Reset

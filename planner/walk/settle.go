@@ -150,7 +150,7 @@ func (d *decider) handle(n *nodeState, node *ProgramNode, s Settlement) (take bo
 // failRun notes an unhandled failure.
 func (w *Walk) failRun(f *Failure, node string) {
 	if f == nil {
-		f = &Failure{Code: CodeFailed, Message: fmt.Sprintf("node %q failed", node), Node: node}
+		f = (&Failure{Code: CodeFailed, Node: node}).WithMessage("node %q failed", node)
 	}
 	if w.failure == nil {
 		w.failure = f
@@ -225,8 +225,9 @@ func (d *decider) choose(node *ProgramNode, last any) (int, error) {
 	}
 	d.made.Ended = "no edge matched"
 	if w.p.Strict {
-		d.fail(&Failure{Code: CodeNoEdge, Message: fmt.Sprintf("no edge out of node %q matched", node.ID), Node: node.ID, Permanent: true,
-			Suggestion: "add an edge with condition: default"}, node.Index)
+		d.fail((&Failure{Code: CodeNoEdge, Node: node.ID, Permanent: true,
+			Suggestion: "add an edge with condition: default"}).
+			WithMessage("no edge out of node %q matched", node.ID), node.Index)
 	}
 	return -1, nil
 }
@@ -251,11 +252,11 @@ func (d *decider) move(node *ProgramNode, edge int, last any) {
 	to := node.Out[edge].To
 	target := &w.nodes[to]
 	if limit := w.p.Nodes[to].MaxVisits; target.visits >= limit {
-		f := &Failure{Code: CodeMaxVisits, Node: w.p.Nodes[to].ID, Permanent: true, NoEffect: true,
-			Message:    fmt.Sprintf("cycle detected at node %q", w.p.Nodes[to].ID),
-			Suggestion: "set max_visits on the node, or add an edge that leaves the loop"}
+		f := (&Failure{Code: CodeMaxVisits, Node: w.p.Nodes[to].ID, Permanent: true, NoEffect: true,
+			Suggestion: "set max_visits on the node, or add an edge that leaves the loop"}).
+			WithMessage("cycle detected at node %q", w.p.Nodes[to].ID)
 		if limit > 1 {
-			f.Message = fmt.Sprintf("node %q exceeded max_visits %d", w.p.Nodes[to].ID, limit)
+			f.WithMessage("node %q exceeded max_visits %d", w.p.Nodes[to].ID, limit)
 		}
 		d.fail(f, node.Index)
 		if t != nil {
@@ -394,13 +395,12 @@ func (d *decider) when(node *ProgramNode) (runs bool, reason string, ev *Evaluat
 			if c.Evaluated != nil && c.Evaluated.Result == "error" {
 				f := d.recorded.Failure
 				if f == nil || f.Node != node.ID { // a further failure of one decision
-					f = &Failure{
+					f = (&Failure{
 						Code:      CodeCondition,
 						Node:      node.ID,
-						Message:   fmt.Sprintf("condition %s failed", jsonvalue.Quote(c.Evaluated.Condition)),
 						Permanent: true,
 						NoEffect:  true,
-					}
+					}).WithMessage("condition %s failed", jsonvalue.Quote(c.Evaluated.Condition))
 				}
 				d.fail(f, node.Index)
 			}

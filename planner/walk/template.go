@@ -236,9 +236,9 @@ func (p textPart) render(s *scope) (any, *Failure) {
 		}
 		text, ok := jsonvalue.TextWithin(v)
 		if b.WriteString(text); !ok || b.Len() > jsonvalue.MaxBytes {
-			return nil, &Failure{Code: CodeInvalidInput, Permanent: true, NoEffect: true,
-				Message:    fmt.Sprintf("a text of the input exceeds %d MiB", jsonvalue.MaxBytes>>20),
-				Suggestion: "write large data to a file and pass its path"}
+			return nil, (&Failure{Code: CodeInvalidInput, Permanent: true, NoEffect: true,
+				Suggestion: "write large data to a file and pass its path"}).
+				WithMessage("a text of the input exceeds %d MiB", jsonvalue.MaxBytes>>20)
 		}
 	}
 	return b.String(), nil

@@ -236,6 +236,7 @@ var formats = map[string][]int{
 	"Errorf":        {1},
 	"Suggest":       {0},
 	"Messagef":      {0},
+	"WithMessage":   {0},
 	"NewMessage":    {0},
 	"New":           {0},
 	"noPlan":        {0},

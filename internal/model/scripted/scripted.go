@@ -119,8 +119,9 @@ func (p *Provider) Complete(ctx context.Context, r llm.Request) (llm.Response, e
 	if p.script.Otherwise != "" {
 		return offline.Provider{}.Complete(ctx, r)
 	}
-	return llm.Response{}, &walk.Failure{Code: CodeNoAnswer, Permanent: true, NoEffect: true,
-		Message: fmt.Sprintf("the script has no answer %d to %q", turn+1, user), Suggestion: "add one under answers"}
+	return llm.Response{}, (&walk.Failure{Code: CodeNoAnswer, Permanent: true, NoEffect: true,
+		Suggestion: "add one under answers"}).
+		WithMessage("the script has no answer %d to %q", turn+1, user)
 }
 
 func holds(text, part string) bool {
@@ -129,13 +130,16 @@ func holds(text, part string) bool {
 
 func (a Answer) response(index, turn, words int, fill *strings.Replacer, stream func(string)) (llm.Response, error) {
 	if e := a.Error; e != nil {
-		return llm.Response{}, &walk.Failure{
+		f := (&walk.Failure{
 			Code:       cmp.Or(e.Code, walk.CodeFailed),
-			Message:    cmp.Or(e.Message, "the script says so"),
 			Permanent:  e.Permanent,
 			NoEffect:   true,
 			RetryAfter: e.RetryAfter,
+		}).WithMessage("the script ends the call with an error")
+		if e.Message != "" {
+			f.WithMessage("%s", e.Message)
 		}
+		return llm.Response{}, f
 	}
 	out := llm.Response{Text: fill.Replace(a.Text), Model: "scripted", Finish: "stop"}
 	if a.JSON != nil {

@@ -118,7 +118,7 @@ const approvalColumns = `approvals.id, approvals.public_id, approvals.run_id, ap
 approvals.visit, approvals.item, approvals.message,
 approvals.form, approvals.tool, approvals.arguments, approvals.digest, approvals.status, approvals.on_timeout,
 approvals.due_at, approvals.created_at, approvals.started_by,
-approvals.decided_at, approvals.decided_by, approvals.comment, approvals.entered, approvals.rev, approvals.agent,
+approvals.decided_at, approvals.decided_by, approvals.comment, approvals.comment_text, approvals.entered, approvals.rev, approvals.agent,
 approvals.may_ask, approvals.label, approvals.answers,
 approvals.answer, approvals.assignee, approvals.due_key, runs.public_id`
 
@@ -302,6 +302,7 @@ func scanApproval(rows *sql.Rows) (foundApproval, error) {
 		&a.DecidedAt,
 		&a.DecidedBy,
 		&a.Comment,
+		&a.CommentText,
 		&a.Entered,
 		&a.Rev,
 		&a.Agent,

@@ -93,6 +93,7 @@ func (s *SmallReader) Circuits(ctx context.Context) ([]domain.KeptCircuit, error
 			Subject:     r.Subject,
 			LastCode:    r.LastCode,
 			LastMessage: r.LastMessage,
+			LastText:    r.LastText,
 			Circuit: domain.Circuit{Part: r.Part, State: domain.CircuitState(r.State),
 				FailuresInRow: int(
 					r.FailuresInRow,

@@ -139,8 +139,8 @@ func dueWords(c *ui.Context, a domain.Approval) string {
 // commentOf is what was said with an answer; of a question that was taken back
 // when its run was put aside, why.
 func commentOf(c *ui.Context, a domain.Approval) string {
-	if a.Status == "cancelled" && a.DecidedBy == domain.System.Name && a.Comment != "" {
-		return c.T("It was taken back: %s", c.Constant(a.Comment))
+	if !a.Text.IsZero() {
+		return c.T("It was taken back: %s", c.Message(a.Text))
 	}
 	return kit.Visible(a.Comment)
 }

@@ -124,6 +124,9 @@ func Run(r *dbsqlc.Run, d *dbsqlc.RunDetail, planID, planKey string, number int6
 		}, Fingerprint: r.Fingerprint, Attention: r.Attention != 0}
 	if r.ErrorCode != "" {
 		out.Error = &domain.RunError{Code: r.ErrorCode, Message: d.ErrorMessage, Node: d.ErrorNode}
+		if d.ErrorText != "" {
+			out.Error.Text = domain.DecodeMessage(&d.ErrorText, d.ErrorMessage)
+		}
 	}
 	if d.Limits == "" { // it always says something
 		out.Damaged = []domain.DamagedPart{{Part: domain.PartDetails, Message: "the run has no details: their row is missing or damaged"}}
@@ -179,10 +182,19 @@ func Approval(a dbsqlc.Approval, run string) domain.Approval {
 			DecidedAt: FromMicros(a.DecidedAt),
 			DecidedBy: a.DecidedBy,
 			Comment:   a.Comment,
+			Text:      systemComment(a),
 			Values:    RawJSON(a.Entered),
 			Answer:    a.Answer,
 		},
 	}
+}
+
+// systemComment is why the system closed an approval request; zero: a person closed it.
+func systemComment(a dbsqlc.Approval) domain.Message {
+	if a.CommentText == "" {
+		return domain.Message{}
+	}
+	return domain.DecodeMessage(&a.CommentText, a.Comment)
 }
 
 // ActionCheckpoint is the action of the record that the store adds for every

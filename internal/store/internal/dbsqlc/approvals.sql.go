@@ -34,14 +34,15 @@ func (q *Queries) ApprovalAssign(ctx context.Context, arg ApprovalAssignParams) 
 }
 
 const ApprovalClose = `-- name: ApprovalClose :exec
-UPDATE approvals SET status = 'cancelled', decided_at = ?1, decided_by = ?2, comment = ?3 WHERE public_id = ?4 AND status = 'open'
+UPDATE approvals SET status = 'cancelled', decided_at = ?1, decided_by = ?2, comment = ?3, comment_text = ?4 WHERE public_id = ?5 AND status = 'open'
 `
 
 type ApprovalCloseParams struct {
-	DecidedAt int64
-	DecidedBy string
-	Comment   string
-	PublicID  string
+	DecidedAt   int64
+	DecidedBy   string
+	Comment     string
+	CommentText string
+	PublicID    string
 }
 
 func (q *Queries) ApprovalClose(ctx context.Context, arg ApprovalCloseParams) error {
@@ -49,6 +50,7 @@ func (q *Queries) ApprovalClose(ctx context.Context, arg ApprovalCloseParams) er
 		arg.DecidedAt,
 		arg.DecidedBy,
 		arg.Comment,
+		arg.CommentText,
 		arg.PublicID,
 	)
 	return err
@@ -66,7 +68,7 @@ func (q *Queries) ApprovalCountOpen(ctx context.Context) (int64, error) {
 }
 
 const ApprovalGet = `-- name: ApprovalGet :one
-SELECT approvals.id, approvals.public_id, approvals.run_id, approvals.plan_key, approvals.node, approvals.visit, approvals.item, approvals.message, approvals.form, approvals.tool, approvals.arguments, approvals.digest, approvals.status, approvals.on_timeout, approvals.due_at, approvals.created_at, approvals.started_by, approvals.decided_at, approvals.decided_by, approvals.comment, approvals.entered, approvals.rev, approvals.agent, approvals.may_ask, approvals.label, approvals.answers, approvals.answer, approvals.assignee, approvals.due_key, approvals.seal, runs.public_id AS run FROM approvals JOIN runs ON runs.id = approvals.run_id
+SELECT approvals.id, approvals.public_id, approvals.run_id, approvals.plan_key, approvals.node, approvals.visit, approvals.item, approvals.message, approvals.form, approvals.tool, approvals.arguments, approvals.digest, approvals.status, approvals.on_timeout, approvals.due_at, approvals.created_at, approvals.started_by, approvals.decided_at, approvals.decided_by, approvals.comment, approvals.comment_text, approvals.entered, approvals.rev, approvals.agent, approvals.may_ask, approvals.label, approvals.answers, approvals.answer, approvals.assignee, approvals.due_key, approvals.seal, runs.public_id AS run FROM approvals JOIN runs ON runs.id = approvals.run_id
 WHERE approvals.public_id = ?1
 `
 
@@ -99,6 +101,7 @@ func (q *Queries) ApprovalGet(ctx context.Context, publicID string) (ApprovalGet
 		&i.Approval.DecidedAt,
 		&i.Approval.DecidedBy,
 		&i.Approval.Comment,
+		&i.Approval.CommentText,
 		&i.Approval.Entered,
 		&i.Approval.Rev,
 		&i.Approval.Agent,
@@ -129,43 +132,44 @@ func (q *Queries) ApprovalPurge(ctx context.Context, runID int64) error {
 
 const ApprovalPut = `-- name: ApprovalPut :exec
 INSERT INTO approvals (public_id, run_id, plan_key, node, visit, item, message, form, tool, arguments, digest, status, on_timeout, due_at, created_at, started_by,
-                       decided_at, decided_by, comment, entered, rev, agent, may_ask, label, answers, answer, assignee, due_key, seal)
+                       decided_at, decided_by, comment, comment_text, entered, rev, agent, may_ask, label, answers, answer, assignee, due_key, seal)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,
-        ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29)
+        ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30)
 ON CONFLICT (public_id) DO UPDATE
-SET status = excluded.status, decided_at = excluded.decided_at, decided_by = excluded.decided_by, comment = excluded.comment, entered = excluded.entered, answer = excluded.answer, seal = excluded.seal
+SET status = excluded.status, decided_at = excluded.decided_at, decided_by = excluded.decided_by, comment = excluded.comment, comment_text = excluded.comment_text, entered = excluded.entered, answer = excluded.answer, seal = excluded.seal
 `
 
 type ApprovalPutParams struct {
-	PublicID  string
-	RunID     int64
-	PlanKey   string
-	Node      string
-	Visit     int64
-	Item      int64
-	Message   string
-	Form      *string
-	Tool      string
-	Arguments *string
-	Digest    string
-	Status    string
-	OnTimeout string
-	DueAt     int64
-	CreatedAt int64
-	StartedBy string
-	DecidedAt int64
-	DecidedBy string
-	Comment   string
-	Entered   *string
-	Rev       int64
-	Agent     string
-	MayAsk    int64
-	Label     string
-	Answers   string
-	Answer    string
-	Assignee  string
-	DueKey    int64
-	Seal      []byte
+	PublicID    string
+	RunID       int64
+	PlanKey     string
+	Node        string
+	Visit       int64
+	Item        int64
+	Message     string
+	Form        *string
+	Tool        string
+	Arguments   *string
+	Digest      string
+	Status      string
+	OnTimeout   string
+	DueAt       int64
+	CreatedAt   int64
+	StartedBy   string
+	DecidedAt   int64
+	DecidedBy   string
+	Comment     string
+	CommentText string
+	Entered     *string
+	Rev         int64
+	Agent       string
+	MayAsk      int64
+	Label       string
+	Answers     string
+	Answer      string
+	Assignee    string
+	DueKey      int64
+	Seal        []byte
 }
 
 func (q *Queries) ApprovalPut(ctx context.Context, arg ApprovalPutParams) error {
@@ -189,6 +193,7 @@ func (q *Queries) ApprovalPut(ctx context.Context, arg ApprovalPutParams) error 
 		arg.DecidedAt,
 		arg.DecidedBy,
 		arg.Comment,
+		arg.CommentText,
 		arg.Entered,
 		arg.Rev,
 		arg.Agent,
@@ -204,7 +209,7 @@ func (q *Queries) ApprovalPut(ctx context.Context, arg ApprovalPutParams) error 
 }
 
 const ApprovalsAllOpen = `-- name: ApprovalsAllOpen :many
-SELECT id, public_id, run_id, plan_key, node, visit, item, message, form, tool, arguments, digest, status, on_timeout, due_at, created_at, started_by, decided_at, decided_by, comment, entered, rev, agent, may_ask, label, answers, answer, assignee, due_key, seal FROM approvals WHERE status = 'open' ORDER BY id
+SELECT id, public_id, run_id, plan_key, node, visit, item, message, form, tool, arguments, digest, status, on_timeout, due_at, created_at, started_by, decided_at, decided_by, comment, comment_text, entered, rev, agent, may_ask, label, answers, answer, assignee, due_key, seal FROM approvals WHERE status = 'open' ORDER BY id
 `
 
 func (q *Queries) ApprovalsAllOpen(ctx context.Context) ([]Approval, error) {
@@ -237,6 +242,7 @@ func (q *Queries) ApprovalsAllOpen(ctx context.Context) ([]Approval, error) {
 			&i.DecidedAt,
 			&i.DecidedBy,
 			&i.Comment,
+			&i.CommentText,
 			&i.Entered,
 			&i.Rev,
 			&i.Agent,

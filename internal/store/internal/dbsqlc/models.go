@@ -5,36 +5,37 @@
 package dbsqlc
 
 type Approval struct {
-	ID        int64
-	PublicID  string
-	RunID     int64
-	PlanKey   string
-	Node      string
-	Visit     int64
-	Item      int64
-	Message   string
-	Form      *string
-	Tool      string
-	Arguments *string
-	Digest    string
-	Status    string
-	OnTimeout string
-	DueAt     int64
-	CreatedAt int64
-	StartedBy string
-	DecidedAt int64
-	DecidedBy string
-	Comment   string
-	Entered   *string
-	Rev       int64
-	Agent     string
-	MayAsk    int64
-	Label     string
-	Answers   string
-	Answer    string
-	Assignee  string
-	DueKey    int64
-	Seal      []byte
+	ID          int64
+	PublicID    string
+	RunID       int64
+	PlanKey     string
+	Node        string
+	Visit       int64
+	Item        int64
+	Message     string
+	Form        *string
+	Tool        string
+	Arguments   *string
+	Digest      string
+	Status      string
+	OnTimeout   string
+	DueAt       int64
+	CreatedAt   int64
+	StartedBy   string
+	DecidedAt   int64
+	DecidedBy   string
+	Comment     string
+	CommentText string
+	Entered     *string
+	Rev         int64
+	Agent       string
+	MayAsk      int64
+	Label       string
+	Answers     string
+	Answer      string
+	Assignee    string
+	DueKey      int64
+	Seal        []byte
 }
 
 type AuditEvent struct {
@@ -103,6 +104,7 @@ type Circuit struct {
 	OpenUntil     int64
 	LastCode      string
 	LastMessage   string
+	LastText      string
 	LastErrorAt   int64
 }
 
@@ -327,6 +329,7 @@ type RunDetail struct {
 	Input        *string
 	Output       *string
 	ErrorMessage string
+	ErrorText    string
 	ErrorNode    string
 	Session      string
 	Limits       string

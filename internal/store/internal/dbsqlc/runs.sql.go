@@ -242,7 +242,7 @@ func (q *Queries) RunByPrefix(ctx context.Context, low string, high string) ([]s
 }
 
 const RunByPublicID = `-- name: RunByPublicID :one
-SELECT runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq, runs.steps, runs.path, runs.headline, runs.message, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.concurrency_key, runs.parent_run, runs.forked_from, runs.fork_seq, runs.rerun_of, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused, runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.max_attempts, runs.fingerprint, run_details.run_id, run_details.input, run_details.output, run_details.error_message, run_details.error_node, run_details.session, run_details.limits, run_details.labels, run_details.given_labels, run_details.parent, run_details.concurrency, plans.public_id AS plan_public_id, plans.key AS plan_key,
+SELECT runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq, runs.steps, runs.path, runs.headline, runs.message, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.concurrency_key, runs.parent_run, runs.forked_from, runs.fork_seq, runs.rerun_of, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused, runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.max_attempts, runs.fingerprint, run_details.run_id, run_details.input, run_details.output, run_details.error_message, run_details.error_text, run_details.error_node, run_details.session, run_details.limits, run_details.labels, run_details.given_labels, run_details.parent, run_details.concurrency, plans.public_id AS plan_public_id, plans.key AS plan_key,
        plan_versions.number AS version, plan_versions.hash AS hash
 FROM runs
 JOIN run_details ON run_details.run_id = runs.id
@@ -307,6 +307,7 @@ func (q *Queries) RunByPublicID(ctx context.Context, publicID string) (RunByPubl
 		&i.RunDetail.Input,
 		&i.RunDetail.Output,
 		&i.RunDetail.ErrorMessage,
+		&i.RunDetail.ErrorText,
 		&i.RunDetail.ErrorNode,
 		&i.RunDetail.Session,
 		&i.RunDetail.Limits,
@@ -540,12 +541,13 @@ func (q *Queries) RunDetailLimits(ctx context.Context, limits string, runID int6
 }
 
 const RunDetailOutput = `-- name: RunDetailOutput :exec
-UPDATE run_details SET output = ?1, error_message = ?2, error_node = ?3 WHERE run_id = ?4
+UPDATE run_details SET output = ?1, error_message = ?2, error_text = ?3, error_node = ?4 WHERE run_id = ?5
 `
 
 type RunDetailOutputParams struct {
 	Output       *string
 	ErrorMessage string
+	ErrorText    string
 	ErrorNode    string
 	RunID        int64
 }
@@ -554,6 +556,7 @@ func (q *Queries) RunDetailOutput(ctx context.Context, arg RunDetailOutputParams
 	_, err := q.db.ExecContext(ctx, RunDetailOutput,
 		arg.Output,
 		arg.ErrorMessage,
+		arg.ErrorText,
 		arg.ErrorNode,
 		arg.RunID,
 	)
@@ -1416,7 +1419,7 @@ func (q *Queries) RunTotals(ctx context.Context) ([]RunTotalsRow, error) {
 }
 
 const RunUnfinished = `-- name: RunUnfinished :many
-SELECT runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq, runs.steps, runs.path, runs.headline, runs.message, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.concurrency_key, runs.parent_run, runs.forked_from, runs.fork_seq, runs.rerun_of, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused, runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.max_attempts, runs.fingerprint, run_details.run_id, run_details.input, run_details.output, run_details.error_message, run_details.error_node, run_details.session, run_details.limits, run_details.labels, run_details.given_labels, run_details.parent, run_details.concurrency, plans.public_id AS plan_public_id, plans.key AS plan_key,
+SELECT runs.id, runs.public_id, runs.tail, runs.plan_id, runs.version_id, runs.status, runs.wait_reason, runs.attention, runs.last_seq, runs.steps, runs.path, runs.headline, runs.message, runs.node, runs.error_code, runs.actor, runs.origin, runs.priority, runs.run_key, runs.concurrency_key, runs.parent_run, runs.forked_from, runs.fork_seq, runs.rerun_of, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost, runs.crashes, runs.paused, runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.max_attempts, runs.fingerprint, run_details.run_id, run_details.input, run_details.output, run_details.error_message, run_details.error_text, run_details.error_node, run_details.session, run_details.limits, run_details.labels, run_details.given_labels, run_details.parent, run_details.concurrency, plans.public_id AS plan_public_id, plans.key AS plan_key,
        plan_versions.number AS version, plan_versions.hash AS hash
 FROM runs
 JOIN run_details ON run_details.run_id = runs.id
@@ -1488,6 +1491,7 @@ func (q *Queries) RunUnfinished(ctx context.Context) ([]RunUnfinishedRow, error)
 			&i.RunDetail.Input,
 			&i.RunDetail.Output,
 			&i.RunDetail.ErrorMessage,
+			&i.RunDetail.ErrorText,
 			&i.RunDetail.ErrorNode,
 			&i.RunDetail.Session,
 			&i.RunDetail.Limits,

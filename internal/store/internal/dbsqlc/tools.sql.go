@@ -19,7 +19,7 @@ func (q *Queries) CircuitDelete(ctx context.Context, subject string, part string
 }
 
 const CircuitList = `-- name: CircuitList :many
-SELECT subject, part, state, failures_in_row, since, open_until, last_code, last_message, last_error_at FROM circuits ORDER BY subject, part
+SELECT subject, part, state, failures_in_row, since, open_until, last_code, last_message, last_text, last_error_at FROM circuits ORDER BY subject, part
 `
 
 func (q *Queries) CircuitList(ctx context.Context) ([]Circuit, error) {
@@ -40,6 +40,7 @@ func (q *Queries) CircuitList(ctx context.Context) ([]Circuit, error) {
 			&i.OpenUntil,
 			&i.LastCode,
 			&i.LastMessage,
+			&i.LastText,
 			&i.LastErrorAt,
 		); err != nil {
 			return nil, err
@@ -56,10 +57,10 @@ func (q *Queries) CircuitList(ctx context.Context) ([]Circuit, error) {
 }
 
 const CircuitPut = `-- name: CircuitPut :exec
-INSERT INTO circuits (subject, part, state, failures_in_row, since, open_until, last_code, last_message, last_error_at)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+INSERT INTO circuits (subject, part, state, failures_in_row, since, open_until, last_code, last_message, last_text, last_error_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
 ON CONFLICT (subject, part) DO UPDATE SET state = excluded.state, failures_in_row = excluded.failures_in_row, since = excluded.since, open_until = excluded.open_until,
-    last_code = excluded.last_code, last_message = excluded.last_message, last_error_at = excluded.last_error_at
+    last_code = excluded.last_code, last_message = excluded.last_message, last_text = excluded.last_text, last_error_at = excluded.last_error_at
 `
 
 type CircuitPutParams struct {
@@ -71,6 +72,7 @@ type CircuitPutParams struct {
 	OpenUntil     int64
 	LastCode      string
 	LastMessage   string
+	LastText      string
 	LastErrorAt   int64
 }
 
@@ -84,6 +86,7 @@ func (q *Queries) CircuitPut(ctx context.Context, arg CircuitPutParams) error {
 		arg.OpenUntil,
 		arg.LastCode,
 		arg.LastMessage,
+		arg.LastText,
 		arg.LastErrorAt,
 	)
 	return err
