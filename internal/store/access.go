@@ -400,7 +400,8 @@ func (s access) endAccess(w *writer, rows accessRows, why string) error {
 	}
 	for _, a := range rows.approvals {
 		if err := w.q.ApprovalClose(w.ctx, dbsqlc.ApprovalCloseParams{DecidedAt: s.store.now().UnixMicro(),
-			DecidedBy: domain.System.Name, Comment: why, CommentText: domain.Messagef(why).Encode(), PublicID: a.PublicID}); err != nil {
+			DecidedBy: domain.System.Name, Comment: why, CommentText: domain.Messagef(why).Encode(),
+			PublicID: a.PublicID}); err != nil {
 			return err
 		}
 	}

@@ -19,7 +19,8 @@ func (s approvals) approvalParams(a domain.Approval, rowID int64) dbsqlc.Approva
 		Status: a.Status, OnTimeout: a.OnTimeout, DueAt: core.Micros(a.DueAt),
 		CreatedAt: core.Micros(
 			a.CreatedAt,
-		), StartedBy: a.StartedBy, DecidedAt: core.Micros(a.DecidedAt), DecidedBy: a.DecidedBy, Comment: a.Comment, CommentText: a.Text.Encode(),
+		), StartedBy: a.StartedBy, DecidedAt: core.Micros(a.DecidedAt), DecidedBy: a.DecidedBy, Comment: a.Comment,
+		CommentText: a.Text.Encode(),
 		Entered: core.JSONText(
 			a.Values,
 		), Rev: a.Rev, Agent: a.Agent, MayAsk: core.Flag(a.MayAsk), Label: a.Label, Answers: answersText(a.Choices), Answer: a.Answer,

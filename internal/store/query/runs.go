@@ -18,7 +18,8 @@ runs.run_key, runs.concurrency_key, runs.parent_run,
 runs.forked_from, runs.fork_seq, runs.rerun_of, runs.start_at, runs.due_at, runs.input_tokens, runs.output_tokens, runs.cost,
 runs.crashes, runs.paused,
 runs.created_at, runs.started_at, runs.ended_at, runs.running_us, runs.deleted_at, runs.purged_at, runs.fingerprint,
-coalesce(run_details.error_message, ''), coalesce(run_details.error_text, ''), coalesce(run_details.error_node, ''), coalesce(run_details.session, ''),
+coalesce(run_details.error_message, ''), coalesce(run_details.error_text, ''), coalesce(run_details.error_node, ''),
+coalesce(run_details.session, ''),
 coalesce(run_details.limits, ''), coalesce(run_details.labels, ''),
 coalesce(run_details.given_labels, ''), run_details.parent, run_details.concurrency,
 plans.public_id, plans.key, plan_versions.number, plan_versions.hash`
@@ -118,7 +119,8 @@ func scanRun(rows *sql.Rows) (core.Numbered[domain.Run], error) {
 		&r.ForkedFrom, &r.ForkSeq, &r.RerunOf,
 		&r.StartAt, &r.DueAt, &r.InputTokens, &r.OutputTokens, &r.Cost, &r.Crashes, &r.Paused, &r.CreatedAt, &r.StartedAt,
 		&r.EndedAt, &r.RunningUs,
-		&r.DeletedAt, &r.PurgedAt, &r.Fingerprint, &d.ErrorMessage, &d.ErrorText, &d.ErrorNode, &d.Session, &d.Limits, &d.Labels, &d.GivenLabels,
+		&r.DeletedAt, &r.PurgedAt, &r.Fingerprint, &d.ErrorMessage, &d.ErrorText, &d.ErrorNode, &d.Session, &d.Limits, &d.Labels,
+		&d.GivenLabels,
 		&d.Parent, &d.Concurrency,
 		&planID, &planKey, &number, &hash); err != nil {
 		return core.Numbered[domain.Run]{}, err

@@ -255,7 +255,7 @@ func (m *Model) commit(c domain.Checkpoint) error {
 	}
 	for _, a := range c.Approvals {
 		if old, ok := m.approvals[a.ID]; ok { // what was asked stays
-			old.Status, old.DecidedAt, old.DecidedBy, old.Comment, old.Text, old.Values = a.Status, a.DecidedAt, a.DecidedBy, a.Comment, a.Text, a.Values
+			old.Status, old.ApprovalDecision = a.Status, a.ApprovalDecision
 			a = old
 		}
 		a.Run = r.ID
