@@ -12,8 +12,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Agent answers inputs: by walking a plan, if it has one, else by the loop of
-// model calls and tool calls. An Agent is immutable and safe for concurrent use.
+// Agent answers an input. With a plan, it walks the plan; without one, it runs the loop of model
+// calls and tool calls. An Agent is immutable and safe for concurrent use.
 type Agent struct {
 	name          string
 	provider      llm.Provider
@@ -30,18 +30,17 @@ type Agent struct {
 
 // Memory keeps inputs and answers from one run to the next.
 type Memory interface {
-	// Retrieve returns what is worth knowing for an input, or "".
+	// Retrieve returns what the memory holds about an input, as text for a model, or "".
 	Retrieve(ctx context.Context, input string) (string, error)
 	// Store keeps an input and its answer.
 	Store(ctx context.Context, input, output string) error
 }
 
-// Option configures an Agent; it returns an error for what contradicts another
-// option.
+// Option configures an Agent. It returns an error if it is invalid or contradicts another option.
 type Option func(*Agent) error
 
-// New makes an agent. The provider is the model behind it; it may be nil for an
-// agent whose plan calls no model.
+// New makes an agent. provider is the model behind it, and may be nil if no step of the agent's
+// plan calls a model. The error is of an empty name or of an option.
 func New(name string, provider llm.Provider, options ...Option) (*Agent, error) {
 	if name == "" {
 		return nil, errors.New("agent: a name is required")
@@ -68,7 +67,7 @@ func WithPlanner(g *planner.Graph, configure ...func(*planner.Executor)) Option 
 			return errors.New("WithPlanner: no graph")
 		}
 		if a.graph != nil {
-			return errors.New("WithPlanner is given twice")
+			return errors.New("WithPlanner is set twice")
 		}
 		a.graph, a.configure = g, configure
 		return nil
@@ -96,8 +95,8 @@ func WithTools(tools ...llm.Tool) Option {
 	}
 }
 
-// WithMemory gives the agent a memory: what it retrieves becomes
-// Outputs["memory"] of a plan, or part of the model's context.
+// WithMemory gives the agent a memory. The retrieved text becomes Outputs["memory"] of a plan, or
+// part of the model's context.
 func WithMemory(m Memory) Option {
 	return func(a *Agent) error {
 		a.memory = m
@@ -113,7 +112,8 @@ func WithSystemPrompt(text string) Option {
 	}
 }
 
-// WithModel sets the model that is requested of the provider. The default is the provider's.
+// WithModel sets the model that the provider is requested to use. The default is the provider's
+// default model.
 func WithModel(model string) Option {
 	return func(a *Agent) error {
 		a.model = model
@@ -121,7 +121,7 @@ func WithModel(model string) Option {
 	}
 }
 
-// WithMaxIterations limits the model calls of one answer. n is at least 1, the default is 10.
+// WithMaxIterations limits the model calls of one answer. n must be at least 1. The default is 10.
 func WithMaxIterations(n int) Option {
 	return func(a *Agent) error {
 		if n < 1 {
@@ -167,7 +167,7 @@ func (a *Agent) Run(ctx context.Context, input string) (string, error) {
 	return out, a.remember(ctx, input, out)
 }
 
-// loop is the conversation of an agent without a plan, or of one of its nodes.
+// loop runs the conversation of an agent without a plan, or of a step with type agent.
 func (a *Agent) loop(ctx context.Context, input, memory string) (string, error) {
 	l := &conversation.Loop{Name: a.name, Provider: a.provider, Model: a.model, System: a.system, MaxIterations: a.maxIterations}
 	for _, name := range a.order {

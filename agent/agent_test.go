@@ -117,7 +117,7 @@ func TestAModelIsNeededWhereOneIsCalled(t *testing.T) {
 	}
 }
 
-// greedy asks for forty calls at once, then says what became of them.
+// greedy requests forty calls in its first answer and records their results.
 type greedy struct{ answers []string }
 
 func (g *greedy) Complete(_ context.Context, q llm.Request) (llm.Response, error) {

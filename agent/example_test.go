@@ -25,13 +25,13 @@ func (echo) Complete(_ context.Context, r llm.Request) (llm.Response, error) {
 			},
 		}, nil
 	}
-	var heard []string
+	var received []string
 	for _, m := range r.Messages {
 		if m.Role == last.Role {
-			heard = append(heard, m.Text)
+			received = append(heard, m.Text)
 		}
 	}
-	return llm.Response{Text: "heard " + strings.Join(heard, " and ")}, nil
+	return llm.Response{Text: "received " + strings.Join(heard, " and ")}, nil
 }
 
 // upper is a tool.
@@ -67,11 +67,11 @@ func ExampleWithPlanner() {
 	ag, _ := agent.New("my-agent", provider, agent.WithPlanner(graph), agent.WithTools(upper{}))
 	out, err := ag.Run(context.Background(), "input inicial")
 	fmt.Println(out, err)
-	// Output: heard HOLA INPUT INICIAL <nil>
+	// Output: received HOLA INPUT INICIAL <nil>
 }
 
-// An agent without a plan loops: model, tools, model, until it answers. A call
-// of a tool that does not exist is an answer to the model, not a failure.
+// An agent without a plan loops over model calls and tool calls until the model returns a text. If
+// a tool does not exist, the model receives an error, and the run continues.
 func ExampleAgent_Run() {
 	ag, err := agent.New("looper", echo{}, agent.WithTools(upper{}))
 	if err != nil {
@@ -80,7 +80,7 @@ func ExampleAgent_Run() {
 	}
 	out, err := ag.Run(context.Background(), "hi")
 	fmt.Println(out, err)
-	// Output: heard HI and Error: Tool "none" not found <nil>
+	// Output: received HI and Error: Tool "none" not found <nil>
 }
 
 // Handlers by node id win over handlers by type, and the audit hook is called for every node.

@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// nodeHandlers returns the node types that use this agent: tool and
-// every tool's own name, agent (the loop), llm (one call without tools), log.
+// nodeHandlers returns handlers for the step types that use this agent: tool and the name of each
+// tool, agent (the loop), llm (one call without tools), and log.
 func (a *Agent) nodeHandlers() map[string]planner.Handler {
 	h := map[string]planner.Handler{
 		walk.TypeTool: func(ctx context.Context, n planner.Node, _ *planner.State) (any, error) {

@@ -9,8 +9,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// analyzer is a compiler that looks at the graph as a whole: its sources, what is
-// reached, what may read what, and where untrusted input leads.
+// analyzer checks the graph as a whole: sources, reachability, which step may read which, and the
+// paths of untrusted input.
 type analyzer struct{ *compiler }
 
 // analyse checks what needs a view of the whole graph: cycles, token sources,
@@ -101,7 +101,7 @@ func (k analyzer) components() [][]int {
 	return found
 }
 
-// successor is the i-th node of p that v leads to, over edges, then as a need.
+// successor is the i-th successor of step v in p: first along edges, then along needs.
 func successor(p *walk.Program, v, i int) (int, bool) {
 	n := &p.Nodes[v]
 	if i < len(n.Out) {
@@ -113,8 +113,8 @@ func successor(p *walk.Program, v, i int) (int, bool) {
 	return 0, false
 }
 
-// tokens finds for every node the source whose token reaches it over edges, -1
-// for none; two sources for one node are an error.
+// tokens finds, for every step, the source whose token reaches it over edges; -1 for none. Two
+// sources for one step are an error.
 func (k analyzer) tokens() []int {
 	owner := make([]int, len(k.p.Nodes))
 	for i := range owner {
@@ -162,9 +162,9 @@ func (k analyzer) tokens() []int {
 	return owner
 }
 
-// cycles refuses needs inside or into cycles and warns of loops that
-// nothing ends, or that cannot go round. Of a graph that is not
-// whole it gives no warnings: an edge that is missing could be the way out.
+// cycles reports needs inside a loop or into one. It warns of loops that never end and of loops
+// that cannot repeat. If the graph is not complete, it does not warn, because a missing edge could
+// leave the loop.
 func (k analyzer) cycles(components [][]int, whole bool) {
 	in := make([]int, len(k.p.Nodes)) // number of the component, for membership
 	for i, c := range components {
@@ -185,7 +185,7 @@ func (k analyzer) cycles(components [][]int, whole bool) {
 				"needs.cycle",
 				message.New("remove one of the dependencies"),
 				"dependency cycle: %s",
-				k.circle(c[j], inside),
+				k.cyclePath(c[j], inside),
 			)
 			k.broken = true
 			continue
@@ -203,7 +203,7 @@ func (k analyzer) cycles(components [][]int, whole bool) {
 					"step %s depends on %s, which is in the loop %s",
 					jsonvalue.Quote(o.ID),
 					n.ID,
-					k.circle(v, inside),
+					k.cyclePath(v, inside),
 				)
 				k.broken = true
 			}
@@ -219,7 +219,7 @@ func (k analyzer) cycles(components [][]int, whole bool) {
 				"graph.cycle",
 				message.New("add an edge with a condition that leaves the loop"),
 				"no edge leaves the loop %s; the run fails when max_visits is reached",
-				k.circle(c[0], inside),
+				k.cyclePath(c[0], inside),
 			)
 		case !k.repeats(c, inside):
 			k.r.warn(
@@ -228,19 +228,19 @@ func (k analyzer) cycles(components [][]int, whole bool) {
 				"loop.unbounded",
 				message.New("set max_visits on all steps of the loop"),
 				"the loop %s cannot repeat; the run fails when a step exceeds its max_visits",
-				k.circle(c[0], inside),
+				k.cyclePath(c[0], inside),
 			)
 		}
 	}
 }
 
-// hasFallback reports whether some edge out of a node is taken in any case.
+// hasFallback reports whether one of the edges out of a step is always taken.
 func hasFallback(n *walk.ProgramNode) bool {
 	return slices.ContainsFunc(n.Out, func(e walk.ProgramEdge) bool { return e.Cond.Fallback() })
 }
 
-// repeats reports whether a loop can go round: there is a cycle whose nodes may
-// all be visited more than once.
+// repeats reports whether a loop can repeat: it has a cycle whose steps may all be visited more
+// than once.
 func (k analyzer) repeats(c []int, inside func(int) bool) bool {
 	state := make(map[int]int, len(c)) // 1: on the path, 2: done
 	type frame struct{ v, next int }
@@ -275,8 +275,8 @@ func (k analyzer) repeats(c []int, inside func(int) bool) bool {
 	return false
 }
 
-// circle writes out a shortest cycle through v, as "a → b → a".
-func (k analyzer) circle(v int, inside func(int) bool) string {
+// cyclePath writes the shortest cycle through v, as "a → b → a".
+func (k analyzer) cyclePath(v int, inside func(int) bool) string {
 	if k.r.full() {
 		return ""
 	}
@@ -336,7 +336,7 @@ func (k analyzer) endings() {
 			continue
 		}
 		if len(n.Out) == 1 && n.Out[0].Cond.OnFailure() {
-			continue // an error edge alone: the run may well end here
+			continue // it has only an error edge: the run may end here
 		}
 		what := message.New("the run ends")
 		if k.p.Strict {
@@ -354,8 +354,7 @@ func (k analyzer) endings() {
 	}
 }
 
-// exclusive warns of needs on branches of which only one is taken: they never
-// complete all.
+// exclusive warns of needs on branches of which only one is taken, because they never all complete.
 func (k analyzer) exclusive(v *view) {
 	const pairs = 64 // needs that are compared with each other
 	for i := range k.p.Nodes {

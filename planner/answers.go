@@ -10,10 +10,10 @@ import (
 	"github.com/kairosd/kairosd/planner/message"
 )
 
-// Answer is one of the answers that a node of type approval declares.
+// Answer is one of the answers that a step of type approval declares.
 type Answer struct {
-	ID    string // unique in the node; `last.answer` is this
-	Label string // what people read; empty: the id
+	ID    string // unique in the step; `last.answer` holds it
+	Label string // shown to people; empty means the ID
 	Kind  string // approve and choice complete the step, reject rejects it
 }
 

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Audit statuses [000].
+// Audit statuses.
 const (
 	AuditStarted   = "started"
 	AuditCompleted = "completed"
 	AuditFailed    = "failed"
 )
 
-// AuditEvent tells that a node started, completed or failed.
+// AuditEvent records that a node started, completed, or failed.
 type AuditEvent struct {
 	GraphID    string
 	RunID      string
@@ -22,7 +22,7 @@ type AuditEvent struct {
 	Output     any
 	Error      string
 	StartedAt  time.Time
-	FinishedAt time.Time // zero while started
+	FinishedAt time.Time // zero if the node has only started
 }
 
 // AuditStore keeps audit events. An error of Record ends the execution.

@@ -28,8 +28,8 @@ func (d *Document) seal() {
 	}
 }
 
-// canonicalPlan drops `x-` keys where they are ignored, and only there: inside
-// inputs, parameters and metadata they are data.
+// canonicalPlan drops `x-` keys where the plan language ignores them. Inside inputs, parameters,
+// and metadata they are data, and stay.
 func canonicalPlan(t *tree) any {
 	return canonicalObject(t, func(key string, v *tree) any {
 		switch key {
@@ -39,7 +39,7 @@ func canonicalPlan(t *tree) any {
 				for i, k := range v.keys {
 					node := canonicalNode(v.items[i])
 					if o, ok := node.(map[string]any); ok && o["id"] == k.text {
-						delete(o, "id") // the default, written out
+						delete(o, "id") // the default value, written explicitly
 					}
 					m[k.text] = node
 				}
@@ -70,8 +70,8 @@ func canonicalNode(t *tree) any {
 	})
 }
 
-// canonicalObject maps a map's fields; null fields mean "not given" and are
-// left out.
+// canonicalObject maps the fields of a map. Fields with the value null count as absent and are left
+// out.
 func canonicalObject(t *tree, field func(string, *tree) any) any {
 	if t.kind != treeMap {
 		return canonicalValue(t)

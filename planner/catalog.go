@@ -9,12 +9,12 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Catalog is what an installation offers to plans. Validation against a nil
-// catalog checks no tool, agent or plan name and accepts any node type.
+// Catalog lists what a server offers to plans. Validation against a nil catalog checks no name of a
+// tool, agent, or plan, and accepts any node type.
 type Catalog struct {
-	// Tools holds each tool's effect as far as it is known without arguments.
+	// Tools holds each tool by its name.
 	Tools map[string]ToolInfo
-	// Agents holds configured agents; DefaultAgent acts where a node names none.
+	// Agents holds the configured agents. DefaultAgent runs steps that name no agent.
 	Agents       map[string]AgentInfo
 	DefaultAgent string
 	// Skills that steps may name by skillId.
@@ -23,8 +23,8 @@ type Catalog struct {
 	Types map[string]walk.Effect
 }
 
-// Check reports what no plan could use: tools that take the name of a node type,
-// and skills that are bound to nothing.
+// Check reports entries that no plan could use: tools with the name of a node type, and skills
+// without a tool or agent.
 func (c *Catalog) Check() Problems {
 	r := &reporter{}
 	for _, name := range slices.Sorted(maps.Keys(c.Tools)) {
@@ -83,29 +83,29 @@ func (c *Catalog) Check() Problems {
 	return r.done()
 }
 
-// ToolInfo is what validation needs to know of a tool.
+// ToolInfo is what validation uses of a tool.
 type ToolInfo struct {
 	Effect walk.Effect
-	// EffectOf, if set, gives the effect of a call with these arguments.
+	// EffectOf, if set, returns the side-effect class of a call with these arguments.
 	EffectOf func(args any) walk.Effect
 	// Schema is the JSON Schema of the arguments, or nil.
 	Schema any
-	// Denied, if set, says that calls from the plan with this key are refused, Asks
-	// that a person is asked before each.
+	// Denied, if set, reports whether calls from the plan with this key are denied. Asks reports
+	// whether each call needs an approval.
 	Denied, Asks func(plan string) bool
-	// Untrusted says that what it gives may be what strangers wrote; Private that it
-	// reads what an installation keeps to itself, unless a call is pure.
+	// Untrusted reports that the tool's output may contain untrusted input. Private reports that
+	// calls which are not pure read private data of the server.
 	Untrusted, Private bool
 }
 
-// AgentInfo is what validation needs to know of an agent.
+// AgentInfo is what validation uses of an agent.
 type AgentInfo struct {
 	Effect walk.Effect
 	System bool
-	// Models are the models that a plan may name for it; nil: any.
+	// Models are the models that a plan may set for the agent; nil means any.
 	Models []string
-	// Private says that a tool of it is; Changes that a tool of it may change
-	// something outside without a person being asked.
+	// Private reports that one of its tools is private. Changes reports that one of its tools may
+	// change other systems without an approval.
 	Private, Changes bool
 }
 
@@ -113,11 +113,10 @@ type AgentInfo struct {
 type SkillInfo struct {
 	Tool  string
 	Agent string
-	// OutputSchema is the JSON Schema of what the skill gives; nil: anything. Gate says
-	// that it is what a gate needs, and that another answer stands all the same.
+	// OutputSchema is the JSON Schema of the skill's output; nil means any output. Gate reports
+	// that a quality gate uses it, so that an output which does not match is kept.
 	OutputSchema map[string]any
 	Gate         bool
-	// Product is the only member of OutputSchema, if that is a text which the skill
-	// produces.
+	// Product is the only member of OutputSchema, if that member is a text that the skill produces.
 	Product string
 }

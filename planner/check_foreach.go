@@ -9,7 +9,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// when checks the condition under which a node with needs runs.
+// when checks the condition of a step with needs.
 func (k *compiler) when(n *walk.ProgramNode, s *spec) {
 	n.When = walk.WhenSuccess
 	if s.When == "" {
@@ -65,7 +65,7 @@ func (k *compiler) when(n *walk.ProgramNode, s *spec) {
 	}
 }
 
-// comparedAsText warns of a plain condition that was meant as an expression.
+// comparedAsText warns of a plain condition whose author probably meant an expression.
 func (k *compiler) comparedAsText(c *walk.Condition, at *tree, node string) {
 	if !c.Plain() {
 		return
@@ -79,7 +79,7 @@ func (k *compiler) comparedAsText(c *walk.Condition, at *tree, node string) {
 	}
 }
 
-// itemUse refuses references to the item where there is none.
+// itemUse reports references to the item outside a foreach.
 func (k *compiler) itemUse(n *walk.ProgramNode, s *spec) {
 	if n.Input == nil {
 		return
@@ -98,7 +98,7 @@ func (k *compiler) itemUse(n *walk.ProgramNode, s *spec) {
 	}
 }
 
-// foreach checks the list that a node runs over.
+// foreach checks the list that a step runs over.
 func (k *compiler) foreach(n *walk.ProgramNode, s *spec) {
 	if s.Foreach == "" {
 		k.itemUse(n, s)

@@ -54,7 +54,7 @@ func (k *compiler) needs() {
 	}
 }
 
-// unknownCode is the code of a name that is no node, by where it stands.
+// unknownCode is the error code of a name that refers to no step, by the key that holds the name.
 var unknownCode = map[string]string{
 	"needs": "needs.unknown",
 	"start": "start.unknown",
@@ -62,7 +62,7 @@ var unknownCode = map[string]string{
 	"to":    "edge.target_unknown",
 }
 
-// linkWord returns the key of a link as the document writes it.
+// linkWord returns the key of a link as it is spelled in the document.
 func linkWord(d *Document, what string) string {
 	if what == "needs" && d.Steps != nil {
 		return "dependencies"
@@ -102,7 +102,7 @@ func (k *compiler) resolve(name string, at func() *tree, node, what string) (int
 	return j, true
 }
 
-// edges compiles edges and hangs them on their source, in file order.
+// edges compiles the edges and adds each to its source step, in file order.
 func (k *compiler) edges(g *Graph) {
 	list := k.d.tree.get("edges")
 	fallback := make([]int, len(k.p.Nodes))         // position of a node's first fallback, plus one
@@ -122,7 +122,7 @@ func (k *compiler) edges(g *Graph) {
 		cond, err := k.condition(e.Condition, walk.ParseCondition)
 		if err != nil {
 			k.malformedEdge(err, at, e)
-			if ok && ok2 { // the edge leads there, whenever it is taken
+			if ok && ok2 { // the edge leads there in any case
 				always, _ := k.condition("", walk.ParseCondition)
 				k.p.Nodes[from].Out = append(k.p.Nodes[from].Out, walk.ProgramEdge{To: to, Position: i, Text: e.Condition, Cond: always})
 				k.p.Nodes[to].Incoming++
@@ -181,8 +181,8 @@ func (k *compiler) edges(g *Graph) {
 	}
 }
 
-// malformedEdge reports a condition that does not parse. One that begins with a
-// node's name is what other systems write for output.<node>.
+// malformedEdge reports a condition that does not parse. A condition that begins with the name of a
+// step probably means output.<step>.
 func (k *compiler) malformedEdge(err error, at *tree, e Edge) {
 	text := strings.TrimSpace(e.Condition)
 	word := text
@@ -220,7 +220,7 @@ func (k *compiler) edgeEnd(name, end string, t *tree) (int, bool) {
 	return k.resolve(name, at, "", end)
 }
 
-// roots finds where tokens start.
+// roots finds the steps at which tokens start.
 func (k *compiler) roots(start string) {
 	if start != "" {
 		at := func() *tree { return k.d.tree.get("start") }
@@ -253,7 +253,7 @@ func (k *compiler) roots(start string) {
 	}
 	switch {
 	case len(candidates) == 0 && k.p.UsesNeeds && k.d.Graph == nil:
-		// Steps that all depend on one another: the cycle is reported instead.
+		// All steps depend on one another. The cycle is reported instead.
 	case len(candidates) == 0:
 		k.broken = !k.p.UsesNeeds
 		k.r.error(
@@ -277,7 +277,7 @@ func (k *compiler) roots(start string) {
 	}
 }
 
-// linksTree is where the nodes stand, as far as a problem belongs to all.
+// linksTree is the position of the nodes, for problems that concern all of them.
 func (k *compiler) linksTree() *tree {
 	for i, key := range k.d.tree.keys {
 		if key.text == "nodes" || key.text == "steps" {

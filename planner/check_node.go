@@ -13,15 +13,15 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// reserved ids would shadow the roots of references, or what every
-// JavaScript object has (P17).
+// reserved are IDs that would shadow the roots of references, or the members of every JavaScript
+// object.
 var reserved = []string{"input", "memory", "last", "item", "index", "run", "secret",
 	"__proto__", "prototype", "constructor", "toString", "valueOf", "hasOwnProperty"}
 
 func keys[V any](m map[string]V) []string { return slices.Collect(maps.Keys(m)) }
 
-// enter checks every id and makes nodes known by id and by key; two meanings
-// of one name make it ambiguous.
+// enter checks every ID and makes steps known by ID and by key. A name with two meanings is
+// ambiguous.
 func (k *compiler) enter() {
 	folded := make(map[string]string, len(k.specs))
 	for i := range k.specs {
@@ -81,7 +81,7 @@ func (k *compiler) checkID(s *spec, at *tree) {
 	}
 }
 
-// action checks what the node does.
+// action checks the type of the step and the fields that the type requires.
 func (k *compiler) action(n *walk.ProgramNode, s *spec) {
 	if s.Type == "" {
 		return // reported when it was read
@@ -149,7 +149,7 @@ func (k *compiler) action(n *walk.ProgramNode, s *spec) {
 	k.secretUse(n, s)
 }
 
-// metadata checks those of the free metadata that mean something to the node.
+// metadata checks the members of the free metadata that have a meaning for the step.
 func (k *compiler) metadata(n *walk.ProgramNode, s *spec) {
 	switch n.Type {
 	case walk.TypeTool, walk.TypeAgent, walk.TypeRouter, walk.TypeTools:
@@ -187,10 +187,10 @@ func (k *compiler) metadata(n *walk.ProgramNode, s *spec) {
 	}
 }
 
-// permissions are what metadata.permission of a node may say.
+// permissions are the values of metadata.permission.
 var permissions = []string{"allow", "ask", "deny"}
 
-// unused warns of fields that the node's type does not look at.
+// unused warns of fields that the step's type ignores.
 func (k *compiler) unused(n *walk.ProgramNode, s *spec) {
 	if builtins[n.Type] == "" || s.step {
 		return
@@ -216,8 +216,8 @@ func (k *compiler) unused(n *walk.ProgramNode, s *spec) {
 	}
 }
 
-// nodeType resolves a type that is not built in: a tool's name or a type that
-// the installation has handlers for. Without a catalog any type will do.
+// nodeType resolves a type that is not built in: the name of a tool, or a type for which the server
+// has a handler. Without a catalog, it accepts any type.
 func (k *compiler) nodeType(n *walk.ProgramNode, s *spec) {
 	if _, builtin := builtins[n.Type]; builtin || k.c == nil {
 		return
@@ -240,8 +240,7 @@ func (k *compiler) nodeType(n *walk.ProgramNode, s *spec) {
 	k.r.error(s.field("type"), s.ID, "node.type_unknown", suggestion, "unknown step type %s", jsonvalue.Quote(s.Type))
 }
 
-// tool checks that the tool exists, and that arguments which hold no reference
-// fit its schema.
+// tool checks that the tool exists, and that arguments without references match its schema.
 func (k *compiler) tool(n *walk.ProgramNode, s *spec) {
 	if k.c == nil {
 		return
@@ -274,7 +273,7 @@ func (k *compiler) tool(n *walk.ProgramNode, s *spec) {
 	}
 	schema, known := k.toolSchemas[n.Tool]
 	if !known {
-		schema, _ = ParseSchema(info.Schema) // an invalid one is the tool's own problem, reported where it is registered
+		schema, _ = ParseSchema(info.Schema) // the problem of an invalid schema is reported where the tool is registered
 		k.toolSchemas[n.Tool] = schema
 	}
 	if schema == nil {
@@ -293,7 +292,7 @@ func (k *compiler) tool(n *walk.ProgramNode, s *spec) {
 	}
 }
 
-// subPlan checks a node of type plan as far as one document can tell.
+// subPlan checks a step of type plan as far as one document allows it.
 func (k *compiler) subPlan(n *walk.ProgramNode, s *spec) {
 	key, version, versioned := strings.Cut(n.Plan, "@")
 	switch {
@@ -331,8 +330,8 @@ func validVersion(s string) bool {
 	return s != "" && len(s) <= 64 && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// secretUse refuses references to secrets anywhere but in the arguments of a
-// tool. A type that is not built in may turn out to be a tool.
+// secretUse reports references to secrets outside the arguments of a tool. A type that is not built
+// in may be a tool.
 func (k *compiler) secretUse(n *walk.ProgramNode, s *spec) {
 	if n.Input == nil || n.Type == walk.TypeTool || builtins[n.Type] == "" {
 		return
@@ -354,7 +353,7 @@ func (k *compiler) secretUse(n *walk.ProgramNode, s *spec) {
 	}
 }
 
-// control checks the literal inputs of wait and approval nodes.
+// control checks the literal inputs of steps of type wait and approval.
 func (k *compiler) control(n *walk.ProgramNode, s *spec) {
 	at := s.field("input")
 	if text, ok := s.Input.(string); ok && strings.Contains(text, "${") {
@@ -465,8 +464,8 @@ func (k *compiler) approval(m map[string]any, s *spec, at *tree) {
 	}
 }
 
-// literalDuration checks a duration inside an input; one with references is
-// known only when the node runs.
+// literalDuration checks a duration inside an input. A duration with references is checked when the
+// step runs.
 func literalDuration(v any) (wrong message.Message) {
 	text, ok := v.(string)
 	switch {

@@ -8,22 +8,23 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// read is one place where a node reads another's output.
+// read is one place where a step reads the output of another.
 type read struct {
 	reader int
 	name   string
 	at     func() *tree
 	in     readIn
 	text   string // of the reference or condition
-	// outgoing: on an edge out of the reader, which sees its own output too.
+	// outgoing: on an edge out of the reading step, whose own output is also visible.
 	outgoing bool
-	// plain conditions find nothing where references and expressions fail.
+	// plain: a plain condition, which treats a missing value as null. References and expressions
+	// fail.
 	plain bool
-	// optional reads have a default, or test for themselves.
+	// optional: the read has a default, or tests for a missing value.
 	optional bool
 }
 
-// readIn is where a read stands.
+// readIn is the kind of place that holds a read.
 type readIn int
 
 const (
@@ -32,7 +33,7 @@ const (
 	inCondition
 )
 
-// source returns what reads, for messages.
+// source describes the read for messages.
 func (r read) source() message.Message {
 	switch r.in {
 	case inForeach:
@@ -43,7 +44,7 @@ func (r read) source() message.Message {
 	return message.New("the reference ${%s}", r.text)
 }
 
-// eachRead calls f for everything that nodes read of one another, in order.
+// eachRead calls f for every read of one step's output by another, in order.
 func (k analyzer) eachRead(f func(read)) {
 	for i := range k.p.Nodes {
 		n, s := &k.p.Nodes[i], &k.specs[i]
@@ -91,8 +92,8 @@ func (k analyzer) eachRead(f func(read)) {
 	}
 }
 
-// kept finds the nodes whose outputs somebody may still ask for after their own
-// settlement; a walk forgets all others.
+// kept finds the steps whose outputs may be read after their successors have started. A walk
+// discards all other outputs.
 func (k analyzer) kept() []bool {
 	keep := make([]bool, len(k.p.Nodes))
 	k.eachRead(func(r read) {
@@ -120,8 +121,8 @@ func nullOnFailure(n *walk.ProgramNode) bool {
 		!slices.ContainsFunc(n.Out, func(e walk.ProgramEdge) bool { return e.Cond.OnFailure() })
 }
 
-// report is an error, but a warning where a plain condition will merely find
-// nothing.
+// report adds an error. It adds a warning instead if a plain condition only treats the value as
+// missing.
 func (k analyzer) report(r read, code string, suggestion message.Message, format string, args ...any) {
 	if r.plain {
 		k.warn(r, code, suggestion, format, args...)
@@ -132,7 +133,7 @@ func (k analyzer) report(r read, code string, suggestion message.Message, format
 	}
 }
 
-// warn finds the place only of warnings that are listed.
+// warn computes the position only for warnings that are listed.
 func (k analyzer) warn(r read, code string, suggestion message.Message, format string, args ...any) {
 	var at *tree
 	if k.r.warnings < maxWarnings {
@@ -141,7 +142,7 @@ func (k analyzer) warn(r read, code string, suggestion message.Message, format s
 	k.r.warn(at, k.specs[r.reader].ID, code, suggestion, format, args...)
 }
 
-// known finds the node that is read, or reports that there is none.
+// known finds the step that is read, or reports that it does not exist.
 func (k analyzer) known(r read) (int, bool) {
 	j, ok := k.p.Index[r.name]
 	if !ok {
@@ -157,13 +158,12 @@ func (k analyzer) known(r read) (int, bool) {
 	return j, ok
 }
 
-// unknownReads checks names alone, where the graph is too broken for more.
+// unknownReads checks only names, because the graph has errors.
 func (k analyzer) unknownReads() {
 	k.eachRead(func(r read) { k.known(r) })
 }
 
-// reads checks everything that nodes read against what may have run before, so
-// that results never depend on timing.
+// reads checks that everything a step reads has run before, so that results never depend on timing.
 func (k analyzer) reads(v *view) {
 	k.eachRead(func(r read) {
 		j, ok := k.known(r)
@@ -172,7 +172,7 @@ func (k analyzer) reads(v *view) {
 		}
 		id := k.specs[r.reader].ID
 		switch {
-		case v.owner[r.reader] < 0: // never reached, which is a warning already
+		case v.owner[r.reader] < 0: // never reached; another warning reports it
 		case !v.before(j, r.reader):
 			suggestion := message.New("name a step that runs before it")
 			if r.plain {

@@ -6,8 +6,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// rejections refuses edges and conditions that only a rejection could take: it fails
-// the step, unless the step says on_reject: continue.
+// rejections reports edges and conditions that only a rejection could take. A rejection fails the
+// step, unless the step has on_reject: continue.
 func (k analyzer) rejections() {
 	if k.d.Graph != nil {
 		list := k.d.tree.get("edges")
@@ -55,8 +55,8 @@ func (k analyzer) rejections() {
 	}
 }
 
-// choosing reports whether an approval declares several answers that complete it: a
-// default edge is then the way of those that no condition names.
+// choosing reports whether an approval declares several answers that complete it. A default edge is
+// then taken for answers without a condition of their own.
 func choosing(input any) bool {
 	list, err := Answers(input)
 	ways := 0

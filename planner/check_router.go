@@ -7,8 +7,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// routerState checks the literal members of a state that a node of a router graph is
-// given; members with references are checked when it runs.
+// routerState checks the literal members of the state that a step of a router graph receives.
+// Members with references are checked when the step runs.
 func (k *compiler) routerState(n *walk.ProgramNode, s *spec) {
 	m, ok := s.Input.(map[string]any)
 	if !ok || !IsRouterState(m) || n.Input == nil {

@@ -9,13 +9,13 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// What a node is to the rule of two (RELIABILITY S18): whoever writes what a model
-// or a tool reads may make it say anything. A run should hold at most two of: words
-// of strangers, what an installation keeps to itself, and a way to change something
-// outside; or a person should stand between the strangers and the change.
+// A run should combine at most two of these: untrusted input, private data of the server, and a way
+// to change other systems. If it combines all three, an approval should come between the untrusted
+// input and the change. The reason is that text which a model or a tool reads can control what it
+// does next.
 
-// untrusted reports whether what a node gives may be what strangers wrote. What a
-// session remembers are answers of models: nobody has checked them (S22).
+// untrusted reports whether the output of a step may contain untrusted input. The memory of a
+// session counts as untrusted, because it holds unchecked answers of models.
 func (c *Catalog) untrusted(n *walk.ProgramNode) bool {
 	if n.Input != nil && slices.ContainsFunc(n.Input.References(), func(r walk.TemplateRef) bool { return r.Root == walk.RefMemory }) {
 		return true
@@ -29,8 +29,8 @@ func (c *Catalog) untrusted(n *walk.ProgramNode) bool {
 	return false
 }
 
-// private names what a node has of what the installation keeps to itself: a secret,
-// or data that its tool, or a tool of its agent, reads. Empty: nothing.
+// private describes the private data that a step reads: a secret, or data that its tool or a tool
+// of its agent reads. It is zero if there is none.
 func (c *Catalog) private(n *walk.ProgramNode) message.Message {
 	if n.Input != nil {
 		for _, ref := range n.Input.References() {
@@ -52,8 +52,7 @@ func (c *Catalog) private(n *walk.ProgramNode) message.Message {
 	return message.Message{}
 }
 
-// changes reports whether a node may change something outside without a person
-// being asked about that very call.
+// changes reports whether a step may change other systems without an approval of that call.
 func (c *Catalog) changes(n *walk.ProgramNode, plan string) bool {
 	effect := c.DefaultEffect(n)
 	if n.Type == walk.TypeTool {
@@ -70,8 +69,8 @@ func (c *Catalog) actor(n *walk.ProgramNode) string {
 	return n.Agent
 }
 
-// ruleOfTwo warns of nodes that may change something outside after strangers were
-// heard and before a person was asked, in a plan that has private data.
+// ruleOfTwo warns of steps that may change other systems after the run read untrusted input,
+// without an approval between, in a plan with private data.
 func (k analyzer) ruleOfTwo() {
 	if k.c == nil {
 		return
@@ -85,14 +84,14 @@ func (k analyzer) ruleOfTwo() {
 	if private.IsZero() {
 		return
 	}
-	heard := k.heard()
+	sources := k.untrustedSources()
 	for i := range k.p.Nodes {
 		n := &k.p.Nodes[i]
-		if heard[i] < 0 || !k.c.changes(n, k.p.ID) {
+		if sources[i] < 0 || !k.c.changes(n, k.p.ID) {
 			continue
 		}
-		from := message.New("the output of step %s, which may be untrusted input", jsonvalue.Quote(k.p.Nodes[heard[i]].ID))
-		if heard[i] == i {
+		from := message.New("the output of step %s, which may be untrusted input", jsonvalue.Quote(k.p.Nodes[sources[i]].ID))
+		if sources[i] == i {
 			from = message.New("untrusted input")
 		}
 		k.r.warn(
@@ -108,9 +107,9 @@ func (k analyzer) ruleOfTwo() {
 	}
 }
 
-// heard gives for every node the nearest one by whose words it may be led, itself
-// among them, with no approval between; -1 for none.
-func (k analyzer) heard() []int {
+// untrustedSources finds, for every step, the nearest step whose output may contain untrusted input
+// and reaches it without an approval between. A step may be its own source; -1 means none.
+func (k analyzer) untrustedSources() []int {
 	from := make([]int, len(k.p.Nodes))
 	var next []int
 	for i := range k.p.Nodes {

@@ -18,14 +18,14 @@ const (
 
 var defaultStepRetry = Retry{MaxAttempts: 3, Backoff: walk.Backoff{List: []time.Duration{time.Second, 2 * time.Second}}}
 
-// spec is a node of either document shape before it is compiled.
+// spec is a node or step of a document before it is compiled.
 type spec struct {
 	Node
 	key  string
 	tree *tree
-	// keyTree is where the key stands; nil for a step.
+	// keyTree is the position of the key; nil for a step of a step plan.
 	keyTree *tree
-	// names maps field names of the graph language to those of the document.
+	// names maps field names of the graph language to the field names of the document.
 	names map[string]string
 
 	skill, task, expected string
@@ -33,12 +33,11 @@ type spec struct {
 	step                  bool
 	custom                string // expression of a custom step condition
 	unknown               string // of that condition
-	gateSchema            bool   // OutputSchema follows from a gate
+	gateSchema            bool   // OutputSchema is derived from a quality gate
 	product               string // the only member of OutputSchema, a text
 }
 
-// field is where a field of the node stands in the document; the node itself
-// when it does not.
+// field is the position of a field of the node, or of the node if it does not have the field.
 func (s *spec) field(name string) *tree {
 	if v := s.tree.get(cmp.Or(s.names[name], name)); v != nil {
 		return v
@@ -46,7 +45,7 @@ func (s *spec) field(name string) *tree {
 	return s.tree
 }
 
-// compiler turns a document into a program and reports what is wrong with it.
+// compiler compiles a document to a program and reports its problems.
 type compiler struct {
 	d     *Document
 	c     *Catalog
@@ -54,18 +53,18 @@ type compiler struct {
 	p     *walk.Program
 	specs []spec
 	names map[string]int // node id or map key → position; -1: ambiguous
-	// toolSchemas holds the compiled schemas of tools; nil for a useless one.
+	// toolSchemas holds the compiled schemas of tools; nil for an invalid one.
 	toolSchemas map[string]*Schema
-	// first is set while the document is parsed. What cannot differ between
-	// installations is checked only then.
+	// first is set while the document is parsed. Checks whose result does not depend on the catalog
+	// run only then.
 	first bool
-	// broken says that the graph is not what its author meant: checks that look
-	// at the whole of it would only add noise.
+	// broken reports that the graph has errors. Checks of the whole graph would then only report
+	// consequences of those errors.
 	broken bool
 }
 
-// compile never fails: whatever cannot be compiled is reported. The program is
-// meaningful only when no error was.
+// compile reports everything that cannot be compiled. The program is meaningful only if no error
+// was reported.
 func (d *Document) compile(c *Catalog, first bool, r *reporter) *walk.Program {
 	k := &compiler{d: d, c: c, r: r, names: map[string]int{}, toolSchemas: map[string]*Schema{}, first: first, broken: r.broken}
 	k.p = &walk.Program{ID: d.ID, Name: d.Name, Description: d.Description, Kind: d.Kind(), Hash: d.Hash, Index: map[string]int{}}
@@ -114,7 +113,7 @@ func (k *compiler) graphSpecs(g *Graph) {
 	}
 }
 
-// nodes compiles each node by itself.
+// nodes compiles each node separately.
 func (k *compiler) nodes(defaults Defaults) {
 	k.p.Nodes = make([]walk.ProgramNode, len(k.specs))
 	for i := range k.specs {
@@ -133,11 +132,11 @@ func (k *compiler) nodes(defaults Defaults) {
 	}
 }
 
-// attempts merges what the node, the plan and the language say of retries,
-// timeouts and failures.
+// attempts merges the retries, timeouts, and error handling of the node, the plan, and the
+// language.
 func (k *compiler) attempts(n *walk.ProgramNode, s *spec, defaults Defaults) {
 	asks := n.Type == walk.TypeApproval
-	if asks { // a person's rejection is never retried, and nothing but the node itself handles it
+	if asks { // a rejection is never retried, and only the node itself handles it
 		defaults.Retry, defaults.OnError = nil, ""
 	}
 	retry := cmp.Or(s.Retry, defaults.Retry)
@@ -178,8 +177,8 @@ func (k *compiler) template(n *walk.ProgramNode, s *spec) {
 	n.Input = t
 }
 
-// condition compiles a condition once per document and text: expressions are
-// costly, and plans are compiled again for every catalog.
+// condition compiles each condition of a document once, because compiling is expensive and plans
+// are compiled again for every catalog.
 func (k *compiler) condition(text string, parse func(string) (*walk.Condition, error)) (*walk.Condition, error) {
 	if c, ok := k.d.conditions[text]; ok {
 		return c, nil

@@ -9,7 +9,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// stepNames maps the words of the graph language to those of step plans.
+// stepNames maps field names of the graph language to those of step plans.
 var stepNames = map[string]string{
 	"needs":         "dependencies",
 	"when":          "condition",
@@ -19,7 +19,7 @@ var stepNames = map[string]string{
 	"output_schema": "outputSchema",
 }
 
-// taskNames is stepNames for a step whose input is its task.
+// taskNames is stepNames for a step whose input is a task.
 var taskNames = map[string]string{
 	"needs":         "dependencies",
 	"when":          "condition",
@@ -29,8 +29,8 @@ var taskNames = map[string]string{
 	"output_schema": "outputSchema",
 }
 
-// stepSpecs turns steps into nodes with needs. Without any dependency they run
-// one after the other, by order, else as they are listed.
+// stepSpecs converts steps to nodes with needs. If no step has dependencies, they run one after the
+// other, by order, or else in the order of the document.
 func (k *compiler) stepSpecs(s *StepPlan) {
 	list := k.d.tree.get("steps")
 	order := make([]int, len(s.Steps))
@@ -65,8 +65,8 @@ func (k *compiler) stepSpecs(s *StepPlan) {
 	}
 }
 
-// lateDependencies warns of steps whose order puts them before what they depend on:
-// dependencies decide.
+// lateDependencies warns of steps that depend on a step with a higher order, because dependencies
+// decide.
 func (k *compiler) lateDependencies(s *StepPlan) {
 	orders := map[string]int{}
 	for _, st := range s.Steps {
@@ -91,7 +91,7 @@ func (k *compiler) lateDependencies(s *StepPlan) {
 	}
 }
 
-// stepInput: a step's input is its params; an agent is given its task.
+// stepInput sets the input of a step: its params, or the task of an agent.
 func stepInput(sp *spec, st Step) {
 	if st.Params != nil {
 		sp.Input = st.Params
@@ -106,8 +106,8 @@ func stepInput(sp *spec, st Step) {
 	}
 }
 
-// stepCondition: a step that depends on nothing can succeed or always run;
-// there is nothing else that its condition could mean.
+// stepCondition compiles the condition of a step. A step without dependencies has only success and
+// always, because other conditions have no meaning.
 func (k *compiler) stepCondition(sp *spec, st Step) {
 	c := st.Condition
 	if c == nil {
@@ -129,7 +129,7 @@ func (k *compiler) stepCondition(sp *spec, st Step) {
 	}
 }
 
-// stepAction resolves what a step does: exactly one of skill, agent and tool.
+// stepAction resolves the action of a step: exactly one of skill, agent, and tool.
 func (k *compiler) stepAction(sp *spec, st Step) {
 	given := 0
 	for _, s := range []string{st.SkillID, st.AgentID, st.Tool} {
@@ -164,8 +164,8 @@ func (k *compiler) stepAction(sp *spec, st Step) {
 	}
 }
 
-// skill binds a step to what the installation configured for its skill; a tool
-// of that name will do.
+// skill binds a step to the tool or agent that is configured for its skill, or to a tool of that
+// name.
 func (k *compiler) skill(sp *spec, id string) {
 	sp.Type, sp.Tool = walk.TypeTool, id
 	if k.c == nil {

@@ -191,8 +191,8 @@ func TestGraphProgram(t *testing.T) {
 	}
 }
 
-// Effects: what the document says, else the tool's, the agent's, the type's.
-// A catalogue says itself what no plan could use.
+// A side-effect class comes from the document, else from the tool, the agent, or the type. Check of
+// a catalog reports entries that no plan could use.
 func TestCatalogCheck(t *testing.T) {
 	t.Parallel()
 	if ps := testCatalog().Check(); len(ps) != 0 {

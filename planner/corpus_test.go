@@ -64,8 +64,8 @@ func TestCorpusOfTheFormat(t *testing.T) {
 	}
 }
 
-// A plan with node types of its own is fine without a catalog, and says what is
-// missing with one.
+// A plan with its own node types is valid without a catalog. With a catalog, the problems name the
+// missing types.
 func TestCorpusUnknownTypes(t *testing.T) {
 	t.Parallel()
 	src := corpus(t, "kairos")["demoKairos.orchestrator_plan.yaml"]

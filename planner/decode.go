@@ -13,18 +13,18 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// object reads the fields of one map of a document and knows which it met.
+// object reads the fields of one map of a document and records which keys it has read.
 type object struct {
 	t    *tree
 	r    *reporter
 	node string   // the node or step that problems belong to
 	what string   // for messages: "node", "edge", …
 	read []string // the keys that are known here
-	// bad says that the value is no object: what it lacks goes without saying.
+	// bad reports that the value is not an object, so its missing keys are not reported.
 	bad bool
 }
 
-// objectForm says how an object is written that is often given as something else.
+// objectForm shows how to write an object that is often written in another form.
 var objectForm = map[string]message.Message{
 	"node": message.New(
 		"write %s",
@@ -55,8 +55,8 @@ func (o *object) field(key string) *tree {
 	return v
 }
 
-// links are the keys that connect nodes: where one cannot be read, what looks at
-// the whole graph would only add noise.
+// links are the keys that connect nodes. If one cannot be read, checks of the whole graph would
+// only report consequences.
 var links = map[string]bool{
 	"nodes":        true,
 	"edges":        true,
@@ -210,7 +210,7 @@ func (o *object) texts(key string) []string {
 	return out
 }
 
-// strings reads a map of texts; scalars are turned to text.
+// strings reads a map of texts. Other scalars are converted to text.
 func (o *object) strings(key string) map[string]string {
 	v := o.field(key)
 	if v == nil {
@@ -256,7 +256,7 @@ func (o *object) object(key, what string) *object {
 	return newObject(v, o.r, what, o.node)
 }
 
-// finish reports keys that nobody read, with the nearest known one.
+// finish reports keys that were not read, with the nearest known key.
 func (o *object) finish() {
 	for _, k := range o.t.keys {
 		if slices.Contains(o.read, k.text) || isExtension(k.text) {
@@ -266,7 +266,7 @@ func (o *object) finish() {
 	}
 }
 
-// advice says what to write instead of an unknown key.
+// advice suggests what to write instead of an unknown key.
 func (o *object) advice(key string) message.Message {
 	if o.r.full() {
 		return message.Message{}
@@ -284,7 +284,7 @@ func (o *object) advice(key string) message.Message {
 	return message.New("start the names of your own keys with x-")
 }
 
-// decodeDocument fills in Graph or Steps.
+// decodeDocument sets Graph or Steps.
 func decodeDocument(d *Document, r *reporter) {
 	t := d.tree
 	if i := slices.IndexFunc(t.keys, func(k *tree) bool { return k.text == "activities" }); i >= 0 {
@@ -345,7 +345,7 @@ func decodeDocument(d *Document, r *reporter) {
 	o.finish()
 }
 
-// checkPlanName refuses ids and names that could mislead (P43).
+// checkPlanName reports IDs and names that could mislead people.
 func checkPlanName(o *object, key, s string, most int) {
 	v := o.t.get(key)
 	if v == nil || v.kind != treeString {

@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// The page on the plan language is true: its examples are valid plans, and it
-// knows every code that a problem can have.
+// The examples of the page on the plan language are valid plans, and the page lists every error
+// code of a problem.
 func TestDocumentation(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../docs/reference/plan-language.md")

@@ -17,7 +17,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// member is one key and value of an object that is written in a given order.
+// member is one key and value of an object whose keys have a fixed order.
 type member struct {
 	key   string
 	value any
@@ -30,9 +30,7 @@ type ordered []member
 // null stands for a null that is written, where nil would leave the key out.
 var null = json.RawMessage("null")
 
-// Encode writes the graph as a document in a format: JSON is indented, anything but [FormatJSON]
-// is YAML. Keys are in the order of the documentation and nodes in file order. Parsing
-// the result gives the same graph. The error is of a value that JSON cannot hold.
+// null is an explicit null. A nil value would leave the key out.
 func (g *Graph) Encode(f Format) ([]byte, error) {
 	o, err := graphObject(g)
 	if err != nil {
@@ -50,8 +48,8 @@ func (s *StepPlan) Encode(f Format) ([]byte, error) {
 	return o.encode(f)
 }
 
-// Encode writes the document again in a format, without comments and `x-` keys,
-// which the version hash does not cover either. See [Graph.Encode].
+// Encode writes the document in a format, without comments and `x-` keys, which the version hash
+// does not cover either. See [Graph.Encode].
 func (d *Document) Encode(f Format) ([]byte, error) {
 	if d.Graph != nil {
 		return d.Graph.Encode(f)
@@ -78,7 +76,7 @@ func (g *Graph) UnmarshalJSON(src []byte) error {
 	return nil
 }
 
-// MarshalJSON writes the node as it stands in a document.
+// MarshalJSON writes the node as it appears in a document.
 func (n Node) MarshalJSON() ([]byte, error) {
 	o, err := nodeObject("", n)
 	if err != nil {
@@ -218,7 +216,7 @@ func stepsObject(s *StepPlan) (ordered, error) {
 	}, nil
 }
 
-// givenID leaves out an id that follows from the content.
+// givenID leaves out an ID that was derived from the content.
 func givenID(id, anonymous string) any {
 	if id == anonymous {
 		return nil
@@ -268,7 +266,7 @@ func graphObject(g *Graph) (ordered, error) {
 	return o, nil
 }
 
-// nodeObject is a node as it stands under its key.
+// nodeObject is a node as it appears under its key.
 func nodeObject(key string, n Node) (ordered, error) {
 	input, err := jsonvalue.Normalize(n.Input)
 	if err != nil {
@@ -307,7 +305,7 @@ func nodeObject(key string, n Node) (ordered, error) {
 	}, nil
 }
 
-// nodeOrder is the file order, then what the file does not know, by name.
+// nodeOrder lists nodes in file order, then nodes that are not in the file, by name.
 func (g *Graph) nodeOrder() []string {
 	seen := make(map[string]bool, len(g.Nodes))
 	var out []string

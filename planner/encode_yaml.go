@@ -12,8 +12,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// yamlNode builds the YAML tree; text that would read as anything else is
-// quoted.
+// yamlNode builds the YAML tree. Text that YAML would read as another type is quoted.
 func yamlNode(v any) (*yaml.Node, error) {
 	switch v := v.(type) {
 	case ordered:
@@ -68,11 +67,10 @@ func yamlNode(v any) (*yaml.Node, error) {
 	}
 }
 
-// olderWords are truth values to readers of YAML 1.1.
+// olderWords are words that YAML 1.1 reads as true or false.
 var olderWords = map[string]bool{"yes": true, "no": true, "on": true, "off": true, "y": true, "n": true}
 
-// scalar writes text; it is quoted where a plain scalar would mean something
-// else, here or to older YAML readers.
+// scalar writes text. It quotes text that YAML, or YAML 1.1, would read as another type.
 func scalar(s string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
 	probe := &tree{}
@@ -80,7 +78,7 @@ func scalar(s string) *yaml.Node {
 	if probe.kind != treeString || plainSpecial.MatchString(s) || s == "<<" || olderWords[strings.ToLower(s)] {
 		n.Style = yaml.DoubleQuotedStyle
 	} else if strings.ContainsAny(s, "\u0085\u2028\u2029\ufeff") {
-		n.Style = yaml.DoubleQuotedStyle // line ends to some readers
+		n.Style = yaml.DoubleQuotedStyle // some parsers treat these characters as line ends
 	} else if strings.Contains(s, "\n") {
 		n.Style = yaml.LiteralStyle
 		if strings.TrimSpace(s) == "" || strings.HasPrefix(s, " ") || strings.HasPrefix(s, "\n") || strings.ContainsAny(s,

@@ -3,8 +3,10 @@ package planner
 import "errors"
 
 var (
-	// ErrNoStart: no start node found.
+	// ErrNoStart reports a graph in which every node has an incoming edge or needs, so that no node
+	// can start the run.
 	ErrNoStart = errors.New("no start node found")
-	// ErrMultipleStarts: multiple start nodes found.
+	// ErrMultipleStarts reports a graph with several nodes that could start the run, and without a
+	// start key.
 	ErrMultipleStarts = errors.New("multiple start nodes found")
 )

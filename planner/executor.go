@@ -12,45 +12,46 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Handler runs a node in memory. node.Input is the resolved input: what the
-// document says with its references filled in, or state.Last. A [*walk.Failure] in
-// the error's chain says whether a retry can help.
+// Handler runs a node in memory. node.Input is the resolved input: the input of the document with
+// its references replaced, or state.Last if it has none. If the error wraps a [*walk.Failure], that
+// failure states whether a retry can help.
 type Handler func(ctx context.Context, node Node, state *State) (any, error)
 
-// Executor walks a graph in memory with Go functions as handlers. It stores nothing.
-// Nodes run one after the other in the order in which the walk makes them
-// ready. The durable engine of kairosd drives the same [walk.Walk] and takes the same
-// decisions. Set the fields before the first call of Execute. A handler of type "approval" rejects by the output {approved: false}
-// or a [*walk.Failure] with [walk.CodeRejected].
+// Executor walks a graph in memory with Go functions as handlers. It stores nothing. Nodes run one
+// after the other, in the order in which the walk makes them ready. The durable engine of kairosd
+// uses the same [walk.Walk] and makes the same decisions. Set the fields before the first call of
+// Execute. A handler of type "approval" rejects with the output {approved: false} or with a
+// [*walk.Failure] that has [walk.CodeRejected].
 type Executor struct {
-	// Handlers run nodes by their type: the type as written wins over the type that an
-	// alias stands for, and that over the name of a tool.
+	// Handlers run nodes by type. The executor looks up the type as written, then the type behind
+	// an alias, then the name of the tool.
 	Handlers map[string]Handler
-	// HandlersByID run single nodes, by id. They win over Handlers.
+	// HandlersByID run single nodes by ID. They take precedence over Handlers.
 	HandlersByID map[string]Handler
-	// Effects are the side-effect classes of node types and tools, for nodes that
-	// declare none. A type without one counts as idempotent: its failed attempts are
-	// retried as its node says.
+	// Effects are the side-effect classes of node types and tools, for nodes that declare none. A
+	// type that is not listed counts as idempotent, so its failed attempts are retried as its node
+	// defines.
 	Effects map[string]walk.Effect
-	// AuditHook is called as nodes start, complete and fail.
+	// AuditHook, if set, is called when a node starts, completes, or fails.
 	AuditHook func(ctx context.Context, event AuditEvent)
-	// AuditStore records the same events.
+	// AuditStore, if set, records the same events.
 	AuditStore AuditStore
-	// RunID is what ${run.id} gives and audit events carry.
+	// RunID is the value of ${run.id} and the run ID of audit events.
 	RunID string
 }
 
-// NewExecutor returns an executor with handlers by node type. The types noop,
-// decision, and set need none.
+// NewExecutor returns an executor with handlers by node type. The types noop, decision, and set are
+// built in.
 func NewExecutor(handlers map[string]Handler) *Executor {
 	return &Executor{Handlers: handlers, HandlersByID: map[string]Handler{}}
 }
 
-// Execute walks the graph. A nil state begins an empty one. The returned state
-// is never nil; the error is an [*InvalidError] for an invalid graph, one that
-// wraps a [*walk.Failure] for a failed run, or the context's. A failed attempt of an
-// unsafe node that may have had its effect ends the run with code [walk.CodeInDoubt],
-// where the durable engine waits for a person: nothing is called after it.
+// Execute walks the graph. A nil state starts with an empty one. The returned state is never nil.
+//
+// The error is an [*InvalidError] for an invalid graph, an error that wraps a [*walk.Failure] for a
+// failed run, or the error of the context. If a failed attempt of an unsafe node may have had its
+// effect, the run fails with code [walk.CodeInDoubt] and no further handler is called. The durable
+// engine waits for an operator there.
 func (e *Executor) Execute(ctx context.Context, graph *Graph, state *State) (*State, error) {
 	if state == nil {
 		state = NewState()
@@ -91,7 +92,7 @@ type execution struct {
 	program *walk.Program
 	state   *State
 	walk    *walk.Walk
-	failed  *walk.Failure // of the visit or item that settled last
+	failed  *walk.Failure // of the iteration or item that settled last
 }
 
 func (x *execution) run(ctx context.Context) error {
@@ -114,7 +115,7 @@ func (x *execution) run(ctx context.Context) error {
 	return nil
 }
 
-// named puts the node before its failure, which it wraps.
+// named adds the name of the node to a failure, and wraps it.
 func named(f *walk.Failure, node string) error {
 	if node == "" {
 		return f
@@ -122,7 +123,7 @@ func named(f *walk.Failure, node string) error {
 	return fmt.Errorf("node %q failed: %w", node, f)
 }
 
-// visit runs one visit, item by item if it has a foreach, and settles it.
+// visit runs one iteration of a node and settles it. A node with foreach runs item by item.
 func (x *execution) visit(ctx context.Context, v walk.VisitKey) error {
 	n := &x.program.Nodes[v.Node]
 	if n.Foreach == nil {
@@ -163,7 +164,7 @@ func (x *execution) settle(ctx context.Context, v walk.VisitKey, item int) error
 	return x.end(v, item, output, failure)
 }
 
-// end settles a visit, or one item of it, and notes its output.
+// end settles an iteration, or one item of it, and stores its output in the state.
 func (x *execution) end(v walk.VisitKey, item int, output any, failure *walk.Failure) error {
 	n := &x.program.Nodes[v.Node]
 	s := walk.Settlement{VisitKey: v, Item: item, Status: walk.Completed, Output: output}
@@ -187,8 +188,8 @@ func (x *execution) end(v walk.VisitKey, item int, output any, failure *walk.Fai
 	return nil
 }
 
-// attempts runs a node until it succeeds, cannot heal, or its attempts are used
-// up. The error is the context's.
+// attempts runs a node until it succeeds, fails permanently, or has no attempts left. The error is
+// the context's.
 func (x *execution) attempts(ctx context.Context, n *walk.ProgramNode, v walk.VisitKey, item int) (any, *walk.Failure, error) {
 	for attempt := 1; ; attempt++ {
 		if err := context.Cause(ctx); err != nil {
@@ -268,8 +269,8 @@ func (x *execution) attempt(ctx context.Context, n *walk.ProgramNode, v walk.Vis
 	return output, nil
 }
 
-// timedOut is how an attempt ends whose handler returned after its timeout: a
-// failure, whatever it returned. A failure that says more is kept.
+// timedOut returns the failure of an attempt whose handler returned after its timeout, whatever it
+// returned. A more specific failure is kept.
 func timedOut(limit time.Duration, err error) *walk.Failure {
 	f := (&walk.Failure{Code: walk.CodeTimeout}).WithMessage("timed out after %s", limit)
 	if said, ok := errors.AsType[*walk.Failure](err); ok {
@@ -291,7 +292,7 @@ func (e *Executor) effect(n *walk.ProgramNode) walk.Effect {
 	return walk.EffectIdempotent
 }
 
-// node is the graph's node of a compiled one.
+// node finds the node of the graph for a compiled node.
 func (x *execution) node(n *walk.ProgramNode) Node {
 	for key, node := range x.graph.Nodes {
 		if node.ID == n.ID || node.ID == "" && key == n.ID {
@@ -314,7 +315,7 @@ func (x *execution) audit(ctx context.Context, event AuditEvent) error {
 	return nil
 }
 
-// guarded turns a panic of a handler into the node's failure.
+// guarded converts a panic of a handler to a failure of the node.
 func guarded(ctx context.Context, h Handler, n Node, s *State) (out any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -328,8 +329,7 @@ func guarded(ctx context.Context, h Handler, n Node, s *State) (out any, err err
 	return h(ctx, n, s)
 }
 
-// handler finds a node's handler: by id, by type as written, by type, by tool,
-// or built in.
+// handler finds the handler of a node: by ID, by type as written, by type, by tool, or built in.
 func (e *Executor) handler(n *walk.ProgramNode) Handler {
 	if h := e.HandlersByID[n.ID]; h != nil {
 		return h

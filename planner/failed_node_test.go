@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// The error of a run names the node that failed and wraps the error of its handler,
-// also one that a retry has repeated and one that says more in a Failure.
+// The error of a run names the failed node and wraps the error of its handler. This includes an
+// error that a retry repeated, and a Failure with more details.
 func TestAnErrorNamesTheNodeAndWrapsTheCause(t *testing.T) {
 	t.Parallel()
 	boom := errors.New("boom")

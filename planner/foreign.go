@@ -6,10 +6,10 @@ import (
 	"github.com/kairosd/kairosd/planner/message"
 )
 
-// People bring plans over from other systems. The tables of this file turn the
-// words of those into advice in ours; they never make such a plan valid.
+// Plans of other systems use other words. The tables of this file map those words to advice in the
+// words of this language. They never make such a plan valid.
 
-// foreignKeys holds, by what the key stands in, what to write instead.
+// foreignKeys holds advice by the object that contains the key, and by the key.
 var foreignKeys = map[string]map[string]message.Message{
 	"plan": {
 		"version":          message.New("remove it: kairosd numbers the versions of a stored plan"),
@@ -98,11 +98,11 @@ var foreignKeys = map[string]map[string]message.Message{
 	},
 }
 
-// foreignKey returns advice for a key of another plan language, or "".
+// foreignKey returns advice for a key of another plan language, or a zero message.
 func foreignKey(what, key string) message.Message { return foreignKeys[what][key] }
 
-// foreignEnd returns advice for the names that other systems give to the two
-// ends of a graph, when no node has that name.
+// foreignEnd returns advice for the names that other systems give to the start and the end of a
+// graph, if no node has that name.
 func foreignEnd(id string, isFrom bool) message.Message {
 	switch strings.ToLower(strings.Trim(id, "_")) {
 	case "start":
@@ -116,7 +116,7 @@ func foreignEnd(id string, isFrom bool) message.Message {
 	return message.Message{}
 }
 
-// foreignTypes holds what to write instead of node types of other systems.
+// foreignTypes holds advice for node types of other systems.
 var foreignTypes = map[string]message.Message{
 	"map":          message.New("write the type of the inner step, and foreach: with the list"),
 	"interrupt":    message.New("to wait for a person, write type: approval and input: {message: …}"),

@@ -11,7 +11,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Format of a document.
+// Format is the syntax of a document.
 type Format string
 
 const (
@@ -20,30 +20,30 @@ const (
 	FormatJSON Format = "json"
 )
 
-// Document is a parsed plan document; exactly one of Graph and Steps is set. It
-// is to be read only, and then safe for concurrent use.
+// Document is a parsed plan document. Exactly one of Graph and Steps is set. Do not change it; it
+// is then safe for concurrent use.
 type Document struct {
 	Graph *Graph
 	Steps *StepPlan
-	// ID is the document's id, or "anon-" and 12 hex digits of its hash.
+	// ID is the document's ID, or "anon-" and the first 12 hex digits of its hash.
 	ID          string
 	Name        string
 	Description string
 	Format      Format
 	Source      []byte
-	// Hash is the version hash: lower-case hex SHA-256 of Canonical.
+	// Hash is the version hash: the lowercase hex SHA-256 of Canonical.
 	Hash string
 
 	tree      *tree
 	text      []byte // Source without a byte order mark
 	canonical []byte
-	// conditions and schemas that parsing found in order; read-only afterwards.
+	// conditions and schemas that parsing found to be valid; read-only after parsing.
 	conditions map[string]*walk.Condition
 	schemas    map[string]bool
 	lenient    bool // by WithLenientRules
 }
 
-// Kind tells the document's shape.
+// Kind returns the kind of the document: graph or step plan.
 func (d *Document) Kind() walk.Kind {
 	if d.Steps != nil {
 		return walk.KindSteps
@@ -51,10 +51,9 @@ func (d *Document) Kind() walk.Kind {
 	return walk.KindGraph
 }
 
-// Canonical returns the canonical JSON form that the version hash covers: keys
-// sorted, numbers in their shortest form, `x-` keys left out. The order of
-// nodes is not part of it: it decides only which of several ready nodes starts
-// first, never an outcome.
+// Canonical returns the canonical JSON form that the version hash covers: sorted keys, numbers in
+// their shortest form, and no `x-` keys. It does not cover the order of nodes, which decides only
+// which of several ready nodes starts first, and never a result.
 func (d *Document) Canonical() []byte { return d.canonical }
 
 // ParseOption changes how [Parse] reads a document.
@@ -67,15 +66,15 @@ type parsing struct {
 	lenient bool
 }
 
-// WithFormat states the format of the document. The default is [FormatAuto].
+// WithFormat sets the format of the document. The default is [FormatAuto].
 func WithFormat(f Format) ParseOption { return func(p *parsing) { p.format = f } }
 
 // WithCatalog also checks the names of tools, agents, and skills, as [Document.Check] does.
 // A nil catalog checks none, which is the default.
 func WithCatalog(c *Catalog) ParseOption { return func(p *parsing) { p.catalog = c } }
 
-// WithLenientRules accepts a document that an earlier version of this package accepted. An error
-// of a rule that does not change the compiled program becomes a warning.
+// WithLenientRules accepts a document that an earlier version of this package accepted. Errors of
+// rules that do not change the compiled program become warnings.
 func WithLenientRules() ParseOption { return func(p *parsing) { p.lenient = true } }
 
 // Parse reads a plan document, at most [MaxDocument] bytes long, and reports all its problems
@@ -98,8 +97,8 @@ func Parse(src []byte, options ...ParseOption) (*Document, Problems) {
 	return d, problems
 }
 
-// advisory are the codes of errors that keep a document from being stored, but
-// do not change what it compiles to.
+// advisory are the codes of errors that prevent a document from being stored, but do not change its
+// compiled program.
 var advisory = map[string]bool{
 	"secret.inline": true, "secret.not_granted": true, "schema.invalid": true, "plan.id": true, "plan.name": true,
 	"node.id_invalid": true, "node.id_reserved": true, "node.plan_version": true, "field.unknown": true, "ref.node_unknown": true,
@@ -157,9 +156,8 @@ func (d *Document) Check(c *Catalog) Problems {
 	return r.done()
 }
 
-// Program compiles a document. With a catalog, node types that are tool names
-// become tool nodes; anything that Check calls an error is returned as an
-// [*InvalidError].
+// Program compiles a document. With a catalog, nodes whose type is the name of a tool become tool
+// nodes. If Check reports an error, Program returns it as an [*InvalidError].
 func (d *Document) Program(c *Catalog) (*walk.Program, error) {
 	r := &reporter{lenient: d.lenient}
 	p := d.compile(c, false, r)
@@ -170,7 +168,7 @@ func (d *Document) Program(c *Catalog) (*walk.Program, error) {
 }
 
 // ParseYAML is [Parse] for a graph in YAML, for use with an [Executor]. The error is an
-// [*InvalidError]; a step plan is one.
+// [*InvalidError]. A step plan is an error.
 func ParseYAML(src []byte) (*Graph, error) { return parseGraph(src, FormatYAML) }
 
 func parseGraph(src []byte, f Format) (*Graph, error) {
@@ -187,8 +185,7 @@ func parseGraph(src []byte, f Format) (*Graph, error) {
 	return d.Graph, nil
 }
 
-// Validate reports everything that is wrong with a graph built in Go, as an
-// [*InvalidError].
+// Validate returns all problems of a graph built in Go, as an [*InvalidError].
 func (g *Graph) Validate() error {
 	_, err := g.Compile(nil)
 	return err
@@ -210,7 +207,7 @@ func (g *Graph) Compile(c *Catalog) (*walk.Program, error) {
 	return d.Program(c)
 }
 
-// withoutLines drops positions, which mean nothing to the author of a Graph.
+// withoutLines drops positions, which have no meaning for a Graph built in Go.
 func withoutLines(ps Problems) Problems {
 	for i := range ps {
 		ps[i].Line, ps[i].Column = 0, 0
@@ -218,8 +215,7 @@ func withoutLines(ps Problems) Problems {
 	return ps
 }
 
-// MarshalJSON writes the problem list as it is; it exists so that a nil list
-// becomes [] and not null.
+// MarshalJSON writes the problems as a list. A nil list becomes [] and not null.
 func (ps Problems) MarshalJSON() ([]byte, error) {
 	if ps == nil {
 		return []byte("[]"), nil
@@ -227,7 +223,7 @@ func (ps Problems) MarshalJSON() ([]byte, error) {
 	return json.Marshal([]Problem(ps))
 }
 
-// Is lets errors.Is find [ErrNoStart] and [ErrMultipleStarts].
+// Is makes errors.Is find [ErrNoStart] and [ErrMultipleStarts].
 func (e *InvalidError) Is(target error) bool {
 	for _, p := range e.Problems {
 		if target == ErrNoStart && p.Code == "graph.no_start" || target == ErrMultipleStarts && p.Code == "graph.multiple_starts" {
@@ -237,5 +233,5 @@ func (e *InvalidError) Is(target error) bool {
 	return false
 }
 
-// isExtension reports whether a key is the author's own and ignored.
+// isExtension reports whether a key is an extension of the author, which is ignored.
 func isExtension(key string) bool { return strings.HasPrefix(key, "x-") }

@@ -11,8 +11,8 @@ import (
 	"github.com/kairosd/kairosd/planner/message"
 )
 
-// parseJSON reads one JSON text by RFC 8259 and I-JSON: duplicate keys, lone
-// surrogates and data after the value are errors (P11, P23, P30).
+// parseJSON reads one JSON text as RFC 8259 and I-JSON define it. Duplicate keys, lone surrogates,
+// and data after the value are errors.
 func parseJSON(src []byte, r *reporter) *tree {
 	p := &jsonParser{src: src, line: 1, r: r}
 	if offset := tooDeepJSON(src); offset >= 0 {
@@ -44,7 +44,7 @@ type jsonParser struct {
 	src []byte
 	dec *jsontext.Decoder
 	r   *reporter
-	// line and column (from 0, in characters) are those of offset at.
+	// line and column (from 0, in characters) are the position of offset at.
 	line, column, at int
 	first            int // line of a duplicate key's first occurrence
 	end              int // offset after the value
@@ -52,8 +52,7 @@ type jsonParser struct {
 
 var errTrailing = errors.New("data after the JSON value")
 
-// tooDeepJSON finds the bracket that opens a level too many, or -1, without
-// parsing (P20).
+// tooDeepJSON finds the first bracket beyond the depth limit without parsing, or returns -1.
 func tooDeepJSON(src []byte) int {
 	depth, quoted := 0, false
 	for i := 0; i < len(src); i++ {
@@ -74,8 +73,8 @@ func tooDeepJSON(src []byte) int {
 	return -1
 }
 
-// position turns an offset into line and column. Offsets only grow, so that all
-// calls together read the source once.
+// position converts an offset to a line and a column. Offsets only grow, so that all calls together
+// read the source once.
 func (p *jsonParser) position(offset int) (line, column int) {
 	for ; p.at < min(offset, len(p.src)); p.at++ {
 		switch c := p.src[p.at]; {
@@ -121,9 +120,9 @@ func (p *jsonParser) fail(err error) {
 	p.r.error(&tree{line: line, column: column}, "", code, suggestion, "%s", what)
 }
 
-// value reads one value; the decoder has checked the grammar.
+// value reads one value. The decoder has checked the grammar.
 func (p *jsonParser) value() (*tree, error) {
-	p.dec.PeekKind() // moves over blanks and separators
+	p.dec.PeekKind() // skips blanks and separators
 	before := int(p.dec.InputOffset())
 	tok, err := p.dec.ReadToken()
 	if err != nil {
@@ -170,7 +169,7 @@ func (p *jsonParser) value() (*tree, error) {
 	return t, err
 }
 
-// duplicate remembers where the key stood first that the decoder now refused.
+// duplicate records the first position of a key that the decoder rejected.
 func (p *jsonParser) duplicate(err error, t *tree) error {
 	if e, ok := errors.AsType[*jsontext.SyntacticError](err); ok && errors.Is(err, jsontext.ErrDuplicateName) {
 		for _, k := range t.keys {
@@ -182,7 +181,7 @@ func (p *jsonParser) duplicate(err error, t *tree) error {
 	return err
 }
 
-// skip finds where the token begins that follows offset.
+// skip finds the start of the token after offset.
 func (p *jsonParser) skip(offset int) int {
 	for offset < len(p.src) && strings.IndexByte(" \t\r\n,:", p.src[offset]) >= 0 {
 		offset++

@@ -14,10 +14,9 @@ import (
 	"go.yaml.in/yaml/v4/plugin/loaderlimits"
 )
 
-// parseYAML reads one YAML document into a tree. Scalars follow the YAML 1.2
-// core schema as far as JSON has the value: `no`, dates and 1_000 are text.
-// The parser itself refuses nesting beyond MaxDepth, before it costs anything
-// (P20); aliases are expanded here, within limits.
+// parseYAML reads one YAML document into a tree. Scalars follow the YAML 1.2 core schema as far as
+// JSON has the value: `no`, dates, and 1_000 are text. The parser rejects nesting beyond MaxDepth
+// before it costs memory. Aliases are expanded here, within limits.
 func parseYAML(src []byte, r *reporter) *tree {
 	var doc yaml.Node
 	if err := loadYAML(src, &doc); err != nil {
@@ -41,15 +40,15 @@ func loadYAML(src []byte, doc *yaml.Node) (err error) {
 	return yaml.Load(src, doc, yaml.WithPlugin(limits))
 }
 
-// recovered turns a panic in a library that reads what strangers wrote into an
-// error: no document may stop the daemon.
+// recovered converts a panic of a library that parses untrusted input to an error, so that no
+// document can stop the daemon.
 func recovered(err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("cannot be read: %v", p)
 	}
 }
 
-// yamlError explains what the parser met.
+// yamlError explains an error of the parser.
 func yamlError(err error, src []byte, r *reporter) {
 	if e, ok := errors.AsType[*yaml.LoadErrors](err); ok {
 		for _, e := range e.Errors {
@@ -86,7 +85,7 @@ func yamlError(err error, src []byte, r *reporter) {
 	case strings.Contains(text, "alias") || strings.Contains(text, "anchor"):
 		code = "yaml.alias"
 	case strings.Contains(text, "unexpected end of stream") || strings.HasPrefix(text, "did not find expected ',' or"):
-		if e.ContextMark.Line > 0 { // where it begins is more useful than where the file ends
+		if e.ContextMark.Line > 0 { // the start is more useful than the end of the file
 			at = &tree{line: e.ContextMark.Line, column: e.ContextMark.Column}
 		}
 		if e.ContextMsg != "" {
@@ -96,8 +95,8 @@ func yamlError(err error, src []byte, r *reporter) {
 	r.error(at, "", code, suggestion, "%s", what)
 }
 
-// tabAt reports whether a tab stands at the position, or before it in the
-// indentation of its line.
+// tabAt reports whether there is a tab at the position, or before it in the indentation of its
+// line.
 func tabAt(src []byte, at *tree) bool {
 	line := lineOf(src, at.line)
 	for i, c := range line {
@@ -111,7 +110,7 @@ func tabAt(src []byte, at *tree) bool {
 	return false
 }
 
-// lineOf returns a line of the source by its number, from 1.
+// lineOf returns a line of the source by its number, which starts at 1.
 func lineOf(src []byte, number int) string {
 	for n := 1; ; n++ {
 		line, rest, more := bytes.Cut(src, []byte("\n"))
@@ -145,7 +144,7 @@ type yamlParser struct {
 	r        *reporter
 	open     map[*yaml.Node]bool // anchors being expanded
 	aliases  int                 // aliases that enclose the current node
-	expanded int                 // values that stand in the tree because of an alias
+	expanded int                 // values that are in the tree because of an alias
 	failed   bool
 }
 
@@ -156,7 +155,7 @@ func (p *yamlParser) fail(n *yaml.Node, code string, suggestion message.Message,
 	return at
 }
 
-// value turns a node below depth containers into a tree.
+// value converts a node at a depth of nested containers to a tree.
 func (p *yamlParser) value(n *yaml.Node, depth int) *tree {
 	if p.failed {
 		return nil
@@ -243,7 +242,7 @@ func (p *yamlParser) mapping(n *yaml.Node, t *tree, depth int) *tree {
 	return t
 }
 
-// key reads a key, which must be text (P34).
+// key reads a key, which must be text.
 func (p *yamlParser) key(n *yaml.Node) *tree {
 	if n.Kind == yaml.AliasNode && n.Alias != nil {
 		return p.fail(n, "yaml.key", message.New("write the key out"), "a key cannot be an alias")
@@ -309,7 +308,7 @@ func jsonNumber(s string) string {
 	return sign + strings.TrimSuffix(s, ".")
 }
 
-// checkNumber refuses numbers that no double can hold (P24).
+// checkNumber rejects numbers that are out of the range of a float64.
 func checkNumber(t *tree, r *reporter) {
 	f, err := strconv.ParseFloat(t.text, 64)
 	if err != nil || f == 0 && strings.ContainsAny(mantissa(t.text), "123456789") {
@@ -317,7 +316,7 @@ func checkNumber(t *tree, r *reporter) {
 	}
 }
 
-// mantissa is a number's text without its exponent.
+// mantissa returns a number's text without its exponent.
 func mantissa(s string) string {
 	if i := strings.IndexAny(s, "eE"); i >= 0 {
 		return s[:i]
@@ -325,7 +324,7 @@ func mantissa(s string) string {
 	return s
 }
 
-// checkString refuses control characters that were written as escapes (P31).
+// checkString reports control characters that were written as escapes.
 func checkString(t *tree, r *reporter) {
 	for _, c := range t.text {
 		if controlCharacter(c) {
@@ -335,8 +334,8 @@ func checkString(t *tree, r *reporter) {
 	}
 }
 
-// FormatOf picks a format by file name, else by content: a document that begins
-// with { or [ is JSON.
+// FormatOf returns the format for a file name, or else for the content: a document that begins with
+// { or [ is JSON.
 func FormatOf(name string, src []byte) Format {
 	switch lower := strings.ToLower(name); {
 	case strings.HasSuffix(lower, ".json"):
@@ -351,13 +350,13 @@ func FormatOf(name string, src []byte) Format {
 	return FormatYAML
 }
 
-// looksLikeJSON tells {"a": 1} from YAML's {a: 1}.
+// looksLikeJSON distinguishes {"a": 1} from YAML's {a: 1}.
 func looksLikeJSON(text []byte) bool {
 	rest := bytes.TrimLeft(text[1:], " \t\r\n")
 	return len(rest) == 0 || rest[0] == '"' || rest[0] == '}'
 }
 
-// String names the format.
+// String returns the name of the format.
 func (f Format) String() string {
 	if f == FormatAuto {
 		return "auto"

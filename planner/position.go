@@ -5,13 +5,12 @@ import (
 	"unicode/utf8"
 )
 
-// column moves a text's position to a column inside it, from 1, where the text
-// stands in the document on one line as it is, bare or in quotes. Otherwise the
-// text's own position is the best that can be said.
+// column moves the position of a text to a column inside it, counted from 1. This works if the text
+// is on one line of the document, bare or in quotes. Otherwise, the position of the text is used.
 func (k *compiler) column(t *tree, column int) *tree {
 	d := k.d
 	if k.r.full() {
-		return t // only counted: finding the place takes time
+		return t // it is only counted, and finding the position takes time
 	}
 	if t == nil || t.kind != treeString || column < 1 || strings.Contains(t.text, "\n") {
 		return t
@@ -38,7 +37,7 @@ func (k *compiler) column(t *tree, column int) *tree {
 	return &tree{kind: treeString, text: t.text, line: t.line, column: t.column + quote + column - 1}
 }
 
-// insideText is column for the place where a part of the text begins.
+// insideText is column for the start of a part of the text.
 func (k *compiler) insideText(t *tree, part string) *tree {
 	if k.r.full() || t == nil || t.kind != treeString {
 		return t

@@ -7,7 +7,7 @@ import (
 	"github.com/kairosd/kairosd/planner/message"
 )
 
-// Severity ranks a [Problem].
+// Severity is the rank of a [Problem].
 type Severity string
 
 const (
@@ -15,21 +15,21 @@ const (
 	SeverityWarning Severity = "warning"
 )
 
-// Problem is one thing that is wrong with a plan document.
+// Problem is one error or warning in a plan document.
 type Problem struct {
 	Severity Severity `json:"severity"`
-	// Code is stable and meant for programs, e.g. "node.type_unknown".
+	// Code is stable and meant for programs, for example "node.type_unknown".
 	Code string `json:"code"`
-	// Message states the problem. Its JSON is the English text.
+	// Message describes the problem. Its JSON is the English text.
 	Message message.Message `json:"message"`
-	// Suggestion states what to do. It may be empty.
+	// Suggestion describes what to do. It may be empty.
 	Suggestion message.Message `json:"suggestion,omitzero"`
 	Node       string          `json:"node,omitempty"`
-	Line       int             `json:"line,omitempty"`   // from 1; 0: unknown
-	Column     int             `json:"column,omitempty"` // from 1; 0: unknown
+	Line       int             `json:"line,omitempty"`   // starts at 1; 0 means unknown
+	Column     int             `json:"column,omitempty"` // starts at 1; 0 means unknown
 }
 
-// String gives "line 3, column 7: message (suggestion)".
+// String returns "line 3, column 7: message (suggestion)".
 func (p Problem) String() string {
 	var b strings.Builder
 	if p.Line > 0 {
@@ -42,10 +42,11 @@ func (p Problem) String() string {
 	return b.String()
 }
 
-// Problems is a list of problems that is an error when any of them is one.
+// Problems is a list of errors and warnings. [Problems.Err] returns it as an error if it contains
+// one.
 type Problems []Problem
 
-// Err returns nil if no problem is an error, else an [*InvalidError].
+// Err returns an [*InvalidError] if one of the problems is an error, and nil otherwise.
 func (ps Problems) Err() error {
 	for _, p := range ps {
 		if p.Severity == SeverityError {
@@ -55,9 +56,8 @@ func (ps Problems) Err() error {
 	return nil
 }
 
-// InvalidError says that a document is not a valid plan, with everything that
-// is wrong with it. It matches [ErrNoStart] and [ErrMultipleStarts] by
-// errors.Is when it holds that problem.
+// InvalidError reports that a document is not a valid plan, with all of its problems. errors.Is
+// matches [ErrNoStart] and [ErrMultipleStarts] if it contains that problem.
 type InvalidError struct{ Problems Problems }
 
 func (e *InvalidError) Error() string {

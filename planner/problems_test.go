@@ -94,8 +94,8 @@ func TestEveryProblemHasACase(t *testing.T) {
 	}
 }
 
-// TestCatalogueOfBadDocuments finds every row of the catalogue of bad documents
-// in a test, or says which package answers it.
+// TestCatalogueOfBadDocuments finds every row of the catalog of bad documents in a test, or names
+// the package that covers it.
 func TestCatalogueOfBadDocuments(t *testing.T) {
 	t.Parallel()
 	elsewhere := map[string]string{
@@ -115,7 +115,7 @@ func TestCatalogueOfBadDocuments(t *testing.T) {
 		}
 		text.Write(src)
 	}
-	// Ranges such as P18-P24 in a heading are no test of what lies between.
+	// A range such as P18-P24 in a heading does not cover the rows between its ends.
 	for n := 1; n <= 48; n++ {
 		id := fmt.Sprintf("P%02d", n)
 		shown := regexp.MustCompile(`(== .*|"|\(|, |// )` + id + `\b`).MatchString(text.String())
@@ -155,7 +155,7 @@ func splitCases(src []byte) (head string, cases []problemCase) {
 	return head, cases
 }
 
-// problemsOf is what an operator is told who stores the document.
+// problemsOf returns the problems that an operator sees when storing the document.
 func problemsOf(src []byte, c *planner.Catalog) planner.Problems {
 	_, problems := planner.Parse(src, planner.WithCatalog(c))
 	return problems

@@ -130,7 +130,7 @@ func TestRejectionInMemory(t *testing.T) {
 	}
 }
 
-// A rejection stops the branches of a plan whose branches go on after a failure.
+// A rejection stops all branches, even in a plan whose branches continue after a failure.
 func TestARejectionStopsEveryBranch(t *testing.T) {
 	t.Parallel()
 	d, problems := planner.Parse([]byte(`

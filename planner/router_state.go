@@ -6,16 +6,16 @@ import (
 	"github.com/kairosd/kairosd/planner/message"
 )
 
-// routerState are the members of the state that the nodes of a router graph pass on.
+// routerState are the members of the state that the nodes of a router graph pass to each other.
 var routerState = []string{"messages", "selectedTools", "toolArgs", "toolResults", "response"}
 
-// IsRouterState reports whether a value given to a node of a router graph is a state:
-// it has a member of one. Any other value is what the user says.
+// IsRouterState reports whether the input of a node of a router graph is a state: it has at least
+// one member of a state. Any other input is the user's message.
 func IsRouterState(m map[string]any) bool {
 	return slices.ContainsFunc(routerState, func(name string) bool { _, ok := m[name]; return ok })
 }
 
-// CheckRouterState returns the first problem of the state of a router graph; zero: there is none.
+// CheckRouterState returns the first problem of the state of a router graph, or a zero message.
 func CheckRouterState(m map[string]any) message.Message {
 	messages, ok := m["messages"].([]any)
 	if !ok {

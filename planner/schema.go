@@ -20,36 +20,36 @@ import (
 )
 
 const (
-	// maxSchemaValues bounds a schema: compiling one takes time that is
-	// quadratic in its subschemas.
+	// maxSchemaValues limits a schema, because compiling one takes time that is quadratic in its
+	// subschemas.
 	maxSchemaValues = 2_000
-	// maxSchemaExponent bounds the numbers that schemas and their instances may
-	// hold: they are compared as exact fractions, written out in full.
+	// maxSchemaExponent limits the numbers in schemas and their instances, because they are
+	// compared as exact fractions.
 	maxSchemaExponent = 400
-	// schemaURL is the base of every schema; nothing is ever fetched from it.
+	// schemaURL is the base address of every schema. It is never fetched.
 	schemaURL = "schema:///document"
 )
 
-// Schema is a compiled JSON Schema, of draft 2020-12 unless it names another.
-// It is immutable and safe for concurrent use.
+// Schema is a compiled JSON Schema, of draft 2020-12 unless it names another draft. It is immutable
+// and safe for concurrent use.
 type Schema struct {
 	compiled *jsonschema.Schema
-	// shared says that values must be weighed before they are validated.
+	// shared reports that the cost of each value must be checked before it is validated.
 	shared bool
 }
 
-// SchemaProblem is one way in which a value, or a schema itself, is wrong.
+// SchemaProblem is one mistake in a value or in a schema.
 type SchemaProblem struct {
-	// Path leads to the value: keys, and indexes of lists.
+	// Path leads to the value: keys and list indexes.
 	Path []string `json:"path"`
-	// Keyword is the keyword of the schema that was violated, e.g. "required".
+	// Keyword is the keyword of the schema that the value violates, for example "required".
 	Keyword string `json:"keyword,omitempty"`
 	Message string `json:"message"`
 	// Text is Message with its arguments kept apart.
 	Text message.Message `json:"-"`
 }
 
-// String gives "items.0.name: message", or the message alone for the whole value.
+// String returns "items.0.name: message", or only the message if it concerns the whole value.
 func (p SchemaProblem) String() string {
 	if len(p.Path) == 0 {
 		return p.Message
@@ -57,7 +57,7 @@ func (p SchemaProblem) String() string {
 	return strings.Join(p.Path, ".") + ": " + p.Message
 }
 
-// Localize returns the problem with its path.
+// Localize returns the message with its path.
 func (p SchemaProblem) Localize() message.Message {
 	if p.Text.IsZero() {
 		return message.Verbatim(p.String())
@@ -68,7 +68,7 @@ func (p SchemaProblem) Localize() message.Message {
 	return message.New("%s: %s", strings.Join(p.Path, "."), p.Text)
 }
 
-// SchemaError says why a JSON value is no usable JSON Schema.
+// SchemaError reports that a JSON value is not a usable JSON Schema.
 type SchemaError struct{ Problems []SchemaProblem }
 
 func (e *SchemaError) Error() string {
@@ -79,10 +79,9 @@ func (e *SchemaError) Error() string {
 	return strings.Join(lines, "; ")
 }
 
-// ParseSchema compiles a schema given as a JSON value. It never fetches
-// anything: a $ref may lead only into the schema itself or to a published
-// draft (P42). Patterns are RE2, which cannot be made to hang. The error is a
-// [*SchemaError].
+// ParseSchema compiles a schema given as a JSON value. It fetches nothing: a $ref must lead into
+// the schema itself or to a published draft. Patterns are RE2 expressions, whose matching time is
+// linear. The error is a [*SchemaError].
 func ParseSchema(v any) (*Schema, error) {
 	v, err := jsonvalue.Normalize(v)
 	if err != nil {
@@ -121,20 +120,18 @@ func ParseSchema(v any) (*Schema, error) {
 	case dynamic:
 		return nil, schemaError(nil, "$dynamicRef and $recursiveRef are not supported: write $ref")
 	}
-	// The smallest value shows parts that apply to one value in so many ways that
-	// no value could be validated.
+	// Even the smallest value shows whether parts apply to one value so often that no value could
+	// be validated.
 	if shared && weigh(context.Background(), compiled, nil) != nil { //seed:schema-weight
 		return nil, schemaError(nil, "the schema would apply one part more than %d times to one value", maxSchemaSteps)
 	}
 	return &Schema{compiled, shared}, nil
 }
 
-// Validate returns every way in which a JSON value does not match, in a stable
-// order; nil when it does.
+// Validate returns every mismatch of a JSON value in a stable order, or nil if the value matches.
 func (s *Schema) Validate(v any) []SchemaProblem { return s.ValidateContext(context.Background(), v) }
 
-// ValidateContext is Validate that ends when the context does; its one problem is
-// then that of the context.
+// ValidateContext is Validate with a context. If the context ends, its error is the only problem.
 func (s *Schema) ValidateContext(ctx context.Context, v any) []SchemaProblem {
 	v, err := jsonvalue.Normalize(v)
 	if err != nil {
@@ -179,7 +176,7 @@ func schemaError(at []string, format string, args ...any) *SchemaError {
 	return &SchemaError{[]SchemaProblem{{Path: at, Message: fmt.Sprintf(format, args...)}}}
 }
 
-// explainSchema says why a schema does not compile.
+// explainSchema converts the reason why a schema does not compile.
 func explainSchema(err error) *SchemaError {
 	if e, ok := errors.AsType[*jsonschema.SchemaValidationError](err); ok {
 		if v, ok := errors.AsType[*jsonschema.ValidationError](e.Err); ok {
@@ -206,12 +203,10 @@ func fragment(url string) string {
 	return after
 }
 
-// english words the library's messages; ours follow for the kinds that people
-// meet daily.
+// english formats the library's messages. Common kinds have messages of their own below.
 var english = xtext.NewPrinter(language.English)
 
-// schemaLeaves lists the innermost causes of a validation error: those say what
-// to change.
+// schemaLeaves lists the innermost causes of a validation error, because those show what to change.
 func schemaLeaves(e *jsonschema.ValidationError) []SchemaProblem {
 	var out []SchemaProblem
 	var walk func(*jsonschema.ValidationError)
@@ -246,8 +241,8 @@ func schemaLeaves(e *jsonschema.ValidationError) []SchemaProblem {
 	})
 }
 
-// likeliest drops, from the ways in which a value fails every alternative, that
-// it has another type than some: the others say what was meant.
+// likeliest handles a value that matches no alternative. It drops the alternatives that fail only
+// because of the type, because the others probably show what the author meant.
 func likeliest(e *jsonschema.ValidationError, causes []SchemaProblem) []SchemaProblem {
 	switch e.ErrorKind.(type) {
 	case *kind.AnyOf, *kind.OneOf:
@@ -312,14 +307,13 @@ func quoteAll(names []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-// sizedPattern is a regular expression, and how many steps it may take for each
-// character.
+// sizedPattern is a regular expression and the number of steps it may take for each character.
 type sizedPattern struct {
 	*regexp.Regexp
 	size int
 }
 
-// longText reports whether a value has a text that patterns may take long over.
+// longText reports whether a value contains a text that is expensive to match with patterns.
 func longText(v any) bool {
 	switch v := v.(type) {
 	case string:
@@ -336,7 +330,7 @@ func longText(v any) bool {
 	return false
 }
 
-// noLoader refuses every document that is not in memory already.
+// noLoader rejects every document that is not in memory.
 type noLoader struct{}
 
 func (noLoader) Load(string) (any, error) { return nil, errors.New("schemas are never fetched") }
@@ -363,7 +357,7 @@ func countValues(v any, limit int) int {
 	return n
 }
 
-// extremeNumber finds a number whose exact fraction would fill the memory.
+// extremeNumber finds a number whose exact fraction would exhaust memory.
 func extremeNumber(v any, at []string) ([]string, bool) {
 	switch v := v.(type) {
 	case json.Number:

@@ -12,20 +12,20 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// A schema whose parts refer to one part in several ways may apply that part to
-// one value so often that the number doubles with every level of the value.
-// Such schemas are weighed against each value before it is validated.
+// A schema may refer to one part in several ways, so that the part applies to one value more than
+// once. The number of applications can then double with each level of the value. The cost of such a
+// schema is checked for each value before validation.
 const (
 	maxSchemaSteps = 2_000_000 // applications of a subschema to a part of a value
 	maxSchemaPairs = 500_000   // different ones
-	// freeValues and freeText are what a value may hold without being weighed.
+	// freeValues and freeText limit the values that are validated without a cost check.
 	freeValues = 1000
 	freeText   = 10_000
 )
 
 var errSchemaCost = errors.New("too many steps")
 
-// patternSteps is what a pattern takes over a text.
+// patternSteps is the number of steps to match a pattern against a text.
 func patternSteps(p jsonschema.Regexp, text string) int {
 	if p, ok := p.(sizedPattern); ok {
 		return min((len(text)+1)*p.size/pattern.StepsPerUnit, maxSchemaSteps+1)
@@ -33,7 +33,7 @@ func patternSteps(p jsonschema.Regexp, text string) int {
 	return 0
 }
 
-// sameValue lists the parts of a schema that apply to the value that it applies to.
+// sameValue lists the parts of a schema that apply to the same value as the schema.
 func sameValue(s *jsonschema.Schema) []*jsonschema.Schema {
 	out := slices.Concat(
 		[]*jsonschema.Schema{s.Ref, s.Not, s.If, s.Then, s.Else},
@@ -85,7 +85,7 @@ func forItem(s *jsonschema.Schema, i int) []*jsonschema.Schema {
 	return slices.DeleteFunc(out, func(sub *jsonschema.Schema) bool { return sub == nil })
 }
 
-// parts lists everything that a schema is made of, one level deep.
+// parts lists the direct parts of a schema.
 func parts(s *jsonschema.Schema) []*jsonschema.Schema {
 	out := slices.Concat(
 		sameValue(s),
@@ -105,9 +105,8 @@ func parts(s *jsonschema.Schema) []*jsonschema.Schema {
 	return slices.DeleteFunc(out, func(sub *jsonschema.Schema) bool { return sub == nil })
 }
 
-// inspect walks a compiled schema. It finds a part that leads back to itself
-// without consuming anything of the value, which could never be decided, and
-// reports whether some part is referred to more than once.
+// inspect walks a compiled schema. It finds a part that refers to itself for the same value, which
+// would never end. It also reports whether some part is referred to more than once.
 func inspect(root *jsonschema.Schema) (cycle string, dynamic, shared bool) {
 	seen := map[*jsonschema.Schema]bool{root: true}
 	todo := []*jsonschema.Schema{root}
@@ -152,16 +151,16 @@ func inspect(root *jsonschema.Schema) (cycle string, dynamic, shared bool) {
 	return cycle, dynamic, shared
 }
 
-// weigh counts how often a part of the schema would be applied to a part of the
-// value, and what its patterns take; errSchemaCost says that this is too much.
+// weigh counts how often parts of the schema apply to parts of the value, and the steps of its
+// patterns. It returns errSchemaCost if they exceed the limit.
 func weigh(ctx context.Context, root *jsonschema.Schema, value any) error {
 	type pair struct {
 		s  *jsonschema.Schema
 		at int
 	}
 	known := map[pair]int{}
-	// Values are told apart by the order in which they are met: every part of
-	// the value is numbered once, by its parent's number and position.
+	// Values are distinguished by the order in which they are visited. Each part of the value gets
+	// a number from its parent's number and its position.
 	type place struct{ parent, child int }
 	number := map[place]int{}
 	count := 1

@@ -20,7 +20,7 @@ func decode(t *testing.T, src string) any {
 	return v
 }
 
-// A value is told everything that is wrong with it, in words that say what to do.
+// Validation reports all mismatches of a value, and each message shows what to change.
 func TestSchemaValidate(t *testing.T) {
 	t.Parallel()
 	s, err := planner.ParseSchema(decode(t, `{"type": "object", "required": ["name", "age"], "additionalProperties": false, "properties": {

@@ -7,9 +7,8 @@ import (
 	"github.com/kairosd/kairosd/planner/message"
 )
 
-// secretForm recognises one kind of credential by its public shape. The marker
-// must occur in the text before the pattern is tried, which keeps the search
-// fast on plans without any.
+// secretForm recognizes one kind of credential by its public format. The marker must occur in the
+// text before the pattern is matched, which keeps the search fast for plans without credentials.
 type secretForm struct {
 	what    message.Message
 	marker  string
@@ -34,7 +33,7 @@ var secretForms = []secretForm{
 	{message.New("a Google API key"), "AIza", regexp.MustCompile(`(?:^|[^A-Za-z0-9])AIza[A-Za-z0-9_-]{35}`)},
 }
 
-// inlineSecret returns the kind of credential that a text contains; zero: none.
+// inlineSecret returns the kind of credential that a text contains, or a zero message.
 func inlineSecret(s string) message.Message {
 	if len(s) < 16 {
 		return message.Message{}
@@ -47,8 +46,8 @@ func inlineSecret(s string) message.Message {
 	return message.Message{}
 }
 
-// checkSecrets reports credentials that are written into the document, comments
-// apart: a plan is stored, shown and exported, and a secret in it is lost.
+// checkSecrets reports credentials in the document, but not in comments. A plan is stored, shown,
+// and exported, which would expose them.
 func checkSecrets(t *tree, node string, r *reporter) {
 	switch t.kind {
 	case treeString:
@@ -74,7 +73,7 @@ func checkSecrets(t *tree, node string, r *reporter) {
 	}
 }
 
-// checkDocumentSecrets is checkSecrets with each problem's node named.
+// checkDocumentSecrets is checkSecrets with the node of each problem.
 func checkDocumentSecrets(t *tree, r *reporter) {
 	if t.kind != treeMap {
 		return

@@ -1,11 +1,11 @@
 package planner
 
-// State is what handlers see of a run in memory [000].
+// State is the data of a run in memory that handlers can read and write.
 type State struct {
-	// Last is the output of the node before: what a node without input gets.
+	// Last is the output of the previous node: the input of a node that has no input of its own.
 	Last any
-	// Outputs holds node outputs by node id; Outputs["input"] is the run's
-	// input, Outputs["memory"] what memory returned, if it returned something.
+	// Outputs holds outputs by node ID. Outputs["input"] is the input of the run. Outputs["memory"]
+	// is the text that the memory returned, if any.
 	Outputs map[string]any
 }
 

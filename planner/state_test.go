@@ -46,8 +46,7 @@ edges: [{from: a, to: b}, {from: b, to: c}, {from: c, to: d}]
 	}
 }
 
-// The audit hook hears of the start and the end of every node, with times, the output
-// and the failure.
+// The audit hook receives the start and the end of every node, with times, output, and failure.
 func TestAuditOfAFailure(t *testing.T) {
 	t.Parallel()
 	graph, err := planner.ParseYAML(

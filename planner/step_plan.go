@@ -2,8 +2,8 @@ package planner
 
 import "github.com/kairosd/kairosd/planner/walk"
 
-// StepPlan is a plan as planners write it: steps with dependencies ([001],
-// [002]). It compiles to a [walk.Program] whose nodes are activated by needs.
+// StepPlan is a plan of steps with dependencies, the form that planners generate. It compiles to a
+// [walk.Program] whose nodes are activated by needs.
 type StepPlan struct {
 	ID          string
 	Name        string
@@ -20,14 +20,13 @@ type StepPlan struct {
 	Limits      walk.Limits
 	OnFailure   string
 	Strict      bool
-	// ContinueOnFailure makes on_error: continue the default of every step that is no
-	// approval.
+	// ContinueOnFailure makes on_error: continue the default of every step that is not an approval.
 	ContinueOnFailure bool
 
 	anonymous string // as in Graph
 }
 
-// Step is one planned action. Exactly one of SkillID, AgentID and Tool is set.
+// Step is one planned action. Exactly one of SkillID, AgentID, and Tool is set.
 type Step struct {
 	ID             string
 	Order          int
@@ -40,40 +39,39 @@ type Step struct {
 	Condition      *StepCondition
 	Retry          *StepRetry
 	ExpectedOutput string
-	// OutputSchema is the JSON Schema of the step's output; nil: that of its skill, if
+	// OutputSchema is the JSON Schema of the step's output. Nil means the schema of its skill, if
 	// it has one.
 	OutputSchema any
 	Timeout      walk.Duration
 	OnError      string
-	OnReject     string // of a step that asks a person: see [Node.OnReject]
+	OnReject     string // of a step of type approval: see [Node.OnReject]
 }
 
-// StepCondition decides whether a step runs once its dependencies settled.
+// StepCondition decides whether a step runs after its dependencies have settled.
 type StepCondition struct {
 	Type string // success (default), failure, always, custom
 	Expr string // for custom: an expression
-	// Unknown says what a custom condition does that reads a value which is missing, or
-	// of another type than the expression needs: UnknownFail (default) or UnknownSkip.
+	// Unknown decides what a custom condition does if it reads a value that is missing or has
+	// another type than the expression needs: UnknownFail (default) or UnknownSkip.
 	Unknown string
 }
 
-// StepRetry is the retry policy of [001]: attempt n waits
-// BackoffMs[min(n, len)-1] milliseconds.
+// StepRetry is the retry policy of a step. Attempt n waits BackoffMs[min(n, len)-1] milliseconds.
 type StepRetry struct {
 	MaxAttempts int
 	BackoffMs   []int64
 }
 
-// MetadataPriority is the key of `metadata` under which a step plan says with which
-// priority its runs start: low, medium, high or critical. Anything else says nothing.
+// MetadataPriority is the key of `metadata` for the priority of the plan's runs: low, medium, high,
+// or critical. Other values have no effect.
 const MetadataPriority = "priority"
 
-// MetadataPreferences is the key of `metadata` under which a step plan keeps how the
-// user likes the answer: an object whose members every agent of the plan is given.
+// MetadataPreferences is the key of `metadata` for the user's preferences about answers. It is an
+// object whose members are passed to every agent of the plan.
 const MetadataPreferences = "preferences"
 
-// RunPriority is the priority of runs that a word stands for: low is -10, high is
-// 10, critical is 20, medium and anything else is 0.
+// RunPriority returns the priority of runs for a word: -10 for low, 10 for high, 20 for critical,
+// and 0 for medium and any other word.
 func RunPriority(word string) int {
 	switch word {
 	case "low":
@@ -86,12 +84,12 @@ func RunPriority(word string) int {
 	return 0
 }
 
-// PlanMetadata says who made a step plan and how sure they were.
+// PlanMetadata records who made a step plan, and their confidence.
 type PlanMetadata struct {
 	CreatedBy    string
 	CreatedAt    string
 	Confidence   float64
 	Alternatives []any
-	// Extra keeps every other key of `metadata` as written.
+	// Extra keeps all other keys of `metadata` unchanged.
 	Extra map[string]any
 }

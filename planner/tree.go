@@ -42,17 +42,17 @@ func (k treeKind) String() string {
 	return [...]string{"null", "true or false", "a number", "text", "a list", "an object"}[k]
 }
 
-// tree is a document's value with positions: what YAML and JSON have in common.
+// tree is the value of a document with positions, from YAML or JSON.
 type tree struct {
 	kind         treeKind
 	text         string // scalars: the text; numbers: as JSON writes them
 	items        []*tree
-	keys         []*tree // of a map, strings, beside items
+	keys         []*tree // of a map: strings, parallel to items
 	index        map[string]int
 	line, column int
 }
 
-// bigMap is the number of keys from which a map is indexed.
+// bigMap is the number of keys above which a map is indexed.
 const bigMap = 16
 
 // get returns the value of a key, or nil.
@@ -85,7 +85,7 @@ func (t *tree) indexKeys() {
 	}
 }
 
-// value drops the positions.
+// value returns the value without positions.
 func (t *tree) value() any {
 	switch t.kind {
 	case treeNull:
@@ -110,7 +110,7 @@ func (t *tree) value() any {
 	return m
 }
 
-// at follows keys and indexes as far as they lead, for positions.
+// at follows keys and indexes as far as they exist, for positions.
 func (t *tree) at(steps []string) *tree {
 	for _, s := range steps {
 		if t == nil {
@@ -138,22 +138,20 @@ type reporter struct {
 	problems Problems
 	errors   int
 	warnings int
-	// broken says that fields which link nodes could not be read.
+	// broken reports that fields which link nodes could not be read.
 	broken bool
-	// lenient turns advisory errors into warnings.
+	// lenient converts advisory errors to warnings.
 	lenient bool
 }
 
-// maxWarnings bounds the warnings that are listed.
+// maxWarnings limits the warnings that are listed.
 const maxWarnings = 200
 
-// full reports whether further errors are only counted: what it would cost to
-// word them can be saved.
+// full reports whether further errors are only counted, so that their messages need not be built.
 func (r *reporter) full() bool { return r.errors >= maxProblems }
 
-// suggest says which of the names a word was probably meant to be, else what
-// is said otherwise. Nothing is searched once the report is full: a suggestion
-// must not cost quadratic time.
+// suggest returns the nearest of the names, or otherwise if none is near. It does not search once
+// the report is full, because suggestions must not take quadratic time.
 func (r *reporter) suggest(word string, names func() []string, otherwise message.Message) message.Message {
 	if r.full() {
 		return message.Message{}
@@ -192,7 +190,7 @@ func (r *reporter) warn(at *tree, node, code string, suggestion message.Message,
 	r.add(SeverityWarning, at, node, code, suggestion, format, args...)
 }
 
-// done returns all problems in the order of the document.
+// done returns all problems in document order.
 func (r *reporter) done() Problems {
 	if r.errors > maxProblems {
 		r.problems = append(r.problems, Problem{Severity: SeverityError, Code: "too_many_problems",
@@ -219,8 +217,8 @@ func (r *reporter) done() Problems {
 	return r.problems
 }
 
-// checkText refuses what no document may contain (P28–P31) and returns the text
-// without a UTF-8 byte order mark.
+// checkText rejects characters that no document may contain. It returns the text without a UTF-8
+// byte order mark.
 func checkText(src []byte, r *reporter) ([]byte, bool) {
 	if len(src) > MaxDocument {
 		r.error(nil, "", "document.too_large", message.New("split the plan, or move data into its input"),
@@ -258,14 +256,13 @@ func checkText(src []byte, r *reporter) ([]byte, bool) {
 	return src, true
 }
 
-// controlCharacter reports characters that no text needs: all of C0, DEL and C1
-// but tabs and line ends.
+// controlCharacter reports control characters: C0, DEL, and C1, except tabs and line ends.
 func controlCharacter(c rune) bool {
 	return c < 0x20 && c != '\t' && c != '\n' && c != '\r' || c == 0x7F || 0x80 <= c && c < 0xA0 && c != 0x85
 }
 
-// bidi reports characters that turn the direction of text: they can make a
-// name look like another.
+// bidi reports characters that change the direction of text, because they can make a name look like
+// another.
 func bidi(s string) bool {
 	return strings.ContainsFunc(s, func(c rune) bool {
 		return 0x202A <= c && c <= 0x202E || 0x2066 <= c && c <= 0x2069 || c == 0x200E || c == 0x200F || c == 0x061C

@@ -9,7 +9,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// trustCatalog has a tool and an agent of each kind that the rule of two tells apart.
+// trustCatalog has a tool and an agent of each kind that the rule of two distinguishes.
 func trustCatalog() *planner.Catalog {
 	byMethod := func(args any) walk.Effect {
 		if m, ok := args.(map[string]any); ok && m["method"] == "POST" {
@@ -83,7 +83,7 @@ func TestRuleOfTwo(t *testing.T) {
 		{"two changes", "a: {type: llm}\nb: " + signed + "\nc: {type: pay, input: 1}", "a>b b>c", "b c"},
 		{"what is remembered", "a: {type: pay, input: {to: \"${memory}\", by: \"${secret.BANK}\"}}", "", "a"},
 		{"what is remembered, passed on", "a: {type: set, input: \"${memory}\"}\nb: {type: pay, input: \"${secret.BANK}\"}", "a>b", "b"},
-		// The change comes before strangers are heard.
+		// The change comes before untrusted input.
 		{"payment, then model", "a: {type: pay, input: \"${secret.BANK}\"}\nb: {type: llm}", "a>b", ""},
 		{"database, payment, page", "a: {type: sql, input: 1}\nb: {type: pay, input: 1}\nc: " + get, "a>b b>c", ""},
 		// A person between.

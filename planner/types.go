@@ -7,8 +7,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// builtins holds each type's default effect; that of tool
-// and tools is their tools' own.
+// builtins holds the default side-effect class of each type. The types tool and tools use the class
+// of the tool.
 var builtins = map[string]walk.Effect{
 	walk.TypeTool: walk.EffectUnsafe, walk.TypeAgent: walk.EffectIdempotent, walk.TypeLLM: walk.EffectIdempotent,
 	walk.TypeDecision: walk.EffectPure,
@@ -19,21 +19,21 @@ var builtins = map[string]walk.Effect{
 	walk.TypePlan:     walk.EffectControl,
 }
 
-// aliases are the types of older documents [000].
+// aliases are the types of older documents.
 var aliases = map[string]string{
 	"init": walk.TypeNoop, "format_output": walk.TypeNoop, "error_handler": walk.TypeNoop, "terminal": walk.TypeNoop,
 	"validation": walk.TypeDecision, "llm_call": walk.TypeLLM,
 }
 
-// BuiltinType reports whether a name is a node type of the language or an alias
-// of one: no tool may take it.
+// BuiltinType reports whether a name is a node type of the language or an alias of one. No tool may
+// have such a name.
 func BuiltinType(name string) bool {
 	_, alias := aliases[name]
 	_, builtin := builtins[name]
 	return alias || builtin
 }
 
-// resolveType follows aliases.
+// resolveType replaces an alias with its type.
 func resolveType(name string) string {
 	if t, ok := aliases[name]; ok {
 		return t
@@ -41,7 +41,7 @@ func resolveType(name string) string {
 	return name
 }
 
-// typeNames lists everything that a node's type may be, for suggestions.
+// typeNames lists all valid types of a node, for suggestions.
 func typeNames(c *Catalog) []string {
 	names := append(slices.Collect(maps.Keys(builtins)), slices.Collect(maps.Keys(aliases))...)
 	if c != nil {
@@ -52,8 +52,8 @@ func typeNames(c *Catalog) []string {
 	return names
 }
 
-// EffectOf is the effect of a node as far as it is known before it runs: what
-// the document says, else its tool's, agent's or type's.
+// EffectOf returns the side-effect class of a node before it runs: the class in the document, or
+// else that of its tool, agent, or type.
 func (c *Catalog) EffectOf(n *walk.ProgramNode) walk.Effect {
 	if n.Effect != "" {
 		return n.Effect
@@ -61,7 +61,7 @@ func (c *Catalog) EffectOf(n *walk.ProgramNode) walk.Effect {
 	return c.DefaultEffect(n)
 }
 
-// DefaultEffect is EffectOf without what the document says.
+// DefaultEffect is EffectOf without the class in the document.
 func (c *Catalog) DefaultEffect(n *walk.ProgramNode) walk.Effect {
 	switch n.Type {
 	case walk.TypeTool:

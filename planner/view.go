@@ -18,16 +18,16 @@ func (b bitset) or(o bitset) {
 	}
 }
 
-// view answers which nodes may, and which must, have run before another. It is
-// computed at the first question: most plans of thousands of nodes ask none.
+// view answers which nodes may, and which must, have run before another node. It is computed on
+// first use, because most large plans do not need it.
 type view struct {
 	p          *walk.Program
 	components [][]int
 	owner      []int // token source of each node, -1: unreachable
 
 	ancestors []bitset
-	// enter and leave number the dominator tree of all token regions, so that
-	// a dominates b when its interval holds b's.
+	// enter and leave number the dominator tree of all token regions. a dominates b if its interval
+	// contains b's.
 	enter, leave []int
 	idom         []int
 	certain      []bitset // of token sources: nodes that have completed before
@@ -37,7 +37,7 @@ func newView(p *walk.Program, components [][]int, owner []int) *view {
 	return &view{p: p, components: components, owner: owner}
 }
 
-// before reports whether some path leads from a to b.
+// before reports whether a path leads from a to b.
 func (v *view) before(a, b int) bool {
 	if v.ancestors == nil {
 		v.findAncestors()
@@ -45,7 +45,7 @@ func (v *view) before(a, b int) bool {
 	return v.ancestors[b].has(a)
 }
 
-// findAncestors unites sets along components in topological order.
+// findAncestors merges sets along components in topological order.
 func (v *view) findAncestors() {
 	n := len(v.p.Nodes)
 	v.ancestors = make([]bitset, n)
@@ -82,8 +82,8 @@ func (v *view) findAncestors() {
 	}
 }
 
-// surely reports whether a has been visited whenever b starts: it dominates b
-// among the edges, or a need that must have completed did so after it.
+// surely reports whether a has always run when b starts: it dominates b along edges, or it ran
+// before a need that must have completed.
 func (v *view) surely(a, b int) bool {
 	if v.idom == nil {
 		v.findDominators()
@@ -99,8 +99,8 @@ func (v *view) surely(a, b int) bool {
 	return v.certain[source] != nil && v.certain[source].has(a)
 }
 
-// findCertain gives every token source what must have completed before it: for
-// a node with needs, its needs and what was certain before those.
+// findCertain finds, for every token source, what must have completed before it: its needs, and
+// what was certain before those.
 func (v *view) findCertain() {
 	n := len(v.p.Nodes)
 	v.certain = make([]bitset, n)
@@ -131,9 +131,8 @@ func (v *view) findCertain() {
 	}
 }
 
-// findDominators computes immediate dominators among edges, for all token
-// regions at once (semi-dominators by path compression, then nearest common
-// ancestors).
+// findDominators computes immediate dominators along edges for all token regions at once:
+// semi-dominators by path compression, then nearest common ancestors.
 func (v *view) findDominators() {
 	n := len(v.p.Nodes)
 	v.idom, v.enter, v.leave = make([]int, n), make([]int, n), make([]int, n)
@@ -178,8 +177,8 @@ func (v *view) findDominators() {
 		semi[i], label[i] = i, i
 	}
 	var path []int
-	// evaluate gives the number with the least semi-dominator on the way from u
-	// up to, but not including, what is not processed yet, and shortens the way.
+	// evaluate returns the number with the least semi-dominator on the path from u to the first
+	// unprocessed number, and compresses the path.
 	evaluate := func(u, processed int) int {
 		if link[u] < processed {
 			return label[u]

@@ -1,6 +1,5 @@
-// Package agenttest helps to test agents and plans without a model: a provider
-// that says what the test tells it to, and remembers what it was asked; a tool
-// that does the same; and a memory that is a list.
+// Package agenttest tests agents and plans without a model. It has a provider with scripted replies
+// that records its requests, a tool that records its calls, and a memory that is a list.
 package agenttest
 
 import (
@@ -16,42 +15,41 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// T is what is needed of a *testing.T.
+// T is the part of *testing.T that this package uses.
 type T interface {
 	Helper()
 	Errorf(format string, args ...any)
 	Cleanup(func())
 }
 
-// Reply is one answer of a [Provider].
+// Reply is one scripted answer of a [Provider].
 type Reply struct {
-	// When, if set, must be part of the last message that is not the model's own,
-	// whatever its case; a reply without it fits everything.
+	// When, if set, must occur in the last message that is not the model's own; case is ignored. A
+	// reply without When matches every request.
 	When string
 	Text string
-	// JSON is an answer that is a value instead of text.
+	// JSON is an answer that is a value. It is used if Text is empty.
 	JSON  any
 	Calls []Call
-	// Err is a failure instead of an answer.
+	// Err is a failure that Complete returns.
 	Err   error
 	Usage llm.Usage
 }
 
-// Call is a tool call that a [Reply] asks for.
+// Call is a tool call that a [Reply] requests.
 type Call struct {
 	Tool string
-	Args any // what encoding/json makes an object of; nil: {}
+	Args any // encoding/json must encode it as an object; nil means {}
 }
 
-// Text is a reply to anything.
+// Text returns a reply that matches every request and answers with a text.
 func Text(text string) Reply { return Reply{Text: text} }
 
-// Calling is a reply to anything that asks for one tool call.
+// Calling returns a reply that matches every request and requests one tool call.
 func Calling(tool string, args any) Reply { return Reply{Calls: []Call{{tool, args}}} }
 
-// Provider answers with its replies. Each is given once, and the first that fits
-// is given, so that conversations in parallel may be told apart by When. It is
-// safe for concurrent use.
+// Provider answers with its replies. Each reply is used once, and the first that matches is used.
+// Set When to tell apart conversations that run in parallel. A Provider is safe for concurrent use.
 type Provider struct {
 	mu       sync.Mutex
 	replies  []Reply
@@ -61,8 +59,8 @@ type Provider struct {
 
 var _ llm.Provider = (*Provider)(nil)
 
-// NewProvider makes a provider. At the end of the test it is an error when
-// replies were not asked for.
+// NewProvider makes a provider. At the end of the test, it reports an error for each reply that was
+// not used.
 func NewProvider(t T, replies ...Reply) *Provider {
 	t.Helper()
 	p := &Provider{replies: slices.Clone(replies)}
@@ -71,7 +69,7 @@ func NewProvider(t T, replies ...Reply) *Provider {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		for _, r := range p.replies {
-			t.Errorf("agenttest: nobody asked for the reply %s", r.describe())
+			t.Errorf("agenttest: the reply %s was not used", r.describe())
 		}
 	})
 	return p
@@ -89,13 +87,13 @@ func (r Reply) describe() string {
 	return fmt.Sprintf("%q", r.Text)
 }
 
-// Complete gives the first reply that fits. Without one it fails for good, and
-// says what was asked.
+// Complete returns the first reply that matches. If no reply matches, it returns a permanent
+// failure that shows the last message of the request.
 func (p *Provider) Complete(ctx context.Context, r llm.Request) (llm.Response, error) {
 	if err := context.Cause(ctx); err != nil {
 		return llm.Response{}, err
 	}
-	r.Messages = slices.Clone(r.Messages) // the conversation goes on
+	r.Messages = slices.Clone(r.Messages) // the conversation appends to its messages
 	asked := ""
 	for _, m := range r.Messages {
 		if m.Role != llm.RoleAssistant {
@@ -145,15 +143,14 @@ func (p *Provider) Complete(ctx context.Context, r llm.Request) (llm.Response, e
 	return out, nil
 }
 
-// Requests are what was asked so far, in order.
+// Requests returns a copy of the requests so far, in order.
 func (p *Provider) Requests() []llm.Request {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.requests)
 }
 
-// Tool is a tool that a test gives to an agent. It remembers its calls and is
-// safe for concurrent use.
+// Tool is a tool that records its calls. It is safe for concurrent use.
 type Tool struct {
 	spec llm.ToolSpec
 	do   func(args map[string]any) (any, error)
@@ -164,8 +161,8 @@ type Tool struct {
 
 var _ llm.Tool = (*Tool)(nil)
 
-// NewTool makes a tool that only reads and takes any arguments. do may be nil:
-// then the tool answers null.
+// NewTool makes a tool with effect read that accepts any arguments. If do is nil, the tool returns
+// null.
 func NewTool(name string, do func(args map[string]any) (any, error)) *Tool {
 	return &Tool{
 		spec: llm.ToolSpec{Name: name, Description: "A tool of a test.", Effect: walk.EffectRead, Schema: map[string]any{"type": "object"}},
@@ -173,7 +170,7 @@ func NewTool(name string, do func(args map[string]any) (any, error)) *Tool {
 	}
 }
 
-// WithSpec gives the tool another description; its name stays if s has none.
+// WithSpec replaces the description of the tool. The name stays if s has none.
 func (t *Tool) WithSpec(s llm.ToolSpec) *Tool {
 	if s.Name == "" {
 		s.Name = t.spec.Name
@@ -185,7 +182,7 @@ func (t *Tool) WithSpec(s llm.ToolSpec) *Tool {
 // Spec describes the tool.
 func (t *Tool) Spec() llm.ToolSpec { return t.spec }
 
-// Call notes the arguments and answers.
+// Call records the arguments and calls the function of the tool.
 func (t *Tool) Call(_ context.Context, c llm.ToolCall) (any, error) {
 	args, _ := c.Args.(map[string]any)
 	t.mu.Lock()
@@ -197,15 +194,15 @@ func (t *Tool) Call(_ context.Context, c llm.ToolCall) (any, error) {
 	return t.do(args)
 }
 
-// Calls are the arguments of the calls so far, in the order in which they came.
+// Calls returns the arguments of the calls so far, in order.
 func (t *Tool) Calls() []map[string]any {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Clone(t.calls)
 }
 
-// Memory is a memory that retrieves all it was given. It is safe for concurrent
-// use; the zero value is empty.
+// Memory is a memory that retrieves everything it stored. It is safe for concurrent use, and its
+// zero value is empty.
 type Memory struct {
 	mu    sync.Mutex
 	Pairs [][2]string // inputs and their answers
@@ -213,7 +210,7 @@ type Memory struct {
 
 var _ agent.Memory = (*Memory)(nil)
 
-// Retrieve gives every exchange, one per line.
+// Retrieve returns all stored exchanges, one per line.
 func (m *Memory) Retrieve(context.Context, string) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -224,7 +221,7 @@ func (m *Memory) Retrieve(context.Context, string) (string, error) {
 	return b.String(), nil
 }
 
-// Store keeps an exchange.
+// Store adds an exchange.
 func (m *Memory) Store(_ context.Context, input, output string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -41,7 +41,7 @@ func TestAnAgentIsTestedWithoutAModel(t *testing.T) {
 	}
 }
 
-// report collects what a test would be told.
+// report records the errors that a test would report.
 type report struct {
 	errors   []string
 	cleanups []func()

@@ -1,18 +1,17 @@
-// Package llm holds the interfaces between an agent, a model, and tools: a [Provider] completes
-// conversations, and a [Tool] is a function that the model may ask for.
+// Package llm holds the interfaces between an agent, a model, and tools. A [Provider] completes
+// conversations, and a [Tool] is a function that a model may call.
 package llm
 
 import "context"
 
 // Provider is the model behind an agent.
 type Provider interface {
-	// Complete answers a conversation: with text, or with tool calls that it
-	// wants the results of. A [*walk.Failure] in the error says whether a
-	// retry can help.
+	// Complete answers a conversation with a text or with tool calls. If the error wraps a
+	// [*walk.Failure], that failure states whether a retry can help.
 	Complete(ctx context.Context, r Request) (Response, error)
 }
 
-// Role says who speaks in a conversation.
+// Role is the author of a message.
 type Role string
 
 const (
@@ -26,53 +25,54 @@ const (
 type Message struct {
 	Role Role
 	Text string
-	// Calls are what an assistant asked for.
+	// Calls are the tool calls of a message of the assistant.
 	Calls []Call
-	// CallID names the call that a tool's message answers.
+	// CallID is the ID of the call that a message with role tool answers.
 	CallID string
 }
 
-// Call is a tool call that a model asks for. Arguments is a JSON object.
+// Call is a tool call that a model requests. Arguments is a JSON object.
 type Call struct {
 	ID        string
 	Tool      string
 	Arguments string
 }
 
-// Request is a conversation to be answered.
+// Request is a conversation to complete.
 type Request struct {
-	// Model names the provider's model; empty: the provider's default.
+	// Model is the model to use. Empty means the provider's default.
 	Model    string
 	Messages []Message
 	Tools    []ToolSpec
-	// Schema, if set, is the JSON Schema that the answer must fit. The provider
-	// asks for it in its own way; whether the answer fits is checked by the loop.
+	// Schema, if set, is the JSON Schema that the answer must match. The provider passes it to the
+	// model in its own way. The loop validates the answer.
 	Schema map[string]any
-	// MaxTokens bounds the answer; 0: the provider's default.
+	// MaxTokens limits the answer, in tokens. 0 means the provider's default.
 	MaxTokens int
-	// Temperature is the provider's default if nil.
+	// Temperature is the sampling temperature. Nil means the provider's default.
 	Temperature *float64
-	// Stream, if set, is called with the answer's text as it arrives.
+	// Stream, if set, is called with each part of the answer's text as it arrives.
 	Stream func(text string)
 }
 
-// Response is an answer: text, or calls. A provider returns one only when the
-// model has finished: an answer cut half-way is an error.
+// Response is an answer: a text, or tool calls. A provider returns one only if the model has
+// finished. A truncated answer is an error.
 type Response struct {
 	Text  string
 	Calls []Call
 	Usage Usage
-	// Model is the one that answered, if the provider says so.
+	// Model is the model that answered, or empty if the provider does not report it.
 	Model string
-	// Finish is why the model ended, in the provider's word; empty: it does not say.
+	// Finish is the reason why the model stopped, in the provider's own term. It is empty if the
+	// provider does not report one.
 	Finish string
 }
 
-// Usage counts what a call consumed. Cost is in the currency of the
-// installation's price list.
+// Usage counts the tokens of a call. Cost is in the currency of the price list in the server's
+// configuration.
 type Usage struct {
 	InputTokens, OutputTokens int64
 	Cost                      float64
-	// Estimated says that the provider did not report the tokens.
+	// Estimated reports that the provider did not return token counts, so they are estimates.
 	Estimated bool
 }

@@ -9,41 +9,42 @@ import (
 // Tool is a callable function that plans and agents use.
 type Tool interface {
 	Spec() ToolSpec
-	// Call runs the tool. Args have been validated against the schema and are
-	// made of nil, bool, string, json.Number, []any and map[string]any. The
-	// result is any value that JSON can hold. An error may be or wrap a
-	// [*walk.Failure] to say whether retrying can help and whether anything
-	// happened.
+	// Call runs the tool. Its arguments match the schema and consist of nil, bool, string,
+	// json.Number, []any, and map[string]any. The result is any value that encoding/json can
+	// encode. If the error wraps a [*walk.Failure], that failure states whether a retry can help
+	// and whether the call may have had its effect.
 	Call(ctx context.Context, call ToolCall) (any, error)
 }
 
-// ToolSpec describes a tool to validators, models and people.
+// ToolSpec describes a tool to validation, models, and people.
 type ToolSpec struct {
 	Name        string
 	Description string
 	// Schema is the JSON Schema of the arguments object.
 	Schema map[string]any
-	// Effect is what a call may do when its arguments are not known.
+	// Effect is the side-effect class of a call whose arguments are not known.
 	Effect walk.Effect
-	// EffectOf, if set, gives the effect of a call with these arguments.
+	// EffectOf, if set, returns the side-effect class of a call with these arguments.
 	EffectOf func(args any) walk.Effect
-	// Private says that a call which is not pure reads what an installation keeps to
-	// itself: its files, its databases.
+	// Private reports that calls which are not pure read private data of the server, such as its
+	// files and databases.
 	Private bool
-	// HostOf, if set, names whom a call with these arguments goes to: one host that
-	// fails again and again is then left alone for a while, and the others are not.
-	// Empty: nobody can say. Without it the tool is left alone as a whole.
+	// HostOf, if set, returns the host that a call with these arguments uses, or "" if it is not
+	// known. Each host then has its own circuit breaker. Without HostOf, the tool has one circuit
+	// breaker.
 	HostOf func(args any) string
 }
 
 // ToolCall is one call of a tool.
 type ToolCall struct {
-	// Args is what the schema describes, usually a map[string]any.
+	// Args are arguments that match the schema, usually a map[string]any.
 	Args any
-	// IdempotencyKey is the same in all attempts of one visit and item.
+	// IdempotencyKey is the same in all attempts of one iteration of a step and, in a foreach, of
+	// one item.
 	IdempotencyKey string
-	// Log adds a line to the attempt's log; never nil.
+	// Log adds a line to the log of the attempt. It is never nil.
 	Log func(level, message string)
-	// Progress reports how far the call is; never nil.
+	// Progress reports how much of the call is done. total is 0 if it is not known. Progress is
+	// never nil.
 	Progress func(done, total int64, message string)
 }

@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// Decimal is a number by exact value: 0.Digits × 10^Exp, Digits without
-// leading or trailing zeros; zero has no digits.
+// Decimal is the exact value of a number: 0.Digits × 10^Exp. Digits has no leading or trailing
+// zeros; zero has no digits.
 type Decimal struct {
 	Negative bool
 	Digits   string
 	Exp      int
 }
 
-// maxExponent bounds what is written out in plain digits; numbers beyond it
-// keep the text they came with.
+// maxExponent limits the numbers that are written as plain digits. Numbers with a larger exponent
+// keep their original text.
 const maxExponent = 1000
 
-// validNumber reports whether s is a number by RFC 8259.
+// validNumber reports whether s is a number as RFC 8259 defines it.
 func validNumber(s string) bool {
 	i := 0
 	if i < len(s) && s[i] == '-' {
@@ -59,8 +59,8 @@ func validNumber(s string) bool {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// ParseDecimal reads a JSON number exactly; ok is false for any other text and
-// for exponents that do not fit an int.
+// ParseDecimal reads a JSON number exactly. ok is false for any other text and for an exponent that
+// does not fit an int.
 func ParseDecimal(s string) (d Decimal, ok bool) {
 	if !validNumber(s) {
 		return Decimal{}, false
@@ -87,8 +87,8 @@ func ParseDecimal(s string) (d Decimal, ok bool) {
 	return d, true
 }
 
-// PlainNumber is the shortest plain decimal text of a number: integers never
-// have an exponent, 1.50 is 1.5, -0 is 0.
+// PlainNumber returns the shortest plain decimal text of a number. Integers have no exponent, 1.50
+// becomes 1.5, and -0 becomes 0.
 func PlainNumber(s string) string {
 	d, ok := ParseDecimal(s)
 	if !ok || d.Exp > maxExponent || d.Exp < -maxExponent {

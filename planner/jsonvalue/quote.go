@@ -2,7 +2,7 @@ package jsonvalue
 
 import "strconv"
 
-// Quote quotes a text for a message, at most 80 characters of it.
+// Quote quotes a text for a message. It shows at most 80 characters of the text.
 func Quote(s string) string {
 	runes := []rune(s)
 	if len(runes) > 80 {

@@ -1,6 +1,5 @@
-// Package jsonvalue holds the values that plans pass on: nil, bool, string,
-// json.Number, []any, and map[string]any. It normalizes, encodes, decodes, and
-// compares them.
+// Package jsonvalue holds the JSON values of plans: nil, bool, string, json.Number, []any, and
+// map[string]any. It normalizes, encodes, decodes, and compares them.
 package jsonvalue
 
 import (
@@ -17,17 +16,17 @@ import (
 	"unicode/utf8"
 )
 
-// MaxDepth bounds the nesting of values: deeper ones are refused before
-// they can exhaust a stack.
+// MaxDepth limits the nesting of values. Deeper values are rejected before they can exhaust a
+// stack.
 const MaxDepth = 1000
 
-// ErrTooDeep says that a value is nested deeper than [MaxDepth].
+// ErrTooDeep reports a value that is nested deeper than [MaxDepth].
 var ErrTooDeep = fmt.Errorf("nested deeper than %d levels", MaxDepth)
 
-// Normalize turns any Go value into a JSON value made of nil, bool, string,
-// json.Number, []any and map[string]any, exactly as storing and reading it
-// back would. It fails for what JSON cannot hold (channels, NaN, cycles).
-// Values that are JSON values already are returned as they are, not copied.
+// Normalize converts a Go value to a JSON value of nil, bool, string, json.Number, []any, and
+// map[string]any. The result equals the value after encoding and decoding it. Normalize fails for
+// values without a JSON form, such as channels, NaN, and cycles. It returns JSON values as they
+// are, without a copy.
 func Normalize(v any) (any, error) {
 	switch v := v.(type) {
 	case nil, bool:
@@ -53,7 +52,7 @@ func Normalize(v any) (any, error) {
 			return v, nil
 		}
 	}
-	// Anything else goes the way that storing it would take.
+	// Encode and decode anything else, as storing it would.
 	b, err := marshal(v)
 	if err != nil {
 		return nil, err
@@ -61,7 +60,7 @@ func Normalize(v any) (any, error) {
 	return Decode(b)
 }
 
-// marshal is json.Marshal without HTML escaping, with cycles refused.
+// marshal is json.Marshal without HTML escaping. It rejects cycles.
 func marshal(v any) (b []byte, err error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -78,8 +77,8 @@ func marshal(v any) (b []byte, err error) {
 	return bytes.TrimRight(buf.Bytes(), "\n"), nil
 }
 
-// isJSON reports whether v consists of JSON values only, so that it need not be
-// converted. A cycle counts as "no" once the depth is exhausted.
+// isJSON reports whether v consists of JSON values only, so that no conversion is needed. It
+// returns false for a cycle, once the depth is exhausted.
 func isJSON(v any, depth int) bool {
 	if depth > MaxDepth {
 		return false
@@ -115,7 +114,7 @@ func isJSON(v any, depth int) bool {
 	return false
 }
 
-// ValidString replaces what is not UTF-8.
+// ValidString replaces invalid UTF-8.
 func ValidString(s string) string {
 	if utf8.ValidString(s) {
 		return s
@@ -123,8 +122,8 @@ func ValidString(s string) string {
 	return strings.ToValidUTF8(s, "\uFFFD")
 }
 
-// formatFloat writes a float in the shortest form that reads back equal, never
-// with an exponent where plain digits are reasonable.
+// formatFloat writes a float in the shortest form that reads back equal. It avoids an exponent
+// where plain digits are reasonable.
 func formatFloat(f float64) string {
 	if abs := math.Abs(f); abs != 0 && (abs < 1e-9 || abs >= 1e21) {
 		return strconv.FormatFloat(f, 'e', -1, 64)
@@ -132,21 +131,21 @@ func formatFloat(f float64) string {
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
-// MaxBytes bounds the JSON text of one value that a run passes on. A value may
-// show one part many times, so that its text is far larger than the value.
+// MaxBytes limits the JSON text of one value of a run, in bytes. A value may contain one part many
+// times, so that its text is far larger than the value in memory.
 const MaxBytes = 32 << 20
 
-// ErrTooLarge says that the JSON text of a value would exceed a limit.
+// ErrTooLarge reports that the JSON text of a value exceeds a limit.
 var ErrTooLarge = errors.New("the value is too large")
 
-// Encode returns the canonical compact JSON of a JSON value: keys sorted,
-// numbers with their exact text, no HTML escaping.
+// Encode returns the canonical compact JSON of a JSON value: sorted keys, numbers with their exact
+// text, no HTML escaping.
 func Encode(v any) ([]byte, error) {
 	return appendJSON(nil, v, 0, math.MaxInt)
 }
 
-// EncodeWithin is Encode that gives up with [ErrTooLarge] once the text
-// exceeds a number of bytes.
+// EncodeWithin is Encode with a limit in bytes. It returns [ErrTooLarge] as soon as the text
+// exceeds the limit.
 func EncodeWithin(v any, most int) ([]byte, error) {
 	b, err := appendJSON(nil, v, 0, most)
 	if err == nil && len(b) > most {
@@ -212,8 +211,8 @@ func appendJSON(b []byte, v any, depth, most int) ([]byte, error) {
 
 const hexDigits = "0123456789abcdef"
 
-// AppendString writes a JSON string, escaping only what RFC 8259 demands, and
-// U+2028/9, which break JavaScript.
+// AppendString appends a JSON string. It escapes only what RFC 8259 requires, and U+2028 and
+// U+2029, which break JavaScript.
 func AppendString(b []byte, s string) []byte {
 	b = append(b, '"')
 	start := 0
@@ -262,7 +261,7 @@ func AppendString(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// Decode reads one JSON text; numbers keep their exact text.
+// Decode reads one JSON text. Numbers keep their exact text.
 func Decode(b []byte) (any, error) {
 	if d := jsonDepth(b); d > MaxDepth {
 		return nil, ErrTooDeep
@@ -282,7 +281,7 @@ func Decode(b []byte) (any, error) {
 	return v, nil
 }
 
-// jsonDepth is the deepest nesting of a JSON text, counted without parsing.
+// jsonDepth counts the deepest nesting of a JSON text without parsing it.
 func jsonDepth(b []byte) int {
 	depth, deepest, quoted := 0, 0, false
 	for i := 0; i < len(b); i++ {
@@ -302,9 +301,8 @@ func jsonDepth(b []byte) int {
 	return deepest
 }
 
-// Text is a value's text form: strings as they are, true, false and
-// null, numbers in shortest plain decimal form, lists and objects as canonical
-// JSON.
+// Text returns the text form of a value: strings as they are, true, false, and null, numbers in
+// shortest plain decimal form, and lists and objects as canonical JSON.
 func Text(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -323,7 +321,7 @@ func Text(v any) string {
 	return string(b)
 }
 
-// TextWithin is Text of a value that may show one part many times; false: the text
+// TextWithin is Text for a value that may contain one part many times. It returns false if the text
 // is longer than MaxBytes.
 func TextWithin(v any) (string, bool) {
 	switch v.(type) {
@@ -335,8 +333,8 @@ func TextWithin(v any) (string, bool) {
 	return text, len(text) <= MaxBytes
 }
 
-// EqualText is the equality of conditions: the same text form, or both sides
-// are numbers of equal value.
+// EqualText is the equality that conditions use: both texts are the same, or both are numbers of
+// equal value.
 func EqualText(a, b string) bool {
 	if a == b {
 		return true
@@ -349,8 +347,7 @@ func EqualText(a, b string) bool {
 	return ok && x == y
 }
 
-// sortedKeys is slices.Sorted(maps.Keys(m)) in one allocation: every output is
-// encoded.
+// sortedKeys is slices.Sorted(maps.Keys(m)) with one allocation, because every output is encoded.
 func sortedKeys(m map[string]any) []string {
 	keys := make([]string, 0, len(m))
 	for k := range m {

@@ -1,5 +1,5 @@
-// Package message holds texts for people with their arguments kept apart, so that programs
-// can translate them.
+// Package message holds messages for people with their arguments kept apart, so that programs can
+// translate them.
 package message
 
 import (
@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// Message is a text for people that programs can translate: a format of package fmt, which
-// is the key of its translations, and the arguments. The zero Message is empty.
+// Message is a text for people that programs can translate. Text is a format of package fmt and the
+// key of its translations; Args are its arguments. The zero Message is empty.
 //
-// Its JSON is the English text; [Message.Encode] keeps the parts.
+// The JSON of a Message is its English text. [Message.Encode] keeps the parts.
 type Message struct {
 	Text string
 	Args []any // each a string, an int64, a [time.Time], a [time.Duration], or a Message
@@ -33,12 +33,13 @@ const (
 type verb struct {
 	text   string
 	index  string // digits between brackets
-	flags  string // what stands between the brackets and the letter
+	flags  string // the text between the brackets and the letter
 	letter byte   // '%' for "%%"
 }
 
-// nextVerb finds the first verb of a format. It returns what stands before and after it.
-// Every step of a run makes a message: a regular expression took 2 % of its CPU time.
+// nextVerb finds the first verb of a format. It returns the text before and after it. It does not
+// use a regular expression, because every step of a run makes a message, and one took 2 % of the
+// CPU time.
 func nextVerb(format string) (before string, v verb, after string, ok bool) {
 	for start := 0; start < len(format); start++ {
 		n := strings.IndexByte(format[start:], '%')
@@ -84,12 +85,12 @@ func nextVerb(format string) (before string, v verb, after string, ok bool) {
 
 const digits = "0123456789"
 
-// Localizable is an error or value that has a message. As an argument of a message it is
-// translated, too.
+// Localizable is an error or value that has a message. If it is an argument of a message, it is
+// translated too.
 type Localizable interface{ Localize() Message }
 
-// New returns a message. Arguments that are neither numbers, times, nor messages
-// become strings, and long ones are cut.
+// New returns a message. Arguments that are neither numbers, times, nor messages become strings.
+// Long arguments are cut.
 func New(format string, args ...any) Message {
 	m := Message{Text: format}
 	switch len(args) {
@@ -121,8 +122,8 @@ func New(format string, args ...any) Message {
 	return m
 }
 
-// Verbatim is the message of a text that is never translated, such as one of a tool, a
-// model, or a person.
+// Verbatim returns a message that is never translated, such as the output of a tool, a model, or a
+// person.
 func Verbatim(text string) Message {
 	if text == "" {
 		return Message{}
@@ -170,7 +171,7 @@ func (m Message) depth() int {
 	return deepest + 1
 }
 
-// clipped bounds an argument.
+// clipped limits the length of an argument.
 func clipped(s string) string {
 	if len(s) > messageBytes {
 		s = s[:messageBytes] + "…"
@@ -193,14 +194,14 @@ func (m Message) Map(f func(string) string) Message {
 	return m
 }
 
-// IsZero reports whether there is no text.
+// IsZero reports whether the message is empty.
 func (m Message) IsZero() bool { return m.Text == "" }
 
-// String is the message in English.
+// String returns the message in English.
 func (m Message) String() string { return m.Render(m.Text, nil) }
 
-// Render formats a text, the message's own or a translation of it, with the arguments as
-// show returns them. show nil: in English.
+// Render formats a text with the arguments of the message. The text is the message's own or a
+// translation of it. show converts each argument; if it is nil, arguments are in English.
 func (m Message) Render(text string, show func(verb byte, arg any) string) string {
 	if text == "%s" && show == nil && len(m.Args) == 1 {
 		return plainArg('s', m.Args[0])
@@ -231,7 +232,7 @@ func (m Message) Render(text string, show func(verb byte, arg any) string) strin
 	return out.String()
 }
 
-// plainArg is an argument in English.
+// plainArg returns an argument in English.
 func plainArg(verb byte, arg any) string {
 	switch a := arg.(type) {
 	case string:
@@ -245,10 +246,10 @@ func plainArg(verb byte, arg any) string {
 	return fmt.Sprint(arg)
 }
 
-// MarshalText is the English text.
+// MarshalText returns the English text.
 func (m Message) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 
-// UnmarshalText reads a text, which is not translated.
+// UnmarshalText reads a text as a message without translations.
 func (m *Message) UnmarshalText(text []byte) error {
 	*m = Verbatim(string(text))
 	return nil
@@ -260,15 +261,16 @@ type storedArg struct {
 	Duration *time.Duration `json:"d,omitempty"`
 }
 
-// Encode is the message as JSON with its parts: an array of the text and the arguments.
-// A text that is not translated is empty, because the English beside it says the same.
+// Encode returns the message as JSON with its parts: an array of the text and the arguments. The
+// result is empty for a text that is never translated, because the English text is stored next to
+// it.
 func (m Message) Encode() string {
 	if m.IsZero() || m.Text == "%s" {
 		return ""
 	}
 	raw, err := json.Marshal(m.parts())
 	if err != nil {
-		return "" // the English is stored beside it
+		return "" // the English text is stored next to it
 	}
 	return string(raw)
 }
@@ -290,8 +292,8 @@ func (m Message) parts() []any {
 	return out
 }
 
-// Decode reads what Encode wrote, with the English beside it, which stands for it
-// where nothing was written or what was written cannot be read.
+// Decode reads the result of Encode and the English text stored next to it. It returns the English
+// text if stored is empty or cannot be read.
 func Decode(stored, english string) Message {
 	if stored != "" {
 		if m, err := decodeMessage([]byte(stored), 0); err == nil {

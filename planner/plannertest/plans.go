@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Input is what runs of generated plans are given.
+// Input is the input of runs of generated plans.
 func Input() any {
 	v, err := jsonvalue.Decode([]byte(`{"x": 3, "list": [{"n": 1}, {"n": 2}, {"n": 3}], "none": []}`))
 	if err != nil {
@@ -19,9 +19,9 @@ func Input() any {
 	return v
 }
 
-// Plans draws a document that uses everything the walk knows of: tokens,
-// needs, `when`, foreach, bounded loops, error edges, on_error, approvals, strict,
-// on_failure, and step plans. About one in ten is not valid.
+// Plans generates documents that use all features of the walk: tokens, needs, `when`, foreach,
+// bounded loops, error edges, on_error, approvals, strict, on_failure, and step plans. About one
+// document in ten is invalid.
 func Plans() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		m := map[string]any{}
@@ -46,21 +46,21 @@ func Plans() *rapid.Generator[string] {
 
 func name(i int) string { return fmt.Sprintf("n%d", i) }
 
-// graph draws regions, each walked by one token: the first begins at n0, the
-// others at further roots and at nodes with needs.
+// graph generates regions, each walked by one token. The first begins at n0, the others at further
+// roots and at nodes with needs.
 func graph(t *rapid.T, m map[string]any) {
 	count := rapid.IntRange(1, 9).Draw(t, "nodes")
 	needs := rapid.Bool().Draw(t, "needs")
 	loops := rapid.Bool().Draw(t, "loops")
 	nodes, edges := map[string]any{}, []any{}
-	region := make([]int, count) // the node that its token starts at
+	region := make([]int, count) // the node at which its token starts
 	loop := map[int]bool{}       // regions that may hold loops
 	for i := range count {
 		n := map[string]any{"type": "work"}
 		nodes[name(i)] = n
 		behaviour(t, n, i)
 		if rapid.IntRange(0, 4).Draw(t, "asks") == 0 {
-			n["type"], n["input"] = "approval", map[string]any{"message": "go on?"}
+			n["type"], n["input"] = "approval", map[string]any{"message": "another edge?"}
 			if on := rapid.SampledFrom([]string{"", "", "continue"}).Draw(t, "on_reject"); on != "" {
 				n["on_reject"] = on
 			}
@@ -99,7 +99,7 @@ func graph(t *rapid.T, m map[string]any) {
 		}
 		edges = append(edges, edge(t, from, to))
 	}
-	for _, e := range edges { // a default edge does not lead out of an approval that stops at a rejection
+	for _, e := range edges { // a default edge does not lead out of an approval whose rejection stops the run
 		e := e.(map[string]any)
 		if from := nodes[e["from"].(string)].(map[string]any); from["type"] == "approval" && from["on_reject"] == nil &&
 			e["condition"] == "default" {
@@ -151,7 +151,7 @@ func steps(t *rapid.T) []any {
 	for i := range count {
 		s := map[string]any{"id": name(i), "tool": "work", "order": i + 1}
 		if rapid.IntRange(0, 4).Draw(t, "asks") == 0 {
-			s["tool"], s["params"] = "approval", map[string]any{"message": "go on?"}
+			s["tool"], s["params"] = "approval", map[string]any{"message": "another edge?"}
 			if rapid.IntRange(0, 2).Draw(t, "on_reject") == 0 {
 				s["on_reject"] = "continue"
 			}
@@ -185,17 +185,17 @@ func steps(t *rapid.T) []any {
 	return list
 }
 
-// Outcomes says how each visit, item and time round ends, by chance that does
-// not depend on the order of arrival.
+// Outcomes decides how each iteration and item settles, depending on how often it has run. The
+// decision is random, but does not depend on the order of arrival.
 type Outcomes struct {
 	Seed uint32
-	// Failing is how many of 16 fail; as many are skipped or cancelled by a
-	// person when Odd is set.
+	// Failing is how many of 16 fail. If Odd is set, the same number is skipped or cancelled by an
+	// operator.
 	Failing int
 	Odd     bool
 }
 
-// DrawOutcomes draws the chances.
+// DrawOutcomes generates outcomes.
 func DrawOutcomes() *rapid.Generator[Outcomes] {
 	return rapid.Custom(func(t *rapid.T) Outcomes {
 		return Outcomes{
@@ -206,7 +206,7 @@ func DrawOutcomes() *rapid.Generator[Outcomes] {
 	})
 }
 
-// Of is the settlement of a visit or item, run for the time-th time.
+// Of returns the settlement of an iteration or item that runs for the time-th time.
 func (o Outcomes) Of(p *walk.Program, k walk.VisitKey, item, time int) walk.Settlement {
 	h := fnv.New32a()
 	fmt.Fprint(h, o.Seed, p.Nodes[k.Node].ID, k.Visit, item, time)

@@ -1,6 +1,6 @@
-// Package plannertest judges the walk by something that is not itself: a slow
-// interpreter written from the specification alone, and generators of plans,
-// outcomes and orders of arrival to compare both with.
+// Package plannertest compares the walk with a second implementation. It has a slow interpreter
+// that was written from the specification alone, and generators of plans, outcomes, and orders of
+// arrival to compare both with.
 package plannertest
 
 import (
@@ -9,44 +9,43 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Reference walks a program the slow and simple way. It keeps what happened as
-// a list, asks the whole plan again after each settlement, and shares with
-// [walk.Walk] only the compiled program and the evaluation of conditions,
-// templates and references.
+// Reference walks a program in the slow and simple way. It keeps all events as a list and evaluates
+// the whole plan again after each settlement. It shares with [walk.Walk] only the compiled program
+// and the evaluation of conditions, templates, and references.
 type Reference struct {
 	p     *walk.Program
 	facts walk.Facts
-	log   []event // everything that happened, in order
+	log   []event // all events, in order
 
 	nodes   []node
 	failure *walk.Failure
 	failed  bool // by an unhandled failure
-	refused bool // by a person's rejection that nothing handled
+	refused bool // by a rejection that no step handled
 	decided bool // by a decision rather than a node
 	last    any
 }
 
-// event is a settlement, or the start of a foreach's item.
+// event is a settlement, or the start of an item of a foreach.
 type event struct {
 	walk.Settlement
 	start bool
 }
 
-// node is what is known of one node of the plan.
+// node is the state of one node of the plan.
 type node struct {
-	began   int    // visits that began
+	began   int    // number of iterations that began
 	open    *visit // ready or running
-	held    *visit // decided while the run was stopping: it never began
+	held    *visit // decided while the run was stopping; it never began
 	settled bool
 	status  walk.Status
-	output  any // of the latest completed visit
+	output  any // of the latest completed iteration
 	has     bool
 	failure *walk.Failure
-	// continued: the latest visit failed under on_error: continue; what needs it treats it as completed.
+	// continued: the latest iteration failed under on_error: continue. Nodes that need it treat it
+	// as completed.
 	continued bool
 	chosen    bool // of a node with needs: ready or skipped
-	// unhandled says that the latest visit failed and nothing took care of it,
-	// or that it was cancelled.
+	// unhandled: the latest iteration failed and nothing handled it, or it was cancelled.
 	unhandled bool
 }
 
@@ -73,11 +72,11 @@ func New(p *walk.Program, f walk.Facts) *Reference {
 			r.begin(i, f.Input)
 		}
 	}
-	r.bury(&walk.Decision{}) // what nothing ever leads to
+	r.bury(&walk.Decision{}) // nodes that are never reached
 	return r
 }
 
-// Open lists the visits that are ready and not settled, in file order.
+// Open lists the iterations that are ready and not settled, in file order.
 func (r *Reference) Open() []walk.VisitKey {
 	keys := []walk.VisitKey{}
 	for i := range r.nodes {
@@ -88,7 +87,7 @@ func (r *Reference) Open() []walk.VisitKey {
 	return keys
 }
 
-// Status is how a node's latest visit settled and how many began.
+// Status returns how a node's latest iteration settled, and how many began.
 func (r *Reference) Status(i int) (walk.Status, int) {
 	n := &r.nodes[i]
 	if !n.settled {
@@ -97,7 +96,8 @@ func (r *Reference) Status(i int) (walk.Status, int) {
 	return n.status, n.began
 }
 
-// Continued is why a node's latest visit failed under on_error: continue; nil: it did not.
+// Continued returns the failure of a node's latest iteration under on_error: continue, or nil if
+// there was none.
 func (r *Reference) Continued(i int) *walk.Failure {
 	if !r.nodes[i].continued {
 		return nil
@@ -105,13 +105,13 @@ func (r *Reference) Continued(i int) *walk.Failure {
 	return r.nodes[i].failure
 }
 
-// Output is the output of a node's latest completed visit.
+// Output is the output of a node's latest completed iteration.
 func (r *Reference) Output(i int) (any, bool) { return r.nodes[i].output, r.nodes[i].has }
 
-// Last is what an open visit was started with.
+// Last is the last output at the start of an open iteration.
 func (r *Reference) Last(k walk.VisitKey) any { return r.nodes[k.Node].open.last }
 
-// Input is what an open visit, or one of its items, is given.
+// Input is the input of an open iteration, or of one of its items.
 func (r *Reference) Input(k walk.VisitKey, index int) (any, *walk.Failure) {
 	v, n := r.nodes[k.Node].open, &r.p.Nodes[k.Node]
 	s := r.sight(v.last)
@@ -131,7 +131,7 @@ func (r *Reference) Input(k walk.VisitKey, index int) (any, *walk.Failure) {
 	return v.last, nil
 }
 
-// Items resolves the list of an open foreach visit: its length.
+// Items resolves the list of an open foreach iteration and returns its length.
 func (r *Reference) Items(k walk.VisitKey) (int, *walk.Failure) {
 	v, n := r.nodes[k.Node].open, &r.p.Nodes[k.Node]
 	if !v.known {
@@ -151,9 +151,9 @@ func (r *Reference) Items(k walk.VisitKey) (int, *walk.Failure) {
 	return len(v.list), nil
 }
 
-// NextItem starts the next item in index order; -1: none may start. After a
-// failure none starts, but what an interruption cut off runs again:
-// the visit cannot be open and have nothing that runs.
+// NextItem starts the next item in index order, or returns -1 if none may start. After a failure,
+// no new item starts. Items that a crash interrupted run again, because an open iteration must have
+// something that runs.
 func (r *Reference) NextItem(k walk.VisitKey) int {
 	v := r.nodes[k.Node].open
 	next, over, running := -1, false, false
@@ -177,7 +177,7 @@ func (r *Reference) start(k walk.VisitKey, item int) {
 	r.log = append(r.log, event{walk.Settlement{VisitKey: k, Item: item}, true})
 }
 
-// Interrupt is a crash: what ran has not started.
+// Interrupt simulates a crash: everything that was running has not started.
 func (r *Reference) Interrupt() {
 	for i := range r.nodes {
 		if v := r.nodes[i].open; v != nil {
@@ -188,7 +188,7 @@ func (r *Reference) Interrupt() {
 	}
 }
 
-// Outcome is how the run ended, once nothing is open.
+// Outcome is how the run ended. Call it when no iteration is open.
 func (r *Reference) Outcome() walk.Outcome {
 	if len(r.Open()) > 0 {
 		return walk.Outcome{}
@@ -251,13 +251,13 @@ func (r *Reference) needing(i int) []int {
 	return list
 }
 
-// stopping: an unhandled failure, or a cancel, closes the run to new visits; where
-// branches go on after a failure, only a rejection does.
+// stopping reports whether the run accepts no new iterations because of an unhandled failure or a
+// cancellation. If branches continue after a failure, only a rejection stops the run.
 func (r *Reference) stopping() bool {
 	return r.refused || r.failed && !r.p.ContinueBranches
 }
 
-// rejection: a person said no to an approval.
+// rejection reports whether a failure is the rejection of an approval.
 func rejection(def *walk.ProgramNode, f *walk.Failure) bool {
 	return def.Type == "approval" && f != nil && f.Code == "rejected"
 }

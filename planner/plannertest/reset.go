@@ -6,10 +6,9 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Reset says what a resume resets, in one sentence: the run is where it would be if
-// what failed unhandled or was cancelled had not ended yet, and with it nothing
-// that came of that. ok is false when a decision on kept nodes fails the run
-// by itself.
+// Reset is the specification of what a resume resets: the run continues as if everything that
+// failed unhandled or was cancelled had not settled yet, without the consequences. ok is false if a
+// decision on kept nodes fails the run again.
 func (r *Reference) Reset() (again *Reference, ok bool) {
 	again = New(r.p, r.facts)
 	for i, e := range r.log {
@@ -18,7 +17,7 @@ func (r *Reference) Reset() (again *Reference, ok bool) {
 		}
 		if !e.start {
 			if _, err := again.Settle(e.Settlement); err != nil {
-				panic(err) // it settled once already
+				panic(err) // it settled before
 			}
 			continue
 		}
@@ -32,8 +31,8 @@ func (r *Reference) Reset() (again *Reference, ok bool) {
 	return again, !again.decided
 }
 
-// undone: the settlement is of a visit that failed unhandled or was cancelled;
-// of a foreach visit, only the items that failed or were cancelled.
+// undone reports whether a settlement is reset: it is of an iteration that failed unhandled or was
+// cancelled. In a foreach, only the items that failed or were cancelled are reset.
 func (r *Reference) undone(s walk.Settlement) bool {
 	n, def := &r.nodes[s.Node], &r.p.Nodes[s.Node]
 	if !n.unhandled || n.open != nil || n.began != s.Visit {

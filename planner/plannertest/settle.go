@@ -7,8 +7,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Settle applies a final outcome: first the decision, then the nodes that can
-// be reached no more, then those whose needs have all settled.
+// Settle applies a final outcome: first the decision, then nodes that can no longer be reached,
+// then nodes whose needs have all settled.
 func (r *Reference) Settle(s walk.Settlement) (walk.Decision, error) {
 	n, def := &r.nodes[s.Node], &r.p.Nodes[s.Node]
 	if n.open == nil || n.open.n != s.Visit {
@@ -36,13 +36,13 @@ func (r *Reference) Settle(s walk.Settlement) (walk.Decision, error) {
 
 	edge, last := -1, any(nil)
 	errorEdge := slices.IndexFunc(def.Out, func(e walk.ProgramEdge) bool { return e.Cond.OnFailure() })
-	follow := true // whether the edges are evaluated
+	follow := true // whether to evaluate the edges
 	switch {
 	case s.Status == walk.Completed:
 		n.output, n.has, last = s.Output, true, s.Output
 	case s.Status == walk.Cancelled:
 		n.unhandled, follow = true, false
-	case s.Status == walk.Skipped: // by a person
+	case s.Status == walk.Skipped: // by an operator
 	case errorEdge >= 0:
 		d.Handled, edge, last, follow = "edge", errorEdge, failureValue(s.Failure, def.ID), false
 	case def.OnError == walk.OnErrorContinue:
@@ -61,7 +61,7 @@ func (r *Reference) Settle(s walk.Settlement) (walk.Decision, error) {
 		edge = r.choose(def, last, &d)
 	}
 	if edge >= 0 {
-		if !(len(def.Out) == 1 && def.Out[0].Cond.Fallback()) { // else the zero decision says it
+		if !(len(def.Out) == 1 && def.Out[0].Cond.Fallback()) { // the zero decision records that
 			d.Edge, d.To = def.Out[edge].Position+1, r.p.Nodes[def.Out[edge].To].ID
 		}
 		r.take(def.Out[edge].To, last, &d)
@@ -72,7 +72,7 @@ func (r *Reference) Settle(s walk.Settlement) (walk.Decision, error) {
 	return d, nil
 }
 
-// settleItem notes an item's outcome; over: the visit has ended with it.
+// settleItem records the outcome of an item. over reports that the iteration has ended with it.
 func (r *Reference) settleItem(v *visit, def *walk.ProgramNode, s walk.Settlement) (_ walk.Settlement, over bool) {
 	v.items[s.Item] = item{started: true, status: s.Status, output: s.Output, failure: s.Failure}
 	var first *item // failed, in item order
@@ -120,8 +120,8 @@ func failureValue(f *walk.Failure, node string) any {
 	return map[string]any{"error": f.Message, "code": f.Code, "node": node}
 }
 
-// choose: edges in file order; the first true one that is no fallback, else the
-// first fallback, else none.
+// choose returns the first edge in file order whose condition holds and that is not a fallback, or
+// else the first fallback, or else none.
 func (r *Reference) choose(def *walk.ProgramNode, last any, d *walk.Decision) int {
 	fallback, others := -1, 0
 	for i, e := range def.Out {
@@ -158,7 +158,7 @@ func (r *Reference) choose(def *walk.ProgramNode, last any, d *walk.Decision) in
 	return -1
 }
 
-// take carries the token over an edge.
+// take moves the token over an edge.
 func (r *Reference) take(to int, last any, d *walk.Decision) {
 	n, def := &r.nodes[to], &r.p.Nodes[to]
 	switch {
@@ -172,8 +172,8 @@ func (r *Reference) take(to int, last any, d *walk.Decision) {
 	}
 }
 
-// bury settles as skipped every node that was never visited and that no live
-// visit can reach over edges; then whatever needs one of them.
+// bury settles as skipped every node that was never visited and that no live iteration can reach
+// over edges, and then the nodes that need one of them.
 func (r *Reference) bury(d *walk.Decision) {
 	reached := r.reach()
 	var dead []int
@@ -193,8 +193,8 @@ func (r *Reference) bury(d *walk.Decision) {
 	}
 }
 
-// reach marks what some live visit stands on or can still come to: visits that
-// are open or held, and nodes with needs that are not decided.
+// reach marks everything that a live iteration is at or can still reach: iterations that are open
+// or held, and nodes with needs that are not decided.
 func (r *Reference) reach() []bool {
 	reached := make([]bool, len(r.nodes))
 	var from func(i int)
@@ -252,9 +252,9 @@ func (r *Reference) activate(j int, d *walk.Decision) {
 	}
 }
 
-// when: success, all needs completed (in a plan of steps in order: the previous
-// step has not failed); failure, some need failed; always; or a condition, for
-// which all must have completed.
+// when decides whether a node with needs runs. success: all needs completed, or, in a plan of steps
+// in order, the previous step has not failed. failure: a need failed. always: in any case. A
+// condition also requires that all needs completed.
 func (r *Reference) when(def *walk.ProgramNode, d *walk.Decision) (bool, *walk.Evaluation) {
 	completed, failed := true, false
 	for _, j := range def.Needs {
@@ -287,8 +287,8 @@ func (r *Reference) when(def *walk.ProgramNode, d *walk.Decision) (bool, *walk.E
 	return holds && f == nil, &ev
 }
 
-// joined is the one need's output, or an object of all. A need that failed
-// stands for its error, one that was skipped for null.
+// joined is the output of the only need, or an object of the outputs of all. A need that failed is
+// represented by its error, and a skipped one by null.
 func (r *Reference) joined(def *walk.ProgramNode) any {
 	m := map[string]any{}
 	for _, j := range def.Needs {

@@ -1,11 +1,10 @@
-// Package suggest finds what a misspelled word was meant to be.
+// Package suggest finds the word that a misspelled word probably means.
 package suggest
 
 import "strings"
 
-// Nearest returns the candidate that word was most likely meant to be, or ""
-// when none is close. Long words and long lists are not searched: a suggestion
-// is a courtesy, not worth quadratic time.
+// Nearest returns the candidate that is closest to word, or "" if none is close. It does not search
+// long words and long lists, because a suggestion is not worth quadratic time.
 func Nearest(word string, candidates []string) string {
 	if len(word) > 64 || len(candidates) > 5000 || word == "" {
 		return ""
@@ -26,7 +25,7 @@ func Nearest(word string, candidates []string) string {
 	return best
 }
 
-// commonPrefix decides between candidates that are equally far.
+// commonPrefix decides between candidates with the same distance.
 func commonPrefix(a, b string) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
@@ -35,8 +34,8 @@ func commonPrefix(a, b string) int {
 	return n
 }
 
-// editDistance counts insertions, deletions, substitutions and swaps of
-// neighbours; it gives limit+1 as soon as the distance must exceed limit.
+// editDistance counts insertions, deletions, substitutions, and swaps of adjacent letters. It
+// returns limit+1 as soon as the distance must exceed limit.
 func editDistance(a, b string, limit int) int {
 	if len(a)-len(b) > limit || len(b)-len(a) > limit {
 		return limit + 1

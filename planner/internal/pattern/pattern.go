@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	// StepsPerUnit is how many steps of a naive search or of a regular expression
-	// cost one unit.
+	// StepsPerUnit is the number of steps of a naive search or of a regular expression that cost
+	// one unit.
 	StepsPerUnit = 32
-	// maxPatternSize bounds the instructions of a regular expression.
+	// maxPatternSize limits the instructions of a regular expression.
 	maxPatternSize = 20_000
 )
 
-// Compile compiles a regular expression and counts its instructions, which
-// a few characters such as a{1000} can make many.
+// Compile compiles a regular expression and counts its instructions. A short expression such as
+// a{1000} can have many.
 func Compile(text string) (*regexp.Regexp, int, error) {
 	re, err := regexp.Compile(text)
 	if err != nil {
