@@ -46,11 +46,11 @@ func (n named) Spec() llm.ToolSpec                              { return llm.Too
 func (n named) Call(context.Context, llm.ToolCall) (any, error) { panic("boom") }
 
 // restless asks for a tool for ever.
-type restless struct{ heard []string }
+type restless struct{ received []string }
 
 func (r *restless) Complete(_ context.Context, q llm.Request) (llm.Response, error) {
-	r.heard = append(r.heard, q.Messages[len(q.Messages)-1].Text)
-	return llm.Response{Calls: []llm.Call{{ID: "1", Tool: "boom", Arguments: fmt.Sprintf(`{"n":%d}`, len(r.heard))}}}, nil
+	r.received = append(r.received, q.Messages[len(q.Messages)-1].Text)
+	return llm.Response{Calls: []llm.Call{{ID: "1", Tool: "boom", Arguments: fmt.Sprintf(`{"n":%d}`, len(r.received))}}}, nil
 }
 
 func TestTheLoopIsBoundedAndToolsFailAlone(t *testing.T) {
@@ -63,8 +63,8 @@ func TestTheLoopIsBoundedAndToolsFailAlone(t *testing.T) {
 	if _, err = ag.Run(t.Context(), "go"); err == nil || !strings.Contains(err.Error(), "after 3 model calls") {
 		t.Errorf("got %v", err)
 	}
-	if len(p.heard) != 3 || p.heard[1] != "Error: tool boom panicked: boom" {
-		t.Errorf("the model heard %q", p.heard)
+	if len(p.received) != 3 || p.received[1] != "Error: tool boom panicked: boom" {
+		t.Errorf("the model received %q", p.received)
 	}
 }
 
@@ -144,8 +144,8 @@ func (*counter) Spec() llm.ToolSpec {
 }
 func (c *counter) Call(context.Context, llm.ToolCall) (any, error) { return c.calls.Add(1), nil }
 
-// Eight of forty calls in a turn are made, each through policy; the model is told of
-// the others (L05).
+// Eight of forty calls in a turn run, each after a policy check. The model receives an error for
+// each of the others.
 func TestCallsOfATurnAreBounded(t *testing.T) {
 	t.Parallel()
 	p, tool := &greedy{}, &counter{}

@@ -28,10 +28,10 @@ func (echo) Complete(_ context.Context, r llm.Request) (llm.Response, error) {
 	var received []string
 	for _, m := range r.Messages {
 		if m.Role == last.Role {
-			received = append(heard, m.Text)
+			received = append(received, m.Text)
 		}
 	}
-	return llm.Response{Text: "received " + strings.Join(heard, " and ")}, nil
+	return llm.Response{Text: "received " + strings.Join(received, " and ")}, nil
 }
 
 // upper is a tool.

@@ -53,8 +53,8 @@ func (r *report) Errorf(format string, a ...any) {
 }
 func (r *report) Cleanup(f func()) { r.cleanups = append(r.cleanups, f) }
 
-// Replies that are missing fail the conversation, and say what was asked; those
-// that are left fail the test.
+// A missing reply fails the conversation with an error that shows the request. A reply that is left
+// fails the test.
 func TestRepliesAreNeitherMissingNorLeft(t *testing.T) {
 	t.Parallel()
 	var r report
