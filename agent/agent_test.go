@@ -145,7 +145,7 @@ func (*counter) Spec() llm.ToolSpec {
 func (c *counter) Call(context.Context, llm.ToolCall) (any, error) { return c.calls.Add(1), nil }
 
 // Eight of forty calls in a turn run, each after a policy check. The model receives an error for
-// each of the others.
+// each of the others (L05).
 func TestCallsOfATurnAreBounded(t *testing.T) {
 	t.Parallel()
 	p, tool := &greedy{}, &counter{}
