@@ -38,12 +38,12 @@ func TestTheNavigationHasEightWords(t *testing.T) {
 		for page, current := range map[string]string{"/": "Home", "/runs": "Runs", "/audit": "Audit", "/me": ""} {
 			body := who.b.Get(page).Body
 			nav := part(body, `<nav class="nav"`)
-			if got := webtest.Words(nav); got != "Home Runs Plans Approvals Handoffs Agents Audit System" {
+			if got := webtest.Words(nav); got != "Home Runs Approvals Plans Agents Handoffs Audit System" {
 				t.Errorf("%s: %s reads %q", page, who.initials, got)
 			}
 			at := ""
-			if m := regexp.MustCompile(`aria-current="page">([^<]*)`).FindStringSubmatch(nav); m != nil {
-				at = strings.TrimSpace(m[1])
+			if m := regexp.MustCompile(`(?s)aria-current="page">(.*?)</a>`).FindStringSubmatch(nav); m != nil {
+				at = webtest.Words(m[1])
 			}
 			if at != current {
 				t.Errorf("%s: %q is current", page, at)

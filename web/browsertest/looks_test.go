@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/kairosd/kairosd/web/static"
 )
 
 // Twelve key states look as they looked. What is drawn are the
@@ -42,7 +44,7 @@ func TestKeyStatesLookAsTheyLooked(t *testing.T) {
 				b,
 				fmt.Sprintf(
 					`(() => { window.stop(); document.querySelector("main").outerHTML = %s; document.querySelector("footer").remove(); scrollTo(0, 0); return true; })()`,
-					quoted(strings.ReplaceAll(string(golden), ">\n<", "><")),
+					quoted(strings.NewReplacer(">\n<", "><", "/static/…/", static.Path("")).Replace(string(golden))),
 				),
 			)
 			b.until("the fonts are there", `document.fonts.status === "loaded"`)

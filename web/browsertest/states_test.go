@@ -90,7 +90,7 @@ func TestEveryStatus(t *testing.T) {
 		state{"Succeeded", s.Completed},
 		state{"Failed", s.Failed},
 		state{"Needs you", s.Waiting},
-		state{"Interrupted", s.InDoubt},
+		state{"In doubt", s.InDoubt},
 	)
 	b := d.tab()
 	visit := func(path, where string) {

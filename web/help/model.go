@@ -35,7 +35,7 @@ var stateHelp = []struct {
 		locale.Mark("a step failed and is tried again by itself"),
 	},
 	{
-		kit.Status{Key: "fail", Icon: "i-doubt", Word: locale.Mark("Interrupted"), Final: false},
+		kit.Status{Key: "doubt", Icon: "i-doubt", Word: locale.Mark("In doubt"), Final: false},
 		locale.Mark("a call of it may or may not have happened; a person says which"),
 	},
 	{

@@ -77,3 +77,11 @@ func Classed(class string, is bool) templ.Attributes {
 	}
 	return nil
 }
+
+// get makes a link that swaps a request of htmx.
+func (l Link) get() templ.Attributes {
+	if !l.Swaps {
+		return nil
+	}
+	return Get(l.Href)
+}

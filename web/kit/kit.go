@@ -20,6 +20,7 @@ type Shell struct {
 	Done    string // what the act before this page did
 	Notices []Notice
 	Nav     []Link
+	Tabs    []Link // the navigation of a phone
 	Own     []Link // what lives behind the initials
 	Node    string // the machine; empty: who is not logged in is not told
 	Here    string // this page's address, to come back to
@@ -86,6 +87,7 @@ type Link struct {
 	Class      string
 	Primary    bool
 	Dialog     bool // with scripts it opens in a dialog
+	Swaps      bool // with scripts its answer swaps the part of the page that the element around it names
 	// Form is the id of the form that a button for an act at one click sends, Do what that calls the act.
 	Form, Do string
 }

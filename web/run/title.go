@@ -18,7 +18,7 @@ var marks = map[string]string{
 	"i-wait":   "◌",
 	"i-cancel": "⊘",
 	"i-pause":  "‖",
-	"i-doubt":  "⚡",
+	"i-doubt":  "?",
 }
 
 // titled is a status as a tab's title begins with it.

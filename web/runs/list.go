@@ -291,7 +291,7 @@ func chips(c *ui.Context, q string, counts domain.RunCounts) []kit.Link {
 		chip(c.T("Needs you"), "status:needs_you", needsYou(counts)),
 	}
 	if n := counts.Waiting[domain.WaitInDoubt]; n > 0 || strings.Contains(q, "interrupted") {
-		out = append(out, chip(c.T("Interrupted"), "status:interrupted", n))
+		out = append(out, chip(c.T("In doubt"), "status:interrupted", n))
 	}
 	return append(
 		out,

@@ -21,10 +21,10 @@ const (
 )
 
 var (
-	grounds  = []string{"bg", "panel", "sunken", "sel", "fail-bg", "need-bg", "now-bg", "ok-bg"}
-	texts    = []string{"ink", "ink2", "ink3", "fail", "need-tx", "now", "ok"}
-	graphics = []string{"now", "fail", "need", "ok", "idle", "line2"}
-	statuses = []string{"now", "fail", "need", "ok", "idle"}
+	grounds  = []string{"bg", "panel", "sunken", "sel", "fail-tint", "need-tint", "doubt-tint", "now-tint", "ok-tint"}
+	texts    = []string{"ink", "ink2", "ink3", "fail", "need", "doubt", "now", "ok"}
+	graphics = []string{"now-fill", "fail-fill", "need-fill", "doubt-fill", "ok-fill", "idle", "line2"}
+	statuses = []string{"now-fill", "fail-fill", "need-fill", "doubt-fill", "ok-fill", "idle"}
 )
 
 // rgb is a colour of the sRGB space; each part is between 0 and 1.
@@ -135,6 +135,29 @@ func TestBothDarksAreOne(t *testing.T) {
 	all := themes(t)
 	if a, b := fmt.Sprint(all["dark by the system"]), fmt.Sprint(all["dark by choice"]); a != b {
 		t.Errorf("they differ:\n%s\n%s", a, b)
+	}
+}
+
+// Six sizes of type and three weights are enough for every page; a seventh would say nothing.
+func TestTypeHasSixSizesAndThreeWeights(t *testing.T) {
+	t.Parallel()
+	b, err := files.ReadFile("k.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sizes := map[string]bool{".82rem": true, ".93rem": true, "1rem": true, "1.14rem": true, "1.5rem": true, "1.86rem": true}
+	root := map[string]bool{"87.5%": true, "93.75%": true, "inherit": true}
+	face := regexp.MustCompile(`@font-face\{[^}]*\}`)
+	css := face.ReplaceAllString(string(b), "")
+	for _, m := range regexp.MustCompile(`(?:font-size:|font:(?:[\w-]+ )*)([\d.]+(?:rem|em|px|%)|inherit)`).FindAllStringSubmatch(css, -1) {
+		if !sizes[m[1]] && !root[m[1]] {
+			t.Errorf("a size of type is none of the six: %s", m[0])
+		}
+	}
+	for _, m := range regexp.MustCompile(`(?:font-weight:|font:)(\d{3}|bold\w*)\b`).FindAllStringSubmatch(css, -1) {
+		if m[1] != "400" && m[1] != "500" && m[1] != "600" {
+			t.Errorf("a weight is none of the three: %s", m[0])
+		}
 	}
 }
 

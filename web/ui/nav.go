@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/app"
@@ -13,26 +14,29 @@ import (
 //
 // A place with an operation is shown to those who may use it.
 type place struct {
-	section, href, word string
-	op                  app.Operation
+	section, href, word, icon string
+	op                        app.Operation
 }
 
 // places is the main navigation, in its order.
 var places = []place{
-	{"home", "/", locale.Mark("Home"), ""},
-	{"runs", "/runs", locale.Mark("Runs"), ""},
-	{"plans", "/plans", locale.Mark("Plans"), ""},
-	{"approvals", "/approvals", locale.Mark("Approvals"), ""},
-	{"handoffs", "/handoffs", locale.Mark("Handoffs"), ""},
-	{"agents", "/agents", locale.Mark("Agents"), ""},
-	{"audit", "/audit", locale.Mark("Audit"), ""},
-	{"system", "/system", locale.Mark("System"), ""},
+	{"home", "/", locale.Mark("Home"), "i-home", ""},
+	{"runs", "/runs", locale.Mark("Runs"), "i-runs", ""},
+	{"approvals", "/approvals", locale.Mark("Approvals"), "i-inbox", ""},
+	{"plans", "/plans", locale.Mark("Plans"), "i-plan", ""},
+	{"agents", "/agents", locale.Mark("Agents"), "i-agent", ""},
+	{"handoffs", "/handoffs", locale.Mark("Handoffs"), "i-handoff", ""},
+	{"audit", "/audit", locale.Mark("Audit"), "i-log", ""},
+	{"system", "/system", locale.Mark("System"), "i-system", ""},
 }
+
+// phonePlaces are the tabs of a phone: the first places, and the way to any run or plan.
+var phonePlaces = append(slices.Clone(places[:4]), place{"find", "/find", locale.Mark("Jump"), "i-search", ""})
 
 // ownPlaces live behind the initials of whoever reads: what is set, and who they are.
 var ownPlaces = []place{
-	{"me", "/me", locale.Mark("You"), ""},
-	{"settings", "/settings/users", locale.Mark("Settings"), app.ListUsers},
+	{"me", "/me", locale.Mark("You"), "i-user", ""},
+	{"settings", "/settings/users", locale.Mark("Settings"), "i-system", app.ListUsers},
 }
 
 // nav is a navigation as a page shows it.
@@ -42,7 +46,7 @@ func nav(c *Context, places []place, section string, pending int64) []kit.Link {
 		if p.op != "" && !c.May(p.op) {
 			continue
 		}
-		l := kit.Link{Text: c.T(p.word), Href: p.href, Current: p.section == section}
+		l := kit.Link{Text: c.T(p.word), Href: p.href, Icon: p.icon, Current: p.section == section}
 		if p.section == "approvals" && pending > 0 {
 			l.Count = c.Number(pending)
 		}

@@ -44,6 +44,7 @@ func (c *Context) Shell(section, title string) kit.Shell {
 			}
 		}
 	}
-	s.Initials, s.Own, s.Nav = kit.Initials(c.Who.Name), nav(c, ownPlaces, section, 0), nav(c, places, section, s.Pending)
+	s.Initials, s.Own = kit.Initials(c.Who.Name), nav(c, ownPlaces, section, 0)
+	s.Nav, s.Tabs = nav(c, places, section, s.Pending), nav(c, phonePlaces, section, s.Pending)
 	return s
 }

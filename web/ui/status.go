@@ -24,7 +24,7 @@ func RunStatus(s domain.RunStatus, reason domain.WaitReason) kit.Status {
 	case domain.WaitApproval, domain.WaitBudget, domain.WaitReplan, domain.WaitHeld, domain.WaitQuarantined:
 		return kit.Word("need", "i-need", locale.Mark("Needs you"), false)
 	case domain.WaitInDoubt:
-		return kit.Word("fail", "i-doubt", locale.Mark("Interrupted"), false)
+		return kit.Word("doubt", "i-doubt", locale.Mark("In doubt"), false)
 	case domain.WaitPaused:
 		return kit.Word("idle", "i-pause", locale.Mark("Paused"), false)
 	case domain.WaitRetry:
@@ -47,7 +47,7 @@ func StepStatus(s domain.NodeStatus) kit.Status {
 	case domain.NodeCancelled:
 		return kit.Word("idle", "i-cancel", locale.Mark("cancelled"), true)
 	case domain.NodeInDoubt:
-		return kit.Word("fail", "i-doubt", locale.Mark("interrupted"), false)
+		return kit.Word("doubt", "i-doubt", locale.Mark("in doubt"), false)
 	case domain.NodeWaiting:
 		return kit.Word("idle", "i-wait", locale.Mark("waiting"), false)
 	}
