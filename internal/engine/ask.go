@@ -25,9 +25,9 @@ func (r reply[T]) give(value T, err error) {
 type done = struct{}
 
 // ask posts a message and waits for the answer to it. It returns closed if nobody takes
-// the message, the cause if the context ends, and CodeUnavailable if the engine has
-// stopped without an answer.
-func ask[T any](ctx context.Context, e *Engine, post func(message) bool, m message, r reply[T], closed error) (T, error) {
+// the message, the cause if the context ends, and CodeUnavailable if stopped is closed
+// before an answer.
+func ask[T any](ctx context.Context, stopped <-chan struct{}, post func(message) bool, m message, r reply[T], closed error) (T, error) {
 	var none T
 	if !post(m) {
 		return none, closed
@@ -37,7 +37,7 @@ func ask[T any](ctx context.Context, e *Engine, post func(message) bool, m messa
 		return a.value, a.err
 	case <-ctx.Done():
 		return none, context.Cause(ctx)
-	case <-e.stopped:
+	case <-stopped:
 	}
 	select {
 	case a := <-r: // it came with the stop
@@ -49,5 +49,5 @@ func ask[T any](ctx context.Context, e *Engine, post func(message) bool, m messa
 
 // askRun asks the runner of a run.
 func askRun[T any](ctx context.Context, e *Engine, run string, m message, r reply[T]) (T, error) {
-	return ask(ctx, e, func(m message) bool { return e.post(run, m) }, m, r, errNotOpen())
+	return ask(ctx, e.stopped, func(m message) bool { return e.post(run, m) }, m, r, errNotOpen())
 }

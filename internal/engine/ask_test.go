@@ -14,8 +14,8 @@ func TestAsk(t *testing.T) {
 	cause := errors.New("the caller left")
 	gone, leave := context.WithCancelCause(t.Context())
 	leave(cause)
-	running, stopped := &Engine{stopped: make(chan struct{})}, &Engine{stopped: make(chan struct{})}
-	close(stopped.stopped)
+	running, stopped := make(chan struct{}), make(chan struct{})
+	close(stopped)
 	silent := func(message, reply[int]) bool { return true }
 	answer := func(_ message, r reply[int]) bool {
 		r.give(7, nil)
@@ -24,7 +24,7 @@ func TestAsk(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		ctx   context.Context
-		e     *Engine
+		stop  chan struct{}
 		post  func(message, reply[int]) bool
 		value int
 		check func(error) bool
@@ -38,7 +38,7 @@ func TestAsk(t *testing.T) {
 		"it came with the stop": {t.Context(), stopped, answer, 7, func(err error) bool { return err == nil }},
 	} {
 		r := newReply[int]()
-		got, err := ask(tt.ctx, tt.e, func(m message) bool { return tt.post(m, r) }, timerMsg{}, r, closed)
+		got, err := ask(tt.ctx, tt.stop, func(m message) bool { return tt.post(m, r) }, timerMsg{}, r, closed)
 		if got != tt.value || !tt.check(err) {
 			t.Errorf("%s: got %d, %v", name, got, err)
 		}

@@ -3,23 +3,14 @@ package engine
 import (
 	"cmp"
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/base32"
 	"encoding/json"
 	"errors"
-	"hash"
 	"maps"
-	"runtime/debug"
-	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/runstate"
-	"github.com/kairosd/kairosd/internal/testing/failpoint"
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
@@ -28,8 +19,8 @@ import (
 type attempt struct {
 	runstate.Attempt // never changed once the machine has it
 
-	e        *Engine
-	runner   *runner // whom it reports to
+	handlers *handlers
+	inbox    *mailbox // of the runner that it reports to
 	run      string
 	priority int // the run's
 	handler  Handler
@@ -58,14 +49,14 @@ type attempt struct {
 func (p *preparation) newAttempt(h Handler, effect walk.Effect, input any) *attempt {
 	a, m, w := p.runner, p.m, p.step
 	node := m.State.WithOverrides(w.VisitKey, p.node)
-	t := &attempt{e: a.e, runner: a, run: a.id, handler: h, priority: m.Run.Priority}
+	t := &attempt{handlers: a.e.handlers, inbox: &a.inbox, run: a.id, handler: h, priority: m.Run.Priority}
 	t.Attempt = runstate.Attempt{StepKey: w.StepKey, Spec: node, Number: w.Attempt + 1, Effect: effect, StartedAt: a.e.now(),
 		IdempotencyKey: a.e.handlers.idempotencyKey(a.id, m.State.IdempotencyName(node.ID), w.Visit, w.Item)}
 	if s, ok := h.(Stepped); ok {
 		t.Stepped = s.Stepped()
 	}
 	t.ctx, t.cancel = context.WithCancelCause(a.e.base)
-	t.log.e, t.log.t = a.e, t
+	t.log.t = t
 	t.sign()
 	previous := previousResults(m.State, node.Index)
 	substeps, grants := maps.Clone(w.Substeps), maps.Clone(w.Answers)
@@ -78,7 +69,7 @@ func (p *preparation) newAttempt(h Handler, effect walk.Effect, input any) *atte
 	}
 	t.call.Stream = func(text string) {
 		t.sign()
-		t.e.Live(t.event("node_text", map[string]any{"text": t.e.current().mask(text)}))
+		t.handlers.live(t.event("node_text", map[string]any{"text": t.handlers.current().mask(text)}))
 	}
 	t.call.Used = t.used
 	if node.Type == walk.TypeTool && node.Tool != "" {
@@ -116,80 +107,11 @@ func previousResults(s *runstate.State, node int) []PreviousResult {
 	return out
 }
 
-// handlers runs the handlers of attempts and keeps track of those at work.
-type handlers struct {
-	e       *Engine
-	running sync.Map  // of *attempt: those whose handlers run
-	keyed   sync.Pool // of hash.Hash: what makes idempotency keys
-}
-
-// idempotencyKey is the same in all attempts of one visit and item, and new for
-// every rerun and fork, whose run id differs.
-func (h *handlers) idempotencyKey(run, node string, visit, item int) string {
-	m, ok := h.keyed.Get().(hash.Hash)
-	if !ok {
-		m = hmac.New(sha256.New, h.e.store.InstanceKey())
-	}
-	defer h.keyed.Put(m)
-	m.Reset()
-	b := make([]byte, 0, 256)
-	b = append(append(append(b, run...), 0), node...)
-	b = strconv.AppendInt(append(b, 0), int64(visit), 10)
-	b = strconv.AppendInt(append(b, 0), int64(item), 10)
-	m.Write(b)
-	return keyText.EncodeToString(m.Sum(b[:0])[:20])
-}
-
-// keyText is how idempotency keys are written.
-var keyText = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
-
-// start runs an attempt whose intent is durable. The timeout begins now.
-func (h *handlers) start(t *attempt) {
-	t.sign()
-	h.running.Store(t, struct{}{})
-	h.e.wg.Go(func() {
-		defer h.running.Delete(t)
-		defer t.leave() // also when the attempt was abandoned long ago: now nobody works with it
-		ctx, stop := t.ctx, context.CancelFunc(func() {})
-		if t.Spec.Timeout > 0 {
-			ctx, stop = context.WithTimeoutCause(t.ctx, t.Spec.Timeout, ErrTimeout)
-		}
-		defer stop()
-		unwatch := context.AfterFunc(ctx, func() {
-			cause := context.Cause(ctx)
-			grace := timeoutGrace
-			switch {
-			case errors.Is(cause, ErrCancelled):
-				grace = h.e.opts.CancelGrace
-			case errors.Is(cause, ErrStopping):
-				grace = abandonStopped
-			case errors.Is(cause, ErrFenced):
-				return
-			}
-			time.AfterFunc(grace, func() {
-				if t.end() {
-					t.runner.inbox.post(abandonMsg{t})
-				}
-			})
-		})
-		result, err := guard(ctx, t)
-		if errors.Is(context.Cause(ctx), ErrTimeout) {
-			err = t.timedOut(result, err)
-		}
-		unwatch()
-		if t.end() {
-			t.runner.inbox.post(doneMsg{t, result, err}) // lives until it has this, or has fenced the attempt
-		} else {
-			t.late(result.Output, err)
-		}
-	})
-}
-
 // late reports what the handler of an attempt returned that was given up; the run
 // may have come to rest since.
 func (t *attempt) late(out any, err error) {
 	if !errors.Is(context.Cause(t.ctx), ErrFenced) {
-		t.e.post(t.run, lateMsg{t, out, err})
+		t.handlers.runs.post(t.run, lateMsg{t, out, err})
 	}
 }
 
@@ -227,28 +149,8 @@ func (t *attempt) timedOut(r Result, err error) error {
 	return f.WithCause(err)
 }
 
-// guard calls the handler; a panic is the node's failure.
-func guard(ctx context.Context, t *attempt) (r Result, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = &panicError{p, string(debug.Stack())}
-		}
-	}()
-	call := t.call
-	failpoint.Hit("exec.before")
-	r, err = t.handler.Handle(ctx, &call)
-	failpoint.Hit("exec.after")
-	return r, err
-}
-
-// constant is the handler of a built-in node that runs as an attempt.
-func constant(out any) Handler {
-	return HandlerFunc(func(context.Context, *Call) (Result, error) { return Result{Output: out}, nil })
-}
-
 // attemptLog collects what a handler logs, up to a cap, and its last progress.
 type attemptLog struct {
-	e *Engine
 	t *attempt
 
 	mu      sync.Mutex
@@ -259,9 +161,9 @@ type attemptLog struct {
 }
 
 func (l *attemptLog) line(level, message string) {
-	now := l.e.now()
+	now := l.t.handlers.now()
 	l.t.signed.Store(now.UnixMicro())
-	message = l.e.current().mask(message)
+	message = l.t.handlers.current().mask(message)
 	l.mu.Lock()
 	kept := l.bytes+len(message) <= runstate.MaxLogBytes
 	if kept {
@@ -272,17 +174,17 @@ func (l *attemptLog) line(level, message string) {
 	}
 	l.mu.Unlock()
 	if kept {
-		l.e.Live(l.t.event("node_log", map[string]any{"level": level, "message": message}))
+		l.t.handlers.live(l.t.event("node_log", map[string]any{"level": level, "message": message}))
 	}
 }
 
 func (l *attemptLog) progress(done, total int64, message string) {
 	l.t.sign()
-	p := &domain.Progress{Done: done, Total: total, Message: l.e.current().mask(message)}
+	p := &domain.Progress{Done: done, Total: total, Message: l.t.handlers.current().mask(message)}
 	l.mu.Lock()
 	l.last = p
 	l.mu.Unlock()
-	l.e.Live(l.t.event("node_progress", map[string]any{"done": done, "total": total, "message": p.Message}))
+	l.t.handlers.live(l.t.event("node_progress", map[string]any{"done": done, "total": total, "message": p.Message}))
 }
 
 // stored is the log as the row keeps it; nil when there is nothing.
@@ -299,25 +201,6 @@ func (l *attemptLog) stored() domain.RawJSON {
 	return b
 }
 
-// logsOf puts what running attempts have logged so far on their intent rows, so
-// that a run can be followed while it works. The rows are a copy.
-func (h *handlers) logsOf(run string, journal []domain.Entry) {
-	for key := range h.running.Range {
-		t := key.(*attempt)
-		if t.run != run {
-			continue
-		}
-		for i := range slices.Backward(journal) {
-			r := &journal[i]
-			if r.Kind == domain.EntryIntent && r.Substep == 0 && r.Node == t.Spec.ID && r.Visit == t.Visit && r.Item == t.Item &&
-				r.Attempt == t.Number {
-				r.Log = t.log.stored()
-				break
-			}
-		}
-	}
-}
-
 // mask takes secrets out of a text.
 func (s *setup) mask(text string) string {
 	if s.Secrets == nil || text == "" {
@@ -332,15 +215,5 @@ func (t *attempt) event(typ string, data map[string]any) domain.Event {
 	if t.Item != runstate.NoItem {
 		data["item"] = t.Item
 	}
-	return domain.Event{Type: typ, Run: t.run, Session: t.call.Session, At: t.e.now(), Data: data}
-}
-
-// executes reports whether an attempt of the run is under way in this engine.
-func (h *handlers) executes(run string) bool {
-	for key := range h.running.Range {
-		if key.(*attempt).run == run {
-			return true
-		}
-	}
-	return false
+	return domain.Event{Type: typ, Run: t.run, Session: t.call.Session, At: t.handlers.now(), Data: data}
 }

@@ -87,7 +87,7 @@ func (t *attempt) reserve(n int) error {
 	t.mu.Unlock()
 	m := reserveMsg{t, n, need, newReply[int64]()}
 	// The runner lives as long as the attempt counts.
-	output, err := ask(t.ctx, t.e, t.runner.inbox.post, m, m.reply, ErrFenced)
+	output, err := ask(t.ctx, t.handlers.stopped, t.inbox.post, m, m.reply, ErrFenced)
 	if err == nil && output > 0 && need.Lower != nil {
 		need.Lower(output)
 	}
@@ -95,7 +95,7 @@ func (t *attempt) reserve(n int) error {
 }
 
 // callEnded tells the runner of a call without a row.
-func (t *attempt) callEnded(n int, spent bool) { t.runner.inbox.post(lostMsg{t, n, spent}) }
+func (t *attempt) callEnded(n int, spent bool) { t.inbox.post(lostMsg{t, n, spent}) }
 
 // reserve makes room for a call, lets it wait for calls in flight, or refuses it.
 func (a *runner) reserve(m reserveMsg) {

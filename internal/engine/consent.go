@@ -51,7 +51,7 @@ func (t *attempt) approve(grants map[int]runstate.ConsentAnswer, n int, q Questi
 	if n <= 0 {
 		return errors.New("engine: sub-steps count from 1")
 	}
-	c, err := t.e.current().consentTo(n, q)
+	c, err := t.handlers.current().consentTo(n, q)
 	if err != nil {
 		return err
 	}

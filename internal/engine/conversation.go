@@ -57,7 +57,7 @@ func (t *attempt) pass(recorded domain.Entry, n int, p Passing) error {
 	if recorded.Substep == n && sameSubstep(recorded, kind, p.From) {
 		return nil
 	}
-	_, raw, failure := t.e.current().encodeOutput(t.Spec.ID,
+	_, raw, failure := t.handlers.current().encodeOutput(t.Spec.ID,
 		map[string]any{"from": p.From, "to": p.To, "reason": p.Reason, "explanation": p.Explanation, "request": p.Request})
 	if failure != nil {
 		return runstate.ToPlanner(failure)
@@ -67,7 +67,7 @@ func (t *attempt) pass(recorded domain.Entry, n int, p Passing) error {
 	request := t.message(&row, n, domain.MessageRequest, p.From, p.To, raw)
 	request.Metadata.RequiresAck = true
 	if t.Spec.Timeout > 0 { // what is left of the attempt's time
-		request.Metadata.TTL = max((t.Spec.Timeout - t.e.now().Sub(t.StartedAt)).Milliseconds(), 1)
+		request.Metadata.TTL = max((t.Spec.Timeout - t.handlers.now().Sub(t.StartedAt)).Milliseconds(), 1)
 	}
 	l := mail{messages: []domain.AgentMessage{request}}
 	if p.Rejected != nil {
@@ -96,10 +96,10 @@ func (t *attempt) handBack(recorded domain.Entry, n, request int, p Passing, out
 	answer.CorrelationID = runstate.MessageID(t.run, &row, request, domain.MessageRequest)
 	if err != nil {
 		row.Status, row.Failure = domain.NodeFailed, runstate.FromPlanner(walk.AsFailure(err), t.Spec.ID)
-		t.e.current().maskFailure(row.Failure)
+		t.handlers.current().maskFailure(row.Failure)
 		answer.Type, answer.Payload = domain.MessageError, runstate.FailurePayload(row.Failure, "")
 	} else {
-		_, raw, failure := t.e.current().encodeOutput(t.Spec.ID, out)
+		_, raw, failure := t.handlers.current().encodeOutput(t.Spec.ID, out)
 		if failure != nil {
 			return runstate.ToPlanner(failure)
 		}
@@ -110,7 +110,7 @@ func (t *attempt) handBack(recorded domain.Entry, n, request int, p Passing, out
 
 func (t *attempt) substepRow(n int, kind, digest string) domain.Entry {
 	return domain.Entry{Kind: domain.EntrySubstep, Node: t.Spec.ID, Visit: t.Visit, Item: t.Item, Attempt: t.Number, Substep: n,
-		Effect: string(walk.EffectPure), StartedAt: t.e.now(), Decision: runstate.SubstepDecision{Kind: kind, Digest: digest}.JSON()}
+		Effect: string(walk.EffectPure), StartedAt: t.handlers.now(), Decision: runstate.SubstepDecision{Kind: kind, Digest: digest}.JSON()}
 }
 
 func (t *attempt) message(row *domain.Entry, n int, typ domain.MessageType, from, to string, payload domain.RawJSON) domain.AgentMessage {

@@ -127,8 +127,11 @@ func New(c Config) (*Engine, error) {
 	}
 	e.runs = newRegistry(func(run string) *runner { return newRunner(e, run) }, func(a *runner) { e.wg.Go(a.loop) })
 	e.watchers.read, e.watchers.created, e.watchers.stopped = e.store.Run, e.runs.untouched, e.stopped
-	e.starts, e.handlers, e.children, e.replans = &starter{e: e}, &handlers{e: e}, &childRuns{e: e}, &replans{e: e}
+	e.starts, e.children, e.replans = &starter{e: e}, &childRuns{e: e}, &replans{e: e}
 	e.setup.Store(first)
+	e.timers = newTimers(e.clock.now, func(run string) { e.post(run, timerMsg{}) })
+	e.handlers = &handlers{clock: e.clock, setup: &e.setup, runs: e.runs, live: func(ev domain.Event) { e.Live(ev) },
+		instanceKey: e.store.InstanceKey, cancelGrace: o.CancelGrace, stopping: e.timers.done, stopped: e.stopped, wg: &e.wg, log: log}
 	e.env = preview.Env{Now: e.now, Effect: e.effect, Stepped: e.stepped, Executes: e.handlers.executes, OwnRunsOnly: o.OwnRunsOnly}
 	e.base, e.cancel = context.WithCancelCause(context.Background())
 	e.Reader = versions.NewReader(c.Store, func() *versions.Compiler { return e.current().compiler })
@@ -136,7 +139,6 @@ func New(c Config) (*Engine, error) {
 		Quarantine: func(run string) { e.post(run, timerMsg{}) }})
 	e.Bus = events.New(events.Config{Store: c.Store, Program: e.program, Agent: e.agent, Now: e.now, Log: log})
 	e.sched = newScheduler(first.MaxRunning, first.MaxNodes, e.granted)
-	e.timers = newTimers(e.clock.now, func(run string) { e.post(run, timerMsg{}) })
 	return e, nil
 }
 

@@ -144,7 +144,7 @@ func (r *replans) askPlanner(ctx context.Context, run string, w *runstate.Step, 
 	}
 	failpoint.Hit("replan.answered")
 	m := answerMsg{w.StepKey, out, newReply[done]()}
-	_, err = ask(ctx, r.e, func(m message) bool { return r.e.post(run, m) }, m, m.reply, ErrStopping)
+	_, err = ask(ctx, r.e.stopped, func(m message) bool { return r.e.post(run, m) }, m, m.reply, ErrStopping)
 	switch {
 	case err == nil:
 		return out, nil

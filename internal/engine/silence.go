@@ -21,25 +21,25 @@ type silenceMsg struct {
 }
 
 // sign notes that an attempt lives.
-func (t *attempt) sign() { t.signed.Store(t.e.now().UnixMicro()) }
+func (t *attempt) sign() { t.signed.Store(t.handlers.now().UnixMicro()) }
 
 // listen looks for attempts that are silent, until the engine stops.
 func (h *handlers) listen() {
 	tick := time.NewTicker(silenceEvery)
 	defer tick.Stop()
-	told := map[string]bool{} // runs that were told that they are silent
+	notified := map[string]bool{} // runs whose runner has been notified
 	for {
 		select {
 		case <-tick.C:
-			h.tellSilent(told)
-		case <-h.e.timers.done:
+			h.reportSilent(notified)
+		case <-h.stopping:
 			return
 		}
 	}
 }
 
-func (h *handlers) tellSilent(told map[string]bool) {
-	limit := h.e.now().Add(-domain.SilentAfter)
+func (h *handlers) reportSilent(notified map[string]bool) {
+	limit := h.now().Add(-domain.SilentAfter)
 	found := map[string]silenceMsg{}
 	for key := range h.running.Range {
 		t := key.(*attempt)
@@ -49,15 +49,15 @@ func (h *handlers) tellSilent(told map[string]bool) {
 		}
 	}
 	for run, m := range found {
-		if !told[run] {
-			told[run] = true
-			h.e.runs.tell(run, m)
+		if !notified[run] {
+			notified[run] = true
+			h.runs.tell(run, m)
 		}
 	}
-	for run := range told {
+	for run := range notified {
 		if _, still := found[run]; !still {
-			delete(told, run)
-			h.e.runs.tell(run, silenceMsg{})
+			delete(notified, run)
+			h.runs.tell(run, silenceMsg{})
 		}
 	}
 }

@@ -48,7 +48,7 @@ func (t *attempt) runSubstep(recorded domain.Entry, n int, kind, digest string, 
 	}
 	if effect == walk.EffectUnsafe {
 		intent := row
-		intent.Kind, intent.Status, intent.StartedAt = domain.EntryIntent, domain.NodeRunning, t.e.now()
+		intent.Kind, intent.Status, intent.StartedAt = domain.EntryIntent, domain.NodeRunning, t.handlers.now()
 		intent.Decision, intent.Input = runstate.SubstepDecision{Kind: kind, Digest: digest}.JSON(), t.prompt(n)
 		intent.IdempotencyKey = SubstepKey(t.call.IdempotencyKey, n)
 		if err := t.recordSubstep(intent, mail{}); err != nil {
@@ -56,7 +56,7 @@ func (t *attempt) runSubstep(recorded domain.Entry, n int, kind, digest string, 
 			return nil, err
 		}
 	}
-	row.Kind, row.StartedAt, row.Input = domain.EntrySubstep, t.e.now(), t.prompt(n)
+	row.Kind, row.StartedAt, row.Input = domain.EntrySubstep, t.handlers.now(), t.prompt(n)
 	failpoint.Hit("substep.before")
 	out, usage, err := fn()
 	failpoint.Hit("substep.after")
@@ -80,9 +80,9 @@ func (t *attempt) runSubstep(recorded domain.Entry, n int, kind, digest string, 
 			return nil, err // no response to keep: what it did is unknown
 		}
 		row.Status, row.Failure = domain.NodeFailed, runstate.FromPlanner(f, t.Spec.ID)
-		t.e.current().maskFailure(row.Failure)
+		t.handlers.current().maskFailure(row.Failure)
 	} else {
-		value, raw, failure := t.e.current().encodeOutput(t.Spec.ID, out)
+		value, raw, failure := t.handlers.current().encodeOutput(t.Spec.ID, out)
 		if failure != nil {
 			t.callEnded(n, true)
 			return nil, runstate.ToPlanner(failure)
@@ -102,17 +102,17 @@ func (t *attempt) runSubstep(recorded domain.Entry, n int, kind, digest string, 
 // notMade records that a non-idempotent sub-step that was announced did nothing,
 // so that it is not in doubt. The attempt is about to end: nobody waits for the row.
 func (t *attempt) notMade(row domain.Entry, kind, digest string) {
-	row.Kind, row.Status, row.StartedAt = domain.EntrySubstep, domain.NodeCancelled, t.e.now()
+	row.Kind, row.Status, row.StartedAt = domain.EntrySubstep, domain.NodeCancelled, t.handlers.now()
 	row.Decision = runstate.SubstepDecision{Kind: kind, Digest: digest}.JSON()
-	t.runner.inbox.post(substepMsg{t, row, mail{}, newReply[done](), false})
+	t.inbox.post(substepMsg{t, row, mail{}, newReply[done](), false})
 }
 
 // asking keeps a prompt for the row of its sub-step. What cannot be kept is left
 // out: the call itself does not depend on it.
 func (t *attempt) asking(n int, prompt any) {
-	_, raw, failure := t.e.current().encodeOutput(t.Spec.ID, prompt)
+	_, raw, failure := t.handlers.current().encodeOutput(t.Spec.ID, prompt)
 	if failure != nil {
-		t.e.log.Warn("a prompt was not kept", "run_id", t.run, "node", t.Spec.ID, "err", failure.Message)
+		t.handlers.log.Warn("a prompt was not kept", "run_id", t.run, "node", t.Spec.ID, "err", failure.Message)
 		return
 	}
 	t.mu.Lock()
@@ -145,7 +145,7 @@ func (t *attempt) recordSubstep(e domain.Entry, l mail) error {
 func (t *attempt) record(m substepMsg) error {
 	// The runner lives as long as the attempt counts. If the attempt ends first, the row
 	// may still become durable.
-	_, err := ask(t.ctx, t.e, t.runner.inbox.post, m, m.reply, ErrFenced)
+	_, err := ask(t.ctx, t.handlers.stopped, t.inbox.post, m, m.reply, ErrFenced)
 	return err
 }
 

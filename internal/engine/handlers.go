@@ -1,0 +1,153 @@
+package engine
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base32"
+	"errors"
+	"hash"
+	"log/slog"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/testing/failpoint"
+)
+
+// handlers runs the handlers of attempts and keeps track of those at work.
+type handlers struct {
+	clock       *clock
+	setup       *atomic.Pointer[setup] // the active one
+	runs        *registry
+	live        func(domain.Event) // sends an event that is not stored
+	instanceKey func() []byte      // idempotency keys are derived from it
+	cancelGrace time.Duration
+	stopping    <-chan struct{} // closed when the engine begins to stop
+	stopped     <-chan struct{} // closed when it has stopped
+	wg          *sync.WaitGroup // of the goroutines that a stop waits for
+	log         *slog.Logger
+
+	running sync.Map  // of *attempt: those whose handlers run
+	hashes  sync.Pool // of hash.Hash, keyed with instanceKey
+}
+
+// now is the time as the journal keeps it.
+func (h *handlers) now() time.Time { return h.clock.now() }
+
+// current is the active setup.
+func (h *handlers) current() *setup { return h.setup.Load() }
+
+// idempotencyKey is the same in all attempts of one visit and item, and new for
+// every rerun and fork, whose run id differs.
+func (h *handlers) idempotencyKey(run, node string, visit, item int) string {
+	m, ok := h.hashes.Get().(hash.Hash)
+	if !ok {
+		m = hmac.New(sha256.New, h.instanceKey())
+	}
+	defer h.hashes.Put(m)
+	m.Reset()
+	b := make([]byte, 0, 256)
+	b = append(append(append(b, run...), 0), node...)
+	b = strconv.AppendInt(append(b, 0), int64(visit), 10)
+	b = strconv.AppendInt(append(b, 0), int64(item), 10)
+	m.Write(b)
+	return keyText.EncodeToString(m.Sum(b[:0])[:20])
+}
+
+// keyText is how idempotency keys are written.
+var keyText = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
+
+// start runs an attempt whose intent is durable. The timeout begins now.
+func (h *handlers) start(t *attempt) {
+	t.sign()
+	h.running.Store(t, struct{}{})
+	h.wg.Go(func() {
+		defer h.running.Delete(t)
+		defer t.leave() // also when the attempt was abandoned long ago: now nobody works with it
+		ctx, stop := t.ctx, context.CancelFunc(func() {})
+		if t.Spec.Timeout > 0 {
+			ctx, stop = context.WithTimeoutCause(t.ctx, t.Spec.Timeout, ErrTimeout)
+		}
+		defer stop()
+		unwatch := context.AfterFunc(ctx, func() {
+			cause := context.Cause(ctx)
+			grace := timeoutGrace
+			switch {
+			case errors.Is(cause, ErrCancelled):
+				grace = h.cancelGrace
+			case errors.Is(cause, ErrStopping):
+				grace = abandonStopped
+			case errors.Is(cause, ErrFenced):
+				return
+			}
+			time.AfterFunc(grace, func() {
+				if t.end() {
+					t.inbox.post(abandonMsg{t})
+				}
+			})
+		})
+		result, err := guard(ctx, t)
+		if errors.Is(context.Cause(ctx), ErrTimeout) {
+			err = t.timedOut(result, err)
+		}
+		unwatch()
+		if t.end() {
+			t.inbox.post(doneMsg{t, result, err}) // lives until it has this, or has fenced the attempt
+		} else {
+			t.late(result.Output, err)
+		}
+	})
+}
+
+// guard calls the handler; a panic is the node's failure.
+func guard(ctx context.Context, t *attempt) (r Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &panicError{p, string(debug.Stack())}
+		}
+	}()
+	call := t.call
+	failpoint.Hit("exec.before")
+	r, err = t.handler.Handle(ctx, &call)
+	failpoint.Hit("exec.after")
+	return r, err
+}
+
+// constant is the handler of a built-in node that runs as an attempt.
+func constant(out any) Handler {
+	return HandlerFunc(func(context.Context, *Call) (Result, error) { return Result{Output: out}, nil })
+}
+
+// logsOf puts what running attempts have logged so far on their intent rows, so
+// that a run can be followed while it works. The rows are a copy.
+func (h *handlers) logsOf(run string, journal []domain.Entry) {
+	for key := range h.running.Range {
+		t := key.(*attempt)
+		if t.run != run {
+			continue
+		}
+		for i := range slices.Backward(journal) {
+			r := &journal[i]
+			if r.Kind == domain.EntryIntent && r.Substep == 0 && r.Node == t.Spec.ID && r.Visit == t.Visit && r.Item == t.Item &&
+				r.Attempt == t.Number {
+				r.Log = t.log.stored()
+				break
+			}
+		}
+	}
+}
+
+// executes reports whether an attempt of the run is under way in this engine.
+func (h *handlers) executes(run string) bool {
+	for key := range h.running.Range {
+		if key.(*attempt).run == run {
+			return true
+		}
+	}
+	return false
+}
