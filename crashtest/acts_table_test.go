@@ -64,7 +64,7 @@ func deeds(s scenery) []deed {
 		return deed{
 			name:   name,
 			method: http.MethodPost,
-			path:   "/runs/" + s[of] + "/" + string(action),
+			path:   "/runs/" + s[of] + "/" + action.Path(),
 			body:   body,
 			action: "run." + string(action),
 			once:   true,

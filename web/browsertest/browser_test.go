@@ -17,7 +17,6 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
@@ -88,7 +87,8 @@ func startChromium() (context.Context, error) {
 	// Pages change at once: a page that nobody sees is not drawn, and a transition
 	// from one to the next would wait for that for seconds, and then fail. Tests of
 	// motion ask for it.
-	for _, f := range []string{"force-prefers-reduced-motion", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking", "disable-component-update", "disable-sync", "hide-scrollbars"} {
+	// A page takes clicks and keys before it is drawn first, else they would be lost.
+	for _, f := range []string{"allow-pre-commit-input", "force-prefers-reduced-motion", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking", "disable-component-update", "disable-sync", "hide-scrollbars"} {
 		options = append(options, chromedp.Flag(f, true))
 	}
 	ctx, stop := chromedp.NewExecAllocator(context.Background(), options...)
@@ -102,8 +102,8 @@ type tab struct {
 	t   testing.TB
 	ctx context.Context
 	url string // of the daemon
-	// keys says that the tab is used without a mouse.
-	keys bool
+	// keys says that the tab is used without a mouse, plain that it runs no scripts.
+	keys, plain bool
 	// left numbers the pages that were left.
 	left int
 
@@ -207,6 +207,7 @@ func (b *tab) login(session map[string]string) *tab {
 // without scripts, pages are what the server sent.
 func (b *tab) withoutScripts() *tab {
 	b.t.Helper()
+	b.plain = true
 	call(b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 	return b
 }
@@ -322,150 +323,6 @@ func quoted(s string) string {
 // there is JavaScript that says whether an element is shown.
 func there(css string) string {
 	return fmt.Sprintf(`[...document.querySelectorAll(%s)].some((e) => e.checkVisibility() && e.getClientRects().length)`, quoted(css))
-}
-
-// still is true while htmx neither loads nor swaps anything.
-const still = `!document.querySelector(".htmx-request, .htmx-added, .htmx-swapping, .htmx-settling")`
-
-// reached gives the middle of an element once it is where a click would reach it:
-// in view, still, and not covered by anything, while nothing is being swapped: a swap
-// may move the element between the measurement and the click. Without an answer it is
-// none of these yet.
-const reached = `(async () => {
-  const e = [...document.querySelectorAll(%s)].find((e) => e.checkVisibility() && e.getClientRects().length);
-  if (!e || document.readyState !== "complete" || !(` + still + `)) return null;
-  e.scrollIntoView({block: "center", inline: "center"});
-  const at = () => { const r = e.getClientRects()[0]; return [r.left + r.width / 2, r.top + r.height / 2]; };
-  const [x, y] = at();
-  const on = document.elementFromPoint(x, y);
-  if (!on || !(e.contains(on) || on.contains(e) || on.closest("label") === e.closest("label") && e.closest("label"))) return null;
-  return [x, y];
-})()`
-
-// click presses the mouse on an element.
-func (b *tab) click(css string) {
-	b.t.Helper()
-	if b.keys {
-		b.enter(css)
-		return
-	}
-	deadline := time.Now().Add(patience)
-	var last [2]float64
-	for time.Now().Before(deadline) {
-		at, err := ask[[]float64](b, fmt.Sprintf(reached, quoted(css)))
-		if err != nil || len(at) != 2 {
-			last = [2]float64{}
-			continue
-		}
-		if now := [2]float64{at[0], at[1]}; now != last { // it must be still
-			last = now
-			continue
-		}
-		b.do(chromedp.MouseClickXY(at[0], at[1]))
-		return
-	}
-	b.fail(css + " cannot be clicked")
-}
-
-// follow clicks what leads to another page, and waits until that page shows what
-// it should. A click that comes while a page is still being laid out can be lost,
-// as a person's is; a person clicks again.
-func (b *tab) follow(css, then string) {
-	b.t.Helper()
-	b.leave(func() { b.click(css) }, css, then)
-}
-
-// reach clicks until something is shown that was not: on this page, over it, or
-// on another one, as scripts or their absence have it.
-func (b *tab) reach(css, then string) {
-	b.t.Helper()
-	for range 4 {
-		b.click(css)
-		if b.soon(patience/4, loaded+" && "+there(then)) == nil {
-			return
-		}
-		if !eval[bool](b, there(css)) {
-			break
-		}
-	}
-	b.until(css+" leads to "+then, loaded+" && "+there(then))
-}
-
-// leave does what leads to another page, or to another view of this one, which has
-// an address of its own. The old page is marked, so that the new one is told from
-// it, also where that comes back as it was left.
-func (b *tab) leave(do func(), what, then string) {
-	b.t.Helper()
-	for range 4 {
-		b.left++
-		from := eval[string](b, fmt.Sprintf(`window.kairosLeft = %d, location.href`, b.left))
-		left := fmt.Sprintf(`(window.kairosLeft !== %d || location.href !== %s)`, b.left, quoted(from))
-		do()
-		if b.soon(patience/4, left) == nil {
-			b.until(
-				what+" leads to "+then,
-				fmt.Sprintf(`%s && %s && !document.querySelector(".htmx-request") && %s`, loaded, left, there(then)),
-			)
-			return
-		}
-	}
-	b.fail(what + " leads nowhere")
-}
-
-// fill types into a field, in place of what it holds.
-func (b *tab) fill(css, text string) {
-	b.t.Helper()
-	if b.keys {
-		b.typed(css, text)
-		return
-	}
-	b.click(css)
-	focus := fmt.Sprintf(
-		`(() => { const e = [...document.querySelectorAll(%s)].find((e) => e.checkVisibility()); e.focus(); e.select(); return document.activeElement === e; })()`,
-		quoted(css),
-	)
-	if !eval[bool](b, focus) {
-		b.fail(css + " takes no focus")
-	}
-	call(b, input.InsertText, input.InsertTextParams{Text: text})
-	b.until(
-		css+" holds what was typed",
-		fmt.Sprintf(`[...document.querySelectorAll(%s)].some((e) => e.value === %s)`, quoted(css), quoted(text)),
-	)
-}
-
-// filter types into the field of the list, which is filtered along where scripts
-// are.
-func (b *tab) filter(q string) {
-	b.t.Helper()
-	b.fill("#q", q)
-	b.until(
-		"the list is filtered as one types",
-		fmt.Sprintf(
-			`!window.htmx || new URL(location.href).searchParams.get("q") === %s && !document.querySelector(".htmx-request, .htmx-settling")`,
-			quoted(q),
-		),
-	)
-}
-
-// press sends keys, each of them as one press: a page that takes a key for itself
-// keeps it from being typed.
-func (b *tab) press(keys string) {
-	b.t.Helper()
-	for _, k := range keys {
-		if k <= ' ' || k > '~' {
-			b.do(chromedp.KeyEvent(string(k)))
-			continue
-		}
-		down := input.DispatchKeyEventParams{
-			Type:           input.DispatchKeyEventTypeKeyDown,
-			Key:            string(k),
-			Text:           string(k),
-			UnmodifiedText: string(k),
-		}
-		call(b, input.DispatchKeyEvent, down)
-		call(b, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyUp, Key: string(k)})
-	}
 }
 
 // live waits until the page follows what happens.
