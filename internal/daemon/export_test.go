@@ -15,7 +15,6 @@ var (
 	SiteServer = siteServer
 	Bounded    = bounded
 	NewLogSink = newLogSink
-	DiskFills  = diskFills
 )
 
 const LogRoom = logRoom

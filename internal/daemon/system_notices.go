@@ -80,19 +80,11 @@ func (s *system) Notices(ctx context.Context) []domain.Notice {
 				"The disk of the data directory is full: work waits until %d MiB are free. Old runs can be removed.",
 				u.Needs>>20,
 			)
-		} else if nearly, full := diskFills(u); nearly {
-			add(full, "/system", "Look", "The disk of the data directory has only %d MiB free.", u.Free>>20)
+		} else if u.NearlyFull() {
+			add(u.Full(), "/system", "Look", "The disk of the data directory has only %d MiB free.", u.Free>>20)
 		}
 	}
 	return out
-}
-
-// diskFills says whether a disk is nearly full: less than a twentieth of it is
-// free, or less than a tenth of the database; and whether it is as good as full.
-// What happens then is the store's: new work is refused until there is space
-// (O12).
-func diskFills(u domain.Storage) (nearly, full bool) {
-	return u.Disk > 0 && (u.Free < u.Disk/20 || u.Free < u.Database/10), u.Disk > 0 && u.Free < u.Disk/100
 }
 
 func heldText(n int64) domain.Message {

@@ -16,27 +16,6 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
-// O12: a disk that fills is said on every page before it is full.
-func TestADiskThatFillsIsSaid(t *testing.T) {
-	t.Parallel()
-	const gib = 1 << 30
-	for name, c := range map[string]struct {
-		free, disk, database int64
-		nearly, full         bool
-	}{
-		"half":                           {50 * gib, 100 * gib, gib, false, false},
-		"95%":                            {5*gib - 1, 100 * gib, gib, true, false},
-		"99%":                            {gib - 1, 100 * gib, gib, true, true},
-		"little beside a large database": {30 * gib, 500 * gib, 400 * gib, true, false},
-		"nothing is known":               {0, 0, 0, false, false},
-	} {
-		if nearly, full := daemon.DiskFills(domain.Storage{Free: c.free, Disk: c.disk, Database: c.database}); nearly != c.nearly ||
-			full != c.full {
-			t.Errorf("%s: %v %v", name, nearly, full)
-		}
-	}
-}
-
 // Rotation removes what the schedule made, and nothing that a person did.
 func TestRotationKeepsManualBackups(t *testing.T) {
 	t.Parallel()

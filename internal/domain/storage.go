@@ -16,3 +16,16 @@ type Storage struct {
 	// not since the start.
 	MovedAt time.Time `json:"movedAt,omitzero"`
 }
+
+const gib = 1 << 30
+
+// NearlyFull reports whether the disk should be looked after: less than a twentieth of
+// it or 5 GiB is free, whichever is less, or less than a fifth of the database.
+func (s Storage) NearlyFull() bool {
+	return s.Disk > 0 && (s.Free < min(s.Disk/20, 5*gib) || s.Free < s.Database/5)
+}
+
+// Full reports whether the disk is as good as full: less than a hundredth of it or
+// 1 GiB is free, whichever is less. The store refuses new work later, when there is
+// no space.
+func (s Storage) Full() bool { return s.Disk > 0 && s.Free < min(s.Disk/100, gib) }

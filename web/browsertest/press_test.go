@@ -28,7 +28,7 @@ const reached = `(async () => {` + pressable + `
   return reaches(document.elementFromPoint(x, y)) ? [x, y] : null;
 })()`
 
-// pressing says whether the mouse button is down on the element. It works without
+// pressing is true while the mouse button is down on the element. It works without
 // the page's scripts, too.
 const pressing = `(() => {` + pressable + `
   return !!shown && !!reaches([...document.querySelectorAll(":active")].at(-1));
@@ -41,9 +41,9 @@ const awaitClick = `(() => {` + pressable + `
   return true;
 })()`
 
-// click presses the mouse on an element. The browser drops a press while it lays the
-// page out or draws it anew, and an element can move just before: then it is pressed
-// again, as a person would.
+// click presses the mouse on an element. The browser can drop a press while it lays out
+// the page, and an element can move just before. Then click presses again, as a person
+// would.
 func (b *tab) click(css string) {
 	b.t.Helper()
 	if b.keys {
@@ -69,8 +69,8 @@ func (b *tab) click(css string) {
 	b.fail(css + " cannot be clicked")
 }
 
-// pressed clicks at a place of the page, and says whether that reached the element.
-// The button is let go elsewhere if not, which clicks nothing.
+// pressed clicks at a position, and reports whether that reached the element. If the
+// press did not, the button is released elsewhere, which clicks nothing.
 func (b *tab) pressed(css string, x, y float64) bool {
 	b.t.Helper()
 	if _, err := ask[bool](b, fmt.Sprintf(awaitClick, quoted(css))); err != nil {
@@ -90,7 +90,7 @@ func (b *tab) pressed(css string, x, y float64) bool {
 	if b.plain {
 		return true
 	}
-	// The page that the click led to knows nothing of it.
+	// A page that the click led to has no outcome.
 	outcome, err := ask[string](b, `window.kairosClick || ""`)
 	if err == nil && outcome != "" {
 		b.t.Logf("a click on %s was %s", css, outcome)

@@ -98,9 +98,6 @@ func (s *database) checkFiles(_ context.Context, c *domain.Check) error {
 	return nil
 }
 
-// lowSpace is the share of a disk below which checkpoints are at risk.
-const lowSpace = 0.05
-
 func (s *database) checkSpace(ctx context.Context, c *domain.Check) error {
 	c.Name, c.Advice = "space", "free space on the disk of the data directory, shorten retention (kairosd retention "+
 		"--dry-run), or move the data to a larger disk"
@@ -109,7 +106,7 @@ func (s *database) checkSpace(ctx context.Context, c *domain.Check) error {
 		return err
 	}
 	c.Examined = u.Database + u.WAL
-	if u.Free < u.Database/5 || float64(u.Free) < lowSpace*float64(u.Disk) {
+	if u.NearlyFull() {
 		core.Find(c, "the disk has %d MiB free; the database has %d MiB", u.Free>>20, u.Database>>20)
 	}
 	if u.WAL > 4*core.WALAlarm*4096 {
