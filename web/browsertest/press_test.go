@@ -15,7 +15,8 @@ const still = `!document.querySelector(".htmx-request, .htmx-added, .htmx-swappi
 // whether a press on another element reaches it.
 const pressable = `
   const shown = [...document.querySelectorAll(%s)].find((e) => e.checkVisibility() && e.getClientRects().length);
-  const reaches = (on) => on && (shown.contains(on) || on.contains(shown) || on.closest("label") === shown.closest("label") && shown.closest("label"));`
+  const label = shown?.closest("label");
+  const reaches = (on) => on && (shown.contains(on) || on.contains(shown) || label && on.closest("label") === label);`
 
 // reached gives the middle of an element once it is where a click would reach it:
 // in view, still, and not covered by anything, while nothing is being swapped: a swap
@@ -37,7 +38,8 @@ const pressing = `(() => {` + pressable + `
 // awaitClick notes whether the next click comes to the element, where scripts run.
 const awaitClick = `(() => {` + pressable + `
   window.kairosClick = "lost";
-  addEventListener("click", (e) => { window.kairosClick = shown && reaches(e.target) ? "" : "elsewhere"; }, {capture: true, once: true});
+  const come = (e) => { window.kairosClick = shown && reaches(e.target) ? "" : "elsewhere"; };
+  addEventListener("click", come, {capture: true, once: true});
   return true;
 })()`
 
@@ -78,7 +80,8 @@ func (b *tab) pressed(css string, x, y float64) bool {
 	}
 	mouse := func(kind input.DispatchMouseEventType, x, y float64) {
 		b.t.Helper()
-		call(b, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: kind, X: x, Y: y, Button: input.MouseButtonLeft, ClickCount: 1})
+		p := input.DispatchMouseEventParams{Type: kind, X: x, Y: y, Button: input.MouseButtonLeft, ClickCount: 1}
+		call(b, input.DispatchMouseEvent, p)
 	}
 	mouse(input.DispatchMouseEventTypeMousePressed, x, y)
 	if down, err := ask[bool](b, fmt.Sprintf(pressing, quoted(css))); err != nil || !down {
