@@ -347,15 +347,14 @@ func (e *entry) circuit(id ID, now time.Time) domain.Circuit {
 func (id ID) String() string { return strings.TrimSpace(id.Subject + " " + id.Part) }
 
 // Failure is the failure of a call that was not made. Its retry waits until the next trial. what
-// names the subject.
+// names the subject. The message is stored and read later, so it names no remaining time.
 func (r *Refusal) Failure(code, what string) *walk.Failure {
 	c := r.Circuit
-	wait := max(r.Wait.Round(time.Second), time.Second)
 	f := &walk.Failure{Code: code, NoEffect: true, RetryAfter: r.Wait,
 		Suggestion: "see its last error; give the step a longer retry, or close the circuit once the other side works again"}
 	if c.LastError == "" {
-		return f.WithMessage("circuit of %s is open after repeated failures; next call in %s", what, wait)
+		return f.WithMessage("circuit of %s is open after repeated failures; the call was not made", what)
 	}
 	f.Behind = &r.behind
-	return f.WithMessage("circuit of %s is open after repeated failures; next call in %s. Last error: %s", what, wait, c.LastError)
+	return f.WithMessage("circuit of %s is open after repeated failures; the call was not made. Last error: %s", what, c.LastError)
 }

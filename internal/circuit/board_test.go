@@ -52,7 +52,7 @@ func TestBoardTellsOfEachCircuit(t *testing.T) {
 			t.Fatalf("while it is open: %+v", r)
 		}
 		if f := r.Failure("tool_circuit_open", "mail.example (http)"); f.RetryAfter != 12*time.Second || !f.NoEffect || f.Permanent ||
-			f.Message != "circuit of mail.example (http) is open after repeated failures; next call in 12s. Last error: "+
+			f.Message != "circuit of mail.example (http) is open after repeated failures; the call was not made. Last error: "+
 				"connection refused by ••••-host" {
 			t.Errorf("%+v", f)
 		}

@@ -84,6 +84,34 @@ func (r *Run) Of(h domain.Handoff, now time.Time) domain.HandoffDetail {
 	return d
 }
 
+// Refused is a handoff that an agent asked for and kairosd did not make.
+type Refused struct {
+	Seq         int64
+	From, To    string
+	Node        string
+	Reason      string // why the agent asked
+	Explanation string
+	At          time.Time
+	Failure     *domain.Failure // why it was not made
+}
+
+// Refused lists the handoffs of the run that were not made, in their order.
+func (r *Run) Refused() []Refused {
+	var out []Refused
+	for i := range r.journal {
+		e := &r.journal[i]
+		if e.Failure == nil || !strings.HasPrefix(kindOf(e), "handoff:") {
+			continue
+		}
+		var asked struct{ From, To, Reason, Explanation string }
+		if json.Unmarshal(e.Input, &asked) != nil {
+			continue
+		}
+		out = append(out, Refused{e.Seq, asked.From, asked.To, e.Node, asked.Reason, asked.Explanation, e.At, e.Failure})
+	}
+	return out
+}
+
 func (r *Run) row(seq int64) *domain.Entry {
 	if seq < 1 || seq > int64(len(r.journal)) {
 		return nil

@@ -79,7 +79,7 @@ func TestADecisionSaysWhereItLeads(t *testing.T) {
 	f.Del("do")
 	f.Set("answer", "reject")
 	f.Set("comment", "too much")
-	if p := b.Post(path, f); p.Code != http.StatusSeeOther || p.Location != path {
+	if p := b.Post(path, f); p.Code != http.StatusSeeOther || p.Location != "/approvals?decided="+a.ID {
 		t.Fatalf("%d %s", p.Code, p.Location)
 	}
 	webtest.Says(t, b.Get(path), http.StatusOK, "rejected", "too much", "marta")
@@ -350,5 +350,30 @@ func TestTheInboxIsNarrowed(t *testing.T) {
 	webtest.Says(t, p, http.StatusOK, "No approval of this plan or agent is here.")
 	if strings.Contains(p.Body, "May it go on?") {
 		t.Error("a run over its budget is called what an agent asks")
+	}
+}
+
+// A decision leads to the next request. The page there confirms the decision with a link to its
+// run, announces it, and moves the focus to the next request. An address cannot claim a decision
+// that the reader did not make.
+func TestADecisionIsConfirmedBesideTheNextRequest(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	site.Plan(t, refundPlan)
+	first, next := openApproval(t, site, site.Run(t, "payback", "null").ID), openApproval(t, site, site.Run(t, "payback", "null").ID)
+	if p := b.Get("/approvals/" + next.ID + "?decided=" + first.ID); strings.Contains(p.Body, `id="done"`) {
+		t.Error("a decision that nobody made is confirmed")
+	}
+	f := webtest.Form(t, b.Get("/approvals/"+first.ID).Body, `name="digest"`)
+	f.Set("answer", "reject")
+	p := b.Post("/approvals/"+first.ID, f)
+	if p.Code != http.StatusSeeOther || !strings.HasPrefix(p.Location, "/approvals/"+next.ID+"?") {
+		t.Fatalf("%d %s", p.Code, p.Location)
+	}
+	p = b.Get(p.Location)
+	webtest.Has(t, p, "the confirmation", `id="done" role="status"`, `href="/runs/`+first.Run+`"`, `href="/approvals/`+first.ID+`"`, "rejected")
+	if strings.Count(p.Body, `id="done"`) != 1 || !strings.Contains(p.Body, `id="decision" tabindex="-1" data-focus`) {
+		t.Error("the confirmation stands twice, or the next request does not take the focus")
 	}
 }

@@ -260,7 +260,8 @@ func (s *section) checked(c *ui.Context, a domain.Approval, req domain.DecideReq
 	return c.Render(http.StatusOK, Approvals(p))
 }
 
-// after is where a decision leads: back to its run, or on to what waits next.
+// after is where a decision leads: back to its run, or on to the next request. The page there
+// confirms the decision.
 func (s *section) after(c *ui.Context, a domain.Approval) error {
 	if c.Field("back") == "run" {
 		return c.To("/runs/" + a.Run)
@@ -274,15 +275,37 @@ func (s *section) after(c *ui.Context, a domain.Approval) error {
 		c.Who.Actor(),
 		domain.ApprovalFilter{For: c.Who.Name, Plan: keep.Get("plan"), Agent: keep.Get("agent"), Page: domain.Page{Limit: 2}},
 	)
-	if err != nil {
-		return c.To("/approvals") // what was decided is; where to go next is not worth a failure
-	}
-	for _, next := range list.Items {
-		if next.ID != a.ID {
-			return c.To(link.With("/approvals/"+next.ID, keep, "show", "", "status", ""))
+	next := "/approvals"
+	if err == nil { // the decision is made; where to go next is not worth a failure
+		if i := slices.IndexFunc(list.Items, func(o domain.Approval) bool { return o.ID != a.ID }); i >= 0 {
+			next += "/" + list.Items[i].ID
 		}
 	}
-	return c.To("/approvals/" + a.ID)
+	return c.To(link.With(next, keep, "show", "", "status", "", "decided", a.ID))
+}
+
+// confirmation is the decision that led to this page; nil: none did.
+func (s *section) confirmation(c *ui.Context) (*Confirmation, error) {
+	id := c.Query("decided")
+	if id == "" {
+		return nil, nil
+	}
+	a, err := s.App.Approvals.Get(c, c.Who.Actor(), id)
+	if domain.CodeOf(err) == domain.CodeNotFound || err == nil && (a.Status == "open" || a.DecidedBy != c.Who.Name) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	v, err := s.Cards.Card(c, a)
+	if err != nil {
+		return nil, err
+	}
+	return &Confirmation{
+		Outcome: v.Outcome,
+		Request: kit.Link{Text: v.Message, Href: v.Href},
+		Run:     kit.Link{Text: c.T("Run %s of %s", v.Run, v.Plan), Href: v.RunHref},
+	}, nil
 }
 
 // assign gives an approval to somebody, or to whoever may.

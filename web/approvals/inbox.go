@@ -79,6 +79,12 @@ func (s *section) inbox(c *ui.Context, code int, chosen *domain.Approval, proble
 	f, show, keep := s.inboxFilter(c)
 	var list []domain.Approval
 	var err error
+	if p.Confirmation, err = s.confirmation(c); err != nil {
+		return err
+	}
+	if p.Confirmation != nil {
+		p.Done = ""
+	}
 	if p.Inbox, list, err = s.list(c, id); err != nil {
 		return err
 	}

@@ -18,10 +18,17 @@ type Inbox struct {
 	Empty, Others        string
 }
 
+// Confirmation is a decision that was just made.
+type Confirmation struct {
+	Outcome      kit.Status
+	Request, Run kit.Link
+}
+
 // ApprovalsPage is the inbox with a decision beside it.
 type ApprovalsPage struct {
 	kit.Shell
 	Inbox
+	Confirmation *Confirmation
 	// Plan, Agent, Show and Status are what the list is narrowed to; Plans and Agents
 	// what it may be narrowed to further.
 	Plan, Agent, Show, Status string

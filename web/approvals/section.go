@@ -8,6 +8,7 @@ import (
 	"github.com/a-h/templ"
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/part/approval"
 	part "github.com/kairosd/kairosd/web/part/run"
 	"github.com/kairosd/kairosd/web/ui"
@@ -43,7 +44,12 @@ type section struct {
 // Section returns the pages.
 func Section(p Ports) ui.Section {
 	s := &section{p, part.Rows{Programs: p.Engine}}
-	return ui.Section{Fragments: s.fragments(), Routes: []ui.Route{
+	done := []ui.Done{
+		{Name: "approval-decided", Path: "/approvals/:approval", Says: locale.Mark("Decision recorded.")},
+		{Name: "approvals-decided", Path: "/approvals/bulk", Says: locale.Mark("All listed requests are decided.")},
+		{Name: "approval-assigned", Path: "/approvals/:approval/assign", Says: locale.Mark("Request assigned.")},
+	}
+	return ui.Section{Fragments: s.fragments(), Done: done, Routes: []ui.Route{
 		{Get: "/approvals", Operation: app.ListApprovals, Handle: s.approvals},
 		{Get: "/approvals/bulk", Operation: app.DecideApproval, Handle: s.bulkApprovals},
 		{Post: "/approvals/bulk", Operation: app.DecideApproval, Handle: s.decideAlike},

@@ -51,6 +51,7 @@ func interactions(s webtest.Seeded) []interaction {
 			b.until("the problems are shown", there("#problems li"))
 		}},
 		{"an edited state", completed + "/fork?at=1", func(b *tab, _ webtest.Seeded) {
+			b.unfold(`textarea[name="edit.list"]`)
 			b.fill(`textarea[name="edit.list"]`, `{"items": [5`)
 			b.until(
 				"the state is called wrong",
@@ -78,6 +79,12 @@ func interactions(s webtest.Seeded) []interaction {
 		}},
 	}
 	return out
+}
+
+// unfold opens the disclosure around an element.
+func (b *tab) unfold(css string) {
+	b.t.Helper()
+	b.click("details:has(" + css + ") > summary")
 }
 
 // picking makes rows of the list such as can be chosen, where that takes a step of
@@ -186,9 +193,9 @@ func TestTargets(t *testing.T) {
 		width, least int64
 		css          string
 	}{
-		{1440, 24, `button:not(.k), .btn, .chip, .opt, summary, select, textarea, input:not([type=hidden], [type=checkbox], [type=radio], [type=range]), label:has(> input[type=checkbox]), .tabs a, .nav a, .top a, .ranges a, td:first-child > a.go`},
+		{1440, 24, `button, .btn, .chip, .opt, summary, select, textarea, input:not([type=hidden], [type=checkbox], [type=radio], [type=range]), label:has(> input[type=checkbox]), .tabs a, .nav a, .top a, .ranges a, td:first-child > a.go`},
 		{390, 44, `main .btn, main .chip, main select, main textarea, main input:not([type=hidden], [type=checkbox], [type=radio], [type=range]), nav.tabs a`},
-		{390, 24, `button:not(.k), summary, label:has(> input[type=checkbox]), td:first-child > a.go`},
+		{390, 24, `button, summary, label:has(> input[type=checkbox]), td:first-child > a.go`},
 	} {
 		b.width(c.width)
 		for _, path := range paths {

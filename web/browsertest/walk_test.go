@@ -51,6 +51,7 @@ var coreTasks = []coreTask{
 			b.choose(`#preview select[name="at"]`, "list")
 			b.reach(`#preview button[value="preview"]`, `textarea[name="edit.list"]`)
 		}
+		b.unfold(`textarea[name="edit.list"]`)
 		b.fill(`textarea[name="edit.list"]`, `{"items": [5, 6]}`)
 		b.follow(`#preview button[value="act"]`, "#run-id")
 		id := eval[string](b, `document.querySelector("#run-id").textContent`)

@@ -99,6 +99,9 @@ func requestOf(c *ui.Context) (domain.BulkRequest, part.BulkAction, error) {
 
 // preview says what an act on many runs would do; it is safe to open.
 func (s *section) preview(c *ui.Context) error {
+	if c.Query("do") == compare {
+		return comparison(c)
+	}
 	req, v, err := requestOf(c)
 	if err != nil {
 		return err
@@ -107,6 +110,19 @@ func (s *section) preview(c *ui.Context) error {
 	req.Canary = v.Canary
 	req.Rate = 60
 	return s.showPreview(c, http.StatusOK, req, v, "")
+}
+
+// compare is the choice in the list of runs that changes nothing.
+const compare = "compare"
+
+// comparison leads to the comparison of two chosen runs.
+func comparison(c *ui.Context) error {
+	chosen := c.Echo.QueryParams()["run"]
+	if len(chosen) != 2 {
+		return domain.Errorf(domain.CodeInvalid, "%d runs are chosen; two can be compared", len(chosen)).
+			Suggest("choose two runs in the list")
+	}
+	return c.To("/runs/compare?" + url.Values{"a": chosen[:1], "b": chosen[1:]}.Encode())
 }
 
 func (s *section) showPreview(c *ui.Context, code int, req domain.BulkRequest, v part.BulkAction, problem string) error {

@@ -86,3 +86,22 @@ func TestARunThatWasPlannedAnewSaysSo(t *testing.T) {
 		}
 	}
 }
+
+// A handoff that was not made leaves a row with the reason.
+func TestARefusedHandoffHasARow(t *testing.T) {
+	t.Parallel()
+	s := tell(t, "01jr8k2mf0s0000000007qh1", "id: talk\nnodes:\n  answer: {type: agent, agent: desk, input: x}\n")
+	s.row(time.Second, domain.Entry{Kind: domain.EntryIntent, Node: "answer", Item: -1, Status: domain.NodeRunning, StartedAt: epoch})
+	s.row(2*time.Second, domain.Entry{
+		Kind: domain.EntrySubstep, Node: "answer", Item: -1, Substep: 1, Status: domain.NodeFailed, Agent: "desk", StartedAt: epoch,
+		Decision: domain.RawJSON(`{"kind":"handoff:desk","agent":"desk"}`),
+		Input:    domain.RawJSON(`{"from":"desk","to":"desk","reason":"clarification","explanation":"ask again","request":null}`),
+		Failure:  &domain.Failure{Code: "handoff_self", Message: "agent desk cannot hand over to itself"},
+	})
+	text := webtest.Words((&told{runs: []*story{s}}).look(t, "/runs/"+s.run.ID+"?view=handoffs"))
+	for _, want := range []string{"desk → desk", "ask again", "refused agent desk cannot hand over to itself (handoff_self)"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not say %q:\n%s", want, text)
+		}
+	}
+}

@@ -105,8 +105,8 @@ func (b inspectorPart) errorBlocks(a *attempt) []kit.Block {
 		s.Folded = true
 		out = append(out, s)
 	}
-	if a.entry.IdempotencyKey != "" {
-		out[0].Says = strings.TrimSpace(out[0].Says + " " + b.T("Its idempotency key is %s.", a.entry.IdempotencyKey))
+	if a.key != "" {
+		out[0].Says = strings.TrimSpace(out[0].Says + " " + b.T("Idempotency key: %s", a.key))
 	}
 	return append(out, b.value("in", b.T("Input"), a.input, a.entry.Seq, "input"))
 }

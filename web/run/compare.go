@@ -82,8 +82,32 @@ func (r *request) compare() error {
 		return err
 	}
 	r.compareSteps(&p, d)
+	p.Input = r.inputDiffers(d)
 	r.aligned(&p)
 	return r.Render(http.StatusOK, Compare(p))
+}
+
+// inputDiffers states the first difference of the inputs that is more than another date, ID, or
+// duration; empty: there is none.
+func (r *request) inputDiffers(d rundiff.Comparison) string {
+	for _, c := range d.Input.Changes {
+		if c.Volatile() {
+			continue
+		}
+		short := func(text string) string { return kit.Visible(kit.Cut(text, 100)) }
+		path, a, b := short(c.Path), short(string(c.A)), short(string(c.B))
+		runA, runB := domain.ShortID(d.A.Detail.Run.ID), domain.ShortID(d.B.Detail.Run.ID)
+		switch {
+		case c.Cut || path == "":
+			return r.T("The input differs.")
+		case c.A == nil:
+			return r.T("The input differs: %s is %s in %s, and %s does not have it.", path, b, runB, runA)
+		case c.B == nil:
+			return r.T("The input differs: %s is %s in %s, and %s does not have it.", path, a, runA, runB)
+		}
+		return r.T("The input differs: %s is %s in %s and %s in %s.", path, a, runA, b, runB)
+	}
+	return ""
 }
 
 // changedBetween reports what else changed after the older of two runs and before the

@@ -9,6 +9,7 @@ import (
 type ComparePage struct {
 	kit.Shell
 	A, B    CompareSide
+	Input   string // the first difference of the inputs, in words
 	First   string // the first difference, in words
 	Parted  bool   // there is one
 	Between string // what else changed between them

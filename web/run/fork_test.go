@@ -1,6 +1,7 @@
 package run_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -102,4 +103,42 @@ edges: [{from: a, to: b}, {from: b, to: c}]
 		`&#34;many&#34;`,
 		`role="alert"`,
 	)
+}
+
+// A fork starts before the failure, and shows only outputs that were edited: a run of twenty steps is
+// not forty text areas.
+func TestAForkStartsBeforeTheFailure(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	var nodes, edges strings.Builder
+	for i := range 20 {
+		fmt.Fprintf(&nodes, "  s%d: {type: set, input: {n: %d}}\n", i, i)
+		fmt.Fprintf(&edges, "  - {from: s%d, to: s%d}\n", i, i+1)
+	}
+	const last = "  s20: {type: json, input: {value: 1, path: \"${input.path}\"}}\n"
+	site.Plan(t, "id: long\nnodes:\n"+nodes.String()+last+"edges:\n"+edges.String())
+	run := site.Run(t, "long", `{"path": "]"}`)
+	if run.Status != domain.RunFailed {
+		t.Fatalf("the run is %s", run.Status)
+	}
+	b := site.Browser(t).Login()
+	path := "/runs/" + run.ID + "/fork"
+	page := b.Get(path)
+	if at := page.Hidden(); page.Code != http.StatusOK || !strings.Contains(page.Body, `<option value="20" selected>`) {
+		t.Errorf("the fork does not start after the 20th checkpoint: %d %v", page.Code, at)
+	}
+	open := func(p webtest.Page) int { return strings.Count(p.Body, `<details class="fold" open><summary>Edit`) }
+	if folded := strings.Count(page.Body, `<summary>Edit the output of`); folded != 20 || open(page) != 0 {
+		t.Errorf("%d outputs can be edited, %d are open", folded, open(page))
+	}
+	form := page.Hidden()
+	form.Set("at", "20")
+	form.Set("do", "check")
+	form.Set("edit.s7", `{"n": 70}`)
+	if p := b.Post(path, form); open(p) != 1 {
+		t.Errorf("%d outputs are open after one edit", open(p))
+	}
+	if p := b.Get(path + "?at=0"); strings.Contains(p.Body, `<option value="20" selected>`) {
+		t.Error("a chosen checkpoint is replaced by the default")
+	}
 }

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strconv"
@@ -57,6 +58,7 @@ func (b handoffsPart) handoffs() (*Handoffs, error) {
 			open[pair{h.From, h.To}] = true
 		}
 		row := HandoffRow{
+			Seq:     h.Seq,
 			Keys:    words.KeysOf(words.PassedOn(d)),
 			Hash:    words.ShortHash(d),
 			Tools:   kit.VisibleAll(d.Tools),
@@ -92,11 +94,34 @@ func (b handoffsPart) handoffs() (*Handoffs, error) {
 			v.Chosen = &Inspector{Detail: words.Of(b.Context, d, b.Engine.Catalog())}
 		}
 	}
+	for _, h := range run.Refused() {
+		v.Rows = append(v.Rows, b.refused(h))
+	}
+	slices.SortStableFunc(v.Rows, func(x, y HandoffRow) int { return cmp.Compare(x.Seq, y.Seq) })
 	for i := range v.Lanes {
 		v.X = append(v.X, laneX(i))
 	}
 	v.Width = strconv.Itoa(len(v.Lanes) * laneGap)
 	return v, nil
+}
+
+// refused is the row of a handoff that was not made.
+func (b handoffsPart) refused(h handoff.Refused) HandoffRow {
+	row := HandoffRow{
+		Seq:     h.Seq,
+		At:      b.Time(h.At),
+		From:    kit.Visible(h.From),
+		To:      kit.Visible(h.To),
+		Reason:  words.Reason(b.Context, h.Reason),
+		Context: kit.Visible(kit.Cut(h.Explanation, shownContext)),
+		Result:  words.Status("refused"),
+		Refused: kit.Visible(kit.Cut(h.Failure.Message, 300)) + " (" + h.Failure.Code + ")",
+	}
+	if st := b.stepAt(h.Seq, h.Node); st != nil {
+		row.Step = b.stepLink(st)
+		row.Href = row.Step.Href
+	}
+	return row
 }
 
 // handoffHref is this page with one of its handoffs beside it.

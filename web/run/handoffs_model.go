@@ -15,6 +15,8 @@ type Handoffs struct {
 
 // HandoffRow is work passing from one agent to another.
 type HandoffRow struct {
+	Seq                   int64
+	Refused               string // why it was not made; empty: it was
 	At                    kit.Time
 	From, To              string
 	Step                  kit.Link

@@ -87,7 +87,7 @@ func (b inspectorPart) inspector() Inspector {
 			Visit:   strconv.Itoa(st.visit),
 			Item:    strconv.Itoa(st.item),
 			Attempt: strconv.Itoa(a.number),
-			Key:     a.entry.IdempotencyKey,
+			Key:     a.key,
 		}
 	}
 	tabs := b.tabs(st, a)

@@ -164,3 +164,36 @@ func TestPagesStayBounded(t *testing.T) {
 		webtest.Safe(t, query, body)
 	}
 }
+
+// A comparison leads with the input that differs. A step of which only a date differs is not the
+// first difference.
+func TestCompareLeadsWithTheInput(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	site.Plan(t, `
+id: fetch
+nodes:
+  a: {type: set, input: {date: "${input.date}"}}
+  b: {type: set, input: {port: "${input.port}", date: "${input.date}"}}
+edges: [{from: a, to: b}]
+`)
+	x := site.Run(t, "fetch", `{"date": "2026-11-23T05:45:23Z", "port": 18598}`)
+	y := site.Run(t, "fetch", `{"date": "2026-11-24T05:45:23Z", "port": 18599}`)
+	b := site.Browser(t).Login()
+	path := "/runs/compare?a=" + x.ID + "&b=" + y.ID
+	// Two rows that are chosen in the list lead to the same page.
+	chosen := b.Get("/bulk/new?do=compare&q=&run=" + x.ID + "&run=" + y.ID)
+	if chosen.Code != http.StatusSeeOther || chosen.Location != path {
+		t.Errorf("two chosen runs lead to %d %s", chosen.Code, chosen.Location)
+	}
+	p := b.Get(path)
+	text := webtest.Words(p.Body)
+	lead, differs := strings.Index(text, "The input differs: .port is 18598 in"), strings.Index(text, "They part at b")
+	if p.Code != http.StatusOK || lead < 0 || differs < lead {
+		t.Errorf("%s: %d\n%s", path, p.Code, text)
+	}
+	if port, date := strings.Index(text, "− .port 18598"), strings.Index(text, "− .date"); port < 0 || date < port {
+		t.Errorf("%s: the date comes before the port\n%s", path, text)
+	}
+	webtest.Says(t, b.Get("/bulk/new?do=compare&run="+x.ID), http.StatusUnprocessableEntity, "two can be compared")
+}

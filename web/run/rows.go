@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strconv"
@@ -73,7 +74,7 @@ func overlaps(l line, shown timeline.Span, now time.Time) bool {
 func (t *timelinePage) row(l line) StepRow {
 	st := l.steps[0]
 	row := StepRow{
-		Number: strconv.Itoa(st.number),
+		Number: cmp.Or(l.number, strconv.Itoa(st.number)),
 		Name:   l.name,
 		Status: t.statusOf(l),
 		Kind:   t.kind(st.node),
@@ -129,36 +130,6 @@ func (t *timelinePage) row(l line) StepRow {
 	return row
 }
 
-// foldOf is the link that shows what is below a row, or hides it.
-func (t *timelinePage) foldOf(row *StepRow, l line) {
-	if l.fold == "" {
-		return
-	}
-	n := len(l.steps)
-	if n == 1 {
-		n = len(l.steps[0].calls)
-	}
-	keys := []string{}
-	for key, on := range t.open {
-		if on && key != l.fold {
-			keys = append(keys, key)
-		}
-	}
-	slices.Sort(keys)
-	row.Open = t.open[l.fold]
-	row.Fold = &kit.Link{Text: t.N(n, "show %s", "show all %s")}
-	if row.Open {
-		row.Fold.Text = t.T("fold")
-	} else {
-		keys = append(keys, l.fold)
-	}
-	set := url.Values{"open": nil}
-	if len(keys) > 0 {
-		set.Set("open", strings.Join(keys, ","))
-	}
-	row.Fold.Href = t.href(set)
-}
-
 // statusOf is the state of a line: of many, that which must be seen first.
 func (t *timelinePage) statusOf(l line) kit.Status {
 	loud := l.steps[0]
@@ -199,7 +170,19 @@ func (t *timelinePage) stepBars(st *step, add func(from, to time.Time, kind int)
 		}
 		add(w.From, w.To, kind)
 	}
-	for _, a := range st.attempts {
+	for i, a := range st.attempts {
+		if a.inDoubt() {
+			add(a.started, a.ended, barFailed)
+			until := a.resolved
+			if until.IsZero() {
+				until = st.until(t.now)
+			}
+			if i+1 < len(st.attempts) {
+				until = st.attempts[i+1].started
+			}
+			add(a.ended, until, barHuman)
+			continue
+		}
 		kind := barOK
 		switch a.status {
 		case domain.NodeRunning:
@@ -207,7 +190,7 @@ func (t *timelinePage) stepBars(st *step, add func(from, to time.Time, kind int)
 			if !t.d.Run.EndedAt.IsZero() {
 				kind = barIdle
 			}
-		case domain.NodeFailed, domain.NodeInDoubt:
+		case domain.NodeFailed:
 			kind = barFailed
 		case domain.NodeSkipped, domain.NodeCancelled, nodeLost:
 			kind = barIdle
@@ -286,6 +269,9 @@ func (t *timelinePage) notes(st *step) string {
 	}
 	if n := len(st.attempts); n > 1 || n == 1 && most > 1 && st.failed() {
 		out = append(out, t.T("%s of %s attempts", strconv.Itoa(n), strconv.Itoa(max(most, n))))
+	}
+	if slices.ContainsFunc(st.attempts, attempt.inDoubt) && st.status != domain.NodeInDoubt {
+		out = append(out, t.T("was in doubt"))
 	}
 	var usage domain.Usage
 	for _, c := range st.calls {

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -37,7 +38,14 @@ type attempt struct {
 	entry          *domain.Entry
 	input          domain.RawJSON
 	log            domain.RawJSON
+	key            string // idempotency key
+	// resolved is when a person resolved it; zero: it was never in doubt, or still is. Its times
+	// stay those of the call, and its status is what the person said.
+	resolved time.Time
 }
+
+// inDoubt reports whether the outcome of the attempt was unknown at some time.
+func (a attempt) inDoubt() bool { return a.status == domain.NodeInDoubt || !a.resolved.IsZero() }
 
 // visitKey names a visit, or an item of it.
 type visitKey struct {
@@ -141,6 +149,7 @@ func (st *step) add(e *domain.Entry) {
 				entry:   e,
 				input:   e.Input,
 				log:     e.Log,
+				key:     e.IdempotencyKey,
 			},
 		)
 	case domain.EntryResult:
@@ -153,15 +162,10 @@ func (st *step) add(e *domain.Entry) {
 			entry:   e,
 			input:   e.Input,
 			log:     e.Log,
+			key:     e.IdempotencyKey,
 		}
 		if n := len(st.attempts); n > 0 && st.attempts[n-1].number == e.Attempt {
-			if a.input == nil {
-				a.input = st.attempts[n-1].input
-			}
-			if a.log == nil {
-				a.log = st.attempts[n-1].log
-			}
-			st.attempts[n-1] = a
+			st.attempts[n-1] = a.after(st.attempts[n-1])
 		} else {
 			st.attempts = append(st.attempts, a)
 		}
@@ -183,6 +187,22 @@ func (st *step) add(e *domain.Entry) {
 			)
 		}
 	}
+}
+
+// after completes an attempt by what its earlier rows recorded. The row that resolves an attempt
+// in doubt has no times of its own.
+func (a attempt) after(earlier attempt) attempt {
+	if a.input == nil {
+		a.input = earlier.input
+	}
+	if a.log == nil {
+		a.log = earlier.log
+	}
+	a.key = cmp.Or(a.key, earlier.key)
+	if earlier.status == domain.NodeInDoubt {
+		a.resolved, a.started, a.ended = a.ended, earlier.started, earlier.ended
+	}
+	return a
 }
 
 // replanned ends a step at the row that replaced the plan.

@@ -9,25 +9,11 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/web/kit"
-	part "github.com/kairosd/kairosd/web/part/run"
 	"github.com/kairosd/kairosd/web/ui"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/timeline"
 	"github.com/kairosd/kairosd/web/locale"
-)
-
-const (
-	// groupFrom is from how many steps on a timeline has one row per node.
-	groupFrom = 300
-	// pageRows bounds the rows of one page of a timeline.
-	pageRows = 300
-	// foldItems is how many items of a foreach are shown without being asked for.
-	foldItems = 5
-	// foldFailures is how many failures show themselves below a folded row.
-	foldFailures = 5
-	// smallGraph is how many nodes a picture below the timeline may have.
-	smallGraph = 60
 )
 
 // timelinePage builds the timeline of a run.
@@ -36,8 +22,8 @@ type timelinePage struct {
 	now    time.Time
 	axis   *timeline.Axis
 	origin time.Time
-	chain  map[*step]bool // the critical path, if asked for
-	open   map[string]bool
+	chain  map[*step]bool     // the critical path, if asked for
+	open   map[string]int     // opened folds: the first shown item, from 1, or anywhere
 	nodes  map[string][]*step // settled steps of each node
 }
 
@@ -50,12 +36,22 @@ type line struct {
 	child bool
 	call  *domain.Entry
 	below []line
+	// number stands in for the place among the steps: that of an item in its foreach.
+	number string
+	from   int // first shown item below it, from 1; 0: it is folded
 }
 
 func (b *record) timeline() *Timeline {
-	t := &timelinePage{record: b, now: b.Site.Now(), open: map[string]bool{}, nodes: map[string][]*step{}}
-	for _, key := range strings.Split(b.Query("open"), ",") {
-		t.open[key] = key != ""
+	t := &timelinePage{record: b, now: b.Site.Now(), open: map[string]int{}, nodes: map[string][]*step{}}
+	for _, fold := range strings.Split(b.Query("open"), ",") {
+		key, from, _ := strings.Cut(fold, "@")
+		if key == "" {
+			continue
+		}
+		t.open[key] = anywhere
+		if first, err := strconv.Atoi(from); err == nil && first > 0 {
+			t.open[key] = first
+		}
 	}
 	for _, st := range b.steps {
 		t.nodes[st.node] = append(t.nodes[st.node], st)
@@ -351,57 +347,6 @@ func (t *timelinePage) lines() []line {
 		out = append(out, t.group(g, byNode))
 	}
 	return out
-}
-
-// single is the row of a step, with the calls inside of it when it is open.
-func (t *timelinePage) single(st *step, child bool) line {
-	l := line{steps: []*step{st}, name: st.label(), child: child}
-	if len(st.calls) > 0 {
-		l.fold = strconv.FormatInt(st.seq, 10)
-		if t.open[l.fold] {
-			for _, c := range st.calls {
-				what, _ := part.Call(c)
-				l.below = append(l.below, line{steps: l.steps, name: kit.Visible(what), child: true, call: c})
-			}
-		}
-	}
-	return l
-}
-
-// group is one row for many steps. What failed and what is chosen shows itself
-// below it; the rest when it is opened.
-func (t *timelinePage) group(g []*step, byNode bool) line {
-	first := g[0]
-	l := line{steps: g, fold: first.node}
-	visits := map[int]bool{}
-	for _, st := range g {
-		visits[st.visit] = true
-	}
-	switch {
-	case byNode:
-		l.name = first.node + " ×" + t.Number(int64(len(g)))
-	default:
-		l.name = kit.StepName(first.node, first.visit) + " ×" + t.Number(int64(len(g)))
-		if first.visit > 1 {
-			l.fold += "#" + strconv.Itoa(first.visit)
-		}
-	}
-	few := len(g) <= foldItems
-	if few {
-		l.fold = ""
-	}
-	failures := 0
-	for _, st := range g {
-		show := few || t.open[l.fold] || st == t.chosen
-		if st.failed() && failures < foldFailures {
-			failures++
-			show = true
-		}
-		if show {
-			l.below = append(l.below, t.single(st, true))
-		}
-	}
-	return l
 }
 
 // sort puts the rows in order of start, time taken, or state.

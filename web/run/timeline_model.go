@@ -47,6 +47,9 @@ type StepRow struct {
 	// Fold shows or hides what is below the row.
 	Fold *kit.Link
 	Open bool
+	// Items names the shown items of an opened foreach, ItemPages leads to the others.
+	Items     string
+	ItemPages []kit.Link
 }
 
 // Bar is a segment of a timeline row; positions are percent of the axis.

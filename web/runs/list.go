@@ -27,18 +27,22 @@ func (s *section) runs(c *ui.Context) error {
 	p := RunsPage{Shell: c.Shell("runs", "Runs"), Filter: Filter{Query: q}, Topic: "runs"}
 	p.Live = true
 	code := http.StatusOK
-	f, problem := filter.Parse(q, time.Now())
-	if problem == nil {
-		var err error
-		if problem, err = s.unknownValue(c, f); err != nil {
+	problem, err := s.listQuery(c, &p, q)
+	if err != nil {
+		return err
+	}
+	if typing(c) && (problem != nil || len(p.Rows) == 0) {
+		listed, err := s.listFinished(c, &p, q)
+		if err != nil {
 			return err
+		}
+		if listed {
+			problem = nil
 		}
 	}
 	if problem != nil {
 		p.Error, p.Suggestion = c.FilterProblem(problem)
 		code = http.StatusBadRequest
-	} else if err := s.listRuns(c, &p, q, f); err != nil {
-		return err
 	}
 	counts, err := s.Reader.RunCounts(c)
 	if err != nil {
@@ -55,6 +59,43 @@ func (s *section) runs(c *ui.Context) error {
 		return c.Render(code, RunListAlong(p))
 	}
 	return c.Render(code, Runs(p))
+}
+
+// typing reports that the last term of the query is still being typed.
+func typing(c *ui.Context) bool {
+	q := c.Query("q")
+	return c.Target() == "list" && q != "" && !strings.HasSuffix(q, " ")
+}
+
+// listQuery lists the runs that a query selects, or returns what is wrong with the query.
+func (s *section) listQuery(c *ui.Context, p *RunsPage, q string) (*domain.Error, error) {
+	f, problem := filter.Parse(q, time.Now())
+	if problem != nil {
+		return problem, nil
+	}
+	problem, err := s.unknownValue(c, f)
+	if problem != nil || err != nil {
+		return problem, err
+	}
+	return nil, s.listRuns(c, p, q, f)
+}
+
+// listFinished lists the runs that the finished terms of a query select, and reports whether
+// there are any. An unfinished term selects nothing yet, so it must not empty the list.
+func (s *section) listFinished(c *ui.Context, p *RunsPage, q string) (bool, error) {
+	terms := filter.Terms(q)
+	if len(terms) == 0 {
+		return false, nil
+	}
+	last := len(terms) - 1
+	next := RunsPage{Shell: p.Shell, Filter: Filter{Query: q}, Topic: p.Topic}
+	problem, err := s.listQuery(c, &next, strings.Join(terms[:last], " "))
+	if problem != nil || err != nil || len(next.Rows) == 0 {
+		return false, err
+	}
+	next.Unfinished = c.T("%s matches no run. The list ignores it.", kit.Visible(terms[last]))
+	*p = next
+	return true, nil
 }
 
 // countCap is up to where matching runs are counted.
@@ -139,9 +180,9 @@ func followed(q string, list []domain.Run) string {
 
 // offerActs adds what can be done to the chosen runs, and to all that match.
 func offerActs(c *ui.Context, p *RunsPage, q string, matching int) {
-	all := c.T("With all %s that match:", c.Number(int64(min(matching, domain.BulkMax))))
+	all := c.T("All %s that match", c.Number(int64(min(matching, domain.BulkMax))))
 	if matching == unknown {
-		all = c.T("With all that match:")
+		all = c.T("All that match")
 	}
 	words := map[domain.Action]string{
 		domain.ActionResume:  c.T("Resume…"),

@@ -47,6 +47,8 @@ type Filter struct {
 	Query, Error, Suggestion string
 	Chips                    []kit.Link
 	Narrow                   []kit.Link // what removing a term would give
+	// Unfinished is set if the last term of the query is ignored because it is being typed.
+	Unfinished string
 	// Stopped says how far a search came, Narrowings what would make it shorter.
 	Stopped    string
 	Narrowings []kit.Link

@@ -28,10 +28,11 @@ type Change struct {
 
 // Diff lists the differences between two values that were decoded with exact numbers
 // (json.Number): objects by key, and lists by position after their common start and end. It lists
-// at most most changes; more reports that there are others.
+// at most most changes; more reports that there are others. Volatile changes come last.
 func Diff(a, b any, most int) (changes []Change, more bool) {
 	d := &differ{most: most}
 	d.value("", a, b)
+	slices.SortStableFunc(d.changes, func(x, y Change) int { return rank(x) - rank(y) })
 	return d.changes, d.more
 }
 
@@ -62,6 +63,13 @@ func Equal(a, b any) bool {
 		return false
 	}
 	return a == b
+}
+
+func rank(c Change) int {
+	if c.Volatile() {
+		return 1
+	}
+	return 0
 }
 
 type differ struct {

@@ -82,7 +82,8 @@ func LastGood(ctx context.Context, from Lister, run domain.Run) (domain.Run, err
 type Comparison struct {
 	A Side `json:"a"`
 	B Side `json:"b"`
-	// First is the first step that differs; null: no step differs.
+	// First is the first step that differs; null: no step differs. A step of which only dates,
+	// IDs, or durations differ is not the first unless there is no other.
 	First  *Step  `json:"first"`
 	Input  Value  `json:"input"`
 	Output Value  `json:"output"`
@@ -155,6 +156,9 @@ type Step struct {
 // Differs reports whether the step is not the same in both runs.
 func (s Step) Differs() bool { return s.Why != "" }
 
+// Volatile reports whether the step differs only in dates, IDs, or durations of its output.
+func (s Step) Volatile() bool { return s.Why == WhyOutput && s.Output != nil && s.Output.volatile }
+
 // Seen is the outcome of a step in one run.
 type Seen struct {
 	Seq      int64             `json:"seq"` // of its first journal row
@@ -197,7 +201,9 @@ func Compare(a, b domain.RunDetail, now time.Time) Comparison {
 			if spelled++; spelled <= maxValues {
 				v = diff(s.A.Output, s.B.Output)
 			}
-			s.Output = &v
+			if s.Output = &v; s.Volatile() {
+				s.Says = "only dates, IDs, or durations of its output differ"
+			}
 		}
 		c.Steps = append(c.Steps, s)
 	}
@@ -219,10 +225,21 @@ func Compare(a, b domain.RunDetail, now time.Time) Comparison {
 			add(st.place, nil, st)
 		}
 	}
-	if i := slices.IndexFunc(c.Steps, Step.Differs); i >= 0 {
-		c.First = &c.Steps[i]
-	}
+	c.First = first(c.Steps)
 	return c
+}
+
+// first is the first step that differs in more than dates, IDs, or durations, or else the first
+// that differs at all.
+func first(steps []Step) *Step {
+	i := slices.IndexFunc(steps, func(s Step) bool { return s.Differs() && !s.Volatile() })
+	if i < 0 {
+		i = slices.IndexFunc(steps, Step.Differs)
+	}
+	if i < 0 {
+		return nil
+	}
+	return &steps[i]
 }
 
 func side(d domain.RunDetail, now time.Time) Side {

@@ -2,6 +2,7 @@ package rundiff
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/kairosd/kairosd/internal/diff/jsondiff"
 	"github.com/kairosd/kairosd/internal/domain"
@@ -19,6 +20,8 @@ type Value struct {
 	// BytesA and BytesB are how long the values are; 0: there is none.
 	BytesA int `json:"bytesA"`
 	BytesB int `json:"bytesB"`
+	// volatile reports that only dates, IDs, or durations differ.
+	volatile bool
 }
 
 // Change is one part of a value that differs.
@@ -31,7 +34,12 @@ type Change struct {
 	B domain.RawJSON `json:"b,omitempty"`
 	// Cut reports that a part was left out because it is long.
 	Cut bool `json:"cut,omitempty"`
+
+	volatile bool
 }
+
+// Volatile reports whether only a date, an ID, or a duration differs.
+func (c Change) Volatile() bool { return c.volatile }
 
 const (
 	// maxCompared bounds a value that is compared part by part, maxChanges how many
@@ -76,8 +84,9 @@ func diff(a, b domain.RawJSON) Value {
 	changes, more := jsondiff.Diff(x, y, maxChanges)
 	v.More = more
 	v.Same = len(changes) == 0
+	v.volatile = !more && !v.Same && !slices.ContainsFunc(changes, func(d jsondiff.Change) bool { return !d.Volatile() })
 	for _, d := range changes {
-		c := Change{Op: d.Op, Path: d.Path}
+		c := Change{Op: d.Op, Path: d.Path, volatile: d.Volatile()}
 		if d.Op != jsondiff.Added {
 			c.A = part(&c, encoded(d.Old))
 		}

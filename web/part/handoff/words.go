@@ -16,6 +16,8 @@ func Status(s string) kit.Status {
 		return kit.Word("quiet", "i-ok", locale.Mark("returned"), true)
 	case "failed":
 		return kit.Word("fail", "i-fail", locale.Mark("failed"), true)
+	case "refused":
+		return kit.Word("fail", "i-fail", locale.Mark("refused"), true)
 	}
 	return kit.Word("now", "i-now", locale.Mark("still open"), false)
 }

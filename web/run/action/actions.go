@@ -186,6 +186,11 @@ func (r *request) previewPage() error {
 		return err
 	}
 	req.Rev, req.Digest = 0, ""
+	if v.action == domain.ActionFork && !r.Echo.QueryParams().Has("at") {
+		if req.At, err = r.beforeFailure(req); err != nil {
+			return err
+		}
+	}
 	return r.preview(http.StatusOK, v, req, "")
 }
 

@@ -26,6 +26,37 @@ const (
 	shownEdits = 20
 )
 
+// beforeFailure is the last checkpoint before the step that failed; 0: no step failed, or none was
+// completed before it.
+func (r *request) beforeFailure(req domain.VerbRequest) (int64, error) {
+	d, err := r.Engine.Detail(r.Context, req.Run)
+	if err != nil || d.Damage != nil {
+		return 0, err
+	}
+	began, failed := map[string]int64{}, int64(0)
+	for i := range d.Journal {
+		e := &d.Journal[i]
+		name := kit.StepName(e.Node, e.Visit)
+		if _, ok := began[name]; !ok {
+			began[name] = e.Seq
+		}
+		if e.Final && e.Status == domain.NodeFailed {
+			failed = began[name]
+		}
+	}
+	if failed == 0 {
+		return 0, nil
+	}
+	pre, err := r.App.Runs.Preview(r.Context, r.Who.Actor(), domain.VerbRequest{Run: req.Run, Action: req.Action})
+	at := int64(0)
+	for _, p := range pre.Points {
+		if p.Closed && p.Seq < failed {
+			at = max(at, p.Seq)
+		}
+	}
+	return at, err
+}
+
 // edits reads the outputs that were edited. What is no JSON is kept as it was
 // typed, and said beside it.
 func (r *request) edits(req *domain.VerbRequest) {

@@ -93,6 +93,9 @@ type EditField struct {
 	Wrong            string // why it cannot be used
 }
 
+// Changed reports whether the value was edited, well or not.
+func (f EditField) Changed() bool { return f.Wrong != "" || f.Value != f.Was }
+
 // NotePage asks for a note.
 type NotePage struct {
 	kit.Shell

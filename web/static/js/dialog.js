@@ -91,7 +91,7 @@ export const dialogs = () => {
     const address =
       by && by.hasAttribute("formaction") ? by.formAction : form.getAttribute("action") || location.href;
     if (form.hasAttribute("data-dialog")) {
-      // chosen rows lead to the preview of an act
+      // chosen rows lead to the preview of an action
       e.preventDefault();
       open(address + "?" + data, by);
     } else if (box.contains(form)) {

@@ -59,4 +59,6 @@ if (why) {
 }
 // What the act before this page did is said to those who do not see it, too.
 const done = $("#done");
+const next = done && $("[data-focus]");
+if (next) next.focus();
 if (done) setTimeout(() => say(done.textContent.trim()), 500);

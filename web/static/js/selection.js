@@ -4,8 +4,10 @@ import { $, $$ } from "./dom.js";
 let anchor = null;
 export const boxes = () => $$("#bulk input[name=run]");
 export const count = () => {
-  const el = $("#selected");
-  if (el) el.textContent = boxes().filter((b) => b.checked).length || "";
+  const el = $("#selected"),
+    n = boxes().filter((b) => b.checked).length;
+  if (el) el.textContent = n || "";
+  for (const b of $$("#bulk [data-exactly]")) b.hidden = n !== Number(b.dataset.exactly);
 };
 document.addEventListener("click", (e) => {
   if (!e.target.matches("#bulk input[name=run]")) return;
