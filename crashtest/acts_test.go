@@ -48,7 +48,7 @@ func (h *house) build(ctx context.Context, called chan struct{}) (s scenery, err
 			return nil, err
 		}
 	}
-	if _, err := h.api.Act(ctx, domain.VerbRequest{Run: s["paused"], Action: domain.ActionPause}); err != nil {
+	if _, err := h.api.Act(ctx, domain.ActionRequest{Run: s["paused"], Action: domain.ActionPause}); err != nil {
 		return nil, err
 	}
 	list, err := h.api.Approvals(ctx, domain.ApprovalFilter{})

@@ -121,7 +121,7 @@ func TestKillAtALimit(t *testing.T) {
 			d = start(t, bin, data, config)
 		}
 	}
-	if _, err := d.api.Act(ctx, domain.VerbRequest{Run: run.ID, Action: domain.ActionLimits,
+	if _, err := d.api.Act(ctx, domain.ActionRequest{Run: run.ID, Action: domain.ActionLimits,
 		Raise: domain.Limits{MaxTokens: 100_000}}); err != nil {
 		t.Fatal(err)
 	}

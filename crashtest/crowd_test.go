@@ -196,7 +196,7 @@ func (c *crowd) client(ctx context.Context, api *client.Client, seed uint64, nam
 		c.mu.Unlock()
 		id := run.ID // the first action meets the last step of a short run
 		for range 3 {
-			req := domain.VerbRequest{Run: id, Action: actions[r.IntN(len(actions))], Reason: "crowd"}
+			req := domain.ActionRequest{Run: id, Action: actions[r.IntN(len(actions))], Reason: "crowd"}
 			if req.Action == domain.ActionLimits {
 				req.Limits = domain.Limits{MaxSteps: 1000}
 			}
@@ -285,9 +285,9 @@ func (c *crowd) help(ctx context.Context, api *client.Client, run string) error 
 			}
 			_, err = api.Resolve(ctx, q)
 		case domain.WaitPaused:
-			_, err = api.Act(ctx, domain.VerbRequest{Run: run, Action: domain.ActionContinue, Reason: "the end"})
+			_, err = api.Act(ctx, domain.ActionRequest{Run: run, Action: domain.ActionContinue, Reason: "the end"})
 		case domain.WaitHeld, domain.WaitQuarantined:
-			_, err = api.Act(ctx, domain.VerbRequest{Run: run, Action: domain.ActionRelease, Reason: "the end"})
+			_, err = api.Act(ctx, domain.ActionRequest{Run: run, Action: domain.ActionRelease, Reason: "the end"})
 		}
 		if err != nil {
 			return err

@@ -173,7 +173,7 @@ server: {hosts: [kairos.example]}
 		!slices.ContainsFunc(i.Jobs, func(j domain.Job) bool { return j.Name == "backup" && j.Every == 6*time.Hour }) {
 		t.Errorf("retention %q, jobs %+v", i.Retention, i.Jobs)
 	}
-	if v, err := d.api.Vitals(ctx); err != nil || v.Slots != 7 || v.NodeSlots != 9 {
+	if v, err := d.api.HealthMetrics(ctx); err != nil || v.Slots != 7 || v.NodeSlots != 9 {
 		t.Errorf("slots %d and %d: %v", v.Slots, v.NodeSlots, err)
 	}
 	if err := save(chief); err != nil {
@@ -270,7 +270,7 @@ server: {hosts: [kairos.example]}
 	if e := d.hangup(t, ctx); e.Result != "ok" {
 		t.Fatalf("the clerk comes back: %s", e.Reason)
 	}
-	if _, err := d.api.Act(ctx, domain.VerbRequest{Run: run.ID, Action: domain.ActionResume}); err != nil {
+	if _, err := d.api.Act(ctx, domain.ActionRequest{Run: run.ID, Action: domain.ActionResume}); err != nil {
 		t.Fatal(err)
 	}
 	if err := follow(ctx, d.api, run.ID, func(r domain.Run) bool { return r.Status == domain.RunCompleted }); err != nil {

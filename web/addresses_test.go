@@ -89,7 +89,7 @@ func TestAddressesAsPeopleWriteThem(t *testing.T) {
 	if p := b.Get(run + "/steps/" + number(last)); !strings.Contains(p.Body, `href="/api/v1`+run+"/steps/"+number(last)+`"`) {
 		t.Error("the page of a step does not lead to its data")
 	}
-	fork, err := site.Engine.Act(t.Context(), site.Admin, domain.VerbRequest{Run: seed.Completed.ID, Action: domain.ActionRerun})
+	fork, err := site.Engine.Act(t.Context(), site.Admin, domain.ActionRequest{Run: seed.Completed.ID, Action: domain.ActionRerun})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,5 +25,5 @@ func (r *request) setDisplay() error                           { return r.SetDis
 
 // cards are what is shown of approvals.
 func (s *Server) cards() approval.Ports {
-	return approval.Ports{Forecasts: s.Engine, TwoPeople: s.TwoPeople, People: s.People}
+	return approval.Ports{Predictions: s.Engine, TwoPeople: s.TwoPeople, People: s.People}
 }

@@ -95,7 +95,7 @@ func sow(t *testing.T, site *webtest.Site, b *webtest.Browser) {
 	start("branch", q)
 	start("talk", q)
 	cancelled := start("canary", `{"text": `+q+`}`)
-	if _, err := site.Engine.Act(t.Context(), site.Admin, domain.VerbRequest{Run: cancelled.ID, Action: domain.ActionCancel, Reason: canary}); err != nil {
+	if _, err := site.Engine.Act(t.Context(), site.Admin, domain.ActionRequest{Run: cancelled.ID, Action: domain.ActionCancel, Reason: canary}); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := site.Auth.CreateToken(t.Context(), site.Admin, "<x-canary onclick=xc()>", domain.RoleViewer, nil, time.Hour); err != nil {

@@ -28,7 +28,7 @@ nodes:
 `
 	site.Plan(t, source)
 	run := site.Run(t, "mixed", "null")
-	preview, err := site.Engine.Preview(t.Context(), site.Admin, domain.VerbRequest{Run: run.ID, Action: domain.ActionRerun})
+	preview, err := site.Engine.Preview(t.Context(), site.Admin, domain.ActionRequest{Run: run.ID, Action: domain.ActionRerun})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,8 +53,8 @@ type Reader interface {
 
 // Engine is what pages and the API do.
 type Engine interface {
-	Preview(ctx context.Context, actor domain.Actor, r domain.VerbRequest) (domain.Preview, error)
-	approval.Forecasts
+	Preview(ctx context.Context, actor domain.Actor, r domain.ActionRequest) (domain.Preview, error)
+	approval.Predictions
 	// Detail folds a run: its waits, where it stands. Look is Detail together with what
 	// resuming would do; a nil resume: ask Preview.
 	Detail(ctx context.Context, run string) (domain.RunDetail, error)
@@ -71,8 +71,8 @@ type Engine interface {
 	// Subscribe delivers events until the context ends. A listener that does
 	// not keep up gets its channel closed after a "reset" event.
 	Subscribe(ctx context.Context, after int64, run string) (<-chan domain.Event, error)
-	// Heard is how many events were published so far; see domain.Event.
-	Heard() int64
+	// Published is how many events were published so far; see domain.Event.
+	Published() int64
 }
 
 // Auth is who may come in.

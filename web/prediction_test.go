@@ -214,7 +214,7 @@ func settled(t *rapid.T, site *webtest.Site, location string) domain.Run {
 func actAsAnnounced(t *rapid.T, site *webtest.Site, b *webtest.Browser, run domain.Run, verb, src string) (domain.Run, bool) {
 	path := "/runs/" + run.ID + "/" + verb
 	if verb == "fork" {
-		points, err := site.Engine.Preview(context.Background(), site.Admin, domain.VerbRequest{Run: run.ID, Action: domain.ActionFork})
+		points, err := site.Engine.Preview(context.Background(), site.Admin, domain.ActionRequest{Run: run.ID, Action: domain.ActionFork})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -54,7 +54,7 @@ func TestRefusalsAreInTheReadersLanguage(t *testing.T) {
 		"Repítala o bifúrquela",
 	)
 	pause := b.Get("/runs/" + seed.Waiting.ID + "/pause").Hidden()
-	if _, err := site.Engine.Act(t.Context(), site.Admin, domain.VerbRequest{Run: seed.Waiting.ID, Action: domain.ActionCancel}); err != nil {
+	if _, err := site.Engine.Act(t.Context(), site.Admin, domain.ActionRequest{Run: seed.Waiting.ID, Action: domain.ActionCancel}); err != nil {
 		t.Fatal(err)
 	}
 	pause.Del("rev")

@@ -30,7 +30,7 @@ type ResumeOptions struct {
 	Attempts  int    `json:"attempts,omitempty" minimum:"0" maximum:"100" doc:"How many attempts it has, this once; 0: the plan's."`
 }
 
-func (o ResumeOptions) into(r *domain.VerbRequest) {
+func (o ResumeOptions) into(r *domain.ActionRequest) {
 	r.Only, r.Timeout, r.Attempts = o.Only, time.Duration(o.TimeoutMs)*time.Millisecond, o.Attempts
 }
 
@@ -54,7 +54,7 @@ type ForkBody struct {
 	At    int64                     `json:"at,omitempty" minimum:"0" doc:"The journal position to keep; 0 keeps nothing."`
 	Edits map[string]domain.RawJSON `json:"edits,omitempty" doc:"New outputs of kept visits, by node or node#visit."`
 	// Instead is what stands in for running steps.
-	Instead map[string]domain.StandIn `json:"instead,omitempty" doc:"Results that stand in for running steps, by node, node#visit or node#visit[item]: the recorded one, or an output."`
+	Instead map[string]domain.Override `json:"instead,omitempty" doc:"Results that stand in for running steps, by node, node#visit or node#visit[item]: the recorded one, or an output."`
 }
 
 // LimitsBody raises or lowers a run's limits.
@@ -131,7 +131,7 @@ func (h actionHandler) routes(a *API) {
 	mount(a, huma.Operation{OperationID: "delete-run", Method: http.MethodDelete, Path: "/runs/{id}", Tags: tags,
 		Summary: "Delete a run: hide it, and remove it when its retention ends"},
 		func(ctx context.Context, in *deleteIn) (*actedOut, error) {
-			return h.act(ctx, in.ID, domain.ActionDelete, http.StatusOK, domain.VerbRequest{Reason: in.Reason, Rev: in.Rev})
+			return h.act(ctx, in.ID, domain.ActionDelete, http.StatusOK, domain.ActionRequest{Reason: in.Reason, Rev: in.Rev})
 		})
 	mount(a, huma.Operation{OperationID: "preview-action", Method: http.MethodGet, Path: "/runs/{id}/preview", Tags: tags,
 		Summary: "What an act would do"}, h.preview)
@@ -185,40 +185,40 @@ type deleteIn struct {
 	Rev    int64  `query:"rev" minimum:"0"`
 }
 
-func (b *ActBody) request() domain.VerbRequest {
+func (b *ActBody) request() domain.ActionRequest {
 	if b == nil {
-		return domain.VerbRequest{}
+		return domain.ActionRequest{}
 	}
-	return domain.VerbRequest{Reason: b.Reason, Rev: b.Rev}
+	return domain.ActionRequest{Reason: b.Reason, Rev: b.Rev}
 }
 
-func (b *PreviewedBody) request() domain.VerbRequest {
+func (b *PreviewedBody) request() domain.ActionRequest {
 	r := b.ActBody.request()
 	r.Digest = b.Digest
 	return r
 }
 
-func (b *ResumeBody) request() domain.VerbRequest {
+func (b *ResumeBody) request() domain.ActionRequest {
 	if b == nil {
-		return domain.VerbRequest{}
+		return domain.ActionRequest{}
 	}
 	r := b.PreviewedBody.request()
 	b.into(&r)
 	return r
 }
 
-func (b *RerunBody) request() domain.VerbRequest {
+func (b *RerunBody) request() domain.ActionRequest {
 	if b == nil {
-		return domain.VerbRequest{}
+		return domain.ActionRequest{}
 	}
 	r := b.PreviewedBody.request()
 	r.Input, r.Version, r.Labels = b.Input, b.Version, b.Labels
 	return r
 }
 
-func (b *ForkBody) request() domain.VerbRequest {
+func (b *ForkBody) request() domain.ActionRequest {
 	if b == nil {
-		return domain.VerbRequest{}
+		return domain.ActionRequest{}
 	}
 	r := b.RerunBody.request()
 	r.At, r.Edits, r.Instead = b.At, b.Edits, b.Instead
@@ -231,9 +231,9 @@ type actedOut struct {
 	Body     domain.RunView
 }
 
-func (h actionHandler) act(ctx context.Context, id string, action domain.Action, status int, r domain.VerbRequest) (*actedOut, error) {
+func (h actionHandler) act(ctx context.Context, id string, action domain.Action, status int, r domain.ActionRequest) (*actedOut, error) {
 	r.Run, r.Action = id, action
-	done, err := h.runs.Act(ctx, app.ActRequest{Meta: meta(ctx), VerbRequest: r})
+	done, err := h.runs.Act(ctx, app.ActRequest{Meta: meta(ctx), ActionRequest: r})
 	if err != nil {
 		return nil, err
 	}
@@ -250,7 +250,7 @@ type previewIn struct {
 type previewOut struct{ Body domain.Preview }
 
 func (h actionHandler) preview(ctx context.Context, in *previewIn) (*previewOut, error) {
-	return h.previewOf(ctx, in.ID, domain.VerbRequest{Action: domain.Action(in.Action), At: in.At, Version: in.Version})
+	return h.previewOf(ctx, in.ID, domain.ActionRequest{Action: domain.Action(in.Action), At: in.At, Version: in.Version})
 }
 
 // PreviewBody asks what an act with edits would do.
@@ -272,7 +272,7 @@ func (h actionHandler) previewEdits(ctx context.Context, in *previewEditsIn) (*p
 	return h.previewOf(ctx, in.ID, r)
 }
 
-func (h actionHandler) previewOf(ctx context.Context, id string, r domain.VerbRequest) (*previewOut, error) {
+func (h actionHandler) previewOf(ctx context.Context, id string, r domain.ActionRequest) (*previewOut, error) {
 	r.Run = id
 	p, err := h.runs.Preview(ctx, actorOf(ctx), r)
 	return &previewOut{Body: p}, err

@@ -20,7 +20,7 @@ func TestActs(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
 	run, _ := s.world.asking(t)
-	pre, err := s.world.Engine.Preview(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionCancel})
+	pre, err := s.world.Engine.Preview(t.Context(), enginetest.Operator, domain.ActionRequest{Run: run.ID, Action: domain.ActionCancel})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -212,10 +212,10 @@ func (h approvalHandler) assign(ctx context.Context, in *assignIn) (*approvalOut
 	return &approvalOut{Body: viewApproval(p)}, nil
 }
 
-type forecastOut struct{ Body List[domain.Forecast] }
+type forecastOut struct{ Body List[domain.Prediction] }
 
 func (h approvalHandler) forecast(ctx context.Context, in *ApprovalIn) (*forecastOut, error) {
-	list, err := h.approvals.Forecast(ctx, actorOf(ctx), in.ID)
+	list, err := h.approvals.Prediction(ctx, actorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -145,7 +145,7 @@ func (h eventHandler) position(ctx context.Context, header, query, otherwise str
 	switch {
 	case err != nil:
 		return from{}, invalid("event.malformed", "%w", err)
-	case incarnation != "" && incarnation != h.Engine.Incarnation() || seq > last:
+	case incarnation != "" && incarnation != h.Engine.Generation() || seq > last:
 		return from{after: last, reset: true}, nil
 	case n >= 0 && seq > 0:
 		return from{after: seq - 1, record: seq, n: n}, nil
@@ -179,7 +179,7 @@ func (h eventHandler) begin(ctx context.Context, f from, run string) (events <-c
 
 // resetEvent tells a listener to read afresh; its id is where it stands then.
 func (h eventHandler) resetEvent(after int64) domain.Event {
-	return domain.Event{ID: h.Engine.Incarnation() + "-" + strconv.FormatInt(after, 10), Seq: after, Type: "reset", At: time.Now().UTC()}
+	return domain.Event{ID: h.Engine.Generation() + "-" + strconv.FormatInt(after, 10), Seq: after, Type: "reset", At: time.Now().UTC()}
 }
 
 // stillAllowed asks again for the principal of a stream that stays open.

@@ -152,7 +152,7 @@ func (f *fake) Events(_ context.Context, after int64, _ string, limit int) ([]do
 	return out, after, nil
 }
 
-func (f *fake) Incarnation() string { return incarnation }
+func (f *fake) Generation() string { return incarnation }
 
 func (f *fake) Token(_ context.Context, token string) (domain.Actor, error) {
 	f.mu.Lock()

@@ -19,7 +19,7 @@ type Engine interface {
 	// would replay. It reads at most limit rows of the audit log and returns the
 	// position up to which it has read.
 	Events(ctx context.Context, after int64, run string, limit int) (events []domain.Event, upto int64, err error)
-	Incarnation() string
+	Generation() string
 }
 
 // Principals finds who sends a request.

@@ -42,7 +42,7 @@ type RetainBody struct {
 
 type (
 	systemOut struct{ Body domain.Server }
-	vitalsOut struct{ Body domain.Vitals }
+	vitalsOut struct{ Body domain.HealthMetrics }
 	logIn     struct {
 		Level string `query:"level" enum:"DEBUG,INFO,WARN,ERROR" doc:"This level or worse; absent: all."`
 		Q     string `query:"q" maxLength:"256" doc:"Lines with this text."`
@@ -74,7 +74,7 @@ func (h systemHandler) routes(a *API) {
 	mount(a, huma.Operation{OperationID: "get-metrics-history", Method: http.MethodGet, Path: "/system/metrics-history", Tags: tags,
 		Summary: "How the daemon does now, and did over the last day, a sample a minute"},
 		func(ctx context.Context, _ *struct{}) (*vitalsOut, error) {
-			v, err := h.system.Vitals(ctx, actorOf(ctx))
+			v, err := h.system.HealthMetrics(ctx, actorOf(ctx))
 			return &vitalsOut{v}, err
 		})
 	mount(a, huma.Operation{OperationID: "get-log", Method: http.MethodGet, Path: "/system/log", Tags: tags,

@@ -36,14 +36,14 @@ func (a *Approvals) Get(ctx context.Context, by domain.Actor, id string) (domain
 	return a.store.Approval(ctx, id)
 }
 
-// Forecast says where each answer to an approval leads, as far as it is known.
+// Prediction says where each answer to an approval leads, as far as it is known.
 //
 // Errors: not_found, conflict (it is not open), forbidden.
-func (a *Approvals) Forecast(ctx context.Context, by domain.Actor, id string) ([]domain.Forecast, error) {
+func (a *Approvals) Prediction(ctx context.Context, by domain.Actor, id string) ([]domain.Prediction, error) {
 	if err := a.allow(ctx, ForecastApproval, by, ""); err != nil {
 		return nil, err
 	}
-	return a.engine.Forecast(ctx, id)
+	return a.engine.Prediction(ctx, id)
 }
 
 // DecideRequest answers an approval.

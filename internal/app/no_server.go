@@ -13,7 +13,9 @@ func (n NoServer) Server(context.Context) (domain.Server, error) {
 	return domain.Server{}, n.Refusal
 }
 
-func (n NoServer) Vitals(context.Context) (domain.Vitals, error) { return domain.Vitals{}, n.Refusal }
+func (n NoServer) HealthMetrics(context.Context) (domain.HealthMetrics, error) {
+	return domain.HealthMetrics{}, n.Refusal
+}
 
 func (n NoServer) Log(context.Context, string, string) ([]domain.DaemonLog, error) {
 	return nil, n.Refusal

@@ -39,7 +39,7 @@ func (r *Runs) Start(ctx context.Context, req StartRequest) (domain.Run, error) 
 // ActRequest asks for an action on a run.
 type ActRequest struct {
 	Meta `json:"-"`
-	domain.VerbRequest
+	domain.ActionRequest
 }
 
 var actions = map[domain.Action]Operation{
@@ -74,7 +74,7 @@ func (r *Runs) Act(ctx context.Context, req ActRequest) (domain.Run, error) {
 			return run, err
 		}
 		req.Run, req.Receipt = run.ID, receipt
-		done, err := r.engine.Act(ctx, req.By, req.VerbRequest)
+		done, err := r.engine.Act(ctx, req.By, req.ActionRequest)
 		if domain.CodeOf(err) == domain.CodeConflict && (req.Action == domain.ActionPause || req.Action == domain.ActionContinue) {
 			now, unread := r.store.FindRun(ctx, run.ID)
 			if unread == nil && !now.Status.Final() && now.Paused == (req.Action == domain.ActionPause) {

@@ -39,8 +39,8 @@ func asking(t *testing.T, w *apptest.World) (domain.Run, domain.Approval) {
 	return run, list.Items[0]
 }
 
-func act(run string, action domain.Action) domain.VerbRequest {
-	return domain.VerbRequest{Run: run, Action: action, Reason: "test"}
+func act(run string, action domain.Action) domain.ActionRequest {
+	return domain.ActionRequest{Run: run, Action: action, Reason: "test"}
 }
 
 // A key is used once per operation, however often and at once the request comes, also by
@@ -55,7 +55,7 @@ func TestAKeyActsOnce(t *testing.T) {
 	raise := func(w *apptest.World, key string) domain.Run {
 		req := act(run.ID[len(run.ID)-8:], domain.ActionLimits)
 		req.Raise = domain.Limits{MaxSteps: 100}
-		r, err := w.Runs.Act(context.Background(), app.ActRequest{Meta: meta(apptest.Operator, key), VerbRequest: req})
+		r, err := w.Runs.Act(context.Background(), app.ActRequest{Meta: meta(apptest.Operator, key), ActionRequest: req})
 		if err != nil {
 			t.Errorf("raise: %v", err)
 		}
@@ -78,7 +78,8 @@ func TestAKeyActsOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	fork := func(w *apptest.World) domain.Run {
-		r, err := w.Runs.Act(t.Context(), app.ActRequest{Meta: meta(apptest.Operator, "k"), VerbRequest: act(first.ID, domain.ActionFork)})
+		r, err := w.Runs.Act(t.Context(), app.ActRequest{Meta: meta(apptest.Operator, "k"),
+			ActionRequest: act(first.ID, domain.ActionFork)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,7 +129,7 @@ func TestRepeatedActions(t *testing.T) {
 	storetest.Plan(t, w.Store, asks)
 	run, _ := asking(t, w)
 	do := func(action domain.Action, key string) (domain.Run, error) {
-		return w.Runs.Act(t.Context(), app.ActRequest{Meta: meta(apptest.Operator, key), VerbRequest: act(run.ID, action)})
+		return w.Runs.Act(t.Context(), app.ActRequest{Meta: meta(apptest.Operator, key), ActionRequest: act(run.ID, action)})
 	}
 	for _, c := range []struct {
 		action domain.Action
@@ -202,7 +203,7 @@ func TestRunActionsAreRefused(t *testing.T) {
 				return err
 			},
 			"cancel": func() error {
-				_, err := w.Runs.Act(t.Context(), app.ActRequest{Meta: meta(by, "k"), VerbRequest: act(run.ID, domain.ActionCancel)})
+				_, err := w.Runs.Act(t.Context(), app.ActRequest{Meta: meta(by, "k"), ActionRequest: act(run.ID, domain.ActionCancel)})
 				return err
 			},
 			"resolve": func() error {

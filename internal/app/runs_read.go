@@ -189,7 +189,7 @@ func (r *Runs) Handoff(ctx context.Context, by domain.Actor, id string) (domain.
 // Preview says what an action on a run would do, and what it will probably take.
 //
 // Errors: invalid (the request), not_found, conflict (the id is of several runs), forbidden.
-func (r *Runs) Preview(ctx context.Context, by domain.Actor, req domain.VerbRequest) (domain.Preview, error) {
+func (r *Runs) Preview(ctx context.Context, by domain.Actor, req domain.ActionRequest) (domain.Preview, error) {
 	run, err := r.seen(ctx, PreviewRun, by, req.Run)
 	if err != nil {
 		return domain.Preview{}, err

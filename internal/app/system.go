@@ -16,7 +16,7 @@ type System struct{ *kernel }
 // give CodeUnavailable.
 type Server interface {
 	Server(ctx context.Context) (domain.Server, error)
-	Vitals(ctx context.Context) (domain.Vitals, error)
+	HealthMetrics(ctx context.Context) (domain.HealthMetrics, error)
 	Log(ctx context.Context, level, text string) ([]domain.DaemonLog, error)
 	// Maintain lets no step start any more, or lets them start again, once keep has
 	// stored it; CodeConflict when that is so already.
@@ -54,14 +54,14 @@ func (s *System) Get(ctx context.Context, by domain.Actor) (domain.Server, error
 	return s.server.Server(ctx)
 }
 
-// Vitals gives the health metrics of the server, now and of the last day.
+// HealthMetrics gives the health metrics of the server, now and of the last day.
 //
 // Errors: unavailable (no daemon), forbidden.
-func (s *System) Vitals(ctx context.Context, by domain.Actor) (domain.Vitals, error) {
+func (s *System) HealthMetrics(ctx context.Context, by domain.Actor) (domain.HealthMetrics, error) {
 	if err := s.allow(ctx, GetVitals, by, ""); err != nil {
-		return domain.Vitals{}, err
+		return domain.HealthMetrics{}, err
 	}
-	return s.server.Vitals(ctx)
+	return s.server.HealthMetrics(ctx)
 }
 
 // Log gives the newest lines of the server's log, newest first, of a level or worse

@@ -37,8 +37,8 @@ type Store interface {
 
 // Engine applies an action to one run.
 type Engine interface {
-	Preview(ctx context.Context, actor domain.Actor, r domain.VerbRequest) (domain.Preview, error)
-	Act(ctx context.Context, actor domain.Actor, r domain.VerbRequest) (domain.Run, error)
+	Preview(ctx context.Context, actor domain.Actor, r domain.ActionRequest) (domain.Preview, error)
+	Act(ctx context.Context, actor domain.Actor, r domain.ActionRequest) (domain.Run, error)
 	// Wait returns when the run is final or waits for a person.
 	Wait(ctx context.Context, run string) (domain.Run, error)
 	// Program is a version of a plan, compiled.
@@ -237,7 +237,7 @@ func (s *Service) preview(ctx context.Context, actor domain.Actor, r domain.Bulk
 		p.First = eligible[0].ID
 		switch r.Action {
 		case domain.ActionResume, domain.ActionRerun, domain.ActionCancel:
-			one, err := s.Engine.Preview(ctx, actor, domain.VerbRequest{Run: p.First, Action: r.Action})
+			one, err := s.Engine.Preview(ctx, actor, domain.ActionRequest{Run: p.First, Action: r.Action})
 			if err != nil {
 				return p, nil, err
 			}

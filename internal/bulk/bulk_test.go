@@ -156,7 +156,7 @@ func TestFailuresInARowStopTheRest(t *testing.T) {
 // slow is an engine whose actions return when the run has stopped.
 type slow struct{ *webtest.Site }
 
-func (s slow) Preview(ctx context.Context, a domain.Actor, r domain.VerbRequest) (domain.Preview, error) {
+func (s slow) Preview(ctx context.Context, a domain.Actor, r domain.ActionRequest) (domain.Preview, error) {
 	return s.Engine.Preview(ctx, a, r)
 }
 func (s slow) Program(ctx context.Context, hash string) (*walk.Program, error) {
@@ -165,7 +165,7 @@ func (s slow) Program(ctx context.Context, hash string) (*walk.Program, error) {
 func (s slow) Wait(ctx context.Context, run string) (domain.Run, error) {
 	return s.Engine.Wait(ctx, run)
 }
-func (s slow) Act(ctx context.Context, a domain.Actor, r domain.VerbRequest) (domain.Run, error) {
+func (s slow) Act(ctx context.Context, a domain.Actor, r domain.ActionRequest) (domain.Run, error) {
 	run, err := s.Engine.Act(ctx, a, r)
 	if err != nil {
 		return run, err
@@ -219,7 +219,7 @@ func TestWhatChangedSinceThePreviewIsLeftAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	mend()
-	if _, err := site.Engine.Act(t.Context(), site.Admin, domain.VerbRequest{Run: runs[1].ID, Action: domain.ActionResume}); err != nil {
+	if _, err := site.Engine.Act(t.Context(), site.Admin, domain.ActionRequest{Run: runs[1].ID, Action: domain.ActionResume}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := site.Engine.Wait(t.Context(), runs[1].ID); err != nil {

@@ -192,7 +192,7 @@ func (w *worker) act(ctx context.Context, it *domain.BulkItem) (bool, error) {
 	if w.marks() {
 		return w.mark(ctx, it)
 	}
-	req := domain.VerbRequest{Run: it.Run, Action: w.b.Action, Reason: reason}
+	req := domain.ActionRequest{Run: it.Run, Action: w.b.Action, Reason: reason}
 	if w.b.Action == domain.ActionRerun { // does not change the run
 		req.Key = fmt.Sprintf("bulk-%s-%d", w.b.ID, it.Position) //seed:bulk-key
 	} else {

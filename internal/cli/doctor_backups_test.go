@@ -206,7 +206,7 @@ func TestTheDoctorLooksAtBackups(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &told); err != nil {
 		t.Fatal(err)
 	}
-	if last := told.Checks[len(told.Checks)-1]; last.Name != "backups" || last.Examined != 2 || len(last.Found) != 1 ||
+	if last := told.Checks[len(told.Checks)-1]; last.Name != "backups" || last.Checked != 2 || len(last.Found) != 1 ||
 		len(last.Problems) != 2 ||
 		last.Advice == "" {
 		t.Errorf("as JSON: %+v", last)

@@ -62,7 +62,7 @@ func TestMetricsOfADaemon(t *testing.T) {
 		t.Fatal(errs)
 	}
 	status, body := ask("/api/v1/system/metrics-history", all)
-	var v domain.Vitals
+	var v domain.HealthMetrics
 	if err := json.Unmarshal([]byte(body), &v); err != nil || status != http.StatusOK || v.Slots != 64 || v.NodeSlots != 256 ||
 		v.Commits.P50 <= 0 ||
 		v.Goroutines == 0 {

@@ -271,7 +271,7 @@ func TestSafeMode(t *testing.T) {
 			if kept.Status != domain.RunQueued {
 				t.Errorf("a new run is %s", kept.Status)
 			}
-			if r, err := d.Act(t.Context(), domain.VerbRequest{Run: unwanted.ID, Action: domain.ActionCancel}); err != nil ||
+			if r, err := d.Act(t.Context(), domain.ActionRequest{Run: unwanted.ID, Action: domain.ActionCancel}); err != nil ||
 				r.Status != domain.RunCancelled {
 				t.Errorf("cancel: %s, %v", r.Status, err)
 			}

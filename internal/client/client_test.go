@@ -154,12 +154,12 @@ func TestMainJobOverTheNetwork(t *testing.T) {
 		t.Errorf("Runs = %+v, %v", list, err)
 	}
 
-	preview, err := operator.Preview(t.Context(), domain.VerbRequest{Run: s.ID, Action: domain.ActionResume})
+	preview, err := operator.Preview(t.Context(), domain.ActionRequest{Run: s.ID, Action: domain.ActionResume})
 	if err != nil || !preview.Allowed || len(preview.Keep) != 1 || preview.Digest == "" {
 		t.Fatalf("Preview = %+v, %v", preview, err)
 	}
 	d.fail.Store(false)
-	if _, err := operator.Act(t.Context(), domain.VerbRequest{Run: s.ID, Action: domain.ActionResume, Reason: "it is back", Digest: preview.Digest}); err != nil {
+	if _, err := operator.Act(t.Context(), domain.ActionRequest{Run: s.ID, Action: domain.ActionResume, Reason: "it is back", Digest: preview.Digest}); err != nil {
 		t.Fatalf("resume: %v", err)
 	}
 	r = settled(t, viewer, s.ID)
@@ -172,12 +172,13 @@ func TestMainJobOverTheNetwork(t *testing.T) {
 		t.Errorf("journal of %d rows (rev %d), %v", len(journal), r.Rev, err)
 	}
 
-	if _, err := operator.Act(t.Context(), domain.VerbRequest{Run: s.ID, Action: domain.ActionResume}); err == nil || statusOf(err) != 409 {
+	_, err = operator.Act(t.Context(), domain.ActionRequest{Run: s.ID, Action: domain.ActionResume})
+	if err == nil || statusOf(err) != 409 {
 		t.Errorf("A39: resuming a completed run: %v", err)
 	}
 	forked, err := operator.Act(
 		t.Context(),
-		domain.VerbRequest{Run: s.ID, Action: domain.ActionFork, At: 1, Edits: map[string]domain.RawJSON{"a": domain.RawJSON(`{"n":2}`)}},
+		domain.ActionRequest{Run: s.ID, Action: domain.ActionFork, At: 1, Edits: map[string]domain.RawJSON{"a": domain.RawJSON(`{"n":2}`)}},
 	)
 	if err != nil || forked.ID == s.ID || forked.ForkedFrom != s.ID {
 		t.Fatalf("fork = %+v, %v", forked, err)
@@ -185,7 +186,7 @@ func TestMainJobOverTheNetwork(t *testing.T) {
 	if r := settled(t, viewer, forked.ID); string(r.Output) != `{"saw":2}` {
 		t.Errorf("the fork gave %s (%s, %v)", r.Output, r.Status, r.Error)
 	}
-	rerun, err := operator.Act(t.Context(), domain.VerbRequest{Run: s.ID, Action: domain.ActionRerun, Input: domain.RawJSON(`7`)})
+	rerun, err := operator.Act(t.Context(), domain.ActionRequest{Run: s.ID, Action: domain.ActionRerun, Input: domain.RawJSON(`7`)})
 	if err != nil || rerun.RerunOf != s.ID {
 		t.Fatalf("rerun = %+v, %v", rerun, err)
 	}
@@ -193,7 +194,7 @@ func TestMainJobOverTheNetwork(t *testing.T) {
 	if r, err := viewer.View(t.Context(), s.ID[len(s.ID)-8:]); err != nil || len(r.Related) < 2 {
 		t.Errorf("related runs %+v, %v", r.Related, err)
 	}
-	if _, err := operator.Act(t.Context(), domain.VerbRequest{Run: rerun.ID, Action: domain.ActionDelete, Reason: "no use"}); err != nil {
+	if _, err := operator.Act(t.Context(), domain.ActionRequest{Run: rerun.ID, Action: domain.ActionDelete, Reason: "no use"}); err != nil {
 		t.Errorf("delete: %v", err)
 	}
 }
@@ -287,7 +288,7 @@ func TestTwoOperatorsAtOnce(t *testing.T) {
 	results := make(chan error, 2)
 	for _, c := range []*client.Client{one, two} {
 		go func() {
-			_, err := c.Act(t.Context(), domain.VerbRequest{Run: run.ID, Action: domain.ActionResume, Rev: run.LastSeq})
+			_, err := c.Act(t.Context(), domain.ActionRequest{Run: run.ID, Action: domain.ActionResume, Rev: run.LastSeq})
 			results <- err
 		}()
 	}

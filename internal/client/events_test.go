@@ -124,7 +124,7 @@ func TestWaitAndSubscribe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := operator.Act(ctx, domain.VerbRequest{Run: run.ID, Action: domain.ActionDelete, Reason: "over"}); err != nil {
+	if _, err := operator.Act(ctx, domain.ActionRequest{Run: run.ID, Action: domain.ActionDelete, Reason: "over"}); err != nil {
 		t.Fatal(err)
 	}
 	if e := <-late; e.Type == "node_completed" || e.Type == "run_created" {

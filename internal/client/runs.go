@@ -211,24 +211,24 @@ func (c *Client) CompareRuns(ctx context.Context, a, b string) (rundiff.Comparis
 
 // actWire holds the fields of every act; each sends only those that it takes.
 type actWire struct {
-	Action    domain.Action             `json:"action,omitempty"`
-	Reason    string                    `json:"reason,omitempty"`
-	Rev       int64                     `json:"rev,omitempty"`
-	Digest    string                    `json:"digest,omitempty"`
-	At        int64                     `json:"at,omitempty"`
-	Edits     map[string]domain.RawJSON `json:"edits,omitempty"`
-	Instead   map[string]domain.StandIn `json:"instead,omitempty"`
-	Only      string                    `json:"only,omitempty"`
-	TimeoutMs int64                     `json:"timeoutMs,omitempty"`
-	Attempts  int                       `json:"attempts,omitempty"`
-	Input     domain.RawJSON            `json:"input,omitempty"`
-	Version   int                       `json:"version,omitempty"`
-	Labels    map[string]string         `json:"labels,omitempty"`
+	Action    domain.Action              `json:"action,omitempty"`
+	Reason    string                     `json:"reason,omitempty"`
+	Rev       int64                      `json:"rev,omitempty"`
+	Digest    string                     `json:"digest,omitempty"`
+	At        int64                      `json:"at,omitempty"`
+	Edits     map[string]domain.RawJSON  `json:"edits,omitempty"`
+	Instead   map[string]domain.Override `json:"instead,omitempty"`
+	Only      string                     `json:"only,omitempty"`
+	TimeoutMs int64                      `json:"timeoutMs,omitempty"`
+	Attempts  int                        `json:"attempts,omitempty"`
+	Input     domain.RawJSON             `json:"input,omitempty"`
+	Version   int                        `json:"version,omitempty"`
+	Labels    map[string]string          `json:"labels,omitempty"`
 	domain.LimitsView
 	Raise *domain.LimitsView `json:"raise,omitempty"`
 }
 
-func wireOf(r domain.VerbRequest) actWire {
+func wireOf(r domain.ActionRequest) actWire {
 	switch r.Action {
 	case domain.ActionResume, domain.ActionRerun, domain.ActionFork:
 	default: // the others name what was seen by its revision only
@@ -257,9 +257,9 @@ func wireOf(r domain.VerbRequest) actWire {
 	}
 }
 
-// Act does what a VerbRequest asks and returns the run it is about: the same,
+// Act does what a ActionRequest asks and returns the run it is about: the same,
 // or the new one of a rerun or fork. A deleted run comes back empty but for its id.
-func (c *Client) Act(ctx context.Context, r domain.VerbRequest) (domain.Run, error) {
+func (c *Client) Act(ctx context.Context, r domain.ActionRequest) (domain.Run, error) {
 	out := domain.RunView{RunID: r.Run}
 	if r.Action == domain.ActionDelete {
 		q := url.Values{}
@@ -280,7 +280,7 @@ func (c *Client) Act(ctx context.Context, r domain.VerbRequest) (domain.Run, err
 }
 
 // Preview says what an act would do.
-func (c *Client) Preview(ctx context.Context, r domain.VerbRequest) (domain.Preview, error) {
+func (c *Client) Preview(ctx context.Context, r domain.ActionRequest) (domain.Preview, error) {
 	var out domain.Preview
 	k := call{method: http.MethodGet, path: runPath(r.Run) + "/preview", into: &out}
 	if len(r.Edits) > 0 || len(r.Instead) > 0 || r.Input != nil || r.Only != "" || r.Timeout != 0 || r.Attempts != 0 {
@@ -392,9 +392,9 @@ func (c *Client) AssignApproval(ctx context.Context, id, before, assignee, reaso
 	return out.approval(), err
 }
 
-// Forecast says where each answer to an open approval leads.
-func (c *Client) Forecast(ctx context.Context, id string) ([]domain.Forecast, error) {
-	var out list[domain.Forecast]
+// Prediction says where each answer to an open approval leads.
+func (c *Client) Prediction(ctx context.Context, id string) ([]domain.Prediction, error) {
+	var out list[domain.Prediction]
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/approvals/" + url.PathEscape(id) + "/forecast", into: &out})
 	return out.Items, err
 }

@@ -37,9 +37,9 @@ func (c *Client) Server(ctx context.Context) (domain.Server, error) {
 	return out, err
 }
 
-// Vitals is how the daemon does now and did over the last day.
-func (c *Client) Vitals(ctx context.Context) (domain.Vitals, error) {
-	var out domain.Vitals
+// HealthMetrics is how the daemon does now and did over the last day.
+func (c *Client) HealthMetrics(ctx context.Context) (domain.HealthMetrics, error) {
+	var out domain.HealthMetrics
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/system/metrics-history", into: &out})
 	return out, err
 }

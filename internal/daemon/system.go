@@ -73,7 +73,7 @@ func (s *system) Server(ctx context.Context) (domain.Server, error) {
 	i := domain.Server{
 		Version:       buildinfo.Read().Version,
 		Instance:      s.store.Instance(),
-		Incarnation:   s.store.Incarnation(),
+		Generation:    s.store.Generation(),
 		Epoch:         s.store.Epoch(),
 		Schema:        store.SchemaVersion(),
 		Started:       s.started,
@@ -121,8 +121,10 @@ func (s *system) Server(ctx context.Context) (domain.Server, error) {
 	return i, err
 }
 
-// Vitals is how the daemon does now and did over the last day.
-func (s *system) Vitals(ctx context.Context) (domain.Vitals, error) { return s.metrics.Vitals(ctx) }
+// HealthMetrics is how the daemon does now and did over the last day.
+func (s *system) HealthMetrics(ctx context.Context) (domain.HealthMetrics, error) {
+	return s.metrics.HealthMetrics(ctx)
+}
 
 // alone refuses a second backup or retention while one is under way.
 func (s *system) alone() (func(), error) {

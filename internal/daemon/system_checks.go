@@ -73,7 +73,7 @@ func (s *system) check(ctx context.Context) error {
 	}
 	for _, c := range checks { // what is damaged does not go on, nor asks anybody (RELIABILITY: bit rot)
 		for _, run := range c.Runs {
-			if err := s.engine.Examine(ctx, run); err != nil {
+			if err := s.engine.CheckDamage(ctx, run); err != nil {
 				s.Logger.Error("a run that may be damaged cannot be looked at", "run_id", run, "check", c.Name, "err", err)
 			}
 		}

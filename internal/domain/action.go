@@ -54,9 +54,9 @@ type StartRequest struct {
 	Receipt *Receipt `json:"-"`
 }
 
-// VerbRequest asks for an act on a run. Which fields matter depends on the
+// ActionRequest asks for an act on a run. Which fields matter depends on the
 // action; the others are refused with CodeInvalid when they are set.
-type VerbRequest struct {
+type ActionRequest struct {
 	Run    string
 	Action Action
 	Reason string
@@ -78,7 +78,7 @@ type VerbRequest struct {
 	// them: "node", "node#visit" or "node#visit[item]" → its result. Nothing of them
 	// is called. Of a node that runs once per item, a visit stands for all of its
 	// items that are not named themselves.
-	Instead map[string]StandIn
+	Instead map[string]Override
 	// Only, "node" or "node#visit", makes a resume run that one failed step and
 	// pause the run after it.
 	Only string
@@ -99,8 +99,8 @@ type VerbRequest struct {
 	Receipt *Receipt `json:"-"`
 }
 
-// StandIn is a result that is given to a step instead of running it.
-type StandIn struct {
+// Override is a result that is given to a step instead of running it.
+type Override struct {
 	// Recorded takes the result that the forked run recorded, whatever Output is.
 	Recorded bool `json:"recorded,omitempty"`
 	// Output is the result otherwise; none is null.
@@ -267,8 +267,8 @@ type DecideRequest struct {
 	Receipt *Receipt `json:"-"`
 }
 
-// Forecast is what an answer to an approval leads to, as far as it is known.
-type Forecast struct {
+// Prediction is what an answer to an approval leads to, as far as it is known.
+type Prediction struct {
 	Answer string        `json:"answer"` // the id of an answer, or ask_back
 	Next   []PreviewStep `json:"next"`   // steps that become ready
 	// Effects are the steps ahead that touch the world outside.

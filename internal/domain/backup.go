@@ -8,11 +8,11 @@ type Backup struct {
 	Format  int       `json:"format"` // of the manifest: 2
 	Created time.Time `json:"created"`
 	// Instance is a fingerprint of the installation, the same in all its backups;
-	// Incarnation names the life of the database that was copied.
-	Instance    string `json:"instance"`
-	Incarnation string `json:"incarnation"`
-	Schema      int64  `json:"schema"`
-	Kairosd     string `json:"kairosd"`
+	// Generation names the life of the database that was copied.
+	Instance   string `json:"instance"`
+	Generation string `json:"incarnation"`
+	Schema     int64  `json:"schema"`
+	Kairosd    string `json:"kairosd"`
 	// AuditSeq and AuditMac are the head of the audit chain.
 	AuditSeq int64            `json:"auditSeq"`
 	AuditMac string           `json:"auditMac"`
@@ -44,7 +44,7 @@ type Encryption struct {
 // Check is what one examination found.
 type Check struct {
 	Name     string   `json:"name"`
-	Examined int64    `json:"examined"`
+	Checked  int64    `json:"examined"`
 	Problems []string `json:"problems"`
 	// Found is what is worth knowing and no problem.
 	Found []string `json:"found,omitempty"`

@@ -64,7 +64,7 @@ const MaxDamagedRows = 100
 type DamagedRow struct {
 	Seq     int64      `json:"seq"`
 	Problem RowProblem `json:"problem"`
-	// What the row says of itself. Unless its problem is RowValue or RowMisfit, it is
+	// What the row says of itself. Unless its problem is RowValue or RowIncompatible, it is
 	// this that may be damaged.
 	Kind    EntryKind  `json:"kind,omitempty"`
 	Node    string     `json:"node,omitempty"`
@@ -79,10 +79,10 @@ type DamagedRow struct {
 type RowProblem string
 
 const (
-	RowChecksum RowProblem = "checksum" // its content does not fit its hash
-	RowMissing  RowProblem = "missing"
-	RowValue    RowProblem = "value"  // a large value that it names is damaged or gone
-	RowMisfit   RowProblem = "misfit" // it is as it was written, and contradicts the rows before it
+	RowChecksum     RowProblem = "checksum" // its content does not fit its hash
+	RowMissing      RowProblem = "missing"
+	RowValue        RowProblem = "value"  // a large value that it names is damaged or gone
+	RowIncompatible RowProblem = "misfit" // it is as it was written, and contradicts the rows before it
 )
 
 // LostStep is a step of which the rows behind the damage tell, or the damaged row

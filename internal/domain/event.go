@@ -29,9 +29,9 @@ type Event struct {
 	Seq    int64 // of the audit record; 0: ephemeral
 	Index  int   // within the record, from 1
 	RunSeq int64 // journal row; 0: none
-	// Heard is how many events this process had published when it published this
-	// one, stored or not; 0 of one that was read back. See engine.Heard.
-	Heard int64
+	// Published is how many events this process had published when it published this
+	// one, stored or not; 0 of one that was read back. See engine.Published.
+	Published int64
 }
 
 // envelope are the fields that every event has or may have.

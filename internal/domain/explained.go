@@ -12,9 +12,9 @@ type Explained struct {
 	Dropped []string
 	// Unusable skills are named by the request and cannot be used.
 	Unusable []string
-	// Said is what a model takes for granted, in its own words; Wanted are agents
+	// ModelAssumptions is what a model takes for granted, in its own words; Wanted are agents
 	// that it named first and may not plan.
-	Said, Wanted []string
+	ModelAssumptions, Wanted []string
 }
 
 // StepReason is why a step is in a plan: ReasonAsked names the words of the

@@ -5,15 +5,15 @@ import "time"
 // Server is the status of a running server and its data. Its parts are embedded, so that its JSON is
 // one object.
 type Server struct {
-	Version     string    `json:"version"`
-	Instance    string    `json:"instance"` // fingerprint; see Backup
-	Incarnation string    `json:"incarnation"`
-	Epoch       int64     `json:"epoch"` // how often the database was opened for writing
-	Schema      int64     `json:"schema"`
-	Started     time.Time `json:"started"`
-	Events      int64     `json:"events"` // newest audit event
-	Host        string    `json:"host"`
-	Clock       Clock     `json:"clock"`
+	Version    string    `json:"version"`
+	Instance   string    `json:"instance"` // fingerprint; see Backup
+	Generation string    `json:"incarnation"`
+	Epoch      int64     `json:"epoch"` // how often the database was opened for writing
+	Schema     int64     `json:"schema"`
+	Started    time.Time `json:"started"`
+	Events     int64     `json:"events"` // newest audit event
+	Host       string    `json:"host"`
+	Clock      Clock     `json:"clock"`
 	// Jobs are the periodic jobs of the server.
 	Jobs []Job `json:"jobs"`
 

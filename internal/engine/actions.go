@@ -13,10 +13,10 @@ import (
 
 const timeUnit = time.Microsecond
 
-// verbMsg asks a run's runner for an act.
-type verbMsg struct {
+// actionMsg asks a run's runner for an act.
+type actionMsg struct {
 	actor domain.Actor
-	req   domain.VerbRequest
+	req   domain.ActionRequest
 	reply reply[done]
 }
 
@@ -27,12 +27,12 @@ type resolveMsg struct {
 	reply reply[done]
 }
 
-func (m verbMsg) answer(err error)    { m.reply.give(done{}, err) }
+func (m actionMsg) answer(err error)  { m.reply.give(done{}, err) }
 func (m resolveMsg) answer(err error) { m.reply.give(done{}, err) }
 
-// Act does what a VerbRequest asks and returns the run it is about: the same
+// Act does what a ActionRequest asks and returns the run it is about: the same
 // run, or the new one of a rerun or fork.
-func (e *Engine) Act(ctx context.Context, actor domain.Actor, req domain.VerbRequest) (domain.Run, error) {
+func (e *Engine) Act(ctx context.Context, actor domain.Actor, req domain.ActionRequest) (domain.Run, error) {
 	if err := preview.CheckRequest(req); err != nil {
 		return domain.Run{}, err
 	}
@@ -44,7 +44,7 @@ func (e *Engine) Act(ctx context.Context, actor domain.Actor, req domain.VerbReq
 	if req.Action == domain.ActionRerun || req.Action == domain.ActionFork {
 		return e.starts.newRun(ctx, actor, req)
 	}
-	m := verbMsg{actor, req, newReply[done]()}
+	m := actionMsg{actor, req, newReply[done]()}
 	if _, err := askRun(ctx, e, req.Run, m, m.reply); err != nil {
 		return domain.Run{}, err
 	}
@@ -77,7 +77,7 @@ func (a *runner) answerLater(m answerable, refusal error) {
 	a.pipe.after(func(err error) { m.answer(cmp.Or(err, refusal)) })
 }
 
-func (m verbMsg) apply(a *runner) {
+func (m actionMsg) apply(a *runner) {
 	a.flushFirst()
 	a.answerLater(m, a.act(m))
 }
@@ -88,7 +88,7 @@ func (m resolveMsg) apply(a *runner) {
 }
 
 // act does what an operator asks for, unless it is refused.
-func (a *runner) act(m verbMsg) error {
+func (a *runner) act(m actionMsg) error {
 	if err := a.m.CheckRevision(m.req.Rev); err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ func TestAPlanDeclaresItsAnswers(t *testing.T) {
 			if got := p.Answers(); len(got) != 3 || got[1] != (domain.Answer{ID: "half", Label: "Refund half", Kind: domain.AnswerChoice}) {
 				t.Fatalf("the answers are %+v", got)
 			}
-			leads, err := e.Forecast(t.Context(), p.ID)
+			leads, err := e.Prediction(t.Context(), p.ID)
 			if err != nil || len(leads) != 3 || leads[0].Next[0].Node != "all" ||
 				leads[1].Next[0].Node != "part" || leads[2].Ends != domain.RunFailed {
 				t.Errorf("the answers lead to %+v, %v", leads, err)

@@ -102,7 +102,7 @@ func TestResumeReopensApprovals(t *testing.T) {
 			storetest.Alter(t, path, `UPDATE step_results SET output = replace(output, '4711', '4712') WHERE node = 'pay' AND final = 1`)
 			s := storetest.OpenAt(t, path)
 			e := enginetest.OpenOn(t, s, billingRegistry(), engine.Options{})
-			if err := e.Examine(t.Context(), run.ID); err != nil {
+			if err := e.CheckDamage(t.Context(), run.ID); err != nil {
 				t.Fatal(err)
 			}
 			e.Until(run.ID, domain.RunWaiting, domain.WaitQuarantined)
@@ -200,17 +200,17 @@ func TestAForkAsksAgainForWhatHasChanged(t *testing.T) {
 		return map[string]domain.RawJSON{node: domain.RawJSON(output)}
 	}
 	for name, tt := range map[string]struct {
-		req    domain.VerbRequest
+		req    domain.ActionRequest
 		reason string // "": the approval is kept
 	}{
-		"nothing":                 {domain.VerbRequest{}, ""},
-		"what a step behind says": {domain.VerbRequest{Edits: edit("note", `{"text": "x"}`)}, ""},
-		"the same input":          {domain.VerbRequest{Input: domain.RawJSON(`{ "r": 1 }`)}, ""},
-		"the amount":              {domain.VerbRequest{Edits: edit("amount", `{"n": 888888}`)}, "what was approved has changed: the output of amount was edited"},
-		"an earlier step":         {domain.VerbRequest{Edits: edit("rate", `{"r": 2}`)}, "what was approved has changed: the output of rate was edited"},
-		"a parallel step":         {domain.VerbRequest{Edits: edit("beside", `{"to": "mallory"}`)}, "what was approved has changed: the output of beside was edited"},
-		"the input":               {domain.VerbRequest{Input: domain.RawJSON(`{"r": 2}`)}, "what was approved has changed: the run has another input"},
-		"the version":             {domain.VerbRequest{Version: -1}, "what was approved has changed: the run follows another version"},
+		"nothing":                 {domain.ActionRequest{}, ""},
+		"what a step behind says": {domain.ActionRequest{Edits: edit("note", `{"text": "x"}`)}, ""},
+		"the same input":          {domain.ActionRequest{Input: domain.RawJSON(`{ "r": 1 }`)}, ""},
+		"the amount":              {domain.ActionRequest{Edits: edit("amount", `{"n": 888888}`)}, "what was approved has changed: the output of amount was edited"},
+		"an earlier step":         {domain.ActionRequest{Edits: edit("rate", `{"r": 2}`)}, "what was approved has changed: the output of rate was edited"},
+		"a parallel step":         {domain.ActionRequest{Edits: edit("beside", `{"to": "mallory"}`)}, "what was approved has changed: the output of beside was edited"},
+		"the input":               {domain.ActionRequest{Input: domain.RawJSON(`{"r": 2}`)}, "what was approved has changed: the run has another input"},
+		"the version":             {domain.ActionRequest{Version: -1}, "what was approved has changed: the run follows another version"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			req := tt.req
@@ -269,8 +269,8 @@ edges: []`, "").ID)
 		fork, err := e.Act(
 			t.Context(),
 			enginetest.Operator,
-			domain.VerbRequest{Run: run.ID, Action: domain.ActionFork, At: settledAt(t, e, run.ID, "ask"),
-				Instead: map[string]domain.StandIn{node: {Output: domain.RawJSON(`{"text": "x", "to": "mallory"}`)}}},
+			domain.ActionRequest{Run: run.ID, Action: domain.ActionFork, At: settledAt(t, e, run.ID, "ask"),
+				Instead: map[string]domain.Override{node: {Output: domain.RawJSON(`{"text": "x", "to": "mallory"}`)}}},
 		)
 		if err != nil {
 			t.Fatal(err)
@@ -378,7 +378,7 @@ func TestResumingARejectedRunAsksAgain(t *testing.T) {
 	e.Until(run.ID, domain.RunFailed, "")
 	e.Close()
 	e = enginetest.OpenOn(t, s, reg, engine.Options{})
-	pre, err := e.Preview(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionResume})
+	pre, err := e.Preview(t.Context(), enginetest.Operator, domain.ActionRequest{Run: run.ID, Action: domain.ActionResume})
 	if err != nil || len(pre.Again) != 1 || pre.Again[0].Node != "ask" || pre.Again[0].Reason.Text != domain.ReasonAskedAgain ||
 		names(pre.New) != "pay" {
 		t.Fatalf("preview: %+v, %v", pre, err)

@@ -99,7 +99,7 @@ func limits(e *enginetest.Engine, run string, set, raise domain.Limits) (domain.
 	return e.Act(
 		context.Background(),
 		enginetest.Operator,
-		domain.VerbRequest{Run: run, Action: domain.ActionLimits, Limits: set, Raise: raise},
+		domain.ActionRequest{Run: run, Action: domain.ActionLimits, Limits: set, Raise: raise},
 	)
 }
 
@@ -381,14 +381,14 @@ func TestAPreviewAnnouncesTheDoubtOfACrash(t *testing.T) {
 	cut.Kill()
 	e.Close()
 	e = enginetest.OpenOn(t, s, reg, engine.Options{OwnRunsOnly: true})
-	pre, err := e.Preview(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run, Action: domain.ActionResume})
+	pre, err := e.Preview(t.Context(), enginetest.Operator, domain.ActionRequest{Run: run, Action: domain.ActionResume})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !pre.Allowed || len(pre.InDoubt) != 1 || pre.InDoubt[0].Node != "pay" || len(pre.Again) != 0 || len(pre.Effects) != 0 {
 		t.Errorf("in doubt %+v, again %+v, effects %+v, %s", pre.InDoubt, pre.Again, pre.Effects, pre.Refusal)
 	}
-	if _, err := e.Act(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run, Action: domain.ActionResume, Digest: pre.Digest}); err != nil {
+	if _, err := e.Act(t.Context(), enginetest.Operator, domain.ActionRequest{Run: run, Action: domain.ActionResume, Digest: pre.Digest}); err != nil {
 		t.Fatal(err)
 	}
 	if r := e.Until(run, domain.RunWaiting, domain.WaitInDoubt); r.Status != domain.RunWaiting {

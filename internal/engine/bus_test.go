@@ -38,7 +38,7 @@ func TestEventsHaveNoGap(t *testing.T) {
 				t.Fatalf("event %d follows %d", ev.Seq, last)
 			}
 			last = ev.Seq
-			if ev.ID != fmt.Sprintf("%s-%d.%d", e.Incarnation(), ev.Seq, ev.Index) {
+			if ev.ID != fmt.Sprintf("%s-%d.%d", e.Generation(), ev.Seq, ev.Index) {
 				t.Fatalf("id %q of event %d", ev.ID, ev.Seq)
 			}
 		}

@@ -15,10 +15,10 @@ import (
 // the rows before the damage does, as a run of its own, and its preview says what
 // happens again.
 
-// setAside parks a run whose journal cannot be trusted: it waits for a person,
+// quarantineDamaged parks a run whose journal cannot be trusted: it waits for a person,
 // holds nothing, and is not tried again (RELIABILITY: bit rot). It answers all that
 // was asked of it, and reports false when cause is about something else.
-func (a *runner) setAside(cause error) bool {
+func (a *runner) quarantineDamaged(cause error) bool {
 	ctx := context.WithoutCancel(a.e.base)
 	v, is := a.e.Salvage(ctx, a.id, cause, a.e.CompileReadOnly)
 	if !is {
@@ -43,7 +43,7 @@ func (a *runner) setAside(cause error) bool {
 	a.dropped = true
 	for !a.e.runs.evict(a) {
 		a.dismiss(a.inbox.take(), func(m answerable) {
-			if verb, ok := m.(verbMsg); ok {
+			if verb, ok := m.(actionMsg); ok {
 				m.answer(d.end(ctx, verb))
 				return
 			}
@@ -119,7 +119,7 @@ func (d *damaged) park(ctx context.Context) error {
 }
 
 // end cancels or deletes a damaged run, without a row in its journal.
-func (d *damaged) end(ctx context.Context, m verbMsg) error {
+func (d *damaged) end(ctx context.Context, m actionMsg) error {
 	r, v, req := &d.view.Run, d.view, m.req
 	if req.Rev != 0 && req.Rev != r.LastSeq {
 		return domain.RunChanged(req.Rev, r.LastSeq)
@@ -183,10 +183,10 @@ func (d *damaged) openQuestions(ctx context.Context, why domain.Message) ([]doma
 	return list, err
 }
 
-// Examine looks at a run of which something on the disk was found to be damaged. One
+// CheckDamage looks at a run of which something on the disk was found to be damaged. One
 // that is not over is put aside when that is so, by whoever takes it up; one that is
 // at work goes on by what it has in memory until it comes to rest.
-func (e *Engine) Examine(ctx context.Context, run string) error {
+func (e *Engine) CheckDamage(ctx context.Context, run string) error {
 	if e.opts.OwnRunsOnly {
 		return nil
 	}

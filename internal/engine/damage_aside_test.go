@@ -40,7 +40,7 @@ func TestAnExaminedRunAsksNobody(t *testing.T) {
 	}
 	for _, c := range checks {
 		for _, id := range c.Runs {
-			if err := e.Examine(t.Context(), id); err != nil {
+			if err := e.CheckDamage(t.Context(), id); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -113,7 +113,7 @@ func TestARunThatLostItsInputIsPutAside(t *testing.T) {
 					!strings.Contains(err.Error(), string(part)+" of the run is damaged") {
 					t.Errorf("%s: %v", action, err)
 				}
-				p, err := e.Preview(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: action})
+				p, err := e.Preview(t.Context(), enginetest.Operator, domain.ActionRequest{Run: run.ID, Action: action})
 				if err != nil || p.Allowed || !strings.Contains(p.Suggestion.String(), "restore a backup") || p.Damage == nil {
 					t.Errorf("preview of %s: %+v, %v", action, p, err)
 				}

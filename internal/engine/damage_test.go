@@ -121,7 +121,7 @@ func TestADamagedRunGoesOnAsAFork(t *testing.T) {
 		if _, err := e.Do(run.ID, action); domain.CodeOf(err) != code {
 			t.Errorf("%s: %v, want %s", action, err, code)
 		}
-		p, err := e.Preview(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: action})
+		p, err := e.Preview(t.Context(), enginetest.Operator, domain.ActionRequest{Run: run.ID, Action: action})
 		if err != nil || p.Allowed || p.Refusal.IsZero() || p.Damage == nil {
 			t.Errorf("preview of %s: %+v, %v", action, p, err)
 		}
@@ -129,7 +129,7 @@ func TestADamagedRunGoesOnAsAFork(t *testing.T) {
 			t.Errorf("resume suggests %q", p.Suggestion)
 		}
 	}
-	fork := domain.VerbRequest{Run: run.ID, Action: domain.ActionFork, At: pay}
+	fork := domain.ActionRequest{Run: run.ID, Action: domain.ActionFork, At: pay}
 	if _, err := e.Act(t.Context(), enginetest.Operator, fork); domain.CodeOf(err) != domain.CodeConflict {
 		t.Errorf("a fork that keeps the damaged row: %v", err)
 	}
@@ -154,11 +154,11 @@ func TestADamagedRunGoesOnAsAFork(t *testing.T) {
 	if fmt.Sprint(doubt) != "map[pay:true ship:false]" {
 		t.Errorf("a second time: %+v", p.Repeats)
 	}
-	fork.Instead = map[string]domain.StandIn{"pay": {Recorded: true}}
+	fork.Instead = map[string]domain.Override{"pay": {Recorded: true}}
 	if _, err := e.Act(t.Context(), enginetest.Operator, fork); domain.CodeOf(err) != domain.CodeInvalid {
 		t.Errorf("a damaged result stands in: %v", err)
 	}
-	fork.Instead = map[string]domain.StandIn{"pay": {Output: domain.RawJSON(`"found in the ledger"`)}, "ship": {Recorded: true}}
+	fork.Instead = map[string]domain.Override{"pay": {Output: domain.RawJSON(`"found in the ledger"`)}, "ship": {Recorded: true}}
 	if p, err = e.Preview(t.Context(), enginetest.Operator, fork); err != nil {
 		t.Fatal(err)
 	}
@@ -272,7 +272,7 @@ func TestARunInFlightWithADamagedJournalIsSetAside(t *testing.T) {
 			p, err := e.Preview(
 				t.Context(),
 				enginetest.Operator,
-				domain.VerbRequest{Run: run.ID, Action: domain.ActionFork, At: d.Damage.Checkpoint.Seq},
+				domain.ActionRequest{Run: run.ID, Action: domain.ActionFork, At: d.Damage.Checkpoint.Seq},
 			)
 			if err != nil || !p.Allowed {
 				t.Fatalf("preview of a fork: %+v, %v", p, err)
@@ -280,7 +280,7 @@ func TestARunInFlightWithADamagedJournalIsSetAside(t *testing.T) {
 			next, err := e.Act(
 				t.Context(),
 				enginetest.Operator,
-				domain.VerbRequest{Run: run.ID, Action: domain.ActionFork, At: d.Damage.Checkpoint.Seq, Digest: p.Digest},
+				domain.ActionRequest{Run: run.ID, Action: domain.ActionFork, At: d.Damage.Checkpoint.Seq, Digest: p.Digest},
 			)
 			if err != nil {
 				t.Fatal(err)
@@ -333,7 +333,7 @@ func TestEveryDamagedRow(t *testing.T) {
 					t.Fatalf("damage %+v, %v", d.Damage, err)
 				}
 				e.Until(run.ID, domain.RunWaiting, domain.WaitQuarantined) // being looked at was enough
-				req := domain.VerbRequest{Run: run.ID, Action: domain.ActionFork, At: d.Damage.Checkpoint.Seq}
+				req := domain.ActionRequest{Run: run.ID, Action: domain.ActionFork, At: d.Damage.Checkpoint.Seq}
 				p, err := e.Preview(t.Context(), enginetest.Operator, req)
 				if err != nil || !p.Allowed {
 					t.Fatalf("preview %+v, %v", p, err)

@@ -75,11 +75,11 @@ func TestADryRunTouchesNothing(t *testing.T) {
 		t.Errorf("the row of pay does not say what would have been called:\n%s", e.Journal(run.ID))
 	}
 
-	again, err := e.Act(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionRerun})
+	again, err := e.Act(t.Context(), enginetest.Operator, domain.ActionRequest{Run: run.ID, Action: domain.ActionRerun})
 	if err != nil {
 		t.Fatal(err)
 	}
-	fork, err := e.Act(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionFork, At: 2})
+	fork, err := e.Act(t.Context(), enginetest.Operator, domain.ActionRequest{Run: run.ID, Action: domain.ActionFork, At: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func TestAnOfflineDryRunSendsNothing(t *testing.T) {
 	if run = e.Until(run.ID, domain.RunCompleted, ""); !run.Dry() {
 		t.Errorf("its origin is %q", run.Origin)
 	}
-	again, err := e.Act(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionRerun})
+	again, err := e.Act(t.Context(), enginetest.Operator, domain.ActionRequest{Run: run.ID, Action: domain.ActionRerun})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -288,8 +288,8 @@ func (e *Engine) Load() Load { return e.sched.load() }
 // once.
 func (e *Engine) Slots() (runs, nodes int) { return e.sched.slots() }
 
-// Incarnation names this life of the database; event ids begin with it.
-func (e *Engine) Incarnation() string { return e.store.Incarnation() }
+// Generation names this life of the database; event ids begin with it.
+func (e *Engine) Generation() string { return e.store.Generation() }
 
 // agent is how the registry shows an agent.
 func (e *Engine) agent(id string) events.Agent {

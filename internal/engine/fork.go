@@ -9,7 +9,7 @@ import (
 )
 
 // newRun performs a rerun or a fork.
-func (s *starter) newRun(ctx context.Context, actor domain.Actor, req domain.VerbRequest) (domain.Run, error) {
+func (s *starter) newRun(ctx context.Context, actor domain.Actor, req domain.ActionRequest) (domain.Run, error) {
 	if run, ok, err := s.startedBefore(ctx, req.Key); ok || err != nil {
 		return run, err
 	}

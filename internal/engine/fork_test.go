@@ -52,15 +52,15 @@ func TestFork(t *testing.T) {
 	}
 	tests := []struct {
 		name               string
-		req                domain.VerbRequest
+		req                domain.ActionRequest
 		keep, again, fresh string
 		output             string
 	}{
-		{"from the beginning", domain.VerbRequest{}, "", "fetch other parse send", "", `{"body":"a","tag":"fixed"}`},
-		{"after parse", domain.VerbRequest{At: 3}, "fetch parse", "other send", "", `{"body":"a","tag":"fixed"}`},
+		{"from the beginning", domain.ActionRequest{}, "", "fetch other parse send", "", `{"body":"a","tag":"fixed"}`},
+		{"after parse", domain.ActionRequest{At: 3}, "fetch parse", "other send", "", `{"body":"a","tag":"fixed"}`},
 		{
 			"an edited output drops who read it",
-			domain.VerbRequest{At: run.LastSeq, Edits: map[string]domain.RawJSON{"fetch": domain.RawJSON(`{"url":"b"}`)}},
+			domain.ActionRequest{At: run.LastSeq, Edits: map[string]domain.RawJSON{"fetch": domain.RawJSON(`{"url":"b"}`)}},
 			"fetch",
 			"other parse send",
 			"",
@@ -68,7 +68,7 @@ func TestFork(t *testing.T) {
 		},
 		{
 			"an edit keeps who did not read it",
-			domain.VerbRequest{At: run.LastSeq, Edits: map[string]domain.RawJSON{"other#1": domain.RawJSON(`"new"`)}},
+			domain.ActionRequest{At: run.LastSeq, Edits: map[string]domain.RawJSON{"other#1": domain.RawJSON(`"new"`)}},
 			"fetch other parse",
 			"send",
 			"",
@@ -76,7 +76,7 @@ func TestFork(t *testing.T) {
 		},
 		{
 			"another input",
-			domain.VerbRequest{At: run.LastSeq, Input: domain.RawJSON(`{"url": "z"}`)},
+			domain.ActionRequest{At: run.LastSeq, Input: domain.RawJSON(`{"url": "z"}`)},
 			"",
 			"fetch other parse send",
 			"",
@@ -84,7 +84,7 @@ func TestFork(t *testing.T) {
 		},
 		{
 			"another version",
-			domain.VerbRequest{At: run.LastSeq, Version: -1},
+			domain.ActionRequest{At: run.LastSeq, Version: -1},
 			"fetch parse",
 			"other send",
 			"",
@@ -155,14 +155,14 @@ func TestFork(t *testing.T) {
 		_, err := e.Act(
 			ctx,
 			domain.Actor{Name: "olga", Role: domain.RoleOperator},
-			domain.VerbRequest{Run: run.ID, Action: domain.ActionFork, Version: -1},
+			domain.ActionRequest{Run: run.ID, Action: domain.ActionFork, Version: -1},
 		)
 		if domain.CodeOf(err) != domain.CodeForbidden {
 			t.Errorf("got %v", err)
 		}
 	})
 	t.Run("rerun", func(t *testing.T) {
-		r, err := e.Act(ctx, enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionRerun, Version: -1})
+		r, err := e.Act(ctx, enginetest.Operator, domain.ActionRequest{Run: run.ID, Action: domain.ActionRerun, Version: -1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -197,7 +197,7 @@ func TestResume(t *testing.T) {
 	if run.Status != domain.RunFailed {
 		t.Fatalf("got %s", run.Status)
 	}
-	req := domain.VerbRequest{Run: run.ID, Action: domain.ActionResume, Reason: "it is up again"}
+	req := domain.ActionRequest{Run: run.ID, Action: domain.ActionResume, Reason: "it is up again"}
 	p, err := e.Preview(ctx, enginetest.Operator, req)
 	if err != nil || names(p.Keep) != "fetch other parse" || names(p.Again) != "send" || names(p.Effects) != "send" {
 		t.Fatalf("preview: keep %q again %q effects %q, %v", names(p.Keep), names(p.Again), names(p.Effects), err)
@@ -236,7 +236,7 @@ func TestResume(t *testing.T) {
 			e.Journal(r.ID),
 		)
 	}
-	if _, err := e.Act(ctx, enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionResume}); domain.CodeOf(
+	if _, err := e.Act(ctx, enginetest.Operator, domain.ActionRequest{Run: run.ID, Action: domain.ActionResume}); domain.CodeOf(
 		err,
 	) != domain.CodeConflict {
 		t.Errorf("resume of a completed run: %v", err)
@@ -247,7 +247,7 @@ func TestResume(t *testing.T) {
 		if domain.CodeOf(err) != domain.CodeNotResumable {
 			t.Errorf("got %v", err)
 		}
-		p, err := e.Preview(ctx, enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionResume})
+		p, err := e.Preview(ctx, enginetest.Operator, domain.ActionRequest{Run: run.ID, Action: domain.ActionResume})
 		if err != nil || p.Allowed || p.Suggestion.IsZero() {
 			t.Errorf("preview %+v, %v", p, err)
 		}
@@ -289,7 +289,7 @@ func TestPreviewIsExecution(t *testing.T) {
 			rt.Skip("not a plan")
 		}
 		run := e.Settle(e.Begin(v, propertyInput).ID)
-		req := domain.VerbRequest{
+		req := domain.ActionRequest{
 			Run: run.ID,
 			Action: rapid.SampledFrom([]domain.Action{domain.ActionFork, domain.ActionFork, domain.ActionRerun, domain.ActionResume}).
 				Draw(rt, "action"),
@@ -402,16 +402,16 @@ edges: [{from: each, to: end}]
 `)
 	run := e.Settle(e.Begin(v, `["bad", "good"]`).ID)
 	for range 3 {
-		if _, err := e.Act(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionResume}); err != nil {
+		if _, err := e.Act(t.Context(), enginetest.Operator, domain.ActionRequest{Run: run.ID, Action: domain.ActionResume}); err != nil {
 			t.Fatal(err)
 		}
 		run = e.Settle(run.ID)
-		pre, err := e.Preview(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionFork})
+		pre, err := e.Preview(t.Context(), enginetest.Operator, domain.ActionRequest{Run: run.ID, Action: domain.ActionFork})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, p := range pre.Points {
-			forked, err := e.Act(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionFork, At: p.Seq})
+			forked, err := e.Act(t.Context(), enginetest.Operator, domain.ActionRequest{Run: run.ID, Action: domain.ActionFork, At: p.Seq})
 			if err != nil {
 				t.Fatalf("fork at %d (%s): %v\n%s", p.Seq, p.Label, err, e.Journal(run.ID))
 			}
@@ -453,13 +453,13 @@ func TestPreviewNamesWhatAPersonSettled(t *testing.T) {
 			if _, err := e.Resolve(t.Context(), enginetest.Operator, r); err != nil {
 				t.Fatal(err)
 			}
-			p, err := e.Preview(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionResume})
+			p, err := e.Preview(t.Context(), enginetest.Operator, domain.ActionRequest{Run: run.ID, Action: domain.ActionResume})
 			if err != nil || len(p.Keep) != 1 || p.Keep[0].Node != "a" || p.Keep[0].Status != want || p.Keep[0].Reason.IsZero() ||
 				names(p.Again) != "" ||
 				names(p.Effects) != "" {
 				t.Fatalf("preview %+v, %v", p, err)
 			}
-			if _, err := e.Act(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionResume, Digest: p.Digest}); err != nil {
+			if _, err := e.Act(t.Context(), enginetest.Operator, domain.ActionRequest{Run: run.ID, Action: domain.ActionResume, Digest: p.Digest}); err != nil {
 				t.Fatal(err)
 			}
 			if e.Settle(run.ID); reg.Count("a") != 1 {

@@ -40,7 +40,7 @@ func TestLookReadsTheJournalOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		preview, err := e.Preview(ctx, enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionResume})
+		preview, err := e.Preview(ctx, enginetest.Operator, domain.ActionRequest{Run: run.ID, Action: domain.ActionResume})
 		if err != nil {
 			t.Fatal(err)
 		}

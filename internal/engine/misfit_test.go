@@ -37,7 +37,7 @@ func TestARunOfAPlanThatFitsNoMoreCanBeRead(t *testing.T) {
 	if err != nil || len(d.Journal) == 0 || len(d.Waits) != 1 || d.Waits[0].Node != "b" {
 		t.Errorf("detail %+v, %v", d.Waits, err)
 	}
-	if _, err := e.Preview(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionResume}); domain.CodeOf(
+	if _, err := e.Preview(t.Context(), enginetest.Operator, domain.ActionRequest{Run: run.ID, Action: domain.ActionResume}); domain.CodeOf(
 		err,
 	) != domain.CodeInvalid {
 		t.Errorf("preview of a resume: %v", err)

@@ -66,8 +66,8 @@ type Store interface {
 	EventsAfter(ctx context.Context, after int64, run string, limit int) ([]domain.AuditEvent, error)
 	// LastEvent is the newest audit sequence number.
 	LastEvent(ctx context.Context) (int64, error)
-	// Incarnation names this life of the database (new after a restore).
-	Incarnation() string
+	// Generation names this life of the database (new after a restore).
+	Generation() string
 	// InstanceKey is the secret that idempotency keys are derived with; it
 	// stays the same over restores.
 	InstanceKey() []byte

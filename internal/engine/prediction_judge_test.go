@@ -15,7 +15,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-func (x *prediction) compare(req domain.VerbRequest, run domain.Run, from int64) {
+func (x *prediction) compare(req domain.ActionRequest, run domain.Run, from int64) {
 	x.rt.Helper()
 	ran := x.ran(run.ID, from, false)
 	announced, effects := map[passage]bool{}, map[string]bool{}
@@ -96,7 +96,7 @@ func (x *prediction) compare(req domain.VerbRequest, run domain.Run, from int64)
 }
 
 // stoodIn: that for which a result stood in did not run, and has that result.
-func (x *prediction) stoodIn(req domain.VerbRequest, run domain.Run, from int64) {
+func (x *prediction) stoodIn(req domain.ActionRequest, run domain.Run, from int64) {
 	x.rt.Helper()
 	given := map[string]bool{}
 	for _, step := range x.pre.Given {
@@ -135,7 +135,7 @@ func (x *prediction) stoodIn(req domain.VerbRequest, run domain.Run, from int64)
 }
 
 // decisions: where the run was foretold to go, it went, if it came there.
-func (x *prediction) decisions(req domain.VerbRequest, run domain.Run, from int64) {
+func (x *prediction) decisions(req domain.ActionRequest, run domain.Run, from int64) {
 	x.rt.Helper()
 	for _, d := range x.pre.Decisions {
 		for _, r := range x.journal(run.ID) {
@@ -155,7 +155,7 @@ func (x *prediction) decisions(req domain.VerbRequest, run domain.Run, from int6
 
 // items: of a list that goes on, an item that completed is not run again, unless
 // the preview names it.
-func (x *prediction) items(req domain.VerbRequest, run domain.Run, from int64) {
+func (x *prediction) items(req domain.ActionRequest, run domain.Run, from int64) {
 	x.rt.Helper()
 	rows := x.journal(run.ID)
 	for _, step := range slices.Concat(x.pre.Again, x.pre.New) {
@@ -178,7 +178,7 @@ func (x *prediction) items(req domain.VerbRequest, run domain.Run, from int64) {
 
 // judged: a fork that completes comes to what the reference interpreter comes to,
 // given what was kept of the source and what the script says of the rest.
-func (x *prediction) judged(req domain.VerbRequest, run domain.Run, from int64) {
+func (x *prediction) judged(req domain.ActionRequest, run domain.Run, from int64) {
 	x.rt.Helper()
 	if run.Status != domain.RunCompleted {
 		return // what a run settles that fails or waits depends on timing
@@ -224,7 +224,7 @@ func (x *prediction) judged(req domain.VerbRequest, run domain.Run, from int64) 
 
 // cancelled: nothing began, and what was open is cancelled.
 func (x *prediction) cancelled(run domain.Run, from int64) {
-	req := domain.VerbRequest{Run: run.ID, Action: domain.ActionCancel}
+	req := domain.ActionRequest{Run: run.ID, Action: domain.ActionCancel}
 	if run.Status != domain.RunCancelled {
 		x.fail(req, run, from, "the run is %s", run.Status)
 	}

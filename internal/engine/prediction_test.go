@@ -173,7 +173,7 @@ func settleDoubts(rt *rapid.T, e *enginetest.Engine, run domain.Run) domain.Run 
 }
 
 // request draws a verb that is possible.
-func (x *prediction) request(src string) domain.VerbRequest {
+func (x *prediction) request(src string) domain.ActionRequest {
 	rt, run := x.rt, x.source
 	actions := []domain.Action{domain.ActionRerun, domain.ActionFork, domain.ActionFork}
 	switch run.Status {
@@ -185,7 +185,7 @@ func (x *prediction) request(src string) domain.VerbRequest {
 			actions = append(actions, domain.ActionContinue, domain.ActionContinue, domain.ActionContinue)
 		}
 	}
-	req := domain.VerbRequest{Run: run.ID, Action: rapid.SampledFrom(actions).Draw(rt, "action"), Reason: "try"}
+	req := domain.ActionRequest{Run: run.ID, Action: rapid.SampledFrom(actions).Draw(rt, "action"), Reason: "try"}
 	if req.Action == domain.ActionResume {
 		x.options(&req)
 	}
@@ -219,7 +219,7 @@ func (x *prediction) request(src string) domain.VerbRequest {
 }
 
 // options draws what a resume is asked for besides going on.
-func (x *prediction) options(req *domain.VerbRequest) {
+func (x *prediction) options(req *domain.ActionRequest) {
 	if rapid.Bool().Draw(x.rt, "options") {
 		req.Attempts = rapid.IntRange(0, 3).Draw(x.rt, "attempts")
 	}
@@ -236,7 +236,7 @@ func (x *prediction) options(req *domain.VerbRequest) {
 
 // standIns draws results for some of the steps whose side effects would happen a
 // second time.
-func (x *prediction) standIns(req *domain.VerbRequest) {
+func (x *prediction) standIns(req *domain.ActionRequest) {
 	pre, err := x.e.Preview(context.Background(), enginetest.Operator, *req)
 	if err != nil {
 		return // an approval is not edited
@@ -247,7 +247,7 @@ func (x *prediction) standIns(req *domain.VerbRequest) {
 	}
 	for _, s := range pre.Repeats {
 		if req.Instead == nil {
-			req.Instead = map[string]domain.StandIn{}
+			req.Instead = map[string]domain.Override{}
 		}
 		name := fmt.Sprintf("%s#%d", s.Node, s.Visit)
 		x.standIn(req, name, !s.Unrecorded)
@@ -261,17 +261,17 @@ func (x *prediction) standIns(req *domain.VerbRequest) {
 }
 
 // standIn draws what stands in for a step, or that nothing does.
-func (x *prediction) standIn(req *domain.VerbRequest, name string, recorded bool) {
+func (x *prediction) standIn(req *domain.ActionRequest, name string, recorded bool) {
 	switch n := rapid.IntRange(0, 2).Draw(x.rt, "stands in"); {
 	case n == 0 && recorded:
-		req.Instead[name] = domain.StandIn{Recorded: true}
+		req.Instead[name] = domain.Override{Recorded: true}
 	case n == 1:
-		req.Instead[name] = domain.StandIn{Output: domain.RawJSON(`{"n":3}`)}
+		req.Instead[name] = domain.Override{Output: domain.RawJSON(`{"n":3}`)}
 	}
 }
 
 // act previews, acts as previewed and compares.
-func (x *prediction) act(req domain.VerbRequest) (domain.Run, bool) {
+func (x *prediction) act(req domain.ActionRequest) (domain.Run, bool) {
 	ctx := context.Background()
 	pre, err := x.e.Preview(ctx, enginetest.Operator, req)
 	if domain.CodeOf(err) == domain.CodeForbidden { // an approval is not edited
@@ -332,7 +332,7 @@ func (x *prediction) ran(run string, after int64, told bool) map[passage]bool {
 	return ran
 }
 
-func (x *prediction) fail(req domain.VerbRequest, run domain.Run, from int64, format string, args ...any) {
+func (x *prediction) fail(req domain.ActionRequest, run domain.Run, from int64, format string, args ...any) {
 	x.rt.Helper()
 	pre, _ := json.MarshalIndent(x.pre, "", " ")
 	x.rt.Fatalf("%s\n%+v: %s\npreview %s\nbefore:\n%s\nafter, from row %d:\n%s", x.src, req, fmt.Sprintf(format, args...), pre,

@@ -36,7 +36,7 @@ func TestARunWithoutItsJournal(t *testing.T) {
 		if _, err := e.Do(run.ID, action); domain.CodeOf(err) != domain.CodeConflict || !strings.Contains(err.Error(), "retention") {
 			t.Errorf("%s: %v", action, err)
 		}
-		p, err := e.Preview(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: action})
+		p, err := e.Preview(t.Context(), enginetest.Operator, domain.ActionRequest{Run: run.ID, Action: action})
 		if err != nil || p.Allowed || !strings.Contains(p.Refusal.String(), "retention") {
 			t.Errorf("preview of %s: %+v, %v", action, p, err)
 		}
@@ -44,7 +44,7 @@ func TestARunWithoutItsJournal(t *testing.T) {
 	again, err := e.Act(
 		t.Context(),
 		enginetest.Operator,
-		domain.VerbRequest{Run: run.ID, Action: domain.ActionRerun, Input: domain.RawJSON(`{"x": 2}`)},
+		domain.ActionRequest{Run: run.ID, Action: domain.ActionRerun, Input: domain.RawJSON(`{"x": 2}`)},
 	)
 	if err != nil {
 		t.Fatal(err)

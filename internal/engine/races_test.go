@@ -52,7 +52,7 @@ func (d *door) close(t *testing.T, e *enginetest.Engine, run string) <-chan erro
 func act(e *enginetest.Engine, run string, action domain.Action) <-chan error {
 	answer := make(chan error, 1)
 	go func() {
-		req := domain.VerbRequest{Run: run, Action: action, Reason: "test"}
+		req := domain.ActionRequest{Run: run, Action: action, Reason: "test"}
 		if action == domain.ActionLimits {
 			req.Limits = domain.Limits{MaxSteps: 100}
 		}

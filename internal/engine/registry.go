@@ -92,7 +92,7 @@ func (r *registry) post(run string, m message) bool {
 	}
 	if r.defective[run] {
 		switch m := m.(type) {
-		case verbMsg, resolveMsg, decideMsg:
+		case actionMsg, resolveMsg, decideMsg:
 		case answerable:
 			m.answer(ErrFenced)
 			return true

@@ -67,7 +67,7 @@ func TestRegistryLeavesDefectiveRuns(t *testing.T) {
 	if a := <-refused; !errors.Is(a.err, ErrFenced) {
 		t.Errorf("got %v", a.err)
 	}
-	r.post("one", verbMsg{reply: newReply[done]()})
+	r.post("one", actionMsg{reply: newReply[done]()})
 	if len(*begun) != 1 {
 		t.Error("a person's action takes it up")
 	}

@@ -56,7 +56,7 @@ func (r *replans) perform(run string) {
 	ctx, cancel := context.WithTimeout(r.e.base, replanTimeout)
 	defer cancel()
 	failpoint.Hit("replan.asked")
-	m, err := r.planAnew(ctx, run)
+	m, err := r.replan(ctx, run)
 	if context.Cause(r.e.base) != nil {
 		r.planning.Delete(run) // it is planned at the next start
 		return
@@ -68,7 +68,7 @@ func (r *replans) perform(run string) {
 	}
 }
 
-func (r *replans) planAnew(ctx context.Context, run string) (replanMsg, error) {
+func (r *replans) replan(ctx context.Context, run string) (replanMsg, error) {
 	var m replanMsg
 	v, err := r.e.View(ctx, run)
 	if err != nil {

@@ -159,7 +159,7 @@ func TestReplanKeepsWhatIsDone(t *testing.T) {
 	if other := e.Run(strings.Replace(straight, "one", "three", 1), `"x"`); other.Version != 3 {
 		t.Errorf("the next version is %d", other.Version)
 	}
-	pre, err := e.Preview(t.Context(), enginetest.Operator, domain.VerbRequest{Run: r.ID, Action: domain.ActionFork, At: r.LastSeq})
+	pre, err := e.Preview(t.Context(), enginetest.Operator, domain.ActionRequest{Run: r.ID, Action: domain.ActionFork, At: r.LastSeq})
 	if err != nil || !pre.Allowed || len(pre.Keep) != 2 || len(pre.Again)+len(pre.New) != 0 {
 		t.Errorf("%+v %v", pre, err)
 	}
@@ -174,7 +174,7 @@ func TestReplanKeepsWhatIsDone(t *testing.T) {
 		pre, err := e.Preview(
 			t.Context(),
 			domain.Actor{Name: "olga", Role: domain.RoleOperator},
-			domain.VerbRequest{Run: r.ID, Action: c.action, At: c.at, Version: c.version},
+			domain.ActionRequest{Run: r.ID, Action: c.action, At: c.at, Version: c.version},
 		)
 		// Another version than the run's own is the author's choice.
 		if err != nil || pre.Version != c.want || pre.Allowed != (c.want != 3) {
@@ -186,7 +186,7 @@ func TestReplanKeepsWhatIsDone(t *testing.T) {
 		list[0].Reason != "b cannot be done" {
 		t.Errorf("%+v %v", list, err)
 	}
-	fork, err := e.Act(t.Context(), enginetest.Operator, domain.VerbRequest{Run: r.ID, Action: domain.ActionFork, At: 2})
+	fork, err := e.Act(t.Context(), enginetest.Operator, domain.ActionRequest{Run: r.ID, Action: domain.ActionFork, At: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

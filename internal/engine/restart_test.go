@@ -101,7 +101,7 @@ func TestVerbsRefuseWhatTheyDoNotTake(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, enginetest.NewRegistry())
 	run := e.Settle(e.Run(`{nodes: {a: {type: approval, input: {message: m}}}}`, "").ID)
-	for name, r := range map[string]domain.VerbRequest{
+	for name, r := range map[string]domain.ActionRequest{
 		"an unknown action":  {Action: "sing"},
 		"cancel with input":  {Action: domain.ActionCancel, Input: domain.RawJSON(`1`)},
 		"resume at":          {Action: domain.ActionResume, At: 3},
@@ -115,12 +115,12 @@ func TestVerbsRefuseWhatTheyDoNotTake(t *testing.T) {
 			t.Errorf("%s: %v, want invalid", name, err)
 		}
 	}
-	if _, err := e.Act(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionCancel, Rev: 99}); domain.CodeOf(
+	if _, err := e.Act(t.Context(), enginetest.Operator, domain.ActionRequest{Run: run.ID, Action: domain.ActionCancel, Rev: 99}); domain.CodeOf(
 		err,
 	) != domain.CodeStale {
 		t.Errorf("an old revision: %v", err)
 	}
-	if _, err := e.Act(t.Context(), enginetest.Operator, domain.VerbRequest{Run: domain.NewID(), Action: domain.ActionCancel}); domain.CodeOf(
+	if _, err := e.Act(t.Context(), enginetest.Operator, domain.ActionRequest{Run: domain.NewID(), Action: domain.ActionCancel}); domain.CodeOf(
 		err,
 	) != domain.CodeNotFound {
 		t.Errorf("an unknown run: %v", err)

@@ -45,13 +45,13 @@ func TestResumeOnlyOneStep(t *testing.T) {
 	run := e.Until(e.Begin(e.Save(twoBranches), "1").ID, domain.RunFailed, "")
 	broken.Store(false)
 	ctx := t.Context()
-	req := domain.VerbRequest{Run: run.ID, Action: domain.ActionResume, Only: "right"}
+	req := domain.ActionRequest{Run: run.ID, Action: domain.ActionResume, Only: "right"}
 	p, err := e.Preview(ctx, enginetest.Operator, req)
 	if err != nil || names(p.Again) != "right" || names(p.Later) != "join left" || names(p.New) != "" || names(p.Effects) != "right" ||
 		p.Only != "right#1" {
 		t.Fatalf("%+v %v", p, err)
 	}
-	plain, err := e.Preview(ctx, enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionResume})
+	plain, err := e.Preview(ctx, enginetest.Operator, domain.ActionRequest{Run: run.ID, Action: domain.ActionResume})
 	if err != nil || plain.Digest == p.Digest {
 		t.Fatalf("both previews have the digest %s: %v", p.Digest, err)
 	}
@@ -112,7 +112,7 @@ func TestOnlyOneStepBesideWhatAPersonSettled(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	req := domain.VerbRequest{Run: run.ID, Action: domain.ActionResume, Only: "a"}
+	req := domain.ActionRequest{Run: run.ID, Action: domain.ActionResume, Only: "a"}
 	p, err := e.Preview(t.Context(), enginetest.Operator, req)
 	if err != nil || names(p.Again) != "a" || names(p.Keep) != "b c s" {
 		t.Fatalf("preview %+v, %v", p, err)
@@ -136,7 +136,7 @@ func TestOnlyOneStepSurvivesARestart(t *testing.T) {
 	e := enginetest.OpenOn(t, s, reg, engine.Options{})
 	src := strings.Replace(twoBranches, "right: {type: shaky}", "right: {type: shaky, retry: {max_attempts: 1, backoff: [1h]}}", 1)
 	run := e.Until(e.Begin(e.Save(src), "1").ID, domain.RunFailed, "")
-	req := domain.VerbRequest{Run: run.ID, Action: domain.ActionResume, Only: "right", Attempts: 3}
+	req := domain.ActionRequest{Run: run.ID, Action: domain.ActionResume, Only: "right", Attempts: 3}
 	if _, err := e.Act(t.Context(), enginetest.Operator, req); err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +169,7 @@ func TestResumeWithAnotherTimeout(t *testing.T) {
 	if run.Error == nil || run.Error.Code != walk.CodeTimeout {
 		t.Fatalf("%+v", run.Error)
 	}
-	req := domain.VerbRequest{Run: run.ID, Action: domain.ActionResume, Timeout: time.Hour}
+	req := domain.ActionRequest{Run: run.ID, Action: domain.ActionResume, Timeout: time.Hour}
 	p, err := e.Preview(t.Context(), enginetest.Operator, req)
 	if err != nil || p.TimeoutMs != 3_600_000 {
 		t.Fatalf("%+v %v", p, err)
@@ -193,18 +193,18 @@ func TestResumeOptionsAreChecked(t *testing.T) {
 		domain.WaitApproval,
 	)
 	for _, tt := range []struct {
-		req  domain.VerbRequest
+		req  domain.ActionRequest
 		says string
 	}{
-		{domain.VerbRequest{Run: failed.ID, Only: "join"}, "join is no step that would run again"},
-		{domain.VerbRequest{Run: failed.ID, Only: "left#0"}, "not node or node#visit"},
-		{domain.VerbRequest{Run: failed.ID, Only: "left#2"}, "left#2 is no step that would run again"},
-		{domain.VerbRequest{Run: failed.ID, Attempts: -1}, "cannot be negative"},
-		{domain.VerbRequest{Run: failed.ID, Attempts: 1000}, "1000 attempts are too many"},
-		{domain.VerbRequest{Run: failed.ID, Timeout: 1}, "too short"},
-		{domain.VerbRequest{Run: waits.ID, Attempts: 2}, "only a failed or cancelled run"},
-		{domain.VerbRequest{Run: failed.ID, Action: domain.ActionFork, Only: "left"}, "fork does not take only"},
-		{domain.VerbRequest{Run: failed.ID, Instead: map[string]domain.StandIn{"left": {}}}, "resume does not take instead"},
+		{domain.ActionRequest{Run: failed.ID, Only: "join"}, "join is no step that would run again"},
+		{domain.ActionRequest{Run: failed.ID, Only: "left#0"}, "not node or node#visit"},
+		{domain.ActionRequest{Run: failed.ID, Only: "left#2"}, "left#2 is no step that would run again"},
+		{domain.ActionRequest{Run: failed.ID, Attempts: -1}, "cannot be negative"},
+		{domain.ActionRequest{Run: failed.ID, Attempts: 1000}, "1000 attempts are too many"},
+		{domain.ActionRequest{Run: failed.ID, Timeout: 1}, "too short"},
+		{domain.ActionRequest{Run: waits.ID, Attempts: 2}, "only a failed or cancelled run"},
+		{domain.ActionRequest{Run: failed.ID, Action: domain.ActionFork, Only: "left"}, "fork does not take only"},
+		{domain.ActionRequest{Run: failed.ID, Instead: map[string]domain.Override{"left": {}}}, "resume does not take instead"},
 	} {
 		if tt.req.Action == "" {
 			tt.req.Action = domain.ActionResume

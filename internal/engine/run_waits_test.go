@@ -216,7 +216,7 @@ func TestLimitsAreRaised(t *testing.T) {
 		r, err := e.Act(
 			t.Context(),
 			enginetest.Operator,
-			domain.VerbRequest{Run: run.ID, Action: domain.ActionLimits, Limits: domain.Limits{MaxSteps: run.Limits.MaxSteps + 1}},
+			domain.ActionRequest{Run: run.ID, Action: domain.ActionLimits, Limits: domain.Limits{MaxSteps: run.Limits.MaxSteps + 1}},
 		)
 		if err != nil {
 			t.Fatal(err)

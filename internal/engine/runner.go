@@ -65,7 +65,7 @@ func (a *runner) loop() {
 		}
 	}()
 	if err := a.load(); err != nil {
-		if a.setAside(err) {
+		if a.quarantineDamaged(err) {
 			return
 		}
 		a.giveUp(err)
@@ -195,7 +195,7 @@ func (a *runner) offer() string {
 	if !a.e.env.Unattended(a.m.Run) {
 		return ""
 	}
-	p, _, _, err := a.view().Resume(domain.VerbRequest{Run: a.id, Action: domain.ActionResume})
+	p, _, _, err := a.view().Resume(domain.ActionRequest{Run: a.id, Action: domain.ActionResume})
 	if err != nil {
 		return "" // whoever asks for the resume meets the same trouble
 	}
@@ -328,7 +328,7 @@ func (a *runner) refold(cause error) {
 	}
 	a.pipe.reset()
 	a.calls.reserved = nil
-	if err := a.load(); err != nil && !a.setAside(err) {
+	if err := a.load(); err != nil && !a.quarantineDamaged(err) {
 		a.giveUp(err)
 	}
 }

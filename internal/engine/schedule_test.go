@@ -79,7 +79,7 @@ func TestQueuedRunsThatWereActedOnStart(t *testing.T) {
 	for range 20 {
 		r := e.Begin(v, "")
 		ids = append(ids, r.ID)
-		if _, err := e.Act(t.Context(), enginetest.Operator, domain.VerbRequest{Run: r.ID, Action: domain.ActionLimits, Limits: domain.Limits{MaxSteps: 9}}); err != nil {
+		if _, err := e.Act(t.Context(), enginetest.Operator, domain.ActionRequest{Run: r.ID, Action: domain.ActionLimits, Limits: domain.Limits{MaxSteps: 9}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -344,11 +344,11 @@ func TestTakesUpALeftRunWhenTold(t *testing.T) {
 	<-cut.Dead()
 	e.Close()
 	e = enginetest.OpenOn(t, s, reg, engine.Options{OwnRunsOnly: true})
-	p, err := e.Preview(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionResume})
+	p, err := e.Preview(t.Context(), enginetest.Operator, domain.ActionRequest{Run: run.ID, Action: domain.ActionResume})
 	if err != nil || !p.Allowed {
 		t.Errorf("preview %+v, %v", p, err)
 	}
-	if _, err := e.Act(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionResume, Digest: p.Digest}); err != nil {
+	if _, err := e.Act(t.Context(), enginetest.Operator, domain.ActionRequest{Run: run.ID, Action: domain.ActionResume, Digest: p.Digest}); err != nil {
 		t.Fatal(err)
 	}
 	if r := e.Until(run.ID, domain.RunCompleted, ""); string(r.Output) != "1" || r.Crashes != 1 {
@@ -386,7 +386,7 @@ func TestRolesAreAsked(t *testing.T) {
 	if _, err := e.Start(ctx, enginetest.Operator, domain.StartRequest{Plan: "p", Dry: true}); err != nil {
 		t.Errorf("a dry run of a paused plan: %v", err)
 	}
-	if _, err := e.Act(ctx, enginetest.Operator, domain.VerbRequest{Run: e.Settle(run.ID).ID, Action: domain.ActionRerun}); err != nil {
+	if _, err := e.Act(ctx, enginetest.Operator, domain.ActionRequest{Run: e.Settle(run.ID).ID, Action: domain.ActionRerun}); err != nil {
 		t.Errorf("a rerun of a paused plan: %v", err)
 	}
 	storetest.Pause(t, e.Store, "p", nil)

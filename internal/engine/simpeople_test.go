@@ -28,7 +28,7 @@ func (w *world) verb() {
 	id := runs[w.rng.IntN(len(runs))]
 	actions := []domain.Action{domain.ActionPause, domain.ActionContinue, domain.ActionCancel, domain.ActionResume, domain.ActionResume,
 		domain.ActionRetryNow, domain.ActionLimits, domain.ActionRelease, domain.ActionRerun, domain.ActionFork}
-	w.press(domain.VerbRequest{Run: id, Action: actions[w.rng.IntN(len(actions))], Reason: "try"})
+	w.press(domain.ActionRequest{Run: id, Action: actions[w.rng.IntN(len(actions))], Reason: "try"})
 }
 
 // giveUpADoubt cancels a run with a child that is in doubt, and resumes it; false: there
@@ -41,14 +41,14 @@ func (w *world) giveUpADoubt() bool {
 			continue
 		}
 		w.tampered[root] = true
-		w.press(domain.VerbRequest{Run: root, Action: domain.ActionCancel, Reason: "enough"})
-		w.press(domain.VerbRequest{Run: root, Action: domain.ActionResume, Reason: "after all"})
+		w.press(domain.ActionRequest{Run: root, Action: domain.ActionCancel, Reason: "enough"})
+		w.press(domain.ActionRequest{Run: root, Action: domain.ActionResume, Reason: "after all"})
 		return true
 	}
 	return false
 }
 
-func (w *world) press(req domain.VerbRequest) {
+func (w *world) press(req domain.ActionRequest) {
 	switch req.Action {
 	case domain.ActionLimits:
 		req.Limits = moreThanEnough
@@ -149,7 +149,7 @@ func (w *world) reply(r domain.Run, kindly bool) bool {
 			_, err = w.engine.Act(
 				w.ctx(),
 				operator,
-				domain.VerbRequest{Run: r.ID, Action: domain.ActionLimits, Reason: "more", Limits: moreThanEnough},
+				domain.ActionRequest{Run: r.ID, Action: domain.ActionLimits, Reason: "more", Limits: moreThanEnough},
 			)
 			w.note("%s: higher limits", w.name(r.ID))
 		default:
@@ -165,7 +165,7 @@ func (w *world) reply(r domain.Run, kindly bool) bool {
 
 func (w *world) do(run string, action domain.Action) error {
 	w.note("%s %s", action, w.name(run))
-	_, err := w.engine.Act(w.ctx(), enginetest.Operator, domain.VerbRequest{Run: run, Action: action, Reason: "help"})
+	_, err := w.engine.Act(w.ctx(), enginetest.Operator, domain.ActionRequest{Run: run, Action: action, Reason: "help"})
 	return err
 }
 

@@ -83,7 +83,7 @@ func (w *world) checkpointed(run string) {
 
 // actLater presses a button on a run and does not wait for the answer.
 func (w *world) actLater(run string, action domain.Action) {
-	req := domain.VerbRequest{Run: run, Action: action, Reason: "rush"}
+	req := domain.ActionRequest{Run: run, Action: action, Reason: "rush"}
 	if action == domain.ActionLimits {
 		req.Limits = moreThanEnough
 	}
@@ -98,7 +98,7 @@ func (w *world) actLater(run string, action domain.Action) {
 
 // resumeUnseen resumes a run of which nobody has seen a preview. What the resume
 // opened again may run again; if it opened nothing, nothing may.
-func (w *world) resumeUnseen(req domain.VerbRequest) error {
+func (w *world) resumeUnseen(req domain.ActionRequest) error {
 	r, ok := w.run(req.Run)
 	if !ok {
 		return nil

@@ -295,7 +295,7 @@ func (s *starter) admission(ctx context.Context, c *domain.Concurrency) error {
 			Message: "skipped: run " + domain.ShortID(active[0].ID) + " with concurrency key " + c.Key + " is still active"}
 	}
 	for _, r := range active[:over] {
-		_, err := s.e.Act(ctx, domain.System, domain.VerbRequest{Run: r.ID, Action: domain.ActionCancel,
+		_, err := s.e.Act(ctx, domain.System, domain.ActionRequest{Run: r.ID, Action: domain.ActionCancel,
 			Reason: "a newer run with concurrency key " + c.Key + " was started"})
 		if err != nil && domain.CodeOf(err) != domain.CodeConflict {
 			return err

@@ -84,7 +84,7 @@ func (c *childRuns) ensure(id, hash string, input domain.RawJSON, ref domain.Par
 		_, err := c.e.Act(
 			ctx,
 			domain.System,
-			domain.VerbRequest{Run: id, Action: domain.ActionResume, Reason: "the parent run was resumed"},
+			domain.ActionRequest{Run: id, Action: domain.ActionResume, Reason: "the parent run was resumed"},
 		)
 		if err == nil {
 			return
@@ -165,7 +165,7 @@ func (c *childRuns) cancel(id string) {
 	}
 	c.doomed.Delete(id)
 	_, err := c.e.Act(context.WithoutCancel(c.e.base), domain.System,
-		domain.VerbRequest{Run: id, Action: domain.ActionCancel, Reason: "the parent run does not need it any more"})
+		domain.ActionRequest{Run: id, Action: domain.ActionCancel, Reason: "the parent run does not need it any more"})
 	switch domain.CodeOf(err) {
 	case "", domain.CodeConflict, domain.CodeNotFound, domain.CodeUnavailable:
 	default:

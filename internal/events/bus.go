@@ -28,8 +28,8 @@ type Store interface {
 	EventsAfter(ctx context.Context, after int64, run string, limit int) ([]domain.AuditEvent, error)
 	// LastEvent is the newest audit sequence number.
 	LastEvent(ctx context.Context) (int64, error)
-	// Incarnation names this life of the database; event ids begin with it.
-	Incarnation() string
+	// Generation names this life of the database; event ids begin with it.
+	Generation() string
 }
 
 // Agent is how an agent is shown.
@@ -104,7 +104,7 @@ func (p *published) events(ctx context.Context, b *Bus) ([]domain.Event, error) 
 		return nil, err
 	}
 	for i := range list {
-		list[i].Heard = p.heard
+		list[i].Published = p.heard
 	}
 	p.derived, p.done, p.record = list, true, domain.AuditEvent{}
 	return list, nil
@@ -216,7 +216,7 @@ func (b *Bus) Live(ev domain.Event) {
 	if len(b.listeners) == 0 {
 		return
 	}
-	ev.ID, ev.Ephemeral, ev.Heard = domain.NewID(), true, b.heard
+	ev.ID, ev.Ephemeral, ev.Published = domain.NewID(), true, b.heard
 	one := []*published{{live: &ev, heard: b.heard, size: 1}}
 	for l := range b.listeners[""] {
 		l.push(one)
@@ -228,10 +228,10 @@ func (b *Bus) Live(ev domain.Event) {
 	}
 }
 
-// Heard is how many events this process has published so far, those that are not
+// Published is how many events this process has published so far, those that are not
 // stored among them. Whoever reads it before the store, and finds the same number
 // once it listens, has missed nothing.
-func (b *Bus) Heard() int64 {
+func (b *Bus) Published() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.heard

@@ -208,7 +208,7 @@ func (b *Bus) Derive(ctx context.Context, ev domain.AuditEvent) ([]domain.Event,
 			break
 		}
 	}
-	d := deriver{facts: f, agents: b.agent, incarnation: b.c.Store.Incarnation(), ev: ev}
+	d := deriver{facts: f, agents: b.agent, incarnation: b.c.Store.Generation(), ev: ev}
 	return d.derive(), nil
 }
 

@@ -44,7 +44,7 @@ const talking = "limits: {%s}\nnodes: {ask: {type: agent, agent: talker, retry: 
 func raise(t *testing.T, h house, run string, l domain.Limits) domain.Run {
 	t.Helper()
 	who := domain.Actor{Name: "ana", Role: domain.RoleAuthor, Surface: "cli"}
-	if _, err := h.engine.Act(t.Context(), who, domain.VerbRequest{Run: run, Action: domain.ActionLimits, Raise: l}); err != nil {
+	if _, err := h.engine.Act(t.Context(), who, domain.ActionRequest{Run: run, Action: domain.ActionLimits, Raise: l}); err != nil {
 		t.Fatal(err)
 	}
 	return settled(t, h.engine, run)

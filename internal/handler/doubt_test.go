@@ -148,7 +148,7 @@ func TestAnAgentsCallWithoutAnAnswerIsInDoubt(t *testing.T) {
 			if !strings.Contains(run.Headline, "http") {
 				t.Errorf("the headline does not name the call: %s", run.Headline)
 			}
-			if _, err := e.Act(t.Context(), who, domain.VerbRequest{Run: id, Action: domain.ActionResume}); domain.CodeOf(
+			if _, err := e.Act(t.Context(), who, domain.ActionRequest{Run: id, Action: domain.ActionResume}); domain.CodeOf(
 				err,
 			) != domain.CodeConflict {
 				t.Errorf("a resume: %v", err)
@@ -228,14 +228,14 @@ func TestAResumeDoesNotRepeatACompletedCall(t *testing.T) {
 				if _, err := e.WaitFor(ctx, id, func(r domain.Run) bool { return r.WaitReason == domain.WaitRetry }); err != nil {
 					t.Fatal(err)
 				}
-				if _, err := e.Act(t.Context(), who, domain.VerbRequest{Run: id, Action: domain.ActionCancel}); err != nil {
+				if _, err := e.Act(t.Context(), who, domain.ActionRequest{Run: id, Action: domain.ActionCancel}); err != nil {
 					t.Fatal(err)
 				}
 			}
 			if run := settled(t, e, id); string(run.Status) != how {
 				t.Fatalf("%s %s", run.Status, run.Headline)
 			}
-			if _, err := e.Act(t.Context(), who, domain.VerbRequest{Run: id, Action: domain.ActionResume}); err != nil {
+			if _, err := e.Act(t.Context(), who, domain.ActionRequest{Run: id, Action: domain.ActionResume}); err != nil {
 				t.Fatal(err)
 			}
 			if run := settled(t, e, id); run.Status != domain.RunCompleted || posts.Load() != 1 {

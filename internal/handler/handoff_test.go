@@ -177,7 +177,7 @@ func TestMemoryOfTheRouterGraphAndOfReferences(t *testing.T) {
 	}
 	in.run(t, turn, "ana", "s1", "who am I?")
 	author := domain.Actor{Name: "ana", Role: domain.RoleAuthor, Surface: "cli"}
-	fork, err := in.engine.Act(t.Context(), author, domain.VerbRequest{Run: r.ID, Action: domain.ActionFork, At: 1})
+	fork, err := in.engine.Act(t.Context(), author, domain.ActionRequest{Run: r.ID, Action: domain.ActionFork, At: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -133,7 +133,7 @@ edges: [{from: save, to: rescue, condition: failed}]`
 	_, err := d.Preview(
 		t.Context(),
 		ana,
-		domain.VerbRequest{
+		domain.ActionRequest{
 			Run:    r.ID,
 			Action: domain.ActionFork,
 			At:     r.LastSeq,
@@ -144,7 +144,7 @@ edges: [{from: save, to: rescue, condition: failed}]`
 		t.Errorf("edit of an approved call: %v", err)
 	}
 	// A new run asks again.
-	again, err := d.Act(t.Context(), ana, domain.VerbRequest{Run: r.ID, Action: domain.ActionRerun})
+	again, err := d.Act(t.Context(), ana, domain.ActionRequest{Run: r.ID, Action: domain.ActionRerun})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // Branch is what a rerun or fork starts with. It loads what the view's branch needs.
-func (in *Inspector) Branch(ctx context.Context, v *preview.View, req domain.VerbRequest) (*preview.Branch, error) {
+func (in *Inspector) Branch(ctx context.Context, v *preview.View, req domain.ActionRequest) (*preview.Branch, error) {
 	prog, err := in.followed(ctx, v, req)
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func (in *Inspector) Branch(ctx context.Context, v *preview.View, req domain.Ver
 
 // followed is the version that is asked for: a number, -1 the newest, 0 the one that the
 // run followed there.
-func (in *Inspector) followed(ctx context.Context, v *preview.View, req domain.VerbRequest) (*runstate.Compiled, error) {
+func (in *Inspector) followed(ctx context.Context, v *preview.View, req domain.ActionRequest) (*runstate.Compiled, error) {
 	r := v.Run
 	var hash string
 	switch {

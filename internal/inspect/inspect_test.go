@@ -87,7 +87,7 @@ func TestAWaitingRun(t *testing.T) {
 	if last := d.Journal[len(d.Journal)-1].Seq; last != d.Run.LastSeq {
 		t.Errorf("the journal ends at row %d, the run at %d", last, d.Run.LastSeq)
 	}
-	answers, err := e.Forecast(t.Context(), approvalOf(t, e, run.ID).ID)
+	answers, err := e.Prediction(t.Context(), approvalOf(t, e, run.ID).ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestThePreviewOfAResume(t *testing.T) {
 	same(t, "again", names(p.Again), "pay")
 	same(t, "new", names(p.New), "report")
 	same(t, "side effects", names(p.Effects), "pay")
-	asked, err := e.Preview(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionResume})
+	asked, err := e.Preview(t.Context(), enginetest.Operator, domain.ActionRequest{Run: run.ID, Action: domain.ActionResume})
 	if err != nil || asked.Digest != p.Digest {
 		t.Errorf("requested separately, the preview has another digest: %v", err)
 	}
@@ -146,7 +146,7 @@ func TestThePreviewOfWhatIsNotAllowed(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, registry(nil))
 	run := decide(t, e, e.Until(e.Run(order, "").ID, domain.RunWaiting, domain.WaitApproval).ID, true)
-	p, err := e.Preview(t.Context(), enginetest.Operator, domain.VerbRequest{Run: run.ID, Action: domain.ActionResume})
+	p, err := e.Preview(t.Context(), enginetest.Operator, domain.ActionRequest{Run: run.ID, Action: domain.ActionResume})
 	if err != nil || p.Allowed || p.Refusal.IsZero() {
 		t.Errorf("%+v, %v", p, err)
 	}

@@ -132,7 +132,7 @@ func (in *Inspector) Look(ctx context.Context, actor domain.Actor, run string) (
 		return d, nil, nil // the plan does not fit this installation
 	}
 	return d, func() (domain.Preview, error) {
-		return in.previewOf(ctx, actor, v, domain.VerbRequest{Run: run, Action: domain.ActionResume})
+		return in.previewOf(ctx, actor, v, domain.ActionRequest{Run: run, Action: domain.ActionResume})
 	}, nil
 }
 
@@ -178,7 +178,7 @@ func (in *Inspector) Result(ctx context.Context, run string) (domain.Result, err
 }
 
 // Preview says what a verb would do, by the code that then does it.
-func (in *Inspector) Preview(ctx context.Context, actor domain.Actor, req domain.VerbRequest) (domain.Preview, error) {
+func (in *Inspector) Preview(ctx context.Context, actor domain.Actor, req domain.ActionRequest) (domain.Preview, error) {
 	if err := preview.CheckRequest(req); err != nil {
 		return domain.Preview{}, err
 	}
@@ -190,7 +190,7 @@ func (in *Inspector) Preview(ctx context.Context, actor domain.Actor, req domain
 }
 
 // previewOf says what an action would do to the run of a view, which it may use up.
-func (in *Inspector) previewOf(ctx context.Context, actor domain.Actor, v *preview.View, req domain.VerbRequest) (domain.Preview, error) {
+func (in *Inspector) previewOf(ctx context.Context, actor domain.Actor, v *preview.View, req domain.ActionRequest) (domain.Preview, error) {
 	var pre domain.Preview
 	var err error
 	switch {
@@ -232,12 +232,12 @@ func (in *Inspector) Effects(ctx context.Context, hash string) ([]walk.Effect, e
 	return out, nil
 }
 
-// Forecast predicts for each answer that an open approval allows where it leads; see
-// preview.Forecasts.
-func (in *Inspector) Forecast(ctx context.Context, approval string) ([]domain.Forecast, error) {
+// Prediction predicts for each answer that an open approval allows where it leads; see
+// preview.Predictions.
+func (in *Inspector) Prediction(ctx context.Context, approval string) ([]domain.Prediction, error) {
 	p, err := in.c.Store.Approval(ctx, approval)
 	if err != nil || p.Status != "open" {
 		return nil, err
 	}
-	return preview.Forecasts(p, func() (*preview.View, error) { return in.View(ctx, p.Run) })
+	return preview.Predictions(p, func() (*preview.View, error) { return in.View(ctx, p.Run) })
 }

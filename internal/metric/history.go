@@ -99,9 +99,9 @@ func (r *Recorder) Sample(ctx context.Context) {
 	r.now = minute{}
 }
 
-// Vitals is how the daemon does now.
-func (r *Recorder) Vitals(ctx context.Context) (domain.Vitals, error) {
-	v := domain.Vitals{At: r.o.Now().UTC(), Memory: memory(), Goroutines: goroutines(), Samples: []domain.Sample{}}
+// HealthMetrics is how the daemon does now.
+func (r *Recorder) HealthMetrics(ctx context.Context) (domain.HealthMetrics, error) {
+	v := domain.HealthMetrics{At: r.o.Now().UTC(), Memory: memory(), Goroutines: goroutines(), Samples: []domain.Sample{}}
 	s := r.from()
 	var storage domain.Storage
 	if s.Load != nil {
@@ -121,7 +121,7 @@ func (r *Recorder) Vitals(ctx context.Context) (domain.Vitals, error) {
 		lag.merge(&r.minutes[i].lag)
 	}
 	v.Lag = lag.percentile(.95)
-	v.Commits = domain.CommitVitals{P50: commits.percentile(.5), P95: commits.percentile(.95), P99: commits.percentile(.99)}
+	v.Commits = domain.CommitMetrics{P50: commits.percentile(.5), P95: commits.percentile(.95), P99: commits.percentile(.99)}
 	if n := len(r.minutes); n > 0 {
 		v.Commits.PerMinute, v.Commits.Writes = r.minutes[n-1].commits.n, r.minutes[n-1].writes
 	}

@@ -36,7 +36,7 @@ func TestSamplesOutliveARestart(t *testing.T) {
 	life(5)
 	now = now.Add(30 * time.Minute) // it is not running
 	r := life(3)
-	v, err := r.Vitals(t.Context())
+	v, err := r.HealthMetrics(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,14 +49,14 @@ func TestSamplesOutliveARestart(t *testing.T) {
 
 	now = now.Add(25 * time.Hour) // the first ones are too old by then
 	r = life(1)
-	if v, err = r.Vitals(t.Context()); err != nil || len(v.Samples) != 1 {
+	if v, err = r.HealthMetrics(t.Context()); err != nil || len(v.Samples) != 1 {
 		t.Errorf("after a day: %d samples, %v", len(v.Samples), err)
 	}
 	if err := os.WriteFile(file, []byte(`[{"at":`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	r = life(2)
-	if v, err = r.Vitals(t.Context()); err != nil || len(v.Samples) != 2 {
+	if v, err = r.HealthMetrics(t.Context()); err != nil || len(v.Samples) != 2 {
 		t.Errorf("a damaged file: %d samples, %v", len(v.Samples), err)
 	}
 }

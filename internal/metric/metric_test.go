@@ -183,7 +183,7 @@ func TestMetricsBeforeAnythingIsAttached(t *testing.T) {
 	if got := scrape(t, r); !strings.Contains(got, "kairos_runs_created_total 0") {
 		t.Error(got)
 	}
-	if v, err := r.Vitals(t.Context()); err != nil || len(v.Samples) != 0 {
+	if v, err := r.HealthMetrics(t.Context()); err != nil || len(v.Samples) != 0 {
 		t.Errorf("%+v, %v", v, err)
 	}
 }
@@ -219,7 +219,7 @@ func TestVitals(t *testing.T) {
 		}
 		r.HandleCommit(aRun("r1"))
 		time.Sleep(90 * time.Second)
-		v, err := r.Vitals(t.Context())
+		v, err := r.HealthMetrics(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -238,11 +238,11 @@ func TestVitals(t *testing.T) {
 			t.Errorf("after a minute: %+v", v)
 		}
 		time.Sleep(10 * time.Minute)
-		if v, err = r.Vitals(t.Context()); err != nil || v.Commits.P95 != 0 {
+		if v, err = r.HealthMetrics(t.Context()); err != nil || v.Commits.P95 != 0 {
 			t.Errorf("percentiles are of the last five minutes: %+v, %v", v.Commits, err)
 		}
 		time.Sleep(30 * time.Hour)
-		if v, err = r.Vitals(t.Context()); err != nil || len(v.Samples) != 24*60 {
+		if v, err = r.HealthMetrics(t.Context()); err != nil || len(v.Samples) != 24*60 {
 			t.Fatalf("%d samples, %v", len(v.Samples), err)
 		}
 		if mib := v.GrowthPerDay >> 20; mib < 1430 || mib > 1450 {

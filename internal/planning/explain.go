@@ -37,7 +37,7 @@ func (s *Service) Explain(_ context.Context, intent string, canonical []byte) do
 	for _, st := range doc.Steps {
 		chosen[st.SkillID] = true
 	}
-	out.Said, out.Wanted, out.Dropped = doc.Metadata.Assumptions, doc.Metadata.Wanted, doc.Metadata.Dropped
+	out.ModelAssumptions, out.Wanted, out.Dropped = doc.Metadata.Assumptions, doc.Metadata.Wanted, doc.Metadata.Dropped
 	skilled := 0
 	for _, st := range doc.Steps {
 		skill := s.rules.byID[st.SkillID]

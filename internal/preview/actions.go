@@ -29,7 +29,7 @@ func visitOf(name string, latest func(node string) int) (node string, visit int,
 
 // resumeOptions checks what is asked of a resume against what it opens again; nil:
 // nothing is.
-func (v *View) resumeOptions(req domain.VerbRequest, reset walk.Reset) (*runstate.ResumeOptions, error) {
+func (v *View) resumeOptions(req domain.ActionRequest, reset walk.Reset) (*runstate.ResumeOptions, error) {
 	if req.Only == "" && req.Timeout == 0 && req.Attempts == 0 {
 		return nil, nil
 	}
@@ -100,7 +100,7 @@ func PurgedError(r domain.Run) error {
 
 // NeedsJournal reports whether an action needs a journal that retention has removed. A
 // rerun with its own input does not.
-func NeedsJournal(r domain.Run, req domain.VerbRequest) bool {
+func NeedsJournal(r domain.Run, req domain.ActionRequest) bool {
 	switch req.Action {
 	case domain.ActionResume, domain.ActionFork:
 		return !r.PurgedAt.IsZero()
@@ -125,7 +125,7 @@ func (v *View) Refused(action domain.Action, err error) (p domain.Preview, ok bo
 
 // RequiredRole is the role that the action needs: an author's to follow another version,
 // otherwise an operator's.
-func (v *View) RequiredRole(req domain.VerbRequest, pre domain.Preview) domain.Role {
+func (v *View) RequiredRole(req domain.ActionRequest, pre domain.Preview) domain.Role {
 	if (req.Action == domain.ActionFork || req.Action == domain.ActionRerun) && req.Version != 0 && pre.Hash != "" &&
 		pre.Hash != v.Run.Hash {
 		return domain.RoleAuthor
@@ -135,7 +135,7 @@ func (v *View) RequiredRole(req domain.VerbRequest, pre domain.Preview) domain.R
 
 // Simple previews actions that open no steps again: pause, continue, cancel, release,
 // retry-now, start-now, limits, and delete.
-func (v *View) Simple(req domain.VerbRequest) domain.Preview {
+func (v *View) Simple(req domain.ActionRequest) domain.Preview {
 	p := v.blank(req.Action)
 	p.Allowed = true
 	final := v.Run.Status.Final()
@@ -195,7 +195,7 @@ func (v *View) cancels(step domain.PreviewStep) string {
 
 // Resume computes what resuming does: the preview, the reset of the walk, and the checked
 // options (nil: none). It reads no journal. It uses up the state of the view.
-func (v *View) Resume(req domain.VerbRequest) (domain.Preview, walk.Reset, *runstate.ResumeOptions, error) {
+func (v *View) Resume(req domain.ActionRequest) (domain.Preview, walk.Reset, *runstate.ResumeOptions, error) {
 	p := v.blank(domain.ActionResume)
 	switch v.Run.Status {
 	case domain.RunCompleted:
@@ -209,7 +209,7 @@ func (v *View) Resume(req domain.VerbRequest) (domain.Preview, walk.Reset, *runs
 		if HasResumeOptions(req) {
 			return p, walk.Reset{}, nil, NoOptionsError()
 		}
-		p.Allowed = len(runstate.ResumeVerbs(v.State)) > 0 || v.Env.Unattended(v.Run)
+		p.Allowed = len(runstate.ResumeActions(v.State)) > 0 || v.Env.Unattended(v.Run)
 		if !p.Allowed {
 			p.Refusal = domain.Messagef("the run is not stopped")
 			if b := v.State.Budget; b != nil {

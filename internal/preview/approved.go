@@ -14,7 +14,7 @@ import (
 // approvedFacts decides which answers of a run hold in a fork of it.
 type approvedFacts struct {
 	b     *Branch
-	req   domain.VerbRequest
+	req   domain.ActionRequest
 	edits map[string]domain.RawJSON // by visit
 }
 

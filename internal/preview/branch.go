@@ -29,7 +29,7 @@ type Branch struct {
 // Branch builds the journal that a rerun or fork starts with, by walking prog, the version
 // that it follows, with the rows that are kept of the old run. raw and input are the new
 // run's input, encoded and decoded; plans pin its plan nodes.
-func (v *View) Branch(req domain.VerbRequest, prog *runstate.Compiled, raw domain.RawJSON, input any,
+func (v *View) Branch(req domain.ActionRequest, prog *runstate.Compiled, raw domain.RawJSON, input any,
 	plans map[string]string) (*Branch, error) {
 	b := &Branch{view: v, Program: prog, Input: raw, Preview: v.blank(req.Action)}
 	// ${run.id} is the old run's here, so that what read it can be compared.
@@ -126,7 +126,7 @@ func (v *View) points() []domain.ForkPoint {
 // keep walks the new plan with the old run's rows up to the fork point. A visit
 // is kept if its id, definition, recomputed input and every decision on its
 // path are equal and it read nothing that was edited.
-func (b *Branch) keep(req domain.VerbRequest, l *lists, why map[string]domain.Message) error {
+func (b *Branch) keep(req domain.ActionRequest, l *lists, why map[string]domain.Message) error {
 	v := b.view
 	if req.At > v.Run.LastSeq {
 		return domain.Errorf(domain.CodeInvalid, "the journal ends at %d; there is no position %d", v.Run.LastSeq, req.At)
@@ -357,7 +357,7 @@ func (v *View) KeepFor(prog *runstate.Compiled, f runstate.Facts) (kept []runsta
 	b := &Branch{view: v, Program: prog, Input: v.Run.Input, Preview: v.blank(""), State: runstate.New(prog.Program, f)}
 	b.State.Remember(v.State.Memory)
 	var l lists
-	err = b.keep(domain.VerbRequest{At: v.Run.LastSeq}, &l, map[string]domain.Message{})
+	err = b.keep(domain.ActionRequest{At: v.Run.LastSeq}, &l, map[string]domain.Message{})
 	return b.kept, l.dropped, err
 }
 

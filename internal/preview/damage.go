@@ -27,7 +27,7 @@ func (d *DamagedJournal) Cut(at int64) {
 	row := d.Good[at-1]
 	d.After = slices.Concat(d.Good[at:], d.After)
 	d.Good = d.Good[: at-1 : at-1]
-	d.Rows = slices.Insert(d.Rows, 0, domain.DamagedRow{Seq: row.Seq, Problem: domain.RowMisfit, Kind: row.Kind, Node: row.Node,
+	d.Rows = slices.Insert(d.Rows, 0, domain.DamagedRow{Seq: row.Seq, Problem: domain.RowIncompatible, Kind: row.Kind, Node: row.Node,
 		Visit: row.Visit,
 		Item:  row.Item, Attempt: row.Attempt, Status: row.Status, Effect: row.Effect})
 }
@@ -46,7 +46,7 @@ func (v *View) DescribeDamage(d *DamagedJournal) *domain.Damage {
 	points := v.points()
 	out.Checkpoint = points[len(points)-1]
 	for i, row := range d.Rows {
-		if _, known := v.Program.Index[row.Node]; !known && row.Problem != domain.RowValue && row.Problem != domain.RowMisfit {
+		if _, known := v.Program.Index[row.Node]; !known && row.Problem != domain.RowValue && row.Problem != domain.RowIncompatible {
 			d.Rows[i] = domain.DamagedRow{Seq: row.Seq, Problem: row.Problem, Item: runstate.NoItem} // it says nothing that can be right
 		}
 	}
@@ -112,7 +112,7 @@ func (v *View) lostSteps(d *DamagedJournal) []domain.LostStep {
 		switch row.Kind {
 		case domain.EntryIntent, domain.EntryWait, domain.EntrySubstep, domain.EntryResult:
 			note(domain.LostStep{Node: row.Node, Visit: row.Visit, Item: row.Item, Effect: row.Effect, Row: row.Seq},
-				row.Problem == domain.RowValue || row.Problem == domain.RowMisfit)
+				row.Problem == domain.RowValue || row.Problem == domain.RowIncompatible)
 		}
 	}
 	for i := range after {
@@ -196,7 +196,7 @@ func (v *View) beyond(at int64) error {
 }
 
 // DamagedAction previews an action on a damaged run. It can only be cancelled or deleted.
-func (v *View) DamagedAction(req domain.VerbRequest) (domain.Preview, error) {
+func (v *View) DamagedAction(req domain.ActionRequest) (domain.Preview, error) {
 	if err := CheckDamaged(v.Run, req, v.Damage); err != nil {
 		return domain.Preview{}, err
 	}
@@ -207,7 +207,7 @@ func (v *View) DamagedAction(req domain.VerbRequest) (domain.Preview, error) {
 }
 
 // CheckDamaged refuses everything but cancel and delete for a damaged run.
-func CheckDamaged(r domain.Run, req domain.VerbRequest, d *domain.Damage) error {
+func CheckDamaged(r domain.Run, req domain.ActionRequest, d *domain.Damage) error {
 	final := r.Status.Final()
 	switch {
 	case req.Action == domain.ActionResume:

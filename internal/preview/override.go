@@ -22,7 +22,7 @@ const (
 // take effect when the steps' turn comes. Of a node that runs once per item every
 // item is a step: what is said of the visit is said of each of its items that has
 // no word of its own.
-func (b *Branch) overrideSteps(req domain.VerbRequest) error {
+func (b *Branch) overrideSteps(req domain.ActionRequest) error {
 	v := b.view
 	rows := v.recorded()
 	names := slices.Sorted(maps.Keys(req.Instead))

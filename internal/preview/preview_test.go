@@ -13,24 +13,24 @@ import (
 func TestCheckRequest(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		req domain.VerbRequest
+		req domain.ActionRequest
 		ok  bool
 	}{
-		"plain resume":           {domain.VerbRequest{Action: domain.ActionResume}, true},
-		"unknown action":         {domain.VerbRequest{Action: "dance"}, false},
-		"fork at a position":     {domain.VerbRequest{Action: domain.ActionFork, At: 3}, true},
-		"cancel at a position":   {domain.VerbRequest{Action: domain.ActionCancel, At: 3}, false},
-		"negative position":      {domain.VerbRequest{Action: domain.ActionFork, At: -1}, false},
-		"newest version":         {domain.VerbRequest{Action: domain.ActionRerun, Version: -1}, true},
-		"resume of one step":     {domain.VerbRequest{Action: domain.ActionResume, Only: "a"}, true},
-		"rerun of one step":      {domain.VerbRequest{Action: domain.ActionRerun, Only: "a"}, false},
-		"too many attempts":      {domain.VerbRequest{Action: domain.ActionResume, Attempts: maxAttemptsAsked + 1}, false},
-		"too short a timeout":    {domain.VerbRequest{Action: domain.ActionResume, Timeout: time.Microsecond}, false},
-		"limits without a limit": {domain.VerbRequest{Action: domain.ActionLimits}, false},
-		"limit set and raised": {domain.VerbRequest{Action: domain.ActionLimits, Limits: domain.Limits{MaxSteps: 1},
+		"plain resume":           {domain.ActionRequest{Action: domain.ActionResume}, true},
+		"unknown action":         {domain.ActionRequest{Action: "dance"}, false},
+		"fork at a position":     {domain.ActionRequest{Action: domain.ActionFork, At: 3}, true},
+		"cancel at a position":   {domain.ActionRequest{Action: domain.ActionCancel, At: 3}, false},
+		"negative position":      {domain.ActionRequest{Action: domain.ActionFork, At: -1}, false},
+		"newest version":         {domain.ActionRequest{Action: domain.ActionRerun, Version: -1}, true},
+		"resume of one step":     {domain.ActionRequest{Action: domain.ActionResume, Only: "a"}, true},
+		"rerun of one step":      {domain.ActionRequest{Action: domain.ActionRerun, Only: "a"}, false},
+		"too many attempts":      {domain.ActionRequest{Action: domain.ActionResume, Attempts: maxAttemptsAsked + 1}, false},
+		"too short a timeout":    {domain.ActionRequest{Action: domain.ActionResume, Timeout: time.Microsecond}, false},
+		"limits without a limit": {domain.ActionRequest{Action: domain.ActionLimits}, false},
+		"limit set and raised": {domain.ActionRequest{Action: domain.ActionLimits, Limits: domain.Limits{MaxSteps: 1},
 			Raise: domain.Limits{MaxSteps: 1}}, false},
-		"limit raised by negative": {domain.VerbRequest{Action: domain.ActionLimits, Raise: domain.Limits{MaxSteps: -1}}, false},
-		"limit raised":             {domain.VerbRequest{Action: domain.ActionLimits, Raise: domain.Limits{MaxSteps: 1}}, true},
+		"limit raised by negative": {domain.ActionRequest{Action: domain.ActionLimits, Raise: domain.Limits{MaxSteps: -1}}, false},
+		"limit raised":             {domain.ActionRequest{Action: domain.ActionLimits, Raise: domain.Limits{MaxSteps: 1}}, true},
 	} {
 		if err := CheckRequest(tt.req); (err == nil) != tt.ok || err != nil && domain.CodeOf(err) != domain.CodeInvalid {
 			t.Errorf("%s: got %v", name, err)
@@ -76,7 +76,7 @@ func TestResumeKeepsWhatCompleted(t *testing.T) {
 	failed := result("b", domain.NodeFailed)
 	failed.Output, failed.Failure = nil, &domain.Failure{Code: walk.CodeFailed, Message: "no", Node: "b"}
 	v := view(t, twoSteps, domain.RunFailed, result("a", domain.NodeCompleted), failed)
-	p, reset, _, err := v.Resume(domain.VerbRequest{Run: "r", Action: domain.ActionResume})
+	p, reset, _, err := v.Resume(domain.ActionRequest{Run: "r", Action: domain.ActionResume})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestResumeKeepsWhatCompleted(t *testing.T) {
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	v := view(t, twoSteps, domain.RunCompleted, result("a", domain.NodeCompleted), result("b", domain.NodeCompleted))
-	_, _, _, err := v.Resume(domain.VerbRequest{Run: "r", Action: domain.ActionResume})
+	_, _, _, err := v.Resume(domain.ActionRequest{Run: "r", Action: domain.ActionResume})
 	p, ok := v.Refused(domain.ActionResume, err)
 	if !ok || p.Allowed || p.Refusal.IsZero() || p.Suggestion.IsZero() || p.Digest == "" {
 		t.Errorf("got %+v, %v", p, ok)

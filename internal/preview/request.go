@@ -8,7 +8,7 @@ import (
 )
 
 // checkOptions refuses options that no resume can have.
-func checkOptions(r domain.VerbRequest) error {
+func checkOptions(r domain.ActionRequest) error {
 	if r.Timeout < 0 || r.Attempts < 0 {
 		return domain.Errorf(domain.CodeInvalid, "timeout and attempts cannot be negative")
 	}
@@ -27,7 +27,7 @@ const maxAttemptsAsked = 100
 
 // HasResumeOptions reports whether a request has options that only a resume of a failed or
 // cancelled run takes.
-func HasResumeOptions(r domain.VerbRequest) bool {
+func HasResumeOptions(r domain.ActionRequest) bool {
 	return r.Only != "" || r.Timeout != 0 || r.Attempts != 0
 }
 
@@ -38,7 +38,7 @@ func NoOptionsError() error {
 
 // CheckRequest refuses unknown actions, fields that the action does not take, and values
 // out of range. It looks at the request only. CodeInvalid.
-func CheckRequest(r domain.VerbRequest) error {
+func CheckRequest(r domain.ActionRequest) error {
 	refuse := func(set bool, field string, allowed ...domain.Action) error {
 		if set && !slices.Contains(allowed, r.Action) {
 			return domain.Errorf(domain.CodeInvalid, "%s does not take %s", r.Action, field)

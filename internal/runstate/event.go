@@ -130,7 +130,7 @@ type (
 	// OperatorAction asks for an action on the run.
 	OperatorAction struct {
 		Actor   domain.Actor
-		Request domain.VerbRequest
+		Request domain.ActionRequest
 		// Reset and Options are what resuming a run that is over opens again.
 		Reset   *walk.Reset
 		Options *ResumeOptions

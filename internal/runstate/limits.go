@@ -74,7 +74,7 @@ const CodePrice = "price"
 
 // RaisedLimits are the limits that a request leads to, of a run with these limits that has used
 // s. CodeInvalid: one of them is below that.
-func RaisedLimits(l domain.Limits, s Spent, r domain.VerbRequest) (domain.Limits, error) {
+func RaisedLimits(l domain.Limits, s Spent, r domain.ActionRequest) (domain.Limits, error) {
 	l = MergeLimits(l, r.Limits)
 	for _, f := range []struct {
 		name      string

@@ -199,9 +199,9 @@ func (ev *OperatorAction) resumeEnded(m *Machine, record domain.AuditRecord) {
 	m.reopening = false
 }
 
-// ResumeVerbs are the verb rows that resuming a run that is not over writes; none: there is
+// ResumeActions are the verb rows that resuming a run that is not over writes; none: there is
 // nothing to resume.
-func ResumeVerbs(s *State) []string {
+func ResumeActions(s *State) []string {
 	var verbs []string
 	if s.Quarantined || s.Held {
 		verbs = append(verbs, VerbRelease)
@@ -220,7 +220,7 @@ func ResumeVerbs(s *State) []string {
 
 // resumeWaiting ends whatever a person may end of what the run waits for.
 func (ev *OperatorAction) resumeWaiting(m *Machine) error {
-	verbs := ResumeVerbs(m.State)
+	verbs := ResumeActions(m.State)
 	if len(verbs) == 0 {
 		if (m.JustRecovered() || ev.Unattended) && len(m.attempts) == 0 {
 			return nil // it goes on from here

@@ -109,7 +109,7 @@ func TestResumeOpensWhatFailed(t *testing.T) {
 	if failure != nil {
 		t.Fatal(failure)
 	}
-	f.do(&runstate.OperatorAction{Actor: ada, Request: domain.VerbRequest{Action: domain.ActionResume}, Reset: &reset})
+	f.do(&runstate.OperatorAction{Actor: ada, Request: domain.ActionRequest{Action: domain.ActionResume}, Reset: &reset})
 	last := f.decided[len(f.decided)-1]
 	if p := last.Patch; p == nil || p.Status != domain.RunQueued || p.Path == nil || *p.Path != "c" || !p.ClearError {
 		t.Errorf("the checkpoint of the resume changes %+v", last.Patch)

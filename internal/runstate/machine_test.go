@@ -178,7 +178,7 @@ func (f *fixture) want(what, got, want string) {
 }
 
 func (f *fixture) act(action domain.Action) error {
-	return f.try(&runstate.OperatorAction{Actor: ada, Request: domain.VerbRequest{Run: "run", Action: action}})
+	return f.try(&runstate.OperatorAction{Actor: ada, Request: domain.ActionRequest{Run: "run", Action: action}})
 }
 
 // A step with effects starts after its intent is durable, a pure one at once. One finished

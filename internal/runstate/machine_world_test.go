@@ -74,7 +74,7 @@ func TestLimitsOfARun(t *testing.T) {
 	f.complete()
 	f.want("max_steps", f.rows(), "result a completed!, verb budget")
 	f.want("status", string(f.m.Run.WaitReason), string(domain.WaitBudget))
-	raise := domain.VerbRequest{Action: domain.ActionLimits, Limits: domain.Limits{MaxSteps: 5}}
+	raise := domain.ActionRequest{Action: domain.ActionLimits, Limits: domain.Limits{MaxSteps: 5}}
 	err := f.try(&runstate.OperatorAction{Actor: ada, Request: raise})
 	if err != nil {
 		t.Fatal(err)

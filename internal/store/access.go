@@ -207,7 +207,7 @@ func (s access) VerifyAccess(ctx context.Context, c *domain.Check) error {
 	if err != nil {
 		return core.Translate(err, c.Name)
 	}
-	c.Examined = int64(of)
+	c.Checked = int64(of)
 	for _, p := range broken.problems() {
 		core.Find(c, "%s", p)
 	}

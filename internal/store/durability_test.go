@@ -260,12 +260,12 @@ func TestARestoredOldCopyIsNoticed(t *testing.T) {
 			if report, err := s.VerifyAudit(ctx); err != nil || len(report.Problems) > 0 {
 				t.Errorf("audit at once after a rollback was noticed: %+v, %v", report, err)
 			}
-			return "rolled back " + s.Incarnation()
+			return "rolled back " + s.Generation()
 		}
 		if err := s.Audit(ctx, domain.AuditRecord{Action: "note"}); err != nil {
 			t.Fatal(err)
 		}
-		return s.Incarnation()
+		return s.Generation()
 	}
 	life := step()
 	old, err := os.ReadFile(path)

@@ -70,7 +70,7 @@ func (s holds) hold(h domain.Hold) error {
 	if err != nil {
 		return fmt.Errorf("hold the runs of a database that was reset to an earlier state: %w", err)
 	}
-	s.store.db.Secrets.Incarnation = incarnation
+	s.store.db.Secrets.Generation = incarnation
 	s.store.log.Error(
 		"runs are on hold until an operator releases them",
 		"reason",

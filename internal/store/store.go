@@ -362,7 +362,7 @@ func (s *Store) begin(ctx context.Context, conn *sql.Conn, q *dbsqlc.Queries, re
 		if print != s.db.Secrets.Derived.Print && !renew {
 			return s.wrongKey(print)
 		}
-		if s.db.Secrets.Incarnation, err = setting("incarnation", domain.NewID()); err != nil {
+		if s.db.Secrets.Generation, err = setting("incarnation", domain.NewID()); err != nil {
 			return err
 		}
 		key, err := setting("instance_key", hex.EncodeToString(core.RandomBytes(32)))
@@ -399,7 +399,7 @@ func (s *Store) begin(ctx context.Context, conn *sql.Conn, q *dbsqlc.Queries, re
 
 func (s *Store) loadSecrets(ctx context.Context, auditKey []byte) error {
 	var err error
-	if s.db.Secrets.Incarnation, err = s.q.SettingGet(ctx, "incarnation"); err != nil {
+	if s.db.Secrets.Generation, err = s.q.SettingGet(ctx, "incarnation"); err != nil {
 		return core.Translate(err, "read the generation")
 	}
 	key, err := s.q.SettingGet(ctx, "instance_key")
@@ -424,8 +424,8 @@ func (s *Store) wrongKey(wants string) error {
 			"new-key and read its help first")
 }
 
-// Incarnation names this life of the database; a restore begins a new one.
-func (s *Store) Incarnation() string { return s.db.Secrets.Incarnation }
+// Generation names this life of the database; a restore begins a new one.
+func (s *Store) Generation() string { return s.db.Secrets.Generation }
 
 // InstanceKey is the secret that idempotency keys are derived with.
 func (s *Store) InstanceKey() []byte { return s.db.Secrets.InstanceKey }

@@ -34,12 +34,12 @@ func TestCheckpointsAreReadBackAfterReopening(t *testing.T) {
 	commit(t, s, run.ID, 0, &domain.RunPatch{Status: domain.RunRunning, AddSteps: 1, AddPath: "c"}, entry("a", `{"x":1.50}`))
 	commit(t, s, run.ID, 1, nil, entry("b", big), entry("b", `null`))
 	commit(t, s, run.ID, 3, &domain.RunPatch{Status: domain.RunCompleted, Output: domain.RawJSON(big)})
-	before := s.Incarnation()
+	before := s.Generation()
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	s = storetest.OpenAt(t, path)
-	if s.Incarnation() != before {
+	if s.Generation() != before {
 		t.Error("the incarnation changed without a restore")
 	}
 	if s.RolledBack() {

@@ -158,7 +158,7 @@ func TestAToolIsDisabled(t *testing.T) {
 	if p := b.Post("/agents/tools/calculator/enable", webtest.Form(t, b.Get("/agents/tools/calculator/enable").Body, `name="reason"`)); p.Code != http.StatusSeeOther {
 		t.Fatalf("enable: %d %s", p.Code, webtest.Words(p.Body))
 	}
-	if _, err := site.Engine.Act(t.Context(), site.Admin, domain.VerbRequest{Action: domain.ActionResume, Run: run.ID}); err != nil {
+	if _, err := site.Engine.Act(t.Context(), site.Admin, domain.ActionRequest{Action: domain.ActionResume, Run: run.ID}); err != nil {
 		t.Fatal(err)
 	}
 	if run, err := site.Engine.Wait(t.Context(), run.ID); err != nil || run.Status != domain.RunCompleted {

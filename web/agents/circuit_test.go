@@ -121,7 +121,7 @@ func TestAHostRestsAndAnOperatorEnablesIt(t *testing.T) {
 	if text := webtest.Words(b.Get("/agents/tools/http").Body); !strings.Contains(text, "Closed: its calls are made.") {
 		t.Errorf("after it was closed: %s", text)
 	}
-	if _, err := site.Engine.Act(t.Context(), site.Admin, domain.VerbRequest{Action: domain.ActionResume, Run: refused.ID}); err != nil {
+	if _, err := site.Engine.Act(t.Context(), site.Admin, domain.ActionRequest{Action: domain.ActionResume, Run: refused.ID}); err != nil {
 		t.Fatal(err)
 	}
 	if run, err := site.Engine.Wait(t.Context(), refused.ID); err != nil || run.Status != domain.RunCompleted {

@@ -92,7 +92,7 @@ func TestADecisionSaysWhereItLeads(t *testing.T) {
 	gone := openApproval(t, site, site.Run(t, "payback", "null").ID)
 	late := webtest.Form(t, b.Get("/approvals/"+gone.ID).Body, `name="digest"`)
 	late.Set("answer", "approve")
-	if _, err := site.Engine.Act(t.Context(), site.Admin, domain.VerbRequest{Run: gone.Run, Action: domain.ActionCancel, Reason: "not needed"}); err != nil {
+	if _, err := site.Engine.Act(t.Context(), site.Admin, domain.ActionRequest{Run: gone.Run, Action: domain.ActionCancel, Reason: "not needed"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := site.Engine.Wait(t.Context(), gone.Run); err != nil {

@@ -45,7 +45,7 @@ func (s *section) decision(c *ui.Context, a domain.Approval) (approval.Card, err
 		s.entered(c, a, a.Values, &v)
 		return v, nil
 	}
-	if err := s.Cards.Forecast(c, a, &v); err != nil {
+	if err := s.Cards.Prediction(c, a, &v); err != nil {
 		return v, err
 	}
 	if !v.CanAct {

@@ -33,7 +33,7 @@ func (d *daemon) everyState(t *testing.T) []state {
 	}
 	act := func(run domain.Run, a domain.Action) domain.Run {
 		t.Helper()
-		run, err := d.api.Act(t.Context(), domain.VerbRequest{Run: run.ID, Action: a, Reason: "for a look"})
+		run, err := d.api.Act(t.Context(), domain.ActionRequest{Run: run.ID, Action: a, Reason: "for a look"})
 		must(t, err)
 		return run
 	}

@@ -103,7 +103,7 @@ func (p *DraftPage) explain(c *ui.Context, e domain.Explained) {
 		p.Assumed = append(p.Assumed,
 			c.T("%s of %s is %s: nobody said otherwise", kit.Visible(a.Name), kit.Visible(a.Step), kit.Visible(kit.Cut(a.Value, 200))))
 	}
-	for _, said := range e.Said {
+	for _, said := range e.ModelAssumptions {
 		p.Assumed = append(p.Assumed, c.T("the model says: %s", kit.Visible(kit.Cut(said, 200))))
 	}
 	if e.Unmeasured > 0 {

@@ -35,7 +35,7 @@ func (s *section) nowBand(c *ui.Context) (templ.Component, error) {
 	}
 	fact(c.N(int(counts.ByStatus[domain.RunRunning]), "%s running", "%s running"), "status:running")
 	fact(c.N(int(counts.ByStatus[domain.RunQueued]), "%s queued", "%s queued"), "status:queued")
-	v, err := s.System.Vitals(c)
+	v, err := s.System.HealthMetrics(c)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (s *section) dayBand(c *ui.Context) (templ.Component, error) {
 
 // systemBand is one line: what the installation itself has to say.
 func (s *section) systemBand(c *ui.Context) (templ.Component, error) {
-	v, err := s.System.Vitals(c)
+	v, err := s.System.HealthMetrics(c)
 	if err != nil {
 		return nil, err
 	}

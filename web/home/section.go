@@ -38,7 +38,7 @@ type Reader interface {
 // System is how the daemon does.
 type System interface {
 	Server(ctx context.Context) (domain.Server, error)
-	Vitals(ctx context.Context) (domain.Vitals, error)
+	HealthMetrics(ctx context.Context) (domain.HealthMetrics, error)
 }
 
 type section struct {

@@ -36,8 +36,8 @@ type Events interface {
 	// Subscribe delivers events until the context ends. A listener that does
 	// not keep up gets its channel closed after a "reset" event.
 	Subscribe(ctx context.Context, after int64, run string) (<-chan domain.Event, error)
-	// Heard is how many events were published so far; see domain.Event.
-	Heard() int64
+	// Published is how many events were published so far; see domain.Event.
+	Published() int64
 }
 
 // Limit bounds streams.
@@ -78,7 +78,7 @@ func (s *Streams) Section() ui.Section {
 }
 
 // Position is up to where a page knows what happened, for its stream.
-func (s *Streams) Position() string { return s.at(s.Events.Heard()) }
+func (s *Streams) Position() string { return s.at(s.Events.Published()) }
 
 // at names a moment of this process: how many events it had published.
 func (s *Streams) at(heard int64) string { return s.boot + "-" + strconv.FormatInt(heard, 10) }
@@ -127,7 +127,7 @@ func (s *Streams) follow(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
-	l.heard = s.Events.Heard() // after the subscription: what comes between is heard twice, not never
+	l.heard = s.Events.Published() // after the subscription: what comes between is heard twice, not never
 	w.WriteHeader(http.StatusOK)
 	err = l.send("hello", s.boot)
 	if known := cmp.Or(c.Echo.Request().Header.Get("Last-Event-ID"), c.Query("after")); err == nil && known != s.at(l.heard) {
@@ -155,7 +155,7 @@ func (s *Streams) follow(c *ui.Context) error {
 			if !ok {
 				return nil
 			}
-			l.heard = max(l.heard, e.Heard)
+			l.heard = max(l.heard, e.Published)
 			if e.Type == "reset" {
 				err = l.send("resync", "1")
 			} else {

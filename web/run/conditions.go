@@ -60,7 +60,7 @@ func (b *headPart) untilStart(w *Why) error {
 	if b.System == nil {
 		return nil
 	}
-	v, err := b.System.Vitals(b.Context)
+	v, err := b.System.HealthMetrics(b.Context)
 	if err != nil {
 		return err
 	}

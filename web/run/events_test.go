@@ -58,7 +58,9 @@ func TestEventsNameWhoDidWhat(t *testing.T) {
 	run := site.Seed(t).Waiting
 	b := site.Browser(t).Login()
 	at := "/runs/" + run.ID
-	for _, act := range []domain.VerbRequest{{Action: domain.ActionPause, Reason: "the bank is closed"}, {Action: domain.ActionContinue}} {
+	for _, act := range []domain.ActionRequest{
+		{Action: domain.ActionPause, Reason: "the bank is closed"}, {Action: domain.ActionContinue},
+	} {
 		act.Run = run.ID
 		if _, err := site.Engine.Act(t.Context(), site.Admin, act); err != nil {
 			t.Fatal(err)

@@ -200,7 +200,7 @@ func (b *page) approvals(open []domain.Approval) (out []approval.Card, err error
 			}
 		}
 		if len(out) < manyPredictions {
-			if err := b.Cards.Forecast(b.Context, a, &v); err != nil {
+			if err := b.Cards.Prediction(b.Context, a, &v); err != nil {
 				return nil, err
 			}
 		}

@@ -37,7 +37,7 @@ func TestLineageIsATree(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	seed := site.Seed(t)
-	act := func(r domain.VerbRequest) domain.Run {
+	act := func(r domain.ActionRequest) domain.Run {
 		run, err := site.Engine.Act(t.Context(), site.Admin, r)
 		if err != nil {
 			t.Fatal(err)
@@ -47,8 +47,8 @@ func TestLineageIsATree(t *testing.T) {
 		}
 		return run
 	}
-	fork := act(domain.VerbRequest{Run: seed.Failed.ID, Action: domain.ActionFork, At: 1})
-	again := act(domain.VerbRequest{Run: fork.ID, Action: domain.ActionRerun})
+	fork := act(domain.ActionRequest{Run: seed.Failed.ID, Action: domain.ActionFork, At: 1})
+	again := act(domain.ActionRequest{Run: fork.ID, Action: domain.ActionRerun})
 	b := site.Browser(t).Login()
 	for _, id := range []string{seed.Failed.ID, fork.ID, again.ID} {
 		p := b.Get("/runs/" + id + "/lineage")

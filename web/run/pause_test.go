@@ -62,7 +62,7 @@ func TestARunIsPausedAtOneClick(t *testing.T) {
 		t.Errorf("the run is still paused: %v", err)
 	}
 	_, form = button(t, b, at, "pause")
-	if _, err := site.Engine.Act(t.Context(), site.Admin, domain.VerbRequest{Run: run.ID, Action: domain.ActionCancel}); err != nil {
+	if _, err := site.Engine.Act(t.Context(), site.Admin, domain.ActionRequest{Run: run.ID, Action: domain.ActionCancel}); err != nil {
 		t.Fatal(err)
 	}
 	webtest.Says(t, b.Post(at+"/pause", form), http.StatusConflict, "the run is cancelled")

@@ -49,7 +49,7 @@ func (r *request) open(id string) (*record, error) {
 	}
 	if resume == nil {
 		resume = func() (domain.Preview, error) {
-			return r.Engine.Preview(r.Context, r.Who.Actor(), domain.VerbRequest{Run: id, Action: domain.ActionResume})
+			return r.Engine.Preview(r.Context, r.Who.Actor(), domain.ActionRequest{Run: id, Action: domain.ActionResume})
 		}
 	}
 	b := &record{request: r, d: d, program: program, effects: effects, preview: sync.OnceValues(resume), steps: stepsOf(d.Run, d.Journal)}

@@ -67,7 +67,7 @@ func TestTheRunThatWasDeletedSaysSo(t *testing.T) {
 	b := site.Browser(t).Login()
 	page := "/runs/" + run.ID
 	webtest.Says(t, b.Get(page), http.StatusOK, page+"/resume", page+"/delete")
-	if _, err := site.Engine.Act(t.Context(), domain.System, domain.VerbRequest{Run: run.ID, Action: domain.ActionDelete}); err != nil {
+	if _, err := site.Engine.Act(t.Context(), domain.System, domain.ActionRequest{Run: run.ID, Action: domain.ActionDelete}); err != nil {
 		t.Fatal(err)
 	}
 	after := b.Get(page)

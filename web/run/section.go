@@ -62,7 +62,7 @@ type Engine interface {
 	Look(ctx context.Context, actor domain.Actor, run string) (d domain.RunDetail, resume func() (domain.Preview, error), err error)
 	// Detail folds a run: its waits, where it stands.
 	Detail(ctx context.Context, run string) (domain.RunDetail, error)
-	Preview(ctx context.Context, actor domain.Actor, r domain.VerbRequest) (domain.Preview, error)
+	Preview(ctx context.Context, actor domain.Actor, r domain.ActionRequest) (domain.Preview, error)
 	// Program compiles a stored version (cached).
 	Program(ctx context.Context, hash string) (*walk.Program, error)
 	// Effects is what running each node of a stored version may do, in their order.
@@ -73,8 +73,8 @@ type Engine interface {
 
 // System is what these pages ask about the server.
 type System interface {
-	// Vitals is how the daemon does now.
-	Vitals(ctx context.Context) (domain.Vitals, error)
+	// HealthMetrics is how the daemon does now.
+	HealthMetrics(ctx context.Context) (domain.HealthMetrics, error)
 	// Retention is what is removed automatically, and when.
 	Retention() domain.Retention
 }

@@ -155,7 +155,7 @@ type told struct {
 
 func (o *told) MustEnrol(context.Context, domain.User) (bool, error) { return false, nil }
 
-func (o *told) Heard() int64 { return 0 }
+func (o *told) Published() int64 { return 0 }
 
 func (o *told) of(id string) (*story, error) {
 	i := slices.IndexFunc(o.runs, func(s *story) bool { return strings.HasSuffix(s.run.ID, id) })
@@ -209,7 +209,7 @@ func (o *told) Effects(ctx context.Context, hash string) ([]walk.Effect, error) 
 }
 
 // Preview reports that what failed and what never ran would run.
-func (o *told) Preview(_ context.Context, _ domain.Actor, req domain.VerbRequest) (domain.Preview, error) {
+func (o *told) Preview(_ context.Context, _ domain.Actor, req domain.ActionRequest) (domain.Preview, error) {
 	s, err := o.of(req.Run)
 	if err != nil {
 		return domain.Preview{}, err
@@ -242,8 +242,8 @@ func (o *told) Preview(_ context.Context, _ domain.Actor, req domain.VerbRequest
 	return p, nil
 }
 
-func (o *told) Forecast(context.Context, string) ([]domain.Forecast, error) {
-	return []domain.Forecast{
+func (o *told) Prediction(context.Context, string) ([]domain.Prediction, error) {
+	return []domain.Prediction{
 		{Answer: "approve", Next: []domain.PreviewStep{{Node: "post", Type: "http"}}},
 		{Answer: "reject", Ends: domain.RunCompleted},
 	}, nil

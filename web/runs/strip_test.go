@@ -45,7 +45,7 @@ nodes:
 	if p := b.Get("/runs/changes?q=&ids=" + run.ID); strings.Count(p.Body, `id="p-`+run.ID+`"`) != 1 {
 		t.Error("the shape does not follow the run")
 	}
-	if _, err := site.Engine.Act(t.Context(), site.Admin, domain.VerbRequest{Run: run.ID, Action: domain.ActionCancel}); err != nil {
+	if _, err := site.Engine.Act(t.Context(), site.Admin, domain.ActionRequest{Run: run.ID, Action: domain.ActionCancel}); err != nil {
 		t.Fatal(err)
 	}
 	if got := shape(); !strings.HasPrefix(got, "g-ok g-idle") || strings.Contains(got, "g-need") {

@@ -14,24 +14,24 @@ type SystemPage struct {
 	HeldHref   string
 	CanRelease bool
 	// Maintenance, if not empty, says since when no step starts, and by whom.
-	Maintenance string
-	CanMaintain bool
-	Health      []kit.Fact
-	Vitals      []Vital
-	Storage     []kit.Fact
-	Plans       []PlanStorage
-	PlansAt     kit.Time
-	Backups     []BackupRow
-	BackupDir   string
-	Encrypted   bool // a backup is
-	CanBackUp   bool
-	Retention   []string
-	Idem        string
-	Parts       []kit.Link
-	Tables      []TableRow
-	TablesAt    kit.Time
-	Would       string // what retention would free now; empty: nobody says
-	Jobs        []JobRow
+	Maintenance   string
+	CanMaintain   bool
+	Health        []kit.Fact
+	HealthMetrics []Vital
+	Storage       []kit.Fact
+	Plans         []PlanStorage
+	PlansAt       kit.Time
+	Backups       []BackupRow
+	BackupDir     string
+	Encrypted     bool // a backup is
+	CanBackUp     bool
+	Retention     []string
+	Idem          string
+	Parts         []kit.Link
+	Tables        []TableRow
+	TablesAt      kit.Time
+	Would         string // what retention would free now; empty: nobody says
+	Jobs          []JobRow
 }
 
 // TableRow is what a table of the database takes.

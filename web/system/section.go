@@ -21,8 +21,8 @@ type Ports struct {
 type System interface {
 	// Server returns the status of the server and its data.
 	Server(ctx context.Context) (domain.Server, error)
-	// Vitals is how the daemon does now and did over the last day.
-	Vitals(ctx context.Context) (domain.Vitals, error)
+	// HealthMetrics is how the daemon does now and did over the last day.
+	HealthMetrics(ctx context.Context) (domain.HealthMetrics, error)
 	// Log is the newest lines of the daemon's log, newest first, of a level or worse
 	// (empty: all) that hold a text (empty: any).
 	Log(ctx context.Context, level, text string) ([]domain.DaemonLog, error)

@@ -26,7 +26,7 @@ func (s *section) system(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
-	v, err := s.System.Vitals(c)
+	v, err := s.System.HealthMetrics(c)
 	if err != nil {
 		return err
 	}
@@ -39,11 +39,11 @@ func (s *section) system(c *ui.Context) error {
 		return err
 	}
 	p := SystemPage{
-		Vitals:   s.vitals(c, v, i, providers, tools),
-		Shell:    c.Shell("system", "System"),
-		Idem:     kit.NewID(),
-		Parts:    s.systemTabs(c, "/system"),
-		HeldHref: "/runs?q=" + url.QueryEscape("waiting:held"),
+		HealthMetrics: s.vitals(c, v, i, providers, tools),
+		Shell:         c.Shell("system", "System"),
+		Idem:          kit.NewID(),
+		Parts:         s.systemTabs(c, "/system"),
+		HeldHref:      "/runs?q=" + url.QueryEscape("waiting:held"),
 	}
 	if h := i.Hold; h != nil {
 		p.Hold = c.T("This database is older than what was recorded of it.") + " "

@@ -247,7 +247,7 @@ func Health(p SystemPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = vitals(p.Vitals).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = vitals(p.HealthMetrics).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -273,7 +273,7 @@ func TestVitalLinesThatCompare(t *testing.T) {
 	for i := range samples {
 		samples[i] = domain.Sample{At: now.Add(time.Duration(i-59) * time.Minute), Ended: 10, Failed: 2, Nodes: int64(max(40-i, 0))}
 	}
-	site.System.SetVitals(domain.Vitals{At: now, Working: 1, Slots: 4, Samples: samples})
+	site.System.SetHealthMetrics(domain.HealthMetrics{At: now, Working: 1, Slots: 4, Samples: samples})
 	if row := line("Failed runs a minute"); !strings.Contains(row, alarm) ||
 		!strings.Contains(webtest.Words(row), "2; 120 of 600 in the last hour") {
 		t.Errorf("a fifth of the runs fails: %s", row)
@@ -281,7 +281,7 @@ func TestVitalLinesThatCompare(t *testing.T) {
 	if row := line("Steps a minute"); !strings.Contains(row, alarm) {
 		t.Errorf("no step for a quarter of an hour: %s", row)
 	}
-	site.System.SetVitals(domain.Vitals{At: now, Slots: 4, Samples: samples})
+	site.System.SetHealthMetrics(domain.HealthMetrics{At: now, Slots: 4, Samples: samples})
 	if row := line("Steps a minute"); strings.Contains(row, alarm) {
 		t.Errorf("nothing is to be done, so nothing hangs: %s", row)
 	}

@@ -37,7 +37,7 @@ const (
 // how it went, and what to do.
 func (s *section) vitals(
 	c *ui.Context,
-	v domain.Vitals,
+	v domain.HealthMetrics,
 	i domain.Server,
 	providers []domain.ProviderInfo,
 	tools []domain.ToolInfo,

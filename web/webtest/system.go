@@ -16,7 +16,7 @@ type System struct {
 	mu      sync.Mutex
 	now     domain.Server
 	notices []domain.Notice
-	vitals  *domain.Vitals
+	vitals  *domain.HealthMetrics
 	backups int
 	broken  error
 }
@@ -81,22 +81,22 @@ func (s *System) Retention() domain.Retention {
 	return domain.Retention{Default: domain.RetentionRule{Failed: 365 * 24 * time.Hour}}
 }
 
-// SetVitals says how the daemon does from now on.
-func (s *System) SetVitals(v domain.Vitals) {
+// SetHealthMetrics says how the daemon does from now on.
+func (s *System) SetHealthMetrics(v domain.HealthMetrics) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.vitals = &v
 }
 
-// Vitals are what was set, or those of a daemon that has worked for an hour.
-func (s *System) Vitals(context.Context) (domain.Vitals, error) {
+// HealthMetrics are what was set, or those of a daemon that has worked for an hour.
+func (s *System) HealthMetrics(context.Context) (domain.HealthMetrics, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.vitals != nil {
 		return *s.vitals, nil
 	}
 	now := time.Now().UTC()
-	v := domain.Vitals{
+	v := domain.HealthMetrics{
 		At:           now,
 		Slots:        64,
 		NodeSlots:    256,
@@ -110,7 +110,7 @@ func (s *System) Vitals(context.Context) (domain.Vitals, error) {
 		Lag:          300 * time.Microsecond,
 		GrowthPerDay: 3 << 30,
 		FullAt:       now.Add(9 * 24 * time.Hour),
-		Commits: domain.CommitVitals{
+		Commits: domain.CommitMetrics{
 			P50:       900 * time.Microsecond,
 			P95:       4 * time.Millisecond,
 			P99:       11 * time.Millisecond,

@@ -140,16 +140,16 @@ one request of the run is pending.`,
 				if err != nil {
 					return err
 				}
-				leads := []domain.Forecast{}
+				leads := []domain.Prediction{}
 				if p.Status == "open" {
-					if leads, err = b.Forecast(cmd.Context(), p.ID); err != nil {
+					if leads, err = b.Prediction(cmd.Context(), p.ID); err != nil {
 						return err
 					}
 				}
 				if c.json {
 					return c.Print(struct {
 						asked
-						Forecast []domain.Forecast `json:"forecast"`
+						Prediction []domain.Prediction `json:"forecast"`
 					}{viewAsked(p), leads})
 				}
 				c.Printf(
@@ -188,7 +188,7 @@ one request of the run is pending.`,
 	}
 }
 
-func leadsTo(f domain.Forecast) string {
+func leadsTo(f domain.Prediction) string {
 	var next, effects []string
 	for _, s := range f.Next {
 		next = append(next, step(s))

@@ -66,7 +66,7 @@ func executes(a domain.Action) bool {
 
 // rowProblems say what is wrong with a journal row.
 var rowProblems = map[domain.RowProblem]string{domain.RowChecksum: "fails its checksum", domain.RowMissing: "is missing",
-	domain.RowValue: "names a value that is damaged or gone", domain.RowMisfit: "contradicts the rows before it"}
+	domain.RowValue: "names a value that is damaged or gone", domain.RowIncompatible: "contradicts the rows before it"}
 
 // damageText is a journal's damage as lines.
 func damageText(d *domain.Damage) string {

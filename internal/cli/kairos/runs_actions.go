@@ -12,7 +12,7 @@ import (
 
 // action is what the commands share that act on one run, or with --filter on many.
 type action struct {
-	req             domain.VerbRequest
+	req             domain.ActionRequest
 	many            bulkFlags
 	preview, detach bool
 	yes             bool // a resume is confirmed
@@ -110,7 +110,7 @@ func (c runCommands) act(cmd *cobra.Command, b *client.Client, a *action) error 
 }
 
 func (c runCommands) cancelCommand() *cobra.Command {
-	a := &action{req: domain.VerbRequest{Action: domain.ActionCancel}}
+	a := &action{req: domain.ActionRequest{Action: domain.ActionCancel}}
 	return a.command(c, &cobra.Command{
 		Short: "Cancel runs", Long: "Cancels runs: no new step starts, and steps that run are stopped. On a terminal, it requires a confirmation.",
 		Example: "  kairos cancel 7qx2 --reason \"wrong input\"\n  kairos cancel --filter 'status:running plan:invoice' --preview",
@@ -118,7 +118,7 @@ func (c runCommands) cancelCommand() *cobra.Command {
 }
 
 func (c runCommands) pauseCommand() *cobra.Command {
-	a := &action{req: domain.VerbRequest{Action: domain.ActionPause}}
+	a := &action{req: domain.ActionRequest{Action: domain.ActionPause}}
 	return a.command(c, &cobra.Command{
 		Short: "Pause runs", Long: "Pauses runs: steps that run finish, and no new step starts until \"kairos resume\".",
 		Example: "  kairos runs pause 7qx2\n  kairos runs pause --filter 'status:running plan:invoice'",
@@ -126,7 +126,7 @@ func (c runCommands) pauseCommand() *cobra.Command {
 }
 
 func (c runCommands) deleteCommand() *cobra.Command {
-	a := &action{req: domain.VerbRequest{Action: domain.ActionDelete}}
+	a := &action{req: domain.ActionRequest{Action: domain.ActionDelete}}
 	return a.command(c, &cobra.Command{
 		Short: "Delete finished runs", Long: "Removes finished runs from all lists. The journal of a run stays until retention removes " +
 			"it. On a terminal, it requires a confirmation.",
@@ -135,7 +135,7 @@ func (c runCommands) deleteCommand() *cobra.Command {
 }
 
 func (c runCommands) rerunCommand() *cobra.Command {
-	a := &action{req: domain.VerbRequest{Action: domain.ActionRerun}}
+	a := &action{req: domain.ActionRequest{Action: domain.ActionRerun}}
 	input := ""
 	cmd := a.command(c, &cobra.Command{
 		Short: "Start a run again with the same input",
@@ -149,7 +149,7 @@ func (c runCommands) rerunCommand() *cobra.Command {
 }
 
 func (c runCommands) forkCommand() *cobra.Command {
-	a := &action{req: domain.VerbRequest{Action: domain.ActionFork}}
+	a := &action{req: domain.ActionRequest{Action: domain.ActionFork}}
 	input := ""
 	var edits, reuse, stubs []string
 	cmd := a.command(c, &cobra.Command{
@@ -210,10 +210,10 @@ func addNewRun(cmd *cobra.Command, a *action, input *string) {
 }
 
 // overrides reads the results that a fork uses instead of running steps.
-func (c runCommands) overrides(reuse, stubs []string) (map[string]domain.StandIn, error) {
-	out := map[string]domain.StandIn{}
+func (c runCommands) overrides(reuse, stubs []string) (map[string]domain.Override, error) {
+	out := map[string]domain.Override{}
 	for _, node := range reuse {
-		out[node] = domain.StandIn{Recorded: true}
+		out[node] = domain.Override{Recorded: true}
 	}
 	for _, text := range stubs {
 		node, value, ok := strings.Cut(text, "=")
@@ -224,7 +224,7 @@ func (c runCommands) overrides(reuse, stubs []string) (map[string]domain.StandIn
 		if err != nil {
 			return nil, err
 		}
-		out[node] = domain.StandIn{Output: j}
+		out[node] = domain.Override{Output: j}
 	}
 	if len(out) == 0 {
 		return nil, nil

@@ -14,7 +14,7 @@ import (
 
 // limitsCommand raises what a run may use.
 func (c runCommands) limitsCommand() *cobra.Command {
-	req := domain.VerbRequest{Action: domain.ActionLimits}
+	req := domain.ActionRequest{Action: domain.ActionLimits}
 	detach, asked := false, map[string]*string{}
 	cmd := &cobra.Command{
 		Use: "limits RUN", Short: "Change a run's limits", Args: cobra.ExactArgs(1),
@@ -63,7 +63,7 @@ below what the run has used is rejected.`,
 }
 
 // limitOf reads a limit, or what is added to it, from a flag.
-func limitOf(req *domain.VerbRequest, flag, text string) error {
+func limitOf(req *domain.ActionRequest, flag, text string) error {
 	amount, plus := strings.CutPrefix(strings.TrimSpace(text), "+")
 	if amount == "" && !plus {
 		return nil

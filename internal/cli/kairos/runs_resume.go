@@ -14,7 +14,7 @@ import (
 )
 
 func (c runCommands) resumeCommand() *cobra.Command {
-	a := &action{req: domain.VerbRequest{Action: domain.ActionResume}}
+	a := &action{req: domain.ActionRequest{Action: domain.ActionResume}}
 	release, now := false, false
 	cmd := a.command(c, &cobra.Command{
 		Short: "Resume failed, cancelled, paused, or waiting runs",

@@ -32,7 +32,7 @@ background jobs. It requires a server: --server, or one that has the database op
 				if err != nil {
 					return err
 				}
-				v, err := k.Vitals(cmd.Context())
+				v, err := k.HealthMetrics(cmd.Context())
 				if err != nil {
 					return err
 				}
@@ -74,7 +74,7 @@ releases the runs of one plan, and the hold stays.`,
 	return cmd
 }
 
-func (c serverCommands) status(i domain.Server, v domain.Vitals) {
+func (c serverCommands) status(i domain.Server, v domain.HealthMetrics) {
 	c.Printf("kairosd %s on %s\n", i.Version, i.Host)
 	free := size(i.Storage.Free)
 	if i.Storage.Needs > 0 {

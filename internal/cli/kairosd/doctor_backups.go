@@ -47,7 +47,7 @@ func (d *program) checkBackups(ctx context.Context, s *store.Store, now time.Tim
 		return c.Check, err
 	}
 	list = slices.DeleteFunc(list, func(b domain.Backup) bool { return b.Instance != s.Instance() })
-	c.Examined = int64(len(list))
+	c.Checked = int64(len(list))
 	good := c.lastGood(s, list)
 	c.age(good)
 	if err := c.attempts(ctx, s, good); err != nil {

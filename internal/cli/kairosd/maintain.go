@@ -211,7 +211,7 @@ file is not changed. If you have a backup, restore it instead.`,
 						if len(c.Problems) > 0 {
 							state = "PROBLEM"
 						}
-						d.Printf("%-8s %s (%d examined)\n", state, c.Name, c.Examined)
+						d.Printf("%-8s %s (%d examined)\n", state, c.Name, c.Checked)
 						for _, f := range c.Found {
 							d.Printf("         %s\n", f)
 						}

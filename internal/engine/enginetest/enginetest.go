@@ -261,7 +261,7 @@ func (e *Engine) Until(run string, status domain.RunStatus, reason domain.WaitRe
 
 // Do performs a verb.
 func (e *Engine) Do(run string, action domain.Action) (domain.Run, error) {
-	return e.Act(context.Background(), Operator, domain.VerbRequest{Run: run, Action: action, Reason: "test"})
+	return e.Act(context.Background(), Operator, domain.ActionRequest{Run: run, Action: action, Reason: "test"})
 }
 
 // Journal prints a run's journal, a line per row.

@@ -85,7 +85,7 @@ func TestHowRunsWentThroughAPlan(t *testing.T) {
 	f, err := e.Act(
 		t.Context(),
 		enginetest.Operator,
-		domain.VerbRequest{Run: run.Items[0].ID, Action: domain.ActionFork, At: run.Items[0].LastSeq - 1},
+		domain.ActionRequest{Run: run.Items[0].ID, Action: domain.ActionFork, At: run.Items[0].LastSeq - 1},
 	)
 	if err != nil {
 		t.Fatal(err)

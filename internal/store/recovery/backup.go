@@ -166,7 +166,7 @@ func examine(ctx context.Context, path string, o store.Options) (b domain.Backup
 
 // describe fills a manifest with the facts of the database.
 func (s *database) describe(ctx context.Context) (domain.Backup, error) {
-	b := domain.Backup{Format: manifestFormat, Incarnation: s.db.Secrets.Incarnation, Path: s.db.Path}
+	b := domain.Backup{Format: manifestFormat, Generation: s.db.Secrets.Generation, Path: s.db.Path}
 	key, err := s.db.Q.SettingGet(ctx, "instance_key")
 	if err != nil {
 		return b, core.Translate(err, "read the instance key")

@@ -53,7 +53,7 @@ func (s *database) checkAnchor(ctx context.Context, c *domain.Check) error {
 		}
 		return nil
 	}
-	c.Examined = 1
+	c.Checked = 1
 	behind, err := s.db.Behind(ctx, s.db.Q, at)
 	if err == nil && behind {
 		core.Find(c, "the anchor recorded event %d, which is missing or different in the database", at.Seq)
@@ -87,7 +87,7 @@ func (s *database) checkFiles(_ context.Context, c *domain.Check) error {
 			core.Find(c, "%s: %s", p, err)
 			continue
 		}
-		c.Examined++
+		c.Checked++
 		if info.Mode().Perm()&0o007 != 0 && info.Mode()&fs.ModeSticky == 0 || !info.IsDir() && info.Mode().Perm()&0o077 != 0 {
 			core.Find(c, "%s is accessible to other users (%s)", p, info.Mode().Perm())
 		}
@@ -105,7 +105,7 @@ func (s *database) checkSpace(ctx context.Context, c *domain.Check) error {
 	if err != nil {
 		return err
 	}
-	c.Examined = u.Database + u.WAL
+	c.Checked = u.Database + u.WAL
 	if u.NearlyFull() {
 		core.Find(c, "the disk has %d MiB free; the database has %d MiB", u.Free>>20, u.Database>>20)
 	}

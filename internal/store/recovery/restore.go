@@ -263,7 +263,7 @@ func verifyBackup(ctx context.Context, b domain.Backup, key []byte, o Options) e
 			return e
 		}
 	}
-	if found.Incarnation != b.Incarnation || found.AuditSeq != b.AuditSeq || found.AuditMac != b.AuditMac || found.Instance != b.Instance {
+	if found.Generation != b.Generation || found.AuditSeq != b.AuditSeq || found.AuditMac != b.AuditMac || found.Instance != b.Instance {
 		return domain.Errorf(domain.CodeCorrupt, "the backup and its manifest belong to different databases")
 	}
 	return nothingAdded(ctx, b.Path, b.Schema, files)

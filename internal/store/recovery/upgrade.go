@@ -345,7 +345,7 @@ func describeAny(ctx context.Context, pool *sql.DB, schema int64, rows map[strin
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return b, core.Translate(err, "describe the database")
 	}
-	b.Incarnation, b.AuditSeq = incarnation, last
+	b.Generation, b.AuditSeq = incarnation, last
 	b.Instance, b.AuditMac = core.Fingerprint(key), hex.EncodeToString(mac)
 	return b, nil
 }

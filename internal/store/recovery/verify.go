@@ -69,7 +69,7 @@ func (s *database) checkPages(ctx context.Context, c *domain.Check) error {
 	if err := rows.Err(); err != nil {
 		return core.Translate(err, c.Name)
 	}
-	return core.Translate(tx.QueryRowContext(ctx, "PRAGMA page_count").Scan(&c.Examined), c.Name)
+	return core.Translate(tx.QueryRowContext(ctx, "PRAGMA page_count").Scan(&c.Checked), c.Name)
 }
 
 func (s *database) checkForeignKeys(ctx context.Context, c *domain.Check) error {
@@ -110,7 +110,7 @@ func (s *database) checkRuns(ctx context.Context, c *domain.Check) error {
 				Parent:      row.TextOrNull(),
 				Concurrency: row.TextOrNull(),
 			}
-			c.Examined++
+			c.Checked++
 			for _, p := range core.Run(&dbsqlc.Run{}, &d, "", "", 0, "").Damaged {
 				core.FindOf(c, id, "run %s: %s: %s", id, p.Part, p.Message)
 			}
@@ -181,7 +181,7 @@ func (s *database) checkJournalsOf(ctx context.Context, c *domain.Check, low, hi
 			last = row.RunID
 			clear(outcomes)
 		}
-		c.Examined++
+		c.Checked++
 		if row.Seq != j.at+1 {
 			core.FindOf(c, j.run, "run %s: row %d is followed by row %d", j.run, j.at, row.Seq)
 		}
@@ -226,7 +226,7 @@ func (s *database) checkPayloads(ctx context.Context, c *domain.Check) error {
 		}
 		for _, p := range rows {
 			after = p.ID
-			c.Examined++
+			c.Checked++
 			mark := core.PayloadMark + hex.EncodeToString(p.Hash)
 			if _, err := s.db.Fetch(ctx, &mark); domain.CodeOf(err) == domain.CodeCorrupt {
 				if err := s.findPayload(ctx, c, p.Hash, err); err != nil {
@@ -268,7 +268,7 @@ func (s *database) checkCounters(ctx context.Context, c *domain.Check) error {
 		"corrects them after its weekly integrity check. To correct them now, stop kairosd and run kairosd doctor --repair"
 	rows, err := s.db.Q.RunCountsCheck(ctx)
 	for _, r := range rows {
-		c.Examined++
+		c.Checked++
 		if r.Counted != r.Found {
 			core.Find(c, "%d runs are %s, but the counter is %d", r.Found, strings.TrimSpace(r.Status+" "+r.WaitReason), r.Counted)
 		}
@@ -283,7 +283,7 @@ func (s *database) checkAudit(ctx context.Context, c *domain.Check) error {
 	c.Name, c.Advice = checkAuditName, "the audit log was changed, or the key file is not the one it was written with. "+
 		"Compare it with a backup first"
 	r, err := s.VerifyAudit(ctx)
-	c.Examined = r.Events
+	c.Checked = r.Events
 	for _, p := range r.Problems {
 		core.Find(c, "%s", p)
 	}

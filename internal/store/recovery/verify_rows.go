@@ -33,7 +33,7 @@ const endingTime = time.Minute
 func (s *database) checkStates(ctx context.Context, c *domain.Check) error {
 	c.Name, c.Advice = "run states", "cancel the listed runs, or restart kairosd to clean up after finished runs; report this with the log"
 	var err error
-	if c.Examined, err = s.db.Q.CheckStates(ctx); err != nil {
+	if c.Checked, err = s.db.Q.CheckStates(ctx); err != nil {
 		return core.Translate(err, c.Name)
 	}
 	long := s.db.Now().Add(-endingTime).UnixMicro()
@@ -117,7 +117,7 @@ func (s *database) checkApprovalsOf(ctx context.Context, c *domain.Check, low, h
 		return err
 	}
 	for _, a := range approvals {
-		c.Examined++
+		c.Checked++
 		opened, ok := journal[key{a.runID, a.id}]
 		decided := a.status != "open" && a.status != "cancelled"
 		switch {
@@ -155,7 +155,7 @@ func (s *database) checkMemory(ctx context.Context, c *domain.Check) error {
 				id, run, scope, owner, session, input := f.Int(), f.Text(), f.Text(), f.Text(), f.Text(), f.Text()
 				actor, ofRun, given := f.Text(), f.Text(), f.Text()
 				after, more = id, true
-				c.Examined++
+				c.Checked++
 				var text string
 				switch {
 				case f.Err != nil:

@@ -413,8 +413,8 @@ func (m *Model) LastEvent(context.Context) (int64, error) {
 	return int64(len(m.events)), nil
 }
 
-// Incarnation is engine.Store's.
-func (m *Model) Incarnation() string { return m.id }
+// Generation is engine.Store's.
+func (m *Model) Generation() string { return m.id }
 
 // InstanceKey is engine.Store's.
 func (m *Model) InstanceKey() []byte { return []byte(strconv.Quote(m.id)) }

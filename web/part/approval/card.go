@@ -19,7 +19,7 @@ import (
 
 // Ports are what these parts need of the server.
 type Ports struct {
-	Forecasts Forecasts
+	Predictions Predictions
 	// TwoPeople reports whether who started a run may not answer its approvals.
 	TwoPeople func() bool
 	// People are the persons behind the name of an actor: nobody is two people by
@@ -27,9 +27,9 @@ type Ports struct {
 	People func(ctx context.Context, name string) ([]string, error)
 }
 
-// Forecasts say for each answer to an open approval what comes next.
-type Forecasts interface {
-	Forecast(ctx context.Context, approval string) ([]domain.Forecast, error)
+// Predictions say for each answer to an open approval what comes next.
+type Predictions interface {
+	Prediction(ctx context.Context, approval string) ([]domain.Prediction, error)
 }
 
 // startedIt reports whether the reader may be who started a run: by their name, or by

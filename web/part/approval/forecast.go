@@ -29,9 +29,9 @@ func Tail(c *ui.Context, e *domain.Entry, run domain.Run, v *Card) {
 	}
 }
 
-// Forecast says where each answer leads.
-func (p Ports) Forecast(c *ui.Context, a domain.Approval, v *Card) error {
-	ahead, err := p.Forecasts.Forecast(c, a.ID)
+// Prediction says where each answer leads.
+func (p Ports) Prediction(c *ui.Context, a domain.Approval, v *Card) error {
+	ahead, err := p.Predictions.Prediction(c, a.ID)
 	if err != nil && domain.CodeOf(err) != domain.CodeConflict {
 		return err
 	}
@@ -42,7 +42,7 @@ func (p Ports) Forecast(c *ui.Context, a domain.Approval, v *Card) error {
 }
 
 // forecast puts where an answer leads into words.
-func forecast(c *ui.Context, f domain.Forecast, v Card) Ahead {
+func forecast(c *ui.Context, f domain.Prediction, v Card) Ahead {
 	a := Ahead{Answer: c.T("Ask back")}
 	approves := false
 	if i := slices.IndexFunc(v.Answers, func(x Answer) bool { return x.ID == f.Answer }); i >= 0 {

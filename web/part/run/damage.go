@@ -30,7 +30,7 @@ var rowProblems = map[domain.RowProblem]string{
 	domain.RowValue: locale.Mark(
 		"Row %d of the journal names a value that is damaged or gone",
 	),
-	domain.RowMisfit: locale.Mark("Row %d of the journal contradicts the rows before it"),
+	domain.RowIncompatible: locale.Mark("Row %d of the journal contradicts the rows before it"),
 }
 
 // DamageHeadline is the finding in one line.

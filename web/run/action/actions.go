@@ -103,9 +103,9 @@ func verbOf(name string) (verb, bool) {
 }
 
 // verbRequest reads what a form or a link asks for.
-func (r *request) verbRequest(v verb) (domain.VerbRequest, error) {
+func (r *request) verbRequest(v verb) (domain.ActionRequest, error) {
 	value := func(key string) string { return strings.TrimSpace(r.Field(key)) }
-	req := domain.VerbRequest{Run: r.Param("run"), Action: v.action, Reason: value("reason"), Digest: value("digest")}
+	req := domain.ActionRequest{Run: r.Param("run"), Action: v.action, Reason: value("reason"), Digest: value("digest")}
 	var err error
 	if s := value("rev"); s != "" {
 		if req.Rev, err = strconv.ParseInt(s, 10, 64); err != nil {
@@ -118,7 +118,7 @@ func (r *request) verbRequest(v verb) (domain.VerbRequest, error) {
 			return req, err
 		}
 	case domain.ActionFork:
-		r.standIns(&req)
+		r.overrides(&req)
 		if s := value("at"); s != "" {
 			if req.At, err = strconv.ParseInt(s, 10, 64); err != nil {
 				return req, domain.Errorf(domain.CodeInvalid, "at %q is not a checkpoint", s)
@@ -194,7 +194,7 @@ func (r *request) previewPage() error {
 	return r.preview(http.StatusOK, v, req, "")
 }
 
-func (r *request) preview(code int, v verb, req domain.VerbRequest, problem string) error {
+func (r *request) preview(code int, v verb, req domain.ActionRequest, problem string) error {
 	run, err := r.App.Runs.Find(r.Context, r.Who.Actor(), req.Run)
 	if err != nil {
 		return err
@@ -227,7 +227,7 @@ func (r *request) preview(code int, v verb, req domain.VerbRequest, problem stri
 	}
 	var pre domain.Preview
 	if !v.preview { // what it does needs no list; whether it can be done now is said before
-		now, err := r.App.Runs.Preview(r.Context, r.Who.Actor(), domain.VerbRequest{Run: run.ID, Action: v.action})
+		now, err := r.App.Runs.Preview(r.Context, r.Who.Actor(), domain.ActionRequest{Run: run.ID, Action: v.action})
 		if err != nil {
 			return err
 		}
@@ -427,7 +427,7 @@ func (r *request) act() error {
 	if v.action == domain.ActionPause || v.action == domain.ActionContinue {
 		req.Rev = 0 // what it did since its page was made is no reason to refuse
 	}
-	run, err := r.App.Runs.Act(r.Context, app.ActRequest{Meta: r.Meta(), VerbRequest: req})
+	run, err := r.App.Runs.Act(r.Context, app.ActRequest{Meta: r.Meta(), ActionRequest: req})
 	if err == nil && v.action == domain.ActionDelete {
 		return r.To("/runs")
 	} else if err == nil {

@@ -28,7 +28,7 @@ const (
 
 // beforeFailure is the last checkpoint before the step that failed; 0: no step failed, or none was
 // completed before it.
-func (r *request) beforeFailure(req domain.VerbRequest) (int64, error) {
+func (r *request) beforeFailure(req domain.ActionRequest) (int64, error) {
 	d, err := r.Engine.Detail(r.Context, req.Run)
 	if err != nil || d.Damage != nil {
 		return 0, err
@@ -47,7 +47,7 @@ func (r *request) beforeFailure(req domain.VerbRequest) (int64, error) {
 	if failed == 0 {
 		return 0, nil
 	}
-	pre, err := r.App.Runs.Preview(r.Context, r.Who.Actor(), domain.VerbRequest{Run: req.Run, Action: req.Action})
+	pre, err := r.App.Runs.Preview(r.Context, r.Who.Actor(), domain.ActionRequest{Run: req.Run, Action: req.Action})
 	at := int64(0)
 	for _, p := range pre.Points {
 		if p.Closed && p.Seq < failed {
@@ -59,7 +59,7 @@ func (r *request) beforeFailure(req domain.VerbRequest) (int64, error) {
 
 // edits reads the outputs that were edited. What is no JSON is kept as it was
 // typed, and said beside it.
-func (r *request) edits(req *domain.VerbRequest) {
+func (r *request) edits(req *domain.ActionRequest) {
 	for key := range r.Echo.Request().Form {
 		node, ok := strings.CutPrefix(key, "edit.")
 		if !ok {
@@ -136,7 +136,7 @@ func reads(p *walk.Program, node string, pre domain.Preview) bool {
 }
 
 // choices adds what a fork or rerun lets one change.
-func (r *request) choices(p *PreviewPage, v verb, req domain.VerbRequest, pre domain.Preview, run domain.Run, began int) error {
+func (r *request) choices(p *PreviewPage, v verb, req domain.ActionRequest, pre domain.Preview, run domain.Run, began int) error {
 	p.Check = r.T("Show what would happen")
 	was := "null"
 	if run.Input != nil {

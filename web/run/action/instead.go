@@ -18,10 +18,10 @@ import (
 // shownItems is up to how many items of a step have a choice of their own.
 const shownItems = 20
 
-// standIns reads which results stand in for steps of a fork. What is chosen for a
+// overrides reads which results stand in for steps of a fork. What is chosen for a
 // step that runs once per item is for those of its items that have no choice of
 // their own.
-func (r *request) standIns(req *domain.VerbRequest) {
+func (r *request) overrides(req *domain.ActionRequest) {
 	chosen, items := map[string]string{}, map[string][]string{}
 	for key := range r.Echo.Request().Form {
 		name, ok := strings.CutPrefix(key, "instead.")
@@ -39,20 +39,20 @@ func (r *request) standIns(req *domain.VerbRequest) {
 			runs = runs || chosen[item] == "run"
 		}
 		if !runs {
-			r.standIn(req, name, how, name)
+			r.override(req, name, how, name)
 			continue
 		}
 		for _, item := range items[name] { // all but those that run
 			if chosen[item] == "" {
-				r.standIn(req, item, how, name)
+				r.override(req, item, how, name)
 			}
 		}
 	}
 }
 
-// standIn takes up one choice; a stub is what was typed beside it.
-func (r *request) standIn(req *domain.VerbRequest, name, how, typedAt string) {
-	said := domain.StandIn{}
+// override takes up one choice; a stub is what was typed beside it.
+func (r *request) override(req *domain.ActionRequest, name, how, typedAt string) {
+	said := domain.Override{}
 	switch how {
 	case "recorded":
 		said.Recorded = true
@@ -74,7 +74,7 @@ func (r *request) standIn(req *domain.VerbRequest, name, how, typedAt string) {
 		return
 	}
 	if req.Instead == nil {
-		req.Instead = map[string]domain.StandIn{}
+		req.Instead = map[string]domain.Override{}
 	}
 	req.Instead[name] = said
 }

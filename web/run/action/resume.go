@@ -17,7 +17,7 @@ import (
 // and other limits for what runs again, off each time.
 
 // resumeOptions reads them from the form.
-func (r *request) resumeOptions(req *domain.VerbRequest) error {
+func (r *request) resumeOptions(req *domain.ActionRequest) error {
 	value := func(key string) string { return strings.TrimSpace(r.Field(key)) }
 	req.Only = value("only")
 	if s := value("attempts"); s != "" {
@@ -39,17 +39,17 @@ func (r *request) resumeOptions(req *domain.VerbRequest) error {
 }
 
 // asksMore reports whether a resume is asked for more than to go on.
-func asksMore(req domain.VerbRequest) bool {
+func asksMore(req domain.ActionRequest) bool {
 	return req.Only != "" || req.Timeout != 0 || req.Attempts != 0
 }
 
 // resumeChoices adds what a resume lets one choose, and what a newer version
 // would do instead.
-func (r *request) resumeChoices(p *PreviewPage, req domain.VerbRequest, run domain.Run) error {
+func (r *request) resumeChoices(p *PreviewPage, req domain.ActionRequest, run domain.Run) error {
 	if run.Status != domain.RunFailed && run.Status != domain.RunCancelled || !p.Allowed {
 		return nil
 	}
-	plain, err := r.App.Runs.Preview(r.Context, r.Who.Actor(), domain.VerbRequest{Run: run.ID, Action: domain.ActionResume})
+	plain, err := r.App.Runs.Preview(r.Context, r.Who.Actor(), domain.ActionRequest{Run: run.ID, Action: domain.ActionResume})
 	if err != nil {
 		return err
 	}

@@ -71,7 +71,7 @@ func keyPrint(key []byte) string { return hex.EncodeToString(deriveKey(key, "fin
 
 // Secrets are what the installation derives keys from.
 type Secrets struct {
-	Incarnation string
+	Generation  string
 	InstanceKey []byte
 	AuditKey    []byte // the content of the key file
 	Derived     Derived

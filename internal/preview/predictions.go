@@ -8,30 +8,30 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Forecasts predicts for each answer to an approval where it leads: to the first steps
+// Predictions predicts for each answer to an approval where it leads: to the first steps
 // that differ between the answers. It asks the walk itself, on a copy of the run that load
 // returns; settling changes it, so each answer gets its own. What an agent or a model will
 // do is unknown.
-func Forecasts(p domain.Approval, load func() (*View, error)) ([]domain.Forecast, error) {
+func Predictions(p domain.Approval, load func() (*View, error)) ([]domain.Prediction, error) {
 	answers := p.Answers()
 	decisions := len(answers)
 	if p.MayAsk {
 		answers = append(answers, domain.Answer{ID: "ask_back", Kind: domain.AnswerReject})
 	}
-	var stages [][]domain.Forecast
+	var stages [][]domain.Prediction
 	for _, answer := range answers {
 		v, err := load()
 		if err != nil {
 			return nil, err
 		}
-		list, err := v.forecast(p, answer)
+		list, err := v.predict(p, answer)
 		if err != nil {
 			return nil, err
 		}
 		stages = append(stages, list)
 	}
 	at := parting(stages[:decisions])
-	out := make([]domain.Forecast, len(stages))
+	out := make([]domain.Prediction, len(stages))
 	for i, list := range stages {
 		out[i] = list[min(at, len(list)-1)]
 	}
@@ -39,8 +39,8 @@ func Forecasts(p domain.Approval, load func() (*View, error)) ([]domain.Forecast
 }
 
 // parting is the first stage at which some of the ways differ; 0: they never do.
-func parting(ways [][]domain.Forecast) int {
-	same := func(x, y domain.Forecast) bool {
+func parting(ways [][]domain.Prediction) int {
+	same := func(x, y domain.Prediction) bool {
 		return x.Ends == y.Ends && x.Note == y.Note && slices.EqualFunc(x.Next, y.Next, func(x,
 			y domain.PreviewStep) bool {
 			return x.Node == y.Node && x.Visit == y.Visit
@@ -61,13 +61,13 @@ func parting(ways [][]domain.Forecast) int {
 	return 0
 }
 
-// forecastStages bounds how far an answer is followed.
-const forecastStages = 100
+// predictStages bounds how far an answer is followed.
+const predictStages = 100
 
 // forecast follows one answer: what becomes ready at once, and then again and again
 // after the steps that only compute.
-func (v *View) forecast(p domain.Approval, answer domain.Answer) ([]domain.Forecast, error) {
-	f := domain.Forecast{Answer: answer.ID, Next: []domain.PreviewStep{}, Effects: []domain.PreviewStep{}}
+func (v *View) predict(p domain.Approval, answer domain.Answer) ([]domain.Prediction, error) {
+	f := domain.Prediction{Answer: answer.ID, Next: []domain.PreviewStep{}, Effects: []domain.PreviewStep{}}
 	var w *runstate.Step
 	for _, x := range v.State.Open {
 		if x.Phase == runstate.PhaseWaiting && x.Ref == p.ID {
@@ -83,7 +83,7 @@ func (v *View) forecast(p domain.Approval, answer domain.Answer) ([]domain.Forec
 	switch {
 	case w.ReplanTarget != nil:
 		f.Note = "tail"
-		return []domain.Forecast{f}, nil
+		return []domain.Prediction{f}, nil
 	case w.Consent != nil && (approve || w.Consent.Substep > 0):
 		// The call is made, or the agent hears of the refusal: the step goes on.
 		step := v.step(node, w.Visit)
@@ -94,7 +94,7 @@ func (v *View) forecast(p domain.Approval, answer domain.Answer) ([]domain.Forec
 		} else {
 			f.Note = "agent"
 		}
-		return []domain.Forecast{f}, nil
+		return []domain.Prediction{f}, nil
 	case w.Consent != nil:
 		s.Failure = runstate.ConsentAnswer{By: "you"}.Rejection(w.Consent.Tool)
 	default:
@@ -111,8 +111,8 @@ func (v *View) forecast(p domain.Approval, answer domain.Answer) ([]domain.Forec
 		return nil, err
 	}
 	ready := v.State.Walk.Ready()
-	list := []domain.Forecast{v.stage(f, w, ready)}
-	for range forecastStages {
+	list := []domain.Prediction{v.stage(f, w, ready)}
+	for range predictStages {
 		settled := false
 		for _, k := range slices.Clone(ready) {
 			out, ok := v.computed(k)
@@ -150,7 +150,7 @@ func (v *View) computed(k walk.VisitKey) (any, bool) {
 
 // stage is where the run stands once the work was answered: what is ready, what lies
 // behind it, and whether the run ends there.
-func (v *View) stage(f domain.Forecast, answered *runstate.Step, ready []walk.VisitKey) domain.Forecast {
+func (v *View) stage(f domain.Prediction, answered *runstate.Step, ready []walk.VisitKey) domain.Prediction {
 	f.Next, f.Effects = []domain.PreviewStep{}, []domain.PreviewStep{}
 	reached := map[int]bool{}
 	var queue []int

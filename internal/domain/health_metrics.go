@@ -2,8 +2,8 @@ package domain
 
 import "time"
 
-// Vitals is how a daemon is doing now, and how it did over the last day.
-type Vitals struct {
+// HealthMetrics is how a daemon is doing now, and how it did over the last day.
+type HealthMetrics struct {
 	At time.Time `json:"at"`
 	// Lag is how late the process's timers fire: the 95th percentile of the last
 	// five minutes.
@@ -16,7 +16,7 @@ type Vitals struct {
 	Queued    int       `json:"queued"`
 	Oldest    time.Time `json:"oldest,omitzero"` // the queued run that waits longest
 
-	Commits CommitVitals `json:"commits"`
+	Commits CommitMetrics `json:"commits"`
 
 	// GrowthPerDay is how fast the database grows, in bytes, from the samples of
 	// the last day; FullAt is when the disk is full if that goes on. Zero: it
@@ -32,9 +32,9 @@ type Vitals struct {
 	Samples []Sample `json:"samples"`
 }
 
-// CommitVitals are the durations of the transactions that make checkpoints
+// CommitMetrics are the durations of the transactions that make checkpoints
 // durable, over the last five minutes with any.
-type CommitVitals struct {
+type CommitMetrics struct {
 	P50 time.Duration `json:"p50Ns"`
 	P95 time.Duration `json:"p95Ns"`
 	P99 time.Duration `json:"p99Ns"`

@@ -25,7 +25,7 @@ func TestAnAgentIsAskedBack(t *testing.T) {
 	if !first.MayAsk || first.Agent == "" {
 		t.Errorf("who asks: %+v", first)
 	}
-	ahead, err := e.Forecast(t.Context(), first.ID)
+	ahead, err := e.Prediction(t.Context(), first.ID)
 	if err != nil || len(ahead) != 3 || ahead[0].Effects[0].Type != "mail" || ahead[2].Answer != "ask_back" {
 		t.Errorf("%+v %v", ahead, err)
 	}
@@ -66,7 +66,7 @@ edges: [{from: ask, to: both}, {from: both, to: decide}, {from: decide, to: yes,
 			"",
 		).ID
 		p := open(t, e, run)
-		ahead, err := e.Forecast(t.Context(), p.ID)
+		ahead, err := e.Prediction(t.Context(), p.ID)
 		if err != nil || len(ahead) != 2 {
 			t.Fatal(ahead, err)
 		}
@@ -81,7 +81,7 @@ edges: [{from: ask, to: both}, {from: both, to: decide}, {from: decide, to: yes,
 		if r := e.Settle(run); string(r.Output) != map[string]string{"yes": "1", "no": "2"}[next[answer]] {
 			t.Errorf("%s: forecast %s, came to %s", answer, next[answer], r.Output)
 		}
-		if list, err := e.Forecast(t.Context(), p.ID); err != nil || list != nil {
+		if list, err := e.Prediction(t.Context(), p.ID); err != nil || list != nil {
 			t.Errorf("of a decided one: %+v %v", list, err)
 		}
 	}
@@ -98,7 +98,7 @@ func TestAForecastOfARejection(t *testing.T) {
 	).ID
 	e.Settle(run)
 	p := requests(t, e.Store, run)[1]
-	ahead, err := e.Forecast(t.Context(), p.ID)
+	ahead, err := e.Prediction(t.Context(), p.ID)
 	if err != nil || len(ahead) != 2 || p.Node != "ask" {
 		t.Fatal(p.Node, ahead, err)
 	}

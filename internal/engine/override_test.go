@@ -32,9 +32,9 @@ func TestForkWithStandIns(t *testing.T) {
 	reg := enginetest.NewRegistry().Handle("call", walk.EffectUnsafe, echo)
 	e := enginetest.Open(t, reg)
 	run := e.Until(e.Begin(e.Save(ledger), `{"total": 40}`).ID, domain.RunCompleted, "")
-	fork := func(instead map[string]domain.StandIn) (domain.Preview, domain.Run) {
+	fork := func(instead map[string]domain.Override) (domain.Preview, domain.Run) {
 		t.Helper()
-		req := domain.VerbRequest{Run: run.ID, Action: domain.ActionFork, At: 1, Instead: instead}
+		req := domain.ActionRequest{Run: run.ID, Action: domain.ActionFork, At: 1, Instead: instead}
 		p, err := e.Preview(t.Context(), enginetest.Operator, req)
 		if err != nil {
 			t.Fatal(err)
@@ -54,14 +54,14 @@ func TestForkWithStandIns(t *testing.T) {
 	if string(r.Output) != `{"paid":40}` {
 		t.Errorf("output %s", r.Output)
 	}
-	p, r = fork(map[string]domain.StandIn{"pay": {Recorded: true}, "book#1": {Output: domain.RawJSON(`{"paid": 0}`)}})
+	p, r = fork(map[string]domain.Override{"pay": {Recorded: true}, "book#1": {Output: domain.RawJSON(`{"paid": 0}`)}})
 	if names(p.Given) != "book pay" || names(p.Effects) != "" || names(p.Again) != "large" {
 		t.Errorf("given %q effects %q again %q new %q", names(p.Given), names(p.Effects), names(p.Again), names(p.New))
 	}
 	if reg.Count("pay") != 2 || reg.Count("book") != 2 || string(r.Output) != `{"paid":0}` {
 		t.Errorf("pay ran %d times, book %d, output %s\n%s", reg.Count("pay"), reg.Count("book"), r.Output, e.Journal(r.ID))
 	}
-	_, r = fork(map[string]domain.StandIn{"pay": {Output: domain.RawJSON(`{"amount": 7}`)}})
+	_, r = fork(map[string]domain.Override{"pay": {Output: domain.RawJSON(`{"amount": 7}`)}})
 	if reg.Count("pay") != 2 || reg.Count("book") != 3 || string(r.Output) != `{"paid":7}` {
 		t.Errorf("pay ran %d times, book %d, output %s", reg.Count("pay"), reg.Count("book"), r.Output)
 	}
@@ -69,7 +69,7 @@ func TestForkWithStandIns(t *testing.T) {
 		_, err := e.Preview(
 			t.Context(),
 			enginetest.Operator,
-			domain.VerbRequest{Run: run.ID, Action: domain.ActionFork, At: 1, Instead: map[string]domain.StandIn{name: {Recorded: true}}},
+			domain.ActionRequest{Run: run.ID, Action: domain.ActionFork, At: 1, Instead: map[string]domain.Override{name: {Recorded: true}}},
 		)
 		if domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", name, err)
@@ -89,7 +89,7 @@ func TestNothingStandsInForAPerson(t *testing.T) {
 	_, err := e.Preview(
 		t.Context(),
 		enginetest.Operator,
-		domain.VerbRequest{Run: run.ID, Action: domain.ActionFork, Instead: map[string]domain.StandIn{"a": {}}},
+		domain.ActionRequest{Run: run.ID, Action: domain.ActionFork, Instead: map[string]domain.Override{"a": {}}},
 	)
 	if domain.CodeOf(err) != domain.CodeForbidden {
 		t.Error(err)
@@ -104,12 +104,13 @@ func TestDecisionsAreForetold(t *testing.T) {
 	e := enginetest.Open(t, reg)
 	run := e.Until(e.Begin(e.Save(ledger), `{"total": 40}`).ID, domain.RunCompleted, "")
 	for _, tt := range []struct {
-		req  domain.VerbRequest
+		req  domain.ActionRequest
 		want domain.PreviewDecision
 	}{
-		{domain.VerbRequest{At: 1, Edits: map[string]domain.RawJSON{"read": domain.RawJSON(`{"total": 3}`)}}, domain.PreviewDecision{Node: "large", Visit: 1, To: "skip", Was: "pay", Condition: "default"}},
-		{domain.VerbRequest{At: 2, Edits: map[string]domain.RawJSON{"large": domain.RawJSON(`{"total": 3}`)}}, domain.PreviewDecision{Node: "large", Visit: 1, To: "skip", Was: "pay", Condition: "default"}},
-		{domain.VerbRequest{At: 1}, domain.PreviewDecision{Node: "large", Visit: 1, To: "pay", Was: "pay", Condition: "expr: last.total > 10"}},
+		{domain.ActionRequest{At: 1, Edits: map[string]domain.RawJSON{"read": domain.RawJSON(`{"total": 3}`)}}, domain.PreviewDecision{Node: "large", Visit: 1, To: "skip", Was: "pay", Condition: "default"}},
+		{domain.ActionRequest{At: 2, Edits: map[string]domain.RawJSON{"large": domain.RawJSON(`{"total": 3}`)}}, domain.PreviewDecision{Node: "large", Visit: 1, To: "skip", Was: "pay", Condition: "default"}},
+		{domain.ActionRequest{At: 1},
+			domain.PreviewDecision{Node: "large", Visit: 1, To: "pay", Was: "pay", Condition: "expr: last.total > 10"}},
 	} {
 		tt.req.Run, tt.req.Action = run.ID, domain.ActionFork
 		p, err := e.Preview(t.Context(), enginetest.Operator, tt.req)
@@ -149,27 +150,27 @@ func TestForkWithStandInsForItems(t *testing.T) {
 	reg := enginetest.NewRegistry().Handle("call", walk.EffectUnsafe, echo)
 	e := enginetest.Open(t, reg)
 	run := e.Until(e.Begin(e.Save(payroll), `{"people": ["ana", "bo", "cy"]}`).ID, domain.RunCompleted, "")
-	stub := domain.StandIn{Output: domain.RawJSON(`0`)}
-	recorded := domain.StandIn{Recorded: true}
+	stub := domain.Override{Output: domain.RawJSON(`0`)}
+	recorded := domain.Override{Recorded: true}
 	calls := 3
 	for _, tt := range []struct {
 		says    string
 		at      int64
 		input   string
-		instead map[string]domain.StandIn
+		instead map[string]domain.Override
 		given   string // items of the preview, by why
 		runs    int
 		output  string
 	}{
 		{"nothing stands in", 1, "", nil, "", 3, `[{"to":"ana"},{"to":"bo"},{"to":"cy"}]`},
-		{"what is recorded, for all", 1, "", map[string]domain.StandIn{"pay": recorded}, "recorded[0 1 2]", 0, `[{"to":"ana"},{"to":"bo"},{"to":"cy"}]`},
-		{"a stub for each", 1, "", map[string]domain.StandIn{"pay#1": stub}, "stub[0 1 2]", 0, `[0,0,0]`},
-		{"one of them", 1, "", map[string]domain.StandIn{"pay#1[1]": stub}, "stub[1]", 2, `[{"to":"ana"},0,{"to":"cy"}]`},
-		{"all, one in its own way", 1, "", map[string]domain.StandIn{"pay#1": stub, "pay#1[2]": recorded}, "stub[0 1] recorded[2]", 0, `[0,0,{"to":"cy"}]`},
-		{"a list that is longer now", 0, `{"people": ["ana", "bo", "cy", "di"]}`, map[string]domain.StandIn{"pay": recorded}, "recorded[0 1 2]", 1, `[{"to":"ana"},{"to":"bo"},{"to":"cy"},{"to":"di"}]`},
-		{"a stub for each of a longer list", 0, `{"people": ["ana", "bo", "cy", "di"]}`, map[string]domain.StandIn{"pay": stub}, "stub", 0, `[0,0,0,0]`},
+		{"what is recorded, for all", 1, "", map[string]domain.Override{"pay": recorded}, "recorded[0 1 2]", 0, `[{"to":"ana"},{"to":"bo"},{"to":"cy"}]`},
+		{"a stub for each", 1, "", map[string]domain.Override{"pay#1": stub}, "stub[0 1 2]", 0, `[0,0,0]`},
+		{"one of them", 1, "", map[string]domain.Override{"pay#1[1]": stub}, "stub[1]", 2, `[{"to":"ana"},0,{"to":"cy"}]`},
+		{"all, one in its own way", 1, "", map[string]domain.Override{"pay#1": stub, "pay#1[2]": recorded}, "stub[0 1] recorded[2]", 0, `[0,0,{"to":"cy"}]`},
+		{"a list that is longer now", 0, `{"people": ["ana", "bo", "cy", "di"]}`, map[string]domain.Override{"pay": recorded}, "recorded[0 1 2]", 1, `[{"to":"ana"},{"to":"bo"},{"to":"cy"},{"to":"di"}]`},
+		{"a stub for each of a longer list", 0, `{"people": ["ana", "bo", "cy", "di"]}`, map[string]domain.Override{"pay": stub}, "stub", 0, `[0,0,0,0]`},
 	} {
-		req := domain.VerbRequest{Run: run.ID, Action: domain.ActionFork, At: tt.at, Instead: tt.instead}
+		req := domain.ActionRequest{Run: run.ID, Action: domain.ActionFork, At: tt.at, Instead: tt.instead}
 		if tt.input != "" {
 			req.Input = domain.RawJSON(tt.input)
 		}
@@ -222,7 +223,7 @@ func TestForkWithStandInsForItems(t *testing.T) {
 		_, err := e.Preview(
 			t.Context(),
 			enginetest.Operator,
-			domain.VerbRequest{Run: run.ID, Action: domain.ActionFork, At: first, Instead: map[string]domain.StandIn{name: recorded}},
+			domain.ActionRequest{Run: run.ID, Action: domain.ActionFork, At: first, Instead: map[string]domain.Override{name: recorded}},
 		)
 		if domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", name, err)
