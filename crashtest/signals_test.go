@@ -123,7 +123,7 @@ func TestSignals(t *testing.T) {
 	}
 	log := bufio.NewScanner(read)
 	for log.Scan() {
-		if strings.Contains(log.Text(), "SIGHUP: the configuration is in force") {
+		if strings.Contains(log.Text(), "configuration reloaded") {
 			return
 		}
 	}

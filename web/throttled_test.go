@@ -75,7 +75,7 @@ func TestAnErrorPageSaysWhenToAskAgain(t *testing.T) {
 		&domain.Error{
 			Code:       domain.CodeTooMany,
 			Message:    "too many attempts",
-			Suggestion: "wait a moment, then try again",
+			Suggestion: "wait a few seconds, then try again",
 			RetryAfter: 150 * time.Second,
 		},
 	)

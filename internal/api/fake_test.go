@@ -172,7 +172,7 @@ func (f *fake) MustEnrol(context.Context, domain.User) (bool, error) { return fa
 func (f *fake) Session(_ context.Context, secret string) (domain.User, error) {
 	u, ok := f.sessions[secret]
 	if !ok {
-		return u, domain.Errorf(domain.CodeUnauthorized, "you are not logged in")
+		return u, domain.Errorf(domain.CodeUnauthorized, "authentication required")
 	}
 	return u, nil
 }

@@ -115,7 +115,7 @@ func (s *System) Maintain(ctx context.Context, req MaintenanceChange) (*domain.M
 
 // BackUp makes a verified backup in the configured directory. It goes on when ctx ends.
 //
-// Errors: conflict (a backup or retention is under way), unavailable (no daemon),
+// Errors: conflict (a backup or retention is in progress), unavailable (no daemon),
 // no_space, forbidden.
 func (s *System) BackUp(ctx context.Context, m Meta) (domain.Backup, error) {
 	backup := object[domain.Backup]{
@@ -151,7 +151,7 @@ type RetentionRequest struct {
 // RunRetention removes what the rules of retention say, or says what it would remove. It
 // goes on when ctx ends. A repeated key gets what is left to remove.
 //
-// Errors: conflict (a backup or retention is under way), unavailable (no daemon),
+// Errors: conflict (a backup or retention is in progress), unavailable (no daemon),
 // forbidden.
 func (s *System) RunRetention(ctx context.Context, req RetentionRequest) (domain.Retained, error) {
 	left := object[domain.Retained]{

@@ -1,7 +1,7 @@
-// Package auth proves who somebody is: by passwords, second factors, sessions, API
-// tokens, login links, an identity provider, and the one-time setup of a new installation,
-// all of them throttled. Secrets are handed out once and stored only as hashes. The
-// operations on accounts are in internal/app; this package has their rules.
+// Package auth authenticates people and programs: by passwords, second factors, sessions, API
+// tokens, login links, an identity provider, and the one-time setup of a new server. All of them
+// are throttled. Secrets are shown once and stored only as hashes. The operations on accounts are
+// in internal/app, and their rules are in this package.
 package auth
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Defaults of the limits of logins and sessions.
+// Default limits of logins and sessions.
 const (
 	DefaultIdleTimeout     = 30 * time.Minute
 	DefaultSessionLifetime = 12 * time.Hour
@@ -28,7 +28,8 @@ const (
 	MaxTokenLifetime       = 366 * 24 * time.Hour
 	SetupLifetime          = time.Hour
 
-	// touchEvery bounds how often use is written down: a request costs no write.
+	// touchEvery is how often the last use of a session or token is stored, so that a request does
+	// not cost a write.
 	touchEvery = time.Minute
 )
 
@@ -37,28 +38,27 @@ type Config struct {
 	Store Store
 	Audit Audit // nil: nothing is recorded
 	Log   *slog.Logger
-	// Now is the clock; nil: time.Now.
+	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// SetupFile is where the one-time setup secret is written for the operator
-	// of the machine, mode 0600; empty: nowhere.
+	// SetupFile is the file that receives the one-time setup secret, with mode 0600. Empty means
+	// none.
 	SetupFile string
-	// Provider logs people in besides passwords; nil: nobody else does.
+	// Provider is the identity provider, besides passwords. Nil means none.
 	Provider IdentityProvider
-	// Issuer is the provider that users are linked to; empty: Provider's.
+	// Issuer is the provider that users are linked to. Empty means that of Provider.
 	Issuer string
-	// CreateUsers makes users of whom the provider vouches for and nobody knows.
+	// CreateUsers creates a user when the provider authenticates an unknown person.
 	CreateUsers bool
-	// NoPassword refuses logins with passwords. The setup link and login links
-	// stay.
+	// NoPassword disables password logins. The setup link and login links still work.
 	NoPassword bool
-	// SecondFactorFor are the roles, and with them the stronger ones, whose people
-	// must have a second factor if they have a password.
+	// SecondFactorFor are the roles that require a second factor if the user has a password.
+	// Stronger roles require it too.
 	SecondFactorFor []domain.Role
 	IdleTimeout     time.Duration // 0: DefaultIdleTimeout
 	SessionLifetime time.Duration // 0: DefaultSessionLifetime
 }
 
-// Access is how people log in, as in [Config].
+// Access configures how people log in; the fields are those of [Config].
 type Access struct {
 	Provider        IdentityProvider
 	Issuer          string
@@ -67,9 +67,8 @@ type Access struct {
 	SecondFactorFor []domain.Role
 }
 
-// Reconfigure lets people log in in other ways from now on. Sessions stay; a login
-// that is half-way at a provider ends where it began. With an error nothing has
-// changed.
+// Reconfigure changes how people log in. Sessions stay. A login in progress at a provider finishes
+// with the previous configuration. An error changes nothing.
 func (s *Service) Reconfigure(w Access) error {
 	if w.Provider != nil && w.Issuer == "" {
 		w.Issuer = w.Provider.Issuer()
@@ -78,9 +77,9 @@ func (s *Service) Reconfigure(w Access) error {
 	return nil
 }
 
-// Service knows users, sessions and tokens. It is safe for concurrent use.
+// Service holds users, sessions, and tokens. It is safe for concurrent use.
 type Service struct {
-	store    *spare
+	store    *fullDiskStore
 	records  recorder
 	log      *slog.Logger
 	clock    *clock
@@ -98,7 +97,7 @@ type Service struct {
 	mu        sync.Mutex
 	setup     setupSecret
 	links     map[string]loginLink // by hash
-	confirmed map[string]time.Time // when sessions were confirmed, by hash
+	confirmed map[string]time.Time // time of the last confirmation of a session, by hash
 }
 
 // New returns a Service.
@@ -123,14 +122,13 @@ func New(c Config) (*Service, error) {
 	if s.clock.source == nil {
 		s.clock.source = time.Now
 	}
-	s.store = newSpare(c.Store, c.Audit, s.log, s.clock.source)
+	s.store = newFullDiskStore(c.Store, c.Audit, s.log, s.clock.source)
 	s.records = recorder{c.Audit, s.store, s.log}
 	s.factors = &secondFactors{store: s.store}
 	return s, nil
 }
 
-// Sweep removes sessions that are over. What
-// was swept cannot come back when the clock is set back (A48).
+// Sweep removes expired sessions. They stay expired when the clock is set back.
 func (s *Service) Sweep(ctx context.Context) error {
 	now := s.clock.now()
 	return s.store.DeleteExpiredSessions(ctx, now, now.Add(-s.idle))
@@ -155,14 +153,14 @@ func (s *Service) Run(ctx context.Context) {
 // newSecret returns 256 random bits as 43 characters of base64url.
 func newSecret() string {
 	var b [32]byte
-	rand.Read(b[:]) // never fails: crypto/rand ends the program instead
+	rand.Read(b[:]) // never fails: on an error, crypto/rand ends the program
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// HashOf is what is stored of the secret of a session.
+// HashOf returns the hash that is stored for the secret of a session.
 func HashOf(secret string) string { return hashOf(secret) }
 
-// hashOf is what is stored of a secret. A fast hash will do: 256 random bits
+// hashOf returns the hash that is stored for a secret. A fast hash is safe, because 256 random bits
 // cannot be guessed (ASVS 6.5.2).
 func hashOf(secret string) string {
 	sum := sha256.Sum256([]byte(secret))

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// clock never runs backwards: a session or token that expired stays expired when the clock
-// of the machine is set back.
+// clock never runs backwards, so that an expired session or token stays expired when the clock of
+// the machine is set back.
 type clock struct {
 	source func() time.Time
 
@@ -14,10 +14,10 @@ type clock struct {
 	latest time.Time
 }
 
-// now is the time of the source, but never before an earlier result.
+// now is the current time, but never before an earlier result.
 func (c *clock) now() time.Time { return c.notBefore(time.Time{}) }
 
-// notBefore is now, but never before a time at which something was seen.
+// notBefore is now, but never before the given time of an earlier event.
 func (c *clock) notBefore(seen time.Time) time.Time {
 	t := c.source()
 	c.mu.Lock()

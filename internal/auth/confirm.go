@@ -8,12 +8,12 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// ConfirmFor is how long a login, or a confirmation of it, is proof enough for acts
-// of admins: an open browser is not the person.
+// ConfirmFor is how long a login or its confirmation is sufficient for actions of administrators.
+// Someone else may use an open browser.
 const ConfirmFor = 15 * time.Minute
 
-// Confirmed is when the person behind a session last proved who they are; the login
-// counts. CodeUnauthorized for a session that is none.
+// Confirmed returns when the user of a session last proved their identity, by login or
+// confirmation. It returns CodeUnauthorized if the session does not exist.
 func (s *Service) Confirmed(ctx context.Context, secret string) (time.Time, error) {
 	hash := hashOf(secret)
 	ses, err := s.store.SessionByHash(ctx, hash)
@@ -30,15 +30,14 @@ func (s *Service) Confirmed(ctx context.Context, secret string) (time.Time, erro
 	return ses.CreatedAt, nil
 }
 
-// Fresh reports whether the person behind a session proved within [ConfirmFor] who
-// they are.
+// Fresh reports whether the user of a session proved their identity within [ConfirmFor].
 func (s *Service) Fresh(ctx context.Context, secret string) (bool, error) {
 	at, err := s.Confirmed(ctx, secret)
 	return err == nil && s.clock.now().Sub(at) < ConfirmFor, err
 }
 
-// Confirm proves again who is behind a session: by the password, and by a code where
-// there is a second factor. A restart of the daemon forgets it.
+// Confirm checks the password of a session's user again, and a code if they have a second factor.
+// The confirmation does not survive a restart.
 func (s *Service) Confirm(ctx context.Context, secret, password, code string) error {
 	u, err := s.Session(ctx, secret)
 	if err != nil {
@@ -69,7 +68,7 @@ func (s *Service) Confirm(ctx context.Context, secret, password, code string) er
 	}
 	if !match {
 		s.records.denied(ctx, actor, "session.confirm", "user:"+u.Name, "wrong password or code")
-		return domain.Errorf(domain.CodeForbidden, "password or code is wrong")
+		return domain.Errorf(domain.CodeForbidden, "wrong password or code")
 	}
 	s.throttle.succeeded(now, counter, counter)
 	if err := s.records.record(ctx, actor, "session.confirm", "user:"+u.Name, "ok", ""); err != nil {

@@ -12,17 +12,17 @@ import (
 // LinkLifetime is how long a login link works.
 const LinkLifetime = 10 * time.Minute
 
-// maxLinks bounds how many login links are open at once.
+// maxLinks limits the login links that are valid at the same time.
 const maxLinks = 100
 
-// loginLink lets one person in once, without password or provider.
+// loginLink lets one user log in once, without password or provider.
 type loginLink struct {
 	user string
 	ends time.Time
 }
 
-// OpenLink makes the secret of a link, /login/link?token=SECRET, that logs a user in once
-// within ten minutes: the way in when no other works.
+// OpenLink makes the secret of a link, /login/link?token=SECRET. The link logs a user in once
+// within ten minutes, if no other way works.
 func (s *Service) OpenLink(userID string) (string, error) {
 	secret, now := newSecret(), s.clock.now()
 	s.mu.Lock()
@@ -50,9 +50,9 @@ func (s *Service) FollowLink(ctx context.Context, link, address, userAgent strin
 	delete(s.links, hashOf(link))
 	s.mu.Unlock()
 	if !ok || !now.Before(l.ends) {
-		s.records.denied(ctx, who, "login", "", "wrong, used or expired login link, from "+address)
-		return "", domain.User{}, domain.Errorf(domain.CodeForbidden, "this login link is wrong, used or expired").
-			Suggest("make a new one: kairosd user login-link NAME")
+		s.records.denied(ctx, who, "login", "", "invalid, used, or expired login link, from "+address)
+		return "", domain.User{}, domain.Errorf(domain.CodeForbidden, "this login link is invalid, used, or expired").
+			Suggest("create a new one: kairosd user login-link NAME")
 	}
 	u, err := s.seen(ctx, domain.User{ID: l.user})
 	if err != nil {

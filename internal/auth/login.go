@@ -9,16 +9,16 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Login checks a name and password and opens a session, whose secret it
-// returns. It is throttled per account and address (CodeTooMany), and neither
-// its answer nor its duration tells whether the name exists.
+// Login checks a name and password, opens a session, and returns its secret. It is throttled per
+// account and address (CodeTooMany). Neither its answer nor its duration reveals whether the name
+// exists.
 func (s *Service) Login(ctx context.Context, name, password, address, userAgent string) (string, domain.User, error) {
 	name = foldName(name)
 	now := s.clock.now()
 	who := domain.Actor{Name: shown(name), Surface: "ui"}
 	if s.access.Load().NoPassword {
 		s.records.denied(ctx, who, "login", "user:"+who.Name, "with a password, from "+address)
-		return "", domain.User{}, domain.Errorf(domain.CodeForbidden, "nobody logs in with a password here").
+		return "", domain.User{}, domain.Errorf(domain.CodeForbidden, "password login is disabled").
 			Suggest("log in with %s", s.label())
 	}
 	if wait, first := s.throttle.allow(now, name, address); wait > 0 {
@@ -30,7 +30,7 @@ func (s *Service) Login(ctx context.Context, name, password, address, userAgent 
 	u, err := s.store.User(ctx, name)
 	switch {
 	case domain.CodeOf(err) == domain.CodeNotFound || err == nil && u.Name != name:
-		u = domain.User{} // an id is no name
+		u = domain.User{} // an ID is not a name
 	case err != nil:
 		return "", domain.User{}, fmt.Errorf("log in: %w", err)
 	}
@@ -40,7 +40,7 @@ func (s *Service) Login(ctx context.Context, name, password, address, userAgent 
 	}
 	if !match || u.Disabled {
 		s.records.denied(ctx, who, "login", "user:"+who.Name, "from "+address)
-		return "", domain.User{}, domain.Errorf(domain.CodeUnauthorized, "name or password is wrong")
+		return "", domain.User{}, domain.Errorf(domain.CodeUnauthorized, "wrong name or password")
 	}
 	who.Role = u.Role
 	if u, err = s.welcome(ctx, u, password, old, now); err != nil {
@@ -59,8 +59,8 @@ func (s *Service) Login(ctx context.Context, name, password, address, userAgent 
 	return secret, u, nil
 }
 
-// welcome notes when a user was last seen, and hashes the password anew if its
-// hash was made with other parameters.
+// welcome stores when a user was last seen. It hashes the password again if its hash has outdated
+// parameters.
 func (s *Service) welcome(ctx context.Context, u domain.User, password string, old bool, now time.Time) (domain.User, error) {
 	phc := u.PasswordHash
 	if old {
@@ -71,7 +71,7 @@ func (s *Service) welcome(ctx context.Context, u domain.User, password string, o
 	}
 	fresh, err := s.store.ChangeUser(ctx, u.ID, ActorOf(u, "ui"), func(fresh *domain.User, _ int) (domain.UserChange, error) {
 		if fresh.PasswordHash != u.PasswordHash || fresh.Disabled {
-			return domain.UserChange{}, domain.Errorf(domain.CodeUnauthorized, "name or password is wrong") // changed meanwhile
+			return domain.UserChange{}, domain.Errorf(domain.CodeUnauthorized, "wrong name or password") // it changed in the meantime
 		}
 		fresh.PasswordHash, fresh.LastSeenAt = phc, now
 		return domain.UserChange{}, nil
@@ -83,27 +83,28 @@ func (s *Service) welcome(ctx context.Context, u domain.User, password string, o
 	return fresh, err
 }
 
-// openSession always makes a new id: nothing that the client chose is used (A18).
+// openSession always makes a new ID. It uses nothing that the client chose, which prevents session
+// fixation.
 func (s *Service) openSession(
 	ctx context.Context,
 	u domain.User,
 	now time.Time,
 	address, userAgent string,
-	said ...domain.AuditRecord,
+	records ...domain.AuditRecord,
 ) (string, error) {
 	secret := newSecret()
 	err := s.store.CreateSession(ctx, domain.Session{
 		IDHash: hashOf(secret), UserID: u.ID, CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(s.lifetime),
 		Address: cut(address, 64), Agent: cut(userAgent, 256),
-	}, said...)
+	}, records...)
 	if err != nil {
 		return "", fmt.Errorf("open session: %w", err)
 	}
 	return secret, nil
 }
 
-// Session finds the user of a session secret, with the role of this moment;
-// CodeUnauthorized when the session is unknown, idle, over or its user disabled.
+// Session returns the user of a session secret, with their current role. It returns
+// CodeUnauthorized if the session is unknown, idle, or expired, or if its user is disabled.
 func (s *Service) Session(ctx context.Context, secret string) (domain.User, error) {
 	if len(secret) != 43 {
 		return domain.User{}, noSession()
@@ -136,7 +137,7 @@ func (s *Service) Session(ctx context.Context, secret string) (domain.User, erro
 	return u, nil
 }
 
-// Logout ends a session; an unknown one is no error.
+// Logout ends a session. An unknown session is not an error.
 func (s *Service) Logout(ctx context.Context, secret string) error {
 	u, err := s.Session(ctx, secret)
 	if err != nil {
@@ -158,32 +159,31 @@ func (s *Service) Sessions(ctx context.Context, userID string) ([]domain.Session
 	return s.store.Sessions(ctx, userID)
 }
 
-// UserChanged forgets what this process remembers of a user whose account changed: logins
-// that wait for a code, failures that were counted, and sessions that are kept in memory
-// but the one with the hash keep.
+// UserChanged discards state about a user whose account changed: logins that wait for a code,
+// counted failures, and sessions in memory except the one with the hash keep.
 func (s *Service) UserChanged(u domain.User, keep string) {
 	s.tickets.drop(u.ID)
 	s.throttle.forget(u.Name)
 	s.store.forget(func(ses domain.Session) bool { return ses.UserID == u.ID && ses.IDHash != keep })
 }
 
-// SessionEnded forgets a session that is kept in memory.
+// SessionEnded removes a session that is kept in memory.
 func (s *Service) SessionEnded(hash string) {
 	s.store.forget(func(ses domain.Session) bool { return ses.IDHash == hash })
 }
 
-// ActorOf is a user acting through a surface ("ui", "api").
+// ActorOf returns the actor of a user who acts through an interface ("ui", "api").
 func ActorOf(u domain.User, surface string) domain.Actor {
 	return domain.Actor{Name: u.Name, Role: u.Role, Surface: surface}
 }
 
 func noSession() error {
-	return domain.Errorf(domain.CodeUnauthorized, "you are not logged in").Suggest("log in again")
+	return domain.Errorf(domain.CodeUnauthorized, "authentication required").Suggest("log in again")
 }
 
 func foldName(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
 
-// shown is a name from outside as a log may hold it.
+// shown makes a name from outside safe for a log.
 func shown(name string) string { return cut(shownAll(name), 64) }
 
 func shownAll(text string) string {
@@ -195,7 +195,7 @@ func shownAll(text string) string {
 	}, text)
 }
 
-// cut shortens s to n bytes of valid text.
+// cut shortens s to at most n bytes of valid text.
 func cut(s string, n int) string {
 	if len(s) > n {
 		s = s[:n]

@@ -16,32 +16,31 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Passwords are 12 to 256 characters, taken exactly as they are, in every byte (A24).
+// Passwords have 12 to 256 characters and are compared byte by byte.
 const (
 	MinPassword = 12
 	MaxPassword = 256
 )
 
-// hashParams follow OWASP's minimum for argon2id; a hash takes 19 MiB and
-// about 50 ms.
+// hashParams are OWASP's minimum for argon2id. A hash takes 19 MiB and about 50 ms.
 var hashParams = argon2id.Params{Memory: 19 * 1024, Iterations: 2, Parallelism: 1, SaltLength: 16, KeyLength: 32}
 
 const (
-	// hashSlots bounds how many hashes are computed at once, so that a storm of
-	// logins cannot exhaust the memory (A22).
+	// hashSlots limits the hashes that are computed at once, so that many logins cannot exhaust
+	// memory.
 	hashSlots = 2
-	// hashQueue bounds how many wait for a slot: about a second's worth.
+	// hashQueue limits the logins that wait for a slot, to about one second of work.
 	hashQueue = 40
 )
 
-// CheckPassword says whether a password may be set for a user of that name.
+// CheckPassword returns an error if a password may not be set for a user of that name.
 func CheckPassword(name, password string) error {
 	switch n := utf8.RuneCountInString(password); {
 	case n < MinPassword:
-		return domain.Errorf(domain.CodeInvalid, "the password has %d characters; at least %d are needed", n, MinPassword).
+		return domain.Errorf(domain.CodeInvalid, "the password has %d characters; the minimum is %d", n, MinPassword).
 			Suggest("use a few words, or a password manager")
 	case n > MaxPassword:
-		return domain.Errorf(domain.CodeInvalid, "the password has %d characters; at most %d are allowed", n, MaxPassword)
+		return domain.Errorf(domain.CodeInvalid, "the password has %d characters; the maximum is %d", n, MaxPassword)
 	case tooEasy(name, password):
 		return domain.Errorf(domain.CodeInvalid, "this password is among the first that an attacker would try").
 			Suggest("use a few unrelated words, or a password manager")
@@ -49,8 +48,8 @@ func CheckPassword(name, password string) error {
 	return nil
 }
 
-// tooEasy knows long passwords that lists of breached ones begin with, and
-// those made of the name, of one repeated piece, or of a run of the keyboard.
+// tooEasy reports long passwords that lists of breached passwords begin with. It also reports
+// passwords that consist of the name, of one repeated part, or of a keyboard run.
 func tooEasy(name, password string) bool {
 	p := strings.ToLower(password)
 	for unit := 1; unit <= 4; unit++ {
@@ -58,7 +57,7 @@ func tooEasy(name, password string) bool {
 			return true
 		}
 	}
-	// What stands around a word to make it longer does not make it better.
+	// Characters around a word make it longer, but not harder to guess.
 	rest := strings.Trim(p, "0123456789!.?*#$@-_+ ")
 	for _, row := range keyboardRuns {
 		if strings.Contains(row, p) || len(rest) >= 4 && strings.Contains(row, rest) {
@@ -74,17 +73,16 @@ func tooEasy(name, password string) bool {
 	return slices.Contains(commonWords, rest)
 }
 
-// hasher computes password hashes, few at a time.
+// hasher computes password hashes, a few at a time.
 type hasher struct {
 	slots   chan struct{}
 	waiting atomic.Int32
-	// dummy is a hash that is compared when there is no user, so that an
-	// unknown name takes as long as a wrong password (A23).
+	// dummy is a hash to compare if there is no user, so that an unknown name takes as long as a
+	// wrong password.
 	dummy string
 }
 
-// newHasher computes nothing: of the dummy, which nobody's password is to match,
-// any bytes will do.
+// newHasher makes a hasher. Its dummy hash is random bytes, because no password may match it.
 func newHasher() *hasher {
 	b := make([]byte, hashParams.SaltLength+hashParams.KeyLength)
 	rand.Read(b) // never fails (crypto/rand)
@@ -132,8 +130,8 @@ func (h *hasher) hash(ctx context.Context, password string) (string, error) {
 	return phc, nil
 }
 
-// check compares; old reports that the hash was made with other parameters. An
-// empty phc stands for no user: it costs the same and never matches.
+// check compares a password with a hash. old reports that the hash has outdated parameters. An
+// empty phc means that there is no user: it takes the same time and never matches.
 func (h *hasher) check(ctx context.Context, password, phc string) (match, old bool, err error) {
 	leave, err := h.enter(ctx)
 	if err != nil {
@@ -141,7 +139,7 @@ func (h *hasher) check(ctx context.Context, password, phc string) (match, old bo
 	}
 	defer leave()
 	if len(password) > MaxPassword*utf8.UTFMax {
-		password = "" // cannot be anyone's; the work stays the same
+		password = "" // it cannot match; the time stays the same
 	}
 	known := phc != ""
 	if !known {

@@ -1,14 +1,12 @@
 package auth
 
-// keyboardRuns are the ways along a keyboard, the alphabet and the digits that
-// passwords are made of.
+// keyboardRuns are runs of the keyboard, the alphabet, and the digits that occur in passwords.
 var keyboardRuns = []string{"01234567890123456789", "98765432109876543210", "abcdefghijklmnopqrstuvwxyz", "zyxwvutsrqponmlkjihgfedcba",
 	"qwertyuiopasdfghjklzxcvbnm", "poiuytrewqlkjhgfdsamnbvcxz", "1q2w3e4r5t6y7u8i9o0p", "1qaz2wsx3edc4rfv5tgb6yhn7ujm8ik",
 	"zaq12wsxcde34rfvbgt5", "1qazxsw23edcvfr45tgb"}
 
-// commonWords are those that the passwords in lists of breached ones are made of
-// most often; with digits and signs around them they are long enough, and
-// among the first that are tried.
+// commonWords are the words that occur most often in lists of breached passwords. Digits and signs
+// around them make a password long enough, but attackers try those first.
 var commonWords = []string{
 	"abcabc", "abcdabcd", "access", "admin", "adminadmin", "administrador", "administrator", "alexander", "alexandra", "amanda",
 	"america", "andrew", "android", "angel",

@@ -10,23 +10,23 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// tokenActor begins the names of actors that are tokens.
+// tokenActor is the prefix of actor names of tokens.
 const tokenActor = "token "
 
-// maxLineage bounds how many tokens may stand between a token and the person behind it.
+// maxLineage limits the tokens between a token and the user behind it.
 const maxLineage = 16
 
-// Directory is where people and their tokens are found.
+// Directory finds users and their tokens.
 type Directory interface {
 	TokenByID(ctx context.Context, id string) (domain.Token, error)
 	User(ctx context.Context, idOrName string) (domain.User, error)
 }
 
-// TokenActor is the name that a token acts under. Its id is part of it: two tokens
-// of one name are two principals.
+// TokenActor is the actor name of a token. It contains the ID, because two tokens with the same
+// name are two principals.
 func TokenActor(t domain.Token) string { return tokenActor + t.Name + " " + t.ID }
 
-// tokenID gives the token that an actor's name stands for.
+// tokenID returns the token ID of an actor name.
 func tokenID(actor string) (id string, ok bool) {
 	if !strings.HasPrefix(actor, tokenActor) {
 		return "", false
@@ -34,20 +34,19 @@ func tokenID(actor string) (id string, ok bool) {
 	return actor[strings.LastIndexByte(actor, ' ')+1:], true
 }
 
-// atMachine reports whether an actor's name stands for a command at the machine
-// itself, or for the daemon.
+// atMachine reports whether an actor name is that of a local command or of the daemon.
 func atMachine(actor string) bool {
 	return strings.HasPrefix(actor, "cli:") || actor == domain.System.Name
 }
 
-// lineage is a token, the tokens that it was made by, and the person at their end.
+// lineage is a token, the tokens that created it, and the user who created the last of them.
 type lineage struct {
-	tokens []domain.Token // the token itself first
-	person *domain.User   // nil: somebody at the machine made the last of tokens
+	tokens []domain.Token // starts with the token itself
+	person *domain.User   // nil: a local command created the last token
 }
 
-// lineageOf follows a token to the person behind it. A maker that cannot be found
-// is CodeUnauthorized: nobody answers for such a token.
+// lineageOf follows a token to its user. It returns CodeUnauthorized if a creator cannot be found,
+// because then no one is responsible for the token.
 func lineageOf(ctx context.Context, from Directory, t domain.Token) (lineage, error) {
 	l := lineage{tokens: []domain.Token{t}}
 	for {
@@ -66,7 +65,7 @@ func lineageOf(ctx context.Context, from Directory, t domain.Token) (lineage, er
 			return l, nil
 		default:
 			u, err := from.User(ctx, maker)
-			if err != nil || u.Name != maker { // an id is not a name
+			if err != nil || u.Name != maker { // an ID is not a name
 				return l, unknownMaker(err)
 			}
 			l.person = &u
@@ -82,7 +81,7 @@ func unknownMaker(err error) error {
 	return fmt.Errorf("find the maker of a token: %w", err)
 }
 
-// role is what the token may do now: at most what each of its makers may.
+// role is the current role of the token: the weakest of the roles of its creators. It returns
 // CodeUnauthorized if one of them has ended.
 func (l lineage) role(now time.Time) (domain.Role, error) {
 	role := l.tokens[0].Role
@@ -106,8 +105,8 @@ func (l lineage) role(now time.Time) (domain.Role, error) {
 	return role, nil
 }
 
-// RoleNow is the role in which who acted under a name may use a scope now; "" if
-// they may not. Whoever is at the machine may do everything.
+// RoleNow returns the current role in which an actor may use a scope, or "" if the actor may not
+// use it. Local commands may do everything.
 func RoleNow(ctx context.Context, from Directory, name, scope string, now time.Time) (domain.Role, error) {
 	if atMachine(name) {
 		return domain.RoleAdmin, nil
@@ -137,8 +136,8 @@ func RoleNow(ctx context.Context, from Directory, name, scope string, now time.T
 	return role, err
 }
 
-// People are the principals behind the name of an actor: of a token, the tokens it
-// was made by and the person at their end, whether or not they may still act.
+// People returns the principals behind an actor name: the token, the tokens that created it, and
+// the user who created those, whether or not they are still active.
 func People(ctx context.Context, from Directory, name string) ([]string, error) {
 	id, isToken := tokenID(name)
 	if !isToken {

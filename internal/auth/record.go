@@ -9,8 +9,8 @@ import (
 
 // recorder writes audit records of logins and of changes of access.
 type recorder struct {
-	audit Audit // nil: nothing is recorded
-	store *spare
+	audit Audit // nil: no records
+	store *fullDiskStore
 	log   *slog.Logger
 }
 
@@ -22,7 +22,7 @@ func (r recorder) success(ctx context.Context, actor domain.Actor, action, objec
 	return []domain.AuditRecord{recordOf(ctx, actor, domain.AuditRecord{Action: action, Object: object, Result: "ok", Reason: reason})}
 }
 
-// recordOf adds who did it, and by which request.
+// recordOf adds the actor and the request.
 func recordOf(ctx context.Context, actor domain.Actor, r domain.AuditRecord) domain.AuditRecord {
 	r.Actor, r.Surface, r.Request = actor.Name, actor.Surface, actor.Request
 	if r.Request == (domain.Request{}) {
@@ -31,7 +31,7 @@ func recordOf(ctx context.Context, actor domain.Actor, r domain.AuditRecord) dom
 	return r
 }
 
-// record stores an outcome. The caller fails if it cannot be stored.
+// record stores an outcome. The caller must fail if it cannot be stored.
 func (r recorder) record(ctx context.Context, actor domain.Actor, action, object, result, reason string) error {
 	if r.audit == nil {
 		return nil
@@ -39,7 +39,7 @@ func (r recorder) record(ctx context.Context, actor domain.Actor, action, object
 	return r.audit.Audit(ctx, recordOf(ctx, actor, domain.AuditRecord{Action: action, Object: object, Result: result, Reason: reason}))
 }
 
-// denied stores a refusal. The refusal stands even if that fails.
+// denied stores a refusal. The request stays refused even if storing fails.
 func (r recorder) denied(ctx context.Context, actor domain.Actor, action, object, reason string) {
 	if r.audit == nil {
 		return

@@ -8,8 +8,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// G12: a change and its record are one transaction: whoever cuts the power between
-// two finds both or neither.
+// G12: A change and its record are one transaction, so that a power failure keeps both or neither.
 func TestAChangeAndItsRecordAreOne(t *testing.T) {
 	t.Parallel()
 	h := open(t)
@@ -49,12 +48,12 @@ func TestAChangeAndItsRecordAreOne(t *testing.T) {
 		if err := act.do(); err != nil {
 			t.Fatalf("%s: %v", act.name, err)
 		}
-		// The next transaction begins when everybody has heard of this one.
+		// The next transaction starts after all subscribers have received this one.
 		if err := h.store.SetSetting(t.Context(), "barrier", act.name); err != nil {
 			t.Fatal(err)
 		}
-		if n, said := transactions.Load()-1, recorded.Load(); n != act.transactions || said != 1 {
-			t.Errorf("%s: %d transactions with %d records, want %d with 1", act.name, n, said, act.transactions)
+		if n, records := transactions.Load()-1, recorded.Load(); n != act.transactions || records != 1 {
+			t.Errorf("%s: %d transactions with %d records, want %d with 1", act.name, n, records, act.transactions)
 		}
 	}
 }

@@ -18,32 +18,32 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// A second factor is a code that changes every 30 seconds (RFC 6238: SHA-1, six
-// digits, as every authenticator app has it), or a recovery code that works once.
+// A second factor is a code that changes every 30 seconds (RFC 6238: SHA-1, six digits, as in every
+// authenticator app), or a recovery code that works once.
 const (
 	codeStep     = 30 * time.Second
 	codeDigits   = 6
-	codeSlack    = 1  // steps that a telephone's clock may be off
+	codeSlack    = 1  // steps by which the clock of the phone may be off
 	codeSecret   = 20 // bytes
 	recoveryMany = 10
 )
 
-// factor is what is stored of a second factor.
+// factor is the stored form of a second factor.
 type factor struct {
 	Secret []byte   `json:"secret"`
-	Step   int64    `json:"step"`  // of the last code that was used: none works twice
-	Codes  []string `json:"codes"` // hashes of recovery codes that are left
+	Step   int64    `json:"step"`  // step of the last used code, so that no code works twice
+	Codes  []string `json:"codes"` // hashes of the unused recovery codes
 }
 
-// secondFactors reads the second factors of users and uses up their codes.
+// secondFactors reads the second factors of users and marks codes as used.
 type secondFactors struct {
-	store *spare
-	// mu lets one code be checked at a time: on a full disk only the memory of this process
-	// has which were used.
+	store *fullDiskStore
+	// mu allows one check at a time. On a full disk, only the memory of this process holds which
+	// codes were used.
 	mu sync.Mutex
 }
 
-// of is a user's second factor; nil: they have none.
+// of returns a user's second factor, or nil if they have none.
 func (s *secondFactors) of(ctx context.Context, userID string) (*factor, error) {
 	text, err := s.store.SecondFactor(ctx, userID)
 	if err != nil {
@@ -52,20 +52,19 @@ func (s *secondFactors) of(ctx context.Context, userID string) (*factor, error) 
 	return factorFrom(text)
 }
 
-// factorFrom reads what is stored; nil: nothing is.
+// factorFrom reads the stored form. It returns nil for an empty text.
 func factorFrom(text string) (*factor, error) {
 	if text == "" {
 		return nil, nil
 	}
 	var f factor
-	if err := json.Unmarshal([]byte(text), &f); err != nil { // it must not open the door
+	if err := json.Unmarshal([]byte(text), &f); err != nil { // an unreadable factor must not allow the login
 		return nil, domain.Errorf(domain.CodeCorrupt, "the second factor of a user cannot be read: %w", err)
 	}
 	return &f, nil
 }
 
-// SecondFactor reports whether a user has a second factor, and how many recovery
-// codes are left.
+// SecondFactor reports whether a user has a second factor, and how many recovery codes are left.
 func (s *Service) SecondFactor(ctx context.Context, userID string) (on bool, left int, err error) {
 	f, err := s.factors.of(ctx, userID)
 	if err != nil || f == nil {
@@ -74,8 +73,8 @@ func (s *Service) SecondFactor(ctx context.Context, userID string) (on bool, lef
 	return true, len(f.Codes), nil
 }
 
-// MustEnrol reports whether somebody must set up a second factor before anything
-// else: their role demands one, a password opens their account, and they have none.
+// MustEnrol reports whether a user must set up a second factor before anything else: their role
+// requires one, they have a password, and they have no second factor.
 func (s *Service) MustEnrol(ctx context.Context, u domain.User) (bool, error) {
 	if !s.Demanded(u) {
 		return false, nil
@@ -84,15 +83,15 @@ func (s *Service) MustEnrol(ctx context.Context, u domain.User) (bool, error) {
 	return err == nil && f == nil, err
 }
 
-// Demanded reports whether somebody must have a second factor.
+// Demanded reports whether the role of a user requires a second factor.
 func (s *Service) Demanded(u domain.User) bool {
 	w := s.access.Load()
 	return u.PasswordHash != "" && !w.NoPassword &&
 		slices.ContainsFunc(w.SecondFactorFor, func(r domain.Role) bool { return u.Role.Includes(r) })
 }
 
-// NewSecondFactor is a fresh secret, in base32, for an authenticator app. It counts
-// once it was enabled.
+// NewSecondFactor returns a new secret in base32 for an authenticator app. It takes effect when it
+// is enabled.
 func (s *Service) NewSecondFactor() string {
 	var b [codeSecret]byte
 	rand.Read(b[:]) // never fails
@@ -101,22 +100,22 @@ func (s *Service) NewSecondFactor() string {
 
 var codeText = base32.StdEncoding.WithPadding(base32.NoPadding)
 
-// Enrollment is a second factor that its owner proved to have.
+// Enrollment is a second factor that the user proved to have.
 type Enrollment struct {
-	Stored string   // what is kept of it
-	Codes  []string // recovery codes, which are shown only here
+	Stored string   // the form to store
+	Codes  []string // recovery codes, which are shown only once
 }
 
-// Enroll checks that a user has a second factor: the secret, by a code of it. CodeConflict
-// for a user without a password; CodeInvalid; CodeTooMany.
+// Enroll verifies a new second factor with a code of its secret. It returns CodeConflict for a user
+// without a password, CodeInvalid, or CodeTooMany.
 func (s *Service) Enroll(u domain.User, secret, code string) (Enrollment, error) {
 	if u.PasswordHash == "" {
 		return Enrollment{}, domain.Errorf(domain.CodeConflict, "you log in without a password").
-			Suggest("set the second factor up at the identity provider")
+			Suggest("set up the second factor at the identity provider")
 	}
 	raw, err := codeText.DecodeString(strings.ToUpper(strings.TrimSpace(secret)))
 	if err != nil || len(raw) != codeSecret {
-		return Enrollment{}, domain.Errorf(domain.CodeInvalid, "this is not a secret that was given out here").Suggest("begin again")
+		return Enrollment{}, domain.Errorf(domain.CodeInvalid, "this secret was not created here").Suggest("start again")
 	}
 	now := s.clock.now()
 	counter := "code:" + u.Name
@@ -125,8 +124,8 @@ func (s *Service) Enroll(u domain.User, secret, code string) (Enrollment, error)
 	}
 	step, ok := matches(raw, code, now, 0)
 	if !ok {
-		return Enrollment{}, domain.Errorf(domain.CodeInvalid, "this is not the code that the app shows now").
-			Suggest("check the time on both devices, then type the next code")
+		return Enrollment{}, domain.Errorf(domain.CodeInvalid, "this code is not the current one").
+			Suggest("check the time on both devices, then enter the next code")
 	}
 	s.throttle.succeeded(now, counter, counter)
 	f := factor{Secret: raw, Step: step}
@@ -140,14 +139,14 @@ func (s *Service) Enroll(u domain.User, secret, code string) (Enrollment, error)
 	return Enrollment{stored, codes}, err
 }
 
-// text is what is stored of a second factor.
+// text returns the stored form of a second factor.
 func (f *factor) text() (string, error) {
 	raw, err := json.Marshal(f)
 	return string(raw), err
 }
 
-// check uses up a code, or a recovery code. A code that was used, or is older
-// than one that was, does not match.
+// check verifies a code or a recovery code and marks it as used. A code matches only if it is newer
+// than the last one that was used.
 func (s *secondFactors) check(ctx context.Context, userID, code string, now time.Time) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,8 +164,8 @@ func (s *secondFactors) check(ctx context.Context, userID, code string, now time
 	if !full(err) {
 		return matched && err == nil, err
 	}
-	// What is stored does not know that the code is used; this process does. A recovery
-	// code must be stored.
+	// The stored factor does not record a code that was used on a full disk, but this process does.
+	// A recovery code must be stored.
 	f, readErr := s.of(ctx, userID)
 	if readErr != nil || f == nil {
 		return false, readErr
@@ -182,7 +181,8 @@ func (s *secondFactors) check(ctx context.Context, userID, code string, now time
 	return true, nil
 }
 
-// useUp takes a code, or a recovery code, of a second factor; false: it does not match.
+// useUp verifies a code or a recovery code, and marks it as used in f. It returns false if the code
+// does not match.
 func (s *secondFactors) useUp(f *factor, userID, code string, now time.Time) bool {
 	if plain := plainCode(code); len(plain) == 16 {
 		hash := hashOf(plain)
@@ -200,7 +200,7 @@ func (s *secondFactors) useUp(f *factor, userID, code string, now time.Time) boo
 	return ok
 }
 
-// plainCode is a recovery code without what people put between its parts.
+// plainCode removes separators from a recovery code.
 func plainCode(code string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '-' || r == ' ' {
@@ -210,12 +210,12 @@ func plainCode(code string) string {
 	}, strings.ToLower(strings.TrimSpace(code)))
 }
 
-// matches finds the step whose code this is, later than one that was used.
+// matches finds the step of a code, which must be later than the last used one.
 func matches(secret []byte, code string, now time.Time, used int64) (int64, bool) {
 	code = strings.ReplaceAll(strings.TrimSpace(code), " ", "")
 	at := now.Unix() / int64(codeStep/time.Second)
 	found := int64(0)
-	for step := at - codeSlack; step <= at+codeSlack; step++ { // all of them: the time tells nothing
+	for step := at - codeSlack; step <= at+codeSlack; step++ { // it compares all of them, so that the time reveals nothing
 		if subtle.ConstantTimeCompare([]byte(codeAt(secret, step)), []byte(code)) == 1 && step > used {
 			found = step
 		}
@@ -223,7 +223,7 @@ func matches(secret []byte, code string, now time.Time, used int64) (int64, bool
 	return found, found > 0
 }
 
-// codeAt is the code of a step (RFC 4226).
+// codeAt returns the code of a step (RFC 4226).
 func codeAt(secret []byte, step int64) string {
 	var counter [8]byte
 	binary.BigEndian.PutUint64(counter[:], uint64(step))
@@ -235,11 +235,11 @@ func codeAt(secret []byte, step int64) string {
 	return fmt.Sprintf("%0*d", codeDigits, n%1_000_000)
 }
 
-// LoginCode finishes a login that waits for a code of the second factor. A ticket
-// takes five codes, within five minutes.
+// LoginCode finishes a login that waits for a code of the second factor. A login accepts five codes
+// within five minutes.
 func (s *Service) LoginCode(ctx context.Context, ticketText, code, address, userAgent string) (string, domain.User, error) {
 	now := s.clock.now()
-	over := domain.Errorf(domain.CodeUnauthorized, "this login has taken too long").Suggest("log in again")
+	over := domain.Errorf(domain.CodeUnauthorized, "this login has expired").Suggest("log in again")
 	hash := hashOf(ticketText)
 	t := s.tickets.use(hash, now)
 	if t == nil {
@@ -254,8 +254,8 @@ func (s *Service) LoginCode(ctx context.Context, ticketText, code, address, user
 		return "", domain.User{}, over
 	}
 	who := ActorOf(u, "ui")
-	// Codes are counted apart from passwords, and over all tickets: a right password
-	// must not buy a million guesses.
+	// Codes are counted apart from passwords, and for all logins together, so that a correct
+	// password does not allow unlimited guesses.
 	counter := "code:" + u.Name
 	if wait, first := s.throttle.allow(now, counter, address); wait > 0 {
 		if first {
@@ -269,8 +269,8 @@ func (s *Service) LoginCode(ctx context.Context, ticketText, code, address, user
 	}
 	if !ok || u.Disabled {
 		s.records.denied(ctx, who, "login", "user:"+u.Name, "wrong code, from "+address)
-		return "", domain.User{}, domain.Errorf(domain.CodeForbidden, "this is not the code of now, or it was used").
-			Suggest("type the next one, or a recovery code")
+		return "", domain.User{}, domain.Errorf(domain.CodeForbidden, "this code is not valid, or was already used").
+			Suggest("enter the next code, or a recovery code")
 	}
 	s.tickets.end(hash)
 	s.throttle.succeeded(now, counter, address)

@@ -104,7 +104,7 @@ func TestALoginWithASecondFactor(t *testing.T) {
 	if _, _, err := s.LoginCode(ctx, old, code(), "10.0.0.1", ""); domain.CodeOf(err) != domain.CodeUnauthorized {
 		t.Errorf("an old ticket: %v", err)
 	}
-	// Whoever knows the password does not get to guess on and on.
+	// A correct password alone allows only five guesses of a code per login.
 	at.Add(int64(time.Hour))
 	throttled := false
 	for i := range 30 {

@@ -12,13 +12,13 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// setupSecret lets one person make the first admin of a new installation.
+// setupSecret lets one person create the first administrator of a new server.
 type setupSecret struct {
 	hash    string // empty: none
 	expires time.Time
 }
 
-// NeedsSetup reports whether there is no user yet.
+// NeedsSetup reports whether there are no users yet.
 func (s *Service) NeedsSetup(ctx context.Context) (bool, error) {
 	n, err := s.store.CountUsers(ctx)
 	if err != nil {
@@ -27,10 +27,10 @@ func (s *Service) NeedsSetup(ctx context.Context) (bool, error) {
 	return n == 0, nil
 }
 
-// BeginSetup makes the one-time setup secret of an installation without users,
-// for the link /setup?token=SECRET, and writes it to the setup file. It is
-// valid for an hour; an earlier one is void. With users it returns "" and
-// removes a setup file that was left behind.
+// BeginSetup makes the one-time setup secret of a server without users, for the link
+// /setup?token=SECRET, and writes it to the setup file. The secret is valid for an hour and
+// replaces an earlier one. If there are users, BeginSetup returns "" and removes a setup file from
+// before.
 func (s *Service) BeginSetup(ctx context.Context) (string, error) {
 	needed, err := s.NeedsSetup(ctx)
 	if err != nil {
@@ -51,8 +51,8 @@ func (s *Service) BeginSetup(ctx context.Context) (string, error) {
 	return secret, nil
 }
 
-// Setup consumes the one-time setup secret, creates the first admin and opens a
-// session for them, whose secret it returns. Of many at once, one succeeds (A25).
+// Setup uses the one-time setup secret, creates the first administrator, opens a session for them,
+// and returns its secret. Of concurrent calls, one succeeds.
 func (s *Service) Setup(ctx context.Context, setup, name, password, address, userAgent string) (string, domain.User, error) {
 	now := s.clock.now()
 	who := domain.Actor{Name: shown(foldName(name)), Role: domain.RoleAdmin, Surface: "ui"}
@@ -61,8 +61,8 @@ func (s *Service) Setup(ctx context.Context, setup, name, password, address, use
 	s.mu.Unlock()
 	valid := want.hash != "" && subtle.ConstantTimeCompare([]byte(hashOf(setup)), []byte(want.hash)) == 1 && now.Before(want.expires)
 	if !valid {
-		s.records.denied(ctx, who, "setup", "", "wrong or expired setup secret")
-		return "", domain.User{}, domain.Errorf(domain.CodeForbidden, "this setup link is wrong, used or expired").
+		s.records.denied(ctx, who, "setup", "", "invalid or expired setup secret")
+		return "", domain.User{}, domain.Errorf(domain.CodeForbidden, "this setup link is invalid, used, or expired").
 			Suggest("restart kairosd for a new link, or run: kairosd user add")
 	}
 	u, err := s.NewUser(ctx, name, password, domain.RoleAdmin, now)
@@ -71,7 +71,7 @@ func (s *Service) Setup(ctx context.Context, setup, name, password, address, use
 	}
 	if err := s.store.CreateFirstUser(ctx, u, s.records.success(ctx, who, "setup", "user:"+u.Name, "")...); err != nil {
 		if domain.CodeOf(err) == domain.CodeConflict {
-			return "", domain.User{}, domain.Errorf(domain.CodeConflict, "this installation is already set up").Suggest("log in")
+			return "", domain.User{}, domain.Errorf(domain.CodeConflict, "this server is already set up").Suggest("log in")
 		}
 		return "", domain.User{}, fmt.Errorf("create the first user: %w", err)
 	}
@@ -80,7 +80,7 @@ func (s *Service) Setup(ctx context.Context, setup, name, password, address, use
 	return secret, u, err
 }
 
-// EndSetup makes the setup secret void: there is a first user.
+// EndSetup invalidates the setup secret, because there is a first user.
 func (s *Service) EndSetup() {
 	s.mu.Lock()
 	s.setup = setupSecret{}
@@ -100,8 +100,8 @@ func (s *Service) removeSetupFile() error {
 	return nil
 }
 
-// writeSecretFile never writes into a file that was there before: its mode, or
-// who has it open, would not be ours.
+// writeSecretFile never writes into an existing file, because another process may have it open, or
+// its mode may be too wide.
 func writeSecretFile(name, text string) error {
 	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -9,7 +9,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// IdentityProvider vouches for people. [oidc.Provider] is one.
+// IdentityProvider authenticates people. [oidc.Provider] is one.
 type IdentityProvider interface {
 	Label() string
 	Issuer() string
@@ -17,8 +17,8 @@ type IdentityProvider interface {
 	Finish(ctx context.Context, kept string, answer url.Values) (id oidc.Identity, next string, err error)
 }
 
-// Ways says how people log in: with a password, and with what a provider of the
-// given name says of them (empty: there is none).
+// Ways returns how people can log in: whether with a password, and the name of the identity
+// provider, or "" if there is none.
 func (s *Service) Ways() (password bool, provider string) {
 	w := s.access.Load()
 	if w.Provider != nil {
@@ -27,7 +27,7 @@ func (s *Service) Ways() (password bool, provider string) {
 	return !w.NoPassword, provider
 }
 
-// label names the provider in sentences.
+// label is the name of the provider in messages.
 func (s *Service) label() string {
 	p := s.access.Load().Provider
 	if p == nil {
@@ -36,8 +36,8 @@ func (s *Service) label() string {
 	return p.Label()
 }
 
-// BeginSSO starts a login at the identity provider: address is where the browser
-// goes, kept is for a cookie of its own. It changes nothing here.
+// BeginSSO starts a login at the identity provider. address is the address to send the browser to,
+// and kept is the value of a cookie. Nothing is stored.
 func (s *Service) BeginSSO(ctx context.Context, redirect, next string) (address, kept string, err error) {
 	p := s.access.Load().Provider
 	if p == nil {
@@ -46,16 +46,16 @@ func (s *Service) BeginSSO(ctx context.Context, redirect, next string) (address,
 	return p.Begin(ctx, redirect, next)
 }
 
-// FinishSSO opens a session for whom the identity provider vouches. They are
-// found by issuer and subject, never by a name or an address; a user of the same
-// name is somebody else until an admin links them. Every outcome is recorded.
+// FinishSSO opens a session for an identity of the provider. It finds the user by issuer and
+// subject, never by name or address. A user with the same name is another person until an
+// administrator links them. Every outcome is recorded.
 func (s *Service) FinishSSO(
 	ctx context.Context,
 	kept string,
 	answer url.Values,
 	address, userAgent string,
 ) (secret string, u domain.User, next string, err error) {
-	w := s.access.Load() // one and the same for the whole login
+	w := s.access.Load() // the same configuration for the whole login
 	if w.Provider == nil {
 		return "", u, "", domain.Errorf(domain.CodeNotFound, "no identity provider is configured")
 	}
@@ -76,15 +76,15 @@ func (s *Service) FinishSSO(
 		s.records.denied(ctx, who, "login", subjectOf(id), w.Provider.Label()+": "+shownLong(err.Error())+", from "+address)
 		return "", u, "", err
 	}
-	said := s.records.success(ctx, ActorOf(u, "ui"), "login", "user:"+u.Name, "by "+w.Provider.Label()+", from "+address)
-	if secret, err = s.openSession(ctx, u, now, address, userAgent, said...); err != nil {
+	records := s.records.success(ctx, ActorOf(u, "ui"), "login", "user:"+u.Name, "by "+w.Provider.Label()+", from "+address)
+	if secret, err = s.openSession(ctx, u, now, address, userAgent, records...); err != nil {
 		return "", u, "", err
 	}
 	s.throttle.succeeded(now, "", address)
 	return secret, u, next, nil
 }
 
-// subjectOf names a stranger in the audit log, so that an admin can link them.
+// subjectOf describes an unknown identity in the audit log, so that an administrator can link it.
 func subjectOf(id oidc.Identity) string {
 	if id.Subject == "" {
 		return ""
@@ -94,7 +94,7 @@ func subjectOf(id oidc.Identity) string {
 
 func shownLong(s string) string { return cut(shownAll(s), 400) }
 
-// admit finds the user of an identity, or makes one.
+// admit finds the user of an identity, or creates one.
 func (s *Service) admit(ctx context.Context, w *Access, id oidc.Identity) (domain.User, error) {
 	u, err := s.store.UserByIdentity(ctx, id.Issuer, id.Subject)
 	if domain.CodeOf(err) == domain.CodeNotFound {
@@ -103,14 +103,14 @@ func (s *Service) admit(ctx context.Context, w *Access, id oidc.Identity) (domai
 		return u, fmt.Errorf("log in: %w", err)
 	}
 	if u.Disabled {
-		return u, domain.Errorf(domain.CodeForbidden, "your account %s is disabled", u.Name).Suggest("ask an admin of kairosd")
+		return u, domain.Errorf(domain.CodeForbidden, "your account %s is disabled", u.Name).Suggest("ask an administrator of kairosd")
 	}
 	if id.Managed && id.Role != u.Role {
 		who := domain.Actor{Name: domain.System.Name, Role: domain.RoleAdmin, Surface: domain.System.Surface}
 		if u, err = s.store.ChangeUser(ctx, u.ID, who, func(u *domain.User, others int) (domain.UserChange, error) {
 			return ChangeUser(u, others, func(u *domain.User) (string, error) {
 				u.Role = id.Role
-				return " role " + string(id.Role) + ", as " + w.Provider.Label() + " says", nil
+				return " role " + string(id.Role) + ", from " + w.Provider.Label(), nil
 			})
 		}); err != nil {
 			return u, err
@@ -120,11 +120,11 @@ func (s *Service) admit(ctx context.Context, w *Access, id oidc.Identity) (domai
 	return s.seen(ctx, u)
 }
 
-// seen notes when a user was last seen.
+// seen stores when a user was last seen.
 func (s *Service) seen(ctx context.Context, u domain.User) (domain.User, error) {
 	now := s.clock.now()
 	known, err := s.store.ChangeUser(ctx, u.ID, domain.System, func(u *domain.User, _ int) (domain.UserChange, error) {
-		if u.Disabled { // meanwhile
+		if u.Disabled { // in the meantime
 			return domain.UserChange{}, noSession()
 		}
 		u.LastSeenAt = now
@@ -139,17 +139,17 @@ func (s *Service) seen(ctx context.Context, u domain.User) (domain.User, error) 
 	return known, err
 }
 
-// newcomer makes a user of whom nothing was known. The first of all must be an
-// admin, or nobody could ever make another one.
+// newcomer creates a user for an unknown identity. The first user of a server must be an
+// administrator, because only an administrator can create another one.
 func (s *Service) newcomer(ctx context.Context, w *Access, id oidc.Identity) (domain.User, error) {
 	if !w.CreateUsers {
 		return domain.User{}, domain.Errorf(domain.CodeForbidden, "you have no account here").
-			Suggest("ask an admin of kairosd for one; at %s you are %s", w.Provider.Label(), shown(id.Subject))
+			Suggest("ask an administrator of kairosd for one; your identity at %s is %s", w.Provider.Label(), shown(id.Subject))
 	}
 	u, err := newAccount(id.Name, id.Role, s.clock.now())
 	if err != nil {
-		return u, domain.Errorf(domain.CodeForbidden, "your name at %s, %q, cannot be a name here", w.Provider.Label(), shown(id.Name)).
-			Suggest("ask an admin of kairosd for an account; at %s you are %s", w.Provider.Label(), shown(id.Subject))
+		return u, domain.Errorf(domain.CodeForbidden, "your name at %s, %q, is not a valid user name", w.Provider.Label(), shown(id.Name)).
+			Suggest("ask an administrator of kairosd for an account; your identity at %s is %s", w.Provider.Label(), shown(id.Subject))
 	}
 	u.Issuer, u.Subject, u.LastSeenAt = id.Issuer, id.Subject, u.CreatedAt
 	first, err := s.NeedsSetup(ctx)
@@ -159,21 +159,21 @@ func (s *Service) newcomer(ctx context.Context, w *Access, id oidc.Identity) (do
 	create := s.store.CreateUser
 	if first {
 		if u.Role != domain.RoleAdmin {
-			return u, domain.Errorf(domain.CodeForbidden, "this installation is not set up yet").
-				Suggest("let an admin log in first, or open the link that kairosd printed when it started")
+			return u, domain.Errorf(domain.CodeForbidden, "this server is not set up yet").
+				Suggest("log in as an administrator first, or open the link that kairosd printed at its start")
 		}
 		create = s.store.CreateFirstUser
 	}
 	err = create(ctx, u,
 		s.records.success(ctx, domain.System, "user.create", "user:"+u.Name, "role "+string(u.Role)+", by "+w.Provider.Label())...)
 	if domain.CodeOf(err) == domain.CodeConflict {
-		// The same person in another tab, or another user of that name.
+		// The same person may have logged in in another tab, or another user has the name.
 		if same, err := s.store.UserByIdentity(ctx, id.Issuer, id.Subject); err == nil && !same.Disabled {
 			return same, nil
 		}
-		return u, domain.Errorf(domain.CodeForbidden, "there is a user %s here already, who is not linked to %s", u.Name,
+		return u, domain.Errorf(domain.CodeForbidden, "user %s already exists, and is not linked to %s", u.Name,
 			w.Provider.Label()).
-			Suggest("if that is you, ask an admin to link the account; at %s you are %s", w.Provider.Label(), shown(id.Subject))
+			Suggest("if that is you, ask an administrator to link the account; your identity at %s is %s", w.Provider.Label(), shown(id.Subject))
 	} else if err != nil {
 		return u, fmt.Errorf("create user %s: %w", u.Name, err)
 	}
@@ -183,10 +183,10 @@ func (s *Service) newcomer(ctx context.Context, w *Access, id oidc.Identity) (do
 	return u, nil
 }
 
-// Issuer is the identity provider that users are linked to; empty: there is none.
+// Issuer is the identity provider that users are linked to, or "" if there is none.
 func (s *Service) Issuer() string { return s.access.Load().Issuer }
 
-// CheckSubject refuses what cannot be a subject of an identity provider.
+// CheckSubject rejects texts that cannot be a subject of an identity provider.
 func CheckSubject(subject string) error {
 	if len(subject) > 255 || shownAll(subject) != subject {
 		return domain.Errorf(domain.CodeInvalid, "a subject has 1 to 255 printable characters")

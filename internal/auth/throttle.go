@@ -9,24 +9,23 @@ import (
 )
 
 const (
-	// An address may fail this often at once, and once more per refill.
+	// addressBurst is how often an address may fail at once, with one more attempt per refill.
 	addressBurst  = 10
 	addressRefill = 6 * time.Second
-	// An account may fail this often before it has to wait; the wait doubles
-	// with every further failure up to accountWait.
+	// accountFree is how often an account may fail before it has to wait. The wait doubles with
+	// each further failure, up to accountWait.
 	accountFree = 5
 	accountWait = 5 * time.Minute
-	// accountForget clears an account's failures after so much quiet.
+	// accountForget is the time without failures after which an account's failures are cleared.
 	accountForget = 30 * time.Minute
 
 	retrySoon = 2 * time.Second
-	// throttleSize bounds the memory that an attacker can make us use.
+	// throttleSize limits the memory that an attacker can use.
 	throttleSize = 20_000
 )
 
-// throttle slows guessing down: per address, and per account over all
-// addresses. Who logged in before from an address is not slowed by what others
-// try on the same account (A22).
+// throttle slows guessing: per address, and per account over all addresses. A person who logged in
+// from an address before is not slowed by attempts from other addresses on the same account.
 type throttle struct {
 	mu        sync.Mutex
 	addresses map[string]*bucket
@@ -37,13 +36,13 @@ type throttle struct {
 type bucket struct {
 	left    float64
 	at      time.Time
-	blocked bool // whether the present wait was reported
+	blocked bool // whether the current wait was reported
 }
 
 type failures struct {
 	count   int
 	at      time.Time
-	blocked bool // whether the present wait was reported
+	blocked bool // whether the current wait was reported
 }
 
 type device struct{ account, address string }
@@ -52,11 +51,10 @@ func newThrottle() *throttle {
 	return &throttle{addresses: map[string]*bucket{}, accounts: map[string]*failures{}, known: map[device]time.Time{}}
 }
 
-// allow says how long this attempt has to wait: 0 lets it through. first is
-// true for the first refusal of a wait, which is worth recording. What is let
-// through counts as a failure at once, so that many at the same time do not
-// slip in together; succeeded takes it back. Without an account (before it is
-// known whose it would be) only the address counts.
+// allow returns how long this attempt has to wait; 0 allows it. first reports the first refusal of
+// a wait, which is worth recording. An allowed attempt counts as a failure at once, so that many
+// concurrent attempts cannot pass together; succeeded takes it back. If the account is not known
+// yet, only the address counts.
 func (t *throttle) allow(now time.Time, account, address string) (wait time.Duration, first bool) {
 	address = network(address)
 	t.mu.Lock()
@@ -100,7 +98,7 @@ func (t *throttle) allow(now time.Time, account, address string) (wait time.Dura
 	return 0, false
 }
 
-// succeeded gives the attempt back and remembers the device.
+// succeeded takes the attempt back and remembers the device.
 func (t *throttle) succeeded(now time.Time, account, address string) {
 	address = network(address)
 	t.mu.Lock()
@@ -116,7 +114,7 @@ func (t *throttle) succeeded(now time.Time, account, address string) {
 	t.known[device{account, address}] = now
 }
 
-// forget makes all of an account's devices unknown again.
+// forget makes all devices of an account unknown.
 func (t *throttle) forget(account string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -137,7 +135,7 @@ func accountDelay(count int) time.Duration {
 	return d
 }
 
-// makeRoom drops the older half of a map that is full.
+// makeRoom drops the older half of a full map.
 func makeRoom[K comparable, V any](m map[K]V, at func(V) time.Time) {
 	if len(m) < throttleSize {
 		return
@@ -159,7 +157,7 @@ func makeRoom[K comparable, V any](m map[K]V, at func(V) time.Time) {
 	}
 }
 
-// network is what counts as one address: an IPv4 address, or the /64 that one
+// network returns the part of an address that counts as one: an IPv4 address, or the /64 that one
 // customer of an IPv6 network usually has.
 func network(address string) string {
 	a, err := netip.ParseAddr(address)
@@ -180,7 +178,7 @@ func network(address string) string {
 }
 
 func tooMany(wait time.Duration) *domain.Error {
-	e := domain.Errorf(domain.CodeTooMany, "too many attempts").Suggest("wait a moment, then try again")
+	e := domain.Errorf(domain.CodeTooMany, "too many attempts").Suggest("wait a few seconds, then try again")
 	e.RetryAfter = max(wait.Round(time.Second), time.Second)
 	return e
 }

@@ -8,19 +8,19 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// SecondFactorNeeded means that a password was right and a code is required. It is
-// worth nothing without one: Ticket names the login that waits, for five minutes.
+// SecondFactorNeeded reports that a password was correct and a code is required. Ticket identifies
+// the login, which waits for the code for five minutes.
 type SecondFactorNeeded struct{ Ticket string }
 
-func (*SecondFactorNeeded) Error() string { return "a code of the second factor is needed" }
+func (*SecondFactorNeeded) Error() string { return "a code of the second factor is required" }
 
-// NeedsCode gives the ticket of a login that waits for a code.
+// NeedsCode returns the ticket of a login that waits for a code.
 func (e *SecondFactorNeeded) NeedsCode() string { return e.Ticket }
 
 // ticket is a login that waits for its code. It ends when the password changes.
 type ticket struct {
 	user  string
-	hash  string // of the password that was right
+	hash  string // of the correct password
 	ends  time.Time
 	tries int
 }
@@ -37,7 +37,7 @@ type tickets struct {
 	byHash map[string]*ticket
 }
 
-// open keeps a login whose password was right until its code comes: its error has the ticket.
+// open keeps a login with a correct password until its code arrives. The error contains the ticket.
 func (t *tickets) open(u domain.User, now time.Time) error {
 	secret := newSecret()
 	t.mu.Lock()
@@ -57,8 +57,7 @@ func (t *tickets) drop(userID string) {
 	maps.DeleteFunc(t.byHash, func(_ string, k *ticket) bool { return k.user == userID })
 }
 
-// use counts a code that is tried with a ticket; nil: there is no such ticket, or it has
-// expired.
+// use counts a code for a ticket. It returns nil if the ticket does not exist or has expired.
 func (t *tickets) use(hash string, now time.Time) *ticket {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -73,7 +72,7 @@ func (t *tickets) use(hash string, now time.Time) *ticket {
 	return k
 }
 
-// end removes a ticket whose login is complete.
+// end removes a ticket when its login is complete.
 func (t *tickets) end(hash string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

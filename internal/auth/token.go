@@ -12,9 +12,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// A token's text is kro_<8>_<43>_<8>: a name by which it can be recognised,
-// 256 random bits, and a checksum that finds mistakes without asking the
-// database.
+// The text of a token is kro_<8>_<43>_<8>: a public name, 256 random bits, and a checksum that
+// finds typing mistakes without a query.
 const (
 	tokenStart  = "kro_"
 	tokenPrefix = len(tokenStart) + 8
@@ -28,7 +27,7 @@ func WellFormed(text string) bool {
 		text[tokenPrefix] == '_' && text[tokenBody] == '_' && text[tokenBody+1:] == checksum(text[:tokenBody])
 }
 
-// NewTokenText makes the text of a token.
+// NewTokenText returns the text of a new token.
 func NewTokenText() string {
 	body := tokenStart + strings.ToLower(rand.Text()[:8]) + "_" + newSecret()
 	return body + "_" + checksum(body)
@@ -36,18 +35,18 @@ func NewTokenText() string {
 
 func checksum(s string) string { return fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(s))) }
 
-// NewToken is an API token that is to be made.
+// NewToken describes an API token to create.
 type NewToken struct {
-	Text     string // as NewTokenText made it
+	Text     string // from NewTokenText
 	ID       string
 	Name     string
 	Role     domain.Role
-	Scopes   []string      // none: all that the role allows
-	Lifetime time.Duration // 0: 90 days, or the rest of the token that makes it
+	Scopes   []string      // none: all scopes of the role
+	Lifetime time.Duration // 0: 90 days, or the remaining lifetime of the token that creates it
 }
 
-// Make checks what is asked for and gives the token. A token makes only tokens that may
-// no more than itself, and no longer. CodeInvalid; CodeForbidden.
+// Make validates the request and returns the token. A token can only create tokens with at most its
+// own permissions and lifetime. The error is CodeInvalid or CodeForbidden.
 func (n NewToken) Make(ctx context.Context, from Directory, by domain.Actor, now time.Time) (domain.Token, error) {
 	if n.Name == "" || len(n.Name) > 64 || shown(n.Name) != n.Name {
 		return domain.Token{}, domain.Errorf(domain.CodeInvalid, "a token's name has 1 to 64 printable characters")
@@ -58,7 +57,7 @@ func (n NewToken) Make(ctx context.Context, from Directory, by domain.Actor, now
 	scopes := slices.Compact(slices.Sorted(slices.Values(n.Scopes)))
 	for _, sc := range scopes {
 		if !slices.Contains(domain.Scopes, sc) {
-			return domain.Token{}, domain.Errorf(domain.CodeInvalid, "there is no scope %q", shown(sc)).
+			return domain.Token{}, domain.Errorf(domain.CodeInvalid, "unknown scope %q", shown(sc)).
 				Suggest("scopes are %s", strings.Join(domain.Scopes, ", "))
 		}
 	}
@@ -79,7 +78,7 @@ func (n NewToken) Make(ctx context.Context, from Directory, by domain.Actor, now
 		lifetime = DefaultTokenLifetime
 	}
 	if lifetime < time.Minute || lifetime > MaxTokenLifetime {
-		return domain.Token{}, domain.Errorf(domain.CodeInvalid, "a token lives from one minute to 366 days")
+		return domain.Token{}, domain.Errorf(domain.CodeInvalid, "the lifetime of a token must be from one minute to 366 days")
 	}
 	return domain.Token{
 		ID: n.ID, Name: n.Name, Prefix: n.Text[:tokenPrefix], SecretHash: hashOf(n.Text), Role: n.Role, Scopes: scopes,
@@ -87,8 +86,8 @@ func (n NewToken) Make(ctx context.Context, from Directory, by domain.Actor, now
 	}, nil
 }
 
-// narrower checks that a new token may no more than the token that creates it, and
-// returns how long the new one may live.
+// narrower checks that a new token has at most the permissions of the token that creates it, and
+// returns the longest lifetime of the new token.
 func narrower(
 	ctx context.Context,
 	from Directory,
@@ -125,9 +124,9 @@ func narrower(
 	return parent.ExpiresAt.Sub(now), nil
 }
 
-// Token finds the principal of an API token; CodeUnauthorized if it is malformed or
-// unknown, if it or a token that it was made by has expired or been revoked, or if
-// the person behind it is disabled. It never may more than any of them may now.
+// Token returns the principal of an API token. It returns CodeUnauthorized if the token is
+// malformed or unknown, if it or a token that created it has expired or was revoked, or if its user
+// is disabled. It never has more permissions than any of them has now.
 func (s *Service) Token(ctx context.Context, text string) (domain.Actor, error) {
 	if !WellFormed(text) {
 		return domain.Actor{}, noToken()
@@ -158,5 +157,5 @@ func (s *Service) Token(ctx context.Context, text string) (domain.Actor, error) 
 
 func noToken() error {
 	return domain.Errorf(domain.CodeUnauthorized, "this API token is not valid").
-		Suggest("make one with: kairosd token create")
+		Suggest("create one with: kairosd token create")
 }

@@ -11,11 +11,11 @@ import (
 
 var nameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9._@-]{0,63}$`)
 
-// reserved names would be mistaken for the daemon or for an unknown person.
+// reserved names could be confused with the daemon or with an unknown user.
 var reserved = []string{"system", "engine", "token", "cli", "anonymous"}
 
-// NewUser is a user with a password, who is not stored yet. CodeInvalid for a name, a
-// password, or a role that cannot be.
+// NewUser returns a user with a password, without storing it. It returns CodeInvalid for an invalid
+// name, password, or role.
 func (s *Service) NewUser(ctx context.Context, name, password string, role domain.Role, now time.Time) (domain.User, error) {
 	u, err := newAccount(name, role, now)
 	if err != nil {
@@ -25,7 +25,8 @@ func (s *Service) NewUser(ctx context.Context, name, password string, role domai
 	return u, err
 }
 
-// HashPassword is what is stored of a password; CodeInvalid for one that may not be set.
+// HashPassword returns the stored form of a password. It returns CodeInvalid for a password that
+// may not be set.
 func (s *Service) HashPassword(ctx context.Context, name, password string) (string, error) {
 	if err := CheckPassword(name, password); err != nil {
 		return "", err
@@ -33,11 +34,11 @@ func (s *Service) HashPassword(ctx context.Context, name, password string) (stri
 	return s.hasher.hash(ctx, password)
 }
 
-// CheckOldPassword lets a user go on who gives their password: CodeForbidden for another
-// one, CodeTooMany for too many of them.
+// CheckOldPassword verifies the current password of a user. It returns CodeForbidden for a wrong
+// password and CodeTooMany for too many wrong ones.
 func (s *Service) CheckOldPassword(ctx context.Context, u domain.User, password string) error {
 	now := s.clock.now()
-	// Counted apart from logins, which others can make fail.
+	// It is counted apart from logins, which others can make fail.
 	counter := "change:" + u.Name
 	if wait, _ := s.throttle.allow(now, counter, counter); wait > 0 {
 		return tooMany(wait)
@@ -53,13 +54,13 @@ func (s *Service) CheckOldPassword(ctx context.Context, u domain.User, password 
 	return nil
 }
 
-// newAccount is a user without a password.
+// newAccount returns a user without a password.
 func newAccount(name string, role domain.Role, now time.Time) (domain.User, error) {
 	name = foldName(name)
-	// A user is found by id or name: a name in the form of an id could be another's.
+	// A user is found by ID or name, so a name must not look like an ID of another user.
 	if !nameForm.MatchString(name) || slices.Contains(reserved, name) || domain.ValidID(name) {
-		return domain.User{}, domain.Errorf(domain.CodeInvalid, "%q cannot be a user's name", shown(name)).
-			Suggest("use up to 64 letters, digits, dots, dashes, underscores and @, beginning with a letter or digit")
+		return domain.User{}, domain.Errorf(domain.CodeInvalid, "invalid user name %q", shown(name)).
+			Suggest("use up to 64 letters, digits, dots, dashes, underscores, and @, and start with a letter or digit")
 	}
 	if err := CheckRole(role); err != nil {
 		return domain.User{}, err
@@ -67,12 +68,13 @@ func newAccount(name string, role domain.Role, now time.Time) (domain.User, erro
 	return domain.User{ID: domain.NewID(), Name: name, Role: role, CreatedAt: now}, nil
 }
 
-// ChangeUser applies an edit to a user, which says what it changed ("" for nothing). The
-// last admin stays one; others is how many other admins are enabled. A user that something
-// other than kairosd changed loses what lets somebody in. Sessions end.
+// ChangeUser applies edit to a user. edit returns a description of the change, or "" if there is
+// none. The last administrator must stay one; others is the number of other enabled administrators.
+// If another program than kairosd changed the user, the credentials are removed and the sessions
+// end.
 func ChangeUser(u *domain.User, others int, edit func(*domain.User) (string, error)) (domain.UserChange, error) {
 	was := *u
-	if u.Unsealed { // nobody knows who chose them
+	if u.Unsealed { // it is not known who chose them
 		u.PasswordHash, u.Issuer, u.Subject = "", "", ""
 	}
 	what, err := edit(u)
@@ -81,13 +83,13 @@ func ChangeUser(u *domain.User, others int, edit func(*domain.User) (string, err
 		return domain.UserChange{}, err
 	}
 	if was.Role == domain.RoleAdmin && !was.Disabled && others == 0 && (u.Role != domain.RoleAdmin || u.Disabled) {
-		return domain.UserChange{}, domain.Errorf(domain.CodeConflict, "this is the only admin").
-			Suggest("make somebody else an admin first")
+		return domain.UserChange{}, domain.Errorf(domain.CodeConflict, "this is the only administrator").
+			Suggest("make another user an administrator first")
 	}
 	return domain.UserChange{Reason: "changed:" + what, Detail: domain.ChangeDetail(seenOf(was), seenOf(*u)), EndsSessions: true}, nil
 }
 
-// seenOf is what the audit log may say of a user: nothing of passwords.
+// seenOf returns the fields of a user that the audit log may contain, without passwords.
 func seenOf(u domain.User) map[string]any {
 	seen := map[string]any{"role": u.Role, "disabled": u.Disabled}
 	if u.Subject != "" {
@@ -96,11 +98,11 @@ func seenOf(u domain.User) map[string]any {
 	return seen
 }
 
-// CheckRole refuses a role that does not exist.
+// CheckRole rejects a role that does not exist.
 func CheckRole(r domain.Role) error {
 	if !slices.Contains(domain.Roles, r) {
-		return domain.Errorf(domain.CodeInvalid, "there is no role %q", shown(string(r))).
-			Suggest("roles are viewer, operator, author and admin")
+		return domain.Errorf(domain.CodeInvalid, "unknown role %q", shown(string(r))).
+			Suggest("roles: viewer, operator, author, admin")
 	}
 	return nil
 }

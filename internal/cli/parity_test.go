@@ -347,7 +347,7 @@ func TestDetails(t *testing.T) {
 			}
 			return
 		}
-		if out, _ := s.expect(0, "server"); !strings.Contains(out, "last backup") || !strings.Contains(out, "examine the database") {
+		if out, _ := s.expect(0, "server"); !strings.Contains(out, "last backup") || !strings.Contains(out, "check the database") {
 			t.Error(out)
 		}
 		s.expect(0, "server", "logs", "--level", "warn", "--json")

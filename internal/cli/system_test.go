@@ -94,7 +94,7 @@ func TestAClockThatIsWrongIsSaid(t *testing.T) {
 			if code := d.end(t); code != 0 {
 				t.Errorf("exit %d", code)
 			}
-			if got := strings.Contains(d.log.String(), "the clock is behind what was recorded"); got != c.says {
+			if got := strings.Contains(d.log.String(), "the clock is behind the newest record"); got != c.says {
 				t.Errorf("it says %s", d.log)
 			}
 		})

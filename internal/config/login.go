@@ -48,7 +48,7 @@ type OIDC struct {
 	ClientSecretEnv  string `yaml:"client_secret_env"`
 	ClientSecretFile string `yaml:"client_secret_file"`
 	// RedirectURL is registered at the provider: https://HOST/login/oidc/callback.
-	// Default: the address that the browser used.
+	// Default: the address used by the browser.
 	RedirectURL string `yaml:"redirect_url"`
 	// Label is what the button calls the provider; default: the issuer's host.
 	Label string `yaml:"label"`

@@ -7,11 +7,10 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// staUnsync is the kernel's mark of a clock that nothing keeps right (timex.h).
+// staUnsync is the kernel's flag of a clock that is not synchronized (timex.h).
 const staUnsync = 0x40
 
-// machineClock asks the kernel whether something keeps the clock right, and how far
-// off it may be. It only reads.
+// machineClock reads from the kernel whether the clock is synchronized, and its largest error.
 func machineClock() domain.Clock {
 	var t syscall.Timex
 	if _, err := syscall.Adjtimex(&t); err != nil {

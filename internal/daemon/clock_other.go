@@ -4,5 +4,5 @@ package daemon
 
 import "github.com/kairosd/kairosd/internal/domain"
 
-// machineClock is unknown outside Linux.
+// machineClock returns an unknown state outside Linux.
 func machineClock() domain.Clock { return domain.Clock{} }

@@ -15,10 +15,9 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// exampleConfig writes the configuration of the example plans, with their scripted
-// answers and input files, next to the data directory and returns its path. Tools
-// are kept out of the data directory itself. Files that are there already stay as
-// they are, so that you can change them.
+// exampleConfig writes the configuration of the example plans, with their scripted answers and
+// input files, next to the data directory and returns its path. It is not in the data directory,
+// which tools cannot read. Existing files stay, so that you can change them.
 func exampleConfig(data datadir.Dir) (string, error) {
 	dir := filepath.Clean(string(data)) + "-examples"
 	source := examples.Setup()
@@ -51,7 +50,7 @@ func exampleConfig(data datadir.Dir) (string, error) {
 	return filepath.Join(dir, "kairos.yaml"), nil
 }
 
-// loadExamples stores the plans that come with the binary.
+// loadExamples stores the plans that are part of the binary.
 func (s *server) loadExamples(ctx context.Context) error {
 	files, err := examples.Plans()
 	if err != nil {
@@ -64,7 +63,7 @@ func (s *server) loadExamples(ctx context.Context) error {
 			f.Source,
 			planner.FormatOf(f.Name, f.Source),
 			"example",
-			"comes with kairosd",
+			"example plan of kairosd",
 		)
 		if err != nil {
 			return fmt.Errorf("example %s: %w (%v)", f.Name, err, problems)

@@ -32,10 +32,10 @@ func MakeBackups(t *testing.T, s *store.Store, dir string, keep config.Backup, a
 	}
 }
 
-// Drill tests a restore of the newest backup in a directory.
-func Drill(ctx context.Context, s *store.Store, dir string) (*domain.RestoreTest, error) {
+// RestoreTest runs a restore test of the newest backup.
+func RestoreTest(ctx context.Context, s *store.Store, dir string) (*domain.RestoreTest, error) {
 	sys := &system{store: s}
 	sys.reconfigure(&upkeep{backups: dir})
-	err := sys.drill(ctx)
+	err := sys.testRestore(ctx)
 	return sys.checks.restoreTest, err
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/kairosd/kairosd/web"
 )
 
-// operations builds the worker that plans drafts, and the operations that requests ask for.
+// operations builds the worker that plans drafts, and the operations of all interfaces.
 func (s *server) operations() {
 	plans := planners{s.now}
 	s.drafts = draft.New(draft.Config{Store: s.store, Planner: plans, Engine: s.engine, Log: s.log})
@@ -86,7 +86,7 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 	return site, public.Door(&actor), func() { site.Close(); public.Close() }, nil
 }
 
-// ready reports why the daemon cannot serve, if it cannot.
+// ready returns the reason why the daemon cannot serve requests, or nil.
 func (s *server) ready(ctx context.Context) error {
 	select {
 	case <-s.store.Failed():

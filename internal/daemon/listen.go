@@ -14,11 +14,11 @@ import (
 	"github.com/kairosd/kairosd/internal/exit"
 )
 
-// DefaultListen is where the dashboard is if nobody says otherwise.
+// DefaultListen is the default address of the dashboard and the API.
 const DefaultListen = "127.0.0.1:8080"
 
-// listenOn opens where the dashboard and the API are: an address, or a Unix socket
-// whose mode says who may use it.
+// listenOn opens the address of the dashboard and the API: a network address, or a Unix socket
+// whose mode decides who may use it.
 func listenOn(ctx context.Context, listen string, mode fs.FileMode) (net.Listener, error) {
 	path, isSocket := config.SocketOf(listen)
 	if !isSocket {
@@ -31,14 +31,15 @@ func listenOn(ctx context.Context, listen string, mode fs.FileMode) (net.Listene
 	if err := removeStale(ctx, path); err != nil {
 		return nil, exit.With(exit.SysUnavail, err)
 	}
-	// On Linux its mode is that of its inode, set before it has a name to be opened by.
+	// On Linux, the mode of the socket is that of its inode. It is set before the socket has a
+	// name.
 	var c net.ListenConfig
 	c.Control = func(_, _ string, raw syscall.RawConn) error {
 		return raw.Control(func(fd uintptr) { _ = syscall.Fchmod(int(fd), uint32(mode)) }) // elsewhere it has none yet
 	}
 	ln, err := c.Listen(ctx, "unix", path)
 	if err == nil {
-		if err = os.Chmod(path, mode); err != nil { // and what the umask took of it
+		if err = os.Chmod(path, mode); err != nil { // sets the bits that the umask removed
 			err = errors.Join(err, ln.Close())
 		}
 	}
@@ -48,17 +49,17 @@ func listenOn(ctx context.Context, listen string, mode fs.FileMode) (net.Listene
 	return socketListener{ln}, nil
 }
 
-// removeStale removes the socket of a process that is no more. One that somebody
-// listens on, and what is no socket, stays and is an error.
+// removeStale removes the socket of a process that has ended. A socket with a listener, or another
+// kind of file, stays and is an error.
 func removeStale(ctx context.Context, path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {
-		return fmt.Errorf("look at the socket: %w", err)
+		return fmt.Errorf("check the socket: %w", err)
 	}
 	if info.Mode().Type() != fs.ModeSocket {
-		return fmt.Errorf("%s is there and is no socket", path)
+		return fmt.Errorf("%s exists and is not a socket", path)
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
@@ -66,18 +67,18 @@ func removeStale(ctx context.Context, path string) error {
 	if err == nil {
 		return errors.Join(fmt.Errorf("another process listens on %s", path), conn.Close())
 	}
-	if !errors.Is(err, syscall.ECONNREFUSED) { // it may be busy, or another user's
-		return fmt.Errorf("%s is there, and it cannot be said whether anybody listens on it: %w", path, err)
+	if !errors.Is(err, syscall.ECONNREFUSED) { // it may be busy, or belong to another user
+		return fmt.Errorf("%s exists, and whether a process listens on it is unknown: %w", path, err)
 	}
 	if err := os.Remove(path); err != nil {
-		return fmt.Errorf("remove the socket that is left: %w", err)
+		return fmt.Errorf("remove the stale socket: %w", err)
 	}
 	return nil
 }
 
-// socketListener gives who comes through a Unix socket, and has no address, the one
-// of this machine: a proxy in front is then believed under the same rule as another,
-// server.trusted_proxies, and logins are throttled like others.
+// socketListener gives clients of a Unix socket, which have no address, the address of this
+// machine. A proxy in front of it then needs the same setting as any other, server.trusted_proxies,
+// and its logins are throttled.
 type socketListener struct{ net.Listener }
 
 func (l socketListener) Accept() (net.Conn, error) {
@@ -92,9 +93,8 @@ type socketConn struct{ net.Conn }
 
 func (socketConn) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
 
-// hosts are the names under which the dashboard answers (A12). Through a Unix socket
-// no name leads: there, programs of this machine say localhost or kairosd, and what a
-// proxy passes on is in server.hosts.
+// hosts are the host names that the dashboard accepts. Requests through a Unix socket use localhost
+// or kairosd, or a name in server.hosts that a proxy passes on.
 func (s *server) hosts(ln net.Listener) []string {
 	if _, isSocket := config.SocketOf(s.listen.address); isSocket {
 		return append([]string{"localhost", "kairosd"}, s.cfg.Server.Hosts...)
@@ -108,7 +108,7 @@ func (s *server) hosts(ln net.Listener) []string {
 	return hosts
 }
 
-// where is the address for people, and what links to pages begin with.
+// where returns the address for people, and the prefix of links to pages.
 func (s *server) where(ln net.Listener) (url, links string) {
 	if path, isSocket := config.SocketOf(s.listen.address); isSocket {
 		links = "http://localhost"
@@ -124,16 +124,16 @@ func (s *server) where(ln net.Listener) (url, links string) {
 	return url, url
 }
 
-// checkAddress refuses to be reached from other machines without protection.
+// checkAddress rejects an address that other machines can reach without TLS or a trusted proxy.
 func checkAddress(listen string, cfg config.Config) error {
 	if path, isSocket := config.SocketOf(listen); isSocket {
 		if path == "" {
-			return exit.With(exit.SysUsage, fmt.Errorf("--listen %q: say which socket, as unix:/run/kairos/kairos.sock", listen))
+			return exit.With(exit.SysUsage, fmt.Errorf("--listen %q: write the path of the socket, as in unix:/run/kairos/kairos.sock", listen))
 		}
 		if cfg.Server.TLSCert != "" {
 			return exit.With(
 				exit.SysConfig,
-				errors.New("a Unix socket has no TLS of its own: leave server.tls_cert out, the proxy in front has it"),
+				errors.New("a Unix socket cannot use TLS: remove server.tls_cert, and configure TLS in the proxy"),
 			)
 		}
 		return nil
@@ -160,7 +160,7 @@ func checkAddress(listen string, cfg config.Config) error {
 // setting.
 type listenAddress struct{ address, origin string }
 
-// listenAt is where to listen: the flag, else the configuration, else the default.
+// listenAt returns where to listen: the flag, else the configuration, else the default.
 func listenAt(flag string, cfg config.Config) listenAddress {
 	switch {
 	case flag != "":

@@ -13,22 +13,22 @@ import (
 	"golang.org/x/net/netutil"
 )
 
-// maxConnections bounds connections at once; idle ones end after a minute (A09).
+// maxConnections limits the connections. Idle connections end after a minute.
 const maxConnections = 4096
 
-// siteServer answers browsers and programs. Headers have 5 seconds and 16 KiB,
-// a request a minute; event streams set their own deadlines (A06–A08).
+// siteServer serves browsers and programs. Headers are limited to 5 seconds and 16 KiB, and
+// requests to a minute. Event streams set their own deadlines.
 func siteServer(handler http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 60 * time.Second, IdleTimeout: 60 * time.Second,
 		MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
 }
 
-// bounded lets at most so many connections exist at once.
+// bounded limits the number of open connections.
 func bounded(ln net.Listener, most int) net.Listener { return netutil.LimitListener(ln, most) }
 
-// certificate is read again at SIGHUP, so that a renewed one needs no restart.
+// certificate is read again on SIGHUP, so that a renewed certificate needs no restart.
 type certificate struct {
-	mu        sync.Mutex // of the paths
+	mu        sync.Mutex // guards the paths
 	cert, key string
 	current   atomic.Pointer[tls.Certificate]
 }
@@ -38,7 +38,7 @@ func loadCertificate(cert, key string) (*certificate, error) {
 	return c, c.load()
 }
 
-// load takes the files' certificate, or keeps the one before if they hold none.
+// load reads the certificate from its files. If that fails, it keeps the previous one.
 func (c *certificate) load() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -50,7 +50,7 @@ func (c *certificate) load() error {
 	return nil
 }
 
-// use takes a certificate that was read of other files, or of the same.
+// use sets a certificate that was read from these files.
 func (c *certificate) use(cert, key string, pair *tls.Certificate) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -66,8 +66,8 @@ func readCertificate(cert, key string) (*tls.Certificate, error) {
 	return &pair, nil
 }
 
-// suites are those of TLS 1.2 that encrypt and authenticate at once, with forward
-// secrecy; TLS 1.3 has no others.
+// suites are the TLS 1.2 cipher suites with authenticated encryption and forward secrecy. TLS 1.3
+// has only such suites.
 var suites = []uint16{
 	tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
 	tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,

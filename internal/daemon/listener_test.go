@@ -108,8 +108,8 @@ func TestRequestsThatMeanTwoThings(t *testing.T) {
 	}
 }
 
-// A06, A07: whoever sends headers or a body that never end, or never reads, is
-// hung up on; nobody else waits for them.
+// A06, A07: A client that sends headers or a body slowly, or never reads, is disconnected. Other
+// clients do not wait for it.
 func TestSlowPeersAreHungUpOn(t *testing.T) {
 	t.Parallel()
 	s := daemon.SiteServer(nil, slog.New(slog.DiscardHandler))

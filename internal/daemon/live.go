@@ -8,9 +8,8 @@ import (
 	"github.com/kairosd/kairosd/internal/tool"
 )
 
-// planners plan with what is configured now: each request with one world, to its
-// end.
-type planners struct{ now func() *world }
+// planners plan with the current configuration. Each request uses one runtime until its end.
+type planners struct{ now func() *runtime }
 
 func (p planners) service() *planning.Service { return p.now().asker }
 
@@ -54,12 +53,12 @@ func (p planners) Alternative(
 
 func (p planners) Outline(canonical []byte) []string { return p.service().Outline(canonical) }
 
-// catalog returns the configured tools and providers as of now.
-type catalog struct{ now func() *world }
+// catalog returns the tools and providers of the current configuration.
+type catalog struct{ now func() *runtime }
 
 func (c catalog) box() *tool.Box { return c.now().tools }
 
-// providerInfos is Providers for those who cannot fail.
+// providerInfos is Providers without an error.
 func (c catalog) providerInfos() []domain.ProviderInfo { return c.box().Models.ProviderInfos() }
 
 func (c catalog) Tools(ctx context.Context) ([]domain.ToolInfo, error) { return c.box().Tools(ctx) }

@@ -11,21 +11,21 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// logLines keeps the newest lines of the log for those who look at the dashboard
-// and cannot read the daemon's standard error. It is safe for concurrent use.
+// logLines keeps the newest log lines for users of the dashboard, who cannot read the daemon's
+// standard error. It is safe for concurrent use.
 type logLines struct {
 	mu    sync.Mutex
 	lines [][]byte
-	next  int // where the next line goes once there are logKept
+	next  int // index of the next line once there are logKept lines
 }
 
-// logKept is how many lines are kept, and logLine how much of one.
+// logKept is the number of lines that are kept, and logLine the longest part of a line, in bytes.
 const (
 	logKept = 1000
 	logLine = 4 << 10
 )
 
-// Write takes a line; it never fails.
+// Write keeps a line. It never fails.
 func (l *logLines) Write(p []byte) (int, error) {
 	line := bytes.Clone(p[:min(len(p), logLine)])
 	l.mu.Lock()
@@ -39,7 +39,7 @@ func (l *logLines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// newest gives the lines of a level or worse that hold a text, the newest first.
+// newest returns the lines of a level or worse that contain a text, newest first.
 func (l *logLines) newest(level, text string, mask func([]byte) []byte) []domain.DaemonLog {
 	var least slog.Level
 	if level == "" || least.UnmarshalText([]byte(level)) != nil {
@@ -70,7 +70,7 @@ func (l *logLines) newest(level, text string, mask func([]byte) []byte) []domain
 	return out
 }
 
-// readLine takes a line of JSON apart; one that was cut is shown as it is.
+// readLine parses a line of JSON. A line that was cut is shown as it is.
 func readLine(raw []byte) domain.DaemonLog {
 	var head struct {
 		Time  time.Time `json:"time"`

@@ -9,10 +9,9 @@ import (
 	"time"
 )
 
-// logSink writes lines in a goroutine of its own, so that nothing waits for
-// whoever reads the log: a reader that stops, or goes away, costs log lines and
-// nothing else (O15). Lines that find no room are counted, and the count is
-// written when there is room again.
+// logSink writes lines in its own goroutine, so that a slow or stopped reader of the log never
+// blocks the daemon. Lines that do not fit are dropped and counted. The count is written when there
+// is room again.
 type logSink struct {
 	w       io.Writer
 	lines   chan []byte
@@ -22,10 +21,10 @@ type logSink struct {
 	once    sync.Once
 }
 
-// logRoom is how many lines wait for a slow reader.
+// logRoom is the number of lines that wait for a slow reader.
 const logRoom = 4096
 
-// logFlush is how long the last lines are awaited at the end.
+// logFlush is how long Close waits for the last lines to be written.
 const logFlush = 2 * time.Second
 
 func newLogSink(w io.Writer) *logSink {
@@ -34,7 +33,7 @@ func newLogSink(w io.Writer) *logSink {
 	return s
 }
 
-// Write takes a line and never fails: there is nobody whom a log could tell.
+// Write queues a line. It never fails, because an error of the log could not be reported.
 func (s *logSink) Write(p []byte) (int, error) {
 	select {
 	case s.lines <- bytes.Clone(p):
@@ -44,7 +43,7 @@ func (s *logSink) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Close writes what is left, and gives up on a reader that does not take it.
+// Close writes the remaining lines. It gives up after logFlush.
 func (s *logSink) Close() {
 	s.once.Do(func() { close(s.stop) })
 	select {
@@ -74,7 +73,7 @@ func (s *logSink) run() {
 
 func (s *logSink) put(line []byte) {
 	if n := s.dropped.Swap(0); n > 0 {
-		if _, err := fmt.Fprintf(s.w, "{\"time\":%q,\"level\":\"WARN\",\"msg\":\"log lines were dropped: nobody read "+
+		if _, err := fmt.Fprintf(s.w, "{\"time\":%q,\"level\":\"WARN\",\"msg\":\"log lines were dropped: the reader was too slow for "+
 			"them\",\"lines\":%d}\n", time.Now().UTC().Format(time.RFC3339), n); err != nil {
 			s.dropped.Add(n)
 		}

@@ -13,12 +13,12 @@ import (
 	"github.com/kairosd/kairosd/internal/daemon"
 )
 
-// stuck is a log that nobody reads until it is released.
+// stuck is a log whose reader blocks until it is released.
 type stuck struct {
 	mu      sync.Mutex
 	b       bytes.Buffer
 	release chan struct{}
-	wrote   chan struct{} // told after every line
+	wrote   chan struct{} // receives a value after every line
 }
 
 func (s *stuck) Write(p []byte) (int, error) {
@@ -40,8 +40,8 @@ func (s *stuck) says(text string) bool {
 	return strings.Contains(s.b.String(), text)
 }
 
-// O15: whoever logs never waits for whoever reads the log; what found no room is
-// counted and said when there is room again.
+// O15: Writing to the log never waits for the reader of the log. Lines that did not fit are
+// counted.
 func TestALogThatNobodyReads(t *testing.T) {
 	t.Parallel()
 	w := &stuck{release: make(chan struct{}), wrote: make(chan struct{}, 1)}

@@ -10,22 +10,24 @@ import (
 	"time"
 )
 
-// manager tells the service manager that started the daemon how it does, by the
-// protocol of sd_notify. Where none has, it tells nobody.
+// manager notifies the service manager that started the daemon, with the protocol of sd_notify.
+// Without a service manager, it does nothing.
 type manager struct {
-	socket string // where it listens
-	// every is how often it wants a sign of life, half of what it waits for; 0: never.
+	socket string // the path of the notification socket
+	// every is the interval of watchdog messages: half of the service manager's timeout. 0 means
+	// none.
 	every time.Duration
 	log   *slog.Logger
 }
 
-// newManager reads from the environment who started the daemon; pid is the daemon's.
+// newManager reads the service manager's settings from the environment. pid is the process ID of
+// the daemon.
 func newManager(env func(string) string, pid int, log *slog.Logger) *manager {
 	m := &manager{socket: env("NOTIFY_SOCKET"), log: log}
 	if m.socket == "" {
 		return m
 	}
-	// The variable reaches whoever the daemon starts, too: it names who is meant.
+	// Processes that the daemon starts inherit the variables, so the watchdog has the process ID.
 	if of := env("WATCHDOG_PID"); of != "" && of != strconv.Itoa(pid) {
 		return m
 	}
@@ -35,13 +37,13 @@ func newManager(env func(string) string, pid int, log *slog.Logger) *manager {
 	return m
 }
 
-// tell sends a message; that nobody takes it ends nothing.
-func (m *manager) tell(lines ...string) {
+// notify sends a message. An error is only logged.
+func (m *manager) notify(lines ...string) {
 	if m.socket == "" {
 		return
 	}
 	if err := send(m.socket, strings.Join(lines, "\n")); err != nil {
-		m.log.Warn("tell the service manager", "what", lines[0], "err", err)
+		m.log.Warn("notify the service manager", "what", lines[0], "err", err)
 	}
 }
 
@@ -55,14 +57,13 @@ func send(socket, text string) error {
 		err = closeErr
 	}
 	if err != nil {
-		return fmt.Errorf("tell the service manager: %w", err)
+		return fmt.Errorf("notify the service manager: %w", err)
 	}
 	return nil
 }
 
-// watch gives signs of life until the context ends. One is given only when the
-// writer of the database has just made something durable: a daemon that answers but
-// stores nothing any more is started again.
+// watch sends watchdog messages until the context ends. It sends one only after the database writer
+// has committed, so that a daemon that cannot store anything is restarted.
 func (m *manager) watch(ctx context.Context, beat func(context.Context) error) {
 	if m.every == 0 {
 		return
@@ -71,9 +72,9 @@ func (m *manager) watch(ctx context.Context, beat func(context.Context) error) {
 	defer t.Stop()
 	for {
 		if err := beat(ctx); err == nil {
-			m.tell("WATCHDOG=1")
+			m.notify("WATCHDOG=1")
 		} else if ctx.Err() == nil {
-			m.log.Error("no sign of life for the service manager: nothing could be stored", "err", err)
+			m.log.Error("no watchdog message sent: the database could not be written", "err", err)
 		}
 		select {
 		case <-ctx.Done():

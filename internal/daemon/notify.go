@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// wakeOnRuns gives something to wake whenever a run has changed, until the
-// context ends.
+// wakeOnRuns sends on wake whenever a run has changed, until the context ends.
 func (s *server) wakeOnRuns(ctx context.Context, wake chan<- struct{}) {
 	for ctx.Err() == nil {
 		last, err := s.store.LastEvent(ctx)
@@ -24,8 +23,8 @@ func (s *server) wakeOnRuns(ctx context.Context, wake chan<- struct{}) {
 				}
 			}
 		}
-		// Cut off for being slow, or storage is in trouble: what was missed is found
-		// in the audit log.
+		// The subscription ended because it was slow or storage failed. The audit log has the
+		// missed changes.
 		select {
 		case <-ctx.Done():
 		case <-time.After(time.Second):

@@ -14,19 +14,19 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// configReload is the record of a configuration that was, or was not, taken up.
+// configReload is the audit action of a configuration reload that succeeded or failed.
 const configReload = "config.reload"
 
-// byHangup is who did what a signal did: whoever may send one.
+// byHangup is the actor of a reload by signal.
 const byHangup = "SIGHUP"
 
-// hangups answers SIGHUP until stop is called: the configuration is read again and
-// taken up while runs go on, all of it or nothing of it, and with it the
-// certificate and the files of secrets. SIGPIPE is caught, so that a log that
-// nobody reads does not end the daemon (O13, O15); neither is inherited by commands.
+// hangups handles SIGHUP until stop is called. Each signal reloads the configuration while runs
+// continue, either completely or not at all, and also the certificate and the files of secrets.
+// hangups catches SIGPIPE, so that a closed log does not end the daemon. Commands do not inherit
+// either signal.
 func (s *server) hangups(ctx context.Context) (stop func()) {
 	broken := make(chan os.Signal, 1)
-	signal.Notify(broken, syscall.SIGPIPE) // that it is caught is all
+	signal.Notify(broken, syscall.SIGPIPE) // it only has to be caught
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {
@@ -51,7 +51,7 @@ func (s *server) hungUp(ctx context.Context) {
 	before := s.now()
 	err := s.reload(ctx)
 	if ctx.Err() != nil {
-		return // it stops; the next start takes up what there is
+		return // the daemon stops; its next start reads the configuration
 	}
 	record := domain.AuditRecord{
 		Action:  configReload,
@@ -65,7 +65,7 @@ func (s *server) hungUp(ctx context.Context) {
 	s.system.reloaded(err)
 	if err != nil {
 		s.log.Error(
-			"SIGHUP: the configuration is not taken up; the one before stays in force",
+			"configuration reload failed; keeping the previous configuration",
 			"file",
 			s.ConfigFile,
 			"err",
@@ -79,9 +79,9 @@ func (s *server) hungUp(ctx context.Context) {
 			detail[kind] = versions
 		}
 		detail["changed"], detail["nextStart"] = append([]string{}, changed...), append([]string{}, w.later...)
-		s.log.Info("SIGHUP: the configuration is in force", "file", s.ConfigFile, "changed", strings.Join(changed, ", "), "sum", w.cfg.Sum)
+		s.log.Info("configuration reloaded", "file", s.ConfigFile, "changed", strings.Join(changed, ", "), "sum", w.cfg.Sum)
 		if len(w.later) > 0 {
-			s.log.Warn("SIGHUP: some of it takes effect at the next start", "keys", strings.Join(w.later, ", "))
+			s.log.Warn("some settings take effect at the next start", "keys", strings.Join(w.later, ", "))
 		}
 		s.rotated(w.secrets.ChangedSince(before.secrets))
 	}
@@ -89,12 +89,11 @@ func (s *server) hungUp(ctx context.Context) {
 		err = s.store.Audit(context.WithoutCancel(ctx), record)
 	}
 	if err != nil {
-		s.log.Error("record a configuration", "err", err)
+		s.log.Error("record the configuration reload", "err", err)
 	}
 }
 
-// reload takes up the configuration as its file is now. With an error nothing has
-// changed.
+// reload applies the current configuration file. An error changes nothing.
 func (s *server) reload(ctx context.Context) error {
 	next, err := config.Load(s.ConfigFile)
 	if err != nil {
@@ -104,35 +103,35 @@ func (s *server) reload(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.exchange(w); err != nil {
+	if err := s.swap(w); err != nil {
 		w.tools.Close()
 		return err
 	}
 	return nil
 }
 
-// renew reads again what is no configuration, where that is not taken up: a mistake
-// in it must not let a certificate run out. Each is renewed by itself.
+// renew reads the secrets and the certificate again when the configuration could not be applied, so
+// that a mistake in it does not let a certificate expire. Each is renewed on its own.
 func (s *server) renew() {
 	changed, err := s.now().secrets.RotateAll()
 	s.rotated(changed)
 	if err != nil {
-		s.log.Error("SIGHUP: a secret cannot be read; its value stays", "err", err)
+		s.log.Error("secret cannot be read; keeping its previous value", "err", err)
 	}
-	if s.front.cert == nil {
+	if s.startup.cert == nil {
 		return
 	}
-	if err := s.front.cert.load(); err != nil {
-		s.log.Error("SIGHUP: the certificate cannot be read; the one before stays", "err", err)
+	if err := s.startup.cert.load(); err != nil {
+		s.log.Error("certificate cannot be read; keeping the previous one", "err", err)
 		return
 	}
-	s.log.Info("SIGHUP: the certificate was read again")
+	s.log.Info("certificate reloaded")
 }
 
-// rotated records secrets that have a new value.
+// rotated records the secrets that have a new value.
 func (s *server) rotated(names []string) {
 	for _, name := range names {
-		s.log.Info("SIGHUP: the secret has a new value", "secret", name)
+		s.log.Info("secret has a new value", "secret", name)
 		record := domain.AuditRecord{
 			Action:  secretRotated,
 			Actor:   domain.System.Name,
@@ -146,13 +145,13 @@ func (s *server) rotated(names []string) {
 	}
 }
 
-// reloaded notes whether the configuration was taken up; while it was not, every
-// page says so.
+// reloaded records whether the configuration was applied. While it was not, every page shows a
+// notice.
 func (s *system) reloaded(err error) {
 	var text domain.Message
 	if err != nil {
 		text = domain.Messagef(
-			"The configuration %s was not taken up at %s: %s. What was in force before stays in force.",
+			"The configuration %s could not be applied at %s: %s. The previous configuration stays active.",
 			cmp.Or(s.configFile, "(none)"),
 			time.Now().UTC().Format("2006-01-02 15:04 UTC"),
 			s.shown(err.Error()),
@@ -163,7 +162,7 @@ func (s *system) reloaded(err error) {
 	s.notTakenUp = text
 }
 
-// shown is a text without secrets.
+// shown removes secrets from a text.
 func (s *system) shown(text string) string {
 	if s.mask != nil {
 		text = string(s.mask([]byte(text)))

@@ -35,31 +35,32 @@ import (
 	"github.com/kairosd/kairosd/internal/tool"
 )
 
-// settling is how long a start goes on after the daemon is ready.
+// settling is how long the work of a start lasts after the daemon is ready.
 const settling = 300 * time.Millisecond
 
-// drain is how long a stopping daemon lets running steps finish. The service unit
-// in docs/guides/deploy.md allows more: connections are closed before, and the
-// database after.
+// drain is how long a stopping daemon waits for active steps. The service unit in
+// docs/guides/deploy.md allows more time, because connections close before that and the database
+// after it.
 const drain = 20 * time.Second
 
-// Options are what a daemon is started with.
+// Options configure the start of a daemon.
 type Options struct {
 	Dir        datadir.Dir
 	ConfigFile string // empty: defaults
-	// Listen is an address and port, or unix:/path; empty: as the configuration says.
+	// Listen is an address and port, or unix:/path. Empty means the address of the configuration.
 	Listen string
 	// Examples loads the example plans.
 	Examples bool
-	// Safe executes nothing.
+	// Safe starts the daemon in safe mode: it executes nothing.
 	Safe bool
-	// CrashLoop is how many early crashes in a row lead to safe mode; 0: none do.
+	// CrashLoop is the number of early crashes in a row after which the daemon starts in safe mode.
+	// 0 disables it.
 	CrashLoop int
 	// Verbose logs every step.
 	Verbose  bool
 	Env      func(string) string
 	Out, Err io.Writer
-	// Open opens the database; nil: store.Open.
+	// Open opens the database. Nil means store.Open.
 	Open assemble.Opening
 }
 
@@ -94,13 +95,13 @@ func Serve(ctx context.Context, o Options) error {
 // server is a running daemon.
 type server struct {
 	Options
-	cfg    config.Config // as it was read at the start
+	cfg    config.Config // as read at the start
 	listen listenAddress
 
-	log   *slog.Logger
-	lines *logLines // the newest of the log, for the dashboard
-	front *front
-	hup   chan os.Signal
+	log     *slog.Logger
+	lines   *logLines // the newest log lines, for the dashboard
+	startup *startupServer
+	hup     chan os.Signal
 
 	store    *store.Store
 	engine   *engine.Engine
@@ -108,7 +109,7 @@ type server struct {
 	auth     *auth.Service
 	bulk     *bulk.Service
 	drafts   *draft.Service
-	notifier *notify.Service // tells people outside what happened
+	notifier *notify.Service // sends notifications
 	guard    *tool.Guard
 	system   *system
 	metrics  *metric.Recorder
@@ -116,14 +117,14 @@ type server struct {
 	checker  *store.AuditChecker
 	settings *settings
 
-	// world is what the configuration in force makes of all that; ended is closed
-	// when nobody works any more, and retired when the toolbox before has closed.
-	world    atomic.Pointer[world]
+	// runtime is built from the active configuration. ended is closed when no step runs any more.
+	// retired is closed when the previous toolbox has closed.
+	runtime  atomic.Pointer[runtime]
 	retired  <-chan struct{}
 	retiring sync.WaitGroup
 	ended    chan struct{}
-	// tell begins to tell people outside, once there is somebody to tell.
-	tell func()
+	// startNotifying starts to send notifications, once a channel is configured.
+	startNotifying func()
 }
 
 func (s *server) serve(ctx context.Context) error {
@@ -139,23 +140,23 @@ func (s *server) serve(ctx context.Context) error {
 		return err
 	}
 	defer ln.Close()
-	// One that comes while the daemon starts does not end it: it is answered then.
+	// A signal during the start does not end the daemon. It is handled after the start.
 	s.hup = make(chan os.Signal, 1)
 	signal.Notify(s.hup, syscall.SIGHUP)
 	defer signal.Stop(s.hup)
-	if s.front, err = s.newFront(ln); err != nil {
+	if s.startup, err = s.newStartupServer(ln); err != nil {
 		return err
 	}
-	defer func() { // after the engine, which may still answer
+	defer func() { // closed after the engine, which may still send answers
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		s.front.close(ctx)
+		s.startup.close(ctx)
 	}()
 	if s.store, err = s.Open(ctx, s.Dir.Database(),
-		recovery.Options{Options: store.Options{Logger: s.log, Stay: true}, Progress: s.front.tell,
+		recovery.Options{Options: store.Options{Logger: s.log, Stay: true}, Progress: s.startup.report,
 			Recipients: append([]string{}, s.cfg.Backup.Recipients...)}); err != nil {
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-			return nil // told to end; what was upgraded is as it was
+			return nil // stopped during the start; an upgrade has changed nothing
 		}
 		return err
 	}
@@ -169,27 +170,27 @@ func (s *server) serve(ctx context.Context) error {
 	case s.Safe:
 		why = domain.Messagef("kairosd was started with --safe")
 	case s.CrashLoop > 0 && died >= s.CrashLoop:
-		why = domain.Messagef("kairosd died %d times within %s, each time soon after its start", died, crashWindow)
+		why = domain.Messagef("kairosd crashed %d times within %s, each time soon after its start", died, crashWindow)
 	}
 	if s.Safe = !why.IsZero(); s.Safe {
 		s.log.Error("safe mode: nothing is executed", "reason", why.String())
 	}
-	old := time.AfterFunc(youngDeath, func() {
+	old := time.AfterFunc(earlyCrash, func() {
 		if err := starts.survived(); err != nil {
 			s.log.Error("count starts", "err", err)
 		}
 	})
 	err = s.run(ctx, ln, why)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		err = nil // told to end while it was still starting
+		err = nil // stopped during the start
 	}
 	old.Stop()
 	if failure := s.store.Failure(); failure != nil {
 		if noteErr := noteFailure(string(s.Dir), failure); noteErr != nil {
-			s.log.Error("leave word of the failure", "err", noteErr)
+			s.log.Error("write the failure file", "err", noteErr)
 		}
 	}
-	if startsErr := starts.survived(); startsErr != nil { // it ended by itself
+	if startsErr := starts.survived(); startsErr != nil { // it ended normally
 		s.log.Error("count starts", "err", startsErr)
 	}
 	if closeErr := s.store.Close(); err == nil {
@@ -204,7 +205,7 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe domain.Message) 
 	s.masks, s.ended = &assemble.Masks{}, make(chan struct{})
 	failure, err := takeFailure(string(s.Dir))
 	if err != nil {
-		s.log.Error("read why kairosd stopped", "err", err)
+		s.log.Error("read the failure file", "err", err)
 	}
 	if failure != "" {
 		s.log.Error("storage failed before this start", "failure", failure)
@@ -214,7 +215,7 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe domain.Message) 
 		}
 	}
 	s.guard.Only(s.guarded(s.cfg)...)
-	s.front.stage(domain.StartTools)
+	s.startup.stage(domain.StartTools)
 	first, err := s.plain(s.cfg, nil)
 	if err != nil {
 		return err
@@ -231,10 +232,10 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe domain.Message) 
 	if err != nil {
 		return err
 	}
-	forget := first.tools.OnClose // what is known of calls outlives the toolbox
+	forget := first.tools.OnClose // circuit states are kept when the toolbox closes
 	first.tools.OnClose = nil
-	s.world.Store(first)
-	defer func() { // after the engine has stopped
+	s.runtime.Store(first)
+	defer func() { // runs after the engine has stopped
 		close(s.ended)
 		s.retiring.Wait()
 		s.now().tools.Close()
@@ -301,7 +302,7 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe domain.Message) 
 	if err := s.system.resumeMaintenance(ctx); err != nil {
 		return err
 	}
-	s.front.stage(domain.StartRuns)
+	s.startup.stage(domain.StartRuns)
 	if err := s.system.countUnfinished(ctx); err != nil {
 		return err
 	}
@@ -324,20 +325,20 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe domain.Message) 
 	var looking sync.WaitGroup
 	s.system.schedule(upkeep, &looking)
 	looking.Go(func() { s.checker.Run(upkeep) })
-	s.tell = sync.OnceFunc(func() {
+	s.startNotifying = sync.OnceFunc(func() {
 		looking.Go(func() { s.notifier.Run(upkeep) })
 		looking.Go(func() { s.wakeOnRuns(upkeep, wake) })
 	})
 	if len(first.reach.Channels) > 0 {
-		s.tell()
+		s.startNotifying()
 	}
 	looking.Go(func() { s.metrics.Run(upkeep) })
 	defer func() { endUpkeep(); looking.Wait() }()
 	return s.answer(ctx, handler, local)
 }
 
-// measure counts what the store commits and what the planner makes, and sends it
-// where the configuration says. What it returns sends the rest.
+// measure counts commits of the store and calls of the planner, and exports them as the
+// configuration requires. stop exports the rest.
 func (s *server) measure(ctx context.Context) (stop func(), err error) {
 	s.metrics = metric.New(metric.Options{Version: buildinfo.Read().Version, Logger: s.log})
 	first := s.now()
@@ -375,14 +376,14 @@ func (s *server) measure(ctx context.Context) (stop func(), err error) {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		if err := end(ctx); err != nil {
-			s.log.Warn("send the last traces and metrics", "err", err)
+			s.log.Warn("export the last traces and metrics", "err", err)
 		}
 	}, nil
 }
 
-// guarded is what every tool is kept away from: the data directory, by
-// inode, and the files of the configuration. A root of the file tools that lies in it, as in the documentation's
-// example, stays usable: then what kairosd keeps there is guarded file by file.
+// guarded lists everything that no tool may use: the data directory, by inode, and the files of the
+// configuration. A root of the file tools inside the data directory stays usable, as in the
+// documentation's example. kairosd's own files there are then guarded one by one.
 func (s *server) guarded(cfg config.Config) []string {
 	socket, _ := config.SocketOf(s.listen.address)
 	own := append(
@@ -408,7 +409,7 @@ func (s *server) guarded(cfg config.Config) []string {
 	for _, root := range cfg.Tools.Files.Roots {
 		if inside(root, string(s.Dir)) {
 			whole = false
-			s.log.Warn("a root of the file tools lies in the data directory; keep them apart", "root", root, "data", string(s.Dir))
+			s.log.Warn("a root of the file tools is inside the data directory; use separate directories", "root", root, "data", string(s.Dir))
 		}
 	}
 	if whole {
@@ -417,7 +418,7 @@ func (s *server) guarded(cfg config.Config) []string {
 	return slices.DeleteFunc(own, func(p string) bool { return p == "" })
 }
 
-// inside reports whether a path is a directory or lies in it, links followed.
+// inside reports whether a path is a directory or is inside it. Links are resolved.
 func inside(path, dir string) bool {
 	target, err := os.Stat(dir)
 	if err != nil {
@@ -449,8 +450,7 @@ func (s *server) stopEngine() {
 	}
 }
 
-// nodeName is the machine's name for the foot of pages; a machine without one has
-// none.
+// nodeName is the machine's name for the footer of pages, or "" if it has none.
 func nodeName() string {
 	name, err := os.Hostname()
 	if err != nil {

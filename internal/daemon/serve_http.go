@@ -15,12 +15,12 @@ import (
 	"github.com/kairosd/kairosd/internal/exit"
 )
 
-// answer lets the pages take over from the front, and serves until the context
-// ends or storage fails.
+// answer swaps the dashboard in for the startup server, and serves until the context ends or
+// storage fails.
 func (s *server) answer(ctx context.Context, handler, local http.Handler) error {
-	socketServer := &http.Server{Handler: local, ReadHeaderTimeout: 5 * time.Second, ErrorLog: s.front.server.ErrorLog}
+	socketServer := &http.Server{Handler: local, ReadHeaderTimeout: 5 * time.Second, ErrorLog: s.startup.server.ErrorLog}
 	path := s.Dir.Socket()
-	// Only the holder of the lock is here, so a socket that is left is stale.
+	// Only one daemon holds the lock, so an existing socket is stale.
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return domain.Errorf(domain.CodeUnavailable, "cannot replace the socket: %w", err)
 	}
@@ -36,38 +36,38 @@ func (s *server) answer(ctx context.Context, handler, local http.Handler) error 
 			failed <- exit.With(exit.SysUnavail, err)
 		}
 	})
-	s.front.become(handler)
+	s.startup.swap(handler)
 	go s.auth.Run(ctx)
 	if err := s.announce(ctx); err != nil && ctx.Err() == nil {
 		return err
 	}
 	m := newManager(s.Env, os.Getpid(), s.log)
-	m.tell("READY=1", "STATUS=ready at "+s.front.url)
+	m.notify("READY=1", "STATUS=ready at "+s.startup.url)
 	watched, unwatch := context.WithCancel(ctx)
 	defer unwatch()
 	wg.Go(func() {
 		m.watch(watched, func(ctx context.Context) error {
 			err := s.store.SetSetting(ctx, "heartbeat", time.Now().UTC().Format(time.RFC3339Nano))
 			if domain.CodeOf(err) == domain.CodeNoSpace {
-				return nil // it lives, and a start would change nothing
+				return nil // it is serving, and a restart would not help
 			}
 			return err
 		})
 	})
 	go func() {
-		select { // what the start set going looks around first
+		select { // waits for the work of the start
 		case <-time.After(settling):
 		case <-ctx.Done():
 			return
 		}
-		debug.FreeOSMemory() // a start makes more garbage than an idle daemon in hours
+		debug.FreeOSMemory() // a start leaves more garbage than hours of an idle daemon
 	}()
 	var cause error
 	select {
 	case <-ctx.Done():
 		s.log.Info("stopping", "grace", drain.String())
 	case cause = <-failed:
-	case cause = <-s.front.failed:
+	case cause = <-s.startup.failed:
 	case <-s.store.Failed():
 		cause = s.store.Failure()
 		if code := domain.CodeOf(cause); code != domain.CodeCorrupt && code != domain.CodeLocked {
@@ -75,18 +75,18 @@ func (s *server) answer(ctx context.Context, handler, local http.Handler) error 
 		}
 	}
 	unwatch()
-	m.tell("STOPPING=1")
+	m.notify("STOPPING=1")
 	stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	s.front.close(stopCtx)
+	s.startup.close(stopCtx)
 	if err := socketServer.Shutdown(stopCtx); err != nil {
-		_ = socketServer.Close() // streams that did not end by themselves
+		_ = socketServer.Close() // ends streams that are still open
 	}
 	wg.Wait()
 	return cause
 }
 
-// announce prints the ready line, and how to set up a new installation.
+// announce prints the ready line, and how to set up a new server.
 func (s *server) announce(ctx context.Context) error {
 	needsSetup, err := s.auth.NeedsSetup(ctx)
 	if err != nil {
@@ -98,10 +98,9 @@ func (s *server) announce(ctx context.Context) error {
 			return err
 		}
 	}
-	// From here on nothing is asked of the database that can end the daemon: what
-	// becomes of it is for those to say who watch it.
+	// From here on, an error of the database no longer ends the start. The health checks report it.
 	s.store.Started()
-	fmt.Fprintf(s.Out, "kairosd is ready at %s\n", s.front.url)
+	fmt.Fprintf(s.Out, "kairosd is ready at %s\n", s.startup.url)
 	up := s.system.up.Load()
 	fmt.Fprintf(s.Out, "backups: %s\n", up.keep.Schedule(up.backups))
 	fmt.Fprintf(s.Out, "%s\n", s.Dir.KeyNotice())
@@ -110,7 +109,7 @@ func (s *server) announce(ctx context.Context) error {
 		fmt.Fprintf(s.Out, "%s\n", n.Text)
 	}
 	if needsSetup {
-		fmt.Fprintf(s.Out, "Set up the first user (once, within an hour): %s/setup?token=%s\n", s.front.links, secret)
+		fmt.Fprintf(s.Out, "Set up the first user (once, within an hour): %s/setup?token=%s\n", s.startup.links, secret)
 	}
 	return nil
 }

@@ -16,10 +16,9 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 )
 
-// settings says what the configuration sets, without any secret, and tries what
-// it sets.
+// settings shows the configuration without secrets, and tests channels and providers.
 type settings struct {
-	now    func() *world // in force
+	now    func() *runtime // the active one
 	file   string
 	listen listenAddress
 	data   string
@@ -28,10 +27,10 @@ type settings struct {
 	store  *store.Store
 }
 
-// lastMessages is how many messages of a channel are listed.
+// lastMessages is the number of messages of a channel that are listed.
 const lastMessages = 20
 
-// Settings are what the configuration says.
+// Settings returns the configuration.
 func (s *settings) Settings(ctx context.Context) (domain.Settings, error) {
 	out := domain.Settings{File: s.file, Access: s.access(), Effective: s.effective(), Retention: s.retention()}
 	var err error
@@ -42,7 +41,7 @@ func (s *settings) Settings(ctx context.Context) (domain.Settings, error) {
 	return out, err
 }
 
-// TestChannel sends a test message at once.
+// TestChannel sends a test message immediately.
 func (s *settings) TestChannel(ctx context.Context, actor domain.Actor, channel string) (domain.Delivery, error) {
 	return s.notify.Test(ctx, actor, channel)
 }
@@ -64,8 +63,8 @@ func (s *settings) access() []domain.Setting {
 	}
 	c := s.now().cfg
 	out = append(out, domain.Setting{Key: "--listen", Value: s.listen.address, Origin: s.listen.origin})
-	add("server.hosts", strings.Join(c.Server.Hosts, ", "), "its own address only")
-	add("server.tls_cert", c.Server.TLSCert, "none: HTTP")
+	add("server.hosts", strings.Join(c.Server.Hosts, ", "), "its own address")
+	add("server.tls_cert", c.Server.TLSCert, "HTTP without TLS")
 	add("server.trusted_proxies", strings.Join(c.Server.TrustedProxies, ", "), "none")
 	out = append(
 		out,
@@ -77,9 +76,9 @@ func (s *settings) access() []domain.Setting {
 	)
 	add("approvals.separate", map[bool]string{true: "true"}[c.Approvals.Separate], "false")
 	add("login.password", yes(c.Login.Password), "true")
-	add("login.second_factor", strings.Join(c.Login.SecondFactor, ", "), "whoever wants one")
+	add("login.second_factor", strings.Join(c.Login.SecondFactor, ", "), "optional")
 	if o := c.Login.OIDC; o != nil {
-		secret := "none: a public client"
+		secret := "none (public client)"
 		if o.ClientSecretEnv != "" {
 			secret = "from the environment variable " + o.ClientSecretEnv
 		} else if o.ClientSecretFile != "" {
@@ -88,7 +87,7 @@ func (s *settings) access() []domain.Setting {
 		add("login.oidc.issuer", o.Issuer, "")
 		add("login.oidc.client_id", o.ClientID, "")
 		add("login.oidc.client_secret", secret, "")
-		add("login.oidc.redirect_url", o.RedirectURL, "the address that the browser used")
+		add("login.oidc.redirect_url", o.RedirectURL, "the address used by the browser")
 		add("login.oidc.scopes", strings.Join(o.Scopes, " "), "profile")
 		add("login.oidc.name_claim", o.NameClaim, "preferred_username")
 		add("login.oidc.role_claim", o.RoleClaim, "groups")
@@ -98,7 +97,7 @@ func (s *settings) access() []domain.Setting {
 		add(
 			"login.oidc.default_role",
 			string(o.DefaultRole),
-			map[bool]string{true: "none: they are refused", false: "viewer"}[len(o.Roles) > 0],
+			map[bool]string{true: "none (login is refused)", false: "viewer"}[len(o.Roles) > 0],
 		)
 		add("login.oidc.allowed_groups", strings.Join(o.AllowedGroups, ", "), "all")
 		add("login.oidc.create_users", yes(o.CreateUsers), "true")
@@ -124,32 +123,31 @@ func (s *settings) retention() domain.RetentionSettings {
 	return out
 }
 
-// standards are what holds where the configuration is silent.
+// standards are the defaults of settings that the configuration does not set.
 var standards = []domain.Setting{
 	{Key: "approvals.separate", Value: "false"},
-	{Key: "approvals.timeout", Value: "none: they wait"},
+	{Key: "approvals.timeout", Value: "none (calls wait)"},
 	{Key: "backup.dir", Value: "backups in the data directory"},
-	{Key: "backup.every", Value: "1d, and 7 are kept"},
-	{Key: "backup.recipients", Value: "none: backups are not encrypted"},
-	{Key: "default_agent", Value: "the first that may be selected"},
-	{Key: "default_provider", Value: "the only one, else offline"},
+	{Key: "backup.every", Value: "1d, keeping 7 backups"},
+	{Key: "backup.recipients", Value: "none (backups are not encrypted)"},
+	{Key: "default_agent", Value: "the first selectable provider"},
+	{Key: "default_provider", Value: "the only provider, else offline"},
 	{Key: "engine.max_nodes", Value: "256"},
 	{Key: "engine.max_running", Value: "64"},
 	{Key: "login.oidc", Value: "none"},
 	{Key: "login.password", Value: "true"},
-	{Key: "login.second_factor", Value: "whoever wants one"},
+	{Key: "login.second_factor", Value: "optional"},
 	{Key: "planner.max_replans", Value: "2"},
 	{Key: "planner.mode", Value: "auto"},
 	{Key: "retention.every", Value: "1h"},
-	{Key: "retention.max_size", Value: "no bound"},
-	{Key: "server.hosts", Value: "its own address only"},
+	{Key: "retention.max_size", Value: "no limit"},
+	{Key: "server.hosts", Value: "its own address"},
 	{Key: "server.socket_mode", Value: "0600"},
-	{Key: "server.tls_cert", Value: "none: HTTP"},
+	{Key: "server.tls_cert", Value: "HTTP without TLS"},
 	{Key: "server.trusted_proxies", Value: "none"},
 }
 
-// effective is everything that the file sets and, for what it does not set, what
-// holds instead.
+// effective lists all settings of the file, and the default of each setting that it does not have.
 func (s *settings) effective() []domain.Setting {
 	mask := func(text string) string {
 		if s.system == nil || s.system.mask == nil {
@@ -185,7 +183,7 @@ func (s *settings) effective() []domain.Setting {
 	return out
 }
 
-// cutLast cuts a key at its last dot.
+// cutLast splits a key at its last dot.
 func cutLast(key string) (before, after string, found bool) {
 	if i := strings.LastIndexByte(key, '.'); i >= 0 {
 		return key[:i], key[i+1:], true

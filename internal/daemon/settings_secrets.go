@@ -10,12 +10,11 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// secretRotated is the record of a secret whose new value was taken up.
+// secretRotated is the audit action of a secret whose new value was applied.
 const secretRotated = "secret.rotate"
 
-// secrets lists what the configuration holds back, by name: the secrets that
-// plans may refer to, then the keys that only kairosd itself uses. What comes
-// from one variable or file is one secret, whoever uses it.
+// secrets lists the secrets of the configuration by name: first those that plans may refer to, then
+// the keys that kairosd itself uses. A variable or file that several settings use is listed once.
 func (s *settings) secrets(ctx context.Context) ([]domain.SecretInfo, error) {
 	out := []domain.SecretInfo{}
 	at := map[string]int{} // by source
@@ -82,8 +81,8 @@ func sourceOf(env, file string) string {
 	return "environment variable " + env
 }
 
-// keyOf reads of a place in the configuration that it names a key, whose it is,
-// and where the key comes from; an empty use: it names none.
+// keyOf reports whether a setting names the source of a key: what the key is for, and its
+// environment variable or file. An empty use means that it does not.
 func keyOf(key, value string) (use domain.SecretUse, env, file string) {
 	parts := strings.Split(key, ".")
 	if len(parts) < 2 || value == "" {
@@ -113,7 +112,7 @@ func keyOf(key, value string) (use domain.SecretUse, env, file string) {
 	return use, env, file
 }
 
-// plansNaming are the keys of plans whose newest version names a secret.
+// plansNaming returns the keys of plans whose newest version refers to a secret.
 func (s *settings) plansNaming(ctx context.Context, name string) ([]string, error) {
 	out := []string{}
 	if s.store == nil {
@@ -135,7 +134,7 @@ func (s *settings) plansNaming(ctx context.Context, name string) ([]string, erro
 	return out, nil
 }
 
-// RotateSecret takes up what a secret's file holds now; only admins may. Both
+// RotateSecret reads the current value of a secret's file. Only administrators may do it. Both
 // outcomes are recorded.
 func (s *settings) RotateSecret(ctx context.Context, actor domain.Actor, name, reason string) error {
 	record := domain.AuditRecord{

@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// newIdentityProvider is the provider of a configuration, nil if it names none.
-// Nothing is asked of it yet.
+// newIdentityProvider makes the identity provider of a configuration, or nil if there is none. It
+// sends no request.
 func newIdentityProvider(o *config.OIDC, log *slog.Logger) (*oidc.Provider, error) {
 	if o == nil {
 		return nil, nil

@@ -12,22 +12,20 @@ import (
 )
 
 const (
-	// A daemon that dies within youngDeath of its start, three times within
-	// crashWindow, starts in safe mode.
-	youngDeath       = 30 * time.Second
+	// If a daemon crashes within earlyCrash of its start three times within crashWindow, the next
+	// start is in safe mode.
+	earlyCrash       = 30 * time.Second
 	DefaultCrashLoop = 3
 	crashWindow      = 5 * time.Minute
 )
 
-// starts counts, in a file, the starts of the daemon that nothing has ended
-// well yet.
+// starts counts, in a file, the starts of the daemon since the last normal end.
 type starts struct{ path string }
 
 func startsOf(data string) starts { return starts{filepath.Join(data, "kairosd.starts")} }
 
-// begin notes a start and reports how many before it, within the window, died
-// young. A file that cannot be read counts as none: it must not keep the daemon
-// from starting.
+// begin records a start and returns the number of early crashes within the window. A file that
+// cannot be read counts as none, because it must not prevent a start.
 func (s starts) begin(now time.Time) (died int, err error) {
 	text, err := os.ReadFile(s.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -45,7 +43,7 @@ func (s starts) begin(now time.Time) (died int, err error) {
 	return died, os.WriteFile(s.path, []byte(keep.String()), 0o600)
 }
 
-// survived forgets all starts: this one lived long enough, or ended by itself.
+// survived clears the count, because the daemon ran long enough or ended normally.
 func (s starts) survived() error {
 	err := os.Remove(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -54,17 +52,16 @@ func (s starts) survived() error {
 	return err
 }
 
-// failureFile tells the next daemon, and through it the operator, why storage
-// stopped this one.
+// failureFile holds the storage failure that stopped the daemon, for its next start to report.
 func failureFile(data string) string { return filepath.Join(data, "kairosd.failure") }
 
-// noteFailure writes it; the disk may refuse that too.
+// noteFailure writes the file. On a failing disk, that may fail too.
 func noteFailure(data string, cause error) error {
 	text := time.Now().UTC().Format(time.RFC3339) + ": " + cause.Error()
 	return os.WriteFile(failureFile(data), []byte(text), 0o600)
 }
 
-// takeFailure reads and removes what the daemon before this one left.
+// takeFailure reads and removes the file of the previous daemon.
 func takeFailure(data string) (string, error) {
 	text, err := os.ReadFile(failureFile(data))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -16,8 +16,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 )
 
-// system looks after a running installation as a whole: what operators see and
-// do about its storage, backups, retention and holds.
+// system shows and maintains the server as a whole: storage, backups, retention, and holds.
 type system struct {
 	store   *store.Store
 	engine  *engine.Engine
@@ -26,25 +25,25 @@ type system struct {
 	Logger  *slog.Logger
 	started time.Time
 	safe    domain.Message
-	// lastFailure is why the daemon before this one stopped, if storage failed.
+	// lastFailure is the storage failure that stopped the previous daemon.
 	lastFailure string
 
-	working sync.Mutex // one backup or retention at a time
+	working sync.Mutex // allows one backup or retention at a time
 
-	// clock says that the machine's clock is behind what was recorded (O14).
+	// clock reports that the machine's clock is behind the newest record.
 	clock   domain.Message
-	access  string // a row that grants access was changed by something else
-	unclean bool   // the daemon before this one did not end by itself
+	access  string // another program changed a row that grants access
+	unclean bool   // the previous daemon did not shut down cleanly
 
-	maintaining sync.Mutex // one change of maintenance at a time
+	maintaining sync.Mutex // allows one change of maintenance at a time
 
 	configFile string
-	now        func() *world
-	lines      *logLines           // nil: nothing is kept
-	mask       func([]byte) []byte // takes secrets out of what is shown
+	now        func() *runtime
+	lines      *logLines           // nil: no lines are kept
+	mask       func([]byte) []byte // removes secrets from shown texts
 
 	mu          sync.Mutex
-	notTakenUp  domain.Message // the configuration as its file is now, and why
+	notTakenUp  domain.Message // the current configuration file, and why it is not applied
 	jobs        []*domain.Job
 	takenUp     int64
 	maintenance *domain.Maintenance
@@ -121,21 +120,21 @@ func (s *system) Server(ctx context.Context) (domain.Server, error) {
 	return i, err
 }
 
-// HealthMetrics is how the daemon does now and did over the last day.
+// HealthMetrics returns the health metrics of now and of the last day.
 func (s *system) HealthMetrics(ctx context.Context) (domain.HealthMetrics, error) {
 	return s.metrics.HealthMetrics(ctx)
 }
 
-// alone refuses a second backup or retention while one is under way.
+// alone refuses a backup or retention while another one is in progress.
 func (s *system) alone() (func(), error) {
 	if !s.working.TryLock() {
-		return nil, domain.Errorf(domain.CodeConflict, "a backup or retention is under way").Suggest("try again when that has finished")
+		return nil, domain.Errorf(domain.CodeConflict, "a backup or retention is in progress").Suggest("try again when it has finished")
 	}
 	return s.working.Unlock, nil
 }
 
-// Log is the newest lines of the daemon's log, the newest first, with secrets taken
-// out; those of a level or worse, and with a text.
+// Log returns the newest lines of the daemon's log without secrets, newest first: those of a level
+// or worse that contain a text.
 func (s *system) Log(_ context.Context, level, text string) ([]domain.DaemonLog, error) {
 	if s.lines == nil {
 		return []domain.DaemonLog{}, nil

@@ -17,11 +17,11 @@ import (
 	"github.com/kairosd/kairosd/internal/store/recovery"
 )
 
-// ActionBackup is the record of a backup that the daemon made or could not make.
+// ActionBackup is the audit action of a backup that succeeded or failed.
 const ActionBackup = "store.backup"
 
-// BackUp makes a verified backup in the configured directory. A scheduled one
-// removes those scheduled before it that rotation does not keep.
+// BackUp makes a verified backup in the configured directory. After a scheduled one, it removes
+// scheduled backups that rotation does not keep.
 func (s *system) BackUp(ctx context.Context, actor domain.Actor) (domain.Backup, error) {
 	done, err := s.alone()
 	if err != nil {
@@ -53,8 +53,8 @@ func (s *system) BackUp(ctx context.Context, actor domain.Actor) (domain.Backup,
 	return b, err
 }
 
-// ListBackups are the backups of a directory, newest first: the files that have
-// a manifest. What cannot be read is none.
+// ListBackups lists the backups in a directory, newest first: the files with a manifest. It leaves
+// out files that cannot be read.
 func ListBackups(dir string) ([]domain.Backup, error) {
 	entries, err := os.ReadDir(dir)
 	if os.IsNotExist(err) {
@@ -77,8 +77,8 @@ func ListBackups(dir string) ([]domain.Backup, error) {
 	return out, nil
 }
 
-// rotate removes scheduled backups that no hour, day or week keeps; never the
-// newest, and none that another server made.
+// rotate removes scheduled backups that rotation does not keep. It never removes the newest one, or
+// one of another server.
 func (s *system) rotate(up *upkeep) {
 	list, err := ListBackups(up.backups)
 	if err != nil {
@@ -89,7 +89,7 @@ func (s *system) rotate(up *upkeep) {
 		return b.Instance != s.store.Instance() || !strings.HasPrefix(filepath.Base(b.Path), string(datadir.Scheduled))
 	})
 	for _, b := range superfluous(list, up.keep) {
-		// The manifest first: without it, what is left is no backup.
+		// The manifest is removed first, because a file without one does not count as a backup.
 		for _, p := range []string{b.Path + recovery.ManifestSuffix, b.Path} {
 			if err := os.Remove(p); err != nil {
 				s.Logger.Error("rotate backups", "file", p, "err", err)
@@ -100,9 +100,8 @@ func (s *system) rotate(up *upkeep) {
 	}
 }
 
-// superfluous lists those of the backups, given newest first, that rotation does
-// not keep: it keeps the newest of each of the last hours, days and weeks that
-// have one.
+// superfluous lists the backups, given newest first, that rotation does not keep. Rotation keeps
+// the newest backup of each of the last hours, days, and weeks that have one.
 func superfluous(list []domain.Backup, keep config.Backup) []domain.Backup {
 	hourly, daily, weekly := keep.Kept()
 	kept := map[string]bool{}
@@ -130,7 +129,7 @@ func superfluous(list []domain.Backup, keep config.Backup) []domain.Backup {
 	return out
 }
 
-// untilBackup is when the next backup is due: restarts do not put it off.
+// untilBackup is when the next backup is due. Restarts do not delay it.
 func (s *system) untilBackup(every time.Duration) time.Duration {
 	list, err := ListBackups(s.up.Load().backups)
 	if err != nil || len(list) == 0 {

@@ -8,14 +8,14 @@ import (
 	"github.com/kairosd/kairosd/internal/store/recovery"
 )
 
-// checkEvery is how often the whole database is examined.
+// checkEvery is the interval of integrity checks of the whole database.
 const checkEvery = 7 * 24 * time.Hour
 
-// actionChecked is the record of an examination.
+// actionChecked is the audit action of an integrity check.
 const actionChecked = "store.checked"
 
-// untilCheck is when the next examination is due, by the record of the last one;
-// soon after an unclean stop.
+// untilCheck is when the next integrity check is due, from the record of the last one. It is due
+// soon after an unclean shutdown.
 func (s *system) untilCheck(ctx context.Context) time.Duration {
 	list, err := s.store.AuditEvents(ctx, domain.AuditFilter{Action: actionChecked, Page: domain.Page{Limit: 1}})
 	if err != nil || len(list.Items) == 0 {
@@ -34,7 +34,7 @@ func (s *system) untilCheck(ctx context.Context) time.Duration {
 	return max(time.Minute, checkEvery-time.Since(last.At))
 }
 
-// check examines the whole database.
+// check runs an integrity check of the whole database.
 func (s *system) check(ctx context.Context) error {
 	began := time.Now()
 	checks, err := recovery.Verify(ctx, s.store)
@@ -45,7 +45,7 @@ func (s *system) check(ctx context.Context) error {
 		Action:  actionChecked,
 		Actor:   domain.System.Name,
 		Surface: domain.System.Surface,
-		Reason:  "nothing was found",
+		Reason:  "no problem found",
 	}
 	for _, c := range checks {
 		if len(c.Problems) > 0 {
@@ -71,14 +71,14 @@ func (s *system) check(ctx context.Context) error {
 			}
 		}
 	}
-	for _, c := range checks { // what is damaged does not go on, nor asks anybody (RELIABILITY: bit rot)
+	for _, c := range checks { // a damaged run must not continue or wait for approval
 		for _, run := range c.Runs {
 			if err := s.engine.CheckDamage(ctx, run); err != nil {
-				s.Logger.Error("a run that may be damaged cannot be looked at", "run_id", run, "check", c.Name, "err", err)
+				s.Logger.Error("a run that may be damaged cannot be quarantined", "run_id", run, "check", c.Name, "err", err)
 			}
 		}
 	}
-	s.Logger.Info("the database was examined", "result", record.Reason, "ms", time.Since(began).Milliseconds())
+	s.Logger.Info("integrity check of the database completed", "result", record.Reason, "ms", time.Since(began).Milliseconds())
 	s.mu.Lock()
 	s.checks.checkedAt, s.checks.finding = time.Now().UTC(), ""
 	if record.Result != "" {
@@ -89,12 +89,12 @@ func (s *system) check(ctx context.Context) error {
 	return s.store.Audit(ctx, record)
 }
 
-// sumTables refreshes what tables take. It reads every page, as an examination does.
+// sumTables measures the size of tables. It reads every page, as an integrity check does.
 func (s *system) sumTables(ctx context.Context) {
 	tables, err := s.store.Tables(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
-			s.Logger.Warn("sum up the tables", "err", err)
+			s.Logger.Warn("measure the tables", "err", err)
 		}
 		return
 	}
@@ -103,11 +103,11 @@ func (s *system) sumTables(ctx context.Context) {
 	s.usage.tables, s.usage.tablesAt = tables, time.Now().UTC()
 }
 
-// smallDatabase is how large one may be for its tables to be summed up often: it is
-// read within a blink.
+// smallDatabase is the size, in bytes, up to which tables are measured often, because reading it is
+// fast.
 const smallDatabase = 64 << 20
 
-// sumUp refreshes what plans take.
+// sumUp measures the size of plans.
 func (s *system) sumUp(ctx context.Context) error {
 	plans, err := s.store.PlanStorage(ctx)
 	if err != nil {

@@ -14,15 +14,15 @@ import (
 	"github.com/kairosd/kairosd/internal/config"
 )
 
-// upkeep is what a configuration says of looking after an installation.
+// upkeep is the part of a configuration about retention and backups.
 type upkeep struct {
 	policy  domain.Retention
 	words   []string // the policy, for people
 	backups string   // directory
 	keep    config.Backup
-	// retain and backup are how often either is done; 0: never.
+	// retain and backup are the intervals of retention and backups; 0 means never.
 	retain, backup time.Duration
-	over           chan struct{} // closed when another one is in force
+	over           chan struct{} // closed when another configuration is active
 }
 
 func upkeepOf(dir datadir.Dir, cfg config.Config) (*upkeep, error) {
@@ -34,22 +34,22 @@ func upkeepOf(dir datadir.Dir, cfg config.Config) (*upkeep, error) {
 		retain: cmp.Or(mustAge(cfg.Retention.Every), time.Hour), backup: cfg.Backup.Interval(), over: make(chan struct{})}, nil
 }
 
-// reconfigure looks after the installation in another way from now on.
+// reconfigure changes retention and backups from now on.
 func (s *system) reconfigure(u *upkeep) {
 	if before := s.up.Swap(u); before != nil {
 		close(before.over)
 	}
-	// For whoever upgrades the database without this configuration.
+	// Stored for an upgrade of the database without this configuration.
 	if err := recovery.KeepRecipients(context.Background(), s.store, u.keep.Recipients); err != nil {
-		s.Logger.Error("keep whom backups are encrypted to", "err", err)
+		s.Logger.Error("store the recipients of encrypted backups", "err", err)
 	}
 }
 
-// schedule starts the jobs in goroutines of wg, each until the context ends. When
-// it returns, Installation lists them all.
+// schedule starts the jobs in goroutines of wg, which end with the context. When it returns, Server
+// lists them all.
 func (s *system) schedule(ctx context.Context, wg *sync.WaitGroup) {
-	// A job is done as often as every says, for the first time after first; when a
-	// configuration changes how often, it begins anew.
+	// A job runs for the first time after first, and then at the interval every. If a configuration
+	// changes the interval, the job starts again.
 	job := func(what string, first func() time.Duration, every func(*upkeep) time.Duration, f func() error) {
 		j := &domain.Job{Name: what}
 		var due time.Time
@@ -71,7 +71,7 @@ func (s *system) schedule(ctx context.Context, wg *sync.WaitGroup) {
 		plan(u)
 		wg.Go(func() {
 			for {
-				var turn <-chan time.Time // nil: never
+				var turn <-chan time.Time // nil means never
 				if j.Every > 0 {
 					turn = time.After(time.Until(due))
 				}
@@ -103,19 +103,19 @@ func (s *system) schedule(ctx context.Context, wg *sync.WaitGroup) {
 	}
 	after := func(d time.Duration) func() time.Duration { return func() time.Duration { return d } }
 	always := func(d time.Duration) func(*upkeep) time.Duration { return func(*upkeep) time.Duration { return d } }
-	job("sum up storage", after(10*time.Second), always(10*time.Minute), func() error { return s.sumUp(ctx) })
+	job("measure storage", after(10*time.Second), always(10*time.Minute), func() error { return s.sumUp(ctx) })
 	job("retention", after(time.Minute), func(u *upkeep) time.Duration { return u.retain }, func() error {
 		r, err := s.Retain(ctx, domain.System, "", false)
 		if domain.CodeOf(err) == domain.CodeConflict {
-			return nil // at the next turn
+			return nil // the next run of the job
 		}
 		if r.Runs+r.Events > 0 {
 			s.Logger.Info("retention", "runs", r.Runs, "rows", r.Rows, "events", r.Events, "bytes", r.Bytes, "ms", r.Took)
 		}
 		return err
 	})
-	job("test a restore", func() time.Duration { return s.untilDrill(ctx) }, always(drillEvery), func() error { return s.drill(ctx) })
-	job("examine the database", func() time.Duration { return s.untilCheck(ctx) }, always(checkEvery), func() error { return s.check(ctx) })
+	job("test a restore", func() time.Duration { return s.untilRestoreTest(ctx) }, always(restoreTestEvery), func() error { return s.testRestore(ctx) })
+	job("check the database", func() time.Duration { return s.untilCheck(ctx) }, always(checkEvery), func() error { return s.check(ctx) })
 	job(
 		"backup",
 		func() time.Duration { return s.untilBackup(s.up.Load().backup) },
@@ -130,7 +130,7 @@ func (s *system) schedule(ctx context.Context, wg *sync.WaitGroup) {
 	)
 }
 
-// mustAge reads an age that the configuration's check has read before.
+// mustAge parses a duration that the configuration has validated.
 func mustAge(text string) time.Duration {
 	d, err := config.Age(text)
 	if err != nil {

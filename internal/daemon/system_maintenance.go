@@ -11,10 +11,11 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 )
 
-// maintenanceKey keeps, over restarts, that no step may start; empty: they may.
+// maintenanceKey is the setting that keeps maintenance across restarts. If it is empty, there is no
+// maintenance.
 const maintenanceKey = "maintenance"
 
-// MaintenanceOf is the maintenance that a database is in; nil: none.
+// MaintenanceOf returns the maintenance that a database is in, or nil.
 func MaintenanceOf(ctx context.Context, s *store.Store) (*domain.Maintenance, error) {
 	text, err := s.Setting(ctx, maintenanceKey)
 	if err != nil || text == "" {
@@ -27,7 +28,7 @@ func MaintenanceOf(ctx context.Context, s *store.Store) (*domain.Maintenance, er
 	return &m, nil
 }
 
-// SetMaintenance begins or ends maintenance, once keep has stored it with its record.
+// SetMaintenance starts or ends maintenance, after keep has stored it with its audit record.
 func SetMaintenance(
 	ctx context.Context,
 	s *store.Store,
@@ -44,7 +45,7 @@ func SetMaintenance(
 	case on && now != nil:
 		return now, domain.Errorf(domain.CodeConflict, "maintenance is on since %s, by %s", now.Since.Format(time.RFC3339), now.By)
 	case !on && now == nil:
-		return nil, domain.Errorf(domain.CodeConflict, "there is no maintenance to end")
+		return nil, domain.Errorf(domain.CodeConflict, "maintenance is not on")
 	}
 	r := domain.AuditRecord{Action: "maintenance.end", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Reason: reason}
 	text := ""
@@ -61,7 +62,7 @@ func SetMaintenance(
 	return now, keep.SetSettingAs(ctx, maintenanceKey, text, r)
 }
 
-// Maintain lets no step start any more, or lets them start again.
+// Maintain pauses or resumes the start of new steps.
 func (s *system) Maintain(ctx context.Context, keep app.Recorder, actor domain.Actor, on bool, reason string) (*domain.Maintenance, error) {
 	s.maintaining.Lock()
 	defer s.maintaining.Unlock()
@@ -76,14 +77,14 @@ func (s *system) Maintain(ctx context.Context, keep app.Recorder, actor domain.A
 	return m, nil
 }
 
-// resumeMaintenance goes on with what was begun before the start. It is called
-// before the engine opens.
+// resumeMaintenance continues maintenance that began before the start. It is called before the
+// engine opens.
 func (s *system) resumeMaintenance(ctx context.Context) error {
 	m, err := MaintenanceOf(ctx, s.store)
 	if err != nil || m == nil {
 		return err
 	}
-	s.Logger.Warn("maintenance: no step starts", "since", m.Since, "by", m.By, "reason", m.Reason)
+	s.Logger.Warn("maintenance is on: no steps start", "since", m.Since, "by", m.By, "reason", m.Reason)
 	s.engine.Maintain(true)
 	s.mu.Lock()
 	s.maintenance = m

@@ -8,17 +8,17 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Notices are what every page says now. They are cheap.
+// Notices returns the notices that every page shows now. It is cheap.
 func (s *system) Notices(ctx context.Context) []domain.Notice {
 	var out []domain.Notice
 	add := func(bad bool, href, act, format string, args ...any) {
 		out = append(out, domain.Notice{Bad: bad, Text: domain.Messagef(format, args...), Href: href, Act: domain.Messagef(act)})
 	}
 	if err := s.store.Failure(); err != nil {
-		add(true, "", "", "Storage failed, and nothing is written any more: %s. kairosd is stopping; what was acknowledged is safe.", err)
+		add(true, "", "", "Storage failed: %s. kairosd is stopping. Acknowledged data is safe.", err)
 	}
 	if !s.safe.IsZero() {
-		add(true, "/system", "Look", "Safe mode: %s. Everything can be looked at and cancelled; nothing is executed.", s.safe)
+		add(true, "/system", "Look", "Safe mode: %s. You can view and cancel runs. No steps run.", s.safe)
 	}
 	s.mu.Lock()
 	finding, maintenance, notTakenUp := s.checks.finding, s.maintenance, s.notTakenUp
@@ -31,21 +31,21 @@ func (s *system) Notices(ctx context.Context) []domain.Notice {
 			false,
 			"/system",
 			"Look",
-			"Maintenance since %s, by %s: %s. What runs finishes; no step starts.",
+			"Maintenance since %s, by %s: %s. Active steps finish. No new steps start.",
 			m.Since.Format("2006-01-02 15:04 UTC"),
 			m.By,
 			cmp.Or(m.Reason, "-"),
 		)
 	}
 	if finding != "" {
-		add(true, "/system", "Look", "The examination of the database found a problem: %s. Run kairosd doctor.", finding)
+		add(true, "/system", "Look", "The integrity check of the database found a problem: %s. Run kairosd doctor.", finding)
 	}
 	if s.access != "" {
 		add(
 			true,
 			"/system",
 			"Look",
-			"Something other than kairosd changed who may log in, or what waits for approval: %s. It grants nothing. Run kairosd doctor.",
+			"Another program changed accounts or approvals in the database: %s. The change has no effect. Run kairosd doctor.",
 			s.access,
 		)
 	}
@@ -67,21 +67,21 @@ func (s *system) Notices(ctx context.Context) []domain.Notice {
 		held = counts.Held
 	}
 	if h, err := s.store.Hold(ctx); err == nil && h != nil {
-		add(true, "/system", "Look and release", "Nothing is executed: %s. %s.", holdText(h), heldText(held))
+		add(true, "/system", "Review and release", "Runs are on hold: %s. %s.", holdText(h), heldText(held))
 	} else if held > 0 {
-		add(true, "/system", "Look and release", "%s since a restore.", heldText(held))
+		add(true, "/system", "Review and release", "%s since a restore.", heldText(held))
 	}
 	if u, err := s.store.Usage(ctx); err == nil {
 		if u.Needs > 0 {
 			add(
 				true,
 				"/settings/retention",
-				"Remove old runs",
-				"The disk of the data directory is full: work waits until %d MiB are free. Old runs can be removed.",
+				"Delete old runs",
+				"The disk of the data directory is full. Work waits until %d MiB are free. Delete old runs to free space.",
 				u.Needs>>20,
 			)
 		} else if u.NearlyFull() {
-			add(u.Full(), "/system", "Look", "The disk of the data directory has only %d MiB free.", u.Free>>20)
+			add(u.Full(), "/system", "Look", "Low disk space: the data directory has %d MiB free.", u.Free>>20)
 		}
 	}
 	return out
@@ -94,15 +94,15 @@ func heldText(n int64) domain.Message {
 	return domain.Messagef("%d runs are held", n)
 }
 
-// holdText says why there is a hold.
+// holdText is the reason for a hold.
 func holdText(h *domain.Hold) domain.Message {
-	text := domain.Messagef("this database is older than what was recorded of it")
+	text := domain.Messagef("this database is older than the newest record of it")
 	if h.Reason == domain.HoldRestored {
 		text = domain.Messagef("this database was restored from %s", h.Backup)
 	}
 	if h.Reason == domain.HoldKeyLost {
 		text = domain.Messagef(
-			"the key file of this database was lost: all access was ended, and only a new administrator can release the runs",
+			"the key file of this database was lost: all access ended, and only a new administrator can release the runs",
 		)
 	}
 	if h.Lost > h.Last {

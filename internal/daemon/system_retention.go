@@ -11,8 +11,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Retain removes what retention says, or only says what it would remove. Why, and
-// what went, is in the audit log.
+// Retain applies the retention rules, or with dryRun only reports what it would delete. The audit
+// log records the reason and the result.
 func (s *system) Retain(ctx context.Context, actor domain.Actor, reason string, dryRun bool) (domain.Retained, error) {
 	done, err := s.alone()
 	if err != nil {
@@ -20,8 +20,8 @@ func (s *system) Retain(ctx context.Context, actor domain.Actor, reason string, 
 	}
 	defer done()
 	r, err := s.store.Retain(ctx, s.up.Load().policy, actor, dryRun)
-	// What the daemon does by itself every hour is told when it removed something; a
-	// person's act always is.
+	// The hourly retention is recorded only if it deleted something. A person's action is always
+	// recorded.
 	if err == nil && !dryRun && (r.Runs+r.Events > 0 || actor.Name != domain.System.Name) {
 		err = s.store.Audit(
 			ctx,
@@ -40,10 +40,10 @@ func (s *system) Retain(ctx context.Context, actor domain.Actor, reason string, 
 	return r, err
 }
 
-// Retention is what is removed by itself.
+// Retention returns the retention policy.
 func (s *system) Retention() domain.Retention { return s.up.Load().policy }
 
-// policyWords says a policy in words, a line per rule.
+// policyWords describes a policy, one line per rule.
 func policyWords(c config.Retention) []string {
 	out := []string{}
 	rule := func(who string, r config.RetentionRule) {
@@ -61,7 +61,7 @@ func policyWords(c config.Retention) []string {
 		before := len(out)
 		rule("plan "+plan, c.Plans[plan])
 		if len(out) == before {
-			out = append(out, "plan "+plan+": kept for ever")
+			out = append(out, "plan "+plan+": kept forever")
 		}
 	}
 	if c.Audit != "" {

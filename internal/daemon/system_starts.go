@@ -14,16 +14,15 @@ import (
 	"github.com/kairosd/kairosd/internal/handler"
 )
 
-// The audit log has every start of the daemon; one that followed a death without
-// a goodbye has a result that says so.
+// The audit log records every start of the daemon. A start after a crash has its own result.
 const (
 	startAction  = "daemon.start"
 	afterCrash   = "unclean"
 	startsWindow = 7 * 24 * time.Hour
 )
 
-// noteStart records the start, and with what: a failure that is new since another
-// model answers, or since an agent's prompt changed, is known by it.
+// noteStart records the start with a digest of the models and agents. A failure that is new since
+// another model or prompt was configured can then be recognized.
 func (s *system) noteStart(ctx context.Context, with *handler.Models) error {
 	detail := startedWith(with)
 	detail["runs"] = map[string]string{"takenUp": strconv.FormatInt(s.takenUp, 10)}
@@ -44,9 +43,8 @@ func (s *system) noteStart(ctx context.Context, with *handler.Models) error {
 	return s.store.Audit(ctx, r)
 }
 
-// startedWith names what a start, or a configuration that was taken up, begins with:
-// the model of each provider, and each agent by a digest of what it is told. No text
-// of a configuration belongs into the audit log.
+// startedWith describes the models and agents of a configuration: the model of each provider, and a
+// digest of each agent's instructions. The audit log contains no text of a configuration.
 func startedWith(m *handler.Models) map[string]map[string]string {
 	out := map[string]map[string]string{domain.UseProvider: {}, domain.UseAgent: {}}
 	for _, p := range m.ProviderInfos() {
@@ -58,15 +56,15 @@ func startedWith(m *handler.Models) map[string]map[string]string {
 	return out
 }
 
-// countUnfinished notes, before the engine opens, how many runs it will take up.
+// countUnfinished records, before the engine opens, how many runs it will resume.
 func (s *system) countUnfinished(ctx context.Context) error {
 	counts, err := s.store.RunCounts(ctx)
 	s.takenUp = counts.ByStatus[domain.RunRunning] + counts.ByStatus[domain.RunQueued]
 	return err
 }
 
-// recentStarts tells of the starts of the last week, how many followed a crash, and
-// of the runs that they went on with; at most 200 are looked at.
+// recentStarts adds the starts of the last week, how many followed a crash, and the runs that they
+// resumed. It reads at most 200 starts.
 func (s *system) recentStarts(ctx context.Context, i *domain.Server) error {
 	l, err := s.store.AuditEvents(
 		ctx,
@@ -82,7 +80,7 @@ func (s *system) recentStarts(ctx context.Context, i *domain.Server) error {
 				TakenUp int64 `json:"takenUp,string"`
 			} `json:"runs"`
 		}
-		if len(ev.Detail) > 0 && json.Unmarshal(ev.Detail, &detail) == nil { // a start of before does not say
+		if len(ev.Detail) > 0 && json.Unmarshal(ev.Detail, &detail) == nil { // older starts did not record it
 			i.TakenUp += detail.Runs.TakenUp
 		}
 	}
@@ -90,15 +88,14 @@ func (s *system) recentStarts(ctx context.Context, i *domain.Server) error {
 	return err
 }
 
-// checkAccess looks at the start for rows that something other than kairosd added or
-// changed to let somebody in.
+// checkAccess reports rows that another program added or changed to grant access.
 func (s *system) checkAccess(ctx context.Context) error {
 	problems, err := s.store.CheckAccess(ctx)
 	if err != nil || len(problems) == 0 {
 		return err
 	}
 	s.access = problems[0]
-	s.Logger.Error("something other than kairosd changed who may log in or what waits for approval", "problems", problems)
+	s.Logger.Error("another program changed accounts or approvals in the database", "problems", problems)
 	return s.store.Audit(
 		ctx,
 		domain.AuditRecord{Action: "access.check", Actor: domain.System.Name, Surface: domain.System.Surface, Result: "failed",
@@ -118,10 +115,10 @@ func (s *system) checkClock(ctx context.Context) error {
 	}
 	if behind := time.Until(events[0].At); behind > 5*time.Minute {
 		s.clock = domain.Messagef(
-			"The clock of this machine was %s behind the newest record when kairosd started: timers and sessions may end late.",
+			"The clock of this machine was %s behind the newest record when kairosd started. Timers and sessions may end late.",
 			behind.Round(time.Minute),
 		)
-		s.Logger.Error("the clock is behind what was recorded", "by", behind.String())
+		s.Logger.Error("the clock is behind the newest record", "by", behind.String())
 	}
 	return nil
 }

@@ -43,14 +43,14 @@ func TestTheNewestBackupIsReadBack(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
 	dir := t.TempDir()
-	if test, err := daemon.Drill(t.Context(), s, dir); test != nil || err != nil {
+	if test, err := daemon.RestoreTest(t.Context(), s, dir); test != nil || err != nil {
 		t.Errorf("without any backup: %+v, %v", test, err)
 	}
 	path := filepath.Join(dir, "kairos-1.db")
 	if _, err := recovery.Backup(t.Context(), s, path, "test"); err != nil {
 		t.Fatal(err)
 	}
-	test, err := daemon.Drill(t.Context(), s, dir)
+	test, err := daemon.RestoreTest(t.Context(), s, dir)
 	if err != nil || test.Backup != "kairos-1.db" || test.Problem != "" || time.Since(test.At) > time.Hour {
 		t.Errorf("of a whole one: %+v, %v", test, err)
 	}
@@ -64,18 +64,18 @@ func TestTheNewestBackupIsReadBack(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if test, err = daemon.Drill(t.Context(), s, dir); err == nil || !strings.Contains(test.Problem, "does not match its manifest") {
+	if test, err = daemon.RestoreTest(t.Context(), s, dir); err == nil || !strings.Contains(test.Problem, "does not match its manifest") {
 		t.Errorf("of a rotten one: %+v, %v", test, err)
 	}
-	list, err := s.AuditEvents(t.Context(), domain.AuditFilter{Action: "store.drilled"})
+	list, err := s.AuditEvents(t.Context(), domain.AuditFilter{Action: "store.restore_tested"})
 	if err != nil || len(list.Items) != 2 || list.Items[0].Result != "failed" || list.Items[1].Result != "ok" ||
 		list.Items[0].Object != "backup:kairos-1.db" {
 		t.Errorf("recorded: %+v, %v", list.Items, err)
 	}
 }
 
-// The weekly look at an encrypted backup says what it could see without the key, and
-// finds one that rots all the same.
+// The weekly check of an encrypted backup records what it could verify without the key. It also
+// finds damage.
 func TestAnEncryptedBackupIsReadBack(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
@@ -88,18 +88,18 @@ func TestAnEncryptedBackupIsReadBack(t *testing.T) {
 	if _, err := recovery.EncryptedBackup(t.Context(), s, path, "test", []string{id.Recipient().String()}); err != nil {
 		t.Fatal(err)
 	}
-	test, err := daemon.Drill(t.Context(), s, dir)
+	test, err := daemon.RestoreTest(t.Context(), s, dir)
 	if err != nil || !test.Encrypted || test.Problem != "" || test.Backup != "kairos-1.db.age" {
 		t.Errorf("of a whole one: %+v, %v", test, err)
 	}
-	list, err := s.AuditEvents(t.Context(), domain.AuditFilter{Action: "store.drilled"})
-	if err != nil || len(list.Items) != 1 || !strings.Contains(list.Items[0].Reason, "only who has the key") {
+	list, err := s.AuditEvents(t.Context(), domain.AuditFilter{Action: "store.restore_tested"})
+	if err != nil || len(list.Items) != 1 || !strings.Contains(list.Items[0].Reason, "only the owner of the key") {
 		t.Errorf("recorded: %+v, %v", list.Items, err)
 	}
 	if err := os.Truncate(path, 5000); err != nil {
 		t.Fatal(err)
 	}
-	if test, err = daemon.Drill(t.Context(), s, dir); err == nil || !strings.Contains(test.Problem, "does not match its manifest") {
+	if test, err = daemon.RestoreTest(t.Context(), s, dir); err == nil || !strings.Contains(test.Problem, "does not match its manifest") {
 		t.Errorf("of one cut short: %+v, %v", test, err)
 	}
 }

@@ -10,6 +10,6 @@ var AuditActions = []string{
 	"plan.accept", "plan.archive", "plan.pause", "plan.restore", "plan.save", "plan.unarchive", "plan.unpause", "plan.version", "provider.disable", "provider.enable",
 	"run.ack", "run.unack", "run.cancel", "run.continue", "run.create", "run.created", "run.damaged", "run.delete", "run.fork", "run.label", "run.limits", "run.note", "run.pause", "run.purge", "run.release",
 	"run.rerun", "run.resume", "run.retry-now", "run.status", "secret.rotate", "session.confirm", "session.end", "setup",
-	"store.backup", "store.checked", "store.drilled", "store.failed", "store.released", "store.restored", "store.retention", "store.rolled_back",
+	"store.backup", "store.checked", "store.restore_tested", "store.failed", "store.released", "store.restored", "store.retention", "store.rolled_back",
 	"token.create", "token.revoke", "tool.accept", "tool.disable", "tool.enable", "user.create", "user.link", "user.login-link", "user.password", "user.second-factor", "user.update", "view.delete", "view.save",
 }

@@ -37,7 +37,7 @@ func (d *daemon) examined() {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	soon := func(j domain.Job) bool {
-		return j.Running || j.Name == "examine the database" && time.Until(j.NextAt) < 2*time.Minute
+		return j.Running || j.Name == "check the database" && time.Until(j.NextAt) < 2*time.Minute
 	}
 	for began := time.Now(); ; <-tick.C {
 		now, err := d.api.Server(d.t.Context())

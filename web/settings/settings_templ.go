@@ -570,7 +570,7 @@ func Retention(p RetentionPage) templ.Component {
 			}
 			if p.MaxSize == "" {
 				var templ_7745c5c3_Var35 string
-				templ_7745c5c3_Var35, templ_7745c5c3_Err = templ.JoinStringErrs(kit.T(ctx, "no bound"))
+				templ_7745c5c3_Var35, templ_7745c5c3_Err = templ.JoinStringErrs(kit.T(ctx, "no limit"))
 				if templ_7745c5c3_Err != nil {
 					return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/settings/settings.templ`, Line: 87, Col: 30}
 				}

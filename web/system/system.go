@@ -87,7 +87,7 @@ func (s *section) system(c *ui.Context) error {
 		fact(&p.Health, c.T("Stopped before by"), "%s", kit.Visible(i.LastFailure))
 	}
 	if !i.CheckedAt.IsZero() {
-		found := c.T("nothing was found")
+		found := c.T("no problem found")
 		if i.Finding != "" {
 			found = kit.Visible(i.Finding)
 		}
@@ -253,9 +253,9 @@ func (s *section) systemJobs(c *ui.Context) error {
 
 // The jobs of the daemon, for the catalogue of words.
 var _ = []string{
-	locale.Mark("sum up storage"),
+	locale.Mark("measure storage"),
 	locale.Mark("retention"),
-	locale.Mark("examine the database"),
+	locale.Mark("check the database"),
 	locale.Mark("backup"),
 	locale.Mark("test a restore"),
 }

@@ -46,7 +46,7 @@ func TestAHoldIsSaidEverywhereAndReleasedByForm(t *testing.T) {
 			Backups:   []domain.Backup{{Path: backup, Bytes: 5 << 20, Created: time.Now(), Rows: map[string]int64{"runs": 1}}},
 			Retention: []string{"all plans: <b>"},
 		}},
-		domain.Notice{Bad: true, Text: domain.Messagef("Nothing is executed."), Href: "/system", Act: domain.Messagef("Look and release")})
+		domain.Notice{Bad: true, Text: domain.Messagef("Nothing is executed."), Href: "/system", Act: domain.Messagef("Review and release")})
 	b := site.Browser(t).Login()
 	for _, page := range []string{"/", "/runs", "/plans", "/audit"} {
 		if p := b.Get(page); !strings.Contains(p.Body, "Nothing is executed.") || !strings.Contains(p.Body, `href="/system"`) {

@@ -21,11 +21,11 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Lifetime is how long a login may take at the provider.
+// Lifetime is the longest duration of a login at the provider.
 const Lifetime = 10 * time.Minute
 
-// flow is one login under way. The browser keeps it, sealed: nobody who only
-// begins logins can make this process remember anything.
+// flow is a login in progress. The browser keeps it, encrypted, so that unfinished logins use no
+// memory of this process.
 type flow struct {
 	State, Nonce, Verifier string
 	Redirect               string
@@ -33,9 +33,9 @@ type flow struct {
 	Ends                   time.Time
 }
 
-// Begin starts a login: address is where the browser goes, kept is what it has
-// to bring back, in a cookie of its own. redirect is where the provider sends
-// the browser afterwards, next the page that the person wanted.
+// Begin starts a login. address is the address to send the browser to. kept is the value of a
+// cookie that the browser must bring back. redirect is the address to which the provider sends the
+// browser afterwards, and next is the page that the user wanted.
 func (p *Provider) Begin(ctx context.Context, redirect, next string) (address, kept string, err error) {
 	found, err := p.provider(ctx)
 	if err != nil {
@@ -73,41 +73,41 @@ func (p *Provider) open(kept string) (f flow, ok bool) {
 	return f, err == nil && json.Unmarshal(plain, &f) == nil
 }
 
-// take finds the login that an answer belongs to, once.
+// take returns the login that an answer belongs to, once.
 func (p *Provider) take(kept, state string) (flow, error) {
 	f, ok := p.open(kept)
 	now := p.c.Now()
 	switch {
 	case kept == "":
-		return f, refuse("this browser has begun no login", "begin again from the login page; cookies must be allowed")
+		return f, refuse("this browser has not started a login", "allow cookies, and start again from the login page")
 	case !ok:
-		return f, refuse("this login was begun before kairosd was restarted, or was tampered with", "begin again from the login page")
+		return f, refuse("this login was started before kairosd restarted, or was changed", "start again from the login page")
 	case !now.Before(f.Ends):
-		return f, refuse("this login took too long", "begin again from the login page")
+		return f, refuse("this login took too long", "start again from the login page")
 	case subtle.ConstantTimeCompare([]byte(f.State), []byte(state)) != 1:
-		return f, refuse("this answer belongs to another login (wrong state)", "begin again from the login page")
+		return f, refuse("this answer belongs to another login (wrong state)", "start again from the login page")
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	maps.DeleteFunc(p.used, func(_ string, ends time.Time) bool { return !now.Before(ends) })
 	if _, ok := p.used[f.State]; ok {
-		return f, refuse("this login is finished; its answer came a second time", "begin again from the login page")
+		return f, refuse("this login is already finished", "start again from the login page")
 	}
 	p.used[f.State] = f.Ends
 	return f, nil
 }
 
-// Finish ends a login: kept is what Begin gave the browser, answer the query
-// that the provider sent it back with. The error is CodeForbidden when the
-// answer proves nothing, CodeUnavailable when the provider cannot be asked; its
-// text is for the person. Each login is finished once.
+// Finish ends a login. kept is the cookie from Begin, and answer is the query with which the
+// provider sent the browser back. It returns CodeForbidden if the answer is not valid, and
+// CodeUnavailable if the provider cannot be reached. The text of the error is for the user. Each
+// login can be finished once.
 func (p *Provider) Finish(ctx context.Context, kept string, answer url.Values) (id Identity, next string, err error) {
 	f, err := p.take(kept, answer.Get("state"))
 	if err != nil {
 		return id, "", err
 	}
 	for name, values := range answer {
-		if len(values) > 1 { // RFC 6749, 3.1: which of them counts is anybody's guess
+		if len(values) > 1 { // RFC 6749, section 3.1: which value counts is undefined
 			return id, "", p.distrust("%.40q is given twice", name)
 		}
 	}
@@ -117,7 +117,7 @@ func (p *Provider) Finish(ctx context.Context, kept string, answer url.Values) (
 	if code := answer.Get("error"); code != "" {
 		return id, "", refuse(
 			fmt.Sprintf("%s did not let you in: %s", p.c.Label, printable(cmp.Or(answer.Get("error_description"), code))),
-			"try again, or ask whoever runs it",
+			"try again, or contact its administrator",
 		)
 	}
 	if answer.Get("code") == "" {
@@ -131,8 +131,8 @@ func (p *Provider) Finish(ctx context.Context, kept string, answer url.Values) (
 	defer cancel()
 	config := p.oauth(found, f.Redirect)
 	token, err := config.Exchange(ctx, answer.Get("code"), oauth2.VerifierOption(f.Verifier))
-	if said, ok := errors.AsType[*oauth2.RetrieveError](err); ok && said.Response != nil && said.Response.StatusCode < 500 {
-		return id, "", p.distrust("the code was not accepted: %s", printable(cmp.Or(said.ErrorDescription, said.ErrorCode)))
+	if records, ok := errors.AsType[*oauth2.RetrieveError](err); ok && records.Response != nil && records.Response.StatusCode < 500 {
+		return id, "", p.distrust("the code was not accepted: %s", printable(cmp.Or(records.ErrorDescription, records.ErrorCode)))
 	} else if err != nil {
 		return id, "", p.down(err)
 	}
@@ -144,8 +144,8 @@ func (p *Provider) Finish(ctx context.Context, kept string, answer url.Values) (
 	return id, f.Next, err
 }
 
-// claims verifies the ID token, and adds what only the user information endpoint
-// tells of the groups.
+// claims verifies the ID token, and adds the groups that only the user information endpoint
+// returns.
 func (p *Provider) claims(
 	ctx context.Context,
 	found *oidc.Provider,
@@ -171,7 +171,7 @@ func (p *Provider) claims(
 	if err := verified.Claims(&claims); err != nil {
 		return nil, p.distrust("the claims cannot be read: %s", err)
 	}
-	// With several audiences, the token must say that it was made for us.
+	// With several audiences, the token must name this client.
 	if azp, ok := claims["azp"]; (ok || len(verified.Audience) > 1) && azp != p.c.ClientID {
 		return nil, p.distrust("the ID token was made for another client, %.100q", fmt.Sprint(azp))
 	}
@@ -181,7 +181,7 @@ func (p *Provider) claims(
 		}
 	}
 	if verified.Subject == "" {
-		return nil, p.distrust("the ID token names nobody")
+		return nil, p.distrust("the ID token has no subject")
 	}
 	if lookUp(claims, p.c.RoleClaim) == nil && p.wantsGroups() && found.UserInfoEndpoint() != "" {
 		info, err := found.UserInfo(ctx, config.TokenSource(ctx, token))
@@ -190,7 +190,7 @@ func (p *Provider) claims(
 		}
 		more := map[string]any{}
 		if err := info.Claims(&more); err != nil || info.Subject != verified.Subject {
-			return nil, p.distrust("the user information is of somebody else")
+			return nil, p.distrust("the user information belongs to another user")
 		}
 		for name, value := range more {
 			if _, ok := claims[name]; !ok {
@@ -203,7 +203,7 @@ func (p *Provider) claims(
 
 func (p *Provider) wantsGroups() bool { return len(p.c.Roles) > 0 || len(p.c.AllowedGroups) > 0 }
 
-// identify reads who the claims are about and what their groups may do.
+// identify reads the identity from the claims, and the role from its groups.
 func (p *Provider) identify(claims map[string]any) (Identity, error) {
 	text := func(claim string) string {
 		s, _ := lookUp(claims, claim).(string)
@@ -212,7 +212,7 @@ func (p *Provider) identify(claims map[string]any) (Identity, error) {
 	id := Identity{Issuer: p.c.Issuer, Subject: text("sub"), Name: text(p.c.NameClaim), Managed: len(p.c.Roles) > 0}
 	groups := texts(lookUp(claims, p.c.RoleClaim))
 	if len(p.c.AllowedGroups) > 0 && !slices.ContainsFunc(groups, func(g string) bool { return slices.Contains(p.c.AllowedGroups, g) }) {
-		return id, refuse("you are in no group that may use this installation", "ask whoever runs it to add you to one")
+		return id, refuse("none of your groups may use this server", "ask the administrator of the identity provider to add you to one")
 	}
 	for _, g := range groups {
 		if role, ok := p.c.Roles[g]; ok && !id.Role.Includes(role) {
@@ -223,7 +223,7 @@ func (p *Provider) identify(claims map[string]any) (Identity, error) {
 		id.Role = p.c.DefaultRole
 	}
 	if id.Role == "" && id.Managed {
-		return id, refuse("none of your groups has a role here", "ask an admin of kairosd to give one of them a role")
+		return id, refuse("none of your groups has a role here", "ask an administrator of kairosd to give one of them a role")
 	}
 	if id.Role == "" {
 		id.Role = domain.RoleViewer
@@ -231,8 +231,7 @@ func (p *Provider) identify(claims map[string]any) (Identity, error) {
 	return id, nil
 }
 
-// lookUp follows a dotted path; a claim whose name has dots is found by its
-// whole name.
+// lookUp follows a dotted path. A claim whose name contains dots is found by its whole name.
 func lookUp(claims map[string]any, path string) any {
 	if v, ok := claims[path]; ok {
 		return v
@@ -261,13 +260,13 @@ func texts(v any) []string {
 	return nil
 }
 
-// distrust refuses an answer that proves nothing.
+// distrust rejects an answer that is not valid.
 func (p *Provider) distrust(format string, args ...any) error {
 	why := fmt.Sprintf(format, args...)
 	p.c.Log.Warn("the identity provider's answer was refused", "issuer", p.c.Issuer, "reason", why)
 	return refuse(
 		fmt.Sprintf("what %s answered cannot be trusted: %s", p.c.Label, why),
-		"begin again from the login page; if it happens again, tell an admin",
+		"start again from the login page; if it happens again, contact an administrator",
 	)
 }
 
@@ -275,7 +274,7 @@ func refuse(message, suggestion string) error {
 	return domain.Errorf(domain.CodeForbidden, "%s", message).Suggest("%s", suggestion)
 }
 
-// printable is a text from outside as a page and a log may hold it.
+// printable makes a text from outside safe for a page and a log.
 func printable(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {

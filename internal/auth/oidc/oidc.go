@@ -1,9 +1,8 @@
-// Package oidc logs people in at a provider of identities: OpenID Connect's
-// authorization code flow with PKCE, state and nonce.
+// Package oidc authenticates people at an OpenID Connect provider, with the authorization code
+// flow, PKCE, state, and nonce.
 //
-// Nothing is asked of the provider before somebody wants to log in, and what it
-// says of itself is kept for an hour; a provider that is down keeps nobody from
-// anything but this way in.
+// The package sends no request to the provider before the first login. It keeps the provider's
+// metadata for an hour. If the provider is down, only this kind of login fails.
 package oidc
 
 import (
@@ -28,72 +27,71 @@ import (
 )
 
 const (
-	// Timeout bounds each request to the provider, and a whole login too.
+	// Timeout limits each request to the provider, and the whole exchange of a login.
 	Timeout = 10 * time.Second
-	// keep is how long the provider's description of itself is believed.
+	// keep is how long the provider's metadata is valid.
 	keep = time.Hour
-	// again is how soon a provider that did not answer is asked anew.
+	// again is the pause before a provider that did not answer is requested again.
 	again = 3 * time.Second
 )
 
-// Config describes the provider and what its groups may do here.
+// Config describes the provider and the roles of its groups.
 type Config struct {
 	Issuer       string
 	ClientID     string
-	ClientSecret string // empty: a public client, PKCE alone
-	// Redirect is where the provider sends browsers back to, as it is registered
-	// there; empty: the address that the browser used.
+	ClientSecret string // empty: a public client with PKCE only
+	// Redirect is the registered redirect address. Empty means the address used by the browser.
 	Redirect string
-	Scopes   []string // besides openid
-	// Label is the provider's name, as on the button.
+	Scopes   []string // in addition to openid
+	// Label is the provider's name, as shown on the button.
 	Label string
-	// NameClaim holds the name of a new user; default preferred_username.
+	// NameClaim is the claim with the name of a new user. The default is preferred_username.
 	NameClaim string
-	// RoleClaim holds the groups, as a list or a text; dots lead into objects.
-	// Default groups.
+	// RoleClaim is the claim with the groups, as a list or a text. Dots lead into objects. The
+	// default is groups.
 	RoleClaim string
-	// Roles maps groups to roles; the strongest counts. Empty: the provider says
-	// who somebody is, and roles are given here.
+	// Roles maps groups to roles; the strongest role counts. If it is empty, the provider only
+	// authenticates, and roles are set in kairosd.
 	Roles map[string]domain.Role
-	// DefaultRole is for those without a mapped group; empty: they are refused if
-	// there is a mapping, and new users are viewers if there is none.
+	// DefaultRole is for users without a mapped group. If it is empty, they are rejected if there
+	// is a mapping, and new users are viewers if there is none.
 	DefaultRole domain.Role
-	// AllowedGroups lets in only members of one of them; empty: everybody.
+	// AllowedGroups admits only members of one of these groups. Empty admits everyone.
 	AllowedGroups []string
-	// CAFile holds certificates to trust for the provider, besides the system's.
+	// CAFile holds certificates to trust for the provider, in addition to the system's.
 	CAFile string
 
 	Now func() time.Time // nil: time.Now
-	Log *slog.Logger     // nil: nothing is logged
+	Log *slog.Logger     // nil: no log
 }
 
-// Identity is what the provider vouches for.
+// Identity is an authenticated person.
 type Identity struct {
-	// Issuer and Subject together name the person for ever.
+	// Issuer and Subject together identify the person permanently.
 	Issuer, Subject string
-	// Name is how the provider calls them; it proves nothing.
+	// Name is the name at the provider. It proves nothing.
 	Name string
-	// Role is what their groups give them. Unless Managed it is for new users only.
+	// Role is the role of their groups. Unless Managed is set, it is for new users only.
 	Role    domain.Role
 	Managed bool
 }
 
-// Provider is one provider of identities. It is safe for concurrent use.
+// Provider is an identity provider. It is safe for concurrent use.
 type Provider struct {
 	c      Config
 	client *http.Client
 	seal   cipher.AEAD
 
-	asking sync.Mutex // one question at a time, however many want to log in
+	asking sync.Mutex // allows one request at a time, for any number of logins
 	mu     sync.Mutex
 	found  *oidc.Provider
 	at     time.Time // when it was found
-	failed time.Time // when it last did not answer
+	failed time.Time // when it last failed to answer
 	err    error
 	used   map[string]time.Time // states of finished logins, with their ends
 }
 
-// New makes a Provider; it sends nothing.
+// New makes a Provider. It sends no request.
 func New(c Config) (*Provider, error) {
 	if c.Issuer == "" || c.ClientID == "" {
 		return nil, errors.New("oidc: issuer and client id are required")
@@ -118,7 +116,7 @@ func New(c Config) (*Provider, error) {
 		}
 		transport.TLSClientConfig.RootCAs = pool
 	}
-	// A key of this process: a login that was begun before a restart begins anew.
+	// The key of this process. A login that began before a restart has to start again.
 	key := make([]byte, 32)
 	rand.Read(key)
 	block, err := aes.NewCipher(key)
@@ -153,18 +151,18 @@ func pool(file string) (*x509.CertPool, error) {
 // Label is the provider's name, as on the button.
 func (p *Provider) Label() string { return p.c.Label }
 
-// Issuer is who vouches.
+// Issuer is the issuer of the identities.
 func (p *Provider) Issuer() string { return p.c.Issuer }
 
-// provider is the provider as it describes itself, asked for when it is needed
-// and no more often than that; CodeUnavailable when it does not answer.
+// provider returns the provider's metadata. It requests the metadata when it is needed, and keeps
+// it. It returns CodeUnavailable if the provider does not answer.
 func (p *Provider) provider(ctx context.Context) (*oidc.Provider, error) {
 	if found, err := p.known(); found != nil || err != nil {
 		return found, err
 	}
 	p.asking.Lock()
 	defer p.asking.Unlock()
-	if found, err := p.known(); found != nil || err != nil { // somebody else asked meanwhile
+	if found, err := p.known(); found != nil || err != nil { // another login requested it in the meantime
 		return found, err
 	}
 	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, p.client), Timeout)
@@ -177,8 +175,8 @@ func (p *Provider) provider(ctx context.Context) (*oidc.Provider, error) {
 		p.found, p.at, p.err = found, now, nil
 		return found, nil
 	}
-	if p.found != nil { // what it said of itself before is likely still true
-		p.c.Log.Warn("the identity provider does not answer; its last description is used", "issuer", p.c.Issuer, "err", err)
+	if p.found != nil { // the previous metadata is probably still valid
+		p.c.Log.Warn("the identity provider does not answer; using its previous metadata", "issuer", p.c.Issuer, "err", err)
 		p.at = now.Add(again - keep)
 		return p.found, nil
 	}
@@ -186,7 +184,7 @@ func (p *Provider) provider(ctx context.Context) (*oidc.Provider, error) {
 	return nil, p.err
 }
 
-// known is the provider, or its last failure while that is fresh.
+// known returns the provider, or its latest failure if that is recent.
 func (p *Provider) known() (*oidc.Provider, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -202,8 +200,8 @@ func (p *Provider) known() (*oidc.Provider, error) {
 
 func (p *Provider) down(err error) error {
 	p.c.Log.Warn("the identity provider cannot be used", "issuer", p.c.Issuer, "err", err)
-	return domain.Errorf(domain.CodeUnavailable, "%s cannot be used now", p.c.Label).
-		Suggest("try again in a moment; the log of kairosd says what is wrong")
+	return domain.Errorf(domain.CodeUnavailable, "%s is not available", p.c.Label).
+		Suggest("try again in a few seconds; the log of kairosd shows the reason")
 }
 
 func (p *Provider) oauth(found *oidc.Provider, redirect string) *oauth2.Config {
@@ -211,7 +209,7 @@ func (p *Provider) oauth(found *oidc.Provider, redirect string) *oauth2.Config {
 		Scopes: append([]string{oidc.ScopeOpenID}, p.c.Scopes...)}
 }
 
-// bounded reads no endless answers.
+// bounded limits the size of responses.
 type bounded struct{ next http.RoundTripper }
 
 const maxAnswer = 1 << 20

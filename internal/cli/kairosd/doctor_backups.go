@@ -153,7 +153,7 @@ func trimmed(keys []string) []string {
 func (c *backupCheck) attempts(ctx context.Context, s *store.Store, good *domain.Backup) error {
 	for _, tried := range []struct{ action, says string }{
 		{daemon.ActionBackup, "the attempt of %s failed: %s"},
-		{daemon.ActionDrilled, "the restore test of %s failed: %s"},
+		{daemon.ActionRestoreTested, "the restore test of %s failed: %s"},
 	} {
 		list, err := s.AuditEvents(ctx, domain.AuditFilter{Action: tried.action, Page: domain.Page{Limit: 1}})
 		if err != nil {

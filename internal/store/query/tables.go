@@ -13,16 +13,16 @@ func (s *SummaryReader) Tables(ctx context.Context) ([]domain.TableStorage, erro
 	rows, err := s.db.Read.QueryContext(ctx, `SELECT m.tbl_name, sum(d.pgsize), sum(CASE m.type WHEN 'index' THEN d.pgsize ELSE 0 END)
 FROM dbstat AS d JOIN sqlite_schema AS m ON m.name = d.name WHERE d.aggregate = TRUE GROUP BY m.tbl_name ORDER BY 2 DESC, 1`)
 	if err != nil {
-		return nil, core.Translate(err, "sum up the tables")
+		return nil, core.Translate(err, "measure the tables")
 	}
 	defer rows.Close()
 	var out []domain.TableStorage
 	for rows.Next() {
 		var t domain.TableStorage
 		if err := rows.Scan(&t.Table, &t.Bytes, &t.Index); err != nil {
-			return nil, core.Translate(err, "sum up the tables")
+			return nil, core.Translate(err, "measure the tables")
 		}
 		out = append(out, t)
 	}
-	return out, core.Translate(rows.Err(), "sum up the tables")
+	return out, core.Translate(rows.Err(), "measure the tables")
 }

@@ -34,7 +34,7 @@ func (s *database) encryptedCopy(ctx context.Context, path string, recipients []
 	lock, err := core.TakeLock(work + ".lock")
 	if domain.CodeOf(err) == domain.CodeLocked {
 		return b, domain.Errorf(domain.CodeConflict, "another backup of this database is being encrypted").
-			Suggest("try again when that has finished")
+			Suggest("try again when it has finished")
 	} else if err != nil {
 		return b, err
 	}

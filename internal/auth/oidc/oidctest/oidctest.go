@@ -1,6 +1,5 @@
-// Package oidctest is a provider of OpenID Connect for tests: it answers over
-// HTTP, signs with RS256, insists on what it is owed (PKCE, the client's secret,
-// codes that work once), and can be told to misbehave.
+// Package oidctest is an OpenID Connect provider for tests. It serves HTTP, signs with RS256,
+// requires PKCE and the client's secret, accepts each code once, and can be set to misbehave.
 package oidctest
 
 import (
@@ -20,7 +19,7 @@ import (
 	"time"
 )
 
-// Client is who the provider knows as its client.
+// Client is the registered client.
 const (
 	ClientID     = "kairosd"
 	ClientSecret = "the client's secret"
@@ -31,9 +30,9 @@ type Provider struct {
 	URL string
 
 	mu sync.Mutex
-	// claims of whoever is logged in at the provider.
+	// claims of the user who is logged in at the provider
 	claims map[string]any
-	// userInfo is what only that endpoint tells.
+	// userInfo are claims that only the user information endpoint returns.
 	userInfo map[string]any
 	tamper   func(claims map[string]any)
 	forge    bool
@@ -47,7 +46,7 @@ type Provider struct {
 	codes  map[string]grant
 }
 
-// grant is what a code stands for.
+// grant is the data of a code.
 type grant struct{ challenge, redirect, nonce string }
 
 var keys = sync.OnceValues(func() (*rsa.PrivateKey, *rsa.PrivateKey) {
@@ -62,7 +61,7 @@ var keys = sync.OnceValues(func() (*rsa.PrivateKey, *rsa.PrivateKey) {
 	return a, b
 })
 
-// New starts a provider; it ends with the test.
+// New starts a provider. It ends with the test.
 func New(tb testing.TB) *Provider {
 	tb.Helper()
 	p := &Provider{codes: map[string]grant{}}
@@ -87,22 +86,22 @@ func New(tb testing.TB) *Provider {
 	return p
 }
 
-// Person is who is logged in at the provider from now on.
+// Person sets the user who is logged in at the provider.
 func (p *Provider) Person(subject, name string, groups ...string) *Provider {
 	return p.set(func() { p.claims = map[string]any{"sub": subject, "preferred_username": name, "groups": groups} })
 }
 
-// Claims are what the ID token says from now on, besides what it must.
+// Claims adds claims to the ID tokens from now on.
 func (p *Provider) Claims(claims map[string]any) *Provider {
 	return p.set(func() { p.claims = claims })
 }
 
-// UserInfo is what the user information endpoint says.
+// UserInfo sets the claims of the user information endpoint.
 func (p *Provider) UserInfo(claims map[string]any) *Provider {
 	return p.set(func() { p.userInfo = claims })
 }
 
-// Tamper changes ID tokens before they are signed; nil: not.
+// Tamper changes ID tokens before they are signed. Nil changes nothing.
 func (p *Provider) Tamper(f func(claims map[string]any)) *Provider {
 	return p.set(func() { p.tamper = f })
 }
@@ -110,13 +109,13 @@ func (p *Provider) Tamper(f func(claims map[string]any)) *Provider {
 // Forge signs with a key that is not the provider's.
 func (p *Provider) Forge(on bool) *Provider { return p.set(func() { p.forge = on }) }
 
-// Unsigned gives ID tokens without a signature (alg none).
+// Unsigned issues ID tokens without a signature (alg none).
 func (p *Provider) Unsigned(on bool) *Provider { return p.set(func() { p.plain = on }) }
 
-// Refuse lets nobody in, with an error code.
+// Refuse rejects every login with an error code.
 func (p *Provider) Refuse(code string) *Provider { return p.set(func() { p.refuse = code }) }
 
-// Down answers nothing but errors.
+// Down answers every request with an error.
 func (p *Provider) Down(on bool) *Provider { return p.set(func() { p.down = on }) }
 
 func (p *Provider) set(f func()) *Provider {
@@ -150,7 +149,7 @@ func (p *Provider) describe(w http.ResponseWriter, _ *http.Request) {
 	)
 }
 
-// authorize is the page where people would log in; whoever is set is let in.
+// authorize is the login page. It admits the user that is set.
 func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	if q.Get("client_id") != ClientID || q.Get("response_type") != "code" || q.Get("code_challenge_method") != "S256" ||

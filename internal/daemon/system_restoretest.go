@@ -13,18 +13,18 @@ import (
 	"github.com/kairosd/kairosd/internal/store/recovery"
 )
 
-// drillEvery is how often the newest backup is read back: what was verified when it
-// was written may have rotted since, or been cut short by whatever copies backups.
-const drillEvery = 7 * 24 * time.Hour
+// restoreTestEvery is how often the newest backup is read back. A verified backup may have been
+// damaged since, or truncated by the program that copies backups.
+const restoreTestEvery = 7 * 24 * time.Hour
 
-// ActionDrilled is the record of a restore test.
-const ActionDrilled = "store.drilled"
+// ActionRestoreTested is the audit action of a restore test.
+const ActionRestoreTested = "store.restore_tested"
 
-// untilDrill is when the next restore test is due, by the record of the last one.
-func (s *system) untilDrill(ctx context.Context) time.Duration {
-	list, err := s.store.AuditEvents(ctx, domain.AuditFilter{Action: ActionDrilled, Page: domain.Page{Limit: 1}})
+// untilRestoreTest is when the next restore test is due, from the record of the last one.
+func (s *system) untilRestoreTest(ctx context.Context) time.Duration {
+	list, err := s.store.AuditEvents(ctx, domain.AuditFilter{Action: ActionRestoreTested, Page: domain.Page{Limit: 1}})
 	if err != nil || len(list.Items) == 0 {
-		return time.Hour // the first backup may be made meanwhile
+		return time.Hour // the first backup may exist by then
 	}
 	last := list.Items[0]
 	t := domain.RestoreTest{At: last.At, Backup: strings.TrimPrefix(last.Object, "backup:")}
@@ -35,15 +35,15 @@ func (s *system) untilDrill(ctx context.Context) time.Duration {
 	s.mu.Lock()
 	s.checks.restoreTest = &t
 	s.mu.Unlock()
-	return max(time.Minute, drillEvery-time.Since(last.At))
+	return max(time.Minute, restoreTestEvery-time.Since(last.At))
 }
 
-// drill examines the newest backup of this installation as a restore would, or as
-// far as that goes without the key of an encrypted one.
-func (s *system) drill(ctx context.Context) error {
+// testRestore verifies the newest backup of this server as a restore would. Without the key of an
+// encrypted backup, it verifies only the file.
+func (s *system) testRestore(ctx context.Context) error {
 	var b domain.Backup
 	var problem error
-	for range 2 { // a backup that is newer may have been made, and rotation taken this one
+	for range 2 { // rotation may have removed this backup after a newer one
 		list, err := ListBackups(s.up.Load().backups)
 		if err != nil {
 			return err
@@ -53,7 +53,7 @@ func (s *system) drill(ctx context.Context) error {
 			return nil
 		}
 		b = list[i]
-		if b.Encryption != nil { // whose key is not here, and should not be
+		if b.Encryption != nil { // its key is not on this server, and should not be
 			if problem = recovery.CheckManifest(s.store, b.Path); problem == nil {
 				problem = recovery.VerifyIntact(b)
 			}
@@ -69,14 +69,14 @@ func (s *system) drill(ctx context.Context) error {
 	}
 	t := domain.RestoreTest{At: time.Now().UTC(), Backup: filepath.Base(b.Path), Encrypted: b.Encryption != nil}
 	record := domain.AuditRecord{
-		Action:  ActionDrilled,
+		Action:  ActionRestoreTested,
 		Actor:   domain.System.Name,
 		Surface: domain.System.Surface,
 		Object:  "backup:" + t.Backup,
-		Reason:  "it can be restored",
+		Reason:  "the backup can be restored",
 	}
 	if t.Encrypted {
-		record.Reason = "it is the file that was made; only who has the key can say more"
+		record.Reason = "the file is unchanged; only the owner of the key can verify its content"
 	}
 	if problem != nil {
 		t.Problem = problem.Error()

@@ -18,14 +18,13 @@ import (
 	"github.com/kairosd/kairosd/web"
 )
 
-// front is the daemon's address from the first moment on. While the daemon
-// starts, which takes minutes when a large database is upgraded, it says that it
-// lives and how far it is; then the pages take over, on the same listener and on
-// connections that are open.
-type front struct {
+// startupServer serves the daemon's address from the first moment. While the daemon starts, which
+// takes minutes if it upgrades a large database, it shows the progress. Then swap replaces its
+// handler with the dashboard and the API. The listener and open connections stay.
+type startupServer struct {
 	server *http.Server
 	url    string       // for people
-	links  string       // what links to pages begin with
+	links  string       // prefix of links to pages
 	cert   *certificate // nil: no TLS
 
 	now     atomic.Pointer[http.Handler]
@@ -34,17 +33,17 @@ type front struct {
 	serving sync.WaitGroup
 }
 
-// newFront listens on; what it answers is how far the start is, until become.
-func (s *server) newFront(ln net.Listener) (*front, error) {
-	f := &front{failed: make(chan error, 1)}
+// newStartupServer serves ln. It shows the progress of the start until swap is called.
+func (s *server) newStartupServer(ln net.Listener) (*startupServer, error) {
+	f := &startupServer{failed: make(chan error, 1)}
 	f.url, f.links = s.where(ln)
-	f.tell(domain.Startup{Stage: domain.StartOpening, Percent: -1})
+	f.report(domain.Startup{Stage: domain.StartOpening, Percent: -1})
 	proxies, err := s.cfg.Server.Proxies()
 	if err != nil {
 		return nil, exit.With(exit.SysConfig, err)
 	}
 	progress := func() domain.Startup { return *f.started.Load() }
-	f.become(
+	f.swap(
 		web.NewStarting(
 			web.StartingConfig{
 				Progress: progress,
@@ -70,15 +69,15 @@ func (s *server) newFront(ln net.Listener) (*front, error) {
 			f.failed <- exit.With(exit.SysUnavail, err)
 		}
 	})
-	s.log.Info("listening; pages say how far the start is", "url", f.url)
+	s.log.Info("listening; pages show the progress of the start", "url", f.url)
 	return f, nil
 }
 
-// become answers every request from now on with another handler.
-func (f *front) become(h http.Handler) { f.now.Store(&h) }
+// swap makes another handler serve all requests from now on.
+func (f *startupServer) swap(h http.Handler) { f.now.Store(&h) }
 
-// tell is how far the start is.
-func (f *front) tell(p domain.Startup) {
+// report sets the progress of the start.
+func (f *startupServer) report(p domain.Startup) {
 	p.Since = time.Now().UTC()
 	if before := f.started.Load(); before != nil {
 		p.Since = before.Since
@@ -86,14 +85,16 @@ func (f *front) tell(p domain.Startup) {
 	f.started.Store(&p)
 }
 
-// stage is tell for what nobody counts.
-func (f *front) stage(stage domain.StartStage) { f.tell(domain.Startup{Stage: stage, Percent: -1}) }
+// stage reports a stage whose progress is not measured.
+func (f *startupServer) stage(stage domain.StartStage) {
+	f.report(domain.Startup{Stage: stage, Percent: -1})
+}
 
-// close ends the listener and waits until what is answered has been, at most
-// until the context ends. A second call does nothing.
-func (f *front) close(ctx context.Context) {
+// close ends the listener and waits for active requests until the context ends. A second call does
+// nothing.
+func (f *startupServer) close(ctx context.Context) {
 	if err := f.server.Shutdown(ctx); err != nil {
-		_ = f.server.Close() // streams that did not end by themselves
+		_ = f.server.Close() // ends streams that are still open
 	}
 	f.serving.Wait()
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 )
 
-// fullDisk is a store that has no space for what logins and their use write, as
-// long as somebody says so.
+// fullDisk is a store on a disk that is full while a test sets it: logins and their use cannot be
+// written.
 type fullDisk struct {
 	*store.Store
 	full *atomic.Bool
@@ -53,11 +53,11 @@ func (d fullDisk) ChangeSecondFactor(ctx context.Context, userID string, edit fu
 	return d.Store.ChangeSecondFactor(ctx, userID, edit)
 }
 
-func (d fullDisk) CreateSession(ctx context.Context, s domain.Session, said ...domain.AuditRecord) error {
+func (d fullDisk) CreateSession(ctx context.Context, s domain.Session, records ...domain.AuditRecord) error {
 	if err := d.space(); err != nil {
 		return err
 	}
-	return d.Store.CreateSession(ctx, s, said...)
+	return d.Store.CreateSession(ctx, s, records...)
 }
 
 func (d fullDisk) TouchSession(ctx context.Context, hash string, seen time.Time) error {
@@ -67,11 +67,11 @@ func (d fullDisk) TouchSession(ctx context.Context, hash string, seen time.Time)
 	return d.Store.TouchSession(ctx, hash, seen)
 }
 
-func (d fullDisk) DeleteSession(ctx context.Context, hash string, said ...domain.AuditRecord) error {
+func (d fullDisk) DeleteSession(ctx context.Context, hash string, records ...domain.AuditRecord) error {
 	if err := d.space(); err != nil {
 		return err
 	}
-	return d.Store.DeleteSession(ctx, hash, said...)
+	return d.Store.DeleteSession(ctx, hash, records...)
 }
 
 func (d fullDisk) DeleteExpiredSessions(ctx context.Context, now, idle time.Time) error {
@@ -88,9 +88,8 @@ func (d fullDisk) TouchToken(ctx context.Context, id string, used time.Time, fro
 	return d.Store.TouchToken(ctx, id, used, from)
 }
 
-// A full disk is when somebody must get in: people log in, stay in, are found idle
-// and log out, tokens work, and what that would have written is written when there
-// is space, with the audit records.
+// On a full disk, an operator must be able to log in: people log in, use their sessions and tokens,
+// and log out. All of it is recorded once there is space.
 func TestAFullDiskLetsPeopleIn(t *testing.T) {
 	t.Parallel()
 	h := open(t)
@@ -188,14 +187,14 @@ func TestAFullDiskLetsPeopleIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var said []string
+	var records []string
 	for _, e := range events.Items {
 		if strings.Contains(e.Reason, "recorded when the disk had space again") {
-			said = append(said, e.Action+" "+e.Actor+" "+e.Result)
+			records = append(records, e.Action+" "+e.Actor+" "+e.Result)
 		}
 	}
-	slices.Sort(said)
-	if got, want := strings.Join(said, ", "), "login ana denied, login ana ok, login ben ok, logout ana ok, logout ben ok"; got != want {
+	slices.Sort(records)
+	if got, want := strings.Join(records, ", "), "login ana denied, login ana ok, login ben ok, logout ana ok, logout ben ok"; got != want {
 		t.Errorf("recorded late: %s\nwant %s", got, want)
 	}
 }
