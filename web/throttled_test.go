@@ -23,7 +23,8 @@ func TestAThrottledBrowserIsToldHowLongToWait(t *testing.T) {
 	login := func(language string) webtest.Page {
 		t.Helper()
 		return site.Browser(t).
-			Do(webtest.Request(t, http.MethodPost, site.URL+"/login", "csrf=anonymous&name=nobody&password=wrong", "Accept-Language", language,
+			Do(webtest.Request(t, http.MethodPost, site.URL+"/login", "csrf=anonymous&name=nobody&password=wrong", "Accept-Language",
+				language,
 				"Origin", site.URL, "Sec-Fetch-Site", "same-origin", "Content-Type", "application/x-www-form-urlencoded"))
 	}
 	waits := func(p webtest.Page, seconds, text string) {

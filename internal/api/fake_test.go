@@ -49,7 +49,8 @@ func newFake(tb testing.TB) *fake {
 	f.sessions["marta-session"] = domain.User{Name: "marta", Role: domain.RoleAdmin}
 	if tb != nil {
 		v := f.Engine.Save(
-			"{id: p, nodes: {a: {type: set, input: 12345678901234567890.10}, b: {type: set, input: {}}, c: {type: set, input: {of: \"${output.a}\"}}}, edges: [{from: a, to: b}, {from: b, to: c}]}",
+			"{id: p, nodes: {a: {type: set, input: 12345678901234567890.10}, b: {type: set, input: {}}, c: {type: set, " +
+				"input: {of: \"${output.a}\"}}}, edges: [{from: a, to: b}, {from: b, to: c}]}",
 		)
 		for range 5 {
 			f.runs = append(f.runs, f.Engine.Settle(f.Engine.Begin(v, "").ID))
@@ -62,7 +63,8 @@ func newFake(tb testing.TB) *fake {
 func (f *fake) asking(t *testing.T) (domain.Run, domain.Approval) {
 	t.Helper()
 	run := f.Engine.Run(
-		`{id: asks, nodes: {ask: {type: approval, input: {message: "go on?", answers: [{id: approve, label: Pay, kind: approve}, {id: reject, label: Reject, kind: reject}]}}}}`,
+		`{id: asks, nodes: {ask: {type: approval, input: {message: "go on?", answers: [{id: approve, label: Pay, kind: `+
+			`approve}, {id: reject, label: Reject, kind: reject}]}}}}`,
 		"",
 	)
 	run = f.Engine.Until(run.ID, domain.RunWaiting, domain.WaitApproval)
@@ -198,7 +200,8 @@ func (f *fake) account(t *testing.T) {
 			),
 		)
 	})
-	if err := f.Store.CreateSession(t.Context(), domain.Session{IDHash: "secret-hash", UserID: "u1", CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(time.Hour), Address: "192.0.2.1"}); err != nil {
+	if err := f.Store.CreateSession(t.Context(), domain.Session{IDHash: "secret-hash", UserID: "u1", CreatedAt: now, SeenAt: now,
+		ExpiresAt: now.Add(time.Hour), Address: "192.0.2.1"}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -173,7 +173,8 @@ func (s *Service) newcomer(ctx context.Context, w *Access, id oidc.Identity) (do
 		}
 		return u, domain.Errorf(domain.CodeForbidden, "user %s already exists, and is not linked to %s", u.Name,
 			w.Provider.Label()).
-			Suggest("if that is you, ask an administrator to link the account; your identity at %s is %s", w.Provider.Label(), shown(id.Subject))
+			Suggest("if that is you, ask an administrator to link the account; your identity at %s is %s", w.Provider.Label(),
+				shown(id.Subject))
 	} else if err != nil {
 		return u, fmt.Errorf("create user %s: %w", u.Name, err)
 	}

@@ -8,7 +8,8 @@ import (
 )
 
 // skills are enough to plan by rules.
-const skills = "skills:\n  - {id: collect, keywords: {en: [collect]}, tool: set, defaults: {sum: 42}}\n  - {id: report, keywords: {en: [report]}, tool: set, depends_on: [collect]}\n"
+const skills = "skills:\n  - {id: collect, keywords: {en: [collect]}, tool: set, defaults: {sum: 42}}\n" +
+	"  - {id: report, keywords: {en: [report]}, tool: set, depends_on: [collect]}\n"
 
 // scripted is a configuration with answers in the place of a model.
 func scripted(t *testing.T) string {
@@ -295,7 +296,8 @@ edges: [{from: ask, to: paid}]
 		}
 		steps := s.file(
 			"steps.yaml",
-			"id: steps\nlimits: {max_steps: 1}\nnodes:\n  a: {type: set, input: 1}\n  b: {type: set, input: 2}\nedges: [{from: a, to: b}]\n",
+			"id: steps\nlimits: {max_steps: 1}\nnodes:\n  a: {type: set, input: 1}\n  b: {type: set, input: 2}\n"+
+				"edges: [{from: a, to: b}]\n",
 		)
 		r := s.result(3, "run", "--plan", steps, "--json")
 		if r.WaitReason != "budget" {
@@ -313,7 +315,8 @@ edges: [{from: ask, to: paid}]
 func TestDetails(t *testing.T) {
 	t.Parallel()
 	everywhere(t, "", func(t *testing.T, s *shell) {
-		for _, c := range [][2]string{{"agents show supervisor", "part of kairosd"}, {"tools show calculator", `"expression"`}, {"providers show offline", "unused"}} {
+		for _, c := range [][2]string{{"agents show supervisor", "part of kairosd"}, {"tools show calculator", `"expression"`},
+			{"providers show offline", "unused"}} {
 			if out, _ := s.expect(0, strings.Fields(c[0])...); !strings.Contains(out, c[1]) {
 				t.Errorf("%s: %s", c[0], out)
 			}
@@ -443,7 +446,8 @@ func TestFilesThatAreNone(t *testing.T) {
 	s := newShell(t)
 	large := s.file("large.yaml", strings.Repeat("# nothing\n", 120_000))
 	for _, path := range []string{s.dir, filepath.Join(s.dir, "missing"), large, s.file("binary", "\xff\x00\x01"), s.file("empty", "")} {
-		for _, args := range [][]string{{"run", "--plan", path}, {"run", path, "--dry-run"}, {"validate", path}, {"plans", "graph", path}, {"plans", "add", path}, {"run", "x", "--input", "@" + path}} {
+		for _, args := range [][]string{{"run", "--plan", path}, {"run", path, "--dry-run"}, {"validate", path},
+			{"plans", "graph", path}, {"plans", "add", path}, {"run", "x", "--input", "@" + path}} {
 			if stdout, stderr, code := s.run(args...); code != 2 || len(stderr) < 20 || stdout != "" {
 				t.Errorf("%v: exit %d %q %q", args, code, stdout, stderr)
 			}

@@ -49,7 +49,8 @@ func TestASecretThatEverybodyMayReadIsSaid(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	config := filepath.Join(dir, "kairos.yaml")
-	if err := os.WriteFile(config, []byte("secrets: {OPEN: {file: "+dir+"/open, tools: [http], hosts: [a.example]}, CLOSED: {file: "+dir+"/closed, tools: [http], hosts: [a.example]}}\n"), 0o600); err != nil {
+	if err := os.WriteFile(config, []byte("secrets: {OPEN: {file: "+dir+"/open, tools: [http], hosts: [a.example]}, CLOSED: "+
+		"{file: "+dir+"/closed, tools: [http], hosts: [a.example]}}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for name, mode := range map[string]os.FileMode{"open": 0o644, "closed": 0o600} {

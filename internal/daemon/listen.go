@@ -128,7 +128,8 @@ func (s *server) where(ln net.Listener) (url, links string) {
 func checkAddress(listen string, cfg config.Config) error {
 	if path, isSocket := config.SocketOf(listen); isSocket {
 		if path == "" {
-			return exit.With(exit.SysUsage, fmt.Errorf("--listen %q: write the path of the socket, as in unix:/run/kairos/kairos.sock", listen))
+			return exit.With(exit.SysUsage, fmt.Errorf("--listen %q: write the path of the socket, as in "+
+				"unix:/run/kairos/kairos.sock", listen))
 		}
 		if cfg.Server.TLSCert != "" {
 			return exit.With(

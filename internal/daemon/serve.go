@@ -409,7 +409,8 @@ func (s *server) guarded(cfg config.Config) []string {
 	for _, root := range cfg.Tools.Files.Roots {
 		if inside(root, string(s.Dir)) {
 			whole = false
-			s.log.Warn("a root of the file tools is inside the data directory; use separate directories", "root", root, "data", string(s.Dir))
+			s.log.Warn("a root of the file tools is inside the data directory; use separate directories", "root", root, "data",
+				string(s.Dir))
 		}
 	}
 	if whole {

@@ -114,7 +114,8 @@ func (s *system) schedule(ctx context.Context, wg *sync.WaitGroup) {
 		}
 		return err
 	})
-	job("test a restore", func() time.Duration { return s.untilRestoreTest(ctx) }, always(restoreTestEvery), func() error { return s.testRestore(ctx) })
+	job("test a restore", func() time.Duration { return s.untilRestoreTest(ctx) }, always(restoreTestEvery),
+		func() error { return s.testRestore(ctx) })
 	job("check the database", func() time.Duration { return s.untilCheck(ctx) }, always(checkEvery), func() error { return s.check(ctx) })
 	job(
 		"backup",

@@ -3,13 +3,19 @@ package domain
 // AuditActions lists the actions that audit records have, by what they are about:
 // what a filter of the audit log knows and suggests.
 var AuditActions = []string{
-	"access.denied", "approval.ask_back", "approval.assign", "approval.decide", "audit.cut", "audit.new_key", "audit.verify", "audit.verify.begin",
+	"access.denied", "approval.ask_back", "approval.assign", "approval.decide", "audit.cut", "audit.new_key", "audit.verify",
+	"audit.verify.begin",
 	"bulk.ack", "bulk.cancel", "bulk.delete", "bulk.done", "bulk.label", "bulk.release", "bulk.rerun", "bulk.resume", "bulk.stopped",
-	"checkpoint", "config.reload", "daemon.start", "draft.accept", "draft.begin", "draft.discard", "draft.failed", "draft.ready", "failure.ack", "failure.unack", "login", "logout", "maintenance.begin", "maintenance.end",
+	"checkpoint", "config.reload", "daemon.start", "draft.accept", "draft.begin", "draft.discard", "draft.failed", "draft.ready",
+	"failure.ack", "failure.unack", "login", "logout", "maintenance.begin", "maintenance.end",
 	"mcp.retry", "memory.forget", "node.resolve", "notification.test",
-	"plan.accept", "plan.archive", "plan.pause", "plan.restore", "plan.save", "plan.unarchive", "plan.unpause", "plan.version", "provider.disable", "provider.enable",
-	"run.ack", "run.unack", "run.cancel", "run.continue", "run.create", "run.created", "run.damaged", "run.delete", "run.fork", "run.label", "run.limits", "run.note", "run.pause", "run.purge", "run.release",
+	"plan.accept", "plan.archive", "plan.pause", "plan.restore", "plan.save", "plan.unarchive", "plan.unpause", "plan.version",
+	"provider.disable", "provider.enable",
+	"run.ack", "run.unack", "run.cancel", "run.continue", "run.create", "run.created", "run.damaged", "run.delete", "run.fork",
+	"run.label", "run.limits", "run.note", "run.pause", "run.purge", "run.release",
 	"run.rerun", "run.resume", "run.retry-now", "run.status", "secret.rotate", "session.confirm", "session.end", "setup",
-	"store.backup", "store.checked", "store.restore_tested", "store.failed", "store.released", "store.restored", "store.retention", "store.rolled_back",
-	"token.create", "token.revoke", "tool.accept", "tool.disable", "tool.enable", "user.create", "user.link", "user.login-link", "user.password", "user.second-factor", "user.update", "view.delete", "view.save",
+	"store.backup", "store.checked", "store.restore_tested", "store.failed", "store.released", "store.restored", "store.retention",
+	"store.rolled_back",
+	"token.create", "token.revoke", "tool.accept", "tool.disable", "tool.enable", "user.create", "user.link", "user.login-link",
+	"user.password", "user.second-factor", "user.update", "view.delete", "view.save",
 }

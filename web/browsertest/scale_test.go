@@ -124,7 +124,8 @@ func TestAMillionRunsInTheBrowser(t *testing.T) {
 	if large {
 		times = 40
 	}
-	for _, path := range []string{"/", "/runs", "/runs?q=status:failed", "/runs?q=plan:plan-00", "/runs?q=is:attention", "/runs?q=label.customer%3Dc0001", "/runs" + older, id,
+	for _, path := range []string{"/", "/runs", "/runs?q=status:failed", "/runs?q=plan:plan-00", "/runs?q=is:attention",
+		"/runs?q=label.customer%3Dc0001", "/runs" + older, id,
 		id + "?view=events", "/plans", "/plans/plan-00", "/approvals", "/audit", "/system"} {
 		var server, painted, shifts []float64
 		for range times {

@@ -271,7 +271,8 @@ func (s *section) systemLog(c *ui.Context) error {
 	level, text := c.Query("level"), c.Query("q")
 	p := SystemLogPage{Shell: c.Shell("system", "Daemon log"), Parts: s.systemTabs(c, "/system/log"), Query: text}
 	known := false
-	for _, l := range []struct{ value, word string }{{"", locale.Mark("all")}, {"INFO", locale.Mark("info and worse")}, {"WARN", locale.Mark("warnings and errors")}, {"ERROR", locale.Mark("errors")}} {
+	for _, l := range []struct{ value, word string }{{"", locale.Mark("all")}, {"INFO", locale.Mark("info and worse")},
+		{"WARN", locale.Mark("warnings and errors")}, {"ERROR", locale.Mark("errors")}} {
 		known = known || l.value == level
 		p.Levels = append(p.Levels, kit.Option{Value: l.value, Text: c.T(l.word), Selected: l.value == level})
 	}
@@ -346,7 +347,8 @@ func (s *section) releaseAll(c *ui.Context) error {
 
 // maintain begins or ends maintenance.
 func (s *section) maintain(c *ui.Context) error {
-	if _, err := s.App.System.Maintain(c, app.MaintenanceChange{Meta: c.Meta(), On: c.Field("on") == "true", Reason: c.Field("reason")}); err != nil {
+	if _, err := s.App.System.Maintain(c, app.MaintenanceChange{Meta: c.Meta(), On: c.Field("on") == "true",
+		Reason: c.Field("reason")}); err != nil {
 		return err
 	}
 	return c.To("/system")

@@ -46,7 +46,8 @@ func TestAHoldIsSaidEverywhereAndReleasedByForm(t *testing.T) {
 			Backups:   []domain.Backup{{Path: backup, Bytes: 5 << 20, Created: time.Now(), Rows: map[string]int64{"runs": 1}}},
 			Retention: []string{"all plans: <b>"},
 		}},
-		domain.Notice{Bad: true, Text: domain.Messagef("Nothing is executed."), Href: "/system", Act: domain.Messagef("Review and release")})
+		domain.Notice{Bad: true, Text: domain.Messagef("Nothing is executed."), Href: "/system",
+			Act: domain.Messagef("Review and release")})
 	b := site.Browser(t).Login()
 	for _, page := range []string{"/", "/runs", "/plans", "/audit"} {
 		if p := b.Get(page); !strings.Contains(p.Body, "Nothing is executed.") || !strings.Contains(p.Body, `href="/system"`) {
@@ -107,7 +108,12 @@ func TestVitalLinesAndMaintenance(t *testing.T) {
 	b := site.Browser(t).Login()
 	p := b.Get("/system")
 	notYet := []string{"Log last moved into the database", "Last backup", "Last restore test", "Database examined"} // nothing has been yet
-	for _, want := range []string{"none for 15 min, with runs at work", "over 10% of those that end", "over 10, or any after a crash", "p50 900 µs", "12, the oldest for 2 min", "3.00 GiB a day, full on 20", ", in 9 d", "all slots", "4, 2 after a crash; 7 runs were taken up again; 1 waits for a decision", "kairos.yaml, sha256:0123456789ab", "Takes effect at the next start", "server.hosts, telemetry", "Not taken up", "line 3: unknown key", "nothing keeps it right", "none has failed", "kairos-01", `href="/readyz"`, "300.0 MiB", "there is none", "Set backup.every", "raise engine.max_running",
+	for _, want := range []string{"none for 15 min, with runs at work", "over 10% of those that end",
+		"over 10, or any after a crash", "p50 900 µs", "12, the oldest for 2 min", "3.00 GiB a day, full on 20", ", in 9 d",
+		"all slots", "4, 2 after a crash; 7 runs were taken up again; 1 waits for a decision",
+		"kairos.yaml, sha256:0123456789ab", "Takes effect at the next start", "server.hosts, telemetry", "Not taken up",
+		"line 3: unknown key", "nothing keeps it right", "none has failed", "kairos-01", `href="/readyz"`, "300.0 MiB",
+		"there is none", "Set backup.every", "raise engine.max_running",
 		`<polyline points="0.0,`, `href="/metrics"`} {
 		if !strings.Contains(p.Body, want) {
 			t.Errorf("the page does not say %q", want)

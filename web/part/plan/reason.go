@@ -15,7 +15,9 @@ import (
 var reasons = []string{locale.Mark("skills match what is asked"), locale.Mark("the caller named the agent"),
 	locale.Mark(
 		"a planning request",
-	), locale.Mark("no rule plans it, and no model is configured to"), locale.Mark("Multi-step query requiring coordination"), locale.Mark("Single-step query, direct routing"), locale.Mark("Moderate complexity, planning recommended"), locale.Mark("example plan of kairosd")}
+	), locale.Mark("no rule plans it, and no model is configured to"), locale.Mark("Multi-step query requiring coordination"),
+	locale.Mark("Single-step query, direct routing"), locale.Mark("Moderate complexity, planning recommended"),
+	locale.Mark("example plan of kairosd")}
 
 var measuredReason = regexp.MustCompile(`^(\d+) of (\d+) estimates are medians of runs here$`)
 
