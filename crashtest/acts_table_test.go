@@ -61,10 +61,21 @@ func deeds(s scenery) []deed {
 		return len(groups) == 0 || groups[0].Ack != nil, err
 	}
 	verb := func(name, of string, action domain.Action, body string, d done) deed {
+		method, path := http.MethodPost, "/runs/"+s[of]
+		switch action {
+		case domain.ActionLimits:
+			method = http.MethodPatch
+		case domain.ActionContinue:
+			path += "/unpause"
+		case domain.ActionRetryNow:
+			path += "/resume"
+		default:
+			path += "/" + string(action)
+		}
 		return deed{
 			name:   name,
-			method: http.MethodPost,
-			path:   "/runs/" + s[of] + "/" + action.Path(),
+			method: method,
+			path:   path,
 			body:   body,
 			action: "run." + string(action),
 			once:   true,
@@ -116,7 +127,7 @@ func deeds(s scenery) []deed {
 			}),
 		),
 		verb("rerun", "kept", domain.ActionRerun, `{"reason": "once more"}`, more(domain.RunFilter{RelatedTo: s["kept"]})),
-		verb("fork", "kept", domain.ActionFork, `{"reason": "from here", "at": 0}`, more(domain.RunFilter{RelatedTo: s["kept"]})),
+		verb("fork", "kept", domain.ActionFork, `{"reason": "from here", "seq": 0}`, more(domain.RunFilter{RelatedTo: s["kept"]})),
 		verb(
 			"limits",
 			"naps",
@@ -138,7 +149,7 @@ func deeds(s scenery) []deed {
 			name:   "decide",
 			method: http.MethodPost,
 			path:   "/approvals/" + s["approval"] + "/decide",
-			body:   `{"approve": true, "comment": "yes"}`,
+			body:   `{"answer": "approve", "comment": "yes"}`,
 			action: "approval.decide",
 			once:   true,
 			done: func(ctx context.Context, h *house) (bool, error) {
@@ -176,7 +187,7 @@ func deeds(s scenery) []deed {
 		{
 			name:   "acknowledge",
 			method: http.MethodPost,
-			path:   "/failures/acknowledge",
+			path:   "/failure-groups/any/acknowledgement",
 			body:   `{"plan": "fails", "node": "call", "code": "http_404", "note": "known"}`,
 			action: "failure.ack",
 			done:   database(acknowledged),
@@ -291,9 +302,9 @@ func deeds(s scenery) []deed {
 		},
 		{
 			name:   "maintain",
-			method: http.MethodPost,
+			method: http.MethodPut,
 			path:   "/system/maintenance",
-			body:   `{"on": true, "reason": "repairs"}`,
+			body:   `{"reason": "repairs"}`,
 			action: "maintenance.begin",
 			done: func(ctx context.Context, h *house) (bool, error) {
 				i, err := h.api.Server(ctx)

@@ -170,7 +170,7 @@ server: {hosts: [kairos.example]}
 		t.Errorf("sum %s, later %v, error %q, since %s", i.ConfigSum, i.ConfigLater, i.ConfigError, i.ConfigAt)
 	}
 	if fmt.Sprint(i.Retention) != "[all plans: completed runs keep their journal for 30d]" ||
-		!slices.ContainsFunc(i.Jobs, func(j domain.Job) bool { return j.Name == "backup" && j.Every == 6*time.Hour }) {
+		!slices.ContainsFunc(i.Jobs, func(j domain.Job) bool { return j.Name == "backup" && j.Every.Duration() == 6*time.Hour }) {
 		t.Errorf("retention %q, jobs %+v", i.Retention, i.Jobs)
 	}
 	if v, err := d.api.HealthMetrics(ctx); err != nil || v.Slots != 7 || v.NodeSlots != 9 {

@@ -25,11 +25,8 @@ var noAct = map[string]string{
 	"POST /columns":                 "keeps the reader's choice of columns",
 	"POST /plan-checks":             "checks a text",
 	"page POST /plans/check":        "checks a text",
-	"POST /runs/{id}/preview":       "predicts",
-	"POST /bulk-previews":           "predicts",
 	"POST /planner/classify":        "classifies a text",
 	"POST /system/release":          "internal/cli TestBackupRestoreRelease",
-	"POST /runs/{id}/release":       "internal/cli TestBackupRestoreRelease",
 	"POST /system/backup":           "internal/cli TestSystemActsAreRecorded",
 	"POST /system/retention":        "internal/cli TestSystemActsAreRecorded",
 	"POST /users/{id}/login-link":   "internal/cli TestSystemActsAreRecorded",
@@ -38,7 +35,8 @@ var noAct = map[string]string{
 	"page POST /system/release":     "internal/cli TestBackupRestoreRelease",
 	"page POST /system/backup":      "internal/cli TestSystemActsAreRecorded",
 	"POST /tools/{name}/try":        "starts a run, as POST /runs does",
-	"POST /system/maintenance":      "internal/cli TestMaintenanceByCommand",
+	"PUT /system/maintenance":       "internal/cli TestMaintenanceByCommand",
+	"DELETE /system/maintenance":    "internal/cli TestMaintenanceByCommand",
 	"page POST /system/maintenance": "internal/cli TestMaintenanceByCommand",
 }
 
@@ -193,8 +191,8 @@ func (s *scene) runs(seed webtest.Seeded) {
 	query := "?plan=ledger&node=post&code=" + seed.Failed.Error.Code
 	s.page("/failures/ack", "/failures/ack"+query, `name="note"`, "note", "why not")
 	s.page("/failures/unack", "/failures/unack"+query, `action="/failures/unack"`)
-	s.api("POST /failures/acknowledge", "/failures/acknowledge", ref)
-	s.api("POST /failures/unacknowledge", "/failures/unacknowledge", ref)
+	s.api("POST /failure-groups/{fingerprint}/acknowledgement", "/failure-groups/any/acknowledgement", ref)
+	s.api("DELETE /failure-groups/{fingerprint}/acknowledgement", "/failure-groups/any/acknowledgement"+query, "")
 	s.api("POST /views", "/views", map[string]any{"name": "old", "filter": "status:failed"})
 	s.api("DELETE /views/{name}", "/views/old", "")
 	s.page("/runs/:run/note", "/runs/"+seed.Failed.ID+"/note", `name="text"`, "text", "why not")
@@ -204,7 +202,7 @@ func (s *scene) runs(seed webtest.Seeded) {
 	s.page("/runs/:run/unack", "/runs/"+known+"/unack", `action="/runs/`)
 	s.api("POST /runs/{id}/acknowledge", "/runs/"+other+"/acknowledge", map[string]string{"note": "known"})
 	s.api("POST /runs/{id}/unacknowledge", "/runs/"+other+"/unacknowledge", "")
-	s.api("POST /runs/{id}/start-now", "/runs/"+s.scheduled()+"/start-now", map[string]string{"reason": "now"})
+	s.api("POST /runs/{id}/resume", "/runs/"+s.scheduled()+"/resume", map[string]any{"reason": "now", "startNow": true})
 	for _, do := range []string{"resume", "rerun", "fork"} {
 		id := s.failed()
 		s.page("/runs/:run/:action", "/runs/"+id+"/"+do, `name="idem"`, "do", "act", "reason", "why not")
@@ -215,21 +213,20 @@ func (s *scene) runs(seed webtest.Seeded) {
 		s.page("/runs/:run/:action", "/runs/"+w+"/"+do, `name="idem"`, "do", "act", "reason", "why not")
 	}
 	w = s.waiting()
-	s.api("POST /runs/{id}/limits", "/runs/"+w+"/limits", map[string]any{"maxSteps": 1000})
-	for _, do := range []string{"pause", "continue", "cancel"} {
-		do = domain.Action(do).Path()
+	s.api("PATCH /runs/{id}", "/runs/"+w, map[string]any{"limits": map[string]any{"maxSteps": 1000}})
+	for _, do := range []string{"pause", "unpause", "cancel"} {
 		s.api("POST /runs/{id}/"+do, "/runs/"+w+"/"+do, map[string]string{"reason": "why not"})
 	}
 	s.page("/runs/:run/:action", "/runs/"+seed.Completed.ID+"/delete", `name="idem"`, "do", "act", "reason", "why not")
 	s.api("DELETE /runs/{id}", "/runs/"+w+"?reason=old", "")
 	later := s.retrying()
-	s.api("POST /runs/{id}/retry-now", "/runs/"+later+"/retry-now", map[string]string{"reason": "now"})
+	s.api("POST /runs/{id}/resume", "/runs/"+later+"/resume", map[string]string{"reason": "now"})
 	s.api("POST /runs", "/runs", map[string]any{"plan": "report"})
 	s.page("/approvals/:approval", "/approvals/"+s.approval(), `name="answer"`, "answer", "approve")
-	s.api("POST /approvals/{id}/decide", "/approvals/"+s.approval()+"/decide", map[string]any{"approve": true})
+	s.api("POST /approvals/{id}/decide", "/approvals/"+s.approval()+"/decide", map[string]any{"answer": "approve"})
 	given := "/approvals/" + s.approval()
 	s.page("/approvals/:approval/assign", given, `name="assignee"`, "to", given+"/assign", "assignee", "marta", "reason", "knows it")
-	s.api("POST /approvals/{id}/assign", given+"/assign", map[string]any{"before": "marta", "assignee": ""})
+	s.api("POST /approvals/{id}/assign", given+"/assign", map[string]any{"assignee": ""})
 	s.bulkDecision()
 	s.page(
 		"/runs/:run/nodes/:node/resolve",
@@ -317,7 +314,7 @@ func (s *scene) memories() {
 	remember(s.Admin, "one")
 	s.page("/memory/forget", "/memory/forget?session=one", `name="reason"`, "to", "/memory/forget", "session", "one", "reason", "asked to")
 	remember(domain.Actor{Name: s.actor, Role: domain.RoleAdmin, Surface: "api"}, "two")
-	s.api("DELETE /sessions/{session}/memory", "/sessions/two/memory?reason=asked", "")
+	s.api("DELETE /sessions/{id}/memory", "/sessions/two/memory?reason=asked", "")
 }
 
 // bulkDecision answers two questions of one kind at once.

@@ -93,9 +93,9 @@ func TestAddressesAsPeopleWriteThem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var related struct{ Items []struct{ RunID string } }
+	var related struct{ Items []struct{ ID string } }
 	read("/api/v1/runs?related="+seed.Completed.ID, &related)
-	if len(related.Items) != 1 || related.Items[0].RunID != fork.ID {
+	if len(related.Items) != 1 || related.Items[0].ID != fork.ID {
 		t.Errorf("the lineage is %+v, want %s", related, fork.ID)
 	}
 	var compared map[string]any

@@ -104,7 +104,7 @@ func TestAPageLinksToTheAPI(t *testing.T) {
 		"/plans/" + plan + "/v/1":                {"/plans/" + plan + "/versions/1", seed.Failed.Hash},
 		"/plans":                                 {"/plans", plan},
 		"/steps":                                 {"/steps", `"items"`},
-		"/handoffs?q=status%3Aopen":              {"/handoffs?q=status%3Aopen", `"items"`},
+		"/handoffs?q=status%3Aopen":              {"/handoffs?filter=status%3Aopen", `"items"`},
 		"/approvals":                             {"/approvals", `"items"`},
 		"/agents":                                {"/agents", `"items"`},
 		"/agents/tools":                          {"/tools", "calculator"},

@@ -329,7 +329,13 @@ func TestEveryOperationIsServed(t *testing.T) {
 	for _, r := range site.Routes() {
 		served[r.Operation] = true
 	}
-	served[app.TryPlan] = true // a document to POST /runs: its route is that of start-run
+	for _, op := range []app.Operation{
+		app.TryPlan,                     // a document to POST /runs: its route is that of start-run
+		app.PreviewRun, app.PreviewBulk, // an action with ?preview=true
+		app.ReleaseRun, app.RetryNow, app.StartNow, // POST /runs/{id}/resume, and the page of actions
+	} {
+		served[op] = true
+	}
 	for _, op := range app.Operations() {
 		if !served[op] {
 			t.Errorf("no interface serves %s", op)

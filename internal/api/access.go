@@ -15,9 +15,21 @@ import (
 // secret, and says nothing of this installation.
 var public = map[string]bool{"/openapi.json": true}
 
+// previews lists the actions that ?preview=true only predicts, with the operation that a
+// prediction is.
+var previews = map[app.Operation]app.Operation{
+	app.ResumeRun: app.PreviewRun, app.RerunRun: app.PreviewRun, app.ForkRun: app.PreviewRun, app.CancelRun: app.PreviewRun,
+	app.PauseRun: app.PreviewRun, app.ContinueRun: app.PreviewRun, app.UpdateRun: app.PreviewRun, app.DeleteRun: app.PreviewRun,
+	app.StartBulk: app.PreviewBulk,
+}
+
 // admit is the middleware that every route begins with.
 func (a *API) admit(op app.Operation) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
+		op := op
+		if preview, ok := previews[op]; ok && ctx.Query("preview") == "true" {
+			op = preview
+		}
 		if err := app.Allow(actorOf(ctx.Context()), op); err != nil {
 			a.recordDenied(ctx.Context(), err)
 			a.answer(ctx, a.problem(ctx.Context(), err))

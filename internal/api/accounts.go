@@ -7,74 +7,10 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 )
-
-// UserView is a user on the wire.
-type UserView struct {
-	ID         string      `json:"id"`
-	Name       string      `json:"name"`
-	Role       domain.Role `json:"role"`
-	Disabled   bool        `json:"disabled"`
-	Issuer     string      `json:"issuer,omitempty" doc:"The identity provider that knows the user."`
-	Subject    string      `json:"subject,omitempty" doc:"What it knows the user as."`
-	CreatedAt  time.Time   `json:"createdAt"`
-	LastSeenAt time.Time   `json:"lastSeenAt,omitzero"`
-}
-
-// TokenView is an API token on the wire, without its secret.
-type TokenView struct {
-	ID           string      `json:"id"`
-	Name         string      `json:"name"`
-	Prefix       string      `json:"prefix" doc:"The first characters, to recognise it by."`
-	Role         domain.Role `json:"role"`
-	Scopes       []string    `json:"scopes" doc:"Empty: all that the role allows."`
-	CreatedBy    string      `json:"createdBy"`
-	CreatedAt    time.Time   `json:"createdAt"`
-	ExpiresAt    time.Time   `json:"expiresAt"`
-	LastUsedAt   time.Time   `json:"lastUsedAt,omitzero"`
-	LastUsedFrom string      `json:"lastUsedFrom,omitempty" doc:"The address that it was last used from."`
-	RevokedAt    time.Time   `json:"revokedAt,omitzero"`
-}
-
-// NewUserBody makes a user.
-type NewUserBody struct {
-	Name     string      `json:"name" minLength:"1" maxLength:"64"`
-	Password string      `json:"password" maxLength:"1024"`
-	Role     domain.Role `json:"role" enum:"viewer,operator,author,admin"`
-}
-
-// UserBody changes a user; what is absent stays.
-type UserBody struct {
-	Role     *domain.Role `json:"role,omitempty" enum:"viewer,operator,author,admin"`
-	Password *string      `json:"password,omitempty" maxLength:"1024"`
-	Disabled *bool        `json:"disabled,omitempty"`
-}
-
-// LinkBody says who a user is at the identity provider.
-type LinkBody struct {
-	Subject string `json:"subject" maxLength:"255" doc:"What the provider calls the user for ever; empty ends the link."`
-}
-
-// LoginLinkView is the secret of a login link.
-type LoginLinkView struct {
-	Token string `json:"token" doc:"For the page /login/link?token=…; it works once, for ten minutes."`
-}
-
-// NewTokenBody makes a token.
-type NewTokenBody struct {
-	Name      string      `json:"name" minLength:"1" maxLength:"64"`
-	Role      domain.Role `json:"role" enum:"viewer,operator,author,admin"`
-	Scopes    []string    `json:"scopes,omitempty" maxItems:"8" doc:"runs:read, runs:write, plans:read, plans:write, approvals, tokens, metrics, admin; none: all that the role allows."`
-	ExpiresIn string      `json:"expiresIn,omitempty" maxLength:"32" doc:"A duration like 720h; absent: 90 days."`
-}
-
-// NewToken is a token with its text, which is shown only once.
-type NewToken struct {
-	TokenView
-	Token string `json:"token"`
-}
 
 // accountHandler serves users and API tokens.
 type accountHandler struct {
@@ -108,45 +44,32 @@ func (h accountHandler) routes(a *API) {
 		Summary: "End an API token at once"}, h.revokeToken)
 }
 
-type usersOut struct{ Body List[UserView] }
+type usersOut struct{ Body apitypes.List[apitypes.User] }
 
-func (h accountHandler) listUsers(ctx context.Context, in *PageIn) (*usersOut, error) {
+func (h accountHandler) listUsers(ctx context.Context, in *ListIn) (*usersOut, error) {
 	users, err := h.accounts.Users(ctx, actorOf(ctx))
 	if err != nil {
 		return nil, err
 	}
-	page, err := pageOf(ctx, h.kernel, in, users, func(u domain.User) string { return u.ID }, viewUser)
+	page, err := pageOf(ctx, h.kernel, in, users, func(u domain.User) string { return u.ID }, apitypes.UserOf)
 	return &usersOut{page}, err
 }
 
-func viewUser(u domain.User) UserView {
-	return UserView{
-		ID:         u.ID,
-		Name:       u.Name,
-		Role:       u.Role,
-		Disabled:   u.Disabled,
-		Issuer:     u.Issuer,
-		Subject:    u.Subject,
-		CreatedAt:  u.CreatedAt,
-		LastSeenAt: u.LastSeenAt,
-	}
-}
+type createUserIn struct{ Body apitypes.UserCreate }
 
-type createUserIn struct{ Body NewUserBody }
-
-type userOut struct{ Body UserView }
+type userOut struct{ Body apitypes.User }
 
 func (h accountHandler) createUser(ctx context.Context, in *createUserIn) (*userOut, error) {
 	u, err := h.accounts.CreateUser(ctx, app.NewUser{Meta: meta(ctx), Name: in.Body.Name, Password: in.Body.Password, Role: in.Body.Role})
 	if err != nil {
 		return nil, err
 	}
-	return &userOut{Body: viewUser(u)}, nil
+	return &userOut{Body: apitypes.UserOf(u)}, nil
 }
 
 type updateUserIn struct {
 	ID   string `path:"id" maxLength:"64" doc:"The user's id or name."`
-	Body UserBody
+	Body apitypes.UserUpdate
 }
 
 func (h accountHandler) updateUser(ctx context.Context, in *updateUserIn) (*userOut, error) {
@@ -158,12 +81,12 @@ func (h accountHandler) updateUser(ctx context.Context, in *updateUserIn) (*user
 	if err != nil {
 		return nil, err
 	}
-	return &userOut{Body: viewUser(u)}, nil
+	return &userOut{Body: apitypes.UserOf(u)}, nil
 }
 
 type linkUserIn struct {
 	ID   string `path:"id" maxLength:"64" doc:"The user's id or name."`
-	Body LinkBody
+	Body apitypes.UserLink
 }
 
 func (h accountHandler) linkUser(ctx context.Context, in *linkUserIn) (*userOut, error) {
@@ -171,54 +94,45 @@ func (h accountHandler) linkUser(ctx context.Context, in *linkUserIn) (*userOut,
 	if err != nil {
 		return nil, err
 	}
-	return &userOut{Body: viewUser(u)}, nil
+	return &userOut{Body: apitypes.UserOf(u)}, nil
 }
 
 type loginLinkIn struct {
 	ID string `path:"id" maxLength:"64" doc:"The user's id or name."`
 }
 
-type loginLinkOut struct{ Body LoginLinkView }
+type loginLinkOut struct{ Body apitypes.LoginLink }
 
 func (h accountHandler) loginLink(ctx context.Context, in *loginLinkIn) (*loginLinkOut, error) {
 	secret, err := h.accounts.MakeLoginLink(ctx, app.UserNamed{Meta: meta(ctx), User: in.ID})
 	if err != nil {
 		return nil, err
 	}
-	return &loginLinkOut{Body: LoginLinkView{Token: secret}}, nil
+	return &loginLinkOut{Body: apitypes.LoginLink{Token: secret}}, nil
 }
 
-type tokensOut struct{ Body List[TokenView] }
+type tokensOut struct{ Body apitypes.List[apitypes.Token] }
 
-func (h accountHandler) listTokens(ctx context.Context, in *PageIn) (*tokensOut, error) {
+func (h accountHandler) listTokens(ctx context.Context, in *ListIn) (*tokensOut, error) {
 	tokens, err := h.tokens.List(ctx, actorOf(ctx))
 	if err != nil {
 		return nil, err
 	}
-	page, err := pageOf(ctx, h.kernel, in, tokens, func(t domain.Token) string { return t.ID }, viewToken)
+	page, err := pageOf(ctx, h.kernel, in, tokens, func(t domain.Token) string { return t.ID }, apitypes.TokenOf)
 	return &tokensOut{page}, err
 }
 
-func viewToken(t domain.Token) TokenView {
-	v := TokenView{ID: t.ID, Name: t.Name, Prefix: t.Prefix, Role: t.Role, Scopes: t.Scopes, CreatedBy: t.CreatedBy,
-		CreatedAt: t.CreatedAt, ExpiresAt: t.ExpiresAt, LastUsedAt: t.LastUsedAt, LastUsedFrom: t.LastUsedFrom, RevokedAt: t.RevokedAt}
-	if v.Scopes == nil {
-		v.Scopes = []string{}
-	}
-	return v
-}
+type createTokenIn struct{ Body apitypes.TokenCreate }
 
-type createTokenIn struct{ Body NewTokenBody }
-
-type newTokenOut struct{ Body NewToken }
+type newTokenOut struct{ Body apitypes.CreatedToken }
 
 func (h accountHandler) createToken(ctx context.Context, in *createTokenIn) (*newTokenOut, error) {
 	var lifetime time.Duration
 	if in.Body.ExpiresIn != "" {
 		var err error
-		if lifetime, err = time.ParseDuration(in.Body.ExpiresIn); err != nil || lifetime <= 0 {
-			return nil, domain.Errorf(domain.CodeInvalid, "expiresIn %.40q is no duration", in.Body.ExpiresIn).
-				Suggest(`write a number and a unit, like "720h"`)
+		if lifetime, err = domain.ParseDuration(in.Body.ExpiresIn); err != nil || lifetime <= 0 {
+			return nil, domain.Errorf(domain.CodeInvalid, "expiresIn: invalid duration %.40q", in.Body.ExpiresIn).
+				Suggest(`write a duration like "720h" or "P30D"`)
 		}
 	}
 	b := in.Body
@@ -226,7 +140,7 @@ func (h accountHandler) createToken(ctx context.Context, in *createTokenIn) (*ne
 	if err != nil {
 		return nil, err
 	}
-	return &newTokenOut{Body: NewToken{TokenView: viewToken(t), Token: text}}, nil
+	return &newTokenOut{Body: apitypes.CreatedToken{Token: apitypes.TokenOf(t), Text: text}}, nil
 }
 
 type revokeIn struct {

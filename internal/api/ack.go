@@ -8,38 +8,34 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/kairosd/kairosd/internal/app"
-	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// AckRunBody goes with taking note of a failed run.
-type AckRunBody struct {
-	Note     string    `json:"note,omitempty" maxLength:"8000" doc:"For whoever looks next; it stays with the run."`
-	ResumeAt time.Time `json:"resumeAt,omitzero" doc:"When the run is to be resumed; nothing: not by itself."`
+// RunAcknowledge acknowledges a failed run.
+type RunAcknowledge struct {
+	Note    string    `json:"note,omitempty" maxLength:"8000" doc:"A note that is kept with the run." example:"the supplier has an outage"`
+	StartAt time.Time `json:"startAt,omitzero" doc:"When to resume the run; absent: never automatically."`
 }
 
 type ackRunIn struct {
 	RunIn
-	Body *AckRunBody
+	Body *RunAcknowledge
 }
 
 func (h actionHandler) ackRoutes(a *API) {
 	mount(
 		a,
 		huma.Operation{OperationID: "acknowledge-run", Method: http.MethodPost, Path: "/runs/{id}/acknowledge", Tags: []string{"actions"},
-			Summary: "Take note of a failed run: it needs attention no more until it fails anew"},
+			Summary: "Acknowledge a failed run"},
 		func(ctx context.Context, in *ackRunIn) (*actedOut, error) {
-			body := AckRunBody{}
+			body := RunAcknowledge{}
 			if in.Body != nil {
 				body = *in.Body
 			}
 			run, err := h.runs.Acknowledge(
 				ctx,
-				app.AcknowledgeRequest{Meta: meta(ctx), Run: in.ID, Note: body.Note, ResumeAt: body.ResumeAt},
+				app.AcknowledgeRequest{Meta: meta(ctx), Run: in.ID, Note: body.Note, ResumeAt: body.StartAt},
 			)
-			if err != nil {
-				return nil, err
-			}
-			return &actedOut{Status: http.StatusOK, Body: domain.ViewRun(run)}, nil
+			return acted(run, err)
 		},
 	)
 	mount(
@@ -53,10 +49,7 @@ func (h actionHandler) ackRoutes(a *API) {
 		},
 		func(ctx context.Context, in *RunIn) (*actedOut, error) {
 			run, err := h.runs.Unacknowledge(ctx, app.RunRequest{Meta: meta(ctx), Run: in.ID})
-			if err != nil {
-				return nil, err
-			}
-			return &actedOut{Status: http.StatusOK, Body: domain.ViewRun(run)}, nil
+			return acted(run, err)
 		},
 	)
 }

@@ -1,79 +1,17 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"net/http"
-	"time"
+	"reflect"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 )
-
-// ActBody goes with every act on a run.
-type ActBody struct {
-	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log."`
-	Rev    int64  `json:"rev,omitempty" minimum:"0" doc:"The revision that you saw; 409 if the run has moved on."`
-}
-
-// PreviewedBody goes with acts that have a preview.
-type PreviewedBody struct {
-	ActBody
-	Digest string `json:"digest,omitempty" maxLength:"128" doc:"The preview's; 409 if what would happen has changed."`
-}
-
-// ResumeOptions change how a resume runs the steps.
-type ResumeOptions struct {
-	Only      string `json:"only,omitempty" maxLength:"160" doc:"The failed step, node or node#visit, to run by itself; then the run pauses."`
-	TimeoutMs int64  `json:"timeoutMs,omitempty" minimum:"0" doc:"The timeout of what runs again, this once; 0: the plan's."`
-	Attempts  int    `json:"attempts,omitempty" minimum:"0" maximum:"100" doc:"How many attempts it has, this once; 0: the plan's."`
-}
-
-func (o ResumeOptions) into(r *domain.ActionRequest) {
-	r.Only, r.Timeout, r.Attempts = o.Only, time.Duration(o.TimeoutMs)*time.Millisecond, o.Attempts
-}
-
-// ResumeBody goes with a resume.
-type ResumeBody struct {
-	PreviewedBody
-	ResumeOptions
-}
-
-// RerunBody goes with a rerun.
-type RerunBody struct {
-	PreviewedBody
-	Input   domain.RawJSON    `json:"input,omitempty" doc:"Instead of the run's input."`
-	Version int               `json:"version,omitempty" minimum:"-1" doc:"0 the same, -1 the newest."`
-	Labels  map[string]string `json:"labels,omitempty"`
-}
-
-// ForkBody goes with a fork.
-type ForkBody struct {
-	RerunBody
-	At    int64                     `json:"at,omitempty" minimum:"0" doc:"The journal position to keep; 0 keeps nothing."`
-	Edits map[string]domain.RawJSON `json:"edits,omitempty" doc:"New outputs of kept visits, by node or node#visit."`
-	// Instead is what stands in for running steps.
-	Instead map[string]domain.Override `json:"instead,omitempty" doc:"Results that stand in for running steps, by node, node#visit or node#visit[item]: the recorded one, or an output."`
-}
-
-// LimitsBody raises or lowers a run's limits.
-type LimitsBody struct {
-	ActBody
-	domain.LimitsView
-	Raise *domain.LimitsView `json:"raise,omitempty" doc:"Amounts to add to the limits that the run has. Send an Idempotency-Key, so that a repeated request adds nothing."`
-}
-
-// ResolveBody settles an attempt in doubt.
-type ResolveBody struct {
-	Visit   int            `json:"visit" minimum:"1"`
-	Item    *int           `json:"item,omitempty" minimum:"-1" doc:"Index in a foreach; absent: none."`
-	Attempt int            `json:"attempt" minimum:"1"`
-	Action  string         `json:"action" enum:"happened,retry,skip,fail"`
-	Output  domain.RawJSON `json:"output,omitempty" doc:"What it gave, if it happened."`
-	Reason  string         `json:"reason" maxLength:"500"`
-	Rev     int64          `json:"rev,omitempty" minimum:"0"`
-}
 
 // actionHandler serves actions on runs.
 type actionHandler struct {
@@ -82,221 +20,220 @@ type actionHandler struct {
 
 func (h actionHandler) routes(a *API) {
 	h.ackRoutes(a)
-	tags := []string{"actions"}
-	verb := func(action domain.Action, summary string, status int) huma.Operation {
-		return huma.Operation{OperationID: operationOf(action), Method: http.MethodPost, Path: "/runs/{id}/" + action.Path(),
-			Tags: tags, Summary: summary, DefaultStatus: status}
-	}
-	mount(a, verb(domain.ActionResume, "Resume a run at its failed or unfinished steps", http.StatusOK),
-		func(ctx context.Context, in *resumeIn) (*actedOut, error) {
-			return h.act(ctx, in.ID, domain.ActionResume, http.StatusOK, in.Body.request())
-		})
-	mount(a, verb(domain.ActionRerun, "Start a new run of the same plan", http.StatusCreated),
-		func(ctx context.Context, in *rerunIn) (*actedOut, error) {
-			return h.act(ctx, in.ID, domain.ActionRerun, http.StatusCreated, in.Body.request())
-		})
-	mount(a, verb(domain.ActionFork, "Start a new run that keeps the journal up to a point", http.StatusCreated),
-		func(ctx context.Context, in *forkIn) (*actedOut, error) {
-			return h.act(ctx, in.ID, domain.ActionFork, http.StatusCreated, in.Body.request())
-		})
-	for _, v := range []struct {
-		action  domain.Action
-		summary string
-	}{
-		{domain.ActionCancel, "Cancel a run"},
-		{domain.ActionPause, "Pause a run"},
-		{domain.ActionContinue, "Unpause a run"},
-		{domain.ActionRetryNow, "Retry a step now"},
-		{domain.ActionRelease, "Release a held or quarantined run"},
-		{domain.ActionStartNow, "Start a scheduled run now"},
-	} {
-		mount(a, verb(v.action, v.summary, http.StatusOK), func(ctx context.Context, in *actIn) (*actedOut, error) {
-			return h.act(ctx, in.ID, v.action, http.StatusOK, in.Body.request())
-		})
-	}
-	mount(a, verb(domain.ActionLimits, "Change what a run may use", http.StatusOK),
-		func(ctx context.Context, in *limitsIn) (*actedOut, error) {
-			limits, err := in.Body.Limits()
-			if err != nil {
-				return nil, err
-			}
-			r := in.Body.request()
-			if r.Limits = limits; in.Body.Raise != nil {
-				if r.Raise, err = in.Body.Raise.Limits(); err != nil {
-					return nil, err
-				}
-			}
-			return h.act(ctx, in.ID, domain.ActionLimits, http.StatusOK, r)
-		})
-	mount(a, huma.Operation{OperationID: "delete-run", Method: http.MethodDelete, Path: "/runs/{id}", Tags: tags,
-		Summary: "Delete a run: hide it, and remove it when its retention ends"},
-		func(ctx context.Context, in *deleteIn) (*actedOut, error) {
-			return h.act(ctx, in.ID, domain.ActionDelete, http.StatusOK, domain.ActionRequest{Reason: in.Reason, Rev: in.Rev})
-		})
-	mount(a, huma.Operation{OperationID: "preview-action", Method: http.MethodGet, Path: "/runs/{id}/preview", Tags: tags,
-		Summary: "What an act would do"}, h.preview)
-	mount(a, huma.Operation{OperationID: "preview-edited-action", Method: http.MethodPost, Path: "/runs/{id}/preview", Tags: tags,
-		Summary: "What an act with edits would do; changes nothing"}, h.previewEdits)
-	mount(a, huma.Operation{OperationID: "resolve-node", Method: http.MethodPost, Path: "/runs/{id}/nodes/{node}/resolve", Tags: tags,
-		Summary: "Say what became of an attempt in doubt"}, h.resolve)
+	mount(a, a.action("resume-run", "resume", "Resume a run", "Continues the run in the state that it is in. A run that ended "+
+		"runs its failed and unfinished steps again, a paused run continues, and a step that waits for a retry starts now."), h.resume)
+	mount(a, a.action("rerun-run", "rerun", "Start a run again with the same input", ""), h.rerun)
+	mount(a, a.action("fork-run", "fork", "Start a new run from a checkpoint of a run", ""), h.fork)
+	mount(a, a.action("cancel-run", "cancel", "Cancel a run",
+		"No new step starts, and running steps are stopped. Another status than cancelled means that they are still stopping."),
+		func(ctx context.Context, in *actIn) (*actedOut, error) { return h.act(ctx, in, domain.ActionCancel) })
+	mount(a, a.action("pause-run", "pause", "Pause a run", "Running steps finish, and no new step starts."),
+		func(ctx context.Context, in *actIn) (*actedOut, error) { return h.act(ctx, in, domain.ActionPause) })
+	mount(a, a.action("unpause-run", "unpause", "Unpause a run", "A run that is not paused does not change."),
+		func(ctx context.Context, in *actIn) (*actedOut, error) { return h.act(ctx, in, domain.ActionContinue) })
+	update := a.action("update-run", "", "Change the limits and the labels of a run", "")
+	update.Method = http.MethodPatch
+	mount(a, update, h.update)
+	remove := a.action("delete-run", "", "Delete a run", "Lists leave the run out. Retention removes it when its time ends.")
+	remove.Method = http.MethodDelete
+	mount(a, remove, h.remove)
+	mount(a, huma.Operation{OperationID: "resolve-node", Method: http.MethodPost, Path: "/runs/{id}/nodes/{node}/resolve",
+		Tags: []string{"actions"}, Summary: "Resolve a step in doubt"}, h.resolve)
 }
 
-// operationOf is the operation id of an action.
-func operationOf(action domain.Action) string {
-	switch action {
-	case domain.ActionLimits:
-		return string(app.ChangeLimits)
-	case domain.ActionRetryNow:
-		return string(app.RetryNow)
-	case domain.ActionStartNow:
-		return string(app.StartNow)
+// action describes an action on a run, which ?preview=true only predicts.
+func (a *API) action(id, name, summary, description string) huma.Operation {
+	path, status := "/runs/{id}", http.StatusOK
+	if name != "" {
+		path += "/" + name
 	}
-	return action.Path() + "-run"
+	run, preview := reflect.TypeFor[apitypes.Run](), reflect.TypeFor[domain.Preview]()
+	responses := map[string]*huma.Response{"200": a.oneOf("The run, or with preview the prediction", run, preview)}
+	if id == "rerun-run" || id == "fork-run" {
+		status = http.StatusCreated
+		responses = map[string]*huma.Response{"201": a.jsonResponse("The new run", run), "200": a.jsonResponse("The prediction", preview)}
+	}
+	return huma.Operation{OperationID: id, Method: http.MethodPost, Path: path, Tags: []string{"actions"}, Summary: summary,
+		Description: description, DefaultStatus: status, Responses: responses}
 }
 
-type actIn struct {
+// ActionIn names the run of an action.
+type ActionIn struct {
 	RunIn
-	Body *ActBody
+	Preview bool   `query:"preview" doc:"Only predict what the action would do. Requires the role viewer."`
+	IfMatch string `header:"If-Match" maxLength:"200" doc:"The ETag of the run as you saw it; 409 if the run has changed."`
 }
 
-type resumeIn struct {
-	RunIn
-	Body *ResumeBody
-}
-
-type rerunIn struct {
-	RunIn
-	Body *RerunBody
-}
-
-type forkIn struct {
-	RunIn
-	Body *ForkBody
-}
-
-type limitsIn struct {
-	RunIn
-	Body LimitsBody
-}
-
-type deleteIn struct {
-	RunIn
-	Reason string `query:"reason" maxLength:"500"`
-	Rev    int64  `query:"rev" minimum:"0"`
-}
-
-func (b *ActBody) request() domain.ActionRequest {
-	if b == nil {
-		return domain.ActionRequest{}
+type (
+	actIn struct {
+		ActionIn
+		Body *apitypes.PreviewedOptions
 	}
-	return domain.ActionRequest{Reason: b.Reason, Rev: b.Rev}
-}
-
-func (b *PreviewedBody) request() domain.ActionRequest {
-	r := b.ActBody.request()
-	r.Digest = b.Digest
-	return r
-}
-
-func (b *ResumeBody) request() domain.ActionRequest {
-	if b == nil {
-		return domain.ActionRequest{}
+	resumeIn struct {
+		ActionIn
+		Body *apitypes.RunResume
 	}
-	r := b.PreviewedBody.request()
-	b.into(&r)
-	return r
-}
-
-func (b *RerunBody) request() domain.ActionRequest {
-	if b == nil {
-		return domain.ActionRequest{}
+	rerunIn struct {
+		ActionIn
+		Body *apitypes.RunRerun
 	}
-	r := b.PreviewedBody.request()
-	r.Input, r.Version, r.Labels = b.Input, b.Version, b.Labels
-	return r
-}
-
-func (b *ForkBody) request() domain.ActionRequest {
-	if b == nil {
-		return domain.ActionRequest{}
+	forkIn struct {
+		ActionIn
+		Body *apitypes.RunFork
 	}
-	r := b.RerunBody.request()
-	r.At, r.Edits, r.Instead = b.At, b.Edits, b.Instead
-	return r
+	updateRunIn struct {
+		ActionIn
+		Body apitypes.RunUpdate
+	}
+	deleteIn struct {
+		ActionIn
+		Reason string `query:"reason" maxLength:"500" doc:"Kept in the audit log."`
+	}
+)
+
+// request is what all actions have in common.
+func (in *ActionIn) request(action domain.Action, o apitypes.PreviewedOptions) (domain.ActionRequest, error) {
+	rev, err := revOf(in.IfMatch)
+	return domain.ActionRequest{Run: in.ID, Action: action, Reason: o.Reason, Digest: o.Digest, Rev: rev}, err
 }
 
 type actedOut struct {
 	Status   int
 	Location string `header:"Location"`
-	Body     domain.RunView
+	ETag     string `header:"ETag"`
+	Body     any
 }
 
-func (h actionHandler) act(ctx context.Context, id string, action domain.Action, status int, r domain.ActionRequest) (*actedOut, error) {
-	r.Run, r.Action = id, action
-	done, err := h.runs.Act(ctx, app.ActRequest{Meta: meta(ctx), ActionRequest: r})
+func (h actionHandler) act(ctx context.Context, in *actIn, action domain.Action) (*actedOut, error) {
+	r, err := in.request(action, *cmp.Or(in.Body, &apitypes.PreviewedOptions{}))
 	if err != nil {
 		return nil, err
 	}
-	return &actedOut{Status: status, Location: Base + "/runs/" + done.ID, Body: domain.ViewRun(done)}, nil
+	return h.do(ctx, in.Preview, r)
 }
 
-type previewIn struct {
-	RunIn
-	Action  string `query:"action" required:"true" enum:"resume,rerun,fork,cancel,pause,continue,retry-now,release,start-now,delete,limits"`
-	At      int64  `query:"at" minimum:"0" doc:"Of a fork: the journal position to keep."`
-	Version int    `query:"version" minimum:"-1" doc:"0 the same, -1 the newest."`
+// do acts on a run, or predicts what the action would do.
+func (h actionHandler) do(ctx context.Context, preview bool, r domain.ActionRequest) (*actedOut, error) {
+	if preview {
+		return predicted(h.runs.Preview(ctx, actorOf(ctx), r))
+	}
+	return acted(h.runs.Act(ctx, app.ActRequest{Meta: meta(ctx), ActionRequest: r}))
 }
 
-type previewOut struct{ Body domain.Preview }
-
-func (h actionHandler) preview(ctx context.Context, in *previewIn) (*previewOut, error) {
-	return h.previewOf(ctx, in.ID, domain.ActionRequest{Action: domain.Action(in.Action), At: in.At, Version: in.Version})
+func acted(run domain.Run, err error) (*actedOut, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &actedOut{Status: http.StatusOK, ETag: runTag(run), Body: apitypes.RunOf(run)}, nil
 }
 
-// PreviewBody asks what an act with edits would do.
-type PreviewBody struct {
-	Action string `json:"action" enum:"resume,rerun,fork"`
-	ForkBody
-	ResumeOptions
+func predicted(p domain.Preview, err error) (*actedOut, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &actedOut{Status: http.StatusOK, Body: p}, nil
 }
 
-type previewEditsIn struct {
-	RunIn
-	Body PreviewBody
+// created is acted for an action that creates a run.
+func created(out *actedOut, err error) (*actedOut, error) {
+	if err != nil {
+		return nil, err
+	}
+	if run, ok := out.Body.(apitypes.Run); ok {
+		out.Status, out.Location = http.StatusCreated, Base+"/runs/"+run.ID
+	}
+	return out, nil
 }
 
-func (h actionHandler) previewEdits(ctx context.Context, in *previewEditsIn) (*previewOut, error) {
-	r := in.Body.request()
-	in.Body.into(&r)
-	r.Action = domain.Action(in.Body.Action)
-	return h.previewOf(ctx, in.ID, r)
+func (h actionHandler) resume(ctx context.Context, in *resumeIn) (*actedOut, error) {
+	b := cmp.Or(in.Body, &apitypes.RunResume{})
+	r, err := in.request(domain.ActionResume, b.PreviewedOptions)
+	if err != nil {
+		return nil, err
+	}
+	r.Only, r.Attempts = b.Only, b.Attempts
+	if b.Timeout != "" {
+		if r.Timeout, err = domain.ParseDuration(b.Timeout); err != nil {
+			return nil, err
+		}
+	}
+	req := app.ResumeRequest{Meta: meta(ctx), ActionRequest: r, Release: b.Release, StartNow: b.StartNow}
+	if in.Preview {
+		return predicted(h.runs.PreviewResume(ctx, req))
+	}
+	return acted(h.runs.Resume(ctx, req))
 }
 
-func (h actionHandler) previewOf(ctx context.Context, id string, r domain.ActionRequest) (*previewOut, error) {
-	r.Run = id
-	p, err := h.runs.Preview(ctx, actorOf(ctx), r)
-	return &previewOut{Body: p}, err
+func (h actionHandler) rerun(ctx context.Context, in *rerunIn) (*actedOut, error) {
+	b := cmp.Or(in.Body, &apitypes.RunRerun{})
+	r, err := in.request(domain.ActionRerun, b.PreviewedOptions)
+	if err != nil {
+		return nil, err
+	}
+	r.Input, r.Version, r.Labels = b.Input, b.Version, b.Labels
+	return created(h.do(ctx, in.Preview, r))
+}
+
+func (h actionHandler) fork(ctx context.Context, in *forkIn) (*actedOut, error) {
+	b := cmp.Or(in.Body, &apitypes.RunFork{})
+	r, err := in.request(domain.ActionFork, b.PreviewedOptions)
+	if err != nil {
+		return nil, err
+	}
+	r.Input, r.Version, r.Labels = b.Input, b.Version, b.Labels
+	r.At, r.Edits, r.Instead = b.Seq, b.Edits, b.Instead
+	return created(h.do(ctx, in.Preview, r))
+}
+
+func (h actionHandler) update(ctx context.Context, in *updateRunIn) (*actedOut, error) {
+	r, err := in.request(domain.ActionLimits, apitypes.PreviewedOptions{ActionOptions: in.Body.ActionOptions})
+	for _, l := range []struct {
+		from *domain.LimitsView
+		to   *domain.Limits
+	}{{in.Body.Limits, &r.Limits}, {in.Body.Raise, &r.Raise}} {
+		if l.from != nil && err == nil {
+			*l.to, err = l.from.Limits()
+		}
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case in.Preview:
+		return predicted(h.runs.Preview(ctx, actorOf(ctx), r))
+	}
+	return acted(h.runs.Update(ctx, app.RunUpdate{Meta: meta(ctx), ActionRequest: r, Labels: in.Body.Labels}))
+}
+
+func (h actionHandler) remove(ctx context.Context, in *deleteIn) (*actedOut, error) {
+	r, err := in.request(domain.ActionDelete, apitypes.PreviewedOptions{ActionOptions: apitypes.ActionOptions{Reason: in.Reason}})
+	if err != nil {
+		return nil, err
+	}
+	return h.do(ctx, in.Preview, r)
 }
 
 type resolveIn struct {
 	RunIn
-	Node string `path:"node" maxLength:"128"`
-	Body ResolveBody
+	Node    string `path:"node" maxLength:"128" doc:"The step."`
+	IfMatch string `header:"If-Match" maxLength:"200" doc:"The ETag of the run as you saw it; 409 if the run has changed."`
+	Body    apitypes.NodeResolve
 }
 
-func (h actionHandler) resolve(ctx context.Context, in *resolveIn) (*actedOut, error) {
-	b := &in.Body
-	item := -1
-	if b.Item != nil {
-		item = *b.Item
-	}
-	done, err := h.runs.Resolve(
-		ctx,
-		app.ResolveRequest{Meta: meta(ctx), ResolveRequest: domain.ResolveRequest{Run: in.ID, Node: in.Node, Visit: b.Visit, Item: item,
-			Attempt: b.Attempt, Action: b.Action, Output: b.Output, Reason: b.Reason, Rev: b.Rev}},
-	)
+type resolvedOut struct {
+	ETag string `header:"ETag"`
+	Body apitypes.Run
+}
+
+func (h actionHandler) resolve(ctx context.Context, in *resolveIn) (*resolvedOut, error) {
+	b, none := &in.Body, -1
+	rev, err := revOf(in.IfMatch)
 	if err != nil {
 		return nil, err
 	}
-	return &actedOut{Status: http.StatusOK, Body: domain.ViewRun(done)}, nil
+	run, err := h.runs.Resolve(ctx, app.ResolveRequest{Meta: meta(ctx), ResolveRequest: domain.ResolveRequest{Run: in.ID, Node: in.Node,
+		Visit: b.Visit, Item: *cmp.Or(b.Item, &none), Attempt: b.Attempt, Action: b.Action, Output: b.Output, Reason: b.Reason, Rev: rev}})
+	if err != nil {
+		return nil, err
+	}
+	return &resolvedOut{runTag(run), apitypes.RunOf(run)}, nil
 }

@@ -27,6 +27,10 @@ func TestActs(t *testing.T) {
 	s.world.Engine.Save(`{id: asks, nodes: {ask: {type: approval, input: {message: "go on now?"}}}}`)
 	s.world.Engine.Save(`{id: asks, nodes: {ask: {type: approval, input: {message: "really?"}}}}`)
 	path, tail := "/runs/"+run.ID, "/runs/"+run.ID[len(run.ID)-8:]
+	stale := s.ask(t, "operator", "POST "+path+"/cancel", ``, fmt.Sprintf(`If-Match: "%d"`, pre.Rev+100))
+	if stale.status != 409 || stale.json["code"] != "stale" {
+		t.Errorf("another revision: %d %s", stale.status, stale.text)
+	}
 	for _, c := range []struct {
 		as, line, body string
 		status         int
@@ -34,23 +38,26 @@ func TestActs(t *testing.T) {
 	}{
 		{"operator", "POST " + path + "/pause", ``, 200, `"paused":true`},
 		{"operator", "POST " + tail + "/unpause", ``, 200, run.ID},
-		{"operator", "POST " + path + "/limits", `{"maxSteps":9,"reason":"more"}`, 200, `"maxSteps":9`},
-		{"operator", "POST " + path + "/limits", `{"raise":{"maxSteps":3}}`, 200, `"maxSteps":12`},
-		{"operator", "POST " + path + "/retry-now", `{}`, 409, "no retry is pending"},
-		{"operator", "POST " + path + "/release", ``, 409, "neither held nor quarantined"},
-		{"operator", "POST " + path + "/start-now", ``, 409, "is not scheduled"},
-		{"operator", "POST " + path + "/resume", ``, 409, "nothing to resume"},
-		{"operator", "POST " + path + "/cancel", fmt.Sprintf(`{"rev":%d}`, pre.Rev+100), 409, "stale"},
+		{"operator", "PATCH " + path, `{"limits":{"maxSteps":9},"reason":"more","labels":{"ticket":"4711"}}`, 200, `"maxSteps":9`},
+		{"operator", "PATCH " + path, `{"raise":{"maxSteps":3},"limits":{"maxDuration":"PT1H"}}`, 200, `"maxDurationMs":3600000`},
+		{"operator", "PATCH " + path, `{}`, 422, "nothing to change"},
+		{"viewer", "GET " + path, ``, 200, `"ticket":"4711"`},
+		{"operator", "POST " + path + "/resume", `{"release":true}`, 422, "neither quarantined nor held"},
+		{"operator", "POST " + path + "/resume", `{"startNow":true}`, 409, "waits for an approval"},
+		{"operator", "POST " + path + "/resume", ``, 409, "waits for an approval"},
+		{"operator", "POST " + path + "/cancel?preview=true", ``, 200, `"allowed":true`},
+		{"viewer", "POST " + path + "/cancel?preview=true", ``, 200, "needs the role operator"},
+		{"viewer", "POST " + path + "/cancel", ``, 403, "operator"},
 		{"operator", "DELETE " + path, ``, 409, "cancel it first"},
 		{"operator", "POST " + path + "/cancel", `{"reason":"enough"}`, 200, `"status":"cancelled"`},
 		{"operator", "POST " + path + "/resume", `{"digest":"other"}`, 409, "stale"},
 		{"operator", "POST " + path + "/resume", `{"reason":"r"}`, 200, run.ID},
-		{"author", "POST " + path + "/rerun", `{"input":{"a":1},"version":-1,"labels":{"of":"test"}}`, 201, `"version":3`},
+		{"author", "POST " + path + "/rerun", `{"input":{"a":1},"version":-1,"labels":{"of":"test"}}`, 201, `"version":3}`},
 		{"operator", "POST " + path + "/rerun", `{"version":-1}`, 403, "author"},
 		{"operator", "POST " + path + "/rerun", `{"version":2}`, 403, "author"},
 		{"operator", "POST " + path + "/fork", `{"version":2}`, 403, "author"},
-		{"author", "POST " + path + "/fork", `{"version":2}`, 201, `"version":2`},
-		{"operator", "POST " + path + "/fork", `{"at":99}`, 422, "99"},
+		{"author", "POST " + path + "/fork", `{"version":2}`, 201, `"version":2}`},
+		{"operator", "POST " + path + "/fork", `{"seq":99}`, 422, "99"},
 		{"operator", "POST " + path + "/nodes/ask/resolve", `{"visit":1,"attempt":2,"action":"happened","output":{"id":7},"reason":"seen"}`, 409, "not in doubt"},
 		{"operator", "POST /runs/zzzzzzzz/cancel", ``, 404, "not_found"},
 		{"operator", "POST " + path + "/cancel", ``, 200, `"status":"cancelled"`},
@@ -62,7 +69,7 @@ func TestActs(t *testing.T) {
 			continue
 		}
 		if a.status == 201 {
-			made, err := s.world.Store.Run(t.Context(), a.json["runId"].(string))
+			made, err := s.world.Store.Run(t.Context(), a.json["id"].(string))
 			if err != nil || made.RerunOf != run.ID && made.ForkedFrom != run.ID || a.header.Get("Location") != api.Base+"/runs/"+made.ID {
 				t.Errorf("%s made %+v, %v, at %s", c.line, made, err, a.header.Get("Location"))
 			}

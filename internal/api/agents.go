@@ -8,19 +8,19 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// EnableProviderBody goes with enabling a provider.
-type EnableProviderBody struct {
-	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log."`
-}
-
 type (
-	agentsOut    struct{ Body List[domain.AgentInfo] }
-	providersOut struct{ Body List[domain.ProviderInfo] }
-	agentIn      struct {
+	agentsOut struct {
+		Body apitypes.List[domain.AgentInfo]
+	}
+	providersOut struct {
+		Body apitypes.List[domain.ProviderInfo]
+	}
+	agentIn struct {
 		ID string `path:"id" maxLength:"128"`
 	}
 	agentOut   struct{ Body domain.AgentInfo }
@@ -30,7 +30,7 @@ type (
 	providerOut      struct{ Body domain.ProviderInfo }
 	enableProviderIn struct {
 		Name string `path:"name" maxLength:"200"`
-		Body *EnableProviderBody
+		Body *ReasonOptions
 	}
 )
 
@@ -45,7 +45,7 @@ func (h agentHandler) routes(a *API) {
 	tags := []string{"agents"}
 	mount(a, huma.Operation{OperationID: "list-agents", Method: http.MethodGet, Path: "/agents", Tags: tags,
 		Summary: "List agents: what they can do, with which model and tools"},
-		func(ctx context.Context, in *PageIn) (*agentsOut, error) {
+		func(ctx context.Context, in *ListIn) (*agentsOut, error) {
 			list, err := h.agents.List(ctx, actorOf(ctx))
 			if err != nil {
 				return nil, err
@@ -55,7 +55,7 @@ func (h agentHandler) routes(a *API) {
 		})
 	mount(a, huma.Operation{OperationID: "list-providers", Method: http.MethodGet, Path: "/providers", Tags: tags,
 		Summary: "List the providers of models: how their calls went, and the last error"},
-		func(ctx context.Context, in *PageIn) (*providersOut, error) {
+		func(ctx context.Context, in *ListIn) (*providersOut, error) {
 			list, err := h.providers.List(ctx, actorOf(ctx))
 			if err != nil {
 				return nil, err
@@ -108,7 +108,7 @@ func (h agentHandler) routes(a *API) {
 			Description: "A repetition changes nothing.",
 		},
 		func(ctx context.Context, in *enableProviderIn) (*providerOut, error) {
-			body := cmp.Or(in.Body, &EnableProviderBody{})
+			body := cmp.Or(in.Body, &ReasonOptions{})
 			p, err := h.providers.Enable(ctx, app.EnableRequest{Meta: meta(ctx), Name: in.Name, Reason: body.Reason})
 			return &providerOut{p}, err
 		},

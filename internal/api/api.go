@@ -19,7 +19,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"reflect"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -29,6 +28,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humaecho"
 	"github.com/labstack/echo/v4"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 )
@@ -67,7 +67,7 @@ type Config struct {
 	// CursorKey authenticates cursors; empty: a random one, so that cursors end
 	// with the process.
 	CursorKey []byte
-	Version   Version
+	Version   apitypes.Version
 	Log       *slog.Logger
 
 	MaxStreams int           // open event streams at once; default 256
@@ -76,15 +76,6 @@ type Config struct {
 	Heartbeat  time.Duration // how often an idle stream says that it is alive; default 15 s
 	// WriteTimeout is how long one event may take to reach a listener; default 30 s.
 	WriteTimeout time.Duration
-}
-
-// Version says what answers.
-type Version struct {
-	Version string `json:"version"`
-	Commit  string `json:"commit,omitempty"`
-	Schema  int64  `json:"schema,omitempty"`
-	SQLite  string `json:"sqlite,omitempty"`
-	Go      string `json:"go,omitempty"`
 }
 
 // API serves [Base] and everything below it.
@@ -163,7 +154,7 @@ func (a *API) subjects() []interface{ routes(a *API) } {
 		approvalHandler{k, ops.Approvals, ops.Runs},
 		accountHandler{k, ops.Accounts, ops.Tokens},
 		eventHandler{k, &a.lifetime, &a.Config, ops.Runs, a.foreignOrigin},
-		systemHandler{ops.System, a.Metrics},
+		systemHandler{k, ops.System, a.Metrics},
 		settingsHandler{ops.System},
 		toolHandler{k, ops.Tools},
 		agentHandler{k, ops.Agents, ops.Providers},
@@ -183,6 +174,7 @@ func humaConfig(version string) huma.Config {
 	describeEnums(c.Components.Schemas)
 	c.Formats = map[string]huma.Format{"application/json": answers, "json": answers}
 	c.CreateHooks = nil // no $schema members in answers
+	c.Transformers = append(c.Transformers, tag)
 	c.OpenAPIPath, c.DocsPath, c.SchemasPath = "", "", ""
 	c.RejectUnknownQueryParameters = true
 	c.Info.Description = "Plans, runs and the people and programs that act on them."
@@ -193,19 +185,6 @@ func humaConfig(version string) huma.Config {
 	return c
 }
 
-// schemaName tells types of the same name apart: a problem of a plan is not the
-// problem that an error is answered with.
-func schemaName(t reflect.Type, hint string) string {
-	name := huma.DefaultSchemaNamer(t, hint)
-	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
-		t = t.Elem()
-	}
-	if strings.HasSuffix(t.PkgPath(), "/planner") && t.Name() != "" {
-		return "Plan" + name
-	}
-	return name
-}
-
 // Close ends all open event streams and waits for them.
 func (a *API) Close() {
 	a.end()
@@ -213,7 +192,8 @@ func (a *API) Close() {
 }
 
 // methods are those that any route may have; all others are refused (A10).
-var methods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodDelete, http.MethodOptions}
+var methods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+	http.MethodOptions}
 
 // door is a way into an API.
 type door struct {

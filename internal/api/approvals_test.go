@@ -17,11 +17,11 @@ func TestAnApprovalTakesOneOfItsAnswers(t *testing.T) {
 	}{
 		{`{"answer": "approve"}`, http.StatusOK, `"status":"approved"`},
 		{`{"answer": "reject", "comment": "no"}`, http.StatusOK, `"status":"rejected"`},
-		{`{"approve": true}`, http.StatusOK, `"status":"approved"`},
-		{`{"answer": "approve", "approve": true}`, http.StatusOK, `"answers":[{"id":"approve","label":"Pay","kind":"approve"},{"id":"reject","label":"Reject","kind":"reject"}]`},
+		{`{"answer": "approve", "comment": "yes"}`, http.StatusOK, `"answers":[{"id":"approve","label":"Pay","kind":"approve"},{"id":"reject","label":"Reject","kind":"reject"}]`},
 		{`{"answer": "maybe"}`, http.StatusUnprocessableEntity, "answers: approve, reject"},
-		{`{"comment": "no answer"}`, http.StatusUnprocessableEntity, "answers: approve, reject"},
-		{`{"answer": "approve", "approve": false}`, http.StatusUnprocessableEntity, "leave approve out"},
+		{`{"answer": "request_changes", "comment": "why?"}`, http.StatusUnprocessableEntity, "answers: approve, reject"},
+		{`{"comment": "no answer"}`, http.StatusUnprocessableEntity, "answer"},
+		{`{"approve": true}`, http.StatusUnprocessableEntity, "approve"},
 	} {
 		_, approval := s.world.asking(t)
 		if a := s.ask(t, "operator", "POST /approvals/"+approval.ID+"/decide", tt.body); a.status != tt.code ||

@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humaecho"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
@@ -52,7 +53,7 @@ func (h auditHandler) routes(a *API) {
 
 // AuditQuery selects audit events: by the grammar of the page, or field by field.
 type AuditQuery struct {
-	Q      string    `query:"q" maxLength:"4096" doc:"The grammar of the page: actor: action: object: result: surface: ip: corr: run: since: until:."`
+	Filter string    `query:"filter" maxLength:"4096" doc:"actor:, action:, object:, result:, surface:, ip:, corr:, run:, since:, until:"`
 	Actor  string    `query:"actor" maxLength:"128"`
 	Action string    `query:"action" maxLength:"64"`
 	Run    string    `query:"run" maxLength:"64"`
@@ -63,7 +64,7 @@ type AuditQuery struct {
 }
 
 func (h auditHandler) auditFilter(ctx context.Context, in AuditQuery) (domain.AuditFilter, error) {
-	f, problem := filter.ParseAudit(in.Q, time.Now())
+	f, problem := filter.ParseAudit(in.Filter, time.Now())
 	if problem != nil {
 		return f, problem
 	}
@@ -92,11 +93,13 @@ type (
 		PageIn
 		AuditQuery
 	}
-	auditOut     struct{ Body List[domain.AuditView] }
+	auditOut struct {
+		Body apitypes.List[apitypes.AuditEvent]
+	}
 	auditEventIn struct {
 		Seq int64 `path:"seq" minimum:"1"`
 	}
-	auditEventOut struct{ Body domain.AuditView }
+	auditEventOut struct{ Body apitypes.AuditEvent }
 	auditCheckOut struct{ Body domain.AuditCheck }
 	exportAuditIn struct{ AuditQuery }
 )
@@ -115,7 +118,7 @@ func (h auditHandler) listAudit(ctx context.Context, in *listAuditIn) (*auditOut
 	if err != nil {
 		return nil, err
 	}
-	return &auditOut{Body: listOf(list.Items, h.seal(ctx, list.Next), domain.ViewAudit)}, nil
+	return &auditOut{Body: listOf(list.Items, h.seal(ctx, list.Next), apitypes.AuditEventOf)}, nil
 }
 
 func (h auditHandler) auditEvent(ctx context.Context, in *auditEventIn) (*auditEventOut, error) {
@@ -123,7 +126,7 @@ func (h auditHandler) auditEvent(ctx context.Context, in *auditEventIn) (*auditE
 	if err != nil {
 		return nil, err
 	}
-	return &auditEventOut{Body: domain.ViewAudit(e)}, nil
+	return &auditEventOut{Body: apitypes.AuditEventOf(e)}, nil
 }
 
 // exportAudit streams page by page, so that a long log holds nothing up.

@@ -64,7 +64,7 @@ func mount[I, O any](a *API, op huma.Operation, h func(context.Context, *I) (*O,
 		limit = maxBody
 	}
 	op.MaxBodyBytes, op.BodyReadTimeout = -1, -1 // readBody sees to both
-	op.Middlewares = append(huma.Middlewares{a.admit(operation), a.readBody(limit), a.keyed}, op.Middlewares...)
+	op.Middlewares = append(huma.Middlewares{a.admit(operation), a.readBody(limit), a.match, a.keyed}, op.Middlewares...)
 	a.add(op, func(to huma.API) {
 		huma.Register(to, op, func(ctx context.Context, in *I) (*O, error) {
 			out, err := h(ctx, in)

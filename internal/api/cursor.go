@@ -6,15 +6,43 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/kairosd/kairosd/internal/apitypes"
+	"github.com/kairosd/kairosd/internal/filter"
 )
 
 const macLength = 12
 
-// PageIn is what every list takes.
+// PageIn is what every list accepts.
 type PageIn struct {
-	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"How many at most."`
-	Cursor string `query:"cursor" maxLength:"2048" doc:"nextCursor of the previous page."`
+	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"The most items of a page."`
+	Cursor string `query:"cursor" maxLength:"2048" doc:"The nextCursor of the previous page."`
+}
+
+// LongPageIn is what lists accept whose items are small.
+type LongPageIn struct {
+	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"200" doc:"The most items of a page."`
+	Cursor string `query:"cursor" maxLength:"2048" doc:"The nextCursor of the previous page."`
+}
+
+// position is the number that a cursor names, or else after.
+func (k *kernel) position(ctx context.Context, cursor string, after int64) (int64, error) {
+	text, err := k.unseal(ctx, cursor)
+	if err != nil || text == "" {
+		return after, err
+	}
+	if after, err = strconv.ParseInt(text, 10, 64); err != nil {
+		return 0, badCursor()
+	}
+	return after, nil
+}
+
+// ListIn is what lists accept whose items are filtered one by one.
+type ListIn struct {
+	PageIn
+	Filter string `query:"filter" maxLength:"4096" doc:"Fields and words, like status:failed marta. A dash excludes, and commas separate alternatives."`
 }
 
 // seal makes the cursor of the next page. It belongs to one query of one
@@ -64,15 +92,8 @@ func (k *kernel) mac(ctx context.Context, next string) []byte {
 	return m.Sum(nil)[:macLength]
 }
 
-// List is one page of a list.
-type List[T any] struct {
-	Items      []T     `json:"items"`
-	NextCursor *string `json:"nextCursor" doc:"The cursor of the next page; null on the last one."`
-	HasMore    bool    `json:"hasMore" doc:"There is a next page."`
-}
-
-func listOf[S, T any](items []S, next string, view func(S) T) List[T] {
-	l := List[T]{Items: make([]T, 0, len(items)), HasMore: next != ""}
+func listOf[S, T any](items []S, next string, view func(S) T) apitypes.List[T] {
+	l := apitypes.List[T]{Items: make([]T, 0, len(items)), HasMore: next != ""}
 	if l.HasMore {
 		l.NextCursor = &next
 	}
@@ -84,17 +105,21 @@ func listOf[S, T any](items []S, next string, view func(S) T) List[T] {
 
 // pageOf cuts a page out of a list that is read whole. The page begins after the item that
 // the cursor names by its id.
-func pageOf[S, T any](ctx context.Context, k *kernel, in *PageIn, items []S, id func(S) string, view func(S) T) (List[T], error) {
+func pageOf[S, T any](ctx context.Context, k *kernel, in *ListIn, items []S, id func(S) string, view func(S) T) (apitypes.List[T], error) {
+	var none apitypes.List[T]
 	after, err := k.unseal(ctx, in.Cursor)
 	if err != nil {
-		return List[T]{}, err
+		return none, err
 	}
 	if after != "" {
 		at := slices.IndexFunc(items, func(x S) bool { return id(x) == after })
 		if at < 0 {
-			return List[T]{}, badCursor()
+			return none, badCursor()
 		}
 		items = items[at+1:]
+	}
+	if items, err = filtered(in.Filter, items, view); err != nil {
+		return none, err
 	}
 	next := ""
 	if len(items) > in.Limit {
@@ -102,6 +127,29 @@ func pageOf[S, T any](ctx context.Context, k *kernel, in *PageIn, items []S, id 
 		next = k.seal(ctx, id(items[in.Limit-1]))
 	}
 	return listOf(items, next, view), nil
+}
+
+// filtered selects the items that match a filter.
+func filtered[S, T any](text string, items []S, view func(S) T) ([]S, error) {
+	if text == "" {
+		return items, nil
+	}
+	var sample T
+	f, problem := filter.ParseItems(text, sample)
+	if problem != nil {
+		return nil, problem
+	}
+	var out []S
+	for _, x := range items {
+		ok, err := f.Match(view(x))
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			out = append(out, x)
+		}
+	}
+	return out, nil
 }
 
 // same shows an item as it is.

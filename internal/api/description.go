@@ -121,6 +121,9 @@ func (a *API) describe() {
 		}
 	}
 	a.describeNulls()
+	if _, err := describeProperties(doc.Components.Schemas.Map()); err != nil {
+		a.errs = append(a.errs, err)
+	}
 }
 
 func describeOperation(op *huma.Operation) {

@@ -6,12 +6,13 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// DraftBody asks for the draft of a plan.
-type DraftBody struct {
+// DraftCreate asks for the draft of a plan.
+type DraftCreate struct {
 	Query       string             `json:"query" minLength:"1" maxLength:"32768" doc:"What is wanted."`
 	Agent       string             `json:"agent,omitempty" maxLength:"128" doc:"Answers directly, without a plan."`
 	Provider    string             `json:"provider,omitempty" maxLength:"128" doc:"Whose model plans; nothing: rules or model, as configured."`
@@ -21,8 +22,8 @@ type DraftBody struct {
 	Preferences map[string]any     `json:"preferences,omitempty" doc:"Fill parameters of skills, such as a tone; every agent of the plan is given them."`
 }
 
-// RefineBody says what should be different.
-type RefineBody struct {
+// DraftRefine says what should be different.
+type DraftRefine struct {
 	Query       string             `json:"query,omitempty" maxLength:"32768" doc:"What is wanted, said anew; nothing: as before."`
 	Change      string             `json:"change,omitempty" maxLength:"32768" doc:"What should be different from the draft."`
 	Provider    string             `json:"provider,omitempty" maxLength:"128" doc:"Whose model plans."`
@@ -30,42 +31,42 @@ type RefineBody struct {
 	Preferences map[string]any     `json:"preferences,omitempty" doc:"Nothing: as before."`
 }
 
-// StartDraftedBody goes with starting a run of a draft's plan.
-type StartDraftedBody struct {
+// DraftRunCreate goes with starting a run of a draft's plan.
+type DraftRunCreate struct {
 	Accept  bool   `json:"accept,omitempty" doc:"Start also a plan with steps that cannot be repeated, and let a version that was made of a plan in use take the place of the current one."`
 	Session string `json:"session,omitempty" maxLength:"128"`
 	Reason  string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log."`
 }
 
-// AcceptDraftBody says what of a draft is taken into use.
-type AcceptDraftBody struct {
+// DraftAccept says what of a draft is taken into use.
+type DraftAccept struct {
 	Alternative string `json:"alternative,omitempty" maxLength:"64" doc:"The kind of an alternative that takes the place of the proposed plan, such as cheaper or faster; nothing: the proposed plan."`
 	Reason      string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log."`
 }
 
 type (
-	draftIn   struct{ Body DraftBody }
+	draftIn   struct{ Body DraftCreate }
 	draftOut  struct{ Body domain.Draft }
 	draftIDIn struct {
 		ID string `path:"id" maxLength:"64"`
 	}
 	refineIn struct {
 		ID   string `path:"id" maxLength:"64"`
-		Body RefineBody
+		Body DraftRefine
 	}
 	startDraftedIn struct {
 		ID   string `path:"id" maxLength:"64"`
-		Body *StartDraftedBody
+		Body *DraftRunCreate
 	}
 	acceptDraftIn struct {
 		ID   string `path:"id" maxLength:"64"`
-		Body *AcceptDraftBody
+		Body *DraftAccept
 	}
 	draftsIn struct {
-		PageIn
+		ListIn
 		All bool `query:"all" doc:"Those that were accepted or discarded too."`
 	}
-	draftsOut struct{ Body List[domain.Draft] }
+	draftsOut struct{ Body apitypes.List[domain.Draft] }
 )
 
 // draftHandler serves drafts of plans.
@@ -90,7 +91,7 @@ func (h draftHandler) routes(a *API) {
 			if err != nil {
 				return nil, err
 			}
-			page, err := pageOf(ctx, h.kernel, &in.PageIn, list, func(d domain.Draft) string { return d.ID }, same)
+			page, err := pageOf(ctx, h.kernel, &in.ListIn, list, func(d domain.Draft) string { return d.ID }, same)
 			return &draftsOut{page}, err
 		},
 	)
@@ -155,7 +156,7 @@ func (h draftHandler) routes(a *API) {
 			Description:   "The draft is accepted with it. One that was made of a plan in use stays a draft, unless accept says that it takes the place of the current version.",
 		},
 		func(ctx context.Context, in *startDraftedIn) (*startedOut, error) {
-			b := StartDraftedBody{}
+			b := DraftRunCreate{}
 			if in.Body != nil {
 				b = *in.Body
 			}
@@ -170,14 +171,14 @@ func (h draftHandler) routes(a *API) {
 			if err != nil {
 				return nil, err
 			}
-			return &startedOut{Status: http.StatusCreated, Location: Base + "/runs/" + run.ID, Body: Started{run.ID, run.Status}}, nil
+			return started(run), nil
 		},
 	)
 	mount(a, huma.Operation{OperationID: "accept-draft", Method: http.MethodPost, Path: "/drafts/{id}/accept", Tags: tags,
 		Summary:     "Take the plan of a draft, or an alternative of it, into use",
 		Description: "An alternative is stored as a version of the same plan and becomes the plan of the draft."},
 		func(ctx context.Context, in *acceptDraftIn) (*draftOut, error) {
-			b := AcceptDraftBody{}
+			b := DraftAccept{}
 			if in.Body != nil {
 				b = *in.Body
 			}

@@ -31,8 +31,8 @@ func (EventView) Schema(r huma.Registry) *huma.Schema {
 			},
 		)
 		other.Properties["type"] = &huma.Schema{Type: huma.TypeString, Not: &huma.Schema{Enum: names}}
-		r.Map()["AuditEvent"] = other
-		any.OneOf = append(any.OneOf, &huma.Schema{Ref: ref + "AuditEvent"})
+		r.Map()["AuditActionEvent"] = other
+		any.OneOf = append(any.OneOf, &huma.Schema{Ref: ref + "AuditActionEvent"})
 	}
 	return &huma.Schema{Ref: ref + "Event"}
 }

@@ -11,15 +11,13 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humaecho"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Events is a part of the stored events of a run.
-type Events struct {
-	Items []EventView `json:"items"`
-	Next  *int64      `json:"next" doc:"after of the next part; null when there was no more."`
-}
+// EventPage is a part of the stored events of a run.
+type EventPage = apitypes.List[EventView]
 
 const streamText = "Each event is a flat JSON object as in the schema Event. To continue after a break, present the last eventId as " +
 	"Last-Event-ID or ?after=; ids of ephemeral events name no position. An id that is unknown here gives an event reset, after which the " +
@@ -48,7 +46,7 @@ func (h eventHandler) routes(a *API) {
 		func(ctx context.Context, in *streamIn) (*huma.StreamResponse, error) { return h.stream(ctx, in, "") })
 
 	both := stream()
-	both["application/json"] = &huma.MediaType{Schema: a.schema(reflect.TypeFor[Events]())}
+	both["application/json"] = &huma.MediaType{Schema: a.schema(reflect.TypeFor[EventPage]())}
 	mount(a, huma.Operation{OperationID: "get-run-events", Method: http.MethodGet, Path: "/runs/{id}/events", Tags: tags,
 		Summary:     "A run's events, as JSON, or with Accept: text/event-stream as they happen",
 		Description: streamText + " Without a position it begins with the run.",
@@ -70,7 +68,7 @@ type runEventsIn struct {
 	RunIn
 	After       string `query:"after" maxLength:"128" doc:"An event's id or number: begin after it."`
 	LastEventID string `header:"Last-Event-ID" maxLength:"128"`
-	Limit       int    `query:"limit" minimum:"1" maximum:"1000" default:"1000" doc:"Of the JSON answer."`
+	LongPageIn
 }
 
 func (h eventHandler) runEvents(ctx context.Context, in *runEventsIn) (*huma.StreamResponse, error) {
@@ -81,7 +79,7 @@ func (h eventHandler) runEvents(ctx context.Context, in *runEventsIn) (*huma.Str
 	if wantsStream(infoOf(ctx).request) {
 		return h.stream(ctx, &streamIn{After: in.After, LastEventID: in.LastEventID, Run: run.ID}, "0")
 	}
-	from, err := h.position(ctx, in.LastEventID, in.After, "0")
+	from, err := h.eventPosition(ctx, in)
 	if err != nil {
 		return nil, err
 	}
@@ -92,23 +90,34 @@ func (h eventHandler) runEvents(ctx context.Context, in *runEventsIn) (*huma.Str
 	if err != nil {
 		return nil, err
 	}
-	body := Events{Items: []EventView{}}
+	items := []EventView{}
 	for _, e := range events {
 		if !from.heard(e) {
-			body.Items = append(body.Items, EventView{e})
+			items = append(items, EventView{e})
 		}
 	}
 	more, err := h.Reader.EventsAfter(ctx, upto, run.ID, 1)
 	if err != nil {
 		return nil, err
 	}
+	next := ""
 	if len(more) > 0 {
-		body.Next = &upto
+		next = h.seal(ctx, strconv.FormatInt(upto, 10))
 	}
+	body := listOf(items, next, same)
 	return &huma.StreamResponse{Body: func(hctx huma.Context) {
 		hctx.SetHeader("Vary", "Accept")
 		h.writeJSON(hctx, http.StatusOK, body)
 	}}, nil
+}
+
+// eventPosition is where a page of events begins.
+func (h eventHandler) eventPosition(ctx context.Context, in *runEventsIn) (from, error) {
+	if in.Cursor == "" {
+		return h.from(ctx, in.LastEventID, in.After, "0")
+	}
+	after, err := h.position(ctx, in.Cursor, 0)
+	return from{after: after}, err
 }
 
 func wantsStream(r *http.Request) bool {
@@ -129,7 +138,7 @@ func (f from) heard(e domain.Event) bool { return f.record > 0 && e.Seq == f.rec
 
 // position reads an event id, or the number of a record. What is not of this
 // life of the database, or in its future, becomes a reset: the client reads again.
-func (h eventHandler) position(ctx context.Context, header, query, otherwise string) (from, error) {
+func (h eventHandler) from(ctx context.Context, header, query, otherwise string) (from, error) {
 	text := header
 	if text == "" {
 		text = query
@@ -205,7 +214,7 @@ func (h eventHandler) stream(ctx context.Context, in *streamIn, otherwise string
 		}
 		run = found.ID
 	}
-	f, err := h.position(ctx, in.LastEventID, in.After, otherwise)
+	f, err := h.from(ctx, in.LastEventID, in.After, otherwise)
 	if err != nil {
 		return nil, err
 	}

@@ -1,36 +1,68 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// AckBody names the failures that are taken note of.
-type AckBody struct {
-	domain.FailureRef
-	Note string `json:"note,omitempty" maxLength:"2000" doc:"What others should know about it."`
+// GroupAcknowledge acknowledges a failure group. The plan, the node, and the code are
+// required only if several groups have the fingerprint, or if it is any.
+type GroupAcknowledge struct {
+	Plan string `json:"plan,omitempty" maxLength:"200" doc:"The key of the plan." example:"invoice"`
+	Node string `json:"node,omitempty" maxLength:"128" doc:"The step that failed."`
+	Code string `json:"code,omitempty" maxLength:"64" doc:"The code of the error."`
+	Note string `json:"note,omitempty" maxLength:"2000" doc:"A note for others." example:"the supplier has an outage"`
 }
 
-// Acked says how many runs that was.
-type Acked struct {
-	Runs int64 `json:"runs"`
+// GroupAcknowledgement is an acknowledgement, or its withdrawal.
+type GroupAcknowledgement struct {
+	Fingerprint  string `json:"fingerprint" doc:"The fingerprint of the group."`
+	Acknowledged bool   `json:"acknowledged" doc:"Whether the group is acknowledged now."`
+	Runs         int64  `json:"runs" doc:"How many runs changed. A repetition changes none."`
+}
+
+// GroupIn names a failure group.
+type GroupIn struct {
+	Fingerprint string `path:"fingerprint" maxLength:"200" doc:"The fingerprint of the group; any: every message of that plan, node, and code."`
 }
 
 type (
-	failuresOut struct{ Body List[domain.FailureGroup] }
-	ackIn       struct{ Body AckBody }
-	ackOut      struct{ Body Acked }
+	failuresOut struct {
+		Body apitypes.List[domain.FailureGroup]
+	}
+	ackGroupIn struct {
+		GroupIn
+		Body *GroupAcknowledge
+	}
+	unackGroupIn struct {
+		GroupIn
+		Plan string `query:"plan" maxLength:"200" doc:"The key of the plan."`
+		Node string `query:"node" maxLength:"128" doc:"The step that failed."`
+		Code string `query:"code" maxLength:"64" doc:"The code of the error."`
+	}
+	ackGroupOut struct{ Body GroupAcknowledgement }
 )
+
+// ref is the group that a request names.
+func (in *GroupIn) ref(plan, node, code string) domain.FailureRef {
+	r := domain.FailureRef{PlanKey: plan, Node: node, Code: code, Fingerprint: unescaped(in.Fingerprint)}
+	if r.Fingerprint == "any" {
+		r.Fingerprint = ""
+	}
+	return r
+}
 
 // failureID names a group of failed runs.
 func failureID(g domain.FailureGroup) string {
-	return strings.Join([]string{g.PlanID, g.Node, g.Code, g.Fingerprint}, "\x00")
+	return strings.Join([]string{g.Plan.ID, g.Node, g.Code, g.Fingerprint}, "\x00")
 }
 
 // maxListed is how many items a list has that is read whole: the newest.
@@ -43,10 +75,11 @@ type failureHandler struct {
 }
 
 func (h failureHandler) routes(a *API) {
-	tags := []string{"failures"}
-	mount(a, huma.Operation{OperationID: "list-failures", Method: http.MethodGet, Path: "/failures", Tags: tags,
-		Summary: "Failed runs by what failed: plan, node, error code and what the error says"},
-		func(ctx context.Context, in *PageIn) (*failuresOut, error) {
+	tags, path := []string{"failures"}, "/failure-groups/{fingerprint}/acknowledgement"
+	mount(a, huma.Operation{OperationID: "list-failure-groups", Method: http.MethodGet, Path: "/failure-groups", Tags: tags,
+		Summary:     "List failure groups",
+		Description: "Failed runs that need attention, grouped by plan, step, error code, and fingerprint."},
+		func(ctx context.Context, in *ListIn) (*failuresOut, error) {
 			groups, err := h.failures.List(ctx, actorOf(ctx), maxListed)
 			if err != nil {
 				return nil, err
@@ -54,16 +87,19 @@ func (h failureHandler) routes(a *API) {
 			page, err := pageOf(ctx, h.kernel, in, groups, failureID, same)
 			return &failuresOut{page}, err
 		})
-	mount(a, huma.Operation{OperationID: "acknowledge-failures", Method: http.MethodPost, Path: "/failures/acknowledge", Tags: tags,
-		Summary: "Acknowledge failures: their runs need no attention until they fail again"},
-		func(ctx context.Context, in *ackIn) (*ackOut, error) {
-			n, err := h.failures.Acknowledge(ctx, app.FailureChange{Meta: meta(ctx), FailureRef: in.Body.FailureRef, Note: in.Body.Note})
-			return &ackOut{Acked{n}}, err
+	mount(a, huma.Operation{OperationID: "acknowledge-failure-group", Method: http.MethodPost, Path: path, Tags: tags,
+		Summary:     "Acknowledge a failure group",
+		Description: "Its runs need no attention until they, or runs like them, fail again."},
+		func(ctx context.Context, in *ackGroupIn) (*ackGroupOut, error) {
+			b := cmp.Or(in.Body, &GroupAcknowledge{})
+			n, err := h.failures.Acknowledge(ctx,
+				app.FailureChange{Meta: meta(ctx), FailureRef: in.ref(b.Plan, b.Node, b.Code), Note: b.Note})
+			return &ackGroupOut{GroupAcknowledgement{in.Fingerprint, true, n}}, err
 		})
-	mount(a, huma.Operation{OperationID: "unacknowledge-failures", Method: http.MethodPost, Path: "/failures/unacknowledge", Tags: tags,
-		Summary: "Take an acknowledgement back"},
-		func(ctx context.Context, in *ackIn) (*ackOut, error) {
-			n, err := h.failures.Unacknowledge(ctx, app.FailureChange{Meta: meta(ctx), FailureRef: in.Body.FailureRef})
-			return &ackOut{Acked{n}}, err
+	mount(a, huma.Operation{OperationID: "unacknowledge-failure-group", Method: http.MethodDelete, Path: path, Tags: tags,
+		Summary: "Withdraw the acknowledgement of a failure group"},
+		func(ctx context.Context, in *unackGroupIn) (*ackGroupOut, error) {
+			n, err := h.failures.Unacknowledge(ctx, app.FailureChange{Meta: meta(ctx), FailureRef: in.ref(in.Plan, in.Node, in.Code)})
+			return &ackGroupOut{GroupAcknowledgement{in.Fingerprint, false, n}}, err
 		})
 }

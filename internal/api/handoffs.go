@@ -8,13 +8,14 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
 )
 
 type handoffsIn struct {
 	PageIn
-	Q string `query:"q" maxLength:"4096" doc:"from:, to:, plan:, status:open|returned|failed, since:, until:"`
+	Filter string `query:"filter" maxLength:"4096" doc:"from:, to:, plan:, status:open|returned|failed, since:, until:"`
 }
 
 type handoffIn struct {
@@ -25,7 +26,9 @@ type handoffOut struct{ Body domain.HandoffDetail }
 
 type messagesOut struct{ Body domain.Conversation }
 
-type handoffsOut struct{ Body List[domain.HandoffSeen] }
+type handoffsOut struct {
+	Body apitypes.List[domain.HandoffSeen]
+}
 
 func (h runHandler) handoffRoutes(a *API) {
 	mount(a, huma.Operation{OperationID: "list-handoffs", Method: http.MethodGet, Path: "/handoffs", Tags: []string{"runs"},
@@ -45,7 +48,7 @@ func (h runHandler) listHandoffs(ctx context.Context, in *handoffsIn) (*handoffs
 	if err != nil {
 		return nil, err
 	}
-	f, problem := filter.ParseHandoffs(in.Q, time.Now())
+	f, problem := filter.ParseHandoffs(in.Filter, time.Now())
 	if problem != nil {
 		return nil, problem
 	}
@@ -54,7 +57,6 @@ func (h runHandler) listHandoffs(ctx context.Context, in *handoffsIn) (*handoffs
 	if err != nil {
 		return nil, err
 	}
-	same := func(h domain.HandoffSeen) domain.HandoffSeen { return h }
 	return &handoffsOut{Body: listOf(list.Items, h.seal(ctx, list.Next), same)}, nil
 }
 

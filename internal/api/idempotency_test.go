@@ -13,7 +13,7 @@ func TestIdempotencyKeys(t *testing.T) {
 	key := "Idempotency-Key: k1"
 	first := s.ask(t, "operator", "POST /runs", `{"plan":"p"}`, key)
 	again := s.ask(t, "operator", "POST /runs", `{"plan":"p"}`, key)
-	if first.status != 201 || again.status != 201 || first.json["runId"] != again.json["runId"] ||
+	if first.status != 201 || again.status != 201 || first.json["id"] != again.json["id"] ||
 		again.header.Get("Idempotency-Replayed") != "true" ||
 		again.header.Get("Location") != first.header.Get("Location") {
 		t.Errorf("A43: %d %s, then %d %s", first.status, first.text, again.status, again.text)
@@ -24,7 +24,7 @@ func TestIdempotencyKeys(t *testing.T) {
 	if a := s.ask(t, "operator", "POST /runs", `{"plan":"q"}`, key); a.status != 422 || a.json["reason"] != "idempotency.reused" {
 		t.Errorf("A43: another body answers %d %s", a.status, a.text)
 	}
-	if a := s.ask(t, "admin", "POST /runs", `{"plan":"p"}`, key); a.status != 201 || a.json["runId"] == first.json["runId"] {
+	if a := s.ask(t, "admin", "POST /runs", `{"plan":"p"}`, key); a.status != 201 || a.json["id"] == first.json["id"] {
 		t.Errorf("another principal gets %d %s", a.status, a.text)
 	}
 	// What failed was not done, and may be tried again.

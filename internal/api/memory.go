@@ -7,12 +7,13 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// ForgottenBody is what was forgotten.
-type ForgottenBody struct {
+// MemoryCleared is what was forgotten.
+type MemoryCleared struct {
 	Exchanges int64 `json:"exchanges" doc:"How many exchanges the session remembered."`
 }
 
@@ -26,20 +27,20 @@ type (
 		OwnerIn
 	}
 	memorySessionsOut struct {
-		Body List[domain.MemorySession]
+		Body apitypes.List[domain.MemorySession]
 	}
 	memoriesIn struct {
-		Session string `path:"session" maxLength:"512"`
+		Session string `path:"id" maxLength:"512" doc:"The name of the session."`
 		PageIn
 		OwnerIn
 	}
-	memoriesOut struct{ Body List[domain.Memory] }
+	memoriesOut struct{ Body apitypes.List[domain.Memory] }
 	forgetIn    struct {
-		Session string `path:"session" maxLength:"512"`
+		Session string `path:"id" maxLength:"512" doc:"The name of the session."`
 		OwnerIn
 		Reason string `query:"reason" maxLength:"500" doc:"Kept in the audit log."`
 	}
-	forgottenOut struct{ Body ForgottenBody }
+	forgottenOut struct{ Body MemoryCleared }
 )
 
 // sessionOf is a session's name as it was given: it may hold what addresses escape.
@@ -74,7 +75,7 @@ func (h memoryHandler) routes(a *API) {
 				Body: listOf(list.Items, h.seal(ctx, list.Next), func(s domain.MemorySession) domain.MemorySession { return s }),
 			}, nil
 		})
-	mount(a, huma.Operation{OperationID: "get-session-memory", Method: http.MethodGet, Path: "/sessions/{session}/memory", Tags: tags,
+	mount(a, huma.Operation{OperationID: "get-session-memory", Method: http.MethodGet, Path: "/sessions/{id}/memory", Tags: tags,
 		Summary: "List what a session remembers, newest first"},
 		func(ctx context.Context, in *memoriesIn) (*memoriesOut, error) {
 			session, err := sessionOf(in.Session)
@@ -91,7 +92,7 @@ func (h memoryHandler) routes(a *API) {
 			}
 			return &memoriesOut{Body: listOf(list.Items, h.seal(ctx, list.Next), func(m domain.Memory) domain.Memory { return m })}, nil
 		})
-	mount(a, huma.Operation{OperationID: "clear-session-memory", Method: http.MethodDelete, Path: "/sessions/{session}/memory", Tags: tags,
+	mount(a, huma.Operation{OperationID: "clear-session-memory", Method: http.MethodDelete, Path: "/sessions/{id}/memory", Tags: tags,
 		Summary: "Forget what a session remembers; the journals of its runs stay"},
 		func(ctx context.Context, in *forgetIn) (*forgottenOut, error) {
 			session, err := sessionOf(in.Session)
@@ -99,6 +100,6 @@ func (h memoryHandler) routes(a *API) {
 				return nil, err
 			}
 			n, err := h.memory.Forget(ctx, app.SessionChange{Meta: meta(ctx), Owner: in.Owner, Session: session, Reason: in.Reason})
-			return &forgottenOut{Body: ForgottenBody{Exchanges: n}}, err
+			return &forgottenOut{Body: MemoryCleared{Exchanges: n}}, err
 		})
 }

@@ -8,8 +8,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/app"
-	"github.com/kairosd/kairosd/internal/domain"
 )
 
 func (a *API) metaRoutes() {
@@ -45,7 +45,7 @@ func (a *API) metaRoutes() {
 		Summary: "Who you are to the daemon",
 	}, func(ctx context.Context, _ *struct{}) (*meOut, error) {
 		actor := actorOf(ctx)
-		me := Me{Name: actor.Name, Role: actor.Role, Surface: actor.Surface, Scopes: strings.Fields(actor.Scopes), Routes: []string{}}
+		me := apitypes.Me{Name: actor.Name, Role: actor.Role, Surface: actor.Surface, Scopes: strings.Fields(actor.Scopes), Routes: []string{}}
 		for _, r := range a.routes {
 			if app.Allow(actor, r.op) == nil {
 				me.Routes = append(me.Routes, r.method+" "+r.path)
@@ -56,15 +56,6 @@ func (a *API) metaRoutes() {
 	})
 }
 
-type versionOut struct{ Body Version }
+type versionOut struct{ Body apitypes.Version }
 
-type meOut struct{ Body Me }
-
-// Me is the principal of a request.
-type Me struct {
-	Name    string      `json:"name"`
-	Role    domain.Role `json:"role"`
-	Surface string      `json:"surface"`
-	Scopes  []string    `json:"scopes" doc:"Of a token; empty: all that the role allows."`
-	Routes  []string    `json:"routes" doc:"What you may use."`
-}
+type meOut struct{ Body apitypes.Me }

@@ -10,19 +10,19 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// PlanDiffView is what changed from one version of a plan to another.
-type PlanDiffView struct {
-	Plan    string         `json:"plan" doc:"The plan's own key."`
+// PlanComparison is what changed from one version of a plan to another.
+type PlanComparison struct {
+	Plan    domain.PlanRef `json:"plan"`
 	From    int            `json:"from"`
 	To      int            `json:"to"`
 	Hashes  [2]string      `json:"hashes" doc:"Of both versions."`
 	Added   int            `json:"added" doc:"Lines; with none removed either, the texts are the same."`
 	Removed int            `json:"removed"`
-	Lines   []DiffLineView `json:"lines" doc:"What changed, with a few lines around it. A version in YAML and one in JSON are compared as YAML."`
+	Lines   []DiffLine     `json:"lines" doc:"What changed, with a few lines around it. A version in YAML and one in JSON are compared as YAML."`
 }
 
-// DiffLineView is a line of a difference.
-type DiffLineView struct {
+// DiffLine is a line of a difference.
+type DiffLine struct {
 	Sign plandiff.Sign `json:"sign" enum:"+,-, ,…" doc:"… stands for equal lines that are left out."`
 	Text string        `json:"text"`
 }
@@ -40,7 +40,7 @@ type planDiffIn struct {
 	B  int    `path:"b" minimum:"1"`
 }
 
-type planDiffOut struct{ Body PlanDiffView }
+type planDiffOut struct{ Body PlanComparison }
 
 func (h planHandler) planDiff(ctx context.Context, in *planDiffIn) (*planDiffOut, error) {
 	var versions [2]domain.Version
@@ -51,17 +51,17 @@ func (h planHandler) planDiff(ctx context.Context, in *planDiffIn) (*planDiffOut
 		}
 	}
 	d := plandiff.Versions(versions[0], versions[1])
-	out := PlanDiffView{
-		Plan:    versions[0].PlanKey,
+	out := PlanComparison{
+		Plan:    domain.PlanRef{ID: versions[0].PlanID, Key: versions[0].PlanKey},
 		From:    in.A,
 		To:      in.B,
 		Hashes:  [2]string{versions[0].Hash, versions[1].Hash},
 		Added:   d.Added,
 		Removed: d.Removed,
-		Lines:   make([]DiffLineView, 0, len(d.Lines)),
+		Lines:   make([]DiffLine, 0, len(d.Lines)),
 	}
 	for _, l := range d.Lines {
-		out.Lines = append(out.Lines, DiffLineView(l))
+		out.Lines = append(out.Lines, DiffLine(l))
 	}
 	return &planDiffOut{Body: out}, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
@@ -35,7 +36,7 @@ type planFlowIn struct {
 	Since   string `query:"since" maxLength:"40" default:"7d" doc:"24h, 7d, or a time."`
 }
 
-type planFlowOut struct{ Body domain.PlanFlowView }
+type planFlowOut struct{ Body apitypes.PlanFlow }
 
 func (h planHandler) planFlow(ctx context.Context, in *planFlowIn) (*planFlowOut, error) {
 	since, err := filter.Moment(in.Since, time.Now())
@@ -46,14 +47,14 @@ func (h planHandler) planFlow(ctx context.Context, in *planFlowIn) (*planFlowOut
 	if err != nil {
 		return nil, err
 	}
-	return &planFlowOut{Body: domain.ViewPlanFlow(flow)}, nil
+	return &planFlowOut{Body: apitypes.PlanFlowOf(flow)}, nil
 }
 
 type restoreIn struct {
 	ID      string `path:"id" maxLength:"128" doc:"The plan's id or its own key."`
 	N       int    `path:"n" minimum:"1"`
 	IfMatch string `header:"If-Match" maxLength:"200" doc:"The ETag of the plan as you saw it."`
-	Body    *reasonBody
+	Body    *ReasonOptions
 }
 
 func (h planHandler) restoreVersion(ctx context.Context, in *restoreIn) (*planOut, error) {
@@ -68,20 +69,13 @@ func (h planHandler) restoreVersion(ctx context.Context, in *restoreIn) (*planOu
 	return planAnswer(plan), err
 }
 
-// AcceptPlanBody says which version of a plan is taken into use.
-type AcceptPlanBody struct {
-	Version     int    `json:"version,omitempty" minimum:"1" doc:"A version that a planner made of a plan in use; nothing: the plan is a draft, and is taken as it is."`
-	Alternative string `json:"alternative,omitempty" maxLength:"64" doc:"The kind of an alternative of that version that takes its place, such as cheaper or faster."`
-	Reason      string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log."`
-}
-
 type acceptPlanIn struct {
 	ID   string `path:"id" maxLength:"128" doc:"The plan's id or its own key."`
-	Body *AcceptPlanBody
+	Body *apitypes.AlternativeAccept
 }
 
 func (h planHandler) acceptPlan(ctx context.Context, in *acceptPlanIn) (*planOut, error) {
-	b := AcceptPlanBody{}
+	b := apitypes.AlternativeAccept{}
 	if in.Body != nil {
 		b = *in.Body
 	}

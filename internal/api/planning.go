@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// AskBody is an intent.
-type AskBody struct {
+// AskCreate is an intent.
+type AskCreate struct {
 	Query    string `json:"query" minLength:"1" maxLength:"32768" doc:"What is wanted; /agentId text names the agent that answers."`
 	Agent    string `json:"agent,omitempty" doc:"Answers directly, without a plan."`
 	PlanOnly bool   `json:"planOnly,omitempty" doc:"Make and store the plan, and start nothing."`
@@ -23,15 +23,15 @@ type AskBody struct {
 	Preferences map[string]any     `json:"preferences,omitempty" doc:"Fill parameters of skills, such as a tone."`
 }
 
-// ClassifyBody is a query to be classified.
-type ClassifyBody struct {
+// QueryClassify is a query to be classified.
+type QueryClassify struct {
 	Query string `json:"query" maxLength:"32768"`
 }
 
 type (
-	askIn       struct{ Body AskBody }
+	askIn       struct{ Body AskCreate }
 	askedOut    struct{ Body domain.Asked }
-	classifyIn  struct{ Body ClassifyBody }
+	classifyIn  struct{ Body QueryClassify }
 	classifyOut struct{ Body domain.Classification }
 	planningIn  struct{ Body domain.PlanningRequest }
 	plannedOut  struct{ Body domain.ExecutionPlan }
@@ -44,7 +44,7 @@ type planningHandler struct {
 
 func (h planningHandler) routes(a *API) {
 	tags := []string{"planning"}
-	mount(a, huma.Operation{OperationID: "ask", Method: http.MethodPost, Path: "/ask", Tags: tags, DefaultStatus: http.StatusCreated,
+	mount(a, huma.Operation{OperationID: "ask-planner", Method: http.MethodPost, Path: "/ask", Tags: tags, DefaultStatus: http.StatusCreated,
 		Summary: "Make a plan of an intent and start a run of it"},
 		func(ctx context.Context, in *askIn) (*askedOut, error) {
 			b := in.Body

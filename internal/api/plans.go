@@ -7,66 +7,15 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
 	"github.com/kairosd/kairosd/planner"
 )
-
-// PlanView is a plan on the wire.
-type PlanView struct {
-	ID          string `json:"id"`
-	Key         string `json:"key" doc:"The document's own id."`
-	Name        string `json:"name"`
-	Description string `json:"description"`
-	Latest      int    `json:"latest" doc:"Number of the newest version."`
-	Hash        string `json:"hash" doc:"Of the newest version."`
-	Archived    bool   `json:"archived"`
-	// Paused is left out of a plan of which runs start.
-	Paused    *domain.Stop `json:"paused,omitempty" doc:"Since when, by whom and why no run of it starts; absent: they do."`
-	Stage     string       `json:"stage,omitempty" doc:"draft: a planner made it and nobody has accepted it; trial: kept for one run."`
-	CreatedAt time.Time    `json:"createdAt"`
-	UpdatedAt time.Time    `json:"updatedAt"`
-}
-
-// VersionView is one version of a plan on the wire.
-type VersionView struct {
-	PlanID     string         `json:"planId"`
-	Plan       string         `json:"plan" doc:"The plan's own key."`
-	Version    int            `json:"version"`
-	Hash       string         `json:"hash"`
-	Kind       string         `json:"kind"`
-	Format     string         `json:"format"`
-	Origin     string         `json:"origin"`
-	ByPerson   bool           `json:"byPerson"`
-	ParentHash string         `json:"parentHash,omitempty"`
-	Reason     string         `json:"reason,omitempty"`
-	Author     string         `json:"author"`
-	CreatedAt  time.Time      `json:"createdAt"`
-	Source     string         `json:"source,omitempty" doc:"As it was written."`
-	Definition domain.RawJSON `json:"definition,omitempty" doc:"In canonical form, which the hash covers."`
-}
-
-// StoredPlan answers storing a document.
-type StoredPlan struct {
-	ID       string           `json:"id"`
-	Key      string           `json:"key"`
-	Version  int              `json:"version"`
-	Hash     string           `json:"hash"`
-	Problems planner.Problems `json:"problems" doc:"Warnings; errors refuse the document."`
-}
-
-// Checked answers checking a document.
-type Checked struct {
-	Valid    bool             `json:"valid"`
-	Key      string           `json:"key,omitempty"`
-	Hash     string           `json:"hash,omitempty"`
-	Problems planner.Problems `json:"problems"`
-}
 
 // documentTypes are the media types of plan documents.
 var documentTypes = map[string]planner.Format{
@@ -98,7 +47,7 @@ func (in *documentIn) document() []byte { return bytes.Clone(in.RawBody) }
 
 // base is the hash of the version that the document was made from.
 func (in *documentIn) base() string {
-	tag := strings.Trim(strings.TrimPrefix(strings.TrimSpace(in.IfMatch), "W/"), `"`)
+	tag := unquoted(in.IfMatch)
 	tag, _, _ = strings.Cut(tag, "-") // as a plan's ETag, or a source's, says more
 	return strings.TrimPrefix(tag, "*")
 }
@@ -124,7 +73,7 @@ func (h planHandler) routes(a *API) {
 		Description: "Stores a new version. Content that is known already answers 200 with the existing version. A document with errors answers 422 with all of them.",
 		RequestBody: documentBody(), SkipValidateBody: true, DefaultStatus: http.StatusCreated,
 		Responses: map[string]*huma.Response{
-			"200": a.jsonResponse("The content is known: the existing version", reflect.TypeFor[StoredPlan]()),
+			"200": a.jsonResponse("The content is known: the existing version", reflect.TypeFor[apitypes.StoredPlan]()),
 		},
 	}, h.storePlan)
 	mount(a, huma.Operation{
@@ -149,7 +98,7 @@ func (h planHandler) routes(a *API) {
 		Description: "With Accept: application/yaml the answer is the document as it was written.",
 		Responses: map[string]*huma.Response{
 			"200": {Description: "The version", Content: map[string]*huma.MediaType{
-				"application/json": {Schema: a.schema(reflect.TypeFor[VersionView]())},
+				"application/json": {Schema: a.schema(reflect.TypeFor[apitypes.PlanVersion]())},
 				"application/yaml": {Schema: &huma.Schema{Type: huma.TypeString}},
 			}},
 			"304": {Description: "Not modified"},
@@ -174,6 +123,15 @@ func (h planHandler) routes(a *API) {
 	}
 }
 
+// oneOf describes an answer of one of several types.
+func (a *API) oneOf(description string, types ...reflect.Type) *huma.Response {
+	s := &huma.Schema{}
+	for _, t := range types {
+		s.OneOf = append(s.OneOf, a.schema(t))
+	}
+	return &huma.Response{Description: description, Content: map[string]*huma.MediaType{"application/json": {Schema: s}}}
+}
+
 // schema describes a type. An operation that is built with its first request is not
 // described.
 func (a *API) schema(t reflect.Type) *huma.Schema {
@@ -191,7 +149,7 @@ type storedPlanOut struct {
 	Status   int
 	Location string `header:"Location"`
 	ETag     string `header:"ETag"`
-	Body     StoredPlan
+	Body     apitypes.StoredPlan
 }
 
 // originOf is the origin of what a request creates: "cli" for the person at this
@@ -225,7 +183,7 @@ func (h planHandler) storePlan(ctx context.Context, in *documentIn) (*storedPlan
 		Status:   http.StatusOK,
 		ETag:     etag(v.Hash),
 		Location: Base + "/plans/" + plan.ID + "/versions/" + strconv.Itoa(v.Number),
-		Body:     StoredPlan{ID: plan.ID, Key: plan.Key, Version: v.Number, Hash: v.Hash, Problems: orEmpty(stored.Problems)},
+		Body:     apitypes.StoredPlan{ID: plan.ID, Key: plan.Key, Version: v.Number, Hash: v.Hash, Problems: orEmpty(stored.Problems)},
 	}
 	if stored.Created {
 		out.Status = http.StatusCreated
@@ -233,14 +191,14 @@ func (h planHandler) storePlan(ctx context.Context, in *documentIn) (*storedPlan
 	return out, nil
 }
 
-type checkedOut struct{ Body Checked }
+type checkedOut struct{ Body apitypes.PlanCheck }
 
 func (h planHandler) checkPlan(ctx context.Context, in *documentIn) (*checkedOut, error) {
 	doc, problems, err := h.plans.Check(ctx, actorOf(ctx), in.document(), in.format())
 	if err != nil {
 		return nil, err
 	}
-	out := &checkedOut{Body: Checked{Valid: problems.Err() == nil, Problems: orEmpty(problems)}}
+	out := &checkedOut{Body: apitypes.PlanCheck{Valid: problems.Err() == nil, Problems: orEmpty(problems)}}
 	if doc != nil {
 		out.Body.Key, out.Body.Hash = doc.ID, doc.Hash
 	}
@@ -256,34 +214,29 @@ func orEmpty(p planner.Problems) planner.Problems {
 
 type listPlansIn struct {
 	PageIn
-	Q        string `query:"q" maxLength:"512" doc:"tool:, agent:, owner:, label.key=value; other words are in the key or name."`
+	Filter   string `query:"filter" maxLength:"512" doc:"tool:, agent:, owner:, label.key=value; other words are in the key or name."`
 	Archived bool   `query:"archived" doc:"List archived plans instead."`
 	Paused   bool   `query:"paused" doc:"List paused plans only, on one page."`
-	Stage    string `query:"stage" enum:"used,draft,trial" doc:"used: accepted or written by people; draft: made by a planner; trial: kept for one run. Absent: all but trials."`
+	Status   string `query:"status" enum:"used,draft,trial" doc:"As in the plan; absent: all but trials."`
 }
 
-type plansOut struct{ Body List[PlanView] }
+type plansOut struct{ Body apitypes.List[apitypes.Plan] }
 
 func (h planHandler) listPlans(ctx context.Context, in *listPlansIn) (*plansOut, error) {
 	after, err := h.unseal(ctx, in.Cursor)
 	if err != nil {
 		return nil, err
 	}
-	f, problem := filter.ParsePlans(in.Q)
+	f, problem := filter.ParsePlans(in.Filter)
 	if problem != nil {
 		return nil, problem
 	}
-	f.Archived, f.Paused, f.Stage, f.Page = in.Archived, in.Paused, in.Stage, domain.Page{After: after, Limit: in.Limit}
+	f.Archived, f.Paused, f.Stage, f.Page = in.Archived, in.Paused, in.Status, domain.Page{After: after, Limit: in.Limit}
 	list, err := h.plans.List(ctx, actorOf(ctx), f)
 	if err != nil {
 		return nil, err
 	}
-	return &plansOut{Body: listOf(list.Items, h.seal(ctx, list.Next), viewPlan)}, nil
-}
-
-func viewPlan(p domain.Plan) PlanView {
-	return PlanView{ID: p.ID, Key: p.Key, Name: p.Name, Description: p.Description, Latest: p.Latest, Hash: p.LatestHash,
-		Archived: p.Archived, Paused: p.Paused, Stage: string(p.Stage), CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt}
+	return &plansOut{Body: listOf(list.Items, h.seal(ctx, list.Next), apitypes.PlanOf)}, nil
 }
 
 type planIn struct {
@@ -293,7 +246,7 @@ type planIn struct {
 
 type archiveIn struct {
 	ID   string `path:"id" maxLength:"128" doc:"The plan's id or its own key."`
-	Body *reasonBody
+	Body *ReasonOptions
 }
 
 func (in *archiveIn) reason() string {
@@ -303,14 +256,15 @@ func (in *archiveIn) reason() string {
 	return in.Body.Reason
 }
 
-type reasonBody struct {
-	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log."`
+// ReasonOptions accompany actions that need nothing else.
+type ReasonOptions struct {
+	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log." example:"requested by the customer"`
 }
 
 type planOut struct {
 	Status int
 	ETag   string `header:"ETag"`
-	Body   PlanView
+	Body   apitypes.Plan
 }
 
 func (h planHandler) getPlan(ctx context.Context, in *planIn) (*planOut, error) {
@@ -337,29 +291,25 @@ func planAnswer(p domain.Plan) *planOut {
 	if p.Paused != nil {
 		tag += "-paused"
 	}
-	return &planOut{Status: http.StatusOK, ETag: etag(tag), Body: viewPlan(p)}
+	return &planOut{Status: http.StatusOK, ETag: etag(tag), Body: apitypes.PlanOf(p)}
 }
 
 type versionsIn struct {
-	PageIn
+	ListIn
 	ID string `path:"id" maxLength:"128" doc:"The plan's id or its own key."`
 }
 
-type versionsOut struct{ Body List[VersionView] }
+type versionsOut struct {
+	Body apitypes.List[apitypes.PlanVersion]
+}
 
 func (h planHandler) listVersions(ctx context.Context, in *versionsIn) (*versionsOut, error) {
 	versions, err := h.plans.Versions(ctx, actorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
-	page, err := pageOf(ctx, h.kernel, &in.PageIn, versions, func(v domain.Version) string { return strconv.Itoa(v.Number) }, viewVersion)
+	page, err := pageOf(ctx, h.kernel, &in.ListIn, versions, func(v domain.Version) string { return strconv.Itoa(v.Number) }, apitypes.PlanVersionOf)
 	return &versionsOut{page}, err
-}
-
-func viewVersion(v domain.Version) VersionView {
-	return VersionView{PlanID: v.PlanID, Plan: v.PlanKey, Version: v.Number, Hash: v.Hash, Kind: v.Kind, Format: v.Format,
-		Origin: v.Origin, ByPerson: v.ByPerson, ParentHash: v.ParentHash, Reason: v.Reason, Author: v.Author, CreatedAt: v.CreatedAt,
-		Source: string(v.Source), Definition: domain.RawJSON(v.Canonical)}
 }
 
 type versionIn struct {
@@ -400,7 +350,7 @@ func (h planHandler) getVersion(ctx context.Context, in *versionIn) (*huma.Strea
 			}
 			return
 		}
-		h.writeJSON(hctx, http.StatusOK, viewVersion(v))
+		h.writeJSON(hctx, http.StatusOK, apitypes.PlanVersionOf(v))
 	}}, nil
 }
 
@@ -410,20 +360,6 @@ func wantsYAML(accept string) bool {
 		media, _, _ := strings.Cut(part, ";")
 		if f, ok := documentTypes[strings.ToLower(strings.TrimSpace(media))]; ok {
 			return f == planner.FormatYAML
-		}
-	}
-	return false
-}
-
-func etag(s string) string { return `"` + s + `"` }
-
-func matches(header, tag string) bool {
-	if header == "" {
-		return false
-	}
-	for part := range strings.SplitSeq(header, ",") {
-		if t := strings.TrimSpace(part); t == "*" || strings.TrimPrefix(t, "W/") == tag {
-			return true
 		}
 	}
 	return false

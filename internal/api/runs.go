@@ -5,40 +5,18 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
 	"github.com/kairosd/kairosd/planner"
 )
-
-// StartBody asks for a run.
-type StartBody struct {
-	Plan        string              `json:"plan,omitempty" maxLength:"128" doc:"A plan's id or its own key; required without a document."`
-	Document    string              `json:"document,omitempty" maxLength:"1048576" doc:"A plan document in YAML or JSON to try without storing it, instead of plan; with dryRun only. Needs the role author. The run has the label draft."`
-	Version     int                 `json:"version,omitempty" minimum:"0" doc:"0 or absent: the newest."`
-	Hash        string              `json:"hash,omitempty" maxLength:"64" doc:"A version's hash, instead of version."`
-	Input       domain.RawJSON      `json:"input,omitempty" doc:"Any JSON value."`
-	Priority    int                 `json:"priority,omitempty" minimum:"-1000" maximum:"1000" doc:"Higher runs first."`
-	Labels      map[string]string   `json:"labels,omitempty"`
-	Limits      *domain.LimitsView  `json:"limits,omitempty"`
-	Key         string              `json:"key,omitempty" maxLength:"128" doc:"One run per key: a second request gets the first one's run."`
-	StartAt     time.Time           `json:"startAt,omitzero" doc:"Not before this time."`
-	Concurrency *domain.Concurrency `json:"concurrency,omitempty"`
-	Session     string              `json:"session,omitempty" maxLength:"128"`
-	DryRun      bool                `json:"dryRun,omitempty" doc:"Leave undone whatever might change something or ask a model. The run's origin is dry; lists leave it out unless they ask for it. Steps that only read run, so an HTTP GET is sent."`
-	Offline     bool                `json:"offline,omitempty" doc:"A dry run that sends nothing: steps that read are left undone as well."`
-}
-
-// Started answers starting a run.
-type Started struct {
-	RunID  string           `json:"runId"`
-	Status domain.RunStatus `json:"status"`
-}
 
 // runHandler serves runs: their lists, details, journals, steps, notes, and handoffs.
 type runHandler struct {
@@ -59,7 +37,7 @@ func (h runHandler) routes(a *API) {
 		OperationID: "start-run", Method: http.MethodPost, Path: "/runs", Tags: tags, DefaultStatus: http.StatusCreated,
 		Summary:     "Start a run",
 		Description: "Answers once the run is durable. A key that is known answers 200 with its run.",
-		Responses:   map[string]*huma.Response{"200": a.jsonResponse("The key's run, started before", reflect.TypeFor[Started]())},
+		Responses:   map[string]*huma.Response{"200": a.jsonResponse("The key's run, started before", reflect.TypeFor[apitypes.Run]())},
 	}, h.startRun)
 	mount(a, huma.Operation{
 		OperationID: "list-runs", Method: http.MethodGet, Path: "/runs", Tags: tags, Summary: "List runs, newest first",
@@ -73,12 +51,18 @@ func (h runHandler) routes(a *API) {
 	}, h.getJournal)
 }
 
-type startIn struct{ Body StartBody }
+type startIn struct{ Body apitypes.RunCreate }
 
 type startedOut struct {
 	Status   int
 	Location string `header:"Location"`
-	Body     Started
+	ETag     string `header:"ETag"`
+	Body     apitypes.Run
+}
+
+// started answers with a run that was started.
+func started(run domain.Run) *startedOut {
+	return &startedOut{Status: http.StatusCreated, Location: Base + "/runs/" + run.ID, ETag: runTag(run), Body: apitypes.RunOf(run)}
 }
 
 func (h runHandler) startRun(ctx context.Context, in *startIn) (*startedOut, error) {
@@ -103,7 +87,7 @@ func (h runHandler) startRun(ctx context.Context, in *startIn) (*startedOut, err
 	if err != nil {
 		return nil, err
 	}
-	out := &startedOut{Status: http.StatusCreated, Location: Base + "/runs/" + run.ID, Body: Started{run.ID, run.Status}}
+	out := started(run)
 	if r.Key != "" && run.CreatedAt.Before(began.Add(-time.Millisecond)) {
 		out.Status = http.StatusOK // the key's run, started before
 	}
@@ -111,7 +95,7 @@ func (h runHandler) startRun(ctx context.Context, in *startIn) (*startedOut, err
 }
 
 // tryDocument starts a dry run of a document that is not stored.
-func (h runHandler) tryDocument(ctx context.Context, b *StartBody) (*startedOut, error) {
+func (h runHandler) tryDocument(ctx context.Context, b *apitypes.RunCreate) (*startedOut, error) {
 	if b.Plan != "" || !b.DryRun {
 		return nil, domain.Errorf(domain.CodeInvalid, "a document can only be tried, and without a plan").
 			Suggest("set dryRun, and leave plan out; or store the document, and start its plan")
@@ -128,11 +112,7 @@ func (h runHandler) tryDocument(ctx context.Context, b *StartBody) (*startedOut,
 		}
 		return nil, p
 	}
-	return &startedOut{
-		Status:   http.StatusCreated,
-		Location: Base + "/runs/" + run.ID,
-		Body:     Started{RunID: run.ID, Status: run.Status},
-	}, nil
+	return started(run), nil
 }
 
 type listRunsIn struct {
@@ -148,7 +128,7 @@ type listRunsIn struct {
 	Actor      string    `query:"actor" maxLength:"128" doc:"Who started it."`
 	Parent     string    `query:"parent" maxLength:"64" doc:"Child runs of this run."`
 	Related    string    `query:"related" maxLength:"64" doc:"Forks and reruns of this run."`
-	Q          string    `query:"q" maxLength:"128" doc:"Text in the headline."`
+	Text       string    `query:"text" maxLength:"128" doc:"Text in the headline."`
 	Since      time.Time `query:"since" doc:"Ended (or, if not final, started) at or after."`
 	Until      time.Time `query:"until" doc:"Ended (or, if not final, started) before."`
 	Deleted    bool      `query:"deleted" doc:"List deleted runs only. Without it, deleted runs are left out."`
@@ -164,7 +144,7 @@ func (in *listRunsIn) filter() (domain.RunFilter, error) {
 		return f, nil
 	}
 	f := domain.RunFilter{NeedsAttention: in.Attention, Version: in.Version, Node: in.Node, ErrorCode: in.Error, Actor: in.Actor,
-		Parent: in.Parent, RelatedTo: in.Related, Text: in.Q, Since: in.Since, Until: in.Until, Deleted: in.Deleted}
+		Parent: in.Parent, RelatedTo: in.Related, Text: in.Text, Since: in.Since, Until: in.Until, Deleted: in.Deleted}
 	for _, s := range in.Status {
 		if !slices.Contains(domain.RunStatuses, domain.RunStatus(s)) {
 			return f, invalid("status.unknown", "there is no status %.40q", s)
@@ -193,7 +173,7 @@ func (in *listRunsIn) filter() (domain.RunFilter, error) {
 	return f, nil
 }
 
-type runsOut struct{ Body List[domain.RunView] }
+type runsOut struct{ Body apitypes.List[apitypes.Run] }
 
 func (h runHandler) listRuns(ctx context.Context, in *listRunsIn) (*runsOut, error) {
 	f, err := in.filter()
@@ -211,7 +191,7 @@ func (h runHandler) listRuns(ctx context.Context, in *listRunsIn) (*runsOut, err
 	if err != nil {
 		return nil, err
 	}
-	return &runsOut{Body: listOf(list.Items, h.seal(ctx, list.Next), domain.ViewRun)}, nil
+	return &runsOut{Body: listOf(list.Items, h.seal(ctx, list.Next), apitypes.RunOf)}, nil
 }
 
 // RunIn names a run.
@@ -221,7 +201,7 @@ type RunIn struct {
 
 type runOut struct {
 	ETag string `header:"ETag"`
-	Body domain.RunDetailView
+	Body apitypes.RunDetail
 }
 
 func (h runHandler) getRun(ctx context.Context, in *RunIn) (*runOut, error) {
@@ -229,37 +209,40 @@ func (h runHandler) getRun(ctx context.Context, in *RunIn) (*runOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	view := domain.ViewDetail(d.RunDetail, d.Lineage)
+	view := apitypes.DetailOf(d.RunDetail, d.Lineage)
 	if view.Standing, err = h.failures.Standing(ctx, actorOf(ctx), d.Run); err != nil {
 		return nil, err
 	}
-	return &runOut{Body: view}, nil
+	return &runOut{runTag(d.Run), view}, nil
 }
 
 type journalIn struct {
 	RunIn
-	After int64 `query:"after" minimum:"0" doc:"Rows after this sequence number."`
-	Limit int   `query:"limit" minimum:"1" maximum:"1000" default:"1000"`
+	LongPageIn
+	After int64 `query:"after" minimum:"0" doc:"Begin after the row with this sequence number."`
 }
 
-type journalOut struct{ Body Journal }
+type journalOut struct{ Body JournalPage }
 
-// Journal is a part of a run's journal.
-type Journal struct {
-	Items []domain.Entry `json:"items"`
-	Next  *int64         `json:"next" doc:"after of the next part; null at the end."`
+// JournalPage is a part of a run's journal.
+type JournalPage struct {
+	apitypes.List[domain.Entry]
 	// Damage ends the journal: what follows cannot be trusted.
-	Damage string `json:"damage,omitempty" doc:"Why the journal ends here: the row that follows is damaged. The run itself says more."`
+	Damage string `json:"damage,omitempty" doc:"Why the journal ends here: the next row is damaged. The run has the details."`
 }
 
 func (h runHandler) getJournal(ctx context.Context, in *journalIn) (*journalOut, error) {
-	part, err := h.runs.Journal(ctx, actorOf(ctx), in.ID, in.After, in.Limit)
+	after, err := h.position(ctx, in.Cursor, in.After)
 	if err != nil {
 		return nil, err
 	}
-	out := &journalOut{Body: Journal{Items: append([]domain.Entry{}, part.Rows...), Damage: part.Damage}}
-	if part.More {
-		out.Body.Next = &part.Rows[len(part.Rows)-1].Seq
+	part, err := h.runs.Journal(ctx, actorOf(ctx), in.ID, after, in.Limit)
+	if err != nil {
+		return nil, err
 	}
-	return out, nil
+	next := ""
+	if part.More {
+		next = h.seal(ctx, strconv.FormatInt(part.Rows[len(part.Rows)-1].Seq, 10))
+	}
+	return &journalOut{Body: JournalPage{List: listOf(part.Rows, next, same), Damage: part.Damage}}, nil
 }

@@ -14,11 +14,11 @@ func TestStartRun(t *testing.T) {
 	s.world.Engine.Save("{id: p, nodes: {a: {type: set, input: 1}}}")
 	a := s.ask(t, "operator", "POST /runs", `{"plan":"p","input":{"n":12345678901234567890.10},"priority":2,"labels":{"env":"prod"},
 		"limits":{"maxDuration":"1h"},"startAt":"2130-01-01T00:00:00Z","concurrency":{"key":"k","limit":1,"onConflict":"queue"}}`)
-	if a.status != 201 || a.json["runId"] == "" || a.json["status"] != "queued" ||
-		a.header.Get("Location") != api.Base+"/runs/"+a.json["runId"].(string) {
+	if a.status != 201 || a.json["id"] == "" || a.json["status"] != "queued" ||
+		a.header.Get("Location") != api.Base+"/runs/"+a.json["id"].(string) {
 		t.Fatalf("POST /runs = %d %s", a.status, a.text)
 	}
-	got, err := s.world.Store.Run(t.Context(), a.json["runId"].(string))
+	got, err := s.world.Store.Run(t.Context(), a.json["id"].(string))
 	if err != nil || string(got.Input) != `{"n":12345678901234567890.10}` {
 		t.Errorf("the input became %s: numbers keep their text; %v", got.Input, err)
 	}
@@ -31,9 +31,9 @@ func TestStartRun(t *testing.T) {
 	if first.status != 201 {
 		t.Fatalf("%d %s", first.status, first.text)
 	}
-	s.world.Engine.Settle(first.json["runId"].(string))
+	s.world.Engine.Settle(first.json["id"].(string))
 	again := s.ask(t, "operator", "POST /runs", `{"plan":"p","key":"nightly"}`)
-	if again.status != 200 || first.json["runId"] != again.json["runId"] {
+	if again.status != 200 || first.json["id"] != again.json["id"] {
 		t.Errorf("the same key answers %d %s, then %d %s", first.status, first.text, again.status, again.text)
 	}
 }
@@ -49,7 +49,7 @@ func TestListsArePaged(t *testing.T) {
 			t.Fatalf("page %d: %d %s", pages, a.status, a.text)
 		}
 		for _, i := range a.json["items"].([]any) {
-			seen = append(seen, i.(map[string]any)["runId"].(string))
+			seen = append(seen, i.(map[string]any)["id"].(string))
 		}
 		pages++
 		if a.json["nextCursor"] == nil {
@@ -71,7 +71,7 @@ func TestListsArePaged(t *testing.T) {
 		t.Errorf("%d pages gave %v", pages, seen)
 	}
 	for line, want := range map[string]int{"status=failed": 0, "status=failed,completed": 5, "plan=p": 5, "plan=" + s.world.runs[0].PlanID: 5, "plan=q": 0,
-		"label=env=prod&label=team=y": 0, "attention=true": 0, "q=boom": 0, "filter=plan:p": 5} {
+		"label=env=prod&label=team=y": 0, "attention=true": 0, "text=boom": 0, "filter=plan:p": 5} {
 		if a := s.ask(t, "viewer", "GET /runs?"+line, ""); a.status != 200 || len(a.json["items"].([]any)) != want {
 			t.Errorf("%s: %d %s, want %d runs", line, a.status, a.text, want)
 		}
@@ -114,22 +114,22 @@ func TestOneRun(t *testing.T) {
 	s := serve(t)
 	run := s.world.runs[0].ID
 	a := s.ask(t, "viewer", "GET /runs/"+run[len(run)-4:], "")
-	if a.status != 200 || a.json["runId"] != run || a.json["outputs"] == nil || a.json["path"] == nil {
+	if a.status != 200 || a.json["id"] != run || a.json["outputs"] == nil || a.json["path"] == nil {
 		t.Errorf("GET /runs/tail = %d %s", a.status, a.text)
 	}
 	if !strings.Contains(a.text, "12345678901234567890.10") {
 		t.Errorf("a number lost its digits: %s", a.text)
 	}
 	j := s.ask(t, "viewer", "GET /runs/"+run+"/journal?limit=2", "")
-	if j.status != 200 || len(j.json["items"].([]any)) != 2 || j.json["next"] != 2.0 {
+	if j.status != 200 || len(j.json["items"].([]any)) != 2 || j.json["hasMore"] != true {
 		t.Errorf("journal = %d %s", j.status, j.text)
 	}
 	j = s.ask(t, "viewer", "GET /runs/"+run+"/journal?after=2", "")
-	if len(j.json["items"].([]any)) != 1 || j.json["next"] != nil {
+	if len(j.json["items"].([]any)) != 1 || j.json["nextCursor"] != nil {
 		t.Errorf("the rest of the journal = %s", j.text)
 	}
-	if p := s.ask(t, "operator", "GET /runs/"+run+"/preview?action=fork&at=2", ""); p.status != 200 || p.json["digest"] == "" ||
-		p.json["at"] != 2.0 ||
+	if p := s.ask(t, "operator", "POST /runs/"+run+"/fork?preview=true", `{"seq":2}`); p.status != 200 || p.json["digest"] == "" ||
+		p.json["seq"] != 2.0 ||
 		p.json["expected"] == nil {
 		t.Errorf("preview = %d %s", p.status, p.text)
 	}

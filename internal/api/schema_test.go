@@ -121,7 +121,7 @@ func TestTheDescriptionIsJSON(t *testing.T) {
 	}
 }
 
-// Names on the wire are in camel case, and a run's own id is runId everywhere.
+// Names on the wire are in camel case, and one thing has one name.
 func TestNamesOnTheWireAgree(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -154,13 +154,30 @@ func TestNamesOnTheWireAgree(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"RunView", "RunDetailView", "Started"} {
-		p := doc.Components.Schemas[name].Properties
-		if p["runId"] == nil || p["id"] != nil {
-			t.Errorf("%s has the properties %v", name, slices.Sorted(maps.Keys(p)))
+	other := map[string]string{"runId": "id, or run", "planId": "plan: {id, key, version}", "state": "status", "stage": "status",
+		"began": "startedAt", "ended": "endedAt", "created": "createdAt", "timestamp": "createdAt", "notBefore": "startAt",
+		"resumeAt": "startAt", "due": "dueAt", "at": "createdAt"}
+	for name, schema := range doc.Components.Schemas {
+		if strings.HasSuffix(name, "Event") || contracts[name] {
+			continue
+		}
+		for p := range schema.Properties {
+			if want := other[p]; want != "" && !(name == "JournalRow" && p == "at") {
+				t.Errorf("%s.%s: call it %s", name, p, want)
+			}
+			if strings.HasSuffix(p, "Ns") || p == "tookMs" || p == "ms" {
+				t.Errorf("%s.%s: durations are in milliseconds, such as durationMs", name, p)
+			}
+		}
+		if name != "View" && strings.HasSuffix(name, "View") || strings.HasSuffix(name, "Body") || strings.HasSuffix(name, "Info") {
+			t.Errorf("the schema %s: call it as its subject", name)
 		}
 	}
 }
+
+// contracts are the schemas whose names the source specifications give.
+var contracts = map[string]bool{"ExecutionPlan": true, "ExecutionMetadata": true, "ExecutionStep": true, "PlanningRequest": true,
+	"PlanState": true, "PlanStepState": true, "PlanResult": true, "PlanHandoff": true, "MessageMetadata": true}
 
 // document is what the tests read of the description.
 type document struct {
@@ -247,7 +264,7 @@ func TestListsAreNotNull(t *testing.T) {
 func TestAllowNamesTheMethods(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
-	for line, want := range map[string]string{"PUT /runs": "GET, HEAD, OPTIONS, POST", "DELETE /runs": "GET, HEAD, OPTIONS, POST", "PATCH /runs/x": "DELETE, GET, HEAD, OPTIONS",
+	for line, want := range map[string]string{"PUT /runs": "GET, HEAD, OPTIONS, POST", "DELETE /runs": "GET, HEAD, OPTIONS, POST", "PUT /runs/x": "DELETE, GET, HEAD, OPTIONS, PATCH",
 		"POST /version": "GET, HEAD, OPTIONS", "TRACE /approvals/x/assign": "OPTIONS, POST"} {
 		if a := s.ask(t, "admin", line, ""); a.status != 405 || a.header.Get("Allow") != want || a.json["code"] != "method_not_allowed" {
 			t.Errorf("%s: %d, Allow: %s, %s", line, a.status, a.header.Get("Allow"), a.text)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/kairosd/kairosd/internal/api"
+	"github.com/kairosd/kairosd/internal/apitypes"
 )
 
 const graph = `id: hello
@@ -31,7 +32,7 @@ func serve(t *testing.T, edit ...func(*api.Config)) *server {
 	t.Helper()
 	world, log := newFake(t), &bytes.Buffer{}
 	c := api.Config{App: world.App, Reader: world, Engine: world, Principals: world,
-		SessionCookies: []string{"kairos"}, Version: api.Version{Version: "1.2.3"}, Log: slog.New(slog.NewJSONHandler(log, nil))}
+		SessionCookies: []string{"kairos"}, Version: apitypes.Version{Version: "1.2.3"}, Log: slog.New(slog.NewJSONHandler(log, nil))}
 	for _, e := range edit {
 		e(&c)
 	}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 
@@ -16,11 +17,10 @@ type (
 		Channel string `path:"channel" maxLength:"128"`
 	}
 	deliveryOut struct{ Body domain.Delivery }
+	secretOut   struct{ Body domain.SecretInfo }
 	rotateIn    struct {
 		Name string `path:"name" maxLength:"128"`
-		Body struct {
-			Reason string `json:"reason,omitempty" maxLength:"500" doc:"Why; it goes to the audit log."`
-		}
+		Body *ReasonOptions
 	}
 )
 
@@ -53,9 +53,12 @@ func (h settingsHandler) routes(a *API) {
 	mount(
 		a,
 		huma.Operation{OperationID: "rotate-secret", Method: http.MethodPost, Path: "/secrets/{name}/rotate", Tags: []string{"settings"},
-			Summary: "Take up the value that a secret's file holds now; 409 if it is in use already"},
-		func(ctx context.Context, in *rotateIn) (*struct{}, error) {
-			return nil, h.system.RotateSecret(ctx, app.SecretChange{Meta: meta(ctx), Name: in.Name, Reason: in.Body.Reason})
+			Summary:     "Apply the value that the file of a secret holds now",
+			Description: "409 means that the value is in use already."},
+		func(ctx context.Context, in *rotateIn) (*secretOut, error) {
+			reason := cmp.Or(in.Body, &ReasonOptions{}).Reason
+			s, err := h.system.RotateSecret(ctx, app.SecretChange{Meta: meta(ctx), Name: in.Name, Reason: reason})
+			return &secretOut{s}, err
 		},
 	)
 }

@@ -32,7 +32,7 @@ func (h eventHandler) socket(ctx context.Context, in *streamIn) (*huma.StreamRes
 		}
 		run = found.ID
 	}
-	f, err := h.position(ctx, in.LastEventID, in.After, "")
+	f, err := h.from(ctx, in.LastEventID, in.After, "")
 	if err != nil {
 		return nil, err
 	}

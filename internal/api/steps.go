@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/filter"
 )
@@ -29,13 +30,13 @@ type stepIn struct {
 	Seq int64 `path:"seq" minimum:"1" doc:"The number of any of its journal rows."`
 }
 
-type stepOut struct{ Body StepRows }
+type stepOut struct{ Body Step }
 
-// StepRows is a visit of a node, or of one of its items.
-type StepRows struct {
-	Run   string         `json:"run"`
-	Node  string         `json:"node"`
-	Visit int            `json:"visit"`
+// Step is an iteration of a step, or one of its items.
+type Step struct {
+	Run   string         `json:"run" doc:"The run's id."`
+	Node  string         `json:"node" doc:"The step."`
+	Visit int            `json:"visit" doc:"The iteration of the step."`
 	Item  int            `json:"item" doc:"-1: the node has no items."`
 	Items []domain.Entry `json:"items" doc:"Its journal rows, in order."`
 	// Damage ends the journal, and so perhaps the step.
@@ -48,30 +49,32 @@ func (h runHandler) getStep(ctx context.Context, in *stepIn) (*stepOut, error) {
 		return nil, err
 	}
 	of := &part.Rows[0]
-	return &stepOut{StepRows{Run: run.ID, Node: of.Node, Visit: of.Visit, Item: of.Item, Items: part.Rows, Damage: part.Damage}}, nil
+	return &stepOut{Step{Run: run.ID, Node: of.Node, Visit: of.Visit, Item: of.Item, Items: part.Rows, Damage: part.Damage}}, nil
 }
 
 type searchStepsIn struct {
 	PageIn
-	Q    string `query:"q" maxLength:"4096" doc:"plan:, v:, node:, status:, error:, took:, attempt:, since:, until:"`
-	Sort string `query:"sort" enum:"took" doc:"took: the longest of those that were looked at."`
+	Filter string `query:"filter" maxLength:"4096" doc:"plan:, v:, node:, status:, error:, took:, attempt:, since:, until:"`
+	Sort   string `query:"sort" enum:"duration" doc:"duration: the longest of the newest attempts first."`
 }
 
-type stepsOut struct{ Body List[domain.StepHitView] }
+type stepsOut struct {
+	Body apitypes.List[apitypes.StepAttempt]
+}
 
 func (h runHandler) searchSteps(ctx context.Context, in *searchStepsIn) (*stepsOut, error) {
 	after, err := h.unseal(ctx, in.Cursor)
 	if err != nil {
 		return nil, err
 	}
-	f, problem := filter.ParseSteps(in.Q, time.Now())
+	f, problem := filter.ParseSteps(in.Filter, time.Now())
 	if problem != nil {
 		return nil, problem
 	}
-	f.Page, f.Slowest = domain.Page{After: after, Limit: in.Limit}, in.Sort == "took"
+	f.Page, f.Slowest = domain.Page{After: after, Limit: in.Limit}, in.Sort == "duration"
 	hits, err := h.runs.SearchSteps(ctx, actorOf(ctx), f)
 	if err != nil {
 		return nil, err
 	}
-	return &stepsOut{Body: listOf(hits.Items, h.seal(ctx, hits.Next), domain.ViewStepHit)}, nil
+	return &stepsOut{Body: listOf(hits.Items, h.seal(ctx, hits.Next), apitypes.StepAttemptOf)}, nil
 }

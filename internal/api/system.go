@@ -4,38 +4,34 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humaecho"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// ReleaseBody goes with a release of held runs.
-type ReleaseBody struct {
+// HeldRunsRelease goes with a release of held runs.
+type HeldRunsRelease struct {
 	Plan   string `json:"plan,omitempty" maxLength:"200" doc:"Only runs of this plan, by id or key; the hold lasts."`
 	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log."`
 }
 
-// ReleasedBody is what a release has done.
-type ReleasedBody struct {
+// HeldRunsReleased is what a release has done.
+type HeldRunsReleased struct {
 	Released int `json:"released" doc:"How many runs continue."`
 }
 
-// MaintainBody begins or ends maintenance.
-type MaintainBody struct {
-	On     bool   `json:"on" doc:"true: no step starts any more."`
-	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log, and shown on every page."`
-}
-
-// MaintainedBody is the maintenance after that.
-type MaintainedBody struct {
+// MaintenanceStatus tells whether maintenance is on.
+type MaintenanceStatus struct {
 	Maintenance *domain.Maintenance `json:"maintenance,omitempty" doc:"Absent: steps start."`
 }
 
-// RetainBody asks for retention.
-type RetainBody struct {
+// RetentionRun asks for retention.
+type RetentionRun struct {
 	DryRun bool   `json:"dryRun,omitempty" doc:"Only say what would be removed."`
 	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Why; it goes to the audit log."`
 }
@@ -44,21 +40,28 @@ type (
 	systemOut struct{ Body domain.Server }
 	vitalsOut struct{ Body domain.HealthMetrics }
 	logIn     struct {
-		Level string `query:"level" enum:"DEBUG,INFO,WARN,ERROR" doc:"This level or worse; absent: all."`
-		Q     string `query:"q" maxLength:"256" doc:"Lines with this text."`
+		PageIn
+		Level  string `query:"level" enum:"DEBUG,INFO,WARN,ERROR" doc:"This level or worse; absent: all."`
+		Filter string `query:"filter" maxLength:"256" doc:"Lines with this text."`
 	}
-	logOut        struct{ Body List[domain.DaemonLog] }
-	releaseAllIn  struct{ Body *ReleaseBody }
-	releasedOut   struct{ Body ReleasedBody }
-	maintainIn    struct{ Body MaintainBody }
-	maintainedOut struct{ Body MaintainedBody }
+	logOut struct {
+		Body apitypes.List[domain.DaemonLog]
+	}
+	releaseAllIn     struct{ Body *HeldRunsRelease }
+	releasedOut      struct{ Body HeldRunsReleased }
+	maintainIn       struct{ Body *ReasonOptions }
+	endMaintenanceIn struct {
+		Reason string `query:"reason" maxLength:"500" doc:"Kept in the audit log."`
+	}
+	maintainedOut struct{ Body MaintenanceStatus }
 	backupOut     struct{ Body domain.Backup }
-	retainIn      struct{ Body *RetainBody }
+	retainIn      struct{ Body *RetentionRun }
 	retainedOut   struct{ Body domain.Retained }
 )
 
 // systemHandler serves the server as a whole.
 type systemHandler struct {
+	*kernel
 	system  *app.System
 	metrics http.Handler // nil: nothing is measured
 }
@@ -80,11 +83,12 @@ func (h systemHandler) routes(a *API) {
 	mount(a, huma.Operation{OperationID: "get-log", Method: http.MethodGet, Path: "/system/log", Tags: tags,
 		Summary: "The newest lines of the daemon's log, newest first"},
 		func(ctx context.Context, in *logIn) (*logOut, error) {
-			lines, err := h.system.Log(ctx, actorOf(ctx), in.Level, in.Q)
+			lines, err := h.system.Log(ctx, actorOf(ctx), in.Level, in.Filter)
 			if err != nil {
 				return nil, err
 			}
-			return &logOut{listOf(lines, "", same)}, nil
+			page, err := pageOf(ctx, h.kernel, &ListIn{PageIn: in.PageIn}, lines, logID, same)
+			return &logOut{page}, err
 		})
 	mount(a, huma.Operation{OperationID: "get-metrics", Method: http.MethodGet, Path: "/metrics", Tags: tags,
 		Summary: "Metrics for Prometheus",
@@ -106,18 +110,22 @@ func (h systemHandler) routes(a *API) {
 	mount(a, huma.Operation{OperationID: "release-held-runs", Method: http.MethodPost, Path: "/system/release", Tags: tags,
 		Summary: "End a hold: held runs continue, and new runs start"},
 		func(ctx context.Context, in *releaseAllIn) (*releasedOut, error) {
-			var b ReleaseBody
+			var b HeldRunsRelease
 			if in.Body != nil {
 				b = *in.Body
 			}
 			n, err := h.system.Release(ctx, app.HeldRuns{Meta: meta(ctx), Plan: b.Plan, Reason: b.Reason})
-			return &releasedOut{ReleasedBody{int(n)}}, err
+			return &releasedOut{HeldRunsReleased{int(n)}}, err
 		})
-	mount(a, huma.Operation{OperationID: "change-maintenance", Method: http.MethodPost, Path: "/system/maintenance", Tags: tags,
-		Summary: "Let no step start any more, or let them start again"},
+	mount(a, huma.Operation{OperationID: "set-maintenance", Method: http.MethodPut, Path: "/system/maintenance", Tags: tags,
+		Summary: "Pause all execution", Description: "Running steps finish, and no new step starts. A repetition changes nothing."},
 		func(ctx context.Context, in *maintainIn) (*maintainedOut, error) {
-			m, err := h.system.Maintain(ctx, app.MaintenanceChange{Meta: meta(ctx), On: in.Body.On, Reason: in.Body.Reason})
-			return &maintainedOut{MaintainedBody{m}}, err
+			return h.maintain(ctx, true, cmp.Or(in.Body, &ReasonOptions{}).Reason)
+		})
+	mount(a, huma.Operation{OperationID: "end-maintenance", Method: http.MethodDelete, Path: "/system/maintenance", Tags: tags,
+		Summary: "Resume all execution", Description: "A repetition changes nothing."},
+		func(ctx context.Context, in *endMaintenanceIn) (*maintainedOut, error) {
+			return h.maintain(ctx, false, in.Reason)
 		})
 	mount(
 		a,
@@ -137,8 +145,16 @@ func (h systemHandler) routes(a *API) {
 	mount(a, huma.Operation{OperationID: "run-retention", Method: http.MethodPost, Path: "/system/retention", Tags: tags,
 		Summary: "Remove what retention says, or say what it would remove"},
 		func(ctx context.Context, in *retainIn) (*retainedOut, error) {
-			b := cmp.Or(in.Body, &RetainBody{})
+			b := cmp.Or(in.Body, &RetentionRun{})
 			r, err := h.system.RunRetention(ctx, app.RetentionRequest{Meta: meta(ctx), Reason: b.Reason, DryRun: b.DryRun})
 			return &retainedOut{r}, err
 		})
 }
+
+func (h systemHandler) maintain(ctx context.Context, on bool, reason string) (*maintainedOut, error) {
+	m, err := h.system.Maintain(ctx, app.MaintenanceChange{Meta: meta(ctx), On: on, Reason: reason})
+	return &maintainedOut{MaintenanceStatus{m}}, err
+}
+
+// logID tells the lines of the log apart.
+func logID(l domain.DaemonLog) string { return l.At.Format(time.RFC3339Nano) + "\x00" + l.Message }

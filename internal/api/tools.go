@@ -7,57 +7,57 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// DisableBody goes with disabling a tool or a provider.
-type DisableBody struct {
+// DisableOptions goes with disabling a tool or a provider.
+type DisableOptions struct {
 	Reason string `json:"reason" minLength:"1" maxLength:"500" doc:"Kept in the audit log, and part of the error of a refused call."`
 }
 
-// EnableToolBody goes with enabling a tool.
-type EnableToolBody struct {
+// ToolEnable goes with enabling a tool.
+type ToolEnable struct {
 	Host   string `json:"host,omitempty" maxLength:"255" doc:"Close only the circuit of this host, of a tool that has one for each." example:"api.example"`
 	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log."`
 }
 
-// AcceptBody goes with the acceptance of a tool.
-type AcceptBody struct {
+// ToolAccept goes with the acceptance of a tool.
+type ToolAccept struct {
 	Digest string `json:"digest,omitempty" maxLength:"64" doc:"Of the change that was read; another one is refused."`
-	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log."`
-}
-
-// RetryServerBody goes with the restart of a server.
-type RetryServerBody struct {
 	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log."`
 }
 
 const refused = "New calls are refused until it is enabled. Calls under way go on. A repetition changes nothing."
 
 type (
-	toolsOut struct{ Body List[domain.ToolInfo] }
-	toolIn   struct {
+	toolsOut struct {
+		Body apitypes.List[domain.ToolInfo]
+	}
+	toolIn struct {
 		Name string `path:"name" maxLength:"200"`
 	}
 	toolOut  struct{ Body domain.ToolInfo }
 	acceptIn struct {
 		Name string `path:"name" maxLength:"200"`
-		Body *AcceptBody
+		Body *ToolAccept
 	}
-	serversOut struct{ Body List[domain.ToolServer] }
-	serverOut  struct{ Body domain.ToolServer }
-	disableIn  struct {
+	serversOut struct {
+		Body apitypes.List[domain.ToolServer]
+	}
+	serverOut struct{ Body domain.ToolServer }
+	disableIn struct {
 		Name string `path:"name" maxLength:"200"`
-		Body DisableBody
+		Body DisableOptions
 	}
 	enableToolIn struct {
 		Name string `path:"name" maxLength:"200"`
-		Body *EnableToolBody
+		Body *ToolEnable
 	}
 	retryIn struct {
 		Name string `path:"name" maxLength:"64"`
-		Body *RetryServerBody
+		Body *ReasonOptions
 	}
 )
 
@@ -71,7 +71,7 @@ func (h toolHandler) routes(a *API) {
 	tags := []string{"tools"}
 	mount(a, huma.Operation{OperationID: "list-tools", Method: http.MethodGet, Path: "/tools", Tags: tags,
 		Summary: "List tools: effect, permission, and whether they can be called"},
-		func(ctx context.Context, in *PageIn) (*toolsOut, error) {
+		func(ctx context.Context, in *ListIn) (*toolsOut, error) {
 			list, err := h.tools.List(ctx, actorOf(ctx))
 			if err != nil {
 				return nil, err
@@ -88,7 +88,7 @@ func (h toolHandler) routes(a *API) {
 	mount(a, huma.Operation{OperationID: "accept-tool", Method: http.MethodPost, Path: "/tools/{name}/accept", Tags: tags,
 		Summary: "Accept the definition that a tool of an MCP server has now"},
 		func(ctx context.Context, in *acceptIn) (*toolOut, error) {
-			body := cmp.Or(in.Body, &AcceptBody{})
+			body := cmp.Or(in.Body, &ToolAccept{})
 			t, err := h.tools.Accept(ctx, app.ToolAcceptance{Meta: meta(ctx), Tool: in.Name, Digest: body.Digest, Reason: body.Reason})
 			return &toolOut{t}, err
 		})
@@ -101,13 +101,13 @@ func (h toolHandler) routes(a *API) {
 	mount(a, huma.Operation{OperationID: "enable-tool", Method: http.MethodPost, Path: "/tools/{name}/enable", Tags: tags,
 		Summary: "Enable a tool, and close its circuits", Description: "With a host, only the circuit of that host is closed. A repetition changes nothing."},
 		func(ctx context.Context, in *enableToolIn) (*toolOut, error) {
-			body := cmp.Or(in.Body, &EnableToolBody{})
+			body := cmp.Or(in.Body, &ToolEnable{})
 			t, err := h.tools.Enable(ctx, app.EnableRequest{Meta: meta(ctx), Name: in.Name, Host: body.Host, Reason: body.Reason})
 			return &toolOut{t}, err
 		})
 	mount(a, huma.Operation{OperationID: "list-tool-servers", Method: http.MethodGet, Path: "/tool-servers", Tags: tags,
 		Summary: "List MCP servers: whether they run, and if not, why"},
-		func(ctx context.Context, in *PageIn) (*serversOut, error) {
+		func(ctx context.Context, in *ListIn) (*serversOut, error) {
 			list, err := h.tools.Servers(ctx, actorOf(ctx))
 			if err != nil {
 				return nil, err
@@ -115,12 +115,18 @@ func (h toolHandler) routes(a *API) {
 			page, err := pageOf(ctx, h.kernel, in, list, func(s domain.ToolServer) string { return s.Name }, same)
 			return &serversOut{page}, err
 		})
+	mount(a, huma.Operation{OperationID: "get-tool-server", Method: http.MethodGet, Path: "/tool-servers/{name}", Tags: tags,
+		Summary: "Get an MCP server"},
+		func(ctx context.Context, in *toolIn) (*serverOut, error) {
+			s, err := h.tools.Server(ctx, actorOf(ctx), unescaped(in.Name))
+			return &serverOut{s}, err
+		})
 	mount(a, huma.Operation{OperationID: "retry-tool-server", Method: http.MethodPost, Path: "/tool-servers/{name}/retry", Tags: tags,
 		Summary: "Start an MCP server again that was given up"},
 		func(ctx context.Context, in *retryIn) (*serverOut, error) {
 			s, err := h.tools.RetryServer(
 				ctx,
-				app.ServerRetry{Meta: meta(ctx), Server: in.Name, Reason: cmp.Or(in.Body, &RetryServerBody{}).Reason},
+				app.ServerRetry{Meta: meta(ctx), Server: in.Name, Reason: cmp.Or(in.Body, &ReasonOptions{}).Reason},
 			)
 			return &serverOut{s}, err
 		})

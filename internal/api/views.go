@@ -7,21 +7,15 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// ViewBody is a saved view: a name for a query of the run list.
-type ViewBody struct {
-	Name      string `json:"name" minLength:"1" maxLength:"160"`
-	Filter    string `json:"filter" minLength:"1" maxLength:"4096" doc:"The dashboard's filter grammar."`
-	Everybody bool   `json:"everybody,omitempty" doc:"It is in everybody's list, not only in one's own."`
-}
-
 type (
-	viewsOut   struct{ Body List[ViewBody] }
-	viewIn     struct{ Body ViewBody }
-	viewOut    struct{ Body ViewBody }
+	viewsOut   struct{ Body apitypes.List[apitypes.View] }
+	viewIn     struct{ Body apitypes.View }
+	viewOut    struct{ Body apitypes.View }
 	dropViewIn struct {
 		Name      string `path:"name" maxLength:"512"`
 		Everybody bool   `query:"everybody" doc:"Everybody's view of that name, instead of one's own."`
@@ -54,19 +48,19 @@ func (h viewHandler) routes(a *API) {
 	)
 }
 
-func (h viewHandler) listViews(ctx context.Context, in *PageIn) (*viewsOut, error) {
+func (h viewHandler) listViews(ctx context.Context, in *ListIn) (*viewsOut, error) {
 	list, err := h.views.List(ctx, actorOf(ctx))
 	if err != nil {
 		return nil, err
 	}
 	page, err := pageOf(ctx, h.kernel, in, list, func(v domain.SavedView) string { return v.Owner + "\x00" + v.Name },
-		func(v domain.SavedView) ViewBody { return ViewBody{v.Name, v.Query, v.Owner == ""} })
+		viewOf)
 	return &viewsOut{page}, err
 }
 
 func (h viewHandler) saveView(ctx context.Context, in *viewIn) (*viewOut, error) {
 	v, err := h.views.Save(ctx, app.ViewChange{Meta: meta(ctx), Name: in.Body.Name, Query: in.Body.Filter, Everybody: in.Body.Everybody})
-	return &viewOut{ViewBody{v.Name, v.Query, v.Owner == ""}}, err
+	return &viewOut{viewOf(v)}, err
 }
 
 func (h viewHandler) dropView(ctx context.Context, in *dropViewIn) (*struct{}, error) {
@@ -75,4 +69,8 @@ func (h viewHandler) dropView(ctx context.Context, in *dropViewIn) (*struct{}, e
 		return nil, domain.Errorf(domain.CodeNotFound, "view %q not found", in.Name)
 	}
 	return nil, h.views.Delete(ctx, app.ViewChange{Meta: meta(ctx), Name: name, Everybody: in.Everybody})
+}
+
+func viewOf(v domain.SavedView) apitypes.View {
+	return apitypes.View{Name: v.Name, Filter: v.Query, Everybody: v.Owner == ""}
 }

@@ -55,6 +55,9 @@ type DecideRequest struct {
 // Decide answers an approval, and the run goes on. It returns the approval with the
 // answer, which is durable.
 //
+// The answer request_changes gives the comment to the agent, where an agent requests the
+// approval.
+//
 // Errors: invalid (the answer or its values), not_found, conflict (it was answered
 // already), stale (Digest is of another question), forbidden (the person started the run,
 // and approvals are separated), unavailable.
@@ -68,6 +71,17 @@ func (a *Approvals) Decide(ctx context.Context, req DecideRequest) (domain.Appro
 		a.store.Approval,
 		func(ctx context.Context, receipt *domain.Receipt) (domain.Approval, error) {
 			req.Receipt = receipt
+			if req.Answer == string(domain.AnswerRequestChanges) {
+				p, err := a.store.Approval(ctx, req.Approval)
+				if err != nil {
+					return p, err
+				}
+				if !p.MayAsk {
+					_, err = p.AnswerOf(req.DecideRequest)
+					return p, err
+				}
+				req.Answer, req.AskBack = "", true
+			}
 			return a.engine.Decide(ctx, req.By, req.DecideRequest)
 		},
 	)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store"
 )
@@ -81,7 +82,7 @@ func (e *AuditExport) Write(ctx context.Context, w io.Writer, flush func() error
 	out.SetEscapeHTML(false)
 	for {
 		for _, event := range e.page.Items {
-			if out.Encode(domain.ViewAudit(event)) != nil {
+			if out.Encode(apitypes.AuditEventOf(event)) != nil {
 				return nil
 			}
 		}

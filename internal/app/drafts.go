@@ -147,7 +147,7 @@ func (d *Drafts) Discard(ctx context.Context, req DraftChange) (domain.Draft, er
 		case err != nil || draft.State == domain.DraftDiscarded:
 			return draft, err
 		case draft.State == domain.DraftAccepted:
-			return draft, domain.Errorf(domain.CodeConflict, "the draft was accepted: archive the plan %s instead", draft.Plan)
+			return draft, domain.Errorf(domain.CodeConflict, "the draft was accepted: archive the plan %s instead", draft.Plan.Key)
 		case draft.State == domain.DraftReady:
 			plan, err := unused(tx, draft)
 			if err != nil {
@@ -172,7 +172,7 @@ func (d *Drafts) Discard(ctx context.Context, req DraftChange) (domain.Draft, er
 
 // unused is the plan of a draft if only this draft uses it, else nil.
 func unused(tx *store.Tx, draft domain.Draft) (*domain.Plan, error) {
-	plan, err := tx.Plan(draft.Plan)
+	plan, err := tx.Plan(draft.Plan.Key)
 	if err != nil {
 		return nil, err
 	}

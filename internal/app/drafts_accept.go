@@ -35,7 +35,7 @@ func (d *Drafts) Accept(ctx context.Context, req DraftAcceptance) (domain.Draft,
 	if draft.State != domain.DraftReady {
 		return draft, acceptable(draft, req.Alternative)
 	}
-	plan, hash := draft.Plan, draft.Hash
+	plan, hash := draft.Plan.Key, draft.Hash
 	var chosen *domain.DraftOutcome
 	if req.Alternative != "" {
 		p, err := d.alternative(ctx, req.By, draft.Hash, req.Alternative, draft.Constraints.ApproveUnsafe)
@@ -45,7 +45,7 @@ func (d *Drafts) Accept(ctx context.Context, req DraftAcceptance) (domain.Draft,
 		plan, hash = p.ID, p.Hash
 		outcome := draft.DraftOutcome
 		chosen = &outcome
-		chosen.Alternative, chosen.Version, chosen.Hash, chosen.Steps, chosen.Unsafe = req.Alternative, p.Version, p.Hash, p.Steps, p.Unsafe
+		chosen.Alternative, chosen.Plan.Version, chosen.Hash, chosen.Steps, chosen.Unsafe = req.Alternative, p.Version, p.Hash, p.Steps, p.Unsafe
 	}
 	accept, err := d.acceptance(ctx, AcceptDraft, req.By, plan, hash, req.Reason)
 	if err != nil {
@@ -147,7 +147,7 @@ func (d *Drafts) run(ctx context.Context, req DraftRun, receipt *domain.Receipt)
 	if err := startable(draft, req.DraftStart.Accept); err != nil {
 		return domain.Run{}, err
 	}
-	plan, err := d.store.Plan(ctx, draft.Plan)
+	plan, err := d.store.Plan(ctx, draft.Plan.Key)
 	if err != nil {
 		return domain.Run{}, err
 	}

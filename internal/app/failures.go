@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -107,6 +108,7 @@ func (f *Failures) acknowledgment(ctx context.Context, run domain.Run, ref domai
 	e := records.Items[0]
 	return &domain.FailureAck{
 		FailureRef: ref,
+		Plan:       run.Plan(),
 		Actor:      e.Actor,
 		Note:       e.Reason,
 		Runs:       1,
@@ -127,11 +129,15 @@ type FailureChange struct {
 
 // Acknowledge says that somebody knows of a group of failures: its runs need attention
 // no more until they, or others like them, fail again. It returns how many runs that
-// were; the same number for a repeated key.
+// were; the same number for a repeated key, and 0 for a group that is acknowledged.
+// A reference of a fingerprint alone must name one group.
 //
 // Errors: not_found (the plan), conflict (none of the group needs attention), invalid (a
 // time that is past), unavailable (nothing here resumes runs at a time), forbidden.
-func (f *Failures) Acknowledge(ctx context.Context, req FailureChange) (int64, error) {
+func (f *Failures) Acknowledge(ctx context.Context, req FailureChange) (n int64, err error) {
+	if req.FailureRef, err = f.whole(ctx, req.FailureRef); err != nil {
+		return 0, err
+	}
 	known, done, err := before(ctx, f.kernel, AcknowledgeFailures, req.Meta, req, counted)
 	if err != nil || done {
 		return known, err
@@ -143,8 +149,15 @@ func (f *Failures) Acknowledge(ctx context.Context, req FailureChange) (int64, e
 			return 0, err
 		}
 	}
+	acked, err := f.acked(ctx, req.FailureRef)
+	if err != nil {
+		return 0, err
+	}
 	n, repeated, err := f.change(ctx, AcknowledgeFailures, req, false, func(tx *store.Tx, runs store.FailedRuns, n int64) error {
 		if n == 0 {
+			if acked {
+				return nil
+			}
 			return domain.Errorf(domain.CodeConflict, "no failure of %s at %s with %s needs attention any more", req.PlanKey,
 				req.Node, req.Code).
 				Suggest("somebody else took note of it, or the runs were resumed")
@@ -155,7 +168,7 @@ func (f *Failures) Acknowledge(ctx context.Context, req FailureChange) (int64, e
 		}
 		return tx.Attention().AckFailures(runs, req.FailureRef, n, req.Note)
 	})
-	if err == nil && !repeated {
+	if err == nil && !repeated && n > 0 {
 		f.launch(resume)
 	}
 	return n, err
@@ -165,9 +178,12 @@ func (f *Failures) Acknowledge(ctx context.Context, req FailureChange) (int64, e
 // again.
 //
 // Errors: not_found (the plan), forbidden.
-func (f *Failures) Unacknowledge(ctx context.Context, req FailureChange) (int64, error) {
+func (f *Failures) Unacknowledge(ctx context.Context, req FailureChange) (n int64, err error) {
 	req.Note = ""
-	n, _, err := f.change(ctx, UnacknowledgeFailures, req, true, func(tx *store.Tx, runs store.FailedRuns, n int64) error {
+	if req.FailureRef, err = f.whole(ctx, req.FailureRef); err != nil {
+		return 0, err
+	}
+	n, _, err = f.change(ctx, UnacknowledgeFailures, req, true, func(tx *store.Tx, runs store.FailedRuns, n int64) error {
 		if n == 0 {
 			return nil
 		}
@@ -175,6 +191,47 @@ func (f *Failures) Unacknowledge(ctx context.Context, req FailureChange) (int64,
 		return tx.Attention().UnackFailures(runs, req.FailureRef)
 	})
 	return n, err
+}
+
+// whole completes a reference that has only a fingerprint.
+func (f *Failures) whole(ctx context.Context, ref domain.FailureRef) (domain.FailureRef, error) {
+	if ref.PlanKey != "" {
+		return ref, nil
+	}
+	groups, err := f.store.FailureGroups(ctx, standingGroups)
+	if err != nil {
+		return ref, err
+	}
+	acks, err := f.store.FailureAcks(ctx, time.Time{}, standingGroups)
+	if err != nil {
+		return ref, err
+	}
+	var found []domain.FailureRef
+	add := func(r domain.FailureRef) {
+		if r.Fingerprint == ref.Fingerprint && !slices.Contains(found, r) {
+			found = append(found, r)
+		}
+	}
+	for _, g := range groups {
+		add(g.Ref())
+	}
+	for _, a := range acks {
+		add(a.FailureRef)
+	}
+	switch len(found) {
+	case 0:
+		return ref, domain.Errorf(domain.CodeNotFound, "failure group %.80q not found", ref.Fingerprint)
+	case 1:
+		return found[0], nil
+	}
+	return ref, domain.Errorf(domain.CodeConflict, "%d failure groups have this fingerprint", len(found)).
+		Suggest("also name the plan, the node, and the code")
+}
+
+// acked reports whether a group is acknowledged.
+func (f *Failures) acked(ctx context.Context, ref domain.FailureRef) (bool, error) {
+	acks, err := f.store.FailureAcks(ctx, time.Time{}, standingGroups)
+	return slices.ContainsFunc(acks, func(a domain.FailureAck) bool { return a.Covers(ref) }), err
 }
 
 func (f *Failures) record(tx *store.Tx, req FailureChange, n int64) {

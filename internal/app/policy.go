@@ -62,7 +62,7 @@ const (
 	AcceptDraft     Operation = "accept-draft"
 	StartDrafted    Operation = "run-draft"
 	DiscardDraft    Operation = "discard-draft"
-	Ask             Operation = "ask"
+	Ask             Operation = "ask-planner"
 	ClassifyRequest Operation = "classify-request"
 	MakePlan        Operation = "make-plan"
 )
@@ -82,7 +82,6 @@ const (
 	GetHandoff   Operation = "get-handoff"
 	GetRunEvents Operation = "get-run-events"
 	PreviewRun   Operation = "preview-action"
-	PreviewEdits Operation = "preview-edited-action"
 	ActOnRun     Operation = "act-on-run"
 	ResumeRun    Operation = "resume-run"
 	RerunRun     Operation = "rerun-run"
@@ -93,7 +92,7 @@ const (
 	RetryNow     Operation = "retry-run-now"
 	StartNow     Operation = "start-run-now"
 	ReleaseRun   Operation = "release-run"
-	ChangeLimits Operation = "change-run-limits"
+	UpdateRun    Operation = "update-run"
 	ResolveNode  Operation = "resolve-node"
 	DeleteRun    Operation = "delete-run"
 )
@@ -104,9 +103,9 @@ const (
 	AddNote               Operation = "add-note"
 	AcknowledgeRun        Operation = "acknowledge-run"
 	UnacknowledgeRun      Operation = "unacknowledge-run"
-	ListFailures          Operation = "list-failures"
-	AcknowledgeFailures   Operation = "acknowledge-failures"
-	UnacknowledgeFailures Operation = "unacknowledge-failures"
+	ListFailures          Operation = "list-failure-groups"
+	AcknowledgeFailures   Operation = "acknowledge-failure-group"
+	UnacknowledgeFailures Operation = "unacknowledge-failure-group"
 	ListViews             Operation = "list-views"
 	SaveView              Operation = "save-view"
 	DeleteView            Operation = "delete-view"
@@ -115,11 +114,12 @@ const (
 
 // Bulk operations.
 const (
-	PreviewBulk Operation = "preview-bulk-operation"
-	StartBulk   Operation = "start-bulk-operation"
-	ListBulks   Operation = "list-bulk-operations"
-	GetBulk     Operation = "get-bulk-operation"
-	StopBulk    Operation = "stop-bulk-operation"
+	PreviewBulk   Operation = "preview-bulk-operation"
+	StartBulk     Operation = "start-bulk-operation"
+	ListBulks     Operation = "list-bulk-operations"
+	ListBulkItems Operation = "list-bulk-operation-items"
+	GetBulk       Operation = "get-bulk-operation"
+	StopBulk      Operation = "stop-bulk-operation"
 )
 
 // Approvals.
@@ -146,6 +146,7 @@ const (
 	DisableTool     Operation = "disable-tool"
 	EnableTool      Operation = "enable-tool"
 	ListToolServers Operation = "list-tool-servers"
+	GetToolServer   Operation = "get-tool-server"
 	RetryToolServer Operation = "retry-tool-server"
 	ListSessions    Operation = "list-sessions"
 	GetSession      Operation = "get-session-memory"
@@ -173,7 +174,8 @@ const (
 	GetLog            Operation = "get-log"
 	GetMetrics        Operation = "get-metrics"
 	GetSettings       Operation = "get-settings"
-	ChangeMaintenance Operation = "change-maintenance"
+	SetMaintenance    Operation = "set-maintenance"
+	EndMaintenance    Operation = "end-maintenance"
 	ReleaseHeldRuns   Operation = "release-held-runs"
 	BackUp            Operation = "create-backup"
 	RunRetention      Operation = "run-retention"
@@ -248,7 +250,6 @@ var policy = map[Operation]Rule{
 	GetHandoff:   {Query, domain.RoleViewer, "runs:read", ""},
 	GetRunEvents: {Query, domain.RoleViewer, "runs:read", ""},
 	PreviewRun:   {Query, domain.RoleViewer, "runs:read", ""},
-	PreviewEdits: {Query, domain.RoleViewer, "runs:read", ""},
 	ActOnRun:     {Command, domain.RoleOperator, "runs:write", ""},
 	ResumeRun:    {Command, domain.RoleOperator, "runs:write", ""},
 	RerunRun:     {Entity, domain.RoleOperator, "runs:write", ""},
@@ -259,7 +260,7 @@ var policy = map[Operation]Rule{
 	RetryNow:     {Command, domain.RoleOperator, "runs:write", ""},
 	StartNow:     {Command, domain.RoleOperator, "runs:write", ""},
 	ReleaseRun:   {Command, domain.RoleOperator, "runs:write", ""},
-	ChangeLimits: {Command, domain.RoleOperator, "runs:write", ""},
+	UpdateRun:    {Command, domain.RoleOperator, "runs:write", ""},
 	ResolveNode:  {Command, domain.RoleOperator, "runs:write", ""},
 	DeleteRun:    {Entity, domain.RoleOperator, "runs:write", ""},
 
@@ -275,11 +276,12 @@ var policy = map[Operation]Rule{
 	DeleteView:            {Entity, domain.RoleOperator, "runs:write", "view.delete"},
 	SetPreference:         {Entity, domain.RoleViewer, "", ""},
 
-	PreviewBulk: {Query, domain.RoleViewer, "runs:read", ""},
-	StartBulk:   {Job, domain.RoleOperator, "runs:write", ""},
-	ListBulks:   {Query, domain.RoleViewer, "runs:read", ""},
-	GetBulk:     {Query, domain.RoleViewer, "runs:read", ""},
-	StopBulk:    {Job, domain.RoleOperator, "runs:write", ""},
+	PreviewBulk:   {Query, domain.RoleViewer, "runs:read", ""},
+	StartBulk:     {Job, domain.RoleOperator, "runs:write", ""},
+	ListBulks:     {Query, domain.RoleViewer, "runs:read", ""},
+	ListBulkItems: {Query, domain.RoleViewer, "runs:read", ""},
+	GetBulk:       {Query, domain.RoleViewer, "runs:read", ""},
+	StopBulk:      {Job, domain.RoleOperator, "runs:write", ""},
 
 	ListApprovals:    {Query, domain.RoleViewer, "runs:read", ""},
 	GetApproval:      {Query, domain.RoleViewer, "runs:read", ""},
@@ -300,6 +302,7 @@ var policy = map[Operation]Rule{
 	DisableTool:     {Entity, domain.RoleOperator, "runs:write", ""},
 	EnableTool:      {Entity, domain.RoleOperator, "runs:write", ""},
 	ListToolServers: {Query, domain.RoleViewer, "plans:read", ""},
+	GetToolServer:   {Query, domain.RoleViewer, "plans:read", ""},
 	RetryToolServer: {Entity, domain.RoleOperator, "runs:write", "mcp.retry"},
 	ListSessions:    {Query, domain.RoleViewer, "runs:read", ""},
 	GetSession:      {Query, domain.RoleViewer, "runs:read", ""},
@@ -321,7 +324,8 @@ var policy = map[Operation]Rule{
 	GetLog:            {Query, domain.RoleOperator, "admin", ""},
 	GetMetrics:        {Query, domain.RoleViewer, "metrics", ""},
 	GetSettings:       {Query, domain.RoleAdmin, "admin", ""},
-	ChangeMaintenance: {Entity, domain.RoleOperator, "runs:write", ""},
+	SetMaintenance:    {Entity, domain.RoleOperator, "runs:write", ""},
+	EndMaintenance:    {Entity, domain.RoleOperator, "runs:write", ""},
 	ReleaseHeldRuns:   {Command, domain.RoleOperator, "runs:write", ""},
 	BackUp:            {Job, domain.RoleAdmin, "admin", ""},
 	RunRetention:      {Entity, domain.RoleAdmin, "admin", ""},

@@ -46,7 +46,7 @@ var actions = map[domain.Action]Operation{
 	domain.ActionResume: ResumeRun, domain.ActionRerun: RerunRun, domain.ActionFork: ForkRun, domain.ActionCancel: CancelRun,
 	domain.ActionPause:    PauseRun,
 	domain.ActionContinue: ContinueRun, domain.ActionRetryNow: RetryNow, domain.ActionStartNow: StartNow, domain.ActionRelease: ReleaseRun,
-	domain.ActionLimits: ChangeLimits, domain.ActionDelete: DeleteRun,
+	domain.ActionLimits: UpdateRun, domain.ActionDelete: DeleteRun,
 }
 
 // Act acts on a run. It returns the run as it is then, or the new run of a rerun or

@@ -92,10 +92,10 @@ type MaintenanceChange struct {
 	Reason string // kept in the audit log, and shown on every page
 }
 
-// Maintain lets no step start any more, or lets them start again. Steps under way
-// finish. It survives restarts. It returns the maintenance, nil for none.
+// Maintain pauses or resumes all execution. Running steps finish. Maintenance survives
+// restarts. It returns the maintenance, nil for none. A repetition changes nothing.
 //
-// Errors: conflict (it is so already), unavailable (no daemon), forbidden.
+// Errors: unavailable (no daemon), forbidden.
 func (s *System) Maintain(ctx context.Context, req MaintenanceChange) (*domain.Maintenance, error) {
 	var now *domain.Maintenance
 	changed := false
@@ -106,9 +106,19 @@ func (s *System) Maintain(ctx context.Context, req MaintenanceChange) (*domain.M
 		i, err := s.server.Server(ctx)
 		return i.Maintenance, err
 	}
-	return change(ctx, s.kernel, ChangeMaintenance, req.Meta, req, find, func(ctx context.Context, keep *keeper) (err error) {
+	op := EndMaintenance
+	if req.On {
+		op = SetMaintenance
+	}
+	return change(ctx, s.kernel, op, req.Meta, req, find, func(ctx context.Context, keep *keeper) (err error) {
 		now, err = s.server.Maintain(ctx, keep, req.By, req.On, req.Reason)
 		changed = err == nil
+		if domain.CodeOf(err) != domain.CodeConflict {
+			return err
+		}
+		if m, unread := find(ctx); unread == nil && (m != nil) == req.On {
+			return nil // it is so already
+		}
 		return err
 	})
 }
@@ -172,18 +182,32 @@ type SecretChange struct {
 	Reason string // kept in the audit log
 }
 
-// RotateSecret takes up the value that a secret's file holds now.
+// RotateSecret applies the value that the file of a secret holds now. It returns the
+// secret, never its value.
 //
-// Errors: not_found, conflict (it is in use already), unavailable (no daemon), forbidden.
-func (s *System) RotateSecret(ctx context.Context, req SecretChange) error {
-	secret := object[string]{
-		id:   func(name string) string { return name },
-		find: func(_ context.Context, name string) (string, error) { return name, nil },
+// Errors: not_found, conflict (the value is in use already), unavailable (no daemon),
+// forbidden.
+func (s *System) RotateSecret(ctx context.Context, req SecretChange) (domain.SecretInfo, error) {
+	secret := object[domain.SecretInfo]{
+		id: func(info domain.SecretInfo) string { return info.Name },
+		find: func(ctx context.Context, name string) (domain.SecretInfo, error) {
+			set, err := s.settings.Settings(ctx)
+			if err != nil {
+				return domain.SecretInfo{}, err
+			}
+			info, err := named(set.Secrets, name, "secret", func(info domain.SecretInfo) string { return info.Name })
+			if err != nil {
+				info = domain.SecretInfo{Name: name} // the configuration was changed since
+			}
+			return info, nil
+		},
 	}
-	_, err := effect(ctx, s.kernel, RotateSecret, req.Meta, req, secret, func(ctx context.Context) (string, error) {
-		return req.Name, s.settings.RotateSecret(ctx, req.By, req.Name, req.Reason)
+	return effect(ctx, s.kernel, RotateSecret, req.Meta, req, secret, func(ctx context.Context) (domain.SecretInfo, error) {
+		if err := s.settings.RotateSecret(ctx, req.By, req.Name, req.Reason); err != nil {
+			return domain.SecretInfo{}, err
+		}
+		return secret.find(ctx, req.Name)
 	})
-	return err
 }
 
 // ChannelTest names a notification channel.

@@ -52,6 +52,17 @@ func named[T any](list []T, want, what string, name func(T) string) (found T, er
 	return found, domain.Errorf(domain.CodeNotFound, "there is no %s %q", what, want).Suggest("kairos %ss lists them", what)
 }
 
+// Server gives one MCP server.
+//
+// Errors: not_found, forbidden.
+func (t *Tools) Server(ctx context.Context, by domain.Actor, name string) (domain.ToolServer, error) {
+	list, err := t.Servers(ctx, by)
+	if err != nil {
+		return domain.ToolServer{}, err
+	}
+	return named(list, name, "tool server", func(s domain.ToolServer) string { return s.Name })
+}
+
 // Servers gives the MCP servers by name.
 //
 // Errors: forbidden.

@@ -79,7 +79,7 @@ func TestAnOutageIsOneLineAndOneResume(t *testing.T) {
 	site := webtest.NewTolerant(t)
 	mend, runs := outage(t, site, 12)
 	groups, err := site.Store.FailureGroups(t.Context(), 10)
-	if err != nil || len(groups) != 1 || groups[0].Runs != 12 || groups[0].PlanKey != "sync" || groups[0].Node != "push" {
+	if err != nil || len(groups) != 1 || groups[0].Runs != 12 || groups[0].Plan.Key != "sync" || groups[0].Node != "push" {
 		t.Fatalf("%+v %v", groups, err)
 	}
 	mend()

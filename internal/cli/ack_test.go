@@ -50,10 +50,10 @@ func TestAcknowledgeForLater(t *testing.T) {
 		}
 		out, _ = s.expect(0, "operations", "--json")
 		var acts struct {
-			Items []struct{ ID, Action, NotBefore string }
+			Items []struct{ ID, Action, StartAt string }
 		}
 		if err := json.Unmarshal([]byte(out), &acts); err != nil || len(acts.Items) != 1 || acts.Items[0].Action != "resume" ||
-			acts.Items[0].NotBefore == "" {
+			acts.Items[0].StartAt == "" {
 			t.Fatalf("%v: %s", err, out)
 		}
 		s.expect(0, "operations", "stop", acts.Items[0].ID)

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // What is asked for is planned in the background and followed; a draft is refined,
@@ -24,9 +26,9 @@ func TestDraftsAreFollowed(t *testing.T) {
 			t.Error(stderr)
 		}
 		type draft struct {
-			ID, State, Plan string
-			Proposed        bool
-			Version         int
+			ID, Status string
+			Plan       domain.PlanRef
+			Proposed   bool
 		}
 		drafts := func(args ...string) (list []draft) {
 			t.Helper()
@@ -37,16 +39,16 @@ func TestDraftsAreFollowed(t *testing.T) {
 			}
 			return l.Items
 		}
-		if all := drafts("--all"); len(all) != 1 || all[0].State != "accepted" {
+		if all := drafts("--all"); len(all) != 1 || all[0].Status != "accepted" {
 			t.Fatalf("%+v", all)
 		}
 		used := drafts("--all")[0]
 		s.expect(0, "ask", "--plan-only", "collect the figures and then report")
 		open := drafts()
-		if len(open) != 1 || open[0].State != "ready" {
+		if len(open) != 1 || open[0].Status != "ready" {
 			t.Fatalf("%+v", open)
 		}
-		for _, name := range []string{open[0].ID, open[0].ID[:20], open[0].ID[len(open[0].ID)-6:], open[0].Plan} {
+		for _, name := range []string{open[0].ID, open[0].ID[:20], open[0].ID[len(open[0].ID)-6:], open[0].Plan.Key} {
 			if out, stderr := s.expect(0, "drafts", "show", name); !strings.Contains(out, "report") || !strings.Contains(stderr, "ready") {
 				t.Errorf("%s: %s%s", name, out, stderr)
 			}
@@ -57,7 +59,7 @@ func TestDraftsAreFollowed(t *testing.T) {
 		if rest := drafts(); len(rest) != 0 {
 			t.Errorf("%+v", rest)
 		}
-		out, _ = s.expect(0, "runs", "--plan", open[0].Plan, "--json")
+		out, _ = s.expect(0, "runs", "--plan", open[0].Plan.Key, "--json")
 		var runs struct{ Items []struct{ Origin string } }
 		if err := json.Unmarshal([]byte(out), &runs); err != nil || len(runs.Items) != 1 || runs.Items[0].Origin != "ask" {
 			t.Errorf("%v: %s", err, out)
@@ -75,7 +77,7 @@ func TestDraftsAreFollowed(t *testing.T) {
 		if _, stderr := s.expect(2, "ask", "collect the figures", "--max-steps", "-1"); !strings.Contains(stderr, "must not be negative") {
 			t.Error(stderr)
 		}
-		if failed := drafts(); len(failed) > 1 || len(failed) == 1 && failed[0].State != "failed" {
+		if failed := drafts(); len(failed) > 1 || len(failed) == 1 && failed[0].Status != "failed" {
 			t.Errorf("%+v", failed)
 		}
 		if _, stderr := s.expect(2, "drafts", "show", "zzzz"); !strings.Contains(stderr, "list drafts: kairos drafts") {

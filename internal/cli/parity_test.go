@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // skills are enough to plan by rules.
@@ -112,8 +114,9 @@ func TestAcknowledgeAndLabel(t *testing.T) {
 		out, _ := s.expect(0, "failures", "--json")
 		var groups struct {
 			Items []struct {
-				Plan, Node, Code string
-				Runs             int
+				Plan       domain.PlanRef
+				Node, Code string
+				Runs       int
 			}
 		}
 		if err := json.Unmarshal([]byte(out), &groups); err != nil || len(groups.Items) != 1 || groups.Items[0].Runs != 2 {
@@ -125,11 +128,11 @@ func TestAcknowledgeAndLabel(t *testing.T) {
 			!strings.Contains(out, second.RunID) {
 			t.Error(out)
 		}
-		s.expect(0, "failures", "ack", "--plan", g.Plan, "--step", g.Node, "--error", g.Code, "--note", "quota")
+		s.expect(0, "failures", "ack", "--plan", g.Plan.Key, "--step", g.Node, "--error", g.Code, "--note", "quota")
 		if _, stderr := s.expect(0, "failures"); !strings.Contains(stderr, "no failures need attention") {
 			t.Error(stderr)
 		}
-		s.expect(0, "failures", "unack", "--plan", g.Plan, "--step", g.Node, "--error", g.Code)
+		s.expect(0, "failures", "unack", "--plan", g.Plan.Key, "--step", g.Node, "--error", g.Code)
 		if out, _ := s.expect(0, "failures"); !strings.Contains(out, "--filter 'status:failed is:attention plan:bad step:look") {
 			t.Error(out)
 		}
@@ -141,10 +144,10 @@ func TestAcknowledgeAndLabel(t *testing.T) {
 		s.expect(2, "runs", "label", "--set", "a=b")
 		out, _ = s.expect(0, "operations", "--json")
 		var acts struct {
-			Items []struct{ ID, Action, State string }
+			Items []struct{ ID, Action, Status string }
 		}
 		if err := json.Unmarshal([]byte(out), &acts); err != nil || len(acts.Items) != 2 || acts.Items[0].Action != "label" ||
-			acts.Items[0].State != "done" {
+			acts.Items[0].Status != "done" {
 			t.Fatalf("%v: %s", err, out)
 		}
 		if out, _ := s.expect(0, "operations", "show", acts.Items[0].ID); !strings.Contains(out, second.RunID) {
@@ -168,7 +171,7 @@ func TestResumeLater(t *testing.T) {
 			"--json",
 		)
 		out, stderr := s.expect(0, "resume", r.RunID, "--not-before", "2h", "--detach", "--json", "--yes")
-		var act struct{ ID, State string }
+		var act struct{ ID, Status string }
 		if err := json.Unmarshal([]byte(out), &act); err != nil || act.ID == "" || !strings.Contains(stderr, "begins at") {
 			t.Fatalf("%v: %s%s", err, out, stderr)
 		}
@@ -258,8 +261,13 @@ func TestDrafts(t *testing.T) {
 			t.Error(stderr)
 		}
 		out, _ := s.expect(0, "drafts", "--json")
-		var rest struct{ Items []struct{ ID, Plan string } }
-		if err := json.Unmarshal([]byte(out), &rest); err != nil || len(rest.Items) != 1 || rest.Items[0].Plan == draft {
+		var rest struct {
+			Items []struct {
+				ID   string
+				Plan domain.PlanRef
+			}
+		}
+		if err := json.Unmarshal([]byte(out), &rest); err != nil || len(rest.Items) != 1 || rest.Items[0].Plan.Key == draft {
 			t.Fatalf("%v: %s", err, out)
 		}
 		s.expect(0, "drafts", "discard", rest.Items[0].ID)
@@ -359,7 +367,7 @@ func TestDetails(t *testing.T) {
 		if out, _ := s.expect(0, "server", "maintenance", "on", "--reason", "nothing"); !strings.Contains(out, "maintenance since") {
 			t.Error(out)
 		}
-		s.expect(2, "server", "maintenance", "on") // it is on
+		s.expect(0, "server", "maintenance", "on") // it is on
 		s.expect(0, "server", "maintenance", "off")
 	})
 }

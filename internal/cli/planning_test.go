@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/model/modeltest"
 )
 
@@ -125,7 +126,10 @@ func TestAnAlternativeIsAccepted(t *testing.T) {
 			t.Error(stderr)
 		}
 		var list struct {
-			Items []struct{ ID, Plan string }
+			Items []struct {
+				ID   string
+				Plan domain.PlanRef
+			}
 		}
 		s.json(&list, "drafts", "--json")
 		d := list.Items[0]
@@ -136,12 +140,12 @@ func TestAnAlternativeIsAccepted(t *testing.T) {
 			t.Error(stderr)
 		}
 		var got struct {
-			State, Alternative string
-			Version            int
-			Steps              []string
+			Status, Alternative string
+			Plan                domain.PlanRef
+			Steps               []string
 		}
 		s.json(&got, "drafts", "accept", d.ID, "--alternative", "cheaper", "--reason", "no lemon", "--json")
-		if got.State != "accepted" || got.Alternative != "cheaper" || got.Version != 2 || len(got.Steps) != 1 {
+		if got.Status != "accepted" || got.Alternative != "cheaper" || got.Plan.Version != 2 || len(got.Steps) != 1 {
 			t.Errorf("%+v", got)
 		}
 		if out, _ := s.expect(0, "audit", "--json"); !strings.Contains(out, "no lemon") ||
@@ -149,7 +153,7 @@ func TestAnAlternativeIsAccepted(t *testing.T) {
 			t.Error(out)
 		}
 		s.expect(0, "drafts", "run", d.ID)
-		out, _ := s.expect(0, "plans", "show", d.Plan)
+		out, _ := s.expect(0, "plans", "show", d.Plan.Key)
 		if strings.Contains(out, "lemon") {
 			t.Error(out)
 		}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // A configuration with a planning model, and a plan whose second step fails.
@@ -77,14 +79,14 @@ func TestReplanByModel(t *testing.T) {
 		t.Errorf("exit %d\n%s%s", code, stdout, stderr)
 	}
 	var shown struct {
-		Version int
+		Plan    domain.PlanRef
 		Replans []struct {
 			From, To int
 			Node, By string
 			Proposed bool
 		}
 	}
-	if err := json.Unmarshal([]byte(stdout), &shown); err != nil || shown.Version != 2 || len(shown.Replans) != 1 || shown.Replans[0].From != 1 || shown.Replans[0].To != 2 ||
+	if err := json.Unmarshal([]byte(stdout), &shown); err != nil || shown.Plan.Version != 2 || len(shown.Replans) != 1 || shown.Replans[0].From != 1 || shown.Replans[0].To != 2 ||
 		shown.Replans[0].Node != "two" || shown.Replans[0].By != "supervisor" ||
 		shown.Replans[0].Proposed {
 		t.Errorf("%v %+v", err, shown)

@@ -79,7 +79,7 @@ func TestASecretIsRotated(t *testing.T) {
 		t.Errorf("too short: %d %s", code, body)
 	}
 	write(file, "the second value\n")
-	if code, body := rotate("BANK"); code != http.StatusNoContent {
+	if code, body := rotate("BANK"); code != http.StatusOK || !strings.Contains(body, `"name":"BANK"`) || strings.Contains(body, "second value") {
 		t.Errorf("a new value: %d %s", code, body)
 	}
 	if code, body := rotate("OTHER"); code != http.StatusConflict || !strings.Contains(body, "restart") {
@@ -88,7 +88,7 @@ func TestASecretIsRotated(t *testing.T) {
 	if code, _ := rotate("NONE"); code != http.StatusNotFound {
 		t.Errorf("no secret: %d", code)
 	}
-	_, body = ask(http.MethodGet, "/audit/events?q=action:secret.rotate", "")
+	_, body = ask(http.MethodGet, "/audit/events?filter=action:secret.rotate", "")
 	if !strings.Contains(body, "it leaked") || !strings.Contains(body, `"secret:BANK"`) || strings.Contains(body, "second value") {
 		t.Errorf("the audit log: %s", body)
 	}

@@ -29,7 +29,7 @@ func TestBackupsAreDailyByDefault(t *testing.T) {
 	}
 	dir := t.TempDir()
 	d := serve(t, filepath.Join(dir, "a"))
-	if j := job(d); j == nil || j.Every != 24*time.Hour {
+	if j := job(d); j == nil || j.Every.Duration() != 24*time.Hour {
 		t.Errorf("the job: %+v", j)
 	}
 	if d.end(t); !strings.Contains(d.out.String(), "backups: every 1d to "+filepath.Join(dir, "a", "backups")+", 7 daily kept") {

@@ -37,7 +37,7 @@ func TestToolsOfAnMCPServer(t *testing.T) {
 	plan := s.file("plan.yaml", "nodes: {who: {type: crm.find, input: {id: \"7\"}}}\n")
 
 	type listed struct {
-		Items []struct{ Name, Source, Effect, Permission, State, Reason string }
+		Items []struct{ Name, Source, Effect, Permission, Status, Reason string }
 	}
 	tools := func() map[string]string {
 		t.Helper()
@@ -48,7 +48,7 @@ func TestToolsOfAnMCPServer(t *testing.T) {
 		}
 		states := map[string]string{}
 		for _, i := range l.Items {
-			states[i.Name] = strings.Join([]string{i.Source, i.Effect, i.Permission, i.State}, " ")
+			states[i.Name] = strings.Join([]string{i.Source, i.Effect, i.Permission, i.Status}, " ")
 		}
 		return states
 	}

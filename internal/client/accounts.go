@@ -6,76 +6,40 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Version says what answers.
-type Version struct {
-	Version string `json:"version"`
-	Commit  string `json:"commit"`
-	Schema  int64  `json:"schema"`
-	SQLite  string `json:"sqlite"`
-	Go      string `json:"go"`
-}
-
 // DaemonVersion asks the daemon for its version; it is also the cheapest way to
 // learn whether one answers and takes the token.
-func (c *Client) DaemonVersion(ctx context.Context) (Version, error) {
-	var out Version
+func (c *Client) DaemonVersion(ctx context.Context) (apitypes.Version, error) {
+	var out apitypes.Version
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/version", into: &out})
 	return out, err
 }
 
 // Me says who the daemon takes the caller for.
 func (c *Client) Me(ctx context.Context) (domain.Actor, error) {
-	var out struct {
-		Name    string      `json:"name"`
-		Role    domain.Role `json:"role"`
-		Surface string      `json:"surface"`
-	}
+	var out apitypes.Me
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/me", into: &out})
 	return domain.Actor{Name: out.Name, Role: out.Role, Surface: out.Surface}, err
 }
 
-type userWire struct {
-	ID         string      `json:"id"`
-	Name       string      `json:"name"`
-	Role       domain.Role `json:"role"`
-	Disabled   bool        `json:"disabled"`
-	Issuer     string      `json:"issuer"`
-	Subject    string      `json:"subject"`
-	CreatedAt  time.Time   `json:"createdAt"`
-	LastSeenAt time.Time   `json:"lastSeenAt"`
-}
-
-func (w userWire) user() domain.User {
-	return domain.User{
-		ID:         w.ID,
-		Name:       w.Name,
-		Role:       w.Role,
-		Disabled:   w.Disabled,
-		Issuer:     w.Issuer,
-		Subject:    w.Subject,
-		CreatedAt:  w.CreatedAt,
-		LastSeenAt: w.LastSeenAt,
-	}
-}
-
 // Users lists all users by name, without what they prove themselves with.
 func (c *Client) Users(ctx context.Context) ([]domain.User, error) {
-	items, err := all[userWire](ctx, c, "/users", nil, 0)
-	return mapList(list[userWire]{Items: items}, userWire.user).Items, err
+	items, err := all[apitypes.User](ctx, c, "/users", nil, 0)
+	return mapList(list[apitypes.User]{Items: items}, apitypes.User.Domain).Items, err
 }
 
 // CreateUser makes a user.
 func (c *Client) CreateUser(ctx context.Context, _ domain.Actor, name, password string, role domain.Role) (domain.User, error) {
-	var out userWire
+	var out apitypes.User
 	_, err := c.do(ctx, call{method: http.MethodPost, path: "/users", into: &out, body: struct {
 		Name     string      `json:"name"`
 		Password string      `json:"password"`
 		Role     domain.Role `json:"role"`
 	}{name, password, role}})
-	return out.user(), err
+	return out.Domain(), err
 }
 
 // UpdateUser changes what is not nil, and ends the user's sessions.
@@ -87,22 +51,22 @@ func (c *Client) UpdateUser(
 	password *string,
 	disabled *bool,
 ) (domain.User, error) {
-	var out userWire
+	var out apitypes.User
 	_, err := c.do(ctx, call{method: http.MethodPatch, path: "/users/" + url.PathEscape(idOrName), into: &out, body: struct {
 		Role     *domain.Role `json:"role,omitempty"`
 		Password *string      `json:"password,omitempty"`
 		Disabled *bool        `json:"disabled,omitempty"`
 	}{role, password, disabled}})
-	return out.user(), err
+	return out.Domain(), err
 }
 
 // LinkUser says who a user is at the identity provider; "" ends the link.
 func (c *Client) LinkUser(ctx context.Context, _ domain.Actor, idOrName, subject string) (domain.User, error) {
-	var out userWire
+	var out apitypes.User
 	_, err := c.do(ctx, call{method: http.MethodPost, path: "/users/" + url.PathEscape(idOrName) + "/link", into: &out, body: struct {
 		Subject string `json:"subject"`
 	}{subject}})
-	return out.user(), err
+	return out.Domain(), err
 }
 
 // EndSessions ends all open logins of a user.
@@ -126,30 +90,10 @@ func (c *Client) LoginLink(ctx context.Context, _ domain.Actor, idOrName string)
 	return out.Token, err
 }
 
-type tokenWire struct {
-	ID           string      `json:"id"`
-	Name         string      `json:"name"`
-	Prefix       string      `json:"prefix"`
-	Role         domain.Role `json:"role"`
-	Scopes       []string    `json:"scopes"`
-	CreatedBy    string      `json:"createdBy"`
-	CreatedAt    time.Time   `json:"createdAt"`
-	ExpiresAt    time.Time   `json:"expiresAt"`
-	LastUsedAt   time.Time   `json:"lastUsedAt"`
-	LastUsedFrom string      `json:"lastUsedFrom"`
-	RevokedAt    time.Time   `json:"revokedAt"`
-	Token        string      `json:"token"`
-}
-
-func (w tokenWire) made() domain.Token {
-	return domain.Token{ID: w.ID, Name: w.Name, Prefix: w.Prefix, Role: w.Role, Scopes: w.Scopes, CreatedBy: w.CreatedBy,
-		CreatedAt: w.CreatedAt, ExpiresAt: w.ExpiresAt, LastUsedAt: w.LastUsedAt, LastUsedFrom: w.LastUsedFrom, RevokedAt: w.RevokedAt}
-}
-
 // Tokens lists API tokens, newest first.
 func (c *Client) Tokens(ctx context.Context) ([]domain.Token, error) {
-	items, err := all[tokenWire](ctx, c, "/tokens", nil, 0)
-	return mapList(list[tokenWire]{Items: items}, tokenWire.made).Items, err
+	items, err := all[apitypes.Token](ctx, c, "/tokens", nil, 0)
+	return mapList(list[apitypes.Token]{Items: items}, apitypes.Token.Domain).Items, err
 }
 
 // CreateToken makes an API token and returns its text, which cannot be seen
@@ -171,9 +115,9 @@ func (c *Client) CreateToken(
 	if lifetime != 0 {
 		body.ExpiresIn = lifetime.String()
 	}
-	var out tokenWire
+	var out apitypes.CreatedToken
 	_, err := c.do(ctx, call{method: http.MethodPost, path: "/tokens", body: body, into: &out})
-	return out.Token, out.made(), err
+	return out.Text, out.Token.Domain(), err
 }
 
 // RevokeToken ends an API token.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
@@ -12,16 +13,16 @@ import (
 func (c *Client) AuditEvents(ctx context.Context, f domain.AuditFilter) (domain.List[domain.AuditEvent], error) {
 	q := pageQuery(f.Page)
 	if f.Query != "" {
-		q.Set("q", f.Query)
+		q.Set("filter", f.Query)
 	}
-	var out list[domain.AuditView]
+	var out list[apitypes.AuditEvent]
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/audit/events", query: q, into: &out})
-	return mapList(out, domain.AuditView.Event), err
+	return mapList(out, apitypes.AuditEvent.Domain), err
 }
 
 // AuditEvent is one event of the audit log.
 func (c *Client) AuditEvent(ctx context.Context, seq int64) (domain.AuditEvent, error) {
-	var out domain.AuditView
+	var out apitypes.AuditEvent
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/audit/events/" + strconv.FormatInt(seq, 10), into: &out})
-	return out.Event(), err
+	return out.Domain(), err
 }

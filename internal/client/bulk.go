@@ -1,10 +1,10 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
-	"strconv"
 
 	"github.com/kairosd/kairosd/internal/domain"
 )
@@ -12,7 +12,7 @@ import (
 // PreviewBulk says what an act on many runs would do.
 func (c *Client) PreviewBulk(ctx context.Context, r domain.BulkRequest) (domain.BulkPreview, error) {
 	var out domain.BulkPreview
-	_, err := c.do(ctx, call{method: http.MethodPost, path: "/bulk-previews", body: r, into: &out})
+	_, err := c.do(ctx, call{method: http.MethodPost, path: "/bulk-operations", query: url.Values{"preview": {"true"}}, body: r, into: &out})
 	return out, err
 }
 
@@ -44,42 +44,38 @@ func (c *Client) BulkAct(ctx context.Context, id string) (domain.Bulk, error) {
 	var out domain.Bulk
 	_, err := c.do(
 		ctx,
-		call{method: http.MethodGet, path: "/bulk-operations/" + url.PathEscape(id), query: url.Values{"limit": {"1"}}, into: &out},
+		call{method: http.MethodGet, path: "/bulk-operations/" + url.PathEscape(id), into: &out},
 	)
 	return out, err
 }
 
-// BulkItems lists the runs of an act on many.
-func (c *Client) BulkItems(ctx context.Context, id string, after int64, limit int) ([]domain.BulkItem, error) {
-	var out struct {
-		Items []domain.BulkItem `json:"items"`
-	}
-	_, err := c.do(ctx, call{method: http.MethodGet, path: "/bulk-operations/" + url.PathEscape(id),
-		query: url.Values{"limit": {strconv.Itoa(limit)}, "after": {strconv.FormatInt(after, 10)}}, into: &out})
-	return out.Items, err
+// BulkItems lists the runs of a bulk operation, in order.
+func (c *Client) BulkItems(ctx context.Context, id string) ([]domain.BulkItem, error) {
+	return all[domain.BulkItem](ctx, c, "/bulk-operations/"+url.PathEscape(id)+"/items", nil, 0)
 }
 
 // FailureGroups lists failed runs by what failed.
 func (c *Client) FailureGroups(ctx context.Context, limit int) ([]domain.FailureGroup, error) {
-	return all[domain.FailureGroup](ctx, c, "/failures", nil, limit)
+	return all[domain.FailureGroup](ctx, c, "/failure-groups", nil, limit)
 }
 
-// AckFailures takes note of a group of failures and says how many runs it has;
-// who asks is the token's owner. UnackFailures takes that back.
+// AckFailures acknowledges a failure group, and returns how many runs that changed.
 func (c *Client) AckFailures(ctx context.Context, ref domain.FailureRef, note string) (int64, error) {
-	return c.noteFailures(ctx, "acknowledge", ref, note)
+	return c.noteFailures(ctx, call{method: http.MethodPost,
+		body: map[string]string{"plan": ref.PlanKey, "node": ref.Node, "code": ref.Code, "note": note}}, ref)
 }
 
-// UnackFailures takes an acknowledgement back.
+// UnackFailures withdraws the acknowledgement of a failure group.
 func (c *Client) UnackFailures(ctx context.Context, ref domain.FailureRef) (int64, error) {
-	return c.noteFailures(ctx, "unacknowledge", ref, "")
+	return c.noteFailures(ctx, call{method: http.MethodDelete,
+		query: url.Values{"plan": {ref.PlanKey}, "node": {ref.Node}, "code": {ref.Code}}}, ref)
 }
 
-func (c *Client) noteFailures(ctx context.Context, act string, ref domain.FailureRef, note string) (int64, error) {
+func (c *Client) noteFailures(ctx context.Context, k call, ref domain.FailureRef) (int64, error) {
 	var out struct {
 		Runs int64 `json:"runs"`
 	}
-	_, err := c.do(ctx, call{method: http.MethodPost, path: "/failures/" + act, into: &out,
-		body: map[string]string{"plan": ref.PlanKey, "node": ref.Node, "code": ref.Code, "fingerprint": ref.Fingerprint, "note": note}})
+	k.path, k.into = "/failure-groups/"+url.PathEscape(cmp.Or(ref.Fingerprint, "any"))+"/acknowledgement", &out
+	_, err := c.do(ctx, k)
 	return out.Runs, err
 }

@@ -101,7 +101,8 @@ type call struct {
 	media        string // of raw
 	match        string // the version that is acted on, for If-Match
 	accept       string
-	into         any // JSON; *[]byte: as it is; nil: dropped
+	into         any     // JSON; *[]byte: as it is; nil: dropped
+	tag          *string // the ETag of the answer, if not nil
 }
 
 // do sends a request and reads its answer. A POST carries an Idempotency-Key,
@@ -122,7 +123,7 @@ func (c *Client) do(ctx context.Context, k call) (status int, err error) {
 		k.media = "application/json"
 	}
 	key := ""
-	if k.method == http.MethodPost && !c.inProcess && k.path != "/tokens" && !strings.HasSuffix(k.path, "/login-link") {
+	if (k.method == http.MethodPost || k.method == http.MethodPatch) && !c.inProcess && k.path != "/tokens" && !strings.HasSuffix(k.path, "/login-link") {
 		key = domain.NewID()
 	}
 	repeatable := k.method == http.MethodGet || key != ""
@@ -141,6 +142,12 @@ func (c *Client) do(ctx context.Context, k call) (status int, err error) {
 			return 0, c.unreachable(ctx, e)
 		}
 	}
+}
+
+// read reads an object, and returns its ETag.
+func (c *Client) read(ctx context.Context, path string, into any) (tag string, err error) {
+	_, err = c.do(ctx, call{method: http.MethodGet, path: path, into: into, tag: &tag})
+	return tag, err
 }
 
 // lostError is a call without an answer.
@@ -199,6 +206,9 @@ func (c *Client) once(ctx context.Context, k call, key string) (int, error) {
 	}
 	if resp.StatusCode >= 300 {
 		return resp.StatusCode, c.failure(resp, text)
+	}
+	if k.tag != nil {
+		*k.tag = strings.Trim(resp.Header.Get("ETag"), `"`)
 	}
 	switch into := k.into.(type) {
 	case nil:

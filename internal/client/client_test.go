@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/api"
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/app/apptest"
 	"github.com/kairosd/kairosd/internal/auth"
@@ -55,7 +56,7 @@ func start(t *testing.T) *daemon {
 	a := app.New(config)
 	d.auth = apptest.Accounts{Service: config.Auth, Of: a.Accounts, Keys: a.Tokens, Reader: s}
 	d.api, err = api.New(api.Config{App: a, Reader: s, Engine: d.engine.Engine, Principals: d.auth,
-		Version: api.Version{Version: "1.2.3"}, Heartbeat: 20 * time.Millisecond})
+		Version: apitypes.Version{Version: "1.2.3"}, Heartbeat: 20 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +88,7 @@ func (d *daemon) as(t *testing.T, role domain.Role) *client.Client {
 }
 
 // settled waits for a run through its events, as a program would.
-func settled(t *testing.T, c *client.Client, id string) domain.RunDetailView {
+func settled(t *testing.T, c *client.Client, id string) apitypes.RunDetail {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
@@ -142,7 +143,7 @@ func TestMainJobOverTheNetwork(t *testing.T) {
 	}
 	r := settled(t, viewer, s.ID)
 	if r.Status != domain.RunFailed || r.Error == nil || r.Error.Node != "b" || !slices.Equal(r.Path, []string{"a"}) ||
-		string(r.Outputs["a"]) != `{"n":12345678901234567890.10}` || r.Limits.MaxDuration != "1h0m0s" || string(r.Input) != `{"x":[1,2]}` {
+		string(r.Outputs["a"]) != `{"n":12345678901234567890.10}` || r.Limits.MaxDurationMs != 3600000 || string(r.Input) != `{"x":[1,2]}` {
 		t.Fatalf("the failed run is %+v", r)
 	}
 	list, err := viewer.Runs(

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
@@ -83,15 +84,11 @@ func (c *Client) DiscardDraft(ctx context.Context, id, reason string) (domain.Dr
 
 // RunDraft starts a run of exactly the plan of a draft.
 func (c *Client) RunDraft(ctx context.Context, id string, r domain.DraftStart) (domain.Run, error) {
-	var out struct {
-		RunID string `json:"runId"`
-	}
-	if _, err := c.do(ctx, call{method: http.MethodPost, path: draftPath(id) + "/start", into: &out, body: struct {
+	var out apitypes.Run
+	_, err := c.do(ctx, call{method: http.MethodPost, path: draftPath(id) + "/start", into: &out, body: struct {
 		Accept  bool   `json:"accept,omitempty"`
 		Session string `json:"session,omitempty"`
 		Reason  string `json:"reason,omitempty"`
-	}{r.Accept, r.Session, r.Reason}}); err != nil {
-		return domain.Run{}, err
-	}
-	return c.FindRun(ctx, out.RunID)
+	}{r.Accept, r.Session, r.Reason}})
+	return out.Domain(), err
 }

@@ -18,10 +18,10 @@ func TestFailureGroups(t *testing.T) {
 	}
 	settled(t, operator, run.ID)
 	groups, err := operator.FailureGroups(t.Context(), 10)
-	if err != nil || len(groups) != 1 || groups[0].PlanKey != "fails" {
+	if err != nil || len(groups) != 1 || groups[0].Plan.Key != "fails" {
 		t.Fatalf("%+v %v", groups, err)
 	}
-	ref := domain.FailureRef{PlanKey: groups[0].PlanKey, Node: groups[0].Node, Code: groups[0].Code}
+	ref := domain.FailureRef{PlanKey: groups[0].Plan.Key, Node: groups[0].Node, Code: groups[0].Code}
 	if n, err := operator.AckFailures(t.Context(), ref, "known"); err != nil || n != 1 {
 		t.Errorf("acknowledged %d, %v", n, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
@@ -13,20 +14,20 @@ const lateEvents = 2 * time.Second
 // Follow calls each with every event of a run, from its beginning, until the run is
 // final or waits for a person. It returns the run as it is then. Events that the API
 // refuses to stream are missing; Follow then asks for the run now and then.
-func (c *Client) Follow(ctx context.Context, run string, each func(domain.Event)) (domain.RunDetailView, error) {
+func (c *Client) Follow(ctx context.Context, run string, each func(domain.Event)) (apitypes.RunDetail, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	events, err := c.Subscribe(ctx, 0, run)
 	if err != nil {
-		return domain.RunDetailView{}, err
+		return apitypes.RunDetail{}, err
 	}
-	return follow(ctx, events, func() (domain.RunDetailView, error) { return c.View(ctx, run) }, each)
+	return follow(ctx, events, func() (apitypes.RunDetail, error) { return c.View(ctx, run) }, each)
 }
 
 // follow looks at the run when an event names a status in which it may settle, and,
 // because events may be missing, after some time without a look.
-func follow(ctx context.Context, events <-chan domain.Event, look func() (domain.RunDetailView, error),
-	each func(domain.Event)) (view domain.RunDetailView, err error) {
+func follow(ctx context.Context, events <-chan domain.Event, look func() (apitypes.RunDetail, error),
+	each func(domain.Event)) (view apitypes.RunDetail, err error) {
 	settledNow := false
 	seen, status := int64(0), domain.RunStatus("")
 	var late <-chan time.Time
@@ -59,13 +60,13 @@ func follow(ctx context.Context, events <-chan domain.Event, look func() (domain
 			if view, err = look(); err != nil {
 				return view, err
 			}
-			if settled(view.Run()) {
+			if settled(view.Domain()) {
 				settledNow, late = true, time.After(lateEvents)
 			}
 			pause = min(2*pause, pollMost)
 			timer.Reset(pause)
 		}
-		if r := view.Run(); settledNow && (events == nil || seen >= r.LastSeq && status == r.Status) {
+		if r := view.Domain(); settledNow && (events == nil || seen >= r.LastSeq && status == r.Status) {
 			return view, ctx.Err()
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
@@ -16,7 +17,7 @@ func TestFollowingEndsWithTheStatus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var nodes []string
 		events := make(chan domain.Event)
-		settled := domain.ViewDetail(domain.RunDetail{Run: domain.Run{Status: domain.RunCompleted, LastSeq: 3}}, nil)
+		settled := apitypes.DetailOf(domain.RunDetail{Run: domain.Run{Status: domain.RunCompleted, LastSeq: 3}}, nil)
 		go func() {
 			synctest.Wait() // the run has settled before anything is heard of it
 			for _, e := range []domain.Event{
@@ -30,7 +31,7 @@ func TestFollowingEndsWithTheStatus(t *testing.T) {
 			}
 		}()
 		began := time.Now()
-		view, err := follow(t.Context(), events, func() (domain.RunDetailView, error) { return settled, nil }, func(e domain.Event) {
+		view, err := follow(t.Context(), events, func() (apitypes.RunDetail, error) { return settled, nil }, func(e domain.Event) {
 			if node, ok := e.Data["node"].(string); ok {
 				nodes = append(nodes, node)
 			}
@@ -58,12 +59,12 @@ func TestFollowingWithoutEvents(t *testing.T) {
 				close(events)
 			}
 			looks, began := 0, time.Now()
-			view, err := follow(t.Context(), events, func() (domain.RunDetailView, error) {
+			view, err := follow(t.Context(), events, func() (apitypes.RunDetail, error) {
 				r := domain.Run{Status: domain.RunRunning, LastSeq: 3}
 				if looks++; looks == 3 {
 					r.Status = domain.RunCompleted
 				}
-				return domain.ViewDetail(domain.RunDetail{Run: r}, nil), nil
+				return apitypes.DetailOf(domain.RunDetail{Run: r}, nil), nil
 			}, func(domain.Event) {})
 			if err != nil || view.Status != domain.RunCompleted || looks != 3 {
 				t.Errorf("%s: %d looks: %+v, %v", name, looks, view, err)

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -15,14 +16,14 @@ import (
 func (c *Client) Steps(ctx context.Context, f domain.StepFilter) (domain.StepHits, error) {
 	q := pageQuery(f.Page)
 	if f.Query != "" {
-		q.Set("q", f.Query)
+		q.Set("filter", f.Query)
 	}
 	if f.Slowest {
-		q.Set("sort", "took")
+		q.Set("sort", "duration")
 	}
-	var out list[domain.StepHitView]
+	var out list[apitypes.StepAttempt]
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/steps", query: q, into: &out})
-	hits := mapList(out, domain.StepHitView.Hit)
+	hits := mapList(out, apitypes.StepAttempt.Domain)
 	return domain.StepHits{Items: hits.Items, Next: hits.Next, Whole: hits.Next == ""}, err
 }
 
@@ -30,7 +31,7 @@ func (c *Client) Steps(ctx context.Context, f domain.StepFilter) (domain.StepHit
 func (c *Client) HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.List[domain.HandoffSeen], error) {
 	q := pageQuery(f.Page)
 	if f.Query != "" {
-		q.Set("q", f.Query)
+		q.Set("filter", f.Query)
 	}
 	var out list[domain.HandoffSeen]
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/handoffs", query: q, into: &out})
@@ -44,15 +45,15 @@ func (c *Client) PlanFlow(ctx context.Context, plan string, version int, since t
 	if version > 0 {
 		q.Set("version", strconv.Itoa(version))
 	}
-	var out domain.PlanFlowView
+	var out apitypes.PlanFlow
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/plans/" + url.PathEscape(plan) + "/flow", query: q, into: &out})
-	return out.Flow(), err
+	return out.Domain(), err
 }
 
 // RestoreVersion makes an earlier version of a plan its current one; CodeStale when
 // the current one has another hash than base.
 func (c *Client) RestoreVersion(ctx context.Context, plan string, number int, base, reason string) (domain.Plan, error) {
-	var out planWire
+	var out apitypes.Plan
 	_, err := c.do(
 		ctx,
 		call{
@@ -63,43 +64,37 @@ func (c *Client) RestoreVersion(ctx context.Context, plan string, number int, ba
 			into:   &out,
 		},
 	)
-	return out.plan(), err
+	return out.Domain(), err
 }
 
 // AcceptPlan takes a planner's draft that only a program asked for, or an alternative
 // of it, into use.
 func (c *Client) AcceptPlan(ctx context.Context, plan string, a domain.DraftAcceptance) (domain.Plan, error) {
-	var out planWire
+	var out apitypes.Plan
 	_, err := c.do(
 		ctx,
 		call{method: http.MethodPost, path: "/plans/" + url.PathEscape(plan) + "/accept", body: acceptanceWire(a), into: &out},
 	)
-	return out.plan(), err
+	return out.Domain(), err
 }
 
 // TryPlan starts a dry run of a document without storing it. One with errors gives
 // CodeInvalid with a *planner.InvalidError in its chain.
 func (c *Client) TryPlan(ctx context.Context, src []byte, input domain.RawJSON, offline bool) (domain.Run, planner.Problems, error) {
-	var out struct {
-		RunID string `json:"runId"`
-	}
-	body := struct {
-		Document string         `json:"document"`
-		DryRun   bool           `json:"dryRun"`
-		Offline  bool           `json:"offline,omitempty"`
-		Input    domain.RawJSON `json:"input,omitempty"`
-	}{string(src), true, offline, input}
+	var out apitypes.Run
+	body := apitypes.RunCreate{Document: string(src), DryRun: true, Offline: offline, Input: input}
 	if _, err := c.do(ctx, call{method: http.MethodPost, path: "/runs", body: body, into: &out}); err != nil {
 		return domain.Run{}, problemsOf(err), err
 	}
-	run, err := c.FindRun(ctx, out.RunID)
-	return run, nil, err
+	run := out.Domain()
+	run.Input = input
+	return run, nil, nil
 }
 
 // Views are the caller's saved views of the run list, and everybody's.
 func (c *Client) Views(ctx context.Context) ([]domain.SavedView, error) {
-	items, err := all[viewWire](ctx, c, "/views", nil, 0)
-	return mapList(list[viewWire]{Items: items}, func(v viewWire) domain.SavedView {
+	items, err := all[apitypes.View](ctx, c, "/views", nil, 0)
+	return mapList(list[apitypes.View]{Items: items}, func(v apitypes.View) domain.SavedView {
 		owner := "self" // whoever asks: the API does not repeat the name
 		if v.Everybody {
 			owner = ""
@@ -111,7 +106,7 @@ func (c *Client) Views(ctx context.Context) ([]domain.SavedView, error) {
 // KeepView keeps a query under a name, or removes it when it is empty.
 func (c *Client) KeepView(ctx context.Context, v domain.SavedView, everybody bool) error {
 	if v.Query != "" {
-		_, err := c.do(ctx, call{method: http.MethodPost, path: "/views", body: viewWire{v.Name, v.Query, everybody}})
+		_, err := c.do(ctx, call{method: http.MethodPost, path: "/views", body: apitypes.View{Name: v.Name, Filter: v.Query, Everybody: everybody}})
 		return err
 	}
 	_, err := c.do(
@@ -123,10 +118,4 @@ func (c *Client) KeepView(ctx context.Context, v domain.SavedView, everybody boo
 		},
 	)
 	return err
-}
-
-type viewWire struct {
-	Name      string `json:"name"`
-	Filter    string `json:"filter"`
-	Everybody bool   `json:"everybody"`
 }

@@ -8,8 +8,8 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"time"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
 )
@@ -73,13 +73,7 @@ func (c *Client) SavePlan(
 	f planner.Format,
 	origin, reason string,
 ) (plan domain.Plan, v domain.Version, created bool, problems planner.Problems, err error) {
-	var out struct {
-		ID       string           `json:"id"`
-		Key      string           `json:"key"`
-		Version  int              `json:"version"`
-		Hash     string           `json:"hash"`
-		Problems planner.Problems `json:"problems"`
-	}
+	var out apitypes.StoredPlan
 	k := documentCall("/plans", src, f)
 	k.query = url.Values{}
 	if reason != "" {
@@ -106,18 +100,10 @@ func problemsOf(err error) planner.Problems {
 	return nil
 }
 
-// Checked is what the daemon thinks of a document.
-type Checked struct {
-	Valid    bool             `json:"valid"`
-	Key      string           `json:"key"`
-	Hash     string           `json:"hash"`
-	Problems planner.Problems `json:"problems"`
-}
-
 // CheckPlan validates a document against what the daemon offers to plans,
 // without storing it.
-func (c *Client) CheckPlan(ctx context.Context, src []byte, f planner.Format) (Checked, error) {
-	var out Checked
+func (c *Client) CheckPlan(ctx context.Context, src []byte, f planner.Format) (apitypes.PlanCheck, error) {
+	var out apitypes.PlanCheck
 	k := documentCall("/plan-checks", src, f)
 	k.into = &out
 	_, err := c.do(ctx, k)
@@ -146,56 +132,14 @@ func looksLikeJSON(src []byte) bool {
 	return false
 }
 
-type planWire struct {
-	ID          string       `json:"id"`
-	Key         string       `json:"key"`
-	Name        string       `json:"name"`
-	Description string       `json:"description"`
-	Latest      int          `json:"latest"`
-	Hash        string       `json:"hash"`
-	Archived    bool         `json:"archived"`
-	Paused      *domain.Stop `json:"paused"`
-	Stage       string       `json:"stage"`
-	CreatedAt   time.Time    `json:"createdAt"`
-	UpdatedAt   time.Time    `json:"updatedAt"`
-}
-
-func (w planWire) plan() domain.Plan {
-	return domain.Plan{ID: w.ID, Key: w.Key, Name: w.Name, Description: w.Description, Latest: w.Latest, LatestHash: w.Hash,
-		Archived: w.Archived, Paused: w.Paused, Stage: domain.PlanStage(w.Stage), CreatedAt: w.CreatedAt, UpdatedAt: w.UpdatedAt}
-}
-
-type versionWire struct {
-	PlanID     string         `json:"planId"`
-	Plan       string         `json:"plan"`
-	Version    int            `json:"version"`
-	Hash       string         `json:"hash"`
-	Kind       string         `json:"kind"`
-	Format     string         `json:"format"`
-	Origin     string         `json:"origin"`
-	ByPerson   bool           `json:"byPerson"`
-	ParentHash string         `json:"parentHash"`
-	Reason     string         `json:"reason"`
-	Author     string         `json:"author"`
-	CreatedAt  time.Time      `json:"createdAt"`
-	Source     string         `json:"source"`
-	Definition domain.RawJSON `json:"definition"`
-}
-
-func (w versionWire) version() domain.Version {
-	return domain.Version{PlanID: w.PlanID, PlanKey: w.Plan, Number: w.Version, Hash: w.Hash, Kind: w.Kind, Format: w.Format,
-		Origin: w.Origin, ByPerson: w.ByPerson, ParentHash: w.ParentHash, Reason: w.Reason, Author: w.Author, CreatedAt: w.CreatedAt,
-		Source: []byte(w.Source), Canonical: w.Definition}
-}
-
 // Plans lists plans; the filter's Query says what, or else its Text.
 func (c *Client) Plans(ctx context.Context, f domain.PlanFilter) (domain.List[domain.Plan], error) {
 	q := pageQuery(f.Page)
 	if text := cmp.Or(f.Query, f.Text); text != "" {
-		q.Set("q", text)
+		q.Set("filter", text)
 	}
 	if f.Stage != "" {
-		q.Set("stage", f.Stage)
+		q.Set("status", f.Stage)
 	}
 	if f.Archived {
 		q.Set("archived", "true")
@@ -203,22 +147,22 @@ func (c *Client) Plans(ctx context.Context, f domain.PlanFilter) (domain.List[do
 	if f.Paused {
 		q.Set("paused", "true")
 	}
-	var out list[planWire]
+	var out list[apitypes.Plan]
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/plans", query: q, into: &out})
-	return mapList(out, planWire.plan), err
+	return mapList(out, apitypes.Plan.Domain), err
 }
 
 // Plan finds a plan by id or key.
 func (c *Client) Plan(ctx context.Context, idOrKey string) (domain.Plan, error) {
-	var out planWire
+	var out apitypes.Plan
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/plans/" + url.PathEscape(idOrKey), into: &out})
-	return out.plan(), err
+	return out.Domain(), err
 }
 
 // Versions lists a plan's versions, newest first, without their source.
 func (c *Client) Versions(ctx context.Context, idOrKey string) ([]domain.Version, error) {
-	items, err := all[versionWire](ctx, c, "/plans/"+url.PathEscape(idOrKey)+"/versions", nil, 0)
-	return mapList(list[versionWire]{Items: items}, versionWire.version).Items, err
+	items, err := all[apitypes.PlanVersion](ctx, c, "/plans/"+url.PathEscape(idOrKey)+"/versions", nil, 0)
+	return mapList(list[apitypes.PlanVersion]{Items: items}, apitypes.PlanVersion.Domain).Items, err
 }
 
 // VersionByNumber gives one version with its source; number 0 is the newest.
@@ -227,9 +171,9 @@ func (c *Client) VersionByNumber(ctx context.Context, idOrKey string, number int
 	if number != 0 {
 		n = strconv.Itoa(number)
 	}
-	var out versionWire
+	var out apitypes.PlanVersion
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/plans/" + url.PathEscape(idOrKey) + "/versions/" + n, into: &out})
-	return out.version(), err
+	return out.Domain(), err
 }
 
 // ArchivePlan hides a plan from lists, or shows it again.

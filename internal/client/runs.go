@@ -9,47 +9,31 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/diff/rundiff"
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-type startWire struct {
-	Plan        string              `json:"plan"`
-	Version     int                 `json:"version,omitempty"`
-	Hash        string              `json:"hash,omitempty"`
-	Input       domain.RawJSON      `json:"input,omitempty"`
-	Priority    int                 `json:"priority,omitempty"`
-	Labels      map[string]string   `json:"labels,omitempty"`
-	Limits      *domain.LimitsView  `json:"limits,omitempty"`
-	Key         string              `json:"key,omitempty"`
-	StartAt     time.Time           `json:"startAt,omitzero"`
-	Concurrency *domain.Concurrency `json:"concurrency,omitempty"`
-	Session     string              `json:"session,omitempty"`
-	DryRun      bool                `json:"dryRun,omitempty"`
-	Offline     bool                `json:"offline,omitempty"`
+// Start starts a run, or finds that of its key; it returns once the run is durable. The
+// daemon sets the origin.
+func (c *Client) Start(ctx context.Context, r domain.StartRequest) (domain.Run, error) {
+	body := apitypes.RunCreate{Plan: r.Plan, Version: r.Version, Hash: r.Hash, Input: r.Input, Priority: r.Priority, Labels: r.Labels,
+		Key: r.Key, StartAt: r.StartAt, Concurrency: r.Concurrency, Session: r.Session, DryRun: r.Dry, Offline: r.Offline,
+		Limits: limitsOf(r.Limits)}
+	var out apitypes.Run
+	_, err := c.do(ctx, call{method: http.MethodPost, path: "/runs", body: body, into: &out})
+	run := out.Domain()
+	run.Input = r.Input
+	return run, err
 }
 
-// Start starts a run, or finds that of its key; it returns once the run is
-// durable. The daemon sets the origin.
-func (c *Client) Start(ctx context.Context, r domain.StartRequest) (domain.Run, error) {
-	w := startWire{Plan: r.Plan, Version: r.Version, Hash: r.Hash, Input: r.Input, Priority: r.Priority, Labels: r.Labels,
-		Key: r.Key, StartAt: r.StartAt, Concurrency: r.Concurrency, Session: r.Session, DryRun: r.Dry, Offline: r.Offline}
-	if r.Limits != (domain.Limits{}) {
-		v := domain.ViewLimits(r.Limits)
-		w.Limits = &v
+// limitsOf writes limits for a request; nil: there are none.
+func limitsOf(l domain.Limits) *domain.LimitsView {
+	if l == (domain.Limits{}) {
+		return nil
 	}
-	var out struct {
-		RunID  string           `json:"runId"`
-		Status domain.RunStatus `json:"status"`
-	}
-	if _, err := c.do(ctx, call{method: http.MethodPost, path: "/runs", body: w, into: &out}); err != nil {
-		return domain.Run{}, err
-	}
-	run, err := c.FindRun(ctx, out.RunID)
-	if err != nil { // started all the same: say what is known
-		run = domain.Run{ID: out.RunID, Status: out.Status, PlanKey: r.Plan, Labels: r.Labels, Key: r.Key, Input: r.Input}
-	}
-	return run, nil
+	v := domain.ViewLimits(l)
+	return &v
 }
 
 // Runs lists runs, newest first. The filter's IDTail cannot be asked for.
@@ -68,13 +52,13 @@ func (c *Client) Runs(ctx context.Context, f domain.RunFilter) (domain.List[doma
 	set("actor", f.Actor)
 	set("parent", f.Parent)
 	set("related", f.RelatedTo)
-	set("q", f.Text)
+	set("text", f.Text)
 	if f.Query != "" {
 		q = pageQuery(f.Page)
 		q.Set("filter", f.Query)
-		var out list[domain.RunView]
+		var out list[apitypes.Run]
 		_, err := c.do(ctx, call{method: http.MethodGet, path: "/runs", query: q, into: &out})
-		return mapList(out, domain.RunView.Run), err
+		return mapList(out, apitypes.Run.Domain), err
 	}
 	for k, on := range map[string]bool{"attention": f.NeedsAttention, "deleted": f.Deleted} {
 		if on {
@@ -93,9 +77,9 @@ func (c *Client) Runs(ctx context.Context, f domain.RunFilter) (domain.List[doma
 		q.Add("label", k+"="+v)
 	}
 	slices.Sort(q["label"]) // a cursor belongs to one exact query
-	var out list[domain.RunView]
+	var out list[apitypes.Run]
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/runs", query: q, into: &out})
-	return mapList(out, domain.RunView.Run), err
+	return mapList(out, apitypes.Run.Domain), err
 }
 
 func joined[S ~string](list []S) string {
@@ -110,8 +94,8 @@ func runPath(id string) string { return "/runs/" + url.PathEscape(id) }
 
 // View gives one run with its result so far, by id or by any part that its id
 // alone begins or ends with.
-func (c *Client) View(ctx context.Context, id string) (domain.RunDetailView, error) {
-	var out domain.RunDetailView
+func (c *Client) View(ctx context.Context, id string) (apitypes.RunDetail, error) {
+	var out apitypes.RunDetail
 	_, err := c.do(ctx, call{method: http.MethodGet, path: runPath(id), into: &out})
 	return out, err
 }
@@ -119,13 +103,13 @@ func (c *Client) View(ctx context.Context, id string) (domain.RunDetailView, err
 // FindRun finds a run by id or by any part that its id alone begins or ends with.
 func (c *Client) FindRun(ctx context.Context, id string) (domain.Run, error) {
 	v, err := c.View(ctx, id)
-	return v.Run(), err
+	return v.Domain(), err
 }
 
 // Result is what a run has come to so far.
 func (c *Client) Result(ctx context.Context, run string) (domain.Result, error) {
 	v, err := c.View(ctx, run)
-	return v.Result, err
+	return v.Result(), err
 }
 
 // Detail is a run with its waits and its whole journal.
@@ -134,39 +118,39 @@ func (c *Client) Detail(ctx context.Context, run string) (domain.RunDetail, erro
 	if err != nil {
 		return domain.RunDetail{}, err
 	}
-	journal, err := c.JournalPage(ctx, v.RunID, 0, 0)
+	journal, err := c.JournalPage(ctx, v.ID, 0, 0)
 	if v.Damage != nil && domain.CodeOf(err) == domain.CodeCorrupt {
 		err = nil // the view says so
 	}
-	return domain.RunDetail{Run: v.Run(), Waits: v.Waits, Journal: journal, Damage: v.Damage, Plan: v.Result.Result}, err
+	return domain.RunDetail{Run: v.Domain(), Waits: v.Waits, Journal: journal, Damage: v.Damage, Plan: v.RunResult.Result}, err
 }
 
-// JournalPage gives rows of a run's journal after a sequence number, in order,
-// at most limit (0: all). CodeCorrupt when the next row is damaged; the rows before
-// it are given with the error.
+// JournalPage gives rows of a run's journal after a sequence number, in order, at most
+// limit (0: all). CodeCorrupt when the next row is damaged; the rows before it are given
+// with the error.
 func (c *Client) JournalPage(ctx context.Context, run string, after int64, limit int) ([]domain.Entry, error) {
 	rows := []domain.Entry{}
+	q := url.Values{"after": {strconv.FormatInt(after, 10)}}
 	for {
-		var part struct {
-			Items  []domain.Entry `json:"items"`
-			Next   *int64         `json:"next"`
-			Damage string         `json:"damage"`
+		var page struct {
+			list[domain.Entry]
+			Damage string `json:"damage"`
 		}
-		q := url.Values{"after": {strconv.FormatInt(after, 10)}}
+		q.Set("limit", strconv.Itoa(maxJournalPart))
 		if limit > 0 {
 			q.Set("limit", strconv.Itoa(min(limit-len(rows), maxJournalPart)))
 		}
-		if _, err := c.do(ctx, call{method: http.MethodGet, path: runPath(run) + "/journal", query: q, into: &part}); err != nil {
-			return nil, err
+		if _, err := c.do(ctx, call{method: http.MethodGet, path: runPath(run) + "/journal", query: q, into: &page}); err != nil {
+			return rows, err
 		}
-		rows = append(rows, part.Items...)
-		if part.Damage != "" {
-			return rows, domain.Errorf(domain.CodeCorrupt, "%s", part.Damage)
-		}
-		if part.Next == nil || *part.Next <= after || limit > 0 && len(rows) >= limit {
+		rows = append(rows, page.Items...)
+		switch {
+		case page.Damage != "":
+			return rows, domain.Errorf(domain.CodeCorrupt, "%s", page.Damage)
+		case page.Next == "" || limit > 0 && len(rows) >= limit:
 			return rows, nil
 		}
-		after = *part.Next
+		q.Set("cursor", page.Next)
 	}
 }
 
@@ -182,19 +166,15 @@ func (c *Client) Standing(ctx context.Context, run domain.Run) (domain.Standing,
 // TakeNote acknowledges a failed run, and has it resumed at a time unless that is
 // zero.
 func (c *Client) TakeNote(ctx context.Context, run domain.Run, note string, resumeAt time.Time) (domain.Run, error) {
-	var out domain.RunView
-	_, err := c.do(ctx, call{method: http.MethodPost, path: runPath(run.ID) + "/acknowledge", into: &out, body: struct {
-		Note     string    `json:"note,omitempty"`
-		ResumeAt time.Time `json:"resumeAt,omitzero"`
+	return c.act(ctx, call{method: http.MethodPost, path: runPath(run.ID) + "/acknowledge", body: struct {
+		Note    string    `json:"note,omitempty"`
+		StartAt time.Time `json:"startAt,omitzero"`
 	}{note, resumeAt}})
-	return out.Run(), err
 }
 
 // UnacknowledgeRun withdraws the acknowledgment of a failed run.
 func (c *Client) UnacknowledgeRun(ctx context.Context, id string) (domain.Run, error) {
-	var out domain.RunView
-	_, err := c.do(ctx, call{method: http.MethodPost, path: runPath(id) + "/unacknowledge", into: &out})
-	return out.Run(), err
+	return c.act(ctx, call{method: http.MethodPost, path: runPath(id) + "/unacknowledge"})
 }
 
 // CompareRuns puts two runs side by side; without a second one it is the last of
@@ -209,150 +189,14 @@ func (c *Client) CompareRuns(ctx context.Context, a, b string) (rundiff.Comparis
 	return out, err
 }
 
-// actWire holds the fields of every act; each sends only those that it takes.
-type actWire struct {
-	Action    domain.Action              `json:"action,omitempty"`
-	Reason    string                     `json:"reason,omitempty"`
-	Rev       int64                      `json:"rev,omitempty"`
-	Digest    string                     `json:"digest,omitempty"`
-	At        int64                      `json:"at,omitempty"`
-	Edits     map[string]domain.RawJSON  `json:"edits,omitempty"`
-	Instead   map[string]domain.Override `json:"instead,omitempty"`
-	Only      string                     `json:"only,omitempty"`
-	TimeoutMs int64                      `json:"timeoutMs,omitempty"`
-	Attempts  int                        `json:"attempts,omitempty"`
-	Input     domain.RawJSON             `json:"input,omitempty"`
-	Version   int                        `json:"version,omitempty"`
-	Labels    map[string]string          `json:"labels,omitempty"`
-	domain.LimitsView
-	Raise *domain.LimitsView `json:"raise,omitempty"`
-}
-
-func wireOf(r domain.ActionRequest) actWire {
-	switch r.Action {
-	case domain.ActionResume, domain.ActionRerun, domain.ActionFork:
-	default: // the others name what was seen by its revision only
-		r.Digest = ""
-	}
-	var raise *domain.LimitsView
-	if r.Raise != (domain.Limits{}) {
-		v := domain.ViewLimits(r.Raise)
-		raise = &v
-	}
-	return actWire{
-		Raise:      raise,
-		Reason:     r.Reason,
-		Rev:        r.Rev,
-		Digest:     r.Digest,
-		At:         r.At,
-		Edits:      r.Edits,
-		Instead:    r.Instead,
-		Only:       r.Only,
-		TimeoutMs:  r.Timeout.Milliseconds(),
-		Attempts:   r.Attempts,
-		Input:      r.Input,
-		Version:    r.Version,
-		Labels:     r.Labels,
-		LimitsView: domain.ViewLimits(r.Limits),
-	}
-}
-
-// Act does what a ActionRequest asks and returns the run it is about: the same,
-// or the new one of a rerun or fork. A deleted run comes back empty but for its id.
-func (c *Client) Act(ctx context.Context, r domain.ActionRequest) (domain.Run, error) {
-	out := domain.RunView{RunID: r.Run}
-	if r.Action == domain.ActionDelete {
-		q := url.Values{}
-		if r.Reason != "" {
-			q.Set("reason", r.Reason)
-		}
-		if r.Rev != 0 {
-			q.Set("rev", strconv.FormatInt(r.Rev, 10))
-		}
-		_, err := c.do(ctx, call{method: http.MethodDelete, path: runPath(r.Run), query: q})
-		return out.Run(), err
-	}
-	_, err := c.do(
-		ctx,
-		call{method: http.MethodPost, path: runPath(r.Run) + "/" + url.PathEscape(r.Action.Path()), body: wireOf(r), into: &out},
-	)
-	return out.Run(), err
-}
-
-// Preview says what an act would do.
-func (c *Client) Preview(ctx context.Context, r domain.ActionRequest) (domain.Preview, error) {
-	var out domain.Preview
-	k := call{method: http.MethodGet, path: runPath(r.Run) + "/preview", into: &out}
-	if len(r.Edits) > 0 || len(r.Instead) > 0 || r.Input != nil || r.Only != "" || r.Timeout != 0 || r.Attempts != 0 {
-		w := wireOf(r)
-		w.Action = r.Action
-		k.method, k.body = http.MethodPost, w
-	} else {
-		k.query = url.Values{"action": {string(r.Action)}}
-		if r.At != 0 {
-			k.query.Set("at", strconv.FormatInt(r.At, 10))
-		}
-		if r.Version != 0 {
-			k.query.Set("version", strconv.Itoa(r.Version))
-		}
-	}
-	_, err := c.do(ctx, k)
-	return out, err
-}
-
 // Resolve settles an attempt in doubt.
 func (c *Client) Resolve(ctx context.Context, r domain.ResolveRequest) (domain.Run, error) {
-	var out domain.RunView
-	_, err := c.do(
-		ctx,
-		call{method: http.MethodPost, path: runPath(r.Run) + "/nodes/" + url.PathEscape(r.Node) + "/resolve", body: r, into: &out},
-	)
-	return out.Run(), err
-}
-
-type approvalWire struct {
-	ID        string          `json:"id"`
-	Run       string          `json:"run"`
-	Plan      string          `json:"plan"`
-	Node      string          `json:"node"`
-	Visit     int             `json:"visit"`
-	Item      int             `json:"item"`
-	Message   string          `json:"message"`
-	Form      domain.RawJSON  `json:"form"`
-	Digest    string          `json:"digest"`
-	Status    string          `json:"status"`
-	OnTimeout string          `json:"onTimeout"`
-	Tool      string          `json:"tool"`
-	Arguments domain.RawJSON  `json:"arguments"`
-	DueAt     time.Time       `json:"dueAt"`
-	CreatedAt time.Time       `json:"createdAt"`
-	StartedBy string          `json:"startedBy"`
-	DecidedAt time.Time       `json:"decidedAt"`
-	DecidedBy string          `json:"decidedBy"`
-	Comment   string          `json:"comment"`
-	Values    domain.RawJSON  `json:"values"`
-	Agent     string          `json:"agent"`
-	MayAsk    bool            `json:"mayAsk"`
-	Label     string          `json:"label"`
-	Answers   []domain.Answer `json:"answers"`
-	Answer    string          `json:"answer"`
-	Assignee  string          `json:"assignee"`
-}
-
-func (w approvalWire) approval() domain.Approval {
-	return domain.Approval{
-		ID: w.ID, Run: w.Run, PlanKey: w.Plan, Node: w.Node, Visit: w.Visit, Item: w.Item, Message: w.Message, Form: w.Form,
-		Tool: w.Tool, Arguments: w.Arguments, Digest: w.Digest, Status: w.Status, OnTimeout: w.OnTimeout, DueAt: w.DueAt,
-		CreatedAt: w.CreatedAt, StartedBy: w.StartedBy, Agent: w.Agent, MayAsk: w.MayAsk, Label: w.Label,
-		Choices: w.Answers, Assignee: w.Assignee,
-		ApprovalDecision: domain.ApprovalDecision{
-			DecidedAt: w.DecidedAt,
-			DecidedBy: w.DecidedBy,
-			Comment:   w.Comment,
-			Values:    w.Values,
-			Answer:    w.Answer,
-		},
+	k := call{method: http.MethodPost, path: runPath(r.Run) + "/nodes/" + url.PathEscape(r.Node) + "/resolve",
+		body: apitypes.NodeResolve{Visit: r.Visit, Item: &r.Item, Attempt: r.Attempt, Action: r.Action, Output: r.Output, Reason: r.Reason}}
+	if r.Rev != 0 {
+		k.match = strconv.FormatInt(r.Rev, 10)
 	}
+	return c.act(ctx, k)
 }
 
 // Approvals lists approvals, open ones unless the filter says otherwise.
@@ -372,24 +216,34 @@ func (c *Client) Approvals(ctx context.Context, f domain.ApprovalFilter) (domain
 	if !f.Overdue.IsZero() {
 		q.Set("overdue", "true")
 	}
-	var out list[approvalWire]
+	var out list[apitypes.Approval]
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/approvals", query: q, into: &out})
-	return mapList(out, approvalWire.approval), err
+	return mapList(out, apitypes.Approval.Domain), err
 }
 
 // Approval gives one approval.
 func (c *Client) Approval(ctx context.Context, id string) (domain.Approval, error) {
-	var out approvalWire
+	var out apitypes.Approval
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/approvals/" + url.PathEscape(id), into: &out})
-	return out.approval(), err
+	return out.Domain(), err
 }
 
-// AssignApproval says who is to answer an open approval.
+// AssignApproval assigns an open approval request; CodeStale if it is not assigned to
+// before any more.
 func (c *Client) AssignApproval(ctx context.Context, id, before, assignee, reason string) (domain.Approval, error) {
-	var out approvalWire
-	_, err := c.do(ctx, call{method: http.MethodPost, path: "/approvals/" + url.PathEscape(id) + "/assign", into: &out,
-		body: map[string]string{"assignee": assignee, "before": before, "reason": reason}})
-	return out.approval(), err
+	path := "/approvals/" + url.PathEscape(id)
+	var now, out apitypes.Approval
+	tag, err := c.read(ctx, path, &now)
+	if err != nil {
+		return domain.Approval{}, err
+	}
+	if now.Assignee != before {
+		return now.Domain(), domain.Errorf(domain.CodeConflict, "the request is assigned to %q", now.Assignee).
+			Suggest("read it again, then decide")
+	}
+	_, err = c.do(ctx, call{method: http.MethodPost, path: path + "/assign", match: tag, into: &out,
+		body: apitypes.ApprovalAssign{Assignee: assignee, Reason: reason}})
+	return out.Domain(), err
 }
 
 // Prediction says where each answer to an open approval leads.
@@ -399,16 +253,26 @@ func (c *Client) Prediction(ctx context.Context, id string) ([]domain.Prediction
 	return out.Items, err
 }
 
-// Decide answers an approval.
+// Decide answers an approval request. Without an answer it gives the first that approves
+// or rejects, as Approve demands.
 func (c *Client) Decide(ctx context.Context, r domain.DecideRequest) (domain.Approval, error) {
-	body := struct {
-		domain.DecideRequest
-		Approve *bool `json:"approve,omitempty"`
-	}{DecideRequest: r}
-	if r.Answer == "" && !r.AskBack {
-		body.Approve = &r.Approve
+	path, answer := "/approvals/"+url.PathEscape(r.Approval), r.Answer
+	switch {
+	case r.AskBack:
+		answer = string(domain.AnswerRequestChanges)
+	case answer == "":
+		p, err := c.Approval(ctx, r.Approval)
+		if err != nil {
+			return p, err
+		}
+		given, err := p.AnswerOf(r)
+		if err != nil {
+			return p, err
+		}
+		answer = given.ID
 	}
-	var out approvalWire
-	_, err := c.do(ctx, call{method: http.MethodPost, path: "/approvals/" + url.PathEscape(r.Approval) + "/decide", body: body, into: &out})
-	return out.approval(), err
+	var out apitypes.Approval
+	_, err := c.do(ctx, call{method: http.MethodPost, path: path + "/decide", into: &out,
+		body: apitypes.ApprovalDecide{Answer: answer, Comment: r.Comment, Values: r.Values, Digest: r.Digest}})
+	return out.Domain(), err
 }

@@ -52,11 +52,9 @@ func (c *Client) Log(ctx context.Context, level, text string) ([]domain.DaemonLo
 		q.Set("level", level)
 	}
 	if text != "" {
-		q.Set("q", text)
+		q.Set("filter", text)
 	}
-	var out list[domain.DaemonLog]
-	_, err := c.do(ctx, call{method: http.MethodGet, path: "/system/log", query: q, into: &out})
-	return out.Items, err
+	return all[domain.DaemonLog](ctx, c, "/system/log", q, 0)
 }
 
 // Maintain lets no step start any more, or lets them start again.
@@ -64,10 +62,11 @@ func (c *Client) Maintain(ctx context.Context, on bool, reason string) (*domain.
 	var out struct {
 		Maintenance *domain.Maintenance `json:"maintenance"`
 	}
-	_, err := c.do(
-		ctx,
-		call{method: http.MethodPost, path: "/system/maintenance", body: map[string]any{"on": on, "reason": reason}, into: &out},
-	)
+	k := call{method: http.MethodPut, path: "/system/maintenance", body: reasonWire{reason}, into: &out}
+	if !on {
+		k = call{method: http.MethodDelete, path: "/system/maintenance", query: url.Values{"reason": {reason}}, into: &out}
+	}
+	_, err := c.do(ctx, k)
 	return out.Maintenance, err
 }
 

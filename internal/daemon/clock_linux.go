@@ -16,5 +16,5 @@ func machineClock() domain.Clock {
 	if _, err := syscall.Adjtimex(&t); err != nil {
 		return domain.Clock{}
 	}
-	return domain.Clock{Known: true, Synced: t.Status&staUnsync == 0, Within: time.Duration(t.Maxerror) * time.Microsecond}
+	return domain.Clock{Known: true, Synced: t.Status&staUnsync == 0, Within: domain.Millis(time.Duration(t.Maxerror) * time.Microsecond)}
 }

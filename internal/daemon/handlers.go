@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/kairosd/kairosd/internal/api"
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/assemble"
 	"github.com/kairosd/kairosd/internal/buildinfo"
@@ -44,7 +45,7 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 		Principals:     s.auth,
 		Audit:          s.store,
 		SessionCookies: web.SessionCookies(),
-		Version:        api.Version{Version: v.Version, Commit: v.Commit, Schema: v.Schema, SQLite: v.SQLite, Go: v.Go},
+		Version:        apitypes.Version{Version: v.Version, Commit: v.Commit, Schema: v.Schema, SQLite: v.SQLite, Go: v.Go},
 		Log:            s.log,
 	}
 	var site *web.Server

@@ -55,7 +55,7 @@ func (s *system) schedule(ctx context.Context, wg *sync.WaitGroup) {
 		var due time.Time
 		plan := func(u *upkeep) {
 			d := every(u)
-			if d == j.Every {
+			if d == j.Every.Duration() {
 				return
 			}
 			due = time.Now().Add(first())
@@ -65,7 +65,7 @@ func (s *system) schedule(ctx context.Context, wg *sync.WaitGroup) {
 			if j.Every == 0 {
 				s.jobs = append(s.jobs, j)
 			}
-			j.Every, j.NextAt = d, due.UTC()
+			j.Every, j.NextAt = domain.Millis(d), due.UTC()
 		}
 		u := s.up.Load()
 		plan(u)
@@ -91,9 +91,9 @@ func (s *system) schedule(ctx context.Context, wg *sync.WaitGroup) {
 				if err != nil && ctx.Err() == nil {
 					s.Logger.Error(what, "err", err)
 				}
-				due = time.Now().Add(j.Every)
+				due = time.Now().Add(j.Every.Duration())
 				s.mu.Lock()
-				j.Running, j.Took, j.Error, j.NextAt = false, time.Since(j.LastAt), "", due.UTC()
+				j.Running, j.Took, j.Error, j.NextAt = false, domain.Millis(time.Since(j.LastAt)), "", due.UTC()
 				if err != nil {
 					j.Error = err.Error()
 				}

@@ -121,7 +121,7 @@ type Preview struct {
 	// Damage is what of the run's journal cannot be trusted; nil: it can.
 	Damage *Damage `json:"damage,omitempty"`
 	// At is the fork point; Points lists all that can be chosen.
-	At     int64       `json:"at,omitempty"`
+	At     int64       `json:"seq,omitempty"`
 	Points []ForkPoint `json:"points,omitempty"`
 
 	Keep    []PreviewStep `json:"keep"`    // not repeated
@@ -219,8 +219,8 @@ type RepeatItem struct {
 type PreviewDecision struct {
 	Node  string `json:"node"`
 	Visit int    `json:"visit"`
-	To    string `json:"to,omitempty"`    // the node that it leads to
-	Ended string `json:"ended,omitempty"` // why it leads nowhere
+	To    string `json:"to,omitempty"`        // the node that it leads to
+	Ended string `json:"endReason,omitempty"` // why it leads nowhere
 	// Was is where it led in the run as recorded; empty if it never decided.
 	Was       string `json:"was,omitempty"`
 	Condition string `json:"condition,omitempty"` // of the edge

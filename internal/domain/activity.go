@@ -9,9 +9,9 @@ type Activity struct {
 	Hour       CallCounts `json:"lastHour"`
 	LastCallAt time.Time  `json:"lastCallAt,omitzero"`
 	// P50 and P95 are how long calls took; zero when there was none.
-	P50   time.Duration `json:"p50Ns"`
-	P95   time.Duration `json:"p95Ns"`
-	Usage Usage         `json:"usage"`
+	P50   Millis `json:"p50Ms"`
+	P95   Millis `json:"p95Ms"`
+	Usage Usage  `json:"usage"`
 	// Errors are the failures by their code, the most frequent first.
 	Errors []ErrorCount `json:"errors,omitempty"`
 	// Recent are the last failures, the newest first.
@@ -34,7 +34,7 @@ type ErrorCount struct {
 
 // CallFailure is a call that failed.
 type CallFailure struct {
-	At      time.Time `json:"at"`
+	At      time.Time `json:"failedAt"`
 	Code    string    `json:"code"`
 	Message string    `json:"message"`
 	Run     string    `json:"run,omitempty"` // empty: no run made the call
@@ -43,7 +43,7 @@ type CallFailure struct {
 
 // CallSlot is what happened in the ten minutes from At on.
 type CallSlot struct {
-	At time.Time `json:"at"`
+	At time.Time `json:"startedAt"`
 	CallCounts
 	Usage Usage `json:"usage,omitzero"`
 }

@@ -49,7 +49,7 @@ type ProviderInfo struct {
 	Default bool   `json:"default"`
 	// State is unused, working or failing, by the last call; a restart does not
 	// forget it, nor the last error.
-	State string `json:"state" enum:"unused,working,failing"`
+	State string `json:"status" enum:"unused,working,failing"`
 	// Circuit says whether calls are made, Breaker when it opens by itself.
 	Circuit Circuit `json:"circuit"`
 	Breaker Breaker `json:"breaker"`
@@ -81,7 +81,7 @@ type ProviderLimit struct {
 	Limit     int64     `json:"limit"`
 	Remaining int64     `json:"remaining"`
 	ResetAt   time.Time `json:"resetAt,omitzero" doc:"When all of it is there again."`
-	At        time.Time `json:"at" doc:"When the provider said so."`
+	At        time.Time `json:"observedAt" doc:"When the provider said so."`
 }
 
 // KeyInfo is where a key comes from: never the key.

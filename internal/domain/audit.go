@@ -50,12 +50,12 @@ type AuditLink struct {
 
 // AuditCheck is a verification of the whole audit log.
 type AuditCheck struct {
-	Began  time.Time `json:"began,omitzero"`
-	Ended  time.Time `json:"ended,omitzero"` // zero: it is under way
+	Began  time.Time `json:"startedAt,omitzero"`
+	Ended  time.Time `json:"endedAt,omitzero"` // zero: it is under way
 	By     string    `json:"by,omitempty"`
 	Events int64     `json:"events"`
 	Links  int64     `json:"links"`
-	Last   int64     `json:"last"` // newest event that was read
+	Last   int64     `json:"lastEvent"` // newest event that was read
 	// Found is how many things do not fit; 0: nothing was edited, removed or
 	// reordered. Problems are the first of them.
 	Found    int      `json:"found"`

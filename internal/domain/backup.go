@@ -6,7 +6,7 @@ import "time"
 // its manifest does, and then it has been opened and verified.
 type Backup struct {
 	Format  int       `json:"format"` // of the manifest: 2
-	Created time.Time `json:"created"`
+	Created time.Time `json:"createdAt"`
 	// Instance is a fingerprint of the installation, the same in all its backups;
 	// Generation names the life of the database that was copied.
 	Instance   string `json:"instance"`

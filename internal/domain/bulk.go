@@ -38,7 +38,7 @@ type BulkRequest struct {
 	// calls for it to begin, and to go on; after a canary that failed as before, the
 	// next run is one. Tool is the same of a tool, or of one host of it, as
 	// [CircuitName] writes them.
-	NotBefore time.Time `json:"notBefore,omitzero"`
+	NotBefore time.Time `json:"startAt,omitzero"`
 	Provider  string    `json:"provider,omitempty"`
 	Tool      string    `json:"tool,omitempty"`
 	// Digest is a preview's; CodeStale if other runs would be acted on by now.
@@ -57,7 +57,7 @@ type BulkPreview struct {
 	Refusals map[string]Message `json:"-"`
 	// More: there are more matching runs than one bulk act takes.
 	More   bool      `json:"more"`
-	At     time.Time `json:"at"`
+	At     time.Time `json:"createdAt"`
 	Digest string    `json:"digest"`
 	// First is the run that would be the canary, and what the act does to it.
 	First   string   `json:"first"`
@@ -81,10 +81,10 @@ type Bulk struct {
 	Canary    bool              `json:"canary"`
 	Rate      int               `json:"rate"`
 	Labels    map[string]string `json:"labels,omitempty"`
-	NotBefore time.Time         `json:"notBefore,omitzero"`
+	NotBefore time.Time         `json:"startAt,omitzero"`
 	Provider  string            `json:"provider,omitempty"`
 	Tool      string            `json:"tool,omitempty"`
-	State     BulkState         `json:"state"`
+	State     BulkState         `json:"status"`
 	// Note says why it was stopped.
 	Note      string    `json:"note"`
 	Total     int64     `json:"total"`
@@ -104,13 +104,13 @@ type BulkItem struct {
 	// Node and Code are how the run had failed.
 	Node  string `json:"node,omitempty"`
 	Code  string `json:"code,omitempty"`
-	State string `json:"state"` // pending, acted, refused
+	State string `json:"status"` // pending, acted, refused
 	// Result is the run that came of a rerun; Detail says why it was refused.
 	Result string `json:"result,omitempty"`
 	Detail string `json:"detail,omitempty"`
 	// Message is Detail with its arguments kept apart.
 	Message Message   `json:"-"`
-	At      time.Time `json:"at,omitzero"`
+	At      time.Time `json:"actedAt,omitzero"`
 }
 
 // BulkMax is how many runs one bulk act takes at most.

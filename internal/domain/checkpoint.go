@@ -109,10 +109,13 @@ type Handoff struct {
 	Node    string    `json:"node"`
 	Reason  string    `json:"reason"` // plan_step, capability_match, user_request, error_recovery, clarification
 	Context string    `json:"context"`
-	At      time.Time `json:"at"`
+	At      time.Time `json:"createdAt"`
 }
 
-// Answer is an answer that a request takes.
+// ApprovalStatuses lists the statuses of approval requests.
+var ApprovalStatuses = []string{"open", "approved", "rejected", "asked_back", "expired", "cancelled"}
+
+// Answer is an answer that a request accepts.
 type Answer struct {
 	ID    string     `json:"id"`
 	Label string     `json:"label"`
@@ -126,6 +129,9 @@ const (
 	AnswerApprove AnswerKind = "approve" // the step completes
 	AnswerReject  AnswerKind = "reject"  // the step fails, unless it continues after a rejection
 	AnswerChoice  AnswerKind = "choice"  // the step completes with that choice
+	// AnswerRequestChanges gives the comment to the agent, which continues and may request
+	// approval again. Its id is the same.
+	AnswerRequestChanges AnswerKind = "request_changes"
 )
 
 // Rejects reports whether the answer rejects the request.
@@ -143,6 +149,15 @@ func (a Approval) Answers() []Answer {
 			list[i].Label = map[string]string{"approve": "Approve", "reject": "Reject"}[list[i].ID]
 		}
 		list[i].Label = cmp.Or(list[i].Label, list[i].ID)
+	}
+	return list
+}
+
+// Offered are the answers, and request_changes where an agent requests the approval.
+func (a Approval) Offered() []Answer {
+	list := a.Answers()
+	if a.MayAsk {
+		list = append(list, Answer{string(AnswerRequestChanges), "Request changes", AnswerRequestChanges})
 	}
 	return list
 }

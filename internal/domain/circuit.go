@@ -20,7 +20,7 @@ const (
 type Circuit struct {
 	// Part is the host, of a tool that has a circuit for each.
 	Part          string       `json:"part,omitempty"`
-	State         CircuitState `json:"state" enum:"closed,open,half_open"`
+	State         CircuitState `json:"status" enum:"closed,open,half_open"`
 	FailuresInRow int          `json:"failuresInRow,omitempty"`
 	// Since is when it last stopped being closed; trials since then do not move it.
 	Since     time.Time `json:"since,omitzero"`
@@ -69,9 +69,9 @@ func OpenCircuits(tools []ToolInfo, name string) (open []ToolCircuit, known bool
 
 // Breaker is when a circuit opens by itself.
 type Breaker struct {
-	Failures int           `json:"failures" doc:"In a row; -1: never."`
-	Rest     time.Duration `json:"restNs"`
-	PerHost  bool          `json:"perHost,omitempty" doc:"There is a circuit for each host."`
+	Failures int    `json:"failures" doc:"In a row; -1: never."`
+	Rest     Millis `json:"cooldownMs"`
+	PerHost  bool   `json:"perHost,omitempty" doc:"There is a circuit for each host."`
 }
 
 // CircuitCount is how the circuits of a tool or provider have fared since the start.

@@ -52,7 +52,7 @@ type Draft struct {
 	// from 1.
 	Parent   string      `json:"parent,omitempty"`
 	Revision int         `json:"revision"`
-	State    DraftState  `json:"state"`
+	State    DraftState  `json:"status"`
 	Progress []DraftNote `json:"progress"`
 	// Begun counts the processes that began to make it.
 	Begun int `json:"begun"`
@@ -64,13 +64,12 @@ type Draft struct {
 // DraftOutcome is what planning came to.
 type DraftOutcome struct {
 	Classification Classification `json:"classification,omitzero"`
-	// Plan, Version and Hash name the stored plan. Direct is the agent that answers
-	// without one; By is rules, model or direct.
-	Plan    string `json:"plan,omitempty"`
-	Version int    `json:"version,omitempty"`
-	Hash    string `json:"hash,omitempty"`
-	Direct  string `json:"direct,omitempty"`
-	By      string `json:"by,omitempty"`
+	// Plan and Hash name the stored plan and its version. Direct is the agent that
+	// answers without one; By is rules, model or direct.
+	Plan   PlanRef `json:"plan,omitzero"`
+	Hash   string  `json:"hash,omitempty"`
+	Direct string  `json:"direct,omitempty"`
+	By     string  `json:"by,omitempty"`
 	// Model is the model that planned, as provider/model; empty: none did.
 	Model string `json:"model,omitempty"`
 	Found bool   `json:"found,omitempty"` // an equal request had been planned before
@@ -148,7 +147,7 @@ const (
 
 // DraftNote is one entry of the progress log of planning.
 type DraftNote struct {
-	At    time.Time  `json:"at"`
+	At    time.Time  `json:"createdAt"`
 	Phase DraftPhase `json:"phase"`
 	// Attempt counts answers of a model, from 1; 0: it is no matter of a model.
 	Attempt int `json:"attempt,omitempty"`

@@ -13,7 +13,7 @@ type Expected struct {
 	Steps int `json:"steps"`
 	// TookMs is the work ahead in milliseconds, one step after another, without
 	// waits for time or people; Cost is in the unit of the providers' prices.
-	TookMs int64   `json:"tookMs"`
+	TookMs int64   `json:"durationMs"`
 	Cost   float64 `json:"cost"`
 }
 

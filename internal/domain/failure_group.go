@@ -6,7 +6,7 @@ import "time"
 // error code, whose messages say the same but for numbers, ids, times and quoted
 // values.
 type FailureRef struct {
-	PlanKey string `json:"plan"`
+	PlanKey string `json:"-"`
 	Node    string `json:"node"`
 	Code    string `json:"code"`
 	// Fingerprint is of their messages, as the function Fingerprint gives it; empty: whatever
@@ -23,39 +23,39 @@ func (r FailureRef) Covers(other FailureRef) bool {
 // FailureGroup is all failed runs of a plan that failed alike and that nobody has
 // taken note of: an outage that fails 400 runs is one group.
 type FailureGroup struct {
-	PlanID      string `json:"planId"`
-	PlanKey     string `json:"plan"`
-	Node        string `json:"node"`
-	Code        string `json:"code"`
-	Fingerprint string `json:"fingerprint"` // their messages, see FailureRef
-	Runs        int64  `json:"runs"`
+	// Plan is that of the runs, in the version of the newest.
+	Plan        PlanRef `json:"plan"`
+	Node        string  `json:"node"`
+	Code        string  `json:"code"`
+	Fingerprint string  `json:"fingerprint"` // their messages, see FailureRef
+	Runs        int64   `json:"runs"`
 	// First and Last are when the first and the newest of them failed.
-	First time.Time `json:"first"`
-	Last  time.Time `json:"last"`
-	// Newest is the run that failed last, Headline what it says, Version its plan's.
+	First time.Time `json:"firstAt"`
+	Last  time.Time `json:"lastAt"`
+	// Newest is the run that failed last, Headline what it says.
 	Newest   string `json:"newest"`
 	Headline string `json:"headline"`
 	// Message is Headline with its arguments kept apart.
 	Message Message `json:"-"`
-	Version int     `json:"version"`
 	// Ack is who took note of failures like these before; they have come back.
-	Ack *FailureAck `json:"ack,omitempty"`
+	Ack *FailureAck `json:"acknowledgement,omitempty"`
 }
 
 // Ref names the group.
-func (g FailureGroup) Ref() FailureRef { return FailureRef{g.PlanKey, g.Node, g.Code, g.Fingerprint} }
+func (g FailureGroup) Ref() FailureRef { return FailureRef{g.Plan.Key, g.Node, g.Code, g.Fingerprint} }
 
 // FailureAck says that a person took note of failures. The runs it was about
 // need no attention any more; one that fails anew does.
 type FailureAck struct {
 	FailureRef
-	Actor string `json:"actor"`
-	Note  string `json:"note"`
-	Runs  int64  `json:"runs"` // that needed attention then
+	Plan  PlanRef `json:"plan"`
+	Actor string  `json:"actor"`
+	Note  string  `json:"note"`
+	Runs  int64   `json:"runs"` // that needed attention then
 	// Headline is what the newest of them said.
 	Headline string    `json:"headline,omitempty"`
 	Message  Message   `json:"-"` // Headline with its arguments kept apart
-	At       time.Time `json:"at"`
+	At       time.Time `json:"acknowledgedAt"`
 }
 
 // FailureOrigin is what went before the first failure of a group that still

@@ -18,8 +18,8 @@ type HandoffFilter struct {
 // HandoffSeen is a handoff with its run and what came of it.
 type HandoffSeen struct {
 	Handoff
-	Plan   string `json:"plan"`
-	Status string `json:"status"` // open, returned or failed
+	Plan   PlanRef `json:"plan"`
+	Status string  `json:"status"` // open, returned or failed
 }
 
 // HandoffDetail is a handoff with what was passed on and what came back.
@@ -37,7 +37,7 @@ type HandoffDetail struct {
 	Result  RawJSON   `json:"result"`
 	Failure *Failure  `json:"failure,omitempty"`
 	EndedAt time.Time `json:"endedAt,omitzero"`
-	TookMs  int64     `json:"tookMs"` // until now, while it is open
+	TookMs  int64     `json:"durationMs"` // until now, while it is open
 	Usage   Usage     `json:"usage,omitzero"`
 	// Giver and Receiver are the steps of both; no giver: the supervisor's work is no
 	// step.

@@ -4,17 +4,17 @@ import "time"
 
 // HealthMetrics is how a daemon is doing now, and how it did over the last day.
 type HealthMetrics struct {
-	At time.Time `json:"at"`
+	At time.Time `json:"measuredAt"`
 	// Lag is how late the process's timers fire: the 95th percentile of the last
 	// five minutes.
-	Lag time.Duration `json:"lagNs"`
+	Lag Millis `json:"lagMs"`
 
 	Working   int       `json:"working"` // runs that hold a slot
 	Slots     int       `json:"slots"`
 	Nodes     int       `json:"nodes"` // nodes that run
 	NodeSlots int       `json:"nodeSlots"`
 	Queued    int       `json:"queued"`
-	Oldest    time.Time `json:"oldest,omitzero"` // the queued run that waits longest
+	Oldest    time.Time `json:"oldestQueuedAt,omitzero"` // the queued run that waits longest
 
 	Commits CommitMetrics `json:"commits"`
 
@@ -35,9 +35,9 @@ type HealthMetrics struct {
 // CommitMetrics are the durations of the transactions that make checkpoints
 // durable, over the last five minutes with any.
 type CommitMetrics struct {
-	P50 time.Duration `json:"p50Ns"`
-	P95 time.Duration `json:"p95Ns"`
-	P99 time.Duration `json:"p99Ns"`
+	P50 Millis `json:"p50Ms"`
+	P95 Millis `json:"p95Ms"`
+	P99 Millis `json:"p99Ms"`
 	// PerMinute counts transactions, Writes what they made durable, in the last
 	// full minute.
 	PerMinute int64 `json:"perMinute"`
@@ -46,19 +46,19 @@ type CommitMetrics struct {
 
 // Sample is one minute of a daemon's life.
 type Sample struct {
-	At       time.Time     `json:"at"` // its end
-	Created  int64         `json:"created"`
-	Ended    int64         `json:"ended"`
-	Failed   int64         `json:"failed"` // of the ended
-	Nodes    int64         `json:"nodes"`  // attempts that ended
-	Commit   time.Duration `json:"commitNs"`
-	Lag      time.Duration `json:"lagNs"`
-	Working  int           `json:"working"`
-	Running  int           `json:"running"` // nodes that hold a slot
-	Queued   int           `json:"queued"`
-	Memory   int64         `json:"memory"`
-	Database int64         `json:"database"`
-	WAL      int64         `json:"wal"` // of Database
+	At       time.Time `json:"measuredAt"` // its end
+	Created  int64     `json:"createdRuns"`
+	Ended    int64     `json:"endedRuns"`
+	Failed   int64     `json:"failedRuns"` // of the ended
+	Nodes    int64     `json:"nodes"`      // attempts that ended
+	Commit   Millis    `json:"commitMs"`
+	Lag      Millis    `json:"lagMs"`
+	Working  int       `json:"working"`
+	Running  int       `json:"running"` // nodes that hold a slot
+	Queued   int       `json:"queued"`
+	Memory   int64     `json:"memory"`
+	Database int64     `json:"database"`
+	WAL      int64     `json:"wal"` // of Database
 	// Goroutines and Listeners are those at its end.
 	Goroutines int `json:"goroutines"`
 	Listeners  int `json:"listeners"`
@@ -66,5 +66,5 @@ type Sample struct {
 	Providers int `json:"providers"`
 	Circuits  int `json:"circuits"`
 	// Clock is by how much the machine's clock may be wrong.
-	Clock time.Duration `json:"clockNs"`
+	Clock Millis `json:"clockMs"`
 }

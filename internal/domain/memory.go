@@ -10,7 +10,7 @@ type Memory struct {
 	Run     string    `json:"run"` // where it comes from
 	Input   string    `json:"input"`
 	Output  string    `json:"output"`
-	At      time.Time `json:"at"`
+	At      time.Time `json:"createdAt"`
 }
 
 // MaxMemory bounds each text of an exchange, in bytes; longer ones are cut.

@@ -15,12 +15,12 @@ const (
 // Note is what a person wrote about a run for whoever looks at it next. Notes are
 // kept with the run, and are not changed.
 type Note struct {
-	ID      int64     `json:"id"`
-	Run     string    `json:"run"`
-	PlanKey string    `json:"plan,omitempty"`
-	Actor   string    `json:"actor"`
-	Text    string    `json:"text"`
-	At      time.Time `json:"at"`
+	ID    int64     `json:"id"`
+	Run   string    `json:"run"`
+	Plan  PlanRef   `json:"plan,omitzero"`
+	Actor string    `json:"actor"`
+	Text  string    `json:"text"`
+	At    time.Time `json:"createdAt"`
 }
 
 // CheckNote gives the text of a note without the blanks around it; CodeInvalid if

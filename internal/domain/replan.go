@@ -50,7 +50,7 @@ type Replan struct {
 	Node   string    `json:"node"`
 	Reason string    `json:"reason"`
 	By     string    `json:"by,omitempty"` // who made the run follow it: the supervisor, or who accepted it
-	At     time.Time `json:"at"`
+	At     time.Time `json:"createdAt"`
 	// Proposed versions are not followed before a person accepts them.
 	Proposed bool `json:"proposed,omitempty"`
 }

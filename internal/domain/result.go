@@ -9,10 +9,15 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Result is what a run has come to so far, in the shape that `kairos --json` and
-// GET /runs/{id} share. Absent values are null, lists never are.
+// Result is the result of a run so far, as `kairos --json` prints it. GET /runs/{id} has
+// the same fields, and the id as "id". Absent values are null, lists never are.
 type Result struct {
-	RunID      string     `json:"runId"`
+	RunID string `json:"runId"`
+	RunResult
+}
+
+// RunResult is a [Result] without the id of the run.
+type RunResult struct {
 	Status     RunStatus  `json:"status"`
 	WaitReason WaitReason `json:"waitReason"` // empty unless the run waits
 	Waits      []Wait     `json:"waits"`
@@ -35,10 +40,8 @@ type Result struct {
 // says of a run that was interrupted and resumed equals what it says of one
 // that was not.
 func ResultOf(d RunDetail) Result {
-	r := Result{
-		RunID: d.Run.ID, Status: d.Run.Status, Waits: d.Waits, Output: d.Run.Output,
-		Error: d.Run.Error, Usage: d.Run.Usage, Result: d.Plan,
-	}
+	r := Result{RunID: d.Run.ID, RunResult: RunResult{Status: d.Run.Status, Waits: d.Waits, Output: d.Run.Output,
+		Error: d.Run.Error, Usage: d.Run.Usage, Result: d.Plan}}
 	if r.Status == RunWaiting {
 		r.WaitReason = d.Run.WaitReason
 	}

@@ -49,13 +49,13 @@ type Retained struct {
 	Events int64          `json:"events"` // of the audit log
 	// Bytes given back to the disk; 0 for a dry run.
 	Bytes int64 `json:"bytes"`
-	Took  int64 `json:"ms"`
+	Took  int64 `json:"durationMs"`
 }
 
 // RetainedPlan is the part of one plan and one reason: age, count or size.
 type RetainedPlan struct {
-	Plan   string `json:"plan"`
-	Reason string `json:"reason"`
-	Runs   int64  `json:"runs"`
-	Rows   int64  `json:"rows"`
+	Plan   PlanRef `json:"plan"`
+	Reason string  `json:"reason"`
+	Runs   int64   `json:"runs"`
+	Rows   int64   `json:"rows"`
 }

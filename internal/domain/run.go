@@ -164,7 +164,7 @@ type Wait struct {
 	Item   int        `json:"item"` // -1: none
 	Reason WaitReason `json:"reason"`
 	Since  time.Time  `json:"since"`
-	Due    time.Time  `json:"due,omitzero"`
+	Due    time.Time  `json:"dueAt,omitzero"`
 	// Approval or child run, if that is what is waited for.
 	Approval string `json:"approval,omitempty"`
 	Child    string `json:"child,omitempty"`

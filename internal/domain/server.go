@@ -10,7 +10,7 @@ type Server struct {
 	Generation string    `json:"incarnation"`
 	Epoch      int64     `json:"epoch"` // how often the database was opened for writing
 	Schema     int64     `json:"schema"`
-	Started    time.Time `json:"started"`
+	Started    time.Time `json:"startedAt"`
 	Events     int64     `json:"events"` // newest audit event
 	Host       string    `json:"host"`
 	Clock      Clock     `json:"clock"`
@@ -93,7 +93,7 @@ type ServerBackups struct {
 
 // RestoreTest is the result of a restore test.
 type RestoreTest struct {
-	At      time.Time `json:"at"`
+	At      time.Time `json:"testedAt"`
 	Backup  string    `json:"backup"`            // its file's name
 	Problem string    `json:"problem,omitempty"` // why it cannot be restored
 	// Encrypted says that it was only compared with what was written: the key that
@@ -106,26 +106,26 @@ type Clock struct {
 	Known bool `json:"known"` // false: the system does not tell
 	// Synced says that something keeps the clock right; it is then wrong by at most
 	// Within.
-	Synced bool          `json:"synced"`
-	Within time.Duration `json:"withinNs,omitempty"`
+	Synced bool   `json:"synced"`
+	Within Millis `json:"uncertaintyMs,omitempty"`
 	// Behind says that it was behind what was recorded when the daemon started.
 	Behind string `json:"behind,omitempty"`
 }
 
 // Job is something that the daemon does by itself, again and again.
 type Job struct {
-	Name    string        `json:"name"`
-	Every   time.Duration `json:"everyNs"`
-	Running bool          `json:"running"`
-	LastAt  time.Time     `json:"lastAt,omitzero"`
-	Took    time.Duration `json:"tookNs,omitempty"`
-	Error   string        `json:"error,omitempty"` // of the last time
-	NextAt  time.Time     `json:"nextAt,omitzero"`
+	Name    string    `json:"name"`
+	Every   Millis    `json:"intervalMs"`
+	Running bool      `json:"running"`
+	LastAt  time.Time `json:"lastAt,omitzero"`
+	Took    Millis    `json:"durationMs,omitempty"`
+	Error   string    `json:"error,omitempty"` // of the last time
+	NextAt  time.Time `json:"nextAt,omitzero"`
 }
 
 // DaemonLog is a line of the daemon's own log.
 type DaemonLog struct {
-	At      time.Time `json:"at"`
+	At      time.Time `json:"loggedAt"`
 	Level   string    `json:"level"`
 	Message string    `json:"message"`
 	// Facts are the rest of the line, as JSON.
@@ -149,12 +149,11 @@ type Maintenance struct {
 // PlanStorage is what the runs of one plan take. Bytes are estimated for the
 // journal and counted for large values.
 type PlanStorage struct {
-	PlanID string `json:"planId"`
-	Plan   string `json:"plan"`
-	Runs   int64  `json:"runs"`
-	Purged int64  `json:"purged"` // of them, those whose journal was removed
-	Rows   int64  `json:"rows"`   // of the journal
-	Bytes  int64  `json:"bytes"`
+	Plan   PlanRef `json:"plan"`
+	Runs   int64   `json:"runs"`
+	Purged int64   `json:"purged"` // of them, those whose journal was removed
+	Rows   int64   `json:"rows"`   // of the journal
+	Bytes  int64   `json:"bytes"`
 }
 
 // Notice is what every page says while it is so.

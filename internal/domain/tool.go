@@ -14,11 +14,11 @@ type ToolInfo struct {
 	Permission string `json:"permission"`
 	// State is ready, unavailable, changed or gone; Reason says why it is not
 	// ready.
-	State  string         `json:"state"`
+	State  string         `json:"status"`
 	Reason string         `json:"reason,omitempty"`
 	Schema map[string]any `json:"schema,omitempty"`
 	// Timeout bounds one call by the configuration; 0: only the step's own does.
-	Timeout time.Duration `json:"timeoutNs,omitzero"`
+	Timeout Millis `json:"timeoutMs,omitzero"`
 	// Change is how the definition of a changed tool differs from the accepted one.
 	Change *ToolChange `json:"change,omitempty"`
 
@@ -74,7 +74,7 @@ type ToolServer struct {
 	Address string `json:"address"`
 	// State is ready, unavailable (it will be started again), given up (it ended
 	// too often) or off (it may not be run); Reason says why it is not ready.
-	State    string    `json:"state" enum:"ready,unavailable,given up,off"`
+	State    string    `json:"status" enum:"ready,unavailable,given up,off"`
 	Reason   string    `json:"reason,omitempty"`
 	Since    time.Time `json:"since,omitzero"`
 	Tools    int       `json:"tools"`    // that it offers now

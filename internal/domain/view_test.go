@@ -8,28 +8,6 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-func TestDetailHoldsTheWholeContract(t *testing.T) {
-	t.Parallel()
-	text, err := json.Marshal(domain.ViewDetail(domain.RunDetail{Run: domain.Run{ID: "r1", PlanKey: "p", Version: 3, LastSeq: 9,
-		Status: domain.RunWaiting, WaitReason: domain.WaitApproval, Limits: domain.Limits{MaxDuration: time.Hour}}}, nil))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got map[string]any
-	if err := json.Unmarshal(text, &got); err != nil {
-		t.Fatal(err)
-	}
-	for _, k := range []string{"runId", "status", "waitReason", "waits", "output", "outputs", "path", "error", "usage",
-		"plan", "version", "createdAt", "rev", "input"} {
-		if _, ok := got[k]; !ok {
-			t.Errorf("%q is missing in %s", k, text)
-		}
-	}
-	if got["waitReason"] != "approval" || got["limits"].(map[string]any)["maxDuration"] != "1h0m0s" {
-		t.Errorf("got %s", text)
-	}
-}
-
 func TestLimitsOnTheWire(t *testing.T) {
 	t.Parallel()
 	l := domain.Limits{MaxSteps: 5, MaxDuration: 90 * time.Second, MaxTokens: 7, MaxCost: 0.5}
@@ -52,5 +30,20 @@ func TestDecisionsOf(t *testing.T) {
 		`"evaluated":[{"to":"b","condition":"last == 1","result":"true","saw":"1"}]}]`
 	if err != nil || string(got) != want {
 		t.Errorf("got %s, %v\nwant %s", got, err, want)
+	}
+}
+
+func TestDurationsAreWrittenInGoOrISO(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]time.Duration{"90s": 90 * time.Second, "PT90S": 90 * time.Second, "PT1H30M": 90 * time.Minute,
+		"P30D": 30 * 24 * time.Hour, "P1W": 7 * 24 * time.Hour, "P1DT12H": 36 * time.Hour} {
+		if got, err := domain.ParseDuration(text); err != nil || got != want {
+			t.Errorf("%s is %v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "P", "PT", "P1DT", "soon", "P1Y", "PT99999999999H"} {
+		if got, err := domain.ParseDuration(text); domain.CodeOf(err) != domain.CodeInvalid {
+			t.Errorf("%q is %v, %v", text, got, err)
+		}
 	}
 }

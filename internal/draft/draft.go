@@ -265,7 +265,7 @@ func (s *Service) ask(ctx context.Context, d *domain.Draft, report func(domain.D
 		return nil
 	}
 	p := asked.Plan
-	d.Plan, d.Version, d.Hash, d.By, d.Direct, d.Found = p.Key, p.Version, p.Hash, p.By, asked.Agent, p.Found
+	d.Plan.Key, d.Plan.Version, d.Hash, d.By, d.Direct, d.Found = p.Key, p.Version, p.Hash, p.By, asked.Agent, p.Found
 	d.Proposed, d.Steps, d.Unsafe, d.Reason = p.Proposed, p.Steps, p.Unsafe, asked.Reason
 	return nil
 }

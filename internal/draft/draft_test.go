@@ -101,7 +101,7 @@ func TestADraftOutlivesTheProcess(t *testing.T) {
 	second := open(t, w, &desk{answer: planned})
 	second.Finish(t)
 	got := read(t, w, d.ID)
-	if got.State != domain.DraftReady || got.Begun != 2 || got.Plan != "p" ||
+	if got.State != domain.DraftReady || got.Begun != 2 || got.Plan.Key != "p" ||
 		!slices.Equal(phases(got), []domain.DraftPhase{domain.PhaseUnderstanding, domain.PhaseInterrupted, domain.PhaseUnderstanding}) {
 		t.Errorf("after the second process: %+v", got)
 	}

@@ -199,7 +199,7 @@ func (m *Models) infoOf(i domain.ProviderInfo) domain.ProviderInfo {
 	i.State, i.LastCallAt, i.LastError, i.LastErrorAt, i.FailingSince = went.State, went.LastCallAt, went.LastError, went.LastErrorAt, went.FailingSince
 	i.Calls, i.Failures, i.Usage, i.Limits = went.Calls, went.Failures, went.Usage, slices.Clone(went.Limits)
 	s := m.breaking[i.Name].WithDefaults()
-	i.Circuit, i.Breaker = m.circuits.Circuit(circuitOf(i.Name)), domain.Breaker{Failures: s.Failures, Rest: s.Rest}
+	i.Circuit, i.Breaker = m.circuits.Circuit(circuitOf(i.Name)), domain.Breaker{Failures: s.Failures, Rest: domain.Millis(s.Rest)}
 	i.Models = slices.Sorted(maps.Keys(m.allowed[i.Name]))
 	i.Activity = m.calls.Of(activity.Provider + i.Name)
 	if by, ok := m.calls.Disabled(activity.Provider + i.Name); ok {

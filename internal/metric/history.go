@@ -89,7 +89,7 @@ func (r *Recorder) Sample(ctx context.Context) {
 	defer r.mu.Unlock()
 	m := &r.now
 	sample.Created, sample.Ended, sample.Failed, sample.Nodes = m.created, m.ended, m.failed, m.nodes
-	sample.Commit, sample.Lag = m.commits.percentile(.95), m.lag.percentile(.95)
+	sample.Commit, sample.Lag = domain.Millis(m.commits.percentile(.95)), domain.Millis(m.lag.percentile(.95))
 	if r.past = append(r.past, sample); len(r.past) > day {
 		r.past = append(r.past[:0], r.past[len(r.past)-day:]...)
 	}
@@ -120,8 +120,8 @@ func (r *Recorder) HealthMetrics(ctx context.Context) (domain.HealthMetrics, err
 		commits.merge(&r.minutes[i].commits)
 		lag.merge(&r.minutes[i].lag)
 	}
-	v.Lag = lag.percentile(.95)
-	v.Commits = domain.CommitMetrics{P50: commits.percentile(.5), P95: commits.percentile(.95), P99: commits.percentile(.99)}
+	v.Lag = domain.Millis(lag.percentile(.95))
+	v.Commits = domain.CommitMetrics{P50: domain.Millis(commits.percentile(.5)), P95: domain.Millis(commits.percentile(.95)), P99: domain.Millis(commits.percentile(.99))}
 	if n := len(r.minutes); n > 0 {
 		v.Commits.PerMinute, v.Commits.Writes = r.minutes[n-1].commits.n, r.minutes[n-1].writes
 	}

@@ -209,7 +209,7 @@ func TestVitals(t *testing.T) {
 			Circuits: func() []domain.CircuitCount {
 				return []domain.CircuitCount{{Kind: "tool", Name: "http", Open: 2}, {Kind: "provider", Name: "local", Open: 1}}
 			},
-			Clock: func() domain.Clock { return domain.Clock{Known: true, Within: 20 * time.Millisecond} },
+			Clock: func() domain.Clock { return domain.Clock{Known: true, Within: domain.Millis(20 * time.Millisecond)} },
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		var done sync.WaitGroup
@@ -228,13 +228,12 @@ func TestVitals(t *testing.T) {
 				t.Errorf("%s is %s, want about %s", name, got, want)
 			}
 		}
-		near("p50", v.Commits.P50, 50*time.Millisecond)
-		near("p95", v.Commits.P95, 95*time.Millisecond)
-		near("p99", v.Commits.P99, 99*time.Millisecond)
-		if len(v.Samples) != 1 || v.Samples[0].Nodes != 1 || v.Samples[0].Created != 1 || v.Samples[0].Ended != 1 ||
-			v.Commits.PerMinute != 100 || v.Commits.Writes != 200 || !v.FullAt.IsZero() ||
+		near("p50", v.Commits.P50.Duration(), 50*time.Millisecond)
+		near("p95", v.Commits.P95.Duration(), 95*time.Millisecond)
+		near("p99", v.Commits.P99.Duration(), 99*time.Millisecond)
+		if len(v.Samples) != 1 || v.Samples[0].Nodes != 1 || v.Samples[0].Created != 1 || v.Samples[0].Ended != 1 || v.Commits.PerMinute != 100 || v.Commits.Writes != 200 || !v.FullAt.IsZero() ||
 			v.Samples[0].Providers != 2 || v.Samples[0].Circuits != 2 ||
-			v.Samples[0].Clock != 20*time.Millisecond {
+			v.Samples[0].Clock.Duration() != 20*time.Millisecond {
 			t.Errorf("after a minute: %+v", v)
 		}
 		time.Sleep(10 * time.Minute)

@@ -11,15 +11,14 @@ import (
 // draftRecord says what was requested, who planned it, and what came of it.
 func draftRecord(d domain.Draft, reason string) domain.AuditRecord {
 	detail := map[string]any{"draft": d.ID, "revision": d.Revision, "prompt": clipped(d.Query, 2000)}
-	for key, v := range map[string]string{"change": clipped(d.Change, 2000), "refines": d.Parent, "provider": d.Provider,
-		"model": d.Model, "by": d.By,
-		"plan": d.Plan, "hash": d.Hash, "alternative": d.Alternative, "agent": d.Direct} {
+	for key, v := range map[string]string{"change": clipped(d.Change, 2000), "refines": d.Parent, "provider": d.Provider, "model": d.Model, "by": d.By,
+		"plan": d.Plan.Key, "hash": d.Hash, "alternative": d.Alternative, "agent": d.Direct} {
 		if v != "" {
 			detail[key] = v
 		}
 	}
-	if d.Version > 0 {
-		detail["version"] = d.Version
+	if d.Plan.Version > 0 {
+		detail["version"] = d.Plan.Version
 	}
 	if d.Error != nil {
 		detail["error"] = d.Error.Code

@@ -129,7 +129,7 @@ func everyFailureQuery(t *testing.T, s *Store, must func(string, error)) {
 		t.Errorf("%+v", notes)
 	}
 	recent, err := s.RecentNotes(ctx, time.Now().Add(-time.Hour), 5)
-	if must("recent notes", err); len(recent) != 1 || recent[0].Run != last[0].ID || recent[0].PlanKey != "p" {
+	if must("recent notes", err); len(recent) != 1 || recent[0].Run != last[0].ID || recent[0].Plan.Key != "p" {
 		t.Errorf("%+v", recent)
 	}
 	users, err := s.PlansThatRun(ctx, "p", 5)

@@ -68,20 +68,16 @@ func (s attention) FailureGroups(ctx context.Context, limit int) ([]domain.Failu
 			return nil, core.Translate(err, "group failures")
 		}
 		g := domain.FailureGroup{
-			PlanID:      newest.PlanPublicID,
-			PlanKey:     newest.Key,
+			Plan:        domain.PlanRef{ID: newest.PlanPublicID, Key: newest.Key, Version: int(newest.Number)},
 			Node:        r.Node,
 			Code:        r.ErrorCode,
 			Fingerprint: r.Fingerprint,
 			Runs:        r.Runs,
-			First: core.FromMicros(
-				r.FirstAt,
-			),
-			Last:     core.FromMicros(r.LastAt),
-			Newest:   newest.PublicID,
-			Headline: newest.Headline,
-			Message:  domain.DecodeMessage(newest.Message, newest.Headline),
-			Version:  int(newest.Number),
+			First:       core.FromMicros(r.FirstAt),
+			Last:        core.FromMicros(r.LastAt),
+			Newest:      newest.PublicID,
+			Headline:    newest.Headline,
+			Message:     domain.DecodeMessage(newest.Message, newest.Headline),
 		}
 		acks, err := s.store.q.FailureAcks(
 			ctx,

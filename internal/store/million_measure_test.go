@@ -243,7 +243,7 @@ func measure(t *testing.T, s *store.Store, large bool) {
 				_, err = s.FailureOrigin(
 					ctx,
 					domain.FailureRef{
-						PlanKey:     groups[0].PlanKey,
+						PlanKey:     groups[0].Plan.Key,
 						Node:        groups[0].Node,
 						Code:        groups[0].Code,
 						Fingerprint: groups[0].Fingerprint,

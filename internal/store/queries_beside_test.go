@@ -41,7 +41,7 @@ func everyDraftQuery(t *testing.T, s *Store, must func(string, error)) {
 		},
 	}
 	must("tell", s.TellDraft(ctx, d.ID, notes))
-	d.State, d.DraftOutcome = domain.DraftReady, domain.DraftOutcome{Plan: "p", Version: 1, Hash: "h-of-draft", By: "rules"}
+	d.State, d.DraftOutcome = domain.DraftReady, domain.DraftOutcome{Plan: domain.PlanRef{Key: "p", Version: 1}, Hash: "h-of-draft", By: "rules"}
 	if moved, err := s.EndDraft(ctx, d); err != nil || !moved {
 		t.Errorf("end: %v %v", moved, err)
 	}
@@ -148,7 +148,7 @@ func everyBulkQuery(t *testing.T, s *Store, run string, must func(string, error)
 	}
 	groups, err := s.FailureGroups(ctx, 10)
 	if must("groups", err); len(groups) != 1 || groups[0].Runs != 1 || groups[0].Newest != run || groups[0].Code != "x" ||
-		groups[0].PlanKey != "p" {
+		groups[0].Plan.Key != "p" {
 		t.Errorf("%+v", groups)
 	}
 	view := func(f func(tx *Tx) error) error {

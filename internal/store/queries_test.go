@@ -349,7 +349,7 @@ func TestEveryQueryRuns(t *testing.T) {
 		MaxSize: 1,
 	}
 	would, err := s.Retain(ctx, everything, domain.System, true)
-	if must("retention", err); would.Runs != 1 || would.Plans[0].Plan != "p" || would.Bytes != 0 {
+	if must("retention", err); would.Runs != 1 || would.Plans[0].Plan.Key != "p" || would.Bytes != 0 {
 		t.Errorf("would remove %+v", would)
 	}
 	plans, err := s.PlanStorage(ctx)

@@ -218,7 +218,7 @@ func (r *retaining) remove(ctx context.Context, batch []purgeable) (int, error) 
 	for _, p := range free {
 		key := [2]string{r.names[p.plan], p.reason}
 		if r.total[key] == nil {
-			r.total[key] = &domain.RetainedPlan{Plan: key[0], Reason: key[1]}
+			r.total[key] = &domain.RetainedPlan{Plan: domain.PlanRef{Key: key[0]}, Reason: key[1]}
 		}
 		r.total[key].Runs++
 		r.total[key].Rows += p.steps

@@ -121,7 +121,7 @@ func (s retention) PlanStorage(ctx context.Context) ([]domain.PlanStorage, error
 	byID := map[int64]*domain.PlanStorage{}
 	out := make([]domain.PlanStorage, 0, len(names))
 	for _, n := range names {
-		out = append(out, domain.PlanStorage{PlanID: n.PublicID, Plan: n.Key})
+		out = append(out, domain.PlanStorage{Plan: domain.PlanRef{ID: n.PublicID, Key: n.Key}})
 	}
 	for i, n := range names {
 		byID[n.ID] = &out[i]

@@ -2,7 +2,10 @@ package store
 
 import (
 	"database/sql"
+	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
@@ -33,6 +36,43 @@ func (a AttentionTx) AckRun(run, note string) error {
 // the run has not failed.
 func (a AttentionTx) UnackRun(run string) (changed bool, err error) {
 	return a.setRun(run, true)
+}
+
+// LabelRun adds labels to a run, in place of those with the same keys. The labels that the
+// run was created with are sealed, and stay stored beneath. CodeNotFound.
+func (a AttentionTx) LabelRun(run string, labels map[string]string, reason string) error {
+	if len(labels) == 0 {
+		return domain.Errorf(domain.CodeInvalid, "no labels given").Suggest("write key=value")
+	}
+	w := a.tx.w
+	r, err := w.q.RunGivenLabels(w.ctx, run)
+	if errors.Is(err, sql.ErrNoRows) {
+		return domain.Errorf(domain.CodeNotFound, "run %s not found", run)
+	} else if err != nil {
+		return core.Translate(err, "label run")
+	}
+	given := map[string]string{}
+	if err := json.Unmarshal([]byte(r.GivenLabels), &given); err != nil {
+		return domain.Errorf(domain.CodeCorrupt, "labels of run %s: %w", run, err)
+	}
+	maps.Copy(given, labels)
+	if err := w.q.RunGiveLabels(w.ctx, core.EncodeJSON(given), r.ID); err != nil {
+		return core.Translate(err, "label run")
+	}
+	for _, k := range slices.Sorted(maps.Keys(labels)) {
+		if err := w.q.RunLabelDrop(w.ctx, r.ID, k); err != nil {
+			return core.Translate(err, "label run")
+		}
+		if err := w.q.RunLabelInsert(w.ctx, k, labels[k], r.ID); err != nil {
+			return core.Translate(err, "label run")
+		}
+	}
+	if err := w.wordsOf(r.ID); err != nil {
+		return err
+	}
+	a.tx.audit("run.label", auditRow{record: domain.AuditRecord{Object: "run:" + run, Reason: reason,
+		Detail: domain.RawJSON(core.EncodeJSON(labels))}})
+	return nil
 }
 
 // setRun marks whether a failed run needs attention. It reports false for a run

@@ -183,7 +183,7 @@ func (t *Box) Tools(context.Context) ([]domain.ToolInfo, error) {
 	}
 	for _, s := range t.set.Specs() {
 		info := domain.ToolInfo{Name: s.Name, Description: s.Description, Source: "built-in", Effect: string(t.set.Effect(s.Name, nil)),
-			Permission: string(t.set.Permission(s.Name)), State: mcp.StateReady, Schema: s.Schema, Timeout: t.set.Patience(s.Name)}
+			Permission: string(t.set.Permission(s.Name)), State: mcp.StateReady, Schema: s.Schema, Timeout: domain.Millis(t.set.Patience(s.Name))}
 		if s.Effect != "" {
 			info.Effect = string(s.Effect)
 		}
@@ -198,7 +198,7 @@ func (t *Box) Tools(context.Context) ([]domain.ToolInfo, error) {
 			b := t.set.Breaker(s.Name)
 			info.Breaker, info.Circuits = &domain.Breaker{
 				Failures: b.Failures,
-				Rest:     b.Rest,
+				Rest:     domain.Millis(b.Rest),
 				PerHost:  t.set.Reach(s.Name) == ReachesHosts,
 			}, t.Circuits.Of(
 				activity.Tool+s.Name,

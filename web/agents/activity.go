@@ -22,7 +22,7 @@ const troubled = 0.2
 func (s *section) pulse(c *ui.Context, a domain.Activity) Pulse {
 	p := Pulse{Calls: c.Number(a.Calls), Last: c.Time(a.LastCallAt), Text: c.T("no call")}
 	if a.P95 > 0 {
-		p.P95 = vital.Span(a.P95)
+		p.P95 = vital.Span(a.P95.Duration())
 	}
 	if a.Hour.Calls > 0 {
 		share := float64(a.Hour.Failures) / float64(a.Hour.Calls)

@@ -16,7 +16,7 @@ func (s *section) circuitRule(c *ui.Context, b domain.Breaker) string {
 			b.Failures,
 			"It opens after %s failure that says that the other side is down, for %s at first.",
 			"It opens after %s failures in a row that say that the other side is down, for %s at first.",
-			vital.Span(b.Rest),
+			vital.Span(b.Rest.Duration()),
 		)
 	}
 	if b.PerHost {

@@ -77,7 +77,7 @@ func (s *section) callFacts(c *ui.Context, a domain.Activity) []kit.Fact {
 		{Term: c.T("Failed in the last hour"), Text: cmp.Or(p.Share, c.T("no call"))},
 	}
 	if a.P95 > 0 {
-		facts = append(facts, kit.Fact{Term: c.T("Duration"), Text: "p50 " + vital.Span(a.P50) + " · p95 " + vital.Span(a.P95)})
+		facts = append(facts, kit.Fact{Term: c.T("Duration"), Text: "p50 " + vital.Span(a.P50.Duration()) + " · p95 " + vital.Span(a.P95.Duration())})
 	}
 	return facts
 }
@@ -134,7 +134,7 @@ func (s toolPages) toolPage(c *ui.Context) error {
 	}
 	limit := c.T("as the step says")
 	if t.Timeout > 0 {
-		limit = vital.Span(t.Timeout)
+		limit = vital.Span(t.Timeout.Duration())
 	}
 	p.Facts = append(p.Facts, kit.Fact{Term: c.T("A call may take"), Text: limit})
 	p.Facts = append(p.Facts, s.callFacts(c, t.Activity)...)

@@ -51,7 +51,7 @@ func TestTwoPeopleDecide(t *testing.T) {
 			t.Context(),
 			http.MethodPost,
 			site.URL+"/api/v1"+at+"/decide",
-			strings.NewReader(`{"approve": true, "values": {"note": "by the second"}}`),
+			strings.NewReader(`{"answer": "approve", "values": {"note": "by the second"}}`),
 		)
 		if err != nil {
 			t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/webtest"
 )
@@ -119,7 +120,7 @@ func TestAuditExport(t *testing.T) {
 	}
 	last, n := int64(1<<62), 0
 	for line := range strings.Lines(events) {
-		var e domain.AuditView
+		var e apitypes.AuditEvent
 		if err := json.Unmarshal([]byte(line), &e); err != nil || e.Seq >= last || e.Action == "checkpoint" || e.Result == "" {
 			t.Fatalf("%v: %s", err, line)
 		}

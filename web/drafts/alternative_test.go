@@ -36,19 +36,19 @@ func TestAnAlternativeIsAcceptedInsteadOfThePlan(t *testing.T) {
 	f := webtest.Form(t, confirm.Body, "Accept the alternative")
 	f.Set("reason", "no lemon here")
 	p := b.Post(at+"/accept", f)
-	if p.Location != "/plans/"+proposed.Plan {
+	if p.Location != "/plans/"+proposed.Plan.Key {
 		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
 	}
 	if again := b.Post(at+"/accept", f); again.Location != p.Location {
 		t.Errorf("the form sent twice: %d", again.Code)
 	}
 	d, err := site.Drafts.Draft(t.Context(), proposed.ID)
-	if err != nil || d.State != domain.DraftAccepted || d.Alternative != "cheaper" || d.Version != 2 || d.Hash == proposed.Hash ||
+	if err != nil || d.State != domain.DraftAccepted || d.Alternative != "cheaper" || d.Plan.Version != 2 || d.Hash == proposed.Hash ||
 		len(d.Steps) != 1 ||
 		len(d.Unsafe) != 0 {
 		t.Fatalf("%+v %v", d, err)
 	}
-	plan, err := site.Store.Plan(t.Context(), d.Plan)
+	plan, err := site.Store.Plan(t.Context(), d.Plan.Key)
 	if err != nil || plan.Stage != domain.StageUsed || plan.LatestHash != d.Hash {
 		t.Errorf("%+v %v", plan, err)
 	}

@@ -160,17 +160,17 @@ func TestADraftIsTriedAcceptedOrDiscarded(t *testing.T) {
 	}
 	stage := func() (domain.PlanStage, bool) {
 		t.Helper()
-		p, err := site.Store.Plan(t.Context(), d.Plan)
+		p, err := site.Store.Plan(t.Context(), d.Plan.Key)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return p.Stage, p.Archived
 	}
 	if list := b.Get("/plans?state=draft").Body; !strings.Contains(list, `href="`+at+`"`) || strings.Contains(list, "Made by programs") ||
-		strings.Contains(b.Get("/plans").Body, d.Plan) {
+		strings.Contains(b.Get("/plans").Body, d.Plan.Key) {
 		t.Errorf("a draft is not among the drafts once, or is among the plans in use:\n%s", webtest.Words(list))
 	}
-	if version := b.Get("/plans/" + d.Plan + "/v/1").Body; !strings.Contains(version, `href="`+at+`">Draft</a>`) ||
+	if version := b.Get("/plans/" + d.Plan.Key + "/v/1").Body; !strings.Contains(version, `href="`+at+`">Draft</a>`) ||
 		strings.Contains(version, "/v/1/accept") {
 		t.Errorf("the version does not lead to its draft, or is accepted without it:\n%s", webtest.Words(version))
 	}
@@ -201,7 +201,7 @@ func TestADraftIsTriedAcceptedOrDiscarded(t *testing.T) {
 		"the preview of accepting",
 		"Accept as v1",
 		d.Hash,
-		d.Plan,
+		d.Plan.Key,
 		"2 steps",
 		"beginning with",
 		"set",
@@ -215,7 +215,7 @@ func TestADraftIsTriedAcceptedOrDiscarded(t *testing.T) {
 	accept := webtest.Form(t, preview.Body, "Accept as v1")
 	accept.Set("reason", "read by two")
 	accept.Add("ok", "0")
-	if p = b.Post(at+"/accept", accept); p.Location != "/plans/"+d.Plan {
+	if p = b.Post(at+"/accept", accept); p.Location != "/plans/"+d.Plan.Key {
 		t.Errorf("accepting: %d %s", p.Code, webtest.Words(p.Body))
 	}
 	events, err := site.Store.AuditEvents(t.Context(), domain.AuditFilter{Action: "draft.accept"})
@@ -229,7 +229,7 @@ func TestADraftIsTriedAcceptedOrDiscarded(t *testing.T) {
 	if st, _ := stage(); st != domain.StageUsed {
 		t.Error("an accepted draft is not in use")
 	}
-	if p = act("accept"); p.Location != "/plans/"+d.Plan { // the same form, sent again
+	if p = act("accept"); p.Location != "/plans/"+d.Plan.Key { // the same form, sent again
 		t.Errorf("accepting twice: %d", p.Code)
 	}
 	if p = act("discard"); p.Code != http.StatusConflict || !strings.Contains(p.Body, "The draft was accepted") {
@@ -289,7 +289,7 @@ func TestProblemsOfADraftInSpanish(t *testing.T) {
 	) {
 		t.Errorf("the progress of planning in Spanish: %s", webtest.Words(page.Body))
 	}
-	d.State, d.Plan, d.Version, d.Hash, d.By = domain.DraftReady, "odd", v.Number, v.Hash, "rules"
+	d.State, d.Plan.Key, d.Plan.Version, d.Hash, d.By = domain.DraftReady, "odd", v.Number, v.Hash, "rules"
 	if ended, err := site.Store.EndDraft(t.Context(), d); err != nil || !ended {
 		t.Fatal(ended, err)
 	}

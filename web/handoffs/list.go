@@ -72,7 +72,7 @@ func (s *section) list(c *ui.Context) error {
 				Href: "/handoffs/" + url.PathEscape(h.ID),
 				From: s.term(c, q, "from", h.From),
 				To:   s.term(c, q, "to", h.To),
-				Plan: s.term(c, q, "plan", h.Plan),
+				Plan: s.term(c, q, "plan", h.Plan.Key),
 				Run: kit.Link{
 					Text: domain.ShortID(h.Run),
 					Href: "/runs/" + h.Run + "?view=handoffs",
@@ -115,7 +115,7 @@ func (s *section) loops(c *ui.Context, list []domain.HandoffSeen) []Loop {
 			k := pair{h.Run, min(h.From, h.To), max(h.From, h.To)}
 			back[k]++
 		}
-		last[h.Run], plan[h.Run], at[h.Run] = h, h.Plan, h
+		last[h.Run], plan[h.Run], at[h.Run] = h, h.Plan.Key, h
 	}
 	var out []Loop
 	for _, k := range slices.SortedFunc(maps.Keys(back), func(a, b pair) int {

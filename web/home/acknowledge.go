@@ -125,7 +125,7 @@ func (s *section) ackAllForm(c *ui.Context) (failure.AckPage, error) {
 					"%s at %s of %s",
 					kit.Visible(g.Code),
 					kit.Visible(g.Node),
-					kit.Visible(g.PlanKey),
+					kit.Visible(g.Plan.Key),
 				) + ", " + c.N(
 					int(g.Runs),
 					"%s run",

@@ -18,8 +18,8 @@ func groupRow(c *ui.Context, g domain.FailureGroup) Group {
 	row := Group{
 		Code:     kit.Visible(g.Code),
 		Node:     kit.Visible(g.Node),
-		Plan:     kit.Visible(g.PlanKey),
-		Version:  fmt.Sprintf("v%d", g.Version),
+		Plan:     kit.Visible(g.Plan.Key),
+		Version:  fmt.Sprintf("v%d", g.Plan.Version),
 		Href:     "/runs?q=" + url.QueryEscape(q),
 		Runs:     c.Number(g.Runs),
 		First:    c.Time(g.First),

@@ -68,9 +68,9 @@ func (s *section) systemBand(c *ui.Context) (templ.Component, error) {
 	}
 	commits := c.T("no checkpoint yet")
 	if v.Commits.P95 > 0 {
-		commits = c.T("checkpoints p95 %s", vital.Span(v.Commits.P95))
+		commits = c.T("checkpoints p95 %s", vital.Span(v.Commits.P95.Duration()))
 	}
-	add(vital.Grade(v.Commits.P95, vital.CommitHigh, vital.CommitBad), commits, "/system")
+	add(vital.Grade(v.Commits.P95.Duration(), vital.CommitHigh, vital.CommitBad), commits, "/system")
 	add(vital.Grade(i.Storage.WAL, vital.WALHigh, vital.WALBad), c.T("WAL %s", vital.Bytes(c.Display.Lang, i.Storage.WAL)), "/system")
 	if i.Storage.Disk > 0 {
 		free := int(100 * float64(i.Storage.Free) / float64(i.Storage.Disk))

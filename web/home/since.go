@@ -122,7 +122,7 @@ func (s *section) sinceBand(c *ui.Context) (templ.Component, error) {
 			p.Since = append(
 				p.Since,
 				kit.Link{
-					Text: c.T("new: %s at %s of %s", kit.Visible(g.Code), kit.Visible(g.Node), kit.Visible(g.PlanKey)),
+					Text: c.T("new: %s at %s of %s", kit.Visible(g.Code), kit.Visible(g.Node), kit.Visible(g.Plan.Key)),
 					Href: link.List("/runs", filter.FailuresToHandle(g.Ref())),
 				},
 			)
@@ -155,7 +155,7 @@ func (s *section) sinceBand(c *ui.Context) (templ.Component, error) {
 		if n.Actor != c.Who.Name && len(p.Notes) < sinceActs {
 			p.Notes = append(
 				p.Notes,
-				RunNote{Run: kit.Link{Text: domain.ShortID(n.Run), Href: "/runs/" + n.Run}, Plan: kit.Link{Text: kit.Visible(n.PlanKey)},
+				RunNote{Run: kit.Link{Text: domain.ShortID(n.Run), Href: "/runs/" + n.Run}, Plan: kit.Link{Text: kit.Visible(n.Plan.Key)},
 					Who: kit.Visible(n.Actor), Text: kit.Visible(kit.Cut(n.Text, 500)), At: c.Time(n.At)},
 			)
 		}

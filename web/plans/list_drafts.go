@@ -25,12 +25,12 @@ func (s *section) draftRows(c *ui.Context, q string) ([]DraftRow, error) {
 			continue
 		}
 		row := DraftRow{Status: plan.DraftStatus(d.State), Request: kit.Visible(kit.Cut(d.Query, 160)), Href: "/plans/drafts/" + d.ID,
-			Who: kit.Visible(d.Actor), At: c.Time(d.CreatedAt), Plan: kit.Visible(d.Plan)}
+			Who: kit.Visible(d.Actor), At: c.Time(d.CreatedAt), Plan: kit.Visible(d.Plan.Key)}
 		if d.Revision > 1 {
 			row.Revision = c.T("revision %d", d.Revision)
 		}
-		if d.Version > 0 {
-			row.Plan += fmt.Sprintf(" v%d", d.Version)
+		if d.Plan.Version > 0 {
+			row.Plan += fmt.Sprintf(" v%d", d.Plan.Version)
 		}
 		if d.Error != nil {
 			row.Error = kit.Cut(c.Message(d.Error.Text), 200)

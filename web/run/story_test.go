@@ -270,14 +270,13 @@ func (o *told) FailureGroups(context.Context, int) ([]domain.FailureGroup, error
 	}
 	return []domain.FailureGroup{
 		{
-			PlanID:  run.PlanID,
-			PlanKey: run.PlanKey,
-			Node:    run.Error.Node,
-			Code:    run.Error.Code,
-			Runs:    12,
-			First:   epoch.Add(-15 * time.Minute),
-			Last:    run.EndedAt,
-			Newest:  run.ID,
+			Plan:   run.Plan(),
+			Node:   run.Error.Node,
+			Code:   run.Error.Code,
+			Runs:   12,
+			First:  epoch.Add(-15 * time.Minute),
+			Last:   run.EndedAt,
+			Newest: run.ID,
 		},
 	}, nil
 }

@@ -132,7 +132,7 @@ func (s *section) rotateSecret(c *ui.Context) error {
 			c.T("Say why, in at most %d characters: the audit log keeps it.", ui.MaxReason),
 		)
 	}
-	err = s.App.System.RotateSecret(c, app.SecretChange{Meta: c.Meta(), Name: v.Name, Reason: reason})
+	_, err = s.App.System.RotateSecret(c, app.SecretChange{Meta: c.Meta(), Name: v.Name, Reason: reason})
 	if problem, ok := c.Refused(err); ok {
 		return s.showRotateSecret(c, http.StatusUnprocessableEntity, problem)
 	}

@@ -81,8 +81,8 @@ func (s *section) showRetention(c *ui.Context, code int, problem string) error {
 			p.Plans = append(
 				p.Plans,
 				RetainedRow{
-					Plan:   kit.Visible(plan.Plan),
-					Href:   "/plans/" + url.PathEscape(plan.Plan),
+					Plan:   kit.Visible(plan.Plan.Key),
+					Href:   "/plans/" + url.PathEscape(plan.Plan.Key),
 					Reason: kit.Visible(plan.Reason),
 					Runs:   c.Number(plan.Runs),
 					Rows:   c.Number(plan.Rows),

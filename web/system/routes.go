@@ -15,7 +15,7 @@ func (s *section) routes() []ui.Route {
 		{Get: "/system/logs", Operation: app.GetLog, Handle: ui.See("/system/log")},
 		{Get: "/system/config", Operation: app.GetSettings, Handle: s.systemConfig},
 		{Post: "/system/release", Operation: app.ReleaseHeldRuns, Handle: s.releaseAll},
-		{Post: "/system/maintenance", Operation: app.ChangeMaintenance, Handle: s.maintain},
+		{Post: "/system/maintenance", Operation: app.SetMaintenance, Handle: s.maintain},
 		{Post: "/system/backup", Operation: app.BackUp, Handle: s.backUp},
 	}
 }

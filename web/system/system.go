@@ -178,7 +178,7 @@ func (s *section) systemStorage(c *ui.Context) error {
 		},
 	}
 	for _, s := range i.Plans {
-		p.Plans = append(p.Plans, PlanStorage{Plan: kit.Visible(s.Plan), Href: "/plans/" + url.PathEscape(s.Plan), Runs: c.Number(s.Runs),
+		p.Plans = append(p.Plans, PlanStorage{Plan: kit.Visible(s.Plan.Key), Href: "/plans/" + url.PathEscape(s.Plan.Key), Runs: c.Number(s.Runs),
 			Rows: c.Number(s.Rows), Purged: c.Number(s.Purged), Size: vital.Bytes(c.Display.Lang, s.Bytes)})
 	}
 	for _, t := range i.Tables {
@@ -209,12 +209,12 @@ func wouldFree(would domain.Retained, plans []domain.PlanStorage) int64 {
 	per := map[string]float64{}
 	for _, s := range plans {
 		if s.Rows > 0 {
-			per[s.Plan] = float64(s.Bytes) / float64(s.Rows)
+			per[s.Plan.Key] = float64(s.Bytes) / float64(s.Rows)
 		}
 	}
 	total := 0.0
 	for _, p := range would.Plans {
-		total += per[p.Plan] * float64(p.Rows)
+		total += per[p.Plan.Key] * float64(p.Rows)
 	}
 	return int64(total)
 }
@@ -229,7 +229,7 @@ func (s *section) systemJobs(c *ui.Context) error {
 	for _, j := range i.Jobs {
 		row := JobRow{
 			Name:  c.T(j.Name),
-			Every: kit.About(j.Every),
+			Every: kit.About(j.Every.Duration()),
 			Error: kit.Visible(j.Error),
 			Last:  c.Time(j.LastAt),
 			Next:  c.Time(j.NextAt),
@@ -244,7 +244,7 @@ func (s *section) systemJobs(c *ui.Context) error {
 			row.State = kit.Word("ok", "i-ok", locale.Mark("done"), true)
 		}
 		if j.Took > 0 {
-			row.Took = vital.Span(j.Took)
+			row.Took = vital.Span(j.Took.Duration())
 		}
 		p.Jobs = append(p.Jobs, row)
 	}

@@ -41,7 +41,7 @@ func TestAHoldIsSaidEverywhereAndReleasedByForm(t *testing.T) {
 	}
 	site := webtest.NewOn(t, storetest.OpenAt(t, path))
 	site.System.Set(domain.Server{Hold: &r.Hold, Held: 1, Version: "test", Started: time.Now(),
-		ServerStorage: domain.ServerStorage{Plans: []domain.PlanStorage{{Plan: "one", Runs: 1, Bytes: 3 << 20}}},
+		ServerStorage: domain.ServerStorage{Plans: []domain.PlanStorage{{Plan: domain.PlanRef{Key: "one"}, Runs: 1, Bytes: 3 << 20}}},
 		ServerBackups: domain.ServerBackups{
 			Backups:   []domain.Backup{{Path: backup, Bytes: 5 << 20, Created: time.Now(), Rows: map[string]int64{"runs": 1}}},
 			Retention: []string{"all plans: <b>"},
@@ -201,17 +201,17 @@ func TestPartsOfTheSystem(t *testing.T) {
 			Jobs: []domain.Job{
 				{
 					Name:   "retention",
-					Every:  time.Hour,
+					Every:  domain.Millis(time.Hour),
 					LastAt: time.Now(),
-					Took:   3 * time.Millisecond,
+					Took:   domain.Millis(3 * time.Millisecond),
 					Error:  "no <b>disk</b>",
 					NextAt: time.Now().Add(time.Hour),
 				},
-				{Name: "backup", Every: 6 * time.Hour, Running: true},
+				{Name: "backup", Every: domain.Millis(6 * time.Hour), Running: true},
 			},
 			ServerBackups: domain.ServerBackups{Retention: []string{"all plans"}},
 			ServerStorage: domain.ServerStorage{
-				Plans:    []domain.PlanStorage{{Plan: "ledger", Rows: 10, Bytes: 1 << 20}},
+				Plans:    []domain.PlanStorage{{Plan: domain.PlanRef{Key: "ledger"}, Rows: 10, Bytes: 1 << 20}},
 				Tables:   []domain.TableStorage{{Table: "step_results", Bytes: 7 << 20, Index: 2 << 20}},
 				TablesAt: time.Now(),
 			},

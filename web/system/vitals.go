@@ -51,9 +51,9 @@ func (s *section) vitals(
 	over := func(limit string) string { return c.T("over %s", limit) }
 
 	add(
-		vital.Grade(v.Lag, lagHigh, lagBad),
+		vital.Grade(v.Lag.Duration(), lagHigh, lagBad),
 		c.T("Timer lag"),
-		vital.Span(v.Lag),
+		vital.Span(v.Lag.Duration()),
 		over(vital.Span(lagHigh)),
 		trend(func(s domain.Sample) float64 { return float64(s.Lag) }),
 		c.T("The machine has no time for kairosd. Look at what else runs on it, or lower engine.max_nodes."),
@@ -83,10 +83,10 @@ func (s *section) vitals(
 		c.T("All slots are taken. Look at what the runs at work wait for; raise engine.max_running if the machine has room."))
 	commits := c.T("none yet")
 	if v.Commits.P50 > 0 {
-		commits = fmt.Sprintf("p50 %s · p95 %s · p99 %s", vital.Span(v.Commits.P50), vital.Span(v.Commits.P95), vital.Span(v.Commits.P99))
+		commits = fmt.Sprintf("p50 %s · p95 %s · p99 %s", vital.Span(v.Commits.P50.Duration()), vital.Span(v.Commits.P95.Duration()), vital.Span(v.Commits.P99.Duration()))
 	}
 	add(
-		vital.Grade(v.Commits.P95, vital.CommitHigh, vital.CommitBad),
+		vital.Grade(v.Commits.P95.Duration(), vital.CommitHigh, vital.CommitBad),
 		c.T("Checkpoint writes"),
 		commits,
 		"p95 "+over(vital.Span(vital.CommitHigh)),
@@ -346,7 +346,7 @@ func (s *section) vitals(
 	case i.Clock.Behind != "":
 		clock, state = kit.Visible(i.Clock.Behind), "fail"
 	case i.Clock.Known && i.Clock.Synced:
-		clock, state = c.T("kept right, off by at most %s", vital.Span(i.Clock.Within)), vital.Grade(i.Clock.Within, clockHigh, clockBad)
+		clock, state = c.T("kept right, off by at most %s", vital.Span(i.Clock.Within.Duration())), vital.Grade(i.Clock.Within.Duration(), clockHigh, clockBad)
 	case i.Clock.Known:
 		clock, state = c.T("nothing keeps it right"), "need"
 	}

@@ -12,11 +12,11 @@ import (
 var apiNames = map[app.Operation]map[string]string{
 	app.ListRuns:      {"q": "filter", "n": "limit"},
 	app.CompareRuns:   {"a": "a", "b": "b"},
-	app.ListPlans:     {"q": "q"},
+	app.ListPlans:     {"q": "filter"},
 	app.ListApprovals: {"status": "status", "plan": "plan", "agent": "agent"},
-	app.SearchSteps:   {"q": "q", "sort": "sort"},
-	app.ListHandoffs:  {"q": "q"},
-	app.ListAudit:     {"q": "q"},
+	app.SearchSteps:   {"q": "filter", "sort": "sort"},
+	app.ListHandoffs:  {"q": "filter"},
+	app.ListAudit:     {"q": "filter"},
 }
 
 var pathParameter = regexp.MustCompile(`\{[^}]+\}`)
@@ -45,6 +45,9 @@ func apiAddress(c *Context) string {
 	q := url.Values{}
 	for name, as := range apiNames[c.Op] {
 		if v := c.Echo.QueryParam(name); v != "" {
+			if name == "sort" && v == "took" {
+				v = "duration"
+			}
 			q.Set(as, v)
 		}
 	}

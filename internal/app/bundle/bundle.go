@@ -16,6 +16,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
@@ -119,7 +120,7 @@ func (b *Bundle) Write(to io.Writer) error {
 		data any
 	}{
 		{"README", fmt.Appendf(nil, readme, format), nil},
-		{"run.json", nil, domain.ViewDetail(b.detail, nil)},
+		{"run.json", nil, apitypes.DetailOf(b.detail, nil)},
 		{"plan." + format, b.version.Source, nil},
 		{"journal.jsonl", journal, nil},
 		{"decisions.json", nil, domain.DecisionsOf(b.detail.Journal)},

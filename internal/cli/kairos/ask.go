@@ -168,7 +168,7 @@ func (c draftCommands) ask(cmd *cobra.Command, b *client.Client, r domain.DraftR
 		return err
 	}
 	if d.Proposed && !start.Accept && !c.json {
-		c.Errorf("v%d of %s stays a draft; accept it with: kairos drafts accept %s\n", d.Version, d.Plan, d.ID)
+		c.Errorf("v%d of %s stays a draft; accept it with: kairos drafts accept %s\n", d.Plan.Version, d.Plan.Key, d.ID)
 	}
 	if !c.json {
 		return c.follow(ctx, b, run)
@@ -177,7 +177,7 @@ func (c draftCommands) ask(cmd *cobra.Command, b *client.Client, r domain.DraftR
 	if err != nil {
 		return err
 	}
-	res := view.Result
+	res := view.Result()
 	out.Run, out.Answer = &res, res.Output
 	if res.Result != nil {
 		if out.Answer, err = jsonvalue.Encode(res.Result.AggregatedResult); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
@@ -53,7 +54,7 @@ object per line.`,
 					}
 					for _, e := range list.Items {
 						if c.json {
-							if err := enc.Encode(domain.ViewAudit(e)); err != nil {
+							if err := enc.Encode(apitypes.AuditEventOf(e)); err != nil {
 								return err
 							}
 							continue
@@ -94,7 +95,7 @@ func (c auditCommands) auditShow() *cobra.Command {
 					return err
 				}
 				if c.json {
-					return c.Print(domain.ViewAudit(e))
+					return c.Print(apitypes.AuditEventOf(e))
 				}
 				c.Printf("event %d\n", e.Seq)
 				c.facts(

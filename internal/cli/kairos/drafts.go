@@ -63,14 +63,14 @@ stores it as a version of the same plan.`,
 					return c.printPlan(p, "is accepted")
 				}
 				if d.State == domain.DraftAccepted && a.Alternative == "" {
-					return domain.Errorf(domain.CodeConflict, "%s is not a draft: it was accepted", d.Plan).
-						Suggest("print it: kairos plans show %s", d.Plan)
+					return domain.Errorf(domain.CodeConflict, "%s is not a draft: it was accepted", d.Plan.Key).
+						Suggest("print it: kairos plans show %s", d.Plan.Key)
 				}
 				got, err := b.AcceptDraft(cmd.Context(), d.ID, a)
 				if err != nil {
 					return err
 				}
-				return c.printDraft(got, fmt.Sprintf("%s v%d is accepted", got.Plan, got.Version))
+				return c.printDraft(got, fmt.Sprintf("%s v%d is accepted", got.Plan.Key, got.Plan.Version))
 			})
 		},
 	}
@@ -119,10 +119,10 @@ func (c draftCommands) listDrafts(cmd *cobra.Command, b *client.Client, all bool
 	made := map[string]bool{}
 	rows := [][]string{}
 	for _, d := range list {
-		made[d.Plan] = true
-		plan := d.Plan
-		if d.Version > 0 {
-			plan += fmt.Sprintf(" v%d", d.Version)
+		made[d.Plan.Key] = true
+		plan := d.Plan.Key
+		if d.Plan.Version > 0 {
+			plan += fmt.Sprintf(" v%d", d.Plan.Version)
 		}
 		what := d.Query
 		if d.Error != nil {
@@ -198,7 +198,7 @@ func (c draftCommands) refine(cmd *cobra.Command, b *client.Client, name string,
 		if strings.TrimSpace(r.Query) == "" {
 			return exit.Usage("the request of %s is not stored\n  give the whole request as TEXT", from.plan.Key)
 		}
-		r.Fresh, from.Plan, from.Version = true, from.plan.Key, from.plan.Latest
+		r.Fresh, from.Plan = true, domain.PlanRef{Key: from.plan.Key, Version: from.plan.Latest}
 		next, err = b.StartDraft(ctx, r)
 	} else {
 		next, err = b.RefineDraft(ctx, from.ID, r)
@@ -217,12 +217,12 @@ func (c draftCommands) refine(cmd *cobra.Command, b *client.Client, name string,
 		return err
 	}
 	var d plandiff.Diff
-	if from.Version > 0 {
-		old, err := b.Plan(ctx, from.Plan)
+	if from.Plan.Version > 0 {
+		old, err := b.Plan(ctx, from.Plan.Key)
 		if err != nil {
 			return err
 		}
-		before, err := b.VersionByNumber(ctx, old.ID, from.Version)
+		before, err := b.VersionByNumber(ctx, old.ID, from.Plan.Version)
 		if err != nil {
 			return err
 		}
@@ -303,7 +303,7 @@ the draft. A draft that was made of a plan stays a draft, unless --accept is giv
 
 // dryRun starts a dry run of a draft, which stays a draft.
 func (c draftCommands) dryRun(ctx context.Context, b *client.Client, d drafted, input domain.RawJSON, detach bool) error {
-	plan, hash := d.Plan, d.Hash
+	plan, hash := d.Plan.Key, d.Hash
 	if d.plan != nil {
 		plan, hash = d.plan.ID, d.plan.LatestHash
 	}

@@ -71,11 +71,11 @@ func (c draftCommands) tellDraft(n domain.DraftNote) {
 
 // planOf is the plan that a draft came to.
 func planOf(ctx context.Context, b *client.Client, d domain.Draft) (*domain.AskedPlan, error) {
-	p, err := b.Plan(ctx, d.Plan)
+	p, err := b.Plan(ctx, d.Plan.Key)
 	if err != nil {
 		return nil, err
 	}
-	v, err := b.VersionByNumber(ctx, p.ID, d.Version)
+	v, err := b.VersionByNumber(ctx, p.ID, d.Plan.Version)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func findDraft(ctx context.Context, b *client.Client, name string) (drafted, err
 	}
 	p, planErr := b.Plan(ctx, name)
 	if planErr == nil && len(found) == 0 {
-		of := func(d domain.Draft) bool { return d.Plan == p.Key }
+		of := func(d domain.Draft) bool { return d.Plan.Key == p.Key }
 		for _, is := range []func(d domain.Draft) bool{ // one that waits for a person comes first
 			func(d domain.Draft) bool { return of(d) && d.State.Open() && d.Proposed },
 			func(d domain.Draft) bool { return of(d) && d.State.Open() }, of,

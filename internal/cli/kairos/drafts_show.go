@@ -57,7 +57,7 @@ plan. With --json: the draft and its plan.`,
 				if d.Hash == "" {
 					return nil
 				}
-				return c.showDraftedPlan(cmd, b, d.Plan, d.Version)
+				return c.showDraftedPlan(cmd, b, d.Plan.Key, d.Plan.Version)
 			})
 		},
 	}

@@ -39,7 +39,7 @@ the filter that selects its runs.`,
 				}
 				rows := [][]string{}
 				for _, g := range groups {
-					rows = append(rows, []string{strconv.FormatInt(g.Runs, 10), g.Code, g.Node, fmt.Sprintf("%s v%d", g.PlanKey, g.Version),
+					rows = append(rows, []string{strconv.FormatInt(g.Runs, 10), g.Code, g.Node, fmt.Sprintf("%s v%d", g.Plan.Key, g.Plan.Version),
 						cli.Stamp(g.First), cli.Stamp(g.Last), "--filter '" + filterOf(g.Ref()) + "'"})
 				}
 				c.Table([]string{"RUNS", "ERROR", "STEP", "PLAN", "FIRST", "LAST", "FILTER"}, rows)
@@ -109,7 +109,7 @@ func (c failureCommands) unackRun(cmd *cobra.Command, b *client.Client, name str
 		return err
 	}
 	if c.json {
-		return c.Print(domain.ViewRun(run))
+		return c.Print(printRun(run))
 	}
 	c.Printf("run %s needs attention again\n", domain.ShortID(run.ID))
 	return nil
@@ -199,13 +199,13 @@ func (c failureCommands) ackRuns(cmd *cobra.Command, names []string, note, at st
 				return err
 			}
 		}
-		items := []domain.RunView{}
+		items := []printedRun{}
 		for _, r := range runs {
 			r, err := b.TakeNote(cmd.Context(), r, note, resumeAt)
 			if err != nil {
 				return err
 			}
-			if items = append(items, domain.ViewRun(r)); !c.json {
+			if items = append(items, printRun(r)); !c.json {
 				c.Printf("run %s acknowledged\n", domain.ShortID(r.ID))
 			}
 		}

@@ -32,7 +32,7 @@ func (c *program) start(ctx context.Context, b *client.Client, req domain.StartR
 // printID prints the id of a run that the command does not wait for.
 func (c *program) printID(r domain.Run) error {
 	if c.json {
-		return c.Print(domain.ViewRun(r))
+		return c.Print(printRun(r))
 	}
 	c.Printf("%s\n", r.ID)
 	return nil
@@ -55,7 +55,7 @@ func (c *program) follow(ctx context.Context, b *client.Client, r domain.Run) er
 		}
 		return err
 	}
-	return c.result(view.Result)
+	return c.result(view.Result())
 }
 
 // interrupted is the error of a command that no longer waits: a run that this process
@@ -230,7 +230,7 @@ func exitOf(r domain.Result) error {
 // stands prints the status of a run that the command does not wait for.
 func (c *program) stands(r domain.Run) error {
 	if c.json {
-		return c.Print(domain.ViewRun(r))
+		return c.Print(printRun(r))
 	}
 	c.Printf("run %s is %s\n", r.ID, strings.TrimSpace(string(r.Status)+" "+string(r.WaitReason)))
 	return nil

@@ -1,6 +1,7 @@
 package kairos
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -173,25 +174,19 @@ func (c *program) watchBulk(ctx context.Context, b *client.Client, act domain.Bu
 	if !b.InProcess() || !executes(act.Action) {
 		return act, nil
 	}
-	for after := int64(0); ; {
-		items, err := b.BulkItems(ctx, act.ID, after, 200)
-		if err != nil || len(items) == 0 {
+	items, err := b.BulkItems(ctx, act.ID)
+	if err != nil {
+		return act, err
+	}
+	for _, it := range items {
+		if it.State != "acted" {
+			continue
+		}
+		if _, err := b.Follow(ctx, cmp.Or(it.Result, it.Run), func(domain.Event) {}); err != nil {
 			return act, err
 		}
-		for _, it := range items {
-			after = it.Position
-			if it.State != "acted" {
-				continue
-			}
-			run := it.Run
-			if it.Result != "" {
-				run = it.Result
-			}
-			if _, err := b.Follow(ctx, run, func(domain.Event) {}); err != nil {
-				return act, err
-			}
-		}
 	}
+	return act, nil
 }
 
 func addMany(cmd *cobra.Command, reason *string, preview, detach *bool) {

@@ -62,17 +62,11 @@ func (c operationCommands) showCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				items, rows := []domain.BulkItem{}, [][]string{}
-				for after := int64(0); ; {
-					part, err := b.BulkItems(cmd.Context(), act.ID, after, 200)
-					if err != nil {
-						return err
-					}
-					if len(part) == 0 {
-						break
-					}
-					items, after = append(items, part...), part[len(part)-1].Position
+				items, err := b.BulkItems(cmd.Context(), act.ID)
+				if err != nil {
+					return err
 				}
+				rows := [][]string{}
 				if c.json {
 					return c.Print(struct {
 						domain.Bulk

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/diff/plandiff"
@@ -221,7 +222,7 @@ they took. It reads the newest runs that started since --since, at most 500.`,
 					return err
 				}
 				if c.json {
-					return c.Print(domain.ViewPlanFlow(flow))
+					return c.Print(apitypes.PlanFlowOf(flow))
 				}
 				rows := [][]string{}
 				for _, id := range slices.SortedFunc(maps.Keys(flow.Nodes), func(x, y string) int {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner"
@@ -27,7 +28,7 @@ func (c *program) facts(list [][2]string) {
 // activity prints how calls went in the last 24 hours.
 func (c *program) activity(a domain.Activity) {
 	c.facts([][2]string{{"calls in 24 hours", calls(a)}, {"last call", cli.Stamp(a.LastCallAt)},
-		{"took", "p50 " + took(a.P50) + ", p95 " + took(a.P95)}})
+		{"took", "p50 " + took(a.P50.Duration()) + ", p95 " + took(a.P95.Duration())}})
 	for _, e := range a.Errors {
 		c.Printf("  %-24s %s (%d)\n", "failed with", cli.FirstLine(e.Code), e.Count)
 	}
@@ -195,4 +196,16 @@ func (c *program) printVersion(p domain.Plan, v domain.Version) error {
 	}
 	c.Printf("%s\n", strings.TrimRight(string(v.Source), "\n"))
 	return nil
+}
+
+// printedRun is a run as --json prints it. It has the fields of the API, but its id is
+// called runId.
+type printedRun struct {
+	RunID string `json:"runId"`
+	apitypes.RunState
+	apitypes.RunFacts
+}
+
+func printRun(r domain.Run) printedRun {
+	return printedRun{RunID: r.ID, RunState: apitypes.StateOf(r), RunFacts: apitypes.FactsOf(r)}
 }

@@ -34,7 +34,7 @@ runs differ.`,
 					return listedBy(err, "list runs: kairos runs")
 				}
 				if c.json {
-					return c.Print(d)
+					return c.Print(printedComparison{d, printedSide{d.A.ID, d.A}, printedSide{d.B.ID, d.B}})
 				}
 				c.compared(d)
 				return nil
@@ -49,7 +49,7 @@ func (c runCommands) compared(d rundiff.Comparison) {
 		name string
 		rundiff.Side
 	}{{"first ", d.A}, {"second", d.B}} {
-		c.Printf("%s  %s  %s v%d  %s  %s  by %s\n", side.name, side.RunID, side.Plan, side.Version, side.Status, milliseconds(side.TookMs),
+		c.Printf("%s  %s  %s v%d  %s  %s  by %s\n", side.name, side.ID, side.Plan.Key, side.Plan.Version, side.Status, milliseconds(side.TookMs),
 			cli.FirstLine(side.Actor))
 	}
 	if d.First != nil {
@@ -136,4 +136,17 @@ func part(j domain.RawJSON) string {
 		return "(long)"
 	}
 	return cli.Fit(cli.FirstLine(string(j)), most)
+}
+
+// printedComparison is a comparison as --json prints it: the id of each run is called
+// runId, as everywhere.
+type printedComparison struct {
+	rundiff.Comparison
+	A printedSide `json:"a"`
+	B printedSide `json:"b"`
+}
+
+type printedSide struct {
+	RunID string `json:"runId"`
+	rundiff.Side
 }

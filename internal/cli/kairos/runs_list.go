@@ -155,9 +155,9 @@ func (c runCommands) listRuns(cmd *cobra.Command, b *client.Client, f domain.Run
 	if err != nil {
 		return err
 	}
-	items, rows := []domain.RunView{}, [][]string{}
+	items, rows := []printedRun{}, [][]string{}
 	for _, r := range list.Items {
-		items = append(items, domain.ViewRun(r))
+		items = append(items, printRun(r))
 		what := string(r.Status)
 		if r.WaitReason != "" {
 			what += ":" + string(r.WaitReason)

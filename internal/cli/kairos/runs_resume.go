@@ -1,13 +1,12 @@
 package kairos
 
 import (
+	"context"
+	"errors"
 	"fmt"
-	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
@@ -69,23 +68,13 @@ If the run changes after the preview, nothing happens and the exit code is 2.
 	return cmd
 }
 
-// resume continues a run by the action that its state needs.
+// resume resumes a run; the server decides by the state of the run how.
 func (c runCommands) resume(cmd *cobra.Command, b *client.Client, a *action, r domain.Run, release, now bool) error {
 	ctx := cmd.Context()
-	v, err := b.View(ctx, r.ID)
-	if err != nil {
-		return err
-	}
 	a.req.Run, c.seen = r.ID, r.LastSeq
-	a.req.Action = domain.ActionResume // of a damaged run, the preview describes the damage
-	if v.Damage == nil {
-		if a.req.Action, err = resumption(r, v.Waits, release, now, time.Now()); err != nil {
-			return err
-		}
-	}
-	p, err := b.Preview(ctx, a.req)
+	p, err := b.PreviewResume(ctx, a.req, release, now)
 	if err != nil {
-		return err
+		return c.adviseResume(ctx, b, r, err)
 	}
 	if a.preview && c.json {
 		return c.Print(p)
@@ -110,8 +99,11 @@ func (c runCommands) resume(cmd *cobra.Command, b *client.Client, a *action, r d
 	if err := c.confirmResume(a.yes, "Resume run %s?", domain.ShortID(r.ID)); err != nil {
 		return err
 	}
-	a.req.Digest, a.req.Rev = p.Digest, p.Rev
-	if r, err = b.Act(ctx, a.req); err != nil {
+	a.req.Rev = p.Rev
+	if p.Action == domain.ActionResume {
+		a.req.Digest = p.Digest
+	}
+	if r, err = b.Resume(ctx, a.req, release, now); err != nil {
 		return err
 	}
 	if a.detach {
@@ -120,60 +112,36 @@ func (c runCommands) resume(cmd *cobra.Command, b *client.Client, a *action, r d
 	return c.follow(ctx, b, r)
 }
 
-// resumption is the action that resumes a run, by the first of its states that
-// matches. An error names the command that the run needs instead.
-func resumption(r domain.Run, waits []domain.Wait, release, now bool, at time.Time) (domain.Action, error) {
+// adviseResume adds the command that a run needs to the error that it cannot be resumed.
+func (c runCommands) adviseResume(ctx context.Context, b *client.Client, r domain.Run, err error) error {
+	e, ok := errors.AsType[*domain.Error](err)
+	if !ok {
+		return err
+	}
 	short := domain.ShortID(r.ID)
-	waiting := func(reason domain.WaitReason) (domain.Wait, bool) {
-		i := slices.IndexFunc(waits, func(w domain.Wait) bool { return w.Reason == reason })
-		if i < 0 {
-			return domain.Wait{}, r.WaitReason == reason
+	switch e.Reason {
+	case "not_held":
+		return exit.Advise(e, "run the command without --release")
+	case "not_scheduled":
+		return exit.Advise(e, "run the command without --now")
+	case "release":
+		return exit.Advise(e, fmt.Sprintf("kairos resume %s --release", short))
+	case "start_now":
+		return exit.Advise(e, fmt.Sprintf("kairos resume %s --now starts it now", short))
+	case domain.ReasonInDoubt, "approval":
+		v, unread := b.View(ctx, r.ID)
+		if unread != nil {
+			return err
 		}
-		return waits[i], true
-	}
-	parkedFor := domain.WaitReason("")
-	for _, reason := range []domain.WaitReason{domain.WaitQuarantined, domain.WaitHeld} {
-		if _, ok := waiting(reason); ok && parkedFor == "" {
-			parkedFor = reason
+		for _, w := range v.Waits {
+			switch w.Reason {
+			case domain.WaitInDoubt:
+				return exit.Advise(e, fmt.Sprintf("check whether it happened, then: kairos runs resolve %s %s --happened OUTPUT "+
+					"| --retry | --skip | --fail", short, w.Node))
+			case domain.WaitApproval:
+				return exit.Advise(e, fmt.Sprintf("kairos approve %s, or kairos reject %s", w.Approval, w.Approval))
+			}
 		}
 	}
-	switch {
-	case release && parkedFor != "":
-		return domain.ActionRelease, nil // also with an open approval, which stays open
-	case release:
-		return "", exit.Usage("run %s is neither quarantined nor held\n  run the command without --release", short)
-	}
-	if w, ok := waiting(domain.WaitInDoubt); ok {
-		return "", domain.Errorf(domain.CodeConflict, "step %s of run %s is in doubt: its outcome is unknown", w.Node, short).
-			Suggest("check whether it happened, then: kairos runs resolve %s %s --happened OUTPUT | --retry | --skip | --fail", short, w.Node)
-	}
-	if w, ok := waiting(domain.WaitApproval); ok {
-		return "", domain.Errorf(domain.CodeConflict, "run %s waits for an approval: %s", short, w.Message).
-			Suggest("kairos approve %s, or kairos reject %s", w.Approval, w.Approval)
-	}
-	if parkedFor != "" {
-		return "", domain.Errorf(domain.CodeConflict, "run %s is %s: %s", short, parkedFor,
-			parked[parkedFor]).Suggest("kairos resume %s --release", short)
-	}
-	scheduled := r.Status == domain.RunQueued && r.StartedAt.IsZero() && r.StartAt.After(at)
-	if now && !scheduled {
-		return "", exit.Usage("run %s is not scheduled\n  run the command without --now", short)
-	}
-	if r.Paused {
-		return domain.ActionContinue, nil
-	}
-	if _, ok := waiting(domain.WaitBudget); ok {
-		return domain.ActionResume, nil // it is possible if a price was missing; otherwise the refusal names the limit
-	}
-	if _, ok := waiting(domain.WaitRetry); ok {
-		return domain.ActionRetryNow, nil
-	}
-	if scheduled {
-		if !now {
-			return "", domain.Errorf(domain.CodeConflict, "run %s is scheduled for %s", short, cli.Stamp(r.StartAt)).
-				Suggest("kairos resume %s --now starts it now", short)
-		}
-		return domain.ActionStartNow, nil
-	}
-	return domain.ActionResume, nil
+	return err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
@@ -15,7 +16,8 @@ import (
 
 // shown is what `show --json` prints.
 type shown struct {
-	domain.RunDetailView
+	domain.Result
+	apitypes.RunContext
 	Journal   []domain.Entry        `json:"journal"`
 	Decisions []domain.DecisionView `json:"decisions"`
 	Notes     []domain.Note         `json:"notes"`
@@ -56,9 +58,9 @@ With --json: the run, its journal, decisions, notes, and the messages of its age
 					if d.Journal == nil {
 						d.Journal = []domain.Entry{}
 					}
-					view := domain.ViewDetail(d, nil)
-					view.Standing = stands
-					return c.Print(shown{view, d.Journal, domain.DecisionsOf(d.Journal), append([]domain.Note{}, notes...), said})
+					context := apitypes.ContextOf(d, nil)
+					context.Standing = stands
+					return c.Print(shown{domain.ResultOf(d), context, d.Journal, domain.DecisionsOf(d.Journal), append([]domain.Note{}, notes...), said})
 				}
 				c.show(d)
 				c.showStanding(d.Run, stands)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
@@ -42,9 +43,9 @@ of attempts; --cursor continues it.`,
 				if err != nil {
 					return err
 				}
-				items, rows := []domain.StepHitView{}, [][]string{}
+				items, rows := []apitypes.StepAttempt{}, [][]string{}
 				for _, h := range hits.Items {
-					items = append(items, domain.ViewStepHit(h))
+					items = append(items, apitypes.StepAttemptOf(h))
 					node := step(domain.PreviewStep{Node: h.Node, Visit: h.Visit})
 					if h.Item >= 0 {
 						node += "[" + strconv.Itoa(h.Item) + "]"
@@ -95,7 +96,7 @@ from: to: plan: status:open|returned|failed since: until:.
 				for _, h := range list.Items {
 					rows = append(
 						rows,
-						[]string{cli.Stamp(h.At), domain.ShortID(h.Run), h.Plan, h.From + " → " + h.To, h.Reason, h.Status, h.Context},
+						[]string{cli.Stamp(h.At), domain.ShortID(h.Run), h.Plan.Key, h.From + " → " + h.To, h.Reason, h.Status, h.Context},
 					)
 				}
 				return c.Listed(c.json, append([]domain.HandoffSeen{}, list.Items...), list.Next,

@@ -16,9 +16,9 @@ const statusRows = 10
 
 // needs is what needs attention, as "kairos status --json" prints it.
 type needs struct {
-	Active    []domain.RunView      `json:"active"`
+	Active    []printedRun          `json:"active"`
 	Approvals []asked               `json:"approvals"`
-	Waiting   []domain.RunView      `json:"waiting"`
+	Waiting   []printedRun          `json:"waiting"`
 	Failures  []domain.FailureGroup `json:"failures"`
 }
 
@@ -47,7 +47,7 @@ each list, and the number of active runs.`,
 
 // needs reads what needs attention.
 func (c statusCommands) needs(cmd *cobra.Command, b *client.Client) (needs, error) {
-	n := needs{Active: []domain.RunView{}, Approvals: []asked{}, Waiting: []domain.RunView{}, Failures: []domain.FailureGroup{}}
+	n := needs{Active: []printedRun{}, Approvals: []asked{}, Waiting: []printedRun{}, Failures: []domain.FailureGroup{}}
 	approvals, err := b.Approvals(cmd.Context(), domain.ApprovalFilter{Status: "open", Page: domain.Page{Limit: statusRows}})
 	if err != nil {
 		return n, err
@@ -62,7 +62,7 @@ func (c statusCommands) needs(cmd *cobra.Command, b *client.Client) (needs, erro
 		return n, err
 	}
 	for _, r := range waiting.Items {
-		n.Waiting = append(n.Waiting, domain.ViewRun(r))
+		n.Waiting = append(n.Waiting, printRun(r))
 	}
 	failures, err := b.FailureGroups(cmd.Context(), statusRows)
 	if err != nil {
@@ -72,7 +72,7 @@ func (c statusCommands) needs(cmd *cobra.Command, b *client.Client) (needs, erro
 	active, err := b.Runs(cmd.Context(), domain.RunFilter{Statuses: []domain.RunStatus{domain.RunQueued, domain.RunRunning},
 		Page: domain.Page{Limit: statusRows}})
 	for _, r := range active.Items {
-		n.Active = append(n.Active, domain.ViewRun(r))
+		n.Active = append(n.Active, printRun(r))
 	}
 	return n, err
 }
@@ -91,12 +91,12 @@ func (c statusCommands) show(n needs) {
 		if next == "" {
 			next = "kairos show " + short
 		}
-		rows = append(rows, []string{string(r.WaitReason), short, r.Plan, "", r.Headline, next})
+		rows = append(rows, []string{string(r.WaitReason), short, r.Plan.Key, "", r.Headline, next})
 	}
 	for _, g := range n.Failures {
 		rows = append(
 			rows,
-			[]string{"failed", strconv.FormatInt(g.Runs, 10) + " runs", g.PlanKey, g.Node, g.Code, "kairos runs --filter '" +
+			[]string{"failed", strconv.FormatInt(g.Runs, 10) + " runs", g.Plan.Key, g.Node, g.Code, "kairos runs --filter '" +
 				filterOf(g.Ref()) + "'"},
 		)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/app/bundle"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
@@ -39,7 +40,7 @@ before it. kairosd audit verify-export checks it.`,
 						if people && e.Action == store.ActionCheckpoint {
 							continue
 						}
-						if err := enc.Encode(domain.ViewAudit(e)); err != nil {
+						if err := enc.Encode(apitypes.AuditEventOf(e)); err != nil {
 							return err
 						}
 					}

@@ -33,7 +33,7 @@ label "pin" do not expire. If kairosd serve runs, it applies its own configurati
 				return d.Print(r)
 			}
 			for _, p := range r.Plans {
-				d.Printf("%-32s %-6s %8d runs %10d journal rows\n", p.Plan, p.Reason, p.Runs, p.Rows)
+				d.Printf("%-32s %-6s %8d runs %10d journal rows\n", p.Plan.Key, p.Reason, p.Runs, p.Rows)
 			}
 			if dry {
 				d.Printf("%d runs with %d journal rows would be removed\n", r.Runs, r.Rows)

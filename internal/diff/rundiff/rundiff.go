@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
@@ -94,8 +95,8 @@ type Comparison struct {
 
 // Side is one of the two runs.
 type Side struct {
-	domain.RunView
-	TookMs    int64    `json:"tookMs"` // until now, while it has not ended
+	apitypes.Run
+	TookMs    int64    `json:"elapsedMs"` // until now, while it has not ended
 	Agents    []string `json:"agents,omitempty"`
 	Tools     []string `json:"tools,omitempty"`
 	Providers []string `json:"providers,omitempty"`
@@ -147,7 +148,7 @@ type Step struct {
 	Why  Why    `json:"why,omitempty"`
 	Says string `json:"says,omitempty"`
 	// LongerMs is how much longer it took in A than in B.
-	LongerMs int64 `json:"longerMs"`
+	LongerMs int64 `json:"differenceMs"`
 	// Output is how its output in B became that in A; null: it is the same, or not
 	// in both.
 	Output *Value `json:"output,omitempty"`
@@ -164,7 +165,7 @@ type Seen struct {
 	Seq      int64             `json:"seq"` // of its first journal row
 	Status   domain.NodeStatus `json:"status"`
 	Attempts int               `json:"attempts"`
-	TookMs   int64             `json:"tookMs"`
+	TookMs   int64             `json:"durationMs"`
 	To       string            `json:"to,omitempty"` // where it led
 	Code     string            `json:"code,omitempty"`
 	Message  string            `json:"message,omitempty"`
@@ -243,7 +244,7 @@ func first(steps []Step) *Step {
 }
 
 func side(d domain.RunDetail, now time.Time) Side {
-	return Side{RunView: domain.ViewRun(d.Run), TookMs: ranFor(d.Run, now).Milliseconds(), Models: models(d.Journal), Detail: d}
+	return Side{Run: apitypes.RunOf(d.Run), TookMs: ranFor(d.Run, now).Milliseconds(), Models: models(d.Journal), Detail: d}
 }
 
 // ranFor is the duration of a run, until now if it has not ended.

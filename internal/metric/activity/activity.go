@@ -194,7 +194,7 @@ func (l *Log) Of(subject string) domain.Activity {
 			domain.CallSlot{At: s.At, CallCounts: domain.CallCounts{Calls: s.Calls, Failures: s.Failures}, Usage: s.Usage},
 		)
 	}
-	a.P50, a.P95 = quantile(took, total, 0.5), quantile(took, total, 0.95)
+	a.P50, a.P95 = domain.Millis(quantile(took, total, 0.5)), domain.Millis(quantile(took, total, 0.95))
 	for code, n := range codes {
 		a.Errors = append(a.Errors, domain.ErrorCount{Code: code, Count: n})
 	}

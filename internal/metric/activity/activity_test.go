@@ -43,7 +43,7 @@ func TestCallsAreToldOfADay(t *testing.T) {
 		if len(a.Errors) != 2 || a.Errors[0].Count != 1 || a.Usage.InputTokens != 18 {
 			t.Errorf("errors %+v, usage %+v", a.Errors, a.Usage)
 		}
-		if a.P50 < 9*time.Millisecond || a.P50 > 12*time.Millisecond || a.P95 < 2700*time.Millisecond || a.P95 > 3600*time.Millisecond {
+		if a.P50.Duration() < 9*time.Millisecond || a.P50.Duration() > 12*time.Millisecond || a.P95.Duration() < 2700*time.Millisecond || a.P95.Duration() > 3600*time.Millisecond {
 			t.Errorf("p50 %v, p95 %v", a.P50, a.P95)
 		}
 		if n, u := a.Since(time.Now().Add(-time.Hour)); n.Calls != 11 || u.Cost != 4.5 {
@@ -138,7 +138,7 @@ func TestQuantilesAreBounded(t *testing.T) {
 			log.Ended(context.Background(), "x", activity.Call{Took: took})
 		}
 		a := log.Of("x")
-		if a.P50 > a.P95 || a.P50 < low-time.Millisecond || float64(a.P95) > 1.21*float64(high) {
+		if a.P50 > a.P95 || a.P50.Duration() < low-time.Millisecond || float64(a.P95) > 1.21*float64(high) {
 			t.Fatalf("p50 %v, p95 %v of %v to %v", a.P50, a.P95, low, high)
 		}
 	})

@@ -134,7 +134,7 @@ func (s *Lists) HandoffsLike(ctx context.Context, id string, limit int) ([]domai
 func readHandoff(row interface{ Scan(...any) error }) (n core.Numbered[domain.HandoffSeen], err error) {
 	var when int64
 	h := &n.Item
-	err = row.Scan(&n.ID, &h.ID, &h.Run, &h.Seq, &h.From, &h.To, &h.Node, &h.Reason, &h.Context, &when, &h.Plan, &h.Status)
+	err = row.Scan(&n.ID, &h.ID, &h.Run, &h.Seq, &h.From, &h.To, &h.Node, &h.Reason, &h.Context, &when, &h.Plan.Key, &h.Status)
 	h.At = core.FromMicros(when)
 	return n, err
 }

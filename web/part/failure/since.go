@@ -63,7 +63,7 @@ func (p Ports) NewSince(c *ui.Context, g domain.FailureGroup) (row Since, err er
 	}
 	if o.Version != o.GoodVersion {
 		row.New = c.T("new since v%d", o.Version)
-		if v, err := p.Reader.VersionByNumber(c, g.PlanID, o.Version); err == nil {
+		if v, err := p.Reader.VersionByNumber(c, g.Plan.ID, o.Version); err == nil {
 			row.New += ", " + c.Time(v.CreatedAt).Text
 			if v.Author != "" {
 				row.New += " · " + kit.Visible(v.Author)
@@ -74,7 +74,7 @@ func (p Ports) NewSince(c *ui.Context, g domain.FailureGroup) (row Since, err er
 		from, to := min(o.GoodVersion, o.Version), max(o.GoodVersion, o.Version)
 		row.Compare = kit.Link{
 			Text: c.T("Compare v%d..v%d", from, to),
-			Href: fmt.Sprintf("/plans/%s/diff/%d/%d", url.PathEscape(g.PlanKey), from, to),
+			Href: fmt.Sprintf("/plans/%s/diff/%d/%d", url.PathEscape(g.Plan.Key), from, to),
 		}
 		return row, nil
 	}

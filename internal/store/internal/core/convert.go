@@ -219,6 +219,7 @@ func AuditEvent(e dbsqlc.AuditEvent, run string) domain.AuditEvent {
 func FailureAck(r dbsqlc.FailureAck, plan string) domain.FailureAck {
 	return domain.FailureAck{
 		FailureRef: domain.FailureRef{PlanKey: plan, Node: r.Node, Code: r.ErrorCode, Fingerprint: r.Fingerprint},
+		Plan:       domain.PlanRef{Key: plan},
 		Headline:   r.Headline,
 		Message:    domain.DecodeMessage(r.Message, r.Headline),
 		Actor:      r.Actor,

@@ -1,10 +1,11 @@
-package kairos
+package app_test
 
 import (
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
@@ -36,24 +37,24 @@ func TestResumption(t *testing.T) {
 		{name: "cancelled", run: domain.Run{Status: domain.RunCancelled}, want: domain.ActionResume},
 		{name: "interrupted", run: domain.Run{Status: domain.RunRunning}, want: domain.ActionResume},
 		{name: "in doubt", run: waiting(domain.WaitInDoubt), waits: waits(domain.WaitInDoubt),
-			refusal: "kairos runs resolve 7qx2 pay --happened"},
-		{name: "paused and in doubt", run: paused, waits: waits(domain.WaitPaused, domain.WaitInDoubt), refusal: "kairos runs resolve 7qx2 pay"},
-		{name: "approval", run: waiting(domain.WaitApproval), waits: waits(domain.WaitApproval), refusal: "kairos approve a1"},
-		{name: "held", run: waiting(domain.WaitHeld), waits: waits(domain.WaitHeld), refusal: "kairos resume 7qx2 --release"},
+			refusal: "step pay of run 7qx2 is in doubt"},
+		{name: "paused and in doubt", run: paused, waits: waits(domain.WaitPaused, domain.WaitInDoubt), refusal: "step pay of run 7qx2 is in doubt"},
+		{name: "approval", run: waiting(domain.WaitApproval), waits: waits(domain.WaitApproval), refusal: "approval a1"},
+		{name: "held", run: waiting(domain.WaitHeld), waits: waits(domain.WaitHeld), refusal: "set release"},
 		{name: "held, released", run: waiting(domain.WaitHeld), waits: waits(domain.WaitHeld), release: true, want: domain.ActionRelease},
 		{name: "held with an approval, released", run: waiting(domain.WaitHeld), waits: waits(domain.WaitHeld, domain.WaitApproval),
 			release: true,
 			want:    domain.ActionRelease},
-		{name: "quarantined", run: waiting(domain.WaitQuarantined), refusal: "kairos resume 7qx2 --release"},
+		{name: "quarantined", run: waiting(domain.WaitQuarantined), refusal: "set release"},
 		{name: "failed, released", run: domain.Run{ID: "7qx2", Status: domain.RunFailed}, release: true, refusal: "neither quarantined nor held"},
 		{name: "paused", run: paused, waits: waits(domain.WaitPaused), want: domain.ActionContinue},
 		{name: "budget", run: waiting(domain.WaitBudget), waits: waits(domain.WaitBudget), want: domain.ActionResume},
 		{name: "retry", run: waiting(domain.WaitRetry), waits: waits(domain.WaitRetry), want: domain.ActionRetryNow},
-		{name: "scheduled", run: scheduled, refusal: "kairos resume 7qx2 --now"},
+		{name: "scheduled", run: scheduled, refusal: "set startNow"},
 		{name: "scheduled, now", run: scheduled, now: true, want: domain.ActionStartNow},
 		{name: "failed, now", run: domain.Run{ID: "7qx2", Status: domain.RunFailed}, now: true, refusal: "is not scheduled"},
 	} {
-		got, err := resumption(c.run, c.waits, c.release, c.now, now)
+		got, err := app.Resumption(c.run, c.waits, c.release, c.now, now)
 		said := ""
 		if err != nil {
 			said = err.Error()

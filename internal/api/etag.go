@@ -1,0 +1,130 @@
+package api
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
+// Every single object has an ETag, and an action on an object accepts If-Match. The ETag
+// of a run is its revision, and that of a plan is the hash of its newest version: their
+// owners check them. For other objects the ETag is a hash of the body, and it is compared
+// before the action.
+
+func etag(s string) string { return `"` + s + `"` }
+
+func runTag(r domain.Run) string { return etag(strconv.FormatInt(r.LastSeq, 10)) }
+
+// revOf is the revision of a run that If-Match demands; 0: any.
+func revOf(header string) (int64, error) {
+	tag := unquoted(header)
+	if tag == "" || tag == "*" {
+		return 0, nil
+	}
+	rev, err := strconv.ParseInt(tag, 10, 64)
+	if err != nil || rev <= 0 {
+		return 0, staleTag()
+	}
+	return rev, nil
+}
+
+func unquoted(header string) string {
+	return strings.Trim(strings.TrimPrefix(strings.TrimSpace(header), "W/"), `"`)
+}
+
+func staleTag() error {
+	return domain.Errorf(domain.CodeStale, "the object has changed since you read it").Suggest("read it again, then decide")
+}
+
+// tagged lists the operations whose answer is one object, with an ETag of its body.
+var tagged = map[app.Operation]bool{
+	app.GetApproval: true, app.GetDraft: true, app.GetTool: true, app.GetAgent: true, app.GetProvider: true, app.GetUser: true,
+	app.GetToken: true, app.GetBulk: true, app.GetHandoff: true, app.GetSettings: true, app.GetToolServer: true,
+}
+
+// matched lists the actions that are compared before they are carried out, with the
+// operation that reads the object. Their path begins with that of the object.
+var matched = map[app.Operation]app.Operation{
+	app.DecideApproval: app.GetApproval, app.AssignApproval: app.GetApproval,
+	app.RefineDraft: app.GetDraft, app.AcceptDraft: app.GetDraft, app.DiscardDraft: app.GetDraft, app.StartDrafted: app.GetDraft,
+	app.AcceptTool: app.GetTool, app.DisableTool: app.GetTool, app.EnableTool: app.GetTool,
+	app.DisableProvider: app.GetProvider, app.EnableProvider: app.GetProvider, app.RetryToolServer: app.GetToolServer,
+	app.UpdateUser: app.GetUser, app.LinkUser: app.GetUser, app.SignOutUser: app.GetUser, app.RemoveSecondFactor: app.GetUser,
+	app.RevokeToken: app.GetToken, app.StopBulk: app.GetBulk,
+	app.AcceptPlan: app.GetPlan, app.ArchivePlan: app.GetPlan, app.UnarchivePlan: app.GetPlan, app.PausePlan: app.GetPlan,
+	app.UnpausePlan: app.GetPlan, app.AcknowledgeRun: app.GetRun, app.UnacknowledgeRun: app.GetRun, app.AddNote: app.GetRun,
+}
+
+// tag sets the ETag of an answer that is one object.
+func tag(ctx huma.Context, _ string, v any) (any, error) {
+	if !tagged[app.Operation(ctx.Operation().OperationID)] || ctx.Status() >= http.StatusBadRequest {
+		return v, nil
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return v, nil // the answer itself fails with it
+	}
+	sum := sha256.Sum256(text)
+	ctx.SetHeader("ETag", etag(base64.RawURLEncoding.EncodeToString(sum[:12])))
+	return v, nil
+}
+
+// match refuses an action if its If-Match is not the ETag of the object.
+func (a *API) match(ctx huma.Context, next func(huma.Context)) {
+	reader, ok := matched[app.Operation(ctx.Operation().OperationID)]
+	header := ctx.Header("If-Match")
+	if !ok || header == "" || unquoted(header) == "*" {
+		next(ctx)
+		return
+	}
+	got, err := a.tagOf(ctx.Context(), reader, ctx.URL().Path)
+	if err == nil && got != "" && !matches(header, got) {
+		err = staleTag()
+	}
+	if err != nil {
+		a.answer(ctx, a.problem(ctx.Context(), err))
+		return
+	}
+	next(ctx)
+}
+
+// tagOf reads the ETag of the object that a path begins with; "": it is not there.
+func (a *API) tagOf(ctx context.Context, reader app.Operation, path string) (string, error) {
+	route := a.Reads(reader)
+	parts := strings.Split(path, "/")[:strings.Count(route, "/")+1]
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.Join(parts, "/"), nil)
+	if err != nil {
+		return "", err
+	}
+	w := &headerWriter{header: http.Header{}}
+	a.echo.ServeHTTP(w, r)
+	return w.header.Get("ETag"), nil
+}
+
+// headerWriter keeps the header of an answer.
+type headerWriter struct{ header http.Header }
+
+func (w *headerWriter) Header() http.Header         { return w.header }
+func (w *headerWriter) Write(b []byte) (int, error) { return len(b), nil }
+func (w *headerWriter) WriteHeader(int)             {}
+
+func matches(header, tag string) bool {
+	if header == "" {
+		return false
+	}
+	for part := range strings.SplitSeq(header, ",") {
+		if t := strings.TrimSpace(part); t == "*" || strings.TrimPrefix(t, "W/") == tag {
+			return true
+		}
+	}
+	return false
+}
