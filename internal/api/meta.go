@@ -45,7 +45,13 @@ func (a *API) metaRoutes() {
 		Summary: "Who you are to the daemon",
 	}, func(ctx context.Context, _ *struct{}) (*meOut, error) {
 		actor := actorOf(ctx)
-		me := apitypes.Me{Name: actor.Name, Role: actor.Role, Surface: actor.Surface, Scopes: strings.Fields(actor.Scopes), Routes: []string{}}
+		me := apitypes.Me{
+			Name:    actor.Name,
+			Role:    actor.Role,
+			Surface: actor.Surface,
+			Scopes:  strings.Fields(actor.Scopes),
+			Routes:  []string{},
+		}
 		for _, r := range a.routes {
 			if app.Allow(actor, r.op) == nil {
 				me.Routes = append(me.Routes, r.method+" "+r.path)

@@ -44,14 +44,17 @@ type planningHandler struct {
 
 func (h planningHandler) routes(a *API) {
 	tags := []string{"planning"}
-	mount(a, huma.Operation{OperationID: "ask-planner", Method: http.MethodPost, Path: "/ask", Tags: tags, DefaultStatus: http.StatusCreated,
-		Summary: "Make a plan of an intent and start a run of it"},
+	mount(
+		a,
+		huma.Operation{OperationID: "ask-planner", Method: http.MethodPost, Path: "/ask", Tags: tags, DefaultStatus: http.StatusCreated,
+			Summary: "Make a plan of an intent and start a run of it"},
 		func(ctx context.Context, in *askIn) (*askedOut, error) {
 			b := in.Body
 			asked, err := h.planning.Ask(ctx, app.AskRequest{Meta: meta(ctx), AskRequest: domain.AskRequest{Query: b.Query, Agent: b.Agent,
 				PlanOnly: b.PlanOnly, Accept: b.Accept, Session: b.Session, Fresh: b.Fresh, Constraints: b.Constraints, Preferences: b.Preferences}})
 			return &askedOut{asked}, err
-		})
+		},
+	)
 	mount(a, huma.Operation{OperationID: "classify-request", Method: http.MethodPost, Path: "/planner/classify", Tags: tags,
 		Summary: "Say whether a query needs a plan, without a model"},
 		func(ctx context.Context, in *classifyIn) (*classifyOut, error) {

@@ -308,7 +308,14 @@ func (h planHandler) listVersions(ctx context.Context, in *versionsIn) (*version
 	if err != nil {
 		return nil, err
 	}
-	page, err := pageOf(ctx, h.kernel, &in.ListIn, versions, func(v domain.Version) string { return strconv.Itoa(v.Number) }, apitypes.PlanVersionOf)
+	page, err := pageOf(
+		ctx,
+		h.kernel,
+		&in.ListIn,
+		versions,
+		func(v domain.Version) string { return strconv.Itoa(v.Number) },
+		apitypes.PlanVersionOf,
+	)
 	return &versionsOut{page}, err
 }
 

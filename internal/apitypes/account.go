@@ -102,8 +102,8 @@ func (t Token) Domain() domain.Token {
 type TokenCreate struct {
 	Name      string      `json:"name" minLength:"1" maxLength:"64" example:"ci"`
 	Role      domain.Role `json:"role" enum:"viewer,operator,author,admin" example:"operator"`
-	Scopes    []string    `json:"scopes,omitempty" maxItems:"8" doc:"runs:read, runs:write, plans:read, plans:write, approvals, tokens, metrics, admin."`
-	ExpiresIn string      `json:"expiresIn,omitempty" maxLength:"32" doc:"The lifetime, such as 720h or P30D; absent: 90 days." example:"720h"`
+	Scopes    []string    `json:"scopes,omitempty" maxItems:"8"`
+	ExpiresIn string      `json:"expiresIn,omitempty" maxLength:"32" example:"720h"`
 }
 
 // CreatedToken is a new token with its text, which is shown only once.

@@ -17,7 +17,7 @@ type Approval struct {
 	Message   string          `json:"message" doc:"What is to be approved."`
 	Form      domain.RawJSON  `json:"form,omitempty" doc:"JSON Schema of the values that an answer requires."`
 	Digest    string          `json:"digest" doc:"SHA-256 of what is to be approved."`
-	Status    string          `json:"status" enum:"open,approved,rejected,asked_back,expired,cancelled" doc:"open: the request is pending."`
+	Status    string          `json:"status" enum:"open,approved,rejected,asked_back,expired,cancelled"`
 	OnTimeout string          `json:"onTimeout,omitempty" enum:"approve,reject,fail" doc:"What happens at the deadline."`
 	DueAt     time.Time       `json:"dueAt,omitzero" doc:"The deadline; absent: none."`
 	CreatedAt time.Time       `json:"createdAt"`
@@ -69,7 +69,7 @@ func (a Approval) Domain() domain.Approval {
 // ApprovalDecide answers a request.
 type ApprovalDecide struct {
 	Answer  string         `json:"answer" minLength:"1" maxLength:"128" doc:"The id of one of the request's answers." example:"approve"`
-	Comment string         `json:"comment,omitempty" maxLength:"2000" doc:"A comment for the run and the audit log. request_changes requires one."`
+	Comment string         `json:"comment,omitempty" maxLength:"2000"`
 	Values  domain.RawJSON `json:"values,omitempty" doc:"The values of the form."`
 	Digest  string         `json:"digest,omitempty" maxLength:"128" doc:"The digest of the request; 409 if it has changed."`
 }

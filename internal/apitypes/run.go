@@ -16,6 +16,7 @@ type RunState struct {
 
 // RunFacts are the parts of a run that lists and single runs share.
 type RunFacts struct {
+	RunOrigin
 	Plan        domain.PlanRef       `json:"plan"`
 	Hash        string               `json:"hash" doc:"SHA-256 of the plan version that the run follows."`
 	Headline    string               `json:"headline" doc:"The status of the run in one sentence."`
@@ -23,17 +24,9 @@ type RunFacts struct {
 	Fingerprint string               `json:"fingerprint,omitempty" doc:"Equal for failures with the same cause."`
 	Node        string               `json:"node,omitempty" doc:"The step that the headline is about."`
 	Shape       string               `json:"shape,omitempty" doc:"The path in short: one letter for each settled step."`
-	Parent      *domain.ParentRef    `json:"parent,omitempty" doc:"The step that started this run as a child."`
-	ForkedFrom  string               `json:"forkedFrom,omitempty" doc:"The run that this one was forked from."`
-	ForkSeq     int64                `json:"forkSeq,omitempty" doc:"The journal position that the fork kept."`
-	RerunOf     string               `json:"rerunOf,omitempty" doc:"The run that this one repeats."`
-	Actor       string               `json:"actor" doc:"Who started the run."`
-	Origin      string               `json:"origin,omitempty" doc:"How the run was started, such as api, cli, or dry."`
-	Session     string               `json:"session,omitempty" doc:"The session of the run."`
 	Priority    int                  `json:"priority" doc:"Runs with a higher priority start first."`
 	Labels      map[string]string    `json:"labels,omitempty" doc:"Labels of the run."`
 	Limits      Limits               `json:"limits,omitzero"`
-	Key         string               `json:"key,omitempty" doc:"The key that the run was started with. There is one run per key."`
 	Concurrency *domain.Concurrency  `json:"concurrency,omitempty"`
 	Rev         int64                `json:"rev" doc:"The revision, which the ETag is made of."`
 	Steps       int64                `json:"steps" doc:"How many steps have run."`
@@ -48,6 +41,18 @@ type RunFacts struct {
 	PurgedAt    time.Time            `json:"purgedAt,omitzero" doc:"When retention removed its journal, input, and output."`
 	DurationMs  int64                `json:"durationMs" doc:"How long the run has been running, without waits, in milliseconds."`
 	Damaged     []domain.DamagedPart `json:"damaged,omitempty" doc:"Parts that cannot be read. They are left out."`
+}
+
+// RunOrigin is how a run came to be.
+type RunOrigin struct {
+	Parent     *domain.ParentRef `json:"parent,omitempty" doc:"The step that started this run as a child."`
+	ForkedFrom string            `json:"forkedFrom,omitempty" doc:"The run that this one was forked from."`
+	ForkSeq    int64             `json:"forkSeq,omitempty" doc:"The journal position that the fork kept."`
+	RerunOf    string            `json:"rerunOf,omitempty" doc:"The run that this one repeats."`
+	Actor      string            `json:"actor" doc:"Who started the run."`
+	Origin     string            `json:"origin,omitempty" doc:"How the run was started, such as api, cli, or dry."`
+	Session    string            `json:"session,omitempty" doc:"The session of the run."`
+	Key        string            `json:"key,omitempty" doc:"The key that the run was started with. There is one run per key."`
 }
 
 // Run is a run in a list.
@@ -144,8 +149,9 @@ func DetailOf(d domain.RunDetail, related []domain.Run) RunDetail {
 func FactsOf(r domain.Run) RunFacts {
 	return RunFacts{
 		Plan: r.Plan(), Hash: r.Hash, Headline: r.Headline, Attention: r.Attention, Fingerprint: r.Fingerprint, Node: r.Node,
-		Shape: r.Path, Parent: r.Parent, ForkedFrom: r.ForkedFrom, ForkSeq: r.ForkSeq, RerunOf: r.RerunOf, Actor: r.Actor,
-		Origin: r.Origin, Session: r.Session, Priority: r.Priority, Labels: r.Labels, Limits: LimitsOf(r.Limits), Key: r.Key,
+		Shape: r.Path, Priority: r.Priority, Labels: r.Labels, Limits: LimitsOf(r.Limits),
+		RunOrigin: RunOrigin{Parent: r.Parent, ForkedFrom: r.ForkedFrom, ForkSeq: r.ForkSeq, RerunOf: r.RerunOf, Actor: r.Actor,
+			Origin: r.Origin, Session: r.Session, Key: r.Key},
 		Concurrency: r.Concurrency, Rev: r.LastSeq, Steps: r.Steps, Crashes: r.Crashes, Paused: r.Paused,
 		CreatedAt: r.CreatedAt, StartAt: r.StartAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt, DueAt: r.DueAt,
 		DeletedAt: r.DeletedAt, PurgedAt: r.PurgedAt, DurationMs: r.RunningTime.Milliseconds(), Damaged: r.Damaged,

@@ -8,19 +8,19 @@ import (
 
 // RunCreate requests a new run.
 type RunCreate struct {
-	Plan        string              `json:"plan,omitempty" maxLength:"128" doc:"The plan's id or key. Required without a document." example:"invoice"`
-	Document    string              `json:"document,omitempty" maxLength:"1048576" doc:"A plan document to try, instead of plan; with dryRun only."`
+	Plan        string              `json:"plan,omitempty" maxLength:"128" example:"invoice"`
+	Document    string              `json:"document,omitempty" maxLength:"1048576"`
 	Version     int                 `json:"version,omitempty" minimum:"0" doc:"The version; 0 or absent: the newest."`
 	Hash        string              `json:"hash,omitempty" maxLength:"64" doc:"The hash of a version, instead of version."`
 	Input       domain.RawJSON      `json:"input,omitempty" doc:"The input: any JSON value that matches the plan's schema."`
-	Priority    int                 `json:"priority,omitempty" minimum:"-1000" maximum:"1000" doc:"Runs with a higher priority start first."`
+	Priority    int                 `json:"priority,omitempty" minimum:"-1000" maximum:"1000"`
 	Labels      map[string]string   `json:"labels,omitempty" doc:"Labels of the run."`
 	Limits      *domain.LimitsView  `json:"limits,omitempty" doc:"Limits of the run."`
 	Key         string              `json:"key,omitempty" maxLength:"128" doc:"One run per key: a second request returns the first run."`
 	StartAt     time.Time           `json:"startAt,omitzero" doc:"The run does not start before this time."`
 	Concurrency *domain.Concurrency `json:"concurrency,omitempty" doc:"Limits the active runs with the same key."`
 	Session     string              `json:"session,omitempty" maxLength:"128" doc:"The session of the run."`
-	DryRun      bool                `json:"dryRun,omitempty" doc:"Skip steps with side effects and calls of models. Steps that only read run."`
+	DryRun      bool                `json:"dryRun,omitempty"`
 	Offline     bool                `json:"offline,omitempty" doc:"A dry run that also skips steps that read."`
 }
 
@@ -43,7 +43,7 @@ type RunResume struct {
 	Only     string `json:"only,omitempty" maxLength:"160" doc:"The failed step, node or node#visit, to run; then the run pauses."`
 	// Timeout is text, as all durations of requests are.
 	Timeout  string `json:"timeout,omitempty" maxLength:"40" doc:"The timeout of the steps that run again, such as 90s or PT90S."`
-	Attempts int    `json:"attempts,omitempty" minimum:"0" maximum:"100" doc:"The attempts of the steps that run again; 0: those of the plan."`
+	Attempts int    `json:"attempts,omitempty" minimum:"0" maximum:"100"`
 }
 
 // RunRerun starts a run again.
@@ -59,14 +59,14 @@ type RunFork struct {
 	RunRerun
 	Seq     int64                      `json:"seq,omitempty" minimum:"0" doc:"The journal position to keep; 0: keep nothing."`
 	Edits   map[string]domain.RawJSON  `json:"edits,omitempty" doc:"New outputs of kept steps, by node or node#visit."`
-	Instead map[string]domain.Override `json:"instead,omitempty" doc:"Results that replace steps, by node, node#visit, or node#visit[item]."`
+	Instead map[string]domain.Override `json:"instead,omitempty"`
 }
 
 // RunUpdate changes the limits and the labels of a run.
 type RunUpdate struct {
 	ActionOptions
 	Limits *domain.LimitsView `json:"limits,omitempty" doc:"New limits. An absent limit does not change."`
-	Raise  *domain.LimitsView `json:"raise,omitempty" doc:"Amounts to add to the limits. Send an Idempotency-Key: a repeat then adds nothing."`
+	Raise  *domain.LimitsView `json:"raise,omitempty"`
 	Labels map[string]string  `json:"labels,omitempty" doc:"Labels to add or replace."`
 }
 

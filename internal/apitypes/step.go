@@ -38,7 +38,7 @@ func (a StepAttempt) Domain() domain.StepHit {
 
 // PlanFlow is how the newest runs of a plan went through its steps.
 type PlanFlow struct {
-	Runs  int                 `json:"runs" doc:"How many runs were examined: the newest, at most 500."`
+	Runs  int                 `json:"runs" doc:"How many runs were counted: the newest, at most 500."`
 	Since time.Time           `json:"since,omitzero" doc:"When the oldest of them started."`
 	Whole bool                `json:"whole" doc:"Whether these are all runs of the period."`
 	Nodes map[string]NodeFlow `json:"nodes" doc:"The steps of the plan."`
@@ -64,7 +64,8 @@ func PlanFlowOf(f domain.PlanFlow) PlanFlow {
 	out := PlanFlow{Runs: f.Runs, Since: f.Since, Whole: f.Whole, Nodes: map[string]NodeFlow{}, Edges: f.Edges}
 	for id, n := range f.Nodes {
 		out.Nodes[id] = NodeFlow{Runs: n.Runs, Settled: n.Settled, Failed: n.Failed, Skipped: n.Skipped, Attempts: n.Attempts, Cost: n.Cost,
-			P50Ms: n.P50.Milliseconds(), P95Ms: n.P95.Milliseconds(), Failures: mapped(n.Failures, StepAttemptOf), Slow: mapped(n.Slow, StepAttemptOf)}
+			P50Ms: n.P50.Milliseconds(), P95Ms: n.P95.Milliseconds(),
+			Failures: mapped(n.Failures, StepAttemptOf), Slow: mapped(n.Slow, StepAttemptOf)}
 	}
 	return out
 }

@@ -45,7 +45,8 @@ func (d *Drafts) Accept(ctx context.Context, req DraftAcceptance) (domain.Draft,
 		plan, hash = p.ID, p.Hash
 		outcome := draft.DraftOutcome
 		chosen = &outcome
-		chosen.Alternative, chosen.Plan.Version, chosen.Hash, chosen.Steps, chosen.Unsafe = req.Alternative, p.Version, p.Hash, p.Steps, p.Unsafe
+		chosen.Alternative, chosen.Plan.Version, chosen.Hash = req.Alternative, p.Version, p.Hash
+		chosen.Steps, chosen.Unsafe = p.Steps, p.Unsafe
 	}
 	accept, err := d.acceptance(ctx, AcceptDraft, req.By, plan, hash, req.Reason)
 	if err != nil {

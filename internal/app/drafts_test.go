@@ -51,7 +51,11 @@ func withDrafts(t *testing.T, w *apptest.World, p slowPlanner) *app.App {
 // ready ends the planning of a draft with a version.
 func ready(t *testing.T, w *apptest.World, d domain.Draft, v domain.Version) {
 	t.Helper()
-	d.State, d.DraftOutcome = domain.DraftReady, domain.DraftOutcome{Plan: domain.PlanRef{Key: v.PlanID, Version: v.Number}, Hash: v.Hash, By: "rules"}
+	d.State, d.DraftOutcome = domain.DraftReady, domain.DraftOutcome{
+		Plan: domain.PlanRef{Key: v.PlanID, Version: v.Number},
+		Hash: v.Hash,
+		By:   "rules",
+	}
 	if moved, err := w.Store.EndDraft(t.Context(), d); err != nil || !moved {
 		t.Fatal(moved, err)
 	}

@@ -99,7 +99,14 @@ func Resumption(r domain.Run, waits []domain.Wait, release, startNow bool, at ti
 			"step %s of run %s is in doubt: its outcome is unknown", w.Node, short)
 	}
 	if w, ok := waiting(domain.WaitApproval); ok {
-		return refuse(domain.CodeConflict, "approval", "decide the approval "+w.Approval, "run %s waits for an approval: %s", short, w.Message)
+		return refuse(
+			domain.CodeConflict,
+			"approval",
+			"decide the approval "+w.Approval,
+			"run %s waits for an approval: %s",
+			short,
+			w.Message,
+		)
 	}
 	if parked != "" {
 		return refuse(domain.CodeConflict, "release", "check why, then set release", "run %s is %s", short, parked)

@@ -79,7 +79,8 @@ func TestASecretIsRotated(t *testing.T) {
 		t.Errorf("too short: %d %s", code, body)
 	}
 	write(file, "the second value\n")
-	if code, body := rotate("BANK"); code != http.StatusOK || !strings.Contains(body, `"name":"BANK"`) || strings.Contains(body, "second value") {
+	if code, body := rotate("BANK"); code != http.StatusOK || !strings.Contains(body, `"name":"BANK"`) ||
+		strings.Contains(body, "second value") {
 		t.Errorf("a new value: %d %s", code, body)
 	}
 	if code, body := rotate("OTHER"); code != http.StatusConflict || !strings.Contains(body, "restart") {

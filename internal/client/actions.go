@@ -87,8 +87,12 @@ func actionCall(r domain.ActionRequest) call {
 	case domain.ActionFork:
 		return runCall(r, "fork", apitypes.RunFork{RunRerun: rerun, Seq: r.At, Edits: r.Edits, Instead: r.Instead})
 	case domain.ActionLimits:
-		k := runCall(r, "", apitypes.RunUpdate{ActionOptions: optionsOf(r).ActionOptions, Limits: limitsOf(r.Limits), Raise: limitsOf(r.Raise),
-			Labels: r.Labels})
+		k := runCall(
+			r,
+			"",
+			apitypes.RunUpdate{ActionOptions: optionsOf(r).ActionOptions, Limits: limitsOf(r.Limits), Raise: limitsOf(r.Raise),
+				Labels: r.Labels},
+		)
 		k.method, k.path = http.MethodPatch, runPath(r.Run)
 		return k
 	case domain.ActionDelete:

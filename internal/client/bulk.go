@@ -12,7 +12,10 @@ import (
 // PreviewBulk says what an act on many runs would do.
 func (c *Client) PreviewBulk(ctx context.Context, r domain.BulkRequest) (domain.BulkPreview, error) {
 	var out domain.BulkPreview
-	_, err := c.do(ctx, call{method: http.MethodPost, path: "/bulk-operations", query: url.Values{"preview": {"true"}}, body: r, into: &out})
+	_, err := c.do(
+		ctx,
+		call{method: http.MethodPost, path: "/bulk-operations", query: url.Values{"preview": {"true"}}, body: r, into: &out},
+	)
 	return out, err
 }
 

@@ -123,7 +123,8 @@ func (c *Client) do(ctx context.Context, k call) (status int, err error) {
 		k.media = "application/json"
 	}
 	key := ""
-	if (k.method == http.MethodPost || k.method == http.MethodPatch) && !c.inProcess && k.path != "/tokens" && !strings.HasSuffix(k.path, "/login-link") {
+	if (k.method == http.MethodPost || k.method == http.MethodPatch) && !c.inProcess && k.path != "/tokens" &&
+		!strings.HasSuffix(k.path, "/login-link") {
 		key = domain.NewID()
 	}
 	repeatable := k.method == http.MethodGet || key != ""

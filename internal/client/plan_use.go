@@ -106,7 +106,10 @@ func (c *Client) Views(ctx context.Context) ([]domain.SavedView, error) {
 // KeepView keeps a query under a name, or removes it when it is empty.
 func (c *Client) KeepView(ctx context.Context, v domain.SavedView, everybody bool) error {
 	if v.Query != "" {
-		_, err := c.do(ctx, call{method: http.MethodPost, path: "/views", body: apitypes.View{Name: v.Name, Filter: v.Query, Everybody: everybody}})
+		_, err := c.do(
+			ctx,
+			call{method: http.MethodPost, path: "/views", body: apitypes.View{Name: v.Name, Filter: v.Query, Everybody: everybody}},
+		)
 		return err
 	}
 	_, err := c.do(

@@ -121,7 +121,11 @@ func (r *Recorder) HealthMetrics(ctx context.Context) (domain.HealthMetrics, err
 		lag.merge(&r.minutes[i].lag)
 	}
 	v.Lag = domain.Millis(lag.percentile(.95))
-	v.Commits = domain.CommitMetrics{P50: domain.Millis(commits.percentile(.5)), P95: domain.Millis(commits.percentile(.95)), P99: domain.Millis(commits.percentile(.99))}
+	v.Commits = domain.CommitMetrics{
+		P50: domain.Millis(commits.percentile(.5)),
+		P95: domain.Millis(commits.percentile(.95)),
+		P99: domain.Millis(commits.percentile(.99)),
+	}
 	if n := len(r.minutes); n > 0 {
 		v.Commits.PerMinute, v.Commits.Writes = r.minutes[n-1].commits.n, r.minutes[n-1].writes
 	}

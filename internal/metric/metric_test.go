@@ -231,8 +231,10 @@ func TestVitals(t *testing.T) {
 		near("p50", v.Commits.P50.Duration(), 50*time.Millisecond)
 		near("p95", v.Commits.P95.Duration(), 95*time.Millisecond)
 		near("p99", v.Commits.P99.Duration(), 99*time.Millisecond)
-		if len(v.Samples) != 1 || v.Samples[0].Nodes != 1 || v.Samples[0].Created != 1 || v.Samples[0].Ended != 1 || v.Commits.PerMinute != 100 || v.Commits.Writes != 200 || !v.FullAt.IsZero() ||
-			v.Samples[0].Providers != 2 || v.Samples[0].Circuits != 2 ||
+		if len(v.Samples) != 1 || v.Samples[0].Nodes != 1 || v.Samples[0].Created != 1 || v.Samples[0].Ended != 1 ||
+			v.Commits.PerMinute != 100 || v.Commits.Writes != 200 || !v.FullAt.IsZero() ||
+			v.Samples[0].Providers != 2 ||
+			v.Samples[0].Circuits != 2 ||
 			v.Samples[0].Clock.Duration() != 20*time.Millisecond {
 			t.Errorf("after a minute: %+v", v)
 		}

@@ -11,7 +11,8 @@ import (
 // draftRecord says what was requested, who planned it, and what came of it.
 func draftRecord(d domain.Draft, reason string) domain.AuditRecord {
 	detail := map[string]any{"draft": d.ID, "revision": d.Revision, "prompt": clipped(d.Query, 2000)}
-	for key, v := range map[string]string{"change": clipped(d.Change, 2000), "refines": d.Parent, "provider": d.Provider, "model": d.Model, "by": d.By,
+	for key, v := range map[string]string{"change": clipped(d.Change, 2000), "refines": d.Parent,
+		"provider": d.Provider, "model": d.Model, "by": d.By,
 		"plan": d.Plan.Key, "hash": d.Hash, "alternative": d.Alternative, "agent": d.Direct} {
 		if v != "" {
 			detail[key] = v

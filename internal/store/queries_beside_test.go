@@ -41,7 +41,11 @@ func everyDraftQuery(t *testing.T, s *Store, must func(string, error)) {
 		},
 	}
 	must("tell", s.TellDraft(ctx, d.ID, notes))
-	d.State, d.DraftOutcome = domain.DraftReady, domain.DraftOutcome{Plan: domain.PlanRef{Key: "p", Version: 1}, Hash: "h-of-draft", By: "rules"}
+	d.State, d.DraftOutcome = domain.DraftReady, domain.DraftOutcome{
+		Plan: domain.PlanRef{Key: "p", Version: 1},
+		Hash: "h-of-draft",
+		By:   "rules",
+	}
 	if moved, err := s.EndDraft(ctx, d); err != nil || !moved {
 		t.Errorf("end: %v %v", moved, err)
 	}

@@ -77,7 +77,10 @@ func (s *section) callFacts(c *ui.Context, a domain.Activity) []kit.Fact {
 		{Term: c.T("Failed in the last hour"), Text: cmp.Or(p.Share, c.T("no call"))},
 	}
 	if a.P95 > 0 {
-		facts = append(facts, kit.Fact{Term: c.T("Duration"), Text: "p50 " + vital.Span(a.P50.Duration()) + " · p95 " + vital.Span(a.P95.Duration())})
+		facts = append(
+			facts,
+			kit.Fact{Term: c.T("Duration"), Text: "p50 " + vital.Span(a.P50.Duration()) + " · p95 " + vital.Span(a.P95.Duration())},
+		)
 	}
 	return facts
 }

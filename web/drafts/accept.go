@@ -88,10 +88,16 @@ func (s *section) acceptAlternativePage(c *ui.Context, d domain.Draft, v domain.
 	a := list[i]
 	p := kit.ConfirmPage{Crumb: kit.Link{Text: c.T("Draft"), Href: at}, Post: at + "/accept", Back: at, Idem: kit.NewID(), Do: "accept",
 		Alternative: kind, Heading: c.T("Accept the alternative"), Says: c.T("The alternative becomes a version of the plan and is taken into use instead of v%d. Accepting it starts no run.", v.Number),
-		Facts: []kit.Fact{{Term: c.T("Plan"), Text: d.Plan.Key}, {Term: c.T("Alternative"), Text: a.Name}, {Term: c.T("Steps"), Text: a.Steps},
-			{Term: c.T("Tokens"), Text: a.Tokens}, {Term: c.T("Estimated time"), Text: a.Took}, {Term: c.T("Goes to the audit log"),
+		Facts: []kit.Fact{
+			{Term: c.T("Plan"), Text: d.Plan.Key},
+			{Term: c.T("Alternative"), Text: a.Name},
+			{Term: c.T("Steps"), Text: a.Steps},
+			{Term: c.T("Tokens"), Text: a.Tokens},
+			{Term: c.T("Estimated time"), Text: a.Took},
+			{Term: c.T("Goes to the audit log"),
 				Text: c.T("%s accepts draft %s: the request, the model, the plan, its version and digest, and the reason below",
-					kit.Visible(c.Who.Name), d.ID)}}}
+					kit.Visible(c.Who.Name), d.ID)},
+		}}
 	p.Shell = c.Shell("plans", p.Heading)
 	return c.Render(http.StatusOK, kit.Confirm(p))
 }

@@ -59,7 +59,13 @@ func (s *section) noHandoff(c *ui.Context, id string, missing error) error {
 		return err
 	}
 	for _, h := range list {
-		text := fmt.Sprintf("%s · %s · %s · %s", kit.Visible(handoff.Short(h.Handoff)), h.Plan.Key, domain.ShortID(h.Run), c.Time(h.At).Text)
+		text := fmt.Sprintf(
+			"%s · %s · %s · %s",
+			kit.Visible(handoff.Short(h.Handoff)),
+			h.Plan.Key,
+			domain.ShortID(h.Run),
+			c.Time(h.At).Text,
+		)
 		p.Similar = append(p.Similar, kit.Link{Text: text, Href: "/handoffs/" + url.PathEscape(h.ID)})
 	}
 	return c.Render(p.Code, kit.Error(p))

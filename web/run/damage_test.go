@@ -112,7 +112,24 @@ func TestADamagedRunFromHomeToItsFork(t *testing.T) {
 	)
 	webtest.Says(t, b.Get("/api/v1/runs/"+run), http.StatusOK, `"damage":{"row":`+fmt.Sprint(d.Damage.Row), `"problem":"checksum"`)
 	webtest.Says(t, b.Get("/api/v1/runs/"+run+"/journal"), http.StatusOK, `"damage":"journal row `)
-	webtest.Says(t, b.Do(webtest.Request(t, http.MethodPost, site.URL+"/api/v1/runs/"+run+"/fork?preview=true", fmt.Sprintf(`{"seq":%d}`, at), "Content-Type", "application/json", "Sec-Fetch-Site", "same-origin")), http.StatusOK, `"doubtful":true`, `"damage":`)
+	webtest.Says(
+		t,
+		b.Do(
+			webtest.Request(
+				t,
+				http.MethodPost,
+				site.URL+"/api/v1/runs/"+run+"/fork?preview=true",
+				fmt.Sprintf(`{"seq":%d}`, at),
+				"Content-Type",
+				"application/json",
+				"Sec-Fetch-Site",
+				"same-origin",
+			),
+		),
+		http.StatusOK,
+		`"doubtful":true`,
+		`"damage":`,
+	)
 
 	form := b.Get(fmt.Sprintf("%s/fork?at=%d", page, at)).Hidden()
 	for name, value := range map[string]string{"at": fmt.Sprint(at), "do": "act", "reason": "checked", "instead.pay#1": "stub", "stub.pay#1": `"found in the ledger"`, "instead.book#1": "recorded"} {
@@ -247,7 +264,18 @@ func TestARunThatLostItsInputIsStillShown(t *testing.T) {
 			webtest.Says(t, b.Get("/api/v1/runs/"+run+"/journal"), http.StatusOK, "receipt 4711")
 			webtest.Says(
 				t,
-				b.Do(webtest.Request(t, http.MethodPost, site.URL+"/api/v1/runs/"+run+"/resume?preview=true", "{}", "Content-Type", "application/json", "Sec-Fetch-Site", "same-origin")),
+				b.Do(
+					webtest.Request(
+						t,
+						http.MethodPost,
+						site.URL+"/api/v1/runs/"+run+"/resume?preview=true",
+						"{}",
+						"Content-Type",
+						"application/json",
+						"Sec-Fetch-Site",
+						"same-origin",
+					),
+				),
 				http.StatusOK,
 				`"allowed":false`,
 				c.part+" of the run is damaged",

@@ -178,8 +178,11 @@ func (s *section) systemStorage(c *ui.Context) error {
 		},
 	}
 	for _, s := range i.Plans {
-		p.Plans = append(p.Plans, PlanStorage{Plan: kit.Visible(s.Plan.Key), Href: "/plans/" + url.PathEscape(s.Plan.Key), Runs: c.Number(s.Runs),
-			Rows: c.Number(s.Rows), Purged: c.Number(s.Purged), Size: vital.Bytes(c.Display.Lang, s.Bytes)})
+		p.Plans = append(
+			p.Plans,
+			PlanStorage{Plan: kit.Visible(s.Plan.Key), Href: "/plans/" + url.PathEscape(s.Plan.Key), Runs: c.Number(s.Runs),
+				Rows: c.Number(s.Rows), Purged: c.Number(s.Purged), Size: vital.Bytes(c.Display.Lang, s.Bytes)},
+		)
 	}
 	for _, t := range i.Tables {
 		p.Tables = append(

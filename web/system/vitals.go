@@ -83,7 +83,12 @@ func (s *section) vitals(
 		c.T("All slots are taken. Look at what the runs at work wait for; raise engine.max_running if the machine has room."))
 	commits := c.T("none yet")
 	if v.Commits.P50 > 0 {
-		commits = fmt.Sprintf("p50 %s · p95 %s · p99 %s", vital.Span(v.Commits.P50.Duration()), vital.Span(v.Commits.P95.Duration()), vital.Span(v.Commits.P99.Duration()))
+		commits = fmt.Sprintf(
+			"p50 %s · p95 %s · p99 %s",
+			vital.Span(v.Commits.P50.Duration()),
+			vital.Span(v.Commits.P95.Duration()),
+			vital.Span(v.Commits.P99.Duration()),
+		)
 	}
 	add(
 		vital.Grade(v.Commits.P95.Duration(), vital.CommitHigh, vital.CommitBad),
@@ -346,7 +351,14 @@ func (s *section) vitals(
 	case i.Clock.Behind != "":
 		clock, state = kit.Visible(i.Clock.Behind), "fail"
 	case i.Clock.Known && i.Clock.Synced:
-		clock, state = c.T("kept right, off by at most %s", vital.Span(i.Clock.Within.Duration())), vital.Grade(i.Clock.Within.Duration(), clockHigh, clockBad)
+		clock, state = c.T(
+			"kept right, off by at most %s",
+			vital.Span(i.Clock.Within.Duration()),
+		), vital.Grade(
+			i.Clock.Within.Duration(),
+			clockHigh,
+			clockBad,
+		)
 	case i.Clock.Known:
 		clock, state = c.T("nothing keeps it right"), "need"
 	}

@@ -39,8 +39,11 @@ the filter that selects its runs.`,
 				}
 				rows := [][]string{}
 				for _, g := range groups {
-					rows = append(rows, []string{strconv.FormatInt(g.Runs, 10), g.Code, g.Node, fmt.Sprintf("%s v%d", g.Plan.Key, g.Plan.Version),
-						cli.Stamp(g.First), cli.Stamp(g.Last), "--filter '" + filterOf(g.Ref()) + "'"})
+					rows = append(
+						rows,
+						[]string{strconv.FormatInt(g.Runs, 10), g.Code, g.Node, fmt.Sprintf("%s v%d", g.Plan.Key, g.Plan.Version),
+							cli.Stamp(g.First), cli.Stamp(g.Last), "--filter '" + filterOf(g.Ref()) + "'"},
+					)
 				}
 				c.Table([]string{"RUNS", "ERROR", "STEP", "PLAN", "FIRST", "LAST", "FILTER"}, rows)
 				if len(rows) == 0 {

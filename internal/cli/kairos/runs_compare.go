@@ -49,8 +49,16 @@ func (c runCommands) compared(d rundiff.Comparison) {
 		name string
 		rundiff.Side
 	}{{"first ", d.A}, {"second", d.B}} {
-		c.Printf("%s  %s  %s v%d  %s  %s  by %s\n", side.name, side.ID, side.Plan.Key, side.Plan.Version, side.Status, milliseconds(side.TookMs),
-			cli.FirstLine(side.Actor))
+		c.Printf(
+			"%s  %s  %s v%d  %s  %s  by %s\n",
+			side.name,
+			side.ID,
+			side.Plan.Key,
+			side.Plan.Version,
+			side.Status,
+			milliseconds(side.TookMs),
+			cli.FirstLine(side.Actor),
+		)
 	}
 	if d.First != nil {
 		c.Printf("they part at %s: %s\n", d.First.Step, cli.FirstLine(d.First.Says))

@@ -60,7 +60,16 @@ With --json: the run, its journal, decisions, notes, and the messages of its age
 					}
 					context := apitypes.ContextOf(d, nil)
 					context.Standing = stands
-					return c.Print(shown{domain.ResultOf(d), context, d.Journal, domain.DecisionsOf(d.Journal), append([]domain.Note{}, notes...), said})
+					return c.Print(
+						shown{
+							domain.ResultOf(d),
+							context,
+							d.Journal,
+							domain.DecisionsOf(d.Journal),
+							append([]domain.Note{}, notes...),
+							said,
+						},
+					)
 				}
 				c.show(d)
 				c.showStanding(d.Run, stands)

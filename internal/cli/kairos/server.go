@@ -111,7 +111,18 @@ func (c serverCommands) status(i domain.Server, v domain.HealthMetrics) {
 		if j.Running {
 			state = "active"
 		}
-		rows = append(rows, []string{j.Name, state, j.Every.Duration().String(), cli.Stamp(j.LastAt), took(j.Took.Duration()), cli.Stamp(j.NextAt), j.Error})
+		rows = append(
+			rows,
+			[]string{
+				j.Name,
+				state,
+				j.Every.Duration().String(),
+				cli.Stamp(j.LastAt),
+				took(j.Took.Duration()),
+				cli.Stamp(j.NextAt),
+				j.Error,
+			},
+		)
 	}
 	c.Table([]string{"JOB", "STATUS", "EVERY", "LAST", "DURATION", "NEXT", "ERROR"}, rows)
 }

@@ -43,7 +43,8 @@ func TestCallsAreToldOfADay(t *testing.T) {
 		if len(a.Errors) != 2 || a.Errors[0].Count != 1 || a.Usage.InputTokens != 18 {
 			t.Errorf("errors %+v, usage %+v", a.Errors, a.Usage)
 		}
-		if a.P50.Duration() < 9*time.Millisecond || a.P50.Duration() > 12*time.Millisecond || a.P95.Duration() < 2700*time.Millisecond || a.P95.Duration() > 3600*time.Millisecond {
+		if a.P50.Duration() < 9*time.Millisecond || a.P50.Duration() > 12*time.Millisecond || a.P95.Duration() < 2700*time.Millisecond ||
+			a.P95.Duration() > 3600*time.Millisecond {
 			t.Errorf("p50 %v, p95 %v", a.P50, a.P95)
 		}
 		if n, u := a.Since(time.Now().Add(-time.Hour)); n.Calls != 11 || u.Cost != 4.5 {

@@ -30,7 +30,14 @@ func (s *SummaryReader) RecentNotes(ctx context.Context, since time.Time, limit 
 	}
 	out := make([]domain.Note, len(rows))
 	for i, r := range rows {
-		out[i] = domain.Note{ID: r.ID, Run: r.Run, Plan: domain.PlanRef{Key: r.Key}, Actor: r.Actor, Text: r.Text, At: core.FromMicros(r.At)}
+		out[i] = domain.Note{
+			ID:    r.ID,
+			Run:   r.Run,
+			Plan:  domain.PlanRef{Key: r.Key},
+			Actor: r.Actor,
+			Text:  r.Text,
+			At:    core.FromMicros(r.At),
+		}
 	}
 	return out, nil
 }
