@@ -22,8 +22,6 @@ type EmptyState struct {
 // SplitButton is the primary action of a page with its variants.
 type SplitButton struct {
 	Main Link
-	// Icon stands before its text.
-	Icon string
 	// Label names the button that opens the variants; ID is that of their menu.
 	Label, ID string
 	More      []Link

@@ -102,5 +102,7 @@ type Time struct {
 // Fact is a term and its value.
 type Fact struct {
 	Term, Text, Href string
-	Mono             bool
+	// Icon stands for the term where there is little room.
+	Icon string
+	Mono bool
 }

@@ -28,6 +28,9 @@ func (b *headPart) actions() []kit.Link {
 		if action == "resume" || action == "fork" {
 			l.Key = action
 		}
+		if action == "fork" {
+			l.Icon = "i-fork"
+		}
 		return l
 	}
 	run := b.d.Run

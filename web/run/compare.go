@@ -140,12 +140,6 @@ func rank(row CompareRow) int {
 	return 1
 }
 
-// lastGood is the newest other run of the same plan that went well; none: a zero
-// run.
-func (r *request) lastGood(run domain.Run) (domain.Run, error) {
-	return rundiff.LastGood(r.Context, r.Reader, run)
-}
-
 // compareValue is a row for a value of both runs, and how it differs.
 func (r *request) compareValue(p *ComparePage, id, name string, a, b domain.Run, x, y domain.RawJSON) {
 	row := CompareRow{Name: name, A: r.Size(len(x)), B: r.Size(len(y))}

@@ -68,7 +68,7 @@ func TestARunOverItsLimitsShowsThem(t *testing.T) {
 	run := webtest.StartUntil(t, site, "short", domain.WaitBudget)
 	b := site.Browser(t).Login()
 	text := webtest.Words(b.Get("/runs/" + run.ID).Body)
-	for _, want := range []string{"max_steps 1 is used up", "not met Steps: 1 of 1 used", "Raise limits…", "Checkpoint 1 of 2", "Trigger"} {
+	for _, want := range []string{"max_steps 1 is used up", "not met Steps: 1 of 1 used", "Raise limits…", "2 steps", "Trigger"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

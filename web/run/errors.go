@@ -6,24 +6,25 @@ import (
 	"github.com/kairosd/kairosd/web/locale"
 )
 
-// meaningOf is what an error usually means; empty: its message says it.
-func meaningOf(code string) string {
-	if m := meanings[code]; m != "" {
-		return m
-	}
+// errorFamily is the code that stands for an HTTP status in the tables; another code stands for
+// itself.
+func errorFamily(code string) string {
 	status, ok := strings.CutPrefix(code, "http_")
 	switch {
-	case !ok || len(status) != 3:
-		return ""
+	case !ok || len(status) != 3 || meanings[code] != "":
+		return code
 	case status == "401" || status == "403":
-		return meanings["http_denied"]
+		return "http_denied"
 	case status[0] == '5':
-		return meanings["http_down"]
+		return "http_down"
 	case status[0] == '4':
-		return meanings["http_rejected"]
+		return "http_rejected"
 	}
-	return ""
+	return code
 }
+
+// meaningOf is what an error usually means; empty: its message has it.
+func meaningOf(code string) string { return meanings[errorFamily(code)] }
 
 // errorAnchor is where the reference of errors has a code; an unknown one leads to its beginning.
 func errorAnchor(code string) string {

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"net/url"
 	"slices"
-	"strconv"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/kit"
@@ -32,23 +31,29 @@ func (b *headPart) facts() (out []kit.Fact) {
 			out = append(out, kit.Fact{Term: term, Text: text, Href: href})
 		}
 	}
-	if word, ok := triggerWords[run.Origin]; ok {
-		add(b.T("Trigger"), b.T(word), link.List("/runs", "trigger:"+run.Origin))
-	} else {
-		add(b.T("Trigger"), kit.Visible(run.Origin), "")
+	mark := func(icon, term, text, href string) {
+		if text != "" {
+			out = append(out, kit.Fact{Icon: icon, Term: term, Text: text, Href: href})
+		}
 	}
-	add(b.T("Started by"), kit.Visible(run.Actor), "")
+	if word, ok := triggerWords[run.Origin]; ok {
+		mark("i-bolt", b.T("Trigger"), b.T(word), link.List("/runs", "trigger:"+run.Origin))
+	} else {
+		mark("i-bolt", b.T("Trigger"), kit.Visible(run.Origin), "")
+	}
+	mark("i-user", b.T("Started by"), kit.Visible(run.Actor), "")
+	mark("i-plan", b.T("Version"), fmt.Sprintf("v%d", run.Version), fmt.Sprintf("/plans/%s/v/%d", url.PathEscape(run.PlanKey), run.Version))
 	if plan, err := b.Reader.Plan(b.Context, run.PlanID); err == nil && plan.Latest > run.Version { // a hint: the page does not fail for it
-		add(
-			b.T("Version"),
+		mark(
+			"i-diff",
+			b.T("Newest version"),
 			b.T("v%d is newer", plan.Latest),
 			fmt.Sprintf("/plans/%s/diff/%d/%d", url.PathEscape(run.PlanKey), run.Version, plan.Latest),
 		)
 	}
-	if n, of := b.progress(); of > 0 {
-		add(b.T("Checkpoint"), b.T("%s of %s", b.Number(int64(n)), b.Number(int64(of))), b.href(url.Values{"view": {"state"}}))
+	for _, k := range sortedLabels(run.Labels) {
+		mark("i-tag", b.T("Label"), kit.Visible(k+"="+run.Labels[k]), link.List("/runs", "label."+k+"="+run.Labels[k]))
 	}
-	add(b.T("Steps"), strconv.FormatInt(run.Steps, 10), "")
 	if !run.Usage.Zero() {
 		add(b.T("Tokens"), b.Number(run.Usage.InputTokens+run.Usage.OutputTokens), "")
 		add(b.T("Cost"), value.Cost(b.Context, run.Usage.Cost), "")
@@ -82,9 +87,6 @@ func (b *headPart) facts() (out []kit.Fact) {
 	if len(b.related) > 0 {
 		add(b.T("Lineage"), b.N(len(b.related), "%s related run", "%s related runs"), "/runs/"+run.ID+"/lineage")
 	}
-	for _, k := range sortedLabels(run.Labels) {
-		add(k, kit.Visible(run.Labels[k]), "")
-	}
 	if run.Crashes > 0 {
 		add(b.T("Interrupted"), b.N(run.Crashes, "%s time", "%s times"), "")
 	}
@@ -94,26 +96,6 @@ func (b *headPart) facts() (out []kit.Fact) {
 		}
 	}
 	return out
-}
-
-// progress is how many checkpoints the run has made, and how many it has when all
-// that it may still come to has completed.
-func (b *headPart) progress() (made, of int) {
-	made = b.checkpoints()
-	of = made
-	for _, st := range b.steps {
-		switch st.status {
-		case domain.NodeCompleted, domain.NodeSkipped:
-		default:
-			of++
-		}
-	}
-	for _, id := range b.missing() {
-		if _, passed := b.notTaken(id); !passed {
-			of++
-		}
-	}
-	return made, of
 }
 
 func sortedLabels(m map[string]string) []string {

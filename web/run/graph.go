@@ -51,6 +51,7 @@ func (b graphPart) graph(own bool) *graph.Graph {
 	g := p.Paint(b.Context)
 	g.Swaps = true
 	if !own {
+		g.Fit(p.Drawing, graph.Readable)
 		return g
 	}
 	if size > graph.FoldFrom && b.Query("all") == "" {
@@ -115,6 +116,7 @@ func (b graphPart) states() func(*diagram.Node) graph.State {
 	key := b.Query("paint")
 	heat, least, most := b.heat(key)
 	now := b.Site.Now()
+	share := b.shares(now)
 	return func(n *diagram.Node) graph.State {
 		if len(n.Members) > 1 {
 			return b.groupState(n, steps)
@@ -132,6 +134,7 @@ func (b graphPart) states() func(*diagram.Node) graph.State {
 			Status: st.shown(),
 			Href:   b.href(url.Values{"step": {strconv.FormatInt(st.seq, 10)}, "node": nil, "try": nil, "tab": nil}) + "#inspector",
 		}
+		s.Share = share[n.ID]
 		s.Detail = b.T(s.Status.Word)
 		b.countsDown(&s, st)
 		if st.status == domain.NodeCompleted || st.status == domain.NodeFailed {
@@ -151,6 +154,27 @@ func (b graphPart) states() func(*diagram.Node) graph.State {
 		}
 		return s
 	}
+}
+
+// shares are what part of the time of all nodes each took; of items at once, the longest counts.
+func (b graphPart) shares(now time.Time) map[string]float64 {
+	took := map[visitKey]time.Duration{}
+	for _, st := range b.steps {
+		k := visitKey{st.node, st.visit, -1}
+		if !st.reused {
+			took[k] = max(took[k], st.took(now))
+		}
+	}
+	out := map[string]float64{}
+	var all time.Duration
+	for k, d := range took {
+		all += d
+		out[k.node] += float64(d)
+	}
+	for node := range out {
+		out[node] /= float64(max(all, 1))
+	}
+	return out
 }
 
 // countsDown says of a step that goes on by itself when it does: "in 52 s".

@@ -16,9 +16,11 @@ type headPart struct {
 	*record
 	asked       []domain.Approval // open ones of the run
 	related     []domain.Run
-	sameFailure string   // other runs of the failure group, for the summary
-	since       string   // what changed before, for the summary
-	around      []string // what is still wrong around it, for the summary
+	sameFailure string         // other runs of the failure group, for the summary
+	since       string         // what changed before, for the summary
+	trouble     []part.Trouble // what is still wrong around it
+	alike       kit.Link       // leads to the runs that failed the same way
+	all         []kit.Link     // act on all of them
 }
 
 func (b *record) head() (*headPart, error) {
@@ -63,11 +65,17 @@ func (b *headPart) build() (Head, error) {
 		if err := b.failureLinks(h.Why); err != nil {
 			return h, err
 		}
+		if run.Status == domain.RunFailed && run.Error != nil && b.d.Damage == nil {
+			if err := b.failure(h.Why); err != nil {
+				return h, err
+			}
+		}
 	}
 	if h.Notes, err = part.Notes(b.Context, b.App, run.ID); err != nil {
 		return h, err
 	}
 	h.Actions, h.More, h.Summary, h.Facts = b.actions(), b.more(), b.summary(), b.facts()
+	h.Primary, h.Actions = b.split(h.Actions)
 	if len(b.asked) == 1 && h.Why != nil && h.Why.Headline == kit.Visible(b.asked[0].Message) {
 		h.Why = nil // the question is asked below
 	}
@@ -79,7 +87,7 @@ func (b *headPart) times() (string, kit.Time) {
 	run := b.d.Run
 	switch {
 	case !run.EndedAt.IsZero():
-		return b.T("ran %s, ended", kit.Took(run.EndedAt.Sub(run.CreatedAt))), b.Time(run.EndedAt)
+		return b.T("%s, ended", kit.Took(run.EndedAt.Sub(run.CreatedAt))), b.Time(run.EndedAt)
 	case run.Status == domain.RunQueued && run.StartedAt.IsZero():
 		return b.T("created"), b.Time(run.CreatedAt)
 	}
@@ -92,18 +100,32 @@ func (b *headPart) more() (out []kit.Link) {
 	if b.Who.Role.Includes(domain.RoleOperator) {
 		if run.Status == domain.RunFailed && run.Attention {
 			out = append(out, kit.Link{Text: b.T("Acknowledge…"), Href: "/runs/" + run.ID + "/ack", Dialog: true})
+			if len(b.all) > 1 {
+				out = append(out, b.all[1])
+			}
 		} else {
 			out = append(out, kit.Link{Text: b.T("Note…"), Href: "/runs/" + run.ID + "/note", Dialog: true})
 			if run.Status == domain.RunFailed {
 				out = append(out, kit.Link{Text: b.T("Withdraw the acknowledgment…"), Href: "/runs/" + run.ID + "/unack", Dialog: true})
 			}
 		}
-		if run.Status.Final() && run.DeletedAt.IsZero() && b.d.Damage == nil {
-			out = append(out, kit.Link{Text: b.T("Delete…"), Href: "/runs/" + run.ID + "/delete", Dialog: true, Danger: true})
-		}
 	}
 	if b.Who.Role.Includes(domain.RoleAuthor) && b.API {
 		out = append(out, kit.Link{Text: b.T("Export"), Href: "/runs/" + run.ID + "/export"})
 	}
+	if b.Who.Role.Includes(domain.RoleOperator) && run.Status.Final() && run.DeletedAt.IsZero() && b.d.Damage == nil {
+		out = append(out, kit.Link{Text: b.T("Delete…"), Href: "/runs/" + run.ID + "/delete", Dialog: true, Danger: true})
+	}
 	return out
+}
+
+// split takes a resume out of the actions, with the ways to resume besides the whole run now.
+func (b *headPart) split(actions []kit.Link) (*kit.SplitButton, []kit.Link) {
+	if len(actions) == 0 || actions[0].Key != "resume" || !b.resumable() {
+		return nil, actions
+	}
+	main := actions[0]
+	main.Icon = "i-play"
+	more := append(b.otherResumes(), kit.Link{Text: b.T("With other limits…"), Href: main.Href + "?limits=show", Dialog: true})
+	return &kit.SplitButton{Main: main, Label: b.T("Other ways to resume"), ID: "resumes", More: more}, actions[1:]
 }

@@ -19,6 +19,8 @@ type Why struct {
 	Links    []kit.Link
 	// Conditions have to be met before the run continues.
 	Conditions []Condition
+	// Failure is the card of a failed run; nil: the run has not failed.
+	Failure *Failure
 	// Addresses are those in the message.
 	Addresses []string
 }
@@ -38,6 +40,7 @@ type Refresh struct{ Topic, Address string }
 // RunPage is one run.
 type RunPage struct {
 	kit.Shell
+	Way       kit.Crumbs
 	Head      Head
 	Approvals []approval.Card
 	Views     []kit.Link
@@ -54,13 +57,15 @@ type Head struct {
 	Plan, Version kit.Link
 	Sub           string
 	Ended         kit.Time
-	Actions       []kit.Link
-	More          []kit.Link // actions that are requested less often
-	Why           *Why
-	Answer        string // what the steps of a step plan add up to
-	Facts         []kit.Fact
-	Notes         []part.Note
-	Summary       string
+	// Primary is a resume with its variants; nil: the first of the actions is the primary one.
+	Primary *kit.SplitButton
+	Actions []kit.Link
+	More    []kit.Link // actions that are requested less often
+	Why     *Why
+	Answer  string // what the steps of a step plan add up to
+	Facts   []kit.Fact
+	Notes   []part.Note
+	Summary string
 }
 
 // Pane is one view with all that belongs to it. Choosing a view or a step swaps it.

@@ -3,6 +3,7 @@ package run
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -65,6 +66,9 @@ func (b *page) whole() (p RunPage, err error) {
 		return p, err
 	}
 	p.Shell = b.Shell("runs", p.Head.Title)
+	if p.Way, err = b.way(top); err != nil {
+		return p, err
+	}
 	p.Live, p.Favicon, p.Notices = true, favicon(run.Status), append(p.Notices, b.notices()...)
 	if b.Who.Role.Includes(domain.RoleOperator) {
 		for _, act := range []string{"pause", "continue"} { // whichever its head comes to offer
@@ -220,4 +224,37 @@ func (b *page) checkpoint() error {
 	}
 	b.Echo.Response().Header().Set("HX-Replace-Url", b.href(url.Values{"nthcp": nil, "cp": {strconv.FormatInt(st.At, 10)}}))
 	return b.Render(http.StatusOK, StatePart(st))
+}
+
+// neighbors bounds how many runs that failed the same way are numbered.
+const neighbors = 50
+
+// way is the way to the page; of a failure with others like it, which of them it is, and the
+// way to the next.
+func (b *page) way(top *headPart) (kit.Crumbs, error) {
+	run := b.d.Run
+	way := kit.Crumbs{Way: []kit.Link{
+		{Text: b.T("Runs"), Href: "/runs"},
+		{Text: run.PlanKey, Href: "/plans/" + url.PathEscape(run.PlanKey)},
+		{Text: domain.ShortID(run.ID), Href: "/runs/" + run.ID, Class: "m"},
+	}}
+	if top.alike.Href == "" {
+		return way, nil
+	}
+	list, err := b.Reader.Runs(b.Context, domain.RunFilter{
+		Statuses: []domain.RunStatus{domain.RunFailed}, PlanKey: run.PlanKey, Node: run.Error.Node, ErrorCode: run.Error.Code,
+		Fingerprint: run.Fingerprint, Page: domain.Page{Limit: neighbors},
+	})
+	if err != nil {
+		return way, err
+	}
+	at := slices.IndexFunc(list.Items, func(o domain.Run) bool { return o.ID == run.ID })
+	if n := len(list.Items); at >= 0 && n > 1 {
+		way.Beside = b.T("%s of %s", b.Number(int64(at+1)), b.Number(int64(n)))
+		if n == neighbors {
+			way.Beside = b.T("%s of more than %s", b.Number(int64(at+1)), b.Number(int64(n-1)))
+		}
+		way.Next = kit.Link{Text: b.T("Next failure"), Href: "/runs/" + list.Items[(at+1)%n].ID, Key: "next"}
+	}
+	return way, nil
 }

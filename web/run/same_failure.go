@@ -21,7 +21,6 @@ func (b *headPart) failureLinks(w *Why) error {
 		return nil
 	}
 	q := "status:failed " + filter.Failures(ref)
-	link := func(text, href string) { w.Links = append(w.Links, kit.Link{Text: text, Href: href}) }
 	n, whole, err := b.Reader.RunsCount(
 		b.Context,
 		domain.RunFilter{
@@ -37,20 +36,13 @@ func (b *headPart) failureLinks(w *Why) error {
 		return err
 	}
 	if n > 1 {
-		text := b.N(n, "Same failure: %s run", "Same failure: %s runs")
+		many := b.Number(int64(n))
 		if !whole {
-			text = b.N(n, "Same failure: at least %s run", "Same failure: at least %s runs")
+			many = b.T("at least %s", many)
 		}
-		link(text, "/runs?q="+url.QueryEscape(q))
+		b.alike = kit.Link{Text: b.T("%s runs failed like this", many), Href: "/runs?q=" + url.QueryEscape(q)}
 	}
-	good, err := b.lastGood(run)
-	if err != nil {
-		return err
-	}
-	if good.ID != "" {
-		link(b.T("Compare with the last success"), "/runs/compare?"+url.Values{"a": {run.ID}, "b": {good.ID}}.Encode())
-	}
-	if err := b.troubles(w); err != nil {
+	if err := b.troubles(); err != nil {
 		return err
 	}
 	stands, err := b.App.Failures.Standing(b.Context, b.Who.Actor(), run)
@@ -72,8 +64,10 @@ func (b *headPart) failureLinks(w *Why) error {
 			b.Time(g.First).Text,
 			b.Time(g.Last).Text,
 		)
-		w.Items = append(w.Items, text)
 		b.sameFailure = text
+		b.alike.Text = b.N(
+			int(g.Runs), "%s run failed like this since %s", "%s runs failed like this since %s", b.Time(g.First).Text,
+		)
 	}
 	row, err := failure.Ports{App: b.App, Reader: b.Reader}.NewSince(b.Context, g)
 	if err != nil {
@@ -84,25 +78,17 @@ func (b *headPart) failureLinks(w *Why) error {
 		if row.Good.Text != "" {
 			text += "; " + row.Good.Text
 		}
-		w.Items = append(w.Items, text)
 		b.since = text
-		w.Links = append(w.Links, row.Compare)
 	}
 	if !b.Who.Role.Includes(domain.RoleOperator) {
 		return nil
 	}
-	if g.Runs > 1 {
-		link(b.N(int(g.Runs), "Resume %s…", "Resume all %s…"), "/bulk/new?"+url.Values{"do": {"resume"}, "q": {q}}.Encode())
-	}
-	if g.Runs > 1 { // the run by itself is acknowledged in its head
-		w.Links = append(
-			w.Links,
-			kit.Link{
-				Text:   b.N(int(g.Runs), "Acknowledge %s…", "Acknowledge all %s…"),
-				Href:   "/failures/ack?" + failure.Query(g.Ref()),
-				Dialog: true,
-			},
-		)
+	if g.Runs > 1 { // the run by itself is acknowledged and resumed in its head
+		n := int(g.Runs)
+		b.all = []kit.Link{
+			{Text: b.N(n, "Resume %s…", "Resume all %s…"), Href: "/bulk/new?" + url.Values{"do": {"resume"}, "q": {q}}.Encode()},
+			{Text: b.N(n, "Acknowledge %s…", "Acknowledge all %s…"), Href: "/failures/ack?" + failure.Query(g.Ref()), Dialog: true},
+		}
 	}
 	return nil
 }

@@ -30,13 +30,12 @@ func (b *headPart) why() (*Why, error) {
 		if w.Message = kit.Visible(run.Error.Message); strings.Contains(w.Headline, w.Message) {
 			w.Message = "" // the headline has it all
 		}
-		return w, b.predictResume(run, w)
 	case run.Status == domain.RunCancelled:
 		w.Class = "quiet"
 		if w.Headline == "" {
 			w.Headline = b.T("Cancelled")
 		}
-		return w, b.predictResume(run, w)
+		return w, b.predictResume(w)
 	case run.Status == domain.RunQueued && run.Headline == "" && !run.StartAt.After(b.Site.Now()):
 		w.Class, w.Headline = "now", b.T("Queued: it starts when a slot is free; higher priorities go first, then the older ones")
 		if c := run.Concurrency; c != nil {
@@ -78,7 +77,7 @@ func (b *headPart) why() (*Why, error) {
 
 // predictResume reports what resuming would do; or why it can do nothing, when the plan
 // names what is no longer configured.
-func (b *headPart) predictResume(run domain.Run, w *Why) error {
+func (b *headPart) predictResume(w *Why) error {
 	if !b.resumable() {
 		return nil
 	}
@@ -90,7 +89,7 @@ func (b *headPart) predictResume(run domain.Run, w *Why) error {
 	if err != nil {
 		return err
 	}
-	expected, err := b.expected(run.PlanKey, pre)
+	expected, err := b.expected(pre)
 	if err != nil {
 		return err
 	}
@@ -98,15 +97,12 @@ func (b *headPart) predictResume(run domain.Run, w *Why) error {
 	return nil
 }
 
-// troubles adds to a failure what is still wrong around it.
-func (b *headPart) troubles(w *Why) error {
+// troubles are what is still wrong around a failed run.
+func (b *headPart) troubles() error {
 	uses, err := b.Reader.Uses(b.Context, b.d.Run.ID)
 	if err != nil {
 		return err
 	}
-	list, err := part.Troubles(b.Context, b.App, uses, b.d.Journal)
-	for _, t := range list {
-		w.Items, w.Links, b.around = append(w.Items, t.Text), append(w.Links, t.See), append(b.around, t.Text)
-	}
+	b.trouble, err = part.Troubles(b.Context, b.App, uses, b.d.Journal)
 	return err
 }

@@ -17,7 +17,7 @@ type step struct {
 	node           string
 	visit, item    int
 	seq            int64 // of its first row: its address
-	number         int   // its place among the steps, from 1
+	number         int   // its place among the visits, from 1
 	status         domain.NodeStatus
 	attempts       []attempt
 	waits          []*domain.Entry
@@ -73,6 +73,7 @@ func (st *step) decision() walk.Decision {
 func stepsOf(run domain.Run, journal []domain.Entry) []*step {
 	at := make(map[visitKey]*step, len(journal)/2)
 	out := make([]*step, 0, len(journal)/2)
+	numbers := map[visitKey]int{} // of visits: the items of a foreach have the number of theirs
 	for i := range journal {
 		e := &journal[i]
 		if e.Kind == domain.EntryReplan {
@@ -104,7 +105,7 @@ func stepsOf(run domain.Run, journal []domain.Entry) []*step {
 				visit:   e.Visit,
 				item:    e.Item,
 				seq:     e.Seq,
-				number:  len(out) + 1,
+				number:  numberOf(numbers, e),
 				last:    &noEntry,
 				started: cmpTime(e.StartedAt, e.At),
 			}
@@ -118,6 +119,15 @@ func stepsOf(run domain.Run, journal []domain.Entry) []*step {
 		st.add(e)
 	}
 	return out
+}
+
+// numberOf is the number of the visit that a row is of; a new one has the next.
+func numberOf(numbers map[visitKey]int, e *domain.Entry) int {
+	k := visitKey{e.Node, e.Visit, -1}
+	if numbers[k] == 0 {
+		numbers[k] = len(numbers) + 1
+	}
+	return numbers[k]
 }
 
 func cmpTime(a, b time.Time) time.Time {

@@ -26,7 +26,11 @@ func (b *headPart) summary() string {
 	if run.Error != nil {
 		lines = append(lines, fmt.Sprintf("%s: %s", run.Error.Code, kit.Visible(kit.Cut(run.Error.Message, 500))))
 	}
-	for _, text := range append([]string{b.sameFailure, b.since}, b.around...) {
+	around := []string{b.sameFailure, b.since}
+	for _, t := range b.trouble {
+		around = append(around, t.Text)
+	}
+	for _, text := range around {
 		if text != "" {
 			lines = append(lines, text)
 		}

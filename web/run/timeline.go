@@ -277,14 +277,10 @@ func (t *timelinePage) critical(v *Timeline) {
 	v.Chain = t.T("%s: %s of work in a run of %s.", strings.Join(names, " → "), kit.Took(sum), kit.Took(t.whole().Len()))
 }
 
-// counts reports how many steps are in which state; each count filters.
+// counts reports how many steps are in which state; each count filters. A foreach is one step,
+// in the state of it that must be seen first.
 func (t *timelinePage) counts(v *Timeline) {
 	only := t.Query("only")
-	n := len(t.steps) + len(t.missing())
-	v.Counts = append(
-		v.Counts,
-		kit.Link{Text: t.N(n, "%s step", "%s steps"), Href: t.href(url.Values{"only": nil, "rows": nil}), Current: only == ""},
-	)
 	count := map[string]int{}
 	for _, id := range t.missing() {
 		if _, not := t.notTaken(id); not {
@@ -293,9 +289,21 @@ func (t *timelinePage) counts(v *Timeline) {
 			count[todo]++
 		}
 	}
+	visits := map[visitKey]*step{}
 	for _, st := range t.steps {
+		k := visitKey{st.node, st.visit, -1}
+		if was := visits[k]; was == nil || slices.Index(loudest, st.status) < slices.Index(loudest, was.status) {
+			visits[k] = st
+		}
+	}
+	for _, st := range visits {
 		count[st.state()]++
 	}
+	n := len(visits) + len(t.missing())
+	v.Counts = append(
+		v.Counts,
+		kit.Link{Text: t.N(n, "%s step", "%s steps"), Href: t.href(url.Values{"only": nil, "rows": nil}), Current: only == ""},
+	)
 	for _, l := range stepStates {
 		if n := count[l.key]; n > 0 || only == l.key {
 			v.Counts = append(

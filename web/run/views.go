@@ -33,9 +33,7 @@ var views = []view{
 	{id: "graph", title: locale.Mark("Graph"), steps: true, build: func(b *page) (View, error) {
 		return View{Live: graphView(*graphPart{b.record}.graph(true))}, nil
 	}},
-	{id: "state", title: locale.Mark("State"), count: func(b *page) string {
-		return b.Number(int64(b.checkpoints() + 1))
-	}, build: func(*page) (View, error) {
+	{id: "state", title: locale.Mark("State"), build: func(*page) (View, error) {
 		return View{Live: stateHead()}, nil
 	}, values: func(b *page) (templ.Component, error) {
 		st, err := statePart{b.record}.shown()

@@ -64,9 +64,14 @@ type Node struct {
 	Class, Shape, Icon  string
 	X, Y, W, H          string
 	Heat                string // class of its shade
-	Selected, Lit       bool
-	Bolt                string // path of the mark of side effects; empty: there are none
-	Pips                []Pip
+	// TypeIcon is what it does, at TypeX; Share is the width of the part of the time that it took,
+	// of BarW at BarY. Stack draws it as several.
+	TypeIcon, TypeX   string
+	Share, BarW, BarY string
+	Stack             bool
+	Selected, Lit     bool
+	Bolt              string // path of the mark of side effects; empty: there are none
+	Pips              []Pip
 	// Line is the line of the text beside the picture that Href leads to; 0: none.
 	Line int
 	// Until is a time in ms to which the detail counts down, Left what is left of it.

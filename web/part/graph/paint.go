@@ -26,6 +26,10 @@ type State struct {
 	Until  time.Time // a time that the detail counts down to
 	Href   string
 	Heat   string
+	// Share is what part of the time of all boxes it took, 0 to 1; Many says that it stands for
+	// several items at once.
+	Share float64
+	Many  bool
 	// Attempts are those of its last step: true, where one failed.
 	Attempts []bool
 }
@@ -111,7 +115,12 @@ func (p *Painter) holds(n *diagram.Node) bool {
 // node draws a box.
 func (p *Painter) node(c *ui.Context, n *diagram.Node) Node {
 	v := Node{Name: n.ID, Short: label(c, n), Detail: n.Note, X: num(n.X), Y: num(n.Y), W: num(n.W + 8), H: num(n.H + 8),
-		Shape: "n-" + string(n.Shape), Class: "plain", Icon: "i-queued", Selected: p.holds(n)}
+		Shape: "n-" + string(n.Shape), Class: "plain", Selected: p.holds(n), Stack: n.Foreach && !p.Drawing.Compact}
+	v.TypeX = num(n.W - 22)
+	if len(v.Short) <= longLabel {
+		v.TypeIcon = typeIcon(n)
+	}
+	v.BarW, v.BarY = num(n.W-24), num(n.H-4)
 	if n.Unsafe {
 		v.Bolt = diagram.Bolt(0, 0, n.W, p.Drawing.Compact)
 	}
@@ -155,6 +164,9 @@ func (p *Painter) stand(c *ui.Context, v *Node, n *diagram.Node) string {
 	}
 	if st.Status.Key == "idle" {
 		v.Class = "todo"
+	}
+	if st.Share > 0 {
+		v.Share = num(max(2, st.Share*(n.W-24)))
 	}
 	attempts := st.Tries()
 	for j, failed := range attempts {
@@ -287,3 +299,27 @@ func label(c *ui.Context, n *diagram.Node) string {
 	}
 	return n.Label
 }
+
+// typeIcons are the icons of the types of steps; another type has that of a tool.
+var typeIcons = map[string]string{
+	"http": "i-http", "set": "i-data", "json": "i-data", "calculator": "i-calc", "log": "i-log", "agent": "i-agent", "llm": "i-agent",
+	"router": "i-agent", "generator": "i-agent", "approval": "i-user", "decision": "i-branch", "wait": "i-clock", "plan": "i-plan",
+	"handoff": "i-handoff",
+}
+
+// typeIcon is the icon of what a box does; a group of boxes has none.
+func typeIcon(n *diagram.Node) string {
+	if n.Shape == diagram.ShapeGroup {
+		return ""
+	}
+	words := strings.Fields(n.Type + " " + n.Note)
+	for _, w := range words {
+		if icon := typeIcons[w]; icon != "" {
+			return icon
+		}
+	}
+	return "i-tool"
+}
+
+// longLabel is from how many letters on a name leaves no room for the icon of what a box does.
+const longLabel = 12

@@ -30,15 +30,19 @@ func (g *Graph) Fit(d *diagram.Drawing, least float64) {
 var zooms = []struct {
 	key, word string
 	factor    float64
-}{{"fit", locale.Mark("Fit"), 0}, {"", "100%", 1}, {"150", "150%", 1.5}}
+}{{"", locale.Mark("Fit"), 0}, {"100", "100%", 1}, {"150", "150%", 1.5}}
 
 // Zoom draws a picture as large as the address says, and adds the row of links to other
 // sizes. Href is the page with another size.
 func (g *Graph) Zoom(c *ui.Context, d *diagram.Drawing, href func(size string) string) {
 	row := Setting{Name: c.T("Zoom")}
+	size := c.Query("zoom")
+	if size == "fit" { // as the address was once
+		size = ""
+	}
 	for _, z := range zooms {
-		row.Links = append(row.Links, kit.Link{Text: c.T(z.word), Href: href(z.key), Current: c.Query("zoom") == z.key})
-		if c.Query("zoom") != z.key {
+		row.Links = append(row.Links, kit.Link{Text: c.T(z.word), Href: href(z.key), Current: size == z.key})
+		if size != z.key {
 			continue
 		}
 		if g.Drawn = num(d.Width * z.factor); z.factor == 0 {
@@ -62,9 +66,7 @@ func Written(c *ui.Context, l *Layouts, p *walk.Program, effects []walk.Effect) 
 	}
 	drawn.Drawing = l.Draw(p, effects, o)
 	g := drawn.Paint(c)
-	if drawn.Href == nil { // beside a text: whole, if it can be read so
-		g.Fit(drawn.Drawing, Readable)
-	}
+	g.Fit(drawn.Drawing, Readable)
 	if o.Most > 0 && drawn.Href != nil {
 		g.Fold(c, drawn.Drawing, len(p.Nodes), here+"?all=1")
 	}

@@ -1,0 +1,370 @@
+package run
+
+import (
+	"cmp"
+	"errors"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/diff/jsondiff"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/walk"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/failure"
+	part "github.com/kairosd/kairosd/web/part/run"
+	"github.com/kairosd/kairosd/web/part/value"
+)
+
+// shownDifferences bounds the values of the input that the card names.
+const shownDifferences = 3
+
+// failure makes the card of a failed run.
+func (b *headPart) failure(w *Why) error {
+	run := b.d.Run
+	f := &Failure{Title: w.Headline, Items: w.Items}
+	if title := b.failureTitle(run.Error); title != "" {
+		f.Title, f.Raw = title, w.Headline
+	}
+	if w.Message != "" {
+		f.Raw = w.Message
+	}
+	f.Tags = b.failureTags(run.Error)
+	b.failedStep(f)
+	f.Alike, f.Addresses = b.alike, w.Addresses
+	if err := b.differences(f); err != nil {
+		return err
+	}
+	w.Failure = f
+	return b.consequence(f)
+}
+
+// titles say by its code what happened to a step, and where.
+var titles = map[string]string{
+	"unreachable":       locale.Mark("%s could not reach %s"),
+	"timeout":           locale.Mark("%s got no answer from %s in time"),
+	"http_404":          locale.Mark("%s found nothing at %s"),
+	"http_429":          locale.Mark("%s was refused by %s: too many calls"),
+	"rate_limited":      locale.Mark("%s was refused by %s: too many calls"),
+	"http_denied":       locale.Mark("%s is not allowed to call %s"),
+	"http_down":         locale.Mark("%s got an error from %s"),
+	"http_rejected":     locale.Mark("%s was rejected by %s"),
+	"circuit_open":      locale.Mark("%s did not call %s: its circuit is open"),
+	"tool_circuit_open": locale.Mark("%s did not call %s: its circuit is open"),
+}
+
+// failureTitle is a sentence made of the code and the target; empty: the headline says it.
+func (b *headPart) failureTitle(e *domain.RunError) string {
+	target := b.target(e.Node)
+	form := titles[e.Code]
+	if form == "" {
+		form = titles[errorFamily(e.Code)]
+	}
+	if form == "" || target == "" {
+		return ""
+	}
+	return b.T(form, e.Node, target)
+}
+
+// target is what a step called: the host of its address, else its tool.
+func (b *record) target(node string) string {
+	st := b.lastOf(node)
+	if st == nil {
+		return ""
+	}
+	if a := st.attempt(""); a != nil {
+		if v, err := jsonvalue.Decode(a.input); err == nil {
+			if in, ok := v.(map[string]any); ok {
+				if text, ok := in["url"].(string); ok {
+					if u, err := url.Parse(text); err == nil && u.Host != "" {
+						return kit.Visible(kit.Cut(u.Host, 80))
+					}
+				}
+			}
+		}
+	}
+	if i, ok := b.program.Index[node]; ok && b.program.Nodes[i].Tool != "" {
+		return kit.Visible(b.program.Nodes[i].Tool)
+	}
+	return ""
+}
+
+// lastOf is the newest failed step of a node, else its newest.
+func (b *record) lastOf(node string) *step {
+	var last *step
+	for _, st := range b.steps {
+		if st.node == node && (last == nil || st.failed() || !last.failed()) {
+			last = st
+		}
+	}
+	return last
+}
+
+// failureTags are the code, the attempts, and the side-effect class.
+func (b *headPart) failureTags(e *domain.RunError) []kit.Tag {
+	out := []kit.Tag{{Text: e.Code, Class: "m fail"}}
+	i, ok := b.program.Index[e.Node]
+	if !ok {
+		return out
+	}
+	if st := b.lastOf(e.Node); st != nil && len(st.attempts) > 0 {
+		n := len(st.attempts)
+		text := b.T("%s of %s attempts", strconv.Itoa(n), strconv.Itoa(max(b.program.Nodes[i].MaxAttempts, n)))
+		out = append(out, kit.Tag{Text: text})
+	}
+	switch b.effects[i] {
+	case walk.EffectUnsafe:
+		out = append(out, kit.Tag{Text: b.T("may have changed something"), Class: "need"})
+	case walk.EffectIdempotent:
+		out = append(out, kit.Tag{Text: b.T("safe to repeat")})
+	default:
+		out = append(out, kit.Tag{Text: b.T("changed nothing outside")})
+	}
+	return out
+}
+
+// failedStep draws the attempts and the waits of the step that failed, over its own time.
+func (b *headPart) failedStep(f *Failure) {
+	st := b.lastOf(b.d.Run.Error.Node)
+	if st == nil {
+		return
+	}
+	f.Step = kit.Link{Text: st.label(), Href: b.href(url.Values{
+		"step": {strconv.FormatInt(st.seq, 10)}, "try": nil, "tab": nil, "node": nil, "view": nil,
+	}) + "#inspector"}
+	now := b.Site.Now()
+	whole := st.took(now)
+	f.Took = kit.Took(whole)
+	at := func(t time.Time) float64 {
+		return 100 * float64(t.Sub(st.started)) / float64(max(whole, time.Millisecond))
+	}
+	add := func(kind int, from, to time.Time) {
+		bar := bars[kind]
+		x := min(max(at(from), 0), 99)
+		bar.X, bar.W = kit.Percent(x), kit.Percent(min(max(at(to)-x, 1), 100-x))
+		bar.Hatch = kind == barFailed
+		f.Bars = append(f.Bars, bar)
+	}
+	for _, w := range st.pauses(now) {
+		add(barWait, w.From, w.To)
+	}
+	for _, a := range st.attempts {
+		kind := barOK
+		if a.status == domain.NodeFailed || a.status == domain.NodeInDoubt {
+			kind = barFailed
+		}
+		until := a.ended
+		if until.IsZero() {
+			until = now
+		}
+		add(kind, a.started, until)
+	}
+}
+
+// differences are what is not as it was in the last successful run of the plan.
+func (b *headPart) differences(f *Failure) error {
+	run := b.d.Run
+	good, err := b.good()
+	if err != nil || good.ID == "" {
+		return err
+	}
+	f.Good = kit.Link{Text: domain.ShortID(good.ID), Href: "/runs/" + good.ID}
+	f.Compare = kit.Link{Text: b.T("Compare"), Href: "/runs/compare?" + url.Values{"a": {run.ID}, "b": {good.ID}}.Encode()}
+	var same []string
+	differs := func(term, text string, link kit.Link) {
+		f.Differences = append(f.Differences, Difference{Icon: "i-diff", Class: "need", Term: term, Text: text, Link: link})
+	}
+	if text := b.inputDiffers(good); text != "" {
+		differs(b.T("Input"), text, kit.Link{})
+	} else {
+		same = append(same, b.T("input"))
+	}
+	if good.Version != run.Version {
+		differs(b.T("Plan"), b.T("v%d, was v%d", run.Version, good.Version), kit.Link{
+			Text: b.T("What changed"),
+			Href: "/plans/" + url.PathEscape(run.PlanKey) + "/diff/" + strconv.Itoa(good.Version) + "/" + strconv.Itoa(run.Version),
+		})
+	} else {
+		same = append(same, b.T("plan version"))
+	}
+	older, newer := good, run
+	if newer.CreatedAt.Before(older.CreatedAt) {
+		older, newer = newer, older
+	}
+	text, link, err := failure.Ports{App: b.App, Reader: b.Reader}.ChangedAround(
+		b.Context,
+		domain.FailureGroup{Newest: run.ID},
+		domain.FailureOrigin{GoodAt: older.CreatedAt, FirstAt: newer.CreatedAt},
+	)
+	switch {
+	case err != nil:
+		return err
+	case text != "":
+		differs("", text, link)
+	default:
+		same = append(same, b.T("tools"), b.T("agents"), b.T("models"))
+	}
+	for _, t := range b.trouble {
+		f.Differences = append(f.Differences, Difference{Icon: "i-pause", Class: "need", Text: t.Text})
+		f.See = append(f.See, t.See)
+	}
+	if len(same) > 0 {
+		f.Differences = append(f.Differences, Difference{
+			Icon: "i-ok", Class: "ok", Term: b.T("The same"), Text: strings.Join(same, ", "),
+		})
+	}
+	return nil
+}
+
+// inputDiffers is how the input differs from that of another run; empty: it does not.
+func (b *headPart) inputDiffers(other domain.Run) string {
+	was, err := jsonvalue.Decode(other.Input)
+	is, err2 := jsonvalue.Decode(b.d.Run.Input)
+	if err != nil || err2 != nil || len(other.Input)+len(b.d.Run.Input) > value.CopyBytes {
+		return ""
+	}
+	changes, more := jsondiff.Diff(was, is, shownDifferences)
+	var out []string
+	for _, c := range changes {
+		path := kit.Visible(kit.Cut(cmp.Or(strings.TrimPrefix(c.Path, "."), b.T("the whole")), 60))
+		switch c.Op {
+		case jsondiff.Added:
+			out = append(out, b.T("%s is %s, was not set", path, short(c.New)))
+		case jsondiff.Removed:
+			out = append(out, b.T("%s is not set, was %s", path, short(c.Old)))
+		default:
+			out = append(out, b.T("%s is %s, was %s", path, short(c.New), short(c.Old)))
+		}
+	}
+	if more {
+		out = append(out, b.T("and more"))
+	}
+	return strings.Join(out, "; ")
+}
+
+// short is a value in a line.
+func short(v any) string {
+	j, err := jsonvalue.Encode(v)
+	if err != nil {
+		return "…"
+	}
+	return kit.Visible(kit.Cut(string(j), 60))
+}
+
+// stripSteps bounds the cells of the strip of a resume.
+const stripSteps = 60
+
+// consequence is what a resume would do; or why it can do nothing, when the plan names what is
+// no longer configured.
+func (b *headPart) consequence(f *Failure) error {
+	if !b.resumable() {
+		return nil
+	}
+	pre, err := b.preview()
+	if e, ok := errors.AsType[*domain.Error](err); ok && (e.Code == domain.CodeInvalid || e.Code == domain.CodeCorrupt) {
+		f.Resume = &Consequence{Text: b.Sentence(e)}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	c := &Consequence{}
+	f.Resume = c
+	if !pre.Allowed || len(pre.Later) > 0 || len(pre.InDoubt) > 0 {
+		c.Text = part.Consequence(b.Context, pre)
+	}
+	if !pre.Allowed {
+		return nil
+	}
+	keep, again, fresh := len(pre.Keep), len(pre.Again), len(pre.New)
+	c.Strip = resumeStrip(keep, again, fresh)
+	expected, err := b.expectedOf(pre)
+	if err != nil {
+		return err
+	}
+	runAgain := b.one(again, stepRunsAgain, stepsRunAgain)
+	if expected != nil {
+		runAgain += ", " + b.T("about %s in all", kit.Took(max(expected.Took(), time.Millisecond)))
+	}
+	c.Parts = []ConsequencePart{
+		{"", b.Number(int64(keep)), b.one(keep, stepKeeps, stepsKeep)},
+		{"now", b.Number(int64(again)), runAgain},
+		{"", b.Number(int64(fresh)), b.one(fresh, stepIsNew, stepsAreNew)},
+	}
+	if n := len(pre.Effects); n > 0 {
+		names := make([]string, 0, n)
+		for _, e := range pre.Effects[:min(n, 5)] {
+			names = append(names, e.Node)
+		}
+		c.Text = strings.TrimSpace(c.Text + " " + b.T("Steps with side effects: %s.", strings.Join(names, ", ")))
+	}
+	c.Links = b.otherResumes()
+	if len(b.all) > 0 {
+		c.Links = append(c.Links, b.all[0])
+	}
+	return nil
+}
+
+// What a resume does with steps; their number stands before it.
+var (
+	stepKeeps     = locale.Mark("step keeps its result")
+	stepsKeep     = locale.Mark("steps keep their results")
+	stepRunsAgain = locale.Mark("step runs again")
+	stepsRunAgain = locale.Mark("steps run again")
+	stepIsNew     = locale.Mark("step runs for the first time")
+	stepsAreNew   = locale.Mark("steps run for the first time")
+)
+
+// one is what follows a number of things.
+func (b *record) one(n int, one, other string) string {
+	if n == 1 {
+		return b.T(one)
+	}
+	return b.T(other)
+}
+
+// resumeStrip has a cell for each step that is kept, run again, or run for the first time.
+func resumeStrip(keep, again, fresh int) []part.Cell {
+	all := keep + again + fresh
+	if all == 0 {
+		return nil
+	}
+	n := min(all, stripSteps)
+	w := 100 / float64(n)
+	out := make([]part.Cell, n)
+	for i := range out {
+		class := "g-ok"
+		switch at := i * all / n; {
+		case at >= keep+again:
+			class = "g-idle"
+		case at >= keep:
+			class = "g-now"
+		}
+		out[i] = part.Cell{Class: class, X: kit.Percent(float64(i) * w), W: kit.Percent(w * .88), Y: "0", H: "100%"}
+	}
+	return out
+}
+
+// otherResumes are the ways to resume besides the whole run now.
+func (b *headPart) otherResumes() (out []kit.Link) {
+	at := "/runs/" + b.d.Run.ID + "/resume"
+	if pre := b.resume(); pre != nil {
+		i := slices.IndexFunc(pre.Again, domain.PreviewStep.Reopened)
+		if i >= 0 && len(pre.Again)+len(pre.New) > 1 {
+			s := pre.Again[i]
+			only := url.Values{"only": {s.Node + "#" + strconv.Itoa(s.Visit)}}
+			out = append(out, kit.Link{Text: b.T("Only %s…", kit.StepName(s.Node, s.Visit)), Href: at + "?" + only.Encode(), Dialog: true})
+		}
+	}
+	if len(b.trouble) > 0 {
+		q := b.trouble[0].Until
+		q.Set("do", "resume")
+		q.Set("run", b.d.Run.ID)
+		out = append(out, kit.Link{Text: b.T("When calls go through…"), Href: "/bulk/new?" + q.Encode(), Dialog: true})
+	}
+	return out
+}
