@@ -64,20 +64,24 @@ type Node struct {
 	Class, Shape, Icon  string
 	X, Y, W, H          string
 	Heat                string // class of its shade
-	// TypeIcon is what it does, at TypeX; Share is the width of the part of the time that it took,
-	// of BarW at BarY. Stack draws it as several.
-	TypeIcon, TypeX   string
-	Share, BarW, BarY string
-	Stack             bool
-	Selected, Lit     bool
-	Bolt              string // path of the mark of side effects; empty: there are none
-	Pips              []Pip
+	Type                TypeMark
+	Share               Share
+	Stack               bool // it is drawn as several
+	Selected, Lit       bool
+	Bolt                string // path of the mark of side effects; empty: there are none
+	Pips                []Pip
 	// Line is the line of the text beside the picture that Href leads to; 0: none.
 	Line int
 	// Until is a time in ms to which the detail counts down, Left what is left of it.
 	Until int64
 	Left  string
 }
+
+// TypeMark is the icon of what a box does, at X.
+type TypeMark struct{ Icon, X string }
+
+// Share is the part of the time of a run that a box took: W of Whole, at Y.
+type Share struct{ W, Whole, Y string }
 
 // Pip is an attempt at the corner of a box.
 type Pip struct {

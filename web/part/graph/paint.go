@@ -26,10 +26,8 @@ type State struct {
 	Until  time.Time // a time that the detail counts down to
 	Href   string
 	Heat   string
-	// Share is what part of the time of all boxes it took, 0 to 1; Many says that it stands for
-	// several items at once.
+	// Share is what part of the time of all boxes it took, 0 to 1.
 	Share float64
-	Many  bool
 	// Attempts are those of its last step: true, where one failed.
 	Attempts []bool
 }
@@ -116,11 +114,9 @@ func (p *Painter) holds(n *diagram.Node) bool {
 func (p *Painter) node(c *ui.Context, n *diagram.Node) Node {
 	v := Node{Name: n.ID, Short: label(c, n), Detail: n.Note, X: num(n.X), Y: num(n.Y), W: num(n.W + 8), H: num(n.H + 8),
 		Shape: "n-" + string(n.Shape), Class: "plain", Selected: p.holds(n), Stack: n.Foreach && !p.Drawing.Compact}
-	v.TypeX = num(n.W - 22)
 	if len(v.Short) <= longLabel {
-		v.TypeIcon = typeIcon(n)
+		v.Type = TypeMark{typeIcon(n), num(n.W - 22)}
 	}
-	v.BarW, v.BarY = num(n.W-24), num(n.H-4)
 	if n.Unsafe {
 		v.Bolt = diagram.Bolt(0, 0, n.W, p.Drawing.Compact)
 	}
@@ -166,7 +162,7 @@ func (p *Painter) stand(c *ui.Context, v *Node, n *diagram.Node) string {
 		v.Class = "todo"
 	}
 	if st.Share > 0 {
-		v.Share = num(max(2, st.Share*(n.W-24)))
+		v.Share = Share{W: num(max(2, st.Share*(n.W-24))), Whole: num(n.W - 24), Y: num(n.H - 4)}
 	}
 	attempts := st.Tries()
 	for j, failed := range attempts {
