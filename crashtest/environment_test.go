@@ -98,7 +98,7 @@ func TestAFullDisk(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	disk := tmpfs(t, 42) // 19 for the write-ahead log, 16 for ballast
+	disk := tmpfs(t, 42) // 19 for the write-ahead log, 16 for reserve
 	data := filepath.Join(disk, "data")
 	if err := os.Mkdir(data, 0o700); err != nil {
 		t.Fatal(err)
@@ -107,8 +107,8 @@ func TestAFullDisk(t *testing.T) {
 	if _, _, _, problems, err := d.api.SavePlan(ctx, []byte(keeps), planner.FormatYAML, "upload", ""); err != nil {
 		t.Fatal(err, problems)
 	}
-	ballast := filepath.Join(disk, "ballast")
-	if err := os.WriteFile(ballast, make([]byte, 16<<20), 0o600); err != nil {
+	reserve := filepath.Join(disk, "reserve")
+	if err := os.WriteFile(reserve, make([]byte, 16<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	acked, err := startRuns(ctx, d, 500)
@@ -118,7 +118,7 @@ func TestAFullDisk(t *testing.T) {
 	if _, err := d.api.Runs(ctx, domain.RunFilter{Page: domain.Page{Limit: 10}}); err != nil {
 		t.Errorf("reading on a full disk: %v", err)
 	}
-	if err := os.Remove(ballast); err != nil {
+	if err := os.Remove(reserve); err != nil {
 		t.Fatal(err)
 	}
 	more, err := startRuns(ctx, d, 20)
@@ -179,7 +179,7 @@ func TestAFullDiskIsEmptied(t *testing.T) {
 		}
 	}
 	kept := func() int64 {
-		info, err := os.Stat(filepath.Join(data, "kairos.db-ballast"))
+		info, err := os.Stat(filepath.Join(data, "kairos.db-reserve"))
 		if err != nil {
 			return 0
 		}
@@ -282,7 +282,7 @@ func TestPeopleGetInOnAFullDisk(t *testing.T) {
 	if _, _, _, problems, err := d.api.SavePlan(ctx, []byte(keeps), planner.FormatYAML, "upload", ""); err != nil {
 		t.Fatal(err, problems)
 	}
-	if err := os.WriteFile(filepath.Join(disk, "ballast"), make([]byte, 16<<20), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(disk, "reserve"), make([]byte, 16<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	acked, err := startRuns(ctx, d, 500)
@@ -302,7 +302,7 @@ func TestPeopleGetInOnAFullDisk(t *testing.T) {
 			t.Errorf("%s: %d", path, code)
 		}
 	}
-	if err := os.Remove(filepath.Join(disk, "ballast")); err != nil {
+	if err := os.Remove(filepath.Join(disk, "reserve")); err != nil {
 		t.Fatal(err)
 	}
 	d.kill(t)

@@ -207,23 +207,23 @@ func TestRunsWaitForSpace(t *testing.T) {
 		t.Fatal(err, problems)
 	}
 	ids := busy(ctx, t, d, 16)
-	ballast, err := os.Create(filepath.Join(disk, "ballast"))
+	reserve, err := os.Create(filepath.Join(disk, "reserve"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for piece := make([]byte, 64<<10); ; {
-		if _, err := ballast.Write(piece); err != nil {
+		if _, err := reserve.Write(piece); err != nil {
 			break // the disk is full
 		}
 	}
-	if err := ballast.Close(); err != nil {
+	if err := reserve.Close(); err != nil {
 		t.Fatal(err)
 	}
 	acked, err := startRuns(ctx, d, 500) // the log has room of its own
 	if domain.CodeOf(err) != domain.CodeNoSpace {
 		t.Fatalf("after %d runs on a full disk: %v", len(acked), err)
 	}
-	if err := os.Remove(ballast.Name()); err != nil {
+	if err := os.Remove(reserve.Name()); err != nil {
 		t.Fatal(err)
 	}
 	over(ctx, t, d, ids)

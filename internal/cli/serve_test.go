@@ -170,7 +170,7 @@ func TestBackupRestoreRelease(t *testing.T) {
 		t.Fatalf("backup: %+v, %v", b, err)
 	}
 	i, err := d.Server(t.Context())
-	if err != nil || len(i.Backups) != 1 || i.Epoch != 1 || i.Storage.Database == 0 || i.Hold != nil {
+	if err != nil || len(i.Backups) != 1 || i.OpenCount != 1 || i.Storage.Database == 0 || i.Hold != nil {
 		t.Errorf("the system: %+v, %v", i, err)
 	}
 	lost := d.start(t, waits)
@@ -323,7 +323,8 @@ func TestFailedStorageEndsTheDaemonAndIsToldAtTheNextStart(t *testing.T) {
 // A typo in --data makes no new installation.
 func TestMaintenanceNeedsADatabase(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{"doctor"}, {"backup", "x"}, {"audit", "verify"}, {"audit", "export"}, {"retention"}, {"retention", "--dry-run"}, {"migrate"}} {
+	for _, args := range [][]string{{"doctor"}, {"backup", "x"}, {"audit", "verify"}, {"audit", "export"}, {"retention"},
+		{"retention", "--dry-run"}, {"migrate"}} {
 		data := filepath.Join(t.TempDir(), "none")
 		if _, stderr, code := runKairosd(append(args, "--data", data)...); code != 4 || !strings.Contains(stderr, "no database in") {
 			t.Errorf("%v: exit %d, %s", args, code, stderr)
@@ -422,7 +423,9 @@ func TestExitCodesOfServe(t *testing.T) {
 			if code != c.code {
 				t.Errorf("exit %d, want %d: %s", code, c.code, stderr)
 			}
-			if says := map[string]string{"a second daemon": fmt.Sprint(os.Getpid()), "a newer schema": "99999", "a key twice": "line 2", "an unknown type": "line 1", "a typo in the configuration": "did you mean retention"}[name]; !strings.Contains(
+			if says := map[string]string{"a second daemon": fmt.Sprint(os.Getpid()), "a newer schema": "99999",
+				"a key twice": "line 2", "an unknown type": "line 1",
+				"a typo in the configuration": "did you mean retention"}[name]; !strings.Contains(
 				stderr,
 				says,
 			) {

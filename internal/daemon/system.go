@@ -73,7 +73,7 @@ func (s *system) Server(ctx context.Context) (domain.Server, error) {
 		Version:       buildinfo.Read().Version,
 		Instance:      s.store.Instance(),
 		Generation:    s.store.Generation(),
-		Epoch:         s.store.Epoch(),
+		OpenCount:     s.store.OpenCount(),
 		Schema:        store.SchemaVersion(),
 		Started:       s.started,
 		Safe:          s.safe.String(),

@@ -40,8 +40,8 @@ type AskRequest struct {
 	// are. Examples of input are told to a planning model.
 	Change, Examples string
 	Before           []string
-	// Tell hears how far planning is, while Ask is under way; nil: nobody does.
-	Tell func(DraftNote)
+	// OnProgress hears how far planning is, while Ask is under way; nil: nobody does.
+	OnProgress func(DraftNote)
 	// Constraints bound the plan, and become limits and priority of its runs.
 	// Preferences fill parameters of skills.
 	Constraints Constraints

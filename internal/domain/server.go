@@ -8,7 +8,7 @@ type Server struct {
 	Version    string    `json:"version"`
 	Instance   string    `json:"instance"` // fingerprint; see Backup
 	Generation string    `json:"incarnation"`
-	Epoch      int64     `json:"epoch"` // how often the database was opened for writing
+	OpenCount  int64     `json:"epoch"` // how often the database was opened for writing
 	Schema     int64     `json:"schema"`
 	Started    time.Time `json:"startedAt"`
 	Events     int64     `json:"events"` // newest audit event

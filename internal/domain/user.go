@@ -12,7 +12,7 @@ type User struct {
 	// empty: it knows nothing of them.
 	Issuer, Subject string
 	Disabled        bool
-	// Unsealed says that something other than kairosd added or changed the user, who is
+	// Unsealed says that another program added or changed the user, who is
 	// then disabled.
 	Unsealed   bool
 	CreatedAt  time.Time
@@ -55,7 +55,7 @@ type Token struct {
 	// LastUsedFrom is the address that it was last used from; "": never.
 	LastUsedFrom string
 	RevokedAt    time.Time
-	// Unsealed says that something other than kairosd added or changed the token, which
+	// Unsealed says that another program added or changed the token, which
 	// then proves nothing.
 	Unsealed bool
 }

@@ -21,7 +21,7 @@ type Store interface {
 	Draft(ctx context.Context, id string) (domain.Draft, error)
 	DraftsUnderWay(ctx context.Context) ([]domain.Draft, error)
 	BeginDraft(ctx context.Context, id string) (bool, error)
-	TellDraft(ctx context.Context, id string, progress []domain.DraftNote) error
+	SetDraftProgress(ctx context.Context, id string, progress []domain.DraftNote) error
 	EndDraft(ctx context.Context, d domain.Draft) (bool, error)
 	VersionByHash(ctx context.Context, hash string) (domain.Version, error)
 }
@@ -246,7 +246,7 @@ func (s *Service) ask(ctx context.Context, d *domain.Draft, report func(domain.D
 		Provider:    d.Provider,
 		Change:      d.Change,
 		Examples:    d.Examples,
-		Tell:        report,
+		OnProgress:  report,
 	}
 	if d.Change != "" {
 		r.Before = s.before(bounded, *d)
@@ -313,7 +313,7 @@ func (t *progress) report(n domain.DraftNote) {
 		return
 	}
 	t.notes = append(t.notes, n)
-	if err := t.s.Store.TellDraft(context.Background(), t.id, t.notes); err != nil {
+	if err := t.s.Store.SetDraftProgress(context.Background(), t.id, t.notes); err != nil {
 		t.s.Log.Warn("cannot record the progress of a draft", "draft", t.id, "err", err)
 		return
 	}

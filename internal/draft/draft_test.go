@@ -24,7 +24,7 @@ func (d *desk) Ask(ctx context.Context, _ domain.Actor, r domain.AskRequest) (do
 	d.mu.Lock()
 	d.heard = append(d.heard, r)
 	d.mu.Unlock()
-	r.Tell(domain.DraftNote{Phase: domain.PhaseUnderstanding, Who: "complex"})
+	r.OnProgress(domain.DraftNote{Phase: domain.PhaseUnderstanding, Who: "complex"})
 	return d.answer(ctx, r)
 }
 func (d *desk) Planners() []string      { return []string{"a", "b"} }

@@ -45,8 +45,8 @@ type Store interface {
 	Told(ctx context.Context) (int64, error)
 	Happenings(ctx context.Context, after int64, limit int) ([]domain.AuditEvent, error)
 	FindRun(ctx context.Context, id string) (domain.Run, error)
-	Tell(ctx context.Context, upTo int64, messages []domain.Delivery, quiet time.Duration) error
-	TellMore(ctx context.Context, of, message domain.Delivery) error
+	AddDeliveries(ctx context.Context, upTo int64, messages []domain.Delivery, quiet time.Duration) error
+	AddSummary(ctx context.Context, of, message domain.Delivery) error
 	Repeated(ctx context.Context, before time.Time, limit int) ([]domain.Delivery, error)
 	DueDeliveries(ctx context.Context, now time.Time, limit int) ([]domain.Delivery, time.Time, error)
 	SettleDelivery(ctx context.Context, d domain.Delivery) error
@@ -196,7 +196,7 @@ func (s *Service) collect(ctx context.Context) error {
 		if at, err = s.c.Store.LastEvent(ctx); err != nil {
 			return err
 		}
-		return s.c.Store.Tell(ctx, max(at, 1), nil, Quiet)
+		return s.c.Store.AddDeliveries(ctx, max(at, 1), nil, Quiet)
 	}
 	for {
 		events, err := s.c.Store.Happenings(ctx, at, page)
@@ -212,7 +212,7 @@ func (s *Service) collect(ctx context.Context) error {
 			messages = append(messages, more...)
 		}
 		at = events[len(events)-1].Seq
-		if err := s.c.Store.Tell(ctx, at, messages, Quiet); err != nil {
+		if err := s.c.Store.AddDeliveries(ctx, at, messages, Quiet); err != nil {
 			return err
 		}
 	}
@@ -351,7 +351,7 @@ func (s *Service) repeated(ctx context.Context) error {
 			return err
 		}
 		again.Like = d.Like
-		if err := s.c.Store.TellMore(ctx, d, again); err != nil {
+		if err := s.c.Store.AddSummary(ctx, d, again); err != nil {
 			return err
 		}
 	}

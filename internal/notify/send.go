@@ -112,7 +112,7 @@ func (s *Service) Test(ctx context.Context, actor domain.Actor, channel string) 
 		return d, err
 	}
 	d.DueAt = d.CreatedAt.Add(time.Minute) // the daemon retries if this process crashes here
-	if err := s.c.Store.Tell(ctx, 0, []domain.Delivery{d}, Quiet); err != nil {
+	if err := s.c.Store.AddDeliveries(ctx, 0, []domain.Delivery{d}, Quiet); err != nil {
 		return d, err
 	}
 	if err := s.send(ctx, &d); err != nil {

@@ -104,7 +104,7 @@ func (s *Service) Ask(ctx context.Context, actor domain.Actor, r domain.AskReque
 		Change:      strings.TrimSpace(r.Change),
 		Examples:    strings.TrimSpace(r.Examples),
 		Before:      r.Before,
-		Tell:        r.Tell,
+		OnProgress:  r.OnProgress,
 	}
 	if err := checkConstraints(r.Constraints); err != nil {
 		return out, err

@@ -32,8 +32,8 @@ type Generator struct {
 	Agents      []Agent
 	// State is what the daemon knows of itself, for the prompt; nil: nothing.
 	State *SystemContext
-	// Tell hears of every attempt; nil: nobody does.
-	Tell func(domain.DraftNote)
+	// OnProgress hears of every attempt; nil: nobody does.
+	OnProgress func(domain.DraftNote)
 }
 
 // repairs is how often a model may mend an answer that cannot be used.
@@ -66,8 +66,8 @@ func (g *Generator) Generate(ctx context.Context, query string) (Generated, erro
 	}
 	who := strings.Trim(g.Name+"/"+g.Model, "/")
 	tell := func(n domain.DraftNote) {
-		if n.Who = who; g.Tell != nil {
-			g.Tell(n)
+		if n.Who = who; g.OnProgress != nil {
+			g.OnProgress(n)
 		}
 	}
 	names := make([]string, len(known))

@@ -153,13 +153,13 @@ type Intent struct {
 	// Before. Examples of input are for a planning model.
 	Change, Examples string
 	Before           []string
-	// Tell hears how far planning is; nil: nobody does.
-	Tell func(domain.DraftNote)
+	// OnProgress hears how far planning is; nil: nobody does.
+	OnProgress func(domain.DraftNote)
 }
 
 func (in Intent) tell(n domain.DraftNote) {
-	if in.Tell != nil {
-		in.Tell(n)
+	if in.OnProgress != nil {
+		in.OnProgress(n)
 	}
 }
 
@@ -402,7 +402,7 @@ func (s *Supervisor) byModel(ctx context.Context, generator *Generator, in Inten
 	r = s.withState(r)
 	s.inform(&model, r)
 	model.Agents = slices.DeleteFunc(model.Agents, func(a Agent) bool { return !in.may(a.ID) })
-	model.Tell = in.tell
+	model.OnProgress = in.tell
 	d.Model = strings.Trim(model.Name+"/"+model.Model, "/")
 	g, err := model.Generate(ctx, in.question())
 	d.Usage = g.Usage

@@ -17,12 +17,11 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// Rows that let somebody in or let something happen carry a seal: an HMAC of the
-// row, with a key derived from the key file, which is not in the database and in no
-// backup. They are users, tokens, sessions, and open approvals. A row whose seal
-// does not match grants nothing. Second factors are encrypted and authenticated
-// whole. Over all users, tokens, and second factors there is one more seal, so that
-// a removed row, or one put back to an earlier state, is found too.
+// Rows that grant access or let a run continue carry a seal: an HMAC of the row. Its key is derived
+// from the key file, which is not in the database or in a backup. These rows are users, tokens,
+// sessions, and pending approvals. A row whose seal does not match grants nothing. Second factors
+// are encrypted and authenticated. One more seal covers all users, tokens, and second factors, so
+// that a row that was removed or reset to an earlier state is found too.
 
 // settingAccess holds the accessSeal.
 const settingAccess = "access_seal"
@@ -31,7 +30,7 @@ const settingAccess = "access_seal"
 // users, tokens, or second factors.
 var accessActions = []string{"setup", "user.create", "user.update", "user.second-factor", "token.create", "token.revoke", actionAccessReset}
 
-// actionAccessReset is the record of a restore, or a start, without the key file.
+// actionAccessReset is the audit action of a restore or a start without the key file.
 const actionAccessReset = "access.reset"
 
 // rowSeal is the seal of a row.
@@ -48,8 +47,8 @@ func (s access) rowSeal(kind string, numbers []int64, texts ...string) []byte {
 	return m.Sum(nil)
 }
 
-// matches reports whether a row has its seal. Without the key nothing can be said;
-// a store that writes always has it.
+// matches reports whether a row has its seal. Without the key, it returns true; a store that writes
+// always has the key.
 func (s access) matches(seal, want []byte) bool {
 	return s.store.db.Secrets.AuditKey == nil || s.store.keyless || hmac.Equal(seal, want)
 }
@@ -72,8 +71,7 @@ func (s access) tokenSeal(t *dbsqlc.Token) []byte {
 	)
 }
 
-// approvalSeal is of the request as it is shown, with whom it is for. What was decided
-// is in the run's journal.
+// approvalSeal covers the request as shown, and its assignee. The decision is in the run's journal.
 func (s access) approvalSeal(a *dbsqlc.Approval) []byte {
 	return s.store.rowSeal(
 		"approval",
@@ -100,13 +98,13 @@ func (s access) sessionSeal(v *dbsqlc.Session) []byte {
 	return s.store.rowSeal("session", []int64{v.CreatedAt, v.ExpiresAt}, v.IDHash, v.UserID)
 }
 
-// accessSeal covers all users, tokens, and second factors as of an audit event.
+// accessSeal covers all users, tokens, and second factors at an audit event.
 type accessSeal struct {
 	Seq int64  `json:"seq"` // of the last event that recorded a change of them
 	MAC string `json:"mac"`
 }
 
-// accessMAC is the MAC of an accessSeal over what is stored now; rows counts that.
+// accessMAC computes the MAC of an accessSeal over the stored rows, and counts them.
 func (s access) accessMAC(ctx context.Context, q *dbsqlc.Queries, seq int64) (mac string, rows int, err error) {
 	m := hmac.New(sha256.New, s.store.db.Secrets.Derived.Access)
 	fmt.Fprintf(m, "access at %d\n", seq)
@@ -134,7 +132,7 @@ func (s access) accessMAC(ctx context.Context, q *dbsqlc.Queries, seq int64) (ma
 	return hex.EncodeToString(m.Sum(nil)), len(users) + len(tokens) + len(factors), nil
 }
 
-// accessNow compares what is stored with its seal; seq is the seal's event.
+// accessNow compares the stored rows with their seal. seq is the event of the seal.
 func (s access) accessNow(ctx context.Context, q *dbsqlc.Queries) (whole bool, seq int64, err error) {
 	var at accessSeal
 	text, err := q.SettingGet(ctx, settingAccess)
@@ -151,9 +149,9 @@ func (s access) accessNow(ctx context.Context, q *dbsqlc.Queries) (whole bool, s
 	return text == "" && rows == 0 || hmac.Equal([]byte(mac), []byte(at.MAC)), at.Seq, nil
 }
 
-// execAccess is execAs for a change of users, tokens, or second factors. It renews
-// their common seal, unless that does not match: a change must not hide another.
-func (s access) execAccess(doing string, said []domain.AuditRecord, f func(ctx context.Context, q *dbsqlc.Queries) error) error {
+// execAccess is execAs for a change of users, tokens, or second factors. It renews their common
+// seal, unless the seal does not match, because one change must not hide another.
+func (s access) execAccess(doing string, records []domain.AuditRecord, f func(ctx context.Context, q *dbsqlc.Queries) error) error {
 	if s.store.writer == nil {
 		return errReadOnly()
 	}
@@ -162,7 +160,7 @@ func (s access) execAccess(doing string, said []domain.AuditRecord, f func(ctx c
 		if err != nil {
 			return nil, err
 		}
-		rows, err := w.applyAs(doing, said, f)
+		rows, err := w.applyAs(doing, records, f)
 		if err != nil || !whole {
 			return rows, err
 		}
@@ -182,8 +180,8 @@ func (s access) sealAccess(ctx context.Context, q *dbsqlc.Queries, seq int64) er
 	return q.SettingPut(ctx, settingAccess, core.EncodeJSON(accessSeal{seq, mac}))
 }
 
-// CheckAccess compares every row that grants access with its seal. What it returns
-// was changed by something other than kairosd.
+// CheckAccess compares every row that grants access with its seal. It returns the rows that another
+// program changed.
 func (s access) CheckAccess(ctx context.Context) ([]string, error) {
 	c := domain.Check{}
 	err := s.store.VerifyAccess(ctx, &c)
@@ -192,12 +190,12 @@ func (s access) CheckAccess(ctx context.Context) ([]string, error) {
 
 func (s access) VerifyAccess(ctx context.Context, c *domain.Check) error {
 	c.Name = "access"
-	c.Advice = "logins or approval requests were changed by something other than kairosd. The listed rows grant no access. " +
+	c.Advice = "logins or approval requests were changed by another program. The listed rows grant no access. " +
 		"Find what wrote to the file. Then restore a backup, or accept the other rows: kairosd user repair"
 	if s.store.keyless || s.store.db.Secrets.AuditKey == nil {
 		return nil
 	}
-	tx, err := s.store.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true}) // one snapshot
+	tx, err := s.store.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true}) // one snapshot for all reads
 	if err != nil {
 		return core.Translate(err, c.Name)
 	}
@@ -211,7 +209,7 @@ func (s access) VerifyAccess(ctx context.Context, c *domain.Check) error {
 	for _, p := range broken.problems() {
 		core.Find(c, "%s", p)
 	}
-	if len(broken.users)+len(broken.tokens)+len(broken.factors) == 0 { // else it is broken with them
+	if len(broken.users)+len(broken.tokens)+len(broken.factors) == 0 { // otherwise those rows already explain the mismatch
 		if err := s.store.checkAccessSeal(ctx, tx, q, c); err != nil {
 			return core.Translate(err, c.Name)
 		}
@@ -219,7 +217,7 @@ func (s access) VerifyAccess(ctx context.Context, c *domain.Check) error {
 	return nil
 }
 
-// checkAccessSeal looks for rows that are missing, or are older than they should be.
+// checkAccessSeal finds rows that are missing or were reset to an earlier state.
 func (s access) checkAccessSeal(ctx context.Context, tx *sql.Tx, q *dbsqlc.Queries, c *domain.Check) error {
 	whole, seq, err := s.store.accessNow(ctx, q)
 	if err != nil {
@@ -272,7 +270,7 @@ func (r *accessRows) count() int {
 	return len(r.users) + len(r.tokens) + len(r.sessions) + len(r.factors) + len(r.approvals)
 }
 
-// brokenAccess gives the rows whose seal does not match, and how many there are in all.
+// brokenAccess returns the rows whose seal does not match, and the number of all rows.
 func (s access) brokenAccess(ctx context.Context, q *dbsqlc.Queries) (broken accessRows, of int, err error) {
 	if err := broken.read(ctx, q); err != nil {
 		return broken, 0, err
@@ -315,8 +313,8 @@ func (r *accessRows) problems() []string {
 	return out
 }
 
-// RepairAccess ends what rows grant that something other than kairosd added or
-// changed, and seals everything again. It returns what was found.
+// RepairAccess ends the access of rows that another program added or changed, and seals everything
+// again. It returns the problems that it found.
 func (s access) RepairAccess(ctx context.Context, actor domain.Actor) (found []string, err error) {
 	if s.store.writer == nil {
 		return nil, errReadOnly()
@@ -329,7 +327,7 @@ func (s access) RepairAccess(ctx context.Context, actor domain.Actor) (found []s
 		if err != nil {
 			return nil, err
 		}
-		if err := s.store.endAccess(w, b, "the request was changed by something other than kairosd"); err != nil {
+		if err := s.store.endAccess(w, b, "the request was changed by another program"); err != nil {
 			return nil, err
 		}
 		record := domain.AuditRecord{Action: "access.repair", Actor: actor.Name, Surface: actor.Surface, Request: actor.Request,
@@ -339,8 +337,8 @@ func (s access) RepairAccess(ctx context.Context, actor domain.Actor) (found []s
 	return found, core.Translate(err, "repair access")
 }
 
-// resetAccess ends all access that the database grants, because nobody can tell
-// whether it is as kairosd wrote it: its key file is lost.
+// resetAccess ends all access that the database grants. Its key file is lost, so the rows cannot be
+// verified.
 func (s access) resetAccess() error {
 	return s.store.writer.perform(func(w *writer) ([]auditRow, error) {
 		var all accessRows
@@ -369,9 +367,8 @@ func (s access) resetAccess() error {
 	})
 }
 
-// endAccess disables the users, which lose their password and their link to an
-// identity provider; removes the tokens, sessions, and second factors; and cancels
-// the approval requests.
+// endAccess disables the users and removes their passwords and links to an identity provider. It
+// removes tokens, sessions, and second factors, and cancels approval requests.
 func (s access) endAccess(w *writer, rows accessRows, why string) error {
 	for _, u := range rows.users {
 		u.Disabled, u.PasswordHash, u.Issuer, u.Subject = 1, "", "", ""

@@ -13,9 +13,9 @@ import (
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
 )
 
-// anchor is the audit chain's head, kept outside the database: an append-only
-// file that shows when the database was taken back. The
-// database is written first, so that the anchor may lag, never lead.
+// anchor keeps the head of the audit chain outside the database, in an append-only file. It shows
+// whether the database was reset to an earlier state. The database is written first, so the anchor
+// may be behind, but never ahead.
 type anchor struct {
 	mu      sync.Mutex
 	f       *os.File
@@ -24,7 +24,7 @@ type anchor struct {
 	written time.Time
 }
 
-// anchorEvery bounds how often the head is written.
+// anchorEvery is the interval at which the head is written.
 const anchorEvery = time.Second
 
 func openAnchor(path string) (*anchor, error) {
@@ -39,14 +39,14 @@ func openAnchor(path string) (*anchor, error) {
 	return &anchor{f: f, last: last, pending: last}, nil
 }
 
-// head is what the file says.
+// head returns the head in the file.
 func (a *anchor) head() core.Head {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.last
 }
 
-// move notes a new head; it is written at once if the last write is old enough.
+// move sets a new head. It is written at once if the last write is older than anchorEvery.
 func (a *anchor) move(seq int64, mac []byte, now time.Time) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -58,7 +58,7 @@ func (a *anchor) move(seq int64, mac []byte, now time.Time) error {
 	return a.flush()
 }
 
-// moveNow notes a new head and writes it, however short ago the last was written.
+// moveNow sets a new head and writes it immediately.
 func (a *anchor) moveNow(seq int64, mac []byte, now time.Time) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -71,7 +71,7 @@ func (a *anchor) flush() error {
 		return nil
 	}
 	failpoint.Hit("anchor.before")
-	// A line feed first ends a line that a crash has cut short.
+	// A line feed first ends a line that a crash has truncated.
 	if _, err := fmt.Fprintf(a.f, "\n%d %s\n", a.pending.Seq, a.pending.Mac); err != nil {
 		return fmt.Errorf("write the audit anchor: %w", err)
 	}

@@ -59,16 +59,16 @@ func (s approvals) approvalParams(a domain.Approval, rowID int64) dbsqlc.Approva
 	}
 }
 
-// answersText is the answers of a request as they are stored.
+// answersText encodes the answers of a request for storage.
 func answersText(list []domain.Answer) string {
 	text, err := json.Marshal(append([]domain.Answer{}, list...))
 	if err != nil {
-		panic("store: answers: " + err.Error()) // they are texts
+		panic("store: answers: " + err.Error()) // answers contain only texts
 	}
 	return string(text)
 }
 
-// dueKey orders approvals by deadline; those without one come last.
+// dueKey orders approvals by deadline. Approvals without a deadline come last.
 func dueKey(due time.Time) int64 {
 	if due.IsZero() {
 		return math.MaxInt64
@@ -76,22 +76,23 @@ func dueKey(due time.Time) int64 {
 	return due.UnixMicro()
 }
 
-// Approval finds one approval; CodeNotFound. An open one that something other than
-// kairosd changed is CodeCorrupt.
+// Approval finds one approval. It returns CodeNotFound, or CodeCorrupt for a pending one that
+// another program changed.
 func (s approvals) Approval(ctx context.Context, id string) (domain.Approval, error) {
 	r, err := s.store.q.ApprovalGet(ctx, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return domain.Approval{}, domain.Errorf(domain.CodeNotFound, "approval request %q not found", id)
 	}
 	if err == nil && r.Approval.Status == "open" && !s.store.matches(r.Approval.Seal, s.store.approvalSeal(&r.Approval)) {
-		return domain.Approval{}, domain.Errorf(domain.CodeCorrupt, "approval request %s was changed by something other than kairosd", id).
+		return domain.Approval{}, domain.Errorf(domain.CodeCorrupt, "approval request %s was changed by another program", id).
 			Suggest("run kairosd doctor on the server; kairosd user repair cancels the request")
 	}
 	return core.Approval(r.Approval, r.Run), core.Translate(err, "read approval")
 }
 
-// AssignApproval says who is to answer an open approval; "": whoever may. CodeNotFound;
-// CodeConflict when it is not open, or assigned to others than before by now.
+// AssignApproval sets who must answer a pending approval; "" means anyone with the permission. It
+// returns CodeNotFound, or CodeConflict if the approval is not pending or was reassigned in the
+// meantime.
 func (tx *Tx) AssignApproval(id, before, assignee, reason string) (domain.Approval, error) {
 	w := tx.w
 	row, err := w.q.ApprovalGet(w.ctx, id)

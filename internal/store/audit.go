@@ -21,17 +21,16 @@ import (
 // ActionCheckpoint is the action of the record of a checkpoint.
 const ActionCheckpoint = core.ActionCheckpoint
 
-// chainHead is where the audit chain ends, and what the active transaction adds to it.
+// chainHead is the end of the audit chain, and the rows that the active transaction adds.
 type chainHead struct {
 	seq   int64       // last audit sequence number that is committed
-	next  int64       // last one given out in the active transaction
+	next  int64       // last number assigned in the active transaction
 	mac   []byte      // the link of seq
 	rows  []auditRow  // reused by every transaction
-	added [1]auditRow // by most operations, until they are among rows
+	added [1]auditRow // of most operations, before they are in rows
 }
 
-// writeAudit numbers the rows and inserts them; the last one carries the
-// chain's link over all of them.
+// writeAudit numbers and inserts the rows. The last row has the chain's link over all of them.
 func (w *writer) writeAudit(rows []auditRow) ([]domain.AuditEvent, []byte, error) {
 	if len(rows) == 0 {
 		return nil, w.chain.mac, nil
@@ -80,7 +79,7 @@ func (w *writer) writeAudit(rows []auditRow) ([]domain.AuditEvent, []byte, error
 	return events, mac, nil
 }
 
-// link is the HMAC-SHA256 of the link before and of all rows since.
+// link is the HMAC-SHA256 of the previous link and of all rows since then.
 type link struct {
 	h interface {
 		Write([]byte) (int, error)
@@ -95,7 +94,7 @@ func newLink(key, before []byte) *link {
 	return l
 }
 
-// add writes every field with its length, so that no two rows read alike.
+// add writes every field with its length, so that different rows never have the same encoding.
 func (l *link) add(p *dbsqlc.AuditEvent) {
 	b := l.b[:0]
 	run := int64(0)
@@ -122,21 +121,21 @@ func (l *link) add(p *dbsqlc.AuditEvent) {
 
 func (l *link) sum() []byte { return l.h.Sum(nil) }
 
-// AuditReport is what VerifyAudit found.
+// AuditReport is the result of VerifyAudit.
 type AuditReport struct {
 	Events int64 // rows read
 	Links  int64 // links read
 	Last   int64 // sequence number of the last row
-	// Unauthenticated is the last event that was written with a key file that is lost:
-	// nobody can tell whether it and the events before it were changed. 0: none was.
+	// Unauthenticated is the last event that was written with a lost key file; 0 means none. That
+	// event and the events before it cannot be verified.
 	Unauthenticated int64
-	// Problems say what does not fit; none means that nothing was edited,
-	// removed or reordered since it was written.
+	// Problems lists the mismatches. If it is empty, no event was edited, removed, or reordered
+	// since it was written.
 	Problems []string
 }
 
-// VerifyAudit reads the whole audit log and checks numbering, chain, the journal
-// rows that its events stand for, and the anchor.
+// VerifyAudit reads the whole audit log. It checks numbering, chain, the journal rows that the
+// events cover, and the anchor.
 func (s auditLog) VerifyAudit(ctx context.Context) (AuditReport, error) {
 	var r AuditReport
 	cut, err := cutOf(ctx, s.store.q)
@@ -221,7 +220,7 @@ func (s auditLog) VerifyAudit(ctx context.Context) (AuditReport, error) {
 	if unlinked > 0 {
 		r.Problems = append(r.Problems, fmt.Sprintf("the last %d events are not in the chain", unlinked))
 	}
-	// One statement is one snapshot: a row and its event are committed together.
+	// One statement is one snapshot, and a row and its event are committed together.
 	silent, err := s.store.q.StepsWithoutAudit(ctx)
 	if err != nil {
 		return r, core.Translate(err, "read journal rows")
@@ -243,7 +242,7 @@ func (s auditLog) VerifyAudit(ctx context.Context) (AuditReport, error) {
 	return r, nil
 }
 
-// auditWindow reads the next events, without what only lists show.
+// auditWindow reads the next events, without the columns that only lists show.
 func (s auditLog) auditWindow(ctx context.Context, after int64) ([]dbsqlc.AuditEvent, error) {
 	out := make([]dbsqlc.AuditEvent, 0, core.VerifyRows)
 	err := s.store.db.EachRow(ctx, dbsqlc.CheckAuditEvents, core.Ordinals(after, core.VerifyRows), func(v []driver.Value) error {
@@ -259,15 +258,14 @@ func (s auditLog) auditWindow(ctx context.Context, after int64) ([]dbsqlc.AuditE
 	return out, core.Translate(err, "read the audit log")
 }
 
-// stepHashes compares events with the journal rows that they stand for. Rows are
-// stored in the order of their events, so both are read once, side by side; what
-// does not meet its event that way is looked up.
+// stepHashes compares events with the journal rows that they cover. Rows are stored in the order of
+// their events, so both are read once, in parallel. A row that is not in that order is looked up.
 type stepHashes struct {
 	s      *Store
 	buffer []stepHash
 	last   int64 // row id
 	end    bool
-	purged map[int64]bool // runs that were found purged
+	purged map[int64]bool // runs that retention has purged
 }
 
 type stepHash struct {
@@ -275,8 +273,7 @@ type stepHash struct {
 	hash           []byte
 }
 
-// check compares one event; problem is empty if it fits. Events are checked in
-// their order.
+// check compares one event with its rows and returns a problem, or "". Call it for events in order.
 func (h *stepHashes) check(ctx context.Context, e *dbsqlc.AuditEvent) (problem string, err error) {
 	if e.Digest == nil || e.RunID == nil || h.purged[*e.RunID] {
 		return "", nil
@@ -324,8 +321,8 @@ func (h *stepHashes) fill(ctx context.Context) error {
 	return core.Translate(err, "read journal rows")
 }
 
-// checkDigest compares the journal rows that an event stands for with what it
-// says of them. Rows that retention took away leave only their digest.
+// checkDigest compares the journal rows that an event covers with the event's digest. Of rows that
+// retention deleted, only the digest remains.
 func (s auditLog) checkDigest(ctx context.Context, e dbsqlc.AuditEvent) (string, error) {
 	if e.Digest == nil || e.RunID == nil {
 		return "", nil
@@ -346,8 +343,8 @@ func (s auditLog) checkDigest(ctx context.Context, e dbsqlc.AuditEvent) (string,
 		}
 		return fmt.Sprintf("event %d does not match the journal rows %d to %d that it covers", e.Seq, e.FirstSeq, e.RunSeq), nil
 	}
-	// The rows' way back to their event is under no hash: it is not known when
-	// they are hashed.
+	// No hash covers the row's reference to its event, because it is not known when the row is
+	// hashed.
 	astray, err := s.store.q.StepsOfAnotherAudit(
 		ctx,
 		dbsqlc.StepsOfAnotherAuditParams{RunID: *e.RunID, First: e.FirstSeq, Last: e.RunSeq, AuditSeq: e.Seq},
@@ -367,7 +364,7 @@ func (s auditLog) checkDigest(ctx context.Context, e dbsqlc.AuditEvent) (string,
 	return "", nil
 }
 
-// Audit adds a record that belongs to no checkpoint.
+// Audit adds a record that does not belong to a checkpoint.
 func (s auditLog) Audit(ctx context.Context, r domain.AuditRecord) error {
 	rowID, err := s.store.db.RowID(ctx, r.Run)
 	if err != nil && domain.CodeOf(err) != domain.CodeNotFound {

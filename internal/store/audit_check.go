@@ -11,34 +11,34 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
-// Records of a verification: that somebody asked for one, and its result, whose detail
-// is the [domain.AuditCheck].
+// Audit actions of a requested verification, and of its result, whose detail is the
+// [domain.AuditCheck].
 const (
 	actionVerifyBegin = "audit.verify.begin"
 	actionVerify      = "audit.verify"
 )
 
-// keptProblems bounds the problems that a record names; their number is exact.
+// keptProblems limits the problems in a record. Their number is exact.
 const keptProblems = 20
 
-// AuditChecker verifies the audit log when somebody asks, one verification at a
-// time, and records what it found in the log itself.
+// AuditChecker verifies the audit log on request, one verification at a time, and records the
+// result in the log.
 type AuditChecker struct {
 	s   *Store
 	log *slog.Logger
 	ask chan domain.Actor
 
 	mu  sync.Mutex
-	now *domain.AuditCheck // under way
+	now *domain.AuditCheck // in progress
 }
 
-// NewAuditChecker makes a checker; Run carries out what is asked of it.
+// NewAuditChecker makes a checker. Run executes the requested verifications.
 func NewAuditChecker(s *Store, log *slog.Logger) *AuditChecker {
 	return &AuditChecker{s: s, log: log, ask: make(chan domain.Actor, 1)}
 }
 
-// Run verifies whenever it is asked, until the context ends. It begins with what an
-// earlier process was asked for and did not finish.
+// Run executes requested verifications until the context ends. It starts with a request that an
+// earlier process did not finish.
 func (c *AuditChecker) Run(ctx context.Context) {
 	if by, err := c.unfinished(ctx); err != nil {
 		c.log.Error("find an unfinished verification of the audit log", "err", err)
@@ -60,8 +60,7 @@ func (c *AuditChecker) Run(ctx context.Context) {
 	}
 }
 
-// unfinished finds who asked for a verification that has no result; the zero value:
-// nobody.
+// unfinished returns the actor of a requested verification that has no result, or the zero value.
 func (c *AuditChecker) unfinished(ctx context.Context) (domain.Actor, error) {
 	list, err := c.s.AuditEvents(
 		ctx,
@@ -78,7 +77,7 @@ func (c *AuditChecker) unfinished(ctx context.Context) (domain.Actor, error) {
 	return domain.Actor{Name: e.Actor, Surface: e.Surface, Request: e.Request}, nil
 }
 
-// Busy gives CodeConflict while a verification is under way.
+// Busy returns CodeConflict while a verification is in progress.
 func (c *AuditChecker) Busy() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,20 +88,20 @@ func (c *AuditChecker) Busy() error {
 		Suggest("wait for its result")
 }
 
-// Begin begins a verification of the whole log, unless one is under way, and gives the
-// one that is under way then.
+// Begin starts a verification of the whole log, unless one is in progress. It returns the one in
+// progress.
 func (c *AuditChecker) Begin(by domain.Actor) domain.AuditCheck {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.now == nil {
 		c.now = &domain.AuditCheck{Began: c.s.now().UTC(), By: by.Name, Problems: []string{}}
-		c.ask <- by // there is room: one is under way at most
+		c.ask <- by // never blocks: at most one is in progress
 	}
 	return *c.now
 }
 
-// AuditCheck is the verification under way, else the last one that was asked for;
-// the zero value if there was none.
+// AuditCheck returns the verification in progress, or else the last requested one, or the zero
+// value.
 func (c *AuditChecker) AuditCheck(ctx context.Context) (domain.AuditCheck, error) {
 	c.mu.Lock()
 	now := c.now

@@ -13,26 +13,25 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// The audit log is only ever cut at its beginning, at a link of its chain, and
-// the cut is itself an event: signed, because the chain goes on over it (ruling
-// 19). A verification begins at the cut with the link that the event names; a
-// beginning that no such event vouches for is a problem.
+// The audit log is only cut at its beginning, at a link of its chain. The cut is a signed event,
+// because the chain continues over it. A verification starts at the cut with the link in that
+// event. A log that starts elsewhere is a problem.
 
 const (
-	// settingCut holds the last cut; the database lets go of no event after it.
+	// settingCut holds the last cut. The database rejects the deletion of later events.
 	settingCut = "audit_cut"
-	// actionCut is the event that vouches for it.
+	// actionCut is the audit action of a cut.
 	actionCut = "audit.cut"
-	// cutStep is how many events one statement removes.
+	// cutStep is the number of events that one statement removes.
 	cutStep = 200
 )
 
-// actionNewKey is the event of a restore, or a start, without the key that the log was
-// written with: its detail is an auditCut that names the last event of before,
-// whose chain nobody can check any more. It is signed with the new key.
+// actionNewKey is the audit action of a restore or a start without the previous key. Its detail is
+// an auditCut that names the last event written with that key. The chain before it can no longer be
+// verified. The event is signed with the new key.
 const actionNewKey = "audit.new_key"
 
-// auditCut is where the log begins.
+// auditCut is the start of the log.
 type auditCut struct {
 	Seq int64  `json:"seq"` // of the last event that was removed
 	Mac string `json:"mac"` // its link, hex
@@ -52,8 +51,7 @@ func cutOf(ctx context.Context, q *dbsqlc.Queries) (auditCut, error) {
 	return c, nil
 }
 
-// keyedFrom is the last event that was written with a key that was lost; 0: none
-// was.
+// keyedFrom returns the last event that was written with a lost key, or 0.
 func (s auditLog) keyedFrom(ctx context.Context) (int64, error) {
 	list, err := s.store.AuditEvents(ctx, domain.AuditFilter{Action: actionNewKey, Page: domain.Page{Limit: 1}})
 	if err != nil || len(list.Items) == 0 {
@@ -61,14 +59,13 @@ func (s auditLog) keyedFrom(ctx context.Context) (int64, error) {
 	}
 	var c auditCut
 	if err := json.Unmarshal(list.Items[0].Detail, &c); err != nil || c.Seq >= list.Items[0].Seq {
-		return 0, nil // a forged event: the chain will say so
+		return 0, nil // a forged event; the verification of the chain reports it
 	}
 	return c.Seq, nil
 }
 
-// CutAudit removes the audit events of before a time for good, up to the last
-// link of the chain before it, and returns how many. The newest event always
-// stays.
+// CutAudit permanently deletes the audit events before a time, up to the last link of the chain
+// before it, and returns their number. The newest event always stays.
 func (s auditLog) CutAudit(ctx context.Context, before time.Time, actor domain.Actor) (int64, error) {
 	last, err := s.store.q.AuditLast(ctx)
 	if err != nil {
@@ -100,7 +97,7 @@ func (s auditLog) CutAudit(ctx context.Context, before time.Time, actor domain.A
 		}
 	}
 	removed := int64(0)
-	for more := old.Seq > 0; more; { // also what an earlier cut did not come to
+	for more := old.Seq > 0; more; { // also removes events that an earlier cut has left
 		var n int64
 		if err := s.store.inSteps(ctx, func() { n, more = 0, true }, func(w *writer) (bool, error) {
 			k, err := w.q.AuditDelete(w.ctx, old.Seq, cutStep)

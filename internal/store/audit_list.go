@@ -11,8 +11,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
-// AuditEvent gives one event with the journal rows that it stands for; CodeNotFound
-// where there is none, or none any more.
+// AuditEvent returns one event with the journal rows that it covers. It returns CodeNotFound if the
+// event does not exist or was deleted.
 func (s auditLog) AuditEvent(ctx context.Context, seq int64) (domain.AuditEvent, error) {
 	events, err := s.store.EventsAfter(ctx, seq-1, "", 1)
 	if err != nil {
@@ -28,8 +28,8 @@ func (s auditLog) AuditEvent(ctx context.Context, seq int64) (domain.AuditEvent,
 	return events[0], nil
 }
 
-// AuditLink is where in the chain an event stands: the link that covers it, and
-// the one before.
+// AuditLink returns the position of an event in the chain: the link that covers it, and the link
+// before.
 func (s auditLog) AuditLink(ctx context.Context, seq int64) (domain.AuditLink, error) {
 	var l domain.AuditLink
 	cut, err := cutOf(ctx, s.store.q)

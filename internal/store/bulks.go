@@ -26,7 +26,7 @@ func bulkRecord(b domain.Bulk, action string, actor domain.Actor, reason string)
 	}
 }
 
-// SettleBulkItem records what became of one run of a bulk act.
+// SettleBulkItem records the result of a bulk operation for one run.
 func (s work) SettleBulkItem(_ context.Context, id string, it domain.BulkItem) error {
 	err := s.store.writer.perform(func(w *writer) ([]auditRow, error) {
 		n, err := w.q.BulkItemSettle(
@@ -50,8 +50,8 @@ func (s work) SettleBulkItem(_ context.Context, id string, it domain.BulkItem) e
 	return core.Translate(err, "record bulk operation")
 }
 
-// MoveBulk says where a bulk act stands; its end is recorded in the audit log.
-// A bulk act that is over stays so: moved is false.
+// MoveBulk sets the state of a bulk operation. The audit log records its end. If the operation has
+// already ended, it does not change, and moved is false.
 func (s work) MoveBulk(_ context.Context, id string, state domain.BulkState, note string, actor domain.Actor) (moved bool, err error) {
 	err = s.store.writer.perform(func(w *writer) ([]auditRow, error) {
 		var ended int64

@@ -13,12 +13,12 @@ import (
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
 )
 
-// runState is what the writer remembers of a run that it wrote to lately, so
-// that a checkpoint need not read before it writes.
+// runState is the state of a recently written run in the writer's memory, so that a checkpoint need
+// not read it.
 type runState struct {
 	dbsqlc.RunStateRow
-	// moved is what this batch's checkpoints have changed and settleRun has not
-	// written: a run's row is written once per batch, not once per checkpoint.
+	// moved holds the changes of this batch's checkpoints that settleRun has not written yet. A
+	// run's row is written once per batch, not once per checkpoint.
 	moved struct {
 		on       bool
 		fence    int64 // journal position in the database
@@ -27,8 +27,8 @@ type runState struct {
 	}
 }
 
-// prepared is a checkpoint with everything done that can be done outside the
-// writer: values encoded, compressed and hashed.
+// prepared is a checkpoint with all work done that does not need the writer: its values are
+// encoded, compressed, and hashed.
 type prepared struct {
 	c        domain.Checkpoint
 	rowID    int64
@@ -36,7 +36,7 @@ type prepared struct {
 	payloads []dbsqlc.PayloadInsertParams
 	output   *string
 	digest   []byte
-	refs     [][]byte // payloads that the checkpoint names
+	refs     [][]byte // payloads that the checkpoint refers to
 	messages []dbsqlc.MessageInsertParams
 	tries    int64 // most attempts of one step
 }
@@ -83,7 +83,7 @@ func (s *Store) prepare(ctx context.Context, c domain.Checkpoint) (*prepared, er
 			return nil, err
 		}
 	}
-	if p.messages, err = s.letters(c.Messages, p.rowID, &p.payloads); err != nil {
+	if p.messages, err = s.messageRows(c.Messages, p.rowID, &p.payloads); err != nil {
 		return nil, err
 	}
 	more := []*string{p.output}
@@ -91,7 +91,7 @@ func (s *Store) prepare(ctx context.Context, c domain.Checkpoint) (*prepared, er
 		more = append(more, p.messages[i].Payload)
 	}
 	p.refs = payloadRefs(p.steps, more...)
-	p.payloads, err = s.early(p.payloads)
+	p.payloads, err = s.storeLargeFirst(p.payloads)
 	return p, err
 }
 
@@ -104,7 +104,7 @@ func (s *Store) Commit(ctx context.Context, c domain.Checkpoint) error {
 	return s.writer.do(op{apply: p.apply, ofRun: true, chain: c.Chain})
 }
 
-// Enqueue hands over checkpoints without waiting; see engine.Store.
+// Enqueue queues checkpoints without waiting; see engine.Store.
 func (s *Store) Enqueue(list []domain.Checkpoint, done func(error)) {
 	if s.writer == nil {
 		go func() {
@@ -119,7 +119,7 @@ func (s *Store) Enqueue(list []domain.Checkpoint, done func(error)) {
 		ops[i] = op{done: done, ofRun: true, chain: c.Chain}
 		p, err := s.prepare(context.Background(), c)
 		if err != nil {
-			// It is refused in its turn, so that what follows it is too.
+			// It is rejected in order, so that the checkpoints after it are rejected too.
 			ops[i].apply = func(*writer) ([]auditRow, error) { return nil, refusal(err) }
 			continue
 		}
@@ -128,7 +128,7 @@ func (s *Store) Enqueue(list []domain.Checkpoint, done func(error)) {
 	s.writer.submit(ops...)
 }
 
-// refusal is err as the writer expects it of an operation that wrote nothing.
+// refusal wraps err as the writer expects it from an operation that wrote nothing.
 func refusal(err error) error {
 	if _, ok := errors.AsType[*domain.Error](err); ok {
 		return err
@@ -136,9 +136,9 @@ func refusal(err error) error {
 	return domain.Errorf(domain.CodeInternal, "prepare the checkpoint: %w", err)
 }
 
-// apply writes the checkpoint. A run's position is checked first, against what
-// the writer remembers of it; the database checks again when the run's row is
-// written, at the latest with the commit, and then refuses.
+// apply writes the checkpoint. It first checks the run's position against the writer's memory. The
+// database checks the position again when the run's row is written, at the latest at the commit,
+// and then rejects it.
 func (p *prepared) apply(w *writer) ([]auditRow, error) {
 	c := &p.c
 	st, err := w.state(p.rowID, c.Run)
@@ -206,7 +206,7 @@ func (p *prepared) apply(w *writer) ([]auditRow, error) {
 	*st = next
 	if domain.RunStatus(next.Status).Final() {
 		w.s.db.Forget(c.Run)
-		if !next.moved.on { // else settleRuns forgets it
+		if !next.moved.on { // otherwise settleRuns removes it
 			delete(w.hot, p.rowID)
 		}
 	}
@@ -217,7 +217,7 @@ func movedOn(run string) *domain.Error {
 	return domain.Errorf(domain.CodeConflict, "run %s has changed", domain.ShortID(run))
 }
 
-// move notes what a checkpoint changes in a run's row.
+// move records what a checkpoint changes in a run's row.
 func (w *writer) move(rowID int64, st, next *runState, steps int64, patch *domain.RunPatch) {
 	next.moved = st.moved
 	if !next.moved.on {
@@ -233,8 +233,8 @@ func (w *writer) move(rowID int64, st, next *runState, steps int64, patch *domai
 	}
 }
 
-// settleRun writes what move noted of a run. A run that another writer has
-// moved fails the batch, so that each operation is tried by itself.
+// settleRun writes the changes that move recorded for a run. If another writer has moved the run,
+// the whole batch fails, and each operation is attempted separately.
 func (w *writer) settleRun(rowID int64, st *runState) error {
 	if !st.moved.on {
 		return nil
@@ -250,7 +250,7 @@ func (w *writer) settleRun(rowID int64, st *runState) error {
 	return nil
 }
 
-// settleRuns writes the rows of all runs that the batch has moved.
+// settleRuns writes the rows of all runs that the batch has changed.
 func (w *writer) settleRuns() error {
 	for _, id := range w.moved {
 		if st := w.hot[id]; st != nil {
@@ -287,14 +287,14 @@ func (w *writer) state(rowID int64, runID string) (*runState, error) {
 	return st, nil
 }
 
-// mostHot is how many runs the writer remembers, mostNew of those how many at
-// most that were created and have done nothing yet.
+// mostHot is the number of runs in the writer's memory. mostNew is how many of them may be new runs
+// that have done nothing yet.
 const (
 	mostHot = 20_000
 	mostNew = 1000
 )
 
-// expect remembers a run that was just created: mostly it begins at once.
+// expect keeps the state of a new run in memory, because it usually starts at once.
 func (w *writer) expect(rowID int64, st runState) {
 	if len(w.hot) < mostNew {
 		w.hot[rowID] = &st

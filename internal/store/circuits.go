@@ -8,8 +8,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// SetCircuits stores all circuits, also when the disk is full. A circuit that is not in the list is removed; one that is as it was is
-// not written.
+// SetCircuits stores all circuits, even on a full disk. It removes circuits that are not in the
+// list, and does not write unchanged ones.
 func (s entities) SetCircuits(_ context.Context, list []domain.KeptCircuit) error {
 	return s.store.writer.performEvenFull(func(w *writer) ([]auditRow, error) {
 		return w.applyAs("store circuits", nil, func(ctx context.Context, q *dbsqlc.Queries) error { return setCircuits(ctx, q, list) })
@@ -61,19 +61,18 @@ func setCircuits(ctx context.Context, q *dbsqlc.Queries, list []domain.KeptCircu
 	return nil
 }
 
-// PutToolPins stores definitions that were accepted, with the record of who accepted
-// them, also when the disk is full.
-func (s entities) PutToolPins(_ context.Context, pins []domain.ToolPin, said ...domain.AuditRecord) error {
+// PutToolPins stores accepted tool definitions with their audit record, even on a full disk.
+func (s entities) PutToolPins(_ context.Context, pins []domain.ToolPin, records ...domain.AuditRecord) error {
 	return s.store.writer.performEvenFull(func(w *writer) ([]auditRow, error) {
 		return w.applyAs(
 			"store accepted tools",
-			said,
+			records,
 			func(ctx context.Context, q *dbsqlc.Queries) error { return putToolPins(ctx, q, pins) },
 		)
 	})
 }
 
-// PutToolPins stores definitions that were accepted.
+// PutToolPins stores accepted tool definitions.
 func (tx *Tx) PutToolPins(pins []domain.ToolPin) error {
 	return putToolPins(tx.w.ctx, tx.w.q, pins)
 }

@@ -10,9 +10,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
-// Failed is closed when storage misbehaved in a way that leaves the outcome of
-// a commit unknown: the process must stop and start again. A store that is open
-// for reading never fails.
+// Failed is closed when storage failed and the outcome of a commit is unknown. The process must
+// stop and start again. A read-only store never fails.
 func (s *Store) Failed() <-chan struct{} {
 	if s.writer == nil {
 		return nil
@@ -20,9 +19,8 @@ func (s *Store) Failed() <-chan struct{} {
 	return s.writer.failed
 }
 
-// Failure is why storage failed, nil while it works: CodeCorrupt for damaged
-// files, CodeLocked for a database that another process has taken over,
-// CodeUnavailable for everything else.
+// Failure returns why storage failed, or nil: CodeCorrupt for damaged files, CodeLocked if another
+// process opened the database, and CodeUnavailable otherwise.
 func (s *Store) Failure() error {
 	if s.writer == nil {
 		return nil
@@ -40,8 +38,7 @@ func (s *Store) Failure() error {
 	return err
 }
 
-// stopIfWriting stops a store that is open for writing, because of a malformed
-// page that a reader has met.
+// stopIfWriting stops a writable store because a reader found a malformed page.
 func (s *Store) stopIfWriting(err error) {
 	if s.writer != nil {
 		s.writer.fail(err)

@@ -10,8 +10,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/statement"
 )
 
-// planVersionOf finds what a run needs to know of its version by its hash;
-// CodeNotFound.
+// planVersionOf finds the plan version of a run by its hash. It returns CodeNotFound.
 func (w *writer) planVersionOf(hash string) (dbsqlc.VersionOfRunRow, error) {
 	v, err := w.q.VersionOfRun(w.ctx, hash)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -20,7 +19,7 @@ func (w *writer) planVersionOf(hash string) (dbsqlc.VersionOfRunRow, error) {
 	return v, err
 }
 
-// setHeadline takes the status message of a patch; false: it has none.
+// setHeadline applies the status message of a patch. It returns false if the patch has none.
 func (st *runState) setHeadline(p *domain.RunPatch) bool {
 	if p.Headline != nil {
 		st.Headline, st.Message = *p.Headline, domain.EncodeMessage(p.Message)
@@ -28,8 +27,8 @@ func (st *runState) setHeadline(p *domain.RunPatch) bool {
 	return p.Headline != nil
 }
 
-// advanceRun moves a run's journal position past the checkpoints that this batch
-// has of it; 0 rows: another writer was first.
+// advanceRun moves a run's journal position past this batch's checkpoints. 0 rows mean that another
+// writer was first.
 func (w *writer) advanceRun(rowID int64, st *runState) (int64, error) {
 	if st.moved.headline {
 		return w.q.RunMoveMessage(w.ctx, dbsqlc.RunMoveMessageParams{LastSeq: st.LastSeq, Steps: st.moved.steps, Path: st.Path,
@@ -41,7 +40,7 @@ func (w *writer) advanceRun(rowID int64, st *runState) (int64, error) {
 	)
 }
 
-// directStatements are those that are executed without the driver.
+// directStatements are executed without the database/sql driver.
 type directStatements struct {
 	begin, end, undo                        *statement.Stmt
 	save, release, back                     *statement.Stmt // of a savepoint
@@ -60,11 +59,11 @@ func (d *directStatements) all() []directStatement {
 		{&d.audit, dbsqlc.AuditInsert}, {&d.checkpointAudit, dbsqlc.AuditInsertCheckpoint}}
 }
 
-// The rows that every checkpoint writes are bound by hand, in the order of the
-// parameters of the generated queries: boxing their arguments costs a tenth of a
-// step's CPU time (make microbench, BenchmarkCommit).
+// The rows of every checkpoint are bound directly, in the parameter order of the generated queries.
+// Boxing their arguments would take a tenth of a step's CPU time (make microbench,
+// BenchmarkCommit).
 
-// plain reports whether a row has only what plainStepSQL takes.
+// plain reports whether a row has only the columns of plainStepSQL.
 func plain(p *core.StepRow) bool {
 	return p.Substep == 0 && p.Failure == nil && p.InputTokens == 0 && p.OutputTokens == 0 && p.Cost == 0 && p.Agent == nil &&
 		p.DueAt == 0 && p.Ref == nil && p.Actor == nil && p.Reason == nil && p.Log == nil

@@ -37,7 +37,7 @@ func TestConformance(t *testing.T) {
 			t.Parallel()
 			model := newTeller(t, storetest.NewModel())
 			r.do(model)
-			if got := strings.Join(model.said, "|"); got != r.want {
+			if got := strings.Join(model.messages, "|"); got != r.want {
 				t.Errorf("the model says\n%s, want\n%s", got, r.want)
 			}
 			path := filepath.Join(t.TempDir(), "kairos.db")
@@ -47,7 +47,7 @@ func TestConformance(t *testing.T) {
 			}
 			real := newTeller(t, s)
 			r.do(real)
-			if got := strings.Join(real.said, "|"); got != r.want {
+			if got := strings.Join(real.messages, "|"); got != r.want {
 				t.Errorf("the store says\n%s, want\n%s", got, r.want)
 			}
 			before := real.everything()
@@ -83,10 +83,10 @@ func TestTheStoreIsTheModel(t *testing.T) {
 		model, real := newTeller(t, storetest.NewModel()), newTeller(t, s)
 		both := func(do func(c *teller)) {
 			rt.Helper()
-			model.said, real.said = nil, nil
+			model.messages, real.messages = nil, nil
 			do(model)
 			do(real)
-			if a, b := strings.Join(model.said, "|"), strings.Join(real.said, "|"); a != b {
+			if a, b := strings.Join(model.messages, "|"), strings.Join(real.messages, "|"); a != b {
 				rt.Fatalf("the model says\n%s, the store\n%s", a, b)
 			}
 		}

@@ -8,14 +8,13 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
-// RecountRuns counts the runs again, for counters that are off. It reports whether
-// they were.
+// RecountRuns counts the runs again if counters are wrong, and reports whether they were.
 func (s retention) RecountRuns(context.Context) (changed bool, err error) {
 	if s.store.writer == nil {
 		return false, errReadOnly()
 	}
 	err = s.store.writer.perform(func(w *writer) ([]auditRow, error) {
-		if err := w.tally.write(w.ctx, w.q); err != nil { // of this transaction, up to here
+		if err := w.tally.write(w.ctx, w.q); err != nil { // of this transaction so far
 			return nil, err
 		}
 		before, err := w.q.RunCountsText(w.ctx)
@@ -29,7 +28,7 @@ func (s retention) RecountRuns(context.Context) (changed bool, err error) {
 		if err != nil {
 			return nil, err
 		}
-		w.tally.failures = true // what groups were counted with may be off too
+		w.tally.failures = true // the counts of groups may be wrong too
 		if changed = before != after; !changed {
 			return nil, nil
 		}

@@ -12,10 +12,9 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// Tell stores messages and that all events up to a sequence number were looked
-// at, together. A message like another one of the last quiet time is only
-// counted with that one.
-func (s work) Tell(_ context.Context, upTo int64, messages []domain.Delivery, quiet time.Duration) error {
+// AddDeliveries stores messages and the position up to which events were processed, in one
+// transaction. A message with the same fingerprint as one within quiet is only counted there.
+func (s work) AddDeliveries(_ context.Context, upTo int64, messages []domain.Delivery, quiet time.Duration) error {
 	return s.store.exec("store messages", func(ctx context.Context, q *dbsqlc.Queries) error {
 		for _, m := range messages {
 			if m.Like != "" {
@@ -49,9 +48,9 @@ func insertDelivery(ctx context.Context, q *dbsqlc.Queries, m domain.Delivery) e
 	return err
 }
 
-// TellMore stores a message about those that were only counted with another one,
-// and sets that count back; it does nothing if there are others by now.
-func (s work) TellMore(_ context.Context, of domain.Delivery, message domain.Delivery) error {
+// AddSummary stores a message about messages that were only counted, and resets that count. It does
+// nothing if the count has changed in the meantime.
+func (s work) AddSummary(_ context.Context, of domain.Delivery, message domain.Delivery) error {
 	return s.store.exec("store a message", func(ctx context.Context, q *dbsqlc.Queries) error {
 		if n, err := q.DeliveryNoMore(ctx, of.ID, of.More); err != nil || n == 0 {
 			return err
@@ -60,7 +59,7 @@ func (s work) TellMore(_ context.Context, of domain.Delivery, message domain.Del
 	})
 }
 
-// SettleDelivery notes what came of an attempt.
+// SettleDelivery records the outcome of an attempt.
 func (s work) SettleDelivery(_ context.Context, d domain.Delivery) error {
 	return s.store.exec("store the outcome of a message", func(ctx context.Context, q *dbsqlc.Queries) error {
 		n, err := q.DeliveryUpdate(
@@ -75,7 +74,7 @@ func (s work) SettleDelivery(_ context.Context, d domain.Delivery) error {
 	})
 }
 
-// ForgetDeliveries removes messages that are over and were made before a time.
+// ForgetDeliveries deletes settled messages created before a time.
 func (s work) ForgetDeliveries(_ context.Context, before time.Time) error {
 	return s.store.exec(
 		"delete messages",

@@ -8,7 +8,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// draftRecord says what was requested, who planned it, and what came of it.
+// draftRecord records the request, the planner, and the result.
 func draftRecord(d domain.Draft, reason string) domain.AuditRecord {
 	detail := map[string]any{"draft": d.ID, "revision": d.Revision, "prompt": clipped(d.Query, 2000)}
 	for key, v := range map[string]string{"change": clipped(d.Change, 2000), "refines": d.Parent,
@@ -35,8 +35,7 @@ func clipped(s string, most int) string {
 	return string(r[:most]) + "…"
 }
 
-// BeginDraft counts a process that begins to plan; a draft whose planning is over is
-// not begun.
+// BeginDraft counts a process that starts to plan a draft. It returns false if planning has ended.
 func (s work) BeginDraft(_ context.Context, id string) (begun bool, err error) {
 	err = s.store.exec("begin draft", func(ctx context.Context, q *dbsqlc.Queries) error {
 		n, err := q.DraftBegin(ctx, id)
@@ -46,16 +45,16 @@ func (s work) BeginDraft(_ context.Context, id string) (begun bool, err error) {
 	return begun, err
 }
 
-// TellDraft keeps how far planning is.
-func (s work) TellDraft(_ context.Context, id string, progress []domain.DraftNote) error {
+// SetDraftProgress stores the progress of planning.
+func (s work) SetDraftProgress(_ context.Context, id string, progress []domain.DraftNote) error {
 	return s.store.exec("record progress of draft", func(ctx context.Context, q *dbsqlc.Queries) error {
 		_, err := q.DraftProgress(ctx, core.DraftProgress(progress), id)
 		return err
 	})
 }
 
-// EndDraft records what planning came to. A draft that somebody discarded meanwhile
-// stays so: moved is false.
+// EndDraft records the result of planning. If the draft was discarded in the meantime, it does not
+// change, and moved is false.
 func (s work) EndDraft(_ context.Context, d domain.Draft) (moved bool, err error) {
 	err = s.store.performDraft(func(w *writer) ([]auditRow, error) {
 		n, err := w.q.DraftEnd(

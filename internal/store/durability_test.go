@@ -298,7 +298,7 @@ func TestFilesArePrivate(t *testing.T) {
 	defer s.Close()
 	s.Started()
 	for { // it is laid out when there is nothing to write
-		if _, err := os.Stat(path + "-ballast"); err == nil {
+		if _, err := os.Stat(path + "-reserve"); err == nil {
 			break
 		}
 		if err := s.SetSetting(t.Context(), "a", "b"); err != nil {

@@ -12,29 +12,29 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// mostFailureGroups bounds what is kept of failures that are alike.
+// mostFailureGroups limits the groups of failures that are kept.
 const mostFailureGroups = 200
 
-// failureRows keeps how failed runs group: to count them anew takes longer than
-// everything else that home asks, and pages ask far more often than runs fail.
+// failureRows caches how failed runs are grouped. Counting takes longer than all other queries of
+// the home page, and pages read the groups far more often than runs fail.
 type failureRows struct {
-	moves atomic.Int64 // transactions in which a run came to be failed, or stopped being it
+	moves atomic.Int64 // number of transactions that changed whether a run is failed
 	kept  atomic.Pointer[failureCount]
 }
 
-// failureCount is how failed runs grouped after so many moves.
+// failureCount are the groups after a number of moves.
 type failureCount struct {
 	moves int64
 	rows  []dbsqlc.FailureGroupsRow
 }
 
-// moved is called when a transaction that moved failed runs is committed, before
-// anybody is told of it: so nobody who was told reads what was before.
+// moved is called when a transaction that changed failed runs is committed, before its callers
+// return. A caller thus never reads an older count.
 func (f *failureRows) moved() { f.moves.Add(1) }
 
-// read gives the groups, counted if anything moved since they were.
+// read returns the groups. It counts them if a run has changed since the last count.
 func (f *failureRows) read(ctx context.Context, q *dbsqlc.Queries) ([]dbsqlc.FailureGroupsRow, error) {
-	moves := f.moves.Load() // before the count, which may see more than these
+	moves := f.moves.Load() // read first: the count may include later changes
 	if kept := f.kept.Load(); kept != nil && kept.moves == moves {
 		return kept.rows, nil
 	}
@@ -45,11 +45,11 @@ func (f *failureRows) read(ctx context.Context, q *dbsqlc.Queries) ([]dbsqlc.Fai
 	return rows, err
 }
 
-// FailureGroups lists failed runs that nobody has dealt with or taken note of by
-// what failed: plan, node, error code and what the error says, the newest failure
-// first, at most limit groups, and at most 200.
+// FailureGroups groups failed runs that are not resolved or acknowledged by plan, step, error code,
+// and fingerprint. It returns the groups with the newest failure first, at most limit and at most
+// 200.
 func (s attention) FailureGroups(ctx context.Context, limit int) ([]domain.FailureGroup, error) {
-	if s.store.writer == nil { // another process may move them
+	if s.store.writer == nil { // another process may change the runs
 		s.store.failures.moved()
 	}
 	rows, err := s.store.failures.read(ctx, s.store.q)
@@ -63,7 +63,7 @@ func (s attention) FailureGroups(ctx context.Context, limit int) ([]domain.Failu
 			dbsqlc.FailureGroupNewestParams{PlanID: r.PlanID, Node: r.Node, ErrorCode: r.ErrorCode, Fingerprint: r.Fingerprint},
 		)
 		if errors.Is(err, sql.ErrNoRows) {
-			continue // dealt with in between
+			continue // resolved in the meantime
 		} else if err != nil {
 			return nil, core.Translate(err, "group failures")
 		}
@@ -96,13 +96,13 @@ func (s attention) FailureGroups(ctx context.Context, limit int) ([]domain.Failu
 	return out, nil
 }
 
-// lastFingerprint is, with what a name says of messages, the range of those it means.
+// lastFingerprint is the end of the range of fingerprints that a reference matches.
 func lastFingerprint(ref domain.FailureRef) string {
-	return cmp.Or(ref.Fingerprint, "g") // beyond all that are hexadecimal
+	return cmp.Or(ref.Fingerprint, "g") // greater than every hexadecimal text
 }
 
-// newestOf is the headline of the run of a group that failed last; empty: none
-// of it needs attention any more, or what they say is left open.
+// newestOf returns the status message of the newest failed run of a group. It is empty if no run of
+// the group needs attention, or if the reference has no fingerprint.
 func (s attention) newestOf(ctx context.Context, planID int64, ref domain.FailureRef) (headline string, message *string, err error) {
 	if ref.Fingerprint == "" {
 		return "", nil, nil
@@ -117,10 +117,11 @@ func (s attention) newestOf(ctx context.Context, planID int64, ref domain.Failur
 	return r.Headline, r.Message, core.Translate(err, "find the newest failure")
 }
 
-// ackBatch is how many runs one write acknowledges: others write in between.
+// ackBatch is the number of runs that one write acknowledges, so that other writes can come
+// between.
 const ackBatch = 2000
 
-// FailedRuns are the runs of a group of failures as they were listed.
+// FailedRuns are the runs of a failure group when it was listed.
 type FailedRuns struct {
 	planID   int64
 	headline string // of the newest that needs attention
@@ -128,8 +129,8 @@ type FailedRuns struct {
 	runs     []dbsqlc.FailureAckRunsRow
 }
 
-// FailedRuns lists the runs of a group that need attention or, with acknowledged, those
-// that do not. CodeNotFound: there is no such plan.
+// FailedRuns lists the runs of a group that need attention or, with acknowledged, those that do
+// not. It returns CodeNotFound if the plan does not exist.
 func (s attention) FailedRuns(ctx context.Context, ref domain.FailureRef, acknowledged bool) (FailedRuns, error) {
 	p, err := s.store.db.PlanRow(ctx, ref.PlanKey)
 	if err != nil {
@@ -145,10 +146,10 @@ func (s attention) FailedRuns(ctx context.Context, ref domain.FailureRef, acknow
 	return f, core.Translate(err, "list failures")
 }
 
-// Len is how many runs there are.
+// Len is the number of runs.
 func (f FailedRuns) Len() int { return len(f.runs) }
 
-// Split gives what one transaction may mark, and the rest.
+// Split returns the runs that one transaction may mark, and the rest.
 func (f FailedRuns) Split() (batch, rest FailedRuns) {
 	batch, rest = f, f
 	n := min(ackBatch, len(f.runs))

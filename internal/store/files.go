@@ -10,19 +10,18 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// networks are file systems on which SQLite's locks and write-ahead log cannot be
-// relied on, by their magic numbers (statfs(2)); doubtful are those that may be
-// networks, or layers of a container.
+// networks are file systems on which SQLite's locks and write-ahead log do not work reliably, by
+// magic number (statfs(2)). doubtful may be network file systems or layers of a container.
 var (
 	networks = map[int64]string{0x6969: "NFS", 0x517b: "SMB", 0xff534d42: "CIFS", 0xfe534d42: "SMB2", 0x00c36400: "Ceph", 0x5346414f: "AFS"}
 	doubtful = map[int64]string{0x01021997: "9p", 0x65735546: "FUSE", 0x01021994: "tmpfs, which is gone after a restart of the machine"}
 )
 
-// checkFileSystem refuses to keep a database where it would be damaged (O01).
+// checkFileSystem rejects a file system that would damage the database.
 func (s *Store) checkFileSystem(dir string) error {
 	var fs syscall.Statfs_t
 	if err := syscall.Statfs(dir, &fs); err != nil {
-		return domain.Errorf(domain.CodeUnavailable, "look at the file system of %s: %w", dir, err)
+		return domain.Errorf(domain.CodeUnavailable, "check the file system of %s: %w", dir, err)
 	}
 	return s.judgeFileSystem(dir, int64(uint32(fs.Type)))
 }
@@ -38,11 +37,11 @@ func (s *Store) judgeFileSystem(dir string, kind int64) error {
 	return nil
 }
 
-// watchEvery is how often the files are looked at.
+// watchEvery is the interval at which the files are checked.
 const watchEvery = 2 * time.Second
 
-// watchedFile is a file that must stay where it is: SQLite goes on writing into
-// a file that was removed or replaced, and reports nothing.
+// watchedFile is a file that must stay in place. SQLite keeps writing into a file that was removed
+// or replaced, and reports no error.
 type watchedFile struct {
 	path string
 	info fs.FileInfo
@@ -53,14 +52,14 @@ func watchFiles(paths ...string) ([]watchedFile, error) {
 	for _, p := range paths {
 		info, err := os.Stat(p)
 		if err != nil {
-			return nil, domain.Errorf(domain.CodeUnavailable, "look at %s: %w", p, err)
+			return nil, domain.Errorf(domain.CodeUnavailable, "check %s: %w", p, err)
 		}
 		out = append(out, watchedFile{p, info})
 	}
 	return out, nil
 }
 
-// gone is the first watched file that is not there any more, empty if all are.
+// gone returns the first watched file that is missing, or "".
 func gone(files []watchedFile) string {
 	for _, f := range files {
 		info, err := os.Stat(f.path)

@@ -16,7 +16,7 @@ import (
 // said.
 func TestFileSystemsAreJudged(t *testing.T) {
 	t.Parallel()
-	for kind, c := range map[int64]struct{ refused, said string }{
+	for kind, c := range map[int64]struct{ refused, logged string }{
 		0x6969: {"NFS", ""}, 0x517b: {"SMB", ""}, 0xff534d42: {"CIFS", ""}, 0xfe534d42: {"SMB2", ""}, 0x00c36400: {"Ceph", ""},
 		0x5346414f: {"AFS", ""},
 		0x65735546: {"", "FUSE"}, 0x01021997: {"", "9p"}, 0x01021994: {"", "tmpfs"},
@@ -28,8 +28,8 @@ func TestFileSystemsAreJudged(t *testing.T) {
 			c.refused != "" && (domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), c.refused)) {
 			t.Errorf("%x: %v, want %q", kind, err, c.refused)
 		}
-		if got := log.String(); (got == "") != (c.said == "") || !strings.Contains(got, c.said) {
-			t.Errorf("%x is said: %q, want %q", kind, got, c.said)
+		if got := log.String(); (got == "") != (c.logged == "") || !strings.Contains(got, c.logged) {
+			t.Errorf("%x is said: %q, want %q", kind, got, c.logged)
 		}
 	}
 	if _, err := Open(t.Context(), filepath.Join("/proc", "kairos", "kairos.db"), Options{}); domain.CodeOf(err) != domain.CodeUnavailable {
@@ -66,10 +66,10 @@ func TestFilesOfOthers(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path+ballastSuffix, nil, 0o600); err != nil {
+	if err := os.WriteFile(path+reserveSuffix, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range []string{path, path + ballastSuffix} {
+	for _, p := range []string{path, path + reserveSuffix} {
 		if err := os.Chmod(p, 0o666); err != nil {
 			t.Fatal(err)
 		}

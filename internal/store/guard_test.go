@@ -170,7 +170,7 @@ func TestAFullDiskRefusesAndRecovers(t *testing.T) {
 	}
 }
 
-// When the ballast is given up work is refused, and what lets people in is not:
+// When the reserve is given up work is refused, and what lets people in is not:
 // keys of requests, users, tokens, settings; the codes of a second factor are used up
 // as a setting.
 func TestAFullDiskLetsPeopleMakeSpace(t *testing.T) {
@@ -180,7 +180,7 @@ func TestAFullDiskLetsPeopleMakeSpace(t *testing.T) {
 	v := putVersion(t, s, "p", strings.Repeat("a", 64))
 	s.Started()
 	if err := s.writer.perform(func(w *writer) ([]auditRow, error) {
-		w.ballast.path, w.ballast.size, w.ballast.low = s.path+ballastSuffix, -1<<60, true
+		w.reserve.path, w.reserve.size, w.reserve.low = s.path+reserveSuffix, -1<<60, true
 		return nil, nil
 	}); err != nil {
 		t.Fatal(err)
@@ -204,7 +204,7 @@ func TestAFullDiskLetsPeopleMakeSpace(t *testing.T) {
 		t.Errorf("a login: %v", err)
 	}
 	if err := s.writer.performEvenFull(func(w *writer) ([]auditRow, error) {
-		w.ballast = ballast{}
+		w.reserve = reserve{}
 		return nil, nil
 	}); err != nil {
 		t.Fatal(err)
@@ -292,7 +292,7 @@ func TestANewerSchemaIsRefused(t *testing.T) {
 func TestAnotherEpochStopsTheWriter(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
-	// A commit of its own before: from then on the writer looks at the epoch only
+	// A commit of its own before: from then on the writer reads the open count only
 	// if somebody else has written.
 	if err := s.Audit(context.Background(), domain.AuditRecord{Action: "w"}); err != nil {
 		t.Fatal(err)

@@ -13,12 +13,12 @@ import (
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
 )
 
-// settingHold holds the domain.Hold while there is one.
+// settingHold holds the current domain.Hold.
 const settingHold = "hold"
 
-// hold begins a new life of the database in which nothing is executed until an
-// operator says so (G15): a new incarnation, because event ids of the lost one
-// must not come again, and every unfinished run waits. All in one transaction.
+// hold starts a new generation of the database in which no run executes until an operator releases
+// it. A new generation is needed because IDs of lost events must not be used again. All unfinished
+// runs wait. All of it is one transaction.
 func (s holds) hold(h domain.Hold) error {
 	incarnation := domain.NewID()
 	err := s.store.writer.perform(func(w *writer) ([]auditRow, error) {
@@ -62,9 +62,9 @@ func (s holds) hold(h domain.Hold) error {
 		return rows, nil
 	})
 	if err == nil {
-		// The anchor is written after a batch is acknowledged; the next batch comes
-		// after that. Until it knows of this life, its last line speaks of the lost
-		// one, and whoever compared the two would find a difference.
+		// The anchor is written after a batch is acknowledged and before the next one. Until it has
+		// the new generation, its last line refers to the lost one, and a comparison would find a
+		// difference. So wait for one more batch.
 		err = s.store.writer.perform(func(*writer) ([]auditRow, error) { return nil, nil })
 	}
 	if err != nil {
@@ -85,7 +85,7 @@ func (s holds) hold(h domain.Hold) error {
 	return nil
 }
 
-// Hold is why nothing is executed, nil when there is no such reason.
+// Hold returns why runs are on hold, or nil.
 func (s holds) Hold(ctx context.Context) (*domain.Hold, error) {
 	text, err := s.store.q.SettingGet(ctx, settingHold)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -100,8 +100,8 @@ func (s holds) Hold(ctx context.Context) (*domain.Hold, error) {
 	return &h, nil
 }
 
-// EndHold lets new runs be executed again. Held runs stay held: each is
-// released by a checkpoint of its own. It reports whether there was a hold.
+// EndHold allows the execution of new runs. Held runs stay held; each is released by its own
+// checkpoint. ended reports whether there was a hold.
 func (s holds) EndHold(_ context.Context, actor domain.Actor, reason string) (ended bool, err error) {
 	if err := s.store.MayRelease(context.Background(), actor); err != nil {
 		return false, err
@@ -126,9 +126,8 @@ func (s holds) EndHold(_ context.Context, actor domain.Actor, reason string) (en
 	return ended, err
 }
 
-// MayRelease reports whether an actor may let held runs go on. After the key file
-// was lost only an administrator may, once there is one: nobody else vouches for
-// what the database says.
+// MayRelease checks whether an actor may release held runs. After the key file was lost, only an
+// administrator may, once one exists, because the rows of the database cannot be verified.
 func (s holds) MayRelease(ctx context.Context, actor domain.Actor) error {
 	h, err := s.store.Hold(ctx)
 	if err != nil || h == nil || h.Reason != domain.HoldKeyLost {

@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// step prepares a journal row; its hash covers every field, the run and seq
-// included, so that a row that was changed or moved is found when it is read.
+// step prepares a journal row. Its hash covers every field including run and seq, so that a changed
+// or moved row is found when it is read.
 func (s rows) step(runID string, e *domain.Entry, p *core.StepRow, payloads *[]dbsqlc.PayloadInsertParams) error {
 	*p = core.StepRow{Seq: e.Seq, Kind: string(e.Kind), Node: e.Node, Visit: int64(e.Visit), Item: int64(e.Item), Attempt: int64(e.Attempt),
 		Substep: int64(

@@ -9,14 +9,13 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// The key file beside the database is the server's one secret: it is in no backup
-// and is never derived from anything in the database. It keys the audit chain;
-// everything else has a key of its own that is derived from it.
+// The key file next to the database is the server's root secret. It is not in backups, and it is
+// not derived from the database. It is the key of the audit chain. Other keys are derived from it.
 
-// settingKeyPrint holds the fingerprint of the key that the database is sealed with.
+// settingKeyPrint holds the fingerprint of the key of the database.
 const settingKeyPrint = "key_fingerprint"
 
-// sealedMark begins a text that is encrypted.
+// sealedMark is the prefix of an encrypted text.
 const sealedMark = "sealed:"
 
 // sealText encrypts a text, and binds it to a name.
@@ -30,8 +29,8 @@ func (s access) sealText(name, text string) (string, error) {
 	return sealedMark + base64.StdEncoding.EncodeToString(aead.Seal(nonce, nonce, []byte(text), []byte(name))), nil
 }
 
-// unsealText decrypts what sealText encrypted; CodeCorrupt if it was not encrypted
-// with this key, under this name.
+// unsealText decrypts a text of sealText. It returns CodeCorrupt if the text was not encrypted with
+// this key and name.
 func (s access) unsealText(name, sealed string) (string, error) {
 	aead := s.store.db.Secrets.Derived.Secrets
 	raw, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(sealed, sealedMark))

@@ -10,8 +10,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/statement"
 )
 
-// lazy runs queries as statements that are prepared when they are wanted for
-// the first time: most processes want few of them.
+// lazy prepares statements on first use, because most processes need few of them.
 type lazy struct {
 	on interface {
 		PrepareContext(context.Context, string) (*sql.Stmt, error)
@@ -53,7 +52,7 @@ func (p *lazy) QueryContext(ctx context.Context, query string, args ...any) (*sq
 func (p *lazy) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	s, err := p.PrepareContext(ctx, query)
 	if err != nil {
-		return p.on.QueryRowContext(ctx, query, args...) // it says the same
+		return p.on.QueryRowContext(ctx, query, args...) // the same query, without preparing
 	}
 	return s.QueryRowContext(ctx, args...)
 }
@@ -66,8 +65,8 @@ func (p *lazy) close() error {
 	return errors.Join(errs...)
 }
 
-// writing is lazy for the writer's goroutine alone: what only writes goes to
-// SQLite without the driver.
+// writing is lazy for the writer's goroutine. Statements that only write are executed without the
+// driver.
 type writing struct {
 	lazy
 	c      *statement.Conn
@@ -121,7 +120,7 @@ func (p *writing) close() error {
 	return p.lazy.close()
 }
 
-// written is what a statement has changed.
+// written is the result of a statement.
 type written struct{ id, rows int64 }
 
 func (w written) LastInsertId() (int64, error) { return w.id, nil }

@@ -10,16 +10,16 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
-// malformed reports that a page of the file is not what SQLite wrote. Pages that
-// share it can be anything's, so nothing more may be written to the file.
+// malformed reports that a page of the file is damaged. Other data may be affected, so nothing more
+// may be written to the file.
 func malformed(err error) bool {
 	code := core.Primary(err)
 	return code == lib.SQLITE_CORRUPT || code == lib.SQLITE_NOTADB
 }
 
-// readConnector opens the readers' connections and reports each malformed page
-// that they meet, whichever query it was. It wraps the driver because hundreds of
-// queries share the pool, and one that forgot to report would let work go on.
+// readConnector opens the readers' connections and reports every malformed page that any query
+// finds. It wraps the driver, because hundreds of queries use the pool, and one without such a
+// check would let work continue.
 type readConnector struct {
 	driver.Connector
 	report func(error)
@@ -47,7 +47,7 @@ func (c *readConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	return &readConn{conn.(sqliteConn), c}, nil
 }
 
-// sqliteConn is what database/sql uses of a connection of the driver.
+// sqliteConn is the part of a driver connection that database/sql uses.
 type sqliteConn interface {
 	driver.Conn
 	driver.ConnPrepareContext
@@ -78,7 +78,7 @@ func (c *readConn) QueryContext(ctx context.Context, query string, args []driver
 	return c.of.rows(c.sqliteConn.QueryContext(ctx, query, args))
 }
 
-// sqliteStmt is what database/sql uses of a statement of the driver.
+// sqliteStmt is the part of a driver statement that database/sql uses.
 type sqliteStmt interface {
 	driver.Stmt
 	driver.StmtQueryContext

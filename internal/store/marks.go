@@ -6,8 +6,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// AckRun takes note of one failed run: it needs attention no more until it fails
-// anew. CodeConflict: it has not failed, or somebody took note of it before.
+// AckRun acknowledges one failed run: it needs no attention until it fails again. It returns
+// CodeConflict if the run has not failed or is already acknowledged.
 func (s attention) AckRun(_ context.Context, actor domain.Actor, run, note string) error {
 	_, _, err := s.store.Do(Operation{Name: "acknowledge-run", By: actor, At: s.store.now()}, func(tx *Tx) (string, error) {
 		return run, tx.Attention().AckRun(run, note)

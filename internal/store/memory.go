@@ -11,9 +11,8 @@ func memoryParams(m domain.Memory, rowID int64) dbsqlc.MemoryInsertParams {
 		Input: core.ClipMemory(m.Input), Output: core.ClipMemory(m.Output), At: core.Micros(m.At)}
 }
 
-// Forget removes what a session of an owner remembers and returns how many exchanges
-// that were; CodeNotFound if it remembers nothing. Journals keep what was said in their
-// runs.
+// Forget deletes the memory of an owner's session and returns the number of exchanges. It returns
+// CodeNotFound if there is no memory. Journals of runs keep their content.
 func (tx *Tx) Forget(owner, session string) (int64, error) {
 	n, err := tx.w.q.MemoryForget(tx.w.ctx, core.ScopeOf(owner, session))
 	if err == nil && n == 0 {

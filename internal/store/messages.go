@@ -6,8 +6,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// letters turns messages into rows; long payloads are shared with the journal.
-func (s rows) letters(
+// messageRows converts messages to rows. Long payloads are shared with the journal.
+func (s rows) messageRows(
 	list []domain.AgentMessage,
 	rowID int64,
 	payloads *[]dbsqlc.PayloadInsertParams,

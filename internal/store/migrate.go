@@ -11,18 +11,18 @@ import (
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
 )
 
-// MigrationStatus says of one migration whether it is applied.
+// MigrationStatus is a migration and whether it is applied.
 type MigrationStatus struct {
 	Version int64
 	Name    string
 	Applied bool
 }
 
-// SchemaVersion is the schema this binary works with.
+// SchemaVersion is the schema version of this binary.
 func SchemaVersion() int64 { return core.SchemaOf(db.Migrations()) }
 
-// create makes the schema of a new database. An existing one must have been
-// upgraded before (see package recovery).
+// create creates the schema of a new database. An existing database must be upgraded first (see
+// package recovery).
 func (s *Store) create(ctx context.Context) error {
 	fresh, err := s.db.CheckSchema(ctx, s.write)
 	if err != nil {
@@ -46,7 +46,7 @@ func (s *Store) create(ctx context.Context) error {
 	return s.db.NoteMigrations(ctx, s.write)
 }
 
-// checkCurrent refuses a schema that is older than this binary's.
+// checkCurrent rejects a schema that is older than this binary's.
 func (s *Store) checkCurrent(ctx context.Context) error {
 	fresh, err := s.db.CheckSchema(ctx, s.read)
 	if err != nil {

@@ -12,23 +12,22 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// operationLifetime is how long an idempotency key is remembered.
+// operationLifetime is how long an idempotency key is kept.
 const operationLifetime = 24 * time.Hour
 
-// Operation is what somebody asks for: who, what, and, with a key, the promise that
-// it is done once.
+// Operation is a requested change: who, what, and, with a key, that it is carried out once.
 type Operation struct {
-	Name   string // as the policy has it
-	Action string // as the audit log calls it
+	Name   string // its name in the policy
+	Action string // its action in the audit log
 	By     domain.Actor
 	At     time.Time
-	// Key is chosen by the client; the same principal, name, and key are done once in
-	// 24 hours. Empty: every request is done.
+	// Key is chosen by the client. Within 24 hours, the same principal, name, and key are carried
+	// out once. If it is empty, every request is carried out.
 	Key string
-	// EvenFull says that it is done on a full disk too: it is small, and what somebody
-	// needs then.
+	// EvenFull allows the operation on a full disk, because it is small and an operator needs it
+	// then.
 	EvenFull bool
-	// Digest is of the request. A key that comes with another one is refused.
+	// Digest is the digest of the request. A known key with another digest is rejected.
 	Digest string
 }
 
@@ -39,7 +38,7 @@ func keyReused() error {
 	return err
 }
 
-// Done finds the object of an operation that was carried out before with its key.
+// Done finds the object of an operation that was carried out before with its key. It returns
 // CodeInvalid for a key of another request.
 func (s *Store) Done(ctx context.Context, o Operation) (object string, done bool, err error) {
 	if o.Key == "" {
@@ -57,14 +56,14 @@ func (s *Store) Done(ctx context.Context, o Operation) (object string, done bool
 
 func (o Operation) principal() string { return o.By.Surface + ":" + o.By.Name }
 
-// Do carries out an operation in one transaction, with its audit records and the
-// record of its key. f returns the id of the object it acted on. It may be called more
-// than once and must change nothing except through tx; what it did before it returns an
-// error is undone. When Do returns, all of it is durable.
+// Do carries out an operation in one transaction, with its audit records and the record of its key.
+// f returns the ID of the object that it changed. f may be called more than once, and must change
+// nothing except through tx. If it returns an error, its changes are rolled back. When Do returns,
+// everything is durable.
 //
-// For a key that is known, f is not called: Do returns the object of the first time and
-// repeated. Errors: those of f; CodeInvalid with the reason "idempotency.reused" for a
-// key of another request; CodeUnavailable.
+// If the key is known, f is not called: Do returns the object of the first call, and repeated is
+// true. The errors are those of f, CodeInvalid with the reason "idempotency.reused" for a key of
+// another request, and CodeUnavailable.
 func (s *Store) Do(o Operation, f func(tx *Tx) (object string, err error)) (object string, repeated bool, err error) {
 	if s.writer == nil {
 		return "", false, errReadOnly()
@@ -93,14 +92,14 @@ func (s *Store) Do(o Operation, f func(tx *Tx) (object string, err error)) (obje
 		}
 		defer tx.settle()
 		if o.Key == "" {
-			return tx.said, nil
+			return tx.records, nil
 		}
-		return tx.said, w.keepReceipt(*o.Receipt(object))
+		return tx.records, w.keepReceipt(*o.Receipt(object))
 	}})
 	return object, repeated, core.Translate(err, cmp.Or(o.Action, o.Name))
 }
 
-// Receipt is what is kept of the operation once it is carried out; nil: it has no key.
+// Receipt is the stored record of a completed operation with a key, or nil if it has no key.
 func (o Operation) Receipt(object string) *domain.Receipt {
 	if o.Key == "" {
 		return nil
@@ -108,7 +107,7 @@ func (o Operation) Receipt(object string) *domain.Receipt {
 	return &domain.Receipt{Principal: o.principal(), Operation: o.Name, Key: o.Key, Digest: o.Digest, Object: object, At: o.At}
 }
 
-// keepReceipt writes a receipt, and removes those that have expired.
+// keepReceipt stores a receipt and removes expired ones.
 func (w *writer) keepReceipt(r domain.Receipt) error {
 	if err := w.q.OperationsDeleteBefore(w.ctx, core.Micros(r.At.Add(-operationLifetime))); err != nil {
 		return err

@@ -12,36 +12,33 @@ import (
 
 //go:generate env CGO_ENABLED=0 go -C ../.. tool -modfile=tools/go.mod sqlc generate
 
-// Options of Open; the zero value is a writable store that logs nothing.
+// Options of Open. The zero value is a writable store without a log.
 type Options struct {
-	// Logger hears of storage faults and slow commits; nil discards.
+	// Logger receives storage faults and slow commits. Nil discards them.
 	Logger *slog.Logger
-	// ReadOnly opens without the lock, for looking at a store that another
-	// process writes. Everything that writes fails with CodeUnavailable.
+	// ReadOnly opens without the lock, to read a store that another process writes. All writes fail
+	// with CodeUnavailable.
 	ReadOnly bool
-	// Now tells the time; nil means time.Now.
+	// Now returns the current time; nil means time.Now.
 	Now func() time.Time
-	// AuditKey is the content of the key file, for a copy that has none beside it;
-	// nil means the one beside the database.
+	// AuditKey is the content of the key file, for a copy without a key file. Nil means the file
+	// next to the database.
 	AuditKey []byte
-	// Restored names the backup that this database was made from: its runs are
-	// then held (G15).
+	// Restored is the backup that this database was made from. Its runs are then held.
 	Restored string
-	// Stay is for a process that stays. It lays out the write-ahead log's room
-	// ahead of its use: 18 MB of disk, which it would take anyway as it works. And
-	// it keeps 27 MB in a file beside the database, unless the disk is a very small
-	// one, so that runs can be removed when it is full.
+	// Stay is for a long-running process. It allocates the space of the write-ahead log in advance:
+	// 18 MB, which the log would occupy anyway. It also keeps a reserve file of 27 MB next to the
+	// database, except on a very small disk, so that runs can be deleted when the disk is full.
 	Stay bool
 
-	// NewKey makes a new key file where the one beside the database is lost; without it
-	// a database whose key file is missing is not opened for writing. Nothing of before
-	// can be authenticated then: all access ends, and execution is held.
+	// NewKey creates a new key file if the one next to the database is missing. Without it, a
+	// database with a missing key file is not opened for writing. Earlier data cannot be verified
+	// then, so all access ends and execution is held.
 	NewKey bool
 
-	// Keyless says that nobody has the key that the audit log was written with: all
-	// access ends, and execution is held.
+	// Keyless reports that the key of the audit log is lost. All access ends and execution is held.
 	Keyless bool
-	// Migrations are those that the schema is made with; nil: those of this binary.
+	// Migrations create the schema; nil means those of this binary.
 	Migrations fs.FS
 
 	lock *os.File // taken by Lock
@@ -54,32 +51,31 @@ type Options struct {
 	normal     bool
 }
 
-// SynchronousNormal is for benchmarks beside engines that do not sync at each commit: a
-// power cut may lose what was acknowledged. Nothing else uses it.
+// SynchronousNormal is for benchmarks against engines that do not sync at each commit. A power
+// failure may lose acknowledged data. Nothing else uses it.
 func (o Options) SynchronousNormal() Options {
 	o.normal = true
 	return o
 }
 
-// Through is for proofs: the database is written through another file layer of
-// SQLite's, and its write-ahead log is emptied after that many pages. Whether
-// the files are still there is looked at once an hour only, so that days of
-// virtual time pass quickly.
+// Through is for proofs. The database is written through another SQLite file layer, and the
+// write-ahead log is emptied after walPages pages. The files are checked only once an hour, so that
+// days of virtual time pass quickly.
 func (o Options) Through(vfs string, walPages int) Options {
 	o.vfs, o.walPages, o.watchEvery = vfs, walPages, time.Hour
 	return o
 }
 
-// VFS is SQLite's file layer that Through has set; empty: the usual one.
+// VFS is the SQLite file layer set by Through, or "" for the default.
 func (o Options) VFS() string { return o.vfs }
 
-// Examining is for tests of searches: a request examines at most so many rows.
+// Examining is for tests of searches: a request reads at most this many rows.
 func (o Options) Examining(rows int) Options {
 	o.rows = rows
 	return o
 }
 
-// Files are the migrations to work with.
+// Files are the migrations to use.
 func (o Options) Files() fs.FS {
 	if o.Migrations == nil {
 		return db.Migrations()
@@ -87,9 +83,9 @@ func (o Options) Files() fs.FS {
 	return o.Migrations
 }
 
-// Lock makes the data directory of the database at path and locks the database, for
-// a caller that has work to do on its files before Open, which then takes the lock
-// over. A caller that does not come to Open calls Unlock.
+// Lock creates the data directory of the database at path and locks the database, for a caller that
+// works on its files before Open. Open then takes over the lock. A caller that does not call Open
+// calls Unlock.
 func (o Options) Lock(path string) (Options, error) {
 	s := newStore(path, o)
 	err := s.takeLock()
@@ -97,5 +93,5 @@ func (o Options) Lock(path string) (Options, error) {
 	return o, err
 }
 
-// Unlock gives up what Lock took.
+// Unlock releases the lock of Lock.
 func (o Options) Unlock() error { return core.ReleaseLock(o.lock) }

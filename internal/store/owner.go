@@ -10,9 +10,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// KeepOwner gives files that root made in a directory to the directory's owner: a
-// daemon that runs as another user must be able to open them. It does nothing for
-// anybody but root.
+// KeepOwner gives files that root created to the owner of their directory, so that a daemon of that
+// user can open them. For other users, it does nothing.
 func KeepOwner(dir string, paths ...string) error {
 	if os.Geteuid() != 0 {
 		return nil

@@ -6,9 +6,9 @@ import (
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
 )
 
-// early commits payloads that are too large to travel with a checkpoint and
-// returns the others.
-func (s rows) early(payloads []dbsqlc.PayloadInsertParams) ([]dbsqlc.PayloadInsertParams, error) {
+// storeLargeFirst commits payloads that are too large for the checkpoint's transaction and returns
+// the others.
+func (s rows) storeLargeFirst(payloads []dbsqlc.PayloadInsertParams) ([]dbsqlc.PayloadInsertParams, error) {
 	kept := payloads[:0]
 	for _, p := range payloads {
 		if len(p.Data) <= core.EarlyLimit {

@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// PutVersion stores a plan version, and the plan if it is the first; known
-// content gives the existing version and created false.
+// PutVersion stores a plan version, and the plan if it is its first version. If the content is
+// known, it returns the existing version, and created is false.
 func (s entities) PutVersion(
 	ctx context.Context,
 	v domain.NewVersion,
@@ -29,14 +29,14 @@ func (s entities) PutVersion(
 	return p, stored, created, err
 }
 
-// by is an operation that somebody carries out now.
+// by is an operation of an actor, now.
 func (s *Store) by(name string, actor domain.Actor) Operation {
 	return Operation{Name: name, By: actor, At: s.now()}
 }
 
-// PutVersion stores a plan version, and the plan if it is the first ("plan.version").
-// Of known content it changes nothing; created is false. CodeStale when the plan has
-// another newest version than the one that this was made from.
+// PutVersion stores a plan version, and the plan if it is its first version ("plan.version"). If
+// the content is known, it changes nothing, and created is false. It returns CodeStale if the
+// plan's newest version is not the base of this one.
 func (tx *Tx) PutVersion(v domain.NewVersion) (created bool, err error) {
 	w, now := tx.w, core.Micros(tx.op.At)
 	if _, err := w.q.VersionOfRun(w.ctx, v.Hash); err == nil {
@@ -45,7 +45,7 @@ func (tx *Tx) PutVersion(v domain.NewVersion) (created bool, err error) {
 		return false, err
 	}
 	p, err := w.q.PlanByKey(w.ctx, v.Key)
-	number, apart := int64(1), false // apart: the plan stays as it is
+	number, apart := int64(1), false // apart: the plan's current version stays
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		p, err = w.q.PlanInsert(
@@ -63,12 +63,12 @@ func (tx *Tx) PutVersion(v domain.NewVersion) (created bool, err error) {
 		number++
 		if apart = v.Origin == originReplan || v.Origin == originPlanner && p.Stage == string(domain.StageUsed) &&
 			p.ArchivedAt == 0; apart {
-			break // it is one run's, or nobody has accepted it: others follow what a person chose
+			break // it belongs to one run, or is not accepted; the plan keeps the version that a person chose
 		}
 		switch v.Origin {
 		case originTry:
 		case originPlanner:
-			if p.Stage == string(domain.StageUsed) { // it was archived
+			if p.Stage == string(domain.StageUsed) { // the plan was archived
 				p.Stage = string(domain.StageDraft)
 			}
 		default:
@@ -101,15 +101,15 @@ func (tx *Tx) PutVersion(v domain.NewVersion) (created bool, err error) {
 	return true, err
 }
 
-// Origins of versions that people did not save as such: made for one run under
-// way, by a planner, or to try something once.
+// Origins of versions that people did not save: made for one active run, by a planner, or for a
+// single trial.
 const (
 	originReplan  = "replan"
 	originPlanner = "planner"
 	originTry     = "try"
 )
 
-// firstStage is the stage of a plan whose first version has an origin.
+// firstStage is the stage of a plan whose first version has this origin.
 func firstStage(origin string) domain.PlanStage {
 	switch origin {
 	case originPlanner:
@@ -120,7 +120,7 @@ func firstStage(origin string) domain.PlanStage {
 	return domain.StageUsed
 }
 
-// putFacts replaces what a plan is found by.
+// putFacts replaces the facts by which a plan is found.
 func (w *writer) putFacts(planID int64, facts []domain.PlanFact) error {
 	if err := w.q.PlanFactsClear(w.ctx, planID); err != nil {
 		return err
@@ -133,8 +133,8 @@ func (w *writer) putFacts(planID int64, facts []domain.PlanFact) error {
 	return nil
 }
 
-// RestoreVersion makes another version of a plan its current one: an earlier one, or
-// one that a planner made and a person accepts.
+// RestoreVersion makes another version of a plan its current one: an earlier version, or a
+// planner's version that a person accepts.
 func (s entities) RestoreVersion(ctx context.Context, r domain.RestoredVersion, actor domain.Actor) (domain.Plan, error) {
 	if _, _, err := s.store.Do(s.store.by("restore a plan version", actor),
 		func(tx *Tx) (string, error) { return r.PlanID, tx.RestoreVersion(r) }); err != nil {
@@ -179,7 +179,7 @@ func (tx *Tx) RestoreVersion(r domain.RestoredVersion) error {
 	return w.putFacts(p.ID, r.Facts)
 }
 
-// AcceptPlan takes a draft into use.
+// AcceptPlan accepts a draft.
 func (s entities) AcceptPlan(ctx context.Context, planID string, actor domain.Actor, reason string) (domain.Plan, error) {
 	if _, _, err := s.store.Do(s.store.by("accept a plan", actor),
 		func(tx *Tx) (string, error) { return planID, tx.AcceptPlan(planID, reason) }); err != nil {
@@ -188,8 +188,8 @@ func (s entities) AcceptPlan(ctx context.Context, planID string, actor domain.Ac
 	return s.store.Plan(ctx, planID)
 }
 
-// AcceptPlan takes a draft into use ("plan.accept"); a plan that is no draft stays as it
-// is. CodeNotFound.
+// AcceptPlan accepts a draft ("plan.accept"). A plan that is not a draft does not change. It
+// returns CodeNotFound.
 func (tx *Tx) AcceptPlan(planID, reason string) error {
 	w := tx.w
 	p, err := w.q.PlanByPublicID(w.ctx, planID)

@@ -40,7 +40,7 @@ func everyDraftQuery(t *testing.T, s *Store, must func(string, error)) {
 			Problems: []domain.Message{domain.Messagef("no"), domain.Messagef("%s has %d steps", "p", 3)},
 		},
 	}
-	must("tell", s.TellDraft(ctx, d.ID, notes))
+	must("tell", s.SetDraftProgress(ctx, d.ID, notes))
 	d.State, d.DraftOutcome = domain.DraftReady, domain.DraftOutcome{
 		Plan: domain.PlanRef{Key: "p", Version: 1},
 		Hash: "h-of-draft",
@@ -186,7 +186,7 @@ func everyDeliveryQuery(t *testing.T, s *Store, must func(string, error)) {
 	}
 	again := d
 	again.ID, again.Seq = domain.NewID(), 2
-	must("tell", s.Tell(ctx, 2, []domain.Delivery{d, again}, time.Minute))
+	must("tell", s.AddDeliveries(ctx, 2, []domain.Delivery{d, again}, time.Minute))
 	if at, err := s.Told(ctx); err != nil || at != 2 {
 		t.Errorf("told: %d, %v", at, err)
 	}
@@ -200,7 +200,7 @@ func everyDeliveryQuery(t *testing.T, s *Store, must func(string, error)) {
 	}
 	more := again
 	more.Seq = 0
-	must("tell more", s.TellMore(ctx, due[0], more))
+	must("tell more", s.AddSummary(ctx, due[0], more))
 	due[0].Status, due[0].EndedAt = domain.DeliverySent, now
 	must("settle", s.SettleDelivery(ctx, due[0]))
 	list, err := s.Deliveries(ctx, "ops", 10)

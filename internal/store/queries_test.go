@@ -90,7 +90,7 @@ func TestEveryQueryRuns(t *testing.T) {
 	s.db.Q = s.q
 	rec.DBTX = s.writer.conn
 	s.writer.q = dbsqlc.New(rec)
-	if err := s.begin(ctx, s.writer.conn, s.writer.q, false); err != nil { // the epoch; nothing is written yet
+	if err := s.begin(ctx, s.writer.conn, s.writer.q, false); err != nil { // the open count; nothing is written yet
 		t.Fatal(err)
 	}
 	must := func(what string, err error) {

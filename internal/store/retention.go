@@ -15,34 +15,33 @@ import (
 )
 
 const (
-	// purgeTime is how long one transaction of retention may take: no checkpoint
-	// waits longer for it.
+	// purgeTime is the longest duration of a retention transaction, so that no checkpoint waits
+	// longer for it.
 	purgeTime = 2 * time.Millisecond
-	// purgeStep is how many journal rows one statement removes.
+	// purgeStep is the number of journal rows that one statement deletes.
 	purgeStep = 100
-	// purgeRuns is how many runs are marked as purged at once.
+	// purgeRuns is the number of runs that are marked as purged at once.
 	purgeRuns = 50
-	// orphanAge is how long a payload may wait for its checkpoint.
+	// orphanAge is how long a payload is kept without a checkpoint.
 	orphanAge = time.Hour
-	// vacuumSQL gives pages back: as many as one transaction may.
+	// vacuumSQL frees as many pages as one transaction may.
 	vacuumSQL = "PRAGMA incremental_vacuum(128)"
-	// keptFree is how many free pages stay in the file for what comes next.
+	// keptFree is the number of free pages that stay in the file for new data.
 	keptFree = 1024
 )
 
-// purgeable is a run that may lose its journal.
+// purgeable is a run whose journal may be deleted.
 type purgeable struct {
 	row, plan, end, steps int64
 	id                    string
 	reason                string
 }
 
-// Retain removes the journals and values of finished runs that the rules do not
-// keep, in transactions of about two milliseconds with rests between them, and
-// gives the space back. The runs stay in lists, and the audit log keeps a record
-// of each purge and the digests of what was removed. With dryRun it
-// only says what would go (but for the bound on size, which depends on what
-// removing the others frees). It can be ended at any time by the context.
+// Retain deletes the journals and values of finished runs that the rules do not keep, and returns
+// their space to the disk. It works in transactions of about two milliseconds with pauses between
+// them. The runs stay in lists, and the audit log keeps a record of each purge with the digests of
+// the deleted data. With dryRun, it only reports what it would delete, except for the limit on
+// size, which depends on the space that the other rules free. The context can end it at any time.
 func (s retention) Retain(ctx context.Context, policy domain.Retention, actor domain.Actor, dryRun bool) (domain.Retained, error) {
 	began := time.Now()
 	r := &retaining{s: s.store, actor: actor, dryRun: dryRun, total: map[[2]string]*domain.RetainedPlan{}}
@@ -92,7 +91,7 @@ func (s retention) Retain(ctx context.Context, policy domain.Retention, actor do
 	return out, err
 }
 
-// retaining is one pass.
+// retaining is one pass of retention.
 type retaining struct {
 	s      *Store
 	actor  domain.Actor
@@ -145,7 +144,7 @@ func (r *retaining) plan(ctx context.Context, plan int64, rule domain.RetentionR
 	return nil
 }
 
-// beyond is the end before which a plan's runs are more than may be kept; 0: none are.
+// beyond returns the end time before which a plan has more runs than it may keep, or 0.
 func (r *retaining) beyond(ctx context.Context, plan, keep int64) (int64, error) {
 	if keep <= 0 {
 		return 0, nil
@@ -165,7 +164,7 @@ func (r *retaining) beyond(ctx context.Context, plan, keep int64) (int64, error)
 	return ends[keep-1], nil
 }
 
-// size removes the oldest runs until the database takes no more than it may.
+// size deletes the oldest runs until the database is within its limit.
 func (r *retaining) size(ctx context.Context, most int64) error {
 	var end, id int64
 	for {
@@ -195,13 +194,13 @@ func (r *retaining) size(ctx context.Context, most int64) error {
 	}
 }
 
-// remove purges those runs of a batch that nothing keeps.
+// remove purges the runs of a batch that no rule keeps.
 func (r *retaining) remove(ctx context.Context, batch []purgeable) (int, error) {
 	free := batch[:0]
 	for _, p := range batch {
 		kept, err := r.s.q.RunKept(ctx, p.row)
 		if err != nil {
-			return 0, core.Translate(err, "look at a run")
+			return 0, core.Translate(err, "read a run")
 		}
 		if kept == 0 {
 			free = append(free, p)
@@ -226,10 +225,9 @@ func (r *retaining) remove(ctx context.Context, batch []purgeable) (int, error) 
 	return len(free), nil
 }
 
-// PurgeRun removes a final run's journal, values, handoffs, messages and what is
-// remembered of it for good. The run
-// stays in lists, the audit log keeps its records with their digests (ruling
-// 19). A run that is not final is CodeConflict.
+// PurgeRun permanently deletes a final run's journal, values, handoffs, messages, and memory. The
+// run stays in lists, and the audit log keeps its records with their digests. A run that is not
+// final is CodeConflict.
 func (s retention) PurgeRun(ctx context.Context, id string, actor domain.Actor, reason string) error {
 	rowID, err := s.store.db.RowID(ctx, id)
 	if err != nil {
@@ -238,16 +236,15 @@ func (s retention) PurgeRun(ctx context.Context, id string, actor domain.Actor, 
 	return s.store.purge(ctx, []purgeable{{row: rowID, id: id, reason: reason}}, actor)
 }
 
-// purge marks runs as purged in one transaction and removes what they had in
-// as many as it takes.
+// purge marks runs as purged in one transaction, and deletes their data in as many transactions as
+// needed.
 func (s retention) purge(ctx context.Context, batch []purgeable, actor domain.Actor) error {
 	var values [][]byte
 	err := s.store.writer.performEvenFull(func(w *writer) ([]auditRow, error) {
 		var rows []auditRow
 		values = values[:0]
 		for _, p := range batch {
-			// Checked before anything is written: an operation that is refused
-			// must leave nothing behind.
+			// Check before writing: a rejected operation must change nothing.
 			st, err := w.state(p.row, p.id)
 			if err != nil {
 				return nil, err
@@ -258,7 +255,7 @@ func (s retention) purge(ctx context.Context, batch []purgeable, actor domain.Ac
 			}
 			if !domain.RunStatus(st.Status).Final() || purged != 0 {
 				if len(batch) > 1 {
-					continue // it was resumed meanwhile
+					continue // resumed in the meantime
 				}
 				return nil, domain.Errorf(domain.CodeConflict, "run %s is not finished, or was purged already", domain.ShortID(p.id))
 			}
@@ -305,7 +302,7 @@ func (s retention) purge(ctx context.Context, batch []purgeable, actor domain.Ac
 			p := batch[at]
 			if purged, err := w.q.RunPurgedAt(w.ctx, p.row); err != nil {
 				return false, err
-			} else if purged == 0 { // it was resumed meanwhile
+			} else if purged == 0 { // resumed in the meantime
 				at++
 				return at < len(batch), nil
 			}
@@ -324,7 +321,7 @@ func (s retention) purge(ctx context.Context, batch []purgeable, actor domain.Ac
 	for len(values) > 0 {
 		left := values
 		if err := s.store.inSteps(ctx, func() { left = values }, func(w *writer) (bool, error) {
-			// Another run may have taken it up since; then it stays.
+			// Another run may use the payload by now. Then it stays.
 			_, err := w.q.PayloadDelete(w.ctx, left[0], before)
 			left = left[1:]
 			return len(left) > 0, err
@@ -336,9 +333,9 @@ func (s retention) purge(ctx context.Context, batch []purgeable, actor domain.Ac
 	return nil
 }
 
-// inSteps calls step in one transaction until it says that there is no more, or
-// time is up, and then rests as long as it took: running work comes first. If
-// the transaction is undone it begins anew with reset.
+// inSteps calls step in one transaction until it reports that there is no more, or the time is up.
+// It then pauses as long as that took, because active runs have priority. If the transaction is
+// rolled back, it starts again with reset.
 func (s retention) inSteps(ctx context.Context, reset func(), step func(w *writer) (more bool, err error)) error {
 	var took time.Duration
 	err := s.store.writer.performEvenFull(func(w *writer) ([]auditRow, error) {
@@ -357,7 +354,7 @@ func (s retention) inSteps(ctx context.Context, reset func(), step func(w *write
 	return rest(ctx, took)
 }
 
-// rest waits, or until the context ends.
+// rest waits for d, or until the context ends.
 func rest(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():

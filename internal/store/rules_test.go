@@ -42,7 +42,7 @@ func moves() (out []rule) {
 				r := c.begin()
 				if from != domain.RunQueued {
 					c.move(r, 0, from, reason(from))
-					c.said = nil
+					c.messages = nil
 				}
 				c.move(r, 0, to, reason(to))
 			}

@@ -6,7 +6,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// pathLimit bounds the strip of a run's shape that lists show.
+// pathLimit limits the path summary of a run in lists.
 const pathLimit = 64
 
 func clipPath(s string) string {
@@ -16,7 +16,7 @@ func clipPath(s string) string {
 	return s
 }
 
-// hotOnly reports whether only journal position, steps, path and headline move.
+// hotOnly reports whether a patch changes only journal position, steps, path, and headline.
 func hotOnly(p *domain.RunPatch) bool {
 	return p == nil || p.Status == "" && p.Output == nil && p.Error == nil && !p.ClearError && p.Hash == "" &&
 		p.DueAt == nil && p.AddUsage.Zero() && p.Silent == nil && p.Crashes == nil && p.Paused == nil && p.Limits == nil &&
@@ -24,7 +24,7 @@ func hotOnly(p *domain.RunPatch) bool {
 		p.RunningTime == nil && p.DeletedAt == nil
 }
 
-// advance writes every column that a patch may change.
+// advance writes all columns that a patch may change.
 func (p *prepared) advance(w *writer, before, next *runState) (int64, error) {
 	patch := p.c.Patch
 	if patch.Status != "" {
@@ -33,7 +33,7 @@ func (p *prepared) advance(w *writer, before, next *runState) (int64, error) {
 			return 0, domain.Errorf(domain.CodeConflict, "a run that is %s cannot become %s", before.Status, patch.Status)
 		}
 		if domain.RunStatus(before.Status).Final() && !patch.Status.Final() {
-			// Retention may have come first: what would go on has no journal any more.
+			// Retention may have come first and deleted the journal.
 			if purged, err := w.q.RunPurgedAt(w.ctx, p.rowID); err != nil {
 				return 0, err
 			} else if purged != 0 {
@@ -123,8 +123,8 @@ func (p *prepared) advance(w *writer, before, next *runState) (int64, error) {
 	return n, nil
 }
 
-// update writes the run's row: all of it only when its status moves, since every
-// list's index knows the status.
+// update writes the run's row. It writes all columns only if the status changes, because every
+// list's index contains the status.
 func (p *prepared) update(w *writer, before, next *runState) (int64, error) {
 	patch := p.c.Patch
 	if next.Status == before.Status && next.WaitReason == before.WaitReason && next.Attention == before.Attention &&
@@ -144,7 +144,7 @@ func (p *prepared) update(w *writer, before, next *runState) (int64, error) {
 		Fingerprint: next.Fingerprint, ID: p.rowID, Fence: p.c.Fence})
 }
 
-// troubled: tried again and again, or at work without a sign of life.
+// troubled reports a run with many attempts, or without progress.
 func troubled(before, next *runState, patch *domain.RunPatch) bool {
 	if next.DeletedAt != 0 {
 		return false
@@ -161,7 +161,7 @@ func troubled(before, next *runState, patch *domain.RunPatch) bool {
 	return false
 }
 
-// details writes what stands outside the hot row.
+// details writes the columns outside the hot row.
 func (p *prepared) details(w *writer) error {
 	if patch := p.c.Patch; patch != nil {
 		if patch.Output != nil || patch.Error != nil || patch.ClearError {

@@ -12,8 +12,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// CreateRun stores a run, its first journal rows and audit records. A run with
-// the same Key or ID that exists already is returned with created false.
+// CreateRun stores a run with its first journal rows and audit records. If a run with the same Key
+// or ID exists, it is returned, and created is false.
 func (s *Store) CreateRun(ctx context.Context, r domain.NewRun) (domain.Run, bool, error) {
 	if s.writer == nil {
 		return domain.Run{}, false, errReadOnly()
@@ -32,17 +32,17 @@ func (s *Store) CreateRun(ctx context.Context, r domain.NewRun) (domain.Run, boo
 		return domain.Run{}, false, err
 	}
 	if n.created {
-		s.db.Remember(n.id, n.row.ID) // only now is it certain to be the run's row
+		s.db.Remember(n.id, n.row.ID) // the row is certain only after the commit
 		run := core.Run(&n.row, &n.details, n.version.PublicID, n.version.Key, n.version.Number, r.Hash)
 		run.Input = r.Input
 		return run, true, nil
 	}
-	// Whoever asked must hear of the one that is there.
+	// The caller must receive the existing run.
 	run, err := s.Run(context.WithoutCancel(ctx), n.id)
 	return run, false, err
 }
 
-// newRun is a run on its way to the writer.
+// newRun is a run to be written.
 type newRun struct {
 	s        *Store
 	r        domain.NewRun
@@ -51,9 +51,9 @@ type newRun struct {
 	payloads []dbsqlc.PayloadInsertParams
 	detail   dbsqlc.RunDetailInsertParams
 	digest   []byte // over the rows' hashes
-	id       string // of the run that is there afterwards
+	id       string // of the run that exists afterwards
 	created  bool
-	// as they are stored, if it was created
+	// as stored, if it was created
 	row     dbsqlc.Run
 	details dbsqlc.RunDetail
 	version dbsqlc.VersionOfRunRow
@@ -77,14 +77,14 @@ func (n *newRun) prepare() error {
 	}
 	n.digest = sum.Sum(nil)
 	n.describe()
-	n.payloads, err = n.s.early(n.payloads)
+	n.payloads, err = n.s.storeLargeFirst(n.payloads)
 	return err
 }
 
-// describe makes what lists do not need of the run, and seals it.
+// describe prepares the columns that lists do not need, and seals them.
 func (n *newRun) describe() {
 	r := &n.r
-	// The session is the run's id unless one was named
+	// The session is the run's ID unless one was given.
 	d := dbsqlc.RunDetailInsertParams{Input: n.input, Session: cmp.Or(r.Session, r.ID), Limits: core.EncodeJSON(r.Limits), Labels: "{}"}
 	if len(r.Labels) > 0 {
 		d.Labels = core.EncodeJSON(r.Labels)
@@ -131,7 +131,7 @@ func (n *newRun) apply(w *writer) ([]auditRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	others := make([]int64, len(r.Audit)) // runs that records are about instead of this one
+	others := make([]int64, len(r.Audit)) // runs that records refer to instead of this one
 	for i := range r.Audit {
 		if run := r.Audit[i].Run; run != "" && run != r.ID {
 			other, err := w.q.RunRowID(w.ctx, run)
@@ -170,7 +170,7 @@ func (n *newRun) apply(w *writer) ([]auditRow, error) {
 		return nil, err
 	}
 	if rows, err := inserted.RowsAffected(); rows == 0 {
-		return nil, err // there is one with this id
+		return nil, err // a run with this ID exists
 	}
 	rowID, err := inserted.LastInsertId()
 	if err != nil {
@@ -257,7 +257,7 @@ func (n *newRun) apply(w *writer) ([]auditRow, error) {
 	for i, record := range r.Audit {
 		record.Run = cmp.Or(record.Run, r.ID)
 		row := auditRow{rowID: cmp.Or(others[i], rowID), record: record}
-		if i == 0 && len(n.steps) > 0 { // the rows that a fork begins with
+		if i == 0 && len(n.steps) > 0 { // the rows that a fork starts with
 			row.firstSeq, row.runSeq, row.digest = 1, int64(len(n.steps)), n.digest
 		}
 		rows = append(rows, row)

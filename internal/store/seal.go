@@ -16,15 +16,14 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// A run's input and whatever else of it never changes stand under no row hash.
-// The record of its creation therefore carries a digest of them, the seal: with
-// the record, it is under the audit chain.
+// The input of a run and its other fixed fields are not covered by a row hash. The record of its
+// creation therefore contains a digest of them, the seal. The audit chain covers that record.
 
-// sealed are the fields that a run is created with and keeps.
+// sealed are the fixed fields of a run.
 type sealed struct {
 	id, actor, origin, key, concKey, parentRun, forkedFrom, rerunOf string
 	session, labels, parent, concurrency                            string
-	input                                                           *string // as stored: a large value stands for its hash
+	input                                                           *string // as stored: the hash of a large value
 	priority, forkSeq, startAt                                      int64
 }
 
@@ -45,7 +44,7 @@ func (f *sealed) seal() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// into puts the seal into the record of the run's creation, if there is one.
+// into adds the seal to the record of the run's creation, if there is one.
 func (f *sealed) into(records []domain.AuditRecord) []domain.AuditRecord {
 	if len(records) == 0 || records[0].Action != core.ActionCreated {
 		return records
@@ -60,8 +59,8 @@ func (f *sealed) into(records []domain.AuditRecord) []domain.AuditRecord {
 	return records
 }
 
-// checkSeals compares what runs were created with, according to a stretch of the
-// audit log, with what is stored of them. What retention took away is not missed.
+// checkSeals compares the seals in part of the audit log with the stored fields. It accepts fields
+// that retention deleted.
 func (s auditLog) checkSeals(ctx context.Context, events []dbsqlc.AuditEvent) (problems []string, err error) {
 	want := map[int64]*dbsqlc.AuditEvent{}
 	low, high := int64(0), int64(0)
@@ -106,12 +105,12 @@ func (s auditLog) checkSeals(ctx context.Context, events []dbsqlc.AuditEvent) (p
 		if delete(want, id); row.Err != nil || e == nil || purged {
 			return row.Err
 		}
-		var said struct {
+		var records struct {
 			Seal string `json:"seal"`
 		}
-		if err := json.Unmarshal([]byte(*e.Detail), &said); err != nil {
+		if err := json.Unmarshal([]byte(*e.Detail), &records); err != nil {
 			problems = append(problems, fmt.Sprintf("event %d has no readable record of run %s", e.Seq, f.id))
-		} else if said.Seal != "" && said.Seal != f.seal() {
+		} else if records.Seal != "" && records.Seal != f.seal() {
 			problems = append(problems, fmt.Sprintf("the input or a setting of run %s was changed after event %d", f.id, e.Seq))
 		}
 		return nil

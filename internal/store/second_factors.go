@@ -8,11 +8,11 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
-// factorName is what the second factor of a user is bound to when it is encrypted.
+// factorName is the name to which the encryption of a user's second factor is bound.
 func factorName(userID string) string { return "second factor of user " + userID }
 
-// SecondFactor gives what SetSecondFactor stored for a user, "" for none; CodeCorrupt
-// if something other than kairosd wrote it.
+// SecondFactor returns the stored second factor of a user, or "". It returns CodeCorrupt if another
+// program wrote it.
 func (s accounts) SecondFactor(ctx context.Context, userID string) (string, error) {
 	sealed, err := s.store.q.SecondFactorGet(ctx, userID)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -23,9 +23,9 @@ func (s accounts) SecondFactor(ctx context.Context, userID string) (string, erro
 	return s.store.unsealText(factorName(userID), sealed)
 }
 
-// ChangeSecondFactor lets edit replace what is stored of a user's second factor ("": they
-// have none), in one transaction. It is done also when the disk is full, because that is
-// how a second factor uses up its codes. edit may be called more than once.
+// ChangeSecondFactor replaces the stored second factor of a user with edit, in one transaction; ""
+// means none. It works on a full disk, because a login must mark codes as used. edit may be called
+// more than once.
 func (s accounts) ChangeSecondFactor(_ context.Context, userID string, edit func(value string) (string, error)) error {
 	_, _, err := s.store.Do(Operation{Name: "change second factor", EvenFull: true}, func(tx *Tx) (string, error) {
 		value, err := tx.SecondFactor(userID)

@@ -9,11 +9,11 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
-// exportFormat is the form of signatures of exports.
+// exportFormat is the version of the signature of exports.
 const exportFormat = 1
 
-// SignExport signs the hash of an export, together with the head of the audit chain,
-// with a key that is derived from the key file.
+// SignExport signs the hash of an export and the head of the audit chain with a key derived from
+// the key file.
 func (s access) SignExport(ctx context.Context, sha256 []byte) (domain.ExportSignature, error) {
 	out := domain.ExportSignature{Format: exportFormat, Server: s.store.Instance(), SHA256: hex.EncodeToString(sha256)}
 	if _, err := s.store.PublicKey(); err != nil {
@@ -34,7 +34,7 @@ func (s access) SignExport(ctx context.Context, sha256 []byte) (domain.ExportSig
 	return out, nil
 }
 
-// PublicKey verifies what the server signs.
+// PublicKey returns the key that verifies the server's signatures.
 func (s access) PublicKey() (string, error) {
 	if s.store.db.Secrets.Derived.Signing == nil {
 		return "", domain.Errorf(domain.CodeUnavailable, "the key file %s.key is missing, so nothing can be signed", s.store.path).

@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
-// CollectPayloads removes values that no run needs: those of purged runs, and
-// those stored ahead of a checkpoint that never came. It returns how many.
+// CollectPayloads deletes values that no run needs, and returns their number: values of purged
+// runs, and values stored for a checkpoint that was never written.
 func (s retention) CollectPayloads(ctx context.Context) (int, error) {
 	before, removed := s.store.now().Add(-orphanAge).UnixMicro(), 0
 	for after := int64(0); ; {
@@ -26,7 +26,7 @@ func (s retention) CollectPayloads(ctx context.Context) (int, error) {
 		for len(rows) > 0 {
 			left, n := rows, int64(0)
 			if err := s.store.inSteps(ctx, func() { left, n = rows, 0 }, func(w *writer) (bool, error) {
-				// References are checked again here, where nobody else writes.
+				// References are checked again here, in the writer.
 				k, err := w.q.PayloadDelete(w.ctx, left[0].Hash, before)
 				left, n = left[1:], n+k
 				return len(left) > 0, err
@@ -56,13 +56,13 @@ func (s retention) GiveBack(ctx context.Context) error {
 		}); err != nil {
 			return err
 		}
-		if moved == 0 { // a database from before the file could shrink
+		if moved == 0 { // a database of an older version cannot shrink
 			return nil
 		}
 	}
 }
 
-// vacuum gives pages back; 0: the file cannot shrink.
+// vacuum frees pages. 0 means that the file cannot shrink.
 func (w *writer) vacuum() (int64, error) {
 	var before, after int64
 	if err := w.conn.QueryRowContext(w.ctx, "PRAGMA freelist_count").Scan(&before); err != nil {
@@ -72,7 +72,7 @@ func (w *writer) vacuum() (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	for rows.Next() { // a page each
+	for rows.Next() { // one row per page
 	}
 	if err := rows.Err(); err != nil {
 		return 0, err
@@ -81,14 +81,14 @@ func (w *writer) vacuum() (int64, error) {
 		return 0, err
 	}
 	err = w.conn.QueryRowContext(w.ctx, "PRAGMA freelist_count").Scan(&after)
-	if w.ballast.low {
-		w.wal.full = true // the file becomes shorter when the log is moved
+	if w.reserve.low {
+		w.wal.full = true // the file shrinks when the log is moved
 	}
 	return before - after, err
 }
 
-// PlanStorage says what the runs of each plan take, largest first. It reads all
-// runs; use it seldom.
+// PlanStorage measures the space of each plan's runs, largest first. It reads all runs, so call it
+// rarely.
 func (s retention) PlanStorage(ctx context.Context) ([]domain.PlanStorage, error) {
 	names, err := s.store.q.PlanNames(ctx)
 	if err != nil {
@@ -136,7 +136,7 @@ func (s retention) PlanStorage(ctx context.Context) ([]domain.PlanStorage, error
 	return out, nil
 }
 
-// payloadRefs are the payloads that rows name.
+// payloadRefs are the payloads that rows refer to.
 func payloadRefs(steps []core.StepRow, more ...*string) (refs [][]byte) {
 	add := func(column *string) {
 		if column == nil || len(*column) == 0 || (*column)[0] != core.PayloadMark[0] {
@@ -158,7 +158,7 @@ func payloadRefs(steps []core.StepRow, more ...*string) (refs [][]byte) {
 	return refs
 }
 
-// refer notes that a run needs payloads.
+// refer stores which payloads a run needs.
 func (w *writer) refer(rowID int64, refs [][]byte) error {
 	for _, hash := range refs {
 		if err := w.q.PayloadRefInsert(w.ctx, rowID, hash); err != nil {

@@ -1,7 +1,6 @@
-// Package store keeps everything kairosd knows in one SQLite file: plans, runs,
-// journals, payloads, the audit log, users. It is the only package that knows
-// SQL. One goroutine writes, committing all waiting work together; readers use
-// their own pool and never block it.
+// Package store keeps the data of kairosd in one SQLite file: plans, runs, journals, payloads, the
+// audit log, and users. It is the only package that uses SQL. One goroutine writes and commits all
+// waiting work together. Readers use their own pool and never block it.
 package store
 
 import (
@@ -45,7 +44,7 @@ type Store struct {
 	writer *writer
 	anchor *anchor
 	epoch  int64
-	// db is what other rooms read through; q, read, now, and path are the same.
+	// db is what the packages below this one read through. q, read, now, and path are the same.
 	db *core.DB
 
 	migrations fs.FS
@@ -56,20 +55,20 @@ type Store struct {
 	rolledBack bool
 	watched    []watchedFile
 	watchEvery time.Duration
-	held       map[string]*os.File // files of SQLite's that the writer opened too; its alone until it has ended
+	held       map[string]*os.File // SQLite's files that the writer also opened; only the writer uses them until it has ended
 	watching   chan struct{}       // closed when watch has ended
 	unwatch    chan struct{}
 	failures   failureRows
 	started    atomic.Bool
-	fullDisk   atomic.Bool  // work is refused, once it is started
+	fullDisk   atomic.Bool  // work is rejected, once the store is started
 	moved      atomic.Int64 // when the write-ahead log was last moved, µs
 	closeOnce  sync.Once
 	closeErr   error
 }
 
-// Open opens the database at path, creating it with its directory if it is not
-// there. A second opener gets CodeLocked with the holder's process id; a
-// database of a newer kairosd, or of another program, CodeInvalid.
+// Open opens the database at path. It creates the database and its directory if they do not exist.
+// It returns CodeLocked with the process ID of the holder if another process has it open. It
+// returns CodeInvalid for a database of a newer kairosd or of another program.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err := core.DriverSetup(); err != nil {
 		return nil, err
@@ -109,11 +108,10 @@ func newStore(path string, o Options) *Store {
 	return s
 }
 
-// Core is what the packages below this one read and check the database through.
+// Core returns the database for the packages below this one.
 func (s *Store) Core() *core.DB { return s.db }
 
-// OpenMemory opens a store that is gone at Close: a file in a private temporary
-// directory.
+// OpenMemory opens a store in a private temporary directory that Close removes.
 func OpenMemory(ctx context.Context, o Options) (*Store, error) {
 	dir, err := os.MkdirTemp("", "kairos-")
 	if err != nil {
@@ -169,8 +167,8 @@ func (s *Store) open(ctx context.Context, o Options) error {
 	return nil
 }
 
-// dsn is the connection string; every pragma stands in it, because an Exec
-// would reach one pooled connection only.
+// dsn is the connection string. It contains every pragma, because an Exec would set it for one
+// pooled connection only.
 func (s *Store) dsn(reader bool) string {
 	q := "_defensive=1&_dqs=0&_error_rc=1&_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)&_pragma=trusted_schema(0)" +
 		"&_pragma=cell_size_check(1)&_pragma=temp_store(2)"
@@ -211,8 +209,8 @@ func (s *Store) takeLock() error {
 	return nil
 }
 
-// prepareFiles makes the files private, and refuses a database that is half
-// removed or half restored.
+// prepareFiles makes the files private, and rejects a database that is partly removed or partly
+// restored.
 func (s *Store) prepareFiles() error {
 	if core.RestorePending(s.path) {
 		return domain.Errorf(domain.CodeUnavailable, "a restore or an upgrade of %s was interrupted", s.path).
@@ -238,7 +236,7 @@ func (s *Store) prepareFiles() error {
 			return err
 		}
 		failpoint.Hit("create.file")
-		return core.SyncDir(filepath.Dir(s.path)) // its name survives a power cut too
+		return core.SyncDir(filepath.Dir(s.path)) // makes its name survive a power failure
 	}
 	return err
 }
@@ -277,7 +275,7 @@ func (s *Store) startWriter(ctx context.Context, o Options) error {
 		return errors.Join(err, conn.Close())
 	}
 	if s.writer.wal.short = o.Stay; o.Stay {
-		if s.writer.ballast, err = openBallast(s.path); err != nil {
+		if s.writer.reserve, err = openReserve(s.path); err != nil {
 			s.log.Warn("cannot reserve disk space", "err", err)
 		}
 	}
@@ -318,12 +316,12 @@ func (s *Store) startWriter(ctx context.Context, o Options) error {
 	return nil
 }
 
-// checkKey refuses a database whose audit log was written with a key that is not
-// beside it: a new one, made in silence, would continue a chain that nobody can
-// verify from then on. lost reports that the caller wants a new one all the same.
+// checkKey rejects a database whose audit log was written with another key than the one next to it.
+// A new key would silently continue a chain that cannot be verified. lost reports that the caller
+// requested a new key.
 func (s *Store) checkKey(ctx context.Context, q *dbsqlc.Queries, newKey bool) (lost bool, err error) {
 	if _, err := os.Stat(s.path + ".key"); !errors.Is(err, fs.ErrNotExist) {
-		return false, nil // what else is wrong with it is said when it is read
+		return false, nil // reading it reports other problems
 	}
 	last, err := q.AuditLast(ctx)
 	if err != nil {
@@ -336,8 +334,8 @@ func (s *Store) checkKey(ctx context.Context, q *dbsqlc.Queries, newKey bool) (l
 		Suggest("restore it from your copy; if every copy is lost, run kairosd audit new-key and read its help first: it ends all access")
 }
 
-// begin starts a new epoch and makes sure that the installation has its
-// secrets; all in one transaction. renew says that the key file is a new one.
+// begin raises the open count and creates the server's secrets if they are missing, in one
+// transaction. renew reports that the key file is new.
 func (s *Store) begin(ctx context.Context, conn *sql.Conn, q *dbsqlc.Queries, renew bool) error {
 	fileKey, err := core.LoadKey(s.path + ".key")
 	if err != nil {
@@ -377,7 +375,7 @@ func (s *Store) begin(ctx context.Context, conn *sql.Conn, q *dbsqlc.Queries, re
 			return err
 		}
 		if s.epoch, err = strconv.ParseInt(epoch, 10, 64); err != nil {
-			return fmt.Errorf("generate an epoch: %w", err)
+			return fmt.Errorf("generate an open count: %w", err)
 		}
 		s.epoch++
 		return q.SettingPut(ctx, "epoch", strconv.FormatInt(s.epoch, 10))
@@ -387,11 +385,11 @@ func (s *Store) begin(ctx context.Context, conn *sql.Conn, q *dbsqlc.Queries, re
 		if domain.CodeOf(err) == domain.CodeCorrupt && rollback == nil {
 			return err
 		}
-		return errors.Join(core.Translate(err, "start an epoch"), rollback)
+		return errors.Join(core.Translate(err, "raise the open count"), rollback)
 	}
 	failpoint.Hit("epoch.before")
 	if _, err := conn.ExecContext(ctx, "COMMIT"); err != nil {
-		return core.Translate(err, "start an epoch")
+		return core.Translate(err, "raise the open count")
 	}
 	failpoint.Hit("epoch.after")
 	return nil
@@ -416,7 +414,7 @@ func (s *Store) loadSecrets(ctx context.Context, auditKey []byte) error {
 	return nil
 }
 
-// wrongKey says that the key file beside the database is that of another one.
+// wrongKey reports that the key file next to the database belongs to another one.
 func (s *Store) wrongKey(wants string) error {
 	return domain.Errorf(domain.CodeCorrupt, "%s.key belongs to another database: its fingerprint is %s, not %s", s.path,
 		s.db.Secrets.Derived.Print, wants).
@@ -424,45 +422,45 @@ func (s *Store) wrongKey(wants string) error {
 			"new-key and read its help first")
 }
 
-// Generation names this life of the database; a restore begins a new one.
+// Generation identifies this generation of the database. A restore starts a new one.
 func (s *Store) Generation() string { return s.db.Secrets.Generation }
 
-// InstanceKey is the secret that idempotency keys are derived with.
+// InstanceKey is the secret from which idempotency keys are derived.
 func (s *Store) InstanceKey() []byte { return s.db.Secrets.InstanceKey }
 
 // Path is the database file.
 func (s *Store) Path() string { return s.path }
 
-// RolledBack reports that the audit anchor beside the database is ahead of it:
-// events that were durable are missing.
+// RolledBack reports that the audit anchor is ahead of the database, so that durable events are
+// missing.
 func (s *Store) RolledBack() bool { return s.rolledBack }
 
-// OnCommit sets the function that hears of every committed audit event, in
-// order of their sequence and with their journal rows, from the writer's
-// goroutine. It must not block. A store that is open for reading never calls it.
+// OnCommit sets the function that receives every committed audit event with its journal rows, in
+// order of sequence, in the writer's goroutine. It must not block. A read-only store never calls
+// it.
 func (s *Store) OnCommit(f func([]domain.AuditEvent)) {
 	if s.writer != nil {
 		s.writer.onCommit.Store(&f)
 	}
 }
 
-// OnBatch sets the function that hears of every transaction of the writer: how
-// many writes it made durable and how long it took. The rules of OnCommit hold.
+// OnBatch sets the function that receives the number of writes and the duration of every
+// transaction. The rules of OnCommit apply.
 func (s *Store) OnBatch(f func(writes int, took time.Duration)) {
 	if s.writer != nil {
 		s.writer.onBatch.Store(&f)
 	}
 }
 
-// Epoch is how often the database was opened for writing, this time included.
-func (s *Store) Epoch() int64 { return s.epoch }
+// OpenCount counts how often the database was opened for writing, including this time.
+func (s *Store) OpenCount() int64 { return s.epoch }
 
-// Instance is a fingerprint of the installation: the same in all its backups.
+// Instance is a fingerprint of the server. It is the same in all of its backups.
 func (s *Store) Instance() string {
 	return core.Fingerprint(hex.EncodeToString(s.db.Secrets.InstanceKey))
 }
 
-// Files are all files of the store: no tool may reach them.
+// Files lists all files of the store, which no tool may use.
 func (s *Store) Files() []string {
-	return []string{s.path, s.path + "-wal", s.path + "-shm", s.path + ".lock", s.path + ".key", s.path + ".anchor", s.path + ballastSuffix}
+	return []string{s.path, s.path + "-wal", s.path + "-shm", s.path + ".lock", s.path + ".key", s.path + ".anchor", s.path + reserveSuffix}
 }

@@ -1,39 +1,39 @@
 package store
 
-// What the store writes is divided by subject. Each subject is part of the store, and
-// reads and writes through it; what is only read is in package query.
+// The writes of the store are divided by subject. Each subject reads and writes through the store.
+// Reads without writes are in package query.
 
 // accounts are users, with their second factors, sessions, and tokens.
 type accounts struct{ store *Store }
 
-// access seals rows that let somebody in or let something happen, checks them, and signs exports.
+// access seals rows that grant access, checks them, and signs exports.
 type access struct{ store *Store }
 
-// approvals are requests to people.
+// approvals are approval requests.
 type approvals struct{ store *Store }
 
 // auditLog is the chain of audit events.
 type auditLog struct{ store *Store }
 
-// work is what goes on beside runs: bulk operations, drafts, and deliveries.
+// work is bulk operations, drafts, and deliveries.
 type work struct{ store *Store }
 
-// attention is what people know of failed runs.
+// attention is the acknowledgment of failed runs.
 type attention struct{ store *Store }
 
-// retention removes what is old, and measures what takes room.
+// retention deletes old data, and measures space.
 type retention struct{ store *Store }
 
-// entities are plans, settings, and what is kept of tools and sessions.
+// entities are plans, settings, accepted tools, and sessions.
 type entities struct{ store *Store }
 
-// holds keep a database from being executed that went back in time.
+// holds prevent the execution of a database that was reset to an earlier state.
 type holds struct{ store *Store }
 
-// rows turn parts of checkpoints into rows.
+// rows convert parts of checkpoints to rows.
 type rows struct{ store *Store }
 
-// subjects are all of them.
+// subjects are all subjects.
 type subjects struct {
 	accounts
 	access

@@ -8,12 +8,12 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// tally counts what the active transaction changes: the maintained counters of runs.
-// Only the writer's goroutine uses it.
+// tally collects the changes of the active transaction to the counters of runs. Only the writer's
+// goroutine uses it.
 type tally struct {
 	counts   map[countKey]int64
 	outcomes map[endedKey]int64 // runs of the batch that ended
-	failures bool               // a run came to be failed, or stopped being it, in the active transaction
+	failures bool               // the active transaction changed whether a run is failed
 }
 
 type countKey struct{ status, reason string }
@@ -32,7 +32,7 @@ func (t *tally) clear() {
 	clear(t.outcomes)
 }
 
-// countOf is where a run is counted.
+// countOf returns the counter of a run.
 func countOf(status, reason string, attention int64) countKey {
 	switch {
 	case status == string(domain.RunFailed) && attention == 0:
@@ -45,18 +45,18 @@ func countOf(status, reason string, attention int64) countKey {
 	return countKey{status, reason}
 }
 
-// count keeps the maintained counters; deleted and dry runs are in none.
+// count updates the counters. Deleted runs and dry runs are not counted.
 func (t *tally) count(st *runState, n int64) {
 	if st.DeletedAt == 0 && st.Origin != domain.OriginDry {
 		t.counts[countOf(st.Status, st.WaitReason, st.Attention)] += n
 	}
 }
 
-// write adds what was counted to the stored counters.
+// write adds the collected changes to the stored counters.
 func (t *tally) write(ctx context.Context, q *dbsqlc.Queries) error {
 	for k, n := range t.counts {
 		if k.status == string(domain.RunFailed) {
-			t.failures = true // one may have come for another that went
+			t.failures = true // one may have replaced another
 		}
 		if n == 0 {
 			continue

@@ -16,12 +16,12 @@ import (
 
 // teller calls a store and writes down what a caller sees of it.
 type teller struct {
-	t     testing.TB
-	s     engine.Store
-	v     domain.Version
-	runs  []string          // in the order of their creation
-	names map[string]string // of runs, in what is told
-	said  []string
+	t        testing.TB
+	s        engine.Store
+	v        domain.Version
+	runs     []string          // in the order of their creation
+	names    map[string]string // of runs, in what is told
+	messages []string
 }
 
 var someone = domain.Actor{Name: "marta", Role: domain.RoleAdmin, Surface: "api"}
@@ -41,7 +41,7 @@ func newVersion(key, hash string) domain.NewVersion {
 }
 
 func (c *teller) say(format string, args ...any) {
-	c.said = append(c.said, fmt.Sprintf(format, args...))
+	c.messages = append(c.messages, fmt.Sprintf(format, args...))
 }
 
 // word is a code for an error, "ok" for none.
@@ -280,7 +280,7 @@ func (c *teller) approval(id string) {
 // everything tells all there is, so that two stores, or two lives of one, can be
 // compared.
 func (c *teller) everything() string {
-	c.said = nil
+	c.messages = nil
 	for _, r := range c.runs {
 		c.run(r)
 		c.rowsWhole(r)
@@ -298,5 +298,5 @@ func (c *teller) everything() string {
 	c.say("%d events %v", last, err)
 	hold, err := c.s.Hold(context.Background())
 	c.say("hold %v %v", hold, err)
-	return strings.Join(c.said, "\n")
+	return strings.Join(c.messages, "\n")
 }

@@ -10,20 +10,20 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// Tx is the transaction of one operation: it reads what is stored now and writes what
-// commits with the operation.
+// Tx is the transaction of one operation. It reads the current state, and its writes commit with
+// the operation.
 type Tx struct {
-	w    *writer
-	op   Operation
-	said []auditRow
+	w       *writer
+	op      Operation
+	records []auditRow
 	// access is set once the operation changes users, tokens, or second factors.
 	access *accessBefore
-	// then are what the writer must know when the operation is not undone.
+	// then are updates of the writer's memory if the operation is not rolled back
 	then []func()
 }
 
-// settle tells the writer what the operation changed of what it keeps in memory. An
-// error after it undoes the whole transaction, and then the writer forgets all of that.
+// settle applies the changes of the operation to the writer's memory. A later error rolls back the
+// whole transaction, and the writer then discards that memory.
 func (tx *Tx) settle() {
 	for _, f := range tx.then {
 		f()
@@ -32,26 +32,26 @@ func (tx *Tx) settle() {
 
 func (tx *Tx) audit(action string, row auditRow) {
 	row.record.Action, row.record.Actor, row.record.Surface, row.record.Request = action, tx.op.By.Name, tx.op.By.Surface, tx.op.By.Request
-	tx.said = append(tx.said, row)
+	tx.records = append(tx.records, row)
 }
 
-// Audit records that the operation did something to an object ("plan:refund").
+// Audit records the operation's action on an object ("plan:refund").
 func (tx *Tx) Audit(object, reason string, detail domain.RawJSON) {
 	tx.audit(tx.op.Action, auditRow{record: domain.AuditRecord{Object: object, Reason: reason, Detail: detail}})
 }
 
-// Record adds a record of an action that the operation carries out besides its own.
+// Record adds a record of another action of the operation.
 func (tx *Tx) Record(action, object, reason string, detail domain.RawJSON) {
 	tx.audit(action, auditRow{record: domain.AuditRecord{Object: object, Reason: reason, Detail: detail}})
 }
 
-// Plan finds a plan by id or key, archived ones included; CodeNotFound.
+// Plan finds a plan by ID or key, including archived plans. It returns CodeNotFound.
 func (tx *Tx) Plan(idOrKey string) (domain.Plan, error) {
 	row, err := core.PlanRow(tx.w.ctx, tx.w.q, idOrKey)
 	return core.Plan(row), err
 }
 
-// PausePlan writes who pauses a plan, since when, and why; nil ends the pause.
+// PausePlan stores who paused a plan, when, and why. Nil ends the pause.
 func (tx *Tx) PausePlan(planID string, p *domain.Stop) error {
 	if p == nil {
 		p = &domain.Stop{}
@@ -62,13 +62,13 @@ func (tx *Tx) PausePlan(planID string, p *domain.Stop) error {
 	)
 }
 
-// ArchivePlan writes since when a plan is archived; the zero time: it is not.
+// ArchivePlan stores when a plan was archived. The zero time unarchives it.
 func (tx *Tx) ArchivePlan(planID string, at time.Time) error {
 	return tx.w.q.PlanArchive(tx.w.ctx, core.Micros(at), planID)
 }
 
-// AddNote keeps a note about a run, with its audit record ("run.note"). CodeNotFound;
-// CodeConflict when the run has domain.MaxNotes.
+// AddNote stores a note about a run with its audit record ("run.note"). It returns CodeNotFound, or
+// CodeConflict if the run has domain.MaxNotes.
 func (tx *Tx) AddNote(run, text string) (domain.Note, error) {
 	w := tx.w
 	row, err := w.q.RunRowID(w.ctx, run)
@@ -88,15 +88,15 @@ func (tx *Tx) AddNote(run, text string) (domain.Note, error) {
 	return n, err
 }
 
-// SetSetting keeps a value under a key.
+// SetSetting stores a value under a key.
 func (tx *Tx) SetSetting(key, value string) error { return tx.w.q.SettingPut(tx.w.ctx, key, value) }
 
-// SetPreference keeps what a person chose.
+// SetPreference stores a person's preference.
 func (tx *Tx) SetPreference(owner, key, value string) error {
 	return tx.w.q.PreferencePut(tx.w.ctx, owner, key, value)
 }
 
-// SaveView keeps a view in place of one with its name.
+// SaveView stores a view. It replaces a view with the same name.
 func (tx *Tx) SaveView(v domain.SavedView) error {
 	return tx.w.q.SavedViewPut(
 		tx.w.ctx,
@@ -104,7 +104,7 @@ func (tx *Tx) SaveView(v domain.SavedView) error {
 	)
 }
 
-// DeleteView removes a view; CodeNotFound.
+// DeleteView deletes a view. It returns CodeNotFound.
 func (tx *Tx) DeleteView(owner, name string) error {
 	n, err := tx.w.q.SavedViewDelete(tx.w.ctx, owner, name)
 	if err == nil && n == 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// accessBefore is whether the common seal of users, tokens, and second factors matched
-// before an operation changed them, and the event that it is as of.
+// accessBefore reports whether the common seal of users, tokens, and second factors matched before
+// the operation, and the event of the seal.
 type accessBefore struct {
 	whole bool
 	seq   int64
@@ -29,20 +29,20 @@ func (tx *Tx) changesAccess() error {
 	return err
 }
 
-// sealAccess renews the common seal after such a change, unless it did not match before: a
-// change must not hide another.
+// sealAccess renews the common seal after such a change. It does not if the seal did not match
+// before, because one change must not hide another.
 func (tx *Tx) sealAccess() error {
 	if tx.access == nil || !tx.access.whole {
 		return nil
 	}
 	seq := tx.access.seq
-	if len(tx.said) > 0 {
-		seq = tx.w.chain.next + int64(len(tx.said))
+	if len(tx.records) > 0 {
+		seq = tx.w.chain.next + int64(len(tx.records))
 	}
 	return tx.w.s.sealAccess(tx.w.ctx, tx.w.q, seq)
 }
 
-// User finds a user by id or name, disabled ones included; CodeNotFound.
+// User finds a user by ID or name, including disabled users. It returns CodeNotFound.
 func (tx *Tx) User(idOrName string) (domain.User, error) {
 	u, err := tx.w.q.UserGet(tx.w.ctx, idOrName)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -51,7 +51,7 @@ func (tx *Tx) User(idOrName string) (domain.User, error) {
 	return tx.w.s.user(u), err
 }
 
-// OtherAdmins counts the enabled admins besides a user.
+// OtherAdmins counts the enabled administrators except a user.
 func (tx *Tx) OtherAdmins(id string) (int, error) {
 	rows, err := tx.w.q.UserList(tx.w.ctx)
 	n := 0
@@ -63,7 +63,7 @@ func (tx *Tx) OtherAdmins(id string) (int, error) {
 	return n, err
 }
 
-// CreateUser stores a new user; a taken name or identity is CodeConflict.
+// CreateUser stores a new user. A name or identity that is in use is CodeConflict.
 func (tx *Tx) CreateUser(u domain.User) error {
 	if err := tx.changesAccess(); err != nil {
 		return err
@@ -71,9 +71,8 @@ func (tx *Tx) CreateUser(u domain.User) error {
 	return tx.w.s.insertUser(tx.w.ctx, tx.w.q, u)
 }
 
-// ChangeUser writes everything of a user but ID, Name, and CreatedAt, and records the
-// change. If the change ends sessions, it also takes a user that something other than
-// kairosd changed, and seals the row.
+// ChangeUser writes all fields of a user except ID, Name, and CreatedAt, and records the change. If
+// the change ends sessions, it also accepts a user that another program changed, and seals the row.
 func (tx *Tx) ChangeUser(u domain.User, change domain.UserChange) error {
 	if err := tx.changesAccess(); err != nil {
 		return err
@@ -90,25 +89,24 @@ func (tx *Tx) ChangeUser(u domain.User, change domain.UserChange) error {
 	return tx.EndSessions(u.ID, change.Keep)
 }
 
-// Session finds a session by its hash; CodeNotFound.
+// Session finds a session by its hash. It returns CodeNotFound.
 func (tx *Tx) Session(hash string) (domain.Session, error) {
 	r, err := tx.w.q.SessionGet(tx.w.ctx, hash)
 	if err == nil && !tx.w.s.matches(r.Seal, tx.w.s.sessionSeal(&r)) {
-		err = sql.ErrNoRows // it proves nothing
+		err = sql.ErrNoRows // its seal does not match
 	}
 	return session(r), err
 }
 
-// EndSession removes one session; a missing one is no error.
+// EndSession deletes a session. A missing session is not an error.
 func (tx *Tx) EndSession(hash string) error { return tx.w.q.SessionDelete(tx.w.ctx, hash) }
 
-// EndSessions removes all sessions of a user but the one with the hash keep; empty: none
-// is kept.
+// EndSessions deletes all sessions of a user except the one with the hash keep, if it is not empty.
 func (tx *Tx) EndSessions(userID, keep string) error {
 	return tx.w.q.SessionDeleteOfUser(tx.w.ctx, userID, keep)
 }
 
-// TokenByID finds a token, also one that has ended; CodeNotFound.
+// TokenByID finds a token, including revoked and expired ones. It returns CodeNotFound.
 func (tx *Tx) TokenByID(id string) (domain.Token, error) {
 	r, err := tx.w.q.TokenByID(tx.w.ctx, id)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -138,7 +136,7 @@ func (tx *Tx) CreateToken(t domain.Token) error {
 	)
 }
 
-// RevokeToken sets when a token was revoked, once: a revoked token keeps its time.
+// RevokeToken sets when a token was revoked. A revoked token keeps its time. It returns
 // CodeNotFound.
 func (tx *Tx) RevokeToken(id string, at time.Time) error {
 	if err := tx.changesAccess(); err != nil {
@@ -156,8 +154,8 @@ func (tx *Tx) RevokeToken(id string, at time.Time) error {
 	return tx.w.q.TokenRevoke(tx.w.ctx, row.RevokedAt, tx.w.s.tokenSeal(&row), id)
 }
 
-// SecondFactor gives what SetSecondFactor stored for a user, "" for none; CodeCorrupt if
-// something other than kairosd wrote it.
+// SecondFactor returns the stored second factor of a user, or "". It returns CodeCorrupt if another
+// program wrote it.
 func (tx *Tx) SecondFactor(userID string) (string, error) {
 	sealed, err := tx.w.q.SecondFactorGet(tx.w.ctx, userID)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -168,7 +166,7 @@ func (tx *Tx) SecondFactor(userID string) (string, error) {
 	return tx.w.s.unsealText(factorName(userID), sealed)
 }
 
-// SetSecondFactor stores the second factor of a user encrypted; "" removes it.
+// SetSecondFactor encrypts and stores the second factor of a user. "" removes it.
 func (tx *Tx) SetSecondFactor(userID, value string) error {
 	if err := tx.changesAccess(); err != nil {
 		return err

@@ -12,15 +12,15 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// AttentionTx reads and writes in a transaction which failed runs need attention.
+// AttentionTx reads and changes, in a transaction, which failed runs need attention.
 type AttentionTx struct{ tx *Tx }
 
-// Attention gives the acknowledgments of the transaction.
+// Attention returns the acknowledgments of the transaction.
 func (tx *Tx) Attention() AttentionTx { return AttentionTx{tx} }
 
-// AckRun notes that somebody knows of a failed run: it needs attention no more until it
-// fails again. Its audit record is "run.ack". CodeNotFound; CodeConflict when the run has
-// not failed, or somebody acknowledged it before.
+// AckRun acknowledges a failed run: it needs no attention until it fails again. The audit action is
+// "run.ack". It returns CodeNotFound, or CodeConflict if the run has not failed or is already
+// acknowledged.
 func (a AttentionTx) AckRun(run, note string) error {
 	if changed, err := a.setRun(run, false); err != nil {
 		return err
@@ -31,9 +31,9 @@ func (a AttentionTx) AckRun(run, note string) error {
 	return nil
 }
 
-// UnackRun withdraws the acknowledgment of a failed run: it needs attention again. It
-// reports false for a run that needs attention already. CodeNotFound; CodeConflict when
-// the run has not failed.
+// UnackRun withdraws the acknowledgment of a failed run, so that it needs attention again. It
+// returns false if the run was not acknowledged. It returns CodeNotFound, or CodeConflict if the
+// run has not failed.
 func (a AttentionTx) UnackRun(run string) (changed bool, err error) {
 	return a.setRun(run, true)
 }
@@ -105,8 +105,8 @@ func (a AttentionTx) setRun(run string, on bool) (changed bool, err error) {
 	return true, nil
 }
 
-// Set marks that runs need attention, or no more. Runs that were resumed or
-// deleted since they were listed stay as they are; it returns how many were marked.
+// Set marks runs as needing attention or not. Runs that were resumed or deleted since they were
+// listed do not change. It returns the number of changed runs.
 func (a AttentionTx) Set(f FailedRuns, on bool) (int64, error) {
 	var marked int64
 	for _, run := range f.runs {
@@ -138,7 +138,7 @@ func (a AttentionTx) AckFailures(f FailedRuns, ref domain.FailureRef, runs int64
 		At: core.Micros(a.tx.op.At)})
 }
 
-// UnackFailures removes the acknowledgments of a group.
+// UnackFailures deletes the acknowledgments of a group.
 func (a AttentionTx) UnackFailures(f FailedRuns, ref domain.FailureRef) error {
 	return a.tx.w.q.FailureAckDelete(a.tx.w.ctx, dbsqlc.FailureAckDeleteParams{PlanID: f.planID, Node: ref.Node, ErrorCode: ref.Code,
 		Fingerprint: ref.Fingerprint, FingerprintLast: lastFingerprint(ref)})

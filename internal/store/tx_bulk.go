@@ -31,8 +31,8 @@ func (tx *Tx) CreateBulk(b domain.Bulk, items []domain.BulkItem) error {
 	return nil
 }
 
-// StopBulk ends a bulk operation, and records it. CodeNotFound; CodeConflict for one that
-// is over.
+// StopBulk ends a bulk operation and records that. It returns CodeNotFound, or CodeConflict if it
+// has ended.
 func (tx *Tx) StopBulk(id, note string) (domain.Bulk, error) {
 	w := tx.w
 	n, err := w.q.BulkMove(

@@ -9,13 +9,13 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// DraftTx is what a transaction reads and writes of drafts.
+// DraftTx reads and writes drafts in a transaction.
 type DraftTx struct{ tx *Tx }
 
-// Drafts gives the drafts of the transaction.
+// Drafts returns the drafts of the transaction.
 func (tx *Tx) Drafts() DraftTx { return DraftTx{tx} }
 
-// Get finds a draft; CodeNotFound.
+// Get finds a draft. It returns CodeNotFound.
 func (d DraftTx) Get(id string) (domain.Draft, error) {
 	row, err := d.tx.w.q.DraftGet(d.tx.w.ctx, id)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -26,7 +26,7 @@ func (d DraftTx) Get(id string) (domain.Draft, error) {
 	return core.Draft(row)
 }
 
-// OfVersion finds the newest draft whose plan is a version; CodeNotFound.
+// OfVersion finds the newest draft whose plan is this version. It returns CodeNotFound.
 func (d DraftTx) OfVersion(hash string) (domain.Draft, error) {
 	row, err := d.tx.w.q.DraftByVersion(d.tx.w.ctx, hash)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -37,7 +37,7 @@ func (d DraftTx) OfVersion(hash string) (domain.Draft, error) {
 	return core.Draft(row)
 }
 
-// Create stores a draft that is to be planned ("draft.begin").
+// Create stores a draft to be planned ("draft.begin").
 func (d DraftTx) Create(draft domain.Draft) error {
 	d.tx.audit("draft.begin", auditRow{record: draftRecord(draft, "")})
 	return d.tx.w.q.DraftInsert(d.tx.w.ctx, dbsqlc.DraftInsertParams{PublicID: draft.ID, Request: core.EncodeJSON(draft.DraftRequest),
@@ -45,9 +45,8 @@ func (d DraftTx) Create(draft domain.Draft) error {
 		Revision: int64(draft.Revision), CreatedAt: core.Micros(draft.CreatedAt)})
 }
 
-// Decide records what becomes of a draft: it is accepted ("draft.accept") or discarded
-// ("draft.discard"). One that was decided stays so: moved is false. What was chosen
-// instead of what was proposed takes its place.
+// Decide accepts a draft ("draft.accept") or discards it ("draft.discard"). If it was decided
+// before, it does not change, and moved is false. A chosen alternative replaces the proposed plan.
 func (d DraftTx) Decide(id string, state domain.DraftState, chosen *domain.DraftOutcome, reason string) (draft domain.Draft, moved bool,
 	err error) {
 	action := map[domain.DraftState]string{domain.DraftAccepted: "draft.accept", domain.DraftDiscarded: "draft.discard"}[state]

@@ -13,11 +13,11 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
-// Usage says how much room the database takes and has.
+// Usage returns the space that the database uses, and the free space.
 func (s retention) Usage(ctx context.Context) (domain.Storage, error) {
 	var u domain.Storage
 	if s.store.fullDisk.Load() {
-		u.Needs = ballastSize + ballastSlack
+		u.Needs = reserveSize + reserveSlack
 	}
 	for _, f := range []struct {
 		path string
@@ -27,7 +27,7 @@ func (s retention) Usage(ctx context.Context) (domain.Storage, error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		} else if err != nil {
-			return u, domain.Errorf(domain.CodeUnavailable, "look at %s: %w", f.path, err)
+			return u, domain.Errorf(domain.CodeUnavailable, "check %s: %w", f.path, err)
 		}
 		*f.into = info.Size()
 	}
@@ -42,14 +42,13 @@ func (s retention) Usage(ctx context.Context) (domain.Storage, error) {
 	u.Unused = pages * size
 	var disk syscall.Statfs_t
 	if err := syscall.Statfs(filepath.Dir(s.store.path), &disk); err != nil {
-		return u, domain.Errorf(domain.CodeUnavailable, "look at the disk: %w", err)
+		return u, domain.Errorf(domain.CodeUnavailable, "check the disk: %w", err)
 	}
 	u.Free, u.Disk = int64(disk.Bavail)*int64(disk.Bsize), int64(disk.Blocks)*int64(disk.Bsize)
 	return u, nil
 }
 
-// size is the size of the database in bytes once the write-ahead log is moved
-// into it.
+// size is the size of the database in bytes after the write-ahead log is moved into it.
 func (s retention) size(ctx context.Context) (int64, error) {
 	var pages, size int64
 	err := s.store.read.QueryRowContext(ctx, "SELECT page_count, page_size FROM pragma_page_count, pragma_page_size").Scan(&pages, &size)

@@ -18,18 +18,18 @@ func (s *Store) exec(doing string, f func(ctx context.Context, q *dbsqlc.Queries
 	return s.execAs(doing, nil, f)
 }
 
-// execAs is exec for what the audit log records: in the same transaction (G12).
-func (s *Store) execAs(doing string, said []domain.AuditRecord, f func(ctx context.Context, q *dbsqlc.Queries) error) error {
+// execAs is exec with audit records in the same transaction.
+func (s *Store) execAs(doing string, records []domain.AuditRecord, f func(ctx context.Context, q *dbsqlc.Queries) error) error {
 	if s.writer == nil {
 		return errReadOnly()
 	}
-	err := s.writer.performEvenFull(func(w *writer) ([]auditRow, error) { return w.applyAs(doing, said, f) })
+	err := s.writer.performEvenFull(func(w *writer) ([]auditRow, error) { return w.applyAs(doing, records, f) })
 	return core.Translate(err, doing)
 }
 
 func (w *writer) applyAs(
 	doing string,
-	said []domain.AuditRecord,
+	records []domain.AuditRecord,
 	f func(ctx context.Context, q *dbsqlc.Queries) error,
 ) ([]auditRow, error) {
 	err := f(w.ctx, w.q)
@@ -39,8 +39,8 @@ func (w *writer) applyAs(
 	if err != nil {
 		return nil, err
 	}
-	rows := make([]auditRow, len(said))
-	for i, record := range said {
+	rows := make([]auditRow, len(records))
+	for i, record := range records {
 		rows[i].record = record
 	}
 	return rows, nil
@@ -59,7 +59,7 @@ func (s accounts) userParams(u domain.User) dbsqlc.UserInsertParams {
 	return dbsqlc.UserInsertParams(row)
 }
 
-// user is a row as a user. One whose seal does not match is disabled.
+// user converts a row. A user whose seal does not match is disabled.
 func (s accounts) user(u dbsqlc.User) domain.User {
 	unsealed := !s.store.matches(u.Seal, s.store.userSeal(&u))
 	return domain.User{
@@ -79,11 +79,11 @@ func (s accounts) user(u dbsqlc.User) domain.User {
 	}
 }
 
-// CreateUser stores a new user; a taken name is CodeConflict.
-func (s accounts) CreateUser(_ context.Context, u domain.User, said ...domain.AuditRecord) error {
+// CreateUser stores a new user. A name that is in use is CodeConflict.
+func (s accounts) CreateUser(_ context.Context, u domain.User, records ...domain.AuditRecord) error {
 	return s.store.execAccess(
 		"create user "+u.Name,
-		said,
+		records,
 		func(ctx context.Context, q *dbsqlc.Queries) error { return s.store.insertUser(ctx, q, u) },
 	)
 }
@@ -100,7 +100,7 @@ func (s accounts) insertUser(ctx context.Context, q *dbsqlc.Queries, u domain.Us
 	return q.UserInsert(ctx, s.store.userParams(u))
 }
 
-// identityIsFree refuses that two users are the same person at a provider.
+// identityIsFree rejects an identity that is linked to another user.
 func identityIsFree(ctx context.Context, q *dbsqlc.Queries, u domain.User) error {
 	if u.Subject == "" {
 		return nil
@@ -115,8 +115,7 @@ func identityIsFree(ctx context.Context, q *dbsqlc.Queries, u domain.User) error
 	return domain.Errorf(domain.CodeConflict, "the identity provider's user %q is already linked to user %s", u.Subject, other.Name)
 }
 
-// UserByIdentity finds whom an identity provider means, disabled ones included;
-// CodeNotFound.
+// UserByIdentity finds the user of an identity, including disabled users. It returns CodeNotFound.
 func (s accounts) UserByIdentity(ctx context.Context, issuer, subject string) (domain.User, error) {
 	u, err := s.store.q.UserByIdentity(ctx, issuer, subject)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -125,10 +124,10 @@ func (s accounts) UserByIdentity(ctx context.Context, issuer, subject string) (d
 	return s.store.user(u), core.Translate(err, "read user")
 }
 
-// CreateFirstUser stores u only if there is no user at all, in one transaction;
-// else CodeConflict.
-func (s accounts) CreateFirstUser(_ context.Context, u domain.User, said ...domain.AuditRecord) error {
-	return s.store.execAccess("create the first user", said, func(ctx context.Context, q *dbsqlc.Queries) error {
+// CreateFirstUser stores u in one transaction if there is no user, and returns CodeConflict
+// otherwise.
+func (s accounts) CreateFirstUser(_ context.Context, u domain.User, records ...domain.AuditRecord) error {
+	return s.store.execAccess("create the first user", records, func(ctx context.Context, q *dbsqlc.Queries) error {
 		n, err := q.UserCount(ctx)
 		if err != nil {
 			return err
@@ -141,7 +140,7 @@ func (s accounts) CreateFirstUser(_ context.Context, u domain.User, said ...doma
 	})
 }
 
-// User finds a user by id or name, disabled ones included; CodeNotFound.
+// User finds a user by ID or name, including disabled users. It returns CodeNotFound.
 func (s accounts) User(ctx context.Context, idOrName string) (domain.User, error) {
 	u, err := s.store.q.UserGet(ctx, idOrName)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -160,10 +159,10 @@ func (s accounts) Users(ctx context.Context) ([]domain.User, error) {
 	return out, core.Translate(err, "list users")
 }
 
-// ChangeUser reads a user, lets edit change it, and writes what edit changed, in one
-// transaction. edit may be called more than once, and only changes u; others is how many
-// other admins are enabled. CodeNotFound; CodeConflict for a user that something other
-// than kairosd changed, unless its sessions end.
+// ChangeUser reads a user, changes it with edit, and writes it, in one transaction. edit may be
+// called more than once, and must change only u. others is the number of other enabled
+// administrators. It returns CodeNotFound, or CodeConflict for a user that another program changed,
+// unless its sessions end.
 func (s accounts) ChangeUser(
 	_ context.Context,
 	idOrName string,
@@ -190,9 +189,9 @@ func (s accounts) ChangeUser(
 	return u, err
 }
 
-// userEqual reports whether nothing of a user was changed.
+// userEqual reports whether two users are equal.
 func userEqual(a, b domain.User) bool {
-	a.Settings, b.Settings = nil, nil // nothing changes them
+	a.Settings, b.Settings = nil, nil // edit does not change them
 	return reflect.DeepEqual(a, b)
 }
 
@@ -204,7 +203,7 @@ func (s accounts) updateUser(ctx context.Context, q *dbsqlc.Queries, u domain.Us
 		return err
 	}
 	if !whatever && !s.store.matches(stored.Seal, s.store.userSeal(&stored)) {
-		return domain.Errorf(domain.CodeConflict, "user %s was changed by something other than kairosd", stored.Name).
+		return domain.Errorf(domain.CodeConflict, "user %s was changed by another program", stored.Name).
 			Suggest("run kairosd doctor on the server")
 	}
 	if err := identityIsFree(ctx, q, u); err != nil {
@@ -232,8 +231,8 @@ func session(r dbsqlc.Session) domain.Session {
 }
 
 // CreateSession stores a session.
-func (s accounts) CreateSession(_ context.Context, v domain.Session, said ...domain.AuditRecord) error {
-	return s.store.execAs("create session", said, func(ctx context.Context, q *dbsqlc.Queries) error {
+func (s accounts) CreateSession(_ context.Context, v domain.Session, records ...domain.AuditRecord) error {
+	return s.store.execAs("create session", records, func(ctx context.Context, q *dbsqlc.Queries) error {
 		row := dbsqlc.Session{IDHash: v.IDHash, UserID: v.UserID, CreatedAt: core.Micros(v.CreatedAt), SeenAt: core.Micros(v.SeenAt),
 			ExpiresAt: core.Micros(v.ExpiresAt), Address: v.Address, Agent: v.Agent}
 		row.Seal = s.store.sessionSeal(&row)
@@ -241,11 +240,11 @@ func (s accounts) CreateSession(_ context.Context, v domain.Session, said ...dom
 	})
 }
 
-// SessionByHash finds a session; CodeNotFound.
+// SessionByHash finds a session. It returns CodeNotFound.
 func (s accounts) SessionByHash(ctx context.Context, hash string) (domain.Session, error) {
 	r, err := s.store.q.SessionGet(ctx, hash)
 	if err == nil && !s.store.matches(r.Seal, s.store.sessionSeal(&r)) {
-		err = sql.ErrNoRows // it proves nothing
+		err = sql.ErrNoRows // its seal does not match
 	}
 	return session(r), core.Translate(err, "read session")
 }
@@ -260,27 +259,28 @@ func (s accounts) Sessions(ctx context.Context, userID string) ([]domain.Session
 	return out, core.Translate(err, "list sessions")
 }
 
-// TouchSession sets SeenAt; it never moves it back.
+// TouchSession sets SeenAt. It never moves SeenAt back.
 func (s accounts) TouchSession(_ context.Context, hash string, seen time.Time) error {
 	return s.store.exec("touch session", func(ctx context.Context, q *dbsqlc.Queries) error {
 		return q.SessionTouch(ctx, core.Micros(seen), hash)
 	})
 }
 
-// DeleteSession removes one session; a missing one is no error.
-func (s accounts) DeleteSession(_ context.Context, hash string, said ...domain.AuditRecord) error {
-	return s.store.execAs("delete session", said, func(ctx context.Context, q *dbsqlc.Queries) error { return q.SessionDelete(ctx, hash) })
+// DeleteSession deletes one session. A missing session is not an error.
+func (s accounts) DeleteSession(_ context.Context, hash string, records ...domain.AuditRecord) error {
+	return s.store.execAs("delete session", records,
+		func(ctx context.Context, q *dbsqlc.Queries) error { return q.SessionDelete(ctx, hash) })
 }
 
-// DeleteExpiredSessions removes sessions that ended at or before now, or were
-// last seen at or before idle.
+// DeleteExpiredSessions deletes sessions that ended at or before now, or were last seen at or
+// before idle.
 func (s accounts) DeleteExpiredSessions(_ context.Context, now, idle time.Time) error {
 	return s.store.exec("delete expired sessions", func(ctx context.Context, q *dbsqlc.Queries) error {
 		return q.SessionDeleteExpired(ctx, core.Micros(now), core.Micros(idle))
 	})
 }
 
-// token is a row as a token. One whose seal does not match says so, and proves nothing.
+// token converts a row. A token whose seal does not match is marked, and grants nothing.
 func (s accounts) token(r dbsqlc.Token) (domain.Token, error) {
 	t := domain.Token{
 		ID:         r.ID,
@@ -304,7 +304,7 @@ func (s accounts) token(r dbsqlc.Token) (domain.Token, error) {
 	return t, nil
 }
 
-// TokenByHash finds a token; CodeNotFound.
+// TokenByHash finds a token. It returns CodeNotFound.
 func (s accounts) TokenByHash(ctx context.Context, hash string) (domain.Token, error) {
 	r, err := s.store.q.TokenByHash(ctx, hash)
 	if err != nil {
@@ -313,7 +313,7 @@ func (s accounts) TokenByHash(ctx context.Context, hash string) (domain.Token, e
 	return s.store.token(r)
 }
 
-// TokenByID finds a token, also one that has ended; CodeNotFound.
+// TokenByID finds a token, including revoked and expired ones. It returns CodeNotFound.
 func (s accounts) TokenByID(ctx context.Context, id string) (domain.Token, error) {
 	r, err := s.store.q.TokenByID(ctx, id)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -324,7 +324,7 @@ func (s accounts) TokenByID(ctx context.Context, id string) (domain.Token, error
 	return s.store.token(r)
 }
 
-// Tokens lists all tokens, newest first, revoked ones included.
+// Tokens lists all tokens, including revoked ones, newest first.
 func (s accounts) Tokens(ctx context.Context) ([]domain.Token, error) {
 	rows, err := s.store.q.TokenList(ctx)
 	if err != nil {
@@ -339,8 +339,7 @@ func (s accounts) Tokens(ctx context.Context) ([]domain.Token, error) {
 	return out, nil
 }
 
-// TouchToken sets when and from which address a token was last used; it never
-// moves the time back.
+// TouchToken sets when and from which address a token was last used. It never moves the time back.
 func (s accounts) TouchToken(_ context.Context, id string, used time.Time, from string) error {
 	return s.store.exec("touch token", func(ctx context.Context, q *dbsqlc.Queries) error {
 		return q.TokenTouch(ctx, core.Micros(used), from, id)

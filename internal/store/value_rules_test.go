@@ -153,7 +153,7 @@ var valueRules = []rule{
 		c.at(a, 0, "1", &domain.RunPatch{Status: domain.RunRunning})
 		c.at(b, 0, "2", nil)
 		c.move(a, 1, domain.RunWaiting, domain.WaitTimer)
-		c.said = nil
+		c.messages = nil
 		c.events(1, "", 10)
 	}, `2 checkpoint r1 running 1-1 1:a="1" by system ok ; 3 checkpoint r2 1-1 1:a="2" by system ok ; 4 checkpoint r1 ` +
 		`waiting:timer by system ok `},
@@ -182,7 +182,7 @@ var valueRules = []rule{
 		for i := range int64(4) {
 			c.at(r, i, "1", nil)
 		}
-		c.said = nil
+		c.messages = nil
 		c.events(1, "", 2)
 		c.events(3, "", 2)
 		c.events(5, "", 2)

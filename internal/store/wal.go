@@ -13,40 +13,36 @@ import (
 )
 
 const (
-	// walPages is when the writer moves the write-ahead log into the database.
-	// Larger means fewer writes of pages that change in every commit, and a
-	// longer pause when it comes.
+	// walPages is the size at which the writer moves the write-ahead log into the database. A
+	// larger value means fewer writes of pages that change in every commit, and a longer pause.
 	walPages = 4000
-	// walRoom is what the log takes when it is moved, the commit that makes it
-	// due included: frames of a page and its header.
+	// walRoom is the size of the log when it is moved, including the last commit: frames of a page
+	// and its header.
 	walRoom  = (walPages + walPages/8) * (4096 + 24)
-	walPiece = 1 << 20 // of it is laid out at a time
-	// indexRoom is what SQLite's index of such a log takes: a commit that finds
-	// no space for it when the log has some is one of unknown outcome.
+	walPiece = 1 << 20 // allocated at a time
+	// indexRoom is the size of SQLite's index of such a log. If a commit finds space for the log
+	// but not for the index, its outcome is unknown.
 	indexRoom = (walRoom/4096/4096 + 2) * (32 << 10)
 )
 
-// walGauge counts the pages that went into the write-ahead log since it was
-// last moved into the database.
+// walGauge counts the pages written to the write-ahead log since it was last moved.
 type walGauge struct {
 	pages  int
 	warned time.Time
-	short  bool // its room is not laid out yet
+	short  bool // its space is not allocated yet
 	full   bool // a commit found no space for it, and it was not emptied since
-	// unanchored says that nothing in the log is known to the anchor: were the log
-	// lost, nobody would miss it.
+	// unanchored reports that the anchor has no event of the log, so that the loss of the log would
+	// not be noticed.
 	unanchored bool
-	// emptied is what the log was known by when all of it was in the database,
-	// until the next commit. That one begins it anew, or behind what is there if
-	// a reader still uses it.
+	// emptied identifies the log when all of it was in the database, until the next commit. That
+	// commit starts the log again, or appends to it if a reader still uses it.
 	emptied []byte
 }
 
-// layOut lays out a piece of the log's room while there is nothing to write,
-// and reports whether it did: a commit that makes a file longer waits for the
-// file system's own journal too, which takes as long again. SQLite reads zeros
-// as the end of a log and of its index, and nobody but the writer's goroutine
-// makes them longer.
+// layOut allocates a piece of the log's space while there is nothing to write, and reports whether
+// it did. A commit that extends a file also waits for the file system's journal, which doubles its
+// time. SQLite reads zeros as the end of a log and of its index, and only the writer's goroutine
+// extends them.
 func (w *writer) layOut() bool {
 	if !w.wal.short {
 		return false
@@ -62,13 +58,12 @@ func (w *writer) layOut() bool {
 	return w.wal.short
 }
 
-// zeros is never written to: it takes no memory.
+// zeros is never written, so it uses no memory.
 var zeros [walPiece]byte
 
-// lengthen adds a piece of zeros to a file until it has size bytes; false: it
-// had them. A file that cannot grow stays as it was. The file stays open as long
-// as the store: closing it would drop the locks that this process has on it
-// through SQLite, whoever took them.
+// lengthen appends a piece of zeros to a file until it has size bytes. It returns false if it has
+// that size. If the file cannot grow, it does not change. The file stays open as long as the store,
+// because closing it would release all locks of this process on it.
 func (w *writer) lengthen(suffix string, size int64) (_ bool, err error) {
 	f := w.s.held[suffix]
 	if f == nil {
@@ -90,8 +85,8 @@ func (w *writer) lengthen(suffix string, size int64) (_ bool, err error) {
 	return true, err
 }
 
-// checkpointIfDue empties the write-ahead log when it has grown. The writer does
-// it itself, because SQLite's automatic way swallows every error.
+// checkpointIfDue moves the write-ahead log into the database when it is large. The writer does
+// this itself, because SQLite's automatic checkpoint ignores errors.
 func (w *writer) checkpointIfDue() {
 	n, err := w.c.Written()
 	if err != nil {
@@ -100,7 +95,7 @@ func (w *writer) checkpointIfDue() {
 	}
 	w.wal.pages += n
 	if n > 0 && w.wal.emptied != nil {
-		if bytes.Equal(w.wal.emptied, w.salts()) { // the log grows: try again soon
+		if bytes.Equal(w.wal.emptied, w.salts()) { // the log grows; try again soon
 			w.wal.pages = max(w.wal.pages, w.s.walPages*7/8)
 		}
 		w.wal.emptied = nil
@@ -109,7 +104,7 @@ func (w *writer) checkpointIfDue() {
 		return
 	}
 	err = w.checkpoint()
-	if core.Primary(err) == lib.SQLITE_FULL && w.dropBallast() {
+	if core.Primary(err) == lib.SQLITE_FULL && w.dropReserve() {
 		err = w.checkpoint()
 	}
 	if now := w.s.now(); err != nil && (core.Fatal(err) || now.Sub(w.wal.warned) > time.Minute) {
@@ -121,8 +116,8 @@ func (w *writer) checkpointIfDue() {
 	}
 }
 
-// salts is what a log is known by, nil if that cannot be read: bytes 16 to 23 of
-// its header change when it begins anew (sqlite.org/walformat.html).
+// salts identifies a log: bytes 16 to 23 of its header, which change when it starts again
+// (sqlite.org/walformat.html). It is nil if they cannot be read.
 func (w *writer) salts() []byte {
 	f, b := w.s.held["-wal"], make([]byte, 8)
 	if f == nil {
@@ -134,10 +129,9 @@ func (w *writer) salts() []byte {
 	return b
 }
 
-// makeRoom empties a log that found no space to grow. As long as the database
-// itself has no space for what is in the log nothing is written: space that
-// becomes free is for the database, or the log would take it and neither could
-// ever move.
+// makeRoom empties a log that found no space to grow. While the database has no space for the
+// content of the log, nothing is written. Otherwise the log would take any space that becomes free,
+// and neither could ever be moved.
 func (w *writer) makeRoom() error {
 	if !w.wal.full {
 		return nil
@@ -162,7 +156,7 @@ func (w *writer) checkpoint() error {
 	if moved == log {
 		w.wal.emptied = w.salts()
 	}
-	w.wal.pages = min(log-moved, w.s.walPages/2) // not again in every commit while a reader is in the way
+	w.wal.pages = min(log-moved, w.s.walPages/2) // not in every commit while a reader prevents it
 	if now := w.s.now(); log > core.WALAlarm && now.Sub(w.wal.warned) > time.Minute {
 		w.wal.warned = now
 		w.s.log.Warn("the write-ahead log is growing because a reader holds an old snapshot", "pages", log, "moved", moved)

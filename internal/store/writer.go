@@ -19,29 +19,29 @@ import (
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
 )
 
-// batchCap bounds how many operations one transaction takes.
+// batchCap limits the operations of one transaction.
 const batchCap = 512
 
-// op is one atomic piece of work for the writer.
+// op is one atomic operation of the writer.
 type op struct {
-	// apply does the work and returns what the audit log gets. A *domain.Error
-	// refuses the operation, and the rest of the batch goes on if nothing was
-	// written before the refusal. Any other error, and a refusal after a write,
-	// undoes the whole batch, which is then tried again op by op.
+	// apply executes the operation and returns its audit rows. If it returns a *domain.Error before
+	// it wrote anything, the operation is rejected and the rest of the batch continues. After any
+	// other error, or a rejection after a write, the whole batch is rolled back and each operation
+	// is attempted separately.
 	apply func(w *writer) ([]auditRow, error)
 	done  func(error)
-	// savepoint undoes what apply wrote when it returns an error, and nothing else of
-	// the batch. Such an operation touches no run.
+	// savepoint rolls back only the writes of apply if it returns an error. Such an operation
+	// changes no run.
 	savepoint bool
-	// ofRun says that the operation touches nothing but one run.
+	// ofRun reports that the operation affects only one run.
 	ofRun bool
-	// evenFull says that the operation is done on a full disk too: it makes space, or
-	// is small and what somebody needs who does.
+	// evenFull allows the operation on a full disk, because it frees space, or is small and an
+	// operator needs it then.
 	evenFull bool
 	chain    *domain.Chain
 }
 
-// auditRow is an audit record on its way into the chain.
+// auditRow is an audit record to be added to the chain.
 type auditRow struct {
 	rowID    int64 // of the run, 0: none
 	firstSeq int64
@@ -51,9 +51,8 @@ type auditRow struct {
 	record   domain.AuditRecord
 }
 
-// writer is the one goroutine that writes: it takes all operations that wait
-// and commits them together (group commit). A caller hears of its operation
-// when it is durable.
+// writer is the goroutine that writes. It takes all waiting operations and commits them together
+// (group commit). The caller's done is called when its operation is durable.
 type writer struct {
 	s       *Store
 	conn    *sql.Conn
@@ -76,21 +75,21 @@ type writer struct {
 	onCommit atomic.Pointer[func([]domain.AuditEvent)]
 	onBatch  atomic.Pointer[func(writes int, took time.Duration)]
 
-	// Only the goroutine touches these.
+	// Only the goroutine uses these.
 	version int64 // of the database after the last commit; -1: unknown
 	chain   chainHead
 	tally   tally
 	hot     map[int64]*runState
 	moved   []int64 // runs whose rows settleRuns must write
 	wal     walGauge
-	ballast ballast
+	reserve reserve
 	ctx     context.Context
 }
 
 func newWriter(s *Store, conn *sql.Conn, seq int64, mac []byte) (*writer, error) {
 	w := &writer{s: s, conn: conn, chain: chainHead{seq: seq, mac: mac}, wake: make(chan struct{}, 1), ended: make(chan struct{}),
 		failed: make(chan struct{}), version: -1, hot: map[int64]*runState{}, tally: newTally(),
-		ctx: context.Background()} // a write, once accepted, is finished whoever waits for it
+		ctx: context.Background()} // an accepted write is completed, even if its caller's context ends
 	w.wal.unanchored = true
 	var err error
 	if w.emptyWAL, err = conn.PrepareContext(w.ctx, "PRAGMA wal_checkpoint(PASSIVE)"); err != nil {
@@ -109,8 +108,8 @@ func newWriter(s *Store, conn *sql.Conn, seq int64, mac []byte) (*writer, error)
 	return w, nil
 }
 
-// submit hands over operations; their done is called once each, in their order,
-// never from the caller's goroutine: it may hold locks that done wants.
+// submit queues operations. Their done functions are called once each, in order, and never in the
+// caller's goroutine, because it may hold locks that done needs.
 func (w *writer) submit(ops ...op) {
 	w.mu.Lock()
 	if w.closing || w.failure != nil {
@@ -130,8 +129,8 @@ func (w *writer) submit(ops ...op) {
 	}
 }
 
-// do submits an operation and waits until it is durable. The wait does not end
-// with a context: a write that was accepted happens, and the caller must know.
+// do submits an operation and waits until it is durable. The wait does not end with a context,
+// because an accepted write happens, and the caller must have its result.
 func (w *writer) do(o op) error {
 	if w == nil {
 		return errReadOnly()
@@ -151,7 +150,7 @@ func (w *writer) perform(apply func(w *writer) ([]auditRow, error)) error {
 	return w.do(op{apply: apply})
 }
 
-// performEvenFull is perform for work that is done on a full disk too.
+// performEvenFull is perform for work that is allowed on a full disk.
 func (w *writer) performEvenFull(apply func(w *writer) ([]auditRow, error)) error {
 	return w.do(op{apply: apply, evenFull: true})
 }
@@ -173,7 +172,7 @@ func (w *writer) run() {
 		case len(batch) == 0 && closing:
 			return
 		case len(batch) == 0:
-			if !w.layOut() && !w.layBallast() {
+			if !w.layOut() && !w.growReserve() {
 				<-w.wake
 			}
 		case failure != nil:
@@ -192,13 +191,12 @@ func finish(batch []op, err error) {
 	}
 }
 
-// commit writes a batch; if that fails for a reason of one operation, it writes
-// them one by one.
+// commit writes a batch. If that fails because of one operation, it writes them one by one.
 func (w *writer) commit(batch []op) {
 	results := make([]error, len(batch))
 	began := time.Now()
 	noRoom := w.makeRoom()
-	w.takeUp()
+	w.recoverSpace()
 	var events []domain.AuditEvent
 	err := noRoom
 	if err == nil {
@@ -211,7 +209,7 @@ func (w *writer) commit(batch []op) {
 			events, err = w.transaction(batch, results)
 		}
 	}
-	if core.Primary(err) == lib.SQLITE_FULL && w.dropBallast() {
+	if core.Primary(err) == lib.SQLITE_FULL && w.dropReserve() {
 		w.wal.full = true
 		if noRoom = w.makeRoom(); noRoom == nil {
 			clear(results)
@@ -242,7 +240,7 @@ func (w *writer) commit(batch []op) {
 		}
 	}
 	now := w.s.now()
-	if w.wal.unanchored && len(events) > 0 { // before anybody relies on it
+	if w.wal.unanchored && len(events) > 0 { // before a caller relies on it
 		if err := w.s.anchor.moveNow(w.chain.seq, w.chain.mac, now); err != nil {
 			w.s.log.Error("audit anchor", "err", err)
 		} else {
@@ -267,8 +265,8 @@ func (w *writer) commit(batch []op) {
 	}
 }
 
-// transaction applies a batch. Operations that are refused get their error in
-// results; an error of the transaction itself undoes all of it.
+// transaction applies a batch. Rejected operations get their error in results. An error of the
+// transaction itself rolls back all of it.
 func (w *writer) transaction(batch []op, results []error) (_ []domain.AuditEvent, err error) {
 	if err := w.direct.begin.Exec(); err != nil {
 		return nil, err
@@ -280,22 +278,22 @@ func (w *writer) transaction(batch []op, results []error) (_ []domain.AuditEvent
 			w.tally.clear()
 			w.moved = w.moved[:0]
 			if undo := w.direct.undo.Exec(); undo != nil {
-				// SQLite has undone it by itself after some errors.
+				// After some errors, SQLite has already rolled back.
 				w.s.log.Debug("rollback", "err", undo)
 			}
 		}
 	}()
-	if err := w.checkEpoch(); err != nil {
+	if err := w.checkOpenCount(); err != nil {
 		return nil, err
 	}
 	rows := w.chain.rows[:0]
-	var broken map[*domain.Chain]bool // by this batch, which may yet be undone
+	var broken map[*domain.Chain]bool // in this batch, which may still be rolled back
 	for i, o := range batch {
 		if o.chain.Broken() || broken[o.chain] {
 			results[i] = domain.Errorf(domain.CodeConflict, "an earlier checkpoint of this run was rejected")
 			continue
 		}
-		if !o.ofRun { // it may look at any run
+		if !o.ofRun { // it may use any run
 			if err := w.settleRuns(); err != nil {
 				return nil, err
 			}
@@ -303,7 +301,7 @@ func (w *writer) transaction(batch []op, results []error) (_ []domain.AuditEvent
 		var added []auditRow
 		var opErr error
 		changes := w.c.TotalChanges()
-		if !o.evenFull && w.ballast.low && w.s.started.Load() {
+		if !o.evenFull && w.reserve.low && w.s.started.Load() {
 			opErr = errFullDisk()
 		} else if o.savepoint {
 			added, opErr = w.applySaved(o)
@@ -348,7 +346,7 @@ func (w *writer) transaction(batch []op, results []error) (_ []domain.AuditEvent
 		w.s.failures.moved()
 	}
 	if w.version, err = w.c.Version(); err != nil {
-		w.version = -1 // it is durable; the next transaction looks at the epoch
+		w.version = -1 // it is durable; the next transaction checks the open count
 	}
 	if len(events) > 0 {
 		w.chain.seq += int64(len(events))
@@ -364,7 +362,7 @@ func (w *writer) applySaved(o op) ([]auditRow, error) {
 	}
 	rows, opErr := o.apply(w)
 	if _, refused := errors.AsType[*domain.Error](opErr); opErr != nil && !refused {
-		return nil, opErr // the whole transaction is undone, by SQLite already after some errors
+		return nil, opErr // the whole transaction is rolled back; after some errors SQLite has done it
 	}
 	if opErr != nil {
 		if err := w.direct.back.Exec(); err != nil {
@@ -374,24 +372,23 @@ func (w *writer) applySaved(o op) ([]auditRow, error) {
 	return rows, cmp.Or(w.direct.release.Exec(), opErr)
 }
 
-// stoppedBy is why the store has stopped, nil while it works.
+// stoppedBy returns why the store has stopped, or nil.
 func (w *writer) stoppedBy() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.failure
 }
 
-// checkEpoch makes sure that no other process has opened the database since:
-// once per transaction. As long as nobody else has written anything,
-// its epoch needs not be read.
-func (w *writer) checkEpoch() error {
+// checkOpenCount verifies, once per transaction, that no other process has opened the database for
+// writing. If nothing else was written, the open count need not be read.
+func (w *writer) checkOpenCount() error {
 	v, err := w.c.Version()
 	if err != nil || v == w.version {
 		return err
 	}
 	epoch, err := w.q.SettingGet(w.ctx, "epoch")
 	if errors.Is(err, sql.ErrNoRows) {
-		return errors.New("the database has no epoch")
+		return errors.New("the database has no open count")
 	} else if err != nil {
 		return err
 	}
@@ -402,7 +399,7 @@ func (w *writer) checkEpoch() error {
 	return nil
 }
 
-// fail stops the store for good: nothing is guessed.
+// fail stops the store permanently.
 func (w *writer) fail(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -34,7 +34,8 @@ func TestAPlanFromAnIntentRunsOnlyOnceItIsAccepted(t *testing.T) {
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
 	failedAt, failed, _ := ask(t, site, b, "boil an egg and then sing for each guest")
-	for _, want := range []string{"There is no plan for this", "POST-PLAN-001", "boil an egg", "Rephrase request", "Retry with another provider", `value="spare"`, "No plan this way, because"} {
+	for _, want := range []string{"There is no plan for this", "POST-PLAN-001", "boil an egg", "Rephrase request",
+		"Retry with another provider", `value="spare"`, "No plan this way, because"} {
 		if !strings.Contains(failed.Body, want) {
 			t.Errorf("the draft that failed does not say %q:\n%s", want, webtest.Words(failed.Body))
 		}
@@ -48,8 +49,11 @@ func TestAPlanFromAnIntentRunsOnlyOnceItIsAccepted(t *testing.T) {
 		"Diga de otro modo lo que quiere",
 	)
 	at, first, _ := ask(t, site, b, "collect the figures and then notify <everybody>")
-	for _, want := range []string{"Nothing of it has run.", "To be accepted", "complex: it needs several steps", "1 step cannot be repeated", "step-2", "unsafe", "2.0 s", "skills match what is asked", "notify &lt;everybody&gt;", "Accept and start",
-		"the request says: notify", "the request says: collect", "sum of step-1 is 42: nobody said otherwise", "Accept as v1", "Start a dry run", "Discard the draft", "Understanding what is wanted", "Choosing tools", "by rules"} {
+	for _, want := range []string{"Nothing of it has run.", "To be accepted", "complex: it needs several steps",
+		"1 step cannot be repeated", "step-2", "unsafe", "2.0 s", "skills match what is asked", "notify &lt;everybody&gt;",
+		"Accept and start",
+		"the request says: notify", "the request says: collect", "sum of step-1 is 42: nobody said otherwise", "Accept as v1",
+		"Start a dry run", "Discard the draft", "Understanding what is wanted", "Choosing tools", "by rules"} {
 		if !strings.Contains(first.Body, want) {
 			t.Errorf("the draft does not say %q:\n%s", want, webtest.Words(first.Body))
 		}
@@ -134,7 +138,8 @@ func TestAPlanFromAnIntentRunsOnlyOnceItIsAccepted(t *testing.T) {
 	if err != nil || len(events.Items) != 1 {
 		t.Fatalf("%+v %v", events.Items, err)
 	}
-	for _, want := range []string{`"prompt":"collect the figures`, `"draft":"` + strings.TrimPrefix(second, "/plans/drafts/"), `"by":"rules"`, `"hash":"` + run.Hash} {
+	for _, want := range []string{`"prompt":"collect the figures`, `"draft":"` + strings.TrimPrefix(second, "/plans/drafts/"),
+		`"by":"rules"`, `"hash":"` + run.Hash} {
 		if !strings.Contains(string(events.Items[0].Detail), want) {
 			t.Errorf("accepting does not record %s: %s", want, events.Items[0].Detail)
 		}
@@ -280,7 +285,8 @@ func TestProblemsOfADraftInSpanish(t *testing.T) {
 	}
 	webtest.StoreDraft(t, site.Store, d)
 	problem := domain.Messagef("%s must be a text", "reasoning")
-	if err := site.Store.TellDraft(t.Context(), d.ID, []domain.DraftNote{{At: d.CreatedAt, Phase: domain.PhaseDrafting, Attempt: 2, Problems: []domain.Message{problem}}}); err != nil {
+	if err := site.Store.SetDraftProgress(t.Context(), d.ID,
+		[]domain.DraftNote{{At: d.CreatedAt, Phase: domain.PhaseDrafting, Attempt: 2, Problems: []domain.Message{problem}}}); err != nil {
 		t.Fatal(err)
 	}
 	if page := b.Do(webtest.Request(t, http.MethodGet, site.URL+"/plans/drafts/"+d.ID, "", "Accept-Language", "es")); !strings.Contains(
@@ -374,7 +380,8 @@ func TestADraftAsksBeforeWhatCannotBeRepeated(t *testing.T) {
 	if err != nil || len(list.Items) != 1 || list.Items[0].Node != "ask-step-2" {
 		t.Fatalf("%+v %v", list.Items, err)
 	}
-	if _, err := site.Engine.Decide(t.Context(), site.Admin, domain.DecideRequest{Approval: list.Items[0].ID, Approve: false, Comment: "no"}); err != nil {
+	if _, err := site.Engine.Decide(t.Context(), site.Admin,
+		domain.DecideRequest{Approval: list.Items[0].ID, Approve: false, Comment: "no"}); err != nil {
 		t.Fatal(err)
 	}
 	if run, err = site.Engine.Wait(t.Context(), run.ID); err != nil || run.Status != domain.RunCompleted {
@@ -413,7 +420,10 @@ func TestADraftIsFollowedWhileItIsPlanned(t *testing.T) {
 	}
 	webtest.StoreDraft(t, site.Store, d)
 	at := "/plans/drafts/" + d.ID
-	if err := site.Store.TellDraft(t.Context(), d.ID, []domain.DraftNote{{At: d.CreatedAt, Phase: domain.PhaseUnderstanding, Who: "complex"}, {At: d.CreatedAt, Phase: domain.PhaseDrafting, Attempt: 2, Who: "m", Problems: []domain.Message{domain.Verbatim("<none>")}}}); err != nil {
+	if err := site.Store.SetDraftProgress(t.Context(), d.ID,
+		[]domain.DraftNote{{At: d.CreatedAt, Phase: domain.PhaseUnderstanding, Who: "complex"},
+			{At: d.CreatedAt, Phase: domain.PhaseDrafting, Attempt: 2, Who: "m",
+				Problems: []domain.Message{domain.Verbatim("<none>")}}}); err != nil {
 		t.Fatal(err)
 	}
 	page := b.Get(at)

@@ -93,7 +93,7 @@ func (s *section) system(c *ui.Context) error {
 		}
 		fact(&p.Health, c.T("Examined"), "%s: %s", c.Time(i.CheckedAt).Text, found)
 	}
-	fact(&p.Health, c.T("Start number"), "%d", i.Epoch)
+	fact(&p.Health, c.T("Start number"), "%d", i.OpenCount)
 	fact(&p.Health, c.T("Audit events"), "%d", i.Events)
 	fact(&p.Health, c.T("Installation"), "%s", i.Instance)
 	fact(&p.Health, c.T("Version"), "%s, schema %d", i.Version, i.Schema)

@@ -127,7 +127,7 @@ func (d *program) userCommand() *cobra.Command {
 						state = "disabled"
 					}
 					if u.Unsealed {
-						state = "disabled: changed by something other than kairosd"
+						state = "disabled: changed by another program"
 					}
 					items = append(items, map[string]any{"id": u.ID, "name": u.Name, "role": u.Role, "disabled": u.Disabled})
 					rows = append(rows, []string{u.Name, string(u.Role), cli.Stamp(u.CreatedAt), cli.Stamp(u.LastSeenAt), state})
@@ -290,7 +290,8 @@ func (d *program) password() (string, error) {
 func (d *program) tokenCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "token", Short: "Manage API tokens", Args: cobra.NoArgs,
-		Long: "Creates, lists and revokes tokens for the API. It works while kairosd serve runs.", Example: "  kairosd token create --role " +
+		Long: "Creates, lists and revokes tokens for the API. It works while kairosd serve runs.",
+		Example: "  kairosd token create --role " +
 			"operator --name ci",
 		RunE: func(*cobra.Command, []string) error { return exit.Usage("missing command: create, list or revoke") },
 	}
@@ -347,7 +348,7 @@ func (d *program) tokenCommand() *cobra.Command {
 					state, from := "active", ""
 					switch {
 					case t.Unsealed:
-						state = "not valid: changed by something other than kairosd"
+						state = "not valid: changed by another program"
 					case !t.RevokedAt.IsZero():
 						state = "revoked " + cli.Stamp(t.RevokedAt)
 					case t.ExpiresAt.Before(time.Now()):
@@ -385,7 +386,8 @@ func (d *program) tokenCommand() *cobra.Command {
 	}
 	reason := ""
 	revoke := &cobra.Command{
-		Use: "revoke ID", Short: "Revoke a token", Args: cobra.ExactArgs(1), Long: "Revokes a token at once. The reason goes to the audit log.",
+		Use: "revoke ID", Short: "Revoke a token", Args: cobra.ExactArgs(1), Long: "Revokes a token at once. The reason " +
+			"goes to the audit log.",
 		Example: `  kairosd token revoke 01jr8k2mf0aaaaaaaaaaaa7qx2 --reason "the laptop was stolen"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return d.withAccounts(cmd.Context(), func(a accounts) error {

@@ -139,7 +139,7 @@ func roomFor(path, dir string, copies int) error {
 	}
 	var fsinfo syscall.Statfs_t
 	if err := syscall.Statfs(dir, &fsinfo); err != nil {
-		return domain.Errorf(domain.CodeUnavailable, "look at %s: %w", dir, err)
+		return domain.Errorf(domain.CodeUnavailable, "check %s: %w", dir, err)
 	}
 	need, free := uint64(copies)*uint64(info.Size())*12/10, fsinfo.Bavail*uint64(fsinfo.Bsize)
 	if free < need {

@@ -85,7 +85,7 @@ func KeepPrivate(path string, mode fs.FileMode) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {
-		return domain.Errorf(domain.CodeUnavailable, "look at %s: %w", path, err)
+		return domain.Errorf(domain.CodeUnavailable, "check %s: %w", path, err)
 	}
 	if st, ok := info.Sys().(*syscall.Stat_t); ok && Foreign(st.Uid, os.Geteuid()) && (!info.IsDir() || info.Mode()&fs.ModeSticky == 0) {
 		return domain.Errorf(domain.CodeForbidden, "%s belongs to another user (%d), who could replace it at any time", path, st.Uid).
