@@ -66,7 +66,7 @@ func TestVersionsAreCompared(t *testing.T) {
 	site.Plan(t, "id: x\nnodes:\n  a: {type: set, input: 1}\n  b: {type: set, input: 2}\nedges: [{from: a, to: b}]\n")
 	site.Plan(t, "id: x\nnodes:\n  a: {type: set, input: 1}\n  b: {type: set, input: 3}\nedges: [{from: a, to: b}]\n")
 	b := site.Browser(t).Login()
-	webtest.Says(t, b.Get("/plans/x"), http.StatusOK, "/plans/x/diff/1/2")
+	webtest.Says(t, b.Get("/plans/x?tab=versions"), http.StatusOK, "/plans/x/diff/1/2")
 	webtest.Says(t, b.Get("/plans/x/diff/1/2"), http.StatusOK, "1 lines added, 1 removed", `class="del"`, `class="ins"`)
 	webtest.Says(t, b.Get("/plans/x/diff/1/9"), http.StatusNotFound)
 }
@@ -77,7 +77,7 @@ func TestAPlanIsArchivedWithAReason(t *testing.T) {
 	site.Plan(t, "id: old\nnodes: {a: {type: set, input: 1}}\n")
 	b := site.Browser(t).Login()
 	form := b.Get("/plans/old/archive").Hidden()
-	webtest.Says(t, b.Post("/plans/old/archive", form), http.StatusUnprocessableEntity, "Say why")
+	webtest.Says(t, b.Post("/plans/old/archive", form), http.StatusUnprocessableEntity, "Enter a reason")
 	form.Set("reason", "replaced")
 	if p := b.Post("/plans/old/archive", form); p.Code != http.StatusSeeOther {
 		t.Fatalf("%d %s", p.Code, p.Body)
@@ -85,7 +85,7 @@ func TestAPlanIsArchivedWithAReason(t *testing.T) {
 	if p := b.Get("/plans"); strings.Contains(p.Body, `href="/plans/old"`) {
 		t.Error("an archived plan is listed")
 	}
-	webtest.Says(t, b.Get("/plans/old"), http.StatusOK, "Take back…")
+	webtest.Says(t, b.Get("/plans/old"), http.StatusOK, "Unarchive…")
 	form = b.Get("/plans/old/archive").Hidden()
 	if p := b.Post("/plans/old/archive", form); p.Code != http.StatusSeeOther {
 		t.Errorf("take back: %d %s", p.Code, p.Body)

@@ -13,8 +13,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// acceptVersionPage asks before a version that a planner made for a program is taken into
-// use.
+// acceptVersionPage confirms that a version that a planner wrote for a program is accepted.
 func (s *section) acceptVersionPage(c *ui.Context) error {
 	return s.showAcceptVersion(c, http.StatusOK, "")
 }
@@ -26,11 +25,10 @@ func (s *section) showAcceptVersion(c *ui.Context, code int, problem string) err
 	}
 	number := fmt.Sprintf("v%d", v.Number)
 	p := kit.ConfirmPage{Post: fmt.Sprintf("%s/v/%d/accept", link.Plan(pl.Key), v.Number), Do: "accept",
-		Heading: c.T(
-			"Accept as %s",
-			number,
-		), Error: problem, Says: c.T("Exactly this version is taken into use: from then on runs of it can be started. Accepting it starts none."), Facts: []kit.Fact{{Term: c.T("Plan"), Text: pl.Key}, {Term: c.T("Version"), Text: number}, {Term: c.T("Digest"), Text: v.Hash,
-			Mono: true}, {Term: c.T("Reason"), Text: plan.Reason(c, v.Reason)}}}
+		Heading: c.T("Accept as %s", number), Error: problem,
+		Says: c.T("Only this version is accepted. Its runs can start from now on. Accepting starts no run."),
+		Facts: []kit.Fact{{Term: c.T("Plan"), Text: pl.Key}, {Term: c.T("Version"), Text: number},
+			{Term: c.T("Digest"), Text: v.Hash, Mono: true}, {Term: c.T("Reason"), Text: plan.Reason(c, v.Reason)}}}
 	return s.confirmPlan(c, code, pl, p)
 }
 
@@ -65,7 +63,7 @@ func (b *planPage) acceptance() error {
 		return err
 	case b.May(app.AcceptPlan):
 		b.page.Actions = append(b.page.Actions,
-			kit.Link{Text: b.T("Accept as %s…", b.page.Version), Href: fmt.Sprintf("%s/v/%d/accept", b.path, v.Number), Dialog: true})
+			kit.Link{Text: b.T("Accept as %s…", b.page.Number), Href: fmt.Sprintf("%s/v/%d/accept", b.path, v.Number), Dialog: true})
 	}
 	return nil
 }

@@ -28,9 +28,9 @@ func TestAPlannedVersionIsAcceptedOnItsPage(t *testing.T) {
 	b := site.Browser(t).Login()
 	webtest.Has(t, b.Get("/plans?state=draft"), "the list", "Made by programs", `href="/plans/made/v/1"`)
 	page := b.Get("/plans/made/v/1")
-	webtest.Has(t, page, "the version", "nobody has accepted it yet", "Accept as v1…", `href="/plans/made/v/1/accept"`)
+	webtest.Has(t, page, "the version", "It runs only after a person accepts it.", "Accept as v1…", `href="/plans/made/v/1/accept"`)
 	confirm := b.Get("/plans/made/v/1/accept")
-	webtest.Has(t, confirm, "the question", "Accept as v1", "Exactly this version is taken into use")
+	webtest.Has(t, confirm, "the question", "Accept as v1", "Only this version is accepted.")
 	webtest.Safe(t, "accept", confirm.Body)
 	f := webtest.Form(t, confirm.Body, `name="do"`)
 	f.Set("reason", "read by two")
@@ -41,7 +41,7 @@ func TestAPlannedVersionIsAcceptedOnItsPage(t *testing.T) {
 	if err != nil || stored.Stage != domain.StageUsed {
 		t.Errorf("%+v %v", stored, err)
 	}
-	if page := b.Get("/plans/made").Body; strings.Contains(page, "/v/1/accept") || strings.Contains(page, "nobody has accepted it yet") {
+	if page := b.Get("/plans/made").Body; strings.Contains(page, "/v/1/accept") || strings.Contains(page, "It runs only after a person accepts it.") {
 		t.Error("what is in use can be accepted")
 	}
 }

@@ -84,7 +84,7 @@ var nodesBegin = regexp.MustCompile(`^(?:(?:nodes|steps)|[ \t]*"(?:nodes|steps)"
 func nodeLines(source string) map[string]int {
 	lines := strings.Split(source, "\n")
 	start := slices.IndexFunc(lines, nodesBegin.MatchString)
-	indent := -1 // of the keys of nodes; steps are told by their ids
+	indent := -1 // of the keys of nodes; steps have ids
 	out := map[string]int{}
 	for i, l := range lines {
 		text := strings.TrimLeft(l, " \t")

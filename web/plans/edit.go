@@ -180,7 +180,7 @@ func (s *section) tryPlan(c *ui.Context, p *PlanForm) error {
 	return err
 }
 
-// savedMeanwhile shows what was typed beside what somebody else has saved since:
+// savedMeanwhile shows what was typed beside what another user has saved since:
 // saving again is on top of what is there now.
 func (s *section) savedMeanwhile(c *ui.Context, p *PlanForm, doc *planner.Document, why error) error {
 	pl, err := s.Reader.Plan(c, doc.ID)

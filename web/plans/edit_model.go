@@ -16,7 +16,7 @@ type PlanForm struct {
 	Idem     string
 	Problems []kit.ProblemRow
 	// Base is the newest version when the form was made: its hash and its number.
-	// Stale says that there is a newer one, StaleDiff shows what it changed.
+	// Stale is set if there is a newer one, StaleDiff shows what it changed.
 	Base, BaseNumber, Stale, StaleDiff string
 	// Of a form that is stale: what the others and what the reader changed since the
 	// version that the reader began with.
@@ -27,7 +27,7 @@ type PlanForm struct {
 	Graph          *graph.Graph
 	Unsafe         []kit.ProblemRow // steps that cannot be repeated
 	Choices        []kit.Option     // what a step may be shown of
-	Snippet        string           // a step to be copied into the plan; empty: none was asked for
+	Snippet        string           // a step to be copied into the plan; empty: none was requested
 	TryInput       string
 	Examples       []kit.Link    // to begin with, of a plan that is new
 	Numbered       [][]plan.Span // the text with line numbers

@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/kairosd/kairosd/internal/diagram"
 	"github.com/kairosd/kairosd/internal/domain"
@@ -33,8 +32,8 @@ const flowWindow = "7d"
 const pageSteps = 200
 
 // flowPaints are what the shade of a node may say on a plan's page.
-var flowPaints = []struct{ key, word string }{{"", locale.Mark("none")}, {"failed", locale.Mark("failures")},
-	{"took", locale.Mark("took")}, {"attempts", locale.Mark("attempts")}}
+var flowPaints = []struct{ key, word string }{{"", locale.Mark("Share of time")}, {"failed", locale.Mark("Failures")},
+	{"attempts", locale.Mark("Attempts")}, {"none", locale.Mark("None")}}
 
 // planFlow is one version of a plan with how it went.
 type planFlow struct {
@@ -65,7 +64,7 @@ func (s *section) planFlow(c *ui.Context, key string, v domain.Version, program 
 // href is this page with other settings; nil takes one away.
 func (f *planFlow) href(set url.Values) string {
 	q := url.Values{}
-	for _, k := range []string{"since", "paint", "node", "zoom", "all", "rows", "line"} {
+	for _, k := range []string{"since", "paint", "node", "zoom", "all", "rows", "line", "tab"} {
 		if v := f.Query(k); v != "" {
 			q.Set(k, v)
 		}
@@ -115,14 +114,9 @@ func (f *planFlow) settings(g *graph.Graph, d *diagram.Drawing) {
 	row(f.T("Shade"), "paint", f.Query("paint"), values, words)
 	g.Zoom(f.Context, d, func(size string) string { return f.href(url.Values{"zoom": {size}}) })
 	g.File = fmt.Sprintf("/plans/%s/v/%d/graph.svg", url.PathEscape(f.key), f.version)
-	if key := f.Query("paint"); key != "" {
-		most := 0.0
-		for _, n := range f.flow.Nodes {
-			most = max(most, shade(key, n))
-		}
-		if most > 0 {
-			g.Scale = &graph.Scale{What: f.T("Shades:"), Least: f.shadeText(key, 0), Most: f.shadeText(key, most)}
-		}
+	key, most := f.Query("paint"), f.darkest()
+	if most > 0 {
+		g.Scale = &graph.Scale{What: f.T("Shade:"), Least: f.shadeText(key, 0), Most: f.shadeText(key, most)}
 	}
 	switch {
 	case f.flow.Runs == 0:
@@ -172,16 +166,20 @@ func (f *planFlow) overlay(box *diagram.Node) (detail, said, heat string) {
 		detail += kit.Took(n.P50)
 	}
 	said += f.T("half within %s, 95%% within %s", kit.Took(n.P50), kit.Took(n.P95))
-	if key := f.Query("paint"); key != "" {
-		most := 0.0
-		for _, o := range f.flow.Nodes {
-			most = max(most, shade(key, o))
-		}
-		if heat = "heat-0"; most > 0 && shade(key, n) > 0 {
-			heat = fmt.Sprintf("heat-%d", 1+min(4, int(5*shade(key, n)/most)))
+	if most := f.darkest(); most > 0 {
+		if heat = "heat-0"; f.shade(n) > 0 {
+			heat = fmt.Sprintf("heat-%d", 1+min(4, int(5*f.shade(n)/most)))
 		}
 	}
 	return detail, said, heat
+}
+
+// darkest is the greatest value of a node that has a shade; 0: none has one.
+func (f *planFlow) darkest() (most float64) {
+	for _, n := range f.flow.Nodes {
+		most = max(most, f.shade(n))
+	}
+	return most
 }
 
 // edgeCount is how often an edge was taken: where there is no choice, by every
@@ -203,26 +201,36 @@ func (f *planFlow) edgeCount(e *diagram.Edge) int {
 	return f.flow.Edges[e.Position]
 }
 
-func shade(key string, n *domain.NodeFlow) float64 {
-	switch key {
+// shade is what the shade of a node shows of it.
+func (f *planFlow) shade(n *domain.NodeFlow) float64 {
+	switch f.Query("paint") {
+	case "":
+		return f.timeShare(n)
 	case "failed":
 		return float64(n.Failed) / float64(max(n.Settled, 1))
-	case "took":
-		return n.P50.Seconds()
 	case "attempts":
 		return float64(n.Attempts) / float64(max(n.Settled, 1))
 	}
 	return 0
 }
 
-func (f *planFlow) shadeText(key string, v float64) string {
-	switch key {
-	case "failed":
-		return f.Display.Lang.Percent(v)
-	case "took":
-		return kit.Took(time.Duration(v * float64(time.Second)))
+// timeShare is the part of the time of all nodes that runs spent in one, by its median.
+func (f *planFlow) timeShare(n *domain.NodeFlow) float64 {
+	var all float64
+	for _, o := range f.flow.Nodes {
+		all += o.P50.Seconds() * float64(o.Settled)
 	}
-	return strconv.FormatFloat(v, 'f', 1, 64)
+	if all == 0 {
+		return 0
+	}
+	return n.P50.Seconds() * float64(n.Settled) / all
+}
+
+func (f *planFlow) shadeText(key string, v float64) string {
+	if key == "attempts" {
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	}
+	return f.Display.Lang.Percent(v)
 }
 
 // share is a part of a whole in percent; what is more than nothing is not 0%.
@@ -246,6 +254,8 @@ func (f *planFlow) steps() ([]FlowRow, kit.RowPages) {
 		if n := f.flow.Nodes[node.ID]; n != nil {
 			row.Runs, row.P50, row.P95 = f.Number(int64(n.Runs)), kit.Took(n.P50), kit.Took(n.P95)
 			row.Failed, row.Bad = share(f.Context, n.Failed, n.Settled), n.Failed > 0
+			row.FailedBar = kit.Percent(100 * float64(n.Failed) / float64(max(n.Settled, 1)))
+			row.Time, row.TimeBar = f.Display.Lang.Percent(f.timeShare(n)), kit.Percent(100*f.timeShare(n))
 			row.Attempts = strconv.FormatFloat(float64(n.Attempts)/float64(max(n.Settled, 1)), 'f', 1, 64)
 		}
 		out = append(out, row)
@@ -253,7 +263,20 @@ func (f *planFlow) steps() ([]FlowRow, kit.RowPages) {
 	return out, pages
 }
 
-// chosen is the panel of the node that somebody chose; nil: nobody did.
+// spend is what the runs paid for models.
+func (f *planFlow) spend() Figure {
+	var cost float64
+	for _, n := range f.flow.Nodes {
+		cost += n.Cost
+	}
+	out := Figure{Title: f.T("Spend"), Value: "–", Remark: f.T("no paid model calls")}
+	if cost > 0 {
+		out.Value, out.Remark = value.Cost(f.Context, cost), f.N(f.flow.Runs, "in %s run", "in %s runs")
+	}
+	return out
+}
+
+// chosen is the panel of the node that the address chooses; nil: it chooses none.
 func (f *planFlow) chosen() *FlowNode {
 	id := f.Query("node")
 	i, ok := f.program.Index[id]
@@ -264,8 +287,8 @@ func (f *planFlow) chosen() *FlowNode {
 	at := "plan:" + filter.Quote(f.key) + " node:" + filter.Quote(id)
 	out := &FlowNode{ID: kit.Visible(id), Close: f.href(url.Values{"node": nil}), All: link.Steps(at+" since:"+f.since, ""),
 		Slowest: link.Steps(at+" since:"+f.since, "took"), Failing: link.Steps(at+" status:failed since:"+f.since, "")}
-	out.Facts = []kit.Fact{{Term: f.T("What it does"), Text: kit.Visible(plan.Does(node))},
-		{Term: f.T("Effect"), Text: value.Effect(f.Context, string(f.effects[i]))}}
+	out.Facts = []kit.Fact{{Term: f.T("Type"), Text: kit.Visible(plan.Does(node))},
+		{Term: f.T("Side effects"), Text: value.Effect(f.Context, string(f.effects[i]))}}
 	n := f.flow.Nodes[id]
 	if n == nil {
 		return out

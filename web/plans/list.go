@@ -101,7 +101,7 @@ func (s *section) plans(c *ui.Context) error {
 	return c.Render(code, Plans(p))
 }
 
-// planWho says whose a plan is, and who saved its current version when.
+// planWho adds the owner of a plan, and who saved its current version when.
 func (s *section) planWho(c *ui.Context, row *PlanRow, pl domain.Plan) error {
 	v, err := s.Reader.VersionByHash(c, pl.LatestHash)
 	if err != nil {

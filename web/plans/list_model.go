@@ -28,7 +28,7 @@ type PlanStats struct {
 	Bad          bool
 	FailedHref   string
 	Median, Slow string
-	Next         kit.Time // when a run begins by itself; NextHref is empty: none does
+	Next         kit.Time // when a run starts automatically; NextHref is empty: none does
 	NextHref     string
 }
 
@@ -44,7 +44,7 @@ type PlansPage struct {
 	CanStart     bool
 	CanWrite     bool
 	Example      string // address of an editor with one in it
-	// Error says what of the query is not understood.
+	// Error is why the query is invalid.
 	Error, Suggestion string
 }
 

@@ -28,20 +28,18 @@ func (s *section) pausePage(c *ui.Context) error {
 		active += int(n.Active)
 	}
 	p := kit.ConfirmPage{Post: link.Plan(pl.Key) + "/pause", Do: "pause", Heading: c.T("Pause %s", kit.Visible(pl.Key)),
-		Says: c.T(
-			"No run of it starts any more, whoever asks for one. What is under way goes on; existing runs can be resumed, rerun and forked. It outlasts restarts.",
-		)}
+		Says: c.T("No new runs start until you unpause the plan. Active runs finish, and you can still resume and fork runs.")}
 	if active > 0 {
-		p.Facts = []kit.Fact{{Term: c.T("Under way"), Text: c.N(active, "%s run under way", "%s runs under way")}}
+		p.Facts = []kit.Fact{{Term: c.T("Active runs"), Text: c.Number(int64(active))}}
 	}
 	if pl.Paused != nil {
 		p.Do, p.Heading, p.Says = "unpause", c.T("Unpause %s", kit.Visible(pl.Key)), plan.Paused(c,
-			pl.Paused)+" "+c.T("From now on runs of it start again.")
+			pl.Paused)+" "+c.T("New runs can start again.")
 	}
 	return s.confirmPlan(c, http.StatusOK, pl, p)
 }
 
-// archivePage asks before a plan is archived, or taken back.
+// archivePage asks before a plan is archived or unarchived.
 func (s *section) archivePage(c *ui.Context) error { return s.showArchive(c, http.StatusOK, "") }
 
 func (s *section) showArchive(c *ui.Context, code int, problem string) error {
@@ -50,10 +48,11 @@ func (s *section) showArchive(c *ui.Context, code int, problem string) error {
 		return err
 	}
 	p := kit.ConfirmPage{Post: link.Plan(pl.Key) + "/archive", Do: "archive", Heading: c.T("Archive %s", kit.Visible(pl.Key)),
-		Error: problem, Danger: true, NeedsReason: true, Says: c.T("It leaves the list of plans, and no new run of it starts. Runs that are under way go on; its versions stay. It can be taken back.")}
+		Error: problem, Danger: true, NeedsReason: true,
+		Says: c.T("The plan leaves the list, and no new runs start. Active runs finish, and its versions stay. You can unarchive it.")}
 	if pl.Archived {
-		p.Do, p.Heading, p.Says = "unarchive", c.T("Take %s back",
-			kit.Visible(pl.Key)), c.T("It is in the list of plans again, and runs of it can be started.")
+		p.Do, p.Heading, p.Says = "unarchive", c.T("Unarchive %s",
+			kit.Visible(pl.Key)), c.T("The plan returns to the list, and new runs can start.")
 		p.Danger, p.NeedsReason = false, false
 	}
 	return s.confirmPlan(c, code, pl, p)
@@ -72,7 +71,7 @@ func (s *section) pause(c *ui.Context) error {
 
 func (s *section) archive(c *ui.Context) error {
 	if c.Field("do") == "archive" && strings.TrimSpace(c.Field("reason")) == "" {
-		return s.showArchive(c, http.StatusUnprocessableEntity, c.T("Say why: it is kept in the audit log."))
+		return s.showArchive(c, http.StatusUnprocessableEntity, c.T("Enter a reason. The audit log keeps it."))
 	}
 	return s.changePlan(c, map[string]planChange{"archive": s.App.Plans.Archive, "unarchive": s.App.Plans.Unarchive})
 }

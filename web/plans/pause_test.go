@@ -26,7 +26,7 @@ func TestAPlanIsPausedByForm(t *testing.T) {
 	webtest.Has(t, otto.Get("/plans/flood"), "the plan", `form="once-pause" name="do" value="pause">Pause<`)
 	webtest.Has(t, otto.Get("/plans?state=paused"), "no paused plan", "No plan is paused.")
 	page := otto.Get("/plans/flood/pause")
-	webtest.Has(t, page, "the preview", "No run of it starts any more", "existing runs can be resumed")
+	webtest.Has(t, page, "the preview", "No new runs start until you unpause the plan", "you can still resume and fork runs")
 	form := page.Hidden()
 	form.Set("reason", "it floods <the bank>")
 	stale := otto.Get("/plans/flood/pause").Hidden()

@@ -35,7 +35,13 @@ func (s *section) plan(c *ui.Context) error {
 	}
 	b := &planPage{Context: c, section: s, stored: pl, version: v, program: program, path: link.Plan(pl.Key)}
 	b.begin()
-	for _, part := range []func() error{b.found, b.acceptance, b.flow, b.versions, b.rights, b.users, b.runs} {
+	parts := map[string][]func() error{
+		"":            {b.overview, b.flow, b.runs},
+		"versions":    {b.versions},
+		"permissions": {b.rights},
+		"source":      {b.source},
+	}
+	for _, part := range append([]func() error{b.found, b.acceptance, b.users, b.next}, parts[b.page.Tab]...) {
 		if err := part(); err != nil {
 			return err
 		}
@@ -57,23 +63,21 @@ type planPage struct {
 // begin fills in what the plan and its version say.
 func (b *planPage) begin() {
 	pl, v, program := b.stored, b.version, b.program
-	b.page = PlanPage{Shell: b.Shell("plans", pl.Key), Key: pl.Key, Name: cmp.Or(program.Name, pl.Key), Description: program.Description,
-		Version: fmt.Sprintf("v%d", v.Number), Hash: v.Hash, Archived: pl.Archived,
-		Source: Source{
-			Download: fmt.Sprintf("%s/v/%d/source", b.path, v.Number),
-		}, AllRuns: link.List("/runs", "plan:"+filter.Quote(pl.Key))}
+	b.page = PlanPage{Shell: b.Shell("plans", pl.Key)}
+	b.page.PlanHead = PlanHead{Key: pl.Key, Name: cmp.Or(program.Name, pl.Key), Description: program.Description,
+		Number: fmt.Sprintf("v%d", v.Number)}
+	b.page.Archived, b.page.Download = pl.Archived, fmt.Sprintf("%s/v/%d/source", b.path, v.Number)
+	b.page.AllRuns = link.List("/runs", "plan:"+filter.Quote(pl.Key))
+	b.tabs()
 	if v.Number != pl.Latest {
 		b.page.Older = &kit.Link{Text: fmt.Sprintf("v%d", pl.Latest), Href: b.path}
 	}
 	if pl.Paused != nil {
 		b.page.Paused = plan.Paused(b.Context, pl.Paused)
 	}
-	b.page.Facts = []kit.Fact{{Term: b.T("Hash"), Text: v.Hash[:12], Mono: true}, {Term: b.T("Stored by"), Text: kit.Visible(v.Author)},
-		{
-			Term: b.T("When"),
-			Text: b.Time(v.CreatedAt).Text,
-		}, {Term: b.T("Steps"), Text: strconv.Itoa(len(program.Nodes))}, {Term: b.T("Kind"),
-			Text: string(program.Kind)}}
+	b.page.Hash, b.page.Author = v.Hash[:12], kit.Visible(v.Author)
+	b.page.Size = b.N(len(program.Nodes), "%s step", "%s steps")
+	b.page.Saved = b.Time(v.CreatedAt)
 	b.page.Input = inputRows(program.InputSchema)
 	if m, ok := program.InputSchema.(map[string]any); ok && len(b.page.Input) == 0 {
 		b.page.Schema = value.Schema("input-schema", b.T("Input"), m)
@@ -81,29 +85,56 @@ func (b *planPage) begin() {
 	b.actions()
 }
 
-// actions are what the reader may do with the plan.
+// tabs are the parts of the page. A link to a line of the source opens the source.
+func (b *planPage) tabs() {
+	tabs := []struct{ key, word string }{{"", b.T("Overview")}, {"versions", b.T("Versions")}, {"input", b.T("Input")},
+		{"permissions", b.T("Permissions")}, {"source", b.T("Source")}}
+	open := b.Query("tab")
+	if open == "" && b.Query("line") != "" {
+		open = "source"
+	}
+	for _, t := range tabs {
+		if t.key == open {
+			b.page.Tab = open
+		}
+	}
+	here := b.Echo.Request().URL.Path
+	for _, t := range tabs {
+		l := kit.Link{Text: t.word, Href: here, Current: t.key == b.page.Tab}
+		if t.key != "" {
+			l.Href += "?tab=" + t.key
+		}
+		if t.key == "versions" {
+			l.Count = b.Context.Number(int64(b.stored.Latest))
+		}
+		b.page.Tabs = append(b.page.Tabs, l)
+	}
+}
+
+// actions are what the reader may do with the plan: the first two beside its name, the rest in a menu.
 func (b *planPage) actions() {
-	add := func(l kit.Link) { b.page.Actions = append(b.page.Actions, l) }
+	more := func(l kit.Link) { b.page.More = append(b.page.More, l) }
 	if b.Who.Role.Includes(domain.RoleOperator) {
-		add(kit.Link{Text: b.T("Start…"), Href: b.path + "/start", Primary: true})
+		b.page.Start = kit.Link{Text: b.T("Start…"), Href: b.path + "/start", Primary: true}
+		b.page.Actions = append(b.page.Actions, b.page.Start)
 		b.page.Once = []kit.Once{{ID: "once-pause", Action: b.path + "/pause", Idem: kit.NewID(), Rev: strconv.Itoa(b.stored.Latest)}}
 		if b.stored.Paused != nil {
-			add(kit.Link{Text: b.T("Unpause"), Form: "once-pause", Do: "unpause"})
+			more(kit.Link{Text: b.T("Unpause"), Form: "once-pause", Do: "unpause"})
 		} else {
-			add(kit.Link{Text: b.T("Pause"), Form: "once-pause", Do: "pause"})
-			add(kit.Link{Text: b.T("Pause with a reason…"), Href: b.path + "/pause", Dialog: true, Class: "link-button"})
+			more(kit.Link{Text: b.T("Pause"), Form: "once-pause", Do: "pause"})
+			more(kit.Link{Text: b.T("Pause with a reason…"), Href: b.path + "/pause", Dialog: true})
 		}
 	}
 	if !b.Who.Role.Includes(domain.RoleAuthor) {
 		return
 	}
 	number := strconv.Itoa(b.version.Number)
-	add(kit.Link{Text: b.T("Edit…"), Href: b.path + "/edit?base=" + number})
-	add(kit.Link{Text: b.T("Copy…"), Href: "/plans/new?" + url.Values{"from": {b.stored.Key}, "v": {number}}.Encode()})
+	b.page.Actions = append(b.page.Actions, kit.Link{Text: b.T("Edit…"), Href: b.path + "/edit?base=" + number})
+	more(kit.Link{Text: b.T("Copy…"), Href: "/plans/new?" + url.Values{"from": {b.stored.Key}, "v": {number}}.Encode()})
 	if b.stored.Archived {
-		add(kit.Link{Text: b.T("Take back…"), Href: b.path + "/archive", Dialog: true})
+		more(kit.Link{Text: b.T("Unarchive…"), Href: b.path + "/archive", Dialog: true})
 	} else {
-		add(kit.Link{Text: b.T("Archive…"), Href: b.path + "/archive", Danger: true, Dialog: true})
+		more(kit.Link{Text: b.T("Archive…"), Href: b.path + "/archive", Danger: true, Dialog: true})
 	}
 }
 
@@ -118,7 +149,7 @@ func (b *planPage) found() error {
 	return err
 }
 
-// flow is how runs went through the plan, and the text of it.
+// flow is how runs went through the plan.
 func (b *planPage) flow() error {
 	flow, err := b.planFlow(b.Context, b.stored.Key, b.version, b.program)
 	if err != nil {
@@ -126,10 +157,25 @@ func (b *planPage) flow() error {
 	}
 	b.page.Graph, b.page.Chosen = flow.graph(), flow.chosen()
 	b.page.Steps, b.page.StepPages = flow.steps()
+	b.page.Figures = append(b.page.Figures, flow.spend())
+	return nil
+}
+
+// source is a page of the plan's text.
+func (b *planPage) source() error {
+	flow := planFlow{Context: b.Context}
 	lines := plan.Lines(b.version)
 	from, to, pages := ui.CutPage(b.Context, "line", locale.Mark("Lines %s to %s of %s"), len(lines), plan.MarkLines, 0, flow.href)
 	b.page.Lines, b.page.FirstLine, b.page.LinePages = lines[from:to], from+1, pages
-	b.page.Stats, err = b.planStats(b.Context, b.stored.Key)
+	return nil
+}
+
+// next is the run that starts next at a set time.
+func (b *planPage) next() error {
+	run, at, err := b.Reader.NextStart(b, b.stored.Key)
+	if run != "" {
+		b.page.NextHref, b.page.Next = "/runs/"+run, b.Time(at)
+	}
 	return err
 }
 

@@ -23,28 +23,49 @@ type VersionRow struct {
 // PlanPage is one version of a plan.
 type PlanPage struct {
 	kit.Shell
+	PlanHead
+	PlanState
+	Overview
 	Flow
 	Source
+	Tab      string // which of Tabs is shown; empty: the overview
+	Tabs     []kit.Link
+	Versions []VersionRow
+	Input    []InputRow
+	Schema   kit.Block // of an input that is not an object
+	Rights   []kit.Fact
+	Tools    []ToolRight
+}
+
+// PlanHead is the name of a version, who saved it, and what the reader may do with it.
+type PlanHead struct {
 	Key, Name, Description string
-	Version                string
-	Older                  *kit.Link // set on a version that is not the current one: that one
-	Draft                  bool
-	DraftHref              string // its draft, if it has one
-	Hash                   string
-	Actions                []kit.Link
-	Facts                  []kit.Fact
+	Number, Hash           string
+	Author, Size           string // who saved it, and how many steps it has
+	Saved                  kit.Time
 	Found                  []kit.Link // owner and labels
-	Versions               []VersionRow
-	Runs                   []run.Row
-	Input                  []InputRow
-	Schema                 kit.Block // of an input that is no object
-	Rights                 []kit.Fact
-	Tools                  []ToolRight
-	Archived               bool
-	Paused                 string // since when, by whom and why no run of it starts
-	Stats                  PlanStats
-	UsedBy                 []kit.Link // plans that run it
-	AllRuns                string
+	Actions, More          []kit.Link
+}
+
+// PlanState is whether new runs of a plan start, and where it is used.
+type PlanState struct {
+	Older     *kit.Link // set on a version that is not the current one: that one
+	Draft     bool
+	DraftHref string // its draft, if it has one
+	Archived  bool
+	Paused    string // since when, by whom, and why no new runs start
+	Next      kit.Time
+	NextHref  string     // the run that starts next at a set time; empty: none does
+	UsedBy    []kit.Link // plans that run it
+}
+
+// Overview is how a plan does.
+type Overview struct {
+	Figures []Figure
+	Scatter *Scatter // nil: the plan has not run
+	Runs    []run.Row
+	AllRuns string
+	Start   kit.Link
 }
 
 // Flow is how runs went through a plan: its picture, and a page of its steps.
@@ -67,8 +88,34 @@ type Source struct {
 type FlowRow struct {
 	ID, Href, Does, Effect           string
 	Runs, Failed, P50, P95, Attempts string
-	Bad, Current                     bool
+	// FailedBar and TimeBar are widths of bars: the share that failed, and its share of the time.
+	FailedBar, TimeBar, Time string
+	Bad, Current             bool
 }
+
+// Figure is a number that stands for how a plan does.
+type Figure struct {
+	Title, Value, Remark, Href string
+	Bad                        bool
+	// Parts are the parts of a whole, as widths of a bar.
+	Parts []run.Cell
+}
+
+// Scatter shows how long the last runs took, one after another, with the versions that they ran.
+type Scatter struct {
+	Label, Remark string
+	Dots          []Dot
+	Lines         []ScatterLine
+	Marks         []ScatterLine
+	From, To      kit.Time
+	Legend        []kit.Status
+}
+
+// Dot is a run: its place in percent, its role, and the path of its shape.
+type Dot struct{ X, Y, Class, Path, Title string }
+
+// ScatterLine is a line with its text, at a place in percent.
+type ScatterLine struct{ At, Text string }
 
 // FlowNode is the panel of a chosen node.
 type FlowNode struct {

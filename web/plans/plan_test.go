@@ -14,9 +14,9 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// A plan's page says how its runs went: in the picture, in a table, and of a
-// chosen step what failed last and took longest.
-func TestAPlanSaysHowItsRunsWent(t *testing.T) {
+// A plan's page shows how its runs went: in figures, in the picture, in a table, and for a
+// chosen step its recent failures and slowest attempts. Its tabs show the rest.
+func TestAPlanShowsHowItsRunsWent(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	seed := site.Seed(t)
@@ -26,36 +26,38 @@ func TestAPlanSaysHowItsRunsWent(t *testing.T) {
 		t,
 		p,
 		"the plan",
-		"How its runs went",
+		"Success rate",
+		"1 failed in 7 days",
+		"Median duration",
+		"no paid model calls",
+		`aria-label="Duration of the last 1 runs, oldest first; 1 failed"`,
 		"1 run of this version, of the last 7d.",
 		`class="e t w5"`,
 		"1 run · 100% fail",
 		"no run",
-		"Tries each",
+		"Share of time",
 		">1.0</td>",
-		"Fields of the input",
-		"EUR, USD",
-		"Permissions",
-		"It is allowed.",
-		`<span class="k">nodes</span>`,
 		"1 run",
 		"/plans/ledger/v/1/graph.svg",
 		"owner%3Amarta",
 	)
 	if strings.Contains(p.Body, `id="step"`) {
-		t.Error("a step is chosen though nobody chose one")
+		t.Error("a step is open though the address chooses none")
 	}
+	webtest.Has(t, b.Get("/plans/ledger?tab=input"), "the input", "Fields of the input", "EUR, USD")
+	webtest.Has(t, b.Get("/plans/ledger?tab=permissions"), "the permissions", "Tools that the plan calls", "It is allowed.")
+	webtest.Has(t, b.Get("/plans/ledger?tab=source"), "the source", `<span class="k">nodes</span>`, "Download")
 	p = b.Get("/plans/ledger?node=post&paint=failed&zoom=fit")
 	webtest.Has(
 		t,
 		p,
 		"the chosen step",
 		`id="step"`,
-		"Last failures",
-		"Took longest",
+		"Recent failures",
+		"Slowest attempts",
 		"/runs/"+seed.Failed.ID+"?step=",
 		"/steps?q=plan%3Aledger+node%3Apost",
-		"Shades:",
+		"Shade:",
 		`class="node plain heat-5`,
 		` fit" tabindex`,
 	)
@@ -137,11 +139,11 @@ func TestAVersionIsRestoredByForm(t *testing.T) {
 	site.Plan(t, "id: p\nnodes: {a: {type: set, input: 2}}\n")
 	site.Run(t, "p", "null")
 	b := site.Browser(t).Login()
-	p := b.Get("/plans/p")
-	webtest.Has(t, p, "the plan", "/plans/p/v/1/restore", "current", "Runs in 7 days")
-	webtest.Has(t, b.Get("/plans/p/v/1"), "the first version", "This is not the current version:")
+	p := b.Get("/plans/p?tab=versions")
+	webtest.Has(t, p, "the plan", "/plans/p/v/1/restore", "current", "Runs, 7 days")
+	webtest.Has(t, b.Get("/plans/p/v/1"), "the first version", "A newer version is current:")
 	open := b.Get("/plans/p/v/1/restore")
-	webtest.Has(t, open, "the preview", "Restore v1 of p", "/plans/p/diff/2/1", "Current now")
+	webtest.Has(t, open, "the preview", "Restore v1 of p", "/plans/p/diff/2/1", "Current version")
 	form := open.Hidden()
 	if p = b.Post("/plans/p/v/1/restore", form); p.Code != http.StatusUnprocessableEntity {
 		t.Errorf("without a reason: %d", p.Code)
@@ -200,7 +202,7 @@ func TestVersionsAreComparedAsAPicture(t *testing.T) {
 }
 
 // The editor shows what is wrong beside the text, with the picture; it adds steps,
-// tries the text without saving it, and keeps both sides when somebody was faster.
+// tries the text without saving it, and keeps both sides when another user was faster.
 func TestPlansAreEditedByForm(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

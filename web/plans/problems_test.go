@@ -51,7 +51,7 @@ var unheard = map[string]string{
 }
 
 // Every problem and warning that a plan can have stands in the editor as it is
-// typed, with its place, the step, what is wrong and what to do; and the API says the
+// typed, with its place, the step, what is wrong and what to do; and the API returns the
 // same.
 func TestEveryProblemOfAPlanStandsInTheEditor(t *testing.T) {
 	t.Parallel()

@@ -38,8 +38,8 @@ type Reader interface {
 	Versions(ctx context.Context, planID string) ([]domain.Version, error) // newest first, without source
 	VersionByNumber(ctx context.Context, planID string, number int) (domain.Version, error)
 	VersionByHash(ctx context.Context, hash string) (domain.Version, error)
-	// VersionRuns says per version number how many runs ended since a time, how, and
-	// how many are under way.
+	// VersionRuns counts per version number the runs that ended since a time, by result, and
+	// the active ones.
 	VersionRuns(ctx context.Context, planID string, since time.Time) (map[int]domain.VersionRuns, error)
 	Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error)
 	// LastRuns are the newest runs of a plan, with id, state and times only.
@@ -49,7 +49,7 @@ type Reader interface {
 	NextStart(ctx context.Context, plan string) (run string, at time.Time, err error)
 }
 
-// Engine knows what plans do, and tries them.
+// Engine reads programs, checks plans, and names what plans may call.
 type Engine interface {
 	graph.Programs
 	// Catalog is what this installation offers to plans.

@@ -111,7 +111,7 @@ func snippetJSON(id, kind, name string, schema any, asList bool) (string, error)
 }
 
 // arguments are the lines of a tool's arguments: those that it requires, and the
-// others as comments, each with what its schema says of it.
+// others as comments, each with the description of its schema.
 func arguments(schema any) []string {
 	props, required, order := form.Properties(schema)
 	var out []string
@@ -134,7 +134,7 @@ func arguments(schema any) []string {
 	return out
 }
 
-// aboutValue is what a schema says of a value, on one line.
+// aboutValue describes a value by its schema, on one line.
 func aboutValue(p map[string]any) string {
 	typ, _ := p["type"].(string)
 	parts := []string{typ}

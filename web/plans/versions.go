@@ -60,7 +60,7 @@ func (b *planPage) versionRow(v domain.Version, n domain.VersionRuns) VersionRow
 		row.Rate, row.Bad = b.Display.Lang.Percent(float64(n.Completed)/float64(done)), n.Failed > 0
 	}
 	if n.Active > 0 {
-		row.Active = b.N(int(n.Active), "%s run under way", "%s runs under way")
+		row.Active = b.N(int(n.Active), "%s active run", "%s active runs")
 		row.ActiveHref = link.List("/runs", of+" status:queued,running,waiting")
 	}
 	return row
@@ -68,8 +68,8 @@ func (b *planPage) versionRow(v domain.Version, n domain.VersionRuns) VersionRow
 
 // rights are who may do what with the plan, and what its steps may call.
 func (b *planPage) rights() error {
-	b.page.Rights = []kit.Fact{{Term: b.T("Start, resume, fork"), Text: b.T("operators")},
-		{Term: b.T("Edit, restore, archive, go on with another version"), Text: b.T("authors")}}
+	b.page.Rights = []kit.Fact{{Term: b.T("Start, resume, and fork runs"), Text: b.T("operators")},
+		{Term: b.T("Edit, restore, and archive the plan; resume runs with another version"), Text: b.T("authors")}}
 	used := map[string][]string{}
 	for i := range b.program.Nodes {
 		if t := b.program.Nodes[i].Tool; t != "" {
@@ -93,7 +93,7 @@ func (b *planPage) rights() error {
 		says := value.Permissions[permissions[name]]
 		switch {
 		case !known:
-			says = locale.Mark("This installation does not have it.")
+			says = locale.Mark("This server does not have the tool.")
 		case info.Denied != nil && info.Denied(b.stored.Key):
 			says = value.Permissions["deny"]
 		}
@@ -107,7 +107,7 @@ func (b *planPage) rights() error {
 	return nil
 }
 
-// someSteps names the first steps of a list, and says how many there are besides.
+// someSteps names the first steps of a list, and counts the rest.
 func someSteps(c *ui.Context, ids []string) string {
 	const most = 20
 	text := kit.Visible(strings.Join(ids[:min(len(ids), most)], ", "))
@@ -217,15 +217,15 @@ func (s *section) showRestore(c *ui.Context, code int, problem string) error {
 		Heading: heading, Error: problem, Idem: kit.NewID(), NeedsReason: true, Post: fmt.Sprintf("%s/v/%d/restore", path,
 			v.Number), Back: path,
 		Says: c.T(
-			"v%d is the current version again: what is started from now on follows it. Runs under way keep theirs. A version is its content, so that v%d keeps its number; the audit log says who went back and why.",
+			"New runs use v%d from now on. Active runs keep their version. The audit log records who restored v%d and the reason.",
 			v.Number,
 			v.Number,
 		),
-		Facts: []kit.Fact{{Term: c.T("Current now"), Text: fmt.Sprintf("v%d", pl.Latest)},
+		Facts: []kit.Fact{{Term: c.T("Current version"), Text: fmt.Sprintf("v%d", pl.Latest)},
 			{
-				Term: c.T("Then"),
+				Term: c.T("New current version"),
 				Text: fmt.Sprintf("v%d", v.Number),
-			}, {Term: c.T("Stored by"), Text: kit.Visible(v.Author)}, {Term: c.T("When"),
+			}, {Term: c.T("Saved by"), Text: kit.Visible(v.Author)}, {Term: c.T("Saved"),
 				Text: c.Time(v.CreatedAt).Text}}},
 		Base: pl.LatestHash, Diff: fmt.Sprintf("%s/diff/%d/%d", path, pl.Latest, v.Number)}
 	if v.Number == pl.Latest {
@@ -241,7 +241,7 @@ func (s *section) restore(c *ui.Context) error {
 	}
 	reason := strings.TrimSpace(c.Field("reason"))
 	if reason == "" {
-		return s.showRestore(c, http.StatusUnprocessableEntity, c.T("Say why: it is kept in the audit log."))
+		return s.showRestore(c, http.StatusUnprocessableEntity, c.T("Enter a reason. The audit log keeps it."))
 	}
 	if pl, err = s.App.Plans.Restore(c, app.VersionChange{Meta: c.Meta(), Plan: pl.ID, Number: v.Number, Base: c.Field("base"),
 		Reason: reason}); err == nil {
