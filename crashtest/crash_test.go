@@ -338,7 +338,7 @@ func TestASecondDaemonRefuses(t *testing.T) {
 	}
 	bin := build(t)
 	d := start(t, bin, data, config)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // it would serve for ever
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // it would serve for ever
 	defer cancel()
 	out, err := exec.CommandContext(ctx, bin, "serve", "--data", data, "--listen", "127.0.0.1:0").CombinedOutput()
 	exit, ok := errors.AsType[*exec.ExitError](err)

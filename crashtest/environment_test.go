@@ -322,7 +322,7 @@ func ended(t *testing.T, d *daemon) int {
 			t.Fatalf("the daemon ended with %v", err)
 		}
 		return exit.ExitCode()
-	case <-time.After(30 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("the daemon goes on")
 		return 0
 	}

@@ -129,7 +129,7 @@ func (l *life) begin(spec string) error {
 func (l *life) died(err error) error {
 	select {
 	case <-l.gone:
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		return fmt.Errorf("the daemon lives: %w", err)
 	}
 	if !l.cmd.ProcessState.Sys().(syscall.WaitStatus).Signaled() {

@@ -2,7 +2,10 @@ package planner_test
 
 import (
 	"fmt"
+	"math"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -90,11 +93,7 @@ func TestLimits(t *testing.T) {
 	} {
 		t.Run(c.id+" "+c.name, func(t *testing.T) {
 			t.Parallel()
-			started := time.Now()
 			d, problems := planner.Parse([]byte(c.src), planner.WithFormat(c.f))
-			if took := time.Since(started); took > 5*time.Second {
-				t.Errorf("took %s", took)
-			}
 			if c.want == "" {
 				if d == nil {
 					t.Fatalf("refused: %.500v", problems)
@@ -238,26 +237,41 @@ func TestNoInputIsSlow(t *testing.T) {
 	cases["backwards chain with refs"] = backwards(5000)
 	cases["one long cycle"] = cycle(5000)
 	cases["needs of everything"] = layers(15, 90)
+	// The measure is a legal plan of 5,000 nodes, and the time that this thread computes:
+	// whatever else the machine does, the ratio stays. What is quadratic exceeds it by far.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	parse := func(s string) time.Duration {
-		started := time.Now()
+		before := computed(t)
 		planner.Parse([]byte(s), planner.WithFormat(planner.FormatYAML))
-		return time.Since(started)
+		return computed(t) - before
 	}
-	// A legal plan of 5,000 nodes is the measure, taken next to each case: an idle and
-	// a busy machine agree about the ratio. What is quadratic exceeds it by far.
 	const most = 60
 	for name, src := range cases {
 		for _, s := range []string{src, oneLine(src)} {
-			plain := parse(head)
-			took := parse(s)
-			if plain = max(plain, parse(head)); took > most*plain {
-				t.Errorf("%s (%d bytes): %s, %d times a plain plan", name, len(s), took, took/plain)
+			ratio := time.Duration(math.MaxInt64)
+			for try := 0; try < 3 && ratio > most; try++ { // a garbage collection may fall on one
+				ratio = min(ratio, parse(s)/max(parse(head), time.Millisecond))
+			}
+			if ratio > most {
+				t.Errorf("%s (%d bytes): %d times a plain plan", name, len(s), ratio)
 			}
 			if s == src {
-				t.Logf("%-28s %8d bytes %10s %4d times a plain plan", name, len(s), took.Round(time.Millisecond), took/plain)
+				t.Logf("%-28s %8d bytes %4d times a plain plan", name, len(s), ratio)
 			}
 		}
 	}
+}
+
+// computed is the time for which the processor has worked for this thread.
+func computed(t *testing.T) time.Duration {
+	t.Helper()
+	const thread = 1 // RUSAGE_THREAD
+	var r syscall.Rusage
+	if err := syscall.Getrusage(thread, &r); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
 func allToAll(n int) string {

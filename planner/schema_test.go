@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
@@ -70,14 +69,10 @@ func TestSchemaRefused(t *testing.T) {
 		"an extreme number": `{"maximum": 1e999999999}`,
 		"very large":        large,
 	} {
-		started := time.Now()
 		if _, err := planner.ParseSchema(decode(t, src)); err == nil {
 			t.Errorf("%s: accepted", name)
 		} else if strings.Contains(err.Error(), "schema://") {
 			t.Errorf("%s: %v speaks of a document that nobody wrote", name, err)
-		}
-		if took := time.Since(started); took > time.Second {
-			t.Errorf("%s: took %s", name, took)
 		}
 	}
 	tree := `{"$defs": {"node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}, ` +
@@ -93,9 +88,8 @@ func TestSchemaRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	started := time.Now()
-	if ps := re.Validate(strings.Repeat("a", 50_000) + "!"); len(ps) != 1 || time.Since(started) > time.Second {
-		t.Errorf("got %v after %s", ps, time.Since(started))
+	if ps := re.Validate(strings.Repeat("a", 50_000) + "!"); len(ps) != 1 { // a pattern that backtracks would take years
+		t.Errorf("got %v", ps)
 	}
 }
 
@@ -134,10 +128,8 @@ func TestSchemaCost(t *testing.T) {
 		"tree":                {list, deep, true},
 		"long list":           {compile(`{"items": {"type": "string"}}`), many, true},
 	} {
-		started := time.Now()
-		ps := c.s.Validate(c.v)
-		if (len(ps) == 0) != c.fits || time.Since(started) > 2*time.Second {
-			t.Errorf("%s: got %v after %s, want it to fit: %v", name, ps, time.Since(started), c.fits)
+		if ps := c.s.Validate(c.v); (len(ps) == 0) != c.fits {
+			t.Errorf("%s: got %v, want it to fit: %v", name, ps, c.fits)
 		}
 	}
 }

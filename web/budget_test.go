@@ -3,16 +3,15 @@ package web_test
 import (
 	"bytes"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/kairosd/kairosd/web/static"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// The budgets of pages, printed with -v: make ui-budget.
+// The budgets of pages, printed with -v. What a page costs in time is a matter of an idle
+// machine: make ui-budget.
 func TestPagesAreWithinTheirBudgets(t *testing.T) {
 	t.Parallel()
 	const kb = 1024
@@ -57,22 +56,6 @@ func TestPagesAreWithinTheirBudgets(t *testing.T) {
 	check("graph of 500 nodes, packed", size("/runs/"+large.ID+"?view=graph"), 20*kb)
 	check("home, packed", size("/"), 14*kb)
 	check("first visit, packed", scripts+styles+fonts+icons+size("/"), 100*kb)
-	// What the server needs; the limits are far above the budget of 50 ms, since
-	// other tests run beside this one. make ui-budget prints what it is alone.
-	for _, path := range []string{"/", "/runs", "/runs?q=status:failed", "/runs/" + fifty.ID, "/plans/fifty", "/audit", "/approvals"} {
-		times := make([]time.Duration, 40)
-		for i := range times {
-			began := time.Now()
-			b.Get(path)
-			times[i] = time.Since(began)
-		}
-		slices.Sort(times)
-		p95 := times[len(times)*95/100]
-		t.Logf("%-42s %7.1f ms at the 95th percentile, budget 50", strings.Split(path, fifty.ID)[0], float64(p95.Microseconds())/1000)
-		if p95 > 3*time.Second {
-			t.Errorf("%s takes %s", path, p95)
-		}
-	}
 }
 
 // file reads one of the embedded files as a browser gets it.

@@ -39,7 +39,7 @@ func FuzzHTTP(f *testing.F) {
 			t.Fatalf("it serves no more: %v", err)
 		}
 		defer c.Close()
-		if err := c.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
+		if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 			t.Fatal(err)
 		}
 		_, _ = c.Write(raw) // it may have hung up by now

@@ -30,7 +30,7 @@ type stream struct {
 
 func (s *server) listen(t *testing.T, as, path string, headers ...string) *stream {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+api.Base+path, nil)
 	if err != nil {
@@ -224,7 +224,7 @@ func TestStreamsAreCapped(t *testing.T) {
 		t.Errorf("A45: the third stream of two gets %d %s", a.status, a.text)
 	}
 	second.resp.Body.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for ctx.Err() == nil { // the place is free once the server has noticed
 		if a := s.listen(t, "viewer", "/events"); a.resp.StatusCode == 200 {
@@ -268,7 +268,7 @@ func dial(t *testing.T, s *server, path, as string, headers ...string) (*websock
 		k, v, _ := strings.Cut(x, ": ")
 		h.Set(k, v)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	conn, resp, err := websocket.Dial(ctx, s.URL+api.Base+path, &websocket.DialOptions{HTTPHeader: h})
 	if err == nil {
@@ -279,7 +279,7 @@ func dial(t *testing.T, s *server, path, as string, headers ...string) (*websock
 
 func hear(t *testing.T, conn *websocket.Conn) domain.Event {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	_, text, err := conn.Read(ctx)
 	if err != nil {
@@ -364,7 +364,7 @@ func TestAnonymousBodyIsNotRead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := io.WriteString(conn, head); err != nil {

@@ -405,15 +405,16 @@ func TestOldHashesAreRenewed(t *testing.T) {
 	h.login(t, "marta")
 }
 
-// TestUnknownNamesCostTheSame compares the least times of interleaved attempts,
-// which other work on the machine disturbs least: a name that exists must not be
-// told apart by how long the refusal takes (A23). Without a hash for unknown
-// names, they would be refused a hundred times faster.
+// TestUnknownNamesCostTheSame compares the shortest times of interleaved attempts: a
+// name that exists must not be recognized by how long the refusal takes. Without a hash
+// for unknown names, they would be refused a hundred times faster, in every round. Other
+// work on the machine disturbs some rounds only. See A23 in docs/internals/bad-inputs.md.
 func TestUnknownNamesCostTheSame(t *testing.T) {
 	h := open(t) // not parallel: it measures
 	h.user(t, "marta", domain.RoleViewer)
 	least := map[string]time.Duration{"marta": time.Hour, "nobody": time.Hour}
-	for range 12 {
+	ratio := 0.0
+	for round := 0; round < 6 || round < 100 && (ratio < 0.25 || ratio > 4); round++ {
 		for name := range least {
 			h.pass(time.Hour) // no throttle
 			began := time.Now()
@@ -421,8 +422,9 @@ func TestUnknownNamesCostTheSame(t *testing.T) {
 			least[name] = min(least[name], time.Since(began))
 			wantCode(t, err, domain.CodeUnauthorized)
 		}
+		ratio = float64(least["marta"]) / float64(least["nobody"])
 	}
-	if ratio := float64(least["marta"]) / float64(least["nobody"]); ratio < 0.25 || ratio > 4 {
+	if ratio < 0.25 || ratio > 4 {
 		t.Errorf("A23: a wrong password takes %v, an unknown name %v", least["marta"], least["nobody"])
 	}
 }

@@ -55,7 +55,7 @@ func on(site *webtest.Site, c bulk.Config) apptest.Bulk {
 
 func wait(t *testing.T, s apptest.Bulk, id string, done func(domain.Bulk) bool) domain.Bulk {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for {
 		b, err := s.Bulk(t.Context(), id)
 		if err != nil {

@@ -41,7 +41,7 @@ func TestTheServiceManagerIsTold(t *testing.T) {
 				if strings.HasPrefix(m, what) {
 					return m
 				}
-			case <-time.After(30 * time.Second):
+			case <-time.After(time.Minute):
 				t.Fatalf("%s is not told", what)
 			}
 		}
@@ -82,7 +82,7 @@ func TestOtherProcessesSignsAreNotGiven(t *testing.T) {
 	env := map[string]string{"NOTIFY_SOCKET": socket, "WATCHDOG_USEC": "1000", "WATCHDOG_PID": "1"}
 	d := serveIn(t, func(name string) string { return env[name] }, nil, filepath.Join(dir, "data"))
 	d.end(t)
-	if err := ln.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
+	if err := ln.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	b := make([]byte, 4096)

@@ -40,7 +40,7 @@ func TestServeNotifies(t *testing.T) {
 		select {
 		case m := <-got:
 			return m
-		case <-time.After(60 * time.Second):
+		case <-time.After(2 * time.Minute):
 			t.Fatal("nobody was told")
 			return notify.Message{}
 		}

@@ -100,7 +100,7 @@ func serveIn(t *testing.T, env func(string) string, log io.Writer, data string, 
 		s.url = strings.TrimPrefix(line, "kairosd is ready at ")
 	case code := <-s.code:
 		t.Fatalf("serve ended with %d: %s", code, s.log)
-	case <-time.After(30 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatalf("no ready line: %s", s.log)
 	}
 	s.Client = client.Unix(filepath.Join(data, "kairosd.sock"))
@@ -119,7 +119,7 @@ func (s *serving) end(t *testing.T) int {
 			t.Error(err)
 		}
 		return code
-	case <-time.After(60 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatal("the daemon does not end")
 		return -1
 	}
@@ -307,7 +307,7 @@ func TestFailedStorageEndsTheDaemonAndIsToldAtTheNextStart(t *testing.T) {
 		if code != 74 {
 			t.Errorf("exit %d, want 74: %s", code, d.log)
 		}
-	case <-time.After(30 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatal("the daemon goes on without its database")
 	}
 	if err := os.Rename(db+".moved", db); err != nil {

@@ -278,7 +278,7 @@ func TestParityOfInterrupts(t *testing.T) {
 	everywhere(t, "", func(t *testing.T, s *shell) {
 		plan := s.file(
 			"slow.yaml",
-			"id: slow\nnodes:\n  first: {type: set, input: 1}\n  nap: {type: sleep, needs: [first], input: {for: 1s}}\n  then: {type: set, needs: [nap], input: 2}\n",
+			"id: slow\nnodes:\n  first: {type: set, input: 1}\n  nap: {type: sleep, needs: [first], input: {for: 3s}}\n  then: {type: set, needs: [nap], input: 2}\n",
 		)
 		ctx, interrupt := context.WithCancel(t.Context())
 		defer interrupt()

@@ -90,7 +90,7 @@ func (d *daemon) as(t *testing.T, role domain.Role) *client.Client {
 // settled waits for a run through its events, as a program would.
 func settled(t *testing.T, c *client.Client, id string) apitypes.RunDetail {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for range c.Events(ctx, id, "") {
 		r, err := c.View(ctx, id)

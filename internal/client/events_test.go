@@ -54,7 +54,7 @@ func TestEventsGoOnAfterABreak(t *testing.T) {
 	d := start(t)
 	operator := d.as(t, domain.RoleOperator)
 	d.engine.Save(chain)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	s, err := operator.Start(ctx, domain.StartRequest{Plan: "chain"})
 	if err != nil {
@@ -101,7 +101,7 @@ func TestWaitAndSubscribe(t *testing.T) {
 	d := start(t)
 	operator := d.as(t, domain.RoleOperator)
 	d.engine.Save(chain)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	run, err := operator.Start(ctx, domain.StartRequest{Plan: "chain"})
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 // get sends a request with a token.
 func (d *daemon) get(t *testing.T, token, path, accept string) *http.Response {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, d.server.URL+api.Base+path, nil)
 	if err != nil {

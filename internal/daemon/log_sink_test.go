@@ -48,12 +48,8 @@ func TestALogThatNobodyReads(t *testing.T) {
 	sink := daemon.NewLogSink(w)
 	log := slog.New(slog.NewJSONHandler(sink, nil))
 	const lines = daemon.LogRoom + 1000
-	began := time.Now()
-	for i := range lines {
+	for i := range lines { // nothing is written meanwhile: a call that waits for the reader never returns
 		log.Info("line", "n", i)
-	}
-	if took := time.Since(began); took > 20*time.Second {
-		t.Errorf("%d lines took %s", lines, took)
 	}
 	close(w.release)
 	for i, late := 0, time.After(time.Minute); !w.says("were dropped"); i++ {

@@ -70,7 +70,7 @@ func cutOnce(t *testing.T, s *store.Store, reg *enginetest.Registry, v domain.Ve
 	e := enginetest.OpenWith(t, s, cut, reg, engine.Options{})
 	run := e.Begin(v, "")
 	whole := make(chan struct{})
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	go func() {
 		defer close(whole)
@@ -263,7 +263,7 @@ end: {type: set, needs: [after, l], input: "${output.after}"}}, edges: []}`,
 	e.Close()
 	e = enginetest.OpenOn(t, s, registry, engine.Options{})
 	defer e.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if _, err := e.WaitFor(ctx, run.ID, func(r domain.Run) bool { return r.Steps >= 2 }); err != nil {
 		t.Errorf("what follows the child that ended does not run while the other works: %v\n%s", err, e.Journal(run.ID))

@@ -65,7 +65,7 @@ func act(e *enginetest.Engine, run string, action domain.Action) <-chan error {
 // until waits for something that sends no event.
 func until(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !done(); runtime.Gosched() {
+	for deadline := time.Now().Add(time.Minute); !done(); runtime.Gosched() {
 		if time.Now().After(deadline) {
 			t.Fatalf("still not so: %s", what)
 		}
@@ -77,7 +77,7 @@ func answered(t *testing.T, what string, answer <-chan error) error {
 	select {
 	case err := <-answer:
 		return err
-	case <-time.After(30 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatalf("%s: no answer", what)
 		return nil
 	}

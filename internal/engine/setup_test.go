@@ -134,7 +134,7 @@ func TestLimitsChangeUnderRuns(t *testing.T) {
 	if most > 6 {
 		t.Errorf("%d nodes ran at once; at most 6 might", most)
 	}
-	for deadline := time.Now().Add(30 * time.Second); e.Load() != (engine.Load{}); runtime.Gosched() { // slots are given back after the end is told
+	for deadline := time.Now().Add(time.Minute); e.Load() != (engine.Load{}); runtime.Gosched() { // slots are given back after the end is told
 		if time.Now().After(deadline) {
 			t.Fatalf("something is still held: %+v", e.Load())
 		}

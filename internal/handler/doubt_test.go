@@ -107,17 +107,18 @@ func settled(t *testing.T, e *engine.Engine, id string) domain.Run {
 
 // An agent's POST whose answer is lost is in doubt, whatever cut it off and whatever
 // class the step declares. Neither a retry nor a resume sends it again; a person
-// does, who is told which call it is.
+// does, who is told which call it is. The timeouts leave a busy machine the time to send
+// the call first.
 func TestAnAgentsCallWithoutAnAnswerIsInDoubt(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ step, timeout string }{
-		"a cut connection":             {"retry: {max_attempts: 3, backoff: [1ms]}", "10s"},
-		"the tool's own timeout":       {"retry: {max_attempts: 3, backoff: [1ms]}", "50ms"},
-		"the step's timeout":           {"timeout: 300ms, retry: {max_attempts: 3, backoff: [1ms]}", "10s"},
-		"without retry":                {"timeout: 300ms", "10s"},
-		"a step that says idempotent":  {"effect: idempotent, retry: {max_attempts: 3, backoff: [1ms]}", "50ms"},
-		"a step that says pure":        {"effect: pure, retry: {max_attempts: 3, backoff: [1ms]}", "50ms"},
-		"on_error goes on, not resent": {"on_error: continue", "50ms"},
+		"a cut connection":             {"retry: {max_attempts: 3, backoff: [1ms]}", "1m"},
+		"the tool's own timeout":       {"retry: {max_attempts: 3, backoff: [1ms]}", "2s"},
+		"the step's timeout":           {"timeout: 2s, retry: {max_attempts: 3, backoff: [1ms]}", "1m"},
+		"without retry":                {"timeout: 2s", "1m"},
+		"a step that says idempotent":  {"effect: idempotent, retry: {max_attempts: 3, backoff: [1ms]}", "2s"},
+		"a step that says pure":        {"effect: pure, retry: {max_attempts: 3, backoff: [1ms]}", "2s"},
+		"on_error goes on, not resent": {"on_error: continue", "2s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -262,7 +262,7 @@ func command(t *testing.T, kind string, env ...string) mcp.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := mcp.Server{Command: []string{self}, Allow: true, Env: map[string]string{"MCP_TEST_SERVER": kind}, StartTimeout: 20 * time.Second}
+	s := mcp.Server{Command: []string{self}, Allow: true, Env: map[string]string{"MCP_TEST_SERVER": kind}, StartTimeout: time.Minute}
 	for i := 0; i+1 < len(env); i += 2 {
 		s.Env[env[i]] = env[i+1]
 	}
@@ -302,7 +302,7 @@ func call(t *testing.T, set *tool.Set, name string, args map[string]any) (string
 // until waits for a state of a tool.
 func until(t *testing.T, h *mcp.Host, name, state string) mcp.Tool {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for {
 		for _, x := range h.Tools() {
 			if x.Name == name && x.State == state {

@@ -231,7 +231,7 @@ func TestALostFileStopsTheStore(t *testing.T) {
 	}
 	select {
 	case <-s.Failed():
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("nobody noticed")
 	}
 	err = s.Audit(context.Background(), domain.AuditRecord{Action: "x"})

@@ -284,7 +284,7 @@ func TestHTTPLimits(t *testing.T) {
 		"/silent": walk.CodeTimeout, "/short": tool.CodeUnreachable, "/reset": tool.CodeUnreachable, "/headers": tool.CodeUnreachable} {
 		timeout := ""
 		if code == walk.CodeTimeout { // the others fail by what they send, however long that takes
-			timeout = `, "timeout": "300ms"`
+			timeout = `, "timeout": "2s"`
 		}
 		_, f := call(t, set, "http", `{"url": "`+url+path+`", "method": "POST"`+timeout+`}`)
 		if f == nil || f.Code != code || f.NoEffect {

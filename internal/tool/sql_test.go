@@ -36,11 +36,8 @@ func TestSQL(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set := builtin(
-		t,
-		tool.Config{SQL: tool.SQLConfig{Databases: map[string]string{"sales": path}, MaxRows: 3, Timeout: 1500 * time.Millisecond}},
-		nil,
-	)
+	sales := tool.SQLConfig{Databases: map[string]string{"sales": path}, MaxRows: 3, Timeout: 5 * time.Minute}
+	set := builtin(t, tool.Config{SQL: sales}, nil)
 	for args, want := range map[string]string{
 		`"query": "SELECT region, sum(net) AS total FROM sale WHERE id < 4 GROUP BY region ORDER BY region"`: `{"columns":["region","total"],"rows":[{"region":"EMEA","total":268000},{"region":"NA","total":190000.5}],"truncated":false}`,
 		`"query": "SELECT id, raw FROM sale WHERE region = ? ORDER BY id", "params": ["EMEA"]`:               `{"columns":["id","raw"],"rows":[{"id":1,"raw":"/wA="},{"id":3,"raw":"text"}],"truncated":false}`,
@@ -74,9 +71,10 @@ func TestSQL(t *testing.T) {
 		"SELECT length(printf('%900000000d', 1)) AS a"} {
 		refuses(t, set, "sql_query", `{"database": "sales", "query": `+quote(query)+`}`, "more than 4 MiB")
 	}
+	sales.Timeout = 100 * time.Millisecond
 	_, f := call(
 		t,
-		set,
+		builtin(t, tool.Config{SQL: sales}, nil),
 		"sql_query",
 		`{"database": "sales", "query": "WITH RECURSIVE x(a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM x) SELECT count(*) AS n FROM x"}`,
 	)

@@ -3,7 +3,6 @@ package walk
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
@@ -55,11 +54,7 @@ func TestConditionsWithoutAnAnswer(t *testing.T) {
 			}
 			continue
 		}
-		began := time.Now()
 		_, ev, _ := cond.evaluate(s)
-		if took := time.Since(began); took > 10*time.Second {
-			t.Errorf("%s took %s", c.id, took)
-		}
 		if ev.Result != c.want {
 			t.Errorf("%s: got %s, want %s", c.id, ev.Result, c.want)
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/kairosd/kairosd/planner"
 )
@@ -23,7 +22,6 @@ func TestAForeachOverTooLongAList(t *testing.T) {
 			started++
 			return nil, nil
 		}, "make": func(context.Context, planner.Node, *planner.State) (any, error) { return list, nil }})
-		began := time.Now()
 		_, err := exec.Execute(
 			t.Context(),
 			&planner.Graph{
@@ -35,9 +33,6 @@ func TestAForeachOverTooLongAList(t *testing.T) {
 		if fails && (err == nil || !strings.Contains(err.Error(), "at most 10000 are allowed") || started > 0) ||
 			!fails && (err != nil || started != n) {
 			t.Errorf("%d items: %d started, %v", n, started, err)
-		}
-		if took := time.Since(began); took > time.Minute {
-			t.Errorf("%d items took %s", n, took)
 		}
 	}
 }

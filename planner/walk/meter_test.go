@@ -6,7 +6,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/kairosd/kairosd/planner"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
@@ -57,8 +56,7 @@ func TestExpensiveConditionsEnd(t *testing.T) {
 	}
 }
 
-func TestExpensiveComputationsEnd(t *testing.T) {
-	t.Parallel()
+func TestExpensiveComputationsEnd(t *testing.T) { // not parallel: it counts what the process allocates
 	text := strings.Repeat("a", 100_000)
 	value := map[string]any{"text": text, "texts": []any{text, text, text, text, text, text, text, text, text, text}}
 	cases := map[string]string{
@@ -136,12 +134,10 @@ func TestManyExpensiveConditionsEnd(t *testing.T) {
 		list[i] = ""
 	}
 	w := walk.New(compiled(t, g), walk.Facts{Input: list})
-	begun := time.Now()
 	d, err := w.Settle(walk.Settlement{VisitKey: w.Ready()[0], Item: -1, Status: walk.Completed, Output: "x"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Log(len(d.Evaluated), "conditions in", time.Since(begun))
 	if d.Failure == nil || d.Failure.Code != walk.CodeCondition || len(d.Evaluated) < 5 || len(d.Evaluated) > 900 {
 		t.Errorf("got %d evaluated and %+v; want the decision to end at its cost limit", len(d.Evaluated), d.Failure)
 	}

@@ -6,7 +6,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
@@ -150,7 +149,6 @@ func TestHostileContent(t *testing.T) {
 			if width < 1440 && i%5 != 0 {
 				continue
 			}
-			began := time.Now()
 			b.open(path)
 			where := fmt.Sprintf("%s at %d px", path, width)
 			for _, h := range eval[[]string](b, harm) {
@@ -168,9 +166,6 @@ func TestHostileContent(t *testing.T) {
 			)
 			if elements > 20_000 || text > 2<<20 {
 				t.Errorf("%s: %d elements in %d characters", where, elements, text)
-			}
-			if took := time.Since(began); took > 20*time.Second {
-				t.Errorf("%s: took %s to become usable", where, took)
 			}
 			b.quiet(where)
 			b.keep(fmt.Sprintf("hostile-%d-%02d", width, i))

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 )
 
 // Plans of 2,000 nodes and runs of 500 steps and more are pages like others: small,
@@ -31,12 +30,8 @@ func TestLargePlansAndRuns(t *testing.T) {
 		b.cookie("theme", l.theme)
 		for n, path := range []string{"/plans/chain-2000", "/plans/broad-2000", "/plans/chain-2000/edit", "/runs/" + long.ID, "/runs/" + long.ID + "?view=graph", "/runs/" + longest.ID, "/runs/" + longest.ID + "?view=graph",
 			"/runs/" + longest.ID + "?step=1000", "/runs/" + longest.ID + "?view=state&cp=1500", "/runs/" + longest.ID + "?view=events", "/runs/" + wide.ID, "/runs/" + wide.ID + "?view=graph"} {
-			began := time.Now()
 			b.open(path)
 			where := fmt.Sprintf("%s at %d px", path, l.width)
-			if took := time.Since(began); took > 20*time.Second {
-				t.Errorf("%s: took %s to be there", where, took)
-			}
 			elements, bytes := eval[int](
 				b,
 				`document.querySelectorAll("*").length`,
