@@ -124,11 +124,10 @@ func (f *fake) listeners() int {
 func (f *fake) Subscribe(ctx context.Context, after int64, _ string) (<-chan domain.Event, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	c := make(chan domain.Event, 64)
-	for _, e := range f.events {
-		if e.Seq > after {
-			c <- e
-		}
+	missed := f.events[min(int(max(after, 0)), len(f.events)):]
+	c := make(chan domain.Event, 64+len(missed))
+	for _, e := range missed {
+		c <- e
 	}
 	f.subs[c] = true
 	context.AfterFunc(ctx, func() {

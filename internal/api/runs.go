@@ -82,13 +82,13 @@ func (h runHandler) startRun(ctx context.Context, in *startIn) (*startedOut, err
 		}
 		r.Limits = limits
 	}
-	began := time.Now()
+	began := time.Now().Truncate(time.Microsecond) // as the store keeps times
 	run, err := h.runs.Start(ctx, app.StartRequest{Meta: meta(ctx), StartRequest: r})
 	if err != nil {
 		return nil, err
 	}
 	out := started(run)
-	if r.Key != "" && run.CreatedAt.Before(began.Add(-time.Millisecond)) {
+	if r.Key != "" && run.CreatedAt.Before(began) {
 		out.Status = http.StatusOK // the key's run, started before
 	}
 	return out, nil
