@@ -92,7 +92,7 @@ func TestSignals(t *testing.T) {
 			_ = d.cmd.Process.Signal(syscall.SIGTERM) // it may be gone
 		}
 	}
-	// A stop that waits for the step ends by itself, with an exit code.
+	// A stop that waits for the step ends with an exit code.
 	if status := d.cmd.ProcessState.Sys().(syscall.WaitStatus); !status.Signaled() || status.Signal() != syscall.SIGTERM {
 		t.Errorf("a second signal does not stop it at once: %s", d.cmd.ProcessState)
 	}
