@@ -71,6 +71,7 @@ func TestEveryActIsRecorded(t *testing.T) {
 	s.tools()
 	s.memories()
 	s.settings()
+	s.demonstration()
 
 	for _, r := range s.Routes() {
 		if route := "page " + r.Method + " " + r.Path; r.Method != http.MethodGet && !s.done[route] && noAct[route] == "" &&
@@ -84,6 +85,13 @@ func TestEveryActIsRecorded(t *testing.T) {
 		}
 	}
 	t.Logf("%d acts", len(s.done))
+}
+
+// demonstration is started, answered, and recorded.
+func (s *scene) demonstration() {
+	s.page("/demo", "/demo", `action="/demo"`, "do", "unsafe")
+	s.Demo.Set(webtest.DemoInDoubt())
+	s.page("/demo/answer", "/demo", `action="/demo/answer"`, "to", "/demo/answer", "do", "happened")
 }
 
 func (s *scene) signedIn() {

@@ -12,7 +12,7 @@ import (
 // unseeded are the addresses that tests of all pages leave out, and why.
 var unseeded = map[string]string{
 	"/login/code": noPage, "/login/oidc": provider, "/login/oidc/callback": provider, "/setup": "it is there before the first user only",
-	"/display": elsewhere, "/logout": elsewhere, "/help/shortcuts": elsewhere, "/columns": elsewhere, "/views": elsewhere, "/views/default": elsewhere, "/plans/drafts": elsewhere,
+	"/display": elsewhere, "/logout": elsewhere, "/help/shortcuts": elsewhere, "/columns": elsewhere, "/views": elsewhere, "/views/default": elsewhere, "/plans/drafts": elsewhere, "/demo/answer": elsewhere,
 	"/plans/drafts/:draft/refine": elsewhere, "/plans/drafts/:draft/accept": "a draft that came to a plan is needed", "/bulk/:bulk/stop": elsewhere, "/tools": elsewhere,
 	"/tools/:tool": elsewhere, "/providers": elsewhere, "/providers/:provider": elsewhere, "/system/logs": elsewhere, "/system/release": elsewhere, "/system/maintenance": elsewhere,
 	"/system/backup": elsewhere, "/settings/notifications/:channel/test": elsewhere, "/me/password": elsewhere, "/me/sessions": elsewhere, "/runs/:run/nodes/:node/resolve": elsewhere,

@@ -49,8 +49,10 @@ type Config struct {
 	// are [NoServer].
 	Server   Server
 	Settings Settings
-	Now      func() time.Time
-	Log      *slog.Logger
+	// Demo makes demonstrations; nil: there are none.
+	Demo Demonstrator
+	Now  func() time.Time
+	Log  *slog.Logger
 }
 
 // Planner makes plans of requests.
@@ -97,6 +99,7 @@ type App struct {
 	Approvals   *Approvals
 	Audit       *Audit
 	Bulk        *Bulk
+	Demo        *Demo
 	Drafts      *Drafts
 	Failures    *Failures
 	Memory      *Memory
@@ -136,14 +139,14 @@ func New(c Config) *App {
 		tools:    c.Tools,
 		server:   c.Server,
 		settings: c.Settings,
+		demo:     c.Demo,
 		now:      stored(c.Now),
 		log:      c.Log,
 	}
-	return &App{Accounts: &Accounts{k}, Tokens: &Tokens{k}, Agents: &Agents{k}, Approvals: &Approvals{k}, Audit: &Audit{k}, Bulk: &Bulk{k},
-		Drafts: &Drafts{
-			k,
-		}, Failures: &Failures{k}, Memory: &Memory{k}, Planning: &Planning{k}, Plans: &Plans{k}, Preferences: &Preferences{k},
-		Providers: &Providers{k}, Runs: &Runs{k}, System: &System{k}, Tools: &Tools{k}, Views: &Views{k}}
+	return &App{Accounts: &Accounts{k}, Tokens: &Tokens{k}, Agents: &Agents{k}, Approvals: &Approvals{k}, Audit: &Audit{k},
+		Bulk: &Bulk{k}, Demo: &Demo{k}, Drafts: &Drafts{k}, Failures: &Failures{k}, Memory: &Memory{k}, Planning: &Planning{k},
+		Plans: &Plans{k}, Preferences: &Preferences{k}, Providers: &Providers{k}, Runs: &Runs{k}, System: &System{k},
+		Tools: &Tools{k}, Views: &Views{k}}
 }
 
 // AccountsOf gives the operations on accounts alone, for commands that work while no
@@ -170,6 +173,7 @@ type kernel struct {
 	tools    func() *tool.Box
 	server   Server
 	settings Settings
+	demo     Demonstrator
 	now      func() time.Time
 	log      *slog.Logger
 	keys     keylock.Locks // of commands under way

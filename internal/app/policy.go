@@ -183,6 +183,13 @@ const (
 	TestNotifications Operation = "test-notifications"
 )
 
+// Demonstrations of a recovery.
+const (
+	GetDemo    Operation = "get-demonstration"
+	BeginDemo  Operation = "start-demonstration"
+	AnswerDemo Operation = "answer-demonstration"
+)
+
 // Accounts.
 const (
 	LogIn              Operation = "log-in"
@@ -331,6 +338,10 @@ var policy = map[Operation]Rule{
 	RunRetention:      {Entity, domain.RoleAdmin, "admin", ""},
 	RotateSecret:      {Entity, domain.RoleAdmin, "admin", ""},
 	TestNotifications: {Entity, domain.RoleAdmin, "admin", ""},
+
+	GetDemo:    {Query, domain.RoleOperator, "runs:read", ""},
+	BeginDemo:  {Command, domain.RoleOperator, "runs:write", "demo.begin"},
+	AnswerDemo: {Command, domain.RoleOperator, "runs:write", "demo.answer"},
 
 	LogIn:              {Entity, "", "", ""},
 	LogOut:             {Entity, domain.RoleViewer, "", ""},

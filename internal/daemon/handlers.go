@@ -10,6 +10,7 @@ import (
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/assemble"
 	"github.com/kairosd/kairosd/internal/buildinfo"
+	"github.com/kairosd/kairosd/internal/demo"
 	"github.com/kairosd/kairosd/internal/draft"
 	"github.com/kairosd/kairosd/internal/exit"
 
@@ -17,14 +18,17 @@ import (
 	"github.com/kairosd/kairosd/web"
 )
 
-// operations builds the worker that plans drafts, and the operations of all interfaces.
-func (s *server) operations() {
+// operations builds the worker that plans drafts, and the operations of all interfaces. It returns what makes
+// demonstrations, to be closed.
+func (s *server) operations() *demo.Runner {
 	plans := planners{s.now}
 	s.drafts = draft.New(draft.Config{Store: s.store, Planner: plans, Engine: s.engine, Log: s.log})
+	demonstrations := demo.New(demo.Config{Changed: app.RecordDemo(s.store, s.log)})
 	s.app = app.New(
 		app.Config{Store: s.store, Engine: s.engine, Auth: s.auth, Bulk: s.bulk, Drafts: s.drafts, Planner: plans, Checker: s.checker,
-			Tools: catalog{s.now}.box, Server: s.system, Settings: s.settings, Log: s.log},
+			Tools: catalog{s.now}.box, Server: s.system, Settings: s.settings, Demo: demonstrations, Log: s.log},
 	)
+	return demonstrations
 }
 
 // handlers builds the dashboard with the API, and the API for the local socket.

@@ -293,7 +293,8 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe domain.Message) 
 		system: s.system,
 		store:  s.store,
 	}
-	s.operations()
+	demonstrations := s.operations()
+	defer demonstrations.Close()
 	handler, local, closeAPI, err := s.handlers(ln)
 	if err != nil {
 		return err

@@ -7,8 +7,8 @@ import (
 )
 
 // Topics names what an event may have changed, for readers that fetch it again:
-// "runs", "now", "attention", "approvals", "drafts", "circuits", "system", "run-<id>",
-// and "draft-<id>".
+// "runs", "now", "attention", "approvals", "drafts", "circuits", "system", "demo",
+// "run-<id>", and "draft-<id>".
 func Topics(e domain.Event) []string {
 	out := []string{"runs", "now"}
 	if e.Run != "" {
@@ -34,6 +34,8 @@ func Topics(e domain.Event) []string {
 			out = append(out, "draft-"+id)
 		}
 		return append(out, "drafts")
+	case kind == "demo":
+		return append(out, "demo")
 	case kind == "store" || kind == "maintenance":
 		return append(out, "system")
 	}
@@ -43,7 +45,7 @@ func Topics(e domain.Event) []string {
 // IsTopic reports whether Topics may name a topic.
 func IsTopic(name string) bool {
 	switch name {
-	case "runs", "now", "attention", "approvals", "drafts", "circuits", "system":
+	case "runs", "now", "attention", "approvals", "drafts", "circuits", "system", "demo":
 		return true
 	}
 	kind, id, _ := strings.Cut(name, "-")

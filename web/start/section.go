@@ -1,4 +1,5 @@
-// Package start has the form that starts a run, and the choice of its plan.
+// Package start has the form that starts a run, the choice of its plan, and the demonstration
+// of a recovery.
 package start
 
 import (
@@ -42,9 +43,13 @@ type section struct{ Ports }
 // Section returns the pages.
 func Section(p Ports) ui.Section {
 	s := &section{p}
-	return ui.Section{Routes: []ui.Route{
+	progress := ui.Fragment{Page: "/demo", ID: "demo-progress", Operation: app.GetDemo, Topics: []string{"demo"}, Build: s.demoFragment}
+	return ui.Section{Fragments: []ui.Fragment{progress}, Routes: []ui.Route{
 		{Get: "/runs/new", Operation: app.StartRun, Handle: s.newRun},
 		{Get: "/plans/:plan/start", Operation: app.StartRun, Handle: s.startPage},
 		{Post: "/plans/:plan/start", Operation: app.StartRun, Handle: s.start},
+		{Get: "/demo", Operation: app.GetDemo, Handle: s.demoPage},
+		{Post: "/demo", Operation: app.BeginDemo, Handle: s.beginDemo},
+		{Post: "/demo/answer", Operation: app.AnswerDemo, Handle: s.answerDemo},
 	}}
 }

@@ -94,6 +94,7 @@ func (s *Site) OpenCircuit(host string) {
 // open circuit, an approval by its address.
 func (s *Site) Furnish(tb testing.TB, d Seeded) Seeded {
 	tb.Helper()
+	s.Demo.Set(DemoInDoubt())
 	return Furnish(tb, furnished{s}, s.Admin, d)
 }
 

@@ -19,6 +19,7 @@ func (d Seeded) Paths() []string {
 		"/plans",
 		"/plans/new",
 		"/ask",
+		"/demo",
 		"/plans/ledger",
 		"/plans/ledger/start",
 		"/plans/ledger/edit",

@@ -61,6 +61,8 @@ type Site struct {
 	site   *web.Server
 	api    *api.API
 	System *System
+	// Demo is the demonstration as a test sets it.
+	Demo *Demo
 }
 
 // New starts an installation; it ends with the test.
@@ -124,7 +126,7 @@ func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[stri
 	if s.Setup, err = s.Auth.BeginSetup(context.Background()); err != nil {
 		tb.Fatal(err)
 	}
-	s.System = &System{}
+	s.System, s.Demo = &System{}, &Demo{}
 	s.Bulk.Service = bulk.New(bulk.Config{Store: s.Store, Engine: s.Engine, Tools: s.Tools.Tools, Host: s.Tools.Host})
 	planners := newPlanner(s.Engine)
 	s.Drafts.Service = draft.New(draft.Config{Store: s.Store, Planner: planners, Engine: s.Engine})
@@ -133,6 +135,7 @@ func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[stri
 	set := newSettings(tb, s.Store)
 	config.Bulk, config.Tools = s.Bulk.Service, func() *tool.Box { return s.Tools }
 	config.Server, config.Settings, config.Auth = installed{s.System, set}, set, s.Auth.Service
+	config.Demo = s.Demo
 	s.App, s.Config = app.New(config), config
 	s.Bulk.Of, s.Bulk.Reader = s.App.Bulk, s.Store
 	s.Drafts.Of = s.App.Drafts

@@ -75,7 +75,7 @@ The other commands exit with 0, 2 for bad usage and 4 when the data cannot be us
 	cli.PlainDefaults(f, "data", "config")
 	f.BoolVar(&d.json, "json", false, "print JSON")
 	root.AddCommand(d.serveCommand(), d.migrateCommand(), d.userCommand(), d.tokenCommand(), d.auditCommand(), d.doctorCommand(),
-		d.backupCommand(), d.restoreCommand(), d.retentionCommand(), d.maintenanceCommand(), cli.VersionCommand(d.Streams))
+		d.backupCommand(), d.restoreCommand(), d.retentionCommand(), d.maintenanceCommand(), d.demoCommand(), cli.VersionCommand(d.Streams))
 	cli.Versioned(root)
 	return root
 }

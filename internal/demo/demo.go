@@ -1,0 +1,214 @@
+// Package demo demonstrates a recovery: it kills a kairosd in the middle of a payment, starts
+// it again, and asks whether the payment happened.
+//
+// Nothing of it is simulated but the bank. The killed kairosd is a process of this program with
+// a temporary database of its own, and the payment is an HTTP call to a [ledger] in this
+// process. The caller's database is not involved.
+package demo
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+)
+
+// Answer is what a person replies to a payment in doubt.
+type Answer string
+
+// Answers. Stop ends the demonstration, and is valid at any time.
+const (
+	Happened Answer = "happened"
+	Again    Answer = "again"
+	Stop     Answer = "stop"
+)
+
+// Phase is how far a demonstration is.
+type Phase string
+
+// Phases, in their order. An idempotent payment is never in doubt.
+const (
+	Paying     Phase = "paying"     // a kairosd runs the plan
+	Killed     Phase = "killed"     // it was killed, and starts again
+	InDoubt    Phase = "in_doubt"   // a person has to answer
+	Continuing Phase = "continuing" // the answer was given
+	Completed  Phase = "completed"
+	Failed     Phase = "failed"
+)
+
+// State is a demonstration; the zero value: there was none since the start.
+type State struct {
+	Phase      Phase
+	By         string
+	Idempotent bool // the payment step may be repeated
+	Began      time.Time
+	Ended      time.Time
+	Notes      []Note
+	Payments   []Payment
+	Answer     Answer
+	// Output is the output of the completed run, and Error why there is none.
+	Output domain.RawJSON
+	Error  domain.Message
+}
+
+// Active reports whether a demonstration is in progress.
+func (s State) Active() bool { return s.Phase != "" && s.Ended.IsZero() }
+
+// Note is one thing that happened.
+type Note struct {
+	At   time.Time
+	Text domain.Message
+}
+
+// Config describes how demonstrations are made.
+type Config struct {
+	// Command starts a kairosd that calls [Serve]; the directory of the demonstration is
+	// appended. Nil: this program's own "demo serve".
+	Command []string
+	// Changed is called with each change, one at a time; it may be nil.
+	Changed func(State)
+	// Limit is how long a demonstration may take, answers included; 0: 15 minutes.
+	Limit time.Duration
+}
+
+// Runner makes demonstrations, one at a time. It is safe for concurrent use.
+type Runner struct {
+	c Config
+
+	telling sync.Mutex // held while a change is made and followed
+
+	mu     sync.Mutex
+	state  State
+	answer chan Answer
+	stop   context.CancelCauseFunc
+	ended  chan struct{} // closed when the present demonstration has cleaned up
+	closed bool
+}
+
+// New makes a runner.
+func New(c Config) *Runner {
+	if c.Limit == 0 {
+		c.Limit = 15 * time.Minute
+	}
+	return &Runner{c: c}
+}
+
+// State returns the newest demonstration.
+func (r *Runner) State() State {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.state
+	s.Notes, s.Payments = slices.Clone(s.Notes), slices.Clone(s.Payments)
+	return s
+}
+
+// Begin starts a demonstration; CodeConflict if one is in progress.
+func (r *Runner) Begin(by string, idempotent bool) error {
+	if os.Getenv(within) != "" {
+		return domain.Errorf(domain.CodeUnavailable, "this kairosd is part of a demonstration")
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.closed:
+		return domain.Errorf(domain.CodeUnavailable, "kairosd is stopping")
+	case r.state.Active():
+		return domain.Errorf(domain.CodeConflict, "a demonstration is in progress, started by %s", r.state.By).
+			Suggest("answer it, or stop it")
+	}
+	ctx, stop := context.WithCancelCause(context.Background())
+	r.state = State{Phase: Paying, By: by, Idempotent: idempotent, Began: time.Now()}
+	r.answer, r.stop, r.ended = make(chan Answer, 1), stop, make(chan struct{})
+	go r.run(ctx, idempotent, r.answer, r.ended)
+	return nil
+}
+
+var errStopped = domain.Errorf(domain.CodeConflict, "the demonstration was stopped")
+
+// Answer gives a person's answer; CodeConflict if no payment is in doubt.
+func (r *Runner) Answer(a Answer) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case a != Happened && a != Again && a != Stop:
+		return domain.Errorf(domain.CodeInvalid, "invalid answer %q", string(a)).Suggest("use happened, again, or stop")
+	case a == Stop && r.state.Active():
+		r.stop(errStopped)
+		return nil
+	case r.state.Phase != InDoubt:
+		return domain.Errorf(domain.CodeConflict, "no payment is in doubt")
+	}
+	r.state.Phase, r.state.Answer = Continuing, a
+	r.answer <- a
+	return nil
+}
+
+// Wait returns when no demonstration is in progress and everything it used is gone.
+func (r *Runner) Wait() {
+	r.mu.Lock()
+	ended := r.ended
+	r.mu.Unlock()
+	if ended != nil {
+		<-ended
+	}
+}
+
+// Close stops the demonstration in progress, and waits for its end.
+func (r *Runner) Close() {
+	r.mu.Lock()
+	r.closed = true
+	if r.stop != nil {
+		r.stop(domain.Errorf(domain.CodeUnavailable, "kairosd was stopped"))
+	}
+	r.mu.Unlock()
+	r.Wait()
+}
+
+// run makes one demonstration, and removes everything it used.
+func (r *Runner) run(ctx context.Context, idempotent bool, answer <-chan Answer, ended chan<- struct{}) {
+	defer close(ended)
+	ctx, cancel := context.WithTimeoutCause(ctx, r.c.Limit,
+		domain.Errorf(domain.CodeUnavailable, "the demonstration was not finished within %s", r.c.Limit))
+	defer cancel()
+	output, err := r.play(ctx, idempotent, answer)
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	r.change(func(s *State) {
+		s.Ended = time.Now()
+		if s.Phase, s.Output = Completed, output; err != nil {
+			s.Phase, s.Error = Failed, messageOf(err)
+		}
+	})
+}
+
+func messageOf(err error) domain.Message {
+	if e, ok := errors.AsType[*domain.Error](err); ok {
+		return e.Localize()
+	}
+	return domain.Verbatim(err.Error())
+}
+
+// change changes the state, and calls the follower.
+func (r *Runner) change(f func(*State)) {
+	r.telling.Lock()
+	defer r.telling.Unlock()
+	r.mu.Lock()
+	f(&r.state)
+	r.mu.Unlock()
+	if r.c.Changed != nil {
+		r.c.Changed(r.State())
+	}
+}
+
+// note adds a note, and enters a phase.
+func (r *Runner) note(phase Phase, text domain.Message) {
+	r.change(func(s *State) {
+		s.Phase = phase
+		s.Notes = append(s.Notes, Note{At: time.Now(), Text: text})
+	})
+}
