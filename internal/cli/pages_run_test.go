@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/kairosd/kairosd/internal/config"
+	"github.com/kairosd/kairosd/internal/testing/need"
 	"github.com/kairosd/kairosd/planner"
 )
 
@@ -61,11 +62,8 @@ func TestPagesRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds both programs")
 	}
-	for _, name := range []string{"bash", "curl"} {
-		if _, err := exec.LookPath(name); err != nil {
-			t.Skipf("no %s", name)
-		}
-	}
+	need.Program(t, "bash")
+	need.Program(t, "curl")
 	makefile, err := os.ReadFile("../../Makefile")
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -22,6 +23,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/kairosd/kairosd/internal/testing/need"
 )
 
 // everything asks for every page in every look and for the large cases: make
@@ -65,18 +67,15 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-var errNoBrowser = errors.New("no Chromium in PATH: install Debian's chromium to run the browser tests")
+// names are those of Chromium in PATH.
+var names = []string{"chromium", "chromium-browser", "google-chrome"}
 
 func startChromium() (context.Context, error) {
 	program := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+	for _, name := range slices.Backward(names) {
 		if p, err := exec.LookPath(name); err == nil {
 			program = p
-			break
 		}
-	}
-	if program == "" {
-		return nil, errNoBrowser
 	}
 	options := append(
 		chromedp.DefaultExecAllocatorOptions[:],
@@ -122,10 +121,8 @@ window.addEventListener("error", (e) => kairosProblems.push("error: " + e.messag
 // is none. It is 1440 pixels wide.
 func newTab(t testing.TB, url string) *tab {
 	t.Helper()
+	need.Program(t, names...)
 	parent, err := chromium()
-	if errors.Is(err, errNoBrowser) {
-		t.Skip(err)
-	}
 	if err != nil {
 		t.Fatalf("start Chromium: %v", err)
 	}
