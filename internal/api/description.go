@@ -115,13 +115,17 @@ func (a *API) describe() {
 	}
 	for _, path := range doc.Paths {
 		for _, op := range []*huma.Operation{path.Get, path.Post, path.Put, path.Patch, path.Delete} {
-			if op != nil {
-				describeOperation(op)
+			if op == nil {
+				continue
+			}
+			describeOperation(op)
+			if err := describeRequests(op); err != nil {
+				a.errs = append(a.errs, err)
 			}
 		}
 	}
 	a.describeNulls()
-	if _, err := describeProperties(doc.Components.Schemas.Map()); err != nil {
+	if err := describeProperties(doc.Components.Schemas.Map()); err != nil {
 		a.errs = append(a.errs, err)
 	}
 }
@@ -132,6 +136,7 @@ func describeOperation(op *huma.Operation) {
 	for _, status := range refusalsOf(op) {
 		op.Responses[strconv.Itoa(status)] = &huma.Response{Ref: ref + responseName(status)}
 	}
+	describeTags(op)
 	if !changes(app.Operation(op.OperationID)) {
 		return
 	}
@@ -147,6 +152,21 @@ func describeOperation(op *huma.Operation) {
 			r.Headers["Idempotency-Replayed"] = &huma.Param{Schema: &huma.Schema{Type: huma.TypeString, Enum: []any{"true"}},
 				Description: "The request was carried out before, with the same key."}
 		}
+	}
+}
+
+// describeTags adds the ETag of the answer, and If-Match.
+func describeTags(op *huma.Operation) {
+	if tagged[app.Operation(op.OperationID)] {
+		r := op.Responses["200"]
+		if r.Headers == nil {
+			r.Headers = map[string]*huma.Param{}
+		}
+		r.Headers["ETag"] = &huma.Param{Schema: text(huma.TypeString), Description: "The state of the object, for If-Match."}
+	}
+	if _, ok := matched[app.Operation(op.OperationID)]; ok {
+		op.Parameters = append(op.Parameters, &huma.Param{Name: "If-Match", In: "header", Schema: text(huma.TypeString),
+			Description: "The ETag of the object as you saw it; 409 if the object has changed."})
 	}
 }
 

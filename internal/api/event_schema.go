@@ -30,7 +30,7 @@ func (EventView) Schema(r huma.Registry) *huma.Schema {
 				Open: true,
 			},
 		)
-		other.Properties["type"] = &huma.Schema{Type: huma.TypeString, Not: &huma.Schema{Enum: names}}
+		other.Properties["type"] = &huma.Schema{Type: huma.TypeString, Description: "The type of the event.", Not: &huma.Schema{Enum: names}}
 		r.Map()["AuditActionEvent"] = other
 		any.OneOf = append(any.OneOf, &huma.Schema{Ref: ref + "AuditActionEvent"})
 	}
@@ -54,9 +54,9 @@ func eventSchema(t domain.EventType) *huma.Schema {
 		AdditionalProperties: t.Open,
 		Required:             []string{"type", "eventId", "timestamp"},
 		Properties: map[string]*huma.Schema{
-			"type":      {Type: huma.TypeString},
+			"type":      {Type: huma.TypeString, Description: "The type of the event."},
 			"eventId":   text("Unique. A replay repeats it, unless the event is ephemeral."),
-			"timestamp": {Type: huma.TypeString, Format: "date-time"},
+			"timestamp": {Type: huma.TypeString, Format: "date-time", Description: "When it happened."},
 			"sessionId": text("The run's session."),
 			"runId":     text("The run; absent when the event is about no run."),
 		},

@@ -2,16 +2,68 @@ package api
 
 import (
 	_ "embed"
+	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/kairosd/kairosd/internal/domain"
 )
 
-//go:embed properties.txt
-var propertiesText string
+var (
+	//go:embed properties.txt
+	propertiesText string
+	//go:embed examples.json
+	examplesText []byte
+)
+
+// propertyEnums are the values of properties whose types do not list them, with names as
+// in properties.txt.
+var propertyEnums = map[string][]any{
+	"*.effect":                 {"pure", "read", "idempotent", "unsafe", "control"},
+	"Answer.kind":              {domain.AnswerApprove, domain.AnswerReject, domain.AnswerChoice, domain.AnswerRequestChanges},
+	"BulkOperationItem.status": {"pending", "acted", "refused"},
+	"Handoff.status":           {"open", "returned", "failed"},
+	"HandoffDetail.status":     {"open", "returned", "failed"},
+	"JournalRow.kind": {domain.EntryIntent, domain.EntryResult, domain.EntryWait, domain.EntryResolve, domain.EntrySubstep,
+		domain.EntryReset, domain.EntryReplan, domain.EntryVerb},
+	"DraftNote.phase": {domain.PhaseUnderstanding, domain.PhaseChoosing, domain.PhaseDrafting, domain.PhaseValidating,
+		domain.PhaseStoring, domain.PhaseInterrupted},
+	"PlanState.status":     {"executing", "completed", "failed", "cancelled"},
+	"PlanStepState.status": {"pending", "in_progress", "completed", "failed", "skipped", "cancelled"},
+	"Tool.status":          {"ready", "unavailable", "changed", "gone"},
+	"Tool.permission":      {"allow", "ask", "deny"},
+	"PlanProblem.severity": {"error", "warning"},
+	"Problem.code":         problemCodes(),
+}
+
+// problemCodes are the codes of all refusals.
+func problemCodes() []any {
+	codes := []string{string(codeMethodNotAllowed), string(codeUpgradeRequired), "NO_VALID_PLAN", "INSUFFICIENT_RESOURCES"}
+	for code := range statuses {
+		codes = append(codes, string(code))
+	}
+	slices.Sort(codes)
+	return anys(codes)
+}
+
+// describeRequests gives each body an example, by the name of its schema.
+func describeRequests(op *huma.Operation) error {
+	if op.RequestBody == nil || op.RequestBody.Content["application/json"] == nil {
+		return nil
+	}
+	examples := map[string]any{}
+	if err := json.Unmarshal(examplesText, &examples); err != nil {
+		return fmt.Errorf("examples.json: %w", err)
+	}
+	media := op.RequestBody.Content["application/json"]
+	if media.Schema != nil && media.Schema.Ref != "" {
+		media.Example = examples[media.Schema.Ref[strings.LastIndex(media.Schema.Ref, "/")+1:]]
+	}
+	return nil
+}
 
 // properties are the descriptions of properties without one in a tag: by schema and
 // name, or for all schemas by the name after a star.
@@ -31,27 +83,29 @@ func properties() (map[string]string, error) {
 	return out, nil
 }
 
-// describeProperties fills in the descriptions that have no tag. It returns the lines of
-// properties.txt that describe nothing.
-func describeProperties(schemas map[string]*huma.Schema) (unused []string, err error) {
+// describeProperties fills in the descriptions and the values that have no tag.
+func describeProperties(schemas map[string]*huma.Schema) error {
 	texts, err := properties()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	left := maps.Clone(texts)
 	for schema, s := range schemas {
 		for name, p := range s.Properties {
+			for _, key := range []string{schema + "." + name, "*." + name} {
+				if values, ok := propertyEnums[key]; ok && p.Type == huma.TypeString && len(p.Enum) == 0 {
+					p.Enum = values
+				}
+			}
 			if p.Description != "" {
 				continue
 			}
 			for _, key := range []string{schema + "." + name, "*." + name} {
 				if text, ok := texts[key]; ok {
 					p.Description = text
-					delete(left, key)
 					break
 				}
 			}
 		}
 	}
-	return slices.Sorted(maps.Keys(left)), nil
+	return nil
 }
