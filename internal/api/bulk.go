@@ -59,11 +59,11 @@ type (
 		Body apitypes.List[domain.BulkItem]
 	}
 	bulkListOut struct{ Body apitypes.List[domain.Bulk] }
-	bulkIDIn    struct {
+	BulkIn      struct {
 		ID string `path:"id" maxLength:"64" doc:"The id of the bulk operation."`
 	}
 	bulkItemsIn struct {
-		bulkIDIn
+		BulkIn
 		LongPageIn
 	}
 	bulkStopIn struct {
@@ -120,7 +120,7 @@ func (h bulkHandler) routes(a *API) {
 			Tags:        tags,
 			Summary:     "How far an act on many runs is",
 		},
-		func(ctx context.Context, in *bulkIDIn) (*bulkOut, error) {
+		func(ctx context.Context, in *BulkIn) (*bulkOut, error) {
 			b, err := h.bulk.Get(ctx, actorOf(ctx), in.ID)
 			return &bulkOut{b}, err
 		},
