@@ -30,7 +30,8 @@ func (EventView) Schema(r huma.Registry) *huma.Schema {
 				Open: true,
 			},
 		)
-		other.Properties["type"] = &huma.Schema{Type: huma.TypeString, Description: "The type of the event.", Not: &huma.Schema{Enum: names}}
+		other.Properties["type"] = &huma.Schema{Type: huma.TypeString, Description: "The type of the event.",
+			Not: &huma.Schema{Enum: names}}
 		r.Map()["AuditActionEvent"] = other
 		any.OneOf = append(any.OneOf, &huma.Schema{Ref: ref + "AuditActionEvent"})
 	}
