@@ -11,8 +11,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// public lists the paths that need no principal: what the API is like is no
-// secret, and says nothing of this installation.
+// public lists the paths that need no principal: the description of the API is the same
+// on every server.
 var public = map[string]bool{"/openapi.json": true}
 
 // previews lists the actions that ?preview=true only predicts, with the operation that a
@@ -39,8 +39,8 @@ func (a *API) admit(op app.Operation) func(huma.Context, func(huma.Context)) {
 	}
 }
 
-// recordDenied writes down that somebody wanted to do what they may not; who only
-// reads leaves no trace (A17). The refusal stands even if that fails.
+// recordDenied records a denied action in the audit log. A denied read is not recorded,
+// and the refusal stands even if the record fails.
 func (a *API) recordDenied(ctx context.Context, err error) {
 	info := infoOf(ctx)
 	e, ok := errors.AsType[*domain.Error](err)

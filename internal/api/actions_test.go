@@ -14,7 +14,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 )
 
-// Each action does what its body says, to the run that the path names, and answers with
+// Each action does what its body requests, to the run that the path names, and returns
 // the run.
 func TestActs(t *testing.T) {
 	t.Parallel()

@@ -56,11 +56,11 @@ type Config struct {
 	ShowInternal bool
 	// Metrics are served below /metrics; nil: that route answers 503.
 	Metrics http.Handler
-	// Observe hears of every request that was answered, with the route's pattern;
-	// empty: it was refused before a route was looked for. nil: nobody does.
+	// Observe is called after every request, with the pattern of the route; empty: it was
+	// refused before a route was found. nil: nothing is called.
 	Observe func(route, method string, status int, took time.Duration)
-	// Secure reports whether a request came over TLS, perhaps to a proxy; nil: the
-	// connection says.
+	// Secure reports whether a request came over TLS, perhaps to a proxy; nil: whether
+	// the connection is TLS.
 	Secure func(*http.Request) bool
 	// SessionCookies are the names of cookies that may hold a session secret.
 	SessionCookies []string
@@ -73,7 +73,7 @@ type Config struct {
 	MaxStreams int           // open event streams at once; default 256
 	Streams    *Streams      // bounds them together with other pages' streams; nil: MaxStreams alone does
 	Recheck    time.Duration // how often a stream's credential is checked again; default 1 minute
-	Heartbeat  time.Duration // how often an idle stream says that it is alive; default 15 s
+	Heartbeat  time.Duration // the time between signs of life of an idle stream; default 15 s
 	// WriteTimeout is how long one event may take to reach a listener; default 30 s.
 	WriteTimeout time.Duration
 }
@@ -104,7 +104,7 @@ func New(c Config) (*API, error) {
 	case c.App == nil || c.Reader == nil || c.Engine == nil:
 		return nil, errors.New("api: App, Reader, and Engine are required")
 	case c.Principals == nil && c.Local == nil:
-		return nil, errors.New("api: nobody could use it: neither Principals nor Local is given")
+		return nil, errors.New("api: Principals or Local is required")
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -198,7 +198,7 @@ var methods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.Me
 // door is a way into an API.
 type door struct {
 	*API
-	local   *domain.Actor // who everybody is that comes in here; nil: the request says
+	local   *domain.Actor // the principal of every request; nil: the credential decides
 	streams *Streams
 }
 
@@ -302,13 +302,13 @@ func (a *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if info.head {
 		r.Method = http.MethodGet
 	}
-	if r.Method == http.MethodPost && r.URL.Path == Base+"/runs" { // only now: who may not come in takes nobody's turn
+	if r.Method == http.MethodPost && r.URL.Path == Base+"/runs" { // after authentication, so that refused requests take no turn
 		defer a.takeTurn(r.Context())()
 	}
 	a.echo.ServeHTTP(w, r)
 }
 
-// observed tells the observer of a request once it is answered.
+// observed calls the observer after a request.
 func (a *API) observed(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		began := time.Now()
@@ -372,7 +372,7 @@ func fits(route, path string) bool {
 type requestInfo struct {
 	request *http.Request
 	actor   domain.Actor
-	// check finds the principal anew, for streams that stay open.
+	// check finds the principal again, for streams that stay open.
 	check func(context.Context) (domain.Actor, error)
 	head  bool
 	// streams are the places for streams of the door that it came in by.

@@ -157,7 +157,7 @@ func TestSecretsStayInside(t *testing.T) {
 		strings.Contains(a.text, "ecretHash") {
 		t.Errorf("POST /tokens = %d %s", a.status, a.text)
 	}
-	// A token is shown once: a repetition says that it was made.
+	// A token is shown once: a repetition returns that it exists.
 	const key = "Idempotency-Key: a"
 	first := s.ask(t, "admin", "POST /tokens", `{"name":"x","role":"viewer"}`, key)
 	if again := s.ask(t, "admin", "POST /tokens", `{"name":"x","role":"viewer"}`, key); first.status != 201 || again.status != 409 ||

@@ -32,7 +32,7 @@ func (h approvalHandler) routes(a *API) {
 	mount(a, huma.Operation{OperationID: "assign-approval", Method: http.MethodPost, Path: "/approvals/{id}/assign", Tags: tags,
 		Summary: "Assign an approval request"}, h.assign)
 	mount(a, huma.Operation{OperationID: "forecast-approval", Method: http.MethodGet, Path: "/approvals/{id}/forecast", Tags: tags,
-		Summary: "Predict where each answer leads"}, h.forecast)
+		Summary: "Predict where each answer leads"}, h.predict)
 }
 
 type listApprovalsIn struct {
@@ -154,14 +154,14 @@ func (h approvalHandler) assign(ctx context.Context, in *assignIn) (*approvalOut
 	return &approvalOut{Body: apitypes.ApprovalOf(p)}, nil
 }
 
-type forecastOut struct {
+type predictionsOut struct {
 	Body apitypes.List[domain.Prediction]
 }
 
-func (h approvalHandler) forecast(ctx context.Context, in *ApprovalIn) (*forecastOut, error) {
+func (h approvalHandler) predict(ctx context.Context, in *ApprovalIn) (*predictionsOut, error) {
 	list, err := h.approvals.Prediction(ctx, actorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
-	return &forecastOut{Body: listOf(list, "", same)}, nil
+	return &predictionsOut{Body: listOf(list, "", same)}, nil
 }

@@ -24,7 +24,7 @@ type auditHandler struct {
 func (h auditHandler) routes(a *API) {
 	tags := []string{"audit"}
 	mount(a, huma.Operation{OperationID: "list-audit-events", Method: http.MethodGet, Path: "/audit/events", Tags: tags,
-		Summary: "List the audit log, newest first; checkpoints only where they are asked for"}, h.listAudit)
+		Summary: "List the audit log, newest first; checkpoints only with a filter for them"}, h.listAudit)
 	mount(a, huma.Operation{OperationID: "get-audit-event", Method: http.MethodGet, Path: "/audit/events/{seq}", Tags: tags,
 		Summary: "One event of the audit log"}, h.auditEvent)
 	mount(a, huma.Operation{OperationID: "export-audit-events", Method: http.MethodGet, Path: "/audit/export", Tags: tags,
@@ -36,7 +36,7 @@ func (h auditHandler) routes(a *API) {
 			},
 		}}, h.exportAudit)
 	mount(a, huma.Operation{OperationID: "get-audit-check", Method: http.MethodGet, Path: "/audit/check", Tags: tags,
-		Summary: "The last verification of the audit log that was asked for, or the one under way"}, h.auditCheck)
+		Summary: "Get the latest verification of the audit log"}, h.auditCheck)
 	mount(
 		a,
 		huma.Operation{
@@ -45,7 +45,7 @@ func (h auditHandler) routes(a *API) {
 			Path:          "/audit/check",
 			Tags:          tags,
 			DefaultStatus: http.StatusAccepted,
-			Summary:       "Begin a verification of the whole audit log",
+			Summary:       "Start a verification of the whole audit log",
 		},
 		h.verifyAudit,
 	)

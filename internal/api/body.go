@@ -42,7 +42,7 @@ var answers = huma.Format{
 }
 
 // mount serves an operation of internal/app: its permission is checked first, then its
-// body is read and checked. The operation keeps idempotency keys by itself; the handler
+// body is read and checked. The operation stores idempotency keys; the handler
 // of an action passes meta on.
 func mount[I, O any](a *API, op huma.Operation, h func(context.Context, *I) (*O, error)) {
 	operation := app.Operation(op.OperationID)

@@ -14,7 +14,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// BulkOperationCreate asks for one act on many runs.
+// BulkOperationCreate starts a bulk operation.
 type BulkOperationCreate struct {
 	Action   string            `json:"action" enum:"resume,rerun,cancel,pause,continue,retry-now,release,start-now,delete,ack,label"`
 	Filter   string            `json:"filter,omitempty" maxLength:"4096" doc:"Which runs, in the dashboard's filter grammar."`
@@ -100,7 +100,7 @@ func (h bulkHandler) routes(a *API) {
 			Method:      http.MethodGet,
 			Path:        "/bulk-operations",
 			Tags:        tags,
-			Summary:     "The newest acts on many runs",
+			Summary:     "List bulk operations, newest first",
 		},
 		func(ctx context.Context, in *ListIn) (*bulkListOut, error) {
 			list, err := h.bulk.List(ctx, actorOf(ctx), maxListed)
@@ -118,7 +118,7 @@ func (h bulkHandler) routes(a *API) {
 			Method:      http.MethodGet,
 			Path:        "/bulk-operations/{id}",
 			Tags:        tags,
-			Summary:     "How far an act on many runs is",
+			Summary:     "Get a bulk operation",
 		},
 		func(ctx context.Context, in *BulkIn) (*bulkOut, error) {
 			b, err := h.bulk.Get(ctx, actorOf(ctx), in.ID)
@@ -128,7 +128,7 @@ func (h bulkHandler) routes(a *API) {
 	mount(a, huma.Operation{OperationID: "list-bulk-operation-items", Method: http.MethodGet, Path: "/bulk-operations/{id}/items",
 		Tags: tags, Summary: "List the runs of a bulk operation, in order"}, h.items)
 	mount(a, huma.Operation{OperationID: "stop-bulk-operation", Method: http.MethodPost, Path: "/bulk-operations/{id}/stop", Tags: tags,
-		Summary: "Stop an act on many runs; those not reached stay as they are"},
+		Summary: "Stop a bulk operation; the remaining runs do not change"},
 		func(ctx context.Context, in *bulkStopIn) (*bulkOut, error) {
 			reason := ""
 			if in.Body != nil {

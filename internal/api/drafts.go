@@ -16,15 +16,15 @@ type DraftCreate struct {
 	Query       string             `json:"query" minLength:"1" maxLength:"32768" doc:"What is wanted."`
 	Agent       string             `json:"agent,omitempty" maxLength:"128" doc:"Answers directly, without a plan."`
 	Provider    string             `json:"provider,omitempty" maxLength:"128" doc:"Whose model plans; nothing: rules or model, as configured."`
-	Examples    string             `json:"examples,omitempty" maxLength:"32768" doc:"Examples of input, told to a planning model."`
-	Fresh       bool               `json:"fresh,omitempty" doc:"Plan anew, even if an equal request has a plan already."`
+	Examples    string             `json:"examples,omitempty" maxLength:"32768" doc:"Examples of input, for a planning model."`
+	Fresh       bool               `json:"fresh,omitempty" doc:"Plan again, even if an equal request has a plan already."`
 	Constraints domain.Constraints `json:"constraints,omitzero" required:"false"`
 	Preferences map[string]any     `json:"preferences,omitempty" doc:"Fill parameters of skills, such as a tone; every agent of the plan is given them."`
 }
 
-// DraftRefine says what should be different.
+// DraftRefine requests another draft of the same request.
 type DraftRefine struct {
-	Query       string             `json:"query,omitempty" maxLength:"32768" doc:"What is wanted, said anew; nothing: as before."`
+	Query       string             `json:"query,omitempty" maxLength:"32768" doc:"The request; absent: as before."`
 	Change      string             `json:"change,omitempty" maxLength:"32768" doc:"What should be different from the draft."`
 	Provider    string             `json:"provider,omitempty" maxLength:"128" doc:"Whose model plans."`
 	Constraints domain.Constraints `json:"constraints,omitzero" required:"false" doc:"Nothing: as before."`
@@ -38,7 +38,7 @@ type DraftRunCreate struct {
 	Reason  string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log."`
 }
 
-// DraftAccept says what of a draft is taken into use.
+// DraftAccept accepts a draft.
 type DraftAccept struct {
 	Alternative string `json:"alternative,omitempty" maxLength:"64" doc:"The kind of an alternative that takes the place of the proposed plan, such as cheaper or faster; nothing: the proposed plan."`
 	Reason      string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log."`
@@ -99,7 +99,7 @@ func (h draftHandler) routes(a *API) {
 		a,
 		huma.Operation{OperationID: "start-draft", Method: http.MethodPost, Path: "/drafts", Tags: tags, DefaultStatus: http.StatusAccepted,
 			Summary:     "Make a plan of an intent in the background",
-			Description: "The answer comes at once; how far it is says GET /drafts/{id}, and the events draft_progress, draft_ready and draft_failed tell when to look. Nothing runs before the draft is accepted."},
+			Description: "The response comes at once. GET /drafts/{id} returns the progress. The events are draft_progress, draft_ready, and draft_failed. Nothing runs before the draft is accepted."},
 		func(ctx context.Context, in *draftIn) (*draftOut, error) {
 			b := in.Body
 			d, err := h.drafts.Start(
@@ -153,7 +153,7 @@ func (h draftHandler) routes(a *API) {
 			Tags:          tags,
 			DefaultStatus: http.StatusCreated,
 			Summary:       "Start a run of exactly the plan of a draft",
-			Description:   "The draft is accepted with it. One that was made of a plan in use stays a draft, unless accept says that it takes the place of the current version.",
+			Description:   "The draft is accepted with it. One that was made of a plan in use stays a draft, unless accept is set.",
 		},
 		func(ctx context.Context, in *startDraftedIn) (*startedOut, error) {
 			b := DraftRunCreate{}
@@ -193,7 +193,7 @@ func (h draftHandler) routes(a *API) {
 			return &draftOut{d}, err
 		})
 	mount(a, huma.Operation{OperationID: "discard-draft", Method: http.MethodPost, Path: "/drafts/{id}/discard", Tags: tags,
-		Summary: "Give a draft up; planning that is under way ends"},
+		Summary: "Discard a draft and stop its planning"},
 		func(ctx context.Context, in *archiveIn) (*draftOut, error) {
 			reason := ""
 			if in.Body != nil {

@@ -17,7 +17,7 @@ func (EventView) Schema(r huma.Registry) *huma.Schema {
 	const ref = "#/components/schemas/"
 	if r.Map()["Event"] == nil {
 		names := make([]any, len(domain.EventTypes))
-		any := &huma.Schema{Description: "One of the event types, told apart by type."}
+		any := &huma.Schema{Description: "One of the event types. The field type has its name."}
 		r.Map()["Event"] = any
 		for i, t := range domain.EventTypes {
 			names[i] = t.Name

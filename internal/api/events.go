@@ -92,7 +92,7 @@ func (h eventHandler) runEvents(ctx context.Context, in *runEventsIn) (*huma.Str
 	}
 	items := []EventView{}
 	for _, e := range events {
-		if !from.heard(e) {
+		if !from.received(e) {
 			items = append(items, EventView{e})
 		}
 	}
@@ -133,8 +133,10 @@ type from struct {
 	reset  bool // the listener asked for what is not there
 }
 
-// heard reports whether the listener has had the event.
-func (f from) heard(e domain.Event) bool { return f.record > 0 && e.Seq == f.record && e.Index <= f.n }
+// received reports whether the listener has the event.
+func (f from) received(e domain.Event) bool {
+	return f.record > 0 && e.Seq == f.record && e.Index <= f.n
+}
 
 // position reads an event id, or the number of a record. What is not of this
 // life of the database, or in its future, becomes a reset: the client reads again.
@@ -186,7 +188,7 @@ func (h eventHandler) begin(ctx context.Context, f from, run string) (events <-c
 	}, nil
 }
 
-// resetEvent tells a listener to read afresh; its id is where it stands then.
+// resetEvent makes a listener read again; its id is the position after that.
 func (h eventHandler) resetEvent(after int64) domain.Event {
 	return domain.Event{ID: h.Engine.Generation() + "-" + strconv.FormatInt(after, 10), Seq: after, Type: "reset", At: time.Now().UTC()}
 }
@@ -247,11 +249,11 @@ func (h eventHandler) stream(ctx context.Context, in *streamIn, otherwise string
 				if !ok {
 					return
 				}
-				if !f.heard(e) {
+				if !f.received(e) {
 					s.write(e)
 				}
 				for n := len(events); n > 0 && s.err == nil; n-- {
-					if e, ok := <-events; ok && !f.heard(e) {
+					if e, ok := <-events; ok && !f.received(e) {
 						s.write(e)
 					}
 				}

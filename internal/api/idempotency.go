@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/internal/app"
 )
 
-// keyed checks the Idempotency-Key of a request whose operation keeps it, and says in
-// the answer that it was done before.
+// keyed checks the Idempotency-Key of a request whose operation stores it, and marks
+// the response to a repetition.
 func (a *API) keyed(ctx huma.Context, next func(huma.Context)) {
 	if key := ctx.Header("Idempotency-Key"); key != "" && ctx.Method() != http.MethodGet {
 		if p := checkKey(key); p != nil {

@@ -18,7 +18,7 @@ type MemoryCleared struct {
 }
 
 type (
-	// OwnerIn says whose memory.
+	// OwnerIn names the owner of a memory.
 	OwnerIn struct {
 		Owner string `query:"owner" maxLength:"200" doc:"Whose sessions: your own, unless you are an admin."`
 	}

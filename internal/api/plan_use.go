@@ -22,7 +22,7 @@ func (h planHandler) planUseRoutes(a *API) {
 	mount(a, huma.Operation{
 		OperationID: "restore-plan-version", Method: http.MethodPost, Path: "/plans/{id}/versions/{n}/restore", Tags: []string{"plans"},
 		Summary:     "Make an earlier version the current one",
-		Description: "What is started from now on follows it; runs under way keep theirs. With If-Match, the answer is 409 when the plan's current version is another.",
+		Description: "New runs follow it, and active runs keep their version. With If-Match, the response is 409 if the plan has another current version.",
 	}, h.restoreVersion)
 	mount(a, huma.Operation{
 		OperationID: "accept-plan", Method: http.MethodPost, Path: "/plans/{id}/accept", Tags: []string{"plans"},

@@ -17,7 +17,7 @@ type AskCreate struct {
 	PlanOnly bool   `json:"planOnly,omitempty" doc:"Make and store the plan, and start nothing."`
 	Accept   bool   `json:"accept,omitempty" doc:"Start also a plan with steps that cannot be repeated."`
 	Session  string `json:"session,omitempty"`
-	Fresh    bool   `json:"fresh,omitempty" doc:"Plan anew, even if an equal request has a plan already."`
+	Fresh    bool   `json:"fresh,omitempty" doc:"Plan again, even if an equal request has a plan already."`
 	// Constraints and preferences are those of a planning request.
 	Constraints domain.Constraints `json:"constraints,omitzero" required:"false"`
 	Preferences map[string]any     `json:"preferences,omitempty" doc:"Fill parameters of skills, such as a tone."`

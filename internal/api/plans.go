@@ -48,7 +48,7 @@ func (in *documentIn) document() []byte { return bytes.Clone(in.RawBody) }
 // base is the hash of the version that the document was made from.
 func (in *documentIn) base() string {
 	tag := unquoted(in.IfMatch)
-	tag, _, _ = strings.Cut(tag, "-") // as a plan's ETag, or a source's, says more
+	tag, _, _ = strings.Cut(tag, "-") // the ETag of a plan, or of a source, has more parts
 	return strings.TrimPrefix(tag, "*")
 }
 

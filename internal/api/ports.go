@@ -30,8 +30,7 @@ type Principals interface {
 	Session(ctx context.Context, secret string) (domain.User, error)
 	// Fresh reports whether the person behind a session proved lately who they are.
 	Fresh(ctx context.Context, secret string) (bool, error)
-	// MustEnrol reports whether somebody must set up a second factor before anything
-	// else.
+	// MustEnrol reports whether a user must set up a second factor before anything else.
 	MustEnrol(ctx context.Context, u domain.User) (bool, error)
 }
 

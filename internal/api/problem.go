@@ -20,7 +20,7 @@ import (
 // Problem is the body of every error: RFC 9457 with the extension members code,
 // reason, message, suggestion and errors.
 type Problem struct {
-	Type       string      `json:"type" doc:"Always about:blank; code says more."`
+	Type       string      `json:"type" doc:"Always about:blank; code has the details."`
 	Title      string      `json:"title" doc:"The status in words."`
 	Status     int         `json:"status"`
 	Detail     string      `json:"detail" doc:"The same as message."`
@@ -146,8 +146,8 @@ func invalid(reason, format string, args ...any) *Problem {
 	return p
 }
 
-// problem turns any error into its answer. What is not meant for people is
-// logged under an id, and only the id is told (S32).
+// problem turns any error into its response. An internal error is logged under an id, and
+// the response has only the id.
 func (k *kernel) problem(ctx context.Context, err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
@@ -215,9 +215,8 @@ func (p *Problem) withProblems(list planner.Problems) {
 	}
 }
 
-// unread reports whether a request has a body that nobody has read. Its
-// connection is closed with the answer: the server would otherwise wait for the
-// body first (S01).
+// unread reports whether the body of a request was not read. Its connection is closed
+// with the response: the server would otherwise wait for the body first.
 func unread(r *http.Request) bool { return r.ContentLength != 0 && bodyOf(r) == nil }
 
 // refuse writes a problem outside of a route.

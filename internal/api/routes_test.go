@@ -68,8 +68,8 @@ func TestTheDescriptionIsTrue(t *testing.T) {
 	}
 }
 
-// TestRolesMatrix asks every route as every role: who has less than the table
-// says gets 403, nobody who has enough does, and the anonymous get 401.
+// TestRolesMatrix requests every route as every role. A role below the one in the policy
+// gets 403, a sufficient role does not, and a request without a credential gets 401.
 func TestRolesMatrix(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -115,7 +115,7 @@ func TestRolesMatrix(t *testing.T) {
 				want = 0
 			}
 			if strings.HasSuffix(route, "/login-link") && want == 0 {
-				want = 403 // only somebody at the machine makes one
+				want = 403 // only a person at the machine makes one
 			}
 			if want != 0 && a.status != want || want == 0 && (a.status == 401 || a.status == 403) {
 				t.Errorf("%s as %q: %d %s (needs %s)", line, as, a.status, a.text, role)

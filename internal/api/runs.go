@@ -163,7 +163,7 @@ func (in *listRunsIn) filter() (domain.RunFilter, error) {
 			k, v, ok = strings.Cut(l, ":")
 		}
 		if !ok || domain.CheckLabels(map[string]string{k: v}) != nil {
-			return f, invalid("label.invalid", "%.64q is no label", l)
+			return f, invalid("label.invalid", "invalid label %.64q", l)
 		}
 		if f.Labels == nil {
 			f.Labels = map[string]string{}

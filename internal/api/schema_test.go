@@ -73,7 +73,7 @@ func template(method, path string) string {
 	return best
 }
 
-// checkDescribed fails the test when an answer is not as the description says.
+// checkDescribed fails the test when a response does not match the description.
 func checkDescribed(t *testing.T, method, path string, a answer) {
 	t.Helper()
 	p := template(method, path)

@@ -31,7 +31,7 @@ type settingsHandler struct {
 
 func (h settingsHandler) routes(a *API) {
 	mount(a, huma.Operation{OperationID: "get-settings", Method: http.MethodGet, Path: "/settings", Tags: []string{"settings"},
-		Summary: "What the configuration says: access, retention, names of secrets, notifications with their newest messages"},
+		Summary: "Get the settings: access, retention, names of secrets, and notifications with their newest messages"},
 		func(ctx context.Context, _ *struct{}) (*settingsOut, error) {
 			s, err := h.system.Settings(ctx, actorOf(ctx))
 			return &settingsOut{Body: s}, err
@@ -43,7 +43,7 @@ func (h settingsHandler) routes(a *API) {
 			Method:      http.MethodPost,
 			Path:        "/notifications/{channel}/test",
 			Tags:        []string{"settings"},
-			Summary:     "Send a test message at once; the answer says what came of it",
+			Summary:     "Send a test message, and return its delivery",
 		},
 		func(ctx context.Context, in *testChannelIn) (*deliveryOut, error) {
 			d, err := h.system.TestNotifications(ctx, app.ChannelTest{Meta: meta(ctx), Channel: in.Channel})

@@ -49,7 +49,7 @@ func (h eventHandler) socket(ctx context.Context, in *streamIn) (*huma.StreamRes
 			h.log.Debug("accept a websocket", "err", err)
 			return
 		}
-		defer func() { _ = conn.CloseNow() }() // a second close says so; nothing is lost
+		defer func() { _ = conn.CloseNow() }() // a second close returns an error, and nothing is lost
 		h.serve(conn.CloseRead(ctx), conn, info, f, events)
 	}}, nil
 }
@@ -75,7 +75,7 @@ func (h eventHandler) serve(ctx context.Context, conn *websocket.Conn, info *req
 				_ = conn.Close(websocket.StatusTryAgainLater, "read afresh")
 				return
 			}
-			if err = ctx.Err(); ok && !f.heard(e) {
+			if err = ctx.Err(); ok && !f.received(e) {
 				err = h.tell(ctx, conn, e)
 			}
 		case <-alive.C:

@@ -22,6 +22,6 @@ func Starting(progress func() domain.Startup) http.Handler {
 		}
 		h.Set("Content-Type", p.ContentType(""))
 		w.WriteHeader(p.Status)
-		_ = json.NewEncoder(w).Encode(p) // whoever asked is gone if this fails
+		_ = json.NewEncoder(w).Encode(p) // the client is gone if this fails
 	})
 }

@@ -21,7 +21,7 @@ func (h runHandler) stepRoutes(a *API) {
 	mount(a, huma.Operation{
 		OperationID: "search-steps", Method: http.MethodGet, Path: "/steps", Tags: tags,
 		Summary:     "Search attempts of steps across runs",
-		Description: "Newest runs first, or longest first. The search looks as far as a bound of time leads; next goes on from there.",
+		Description: "Newest runs first, or longest first. A search reads a bounded number of runs, and nextCursor continues it.",
 	}, h.searchSteps)
 }
 

@@ -25,7 +25,7 @@ type HeldRunsReleased struct {
 	Released int `json:"released" doc:"How many runs continue."`
 }
 
-// MaintenanceStatus tells whether maintenance is on.
+// MaintenanceStatus is whether maintenance is on.
 type MaintenanceStatus struct {
 	Maintenance *domain.Maintenance `json:"maintenance,omitempty" doc:"Absent: steps start."`
 }
@@ -37,9 +37,9 @@ type RetentionRun struct {
 }
 
 type (
-	systemOut struct{ Body domain.Server }
-	vitalsOut struct{ Body domain.HealthMetrics }
-	logIn     struct {
+	systemOut        struct{ Body domain.Server }
+	healthMetricsOut struct{ Body domain.HealthMetrics }
+	logIn            struct {
 		PageIn
 		Level  string `query:"level" enum:"DEBUG,INFO,WARN,ERROR" doc:"This level or worse; absent: all."`
 		Filter string `query:"filter" maxLength:"256" doc:"Lines with this text."`
@@ -76,9 +76,9 @@ func (h systemHandler) routes(a *API) {
 		})
 	mount(a, huma.Operation{OperationID: "get-metrics-history", Method: http.MethodGet, Path: "/system/metrics-history", Tags: tags,
 		Summary: "How the daemon does now, and did over the last day, a sample a minute"},
-		func(ctx context.Context, _ *struct{}) (*vitalsOut, error) {
+		func(ctx context.Context, _ *struct{}) (*healthMetricsOut, error) {
 			v, err := h.system.HealthMetrics(ctx, actorOf(ctx))
-			return &vitalsOut{v}, err
+			return &healthMetricsOut{v}, err
 		})
 	mount(a, huma.Operation{OperationID: "get-log", Method: http.MethodGet, Path: "/system/log", Tags: tags,
 		Summary: "The newest lines of the daemon's log, newest first"},
@@ -143,7 +143,7 @@ func (h systemHandler) routes(a *API) {
 		},
 	)
 	mount(a, huma.Operation{OperationID: "run-retention", Method: http.MethodPost, Path: "/system/retention", Tags: tags,
-		Summary: "Remove what retention says, or say what it would remove"},
+		Summary: "Delete expired data, or predict what would be deleted"},
 		func(ctx context.Context, in *retainIn) (*retainedOut, error) {
 			b := cmp.Or(in.Body, &RetentionRun{})
 			r, err := h.system.RunRetention(ctx, app.RetentionRequest{Meta: meta(ctx), Reason: b.Reason, DryRun: b.DryRun})
@@ -156,5 +156,5 @@ func (h systemHandler) maintain(ctx context.Context, on bool, reason string) (*m
 	return &maintainedOut{MaintenanceStatus{m}}, err
 }
 
-// logID tells the lines of the log apart.
+// logID identifies a line of the log.
 func logID(l domain.DaemonLog) string { return l.At.Format(time.RFC3339Nano) + "\x00" + l.Message }

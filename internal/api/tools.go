@@ -29,7 +29,7 @@ type ToolAccept struct {
 	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log."`
 }
 
-const refused = "New calls are refused until it is enabled. Calls under way go on. A repetition changes nothing."
+const refused = "New calls are refused until it is enabled. Active calls finish. A repetition changes nothing."
 
 type (
 	toolsOut struct {

@@ -18,7 +18,7 @@ func (c *Client) DaemonVersion(ctx context.Context) (apitypes.Version, error) {
 	return out, err
 }
 
-// Me says who the daemon takes the caller for.
+// Me returns the principal of the client.
 func (c *Client) Me(ctx context.Context) (domain.Actor, error) {
 	var out apitypes.Me
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/me", into: &out})
@@ -60,7 +60,7 @@ func (c *Client) UpdateUser(
 	return out.Domain(), err
 }
 
-// LinkUser says who a user is at the identity provider; "" ends the link.
+// LinkUser links a user to an identity provider; "" removes the link.
 func (c *Client) LinkUser(ctx context.Context, _ domain.Actor, idOrName, subject string) (domain.User, error) {
 	var out apitypes.User
 	_, err := c.do(ctx, call{method: http.MethodPost, path: "/users/" + url.PathEscape(idOrName) + "/link", into: &out, body: struct {

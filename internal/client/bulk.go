@@ -9,7 +9,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// PreviewBulk says what an act on many runs would do.
+// PreviewBulk predicts what a bulk operation would do.
 func (c *Client) PreviewBulk(ctx context.Context, r domain.BulkRequest) (domain.BulkPreview, error) {
 	var out domain.BulkPreview
 	_, err := c.do(
@@ -19,14 +19,14 @@ func (c *Client) PreviewBulk(ctx context.Context, r domain.BulkRequest) (domain.
 	return out, err
 }
 
-// StartBulk begins an act on many runs.
+// StartBulk starts a bulk operation.
 func (c *Client) StartBulk(ctx context.Context, r domain.BulkRequest) (domain.Bulk, error) {
 	var out domain.Bulk
 	_, err := c.do(ctx, call{method: http.MethodPost, path: "/bulk-operations", body: r, into: &out})
 	return out, err
 }
 
-// StopBulk ends an act on many runs; those not reached stay as they are.
+// StopBulk stops a bulk operation; the remaining runs do not change.
 func (c *Client) StopBulk(ctx context.Context, id, reason string) (domain.Bulk, error) {
 	var out domain.Bulk
 	_, err := c.do(
@@ -36,13 +36,13 @@ func (c *Client) StopBulk(ctx context.Context, id, reason string) (domain.Bulk, 
 	return out, err
 }
 
-// Bulks lists the newest acts on many runs.
+// Bulks lists the newest bulk operations.
 func (c *Client) Bulks(ctx context.Context, limit int) ([]domain.Bulk, error) {
 	items, err := all[domain.Bulk](ctx, c, "/bulk-operations", nil, limit)
 	return items, err
 }
 
-// BulkAct says how far an act on many runs is.
+// BulkAct returns a bulk operation.
 func (c *Client) BulkAct(ctx context.Context, id string) (domain.Bulk, error) {
 	var out domain.Bulk
 	_, err := c.do(

@@ -51,7 +51,7 @@ func New(server, token string) (*Client, error) {
 	u, err := url.Parse(server)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Path != "" && u.Path != "/" || u.RawQuery != "" ||
 		u.User != nil {
-		return nil, domain.Errorf(domain.CodeInvalid, "%q is no address of a daemon", server).
+		return nil, domain.Errorf(domain.CodeInvalid, "invalid server address %q", server).
 			Suggest("write it like http://127.0.0.1:8080, or unix:/run/kairos/kairos.sock")
 	}
 	return build(u.Scheme+"://"+u.Host, server, token, http.DefaultTransport.(*http.Transport).Clone()), nil

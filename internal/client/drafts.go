@@ -75,7 +75,7 @@ func (c *Client) AcceptDraft(ctx context.Context, id string, a domain.DraftAccep
 	return out, err
 }
 
-// DiscardDraft gives a draft up; planning that is under way ends.
+// DiscardDraft discards a draft and stops its planning.
 func (c *Client) DiscardDraft(ctx context.Context, id, reason string) (domain.Draft, error) {
 	var out domain.Draft
 	_, err := c.do(ctx, call{method: http.MethodPost, path: draftPath(id) + "/discard", body: reasonWire{reason}, into: &out})

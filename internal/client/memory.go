@@ -10,7 +10,7 @@ import (
 )
 
 // MemorySessions lists an owner's sessions that remember something, by name; an
-// empty owner is whoever asks.
+// empty owner is the caller.
 func (c *Client) MemorySessions(ctx context.Context, owner string, p domain.Page) (domain.List[domain.MemorySession], error) {
 	var out list[domain.MemorySession]
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/sessions", query: memoryQuery(owner, p), into: &out})
@@ -27,7 +27,7 @@ func (c *Client) Memories(ctx context.Context, owner, session string, p domain.P
 	return domain.List[domain.Memory]{Items: out.Items, Next: out.Next}, err
 }
 
-// Forget removes what a session remembers and says how many exchanges that was.
+// Forget clears the memory of a session and returns how many exchanges it had.
 func (c *Client) Forget(ctx context.Context, owner, session, reason string) (int64, error) {
 	var out struct {
 		Exchanges int64 `json:"exchanges"`

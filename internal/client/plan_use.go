@@ -95,7 +95,7 @@ func (c *Client) TryPlan(ctx context.Context, src []byte, input domain.RawJSON, 
 func (c *Client) Views(ctx context.Context) ([]domain.SavedView, error) {
 	items, err := all[apitypes.View](ctx, c, "/views", nil, 0)
 	return mapList(list[apitypes.View]{Items: items}, func(v apitypes.View) domain.SavedView {
-		owner := "self" // whoever asks: the API does not repeat the name
+		owner := "self" // the caller: the API does not repeat the name
 		if v.Everybody {
 			owner = ""
 		}

@@ -132,7 +132,7 @@ func looksLikeJSON(src []byte) bool {
 	return false
 }
 
-// Plans lists plans; the filter's Query says what, or else its Text.
+// Plans lists plans that match the filter's Query, or else its Text.
 func (c *Client) Plans(ctx context.Context, f domain.PlanFilter) (domain.List[domain.Plan], error) {
 	q := pageQuery(f.Page)
 	if text := cmp.Or(f.Query, f.Text); text != "" {

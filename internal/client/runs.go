@@ -36,7 +36,7 @@ func limitsOf(l domain.Limits) *domain.LimitsView {
 	return &v
 }
 
-// Runs lists runs, newest first. The filter's IDTail cannot be asked for.
+// Runs lists runs, newest first. The API has no IDTail of a filter.
 func (c *Client) Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error) {
 	q := pageQuery(f.Page)
 	set := func(k, v string) {
@@ -120,7 +120,7 @@ func (c *Client) Detail(ctx context.Context, run string) (domain.RunDetail, erro
 	}
 	journal, err := c.JournalPage(ctx, v.ID, 0, 0)
 	if v.Damage != nil && domain.CodeOf(err) == domain.CodeCorrupt {
-		err = nil // the view says so
+		err = nil // the view has the damage
 	}
 	return domain.RunDetail{Run: v.Domain(), Waits: v.Waits, Journal: journal, Damage: v.Damage, Plan: v.RunResult.Result}, err
 }
@@ -156,8 +156,8 @@ func (c *Client) JournalPage(ctx context.Context, run string, after int64, limit
 
 const maxJournalPart = 1000
 
-// Standing says where the failure of a run stands; nothing of one that has not
-// failed.
+// Standing returns the failure group of a run and its acknowledgment; nothing if the run
+// has not failed.
 func (c *Client) Standing(ctx context.Context, run domain.Run) (domain.Standing, error) {
 	v, err := c.View(ctx, run.ID)
 	return v.Standing, err
@@ -199,7 +199,7 @@ func (c *Client) Resolve(ctx context.Context, r domain.ResolveRequest) (domain.R
 	return c.act(ctx, k)
 }
 
-// Approvals lists approvals, open ones unless the filter says otherwise.
+// Approvals lists approvals, by default the pending ones.
 func (c *Client) Approvals(ctx context.Context, f domain.ApprovalFilter) (domain.List[domain.Approval], error) {
 	q := pageQuery(f.Page)
 	if f.Status != "" {
@@ -246,7 +246,7 @@ func (c *Client) AssignApproval(ctx context.Context, id, before, assignee, reaso
 	return out.Domain(), err
 }
 
-// Prediction says where each answer to an open approval leads.
+// Prediction predicts where each answer to an open approval leads.
 func (c *Client) Prediction(ctx context.Context, id string) ([]domain.Prediction, error) {
 	var out list[domain.Prediction]
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/approvals/" + url.PathEscape(id) + "/forecast", into: &out})

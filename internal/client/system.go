@@ -8,7 +8,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// ReleaseHeld ends a hold and lets all held runs go on, or only those of a plan.
+// ReleaseHeld ends a hold and continues all held runs, or only those of a plan.
 func (c *Client) ReleaseHeld(ctx context.Context, plan, reason string) (int, error) {
 	var out struct {
 		Released int `json:"released"`
@@ -20,7 +20,7 @@ func (c *Client) ReleaseHeld(ctx context.Context, plan, reason string) (int, err
 	return out.Released, err
 }
 
-// Retain removes what the daemon's retention says, or says what it would remove.
+// Retain deletes expired data, or predicts what would be deleted.
 func (c *Client) Retain(ctx context.Context, reason string, dryRun bool) (domain.Retained, error) {
 	var out domain.Retained
 	_, err := c.do(
