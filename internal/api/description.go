@@ -64,7 +64,8 @@ func refusalsOf(op *huma.Operation) []int {
 	if len(op.Security) > 0 {
 		out = append(out, http.StatusUnauthorized, http.StatusForbidden)
 	}
-	if strings.Contains(op.Path, "{") || changes(app.Operation(op.OperationID)) {
+	ofRun := func(p *huma.Param) bool { return p.In == "query" && (p.Name == "run" || p.Name == "a") }
+	if strings.Contains(op.Path, "{") || changes(app.Operation(op.OperationID)) || slices.ContainsFunc(op.Parameters, ofRun) {
 		out = append(out, http.StatusNotFound)
 	}
 	if op.Responses["101"] != nil {
