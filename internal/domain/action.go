@@ -26,7 +26,7 @@ const (
 	ActionStartNow Action = "start-now"
 	ActionDelete   Action = "delete"
 	ActionLimits   Action = "limits"
-	// ActionAck takes note of a failed run, ActionLabel gives a run labels; the
+	// ActionAck acknowledges a failed run, ActionLabel gives a run labels; the
 	// store does both, not the engine.
 	ActionAck   Action = "ack"
 	ActionLabel Action = "label"
@@ -74,7 +74,7 @@ type ActionRequest struct {
 	At int64
 	// Edits replace outputs of kept visits: "node" or "node#visit" → value.
 	Edits map[string]RawJSON
-	// Instead says of steps that a fork does not keep what stands in for running
+	// Instead states of steps that a fork does not keep what stands in for running
 	// them: "node", "node#visit" or "node#visit[item]" → its result. Nothing of them
 	// is called. Of a node that runs once per item, a visit stands for all of its
 	// items that are not named themselves.
@@ -107,7 +107,7 @@ type Override struct {
 	Output RawJSON `json:"output,omitempty"`
 }
 
-// Preview says what a verb would do, computed by the engine itself.
+// Preview states what a verb would do, computed by the engine itself.
 type Preview struct {
 	Run    string `json:"run"`
 	Action Action `json:"action"`
@@ -129,20 +129,20 @@ type Preview struct {
 	New     []PreviewStep `json:"new"`     // never started, may run now
 	InDoubt []PreviewStep `json:"inDoubt"` // must be resolved first
 	Dropped []PreviewStep `json:"dropped"` // kept by nothing, with the reason
-	// Later are the steps that wait until the run is continued, because only one
-	// was asked for; Given those that get a result without being run.
+	// Later are the steps that wait until the run is continued, because the request
+	// names only one; Given those that get a result without being run.
 	Later []PreviewStep `json:"later,omitempty"`
 	Given []PreviewStep `json:"given,omitempty"`
 	// Repeats are the steps with side effects that the forked run completed and
 	// the new one would do a second time.
 	Repeats []PreviewRepeat `json:"repeats,omitempty"`
-	// Decisions are foretold as far as they follow from what is known already.
+	// Decisions are predicted as far as they follow from what is known already.
 	Decisions []PreviewDecision `json:"decisions,omitempty"`
 	PreviewOptions
-	// Effects are the steps of Again and New that touch the world outside.
+	// Effects are the steps of Again and New that touch other systems.
 	Effects []PreviewStep `json:"effects"`
 
-	// Expected is what it will probably take and cost; nil: no run tells. The digest
+	// Expected is what it will probably take and cost; nil: there was no run. The digest
 	// does not cover it.
 	Expected *Expected `json:"expected,omitempty"`
 
@@ -186,7 +186,7 @@ func (s PreviewStep) Reopened() bool {
 // work, or it is at work and what it does cannot be taken back or repeated.
 const (
 	ReasonCancelled  = "cancelled with the run"
-	ReasonAtWork     = "it is at work and is asked to end"
+	ReasonAtWork     = "it is active and its context ends"
 	ReasonUnsafeWork = "it is at work and may have its effect all the same; a resume first asks whether it had"
 )
 
@@ -196,15 +196,15 @@ type PreviewRepeat struct {
 	Visit  int    `json:"visit"`
 	Type   string `json:"type"`
 	Effect string `json:"effect"`
-	// Given says what stands in for it: "recorded", "stub" or "": it runs, or not
+	// Given states what stands in for it: "recorded", "stub" or "": it runs, or not
 	// all of its items have the same.
 	Given string `json:"given,omitempty"`
 	// Items are those of a step that runs once per item.
 	Items []RepeatItem `json:"items,omitempty"`
-	// Unrecorded says that a step which runs once per item has a result as a whole
+	// Unrecorded reports that a step which runs once per item has a result as a whole
 	// only, edited or of another version: no recorded ones can stand in for it.
 	Unrecorded bool `json:"unrecorded,omitempty"`
-	// Doubtful says that it may have been done, in whole or in part: what would tell
+	// Doubtful reports that it may have been done, in whole or in part: what would tell
 	// is damaged.
 	Doubtful bool `json:"doubtful,omitempty"`
 }
@@ -260,8 +260,8 @@ type DecideRequest struct {
 	Comment string  `json:"comment"`
 	Values  RawJSON `json:"values,omitempty"`
 	Digest  string  `json:"digest,omitempty"`
-	// AskBack gives the comment to the agent that asks, instead of an answer: it goes
-	// on, and may ask again.
+	// AskBack gives the comment to the agent that asks, instead of an answer: it
+	// continues, and may ask again.
 	AskBack bool `json:"askBack,omitempty"`
 	// Receipt, if not nil, is kept with the answer.
 	Receipt *Receipt `json:"-"`
@@ -271,7 +271,7 @@ type DecideRequest struct {
 type Prediction struct {
 	Answer string        `json:"answer"` // the id of an answer, or ask_back
 	Next   []PreviewStep `json:"next"`   // steps that become ready
-	// Effects are the steps ahead that touch the world outside.
+	// Effects are the steps ahead that touch other systems.
 	Effects []PreviewStep `json:"effects"`
 	Ends    RunStatus     `json:"ends,omitempty"` // the run ends so
 	Note    string        `json:"note,omitempty"`
@@ -282,7 +282,7 @@ type RunDetail struct {
 	Run     Run
 	Waits   []Wait
 	Journal []Entry
-	// Damage says that the journal cannot be trusted whole, and from where on; nil: it
+	// Damage reports that the journal cannot be trusted whole, and from where on; nil: it
 	// can. Journal then ends before it.
 	Damage *Damage
 	// Plan is the result of a step plan's run; nil for a graph.

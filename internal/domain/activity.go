@@ -58,7 +58,7 @@ func (a Activity) Since(t time.Time) (n CallCounts, u Usage) {
 	return n, u
 }
 
-// Stop keeps calls from a tool or a provider, or starts from a plan, until somebody ends
+// Stop keeps calls from a tool or a provider, or starts from a plan, until someone ends
 // it.
 type Stop struct {
 	Since  time.Time `json:"since"`

@@ -39,7 +39,7 @@ type Actor struct {
 	Request Request
 }
 
-// Request is the request by which somebody acts.
+// Request is the request by which someone acts.
 type Request struct {
 	ID      string // all that one request leads to has it; empty: none is known
 	Address string // where it came from: an IP address, or empty

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// AgentInfo is what people are told of an agent.
+// AgentInfo is what people see of an agent.
 type AgentInfo struct {
 	ID           string   `json:"id"`
 	Name         string   `json:"name"`
@@ -28,8 +28,8 @@ type AgentInfo struct {
 	Activity Activity `json:"activity"`
 }
 
-// Version names what an agent is: whatever changes of its card changes it. How it
-// fares is no part of it.
+// Version names what an agent is: whatever changes of its card changes it. Its state
+// is not part of it.
 func (a AgentInfo) Version() string {
 	a.Activity = Activity{}
 	b, err := json.Marshal(a)
@@ -40,7 +40,7 @@ func (a AgentInfo) Version() string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// ProviderInfo is what people are told of a provider: never its key.
+// ProviderInfo is what people see of a provider: never its key.
 type ProviderInfo struct {
 	Name    string `json:"name"`
 	Type    string `json:"type"`
@@ -50,7 +50,7 @@ type ProviderInfo struct {
 	// State is unused, working or failing, by the last call; a restart does not
 	// forget it, nor the last error.
 	State string `json:"status" enum:"unused,working,failing"`
-	// Circuit says whether calls are made, Breaker when it opens by itself.
+	// Circuit reports whether calls are made, Breaker when it opens automatically.
 	Circuit Circuit `json:"circuit"`
 	Breaker Breaker `json:"breaker"`
 	// Models are those that plans may name; empty: any.
@@ -68,9 +68,9 @@ type ProviderInfo struct {
 	Activity Activity `json:"activity"`
 	// Limits are what the provider said of its own limits in its last answer.
 	Limits []ProviderLimit `json:"limits,omitempty"`
-	// Key says where its key comes from; nil: it is called without one.
+	// Key states where its key comes from; nil: it is called without one.
 	Key *KeyInfo `json:"key,omitempty"`
-	// Disabled says who has disabled it, since when, and why; nil: it is enabled.
+	// Disabled states who has disabled it, since when, and why; nil: it is enabled.
 	Disabled *Stop `json:"disabled,omitempty"`
 }
 

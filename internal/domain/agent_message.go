@@ -6,7 +6,7 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// MessageType says what a message is for.
+// MessageType states what a message is for.
 type MessageType string
 
 const (
@@ -17,8 +17,8 @@ const (
 	MessageAck          MessageType = "ack"
 )
 
-// AgentMessage is what one agent says to another: the ACP envelope of [001]. Every
-// invocation of an agent and every handoff is a request; what came of it is a
+// AgentMessage is a message from one agent to another: the ACP envelope of [001]. Every
+// invocation of an agent and every handoff is a request; what resulted is a
 // response or an error that names the request.
 type AgentMessage struct {
 	ID            string          `json:"id"`

@@ -10,7 +10,7 @@ const (
 	Complex  Complexity = "complex"
 )
 
-// Classification says whether a query needs a plan and who may answer it (SPEC
+// Classification reports whether a query needs a plan and who may answer it (SPEC
 // 7.1).
 type Classification struct {
 	Complexity       Complexity `json:"complexity"`
@@ -21,7 +21,7 @@ type Classification struct {
 
 // AskRequest is an intent that becomes a plan and a run.
 type AskRequest struct {
-	// Query is what is asked; `/agentId text` names the agent.
+	// Query is the request; `/agentId text` names the agent.
 	Query string
 	// Agent answers directly, without a plan; empty: as the query needs.
 	Agent string
@@ -32,15 +32,15 @@ type AskRequest struct {
 	// takes a version into use that was made of a plan in use.
 	Accept  bool
 	Session string
-	// Fresh plans anew where an equal request has a plan already.
+	// Fresh plans again where an equal request has a plan already.
 	Fresh bool
 	// Provider is the one whose model plans; empty: rules or model, as configured.
 	Provider string
 	// Change is what should be different from an earlier plan, whose steps Before
-	// are. Examples of input are told to a planning model.
+	// are. Examples of input are shown to a planning model.
 	Change, Examples string
 	Before           []string
-	// OnProgress hears how far planning is, while Ask is under way; nil: nobody does.
+	// OnProgress receives the progress of planning, while Ask is active; nil: no one does.
 	OnProgress func(DraftNote)
 	// Constraints bound the plan, and become limits and priority of its runs.
 	// Preferences fill parameters of skills.
@@ -57,11 +57,11 @@ type Asked struct {
 	Agent  string     `json:"agent,omitempty"`
 	Reason string     `json:"reason,omitempty"`
 	Plan   *AskedPlan `json:"plan"`
-	// Model is the one that was asked for a plan, as provider/model; empty: none.
+	// Model is the one that made the plan, as provider/model; empty: none.
 	Model string `json:"model,omitempty"`
-	// Usage is what that took, also where no plan came of it.
+	// Usage is what that took, also where no plan resulted.
 	Usage Usage `json:"usage,omitzero"`
-	// NeedsAcceptance says that nothing was started: the plan has steps that
+	// NeedsAcceptance reports that nothing was started: the plan has steps that
 	// cannot be repeated, and a person has to see it first.
 	NeedsAcceptance bool `json:"needsAcceptance,omitempty"`
 	// Run is the id of the run that was started; empty: none.
@@ -76,9 +76,9 @@ type AskedPlan struct {
 	Hash    string `json:"hash"`
 	Name    string `json:"name"`
 	By      string `json:"by"` // rules, model, person, or direct
-	// Found says that an equal request had been planned before.
+	// Found reports that an equal request had been planned before.
 	Found bool `json:"found,omitempty"`
-	// Proposed says that the plan is in use in another version: this one is not
+	// Proposed reports that the plan is in use in another version: this one is not
 	// current before a person accepts it.
 	Proposed bool     `json:"proposed,omitempty"`
 	Reason   string   `json:"reason,omitempty"`
@@ -89,7 +89,7 @@ type AskedPlan struct {
 	Document RawJSON `json:"document"`
 }
 
-// PlanError says why there is no plan for an intent, with the codes of [001].
+// PlanError states why there is no plan for an intent, with the codes of [001].
 type PlanError struct {
 	Code        string   `json:"code"`
 	Message     string   `json:"message"`

@@ -51,7 +51,7 @@ type AuditLink struct {
 // AuditCheck is a verification of the whole audit log.
 type AuditCheck struct {
 	Began  time.Time `json:"startedAt,omitzero"`
-	Ended  time.Time `json:"endedAt,omitzero"` // zero: it is under way
+	Ended  time.Time `json:"endedAt,omitzero"` // zero: it is active
 	By     string    `json:"by,omitempty"`
 	Events int64     `json:"events"`
 	Links  int64     `json:"links"`

@@ -7,7 +7,7 @@ import "time"
 type Backup struct {
 	Format  int       `json:"format"` // of the manifest: 2
 	Created time.Time `json:"createdAt"`
-	// Instance is a fingerprint of the installation, the same in all its backups;
+	// Instance is a fingerprint of the server, the same in all its backups;
 	// Generation names the life of the database that was copied.
 	Instance   string `json:"instance"`
 	Generation string `json:"incarnation"`
@@ -41,7 +41,7 @@ type Encryption struct {
 	SHA256     string   `json:"sha256"`
 }
 
-// Check is what one examination found.
+// Check is what one check found.
 type Check struct {
 	Name     string   `json:"name"`
 	Checked  int64    `json:"examined"`
@@ -50,6 +50,6 @@ type Check struct {
 	Found []string `json:"found,omitempty"`
 	// Runs are those that the problems are about, as far as they are known.
 	Runs []string `json:"runs,omitempty"`
-	// Advice says what to do about the problems.
+	// Advice states what to do about the problems.
 	Advice string `json:"advice,omitempty"`
 }

@@ -2,7 +2,7 @@ package domain
 
 import "time"
 
-// BulkState is where a bulk act stands.
+// BulkState is where a bulk operation stands.
 type BulkState string
 
 const (
@@ -10,7 +10,7 @@ const (
 	BulkCanary BulkState = "canary"
 	// BulkRunning: runs are acted on, one after the other, at the rate.
 	BulkRunning BulkState = "running"
-	// BulkStopped: it ended early; Note says why. What was not reached is as it was.
+	// BulkStopped: it ended early; Note states why. What was not reached is as it was.
 	BulkStopped BulkState = "stopped"
 	// BulkDone: every run was acted on, or refused.
 	BulkDone BulkState = "done"
@@ -22,7 +22,7 @@ var BulkStates = []BulkState{BulkCanary, BulkRunning, BulkStopped, BulkDone}
 // Final reports whether nothing happens any more.
 func (s BulkState) Final() bool { return s == BulkStopped || s == BulkDone }
 
-// BulkRequest asks for one act on many runs: those that Query selects, or Runs.
+// BulkRequest asks for one bulk operation: those that Query selects, or Runs.
 type BulkRequest struct {
 	Action Action   `json:"action"`
 	Query  string   `json:"filter,omitempty"`
@@ -35,7 +35,7 @@ type BulkRequest struct {
 	// Labels are given to the runs by ActionLabel.
 	Labels map[string]string `json:"labels,omitempty"`
 	// NotBefore is when it begins; zero: at once. Provider, if not empty, must take
-	// calls for it to begin, and to go on; after a canary that failed as before, the
+	// calls for it to begin, and to continue; after a canary that failed as before, the
 	// next run is one. Tool is the same of a tool, or of one host of it, as
 	// [CircuitName] writes them.
 	NotBefore time.Time `json:"startAt,omitzero"`
@@ -45,7 +45,7 @@ type BulkRequest struct {
 	Digest string `json:"digest,omitempty"`
 }
 
-// BulkPreview says what a BulkRequest would do.
+// BulkPreview states what a BulkRequest would do.
 type BulkPreview struct {
 	Action Action `json:"action"`
 	// Eligible is how many of the Matching runs the act is possible on; Refused
@@ -55,7 +55,7 @@ type BulkPreview struct {
 	Refused  map[string]int `json:"refused"`
 	// Refusals are the messages of these reasons.
 	Refusals map[string]Message `json:"-"`
-	// More: there are more matching runs than one bulk act takes.
+	// More: there are more matching runs than one bulk operation takes.
 	More   bool      `json:"more"`
 	At     time.Time `json:"createdAt"`
 	Digest string    `json:"digest"`
@@ -63,13 +63,13 @@ type BulkPreview struct {
 	First   string   `json:"first"`
 	Preview *Preview `json:"preview,omitempty"`
 	// Circuits are those that are open of the tools which the runs call where they
-	// go on: as it is now, their calls would be refused.
+	// continue: as it is now, their calls would be refused.
 	Circuits []ToolCircuit `json:"circuits,omitempty"`
 	// Sample are the first eligible runs.
 	Sample []Run `json:"-"`
 }
 
-// Bulk is one act on many runs. It is stored and goes on after a restart.
+// Bulk is one bulk operation. It is stored and continues after a restart.
 type Bulk struct {
 	ID        string            `json:"id"`
 	Action    Action            `json:"action"`
@@ -85,7 +85,7 @@ type Bulk struct {
 	Provider  string            `json:"provider,omitempty"`
 	Tool      string            `json:"tool,omitempty"`
 	State     BulkState         `json:"status"`
-	// Note says why it was stopped.
+	// Note states why it was stopped.
 	Note      string    `json:"note"`
 	Total     int64     `json:"total"`
 	CreatedAt time.Time `json:"createdAt"`
@@ -95,7 +95,7 @@ type Bulk struct {
 	Refused int64 `json:"refused"`
 }
 
-// BulkItem is one run of a bulk act.
+// BulkItem is one run of a bulk operation.
 type BulkItem struct {
 	Position int64  `json:"position"`
 	Run      string `json:"run"`
@@ -105,7 +105,7 @@ type BulkItem struct {
 	Node  string `json:"node,omitempty"`
 	Code  string `json:"code,omitempty"`
 	State string `json:"status"` // pending, acted, refused
-	// Result is the run that came of a rerun; Detail says why it was refused.
+	// Result is the run that came of a rerun; Detail states why it was refused.
 	Result string `json:"result,omitempty"`
 	Detail string `json:"detail,omitempty"`
 	// Message is Detail with its arguments kept apart.
@@ -113,5 +113,5 @@ type BulkItem struct {
 	At      time.Time `json:"actedAt,omitzero"`
 }
 
-// BulkMax is how many runs one bulk act takes at most.
+// BulkMax is how many runs one bulk operation takes at most.
 const BulkMax = 10_000

@@ -9,7 +9,7 @@ import (
 )
 
 // Checkpoint is one atomic, durable step of a run: journal rows, what becomes
-// of the run, what the audit says of it. All of it is stored, or none.
+// of the run, what the audit log records of it. All of it is stored, or none.
 type Checkpoint struct {
 	Run string
 	// Fence is the run's LastSeq before this checkpoint; Entries continue from
@@ -95,7 +95,7 @@ type RunPatch struct {
 	// Retrying, with the status waiting for a retry, is how many attempts were made
 	// of what is tried again.
 	Retrying int
-	// Silent says that a run that works gives no sign of life, or gives one again.
+	// Silent reports that a run that works gives no sign of life, or gives one again.
 	Silent *bool
 }
 
@@ -192,7 +192,7 @@ type Approval struct {
 	Item    int
 	Message string
 	Form    RawJSON // JSON Schema of the values asked for, or nil
-	// Tool and Arguments are the call that is asked about; empty for the question
+	// Tool and Arguments are the call that needs an answer; empty for the question
 	// of an approval node. Secrets in them are unresolved.
 	Tool      string
 	Arguments RawJSON
@@ -206,16 +206,16 @@ type Approval struct {
 	ApprovalDecision
 	// Rev is the run's LastSeq when the approval was opened.
 	Rev int64
-	// Agent asks; empty: the plan does. MayAsk: it can be asked back, and goes on
+	// Agent asks; empty: the plan does. MayAsk: a person can ask it first, and continues
 	// with the answer.
 	Agent  string
 	MayAsk bool
-	// Label says what is at stake, in the plan's words: the node's metadata risk.
+	// Label states what is at stake, in the plan's words: the node's metadata risk.
 	Label string
 	// Choices are the answers as the plan declares them; see [Approval.Answers]. A label
 	// may be empty.
 	Choices []Answer
-	// Assignee is who is to answer; empty: whoever may.
+	// Assignee is who is to answer; empty: anyone permitted.
 	Assignee string
 }
 

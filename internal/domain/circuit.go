@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// CircuitState says whether calls are made.
+// CircuitState reports whether calls are made.
 type CircuitState string
 
 const (
@@ -49,7 +49,7 @@ func (c ToolCircuit) Name() string { return CircuitName(c.Tool, c.Part) }
 // tool's name where it has one circuit, or where all of them are meant.
 func CircuitName(tool, part string) string { return strings.TrimSpace(tool + " " + part) }
 
-// OpenCircuits lists the open circuits of tools: of the one that name says, or of
+// OpenCircuits lists the open circuits of tools: of the named one, or of
 // all if it is empty. known reports whether there is such a tool.
 func OpenCircuits(tools []ToolInfo, name string) (open []ToolCircuit, known bool) {
 	tool, part, one := strings.Cut(name, " ")
@@ -67,7 +67,7 @@ func OpenCircuits(tools []ToolInfo, name string) (open []ToolCircuit, known bool
 	return open, known
 }
 
-// Breaker is when a circuit opens by itself.
+// Breaker is when a circuit opens automatically.
 type Breaker struct {
 	Failures int    `json:"failures" doc:"In a row; -1: never."`
 	Rest     Millis `json:"cooldownMs"`
@@ -78,6 +78,6 @@ type Breaker struct {
 type CircuitCount struct {
 	Kind, Name   string // tool or provider
 	Open         int    // now
-	Opened       int64  // how often one opened by itself
+	Opened       int64  // how often one opened automatically
 	RefusedCalls int64
 }

@@ -2,16 +2,16 @@ package domain
 
 // Damage is what of a run's journal cannot be trusted, and from where on. Nothing
 // that is damaged is ever taken for good, and nothing of it is repaired: the rows
-// stay as evidence, and what goes on is a fork from before them.
+// stay as evidence, and what continues is a fork from before them.
 type Damage struct {
 	// Row is the first row that is damaged; 0: the journal cannot be read at all.
 	Row int64 `json:"row"`
-	// Message says what is wrong with it.
+	// Message states what is wrong with it.
 	Message string `json:"message"`
 	// Good is the last row before it: every row up to there can be trusted; 0: none
 	// can. No fork keeps more.
 	Good int64 `json:"lastGood"`
-	// Checkpoint is the last checkpoint up to Good: the one that a fork goes on from.
+	// Checkpoint is the last checkpoint up to Good: the one that a fork continues from.
 	Checkpoint ForkPoint `json:"checkpoint"`
 	// Bad is how many rows are damaged, Rows the first of them.
 	Bad  int          `json:"bad"`
@@ -20,7 +20,7 @@ type Damage struct {
 	// They happened; what they build on cannot be read.
 	Intact int `json:"intact"`
 	// Parts are what of the run's own row is damaged, besides its journal. A run that
-	// has lost its input or its settings cannot go on from any row: Row is 0 then.
+	// has lost its input or its settings cannot continue from any row: Row is 0 then.
 	Parts []DamagedPart `json:"parts,omitempty"`
 	// Steps began or ended behind the checkpoint, as far as rows tell: a fork from it
 	// does them again.
@@ -46,7 +46,7 @@ type DamagedPart struct {
 	Message string  `json:"message"`
 }
 
-// Corrupt is why a run cannot go on: what it was started with is damaged
+// Corrupt is why a run cannot continue: what it was started with is damaged
 // (CodeCorrupt). A damaged output ends nothing: nil.
 func (r Run) Corrupt() error {
 	for _, p := range r.Damaged {
@@ -64,7 +64,7 @@ const MaxDamagedRows = 100
 type DamagedRow struct {
 	Seq     int64      `json:"seq"`
 	Problem RowProblem `json:"problem"`
-	// What the row says of itself. Unless its problem is RowValue or RowIncompatible, it is
+	// What the row states of itself. Unless its problem is RowValue or RowIncompatible, it is
 	// this that may be damaged.
 	Kind    EntryKind  `json:"kind,omitempty"`
 	Node    string     `json:"node,omitempty"`
@@ -93,13 +93,13 @@ type LostStep struct {
 	Item   int    `json:"item"` // -1: none
 	Effect string `json:"effect,omitempty"`
 	// Status is how it ended, by an intact row. NodeRunning: it began, NodeWaiting: it
-	// waited, and no row that can be trusted says how it ended; empty: the row that
+	// waited, and no row that can be trusted states how it ended; empty: the row that
 	// would tell is damaged.
 	Status NodeStatus `json:"status,omitempty"`
-	Row    int64      `json:"row"` // that says so
+	Row    int64      `json:"row"` // that records it
 }
 
-// Doubtful reports whether nobody knows if the step was done.
+// Doubtful reports whether it is unknown if the step was done.
 func (s LostStep) Doubtful() bool {
 	return s.Status == "" || s.Status == NodeRunning || s.Status == NodeInDoubt
 }

@@ -17,7 +17,7 @@ type Delivery struct {
 	ID      string         `json:"id"`
 	Channel string         `json:"channel"`
 	Kind    string         `json:"kind"`
-	Seq     int64          `json:"seq,omitempty" doc:"The audit event that it tells of; absent: a test."`
+	Seq     int64          `json:"seq,omitempty" doc:"The audit event that it is about; absent: a test."`
 	Like    string         `json:"-"` // the same for messages that say the same of another run
 	More    int64          `json:"more,omitempty" doc:"How many alike came since and were not sent by themselves."`
 	Body    RawJSON        `json:"body"`
@@ -30,13 +30,13 @@ type Delivery struct {
 	Error     string    `json:"error,omitempty"`
 }
 
-// ChannelInfo is a way in which people are told, as it is configured: never its
+// ChannelInfo is a way in which people are notified, as it is configured: never its
 // secrets.
 type ChannelInfo struct {
 	Name   string     `json:"name"`
 	Type   string     `json:"type" enum:"webhook,email"`
 	Target string     `json:"target" doc:"Where messages go: a host, or addresses."`
-	On     []string   `json:"on" doc:"What is told."`
+	On     []string   `json:"on" doc:"What people are notified of."`
 	Plans  []string   `json:"plans,omitempty" doc:"Only of these plans; none: of all."`
 	Signed bool       `json:"signed" doc:"Webhooks carry a signature."`
 	Last   []Delivery `json:"last" doc:"The newest messages, newest first."`

@@ -8,13 +8,13 @@ type DraftState string
 const (
 	// DraftPlanning: a planner is at it. A restart takes it up again.
 	DraftPlanning DraftState = "planning"
-	// DraftReady: there is a plan, and nobody has said what becomes of it.
+	// DraftReady: there is a plan, and no decision was made.
 	DraftReady DraftState = "ready"
-	// DraftFailed: there is no plan; Error says why.
+	// DraftFailed: there is no plan; Error states why.
 	DraftFailed DraftState = "failed"
 	// DraftAccepted: its plan is in use.
 	DraftAccepted DraftState = "accepted"
-	// DraftDiscarded: nobody wants it.
+	// DraftDiscarded: no one wants it.
 	DraftDiscarded DraftState = "discarded"
 )
 
@@ -31,17 +31,17 @@ type DraftRequest struct {
 	Agent string `json:"agent,omitempty"`
 	// Provider is the one whose model plans; empty: rules or model, as configured.
 	Provider string `json:"provider,omitempty"`
-	// Examples of input are told to a planning model.
+	// Examples of input are shown to a planning model.
 	Examples string `json:"examples,omitempty"`
-	// Fresh plans anew where an equal request has a plan already.
+	// Fresh plans again where an equal request has a plan already.
 	Fresh       bool        `json:"fresh,omitempty"`
 	Constraints Constraints `json:"constraints,omitzero"`
 	// Preferences fill parameters of skills, and every agent of the plan is given them.
 	Preferences map[string]any `json:"preferences,omitempty"`
 }
 
-// Draft is the making of a plan of an intent, and what came of it. It is stored,
-// and nothing of it runs before somebody accepts it.
+// Draft is the making of a plan of an intent, and what resulted. It is stored,
+// and nothing of it runs before someone accepts it.
 type Draft struct {
 	ID string `json:"id"`
 	DraftRequest
@@ -73,7 +73,7 @@ type DraftOutcome struct {
 	// Model is the model that planned, as provider/model; empty: none did.
 	Model string `json:"model,omitempty"`
 	Found bool   `json:"found,omitempty"` // an equal request had been planned before
-	// Proposed says that the plan is in use in another version: this one takes its
+	// Proposed reports that the plan is in use in another version: this one takes its
 	// place when it is accepted.
 	Proposed bool   `json:"proposed,omitempty"`
 	Reason   string `json:"reason,omitempty"` // why this plan, or this agent
@@ -82,7 +82,7 @@ type DraftOutcome struct {
 	Steps       []string `json:"steps,omitempty"`
 	Unsafe      []string `json:"unsafe,omitempty"` // steps that cannot be repeated
 	Usage       Usage    `json:"usage,omitzero"`
-	// Error says why there is no plan.
+	// Error states why there is no plan.
 	Error *DraftError `json:"error,omitempty"`
 }
 
@@ -95,7 +95,7 @@ type DraftError struct {
 }
 
 // Failed is why there is no plan, as an error that people can act on; nil: there is
-// one, or planning goes on.
+// one, or planning continues.
 func (d Draft) Failed() error {
 	if d.State != DraftFailed || d.Error == nil {
 		return nil
@@ -114,7 +114,7 @@ func (d Draft) Failed() error {
 	return e
 }
 
-// DraftAcceptance says what of a draft is taken into use, and why.
+// DraftAcceptance states which draft is accepted, and why.
 type DraftAcceptance struct {
 	// Alternative is the kind of an alternative that takes the place of the proposed
 	// plan; empty: the proposed plan.
@@ -141,7 +141,7 @@ const (
 	PhaseDrafting      DraftPhase = "drafting"
 	PhaseValidating    DraftPhase = "validating"
 	PhaseStoring       DraftPhase = "storing"
-	// PhaseInterrupted: the process that planned ended, and another one went on.
+	// PhaseInterrupted: the process that planned ended, and another one continued.
 	PhaseInterrupted DraftPhase = "interrupted"
 )
 
@@ -149,9 +149,9 @@ const (
 type DraftNote struct {
 	At    time.Time  `json:"createdAt"`
 	Phase DraftPhase `json:"phase"`
-	// Attempt counts answers of a model, from 1; 0: it is no matter of a model.
+	// Attempt counts answers of a model, from 1; 0: no model took part.
 	Attempt int `json:"attempt,omitempty"`
-	// Who does it: rules, or a model; Text says on what.
+	// Who does it: rules, or a model; Text names its current work.
 	Who  string `json:"who,omitempty"`
 	Text string `json:"text,omitempty"`
 	// Problems are why there is another attempt.
@@ -161,12 +161,12 @@ type DraftNote struct {
 // Bounds of what is kept of a draft.
 const (
 	MaxDraftNotes = 100
-	// MaxDraftBegun is how often a draft is taken up: one that ends the process
+	// MaxDraftBegun is how often a draft is picked up: one that ends the process
 	// each time is not begun for ever.
 	MaxDraftBegun = 3
 )
 
-// Open reports whether somebody still has to say what becomes of it.
+// Open reports whether a decision is still needed.
 func (s DraftState) Open() bool {
 	return s == DraftPlanning || s == DraftReady || s == DraftFailed
 }

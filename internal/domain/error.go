@@ -30,7 +30,7 @@ const (
 )
 
 // ReasonInDoubt refines a conflict: something may or may not have happened, and a person
-// says first which.
+// must decide which.
 const ReasonInDoubt = "in_doubt"
 
 // Error is a failure for its three readers: a code for programs, a message and
@@ -47,7 +47,7 @@ type Error struct {
 	// RetryAfter is how long to wait before trying again; 0: unknown.
 	RetryAfter time.Duration
 	Cause      error
-	// Audited says that the refusal is in the audit log already.
+	// Audited reports that the refusal is in the audit log already.
 	Audited bool
 }
 

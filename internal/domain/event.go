@@ -14,7 +14,7 @@ import (
 // (type, eventId, timestamp, sessionId, runId, ephemeral) and the fields of its type
 // side by side. Listeners share events: Data must not be changed.
 type Event struct {
-	// ID is "<incarnation>-<record>.<n>" for the nth event of an audit record, so a
+	// ID is "<generation>-<record>.<n>" for the nth event of an audit record, so a
 	// replay repeats it. Ephemeral events have an id that names no position.
 	ID      string
 	Type    string // run_created, node_started, plan_step_completed, …
@@ -51,7 +51,7 @@ func EventID(incarnation string, seq int64, n int) string {
 	return fmt.Sprintf("%s-%d.%d", incarnation, seq, n)
 }
 
-// ParseEventID reads "<incarnation>-<record>.<n>", "<incarnation>-<record>" and
+// ParseEventID reads "<generation>-<record>.<n>", "<generation>-<record>" and
 // "<record>". Without .n, n is -1: the whole record.
 func ParseEventID(id string) (incarnation string, seq int64, n int, err error) {
 	text := id

@@ -158,7 +158,7 @@ var EventTypes = []EventType{
 		"approval_decided",
 		"A person answered, or the time to answer ran out.",
 		field("action", "string", "approved, rejected, expired, or asked_back."),
-		maybe("answer", "string", "The id of the answer. Absent when the agent was asked back, or when on_timeout is fail."),
+		maybe("answer", "string", "The id of the answer. Absent when a person asked the agent first, or when on_timeout is fail."),
 		reasonField,
 	),
 

@@ -13,11 +13,11 @@ type ExecutionPlan struct {
 	Name        string          `json:"name,omitempty"`
 	Description string          `json:"description"`
 	Steps       []ExecutionStep `json:"steps"`
-	// Estimates in milliseconds and tokens; absent: nobody knows.
+	// Estimates in milliseconds and tokens; absent: it is unknown.
 	EstimatedDuration int64             `json:"estimatedDuration,omitempty"`
 	EstimatedCost     float64           `json:"estimatedCost,omitempty"`
 	Metadata          ExecutionMetadata `json:"metadata"`
-	// PlanID, Version and Hash name the draft that is stored; Found says that it
+	// PlanID, Version and Hash name the draft that is stored; Found reports that it
 	// was, before this request.
 	PlanID  string `json:"planId,omitempty"`
 	Version int    `json:"version,omitempty"`
@@ -27,11 +27,11 @@ type ExecutionPlan struct {
 	Unsafe []string `json:"unsafe,omitempty"`
 }
 
-// ExecutionMetadata says who made a plan, and what else could take its place.
+// ExecutionMetadata states who made a plan, and what else could take its place.
 type ExecutionMetadata struct {
 	CreatedBy    string          `json:"createdBy"`
 	CreatedAt    string          `json:"createdAt,omitempty"`
-	Confidence   float64         `json:"confidence,omitempty"` // absent: nobody knows
+	Confidence   float64         `json:"confidence,omitempty"` // absent: it is unknown
 	Alternatives []ExecutionPlan `json:"alternatives,omitempty"`
 	// Kind of an alternative: cheaper or faster.
 	Kind string `json:"kind,omitempty"`
@@ -66,7 +66,7 @@ type ExecutionStep struct {
 type ExecutionWhen struct {
 	Type string `json:"type" enum:"success,failure,always,custom"`
 	Expr string `json:"expr,omitempty"`
-	// Unknown says what the condition does where its expression has no value.
+	// Unknown states what the condition does where its expression has no value.
 	Unknown string `json:"unknown,omitempty" enum:"fail,skip"`
 }
 

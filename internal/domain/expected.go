@@ -23,7 +23,7 @@ func (e Expected) Took() time.Duration { return time.Duration(e.TookMs) * time.M
 // waiting are the types of nodes that take time and do no work.
 var waiting = []string{"wait", "approval"}
 
-// Expect says what steps take that run for certain, and steps that may run, as
+// Expect returns what steps take that run for certain, and steps that may run, as
 // often as runs came to them. nil: no run that was looked at did any of them.
 func (f PlanFlow) Expect(certain, possible []PreviewStep) *Expected {
 	e := Expected{Runs: f.Runs}

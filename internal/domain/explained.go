@@ -4,7 +4,7 @@ package domain
 type Explained struct {
 	// Reasons say why each step is there, by step id.
 	Reasons map[string]StepReason
-	// Assumed are values that nobody asked for.
+	// Assumed are values that no one asked for.
 	Assumed []Assumption
 	// Unmeasured steps are estimated by the configuration, not by what ran here.
 	Unmeasured int
@@ -28,8 +28,8 @@ const (
 	ReasonImplied = "implied" // another skill implies it
 	ReasonGuards  = "guards"  // it checks what another skill makes
 	ReasonComplex = "complex" // so complex a request deserves it
-	ReasonModel   = "model"   // By is what the planning model says
-	ReasonAsk     = "ask"     // a person is asked before the step By
+	ReasonModel   = "model"   // By quotes the planning model
+	ReasonAsk     = "ask"     // a person answers before the step By
 )
 
 // Assumption is an argument that a skill's configuration gives.

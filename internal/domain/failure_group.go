@@ -20,8 +20,8 @@ func (r FailureRef) Covers(other FailureRef) bool {
 		(r.Fingerprint == "" || r.Fingerprint == other.Fingerprint)
 }
 
-// FailureGroup is all failed runs of a plan that failed alike and that nobody has
-// taken note of: an outage that fails 400 runs is one group.
+// FailureGroup is all failed runs of a plan that failed alike and that no one has
+// acknowledged: an outage that fails 400 runs is one group.
 type FailureGroup struct {
 	// Plan is that of the runs, in the version of the newest.
 	Plan        PlanRef `json:"plan"`
@@ -32,20 +32,20 @@ type FailureGroup struct {
 	// First and Last are when the first and the newest of them failed.
 	First time.Time `json:"firstAt"`
 	Last  time.Time `json:"lastAt"`
-	// Newest is the run that failed last, Headline what it says.
+	// Newest is the run that failed last, Headline its status message.
 	Newest   string `json:"newest"`
 	Headline string `json:"headline"`
 	// Message is Headline with its arguments kept apart.
 	Message Message `json:"-"`
-	// Ack is who took note of failures like these before; they have come back.
+	// Ack is who acknowledged failures like these before; they have come back.
 	Ack *FailureAck `json:"acknowledgement,omitempty"`
 }
 
 // Ref names the group.
 func (g FailureGroup) Ref() FailureRef { return FailureRef{g.Plan.Key, g.Node, g.Code, g.Fingerprint} }
 
-// FailureAck says that a person took note of failures. The runs it was about
-// need no attention any more; one that fails anew does.
+// FailureAck reports that a person acknowledged failures. The runs it was about
+// need no attention any more; one that fails again does.
 type FailureAck struct {
 	FailureRef
 	Plan  PlanRef `json:"plan"`

@@ -9,7 +9,7 @@ type RunFilter struct {
 	// WaitingFor: of the runs that wait, only those that wait for one of these;
 	// it does not concern others.
 	WaitingFor []WaitReason
-	// NeedsAttention: failed and nobody took note of it, waiting for a person, tried
+	// NeedsAttention: failed and no one acknowledged it, waiting for a person, tried
 	// again and again, or at work without a sign of life.
 	NeedsAttention bool
 	PlanKey        string
@@ -34,7 +34,7 @@ type RunFilter struct {
 	Agents, Tools, Providers []string
 	// MinAttempts: some step took more attempts.
 	MinAttempts int64
-	// Acknowledged: it failed, and somebody took note of that.
+	// Acknowledged: it failed, and someone acknowledged that.
 	Acknowledged bool
 	// Since and Until apply to the end of final runs, to the start of others.
 	Since, Until time.Time
@@ -42,7 +42,7 @@ type RunFilter struct {
 	Deleted bool
 	// Origin is through what it was started: ui, api, cli, …
 	Origin string
-	// Bulk is a bulk act that the run was part of.
+	// Bulk is a bulk operation that the run was part of.
 	Bulk string
 	// ErrorCodes, if not empty, is a choice of codes.
 	ErrorCodes []string
@@ -55,9 +55,9 @@ type RunFilter struct {
 	// HasFork, HasApproval, HasParent: it was forked from another, has asked a
 	// person, is a child.
 	HasFork, HasApproval, HasParent bool
-	// HasNote: somebody wrote a note on it.
+	// HasNote: someone wrote a note on it.
 	HasNote bool
-	// HasCrash: the daemon died while a step of it was in flight.
+	// HasCrash: the daemon crashed while a step of it was in flight.
 	HasCrash bool
 	// Exclude: none of these.
 	Exclude RunExclusion
@@ -95,7 +95,7 @@ type List[T any] struct {
 	Next  string // cursor for Page.After; empty: no older items
 	Prev  string // cursor for Page.Before; empty: no newer items
 	// Stopped is how old the items are at which a search stopped, because a request
-	// examines only so many; zero: it examined all. Next, or Prev, continues there.
+	// reads a limited number of rows; zero: it read all. Next, or Prev, continues there.
 	Stopped time.Time
 }
 
@@ -150,7 +150,7 @@ type ApprovalFilter struct {
 	Agent   string // that asks
 	Node    string // with Plan: what this step asks
 	Tool    string // with Node: about calls of this tool
-	// For: what this person is to answer, or whoever may. Assignee: what only they are to.
+	// For: what this person is to answer, or anyone permitted. Assignee: what only they are to.
 	For, Assignee string
 	// NotFor: what others than this person are to answer.
 	NotFor string
@@ -168,12 +168,12 @@ const StubbornAttempts = 3
 const SilentAfter = time.Minute
 
 // RunCounts are maintained counters per status; NeedsAttention counts failed
-// runs that nobody took note of and those that wait for a person.
+// runs that no one acknowledged and those that wait for a person.
 type RunCounts struct {
 	ByStatus       map[RunStatus]int64
 	Waiting        map[WaitReason]int64 // of those that wait
 	NeedsAttention int64
-	Acknowledged   int64 // failed, and somebody took note
+	Acknowledged   int64 // failed, and acknowledged
 	Stubborn       int64 // wait for a retry after StubbornAttempts
 	Silent         int64 // work without a sign of life
 	OpenApprovals  int64
@@ -195,7 +195,7 @@ const (
 	SortEnded RunSort = "ended"
 )
 
-// SortWindow says among what a sorted list was sorted: so many of the newest
+// SortWindow is the set of runs among which a list was sorted: a number of the newest
 // runs, back to a time; Whole: all there are.
 type SortWindow struct {
 	Runs  int64

@@ -94,7 +94,7 @@ var timeWords = map[string]bool{"mon": true, "tue": true, "wed": true, "thu": tr
 
 // put writes a placeholder. One that follows another, with nothing between them
 // but what joins the parts of a number, a time or a list, is taken together with
-// it: how many parts there are says nothing of what went wrong.
+// it: how many parts there are has nothing to do with what went wrong.
 func put(b *strings.Builder, placeholder string) {
 	text := b.String()
 	bare := strings.TrimRight(text, " .,:;/+-")

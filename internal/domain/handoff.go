@@ -15,7 +15,7 @@ type HandoffFilter struct {
 	Page  Page
 }
 
-// HandoffSeen is a handoff with its run and what came of it.
+// HandoffSeen is a handoff with its run and what resulted.
 type HandoffSeen struct {
 	Handoff
 	Plan   PlanRef `json:"plan"`
@@ -29,7 +29,7 @@ type HandoffDetail struct {
 	// inside of a step, else the receiving step's input; null: nothing.
 	Given RawJSON `json:"given"`
 	// Size is how many bytes were passed on, of the data or else of the context, and
-	// SHA256 what tells them apart from any others.
+	// SHA256 what distinguishes them from any others.
 	Size   int      `json:"size"`
 	SHA256 string   `json:"sha256,omitempty"`
 	Tools  []string `json:"tools" doc:"Those that the receiver was offered, as far as that was recorded."`
@@ -39,8 +39,8 @@ type HandoffDetail struct {
 	EndedAt time.Time `json:"endedAt,omitzero"`
 	TookMs  int64     `json:"durationMs"` // until now, while it is open
 	Usage   Usage     `json:"usage,omitzero"`
-	// Giver and Receiver are the steps of both; no giver: the supervisor's work is no
-	// step.
+	// Giver and Receiver are the steps of both; no giver: the supervisor's work is not
+	// a step.
 	Giver    *HandoffStep `json:"giver,omitempty"`
 	Receiver *HandoffStep `json:"receiver,omitempty"`
 }

@@ -19,7 +19,7 @@ type HealthMetrics struct {
 	Commits CommitMetrics `json:"commits"`
 
 	// GrowthPerDay is how fast the database grows, in bytes, from the samples of
-	// the last day; FullAt is when the disk is full if that goes on. Zero: it
+	// the last day; FullAt is when the disk is full if that continues. Zero: it
 	// does not grow, or it is too early to say.
 	GrowthPerDay int64     `json:"growthPerDay"`
 	FullAt       time.Time `json:"fullAt,omitzero"`

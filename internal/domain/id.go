@@ -43,8 +43,8 @@ func ShortID(id string) string {
 	return strings.ToLower(id[len(id)-4:])
 }
 
-// TraceOf derives the id of a run's trace from the run's: whoever sees a run can
-// look its trace up where traces are sent to.
+// TraceOf derives the id of a run's trace from the run's: anyone who sees a run
+// can look its trace up where traces are sent to.
 func TraceOf(run string) (id [16]byte) {
 	sum := sha256.Sum256([]byte("trace\x00" + run))
 	copy(id[:], sum[:])

@@ -7,7 +7,7 @@ import (
 	"github.com/kairosd/kairosd/planner/message"
 )
 
-// EntryKind says what a journal row records.
+// EntryKind states what a journal row records.
 type EntryKind string
 
 const (
@@ -56,7 +56,7 @@ type Entry struct {
 	Failure  *Failure `json:"failure,omitempty"`
 	Usage    Usage    `json:"usage,omitzero"`
 	Agent    string   `json:"agent,omitempty"`
-	// DueAt is when a wait ends by itself.
+	// DueAt is when a wait ends automatically.
 	DueAt time.Time `json:"dueAt,omitzero"`
 	// Ref names the approval or child run of a wait.
 	Ref    string `json:"ref,omitempty"`

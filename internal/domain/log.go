@@ -20,7 +20,7 @@ type LogLine struct {
 	Message string    `json:"message"`
 }
 
-// Progress is how far an attempt says that it has come; Total may be 0.
+// Progress is how far an attempt reports that it has come; Total may be 0.
 type Progress struct {
 	Done    int64  `json:"done"`
 	Total   int64  `json:"total"`

@@ -2,8 +2,8 @@ package domain
 
 import "time"
 
-// Memory is one exchange of a session: what a run was asked, and what it
-// answered. Owner is who started the run: nobody else's runs are told of it.
+// Memory is one exchange of a session: the request of a run, and its
+// answer. Owner is who started the run: no one else's runs are notified of it.
 type Memory struct {
 	Owner   string    `json:"owner"`
 	Session string    `json:"session"`

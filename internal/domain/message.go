@@ -21,7 +21,7 @@ func DecodeMessage(stored *string, english string) Message {
 	return message.Decode(*stored, english)
 }
 
-// EncodeMessage is a message as it is stored; nil: its English says as much.
+// EncodeMessage is a message as it is stored; nil: its English is enough.
 func EncodeMessage(m Message) *string {
 	if s := m.Encode(); s != "" {
 		return &s

@@ -12,7 +12,7 @@ const (
 	MaxNotes      = 100  // of one run
 )
 
-// Note is what a person wrote about a run for whoever looks at it next. Notes are
+// Note is what a person wrote about a run for the next reader. Notes are
 // kept with the run, and are not changed.
 type Note struct {
 	ID    int64     `json:"id"`

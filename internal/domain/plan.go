@@ -16,21 +16,21 @@ type Plan struct {
 	Latest      int // number of the newest version, from 1
 	LatestHash  string
 	Archived    bool
-	// Paused says since when a person lets no run of it start; nil: they do.
+	// Paused is since when a person lets no run of it start; nil: they do.
 	Paused    *Stop
 	Stage     PlanStage
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }
 
-// PlanStage says whether a plan is in use.
+// PlanStage reports whether a plan is in use.
 type PlanStage string
 
 const (
 	// StageUsed: people wrote it, or accepted it.
 	StageUsed PlanStage = ""
-	// StageDraft: a planner made it, and nobody has accepted or started it. A version
-	// that a planner makes of a plan in use is no stage of the plan: it is not current
+	// StageDraft: a planner made it, and no one has accepted or started it. A version
+	// that a planner makes of a plan in use is not a stage of the plan: it is not current
 	// before a person accepts it.
 	StageDraft PlanStage = "draft"
 	// StageTrial: it holds what was tried and not saved; it is in no list.
@@ -61,7 +61,7 @@ type Version struct {
 	Format    string // "yaml" or "json"
 	Source    []byte // as written
 	Canonical []byte // canonical JSON
-	// Origin says how it came to be: "upload", "cli", "example", "planner", "replan",
+	// Origin states how it came to be: "upload", "cli", "example", "planner", "replan",
 	// "try".
 	Origin string
 	// ByPerson is set when a person with the author role stored it: only then
@@ -95,11 +95,11 @@ type RestoredVersion struct {
 	Name, Description string
 	Reason            string
 	Facts             []PlanFact
-	// Accepts says that the version is a planner's, which a person takes into use.
+	// Accepts reports that the version is a planner's, which a person accepts.
 	Accepts bool
 }
 
-// VersionRuns says how the runs of a version did.
+// VersionRuns states how the runs of a version did.
 type VersionRuns struct{ Ended, Completed, Failed, Active int64 }
 
 // Usage counts what models consumed.
@@ -111,7 +111,7 @@ type Usage struct {
 	Estimated bool `json:"-"`
 }
 
-// Add returns the sum of both. No field falls below zero, and none overflows (L14).
+// Add returns the sum of both. No field falls below zero, and none overflows.
 func (u Usage) Add(v Usage) Usage {
 	tokens := func(a, b int64) int64 {
 		a, b = max(a, 0), max(b, 0)
@@ -125,7 +125,7 @@ func (u Usage) Add(v Usage) Usage {
 	case math.IsNaN(cost):
 		cost = 0
 	case cost > math.MaxFloat64:
-		cost = math.MaxFloat64 // JSON knows no infinity
+		cost = math.MaxFloat64 // JSON has no infinity
 	}
 	return Usage{InputTokens: tokens(u.InputTokens, v.InputTokens), OutputTokens: tokens(u.OutputTokens, v.OutputTokens), Cost: cost}
 }

@@ -15,23 +15,23 @@ type PlanningRequest struct {
 	UserContext   UserContext   `json:"userContext,omitzero" required:"false"`
 	SystemContext SystemContext `json:"systemContext"`
 	Constraints   Constraints   `json:"constraints,omitzero" required:"false"`
-	// Fresh plans anew where an equal request has a plan already.
-	Fresh bool `json:"fresh,omitempty" doc:"Plan anew, even if an equal request has a plan already."`
+	// Fresh plans again where an equal request has a plan already.
+	Fresh bool `json:"fresh,omitempty" doc:"Plan again, even if an equal request has a plan already."`
 }
 
-// UserContext says who asks and how they like it.
+// UserContext states who asks and how they like it.
 type UserContext struct {
 	UserID      string         `json:"userId,omitempty"`
 	SessionID   string         `json:"sessionId,omitempty"`
 	Preferences map[string]any `json:"preferences,omitempty"`
 }
 
-// SystemContext says what may be used.
+// SystemContext states what may be used.
 type SystemContext struct {
 	AvailableSkills []string             `json:"availableSkills"`
 	SystemLoad      float64              `json:"systemLoad,omitempty"` // 0 to 1
 	RateLimits      map[string]RateLimit `json:"rateLimits,omitempty"`
-	// Unavailable says why a skill, tool, agent or provider can do nothing now, by name.
+	// Unavailable states why a skill, tool, agent or provider can do nothing now, by name.
 	Unavailable map[string]string `json:"unavailable,omitempty"`
 }
 
@@ -42,7 +42,7 @@ type RateLimit struct {
 	Limit     int64 `json:"limit,omitempty"`
 }
 
-// Constraints bound a plan; zero is no bound, but a timeout that is given must
+// Constraints bound a plan; zero is not a bound, but a timeout that is given must
 // be positive.
 type Constraints struct {
 	MaxSteps int      `json:"maxSteps,omitempty"`

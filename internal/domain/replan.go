@@ -39,7 +39,7 @@ type Replanned struct {
 	Usage  Usage
 }
 
-// Replan is one time that a run was planned anew: from then on it followed
+// Replan is one time that a run was planned again: from then on it followed
 // another version.
 type Replan struct {
 	Seq int64 `json:"seq"`
@@ -68,7 +68,7 @@ func StepsEndedBy(e *Entry) (failed string, dropped []string) {
 	return r.Node, r.Dropped
 }
 
-// ReplansOf lists the times that a run was planned anew, and at last the version
+// ReplansOf lists the times that a run was planned again, and at last the version
 // that it would follow if a person accepted it.
 func ReplansOf(d RunDetail) []Replan {
 	var out []Replan
@@ -85,7 +85,7 @@ func ReplansOf(d RunDetail) []Replan {
 		}
 		switch e.Kind {
 		case EntryReplan:
-			if json.Unmarshal(e.Decision, &p) == nil { // else a fold says what it is
+			if json.Unmarshal(e.Decision, &p) == nil { // else a fold states what it is
 				out = append(out, Replan{Seq: e.Seq, From: p.Before, To: p.Version, Node: p.Node, Reason: e.Reason, By: e.Actor, At: e.At})
 			}
 			proposed = nil

@@ -25,7 +25,7 @@ type RunResult struct {
 	// Outputs holds the latest completed output of every node.
 	Outputs map[string]RawJSON `json:"outputs"`
 	// Path lists node ids in completion order, once per visit: visits that
-	// completed, and failed ones that the plan handled and went on from.
+	// completed, and failed ones that the plan handled and continued from.
 	Path  []string  `json:"path"`
 	Error *RunError `json:"error"`
 	Usage Usage     `json:"usage"`
@@ -37,7 +37,7 @@ type RunResult struct {
 }
 
 // ResultOf computes the result of a run from its journal. It is pure: what it
-// says of a run that was interrupted and resumed equals what it says of one
+// returns of a run that was interrupted and resumed equals what it returns of one
 // that was not.
 func ResultOf(d RunDetail) Result {
 	r := Result{RunID: d.Run.ID, RunResult: RunResult{Status: d.Run.Status, Waits: d.Waits, Output: d.Run.Output,
@@ -167,7 +167,7 @@ func decisionOf(e *Entry) walk.Decision {
 	var d walk.Decision
 	if len(e.Decision) > 0 {
 		// A row whose decision cannot be read still counts as settled by its
-		// status; its hash is verified by whoever loaded the journal.
+		// status; its hash is verified when the journal is loaded.
 		_ = json.Unmarshal(e.Decision, &d)
 	}
 	return d

@@ -2,8 +2,8 @@ package domain
 
 import "time"
 
-// RetentionRule says which finished runs lose their journals and values. A run
-// goes when any part of its rule says so; zero parts say nothing. Runs that are
+// RetentionRule states which finished runs lose their journals and values. A run
+// goes when any part of its rule records it; zero parts say nothing. Runs that are
 // not finished, that a living parent still needs, or that are pinned by the
 // label "pin" are never touched.
 type RetentionRule struct {

@@ -14,7 +14,7 @@ type Run struct {
 
 	Status     RunStatus
 	WaitReason WaitReason // only while waiting
-	// Headline says where the run stands in one line: the failing node and its
+	// Headline states where the run stands in one line: the failing node and its
 	// message, the node that runs, the question that waits.
 	Headline string
 	// StatusMessage is Headline with its arguments kept apart.
@@ -31,7 +31,7 @@ type Run struct {
 	// Fingerprint is of the error's message, as the function Fingerprint gives it; empty unless
 	// the run failed.
 	Fingerprint string
-	// Attention: it needs a person's attention, and nobody has taken note of that.
+	// Attention: it needs a person's attention, and no one has acknowledged that.
 	Attention bool
 
 	// Lineage.
@@ -63,7 +63,7 @@ type Run struct {
 	// DueAt is when the earliest timer, retry or deadline fires.
 	DueAt     time.Time
 	Usage     Usage
-	Crashes   int // unclean deaths while the run was in flight
+	Crashes   int // crashes while the run was in flight
 	Paused    bool
 	CreatedAt time.Time
 	StartedAt time.Time
@@ -81,7 +81,7 @@ type Removal struct {
 }
 
 // OriginDry marks dry runs: what might change something is not done in them. They
-// need nobody's attention and stand in no statistics.
+// need no one's attention and stand in no statistics.
 const OriginDry = "dry"
 
 // Dry reports whether the run is a dry run.

@@ -96,23 +96,23 @@ type RestoreTest struct {
 	At      time.Time `json:"testedAt"`
 	Backup  string    `json:"backup"`            // its file's name
 	Problem string    `json:"problem,omitempty"` // why it cannot be restored
-	// Encrypted says that it was only compared with what was written: the key that
+	// Encrypted reports that it was only compared with what was written: the key that
 	// decrypts it is not with the daemon.
 	Encrypted bool `json:"encrypted,omitempty"`
 }
 
-// Clock is what the machine knows of its own clock.
+// Clock is what the machine reports about its own clock.
 type Clock struct {
 	Known bool `json:"known"` // false: the system does not tell
-	// Synced says that something keeps the clock right; it is then wrong by at most
+	// Synced reports that something keeps the clock right; it is then wrong by at most
 	// Within.
 	Synced bool   `json:"synced"`
 	Within Millis `json:"uncertaintyMs,omitempty"`
-	// Behind says that it was behind what was recorded when the daemon started.
+	// Behind reports that it was behind what was recorded when the daemon started.
 	Behind string `json:"behind,omitempty"`
 }
 
-// Job is something that the daemon does by itself, again and again.
+// Job is something that the daemon does automatically, again and again.
 type Job struct {
 	Name    string    `json:"name"`
 	Every   Millis    `json:"intervalMs"`
@@ -156,7 +156,7 @@ type PlanStorage struct {
 	Bytes  int64   `json:"bytes"`
 }
 
-// Notice is what every page says while it is so.
+// Notice is shown on every page while it holds.
 type Notice struct {
 	Bad  bool    `json:"bad"` // else it is only worth knowing
 	Text Message `json:"text"`

@@ -2,17 +2,17 @@ package domain
 
 import "time"
 
-// Settings are what the configuration says, as people read it: never a secret.
+// Settings are the configuration as people read it: never a secret.
 type Settings struct {
 	// File is the configuration file; empty: there is none, and defaults hold.
 	File string `json:"file,omitempty"`
-	// Access says how people and programs come in.
+	// Access states how people and programs come in.
 	Access []Setting `json:"access"`
 	// Effective is everything that the file sets, and what holds where it is silent.
 	Effective []Setting         `json:"effective"`
 	Retention RetentionSettings `json:"retention"`
 	Secrets   []SecretInfo      `json:"secrets"`
-	// Notifications are the ways in which people are told.
+	// Notifications are the ways in which people are notified.
 	Notifications []ChannelInfo `json:"notifications"`
 }
 
@@ -20,7 +20,7 @@ type Settings struct {
 type Setting struct {
 	Key   string `json:"key" doc:"Its place in the configuration file."`
 	Value string `json:"value"`
-	// Origin says where the value comes from.
+	// Origin states where the value comes from.
 	Origin string `json:"origin" enum:"file,environment,default,command line"`
 }
 
@@ -46,7 +46,7 @@ type SecretInfo struct {
 	Name   string   `json:"name"`
 	Source string   `json:"source" doc:"The environment variable or file that holds it."`
 	Tools  []string `json:"tools" doc:"The tools that may be given it."`
-	Hosts  []string `json:"hosts" doc:"The hosts that may be told it."`
+	Hosts  []string `json:"hosts" doc:"The hosts that may get it."`
 	// ChangedAt is when the file was last written; zero for the environment.
 	ChangedAt time.Time `json:"changedAt,omitzero"`
 	// TakenAt is when the value in use was read; zero for what only kairosd itself
@@ -56,7 +56,7 @@ type SecretInfo struct {
 	Plans []string `json:"plans"`
 	// UsedBy are the parts of the configuration that hold the same secret.
 	UsedBy []SecretUse `json:"usedBy"`
-	// Rotates says that a new value can be taken up without a restart, and
+	// Rotates reports that a new value can be picked up without a restart, and
 	// Pending that the file was written since it was read.
 	Rotates bool `json:"rotates"`
 	Pending bool `json:"pending"`

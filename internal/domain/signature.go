@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// ExportSignature proves where an export comes from, to everybody who knows the
+// ExportSignature proves where an export comes from, to anyone who has the
 // server's public key: the server signed the hash of the export together with the
 // head of its audit chain.
 type ExportSignature struct {
@@ -126,7 +126,7 @@ func VerifyLines(from io.Reader, publicKey string) (ExportSignature, int, error)
 		if last := (signedLine{}); bytes.HasPrefix(line, []byte(`{"signature":`)) && json.Unmarshal(line, &last) == nil &&
 			last.Signature != nil {
 			if _, err := in.ReadByte(); err != io.EOF {
-				return *last.Signature, lines, Errorf(CodeCorrupt, "the export goes on behind its signature")
+				return *last.Signature, lines, Errorf(CodeCorrupt, "the export continues after its signature")
 			}
 			return *last.Signature, lines, last.Signature.Verify(publicKey, sum.Sum(nil))
 		}

@@ -3,9 +3,9 @@ package domain
 // Standing is where the failure of a run stands.
 type Standing struct {
 	// FailureGroup are the failures like it that need attention, itself among them
-	// unless somebody took note of it; null: there are none.
+	// unless someone acknowledged it; null: there are none.
 	FailureGroup *FailureGroup `json:"failureGroup,omitempty"`
-	// Acknowledged is who took note of it, or of all that failed so; null: nobody
+	// Acknowledged is who acknowledged it, or all failures like it; null: no one
 	// did, or the run has not failed.
 	Acknowledged *FailureAck `json:"acknowledged,omitempty"`
 }

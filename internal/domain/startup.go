@@ -19,7 +19,7 @@ const (
 	StartMigrating  StartStage = "migration"
 	StartVerifying  StartStage = "verifying the upgraded database"
 	StartTools      StartStage = "starting tools and models"
-	StartRuns       StartStage = "taking up unfinished runs"
+	StartRuns       StartStage = "loading unfinished runs"
 )
 
 // Startup is how far a daemon is that has begun and does not serve yet.
@@ -29,7 +29,7 @@ type Startup struct {
 	// Step counts within the stage from 1: the third of five migrations. Of is 0
 	// where nothing is counted.
 	Step, Of int
-	// Percent of the stage that is done, 0 to 100; negative: nobody knows.
+	// Percent of the stage that is done, 0 to 100; negative: it is unknown.
 	Percent int
 }
 
@@ -45,5 +45,5 @@ func (s Startup) String() string {
 	return text
 }
 
-// StartRetryAfter is how long whoever asks a starting daemon is to wait.
+// StartRetryAfter is how long a client of a starting daemon is to wait.
 const StartRetryAfter = 2 * time.Second

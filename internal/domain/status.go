@@ -8,7 +8,7 @@ const (
 	RunQueued RunStatus = "queued"
 	// RunRunning: some node is ready or running.
 	RunRunning RunStatus = "running"
-	// RunWaiting: nothing runs; WaitReason says for what it waits.
+	// RunWaiting: nothing runs; WaitReason states for what it waits.
 	RunWaiting RunStatus = "waiting"
 	// RunCompleted, RunFailed, RunCancelled are final; resume leads out of the
 	// last two.
@@ -31,7 +31,7 @@ func RunChanged(expected, found int64) *Error {
 	return Errorf(CodeStale, "the run has changed: expected revision %d, found %d", expected, found).Suggest("reload it and try again")
 }
 
-// RunIs is the sentence that says where a run stands. The sentences are whole, because
+// RunIs is the sentence that returns where a run stands. The sentences are whole, because
 // languages inflect the status.
 func RunIs(s RunStatus, reason WaitReason) Message {
 	switch s {
@@ -71,7 +71,7 @@ func RunIs(s RunStatus, reason WaitReason) Message {
 	return Messagef("the run is waiting")
 }
 
-// WaitReason says for what a waiting run waits; when there are several, the
+// WaitReason states for what a waiting run waits; when there are several, the
 // first of WaitReasons is the run's.
 type WaitReason string
 

@@ -46,8 +46,8 @@ func (h *StepHit) Took() time.Duration {
 	return max(h.At.Sub(h.StartedAt), 0)
 }
 
-// StepHits is one page of steps: runs were looked at back to Since, and Whole says
-// that there are no others. Next goes on from there, also when the page is short.
+// StepHits is one page of steps: runs were looked at back to Since, and Whole reports
+// that there are no others. Next continues from there, also when the page is short.
 type StepHits struct {
 	Items []StepHit
 	Next  string
@@ -57,13 +57,13 @@ type StepHits struct {
 
 // PlanFlow is how the newest runs of a plan went through its nodes.
 type PlanFlow struct {
-	// Runs were looked at, back to Since; Whole says that they are all of the
-	// window that was asked for.
+	// Runs were looked at, back to Since; Whole reports that they are all of the
+	// requested window.
 	Runs  int
 	Since time.Time
 	Whole bool
 	Nodes map[string]*NodeFlow
-	// Edges says how often each edge was chosen, by its place in the document; where
+	// Edges states how often each edge was chosen, by its place in the document; where
 	// there is no choice, every completed visit takes the edge.
 	Edges map[int]int
 }

@@ -2,7 +2,7 @@ package domain
 
 import "time"
 
-// ToolInfo is what people are told of a tool.
+// ToolInfo is what people see of a tool.
 type ToolInfo struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
@@ -12,7 +12,7 @@ type ToolInfo struct {
 	Effect string `json:"effect"`
 	// Permission is allow, ask or deny, as far as neither plan nor agent say more.
 	Permission string `json:"permission"`
-	// State is ready, unavailable, changed or gone; Reason says why it is not
+	// State is ready, unavailable, changed or gone; Reason states why it is not
 	// ready.
 	State  string         `json:"status"`
 	Reason string         `json:"reason,omitempty"`
@@ -23,11 +23,11 @@ type ToolInfo struct {
 	Change *ToolChange `json:"change,omitempty"`
 
 	Activity Activity `json:"activity"`
-	// Disabled says who has disabled it, since when, and why; nil: it is enabled.
+	// Disabled states who has disabled it, since when, and why; nil: it is enabled.
 	Disabled *Stop `json:"disabled,omitempty"`
-	// Breaker is when its circuits open; nil: it reaches nobody, and has none.
+	// Breaker is when its circuits open; nil: it reaches no one, and has none.
 	Breaker *Breaker `json:"breaker,omitempty"`
-	// Circuits are those that have failed of late: one at most, or one for each host.
+	// Circuits are those that have failed recently: one at most, or one for each host.
 	// Those that are open come first.
 	Circuits []Circuit `json:"circuits,omitempty"`
 }
@@ -57,7 +57,7 @@ type ToolChange struct {
 	Digest string `json:"digest"`
 }
 
-// ToolDefinition is what an MCP server says of a tool.
+// ToolDefinition is what an MCP server states of a tool.
 type ToolDefinition struct {
 	Description string         `json:"description"`
 	Schema      map[string]any `json:"schema,omitempty"`
@@ -67,13 +67,13 @@ type ToolDefinition struct {
 	Effect string `json:"effect"`
 }
 
-// ToolServer is what people are told of an MCP server.
+// ToolServer is what people see of an MCP server.
 type ToolServer struct {
 	Name string `json:"name"`
 	// Address is its command's path, or its URL.
 	Address string `json:"address"`
 	// State is ready, unavailable (it will be started again), given up (it ended
-	// too often) or off (it may not be run); Reason says why it is not ready.
+	// too often) or off (it may not be run); Reason states why it is not ready.
 	State    string    `json:"status" enum:"ready,unavailable,given up,off"`
 	Reason   string    `json:"reason,omitempty"`
 	Since    time.Time `json:"since,omitzero"`

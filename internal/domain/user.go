@@ -8,11 +8,11 @@ type User struct {
 	Name         string
 	Role         Role
 	PasswordHash string // PHC string; empty: no password opens the account
-	// Issuer and Subject are who an identity provider says that this is; both
-	// empty: it knows nothing of them.
+	// Issuer and Subject are who an identity provider reports that this is; both
+	// empty: it has none.
 	Issuer, Subject string
 	Disabled        bool
-	// Unsealed says that another program added or changed the user, who is
+	// Unsealed reports that another program added or changed the user, who is
 	// then disabled.
 	Unsealed   bool
 	CreatedAt  time.Time
@@ -21,7 +21,7 @@ type User struct {
 	Settings RawJSON
 }
 
-// UserChange says what the audit log records of a change of a user, and what ends with it.
+// UserChange states what the audit log records of a change of a user, and what ends with it.
 type UserChange struct {
 	Reason       string // of the record; empty: there is none
 	Detail       RawJSON
@@ -55,7 +55,7 @@ type Token struct {
 	// LastUsedFrom is the address that it was last used from; "": never.
 	LastUsedFrom string
 	RevokedAt    time.Time
-	// Unsealed says that another program added or changed the token, which
+	// Unsealed reports that another program added or changed the token, which
 	// then proves nothing.
 	Unsealed bool
 }

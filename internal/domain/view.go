@@ -26,7 +26,7 @@ func ViewLimits(l Limits) LimitsView {
 	return v
 }
 
-// Limits reads limits from the wire; CodeInvalid when they are no limits.
+// Limits reads limits from the wire; CodeInvalid when they are not limits.
 func (v LimitsView) Limits() (Limits, error) {
 	l := Limits{MaxSteps: v.MaxSteps, MaxTokens: v.MaxTokens, MaxCost: v.MaxCost}
 	if v.MaxDuration != "" {

@@ -50,7 +50,7 @@ func TestAPlannersVersionOfAPlanInUseWaits(t *testing.T) {
 	if _, v, err := e.ProposedVersion(t.Context(), "p"); err != nil || v.Hash != third.Hash {
 		t.Errorf("%+v %v", v, err)
 	}
-	// A run of it may be started; others go on to follow v2.
+	// A run of it may be started; others continue to follow v2.
 	run, err := e.Start(t.Context(), operator, domain.StartRequest{Plan: "p", Hash: third.Hash})
 	if err != nil || run.Version != 3 {
 		t.Errorf("%+v %v", run, err)
@@ -77,7 +77,7 @@ func TestAPlannersVersionOfAPlanInUseWaits(t *testing.T) {
 	if _, err := e.AcceptVersion(t.Context(), author, "p", fourth.Hash, ""); domain.CodeOf(err) != domain.CodeConflict {
 		t.Errorf("what a person wrote is restored, not accepted: %v", err)
 	}
-	// A plan that was put away is a draft again when it is planned anew.
+	// A plan that was put away is a draft again when it is planned again.
 	storetest.Archive(t, e.Store, "p", true)
 	if _, err := e.AcceptVersion(t.Context(), author, "p", third.Hash, ""); domain.CodeOf(err) != domain.CodeConflict {
 		t.Errorf("it is archived: %v", err)

@@ -18,7 +18,7 @@ import (
 type decideMsg struct {
 	actor    domain.Actor
 	req      domain.DecideRequest
-	given    domain.Answer   // of the approval's; none when the agent is asked back
+	given    domain.Answer   // of the approval's; none when the person asks the agent first
 	approval domain.Approval // as the person saw it
 	reply    reply[domain.Approval]
 }
@@ -57,10 +57,10 @@ func (e *Engine) Decide(ctx context.Context, actor domain.Actor, req domain.Deci
 	if req.AskBack {
 		switch {
 		case !p.MayAsk:
-			return p, domain.Errorf(domain.CodeInvalid, "nobody can be asked back: the plan asks this, not an agent").
+			return p, domain.Errorf(domain.CodeInvalid, "only the requests of an agent can be answered with a question").
 				Suggest("approve or reject")
 		case req.Answer != "" || req.Approve || len(req.Values) > 0:
-			return p, domain.Errorf(domain.CodeInvalid, "to ask back is no answer")
+			return p, domain.Errorf(domain.CodeInvalid, "a question to the agent is not an answer")
 		case strings.TrimSpace(req.Comment) == "":
 			return p, domain.Errorf(domain.CodeInvalid, "say what you want to know")
 		}
@@ -92,7 +92,7 @@ func (e *Engine) Decide(ctx context.Context, actor domain.Actor, req domain.Deci
 	return decided, nil
 }
 
-// samePerson reports whether one person may be behind both names: nobody is two
+// samePerson reports whether one person may be behind both names: no one is two
 // people by making a token.
 func (o *Options) samePerson(ctx context.Context, a, b string) (bool, error) {
 	if a == b || o.People == nil {

@@ -92,7 +92,7 @@ func TestACancelClosesAnApprovalThatIsNotOnDisk(t *testing.T) {
 	}
 }
 
-// Resuming a run that was set aside opens its approvals again, as releasing it does.
+// Resuming a run that was quarantined opens its approvals again, as releasing it does.
 func TestResumeReopensApprovals(t *testing.T) {
 	t.Parallel()
 	for _, action := range []domain.Action{domain.ActionResume, domain.ActionRelease} {
@@ -130,7 +130,7 @@ func TestResumeReopensApprovals(t *testing.T) {
 	}
 }
 
-// A resume that goes through an answered approval again asks anew: the request is one
+// A resume that goes through an answered approval again asks again: the request is one
 // of its own, and the earlier answer stays on record.
 func TestAResumeThatForgetsAnApprovalAsksAgain(t *testing.T) {
 	t.Parallel()
@@ -242,7 +242,7 @@ func TestAForkAsksAgainForWhatHasChanged(t *testing.T) {
 	}
 }
 
-// A stub for a parallel step is a value that nobody approved. One for a step behind the
+// A stub for a parallel step is a value that no one approved. One for a step behind the
 // approval is.
 func TestAStubForAParallelStepAsksAgain(t *testing.T) {
 	t.Parallel()
@@ -359,7 +359,7 @@ func TestARejectionStops(t *testing.T) {
 	}
 }
 
-// Resuming a rejected run opens a new request, and says so before. The old answer, and
+// Resuming a rejected run opens a new request, and records it before. The old answer, and
 // another answer to the old request, never count.
 func TestResumingARejectedRunAsksAgain(t *testing.T) {
 	t.Parallel()

@@ -2,7 +2,7 @@ package engine
 
 import "context"
 
-// reply carries one answer from a runner to whoever posted a message: a value, or why
+// reply carries one answer from a runner to the sender of a message: a value, or why
 // there is none. Any goroutine may give; the first answer counts.
 type reply[T any] chan answered[T]
 
@@ -24,7 +24,7 @@ func (r reply[T]) give(value T, err error) {
 // done is the answer of a message that asks for no value.
 type done = struct{}
 
-// ask posts a message and waits for the answer to it. It returns closed if nobody takes
+// ask posts a message and waits for the answer to it. It returns closed if no one takes
 // the message, the cause if the context ends, and CodeUnavailable if stopped is closed
 // before an answer.
 func ask[T any](ctx context.Context, stopped <-chan struct{}, post func(message) bool, m message, r reply[T], closed error) (T, error) {

@@ -33,14 +33,14 @@ type attempt struct {
 	signed atomic.Int64 // µs of its last sign of life
 
 	mu sync.Mutex
-	// over is set by whoever ends the attempt first: its handler or its
+	// over is set when the attempt ends, by the first of two: its handler or its
 	// abandonment. A handler that comes second is late.
 	over bool
-	// uses is what took part and has not been told to the runner.
+	// uses is what took part and has not been reported to the runner.
 	uses []domain.Use
-	// asked is what a person must allow before the attempt can go on.
+	// asked is what a person must allow before the attempt can continue.
 	asked []runstate.ConsentRequest
-	// prompts are what models are asked, by sub-step, until its row is made.
+	// prompts are those of model calls, by sub-step, until its row is made.
 	prompts map[int]domain.RawJSON
 	// needed is what sub-steps are about to use.
 	needed map[int]Need
@@ -115,7 +115,7 @@ func (t *attempt) late(out any, err error) {
 	}
 }
 
-// leave says that the attempt does not work with its setup any more. It is called
+// leave reports that the attempt does not work with its setup any more. It is called
 // once: by its goroutine, or in its stead where it never began.
 func (t *attempt) leave() {
 	if t.setup != nil {
@@ -136,7 +136,7 @@ func (t *attempt) end() bool {
 }
 
 // timedOut is how an attempt ends whose handler returned after its timeout: a
-// failure, whatever it returned. A failure that says more is kept.
+// failure, whatever it returned. The detail of a failure is kept.
 func (t *attempt) timedOut(r Result, err error) error {
 	f := (&walk.Failure{Code: walk.CodeTimeout}).WithMessage("timed out after %s", t.Spec.Timeout)
 	if err == nil {

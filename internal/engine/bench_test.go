@@ -93,7 +93,7 @@ func BenchmarkW4(b *testing.B) {
 	benchmarkRuns(b, p.String(), 1, 101)
 }
 
-// W5: runs in flight when the daemon died, taken up again.
+// W5: runs in flight when the daemon crashed, picked up again.
 func BenchmarkW5(b *testing.B) {
 	for range b.N {
 		b.StopTimer()

@@ -34,7 +34,7 @@ func (n Need) cost(output int64) float64 {
 	return float64(n.Input)*n.InputPrice + float64(output)*n.OutputPrice
 }
 
-// budgetError says which limit a call does not fit into.
+// budgetError states which limit a call does not fit into.
 type budgetError struct {
 	message domain.Message
 	code    string
@@ -43,7 +43,7 @@ type budgetError struct {
 func (e *budgetError) Error() string { return e.message.String() }
 func (e *budgetError) Unwrap() error { return ErrBudget }
 
-// BudgetError is an [ErrBudget] that says what there was no room for.
+// BudgetError is an [ErrBudget] with what there was no room for.
 func BudgetError(message domain.Message) error { return &budgetError{message: message} }
 
 // Messages about what calls may use.
@@ -56,14 +56,14 @@ type (
 		need    Need
 		reply   reply[int64]
 	}
-	// lostMsg says that a call ended without saying what it used, or, unless spent,
+	// lostMsg reports that a call ended without saying what it used, or, unless spent,
 	// that it used nothing.
 	lostMsg struct {
 		attempt *attempt
 		n       int
 		spent   bool
 	}
-	// deadlineMsg says that max_duration may have passed.
+	// deadlineMsg reports that max_duration may have passed.
 	deadlineMsg struct{}
 )
 
@@ -94,7 +94,7 @@ func (t *attempt) reserve(n int) error {
 	return err
 }
 
-// callEnded tells the runner of a call without a row.
+// callEnded reports a call without a row to the runner.
 func (t *attempt) callEnded(n int, spent bool) { t.inbox.post(lostMsg{t, n, spent}) }
 
 // reserve makes room for a call, lets it wait for calls in flight, or refuses it.

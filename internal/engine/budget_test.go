@@ -165,7 +165,7 @@ func TestAConversationStopsAtItsTokens(t *testing.T) {
 }
 
 // What is used and what is reserved never exceed the limit, though items run in
-// parallel and no server says what it used.
+// parallel and no server reports what it used.
 func TestParallelItemsShareOneLimit(t *testing.T) {
 	t.Parallel()
 	for name, plan := range map[string]string{
@@ -221,7 +221,7 @@ func TestACostWithoutAPriceStopsFirst(t *testing.T) {
 	}
 }
 
-// An input that does not fit by itself is not sent.
+// An input that does not fit alone is not sent.
 func TestAnInputThatDoesNotFitIsNotSent(t *testing.T) {
 	t.Parallel()
 	d, reg := newDebate(1, 500, 10)
@@ -232,8 +232,8 @@ func TestAnInputThatDoesNotFitIsNotSent(t *testing.T) {
 	}
 }
 
-// At max_duration calls that may be repeated are cancelled, one that may not ends by
-// itself, and nothing further starts.
+// At max_duration calls that may be repeated are cancelled, one that may not ends without
+// help, and nothing further starts.
 func TestMaxDurationReachesIntoSteps(t *testing.T) {
 	t.Parallel()
 	var ended, begun atomic.Int32

@@ -19,8 +19,8 @@ import (
 
 // TestOperatorsAtOnce lets operators pause, continue, cancel, resume and restart
 // the daemon while random plans run. Whatever they do, no completed visit runs
-// again, the live state equals the fold, and once they let the run go on it
-// ends as if nobody had touched it (A41).
+// again, the live state equals the fold, and once they let the run continue it
+// ends as if no one had touched it (A41).
 func TestOperatorsAtOnce(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)

@@ -14,13 +14,13 @@ type clock struct {
 	base    atomic.Pointer[reading]
 }
 
-// reading is what a machine says of the time.
+// reading is the time by the machine.
 type reading struct {
 	time   time.Time
-	passed time.Duration // since some moment; nobody can change it
+	passed time.Duration // since some moment; no one can change it
 }
 
-// clockSlack is how far the two may be apart though nobody has touched the clock:
+// clockSlack is how far the two may be apart though no one has touched the clock:
 // they are read one after the other.
 const clockSlack = time.Millisecond
 
@@ -37,7 +37,7 @@ func (c *clock) now() time.Time {
 	return t.UTC().Truncate(time.Microsecond)
 }
 
-// monotonic is a reading of a clock that nobody can set; it is positive.
+// monotonic is a reading of a clock that no one can set; it is positive.
 func (c *clock) monotonic() time.Duration { return c.machine().passed + 1 }
 
 // ahead is how far the engine's time is ahead of the machine's clock, which was

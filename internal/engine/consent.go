@@ -11,9 +11,9 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// ErrAsked ends an attempt that cannot go on before a person has answered: the
-// visit waits durably and its next attempt takes up the recorded sub-steps.
-var ErrAsked = errors.New("a person is asked first")
+// ErrAsked ends an attempt that cannot continue before a person has answered: the
+// visit waits durably and its next attempt picks up the recorded sub-steps.
+var ErrAsked = errors.New("a person must answer first")
 
 // Question is a call that a person must allow: a tool and its exact arguments.
 type Question struct {
@@ -25,7 +25,7 @@ type Question struct {
 // Gated is implemented by registries whose nodes may need a person's consent
 // before they run.
 type Gated interface {
-	// Gate is asked before an attempt with this input, secrets unresolved. A
+	// Gate is called before an attempt with this input, secrets unresolved. A
 	// question must be answered first; an error fails the node.
 	Gate(plan string, node *walk.ProgramNode, input any) (*Question, error)
 }
@@ -68,7 +68,7 @@ func (t *attempt) approve(grants map[int]runstate.ConsentAnswer, n int, q Questi
 }
 
 // question is the first thing that the attempt asked, in the order of its
-// sub-steps: the others are asked when it goes on.
+// sub-steps: the others follow when it continues.
 func (t *attempt) question() (first runstate.ConsentRequest, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

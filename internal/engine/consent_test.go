@@ -89,7 +89,7 @@ func decide(t *testing.T, e *enginetest.Engine, p domain.Approval, yes bool, com
 }
 
 // A call inside a conversation parks it durably: across restarts nothing of it
-// runs twice, each call is asked about by itself, and a rejected one is an
+// runs twice, each call has a request of its own, and a rejected one is an
 // answer to the model.
 func TestConversationsAreParkedUntilAPersonAnswers(t *testing.T) {
 	t.Parallel()
@@ -133,8 +133,8 @@ func TestConversationsAreParkedUntilAPersonAnswers(t *testing.T) {
 	}
 }
 
-// An error retry starts the conversation over, and what was allowed once is
-// asked about again: it would be another call.
+// An error retry starts the conversation over, and what was allowed once needs
+// another answer: it would be another call.
 func TestConsentIsForOneCall(t *testing.T) {
 	t.Parallel()
 	k := &talk{class: walk.EffectIdempotent}

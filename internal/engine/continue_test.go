@@ -21,7 +21,7 @@ const continuedPlan = `{id: p, steps: [
 
 // A step that failed under on_error: continue or skip keeps its status and its error
 // in the result and in the events, live, replayed, and after a restart; the steps
-// behind it go on.
+// behind it continue.
 func TestContinuedStepsKeepTheirErrors(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)

@@ -8,8 +8,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Speakers is implemented by registries whose nodes may be agents: what these
-// are asked and answer is recorded as messages.
+// Speakers is implemented by registries whose nodes may be agents: their requests
+// and answers are recorded as messages.
 type Speakers interface {
 	// Speaker is the agent behind a node; empty: none is.
 	Speaker(node *walk.ProgramNode) string
@@ -38,7 +38,7 @@ func (s *setup) speakers(p *runstate.Compiled) []string {
 type Passing struct {
 	From, To            string
 	Reason, Explanation string
-	// Request is what the other is asked.
+	// Request is the work.
 	Request any
 	// Rejected is why it is not passed on; nil: it is.
 	Rejected *walk.Failure

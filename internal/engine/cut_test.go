@@ -227,8 +227,8 @@ func (d deaf) Enqueue(list []domain.Checkpoint, done func(error)) {
 	d.Cut.Enqueue(list, done)
 }
 
-// One of two children ended and the power went before their run heard of it;
-// the other still works: the run hears of the first at the next start.
+// One of two children ended and the power went before their run learned of it;
+// the other still works: the run learns of the first at the next start.
 func TestAChildThatEndedIsHeardOfThoughAnotherWorks(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)

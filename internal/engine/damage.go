@@ -11,13 +11,13 @@ import (
 
 // This file is about runs whose journal is damaged. What is damaged is never taken
 // for good, and nothing of it is written over: a journal is append-only and every
-// row stands in the audit log by its digest. Such a run does not go on; a fork of
-// the rows before the damage does, as a run of its own, and its preview says what
+// row stands in the audit log by its digest. Such a run does not continue; a fork of
+// the rows before the damage does, as a run of its own, and its preview states what
 // happens again.
 
 // quarantineDamaged parks a run whose journal cannot be trusted: it waits for a person,
-// holds nothing, and is not tried again (RELIABILITY: bit rot). It answers all that
-// was asked of it, and reports false when cause is about something else.
+// holds nothing, and is not tried again (RELIABILITY: bit rot). All messages to the
+// run get an answer, and reports false when cause is about something else.
 func (a *runner) quarantineDamaged(cause error) bool {
 	ctx := context.WithoutCancel(a.e.base)
 	v, is := a.e.Salvage(ctx, a.id, cause, a.e.CompileReadOnly)
@@ -26,7 +26,7 @@ func (a *runner) quarantineDamaged(cause error) bool {
 	}
 	d := &damaged{e: a.e, id: a.id, view: v}
 	a.e.log.Error(
-		"the journal of a run is damaged; the run is put aside",
+		"the journal of a run is damaged; the run is quarantined",
 		"run_id",
 		a.id,
 		"row",
@@ -47,7 +47,7 @@ func (a *runner) quarantineDamaged(cause error) bool {
 				m.answer(d.end(ctx, verb))
 				return
 			}
-			m.answer(preview.RefuseDamaged(a.id, v.Damage, domain.CodeConflict, "the run cannot go on"))
+			m.answer(preview.RefuseDamaged(a.id, v.Damage, domain.CodeConflict, "the run cannot continue"))
 		})
 	}
 	return true
@@ -184,8 +184,8 @@ func (d *damaged) openQuestions(ctx context.Context, why domain.Message) ([]doma
 }
 
 // CheckDamage looks at a run of which something on the disk was found to be damaged. One
-// that is not over is put aside when that is so, by whoever takes it up; one that is
-// at work goes on by what it has in memory until it comes to rest.
+// that is not over is quarantined when that is so, when it is loaded; one that is
+// at work continues by what it has in memory until it comes to rest.
 func (e *Engine) CheckDamage(ctx context.Context, run string) error {
 	if e.opts.OwnRunsOnly {
 		return nil

@@ -21,10 +21,10 @@ func asked(t *testing.T, e *enginetest.Engine, run string) domain.Approval {
 	return list.Items[0]
 }
 
-// What the examination of the disk finds is looked at as a load would: the run is put
-// aside, and its question is taken back with the reason, since no answer leads
+// What the check of the disk finds is looked at as a load would: the run is
+// quarantined, and its question is taken back with the reason, since no answer leads
 // anywhere. When what could not be read can be read again, releasing the run asks
-// anew.
+// again.
 func TestAnExaminedRunAsksNobody(t *testing.T) {
 	t.Parallel()
 	path, run, _ := stood(t, billing)
@@ -79,7 +79,7 @@ func TestAnExaminedRunAsksNobody(t *testing.T) {
 	}
 }
 
-// A run that has lost its input, or the row of its settings, is put aside like one
+// A run that has lost its input, or the row of its settings, is quarantined like one
 // with a damaged journal: everything else of it can be seen, what is damaged and what
 // to do is said, and it can only be ended.
 func TestARunThatLostItsInputIsPutAside(t *testing.T) {

@@ -66,8 +66,8 @@ func stood(t *testing.T, src string) (path string, run domain.Run, rows []domain
 }
 
 // A bit of a finished step's output is flipped in the file. The run that waited for
-// a person is put aside when it is next asked of, with what is damaged said; it is
-// neither resumed nor changed. A fork from the last good checkpoint goes on, and
+// a person is quarantined when it is next asked of, with what is damaged; it is
+// neither resumed nor changed. A fork from the last good checkpoint continues, and
 // does again exactly what its preview said.
 func TestADamagedRunGoesOnAsAFork(t *testing.T) {
 	t.Parallel()
@@ -208,7 +208,7 @@ func TestADamagedRunGoesOnAsAFork(t *testing.T) {
 }
 
 // A run that was in flight when the daemon ended, and whose journal is damaged when
-// it starts again, is put aside: others run, it is not tried again, and the next
+// it starts again, is quarantined: others run, it is not tried again, and the next
 // start leaves it so.
 func TestARunInFlightWithADamagedJournalIsSetAside(t *testing.T) {
 	t.Parallel()

@@ -95,7 +95,7 @@ func TestBothDriversAgreeOnAttempts(t *testing.T) {
 	})
 }
 
-// endingOfRun tells how a run ended.
+// endingOfRun reports how a run ended.
 func endingOfRun(r domain.Run) string {
 	switch {
 	case r.Status == domain.RunCompleted:
@@ -108,7 +108,7 @@ func endingOfRun(r domain.Run) string {
 	return string(r.Status) + " " + string(r.WaitReason)
 }
 
-// endingOf tells how an execution in memory ended.
+// endingOf reports how an execution in memory ended.
 func endingOf(s *planner.State, err error) string {
 	f, failed := errors.AsType[*walk.Failure](err)
 	switch {

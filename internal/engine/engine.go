@@ -41,16 +41,16 @@ type Options struct {
 	OwnRunsOnly bool
 	// SeparateApprovals refuses that who started a run approves it.
 	SeparateApprovals bool
-	// People are the persons behind a name: whoever made the tokens of that name.
+	// People are the persons behind a name: the makers of the tokens of that name.
 	// nil: a name is a person.
 	People func(ctx context.Context, name string) ([]string, error)
 	// ConsentTimeout is how long a call that asks waits for an answer before it
 	// counts as rejected; 0: for ever.
 	ConsentTimeout time.Duration
-	// QuarantineAfter is the number of unclean deaths within one node after
+	// QuarantineAfter is the number of crashes within one node after
 	// which its run is parked; default 3.
 	QuarantineAfter int
-	// MaxReplans is how often one run may be planned anew; default 2, negative
+	// MaxReplans is how often one run may be planned again; default 2, negative
 	// for never.
 	MaxReplans int
 	// Safe accepts runs and acts on them, and executes nothing: for an
@@ -142,7 +142,7 @@ func New(c Config) (*Engine, error) {
 	return e, nil
 }
 
-// Open takes up every unfinished run and begins to execute. It returns as soon
+// Open picks up every unfinished run and begins to execute. It returns as soon
 // as work is accepted: runs are folded when their turn comes.
 func (e *Engine) Open(ctx context.Context) error {
 	if !e.runs.open() {
@@ -178,7 +178,7 @@ func (e *Engine) Open(ctx context.Context) error {
 		case r.Status == domain.RunQueued, r.Status == domain.RunRunning:
 			e.sched.enqueue(ticketOf(r))
 		case r.WaitReason == domain.WaitReplan:
-			e.post(r.ID, timerMsg{}) // whoever planned for it is gone
+			e.post(r.ID, timerMsg{}) // its planner is gone
 		default:
 			if !r.DueAt.IsZero() {
 				e.timers.set(r.ID, r.DueAt)
@@ -210,7 +210,7 @@ func (e *Engine) Open(ctx context.Context) error {
 
 // Stop puts all runs down: no node starts any more, running handlers may finish
 // within the grace period and are then cancelled with cause ErrStopping; what
-// they return is checkpointed. Runs stay `running` in the store and go on at the
+// they return is checkpointed. Runs stay `running` in the store and continue at the
 // next Open. The context bounds the wait, not the work.
 func (e *Engine) Stop(ctx context.Context) error {
 	runners, first := e.runs.stop()
@@ -247,7 +247,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 func (e *Engine) now() time.Time { return e.clock.now() }
 
 // ClockAhead is how far the engine's time is ahead of the machine's clock because
-// that was put back while the engine worked: it goes on from where it was, until it
+// that was put back while the engine worked: it continues from where it was, until it
 // is started again. 0: it was not.
 func (e *Engine) ClockAhead() time.Duration { return e.clock.ahead() }
 
@@ -281,10 +281,10 @@ func (e *Engine) WaitFor(ctx context.Context, run string, wanted func(domain.Run
 	return e.watchers.await(ctx, run, false, func(r *domain.Run) bool { return wanted(*r) })
 }
 
-// Load tells how busy the engine is.
+// Load reports how busy the engine is.
 func (e *Engine) Load() Load { return e.sched.load() }
 
-// Slots are the limits in force: runs that may work, and nodes that may run, at
+// Slots are the active limits: runs that may work, and nodes that may run, at
 // once.
 func (e *Engine) Slots() (runs, nodes int) { return e.sched.slots() }
 

@@ -235,7 +235,7 @@ func TestPlanEventsOfAResume(t *testing.T) {
 	}
 }
 
-// A plan that is cancelled says so in its last event.
+// A plan that is cancelled records it in its last event.
 func TestPlanEventsOfACancel(t *testing.T) {
 	t.Parallel()
 	began := make(chan struct{})

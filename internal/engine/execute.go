@@ -13,7 +13,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// env is what the machine needs to know of the world outside now.
+// env is what the machine needs to know of other systems now.
 func (a *runner) env() runstate.Env {
 	return runstate.Env{Now: a.e.now(), Monotonic: a.e.clock.monotonic(), Jitter: [2]float64{rand.Float64(), rand.Float64()},
 		HasSlot: a.slots.token != 0, Stopping: a.stopping, Maintenance: a.e.maintenance.Load(),
@@ -27,7 +27,7 @@ type optionsCache struct {
 	options runstate.Options
 }
 
-// get asks the setup in force, once per setup and program.
+// get asks the active setup, once per setup and program.
 func (c *optionsCache) get(e *Engine, p *runstate.Compiled) *runstate.Options {
 	in := e.current()
 	if in == c.of && p == c.program {
@@ -96,7 +96,7 @@ func (a *runner) flush() {
 	}
 }
 
-// execute does what a command says. With an error, the checkpoint that it was tied to is
+// execute carries a command out. With an error, the checkpoint that it was tied to is
 // not durable: it must not be done.
 func (a *runner) execute(task runstate.Task, err error) {
 	if t, ok := task.(runstate.StartAttempt); ok {

@@ -51,7 +51,7 @@ func (e *Engine) Runners() int { return e.runs.count() }
 // called before the engine is opened.
 func (e *Engine) LookAtClock(every time.Duration) { e.timers.look = every }
 
-// PutClock puts the machine's clock off by as much as off says from now on. It is
+// PutClock puts the machine's clock off by as much as off returns from now on. It is
 // called before the engine is opened.
 func (e *Engine) PutClock(off func() time.Duration) {
 	machine := e.clock.machine

@@ -8,7 +8,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Causes with which the context of a handler ends; context.Cause tells which.
+// Causes with which the context of a handler ends; context.Cause shows which.
 var (
 	// ErrStopping: the daemon shuts down; the attempt counts as interrupted.
 	ErrStopping = errors.New("kairosd is stopping")
@@ -26,7 +26,7 @@ const (
 	codeUnknownPlan = "unknown_plan"
 )
 
-// maskFailure takes secrets out of what a failure says.
+// maskFailure takes secrets out of the texts of a failure.
 func (s *setup) maskFailure(f *domain.Failure) {
 	f.Text = f.Localize().Map(s.mask).Encode()
 	f.Message, f.Detail, f.Suggestion = s.mask(f.Message), s.mask(f.Detail), s.mask(f.Suggestion)

@@ -204,7 +204,7 @@ func TestResume(t *testing.T) {
 	}
 	broken.Store(false)
 	req.Digest, req.Rev = p.Digest, p.Rev
-	// Two operators at once: one wins, the other is told.
+	// Two operators at once: one wins, the other is notified.
 	var wg sync.WaitGroup
 	var won, lost atomic.Int32
 	for range 4 {
@@ -422,8 +422,8 @@ edges: [{from: each, to: end}]
 	}
 }
 
-// Of a cancelled attempt whose fate a person has told, the preview of a resume
-// says that it is kept, and why; it is not called again.
+// Of a cancelled attempt that a person has resolved, the preview of a resume
+// reports that it is kept, and why; it is not called again.
 func TestPreviewNamesWhatAPersonSettled(t *testing.T) {
 	t.Parallel()
 	for action, want := range map[string]domain.NodeStatus{"happened": domain.NodeCompleted, "skip": domain.NodeSkipped, "fail": domain.NodeFailed} {

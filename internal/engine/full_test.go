@@ -14,8 +14,8 @@ import (
 )
 
 // A disk that is full for a moment may take a few checkpoints of a run and refuse
-// the next, before the run hears of either. What was taken is not handed over
-// again: the run goes on behind it, and calls nothing twice.
+// the next, before the run learns of either. What was taken is not handed over
+// again: the run continues behind it, and calls nothing twice.
 func TestARunGoesOnBehindTheCheckpointThatFoundNoSpace(t *testing.T) {
 	t.Parallel()
 	for n := range 12 {

@@ -68,7 +68,7 @@ func (h *handlers) start(t *attempt) {
 	h.running.Store(t, struct{}{})
 	h.wg.Go(func() {
 		defer h.running.Delete(t)
-		defer t.leave() // also when the attempt was abandoned long ago: now nobody works with it
+		defer t.leave() // also when the attempt was abandoned long ago: now no one works with it
 		ctx, stop := t.ctx, context.CancelFunc(func() {})
 		if t.Spec.Timeout > 0 {
 			ctx, stop = context.WithTimeoutCause(t.ctx, t.Spec.Timeout, ErrTimeout)
@@ -142,7 +142,7 @@ func (h *handlers) logsOf(run string, journal []domain.Entry) {
 	}
 }
 
-// executes reports whether an attempt of the run is under way in this engine.
+// executes reports whether an attempt of the run is active in this engine.
 func (h *handlers) executes(run string) bool {
 	for key := range h.running.Range {
 		if key.(*attempt).run == run {

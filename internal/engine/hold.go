@@ -11,7 +11,7 @@ import (
 	"github.com/kairosd/kairosd/internal/runstate"
 )
 
-// hold is what the engine knows of a database that was taken back to an earlier
+// hold caches the hold of a database that was taken back to an earlier
 // state. A hold begins only before an engine does, so it is read once.
 type hold struct {
 	mu    sync.Mutex
@@ -33,8 +33,8 @@ func (s *starter) held(ctx context.Context) (bool, error) {
 	return s.hold.on, nil
 }
 
-// ReleaseHeld ends a hold: new runs are executed again, and every held run goes
-// on. With a plan's key it lets only that plan's held runs go on, and the hold
+// ReleaseHeld ends a hold: new runs are executed again, and every held run
+// continues. With a plan's key it lets only that plan's held runs continue, and the hold
 // lasts. It returns how many runs it released once that is durable. Each run gets a
 // journal row and an audit record of its own; what died midway is released by
 // asking again.
@@ -89,7 +89,7 @@ func (s *starter) release(ctx context.Context, actor domain.Actor, plan, reason 
 			switch {
 			case err == nil:
 				released++
-			case domain.CodeOf(err) != domain.CodeConflict: // else somebody acts on it right now
+			case domain.CodeOf(err) != domain.CodeConflict: // else someone acts on it right now
 				errs = append(errs, err)
 			}
 		})

@@ -35,8 +35,8 @@ func liveHeap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// Everybody who listens hears every stored event once and in order; who does
-// not read is cut off, and holds up nobody.
+// Every listener gets every stored event once and in order; who does
+// not read is cut off, and holds up no one.
 func TestManyListeners(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
@@ -232,7 +232,7 @@ func TestLargeOutputs(t *testing.T) {
 // that is over but an output that something may still refer to.
 func TestLongRun(t *testing.T) {
 	laps := sized(20_000, 1500)
-	// What is under way at one moment differs; of five moments the least counts.
+	// What is active at one moment differs; of five moments the least counts.
 	early, late := int64(math.MaxInt64), int64(math.MaxInt64)
 	reg := enginetest.NewRegistry().Handle("tick", walk.EffectPure, func(_ context.Context, c *engine.Call) (engine.Result, error) {
 		switch {
@@ -257,7 +257,7 @@ func TestLongRun(t *testing.T) {
 	}
 	visits := int64(2 * (laps - laps/10))
 	t.Logf("%d visits hold %d bytes more, %d each", visits, late-early, (late-early)/visits)
-	if late-early > 400_000 { // what is under way at a moment; the outputs of all have 2,000 each
+	if late-early > 400_000 { // what is active at a moment; the outputs of all have 2,000 each
 		t.Errorf("%d visits that are over hold %d bytes", visits, late-early)
 	}
 }

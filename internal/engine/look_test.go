@@ -24,7 +24,7 @@ func (r *reads) Journal(ctx context.Context, run string, after int64) ([]domain.
 	return r.Store.Journal(ctx, run, after)
 }
 
-// Looking at a run reads its journal once, and says the same as looking and previewing.
+// Looking at a run reads its journal once, and shows the same as looking and previewing.
 func TestLookReadsTheJournalOnce(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)

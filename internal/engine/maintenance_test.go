@@ -11,7 +11,7 @@ import (
 )
 
 // In maintenance what runs finishes and nothing starts: no next node, no new
-// run, no due timer. Afterwards everything goes on by itself.
+// run, no due timer. Afterwards everything continues automatically.
 func TestMaintenance(t *testing.T) {
 	t.Parallel()
 	gate, started := make(chan struct{}), make(chan struct{}, 1)

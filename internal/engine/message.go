@@ -15,7 +15,7 @@ type answerable interface {
 	answer(err error)
 }
 
-// slotMsg says that the run was granted a slot.
+// slotMsg reports that the run was granted a slot.
 type slotMsg struct{ token slotToken }
 
 func (m slotMsg) apply(a *runner) {
@@ -28,17 +28,17 @@ func (m slotMsg) apply(a *runner) {
 	}
 }
 
-// nodeSlotMsg says that the run holds one more node slot now.
+// nodeSlotMsg reports that the run holds one more node slot now.
 type nodeSlotMsg struct{}
 
 func (nodeSlotMsg) apply(a *runner) { a.slots.acceptNode() }
 
-// timerMsg says that something is due.
+// timerMsg reports that something is due.
 type timerMsg struct{}
 
 func (timerMsg) apply(a *runner) { a.handle(runstate.TimerDue{}) }
 
-// stopMsg says that the engine stops.
+// stopMsg reports that the engine stops.
 type stopMsg struct{}
 
 func (stopMsg) apply(a *runner) {
@@ -51,22 +51,22 @@ type childrenMsg struct{}
 
 func (childrenMsg) apply(a *runner) { a.handle(runstate.CheckChildren{}) }
 
-// childMsg says that a child run ended, or cannot be created.
+// childMsg reports that a child run ended, or cannot be created.
 type childMsg struct {
 	run string
 	err error
-	// refused is why a child that ended cannot be resumed; nil: nobody tried.
+	// refused is why a child that ended cannot be resumed; nil: no one tried.
 	refused error
 }
 
-// doneMsg says that the handler of an attempt returned.
+// doneMsg reports that the handler of an attempt returned.
 type doneMsg struct {
 	attempt *attempt
 	result  Result
 	err     error
 }
 
-// abandonMsg says that the handler of an attempt ignores the end of its context.
+// abandonMsg reports that the handler of an attempt ignores the end of its context.
 type abandonMsg struct{ attempt *attempt }
 
 // lateMsg brings what the handler of an abandoned attempt returned.

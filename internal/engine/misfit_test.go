@@ -10,7 +10,7 @@ import (
 )
 
 // A run whose plan names a tool that is no longer configured can be looked at
-// in full; resuming it says what is missing.
+// in full; the error of resuming it names what is missing.
 func TestARunOfAPlanThatFitsNoMoreCanBeRead(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(

@@ -13,7 +13,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// returned takes an attempt out of those under way and keeps its slot for the next one;
+// returned takes an attempt off the active ones and keeps its slot for the next one;
 // false: it was fenced off by a refold.
 func (a *runner) returned(t *attempt) bool {
 	if a.attempts[&t.Attempt] != t {
@@ -24,7 +24,7 @@ func (a *runner) returned(t *attempt) bool {
 	return true
 }
 
-// ending is how an attempt ended, whatever came of it.
+// ending is how an attempt ended, whatever resulted.
 func (t *attempt) ending(cause error) runstate.AttemptEnding {
 	end := runstate.AttemptEnding{Attempt: &t.Attempt, Cause: stopCause(cause), Log: t.log.stored()}
 	if limit, ok := errors.AsType[*budgetError](cause); ok {
@@ -128,7 +128,7 @@ func (s *setup) encodeOutput(node string, v any) (out any, raw domain.RawJSON, f
 }
 
 // maskValue masks every text of a JSON value. A number that holds a secret becomes a
-// text: dots are no digits.
+// text: dots are not digits.
 func maskValue(secrets Secrets, v any) any {
 	text := func(s string) string { return string(secrets.Mask([]byte(s))) }
 	switch v := v.(type) {

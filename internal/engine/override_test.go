@@ -96,7 +96,7 @@ func TestNothingStandsInForAPerson(t *testing.T) {
 	}
 }
 
-// A preview says where the run would go at decisions that follow from what is
+// A preview shows where the run would go at decisions that follow from what is
 // edited alone.
 func TestDecisionsAreForetold(t *testing.T) {
 	t.Parallel()

@@ -70,7 +70,7 @@ func (p *pipeline) ack(err error) {
 	if err != nil {
 		p.mu.Lock()
 		if p.rejected == nil {
-			// Those before it are durable, whether or not the run has heard of it.
+			// Those before it are durable, whether or not the run has learned of it.
 			p.rejected, p.good = err, p.acked.Load()
 		}
 		p.mu.Unlock()
@@ -90,7 +90,7 @@ func (p *pipeline) unacked() int64 { return p.completed - p.acked.Load() }
 func (p *pipeline) quiet() bool { return p.unacked() <= 0 && len(p.deferred) == 0 && !p.broken }
 
 // target is the answer of the store that the runner waits for. ahead is how many
-// checkpoints may be on their way; working: attempts are under way.
+// checkpoints may be on their way; working: attempts are active.
 func (p *pipeline) target(ahead int64, working bool) int64 {
 	switch {
 	case p.broken:
@@ -132,7 +132,7 @@ func (p *pipeline) complete(c domain.Checkpoint) {
 	p.inflight = append(p.inflight, c)
 }
 
-// nothingToWrite says that the checkpoint being put together is empty: what was tied to it
+// nothingToWrite reports that the checkpoint being put together is empty: what was tied to it
 // needs no more than those before it.
 func (p *pipeline) nothingToWrite() {
 	for i := len(p.deferred) - 1; i >= 0 && p.deferred[i].index > p.completed; i-- {
@@ -198,7 +198,7 @@ func (p *pipeline) fail(err error) {
 	}
 }
 
-// durableSeq is the sequence number of the last durable row, as far as the run knows.
+// durableSeq is the sequence number of the last durable row, as far as it was reported to the run.
 func (p *pipeline) durableSeq() int64 {
 	if len(p.inflight) > 0 {
 		return p.inflight[0].Fence

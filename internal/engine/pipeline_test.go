@@ -9,7 +9,7 @@ import (
 	"github.com/kairosd/kairosd/internal/runstate"
 )
 
-// slowStore keeps what it is given until the test answers.
+// slowStore keeps what it is given until the test reports it stored.
 type slowStore struct {
 	Store
 	given []domain.Checkpoint

@@ -45,7 +45,7 @@ func (e *Engine) SavePlanOver(
 	return p, stored, created, problems, err
 }
 
-// whilePaused refuses to start a run of a plan that somebody has paused.
+// whilePaused refuses to start a run of a plan that someone has paused.
 func whilePaused(p domain.Plan) error {
 	if p.Paused == nil {
 		return nil

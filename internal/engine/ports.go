@@ -76,7 +76,7 @@ type Store interface {
 	// reports whether there was one; held runs stay held (G15).
 	Hold(ctx context.Context) (*domain.Hold, error)
 	EndHold(ctx context.Context, actor domain.Actor, reason string) (bool, error)
-	// MayRelease reports whether an actor may let held runs go on now.
+	// MayRelease reports whether an actor may let held runs continue now.
 	MayRelease(ctx context.Context, actor domain.Actor) error
 }
 
@@ -87,9 +87,9 @@ type Stepped interface{ Stepped() bool }
 
 // Handler runs nodes of one type.
 type Handler interface {
-	// Handle runs one attempt. A *walk.Failure in the error's chain says
-	// more about it. The context ends at the node's timeout, at cancel and at
-	// shutdown; context.Cause tells which.
+	// Handle runs one attempt. A *walk.Failure in the error's chain has
+	// details. The context ends at the node's timeout, at cancel and at
+	// shutdown; context.Cause shows which.
 	Handle(ctx context.Context, call *Call) (Result, error)
 }
 
@@ -128,14 +128,14 @@ type Call struct {
 	Log func(level, message string)
 	// Progress is sent live and kept as the attempt's last progress.
 	Progress func(done, total int64, message string)
-	// Stream sends a part of a model's text to whoever watches; it is not stored.
+	// Stream sends a part of a model's text to live listeners; it is not stored.
 	Stream func(text string)
-	// Used says that an agent or provider takes part, so that the run is found by
-	// it; what a handler does through Substep is noted by itself. May be nil.
+	// Used reports that an agent or provider takes part, so that the run is found by
+	// it; what a handler does through Substep is noted automatically. May be nil.
 	Used func(kind, name string)
 	// Approve asks a person whether sub-step n may make a call, once for these
 	// exact arguments. nil: it may. A *walk.Failure: it may not, which is the
-	// call's failure. [ErrAsked] in the chain: nobody has answered yet; the
+	// call's failure. [ErrAsked] in the chain: no one has answered yet; the
 	// handler must end with that error, and is called again after the answer.
 	Approve func(n int, q Question) error
 	// Substep runs fn at most once per (visit, item, n) across crashes: a
@@ -143,11 +143,11 @@ type Call struct {
 	// fn was not called, or its answer is of no use, because of a limit of the run;
 	// the handler must end with that error.
 	Substep func(n int, kind string, digest string, effect walk.Effect, fn func() (any, domain.Usage, error)) (any, error)
-	// Asking keeps what is asked in sub-step n, for people: beside its response, or
+	// Asking keeps the prompt of sub-step n, for people: beside its response, or
 	// before a call that is not idempotent. It must come before the sub-step. May
 	// be nil.
 	Asking func(n int, prompt any)
-	// Needs says what the model call of sub-step n may use; it must come before the
+	// Needs states what the model call of sub-step n may use; it must come before the
 	// sub-step. May be nil.
 	Needs func(n int, need Need)
 	// Pass records, as sub-step n, that an agent passes work on to another, or
@@ -174,7 +174,7 @@ type Result struct {
 	Agent string // who did it, for handoffs
 }
 
-// Registry resolves nodes to handlers and says what a node's run may do.
+// Registry resolves nodes to handlers and returns what a node's run may do.
 type Registry interface {
 	// Handler finds the handler of a node, by node id first, then by type.
 	Handler(node *walk.ProgramNode) (Handler, bool)

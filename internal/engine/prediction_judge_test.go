@@ -134,7 +134,7 @@ func (x *prediction) stoodIn(req domain.ActionRequest, run domain.Run, from int6
 	}
 }
 
-// decisions: where the run was foretold to go, it went, if it came there.
+// decisions: where the run was predicted to go, it went, if it came there.
 func (x *prediction) decisions(req domain.ActionRequest, run domain.Run, from int64) {
 	x.rt.Helper()
 	for _, d := range x.pre.Decisions {
@@ -153,7 +153,7 @@ func (x *prediction) decisions(req domain.ActionRequest, run domain.Run, from in
 	}
 }
 
-// items: of a list that goes on, an item that completed is not run again, unless
+// items: of a list that continues, an item that completed is not run again, unless
 // the preview names it.
 func (x *prediction) items(req domain.ActionRequest, run domain.Run, from int64) {
 	x.rt.Helper()
@@ -177,7 +177,7 @@ func (x *prediction) items(req domain.ActionRequest, run domain.Run, from int64)
 }
 
 // judged: a fork that completes comes to what the reference interpreter comes to,
-// given what was kept of the source and what the script says of the rest.
+// given what was kept of the source and what the script returns of the rest.
 func (x *prediction) judged(req domain.ActionRequest, run domain.Run, from int64) {
 	x.rt.Helper()
 	if run.Status != domain.RunCompleted {

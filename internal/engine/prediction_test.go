@@ -115,7 +115,7 @@ func marshal(rt *rapid.T, v any) []byte {
 
 // TestPredictionIsExecution: what a preview announces is what then runs. What
 // it keeps never runs again, what is ready runs, nothing runs that it did not
-// name, and what touches the world outside was said to.
+// name, and what touches other systems was said to.
 func TestPredictionIsExecution(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
@@ -146,7 +146,7 @@ func TestPredictionIsExecution(t *testing.T) {
 	})
 }
 
-// settleDoubts says of some of the attempts in doubt what became of them.
+// settleDoubts returns of some of the attempts in doubt what became of them.
 func settleDoubts(rt *rapid.T, e *enginetest.Engine, run domain.Run) domain.Run {
 	ctx := context.Background()
 	for rapid.Bool().Draw(rt, "resolve") {
@@ -218,7 +218,7 @@ func (x *prediction) request(src string) domain.ActionRequest {
 	return req
 }
 
-// options draws what a resume is asked for besides going on.
+// options draws the options of a resume.
 func (x *prediction) options(req *domain.ActionRequest) {
 	if rapid.Bool().Draw(x.rt, "options") {
 		req.Attempts = rapid.IntRange(0, 3).Draw(x.rt, "attempts")
@@ -234,7 +234,7 @@ func (x *prediction) options(req *domain.ActionRequest) {
 	}
 }
 
-// standIns draws results for some of the steps whose side effects would happen a
+// overrides draws results for some of the steps whose side effects would happen a
 // second time.
 func (x *prediction) standIns(req *domain.ActionRequest) {
 	pre, err := x.e.Preview(context.Background(), enginetest.Operator, *req)
@@ -260,7 +260,7 @@ func (x *prediction) standIns(req *domain.ActionRequest) {
 	}
 }
 
-// standIn draws what stands in for a step, or that nothing does.
+// override draws the override of a step, or that nothing does.
 func (x *prediction) standIn(req *domain.ActionRequest, name string, recorded bool) {
 	switch n := rapid.IntRange(0, 2).Draw(x.rt, "stands in"); {
 	case n == 0 && recorded:
@@ -318,14 +318,14 @@ func (x *prediction) journal(run string) []domain.Entry {
 	return rows
 }
 
-// ran lists the visits that were at work after a position; with told, also those
+// ran lists the visits that were at work after a position; with resolved, also those
 // that a person's word settled.
-func (x *prediction) ran(run string, after int64, told bool) map[passage]bool {
+func (x *prediction) ran(run string, after int64, resolved bool) map[passage]bool {
 	ran := map[passage]bool{}
 	for _, r := range x.journal(run) {
 		if r.Seq > after && r.Node != "" && r.Kind != domain.EntryResolve && r.Status != domain.NodeSkipped &&
 			r.Status != domain.NodeCancelled &&
-			(told || !strings.Contains(r.Reason, "a person")) {
+			(resolved || !strings.Contains(r.Reason, "a person")) {
 			ran[passage{r.Node, r.Visit}] = true
 		}
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // Asked back, an agent's call is not made, also over a restart: the agent reads the
-// question as the tool's answer and goes on.
+// question as the tool's answer and continues.
 func TestAnAgentIsAskedBack(t *testing.T) {
 	t.Parallel()
 	k := &talk{}
@@ -53,7 +53,7 @@ func TestAnAgentIsAskedBack(t *testing.T) {
 	}
 }
 
-// What a forecast says of an answer is what then happens. It names the first step that
+// What a prediction returns of an answer is what then happens. It names the first step that
 // differs, behind steps that both answers lead to.
 func TestAForecastComesTrue(t *testing.T) {
 	t.Parallel()

@@ -7,7 +7,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// preparation finds out what an attempt of a step needs. The handler, its effect, who is asked
+// preparation finds out what an attempt of a step needs. The handler, its effect, who must answer
 // first and what is secret are of one setup, which the attempt keeps until its handler has
 // returned.
 type preparation struct {

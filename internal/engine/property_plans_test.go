@@ -73,7 +73,7 @@ func allPlans(t *rapid.T) string {
 	return stepPlan(t)
 }
 
-// ask makes a node one that asks a person. The question says what the answer is.
+// ask makes a node one that asks a person. The question returns what the answer is.
 func ask(t *rapid.T, node map[string]any) string {
 	node["type"], node["input"] = "approval", map[string]any{
 		"message": rapid.SampledFrom([]string{"approve", "approve", "reject"}).Draw(t, "answer"),
@@ -94,7 +94,7 @@ func scriptedAnswer(n *walk.ProgramNode, input any) (any, *walk.Failure) {
 	return out, nil
 }
 
-// answerAll answers every open request of a run as its question says.
+// answerAll answers every open request of a run as its question requests.
 func answerAll(ctx context.Context, e *enginetest.Engine, run string) error {
 	list, err := e.Store.Approvals(ctx, domain.ApprovalFilter{Run: run, Status: "open"})
 	if err != nil {

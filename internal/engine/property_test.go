@@ -74,7 +74,7 @@ func outcomeOf(r domain.Result) outcome {
 const propertyInput = `{"x": 3, "list": [1, 2, 3]}`
 
 // TestEveryWayAgrees runs random plans straight, cut at every checkpoint and
-// taken up by a new engine, and in memory: same path, same outputs, and nothing
+// picked up by a new engine, and in memory: same path, same outputs, and nothing
 // whose completion was durable runs again. At every checkpoint the live state
 // equals the fold of the journal.
 func TestEveryWayAgrees(t *testing.T) {
@@ -237,7 +237,7 @@ func byReference(rt *rapid.T, doc *planner.Document) outcome {
 	)
 }
 
-// referenceOutcome runs a program by the reference interpreter. does says what
+// referenceOutcome runs a program by the reference interpreter. does returns what
 // becomes of a visit or item that is given an input; an empty status leaves it to
 // the failure and, for nodes that only pass on what they get, to them.
 func referenceOutcome(

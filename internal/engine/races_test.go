@@ -148,7 +148,7 @@ func TestAPauseEndsWithTheRun(t *testing.T) {
 }
 
 // A resume that arrives before the end of its run is on disk opens again what
-// failed: it goes by what the run's goroutine knows.
+// failed: it goes by the state of the run's goroutine.
 func TestAResumeBeforeTheEndIsDurable(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int32
@@ -163,7 +163,7 @@ func TestAResumeBeforeTheEndIsDurable(t *testing.T) {
 	})
 	e := enginetest.OpenWith(t, s, held, reg, engine.Options{})
 	run := e.Run(`{nodes: {a: {type: flap}, b: {type: set}}, edges: [{from: a, to: b}]}`, "")
-	<-held.Arrived // the run failed, and nobody knows
+	<-held.Arrived // the run failed, and that is not durable
 	resume := act(e, run.ID, domain.ActionResume)
 	<-held.Arrived // the resume
 	held.Release()
@@ -196,7 +196,7 @@ func TestARefusalWaitsForTheDisk(t *testing.T) {
 	})
 	e := enginetest.OpenWith(t, s, held, reg, engine.Options{})
 	run := e.Run(`{nodes: {a: {type: call}}}`, "")
-	<-held.Arrived // the run completed, and nobody knows
+	<-held.Arrived // the run completed, and that is not durable
 	cancel := act(e, run.ID, domain.ActionCancel)
 	until(t, "the cancel was handled", func() bool { return e.Deferred(run.ID) })
 	select {

@@ -15,7 +15,7 @@ type registry struct {
 
 	mu     sync.Mutex
 	active map[string]*runner
-	// created are the queued runs that no runner has taken up since they were
+	// created are the queued runs that no runner has picked up since they were
 	// created, as they were created; nil: being created.
 	created map[string]*domain.Run
 	// defective are runs whose runner ended by a panic. Only a person's action, or
@@ -35,7 +35,7 @@ func newRegistry(make_ func(run string) *runner, launch func(*runner)) *registry
 	}
 }
 
-// open lets runs be taken up; false: they are already, or the engine stops.
+// open lets runs be picked up; false: they are already, or the engine stops.
 func (r *registry) open() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -46,7 +46,7 @@ func (r *registry) open() bool {
 	return true
 }
 
-// stop lets no run be taken up any more. It returns the runners at work, and whether this
+// stop lets no run be picked up any more. It returns the runners at work, and whether this
 // is the first stop.
 func (r *registry) stop() (list []*runner, first bool) {
 	r.mu.Lock()
@@ -123,7 +123,7 @@ func (r *registry) nudge() {
 	}
 }
 
-// granted tells a run that it may work; false: nobody takes the slot, which must be given
+// granted notifies a run that it may work; false: no one takes the slot, which must be given
 // back. While the engine stops, the slot goes with it.
 func (r *registry) granted(g slotGrant) bool {
 	r.mu.Lock()

@@ -53,7 +53,7 @@ func TestRegistryBringsRunsBack(t *testing.T) {
 	}
 }
 
-// A run whose runner panicked is taken up again only for a person.
+// A run whose runner panicked is picked up again only for a person.
 func TestRegistryLeavesDefectiveRuns(t *testing.T) {
 	t.Parallel()
 	r, begun := testRegistry()

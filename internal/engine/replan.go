@@ -18,7 +18,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Replanner makes new tails for runs that cannot go on as planned. It is called
+// Replanner makes new tails for runs that cannot continue as planned. It is called
 // again after a crash, unless its answer was durable; it must change nothing.
 type Replanner interface {
 	Replan(ctx context.Context, r domain.ReplanRequest) (domain.Replanned, error)
@@ -31,26 +31,26 @@ type replans struct {
 	planning sync.Map  // ids of runs for which a tail is being planned
 }
 
-// SetReplanner gives the engine who plans anew. It is called before Open; without
+// SetReplanner gives the engine who plans again. It is called before Open; without
 // it, `on_error: replan` means fail.
 func (e *Engine) SetReplanner(r Replanner) { e.replans.planner = r }
 
 // replanTimeout bounds one request for a new tail.
 const replanTimeout = 5 * time.Minute
 
-// replanMsg brings a new tail, or says why there is none.
+// replanMsg brings a new tail, or states why there is none.
 type replanMsg struct {
 	key    runstate.StepKey
 	tail   runstate.ReplanTarget
 	unsafe []string
 	usage  domain.Usage
 	err    error
-	// again: nothing came of it, and it is to be asked anew.
+	// again: nothing resulted, and the planner is to be called again.
 	again bool
 }
 
-// perform plans, stores the version and tells the run. The planner's answer is
-// recorded first: a plan that is not stored or followed, because the daemon dies
+// perform plans, stores the version and notifies the run. The planner's answer is
+// recorded first: a plan that is not stored or followed, because the daemon crashes
 // here, is made of it again, and the planner is not asked twice.
 func (r *replans) perform(run string) {
 	ctx, cancel := context.WithTimeout(r.e.base, replanTimeout)
@@ -129,7 +129,7 @@ func (r *replans) replan(ctx context.Context, run string) (replanMsg, error) {
 }
 
 // askPlanner gives the planner's answer: the one that is recorded, or a new one,
-// which is durable before anything comes of it. Its usage is that row's.
+// which is durable before anything results from it. Its usage is that row's.
 func (r *replans) askPlanner(ctx context.Context, run string, w *runstate.Step, req domain.ReplanRequest) (domain.Replanned, error) {
 	if row, ok := w.Substeps[runstate.ReplanSubstep]; ok {
 		var p runstate.PlannerAnswer
@@ -154,8 +154,8 @@ func (r *replans) askPlanner(ctx context.Context, run string, w *runstate.Step, 
 	return out, fmt.Errorf("%w: %w", errNotKept, err)
 }
 
-// errNotKept says that an answer could not be recorded: the run has moved on, or its
-// checkpoint was rejected. It is asked anew where the run stands then.
+// errNotKept reports that an answer could not be recorded: the run has moved on, or its
+// checkpoint was rejected. The planner is called again where the run stands then.
 var errNotKept = errors.New("the planner's answer was not recorded")
 
 // answerMsg brings the planner's answer, to be made durable.
@@ -192,7 +192,7 @@ func (m replanMsg) apply(a *runner) {
 
 // newVersion loads a version that the run may follow, with what it keeps of the journal. To
 // follow another version is to fold the journal again, so this is the one thing for which a
-// runner reads its journal while the run works; nothing is under way then.
+// runner reads its journal while the run works; nothing is active then.
 func (a *runner) newVersion(t runstate.ReplanTarget) *runstate.NewVersion {
 	ctx := context.WithoutCancel(a.e.base)
 	journal, err := a.journal(ctx)

@@ -18,8 +18,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// tails is a planner that answers with prepared documents, and notes what it is
-// asked.
+// tails is a planner that answers with prepared documents, and notes each
+// request.
 type tails struct {
 	mu      sync.Mutex
 	asked   []domain.ReplanRequest
@@ -163,7 +163,7 @@ func TestReplanKeepsWhatIsDone(t *testing.T) {
 	if err != nil || !pre.Allowed || len(pre.Keep) != 2 || len(pre.Again)+len(pre.New) != 0 {
 		t.Errorf("%+v %v", pre, err)
 	}
-	// A fork goes on with the version that was followed there, a rerun with the one
+	// A fork continues with the version that was followed there, a rerun with the one
 	// that the run began with.
 	for _, c := range []struct {
 		action  domain.Action
@@ -354,7 +354,7 @@ func TestRedefinedNodeHasItsOwnKey(t *testing.T) {
 	}
 }
 
-// Wherever the power goes, the run goes on to the same end, and nothing that is
+// Wherever the power goes, the run continues to the same end, and nothing that is
 // durable is done again.
 func TestCrashesAroundReplan(t *testing.T) {
 	t.Parallel()
@@ -389,7 +389,7 @@ func TestCrashesAroundReplan(t *testing.T) {
 			other := &tails{answers: []string{mended}}
 			second := enginetest.OpenOn(t, s, replanning(other), engine.Options{})
 			r := second.Settle(id)
-			// The planner is asked once more only if its answer was lost; what is recorded
+			// The planner is called once more only if its answer was lost; what is recorded
 			// is counted once.
 			if n := len(other.requests()); answered != (n == 0) && r.LastSeq > int64(len(before)) {
 				t.Errorf("answered before the crash: %v, asked %d times after it\n%s", answered, n, second.Journal(id))

@@ -166,7 +166,7 @@ func TestOneKeyPerVisit(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				e.Until(r.ID, domain.RunWaiting, domain.WaitHeld) // the installation still is
+				e.Until(r.ID, domain.RunWaiting, domain.WaitHeld) // the server still is
 				if _, err := e.Do(r.ID, domain.ActionRelease); err != nil {
 					t.Fatal(err)
 				}

@@ -23,7 +23,7 @@ nodes:
 on_failure: continue_branches
 `
 
-// shaky fails until it is told not to.
+// shaky fails until it is set not to.
 func shaky(broken *atomic.Bool) *enginetest.Registry {
 	return enginetest.NewRegistry().Handle("call", walk.EffectIdempotent, echo).
 		Handle("shaky", walk.EffectIdempotent, func(ctx context.Context, c *engine.Call) (engine.Result, error) {
@@ -35,7 +35,7 @@ func shaky(broken *atomic.Bool) *enginetest.Registry {
 }
 
 // A resume of one step runs that step, and nothing else until the run is
-// continued; the preview says so, and a restart in between changes nothing.
+// continued; the preview records it, and a restart in between changes nothing.
 func TestResumeOnlyOneStep(t *testing.T) {
 	t.Parallel()
 	var broken atomic.Bool
@@ -81,7 +81,7 @@ func TestResumeOnlyOneStep(t *testing.T) {
 }
 
 // What a person has said of other steps holds at once, also when only one step
-// is retried: the preview says that they are kept.
+// is retried: the preview reports that they are kept.
 func TestOnlyOneStepBesideWhatAPersonSettled(t *testing.T) {
 	t.Parallel()
 	var again atomic.Bool
@@ -127,7 +127,7 @@ func TestOnlyOneStepBesideWhatAPersonSettled(t *testing.T) {
 	}
 }
 
-// The daemon may stop while the one step runs: what was asked for is durable.
+// The daemon may stop while the one step runs: the options are durable.
 func TestOnlyOneStepSurvivesARestart(t *testing.T) {
 	t.Parallel()
 	var broken atomic.Bool
@@ -196,9 +196,9 @@ func TestResumeOptionsAreChecked(t *testing.T) {
 		req  domain.ActionRequest
 		says string
 	}{
-		{domain.ActionRequest{Run: failed.ID, Only: "join"}, "join is no step that would run again"},
+		{domain.ActionRequest{Run: failed.ID, Only: "join"}, "join is not a step that would run again"},
 		{domain.ActionRequest{Run: failed.ID, Only: "left#0"}, "not node or node#visit"},
-		{domain.ActionRequest{Run: failed.ID, Only: "left#2"}, "left#2 is no step that would run again"},
+		{domain.ActionRequest{Run: failed.ID, Only: "left#2"}, "left#2 is not a step that would run again"},
 		{domain.ActionRequest{Run: failed.ID, Attempts: -1}, "cannot be negative"},
 		{domain.ActionRequest{Run: failed.ID, Attempts: 1000}, "1000 attempts are too many"},
 		{domain.ActionRequest{Run: failed.ID, Timeout: 1}, "too short"},

@@ -25,7 +25,7 @@ type runner struct {
 
 	created  *domain.Run // a run without journal, as it was created
 	m        *runstate.Machine
-	attempts map[*runstate.Attempt]*attempt // under way
+	attempts map[*runstate.Attempt]*attempt // active
 	options  optionsCache
 
 	batch    []message          // taken from the mailbox and not handled
@@ -56,12 +56,12 @@ func (a *runner) ahead() int64 {
 func (a *runner) loop() {
 	defer a.end()
 	defer func() {
-		// A defect here must not stop other runs: this one is put aside as it is
-		// stored, and taken up again at the next start.
+		// A defect here must not stop other runs: this one is quarantined as it is
+		// stored, and picked up again at the next start.
 		if p := recover(); p != nil {
 			a.e.log.Error("defect in the engine", "run_id", a.id, "panic", p, "stack", string(debug.Stack()))
 			a.e.setDefective(a.id)
-			a.giveUp(domain.Errorf(domain.CodeInternal, "run %s cannot go on: %v", a.id, p))
+			a.giveUp(domain.Errorf(domain.CodeInternal, "run %s cannot continue: %v", a.id, p))
 		}
 	}()
 	if err := a.load(); err != nil {
@@ -181,7 +181,7 @@ func (a *runner) load() error {
 	failpoint.Hit("recover.settled")
 	if working {
 		// Beside other work it may wait for children that were never created, or
-		// ended while nobody listened; Open sees to runs that only wait.
+		// ended while no one listened; Open sees to runs that only wait.
 		for _, c := range a.m.Pending() {
 			a.execute(c.Task, nil)
 		}
@@ -197,7 +197,7 @@ func (a *runner) offer() string {
 	}
 	p, _, _, err := a.view().Resume(domain.ActionRequest{Run: a.id, Action: domain.ActionResume})
 	if err != nil {
-		return "" // whoever asks for the resume meets the same trouble
+		return "" // the resume itself will meet the same trouble
 	}
 	return p.Digest
 }
@@ -225,7 +225,7 @@ func (e *Engine) unrunnable(ctx context.Context, run domain.Run, cause error) er
 		return cause
 	}
 	if run.Status != domain.RunQueued || !run.StartedAt.IsZero() {
-		return cause // it goes on when the plan fits again
+		return cause // it continues when the plan fits again
 	}
 	now := e.now()
 	headline, message := cause.Error(), domain.Messagef("%s", cause)

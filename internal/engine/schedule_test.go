@@ -327,7 +327,7 @@ func TestOwnRunsOnly(t *testing.T) {
 	if r, _ := s.Run(t.Context(), other.ID); r.Status != domain.RunQueued {
 		t.Errorf("another's run is %s", r.Status)
 	}
-	// Told to, it takes up a run that a dead process left.
+	// On request, it picks up a run that a dead process left.
 	if _, err := e.Do(other.ID, domain.ActionResume); err != nil {
 		t.Fatal(err)
 	}
@@ -415,8 +415,8 @@ func TestInputIsChecked(t *testing.T) {
 	}
 }
 
-// A run whose plan does not fit this installation gives its slot back, and goes
-// on when the plan fits again.
+// A run whose plan does not fit this installation gives its slot back, and
+// continues when the plan fits again.
 func TestAPlanThatDoesNotFitHoldsNoSlot(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)

@@ -42,8 +42,8 @@ func ticketOf(r *domain.Run) *ticket {
 // priority, then age. A run with a concurrency key is admitted only while fewer
 // than its limit are active, and stays admitted until it is final.
 //
-// A slot is held by a token. A run's runner hears of a slot that was granted to it
-// by a message; the token tells whether the run still holds that slot when the
+// A slot is held by a token. A run's runner is notified of a slot that was granted to it
+// by a message; the token reports whether the run still holds that slot when the
 // message arrives, and whether who gives a slot back still holds it.
 type scheduler struct {
 	grant func(slotGrant)
@@ -93,8 +93,8 @@ func (s *scheduler) enqueue(t *ticket) {
 	s.hand(granted)
 }
 
-// try takes a slot if one is free and nobody is before the run; 0: it does not.
-// A slot that was granted to the run and of which it has not heard is taken over.
+// try takes a slot if one is free and no one is before the run; 0: it does not.
+// A slot that was granted to the run and of which it has not been notified is taken over.
 func (s *scheduler) try(t *ticket) slotToken {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -255,7 +255,7 @@ func (s *scheduler) drop(run string) {
 	}
 }
 
-// acquireNode takes a node slot for the runner, or registers it to be told when
+// acquireNode takes a node slot for the runner, or registers it to be notified when
 // one is free (it then holds the slot and must use it or give it back).
 func (s *scheduler) acquireNode(granted func() bool, priority int, age time.Time) bool {
 	s.mu.Lock()
@@ -297,7 +297,7 @@ func (s *scheduler) resize(maxRuns, maxNodes int) {
 	s.hand(granted)
 }
 
-// slots are the limits in force.
+// slots are the active limits.
 func (s *scheduler) slots() (runs, nodes int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -326,7 +326,7 @@ func (h *ticketHeap) Pop() any {
 	return t
 }
 
-// waiter is a run that waits for a node slot. granted tells it; false: it has ended.
+// waiter is a run that waits for a node slot. granted notifies it; false: it has ended.
 type waiter struct {
 	granted  func() bool
 	priority int

@@ -10,7 +10,7 @@ import (
 )
 
 // Setup is what a configuration decides of an engine. It can be exchanged while
-// runs go on ([Engine.Reconfigure]).
+// runs continue ([Engine.Reconfigure]).
 type Setup struct {
 	Registry Registry // required
 	Secrets  Secrets  // nil: no reference to a secret resolves
@@ -38,8 +38,8 @@ func (s Setup) withDefaults() (Setup, error) {
 }
 
 // setup is a Setup in use: everything in it is of one moment. Whatever belongs
-// together, such as the handler of a node and the effect of running it, is asked of
-// one and the same.
+// together, such as the handler of a node and the effect of running it, comes from one
+// and the same.
 type setup struct {
 	Setup
 	compiler *versions.Compiler // compiles against its registry
@@ -47,7 +47,7 @@ type setup struct {
 	mu   sync.Mutex
 	uses int           // attempts that work with it
 	over bool          // another one has taken its place
-	gone chan struct{} // closed when it is over and nobody uses it
+	gone chan struct{} // closed when it is over and no one uses it
 }
 
 func newSetup(s Setup) (*setup, error) {
@@ -60,7 +60,7 @@ func newSetup(s Setup) (*setup, error) {
 
 // Reconfigure takes another setup into use, all of it at once: an attempt that has
 // begun keeps what it began with, the next one has the new. Runs whose plan is
-// compiled go on with it as it is; what it names is found anew. gone is closed when
+// compiled continue with it as it is; what it names is found again. gone is closed when
 // the last attempt has ended that works with the setup before. With an error
 // nothing has changed.
 func (e *Engine) Reconfigure(s Setup) (gone <-chan struct{}, err error) {
@@ -76,7 +76,7 @@ func (e *Engine) Reconfigure(s Setup) (gone <-chan struct{}, err error) {
 	return before.gone, nil
 }
 
-// current is the setup in force, for questions that are answered at once.
+// current is the active setup, for questions that are answered at once.
 func (e *Engine) current() *setup { return e.setup.Load() }
 
 // use is current for an attempt: it stays usable until leave.

@@ -16,14 +16,14 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// says is a registry whose nodes of type ask answer with a word.
+// texts is a registry whose nodes of type ask answer with a word.
 func says(word string) *enginetest.Registry {
 	return enginetest.NewRegistry().
 		Handle("ask", walk.EffectRead, func(context.Context, *engine.Call) (engine.Result, error) { return engine.Result{Output: word}, nil })
 }
 
 // O13: a node that runs keeps the handler that it began with, the next one of its run
-// has the new; who made the setup before is told when nobody works with it any more.
+// has the new; who made the setup before is notified when no one works with it any more.
 // What plans may name is the new registry's at once, and a setup that cannot be
 // changes nothing.
 func TestASetupIsExchangedUnderRuns(t *testing.T) {
@@ -70,7 +70,7 @@ func TestASetupIsExchangedUnderRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	<-idle // nobody works with it
+	<-idle // no one works with it
 }
 
 // answers are what the nodes of a run have put out, in the order of their ends.
@@ -123,7 +123,7 @@ func TestLimitsChangeUnderRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	<-gone // whoever began with more has ended
+	<-gone // those who began with more have ended
 	for _, id := range ids {
 		if r := e.Settle(id); r.Status != domain.RunCompleted {
 			t.Errorf("run %s is %s: %+v", id, r.Status, r.Error)
@@ -134,7 +134,7 @@ func TestLimitsChangeUnderRuns(t *testing.T) {
 	if most > 6 {
 		t.Errorf("%d nodes ran at once; at most 6 might", most)
 	}
-	for deadline := time.Now().Add(time.Minute); e.Load() != (engine.Load{}); runtime.Gosched() { // slots are given back after the end is told
+	for deadline := time.Now().Add(time.Minute); e.Load() != (engine.Load{}); runtime.Gosched() { // slots are given back after the end is notified
 		if time.Now().After(deadline) {
 			t.Fatalf("something is still held: %+v", e.Load())
 		}

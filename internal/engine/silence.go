@@ -6,14 +6,14 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// A handler that works gives signs of life: it starts, logs, makes progress, says
+// A handler that works gives signs of life: it starts, logs, makes progress, streams
 // text, takes a part of its step. A run of which an attempt has given none for
 // domain.SilentAfter needs attention: it may hang.
 
 // silenceEvery is how often attempts are looked at.
 const silenceEvery = domain.SilentAfter / 4
 
-// silenceMsg says that one of a run's attempts gives no sign of life since a time,
+// silenceMsg reports that one of a run's attempts gives no sign of life since a time,
 // or (zero) that all do.
 type silenceMsg struct {
 	since time.Time

@@ -13,7 +13,7 @@ import (
 )
 
 // A run that works without a sign of life for a minute needs attention
-// until it gives one, and no longer when it is taken up by another engine.
+// until it gives one, and no longer when it is picked up by another engine.
 func TestASilentRunNeedsAttention(t *testing.T) {
 	t.Parallel()
 	var speak chan struct{}
@@ -41,7 +41,7 @@ func TestASilentRunNeedsAttention(t *testing.T) {
 		e.Until(run.ID, domain.RunRunning, "")
 		attention := func(want bool) {
 			t.Helper()
-			time.Sleep(20 * time.Second) // until somebody looked
+			time.Sleep(20 * time.Second) // until someone looked
 			if r, err := e.Store.Run(t.Context(), run.ID); err != nil || r.Attention != want || r.Status != domain.RunRunning {
 				t.Errorf("%s, attention %t, want %t; %v", r.Status, r.Attention, want, err)
 			}
@@ -93,7 +93,7 @@ func TestAStubbornRetryNeedsAttention(t *testing.T) {
 	})
 }
 
-// A run that is to start later starts when somebody says so, also after a restart.
+// A run that is to start later starts when a person starts it, also after a restart.
 func TestStartNow(t *testing.T) {
 	t.Parallel()
 	inBubble(t, enginetest.NewRegistry(), func(t *testing.T, e *enginetest.Engine, reopen func() *enginetest.Engine) {

@@ -42,7 +42,7 @@ type request struct {
 	run        string
 	number     int
 	kind       requestKind
-	turn       chan struct{} // closed when it may go on; a checkpoint has none
+	turn       chan struct{} // closed when it may continue; a checkpoint has none
 	checkpoint domain.Checkpoint
 	done       func(error)
 }
@@ -110,7 +110,7 @@ func (o *order) loop() {
 }
 
 // pick takes the first request of some run, and with it what waits beside it.
-// How a runner divides what it hears of at one time, and which of two that look
+// How a runner divides what it learns at one time, and which of two that look
 // at a run is the first, is not decided by the seed.
 func (o *order) pick() []request {
 	o.mu.Lock()
@@ -218,7 +218,7 @@ func (s watched) Unfinished(ctx context.Context) ([]domain.Run, error) {
 	return list, err
 }
 
-// space reports whether the disk takes the run's next checkpoint. It is asked by
+// space reports whether the disk takes the run's next checkpoint. It is called by
 // the order's goroutine only.
 func (o *order) space(run string) bool {
 	if o.full == 0 && o.fills && o.rng.IntN(20) == 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// A listener follows every world as a client does: after a restart it goes on behind
+// A listener follows every world as a client does: after a restart it continues behind
 // the last event that it was sent. What it was sent is what a replay gives.
 
 // simEvent is an event that the listener was sent, as it goes over the wire.

@@ -114,7 +114,7 @@ func scriptedResult(c *engine.Call, typ string) (engine.Result, error) {
 	return engine.Result{Output: out}, nil
 }
 
-// handle is the world outside: it notes the call and takes its time.
+// handle is the other systems: it records the call and takes its time.
 func (w *world) handle(
 	ctx context.Context,
 	c *engine.Call,
@@ -181,7 +181,7 @@ func (w *world) mayFail(p *parked) bool {
 	return w.errors[p.of()] < p.call.Node.MaxAttempts-1
 }
 
-// history says whether a visit has completed, and whether it was dispatched and
+// history reports whether a visit has completed, and whether it was dispatched and
 // may have had its effect, since a person last allowed it to run. An agent whose step
 // failed starts over, but never once a call that must not be repeated has completed:
 // no person's resume allows that.
@@ -220,7 +220,7 @@ func (w *world) history(of visitOf) (completed, dispatched bool) {
 }
 
 // permit notes that a person lets a visit run again; it is known before the
-// database knows, for the cut may come between the two.
+// database has it, for the cut may come between the two.
 func (w *world) permit(of visitOf) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

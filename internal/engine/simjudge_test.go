@@ -14,7 +14,7 @@ import (
 
 // judge looks at a world in which nothing moves: every run that is not over has
 // something that will move it, and every run that has moved is what its journal
-// says.
+// records.
 func (w *world) judge() {
 	for _, r := range w.unfinished() {
 		w.hasNext(r)
@@ -69,7 +69,7 @@ func (w *world) slots() {
 	}
 }
 
-// withinLimits: what a run has used, and what its calls under way may use, is never
+// withinLimits: what a run has used, and what its calls active may use, is never
 // more than it may use.
 func (w *world) withinLimits(r domain.Run) {
 	begun, tokens := map[visitOf]bool{}, r.Usage.InputTokens+r.Usage.OutputTokens
@@ -233,7 +233,7 @@ func (w *world) agrees(r domain.Run) {
 }
 
 // examine is what a power cut must not have touched: everything acknowledged is
-// there, and the examination of the whole database finds nothing.
+// there, and the check of the whole database finds nothing.
 func (w *world) examine() {
 	w.mu.Lock()
 	acks := slices.Clone(w.acks)
@@ -250,7 +250,7 @@ func (w *world) examine() {
 	w.verify()
 }
 
-// verify examines the whole database: pages, keys, journals, values, counters,
+// verify checks the whole database: pages, keys, journals, values, counters,
 // the audit chain.
 func (w *world) verify() {
 	checks, err := recovery.Verify(w.ctx(), w.store)
@@ -293,7 +293,7 @@ func (w *world) unfinished() []domain.Run {
 	return list
 }
 
-// nextDue is when the next thing happens by itself.
+// nextDue is when the next thing happens automatically.
 func (w *world) nextDue() time.Time {
 	var due time.Time
 	for _, r := range w.unfinished() {
@@ -361,7 +361,7 @@ func (w *world) changed(id string) bool {
 		}
 		rows, err := w.store.Journal(w.ctx(), run, 0)
 		if err != nil {
-			continue // a child that was asked for in a life that was taken back
+			continue // a child that was requested before the database was taken back
 		}
 		for _, r := range rows {
 			if r.Final && r.Failure != nil && (r.Failure.Code == codeWeather || r.Failure.Code == walk.CodeTimeout) ||

@@ -102,7 +102,7 @@ func refusal(err error) bool {
 	return false
 }
 
-// answer says something to a run that asks.
+// answer replies to a run that waits for an answer.
 func (w *world) answer() {
 	open := w.unfinished()
 	for _, i := range w.rng.Perm(len(open)) {
@@ -113,7 +113,7 @@ func (w *world) answer() {
 	w.pass()
 }
 
-// helped answers one of those who ask so that their runs go on.
+// helped answers one of those who ask so that their runs continue.
 func (w *world) helped(open []domain.Run) bool {
 	for _, r := range open {
 		if w.reply(r, true) {
@@ -123,7 +123,7 @@ func (w *world) helped(open []domain.Run) bool {
 	return false
 }
 
-// reply answers a run; kindly: so that it goes on as if nothing had happened.
+// reply answers a run; kindly: so that it continues as if nothing had happened.
 func (w *world) reply(r domain.Run, kindly bool) bool {
 	d, err := w.engine.Detail(w.ctx(), r.ID)
 	if err != nil {
@@ -169,7 +169,7 @@ func (w *world) do(run string, action domain.Action) error {
 	return err
 }
 
-// resolve says what became of an attempt in doubt.
+// resolve draws what became of an attempt in doubt.
 func (w *world) resolve(run string, wait domain.Wait, kindly bool) error {
 	action := []string{"retry", "retry", "retry", "skip", "fail", "happened"}[w.rng.IntN(6)]
 	if kindly {

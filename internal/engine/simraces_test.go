@@ -6,7 +6,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// People and handlers do not wait until a run has heard of its checkpoints. This
+// People and handlers do not wait until a run has learned of its checkpoints. This
 // file lets them act in between: while a checkpoint is on its way to the disk, and
 // together with the result of a step.
 
@@ -96,7 +96,7 @@ func (w *world) actLater(run string, action domain.Action) {
 	})
 }
 
-// resumeUnseen resumes a run of which nobody has seen a preview. What the resume
+// resumeUnseen resumes a run of which no one has seen a preview. What the resume
 // opened again may run again; if it opened nothing, nothing may.
 func (w *world) resumeUnseen(req domain.ActionRequest) error {
 	r, ok := w.run(req.Run)
@@ -135,7 +135,7 @@ func (w *world) withdraw(run string) {
 	w.facts = kept
 }
 
-// later lets somebody act and not wait for the answer.
+// later lets someone act and not wait for the answer.
 func (w *world) later(what, run string, act func() error) {
 	w.note("in between: %s %s", what, w.name(run))
 	w.mu.Lock()

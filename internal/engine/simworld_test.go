@@ -25,8 +25,8 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// world is an installation that lives in virtual time, what it did to the world
-// outside, and what it was heard to acknowledge. Everything that is known is
+// world is a server that lives in virtual time, what it did to the world
+// outside, and what it acknowledged. Everything that is known is
 // known since a number of operations on the files: a power cut takes back what
 // came after it.
 type world struct {
@@ -59,7 +59,7 @@ type world struct {
 	step     int
 	passed   time.Duration
 	cuts     int
-	compared int // runs with their undisturbed twins
+	compared int // runs with their undisturbed counterparts
 	trace    []string
 	journals string
 
@@ -68,8 +68,8 @@ type world struct {
 	parked   []*parked
 	hungry   map[*engine.Call]bool // attempts whose next call has not begun
 	events   []simEvent            // that a listener was sent
-	ending   int                   // handlers that were told to end and are about to
-	acting   int                   // people who wait for an answer, and nobody waits for them
+	ending   int                   // handlers whose context has ended and are about to
+	acting   int                   // people who wait for an answer, and no one waits for them
 	ambush   *ambush
 	facts    []fact
 	acks     []simAck
@@ -89,7 +89,7 @@ const (
 	mistakeEarlyCut         // the disk forgets what was synced
 	mistakeAck              // checkpoints are acknowledged before they are stored
 	mistakeTwice            // unsafe work is run again after a crash as if it were not
-	mistakeTimer            // timers are not heard of again after a start
+	mistakeTimer            // timers are not reported again after a start
 	mistakeEvents           // now and then a commit is not announced
 	mistakeRepeat           // an agent forgets what it did when its run was resumed
 	mistakeSpend            // model calls begin without a reservation
@@ -116,7 +116,7 @@ const (
 	factCompleted factKind = "completed" // its completion was acknowledged
 	factSpared    factKind = "spared"    // it ended and had no effect
 	factPermitted factKind = "permitted" // a person let it run again
-	factForgotten factKind = "forgotten" // a resume takes a visit back, which begins anew if the run gets there again
+	factForgotten factKind = "forgotten" // a resume takes a visit back, which begins again if the run gets there again
 )
 
 // simAck is a checkpoint that was acknowledged.
@@ -217,7 +217,7 @@ func (w *world) boot(files map[string][]byte) bool {
 		w.mu.Unlock()
 		w.checkpointed(run)
 	})
-	w.engine.LookAtClock(time.Minute) // nobody moves the clock, and a world lives for days
+	w.engine.LookAtClock(time.Minute) // no one moves the clock, and a world lives for days
 	w.store.OnCommit(w.announce)
 	if err := w.listen(); err != nil {
 		w.violate("listen: %v", err)
@@ -339,7 +339,7 @@ func (w *world) acknowledged(run string, fence int64, rows []domain.Entry) {
 	}
 }
 
-// baptise gives a run a name, and a run that is no child an id, that are the
+// baptise gives a run a name, and a run that is not a child an id, that are the
 // same whenever the seed is.
 func (w *world) baptise(n domain.NewRun) domain.NewRun {
 	w.mu.Lock()
@@ -404,7 +404,7 @@ func (w *world) furnish(src, id string) string {
 	if w.rng.IntN(3) == 0 {
 		m["on_failure"] = "continue_branches"
 	}
-	clerks := 8 // one step of so many is one
+	clerks := 8 // one step of several is one
 	switch w.rng.IntN(6) {
 	case 0:
 		m["limits"] = map[string]any{"max_steps": 3 + w.rng.IntN(6)}

@@ -232,7 +232,7 @@ func (s *starter) create(ctx context.Context, p *runstate.Compiled, n domain.New
 }
 
 // recall begins a run's journal with what its session remembers for its input. A
-// fork goes on with what its run remembered, a child has no memory of its own.
+// fork continues with what its run remembered, a child has no memory of its own.
 func (s *starter) recall(ctx context.Context, n *domain.NewRun) error {
 	r, ok := s.e.current().Registry.(Rememberer)
 	if !ok || n.Session == "" || n.Session == n.ID || n.Parent != nil || n.ForkedFrom != "" {
@@ -304,7 +304,7 @@ func (s *starter) admission(ctx context.Context, c *domain.Concurrency) error {
 	return nil
 }
 
-// outgrowDraft takes a draft into use whose version is started: nobody starts what
+// outgrowDraft takes a draft into use whose version is started: no one starts what
 // they have not accepted.
 func (s *starter) outgrowDraft(ctx context.Context, actor domain.Actor, p *runstate.Compiled) error {
 	if p.Version.Origin != versions.OriginPlanner {

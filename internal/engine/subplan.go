@@ -91,7 +91,7 @@ func (c *childRuns) ensure(id, hash string, input domain.RawJSON, ref domain.Par
 		}
 		now, unread := c.e.store.Run(ctx, id)
 		if unread == nil {
-			child = now // somebody else may have resumed it: then it tells
+			child = now // someone else may have resumed it: then that one reports the end
 		}
 		if child.Status == domain.RunFailed || child.Status == domain.RunCancelled {
 			c.e.log.Warn("child run cannot be resumed", "run_id", id, "parent", ref.Run, "err", err)
@@ -157,7 +157,7 @@ func (c *childRuns) cancelledByItsParent(run string) bool {
 }
 
 // cancel cancels a child run. It may have ended, or not exist yet: then
-// whoever creates it finds it doomed.
+// its creator finds it doomed.
 func (c *childRuns) cancel(id string) {
 	c.doomed.Store(id, true)
 	if _, err := c.e.store.Run(c.e.base, id); domain.CodeOf(err) == domain.CodeNotFound {
@@ -195,7 +195,7 @@ type parent struct {
 }
 
 // sweep looks for waiting runs of which a child ended, or was never created,
-// while nobody listened. Runs whose plan has no more children than are at work
+// while no one listened. Runs whose plan has no more children than are at work
 // are left alone: their children tell them.
 func (c *childRuns) sweep(runs []parent) {
 	for _, r := range runs {
@@ -211,7 +211,7 @@ func (c *childRuns) sweep(runs []parent) {
 }
 
 // disown takes runs, each followed by its children that are not over, and has the
-// children cancelled that no step of their run waits for: the daemon died after
+// children cancelled that no step of their run waits for: the daemon crashed after
 // the run had ended, or had given the step up, and before it cancelled the child.
 // The run's runner decides, so that a resume at the same time keeps its child.
 func (c *childRuns) disown(families [][]string) {

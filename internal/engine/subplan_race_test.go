@@ -88,7 +88,7 @@ func TestAResumeBeforeTheChildIsCancelled(t *testing.T) {
 }
 
 // A cancelled child in which something is in doubt cannot be resumed. The run that waits
-// for it says so, and goes on once the doubt is resolved.
+// for it records it, and continues once the doubt is resolved.
 func TestAResumeOfAChildInDoubt(t *testing.T) {
 	t.Parallel()
 	began := make(chan struct{}, 8)

@@ -71,7 +71,7 @@ func (t *attempt) runSubstep(recorded domain.Entry, n int, kind, digest string, 
 	}
 	if err != nil {
 		f := walk.AsFailure(err)
-		cut := context.Cause(t.ctx) != nil && effect != walk.EffectUnsafe // by the end of the attempt, whatever it says
+		cut := context.Cause(t.ctx) != nil && effect != walk.EffectUnsafe // by the end of the attempt, whatever the error is
 		if cut || f.Code == walk.CodeCancelled || f.Code == walk.CodeTimeout || effect == walk.EffectUnsafe && !f.NoEffect {
 			if f.NoEffect && effect == walk.EffectUnsafe {
 				t.notMade(row, kind, digest)
@@ -100,7 +100,7 @@ func (t *attempt) runSubstep(recorded domain.Entry, n int, kind, digest string, 
 }
 
 // notMade records that a non-idempotent sub-step that was announced did nothing,
-// so that it is not in doubt. The attempt is about to end: nobody waits for the row.
+// so that it is not in doubt. The attempt is about to end: no one waits for the row.
 func (t *attempt) notMade(row domain.Entry, kind, digest string) {
 	row.Kind, row.Status, row.StartedAt = domain.EntrySubstep, domain.NodeCancelled, t.handlers.now()
 	row.Decision = runstate.SubstepDecision{Kind: kind, Digest: digest}.JSON()
@@ -123,7 +123,7 @@ func (t *attempt) asking(n int, prompt any) {
 	t.prompts[n] = raw
 }
 
-// prompt takes what was asked in a sub-step; nil: nothing was.
+// prompt takes the prompt of a sub-step; nil: there is none.
 func (t *attempt) prompt(n int) domain.RawJSON {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -45,7 +45,7 @@ func TestAForwardJumpIsNoticedWithinASecond(t *testing.T) {
 	}
 }
 
-// A grant that the run took over, or gave back, before it heard of it is no slot
+// A grant that the run took over, or gave back, before it learned of it is not a slot
 // any more: another run may have it.
 func TestAStaleGrantIsNoSlot(t *testing.T) {
 	t.Parallel()
@@ -56,7 +56,7 @@ func TestAStaleGrantIsNoSlot(t *testing.T) {
 	if len(granted) != 1 {
 		t.Fatalf("granted %v", granted)
 	}
-	a := newRunner(e, "one") // brought back by something else, it has not heard of the grant
+	a := newRunner(e, "one") // brought back by something else, it has not learned of the grant
 	a.slots.token = e.sched.try(one)
 	a.slots.yield()
 	if e.sched.try(two) == 0 {

@@ -247,8 +247,8 @@ func TestADueRetryWaitsForASlotQuietly(t *testing.T) {
 	})
 }
 
-// The clock is put back by two days while kairosd is down. Runs go on where they
-// were, timers are due when the clock says so, once; what is written has its place
+// The clock is put back by two days while kairosd is down. Runs continue where they
+// were, timers are due when the clock reaches them, once; what is written has its place
 // in the log by its number and not by its time (A48).
 func TestAClockThatIsPutBack(t *testing.T) {
 	t.Parallel()

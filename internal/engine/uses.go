@@ -24,7 +24,7 @@ func (t *attempt) usedIn(kind string) {
 	}
 }
 
-// takeUses gives what took part since it was asked last.
+// takeUses gives what took part since the last call.
 func (t *attempt) takeUses() []domain.Use {
 	t.mu.Lock()
 	defer t.mu.Unlock()

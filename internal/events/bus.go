@@ -54,7 +54,7 @@ type Bus struct {
 	facts *factsCache
 
 	mu        sync.Mutex
-	heard     int64                         // events published, whoever listened
+	count     int64                         // events published, with or without listeners
 	listeners map[string]map[*listener]bool // by run; "": of all runs
 	stopped   chan struct{}
 	once      sync.Once
@@ -78,7 +78,7 @@ type listener struct {
 // publishes it, must not wait for a read.
 type published struct {
 	live  *domain.Event
-	heard int64
+	count int64
 	seq   int64 // of the record
 	size  int   // journal rows, at least 1
 	bytes int
@@ -104,21 +104,21 @@ func (p *published) events(ctx context.Context, b *Bus) ([]domain.Event, error) 
 		return nil, err
 	}
 	for i := range list {
-		list[i].Published = p.heard
+		list[i].Published = p.count
 	}
 	p.derived, p.done, p.record = list, true, domain.AuditEvent{}
 	return list, nil
 }
 
 // publishedOf keeps of a committed record what its events are derived from.
-func publishedOf(ev domain.AuditEvent, heard int64) *published {
-	p := &published{heard: heard, seq: ev.Seq, size: max(1, len(ev.Entries)), record: ev}
+func publishedOf(ev domain.AuditEvent, count int64) *published {
+	p := &published{count: count, seq: ev.Seq, size: max(1, len(ev.Entries)), record: ev}
 	p.record.Entry = nil
 	p.record.Entries = slices.Clone(ev.Entries)
 	for i := range p.record.Entries {
 		row := &p.record.Entries[i]
 		row.Log = nil
-		if row.Kind != domain.EntrySubstep { // of those, a handoff is told
+		if row.Kind != domain.EntrySubstep { // of those, a handoff is an event
 			row.Input = nil
 		}
 		p.bytes += len(row.Input) + len(row.Output) + len(row.Decision)
@@ -174,7 +174,7 @@ func (b *Bus) HandleCommit(events []domain.AuditEvent) {
 func (b *Bus) commit(events []domain.AuditEvent) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.heard += int64(len(events))
+	b.count += int64(len(events))
 	if len(b.listeners) == 0 {
 		return
 	}
@@ -187,7 +187,7 @@ func (b *Bus) commit(events []domain.AuditEvent) {
 		if !everybody && !followed {
 			continue
 		}
-		p := publishedOf(events[i], b.heard)
+		p := publishedOf(events[i], b.count)
 		if everybody {
 			all = append(all, p)
 		}
@@ -212,12 +212,12 @@ func (b *Bus) commit(events []domain.AuditEvent) {
 func (b *Bus) Live(ev domain.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.heard++
+	b.count++
 	if len(b.listeners) == 0 {
 		return
 	}
-	ev.ID, ev.Ephemeral, ev.Published = domain.NewID(), true, b.heard
-	one := []*published{{live: &ev, heard: b.heard, size: 1}}
+	ev.ID, ev.Ephemeral, ev.Published = domain.NewID(), true, b.count
+	one := []*published{{live: &ev, count: b.count, size: 1}}
 	for l := range b.listeners[""] {
 		l.push(one)
 	}
@@ -229,15 +229,15 @@ func (b *Bus) Live(ev domain.Event) {
 }
 
 // Published is how many events this process has published so far, those that are not
-// stored among them. Whoever reads it before the store, and finds the same number
-// once it listens, has missed nothing.
+// stored among them. A caller that reads it before the store, and finds the
+// same number once it listens, has missed nothing.
 func (b *Bus) Published() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.heard
+	return b.count
 }
 
-// Announce tells listeners of all runs something that is not stored.
+// Announce sends an event that is not stored to the listeners of all runs.
 func (b *Bus) Announce(typ string, data map[string]any) {
 	b.Live(domain.Event{Type: typ, At: b.c.Now(), Data: data})
 }
@@ -269,7 +269,7 @@ func (l *listener) push(list []*published) {
 	}
 }
 
-// take empties the buffer; overflow says that events were lost since.
+// take empties the buffer; overflow reports that events were lost since.
 func (l *listener) take() (list []*published, overflow bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -349,7 +349,7 @@ func (d *delivery) run(ctx context.Context) {
 		if overflow {
 			select {
 			case d.out <- d.reset():
-			default: // it does not even read; the closed channel tells it
+			default: // it does not even read; the closed channel shows it
 			}
 			return
 		}
@@ -363,7 +363,7 @@ func (d *delivery) run(ctx context.Context) {
 	}
 }
 
-// reset tells a listener to read again what it follows.
+// reset requires a listener to read again what it follows.
 func (d *delivery) reset() domain.Event {
 	return domain.Event{ID: domain.NewID(), Type: "reset", At: d.b.c.Now(), Ephemeral: true}
 }

@@ -14,11 +14,11 @@ import (
 // listeners and for replays, and depends on nothing but what is stored and the
 // names of agents. Hence both get the same events, in the same order.
 type deriver struct {
-	facts       eventFacts
-	agents      func(id string) Agent
-	incarnation string
-	ev          domain.AuditEvent
-	out         []domain.Event
+	facts      eventFacts
+	agents     func(id string) Agent
+	generation string
+	ev         domain.AuditEvent
+	out        []domain.Event
 	// why holds the last failure of each node in this record: a retry follows it.
 	why map[string]string
 }
@@ -40,7 +40,7 @@ func (d *deriver) derive() []domain.Event {
 // add appends an event; data becomes its fields.
 func (d *deriver) add(typ string, runSeq int64, data map[string]any) {
 	n := len(d.out) + 1
-	d.out = append(d.out, domain.Event{ID: domain.EventID(d.incarnation, d.ev.Seq, n), Type: typ, Run: d.ev.Run,
+	d.out = append(d.out, domain.Event{ID: domain.EventID(d.generation, d.ev.Seq, n), Type: typ, Run: d.ev.Run,
 		Session: d.facts.session, At: d.ev.At,
 		Data: data, Seq: d.ev.Seq, Index: n, RunSeq: runSeq})
 }

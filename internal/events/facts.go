@@ -42,8 +42,8 @@ func (f *eventFacts) at(seq int64) *walk.Program {
 	return prog
 }
 
-// knows reports whether the facts include the replan at a row.
-func (f *eventFacts) knows(seq int64) bool {
+// includes reports whether the facts include the replan at a row.
+func (f *eventFacts) includes(seq int64) bool {
 	for _, v := range f.versions {
 		if v.after == seq {
 			return true
@@ -199,7 +199,7 @@ func (b *Bus) Derive(ctx context.Context, ev domain.AuditEvent) ([]domain.Event,
 		return nil, err
 	}
 	for i := range ev.Entries {
-		if row := &ev.Entries[i]; row.Kind == domain.EntryReplan && !f.knows(row.Seq) {
+		if row := &ev.Entries[i]; row.Kind == domain.EntryReplan && !f.includes(row.Seq) {
 			// The commit that replanned the run has not been announced yet.
 			b.facts.forget([]domain.AuditEvent{ev})
 			if f, err = b.eventFacts(ctx, ev.Run); err != nil {
@@ -208,7 +208,7 @@ func (b *Bus) Derive(ctx context.Context, ev domain.AuditEvent) ([]domain.Event,
 			break
 		}
 	}
-	d := deriver{facts: f, agents: b.agent, incarnation: b.c.Store.Generation(), ev: ev}
+	d := deriver{facts: f, agents: b.agent, generation: b.c.Store.Generation(), ev: ev}
 	return d.derive(), nil
 }
 

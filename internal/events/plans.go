@@ -40,7 +40,7 @@ func (d *deriver) planGeneratedAt(p *walk.Program, runSeq int64) {
 	d.planEvent("plan_generated", runSeq, map[string]any{"query": d.facts.query, "steps": steps, "estimatedSteps": len(steps)})
 }
 
-// planCompleted tells how a run ended; a change to any other status is no end.
+// planCompleted reports how a run ended; a change to any other status does not end it.
 func (d *deriver) planCompleted(first *walk.Program) {
 	var detail struct{ Status, Headline, FailureReason string }
 	if json.Unmarshal(d.ev.Detail, &detail) != nil || !domain.RunStatus(detail.Status).Final() {
@@ -59,7 +59,7 @@ func (d *deriver) planCompleted(first *walk.Program) {
 	d.planEvent("plan_completed", 0, data)
 }
 
-// passed tells of work that an agent passes on to another inside a node, in graphs
+// passed returns the event of work that an agent passes on to another inside a node, in graphs
 // too.
 func (d *deriver) passed(e *domain.Entry) {
 	if e.Kind != domain.EntrySubstep || e.Status != domain.NodeCompleted {
@@ -76,7 +76,7 @@ func (d *deriver) passed(e *domain.Entry) {
 	d.handoff(e.Seq, id, h.From, h.To, h.Reason, h.Explanation)
 }
 
-// handoff tells that work goes from one agent to another.
+// handoff reports that work goes from one agent to another.
 func (d *deriver) handoff(runSeq int64, id, from, to, reason, explanation string) {
 	data := map[string]any{"handoffId": id, "fromAgent": d.agent(from), "toAgent": d.agent(to), "reason": reason}
 	if explanation != "" {
@@ -86,7 +86,7 @@ func (d *deriver) handoff(runSeq int64, id, from, to, reason, explanation string
 	d.changed(runSeq, to)
 }
 
-// changed tells that an agent works now.
+// changed reports that an agent works now.
 func (d *deriver) changed(runSeq int64, id string) {
 	data := d.agent(id)
 	if who := d.agents(id); who.Icon != "" || who.Color != "" {
@@ -125,8 +125,8 @@ func (d *deriver) stepEvents(e *domain.Entry) {
 	}
 }
 
-// stepStarted tells of an attempt that begins. The first one of a step may bring
-// another agent: its handoff is told before.
+// stepStarted returns the event of an attempt that begins. The first one of a step may bring
+// another agent: its handoff is an event of its own.
 func (d *deriver) stepStarted(e *domain.Entry, prog *walk.Program, n *walk.ProgramNode) {
 	if from := runstate.PreviousAgent(prog, n.Index); runstate.HandsOver(e, n.Agent, from) && !d.facts.dry {
 		d.handoff(e.Seq, runstate.HandoffID(d.ev.Run, e.Seq), from, n.Agent, runstate.HandoffReason, runstate.ExplainStep(n))
@@ -136,7 +136,7 @@ func (d *deriver) stepStarted(e *domain.Entry, prog *walk.Program, n *walk.Progr
 		"task": runstate.TaskOf(n)})
 }
 
-// stepSettled tells what became of a step, and of those that are skipped with it.
+// stepSettled shows what became of a step, and of those that are skipped with it.
 func (d *deriver) stepSettled(e *domain.Entry, prog *walk.Program, n *walk.ProgramNode) {
 	decided := runstate.ReadDecision(e.Decision)
 	data := map[string]any{"stepId": n.ID, "stepIndex": n.Index, "status": stepOutcome(e.Status, decided.Handled)}
@@ -166,7 +166,7 @@ func (d *deriver) stepSettled(e *domain.Entry, prog *walk.Program, n *walk.Progr
 }
 
 // stepOutcome is the status of a settled step in its completed event: the source
-// specification knows no cancelled steps, they count as failed there.
+// specification has no cancelled steps, they count as failed there.
 func stepOutcome(status domain.NodeStatus, handled string) string {
 	switch {
 	case status == domain.NodeCompleted:
@@ -177,7 +177,7 @@ func stepOutcome(status domain.NodeStatus, handled string) string {
 	return "failed"
 }
 
-// replanned tells the end of the failed step and of those that the new version
+// replanned returns the end of the failed step and of those that the new version
 // leaves out, and then the new version.
 func (d *deriver) replanned(e *domain.Entry, before *walk.Program) {
 	var r runstate.Replan

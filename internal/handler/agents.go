@@ -39,7 +39,7 @@ type Agent struct {
 	Selectable, System bool
 }
 
-// Models are the providers and agents of an installation. It is safe for
+// Models are the providers and agents of a server. It is safe for
 // concurrent use.
 type Models struct {
 	providers       map[string]llm.Provider
@@ -50,7 +50,7 @@ type Models struct {
 
 	// allowed are the models that plans may name, by provider; nil: any.
 	allowed map[string]map[string]bool
-	// about is what the configuration says of each provider, and breaking when its
+	// about is what the configuration states of each provider, and breaking when its
 	// circuit opens.
 	about    map[string]domain.ProviderInfo
 	breaking map[string]circuit.Settings
@@ -64,25 +64,25 @@ type Models struct {
 type Config struct {
 	Providers map[string]llm.Provider
 	Prices    map[string]map[string]model.Price
-	// About says what people are told of a provider; may be empty.
+	// about is what people see of a provider; may be empty.
 	About           map[string]domain.ProviderInfo
 	Agents          []Agent
 	DefaultProvider string // must be one of Providers
 	DefaultAgent    string // empty: the first agent that may be selected
 	// Models are those that plans may name, by provider, beside the agents' own
-	// (L18); a provider that is not in it takes any.
+	//; a provider that is not in it takes any.
 	Models map[string][]string
-	// Breakers say when calls to a provider stop (L07); the zero value is for
+	// Breakers say when calls to a provider stop ; the zero value is for
 	// providers that are not in it.
 	Breakers map[string]circuit.Settings
 }
 
-// Assistant is the agent of an installation that configures none: the default
+// Assistant is the agent of a server that configures none: the default
 // provider, without tools.
 const Assistant = "assistant"
 
 // systemAgents are part of kairosd: the supervisor plans and executes plans [004], the
-// orchestrator stands for whoever nobody else does.
+// orchestrator stands for everyone without an agent.
 var systemAgents = []Agent{
 	{
 		ID:          "supervisor",
@@ -157,7 +157,7 @@ func (m *Models) Agent(id string) (Agent, bool) {
 	return a, ok
 }
 
-// AgentInfos is what people are told of the agents, by id.
+// AgentInfos is what people see of the agents, by id.
 func (m *Models) AgentInfos() []domain.AgentInfo {
 	var out []domain.AgentInfo
 	for _, a := range m.Agents() {
@@ -201,7 +201,7 @@ func (m *Models) Provider(name string) (llm.Provider, bool) {
 // HasProvider reports whether a provider of that name is configured.
 func (m *Models) HasProvider(name string) bool { return m.providers[name] != nil }
 
-// mayUse reports whether plans may name a model for an agent (L18).
+// mayUse reports whether plans may name a model for an agent.
 func (m *Models) mayUse(a Agent, model string) bool {
 	allowed := m.allowed[cmp.Or(a.Provider, m.defaultProvider)]
 	return allowed == nil || allowed[model]
@@ -214,7 +214,7 @@ func (r *Registry) SetModels(m *Models) {
 	for _, a := range m.Agents() {
 		info := planner.AgentInfo{Effect: walk.EffectIdempotent, System: a.System}
 		if m.reaches(a, r.tools.Class) {
-			info.Effect = walk.EffectUnsafe // its arguments decide, and nobody knows them yet
+			info.Effect = walk.EffectUnsafe // its arguments decide, and they are unknown yet
 		}
 		info.Private, info.Changes = r.trusted(a)
 		if allowed := m.allowed[cmp.Or(a.Provider, m.defaultProvider)]; allowed != nil {
@@ -233,8 +233,8 @@ func (r *Registry) SetModels(m *Models) {
 	r.byType[walk.TypeGenerator] = noted{m, generatorNode{r, m}}
 }
 
-// trusted says what an agent is trusted with: data that an installation keeps to
-// itself, and changes outside that nobody is asked about.
+// trusted returns what an agent is trusted with: data that a server keeps to
+// itself, and changes outside without an approval.
 func (r *Registry) trusted(a Agent) (private, changes bool) {
 	for _, s := range r.tools.Specs() {
 		if !slices.Contains(a.Tools, s.Name) {
@@ -468,7 +468,7 @@ func (n llmNode) Handle(ctx context.Context, call *engine.Call) (engine.Result, 
 	}
 	l := n.m.loop(a, call)
 	if l.MaxIterations = 1; l.Schema != nil {
-		l.MaxIterations = 2 // one to mend an answer that does not fit
+		l.MaxIterations = 2 // one to repair an answer that does not fit
 	}
 	memory, err := n.r.recall(ctx, call, jsonvalue.Text(call.Input))
 	if err != nil {

@@ -52,7 +52,7 @@ func converseIn(
 	return run, rows, h.engine, h.store
 }
 
-// house is an installation whose model is p.
+// house is a server whose model is p.
 type house struct {
 	engine *engine.Engine
 	store  *store.Store
@@ -178,7 +178,7 @@ func TestTheLoopIsJournalled(t *testing.T) {
 			said[p.Kind+r.Failure.Code] = r.Failure.Message
 		}
 	}
-	if len(kinds) != 6 || kinds[0] != "model" || kinds[5] != "model" { // an unknown tool is no call
+	if len(kinds) != 6 || kinds[0] != "model" || kinds[5] != "model" { // a request for an unknown tool is not a call
 		t.Errorf("sub-steps %v", kinds)
 	}
 	if said["tool:sleep"+walk.CodePolicy] == "" || said["tool:json"+walk.CodePolicy] == "" ||
@@ -313,7 +313,7 @@ func TestABusyProviderIsRetriedByTheEngine(t *testing.T) {
 	}
 }
 
-// What a model says is data: it is not a tool's result, no person's approval, and
+// The text of a model is data: it is not a tool's result, no person's approval, and
 // leads nowhere that the plan's own conditions do not (L15).
 func TestAnswersAreData(t *testing.T) {
 	t.Parallel()

@@ -16,7 +16,7 @@ import (
 // run with a limit of tokens or cost. Every model can give as much.
 const defaultAnswer = 4096
 
-// Bound implements [conversation.Bounder]: it tells the engine what a model call may use.
+// Bound implements [conversation.Bounder]: it reports to the engine what a model call may use.
 func (j journal) Bound(n int, r *llm.Request) {
 	if j.call.Needs == nil {
 		return
@@ -64,7 +64,7 @@ func (l *lowered) note(n int) {
 }
 
 // explain gives the failure of a model call its true cause: an answer that was cut
-// because of a limit of the run says nothing against the agent.
+// because of a limit of the run is not the agent's fault.
 func (l *lowered) explain(n int, err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

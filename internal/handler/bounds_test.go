@@ -108,7 +108,7 @@ func (m *cut) Complete(_ context.Context, r llm.Request) (llm.Response, error) {
 	return llm.Response{Model: "scripted", Text: "long", Usage: llm.Usage{InputTokens: 100, OutputTokens: 2000}}, nil
 }
 
-// An answer that a limit of the run cut is no failure of the step.
+// An answer that a limit of the run cut is not a failure of the step.
 func TestAnAnswerThatALimitCutsIsNoFailure(t *testing.T) {
 	t.Parallel()
 	m := &cut{}

@@ -107,7 +107,7 @@ func settled(t *testing.T, e *engine.Engine, id string) domain.Run {
 
 // An agent's POST whose answer is lost is in doubt, whatever cut it off and whatever
 // class the step declares. Neither a retry nor a resume sends it again; a person
-// does, who is told which call it is. The timeouts leave a busy machine the time to send
+// does, who is notified which call it is. The timeouts leave a busy machine the time to send
 // the call first.
 func TestAnAgentsCallWithoutAnAnswerIsInDoubt(t *testing.T) {
 	t.Parallel()
@@ -180,7 +180,7 @@ func TestAnAgentsCallWithoutAnAnswerIsInDoubt(t *testing.T) {
 func TestACallThatWasNeverSentIsNotInDoubt(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.NotFoundHandler())
-	server.Close() // nobody listens
+	server.Close() // no one listens
 	e, who := payer(t, server.URL, "10s", 0)
 	run := settled(t, e, startPlan(t, e, who, "nodes: {ask: {type: agent, agent: payer}}"))
 	if run.Status != domain.RunCompleted || !strings.Contains(string(run.Output), "Error: ") {

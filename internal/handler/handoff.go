@@ -32,7 +32,7 @@ type table struct {
 	reached []string // by handoffs that were accepted
 }
 
-// converse has an agent answer, and says who gave the answer at last. final says
+// converse has an agent answer, and returns who gave the answer at last. final reports
 // that it is the node's output, which its schema is about.
 func (t *table) converse(ctx context.Context, a Agent, task, memory string, block int, final bool) (out any, who string, err error) {
 	who = a.ID
@@ -103,8 +103,8 @@ func (t *table) handOver(ctx context.Context, from Agent, args any, final bool) 
 	}
 	target, _ := t.m.Agent(h.Target)
 	out, who, err := t.converse(ctx, target, h.Task(), "", block, final && !h.ReturnControl)
-	if err != nil && (context.Cause(ctx) != nil || !tells(err)) {
-		return nil, who, h.ReturnControl, err // the attempt ends; nobody has answered
+	if err != nil && (context.Cause(ctx) != nil || !isAnswer(err)) {
+		return nil, who, h.ReturnControl, err // the attempt ends; no one has answered
 	}
 	if recordErr := t.call.Answered(first+answerStep, first, p, out, err); recordErr != nil {
 		return nil, who, h.ReturnControl, recordErr
@@ -112,9 +112,9 @@ func (t *table) handOver(ctx context.Context, from Agent, args any, final bool) 
 	return out, who, h.ReturnControl, err
 }
 
-// tells reports whether a failure is an answer, rather than the end of the
-// attempt: nobody is asked, nothing is cut short, nothing is in doubt.
-func tells(err error) bool {
+// isAnswer reports whether a failure is an answer, rather than the end of the
+// attempt: no one has to answer, nothing is cut short, nothing is in doubt.
+func isAnswer(err error) bool {
 	f, ok := errors.AsType[*walk.Failure](err)
 	return ok && f.Code != walk.CodeCancelled && f.Code != walk.CodeTimeout && !conversation.InDoubt(err) &&
 		!errors.Is(err, engine.ErrAsked)

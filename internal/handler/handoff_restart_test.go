@@ -37,7 +37,7 @@ func (c *counting) Complete(ctx context.Context, r llm.Request) (llm.Response, e
 	return c.Provider.Complete(ctx, r)
 }
 
-// A run that is interrupted inside a handoff goes on there: neither the caller's
+// A run that is interrupted inside a handoff continues there: neither the caller's
 // turn, nor the handoff, nor what the other agent had done happens again.
 func TestAHandoffOutlivesTheEngine(t *testing.T) {
 	t.Parallel()

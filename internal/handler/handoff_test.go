@@ -118,8 +118,8 @@ func TestHandoffs(t *testing.T) {
 	}
 }
 
-// A session remembers what its runs were asked and answered; each run's model is
-// told, and a run outside of it is not.
+// A session remembers the requests and answers of its runs; each run's model gets
+// them, and a run outside of it is not.
 func TestMemoryOfASession(t *testing.T) {
 	t.Parallel()
 	model := script(
@@ -143,7 +143,7 @@ func TestMemoryOfASession(t *testing.T) {
 }
 
 // The router graph and ${memory} know the session as agents do: what
-// was remembered when the run began is what it goes on with, and what a fork of it
+// was remembered when the run began is what it continues with, and what a fork of it
 // has, whatever is said meanwhile.
 func TestMemoryOfTheRouterGraphAndOfReferences(t *testing.T) {
 	t.Parallel()

@@ -22,8 +22,8 @@ import (
 )
 
 // Health is how the calls of providers go, by the providers' names. It outlives the
-// models of one configuration: those of the next go on with it ([Models.Succeed]),
-// and so do calls that are under way meanwhile. It is safe for concurrent use.
+// models of one configuration: those of the next continue with it ([Models.Succeed]),
+// and so do calls that are active meanwhile. It is safe for concurrent use.
 type Health struct {
 	mu      sync.Mutex
 	of      map[string]*health
@@ -34,7 +34,7 @@ type Health struct {
 // health is how the calls of one provider go.
 type health struct {
 	info domain.ProviderInfo // type and address are those of whom was called last
-	// changed says that something was learned which is worth keeping at once.
+	// changed reports that something was learned which is worth keeping at once.
 	changed, used bool
 }
 
@@ -73,8 +73,8 @@ const providerKey = "provider."
 // that fails under load must not make every call a write.
 const keepEvery = time.Second
 
-// Keep takes up what was known of the providers before a restart, and keeps what
-// is learned from now on, until close is called. The circuits are taken up before.
+// Keep picks up what was known of the providers before a restart, and keeps what
+// is learned from now on, until close is called. The circuits are picked up before.
 func (m *Models) Keep(ctx context.Context, s Settings, log *slog.Logger) (closeKeeper func(), err error) {
 	if err := m.restore(ctx, s); err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func (m *Models) restore(ctx context.Context, s Settings) error {
 		}
 		var k kept
 		if text == "" || json.Unmarshal([]byte(text), &k) != nil {
-			continue // nothing is known, or nothing that can be read: it is learned anew
+			continue // nothing is known, or nothing that can be read: it is learned again
 		}
 		i := &m.health.at(name).info
 		i.State, i.LastCallAt, i.LastError, i.LastErrorAt, i.FailingSince = k.State, k.LastCallAt, k.LastError, k.LastErrorAt, k.FailingSince
@@ -132,7 +132,7 @@ func (m *Models) restore(ctx context.Context, s Settings) error {
 	return nil
 }
 
-// Succeed goes on with what is known of the providers of the models before. It is
+// Succeed continues with what is known of the providers of the models before. It is
 // called before the models are used; Succeeded once they are.
 func (m *Models) Succeed(before *Models) { m.health = before.health }
 
@@ -180,7 +180,7 @@ func (h *Health) save(ctx context.Context, s Settings, all bool) {
 	}
 }
 
-// ProviderInfos is what people are told of the providers, by name: also how
+// ProviderInfos is what people see of the providers, by name: also how
 // their calls went since the start.
 func (m *Models) ProviderInfos() []domain.ProviderInfo {
 	m.health.mu.Lock()
@@ -235,7 +235,7 @@ func (c counted) Complete(ctx context.Context, r llm.Request) (out llm.Response,
 		verdict := err
 		switch {
 		case !finished || ctx.Err() == context.Canceled:
-			verdict = context.Canceled // by whoever asked: it says nothing of the provider
+			verdict = context.Canceled // by the caller: it shows nothing about the provider
 		case err != nil && ctx.Err() != nil && time.Since(began) < minPatience:
 			verdict = context.Canceled
 		case err != nil && ctx.Err() != nil:
@@ -243,7 +243,7 @@ func (c counted) Complete(ctx context.Context, r llm.Request) (out llm.Response,
 		}
 		m.circuits.Leave(pass, model.Judge(verdict), err)
 		c.left(out, verdict, err)
-		m.calls.Ended(ctx, activity.Provider+c.name, activity.Call{Took: time.Since(began), Err: said(verdict, err),
+		m.calls.Ended(ctx, activity.Provider+c.name, activity.Call{Took: time.Since(began), Err: errorFor(verdict, err),
 			Usage: domain.Usage{InputTokens: out.Usage.InputTokens, OutputTokens: out.Usage.OutputTokens, Cost: out.Usage.Cost}})
 	}()
 	out, err = c.Provider.Complete(model.WithLimits(ctx, func(l []model.Limit) { m.health.limited(c.name, l) }), r)
@@ -256,9 +256,9 @@ func (c counted) Complete(ctx context.Context, r llm.Request) (out llm.Response,
 	return out, err
 }
 
-// said is what a call says of its provider: its own error, unless the verdict is
-// that it says nothing.
-func said(verdict, err error) error {
+// errorFor is the error that counts for the health of a provider: the error of the call, unless the verdict is
+// that the call shows nothing about the provider.
+func errorFor(verdict, err error) error {
 	if verdict == context.Canceled {
 		return verdict
 	}
@@ -355,7 +355,7 @@ func (c counted) left(out llm.Response, verdict, err error) {
 	if worth && learned != nil {
 		select {
 		case learned <- struct{}{}:
-		default: // it is told already
+		default: // it is published already
 		}
 	}
 }

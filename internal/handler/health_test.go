@@ -18,7 +18,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// server is a provider that fails as it is told to.
+// server is a provider that fails on request.
 type server struct {
 	err   error
 	calls int
@@ -42,8 +42,8 @@ func models(t *testing.T, s *server, url string, circuits *circuit.Board) *handl
 
 var unreachable = &walk.Failure{Code: model.CodeUnavailable, NoEffect: true, Message: "connection refused"}
 
-// A provider that fails again and again is left alone, told so, and tried again
-// (L07); a restart forgets neither its last error nor that it failed.
+// A provider that fails again and again is left alone, reported, and tried
+// again (L07); a restart forgets neither its last error nor that it failed.
 func TestProviderHealthOverRestarts(t *testing.T) {
 	t.Parallel()
 	db := storetest.Open(t)
@@ -92,7 +92,7 @@ func TestProviderHealthOverRestarts(t *testing.T) {
 			i.Circuit.FailuresInRow != 0 {
 			t.Errorf("%+v", i)
 		}
-		// Who stops asking says nothing of the provider, whatever the cause is called.
+		// A caller that stops reports nothing about the provider, whatever the cause is called.
 		ctx, cancel := context.WithCancelCause(t.Context())
 		stopped := errors.New("stopped")
 		cancel(stopped)
@@ -214,9 +214,9 @@ func TestModelsThatPlansMayName(t *testing.T) {
 	}
 }
 
-// O13: another configuration goes on with what is known of a provider of the same
-// name, also with what a call says that began before; at another address its circuit
-// begins anew.
+// O13: another configuration continues with what is known of a provider of the same
+// name, also with what a call reports that began before; at another address its circuit
+// begins again.
 func TestProviderHealthCarriesOver(t *testing.T) {
 	t.Parallel()
 	s := &server{err: unreachable}

@@ -17,7 +17,7 @@ type Memory interface {
 	Recollect(ctx context.Context, owner, session, text string, limit int) ([]domain.Memory, error)
 }
 
-// Bounds of what a model is told of a session.
+// Bounds of what a model gets of a session.
 const (
 	recalled       = 4    // exchanges of each kind
 	maxRecollected = 2000 // letters of each text
@@ -53,7 +53,7 @@ func (r *Registry) Remembered(ctx context.Context, owner, session, text string) 
 	return b.String(), nil
 }
 
-// recollect is what a node's model is told of its session, for a text. A run
+// recollect is what the model of a node gets of its session, for a text. A run
 // without a named session has nothing to remember.
 func (r *Registry) recollect(ctx context.Context, call *engine.Call, text string) (string, error) {
 	if call.Session == "" || call.Session == call.RunID {
@@ -63,7 +63,7 @@ func (r *Registry) recollect(ctx context.Context, call *engine.Call, text string
 }
 
 // recall is recollect for a conversation that a crash may interrupt: what was
-// remembered when it began is what it goes on with.
+// remembered when it began is what it continues with.
 func (r *Registry) recall(ctx context.Context, call *engine.Call, text string) (string, error) {
 	if call.Session == "" || call.Session == call.RunID {
 		return "", nil

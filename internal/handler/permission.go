@@ -11,8 +11,8 @@ import (
 
 var _ engine.Gated = (*Registry)(nil)
 
-// permission weighs what the configuration says of a tool, in this plan and for
-// this agent, with what the node says: a node's `metadata.permission` may only
+// permission combines the settings of a tool, in this plan and for
+// this agent, with the node's own: a node's `metadata.permission` may only
 // be stricter.
 func (r *Registry) permission(plan string, node *walk.ProgramNode, agent tool.Permissions, name string) (tool.Permission, error) {
 	own := tool.Permission(node.Metadata["permission"])
@@ -30,14 +30,14 @@ func (r *Registry) permission(plan string, node *walk.ProgramNode, agent tool.Pe
 	return p, nil
 }
 
-// Denied reports whether the configuration denies a tool to runs of a plan, whoever
-// calls it there.
+// Denied reports whether the configuration denies a tool to runs of a plan, regardless
+// of the caller.
 func (r *Registry) Denied(plan, name string) bool {
 	return r.tools.PermissionIn(plan, name, nil) == tool.Deny
 }
 
-// Gate asks a person before the call of a tool node whose permission says so.
-// What cannot be called with its arguments fails before anybody is asked.
+// Gate asks a person before the call of a tool node whose permission requires it.
+// What cannot be called with its arguments fails before a person has to answer.
 func (r *Registry) Gate(plan string, node *walk.ProgramNode, input any) (*engine.Question, error) {
 	if node.Type != walk.TypeTool {
 		return nil, nil
@@ -47,7 +47,7 @@ func (r *Registry) Gate(plan string, node *walk.ProgramNode, input any) (*engine
 		return nil, err
 	}
 	args := tool.Arguments(input)
-	// A reference to a secret is no value yet, so that a schema cannot judge it.
+	// A reference to a secret is not a value yet, so that a schema cannot judge it.
 	if !strings.Contains(jsonvalue.Text(args), "${secret.") {
 		if err := r.tools.Check(node.Tool, args); err != nil {
 			return nil, err
@@ -65,11 +65,11 @@ func (r *Registry) permitted(call *engine.Call, agent tool.Permissions, name str
 
 // consent asks a person before sub-step n of a node calls a tool that asks: nil
 // when it need not or has been answered, the rejection as the call's failure, or
-// [engine.ErrAsked] when nobody has answered yet.
+// [engine.ErrAsked] when no one has answered yet.
 func (r *Registry) consent(call *engine.Call, agent tool.Permissions, n int, name string, args any) error {
 	p, err := r.permission(call.PlanKey, call.Node, agent, name)
 	if err != nil || p != tool.Ask || r.tools.Check(name, args) != nil {
-		return nil // what is refused needs no answer; the call says why
+		return nil // what is refused needs no answer; the call states why
 	}
 	return call.Approve(n, engine.Question{Tool: name, Args: args})
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// desk is an engine with real tools whose questions the test answers.
+// desk is an engine with real tools whose requests are answered in the test.
 type desk struct {
 	*engine.Engine
 	store *store.Store
@@ -201,8 +201,8 @@ func TestPermissionsByPlanAndNode(t *testing.T) {
 	}
 }
 
-// An agent's call that asks parks the conversation; the model hears what became
-// of it.
+// An agent's call that asks parks the conversation; the model gets the
+// result.
 func TestAnAgentsCallThatAsks(t *testing.T) {
 	t.Parallel()
 	one, two := 0, 1

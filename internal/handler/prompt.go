@@ -19,7 +19,7 @@ const (
 	maxRequest  = 8000 // of the user's request
 )
 
-// prompt is what a model is asked: the node's input as text, for a step of a step
+// prompt is the input of a model call: the node's input as text, for a step of a step
 // plan with the results it depends on [002].
 func prompt(call *engine.Call) string {
 	text := jsonvalue.Text(call.Input)

@@ -93,14 +93,14 @@ func (r *Registry) RegisterNode(id string, h engine.Handler) {
 	r.byID[id] = h
 }
 
-// SetAgents says which agents plans may name.
+// SetAgents sets which agents plans may name.
 func (r *Registry) SetAgents(agents map[string]planner.AgentInfo) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.agents = maps.Clone(agents)
 }
 
-// SetSkills says which skills steps may name.
+// SetSkills sets which skills steps may name.
 func (r *Registry) SetSkills(skills map[string]planner.SkillInfo) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -118,9 +118,9 @@ func (r *Registry) Handler(node *walk.ProgramNode) (engine.Handler, bool) {
 	return h, ok
 }
 
-// Effect is what running the node with this input may do by itself: its tool's,
-// its agent's or its type's own effect. What the document says is weighed
-// against it in one place, the engine, which knows who stored the plan.
+// Effect is what running the node with this input may do on its own: its tool's,
+// its agent's or its type's own effect. The document's own effect is compared
+// with it in one place, the engine, which has the author of the plan.
 func (r *Registry) Effect(node *walk.ProgramNode, input any) walk.Effect {
 	if node.Type == walk.TypeTool {
 		return r.tools.Effect(node.Tool, input)

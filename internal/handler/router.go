@@ -30,8 +30,8 @@ type turn struct {
 	Response      string
 }
 
-// turnOf reads the state that a node is given; anything else is what the user
-// says.
+// turnOf reads the state that a node is given; anything else is the user's
+// text.
 func turnOf(v any) (turn, error) {
 	t := turn{ToolArgs: map[string]any{}, ToolResults: map[string]any{}}
 	m, ok := v.(map[string]any)
@@ -111,7 +111,7 @@ func (t *turn) value() map[string]any {
 	}
 }
 
-// asked is what the user said last: what memory is asked for.
+// asked is what the user said last: the query to memory.
 func (t *turn) asked() string {
 	for _, m := range slices.Backward(t.Messages) {
 		if m, _ := m.(map[string]any); m["role"] != "assistant" {
@@ -153,7 +153,7 @@ func given(call *engine.Call) any {
 const routerPrompt = `Choose the tools that are needed to answer the user, with their arguments. The same tool may be chosen several times with different arguments. Choose none if you can answer without. The tools are:
 `
 
-// maxSelected bounds the calls of one turn (L05).
+// maxSelected bounds the calls of one turn.
 const maxSelected = 8
 
 var selection = map[string]any{"type": "object", "required": []any{"tools"}, "additionalProperties": false, "properties": map[string]any{
@@ -223,7 +223,7 @@ func (r *Registry) choices(a Agent) []llm.ToolSpec {
 	return out
 }
 
-// toolsNode runs the chosen calls in parallel, each by itself: one that fails,
+// toolsNode runs the chosen calls in parallel, each on its own: one that fails,
 // or does not exist, fails alone.
 type toolsNode struct {
 	r *Registry
@@ -264,8 +264,8 @@ func (n toolsNode) Handle(ctx context.Context, call *engine.Call) (engine.Result
 	return engine.Result{Output: t.value()}, nil
 }
 
-// one runs one call as a sub-step. An error is the call's result, unless nobody
-// knows whether it had its effect.
+// one runs one call as a sub-step. An error is the call's result, unless it is
+// unknown whether it had its effect.
 func (n toolsNode) one(ctx context.Context, call *engine.Call, i int, name string, args any) (any, error) {
 	if _, ok := n.r.tools.Lookup(name); !ok {
 		return fmt.Sprintf("Tool %q not found", name), nil
@@ -299,8 +299,8 @@ func (n toolsNode) one(ctx context.Context, call *engine.Call, i int, name strin
 	return answerOf(err, effect == walk.EffectUnsafe)
 }
 
-// answerOf is a failed call's result, or the error that ends the attempt: nobody
-// knows what happened, or a person is asked first.
+// answerOf is a failed call's result, or the error that ends the attempt: the outcome
+// is unknown, or a person must answer first.
 func answerOf(err error, unsafe bool) (any, error) {
 	f := walk.AsFailure(err)
 	if errors.Is(err, engine.ErrAsked) || errors.Is(err, engine.ErrBudget) || f.Code == walk.CodeCancelled || f.Code == walk.CodeTimeout ||

@@ -100,7 +100,7 @@ edges: [{from: state, to: node}]`)
 	}
 }
 
-// An object without a member of a state is what the user says.
+// An object without a member of a state is the user's text.
 func TestAnyOtherObjectBeginsAState(t *testing.T) {
 	t.Parallel()
 	run, _ := converse(t, script(), `nodes: {tools: {type: tools, input: {question: "What time is it?"}}}`)

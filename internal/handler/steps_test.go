@@ -15,7 +15,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// team are two agents; crew is a model that answers each task by name.
+// team are two agents; catalog is a model that answers each task by name.
 var team = []handler.Agent{
 	{ID: "finder", Name: "Finder", Icon: "F", Color: "#112233", Selectable: true},
 	{ID: "writer", Name: "Writer", Selectable: true},
@@ -43,7 +43,7 @@ func steps(list ...string) string {
 	return "id: steps\nsteps:\n  - " + strings.Join(list, "\n  - ") + "\n"
 }
 
-// told lists a run's plan events, as "type step status".
+// planEvents lists a run's plan events, as "type step status".
 func told(t *testing.T, e *engine.Engine, run string) (lines []string, events []domain.Event) {
 	t.Helper()
 	all, _, err := e.Events(t.Context(), 0, run, 1000)
@@ -194,7 +194,7 @@ func TestPlanExecutor(t *testing.T) {
 		if d := events[3].Data; d["agentName"] != "Finder" || d["agentIcon"] != "F" || d["agentColor"] != "#112233" {
 			t.Errorf("agent_changed: %v", d)
 		}
-		// What is told live is what is replayed.
+		// What is sent live is what is replayed.
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		live, err := e.Subscribe(ctx, 0, run.ID)

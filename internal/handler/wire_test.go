@@ -12,8 +12,8 @@ import (
 	"github.com/kairosd/kairosd/internal/model/openai"
 )
 
-// The router graph over a real provider's wire format: the model is asked for
-// tools by schema, two clocks are read in parallel, and the answer is written
+// The router graph over a real provider's wire format: the model gets tools by
+// schema, two clocks are read in parallel, and the answer is written
 // from their results.
 func TestTheRouterGraphOverTheWire(t *testing.T) {
 	t.Parallel()

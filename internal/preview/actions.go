@@ -27,7 +27,7 @@ func visitOf(name string, latest func(node string) int) (node string, visit int,
 	return node, visit, nil
 }
 
-// resumeOptions checks what is asked of a resume against what it opens again; nil:
+// resumeOptions checks the options of a resume against what it opens again; nil:
 // nothing is.
 func (v *View) resumeOptions(req domain.ActionRequest, reset walk.Reset) (*runstate.ResumeOptions, error) {
 	if req.Only == "" && req.Timeout == 0 && req.Attempts == 0 {
@@ -56,14 +56,14 @@ func (v *View) resumeOptions(req domain.ActionRequest, reset walk.Reset) (*runst
 	}
 	only := runstate.StepRef{Node: node, Visit: visit, Item: runstate.NoItem}
 	if !slices.Contains(o.Reopened, only) {
-		return nil, domain.Errorf(domain.CodeInvalid, "%s is no step that would run again",
-			req.Only).Suggest("only one of these can be retried by itself: %s", strings.Join(names, ", "))
+		return nil, domain.Errorf(domain.CodeInvalid, "%s is not a step that would run again",
+			req.Only).Suggest("only one of these can be retried alone: %s", strings.Join(names, ", "))
 	}
 	o.Only = &only
 	return o, nil
 }
 
-// narrowed is a preview's lists when only one step was asked for: everything else
+// narrowed is a preview's lists when the request names only one step: everything else
 // waits.
 func (l *lists) narrowed(o *runstate.ResumeOptions) {
 	if o == nil || o.Only == nil {
@@ -110,8 +110,8 @@ func NeedsJournal(r domain.Run, req domain.ActionRequest) bool {
 	return false
 }
 
-// Refused is the preview of an action that is not possible now. ok is false if err says
-// something else.
+// Refused is the preview of an action that is not possible now. ok is false if err has
+// another cause.
 func (v *View) Refused(action domain.Action, err error) (p domain.Preview, ok bool) {
 	refusal, ok := err.(*domain.Error)
 	if !ok || refusal.Code != domain.CodeConflict && refusal.Code != domain.CodeNotResumable {
@@ -178,7 +178,7 @@ func (v *View) Simple(req domain.ActionRequest) domain.Preview {
 	return p
 }
 
-// cancels says what a cancel does to a step.
+// cancels returns what a cancel does to a step.
 func (v *View) cancels(step domain.PreviewStep) string {
 	reason := domain.ReasonCancelled
 	for k, w := range v.State.Open {

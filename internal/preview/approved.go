@@ -18,14 +18,14 @@ type approvedFacts struct {
 	edits map[string]domain.RawJSON // by visit
 }
 
-// changed says why the answer to an approval step does not hold in the fork; zero: it
+// changed returns why the answer to an approval step does not hold in the fork; zero: it
 // holds, or the row is of another step. before are the edited visits that settled
 // before it.
 func (f approvedFacts) changed(c candidate, before map[string]bool) (reason domain.Message) {
 	b := f.b
 	i, ok := b.Program.Index[c.Node]
 	if !ok || b.Program.Nodes[i].Type != walk.TypeApproval || f.req.Action != domain.ActionFork {
-		return reason // a run that is planned anew keeps its answers: new unsafe steps have a request of their own
+		return reason // a run that is planned again keeps its answers: new unsafe steps have a request of their own
 	}
 	if !b.followed(c.Seq) {
 		return domain.Messagef("what was approved has changed: the run follows another version")
@@ -42,7 +42,7 @@ func (f approvedFacts) changed(c candidate, before map[string]bool) (reason doma
 	for _, name := range slices.Sorted(maps.Keys(f.req.Instead)) {
 		visit, _, err := itemOf(name)
 		if err != nil || f.req.Instead[name].Recorded {
-			continue // refused where stand-ins are read; or the value is the run's own
+			continue // refused where overrides are read; or the value is the run's own
 		}
 		node, _, err := visitOf(visit, func(string) int { return 1 })
 		if n, ok := b.Program.Index[node]; err == nil && ok && !after[n] {
@@ -53,7 +53,7 @@ func (f approvedFacts) changed(c candidate, before map[string]bool) (reason doma
 }
 
 // followed reports whether the forked run followed the fork's version when a row was
-// written, or later: what a run was planned anew with keeps its answers.
+// written, or later: what a run was planned again with keeps its answers.
 func (b *Branch) followed(seq int64) bool {
 	if b.Program.Hash == b.view.Program.Hash {
 		return true

@@ -21,7 +21,7 @@ type Branch struct {
 	Program *runstate.Compiled
 	Input   domain.RawJSON
 	Entries []domain.Entry
-	kept    []runstate.KeptRow // of the entries, those that were settled anew
+	kept    []runstate.KeptRow // of the entries, those that were settled again
 	State   *runstate.State
 	Preview domain.Preview
 }
@@ -230,7 +230,7 @@ func (b *Branch) typeOf(node string) string {
 	return ""
 }
 
-// differs says why a row cannot be kept; zero: it can.
+// differs returns why a row cannot be kept; zero: it can.
 func (b *Branch) differs(c candidate, edited bool, tainted map[string]bool, diverged map[int]string) (reason domain.Message) {
 	old := b.view.Program
 	switch {
@@ -331,7 +331,7 @@ func (b *Branch) edits(asked map[string]domain.RawJSON, rows []candidate) (map[s
 			return nil, domain.Errorf(domain.CodeInvalid, "edits: %s has no settled visit before the fork point", name)
 		}
 		if i, ok := b.view.Program.Index[node]; ok && b.view.Program.Nodes[i].Type == walk.TypeApproval {
-			// Nobody edits what a person said.
+			// No one edits what a person said.
 			return nil, domain.Errorf(domain.CodeForbidden, "edits: the output of the approval %s cannot be edited", node)
 		}
 		if b.view.asked(node) {

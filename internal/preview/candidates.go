@@ -14,7 +14,7 @@ import (
 type candidate struct {
 	*domain.Entry
 	input domain.RawJSON
-	// same says that the input is the output (set, log) or last (noop).
+	// same reports that the input is the output (set, log) or last (noop).
 	same bool
 }
 

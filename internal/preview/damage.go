@@ -47,7 +47,7 @@ func (v *View) DescribeDamage(d *DamagedJournal) *domain.Damage {
 	out.Checkpoint = points[len(points)-1]
 	for i, row := range d.Rows {
 		if _, known := v.Program.Index[row.Node]; !known && row.Problem != domain.RowValue && row.Problem != domain.RowIncompatible {
-			d.Rows[i] = domain.DamagedRow{Seq: row.Seq, Problem: row.Problem, Item: runstate.NoItem} // it says nothing that can be right
+			d.Rows[i] = domain.DamagedRow{Seq: row.Seq, Problem: row.Problem, Item: runstate.NoItem} // it has nothing that can be right
 		}
 	}
 	out.Rows = d.Rows[:min(len(d.Rows), domain.MaxDamagedRows)]
@@ -70,7 +70,7 @@ func (v *View) lostSteps(d *DamagedJournal) []domain.LostStep {
 		}
 		static := v.Env.StaticEffect(v.Program, &v.Program.Nodes[i])
 		if said := walk.Effect(s.Effect); said == "" || !sure && (!touches(said) || static.Stricter(said)) {
-			s.Effect = string(static) // what a damaged row says makes nothing harmless
+			s.Effect = string(static) // a damaged row makes nothing harmless
 		}
 		k := key{s.Node, s.Visit, s.Item}
 		j, known := at[k]
@@ -79,7 +79,7 @@ func (v *View) lostSteps(d *DamagedJournal) []domain.LostStep {
 			steps = append(steps, s)
 			return
 		}
-		steps[j].Status, steps[j].Row, steps[j].Effect = s.Status, s.Row, s.Effect // a later row knows more
+		steps[j].Status, steps[j].Row, steps[j].Effect = s.Status, s.Row, s.Effect // a later row has more
 	}
 	intact := func(row *domain.Entry) {
 		s := domain.LostStep{Node: row.Node, Visit: row.Visit, Item: row.Item, Effect: row.Effect, Row: row.Seq}
@@ -133,7 +133,7 @@ func (v *View) openStep(row *domain.Entry) *runstate.Step {
 // Why steps run again in a fork from before the damage.
 const (
 	whyDamaged = "the row that would tell how it ended is damaged"
-	whyOpen    = "no row that can be trusted says how it ended"
+	whyOpen    = "no row that can be trusted records how it ended"
 	whyBehind  = "it ended behind the damaged row"
 )
 
@@ -184,7 +184,7 @@ func RefuseDamaged(run string, d *domain.Damage, code domain.Code, doing string)
 	err := domain.Errorf(code, "%s: journal row %d is damaged; %s is the last good one", doing, d.Row, checkpointName(d.Checkpoint))
 	err.Reason = ReasonDamaged
 	return err.Suggest(
-		"fork the run from there: kairos fork %s --at %d --preview says what runs again; the damaged run stays as it is",
+		"fork the run from there: kairos fork %s --at %d --preview shows what runs again; the damaged run stays as it is",
 		domain.ShortID(run),
 		d.Checkpoint.Seq,
 	)
@@ -232,12 +232,12 @@ func CheckDamaged(r domain.Run, req domain.ActionRequest, d *domain.Damage) erro
 // quarantined.
 func QuarantineMessage(d *domain.Damage) (message domain.Message, node string) {
 	if len(d.Parts) > 0 {
-		return domain.Messagef("what the run was started with is damaged (%s); it cannot go on", d.Parts[0].Part), ""
+		return domain.Messagef("what the run was started with is damaged (%s); it cannot continue", d.Parts[0].Part), ""
 	}
 	if d.Checkpoint.Seq == 0 {
-		return domain.Messagef("journal row %d is damaged; the run can go on as a fork from its input", d.Row), d.Rows[0].Node
+		return domain.Messagef("journal row %d is damaged; the run can continue as a fork from its input", d.Row), d.Rows[0].Node
 	}
-	return domain.Messagef("journal row %d is damaged; the run can go on as a fork from checkpoint %d (%s)", d.Row,
+	return domain.Messagef("journal row %d is damaged; the run can continue as a fork from checkpoint %d (%s)", d.Row,
 		d.Checkpoint.Seq, d.Checkpoint.Label), d.Rows[0].Node
 }
 

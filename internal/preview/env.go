@@ -16,7 +16,7 @@ type Env struct {
 	Effect func(p *runstate.Compiled, n *walk.ProgramNode, input any) walk.Effect
 	// Stepped reports whether everything with an effect in a node is a sub-step.
 	Stepped func(n *walk.ProgramNode) bool
-	// Executes reports whether an attempt of the run is under way in this process.
+	// Executes reports whether an attempt of the run is active in this process.
 	Executes func(run string) bool
 	// OwnRunsOnly is set if this process executes only runs that it started. Runs that
 	// other processes left unfinished wait for a resume then.

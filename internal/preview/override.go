@@ -146,7 +146,7 @@ func (b *Branch) keptItems() map[runstate.StepKey]bool {
 	return kept
 }
 
-// completed reports whether a row says that the visit, or an item of it, completed.
+// completed reports whether a row reports that the visit, or an item of it, completed.
 func (b *Branch) completed(c candidate, k runstate.StepKey) bool {
 	return c.Node == b.Program.Nodes[k.Node].ID && c.Visit == k.Visit && c.Status == domain.NodeCompleted
 }
@@ -210,7 +210,7 @@ func (b *Branch) give(name string, k runstate.StepKey, output domain.RawJSON, re
 		Decision: runstate.ResolveDecision{Action: runstate.ActionGiven}.JSON(), Output: output, Reason: reason, At: b.view.Env.Now()})
 }
 
-// asked reports whether a person was asked about a call of the node.
+// asked reports whether a person had to allow a call of the node.
 func (v *View) asked(node string) bool {
 	return slices.ContainsFunc(slices.Concat(v.Journal, v.After), func(e domain.Entry) bool {
 		return e.Kind == domain.EntryWait && domain.WaitReason(e.Reason) == domain.WaitApproval && e.Substep == 0 && e.Node == node

@@ -11,7 +11,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// stepTrace is what the journal says of one step.
+// stepTrace is what the journal states of one step.
 type stepTrace struct {
 	began, ended time.Time
 	failure      string // of the row that settled it
@@ -27,7 +27,7 @@ func traces(v *View) (steps map[string]*stepTrace, handoffs []domain.PlanHandoff
 	for i := range v.Journal {
 		e := &v.Journal[i]
 		failed, dropped := domain.StepsEndedBy(e)
-		for _, node := range append(dropped, failed) { // these begin again, or are no part of the plan any more
+		for _, node := range append(dropped, failed) { // these begin again, or are not part of the plan any more
 			delete(steps, node)
 		}
 		if e.Node == "" {

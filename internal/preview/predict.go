@@ -9,7 +9,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// maxPredictedSteps bounds how far decisions are foretold.
+// maxPredictedSteps bounds how far decisions are predicted.
 const maxPredictedSteps = 1000
 
 // PredictDecisions predicts decisions of the new run that follow from what is kept, edited,

@@ -9,7 +9,7 @@ import (
 )
 
 // Predictions predicts for each answer to an approval where it leads: to the first steps
-// that differ between the answers. It asks the walk itself, on a copy of the run that load
+// that differ between the answers. It runs the walk itself, on a copy of the run that load
 // returns; settling changes it, so each answer gets its own. What an agent or a model will
 // do is unknown.
 func Predictions(p domain.Approval, load func() (*View, error)) ([]domain.Prediction, error) {
@@ -64,7 +64,7 @@ func parting(ways [][]domain.Prediction) int {
 // predictStages bounds how far an answer is followed.
 const predictStages = 100
 
-// forecast follows one answer: what becomes ready at once, and then again and again
+// prediction follows one answer: what becomes ready at once, and then again and again
 // after the steps that only compute.
 func (v *View) predict(p domain.Approval, answer domain.Answer) ([]domain.Prediction, error) {
 	f := domain.Prediction{Answer: answer.ID, Next: []domain.PreviewStep{}, Effects: []domain.PreviewStep{}}
@@ -85,7 +85,7 @@ func (v *View) predict(p domain.Approval, answer domain.Answer) ([]domain.Predic
 		f.Note = "tail"
 		return []domain.Prediction{f}, nil
 	case w.Consent != nil && (approve || w.Consent.Substep > 0):
-		// The call is made, or the agent hears of the refusal: the step goes on.
+		// The call is made, or the agent gets the refusal: the step continues.
 		step := v.step(node, w.Visit)
 		f.Next = append(f.Next, step)
 		if approve {
@@ -106,7 +106,7 @@ func (v *View) predict(p domain.Approval, answer domain.Answer) ([]domain.Predic
 	if s.Failure != nil {
 		s.Status = walk.Failed
 	}
-	v.State.Walk.Ready() // what became ready before is no consequence
+	v.State.Walk.Ready() // what became ready before is not a consequence
 	if _, err := v.State.Walk.Settle(s); err != nil {
 		return nil, err
 	}

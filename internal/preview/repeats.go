@@ -51,7 +51,7 @@ func (b *Branch) repeats(l *lists) []domain.PreviewRepeat {
 	return b.doubtful(out, listed, ahead, kept)
 }
 
-// doubtful adds the steps that touch the world outside and of which nobody knows
+// doubtful adds the steps that touch other systems and of which it is unknown
 // whether they were done: what would tell is damaged.
 func (b *Branch) doubtful(out []domain.PreviewRepeat, listed map[walk.VisitKey]int, ahead map[string]bool,
 	kept map[runstate.StepKey]bool) []domain.PreviewRepeat {

@@ -69,8 +69,8 @@ func touches(e walk.Effect) bool {
 	return e == walk.EffectIdempotent || e == walk.EffectUnsafe
 }
 
-// outlook says what a state leads to: which nodes run when it is set going. seen
-// says how often a node ran before.
+// outlook returns what a state leads to: which nodes run when it is set going. seen
+// returns how often a node ran before.
 func (v *View) outlook(p *runstate.Compiled, s *runstate.State, seen map[string]int, why map[string]domain.Message) lists {
 	var l lists
 	add := func(i, visit int, items []int, reason domain.Message) {
@@ -98,8 +98,8 @@ func (v *View) outlook(p *runstate.Compiled, s *runstate.State, seen map[string]
 	items := map[walk.VisitKey][]int{}
 	left := v.Env.Unattended(v.Run) && !v.Env.Executes(v.Run.ID)
 	doubtful := func(w *runstate.Step) bool {
-		// What the process that ran it left in flight is settled by whoever takes the
-		// run up, before anything else.
+		// What the process that ran it left in flight is settled when the run is
+		// loaded, before anything else.
 		return w.Phase == runstate.PhaseInDoubt && w.Resolution == nil || left && w.InFlight() && v.Env.LostOutcome(p.Program, w,
 			s.Cancelled) == runstate.OutcomeInDoubt
 	}
@@ -242,7 +242,7 @@ func (v *View) doubtStep(p *runstate.Compiled, w *runstate.Step) domain.PreviewS
 	return step
 }
 
-// seen counts the rows of each node that began to run, as far as any row tells.
+// seen counts the rows of each node that began to run, as far as any row shows.
 func (v *View) seen() map[string]int {
 	seen := ran(v.Journal)
 	if v.Damage != nil {
@@ -282,7 +282,7 @@ func (v *View) kept(p *runstate.Compiled, s *runstate.State) []domain.PreviewSte
 	return list
 }
 
-// blank is a preview that says nothing yet.
+// blank is a preview without content yet.
 func (v *View) blank(action domain.Action) domain.Preview {
 	return domain.Preview{Run: v.Run.ID, Action: action, Rev: v.Run.LastSeq, Hash: v.Run.Hash, Version: v.Run.Version, Damage: v.Damage}
 }

@@ -30,8 +30,8 @@ func (s *State) Replanning() *Step {
 	return nil
 }
 
-// MayBegin reports whether a visit may begin now: it may, unless a resume was asked
-// for others only.
+// MayBegin reports whether a visit may begin now: it may, unless a resume names others
+// only.
 func (s *State) MayBegin(v walk.VisitKey) bool { return len(s.Only) == 0 || s.Only[v] }
 
 // HasSettlingResolution reports whether a person's word settles the step without
@@ -66,7 +66,7 @@ func (s *State) WithOverrides(v walk.VisitKey, n *walk.ProgramNode) *walk.Progra
 	return &own
 }
 
-// GivenReason says why a step has a result before it runs; empty: it has none.
+// GivenReason returns why a step has a result before it runs; empty: it has none.
 func (s *State) GivenReason(k StepKey) string {
 	if w := s.Open[k]; w != nil {
 		if w.Resolution != nil {
@@ -138,7 +138,7 @@ func (s *State) move(w *Step, p Phase) {
 	}
 }
 
-// InFlight reports whether an attempt is under way by the journal. An attempt of a pure
+// InFlight reports whether an attempt is active by the journal. An attempt of a pure
 // node has no intent row, but its non-idempotent sub-steps have.
 func (w *Step) InFlight() bool {
 	return w.Phase == PhaseRunning || w.Phase == PhaseReady && len(w.CallsInFlight) > 0

@@ -161,7 +161,7 @@ func ApprovalBinding(run *domain.Run, prog *Compiled, s *State, k walk.VisitKey,
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// checkForm says why a form cannot be filled in.
+// checkForm returns why a form cannot be filled in.
 func checkForm(form any) error {
 	if _, err := planner.ParseSchema(form); err != nil {
 		return fmt.Errorf("the form is not a JSON Schema: %w", err)

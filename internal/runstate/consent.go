@@ -7,11 +7,11 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// CodeRejected is the failure code of a call that a person refused, or that nobody
+// CodeRejected is the failure code of a call that a person refused, or that no one
 // allowed in time.
 const CodeRejected = walk.CodeRejected
 
-// ConsentRequest is a call that a person is asked to allow: the node's own call (Substep
+// ConsentRequest is a call that a person must allow: the node's own call (Substep
 // is 0), or the call of a sub-step. Digest binds the answer to its exact arguments.
 type ConsentRequest struct {
 	Substep      int

@@ -11,7 +11,7 @@
 //     With Substep > 0 it announces an unsafe sub-step of that attempt: Input is
 //     what is called, IdempotencyKey that of the call. Until a substep row follows,
 //     the attempt is in doubt, whatever its own effect.
-//   - result, not Final: an attempt ended and its visit or item goes on.
+//   - result, not Final: an attempt ended and its visit or item continues.
 //     Status failed: it will be tried again. Status in_doubt: it may have had
 //     its effect and a person must say. Status pending with failure code
 //     "interrupted": the daemon stopped (Reason "stop") or died (Reason
@@ -33,14 +33,14 @@
 //     final result row in the same checkpoint.
 //   - substep: one model or tool call inside an attempt: Substep, Output, Usage
 //     and Decision, a SubstepDecision. Status cancelled: the call was not made, or
-//     a limit of the run cut its answer; no attempt inherits it. Reason says where
+//     a limit of the run cut its answer; no attempt inherits it. Reason states where
 //     its usage is other than reserved. Kind replan is the planner's answer to a
-//     visit that waits for a new version, durable before anything comes of it.
+//     visit that waits for a new version, durable before anything results from it.
 //   - replan: the run follows another version from here. Its Decision, a Replan,
 //     names both versions, the visit that failed and the final rows that stand,
 //     with what the new version decides there. Until then the failed visit
-//     waits: Reason replan while it is planned, approval while a person is
-//     asked to accept it (Decision is a WaitDecision).
+//     waits: Reason replan while it is planned, approval while a person must
+//     accept it (Decision is a WaitDecision).
 //   - reset: a resume opened failed work again; Decision is the walk.Reset.
 //   - verb: something happened to the run as a whole. Decision is a VerbDecision; its
 //     constants list the verbs.

@@ -7,8 +7,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Event is something that happened to a run. An event of an attempt that is no longer under
-// way is ignored.
+// Event is something that happened to a run. An event of an attempt that is no longer active
+// is ignored.
 type Event interface {
 	// handle decides what follows. If it returns an error, it has changed nothing.
 	handle(m *Machine) error
@@ -28,16 +28,16 @@ type (
 	Advance struct{}
 	// Complete ends the checkpoint being put together.
 	Complete struct{}
-	// PutDown says that the daemon stops.
+	// PutDown reports that the daemon stops.
 	PutDown struct{}
-	// TimerDue says that a wait may have ended.
+	// TimerDue reports that a wait may have ended.
 	TimerDue struct{}
-	// DeadlinePassed says that max_duration may have passed.
+	// DeadlinePassed reports that max_duration may have passed.
 	DeadlinePassed struct{}
-	// CheckChildren looks for children that ended, or were never created, while nobody
+	// CheckChildren looks for children that ended, or were never created, while no one
 	// listened.
 	CheckChildren struct{}
-	// Silence says that a node gives no sign of life since a time, or (zero) that all do.
+	// Silence reports that a node gives no sign of life since a time, or (zero) that all do.
 	Silence struct {
 		Since time.Time
 		Node  string
@@ -59,17 +59,17 @@ type Attempt struct {
 
 // Events of attempts.
 type (
-	// AttemptReady says that an attempt can begin: it holds a slot.
+	// AttemptReady reports that an attempt can begin: it holds a slot.
 	AttemptReady struct {
 		Attempt *Attempt
 		Uses    []domain.Use
 	}
-	// AttemptRefused says that a step cannot run.
+	// AttemptRefused reports that a step cannot run.
 	AttemptRefused struct {
 		StepKey
 		Failure *walk.Failure
 	}
-	// ConsentNeeded says that a person must allow the node's own call.
+	// ConsentNeeded reports that a person must allow the node's own call.
 	ConsentNeeded struct {
 		StepKey
 		Request ConsentRequest
@@ -80,7 +80,7 @@ type (
 		Input any
 	}
 
-	// AttemptEnding is how an attempt ended, whatever came of it.
+	// AttemptEnding is how an attempt ended, whatever resulted.
 	AttemptEnding struct {
 		Attempt *Attempt
 		Cause   StopCause
@@ -90,11 +90,11 @@ type (
 		Usage   domain.Usage
 		// Unreported is what calls without a row may have used.
 		Unreported domain.Usage
-		// Limit says which limit ended the attempt, LimitCode what ends the wait for it.
+		// Limit states which limit ended the attempt, LimitCode what ends the wait for it.
 		Limit     domain.Message
 		LimitCode string
 	}
-	// AttemptDone says that the handler returned: with an output, or with a failure.
+	// AttemptDone reports that the handler returned: with an output, or with a failure.
 	AttemptDone struct {
 		AttemptEnding
 		Output  any
@@ -102,12 +102,12 @@ type (
 		Failure *domain.Failure
 		// Unstorable is set if the output cannot be stored.
 		Unstorable *domain.Failure
-		// Asked is the call that a person must allow before the step goes on.
+		// Asked is the call that a person must allow before the step continues.
 		Asked *ConsentRequest
 	}
-	// AttemptAbandoned says that the handler ignores the end of its context.
+	// AttemptAbandoned reports that the handler ignores the end of its context.
 	AttemptAbandoned struct{ AttemptEnding }
-	// AttemptNotStarted says that the handler was never called.
+	// AttemptNotStarted reports that the handler was never called.
 	AttemptNotStarted struct{ AttemptEnding }
 	// AttemptLate brings what the handler of an abandoned attempt returned.
 	AttemptLate struct {
@@ -146,7 +146,7 @@ type (
 	ApprovalDecided struct {
 		Actor   domain.Actor
 		Request domain.DecideRequest
-		Answer  domain.Answer // of the request's; none when the agent is asked back
+		Answer  domain.Answer // of the request's; none when the person asks the agent first
 		// Approval is the request. It is completed with the answer.
 		Approval domain.Approval
 		// Version is the version to follow, if that is what was approved.
@@ -156,17 +156,17 @@ type (
 
 // Events of child runs.
 type (
-	// ChildReady says which version a plan step runs.
+	// ChildReady states which version a plan step runs.
 	ChildReady struct {
 		StepKey
 		Hash string
 	}
-	// ChildEnded says that a child run ended, or cannot be created.
+	// ChildEnded reports that a child run ended, or cannot be created.
 	ChildEnded struct {
 		ID    string
 		Child domain.Run
 		Err   error // it cannot be created or read
-		// Refused is why a child that ended cannot be resumed; nil: nobody tried.
+		// Refused is why a child that ended cannot be resumed; nil: no one tried.
 		Refused error
 		// CancelledHere is set if the child was cancelled in the name of this run.
 		CancelledHere bool
@@ -181,15 +181,15 @@ type (
 		Answer PlannerAnswer
 		Usage  domain.Usage
 	}
-	// ReplanReady brings a stored version, or says why there is none.
+	// ReplanReady brings a stored version, or states why there is none.
 	ReplanReady struct {
 		StepKey
 		Target  ReplanTarget
-		Unsafe  []string // new steps that cannot be repeated: a person is asked
+		Unsafe  []string // new steps that cannot be repeated: a person must accept
 		Usage   domain.Usage
 		Failure string      // why there is none
-		Again   bool        // nothing came of it, and it is to be asked again
-		Version *NewVersion // to follow, if nobody is asked
+		Again   bool        // nothing resulted, and the planner is to be called again
+		Version *NewVersion // to follow, if no one has to accept it
 	}
 	// NewVersion is a version that the run may follow, with what it keeps of the journal.
 	NewVersion struct {

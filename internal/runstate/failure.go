@@ -50,7 +50,7 @@ const (
 )
 
 // causesOf are the errors below a failure, from the outside in; none if the only
-// one says no more than the failure does.
+// one adds nothing to the failure.
 func causesOf(f *walk.Failure) []string {
 	var out []string
 	last := f.Message

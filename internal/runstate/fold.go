@@ -59,7 +59,7 @@ func Fold(prog *walk.Program, f Facts, journal []domain.Entry) (*State, error) {
 		}
 		s.ForgetSettled()
 	}
-	s.Held = f.Held // the journal knows of releases, not of the restore that came after
+	s.Held = f.Held // the journal has releases, not of the restore that came after
 	s.Quarantined = s.Quarantined || f.Quarantined
 	return s, nil
 }
@@ -158,7 +158,7 @@ func (s *State) Apply(e *domain.Entry) error {
 			case p.Kind == KindApproval:
 				w.Binding = p.Digest
 			default:
-				return CorruptRow(e, "it asks for nothing")
+				return CorruptRow(e, "it requires nothing")
 			}
 		}
 	case domain.EntrySubstep:
@@ -209,7 +209,7 @@ func (s *State) applyRun(e *domain.Entry) error {
 		for _, w := range s.Open {
 			w.Crashes = 0
 		}
-	case VerbStartNow: // the run's row says when
+	case VerbStartNow: // the run's row states when
 	case VerbRetryNow:
 		for _, w := range s.Open {
 			if w.Phase == PhaseWaiting && w.Reason == domain.WaitRetry {

@@ -43,7 +43,7 @@ func HandsOver(e *domain.Entry, agent, from string) bool {
 // the same whenever it is read.
 func HandoffID(run string, seq int64) string { return run + ":" + strconv.FormatInt(seq, 10) }
 
-// ExplainStep says why a step's agent is given work.
+// ExplainStep returns why a step's agent is given work.
 func ExplainStep(n *walk.ProgramNode) string { return "Executing plan step: " + TaskOf(n) }
 
 // TaskOf is what a step is called where people read it.

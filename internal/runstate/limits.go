@@ -54,7 +54,7 @@ type Spent struct {
 // Tokens is the number of input and output tokens.
 func (s Spent) Tokens() int64 { return s.Usage.InputTokens + s.Usage.OutputTokens }
 
-// Exceeded says which limit the next node or call would exceed; zero: none.
+// Exceeded returns which limit the next node or call would exceed; zero: none.
 func Exceeded(l domain.Limits, s Spent) (none domain.Message) {
 	switch tokens := s.Tokens(); {
 	case l.MaxSteps > 0 && s.Steps >= l.MaxSteps:

@@ -10,7 +10,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Machine decides how one run goes on. Handle takes an event and returns the checkpoints
+// Machine decides how one run continues. Handle takes an event and returns the checkpoints
 // and commands that follow from it; every row that it decides is applied to State at once.
 // It has no goroutines, store, or clock, and nothing that it decides depends on the order
 // of a map. It belongs to one goroutine.
@@ -30,7 +30,7 @@ type Machine struct {
 
 	queue    queue
 	starting bool                 // a step is being started or run inline
-	attempts map[StepKey]*Attempt // under way
+	attempts map[StepKey]*Attempt // active
 	budget   domain.Message       // why nothing starts as long as something runs
 
 	runningSince time.Duration // reading of the monotonic clock
@@ -52,10 +52,10 @@ const (
 	pathKept = 2 * maxPath // settled visits that are kept for it; a reset takes some away
 )
 
-// Env is what a decision needs to know of the world outside: values only.
+// Env is what a decision needs to know of other systems: values only.
 type Env struct {
 	Now       time.Time
-	Monotonic time.Duration // reading of a clock that nobody can set
+	Monotonic time.Duration // reading of a clock that no one can set
 	// Jitter are random numbers in [0, 1): of a backoff, and of a delay that a server
 	// requires.
 	Jitter [2]float64
@@ -113,7 +113,7 @@ func (m *Machine) Handle(ev Event, env Env) (Decision, error) {
 	return m.out, err
 }
 
-// Pending lists what must be under way according to the state. The runner executes it
+// Pending lists what must be active according to the state. The runner executes it
 // after the last row of a journal has been applied.
 func (m *Machine) Pending() []Command {
 	var list []Command
@@ -142,7 +142,7 @@ func (m *Machine) Pending() []Command {
 // Ended reports whether the run is over.
 func (m *Machine) Ended() bool { return m.ended }
 
-// Attempts is how many attempts are under way.
+// Attempts is how many attempts are active.
 func (m *Machine) Attempts() int { return len(m.attempts) }
 
 // Next is the step that may start next; nil: none may.
@@ -244,7 +244,7 @@ func (m *Machine) use(u domain.Usage) {
 	m.Run.Usage = m.Run.Usage.Add(u)
 }
 
-// record adds to the checkpoint being put together what tells of an operation: its audit
+// record adds to the checkpoint being put together the records of an operation: its audit
 // record and, if the request had an idempotency key, the receipt.
 func (m *Machine) record(r *domain.Receipt, object string, record domain.AuditRecord) {
 	m.next.Audit = append(m.next.Audit, record)
@@ -255,7 +255,7 @@ func (m *Machine) record(r *domain.Receipt, object string, record domain.AuditRe
 	}
 }
 
-// attemptsInOrder lists the attempts under way by node, visit, and item.
+// attemptsInOrder lists the attempts active by node, visit, and item.
 func (m *Machine) attemptsInOrder() []*Attempt {
 	list := make([]*Attempt, 0, len(m.attempts))
 	for _, t := range m.attempts {

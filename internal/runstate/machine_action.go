@@ -133,7 +133,7 @@ func (ev *OperatorAction) release(m *Machine) error {
 // reopenReleased opens again what a held or quarantined run waits for.
 func reopenReleased(m *Machine) {
 	reopenApprovals(m)
-	checkChildren(m) // nobody did while it was set aside
+	checkChildren(m) // no one did while it was quarantined
 }
 
 func (ev *OperatorAction) startNow(m *Machine) error {
@@ -223,7 +223,7 @@ func (ev *OperatorAction) resumeWaiting(m *Machine) error {
 	verbs := ResumeActions(m.State)
 	if len(verbs) == 0 {
 		if (m.JustRecovered() || ev.Unattended) && len(m.attempts) == 0 {
-			return nil // it goes on from here
+			return nil // it continues from here
 		}
 		if b := m.State.Budget; b != nil {
 			return m.Conflict("%s", b.Message).Suggest("raise the limit")

@@ -120,7 +120,7 @@ func TestResumeOpensWhatFailed(t *testing.T) {
 	}
 }
 
-// A person says what became of an attempt in doubt.
+// A person states what became of an attempt in doubt.
 func TestResolutions(t *testing.T) {
 	t.Parallel()
 	for action, rows := range map[string]string{

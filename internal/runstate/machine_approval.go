@@ -126,8 +126,8 @@ func closeApproval(m *Machine, w *Step, by string, why domain.Message) {
 	m.next.Approvals = append(m.next.Approvals, p)
 }
 
-// reopenApprovals opens the requests again that were withdrawn when the run was set
-// aside. A request that is open stays as it is.
+// reopenApprovals opens the requests again that were withdrawn when the run was
+// quarantined. A request that is open stays as it is.
 func reopenApprovals(m *Machine) {
 	for _, w := range m.State.OpenSteps() {
 		if w.Phase == PhaseWaiting && w.Reason == domain.WaitApproval {
@@ -150,7 +150,7 @@ func parkAttempt(m *Machine, ev *AttemptDone, w *Step) bool {
 		}
 	}
 	if m.State.StoppedWithRun(w) {
-		m.final(w, domain.NodeCancelled, nil, nil, fill) // nobody is asked for a run that stops
+		m.final(w, domain.NodeCancelled, nil, nil, fill) // a run that stops requests no approval
 		return true
 	}
 	askConsent(m, w, *ev.Asked, fill)
@@ -178,7 +178,7 @@ func askConsent(m *Machine, w *Step, c ConsentRequest, fill func(*domain.Entry))
 	openApproval(m, w)
 }
 
-// answerConsent lets the step go on: with its call, or with the rejection as
+// answerConsent lets the step continue: with its call, or with the rejection as
 // the step's failure or, in a conversation, as the tool's answer.
 func answerConsent(m *Machine, w *Step, c ConsentRequest) {
 	if g := w.Answers[c.Substep]; !g.Approved && c.Substep == 0 {

@@ -65,7 +65,7 @@ func (ev *AttemptReady) handle(m *Machine) error {
 	return nil
 }
 
-// end takes an attempt out of those under way. It returns the step; nil: it does not count any
+// end takes an attempt off the active ones. It returns the step; nil: it does not count any
 // more, or its step is not open any more.
 func (m *Machine) end(t *Attempt) *Step {
 	if m.attempts[t.StepKey] != t {

@@ -34,8 +34,8 @@ func startChild(m *Machine, w *Step, hash string, resume bool) StartChild {
 		Node: m.Program.Nodes[w.Node].ID, Visit: w.Visit, Item: w.Item, Attempt: w.Attempt}}
 }
 
-// childTasks lists what the run's child runs need, whatever the runner has heard of them: one
-// may have ended, or never have been created, while nobody listened. Children that no step
+// childTasks lists what the run's child runs need, whatever was reported to the runner: one
+// may have ended, or never have been created, while no one listened. Children that no step
 // waits for are cancelled: the daemon may have died before it cancelled them.
 func childTasks(m *Machine) []Task {
 	var list []Task

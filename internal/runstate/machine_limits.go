@@ -24,7 +24,7 @@ func (m *Machine) Spent(now time.Duration) Spent {
 
 func (m *Machine) spent() Spent { return m.Spent(m.env.Monotonic) }
 
-// overBudget says why a step may not start; zero: it may.
+// overBudget returns why a step may not start; zero: it may.
 func overBudget(m *Machine, k StepKey) (none domain.Message) {
 	l := m.Run.Limits
 	if l == (domain.Limits{}) {
@@ -66,7 +66,7 @@ func overTime(m *Machine) bool {
 }
 
 // handle stops, once max_duration has passed, every attempt that may be repeated. One
-// that may not be ends by itself.
+// that may not be ends automatically.
 func (DeadlinePassed) handle(m *Machine) error {
 	if !overTime(m) {
 		armDeadline(m)
@@ -86,7 +86,7 @@ func cutOff(m *Machine, t *Attempt) {
 	m.do(CancelAttempt{t, StopBudget})
 }
 
-// waitForBudget lets the run wait until a limit is raised. code says what else ends the wait.
+// waitForBudget lets the run wait until a limit is raised. code names what else ends the wait.
 func waitForBudget(m *Machine, message domain.Message, code string) {
 	if m.State.Budget != nil || m.State.Cancelled || m.ended {
 		return
@@ -94,7 +94,7 @@ func waitForBudget(m *Machine, message domain.Message, code string) {
 	m.verbRow(VerbDecision{Verb: VerbBudget, Message: message.String(), Text: message.Encode(), Code: code}, domain.System.Name, "")
 }
 
-// limitReached says which limit ended an attempt.
+// limitReached returns which limit ended an attempt.
 func limitReached(m *Machine, ev *AttemptEnding) (message domain.Message, code string) {
 	if !ev.Limit.IsZero() {
 		return ev.Limit, ev.LimitCode

@@ -63,7 +63,7 @@ func senderOf(m *Machine, node *walk.ProgramNode) string {
 }
 
 // recordMessages records the request that an attempt of an agent begins with, and the
-// response or error that it ends with, beside the journal row that says so.
+// response or error that it ends with, beside the journal row that records it.
 func recordMessages(m *Machine, e *domain.Entry) {
 	if e.Node == "" || e.Attempt == 0 || e.Substep != 0 || e.Kind != domain.EntryIntent && e.Kind != domain.EntryResult {
 		return
@@ -76,7 +76,7 @@ func recordMessages(m *Machine, e *domain.Entry) {
 	msg := domain.AgentMessage{Seq: e.Seq, Node: e.Node, Visit: e.Visit, Item: e.Item,
 		Metadata: domain.MessageMetadata{Timestamp: e.At, Priority: domain.MessagePriority(m.Run.Priority)}}
 	from := senderOf(m, node)
-	if from == agent { // it goes on with its own work: the plan asks it
+	if from == agent { // it continues with its own work: the plan asks it
 		from = SupervisorAgent
 	}
 	if e.Kind == domain.EntryIntent {
@@ -95,13 +95,13 @@ func recordMessages(m *Machine, e *domain.Entry) {
 	}
 	msg.ID, msg.CorrelationID = MessageID(m.Run.ID, e, 0, "answer"), MessageID(m.Run.ID, e, 0, domain.MessageRequest)
 	msg.From, msg.To = cmp.Or(e.Agent, agent), from
-	if msg.From == msg.To { // it was handed over to whoever asked
+	if msg.From == msg.To { // it was handed over to the caller
 		msg.From = agent
 	}
 	m.next.Messages = append(m.next.Messages, msg)
 }
 
-// FailurePayload is what a message about a failure says.
+// FailurePayload is what a message about a failure contains.
 func FailurePayload(f *domain.Failure, status string) domain.RawJSON {
 	v := map[string]any{"code": status, "message": "it was " + status}
 	if f != nil {
@@ -114,8 +114,8 @@ func FailurePayload(f *domain.Failure, status string) domain.RawJSON {
 	return raw
 }
 
-// sessionMemory is what the session of a run keeps of it: what it was asked and
-// what it answered. Runs that were started without a session, and parts of other
+// sessionMemory is what the session of a run keeps of it: its request and its
+// answer. Runs that were started without a session, and parts of other
 // runs, are not remembered.
 func sessionMemory(m *Machine) *domain.Memory {
 	if m.Run.Session == "" || m.Run.Session == m.Run.ID || m.Run.Parent != nil || m.Run.Output == nil {

@@ -237,7 +237,7 @@ func (d *driver) step() {
 	}
 }
 
-// pending lists what a machine says is pending, without attempts: a fold has none.
+// pending lists what is pending by a machine, without attempts: a fold has none.
 func pending(m *runstate.Machine) string {
 	var b strings.Builder
 	var d runstate.Decision

@@ -6,7 +6,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// handle settles what was in flight when the daemon died.
+// handle settles what was in flight when the daemon crashed.
 func (ev *Recover) handle(m *Machine) error {
 	m.loaded, m.announced = m.State.Seq, ev.Announced
 	ev.settle(m)
@@ -24,7 +24,7 @@ func (ev *Recover) settle(m *Machine) {
 	}
 	m.runningSince = m.env.Monotonic
 	armDeadline(m)
-	_ = (&Silence{}).handle(m) // whoever was silent is gone
+	_ = (&Silence{}).handle(m) // the silent attempt is gone
 	if m.State.CleanStop {
 		return
 	}
@@ -38,11 +38,11 @@ func (ev *Recover) settle(m *Machine) {
 	m.Run.Crashes = crashes
 	m.verbRow(VerbDecision{Verb: VerbCrash, Nodes: nodes}, domain.System.Name, "kairosd ended without putting the run down")
 	m.patch().Crashes = &crashes
-	ev.settleInFlight(m, "kairosd died while it ran", "crash")
+	ev.settleInFlight(m, "kairosd crashed while it ran", "crash")
 	for _, w := range m.State.OpenSteps() {
 		if w.Crashes >= m.env.Options.QuarantineAfter && !m.State.Quarantined {
 			m.verbRow(VerbDecision{Verb: VerbQuarantine}, domain.System.Name,
-				fmt.Sprintf("kairosd died %d times while node %s was open", w.Crashes, m.Program.Nodes[w.Node].ID))
+				fmt.Sprintf("kairosd crashed %d times while node %s was open", w.Crashes, m.Program.Nodes[w.Node].ID))
 		}
 	}
 	if m.State.Cancelled {
@@ -50,7 +50,7 @@ func (ev *Recover) settle(m *Machine) {
 	}
 }
 
-// settleInFlight settles, by their side-effect class, attempts that nobody runs any more.
+// settleInFlight settles, by their side-effect class, attempts that no one runs any more.
 func (ev *Recover) settleInFlight(m *Machine, why, reason string) {
 	for _, w := range m.State.OpenSteps() {
 		if !w.InFlight() {

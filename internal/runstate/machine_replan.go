@@ -33,7 +33,7 @@ func awaitReplan(m *Machine, w *Step, f *domain.Failure, fill func(*domain.Entry
 }
 
 // considerReplan asks for a new version once nothing runs any more and nothing is
-// in doubt: what is planned then knows everything that has happened.
+// in doubt: the new plan follows everything that has happened.
 func considerReplan(m *Machine) {
 	s, o := m.State, m.env.Options
 	if !m.Program.Replans || m.replanAsked || len(m.attempts) > 0 || m.ended || m.env.Stopping || m.env.Maintenance || o.Safe ||
@@ -99,7 +99,7 @@ func abandonReplan(m *Machine, w *Step, why string, usage domain.Usage) {
 	w.ReplanAbandoned = true
 	f := w.Failure
 	if f == nil {
-		f = (&domain.Failure{Code: walk.CodeFailed}).WithMessage("failed") // the row before the wait says it
+		f = (&domain.Failure{Code: walk.CodeFailed}).WithMessage("failed") // the row before the wait has it
 	}
 	m.final(w, domain.NodeFailed, nil, f, func(e *domain.Entry) {
 		e.Attempt, e.Usage, e.Reason = w.Attempt, usage, "no new plan: "+ClipText(why, 2000)
@@ -144,7 +144,7 @@ func followVersion(m *Machine, w *Step, t ReplanTarget, v *NewVersion, usage dom
 	r := Replan{From: m.Run.Hash, Before: m.Run.Version, Hash: t.Hash, Version: t.Version, Node: m.Program.Nodes[w.Node].ID, Visit: w.Visit,
 		Kept: v.Kept}
 	e := domain.Entry{Seq: m.State.Seq + 1, Kind: domain.EntryReplan, Item: NoItem, Actor: by, At: m.env.Now, Decision: MustJSON(r),
-		Reason: cmp.Or(t.Reason, "planned anew"), Failure: w.Failure, Usage: usage}
+		Reason: cmp.Or(t.Reason, "replanned"), Failure: w.Failure, Usage: usage}
 	next, dropped, err := m.State.FollowReplan(v.Facts, &e, v.Journal)
 	if err != nil {
 		abandonReplan(m, w, err.Error(), usage)

@@ -21,7 +21,7 @@ func (m *Machine) status() {
 		m.setPaused(on)
 	}
 	if m.env.Stopping && !status.Final() && m.Run.Status == domain.RunRunning {
-		return // runs stay running over a shutdown and go on at the next start
+		return // runs stay running over a shutdown and continue at the next start
 	}
 	if m.dueDirty || status != m.Run.Status {
 		recordDue(m, status)
@@ -31,7 +31,7 @@ func (m *Machine) status() {
 	}
 	p := m.patch()
 	p.Status, p.WaitReason = status, reason
-	m.Run.Attention = false // the store knows better; here it stands for silence only
+	m.Run.Attention = false // the store has the right one; here it stands for silence only
 	if reason == domain.WaitRetry {
 		p.Retrying = MostAttempts(m.State)
 	}
@@ -178,7 +178,7 @@ func finishRun(m *Machine, p *domain.RunPatch) {
 	}
 }
 
-// currentStatus says what the run's status is now.
+// currentStatus returns what the run's status is now.
 func currentStatus(m *Machine) (domain.RunStatus, domain.WaitReason, []domain.Wait) {
 	if out := m.State.Walk.Outcome(); out.Done {
 		switch out.Status {
@@ -193,7 +193,7 @@ func currentStatus(m *Machine) (domain.RunStatus, domain.WaitReason, []domain.Wa
 		return domain.RunRunning, "", nil
 	}
 	// What became ready while the daemon stops is work for its next start: a run
-	// left waiting without a due time would be taken up by nobody.
+	// left waiting without a due time would be picked up by no one.
 	if !m.barred() && m.Next(m.env.Now) != nil {
 		if m.env.HasSlot {
 			return domain.RunRunning, "", nil

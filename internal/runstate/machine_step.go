@@ -42,7 +42,7 @@ func (Advance) handle(m *Machine) error {
 
 // beginStep starts the head of the queue.
 func beginStep(m *Machine, k StepKey) {
-	// A checkpoint completed on the way says that the run works, though
+	// A checkpoint completed on the way reports that the run works, though
 	// this step has left the queue already.
 	m.starting = true
 	defer func() { m.starting = false }()

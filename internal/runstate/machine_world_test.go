@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// What was in flight when the daemon died is settled by its side-effect class.
+// What was in flight when the daemon crashed is settled by its side-effect class.
 func TestRecover(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -146,7 +146,7 @@ func TestChildren(t *testing.T) {
 	}
 }
 
-// A child run that nobody waits for any more is cancelled once that is durable.
+// A child run that no one waits for any more is cancelled once that is durable.
 func TestACancelledStepCancelsItsChild(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, `{nodes: {a: {type: plan, plan: other}}}`)
@@ -218,7 +218,7 @@ func TestReplanning(t *testing.T) {
 	}
 }
 
-// A copy of a state goes on as if the other had not.
+// A copy of a state continues as if the other had not.
 func TestCloneIsIndependent(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, `{nodes: {a: {type: x, foreach: "${input.list}"}, b: {type: approval, input: {message: "go on?"}},

@@ -165,8 +165,8 @@ func applyOptions(s *State, o *ResumeOptions) {
 	}
 }
 
-// closeOnly notes that a visit has settled. After the last that a resume was asked
-// for, the run pauses, unless it is over.
+// closeOnly notes that a visit has settled. After the last that a resume
+// names, the run pauses, unless it is over.
 func (s *State) closeOnly(v walk.VisitKey) {
 	delete(s.overrides, v)
 	if !s.Only[v] {

@@ -10,7 +10,7 @@ type Outcome int
 const (
 	OutcomeFailed      Outcome = iota // the step has failed
 	OutcomeRetry                      // it is tried again
-	OutcomeInDoubt                    // nobody knows whether it had its effect
+	OutcomeInDoubt                    // it is unknown whether it had its effect
 	OutcomeInterrupted                // the daemon stopped or died; it costs no retry
 	OutcomeCancelled
 )
@@ -29,8 +29,8 @@ type AttemptEnd struct {
 	FailedAttempts, MaxAttempts int  // failed attempts with this one; attempts allowed
 }
 
-// Outcome is what becomes of the attempt. An open call decides by itself: neither the
-// class of its step nor the failure of the attempt says anything about that call.
+// Outcome is what becomes of the attempt. An open call decides alone: neither the
+// class of its step nor the failure of the attempt applies to that call.
 func (j AttemptEnd) Outcome() Outcome {
 	unsafe := j.Effect == walk.EffectUnsafe && !j.Stepped
 	switch {

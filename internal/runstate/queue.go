@@ -12,7 +12,7 @@ type queue struct {
 	// list holds steps and foreach visits in the order in which they may start. Some may
 	// have become stale.
 	list []StepKey
-	// attempts are under way: their steps do not start again.
+	// attempts are active: their steps do not start again.
 	attempts map[StepKey]*Attempt
 }
 
@@ -101,8 +101,8 @@ func startable(s *State, k StepKey, underWay bool, now time.Time) (ok, stale boo
 		if len(s.Only) == 0 || w.HasSettlingResolution() {
 			return true, false
 		}
-		// What a person said settles before the one step begins that a resume was
-		// asked for: the run pauses when that step has settled.
+		// What a person said settles before the one step begins that a resume
+		// names: the run pauses when that step has settled.
 		return s.MayBegin(k.VisitKey) && !s.AwaitsSettlement(), false
 	case PhaseWaiting:
 		if w.Reason != domain.WaitRetry {

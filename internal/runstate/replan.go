@@ -56,7 +56,7 @@ func (s *State) FollowReplan(f Facts, e *domain.Entry, before []domain.Entry) (n
 }
 
 // inherit takes over the steps that wait, if the node is the same. A node of the
-// same name that does something else begins anew, under another idempotency key.
+// same name that does something else begins again, under another idempotency key.
 func (s *State) inherit(old *State, seq int64) (dropped []*Step) {
 	for _, w := range old.OpenSteps() {
 		from := &old.Program.Nodes[w.Node]

@@ -21,10 +21,10 @@ type StepKey struct {
 type Phase uint8
 
 const (
-	PhaseReady   Phase = iota // nothing recorded is under way
+	PhaseReady   Phase = iota // nothing recorded is active
 	PhaseRunning              // an intent row without its result
 	PhaseWaiting              // a wait row without its answer
-	PhaseInDoubt              // nobody knows whether the attempt had its effect; a person must resolve it
+	PhaseInDoubt              // it is unknown whether the attempt had its effect; a person must resolve it
 )
 
 // Step is an open step: ready, running, waiting, or in doubt.
@@ -55,11 +55,11 @@ type Step struct {
 	// CallsInFlight are the non-idempotent sub-steps without a recorded outcome, by
 	// number. Several may be in flight at once.
 	CallsInFlight map[int]domain.OpenCall
-	// Consent is the call that a person is asked to allow. Answers are the answers so
+	// Consent is the call that a person must allow. Answers are the answers so
 	// far by sub-step; 0 is the node's own call.
 	Consent *ConsentRequest
 	Answers map[int]ConsentAnswer
-	// ReplanTarget is the version that a person is asked to accept.
+	// ReplanTarget is the version that a person must accept.
 	ReplanTarget *ReplanTarget
 	// ReplanAbandoned is set when no new version can be planned, just before the row
 	// that settles the step.
@@ -150,7 +150,7 @@ type State struct {
 
 	SettledCount int64
 	// History is a digest of everything that settled, in order, and of what resets opened
-	// again. It tells whether a run has moved on without keeping its past.
+	// again. It reports whether a run has moved on without keeping its past.
 	History uint64
 	// begun marks the nodes that began to run; begunBefore names those that began in a
 	// version that the run no longer follows.

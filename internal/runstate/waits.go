@@ -81,7 +81,7 @@ func (s *State) Waits() []domain.Wait {
 	return list
 }
 
-// UnresolvedDoubts lists attempts in doubt of cancelled steps that nobody has resolved,
+// UnresolvedDoubts lists attempts in doubt of cancelled steps that no one has resolved,
 // by node, visit, and item.
 func (s *State) UnresolvedDoubts() []StepKey {
 	var list []StepKey
@@ -182,13 +182,13 @@ func WaitMessage(reason domain.WaitReason, waits []domain.Wait) (message domain.
 	case domain.WaitChild:
 		return domain.Messagef("%s waits for run %s", node, domain.ShortID(w.Child)), node
 	case domain.WaitReplan:
-		return domain.Messagef("%s failed; the rest is planned anew: %s", node, waitText(w)), node
+		return domain.Messagef("%s failed; replanning the rest: %s", node, waitText(w)), node
 	case domain.WaitBudget:
 		return waitText(w), node
 	case domain.WaitHeld:
 		return domain.Messagef("held since the database was taken back"), node
 	case domain.WaitQuarantined:
-		return domain.Messagef("parked: kairosd died repeatedly while this run worked"), node
+		return domain.Messagef("quarantined: kairosd crashed repeatedly while this run was active"), node
 	case domain.WaitPaused:
 		return domain.Messagef("paused"), node
 	}

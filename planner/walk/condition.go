@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/planner/suggest"
 )
 
-// conditionKind tells the forms of a condition apart.
+// conditionKind distinguishes the forms of a condition.
 type conditionKind int
 
 const (
@@ -124,7 +124,7 @@ func ParseCondition(text string) (*Condition, error) {
 	return c, nil
 }
 
-// malformed explains a text that is no condition.
+// malformed explains a text that is not a condition.
 func malformed(text string, lead int) *SyntaxError {
 	e := &SyntaxError{Message: message.New("malformed condition %s", jsonvalue.Quote(text)), Column: lead + 1,
 		Suggestion: message.New(
@@ -165,7 +165,7 @@ func ParseExpression(text string) (*Condition, error) {
 	return &Condition{Text: text, kind: condExpr, expr: x}, nil
 }
 
-// evaluate says whether the condition holds and records what it saw. A failing
+// evaluate reports whether the condition holds and records what it saw. A failing
 // expression is a failure with the condition's text and position.
 func (c *Condition) evaluate(s *scope) (bool, Evaluation, *Failure) {
 	ev := Evaluation{Condition: c.Text}
@@ -248,7 +248,7 @@ func (c *Condition) evaluateGate(s *scope) (bool, Evaluation) {
 	return holds, ev
 }
 
-// Unread says in words why a condition has no value, and what was there instead; "":
+// Unread returns in words why a condition has no value, and what was there instead; "":
 // it has one.
 func (e Evaluation) Unread() string {
 	if e.Problem == "" || e.Saw == "" {

@@ -160,7 +160,7 @@ func kindOf(v any) string {
 	return "object"
 }
 
-// problem says what is wrong with the value of a read; saw is what its step, the
+// problem returns what is wrong with the value of a read; saw is what its step, the
 // input or last holds. "": nothing is.
 func (r fieldRead) problem(s *scope, missing bool) (problem, saw string) {
 	var whole any
@@ -225,7 +225,7 @@ func returned(v any) string {
 }
 
 // unread is the first read of an expression that gives no usable value: a problem in
-// words, and what the step has returned. missing says whether an absent value is one.
+// words, and what the step has returned. missing reports whether an absent value is one.
 func (x *expression) unread(s *scope, missing bool) (problem, saw string) {
 	for _, r := range x.reads {
 		if problem, saw = r.problem(s, missing); problem != "" {

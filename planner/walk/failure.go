@@ -27,7 +27,7 @@ const (
 	CodeUnknownTool         = "unknown_tool"
 	CodeInvalidInput        = "invalid_input"
 	CodePolicy              = "policy"
-	CodeInDoubt             = "in_doubt" // it may have had its effect, and nobody knows
+	CodeInDoubt             = "in_doubt" // it may have had its effect, and it is unknown
 	CodeRejected            = "rejected" // by a person, or by the time for an answer
 	CodeFailed              = "failed"   // any other error of a handler
 )
@@ -40,13 +40,13 @@ type Failure struct {
 	// Text is Message with its arguments kept apart, as [message.Message.Encode] writes it.
 	// Empty: Message is the text of a tool, a provider, or a model, and is never translated.
 	Text string `json:"text,omitempty"`
-	// Suggestion says what the operator can do.
+	// Suggestion states what the operator can do.
 	Suggestion string `json:"suggestion,omitempty"`
 	// Node is where it happened; filled in by the walk.
 	Node string `json:"node,omitempty"`
 	// Permanent errors cannot heal and are not retried.
 	Permanent bool `json:"permanent,omitempty"`
-	// NoEffect says it is proved that nothing happened outside (connection
+	// NoEffect means that it is certain that nothing happened outside (connection
 	// refused, rejected before dispatch, a definite 4xx). Without it, a failed
 	// attempt of an unsafe node is in doubt.
 	NoEffect bool `json:"noEffect,omitempty"`

@@ -1,6 +1,6 @@
 package walk
 
-// Remember says what memory returned for the run. It is called before
+// Remember returns what memory returned for the run. It is called before
 // the first node is given its input, and again by every replay.
 func (w *Walk) Remember(v any) { w.facts.Memory = v }
 

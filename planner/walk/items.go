@@ -121,7 +121,7 @@ func (it *items) start(i int) {
 
 // settleItem records an item's outcome and reports how the visit ended, if it
 // did: Completed when all items have; Failed with the first item's error in
-// item order, rejections first, once no item runs. A record knows of items that were running
+// item order, rejections first, once no item runs. A record has items that were running
 // though their start was not recorded.
 func (w *Walk) settleItem(v *visit, s Settlement, recorded *Decision) (ended Status, output any, failure *Failure, err error) {
 	if _, f := w.Items(v.VisitKey); f != nil {

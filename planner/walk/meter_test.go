@@ -18,7 +18,7 @@ func nested(levels int, x, step string) string {
 }
 
 // doubled compares two values that share their parts: small in memory, without
-// end to whoever goes through them.
+// end to a reader.
 var doubled = nested(25, "[1, 2]", "[x, x]") + " == " + nested(25, "[1, 2]", "[x, x]")
 
 // expensive are expressions that a few characters make expensive.

@@ -12,7 +12,7 @@ import (
 // those it was written under.
 const Semantics = 1
 
-// Kind tells the two document shapes apart.
+// Kind distinguishes the two document shapes.
 type Kind string
 
 const (
@@ -29,7 +29,7 @@ type Program struct {
 	Hash        string
 	Nodes       []ProgramNode
 	Index       map[string]int // node id → position in Nodes
-	Roots       []int          // nodes that start by themselves, in file order
+	Roots       []int          // nodes that start automatically, in file order
 	InputSchema any
 	Limits      Limits
 	// Metadata is that of a step plan, but for what the planner has words for.
@@ -39,7 +39,7 @@ type Program struct {
 	// ContinueBranches is on_failure: continue_branches.
 	ContinueBranches bool
 	Strict           bool
-	// UsesNeeds says that some node is activated by needs.
+	// UsesNeeds reports that some node is activated by needs.
 	UsesNeeds bool
 	// Sequential marks a step plan without dependencies: steps run one after
 	// the other in order.
@@ -56,7 +56,7 @@ type ProgramNode struct {
 	Index int
 	// Type is the type after aliases are resolved ("init" is "noop"); a node
 	// whose document type is a tool's name has Type "tool" and Tool set when
-	// compiled against a catalog that knows the tool.
+	// compiled against a catalog with the tool.
 	Type     string
 	TypeName string // the type as written
 	Tool     string
@@ -78,7 +78,7 @@ type ProgramNode struct {
 	// WhenAlways, or WhenCondition (then WhenCond is set).
 	When     When
 	WhenCond *Condition
-	// WhenUnknown says what a condition does whose expression has no value: UnknownFail
+	// WhenUnknown states what a condition does whose expression has no value: UnknownFail
 	// (also "") or UnknownSkip.
 	WhenUnknown string
 
@@ -88,7 +88,7 @@ type ProgramNode struct {
 	OnCycle     bool
 
 	Attempts
-	// Effect is what the document says; empty: the type's or tool's own.
+	// Effect is that of the document; empty: the type's or tool's own.
 	Effect Effect
 
 	StepFacts
@@ -138,7 +138,7 @@ type Limits struct {
 	MaxCost     float64
 }
 
-// When says under which outcome of its needs a node runs.
+// When is the outcome of its needs a node runs.
 type When string
 
 const (
@@ -154,7 +154,7 @@ const (
 	UnknownSkip = "skip"
 )
 
-// OnError says what an unhandled failure of a node does.
+// OnError states what an unhandled failure of a node does.
 type OnError string
 
 const (
@@ -164,7 +164,7 @@ const (
 	OnErrorReplan   OnError = "replan"
 )
 
-// OnReject says what a rejection of a node of type approval does.
+// OnReject states what a rejection of a node of type approval does.
 type OnReject string
 
 const (
@@ -172,7 +172,7 @@ const (
 	OnRejectContinue OnReject = "continue"
 )
 
-// Effect is what running a node may do to the world outside.
+// Effect is what running a node may do to other systems.
 type Effect string
 
 const (

@@ -259,7 +259,7 @@ func ValidID(s string) bool {
 	return true
 }
 
-// missing says in words what a reference of a condition does not find, and what is
+// missing returns in words what a reference of a condition does not find, and what is
 // there instead.
 func (r *Reference) missing(s *scope) (problem, saw string) {
 	return fieldRead{root: string(r.Root), node: r.node, path: r.path}.problem(s, true)

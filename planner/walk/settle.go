@@ -47,7 +47,7 @@ func (w *Walk) Settle(s Settlement) (Decision, error) {
 }
 
 // Replay applies a recorded outcome with its recorded decision. It evaluates no
-// condition; its error says that record and program do not fit.
+// condition; its error reports that record and program do not fit.
 func (w *Walk) Replay(s Settlement, d Decision) error {
 	return (&decider{w: w, recorded: &d}).settle(s)
 }
@@ -122,7 +122,7 @@ func (w *Walk) close(v *visit) {
 	}
 }
 
-// handle says what a failure of a visit leads to.
+// handle returns what a failure of a visit leads to.
 func (d *decider) handle(n *nodeState, node *ProgramNode, s Settlement) (take bool, last any) {
 	w := d.w
 	if s.Failure != nil {
@@ -166,7 +166,7 @@ func errorValue(f *Failure, node string) any {
 	return map[string]any{"error": f.Message, "code": f.Code, "node": node}
 }
 
-// choose picks the edge out of a completed node: the first true one that is no
+// choose picks the edge out of a completed node: the first true one that is not a
 // fallback, else the first fallback.
 func (d *decider) choose(node *ProgramNode, last any) (int, error) {
 	w := d.w
@@ -328,7 +328,7 @@ func (w *Walk) unreachable(t *token) []int {
 	return slices.DeleteFunc(open, func(i int) bool { return w.stamps[i] == w.stampNext })
 }
 
-// needsOf tells a node's dependents that it has settled.
+// needsOf updates the dependents of a node that has settled.
 func (d *decider) needsOf(node int) {
 	w := d.w
 	for _, i := range w.p.Nodes[node].Dependents {
@@ -339,7 +339,7 @@ func (d *decider) needsOf(node int) {
 	}
 }
 
-// decide says whether a node runs whose needs have all settled.
+// decide reports whether a node runs whose needs have all settled.
 func (d *decider) decide(i int) {
 	w := d.w
 	if w.stopped {

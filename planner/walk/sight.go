@@ -25,7 +25,7 @@ func (s Sight) scope() *scope {
 		outputs:   func() map[string]any { return s.Outputs }}
 }
 
-// Evaluate says whether the condition holds and what it saw; its failure is
+// Evaluate reports whether the condition holds and what it saw; its failure is
 // that of an expression.
 func (c *Condition) Evaluate(s Sight) (bool, Evaluation, *Failure) { return c.evaluate(s.scope()) }
 

@@ -54,7 +54,7 @@ type (
 	}
 )
 
-// ParseTemplate compiles an input. stepIDs, not nil in step plans, tells for
+// ParseTemplate compiles an input. stepIDs, not nil in step plans, reports for
 // which ids the bare form `id.result.path` is a reference [001]. The error is a
 // *TemplateError.
 func ParseTemplate(v any, stepIDs func(string) bool) (*Template, error) {

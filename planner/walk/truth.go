@@ -31,7 +31,7 @@ func (t Truth) not() Truth {
 	return TruthUnknown
 }
 
-// AfterApproval says what the condition is once the node has been approved, whatever
+// AfterApproval returns what the condition is once the node has been approved, whatever
 // else is so. last: the node's output is the condition's `last`.
 func (c *Condition) AfterApproval(n *ProgramNode, last bool) Truth {
 	switch node := n.ID; {

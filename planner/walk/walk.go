@@ -13,7 +13,7 @@ import (
 // (O(degree) per settlement), and not safe for concurrent use.
 //
 // A driver takes [Walk.Ready], runs each visit, and hands every final outcome
-// to [Walk.Settle], which says what was decided. After a crash the same walk
+// to [Walk.Settle], which states what was decided. After a crash the same walk
 // is rebuilt by [Walk.Replay] from recorded settlements and decisions.
 type Walk struct {
 	p         *Program
@@ -34,7 +34,7 @@ type Walk struct {
 	stampNext int
 }
 
-// nodeState is what a walk knows of a node.
+// nodeState is the state of a node in a walk.
 type nodeState struct {
 	visits int // begun
 	standing
@@ -97,7 +97,7 @@ const (
 	Cancelled Status = "cancelled"
 )
 
-// Settlement tells the walk that a visit, or one item of a foreach visit,
+// Settlement reports to the walk that a visit, or one item of a foreach visit,
 // ended for good: retries are over. Item is -1 for a visit without foreach.
 type Settlement struct {
 	VisitKey
@@ -115,14 +115,14 @@ type Decision struct {
 	// Edge is the taken edge's position in the document plus one; 0: none.
 	Edge int    `json:"edge,omitempty"`
 	To   string `json:"to,omitempty"`
-	// Ended says why no edge was taken though the node has some.
+	// Ended states why no edge was taken though the node has some.
 	Ended string `json:"ended,omitempty"`
 	// Evaluated lists every edge condition that was looked at, in order.
 	Evaluated []Evaluation `json:"evaluated,omitempty"`
 	// Settled lists nodes that were decided as a consequence, in order: ready
 	// or skipped.
 	Settled []Consequence `json:"settled,omitempty"`
-	// Handled says what took care of a failure: "edge", "skip", "continue".
+	// Handled states what took care of a failure: "edge", "skip", "continue".
 	Handled string `json:"handled,omitempty"`
 	// Visit is set on the item's settlement that ended its foreach visit, to
 	// the status with which the visit ended.
@@ -142,11 +142,11 @@ type Evaluation struct {
 	// Saw is the text form of the left side, if at most 1 KiB, else its hash
 	// as "sha256:…". With a Problem it is the beginning of what was there instead.
 	Saw string `json:"saw,omitempty"`
-	// Problem says which value the condition reads in vain, and whose it is.
+	// Problem states which value the condition reads in vain, and whose it is.
 	Problem string `json:"problem,omitempty"`
 }
 
-// A gate whose value nobody gave is closed.
+// A gate whose value no one gave is closed.
 const (
 	ResultUnknown     = "unknown"
 	ReasonGateUnknown = "gate_unknown" // of the [Consequence]
@@ -179,7 +179,7 @@ func (c *Consequence) Message() message.Message {
 	return message.New(c.Reason)
 }
 
-// Why says in words why the node was skipped, or did not run; "": nothing is to be said.
+// Why returns in words why the node was skipped, or did not run; "": nothing is to be said.
 func (c *Consequence) Why() string {
 	if c.Evaluated == nil || c.Evaluated.Problem == "" {
 		return c.Reason
@@ -193,7 +193,7 @@ func (c *Consequence) Failed() bool {
 	return c.Evaluated != nil && c.Evaluated.Result == "error"
 }
 
-// Facts are what a walk knows of its run from the start.
+// Facts are what is given to a walk about its run from the start.
 type Facts struct {
 	RunID  string
 	Input  any // the run's input, a JSON value
@@ -355,7 +355,7 @@ func (w *Walk) Stopping() bool {
 	return w.stopped || w.failed && (!w.p.ContinueBranches || w.rejected)
 }
 
-// Outcome tells whether the walk is done, and how it ended.
+// Outcome reports whether the walk is done, and how it ended.
 func (w *Walk) Outcome() Outcome {
 	if w.open > 0 {
 		return Outcome{}
@@ -393,7 +393,7 @@ func (w *Walk) output() any {
 	return m
 }
 
-// answer is what a run says whose output a node gave: of a turn of the router
+// answer is the text of a run whose output a node gave: of a turn of the router
 // graph its response, not its whole state.
 func (w *Walk) answer(node int, output any) any {
 	if state, ok := output.(map[string]any); ok && w.p.Nodes[node].Type == TypeGenerator {

@@ -134,7 +134,7 @@ var replayedPlans = []string{
 }
 
 // FuzzReplay folds damaged journals: whatever they say, they are refused or
-// lead to a walk that can be asked, and never to a panic or an endless loop.
+// lead to a walk that can be read, and never to a panic or an endless loop.
 func FuzzReplay(f *testing.F) {
 	var programs []*walk.Program
 	for i, src := range replayedPlans {

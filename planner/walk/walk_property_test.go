@@ -131,7 +131,7 @@ func (x *pair) settle(w work) {
 	if err != nil {
 		x.t.Fatal(err)
 	}
-	clone := x.walk.Clone() // goes on as if the other had not
+	clone := x.walk.Clone() // continues as if the other had not
 	if _, err := x.walk.Settle(copied(s)); err != nil {
 		x.t.Fatal(err)
 	}
@@ -252,7 +252,7 @@ func (x *pair) refold(lost bool) {
 	x.walk = w
 }
 
-// run goes on to the end in an order that is drawn, replaying now and then.
+// run continues to the end in an order that is drawn, replaying now and then.
 func (x *pair) run(pick func(n int) int, refold func() (replay, lost bool)) walk.Outcome {
 	for {
 		list := x.ready()
@@ -266,8 +266,8 @@ func (x *pair) run(pick func(n int) int, refold func() (replay, lost bool)) walk
 	}
 }
 
-// The walk decides what the reference decides, in any order of arrival, going
-// on from any prefix that is replayed, and after every resume.
+// The walk decides what the reference decides, in any order of arrival, continuing
+// from any prefix that is replayed, and after every resume.
 func TestWalkIsTheReference(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -297,7 +297,7 @@ func TestWalkIsTheReference(t *testing.T) {
 // reset resumes both; false: neither can be.
 func (x *pair) reset() bool {
 	want, ok := x.ref.Reset()
-	clone := x.walk.Clone() // goes on as if the other had not
+	clone := x.walk.Clone() // continues as if the other had not
 	x.walk.Reset()
 	x.walk = clone
 	got, failure := x.walk.Reset()

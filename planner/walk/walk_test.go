@@ -152,7 +152,7 @@ nodes:
 	}
 }
 
-// A broken decision of a node that runs again is no reason to refuse.
+// A broken decision of a node that runs again does not prevent it.
 func TestResumeWhereTheBrokenDecisionRunsAgain(t *testing.T) {
 	t.Parallel()
 	s := onStage(t, `

@@ -197,14 +197,14 @@ func TestADamagedRunAsksNobody(t *testing.T) {
 		}
 	}
 	p := b.Get(question)
-	webtest.Says(t, p, http.StatusOK, "cancelled", "is damaged; the run can go on as a fork from checkpoint", "/runs/"+run)
+	webtest.Says(t, p, http.StatusOK, "cancelled", "is damaged; the run can continue as a fork from checkpoint", "/runs/"+run)
 	webtest.Safe(t, question, p.Body)
 	webtest.Says(
 		t,
 		b.Get("/api/v1/approvals/"+list.Items[0].ID),
 		http.StatusOK,
 		`"status":"cancelled"`,
-		"is damaged; the run can go on as a fork",
+		"is damaged; the run can continue as a fork",
 	)
 }
 

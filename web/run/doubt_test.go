@@ -24,7 +24,7 @@ nodes:
 	s.row(time.Second, begun)
 	lost := charge
 	lost.Kind, lost.Status = domain.EntryResult, domain.NodeInDoubt
-	lost.Failure = &domain.Failure{Code: "interrupted", Message: "kairosd died while it ran"}
+	lost.Failure = &domain.Failure{Code: "interrupted", Message: "kairosd crashed while it ran"}
 	s.row(3*time.Second, lost)
 	s.run.Status, s.run.WaitReason = domain.RunWaiting, domain.WaitInDoubt
 	return s

@@ -22,7 +22,7 @@ var Operator = domain.Actor{Name: "marta", Role: domain.RoleAuthor, Surface: "te
 // Registry is a registry of scripted handlers: a node's type is a handler's
 // name. It records every call.
 type Registry struct {
-	// Replanner, if set before the engine is opened, plans anew.
+	// Replanner, if set before the engine is opened, plans again.
 	Replanner engine.Replanner
 	// Before, if set, gets the engine before it is opened.
 	Before func(*engine.Engine)
@@ -92,7 +92,7 @@ func (r *Registry) Calls() []Call {
 	return append([]Call(nil), r.calls...)
 }
 
-// Count says how often a node's handler was called.
+// Count returns how often a node's handler was called.
 func (r *Registry) Count(node string) int {
 	n := 0
 	for _, c := range r.Calls() {

@@ -26,7 +26,7 @@ func (f *Full) Refused() bool {
 }
 
 // Enqueue stores what there is space for, and then answers for the whole list:
-// a run hears of what was stored and of what was refused in the same moment.
+// a run learns of what was stored and of what was refused in the same moment.
 func (f *Full) Enqueue(list []domain.Checkpoint, done func(error)) {
 	n := f.take(list)
 	stored := append([]domain.Checkpoint(nil), list[:n]...)

@@ -8,8 +8,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 )
 
-// Held is a store that keeps checkpoints back while it is told to: the engine has
-// handed them over and has not heard of them.
+// Held is a store that keeps checkpoints back on request: the engine has
+// handed them over and has not learned of them.
 type Held struct {
 	*store.Store
 	// Arrived gets the runs whose checkpoints are kept back.

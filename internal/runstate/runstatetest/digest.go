@@ -10,7 +10,7 @@ import (
 	"github.com/kairosd/kairosd/internal/runstate"
 )
 
-// Digest writes down everything that decides how a run goes on. Items that have
+// Digest writes down everything that decides how a run continues. Items that have
 // begun without a row are left out: a fold begins them again.
 func Digest(s *runstate.State) string {
 	var b strings.Builder
