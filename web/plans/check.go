@@ -35,8 +35,12 @@ func typedSource(c *ui.Context) string { return strings.ReplaceAll(c.Field("sour
 func (s *section) check(c *ui.Context, p *PlanForm) *planner.Document {
 	source := []byte(p.Source)
 	doc, problems := s.Engine.CheckPlan(source, planner.FormatOf("", source))
-	for _, q := range problems {
-		p.Problems = append(p.Problems, plan.Problem(c, q))
+	for i, q := range problems {
+		row := PlanProblem{ProblemRow: plan.Problem(c, q), Error: q.Severity == planner.SeverityError}
+		if from, to, ok := s.fixOf(p.Source, problems, i); ok {
+			row.Fix, row.Change = fixID(q), kit.Visible(from+" → "+to)
+		}
+		p.Problems = append(p.Problems, row)
 	}
 	p.Checked, p.Valid = true, doc != nil && problems.Err() == nil
 	if p.Valid {
@@ -54,6 +58,7 @@ func (s *section) check(c *ui.Context, p *PlanForm) *planner.Document {
 func (s *section) draw(c *ui.Context, p *PlanForm, program *walk.Program) {
 	effects := graph.EffectsIn(s.Engine.Catalog(), program)
 	p.Graph = graph.Written(c, s.Layouts, program, effects)
+	p.Graph.Least = "1" // whole, however narrow the column is
 	lines := nodeLines(p.Source)
 	for i := range p.Graph.Nodes {
 		if n := &p.Graph.Nodes[i]; lines[n.Name] > 0 {
@@ -65,7 +70,7 @@ func (s *section) draw(c *ui.Context, p *PlanForm, program *walk.Program) {
 		if effects[i] != walk.EffectUnsafe {
 			continue
 		}
-		row := kit.ProblemRow{Code: kit.Visible(plan.Does(n)), Message: kit.Visible(n.ID), Line: lines[n.ID]}
+		row := PlanProblem{ProblemRow: kit.ProblemRow{Code: kit.Visible(plan.Does(n)), Message: kit.Visible(n.ID), Line: lines[n.ID]}}
 		if row.Line > 0 {
 			row.Where = c.T("line %d", row.Line)
 		}

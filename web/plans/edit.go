@@ -118,6 +118,9 @@ func (s *section) savePlan(c *ui.Context) error {
 	if key := c.Param("plan"); key != "" {
 		p.Heading = c.T("Edit %s", key)
 	}
+	if c.Field("fix") != "" {
+		return s.fix(c, &p)
+	}
 	switch c.Field("do") {
 	case "add":
 		return s.showSnippet(c, &p)

@@ -14,7 +14,7 @@ type PlanForm struct {
 	Reason   string
 	Post     string
 	Idem     string
-	Problems []kit.ProblemRow
+	Problems []PlanProblem
 	// Base is the newest version when the form was made: its hash and its number.
 	// Stale is set if there is a newer one, StaleDiff shows what it changed.
 	Base, BaseNumber, Stale, StaleDiff string
@@ -25,10 +25,18 @@ type PlanForm struct {
 	Checked, Valid bool
 	Trouble        string // why something other than saving was not done
 	Graph          *graph.Graph
-	Unsafe         []kit.ProblemRow // steps that cannot be repeated
-	Choices        []kit.Option     // what a step may be shown of
-	Snippet        string           // a step to be copied into the plan; empty: none was requested
+	Unsafe         []PlanProblem // steps that cannot be repeated
+	Choices        []kit.Option  // what a step may be shown of
+	Snippet        string        // a step to be copied into the plan; empty: none was requested
 	TryInput       string
 	Examples       []kit.Link    // to begin with, of a plan that is new
 	Numbered       [][]plan.Span // the text with line numbers
+}
+
+// PlanProblem is a problem of a text. Fix names the change that solves it, and Change shows it; both
+// are empty if there is none.
+type PlanProblem struct {
+	kit.ProblemRow
+	Error       bool
+	Fix, Change string
 }

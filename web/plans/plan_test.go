@@ -5,6 +5,7 @@ import (
 	"html"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -214,12 +215,12 @@ func TestPlansAreEditedByForm(t *testing.T) {
 		open,
 		"the editor",
 		`hx-post="/plans/check"`,
-		"Write a step",
-		"Try it",
+		"Add a step",
+		"Dry run",
 		`<option value="tool:calculator">`,
 		`id="preview"`,
-		"Nothing is wrong with this plan",
-		"The text with line numbers",
+		"No problems",
+		`id="marked"`,
 	)
 	form := open.Hidden()
 	check := func(source string) webtest.Page {
@@ -261,8 +262,16 @@ func TestPlansAreEditedByForm(t *testing.T) {
 	if strings.Contains(p.Body, "<html") {
 		t.Error("the check is a whole page")
 	}
+	// A problem with a suggestion that solves it has a button, which works without scripts.
+	form.Set("source", "id: x\nnodes:\n  a: {type: calculatr, input: {expression: \"1 + 1\"}}\n")
+	p = b.Post("/plans/ledger/edit", form)
+	webtest.Has(t, p, "the fix", "1 problem", "calculatr → calculator", "Apply fix")
+	form.Set("fix", regexp.MustCompile(`name="fix" value="([^"]+)"`).FindStringSubmatch(p.Body)[1])
+	p = b.Post("/plans/ledger/edit", form)
+	webtest.Has(t, p, "the fixed text", "No problems", "a: {type: calculator, input")
+	form.Del("fix")
 	p = check("id: x\nnodes:\n  a: {type: calculatr}\n")
-	webtest.Has(t, p, "what is wrong", `data-line="3"`, "calculator", "There is a picture once")
+	webtest.Has(t, p, "what is wrong", `data-line="3"`, "calculator", "The graph is shown when the plan has no errors.")
 
 	form.Set("source", "id: x\nnodes:\n  a: {type: set, input: 1}\n")
 	form.Set("do", "add")
@@ -392,8 +401,8 @@ func TestPlansBeginWithAnExample(t *testing.T) {
 		p,
 		"the editor",
 		"id: order-triage",
-		"Nothing is wrong with this plan",
-		"Begin with an example",
+		"No problems",
+		"Start from an example",
 		`href="/plans/new?example=hello"`,
 	)
 	for node, line := range map[string]string{"order": "12", "ask": "14", "refused": "20"} { // an input and a message are named so before

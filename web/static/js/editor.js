@@ -3,6 +3,7 @@
 export const editor = () => {
   const field = document.querySelector("textarea[data-indent]");
   if (field) {
+    markUp(field);
     let leaving = false;
     field.addEventListener("keydown", (e) => {
       if (e.key === "Escape") {
@@ -28,4 +29,25 @@ export const editor = () => {
       field.scrollTop = Math.max(0, (n - 4) * parseFloat(getComputedStyle(field).lineHeight));
     });
   }
+};
+
+// The marked-up text lies under the field while it is the text of the field.
+const markUp = (field) => {
+  const code = field.closest("[data-code]");
+  if (!code) return;
+  const under = () => code.querySelector("#marked pre");
+  const match = () => {
+    const text = [...under().childNodes].filter((n) => !n.classList?.contains("ln")).map((n) => n.textContent);
+    code.classList.toggle("fresh", text.join("").trimEnd() === field.value.trimEnd());
+    follow();
+  };
+  const follow = () => {
+    under().scrollTop = field.scrollTop;
+    under().scrollLeft = field.scrollLeft;
+  };
+  code.classList.add("over");
+  field.addEventListener("input", match);
+  field.addEventListener("scroll", follow);
+  document.addEventListener("htmx:afterSettle", match);
+  match();
 };
