@@ -1,9 +1,9 @@
 package agents
 
 import (
-	"fmt"
 	"math"
 	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -12,10 +12,13 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// pulseStep is how finely the picture of a day tells time apart.
+// pulseStep is how much time a bar of the picture of a day stands for.
 const pulseStep = 30 * time.Minute
 
-// troubled is the share of the last hour's calls that, failed, asks for attention.
+// slots are the bars of a day.
+const slots = int(24 * time.Hour / pulseStep)
+
+// troubled is the share of the last hour's calls that, failed, needs attention.
 const troubled = 0.2
 
 // pulse is how calls went, in a picture and in words.
@@ -40,28 +43,26 @@ func (s *section) pulse(c *ui.Context, a domain.Activity) Pulse {
 		p.Text += ", " + c.N(int(a.Failures), "%s failed", "%s failed")
 	}
 	const slots = int(24 * time.Hour / pulseStep)
-	calls, failed, top := make([]float64, slots), make([]float64, slots), 0.0
+	var calls, failed [slots]int64
 	first := c.Site.Now().Truncate(pulseStep).Add(-time.Duration(slots-1) * pulseStep)
 	for _, s := range a.Slots {
 		if i := int(s.At.Sub(first) / pulseStep); i >= 0 && i < slots && !s.At.Before(first) {
-			calls[i] += float64(s.Calls)
-			failed[i] += float64(s.Failures)
-			top = max(top, calls[i])
+			calls[i] += s.Calls
+			failed[i] += s.Failures
 		}
 	}
-	p.Points = vital.Line(calls)
-	for i, n := range failed {
-		if n > 0 && top > 0 {
-			height := max(n/top*(vital.Height-2), 2)
-			p.Bars = append(
-				p.Bars,
-				PulseBar{
-					X:      fmt.Sprintf("%.1f", float64(i)*vital.Width/float64(slots)),
-					Y:      fmt.Sprintf("%.1f", vital.Height-1-height),
-					Height: fmt.Sprintf("%.1f", height),
-				},
-			)
+	for i := range calls {
+		bar := PulseBar{X: strconv.Itoa(3 * i), Y: "6", Height: "4", Class: "g-none"}
+		switch {
+		case failed[i] > 0: // failures are taller, so that color does not stand alone
+			bar.Y, bar.Height, bar.Class = "0", "16", "g-fail"
+			if float64(failed[i]) < troubled*float64(calls[i]) {
+				bar.Class = "g-need"
+			}
+		case calls[i] > 0:
+			bar.Y, bar.Height, bar.Class = "3", "10", "g-ok"
 		}
+		p.Bars = append(p.Bars, bar)
 	}
 	return p
 }

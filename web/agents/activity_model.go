@@ -9,14 +9,13 @@ type Pulse struct {
 	Bad           bool   // the share asks for attention
 	P95           string
 	Last          kit.Time
-	// Points and Bars draw the calls of each half hour, and the failed ones.
-	Points string
-	Bars   []PulseBar
-	Text   string // what the picture says
+	// Bars draw the calls of each half hour.
+	Bars []PulseBar
+	Text string // the picture in words
 }
 
 // PulseBar is a half hour with failures, in units of the drawing.
-type PulseBar struct{ X, Y, Height string }
+type PulseBar struct{ X, Y, Height, Class string }
 
 // LimitBar is how much of a limit is used, as its server said last.
 type LimitBar struct {

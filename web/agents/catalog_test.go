@@ -95,7 +95,7 @@ func TestAProviderIsDisabled(t *testing.T) {
 		}
 	}
 	if text := webtest.Words(b.Get("/agents/agents/desk").Body); !strings.Contains(text, "Version of its prompt sha256:") ||
-		!strings.Contains(text, "Last failures") {
+		!strings.Contains(text, "Recent failures") {
 		t.Errorf("the agent's page: %s", text)
 	}
 	f := webtest.Form(t, b.Get("/agents/providers/script/disable").Body, `name="reason"`)

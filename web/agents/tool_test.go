@@ -81,7 +81,7 @@ func TestAToolIsTriedByForm(t *testing.T) {
 	site.Run(t, "sums", "null")
 	b := site.Browser(t).Login()
 	text := webtest.Words(b.Get("/agents/tools/calculator").Body)
-	for _, want := range []string{"2 calls, 1 failed", "Last failures", "Accountant", "sums 2 steps", "expression", "Effect pure"} {
+	for _, want := range []string{"2 calls, 1 failed", "Recent failures", "Accountant", "sums 2 steps", "expression", "Effect pure"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q:\n%s", want, text)
 		}

@@ -53,7 +53,8 @@ func Help() []kit.FilterTerm {
 // audit is the log of every act: filtered, by key, append only.
 func (s *section) audit(c *ui.Context) error {
 	q := strings.TrimSpace(c.Query("q"))
-	p := AuditPage{Shell: c.Shell("audit", "Audit"), Query: q, Ranges: query.Ranges(c, "/audit", q), Export: link.List("/audit.jsonl", q)}
+	p := AuditPage{Shell: c.Shell("audit", "Audit"), Query: q, Ranges: query.Ranges(c, "/audit", q), Chips: chips(c, q),
+		Export: link.List("/audit.jsonl", q)}
 	code := http.StatusOK
 	f, problem := s.auditFilter(c, q)
 	if problem != nil {
@@ -66,6 +67,19 @@ func (s *section) audit(c *ui.Context) error {
 		return err
 	}
 	return c.Render(code, Audit(p))
+}
+
+// chips are the filters that people use most.
+func chips(c *ui.Context, q string) []kit.Link {
+	var out []kit.Link
+	for _, f := range []struct{ word, query string }{
+		{c.T("All"), ""}, {c.T("By people"), "-actor:system"}, {c.T("By you"), "actor:" + filter.Quote(c.Who.Name)},
+		{c.T("Denied"), "result:denied"}, {c.T("Failed actions"), "result:failed"}, {c.T("Plans"), "action:plan.*"},
+		{c.T("Approvals"), "action:approval.*"}, {c.T("Users and tokens"), "action:user.*,token.*,login"},
+	} {
+		out = append(out, kit.Link{Text: f.word, Href: link.List("/audit", f.query), Current: q == f.query})
+	}
+	return out
 }
 
 // auditFilter reads a query, and finds the run that it names.
@@ -108,18 +122,18 @@ func (s *section) listAudit(c *ui.Context, p *AuditPage, q string, f domain.Audi
 	p.Newer, p.Older = at("before", list.Prev), at("after", list.Next)
 	p.Count = c.N(len(p.Rows), "%s shown", "%s shown")
 	if list.Next != "" && len(p.Rows) < max(f.Page.Limit, 50) {
-		p.Count += c.T(", as far as was looked: Older goes on from there, since: or action: makes it narrower")
+		p.Count += c.T(". The search stopped early: Older continues it, and since: or action: narrows it.")
 	}
 	return nil
 }
 
-// auditState says how long the log is kept, and when its chain was verified last.
+// auditState adds how long the log is kept, and when its chain was verified last.
 func (s *section) auditState(c *ui.Context, p *AuditPage) error {
 	link, err := s.App.Audit.Link(c, c.Who.Actor(), 1)
 	if err != nil {
 		return err
 	}
-	p.Kept = c.T("Events are only ever added: none is edited or deleted.")
+	p.Kept = c.T("Events cannot be edited or deleted.")
 	keep := ""
 	if s.Settings != nil {
 		if set, err := s.Settings.Settings(c); err == nil {
@@ -127,12 +141,12 @@ func (s *section) auditState(c *ui.Context, p *AuditPage) error {
 		}
 	}
 	if keep == "" {
-		p.Kept += " " + c.T("They are kept for ever.")
+		p.Kept += " " + c.T("They are kept forever.")
 	} else {
 		p.Kept += " " + c.T("They are kept for %s.", keep)
 	}
 	if link.Cut > 0 {
-		p.Kept += " " + c.T("Retention has removed those up to number %s.", c.Number(link.Cut))
+		p.Kept += " " + c.T("Retention has deleted the events up to number %s.", c.Number(link.Cut))
 	}
 	check, err := s.App.Audit.Check(c, c.Who.Actor())
 	if err != nil {
@@ -148,20 +162,20 @@ func (s *section) auditState(c *ui.Context, p *AuditPage) error {
 func (s *section) checkWords(c *ui.Context, k domain.AuditCheck) (kit.Status, string) {
 	switch {
 	case k.Began.IsZero():
-		return kit.Word("idle", "i-queued", locale.Mark("Not verified yet"), false), c.T("Nobody has asked for a verification yet.")
+		return kit.Word("idle", "i-queued", locale.Mark("Not verified yet"), false), c.T("No verification has run.")
 	case k.Ended.IsZero():
 		return kit.Word(
 				"now",
 				"i-now",
-				locale.Mark("Under way"),
+				locale.Mark("In progress"),
 				false,
 			), c.T(
-				"%s asked for it at %s.",
+				"Started by %s at %s.",
 				kit.Visible(k.By),
 				c.Time(k.Began).Text,
 			)
 	case k.Found > 0:
-		return kit.Word("fail", "i-fail", locale.Mark("The chain does not fit"), true),
+		return kit.Word("fail", "i-fail", locale.Mark("The chain is broken"), true),
 			c.N(
 				k.Found,
 				"Verified %[2]s by %[3]s: %[1]s problem. %[4]s",
@@ -198,8 +212,12 @@ func (s *section) auditLine(c *ui.Context, q string, e domain.AuditEvent) AuditR
 		Who:    s.auditTerm(c, q, "actor", e.Actor),
 		What:   s.auditTerm(c, q, "action", e.Action),
 		About:  c.About(e),
+		Icon:   "i-user",
 		Result: event.Result(e.Result),
 		Why:    kit.Visible(kit.Cut(e.Reason, 300)),
+	}
+	if e.Actor == domain.System.Name {
+		row.Icon = "i-system"
 	}
 	if e.Surface != "" {
 		row.From = append(row.From, s.auditTerm(c, q, "surface", e.Surface))
@@ -249,13 +267,13 @@ func (s *section) auditEvent(c *ui.Context) error {
 	text := func(s string) kit.Link { return kit.Link{Text: kit.Visible(s)} }
 	add(c.T("Number"), kit.Link{Text: strconv.FormatInt(seq, 10)}, true)
 	at := c.Time(e.At)
-	add(c.T("When"), kit.Link{Text: at.Title + " · " + at.UTC}, false)
-	add(c.T("Who"), s.auditTerm(c, "", "actor", e.Actor), false)
+	add(c.T("Time"), kit.Link{Text: at.Title + " · " + at.UTC}, false)
+	add(c.T("Person"), s.auditTerm(c, "", "actor", e.Actor), false)
 	add(c.T("Action"), s.auditTerm(c, "", "action", e.Action), true)
 	add(c.T("About"), c.About(e), false)
 	add(c.T("Object"), text(e.Object), true)
-	add(c.T("Why"), text(e.Reason), false)
-	add(c.T("Through"), s.auditTerm(c, "", "surface", e.Surface), false)
+	add(c.T("Reason"), text(e.Reason), false)
+	add(c.T("Source"), s.auditTerm(c, "", "surface", e.Surface), false)
 	if e.Request.Address != "" {
 		add(c.T("From address"), s.auditTerm(c, "", "ip", e.Request.Address), true)
 	}
@@ -315,7 +333,7 @@ func (s *section) auditEntry(c *ui.Context, run string, e domain.Entry) kit.Even
 	return row
 }
 
-// auditDetail is what changed, where the event says how it was before; else the
+// auditDetail is what changed, where the event has the values before it; else the
 // event's detail as it is.
 func (s *section) auditDetail(c *ui.Context, e domain.AuditEvent) []kit.Block {
 	if len(e.Detail) == 0 {
@@ -362,7 +380,7 @@ func (s *section) chainFacts(c *ui.Context, seq int64, l domain.AuditLink) []kit
 	return out
 }
 
-// verifyPage says what a verification does; it is safe to open.
+// verifyPage describes a verification; it is safe to open.
 func (s *section) verifyPage(c *ui.Context) error { return s.showVerify(c, http.StatusOK, "") }
 
 func (s *section) showVerify(c *ui.Context, code int, problem string) error {
@@ -382,8 +400,8 @@ func (s *section) showVerify(c *ui.Context, code int, problem string) error {
 	}
 	p.Sentence = c.N(
 		int(link.Last-link.Cut),
-		"All of it is read, %s event: that none is missing, that each link fits, and that the journals are what the events say. Runs go on meanwhile.",
-		"All of it is read, %s events: that none is missing, that each link fits, and that the journals are what the events say. Runs go on meanwhile.",
+		"kairosd reads %s event, and checks that none is missing, that each link fits, and that the journals match. Runs continue.",
+		"kairosd reads %s events, and checks that none is missing, that each link fits, and that the journals match. Runs continue.",
 	)
 	p.Check, p.Checked = s.checkWords(c, check)
 	p.UnderWay = !check.Began.IsZero() && check.Ended.IsZero()

@@ -45,7 +45,7 @@ func TestAuditLog(t *testing.T) {
 		t.Fatalf("no request: %s", webtest.Words(p.Body))
 	}
 	webtest.Says(t, b.Get("/audit?q=corr:"+corr[1]), http.StatusOK, "run.cancel")
-	webtest.Says(t, b.Get("/audit?q=corr:0000000000000000"), http.StatusOK, "No event matches.")
+	webtest.Says(t, b.Get("/audit?q=corr:0000000000000000"), http.StatusOK, "No event matches. The audit log shows")
 
 	seq := regexp.MustCompile(`href="/audit/(\d+)"`).FindStringSubmatch(p.Body)[1]
 	webtest.Says(
@@ -59,9 +59,9 @@ func TestAuditLog(t *testing.T) {
 		"Place in the chain",
 		"HMAC of the link",
 		"Link before",
-		"Event before",
+		"Previous event",
 	)
-	webtest.Says(t, b.Get("/audit/1"), http.StatusOK, "none: the chain begins here", "Event after")
+	webtest.Says(t, b.Get("/audit/1"), http.StatusOK, "none: the chain begins here", "Next event")
 	webtest.Says(t, b.Get("/audit/99999999"), http.StatusNotFound)
 	webtest.Says(t, b.Get("/audit/x"), http.StatusNotFound)
 	webtest.Says(t, b.Get("/audit?q=run:"+short+"+action:checkpoint"), http.StatusOK, "checkpoint")
@@ -84,7 +84,7 @@ func TestAuditLog(t *testing.T) {
 	webtest.Says(t, b.Get(strings.ReplaceAll(older[1], "&amp;", "&")), http.StatusOK, "Newer")
 }
 
-// A change says how it was before and how it is after.
+// A change shows the values before and after it.
 func TestAuditChange(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -132,14 +132,14 @@ func TestAuditExport(t *testing.T) {
 	webtest.Says(t, b.Get("/audit.jsonl?q=akter:marta"), http.StatusUnprocessableEntity)
 }
 
-// Who may act can have the chain verified; the page says when that was done last,
+// Who may act can have the chain verified; the page shows when that was done last,
 // by whom and with which result.
 func TestAuditVerify(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	site.Seed(t)
 	b := site.Browser(t).Login()
-	webtest.Says(t, b.Get("/audit"), http.StatusOK, "Not verified yet", "kept for ever")
+	webtest.Says(t, b.Get("/audit"), http.StatusOK, "Not verified yet", "kept forever")
 	p := b.Get("/audit/verify")
 	webtest.Says(t, p, http.StatusOK, "Verify the chain", "none is missing")
 	if p := b.Post("/audit/verify", p.Hidden()); p.Code != http.StatusSeeOther || p.Location != "/audit" {

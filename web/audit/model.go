@@ -8,7 +8,7 @@ import (
 type AuditPage struct {
 	kit.Shell
 	Query, Error, Suggestion string
-	Ranges                   []kit.Link
+	Ranges, Chips            []kit.Link
 	Rows                     []AuditRow
 	Count                    string
 	Newer, Older             string
@@ -24,7 +24,7 @@ type AuditPage struct {
 // AuditRow is an event of the audit log; its links narrow the list, About is the
 // page of what it is about.
 type AuditRow struct {
-	Seq, Href        string
+	Seq, Href, Icon  string
 	At               kit.Time
 	Who, What, About kit.Link
 	Result           kit.Status
@@ -45,7 +45,7 @@ type AuditEventPage struct {
 	Older, Newer string
 }
 
-// AuditVerifyPage says what a verification does, and what the last one found.
+// AuditVerifyPage describes a verification, and the result of the last one.
 type AuditVerifyPage struct {
 	kit.Shell
 	Idem, Error, Sentence string

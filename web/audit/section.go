@@ -25,7 +25,7 @@ type Reader interface {
 	FindRun(ctx context.Context, id string) (domain.Run, error)
 }
 
-// Settings says how long events are kept.
+// Settings returns how long events are kept.
 type Settings interface {
 	Settings(ctx context.Context) (domain.Settings, error)
 }

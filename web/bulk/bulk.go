@@ -97,7 +97,7 @@ func requestOf(c *ui.Context) (domain.BulkRequest, part.BulkAction, error) {
 	return req, v, nil
 }
 
-// preview says what an act on many runs would do; it is safe to open.
+// preview shows what a bulk operation would do; it is safe to open.
 func (s *section) preview(c *ui.Context) error {
 	if c.Query("do") == compare {
 		return comparison(c)
@@ -147,7 +147,7 @@ func (s *section) showPreview(c *ui.Context, code int, req domain.BulkRequest, v
 	}
 	p.CanLabel, p.Labels = v.Action == domain.ActionLabel, cmp.Or(part.LabelText(req.Labels), c.Field("labels"))
 	if len(pre.Circuits) == 1 && c.Echo.Request().Method == http.MethodGet && !c.Echo.Request().Form.Has("tool") {
-		req.Tool = pre.Circuits[0].Name() // what is better for most; nobody has chosen yet
+		req.Tool = pre.Circuits[0].Name() // what is better for most; the reader has not chosen yet
 	}
 	if err := s.conditions(c, &p, req, v, pre.Circuits); err != nil {
 		return err
@@ -266,7 +266,7 @@ func statusOf(c *ui.Context, b domain.Bulk) kit.Status {
 	case domain.BulkCanary:
 		return kit.Word("now", "i-now", locale.Mark("Trying one run"), false)
 	case domain.BulkRunning:
-		return kit.Word("now", "i-now", locale.Mark("Under way"), false)
+		return kit.Word("now", "i-now", locale.Mark("In progress"), false)
 	case domain.BulkStopped:
 		return kit.Word("fail", "i-fail", locale.Mark("Stopped"), true)
 	}
@@ -381,7 +381,7 @@ func (s *section) list(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
-	p := ListPage{Shell: c.Shell("runs", "Acts on many runs")}
+	p := ListPage{Shell: c.Shell("runs", "Bulk operations")}
 	for _, b := range list {
 		p.Rows = append(
 			p.Rows,

@@ -7,7 +7,7 @@ import (
 	part "github.com/kairosd/kairosd/web/part/run"
 )
 
-// BulkPage says what an act on many runs would do.
+// BulkPage shows what a bulk operation would do.
 type PreviewPage struct {
 	kit.Shell
 	Selection
@@ -86,7 +86,7 @@ type Item struct {
 	At     kit.Time
 }
 
-// BulkListPage lists acts on many runs.
+// BulkListPage lists bulk operations.
 type ListPage struct {
 	kit.Shell
 	Rows []ListRow
@@ -99,7 +99,7 @@ type ListRow struct {
 	At                        kit.Time
 }
 
-// following makes the progress fetch itself again while the operation is under way.
+// following makes the progress fetch itself again while the operation is active.
 func following(p Progress) templ.Attributes {
 	if p.Topic == "" {
 		return nil

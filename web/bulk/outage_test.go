@@ -17,7 +17,7 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// brokenService is a service that is down until it is mended, and a plan that
+// brokenService is a service that is down until it is fixed, and a plan that
 // needs it.
 func brokenService(t *testing.T, site *webtest.Site) (mend func()) {
 	t.Helper()
@@ -32,7 +32,7 @@ func brokenService(t *testing.T, site *webtest.Site) (mend func()) {
 	return func() { up.Store(true) }
 }
 
-// over waits for the end of a bulk act.
+// over waits for the end of a bulk operation.
 func over(t *testing.T, site *webtest.Site, address string) domain.Bulk {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; runtime.Gosched() {
@@ -115,7 +115,7 @@ func TestAnOutageOf400Runs(t *testing.T) {
 	webtest.Says(t, b.Get("/runs?q=bulk:"+act.ID), http.StatusOK, "400 match")
 }
 
-// Many runs are labelled, and taken note of, as one act with a preview.
+// Many runs are labelled, and acknowledged, as one operation with a preview.
 func TestManyRunsAreLabelledAndAcknowledged(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -11,65 +11,65 @@ type page struct {
 	Runs, Audit []kit.FilterTerm
 }
 
-// stateHelp says what the states of a run mean; a dashed shape is not final.
+// stateHelp explains the states of a run; a dashed shape is not final.
 var stateHelp = []struct {
 	status kit.Status
 	means  string
 }{
 	{
 		kit.Status{Key: "idle", Icon: "i-queued", Word: locale.Mark("Queued"), Final: false},
-		locale.Mark("stored; waits for a slot, a time or its turn"),
+		locale.Mark("stored; waits for a free slot, a start time, or its turn"),
 	},
 	{kit.Status{Key: "idle", Icon: "i-clock", Word: locale.Mark("Scheduled")}, locale.Mark("stored; starts at a time")},
-	{kit.Status{Key: "now", Icon: "i-now", Word: locale.Mark("Running"), Final: false}, locale.Mark("a step of it is at work")},
+	{kit.Status{Key: "now", Icon: "i-now", Word: locale.Mark("Running"), Final: false}, locale.Mark("a step of the run is active")},
 	{
 		kit.Status{Key: "idle", Icon: "i-wait", Word: locale.Mark("Waiting"), Final: false},
-		locale.Mark("for a time or for a run that it started"),
+		locale.Mark("waits for a time, or for a run that it started"),
 	},
 	{
 		kit.Status{Key: "need", Icon: "i-need", Word: locale.Mark("Needs you"), Final: false},
-		locale.Mark("only a person can let it go on: an approval, a limit, a release"),
+		locale.Mark("continues after a person acts: an approval, a limit, or a release"),
 	},
 	{
 		kit.Status{Key: "need", Icon: "i-retry", Word: locale.Mark("Retrying"), Final: false},
-		locale.Mark("a step failed and is tried again by itself"),
+		locale.Mark("a step failed and is retried automatically"),
 	},
 	{
 		kit.Status{Key: "doubt", Icon: "i-doubt", Word: locale.Mark("In doubt"), Final: false},
-		locale.Mark("a call of it may or may not have happened; a person says which"),
+		locale.Mark("the outcome of a call is unknown; a person decides"),
 	},
 	{
 		kit.Status{Key: "idle", Icon: "i-pause", Word: locale.Mark("Paused"), Final: false},
-		locale.Mark("somebody paused it; nothing new starts"),
+		locale.Mark("paused by a user; no new steps start"),
 	},
-	{kit.Status{Key: "ok", Icon: "i-ok", Word: locale.Mark("Succeeded"), Final: true}, locale.Mark("it came to its end")},
+	{kit.Status{Key: "ok", Icon: "i-ok", Word: locale.Mark("Succeeded"), Final: true}, locale.Mark("all steps that had to run have completed")},
 	{
 		kit.Status{Key: "fail", Icon: "i-fail", Word: locale.Mark("Failed"), Final: true},
-		locale.Mark("a step failed for good; it can be resumed or forked"),
+		locale.Mark("a step failed after its last attempt; the run can be resumed or forked"),
 	},
 	{
 		kit.Status{Key: "idle", Icon: "i-cancel", Word: locale.Mark("Cancelled"), Final: true},
-		locale.Mark("somebody ended it; it can be resumed"),
+		locale.Mark("cancelled by a user; the run can be resumed"),
 	},
 }
 
-// stepHelp says what the states mean that only steps have.
+// stepHelp explains the states that only steps have.
 var stepHelp = []struct {
 	status kit.Status
 	means  string
 }{
 	{
 		kit.Status{Key: "idle", Icon: "i-queued", Word: locale.Mark("not started")},
-		locale.Mark("the run has not come to it, or ended before"),
+		locale.Mark("the run has not reached this step, or ended before it"),
 	},
-	{kit.Status{Key: "idle", Icon: "i-skip", Word: locale.Mark("not taken"), Final: true}, locale.Mark("a decision led elsewhere")},
+	{kit.Status{Key: "idle", Icon: "i-skip", Word: locale.Mark("not taken"), Final: true}, locale.Mark("a decision chose another path")},
 	{
 		kit.Status{Key: "idle", Icon: "i-skip", Word: locale.Mark("skipped"), Final: true},
-		locale.Mark("what it needs did not complete, or its plan says to go on without it"),
+		locale.Mark("a step before it did not complete, or the plan allows it to be skipped"),
 	},
 	{
 		kit.Status{Key: "ok", Icon: "i-reuse", Word: locale.Mark("reused"), Final: true},
-		locale.Mark("its result was taken from the run that this one was forked from"),
+		locale.Mark("its result comes from the run that this run was forked from"),
 	},
 }
 

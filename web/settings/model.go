@@ -26,11 +26,11 @@ type SecretRow struct {
 	Changed, Taken             kit.Time
 	Age                        string // since the file was written
 	Pending                    bool   // the file was written since it was read
-	Rotate                     string // takes up the file's value; empty: a restart does
+	Rotate                     string // loads the file's value; empty: a restart does
 	Uses                       []kit.Link
 }
 
-// RotateSecretPage asks before a new value is taken up.
+// RotateSecretPage confirms that a new value is loaded.
 type RotateSecretPage struct {
 	kit.Shell
 	Idem, Error, Source, Action, Question string
@@ -54,7 +54,7 @@ type RetentionRow struct{ Plan, Completed, Failed, Cancelled, Keep string }
 // RetainedRow is what would go of a plan.
 type RetainedRow struct{ Plan, Href, Reason, Runs, Rows string }
 
-// NotificationsPage shows who is told of what.
+// NotificationsPage shows who gets which notifications.
 type NotificationsPage struct {
 	kit.Shell
 	Source   string

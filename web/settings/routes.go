@@ -19,13 +19,13 @@ func (s *section) routes() []ui.Route {
 	}
 }
 
-// done are the acts after which a page says what was done.
+// done are the messages after an action.
 var done = []ui.Done{
 	{Name: "retained", Path: "/settings/retention", Says: locale.Mark("Expired data deleted.")},
 	{
 		Name: "tested",
 		Path: "/settings/notifications/:channel/test",
-		Says: locale.Mark("A test was made: the newest line of its list says what came of it."),
+		Says: locale.Mark("Test sent. The first row of the list shows the result."),
 	},
 	{Name: "rotated", Path: "/settings/secrets/:secret/rotate", Says: locale.Mark("The new value is in use.")},
 }

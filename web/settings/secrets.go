@@ -77,7 +77,7 @@ func (s *section) secretUses(c *ui.Context, v domain.SecretInfo) []kit.Link {
 	return out
 }
 
-// rotateSecretPage asks before a new value is taken up (level 2).
+// rotateSecretPage confirms that a new value is loaded.
 func (s *section) rotateSecretPage(c *ui.Context) error {
 	return s.showRotateSecret(c, http.StatusOK, "")
 }
@@ -98,14 +98,14 @@ func (s *section) showRotateSecret(c *ui.Context, code int, problem string) erro
 		Action: "/settings/secrets/" + url.PathEscape(
 			v.Name,
 		) + "/rotate",
-		Question: c.T("Take up a new value of %s?", kit.Visible(v.Name)),
+		Question: c.T("Load the new value of %s?", kit.Visible(v.Name)),
 		Uses:     s.secretUses(c, v),
 	}
 	p.Title = p.Question
 	return c.Render(code, RotateSecret(p))
 }
 
-// secret is the one of the address, if its value can be taken up anew.
+// secret is the one of the address, if its value can be loaded again.
 func (s *section) secret(c *ui.Context) (domain.SecretInfo, error) {
 	set, err := s.configured(c)
 	if err != nil {

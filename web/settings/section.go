@@ -16,7 +16,7 @@ type Ports struct {
 	Settings Settings // nil: settings are not shown
 }
 
-// Settings is what the configuration says, and what can be tried of it. Values
+// Settings is the configuration, and what can be tested of it. Values
 // are changed in the configuration file: a page never holds a secret.
 type Settings interface {
 	Settings(ctx context.Context) (domain.Settings, error)

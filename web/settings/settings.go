@@ -134,7 +134,7 @@ var deliveryWords = map[domain.DeliveryStatus]string{
 	), domain.DeliverySent: locale.Mark("delivered"), domain.DeliveryFailed: locale.Mark("given up"),
 }
 
-// notificationSettings shows who is told of what, and the newest messages.
+// notificationSettings shows who gets which notifications, and the newest messages.
 func (s *section) notificationSettings(c *ui.Context) error {
 	set, err := s.configured(c)
 	if err != nil {
