@@ -22,6 +22,7 @@ import (
 var noAct = map[string]string{
 	"POST /display":                 "keeps the reader's choice",
 	"POST /views/default":           "keeps the reader's choice of what the run list opens with",
+	"POST /first-steps":             "keeps the reader's choice",
 	"POST /columns":                 "keeps the reader's choice of columns",
 	"POST /plan-checks":             "checks a text",
 	"page POST /plans/check":        "checks a text",

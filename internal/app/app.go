@@ -102,6 +102,7 @@ type App struct {
 	Demo        *Demo
 	Drafts      *Drafts
 	Failures    *Failures
+	FirstSteps  *FirstSteps
 	Memory      *Memory
 	Planning    *Planning
 	Plans       *Plans
@@ -144,9 +145,9 @@ func New(c Config) *App {
 		log:      c.Log,
 	}
 	return &App{Accounts: &Accounts{k}, Tokens: &Tokens{k}, Agents: &Agents{k}, Approvals: &Approvals{k}, Audit: &Audit{k},
-		Bulk: &Bulk{k}, Demo: &Demo{k}, Drafts: &Drafts{k}, Failures: &Failures{k}, Memory: &Memory{k}, Planning: &Planning{k},
-		Plans: &Plans{k}, Preferences: &Preferences{k}, Providers: &Providers{k}, Runs: &Runs{k}, System: &System{k},
-		Tools: &Tools{k}, Views: &Views{k}}
+		Bulk: &Bulk{k}, Demo: &Demo{k}, Drafts: &Drafts{k}, Failures: &Failures{k}, FirstSteps: &FirstSteps{k},
+		Memory: &Memory{k}, Planning: &Planning{k}, Plans: &Plans{k}, Preferences: &Preferences{k}, Providers: &Providers{k},
+		Runs: &Runs{k}, System: &System{k}, Tools: &Tools{k}, Views: &Views{k}}
 }
 
 // AccountsOf gives the operations on accounts alone, for commands that work while no

@@ -48,6 +48,8 @@ func Section(p Ports) ui.Section {
 		{Get: "/runs/new", Operation: app.StartRun, Handle: s.newRun},
 		{Get: "/plans/:plan/start", Operation: app.StartRun, Handle: s.startPage},
 		{Post: "/plans/:plan/start", Operation: app.StartRun, Handle: s.start},
+		{Get: "/first-steps", Operation: app.GetMe, Handle: s.firstSteps},
+		{Post: "/first-steps", Operation: app.SetPreference, Handle: s.dismissSteps},
 		{Get: "/demo", Operation: app.GetDemo, Handle: s.demoPage},
 		{Post: "/demo", Operation: app.BeginDemo, Handle: s.beginDemo},
 		{Post: "/demo/answer", Operation: app.AnswerDemo, Handle: s.answerDemo},

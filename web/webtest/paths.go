@@ -20,6 +20,7 @@ func (d Seeded) Paths() []string {
 		"/plans/new",
 		"/ask",
 		"/demo",
+		"/first-steps",
 		"/plans/ledger",
 		"/plans/ledger/start",
 		"/plans/ledger/edit",

@@ -1,0 +1,54 @@
+// Package steps shows the first steps with a new server: a list that completes itself.
+package steps
+
+import (
+	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// Card is the list.
+type Card struct {
+	Rows      []Row
+	Remark    string // how many are done
+	CSRF, ID  string
+	Dismissed string // address of the form that removes the list
+}
+
+// Row is a step, and where to take it.
+type Row struct {
+	Text, Hint, Href string
+	Done             bool
+}
+
+var rows = map[app.FirstStep]Row{
+	app.FirstRun: {Text: locale.Mark("Run an example plan"), Hint: locale.Mark("until it completes"), Href: "/plans"},
+	app.FirstDecision: {Text: locale.Mark("Answer an approval request"), Hint: locale.Mark("run a plan with an approval step first"),
+		Href: "/approvals"},
+	app.FirstResume: {Text: locale.Mark("Break a run and resume it"), Hint: locale.Mark("completed steps do not run again"),
+		Href: "/docs/get-started/quick-start"},
+	app.FirstDemo: {Text: locale.Mark("Pull the plug"), Hint: locale.Mark("a server is killed in the middle of a payment"),
+		Href: "/demo"},
+	app.FirstModel: {Text: locale.Mark("Connect a model"), Hint: locale.Mark("a provider other than offline"), Href: "/agents/providers"},
+}
+
+// Of returns the list for the reader; nil if they have none.
+func Of(c *ui.Context) (*Card, error) {
+	list, err := c.Site.App.FirstSteps.Get(c, c.Who.Actor())
+	if err != nil || len(list) == 0 || !c.May(app.BeginDemo) {
+		return nil, err
+	}
+	card := &Card{CSRF: c.Who.CSRF, ID: kit.NewID(), Dismissed: "/first-steps"}
+	done := 0
+	for _, s := range list {
+		r := rows[s.Step]
+		r.Text, r.Hint, r.Done = c.T(r.Text), c.T(r.Hint), s.Done
+		if r.Done {
+			done++
+		}
+		card.Rows = append(card.Rows, r)
+	}
+	card.Remark = c.T("%s of %s", c.Number(int64(done)), c.Number(int64(len(list))))
+	return card, nil
+}
