@@ -11,8 +11,8 @@ import (
 	_ "github.com/dbos-inc/dbos-transact-golang/dbos/driver/sqlite"
 )
 
-// dbosSystem is DBOS Transact for Go on SQLite as it sets itself up: write-ahead
-// log, synchronous=NORMAL (it may lose acknowledged steps in a power cut).
+// dbosSystem is DBOS Transact for Go on SQLite with its own settings: write-ahead log and
+// synchronous=NORMAL, which may lose acknowledged steps in a power failure.
 type dbosSystem struct {
 	coded
 	ctx dbos.Context

@@ -23,8 +23,8 @@ type kairosdSystem struct {
 
 var operator = domain.Actor{Name: "bench", Role: domain.RoleAuthor, Surface: "bench"}
 
-// registry knows two handlers: one whose effect needs a durable intent, and a
-// pure one that counts visits.
+// registry has two handlers: one whose effect needs a durable intent, and a pure one that counts
+// iterations.
 type registry struct{ step func(string, int) }
 
 func (r registry) Handler(n *walk.ProgramNode) (engine.Handler, bool) {

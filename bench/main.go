@@ -40,8 +40,8 @@ var (
 	atFlag    = flag.String("at", "", "internal: directory")
 )
 
-// peers of the table, in its order, with the workloads that each is asked for.
-// What a system needs minutes for is left out of the default run.
+// peers are the systems of the table, in its order, with their workloads. The default run leaves
+// out workloads that take minutes.
 var peers = []struct {
 	name, title string
 	workloads   string
@@ -75,7 +75,7 @@ func main() {
 		os.Exit(1)
 	}
 	if *childFlag != "" {
-		os.Exit(0) // peers have goroutines that nobody ends
+		os.Exit(0) // goroutines of the peers are still running
 	}
 }
 

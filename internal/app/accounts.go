@@ -67,7 +67,7 @@ func (a *Accounts) subject(ctx context.Context, by domain.Actor, idOrName string
 	if err == nil && u.Name == by.Name {
 		op = own
 	}
-	if denied := a.allow(ctx, op, by, string(op)); denied != nil { // before it says whether there is one
+	if denied := a.allow(ctx, op, by, string(op)); denied != nil { // a caller without permission must not find out whether it exists
 		return domain.User{}, op, denied
 	}
 	return u, op, err
@@ -77,8 +77,8 @@ func (a *Accounts) object() object[domain.User] {
 	return object[domain.User]{id: func(u domain.User) string { return u.ID }, find: a.store.User}
 }
 
-// account performs an operation on accounts: also on a full disk, when somebody must be
-// able to get in, or to be kept out.
+// account performs an operation on accounts. It works on a full disk too, because an operator must
+// then be able to log in, or to lock someone out.
 func account[T any](
 	ctx context.Context,
 	k *kernel,
@@ -151,11 +151,11 @@ type UserChange struct {
 	Password *string `json:"-"` // not even a digest of it is stored
 }
 
-// UpdateUser changes a user, whose sessions end at once. The last admin stays one. With a
-// new password, the second factor of somebody else goes: who lost both telephone and
-// recovery codes gets in again.
+// UpdateUser changes a user and ends their sessions. The last administrator stays one. A new
+// password for another user removes their second factor, so that a user who lost their phone and
+// recovery codes can log in again.
 //
-// Errors: invalid (the role or the password), not_found, conflict (the only admin),
+// Errors: invalid (the role or the password), not_found, conflict (the only administrator),
 // forbidden.
 func (a *Accounts) UpdateUser(ctx context.Context, req UserChange) (domain.User, error) {
 	known, done, err := before(ctx, a.kernel, UpdateUser, req.Meta, req, a.object())
@@ -203,8 +203,8 @@ func (a *Accounts) UpdateUser(ctx context.Context, req UserChange) (domain.User,
 	})
 }
 
-// changeUser changes a user and ends the sessions, but the one with the hash keep. edit
-// says what it changed, "" for nothing; also, if not nil, is done then.
+// changeUser changes a user and ends the sessions except the one with the hash keep. edit returns a
+// description of the change, or "" if there is none. also, if not nil, runs after edit.
 func (a *Accounts) changeUser(
 	ctx context.Context,
 	op Operation,
@@ -244,17 +244,17 @@ func (a *Accounts) changeUser(
 	return u, nil
 }
 
-// UserLink says by which subject the identity provider knows a user.
+// UserLink is the subject of a user at the identity provider.
 type UserLink struct {
 	Meta    `json:"-"`
 	User    string // id or name
 	Subject string // empty: the link ends
 }
 
-// LinkUser says who a user is at the identity provider. All their sessions end.
+// LinkUser links a user to a subject of the identity provider, and ends all their sessions.
 //
-// Errors: invalid (the subject), not_found, conflict (no provider is configured, or
-// another user is linked), forbidden.
+// Errors: invalid (the subject), not_found, conflict (no provider is configured, or another user is
+// linked), forbidden.
 func (a *Accounts) LinkUser(ctx context.Context, req UserLink) (domain.User, error) {
 	known, done, err := before(ctx, a.kernel, LinkUser, req.Meta, req, a.object())
 	if err != nil || done {
@@ -289,9 +289,8 @@ type UserNamed struct {
 	User string // id or name
 }
 
-// MakeLoginLink makes the secret of a link, /login/link?token=SECRET, that logs a user in
-// once within ten minutes: the way in when no other works. Only somebody at the machine
-// itself may make one.
+// MakeLoginLink makes the secret of a link, /login/link?token=SECRET. The link logs a user in once
+// within ten minutes, if no other way works. Only a local command may make one.
 //
 // Errors: not_found, conflict (the user is disabled), too_many, already_done, forbidden.
 func (a *Accounts) MakeLoginLink(ctx context.Context, req UserNamed) (string, error) {
@@ -316,7 +315,7 @@ func (a *Accounts) MakeLoginLink(ctx context.Context, req UserNamed) (string, er
 	if u.Disabled {
 		return "", domain.Errorf(domain.CodeConflict, "user %s is disabled", u.Name).Suggest("run first: kairosd user enable %s", u.Name)
 	}
-	secret, err := a.auth.OpenLink(u.ID) // nobody knows it unless this is recorded
+	secret, err := a.auth.OpenLink(u.ID) // the secret is not returned unless this is recorded
 	if err != nil {
 		return "", err
 	}

@@ -1,11 +1,10 @@
-// Package app holds the operations of kairosd: what people and programs can ask for,
-// each as one method. The HTTP API, the dashboard, and the command line call these
-// methods and nothing below them.
+// Package app holds the operations of kairosd, one method each. The HTTP API, the dashboard, and
+// the command line call these methods and nothing below them.
 //
-// Every method takes the principal who asks, and the policy says whether they may. An
-// operation that changes something writes an audit record with its effect. With an
-// idempotency key it is done once, also if kairosd is killed between the effect and the
-// answer: a repetition gets the object as it is by then.
+// Every method takes the principal of the request, and the policy decides whether they may use it.
+// An operation that changes something writes an audit record with its effect. With an idempotency
+// key, it is carried out once, even if kairosd is killed between the effect and the answer. A
+// repeated request returns the object in its current state.
 package app
 
 import (
@@ -38,7 +37,7 @@ type Config struct {
 	// Drafts plans drafts, and Planner what else is requested; required.
 	Drafts  *draft.Service
 	Planner Planner
-	// Auth proves who somebody is; required.
+	// Auth authenticates people and programs. It is required.
 	Auth *auth.Service
 	// Checker verifies the audit log; required.
 	Checker *store.AuditChecker
@@ -177,7 +176,7 @@ type kernel struct {
 	demo     Demonstrator
 	now      func() time.Time
 	log      *slog.Logger
-	keys     keylock.Locks // of commands under way
+	keys     keylock.Locks // keys of active commands
 }
 
 // Meta is what every request for a change carries.
@@ -232,10 +231,10 @@ var counted = object[int64]{
 	find: func(_ context.Context, n string) (int64, error) { return strconv.ParseInt(n, 10, 64) },
 }
 
-// perform carries out an entity operation: it asks the policy, then runs f in one
-// transaction with the audit records and the record of the idempotency key. f may run
-// more than once; it reads and writes through tx only. request is what the client sent,
-// without who sent it.
+// perform carries out an operation on stored objects: it checks the policy, then runs f in one
+// transaction with the audit records and the record of the idempotency key. f may run more than
+// once, and reads and writes only through tx. request is the request of the client, without its
+// principal.
 func perform[T any](
 	ctx context.Context,
 	k *kernel,
@@ -249,8 +248,8 @@ func perform[T any](
 	return out, err
 }
 
-// carryOut is perform for an operation with more to do after its transaction. repeated
-// says that it was carried out before, with the same key.
+// carryOut is perform for an operation with more work after its transaction. repeated reports that
+// it was carried out before with the same key.
 func carryOut[T any](
 	ctx context.Context,
 	k *kernel,
@@ -338,7 +337,7 @@ func (k *kernel) intent(op Operation, m Meta, request any) (store.Operation, err
 	return o, nil
 }
 
-// repeat says that the operation was done before.
+// repeat records that the operation was carried out before.
 func (m Meta) repeat() {
 	if m.Repeated != nil {
 		*m.Repeated = true

@@ -36,9 +36,9 @@ func (a *Approvals) Get(ctx context.Context, by domain.Actor, id string) (domain
 	return a.store.Approval(ctx, id)
 }
 
-// Prediction says where each answer to an approval leads, as far as it is known.
+// Prediction returns the predicted path of each answer to an approval.
 //
-// Errors: not_found, conflict (it is not open), forbidden.
+// Errors: not_found, conflict (it is not pending), forbidden.
 func (a *Approvals) Prediction(ctx context.Context, by domain.Actor, id string) ([]domain.Prediction, error) {
 	if err := a.allow(ctx, ForecastApproval, by, ""); err != nil {
 		return nil, err
@@ -52,15 +52,14 @@ type DecideRequest struct {
 	domain.DecideRequest
 }
 
-// Decide answers an approval, and the run goes on. It returns the approval with the
-// answer, which is durable.
+// Decide answers an approval, and the run continues. It returns the approval with the durable
+// answer.
 //
-// The answer request_changes gives the comment to the agent, where an agent requests the
-// approval.
+// The answer request_changes sends the comment to the agent, if an agent requested the approval.
 //
-// Errors: invalid (the answer or its values), not_found, conflict (it was answered
-// already), stale (Digest is of another question), forbidden (the person started the run,
-// and approvals are separated), unavailable.
+// Errors: invalid (the answer or its values), not_found, conflict (it is already answered), stale
+// (Digest is of another request), forbidden (the person started the run, and approvals are
+// separated), unavailable.
 func (a *Approvals) Decide(ctx context.Context, req DecideRequest) (domain.Approval, error) {
 	return command(
 		ctx,
@@ -104,19 +103,19 @@ func (a *Approvals) Assignees(ctx context.Context, by domain.Actor) ([]string, e
 	return names, err
 }
 
-// AssignRequest gives an approval to somebody.
+// AssignRequest assigns an approval to a person.
 type AssignRequest struct {
 	Meta     `json:"-"`
 	Approval string
-	Before   string // who it was given to, as the caller saw it; empty: nobody
-	Assignee string // empty: whoever may answer
+	Before   string // the assignee that the caller saw; empty means none
+	Assignee string // empty means anyone with the permission
 	Reason   string
 }
 
-// Assign says who is to answer an approval.
+// Assign sets who must answer an approval.
 //
-// Errors: invalid (the name), not_found, conflict (it was answered, or given to somebody
-// else, meanwhile), forbidden.
+// Errors: invalid (the name), not_found, conflict (it was answered or reassigned in the meantime),
+// forbidden.
 func (a *Approvals) Assign(ctx context.Context, req AssignRequest) (domain.Approval, error) {
 	req.Assignee, req.Reason = strings.TrimSpace(req.Assignee), strings.TrimSpace(req.Reason)
 	if len(req.Assignee) > 128 {

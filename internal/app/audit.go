@@ -73,9 +73,9 @@ func (a *Audit) Export(ctx context.Context, by domain.Actor, f domain.AuditFilte
 	return &AuditExport{a.kernel, f, page}, err
 }
 
-// Write writes one JSON object per line and, at the end, a signature. It calls flush
-// after each page, and stops without an error when flush or a write fails: nobody
-// listens any more. An error means that the export is not whole.
+// Write writes one JSON object per line and a signature at the end. It calls flush after each page.
+// If flush or a write fails, it stops without an error, because the client has disconnected. An
+// error means that the export is not complete.
 func (e *AuditExport) Write(ctx context.Context, w io.Writer, flush func() error) error {
 	lines := domain.NewSignedLines(w)
 	out := json.NewEncoder(lines)
@@ -107,8 +107,8 @@ func (e *AuditExport) Write(ctx context.Context, w io.Writer, flush func() error
 	}
 }
 
-// Check gives the verification of the log that is under way, else the last one; the zero
-// value if there was none.
+// Check returns the verification of the log that is in progress, or else the last one, or the zero
+// value.
 //
 // Errors: forbidden.
 func (a *Audit) Check(ctx context.Context, by domain.Actor) (domain.AuditCheck, error) {
@@ -118,10 +118,10 @@ func (a *Audit) Check(ctx context.Context, by domain.Actor) (domain.AuditCheck, 
 	return a.checker.AuditCheck(ctx)
 }
 
-// Verify begins a verification of the whole log in the background, and gives what there
-// is to say of it now. A restart of kairosd begins it again.
+// Verify starts a verification of the whole log in the background, and returns its state. A restart
+// of kairosd starts it again.
 //
-// Errors: conflict (one is under way), forbidden.
+// Errors: conflict (one is in progress), forbidden.
 func (a *Audit) Verify(ctx context.Context, m Meta) (domain.AuditCheck, error) {
 	check := object[domain.AuditCheck]{
 		id:   func(domain.AuditCheck) string { return "" },

@@ -48,7 +48,7 @@ func (b *Bulk) Items(ctx context.Context, by domain.Actor, id string, after int6
 	return b.store.BulkItems(ctx, id, after, limit)
 }
 
-// Preview says what a request would do now, and to how many runs.
+// Preview returns what a request would do now, and to how many runs.
 //
 // Errors: invalid (the request), forbidden.
 func (b *Bulk) Preview(ctx context.Context, by domain.Actor, r domain.BulkRequest) (domain.BulkPreview, error) {

@@ -6,12 +6,12 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// command carries out an operation that the engine does: a message to the runner of a
-// run, or the creation of a run. It asks the policy, then calls f with the receipt of the
-// idempotency key, nil for none, which the engine commits with the effect.
+// command carries out an operation of the engine: a message to the runner of a run, or the creation
+// of a run. It checks the policy, then calls f with the receipt of the idempotency key, or nil. The
+// engine commits the receipt with the effect.
 //
-// Requests with the same key wait for each other. With a key, the end of ctx does not
-// stop what has begun: the repetition gets what came of it.
+// Requests with the same key wait for each other. With a key, the end of ctx does not stop an
+// operation that has started. A repeated request gets its result.
 func command[T any](
 	ctx context.Context,
 	k *kernel,

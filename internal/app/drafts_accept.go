@@ -126,12 +126,12 @@ type DraftRun struct {
 	domain.DraftStart
 }
 
-// Run starts a run of exactly the plan of a draft, with its request as input and its
-// constraints as limits. What is started is accepted, but for a version that was made of
-// a plan in use: that replaces the current one only when the request says so.
+// Run starts a run with the plan of a draft, the request as input, and its constraints as limits.
+// This accepts the draft. If the draft changes a plan in use, it replaces the current version only
+// if the request sets that.
 //
-// Errors: not_found, conflict (there is nothing to start, or the draft has to be accepted
-// first), forbidden, unavailable.
+// Errors: not_found, conflict (there is nothing to start, or the draft must be accepted first),
+// forbidden, unavailable.
 func (d *Drafts) Run(ctx context.Context, req DraftRun) (domain.Run, error) {
 	request := []any{req.Draft, req.DraftStart}
 	start := func(ctx context.Context, receipt *domain.Receipt) (domain.Run, error) {

@@ -57,8 +57,8 @@ const (
 	standingFor = 30 * 24 * time.Hour
 )
 
-// Standing tells whether the failure of a run needs attention, and who acknowledged it;
-// nothing of a run that has not failed.
+// Standing returns whether the failure of a run needs attention, and who acknowledged it. It is
+// empty for a run that has not failed.
 //
 // Errors: forbidden.
 func (f *Failures) Standing(ctx context.Context, by domain.Actor, run domain.Run) (domain.Standing, error) {
@@ -127,13 +127,12 @@ type FailureChange struct {
 	ResumeAt time.Time
 }
 
-// Acknowledge says that somebody knows of a group of failures: its runs need attention
-// no more until they, or others like them, fail again. It returns how many runs that
-// were; the same number for a repeated key, and 0 for a group that is acknowledged.
-// A reference of a fingerprint alone must name one group.
+// Acknowledge acknowledges a failure group: its runs need no attention until they, or others in the
+// group, fail again. It returns the number of runs, also for a repeated key, and 0 for an
+// acknowledged group. A reference with only a fingerprint must match one group.
 //
-// Errors: not_found (the plan), conflict (none of the group needs attention), invalid (a
-// time that is past), unavailable (nothing here resumes runs at a time), forbidden.
+// Errors: not_found (the plan), conflict (no run of the group needs attention), invalid (a time in
+// the past), unavailable (no daemon resumes runs), forbidden.
 func (f *Failures) Acknowledge(ctx context.Context, req FailureChange) (n int64, err error) {
 	if req.FailureRef, err = f.whole(ctx, req.FailureRef); err != nil {
 		return 0, err
@@ -160,7 +159,7 @@ func (f *Failures) Acknowledge(ctx context.Context, req FailureChange) (n int64,
 			}
 			return domain.Errorf(domain.CodeConflict, "no failure of %s at %s with %s needs attention any more", req.PlanKey,
 				req.Node, req.Code).
-				Suggest("somebody else took note of it, or the runs were resumed")
+				Suggest("it was acknowledged by another user, or the runs were resumed")
 		}
 		f.record(tx, req, n)
 		if err := resume.store(tx); err != nil {

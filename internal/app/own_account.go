@@ -8,7 +8,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 )
 
-// Enrollment is a second factor that somebody sets up for themselves.
+// Enrollment is a second factor that users set up for themselves.
 type Enrollment struct {
 	Meta   `json:"-"`
 	Secret string `json:"-"` // in base32, as auth.Service.NewSecondFactor gives it
@@ -56,7 +56,7 @@ func (a *Accounts) AddSecondFactor(ctx context.Context, req Enrollment) ([]strin
 	return out, err
 }
 
-// PasswordChange is a new password that somebody chooses for themselves.
+// PasswordChange is a new password that users set for themselves.
 type PasswordChange struct {
 	Meta `json:"-"`
 	Old  string `json:"-"`

@@ -88,7 +88,7 @@ func (p *Plans) object() object[domain.Plan] {
 	return object[domain.Plan]{id: func(plan domain.Plan) string { return plan.ID }, find: p.store.Plan}
 }
 
-// PlanChange names a plan and says why it is changed.
+// PlanChange names a plan and the reason of its change.
 type PlanChange struct {
 	Meta   `json:"-"`
 	Plan   string // id or key

@@ -23,14 +23,14 @@ const (
 	Job                 // stores a job, which a worker then does
 )
 
-// Rule says who may use an operation.
+// Rule defines who may use an operation.
 type Rule struct {
 	Kind Kind
 	// Role is the least role; empty: everybody, without a login.
 	Role domain.Role
 	// Scope is what a token with scopes must have; empty: any token will do.
 	Scope string
-	// Audit is what the audit log calls it; empty: the operation records by itself.
+	// Audit is the action in the audit log. Empty means that the operation writes its own record.
 	Audit string
 }
 
@@ -165,7 +165,7 @@ const (
 	VerifyAudit   Operation = "start-audit-check"
 )
 
-// The installation.
+// Operations on the server.
 const (
 	GetOpenAPI        Operation = "get-openapi"
 	GetVersion        Operation = "get-version"

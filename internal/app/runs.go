@@ -59,11 +59,10 @@ type NoteRequest struct {
 	Text string // at most domain.MaxNoteLength characters
 }
 
-// AddNote keeps a note with a run, for whoever looks at the run next. Notes are not
-// changed afterwards.
+// AddNote adds a note to a run. Notes cannot be changed.
 //
-// Errors: invalid (the text), not_found, conflict (the run has domain.MaxNotes notes, or
-// the id is of several runs), forbidden.
+// Errors: invalid (the text), not_found, conflict (the run has domain.MaxNotes notes, or the ID
+// matches several runs), forbidden.
 func (r *Runs) AddNote(ctx context.Context, req NoteRequest) (domain.Note, error) {
 	text, err := domain.CheckNote(req.Text)
 	if err != nil {
@@ -96,20 +95,19 @@ func (r *Runs) AddNote(ctx context.Context, req NoteRequest) (domain.Note, error
 	)
 }
 
-// AcknowledgeRequest says that somebody knows of a failed run.
+// AcknowledgeRequest acknowledges a failed run.
 type AcknowledgeRequest struct {
 	Meta     `json:"-"`
 	Run      string    // id, or enough of it
 	Note     string    // kept with the run; may be empty
-	ResumeAt time.Time // when the run is resumed; zero: not by itself
+	ResumeAt time.Time // when to resume the run; zero means never
 }
 
-// Acknowledge says that somebody knows of a failed run: it needs attention no more until
-// it fails again. Of a run that somebody acknowledged before, it keeps the note.
+// Acknowledge acknowledges a failed run: it needs no attention until it fails again. If the run is
+// already acknowledged, only the note is added.
 //
-// Errors: invalid (the note, a time that is past), not_found, conflict (the run has not
-// failed, or somebody acknowledged it before and there is no note), unavailable (nothing
-// here resumes runs at a time), forbidden.
+// Errors: invalid (the note, a time in the past), not_found, conflict (the run has not failed, or
+// is already acknowledged and there is no note), unavailable (no daemon resumes runs), forbidden.
 func (r *Runs) Acknowledge(ctx context.Context, req AcknowledgeRequest) (domain.Run, error) {
 	intent, err := r.intent(AcknowledgeRun, req.Meta, req)
 	if err != nil {
@@ -146,7 +144,7 @@ func (r *Runs) Acknowledge(ctx context.Context, req AcknowledgeRequest) (domain.
 	_, repeated, err := carryOut(ctx, r.kernel, AcknowledgeRun, req.Meta, req, found, func(tx *store.Tx) (domain.Run, error) {
 		err := tx.Attention().AckRun(run.ID, note)
 		if domain.CodeOf(err) == domain.CodeConflict && note != "" {
-			err = nil // somebody did before; the note is one more
+			err = nil // it is already acknowledged; the note is added
 		}
 		if err == nil && note != "" {
 			_, err = tx.AddNote(run.ID, note)

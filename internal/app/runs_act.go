@@ -49,13 +49,13 @@ var actions = map[domain.Action]Operation{
 	domain.ActionLimits: UpdateRun, domain.ActionDelete: DeleteRun,
 }
 
-// Act acts on a run. It returns the run as it is then, or the new run of a rerun or
-// fork. What it says is durable. Pausing a paused run, and continuing one that is not
-// paused, returns it unchanged.
+// Act carries out an action on a run. It returns the run afterwards, or the new run of a rerun or
+// fork. The result is durable. Pausing a paused run, or continuing one that is not paused, returns
+// it unchanged.
 //
-// Errors: invalid (the request), not_found, conflict (the run is not in a state for it, or
-// the id is of several runs), stale (Rev or Digest is of an earlier state), not_resumable,
-// forbidden, unavailable.
+// Errors: invalid (the request), not_found, conflict (the state of the run does not allow the
+// action, or the ID matches several runs), stale (Rev or Digest is of an earlier state),
+// not_resumable, forbidden, unavailable.
 func (r *Runs) Act(ctx context.Context, req ActRequest) (domain.Run, error) {
 	op, ok := actions[req.Action]
 	if !ok {
@@ -65,7 +65,7 @@ func (r *Runs) Act(ctx context.Context, req ActRequest) (domain.Run, error) {
 		return domain.Run{}, err
 	}
 	find := r.store.FindRun
-	if req.Action == domain.ActionDelete { // nobody finds it any more
+	if req.Action == domain.ActionDelete { // it can no longer be found
 		find = func(_ context.Context, id string) (domain.Run, error) { return domain.Run{ID: id}, nil }
 	}
 	return command(ctx, r.kernel, op, req.Meta, req, find, func(ctx context.Context, receipt *domain.Receipt) (domain.Run, error) {
@@ -85,16 +85,16 @@ func (r *Runs) Act(ctx context.Context, req ActRequest) (domain.Run, error) {
 	})
 }
 
-// ResolveRequest says what became of an attempt in doubt.
+// ResolveRequest sets the outcome of an attempt in doubt.
 type ResolveRequest struct {
 	Meta `json:"-"`
 	domain.ResolveRequest
 }
 
-// Resolve settles an attempt in doubt, and the run goes on.
+// Resolve settles an attempt in doubt, and the run continues.
 //
-// Errors: invalid (the request), not_found (the run or the node), conflict (nothing is in
-// doubt there), stale (Rev, or another attempt), forbidden, unavailable.
+// Errors: invalid (the request), not_found (the run or the step), conflict (nothing is in doubt
+// there), stale (Rev, or another attempt), forbidden, unavailable.
 func (r *Runs) Resolve(ctx context.Context, req ResolveRequest) (domain.Run, error) {
 	return command(
 		ctx,

@@ -81,7 +81,7 @@ func (r *Runs) Get(ctx context.Context, by domain.Actor, id string) (Facts, erro
 // JournalPart are consecutive rows of a journal.
 type JournalPart struct {
 	Rows []domain.Entry
-	// More says that rows follow.
+	// More reports that rows follow.
 	More bool
 	// Damage is why the journal ends here: the row that follows is damaged. Empty: none is.
 	Damage string
@@ -186,9 +186,9 @@ func (r *Runs) Handoff(ctx context.Context, by domain.Actor, id string) (domain.
 	return handoff.In(d, said.Messages).Of(h.Handoff, r.now()), nil
 }
 
-// Preview says what an action on a run would do, and what it will probably take.
+// Preview returns what an action on a run would do, and its estimated time and cost.
 //
-// Errors: invalid (the request), not_found, conflict (the id is of several runs), forbidden.
+// Errors: invalid (the request), not_found, conflict (the ID matches several runs), forbidden.
 func (r *Runs) Preview(ctx context.Context, by domain.Actor, req domain.ActionRequest) (domain.Preview, error) {
 	run, err := r.seen(ctx, PreviewRun, by, req.Run)
 	if err != nil {

@@ -23,8 +23,8 @@ type Server interface {
 	Maintain(ctx context.Context, keep Recorder, by domain.Actor, on bool, reason string) (*domain.Maintenance, error)
 	// BackUp makes a verified backup in the configured directory, with its audit record.
 	BackUp(ctx context.Context, by domain.Actor) (domain.Backup, error)
-	// Retain removes what retention says, with its audit record, or only says what it
-	// would remove.
+	// Retain applies the retention rules, with an audit record, or only reports what it would
+	// delete.
 	Retain(ctx context.Context, by domain.Actor, reason string, dryRun bool) (domain.Retained, error)
 }
 
@@ -39,8 +39,8 @@ type Settings interface {
 	// TestChannel sends a message at once, and gives what came of it, with its audit
 	// record; CodeNotFound.
 	TestChannel(ctx context.Context, by domain.Actor, channel string) (domain.Delivery, error)
-	// RotateSecret takes up what a secret's file holds now, with its audit record;
-	// CodeNotFound, CodeConflict if it is in use already.
+	// RotateSecret applies the current value of a secret's file, with an audit record. It returns
+	// CodeNotFound, or CodeConflict if the value is already active.
 	RotateSecret(ctx context.Context, by domain.Actor, name, reason string) error
 }
 
@@ -123,10 +123,10 @@ func (s *System) Maintain(ctx context.Context, req MaintenanceChange) (*domain.M
 	})
 }
 
-// BackUp makes a verified backup in the configured directory. It goes on when ctx ends.
+// BackUp makes a verified backup in the configured directory. It continues when ctx ends.
 //
-// Errors: conflict (a backup or retention is in progress), unavailable (no daemon),
-// no_space, forbidden.
+// Errors: conflict (a backup or retention is in progress), unavailable (no daemon), no_space,
+// forbidden.
 func (s *System) BackUp(ctx context.Context, m Meta) (domain.Backup, error) {
 	backup := object[domain.Backup]{
 		id: func(b domain.Backup) string { return filepath.Base(b.Path) },
@@ -158,11 +158,10 @@ type RetentionRequest struct {
 	DryRun bool   // only say what would be removed
 }
 
-// RunRetention removes what the rules of retention say, or says what it would remove. It
-// goes on when ctx ends. A repeated key gets what is left to remove.
+// RunRetention applies the retention rules, or only reports what it would delete. It continues when
+// ctx ends. A repeated key deletes what is left.
 //
-// Errors: conflict (a backup or retention is in progress), unavailable (no daemon),
-// forbidden.
+// Errors: conflict (a backup or retention is in progress), unavailable (no daemon), forbidden.
 func (s *System) RunRetention(ctx context.Context, req RetentionRequest) (domain.Retained, error) {
 	left := object[domain.Retained]{
 		id: func(r domain.Retained) string { return strconv.Itoa(int(r.Runs)) },
@@ -256,9 +255,9 @@ func (s *System) Release(ctx context.Context, req HeldRuns) (int64, error) {
 	})
 }
 
-// effect carries out an operation whose effect is outside the database, and which writes
-// its audit record itself. It goes on when ctx ends. The record of the key is written
-// after the effect: if kairosd is killed between them, a repetition has the effect again.
+// effect carries out an operation whose effect is outside the database, and which writes its own
+// audit record. It continues when ctx ends. The record of the key is written after the effect, so
+// if kairosd is killed between them, a repeated request has the effect again.
 func effect[T any](
 	ctx context.Context,
 	k *kernel,

@@ -127,11 +127,10 @@ type DisableRequest struct {
 	Reason string // required; kept in the audit log, and part of the error of a refused call
 }
 
-// Disable refuses new calls of a tool until it is enabled, also after a restart. Calls
-// under way go on. A disabled tool is returned unchanged.
+// Disable rejects new calls of a tool until it is enabled, also after a restart. Active calls
+// continue. A disabled tool is returned unchanged.
 //
-// Errors: not_found, invalid (there is no reason), unavailable (nothing is stored here),
-// forbidden.
+// Errors: not_found, invalid (there is no reason), unavailable (there is no store), forbidden.
 func (t *Tools) Disable(ctx context.Context, req DisableRequest) (domain.ToolInfo, error) {
 	return change(ctx, t.kernel, DisableTool, req.Meta, req, t.named(req.Name), func(ctx context.Context, keep *keeper) error {
 		if err := reasoned(req.Reason); err != nil {

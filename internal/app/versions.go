@@ -152,12 +152,12 @@ func (p *Plans) Restore(ctx context.Context, req VersionChange) (domain.Plan, er
 	})
 }
 
-// Accept takes a version that a planner made into use: it becomes the plan's current
-// one. A version in use stays as it is. With Number 0 the plan must be a draft.
+// Accept makes a version of a planner the plan's current one. If it is the current one already,
+// nothing changes. With Number 0, the plan must be a draft.
 //
-// Errors: not_found, conflict (a person made the version, or the plan is no draft or is
-// archived), stale (the plan has another current version meanwhile), forbidden (also
-// when a person wrote the current version, and the principal writes no plans).
+// Errors: not_found, conflict (a person made the version, or the plan is not a draft or is
+// archived), stale (the plan has another current version by now), forbidden (also if a person wrote
+// the current version and the principal may not write plans).
 func (p *Plans) Accept(ctx context.Context, req VersionChange) (domain.Plan, error) {
 	if plan, done, err := before(ctx, p.kernel, AcceptPlan, req.Meta, req, p.object()); done || err != nil {
 		return plan, err
@@ -175,7 +175,7 @@ func (p *Plans) Accept(ctx context.Context, req VersionChange) (domain.Plan, err
 		}
 		hash = v.Hash
 	case plan.Stage != domain.StageDraft:
-		return plan, domain.Errorf(domain.CodeConflict, "plan %s is no draft", plan.Key)
+		return plan, domain.Errorf(domain.CodeConflict, "plan %s is not a draft", plan.Key)
 	}
 	accept, err := p.acceptance(ctx, AcceptPlan, req.By, plan.ID, hash, req.Reason)
 	if err != nil {

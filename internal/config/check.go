@@ -8,7 +8,7 @@ import (
 	"github.com/kairosd/kairosd/internal/encrypt"
 )
 
-// maxPrice of a million tokens keeps sums finite (L14).
+// maxPrice of a million tokens keeps sums finite.
 const maxPrice = 1e9
 
 // check reports every value that cannot be meant.
@@ -41,7 +41,7 @@ func (c *Config) check() error {
 	}
 	if c.DefaultProvider != "" {
 		if _, ok := c.Providers[c.DefaultProvider]; !ok {
-			add("default_provider %q is no provider", c.DefaultProvider)
+			add("unknown default_provider %q", c.DefaultProvider)
 		}
 	}
 	ids := map[string]bool{}
@@ -64,7 +64,7 @@ func (c *Config) check() error {
 		}
 	}
 	if c.DefaultAgent != "" && !ids[c.DefaultAgent] {
-		add("default_agent %q is no agent", c.DefaultAgent)
+		add("unknown default_agent %q", c.DefaultAgent)
 	}
 	for _, s := range c.Skills {
 		if s.ID == "" || (s.Tool == "") == (s.Agent == "") {
@@ -81,7 +81,7 @@ func (c *Config) check() error {
 	for _, s := range c.Skills {
 		for _, id := range slices.Concat(s.DependsOn, s.Implies, s.GuardedBy) {
 			if !skills[id] {
-				add("skill %s: %q is no skill", s.ID, id)
+				add("skill %s: unknown skill %q", s.ID, id)
 			}
 		}
 		if s.Gate != nil && (!skills[s.Gate.Skill] || s.Gate.Expr == "") {
@@ -126,7 +126,7 @@ func (c *Config) check() error {
 			add("secret %s needs exactly one of env and file", name)
 		}
 		if slices.Contains(s.Tools, "http") && len(s.Hosts) == 0 {
-			add("secret %s may be used by http: list the hosts that may be told it", name)
+			add("secret %s may be used by http: list its allowed hosts", name)
 		}
 	}
 	if _, err := c.Retention.Policy(); err != nil {

@@ -56,12 +56,12 @@ type Provider struct {
 	File      string `yaml:"file"` // of scripted answers
 	// APIKeyFile holds the key, instead of an environment variable.
 	APIKeyFile string `yaml:"api_key_file"`
-	// Prices of a million tokens by model, in the installation's currency.
+	// Prices of a million tokens by model, in the server's currency.
 	Prices map[string]model.Price `yaml:"prices"`
 	// Models that plans may name beside Model, the priced ones and those of
 	// agents; "*" is any.
 	Models []string `yaml:"models"`
-	// Breaker says when its circuit opens.
+	// Breaker decides when the circuit of the provider opens.
 	Breaker circuit.Settings `yaml:"breaker"`
 }
 
@@ -156,7 +156,7 @@ type SkillRetry struct {
 	BackoffMs   []int64 `yaml:"backoff_ms"`
 }
 
-// Planner says how intents become plans.
+// Planner configures how requests become plans.
 type Planner struct {
 	Mode          string   `yaml:"mode"` // auto, rules or model
 	Provider      string   `yaml:"provider"`
@@ -168,10 +168,10 @@ type Planner struct {
 	// AutoAccept names unsafe tools and agents whose planner-made plans start
 	// unseen.
 	AutoAccept []string `yaml:"auto_accept"`
-	// MaxReplans is how often one run may be planned anew; absent: 2.
+	// MaxReplans is how often one run may be replanned. The default is 2.
 	MaxReplans *int `yaml:"max_replans"`
-	// OnError is what a failed step of a planner-made plan does, unless it says
-	// otherwise: fail (the default) or replan.
+	// OnError is what a failed step of a planner's plan does by default: fail (the default) or
+	// replan.
 	OnError string `yaml:"on_error"`
 }
 
@@ -207,8 +207,8 @@ type Secret struct {
 	Hosts []string `yaml:"hosts"`
 }
 
-// Retention says when finished runs lose their journals and values; the runs
-// themselves stay in lists. Empty: never.
+// Retention decides when finished runs lose their journals and values. The runs stay in lists.
+// Empty means never.
 type Retention struct {
 	RetentionRule `yaml:",inline"`
 	// MaxSize bounds the database ("20GiB"): above it the oldest finished runs go.
@@ -230,7 +230,7 @@ type RetentionRule struct {
 	Keep      int64  `yaml:"keep"`
 }
 
-// Backup is where and when the daemon makes backups by itself.
+// Backup configures where and when the daemon makes backups automatically.
 type Backup struct {
 	Dir   string `yaml:"dir"`   // default: backups in the data directory
 	Every string `yaml:"every"` // "6h", "1d", or "never"; empty: once a day

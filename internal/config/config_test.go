@@ -46,7 +46,7 @@ func TestMistakesAreNamed(t *testing.T) {
 		"engine:\n  max_runing: 3\n":            `line 2: unknown key "max_runing" (did you mean max_running?)`,
 		"allow_private: true\n":                 `line 1: unknown key "allow_private" here (it stands in notifications, or in tools.http)`,
 		"tools: {retention: 1}\n":               `line 1: unknown key "retention" here (it stands at the top)`,
-		"default_agent: nobody\n":               `default_agent "nobody" is no agent`,
+		"default_agent: nobody\n":               `unknown default_agent "nobody"`,
 		"tools: {permissions: {http: maybe}}\n": `"maybe" is not allow, ask or deny`,
 		"retention: {completed: soon}\n":        `"soon" is not an age`,
 		"secrets: {K: {}}\n":                    "secret K needs exactly one of env and file",

@@ -71,7 +71,7 @@ func compound(v any) bool {
 	return false
 }
 
-// Masked stands for a value that nobody is shown.
+// Masked replaces a value that is never shown.
 const Masked = "••••"
 
 // shown is a value without what may be a secret. No key of the file is made for

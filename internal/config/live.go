@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Live is what of a configuration a daemon can take up that was started with
-// another one: everything but what it listens and reports with, which stays as it
-// was. later names what therefore takes effect at the next start, sorted.
+// Live returns the part of a configuration that applies to a daemon that was started with another
+// one: everything except its addresses and reporting, which stay. later lists the keys that take
+// effect at the next start, sorted.
 func (c Config) Live(started Config) (live Config, later []string) {
 	live = c
 	keep := func(differs bool, restore func(), keys ...string) {
@@ -26,7 +26,7 @@ func (c Config) Live(started Config) (live Config, later []string) {
 		func() { live.Server.TrustedProxies = was.TrustedProxies },
 		"server.trusted_proxies",
 	)
-	// Another certificate can be taken up; whether there is TLS at all cannot.
+	// Another certificate can be applied, but TLS cannot be enabled or disabled.
 	keep(
 		(c.Server.TLSCert == "") != (was.TLSCert == ""),
 		func() { live.Server.TLSCert, live.Server.TLSKey = was.TLSCert, was.TLSKey },

@@ -12,8 +12,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Login says how people come in: with a password, and with what an identity
-// provider says of them.
+// Login configures how people log in: with a password, or with an identity provider.
 type Login struct {
 	// Password: false refuses passwords; it needs oidc. The setup link and
 	// kairosd user login-link stay.
@@ -65,7 +64,7 @@ type OIDC struct {
 	DefaultRole domain.Role `yaml:"default_role"`
 	// AllowedGroups lets in only their members; empty: everybody.
 	AllowedGroups []string `yaml:"allowed_groups"`
-	// CreateUsers makes a user of whoever comes for the first time; default true.
+	// CreateUsers creates a user at the first login of a person. The default is true.
 	CreateUsers *bool `yaml:"create_users"`
 	// CAFile holds certificates to trust for the provider.
 	CAFile string `yaml:"ca_file"`
@@ -79,7 +78,7 @@ func (l Login) Issuer() string {
 	return l.OIDC.Issuer
 }
 
-// Passwords says whether people log in with passwords.
+// Passwords reports whether people can log in with passwords.
 func (l Login) Passwords() bool { return l.Password == nil || *l.Password }
 
 func (l Login) check() error {
@@ -90,7 +89,7 @@ func (l Login) check() error {
 	}
 	if l.OIDC == nil {
 		if !l.Passwords() {
-			return errors.New("password: false needs oidc, or nobody could log in")
+			return errors.New("password: false requires oidc, because no one could log in otherwise")
 		}
 		return nil
 	}
@@ -127,7 +126,7 @@ func (o *OIDC) check() error {
 	return errors.Join(errs...)
 }
 
-// Secret reads the client secret from where the configuration says.
+// Secret reads the client secret from the configured source.
 func (o *OIDC) Secret() (string, error) {
 	secret := ""
 	switch {

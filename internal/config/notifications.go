@@ -14,7 +14,7 @@ import (
 	"github.com/kairosd/kairosd/internal/notify"
 )
 
-// Notifications say who is told outside kairosd, and of what.
+// Notifications configures which events are sent, and to whom.
 type Notifications struct {
 	// URL is where people reach the dashboard, for links in messages.
 	URL string `yaml:"url"`
@@ -26,7 +26,7 @@ type Notifications struct {
 // NotificationChannel is one way to tell people.
 type NotificationChannel struct {
 	Type string `yaml:"type"` // webhook or email
-	// On is what is told; absent: failed, approval, in_doubt, quarantined, system.
+	// On lists the events to send. The default is failed, approval, in_doubt, quarantined, system.
 	On []string `yaml:"on"`
 	// Plans restricts it to these plans; absent: all.
 	Plans []string `yaml:"plans"`
@@ -69,7 +69,7 @@ func (c NotificationChannel) check() error {
 	add := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	for _, kind := range c.On {
 		if !slices.Contains(notify.Kinds, kind) {
-			add("on: %q cannot be told (%s)", kind, strings.Join(notify.Kinds, ", "))
+			add("on: unknown event %q (known: %s)", kind, strings.Join(notify.Kinds, ", "))
 		}
 	}
 	one := func(name string, values ...string) {
@@ -120,7 +120,7 @@ func (c NotificationChannel) check() error {
 	return errors.Join(errs...)
 }
 
-// anyAddress accepts http too: the guard says where a message may go.
+// anyAddress accepts http too, because the network guard decides where a message may go.
 func anyAddress(s string) error {
 	if strings.HasPrefix(s, "http://") {
 		s = "https://" + strings.TrimPrefix(s, "http://")

@@ -57,7 +57,7 @@ func Opening(system, memory, request, input string) []llm.Message {
 	return append(out, llm.Message{Role: llm.RoleUser, Text: input})
 }
 
-// digestOf tells whether a recorded step answers the same question.
+// digestOf identifies the request of a recorded step.
 func digestOf(parts ...any) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%+v", parts)

@@ -39,7 +39,7 @@ var handoffReasons = []any{"plan_step", "capability_match", "user_request", "err
 // HandoffSpec describes the tool to models.
 var HandoffSpec = llm.ToolSpec{
 	Name:        HandoffTool,
-	Description: "Pass work on to another agent. With returnControl you get its answer and go on; without, its answer is the final one.",
+	Description: "Pass work on to another agent. With returnControl you get its answer and continue; without, its answer is the final one.",
 	Effect:      walk.EffectIdempotent, // what the other agent does has effects of its own
 	Schema: map[string]any{
 		"type":                 "object",
@@ -93,7 +93,7 @@ func ParseHandoff(args any) (Handoff, error) {
 	}, nil
 }
 
-// Task is what the other agent is asked.
+// Task is the task for the other agent.
 func (h Handoff) Task() string {
 	if h.Payload == nil {
 		return h.Explanation
@@ -107,11 +107,10 @@ type HandoffTarget struct {
 	Capabilities []string
 }
 
-// Check rejects a handoff, in this order: to an agent that does not exist, to
-// oneself, to a system agent unless from the supervisor, to one that the last
-// five handoffs reached twice, to one without the capability that is asked for.
-// reached lists the targets of earlier handoffs, the latest last. The error is a
-// [*walk.Failure].
+// Check rejects a handoff, in this order: to an agent that does not exist, to itself, to a system
+// agent unless from the supervisor, to one that the last five handoffs reached twice, and to one
+// without the requested capability. reached lists the targets of earlier handoffs, newest last. The
+// error is a [*walk.Failure].
 func (h Handoff) Check(from string, agents map[string]HandoffTarget, reached []string) error {
 	target, known := agents[h.Target]
 	recent := reached[max(0, len(reached)-handoffWindow):]

@@ -1,5 +1,5 @@
-// Package conversation holds the loop of an agent: the model is called, the tools that it asks for
-// are called, and their results go back to the model until it answers. A journal makes the loop durable.
+// Package conversation holds the loop of an agent. It calls the model and the tools that the model
+// requests, and sends the results back until the model answers. A journal makes the loop durable.
 package conversation
 
 import (
@@ -34,17 +34,17 @@ const (
 	CodeIterations = "llm_max_iterations" // no final answer within the bound
 )
 
-// ErrNoProvider says that a model is needed and none was given.
+// ErrNoProvider reports that a model is required but none was given.
 var ErrNoProvider = (&walk.Failure{Code: CodeNoProvider, Permanent: true, NoEffect: true}).WithMessage("the agent has no provider")
 
-// Loop is one conversation: the model is called with tools, the tools that it
-// asks for run in parallel, their results go back, until it answers.
+// Loop is one conversation. It calls the model with tools, calls the requested tools in parallel,
+// and sends the results back until the model answers.
 type Loop struct {
 	// Name is the agent's, for errors.
 	Name     string
 	Provider llm.Provider
 	Model    string
-	// System tells the model its role.
+	// System is the system message: the role of the model.
 	System      string
 	MaxTokens   int
 	Temperature *float64
@@ -64,12 +64,11 @@ type Loop struct {
 	Request string
 	// Journal keeps every model and tool call; nil: nothing is kept.
 	Journal Journal
-	// Approve is asked before step n calls a tool; nil: every call may be made. A
-	// [*walk.Failure] is the call's answer to the model; any other error ends
-	// the conversation.
+	// Approve is called before step n calls a tool; nil allows every call. A [*walk.Failure]
+	// becomes the result of the call; any other error ends the conversation.
 	Approve func(n int, tool string, args any) error
-	// Handoff, if set, offers the model the tool of [HandoffSpec] and carries out
-	// its calls, one per turn. final says that the answer is the conversation's.
+	// Handoff, if set, offers the tool of [HandoffSpec] to the model and carries out its calls, one
+	// per turn. final reports that the answer is the answer of the conversation.
 	Handoff func(ctx context.Context, args any) (answer any, final bool, err error)
 	// FirstStep is added to the numbers of all steps, so that conversations within
 	// one journal keep apart.
@@ -89,14 +88,14 @@ type Journal interface {
 	Do(n int, kind, digest string, effect walk.Effect, fn func() (any, llm.Usage, error)) (any, error)
 }
 
-// Caller is a [Journal] that also keeps what a tool is called with, for people: it
-// is told before a call that is not idempotent.
+// Caller is a [Journal] that also records tool calls for people. It is called before a call that is
+// not idempotent.
 type Caller interface {
 	Calling(n int, args any)
 }
 
-// Bounder is a [Journal] that bounds what model calls may use: it is told before
-// the call, and may lower r.MaxTokens until the call is made.
+// Bounder is a [Journal] that limits the use of model calls. It is called before the call, and may
+// lower r.MaxTokens.
 type Bounder interface {
 	Bound(n int, r *llm.Request)
 }
@@ -152,7 +151,7 @@ func (l *Loop) Continue(ctx context.Context, messages []llm.Message) (any, error
 	return c.run(ctx)
 }
 
-// conversation is a Loop under way.
+// conversation is an active Loop.
 type conversation struct {
 	*Loop
 	journal  Journal
@@ -161,7 +160,7 @@ type conversation struct {
 	specs    []llm.ToolSpec
 	schema   *planner.Schema
 	step     int
-	told     int // messages that a prompt has been made of
+	told     int // number of messages that are already in a prompt
 	seen     map[string]int
 	repaired bool
 	// taken is set by a handoff that does not come back: out is the answer.
@@ -271,9 +270,8 @@ func (c *conversation) answer(text string) (v any, problem message.Message) {
 	return v, message.Message{}
 }
 
-// callTools runs calls in parallel. A failing call is an answer to the model,
-// never the end of the loop, except when nobody knows whether it had its effect:
-// then the attempt ends in doubt.
+// callTools runs calls in parallel. A failed call becomes an answer to the model and does not end
+// the loop. If it is unknown whether the call had its effect, the attempt ends in doubt.
 func (c *conversation) callTools(ctx context.Context, calls []llm.Call) ([]llm.Message, error) {
 	out := make([]llm.Message, len(calls))
 	errs := make([]error, len(calls))
@@ -326,8 +324,8 @@ func lost(f *walk.Failure) bool {
 	return ok
 }
 
-// InDoubt reports whether a conversation ended because nobody knows whether a
-// tool call had its effect.
+// InDoubt reports whether a conversation ended because it is unknown whether a tool call had its
+// effect.
 func InDoubt(err error) bool {
 	_, ok := errors.AsType[*lostError](err)
 	return ok

@@ -14,15 +14,14 @@ const (
 	maxPrompt     = 256 << 10 // of all that are new in one call
 )
 
-// Prompter is a [Journal] that also keeps what a model is asked, for people: it is
-// told before the call. A conversation that goes on builds its prompts anew.
+// Prompter is a [Journal] that also records prompts for people. It is called before the model call.
+// A resumed conversation builds its prompts again.
 type Prompter interface {
 	Asked(n int, p Prompt)
 }
 
-// Prompt is what a model is asked in one call, as far as the conversation has not
-// said it before: the answers of the model and the results of its calls are steps
-// of their own.
+// Prompt is the new part of a request to a model. The answers of the model and the results of its
+// calls are steps of their own.
 type Prompt struct {
 	Agent, Model string // as configured; empty: the provider's default
 	MaxTokens    int
@@ -30,7 +29,7 @@ type Prompt struct {
 	// Tools names what is offered, in the order in which the model reads it; nil
 	// after the first call, since it stays the same.
 	Tools []string
-	// Structured says that the answer must fit a schema.
+	// Structured reports that the answer must match a schema.
 	Structured bool
 	Messages   []llm.Message
 }

@@ -30,7 +30,7 @@ const (
 	ShapeTool     Shape = "tool"     // rectangle
 	ShapeModel    Shape = "model"    // rectangle with a double left edge
 	ShapeAgent    Shape = "agent"    // rounded
-	ShapeHandoff  Shape = "handoff"  // an agent whose work goes on to another: a pentagon towards it
+	ShapeHandoff  Shape = "handoff"  // an agent that hands its work over: a pentagon
 	ShapeDecision Shape = "decision" // hexagon
 	ShapeApproval Shape = "approval" // diamond ends
 	ShapePlan     Shape = "plan"     // stacked
@@ -42,10 +42,10 @@ const (
 // Node is a drawn node; X and Y are its upper left corner.
 type Node struct {
 	ID, Type string
-	// Agent is who does it, "" if nobody is named.
+	// Agent is the agent of the step, or "".
 	Agent string
 	Shape Shape
-	// Label is the id, cut to fit; Note says what the node does, cut to fit.
+	// Label is the ID, cut to fit. Note describes the node, cut to fit.
 	Label, Note string
 	X, Y, W, H  float64
 	// Outline is the closed path of the node, Detail further lines or "".
@@ -53,7 +53,7 @@ type Node struct {
 	Rank            int
 	Root            bool
 	Foreach         bool
-	Unsafe          bool // its effect cannot be repeated, as the program says
+	Unsafe          bool // its effect cannot be repeated, from the program
 	// Members are the nodes that it stands for: itself, or those folded into it.
 	Members []string
 }

@@ -150,7 +150,7 @@ func (pic picture) rows(near []int) []int {
 	return group
 }
 
-// merge makes one box of each group, and says where a box is then.
+// merge combines each group into one box, and returns the new position of a box.
 func (pic picture) merge(group []int, at int, s sizes) (picture, int) {
 	place := make([]int, len(pic.boxes))
 	out := picture{left: pic.left}

@@ -42,7 +42,7 @@ type graph struct {
 	links []link
 	ranks [][]int // vertices of each rank in order
 	far   int     // lanes below the picture
-	// labelled says which ranks hold labels and no nodes.
+	// labelled marks ranks that hold labels and no nodes.
 	labelled []bool
 }
 

@@ -53,7 +53,7 @@ func pictureOf(p *walk.Program, s sizes) picture {
 				}
 			}
 			l.label = edgeLabel(l.text)
-			// One label says it for all needs of a node.
+			// One label is enough for all needs of a node.
 			if need != n.Needs[0] {
 				l.label = ""
 			}

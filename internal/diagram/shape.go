@@ -28,7 +28,7 @@ func shapeOf(n *walk.ProgramNode) Shape {
 	return ShapeTool
 }
 
-// note says what a node does, below its name.
+// note describes a node, below its name.
 func note(n *walk.ProgramNode) string {
 	var text string
 	switch {

@@ -123,7 +123,7 @@ func RunSVG(d *Drawing, node func(*Node) Standing, edge func(*Edge) Passage) []b
 		if n.Root {
 			class += " root"
 		}
-		says, tries := n.says(), []bool(nil)
+		says, tries := n.title(), []bool(nil)
 		if node != nil {
 			st := node(&n)
 			class += " " + st.Class
@@ -168,12 +168,12 @@ func RunSVG(d *Drawing, node func(*Node) Standing, edge func(*Edge) Passage) []b
 	return b.Bytes()
 }
 
-// Mark is how far from the left edge of a box of that width the mark of an attempt
-// stands, of so many.
+// Mark is the distance of the i-th of several attempt marks from the left edge of a box of that
+// width.
 func Mark(width float64, of, i int) float64 { return width - 8 - 7*float64(of-1-i) }
 
-// says is what a node does, and that it may do more than that.
-func (n *Node) says() string {
+// title describes a node, and warns if its effect cannot be repeated.
+func (n *Node) title() string {
 	if n.Unsafe {
 		return n.Note + ", side effects"
 	}

@@ -96,7 +96,7 @@ func SysexitFor(err error) int {
 	return sysSoftware
 }
 
-// Advise gives an error another suggestion: what to do depends on who is told.
+// Advise replaces the suggestion of an error, because the next step depends on the reader.
 func Advise(err error, suggestion string) error {
 	e, ok := errors.AsType[*domain.Error](err)
 	if !ok {

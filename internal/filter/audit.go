@@ -44,11 +44,10 @@ var (
 	AuditSurfaces = []string{"ui", "api", "cli", "engine"}
 )
 
-// ParseAudit reads a query of the audit log in the grammar of [Parse]: blanks
-// mean AND, commas OR, a leading dash NOT. A value of action: or object: that
-// ends with a star stands for all that begin so. A bare word is a run's id where it
-// can be one, an action where it has a dot, else an actor. The run is given as it
-// was written: whoever asks finds it.
+// ParseAudit reads a query of the audit log in the grammar of [Parse]: spaces mean AND, commas OR,
+// a leading dash NOT. A value of action: or object: that ends with a star is a prefix. A bare word
+// is a run's ID if it has that form, an action if it contains a dot, and an actor otherwise. The
+// caller looks up the run.
 func ParseAudit(q string, now time.Time) (f domain.AuditFilter, problem *domain.Error) {
 	if len(q) > 4096 {
 		return f, domain.Errorf(domain.CodeInvalid, "the filter is longer than 4096 characters")

@@ -90,9 +90,9 @@ func init() {
 	}
 }
 
-// Parse reads a query: blanks mean AND, commas OR, a leading dash NOT; a value
-// with blanks stands in quotes. Bare words are an id's tail, else a plan's key,
-// else text in the headline. The error says what is not understood and what was perhaps meant.
+// Parse reads a query: spaces mean AND, commas OR, a leading dash NOT. Quote a value that contains
+// spaces. A bare word is the end of an ID, else the key of a plan, else text in the status message.
+// The error names the invalid part and suggests a correction.
 func Parse(q string, now time.Time) (f domain.RunFilter, problem *domain.Error) {
 	if problem := readable(q); problem != nil {
 		return f, problem
@@ -276,8 +276,8 @@ func choice(of func(f *domain.RunFilter) (one *string, any, none *[]string)) rea
 	}
 }
 
-// Mistyped says that a key has no such value, if it has one that is near: nil,
-// if it has not.
+// Mistyped returns an error with a suggestion if a key has no such value, but a similar one.
+// Otherwise it returns nil.
 func Mistyped(key, value string, known []string) *domain.Error {
 	if suggest.Nearest(value, known) == "" {
 		return nil
@@ -288,7 +288,7 @@ func Mistyped(key, value string, known []string) *domain.Error {
 // shownValues is how many values of a key a message lists.
 const shownValues = 12
 
-// unknown says that a key has no such value, and the nearest that it has.
+// unknown returns an error for an unknown value, with the nearest valid one.
 func unknown(key, value string, known []string) *domain.Error {
 	e := domain.Errorf(domain.CodeInvalid, "%s:%s is not understood", key, value)
 	if near := suggest.Nearest(value, known); near != "" {

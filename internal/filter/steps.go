@@ -16,8 +16,8 @@ var StepKeys = []string{"plan", "v", "node", "status", "error", "took", "attempt
 // stepStatuses are what became of an attempt.
 var stepStatuses = []string{"completed", "failed", "skipped", "cancelled", "in_doubt", "succeeded"}
 
-// ParseSteps reads a filter of steps across runs (R28). Bare words are nodes; step:
-// is another word for node:.
+// ParseSteps reads a filter of steps across runs. Bare words are step IDs; step: is an alias of
+// node:.
 func ParseSteps(q string, now time.Time) (f domain.StepFilter, problem *domain.Error) {
 	if problem := readable(q); problem != nil {
 		return f, problem

@@ -237,8 +237,8 @@ func readIs(f *domain.RunFilter, value string, not bool, _ time.Time) *domain.Er
 	return nil
 }
 
-// Moment reads 15m, 24h, 7d (ago), or a date with or without time, in UTC unless
-// it says otherwise, as 2030-01-31T08:00+01:00 does.
+// Moment reads a time before now (15m, 24h, 7d), or a date with or without time. It is in UTC
+// unless it has an offset, as in 2030-01-31T08:00+01:00.
 func Moment(s string, now time.Time) (time.Time, error) {
 	if days, ok := strings.CutSuffix(s, "d"); ok {
 		if n, err := strconv.Atoi(days); err == nil && n > 0 && n < 100_000 {

@@ -39,14 +39,14 @@ func (in *Inspector) Branch(ctx context.Context, v *preview.View, req domain.Act
 	return v.Branch(req, prog, raw, input, plans)
 }
 
-// followed is the version that is asked for: a number, -1 the newest, 0 the one that the
-// run followed there.
+// followed returns the requested version: a number, -1 for the newest, or 0 for the version that
+// the run used there.
 func (in *Inspector) followed(ctx context.Context, v *preview.View, req domain.ActionRequest) (*runstate.Compiled, error) {
 	r := v.Run
 	var hash string
 	switch {
 	case req.Version == 0 && req.Action == domain.ActionRerun && !r.PurgedAt.IsZero():
-		// The journal is gone; what was made for one run says whose tail it is.
+		// The journal is gone. A version that was made for one run belongs to its replanned part.
 		ver := v.Program.Version
 		for ver.Origin == runstate.KindReplan && ver.ParentHash != "" {
 			var err error

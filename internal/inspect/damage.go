@@ -59,8 +59,7 @@ func (in *Inspector) Salvaged(ctx context.Context, run string) (*preview.View, e
 	return v, err
 }
 
-// Salvage is the view of a run whose journal is damaged, if that is what cause
-// says.
+// Salvage returns the view of a run with a damaged journal, if cause is such damage.
 func (in *Inspector) Salvage(ctx context.Context, run string, cause error, compile compileFunc) (*preview.View, bool) {
 	if domain.CodeOf(cause) != domain.CodeCorrupt {
 		return nil, false

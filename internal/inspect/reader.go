@@ -119,9 +119,8 @@ func (in *Inspector) Detail(ctx context.Context, run string) (domain.RunDetail, 
 	return in.detail(ctx, run, v, err)
 }
 
-// Look is Detail together with what resuming would do, of one reading of the journal: that
-// of a run with 50,000 steps takes a third of a second. resume is nil for a run of which
-// that has to be asked by Preview.
+// Look returns Detail and the preview of a resume from one reading of the journal, because reading
+// 50,000 steps takes a third of a second. resume is nil if Preview must compute it.
 func (in *Inspector) Look(ctx context.Context, actor domain.Actor, run string) (
 	d domain.RunDetail, resume func() (domain.Preview, error), err error) {
 	v, err := in.viewBy(ctx, run, in.c.Versions.CompileReadOnly)
@@ -177,7 +176,7 @@ func (in *Inspector) Result(ctx context.Context, run string) (domain.Result, err
 	return domain.ResultOf(d), nil
 }
 
-// Preview says what a verb would do, by the code that then does it.
+// Preview returns what an action would do, computed by the code that carries it out.
 func (in *Inspector) Preview(ctx context.Context, actor domain.Actor, req domain.ActionRequest) (domain.Preview, error) {
 	if err := preview.CheckRequest(req); err != nil {
 		return domain.Preview{}, err
@@ -189,7 +188,7 @@ func (in *Inspector) Preview(ctx context.Context, actor domain.Actor, req domain
 	return in.previewOf(ctx, actor, v, req)
 }
 
-// previewOf says what an action would do to the run of a view, which it may use up.
+// previewOf returns what an action would do to the run of a view. It may modify the view.
 func (in *Inspector) previewOf(ctx context.Context, actor domain.Actor, v *preview.View, req domain.ActionRequest) (domain.Preview, error) {
 	var pre domain.Preview
 	var err error

@@ -3,8 +3,7 @@ package keylock
 
 import "sync"
 
-// Locks is a mutex per key. A key that nobody holds or waits for takes no memory. The
-// zero value is ready for use.
+// Locks is a mutex per key. An unused key takes no memory. The zero value is ready for use.
 type Locks struct {
 	mu    sync.Mutex
 	locks map[string]*keyLock

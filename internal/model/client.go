@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Bounds of an answer (L11, L12).
+// Limits of an answer.
 const (
 	maxBody  = 4 << 20
 	maxError = 64 << 10

@@ -15,8 +15,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Codes of a model call's failure. A model call has no effect outside, so every
-// failure says NoEffect; which of them a retry may heal is in Permanent.
+// Codes of a failed model call. A model call has no side effect, so every failure has NoEffect.
+// Permanent decides whether a retry may help.
 const (
 	CodeRejected    = "provider_rejected"    // the request is wrong
 	CodeAuth        = "provider_auth"        // the key is wrong or may not
@@ -29,7 +29,7 @@ const (
 	CodeOversized   = "llm_oversized"        // the answer is larger than can be kept
 )
 
-// MaxRetryAfter is the longest wait that a server may ask for (L06).
+// MaxRetryAfter is the longest wait that a server may request.
 const MaxRetryAfter = time.Minute
 
 // StatusError is an answer other than 2xx. [Client] makes it of every such
@@ -45,8 +45,7 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("status %d: %s", e.Status, strings.TrimSpace(e.Body))
 }
 
-// Failure says what an error of a model call means (L06–L09, L16, L17). name is
-// the provider's in the configuration.
+// Failure classifies the error of a model call. name is the provider's name in the configuration.
 func Failure(ctx context.Context, name string, err error) error {
 	if err == nil {
 		return nil
@@ -86,8 +85,7 @@ func Failure(ctx context.Context, name string, err error) error {
 	return f.WithCause(err)
 }
 
-// Truncated is the failure of a stream that ended without its end mark: never a
-// success (L09).
+// Truncated is the failure of a stream that ended without its end mark, which is never a success.
 func Truncated(name string) *walk.Failure {
 	return (&walk.Failure{Code: CodeTruncated, NoEffect: true}).WithMessage("the answer of the provider %s was cut half-way", name)
 }

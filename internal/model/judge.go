@@ -12,8 +12,8 @@ import (
 // was not made.
 const CodeCircuitOpen = "provider_circuit_open"
 
-// Judge tells what a call says of its server. A refusal, a limit or a wrong key is
-// an answer of a server that works.
+// Judge decides what the result of a call means for its server's circuit. A refusal, a rate limit,
+// or an invalid key is an answer of a working server.
 func Judge(err error) circuit.Verdict {
 	if err == nil {
 		return circuit.Well

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Limit is what a server says of one of its limits in an answer.
+// Limit is one rate limit that a server reports in an answer.
 type Limit struct {
 	Of               string // requests, tokens, input tokens, output tokens
 	Limit, Remaining int64

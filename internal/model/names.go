@@ -34,7 +34,7 @@ func NewNames(tools []llm.ToolSpec) Names {
 	return n
 }
 
-// To is the name that the server is told.
+// To returns the name of a tool for the server.
 func (n Names) To(tool string) string {
 	if s, ok := n.to[tool]; ok {
 		return s

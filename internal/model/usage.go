@@ -7,8 +7,8 @@ import (
 	"github.com/kairosd/kairosd/agent/llm"
 )
 
-// Count is the usage of a call: what the server says, or where it says nothing
-// sensible our own estimate of four letters a token (L14).
+// Count returns the usage of a call: the tokens that the server reports, or an estimate of four
+// letters per token if it reports none or impossible ones.
 func Count(r llm.Request, answer llm.Response, input, output int64) llm.Usage {
 	estimated := input <= 0 || output <= 0 && (answer.Text != "" || len(answer.Calls) > 0)
 	if input <= 0 {
@@ -66,12 +66,12 @@ func EstimateInput(r llm.Request) int64 {
 // perMessage is what a message has beside its text.
 const perMessage = 4
 
-// maxTokens is more than any call consumes; a server that says more is wrong.
+// maxTokens is more than any call can use. A larger number is wrong.
 const maxTokens = 1 << 32
 
 func estimate(letters int) int64 { return int64(letters+3) / 4 }
 
-// Price is what a million tokens cost, in the currency of the installation.
+// Price is the price of a million tokens, in the server's currency.
 type Price struct {
 	Input  float64 `yaml:"input"`
 	Output float64 `yaml:"output"`

@@ -31,8 +31,8 @@ type Engine interface {
 	Catalog() *planner.Catalog
 	// NewestVersion finds a plan by key or id, with its newest version; CodeNotFound.
 	NewestVersion(ctx context.Context, plan string) (domain.Plan, domain.Version, error)
-	// ProposedVersion finds the newest version that a planner made after the current
-	// one of a plan and that nobody has accepted; CodeNotFound.
+	// ProposedVersion finds the newest version that a planner made after the plan's current one and
+	// that was not accepted. It returns CodeNotFound.
 	ProposedVersion(ctx context.Context, plan string) (domain.Plan, domain.Version, error)
 	// AcceptVersion makes a version that a planner made the current one of its plan.
 	AcceptVersion(ctx context.Context, actor domain.Actor, plan, hash, reason string) (domain.Plan, error)
@@ -47,19 +47,19 @@ type Service struct {
 	planned  func(took time.Duration)
 }
 
-// NewService makes a service. autoAccept names the unsafe tools and agents whose
-// plans need nobody's acceptance.
+// NewService makes a service. autoAccept names the non-idempotent tools and agents whose plans need
+// no acceptance.
 func NewService(s *Supervisor, e Engine, autoAccept []string) *Service {
 	return &Service{Supervisor: s, engine: e, accepted: autoAccept}
 }
 
-// OnPlanned sets what hears of every plan that was made and stored: before a run
-// of it starts. Set it before the first request.
+// OnPlanned sets the function that receives the duration of each planning, before a run of the plan
+// starts. Set it before the first request.
 func (s *Service) OnPlanned(f func(took time.Duration)) {
 	s.planned = f
 }
 
-// made tells of a plan that is stored; that an agent answers directly is none.
+// made reports a stored plan. A direct answer of an agent is not a plan.
 func (s *Service) made(d Decision, began time.Time) {
 	if s.planned != nil && d.Plan != nil {
 		s.planned(time.Since(began))
@@ -144,7 +144,7 @@ func (s *Service) Ask(ctx context.Context, actor domain.Actor, r domain.AskReque
 		return out, refusal(err)
 	}
 	if plan.Proposed && r.Accept && actor.Role.Includes(domain.RoleAuthor) {
-		if _, err := s.engine.AcceptVersion(ctx, actor, plan.ID, plan.Hash, "accepted when it was asked for"); err != nil {
+		if _, err := s.engine.AcceptVersion(ctx, actor, plan.ID, plan.Hash, "accepted with the request"); err != nil {
 			return out, err
 		}
 		plan.Proposed = false
@@ -205,9 +205,9 @@ func (s *Service) PlanRequest(ctx context.Context, actor domain.Actor, r domain.
 	return value(plan), err
 }
 
-// Alternative stores an alternative of a plan that a planner made as a version of the
-// same plan. With askFirst, a person is asked before each of its steps that cannot be
-// repeated. Nothing is in use before it is accepted.
+// Alternative stores an alternative of a planner's plan as a version of the same plan. With
+// askFirst, each of its non-idempotent steps needs an approval. Nothing is used before it is
+// accepted.
 func (s *Service) Alternative(
 	ctx context.Context,
 	actor domain.Actor,

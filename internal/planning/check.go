@@ -22,9 +22,8 @@ type Broken struct {
 	resource        bool
 }
 
-// CheckPlan checks the postconditions POST-PLAN-001 to 003 and the invariant
-// INV-PLAN-002 of a step plan, whoever made it, and with a request also
-// POST-PLAN-004. INV-PLAN-001 is a property of planning twice.
+// CheckPlan checks the postconditions POST-PLAN-001 to 003 and the invariant INV-PLAN-002 of a step
+// plan, and with a request also POST-PLAN-004. INV-PLAN-001 concerns planning twice.
 func CheckPlan(p *planner.StepPlan, r *Request) []Broken {
 	var out []Broken
 	add := func(rule, format string, args ...any) {
@@ -167,7 +166,7 @@ func (s *Service) usable(p domain.Plan, v domain.Version, err error) (*domain.As
 	return out, nil
 }
 
-// examine says what a plan does. What nobody wrote may use neither secrets nor
+// examine describes the effects of a plan. A plan that no person wrote may use neither secrets nor
 // exec.
 func (s *Service) examine(doc *planner.Document, byPerson bool) (*domain.AskedPlan, error) {
 	catalog := s.engine.Catalog()
@@ -218,7 +217,7 @@ func (s *Service) store(ctx context.Context, actor domain.Actor, d Decision) (*d
 	if err != nil {
 		return nil, refusal(err)
 	}
-	// Whoever may ask may have the plan stored that answers; it is the planner's.
+	// The planner is the author, so that everyone who may request the plan can have it stored.
 	author := actor
 	author.Role = domain.RoleAuthor
 	p, v, _, _, err := s.engine.SavePlan(ctx, author, src, planner.FormatJSON, "planner", d.Reason)
@@ -236,8 +235,8 @@ func (s *Service) store(ctx context.Context, actor domain.Actor, d Decision) (*d
 	return out, nil
 }
 
-// unchanged finds the version of a plan that is made anew, if it says the same: the
-// current one, or the newest that nobody has accepted. The time does not count.
+// unchanged finds a version with the same content as a new plan: the current one, or the newest one
+// that was not accepted. Times are ignored.
 func (s *Service) unchanged(ctx context.Context, p *planner.StepPlan) (*domain.AskedPlan, error) {
 	old, err := s.known(ctx, p.ID)
 	if err != nil {
@@ -253,7 +252,7 @@ func (s *Service) unchanged(ctx context.Context, p *planner.StepPlan) (*domain.A
 	return s.same(old, p)
 }
 
-// same gives a stored plan if it says what another one does.
+// same returns a stored plan if it has the same content as another one.
 func (s *Service) same(old *domain.AskedPlan, p *planner.StepPlan) (*domain.AskedPlan, error) {
 	if old == nil {
 		return nil, nil
@@ -280,13 +279,12 @@ func (s *Service) same(old *domain.AskedPlan, p *planner.StepPlan) (*domain.Aske
 
 // forbidden refuses what only a person may write into a plan.
 var forbidden = noPlan(
-	domain.Messagef("a plan that nobody wrote may use neither exec nor secrets"),
+	domain.Messagef("a plan without a human author may use neither exec nor secrets"),
 	domain.Messagef("write the plan yourself"),
 )
 
-// mayUse refuses what a plan that nobody wrote may not use: exec, and what whoever
-// asks for it may not. What they may is what the configuration allows
-// in runs of that plan.
+// mayUse rejects what a plan without a human author may not use: exec, and tools that its requester
+// may not use. The configuration defines what runs of that plan may use.
 func (s *Service) mayUse(plan string, n *walk.ProgramNode) error {
 	switch {
 	case n.Tool == "exec":

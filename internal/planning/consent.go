@@ -17,7 +17,7 @@ const askPrefix = "ask-"
 func (s *Service) askFirst(p *planner.StepPlan) {
 	src, err := p.MarshalJSON()
 	if err != nil {
-		return // storing it says so
+		return // storing it reports the error
 	}
 	doc, problems := s.engine.CheckPlan(src, planner.FormatJSON)
 	if problems.Err() != nil {

@@ -11,9 +11,8 @@ import (
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
-// Explain says why the steps of a plan are in it, for the intent that it was made
-// of, and what it takes for granted: of steps by rules what the rules say, of
-// others what the model said when it made them.
+// Explain returns the reasons for the steps of a plan and its assumptions: from the rules, or from
+// the model that made the step.
 func (s *Service) Explain(_ context.Context, intent string, canonical []byte) domain.Explained {
 	var doc struct {
 		Metadata struct {
@@ -78,7 +77,7 @@ func (s *Service) Explain(_ context.Context, intent string, canonical []byte) do
 	return out
 }
 
-// why says why a skill is in a plan with the chosen ones.
+// why returns the reason why a skill is in a plan with the chosen ones.
 func (p *Rules) why(s *Skill, intent string, chosen map[string]bool) domain.StepReason {
 	w := words(fold(strings.Join(strings.Fields(intent), " ")))
 	var said []string

@@ -30,13 +30,13 @@ type Generator struct {
 	// Temperature; nil: 0.1.
 	Temperature *float64
 	Agents      []Agent
-	// State is what the daemon knows of itself, for the prompt; nil: nothing.
+	// State is the daemon's own state, for the prompt; nil means none.
 	State *SystemContext
-	// OnProgress hears of every attempt; nil: nobody does.
+	// OnProgress, if set, receives every attempt.
 	OnProgress func(domain.DraftNote)
 }
 
-// repairs is how often a model may mend an answer that cannot be used.
+// repairs is how often a model may correct an answer that cannot be used.
 const repairs = 2
 
 // Generated is what a model made of a query: a plan, or the agent that answers
@@ -138,7 +138,7 @@ func sentences(list []domain.Message) []string {
 	return out
 }
 
-// stateLines are what a planning model is told of the daemon's own state, a line each.
+// stateLines describes the daemon's own state to a planning model, one line each.
 func stateLines(c *SystemContext) []string {
 	if c == nil {
 		return nil
@@ -223,7 +223,7 @@ func (g *Generator) read(text string) (map[string]any, []domain.Message) {
 	allowed := func(where string, v any) {
 		id, _ := v.(string)
 		if !slices.ContainsFunc(g.selectable(), func(a prompts.Agent) bool { return a.ID == id }) {
-			add("%s %q is no agent of the list", where, id)
+			add("%s %q is not an agent of the list", where, id)
 		}
 	}
 	multi, ok := m["requiresMultiStep"].(bool)

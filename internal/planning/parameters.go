@@ -84,9 +84,8 @@ var (
 	}
 )
 
-// parameters reads what a request says beside the skills it asks for. asks reports
-// whether a clause begins with a keyword of a skill that the text before does not
-// ask for.
+// parameters reads the other parameters of a request with skills. asks reports whether a clause
+// begins with a keyword of a skill that the text before it does not contain.
 func parameters(goal string, asks func(before, clause string) bool) map[string]any {
 	out := map[string]any{}
 	head, topic := goal, ""
@@ -97,7 +96,7 @@ func parameters(goal string, asks func(before, clause string) bool) map[string]a
 	if topic != "" {
 		out["topic"] = topic
 	}
-	// A word of the topic is not about the text that is asked for.
+	// A word of the topic does not describe the requested text.
 	rest := strings.Replace(goal, topic, "\x00", 1)
 	if topic == "" {
 		rest = goal

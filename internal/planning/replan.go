@@ -19,10 +19,9 @@ import (
 // maxShown bounds a result that the planning model is shown, in runes.
 const maxShown = 1000
 
-// Replan makes a new tail for a plan that cannot go on. In a step
-// plan what is done and what waits stays, and new steps follow; in a graph, whose
-// shape is its author's, the node that failed becomes an agent's task. Skills are
-// planned by rules without the one that failed, everything else by the model.
+// Replan replans the rest of a plan that cannot continue. In a step plan, completed and waiting
+// steps stay, and new steps follow. In a graph, the failed step becomes a task of an agent. Skills
+// are planned by rules without the failed one, and everything else by the model.
 func (s *Service) Replan(ctx context.Context, r domain.ReplanRequest) (domain.Replanned, error) {
 	var out domain.Replanned
 	if err := s.mayRequest(ctx, r.Run.Actor); err != nil {
@@ -50,7 +49,7 @@ func (s *Service) Replan(ctx context.Context, r domain.ReplanRequest) (domain.Re
 	for _, st := range p.Steps {
 		for i := range tail {
 			if st.ID == r.Node {
-				tail[i].OnError = cmp.Or(tail[i].OnError, st.OnError) // it may be planned anew once more
+				tail[i].OnError = cmp.Or(tail[i].OnError, st.OnError) // it may be replanned again
 			}
 		}
 	}
@@ -71,8 +70,8 @@ func (s *Service) Replan(ctx context.Context, r domain.ReplanRequest) (domain.Re
 	return out, err
 }
 
-// mayRequest refuses a tail for somebody who may not start runs any more: a tail is
-// work that nobody has started yet, in the name of who started the run.
+// mayRequest rejects a replan for a person who may no longer start runs, because it is new work in
+// the name of the person who started the run.
 func (s *Service) mayRequest(ctx context.Context, name string) error {
 	if s.c.Role == nil {
 		return nil
@@ -289,7 +288,7 @@ func (s *Service) ask(
 	return g, err
 }
 
-// shown is a result as the model is told of it.
+// shown is a result as the prompt shows it to the model.
 func shown(raw domain.RawJSON) string {
 	text := string(raw)
 	if v, err := jsonvalue.Decode(raw); err == nil {
@@ -301,8 +300,8 @@ func shown(raw domain.RawJSON) string {
 	return text
 }
 
-// intentOf is what the plan is for: the run's input if it is a text, else what
-// the plan says of itself.
+// intentOf returns the purpose of the plan: the run's input if it is a text, else the description
+// in the plan.
 func intentOf(r domain.ReplanRequest, p *planner.StepPlan) string {
 	var text string
 	if json.Unmarshal(r.Run.Input, &text) == nil && strings.TrimSpace(text) != "" {

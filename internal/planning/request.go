@@ -24,7 +24,7 @@ const (
 	CodeNoValidPlan           = "NO_VALID_PLAN"
 )
 
-// Error says why there is no plan.
+// Error is the reason why there is no plan.
 type Error = domain.PlanError
 
 // newPlan begins a plan; what it is called follows from the request.
@@ -52,8 +52,8 @@ func bound(p *planner.StepPlan, r Request) {
 	}
 }
 
-// violation is a broken rule, and what would mend it. resource says that the request
-// could be planned with more tokens, time or calls.
+// violation is a broken rule and its suggestion. resource reports that the request could be planned
+// with more tokens, time, or calls.
 type violation struct {
 	rule         string
 	text, advice domain.Message
@@ -93,8 +93,8 @@ func noPlan(why, advice domain.Message) *Error {
 
 func rephrase() domain.Message { return domain.Messagef("Rephrase request or make skills available") }
 
-// refuse makes the error of violated rules: what a request cannot have at all is
-// NO_VALID_PLAN; too small a budget or too short a time alone can be mended.
+// refuse makes the error of violated rules. A request that can never be planned is NO_VALID_PLAN. A
+// budget or time that is too small can be changed.
 func refuse(list []violation) *Error {
 	var rules []string
 	var texts, advice domain.Message
@@ -135,9 +135,8 @@ func joined(a, b domain.Message) domain.Message {
 	return domain.Messagef("%s; %s", a, b)
 }
 
-// preconditions lists every violated rule PRE-PLAN-001 to 003. a is what the
-// intent asks for, why says what keeps skills from being used, and tokens is what the
-// required skills are estimated to need.
+// preconditions lists all violated rules of PRE-PLAN-001 to 003. a is the analysis of the request,
+// why holds the reasons against skills, and tokens is the estimated need of the required skills.
 func preconditions(r Request, a Analysis, usable map[string]bool, why map[string]string, tokens int64) []violation {
 	var out []violation
 	invalid := func(detail, advice string) {

@@ -27,9 +27,8 @@ type Rules struct {
 // defaultMaxSteps bounds plans where the configuration does not.
 const defaultMaxSteps = 8
 
-// The skill that writes content is checked by the one that moderates, whatever the
-// configuration says of them: content that nobody has looked at is never planned
-// where there is a moderator.
+// The moderation skill always checks the skill that writes content, whatever the configuration
+// sets, so that unchecked content is never planned where there is a moderator.
 const (
 	generateSkill = "generate_content"
 	moderateSkill = "moderate_content"
@@ -72,7 +71,7 @@ func (p *Rules) With(recorded map[string]Recorded) *Rules {
 	return &q
 }
 
-// AtMost is the same planner for plans of at most so many steps.
+// AtMost returns the same planner for plans of at most this many steps.
 func (p *Rules) AtMost(steps int) *Rules {
 	q := *p
 	q.most = steps
@@ -202,8 +201,7 @@ func (p *Rules) ordered(set map[string]bool) []string {
 	return out
 }
 
-// Plan makes a plan for a request, or says which rules forbid it: the error is
-// an [*Error].
+// Plan makes a plan for a request. The error is an [*Error] with the rules that forbid it.
 func (p *Rules) Plan(r Request) (*planner.StepPlan, error) {
 	a := p.Analyze(r.UserIntent)
 	usable, why := p.usable(r)

@@ -83,7 +83,7 @@ func confidence(explained, measured float64) float64 {
 
 func share(n, of int) float64 { return math.Min(1, float64(n)/float64(max(of, 1))) }
 
-// measuredKey is where metadata says how many steps are estimated by medians.
+// measuredKey is the metadata key for the number of steps that are estimated by medians.
 const measuredKey = "measuredSteps"
 
 // Kinds of an alternative.
@@ -134,5 +134,5 @@ func (p *Rules) alternatives(r Request, a Analysis, plan *planner.StepPlan, chos
 	return nil
 }
 
-// kindKey is where the metadata of an alternative says what it is better at.
+// kindKey is the metadata key for the advantage of an alternative.
 const kindKey = "kind"

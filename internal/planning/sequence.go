@@ -53,7 +53,7 @@ func (p *Rules) sequence(r Request, a Analysis, chosen []string) (*planner.StepP
 			Retry:   cmp.Or(s.Retry, &defaultRetry),
 		}
 		if s.Agent != "" {
-			step.Task = cmp.Or(s.Description, s.ID) // an agent is told what to do, a tool is not
+			step.Task = cmp.Or(s.Description, s.ID) // an agent needs a task, a tool does not
 		}
 		for _, d := range p.before(s.ID, chosen) {
 			step.Dependencies = append(step.Dependencies, ids[d])
@@ -85,8 +85,8 @@ func (p *Rules) before(id string, chosen []string) []string {
 	return out
 }
 
-// params fills a step's parameters: what it consumes from the step that produces
-// it, then preferences, then what the intent says, then defaults.
+// params sets a step's parameters: values of earlier steps, then preferences, then values in the
+// request, then defaults.
 func (p *Rules) params(s *Skill, a Analysis, r Request, ids map[string]string, chosen []string) map[string]any {
 	out := maps.Clone(s.Defaults)
 	if out == nil {

@@ -34,7 +34,7 @@ type Skill struct {
 	GuardedBy []string
 	// MinComplexity adds the skill to intents at least that complex; 0: never.
 	MinComplexity float64
-	// Gate lets the step run only if another one's output says so.
+	// Gate lets the step run only if the output of another step allows it.
 	Gate            *Gate
 	EstimatedMs     int64
 	EstimatedTokens int64
@@ -88,8 +88,8 @@ func (s *Skill) resources() []string {
 	return out
 }
 
-// member is the path to a product in the skill's output, as a reference goes on; "":
-// the output is the product.
+// member is the path of a product in the skill's output, for a reference. If it is empty, the
+// output is the product.
 func (s *Skill) member(product string) string {
 	properties, _ := s.OutputSchema["properties"].(map[string]any)
 	if _, ok := properties[product]; ok {

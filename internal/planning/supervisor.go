@@ -19,7 +19,7 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// Mode says who makes plans.
+// Mode decides who makes plans.
 type Mode string
 
 // Auto plans by rules where a skill matches and the preconditions hold, else by
@@ -43,18 +43,17 @@ type Config struct {
 	Recorded func(ctx context.Context, skill, bound string) (Recorded, error)
 	// MaxSteps bounds every plan; 0: 8.
 	MaxSteps int
-	// State is what the daemon knows of itself now; nil: nothing.
+	// State returns the daemon's own state; nil means none.
 	State func() State
 	// Generator plans by model; nil: rules only, as with the offline provider.
 	Generator *Generator
-	// Generators plan by the model of a provider that whoever asks has chosen, by
-	// its name.
+	// Generators plan with the model of a provider that the request names.
 	Generators map[string]*Generator
 	// Denied reports whether runs of a plan may not call a tool; nil: they may call
 	// every one.
 	Denied func(plan, tool string) bool
-	// Role is what somebody may do now, by the name under which they started runs;
-	// "": nothing. nil: everybody may do everything.
+	// Role returns the current role of the person who started runs under a name, or "". If it is
+	// nil, everyone may do everything.
 	Role func(ctx context.Context, name string) (domain.Role, error)
 	// OnError is what a failed step of a plan made here does: fail (empty) or
 	// replan.
@@ -67,7 +66,7 @@ type State struct {
 	Load float64
 	// RateLimits are what is left of the providers' limits, by name.
 	RateLimits map[string]RateLimit
-	// Unavailable says why a tool, an agent or a provider can do nothing now, by name.
+	// Unavailable holds the reasons why tools, agents, or providers are unavailable, by name.
 	Unavailable map[string]string
 }
 
@@ -101,9 +100,8 @@ func fingerprint(c Config) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Key names the plan of a request: equal requests have the same, as long as the
-// configuration plans with the same skills, agents and settings, and nothing that the
-// daemon knows of itself asks for another plan.
+// Key identifies the plan of a request. Equal requests have the same key while the skills, agents,
+// settings, and the daemon's state are the same.
 func (s *Supervisor) Key(r Request) string {
 	sum := sha256.Sum256([]byte(r.Hash() + s.configured + s.hindrances(r)))
 	return "plan-" + hex.EncodeToString(sum[:6])
@@ -140,10 +138,10 @@ func (s *Supervisor) hindrances(r Request) string {
 	return strings.Join(out, "\n")
 }
 
-// Intent is a query with what is asked of the plan for it.
+// Intent is a request with its requirements.
 type Intent struct {
 	Query string
-	// Agent is named in directed mode: it answers without a plan.
+	// Agent is the agent of directed mode, which answers without a plan.
 	Agent       string
 	Constraints Constraints
 	Preferences map[string]any
@@ -153,7 +151,7 @@ type Intent struct {
 	// Before. Examples of input are for a planning model.
 	Change, Examples string
 	Before           []string
-	// OnProgress hears how far planning is; nil: nobody does.
+	// OnProgress, if set, receives the progress of planning.
 	OnProgress func(domain.DraftNote)
 }
 
@@ -171,7 +169,7 @@ func (in Intent) wanted() string {
 	return in.Query + "\n" + in.Change
 }
 
-// question is what a planning model is asked.
+// question is the request as the prompt shows it.
 func (in Intent) question() string {
 	q := in.Query
 	if in.Examples != "" {
@@ -181,7 +179,7 @@ func (in Intent) question() string {
 		if len(in.Before) > 0 {
 			q += "\n\nA plan was made before:\n- " + strings.Join(in.Before, "\n- ")
 		}
-		q += "\n\nMake it anew, with this difference: " + in.Change
+		q += "\n\nMake it again, with this difference: " + in.Change
 	}
 	return q
 }
@@ -227,8 +225,8 @@ type Decision struct {
 	Agent  string
 	Plan   *planner.StepPlan
 	Reason string
-	// By is "rules" or "model"; empty without a plan. Model is the one that was
-	// asked, as provider/model.
+	// By is "rules" or "model", and empty without a plan. Model is the model that planned, as
+	// provider/model.
 	By, Model string
 	Usage     llm.Usage
 }
@@ -245,7 +243,7 @@ func (s *Supervisor) Directed(query string) (agentID, text string, ok bool) {
 	return m[1], m[2], true
 }
 
-// suggest says which agents there are.
+// suggest lists the agents.
 func (s *Supervisor) suggest() string {
 	var ids []string
 	for _, a := range s.c.Agents {
@@ -279,8 +277,8 @@ func (s *Supervisor) Plan(ctx context.Context, r Request) (*planner.StepPlan, er
 	return p, err
 }
 
-// withState is a request that knows what the daemon knows of itself: what the caller
-// says of a rate limit holds, and the higher load.
+// withState adds the daemon's state to a request. A rate limit of the caller takes precedence, and
+// the higher load counts.
 func (s *Supervisor) withState(r Request) Request {
 	if s.c.State == nil {
 		return r
@@ -300,8 +298,7 @@ func (s *Supervisor) withState(r Request) Request {
 	return r
 }
 
-// Decide says what becomes of an intent. The error is an [*Error], or
-// the provider's.
+// Decide routes or plans a request. The error is an [*Error], or the provider's.
 func (s *Supervisor) Decide(ctx context.Context, in Intent) (Decision, error) {
 	d, err := s.Route(in)
 	if err != nil || d.Agent != "" {
@@ -310,7 +307,7 @@ func (s *Supervisor) Decide(ctx context.Context, in Intent) (Decision, error) {
 	return s.Make(ctx, in, d)
 }
 
-// Route says who answers without a plan; nobody: a plan is to be made.
+// Route names the agent that answers without a plan, or none if a plan is needed.
 func (s *Supervisor) Route(in Intent) (Decision, error) {
 	d := Decision{Classification: s.classifier.Classify(in.Query)}
 	in.tell(domain.DraftNote{Phase: domain.PhaseUnderstanding, Who: string(d.Classification.Complexity), Text: d.Classification.Reasoning})
@@ -329,8 +326,8 @@ func (s *Supervisor) Route(in Intent) (Decision, error) {
 	return d, nil
 }
 
-// Make makes the plan of an intent that nobody answers directly, unless who plans
-// it finds that somebody can.
+// Make makes the plan of a request without a direct answer. The planner may still name an agent
+// that answers directly.
 func (s *Supervisor) Make(ctx context.Context, in Intent, d Decision) (Decision, error) {
 	r := s.Request(in)
 	generator := s.c.Generator
@@ -352,7 +349,7 @@ func (s *Supervisor) Make(ctx context.Context, in Intent, d Decision) (Decision,
 		p, err := s.Plan(ctx, r)
 		if err == nil {
 			p.Defaults.OnError = s.c.OnError
-			d.Plan, d.By, d.Reason = p, "rules", "skills match what is asked"
+			d.Plan, d.By, d.Reason = p, "rules", "skills match the request"
 			if n, ok := p.Plan.Extra[measuredKey]; ok {
 				d.Reason += fmt.Sprintf("; %v of %d estimates are medians of runs here", n, len(p.Steps))
 			}
@@ -372,7 +369,7 @@ func (s *Supervisor) Make(ctx context.Context, in Intent, d Decision) (Decision,
 	if in.Provider == "" && s.c.Mode == ByRules || generator == nil {
 		direct := d.Classification.SuggestedAgents[0]
 		if in.may(direct) && (d.Classification.Complexity == Moderate || len(s.c.Skills) == 0) {
-			// Nothing says that one agent cannot answer it, and nothing can plan it.
+			// No rule excludes a direct answer, and nothing can make a plan.
 			d.Agent, d.Reason = direct, "no rule plans it, and no model is configured to"
 			return d, nil
 		}
@@ -426,8 +423,7 @@ func (s *Supervisor) byModel(ctx context.Context, generator *Generator, in Inten
 	return d, nil
 }
 
-// inform tells a planning model the daemon's own state, and takes the agents that can do
-// nothing now from its list.
+// inform adds the daemon's state to the prompt, and removes unavailable agents from the list.
 func (s *Supervisor) inform(g *Generator, r Request) {
 	g.Agents = slices.Clone(g.Agents)
 	if s.c.State == nil {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// reserved are the prefixes that no public server has (IANA special-purpose
-// registries), besides those that netip knows by itself.
+// reserved are prefixes without public servers (IANA special-purpose registries), in addition to
+// those of package netip.
 var reserved = prefixes(
 	"0.0.0.0/8",
 	"100.64.0.0/10",

@@ -52,9 +52,8 @@ type BoxOptions struct {
 	Servers map[string]mcp.Server
 	// Guard holds what no tool may reach; nil: nothing beyond the built-in rules.
 	Guard *Guard
-	// Before is the box of the configuration before: how calls went, what is disabled
-	// and the circuits carry over, and MCP servers that are configured as before go
-	// on. nil: there is none.
+	// Before is the box of the previous configuration. Call statistics, disabled tools, and
+	// circuits are kept, and unchanged MCP servers keep running. Nil means none.
 	Before *Box
 	// Pins keeps accepted definitions; nil: for the life of the box, and nothing that
 	// people change is kept.
@@ -63,7 +62,7 @@ type BoxOptions struct {
 	Idle    bool                // no server is started: what was accepted before is all there is
 	Logger  *slog.Logger        // nil: nothing is logged
 	Mask    func([]byte) []byte // takes secrets out of a text; nil: there are none
-	Version string              // of kairosd, told to servers
+	Version string              // of kairosd, sent to servers
 }
 
 // Recorder stores what people change, in one transaction with the records of it.
@@ -91,7 +90,7 @@ func NewBox(ctx context.Context, o BoxOptions) (*Box, error) {
 		t.Calls, t.Circuits = activity.New(o.Mask), circuit.NewBoard(o.Mask)
 	}
 	set.Watch(t.Calls, t.Circuits)
-	if len(o.Servers) == 0 && before == nil { // a host without servers still knows of the processes of those before
+	if len(o.Servers) == 0 && before == nil { // a host without servers may have processes of an earlier one
 		return t, nil
 	}
 	if t.pins = o.Pins; t.pins == nil {
@@ -296,7 +295,7 @@ func (t *Box) AcceptTool(ctx context.Context, keep Recorder, name, digest, reaso
 		return nil
 	case errors.Is(err, mcp.ErrStale):
 		return domain.Errorf(domain.CodeStale, "the server offers another definition of %s than the one that was read", name).
-			Suggest("read what it says now, then accept that")
+			Suggest("read the current definition, then accept it")
 	}
 	return err
 }
@@ -313,8 +312,8 @@ func (t *Box) RetryToolServer(name string) error {
 	return nil
 }
 
-// DisableTool refuses new calls of a tool until it is enabled. Calls under way go on. If it
-// is disabled already, nothing is kept.
+// DisableTool rejects new calls of a tool until it is enabled. Active calls continue. If the tool
+// is already disabled, nothing is stored.
 func (t *Box) DisableTool(ctx context.Context, keep Recorder, actor domain.Actor, name, reason string) error {
 	_, known := t.set.Lookup(name)
 	return t.disable(ctx, keep, actor, activity.Tool, name, known, reason)

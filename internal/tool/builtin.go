@@ -59,8 +59,7 @@ func Builtin(c Config, guard *Guard) (*Set, error) {
 	return set, nil
 }
 
-// function is a built-in tool that reaches nobody outside this machine, and whose
-// arguments are always an object.
+// function is a built-in tool that uses no other machine, and whose arguments are always an object.
 type function struct {
 	spec llm.ToolSpec
 	call func(ctx context.Context, args arguments, call llm.ToolCall) (any, error)

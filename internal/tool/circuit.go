@@ -19,7 +19,7 @@ import (
 type Reach int
 
 const (
-	ReachesNobody Reach = iota // it computes, or works on this machine: no circuit
+	ReachesNobody Reach = iota // it computes, or works on this machine only: no circuit
 	ReachesOne                 // all calls go to the same: one circuit
 	ReachesHosts               // the arguments say to whom: one circuit for each
 )
@@ -34,7 +34,7 @@ func reachOf(t llm.Tool, spec llm.ToolSpec) Reach {
 	return ReachesOne
 }
 
-// Reach says whom the calls of a tool go to; nobody for an unknown one.
+// Reach returns which systems the calls of a tool reach; none for an unknown tool.
 func (s *Set) Reach(name string) Reach {
 	r, _ := s.lookup(name)
 	return r.reach
@@ -77,8 +77,8 @@ func (s *Set) enter(r registered, name string, args any) (circuit.Pass, error) {
 	return pass, refusal.Failure(CodeCircuitOpen, what)
 }
 
-// usualPatience is how long a call must have lasted for its timeout to say
-// something of the other side, and not of whoever asked for so short a one.
+// usualPatience is the shortest duration after which a timeout counts against the other side. A
+// shorter timeout is the caller's choice.
 const usualPatience = 5 * time.Second
 
 // patienceOf is less where the configuration gives the tool less time than that.
@@ -89,11 +89,11 @@ func patienceOf(t llm.Tool) time.Duration {
 	return usualPatience
 }
 
-// Codes of failures which say that the other side is down, and of those which say
-// that it has answered. What else there is says nothing: it may be the plan's fault.
+// Codes of failures that mean that the other side is down, and of those that mean that it answered.
+// All others mean neither, because the plan may be the cause.
 //
-// An MCP server that does not run is no reason to open a circuit: calls of it are
-// refused anyway, until it is started again.
+// A stopped MCP server does not open a circuit, because its calls are rejected until it starts
+// again.
 var (
 	downCodes = map[string]bool{
 		CodeUnreachable: true,
@@ -106,8 +106,8 @@ var (
 	upCodes = map[string]bool{CodeTooLarge: true, "not_json": true, "redirects": true, "mcp.tool": true}
 )
 
-// judge tells what a call says of whom it was made to. A refusal of the request, or
-// an answer that cannot be used, comes from somebody who works.
+// judge decides what the result of a call means for the circuit. A rejected request or an unusable
+// answer comes from a working system.
 func judge(ctx context.Context, err error, took, patience time.Duration) circuit.Verdict {
 	if err == nil {
 		return circuit.Well

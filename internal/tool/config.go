@@ -84,9 +84,8 @@ type ExecConfig struct {
 	// Env is the whole environment of a command, besides KAIROS_IDEMPOTENCY_KEY
 	// and a PATH of the system's own directories.
 	Env map[string]string `yaml:"env" json:"env"`
-	// User is whom commands run as: a user of this machine who may read nothing of
-	// kairosd's. Default: kairosd's own user. It needs root, or the capabilities to
-	// become somebody else.
+	// User is the user that runs commands. It must not be able to read kairosd's files. The default
+	// is kairosd's own user. It requires root, or the capabilities to change the user.
 	User string `yaml:"user" json:"user"`
 	// Dir is the working directory. Default: a new empty directory per call.
 	Dir string `yaml:"dir" json:"dir"`

@@ -18,7 +18,7 @@ func newDatetime() llm.Tool {
 	return &function{
 		spec: llm.ToolSpec{
 			Name: "datetime",
-			Description: "Tells the time in an IANA time zone: now, or a given time converted from another zone, with an " +
+			Description: "Returns the time in an IANA time zone: now, or a given time converted from another zone, with an " +
 				"amount added or subtracted.",
 			Effect: walk.EffectRead,
 			EffectOf: func(args any) walk.Effect {

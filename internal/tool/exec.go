@@ -75,7 +75,7 @@ func newExec(c ExecConfig) (llm.Tool, error) {
 		}
 	}
 	command := property("string", "absolute path of an allow-listed executable", "minLength", 1)
-	if len(c.Allow) > 0 { // a plan that names another is told when it is saved (M01)
+	if len(c.Allow) > 0 { // saving a plan reports another command
 		command["enum"] = anyOf(c.Allow)
 	}
 	codes := map[string]any{"type": "integer", "minimum": 0, "maximum": 255}
@@ -203,9 +203,8 @@ func (t *execTool) run(ctx context.Context, args arguments, call llm.ToolCall) (
 	return t.result(args, cmd, err, stdout, stderr)
 }
 
-// argv is the list of arguments: options as they are, then what is never one. A
-// command that knows `--` is told with it where its options end; of another, data
-// that looks like an option is refused (M02).
+// argv builds the argument list: options as they are, then operands. For a command that supports
+// `--`, it separates them. For another command, it rejects data that looks like an option.
 func (t *execTool) argv(path string, args arguments) ([]string, error) {
 	for _, name := range []string{"args", "operands"} {
 		list := args.texts(name)
@@ -216,7 +215,7 @@ func (t *execTool) argv(path string, args arguments) ([]string, error) {
 			if i := slices.IndexFunc(list, func(a string) bool { return !re.MatchString(a) }); i >= 0 {
 				return nil, suggest(
 					refused(walk.CodePolicy, "%s.%d of %s is not allowed", name, i, clip(path)),
-					"tools.exec.patterns says which arguments are",
+					"tools.exec.patterns lists the allowed arguments",
 				)
 			}
 		}
@@ -230,7 +229,7 @@ func (t *execTool) argv(path string, args arguments) ([]string, error) {
 	}
 	if i := slices.IndexFunc(operands, func(a string) bool { return strings.HasPrefix(a, "-") }); i >= 0 {
 		return nil, suggest(refused(walk.CodePolicy, "operands.%d begins with - and would be taken for an option of %s", i, clip(path)),
-			"list the command under tools.exec.end_of_options if it knows --")
+			"list the command under tools.exec.end_of_options if it supports --")
 	}
 	return slices.Concat(args.texts("args"), operands), nil
 }

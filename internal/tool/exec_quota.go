@@ -90,7 +90,7 @@ func endGroup(group int) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("processes of group %d go on", group)
+	return fmt.Errorf("processes of group %d continue", group)
 }
 
 // quotaFailure is what a command beyond a quota fails with.

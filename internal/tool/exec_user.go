@@ -10,17 +10,15 @@ import (
 	"syscall"
 )
 
-// The capabilities without which nobody can run a command as somebody else and
-// end it again: to give it its directory, to end it, to become the group and the
-// user.
+// The capabilities that are required to run a command as another user and to end it: to change the
+// owner of its directory, to send it a signal, and to change group and user.
 var execCapabilities = map[string]uint{"CAP_CHOWN": 0, "CAP_KILL": 5, "CAP_SETGID": 6, "CAP_SETUID": 7}
 
-// execUser is whom commands run as: nobody who may read what kairosd keeps
-// (S16).
+// execUser is the user that runs commands. It must not be able to read kairosd's data.
 type execUser struct{ uid, gid uint32 }
 
-// newExecUser finds a user of this machine. It refuses root and kairosd's own
-// user, who may read everything, and a kairosd that may not become somebody else.
+// newExecUser finds a user of this machine. It rejects root and kairosd's own user, who can read
+// everything, and fails if kairosd may not change the user.
 func newExecUser(name string) (*execUser, error) {
 	if name == "" {
 		return nil, nil
@@ -41,7 +39,7 @@ func newExecUser(name string) (*execUser, error) {
 		return nil, fmt.Errorf("tools.exec.user: %s may read what kairosd keeps; name a user of its own", name)
 	}
 	if lacking := lackingCapabilities(); len(lacking) > 0 {
-		return nil, fmt.Errorf("tools.exec.user: kairosd may not run commands as somebody else: it lacks %s", strings.Join(lacking, ", "))
+		return nil, fmt.Errorf("tools.exec.user: kairosd cannot run commands as another user: it lacks %s", strings.Join(lacking, ", "))
 	}
 	return &execUser{uint32(uid), uint32(gid)}, nil
 }

@@ -123,7 +123,7 @@ func (f *files) readIn(dir, inside string) ([]byte, os.FileInfo, error) {
 	return content, info, err
 }
 
-// fileError says which file an error is about, without the machine's paths.
+// fileError names the file of an error, without the machine's paths.
 func fileError(path string, err error) error {
 	if err == nil {
 		return nil

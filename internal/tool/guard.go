@@ -51,8 +51,8 @@ func (g *Guard) add(paths []string) {
 	}
 }
 
-// Only refuses these files, and no others from now on: those of a configuration
-// that is no longer in force are released. Listeners stay.
+// Only protects these files and no others, so that files of a previous configuration are released.
+// Listeners stay.
 func (g *Guard) Only(paths ...string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

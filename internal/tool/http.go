@@ -76,8 +76,8 @@ func newHTTP(c HTTPConfig, guard *Guard) (*httpTool, error) {
 		Transport: &http.Transport{
 			Proxy: nil, DialContext: dial, TLSClientConfig: tlsConfig, ForceAttemptHTTP2: true,
 			TLSHandshakeTimeout: 10 * time.Second, MaxResponseHeaderBytes: 256 << 10,
-			// A kept connection makes the transport repeat requests that carry an
-			// Idempotency-Key by itself; repeating is the engine's decision.
+			// With kept connections, the transport repeats requests that carry an Idempotency-Key.
+			// The engine decides about retries.
 			DisableKeepAlives: true,
 		},
 		CheckRedirect: h.redirect,
@@ -143,8 +143,8 @@ func (h *httpTool) Spec() llm.ToolSpec {
 	}
 }
 
-// httpEffect tells by method what a request may do; a method that is not known
-// yet, or not at all, may do anything.
+// httpEffect returns the side-effect class of a request by its method. An unknown method may have
+// any effect.
 func httpEffect(args any) walk.Effect {
 	m, ok := args.(map[string]any)
 	if !ok {
@@ -366,7 +366,7 @@ func (h *httpTool) result(a arguments, call llm.ToolCall, res *http.Response, bo
 			}).WithMessage("the response of %s is not JSON: %s", res.Request.URL.Host, err)
 		}
 		if err != nil {
-			call.Log("warn", fmt.Sprintf("the response says %s and is not: %s", kind, err))
+			call.Log("warn", fmt.Sprintf("the response is not valid %s: %s", kind, err))
 			v = string(body)
 		}
 		out["body"] = v
@@ -420,8 +420,8 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// statusFailure classifies a response that is not a result. A definite 4xx says
-// that the server did nothing; 408 and 5xx leave it open.
+// statusFailure classifies a response with an error status. A definite 4xx means that the server
+// did nothing; 408 and 5xx leave that open.
 func statusFailure(req *http.Request, res *http.Response, body []byte) error {
 	f := (&walk.Failure{
 		Code:   fmt.Sprintf("http_%d", res.StatusCode),

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Permission says whether a tool may be called.
+// Permission decides whether a tool may be called.
 type Permission string
 
 const (
@@ -16,10 +16,10 @@ const (
 	Deny  Permission = "deny"
 )
 
-// strictness orders permissions; the empty one, which says nothing, is first.
+// strictness orders permissions. The empty one is first.
 var strictness = []Permission{"", Allow, Ask, Deny}
 
-// Stricter is the stricter of two permissions; one that says nothing yields.
+// Stricter returns the stricter of two permissions. An empty one yields.
 func Stricter(a, b Permission) Permission {
 	if slices.Index(strictness, b) > slices.Index(strictness, a) {
 		return b
@@ -56,7 +56,7 @@ func said[V any](of map[string]V, name string) V {
 	}
 }
 
-// Check refuses values that are no permission; of names the section.
+// Check rejects invalid permissions. of names the section.
 func (p Permissions) Check(of string) error {
 	for _, name := range slices.Sorted(maps.Keys(p)) {
 		if !p[name].Valid() {
@@ -66,10 +66,9 @@ func (p Permissions) Check(of string) error {
 	return nil
 }
 
-// Resolve weighs what a configuration says of a tool in general, in a plan and
-// of an agent. A deny is final wherever it stands; otherwise what is said of the
-// plan and the agent, the stricter of the two, counts before what is said in
-// general. Where nothing is said, the tool is allowed.
+// Resolve combines the permissions of a tool in general, in a plan, and of an agent. A deny always
+// wins. Otherwise the stricter one of plan and agent takes precedence over the general one. Without
+// any, the tool is allowed.
 func Resolve(general, plan, agent Permission) Permission {
 	special := Stricter(plan, agent)
 	switch {

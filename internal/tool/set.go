@@ -37,8 +37,8 @@ type registered struct {
 	llm.Tool
 	spec   llm.ToolSpec
 	schema *planner.Schema
-	// reach is whom calls go to, patience the shortest wait for an answer whose end
-	// says something of them.
+	// reach is the systems that calls reach. patience is the shortest timeout that counts against
+	// them.
 	reach    Reach
 	patience time.Duration
 }
@@ -113,12 +113,11 @@ func (s *Set) Specs() []llm.ToolSpec {
 	return specs
 }
 
-// Permission says whether a tool may be called in general: what the
-// configuration says, else allow.
+// Permission returns the general permission of a tool: the configured one, or allow.
 func (s *Set) Permission(name string) Permission { return Resolve(s.permissions.Of(name), "", "") }
 
-// PermissionIn says whether a run of a plan may call a tool, for an agent with
-// these permissions; empty ones for a call of no agent.
+// PermissionIn returns the permission of a tool in a run of a plan, for an agent with these
+// permissions. They are empty for a call without an agent.
 func (s *Set) PermissionIn(plan, name string, agent Permissions) Permission {
 	return Resolve(s.permissions.Of(name), s.plans[plan].Of(name), agent.Of(name))
 }
@@ -160,8 +159,8 @@ func (s *Set) Patience(name string) time.Duration {
 	return p.Patience()
 }
 
-// Arguments turns a node's input into arguments: a string that is a JSON object
-// is parsed, nothing at all is no arguments.
+// Arguments converts a step's input to arguments. It parses a string with a JSON object. A missing
+// input means no arguments.
 func Arguments(input any) any {
 	switch v := input.(type) {
 	case nil:
@@ -176,10 +175,9 @@ func Arguments(input any) any {
 	return input
 }
 
-// Call runs a tool. Arguments are parsed as by [Arguments] and validated
-// against the tool's schema; every problem is listed. A tool that is denied is
-// not called; that a tool asks is left to the caller, who knows whether a
-// person has approved. Errors are *walk.Failure.
+// Call runs a tool. It parses arguments as [Arguments] does, validates them against the tool's
+// schema, and reports all problems. It does not call a denied tool. The caller must obtain the
+// approval for a tool with permission ask. Errors are *walk.Failure.
 func (s *Set) Call(ctx context.Context, name string, call llm.ToolCall) (any, error) {
 	r, ok := s.lookup(name)
 	if !ok {
@@ -260,8 +258,7 @@ func (s *Set) prepare(r registered, name string, call llm.ToolCall) (llm.ToolCal
 	return call, nil
 }
 
-// Check says what is wrong with the arguments of a call, without calling; the
-// error is a *walk.Failure.
+// Check validates the arguments of a call without calling. The error is a *walk.Failure.
 func (s *Set) Check(name string, args any) error {
 	r, ok := s.lookup(name)
 	if !ok {

@@ -26,8 +26,8 @@ func newSleep() llm.Tool {
 	}
 }
 
-// sleepSign is how often a sleep says how far it is: what says nothing for a minute is
-// taken for hung.
+// sleepSign is the interval at which a sleep reports progress, because a call without progress for
+// a minute counts as hung.
 const sleepSign = 15 * time.Second
 
 func sleep(ctx context.Context, args arguments, call llm.ToolCall) (any, error) {

@@ -239,9 +239,8 @@ func sqlValue(v any) (any, int) {
 	return v, 8
 }
 
-// onlyReads refuses statements that are no query, and more than one. The file is
-// opened read-only besides; this gives the clearer error, and keeps out VACUUM
-// INTO and PRAGMA.
+// onlyReads rejects statements that are not queries, and more than one statement. The file is also
+// opened read-only. This check gives a clearer error, and rejects VACUUM INTO and PRAGMA.
 func onlyReads(query string) error {
 	first, several := statement(query)
 	switch {

@@ -113,10 +113,9 @@ type incompatibleError struct {
 func (e *incompatibleError) Error() string { return e.cause.Error() }
 func (e *incompatibleError) Unwrap() error { return e.cause }
 
-// CompileReadOnly is Compile for looking at: a version that does not fit this
-// installation any more is compiled as if everything it names were there, so
-// that its runs can be read, and cancelled, while somebody mends the
-// configuration.
+// CompileReadOnly is Compile for reading. A version that no longer matches this server is compiled
+// as if everything it names existed. Its runs can then be read and cancelled while the
+// configuration is corrected.
 func (r *Reader) CompileReadOnly(ctx context.Context, hash string) (*runstate.Compiled, error) {
 	p, err := r.Compile(ctx, hash)
 	m, ok := errors.AsType[*incompatibleError](err)

@@ -47,7 +47,7 @@ func (r *Reader) CheckPlan(src []byte, f planner.Format) (*planner.Document, pla
 func checkPlan(catalog *planner.Catalog, src []byte, f planner.Format) (*planner.Document, planner.Problems) {
 	doc, _ := planner.Parse(src, planner.WithFormat(f))
 	if doc == nil {
-		// Whoever mends the document wants to see what this installation lacks too.
+		// An author who corrects the document also needs to see what this server lacks.
 		_, problems := planner.Parse(src, planner.WithFormat(f), planner.WithCatalog(catalog))
 		return nil, problems
 	}
@@ -92,9 +92,9 @@ func (r *Reader) ReadPlan(src []byte, f planner.Format, origin string) (NewPlan,
 	return NewPlan{v, doc, program, in}, problems, nil
 }
 
-// KeepPlan takes up a plan that was stored just now: its first run need not wait for it
-// to be read and compiled again. Do not call it for known content: what was stored
-// before may be another document of the same hash.
+// KeepPlan caches a plan that was just stored, so that its first run need not read and compile it
+// again. Do not call it for known content, because the stored document may differ with the same
+// hash.
 func (r *Reader) KeepPlan(p NewPlan, stored domain.Version) {
 	if compiled, err := p.doc.Program(p.in.catalog()); err == nil {
 		p.in.keep(compiled, stored)
@@ -112,8 +112,8 @@ func (r *Reader) NewestVersion(ctx context.Context, plan string) (domain.Plan, d
 	return p, v, err
 }
 
-// ProposedVersion finds the newest version that a planner made after a plan's current
-// one, which nobody has accepted; CodeNotFound.
+// ProposedVersion finds the newest version that a planner made after the plan's current one and
+// that was not accepted. It returns CodeNotFound.
 func (r *Reader) ProposedVersion(ctx context.Context, plan string) (domain.Plan, domain.Version, error) {
 	p, err := r.store.Plan(ctx, plan)
 	if err != nil {
@@ -144,10 +144,9 @@ func (r *Reader) Restored(ctx context.Context, v domain.Version, reason string) 
 		Reason: reason, Facts: factsOf(prog.Program, v.Canonical, v.Author)}, nil
 }
 
-// Acceptance is what taking a version into use writes; nil: that the plan, whose current
-// version it is, is no draft any more. CodeConflict if a person made it,
-// CodeForbidden where it would take the place of one that a person wrote and the actor
-// writes no plans.
+// Acceptance returns the change that accepts a version. Nil means that the current version is
+// already accepted. It returns CodeConflict if a person made the version. It returns CodeForbidden
+// if it would replace a version that a person wrote and the actor may not write plans.
 func (r *Reader) Acceptance(ctx context.Context, actor domain.Actor, plan, hash, reason string) (
 	domain.Plan, *domain.RestoredVersion, error) {
 	p, err := r.store.Plan(ctx, plan)
@@ -168,7 +167,7 @@ func (r *Reader) Acceptance(ctx context.Context, actor domain.Actor, plan, hash,
 	case current:
 		return p, nil, nil
 	case v.Origin != OriginPlanner:
-		return p, nil, domain.Errorf(domain.CodeConflict, "v%d of %s is no draft", v.Number, p.Key).
+		return p, nil, domain.Errorf(domain.CodeConflict, "v%d of %s is not a draft", v.Number, p.Key).
 			Suggest("an author can make it current again: restore it")
 	}
 	if p.Stage != domain.StageDraft {

@@ -50,7 +50,7 @@ func TestAPlanFromAnIntentRunsOnlyOnceItIsAccepted(t *testing.T) {
 	)
 	at, first, _ := ask(t, site, b, "collect the figures and then notify <everybody>")
 	for _, want := range []string{"Nothing of it has run.", "To be accepted", "complex: it needs several steps",
-		"1 step cannot be repeated", "step-2", "unsafe", "2.0 s", "skills match what is asked", "notify &lt;everybody&gt;",
+		"1 step cannot be repeated", "step-2", "unsafe", "2.0 s", "skills match the request", "notify &lt;everybody&gt;",
 		"Accept and start",
 		"the request says: notify", "the request says: collect", "sum of step-1 is 42: nobody said otherwise", "Accept as v1",
 		"Start a dry run", "Discard the draft", "Understanding what is wanted", "Choosing tools", "by rules"} {

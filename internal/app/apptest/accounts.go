@@ -9,8 +9,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Accounts are the operations on accounts and tokens, and the proofs of who somebody is,
-// for tests that are about neither the requests nor their keys.
+// Accounts are the operations on accounts and tokens, and authentication, for tests that concern
+// neither requests nor their keys.
 type Accounts struct {
 	*auth.Service
 	Of     *app.Accounts
@@ -52,7 +52,7 @@ func (a Accounts) UpdateUser(
 	return a.Of.UpdateUser(ctx, app.UserChange{Meta: by(who), User: idOrName, Role: role, Password: password, Disabled: disabled})
 }
 
-// LinkUser says who a user is at the identity provider.
+// LinkUser links a user to a subject of the identity provider.
 func (a Accounts) LinkUser(ctx context.Context, who domain.Actor, idOrName, subject string) (domain.User, error) {
 	return a.Of.LinkUser(ctx, app.UserLink{Meta: by(who), User: idOrName, Subject: subject})
 }

@@ -1,5 +1,5 @@
-// Package bundle packs everything that is known of one run into one file, to be
-// looked at elsewhere: with a ticket, or by whoever wrote the plan.
+// Package bundle writes all stored data of one run to one file, to attach it to a ticket or to send
+// it to the author of the plan.
 package bundle
 
 import (
@@ -36,7 +36,7 @@ type Source interface {
 	VersionByNumber(ctx context.Context, planID string, number int) (domain.Version, error)
 }
 
-// readme says what a bundle holds. Secrets were masked before anything was stored.
+// readme describes the content of a bundle. Secrets were masked before anything was stored.
 const readme = `This is all that kairosd keeps of one run. Secrets are masked.
 
 run.json           the run: state, result, error, usage, input and output

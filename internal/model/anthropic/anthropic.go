@@ -17,10 +17,10 @@ import (
 	"github.com/kairosd/kairosd/internal/model"
 )
 
-// defaultMaxTokens bounds an answer if nobody does: the protocol asks for a bound.
+// defaultMaxTokens limits an answer without a limit, because the protocol requires one.
 const defaultMaxTokens = 4096
 
-// Config says where the server is.
+// Config configures the server.
 type Config struct {
 	Name    string // in the configuration; for errors
 	BaseURL string // empty: Anthropic's

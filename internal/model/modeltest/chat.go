@@ -99,7 +99,7 @@ func NewChat(t testing.TB, answer func(ChatRequest) string) *Chat {
 	return c
 }
 
-// Requests lists what was asked so far, in the order in which it arrived.
+// Requests lists the requests so far, in order of arrival.
 func (c *Chat) Requests() []ChatRequest {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package offline is the provider of an installation without a model: it is
-// deterministic, needs no network, and says in every text that no model spoke.
+// Package offline is a provider for a server without a model. It is deterministic, uses no network,
+// and marks every text as not written by a model.
 package offline
 
 import (
@@ -47,8 +47,8 @@ func (Provider) Complete(ctx context.Context, r llm.Request) (llm.Response, erro
 	}, nil
 }
 
-// least is the smallest value that a schema allows, as far as its plain keywords
-// say; strings hold what was asked.
+// least returns the smallest value that the plain keywords of a schema allow. Strings contain the
+// request.
 func least(schema map[string]any, asked string, depth int) any {
 	if depth > 16 {
 		return nil

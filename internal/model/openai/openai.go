@@ -18,7 +18,7 @@ import (
 	"github.com/sashabaranov/go-openai"
 )
 
-// Config says where the server is.
+// Config configures the server.
 type Config struct {
 	Name    string // in the configuration; for errors
 	BaseURL string // empty: OpenAI's

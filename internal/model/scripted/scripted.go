@@ -60,7 +60,7 @@ type Error struct {
 	RetryAfter time.Duration `yaml:"retry_after"`
 }
 
-// CodeNoAnswer says that the script has nothing for a question.
+// CodeNoAnswer reports that the script has no answer to a request.
 const CodeNoAnswer = "scripted_no_answer"
 
 // Provider answers from a script.

@@ -1,4 +1,4 @@
-// Package prompts holds what the planning model is told.
+// Package prompts holds the prompts of the planning model.
 package prompts
 
 import (
@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Agent is an agent as the model is told of it.
+// Agent is an agent as the prompt describes it.
 type Agent struct {
 	ID, Name, Description string
 	Capabilities          []string
@@ -36,8 +36,8 @@ func System(agents []Agent, maxSteps int, state []string) string {
 //go:embed replan.txt
 var replan string
 
-// Replan asks for the rest of a plan that cannot go on: what was asked, what is
-// done, what failed and what was still to come, a line each.
+// Replan requests the rest of a plan that cannot continue. It lists the request, the completed
+// steps, the failure, and the remaining steps, one line each.
 func Replan(query string, done []string, failed string, left []string) string {
 	list := func(lines []string) string {
 		if len(lines) == 0 {
@@ -52,8 +52,8 @@ func Replan(query string, done []string, failed string, left []string) string {
 // Example is a question and the answer that is wanted.
 type Example struct{ Question, Answer string }
 
-// Examples are given to the model before the question. They name the agents whose
-// capabilities fit, else ids that name nobody.
+// Examples come before the question. They name agents with matching capabilities, or else
+// placeholder IDs.
 func Examples(agents []Agent) []Example {
 	if len(agents) == 0 {
 		return nil

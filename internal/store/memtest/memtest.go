@@ -39,7 +39,7 @@ func Install() error {
 		methods *lib.Tsqlite3_mem_methods
 	}{{lib.SQLITE_CONFIG_GETMALLOC, &below}, {lib.SQLITE_CONFIG_MALLOC, &own}} {
 		if rc := lib.Xsqlite3_config(tls, step.option, libc.VaList(args, uintptr(unsafe.Pointer(step.methods)))); rc != lib.SQLITE_OK {
-			return fmt.Errorf("configure SQLite's memory: it says %d", rc)
+			return fmt.Errorf("configure SQLite's memory: result %d", rc)
 		}
 		if step.methods == &below {
 			own = below
@@ -60,7 +60,7 @@ func FailAt(n int64, all bool) {
 	at.Store(n)
 }
 
-// Heal gives memory again and says how many allocations failed.
+// Heal restores memory and returns the number of failed allocations.
 func Heal() int64 {
 	at.Store(0)
 	return failed.Load()

@@ -169,7 +169,7 @@ func (q *approvalQuery) page(columns, joins string, span approvalSpan, limit int
 	return text + order + " LIMIT ?", append(args, limit)
 }
 
-// nth gives the position that comes after so many rows.
+// nth returns the position after a number of rows.
 func (q *approvalQuery) nth(span approvalSpan, rows int) (string, []any) {
 	text, args, order := q.text("approvals.due_key, approvals.id", "", span)
 	return text + order + " LIMIT 1 OFFSET ?", append(args, rows)
@@ -205,10 +205,9 @@ func openApprovalCursor(c string) (*approvalAt, error) {
 	return &at, nil
 }
 
-// Approvals lists approvals: open ones, if nothing else is asked for, by deadline, then
-// age; others and those of one run newest first. Where no index serves a filter, a page is
-// what was found among the Rows that a request examines; Next then continues from there,
-// also when the page is short.
+// Approvals lists approvals. Without a filter it lists pending ones by deadline, then age. With
+// another filter, the newest come first. If no index serves the filter, a page holds the matches
+// among the Rows that a request reads. Next continues from there, even if the page is short.
 func (s *Lists) Approvals(ctx context.Context, f domain.ApprovalFilter) (domain.List[domain.Approval], error) {
 	var list domain.List[domain.Approval]
 	ctx, cancel := context.WithTimeout(ctx, listDeadline)
@@ -259,8 +258,7 @@ func (s *Lists) Approvals(ctx context.Context, f domain.ApprovalFilter) (domain.
 	return list, nil
 }
 
-// approvalAfter gives the position that comes after so many rows of a span; nil: there
-// are no more.
+// approvalAfter returns the position after a number of rows of a span, or nil if there are no more.
 func (s *Lists) approvalAfter(ctx context.Context, q *approvalQuery, span approvalSpan, rows int) (*approvalAt, error) {
 	text, args := q.nth(span, rows)
 	var at approvalAt
@@ -320,7 +318,7 @@ func scanApproval(rows *sql.Rows) (foundApproval, error) {
 	return foundApproval{core.Approval(a, run), approvalAt{a.DueKey, a.ID}}, nil
 }
 
-// ApprovalsCount counts matches up to a limit, among the Rows that a request examines.
+// ApprovalsCount counts matches up to a limit, among the Rows that a request reads.
 func (s *Lists) ApprovalsCount(ctx context.Context, f domain.ApprovalFilter, limit int) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, listDeadline)
 	defer cancel()

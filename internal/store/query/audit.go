@@ -18,8 +18,8 @@ audit_events.action, audit_events.actor, audit_events.surface, audit_events.obje
 audit_events.detail,
 audit_events.request, audit_events.address, audit_events.mac, coalesce(runs.public_id, '')`
 
-// commonActions are recorded for every run: no index by action knows them, and
-// none is needed to find them.
+// commonActions are recorded for every run. The index by action leaves them out, because they are
+// everywhere.
 var commonActions = []string{core.ActionCheckpoint, "run.status", core.ActionCreated}
 
 // auditQuery is a filter as SQL.
@@ -34,7 +34,7 @@ type auditQuery struct {
 	arms   []string
 }
 
-// auditTerm is what a filter says of one column.
+// auditTerm is the condition of a filter on one column.
 type auditTerm struct {
 	column    string
 	any, none []string
@@ -190,10 +190,9 @@ func (q *auditQuery) of(columns, joins, where string, whereArgs []any, low, high
 	return strings.Join(arms, " UNION ALL ") + " ORDER BY 1 " + order, all
 }
 
-// AuditEvents lists audit events, newest first. Checkpoints are left out unless
-// the filter asks for a run or for them. Where no index serves a filter, a page is
-// what was found among the Rows that a request examines; Next then continues from
-// there, also when the page is short.
+// AuditEvents lists audit events, newest first. It leaves out checkpoints unless the filter names a
+// run or checkpoints. If no index serves the filter, a page holds the matches among the Rows that a
+// request reads. Next continues from there, even if the page is short.
 func (s *Lists) AuditEvents(ctx context.Context, f domain.AuditFilter) (domain.List[domain.AuditEvent], error) {
 	var list domain.List[domain.AuditEvent]
 	ctx, cancel := context.WithTimeout(ctx, listDeadline)

@@ -9,8 +9,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
-// RunsCount counts matches up to a limit. Where no index serves a filter, they are
-// those among the Rows that a request examines, and not whole if there may be more.
+// RunsCount counts matches up to a limit. If no index serves the filter, it counts among the Rows
+// that a request reads, and whole is false if there may be more.
 func (s *Lists) RunsCount(ctx context.Context, f domain.RunFilter, limit int) (n int, whole bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, listDeadline)
 	defer cancel()

@@ -12,8 +12,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/dbsqlc"
 )
 
-// FailureOrigin says what went before the first failure of a group;
-// CodeNotFound when none of it needs attention any more.
+// FailureOrigin returns what preceded the first failure of a group. It returns CodeNotFound if no
+// run of the group needs attention.
 func (s *SummaryReader) FailureOrigin(ctx context.Context, ref domain.FailureRef) (domain.FailureOrigin, error) {
 	first, err := s.db.Q.FailureGroupFirst(
 		ctx,
@@ -41,8 +41,7 @@ func (s *SummaryReader) FailureOrigin(ctx context.Context, ref domain.FailureRef
 	return o, nil
 }
 
-// FailureAcks lists failures that people took note of since a time, the newest
-// first.
+// FailureAcks lists failures acknowledged since a time, newest first.
 func (s *SummaryReader) FailureAcks(ctx context.Context, since time.Time, limit int) ([]domain.FailureAck, error) {
 	rows, err := s.db.Q.FailureAckList(ctx, core.Micros(since), int64(limit))
 	if err != nil {

@@ -24,12 +24,12 @@ ELSE coalesce((SELECT CASE s.status WHEN 'failed' THEN 'failed' WHEN 'cancelled'
   CASE WHEN runs.ended_at = 0 THEN 'open' ELSE 'failed' END) END AS status
 FROM handoffs`
 
-// handoffMax bounds what one list reads: matrices and loops are made of so many.
+// handoffMax limits the handoffs in a list of one run.
 const handoffMax = 2000
 
-// HandoffsOf lists handoffs of all runs, newest first; Limit may be up to 2,000.
-// Where no index serves a filter, a page is what was found among the Rows that a
-// request examines; Next continues from there.
+// HandoffsOf lists handoffs of all runs, newest first. Limit is at most 2,000. If no index serves
+// the filter, a page holds the matches among the Rows that a request reads. Next continues from
+// there.
 func (s *Lists) HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.List[domain.HandoffSeen], error) {
 	var list domain.List[domain.HandoffSeen]
 	ctx, cancel := context.WithTimeout(ctx, listDeadline)

@@ -40,8 +40,8 @@ func (s *JournalReader) EventsAfter(ctx context.Context, after int64, run string
 	if err != nil {
 		return nil, err
 	}
-	// What is committed between the two reads below must not be in the second
-	// alone: whoever goes on behind it would never get what the first has missed.
+	// An event that is committed between these two reads must not be in the second only, because a
+	// reader that continues after it would miss events of the first.
 	last, err := s.LastEvent(ctx)
 	if err != nil {
 		return nil, err
@@ -121,8 +121,8 @@ func (s *JournalReader) fillEntries(ctx context.Context, events []domain.AuditEv
 		for _, row := range rows {
 			entry, err := s.db.Entry(ctx, e.Run, row)
 			if domain.CodeOf(err) == domain.CodeCorrupt {
-				// One damaged row must not end everybody's events: the event comes
-				// without it, and whoever opens the run hears of it.
+				// One damaged row must not end the events of all readers. The event has no row, and
+				// the page of the run reports the damage.
 				continue
 			}
 			if err != nil {

@@ -17,9 +17,8 @@ import (
 // MemoryReader reads what sessions and skills remember.
 type MemoryReader struct{ db *core.DB }
 
-// Recollect gives what a session knows that helps with a text: its last
-// exchanges, and those before them that share most words with the text. Each
-// part has at most limit; all are in the order in which they were said.
+// Recollect returns the memory of a session for a text: its last exchanges, and the earlier ones
+// that share the most words with the text. Each part has at most limit exchanges, in order of time.
 func (s *MemoryReader) Recollect(ctx context.Context, owner, session, text string, limit int) ([]domain.Memory, error) {
 	scope := core.ScopeOf(owner, session)
 	latest, err := s.db.Q.MemoryLatest(ctx, scope, math.MaxInt64, int64(limit))

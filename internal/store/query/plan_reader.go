@@ -31,8 +31,8 @@ func (s *PlanReader) PlanFacts(ctx context.Context, plan string) ([]domain.PlanF
 	return out, nil
 }
 
-// VersionRuns says, per version number of a plan, how many runs ended since a
-// time and how, and how many are under way.
+// VersionRuns counts, by version number of a plan, the runs that ended since a time by outcome, and
+// the active ones.
 func (s *PlanReader) VersionRuns(ctx context.Context, planID string, since time.Time) (map[int]domain.VersionRuns, error) {
 	versions, err := s.db.Q.VersionList(ctx, planID)
 	if err != nil {

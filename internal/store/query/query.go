@@ -10,10 +10,10 @@ import (
 // Lists are the lists of an open database. They are safe for concurrent use.
 type Lists struct {
 	db   *core.DB
-	rows int // that a request examines at most
+	rows int // largest number of rows that a request reads
 }
 
-// New gives the lists of a database. A request examines at most so many rows.
+// New returns the lists of a database. A request reads at most this many rows.
 func New(db *core.DB, rows int) *Lists { return &Lists{db, rows} }
 
 // SummaryReader reads sums and choices: how runs ended, notes, values to choose from.

@@ -60,9 +60,8 @@ func (q *runQuery) text(columns, joins string, low, high int64, order string, li
 	return b.String(), append(args, limit)
 }
 
-// phraseIDs is how many row numbers a search for several words goes through, for each
-// row that a request examines: the index of words reads all the places of each of
-// them, also where they are not next to each other.
+// phraseIDs is the number of row IDs that a search for several words reads for each row of a
+// request. The index reads all places of each word, even if the words are not next to each other.
 const phraseIDs = 50
 
 func (q *runQuery) search(s *Lists, last, at int64, newer bool) search {

@@ -120,7 +120,7 @@ func (s *RunReader) Run(ctx context.Context, id string) (domain.Run, error) {
 		case err != nil:
 			return r, err
 		case *v.into != nil && !strings.HasPrefix(*v.column, core.PayloadMark) && !json.Valid(*v.into):
-			r.Damaged = append(r.Damaged, domain.DamagedPart{Part: v.part, Message: "it is no JSON any more"})
+			r.Damaged = append(r.Damaged, domain.DamagedPart{Part: v.part, Message: "it is not valid JSON"})
 			*v.into = nil
 		}
 	}

@@ -24,7 +24,7 @@ coalesce(run_details.limits, ''), coalesce(run_details.labels, ''),
 coalesce(run_details.given_labels, ''), run_details.parent, run_details.concurrency,
 plans.public_id, plans.key, plan_versions.number, plan_versions.hash`
 
-// A run whose details are gone is in lists, too, and says so.
+// A run without details is in lists too, and is marked.
 const runJoins = ` LEFT JOIN run_details ON run_details.run_id = runs.id JOIN plans ON plans.id = runs.plan_id JOIN ` +
 	`plan_versions ON plan_versions.id = runs.version_id`
 
@@ -36,9 +36,8 @@ const (
 	listDeadline = 2 * time.Second
 )
 
-// Runs lists runs, newest first, by key. Where no index serves a filter, a page is
-// what was found among the Rows that a request examines; Next then continues from
-// there, also when the page is short.
+// Runs lists runs, newest first, by key. If no index serves the filter, a page holds the matches
+// among the Rows that a request reads. Next continues from there, even if the page is short.
 func (s *Lists) Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error) {
 	var list domain.List[domain.Run]
 	ctx, cancel := context.WithTimeout(ctx, listDeadline)

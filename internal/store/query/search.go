@@ -8,10 +8,10 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
-// Rows is how many rows a request examines at most that it may not show. It bounds a
-// search that no index serves: the page then ends where the search stopped, and its
-// cursor continues there. Rows are counted, not milliseconds, so that the same request
-// on the same data gives the same page. BenchmarkSearch measures what a row costs.
+// Rows is the largest number of rows that a request reads without showing them. It limits a search
+// that no index serves: the page ends where the search stopped, and its cursor continues there.
+// Rows are counted instead of milliseconds, so that the same request on the same data returns the
+// same page. BenchmarkSearch measures the cost of a row.
 const Rows = 5_000
 
 // keys is the statement that gives the keys of a list between low and high (both
@@ -84,7 +84,7 @@ func (s *Lists) scan(
 	return reached, nil
 }
 
-// skip gives the key that comes after so many rows; false: there are no more.
+// skip returns the key after a number of rows, or false if there are no more.
 func (s *Lists) skip(ctx context.Context, of keys, low, high int64, order string, rows int) (key int64, more bool, err error) {
 	text, args := of(low, high, order, rows)
 	err = s.db.Read.QueryRowContext(ctx, text, args...).Scan(&key)

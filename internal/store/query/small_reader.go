@@ -15,7 +15,7 @@ import (
 // SmallReader reads bulk operations, drafts, deliveries, settings, and what is kept of tools.
 type SmallReader struct{ db *core.DB }
 
-// Bulk finds a bulk act; CodeNotFound.
+// Bulk finds a bulk operation. It returns CodeNotFound.
 func (s *SmallReader) Bulk(ctx context.Context, id string) (domain.Bulk, error) {
 	row, err := s.db.Q.BulkGet(ctx, id)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -24,19 +24,19 @@ func (s *SmallReader) Bulk(ctx context.Context, id string) (domain.Bulk, error) 
 	return core.Bulk(row), core.Translate(err, "read bulk operation")
 }
 
-// Bulks lists the newest bulk acts.
+// Bulks lists the newest bulk operations.
 func (s *SmallReader) Bulks(ctx context.Context, limit int) ([]domain.Bulk, error) {
 	rows, err := s.db.Q.BulkNewest(ctx, int64(limit))
 	return bulks(rows), core.Translate(err, "list bulk operations")
 }
 
-// BulksUnderWay lists the bulk acts that are not over, oldest first.
+// BulksUnderWay lists the active bulk operations, oldest first.
 func (s *SmallReader) BulksUnderWay(ctx context.Context) ([]domain.Bulk, error) {
 	rows, err := s.db.Q.BulkUnderWay(ctx)
 	return bulks(rows), core.Translate(err, "list bulk operations")
 }
 
-// BulkItems lists runs of a bulk act in order, those after a position.
+// BulkItems lists the runs of a bulk operation in order, after a position.
 func (s *SmallReader) BulkItems(ctx context.Context, id string, after int64, limit int) ([]domain.BulkItem, error) {
 	rows, err := s.db.Q.BulkItemList(ctx, id, after, int64(limit))
 	if err != nil {
@@ -117,7 +117,7 @@ func (s *SmallReader) ToolPins(ctx context.Context, server string) ([]domain.Too
 	return out, nil
 }
 
-// Told is the last audit event that messages were made of; 0: none was yet.
+// Notified is the last audit event from which messages were made, or 0.
 func (s *SmallReader) Told(ctx context.Context) (int64, error) {
 	text, err := s.Setting(ctx, core.SettingTold)
 	if err != nil || text == "" {

@@ -22,8 +22,8 @@ var sortKeys = map[domain.RunSort]string{
 	domain.SortEnded: "runs.ended_at",
 }
 
-// SortedRuns lists the runs with the most of something, among the newest that
-// match: of a week, as far as the Rows of a request lead. seen says how far.
+// SortedRuns lists the runs with the highest values among the newest matches: one week, within the
+// Rows of a request. seen reports how far it read.
 func (s *Lists) SortedRuns(
 	ctx context.Context,
 	f domain.RunFilter,

@@ -69,10 +69,9 @@ func (s *Lists) stepQuery(ctx context.Context, f domain.StepFilter) (*stepQuery,
 // stepAt is a place in the journals of all runs: before a row of a run.
 type stepAt struct{ run, seq int64 }
 
-// stepsBefore gives where a search from a place on, down to the runs from low on, has
-// examined so many rows: runs, and the journal rows of those that match. whole: there
-// are no more. visit gets the runs that match; it returns false to end the search
-// before the next one.
+// stepsBefore returns the position at which a search has read a number of rows: runs down to low,
+// and the journal rows of matching runs. whole reports that there are no more. visit receives the
+// matching runs, and returns false to end the search before the next one.
 func (s *Lists) stepsBefore(
 	ctx context.Context,
 	q *stepQuery,

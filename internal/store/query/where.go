@@ -92,8 +92,8 @@ func (s *Lists) runQuery(ctx context.Context, f domain.RunFilter) (*runQuery, er
 
 const notDry = "runs.origin <> '" + domain.OriginDry + "'"
 
-// hidesDry reports whether a filter leaves out dry runs: it does unless it asks for
-// them, or for certain runs.
+// hidesDry reports whether a filter leaves out dry runs: unless it selects dry runs or certain
+// runs.
 func hidesDry(f domain.RunFilter) bool {
 	_, labelled := f.Labels["draft"]
 	return !f.WithDry && !labelled && f.Origin != domain.OriginDry && !slices.Contains(f.Origins, domain.OriginDry) &&

@@ -9,7 +9,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
-// wordsIn are the words of a text as the index knows them.
+// wordsIn splits a text into words as the index does.
 func wordsIn(text string) []string {
 	words := strings.FieldsFunc(strings.ReplaceAll(text, "\x00", " "), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
@@ -31,7 +31,7 @@ func match(text string) string {
 // unended are the statuses of runs whose headlines are not in the index.
 var unended = []domain.RunStatus{domain.RunRunning, domain.RunWaiting}
 
-// inIndexSQL: the index knows the words of this run.
+// inIndexSQL is true if the index has the words of this run.
 const inIndexSQL = "EXISTS (SELECT 1 FROM run_words WHERE run_words MATCH ? AND run_words.rowid = runs.id)"
 
 // headlineSQL looks for a text in the headlines that are not in the index.

@@ -22,8 +22,7 @@ import (
 // RestoreOptions are the options of Restore.
 type RestoreOptions struct {
 	Options
-	// Replace allows a database that is there to be put aside; without it, one is
-	// CodeConflict.
+	// Replace moves an existing database away. Without it, an existing database is CodeConflict.
 	Replace bool
 	// KeyFile is the key file of the server that made the backup; empty: the one next to the
 	// database.
@@ -219,11 +218,9 @@ func VerifyBackupFile(ctx context.Context, backup, path string, o RestoreOptions
 	return b, verifyBackup(ctx, plain, key, Options{})
 }
 
-// verifyBackup examines a backup completely: that it is the file its manifest
-// speaks of, that it is a database of ours without anything added, and that
-// every row in it is what was written (O08). One of an older schema is examined
-// as far as SQLite goes; its hash says that it is what was verified when it was
-// made.
+// verifyBackup verifies a backup completely: the file matches its manifest, the database is one of
+// kairosd without additions, and every row is as it was written. A backup of an older schema gets
+// SQLite's own check; its hash proves that it is the verified file.
 func verifyBackup(ctx context.Context, b domain.Backup, key []byte, o Options) error {
 	files := o.Files()
 	sum, size, err := fileSum(b.Path)

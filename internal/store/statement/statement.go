@@ -15,7 +15,7 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// room is what the arguments of one execution may take before memory is asked for.
+// room is the space for the arguments of one execution, in bytes, before more memory is allocated.
 const room = 64 << 10
 
 // Conn is a connection of the driver's. It belongs to one goroutine, which must
@@ -24,7 +24,7 @@ type Conn struct {
 	tls *libc.TLS
 	db  uintptr
 
-	args uintptr // texts and blobs of the execution under way
+	args uintptr // texts and blobs of the current execution
 	used int
 	more []uintptr // for those that had no room there
 }
@@ -34,11 +34,11 @@ type Conn struct {
 func Of(driverConn any) (*Conn, error) {
 	v := reflect.ValueOf(driverConn)
 	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
-		return nil, fmt.Errorf("statement: %T is no connection of SQLite's driver", driverConn)
+		return nil, fmt.Errorf("statement: %T is not a connection of SQLite's driver", driverConn)
 	}
 	db, tls := v.Elem().FieldByName("db"), v.Elem().FieldByName("tls")
 	if db.Kind() != reflect.Uintptr || !tls.IsValid() || tls.Type() != reflect.TypeFor[*libc.TLS]() {
-		return nil, fmt.Errorf("statement: %T is no connection of SQLite's driver", driverConn)
+		return nil, fmt.Errorf("statement: %T is not a connection of SQLite's driver", driverConn)
 	}
 	c := &Conn{tls: (*libc.TLS)(tls.UnsafePointer()), db: uintptr(db.Uint())}
 	if c.args = libc.Xmalloc(c.tls, room); c.args == 0 {
@@ -74,7 +74,7 @@ func (c *Conn) Version() (int64, error) {
 	return int64(*at[uint32](out)), nil
 }
 
-// Written is how many pages went to the write-ahead log since it was asked last.
+// Written returns the number of pages written to the write-ahead log since the last call.
 func (c *Conn) Written() (int, error) {
 	out := c.tls.Alloc(8)
 	defer c.tls.Free(8)
@@ -84,8 +84,7 @@ func (c *Conn) Written() (int, error) {
 	return int(*at[int32](out)), nil
 }
 
-// memory is where n bytes stay until the execution under way has ended; 0 if
-// there is none.
+// memory returns the address of n bytes that stay until the current execution ends, or 0.
 func (c *Conn) memory(n int) uintptr {
 	if n <= room-c.used {
 		p := c.args + uintptr(c.used)
@@ -129,8 +128,7 @@ func (c *Conn) failure(rc int32) error {
 	return &Error{code: int(rc), text: fmt.Sprintf("%s (%d)", text, rc)}
 }
 
-// Stmt is a prepared statement. Its arguments are given in their order, each
-// time anew, and are copied at once.
+// Stmt is a prepared statement. Arguments are bound in order for each execution, and are copied.
 type Stmt struct {
 	c      *Conn
 	p      uintptr
@@ -230,7 +228,7 @@ func (s *Stmt) copied(v string) uintptr {
 	return p
 }
 
-// static says that an argument's memory outlives the execution.
+// static declares that an argument's memory outlives the execution.
 const static = 0
 
 // Exec runs the statement to its end.
@@ -263,7 +261,7 @@ func (s *Stmt) Next() (bool, error) {
 		return false, nil
 	}
 	err := s.c.failure(rc)
-	s.end() // it says again what has been said
+	s.end() // the error was returned before
 	return false, err
 }
 

@@ -41,7 +41,7 @@ func (m *Model) record(r domain.AuditRecord) *domain.AuditEvent {
 	return &m.events[len(m.events)-1]
 }
 
-// storable says whether values may be stored.
+// storable returns an error for values that cannot be stored.
 func storable(values ...domain.RawJSON) error {
 	for _, v := range values {
 		if !utf8.Valid(v) {
@@ -254,7 +254,7 @@ func (m *Model) commit(c domain.Checkpoint) error {
 		m.journals[r.ID] = append(m.journals[r.ID], e)
 	}
 	for _, a := range c.Approvals {
-		if old, ok := m.approvals[a.ID]; ok { // what was asked stays
+		if old, ok := m.approvals[a.ID]; ok { // the request does not change
 			old.Status, old.ApprovalDecision = a.Status, a.ApprovalDecision
 			a = old
 		}

@@ -32,7 +32,7 @@ func (m *Model) PutVersion(_ context.Context, n domain.NewVersion, actor domain.
 			}
 		}
 		proposed := n.Origin == "planner" && p.Stage == domain.StageUsed && !p.Archived
-		if n.Origin != "replan" && !proposed { // one run's own, or nobody has accepted it
+		if n.Origin != "replan" && !proposed { // it belongs to one run, or was not accepted
 			p.Latest, p.LatestHash, p.Name, p.Description, p.Archived = number, n.Hash, n.Name, n.Description, false
 			switch {
 			case n.Origin == "planner" && p.Stage == domain.StageUsed:
@@ -95,7 +95,7 @@ func (m *Model) VersionByNumber(_ context.Context, planID string, number int) (d
 	return m.version(func(v domain.Version) bool { return v.PlanID == planID && v.Number == number })
 }
 
-// Archive sets whether a plan is archived, and says nothing of it.
+// Archive sets whether a plan is archived, without a record.
 func (m *Model) Archive(planID string, archived bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

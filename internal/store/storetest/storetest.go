@@ -29,7 +29,7 @@ func OpenAt(tb testing.TB, path string) *store.Store {
 	return open(tb, path, store.Options{})
 }
 
-// OpenExamining opens a store whose requests examine at most so many rows.
+// OpenExamining opens a store whose requests read at most this many rows.
 func OpenExamining(tb testing.TB, rows int) *store.Store {
 	tb.Helper()
 	return open(tb, filepath.Join(tb.TempDir(), "kairos.db"), store.Options{}.Examining(rows))

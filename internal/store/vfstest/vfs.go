@@ -169,7 +169,7 @@ func (v *VFS) Watch(path string) {
 	v.side = path
 }
 
-// Quiet stops recording; counting and faults go on.
+// Quiet stops recording. Counting and faults continue.
 func (v *VFS) Quiet() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -183,7 +183,7 @@ func (v *VFS) FailAt(n int, f Fault) {
 	v.failAt, v.fault, v.failed = v.count+n, f, 0
 }
 
-// Heal ends all faults and says how many operations failed.
+// Heal ends all faults and returns the number of failed operations.
 func (v *VFS) Heal() int {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -205,7 +205,7 @@ func (v *VFS) Recording() Recording {
 	return Recording{Ops: v.ops, Side: v.sideSize}
 }
 
-// next records an operation and says with which code it is to fail, 0: not.
+// next records an operation and returns the code with which it must fail, or 0.
 func (v *VFS) next(op Op) (code int32, short int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

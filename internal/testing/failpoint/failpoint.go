@@ -67,7 +67,7 @@ func (p *plan) hit(name string) {
 	}
 }
 
-// ArmFromEnv arms what the environment says; an empty variable arms nothing.
+// ArmFromEnv arms the failpoints in the environment variable, if it is not empty.
 func ArmFromEnv() error {
 	if err := arm(os.Getenv(Env)); err != nil {
 		return fmt.Errorf("%s: %w", Env, err)

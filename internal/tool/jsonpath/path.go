@@ -63,7 +63,7 @@ const (
 	checkEvery = 1000
 )
 
-var errBudget = errors.New("the query examines more than a million values, or compares texts that are too long")
+var errBudget = errors.New("the query reads more than a million values, or compares texts that are too long")
 
 // SyntaxError is a malformed query.
 type SyntaxError struct {

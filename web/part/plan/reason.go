@@ -12,7 +12,7 @@ import (
 
 // reasons are what kairosd itself says of why there is a version of a plan. What a
 // person or a model said is shown as it was said.
-var reasons = []string{locale.Mark("skills match what is asked"), locale.Mark("the caller named the agent"),
+var reasons = []string{locale.Mark("skills match the request"), locale.Mark("the caller named the agent"),
 	locale.Mark(
 		"a planning request",
 	), locale.Mark("no rule plans it, and no model is configured to"), locale.Mark("Multi-step query requiring coordination"),

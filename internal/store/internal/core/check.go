@@ -11,8 +11,8 @@ import (
 // MaxFindings bounds how many problems one check lists.
 const MaxFindings = 100
 
-// Printable is text that may quote damaged rows, as people can read it: bytes that
-// are no UTF-8 and control characters are replaced.
+// Printable makes text with parts of damaged rows readable: it replaces invalid UTF-8 and control
+// characters.
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

@@ -128,7 +128,7 @@ func Run(r *dbsqlc.Run, d *dbsqlc.RunDetail, planID, planKey string, number int6
 			out.Error.Text = domain.DecodeMessage(&d.ErrorText, d.ErrorMessage)
 		}
 	}
-	if d.Limits == "" { // it always says something
+	if d.Limits == "" { // the column is never empty
 		out.Damaged = []domain.DamagedPart{{Part: domain.PartDetails, Message: "the run has no details: their row is missing or damaged"}}
 		return out
 	}

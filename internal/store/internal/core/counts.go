@@ -1,8 +1,7 @@
 package core
 
-// What stands in the counters for the reason: of failed runs that somebody took
-// note of, of runs that are tried again and again, and of those that work without
-// a sign of life.
+// Values of the reason column in the counters: acknowledged failed runs, runs with many attempts,
+// and runs without progress.
 const (
 	Acknowledged = "acknowledged"
 	Stubborn     = "stubborn"

@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Translate turns a driver's error into one of ours; it is the only place that
-// knows result codes. What is ours already passes.
+// Translate converts a driver's error to a domain error. It is the only place that uses SQLite
+// result codes. Domain errors pass unchanged.
 func Translate(err error, doing string) error {
 	if err == nil {
 		return nil
@@ -74,5 +74,5 @@ func Fatal(err error) bool {
 	return false
 }
 
-// ErrMoved says that a run's row is not as the writer remembers it.
+// ErrMoved reports that a run's row differs from the writer's copy.
 var ErrMoved = errors.New("row changed concurrently")

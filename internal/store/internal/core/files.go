@@ -78,8 +78,8 @@ func RestorePending(path string) bool {
 	return err == nil
 }
 
-// KeepPrivate takes away what others may do with a file or directory: journals
-// hold whatever plans work with. A missing file is no error.
+// KeepPrivate removes the permissions of others for a file or directory, because journals contain
+// the data of plans. A missing file is not an error.
 func KeepPrivate(path string, mode fs.FileMode) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {

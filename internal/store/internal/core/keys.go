@@ -69,7 +69,7 @@ func (k *Secrets) SetKey(key []byte) {
 // keyPrint is the fingerprint of a key.
 func keyPrint(key []byte) string { return hex.EncodeToString(deriveKey(key, "fingerprint")[:8]) }
 
-// Secrets are what the installation derives keys from.
+// Secrets are the server's secrets from which keys are derived.
 type Secrets struct {
 	Generation  string
 	InstanceKey []byte
@@ -77,7 +77,7 @@ type Secrets struct {
 	Derived     Derived
 }
 
-// RandomBytes gives n bytes that nobody can guess.
+// RandomBytes returns n random bytes for a key.
 func RandomBytes(n int) []byte {
 	b := make([]byte, n)
 	rand.Read(b) // never fails (crypto/rand)

@@ -8,10 +8,9 @@ import (
 	"io"
 )
 
-// EachRow reads a query past database/sql, whose conversions take most of the
-// time when millions of rows are examined. values holds int64, float64, string,
-// []byte or nil, and belongs to the next row after f returns; the texts may be
-// kept.
+// EachRow runs a query without database/sql, whose conversions take most of the time for millions
+// of rows. values holds int64, float64, string, []byte, or nil, and is reused for the next row
+// after f returns. Texts may be kept.
 func (d *DB) EachRow(ctx context.Context, query string, args []driver.NamedValue, f func(values []driver.Value) error) error {
 	conn, err := d.Read.Conn(ctx)
 	if err != nil {
@@ -50,8 +49,7 @@ func Ordinals(values ...int64) []driver.NamedValue {
 	return out
 }
 
-// Fields takes the values of a row apart; the first that is of another kind than
-// the schema says makes err.
+// Fields reads the values of a row. The first value of a type other than the schema's sets err.
 type Fields struct {
 	Values []driver.Value
 	at     int

@@ -1,9 +1,8 @@
-// Command scorecard adds up what the proofs counted and prints one line, with the
-// commit and the seed that it is of. With -doc it also puts the line into a
-// document, between the marks of a card.
+// Command scorecard adds up the counts of the proofs and prints one line with the commit and the
+// seed. With -doc, it also writes the line into a document, between the marks of a card.
 //
-// A gate is held when every proof that it stands on has passed and has counted
-// something: it is the statement that in so many cases not one was otherwise.
+// A gate holds if each of its proofs passed and counted something. It means that not one of the
+// counted cases failed.
 package main
 
 import (
@@ -134,7 +133,7 @@ func read(path string) (map[string]int, error) {
 		name, count, ok := strings.Cut(lines.Text(), "\t")
 		n, err := strconv.Atoi(count)
 		if !ok || err != nil {
-			return nil, fmt.Errorf("%s: %q is no figure", path, lines.Text())
+			return nil, fmt.Errorf("%s: %q is not a number", path, lines.Text())
 		}
 		sum[name] += n
 	}
