@@ -27,14 +27,14 @@ import (
 // deed is an act of a person or a program on a daemon.
 type deed struct {
 	name, method, path, body string
-	// action is what its record in the audit log says.
+	// action is the action of its audit record.
 	action string
-	// done says whether it has had its effect.
+	// done reports whether the operation has had its effect.
 	done func(ctx context.Context, h *house) (bool, error)
 	// page: it is a form of the dashboard, sent to it; else a request of the API.
 	page bool
-	// again: a repetition is another act, because the first one's answer was a
-	// secret that nobody has, or nothing names the request.
+	// again: a repeated request is another operation, because the first answer contained a secret
+	// that was lost, or because nothing identifies the request.
 	again bool
 	// once: its idempotency key commits with its effect, not before.
 	once bool
@@ -99,7 +99,7 @@ func (h *house) end() error {
 	if err := h.cmd.Process.Signal(syscall.SIGKILL); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
 	}
-	_ = h.cmd.Wait() // "signal: killed", by itself or by us
+	_ = h.cmd.Wait() // "signal: killed", from itself or from the test
 	return h.api.Close()
 }
 

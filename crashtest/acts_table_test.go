@@ -26,7 +26,7 @@ func deeds(s scenery) []deed {
 			return err == nil && is(r), err
 		}
 	}
-	// database: what nobody is told over the API.
+	// database checks what the API does not show.
 	database := func(is func(context.Context, *store.Store) (bool, error)) done {
 		return func(ctx context.Context, h *house) (ok bool, err error) {
 			db, err := store.Open(ctx, filepath.Join(h.data(), "kairos.db"), store.Options{ReadOnly: true})

@@ -17,9 +17,8 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// model speaks the chat protocol and counts how often each turn of a
-// conversation was asked for. It asks for a calculation in every turn but the
-// last, and hangs in one until its gate opens.
+// model speaks the chat protocol and counts the requests of each turn of a conversation. It
+// requests a calculation in every turn except the last, and blocks in one until its gate opens.
 type model struct {
 	mu    sync.Mutex
 	calls map[int]int

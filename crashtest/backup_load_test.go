@@ -16,9 +16,9 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// The daemon is killed at every step of a backup, and at moments between, while
-// many runs work. What has a manifest is a whole backup; the runs go on and lose
-// nothing; the next daemon makes a backup that can be restored (T16).
+// The daemon is killed at every step of a backup, and at times between, while many runs are active.
+// A file with a manifest is a complete backup, the runs continue and lose nothing, and the next
+// daemon makes a backup that can be restored (T16).
 func TestKillInABackupUnderLoad(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)

@@ -18,7 +18,7 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// command runs the daemon's binary once and says whether it was killed.
+// command runs the daemon's binary once and reports whether it was killed.
 func command(bin, spec string, args ...string) (killed bool, err error) {
 	cmd := exec.Command(bin, args...)
 	cmd.Env = append(os.Environ(), failpoint.Env+"="+spec)
@@ -132,7 +132,8 @@ func TestKillInBackupAndRestore(t *testing.T) {
 		}
 		allThere(t, filepath.Join(data, "kairos.db"), acked)
 	}
-	// What is restored lacks what happened since: old and new can be told apart.
+	// The restored database lacks everything since then, which distinguishes the old one from the
+	// new one.
 	moved := traced(t, bin, "restore", "--data", first, "--force", saved)
 	for _, p := range some(moved, "restore.ready", "restore.aside") {
 		data := fresh()

@@ -259,7 +259,7 @@ edges:
 				t.Fatalf("unsafe run %s is %s %s, not in doubt", id, r.Status, r.WaitReason)
 			}
 			inDoubt++
-			// The ledger says that it happened.
+			// The ledger shows that it happened.
 			if _, err := d.api.Resolve(ctx, domain.ResolveRequest{Run: id, Node: "middle", Visit: 1, Item: -1, Attempt: 1,
 				Action: "happened",
 				Output: domain.RawJSON(`{"ok": true}`), Reason: "seen in the ledger"}); err != nil {
@@ -324,7 +324,7 @@ func (l *ledger) judge(t *testing.T, ctx context.Context, d *daemon, id string) 
 	}
 }
 
-// Two daemons race for one directory: one serves, the other says who does.
+// Two daemons race for one directory: one serves, and the other names the process that does.
 func TestASecondDaemonRefuses(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

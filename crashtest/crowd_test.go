@@ -331,7 +331,7 @@ func (c *crowd) judge(ctx context.Context, api *client.Client, failed []string) 
 			c.t.Errorf("run %s was acknowledged, and is not there", id)
 		}
 	}
-	for _, id := range c.outlived { // somebody may have resumed it before the answer
+	for _, id := range c.outlived { // another client may have resumed it before the answer
 		d, err := api.Detail(ctx, id)
 		cancelled, resumed := false, false
 		for _, e := range d.Journal {
@@ -350,11 +350,10 @@ func (c *crowd) judge(ctx context.Context, api *client.Client, failed []string) 
 	}
 }
 
-// The daemon is killed again and again while many clients start runs, act on each
-// other's, and answer what is asked, and while a bulk operation is under way. In
-// the end every run is over, nothing is left open or paused, the bulk operation has
-// acted once per run, and no call that must not be repeated was, those of an
-// agent's tools included.
+// The daemon is killed repeatedly while many clients start runs, act on each other's runs, and
+// answer approvals, and while a bulk operation is in progress. In the end every run is over,
+// nothing is open or paused, and the bulk operation has acted once per run. No non-idempotent call
+// was repeated, including those of an agent's tools.
 func TestKillACrowd(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 8*time.Minute)

@@ -92,8 +92,8 @@ func allThere(t *testing.T, path string, acked []string) {
 	}
 }
 
-// A full disk refuses new work and says why; reading goes on; as soon as there
-// is space, work is accepted again, without a restart.
+// A full disk rejects new work and gives the reason, and reading continues. As soon as there is
+// space, work is accepted again without a restart.
 func TestAFullDisk(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -231,8 +231,8 @@ func TestAFullDiskIsEmptied(t *testing.T) {
 	proof.Figure(t, "environment faults", 1)
 }
 
-// O12: a full disk is when somebody must get in and look: people log in and read every
-// page, though nothing of it can be stored.
+// O12: On a full disk, operators must be able to log in: people log in and read every page,
+// although nothing can be stored.
 func TestPeopleGetInOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -310,7 +310,7 @@ func TestPeopleGetInOnAFullDisk(t *testing.T) {
 	proof.Figure(t, "environment faults", 1)
 }
 
-// ended waits for a daemon that ends by itself and gives its exit code.
+// ended waits for a daemon that ends without a signal, and returns its exit code.
 func ended(t *testing.T, d *daemon) int {
 	t.Helper()
 	done := make(chan error, 1)
@@ -367,14 +367,14 @@ func TestAFileThatMayNotGrow(t *testing.T) {
 	proof.Figure(t, "environment faults", 1)
 }
 
-// A database that is removed or replaced under the daemon stops it: SQLite would
-// go on writing into the void.
+// If the database is removed or replaced, the daemon stops, because SQLite would keep writing into
+// the deleted file.
 func TestADatabaseThatIsMovedAway(t *testing.T) {
 	t.Parallel()
 	for name, harm := range map[string]func(path string) error{
 		"removed": os.Remove,
 		"replaced": func(path string) error {
-			// By the same in another file: whoever opens it anew finds nothing wrong.
+			// The same content in another file has no error when it is opened.
 			content, err := os.ReadFile(path)
 			return errors.Join(err, os.WriteFile(path+".other", content, 0o600), os.Rename(path+".other", path))
 		},

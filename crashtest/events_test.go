@@ -19,8 +19,8 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// heard lists the stored events of runs, in order, until the last one of a run.
-func heard(ctx context.Context, api *client.Client, run string) (list []string, err error) {
+// received lists the stored events of runs, in order, until the last one of a run.
+func received(ctx context.Context, api *client.Client, run string) (list []string, err error) {
 	for e, err := range api.Events(ctx, run, "") {
 		if err != nil {
 			return list, err
@@ -39,8 +39,8 @@ func heard(ctx context.Context, api *client.Client, run string) (list []string, 
 	return list, context.Cause(ctx)
 }
 
-// A listener that continues after a kill has heard, over both lives of the daemon,
-// exactly the events that a replay gives.
+// A listener that reconnects after a kill has received exactly the events of a replay, over both
+// runs of the daemon.
 func TestEventsAcrossAKill(t *testing.T) {
 	t.Parallel()
 	points := []string{"substep.before:3", "intent.before:1", "substep.after:4"}
@@ -97,7 +97,7 @@ agents:
 			}
 			listener := make(chan list, 1)
 			go func() { // the client reconnects automatically after the restart
-				events, err := heard(ctx, d.api, run.ID)
+				events, err := received(ctx, d.api, run.ID)
 				listener <- list{events, err}
 			}()
 			if err := d.cmd.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
@@ -107,7 +107,7 @@ agents:
 			if run, err = again.api.Wait(ctx, run.ID); err != nil || run.Status != domain.RunCompleted {
 				t.Fatalf("%s %+v %v", run.Status, run.Error, err)
 			}
-			replayed, err := heard(ctx, again.api, run.ID)
+			replayed, err := received(ctx, again.api, run.ID)
 			if err != nil {
 				t.Fatal(err)
 			}

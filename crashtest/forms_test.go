@@ -87,9 +87,9 @@ func hidden(text string) url.Values {
 	return form
 }
 
-// A form of the dashboard that starts a run is sent, the daemon is killed after
-// the run is stored and before it answers, and the browser sends the form again:
-// there is one run, and the second answer leads to it.
+// A form of the dashboard starts a run. The daemon is killed after the run is stored and before it
+// sends the response, and the browser sends the form again. There is one run, and the second
+// response leads to it.
 func TestAFormSentAgainAfterAKillStartsOneRun(t *testing.T) {
 	t.Parallel()
 	bin := build(t)

@@ -18,8 +18,8 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// office speaks the chat protocol for several agents, told apart by what they are
-// told to be, and counts what each is asked. An answer takes 10 and 5 tokens.
+// office speaks the chat protocol for several agents, which it distinguishes by their system
+// messages, and counts the requests of each. An answer takes 10 and 5 tokens.
 type office struct {
 	mu    sync.Mutex
 	asked map[string]int // by agent and turn
@@ -119,7 +119,7 @@ planner: {mode: model}
 		t.Fatal(err, problems)
 	}
 	once := domain.StartRequest{Plan: v.PlanID, Hash: v.Hash, Input: domain.RawJSON(`"how much?"`), Key: "once"}
-	run, answered := d.api.Start(ctx, once) // the daemon may die before it answers
+	run, answered := d.api.Start(ctx, once) // the daemon may die before its response
 	if err := d.cmd.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
 		t.Fatalf("the daemon did not die at %s: %v", spec, err)
 	}
@@ -182,8 +182,8 @@ func TestKillAroundAHandoff(t *testing.T) {
 	}
 }
 
-// A daemon that is killed while the planner plans anew asks it again only if its
-// answer was not durable.
+// If the daemon is killed while the planner replans, it requests the plan again only if the answer
+// was not durable.
 func TestKillWhilePlanningAnew(t *testing.T) {
 	t.Parallel()
 	const plan = `

@@ -61,11 +61,10 @@ func attempt(t *testing.T, bin, data, config string) (d *daemon, url string, cod
 	return nil, "", code, string(text)
 }
 
-// Somebody harms a file of the database under a running daemon: cuts its log or
-// its shared memory, removes the log, takes its rights. Whatever the daemon and
-// the next start make of it, nothing acknowledged is missing without a word: it
-// is there, or the start refuses, or nothing is executed until an operator has
-// looked (T7).
+// The test damages a file of the database under a running daemon: it truncates the log or the
+// shared memory, removes the log, or removes permissions. No acknowledged data is missing without a
+// report. Either it is there, or the start fails, or nothing runs until an operator releases it
+// (T7).
 func TestFilesHarmedUnderTheDaemon(t *testing.T) {
 	t.Parallel()
 	cut := func(suffix string, keep int64) func(string) error {
@@ -179,8 +178,8 @@ func turn(path string) error {
 	return errors.Join(err, f.Close())
 }
 
-// A daemon that may open few files goes on working when strangers take all of
-// them, and serves others again when they let go (T7).
+// A daemon that may open few files keeps working while other clients use all of them, and serves
+// new clients when they disconnect (T7).
 func TestFewFilesMayBeOpen(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
@@ -209,7 +208,7 @@ func TestFewFilesMayBeOpen(t *testing.T) {
 	for range 60 {
 		c, err := net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/"))
 		if err != nil {
-			break // nobody else is let in
+			break // no further client is admitted
 		}
 		crowd = append(crowd, c)
 	}

@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// keysOf says how many visits and items of each kind there are: an effect may be
-// repeated with its key, but there must be no further key.
+// keysOf is the number of iterations and items of each kind. An effect may be repeated with its
+// key, but there must be no other key.
 var keysOf = map[string]int{
 	"/idempotent/put":   1,
 	"/idempotent/many":  3,
@@ -30,7 +30,7 @@ type effects struct {
 	mu    sync.Mutex
 	calls map[string]map[string]int
 	open  map[net.Conn]bool
-	quiet chan struct{} // told when a connection ends
+	quiet chan struct{} // receives a value when a connection ends
 }
 
 func newEffects(t *testing.T) (*effects, *httptest.Server) {

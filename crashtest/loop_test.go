@@ -115,7 +115,7 @@ func (l *life) begin(spec string) error {
 	go func() {
 		for lines.Scan() { // keep the pipe empty
 		}
-		_ = cmd.Wait() // how it ended is asked of cmd.ProcessState
+		_ = cmd.Wait() // cmd.ProcessState shows how it ended
 		close(gone)
 	}()
 	if !ready {
@@ -124,7 +124,7 @@ func (l *life) begin(spec string) error {
 	return nil
 }
 
-// died says whether err comes of the daemon's death; then all it did has been
+// died reports whether err was caused by the death of the daemon. All its effects have then been
 // counted.
 func (l *life) died(err error) error {
 	select {
@@ -148,8 +148,8 @@ func (l *life) kill() error {
 	return l.api.Close()
 }
 
-// finish does what people and programs would until the run is over. It may be
-// called again with another daemon: it goes on where things are.
+// finish acts as people and programs would until the run is over. It may be called again with
+// another daemon, and continues from the current state.
 func (l *life) finish(ctx context.Context) error {
 	for _, src := range l.plans {
 		if _, _, _, problems, err := l.api.SavePlan(ctx, []byte(src), planner.FormatYAML, "upload", ""); err != nil {

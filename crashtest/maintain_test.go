@@ -108,8 +108,8 @@ func TestKillInRetention(t *testing.T) {
 	proof.Figure(t, "crash points", deaths)
 }
 
-// left examines a database of which retention has taken some runs: the number of
-// whole runs is within bounds, the others are marked.
+// left checks a database after retention deleted some runs: the number of complete runs is within
+// limits, and the others are marked.
 func left(t *testing.T, p point, path string, acked []string, least, most int) {
 	t.Helper()
 	s, err := store.Open(context.Background(), path, store.Options{})

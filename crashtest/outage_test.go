@@ -46,7 +46,7 @@ func ext4(t *testing.T) string {
 	return dir
 }
 
-// busy starts runs that go on working, and waits until each has done something.
+// busy starts runs that keep working, and waits until each has made progress.
 func busy(ctx context.Context, t *testing.T, d *daemon, n int) (ids []string) {
 	t.Helper()
 	if _, _, _, problems, err := d.api.SavePlan(ctx, []byte(works), planner.FormatYAML, "upload", ""); err != nil {
@@ -67,8 +67,8 @@ func busy(ctx context.Context, t *testing.T, d *daemon, n int) (ids []string) {
 	return ids
 }
 
-// poke has the daemon write something, whether its runs still do or not: on a loaded
-// machine they may be done. What comes of it is not said.
+// poke makes the daemon write something, even if its runs are done, as they may be on a loaded
+// machine. It ignores the result.
 func poke(ctx context.Context, d *daemon) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -87,9 +87,9 @@ func over(ctx context.Context, t *testing.T, d *daemon, ids []string) {
 	}
 }
 
-// A file system finds an error and becomes read-only under a daemon that works, as
-// Linux does it: the daemon ends with 74, and when the disk is in order it has
-// everything that it acknowledged, and its runs go on (G14).
+// A file system finds an error and becomes read-only while the daemon works, as Linux does it. The
+// daemon exits with 74. When the disk is repaired, it has everything that it acknowledged, and its
+// runs continue (G14).
 func TestADiskThatTurnsReadOnly(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -120,7 +120,7 @@ func TestADiskThatTurnsReadOnly(t *testing.T) {
 	if code := ended(t, d); code != 74 {
 		t.Errorf("exit %d, want 74", code)
 	}
-	// The disk is mended: what its journal holds is done when it is mounted.
+	// The disk is repaired: its journal is replayed when it is mounted.
 	image, err := exec.Command("findmnt", "-n", "-o", "SOURCE", disk).Output()
 	if err != nil {
 		t.Fatal(err)
@@ -153,8 +153,8 @@ func TestADiskThatTurnsReadOnly(t *testing.T) {
 	proof.Figure(t, "environment faults", 1)
 }
 
-// The data directory is moved away under a daemon that works: it ends with 74,
-// and where the directory is now, another one goes on.
+// The data directory is moved away while the daemon works. The daemon exits with 74, and another
+// daemon continues at the new place.
 func TestADirectoryThatIsMovedAway(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -188,8 +188,8 @@ func TestADirectoryThatIsMovedAway(t *testing.T) {
 	proof.Figure(t, "environment faults", 1)
 }
 
-// The disk fills up under runs that work: none of them fails or loses a step; they
-// wait until there is space, and go on without a restart.
+// The disk fills up while runs work. None of them fails or loses a step. They wait until there is
+// space, and continue without a restart.
 func TestRunsWaitForSpace(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)

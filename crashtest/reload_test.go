@@ -21,8 +21,8 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// oracle stands in for a model: it answers with the model's name and what the agent
-// was told to be, and waits in calls whose prompt says so until it is let go on.
+// oracle replaces a model. It answers with the model's name and the system message of the agent,
+// and blocks calls whose prompt contains "wait" until they are released.
 type oracle struct {
 	asked chan string // models that wait
 	gate  chan struct{}
@@ -94,10 +94,10 @@ func (d *daemon) hangup(t *testing.T, ctx context.Context) domain.AuditEvent {
 	}
 }
 
-// O13: a configuration is taken up while runs go on. A node that runs ends with what
-// it began with, the next one of the same run has the new, and plans may name what is
-// new; limits and rules are the new ones; what needs a start is named and waits. A
-// configuration with a mistake changes nothing, and says where it is.
+// O13: A configuration is applied while runs continue. An active step ends with its configuration,
+// and the next step of the same run uses the new one. Plans may name new entries, and limits and
+// rules are the new ones. Settings that need a restart are named and wait. A configuration with an
+// error changes nothing, and the error has its position.
 func TestAConfigurationIsTakenUpWhileRunsGoOn(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -281,9 +281,9 @@ server: {hosts: [kairos.example]}
 	}
 }
 
-// O13: however often the configuration changes, no run is lost, fails or is done
-// twice: hundreds of signals while runs go on, with agents, limits and tools
-// that change each time, and a tool server that changes every other time.
+// O13: However often the configuration changes, no run is lost, fails, or is executed twice.
+// Hundreds of signals arrive while runs continue, with agents, limits, and tools that change each
+// time, and a tool server that changes every other time.
 func TestManyHangupsLoseNothing(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)

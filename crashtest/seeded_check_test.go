@@ -26,7 +26,7 @@ type checker struct {
 	importer types.Importer
 }
 
-// listed is what go list says of a package.
+// listed is the output of go list for a package.
 type listed struct {
 	ImportPath, Dir, Export string
 	GoFiles                 []string

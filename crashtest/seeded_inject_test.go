@@ -74,8 +74,7 @@ func TestSeededBugsFit(t *testing.T) {
 	}
 }
 
-// apply puts the bug into a copy of its file and gives the file that tells the
-// compiler of it.
+// apply writes the bug into a copy of its file, and returns the overlay file for the compiler.
 func (b bug) apply(t *testing.T) string {
 	t.Helper()
 	path, mended := b.inject(t)

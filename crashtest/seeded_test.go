@@ -1,7 +1,7 @@
 package crashtest
 
-// bug is a mistake that somebody could make, and the tests that must notice it.
-// It is put into a copy of its file; the product knows nothing of it.
+// bug is a possible mistake, and the tests that must detect it. It is written into a copy of its
+// file; the product is not changed.
 type bug struct {
 	name, file string
 	edits      []edit
@@ -226,15 +226,15 @@ var bugs = []bug{
 	seed(
 		"seals are not compared",
 		"internal/store/seal.go",
-		"said.Seal != \"\" && said.Seal != f.seal()",
-		"said.Seal == \"\" && said.Seal != f.seal()",
+		"detail.Seal != \"\" && detail.Seal != f.seal()",
+		"detail.Seal == \"\" && detail.Seal != f.seal()",
 		"./internal/store",
 		"TestAChangedInput",
 	),
 	seed(
 		"rows after a run's end are lost",
 		"internal/store/checkpoint.go",
-		"\t\tif !next.moved.on { // else settleRuns forgets it\n",
+		"\t\tif !next.moved.on { // otherwise settleRuns removes it\n",
 		"\t\tif next.Status != \"\" {\n",
 		"./internal/store",
 		"TestRowsAfterTheEnd",
@@ -287,9 +287,9 @@ var bugs = []bug{
 	seed(
 		"users are recorded in a second transaction",
 		"internal/store/users.go",
-		"\trows := make([]auditRow, len(said))\n",
-		"\tgo func() {\n\t\tfor _, record := range said {\n\t\t\t_ = w.s.Audit(context.Background(), record)\n\t\t}\n\t}()\n"+
-			"\tif len(said) >= 0 {\n\t\treturn nil, nil\n\t}\n\trows := make([]auditRow, len(said))\n",
+		"\trows := make([]auditRow, len(records))\n",
+		"\tgo func() {\n\t\tfor _, record := range records {\n\t\t\t_ = w.s.Audit(context.Background(), record)\n\t\t}\n\t}()\n"+
+			"\tif len(records) >= 0 {\n\t\treturn nil, nil\n\t}\n\trows := make([]auditRow, len(records))\n",
 		"./internal/auth",
 		"TestAChangeAndItsRecord",
 	),

@@ -16,9 +16,9 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// O13, O15: SIGHUP does not end the daemon, and takes up no configuration that is wrong; a log
-// whose reader has gone does not end it either; SIGTERM lets what runs finish,
-// and a second one ends it at once, after which what was cut off goes on.
+// O13, O15: SIGHUP does not end the daemon, and does not apply an invalid configuration. A log
+// without a reader does not end it either. SIGTERM lets active steps finish, and a second one ends
+// the daemon immediately. The next start continues what was interrupted.
 func TestSignals(t *testing.T) {
 	t.Parallel()
 	bin, dir := build(t), t.TempDir()
@@ -43,7 +43,7 @@ func TestSignals(t *testing.T) {
 				t.Fatalf("no ready line after %q: %v", text, err)
 			}
 		}
-		if err := out.Close(); err != nil { // nobody reads what it prints either
+		if err := out.Close(); err != nil { // its output has no reader either
 			t.Fatal(err)
 		}
 		return &daemon{cmd: cmd, api: client.Unix(filepath.Join(data, "kairosd.sock"))}

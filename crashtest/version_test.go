@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// S30: a binary says what code by others is in it, with the checksums by which
-// go.sum knows it.
+// S30: A binary lists the third-party code in it, with the checksums of go.sum.
 func TestABinarySaysWhatIsInIt(t *testing.T) {
 	t.Parallel()
 	out, err := exec.Command(build(t), "version", "--modules", "--json").Output()

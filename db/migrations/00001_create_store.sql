@@ -1,6 +1,6 @@
 -- +goose Up
 
--- Facts about the installation: instance, incarnation, epoch.
+-- Facts about the server: instance, generation, open count.
 CREATE TABLE settings (
     key   TEXT NOT NULL PRIMARY KEY,
     value TEXT NOT NULL

@@ -22,9 +22,9 @@ UPDATE approvals SET status = 'cancelled', decided_at = @decided_at, decided_by 
 -- name: ApprovalCountOpen :one
 SELECT count(*) FROM (SELECT 1 FROM approvals WHERE status = 'open' LIMIT 10000);
 
--- Retention takes away what was asked and what a person entered; who decided,
--- when and why stays. A request that is open by mistake is closed: nobody could
--- tell what it asks.
+-- Retention deletes the request and the values that a person entered. Who decided,
+-- when, and why stays. A request that is still pending is cancelled, because its
+-- content is gone.
 -- name: ApprovalPurge :exec
 UPDATE approvals SET message = '', form = NULL, entered = NULL, decided_at = CASE WHEN status = 'open' THEN created_at ELSE decided_at END,
     status = CASE WHEN status = 'open' THEN 'cancelled' ELSE status END WHERE run_id = @run_id;

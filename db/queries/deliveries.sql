@@ -8,7 +8,7 @@ WHERE e.seq > @after AND e.action <> 'checkpoint'
 ORDER BY e.seq
 LIMIT @max;
 
--- The newest message that says the same and is not older than a time.
+-- The newest message with this fingerprint that is not older than a time.
 -- name: DeliveryByDedupKey :one
 SELECT id FROM deliveries WHERE channel = @channel AND dedup_key = @dedup_key AND created_at > @since ORDER BY created_at DESC LIMIT 1;
 

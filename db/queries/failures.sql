@@ -39,7 +39,7 @@ ON CONFLICT (plan_id, node, error_code, fingerprint) DO UPDATE SET headline = ex
 -- name: FailureAckDelete :exec
 DELETE FROM failure_acks WHERE plan_id = @plan_id AND node = @node AND error_code = @error_code AND fingerprint >= @fingerprint AND fingerprint <= @fingerprint_last;
 
--- Failures that people took note of since a time, the newest first.
+-- Failures acknowledged since a time, newest first.
 -- name: FailureAckList :many
 SELECT failure_acks.*, plans.key, plans.public_id AS plan_public_id
 FROM failure_acks INDEXED BY failure_acks_by_age JOIN plans ON plans.id = failure_acks.plan_id

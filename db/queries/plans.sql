@@ -102,7 +102,7 @@ WHERE deleted_at = 0 AND plan_id = (SELECT id FROM plans WHERE key = @plan) AND 
 SELECT public_id, start_at FROM runs INDEXED BY runs_by_plan_status
 WHERE deleted_at = 0 AND plan_id = (SELECT id FROM plans WHERE key = @plan) AND status = 'queued' AND started_at = 0 AND origin <> 'dry' ORDER BY id DESC LIMIT @max;
 
--- How many runs of each version of a plan are under way.
+-- The number of active runs of each version of a plan.
 -- name: VersionsUnderWay :many
 SELECT version_id, count(*) AS n FROM runs INDEXED BY runs_by_plan_status
 WHERE deleted_at = 0 AND status IN ('queued', 'running', 'waiting') AND origin <> 'dry' AND plan_id = (SELECT p.id FROM plans AS p WHERE p.public_id = @plan_public_id)

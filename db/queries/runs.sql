@@ -94,7 +94,7 @@ SELECT c.public_id FROM runs AS c WHERE c.forked_from = @run AND c.forked_from <
 -- name: RunReruns :many
 SELECT c.public_id FROM runs AS c WHERE c.rerun_of = @run AND c.rerun_of <> '' ORDER BY c.id LIMIT 500;
 
--- What may change without the status: no index knows these columns.
+-- Columns that may change without the status: no index contains them.
 -- name: RunProgress :execrows
 UPDATE runs
 SET last_seq = @last_seq, steps = steps + @add_steps, path = @path, headline = @headline, message = @message, node = @node, error_code = @error_code, due_at = @due_at,

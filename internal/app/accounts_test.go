@@ -50,7 +50,7 @@ func TestAUserIsMadeOnce(t *testing.T) {
 	}
 }
 
-// A secret is shown once: a repetition says that it was made.
+// A secret is shown once. A repeated request reports that it was created.
 func TestASecretIsShownOnce(t *testing.T) {
 	t.Parallel()
 	w := apptest.New(t)

@@ -13,8 +13,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
-// A verification that was asked for is under way until it has a result, also when
-// kairosd ends before it begins.
+// A requested verification is in progress until it has a result, even if kairosd ends before it
+// starts.
 func TestAVerificationOfTheAuditLog(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

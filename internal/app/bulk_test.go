@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
-// A bulk operation is started once by a key, whoever may start none is refused, and a
-// repeated stop finds it stopped.
+// A bulk operation is started once per key, a role without permission is rejected, and a repeated
+// stop finds it stopped.
 func TestABulkOperationIsStartedOnce(t *testing.T) {
 	t.Parallel()
 	w := apptest.New(t)

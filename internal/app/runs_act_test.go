@@ -21,7 +21,7 @@ const asks = "id: asks\nnodes: {ask: {type: approval, input: {message: \"go on?\
 
 func meta(by domain.Actor, key string) app.Meta { return app.Meta{By: by, Key: key} }
 
-// asking starts a run and waits until it asks a person.
+// asking starts a run and waits until it waits for approval.
 func asking(t *testing.T, w *apptest.World) (domain.Run, domain.Approval) {
 	t.Helper()
 	run, err := w.Runs.Start(
@@ -43,8 +43,8 @@ func act(run string, action domain.Action) domain.ActionRequest {
 	return domain.ActionRequest{Run: run, Action: action, Reason: "test"}
 }
 
-// A key is used once per operation, however often and at once the request comes, also by
-// a later process (A44). What has no key happens as often as it is asked for.
+// A key is used once per operation, however often and concurrently the request arrives, also in a
+// later process (A44). A request without a key is carried out each time.
 func TestAKeyActsOnce(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "kairos.db")

@@ -11,7 +11,7 @@ import (
 
 var admin = domain.Actor{Name: "ada", Role: domain.RoleAdmin, Surface: "ui"}
 
-// server is a server that counts what it is asked for.
+// server is a server that counts its calls.
 type server struct {
 	app.NoServer
 	on                 *domain.Maintenance

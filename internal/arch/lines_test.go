@@ -146,8 +146,9 @@ func rawStrings(f *ast.File, set *token.FileSet) map[int]bool {
 }
 
 // compareCounts compares what was found in each directory with a list of what is still
-// allowed: no directory may exceed its count, and a lower one has to be written down. With
-// -update, it writes the list again unless the total has grown.
+// allowed: no directory may exceed its count. A lower count is only logged, because two branches
+// that are merged may both lower it. With -update, it writes the list again unless the total
+// has grown.
 func compareCounts(t *testing.T, list string, found map[string]int, unit, test, variable string) {
 	t.Helper()
 	text, err := os.ReadFile(list)
@@ -194,12 +195,12 @@ func compareCounts(t *testing.T, list string, found map[string]int, unit, test, 
 			t.Errorf("%s has %d %s, and %s allows %d. If you moved files: -update. Else fix them: %s=%s prints them with -v",
 				dir, n, unit, list, listed[dir], variable, dir)
 		case n < listed[dir]:
-			t.Errorf("%s has %d %s, and %s allows %d: %s", dir, n, unit, list, listed[dir], lower)
+			t.Logf("%s has %d %s, and %s allows %d: %s", dir, n, unit, list, listed[dir], lower)
 		}
 	}
 	for _, dir := range slices.Sorted(maps.Keys(listed)) {
 		if found[dir] == 0 {
-			t.Errorf("%s has no %s any more: %s", dir, unit, lower)
+			t.Logf("%s has no %s any more: %s", dir, unit, lower)
 		}
 	}
 }

@@ -160,7 +160,7 @@ type conversation struct {
 	specs    []llm.ToolSpec
 	schema   *planner.Schema
 	step     int
-	told     int // number of messages that are already in a prompt
+	prompted int // number of messages that are already in a prompt
 	seen     map[string]int
 	repaired bool
 	// taken is set by a handoff that does not come back: out is the answer.

@@ -81,16 +81,16 @@ func clipped(s string, n int) string {
 // prompt is what the next call asks that no call before it has.
 func (c *conversation) prompt() Prompt {
 	p := Prompt{Agent: c.Name, Model: c.Model, MaxTokens: c.MaxTokens, Temperature: c.Temperature, Structured: c.Schema != nil}
-	for _, m := range c.messages[c.told:] {
-		if c.told == 0 || m.Role == llm.RoleUser || m.Role == llm.RoleSystem {
+	for _, m := range c.messages[c.prompted:] {
+		if c.prompted == 0 || m.Role == llm.RoleUser || m.Role == llm.RoleSystem {
 			p.Messages = append(p.Messages, m)
 		}
 	}
-	if c.told == 0 {
+	if c.prompted == 0 {
 		for _, s := range c.specs {
 			p.Tools = append(p.Tools, s.Name)
 		}
 	}
-	c.told = len(c.messages)
+	c.prompted = len(c.messages)
 	return p
 }

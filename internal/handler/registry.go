@@ -144,7 +144,7 @@ func (r *Registry) Catalog() *planner.Catalog {
 		}
 		info.Denied = func(plan string) bool { return r.tools.PermissionIn(plan, s.Name, nil) == tool.Deny }
 		info.Asks = func(plan string) bool { return r.tools.PermissionIn(plan, s.Name, nil) == tool.Ask }
-		info.Private, info.Untrusted = s.Private, r.tools.Reach(s.Name) != tool.ReachesNobody
+		info.Private, info.Untrusted = s.Private, r.tools.Reach(s.Name) != tool.ReachesNone
 		c.Tools[s.Name] = info
 	}
 	r.mu.RLock()

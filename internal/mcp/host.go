@@ -27,7 +27,7 @@ type Pins interface {
 // PinRecorder is the part of [Pins] that accepting a definition needs.
 type PinRecorder interface {
 	// PutToolPins adds or replaces definitions, in one transaction with the audit records.
-	PutToolPins(ctx context.Context, pins []domain.ToolPin, said ...domain.AuditRecord) error
+	PutToolPins(ctx context.Context, pins []domain.ToolPin, records ...domain.AuditRecord) error
 }
 
 // Registry receives tools. Put replaces a tool with the same name.
@@ -279,7 +279,7 @@ var (
 
 // Accept accepts the definition that the server offers now, if it has this digest ([Change];
 // empty: any). keep stores it with the audit records; nil: Options.Pins stores it.
-func (h *Host) Accept(ctx context.Context, tool, digest string, keep PinRecorder, said ...domain.AuditRecord) error {
+func (h *Host) Accept(ctx context.Context, tool, digest string, keep PinRecorder, records ...domain.AuditRecord) error {
 	name, own, _ := strings.Cut(tool, ".")
 	s := h.servers[name]
 	if s == nil {
@@ -288,7 +288,7 @@ func (h *Host) Accept(ctx context.Context, tool, digest string, keep PinRecorder
 	if keep == nil {
 		keep = h.o.Pins
 	}
-	return s.accept(ctx, own, digest, keep, said)
+	return s.accept(ctx, own, digest, keep, records)
 }
 
 // Retry restarts a server that is disabled or waits for its restart. A running server lists its

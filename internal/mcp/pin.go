@@ -36,7 +36,7 @@ func (s *server) recall(ctx context.Context) error {
 }
 
 // save stores accepted definitions. The caller holds s.mu.
-func (s *server) save(ctx context.Context, keep PinRecorder, tools []string, said ...domain.AuditRecord) error {
+func (s *server) save(ctx context.Context, keep PinRecorder, tools []string, records ...domain.AuditRecord) error {
 	pins := make([]domain.ToolPin, len(tools))
 	for i, name := range tools {
 		p := s.pins[name]
@@ -46,7 +46,7 @@ func (s *server) save(ctx context.Context, keep PinRecorder, tools []string, sai
 		}
 		pins[i] = domain.ToolPin{Server: s.name, Tool: name, Hash: p.hash, Definition: b}
 	}
-	return keep.PutToolPins(ctx, pins, said...)
+	return keep.PutToolPins(ctx, pins, records...)
 }
 
 // wants reports whether the configuration permits a tool.
@@ -122,7 +122,7 @@ func (s *server) take(ctx context.Context, offered map[string]Definition) error 
 	return s.save(ctx, s.host.o.Pins, fresh)
 }
 
-func (s *server) accept(ctx context.Context, tool, digest string, keep PinRecorder, said []domain.AuditRecord) error {
+func (s *server) accept(ctx context.Context, tool, digest string, keep PinRecorder, records []domain.AuditRecord) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	d, ok := s.offered[tool]
@@ -136,7 +136,7 @@ func (s *server) accept(ctx context.Context, tool, digest string, keep PinRecord
 		return ErrUnchanged
 	}
 	s.pins[tool] = pin{d.hash(), d}
-	if err := s.save(ctx, keep, []string{tool}, said...); err != nil {
+	if err := s.save(ctx, keep, []string{tool}, records...); err != nil {
 		s.pins[tool] = before
 		return err
 	}

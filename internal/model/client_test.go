@@ -68,8 +68,8 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// Usage that is missing, negative or absurd is estimated, and says so; sums stay within what can
-// be counted (L14).
+// Usage that is missing, negative, or absurd is estimated and marked. Sums stay within the range of
+// the counters (L14).
 func TestUsageIsSane(t *testing.T) {
 	t.Parallel()
 	r := llm.Request{Messages: []llm.Message{{Text: "twelve chars"}}}

@@ -11,8 +11,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Only what says that the server is down counts against it (L07): a limit, a wrong
-// key or a refusal is an answer, and who stops asking says nothing.
+// Only failures of the server count against it (L07). A rate limit, a wrong key, or a refusal is an
+// answer, and a cancelled call means neither.
 func TestWhatACallSaysOfItsServer(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -42,7 +42,7 @@ const (
 // Store stores messages, and reads the events they are derived from.
 type Store interface {
 	LastEvent(ctx context.Context) (int64, error)
-	Told(ctx context.Context) (int64, error)
+	Notified(ctx context.Context) (int64, error)
 	Happenings(ctx context.Context, after int64, limit int) ([]domain.AuditEvent, error)
 	FindRun(ctx context.Context, id string) (domain.Run, error)
 	AddDeliveries(ctx context.Context, upTo int64, messages []domain.Delivery, quiet time.Duration) error
@@ -188,7 +188,7 @@ func (s *Service) Pass(ctx context.Context) (time.Time, error) {
 
 // collect turns new events into messages.
 func (s *Service) collect(ctx context.Context) error {
-	at, err := s.c.Store.Told(ctx)
+	at, err := s.c.Store.Notified(ctx)
 	if err != nil {
 		return err
 	}

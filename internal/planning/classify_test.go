@@ -233,7 +233,7 @@ func TestSupervisorNodeIntegration(t *testing.T) {
 	})
 }
 
-// A model's confidence is kept as it says; one that says none has none, not 0.
+// A model's confidence is kept as it is. Without one, there is none, instead of 0.
 func TestConfidenceOfAModelsPlan(t *testing.T) {
 	t.Parallel()
 	for answer, want := range map[string]float64{good: 0, strings.Replace(good, `"reasoning": "two`,
@@ -250,7 +250,7 @@ func TestConfidenceOfAModelsPlan(t *testing.T) {
 	}
 }
 
-// The examples name agents whose capabilities fit, else ids of nobody.
+// The examples name agents with matching capabilities, or else placeholder IDs.
 func TestExamplesNameAgentsThatFit(t *testing.T) {
 	t.Parallel()
 	ask := func(list []planning.Agent) string {
@@ -283,7 +283,7 @@ func TestExamplesNameAgentsThatFit(t *testing.T) {
 	}
 }
 
-// A budget that rules prove too small ends planning: no model is asked.
+// If the rules prove that a budget is too small, planning ends without a model call.
 func TestAnUnreachableBoundEndsPlanning(t *testing.T) {
 	t.Parallel()
 	s := &said{answers: []string{good}}

@@ -15,9 +15,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite golden files")
 
-// What the planning model is told, to the letter: role, examples, the request, the
-// problems of an answer that cannot be used, and a plan that cannot go on (SPEC
-// 7.4, 7.5). Run with -update after a prompt has changed, and read the difference.
+// The exact prompts of the planning model: role, examples, the request, the problems of an unusable
+// answer, and a plan that cannot continue. Run with -update after a prompt has changed, and read
+// the difference.
 func TestPromptsAreGolden(t *testing.T) {
 	t.Parallel()
 	bad := `{"summary": "short", "requiresMultiStep": true, "reasoning": "", "steps": [{"agentId": "nobody", "task": "go"}]}`

@@ -65,8 +65,8 @@ func (s *shelf) AcceptVersion(context.Context, domain.Actor, string, string, str
 	return domain.Plan{}, nil
 }
 
-// An equal request finds its plan unless it is fresh: whoever asks, however it is
-// spaced, in whatever order the skills are named.
+// An equal request finds its plan unless it is fresh, for any requester, spacing, and order of
+// skills.
 func TestAnEqualRequestFindsItsPlan(t *testing.T) {
 	t.Parallel()
 	catalog := &planner.Catalog{Agents: map[string]planner.AgentInfo{}, Skills: map[string]planner.SkillInfo{}}

@@ -165,7 +165,7 @@ func TestReplanByModel(t *testing.T) {
 	if d := cmp.Diff(want, question); d != "" {
 		t.Error(d)
 	}
-	// An unsafe agent that the configuration accepts needs nobody.
+	// A non-idempotent agent that the configuration accepts needs no approval.
 	if out, err = replanner(t, &said{answers: []string{two}}, "docs").Replan(t.Context(), asked(t, sequence, "b", "a")); err != nil ||
 		len(out.Unsafe) != 0 {
 		t.Errorf("%v %v", out.Unsafe, err)

@@ -12,8 +12,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// A tail is made in the name of who started the run: not for somebody who may not
-// start runs any more, and not with a tool that runs of the plan may not call.
+// A replan is made in the name of the person who started the run. It is rejected if that person may
+// no longer start runs, or if it uses a tool that runs of the plan may not call.
 func TestTailsKeepTheRightsOfWhoAsks(t *testing.T) {
 	t.Parallel()
 	skills := []planning.Skill{

@@ -48,7 +48,7 @@ func TestParametersOfARequest(t *testing.T) {
 	}
 }
 
-// Every planner keeps to eight steps unless the configuration says otherwise.
+// Every planner makes at most eight steps by default.
 func TestRulesKeepTheConfiguredMaximum(t *testing.T) {
 	t.Parallel()
 	var skills []planning.Skill
@@ -98,7 +98,7 @@ func TestKeywordsAreStemmed(t *testing.T) {
 	}
 }
 
-// Refusals name the figure that is violated, and what would mend it.
+// Refusals name the violated value and how to correct it.
 func TestRefusalsNameTheFigures(t *testing.T) {
 	t.Parallel()
 	slow, zero := 5000.0, 0.0
@@ -138,7 +138,7 @@ func TestRefusalsNameTheFigures(t *testing.T) {
 		!strings.Contains(e.Message, "the rate limit of openai is used up") {
 		t.Errorf("%v", err)
 	}
-	// Under load steps run one after the other, and the estimate says so.
+	// Under load, steps run one after the other, and the estimate includes that.
 	busy := request("Write about tea with SEO", all...)
 	busy.SystemContext.SystemLoad = 0.95
 	if p, err := planning.NewRules(blog()).Plan(busy); err != nil || p.EstimatedDurationMs != 13000 {

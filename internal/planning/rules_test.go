@@ -277,8 +277,8 @@ func generated(t *rapid.T) ([]planning.Skill, planning.Request) {
 	return skills, r
 }
 
-// Whatever is asked of whatever skills, a plan keeps every contract or is
-// refused with a reason; asking twice gives the same, and nothing hangs.
+// For any request and any skills, a plan satisfies every contract or is rejected with a reason. The
+// same request gives the same result, and nothing hangs.
 func TestPlannerAgentInvariants(t *testing.T) {
 	t.Parallel()
 	t.Run("generates idempotent plans", func(t *testing.T) {

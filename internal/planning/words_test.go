@@ -33,7 +33,7 @@ func TestSpanishVerbsWithPronouns(t *testing.T) {
 	}
 }
 
-// `/agent text` that names no agent is told so, not answered by another.
+// `/agent text` with an unknown agent is rejected, and not answered by another agent.
 func TestDirectedToNobody(t *testing.T) {
 	t.Parallel()
 	s := planning.New(planning.Config{Agents: agents, DefaultAgent: "general"})

@@ -40,8 +40,8 @@ func failing() *domain.RunPatch {
 	return &domain.RunPatch{Status: domain.RunFailed, Node: &node, Error: &domain.RunError{Code: "http", Message: "no answer", Node: node}}
 }
 
-// Large groups are acknowledged in several transactions. The record of who did it
-// is in the first: a crash between two leaves no run acknowledged by nobody.
+// Large groups are acknowledged in several transactions. The first one contains the record of who
+// did it, so that a crash between two leaves no acknowledgment without an actor.
 func TestAcknowledgingALargeGroupIsRecordedFirst(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

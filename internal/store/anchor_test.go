@@ -41,7 +41,7 @@ func TestALostLogIsNoticed(t *testing.T) {
 		}
 		var acknowledged int64
 		copied := filepath.Join(dir, fmt.Sprint(i), "kairos.db")
-		err := s.writer.perform(func(w *writer) ([]auditRow, error) { // nobody else moves the log meanwhile
+		err := s.writer.perform(func(w *writer) ([]auditRow, error) { // nothing else moves the log in the meantime
 			acknowledged = w.chain.seq
 			if err := os.Mkdir(filepath.Dir(copied), 0o700); err != nil {
 				return nil, err

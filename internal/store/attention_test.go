@@ -194,7 +194,7 @@ func TestGroupsAreThoseOfTheLastCommit(t *testing.T) {
 				t.Fatalf("%d acknowledged, %d taken back: %v", n, back, err)
 			}
 			open = nil
-		default: // one fails as another goes on: in one transaction
+		default: // one fails as another continues: in one transaction
 			ok(s.Commit(ctx, again(open[0])))
 			if _, err := s.FailureGroups(ctx, 10); err != nil {
 				t.Fatal(err)

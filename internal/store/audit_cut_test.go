@@ -53,7 +53,7 @@ func TestTheAuditLogIsCutAtItsBeginning(t *testing.T) {
 	}
 }
 
-// Whoever takes the beginning away by other means is found out.
+// A beginning that is removed in another way is detected.
 func TestAForgedCutIsFound(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -93,9 +93,8 @@ func TestRetentionCutsTheAuditLogWhenToldTo(t *testing.T) {
 	}
 }
 
-// O11: a database without its key is not opened in silence with a new one; a
-// person may say that it is lost, and then only the events of before cannot be
-// verified. A key that is no key is never replaced.
+// O11: A database without its key is not silently opened with a new one. An operator may declare it
+// lost, and then only the earlier events cannot be verified. An invalid key file is never replaced.
 func TestAMissingKeyIsNotMadeInSilence(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -166,7 +165,7 @@ func TestAMissingKeyIsNotMadeInSilence(t *testing.T) {
 	}
 }
 
-// Nobody can say that the key was changed who does not have it.
+// A change of the key cannot be forged without the key.
 func TestAForgedKeyChangeIsFound(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -181,7 +180,7 @@ FROM audit_events`); err != nil {
 	if r, err := s.VerifyAudit(ctx); err != nil || len(r.Problems) == 0 {
 		t.Errorf("not found: %+v, %v", r, err)
 	}
-	// Nor does it become true if the store goes on over it.
+	// It does not become valid if the store continues after it.
 	if err := s.Audit(ctx, domain.AuditRecord{Action: "note", Actor: "ada"}); err == nil {
 		if r, err := s.VerifyAudit(ctx); err != nil || len(r.Problems) == 0 {
 			t.Errorf("not found later: %+v, %v", r, err)

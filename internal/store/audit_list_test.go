@@ -28,7 +28,7 @@ func TestAuditRequestIsChained(t *testing.T) {
 	}
 }
 
-// An event says which link of the chain covers it.
+// An event has the link of the chain that covers it.
 func TestAuditLink(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
@@ -57,8 +57,7 @@ func TestAuditLink(t *testing.T) {
 	}
 }
 
-// A verification that is asked for runs in the background, one at a time, and its
-// result is in the log itself.
+// A requested verification runs in the background, one at a time, and its result is in the log.
 func TestAuditChecker(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
@@ -68,7 +67,7 @@ func TestAuditChecker(t *testing.T) {
 	}
 	ana := domain.Actor{Name: "ana", Role: domain.RoleOperator, Surface: "ui", Request: domain.Request{ID: "r1"}}
 	if err := s.Audit(t.Context(), domain.AuditRecord{Action: actionVerify, Actor: "vera",
-		Result: "denied"}); err != nil { // is no verification
+		Result: "denied"}); err != nil { // not a verification
 		t.Fatal(err)
 	}
 	if err := c.Busy(); err != nil {

@@ -79,7 +79,7 @@ func (s *Store) prepare(ctx context.Context, c domain.Checkpoint) (*prepared, er
 		p.digest = digest[:]
 	}
 	if c.Patch != nil && c.Patch.Output != nil {
-		if p.output, err = s.db.Stow(c.Patch.Output, &p.payloads); err != nil {
+		if p.output, err = s.db.EncodeValue(c.Patch.Output, &p.payloads); err != nil {
 			return nil, err
 		}
 	}

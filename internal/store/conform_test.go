@@ -16,9 +16,9 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
-// The rules of a store are held against two that share nothing: the real one and
-// a model in memory (T1). Each case says what a caller sees; the real store is
-// closed and opened again after it, and must then show the same.
+// The rules of a store are checked against two implementations that share no code: the real one and
+// a model in memory (T1). Each case states what a caller sees. The real store is closed and opened
+// again after it, and must then show the same.
 
 var (
 	_ engine.Store = (*storetest.Model)(nil)

@@ -20,8 +20,8 @@ import (
 	"github.com/kairosd/kairosd/internal/testing/proof"
 )
 
-// findings is what an operator hears of a directory: whether the store opens,
-// is held, and what the examination finds.
+// findings is what an operator sees of a directory: whether the store opens, whether it is held,
+// and the findings of the integrity check.
 type findings struct {
 	refused  error
 	held     bool
@@ -133,9 +133,8 @@ func place(in string, left map[string][]byte) (findings, error) {
 	return f, errors.Join(err, os.RemoveAll(dir))
 }
 
-// ofWork gives the files of a store at work whose write-ahead log was never
-// emptied, at the moment of its last acknowledgement, with the anchor that
-// knows of all of it.
+// ofWork returns the files of an active store whose write-ahead log was never emptied, at its last
+// acknowledgment, with an anchor that includes all of it.
 func ofWork(t *testing.T) (map[string][]byte, int64) {
 	t.Helper()
 	w := work(t, 8, 1<<20)
@@ -163,9 +162,9 @@ func with(left map[string][]byte, name string, b []byte) map[string][]byte {
 	return left
 }
 
-// SQLite takes a damaged end of its write-ahead log for the end of the log, and
-// says nothing. The anchor knows better: whatever acknowledged events are
-// missing, the store opens held; what is there is whole.
+// SQLite silently treats a damaged end of its write-ahead log as the end of the log. The anchor
+// detects that: if acknowledged events are missing, the store opens held, and the remaining data is
+// intact.
 func TestADamagedLogIsNoticed(t *testing.T) {
 	t.Parallel()
 	left, last := ofWork(t)

@@ -35,7 +35,7 @@ func (s work) AddDeliveries(_ context.Context, upTo int64, messages []domain.Del
 		if upTo == 0 {
 			return nil
 		}
-		return q.SettingPut(ctx, core.SettingTold, strconv.FormatInt(upTo, 10))
+		return q.SettingPut(ctx, core.SettingNotified, strconv.FormatInt(upTo, 10))
 	})
 }
 

@@ -33,8 +33,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// commitForEver commits to several runs at once and says after every commit
-// what is acknowledged.
+// commitForEver commits to several runs at once and prints after every commit what is acknowledged.
 func commitForEver(path string) error {
 	s, err := store.Open(context.Background(), path, store.Options{})
 	if err != nil {
@@ -172,7 +171,7 @@ func TestValuesOfEverySizeComeBack(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	commit(t, s, run.ID, at, nil, entry("a", `""`)) // the run goes on
+	commit(t, s, run.ID, at, nil, entry("a", `""`)) // the run continues
 	e := entry("a", "")
 	e.Output = nil
 	commit(t, s, run.ID, at+1, nil, e)
@@ -238,7 +237,7 @@ func TestALostFileStopsTheStore(t *testing.T) {
 	if domain.CodeOf(err) != domain.CodeUnavailable || !strings.Contains(err.Error(), "deleted or replaced") {
 		t.Errorf("a write after that: %v", err)
 	}
-	_ = s.Close() // the outcome of closing a lost file is nobody's promise
+	_ = s.Close() // closing a lost file may fail or not
 }
 
 func TestARestoredOldCopyIsNoticed(t *testing.T) {

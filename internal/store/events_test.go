@@ -8,8 +8,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
-// What is read of a run's events while it writes them ends somewhere, but has no
-// gap: whoever goes on behind it would never hear of what was left out.
+// Reading a run's events while it writes them returns them up to some event without a gap. A reader
+// that continues after it would otherwise miss events.
 func TestEventsAreReadWithoutAGap(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

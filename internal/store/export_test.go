@@ -27,7 +27,7 @@ func MigrationSums() (map[string]string, error) { return core.MigrationSums(db.M
 // this package cannot import.
 var Examine, Diagnose func(context.Context, *Store) ([]domain.Check, error)
 
-// CountFailures makes the next FailureGroups count anew.
+// CountFailures makes the next FailureGroups count again.
 func (s *Store) CountFailures() { s.failures.moved() }
 
 // AckFailures acknowledges a group as the application does.

@@ -25,9 +25,9 @@ var faults = map[string]vfstest.Fault{
 	"a full disk from here on":   {Code: lib.SQLITE_FULL, Forever: true},
 }
 
-// Every single operation on the database's files fails in turn. Nothing is
-// acknowledged that is not there afterwards; a full disk refuses and then goes
-// on, any other error stops the store for good (G14).
+// Every single operation on the database's files fails in turn. All acknowledged data is there
+// afterwards. A full disk rejects and then continues, and any other error stops the store
+// permanently (G14).
 func TestOneFailingOperationLosesNothing(t *testing.T) {
 	t.Parallel()
 	dir := proof.Dir(t)

@@ -37,9 +37,8 @@ func TestFileSystemsAreJudged(t *testing.T) {
 	}
 }
 
-// O02: what others may read is made private before anything is written there;
-// what belongs to somebody else is refused; a directory in the place of a file is
-// named.
+// O02: Files that others may read are made private before anything is written. Files of another
+// user are rejected. A directory in the place of a file is named.
 func TestFilesOfOthers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -18,8 +18,7 @@ type Template struct {
 	Events []domain.AuditEvent // with their journal rows
 }
 
-// FillRun says which template the next run repeats, when it was created, and
-// its labels.
+// FillRun defines which template the next run repeats, when it was created, and its labels.
 type FillRun struct {
 	Template *Template
 	At       time.Time

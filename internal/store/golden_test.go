@@ -26,17 +26,16 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// A golden database is what some kairosd left behind, in the middle of its work.
-// Every later one must open it, bring it up to date, and go on with it (T15).
-// `make golden-db` makes the one of this schema. Those of released schemas are
-// never made again; the newest, as long as no release has it, is made anew with
-// every change of the schema.
+// A golden database is left by some version of kairosd in the middle of its work. Every later
+// version must open it, upgrade it, and continue it (T15). `make golden-db` makes the one of this
+// schema. Those of released schemas are never changed. The newest one is made again with every
+// change of the schema until it is released.
 const (
 	goldenDir = "testdata/golden"
 	goldenEnv = "KAIROS_GOLDEN" // make one
 )
 
-// golden says what is in a golden database.
+// golden describes the content of a golden database.
 type golden struct {
 	Schema   int64                  `json:"schema"`
 	Released string                 `json:"released"` // the first release with this schema; empty: none yet
@@ -158,7 +157,7 @@ func TestMakeGoldenDatabase(t *testing.T) {
 	for key, id := range ids {
 		g.Runs[key] = goldenRun{id, stateOf(t, s, id)}
 	}
-	// As a crash leaves it: work is under way, nothing was closed.
+	// As a crash leaves it: work is in progress, and nothing was closed.
 	copied := filepath.Join(t.TempDir(), "kairos.db")
 	if err := recovery.CopyTo(ctx, s, copied); err != nil {
 		t.Fatal(err)
@@ -258,8 +257,8 @@ func putFiles(dir string, files map[string][]byte) error {
 	return nil
 }
 
-// finishGolden opens a golden database, examines it, does what people would until
-// every run that can end has ended, and says how they did.
+// finishGolden opens a golden database, checks it, acts as people would until every run that can
+// end has ended, and returns how they ended.
 func finishGolden(t *testing.T, path string, g golden, o recovery.Options) map[string]goldenState {
 	t.Helper()
 	ctx := t.Context()
@@ -333,9 +332,8 @@ func finishGolden(t *testing.T, path string, g golden, o recovery.Options) map[s
 	return out
 }
 
-// Every golden database is opened by this kairosd, as it is and with one more
-// migration to come; nothing is missing in it, and all of its runs go on and end
-// as they did when it was made.
+// Every golden database is opened by this kairosd, as it is and with one more migration. Nothing is
+// missing, and all of its runs continue and end as they did when it was made.
 func TestGoldenDatabases(t *testing.T) {
 	t.Parallel()
 	dirs, err := filepath.Glob(filepath.Join(goldenDir, "*"))

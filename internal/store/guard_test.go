@@ -15,7 +15,7 @@ import (
 	"github.com/kairosd/kairosd/internal/testing/proof"
 )
 
-// alter runs SQL past the store, as somebody with a shell would.
+// alter runs SQL past the store, as a person with a shell would.
 func alter(t *testing.T, path, text string) error {
 	t.Helper()
 	pool, err := core.OpenPlain(path, "&_pragma=foreign_keys(1)")
@@ -292,8 +292,8 @@ func TestANewerSchemaIsRefused(t *testing.T) {
 func TestAnotherEpochStopsTheWriter(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
-	// A commit of its own before: from then on the writer reads the open count only
-	// if somebody else has written.
+	// After a commit of its own, the writer reads the open count only if another process has
+	// written.
 	if err := s.Audit(context.Background(), domain.AuditRecord{Action: "w"}); err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func (s rows) step(runID string, e *domain.Entry, p *core.StepRow, payloads *[]d
 		from domain.RawJSON
 		into **string
 	}{{e.Input, &p.Input}, {e.Output, &p.Output}, {e.Decision, &p.Decision}, {e.Log, &p.Log}} {
-		if *f.into, err = s.store.db.Stow(f.from, payloads); err != nil {
+		if *f.into, err = s.store.db.EncodeValue(f.from, payloads); err != nil {
 			return err
 		}
 	}
@@ -36,7 +36,7 @@ func (s rows) step(runID string, e *domain.Entry, p *core.StepRow, payloads *[]d
 		if err != nil {
 			return domain.Errorf(domain.CodeInvalid, "failure of node %s: %w", e.Node, err)
 		}
-		if p.Failure, err = s.store.db.Stow(b, payloads); err != nil {
+		if p.Failure, err = s.store.db.EncodeValue(b, payloads); err != nil {
 			return err
 		}
 	}

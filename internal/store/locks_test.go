@@ -33,9 +33,8 @@ func locksOn(t *testing.T, path string) (n int, size int64) {
 	return n, info.Size()
 }
 
-// The writer makes SQLite's files longer by itself. Whoever closes a file drops
-// all locks that the process has on it: SQLite's stay, or another process would
-// take the database for one that nobody uses.
+// The writer extends SQLite's files itself. Closing a file releases all locks of the process on it.
+// SQLite's locks must stay, or another process would open the database.
 func TestLayingOutRoomDropsNoLock(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "kairos.db")

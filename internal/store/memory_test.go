@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// remember ends a run that was asked and answered something in a session.
+// remember ends a run with a request and an answer in a session.
 func remember(t *testing.T, s *Store, hash, owner, session, in, out string) domain.Run {
 	t.Helper()
 	now := time.Now()

@@ -14,7 +14,7 @@ func (s rows) messageRows(
 ) ([]dbsqlc.MessageInsertParams, error) {
 	out := make([]dbsqlc.MessageInsertParams, len(list))
 	for i, m := range list {
-		payload, err := s.store.db.Stow(m.Payload, payloads)
+		payload, err := s.store.db.EncodeValue(m.Payload, payloads)
 		if err != nil {
 			return nil, err
 		}

@@ -324,7 +324,7 @@ func plansPage(ctx context.Context, s *store.Store) error {
 	return errors.Join(errs...)
 }
 
-// home asks what the first page asks, for somebody who was here last at a time.
+// home runs the queries of the first page, for a user whose last visit was at a time.
 func home(ctx context.Context, s *store.Store, left time.Time) error {
 	_, err := s.RunCounts(ctx)
 	s.CountFailures() // as when a run has just failed

@@ -30,8 +30,8 @@ const (
 	limitP95 = 50 * time.Millisecond
 )
 
-// The types of its nodes are ones that every installation has, so that the daemon
-// can show and go on with what is made here; the tests put their own behind them.
+// The types of its steps exist on every server, so that the daemon can show and continue these
+// runs. The tests append their own.
 const fiveNodes = `
 id: plan-%02d
 nodes:

@@ -20,9 +20,9 @@ import (
 // nomemEnv makes this test binary a process whose SQLite runs out of memory.
 const nomemEnv = "KAIROS_TEST_NOMEM"
 
-// SQLite gets no memory at an allocation, or at none from there on, while runs
-// commit and people read. Nothing is acknowledged that is not there; what is
-// refused is said to be; and with memory again the same store goes on (G14).
+// SQLite gets no memory at one allocation, or at all allocations after it, while runs commit and
+// people read. All acknowledged data is there afterwards, rejections are reported, and with memory
+// the same store continues (G14).
 func TestOneFailingAllocationLosesNothing(t *testing.T) {
 	t.Parallel()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestNoMemoryChild$", "-test.v")
@@ -75,8 +75,8 @@ func TestNoMemoryChild(t *testing.T) {
 	fmt.Printf("allocations that failed: %d, %d times something was refused, %d times nobody noticed\n", tried, refused, silent)
 }
 
-// starved commits to three runs and reads while allocations fail, then goes on
-// with memory again, and judges what is there afterwards.
+// starved commits to three runs and reads while allocations fail, then continues with memory, and
+// checks the data afterwards.
 func starved(t *testing.T, dir string, n int64, all bool) (o faultOutcome, err error) {
 	ctx := context.Background()
 	s, err := store.Open(ctx, filepath.Join(dir, "kairos.db"), store.Options{})

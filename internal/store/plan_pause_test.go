@@ -9,8 +9,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
-// A pause is for as long as somebody ends it: it outlasts the process, and saving another
-// version. Paused plans are listed by themselves, as the filter says.
+// A pause lasts until it is ended. It survives the process and new versions. A filter lists only
+// paused plans.
 func TestAPauseOutlastsTheProcess(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "kairos.db")

@@ -138,9 +138,8 @@ func read(t testing.TB, path string, suffixes ...string) map[string][]byte {
 	return out
 }
 
-// judge opens what is left and says what is wrong with it: a checkpoint that was
-// acknowledged before the cut and is not there, half a checkpoint, anything that
-// the examination of the whole database finds.
+// judge opens the remaining files and returns what is wrong: a missing acknowledged checkpoint,
+// half a checkpoint, or a finding of the integrity check.
 func judge(dir string, acks []ack, cut int) (err error) {
 	ctx := context.Background()
 	s, err := store.Open(ctx, filepath.Join(dir, "kairos.db"), store.Options{})
@@ -182,7 +181,7 @@ func judge(dir string, acks []ack, cut int) (err error) {
 			return fmt.Errorf("run %s: half a checkpoint: at %d with %d rows and %d steps", id, r.LastSeq, len(journal), r.Steps)
 		}
 	}
-	// It goes on: one more checkpoint is accepted and durable.
+	// It continues: one more checkpoint is accepted and durable.
 	runs, err := s.Unfinished(ctx)
 	if err != nil {
 		return err

@@ -82,7 +82,7 @@ func everyDraftQuery(t *testing.T, s *Store, must func(string, error)) {
 	if got, err = s.DraftOfVersion(ctx, "h-of-alternative"); err != nil || got.ID != d.ID || got.Alternative != "accepted" {
 		t.Errorf("what was chosen: %+v %v", got, err)
 	}
-	if totals, err := s.PlannedTotals(ctx, 0); err != nil || totals.Plans != 0 { // the one of these tests is no step plan
+	if totals, err := s.PlannedTotals(ctx, 0); err != nil || totals.Plans != 0 { // the plan of these tests is not a step plan
 		t.Errorf("%+v %v", totals, err)
 	}
 	if runs, err := s.PlannedRuns(ctx); err != nil || runs.Ended != 0 {
@@ -187,7 +187,7 @@ func everyDeliveryQuery(t *testing.T, s *Store, must func(string, error)) {
 	again := d
 	again.ID, again.Seq = domain.NewID(), 2
 	must("tell", s.AddDeliveries(ctx, 2, []domain.Delivery{d, again}, time.Minute))
-	if at, err := s.Told(ctx); err != nil || at != 2 {
+	if at, err := s.Notified(ctx); err != nil || at != 2 {
 		t.Errorf("told: %d, %v", at, err)
 	}
 	due, next, err := s.DueDeliveries(ctx, now, 10)

@@ -156,12 +156,12 @@ func TestRetentionGivesSpaceBackAndLetsWorkPass(t *testing.T) {
 		end := p.at.AddDate(-1, 0, 0)
 		commit(t, p.Store, run.ID, 1, &domain.RunPatch{Status: domain.RunCompleted, EndedAt: &end})
 	}
-	p.at = p.at.Add(2 * time.Hour) // values are safe to remove when their checkpoint cannot be under way
+	p.at = p.at.Add(2 * time.Hour) // values may be removed when their checkpoint cannot be in progress
 	before, err := p.Usage(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Work goes on beside it.
+	// Other work continues at the same time.
 	busy := storetest.Run(t, p.Store, v, "")
 	done, stop := make(chan int64), make(chan struct{})
 	go func() {

@@ -9,9 +9,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
-// A run of which the input, the settings or the whole row of its details is damaged
-// is still found, alone and in every list; what is damaged is named, and so it is
-// where everything is examined.
+// A run with damaged input, settings, or details is still found, alone and in every list. The
+// damage is named there and by the integrity check.
 func TestARunWithDamagedDetailsIsStillThere(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

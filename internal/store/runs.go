@@ -61,7 +61,7 @@ type newRun struct {
 
 func (n *newRun) prepare() error {
 	var err error
-	if n.input, err = n.s.db.Stow(n.r.Input, &n.payloads); err != nil {
+	if n.input, err = n.s.db.EncodeValue(n.r.Input, &n.payloads); err != nil {
 		return err
 	}
 	sum := sha256.New()

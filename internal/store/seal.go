@@ -105,12 +105,12 @@ func (s auditLog) checkSeals(ctx context.Context, events []dbsqlc.AuditEvent) (p
 		if delete(want, id); row.Err != nil || e == nil || purged {
 			return row.Err
 		}
-		var records struct {
+		var detail struct {
 			Seal string `json:"seal"`
 		}
-		if err := json.Unmarshal([]byte(*e.Detail), &records); err != nil {
+		if err := json.Unmarshal([]byte(*e.Detail), &detail); err != nil {
 			problems = append(problems, fmt.Sprintf("event %d has no readable record of run %s", e.Seq, f.id))
-		} else if records.Seal != "" && records.Seal != f.seal() {
+		} else if detail.Seal != "" && detail.Seal != f.seal() {
 			problems = append(problems, fmt.Sprintf("the input or a setting of run %s was changed after event %d", f.id, e.Seq))
 		}
 		return nil

@@ -12,8 +12,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
-// Whoever changes a run's input, or another setting that it was created with, is
-// found out: the record of its creation knows them.
+// A change of a run's input, or of another setting from its creation, is detected, because the
+// record of its creation has a digest of them.
 func TestAChangedInputIsFound(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -11,9 +11,9 @@ import (
 	"github.com/kairosd/kairosd/internal/store/query"
 )
 
-// BenchmarkSearch measures requests that no index serves and that find nothing, so that
-// each examines all the rows that it may: query.Rows is chosen by the slowest of them.
-// With KAIROS_MILLION_DIR it measures the store that `make million` made.
+// BenchmarkSearch measures requests that no index serves and that find nothing, so that each reads
+// the largest number of rows. The slowest of them decides query.Rows. With KAIROS_MILLION_DIR, it
+// measures the store that `make million` made.
 func BenchmarkSearch(b *testing.B) {
 	dir := os.Getenv(millionDir)
 	made := dir != ""

@@ -86,7 +86,7 @@ func TestRunsAreFoundByTheirWords(t *testing.T) {
 	if got := found(t, s, domain.RunFilter{Text: "failed", NeedsAttention: true}); !slices.Equal(got, []string{limit, unicode}) {
 		t.Errorf("need attention: %q", got)
 	}
-	// A run that goes on says something else; labels stay.
+	// The status message of a run that continues changes. Its labels stay.
 	for _, id := range []string{limit, unicode} {
 		empty := ""
 		commit(t, s, id, 1, &domain.RunPatch{Status: domain.RunQueued, ClearError: true, Headline: &empty}, entry("b", "2"))
@@ -135,8 +135,7 @@ func BenchmarkARunThatFails(b *testing.B) {
 	}
 }
 
-// An examination beside work goes by the index as it is, not as a connection
-// remembers it.
+// An integrity check during work uses the index as it is, not as a connection cached it.
 func TestWordsAreExaminedAsTheyAre(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)

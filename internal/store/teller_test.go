@@ -14,13 +14,13 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
-// teller calls a store and writes down what a caller sees of it.
+// teller calls a store and records what a caller sees.
 type teller struct {
 	t        testing.TB
 	s        engine.Store
 	v        domain.Version
 	runs     []string          // in the order of their creation
-	names    map[string]string // of runs, in what is told
+	names    map[string]string // of runs, in the messages
 	messages []string
 }
 
@@ -108,7 +108,7 @@ func (c *teller) create(n domain.NewRun) string {
 	return r.ID
 }
 
-// begin makes a run of which nothing is told.
+// begin creates a run that is not in the messages.
 func (c *teller) begin() string { return c.create(domain.NewRun{}) }
 
 func (c *teller) commit(k domain.Checkpoint) { c.say("%s", word(c.s.Commit(context.Background(), k))) }
@@ -176,7 +176,7 @@ func (c *teller) text(r domain.Run) string {
 	return fmt.Sprintf("%s %s@%d %s seq %d steps %d%s", c.names[r.ID], r.PlanKey, r.Version, status, r.LastSeq, r.Steps, more)
 }
 
-// brief tells large values by their length and ends.
+// brief shortens large values to their length and ends.
 func brief(v domain.RawJSON) string {
 	if len(v) > 40 {
 		return fmt.Sprintf("%s…%s(%d)", v[:4], v[len(v)-4:], len(v))
@@ -277,7 +277,7 @@ func (c *teller) approval(id string) {
 	c.say("%s %s %q %s by %s %q values %s", a.ID, a.Node, a.Message, a.Status, a.DecidedBy, a.Comment, a.Values)
 }
 
-// everything tells all there is, so that two stores, or two lives of one, can be
+// everything records all content, so that two stores, or a store before and after a restart, can be
 // compared.
 func (c *teller) everything() string {
 	c.messages = nil

@@ -17,9 +17,8 @@ import (
 
 const unfinishedEnv = "KAIROS_UNFINISHED" // how many runs are unfinished
 
-// After a crash with many unfinished runs new work is accepted at once: runs are
-// taken up when their turn comes. `make recovery` runs it with ten thousand and
-// holds it to two seconds.
+// After a crash with many unfinished runs, new work is accepted at once, because runs are resumed
+// in turn. `make recovery` runs this with ten thousand and requires two seconds.
 func TestNewWorkIsAcceptedSoonAfterACrash(t *testing.T) {
 	n, _ := strconv.Atoi(os.Getenv(unfinishedEnv))
 	large := n > 0

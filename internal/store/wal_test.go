@@ -14,8 +14,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
-// A store that stays lays out the room of its write-ahead log by itself, also
-// while it works; what a crash leaves of it opens as ever.
+// A long-running store allocates the space of its write-ahead log automatically, also during work.
+// After a crash, the store opens as usual.
 func TestRoomForTheLog(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

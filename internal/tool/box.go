@@ -195,7 +195,7 @@ func (t *Box) Tools(context.Context) ([]domain.ToolInfo, error) {
 		if by, ok := t.Calls.Disabled(activity.Tool + s.Name); ok {
 			info.Disabled = &by
 		}
-		if t.set.Reach(s.Name) != ReachesNobody {
+		if t.set.Reach(s.Name) != ReachesNone {
 			b := t.set.Breaker(s.Name)
 			info.Breaker, info.Circuits = &domain.Breaker{
 				Failures: b.Failures,

@@ -19,14 +19,14 @@ import (
 type Reach int
 
 const (
-	ReachesNobody Reach = iota // it computes, or works on this machine only: no circuit
-	ReachesOne                 // all calls go to the same: one circuit
-	ReachesHosts               // the arguments say to whom: one circuit for each
+	ReachesNone  Reach = iota // it computes, or works on this machine only: no circuit
+	ReachesOne                // all calls go to the same: one circuit
+	ReachesHosts              // the arguments say to whom: one circuit for each
 )
 
 func reachOf(t llm.Tool, spec llm.ToolSpec) Reach {
 	if _, local := t.(*function); local || spec.Effect == walk.EffectPure {
-		return ReachesNobody
+		return ReachesNone
 	}
 	if spec.HostOf != nil {
 		return ReachesHosts
@@ -51,7 +51,7 @@ func (s *Set) Host(name string, args any) string {
 }
 
 // Breaker is when a circuit of a tool opens.
-func (s *Set) Breaker(name string) circuit.Settings { return said(s.breakers, name).WithDefaults() }
+func (s *Set) Breaker(name string) circuit.Settings { return lookup(s.breakers, name).WithDefaults() }
 
 // CodeCircuitOpen is the failure of a call that a circuit refused: it was not made.
 const CodeCircuitOpen = "tool_circuit_open"
@@ -60,14 +60,14 @@ const CodeCircuitOpen = "tool_circuit_open"
 func (s *Set) enter(r registered, name string, args any) (circuit.Pass, error) {
 	id, what := circuit.ID{Subject: activity.Tool + name}, "the tool "+name
 	switch r.reach {
-	case ReachesNobody:
+	case ReachesNone:
 		return circuit.Pass{}, nil
 	case ReachesHosts:
 		if id.Part = r.spec.HostOf(args); id.Part == "" {
 			return circuit.Pass{}, nil
 		}
 	}
-	pass, refusal := s.circuits.Enter(id, said(s.breakers, name))
+	pass, refusal := s.circuits.Enter(id, lookup(s.breakers, name))
 	if refusal == nil {
 		return pass, nil
 	}

@@ -22,7 +22,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// service is a server on loopback that answers as it is told to, and counts.
+// service is a server on loopback with scripted answers, which it counts.
 type service struct {
 	*httptest.Server
 	status atomic.Int32 // 0: it hangs up
@@ -110,7 +110,7 @@ func TestAHostThatFailsIsLeftAlone(t *testing.T) {
 	}
 }
 
-// Nobody listens: refused connections open a circuit too.
+// There is no listener: refused connections open a circuit too.
 func TestAHostThatIsGoneIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	s := newService(t, 200)
@@ -123,8 +123,8 @@ func TestAHostThatIsGoneIsLeftAlone(t *testing.T) {
 	}
 }
 
-// What the caller did wrong says nothing against the host: other 4xx, arguments
-// that do not fit, a time that is too short for anybody. Nor does -1 let it open.
+// Mistakes of the caller do not count against the host: other 4xx, invalid arguments, and a timeout
+// that is too short. Nor does -1 let it open.
 func TestWhatIsTheCallersFaultOpensNothing(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -190,7 +190,7 @@ func TestFailuresInARow(t *testing.T) {
 	}
 }
 
-// program is a tool that a program registers, which fails as it is told to.
+// program is a tool of a program that fails as scripted.
 type program struct {
 	name   string
 	effect walk.Effect
@@ -263,7 +263,7 @@ func TestAToolThatFailsIsLeftAlone(t *testing.T) {
 	})
 }
 
-// What a failure says of the other side, by its code.
+// What the code of a failure means for the other side.
 func TestWhatAFailureSays(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -310,8 +310,8 @@ func TestWhatAFailureSays(t *testing.T) {
 	})
 }
 
-// Tools that reach nobody have no circuit: a command that fails is no reason not to
-// run another.
+// Tools that use no other system have no circuit: a failed command is not a reason to refuse
+// another one.
 func TestWhoHasACircuit(t *testing.T) {
 	t.Parallel()
 	set, _ := guarded(t, tool.Config{Exec: tool.ExecConfig{Enabled: true, Allow: []string{script(t, "exit 1")}}})

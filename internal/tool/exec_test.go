@@ -87,8 +87,8 @@ func TestExecRefuses(t *testing.T) {
 	if out, f := call(t, bound, "exec", `{"command": "`+other+`", "args": ["--fast"]}`); f != nil || !strings.Contains(out, "--fast") {
 		t.Errorf("%s %v", out, f)
 	}
-	// M02: what is data is never taken for an option: `--` stands before it where the
-	// command knows that, and what looks like one is refused where it does not.
+	// M02: Data is never taken for an option. `--` comes before it if the command supports that,
+	// and data that looks like an option is rejected otherwise.
 	shows := script(t, `for a in "$@"; do printf '[%s]' "$a"; done`)
 	plain := execSet(t, shows)
 	refuses(

@@ -318,7 +318,7 @@ func TestHTTPProvesThatNothingWasSent(t *testing.T) {
 			t.Errorf("%s: got %+v, want a failure without effect that may heal", url, f)
 		}
 	}
-	// A server whose certificate nobody vouches for gets nothing either.
+	// A server with an untrusted certificate receives nothing.
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was reached") }))
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.StartTLS()

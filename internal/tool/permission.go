@@ -35,12 +35,12 @@ func (p Permission) Valid() bool { return p == Allow || p == Ask || p == Deny }
 // exact entry counts.
 type Permissions map[string]Permission
 
-// Of is what the permissions say of a tool; empty: nothing.
-func (p Permissions) Of(name string) Permission { return said(p, name) }
+// Of returns the permission of a tool, or "" if there is none.
+func (p Permissions) Of(name string) Permission { return lookup(p, name) }
 
-// said is the most exact entry for a tool: of its name, then of `server.*`, then of
+// lookup returns the most specific entry for a tool: of its name, then of `server.*`, then of
 // `*`; else the zero value.
-func said[V any](of map[string]V, name string) V {
+func lookup[V any](of map[string]V, name string) V {
 	if v, ok := of[name]; ok {
 		return v
 	}

@@ -75,9 +75,9 @@ func (d *fakeDNS) serve(t *testing.T) string {
 	return c.LocalAddr().String()
 }
 
-// M09: an address is judged where the socket connects, so a name whose answer
-// changes between two questions, or that has several answers, reaches nothing
-// that is not allowed. Not parallel: it answers for the whole process.
+// M09: An address is checked where the socket connects, so that a name whose answer changes between
+// two queries, or that has several answers, reaches nothing that is not allowed. Not parallel: it
+// sets the resolver of the whole process.
 func TestHTTPJudgesEveryAnswerOfDNS(t *testing.T) {
 	var host string
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -8,8 +8,7 @@ import (
 	"github.com/kairosd/kairosd/internal/tool"
 )
 
-// A long sleep says how far it is, well before it would be taken for hung
-// (domain.SilentAfter): it sleeps, it is not silent.
+// A long sleep reports progress well before it would count as hung (domain.SilentAfter).
 func TestASleepGivesSignsOfLife(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -43,7 +43,7 @@ run.json           the run: state, result, error, usage, input and output
 plan.%-4s          the version of the plan that it runs, as written
 journal.jsonl      its journal, a row a line: every attempt with input, output, log and error
 decisions.json     which way each decision went, and from what values
-conversation.json  what its agents said to each other, and to models
+conversation.json  the messages of its agents to each other and to models
 notes.json         what people wrote about it
 signature.json     the server's signature of all files before it, with the head of its
                    audit log; check it with: kairosd audit verify-export FILE --public-key KEY
@@ -51,10 +51,10 @@ signature.json     the server's signature of all files before it, with the head 
 
 // Bundle is everything that is known of one run.
 type Bundle struct {
-	detail  domain.RunDetail
-	said    domain.Conversation
-	notes   []domain.Note
-	version domain.Version
+	detail       domain.RunDetail
+	conversation domain.Conversation
+	notes        []domain.Note
+	version      domain.Version
 	// signature makes the signature of the archive's files; nil: it has none.
 	signature func(sha256 []byte) (domain.ExportSignature, error)
 }
@@ -66,7 +66,7 @@ func Read(ctx context.Context, from Source, run string) (*Bundle, error) {
 		return nil, err
 	}
 	b := &Bundle{detail: d}
-	if b.said, err = from.Conversation(ctx, run); err != nil {
+	if b.conversation, err = from.Conversation(ctx, run); err != nil {
 		return nil, err
 	}
 	if b.notes, err = from.Notes(ctx, run); err != nil {
@@ -124,7 +124,7 @@ func (b *Bundle) Write(to io.Writer) error {
 		{"plan." + format, b.version.Source, nil},
 		{"journal.jsonl", journal, nil},
 		{"decisions.json", nil, domain.DecisionsOf(b.detail.Journal)},
-		{"conversation.json", nil, b.said},
+		{"conversation.json", nil, b.conversation},
 		{"notes.json", nil, b.notes},
 	} {
 		if f.data != nil {

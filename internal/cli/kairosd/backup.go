@@ -129,8 +129,8 @@ no --data.`,
 					"kairosd user add NAME --role admin\n")
 			}
 			d.Printf("%s\n", d.dir().KeyNotice())
-			if r.Aside != "" {
-				d.Printf("the database that was there is in %s\n", r.Aside)
+			if r.Previous != "" {
+				d.Printf("the database that was there is in %s\n", r.Previous)
 			}
 			return nil
 		},

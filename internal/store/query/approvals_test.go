@@ -60,8 +60,8 @@ func requests(t *testing.T) (s *store.Store, run string) {
 	return s, run
 }
 
-// A request examines ten rows, whatever it finds among them; the next one continues there,
-// in both directions, and each approval is on one page.
+// A request reads ten rows, however many match. The next request continues there, in both
+// directions, and each approval is on one page.
 func TestAListOfApprovalsExaminesSoManyRows(t *testing.T) {
 	t.Parallel()
 	s, run := requests(t)

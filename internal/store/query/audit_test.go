@@ -8,8 +8,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
-// Every column of an audit event can be asked for, alone and with others, and
-// excluded; pages by key meet without a gap.
+// Every column of an audit event can be filtered, alone and with others, and excluded. Pages by key
+// have no gap.
 func TestAuditFilters(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)

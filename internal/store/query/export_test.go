@@ -34,7 +34,7 @@ func (s *Lists) DryStatement(ctx context.Context, f domain.RunFilter) (string, [
 	return text, args, nil
 }
 
-// RunKeys finds where the rows end that a page of runs examines.
+// RunKeys finds the end of the rows that a page of runs reads.
 func (s *Lists) RunKeys(ctx context.Context, f domain.RunFilter, order string) (string, []any, error) {
 	q, err := s.runQuery(ctx, f)
 	if err != nil {
@@ -82,7 +82,7 @@ func ApprovalStatement(f domain.ApprovalFilter, newer bool) (string, []any) {
 	return q.page(approvalColumns, withRun, approvalSpan{after: &approvalAt{1, 1}, before: &approvalAt{9, 9}, newer: newer}, 51)
 }
 
-// ApprovalKeys finds where the rows end that a page of approvals examines.
+// ApprovalKeys finds the end of the rows that a page of approvals reads.
 func ApprovalKeys(f domain.ApprovalFilter) (string, []any) {
 	q := newApprovalQuery(f)
 	return q.nth(approvalSpan{after: &approvalAt{1, 1}}, 51)

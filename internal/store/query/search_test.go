@@ -30,8 +30,8 @@ func past(t *testing.T) *store.Store {
 	return s
 }
 
-// A request that no index serves examines a hundred rows, whatever it finds among
-// them and however long that takes, and the next one continues there.
+// A request that no index serves reads a hundred rows, however many match and however long that
+// takes, and the next request continues there.
 func TestASearchExaminesSoManyRows(t *testing.T) {
 	t.Parallel()
 	s := past(t)
@@ -140,8 +140,8 @@ func TestASortedListExaminesSoManyRows(t *testing.T) {
 	}
 }
 
-// One run may have more rows than a request examines: the search stops in the middle of
-// it, and finds each of its steps once.
+// One run may have more rows than a request reads. The search stops in the middle of it, and finds
+// each of its steps once.
 func TestASearchStopsInsideARun(t *testing.T) {
 	t.Parallel()
 	s := storetest.OpenExamining(t, 100)
@@ -180,7 +180,7 @@ func TestASearchStopsInsideARun(t *testing.T) {
 	}
 }
 
-// Several words are looked for in so many runs, however few have them all.
+// A search for several words reads a fixed number of runs, however few contain all of them.
 func TestASearchForAPhraseIsBounded(t *testing.T) {
 	t.Parallel()
 	s := storetest.OpenExamining(t, 4)

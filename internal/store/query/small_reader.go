@@ -118,14 +118,14 @@ func (s *SmallReader) ToolPins(ctx context.Context, server string) ([]domain.Too
 }
 
 // Notified is the last audit event from which messages were made, or 0.
-func (s *SmallReader) Told(ctx context.Context) (int64, error) {
-	text, err := s.Setting(ctx, core.SettingTold)
+func (s *SmallReader) Notified(ctx context.Context) (int64, error) {
+	text, err := s.Setting(ctx, core.SettingNotified)
 	if err != nil || text == "" {
 		return 0, err
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return 0, domain.Errorf(domain.CodeCorrupt, "setting %s: %w", core.SettingTold, err)
+		return 0, domain.Errorf(domain.CodeCorrupt, "setting %s: %w", core.SettingNotified, err)
 	}
 	return n, nil
 }

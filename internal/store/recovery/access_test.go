@@ -14,8 +14,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
-// guarded is a database with somebody in every row that grants access, as a server
-// that was stopped leaves it.
+// guarded is a database with a row of every kind that grants access, as a stopped server leaves it.
 func guarded(t *testing.T) (path string) {
 	t.Helper()
 	ctx := context.Background()
@@ -152,8 +151,7 @@ func askingRun(t *testing.T, s *store.Store) {
 	)
 }
 
-// edits are what somebody can do who may write the database's file, but does not have
-// its key file.
+// edits are changes by a person who can write the database's file but does not have its key file.
 var edits = map[string]struct{ sql, says string }{
 	"a user added": {
 		`INSERT INTO users SELECT '9', 'mallory', 'admin', 'hash', 0, created_at, 0, '{}', '', '', seal FROM users WHERE id = '1'`,
@@ -190,8 +188,8 @@ var edits = map[string]struct{ sql, says string }{
 	"an empty seal of a row": {`UPDATE users SET seal = x'' WHERE name = 'paul'`, "user paul"},
 }
 
-// What somebody without the key file changes in the database grants nothing, and is
-// found by the check of every start and of doctor, until it is repaired.
+// Changes without the key file grant nothing. The check of every start and of doctor finds them
+// until they are repaired.
 func TestChangedRowsGrantNothing(t *testing.T) {
 	t.Parallel()
 	for name, c := range edits {

@@ -29,8 +29,8 @@ func identity(t *testing.T) (public, file string) {
 	return id.Recipient().String(), file
 }
 
-// S27: who finds an encrypted backup reads nothing of it, and is told why; who has
-// the key of one of its recipients restores it.
+// S27: An encrypted backup cannot be read without a key, and the error gives the reason. The key of
+// one of its recipients restores it.
 func TestAnEncryptedBackupNeedsItsKey(t *testing.T) {
 	t.Parallel()
 	path, _, run := installation(t)

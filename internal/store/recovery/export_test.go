@@ -22,7 +22,7 @@ func RestoreUntil(ctx context.Context, backup, path string, renames int) error {
 	return err
 }
 
-// SignManifest gives a manifest the MAC that somebody with the key file can make.
+// SignManifest adds the MAC to a manifest that requires the key file.
 func SignManifest(manifest *domain.Backup, keyFile string) ([]byte, error) {
 	key, err := core.LoadKey(keyFile)
 	if err != nil {
@@ -33,8 +33,8 @@ func SignManifest(manifest *domain.Backup, keyFile string) ([]byte, error) {
 	return encodeManifest(manifest, k.Derived)
 }
 
-// Forge changes a copy of a database, as somebody with a shell would, and gives it
-// a manifest that fits: with its MAC if they have the key file, else with that of before.
+// Forge changes a copy of a database, as a person with a shell would, and gives it a matching
+// manifest: with its MAC if they have the key file, else with the previous one.
 func Forge(path, text string, manifest domain.Backup, keyFile string) error {
 	pool, err := core.OpenPlain(path, "&_pragma=journal_mode(DELETE)")
 	if err != nil {

@@ -24,7 +24,7 @@ func putVersion(tb testing.TB, s *store.Store, key, hash string) domain.Version 
 	return v
 }
 
-// alter changes the file of a closed store, as somebody with another program can.
+// alter changes the file of a closed store, as another program could.
 func alter(t *testing.T, path, text string) error {
 	t.Helper()
 	pool, err := core.OpenPlain(path, "&_pragma=foreign_keys(1)")

@@ -16,9 +16,9 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
-// A backup is restored only with the key file of the server that made it: without one,
-// with a wrong one, with that of another server, or after any change it is refused,
-// and the refusal says what to do.
+// A backup is restored only with the key file of the server that made it. Without one, with a wrong
+// one, with that of another server, or after any change, it is rejected, and the error names the
+// next step.
 func TestABackupIsRestoredWithItsKeyOnly(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -90,9 +90,8 @@ func TestABackupIsRestoredWithItsKeyOnly(t *testing.T) {
 	}
 }
 
-// Without the key file a restore brings plans, runs and the audit log back, which says
-// that it is not authenticated; all access ends, and nothing is executed until there
-// is a new administrator, who releases it.
+// Without the key file, a restore returns plans, runs, and the audit log, marked as not
+// authenticated. All access ends, and nothing runs until a new administrator releases it.
 func TestARestoreWithoutTheKeyEndsAllAccess(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -102,7 +101,7 @@ func TestARestoreWithoutTheKeyEndsAllAccess(t *testing.T) {
 	made, err := Backup(ctx, s, backup, "test")
 	must(t, err)
 	must(t, s.Close())
-	must(t, Forge(backup, edits["a user added"].sql, made, "")) // nobody could tell
+	must(t, Forge(backup, edits["a user added"].sql, made, "")) // it could not be verified
 	if _, err := Restore(ctx, backup, target, RestoreOptions{WithoutKey: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -121,8 +120,8 @@ func TestARestoreWithoutTheKeyEndsAllAccess(t *testing.T) {
 	}
 }
 
-// A database whose key file is lost goes on with a new one the same way; its backups,
-// as those of before, need the key that they were made with.
+// A database whose key file is lost continues with a new one in the same way. Its earlier backups
+// need their own key.
 func TestALostKeyFileEndsAllAccess(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -62,7 +62,7 @@ const copyPiece = 16 << 20
 func finishRestore(path string, rename renamer) error {
 	dir, name := filepath.Dir(path), filepath.Base(path)
 	ready := filepath.Join(dir, core.RestoredDir)
-	text, err := os.ReadFile(filepath.Join(ready, core.AsideFile))
+	text, err := os.ReadFile(filepath.Join(ready, core.PreviousFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {
@@ -99,7 +99,7 @@ func moveAll(ready, aside, dir, name string, rename renamer) error {
 			}
 			failpoint.Hit("restore.aside")
 		}
-		if manifest := filepath.Join(ready, asideManifest); there(manifest) && there(aside) {
+		if manifest := filepath.Join(ready, previousManifest); there(manifest) && there(aside) {
 			if err := rename(manifest, filepath.Join(aside, kept+ManifestSuffix)); err != nil {
 				return err
 			}

@@ -38,16 +38,16 @@ type RestoreOptions struct {
 type Restored struct {
 	Backup domain.Backup `json:"backup"`
 	Hold   domain.Hold   `json:"hold"`
-	// Aside is the directory that now contains the previous files; empty: there were none.
-	Aside string `json:"aside"`
+	// Previous is the directory that now contains the previous files; empty: there were none.
+	Previous string `json:"aside"`
 }
 
 const (
 	// restoringDir is where a restored database is built.
 	restoringDir = "restoring"
-	// asideManifest in it, if present, is the manifest that turns the previous database into a
+	// previousManifest in it, if present, is the manifest that turns the previous database into a
 	// backup.
-	asideManifest = "aside.json"
+	previousManifest = "aside.json"
 	// decryptingDir is the suffix of the directory in which an encrypted backup is decrypted.
 	decryptingDir = ".decrypting"
 )
@@ -124,7 +124,7 @@ func restore(ctx context.Context, backup, path string, o RestoreOptions, rename 
 	}
 	failpoint.Hit("restore.built")
 	aside := "replaced-" + time.Now().UTC().Format("20060102T150405.000Z")
-	if err := core.WriteWhole(filepath.Join(work, core.AsideFile), []byte(aside)); err != nil {
+	if err := core.WriteWhole(filepath.Join(work, core.PreviousFile), []byte(aside)); err != nil {
 		return r, errors.Join(err, os.RemoveAll(work))
 	}
 	ready := filepath.Join(dir, core.RestoredDir)
@@ -146,7 +146,7 @@ func restore(ctx context.Context, backup, path string, o RestoreOptions, rename 
 		return r, err
 	}
 	if _, err := os.Stat(filepath.Join(dir, aside)); err == nil {
-		r.Aside = filepath.Join(dir, aside)
+		r.Previous = filepath.Join(dir, aside)
 	}
 	return r, store.KeepOwner(dir, filepath.Join(dir, aside))
 }

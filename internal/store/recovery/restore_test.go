@@ -79,7 +79,7 @@ func TestARestoredDatabaseIsHeldAndTheOldOneKept(t *testing.T) {
 			t.Errorf("%s: %v", c.Name, c.Problems)
 		}
 	}
-	old, err := store.Open(ctx, filepath.Join(r.Aside, "kairos.db"), store.Options{ReadOnly: true})
+	old, err := store.Open(ctx, filepath.Join(r.Previous, "kairos.db"), store.Options{ReadOnly: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestARestoreIntoAnEmptyDirectoryNeedsTheKey(t *testing.T) {
 		t.Errorf("with the old key: %v", err)
 	}
 	r, err := recovery.Restore(ctx, backup, path, recovery.RestoreOptions{KeyFile: from + ".key"})
-	if err != nil || r.Aside != "" {
+	if err != nil || r.Previous != "" {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	s := openAt(t, path)
@@ -140,7 +140,7 @@ func TestARestoreIntoAnEmptyDirectoryNeedsTheKey(t *testing.T) {
 	}
 }
 
-// O08: nothing is moved for a file that is no whole, unchanged backup of ours.
+// O08: Nothing is moved for a file that is not a complete, unchanged backup of kairosd.
 func TestARestoreRefusesWhatIsNoBackup(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -194,8 +194,8 @@ func TestARestoreRefusesWhatIsNoBackup(t *testing.T) {
 	}
 }
 
-// A backup that somebody with the key file changed together with its manifest is
-// refused for what it is: nothing of it is ever executed (T6).
+// A backup that was changed together with its manifest by a person with the key file is rejected.
+// Nothing of it is ever executed (T6).
 func TestARestoreRefusesAMaliciousDatabase(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -283,8 +283,8 @@ func TestARestoreRefusesARunningDaemon(t *testing.T) {
 	}
 }
 
-// A restore that dies after its decisive rename is finished by whoever opens the
-// database next, from every point at which it can die.
+// A restore that is killed after its decisive rename is finished by the next start, from every
+// point at which it can be killed.
 func TestARestoreIsFinishedByTheNextStart(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

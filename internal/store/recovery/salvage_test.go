@@ -191,7 +191,7 @@ func column(t *testing.T, pool *sql.DB, query string, args ...any) (out []string
 	return out
 }
 
-// Every table of the schema is copied whole, or is among those that are made anew.
+// Every table of the schema is copied completely, or is one of those that are built again.
 func TestSalvageCopiesEveryTable(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{}

@@ -150,11 +150,11 @@ func (s *upgrade) upgradeCopy(ctx context.Context, old *sql.DB, from int64, reci
 		if err != nil {
 			return err
 		}
-		if err := core.WriteWhole(filepath.Join(work, asideManifest), text); err != nil {
+		if err := core.WriteWhole(filepath.Join(work, previousManifest), text); err != nil {
 			return err
 		}
 		aside := fmt.Sprintf("pre-schema-%d-%s", core.SchemaOf(s.db.Migrations), time.Now().UTC().Format("20060102T150405.000Z"))
-		if err := core.WriteWhole(filepath.Join(work, core.AsideFile), []byte(aside)); err != nil {
+		if err := core.WriteWhole(filepath.Join(work, core.PreviousFile), []byte(aside)); err != nil {
 			return err
 		}
 		if err := os.Rename(work, ready); err != nil {

@@ -17,9 +17,9 @@ import (
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
 )
 
-// asideEncrypted, in the directory of a completed upgrade, is the encrypted old database, which is
+// previousEncrypted, in the directory of a completed upgrade, is the encrypted old database, which is
 // kept instead of the file itself.
-const asideEncrypted = "aside.age"
+const previousEncrypted = "aside.age"
 
 // settingRecipients is the setting in which KeepRecipients stores the recipients.
 const settingRecipients = "backup_recipients"
@@ -69,7 +69,7 @@ func (s *upgrade) keepEncrypted(b *domain.Backup, work string, recipients []stri
 	if err != nil {
 		return err
 	}
-	sealed := filepath.Join(work, asideEncrypted)
+	sealed := filepath.Join(work, previousEncrypted)
 	if err := encryptFile(s.db.Path, sealed, to, s.counting(domain.StartEncrypting)); err != nil {
 		return domain.Errorf(domain.CodeUnavailable,
 			"database not upgraded: cannot write the encrypted backup of the old schema to %s: %w", sealed, err).
@@ -87,7 +87,7 @@ func (s *upgrade) keepEncrypted(b *domain.Backup, work string, recipients []stri
 // contained all of it before it was encrypted, and nothing was written since.
 func placeEncrypted(ready, aside, dir, name string, rename renamer) (kept string, err error) {
 	kept = name + EncryptedSuffix
-	from, to := filepath.Join(ready, asideEncrypted), filepath.Join(aside, kept)
+	from, to := filepath.Join(ready, previousEncrypted), filepath.Join(aside, kept)
 	if _, err := os.Stat(from); err == nil {
 		if err := os.MkdirAll(aside, 0o700); err != nil {
 			return "", err

@@ -127,8 +127,8 @@ func TestTheDatabaseOfBeforeAnUpgradeIsEncrypted(t *testing.T) {
 	}
 }
 
-// A command that knows no configuration upgrades as the daemon would have; one that
-// knows of a configuration without recipients does as that says.
+// A command without a configuration upgrades as the daemon would. A configuration without
+// recipients applies.
 func TestWhoeverUpgradesEncryptsAsTheDaemonDid(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -194,8 +194,8 @@ func TestWithoutItsEncryptionThereIsNoUpgrade(t *testing.T) {
 	}
 }
 
-// Where the encrypted file cannot be written, the upgrade ends before anything was
-// done and says what, where and why.
+// If the encrypted file cannot be written, the upgrade ends before it changes anything. The error
+// names the file and the reason.
 func TestAnEncryptionThatFailsStopsTheUpgrade(t *testing.T) {
 	t.Parallel()
 	path, _ := oldDatabase(t)

@@ -63,7 +63,7 @@ func withoutRaces(t *testing.T) {
 	}
 }
 
-// upgradeIn runs the child and says whether it was killed.
+// upgradeIn runs the child and reports whether it was killed.
 func upgradeIn(t *testing.T, path, spec, recipient string) (killed bool) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestUpgradeChild$")
@@ -87,8 +87,8 @@ func TestKillInUpgrade(t *testing.T) {
 	killInUpgrade(t, "")
 }
 
-// The same where what is kept is encrypted: then nobody ever finds a second database
-// that can be read, and what is kept is whole.
+// The same with an encrypted copy: there is never a second readable database, and the copy is
+// complete.
 func TestKillInEncryptedUpgrade(t *testing.T) {
 	withoutRaces(t)
 	t.Parallel()

@@ -105,7 +105,7 @@ func TestAnOlderDatabaseIsMigratedInACopy(t *testing.T) {
 	) != domain.CodeInvalid {
 		t.Errorf("a reader of an older schema: %v", err)
 	}
-	// The way back: the binary from before restores what was put aside.
+	// The way back: the previous binary restores the copy.
 	if _, err := Open(ctx, path, Options{}); domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), "99999") {
 		t.Errorf("the old binary opens the new schema: %v", err)
 	}

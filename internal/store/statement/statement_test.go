@@ -103,8 +103,7 @@ func TestArgumentsArriveAsTheyAre(t *testing.T) {
 	}
 }
 
-// A statement that failed is ready for its next arguments, and its error says
-// what SQLite says of it.
+// A failed statement can be used with other arguments, and its error has SQLite's message.
 func TestAFailureLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	c := open(t, filepath.Join(t.TempDir(), "a.db"))
@@ -144,7 +143,7 @@ func TestAFailureLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// The version tells whether anybody else has written.
+// The version changes if another connection has written.
 func TestVersionTellsOfOthers(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.db")

@@ -68,13 +68,13 @@ func SyncDir(dir string) error {
 // finished before the database is opened.
 const RestoredDir = "restored"
 
-// AsideFile in RestoredDir names the directory for the old files.
-const AsideFile = "aside"
+// PreviousFile in RestoredDir names the directory for the old files.
+const PreviousFile = "aside"
 
 // RestorePending reports whether a restore or an upgrade of the database at path
 // was interrupted after its moment.
 func RestorePending(path string) bool {
-	_, err := os.Stat(filepath.Join(filepath.Dir(path), RestoredDir, AsideFile))
+	_, err := os.Stat(filepath.Join(filepath.Dir(path), RestoredDir, PreviousFile))
 	return err == nil
 }
 

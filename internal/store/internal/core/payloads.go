@@ -37,9 +37,9 @@ var (
 	})
 )
 
-// Stow prepares a value for its column, in the caller's goroutine: small ones
+// EncodeValue prepares a value for its column, in the caller's goroutine: small ones
 // stand in the row, large ones become payloads.
-func (d *DB) Stow(j domain.RawJSON, payloads *[]dbsqlc.PayloadInsertParams) (*string, error) {
+func (d *DB) EncodeValue(j domain.RawJSON, payloads *[]dbsqlc.PayloadInsertParams) (*string, error) {
 	if j == nil {
 		return nil, nil
 	}

@@ -19,5 +19,5 @@ func NeedsAttention(status, reason string, deletedAt int64) bool {
 		(status == string(domain.RunFailed) || status == string(domain.RunWaiting) && domain.WaitReason(reason).NeedsPerson())
 }
 
-// SettingTold holds the last audit event that messages were made of.
-const SettingTold = "notify/told"
+// SettingNotified holds the last audit event that messages were made of.
+const SettingNotified = "notify/told"

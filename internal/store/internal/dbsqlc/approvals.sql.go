@@ -122,9 +122,9 @@ UPDATE approvals SET message = '', form = NULL, entered = NULL, decided_at = CAS
     status = CASE WHEN status = 'open' THEN 'cancelled' ELSE status END WHERE run_id = ?1
 `
 
-// Retention takes away what was asked and what a person entered; who decided,
-// when and why stays. A request that is open by mistake is closed: nobody could
-// tell what it asks.
+// Retention deletes the request and the values that a person entered. Who decided,
+// when, and why stays. A request that is still pending is cancelled, because its
+// content is gone.
 func (q *Queries) ApprovalPurge(ctx context.Context, runID int64) error {
 	_, err := q.db.ExecContext(ctx, ApprovalPurge, runID)
 	return err

@@ -13,7 +13,7 @@ const DeliveryByDedupKey = `-- name: DeliveryByDedupKey :one
 SELECT id FROM deliveries WHERE channel = ?1 AND dedup_key = ?2 AND created_at > ?3 ORDER BY created_at DESC LIMIT 1
 `
 
-// The newest message that says the same and is not older than a time.
+// The newest message with this fingerprint that is not older than a time.
 func (q *Queries) DeliveryByDedupKey(ctx context.Context, channel string, dedupKey string, since int64) (string, error) {
 	row := q.db.QueryRowContext(ctx, DeliveryByDedupKey, channel, dedupKey, since)
 	var id string

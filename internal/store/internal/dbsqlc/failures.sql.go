@@ -53,7 +53,7 @@ type FailureAckListRow struct {
 	PlanPublicID string
 }
 
-// Failures that people took note of since a time, the newest first.
+// Failures acknowledged since a time, newest first.
 func (q *Queries) FailureAckList(ctx context.Context, since int64, max int64) ([]FailureAckListRow, error) {
 	rows, err := q.db.QueryContext(ctx, FailureAckList, since, max)
 	if err != nil {

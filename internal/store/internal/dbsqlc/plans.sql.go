@@ -826,7 +826,7 @@ type VersionsUnderWayRow struct {
 	N         int64
 }
 
-// How many runs of each version of a plan are under way.
+// The number of active runs of each version of a plan.
 func (q *Queries) VersionsUnderWay(ctx context.Context, planPublicID string) ([]VersionsUnderWayRow, error) {
 	rows, err := q.db.QueryContext(ctx, VersionsUnderWay, planPublicID)
 	if err != nil {

@@ -1124,7 +1124,7 @@ type RunProgressParams struct {
 	Fence           int64
 }
 
-// What may change without the status: no index knows these columns.
+// Columns that may change without the status: no index contains them.
 func (q *Queries) RunProgress(ctx context.Context, arg RunProgressParams) (int64, error) {
 	result, err := q.db.ExecContext(ctx, RunProgress,
 		arg.LastSeq,
