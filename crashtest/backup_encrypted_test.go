@@ -102,7 +102,7 @@ func TestKillInEncryptedBackup(t *testing.T) {
 			if err != nil || len(made) != 1 {
 				t.Fatalf("made: %v, %v", made, err)
 			}
-			if _, err := command(bin, "", "restore", "--data", data, "--drill", "--identity", key, made[0]); err != nil {
+			if _, err := command(bin, "", "restore", "--data", data, "--dry-run", "--identity", key, made[0]); err != nil {
 				t.Errorf("the next backup cannot be restored: %v", err)
 			}
 			if got := plainDatabases(t, data); len(got) != 1 {

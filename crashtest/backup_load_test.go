@@ -76,7 +76,7 @@ func TestKillInABackupUnderLoad(t *testing.T) {
 		drill := func(manifest string) {
 			t.Helper()
 			file := manifest[:len(manifest)-len(recovery.ManifestSuffix)]
-			if _, err := command(bin, "", "restore", "--data", h.data(), "--drill", file); err != nil {
+			if _, err := command(bin, "", "restore", "--data", h.data(), "--dry-run", file); err != nil {
 				t.Errorf("%s: there is a manifest, but no backup: %v", p, err)
 			}
 		}

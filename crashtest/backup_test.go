@@ -120,12 +120,12 @@ func TestKillInBackupAndRestore(t *testing.T) {
 			deaths++
 		}
 		if _, err := os.Stat(file + recovery.ManifestSuffix); err == nil {
-			if _, err := command(bin, "", "restore", "--data", data, "--drill", file); err != nil {
+			if _, err := command(bin, "", "restore", "--data", data, "--dry-run", file); err != nil {
 				t.Errorf("%s: there is a manifest, but no backup: %v", p, err)
 			}
 		}
 		again := filepath.Join(data, "again.db") // what is there is never overwritten
-		for _, args := range [][]string{{"backup", "--data", data, again}, {"restore", "--data", data, "--drill", again}} {
+		for _, args := range [][]string{{"backup", "--data", data, again}, {"restore", "--data", data, "--dry-run", again}} {
 			if _, err := command(bin, "", args...); err != nil {
 				t.Errorf("again after %s: %v", p, err)
 			}

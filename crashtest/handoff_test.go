@@ -25,7 +25,7 @@ type office struct {
 	asked map[string]int // by agent and turn
 }
 
-// says are the answers by agent and turn: a text, or a call of a tool.
+// says maps agent and turn to the scripted answer: a text, or a call of a tool.
 var says = map[string]string{
 	"front 1": `{"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"handoff",` +
 		`"arguments":"{\"targetAgentId\":\"sums\",\"reason\":\"capability_match\",\"explanation\":\"compute ` +

@@ -21,8 +21,8 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// oracle replaces a model. It answers with the model's name and the system message of the agent,
-// and blocks calls whose prompt contains "wait" until they are released.
+// oracle replaces a model. Its answer is the model's name and the system message of the agent. It blocks
+// calls whose prompt contains "wait" until they are released.
 type oracle struct {
 	asked chan string // models that wait
 	gate  chan struct{}

@@ -99,7 +99,7 @@ var rules = []rule{
 	{"web/static", []string{"internal", "planner", "agent", "db"}, "files are files"},
 }
 
-// listed is what go list says of a package.
+// listed is the output of go list for a package.
 type listed struct {
 	ImportPath string
 	Imports    []string

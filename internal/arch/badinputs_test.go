@@ -65,8 +65,8 @@ func testTexts(t *testing.T, dir string) map[string]string {
 	return out
 }
 
-// docs/internals/bad-inputs.md tells the truth: it has every row of the catalogue once, and
-// each test that it names for a row exists and names the row.
+// docs/internals/bad-inputs.md is complete: it has every row of the catalogue once, and each test that it
+// names for a row exists and names the row.
 func TestBadInputsAreTested(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "internals", "bad-inputs.md"))

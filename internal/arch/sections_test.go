@@ -115,12 +115,12 @@ func TestTemplatesUseViewModels(t *testing.T) {
 	}
 }
 
-// foreign tells of each type of another package that a type is made of, but for those
-// that templates may use.
+// foreign calls found for each type of another package that a type is made of, except those that templates
+// may use.
 func foreign(n ast.Node, models map[string]ast.Expr, seen map[string]bool, found func(string)) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {
-		case *ast.Field: // its name is no type
+		case *ast.Field: // its name is not a type
 			foreign(n.Type, models, seen, found)
 			return false
 		case *ast.SelectorExpr:

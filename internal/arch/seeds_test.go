@@ -30,7 +30,7 @@ var namedInSeeds = []string{
 	"generates plan for complex autonomous queries", "skips planning for simple queries", "sets correct agent identity",
 }
 
-// testFunction is what the source of a test says of its parts.
+// testFunction is the source of a test and its parts.
 type testFunction struct {
 	parts map[string]bool // names that it gives to parts itself
 	// texts are the keys and texts of its tables; they can be names of parts where
@@ -130,8 +130,8 @@ func literal(e ast.Expr) (string, bool) {
 // them.
 const clausesOfSeeds = 323
 
-// docs/internals/source-specifications.md tells the truth: every test that it names exists, with the part that
-// it names, and every test that the source documents name is there under its own name.
+// docs/internals/source-specifications.md is complete: every test that it names exists, with the part that it
+// names, and every test that the source documents name is there under its own name.
 func TestSeedsAreTested(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "internals", "source-specifications.md"))

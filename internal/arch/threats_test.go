@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// Every threat has a row that says what stands against it, and names tests that
-// exist.
+// Every threat has a row with its countermeasure and tests that exist.
 func TestThreatsNameTheirTests(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/internals/threats.md")

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A failed run is handed over with a word and a time to resume it; whoever looks
-// next is told so, in words and as an object.
+// A failed run is handed over with a note and a time to resume it. Both show in the text and in the JSON
+// output.
 func TestAcknowledgeForLater(t *testing.T) {
 	t.Parallel()
 	everywhere(t, "", func(t *testing.T, s *shell) {

@@ -10,8 +10,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Acts on the installation as a whole, and what is asked of the planner, are in
-// the audit log under whoever did them.
+// The audit log records actions on the server as a whole, and requests to the planner, with their actor.
 func TestSystemActsAreRecorded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A skill that says it takes an hour, and an agent that answers at once.
+// A skill with an estimate of an hour, and an agent that answers at once.
 const askConfig = `
 providers: {script: {type: scripted, file: answers.yaml}}
 agents: [{id: writer, name: Writer, system_prompt: You write.}]
@@ -50,8 +50,8 @@ func (s *shell) ask(config string, args ...string) (plan askedPlan, run string) 
 	return out.Plan, run
 }
 
-// An equal request finds its plan, a fresh one is planned again; what five runs of
-// a skill took replaces what the configuration says.
+// An equal request finds its plan, and a fresh one is planned again. The durations of five runs of a skill
+// replace the configured estimate.
 func TestAskFindsItsPlanAndLearnsWhatSkillsTake(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
@@ -85,7 +85,7 @@ func TestAskFindsItsPlanAndLearnsWhatSkillsTake(t *testing.T) {
 	if !strings.Contains(fresh.Reason, "1 of 1 estimates are medians of runs here") {
 		t.Errorf("the reason is %q", fresh.Reason)
 	}
-	// The plan is in use: what was made anew of it is a draft until somebody accepts it.
+	// The plan is active: a new version made from it is a draft until a person accepts it.
 	if !fresh.Proposed {
 		t.Errorf("a version of a plan in use is no draft: %+v", fresh)
 	}

@@ -15,9 +15,9 @@ import (
 	"github.com/kairosd/kairosd/internal/store/recovery"
 )
 
-// An operator names whom backups are encrypted to: the daemon's and the command's
-// are, rotation counts them like others, a restore without the key says what to do,
-// and one with it restores (S27).
+// An operator configures the recipients of backups. Backups of the daemon and of the command are encrypted to
+// them, and rotation counts them like others. A restore without the key explains what to do, and one with it
+// restores (S27).
 func TestBackupsAreEncryptedAsConfigured(t *testing.T) {
 	t.Parallel()
 	in := t.TempDir()
@@ -64,7 +64,7 @@ func TestBackupsAreEncryptedAsConfigured(t *testing.T) {
 	if code := d.end(t); code != 0 {
 		t.Fatalf("serve ended with %d: %s", code, d.log)
 	}
-	for _, args := range [][]string{{"--force"}, {"--drill"}} {
+	for _, args := range [][]string{{"--force"}, {"--dry-run"}} {
 		args = append([]string{"restore", "--data", data, files[0]}, args...)
 		if _, stderr, code := runKairosd(args...); code != 2 || !strings.Contains(stderr, "is encrypted for "+public) ||
 			!strings.Contains(stderr, "--identity") {
@@ -80,8 +80,8 @@ func TestBackupsAreEncryptedAsConfigured(t *testing.T) {
 	}
 }
 
-// What an upgrade keeps of the database of before is encrypted as backups are,
-// whoever upgrades: the daemon, or a command that was not told the configuration.
+// The copy that an upgrade keeps of the previous database is encrypted like backups, whether the daemon
+// upgrades or a command without the configuration.
 func TestAnUpgradeEncryptsWhatItKeeps(t *testing.T) {
 	t.Parallel()
 	in := t.TempDir()

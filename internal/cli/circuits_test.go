@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A tool is disabled and enabled, which the next command knows of. Failures in a row are
-// counted over commands, and enabling a host closes its circuit.
+// Disabling and enabling a tool lasts across commands. Failures in a row are counted across commands, and
+// enabling a host closes its circuit.
 func TestCircuitsOfTools(t *testing.T) {
 	t.Parallel()
 	var up atomic.Bool

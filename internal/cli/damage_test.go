@@ -8,8 +8,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
-// At the command line, too, a run with a damaged journal says what is left of it,
-// refuses to go on, and names the fork that does.
+// The command line, too, shows the readable part of a damaged journal, refuses to resume the run, and names
+// the fork that can continue.
 func TestADamagedRunAtTheCommandLine(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)

@@ -174,7 +174,7 @@ func TestSettingsOfThePages(t *testing.T) {
 	}
 }
 
-// The programs of the page about embedding say what the page says.
+// The programs in the page about embedding print the output shown there.
 func TestEmbeddedPrograms(t *testing.T) {
 	t.Parallel()
 	page := pages(t)["../../docs/guides/embedding.md"]

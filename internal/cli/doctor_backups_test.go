@@ -62,8 +62,8 @@ func manifestMAC(t *testing.T, b domain.Backup, keyFile string) string {
 	return hex.EncodeToString(m.Sum(nil))
 }
 
-// The doctor says when the last good backup was made and where it is, and what about
-// the backups is not as the configuration wants it, with what to do.
+// The doctor prints the time and place of the last good backup, and each way in which the backups differ from
+// the configuration, with the fix.
 func TestTheDoctorLooksAtBackups(t *testing.T) {
 	t.Parallel()
 	in := t.TempDir()
@@ -213,8 +213,7 @@ func TestTheDoctorLooksAtBackups(t *testing.T) {
 	}
 }
 
-// The doctor says of a backup that the daemon tried why there is none, and forgets it
-// when there is one.
+// The doctor prints why the daemon's last backup failed, until there is a newer one.
 func TestTheDoctorSaysWhyThereIsNoBackup(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")

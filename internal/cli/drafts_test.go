@@ -8,8 +8,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// What is asked for is planned in the background and followed; a draft is refined,
-// started, and given up; what is made anew of a plan in use waits for a person.
+// A request is planned in the background and followed. A draft is refined, started, and discarded. A new
+// version of an active plan waits for a person.
 func TestDraftsAreFollowed(t *testing.T) {
 	t.Parallel()
 	everywhere(t, skills, func(t *testing.T, s *shell) {
@@ -73,7 +73,7 @@ func TestDraftsAreFollowed(t *testing.T) {
 				t.Error(stderr)
 			}
 		}
-		// What cannot be planned says why.
+		// A request that cannot be planned gets the reason.
 		if _, stderr := s.expect(2, "ask", "collect the figures", "--max-steps", "-1"); !strings.Contains(stderr, "must not be negative") {
 			t.Error(stderr)
 		}

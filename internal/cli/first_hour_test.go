@@ -72,7 +72,7 @@ func TestDetachNeedsADaemon(t *testing.T) {
 	}
 }
 
-// A fork says which part of the run it keeps.
+// A fork requires the part of the run to keep.
 func TestForkRequiresAPosition(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
@@ -181,7 +181,7 @@ func TestConfigurationAtTheDefaultPath(t *testing.T) {
 	s.expect(0, "run", s.file("hello.yaml", helloPlan))
 }
 
-// A run that starts later says when, in the list and on its own.
+// A scheduled run shows its start time, in the list and on its own.
 func TestAScheduledRunShowsItsTime(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
@@ -225,8 +225,8 @@ func (h *heard) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// With --examples and no configuration every example does what its page shows,
-// without an input: it completes, or it asks a person.
+// With --examples and no configuration, every example does what its page describes, without an input: it
+// completes, or requests an approval.
 func TestExamplesNeedNoConfiguration(t *testing.T) {
 	t.Parallel()
 	d := serve(t, filepath.Join(shortDir(t), "data"), "--examples")

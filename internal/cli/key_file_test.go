@@ -9,9 +9,9 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Starts and backups say where the key file is and that it needs a copy. A restore
-// without it stops and explains; --without-key restores, and nothing is executed until
-// there is a new administrator, who releases it. The request that waited is asked again.
+// Starts and backups print where the key file is and that it needs a copy. A restore without it stops and
+// explains; --without-key restores, and nothing is executed until a new administrator releases it. The
+// pending request is made again.
 func TestARestoreWithoutTheKeyFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -32,7 +32,7 @@ func TestARestoreWithoutTheKeyFile(t *testing.T) {
 		!strings.Contains(stderr, "--key") {
 		t.Errorf("without the key file: exit %d: %s", code, stderr)
 	}
-	if _, stderr, code := runKairosd("restore", "--drill", "--without-key", "--data", other, backup); code != 2 {
+	if _, stderr, code := runKairosd("restore", "--dry-run", "--without-key", "--data", other, backup); code != 2 {
 		t.Errorf("a drill without the key file: exit %d: %s", code, stderr)
 	}
 	if out, stderr, code := runKairosd("restore", "--without-key", "--data", other, backup); code != 0 ||
@@ -80,8 +80,8 @@ func addUser(t *testing.T, data, name, password string) {
 	}
 }
 
-// Who knows nothing but a server's public key finds out whether an export is what the
-// server wrote, to the byte.
+// With nothing but a server's public key, a reader can check that an export is what the server wrote, to the
+// byte.
 func TestAnExportIsVerifiedByThePublicKeyAlone(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -41,15 +41,15 @@ func askSocket(t *testing.T, socket, host, path string, header map[string]string
 	return resp, string(b)
 }
 
-// The dashboard on a Unix socket: its mode says who may use it, a
-// name of another site is refused there too, the command line uses it with a token,
-// and what a killed daemon left is replaced while what is somebody's is not.
+// The dashboard on a Unix socket: the socket's mode decides who may use it. A name of another site is refused
+// there too, the command line uses it with a token, and kairosd replaces the socket of a killed daemon, but
+// no other file.
 func TestTheDashboardOnASocket(t *testing.T) {
 	t.Parallel()
 	in := shortDir(t)
 	data, socket := filepath.Join(in, "data"), filepath.Join(in, "k.sock")
 	cfg := written(t, in, "kairos.yaml", "server: {socket_mode: \"0660\", hosts: [kairos.example], trusted_proxies: [127.0.0.1]}\n")
-	// What a daemon that was killed leaves: a socket that nobody listens on.
+	// A killed daemon leaves a socket without a listener.
 	left, err := net.Listen("unix", socket)
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +70,7 @@ func TestTheDashboardOnASocket(t *testing.T) {
 			t.Errorf("host %s: %d %s", host, resp.StatusCode, body)
 		}
 	}
-	// A proxy at the socket that is trusted as 127.0.0.1 is believed that TLS is there.
+	// A proxy at the socket that is trusted as 127.0.0.1 may state that TLS is in use.
 	secure := func(proto string) bool {
 		resp, _ := askSocket(t, socket, "kairos.example", "/login", map[string]string{"X-Forwarded-Proto": proto})
 		return resp.Header.Get("Strict-Transport-Security") != ""
@@ -114,8 +114,8 @@ func TestTheDashboardOnASocket(t *testing.T) {
 	}
 }
 
-// The configuration says where the daemon listens unless the command line does, and
-// without a mode the socket is its owner's.
+// The configuration decides where the daemon listens unless the command line does. Without a mode, only the
+// owner may use the socket.
 func TestAConfiguredSocket(t *testing.T) {
 	t.Parallel()
 	in := shortDir(t)

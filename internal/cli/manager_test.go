@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 )
 
-// Under a service manager the daemon says when it is ready, gives signs of life that
-// the database stands behind, and says when it stops.
+// Under a service manager, the daemon reports when it is ready, sends watchdog signals while the database
+// works, and reports when it stops.
 func TestTheServiceManagerIsTold(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -68,8 +68,8 @@ func TestTheServiceManagerIsTold(t *testing.T) {
 	}
 }
 
-// Nobody is told where no service manager is, and no signs of life are given where
-// they were asked of another process.
+// Without a service manager, the daemon sends nothing. It sends no watchdog signals that another process
+// should send.
 func TestOtherProcessesSignsAreNotGiven(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -13,7 +13,7 @@ import (
 	"github.com/kairosd/kairosd/internal/notify"
 )
 
-// The real daemon tells a webhook of a run that failed, once over two lives.
+// The real daemon notifies a webhook of a failed run, once across a restart.
 func TestServeNotifies(t *testing.T) {
 	t.Parallel()
 	got := make(chan notify.Message, 10)

@@ -81,7 +81,7 @@ func TestStoredPlans(t *testing.T) {
 	})
 }
 
-// What is tried touches nothing and is no version.
+// A dry run changes nothing and stores no version.
 func TestTryStoresNoVersion(t *testing.T) {
 	t.Parallel()
 	everywhere(t, "", func(t *testing.T, s *shell) {
@@ -104,8 +104,8 @@ func TestTryStoresNoVersion(t *testing.T) {
 	})
 }
 
-// Failures are taken note of, one run or a whole way of failing, and that is taken
-// back; runs get labels; both are acts on many runs.
+// Failures are acknowledged, one run or a whole failure group, and the acknowledgment is withdrawn; runs get
+// labels; both work as bulk operations.
 func TestAcknowledgeAndLabel(t *testing.T) {
 	t.Parallel()
 	everywhere(t, "", func(t *testing.T, s *shell) {
@@ -230,7 +230,7 @@ func TestStepsHandoffsAndViews(t *testing.T) {
 	})
 }
 
-// A draft is shown, planned anew, tried, taken into use or put away.
+// A draft is shown, planned again, tried, accepted, or archived.
 func TestDrafts(t *testing.T) {
 	t.Parallel()
 	everywhere(t, skills, func(t *testing.T, s *shell) {
@@ -277,8 +277,7 @@ func TestDrafts(t *testing.T) {
 	})
 }
 
-// What is asked is shown with where each answer leads; several alike are answered
-// at once; a run gets other limits.
+// A request shows where each answer leads; similar requests are answered at once; a run gets other limits.
 func TestApprovalsAndLimits(t *testing.T) {
 	t.Parallel()
 	everywhere(t, "", func(t *testing.T, s *shell) {
@@ -390,8 +389,8 @@ func TestTablesFitTheScreen(t *testing.T) {
 	}
 }
 
-// Every verb does to one run what it says, previews change nothing, and what is not
-// possible is refused with a reason.
+// Every action has its documented effect on one run, previews change nothing, and an impossible action is
+// refused with a reason.
 func TestVerbs(t *testing.T) {
 	t.Parallel()
 	everywhere(t, "", func(t *testing.T, s *shell) {

@@ -11,8 +11,8 @@ import (
 	"github.com/kairosd/kairosd/internal/model/modeltest"
 )
 
-// Whoever plans knows the state of the daemon: its load, the rate limits of providers,
-// and which tools, providers and agents can do nothing now, and why.
+// A planner receives the state of the daemon: its load, the rate limits of providers, and which tools,
+// providers, and agents are unavailable, and why.
 func TestPlanningKnowsTheStateOfTheDaemon(t *testing.T) {
 	t.Parallel()
 	busy, finish := make(chan struct{}), make(chan struct{})
@@ -64,7 +64,7 @@ planner: {provider: local}
 	plan := s.file("slow.yaml", "id: slow\nnodes:\n  a: {type: agent, agent: clerk, input: take your time}\n")
 	s.expect(0, "run", plan, "--detach")
 	<-busy
-	s.expect(0, "ask", "--agent", "writer", "what is the limit?") // an answer tells what is left
+	s.expect(0, "ask", "--agent", "writer", "what is the limit?") // an answer states what is left
 	s.expect(0, "tools", "disable", "http", "--reason", "the link is down")
 	s.expect(0, "ask", "--plan-only", question)
 	system := first()
@@ -77,8 +77,8 @@ planner: {provider: local}
 	if strings.Contains(system, "- poet (Poet)") {
 		t.Errorf("the model may choose an agent that cannot answer:\n%s", system)
 	}
-	// The planner by rules says why; once the tool is back, the same request has a plan.
-	s.expect(0, "providers", "disable", "local", "--reason", "planned") // nobody else plans it
+	// The planner by rules gives the reason. Once the tool is back, the same request has a plan.
+	s.expect(0, "providers", "disable", "local", "--reason", "planned") // no other provider plans it
 	_, stderr := s.expect(2, "ask", "--plan-only", "fetch it")
 	if !strings.Contains(stderr, "the link is down") {
 		t.Error(stderr)

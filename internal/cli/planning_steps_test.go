@@ -100,9 +100,8 @@ steps:
 	}
 }
 
-// In a plan that a person wrote, an expression over a field that is missing fails its
-// step and says whose field that is and what was there; a plain condition is false,
-// with a warning.
+// In a plan that a person wrote, an expression over a missing field fails its step, and the error names the
+// field and what was there. A plain condition is false, with a warning.
 func TestAConditionOverAMissingField(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)

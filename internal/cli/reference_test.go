@@ -49,7 +49,7 @@ func silent(out io.Writer) cli.Streams {
 	return cli.Streams{In: strings.NewReader(""), Out: out, Err: out, Env: func(string) string { return "" }}
 }
 
-// Every command says what it does, in lines that fit a terminal, with an example.
+// Every command has a description in lines that fit a terminal, with an example.
 func TestEveryCommandExplainsItself(t *testing.T) {
 	t.Parallel()
 	for name, program := range programs {
@@ -159,8 +159,7 @@ func shellWords(t *testing.T, line string) (words []string) {
 	return words
 }
 
-// docs/reference/cli.md lists every command, as the programs themselves say.
-// make docs writes it anew.
+// docs/reference/cli.md lists every command as the programs print it. make docs writes it again.
 func TestThePageOfCommands(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join("..", "..", "docs", "reference", "cli.md")

@@ -43,7 +43,7 @@ steps:
 `
 )
 
-// A step fails, the model plans the rest anew, what is done stays done.
+// A step fails, the model plans the remaining steps again, and finished steps stay finished.
 func TestReplanByModel(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
@@ -98,8 +98,7 @@ func TestReplanByModel(t *testing.T) {
 			t.Errorf("%q is missing:\n%s", want, stdout)
 		}
 	}
-	// The plan was written in YAML and planned anew in JSON: what is the same is
-	// still the same.
+	// The plan was written in YAML and replanned in JSON: equal parts stay equal.
 	stdout, _ = s.expect(0, "plans", "diff", "figures", "1", "v2")
 	for _, want := range []string{"-", "three", "+", "Translate it into Spanish", "   task: Collect the figures"} {
 		if !strings.Contains(stdout, want) {

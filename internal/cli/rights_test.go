@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
-// What somebody may do is what they may do now, by the name that their runs have.
+// The current rights of a user apply to the runs with their name.
 func TestRightsOfWhoStartedARun(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)

@@ -11,9 +11,8 @@ import (
 	"testing"
 )
 
-// A secret's new value is taken up from its file without a restart: once it is
-// there, for a reason that the audit log keeps; what is in the environment is not.
-// The list says who uses it.
+// The new value of a secret is read from its file without a restart, once it is there, with a reason for the
+// audit log. A value in the environment is not. The list shows the users of a secret.
 func TestASecretIsRotated(t *testing.T) {
 	t.Setenv("KAIROS_TEST_OTHER", "another value")
 	data, dir := t.TempDir(), t.TempDir()

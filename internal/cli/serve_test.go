@@ -188,7 +188,7 @@ func TestBackupRestoreRelease(t *testing.T) {
 	if _, stderr, code := runKairosd("restore", "--data", data, files[0]); code != 2 || !strings.Contains(stderr, "--force") {
 		t.Errorf("restore over a database: exit %d, %s", code, stderr)
 	}
-	if out, stderr, code := runKairosd("restore", "--drill", "--data", data, files[0]); code != 0 ||
+	if out, stderr, code := runKairosd("restore", "--dry-run", "--data", data, files[0]); code != 0 ||
 		!strings.Contains(out, "can be restored") {
 		t.Errorf("drill: exit %d, %s", code, stderr)
 	}
@@ -284,7 +284,7 @@ func TestSafeMode(t *testing.T) {
 				t.Errorf("safe %q although deaths are not minded, %v", i.Safe, err)
 			}
 			d.end(t)
-			d = serve(t, data) // it ended by itself, so the next start is a normal one
+			d = serve(t, data) // it ended normally, so the next start is a normal one
 			if r, err := d.Wait(t.Context(), kept.ID); err != nil || r.Status != domain.RunCompleted {
 				t.Errorf("the run that was kept: %s, %v", r.Status, err)
 			}
@@ -292,7 +292,7 @@ func TestSafeMode(t *testing.T) {
 	}
 }
 
-// G14: storage that misbehaves ends the daemon, and the next one says why.
+// G14: a storage failure ends the daemon, and the next start reports the reason.
 func TestFailedStorageEndsTheDaemonAndIsToldAtTheNextStart(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")

@@ -22,13 +22,12 @@ func shared(t *testing.T) string {
 	return dir
 }
 
-// Plans in our format validate; of the others the first message says what is
-// wrong and where.
+// Plans in our format validate. For the others, the first message names the fault and its position.
 func TestPlansOfOtherPeople(t *testing.T) {
 	t.Parallel()
 	dir := shared(t)
 	ok := regexp.MustCompile(`^(kairos/06-explicit-planner|kairos-extracted/(06-|parser_test|Conceptos_Planner\.hello|walkthrough))`)
-	reasons := map[string]string{ // by folder or file, what its author must be told
+	reasons := map[string]string{ // by folder or file, the message that its author needs
 		"swarm/":     "this is a plan of another system, with activities",
 		"yamlgraph/": "unknown key",
 		"kairos/demoKairos.orchestrator_plan.yaml":                         `unknown step type "detect_intent"`,

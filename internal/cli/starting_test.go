@@ -25,7 +25,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/recovery"
 )
 
-// listeningAt is the daemon's log, which says where it listens.
+// listeningAt is the daemon's log, which contains the address it listens on.
 type listeningAt struct {
 	output
 	once sync.Once
@@ -42,8 +42,8 @@ func (l *listeningAt) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// upgrading is a daemon in the middle of its start: an upgrade with five
-// migrations, of which the third lasts until the test lets it go on.
+// upgrading is a daemon in the middle of its start: an upgrade with five migrations, of which the third
+// blocks until the test releases it.
 type upgrading struct {
 	url   string
 	goOn  func()
@@ -282,8 +282,8 @@ func TestAStartingDaemonSaysHowFarItIs(t *testing.T) {
 	}
 }
 
-// Told to end in the middle of an upgrade, the daemon ends well, and the next one
-// goes on with the database as it was.
+// A daemon that is stopped in the middle of an upgrade ends well, and the next one continues with the
+// database as it was.
 func TestAStartingDaemonCanBeStopped(t *testing.T) {
 	t.Parallel()
 	u := startUpgrade(t)
@@ -299,7 +299,7 @@ func TestAStartingDaemonCanBeStopped(t *testing.T) {
 	}
 }
 
-// A daemon that cannot start answers nobody any more.
+// A daemon that cannot start no longer answers on its address.
 func TestADaemonThatCannotStartLeavesItsAddress(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()

@@ -98,8 +98,7 @@ func Execute(ctx context.Context, root *cobra.Command, s Streams, args []string,
 	return code(err)
 }
 
-// whenBegun says when a command begins: its arguments and flags are then those that
-// it takes.
+// whenBegun calls say when a command begins, after its arguments and flags were parsed.
 func whenBegun(cmd *cobra.Command, say func()) {
 	if run := cmd.RunE; run != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -66,7 +66,7 @@ func (s Streams) Table(headings []string, rows [][]string) {
 	for _, row := range all {
 		used := 0
 		for i, cell := range row {
-			if i < last && empty(rows, i) { // a column that says nothing
+			if i < last && empty(rows, i) { // a column without information
 				continue
 			}
 			if i == last {
@@ -91,7 +91,7 @@ func empty(rows [][]string, column int) bool {
 	return !slices.ContainsFunc(rows, func(row []string) bool { return row[column] != "" })
 }
 
-// Fit is a text in at most so many letters.
+// Fit shortens a text to at most this many letters.
 func Fit(text string, letters int) string {
 	if r := []rune(text); len(r) > letters {
 		return string(r[:letters-1]) + "…"

@@ -6,9 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// screen is a file as a command writes to it: what people look at gets no
-// character that steers a terminal or turns text round (L13); a file or a pipe
-// gets every byte.
+// screen is a file as a command writes to it. A terminal gets no control characters and no characters that
+// reverse the text; a file or a pipe gets every byte.
 func screen(f *os.File) io.Writer {
 	if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
 		return f

@@ -7,8 +7,7 @@ import (
 	"github.com/kairosd/kairosd/internal/cli"
 )
 
-// What a model says cannot steer the terminal of whoever reads it (L13), however it
-// is cut into writes.
+// Output of a model cannot control the reader's terminal (L13), no matter how it is cut into writes.
 func TestTerminalsAreNotSteered(t *testing.T) {
 	t.Parallel()
 	const said = "a\x1b[2Jb\x00c\u202ed\u009be\tf\nñ👩‍👩\U000e0041\xff!"

@@ -238,7 +238,7 @@ func TestParity(t *testing.T) {
 	}
 }
 
-// A list goes on where it ended, also one of a time before now.
+// A list continues where its previous page ended, also for a time in the past.
 func TestParityOfPages(t *testing.T) {
 	t.Parallel()
 	everywhere(t, "", func(t *testing.T, s *shell) {
@@ -271,8 +271,7 @@ func TestParityOfPages(t *testing.T) {
 	})
 }
 
-// A command that is interrupted leaves its run where it can be resumed, or to the
-// daemon, and says which.
+// An interrupted command leaves its run resumable or with the daemon, and prints which.
 func TestParityOfInterrupts(t *testing.T) {
 	t.Parallel()
 	everywhere(t, "", func(t *testing.T, s *shell) {
@@ -315,7 +314,7 @@ func TestParityOfInterrupts(t *testing.T) {
 	})
 }
 
-// watched is an output that somebody reads while it is written.
+// watched is an output that the test reads while it is written.
 type watched struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -361,8 +360,7 @@ func TestParityOfDetached(t *testing.T) {
 	})
 }
 
-// A database that another process has open, with no daemon behind a socket, is
-// refused; so is one whose socket nobody serves.
+// A command refuses a database that another process has open if no daemon serves its socket.
 func TestParityOfLocks(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)

@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// Where two people are needed, whoever started a run does not answer for it, by
-// whatever door; another one does, with values of their own, or rejects it alone; time
-// decides where nobody does.
+// Where two people are needed, the person who started a run cannot approve it through any interface. Another
+// person can, with values of their own, or can reject it alone. The deadline decides where no one does.
 func TestTwoPeopleAreNeeded(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)

@@ -26,7 +26,7 @@ import (
 
 var root = domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Surface: "cli"}
 
-// me is who the caller says it is; the daemon goes by the token.
+// me is the caller's own statement of who it is; the daemon uses the token.
 var me = domain.Actor{Name: "somebody", Role: domain.RoleAdmin}
 
 // daemon is a real store, engine, auth service and API on loopback.

@@ -17,17 +17,15 @@ import (
 )
 
 const (
-	// silence is how long a stream may be quiet: the daemon says every 15
-	// seconds that it is alive.
+	// silence is how long a stream may be quiet: the daemon sends a sign of life every 15 seconds.
 	silence      = 60 * time.Second
 	maxEventLine = 16 << 20
 	maxBackoff   = 5 * time.Second
 )
 
-// Events delivers events as they happen until the context ends: of one run
-// from its beginning, or, with run "", all from now on. After a break it goes
-// on where it was. An event "reset" means that some may be missing: read
-// afresh what you follow. An error ends the sequence; a break does not.
+// Events delivers events as they happen until the context ends: of one run from its beginning, or, with run
+// "", all from now on. After a break it continues where it was. An event "reset" means that some may be
+// missing: read again what you follow. An error ends the sequence; a break does not.
 func (c *Client) Events(ctx context.Context, run, after string) iter.Seq2[domain.Event, error] {
 	return func(yield func(domain.Event, error) bool) {
 		wait := time.Duration(0)
@@ -110,12 +108,12 @@ func (c *Client) Wait(ctx context.Context, run string) (domain.Run, error) {
 	if err != nil {
 		return r, err
 	}
-	// What happened before the stream was open is not told: at first the run is
-	// asked for soon, then ever more rarely.
+	// The stream does not report what happened before it was open. Poll the run soon at first, then less and
+	// less often.
 	quiet := pollLeast
 	for pause := pollLeast; ; {
-		// Events say that something has happened; many of them are one question.
-		// Without any the run is asked for now and then: nothing is lost by a break.
+		// An event means that something has happened; many of them cause one request. Without any, the run is
+		// polled from time to time: a break loses nothing.
 		select {
 		case _, ok := <-events:
 			if !ok && ctx.Err() == nil {

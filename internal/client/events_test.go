@@ -78,7 +78,7 @@ func TestEventsGoOnAfterABreak(t *testing.T) {
 	if len(all) < 3 || first.ID == "" {
 		t.Fatalf("events: %+v", all)
 	}
-	// Going on after an event gives exactly what followed it, across a break.
+	// Continuing after an event gives exactly what followed it, across a break.
 	n := 0
 	for e, err := range operator.Events(ctx, s.ID, first.ID) {
 		if err != nil {

@@ -19,7 +19,7 @@ func TestFollowingEndsWithTheStatus(t *testing.T) {
 		events := make(chan domain.Event)
 		settled := apitypes.DetailOf(domain.RunDetail{Run: domain.Run{Status: domain.RunCompleted, LastSeq: 3}}, nil)
 		go func() {
-			synctest.Wait() // the run has settled before anything is heard of it
+			synctest.Wait() // the run has settled before its first event
 			for _, e := range []domain.Event{
 				{Type: "run_status", Data: map[string]any{"status": "running"}},
 				{Type: "node_completed", RunSeq: 2, Data: map[string]any{"node": "a"}},

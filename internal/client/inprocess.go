@@ -24,9 +24,9 @@ func InProcess(h http.Handler, stop func() error) *Client {
 	return c
 }
 
-// handlerTransport serves each request on a goroutine of its own. It behaves as a server
-// behind a network does: it answers when the headers are written, streams the body,
-// and cancels the request when nobody reads the body any more.
+// handlerTransport serves each request on a goroutine of its own. It behaves like a server behind a network:
+// it returns when the headers are written, streams the body, and cancels the request when the client stops
+// reading the body.
 type handlerTransport struct {
 	handler http.Handler
 	// open is canceled by cancel when the client is closed. mu orders that with the
@@ -141,7 +141,7 @@ func (w *answer) WriteHeader(status int) {
 	close(w.ready)
 }
 
-// Write returns when the text was read. It fails when nobody reads any more.
+// Write returns when the text was read. It fails when the reader is gone.
 func (w *answer) Write(b []byte) (int, error) {
 	w.WriteHeader(http.StatusOK)
 	return w.body.Write(b)

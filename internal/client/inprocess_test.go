@@ -94,8 +94,8 @@ func TestInProcessFlushesHeaders(t *testing.T) {
 	}
 }
 
-// Whoever closes the body, cancels the context, or closes the client ends the
-// request; the handler is told by its context and by its writes.
+// Closing the body, canceling the context, or closing the client ends the request; the handler's context ends
+// and its writes fail.
 func TestInProcessCancels(t *testing.T) {
 	t.Parallel()
 	for name, cancelBy := range map[string]func(res *http.Response, cancel func(), end func()){
@@ -179,8 +179,7 @@ func TestInProcessPanics(t *testing.T) {
 	}
 }
 
-// The principal of a handler in this process is given when the API is built. What a
-// request says of itself changes nothing.
+// The principal of a handler in this process is set when the API is built. A request cannot change it.
 func TestInProcessPrincipal(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, enginetest.NewRegistry())

@@ -70,8 +70,8 @@ steps:
   - {id: b, tool: log, params: {n: "${output.a.n}"}}
 `
 
-// The events of /ws, /events and a run's list are the same flat objects, live and
-// replayed, and as the API's description says.
+// The events of /ws, /events, and a run's list are the same flat objects, live and replayed, as the API's
+// description declares.
 func TestEventsOnTheWire(t *testing.T) {
 	t.Parallel()
 	d := start(t)

@@ -23,8 +23,8 @@ type Config struct {
 	Permissions Permissions `yaml:"permissions" json:"permissions"`
 	// Plans holds permissions for single plans, by the plan's key.
 	Plans map[string]Permissions `yaml:"plans" json:"plans"`
-	// Breakers say when the circuits of tools open, named as in Permissions; those
-	// of http are one for each host. Tools that reach nobody have none.
+	// Breakers configure when the circuits of tools open, with the names of Permissions. The http tool has
+	// one circuit for each host. Tools that reach no other machine have none.
 	Breakers map[string]circuit.Settings `yaml:"breakers" json:"breakers"`
 }
 

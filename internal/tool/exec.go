@@ -106,7 +106,7 @@ func newExec(c ExecConfig) (llm.Tool, error) {
 				"stdin":   property("string", "what it reads"),
 				"timeout": property("string", fmt.Sprintf("at most %s, as 500ms or 10s", c.Timeout)),
 				"expect":  property("array", "exit codes that are results and not failures; default 0", "items", codes),
-				"rejects": property("array", "exit codes by which the command says that it did nothing", "items", codes),
+				"rejects": property("array", "exit codes by which the command reports that it did nothing", "items", codes),
 			}, "command"),
 		},
 		call: t.run,

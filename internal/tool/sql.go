@@ -45,7 +45,7 @@ func newSQL(c SQLConfig, guard *Guard) (llm.Tool, error) {
 		spec: llm.ToolSpec{
 			Name: "sql_query", Private: true,
 			Description: "Reads from a configured SQLite database with one SELECT. Gives {columns, rows, truncated}: rows are objects, " +
-				"truncated says that there were more than the limit.",
+				"truncated is true if there were more rows than the limit.",
 			Effect: walk.EffectRead,
 			Schema: object(map[string]any{
 				"database": property("string", "name of a configured database", "minLength", 1),

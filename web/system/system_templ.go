@@ -1149,9 +1149,9 @@ func SystemStorage(p SystemPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var68 string
-				templ_7745c5c3_Var68, templ_7745c5c3_Err = templ.JoinStringErrs(kit.T(ctx, "Those that end in .age are encrypted: only who has the private key of one of their recipients can read or restore them. Here it is seen every week that the newest is the file that was written; whether it can be restored, kairosd restore --drill --identity FILE says where that key is."))
+				templ_7745c5c3_Var68, templ_7745c5c3_Err = templ.JoinStringErrs(kit.T(ctx, "Those that end in .age are encrypted: only who has the private key of one of their recipients can read or restore them. Here it is seen every week that the newest is the file that was written; whether it can be restored, kairosd restore --dry-run --identity FILE says where that key is."))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/system/system.templ`, Line: 146, Col: 319}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/system/system.templ`, Line: 146, Col: 321}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var68))
 				if templ_7745c5c3_Err != nil {

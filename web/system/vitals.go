@@ -259,7 +259,7 @@ func (s *section) vitals(
 		tested,
 		over(kit.About(drillHigh)),
 		ages(now, testedAt...),
-		c.T("Make another backup, and look at the disk that holds them: kairosd restore --drill FILE says what is wrong with one."),
+		c.T("Make another backup, and look at the disk that holds them: kairosd restore --dry-run FILE says what is wrong with one."),
 	)
 	examined, state := c.T("not since the start"), ""
 	if !i.CheckedAt.IsZero() {

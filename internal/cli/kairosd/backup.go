@@ -75,7 +75,7 @@ not forged.`,
 }
 
 func (d *program) restoreCommand() *cobra.Command {
-	var force, drill bool
+	var force, dryRun bool
 	var o recovery.RestoreOptions
 	cmd := &cobra.Command{
 		Use: "restore BACKUP", Short: "Restore a backup", Args: cobra.ExactArgs(1),
@@ -97,19 +97,19 @@ their passwords and links to an identity provider. Nothing is executed until you
 an administrator (kairosd user add NAME --role admin), who then releases the runs. The
 audit log records all of this.
 
-With --drill, the backup is verified and nothing changes. An encrypted backup is
+With --dry-run, the backup is verified and nothing changes. An encrypted backup is
 decrypted with --identity, a file that age-keygen wrote. During the verification, its
 content is in a private directory in --data, or in the temporary directory if there is
 no --data.`,
 		Example: "  kairosd restore --data /var/lib/kairos --force /backup/kairos-2030-01-31.db\n" +
-			"  kairosd restore --drill /backup/kairos-2030-01-31.db\n" +
-			"  kairosd restore --drill --identity identity.txt /backup/kairos-2030-01-31.db.age",
+			"  kairosd restore --dry-run /backup/kairos-2030-01-31.db\n" +
+			"  kairosd restore --dry-run --identity identity.txt /backup/kairos-2030-01-31.db.age",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if drill && o.WithoutKey {
-				return exit.Usage("--drill needs the key file: without it nothing is proved")
+			if dryRun && o.WithoutKey {
+				return exit.Usage("--dry-run needs the key file: without it nothing is proved")
 			}
-			if drill {
-				return d.drill(cmd.Context(), args[0], o)
+			if dryRun {
+				return d.verifyOnly(cmd.Context(), args[0], o)
 			}
 			o.Replace = force
 			r, err := recovery.Restore(cmd.Context(), args[0], d.dir().Database(), o)
@@ -136,15 +136,15 @@ no --data.`,
 		},
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "replace an existing database, and keep it in another directory")
-	cmd.Flags().BoolVar(&drill, "drill", false, "verify the backup and change nothing")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "verify the backup and change nothing")
 	cmd.Flags().BoolVar(&o.WithoutKey, "without-key", false, "every copy of the key file is lost: restore the data and end all access")
 	cmd.Flags().StringVar(&o.IdentityFile, "identity", "", "file with the private key of a recipient of an encrypted backup")
 	cmd.Flags().StringVar(&o.KeyFile, "key", "", "key file of the server that made the backup (default: the one in --data)")
 	return cmd
 }
 
-// drill verifies a backup as a restore would.
-func (d *program) drill(ctx context.Context, path string, o recovery.RestoreOptions) error {
+// verifyOnly verifies a backup as a restore would.
+func (d *program) verifyOnly(ctx context.Context, path string, o recovery.RestoreOptions) error {
 	b, err := recovery.VerifyBackupFile(ctx, path, d.dir().Database(), o)
 	if err != nil {
 		return err

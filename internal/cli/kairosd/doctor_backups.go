@@ -17,8 +17,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store/recovery"
 )
 
-// backupCheck examines the backups of an installation against what its
-// configuration asks for.
+// backupCheck compares the backups of a server with its configuration.
 type backupCheck struct {
 	domain.Check
 	cfg    config.Config
@@ -70,7 +69,7 @@ func (c *backupCheck) problem(format string, args ...any) {
 	c.Problems = append(c.Problems, fmt.Sprintf(format, args...))
 }
 
-// advise says once what to do.
+// advise prints a piece of advice once.
 func (c *backupCheck) advise(text string) {
 	if !slices.Contains(c.advice, text) {
 		c.advice = append(c.advice, text)
@@ -124,14 +123,14 @@ func (c *backupCheck) age(good *domain.Backup) {
 	}
 }
 
-// recipients compares whom a backup is encrypted to with whom it should be. That it
-// should be and is not, plain says.
+// recipients compares the recipients of a backup with the configured ones. plain reports a backup that should
+// be encrypted and is not.
 func (c *backupCheck) recipients(b *domain.Backup) {
 	want := c.cfg.Backup.Recipients
 	switch {
 	case b.Encryption == nil:
 	case len(want) == 0:
-		c.say("the daemon is told of no recipients: what it makes is not encrypted")
+		c.say("the daemon has no recipients configured: its backups are not encrypted")
 	case !slices.Equal(trimmed(want), trimmed(b.Encryption.Recipients)):
 		c.problem("it is not encrypted to those that the configuration names: %s", strings.Join(want, ", "))
 		c.advise("make one that they can read: kairosd backup")
@@ -148,8 +147,8 @@ func trimmed(keys []string) []string {
 	return out
 }
 
-// attempts says what became of the last backup that the daemon tried, and of the
-// last one that it read back, if that went wrong and none was made since.
+// attempts reports the outcome of the last backup that the daemon tried, and of the last restore test, if it
+// failed and no newer backup exists.
 func (c *backupCheck) attempts(ctx context.Context, s *store.Store, good *domain.Backup) error {
 	for _, tried := range []struct{ action, says string }{
 		{daemon.ActionBackup, "the attempt of %s failed: %s"},
@@ -162,7 +161,7 @@ func (c *backupCheck) attempts(ctx context.Context, s *store.Store, good *domain
 		for _, e := range list.Items {
 			if e.Result == "failed" && (good == nil || e.At.After(good.Created)) {
 				c.problem(tried.says, stampUTC(e.At), e.Reason)
-				c.advise("mend what it says, and make another one now: kairosd backup")
+				c.advise("fix this cause, and make another backup now: kairosd backup")
 			}
 		}
 	}

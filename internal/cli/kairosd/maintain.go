@@ -110,7 +110,7 @@ func (d *program) auditCommand() *cobra.Command {
 	return cmd
 }
 
-// newKeyCommand goes on without the key that the audit log was written with (O11).
+// newKeyCommand continues without the key that the audit log was written with (O11).
 func (d *program) newKeyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "new-key", Short: "Replace a lost key file", Args: cobra.NoArgs,
@@ -211,7 +211,7 @@ file is not changed. If you have a backup, restore it instead.`,
 						if len(c.Problems) > 0 {
 							state = "PROBLEM"
 						}
-						d.Printf("%-8s %s (%d examined)\n", state, c.Name, c.Checked)
+						d.Printf("%-8s %s (%d checked)\n", state, c.Name, c.Checked)
 						for _, f := range c.Found {
 							d.Printf("         %s\n", f)
 						}

@@ -229,7 +229,7 @@ func Run(t *testing.T, w Wire, provide func(url string) llm.Provider) {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("L17 a certificate that nobody knows", func(t *testing.T) {
+	t.Run("L17 an untrusted certificate", func(t *testing.T) {
 		s := httptest.NewUnstartedServer(streaming(w.Text))
 		s.Config.ErrorLog = nil
 		s.StartTLS()

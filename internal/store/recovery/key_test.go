@@ -60,7 +60,7 @@ func TestABackupIsRestoredWithItsKeyOnly(t *testing.T) {
 			t.Parallel()
 			target := filepath.Join(t.TempDir(), "new", "kairos.db")
 			for what, do := range map[string]func() error{
-				"drill": func() error {
+				"verification": func() error {
 					_, err := VerifyBackupFile(ctx, c.backup, target, RestoreOptions{KeyFile: c.key})
 					return err
 				},
