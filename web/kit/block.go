@@ -36,6 +36,7 @@ type Node struct {
 	More     string
 	Open     bool
 	Hit      bool   // it is what was looked for
+	Was      string // what it was in the run that it is compared with; empty: the same
 	At       string // its path, if it can be followed
 	Next     string // address of the next block of children
 	Previous string

@@ -4,13 +4,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/kairosd/kairosd/web/kit"
 	part "github.com/kairosd/kairosd/web/part/run"
 
+	"github.com/kairosd/kairosd/internal/diff/jsondiff"
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/walk"
 	"github.com/kairosd/kairosd/web/part/value"
 )
@@ -87,9 +90,6 @@ func (b inspectorPart) errorBlocks(a *attempt) []kit.Block {
 		retry = b.T("permanent")
 	}
 	out := []kit.Block{value.Text(kit.Block{ID: "err", Title: f.Code + " · " + retry}, text)}
-	if m := meaningOf(f.Code); m != "" {
-		out[0].Says = b.T(m)
-	}
 	out[0].More = []kit.Link{{Text: b.T("About this error"), Href: "/docs/reference/errors#" + errorAnchor(f.Code)}}
 	if len(f.Causes) > 0 {
 		lines := make([]string, len(f.Causes))
@@ -313,4 +313,54 @@ func decision(j domain.RawJSON) *walk.Decision {
 		return &walk.Decision{}
 	}
 	return d
+}
+
+// comparedSteps bounds the runs of which a step's input is compared.
+const comparedSteps = 500
+
+// markDifferences marks what in the input of a failed step differs from the same step of the
+// last successful run.
+func (b inspectorPart) markDifferences(blocks []kit.Block, st *step, a *attempt) {
+	if b.d.Run.Status != domain.RunFailed || !st.failed() || a == nil {
+		return
+	}
+	i := slices.IndexFunc(blocks, func(k kit.Block) bool { return k.ID == "in" && k.JSON != nil })
+	good, err := b.good()
+	if i < 0 || err != nil || good.ID == "" || good.Steps > comparedSteps { // a hint: the page does not fail for it
+		return
+	}
+	journal, err := b.Reader.JournalPage(b.Context, good.ID, 0, 0)
+	if err != nil {
+		return
+	}
+	var input domain.RawJSON
+	for _, e := range journal {
+		if e.Node == st.node && e.Item == st.item && len(e.Input) > 0 {
+			input = e.Input
+		}
+	}
+	was, err := jsonvalue.Decode(input)
+	is, err2 := jsonvalue.Decode(a.input)
+	if err != nil || err2 != nil {
+		return
+	}
+	changes, _ := jsondiff.Diff(was, is, 20)
+	for _, c := range changes {
+		text := b.T("not set in run %s", domain.ShortID(good.ID))
+		if c.Op == jsondiff.Changed {
+			text = b.T("in run %s: %s", domain.ShortID(good.ID), short(c.Old))
+		}
+		markNode(blocks[i].JSON, c.Path, text)
+	}
+}
+
+// markNode marks the value at a path.
+func markNode(n *kit.Node, path, was string) {
+	if n.Path == path {
+		n.Was = was
+		return
+	}
+	for i := range n.Children {
+		markNode(&n.Children[i], path, was)
+	}
 }

@@ -26,9 +26,12 @@ type bothRuns struct {
 	Engine
 }
 
-// compare puts two runs side by side and names the first step at which they
+// comparison is the page that compares two runs.
+type comparison struct{ *request }
+
+// page puts two runs side by side and names the first step at which they
 // part. Without a partner it is the last run of the same plan that went well.
-func (r *request) compare() error {
+func (r comparison) page() error {
 	d, err := rundiff.Read(r.Context, bothRuns{r.Reader, r.Engine}, r.Query("a"), r.Query("b"), r.Site.Now())
 	if err != nil {
 		return err
@@ -89,7 +92,7 @@ func (r *request) compare() error {
 
 // inputDiffers states the first difference of the inputs that is more than another date, ID, or
 // duration; empty: there is none.
-func (r *request) inputDiffers(d rundiff.Comparison) string {
+func (r comparison) inputDiffers(d rundiff.Comparison) string {
 	for _, c := range d.Input.Changes {
 		if c.Volatile() {
 			continue
@@ -112,7 +115,7 @@ func (r *request) inputDiffers(d rundiff.Comparison) string {
 
 // changedBetween reports what else changed after the older of two runs and before the
 // newer: a tool's definition, kairosd, an agent, a provider's model.
-func (r *request) changedBetween(p *ComparePage, a, b domain.Run) error {
+func (r comparison) changedBetween(p *ComparePage, a, b domain.Run) error {
 	older, newer := a, b
 	if newer.CreatedAt.Before(older.CreatedAt) {
 		older, newer = newer, older
@@ -141,7 +144,7 @@ func rank(row CompareRow) int {
 }
 
 // compareValue is a row for a value of both runs, and how it differs.
-func (r *request) compareValue(p *ComparePage, id, name string, a, b domain.Run, x, y domain.RawJSON) {
+func (r comparison) compareValue(p *ComparePage, id, name string, a, b domain.Run, x, y domain.RawJSON) {
 	row := CompareRow{Name: name, A: r.Size(len(x)), B: r.Size(len(y))}
 	if row.Differs = !bytes.Equal(x, y); row.Differs {
 		row.A, row.B = kit.Visible(kit.Cut(string(x), 300)), kit.Visible(kit.Cut(string(y), 300))
@@ -159,7 +162,7 @@ const alignedCells = 80
 
 // aligned draws the shapes of both runs so that the same step stands at the same
 // place; what one of them lacks is dashed.
-func (r *request) aligned(p *ComparePage) {
+func (r comparison) aligned(p *ComparePage) {
 	rows := p.Steps[:min(len(p.Steps), alignedCells)]
 	if len(rows) == 0 {
 		return
@@ -187,7 +190,7 @@ func (r *request) aligned(p *ComparePage) {
 }
 
 // compareSteps are the steps of both, and what differs.
-func (r *request) compareSteps(p *ComparePage, d rundiff.Comparison) {
+func (r comparison) compareSteps(p *ComparePage, d rundiff.Comparison) {
 	chosen := r.Query("step")
 	a, b := d.A.Detail, d.B.Detail
 	address := func(label string) string {
@@ -243,7 +246,7 @@ func (r *request) compareSteps(p *ComparePage, d rundiff.Comparison) {
 }
 
 // partWhy reports in what a step differs.
-func (r *request) partWhy(st *rundiff.Step, row CompareRow) string {
+func (r comparison) partWhy(st *rundiff.Step, row CompareRow) string {
 	switch st.Why {
 	case rundiff.WhyStatus:
 		return r.T("it is %s in one and %s in the other", r.T(row.StatusA.Word), r.T(row.StatusB.Word))
@@ -267,7 +270,7 @@ func failedWith(st *rundiff.Seen) string {
 }
 
 // ranFor is how long a run took, or has been running.
-func (r *request) ranFor(run domain.Run) time.Duration {
+func (r comparison) ranFor(run domain.Run) time.Duration {
 	if run.EndedAt.IsZero() {
 		return max(r.Site.Now().Sub(run.CreatedAt), 0)
 	}

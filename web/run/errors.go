@@ -40,6 +40,12 @@ var meanings = map[string]string{
 	"timeout": locale.Mark(
 		"The step did not end within its time limit. Raise timeout: if it is only slow, or look whether what it calls answers.",
 	),
+	"unreachable": locale.Mark(
+		"Nothing answered at the address. Start the service, or fork with another address in the input of this step.",
+	),
+	"tool_circuit_open": locale.Mark(
+		"Calls are refused after repeated failures. Resume when calls go through, or close the circuit once the other side works.",
+	),
 	"http_429": locale.Mark(
 		"The other side takes no more calls for now. Resume later, or lower how many steps run at once.",
 	),

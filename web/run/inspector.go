@@ -119,6 +119,8 @@ func (b inspectorPart) inspector() Inspector {
 		b.promptTab(&i, st, a)
 	case "error":
 		i.Blocks = b.errorBlocks(a)
+		i.Advice = b.T(meaningOf(a.entry.Failure.Code))
+		b.markDifferences(i.Blocks, st, a)
 		if id := a.entry.Failure.Request; id != "" {
 			i.Facts = append(i.Facts, kit.Fact{Term: b.T("Provider request"), Text: kit.Visible(id)})
 		}
@@ -126,6 +128,9 @@ func (b inspectorPart) inspector() Inspector {
 		i.Find = b.findForm(i.Blocks)
 	default:
 		i.Blocks = b.blocks(st, a, tab)
+		if tab == "input" {
+			b.markDifferences(i.Blocks, st, a)
+		}
 		if i.Find = b.findForm(i.Blocks); tab == "definition" {
 			i.Find = nil
 		}
@@ -265,6 +270,11 @@ func (b inspectorPart) aboutNode(node string) string {
 
 // inspectorFacts are the attempt's times, in both forms, and what it used.
 func (b inspectorPart) inspectorFacts(i *Inspector, st *step, a *attempt) {
+	main := func(term, text string) {
+		if text != "" {
+			i.Main = append(i.Main, kit.Fact{Term: term, Text: text})
+		}
+	}
 	add := func(term, text string) {
 		if text != "" {
 			i.Facts = append(i.Facts, kit.Fact{Term: term, Text: text})
@@ -276,11 +286,17 @@ func (b inspectorPart) inspectorFacts(i *Inspector, st *step, a *attempt) {
 			until = a.ended
 		}
 		if st.status != nodeLost {
-			add(b.T("Duration"), kit.Took(until.Sub(from)))
+			main(b.T("Duration"), kit.Took(until.Sub(from)))
+			main(b.T("In all"), kit.Took(st.took(b.Site.Now())))
 		}
-		if len(st.attempts) > 1 && st.status != nodeLost {
-			add(b.T("In all"), kit.Took(st.took(b.Site.Now())))
+	}
+	if flow, err := b.flow(); err == nil { // a hint: the page does not fail for it
+		if n := flow.Nodes[st.node]; n != nil && n.Settled > n.Failed {
+			main(b.T("Usually"), kit.Took(n.P50))
 		}
+	}
+	if n, ok := b.program.Index[st.node]; ok {
+		main(b.T("Side effects"), value.Effect(b.Context, string(b.effects[n])))
 	}
 	i.Began = b.Time(from)
 	if u := st.usage(); !u.Zero() {

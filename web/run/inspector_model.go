@@ -8,7 +8,9 @@ import (
 // Inspector shows one step.
 type Inspector struct {
 	detail.Detail
-	Step     string // its number in addresses
+	Step     string     // its number in addresses
+	Main     []kit.Fact // the four facts that say most
+	Advice   string     // what its error means, and what helps
 	Attempts []kit.Link
 	Tabs     []kit.Link
 	Prompt   *Prompt // what is asked of models; its messages are the blocks

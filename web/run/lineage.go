@@ -12,8 +12,11 @@ import (
 // lineageRuns bounds a family tree.
 const lineageRuns = 200
 
+// lineage is the page of the children, forks, and reruns of a run.
+type lineage struct{ *request }
+
 // lineage is the family of a run as a tree: what it came from, what came from it.
-func (r *request) lineage() error {
+func (r lineage) page() error {
 	run, err := r.Reader.FindRun(r.Context, r.Param("run"))
 	if err != nil {
 		return err

@@ -18,6 +18,7 @@ import (
 // merged.
 const (
 	barFailed = iota
+	barDoubt  // the outcome is unknown
 	barHuman  // waits for a person
 	barRunning
 	barOK
@@ -33,7 +34,7 @@ var bars = [...]Bar{
 		Class: "g-fail",
 		Y:     "28%",
 		H:     "44%",
-	}, barHuman: {Class: "g-human", Y: "42%", H: "16%"}, barRunning: {Class: "g-now live-bar", Y: "28%", H: "44%"},
+	}, barDoubt: {Class: "g-doubt", Y: "28%", H: "44%"}, barHuman: {Class: "g-human", Y: "42%", H: "16%"}, barRunning: {Class: "g-now live-bar", Y: "28%", H: "44%"},
 	barOK: {
 		Class: "g-ok",
 		Y:     "28%",
@@ -241,6 +242,8 @@ func (t *timelinePage) drawn(segments map[int][]timeline.Segment) []Bar {
 		b := bars[s.Kind]
 		b.X, b.W = kit.Percent(s.X), kit.Percent(s.W)
 		switch s.Kind {
+		case barDoubt:
+			b.Hatch = true
 		case barFailed: // told apart without colours: a hatch, and a notch at its end
 			b.Hatch = true
 			if s.W > 1.2 {

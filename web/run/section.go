@@ -96,12 +96,16 @@ func (s *section) handle(f func(*request) error) func(*ui.Context) error {
 func Section(p Ports) ui.Section {
 	s := &section{p}
 	return ui.Section{Fragments: s.fragments(), Routes: []ui.Route{
-		{Get: "/runs/compare", Operation: app.CompareRuns, Handle: s.handle((*request).compare)},
+		{Get: "/runs/compare", Operation: app.CompareRuns, Handle: s.handle(func(r *request) error { return comparison{r}.page() })},
 		{Get: "/runs/:run", Operation: app.GetRun, Handle: s.handle((*request).run)},
 		{Get: "/runs/:run/graph.svg", Operation: app.GetRun, Handle: s.handle((*request).graphFile)},
-		{Get: "/runs/:run/lineage", Operation: app.GetRun, Handle: s.handle((*request).lineage)},
-		{Get: "/runs/:run/steps/:seq", Operation: app.GetStep, Handle: s.handle((*request).stepPage)},
-		{Get: "/runs/:run/steps/:seq/raw/:part", Operation: app.GetStep, Handle: s.handle((*request).stepRaw)},
+		{Get: "/runs/:run/lineage", Operation: app.GetRun, Handle: s.handle(func(r *request) error { return lineage{r}.page() })},
+		{Get: "/runs/:run/steps/:seq", Operation: app.GetStep, Handle: s.handle(func(r *request) error { return stepPage{r}.page() })},
+		{
+			Get:       "/runs/:run/steps/:seq/raw/:part",
+			Operation: app.GetStep,
+			Handle:    s.handle(func(r *request) error { return stepPage{r}.raw() }),
+		},
 		{Get: "/runs/:run/log", Operation: app.GetJournal, Handle: ui.See("/runs/:run?view=log")},
 		{Get: "/runs/:run/log.txt", Operation: app.GetJournal, Handle: s.handle((*request).logFile)},
 		{Get: "/runs/:run/log.jsonl", Operation: app.GetJournal, Handle: s.handle((*request).logLines)},

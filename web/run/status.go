@@ -50,7 +50,10 @@ func (b *headPart) why() (*Why, error) {
 		return w, b.untilStart(w)
 	case run.Status == domain.RunWaiting || run.Status == domain.RunQueued && run.Headline != "":
 		w.Class = "need"
-		if !run.WaitReason.NeedsPerson() {
+		switch {
+		case run.WaitReason == domain.WaitInDoubt:
+			w.Class = "doubt"
+		case !run.WaitReason.NeedsPerson():
 			w.Class = "now"
 		}
 		if w.Headline == "" {

@@ -13,9 +13,12 @@ import (
 // window is how much of a long value one page shows.
 const window = 64 << 10
 
+// stepPage is a step as a page of its own, and its values as files.
+type stepPage struct{ *request }
+
 // stepPage is a step as a page of its own: to link to, to print, and to read long
 // values on, part by part.
-func (r *request) stepPage() error {
+func (r stepPage) page() error {
 	b, err := r.open(r.Param("run"))
 	if err != nil {
 		return err

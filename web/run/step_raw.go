@@ -11,9 +11,9 @@ import (
 	"github.com/kairosd/kairosd/web/kit"
 )
 
-// stepRaw downloads a part of a step, of its last attempt or the one that is asked
+// raw downloads a part of a step, of its last attempt or the one that is asked
 // for: as an attachment that no browser runs.
-func (r *request) stepRaw() error {
+func (r stepPage) raw() error {
 	b, err := r.open(r.Param("run"))
 	if err != nil {
 		return err

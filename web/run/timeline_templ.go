@@ -766,7 +766,7 @@ func timelineView(t Timeline) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		for _, s := range t.Rows {
-			var templ_7745c5c3_Var43 = []any{templ.KV("sel", s.Selected), templ.KV("dim", s.Dim), templ.KV("sub", s.Sub), templ.KV("bad", s.Status.Key == "fail"), templ.KV("critical", s.Critical)}
+			var templ_7745c5c3_Var43 = []any{templ.KV("sel", s.Selected), templ.KV("dim", s.Dim), templ.KV("sub", s.Sub), templ.KV("bad", s.Status.Key == "fail" || s.Status.Key == "doubt"), templ.KV("critical", s.Critical)}
 			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var43...)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

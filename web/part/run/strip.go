@@ -20,8 +20,10 @@ func strip(run domain.Run, at kit.Status, nodes int) []Cell {
 	}
 	for _, c := range run.Path {
 		switch c {
-		case 'f', 'd':
+		case 'f':
 			add("g-fail", "0", "100%")
+		case 'd':
+			add("g-doubt", "0", "100%")
 		case 's', 'x':
 			add("g-idle", "45%", "10%")
 		default:
@@ -36,8 +38,8 @@ func strip(run domain.Run, at kit.Status, nodes int) []Cell {
 		switch at.Key {
 		case "now", "need":
 			add("g-"+at.Key, "30%", "40%")
-		case "fail": // interrupted
-			add("g-fail", "0", "100%")
+		case "doubt":
+			add("g-doubt", "0", "100%")
 		default:
 			add("g-wait", "30%", "40%")
 		}
