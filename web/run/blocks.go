@@ -15,6 +15,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/walk"
+	"github.com/kairosd/kairosd/web/part/failure"
 	"github.com/kairosd/kairosd/web/part/value"
 )
 
@@ -90,7 +91,7 @@ func (b inspectorPart) errorBlocks(a *attempt) []kit.Block {
 		retry = b.T("permanent")
 	}
 	out := []kit.Block{value.Text(kit.Block{ID: "err", Title: f.Code + " · " + retry}, text)}
-	out[0].More = []kit.Link{{Text: b.T("About this error"), Href: "/docs/reference/errors#" + errorAnchor(f.Code)}}
+	out[0].More = []kit.Link{{Text: b.T("About this error"), Href: "/docs/reference/errors#" + failure.Anchor(f.Code)}}
 	if len(f.Causes) > 0 {
 		lines := make([]string, len(f.Causes))
 		for i, c := range f.Causes {

@@ -62,7 +62,7 @@ func (b *headPart) failureTitle(e *domain.RunError) string {
 	target := b.target(e.Node)
 	form := titles[e.Code]
 	if form == "" {
-		form = titles[errorFamily(e.Code)]
+		form = titles[failure.Family(e.Code)]
 	}
 	if form == "" || target == "" {
 		return ""

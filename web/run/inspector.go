@@ -10,6 +10,7 @@ import (
 
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/part/detail"
+	"github.com/kairosd/kairosd/web/part/failure"
 	part "github.com/kairosd/kairosd/web/part/run"
 	"github.com/kairosd/kairosd/web/part/value"
 
@@ -119,7 +120,7 @@ func (b inspectorPart) inspector() Inspector {
 		b.promptTab(&i, st, a)
 	case "error":
 		i.Blocks = b.errorBlocks(a)
-		i.Advice = b.T(meaningOf(a.entry.Failure.Code))
+		i.Advice = b.T(failure.Meaning(a.entry.Failure.Code))
 		b.markDifferences(i.Blocks, st, a)
 		if id := a.entry.Failure.Request; id != "" {
 			i.Facts = append(i.Facts, kit.Fact{Term: b.T("Provider request"), Text: kit.Visible(id)})

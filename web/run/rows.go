@@ -34,7 +34,10 @@ var bars = [...]Bar{
 		Class: "g-fail",
 		Y:     "28%",
 		H:     "44%",
-	}, barDoubt: {Class: "g-doubt", Y: "28%", H: "44%"}, barHuman: {Class: "g-human", Y: "42%", H: "16%"}, barRunning: {Class: "g-now live-bar", Y: "28%", H: "44%"},
+	},
+	barDoubt:   {Class: "g-doubt", Y: "28%", H: "44%"},
+	barHuman:   {Class: "g-human", Y: "42%", H: "16%"},
+	barRunning: {Class: "g-now live-bar", Y: "28%", H: "44%"},
 	barOK: {
 		Class: "g-ok",
 		Y:     "28%",

@@ -1,4 +1,4 @@
-package run
+package failure
 
 import (
 	"strings"
@@ -6,9 +6,9 @@ import (
 	"github.com/kairosd/kairosd/web/locale"
 )
 
-// errorFamily is the code that stands for an HTTP status in the tables; another code stands for
+// Family is the code that stands for an HTTP status in the tables; another code stands for
 // itself.
-func errorFamily(code string) string {
+func Family(code string) string {
 	status, ok := strings.CutPrefix(code, "http_")
 	switch {
 	case !ok || len(status) != 3 || meanings[code] != "":
@@ -23,11 +23,11 @@ func errorFamily(code string) string {
 	return code
 }
 
-// meaningOf is what an error usually means; empty: its message has it.
-func meaningOf(code string) string { return meanings[errorFamily(code)] }
+// Meaning is what an error usually means; empty: its message has it.
+func Meaning(code string) string { return meanings[Family(code)] }
 
-// errorAnchor is where the reference of errors has a code; an unknown one leads to its beginning.
-func errorAnchor(code string) string {
+// Anchor is where the reference of errors has a code; an unknown one leads to its beginning.
+func Anchor(code string) string {
 	if strings.HasPrefix(code, "http_") {
 		return "http_429-and-other-http-statuses"
 	}
