@@ -106,7 +106,7 @@ func TestTheDashboardOnASocket(t *testing.T) {
 		t.Errorf("the socket is left: %v", err)
 	}
 	written(t, in, "k.sock", "mine")
-	if _, stderr, code := runKairosd(other...); code != 69 || !strings.Contains(stderr, "is no socket") {
+	if _, stderr, code := runKairosd(other...); code != 69 || !strings.Contains(stderr, "is not a socket") {
 		t.Errorf("a file in its place: exit %d, %s", code, stderr)
 	}
 	if b, err := os.ReadFile(socket); err != nil || string(b) != "mine" {

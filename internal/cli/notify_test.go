@@ -72,7 +72,7 @@ func TestServeRefusesChannelsThatCannotBe(t *testing.T) {
 		"{ops: {type: pigeon}}":                                                            "neither webhook nor email",
 		"{ops: {type: webhook}}":                                                           "exactly one of url",
 		"{ops: {type: webhook, url: \"ftp://x\"}}":                                         "must begin with",
-		"{ops: {type: webhook, url: \"https://x.example\", on: [lunch]}}":                  "cannot be told",
+		"{ops: {type: webhook, url: \"https://x.example\", on: [lunch]}}":                  "unknown event",
 		"{ops: {type: webhook, url_file: nowhere}}":                                        "the address of ops",
 		"{m: {type: email, smtp: x, from: a@b.c, to: [d@e.f]}}":                            "not host:port",
 		"{m: {type: email, smtp: \"x:25\", tls: none, from: a@b.c, to: [d@e.f]}}":          "on this machine",

@@ -82,7 +82,7 @@ func TestServeWithAnIdentityProvider(t *testing.T) {
 func TestServeRefusesAConfigurationNobodyCouldLogInWith(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"login: {password: false}\n": "needs oidc",
+		"login: {password: false}\n": "requires oidc",
 		"login: {oidc: {issuer: \"http://login.example.com\", client_id: x}}\n":                               "must begin with https://",
 		"login: {oidc: {issuer: \"https://login.example.com\"}}\n":                                            "client_id is missing",
 		"login: {oidc: {issuer: \"https://l.example\", client_id: x, roles: {ops: boss}}}\n":                  "is not viewer, operator, author or admin",
