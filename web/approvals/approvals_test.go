@@ -42,8 +42,8 @@ func openApproval(t *testing.T, site *webtest.Site, run string) domain.Approval 
 	return list.Items[0]
 }
 
-// A decision says what is asked, in the plan's words, what it rests on, where each
-// answer leads and how it was decided before.
+// A decision shows the request in the plan's words, its evidence, where each answer leads, and earlier
+// decisions.
 func TestADecisionSaysWhereItLeads(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -62,7 +62,7 @@ func TestADecisionSaysWhereItLeads(t *testing.T) {
 		"240 EUR",
 		"What happens next",
 		"Output of look, the step before",
-		"Touches the world outside",
+		"Side effects:",
 		`data-key="approve"`,
 		`data-key="reject"`,
 	)
@@ -112,7 +112,7 @@ func TestADecisionSaysWhereItLeads(t *testing.T) {
 		http.StatusConflict,
 		"Changed since you looked",
 		"otto",
-		"What follows is how things stand now.",
+		"The current state follows.",
 	)
 }
 
@@ -176,7 +176,7 @@ edges: [{from: ask, to: out}]
 	}
 }
 
-// An approval can be given to somebody: it leaves the inboxes of others.
+// An approval can be assigned: it leaves the inboxes of others.
 func TestAnApprovalIsGivenToSomebody(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -245,8 +245,7 @@ func TestApprovalsAreDecidedTogether(t *testing.T) {
 	}
 }
 
-// Whoever asks with a tool's call can be asked back: the agent reads the question
-// and goes on.
+// A reader can request changes of a tool's call: the agent reads the comment and continues.
 func TestAnAgentIsAskedBack(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -259,7 +258,7 @@ func TestAnAgentIsAskedBack(t *testing.T) {
 	}
 	f.Set("do", "ask")
 	f.Set("comment", "who wants that?")
-	webtest.Says(t, b.Post("/approvals/"+a.ID, f), http.StatusUnprocessableEntity, "Nobody can be asked back")
+	webtest.Says(t, b.Post("/approvals/"+a.ID, f), http.StatusUnprocessableEntity, "Only the requests of an agent can be answered with a question")
 	f.Set("comment", "")
 	webtest.Says(t, b.Post("/approvals/"+a.ID, f), http.StatusUnprocessableEntity, "Write what you want to know.")
 }
@@ -333,22 +332,22 @@ func TestTheInboxIsNarrowed(t *testing.T) {
 		"Refund order 4711?",
 		"Did it happen?",
 		"/runs/"+seed.InDoubt.ID,
-		"Over their budget",
-		"May it go on?",
+		"Waiting for budget",
+		"May it continue?",
 		"/runs/"+over.ID,
 		`<option value="payback">`,
 	)
 	p = b.Get("/approvals?show=all&plan=payback")
 	webtest.Says(t, p, http.StatusOK, "Refund order 4711?", `name="plan" list="plans" value="payback"`, `name="show" value="all"`)
-	for _, other := range []string{"Refund 240?", "Did it happen?", "May it go on?"} {
+	for _, other := range []string{"Refund 240?", "Did it happen?", "May it continue?"} {
 		if strings.Contains(p.Body, other) {
 			t.Errorf("narrowed to a plan, it says %q", other)
 		}
 	}
-	webtest.Says(t, b.Get("/approvals?plan=greedy"), http.StatusOK, "May it go on?", "No approval of this plan or agent is here.")
+	webtest.Says(t, b.Get("/approvals?plan=greedy"), http.StatusOK, "May it continue?", "No approval of this plan or agent is here.")
 	p = b.Get("/approvals?agent=nobody")
 	webtest.Says(t, p, http.StatusOK, "No approval of this plan or agent is here.")
-	if strings.Contains(p.Body, "May it go on?") {
+	if strings.Contains(p.Body, "May it continue?") {
 		t.Error("a run over its budget is called what an agent asks")
 	}
 }
@@ -375,5 +374,28 @@ func TestADecisionIsConfirmedBesideTheNextRequest(t *testing.T) {
 	webtest.Has(t, p, "the confirmation", `id="done" role="status"`, `href="/runs/`+first.Run+`"`, `href="/approvals/`+first.ID+`"`, "rejected")
 	if strings.Count(p.Body, `id="done"`) != 1 || !strings.Contains(p.Body, `id="decision" tabindex="-1" data-focus`) {
 		t.Error("the confirmation stands twice, or the next request does not take the focus")
+	}
+}
+
+// A request marked with a risk is approved only after the reader confirmed that they checked it.
+// Rejecting it needs no confirmation.
+func TestARiskIsConfirmedFirst(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	site.Plan(t, refundPlan)
+	a := openApproval(t, site, site.Run(t, "payback", "null").ID)
+	path := "/approvals/" + a.ID
+	p := b.Get(path)
+	webtest.Says(t, p, http.StatusOK, "I have checked the risk: 240 EUR", `<span class="tag need">240 EUR</span>`)
+	f := webtest.Form(t, p.Body, `name="digest"`)
+	f.Set("answer", "approve")
+	webtest.Says(t, b.Post(path, f), http.StatusUnprocessableEntity, "Confirm that you have checked the risk: 240 EUR")
+	if still := openApproval(t, site, a.Run); still.Status != "open" {
+		t.Errorf("an unconfirmed answer was recorded: %s", still.Status)
+	}
+	f.Set("confirm", "1")
+	if p := b.Post(path, f); p.Code != http.StatusSeeOther {
+		t.Errorf("a confirmed answer: %d %s", p.Code, webtest.Words(p.Body))
 	}
 }

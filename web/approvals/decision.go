@@ -225,6 +225,9 @@ func (s *section) decide(c *ui.Context) error {
 	if do == "check" {
 		return s.checked(c, a, req)
 	}
+	if problem == "" && needsConfirmation(a, req) && !rejects && c.Field("confirm") == "" {
+		problem = c.T("Confirm that you have checked the risk: %s", kit.Visible(kit.Cut(a.Label, 80)))
+	}
 	if problem == "" {
 		decided, err := s.App.Approvals.Decide(c, app.DecideRequest{Meta: c.Meta(), DecideRequest: req})
 		if err == nil {
@@ -284,6 +287,12 @@ func (s *section) after(c *ui.Context, a domain.Approval) error {
 	return c.To(link.With(next, keep, "show", "", "status", "", "decided", a.ID))
 }
 
+// needsConfirmation reports whether an answer needs the confirmation that its risk was checked: that
+// of an open request that is as it was shown. Any other is refused for that reason.
+func needsConfirmation(a domain.Approval, req domain.DecideRequest) bool {
+	return a.Label != "" && !req.AskBack && a.Status == "open" && a.Digest == req.Digest
+}
+
 // confirmation is the decision that led to this page; nil: none did.
 func (s *section) confirmation(c *ui.Context) (*Confirmation, error) {
 	id := c.Query("decided")
@@ -308,7 +317,7 @@ func (s *section) confirmation(c *ui.Context) (*Confirmation, error) {
 	}, nil
 }
 
-// assign gives an approval to somebody, or to whoever may.
+// assign assigns an approval to a user, or to anyone who may answer.
 func (s *section) assign(c *ui.Context) error {
 	a, err := s.App.Approvals.Get(c, c.Who.Actor(), c.Param("approval"))
 	if err != nil {

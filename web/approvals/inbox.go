@@ -11,6 +11,7 @@ import (
 	"github.com/kairosd/kairosd/internal/filter"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/link"
+	"github.com/kairosd/kairosd/web/part/approval"
 	part "github.com/kairosd/kairosd/web/part/run"
 	"github.com/kairosd/kairosd/web/ui"
 )
@@ -25,8 +26,7 @@ const (
 	questionsMax = 50
 )
 
-// inboxFilter is what the address says of the list: which approvals, of which plan
-// or agent.
+// inboxFilter reads the address of the list: which approvals, of which plan or agent.
 func (s *section) inboxFilter(c *ui.Context) (f domain.ApprovalFilter, show string, keep url.Values) {
 	q := c.Echo.Request().URL.Query()
 	keep = url.Values{}
@@ -126,6 +126,7 @@ func (s *section) list(c *ui.Context, chosen string) (Inbox, []domain.Approval, 
 		card.Current = chosen == a.ID || chosen == "" && i == 0
 		v.Items = append(v.Items, card)
 	}
+	v.Alike = groups(c, v.Items)
 	at := func(key, cursor string) string {
 		if cursor == "" {
 			return ""
@@ -144,6 +145,35 @@ func (s *section) list(c *ui.Context, chosen string) (Inbox, []domain.Approval, 
 		}
 	}
 	return v, list.Items, nil
+}
+
+// groups are the listed requests that the reader may decide together: several of one step of a plan
+// that ask for no values.
+func groups(c *ui.Context, items []approval.Card) []Alike {
+	count := map[[2]string]int{}
+	for _, v := range items {
+		if v.Status == "open" && v.CanAct && !v.OwnRun && len(v.Fields) == 0 {
+			count[[2]string{v.Plan, v.Node}]++
+		}
+	}
+	var out []Alike
+	for _, v := range items {
+		key := [2]string{v.Plan, v.Node}
+		n := count[key]
+		if n < 2 {
+			continue
+		}
+		delete(count, key)
+		g := Alike{Text: c.N(n, "%s request alike: %s › %s", "%s requests alike: %s › %s", v.Plan, v.Node)}
+		for _, x := range v.Answers {
+			g.Answers = append(g.Answers, kit.Link{
+				Text: c.T("%s all…", x.Label), Danger: x.Rejects,
+				Href: link.With("/approvals/bulk", url.Values{"plan": {v.Plan}, "node": {v.Node}, "answer": {x.ID}}),
+			})
+		}
+		out = append(out, g)
+	}
+	return out
 }
 
 // openQuestions are runs that wait for a person though nothing of theirs asks: with a
@@ -192,7 +222,7 @@ func (s *section) inboxFields(c *ui.Context, p *ApprovalsPage, f domain.Approval
 }
 
 func (s *section) inboxLinks(c *ui.Context, p *ApprovalsPage, show string, keep url.Values) {
-	for _, s := range []struct{ show, word string }{{"mine", c.T("Mine")}, {"all", c.T("All open")}, {"assigned", c.T("Given to me")}, {"overdue", c.T("Overdue")}, {"decided", c.T("Decided")}} {
+	for _, s := range []struct{ show, word string }{{"mine", c.T("Mine")}, {"all", c.T("All open")}, {"assigned", c.T("Assigned to me")}, {"overdue", c.T("Overdue")}, {"decided", c.T("Decided")}} {
 		value := s.show
 		if value == "mine" {
 			value = ""
@@ -216,7 +246,7 @@ func (s *section) inboxLinks(c *ui.Context, p *ApprovalsPage, show string, keep 
 	}
 }
 
-// nothingWaits says why the list is empty, and who has something to do.
+// nothingWaits explains why the list is empty, and whether requests wait for others.
 func (s *section) nothingWaits(c *ui.Context, p *Inbox, f domain.ApprovalFilter, show string) error {
 	if f.Plan != "" || f.Agent != "" {
 		p.Empty = c.T("No approval of this plan or agent is here.")

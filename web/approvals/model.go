@@ -8,14 +8,21 @@ import (
 
 // Inbox is the list of what waits for a person.
 type Inbox struct {
-	// Doubts are runs with a call of which nobody knows whether it happened, Over those
-	// that used all they may; where there are more, an address of them all.
+	// Doubts are runs with a call that may or may not have happened, Over those that reached a
+	// limit; where there are more, an address of them all.
 	Doubts, Over         []part.Row
 	MoreDoubts, MoreOver string
 	Items                []approval.Card
+	Alike                []Alike
 	Newer, Older         string
 	Topic, Address       string
 	Empty, Others        string
+}
+
+// Alike are requests of one step of a plan that can be decided together.
+type Alike struct {
+	Text    string
+	Answers []kit.Link
 }
 
 // Confirmation is a decision that was just made.
@@ -35,7 +42,7 @@ type ApprovalsPage struct {
 	Plans, Agents             []string
 	States, Terms             []kit.Link
 	List                      string
-	Chosen                    bool // the decision was asked for: a small screen shows it alone
+	Chosen                    bool // the address names the decision: a small screen shows it alone
 	Decision                  *approval.Card
 }
 

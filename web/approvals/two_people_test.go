@@ -24,7 +24,7 @@ func TestTwoPeopleDecide(t *testing.T) {
 		t.Fatalf("%+v %v", open, err)
 	}
 	at := "/approvals/" + open.Items[0].ID
-	const says1of2 = "1 of 2: marta started the run, somebody else answers"
+	const says1of2 = "1 of 2: marta started the run; another user must answer"
 	for _, path := range []string{"/approvals?show=all", at, "/runs/" + run.ID} {
 		if p := b.Get(path); !strings.Contains(p.Body, says1of2) {
 			t.Errorf("%s does not say that two people are needed: %d", path, p.Code)
@@ -69,7 +69,7 @@ func TestTwoPeopleDecide(t *testing.T) {
 	if code != http.StatusForbidden {
 		t.Errorf("a token of whoever started it: %d", code)
 	}
-	// A run that a token of theirs started is theirs as well, and says so beforehand.
+	// A run that a token of theirs started is theirs as well, and the page shows that beforehand.
 	hers, err := site.Engine.Start(t.Context(), domain.Actor{Name: ofMarta, Role: domain.RoleOperator}, domain.StartRequest{Plan: "refund"})
 	if err != nil {
 		t.Fatal(err)

@@ -43,7 +43,7 @@ func TestTheRunPageFollowsTheRun(t *testing.T) {
 	}
 	b.until(
 		"the title and the icon follow",
-		`document.title.startsWith("✓ Succeeded · ") && document.querySelector("#favicon").getAttribute("href") === document.querySelector("[data-icon]").dataset.icon`,
+		`document.title.startsWith("✓ Completed · ") && document.querySelector("#favicon").getAttribute("href") === document.querySelector("[data-icon]").dataset.icon`,
 	)
 }
 

@@ -68,7 +68,7 @@ func (d *daemon) everyState(t *testing.T) []state {
 			busy,
 		}, {"Waiting", waits("timer", domain.WaitTimer)}, {"Retrying", waits("again", domain.WaitRetry)}, {"Waiting", waits("parent", domain.WaitChild)},
 		{
-			"Needs you",
+			"Action required",
 			waits("bounded", domain.WaitBudget),
 		}, {"Paused", act(waits("timer", domain.WaitTimer), domain.ActionPause)}, {"Cancelled", act(waits("timer", domain.WaitTimer), domain.ActionCancel)},
 		{"Scheduled", start(domain.StartRequest{Plan: "report", StartAt: time.Now().Add(26 * time.Hour)})},
@@ -87,9 +87,9 @@ func TestEveryStatus(t *testing.T) {
 	s := d.seed()
 	all := append(
 		d.everyState(t),
-		state{"Succeeded", s.Completed},
+		state{"Completed", s.Completed},
 		state{"Failed", s.Failed},
-		state{"Needs you", s.Waiting},
+		state{"Waiting for approval", s.Waiting},
 		state{"In doubt", s.InDoubt},
 	)
 	b := d.tab()

@@ -52,7 +52,10 @@ func (s *section) find(c *ui.Context) error {
 	if len(all) == 1 && len(p.Runs) == 0 {
 		return c.Echo.Redirect(http.StatusSeeOther, all[0].Href)
 	}
-	p.Headlines = kit.Link{Text: c.T("Runs whose headline says %s", kit.Visible(q)), Href: link.List("/runs", "text:"+filter.Quote(q))}
+	p.Headlines = kit.Link{
+		Text: c.T("Runs whose status message contains %s", kit.Visible(q)),
+		Href: link.List("/runs", "text:"+filter.Quote(q)),
+	}
 	return c.Render(http.StatusOK, Find(p))
 }
 

@@ -23,7 +23,7 @@ func TestAJumpFindsWhatIsCalledSo(t *testing.T) {
 			t.Errorf("%q leads to %d %s, want %s", q, p.Code, p.Location, to)
 		}
 	}
-	webtest.Says(t, b.Get("/find?q=re"), http.StatusOK, `href="/plans/report"`, `href="/plans/refund"`, "Runs whose headline says re")
+	webtest.Says(t, b.Get("/find?q=re"), http.StatusOK, `href="/plans/report"`, `href="/plans/refund"`, "Runs whose status message contains re")
 	webtest.Says(
 		t,
 		b.Get("/find?q="+url.QueryEscape("no such <thing>")),

@@ -27,7 +27,7 @@ var stateHelp = []struct {
 		locale.Mark("waits for a time, or for a run that it started"),
 	},
 	{
-		kit.Status{Key: "need", Icon: "i-need", Word: locale.Mark("Needs you"), Final: false},
+		kit.Status{Key: "need", Icon: "i-need", Word: locale.Mark("Action required"), Final: false},
 		locale.Mark("continues after a person acts: an approval, a limit, or a release"),
 	},
 	{
@@ -42,7 +42,7 @@ var stateHelp = []struct {
 		kit.Status{Key: "idle", Icon: "i-pause", Word: locale.Mark("Paused"), Final: false},
 		locale.Mark("paused by a user; no new steps start"),
 	},
-	{kit.Status{Key: "ok", Icon: "i-ok", Word: locale.Mark("Succeeded"), Final: true}, locale.Mark("all steps that had to run have completed")},
+	{kit.Status{Key: "ok", Icon: "i-ok", Word: locale.Mark("Completed"), Final: true}, locale.Mark("all steps that had to run have completed")},
 	{
 		kit.Status{Key: "fail", Icon: "i-fail", Word: locale.Mark("Failed"), Final: true},
 		locale.Mark("a step failed after its last attempt; the run can be resumed or forked"),

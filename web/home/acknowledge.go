@@ -12,8 +12,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// ackForm asks for a note before failures are acknowledged, or says what taking
-// that back does.
+// ackForm requests a note before failures are acknowledged, or shows what undoing that does.
 func (s *section) ackForm(c *ui.Context) error { return s.showAck(c, http.StatusOK, "") }
 
 func (s *section) showAck(c *ui.Context, code int, problem string) error {
@@ -24,7 +23,7 @@ func (s *section) showAck(c *ui.Context, code int, problem string) error {
 		}
 		p.Idem, p.Error, p.Post = kit.NewID(), problem, "/failures/ack"
 		p.Says = c.T(
-			"These runs need attention no more: they leave home and its counts, and stay failed. When one of them, or another like them, fails anew, the failure is back.",
+			"These runs leave home and its counts, and stay failed. If one of them, or a similar run, fails again, the failure is back.",
 		)
 		p.Shell = c.Shell("home", p.Heading)
 		return c.Render(code, failure.Acknowledge(p))
@@ -45,7 +44,7 @@ func (s *section) showAck(c *ui.Context, code int, problem string) error {
 	}
 	p.Heading = c.T("Acknowledge %s at %s of %s", kit.Visible(ref.Code), kit.Visible(ref.Node), kit.Visible(ref.PlanKey))
 	p.Says, p.Button, p.Post = c.T(
-		"These runs need attention no more: they leave home and its counts, and stay failed. When one of them, or another like them, fails anew, the failure is back.",
+		"These runs leave home and its counts, and stay failed. If one of them, or a similar run, fails again, the failure is back.",
 	),
 		c.T(
 			"Acknowledge the failure",
@@ -70,7 +69,7 @@ func (s *section) showAck(c *ui.Context, code int, problem string) error {
 	return c.Render(code, failure.Acknowledge(p))
 }
 
-// ack takes note of a failure group, or takes that back.
+// ack acknowledges a failure group, or undoes that.
 func (s *section) ack(c *ui.Context) error {
 	ref := failureRef(c)
 	note := strings.TrimSpace(c.Field("note"))
@@ -137,18 +136,17 @@ func (s *section) ackAllForm(c *ui.Context) (failure.AckPage, error) {
 	}
 	if len(p.Groups) == 0 {
 		return p, domain.Errorf(domain.CodeConflict, "no failure needs attention any more").
-			Suggest("somebody else took note of them, or the runs were resumed")
+			Suggest("another user acknowledged them, or the runs were resumed")
 	}
 	p.Heading = c.N(len(p.Groups), "Acknowledge %s failure", "Acknowledge %s failures")
 	p.Button = p.Heading
 	return p, nil
 }
 
-// ackChosen takes note of the failures that a form names; one that is over by
-// now is no reason to leave the others.
+// ackChosen acknowledges the failures that a form names. One that is over by now does not stop the others.
 func (s *section) ackChosen(c *ui.Context, refs []string, note string) error {
 	if len(refs) > homeGroups {
-		return domain.Errorf(domain.CodeInvalid, "one form takes note of at most %d failures", homeGroups)
+		return domain.Errorf(domain.CodeInvalid, "one form acknowledges at most %d failures", homeGroups)
 	}
 	var done int
 	var last error

@@ -1,32 +1,48 @@
 package home
 
 import (
+	"net/url"
+
 	"github.com/a-h/templ"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/link"
+	part "github.com/kairosd/kairosd/web/part/run"
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// approvalsBand is what waits for a decision.
+// approvalsMost is how many open approvals are read for the groups of home.
+const approvalsMost = 200
+
+// approvalsBand is what waits for a decision: calls in doubt first, then approvals, alike ones as one
+// request.
 func (s *section) approvalsBand(c *ui.Context) (templ.Component, error) {
 	var p ApprovalsBand
-	open, err := s.App.Approvals.List(c, c.Who.Actor(), domain.ApprovalFilter{Page: domain.Page{Limit: 200}})
+	doubts, err := s.Reader.Runs(c, domain.RunFilter{
+		WaitReasons: []domain.WaitReason{domain.WaitInDoubt}, Page: domain.Page{Limit: homeRows},
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, run := range doubts.Items {
+		p.Requests = append(p.Requests, doubtRequest(c, run))
+	}
+	open, err := s.App.Approvals.List(c, c.Who.Actor(), domain.ApprovalFilter{Page: domain.Page{Limit: approvalsMost}})
 	if err != nil {
 		return nil, err
 	}
 	oldest := c.Site.Now()
-	for i, a := range open.Items {
-		if i < homeRows {
-			v, err := s.Cards.Card(c, a)
-			if err != nil {
-				return nil, err
-			}
-			p.Items = append(p.Items, v)
-		}
+	for _, a := range open.Items {
 		if a.CreatedAt.Before(oldest) {
 			oldest = a.CreatedAt
 		}
+	}
+	for _, g := range alike(open.Items) {
+		if len(p.Requests) == homeRows {
+			break
+		}
+		p.Requests = append(p.Requests, approvalRequest(c, g))
 	}
 	if n := len(open.Items); n > 0 {
 		p.Sum = c.N(n, "%s approval, oldest waits %s", "%s approvals, oldest waits %s", kit.About(c.Site.Now().Sub(oldest)))
@@ -35,4 +51,53 @@ func (s *section) approvalsBand(c *ui.Context) (templ.Component, error) {
 		}
 	}
 	return ApprovalsOpen(p), nil
+}
+
+// alike groups open approvals of one step of a plan, in the order of the first of each group.
+func alike(list []domain.Approval) [][]domain.Approval {
+	var out [][]domain.Approval
+	at := map[[2]string]int{}
+	for _, a := range list {
+		key := [2]string{a.PlanKey, a.Node}
+		if i, ok := at[key]; ok {
+			out[i] = append(out[i], a)
+			continue
+		}
+		at[key] = len(out)
+		out = append(out, []domain.Approval{a})
+	}
+	return out
+}
+
+func approvalRequest(c *ui.Context, group []domain.Approval) Request {
+	a := group[0]
+	r := Request{
+		Role:    "need",
+		Kind:    kit.Link{Text: kit.Visible(a.PlanKey), Href: "/plans/" + url.PathEscape(a.PlanKey)},
+		Text:    kit.Visible(kit.Cut(a.Message, 200)),
+		Href:    "/approvals/" + a.ID,
+		Risk:    kit.Visible(kit.Cut(a.Label, 80)),
+		Remark:  c.T("Waiting for %s", kit.About(c.Site.Now().Sub(a.CreatedAt))),
+		Actions: []kit.Link{{Text: c.T("Review"), Href: "/approvals/" + a.ID}},
+	}
+	if n := len(group); n > 1 {
+		r.Remark = c.N(n, "%s request alike", "%s requests alike")
+		r.Actions = []kit.Link{{
+			Text: c.N(n, "Review %s", "Review %s"),
+			Href: link.With("/approvals/"+a.ID, url.Values{"show": {"all"}, "plan": {a.PlanKey}}),
+		}}
+	}
+	return r
+}
+
+func doubtRequest(c *ui.Context, run domain.Run) Request {
+	at := "/runs/" + run.ID + "?step=" + url.QueryEscape(run.Node) + "#inspector"
+	return Request{
+		Role:    "doubt",
+		Kind:    kit.Link{Text: c.T("In doubt · %s", kit.Visible(run.PlanKey)), Href: "/plans/" + url.PathEscape(run.PlanKey)},
+		Text:    c.T("Did the call of %s happen?", kit.Visible(run.Node)),
+		Href:    at,
+		Remark:  part.Headline(c, run),
+		Actions: []kit.Link{{Text: c.T("Look it up"), Href: at}},
+	}
 }

@@ -7,8 +7,10 @@ import (
 	"github.com/a-h/templ"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/link"
 	"github.com/kairosd/kairosd/web/part/failure"
+	part "github.com/kairosd/kairosd/web/part/run"
 	"github.com/kairosd/kairosd/web/ui"
 )
 
@@ -23,13 +25,13 @@ const (
 	restartShown = 24 * time.Hour
 )
 
-// waitsForPerson are the reasons that are not asked as approvals.
+// waitsForPerson are the reasons that need a person. Requests are excluded: they have a card.
 var waitsForPerson = slices.DeleteFunc(slices.Clone(domain.WaitReasons), func(w domain.WaitReason) bool {
-	return !w.NeedsPerson() || w == domain.WaitApproval
+	return !w.NeedsPerson() || w == domain.WaitApproval || w == domain.WaitInDoubt
 })
 
 // attentionBand is what is wrong: failures that are alike as one line each, what
-// a crash interrupted, and runs that only a person can let go on.
+// a crash interrupted, and runs that only a person can continue.
 func (s *section) attentionBand(c *ui.Context) (templ.Component, error) {
 	var p AttentionBand
 	counts, err := s.Reader.RunCounts(c)
@@ -44,8 +46,13 @@ func (s *section) attentionBand(c *ui.Context) (templ.Component, error) {
 	if more {
 		groups, p.More = groups[:homeGroups], c.T("All that failed")
 	}
+	failed, err := s.failedByPlan(c)
+	if err != nil {
+		return nil, err
+	}
 	for _, g := range groups {
 		row := groupRow(c, g)
+		row.Spark = failed[g.Plan.Key]
 		since, err := failure.Ports{App: s.App, Reader: s.Reader}.NewSince(c, g)
 		if err != nil {
 			return nil, err
@@ -98,7 +105,7 @@ func (s *section) attentionBand(c *ui.Context) (templ.Component, error) {
 		p.Nothing, err = s.lastFailure(c)
 		return Attention(p), err
 	}
-	runs := counts.NeedsAttention - counts.Waiting[domain.WaitApproval]
+	runs := counts.NeedsAttention - counts.Waiting[domain.WaitApproval] - counts.Waiting[domain.WaitInDoubt]
 	p.Sum = c.T("%s in %s", c.N(problems, "%s problem", "%s problems"), c.N(int(runs), "%s run", "%s runs"))
 	if more || p.MoreWaiting != "" || p.MoreRetrying != "" || p.MoreSilent != "" {
 		p.Sum = c.T("more than %s", p.Sum)
@@ -109,7 +116,42 @@ func (s *section) attentionBand(c *ui.Context) (templ.Component, error) {
 	return Attention(p), nil
 }
 
-// acked adds the failures that people took note of and that are not back.
+// failedByPlan are the failed runs of each plan in the last 24 hours, as bars of a small drawing.
+func (s *section) failedByPlan(c *ui.Context) (map[string][]part.Cell, error) {
+	from := firstSlot(c.Site.Now())
+	outcomes, err := s.Reader.Outcomes(c, from)
+	if err != nil {
+		return nil, err
+	}
+	counts := map[string]*[stripSlots]int64{}
+	for _, o := range outcomes {
+		i := int(o.From.Sub(from) / domain.OutcomeSlot)
+		if o.Status != domain.RunFailed || i < 0 || i >= stripSlots {
+			continue
+		}
+		if counts[o.PlanKey] == nil {
+			counts[o.PlanKey] = new([stripSlots]int64)
+		}
+		counts[o.PlanKey][i] += o.Runs
+	}
+	out := map[string][]part.Cell{}
+	const w = 100.0 / stripSlots
+	for plan, n := range counts {
+		most := slices.Max(n[:])
+		for i, failed := range n {
+			if failed == 0 {
+				continue
+			}
+			h := 100 * float64(failed) / float64(most)
+			out[plan] = append(out[plan], part.Cell{
+				X: kit.Percent(float64(i) * w), W: kit.Percent(w * .8), Y: kit.Percent(100 - h), H: kit.Percent(h), Class: "g-fail",
+			})
+		}
+	}
+	return out, nil
+}
+
+// acked adds the acknowledged failures that are not back.
 func (s *section) acked(c *ui.Context, p *AttentionBand, groups []domain.FailureGroup) error {
 	acks, err := s.App.Failures.Acknowledged(c, c.Who.Actor(), c.Site.Now().Add(-ackedDays*24*time.Hour), 50)
 	if err != nil {
@@ -126,7 +168,7 @@ func (s *section) acked(c *ui.Context, p *AttentionBand, groups []domain.Failure
 	return nil
 }
 
-// lastFailure says when a run failed last.
+// lastFailure returns when a run last failed.
 func (s *section) lastFailure(c *ui.Context) (string, error) {
 	list, err := s.Reader.Runs(c, domain.RunFilter{Statuses: []domain.RunStatus{domain.RunFailed}, Page: domain.Page{Limit: 1}})
 	if err != nil || len(list.Items) == 0 {
@@ -135,8 +177,8 @@ func (s *section) lastFailure(c *ui.Context) (string, error) {
 	return c.T("The last failure was %s.", c.Ago(c.Site.Now().Sub(list.Items[0].EndedAt))), nil
 }
 
-// restart says what the last start after a crash found in flight, and what has
-// become of it; nil: there was none of late.
+// restart returns what the last start after a crash found in flight, and what became of it; nil: there
+// was none in the last day.
 func (s *section) restart(c *ui.Context) (*RestartLine, error) {
 	starts, err := s.App.Audit.List(c, c.Who.Actor(), domain.AuditFilter{Action: "daemon.start", Page: domain.Page{Limit: 1}})
 	if err != nil || len(starts.Items) == 0 {

@@ -15,3 +15,14 @@ func following(b Band) templ.Attributes {
 		"hx-swap":    "morph:outerHTML",
 	}
 }
+
+// Card reports whether a section of home is a card of its own.
+func (b Band) Card() bool { return b.ID != "situation" && b.ID != "since" && b.ID != "figures" }
+
+// Word is the state of a request in words.
+func (r Request) Word() string {
+	if r.Role == "doubt" {
+		return "In doubt"
+	}
+	return "Waiting for approval"
+}

@@ -2,12 +2,12 @@ package home
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -20,40 +20,60 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// bandDeadline is how long one band may read. A band that takes longer says so;
+// bandDeadline is how long one band may read. A band that takes longer shows that;
 // the others do not wait for it.
 const bandDeadline = 2 * time.Second
 
-// homeBand is one part of home. It has a topic of its own and is read by itself,
+// homeBand is one part of home. It has a topic of its own and is read alone,
 // so that one that cannot be read leaves the others as they are.
 type homeBand struct {
 	id, heading string
-	// live bands follow the topic of their name, at most once every so many ms.
+	place       place
+	topic       string // that it follows; empty: that of its id
+	// live bands follow the topic of their name, at most once in every ms.
 	live  bool
 	every int
 	// build gives the band's content; nil: there is nothing to say, and no band.
 	build func(*section, *ui.Context) (templ.Component, error)
 }
 
+// place is where on the page a band is.
+type place int
+
+const (
+	top place = iota
+	mainColumn
+	sideColumn
+)
+
 // homeBands stand on the page in this order.
 var homeBands = []homeBand{
+	{id: "situation", heading: locale.Mark("Home"), topic: "attention", live: true, every: 2000, build: (*section).situationBand},
 	{id: "since", heading: locale.Mark("Since you left"), build: (*section).sinceBand},
-	{id: "attention", heading: locale.Mark("Needs attention"), live: true, every: 2000, build: (*section).attentionBand},
-	{id: "approvals", heading: locale.Mark("Needs you"), live: true, every: 2000, build: (*section).approvalsBand},
-	{id: "now", heading: locale.Mark("Now"), live: true, every: 2000, build: (*section).nowBand},
-	{id: "day", heading: locale.Mark("Last 24 hours"), live: true, every: 60_000, build: (*section).dayBand},
-	{id: "system", heading: locale.Mark("System"), live: true, every: 2000, build: (*section).systemBand},
+	{id: "figures", heading: locale.Mark("Key figures"), topic: "day", live: true, every: 60_000, build: (*section).figuresBand},
+	{id: "chart", heading: locale.Mark("Runs by half hour"), topic: "day", live: true, every: 60_000, build: (*section).chartBand},
+	{id: "attention", heading: locale.Mark("Problems"), place: mainColumn, live: true, every: 2000, build: (*section).attentionBand},
+	{id: "day", heading: locale.Mark("Plans"), place: mainColumn, live: true, every: 60_000, build: (*section).dayBand},
+	{id: "approvals", heading: locale.Mark("Action required"), place: sideColumn, live: true, every: 2000, build: (*section).approvalsBand},
+	{id: "now", heading: locale.Mark("Running now"), place: sideColumn, live: true, every: 2000, build: (*section).nowBand},
+	{id: "system", heading: locale.Mark("System"), place: sideColumn, live: true, every: 2000, build: (*section).systemBand},
 }
 
-// bands reads all bands at the same time.
-func (s *section) bands(c *ui.Context) []Band {
+// bands reads all bands at the same time, and puts each where it belongs.
+func (s *section) bands(c *ui.Context, p *HomePage) {
 	all := make([]Band, len(homeBands))
 	var reading sync.WaitGroup
 	for i, b := range homeBands {
 		reading.Go(func() { all[i] = s.band(c, b) })
 	}
 	reading.Wait()
-	return slices.DeleteFunc(all, func(b Band) bool { return b.Content == nil && b.Failed == "" })
+	columns := map[place]*[]Band{top: &p.Top, mainColumn: &p.Main, sideColumn: &p.Side}
+	for i, b := range all {
+		if b.Content != nil || b.Failed != "" {
+			into := columns[homeBands[i].place]
+			*into = append(*into, b)
+		}
+	}
 }
 
 // fragments are the bands, and the first steps of a server without runs.
@@ -68,7 +88,7 @@ func (s *section) fragments() []ui.Fragment {
 			return HomeBand(v), nil
 		}}
 		if b.live {
-			f.Topics = []string{b.id}
+			f.Topics = []string{cmp.Or(b.topic, b.id)}
 		}
 		out = append(out, f)
 	}
@@ -88,11 +108,11 @@ func (s *section) firstAgain(c *ui.Context) (templ.Component, error) {
 func (s *section) band(c *ui.Context, b homeBand) (v Band) {
 	v = Band{ID: b.id, Heading: c.T(b.heading), Every: strconv.Itoa(b.every)}
 	if b.live {
-		v.Topic = b.id
+		v.Topic = cmp.Or(b.topic, b.id)
 	}
 	failed := func(err error) {
 		if errors.Is(c.Err(), context.Canceled) {
-			return // the browser has gone: nobody waits for this
+			return // the browser has gone, and the result is not needed
 		}
 		id := kit.NewID()
 		c.Site.Logger.Error("a band of home failed", "id", id, "band", b.id, "err", err)

@@ -32,7 +32,7 @@ func groupRow(c *ui.Context, g domain.FailureGroup) Group {
 		row.Ack = "/failures/ack?" + failure.Query(g.Ref())
 	}
 	if a := g.Ack; a != nil {
-		row.Acked, row.Note = c.T("It is back: %s took note of it on %s.", kit.Visible(a.Actor), c.Time(a.At).Text), kit.Visible(a.Note)
+		row.Acked, row.Note = c.T("It is back: %s acknowledged it on %s.", kit.Visible(a.Actor), c.Time(a.At).Text), kit.Visible(a.Note)
 	}
 	if g.Runs == 1 {
 		row.One, row.Href = true, row.Newest.Href
@@ -43,7 +43,7 @@ func groupRow(c *ui.Context, g domain.FailureGroup) Group {
 	return row
 }
 
-// ackOf says who took note of a failure.
+// ackOf is an acknowledged failure as home lists it.
 func ackOf(c *ui.Context, a domain.FailureAck) AckRow {
 	row := AckRow{
 		What: c.T("%s at %s", kit.Visible(a.Code), kit.Visible(a.Node)),

@@ -7,7 +7,7 @@ import (
 )
 
 // home answers in five seconds: is anything wrong, what needs me, what runs. It
-// is made of bands that are read and refreshed each by itself.
+// is made of bands that are read and refreshed separately.
 func (s *section) home(c *ui.Context) error {
 	p := HomePage{Shell: c.Shell("home", "Home")}
 	p.Live = true
@@ -18,7 +18,7 @@ func (s *section) home(c *ui.Context) error {
 	if p.Empty = counts.Total == 0; p.Empty {
 		p.Steps = firstSteps(c)
 	} else {
-		p.Bands = s.bands(c)
+		s.bands(c, &p)
 	}
 	return c.Render(http.StatusOK, Home(p))
 }

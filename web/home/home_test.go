@@ -14,8 +14,7 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// A failure that somebody took note of leaves home, with who and why, and comes
-// back when it fails anew.
+// An acknowledged failure leaves home, with who and why, and comes back when it fails again.
 func TestAFailureIsAcknowledgedAndComesBack(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -87,7 +86,7 @@ func TestAFailureIsAcknowledgedAndComesBack(t *testing.T) {
 	}
 }
 
-// Home tells what happened since the reader's last visit, and how the last day
+// Home lists what happened since the reader's last visit, and how the last day
 // went, plan by plan.
 func TestHomeTellsWhatHappenedMeanwhile(t *testing.T) {
 	t.Parallel()
@@ -98,7 +97,7 @@ func TestHomeTellsWhatHappenedMeanwhile(t *testing.T) {
 	}
 	site.Seed(t)
 	home := b.Get("/")
-	for _, want := range []string{"Since you left", "1 run succeeded", "2 failed", "new: ", "Last 24 hours", "ledger: 0 succeeded, 1 failed in 24 hours", `fill="url(#hatch)"`} {
+	for _, want := range []string{"Since you left", "1 run completed", "2 failed", "new: ", "Runs by half hour", "ledger: 0 completed, 1 failed in 24 hours", `fill="url(#hatch)"`} {
 		if !strings.Contains(home.Body, want) {
 			t.Errorf("home does not say %q", want)
 		}
@@ -106,7 +105,7 @@ func TestHomeTellsWhatHappenedMeanwhile(t *testing.T) {
 	if again := b.Get("/"); !strings.Contains(again.Body, "Since you left") {
 		t.Error("a second look takes it away")
 	}
-	// Who has never been here is told nothing of that.
+	// A first visit shows nothing of that.
 	if err := site.App.Preferences.Set(t.Context(), app.Preference{Meta: app.Meta{By: site.Admin}, Key: "home visit", Value: ""}); err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +115,7 @@ func TestHomeTellsWhatHappenedMeanwhile(t *testing.T) {
 }
 
 // What is read for a band that cannot be read is not shown; the others are, and
-// the band says so, with a way to try again (R30). It catches up by itself.
+// the band shows that, with a way to try again. It catches up automatically.
 func TestABandThatFailsLeavesTheOthers(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -130,9 +129,9 @@ func TestABandThatFailsLeavesTheOthers(t *testing.T) {
 		http.StatusOK,
 		"This part could not be read.",
 		"Try again",
-		"3 problems in 3 runs",
+		"2 problems in 2 runs",
 		"1 approval, oldest waits",
-		"ledger: 0 succeeded, 1 failed",
+		"ledger: 0 completed, 1 failed",
 	)
 	if strings.Contains(home.Body, "the disk does not answer") {
 		t.Error("a cause that is for the log is on the page")
@@ -149,7 +148,7 @@ func TestABandThatFailsLeavesTheOthers(t *testing.T) {
 	site.System.Fail(nil)
 	p := ask("system", "")
 	webtest.Says(t, p, http.StatusOK, "checkpoints p95 4 ms", "no backups configured")
-	// What says nothing new is not sent again.
+	// Unchanged content is not sent again.
 	at := regexp.MustCompile(`hx-get="/\?v=([a-z0-9]+)"`).FindStringSubmatch(p.Body)
 	if at == nil {
 		t.Fatalf("the band has no version: %s", p.Body)
@@ -162,7 +161,7 @@ func TestABandThatFailsLeavesTheOthers(t *testing.T) {
 	}
 }
 
-// A failure that began with a version says so, and leads to what changed.
+// A failure that began with a version names it, and leads to what changed.
 func TestAFailureIsNewSinceAVersion(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -190,7 +189,7 @@ func TestAFailureIsNewSinceAVersion(t *testing.T) {
 	}
 }
 
-// All that home lists is acknowledged with one note; what nobody has seen is not.
+// All that home lists is acknowledged with one note; failures that were not shown are not.
 func TestAllFailuresAreAcknowledgedAtOnce(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -217,7 +216,7 @@ func TestAllFailuresAreAcknowledgedAtOnce(t *testing.T) {
 	}
 }
 
-// Before anything ran, home says how to begin, with commands that work here.
+// Before anything ran, home shows how to begin, with commands that work here.
 func TestHomeOfAnEmptyInstallation(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -4,26 +4,48 @@ import (
 	"github.com/a-h/templ"
 
 	"github.com/kairosd/kairosd/web/kit"
-	"github.com/kairosd/kairosd/web/part/approval"
 	part "github.com/kairosd/kairosd/web/part/run"
 )
 
-// HomePage is what is wrong, what needs somebody, what runs: in bands.
+// HomePage is what is wrong, what needs a decision, and what runs, in bands.
 type HomePage struct {
 	kit.Shell
 	Empty bool
 	Steps []FirstStep // where nothing has run yet
-	Bands []Band
+	// Top are the bands above the columns, Main and Side those in them.
+	Top, Main, Side []Band
+}
+
+// SituationBand states how things stand.
+type SituationBand struct{ Sentence, Last string }
+
+// FiguresBand is how the last day went in figures.
+type FiguresBand struct{ Figures []Figure }
+
+// Figure is one of them: Change is how it changed, Share how full it is.
+type Figure struct {
+	Title, Value, Remark string
+	Change               string
+	Good, Bad            bool
+	Spark, Share         string
+}
+
+// Request waits for a decision of a person.
+type Request struct {
+	Role                     string // need or doubt
+	Kind                     kit.Link
+	Text, Href, Risk, Remark string
+	Actions                  []kit.Link
 }
 
 // FirstStep is one of a few things to do, with a command.
 type FirstStep struct{ Text, Code string }
 
-// Band is one part of home, refreshed by itself.
+// Band is one part of home, refreshed separately.
 type Band struct {
 	ID, Heading  string
 	Topic, Every string // what it follows, and at most how often, in ms; empty: nothing
-	Version      string // of what it says
+	Version      string // of its content
 	Content      templ.Component
 	Failed       string // why there is nothing to show
 }
@@ -36,7 +58,7 @@ type AttentionBand struct {
 	Restart      *RestartLine
 	Acked        []AckRow
 	AckedHead    string
-	Waiting      []part.Row // only a person can let them go on
+	Waiting      []part.Row // only a person can continue them
 	MoreWaiting  string
 	Retrying     []part.Row // are tried again and again
 	MoreRetrying string
@@ -53,8 +75,8 @@ type RestartLine struct {
 
 // ApprovalsBand is what waits for a decision.
 type ApprovalsBand struct {
-	Sum   string
-	Items []approval.Card
+	Sum      string
+	Requests []Request
 }
 
 // NowBand is what runs.
@@ -67,12 +89,13 @@ type NowBand struct {
 
 // DayBand is the last 24 hours, per plan.
 type DayBand struct {
+	Sum        string
 	Strips     []StripRow
 	StripFrom  kit.Time
 	MoreStrips string
 }
 
-// SystemLine is how the installation is, in a line.
+// SystemLine is the state of the server.
 type SystemLine struct{ Facts []SystemFact }
 
 // SystemFact is a part of it; State is "", need or fail.
@@ -88,7 +111,7 @@ type SinceBand struct {
 	Notes    []RunNote
 }
 
-// RunNote is what somebody wrote about a run.
+// RunNote is a note about a run.
 type RunNote struct {
 	Run, Plan kit.Link
 	Who, Text string
@@ -99,12 +122,15 @@ type RunNote struct {
 type StripRow struct {
 	Plan   kit.Link
 	Cells  []part.Cell
-	OK     string
+	Runs   string
+	OK     string // share of the runs that completed
+	Role   string // of the share: fail, need, or empty
+	P95    string
 	Failed kit.Link
 	Label  string
 }
 
-// AckRow is a failure that somebody took note of.
+// AckRow is an acknowledged failure.
 type AckRow struct {
 	What, Plan, Who, Note, Runs string
 	Says                        string // the newest of the runs
@@ -114,6 +140,7 @@ type AckRow struct {
 
 // GroupRow is a group of failed runs.
 type Group struct {
+	Spark                     []part.Cell // failed runs of the plan in 24 hours
 	Code, Node, Plan, Version string
 	Href                      string // its runs
 	Runs                      string
@@ -123,9 +150,9 @@ type Group struct {
 	One                       bool   // a single run: its own pages say more
 	Resume                    string // address of the preview; empty: not allowed
 	Ack                       string // address of acknowledging it
-	// Acked says that it was acknowledged before and has come back, Note with what.
+	// Acked is set if it was acknowledged before and has come back, Note is the note of then.
 	Acked, Note string
-	// New says since what change failures like these are new, Compare and Good
+	// New is the change since which failures like these are new, Compare and Good
 	// lead to what differs.
 	New           string
 	Compare, Good kit.Link

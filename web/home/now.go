@@ -46,13 +46,13 @@ func (s *section) nowBand(c *ui.Context) (templ.Component, error) {
 // dayBand is how the last 24 hours went, plan by plan.
 func (s *section) dayBand(c *ui.Context) (templ.Component, error) {
 	var p DayBand
-	if err := s.strips(c, &p, c.Site.Now()); err != nil || len(p.Strips) == 0 {
+	if err := s.strips(c, &p); err != nil || len(p.Strips) == 0 {
 		return nil, err
 	}
 	return Day(p), nil
 }
 
-// systemBand is one line: what the installation itself has to say.
+// systemBand is the state of the server.
 func (s *section) systemBand(c *ui.Context) (templ.Component, error) {
 	v, err := s.System.HealthMetrics(c)
 	if err != nil {

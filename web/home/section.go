@@ -59,8 +59,8 @@ func Section(p Ports) ui.Section {
 			{Post: "/failures/unack", Operation: app.UnacknowledgeFailures, Handle: s.ack},
 		},
 		Done: []ui.Done{
-			{Name: "failure-noted", Path: "/failures/ack", Says: locale.Mark("Somebody knows of it now: it needs attention no more.")},
-			{Name: "failure-back", Path: "/failures/unack", Says: locale.Mark("It needs attention again.")},
+			{Name: "failure-noted", Path: "/failures/ack", Says: locale.Mark("Failure acknowledged.")},
+			{Name: "failure-back", Path: "/failures/unack", Says: locale.Mark("Acknowledgment removed; the failure needs attention again.")},
 		},
 	}
 }

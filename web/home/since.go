@@ -1,9 +1,6 @@
 package home
 
 import (
-	"cmp"
-	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,7 +13,6 @@ import (
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/link"
 	"github.com/kairosd/kairosd/web/part/event"
-	part "github.com/kairosd/kairosd/web/part/run"
 	"github.com/kairosd/kairosd/web/ui"
 )
 
@@ -25,13 +21,13 @@ const (
 	// another visit, and homeVisit the preference that keeps it.
 	away      = 30 * time.Minute
 	homeVisit = "home visit"
-	// sinceActs is how many acts of others are told.
+	// sinceActs is how many actions of others are listed.
 	sinceActs = 8
 	sinceCap  = 1000
 )
 
-// told are the acts that a person who comes back wants to know of.
-var told = []string{
+// notable are the actions of others that home lists.
+var notable = []string{
 	"run.resume",
 	"run.rerun",
 	"run.fork",
@@ -54,8 +50,8 @@ var told = []string{
 	"token.create",
 }
 
-// visit notes that the reader looks at home now, and says when they last left
-// it; zero: they have not been here before.
+// visit records that the reader looks at home now, and returns when they last left it; zero: this is
+// their first visit.
 func (s *section) visit(c *ui.Context, now time.Time) (left time.Time, err error) {
 	kept, err := s.App.Preferences.Get(c, c.Who.Actor(), homeVisit)
 	if err != nil {
@@ -81,12 +77,12 @@ func (s *section) visit(c *ui.Context, now time.Time) (left time.Time, err error
 	}
 	err = s.App.Preferences.Set(c, app.Preference{Meta: app.Meta{By: c.Who.Actor()}, Key: homeVisit, Value: text})
 	if domain.CodeOf(err) == domain.CodeNoSpace {
-		err = nil // the same is told once more
+		err = nil // home shows the same once more
 	}
 	return left, err
 }
 
-// sinceBand tells what happened since the reader's last visit.
+// sinceBand lists what happened since the reader's last visit.
 func (s *section) sinceBand(c *ui.Context) (templ.Component, error) {
 	left, err := s.visit(c, c.Site.Now())
 	if err != nil || left.IsZero() {
@@ -97,7 +93,7 @@ func (s *section) sinceBand(c *ui.Context) (templ.Component, error) {
 	for _, st := range []struct {
 		status domain.RunStatus
 		say    func(int) string
-	}{{domain.RunCompleted, func(n int) string { return c.N(n, "%s run succeeded", "%s runs succeeded") }},
+	}{{domain.RunCompleted, func(n int) string { return c.N(n, "%s run completed", "%s runs completed") }},
 		{domain.RunFailed, func(n int) string { return c.N(n, "%s failed", "%s failed") }},
 		{domain.RunCancelled, func(n int) string { return c.N(n, "%s run was cancelled", "%s runs were cancelled") }}} {
 		n, _, err := s.Reader.RunsCount(c, domain.RunFilter{Statuses: []domain.RunStatus{st.status}, Since: left}, sinceCap+1)
@@ -108,6 +104,9 @@ func (s *section) sinceBand(c *ui.Context) (templ.Component, error) {
 			continue
 		}
 		l := kit.Link{Text: st.say(n), Href: link.List("/runs", "status:"+string(st.status)+" since:"+stamp)}
+		if st.status == domain.RunFailed {
+			l.Class = "fail"
+		}
 		if n > sinceCap {
 			l.Text = c.T("more than %s", st.say(sinceCap))
 		}
@@ -132,7 +131,7 @@ func (s *section) sinceBand(c *ui.Context) (templ.Component, error) {
 		c,
 		c.Who.Actor(),
 		domain.AuditFilter{
-			Actions: told,
+			Actions: notable,
 			Exclude: domain.AuditExclusion{Actors: []string{c.Who.Name}},
 			Since:   left,
 			Page:    domain.Page{Limit: sinceActs},
@@ -162,91 +161,4 @@ func (s *section) sinceBand(c *ui.Context) (templ.Component, error) {
 	}
 	p.ActsHead = c.N(len(p.Acts), "%s act of others", "%s acts of others")
 	return Since(p), nil
-}
-
-const (
-	stripSlots = 48 // half hours of a day
-	stripPlans = 12
-)
-
-// strips are the last 24 hours: one row per plan, one cell per half hour; plans
-// with failures come first.
-func (s *section) strips(c *ui.Context, p *DayBand, now time.Time) error {
-	from := now.Truncate(domain.OutcomeSlot).Add(-(stripSlots - 1) * domain.OutcomeSlot)
-	list, err := s.Reader.Outcomes(c, from)
-	if err != nil {
-		return err
-	}
-	type day struct {
-		plan                 string
-		ok, failed, other    int64
-		cells                [stripSlots][2]int64 // ended well or by hand, failed
-		most                 int64
-		lastFailed, lastSlot int
-	}
-	days := map[string]*day{}
-	for _, o := range list {
-		i := int(o.From.Sub(from) / domain.OutcomeSlot)
-		if i < 0 || i >= stripSlots {
-			continue
-		}
-		d := days[o.PlanKey]
-		if d == nil {
-			d = &day{plan: o.PlanKey, lastFailed: -1}
-			days[o.PlanKey] = d
-		}
-		switch o.Status {
-		case domain.RunFailed:
-			d.failed += o.Runs
-			d.cells[i][1] += o.Runs
-			d.lastFailed = max(d.lastFailed, i)
-		case domain.RunCompleted:
-			d.ok += o.Runs
-			d.cells[i][0] += o.Runs
-		default:
-			d.other += o.Runs
-			d.cells[i][0] += o.Runs
-		}
-		d.most = max(d.most, d.cells[i][0])
-		d.lastSlot = max(d.lastSlot, i)
-	}
-	all := make([]*day, 0, len(days))
-	for _, d := range days {
-		all = append(all, d)
-	}
-	slices.SortFunc(all, func(a, b *day) int {
-		return cmp.Or(
-			cmp.Compare(b.lastFailed, a.lastFailed),
-			cmp.Compare(b.failed, a.failed),
-			cmp.Compare(b.ok, a.ok),
-			cmp.Compare(a.plan, b.plan),
-		)
-	})
-	if len(all) > stripPlans {
-		p.MoreStrips = c.N(len(all)-stripPlans, "%s more plan ran", "%s more plans ran")
-		all = all[:stripPlans]
-	}
-	for _, d := range all {
-		row := StripRow{Plan: kit.Link{Text: kit.Visible(d.plan), Href: "/plans/" + url.PathEscape(d.plan)}, OK: c.Number(d.ok)}
-		if d.failed > 0 {
-			row.Failed = kit.Link{Text: c.Number(d.failed), Href: link.List("/runs", "status:failed since:24h plan:"+d.plan)}
-		}
-		w := 100.0 / stripSlots
-		for i, c := range d.cells {
-			x, width := kit.Percent(float64(i)*w), kit.Percent(w*0.86)
-			switch {
-			case c[1] > 0: // failures are tall, however many
-				row.Cells = append(row.Cells, part.Cell{X: x, W: width, Y: "0", H: "100%", Class: "g-fail"})
-			case c[0] > 0:
-				h := 20 + 50*float64(c[0])/float64(max(d.most, 1))
-				row.Cells = append(row.Cells, part.Cell{X: x, W: width, Y: kit.Percent(100 - h), H: kit.Percent(h), Class: "g-ok"})
-			default:
-				row.Cells = append(row.Cells, part.Cell{X: x, W: width, Y: "94%", H: "6%", Class: "g-none"})
-			}
-		}
-		row.Label = c.T("%s: %s succeeded, %s failed in 24 hours", kit.Visible(d.plan), c.Number(d.ok), c.Number(d.failed))
-		p.Strips = append(p.Strips, row)
-	}
-	p.StripFrom = c.Time(from)
-	return nil
 }

@@ -24,7 +24,7 @@ func TestTheRunPageShowsAgents(t *testing.T) {
 	for _, want := range []string{
 		"answer desk 4 1 330 33 0.3960", // two answers of each agent, one calculation
 		"All steps 4 1 330 33 0.3960",
-		"handoff:accountant succeeded", "tool:calculator succeeded", "The answer: &lt;i&gt;42&lt;/i&gt;",
+		"handoff:accountant completed", "tool:calculator completed", "The answer: &lt;i&gt;42&lt;/i&gt;",
 		"request desk accountant answer acknowledged", "ack accountant desk", "response accountant desk",
 	} {
 		if !strings.Contains(text, want) {

@@ -231,7 +231,7 @@ func TestARunThatLostItsInputIsStillShown(t *testing.T) {
 				"restore a backup, or start a new run like it",
 				"/runs/new?like="+run,
 				"end unknown",
-				"succeeded",
+				"completed",
 			)
 			for _, view := range []string{"?view=graph", "?view=state", "?view=handoffs", "?view=events", "?view=log", "?view=io", "?step=pay", "/steps/2", "/peek", "/lineage", "/cancel", "/note", "/resume", "/fork?at=1", "/rerun", "/export"} {
 				p := b.Get(page + view)

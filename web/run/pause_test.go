@@ -116,7 +116,7 @@ func TestAFailureIsAcknowledgedInOneDialog(t *testing.T) {
 	if p := b.Post("/failures/ack", form); p.Location != "/" {
 		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
 	}
-	webtest.Says(t, b.Get("/"), http.StatusOK, `id="done"`, "it needs attention no more")
+	webtest.Says(t, b.Get("/"), http.StatusOK, `id="done"`, "Failure acknowledged.")
 	if now, err := site.Store.FindRun(t.Context(), again.ID); err != nil || now.Attention {
 		t.Errorf("its like still needs attention: %v", err)
 	}

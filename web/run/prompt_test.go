@@ -49,7 +49,7 @@ func TestTheConversationOfAStepIsShown(t *testing.T) {
 		"6 · User",
 		"7 · Assistant · accountant",
 		"→ 2 calculator",
-		"8 · Tool result · 2 calculator · succeeded",
+		"8 · Tool result · 2 calculator · completed",
 		"42",
 		"Arguments: {&#34;expression&#34;:&#34;6*7&#34;}",
 		"9 · Assistant",

@@ -21,7 +21,7 @@ func TestAQuestionOnItsRunSaysWhereEachAnswerLeads(t *testing.T) {
 	run := site.Run(t, "gate", `null`)
 	at := "/runs/" + run.ID
 	text := webtest.Words(site.Browser(t).Login().Get(at).Body)
-	for _, want := range []string{"What happens next", "Next: post", "Touches the world outside: post", "Next: drop", "What it rests on, and how it was decided before"} {
+	for _, want := range []string{"What happens next", "Next: post", "Side effects: post", "Next: drop", "Evidence and earlier decisions"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the run's page does not say %q\n%s", want, text)
 		}

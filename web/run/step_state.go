@@ -22,7 +22,7 @@ var stepStates = []stepState{
 	{"failed", stepStatus(domain.NodeFailed)},
 	{"interrupted", stepStatus(domain.NodeInDoubt)},
 	{"lost", lostStatus()},
-	{"needs", kit.Word("need", "i-need", locale.Mark("needs you"), false)},
+	{"needs", kit.Word("need", "i-need", locale.Mark("action required"), false)},
 	{"retrying", kit.Word("need", "i-retry", locale.Mark("retrying"), false)},
 	{"running", stepStatus(domain.NodeRunning)},
 	{"waiting", stepStatus(domain.NodeWaiting)},

@@ -17,7 +17,7 @@ func TestATimelineOfTenThousandStepsStaysSmall(t *testing.T) {
 		rows  int
 		wants []string
 	}{
-		"": {9, []string{"send ×10,000", "5 failed · 9,995 succeeded", "show all 10,000", "send [1998]"}},
+		"": {9, []string{"send ×10,000", "5 failed · 9,995 completed", "show all 10,000", "send [1998]"}},
 		// The page of the first failure.
 		"?open=send":              {55, []string{"1,951 to 2,000 of 10,000", "Previous", "Next", "open=send%401901", "open=send%402001"}},
 		"?open=send@9951":         {55, []string{"9,951 to 10,000 of 10,000", "send [9999]", `row-number">10000</td>`}},

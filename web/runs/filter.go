@@ -61,8 +61,8 @@ func (s *section) elsewhere(c *ui.Context) (string, error) {
 // knownMax is how many values of one key are looked at.
 const knownMax = 500
 
-// unknownValue says which value of a filter names nothing that there is, but
-// nearly: a mistyped name would else give an empty list.
+// unknownValue returns the problem of a value that names nothing but is close to a known one: a
+// mistyped name would give an empty list.
 func (s *section) unknownValue(c *ui.Context, f domain.RunFilter) (*domain.Error, error) {
 	one := func(v string, more []string) []string {
 		if v != "" {
@@ -156,7 +156,7 @@ func narrowings(c *ui.Context, q string, found []domain.Run) []kit.Link {
 	return out
 }
 
-// filtered makes links of what a row says and the list can be filtered by.
+// filtered makes links of the cells of a row that the list can be filtered by.
 func filtered(c *ui.Context, row *part.Row, q string, run domain.Run) {
 	row.StatusHref = narrow(c, q, "status", statusTerm(run)).Href
 	row.VersionHref = link.List(

@@ -35,7 +35,7 @@ func TestViewsAreKept(t *testing.T) {
 	}
 }
 
-// A list that is open says what is new and changes its cells, never its rows.
+// An open list shows how many runs are new and changes its cells, never its rows.
 func TestAnOpenListIsNotMoved(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -59,8 +59,8 @@ func TestAnOpenListIsNotMoved(t *testing.T) {
 	}
 }
 
-// A filter that is not understood says what was perhaps meant; one that matches
-// nothing, what leaving a term out would give.
+// A filter that cannot be read suggests a correction. One that matches nothing shows what leaving out
+// a term would give.
 func TestFiltersHelp(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -73,7 +73,7 @@ func TestFiltersHelp(t *testing.T) {
 		!strings.Contains(p.Body, "Without plan:report") {
 		t.Errorf("nothing matches, and no way out is shown:\n%s", p.Body)
 	}
-	// A page in Spanish says the same in Spanish, and keeps the query's keys.
+	// A page in Spanish keeps the query's keys.
 	req, err := http.NewRequest(http.MethodGet, site.URL+"/runs?q="+url.QueryEscape("status:failed"), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +111,7 @@ func TestAFilterKnowsItsValues(t *testing.T) {
 	webtest.Says(t, b.Get("/runs/suggest?q=error:"), http.StatusOK, code, "1 run needs attention")
 }
 
-// What a cell says narrows the list; a range of one's own, and the view that the
+// A cell narrows the list; a range of one's own, and the view that the
 // list opens with, are addresses.
 func TestCellsRangesAndTheDefaultView(t *testing.T) {
 	t.Parallel()

@@ -49,6 +49,9 @@ func (s *section) runs(c *ui.Context) error {
 		return err
 	}
 	p.Chips = chips(c, q, counts)
+	if p.Histogram, err = s.histogram(c, q); err != nil {
+		return err
+	}
 	ranges(c, &p, q)
 	p.Here = c.Echo.Request().URL.RequestURI()
 	p.CSV = link.List("/runs.csv", q)
@@ -221,8 +224,7 @@ const narrowerCounts = 3
 // unknown is how many runs match where a search was not finished.
 const unknown = -1
 
-// narrower says, for a filter that matches nothing, what leaving out each term
-// would give.
+// narrower lists, for a filter that matches nothing, what leaving out each term would give.
 func (s *section) narrower(c *ui.Context, p *RunsPage, q string) {
 	parts := filter.Terms(q)
 	if len(parts) > 8 {
@@ -245,7 +247,7 @@ func (s *section) narrower(c *ui.Context, p *RunsPage, q string) {
 	}
 }
 
-// matchText says how many runs a filter selects, as far as that is quickly counted.
+// matchText is how many runs a filter selects, as far as that is quickly counted.
 func (s *section) matchText(c *ui.Context, f domain.RunFilter) (string, error) {
 	const most = 1000
 	n, whole, err := s.Reader.RunsCount(c, f, most+1)
@@ -329,7 +331,7 @@ func chips(c *ui.Context, q string, counts domain.RunCounts) []kit.Link {
 	out := []kit.Link{
 		chip(c.T("Needs attention"), "is:attention", counts.NeedsAttention),
 		chip(c.T("Failed"), "status:failed", counts.ByStatus[domain.RunFailed]),
-		chip(c.T("Needs you"), "status:needs_you", needsYou(counts)),
+		chip(c.T("Action required"), "status:needs_you", needsYou(counts)),
 	}
 	if n := counts.Waiting[domain.WaitInDoubt]; n > 0 || strings.Contains(q, "interrupted") {
 		out = append(out, chip(c.T("In doubt"), "status:interrupted", n))
@@ -345,7 +347,7 @@ func chips(c *ui.Context, q string, counts domain.RunCounts) []kit.Link {
 		),
 		chip(c.T("Queued"), "status:queued", counts.ByStatus[domain.RunQueued]),
 		chip(
-			c.T("Succeeded"),
+			c.T("Completed"),
 			"status:completed",
 			counts.ByStatus[domain.RunCompleted],
 		),

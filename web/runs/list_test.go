@@ -142,8 +142,8 @@ func TestRunsAreExportedAsCSV(t *testing.T) {
 	}
 }
 
-// A list says how many runs match only if it knows: where a search or a count was
-// not finished, it says so, and acts on all that match are offered without a number.
+// A list shows how many runs match only if the count is finished. Otherwise it shows a lower bound,
+// and bulk operations on all matching runs are offered without a number.
 func TestTheRunListCountsWhatItKnows(t *testing.T) {
 	t.Parallel()
 	s := webtest.NewOn(t, storetest.OpenExamining(t, 256))

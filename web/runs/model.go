@@ -34,6 +34,8 @@ type RunsPage struct {
 	SavedViews
 	Table
 	Selection
+	// Histogram is how the runs ended over time; nil: the query has none.
+	Histogram            *kit.Chart
 	Rows                 []part.Row
 	Count                string
 	Newest, Newer, Older string
@@ -49,7 +51,7 @@ type Filter struct {
 	Narrow                   []kit.Link // what removing a term would give
 	// Unfinished is set if the last term of the query is ignored because it is being typed.
 	Unfinished string
-	// Stopped says how far a search came, Narrowings what would make it shorter.
+	// Stopped is how far a search came, Narrowings what would make it shorter.
 	Stopped    string
 	Narrowings []kit.Link
 	Ranges     []kit.Link // quick ranges of time
@@ -81,7 +83,7 @@ type Table struct {
 
 // Selection is what can be done with many runs of the list.
 type Selection struct {
-	// Acts on many runs, if the reader may act.
+	// Bulk operations, if the reader may start any.
 	Acts    []kit.Link
 	All     string // "select all 27 that match"
 	AllHref []kit.Link

@@ -102,7 +102,7 @@ const peekLines = 6
 // lastLog is the end of what a run's last steps logged.
 func (s *section) lastLog(c *ui.Context, run domain.Run) ([]string, error) {
 	rows, err := s.Reader.JournalPage(c, run.ID, max(0, run.LastSeq-20), 20)
-	if err != nil && domain.CodeOf(err) != domain.CodeCorrupt { // the run's page says what is damaged
+	if err != nil && domain.CodeOf(err) != domain.CodeCorrupt { // the run's page shows what is damaged
 		return nil, err
 	}
 	var out []string

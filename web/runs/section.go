@@ -4,6 +4,7 @@ package runs
 
 import (
 	"context"
+	"time"
 
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
@@ -26,8 +27,10 @@ type Reader interface {
 	// least 4 characters; CodeNotFound, CodeConflict when ambiguous.
 	FindRun(ctx context.Context, id string) (domain.Run, error)
 	Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error)
+	// Outcomes counts how runs ended since a time, per plan and half hour.
+	Outcomes(ctx context.Context, since time.Time) ([]domain.Outcome, error)
 	// SortedRuns lists the runs with the most of something among the newest that
-	// match, and says among how many.
+	// match, and among how many.
 	SortedRuns(ctx context.Context, f domain.RunFilter, by domain.RunSort) ([]domain.Run, domain.SortWindow, error)
 	// RunsCount counts matches up to the cap; not whole: there may be more.
 	RunsCount(ctx context.Context, f domain.RunFilter, cap int) (n int, whole bool, err error)

@@ -22,7 +22,7 @@ var stepChips = []struct{ word, q, sort string }{
 }
 
 // steps searches attempts of steps across runs: which step is slow, which fails
-// (R28).
+// .
 func (s *section) steps(c *ui.Context) error {
 	q, sort := strings.TrimSpace(c.Query("q")), c.Query("sort")
 	p := StepsPage{Shell: c.Shell("runs", "Steps"), Query: q, Sort: sort, ByTook: link.Steps(q, "took"), ByRun: link.Steps(q, "")}
@@ -51,7 +51,7 @@ func (s *section) steps(c *ui.Context) error {
 		v := url.Values{"q": {q}, "after": {hits.Next}}
 		p.Older = "/steps?" + v.Encode()
 		if len(p.Rows) == 0 {
-			p.Count += c.T(", as far as was looked: Older goes on from there, since: or plan: makes it narrower")
+			p.Count += c.T(" so far. Older continues the search; since: or plan: makes it narrower")
 		}
 	}
 	return c.Render(http.StatusOK, Steps(p))

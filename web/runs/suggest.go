@@ -21,7 +21,7 @@ var keyWords = map[string]string{
 	), "error": locale.Mark("the code of its failure"), "agent": locale.Mark("an agent that took part"),
 	"tool": locale.Mark(
 		"a tool that was called",
-	), "provider": locale.Mark("a provider that was asked"), "by": locale.Mark("who started it"),
+	), "provider": locale.Mark("a provider that was called"), "by": locale.Mark("who started it"),
 	"trigger": locale.Mark(
 		"through what it was started",
 	), "parent": locale.Mark("the run that it is a child of"), "id": locale.Mark("end or beginning of its id"),
@@ -33,7 +33,7 @@ var keyWords = map[string]string{
 	), "steps": locale.Mark("more or fewer steps than"), "attempt": locale.Mark("a step took more attempts than"),
 	"has": locale.Mark(
 		"fork, note, approval, parent or crash",
-	), "is": locale.Mark("attention, acknowledged or deleted"), "bulk": locale.Mark("part of an act on many runs"),
+	), "is": locale.Mark("attention, acknowledged or deleted"), "bulk": locale.Mark("part of a bulk operation"),
 	"text": locale.Mark("words in the headline or the labels"), "fingerprint": locale.Mark("a failure group"),
 }
 

@@ -14,15 +14,17 @@ func RunStatus(s domain.RunStatus, reason domain.WaitReason) kit.Status {
 	case domain.RunRunning:
 		return kit.Word("now", "i-now", locale.Mark("Running"), false)
 	case domain.RunCompleted:
-		return kit.Word("ok", "i-ok", locale.Mark("Succeeded"), true)
+		return kit.Word("ok", "i-ok", locale.Mark("Completed"), true)
 	case domain.RunFailed:
 		return kit.Word("fail", "i-fail", locale.Mark("Failed"), true)
 	case domain.RunCancelled:
 		return kit.Word("idle", "i-cancel", locale.Mark("Cancelled"), true)
 	}
 	switch reason {
-	case domain.WaitApproval, domain.WaitBudget, domain.WaitReplan, domain.WaitHeld, domain.WaitQuarantined:
-		return kit.Word("need", "i-need", locale.Mark("Needs you"), false)
+	case domain.WaitApproval:
+		return kit.Word("need", "i-need", locale.Mark("Waiting for approval"), false)
+	case domain.WaitBudget, domain.WaitReplan, domain.WaitHeld, domain.WaitQuarantined:
+		return kit.Word("need", "i-need", locale.Mark("Action required"), false)
 	case domain.WaitInDoubt:
 		return kit.Word("doubt", "i-doubt", locale.Mark("In doubt"), false)
 	case domain.WaitPaused:
@@ -39,7 +41,7 @@ func StepStatus(s domain.NodeStatus) kit.Status {
 	case domain.NodeRunning:
 		return kit.Word("now", "i-now", locale.Mark("running"), false)
 	case domain.NodeCompleted:
-		return kit.Word("ok", "i-ok", locale.Mark("succeeded"), true)
+		return kit.Word("ok", "i-ok", locale.Mark("completed"), true)
 	case domain.NodeFailed:
 		return kit.Word("fail", "i-fail", locale.Mark("failed"), true)
 	case domain.NodeSkipped:

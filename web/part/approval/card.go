@@ -22,8 +22,8 @@ type Ports struct {
 	Predictions Predictions
 	// TwoPeople reports whether who started a run may not answer its approvals.
 	TwoPeople func() bool
-	// People are the persons behind the name of an actor: nobody is two people by
-	// making a token.
+	// People are the persons behind the name of an actor: a token does not make two
+	// people of one.
 	People func(ctx context.Context, name string) ([]string, error)
 }
 
@@ -42,7 +42,7 @@ func (p Ports) startedIt(c *ui.Context, starter string) (bool, error) {
 	return slices.Contains(who, c.Who.Name), err
 }
 
-// Card is an approval as a form or a row says it.
+// Card is an approval as a form or a row shows it.
 func (p Ports) Card(c *ui.Context, a domain.Approval) (Card, error) {
 	v := Card{
 		ID: a.ID, Href: "/approvals/" + a.ID, Action: "/approvals/" + a.ID, Message: kit.Visible(a.Message), Since: c.Time(a.CreatedAt), Assignee: kit.Visible(a.Assignee),
@@ -90,7 +90,7 @@ func (p Ports) Card(c *ui.Context, a domain.Approval) (Card, error) {
 			first[x.Rejects()] = false
 		}
 		v.Answers = append(v.Answers, b)
-		if a.Answer == x.ID && len(a.Answers()) > 2 { // else the status says it
+		if a.Answer == x.ID && len(a.Answers()) > 2 { // else the status shows it
 			v.Given = b.Label
 		}
 	}
@@ -101,7 +101,7 @@ func (p Ports) Card(c *ui.Context, a domain.Approval) (Card, error) {
 	v.Due = dueWords(c, a)
 	v.StartedBy = kit.Visible(a.StartedBy)
 	if p.TwoPeople() && a.StartedBy != "" {
-		v.Two = c.T("1 of 2: %s started the run, somebody else answers", v.StartedBy)
+		v.Two = c.T("1 of 2: %s started the run; another user must answer", v.StartedBy)
 		var err error
 		if v.OwnRun, err = p.startedIt(c, a.StartedBy); err != nil {
 			return v, err
@@ -136,8 +136,8 @@ func dueWords(c *ui.Context, a domain.Approval) string {
 	return c.T("auto-reject %s", left)
 }
 
-// commentOf is what was said with an answer; of a question that was taken back
-// when its run was put aside, why.
+// commentOf is what was said with an answer; of a request that was withdrawn when its
+// run was quarantined, why.
 func commentOf(c *ui.Context, a domain.Approval) string {
 	if !a.Text.IsZero() {
 		return c.T("It was taken back: %s", c.Message(a.Text))
@@ -153,7 +153,7 @@ func outcomeOf(a domain.Approval) kit.Status {
 	case "rejected":
 		return kit.Word("fail", "i-fail", locale.Mark("rejected"), true)
 	case "asked_back":
-		return kit.Word("idle", "i-retry", locale.Mark("asked back"), true)
+		return kit.Word("idle", "i-retry", locale.Mark("changes requested"), true)
 	case "expired":
 		return kit.Word("idle", "i-wait", locale.Mark("expired"), true)
 	case "cancelled":
@@ -184,7 +184,7 @@ func argumentFacts(arguments domain.RawJSON) []kit.Fact {
 	return out
 }
 
-// Schema is that of the values that an approval asks for; nil: it asks for none.
+// Schema is the schema of the values that an approval requires; nil: none.
 func Schema(a domain.Approval) any {
 	if a.Form == nil {
 		return nil

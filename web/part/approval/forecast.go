@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Tail is what a planner would have a run go on with, and why, if that is asked.
+// Tail is the plan version that a planner proposes to continue with, and its reason.
 func Tail(c *ui.Context, e *domain.Entry, run domain.Run, v *Card) {
 	var p struct {
 		Tail *struct {
@@ -29,21 +29,21 @@ func Tail(c *ui.Context, e *domain.Entry, run domain.Run, v *Card) {
 	}
 }
 
-// Prediction says where each answer leads.
+// Prediction adds where each answer leads.
 func (p Ports) Prediction(c *ui.Context, a domain.Approval, v *Card) error {
-	ahead, err := p.Predictions.Prediction(c, a.ID)
+	list, err := p.Predictions.Prediction(c, a.ID)
 	if err != nil && domain.CodeOf(err) != domain.CodeConflict {
 		return err
 	}
-	for _, f := range ahead {
-		v.Ahead = append(v.Ahead, forecast(c, f, *v))
+	for _, f := range list {
+		v.Ahead = append(v.Ahead, wayOf(c, f, *v))
 	}
 	return nil
 }
 
-// forecast puts where an answer leads into words.
-func forecast(c *ui.Context, f domain.Prediction, v Card) Ahead {
-	a := Ahead{Answer: c.T("Ask back")}
+// wayOf puts where an answer leads into words.
+func wayOf(c *ui.Context, f domain.Prediction, v Card) Ahead {
+	a := Ahead{Answer: c.T("Request changes")}
 	approves := false
 	if i := slices.IndexFunc(v.Answers, func(x Answer) bool { return x.ID == f.Answer }); i >= 0 {
 		a.Answer, approves = v.Answers[i].Label, !v.Answers[i].Rejects
@@ -61,9 +61,9 @@ func forecast(c *ui.Context, f domain.Prediction, v Card) Ahead {
 	case f.Note == "tail":
 		a.Says = c.T("The step's failure stands.")
 	case f.Note == "agent" && f.Answer == "ask_back":
-		a.Says = c.T("The agent reads your question as the tool's answer, goes on, and may ask again.")
+		a.Says = c.T("The agent reads your comment as the tool's result, continues, and may request again.")
 	case f.Note == "agent":
-		a.Says = c.T("The call is not made; the agent reads why and goes on.")
+		a.Says = c.T("The call is not made. The agent reads the reason and continues.")
 	case v.Tool != "" && approves:
 		a.Says = c.T("%s is called with exactly these arguments.", v.Tool)
 	case len(f.Next) > 0:
@@ -73,7 +73,7 @@ func forecast(c *ui.Context, f domain.Prediction, v Card) Ahead {
 	case f.Ends != "":
 		a.Says = c.T("The run ends here.")
 	default:
-		a.Says = c.T("Nothing new starts; the run waits for what else is under way.")
+		a.Says = c.T("Nothing new starts. The run waits for its other active steps.")
 	}
 	for _, e := range f.Effects[:min(len(f.Effects), 12)] {
 		a.Effects = append(a.Effects, fmt.Sprintf("%s · %s · %s", e.Node, e.Type, value.Effect(c, e.Effect)))

@@ -27,7 +27,7 @@ type Origin struct {
 	Plan, PlanHref string
 	Version, Node  string
 	StartedBy      string
-	// By says who asks; Agent is the agent, if it is one.
+	// By is who requests; Agent is the agent, if it is one.
 	By, Agent string
 }
 
@@ -58,7 +58,7 @@ type Answering struct {
 
 // Evidence is what a decision rests on.
 type Evidence struct {
-	// Tool and Arguments are the call that is asked about, in full.
+	// Tool and Arguments are the call to approve, in full.
 	Tool, Arguments string
 	Facts           []kit.Fact // the arguments, where they are few and plain
 	Label           string     // of the risk or amount
@@ -69,9 +69,9 @@ type Evidence struct {
 	Diff            kit.Link       // of a new version of the plan
 }
 
-// TwoPeople says who may not answer alone.
+// TwoPeople is the rule that the starter of a run may not answer.
 type TwoPeople struct {
-	// Two says that two people are needed, and who is the first; OwnRun: the reader
+	// Two names the first of the two people that are needed; OwnRun: the reader
 	// is, and may not answer.
 	Two    string
 	OwnRun bool

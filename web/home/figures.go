@@ -1,0 +1,239 @@
+package home
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/part/outcome"
+	"github.com/kairosd/kairosd/web/part/value"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+const (
+	// sampleRuns is how many of the newest ended runs durations and spend are taken from.
+	sampleRuns = 200
+	// sparkPoints is how many points a trend has.
+	sparkPoints = 12
+	// marksMax is how many changes a chart marks.
+	marksMax = 6
+)
+
+// figuresBand is how the last 24 hours went in five figures, each with its trend.
+func (s *section) figuresBand(c *ui.Context) (templ.Component, error) {
+	from := firstSlot(c.Site.Now())
+	outcomes, err := s.Reader.Outcomes(c, from.Add(-stripSlots*domain.OutcomeSlot))
+	if err != nil {
+		return nil, err
+	}
+	var p FiguresBand
+	p.Figures = append(p.Figures, rateFigure(c, outcomes, from), runsFigure(c, outcomes, from))
+	runs, err := s.ended(c)
+	if err != nil {
+		return nil, err
+	}
+	p.Figures = append(p.Figures, durationFigure(c, runs))
+	v, err := s.System.HealthMetrics(c)
+	if err != nil {
+		return nil, err
+	}
+	slots := Figure{Title: c.T("Active runs"), Value: c.Number(int64(v.Working)), Remark: c.T("of %s slots", c.Number(int64(v.Slots)))}
+	if v.Queued > 0 {
+		slots.Remark += " · " + c.N(v.Queued, "%s queued", "%s queued")
+	}
+	if v.Slots > 0 {
+		slots.Share = kit.Percent(100 * float64(v.Working) / float64(v.Slots))
+	}
+	p.Figures = append(p.Figures, slots, spendFigure(c, runs))
+	return Figures(p), nil
+}
+
+// firstSlot is the beginning of the first of the last 48 half hours.
+func firstSlot(now time.Time) time.Time {
+	return now.Truncate(domain.OutcomeSlot).Add(-(stripSlots - 1) * domain.OutcomeSlot)
+}
+
+// ended are the newest runs that completed or failed.
+func (s *section) ended(c *ui.Context) ([]domain.Run, error) {
+	list, err := s.Reader.Runs(c, domain.RunFilter{
+		Statuses: []domain.RunStatus{domain.RunCompleted, domain.RunFailed},
+		Page:     domain.Page{Limit: sampleRuns},
+	})
+	return list.Items, err
+}
+
+// tally counts completed and failed runs.
+type tally struct{ ok, failed int64 }
+
+func (t tally) all() int64 { return t.ok + t.failed }
+
+func (t tally) rate() float64 { return float64(t.ok) / float64(max(t.all(), 1)) }
+
+// tallies are those of the day before a time, of the day from it on, and of each part of that day.
+func tallies(outcomes []domain.Outcome, from time.Time, parts int) (before, day tally, series []tally) {
+	series = make([]tally, parts)
+	for _, o := range outcomes {
+		of := &before
+		slot := int(o.From.Sub(from) / domain.OutcomeSlot)
+		if !o.From.Before(from) {
+			of = &day
+		}
+		var n tally
+		switch o.Status {
+		case domain.RunCompleted:
+			n.ok = o.Runs
+		case domain.RunFailed:
+			n.failed = o.Runs
+		}
+		of.ok, of.failed = of.ok+n.ok, of.failed+n.failed
+		if !o.From.Before(from) && slot < stripSlots {
+			at := &series[slot*parts/stripSlots]
+			at.ok, at.failed = at.ok+n.ok, at.failed+n.failed
+		}
+	}
+	return before, day, series
+}
+
+func rateFigure(c *ui.Context, outcomes []domain.Outcome, from time.Time) Figure {
+	before, day, series := tallies(outcomes, from, sparkPoints)
+	f := Figure{Title: c.T("Success rate"), Value: "–", Remark: c.T("24 hours")}
+	if day.all() == 0 {
+		return f
+	}
+	f.Value = c.Display.Lang.Percent(day.rate())
+	var points []float64
+	for _, t := range series {
+		if t.all() > 0 {
+			points = append(points, t.rate())
+		}
+	}
+	f.Spark = kit.Spark(points)
+	if before.all() > 0 {
+		f.trend(c, day.rate()-before.rate(), c.T("%s points", c.Display.Lang.Decimal(100*abs(day.rate()-before.rate()), 1)), true)
+	}
+	return f
+}
+
+func runsFigure(c *ui.Context, outcomes []domain.Outcome, from time.Time) Figure {
+	before, day, series := tallies(outcomes, from, sparkPoints)
+	f := Figure{Title: c.T("Runs ended"), Value: c.Number(day.all()), Remark: c.T("24 hours")}
+	var points []float64
+	for _, t := range series {
+		points = append(points, float64(t.all()))
+	}
+	f.Spark = kit.Spark(points)
+	if before.all() > 0 {
+		change := float64(day.all())/float64(before.all()) - 1
+		f.trend(c, change, c.Display.Lang.Percent(abs(change)), true)
+		f.Good, f.Bad = false, false // more runs are neither
+	}
+	return f
+}
+
+func durationFigure(c *ui.Context, runs []domain.Run) Figure {
+	f := Figure{Title: c.T("p95 duration"), Value: "–", Remark: c.N(len(runs), "last %s run", "last %s runs")}
+	if len(runs) == 0 {
+		return f
+	}
+	f.Value = kit.Took(p95(runs))
+	slices.Reverse(runs) // oldest first, as a line is read
+	defer slices.Reverse(runs)
+	if len(runs) >= 2*sparkPoints {
+		var points []float64
+		for part := range slices.Chunk(runs, (len(runs)+sparkPoints-1)/sparkPoints) {
+			points = append(points, p95(part).Seconds())
+		}
+		f.Spark = kit.Spark(points)
+		older, newer := p95(runs[:len(runs)/2]), p95(runs[len(runs)/2:])
+		f.trend(c, (newer - older).Seconds(), kit.Took((newer - older).Abs()), false)
+	}
+	return f
+}
+
+// p95 is the duration that 95 of 100 runs do not exceed.
+func p95(runs []domain.Run) time.Duration {
+	took := make([]time.Duration, len(runs))
+	for i, run := range runs {
+		took[i] = run.EndedAt.Sub(run.CreatedAt)
+	}
+	slices.Sort(took)
+	return took[(len(took)*95+99)/100-1]
+}
+
+func spendFigure(c *ui.Context, runs []domain.Run) Figure {
+	total, points := 0.0, make([]float64, 0, sparkPoints)
+	for part := range slices.Chunk(runs, max((len(runs)+sparkPoints-1)/sparkPoints, 1)) {
+		cost := 0.0
+		for _, run := range part {
+			cost += run.Usage.Cost
+		}
+		total += cost
+		points = append(points, cost)
+	}
+	f := Figure{Title: c.T("Model spend"), Value: value.Cost(c, total), Remark: c.N(len(runs), "last %s run", "last %s runs")}
+	if total > 0 {
+		slices.Reverse(points)
+		f.Spark = kit.Spark(points)
+	}
+	return f
+}
+
+// trend states how a figure changed: by how much, and whether that is good.
+func (f *Figure) trend(c *ui.Context, change float64, text string, moreIsBetter bool) {
+	switch {
+	case abs(change) < 1e-9:
+		return
+	case change > 0:
+		f.Change = c.T("▲ %s", text)
+	default:
+		f.Change = c.T("▼ %s", text)
+	}
+	f.Good = change > 0 == moreIsBetter
+	f.Bad = !f.Good
+}
+
+func abs(f float64) float64 { return max(f, -f) }
+
+// chartBand is how runs ended by half hours, with what changed meanwhile.
+func (s *section) chartBand(c *ui.Context) (templ.Component, error) {
+	day := outcome.Day(c.Site.Now())
+	outcomes, err := s.Reader.Outcomes(c, day.From)
+	if err != nil || len(outcomes) == 0 {
+		return nil, err
+	}
+	chart := outcome.Chart(c, outcomes, day, "")
+	if chart.Marks, err = s.marks(c, day.From); err != nil {
+		return nil, err
+	}
+	return ChartOfDay(chart), nil
+}
+
+// marks are the moments at which a plan got another version, or kairosd started.
+func (s *section) marks(c *ui.Context, from time.Time) ([]kit.ChartText, error) {
+	list, err := s.App.Audit.List(c, c.Who.Actor(), domain.AuditFilter{
+		Actions: []string{"plan.version", "daemon.start"}, Since: from, Page: domain.Page{Limit: marksMax},
+	})
+	if err != nil {
+		return nil, err
+	}
+	var out []kit.ChartText
+	last := 200.0
+	for _, e := range list.Items { // newest first
+		at := 100 * float64(e.At.Sub(from)) / float64(stripSlots*domain.OutcomeSlot)
+		text := c.T("restart")
+		if e.Action == "plan.version" {
+			text = kit.Visible(kit.Cut(strings.TrimPrefix(e.Object, "plan:"), 24))
+		}
+		if last-at < 14 { // no room for its text
+			text = ""
+		} else {
+			last = at
+		}
+		out = append(out, kit.ChartText{At: kit.Percent(at), Text: text})
+	}
+	return out, nil
+}

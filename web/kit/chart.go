@@ -1,0 +1,115 @@
+package kit
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Chart is columns over time, each stacked from parts.
+type Chart struct {
+	Label   string // of the whole, for readers who do not see it
+	Legend  []Status
+	Columns []ChartColumn
+	Ticks   []ChartText // along the bottom
+	Lines   []ChartText // across, with what they stand for
+	Marks   []ChartText // moments at which something changed
+}
+
+// ChartColumn is one column. Href leads to what it counts.
+type ChartColumn struct {
+	X, W        string
+	Label, Href string
+	Parts       []ChartPart
+}
+
+// ChartPart is a part of a column.
+type ChartPart struct {
+	Y, H, Class string
+	Hatch       bool
+}
+
+// ChartText is a text at a place, in percent of the width or the height.
+type ChartText struct{ At, Text string }
+
+// ChartData is what a column counts: a number for each of the classes of the chart.
+type ChartData struct {
+	Counts      []int64
+	Label, Href string
+}
+
+// The plot leaves room for marks above it and for ticks below.
+const (
+	chartTop    = 14.0
+	chartBottom = 86.0
+)
+
+// Stack draws columns whose parts have the classes, from the bottom up. number prints the value of
+// a line.
+func Stack(data []ChartData, classes []string, number func(int64) string) Chart {
+	most := int64(1)
+	for _, d := range data {
+		most = max(most, sum(d.Counts))
+	}
+	top := roundUp(most)
+	var c Chart
+	for _, part := range []int64{0, 1, 2} {
+		n := top * part / 2
+		c.Lines = append(c.Lines, ChartText{Percent(chartY(float64(n) / float64(top))), number(n)})
+	}
+	w := 100.0 / float64(max(len(data), 1))
+	for i, d := range data {
+		col := ChartColumn{X: Percent(float64(i) * w), W: Percent(w * .86), Label: d.Label, Href: d.Href}
+		below := int64(0)
+		for k, n := range d.Counts {
+			if n == 0 {
+				continue
+			}
+			y := chartY(float64(below+n) / float64(top))
+			h := max(chartY(float64(below)/float64(top))-y, .8)
+			col.Parts = append(col.Parts, ChartPart{Y: Percent(y), H: Percent(h), Class: classes[k], Hatch: classes[k] == "g-fail"})
+			below += n
+		}
+		c.Columns = append(c.Columns, col)
+	}
+	return c
+}
+
+// chartY is where a share of the height of the plot is, in percent from the top.
+func chartY(share float64) float64 { return chartBottom - share*(chartBottom-chartTop) }
+
+func sum(list []int64) (n int64) {
+	for _, x := range list {
+		n += x
+	}
+	return n
+}
+
+// roundUp is the next even number with one or two significant digits.
+func roundUp(n int64) int64 {
+	step := int64(math.Pow(10, math.Floor(math.Log10(float64(max(n, 1))))))
+	step = max(step/2, 2)
+	return (n + step - 1) / step * step
+}
+
+// Spark is the points of a line through values, in a box of 100 by 24; empty: there are too few.
+func Spark(values []float64) string {
+	if len(values) < 2 {
+		return ""
+	}
+	least, most := values[0], values[0]
+	for _, v := range values {
+		least, most = min(least, v), max(most, v)
+	}
+	span := most - least
+	if span == 0 {
+		span = 1
+	}
+	points := make([]string, len(values))
+	for i, v := range values {
+		x := 100 * float64(i) / float64(len(values)-1)
+		y := 22 - 20*(v-least)/span
+		points[i] = strconv.FormatFloat(x, 'f', 1, 64) + "," + strconv.FormatFloat(y, 'f', 1, 64)
+	}
+	return strings.Join(points, " ")
+}
