@@ -216,18 +216,17 @@ func TestAllFailuresAreAcknowledgedAtOnce(t *testing.T) {
 	}
 }
 
-// Before anything ran, home shows how to begin, with commands that work here.
-func TestHomeOfAnEmptyInstallation(t *testing.T) {
+// Before anything ran, home lists the first steps. The list goes when a person dismisses it.
+func TestHomeOfAnEmptyServer(t *testing.T) {
 	t.Parallel()
-	site := webtest.New(t)
-	b := site.Browser(t).Login()
-	webtest.Says(
-		t,
-		b.Get("/"),
-		http.StatusOK,
-		"Nothing has run here yet",
-		"--data-binary @plan.yaml "+site.URL+"/api/v1/plans",
-		site.URL+"/api/v1/runs",
-		"Create your first plan",
-	)
+	b := webtest.New(t).Browser(t).Login()
+	page := b.Get("/")
+	webtest.Says(t, page, http.StatusOK, "Nothing has run here yet", "Create your first plan", "First steps", "Run an example plan",
+		"Answer an approval request", "Break a run and resume it", "Pull the plug", "Connect a model")
+	if p := b.Post("/first-steps", webtest.Form(t, page.Body, "Dismiss")); p.Code != http.StatusSeeOther {
+		t.Fatalf("%d %s", p.Code, p.Body)
+	}
+	if p := b.Get("/"); strings.Contains(p.Body, "First steps") {
+		t.Error("a dismissed list is shown again")
+	}
 }

@@ -5,13 +5,14 @@ import (
 
 	"github.com/kairosd/kairosd/web/kit"
 	part "github.com/kairosd/kairosd/web/part/run"
+	"github.com/kairosd/kairosd/web/part/steps"
 )
 
 // HomePage is what is wrong, what needs a decision, and what runs, in bands.
 type HomePage struct {
 	kit.Shell
-	Empty bool
-	Steps []FirstStep // where nothing has run yet
+	Empty bool        // nothing has run yet
+	Steps *steps.Card // nil: all first steps are done, or dismissed
 	// Top are the bands above the columns, Main and Side those in them.
 	Top, Main, Side []Band
 }
@@ -37,9 +38,6 @@ type Request struct {
 	Text, Href, Risk, Remark string
 	Actions                  []kit.Link
 }
-
-// FirstStep is one of a few things to do, with a command.
-type FirstStep struct{ Text, Code string }
 
 // Band is one part of home, refreshed separately.
 type Band struct {
