@@ -48,7 +48,7 @@ func TestThePageAfterAnActSaysWhatWasDone(t *testing.T) {
 	es.Header.Set("Accept-Language", "es")
 	webtest.Says(t, b.Do(es), http.StatusOK, said, "Se han cerrado sus sesiones y ya no puede entrar.")
 	if p := change(`value="password"`, "password", "password", "short"); p.Code != http.StatusUnprocessableEntity ||
-		!strings.Contains(p.Body, "5 characters; at least 12") {
+		!strings.Contains(p.Body, "5 characters; the minimum is 12") {
 		t.Errorf("a refused act: %d %s", p.Code, webtest.Words(p.Body))
 	}
 	if p := b.Get(page); strings.Contains(p.Body, said) {

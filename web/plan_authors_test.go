@@ -25,7 +25,7 @@ func TestTheSecondOfTwoAuthorsIsTold(t *testing.T) {
 		t.Fatalf("%d %s", p.Code, p.Location)
 	}
 	p := b.Post("/plans/shared/edit", mine)
-	if p.Code != http.StatusConflict || !strings.Contains(p.Body, "Somebody has saved this plan since you began") ||
+	if p.Code != http.StatusConflict || !strings.Contains(p.Body, "Another user saved this plan after you opened it") ||
 		!strings.Contains(p.Body, "/plans/shared/diff/1/2") ||
 		!strings.Contains(p.Body, "input: 2") {
 		t.Fatalf("%d\n%s", p.Code, webtest.Words(p.Body))

@@ -42,7 +42,7 @@ func TestAThrottledBrowserIsToldHowLongToWait(t *testing.T) {
 	}
 	waits(login("en"), "1", `Too many tries\. Try again in 1 second, at \d\d:\d\d:\d\d\.`)
 	ahead.Store(int64(time.Second))
-	webtest.Says(t, login("en"), http.StatusUnprocessableEntity, "Name or password is wrong")
+	webtest.Says(t, login("en"), http.StatusUnprocessableEntity, "Wrong name or password")
 	waits(login("es"), "2", `Demasiados intentos\. Vuelva a intentarlo en 2 segundos, a las \d\d:\d\d:\d\d\.`)
 	// It is said in one message: in the language of lengthened texts nothing is put
 	// between its sentences.

@@ -94,7 +94,7 @@ func TestAskFindsItsPlanAndLearnsWhatSkillsTake(t *testing.T) {
 	}
 	// No run in between: what steps take would be estimated otherwise.
 	if again, _ := s.ask(config, "write about tea and then stop", "--plan-only", "--fresh"); again.Version != 2 {
-		t.Errorf("planned anew to the same content it is another version: %+v", again)
+		t.Errorf("replanned to the same content it is another version: %+v", again)
 	}
 	if run, _ := s.expect(0, "run", "--config", config, first.Key, "--prompt", "tea", "--json"); !strings.Contains(run, `"completed"`) {
 		t.Error(run)

@@ -176,7 +176,7 @@ func TestTheDoctorLooksAtBackups(t *testing.T) {
 	}
 	expect("an encrypted one", sealed, 0, "0s ago: "+second+", encrypted to "+keys[0], "!->")
 	expect("an encrypted one of others", others, 1, "not encrypted to those that the configuration names: "+keys[1])
-	expect("an encrypted one that nobody wants so", often, 0, second, "told of no recipients")
+	expect("an encrypted one that nobody wants so", often, 0, second, "no recipients configured")
 
 	third := backUp(sealed)
 	if err := os.Truncate(third, 1000); err != nil {

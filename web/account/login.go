@@ -93,8 +93,8 @@ func (s loginPages) fromProvider(c *ui.Context) error {
 	}
 	s.enter(c, secret, user)
 	next = link.Local(next)
-	// A redirect would still count as coming from the provider's site, and the
-	// session's cookie would stay at home; a page of ours that goes on does not.
+	// A redirect would still count as coming from the provider's site, and the browser would not send the
+	// session's cookie. A page of ours that redirects does not have this problem.
 	c.Echo.Response().Header().Set("Refresh", "0; url="+next)
 	c.Who = ui.Principal{CSRF: "anonymous"} // the session begins with the next page
 	p := LoggedInPage{Shell: c.Shell("", "Log in"), Next: next}
@@ -106,9 +106,8 @@ func (s loginPages) flowCookieName(c *ui.Context) string {
 	return c.Site.CookieName(c.Echo.Request()) + "-login"
 }
 
-// setFlowCookie keeps a login that is under way. It is sent when the provider's
-// site leads back here, so it cannot be as strict as the session's; by itself it
-// is worth nothing.
+// setFlowCookie stores a login in progress. The browser must send it when the provider's site leads back
+// here, so it cannot be as strict as the session's cookie. On its own it grants nothing.
 func (s loginPages) setFlowCookie(c *ui.Context, kept string) {
 	k := &http.Cookie{
 		Name:     s.flowCookieName(c),
@@ -183,7 +182,7 @@ func (s loginPages) setupPage(c *ui.Context) error {
 		return c.Echo.Redirect(http.StatusSeeOther, "/login")
 	}
 	p := LoginPage{Shell: c.Shell("", "Set up"), Setup: true, Password: true, Token: c.Query("token")}
-	if p.Token == "" { // nothing could come of the form
+	if p.Token == "" { // the form could not succeed
 		p.Password, p.SetupHint = false, true
 	}
 	return c.Render(http.StatusOK, Login(p))

@@ -13,12 +13,12 @@ type LoginPage struct {
 	Next  string
 	Name  string
 	Error string
-	// Password says that the form is shown; NoPassword what to do without it.
+	// Password shows the form; NoPassword explains what to do without it.
 	Password bool
 	// Provider is the words on the button that leads to the identity provider;
 	// empty: there is none.
 	Provider, ProviderHref string
-	// SetupHint says that there is no user yet.
+	// SetupHint is true if there are no users yet.
 	SetupHint bool
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// me is the page of whoever reads it: password and open logins.
+// me is the reader's own page: password and open sessions.
 func (s *section) me(c *ui.Context) error { return s.mePage(c, http.StatusOK, "") }
 
 func (s *section) mePage(c *ui.Context, code int, problem string) error {
@@ -49,8 +49,7 @@ func (s *section) mePage(c *ui.Context, code int, problem string) error {
 	)
 }
 
-// startViews are the views that one's run list may open with, and the query of the
-// one that it does open with (R10).
+// startViews are the views that the reader's run list may open with, and the query of the chosen one.
 func (s *section) startViews(c *ui.Context) (begins string, options []kit.Option, err error) {
 	begins, err = s.App.Preferences.Get(c, c.Who.Actor(), views.DefaultKey)
 	if err != nil {

@@ -20,12 +20,11 @@ type Guard struct{ Auth Proofs }
 
 // Proofs is what is known of who is there.
 type Proofs interface {
-	// MustEnrol reports whether somebody must set up a second factor before anything
-	// else.
+	// MustEnrol reports whether a user must set up a second factor before anything else.
 	MustEnrol(ctx context.Context, u domain.User) (bool, error)
 	// SecondFactor reports whether a user has one, and how many recovery codes are left.
 	SecondFactor(ctx context.Context, userID string) (on bool, left int, err error)
-	// Ways says whether passwords are taken, and the name of the identity provider.
+	// Ways returns whether passwords are accepted, and the name of the identity provider.
 	Ways() (password bool, provider string)
 	// Fresh reports whether the person behind a session proved lately who they are;
 	// Confirm proves it again (CodeForbidden, CodeTooMany).
@@ -33,8 +32,8 @@ type Proofs interface {
 	Confirm(ctx context.Context, secret, password, code string) error
 }
 
-// HeldBack leads whoever must set up a second factor there, whatever they ask
-// for; it reports whether it has answered. The path is the pattern of the route.
+// HeldBack redirects users who must set up a second factor to that page; it reports whether it has answered.
+// The path is the pattern of the route.
 func (g Guard) HeldBack(c *ui.Context, method, path string) (bool, error) {
 	if slices.Contains(whileHeldBack, path) {
 		return false, nil
@@ -50,9 +49,8 @@ func (g Guard) HeldBack(c *ui.Context, method, path string) (bool, error) {
 	return true, c.To("/me/second-factor")
 }
 
-// Proven asks who is there before an act that needs it. It reports whether the act may
-// go on; if not, the question is answered already, with what was posted in it, so that
-// nothing is typed twice.
+// Proven requires a fresh proof of identity before an action that needs it. It reports whether the action may
+// continue. If not, it has shown the form with the posted fields in it, so that users type nothing twice.
 func (g Guard) Proven(c *ui.Context) (bool, error) {
 	fresh, err := g.Auth.Fresh(c, c.Who.Secret)
 	if err != nil || fresh {

@@ -13,7 +13,7 @@ import (
 
 // roleActs say what a role may beyond the one before it.
 var roleActs = map[domain.Role]string{
-	domain.RoleViewer: locale.Mark("see runs, plans, approvals, agents, the audit log and the state of the installation"),
+	domain.RoleViewer: locale.Mark("see runs, plans, approvals, agents, the audit log, and the state of the server"),
 	domain.RoleOperator: locale.Mark(
 		"start, resume, fork, cancel and delete runs; decide approvals and doubts; stop tools and providers; maintenance; verify the audit log",
 	),

@@ -4,7 +4,7 @@ import (
 	"github.com/kairosd/kairosd/web/kit"
 )
 
-// RolesPage says what each role may.
+// RolesPage lists the permissions of each role.
 type RolesPage struct {
 	kit.Shell
 	Roles []RoleRow

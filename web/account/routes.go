@@ -38,7 +38,7 @@ func (s *section) routes() []ui.Route {
 	}
 }
 
-// done are the acts after which a page says what was done.
+// done are the actions that the next page confirms.
 var done = []ui.Done{
 	{Name: "user-created", Path: "/settings/users", Says: locale.Mark("The user is created and may log in.")},
 	{

@@ -142,7 +142,7 @@ func (s *section) setSecondFactor(c *ui.Context) error {
 	}
 }
 
-// secondWords say whether somebody has a second factor.
+// secondWords show whether a user has a second factor.
 var secondWords = map[bool]string{true: locale.Mark("on"), false: locale.Mark("off")}
 
 // secondFactorWord is that for a user; empty for those who log in elsewhere only.

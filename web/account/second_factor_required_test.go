@@ -12,9 +12,9 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// Where roles must have a second factor, whoever lacks one is shown nothing but the
-// page that sets it up, by whatever address, and the API refuses their session;
-// then all is open, and they cannot turn it off again.
+// Where roles must have a second factor, a user without one sees only the page that sets it up, at every
+// address, and the API refuses their session. Afterwards all pages are open, and they cannot turn it off
+// again.
 func TestRolesThatMustHaveASecondFactor(t *testing.T) {
 	t.Parallel()
 	site := webtest.NewWith(t, storetest.Open(t), auth.Config{SecondFactorFor: []domain.Role{domain.RoleAuthor}})

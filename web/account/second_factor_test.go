@@ -52,7 +52,7 @@ func TestASecondFactorByForm(t *testing.T) {
 	webtest.Safe(t, "code", ask.Body)
 	f = ask.Hidden()
 	f.Set("code", "12345x")
-	if p := second.Post("/login/code", f); p.Code != http.StatusUnprocessableEntity || !strings.Contains(p.Body, "not the code of now") {
+	if p := second.Post("/login/code", f); p.Code != http.StatusUnprocessableEntity || !strings.Contains(p.Body, "This code is not valid") {
 		t.Errorf("a wrong code: %d %s", p.Code, webtest.Words(p.Body))
 	}
 	f.Set("code", webtest.Authenticator(t, secret, now()))
@@ -95,7 +95,7 @@ func TestAnOldLoginIsAskedWhoItIs(t *testing.T) {
 	again := ask.Hidden()
 	again.Set("proof_password", "not the password")
 	if p := b.Post("/settings/users", again); p.Code != http.StatusUnprocessableEntity ||
-		!strings.Contains(p.Body, "Password or code is wrong") {
+		!strings.Contains(p.Body, "Wrong password or code") {
 		t.Errorf("a wrong password: %d %s", p.Code, webtest.Words(p.Body))
 	}
 	again.Set("proof_password", webtest.Password)
@@ -105,7 +105,7 @@ func TestAnOldLoginIsAskedWhoItIs(t *testing.T) {
 	if _, _, err := site.Auth.Login(t.Context(), "olga", "a password of hers <&>", "10.0.0.1", ""); err != nil {
 		t.Errorf("what was posted is not what was done: %v", err)
 	}
-	// It holds for a while, and is asked again after that; looking is never asked.
+	// The proof holds for a while and is required again after that; viewing never requires it.
 	f = webtest.Form(t, b.Get("/settings/tokens").Body, `name="lifetime"`)
 	f.Set("name", "ci")
 	f.Set("role", "viewer")
@@ -121,7 +121,7 @@ func TestAnOldLoginIsAskedWhoItIs(t *testing.T) {
 	if p := b.Post("/settings/tokens", f); p.Code != http.StatusUnprocessableEntity {
 		t.Errorf("later: %d", p.Code)
 	}
-	// The API by the same session is no way around.
+	// The API with the same session is not a way around.
 	if p := b.Do(webtest.Request(t, http.MethodPost, site.URL+"/api/v1/users", `{"name":"otto","password":"a password of his","role":"viewer"}`, "Content-Type", "application/json", "Origin", site.URL, "Sec-Fetch-Site", "same-origin")); p.Code != http.StatusForbidden {
 		t.Errorf("by the API: %d", p.Code)
 	}

@@ -19,8 +19,8 @@ type Ports struct {
 
 // Auth is who may come in.
 type Auth interface {
-	// Login checks a name and password and opens a session; it is throttled
-	// per account and address (CodeTooMany) and never tells which was wrong.
+	// Login checks a name and password and opens a session. It is throttled per account and address
+	// (CodeTooMany), and its error never reveals which was wrong.
 	Login(ctx context.Context, name, password, address, userAgent string) (secret string, u domain.User, err error)
 	Logout(ctx context.Context, secret string) error
 	// NeedsSetup reports whether there is no user yet.
@@ -28,8 +28,7 @@ type Auth interface {
 	// Setup consumes the one-time setup secret, creates the first admin and opens
 	// a session for them.
 	Setup(ctx context.Context, setup, name, password, address, userAgent string) (secret string, u domain.User, err error)
-	// Ways says whether passwords are taken, and the name of the identity provider
-	// ("": there is none).
+	// Ways returns whether passwords are accepted, and the name of the identity provider ("": there is none).
 	Ways() (password bool, provider string)
 	// BeginSSO gives the address of the identity provider and what the browser
 	// keeps meanwhile; redirect is where the provider sends it back to.
@@ -51,8 +50,7 @@ type Auth interface {
 	NewSecondFactor() string
 	// SecondFactor reports whether a user has one, and how many recovery codes are left.
 	SecondFactor(ctx context.Context, userID string) (on bool, left int, err error)
-	// MustEnrol reports whether somebody must set up a second factor before anything
-	// else.
+	// MustEnrol reports whether a user must set up a second factor before anything else.
 	MustEnrol(ctx context.Context, u domain.User) (bool, error)
 	// FollowLink uses up a login link and opens a session.
 	FollowLink(ctx context.Context, link, address, userAgent string) (secret string, u domain.User, err error)

@@ -78,13 +78,13 @@ func visit(t *testing.T, b *webtest.Browser) (callback string) {
 	return back.RequestURI()
 }
 
-// enter logs in at the provider, and says whether the browser is in.
+// enter logs in at the provider, and reports whether the browser is logged in.
 func (h *house) enter(t *testing.T, b *webtest.Browser) webtest.Page {
 	t.Helper()
 	return b.Get(visit(t, b))
 }
 
-// refusedWith wants a page that says why, a record of it, and nobody let in.
+// refusedWith wants a page with the reason, a record of it, and no login.
 func (h *house) refusedWith(t *testing.T, b *webtest.Browser, p webtest.Page, code int, words string) {
 	t.Helper()
 	if p.Code != code || !strings.Contains(p.Body, words) || !strings.Contains(p.Body, `role="alert"`) {
@@ -159,8 +159,8 @@ func TestTheIdentityProviderLogsIn(t *testing.T) {
 	}
 }
 
-// Whatever an answer lacks, nobody comes in by it (S05 and the rules of OpenID
-// Connect Core 3.1.3.7).
+// An incomplete answer of the provider never logs anyone in (S05 and the rules of OpenID Connect Core
+// 3.1.3.7).
 func TestAnswersThatProveNothingAreRefused(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, nil)
@@ -179,7 +179,7 @@ func TestAnswersThatProveNothingAreRefused(t *testing.T) {
 		}, "expired"},
 		"not yet valid":    {func(h *house) { h.idp.Tamper(func(c map[string]any) { c["nbf"] = time.Now().Add(time.Hour).Unix() }) }, "nbf"},
 		"wrong issuer":     {func(h *house) { h.idp.Tamper(func(c map[string]any) { c["iss"] = "https://evil.example" }) }, "issued by a different provider"},
-		"nobody":           {func(h *house) { h.idp.Tamper(func(c map[string]any) { delete(c, "sub") }) }, "names nobody"},
+		"nobody":           {func(h *house) { h.idp.Tamper(func(c map[string]any) { delete(c, "sub") }) }, "has no subject"},
 		"access token":     {func(h *house) { h.idp.Tamper(func(c map[string]any) { c["at_hash"] = "AAAAAAAAAAAAAAAAAAAAAA" }) }, "access token"},
 		"forged signature": {func(h *house) { h.idp.Forge(true) }, "signature"},
 		"no signature":     {func(h *house) { h.idp.Unsigned(true) }, "cannot be trusted"},
@@ -188,9 +188,9 @@ func TestAnswersThatProveNothingAreRefused(t *testing.T) {
 		"no group": {func(h *house) {
 			h.idp.Claims(map[string]any{"sub": "7", "preferred_username": "olga", "groups": []string{}})
 		}, "None of your groups"},
-		"name cannot be used": {func(h *house) { h.idp.Person("7", "<script>", "ops") }, "cannot be a name here"},
-		"reserved name":       {func(h *house) { h.idp.Person("7", "system", "ops") }, "cannot be a name here"},
-		"name of another":     {func(h *house) { h.idp.Person("7", "marta", "boss") }, "There is a user marta here already"},
+		"name cannot be used": {func(h *house) { h.idp.Person("7", "<script>", "ops") }, "is not a valid user name"},
+		"reserved name":       {func(h *house) { h.idp.Person("7", "system", "ops") }, "is not a valid user name"},
+		"name of another":     {func(h *house) { h.idp.Person("7", "marta", "boss") }, "User marta already exists"},
 		"e-mail of another": {func(h *house) {
 			h.idp.Claims(map[string]any{"sub": "7", "preferred_username": "marta", "email": "marta@example.com", "email_verified": true, "groups": "boss"})
 		}, "not linked"},
@@ -230,12 +230,12 @@ func TestALoginAtTheProviderEndsOnce(t *testing.T) {
 		return "/login/oidc/callback?" + changed.Encode()
 	}
 	stranger := h.Browser(t)
-	h.refusedWith(t, stranger, stranger.Get(callback), http.StatusForbidden, "has begun no login")
+	h.refusedWith(t, stranger, stranger.Get(callback), http.StatusForbidden, "has not started a login")
 
 	h.refusedWith(t, b, b.Get(with("state", "guess")), http.StatusForbidden, "wrong state")
 	b = h.Browser(t)
 	visit(t, b)
-	h.refusedWith(t, b, b.Get(callback), http.StatusForbidden, "wrong state") // somebody else's answer: login CSRF
+	h.refusedWith(t, b, b.Get(callback), http.StatusForbidden, "wrong state") // another person's answer: login CSRF
 
 	b = h.Browser(t)
 	callback = visit(t, b)
@@ -273,7 +273,7 @@ func TestALoginAtTheProviderEndsOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	req.AddCookie(&http.Cookie{Name: "kairos-login", Value: kept})
-	h.refusedWith(t, thief, thief.Do(req), http.StatusForbidden, "second time")
+	h.refusedWith(t, thief, thief.Do(req), http.StatusForbidden, "already finished")
 
 	// A code that the provider has already redeemed, in a login of one's own.
 	b = h.Browser(t)
@@ -320,7 +320,7 @@ func TestOnlyAllowedGroupsComeIn(t *testing.T) {
 	h.Browser(t).Login()
 	h.idp.Claims(map[string]any{"sub": "7", "preferred_username": "olga", "realm_access": map[string]any{"roles": []string{"others"}}})
 	b := h.Browser(t)
-	h.refusedWith(t, b, h.enter(t, b), http.StatusForbidden, "no group that may use this installation")
+	h.refusedWith(t, b, h.enter(t, b), http.StatusForbidden, "None of your groups may use this server")
 	h.idp.Claims(
 		map[string]any{
 			"sub":                "7",
@@ -331,7 +331,7 @@ func TestOnlyAllowedGroupsComeIn(t *testing.T) {
 	if p := h.enter(t, b); p.Code != http.StatusOK {
 		t.Fatalf("%d\n%s", p.Code, p.Body)
 	}
-	// Roles are given here: the provider says nothing of them.
+	// Roles are assigned here: the provider sends none.
 	author := domain.RoleAuthor
 	if u, err := h.Auth.UpdateUser(t.Context(), h.Admin, "olga", &author, nil, nil); err != nil || u.Role != author {
 		t.Fatal(u, err)
@@ -347,7 +347,7 @@ func TestGroupsMayComeFromTheUserInformation(t *testing.T) {
 	h.Browser(t).Login()
 	h.idp.Claims(map[string]any{"sub": "7", "preferred_username": "olga"}).UserInfo(map[string]any{"sub": "8", "groups": []string{"boss"}})
 	b := h.Browser(t)
-	h.refusedWith(t, b, h.enter(t, b), http.StatusForbidden, "somebody else")
+	h.refusedWith(t, b, h.enter(t, b), http.StatusForbidden, "another user")
 	h.idp.UserInfo(map[string]any{"sub": "7", "groups": []string{"ops"}})
 	h.enter(t, b)
 	if u, err := h.Store.User(t.Context(), "olga"); err != nil || u.Role != domain.RoleOperator {
@@ -355,7 +355,7 @@ func TestGroupsMayComeFromTheUserInformation(t *testing.T) {
 	}
 }
 
-// Whom nobody knows is let in only after an admin has linked them.
+// An unknown person can log in only after an admin has linked them.
 func TestAnAdminLinksAUser(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, func(_ *oidc.Config, a *auth.Config) { a.CreateUsers = false })
@@ -380,7 +380,7 @@ func TestAnAdminLinksAUser(t *testing.T) {
 	if p := h.enter(t, b); p.Code != http.StatusOK {
 		t.Fatalf("%d\n%s", p.Code, p.Body)
 	}
-	// Nobody else can be the same person.
+	// No other user can be the same person.
 	marta, err := h.Auth.User(t.Context(), "marta")
 	if err != nil {
 		t.Fatal(err)
@@ -406,7 +406,7 @@ func TestTheProviderIsDown(t *testing.T) {
 	h.idp.Down(true)
 	h.Browser(t).Login()
 	b := h.Browser(t)
-	if p := b.Get("/login/oidc"); p.Code != http.StatusServiceUnavailable || !strings.Contains(p.Body, "Example cannot be used now") ||
+	if p := b.Get("/login/oidc"); p.Code != http.StatusServiceUnavailable || !strings.Contains(p.Body, "Example is not available") ||
 		!strings.Contains(p.Body, `name="password"`) {
 		t.Errorf("%d\n%s", p.Code, p.Body)
 	}
@@ -414,12 +414,12 @@ func TestTheProviderIsDown(t *testing.T) {
 	h.clock.Store(int64(time.Minute))
 	callback := visit(t, b)
 	h.idp.Down(true) // between the two visits
-	h.refusedWith(t, b, b.Get(callback), http.StatusServiceUnavailable, "Example cannot be used now")
+	h.refusedWith(t, b, b.Get(callback), http.StatusServiceUnavailable, "Example is not available")
 	h.idp.Down(false)
 	if p := h.enter(t, b); p.Code != http.StatusOK {
 		t.Errorf("%d\n%s", p.Code, p.Body)
 	}
-	// What it said of itself is still believed when it cannot be asked anew.
+	// The stored metadata of the provider stays valid while the provider cannot be reached.
 	h.clock.Store(int64(3 * time.Hour))
 	h.idp.Down(true)
 	if p := b.Get("/login/oidc"); p.Code != http.StatusSeeOther {
@@ -472,7 +472,7 @@ func TestPasswordsAreSwitchedOff(t *testing.T) {
 		t.Errorf("the login link: %d\n%s", p.Code, p.Body)
 	}
 	second := h.Browser(t)
-	if p := second.Post("/login/link", f); p.Code != http.StatusForbidden || !strings.Contains(p.Body, "wrong, used or expired") {
+	if p := second.Post("/login/link", f); p.Code != http.StatusForbidden || !strings.Contains(p.Body, "invalid, used, or expired") {
 		t.Errorf("the login link a second time: %d\n%s", p.Code, p.Body)
 	}
 }

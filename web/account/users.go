@@ -20,7 +20,7 @@ var roleWords = map[domain.Role]string{
 	domain.RoleViewer:   locale.Mark("viewer: sees everything"),
 	domain.RoleOperator: locale.Mark("operator: also starts, resumes and decides"),
 	domain.RoleAuthor:   locale.Mark("author: also writes plans"),
-	domain.RoleAdmin:    locale.Mark("admin: also users, tokens and the installation"),
+	domain.RoleAdmin:    locale.Mark("admin: also users, tokens, and the server"),
 }
 
 func (s *section) roleOptions(c *ui.Context, selected domain.Role) []kit.Option {

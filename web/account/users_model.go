@@ -29,8 +29,8 @@ type UserPage struct {
 	Second                          string // whether they have a second factor
 	CanTakeSecond                   bool
 	Created, Seen                   kit.Time
-	// Provider is the identity provider's name, Subject and Issuer whom it knows
-	// this user as; each empty: none.
+	// Provider is the identity provider's name; Subject and Issuer identify this user there; each empty:
+	// none.
 	Provider, Subject, Issuer string
 	Sessions                  []SessionRow
 }
@@ -54,7 +54,7 @@ type TokensPage struct {
 // TokenRow is a token in the list; Href revokes it.
 type TokenRow struct {
 	ID, Name, Prefix, Role, Scopes, By, Href string
-	From, Log                                string // the address of the last use; where the log tells of it
+	From, Log                                string // the address of the last use, if the log contains it
 	Created, Expires, Used, Revoked          kit.Time
 	Live, Over                               bool
 }

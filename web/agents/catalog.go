@@ -116,8 +116,8 @@ func (s *section) agents(c *ui.Context, p *CatalogPage) error {
 	return nil
 }
 
-// openHandoffs counts the handoffs of the last week whose receiver is still at it,
-// by the receiver; more says that there are more than were counted.
+// openHandoffs counts the handoffs of the last week whose receiver is still working, by receiver; more is
+// true if there are more than were counted.
 func (s *section) openHandoffs(c *ui.Context) (handoffsOpen, error) {
 	list, err := s.Reader.HandoffsOf(
 		c,
@@ -150,8 +150,8 @@ func (h handoffsOpen) link(c *ui.Context, agent string) kit.Link {
 	return l
 }
 
-// agentState says whether an agent can work, as its provider can, and as its own
-// calls of the last hour went; and since when it cannot.
+// agentState returns whether an agent can work, given its provider's state and its own calls of the last
+// hour, and since when it cannot.
 func agentState(a domain.AgentInfo, providers []domain.ProviderInfo) (kit.Status, time.Time) {
 	for _, v := range providers {
 		switch {
@@ -377,7 +377,7 @@ func providerState(v domain.ProviderInfo) kit.Status {
 	return kit.Word("idle", "i-wait", locale.Mark("not called yet"), true)
 }
 
-// promptVersion names a prompt by what it says: another text is another version.
+// promptVersion names a prompt by its content: another text is another version.
 func promptVersion(prompt string) string {
 	sum := sha256.Sum256([]byte(prompt))
 	return "sha256:" + hex.EncodeToString(sum[:6])

@@ -10,11 +10,9 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// The run page says what agents did: calls of models and tools, tokens and cost
-// per step and for the run, and what they said to each other; data
-// stays text.
-// Agents, providers and tools have pages; a provider's page says how its calls
-// went and what the last error was.
+// The run page shows the work of agents: calls of models and tools, tokens and cost per step and for the run,
+// and their messages to each other; data stays text. Agents, providers, and tools have pages. A provider's
+// page shows how its calls went and what the last error was.
 func TestCatalogPages(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -30,7 +28,7 @@ func TestCatalogPages(t *testing.T) {
 	if run := site.Run(t, "talk", `"please break"`); run.Status != domain.RunFailed {
 		t.Fatalf("%s", run.Status)
 	}
-	// Home says since when.
+	// Home shows since when.
 	if home := webtest.Words(b.Get("/").Body); !regexp.MustCompile(`script degraded for \d+ (s|min)`).MatchString(home) {
 		t.Errorf("home: %s", home)
 	}
@@ -53,8 +51,7 @@ func TestCatalogPages(t *testing.T) {
 	}
 }
 
-// A provider that has failed again and again is not called for a while, and its page
-// says until when (L07).
+// A provider that fails repeatedly is not called for a while, and its page shows until when (L07).
 func TestAProviderThatRestsSaysSo(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -77,11 +74,10 @@ func TestAProviderThatRestsSaysSo(t *testing.T) {
 	}
 }
 
-// A run that was planned anew says from which version to which, and leads to the
-// difference; a version that waits for a person is called so.
-// The page of a provider says how its calls went, with what they failed and in which
-// run, and never holds a key; one that is disabled is not called, whoever asks, and
-// runs that failed by that go on afterwards.
+// A replanned run shows the old and the new version and links to the difference; a version that waits for a
+// person is labeled so. The page of a provider shows how its calls went, the errors, and their runs, and
+// never a key. A disabled provider is not called by anyone, and runs that failed because of it resume
+// afterwards.
 func TestAProviderIsDisabled(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -8,13 +8,13 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// circuitRule is when a circuit opens by itself.
+// circuitRule describes when a circuit opens automatically.
 func (s *section) circuitRule(c *ui.Context, b domain.Breaker) string {
-	text := c.T("It does not open by itself.")
+	text := c.T("It does not open automatically.")
 	if b.Failures > 0 {
 		text = c.N(
 			b.Failures,
-			"It opens after %s failure that says that the other side is down, for %s at first.",
+			"It opens after %s failure of the other side, for %s at first.",
 			"It opens after %s failures in a row that say that the other side is down, for %s at first.",
 			vital.Span(b.Rest.Duration()),
 		)

@@ -29,9 +29,8 @@ func failureAt(t *testing.T, site *webtest.Site, run string) (code string) {
 	return code
 }
 
-// A host that fails again and again is not called for a while: the pages of tools say
-// since when, why and when one call is tried, an operator closes its circuit, and
-// the runs that it refused go on once they are resumed.
+// A host that fails repeatedly is not called for a while. The pages of tools show since when, why, and when
+// one call is tried; an operator closes its circuit, and the refused runs can be resumed.
 func TestAHostRestsAndAnOperatorEnablesIt(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -57,7 +56,7 @@ func TestAHostRestsAndAnOperatorEnablesIt(t *testing.T) {
 		}
 	}
 	refused := site.Run(t, "push", "null")
-	// The run counts as one that the outage failed, and its step says what happened.
+	// The run counts as one that the outage failed, and its step shows what happened.
 	if refused.Status != domain.RunFailed || refused.Error.Code != "http_503" || failureAt(t, site, refused.ID) != "tool_circuit_open" ||
 		calls.Load() != 5 {
 		t.Fatalf("%s %+v after %d calls", refused.Status, refused.Error, calls.Load())
@@ -78,8 +77,8 @@ func TestAHostRestsAndAnOperatorEnablesIt(t *testing.T) {
 			t.Errorf("%s is not live", path)
 		}
 	}
-	// Home speaks of it while a run that has not ended may call the tool.
-	// The failed run says so, and its resume offers to wait until calls go through.
+	// Home mentions it while an unfinished run may call the tool. The failed run shows it, and its resume
+	// offers to wait until calls go through.
 	page, resume := webtest.Words(b.Get("/runs/"+refused.ID).Body), b.Get("/runs/"+refused.ID+"/resume")
 	if want := "Calls of " + host + " (http) are refused since"; !strings.Contains(page, want) ||
 		!strings.Contains(webtest.Words(resume.Body), want) {
@@ -133,8 +132,8 @@ func TestAHostRestsAndAnOperatorEnablesIt(t *testing.T) {
 	}
 }
 
-// While the circuit of a host is open, its calls are refused, pages say until when, and an
-// act on many runs may wait for it.
+// While the circuit of a host is open, its calls are refused, pages show until when, and a bulk operation may
+// wait for it.
 func TestTheCircuitOfAHostIsOpen(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

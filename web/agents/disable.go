@@ -102,7 +102,7 @@ func disablePage(c *ui.Context, of subject, code int, problem string) error {
 		Crumb: of.crumb, Back: of.page, Post: of.page + "/disable", Idem: kit.NewID(), Error: problem, Danger: true, NeedsReason: true,
 		Heading: c.T("Disable %s", kit.Visible(of.name)), Facts: of.facts,
 		Says: c.T(
-			"New calls are refused until it is enabled, also after a restart. Calls under way go on. A refused call fails its step, unless the step is retried.",
+			"New calls are refused until it is enabled, also after a restart. Running calls finish. A refused call fails its step, unless the step is retried.",
 		),
 	}
 	if of.disabled != nil {

@@ -118,8 +118,8 @@ type AgentPage struct {
 // AgentVersion is what an agent was for a time.
 type AgentVersion struct {
 	Version     string
-	From, Until kit.Time // Until is empty for the one in force
-	Run         kit.Link // that was told the prompt; empty: none is kept
+	From, Until kit.Time // Until is empty for the active one
+	Run         kit.Link // that used the prompt; empty: none is kept
 	Prompt      kit.Block
 	Same        bool // it is the prompt of now
 }
@@ -148,7 +148,7 @@ type ServerRow struct {
 	Retry                                  string // address; empty: it may not be
 }
 
-// DefinitionRow is one thing that a tool says of itself: as accepted, and as offered.
+// DefinitionRow is one property of a tool's own description: as accepted, and as offered.
 type DefinitionRow struct {
 	Name, Accepted, Offered string
 	Differs                 bool

@@ -64,7 +64,7 @@ func (s *section) providerPage(c *ui.Context) error {
 	fact(locale.Mark("Cost today"), value.Cost(c, today.Cost))
 	fact(locale.Mark("Cost in 24 hours"), value.Cost(c, v.Activity.Usage.Cost))
 	fact(locale.Mark("Key"), s.keyText(c, v.Key))
-	fact(locale.Mark("If it fails"), c.T("Calls wait as their steps' retries say; no other provider takes over by itself."))
+	fact(locale.Mark("If it fails"), c.T("Calls wait as their steps' retries require; no other provider takes over automatically."))
 	agents, err := s.App.Agents.List(c, c.Who.Actor())
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func (s *section) providerPage(c *ui.Context) error {
 	return c.Render(http.StatusOK, Provider(p))
 }
 
-// keyText says where a key comes from and how old it is.
+// keyText shows where a key comes from and how old it is.
 func (s *section) keyText(c *ui.Context, k *domain.KeyInfo) string {
 	if k == nil {
 		return c.T("none")

@@ -35,12 +35,12 @@ func (s *section) routes() []ui.Route {
 	}
 }
 
-// done are the acts after which a page says what was done.
+// done are the actions that the next page confirms.
 var done = []ui.Done{
 	{
 		Name: "tool-accepted",
 		Path: "/agents/tools/:tool/accept",
-		Says: locale.Mark("What the tool says now is accepted: it can be called again."),
+		Says: locale.Mark("The current description is accepted: the tool can be called again."),
 	},
 	{Name: "tool-disabled", Path: "/agents/tools/:tool/disable", Says: locale.Mark("Disabled. New calls are refused.")},
 	{Name: "tool-enabled", Path: "/agents/tools/:tool/enable", Says: locale.Mark("Enabled. Calls are made again.")},

@@ -22,7 +22,7 @@ type Ports struct {
 	Reader   Reader
 	Engine   Engine
 	Settings Settings // nil: nothing is known of secrets
-	Plans    bool     // requests are planned: an agent can be asked
+	Plans    bool     // requests are planned: an agent can be requested
 }
 
 // Reader finds plans, runs, and handoffs of agents and tools.
@@ -35,7 +35,7 @@ type Reader interface {
 	JournalPage(ctx context.Context, run string, after int64, limit int) ([]domain.Entry, error)
 }
 
-// Engine compiles plans, and knows the effect of a call of a tool.
+// Engine compiles plans and returns the side-effect class of a tool call.
 type Engine interface {
 	// Program compiles a stored version (cached).
 	Program(ctx context.Context, hash string) (*walk.Program, error)

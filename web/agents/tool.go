@@ -85,14 +85,14 @@ func (s *section) callFacts(c *ui.Context, a domain.Activity) []kit.Fact {
 	return facts
 }
 
-// secretsOf names the secrets that a tool may be given; names are no secret.
+// secretsOf names the secrets that a tool may be given; names are not secret.
 func (s toolPages) secretsOf(c *ui.Context, tool string) string {
 	if s.Settings == nil {
 		return ""
 	}
 	settings, err := s.Settings.Settings(c)
 	if err != nil {
-		return "" // the page says everything else
+		return "" // the page shows everything else
 	}
 	var names []string
 	for _, v := range settings.Secrets {
@@ -135,7 +135,7 @@ func (s toolPages) toolPage(c *ui.Context) error {
 		{Term: c.T("Permission"), Text: t.Permission},
 		{Term: c.T("State"), Text: c.T(callState(t).Word)},
 	}
-	limit := c.T("as the step says")
+	limit := c.T("as the step declares")
 	if t.Timeout > 0 {
 		limit = vital.Span(t.Timeout.Duration())
 	}
@@ -157,7 +157,7 @@ func (s toolPages) toolPage(c *ui.Context) error {
 		return err
 	}
 	if t.Change != nil && c.Who.Role.Includes(domain.RoleAdmin) {
-		p.Actions = append(p.Actions, kit.Link{Text: c.T("Read what it says now…"), Href: link.Tool(t.Name) + "/accept", Danger: true})
+		p.Actions = append(p.Actions, kit.Link{Text: c.T("Read the current description…"), Href: link.Tool(t.Name) + "/accept", Danger: true})
 	}
 	p.Actions = append(p.Actions, switchLinks(c, link.Tool(t.Name), t.Disabled != nil, t.Circuits...)...)
 	if t.State == "ready" && c.Who.Role.Includes(domain.RoleAuthor) {
@@ -169,9 +169,8 @@ func (s toolPages) toolPage(c *ui.Context) error {
 // plansSearched bounds how many plans a page looks through.
 const plansSearched = 500
 
-// plansWith are the plans whose newest version has such a node, the last changed
-// first, each with how many; each, if not nil, hears of every plan; searched says
-// that not all plans were looked at.
+// plansWith are the plans whose newest version has such a node, the last changed first, each with the number
+// of nodes. each, if not nil, is called for every plan; searched is false if not all plans were read.
 func (s *section) plansWith(
 	c *ui.Context,
 	has func(*walk.ProgramNode) bool,
@@ -227,12 +226,12 @@ func (s toolPages) showAccept(c *ui.Context, code int, problem string) error {
 		return err
 	}
 	if t.Change == nil {
-		return domain.Errorf(domain.CodeConflict, "%s says of itself what was accepted, or its server does not run", kit.Visible(t.Name)).
+		return domain.Errorf(domain.CodeConflict, "the description of %s is the accepted one, or its server does not run", kit.Visible(t.Name)).
 			Suggest("there is nothing to accept now")
 	}
 	was, is := t.Change.Accepted, t.Change.Offered
 	p := AcceptToolPage{
-		Shell:    c.Shell("agents", c.T("Accept what %s says now", kit.Visible(t.Name))),
+		Shell:    c.Shell("agents", c.T("Accept the current description of %s", kit.Visible(t.Name))),
 		Name:     kit.Visible(t.Name),
 		Post:     link.Tool(t.Name) + "/accept",
 		Back:     link.Tool(t.Name),
@@ -253,8 +252,8 @@ func (s toolPages) showAccept(c *ui.Context, code int, problem string) error {
 	for _, row := range []DefinitionRow{
 		{Name: c.T("What it does"), Accepted: kit.Visible(was.Description), Offered: kit.Visible(is.Description)},
 		{Name: c.T("Effect"), Accepted: value.Effect(c, was.Effect), Offered: value.Effect(c, is.Effect)},
-		{Name: c.T("It says that it only reads"), Accepted: yes(was.ReadOnly), Offered: yes(is.ReadOnly)},
-		{Name: c.T("It says that repeating a call is harmless"), Accepted: yes(was.Idempotent), Offered: yes(is.Idempotent)},
+		{Name: c.T("Declares that it only reads"), Accepted: yes(was.ReadOnly), Offered: yes(is.ReadOnly)},
+		{Name: c.T("Declares that repeating a call is harmless"), Accepted: yes(was.Idempotent), Offered: yes(is.Idempotent)},
 	} {
 		row.Differs = row.Accepted != row.Offered
 		p.Facts = append(p.Facts, row)
@@ -272,7 +271,7 @@ func (s toolPages) acceptTool(c *ui.Context) error {
 	switch {
 	case digest == "":
 		return domain.Errorf(domain.CodeInvalid, "the form does not say what was read").
-			Suggest("read what the tool says now, and accept that")
+			Suggest("read the current description, and accept that")
 	case reason == "" && t.Change != nil:
 		return s.showAccept(c, http.StatusUnprocessableEntity, c.T("Say why: it is kept in the audit log."))
 	}
@@ -281,7 +280,7 @@ func (s toolPages) acceptTool(c *ui.Context) error {
 		return c.To(link.Tool(t.Name))
 	}
 	if domain.CodeOf(err) == domain.CodeStale && t.Change != nil {
-		return s.showAccept(c, http.StatusConflict, c.T("It says something else again since you looked. This is what it says now."))
+		return s.showAccept(c, http.StatusConflict, c.T("The description has changed again since you looked. This is the current one."))
 	}
 	return err
 }
@@ -310,8 +309,8 @@ func (s toolPages) showTry(c *ui.Context, code int, fill func(*TryToolPage)) err
 	return c.Render(code, TryTool(p))
 }
 
-// tryTool says what a call would be, and makes it as a run of a plan with that
-// one step: journalled, with the permissions of any other call.
+// tryTool shows the call first, then makes it as a run of a plan with that one step: recorded in the journal,
+// with the permissions of any other call.
 func (s toolPages) tryTool(c *ui.Context) error {
 	t, err := s.tool(c)
 	if err != nil {

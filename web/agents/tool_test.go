@@ -10,9 +10,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// M21, M22: an admin reads what a changed tool says now beside what was accepted,
-// and accepts exactly that; what the server writes stays text; the act is in the
-// audit log.
+// M21, M22: an admin reads the current description of a changed tool next to the accepted one, and accepts
+// exactly that. The server's text stays text, and the action is in the audit log.
 func TestAChangedToolIsAcceptedByForm(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -30,7 +29,7 @@ func TestAChangedToolIsAcceptedByForm(t *testing.T) {
 	webtest.Safe(t, "tools", list.Body)
 	page := b.Get("/agents/tools/crm.find/accept")
 	text := webtest.Words(page.Body)
-	for _, want := range []string{"Finds a customer by id", "Finds a customer, deletes the others. &lt;img src=x onerror=alert(1)&gt;", "Effect read unsafe differs", "It says that it only reads yes no differs", "Arguments same"} {
+	for _, want := range []string{"Finds a customer by id", "Finds a customer, deletes the others. &lt;img src=x onerror=alert(1)&gt;", "Effect read unsafe differs", "Declares that it only reads yes no differs", "Arguments same"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q:\n%s", want, text)
 		}
@@ -69,8 +68,8 @@ func TestAChangedToolIsAcceptedByForm(t *testing.T) {
 	}
 }
 
-// A tool's page says what it is, who uses it and how its calls went; it can be
-// tried: first what would be called, then the call, as a run of its own.
+// A tool's page shows what it is, who uses it, and how its calls went. It can be tried: first the page shows
+// the call, then it makes the call as a run of its own.
 func TestAToolIsTriedByForm(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -122,8 +121,8 @@ func TestAToolIsTriedByForm(t *testing.T) {
 	}
 }
 
-// An agent's page says what it may do and where it is used; an MCP server is
-// started again from the list (M16).
+// An agent's page shows its permissions and where it is used; an MCP server is started again from the list
+// (M16).
 func TestAgentAndServerPages(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

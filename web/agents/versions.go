@@ -15,7 +15,7 @@ const (
 	// spansRead is how many starts and configurations are looked at for what an agent
 	// was, spansShown how many of its versions are shown.
 	spansRead, spansShown = 200, 8
-	// toldRuns and toldRows bound where a prompt that is in force no more is looked for.
+	// promptRuns and promptRows limit the search for a prompt that is no longer active.
 	toldRuns, toldRows = 3, 500
 )
 
@@ -25,8 +25,8 @@ type agentSpan struct {
 	from, until time.Time // until is zero for now
 }
 
-// agentSpans are the versions of an agent, the newest first: every start of the
-// daemon, and every configuration that it took up, says which there was.
+// agentSpans are the versions of an agent, the newest first. Every start of the daemon, and every applied
+// configuration, records its version.
 func (s *section) agentSpans(c *ui.Context, id string) ([]agentSpan, error) {
 	events, err := s.App.Audit.List(
 		c,
@@ -41,7 +41,7 @@ func (s *section) agentSpans(c *ui.Context, id string) ([]agentSpan, error) {
 	for _, e := range events.Items {
 		var with struct{ Agent map[string]string }
 		if len(e.Detail) == 0 || json.Unmarshal(e.Detail, &with) != nil || with.Agent == nil {
-			continue // a kairosd of before says less; a configuration that was not taken up, nothing
+			continue // an older kairosd records less; a rejected configuration records nothing
 		}
 		version := with.Agent[id]
 		if n := len(spans) - 1; n >= 0 && spans[n].version == version {
@@ -54,8 +54,8 @@ func (s *section) agentSpans(c *ui.Context, id string) ([]agentSpan, error) {
 	return slices.DeleteFunc(spans, func(s agentSpan) bool { return s.version == "" }), nil // it was not there
 }
 
-// told is what models were told that spoke for an agent, as the journal of a run of
-// that time has it: of earlier prompts nothing else is kept. An empty run: none is.
+// prompt returns the prompt of an agent's version, from the journal of a run of that time. No other copy of
+// earlier prompts exists. An empty run: none is kept.
 func (s *section) told(c *ui.Context, id string, in agentSpan) (run domain.Run, text string, err error) {
 	runs, err := s.Reader.Runs(
 		c,
@@ -105,7 +105,7 @@ func (s *section) agentVersions(c *ui.Context, a domain.AgentInfo) ([]AgentVersi
 			v.Run = kit.Link{Text: domain.ShortID(run.ID), Href: "/runs/" + run.ID}
 			v.Prompt = kit.Block{
 				ID:     "prompt-" + in.version + "-" + run.ID,
-				Title:  c.T("What models were told, %s", promptVersion(text)),
+				Title:  c.T("Prompt of the models, %s", promptVersion(text)),
 				Text:   kit.Visible(text),
 				Folded: true,
 			}

@@ -10,9 +10,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// An agent's page says which version of it was in force when, and shows what models
-// were told then, from the journal of a run of that time; a text of which no run is
-// kept is not made up.
+// An agent's page shows which version of it was active when, and the prompt of that time, from the journal of
+// a run. A text without a run is not invented.
 func TestAnAgentShowsItsVersionsAndPrompts(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -47,9 +47,10 @@ var coreTasks = []coreTask{
 		b.follow(`nav.nav a[href="/runs"]`, `form[action="/runs"]`)
 		b.follow(runLink(s.Completed), "#run-id")
 		b.reach(`main .act a[href^="/runs/`+s.Completed.ID+`/fork"]`, "#preview")
-		if !eval[bool](b, there(`textarea[name="edit.list"]`)) { // the checkpoint comes first
+		output := `details:has(textarea[name="edit.list"]) > summary`
+		if !eval[bool](b, there(output)) { // the checkpoint comes first
 			b.choose(`#preview select[name="at"]`, "list")
-			b.reach(`#preview button[value="preview"]`, `textarea[name="edit.list"]`)
+			b.reach(`#preview button[value="preview"]`, output)
 		}
 		b.unfold(`textarea[name="edit.list"]`)
 		b.fill(`textarea[name="edit.list"]`, `{"items": [5, 6]}`)

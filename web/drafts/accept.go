@@ -16,8 +16,8 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// acceptPage asks before the plan of a draft is taken into use: what is stored, what
-// it may do, what is still open about it, and what is written down.
+// acceptPage confirms the acceptance of a draft's plan: the plan, its permissions, its open problems, and the
+// audit record.
 func (s *section) acceptPage(c *ui.Context) error {
 	d, err := s.theDraft(c)
 	if err != nil {
@@ -47,7 +47,7 @@ func (s *section) acceptPage(c *ui.Context) error {
 		Idem: kit.NewID(), Do: "accept", Heading: c.T(
 			"Accept as %s",
 			shown.Version,
-		), Checks: shown.Assumed, Says: c.T("Exactly this version is taken into use: from then on runs of it can be started. Accepting it starts none.")}
+		), Checks: shown.Assumed, Says: c.T("This version becomes active: from then on, runs of it can be started. Accepting it starts none.")}
 	fact := func(term, text string) {
 		if text != "" {
 			p.Facts = append(p.Facts, kit.Fact{Term: term, Text: text})
@@ -76,8 +76,8 @@ func (s *section) acceptPage(c *ui.Context) error {
 	return c.Render(http.StatusOK, kit.Confirm(p))
 }
 
-// acceptAlternativePage asks before an alternative is taken into use instead of the
-// plan of a draft: it is stored only with that.
+// acceptAlternativePage confirms an alternative instead of the plan of a draft: it is stored only with the
+// acceptance.
 func (s *section) acceptAlternativePage(c *ui.Context, d domain.Draft, v domain.Version, kind string) error {
 	at := pathOf(d)
 	list := alternativesOf(c, v)
@@ -87,7 +87,7 @@ func (s *section) acceptAlternativePage(c *ui.Context, d domain.Draft, v domain.
 	}
 	a := list[i]
 	p := kit.ConfirmPage{Crumb: kit.Link{Text: c.T("Draft"), Href: at}, Post: at + "/accept", Back: at, Idem: kit.NewID(), Do: "accept",
-		Alternative: kind, Heading: c.T("Accept the alternative"), Says: c.T("The alternative becomes a version of the plan and is taken into use instead of v%d. Accepting it starts no run.", v.Number),
+		Alternative: kind, Heading: c.T("Accept the alternative"), Says: c.T("The alternative becomes a version of the plan and replaces v%d. Accepting it starts no run.", v.Number),
 		Facts: []kit.Fact{
 			{Term: c.T("Plan"), Text: d.Plan.Key},
 			{Term: c.T("Alternative"), Text: a.Name},
@@ -102,7 +102,7 @@ func (s *section) acceptAlternativePage(c *ui.Context, d domain.Draft, v domain.
 	return c.Render(http.StatusOK, kit.Confirm(p))
 }
 
-// graphInWords says what there is to see of a plan's graph.
+// graphInWords describes a plan's graph.
 func graphInWords(c *ui.Context, p *walk.Program) string {
 	links := 0
 	for i := range p.Nodes {
@@ -131,7 +131,7 @@ func usedIn(p *walk.Program) (agents, tools []string) {
 	return slices.Compact(agents), slices.Compact(tools)
 }
 
-// discardPage asks before a draft is put aside.
+// discardPage confirms that a draft is discarded.
 func (s *section) discardPage(c *ui.Context) error {
 	d, err := s.theDraft(c)
 	if err != nil {

@@ -24,11 +24,11 @@ func TestAnAlternativeIsAcceptedInsteadOfThePlan(t *testing.T) {
 		page,
 		"the draft",
 		"Alternatives",
-		"Cheaper, with what was asked for only",
+		"Cheaper, with only the requested steps",
 		at+`/accept?alternative=cheaper" data-dialog`,
 	)
 	confirm := b.Get(at + "/accept?alternative=cheaper")
-	webtest.Has(t, confirm, "the question", "Accept the alternative", "instead of v1", "brew", `name="alternative" value="cheaper"`)
+	webtest.Has(t, confirm, "the question", "Accept the alternative", "replaces v1", "brew", `name="alternative" value="cheaper"`)
 	webtest.Safe(t, "accept", confirm.Body)
 	if got := b.Get(at + "/accept?alternative=dearer").Code; got != http.StatusNotFound {
 		t.Errorf("an unknown alternative: %d", got)
@@ -77,8 +77,8 @@ func TestAnAlternativeIsAcceptedInsteadOfThePlan(t *testing.T) {
 	}
 }
 
-// Where a person is to be asked before each step that cannot be repeated, an
-// alternative asks too; what a person wrote has no alternatives; a viewer accepts none.
+// If each non-idempotent step needs an approval, its alternatives need them too. A plan that a person wrote
+// has no alternatives; a viewer accepts none.
 func TestAnAlternativeKeepsTheRulesOfItsDraft(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

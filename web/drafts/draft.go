@@ -74,7 +74,7 @@ func (s *section) showDraft(c *ui.Context, code int, d domain.Draft, refused err
 // pathOf is the address of a draft's page.
 func pathOf(d domain.Draft) string { return "/plans/drafts/" + d.ID }
 
-// newPage is a draft's page with what the draft itself says.
+// newPage is a draft's page with the draft's own data.
 func newPage(c *ui.Context, d domain.Draft) DraftPage {
 	operator := c.Who.Role.Includes(domain.RoleOperator)
 	st := plan.DraftStatus(d.State)
@@ -98,7 +98,7 @@ func facts(c *ui.Context, d domain.Draft) []kit.Fact {
 		out = append(out, kit.Fact{Term: c.T("Planning took"), Text: c.T("%s tokens", c.Number(u.InputTokens+u.OutputTokens))})
 	}
 	if d.Found {
-		out = append(out, kit.Fact{Term: c.T("Asked before"), Text: c.T("The same was asked before: this is its plan.")})
+		out = append(out, kit.Fact{Term: c.T("Asked before"), Text: c.T("An equal request was planned before: this is its plan.")})
 	}
 	return out
 }
@@ -190,7 +190,7 @@ func (s *section) refineDraft(c *ui.Context) error {
 	}
 	typed, err := s.typedDraft(c)
 	if err == nil {
-		if c.Field("do") == "retry" { // as it was, by somebody else
+		if c.Field("do") == "retry" { // unchanged, by another person
 			typed = domain.DraftRequest{Provider: typed.Provider}
 		}
 		var made domain.Draft

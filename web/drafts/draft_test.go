@@ -52,7 +52,7 @@ func TestAPlanFromAnIntentRunsOnlyOnceItIsAccepted(t *testing.T) {
 	for _, want := range []string{"Nothing of it has run.", "To be accepted", "complex: it needs several steps",
 		"1 step cannot be repeated", "step-2", "unsafe", "2.0 s", "skills match the request", "notify &lt;everybody&gt;",
 		"Accept and start",
-		"the request says: notify", "the request says: collect", "sum of step-1 is 42: nobody said otherwise", "Accept as v1",
+		"the request names: notify", "the request names: collect", "sum of step-1 is 42: the default", "Accept as v1",
 		"Start a dry run", "Discard the draft", "Understanding what is wanted", "Choosing tools", "by rules"} {
 		if !strings.Contains(first.Body, want) {
 			t.Errorf("the draft does not say %q:\n%s", want, webtest.Words(first.Body))
@@ -63,7 +63,7 @@ func TestAPlanFromAnIntentRunsOnlyOnceItIsAccepted(t *testing.T) {
 	webtest.Has(t, chosen, "the chosen step", `?node=step-1#why"`, `aria-current="true"`)
 	if _, row, _ := strings.Cut(chosen.Body, `id="why"`); !strings.Contains(
 		strings.SplitN(row, "</tr>", 2)[0],
-		"the request says: notify",
+		"the request names: notify",
 	) ||
 		strings.Count(chosen.Body, `id="why"`) != 1 {
 		t.Errorf("the reason is not where the picture leads:\n%s", webtest.Words(row))
@@ -103,7 +103,7 @@ func TestAPlanFromAnIntentRunsOnlyOnceItIsAccepted(t *testing.T) {
 	}
 	// The same again is found, not planned.
 	_, again, d := ask(t, site, b, "collect the  figures, then stop")
-	if !d.Found || !strings.Contains(again.Body, "The same was asked before") {
+	if !d.Found || !strings.Contains(again.Body, "An equal request was planned before") {
 		t.Errorf("%+v", d)
 	}
 	plans, err := site.Store.Plans(t.Context(), domain.PlanFilter{})
@@ -146,7 +146,7 @@ func TestAPlanFromAnIntentRunsOnlyOnceItIsAccepted(t *testing.T) {
 	}
 }
 
-// A draft is tried, taken into use without being started, or discarded.
+// A draft is tried, accepted without being started, or discarded.
 func TestADraftIsTriedAcceptedOrDiscarded(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -308,8 +308,8 @@ func TestProblemsOfADraftInSpanish(t *testing.T) {
 	}
 }
 
-// A model's plan says why each step is there, in the model's words; one that cannot
-// be used is shown, and another provider may try.
+// A model's plan shows why each step is there, in the model's words; an unusable one is shown, and another
+// provider may try.
 func TestADraftByAModel(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -327,7 +327,7 @@ func TestADraftByAModel(t *testing.T) {
 		"The model&#39;s last answer",
 		"juggler",
 		"Drafting, attempt 2, because",
-		"is no agent of the list",
+		"is not an agent of the list",
 		"script/m1",
 		"360 tokens",
 		"Retry with another provider",
@@ -349,8 +349,8 @@ func TestADraftByAModel(t *testing.T) {
 		t,
 		page,
 		"the draft",
-		"the model says: the desk knows them",
-		"the model says: the customer reads English",
+		"reason of the model: the desk knows them",
+		"reason of the model: the customer reads English",
 		"one has to read, one to write",
 		"not known: its steps have run too seldom here",
 		"Choosing among the agents",
@@ -367,7 +367,7 @@ func TestADraftAsksBeforeWhatCannotBeRepeated(t *testing.T) {
 		t.Error("asking first is not the default")
 	}
 	at, page, _ := ask(t, site, b, "collect the figures and then notify everybody", "approve", "1")
-	webtest.Has(t, page, "the draft", "ask-step-2", "what step-2 does cannot be repeated: a person is asked first")
+	webtest.Has(t, page, "the draft", "ask-step-2", "step-2 is not idempotent: it needs an approval first")
 	f := webtest.Form(t, page.Body, "Accept and start")
 	f.Set("do", "start")
 	f.Set("intent", "go")
@@ -402,8 +402,8 @@ func TestADraftAsksBeforeWhatCannotBeRepeated(t *testing.T) {
 	}
 }
 
-// While it is planned, the page says how far it is, to scripts too; when it is done,
-// scripts look at the whole page again.
+// During planning the page shows the progress, to scripts too; when it is done, scripts fetch the whole page
+// again.
 func TestADraftIsFollowedWhileItIsPlanned(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

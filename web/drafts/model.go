@@ -19,7 +19,7 @@ type RequestForm struct {
 	Refine           bool // another draft of the same
 }
 
-// AskPage takes a request; Error says why what was typed cannot be used.
+// AskPage takes a request; Error is why the typed text cannot be used.
 type AskPage struct {
 	kit.Shell
 	Form  RequestForm
@@ -79,14 +79,14 @@ type Progress struct {
 	Notes    []DraftNote
 }
 
-// DraftNote is one thing that was told of planning.
+// DraftNote is one progress report of planning.
 type DraftNote struct {
 	At         kit.Time
 	What, Who  string
 	Text, Took string
 	Problems   []string
 	Last       bool
-	Start      int64 // ms; the time goes on
+	Start      int64 // ms; the time continues
 }
 
 // DraftFailure is why there is no plan.

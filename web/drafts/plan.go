@@ -97,19 +97,19 @@ func (p *DraftPage) steps(c *ui.Context, pl domain.Plan, program *walk.Program, 
 	}
 }
 
-// explain says what the plan takes for granted, and what it may not use.
+// explain shows the plan's assumptions, and what it may not use.
 func (p *DraftPage) explain(c *ui.Context, e domain.Explained) {
 	for _, a := range e.Assumed {
 		p.Assumed = append(p.Assumed,
-			c.T("%s of %s is %s: nobody said otherwise", kit.Visible(a.Name), kit.Visible(a.Step), kit.Visible(kit.Cut(a.Value, 200))))
+			c.T("%s of %s is %s: the default", kit.Visible(a.Name), kit.Visible(a.Step), kit.Visible(kit.Cut(a.Value, 200))))
 	}
 	for _, said := range e.ModelAssumptions {
-		p.Assumed = append(p.Assumed, c.T("the model says: %s", kit.Visible(kit.Cut(said, 200))))
+		p.Assumed = append(p.Assumed, c.T("reason of the model: %s", kit.Visible(kit.Cut(said, 200))))
 	}
 	if e.Unmeasured > 0 {
 		p.Assumed = append(p.Assumed,
-			c.N(e.Unmeasured, "%s step takes as long as the configuration says: it has run too seldom to know",
-				"%s steps take as long as the configuration says: they have run too seldom to know"))
+			c.N(e.Unmeasured, "%s step has the configured estimate: it has not run often enough",
+				"%s steps have the configured estimate: they have not run often enough"))
 	}
 	for _, id := range e.Unusable {
 		p.Unusable = append(p.Unusable, c.T("skill %s: what it is bound to is not configured", kit.Visible(id)))
@@ -143,11 +143,11 @@ func (s *section) draftBefore(c *ui.Context, p *DraftPage, before, v domain.Vers
 	return nil
 }
 
-// whyStep says why a planner put a step into a plan.
+// whyStep is the planner's reason for a step of a plan.
 func whyStep(c *ui.Context, n *walk.ProgramNode, e domain.Explained) string {
 	switch why := e.Reasons[n.ID]; why.Kind {
 	case domain.ReasonAsked:
-		return c.T("the request says: %s", kit.Visible(why.By))
+		return c.T("the request names: %s", kit.Visible(why.By))
 	case domain.ReasonNeeded:
 		return c.T("%s needs it", kit.Visible(why.By))
 	case domain.ReasonImplied:
@@ -157,9 +157,9 @@ func whyStep(c *ui.Context, n *walk.ProgramNode, e domain.Explained) string {
 	case domain.ReasonComplex:
 		return c.T("so complex a request deserves it")
 	case domain.ReasonModel:
-		return c.T("the model says: %s", kit.Visible(kit.Cut(why.By, 200)))
+		return c.T("reason of the model: %s", kit.Visible(kit.Cut(why.By, 200)))
 	case domain.ReasonAsk:
-		return c.T("what %s does cannot be repeated: a person is asked first", kit.Visible(why.By))
+		return c.T("%s is not idempotent: it needs an approval first", kit.Visible(why.By))
 	}
 	if n.ExpectedOutput != "" {
 		return c.T("it is to give: %s", kit.Visible(n.ExpectedOutput))
@@ -198,8 +198,8 @@ func estimates(c *ui.Context, v domain.Version, fact func(term, text string)) {
 	}
 }
 
-// expectedOf says what the steps of a draft took and cost in runs of its plan, where
-// there are some: the same was asked before, or it changes a plan in use.
+// expectedOf shows the duration and cost of a draft's steps in earlier runs of its plan, if there are any: an
+// equal request was planned before, or the draft changes an active plan.
 func (s *section) expectedOf(c *ui.Context, pl domain.Plan, program *walk.Program, fact func(term, text string)) error {
 	flow, err := s.Reader.PlanFlow(c, pl.Key, 0, c.Site.Now().Add(-domain.ExpectedSince))
 	if err != nil {
@@ -231,5 +231,5 @@ func alternativesOf(c *ui.Context, v domain.Version) []DraftAlternative {
 	return out
 }
 
-var alternatives = map[string]string{"cheaper": locale.Mark("Cheaper, with what was asked for only"),
+var alternatives = map[string]string{"cheaper": locale.Mark("Cheaper, with only the requested steps"),
 	"faster": locale.Mark("Faster, without conditions")}

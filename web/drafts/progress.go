@@ -66,5 +66,5 @@ func draftPhase(c *ui.Context, n domain.DraftNote) string {
 	case domain.PhaseStoring:
 		return c.T("Storing the plan")
 	}
-	return c.T("kairosd was restarted: taken up again")
+	return c.T("kairosd was restarted: planning starts again")
 }

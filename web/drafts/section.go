@@ -32,7 +32,7 @@ type Reader interface {
 	PlanFlow(ctx context.Context, plan string, version int, since time.Time) (domain.PlanFlow, error)
 }
 
-// Engine knows what plans do.
+// Engine describes what plans do.
 type Engine interface {
 	graph.Programs
 	// Catalog is what this installation offers to plans.
@@ -41,12 +41,12 @@ type Engine interface {
 	CheckPlan(src []byte, f planner.Format) (*planner.Document, planner.Problems)
 }
 
-// Planner knows why plans are as they are.
+// Planner explains plans.
 type Planner interface {
 	// Classify judges a request without a model.
 	Classify(request string) domain.Classification
-	// Explain says why the steps of a plan are in it, for the request that it was made
-	// of, and what it takes for granted.
+	// Explain returns why each step of a plan is in it, for the request that it was made from, and the plan's
+	// assumptions.
 	Explain(ctx context.Context, request string, canonical []byte) domain.Explained
 }
 

@@ -39,8 +39,8 @@ func Along(along bool) templ.Attributes {
 	return nil
 }
 
-// Get makes a link a request of htmx for the same address, without the place on the page.
-// An element around it says what the answer swaps.
+// Get makes a link an htmx request for the same address, without the fragment. An element around it decides
+// what the answer replaces.
 func Get(href string) templ.Attributes {
 	if href == "" {
 		return nil
@@ -57,8 +57,7 @@ func Sorted(is bool) templ.Attributes {
 	return nil
 }
 
-// wrongField names a field, and says that what is in it does not fit, and where it
-// is said why.
+// wrongField names a field and marks it as invalid, with a reference to the message.
 func wrongField(f Field) templ.Attributes {
 	out := templ.Attributes{}
 	if f.ID != "" {

@@ -12,8 +12,8 @@ type ConfirmPage struct {
 	Alternative string
 	// Host is sent along.
 	Host string
-	// Problems are what is wrong with a plan that is taken into use; Lists are what else
-	// to read before; Checks are what to tick as looked at.
+	// Problems are the problems of a plan to accept; Lists are what else to read first; Checks are boxes to
+	// tick.
 	Problems []ProblemRow
 	Lists    []ConfirmList
 	Checks   []string

@@ -1,6 +1,6 @@
 package kit
 
-// ErrorPage says what happened and what still works.
+// ErrorPage shows what happened and what still works.
 type ErrorPage struct {
 	Shell
 	Code       int
@@ -8,11 +8,11 @@ type ErrorPage struct {
 	Says       string // what it means, where the message is not in the reader's language
 	Message    string
 	Suggestion string
-	Wait       string // for how long to wait before trying again; empty: nobody knows
+	Wait       string // for how long to wait before trying again; empty: unknown
 	ID         string
-	Details    string // what to send to whoever is to look at it; empty: nobody need
+	Details    string // what to send to the person in charge; empty: nothing
 	Links      []Link
-	Lists      []Link // where to go on
+	Lists      []Link // where to continue
 	// Similar is what may have been meant, under a title.
 	SimilarTitle string
 	Similar      []Link

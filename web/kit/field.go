@@ -6,6 +6,6 @@ type Field struct {
 	Required                       bool
 	Options                        []string
 	Rows                           int
-	// ID names the field in the page, for the summary of what is wrong; Wrong says it.
+	// ID names the field in the page, for the summary of problems; Wrong is its problem.
 	ID, Wrong string
 }

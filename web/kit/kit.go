@@ -1,6 +1,5 @@
-// Package kit holds the templates and view models that several pages share. Templates
-// take view models only: strings and numbers, ready to print; nothing here knows plans,
-// runs, or the store.
+// Package kit holds the templates and view models that several pages share. Templates take only view models:
+// strings and numbers, ready to print. The package imports nothing about plans, runs, or the store.
 package kit
 
 import "time"
@@ -22,10 +21,10 @@ type Shell struct {
 	Nav     []Link
 	Tabs    []Link // the navigation of a phone
 	Own     []Link // what lives behind the initials
-	Node    string // the machine; empty: who is not logged in is not told
+	Node    string // the machine; empty before login
 	Here    string // this page's address, to come back to
 	JSON    string // address of the same data for programs
-	At      string // up to where the page knows what happened, for its live stream
+	At      string // the position up to which the page shows events, for its live stream
 	Dialog  bool   // only the content is wanted: it is shown in a dialog
 	Once    []Once // the forms that the page's buttons for acts at one click send
 	Began   time.Time

@@ -4,7 +4,7 @@ import (
 	"net/url"
 )
 
-// Notice is what every page says while it is so.
+// Notice is a message that every page shows while it applies.
 type Notice struct {
 	Bad             bool
 	Text, Href, Act string

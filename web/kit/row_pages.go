@@ -2,11 +2,11 @@ package kit
 
 import "github.com/a-h/templ"
 
-// RowPages says which rows of a long table are on a page, and leads to the others.
+// RowPages shows which rows of a long table are on a page, and links to the others.
 type RowPages struct {
 	Shown string // empty: all of them
 	Links []Link
-	// Swaps says that its links swap a part of the page that they lead to.
+	// Swaps makes its links replace a part of the page that they lead to.
 	Swaps bool
 }
 

@@ -20,7 +20,7 @@ func N(ctx context.Context, n int, one, other string, args ...any) string {
 // Lang is the tag of the reader's language.
 func Lang(ctx context.Context) string { return locale.Of(ctx).Tag }
 
-// words are what the script says, in the reader's language.
+// words are the script's texts, in the reader's language.
 func words(ctx context.Context) templ.Attributes {
 	return templ.Attributes{"data-w-live": T(ctx, "Live"), "data-w-polling": T(ctx, "Polling"), "data-w-stale": T(ctx, "Stale since"),
 		"data-w-paused": T(
@@ -30,5 +30,5 @@ func words(ctx context.Context) templ.Attributes {
 		"data-w-close": T(
 			ctx,
 			"Close",
-		), "data-w-unread": T(ctx, "The daemon did not answer. What the page shows is as it was; try again."), "data-w-ending": T(ctx, "Your login ends soon, since nothing was asked for. What you typed is still there."), "data-w-stay": T(ctx, "Stay logged in"), "data-w-kept": T(ctx, "Your login has ended. What you typed is kept until you are back."), "data-w-lost": T(ctx, "It is not known whether this arrived. Send it again: it is done once.")}
+		), "data-w-unread": T(ctx, "The daemon did not answer. What the page shows is as it was; try again."), "data-w-ending": T(ctx, "Your login ends soon because of inactivity. Your input is still there."), "data-w-stay": T(ctx, "Stay logged in"), "data-w-kept": T(ctx, "Your login has ended. What you typed is kept until you are back."), "data-w-lost": T(ctx, "It is not known whether this arrived. Send it again: it is done once.")}
 }

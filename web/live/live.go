@@ -1,5 +1,5 @@
-// Package live tells open pages which of their parts may have changed: it owns the
-// stream of events, its limits, and the position from which a stream goes on.
+// Package live notifies open pages which of their parts may have changed. It owns the stream of events, its
+// limits, and the position from which a stream continues.
 package live
 
 import (
@@ -25,9 +25,9 @@ type Ports struct {
 	// Limit bounds the streams of a principal together with those of the API; nil: only
 	// those of a session are bounded.
 	Limit Limit
-	// Login finds again who a stream's session belongs to; without a name: nobody.
+	// Login returns the current principal of a stream's session; without a name: none.
 	Login func(c *ui.Context) (ui.Principal, error)
-	// Beat is how often a stream says that it is there; 0: every 15 seconds.
+	// Beat is the interval of heartbeats; 0: every 15 seconds.
 	Beat time.Duration
 }
 
@@ -77,18 +77,16 @@ func (s *Streams) Section() ui.Section {
 	return ui.Section{Routes: []ui.Route{{Get: Path, Operation: app.FollowPages, Handle: s.follow}}}
 }
 
-// Position is up to where a page knows what happened, for its stream.
+// Position is the position of the last published event, for a page's stream.
 func (s *Streams) Position() string { return s.at(s.Events.Published()) }
 
 // at names a moment of this process: how many events it had published.
 func (s *Streams) at(heard int64) string { return s.boot + "-" + strconv.FormatInt(heard, 10) }
 
-// follow streams hints: which topic has changed, never what it says. The page
-// fetches its own parts again. Package events names the topics, and streams add "day",
-// which comes once a minute. Who asks says by Last-Event-ID, or
-// after=, up to where it knows; unless nothing happened since, it is told to ask for
-// all its parts once, so that no hint is lost between a page and its stream, or between
-// two streams.
+// follow streams hints: which topic has changed, never its content. The page fetches its own parts again.
+// Package events names the topics, and streams add "day", once a minute. A client sends its position by
+// Last-Event-ID or after=. Unless nothing happened since, it must fetch all its parts once, so that no hint
+// is lost between a page and its stream, or between two streams.
 func (s *Streams) follow(c *ui.Context) error {
 	if from := c.Echo.Request().Header.Get("Origin"); from != "" && from != c.Site.Origin(c.Echo.Request()) {
 		return domain.Errorf(domain.CodeForbidden, "pages of other sites may not listen")
@@ -118,7 +116,7 @@ func (s *Streams) follow(c *ui.Context) error {
 	if s.Limit != nil {
 		if s.Limit.Enter(c.Who.Name) != nil {
 			w.WriteHeader(http.StatusOK)
-			_ = l.send("poll", "1") // the page asks by itself now and then
+			_ = l.send("poll", "1") // the page polls now and then
 			return nil
 		}
 		defer s.Limit.Leave(c.Who.Name)
@@ -127,7 +125,7 @@ func (s *Streams) follow(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
-	l.heard = s.Events.Published() // after the subscription: what comes between is heard twice, not never
+	l.heard = s.Events.Published() // after the subscription: an event between is sent twice, not never
 	w.WriteHeader(http.StatusOK)
 	err = l.send("hello", s.boot)
 	if known := cmp.Or(c.Echo.Request().Header.Get("Last-Event-ID"), c.Query("after")); err == nil && known != s.at(l.heard) {
@@ -144,7 +142,7 @@ func (s *Streams) follow(c *ui.Context) error {
 		case <-beat.C:
 			if beats%beatsPerCheck == 0 {
 				if ok, problem := s.stillIn(c); problem != nil || !ok {
-					return nil // the next request says why
+					return nil // the next request gets the reason
 				}
 			}
 			if err = l.send("beat", "1"); err == nil && beats%beatsPerCheck == 0 { // what changes with time alone
@@ -167,7 +165,7 @@ func (s *Streams) follow(c *ui.Context) error {
 }
 
 const (
-	// defaultBeat is how often a stream says that it is there.
+	// defaultBeat is the interval of heartbeats.
 	defaultBeat = 15 * time.Second
 	// beatsPerCheck: once a minute a stream asks whether its reader is still logged
 	// in, which also counts as use of the login.
@@ -190,7 +188,7 @@ type stream struct {
 	control *http.ResponseController
 	streams *Streams
 	wanted  map[string]bool
-	heard   int64 // up to where the reader knows
+	heard   int64 // the reader's position
 }
 
 func (l *stream) send(event, data string) error {
@@ -218,8 +216,7 @@ func (l *stream) hints(topics []string) error {
 // host (HTTP/1.1) for pages: with six streams the seventh tab would not load.
 const streamsPerSession = 4
 
-// sessions counts the live streams that each session has open. Whoever comes too
-// late polls.
+// sessions counts the open live streams of each session. A client beyond the limit polls.
 type sessions struct {
 	mu   sync.Mutex
 	open map[string]int

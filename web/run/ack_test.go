@@ -11,8 +11,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// One run is taken note of with a word for the next shift, and resumed at
-// a time; whoever comes next reads the word on home and on the run's page.
+// One run is acknowledged with a note for the next shift, and resumed at a set time; the note shows on home
+// and on the run's page.
 func TestOneRunIsHandedOverToTheNextShift(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -90,8 +90,8 @@ func (b *headPart) actAt(action string) string {
 	return at
 }
 
-// decideAt is where on this page a person answers what the run waits for: the form
-// of an approval, or that of an attempt in doubt; empty: nobody is asked.
+// decideAt is where on this page a person answers the open request of the run: the form of an approval, or
+// that of an attempt in doubt; empty: there is none.
 func (b *headPart) decideAt() string {
 	for _, st := range b.steps {
 		if st.status == domain.NodeInDoubt {

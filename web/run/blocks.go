@@ -117,7 +117,7 @@ func (b inspectorPart) decisionBlocks(st *step) []kit.Block {
 	var lines []string
 	if b.typeOf(st.node) == walk.TypeApproval {
 		if st.final == nil {
-			return []kit.Block{{ID: "dec", Title: b.T("Who decided"), Text: b.T("Nobody has decided yet.")}}
+			return []kit.Block{{ID: "dec", Title: b.T("Who decided"), Text: b.T("No decision yet.")}}
 		}
 		if st.final.Actor != "" {
 			lines = append(lines, b.T("Decided by %s", kit.Visible(st.final.Actor)))
@@ -155,8 +155,7 @@ func (b inspectorPart) decisionBlocks(st *step) []kit.Block {
 	}
 }
 
-// callBlocks are the calls of models and tools inside a step: what they were
-// asked, what they answered, what it took.
+// callBlocks are the calls of models and tools inside a step: request, response, and duration.
 func (b inspectorPart) callBlocks(st *step) []kit.Block {
 	var out []kit.Block
 	for n, c := range st.calls {

@@ -77,7 +77,7 @@ func (r comparison) page() error {
 	}
 	fact(r.T("Steps"), strconv.FormatInt(a.Steps, 10), strconv.FormatInt(b.Steps, 10))
 	slices.SortStableFunc(p.Facts, func(x, y CompareRow) int { return cmp.Compare(rank(x), rank(y)) }) // what differs first
-	// Times always differ; that says nothing.
+	// Times always differ; that means nothing.
 	long := fact(r.T("Duration"), kit.Took(r.ranFor(a)), kit.Took(r.ranFor(b)))
 	long.Delta, long.Apart = delta(r.ranFor(a)-r.ranFor(b)), true
 	fact(r.T("Started"), r.Time(a.CreatedAt).Text, r.Time(b.CreatedAt).Text).Apart = true

@@ -34,7 +34,7 @@ type CompareRow struct {
 	HrefB      string
 	Differs    bool
 	First      bool
-	Apart      bool   // no two runs have the same: it says nothing
+	Apart      bool   // no two runs have the same: it means nothing
 	Delta      string // how much longer the first took
 	Output     string // address of the difference of outputs
 	StatusA    kit.Status

@@ -134,7 +134,7 @@ func TestRetryNowSaysWhichAttempt(t *testing.T) {
 	b := site.Browser(t).Login()
 	if text := webtest.Words(b.Get("/runs/" + run.ID + "/retry-now").Body); !strings.Contains(
 		text,
-		"Attempt 2 of 4 of pull would begin by itself at",
+		"Attempt 2 of 4 of pull would begin automatically at",
 	) ||
 		!strings.Contains(text, "in 5") {
 		t.Error(text)

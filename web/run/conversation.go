@@ -142,8 +142,7 @@ func (b conversationPart) node(u *usedBy) ConversationNode {
 		In: b.Number(u.usage.InputTokens), Out: b.Number(u.usage.OutputTokens), Cost: value.Cost(b.Context, u.usage.Cost)}
 }
 
-// callText is what came of a call, briefly: an answer's text, or the tools that
-// it asks for.
+// callText is the result of a call, briefly: the text of an answer, or the tools that it calls.
 func callText(e *domain.Entry) string {
 	if e.Failure != nil {
 		return kit.Shorten(kit.Visible(e.Failure.Message))

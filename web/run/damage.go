@@ -43,7 +43,7 @@ func (b *headPart) damaged() *Why {
 			w.Headline = part.DamageHeadline(b.Context, d)
 		}
 		w.Then = b.T(
-			"It cannot go on or be forked: restore a backup, or start a new run like it.",
+			"It cannot be resumed or forked: restore a backup, or start a new run with the same input.",
 		) + " " + b.T(
 			"What else is shown is as it was written; this run stays as it is, as evidence.",
 		)
@@ -52,19 +52,19 @@ func (b *headPart) damaged() *Why {
 	}
 	if d.Row == 0 {
 		w.Headline = b.T("The journal of this run cannot be read: %s", kit.Visible(d.Message))
-		w.Then = b.T("It cannot go on or be forked: restore a backup, or start a new run like it.")
+		w.Then = b.T("It cannot be resumed or forked: restore a backup, or start a new run with the same input.")
 		w.Links = append(w.Links, kit.Link{Text: b.T("Start a new run like it"), Href: "/runs/new?like=" + run.ID})
 		return w
 	}
 	w.Headline = part.DamageHeadline(b.Context, d)
 	w.Then = b.T(
-		"What is below is what the journal says until row %d. The run cannot be resumed: nothing is put in place of a damaged row, and this run stays as it is, as evidence.",
+		"The page shows the journal until row %d. The run cannot be resumed: nothing replaces a damaged row, and this run stays as it is, as evidence.",
 		d.Good,
 	) + " "
 	if d.Checkpoint.Seq > 0 {
-		w.Then += b.T("A fork from checkpoint %d goes on from there as a new run; its preview says what runs again.", d.Checkpoint.Seq)
+		w.Then += b.T("A fork from checkpoint %d continues from there as a new run; its preview shows what runs again.", d.Checkpoint.Seq)
 	} else {
-		w.Then += b.T("No checkpoint is left: a fork from its input does everything again as a new run; its preview says what.")
+		w.Then += b.T("No checkpoint is left: a fork from its input repeats everything as a new run; its preview shows what.")
 	}
 	w.Then += " " + b.T("kairosd doctor lists every damaged row.")
 	if b.Who.Role.Includes(domain.RoleOperator) {

@@ -175,8 +175,8 @@ func TestNoStepOfADamagedRunIsAtWork(t *testing.T) {
 	}
 }
 
-// What is asked in the name of a damaged run asks nobody any more: it is in no inbox
-// and no count, and its own page reports why, with the way to the run.
+// The request of a damaged run waits for no one: it is in no inbox and no count, and its own page reports
+// why, with a link to the run.
 func TestADamagedRunAsksNobody(t *testing.T) {
 	t.Parallel()
 	site, run := damagedSite(t)
@@ -228,7 +228,7 @@ func TestARunThatLostItsInputIsStillShown(t *testing.T) {
 				b.Get(page),
 				http.StatusOK,
 				c.says,
-				"restore a backup, or start a new run like it",
+				"restore a backup, or start a new run with the same input",
 				"/runs/new?like="+run,
 				"end unknown",
 				"completed",

@@ -40,7 +40,7 @@ var eventKinds = []struct{ kind, word string }{
 	{string(domain.EntryResolve), locale.Mark("answers")},
 	{string(domain.EntrySubstep), locale.Mark("calls")},
 	{string(domain.EntryReset), locale.Mark("resumed")},
-	{string(domain.EntryReplan), locale.Mark("planned anew")},
+	{string(domain.EntryReplan), locale.Mark("replanned")},
 	{string(domain.EntryVerb), locale.Mark("about the run")},
 	{eventAct, locale.Mark("acts")},
 	{eventStatus, locale.Mark("states")},
@@ -54,7 +54,7 @@ var eventWords = map[string]string{
 	), "continue": locale.Mark("continued"), "cancel": locale.Mark("cancel asked for"), "retry-now": locale.Mark("retried at once"),
 	"release": locale.Mark(
 		"released",
-	), "start-now": locale.Mark("started at once"), "limits": locale.Mark("limits changed"), "budget": locale.Mark("limit reached"), "budget-retry": locale.Mark("limits checked again"), "crash": locale.Mark("kairosd died"),
+	), "start-now": locale.Mark("started at once"), "limits": locale.Mark("limits changed"), "budget": locale.Mark("limit reached"), "budget-retry": locale.Mark("limits checked again"), "crash": locale.Mark("kairosd crashed"),
 	"quarantine": locale.Mark(
 		"parked",
 	), "stop": locale.Mark("kairosd was stopped"), "plans": locale.Mark("plans fixed"), "memory": locale.Mark("memory read"),
@@ -71,11 +71,11 @@ var eventWords = map[string]string{
 	"late": locale.Mark(
 		"late result",
 	), "child": locale.Mark("child run ended"), "due": locale.Mark("time is up"), "asked_back": locale.Mark("asked back"),
-	"approved": locale.Mark("approved"), "rejected": locale.Mark("rejected"), "approval.assign": locale.Mark("given to somebody"),
+	"approved": locale.Mark("approved"), "rejected": locale.Mark("rejected"), "approval.assign": locale.Mark("assigned to a person"),
 	string(domain.EntryIntent): locale.Mark(
 		"begun",
 	), string(domain.EntryWait): locale.Mark("waits"), string(domain.EntryResolve): locale.Mark("answered"),
-	string(domain.EntryReset): locale.Mark("resumed"), string(domain.EntryReplan): locale.Mark("planned anew"),
+	string(domain.EntryReset): locale.Mark("resumed"), string(domain.EntryReplan): locale.Mark("replanned"),
 }
 
 // runEvent is a row of the journal or an event of the audit log.

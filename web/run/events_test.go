@@ -87,7 +87,7 @@ func TestEventsNameWhoDidWhat(t *testing.T) {
 	}
 }
 
-// tableText is what the list of events says, a blank between its cells.
+// tableText is the text of the list of events, a blank between its cells.
 func tableText(body string) string {
 	_, rest, _ := strings.Cut(body, `<table class="list">`)
 	table, _, _ := strings.Cut(rest, "</table>")

@@ -30,8 +30,7 @@ func (r *request) past(run domain.Run) past {
 	}
 }
 
-// expectedOf is what an act will probably cost and take, from what runs of the plan did
-// before; nil, where none tells.
+// expectedOf is the predicted duration and cost of an action, from earlier runs of the plan; nil without any.
 func (b *record) expectedOf(pre domain.Preview) (*domain.Expected, error) {
 	if !pre.Allowed || len(pre.Again)+len(pre.New) == 0 {
 		return nil, nil

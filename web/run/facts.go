@@ -79,7 +79,7 @@ func (b *headPart) facts() (out []kit.Fact) {
 		if re.Proposed {
 			text = b.T("v%d → v%d, after %s failed, if it is accepted", re.From, re.To, kit.Visible(re.Node))
 		}
-		add(b.T("Planned anew"), text, fmt.Sprintf("/plans/%s/diff/%d/%d", url.PathEscape(run.PlanKey), re.From, re.To))
+		add(b.T("Replanned"), text, fmt.Sprintf("/plans/%s/diff/%d/%d", url.PathEscape(run.PlanKey), re.From, re.To))
 	}
 	if run.Parent != nil {
 		add(b.T("Child of"), b.T("%s at %s", domain.ShortID(run.Parent.Run), run.Parent.Node), "/runs/"+run.Parent.Run)

@@ -57,7 +57,7 @@ var titles = map[string]string{
 	"tool_circuit_open": locale.Mark("%s did not call %s: its circuit is open"),
 }
 
-// failureTitle is a sentence made of the code and the target; empty: the headline says it.
+// failureTitle is a sentence made of the code and the target; empty: the status message has it.
 func (b *headPart) failureTitle(e *domain.RunError) string {
 	target := b.target(e.Node)
 	form := titles[e.Code]

@@ -17,7 +17,7 @@ const (
 	groupFrom = 300
 	// pageRows bounds the rows of one page of a timeline.
 	pageRows = 300
-	// foldItems is how many items of a foreach are shown without being asked for.
+	// foldItems is how many items of a foreach are shown at first.
 	foldItems = 5
 	// foldPage is how many items an opened foreach shows at once.
 	foldPage = 50

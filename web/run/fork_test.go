@@ -57,7 +57,7 @@ edges: [{from: a, to: b}, {from: b, to: c}]
 		"Runs again (2)",
 		"it read the output of a",
 	)
-	// A value that nobody reads is said to change nothing.
+	// An unused value is marked as changing nothing.
 	webtest.Says(
 		t,
 		b.Post(path, with("check", map[string]string{"edit.b": `{"twice": 8}`, "edit.a": form.Get("was.a")})),
@@ -83,7 +83,7 @@ edges: [{from: a, to: b}, {from: b, to: c}]
 		t.Fatalf("%s %v", after.Status, err)
 	}
 	webtest.Says(t, b.Get(forked.Location+"?step=b&tab=output"), http.StatusOK, `class="n">7</span>`)
-	// Sent as it was, a form edits nothing: line ends of browsers are no change.
+	// A form that is sent unchanged edits nothing: line ends of browsers do not count.
 	same := b.Post(
 		path,
 		with("check", map[string]string{"edit.a": strings.ReplaceAll(form.Get("was.a"), "\n", "\r\n"), "input": `{ "x": 1 }`}),

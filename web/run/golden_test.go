@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// what changes from one look to the next, and says nothing.
+// parts that change from one request to the next, and mean nothing.
 var changing = []struct {
 	match *regexp.Regexp
 	as    string
@@ -23,9 +23,8 @@ var changing = []struct {
 	{regexp.MustCompile(`Rendered in \d+ ms`), "Rendered in … ms"},
 }
 
-// The pages of told runs, word for word, their timelines and graphs included:
-// look at what changed, then run with -update. The clock stands
-// still, so that they are the same at any time.
+// The pages of the stories' runs, word for word, their timelines and graphs included: look at what changed,
+// then run with -update. The clock stands still, so that they are the same at any time.
 func TestRunPagesAreAsTheyWere(t *testing.T) {
 	t.Parallel()
 	o := &told{

@@ -177,7 +177,7 @@ func (b graphPart) shares(now time.Time) map[string]float64 {
 	return out
 }
 
-// countsDown says of a step that goes on by itself when it does: "in 52 s".
+// countsDown is when a waiting step continues automatically: "in 52 s".
 func (b graphPart) countsDown(s *graph.State, st *step) {
 	if reason := st.waitsFor(); reason != domain.WaitRetry && reason != domain.WaitTimer {
 		return
@@ -238,8 +238,7 @@ func (b graphPart) groupState(n *diagram.Node, steps map[string][]*step) graph.S
 	return s
 }
 
-// heat sums what a shade says, per node: seconds, cost or attempts; and the least
-// and most of all.
+// heat sums the shaded figure per node: seconds, cost, or attempts; and the least and most of all.
 func (b graphPart) heat(key string) (of map[string]float64, least, most float64) {
 	of = map[string]float64{}
 	if key == "" {
@@ -266,7 +265,7 @@ func (b graphPart) heat(key string) (of map[string]float64, least, most float64)
 	return of, least, most
 }
 
-// amount writes what a shade says.
+// amount formats a shaded figure.
 func (b graphPart) amount(key string, v float64) string {
 	switch key {
 	case "took":

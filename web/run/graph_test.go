@@ -17,7 +17,7 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// look opens a page of told runs.
+// look opens a page of a story's run.
 func (o *told) look(tb testing.TB, path string) string {
 	tb.Helper()
 	w := httptest.NewRecorder()
@@ -28,8 +28,8 @@ func (o *told) look(tb testing.TB, path string) string {
 	return w.Body.String()
 }
 
-// The graph tells what became of each node by shape and word, which edges were
-// taken and how often, and can be shaded by what a node cost.
+// The graph shows the outcome of each node by shape and word, which edges were taken and how often, and can
+// be shaded by what a node cost.
 func TestTheGraphTellsWhatRan(t *testing.T) {
 	t.Parallel()
 	o := &told{runs: []*story{failedStory(t), loopStory(t)}}
@@ -139,8 +139,8 @@ func TestTheGraphAsAFile(t *testing.T) {
 	}
 }
 
-// The picture as a file tells what the graph on the page tells: which edges were taken
-// and how often, which were not, and the tries of each step.
+// The picture as a file shows what the graph on the page shows: which edges were taken and how often, which
+// were not, and the attempts of each step.
 func TestTheGraphAsAFileTellsTheSame(t *testing.T) {
 	t.Parallel()
 	o := &told{runs: []*story{failedStory(t), loopStory(t)}}

@@ -77,7 +77,7 @@ func (b *headPart) build() (Head, error) {
 	h.Actions, h.More, h.Summary, h.Facts = b.actions(), b.more(), b.summary(), b.facts()
 	h.Primary, h.Actions = b.split(h.Actions)
 	if len(b.asked) == 1 && h.Why != nil && h.Why.Headline == kit.Visible(b.asked[0].Message) {
-		h.Why = nil // the question is asked below
+		h.Why = nil // the request is shown below
 	}
 	return h, nil
 }

@@ -43,7 +43,7 @@ func TestHeadlinesAreInTheReadersLanguageAndZone(t *testing.T) {
 	}
 }
 
-// A run that is tried again says in the list how far it is.
+// A run that is retried shows its attempt in the list.
 func TestARetrySaysWhichAttempt(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -177,7 +177,7 @@ func (b inspectorPart) doubtOf(st *step, a *attempt) string {
 	began, noticed := b.Time(a.started), b.Time(a.entry.At)
 	f := a.entry.Failure
 	how := b.T(
-		"kairosd stopped while attempt %d of %s was under way (%s). It had begun at %s; that it was interrupted was noticed at %s.",
+		"kairosd stopped during attempt %d of %s (%s). The attempt had begun at %s; the interruption was noticed at %s.",
 		a.number,
 		st.node,
 		what,

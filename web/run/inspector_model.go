@@ -13,7 +13,7 @@ type Inspector struct {
 	Advice   string     // what its error means, and what helps
 	Attempts []kit.Link
 	Tabs     []kit.Link
-	Prompt   *Prompt // what is asked of models; its messages are the blocks
+	Prompt   *Prompt // the request to models; its messages are the blocks
 	Log      *StepLog
 	Find     *kit.FindForm
 	Actions  []kit.Link

@@ -99,7 +99,7 @@ func TestATimeIsShownOnce(t *testing.T) {
 	}
 }
 
-// summaryIn is the text that is copied, which nobody sees.
+// summaryIn is the hidden text that is copied.
 func summaryIn(page string) string {
 	return regexp.MustCompile(`(?s)<span id="summary" hidden>.*?</span>|$`).FindString(page)
 }

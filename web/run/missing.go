@@ -12,11 +12,11 @@ import (
 // similarRuns bounds the runs that are named beside one that is not there.
 const similarRuns = 8
 
-// alike are letters that are no part of an id, and what was probably meant.
+// alike maps letters that ids never contain to the ones that were probably meant.
 var alike = strings.NewReplacer("i", "1", "l", "1", "o", "0", "u", "v")
 
-// noRun reports that a run is not there: whether the audit log knows of it, and which
-// ids look like the one that was requested.
+// noRun reports that a run does not exist: whether the audit log contains it, and which ids are similar to
+// the requested one.
 func (r *request) noRun(id string, missing error) error {
 	e, ok := missing.(*domain.Error)
 	if !ok || e.Code != domain.CodeNotFound && e.Code != domain.CodeConflict {
@@ -44,13 +44,13 @@ func (r *request) noRun(id string, missing error) error {
 			ev := last.Items[0]
 			p.Code, p.Headline = http.StatusGone, r.T("Removed")
 			p.Message = r.T(
-				"Run %s is gone. The last that the audit log says of it: %s by %s at %s.",
+				"Run %s is deleted. Its last audit event: %s by %s at %s.",
 				id,
 				ev.Action,
 				kit.Visible(ev.Actor),
 				r.Time(ev.At).Title,
 			)
-			p.Links = append(p.Links, kit.Link{Text: r.T("All that the audit log says of it"), Href: "/audit?run=" + id})
+			p.Links = append(p.Links, kit.Link{Text: r.T("All audit events of the run"), Href: "/audit?run=" + id})
 		}
 	}
 	seen := map[string]bool{}
@@ -103,7 +103,7 @@ func parts(id string) []string {
 	var out []string
 	for n := min(len(id), domain.IDLength-1); n >= 4; n -= max(1, n/3) {
 		out = append(out, id[len(id)-n:])
-		if n >= 8 { // ids begin with their time: a short beginning says nothing
+		if n >= 8 { // ids begin with their time: a short beginning identifies nothing
 			out = append(out, id[:n])
 		}
 	}

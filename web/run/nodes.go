@@ -8,8 +8,8 @@ import (
 	"github.com/kairosd/kairosd/web/kit"
 )
 
-// This file is what the plan says of the nodes of a run: what leads to them, and whether the
-// run may still come there.
+// This file describes the nodes of a run by its plan: what leads to them, and whether the run may still reach
+// them.
 
 // before names what a node waits for, and what leads to it.
 func (b *record) before(node string) (needs, edges []string) {

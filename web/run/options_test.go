@@ -287,7 +287,7 @@ func TestADamagedJournalIsShown(t *testing.T) {
 	}
 }
 
-// Who mistypes an id is told which runs have one like it.
+// A mistyped id gets a list of runs with a similar one.
 func TestNoSuchRunNamesOthers(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -94,8 +94,8 @@ type answered struct {
 	Calls               []toolCall
 }
 
-// callsOf are the rows of the calls that an attempt knows of, by number: its own,
-// and those before it that a crash did not take.
+// callsOf are the rows of the calls of an attempt, by number: its own, and those before it that survived a
+// crash.
 func (st *step) callsOf(a *attempt) map[int]*domain.Entry {
 	first, last := 0, int(^uint(0)>>1)
 	if a != nil {
@@ -297,8 +297,8 @@ var speakerWords = map[string]string{
 	"handoff":   locale.Mark("Handoff"),
 }
 
-// promptTab shows the conversation of an attempt: what was asked of which model,
-// with which tools, and every message in order.
+// promptTab shows the conversation of an attempt: the model and its request, with which tools, and every
+// message in order.
 func (b inspectorPart) promptTab(i *Inspector, st *step, a *attempt) {
 	p := promptOf(st, a)
 	v := &Prompt{File: fmt.Sprintf("/runs/%s/steps/%d/raw/prompt", b.d.Run.ID, st.seq)}

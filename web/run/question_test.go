@@ -8,9 +8,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// Whoever decides on the page of the run sees where each answer leads and what it
-// touches, and the way to what the question rests on. A viewer
-// gets no buttons.
+// The page of the run shows where each answer leads and its side effects, and links to what the request is
+// based on. A viewer gets no buttons.
 func TestAQuestionOnItsRunSaysWhereEachAnswerLeads(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -28,7 +28,7 @@ type record struct {
 	chosen  *step
 	node    string // chosen, when it has no step
 
-	preview func() (domain.Preview, error) // of a resume; it is asked once
+	preview func() (domain.Preview, error) // of a resume; computed once
 	never   []string                       // nodes without a step
 	into    map[int][]string               // sources of the edges to a node
 	front   map[int]bool                   // nodes that the run may still come to
@@ -128,7 +128,7 @@ func (b *record) stepLink(st *step) kit.Link {
 	}
 }
 
-// checkpoints is how many rows changed what the run knows.
+// checkpoints is how many rows changed the run's state.
 func (b *record) checkpoints() int {
 	n := 0
 	for i := range b.d.Journal {

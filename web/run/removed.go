@@ -50,7 +50,7 @@ func (b *record) removedBlocks(rows bool) ([]kit.Block, error) {
 	if err != nil {
 		return nil, err
 	}
-	more := []kit.Link{{Text: b.T("All that the audit log says of it"), Href: "/audit?run=" + run.ID}}
+	more := []kit.Link{{Text: b.T("All audit events of the run"), Href: "/audit?run=" + run.ID}}
 	out := []kit.Block{{ID: "run-in", Title: b.T("Input"), Text: b.wasRemoved(run, b.keptInput(k)), More: more}}
 	if rows {
 		for _, d := range k.Rows[max(0, len(k.Rows)-shownKept):] {

@@ -57,8 +57,8 @@ func TestWhatRetentionRemovedKeepsItsDigest(t *testing.T) {
 	webtest.Says(t, b.Get(page+"/raw/1/output"), http.StatusGone, "sha256:"+before.Rows[0].Digest)
 }
 
-// The page of a run that was deleted is still found by its address: it says so, and
-// offers nothing that is refused.
+// The page of a deleted run keeps its address: it shows that the run is deleted, and offers nothing that
+// would be refused.
 func TestTheRunThatWasDeletedSaysSo(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -247,7 +247,7 @@ func (t *timelinePage) drawn(segments map[int][]timeline.Segment) []Bar {
 		switch s.Kind {
 		case barDoubt:
 			b.Hatch = true
-		case barFailed: // told apart without colours: a hatch, and a notch at its end
+		case barFailed: // distinguishable without colors: a hatch, and a notch at its end
 			b.Hatch = true
 			if s.W > 1.2 {
 				b.Notch = kit.Percent(s.X + s.W)
@@ -346,8 +346,8 @@ func (t *timelinePage) groupNotes(steps []*step) string {
 	return strings.Join(out, " · ")
 }
 
-// notStarted are the rows of nodes with no step: those that were not taken last,
-// with the reason; only some of them, if only says so.
+// notStarted are the rows of nodes without a step: those not taken last, with the reason; with only, just
+// those.
 func (t *timelinePage) notStarted(only string) []StepRow {
 	var open, gone []StepRow
 	for _, id := range t.missing() {

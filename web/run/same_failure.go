@@ -9,7 +9,7 @@ import (
 	"github.com/kairosd/kairosd/web/part/failure"
 )
 
-// This file says of a failed run that it is not alone, and what changed before it.
+// This file shows that a failed run is not the only one, and what changed before it.
 
 // failureLinks are what to look at beside a failure, and what can be done about all
 // that are fingerprint: the same one in other runs, what changed, the last run that went
@@ -83,7 +83,7 @@ func (b *headPart) failureLinks(w *Why) error {
 	if !b.Who.Role.Includes(domain.RoleOperator) {
 		return nil
 	}
-	if g.Runs > 1 { // the run by itself is acknowledged and resumed in its head
+	if g.Runs > 1 { // a single run is acknowledged and resumed in its head
 		n := int(g.Runs)
 		b.all = []kit.Link{
 			{Text: b.N(n, "Resume %s…", "Resume all %s…"), Href: "/bulk/new?" + url.Values{"do": {"resume"}, "q": {q}}.Encode()},
@@ -93,9 +93,9 @@ func (b *headPart) failureLinks(w *Why) error {
 	return nil
 }
 
-// acknowledged shows who took note of a failure, and what they said.
+// acknowledged shows who acknowledged a failure, and their note.
 func (b *headPart) acknowledged(w *Why, a domain.FailureAck) {
-	text := b.T("%s took note of it at %s", kit.Visible(a.Actor), b.Time(a.At).Text)
+	text := b.T("%s acknowledged it at %s", kit.Visible(a.Actor), b.Time(a.At).Text)
 	if a.Note != "" {
 		text += ": “" + kit.Visible(kit.Cut(a.Note, 500)) + "”"
 	}

@@ -320,7 +320,7 @@ func (r *request) stateAt() error {
 	number, whole := strings.CutSuffix(r.Param("cp"), ".json")
 	at, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || at < 0 {
-		return domain.Errorf(domain.CodeNotFound, "%q is no checkpoint", kit.Cut(r.Param("cp"), 40))
+		return domain.Errorf(domain.CodeNotFound, "%q is not a checkpoint", kit.Cut(r.Param("cp"), 40))
 	}
 	if !whole {
 		return r.Echo.Redirect(

@@ -11,8 +11,8 @@ import (
 	"github.com/kairosd/kairosd/web/kit"
 )
 
-// raw downloads a part of a step, of its last attempt or the one that is asked
-// for: as an attachment that no browser runs.
+// raw downloads a part of a step, of the requested attempt or its last one, as an attachment that no browser
+// runs.
 func (r stepPage) raw() error {
 	b, err := r.open(r.Param("run"))
 	if err != nil {
@@ -81,7 +81,7 @@ func (r stepPage) raw() error {
 	return r.Echo.Blob(http.StatusOK, "text/plain; charset=utf-8", data)
 }
 
-// errorText is all that a failure says, its parts from the outside in.
+// errorText is the full text of a failure, its parts from the outside in.
 func errorText(f *domain.Failure) []string {
 	out := []string{f.Code + ": " + f.Message}
 	for _, more := range append(append([]string{f.Suggestion, f.Detail}, f.Causes...), f.Stack) {

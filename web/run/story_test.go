@@ -24,7 +24,7 @@ import (
 	"github.com/kairosd/kairosd/web"
 )
 
-// epoch is when all told runs began, morning when their pages are looked at.
+// epoch is when all runs of the stories began, morning when their pages are viewed.
 var (
 	epoch   = time.Date(2026, 3, 9, 1, 43, 32, 0, time.UTC)
 	morning = time.Date(2026, 3, 9, 2, 1, 0, 0, time.UTC)
@@ -257,12 +257,12 @@ func (o *told) RunsCount(context.Context, domain.RunFilter, int) (int, bool, err
 	return 12, true, nil
 }
 
-// PlanFlow knows of no runs before.
+// PlanFlow has no earlier runs.
 func (o *told) PlanFlow(context.Context, string, int, time.Time) (domain.PlanFlow, error) {
 	return domain.PlanFlow{}, nil
 }
 
-// FailureGroups reports that the first told run's failure is one of twelve.
+// FailureGroups reports that the failure of the first story's run is one of twelve.
 func (o *told) FailureGroups(context.Context, int) ([]domain.FailureGroup, error) {
 	run := o.runs[0].run
 	if run.Error == nil {

@@ -75,7 +75,7 @@ func (r *request) summaryFile() error {
 	}
 	b := &headPart{record: run}
 	if b.d.Damage == nil {
-		if err := b.failureLinks(&Why{}); err != nil { // how many, since what: the summary says it, too
+		if err := b.failureLinks(&Why{}); err != nil { // how many, since when: the summary contains it, too
 			return err
 		}
 	}

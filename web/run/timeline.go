@@ -95,7 +95,7 @@ func (t *timelinePage) whole() timeline.Span {
 	switch {
 	case !run.EndedAt.IsZero():
 		all.To = run.EndedAt
-	case t.d.Damage != nil: // nothing is heard of it any more
+	case t.d.Damage != nil: // it reports nothing more
 		all.To = run.CreatedAt.Add(time.Millisecond)
 	}
 	for _, st := range t.steps { // clocks are read one after the other
@@ -185,7 +185,7 @@ func (t *timelinePage) ticks(v *Timeline, hasFrom, hasTo bool) {
 	}
 }
 
-// roundTime is a time since the start as the axis says it: 0, 30 s, 2m, 1h 30m.
+// roundTime is a time since the start as the axis shows it: 0, 30 s, 2m, 1h 30m.
 func roundTime(d time.Duration) string {
 	switch {
 	case d == 0:

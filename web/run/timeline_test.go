@@ -46,8 +46,7 @@ func TestATimelineOfTenThousandStepsStaysSmall(t *testing.T) {
 	}
 }
 
-// The timeline cuts what nobody worked in and reports for what it waited; all
-// settings of it are links.
+// The timeline cuts idle stretches and shows what the run waited for; all its settings are links.
 func TestTheTimelineCutsIdleTime(t *testing.T) {
 	t.Parallel()
 	o := &told{runs: []*story{waitingStory(t), failedStory(t), forkStory(t), loopStory(t)}}

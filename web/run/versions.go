@@ -28,7 +28,7 @@ func (r *request) inForceAt(at time.Time) (f inForce) {
 			domain.AuditFilter{Action: action, Result: "ok", Since: since, Until: at, Page: domain.Page{Limit: 1}},
 		)
 		if err != nil {
-			r.Site.Logger.Error("what was in force", "action", action, "err", err)
+			r.Site.Logger.Error("the active versions", "action", action, "err", err)
 			return inForce{}
 		}
 		if len(list.Items) == 0 {

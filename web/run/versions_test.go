@@ -9,8 +9,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// A step names what did it, of which version: the agent as it was told when the step
-// began, the model as it answered, the tool by where it is from.
+// A step names what executed it, with versions: the agent's prompt when the step began, the model that
+// answered, and the tool's origin.
 func TestAStepNamesTheVersionsOfWhatDidIt(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -8,12 +8,12 @@ import (
 // SystemPage shows how the daemon and its data are.
 type SystemPage struct {
 	kit.Shell
-	// Hold, if not empty, says why nothing is executed; it can be released here.
+	// Hold, if not empty, is why nothing is executed; it can be released here.
 	Hold       string
 	Held       string // "3 runs are held"; empty: none
 	HeldHref   string
 	CanRelease bool
-	// Maintenance, if not empty, says since when no step starts, and by whom.
+	// Maintenance, if not empty, shows since when no step starts, and by whom.
 	Maintenance   string
 	CanMaintain   bool
 	Health        []kit.Fact
@@ -30,14 +30,14 @@ type SystemPage struct {
 	Parts         []kit.Link
 	Tables        []TableRow
 	TablesAt      kit.Time
-	Would         string // what retention would free now; empty: nobody says
+	Would         string // what retention would free now; empty: unknown
 	Jobs          []JobRow
 }
 
 // TableRow is what a table of the database takes.
 type TableRow struct{ Name, Size, Index string }
 
-// JobRow is something that the daemon does by itself.
+// JobRow is a background job of the daemon.
 type JobRow struct {
 	Name, Every, Took, Error string
 	State                    kit.Status

@@ -20,7 +20,7 @@ func (s *section) routes() []ui.Route {
 	}
 }
 
-// done are the acts after which a page says what was done.
+// done are the actions that the next page confirms.
 var done = []ui.Done{
 	{Name: "released", Path: "/system/release", Says: locale.Mark("All held runs are released.")},
 	{Name: "backed-up", Path: "/system/backup", Says: locale.Mark("The backup is made and verified.")},

@@ -1,5 +1,5 @@
-// Package system has the pages about the installation: health, storage, background jobs,
-// the daemon's log, and the configuration in force.
+// Package system has the pages about the server: health, storage, background jobs, the daemon's log, and the
+// active configuration.
 package system
 
 import (
@@ -17,7 +17,7 @@ type Ports struct {
 	Settings Settings // nil: the configuration is not shown
 }
 
-// System looks after the installation as a whole.
+// System operates the server as a whole.
 type System interface {
 	// Server returns the status of the server and its data.
 	Server(ctx context.Context) (domain.Server, error)
@@ -26,13 +26,13 @@ type System interface {
 	// Log is the newest lines of the daemon's log, newest first, of a level or worse
 	// (empty: all) that hold a text (empty: any).
 	Log(ctx context.Context, level, text string) ([]domain.DaemonLog, error)
-	// Notices are what every page says now; they are cheap.
+	// Notices are what every page shows now; they are cheap.
 	Notices(ctx context.Context) []domain.Notice
-	// Retention is what is removed by itself, and when.
+	// Retention is what is deleted automatically, and when.
 	Retention() domain.Retention
 }
 
-// Settings is what the configuration says.
+// Settings reads the configuration.
 type Settings interface {
 	Settings(ctx context.Context) (domain.Settings, error)
 }

@@ -107,22 +107,21 @@ func (s *section) system(c *ui.Context) error {
 	return c.Render(http.StatusOK, Health(p))
 }
 
-// configFacts say since when the configuration is in force, and what of its file is
-// not (O13).
+// configFacts show since when the configuration is active, and which parts of its file are not (O13).
 func (s *section) configFacts(c *ui.Context, i domain.Server) (facts []kit.Fact) {
 	if !i.ConfigAt.IsZero() {
-		facts = append(facts, kit.Fact{Term: c.T("In force since"), Text: c.Time(i.ConfigAt).Text})
+		facts = append(facts, kit.Fact{Term: c.T("Active since"), Text: c.Time(i.ConfigAt).Text})
 	}
 	if len(i.ConfigLater) > 0 {
 		facts = append(facts, kit.Fact{Term: c.T("Takes effect at the next start"), Text: kit.Visible(strings.Join(i.ConfigLater, ", "))})
 	}
 	if i.ConfigError != "" {
-		facts = append(facts, kit.Fact{Term: c.T("Not taken up"), Text: kit.Visible(i.ConfigError)})
+		facts = append(facts, kit.Fact{Term: c.T("Not applied"), Text: kit.Visible(i.ConfigError)})
 	}
 	return facts
 }
 
-// systemParts are the pages about the installation and who may see each.
+// systemParts are the pages about the server and who may see each.
 var systemParts = []struct {
 	href, word string
 	op         app.Operation
@@ -222,7 +221,7 @@ func wouldFree(would domain.Retained, plans []domain.PlanStorage) int64 {
 	return int64(total)
 }
 
-// systemJobs shows what the daemon does by itself.
+// systemJobs shows the background jobs of the daemon.
 func (s *section) systemJobs(c *ui.Context) error {
 	i, err := s.status(c)
 	if err != nil {
@@ -309,7 +308,7 @@ func (s *section) systemLog(c *ui.Context) error {
 	return c.Render(http.StatusOK, SystemLog(p))
 }
 
-// configured is what the configuration says.
+// configured is the configuration.
 func (s *section) configured(c *ui.Context) (domain.Settings, error) {
 	if s.Settings == nil {
 		return domain.Settings{}, domain.Errorf(domain.CodeNotFound, "settings are not shown here")
@@ -357,8 +356,7 @@ func (s *section) maintain(c *ui.Context) error {
 	return c.To("/system")
 }
 
-// backUp makes a backup. It goes on when the browser is closed: a large database takes
-// minutes.
+// backUp makes a backup. It continues when the browser is closed: a large database takes minutes.
 func (s *section) backUp(c *ui.Context) error {
 	if _, err := s.App.System.BackUp(c, c.Meta()); err != nil {
 		return err

@@ -17,8 +17,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// After a restore every page says that nothing is executed, and why; the System
-// page lets an operator release it.
+// After a restore every page shows that nothing is executed, and why; the System page lets an operator
+// release it.
 func TestAHoldIsSaidEverywhereAndReleasedByForm(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "kairos.db")
@@ -84,8 +84,7 @@ func TestAHoldIsSaidEverywhereAndReleasedByForm(t *testing.T) {
 	}
 }
 
-// The vital lines say what is too high and what to do; maintenance is begun and
-// ended by form, by an operator.
+// The health metrics show what is too high and what to do. An operator starts and ends maintenance by form.
 func TestVitalLinesAndMaintenance(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -107,11 +106,11 @@ func TestVitalLinesAndMaintenance(t *testing.T) {
 		ServerStorage: domain.ServerStorage{Storage: domain.Storage{WAL: 300 << 20}}})
 	b := site.Browser(t).Login()
 	p := b.Get("/system")
-	notYet := []string{"Log last moved into the database", "Last backup", "Last restore test", "Database examined"} // nothing has been yet
+	notYet := []string{"Log last moved into the database", "Last backup", "Last restore test", "Integrity check"} // nothing has been yet
 	for _, want := range []string{"none for 15 min, with runs at work", "over 10% of those that end",
 		"over 10, or any after a crash", "p50 900 µs", "12, the oldest for 2 min", "3.00 GiB a day, full on 20", ", in 9 d",
-		"all slots", "4, 2 after a crash; 7 runs were taken up again; 1 waits for a decision",
-		"kairos.yaml, sha256:0123456789ab", "Takes effect at the next start", "server.hosts, telemetry", "Not taken up",
+		"all slots", "4, 2 after a crash; 7 runs were resumed; 1 waits for a decision",
+		"kairos.yaml, sha256:0123456789ab", "Takes effect at the next start", "server.hosts, telemetry", "Not applied",
 		"line 3: unknown key", "nothing keeps it right", "none has failed", "kairos-01", `href="/readyz"`, "300.0 MiB",
 		"there is none", "Set backup.every", "raise engine.max_running",
 		`<polyline points="0.0,`, `href="/metrics"`} {
@@ -149,8 +148,7 @@ func TestVitalLinesAndMaintenance(t *testing.T) {
 	}
 }
 
-// The System page says that backups are encrypted, and what was seen of one without
-// its key.
+// The System page shows that backups are encrypted, and what was readable of one without its key.
 func TestEncryptedBackupsAreSaid(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -244,8 +242,8 @@ func TestPartsOfTheSystem(t *testing.T) {
 	}
 }
 
-// A daemon whose steps hang, or whose runs fail more than they should, says so, and
-// says nothing of it when all is well; what was done at a time is drawn as its age.
+// A daemon with hanging steps, or with more failed runs than usual, shows it, and shows nothing when all is
+// well. Times show as ages.
 func TestVitalLinesThatCompare(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -267,7 +265,7 @@ func TestVitalLinesThatCompare(t *testing.T) {
 		return row
 	}
 	const alarm = `class="need"`
-	for _, name := range []string{"Steps a minute", "Failed runs a minute", "Last backup", "Database examined"} {
+	for _, name := range []string{"Steps a minute", "Failed runs a minute", "Last backup", "Integrity check"} {
 		if row := line(name); strings.Contains(row, alarm) || !strings.Contains(row, "<polyline") {
 			t.Errorf("%s of a daemon that does well: %s", name, row)
 		}

@@ -16,9 +16,8 @@ type point struct {
 	value float64
 }
 
-// sparks are a figure over the last day, or since it is known, oldest first: a line
-// per stretch without a gap, since nobody knows what was while the daemon was not
-// running.
+// sparks is a figure over the last day, or since the first sample, oldest first: a line per stretch without a
+// gap, because there are no samples while the daemon is not running.
 func sparks(points []point, now time.Time) []string {
 	from := now.Add(-24 * time.Hour)
 	if len(points) > 0 && points[0].at.After(from) {
@@ -50,7 +49,7 @@ func sparks(points []point, now time.Time) []string {
 	empty := 0
 	for j, v := range high {
 		if v < 0 {
-			if empty++; empty > 2 { // a minute that was late is no gap
+			if empty++; empty > 2 { // a late sample is not a gap
 				end()
 			}
 			continue

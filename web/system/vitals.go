@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// limits beyond which a vital line asks for attention, and alarms.
+// limits beyond which a health metric needs attention, and alarms.
 const (
 	lagHigh, lagBad         = 100 * time.Millisecond, time.Second
 	memoryHigh, memoryBad   = 1 << 30, 4 << 30
@@ -27,14 +27,13 @@ const (
 	examineHigh, examineBad = 8 * 24 * time.Hour, 30 * 24 * time.Hour
 	failedHigh, failedBad   = 10, 50 // percent of the runs that ended in failedWithin
 	failedWithin            = time.Hour
-	failedFew               = 5                // failures that are no figure yet
+	failedFew               = 5                // too few failures for a figure
 	idleHigh                = 15 * time.Minute // no step ends, though runs are at work
 	movedHigh               = time.Hour        // and more than walUnmoved waits
 	walUnmoved              = 64 << 20
 )
 
-// vitals are the lines of the System page: what is, from when on it is too much,
-// how it went, and what to do.
+// healthMetrics are the rows of the System page: the current value, its threshold, its trend, and what to do.
 func (s *section) vitals(
 	c *ui.Context,
 	v domain.HealthMetrics,
@@ -259,7 +258,7 @@ func (s *section) vitals(
 		tested,
 		over(kit.About(drillHigh)),
 		ages(now, testedAt...),
-		c.T("Make another backup, and look at the disk that holds them: kairosd restore --dry-run FILE says what is wrong with one."),
+		c.T("Make another backup, and look at the disk that holds them: kairosd restore --dry-run FILE shows the damage of one."),
 	)
 	examined, state := c.T("not since the start"), ""
 	if !i.CheckedAt.IsZero() {
@@ -271,7 +270,7 @@ func (s *section) vitals(
 	}
 	add(
 		state,
-		c.T("Database examined"),
+		c.T("Integrity check"),
 		examined,
 		over(kit.About(examineHigh)),
 		ages(now, i.CheckedAt),
@@ -282,7 +281,7 @@ func (s *section) vitals(
 		starts = c.T("%s, %s after a crash", starts, c.Number(int64(i.UncleanStarts)))
 	}
 	if i.TakenUp > 0 {
-		starts += "; " + c.N(int(i.TakenUp), "%s run was taken up again", "%s runs were taken up again")
+		starts += "; " + c.N(int(i.TakenUp), "%s run was resumed", "%s runs were resumed")
 	}
 	if i.Undecided > 0 {
 		starts += "; " + c.N(int(i.Undecided), "%s waits for a decision", "%s wait for a decision")
@@ -297,7 +296,7 @@ func (s *section) vitals(
 		starts,
 		c.T("over %s, or any after a crash", c.Number(startsHigh)),
 		ages(now, i.StartTimes...),
-		c.T("The audit log has each start; the daemon's log says why the one before it ended."),
+		c.T("The audit log has each start; the daemon's log has the reason of each stop."),
 	)
 	if len(providers) > 0 {
 		state, bad := "", []string{}
@@ -343,7 +342,7 @@ func (s *section) vitals(
 			text,
 			c.T("any open"),
 			trend(func(s domain.Sample) float64 { return float64(s.Circuits) }),
-			c.T("The page of each tool says why, and until when. An act on many runs can wait for it."),
+			c.T("The page of each tool shows why, and until when. A bulk operation can wait for it."),
 		)
 	}
 	clock, state := c.T("the system does not say"), ""
@@ -392,12 +391,12 @@ func (s *section) vitals(
 		c.Number(int64(v.Listeners)),
 		over(c.Number(streamsHigh)),
 		trend(func(s domain.Sample) float64 { return float64(s.Listeners) }),
-		c.T("The audit log says who logs in; programs that only wait for one run can ask for that run alone."),
+		c.T("The audit log shows who logs in; programs that only wait for one run can request that run alone."),
 	)
 	return out
 }
 
-// all is a state that asks for attention once every one of so many is taken.
+// all is a state that asks for attention once all slots are taken.
 func all(taken, of int) string {
 	if of > 0 && taken >= of {
 		return "need"

@@ -62,7 +62,7 @@ func (c *Context) About(e domain.AuditEvent) kit.Link {
 		l.Href = "/runs"
 	case "user":
 		if l.Href = link.List("/audit", "object:"+filter.Quote(e.Object)); admin {
-			if l.Href = "/settings/users"; e.Result == "ok" { // of whoever was refused there need be none
+			if l.Href = "/settings/users"; e.Result == "ok" { // a refused request may have none
 				l.Href += "/" + url.PathEscape(name)
 			}
 		}

@@ -49,9 +49,8 @@ func (c *Context) Render(code int, page templ.Component) error {
 	return write(c.Echo.Response(), c.Echo.Request(), code, b.Bytes())
 }
 
-// unchanged reports whether a part of a page is what the browser has of it, which
-// says by If-None-Match what it was given: then it is not sent again, and what is
-// on the page is not touched.
+// unchanged reports whether the browser already has a part of a page, by If-None-Match. Then it is not sent
+// again, and the page stays untouched.
 func unchanged(c *Context, part []byte) bool {
 	sum := fnv.New64a()
 	sum.Write(part)
@@ -60,7 +59,7 @@ func unchanged(c *Context, part []byte) bool {
 	return c.Echo.Request().Header.Get("If-None-Match") == `"`+tag+`"`
 }
 
-// To answers a POST: the result is a page of its own, which says what was done.
+// To answers a POST: the result is a page of its own, which confirms the action.
 func (c *Context) To(address string) error {
 	sayDone(c)
 	if c.HTMX() {
@@ -87,7 +86,7 @@ func (c *Context) Meta() app.Meta {
 	return app.Meta{By: c.Who.Actor(), Key: c.Echo.FormValue("idem")}
 }
 
-// FilterProblem says what is wrong with a filter, and what was perhaps meant.
+// FilterProblem describes what is wrong with a filter, and a suggestion.
 func (c *Context) FilterProblem(problem *domain.Error) (says, suggests string) {
 	return kit.Begun(c.Message(problem.Localize())), kit.Begun(c.Message(problem.Advice()))
 }

@@ -148,8 +148,7 @@ func showBy(c *Context, chosen url.Values) {
 	}
 }
 
-// keepDisplay adds to what a person has chosen before. On a full disk only this browser
-// knows it.
+// keepDisplay adds to a person's earlier choices. On a full disk only this browser keeps them.
 func keepDisplay(c *Context, given url.Values) error {
 	if c.Who.Name == "" || len(given) == 0 {
 		return nil
@@ -185,8 +184,8 @@ func keptDisplay(c *Context, who Principal) url.Values {
 	return out
 }
 
-// RestoreDisplay shows pages as a person wants them who logs in: what they chose goes
-// before what this browser was told.
+// RestoreDisplay applies the settings of a person who logs in: their stored choices precede those of this
+// browser.
 func (c *Context) RestoreDisplay(u domain.User) { showBy(c, keptDisplay(c, Principal{User: u})) }
 
 // ZoneSet is the time zone that the reader chose; empty: the server's.
@@ -231,8 +230,8 @@ func (c *Context) N(n int, one, other string, args ...any) string {
 // Number writes a whole number as the reader does.
 func (c *Context) Number(n int64) string { return c.Display.Lang.Number(n) }
 
-// Time is a moment in the reader's zone and form; what is older than today says
-// its date. Pages print, or carry as a title, UTC beside it.
+// Time is a moment in the reader's zone and format; times before today include the date. Pages print UTC
+// beside it, or carry it as a title.
 func (c *Context) Time(t time.Time) kit.Time {
 	if t.IsZero() {
 		return kit.Time{}
@@ -273,7 +272,7 @@ func repeated(t time.Time) bool {
 	return false
 }
 
-// Ago says how long ago something was, or in how long it will be.
+// Ago formats how long ago something was, or in how long it will be.
 func (c *Context) Ago(d time.Duration) string {
 	if d < 0 {
 		return c.T("in %s", kit.About(-d))

@@ -4,8 +4,8 @@ import (
 	"net/http"
 )
 
-// Done is an act and what the page that follows it says was done: where
-// nothing on that page would show it otherwise.
+// Done is an action and its confirmation on the page that follows, where nothing on that page would show it
+// otherwise.
 type Done struct {
 	Name string // of the cookie's value
 	Path string // of the route
@@ -16,9 +16,8 @@ type Done struct {
 // deedFields are the fields by which forms name one of several acts.
 var deedFields = []string{"do", "session"}
 
-// sayDone lets the next page say what was done. It is in a cookie, for the answer
-// to a form is another address (POST, 303), and only ever names a row of the table:
-// whoever writes the cookie can make a page say nothing else.
+// sayDone lets the next page confirm the action. It is in a cookie, because the answer to a form is another
+// address (POST, 303). The cookie only names a row of the table, so a forged one cannot show other text.
 func sayDone(c *Context) {
 	if c.Echo.Request().Method != http.MethodPost {
 		return

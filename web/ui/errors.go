@@ -32,8 +32,8 @@ var headlines = map[int]string{
 	http.StatusInsufficientStorage: locale.Mark("The disk is full"), http.StatusRequestEntityTooLarge: locale.Mark("Too large"),
 }
 
-// explained says what an answer means, where nothing more is known in the reader's
-// language: the error's own text is English, and stands below it.
+// explained describes a status in the reader's language, where no translated message exists: the error's own
+// text is English and stands below it.
 var explained = map[int]string{
 	http.StatusNotFound: locale.Mark(
 		"Nothing is at this address, or not any more.",
@@ -90,7 +90,7 @@ func (c *Context) Fail(err error) {
 		text := c.Message(e.Localize())
 		p.Code, p.Message, p.Suggestion = StatusOf[e.Code], kit.Begun(text), kit.Begun(c.Message(e.Advice()))
 		if p.Wait = c.Wait(err); p.Wait != "" && e.Code == domain.CodeTooMany {
-			p.Suggestion = "" // it says to wait, not how long
+			p.Suggestion = "" // it tells the client to wait, not how long
 		}
 		if c.Display.Lang != locale.English && text == kit.Visible(e.Message) && explained[p.Code] != "" {
 			p.Says = c.T(explained[p.Code])
@@ -100,7 +100,7 @@ func (c *Context) Fail(err error) {
 	default:
 		p.ID = domain.RequestOf(c).ID
 		c.Site.Logger.Error("page failed", "id", p.ID, "path", c.Echo.Request().URL.Path, "err", err)
-		// The address without its query, in which may be what somebody typed.
+		// The address without its query, which may contain what a person typed.
 		p.Details = strings.Join(
 			[]string{
 				"error " + p.ID,

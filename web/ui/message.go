@@ -58,7 +58,7 @@ func (c *Context) Sentence(err error) string {
 	return text
 }
 
-// wrapped is the message of an error; what another error says around it is not translated.
+// wrapped is the message of an error; the text of a surrounding error is not translated.
 func wrapped(err error, e *domain.Error) domain.Message {
 	if err.Error() != e.Error() {
 		return domain.Verbatim(err.Error())

@@ -33,7 +33,7 @@ var places = []place{
 // phonePlaces are the tabs of a phone: the first places, and the way to any run or plan.
 var phonePlaces = append(slices.Clone(places[:4]), place{"find", "/find", locale.Mark("Jump"), "i-search", ""})
 
-// ownPlaces live behind the initials of whoever reads: what is set, and who they are.
+// ownPlaces is the menu behind the reader's initials: settings and account.
 var ownPlaces = []place{
 	{"me", "/me", locale.Mark("You"), "i-user", ""},
 	{"settings", "/settings/users", locale.Mark("Settings"), "i-system", app.ListUsers},

@@ -32,7 +32,7 @@ func (c *Context) Shell(section, title string) kit.Shell {
 		s.Node, s.Idle = c.Site.Node, c.Site.Idle.Milliseconds()
 		if counts, err := c.Site.Reader.RunCounts(c); err == nil {
 			if s.Pending = counts.OpenApprovals; s.Pending > 0 {
-				s.Favicon = "waiting" // somebody waits for a person
+				s.Favicon = "waiting" // a request waits for a person
 			}
 		}
 		if c.Site.Notices != nil {

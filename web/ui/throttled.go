@@ -10,9 +10,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// respite is how long whoever was refused is to wait, in seconds or, where that is
-// long, in minutes, and until when: the page stays open while the time passes. 0: the
-// error does not know. The answer's header says it too.
+// respite is how long a refused client must wait, in seconds or, where that is long, in minutes, and until
+// when: the page stays open while the time passes. 0: unknown. The answer's header has it too.
 func respite(c *Context, err error) (n int, minutes bool, until string) {
 	e, ok := errors.AsType[*domain.Error](err)
 	if !ok || e.RetryAfter <= 0 {
@@ -27,7 +26,7 @@ func respite(c *Context, err error) (n int, minutes bool, until string) {
 	return (seconds + 59) / 60, true, until
 }
 
-// Wait says when to try again; empty: the error does not know.
+// Wait is when to try again; empty: unknown.
 func (c *Context) Wait(err error) string {
 	n, minutes, until := respite(c, err)
 	switch {
@@ -39,8 +38,7 @@ func (c *Context) Wait(err error) string {
 	return c.N(n, "Try again in %s second, at %s.", "Try again in %s seconds, at %s.", until)
 }
 
-// TooMany is what a form says that was sent too often; empty: that is not why it was
-// refused.
+// TooMany is the message of a form that was sent too often; empty: it was refused for another reason.
 func (c *Context) TooMany(err error) string {
 	if domain.CodeOf(err) != domain.CodeTooMany {
 		return ""

@@ -24,9 +24,9 @@ type Section struct {
 	Done      []Done
 }
 
-// Fragment is a part of a page that is fetched again by itself, when one of its topics has
-// changed. It is asked for at the page's own address, with its id in HX-Target: in the
-// history, and without scripts, there is only the page.
+// Fragment is a part of a page that is fetched again automatically when one of its topics has changed. The
+// request goes to the page's own address, with the fragment's id in HX-Target. In the history, and without
+// scripts, there is only the page.
 type Fragment struct {
 	Page      string // pattern of the page's address
 	ID        string // of the element
@@ -49,8 +49,8 @@ func (f Fragment) Handle(c *Context) error {
 	return c.Render(http.StatusOK, part)
 }
 
-// Route is one address and the operation that it serves; the policy says who may use
-// it. Get or Post is the pattern of the address.
+// Route is one address and the operation that it serves; the policy decides who may use it. Get or Post is
+// the pattern of the address.
 type Route struct {
 	Get, Post string
 	Operation app.Operation
@@ -67,7 +67,7 @@ type Reader interface {
 type Site struct {
 	App    *app.App
 	Reader Reader
-	// Notices are what every page says now; nil: there are none.
+	// Notices are what every page shows now; nil: there are none.
 	Notices func(context.Context) []domain.Notice
 	// APIPath is where the API reads what an operation gives, with {name} for each
 	// parameter; "" for none. Nil: pages have no links to the API.
@@ -100,7 +100,7 @@ func (s *Site) Origin(r *http.Request) string {
 	return "http://" + r.Host
 }
 
-// Principal is who sends a request; without a Name, nobody who is known.
+// Principal sends a request; without a Name it is anonymous.
 type Principal struct {
 	domain.User
 	Secret  string // of the session
@@ -124,7 +124,7 @@ type Context struct {
 	// Display is how the reader wants pages.
 	Display Display
 	Began   time.Time
-	// At is up to where the page knows what happened, for its live stream.
+	// At is the position up to which the page shows events, for its live stream.
 	At string
 }
 

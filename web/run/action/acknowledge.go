@@ -11,8 +11,7 @@ import (
 	"github.com/kairosd/kairosd/web/part/failure"
 )
 
-// Taking note of one failed run, for whoever comes next, and resuming it at a
-// time.
+// ackRunPage shows the form that acknowledges one failed run and can resume it at a set time.
 
 func (r *request) ackRunPage() error { return r.showAckRun(http.StatusOK, "") }
 
@@ -32,10 +31,10 @@ func (r *request) showAckRun(code int, problem string) error {
 	}
 	p.Heading, p.Button = r.T("Acknowledge run %s", short), r.T("Acknowledge run %s", short)
 	p.Says = r.T(
-		"The run needs attention no more: it leaves home and its counts, and stays failed. When it fails anew, it is back. The note stands on the run's page, and on home for whoever comes next.",
+		"The run needs no attention: it leaves home and its counts, and stays failed. When it fails again, it is back. The note shows on the run's page and on home.",
 	)
 	if run.Status != domain.RunFailed || !run.Attention {
-		p.Says = r.T("Nobody needs to take note of this run: it has not failed, or somebody did before.")
+		p.Says = r.T("This run needs no acknowledgment: it has not failed, or another person acknowledged it.")
 		p.NoAck = run.Status != domain.RunFailed
 	}
 	if p.ResumeLater(r.Context); !p.NoAck {
@@ -45,7 +44,7 @@ func (r *request) showAckRun(code int, problem string) error {
 	return r.Render(code, failure.Acknowledge(p))
 }
 
-// ackRun takes note of a run.
+// ackRun acknowledges a run.
 func (r *request) ackRun() error {
 	run, err := r.App.Runs.Find(r.Context, r.Who.Actor(), r.Param("run"))
 	if err != nil {

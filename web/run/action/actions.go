@@ -20,8 +20,7 @@ import (
 	"github.com/kairosd/kairosd/web/locale"
 )
 
-// verb is what a page says of an operator's act. The words name act and object:
-// a button never says OK.
+// verb describes an operator's action on a page. The words name action and object: a button never reads OK.
 type verb struct {
 	action  domain.Action
 	button  string // with %s for the run's short id
@@ -54,7 +53,7 @@ var verbs = []verb{
 		false,
 		false,
 	},
-	{domain.ActionContinue, locale.Mark("Continue run %s"), locale.Mark("The run goes on where it was paused."), false, false},
+	{domain.ActionContinue, locale.Mark("Continue run %s"), locale.Mark("The run continues where it was paused."), false, false},
 	{
 		domain.ActionRetryNow,
 		locale.Mark("Retry now in run %s"),
@@ -66,7 +65,7 @@ var verbs = []verb{
 		domain.ActionRelease,
 		locale.Mark("Release run %s"),
 		locale.Mark(
-			"The run goes on. It was parked because it had been interrupted again and again, or because the database was restored.",
+			"The run continues. It was quarantined because it had been interrupted repeatedly, or held because the database was restored.",
 		),
 		false,
 		false,
@@ -175,7 +174,7 @@ func (r *request) limits() (set, raise domain.Limits, err error) {
 	return set, raise, err
 }
 
-// previewPage says what an act would do; it is safe to open (GET).
+// previewPage shows what an action would do; it is safe to open (GET).
 func (r *request) previewPage() error {
 	v, ok := verbOf(r.Param("action"))
 	if !ok {
@@ -238,7 +237,7 @@ func (r *request) preview(code int, v verb, req domain.ActionRequest, problem st
 	if v.preview {
 		pre, err = r.App.Runs.Preview(r.Context, r.Who.Actor(), req)
 		if domain.CodeOf(err) == domain.CodeInvalid && (req.Input != nil || len(req.Edits) > 0 || len(req.Instead) > 0 || asksMore(req)) {
-			// What was typed cannot be used: say so beside it, and go on without.
+			// The typed value is invalid: show why beside it, and continue without.
 			p.Error, p.Mend, code = r.Sentence(err), true, http.StatusUnprocessableEntity
 			without := req
 			without.Input, without.Edits, without.Instead = nil, nil, nil
@@ -293,7 +292,7 @@ func (r *request) preview(code int, v verb, req domain.ActionRequest, problem st
 	return r.Render(code, Preview(p))
 }
 
-// nextAttempts says which attempts do not wait any more, and how long they would have.
+// nextAttempts shows which attempts no longer wait, and how long they would have.
 func (r *request) nextAttempts(p *PreviewPage, d domain.RunDetail) error {
 	program, err := r.Engine.Program(r.Context, d.Run.Hash)
 	if err != nil {
@@ -314,7 +313,7 @@ func (r *request) nextAttempts(p *PreviewPage, d domain.RunDetail) error {
 			most = max(most, program.Nodes[i].MaxAttempts)
 		}
 		p.Sentence += " " + r.T(
-			"Attempt %s of %s of %s would begin by itself at %s, %s.",
+			"Attempt %s of %s of %s would begin automatically at %s, %s.",
 			r.Number(int64(done+1)),
 			r.Number(int64(most)),
 			kit.StepName(w.Node, w.Visit),
@@ -425,7 +424,7 @@ func (r *request) act() error {
 		req.Digest = ""
 	}
 	if v.action == domain.ActionPause || v.action == domain.ActionContinue {
-		req.Rev = 0 // what it did since its page was made is no reason to refuse
+		req.Rev = 0 // progress since its page was made does not refuse it
 	}
 	run, err := r.App.Runs.Act(r.Context, app.ActRequest{Meta: r.Meta(), ActionRequest: req})
 	if err == nil && v.action == domain.ActionDelete {

@@ -57,8 +57,7 @@ func (r *request) beforeFailure(req domain.ActionRequest) (int64, error) {
 	return at, err
 }
 
-// edits reads the outputs that were edited. What is no JSON is kept as it was
-// typed, and said beside it.
+// edits reads the edited outputs. A value that is not JSON is kept as typed and marked.
 func (r *request) edits(req *domain.ActionRequest) {
 	for key := range r.Echo.Request().Form {
 		node, ok := strings.CutPrefix(key, "edit.")
@@ -74,8 +73,7 @@ func (r *request) edits(req *domain.ActionRequest) {
 	}
 }
 
-// changed is a value that was typed; nil when it says the same as before, or is
-// no JSON.
+// changed is a typed value; nil if it equals the previous one or is not JSON.
 func (r *request) changed(name, text, was string) domain.RawJSON {
 	j, err := form.JSON(text)
 	if err != nil {
@@ -167,7 +165,7 @@ func (r *request) choices(p *PreviewPage, v verb, req domain.ActionRequest, pre 
 	}
 	p.Versions = []kit.Option{{Value: "0", Text: r.T("the same, v%d", began), Selected: req.Version == 0}}
 	if began != run.Version {
-		// It was planned anew for that one run.
+		// It was replanned for that one run.
 		p.Versions = append(
 			p.Versions,
 			kit.Option{

@@ -12,8 +12,8 @@ import (
 	"github.com/kairosd/kairosd/web/part/value"
 )
 
-// This file is the part of a fork's preview where one says of each step that would
-// touch the world outside a second time what stands in for it.
+// This file is the part of a fork's preview where a person chooses the override of each step that would
+// repeat a side effect.
 
 // shownItems is up to how many items of a step have a choice of their own.
 const shownItems = 20
@@ -50,7 +50,7 @@ func (r *request) overrides(req *domain.ActionRequest) {
 	}
 }
 
-// override takes up one choice; a stub is what was typed beside it.
+// override applies one choice; a stub is the text typed beside it.
 func (r *request) override(req *domain.ActionRequest, name, how, typedAt string) {
 	said := domain.Override{}
 	switch how {

@@ -6,7 +6,7 @@ import (
 	part "github.com/kairosd/kairosd/web/part/run"
 )
 
-// PreviewPage says what an act would do, before it is done.
+// PreviewPage shows what an action would do, before it is done.
 type PreviewPage struct {
 	kit.Shell
 	Verdict
@@ -16,7 +16,7 @@ type PreviewPage struct {
 	Action, Verb, Run, RunHref string
 }
 
-// Verdict says whether the action is allowed, and what it does in a sentence.
+// Verdict is whether the action is allowed, and its effect in a sentence.
 type Verdict struct {
 	Allowed             bool
 	Refusal, Suggestion string
@@ -36,7 +36,7 @@ type Form struct {
 	Check             string
 }
 
-// Options are what the action may be asked for besides.
+// Options are further choices of the action.
 type Options struct {
 	Points      []kit.Option
 	Versions    []kit.Option
@@ -68,7 +68,7 @@ type PreviewGroup struct {
 	Note  string
 }
 
-// ResumeForm is what a resume may be asked for besides going on.
+// ResumeForm are the choices of a resume besides continuing.
 type ResumeForm struct {
 	Only              []kit.Option
 	Timeout, Attempts string
@@ -77,11 +77,11 @@ type ResumeForm struct {
 // Repeat is a step whose side effects would happen a second time.
 type Repeat struct {
 	Name, Label, What string
-	Doubtful          bool // nobody knows whether they happened a first time
+	Doubtful          bool // in doubt whether they happened the first time
 	Choices           []kit.Option
 	Stub, Wrong       string
-	// Items of a step that runs once per item may go their own way; Own says that
-	// some do. Each names its stub.
+	// Items of a step that runs once per item may have their own overrides; Own is true if some do. Each
+	// names its stub.
 	Items []Repeat
 	Own   bool
 	Each  string
@@ -105,7 +105,7 @@ type NotePage struct {
 	Notes        []part.Note // there already
 }
 
-// checks makes a field of a preview ask anew what would happen when it changes.
+// checks makes a field update the preview when it changes.
 func checks(address string) templ.Attributes {
 	return templ.Attributes{
 		"hx-post":    address,

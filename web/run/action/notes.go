@@ -10,7 +10,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// notePage asks for a note about a run, for whoever looks at it next.
+// notePage shows the form for a note about a run.
 func (r *request) notePage() error { return r.showNote(http.StatusOK, "") }
 
 func (r *request) showNote(code int, problem string) error {

@@ -13,8 +13,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// This file is what the preview of a resume lets one choose: one step by itself,
-// and other limits for what runs again, off each time.
+// This file holds the choices in the preview of a resume: only one step, and other limits for what runs
+// again, off each time.
 
 // resumeOptions reads them from the form.
 func (r *request) resumeOptions(req *domain.ActionRequest) error {
@@ -30,7 +30,7 @@ func (r *request) resumeOptions(req *domain.ActionRequest) error {
 	if s := value("timeout"); s != "" {
 		d, err := time.ParseDuration(s)
 		if err != nil {
-			return domain.Errorf(domain.CodeInvalid, "timeout %q is no duration", s).
+			return domain.Errorf(domain.CodeInvalid, "invalid timeout %q", s).
 				Suggest(`write a number and a unit, like "90s" or "10m"`)
 		}
 		req.Timeout = d
@@ -38,7 +38,7 @@ func (r *request) resumeOptions(req *domain.ActionRequest) error {
 	return nil
 }
 
-// asksMore reports whether a resume is asked for more than to go on.
+// asksMore reports whether a resume has choices besides continuing.
 func asksMore(req domain.ActionRequest) bool {
 	return req.Only != "" || req.Timeout != 0 || req.Attempts != 0
 }
@@ -93,7 +93,7 @@ func (r *request) resumeChoices(p *PreviewPage, req domain.ActionRequest, run do
 		p.NewerLinks = append(
 			p.NewerLinks,
 			kit.Link{
-				Text: r.T("Go on with v%d in a fork, keeping what is the same", latest.Latest),
+				Text: r.T("Continue with v%d in a fork, keeping the unchanged steps", latest.Latest),
 				Href: fmt.Sprintf("/runs/%s/fork?at=%d&version=-1", run.ID, run.LastSeq),
 			},
 		)
@@ -101,8 +101,8 @@ func (r *request) resumeChoices(p *PreviewPage, req domain.ActionRequest, run do
 	return nil
 }
 
-// waitInstead says before a resume what would make it fail the same way, and offers to
-// wait until that is over.
+// waitInstead shows before a resume what would make it fail the same way, and offers to wait until that is
+// over.
 func (r *request) waitInstead(p *PreviewPage, run domain.Run) error {
 	d, err := r.Engine.Detail(r.Context, run.ID)
 	if err != nil {
