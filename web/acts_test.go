@@ -41,8 +41,8 @@ var noAct = map[string]string{
 	"page POST /system/maintenance": "internal/cli TestMaintenanceByCommand",
 }
 
-// Every act, through a page or the API, is in the audit log under whoever did it.
-// A route that is added must be added here.
+// Every action, through a page or the API, is in the audit log with its actor. A route that is added must be
+// added here.
 func TestEveryActIsRecorded(t *testing.T) {
 	t.Parallel()
 	s := &scene{Site: webtest.New(t), t: t, done: map[string]bool{}}
@@ -123,7 +123,7 @@ func (s *scene) signedIn() {
 	s.page("/views", "/runs?q=plan:ledger", `action="/views"`, "to", "/views", "name", "mine")
 }
 
-// secondFactor is turned on and off by somebody else, whose login wants a code.
+// Another user, whose login requires a code, turns secondFactor on and off.
 func (s *scene) secondFactor() {
 	if _, err := s.Auth.CreateUser(s.t.Context(), s.Admin, "carla", webtest.Password, domain.RoleViewer); err != nil {
 		s.t.Fatal(err)

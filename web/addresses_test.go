@@ -134,7 +134,7 @@ func (l leaving) Runs(context.Context, domain.RunFilter) (domain.List[domain.Run
 	return domain.List[domain.Run]{}, errors.New("row 7 cannot be read")
 }
 
-// A page that nobody waits for any more is no fault; one that somebody does is.
+// A request that the client canceled is not a fault; a failed one with a waiting client is.
 func TestAPageNobodyWaitsForIsNoFault(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// forAPI turns the request for an address that the API answers in the dashboard's
-// place into one for the API: what scrapers look for, and exports of runs. The API
-// asks by itself who may.
+// forAPI turns a request for an address that the API serves in the dashboard's place into one for the API:
+// the metrics, and exports of runs. The API checks permissions itself.
 func (s *Server) forAPI(r *http.Request) (*http.Request, bool) {
 	if s.API == nil {
 		return r, false

@@ -12,8 +12,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// Pages of settings, users, tokens, and two versions link to the API's address of the
-// same operation. It answers whoever may see the page, and holds no secret.
+// Pages of settings, users, tokens, and two versions link to the API's address of the same operation. It is
+// open to everyone who may see the page, and contains no secret.
 func TestPagesOfAnAdminLinkToTheAPIWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -80,8 +80,8 @@ func TestPagesTakeNothingElse(t *testing.T) {
 	}
 }
 
-// A13, A18: nobody in front is trusted, so nobody's word about addresses counts;
-// a session that was chosen before the login is not the one after it.
+// A13, A18: without a trusted proxy, headers about addresses do not count; a session id chosen before the
+// login is not the one after it.
 func TestLoginsBelieveNoHeader(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

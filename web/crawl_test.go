@@ -20,9 +20,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// canary is what must stay text wherever it is stored: an element with handlers
-// and htmx attributes, a script, a link that runs, a picture that tells on the
-// reader (A26 to A29).
+// canary is a text that must stay text wherever it is stored: an element with handlers and htmx attributes, a
+// script, a link that runs, a picture that reveals the reader (A26 to A29).
 const canary = `xc"'></textarea></title><x-canary onclick=xc() style=xc srcdoc=xc hx-get="//xc.example/" hx-on:load="xc()" data-hx-post="//xc.example/">` +
 	`<script>xc()</script><img src="//xc.example/p.png" onerror=xc()><a href="javascript:xc()">xc</a>![xc](https://xc.example/p.png)&lt;xc`
 
@@ -34,7 +33,7 @@ var canaryLinks = []string{
 	"![xc](https://xc.example/p.png)",
 }
 
-// sow stores the canary in every text that somebody can store.
+// sow stores the canary in every text that a person can store.
 func sow(t *testing.T, site *webtest.Site, b *webtest.Browser) {
 	t.Helper()
 	quoted, err := jsonvalue.Encode(canary)
@@ -180,8 +179,8 @@ func unsown(t *testing.T, at, body string) {
 
 var idLike = regexp.MustCompile(`[0-9a-z]{26}|[0-9]+`)
 
-// kinds are what an address shows, without what tells one object from another:
-// the page, and the page with each of its parameters.
+// kinds are the pages of an address, without the parts that distinguish one object from another: the page,
+// and the page with each of its parameters.
 func kinds(u *url.URL) []string {
 	page := idLike.ReplaceAllString(u.Path, "·")
 	out := []string{page}

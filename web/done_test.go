@@ -9,8 +9,7 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// The page after an act says what was done, once, in the reader's language;
-// a cookie of somebody else's making says nothing.
+// The page after an action confirms it, once, in the reader's language; a forged cookie has no effect.
 func TestThePageAfterAnActSaysWhatWasDone(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -104,7 +103,7 @@ func TestActsOfLevelTwoWantAReason(t *testing.T) {
 	}
 }
 
-// Whoever reads Spanish is told in Spanish why a login or a password is refused.
+// A refused login or password is explained in Spanish to Spanish readers.
 func TestRefusedLoginsAreSaidInSpanish(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

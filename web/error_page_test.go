@@ -21,8 +21,8 @@ func (brokenPlans) Plans(context.Context, domain.PlanFilter) (domain.List[domain
 	return domain.List[domain.Plan]{}, errors.New("read /var/lib/kairos/kairos.db: input/output error")
 }
 
-// A page that fails says what still works and gives what to send to whoever is to
-// look at it; the cause, and what was typed, stay inside (S32).
+// A failed page shows what still works and the details to send to the operator; the cause, and typed text,
+// stay inside (S32).
 func TestAFailedPageGivesDetailsToSend(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -55,8 +55,8 @@ func TestAFailedPageGivesDetailsToSend(t *testing.T) {
 	}
 }
 
-// An error page says in the reader's language what it means; the error's own text
-// stands below it, marked as English.
+// An error page explains itself in the reader's language; the error's own text stands below it, marked as
+// English.
 func TestErrorsExplainThemselvesInTheReadersLanguage(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -13,8 +13,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// A part that follows events names topics that come, and a section registered it for the
-// page that it asks for. Otherwise it would never be refreshed, or cost its whole page.
+// A part that follows events names existing topics, and a section registered it for its page. Otherwise it
+// would never be refreshed, or would cost its whole page.
 func TestLivePartsAreFragments(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -152,7 +152,7 @@ func TestEveryPageKeepsTheRules(t *testing.T) {
 	}
 }
 
-// A part of a page that says what the browser has of it is not sent again.
+// A part that the browser already has is not sent again.
 func TestAnUnchangedPartIsNotSentAgain(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -33,8 +33,8 @@ func quick(t *testing.T, site *webtest.Site) (address string) {
 	return server.URL
 }
 
-// listen opens a stream as the reader of b, and gives what it says until the reader
-// leaves; nothing more comes once it has ended.
+// listen opens a stream as the reader of b, and returns its hints until the reader leaves; nothing more comes
+// once it has ended.
 func listen(t *testing.T, b *webtest.Browser, address string, header ...string) (says <-chan hint, leave func()) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
@@ -98,9 +98,8 @@ func next(t *testing.T, from <-chan hint) hint {
 
 var known = regexp.MustCompile(`data-after="([^"]+)"`)
 
-// A page says up to where it tells what happened; its stream asks it to look again
-// only if something happened since, also to what is not stored, or if it is another
-// process's page.
+// A page carries the position of its events. Its stream requests a refresh only if something happened since,
+// also if that is not stored, or if the page belongs to another process.
 func TestAStreamBeginsWhereThePageEnds(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -187,7 +186,7 @@ func TestAStreamEndsWithItsLogin(t *testing.T) {
 	if err := site.Auth.EndSessions(t.Context(), site.Admin, u.ID, ""); err != nil {
 		t.Fatal(err)
 	}
-	for range stream { // until it ends by itself
+	for range stream { // until it ends
 	}
 	req := webtest.Request(t, http.MethodGet, address, "", "Origin", "https://xc.example")
 	for _, c := range site.Browser(t).Login().Cookies() {

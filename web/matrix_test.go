@@ -127,7 +127,7 @@ func TestRouteMatrix(t *testing.T) {
 			may := r.Role == "" || role != "" && role.Includes(r.Role)
 			if r.Method == http.MethodGet {
 				cell(b, role, r.Method, path, "", "asked", func(code int, location string) bool { return refused(code, location) != may })
-				// Another method is not this one, whatever a header or field says (A10).
+				// Another method is not this one, whatever a header or field contains (A10).
 				cell(
 					b,
 					role,
@@ -145,7 +145,7 @@ func TestRouteMatrix(t *testing.T) {
 				})
 				continue
 			}
-			// Without a form token nobody gets anything done.
+			// Without a form token, no action takes effect.
 			cell(b, role, r.Method, path, "csrf=forged", "forged form", exactly(http.StatusForbidden), own...)
 			cell(b, role, r.Method, path, "", "no token", exactly(http.StatusForbidden), own...)
 			for what, header := range map[string][]string{
@@ -193,9 +193,8 @@ func TestRouteMatrix(t *testing.T) {
 	proof.Figure(t, "access: pages by who asks and how", cells)
 }
 
-// T11, API: every route by who asks: nobody, a login of each role, a token of
-// each role, an admin's token narrowed to each scope, and tokens that are no
-// longer good.
+// T11, API: every route by caller: anonymous, a login of each role, a token of each role, an admin's token
+// narrowed to each scope, and tokens that are no longer valid.
 func TestAPIMatrix(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -289,7 +288,7 @@ func TestAPIMatrix(t *testing.T) {
 			}
 			if p.known && want == 0 && r.Method != http.MethodGet &&
 				(strings.HasPrefix(r.Path, "/system/") || strings.HasPrefix(r.Path, "/bulk") || r.Path == "/ask") {
-				continue // these act on nothing in particular; the acts' own test asks them
+				continue // these need no object; the test of actions covers them
 			}
 			header := []string{"Content-Type", "application/json", "Origin", site.URL, "Sec-Fetch-Site", "same-origin"}
 			if p.token != "" {
@@ -348,8 +347,7 @@ func TestEveryOperationIsServed(t *testing.T) {
 	}
 }
 
-// A denied act is in the audit log, whoever was denied and by whichever door;
-// reading what one may not leaves no trace.
+// A denied action is in the audit log, for every user and interface; a denied read leaves no record.
 func TestDeniedActsAreRecorded(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -48,7 +48,7 @@ func TestCompareNamesTheFirstDifference(t *testing.T) {
 	same := b.Get("/runs/compare?a=" + small.ID + "&b=" + small.ID)
 	webtest.Says(t, same, http.StatusOK, "No step differs.")
 	webtest.Says(t, b.Get("/runs/compare?a="+small.ID+"&b=zzzz"), http.StatusNotFound)
-	// The failed run leads there, and says that it is not alone.
+	// The failed run links there, and shows that it is not alone.
 	site.Run(t, "ledger", `{"amount": 60, "currency": "EUR"}`)
 	webtest.Says(
 		t,
@@ -123,7 +123,7 @@ func TestDisplayIsChosen(t *testing.T) {
 	if p := b.Post("/display", url.Values{"csrf": form["csrf"], "back": {"https://evil.example/"}, "lang": {"../x"}}); p.Location != "/" {
 		t.Errorf("back to %s", p.Location)
 	}
-	// Another browser of the same person, which was told otherwise, follows at its login.
+	// Another browser of the same person, with other settings, follows at its login.
 	other := site.Browser(t)
 	other.Post("/display", url.Values{"csrf": {"anonymous"}, "back": {"/login"}, "lang": {"en"}, "inspector": {"l"}})
 	other.Login()

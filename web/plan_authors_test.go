@@ -9,8 +9,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// P44: of two authors who edit one plan, the second is told what the first has
-// saved; nothing that was typed is lost, and saving again is their decision.
+// P44: of two authors who edit one plan, the second sees what the first has saved. No typed text is lost, and
+// saving again is their decision.
 func TestTheSecondOfTwoAuthorsIsTold(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

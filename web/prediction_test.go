@@ -20,8 +20,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// announced is what a preview page says would happen: per heading the nodes that
-// it lists, as an operator reads them.
+// announced is the prediction of a preview page: per heading the nodes that it lists, as an operator reads
+// them.
 type announced map[string][]string
 
 const (

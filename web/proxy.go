@@ -22,9 +22,9 @@ func (s *Server) trusts(a netip.Addr) bool {
 	return slices.ContainsFunc(s.Proxies, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// client is the address of who asks: that of the connection, unless it is a
-// trusted proxy's; then the last one that the proxies name and that is none of
-// them. What anybody else says of forwarding is ignored (A13, S31).
+// client is the address of the client: that of the connection, unless it is a trusted proxy's; then the last
+// address in the proxies' header that is not a proxy itself. Forwarding headers of any other client are
+// ignored (A13, S31).
 func (s *Server) client(r *http.Request) string {
 	from, ok := peer(r)
 	if !ok {

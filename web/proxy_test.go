@@ -13,8 +13,7 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// A13, S31: only a trusted proxy is believed whom it forwards, and that the
-// browser came over TLS.
+// A13, S31: only a trusted proxy may state the client's address, and that the browser used TLS.
 func TestOnlyTrustedProxiesAreBelieved(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -13,9 +13,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// FuzzHTTP sends raw bytes to the whole site, as anonymous and as a person who is
-// logged in: it answers or hangs up, and never with a failure of its own; it goes
-// on serving.
+// FuzzHTTP sends raw bytes to the whole site, as anonymous and as a logged-in person. The server answers or
+// hangs up, never with a failure of its own, and keeps serving.
 func FuzzHTTP(f *testing.F) {
 	site := webtest.New(f)
 	site.Seed(f)

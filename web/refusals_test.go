@@ -14,7 +14,7 @@ func TestRefusalsAreInTheReadersLanguage(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	seed := site.Seed(t)
-	site.Browser(t).Login() // sets the installation up
+	site.Browser(t).Login() // sets up the server
 	b := site.Browser(t)
 	b.Post("/display", url.Values{"csrf": {"anonymous"}, "lang": {"es"}, "back": {"/login"}})
 	webtest.Says(

@@ -44,7 +44,7 @@ type display struct {
 	zone *time.Location
 }
 
-// open begins a request of which nobody knows yet who asks.
+// open begins a request before its principal is known.
 func (s *Server) open(ctx context.Context, c echo.Context, op app.Operation) *request {
 	u := s.site.Open(ctx, c, op)
 	r := &request{Context: u, s: s, c: c, ctx: u, display: display{u.Display.Lang, u.Display.Zone}}
@@ -86,12 +86,10 @@ func (s *Server) serve(c echo.Context, rt route) error {
 	return err
 }
 
-// errOutOfDate is a form without its token. Whoever sent it did not mean to act,
-// or is another site.
+// errOutOfDate is a form without its token. Its sender did not mean to act, or is another site.
 var errOutOfDate = domain.Errorf(domain.CodeForbidden, "this form is out of date").Suggest("go back, reload the page and try again")
 
-// recordDenied writes down that somebody wanted what they may not. The refusal
-// stands even if that fails.
+// recordDenied records an attempt without permission. The refusal stands even if that fails.
 func (r *request) recordDenied(err error) {
 	if r.s.Audit == nil {
 		return
@@ -154,7 +152,7 @@ func needsProof(rt route) bool {
 
 func (s *Server) guard() account.Guard { return account.Guard{Auth: s.Auth} }
 
-// identify finds the user of the session cookie; none is no error.
+// identify finds the user of the session cookie; a missing one is not an error.
 func (r *request) identify() error {
 	who, err := r.s.login(r.Context)
 	if err == nil && who.Name != "" {
@@ -163,7 +161,7 @@ func (r *request) identify() error {
 	return err
 }
 
-// login finds the user of the session cookie; without a name: nobody.
+// login finds the user of the session cookie; without a name: none.
 func (s *Server) login(c *ui.Context) (none ui.Principal, err error) {
 	cookie, err := c.Echo.Request().Cookie(s.site.CookieName(c.Echo.Request()))
 	if err != nil || cookie.Value == "" {
@@ -197,14 +195,14 @@ func (r *request) toLogin() error {
 	return r.c.Redirect(http.StatusSeeOther, to)
 }
 
-// fail shows an error, unless the answer is on its way or nobody reads it.
+// fail shows an error, unless the answer is on its way or the client is gone.
 func (s *Server) fail(err error, c echo.Context) {
 	if c.Response().Committed {
 		return // the answer is on its way
 	}
 	if gone := c.Request().Context().Err(); errors.Is(gone, context.Canceled) {
-		// Nobody reads the answer. What was cut short by it fails in many ways, and none
-		// of them is a fault of the page.
+		// The client is gone. An interrupted request fails in many ways, and none of them is a fault of the
+		// page.
 		if !errors.Is(err, context.Canceled) {
 			s.Logger.Debug("page failed after its browser had gone", "path", c.Request().URL.Path, "err", err)
 		}

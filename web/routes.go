@@ -19,8 +19,7 @@ import (
 // nothing of what is stored.
 var unlisted = []string{"/static/:hash/:file", "/healthz", "/readyz"}
 
-// route is one address and the operation that it is an interface of: the policy
-// says who may use it.
+// route is one address and its operation; the policy decides who may use it.
 type route struct {
 	method, path string
 	op           app.Operation

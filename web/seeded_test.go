@@ -24,7 +24,7 @@ var unseeded = map[string]string{
 	"/docs/img/:picture": aFile, "/memory/forget": "a session that remembers is needed",
 }
 
-// Why an address is no page of its own.
+// Why an address is not a page of its own.
 const (
 	elsewhere = "it leads to the page where its act is"
 	aFile     = "no page, but text or data"

@@ -45,17 +45,17 @@ type Config struct {
 	Reader Reader
 	Engine Engine
 	Auth   Auth
-	// System looks after the installation; home and the pages of the system need it.
+	// System operates the server; home and the pages of the system need it.
 	System system.System
-	// Planner knows why plans are as they are.
+	// Planner explains plans.
 	Planner drafts.Planner
-	// TwoPeople: who started a run may not answer its approvals.
-	// It is asked each time, for it may change.
+	// TwoPeople: the person who started a run may not answer its approvals. It is called each time, because
+	// it may change.
 	TwoPeople func() bool
 	// People are the persons behind the name of an actor: nobody is two people by
 	// making a token.
 	People func(ctx context.Context, name string) ([]string, error)
-	// Settings shows what the configuration says; nil: there are no pages for it.
+	// Settings reads the configuration; nil: there are no pages for it.
 	Settings settings.Settings
 	// Audit records acts that were denied; nil: nothing does.
 	Audit Audit
@@ -70,26 +70,25 @@ type Config struct {
 		Enter(principal string) error
 		Leave(principal string)
 	}
-	// Observe hears of every page that was answered, with the route's pattern;
-	// nil: nobody does.
+	// Observe is called for every page that was answered, with the route's pattern; nil: not called.
 	Observe func(route, method string, status int, took time.Duration)
 	Logger  *slog.Logger // nil: nothing is logged
 	// Hosts are the names and ports under which pages are served; a request for
 	// any other is refused (DNS rebinding, A12).
 	Hosts []string
-	// TLS says that browsers come over TLS: cookies are then Secure.
+	// TLS means that browsers use TLS: cookies are then Secure.
 	TLS bool
-	// Proxies are believed what they say of whom they forward; nobody else is.
+	// Proxies are the trusted proxies: only their forwarding headers count.
 	Proxies []netip.Prefix
 	// Zone is how times are shown; nil: UTC.
 	Zone    *time.Location
 	Version string
-	// Node is the machine's name, for whoever looks after several.
+	// Node is the machine's name, for operators of several.
 	Node string
 	// Idle is after how long without a request a login ends: pages warn before; 0:
 	// they do not.
 	Idle time.Duration
-	// Beat is how often a live stream says that it is there; 0: every 15 seconds.
+	// Beat is the interval of heartbeats of a live stream; 0: every 15 seconds.
 	Beat time.Duration
 	// Ready reports why the daemon cannot serve, for /readyz; nil: it always can.
 	Ready func(context.Context) error
@@ -222,7 +221,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.handler.ServeHTTP(w, r)
 }
 
-// observed tells the observer of a request once it is answered.
+// observed reports a request to the observer once it is answered.
 func (s *Server) observed(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		began := time.Now()
@@ -240,8 +239,8 @@ func (s *Server) hostAllowed(r *http.Request) bool {
 	return len(s.Hosts) == 0 || slices.Contains(s.Hosts, r.Host)
 }
 
-// headers are those of every answer, of pages, API and refusals alike.
-// What may be kept, as files are, says so itself.
+// headers are those of every answer: pages, API, and refusals alike. Cacheable answers, such as files, set
+// their own.
 func (s *Server) headers(h http.Header, r *http.Request) {
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; "+
 		"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; object-src 'none'")
@@ -283,8 +282,7 @@ func (s *Server) strict(next http.Handler) http.Handler {
 	})
 }
 
-// recovered turns a panic of a page into an error page's log line; the process
-// goes on.
+// recovered turns a panic of a page into an error page's log line; the process continues.
 func (s *Server) recovered(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {

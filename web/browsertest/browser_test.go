@@ -83,10 +83,9 @@ func startChromium() (context.Context, error) {
 		chromedp.NoSandbox,
 		chromedp.UserDataDir(filepath.Join(scratch, "profile")),
 	)
-	// Pages change at once: a page that nobody sees is not drawn, and a transition
-	// from one to the next would wait for that for seconds, and then fail. Tests of
-	// motion ask for it.
-	// A page takes clicks and keys before it is drawn first, else they would be lost.
+	// Pages change at once: Chromium does not draw hidden pages, and a transition would wait for that for
+	// seconds, and then fail. Tests of motion turn it on. A page accepts clicks and keys before its first
+	// frame, otherwise they would be lost.
 	for _, f := range []string{"allow-pre-commit-input", "force-prefers-reduced-motion", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking", "disable-component-update", "disable-sync", "hide-scrollbars"} {
 		options = append(options, chromedp.Flag(f, true))
 	}
@@ -96,12 +95,12 @@ func startChromium() (context.Context, error) {
 	return ctx, chromedp.Do(ctx)
 }
 
-// tab is a page that somebody looks at.
+// tab is a page in the browser.
 type tab struct {
 	t   testing.TB
 	ctx context.Context
 	url string // of the daemon
-	// keys says that the tab is used without a mouse, plain that it runs no scripts.
+	// keys means that the tab is used without a mouse, plain that it runs no scripts.
 	keys, plain bool
 	// left numbers the pages that were left.
 	left int
@@ -146,7 +145,7 @@ func openTab(t testing.TB, url string, parent context.Context, options ...chrome
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		switch e := ev.(type) {
-		case *log.EventEntryAdded: // what the network says is the tests' own doing
+		case *log.EventEntryAdded: // the network's messages are caused by the tests
 			if e.Entry.Source != log.EntrySourceNetwork && (e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning) {
 				b.problems = append(b.problems, fmt.Sprintf("%s: %s %s", e.Entry.Source, e.Entry.Text, e.Entry.URL))
 			}
@@ -281,17 +280,16 @@ func (b *tab) soon(d time.Duration, js string) error {
 	}
 }
 
-// fail ends the test and says where the page is; it leaves a picture where
-// $KAIROS_SCREENSHOTS says.
+// fail ends the test and logs the state of the page; it saves a picture in $KAIROS_SCREENSHOTS.
 func (b *tab) fail(what string) {
 	b.t.Helper()
-	address, _ := ask[string](b, "location.href")                          // empty says that the browser is gone
+	address, _ := ask[string](b, "location.href")                          // empty means that the browser is gone
 	text, _ := ask[string](b, `document.querySelector("main")?.innerText`) // likewise
 	b.keep("failed-" + strings.ReplaceAll(b.t.Name(), "/", "-"))
 	b.t.Fatalf("%s, at %s:\n%.1500s", what, address, text)
 }
 
-// keep saves a picture of the whole page where $KAIROS_SCREENSHOTS says.
+// keep saves a picture of the whole page in $KAIROS_SCREENSHOTS.
 func (b *tab) keep(name string) {
 	dir := os.Getenv("KAIROS_SCREENSHOTS")
 	if dir == "" {
@@ -317,7 +315,7 @@ func quoted(s string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// there is JavaScript that says whether an element is shown.
+// there is JavaScript that returns whether an element is shown.
 func there(css string) string {
 	return fmt.Sprintf(`[...document.querySelectorAll(%s)].some((e) => e.checkVisibility() && e.getClientRects().length)`, quoted(css))
 }

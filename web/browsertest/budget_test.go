@@ -87,8 +87,8 @@ func (r reader) get(path string, header ...string) (text string, wire int, serve
 	return string(b), wire, server
 }
 
-// p95 is the 95th percentile of n requests in the server's own time. Other work on
-// the machine only adds to it: what is over the budget is asked once more.
+// p95 is the 95th percentile of n requests in the server's own time. Other work on the machine only adds to
+// it: a figure over the budget is measured once more.
 func (r reader) p95(n int, limit float64, path string, header ...string) float64 {
 	r.t.Helper()
 	best := -1.0
@@ -117,7 +117,7 @@ var (
 	listing = regexp.MustCompile(`^(plan-\d+|[0-9]+|[0-9a-f-]{36})$`)
 )
 
-// shape names a kind of page: its address without IDs, and what it is asked for.
+// shape names a kind of page: its address without IDs, and its parameters.
 func shape(href string) string {
 	path, query, _ := strings.Cut(strings.ReplaceAll(href, "&amp;", "&"), "?")
 	parts := strings.Split(path, "/")
@@ -293,8 +293,8 @@ func (b *tab) observed() {
 	b.onEveryPage(observe)
 }
 
-// painted is when the largest thing of a page was painted, and how much of it moved
-// by itself: the medians of five visits.
+// painted is when the largest thing of a page was painted, and how much of it moved without input: the
+// medians of five visits.
 func (b *tab) painted(path string) (lcp, cls float64) {
 	b.t.Helper()
 	var at, moved []float64

@@ -33,7 +33,7 @@ var binary = sync.OnceValues(func() (string, error) {
 	return bin, nil
 })
 
-// admin is who seeds; over the daemon's own socket it is whoever owns it.
+// admin seeds the server; over the daemon's own socket the principal is its owner.
 var admin = domain.Actor{Name: "marta", Role: domain.RoleAdmin}
 
 // daemon is a running kairosd with its data, on one address for all its lives.
@@ -185,7 +185,7 @@ func (d *daemon) post(path string, form url.Values) map[string]string {
 	return cookies
 }
 
-// send posts a form as a browser does, and gives the cookies that come of it.
+// send posts a form as a browser does, and returns the cookies of the answer.
 func (d *daemon) send(path string, form url.Values) (code int, cookies map[string]string) {
 	d.t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -278,7 +278,7 @@ func (d *daemon) run(plan, input string) domain.Run {
 	return webtest.Run(d.t, d.furnishing(), admin, plan, input)
 }
 
-// status is what the daemon says of a run.
+// status is the daemon's status of a run.
 func (d *daemon) status(id string) domain.RunStatus {
 	d.t.Helper()
 	r, err := d.api.FindRun(d.t.Context(), id)

@@ -2,9 +2,8 @@ package browsertest
 
 import "testing"
 
-// A plan is made while its page is open: the page tells how far that is, and then
-// shows the plan; nothing has run. A plan that cannot be made says why, and offers
-// to try again.
+// A plan is made while its page is open: the page shows the progress, and then the plan; nothing has run. If
+// no plan can be made, the page shows why, and offers to try again.
 func TestAPlanIsMadeOfAnIntent(t *testing.T) {
 	d := newDaemon(t)
 	b := d.tab()

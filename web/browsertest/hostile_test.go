@@ -85,8 +85,8 @@ nodes:
 	return out
 }
 
-// Whatever texts say, they are texts: nothing runs, nothing is loaded, no element
-// comes of them, what is invisible is shown, and pages stay small and quick.
+// Texts stay texts, whatever they contain: nothing runs, nothing is loaded, no element results from them,
+// invisible characters are shown, and pages stay small and quick.
 func TestHostileContent(t *testing.T) {
 	d := newDaemon(t)
 	runs := hostile(t, d)

@@ -6,8 +6,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// Before a login ends that nobody uses, the page says so, and one button keeps it;
-// what is typed stays (WCAG 2.2.1). The page's half hour passes at once.
+// Before an idle login ends, the page warns, and one button extends it; typed text stays (WCAG 2.2.1). The
+// page's half hour passes at once.
 func TestALoginThatEndsIsSaidBefore(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

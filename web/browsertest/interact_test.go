@@ -17,7 +17,7 @@ type interaction struct {
 	do         func(b *tab, s webtest.Seeded)
 }
 
-// shows clicks and waits for what comes of it.
+// shows clicks and waits for the result.
 func shows(css, then string) func(*tab, webtest.Seeded) {
 	return func(b *tab, _ webtest.Seeded) { b.reach(css, then) }
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// focusSeen says what is wrong with where the focus is: nothing shows it, it is out
-// of view, or something lies over it (WCAG 2.4.7, 2.4.11).
+// focusSeen describes a problem with the focus: nothing shows it, it is out of view, or something covers it
+// (WCAG 2.4.7, 2.4.11).
 const focusSeen = `(() => {
   const e = document.activeElement;
   if (!e || e === document.body || e === document.documentElement) return "";
@@ -30,7 +30,7 @@ const focusSeen = `(() => {
   return "";
 })()`
 
-// matches says whether the focus is on the first shown element of a selector.
+// focused returns whether the focus is on the first shown element of a selector.
 func focused(css string) string {
 	return fmt.Sprintf(
 		`document.activeElement === [...document.querySelectorAll(%s)].find((e) => e.checkVisibility() && e.getClientRects().length)`,
@@ -55,8 +55,7 @@ func (b *tab) tabTo(css string) {
 	b.fail("Tab does not lead to " + css)
 }
 
-// leaveEditor presses Escape in the editor, where Tab indents otherwise, as the
-// page says.
+// leaveEditor presses Escape in the editor, where Tab indents otherwise, as the page describes.
 func (b *tab) leaveEditor() {
 	b.t.Helper()
 	if eval[bool](b, `document.activeElement.hasAttribute("data-indent")`) {

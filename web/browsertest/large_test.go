@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// Plans of 2,000 nodes and runs of 500 steps and more are pages like others: small,
-// soon there, without a finding of axe-core, with what was asked for in view, and
-// every step can be reached.
+// Plans of 2,000 nodes and runs of 500 steps and more are pages like others: small, quick, without a finding
+// of axe-core, with the requested part in view, and every step can be reached.
 func TestLargePlansAndRuns(t *testing.T) {
 	large(t)
 	d := newDaemon(t)

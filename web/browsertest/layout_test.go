@@ -10,9 +10,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// fits says what does not fit on a page: the page scrolls sideways; a text sticks
-// out of its button, chip, cell or heading; a text is cut off without an ellipsis;
-// things that stand in a row lie over each other.
+// fits lists what does not fit on a page: the page scrolls sideways; a text sticks out of its button, chip,
+// cell, or heading; a text is cut off without an ellipsis; things in a row overlap.
 const fits = `(() => {
   const out = [], root = document.documentElement, seen = (e) => e.checkVisibility({visibilityProperty: true}) && e.getClientRects().length && !e.closest(".sr, .spr, dialog:not([open])") && getComputedStyle(e.closest("thead") || e).clipPath === "none";
   const name = (e) => e.tagName.toLowerCase() + (e.id ? "#" + e.id : "") + (typeof e.className === "string" && e.className ? "." + e.className.trim().replace(/ +/g, ".") : "") + " " + JSON.stringify((e.textContent || "").trim().slice(0, 40));

@@ -176,14 +176,13 @@ func (b *tab) small() *tab {
 	return b
 }
 
-// state says what the indicator of the page shows.
+// indicates returns whether the indicator of the page shows a state.
 func indicates(state string) string {
 	return fmt.Sprintf(`document.querySelector("#live")?.dataset.state === %q`, state)
 }
 
-// The daemon is killed under an open page, and starts again. The page says since
-// when it knows nothing, asks by itself, comes back, and shows the truth; what the
-// operator holds stays.
+// The daemon is killed under an open page, and starts again. The page shows since when it is disconnected,
+// polls, reconnects, and shows the truth; the operator's input stays.
 func TestAPageSurvivesTheDaemon(t *testing.T) {
 	d := newDaemon(t)
 	run, open := d.busy(3)
@@ -212,7 +211,7 @@ func TestAPageSurvivesTheDaemon(t *testing.T) {
 	b.until("the page shows what happened", `document.querySelector("#view").innerText.includes("step_2") && `+
 		`![...document.querySelectorAll("#view tbody tr")].some((r) => /step_|slow/.test(r.innerText) && !r.querySelector(".st.ok"))`)
 	held("after the daemon came back")
-	// It goes on from there: the run ends, and the page says so.
+	// It continues from there: the run ends, and the page shows it.
 	d.decide(run.ID)
 	b.until("the page shows the end of the run", there("#head h1 .st.ok"))
 	held("after the run has ended")
@@ -256,8 +255,8 @@ func TestASelectionHoldsAPartUntilItIsLetGo(t *testing.T) {
 	b.until("the part catches up", there("#head h1 .st.ok"))
 }
 
-// Where no stream gets through, the same addresses are polled, and the page says
-// so; when streams are possible again, it is live.
+// Where no stream gets through, the same addresses are polled, and the page shows it; when streams are
+// possible again, it is live.
 func TestPollingTellsTheSame(t *testing.T) {
 	large(t)
 	d := newDaemon(t)
@@ -283,8 +282,8 @@ func TestPollingTellsTheSame(t *testing.T) {
 	b.live()
 }
 
-// Without streams, polling leaves alone what the operator holds, tells of a daemon
-// that is gone, and shows the truth when it is back, as a stream does.
+// Without streams, polling leaves the operator's input alone, shows that a daemon is gone, and shows the
+// truth when it is back, as a stream does.
 func TestPollingHoldsAndRecovers(t *testing.T) {
 	large(t)
 	d := newDaemon(t)
@@ -352,7 +351,7 @@ func TestManyTabs(t *testing.T) {
 	b.live()
 }
 
-// streamWatch knows the live streams that a tab has open.
+// streamWatch tracks the live streams that a tab has open.
 type streamWatch struct {
 	mu   sync.Mutex
 	open map[network.RequestID]bool

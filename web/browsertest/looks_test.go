@@ -16,10 +16,9 @@ import (
 	"github.com/kairosd/kairosd/web/static"
 )
 
-// Twelve key states look as they looked. What is drawn are the
-// golden pages of told runs, in the real style sheet and fonts, so that no clock
-// and no id changes a pixel; the pictures are kept at half their size. Look at
-// what changed, then run with KAIROS_UPDATE=1.
+// Twelve key states look as they looked. The test draws the golden pages of the stories' runs, in the real
+// style sheet and fonts, so that no clock and no id changes a pixel; the pictures are kept at half their
+// size. Look at what changed, then run with KAIROS_UPDATE=1.
 func TestKeyStatesLookAsTheyLooked(t *testing.T) {
 	large(t)
 	d := newDaemon(t)

@@ -52,8 +52,7 @@ func TestAnOutageIsResumedInTheBrowser(t *testing.T) {
 	resume("failed the same way")
 	b.accessible("an act that was stopped")
 	up.Store(true)
-	// Nobody waits until the service is called again by itself: the page counts down
-	// to that, and offers to call it now.
+	// The page counts down to the next automatic call of the service, and offers to call it now.
 	b.open("/agents/tools/http").live()
 	b.until(
 		"the circuit is open, and the page counts down",

@@ -10,7 +10,7 @@ import (
 //go:embed testdata/axe.min.js
 var axe string
 
-// audited is what axe-core says of a page.
+// audited is the report of axe-core about a page.
 const audited = `axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}).then((r) =>
   JSON.stringify(r.violations.map((v) => v.id + ": " + v.help + " " + v.nodes.slice(0, 3).map((n) => n.target.join(" ")).join(", "))))`
 

@@ -126,9 +126,9 @@ func (b *tab) reach(css, then string) {
 	b.until(css+" leads to "+then, loaded+" && "+there(then))
 }
 
-// leave does what leads to another page, or to another view of this one, which has
-// an address of its own. The old page is marked, so that the new one is told from
-// it, also where that comes back as it was left.
+// leave performs an action that leads to another page, or to another view of this one with an address of its
+// own. The old page is marked, so that the new one can be distinguished from it, also if it is restored
+// unchanged.
 func (b *tab) leave(do func(), what, then string) {
 	b.t.Helper()
 	for range 4 {

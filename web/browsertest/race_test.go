@@ -55,8 +55,7 @@ func TestTwoOperatorsResume(t *testing.T) {
 	}
 }
 
-// Two operators decide the same question: the first answer stands, and the second
-// is told whose it was.
+// Two operators answer the same request: the first answer stands, and the second operator sees whose it was.
 func TestTwoOperatorsDecide(t *testing.T) {
 	d := newDaemon(t)
 	s := d.seed()
@@ -242,8 +241,8 @@ func TestEveryViewIsItsAddress(t *testing.T) {
 			}
 		}
 	}
-	// Every parameter by itself: what it says is what a colleague sees, and it says
-	// something that the page without it does not.
+	// Every parameter of the address alone: a colleague sees the same, and the page differs from the one
+	// without it.
 	b.open("/runs/" + s.Failed.ID)
 	for base, queries := range map[string][]string{
 		"/runs/" + s.Failed.ID:    {"view=graph", "view=graph&node=done", "view=graph&zoom=fit", "view=graph&paint=took", "view=state", "view=state&cp=0", "view=log", "view=handoffs", "view=events", "view=io", "step=1", "tab=input", "tab=definition", "only=failed", "sort=took", "critical=show"},
@@ -313,8 +312,8 @@ func TestAFormIsSentOnce(t *testing.T) {
 	b.quiet("forms and history")
 }
 
-// A login that ends while somebody types costs nothing that was typed: the page
-// says so, and after the next login it is where it was.
+// A login that ends while a person types loses no typed text: the page shows that it ended, and after the
+// next login it is where it was.
 func TestWhatWasTypedOutlivesALogin(t *testing.T) {
 	large(t)
 	d := newDaemon(t)

@@ -9,9 +9,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// On the page of a run, steps, attempts, tabs and views are swapped at their own
-// addresses: nothing is loaded anew, nothing jumps, Back steps through them (UI
-// 3.3.3).
+// On the page of a run, steps, attempts, tabs, and views are swapped at their own addresses: nothing is
+// loaded again, nothing jumps, and Back steps through them.
 func TestARunIsExploredWithoutReloads(t *testing.T) {
 	d := newDaemon(t)
 	s := d.seed()
@@ -55,8 +54,8 @@ func TestARunIsExploredWithoutReloads(t *testing.T) {
 	b.quiet("exploring a run")
 }
 
-// An answer that was asked for before another view was chosen does not replace that view,
-// and a click with Ctrl is left to the browser.
+// A late answer does not replace a view that was chosen after its request, and a click with Ctrl is left to
+// the browser.
 func TestTheNewestChoiceWins(t *testing.T) {
 	d := newDaemon(t)
 	s := d.seed()
@@ -109,8 +108,8 @@ func TestAPauseComesBackToTheView(t *testing.T) {
 	}
 }
 
-// A log follows its end while a run works; it stops when one looks up, says how
-// much is new, and goes on when asked to (R18).
+// A log follows its end while a run works. It stops when the reader scrolls up, shows how many lines are new,
+// and continues on request (R18).
 func TestALogIsFollowed(t *testing.T) {
 	d := newDaemon(t)
 	d.plan(`
@@ -147,8 +146,8 @@ nodes:
 	b.quiet("following a log")
 }
 
-// Rows that nobody sees yet are drawn after the others, but they are: a screen
-// reader finds every step of a long timeline.
+// Rows out of view are drawn after the others, but they are drawn: a screen reader finds every step of a long
+// timeline.
 func TestAScreenReaderFindsEveryRow(t *testing.T) {
 	d := newDaemon(t)
 	d.plan(chain("chain-300", 300))

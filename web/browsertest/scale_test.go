@@ -29,9 +29,9 @@ func past(t *testing.T) (data string, large bool) {
 	return data, false
 }
 
-// examined waits until the daemon has looked at its whole database, as it does a
-// minute after a start that follows a crash: what is measured then is the daemon,
-// not that. After a start that follows a stop, none is due.
+// examined waits until the daemon has checked its whole database, as it does a minute after a start that
+// follows a crash, so that the check does not disturb the measurement. After a start that follows a stop, no
+// check is due.
 func (d *daemon) examined() {
 	d.t.Helper()
 	tick := time.NewTicker(time.Second)
@@ -51,8 +51,8 @@ func (d *daemon) examined() {
 	}
 }
 
-// What loading a page cost: the server's own time, the first thing painted, how
-// much moved by itself, what came over the wire.
+// The cost of loading a page: the server's own time, the first paint, how much moved without input, and the
+// bytes on the wire.
 const loadCost = `new Promise((done) => {
   let shift = 0;
   new PerformanceObserver((l) => { for (const e of l.getEntries()) if (!e.hadRecentInput) shift += e.value; }).observe({type: "layout-shift", buffered: true});

@@ -52,9 +52,9 @@ func TestAFailedRequestLeavesThePageAlone(t *testing.T) {
 	block()
 }
 
-// The shell of a page is there for everybody: on a phone the indicator says
-// whether what is shown is old, without moving anything; without scripts there is
-// a link to load the page again; the inspector is as wide as the reader wants it.
+// The shell of a page works for everyone: on a phone the indicator shows whether the page is out of date,
+// without moving anything; without scripts there is a link to load the page again; the inspector is as wide
+// as the reader wants it.
 func TestTheShell(t *testing.T) {
 	large(t)
 	d := newDaemon(t)

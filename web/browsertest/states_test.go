@@ -140,7 +140,7 @@ func TestEveryStatus(t *testing.T) {
 	}
 }
 
-// An empty installation says what to do next, on every page that lists something.
+// An empty server shows the next step on every page that lists something.
 func TestEmptyPages(t *testing.T) {
 	large(t)
 	d := newDaemon(t)
@@ -165,10 +165,9 @@ func TestEmptyPages(t *testing.T) {
 	}
 }
 
-// Who sees colours differently, or none, reads the same: pictures of the pages with
-// most colours are kept where $KAIROS_SCREENSHOTS says, and the browser's own
-// emulation turns every status into something that its neighbours are not. What
-// colours are told apart by is computed beside the style sheet.
+// Readers who see colors differently, or none, can read the same. Pictures of the pages with most colors are
+// saved in $KAIROS_SCREENSHOTS, and the browser's own emulation keeps every status distinct from its
+// neighbors. The distance of colors is computed beside the style sheet.
 func TestOtherSights(t *testing.T) {
 	large(t)
 	d := newDaemon(t)

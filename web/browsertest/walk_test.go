@@ -9,9 +9,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// coreTask is one of the ten things that an operator must always be able to do.
-// Each begins on the home page and ends with what the daemon says
-// of it, not with what the page says.
+// coreTask is one of the ten things that an operator must always be able to do. Each begins on the home page
+// and is checked by the daemon's state, not by the page.
 type coreTask struct {
 	name string
 	do   func(*tab, *daemon, webtest.Seeded)
@@ -152,7 +151,7 @@ func (b *tab) choose(css, word string) {
 	}
 }
 
-// follows checks that a run's journal went on with such a row.
+// follows checks that a run's journal continued with such a row.
 func (d *daemon) follows(r domain.Run, kind domain.EntryKind) {
 	d.t.Helper()
 	journal, err := d.api.JournalPage(d.t.Context(), r.ID, r.LastSeq, 0)

@@ -131,8 +131,7 @@ var verb = regexp.MustCompile(`%(\[\d\])?(\.\d+)?[a-z]`)
 
 func verbs(s string) []string { return verb.FindAllString(strings.ReplaceAll(s, "%%", ""), -1) }
 
-// Every text has its Spanish, with the same verbs in the same order, and es.po holds nothing
-// that no page shows and no message says.
+// Every text has its Spanish, with the same verbs in the same order, and es.po contains no unused text.
 func TestEveryTextIsTranslated(t *testing.T) {
 	t.Parallel()
 	m := used(t)

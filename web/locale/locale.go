@@ -37,8 +37,8 @@ var Spanish = &Language{Tag: "es", Name: "Español", group: ".", point: ",", cat
 	return po
 })}
 
-// Pseudo is English made 40% longer, to find what does not fit. It
-// is offered to nobody; tests ask for it by name.
+// Pseudo is English made 40% longer, to find what does not fit. It is not offered to readers; tests choose it
+// by name.
 var Pseudo = &Language{Tag: "en-XA", Name: "Pseudo", group: ",", point: "."}
 
 // Languages lists those that a person may choose.
@@ -136,7 +136,7 @@ type key struct{}
 // With gives a context the language of its reader.
 func With(ctx context.Context, l *Language) context.Context { return context.WithValue(ctx, key{}, l) }
 
-// Of is the language of a context's reader; English if nobody said.
+// Of is the language of a context's reader; the default is English.
 func Of(ctx context.Context) *Language {
 	if l, ok := ctx.Value(key{}).(*Language); ok {
 		return l
@@ -172,7 +172,7 @@ func Accepted(header string) *Language {
 	best, weight := English, 0.0
 	for i, part := range strings.Split(header, ",") {
 		if i == 20 {
-			break // nobody reads so many
+			break // more digits than anyone reads
 		}
 		tag, q, hasQ := strings.Cut(strings.TrimSpace(part), ";")
 		w := 1.0

@@ -260,7 +260,7 @@ func (t *timelinePage) drawn(segments map[int][]timeline.Segment) []Bar {
 	return out
 }
 
-// notes are what a row says beside the name.
+// notes are the texts of a row beside the name.
 func (t *timelinePage) notes(st *step) string {
 	var out []string
 	most := 1

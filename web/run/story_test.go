@@ -145,7 +145,7 @@ func (s *story) ends(at time.Duration, status domain.RunStatus) {
 	}
 }
 
-// told serves stories as an installation with nothing else in it.
+// told serves stories as a server with nothing else in it.
 type told struct {
 	web.Reader
 	web.Engine

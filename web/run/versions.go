@@ -10,15 +10,15 @@ import (
 	"github.com/kairosd/kairosd/web/kit"
 )
 
-// inForce is what the audit log says was in force at a time: kairosd itself, and the
-// agents by what they were told.
+// inForce are the active versions at a time, from the audit log: kairosd itself, and the agents by their
+// prompts.
 type inForce struct {
 	kairosd string
 	agents  map[string]string
 }
 
-// inForceAt reads the last start, or configuration taken up, before a time. What went
-// wrong is logged: a step is worth more than the versions of what did it.
+// inForceAt reads the last start, or applied configuration, before a time. Errors are logged: a step matters
+// more than the versions that executed it.
 func (r *request) inForceAt(at time.Time) (f inForce) {
 	var since time.Time
 	for _, action := range []string{"daemon.start", "config.reload"} {

@@ -11,9 +11,8 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// misfits says in the words of the form what is wrong with the input that was
-// entered into its fields: which are missing, which do not fit, each beside its
-// field and above all of them.
+// misfits describes, in the terms of the form, the problems of the input in its fields: missing and invalid
+// ones, each beside its field and above all of them.
 func misfits(c *ui.Context, p *StartPage, schema any, values map[string]any) bool {
 	props, required, order := form.Properties(schema)
 	wrong := map[string]string{}
@@ -25,7 +24,7 @@ func misfits(c *ui.Context, p *StartPage, schema any, values map[string]any) boo
 	var rest []string
 	compiled, err := planner.ParseSchema(schema)
 	if err != nil {
-		return false // the engine says it
+		return false // the engine reports it
 	}
 	for _, problem := range compiled.Validate(values) {
 		switch {

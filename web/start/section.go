@@ -30,7 +30,7 @@ type Reader interface {
 	VersionByNumber(ctx context.Context, planID string, number int) (domain.Version, error)
 }
 
-// Plans says what a stored version takes and may do.
+// Plans returns the input and the side effects of a stored version.
 type Plans interface {
 	part.Programs
 	// Effects is what running each node of a stored version may do, in their order, as

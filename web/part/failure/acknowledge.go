@@ -37,7 +37,7 @@ func (p *AckPage) ResumeLater(c *ui.Context) {
 	p.CanResume, p.At, p.Zone = !p.NoAck && !p.Back, c.Field("at"), c.Display.Zone.String()
 }
 
-// ResumeAt is when what is acknowledged is to be resumed; zero: not by itself.
+// ResumeAt is when an acknowledged run is resumed; zero: not automatically.
 func ResumeAt(c *ui.Context) (time.Time, error) {
 	text := strings.TrimSpace(c.Field("at"))
 	if text == "" {

@@ -47,9 +47,8 @@ type Since struct {
 	Good, Compare kit.Link // the last success, and what changed
 }
 
-// NewSince says since what change failures like these are new: what differs
-// between the last run of the plan that succeeded and the first that failed so.
-// It says nothing where nothing changed, or where the plan never succeeded.
+// NewSince is the change since which such failures are new: the difference between the last completed run of
+// the plan and the first that failed so. It is empty if nothing changed, or if the plan never completed.
 func (p Ports) NewSince(c *ui.Context, g domain.FailureGroup) (row Since, err error) {
 	o, err := p.App.Failures.Origin(c, c.Who.Actor(), g.Ref())
 	if domain.CodeOf(err) == domain.CodeNotFound || err == nil && o.Good == "" {
@@ -160,7 +159,7 @@ func (p Ports) ChangedAround(c *ui.Context, g domain.FailureGroup, o domain.Fail
 func startedWith(e domain.AuditEvent) map[string]map[string]string {
 	var out map[string]map[string]string
 	if len(e.Detail) == 0 || json.Unmarshal(e.Detail, &out) != nil {
-		return nil // a start of an older kairosd says less
+		return nil // a start of an older kairosd records less
 	}
 	return out
 }

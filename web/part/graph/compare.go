@@ -24,8 +24,7 @@ var partWords = map[string]string{
 	partChanged: locale.Mark("~ changed"),
 }
 
-// partLooks are how boxes of such parts are drawn: as those that succeeded, that
-// failed and are dashed, that need somebody.
+// partLooks are how boxes of such parts are drawn: like completed, failed and dashed, or waiting ones.
 var partLooks = map[string]string{partAdded: " ok", partRemoved: " fail skip", partChanged: " need"}
 
 // lineLooks are how such edges are drawn: thick, and dashed.
@@ -173,8 +172,7 @@ func compared(a, b *walk.Program) *Comparison {
 	return c
 }
 
-// alone is a plan's nodes without what leads from one to another, which is compared
-// by itself.
+// alone is a plan's nodes without their edges, which are compared separately.
 func alone(p *walk.Program) *walk.Program {
 	out := &walk.Program{Nodes: append([]walk.ProgramNode(nil), p.Nodes...)}
 	for i := range out.Nodes {

@@ -23,7 +23,7 @@ type Graph struct {
 	Edges  []Edge
 	// Compact pictures have one line of text per node.
 	Compact bool
-	// Focus says that one node is chosen: what is not beside it steps back.
+	// Focus means that one node is chosen: everything else is dimmed.
 	Focus bool
 	// Settings are rows of links: how it is drawn.
 	Settings []Setting
@@ -31,7 +31,7 @@ type Graph struct {
 	All      *kit.Link // draws it all the same
 	File     string    // address of the picture as a file
 	Scale    *Scale
-	// Swaps says that its links swap a part of the page that they lead to.
+	// Swaps makes its links replace a part of the page that they lead to.
 	Swaps bool
 }
 

@@ -19,7 +19,7 @@ const (
 	FoldTo   = 120
 )
 
-// State is what a run's picture says of a box.
+// State is the state of a box in a run's picture.
 type State struct {
 	Status kit.Status
 	Detail string
@@ -38,7 +38,7 @@ type Painter struct {
 	// States gives each box what became of it; nil: the plan as it is written.
 	States func(box *diagram.Node) State
 	Taken  map[int]int // how often each edge of the document was taken
-	// Selected is a node; Focus says that somebody chose it.
+	// Selected is a node; Focus means that a person chose it.
 	Selected string
 	Focus    bool
 	Href     func(node string) string // where boxes lead without states; nil: nowhere
@@ -55,7 +55,7 @@ type Painter struct {
 
 func num(f float64) string { return strings.TrimSuffix(strconv.FormatFloat(f, 'f', 1, 64), ".0") }
 
-// Fold says how much of a large plan is drawn.
+// Fold limits how much of a large plan is drawn.
 func (g *Graph) Fold(c *ui.Context, d *diagram.Drawing, nodes int, all string) {
 	g.Note = c.N(
 		len(d.Nodes),
@@ -242,8 +242,8 @@ func (p *Painter) edge(e *diagram.Edge, place map[string]int) Edge {
 	return v
 }
 
-// Went says whether an edge was taken, and how often. What may still be taken is
-// neither taken nor not. Place are the boxes by their ids.
+// Went returns whether an edge was taken, and how often. An edge that may still be taken is neither taken nor
+// not. place are the boxes by their ids.
 func (p *Painter) Went(e *diagram.Edge, place map[string]int) diagram.Passage {
 	status := func(id string) kit.Status { return p.States(&p.Drawing.Nodes[place[id]]).Status }
 	ran := func(id string) bool { return status(id).Final }

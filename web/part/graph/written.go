@@ -12,8 +12,8 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Pictures that fit are drawn no smaller than these: where states are told apart, and
-// where names are read.
+// Pictures that fit are drawn no smaller than these sizes, at which states are distinguishable and names
+// readable.
 const (
 	Overview = 0.3
 	Readable = 0.65
@@ -32,8 +32,8 @@ var zooms = []struct {
 	factor    float64
 }{{"", locale.Mark("Fit"), 0}, {"100", "100%", 1}, {"150", "150%", 1.5}}
 
-// Zoom draws a picture as large as the address says, and adds the row of links to other
-// sizes. Href is the page with another size.
+// Zoom draws a picture at the size in the address, and adds the row of links to other sizes. href is the page
+// with another size.
 func (g *Graph) Zoom(c *ui.Context, d *diagram.Drawing, href func(size string) string) {
 	row := Setting{Name: c.T("Zoom")}
 	size := c.Query("zoom")

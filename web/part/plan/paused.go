@@ -6,7 +6,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Paused says who lets no run of a plan start.
+// Paused is who paused a plan.
 func Paused(c *ui.Context, s *domain.Stop) string {
 	text := c.T("Paused since %s by %s.", c.Time(s.Since).Text, kit.Visible(s.By))
 	if s.Reason != "" {

@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// reasons are what kairosd itself says of why there is a version of a plan. What a
-// person or a model said is shown as it was said.
+// reasons are kairosd's own reasons for a version of a plan. A person's or model's own words are shown as
+// they are.
 var reasons = []string{locale.Mark("skills match the request"), locale.Mark("the caller named the agent"),
 	locale.Mark(
 		"a planning request",

@@ -50,8 +50,8 @@ func DraftStatus(s domain.DraftState) kit.Status {
 	return kit.Word("idle", "i-cancelled", locale.Mark("Discarded"), true)
 }
 
-// Proposed reports whether a planner made a version of a plan in use, which is not
-// current before somebody accepts it.
+// Proposed reports whether a planner made a version of an active plan that is not current before a person
+// accepts it.
 func Proposed(pl domain.Plan, v domain.Version) bool {
 	return pl.Stage == domain.StageUsed && v.Origin == "planner" && v.Hash != pl.LatestHash && v.Number > pl.Latest
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Damaged says which part of a run's own row is damaged.
+// Damaged names the damaged part of a run's own row.
 var Damaged = map[domain.RunPart]string{
 	domain.PartDetails: locale.Mark(
 		"What this run was started with is damaged",

@@ -61,7 +61,7 @@ func Consequence(c *ui.Context, p domain.Preview) string {
 	return strings.Join(out, " ")
 }
 
-// Expectation is the sentence for so many runs alike.
+// Expectation is the sentence about this many similar runs.
 func Expectation(c *ui.Context, e *domain.Expected, runs int) string {
 	if e == nil {
 		return ""

@@ -24,13 +24,13 @@ type Row struct {
 	Started         kit.Time
 	Strip           []Cell
 	Peek            string // address of a look at it
-	// Where the list may be filtered by what a cell says; empty: nowhere.
+	// Where the list may be filtered by the value of a cell; empty: nowhere.
 	StatusHref, VersionHref string
 	Terms                   []kit.Link
 	Cells                   []CellText // of the columns that were chosen
 }
 
-// CellText is what a chosen column says of a run.
+// CellText is the value of a chosen column for a run.
 type CellText struct {
 	ID, Text string     // ID names a cell that follows the run
 	Links    []kit.Link // terms that the filter may be narrowed by
@@ -80,8 +80,8 @@ func (r Rows) row(c *ui.Context, run domain.Run, known map[string]int) Row {
 	return row
 }
 
-// nodes says how many nodes the plan of a run has, each version read once; a plan
-// that cannot be read here only leaves what has not started out of the picture.
+// nodes is how many nodes the plan of a run has, each version read once. If a plan cannot be read here, the
+// picture omits the steps that have not started.
 func (r Rows) nodes(c *ui.Context, known map[string]int, run domain.Run) int {
 	if run.Status == domain.RunCompleted || run.Hash == "" {
 		return 0

@@ -35,10 +35,10 @@ func Status(c *ui.Context, run domain.Run) kit.Status {
 	return st
 }
 
-// triedForm is how a headline says how many attempts were made of how many.
+// triedForm is the part of a status message with the number of attempts.
 var triedForm = regexp.MustCompile(`^[A-Za-z0-9_-]+ will be tried again after (\d+) of (\d+) attempts: `)
 
-// Headline says where a run stands, in the reader's language and zone.
+// Headline is the status message of a run, in the reader's language and zone.
 func Headline(c *ui.Context, run domain.Run) string {
 	if run.StatusMessage.IsZero() { // a text without a message is shown as it is
 		return kit.Visible(run.Headline)

@@ -18,7 +18,7 @@ import (
 type Trouble struct {
 	Text string
 	See  kit.Link
-	// Until names what a resume may wait for, as the form of acts on many runs does.
+	// Until names what a resume may wait for, as the form of bulk operations does.
 	Until url.Values
 }
 

@@ -14,8 +14,8 @@ const manyAddresses = 10
 // addressText is an address in a text, with what may only follow it.
 var addressText = regexp.MustCompile(`\b(?:https?|wss?|ftp)://[^\s"'<>\x60\\⟨]+`)
 
-// Addresses are the addresses in a text that others wrote, each once, in order. They
-// are never links: whoever wants one copies it.
+// Addresses are the addresses in a text from outside, each once, in order. They are never links: a reader
+// copies them.
 func Addresses(text string) []string {
 	if !strings.Contains(text, "://") {
 		return nil

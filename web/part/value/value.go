@@ -154,7 +154,7 @@ func Text(b kit.Block, s string) kit.Block {
 	return b
 }
 
-// packedText recognizes data that is no text: data URIs and base64.
+// packedText recognizes data that is not text: data URIs and base64.
 func packedText(l *locale.Language, s string) (kind string, ok bool) {
 	if len(s) < 256 {
 		return "", false
@@ -175,7 +175,7 @@ var (
 	base64Text = regexp.MustCompile(`^[A-Za-z0-9+/_-]+$`)
 )
 
-// mixed tells base64 from a long word: it has digits and letters of both cases.
+// mixed distinguishes base64 from a long word: it has digits and letters of both cases.
 func mixed(s string) bool {
 	return strings.ContainsAny(s, "0123456789") && strings.ContainsAny(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") &&
 		strings.ContainsAny(s, "abcdefghijklmnopqrstuvwxyz")
@@ -230,7 +230,7 @@ type child struct {
 func (t *tree) node(key, path string, v any, depth int) kit.Node {
 	t.lines--
 	n := kit.Node{Key: kit.Visible(kit.Cut(key, 100)), Path: kit.Visible(kit.Cut(path, 300)), Open: depth < 2}
-	if path != "" && strings.HasSuffix(path, `"]`) { // no plain name: it is told from what is around it, and none is not nothing
+	if path != "" && strings.HasSuffix(path, `"]`) { // quotes separate it from the text around it
 		n.Key = kit.Visible(strconv.Quote(kit.Cut(key, 100)))
 	}
 	if path != "" && len(path) <= maxPath {
