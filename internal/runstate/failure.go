@@ -66,6 +66,6 @@ func causesOf(f *walk.Failure) []string {
 }
 
 // Interrupted is the failure of an interrupted attempt.
-func Interrupted(why string) *domain.Failure {
-	return (&domain.Failure{Code: CodeInterrupted}).WithMessage(why)
+func Interrupted(format string, args ...any) *domain.Failure {
+	return (&domain.Failure{Code: CodeInterrupted}).WithMessage(format, args...)
 }
