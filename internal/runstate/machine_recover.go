@@ -19,7 +19,7 @@ func (ev *Recover) settle(m *Machine) {
 		return
 	}
 	if m.Run.Status != domain.RunRunning {
-		ev.settleInFlight(m, "the database was taken back to a moment at which it ran", "restore")
+		ev.settleInFlight(m, *Interrupted("the database was restored to a moment at which it ran"), "restore")
 		return
 	}
 	m.runningSince = m.env.Monotonic
@@ -38,7 +38,7 @@ func (ev *Recover) settle(m *Machine) {
 	m.Run.Crashes = crashes
 	m.verbRow(VerbDecision{Verb: VerbCrash, Nodes: nodes}, domain.System.Name, "kairosd ended without putting the run down")
 	m.patch().Crashes = &crashes
-	ev.settleInFlight(m, "kairosd crashed while it ran", "crash")
+	ev.settleInFlight(m, *Interrupted("kairosd crashed while it ran"), "crash")
 	for _, w := range m.State.OpenSteps() {
 		if w.Crashes >= m.env.Options.QuarantineAfter && !m.State.Quarantined {
 			m.verbRow(VerbDecision{Verb: VerbQuarantine}, domain.System.Name,
@@ -51,12 +51,13 @@ func (ev *Recover) settle(m *Machine) {
 }
 
 // settleInFlight settles, by their side-effect class, attempts that no one runs any more.
-func (ev *Recover) settleInFlight(m *Machine, why, reason string) {
+func (ev *Recover) settleInFlight(m *Machine, lost domain.Failure, reason string) {
 	for _, w := range m.State.OpenSteps() {
 		if !w.InFlight() {
 			continue
 		}
-		f := Interrupted(why)
+		lost := lost // each step has a failure of its own
+		f := &lost
 		fill := func(e *domain.Entry) { e.Attempt, e.Effect, e.StartedAt = w.Attempt, string(w.Effect), w.StartedAt }
 		switch LostOutcome(w, ev.Stepped[w.Node], m.State.Cancelled) {
 		case OutcomeInDoubt:
