@@ -15,9 +15,6 @@ import (
 // pulseStep is how much time a bar of the picture of a day stands for.
 const pulseStep = 30 * time.Minute
 
-// slots are the bars of a day.
-const slots = int(24 * time.Hour / pulseStep)
-
 // troubled is the share of the last hour's calls that, failed, needs attention.
 const troubled = 0.2
 

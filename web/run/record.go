@@ -128,17 +128,6 @@ func (b *record) stepLink(st *step) kit.Link {
 	}
 }
 
-// checkpoints is how many rows changed the run's state.
-func (b *record) checkpoints() int {
-	n := 0
-	for i := range b.d.Journal {
-		if part.IsCheckpoint(&b.d.Journal[i]) {
-			n++
-		}
-	}
-	return n
-}
-
 // value shows a value of a journal row, with ways to the rest of it.
 func (b *record) value(id, title string, j domain.RawJSON, seq int64, part string) kit.Block {
 	v := b.reading().Block(id, title, j, fmt.Sprintf("/runs/%s/raw/%d/%s", b.d.Run.ID, seq, part))
