@@ -349,7 +349,7 @@ func (s *scene) bulkDecision() {
 // verify has the audit log verified: what was found is recorded when it is done.
 func (s *scene) verify() {
 	done := func() {
-		for end := time.Now().Add(time.Minute); strings.Contains(s.b.Get("/audit").Body, "Under way"); time.Sleep(10 * time.Millisecond) {
+		for end := time.Now().Add(time.Minute); strings.Contains(s.b.Get("/audit").Body, "In progress"); time.Sleep(10 * time.Millisecond) {
 			if time.Now().After(end) {
 				s.t.Fatal("the verification never ends")
 			}
