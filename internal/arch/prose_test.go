@@ -13,7 +13,6 @@ import (
 // unrevised are pages whose prose is not held to the rules yet. The list only shrinks.
 var unrevised = []string{
 
-	"docs/internals/removals.md",
 	"docs/internals/source-specifications.md",
 }
 
