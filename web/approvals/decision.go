@@ -229,7 +229,11 @@ func (s *section) decide(c *ui.Context) error {
 		problem = c.T("Confirm that you have checked the risk: %s", kit.Visible(kit.Cut(a.Label, 80)))
 	}
 	if problem == "" {
-		decided, err := s.App.Approvals.Decide(c, app.DecideRequest{Meta: c.Meta(), DecideRequest: req})
+		m := c.Meta()
+		if m.Key != "" { // home has one form for all its requests
+			m.Key += ":" + a.ID
+		}
+		decided, err := s.App.Approvals.Decide(c, app.DecideRequest{Meta: m, DecideRequest: req})
 		if err == nil {
 			return s.after(c, decided)
 		}
@@ -266,8 +270,11 @@ func (s *section) checked(c *ui.Context, a domain.Approval, req domain.DecideReq
 // after is where a decision leads: back to its run, or on to the next request. The page there
 // confirms the decision.
 func (s *section) after(c *ui.Context, a domain.Approval) error {
-	if c.Field("back") == "run" {
+	switch c.Field("back") {
+	case "run":
 		return c.To("/runs/" + a.Run)
+	case "home":
+		return c.To(link.With("/", url.Values{"decided": {a.ID}}))
 	}
 	keep, err := url.ParseQuery(c.Field("keep"))
 	if err != nil {
@@ -291,30 +298,6 @@ func (s *section) after(c *ui.Context, a domain.Approval) error {
 // of an open request that is as it was shown. Any other is refused for that reason.
 func needsConfirmation(a domain.Approval, req domain.DecideRequest) bool {
 	return a.Label != "" && !req.AskBack && a.Status == "open" && a.Digest == req.Digest
-}
-
-// confirmation is the decision that led to this page; nil: none did.
-func (s *section) confirmation(c *ui.Context) (*Confirmation, error) {
-	id := c.Query("decided")
-	if id == "" {
-		return nil, nil
-	}
-	a, err := s.App.Approvals.Get(c, c.Who.Actor(), id)
-	if domain.CodeOf(err) == domain.CodeNotFound || err == nil && (a.Status == "open" || a.DecidedBy != c.Who.Name) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	v, err := s.Cards.Card(c, a)
-	if err != nil {
-		return nil, err
-	}
-	return &Confirmation{
-		Outcome: v.Outcome,
-		Request: kit.Link{Text: v.Message, Href: v.Href},
-		Run:     kit.Link{Text: c.T("Run %s of %s", v.Run, v.Plan), Href: v.RunHref},
-	}, nil
 }
 
 // assign assigns an approval to a user, or to anyone who may answer.

@@ -79,7 +79,7 @@ func (s *section) inbox(c *ui.Context, code int, chosen *domain.Approval, proble
 	f, show, keep := s.inboxFilter(c)
 	var list []domain.Approval
 	var err error
-	if p.Confirmation, err = s.confirmation(c); err != nil {
+	if p.Confirmation, err = s.Cards.Confirmation(c); err != nil {
 		return err
 	}
 	if p.Confirmation != nil {

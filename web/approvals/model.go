@@ -25,17 +25,11 @@ type Alike struct {
 	Answers []kit.Link
 }
 
-// Confirmation is a decision that was just made.
-type Confirmation struct {
-	Outcome      kit.Status
-	Request, Run kit.Link
-}
-
 // ApprovalsPage is the inbox with a decision beside it.
 type ApprovalsPage struct {
 	kit.Shell
 	Inbox
-	Confirmation *Confirmation
+	Confirmation *approval.Confirmation
 	// Plan, Agent, Show and Status are what the list is narrowed to; Plans and Agents
 	// what it may be narrowed to further.
 	Plan, Agent, Show, Status string

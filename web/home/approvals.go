@@ -8,6 +8,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/link"
+	"github.com/kairosd/kairosd/web/part/approval"
 	part "github.com/kairosd/kairosd/web/part/run"
 	"github.com/kairosd/kairosd/web/ui"
 )
@@ -38,11 +39,19 @@ func (s *section) approvalsBand(c *ui.Context) (templ.Component, error) {
 			oldest = a.CreatedAt
 		}
 	}
-	for _, g := range alike(open.Items) {
-		if len(p.Requests) == homeRows {
-			break
+	groups := alike(open.Items)
+	groups = groups[:min(len(groups), homeRows-len(p.Requests))]
+	for _, g := range groups {
+		r := approvalRequest(c, g)
+		if len(g) == 1 {
+			if err := s.oneClick(c, &r, g[0]); err != nil {
+				return nil, err
+			}
 		}
-		p.Requests = append(p.Requests, approvalRequest(c, g))
+		p.Requests = append(p.Requests, r)
+	}
+	if c.Query("decided") != "" && len(p.Requests) > 0 {
+		p.Requests[0].Next = true
 	}
 	if n := len(open.Items); n > 0 {
 		p.Sum = c.N(n, "%s approval, oldest waits %s", "%s approvals, oldest waits %s", kit.About(c.Site.Now().Sub(oldest)))
@@ -67,6 +76,66 @@ func alike(list []domain.Approval) [][]domain.Approval {
 		out = append(out, []domain.Approval{a})
 	}
 	return out
+}
+
+const (
+	// factsMost is how many facts a request on home shows.
+	factsMost = 6
+	// basisRows is how many journal rows are read for them.
+	basisRows = 30
+)
+
+// oneClick lets the reader answer a request on home. An answer holds for the message, the input of the
+// run, and the outputs before it: only a request that shows all of these is answered without its page.
+func (s *section) oneClick(c *ui.Context, r *Request, a domain.Approval) error {
+	card, err := s.Cards.Card(c, a)
+	if err != nil {
+		return err
+	}
+	facts, whole, err := s.basis(c, a)
+	r.Facts = facts
+	if err != nil || !whole || r.Text != card.Message || !card.Plain(c.Who.Name) {
+		return err
+	}
+	for _, x := range card.Answers {
+		r.Answers = append(r.Answers, kit.Link{
+			Key: x.ID, Text: x.Label, Danger: x.Rejects,
+			Href: link.With(card.Action, url.Values{"digest": {a.Digest}, "back": {"home"}}),
+		})
+	}
+	r.Actions = []kit.Link{{Text: c.T("Open"), Href: r.Href}}
+	return nil
+}
+
+// basis is what an answer holds for besides the message, as facts, and whether these are all of it.
+func (s *section) basis(c *ui.Context, a domain.Approval) (facts []kit.Fact, whole bool, err error) {
+	run, err := s.App.Runs.Find(c, c.Who.Actor(), a.Run)
+	if domain.CodeOf(err) == domain.CodeCorrupt {
+		return nil, false, nil // its page shows what is damaged
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	facts, whole = approval.Facts(run.Input, factsMost)
+	journal, err := s.App.Runs.Journal(c, c.Who.Actor(), a.Run, 0, basisRows)
+	if err != nil || journal.More || journal.Damage != "" {
+		return facts, false, err
+	}
+	for _, e := range journal.Rows {
+		if e.Ref == a.ID || !e.Final || e.Output == nil {
+			continue
+		}
+		more, all := approval.Facts(e.Output, factsMost)
+		for _, f := range more {
+			f.Term = kit.Visible(e.Node) + "." + f.Term
+			facts = append(facts, f)
+		}
+		whole = whole && all
+	}
+	if len(facts) > factsMost {
+		return facts[:factsMost], false, nil
+	}
+	return facts, whole, nil
 }
 
 func approvalRequest(c *ui.Context, group []domain.Approval) Request {

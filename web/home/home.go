@@ -3,9 +3,13 @@ package home
 import (
 	"net/http"
 
+	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/part/steps"
 	"github.com/kairosd/kairosd/web/ui"
 )
+
+// answersForm is the form of the buttons that answer a request. They are in a part that follows events.
+const answersForm = "once-answer"
 
 // home shows at a glance what is wrong, what needs a decision, and what runs. Its sections are read and
 // refreshed separately.
@@ -19,6 +23,13 @@ func (s *section) home(c *ui.Context) error {
 	if p.Steps, err = steps.Of(c); err != nil {
 		return err
 	}
+	if p.Confirmation, err = s.Cards.Confirmation(c); err != nil {
+		return err
+	}
+	if p.Confirmation != nil {
+		p.Done = ""
+	}
+	p.Once = []kit.Once{{ID: answersForm, Action: "/", Idem: kit.NewID()}}
 	if p.Empty = counts.Total == 0; !p.Empty {
 		s.bands(c, &p)
 	}

@@ -4,6 +4,7 @@ import (
 	"github.com/a-h/templ"
 
 	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/part/approval"
 	part "github.com/kairosd/kairosd/web/part/run"
 	"github.com/kairosd/kairosd/web/part/steps"
 )
@@ -11,8 +12,10 @@ import (
 // HomePage is what is wrong, what needs a decision, and what runs, in bands.
 type HomePage struct {
 	kit.Shell
-	Empty bool        // nothing has run yet
-	Steps *steps.Card // nil: all first steps are done, or dismissed
+	Empty bool // nothing has run yet
+	// Confirmation is the decision that led here.
+	Confirmation *approval.Confirmation
+	Steps        *steps.Card // nil: all first steps are done, or dismissed
 	// Top are the bands above the columns, Main and Side those in them.
 	Top, Main, Side []Band
 }
@@ -37,6 +40,10 @@ type Request struct {
 	Kind                     kit.Link
 	Text, Href, Risk, Remark string
 	Actions                  []kit.Link
+	Facts                    []kit.Fact
+	// Answers are those that take one click.
+	Answers []kit.Link
+	Next    bool // it is the next after one that was answered
 }
 
 // Band is one part of home, refreshed separately.

@@ -110,7 +110,7 @@ func (p Ports) Card(c *ui.Context, a domain.Approval) (Card, error) {
 	}
 	if a.Tool != "" {
 		v.Tool, v.Arguments = a.Tool, kit.Visible(value.Pretty(a.Arguments))
-		v.Facts = argumentFacts(a.Arguments)
+		v.Facts, _ = Facts(a.Arguments, 20)
 	}
 	if schema := Schema(a); schema != nil {
 		v.Fields = form.Fields(c, schema)
@@ -162,26 +162,39 @@ func outcomeOf(a domain.Approval) kit.Status {
 	return kit.Word("need", "i-need", locale.Mark("open"), false)
 }
 
-// argumentFacts are the arguments of a call as terms and values, if it has a few
-// plain ones; what is larger is read in the JSON below.
-func argumentFacts(arguments domain.RawJSON) []kit.Fact {
-	v, err := jsonvalue.Decode(arguments)
+// factRunes is how much of one value a card shows.
+const factRunes = 400
+
+// Facts are a JSON value as terms and values, if it has at most that many and is an object, and
+// whether they show all of it. A larger value is read in the JSON below.
+func Facts(value domain.RawJSON, most int) (facts []kit.Fact, whole bool) {
+	if len(value) == 0 || string(value) == "null" {
+		return nil, true
+	}
+	v, err := jsonvalue.Decode(value)
 	if err != nil {
-		return nil
+		return nil, false
 	}
 	m, ok := v.(map[string]any)
-	if !ok || len(m) > 20 {
-		return nil
+	if !ok || len(m) > most {
+		return nil, false
 	}
-	var out []kit.Fact
+	whole = true
 	for _, k := range slices.Sorted(maps.Keys(m)) {
 		text := jsonvalue.Text(m[k])
-		if short := []rune(text); len(short) > 400 {
-			text = string(short[:400]) + "…"
+		if short := []rune(text); len(short) > factRunes {
+			text, whole = string(short[:factRunes])+"…", false
 		}
-		out = append(out, kit.Fact{Term: kit.Visible(k), Text: kit.Visible(text)})
+		facts = append(facts, kit.Fact{Term: kit.Visible(k), Text: kit.Visible(text)})
 	}
-	return out
+	return facts, whole
+}
+
+// Plain reports whether the reader may answer the request, and needs no more than a click for it: no
+// value, comment, or confirmation.
+func (v Card) Plain(reader string) bool {
+	return v.Status == "open" && v.CanAct && !v.OwnRun && (v.Assignee == "" || v.Assignee == reader) &&
+		v.Label == "" && v.Tool == "" && v.Agent == "" && !v.MayAsk && len(v.Fields) == 0 && len(v.Answers) == 2
 }
 
 // Schema is the schema of the values that an approval requires; nil: none.

@@ -91,3 +91,9 @@ type Answer struct {
 	Rejects, Chosen bool   // Chosen: it is the one that is most likely wanted
 	Key             string // of the keyboard; empty: none
 }
+
+// Confirmation is a decision that was just made.
+type Confirmation struct {
+	Outcome      kit.Status
+	Request, Run kit.Link
+}
