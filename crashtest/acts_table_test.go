@@ -65,7 +65,7 @@ func deeds(s scenery) []deed {
 		switch action {
 		case domain.ActionLimits:
 			method = http.MethodPatch
-		case domain.ActionContinue:
+		case domain.ActionUnpause:
 			path += "/unpause"
 		case domain.ActionRetryNow:
 			path += "/resume"
@@ -100,7 +100,7 @@ func deeds(s scenery) []deed {
 			run("naps", func(r domain.Run) bool { return r.Status == domain.RunCancelled }),
 		),
 		verb("pause", "naps", domain.ActionPause, `{}`, run("naps", func(r domain.Run) bool { return r.Paused })),
-		verb("continue", "paused", domain.ActionContinue, `{}`, run("paused", func(r domain.Run) bool { return !r.Paused })),
+		verb("unpause", "paused", domain.ActionUnpause, `{}`, run("paused", func(r domain.Run) bool { return !r.Paused })),
 		verb("retry now", "tries", domain.ActionRetryNow, `{}`, database(func(ctx context.Context, db *store.Store) (bool, error) {
 			rows, err := db.Journal(ctx, s["tries"], 0)
 			return slices.ContainsFunc(rows, func(e domain.Entry) bool {
@@ -189,7 +189,7 @@ func deeds(s scenery) []deed {
 			method: http.MethodPost,
 			path:   "/failure-groups/any/acknowledgement",
 			body:   `{"plan": "fails", "node": "call", "code": "http_404", "note": "known"}`,
-			action: "failure.ack",
+			action: "failure.acknowledge",
 			done:   database(acknowledged),
 		},
 		{

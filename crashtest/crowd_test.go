@@ -176,8 +176,8 @@ func (c *crowd) client(ctx context.Context, api *client.Client, seed uint64, nam
 	r := rand.New(rand.NewPCG(seed, 5))
 	actions := []domain.Action{
 		domain.ActionPause,
-		domain.ActionContinue,
-		domain.ActionContinue,
+		domain.ActionUnpause,
+		domain.ActionUnpause,
 		domain.ActionLimits,
 		domain.ActionResume,
 		domain.ActionCancel,
@@ -285,7 +285,7 @@ func (c *crowd) help(ctx context.Context, api *client.Client, run string) error 
 			}
 			_, err = api.Resolve(ctx, q)
 		case domain.WaitPaused:
-			_, err = api.Act(ctx, domain.ActionRequest{Run: run, Action: domain.ActionContinue, Reason: "the end"})
+			_, err = api.Act(ctx, domain.ActionRequest{Run: run, Action: domain.ActionUnpause, Reason: "the end"})
 		case domain.WaitHeld, domain.WaitQuarantined:
 			_, err = api.Act(ctx, domain.ActionRequest{Run: run, Action: domain.ActionRelease, Reason: "the end"})
 		}

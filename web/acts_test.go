@@ -218,7 +218,7 @@ func (s *scene) runs(seed webtest.Seeded) {
 		s.api("POST /runs/{id}/"+do, "/runs/"+s.failed()+"/"+do, map[string]string{"reason": "why not"})
 	}
 	w := s.waiting()
-	for _, do := range []string{"pause", "continue", "cancel"} {
+	for _, do := range []string{"pause", "unpause", "cancel"} {
 		s.page("/runs/:run/:action", "/runs/"+w+"/"+do, `name="idem"`, "do", "act", "reason", "why not")
 	}
 	w = s.waiting()

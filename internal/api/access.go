@@ -19,7 +19,7 @@ var public = map[string]bool{"/openapi.json": true}
 // prediction is.
 var previews = map[app.Operation]app.Operation{
 	app.ResumeRun: app.PreviewRun, app.RerunRun: app.PreviewRun, app.ForkRun: app.PreviewRun, app.CancelRun: app.PreviewRun,
-	app.PauseRun: app.PreviewRun, app.ContinueRun: app.PreviewRun, app.UpdateRun: app.PreviewRun, app.DeleteRun: app.PreviewRun,
+	app.PauseRun: app.PreviewRun, app.UnpauseRun: app.PreviewRun, app.UpdateRun: app.PreviewRun, app.DeleteRun: app.PreviewRun,
 	app.StartBulk: app.PreviewBulk,
 }
 

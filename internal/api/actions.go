@@ -30,7 +30,7 @@ func (h actionHandler) routes(a *API) {
 	mount(a, a.action("pause-run", "pause", "Pause a run", "Running steps finish, and no new step starts."),
 		func(ctx context.Context, in *actIn) (*actedOut, error) { return h.act(ctx, in, domain.ActionPause) })
 	mount(a, a.action("unpause-run", "unpause", "Unpause a run", "A run that is not paused does not change."),
-		func(ctx context.Context, in *actIn) (*actedOut, error) { return h.act(ctx, in, domain.ActionContinue) })
+		func(ctx context.Context, in *actIn) (*actedOut, error) { return h.act(ctx, in, domain.ActionUnpause) })
 	update := a.action("update-run", "", "Change the limits and the labels of a run", "")
 	update.Method = http.MethodPatch
 	mount(a, update, h.update)
@@ -195,13 +195,14 @@ func (h actionHandler) update(ctx context.Context, in *updateRunIn) (*actedOut, 
 			*l.to, err = l.from.Limits()
 		}
 	}
+	r.Labels = in.Body.Labels
 	switch {
 	case err != nil:
 		return nil, err
 	case in.Preview:
 		return predicted(h.runs.Preview(ctx, actorOf(ctx), r))
 	}
-	return acted(h.runs.Update(ctx, app.RunUpdate{Meta: meta(ctx), ActionRequest: r, Labels: in.Body.Labels}))
+	return acted(h.runs.Update(ctx, app.RunUpdate{Meta: meta(ctx), ActionRequest: r}))
 }
 
 func (h actionHandler) remove(ctx context.Context, in *deleteIn) (*actedOut, error) {

@@ -16,7 +16,7 @@ import (
 
 // BulkOperationCreate starts a bulk operation.
 type BulkOperationCreate struct {
-	Action   string            `json:"action" enum:"resume,rerun,cancel,pause,continue,retry-now,release,start-now,delete,ack,label"`
+	Action   string            `json:"action" enum:"resume,rerun,cancel,pause,unpause,release,start-now,delete,acknowledge,label"`
 	Filter   string            `json:"filter,omitempty" maxLength:"4096" doc:"Which runs, in the dashboard's filter grammar."`
 	Runs     []string          `json:"runs,omitempty" maxItems:"10000" doc:"Which runs, by id; with a filter, those of them that it selects."`
 	Reason   string            `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log and in every run's journal."`

@@ -100,7 +100,7 @@ func (f *Failures) acknowledgment(ctx context.Context, run domain.Run, ref domai
 	}
 	records, err := f.store.AuditEvents(
 		ctx,
-		domain.AuditFilter{Action: "run.ack", Object: "run:" + run.ID, Since: run.EndedAt, Page: domain.Page{Limit: 1}},
+		domain.AuditFilter{Action: "run.acknowledge", Object: "run:" + run.ID, Since: run.EndedAt, Page: domain.Page{Limit: 1}},
 	)
 	if err != nil || len(records.Items) == 0 {
 		return nil, err

@@ -69,7 +69,7 @@ func TestAcknowledgeFailures(t *testing.T) {
 	if n, err := w.Failures.Unacknowledge(t.Context(), req(apptest.Operator, "", "")); err != nil || n != 0 {
 		t.Errorf("%d runs are back a second time, %v", n, err)
 	}
-	if acks, unacks := audited(t, w, "failure.ack"), audited(t, w, "failure.unack"); len(acks) != 1 || len(unacks) != 1 ||
+	if acks, unacks := audited(t, w, "failure.acknowledge"), audited(t, w, "failure.unacknowledge"); len(acks) != 1 || len(unacks) != 1 ||
 		acks[0].Reason != "the bank knows" {
 		t.Errorf("%+v %+v", acks, unacks)
 	}

@@ -88,7 +88,7 @@ const (
 	ForkRun      Operation = "fork-run"
 	CancelRun    Operation = "cancel-run"
 	PauseRun     Operation = "pause-run"
-	ContinueRun  Operation = "unpause-run"
+	UnpauseRun   Operation = "unpause-run"
 	RetryNow     Operation = "retry-run-now"
 	StartNow     Operation = "start-run-now"
 	ReleaseRun   Operation = "release-run"
@@ -263,7 +263,7 @@ var policy = map[Operation]Rule{
 	ForkRun:      {Entity, domain.RoleOperator, "runs:write", ""},
 	CancelRun:    {Command, domain.RoleOperator, "runs:write", ""},
 	PauseRun:     {Command, domain.RoleOperator, "runs:write", ""},
-	ContinueRun:  {Command, domain.RoleOperator, "runs:write", ""},
+	UnpauseRun:   {Command, domain.RoleOperator, "runs:write", ""},
 	RetryNow:     {Command, domain.RoleOperator, "runs:write", ""},
 	StartNow:     {Command, domain.RoleOperator, "runs:write", ""},
 	ReleaseRun:   {Command, domain.RoleOperator, "runs:write", ""},
@@ -274,10 +274,10 @@ var policy = map[Operation]Rule{
 	ListNotes:             {Query, domain.RoleViewer, "runs:read", ""},
 	AddNote:               {Entity, domain.RoleOperator, "runs:write", ""},
 	AcknowledgeRun:        {Entity, domain.RoleOperator, "runs:write", ""},
-	UnacknowledgeRun:      {Entity, domain.RoleOperator, "runs:write", "run.unack"},
+	UnacknowledgeRun:      {Entity, domain.RoleOperator, "runs:write", "run.unacknowledge"},
 	ListFailures:          {Query, domain.RoleViewer, "runs:read", ""},
-	AcknowledgeFailures:   {Entity, domain.RoleOperator, "runs:write", "failure.ack"},
-	UnacknowledgeFailures: {Entity, domain.RoleOperator, "runs:write", "failure.unack"},
+	AcknowledgeFailures:   {Entity, domain.RoleOperator, "runs:write", "failure.acknowledge"},
+	UnacknowledgeFailures: {Entity, domain.RoleOperator, "runs:write", "failure.unacknowledge"},
 	ListViews:             {Query, domain.RoleViewer, "runs:read", ""},
 	SaveView:              {Entity, domain.RoleOperator, "runs:write", "view.save"},
 	DeleteView:            {Entity, domain.RoleOperator, "runs:write", "view.delete"},

@@ -44,8 +44,8 @@ type ActRequest struct {
 
 var actions = map[domain.Action]Operation{
 	domain.ActionResume: ResumeRun, domain.ActionRerun: RerunRun, domain.ActionFork: ForkRun, domain.ActionCancel: CancelRun,
-	domain.ActionPause:    PauseRun,
-	domain.ActionContinue: ContinueRun, domain.ActionRetryNow: RetryNow, domain.ActionStartNow: StartNow, domain.ActionRelease: ReleaseRun,
+	domain.ActionPause:   PauseRun,
+	domain.ActionUnpause: UnpauseRun, domain.ActionRetryNow: RetryNow, domain.ActionStartNow: StartNow, domain.ActionRelease: ReleaseRun,
 	domain.ActionLimits: UpdateRun, domain.ActionDelete: DeleteRun,
 }
 
@@ -75,7 +75,7 @@ func (r *Runs) Act(ctx context.Context, req ActRequest) (domain.Run, error) {
 		}
 		req.Run, req.Receipt = run.ID, receipt
 		done, err := r.engine.Act(ctx, req.By, req.ActionRequest)
-		if domain.CodeOf(err) == domain.CodeConflict && (req.Action == domain.ActionPause || req.Action == domain.ActionContinue) {
+		if domain.CodeOf(err) == domain.CodeConflict && (req.Action == domain.ActionPause || req.Action == domain.ActionUnpause) {
 			now, unread := r.store.FindRun(ctx, run.ID)
 			if unread == nil && !now.Status.Final() && now.Paused == (req.Action == domain.ActionPause) {
 				return now, nil

@@ -134,7 +134,7 @@ func TestRepeatedActions(t *testing.T) {
 	for _, c := range []struct {
 		action domain.Action
 		paused bool
-	}{{domain.ActionPause, true}, {domain.ActionPause, true}, {domain.ActionContinue, false}, {domain.ActionContinue, false}} {
+	}{{domain.ActionPause, true}, {domain.ActionPause, true}, {domain.ActionUnpause, false}, {domain.ActionUnpause, false}} {
 		if r, err := do(c.action, ""); err != nil || r.Paused != c.paused {
 			t.Errorf("%s: paused %v, %v", c.action, r.Paused, err)
 		}

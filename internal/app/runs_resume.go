@@ -116,7 +116,7 @@ func Resumption(r domain.Run, waits []domain.Wait, release, startNow bool, at ti
 		return refuse(domain.CodeInvalid, "not_scheduled", "leave startNow out", "run %s is not scheduled", short)
 	}
 	if r.Paused {
-		return domain.ActionContinue, nil
+		return domain.ActionUnpause, nil
 	}
 	if _, ok := waiting(domain.WaitBudget); ok {
 		return domain.ActionResume, nil // possible if a price was missing; otherwise the refusal names the limit

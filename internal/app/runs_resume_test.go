@@ -49,7 +49,7 @@ func TestResumption(t *testing.T) {
 		{name: "quarantined", run: waiting(domain.WaitQuarantined), refusal: "set release"},
 		{name: "failed, released", run: domain.Run{ID: "7qx2", Status: domain.RunFailed}, release: true,
 			refusal: "neither quarantined nor held"},
-		{name: "paused", run: paused, waits: waits(domain.WaitPaused), want: domain.ActionContinue},
+		{name: "paused", run: paused, waits: waits(domain.WaitPaused), want: domain.ActionUnpause},
 		{name: "budget", run: waiting(domain.WaitBudget), waits: waits(domain.WaitBudget), want: domain.ActionResume},
 		{name: "retry", run: waiting(domain.WaitRetry), waits: waits(domain.WaitRetry), want: domain.ActionRetryNow},
 		{name: "scheduled", run: scheduled, refusal: "set startNow"},

@@ -12,10 +12,10 @@ type RunUpdate struct {
 	Meta `json:"-"`
 	// ActionRequest names the run, and has what [domain.ActionLimits] takes.
 	domain.ActionRequest
-	Labels map[string]string // added, or put in place of those with the same key
 }
 
-// Update changes the limits and the labels of a run. The labels are stored first.
+// Update changes the limits of a run, and adds labels in place of those with the same keys: all
+// of it or nothing.
 //
 // Errors: invalid (nothing to change, a limit below what the run has used, a label),
 // not_found, conflict (limits of a run that has ended), stale (Rev), forbidden.
@@ -27,33 +27,38 @@ func (r *Runs) Update(ctx context.Context, req RunUpdate) (domain.Run, error) {
 	if err := domain.CheckLabels(req.Labels); err != nil {
 		return domain.Run{}, err
 	}
-	found := object[domain.Run]{id: func(run domain.Run) string { return run.ID }, find: r.store.FindRun}
-	known, done, err := before(ctx, r.kernel, UpdateRun, req.Meta, req, found)
-	if err != nil || done {
-		return known, err
-	}
-	run, err := r.find(ctx, req.Run)
-	if err != nil {
-		return run, err
-	}
-	if len(req.Labels) > 0 {
-		m := req.Meta
-		if limits {
-			m.Key = "" // the limits are stored with the key
-		}
-		if _, err := perform(ctx, r.kernel, UpdateRun, m, req, found, func(tx *store.Tx) (domain.Run, error) {
-			return run, tx.Attention().LabelRun(run.ID, req.Labels, req.Reason)
-		}); err != nil {
-			return run, err
-		}
-	}
 	if !limits {
-		return r.store.FindRun(ctx, run.ID)
+		return r.label(ctx, req)
 	}
 	return command(ctx, r.kernel, UpdateRun, req.Meta, req, r.store.FindRun,
 		func(ctx context.Context, receipt *domain.Receipt) (domain.Run, error) {
+			run, err := r.find(ctx, req.Run)
+			if err != nil {
+				return run, err
+			}
 			verb := req.ActionRequest
 			verb.Run, verb.Action, verb.Receipt = run.ID, domain.ActionLimits, receipt
 			return r.engine.Act(ctx, req.By, verb)
 		})
+}
+
+// label adds labels to a run, also to one that has ended.
+func (r *Runs) label(ctx context.Context, req RunUpdate) (domain.Run, error) {
+	found := object[domain.Run]{id: func(run domain.Run) string { return run.ID }, find: r.store.FindRun}
+	run, done, err := before(ctx, r.kernel, UpdateRun, req.Meta, req, found)
+	if err != nil || done {
+		return run, err
+	}
+	if run, err = r.find(ctx, req.Run); err != nil {
+		return run, err
+	}
+	if req.Rev != 0 && req.Rev != run.LastSeq {
+		return run, domain.RunChanged(req.Rev, run.LastSeq)
+	}
+	if _, err := perform(ctx, r.kernel, UpdateRun, req.Meta, req, found, func(tx *store.Tx) (domain.Run, error) {
+		return run, tx.Attention().LabelRun(run.ID, req.Labels, req.Reason)
+	}); err != nil {
+		return run, err
+	}
+	return r.store.FindRun(ctx, run.ID)
 }

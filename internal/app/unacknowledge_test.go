@@ -31,7 +31,7 @@ func TestUnacknowledgeARun(t *testing.T) {
 			t.Errorf("unacknowledge: %+v, %v", r, err)
 		}
 	}
-	if records := audited(t, w, "run.unack"); len(records) != 1 || records[0].Object != "run:"+run.ID {
+	if records := audited(t, w, "run.unacknowledge"); len(records) != 1 || records[0].Object != "run:"+run.ID {
 		t.Errorf("audit records: %+v", records)
 	}
 	if groups, err := w.Failures.List(t.Context(), apptest.Viewer, 10); err != nil || len(groups) != 1 || groups[0].Runs != 1 {

@@ -123,17 +123,16 @@ func (s *Service) Close() {
 // actions are the actions that bulk operations support, with the states of runs in which each is
 // possible.
 var actions = map[domain.Action][]domain.RunStatus{
-	domain.ActionResume:   {domain.RunFailed, domain.RunCancelled, domain.RunWaiting}, // waiting: paused, or for a retry
-	domain.ActionCancel:   {domain.RunQueued, domain.RunRunning, domain.RunWaiting},
-	domain.ActionRerun:    {domain.RunFailed, domain.RunCancelled, domain.RunCompleted},
-	domain.ActionDelete:   {domain.RunFailed, domain.RunCancelled, domain.RunCompleted},
-	domain.ActionPause:    {domain.RunQueued, domain.RunRunning, domain.RunWaiting},
-	domain.ActionContinue: {domain.RunWaiting},
-	domain.ActionRetryNow: {domain.RunWaiting},
-	domain.ActionRelease:  {domain.RunWaiting},
-	domain.ActionStartNow: {domain.RunQueued},
-	domain.ActionAck:      {domain.RunFailed},
-	domain.ActionLabel:    domain.RunStatuses,
+	domain.ActionResume:      {domain.RunFailed, domain.RunCancelled, domain.RunWaiting}, // waiting: paused, or for a retry
+	domain.ActionCancel:      {domain.RunQueued, domain.RunRunning, domain.RunWaiting},
+	domain.ActionRerun:       {domain.RunFailed, domain.RunCancelled, domain.RunCompleted},
+	domain.ActionDelete:      {domain.RunFailed, domain.RunCancelled, domain.RunCompleted},
+	domain.ActionPause:       {domain.RunQueued, domain.RunRunning, domain.RunWaiting},
+	domain.ActionUnpause:     {domain.RunWaiting},
+	domain.ActionRelease:     {domain.RunWaiting},
+	domain.ActionStartNow:    {domain.RunQueued},
+	domain.ActionAcknowledge: {domain.RunFailed},
+	domain.ActionLabel:       domain.RunStatuses,
 }
 
 // possible returns why an action is not possible on a run; empty: it is possible.
@@ -143,14 +142,14 @@ func possible(a domain.Action, r domain.Run) (none domain.Message) {
 	}
 	switch {
 	case a == domain.ActionResume && r.Status == domain.RunWaiting && r.WaitReason != domain.WaitPaused && r.WaitReason != domain.WaitRetry,
-		a == domain.ActionContinue && !r.Paused, a == domain.ActionRetryNow && r.WaitReason != domain.WaitRetry,
+		a == domain.ActionUnpause && !r.Paused,
 		a == domain.ActionRelease && r.WaitReason != domain.WaitHeld && r.WaitReason != domain.WaitQuarantined:
 		return domain.Messagef("the run waits for %s", r.WaitReason)
 	case a == domain.ActionStartNow && (r.StartAt.IsZero() || !r.StartedAt.IsZero()):
 		return domain.Messagef("the run is not scheduled")
 	case a == domain.ActionPause && r.Paused:
 		return domain.Messagef("the run is already paused")
-	case !r.PurgedAt.IsZero() && a != domain.ActionDelete && a != domain.ActionAck && a != domain.ActionLabel:
+	case !r.PurgedAt.IsZero() && a != domain.ActionDelete && a != domain.ActionAcknowledge && a != domain.ActionLabel:
 		return domain.Messagef("retention deleted the journal of the run")
 	}
 	return none

@@ -40,7 +40,7 @@ func (d *dying) MoveBulk(context.Context, string, domain.BulkState, string, doma
 // repeats the action nor counts the run as refused.
 func TestACrashBeforeTheBookkeepingRepeatsNothing(t *testing.T) {
 	t.Parallel()
-	for _, action := range []domain.Action{domain.ActionRerun, domain.ActionResume, domain.ActionDelete, domain.ActionAck,
+	for _, action := range []domain.Action{domain.ActionRerun, domain.ActionResume, domain.ActionDelete, domain.ActionAcknowledge,
 		domain.ActionLabel} {
 		t.Run(string(action), func(t *testing.T) {
 			t.Parallel()

@@ -249,13 +249,13 @@ func (w *worker) carriedOut(ctx context.Context, run string) (bool, error) {
 
 // marks reports whether the operation does not change the run itself.
 func (w *worker) marks() bool {
-	return w.b.Action == domain.ActionAck || w.b.Action == domain.ActionLabel
+	return w.b.Action == domain.ActionAcknowledge || w.b.Action == domain.ActionLabel
 }
 
 // mark acknowledges or labels a run: the run itself does not change.
 func (w *worker) mark(ctx context.Context, it *domain.BulkItem) (bool, error) {
 	var err error
-	if w.b.Action == domain.ActionAck {
+	if w.b.Action == domain.ActionAcknowledge {
 		err = w.s.Store.AckRun(ctx, w.actor, it.Run, w.b.Reason)
 	} else {
 		err = w.s.Store.LabelRun(ctx, w.actor, it.Run, w.b.Labels, w.b.Reason)

@@ -80,7 +80,7 @@ func actionCall(r domain.ActionRequest) call {
 		return resumeCall(r, true, false)
 	case domain.ActionStartNow:
 		return resumeCall(r, false, true)
-	case domain.ActionContinue:
+	case domain.ActionUnpause:
 		return runCall(r, "unpause", optionsOf(r))
 	case domain.ActionRerun:
 		return runCall(r, "rerun", rerun)

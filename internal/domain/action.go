@@ -5,31 +5,23 @@ import "time"
 // Action is what an operator may do with a run.
 type Action string
 
-// Path is the action in an address of the API. A paused run is unpaused, as a plan is.
-func (a Action) Path() string {
-	if a == ActionContinue {
-		return "unpause"
-	}
-	return string(a)
-}
-
 const (
 	ActionResume   Action = "resume"
 	ActionRerun    Action = "rerun"
 	ActionFork     Action = "fork"
 	ActionCancel   Action = "cancel"
 	ActionPause    Action = "pause"
-	ActionContinue Action = "continue"
+	ActionUnpause  Action = "unpause"
 	ActionRetryNow Action = "retry-now"
 	ActionRelease  Action = "release"
 	// ActionStartNow lets a run that was to start at a later time start at once.
 	ActionStartNow Action = "start-now"
 	ActionDelete   Action = "delete"
 	ActionLimits   Action = "limits"
-	// ActionAck acknowledges a failed run, ActionLabel gives a run labels; the
+	// ActionAcknowledge acknowledges a failed run, ActionLabel gives a run labels; the
 	// store does both, not the engine.
-	ActionAck   Action = "ack"
-	ActionLabel Action = "label"
+	ActionAcknowledge Action = "acknowledge"
+	ActionLabel       Action = "label"
 )
 
 // StartRequest asks for a new run.

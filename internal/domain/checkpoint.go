@@ -88,6 +88,7 @@ type RunPatch struct {
 	Crashes     *int
 	Paused      *bool
 	Limits      *Limits
+	AddLabels   map[string]string // in place of those with the same key
 	StartedAt   *time.Time
 	EndedAt     *time.Time // zero time: open again
 	RunningTime *time.Duration

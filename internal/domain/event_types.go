@@ -174,7 +174,7 @@ var EventTypes = []EventType{
 		reasonField,
 	),
 	rowEvent("run_paused", "The run was paused.", reasonField),
-	rowEvent("run_continued", "The run was unpaused.", reasonField),
+	rowEvent("run_unpaused", "The run was unpaused.", reasonField),
 	rowEvent("run_cancelling", "The run is being cancelled.", reasonField),
 	rowEvent("run_limits", "The run's limits were changed.", reasonField),
 	rowEvent("run_released", "The run was released from quarantine or hold.", reasonField),

@@ -1,6 +1,9 @@
 package domain
 
-import "strings"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // MaxLabels is how many labels a run may have.
 const MaxLabels = 32
@@ -17,4 +20,13 @@ func CheckLabels(labels map[string]string) error {
 		}
 	}
 	return nil
+}
+
+// LabelRecord is the audit record of labels that a run gets, without who gives them.
+func LabelRecord(run string, labels map[string]string, reason string) AuditRecord {
+	detail, err := json.Marshal(labels)
+	if err != nil {
+		detail = nil // a map of texts always encodes
+	}
+	return AuditRecord{Action: "run.label", Object: "run:" + run, Reason: reason, Detail: detail}
 }

@@ -44,7 +44,7 @@ func TestOperatorsAtOnce(t *testing.T) {
 			return // what a failing run settles depends on timing
 		}
 		run := e.Begin(v, propertyInput)
-		verbs := rapid.SliceOfN(rapid.SampledFrom([]domain.Action{domain.ActionPause, domain.ActionContinue, domain.ActionCancel,
+		verbs := rapid.SliceOfN(rapid.SampledFrom([]domain.Action{domain.ActionPause, domain.ActionUnpause, domain.ActionCancel,
 			domain.ActionResume, domain.ActionRetryNow, "restart"}), 1, 6).Draw(rt, "verbs")
 		for _, verb := range verbs {
 			if verb == "restart" {
@@ -105,7 +105,7 @@ func letGo(rt *rapid.T, e *enginetest.Engine, run string) domain.Run {
 				}
 			}
 		case r.Paused:
-			_, err = e.Do(run, domain.ActionContinue)
+			_, err = e.Do(run, domain.ActionUnpause)
 		default:
 			_, err = e.Do(run, domain.ActionResume)
 		}

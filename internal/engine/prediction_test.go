@@ -182,7 +182,7 @@ func (x *prediction) request(src string) domain.ActionRequest {
 	case domain.RunWaiting:
 		actions = append(actions, domain.ActionCancel, domain.ActionCancel)
 		if run.WaitReason == domain.WaitPaused { // after a resume of one step
-			actions = append(actions, domain.ActionContinue, domain.ActionContinue, domain.ActionContinue)
+			actions = append(actions, domain.ActionUnpause, domain.ActionUnpause, domain.ActionUnpause)
 		}
 	}
 	req := domain.ActionRequest{Run: run.ID, Action: rapid.SampledFrom(actions).Draw(rt, "action"), Reason: "try"}

@@ -71,7 +71,7 @@ func TestResumeOnlyOneStep(t *testing.T) {
 	e.Close()
 	e = enginetest.OpenOn(t, s, reg, engine.Options{})
 	e.Until(run.ID, domain.RunWaiting, domain.WaitPaused)
-	if _, err := e.Do(run.ID, domain.ActionContinue); err != nil {
+	if _, err := e.Do(run.ID, domain.ActionUnpause); err != nil {
 		t.Fatal(err)
 	}
 	e.Until(run.ID, domain.RunCompleted, "")

@@ -386,7 +386,7 @@ func TestPauseAndContinue(t *testing.T) {
 	if r.Steps != 1 {
 		t.Errorf("got %d steps while paused, want 1", r.Steps)
 	}
-	if _, err := e.Do(run.ID, domain.ActionContinue); err != nil {
+	if _, err := e.Do(run.ID, domain.ActionUnpause); err != nil {
 		t.Fatal(err)
 	}
 	if r := e.Until(run.ID, domain.RunCompleted, ""); string(r.Output) != "1" || r.Paused {

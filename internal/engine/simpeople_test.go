@@ -26,7 +26,7 @@ func (w *world) verb() {
 		return
 	}
 	id := runs[w.rng.IntN(len(runs))]
-	actions := []domain.Action{domain.ActionPause, domain.ActionContinue, domain.ActionCancel, domain.ActionResume, domain.ActionResume,
+	actions := []domain.Action{domain.ActionPause, domain.ActionUnpause, domain.ActionCancel, domain.ActionResume, domain.ActionResume,
 		domain.ActionRetryNow, domain.ActionLimits, domain.ActionRelease, domain.ActionRerun, domain.ActionFork}
 	w.press(domain.ActionRequest{Run: id, Action: actions[w.rng.IntN(len(actions))], Reason: "try"})
 }
@@ -142,7 +142,7 @@ func (w *world) reply(r domain.Run, kindly bool) bool {
 		case domain.WaitInDoubt:
 			err = w.resolve(r.ID, wait, kindly)
 		case domain.WaitPaused:
-			err = w.do(r.ID, domain.ActionContinue)
+			err = w.do(r.ID, domain.ActionUnpause)
 		case domain.WaitQuarantined, domain.WaitHeld:
 			err = w.do(r.ID, domain.ActionRelease)
 		case domain.WaitBudget:

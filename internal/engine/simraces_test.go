@@ -21,8 +21,8 @@ type ambush struct {
 var rushed = []domain.Action{
 	domain.ActionPause,
 	domain.ActionPause,
-	domain.ActionContinue,
-	domain.ActionContinue,
+	domain.ActionUnpause,
+	domain.ActionUnpause,
 	domain.ActionResume,
 	domain.ActionResume,
 	domain.ActionResume,

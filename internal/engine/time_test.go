@@ -108,7 +108,7 @@ func TestTimersAreDurable(t *testing.T) {
 			t.Errorf("a due timer moved a paused run: %s %s", r.Status, r.WaitReason)
 		}
 		e = reopen()
-		if _, err := e.Do(paused.ID, domain.ActionContinue); err != nil {
+		if _, err := e.Do(paused.ID, domain.ActionUnpause); err != nil {
 			t.Fatal(err)
 		}
 		e.Until(paused.ID, domain.RunCompleted, "")
@@ -342,7 +342,7 @@ func TestAPauseKeepsTheTimeOfARetry(t *testing.T) {
 	}
 	close(fail)
 	e.Until(run.ID, domain.RunWaiting, domain.WaitPaused)
-	if _, err := e.Do(run.ID, domain.ActionContinue); err != nil {
+	if _, err := e.Do(run.ID, domain.ActionUnpause); err != nil {
 		t.Fatal(err)
 	}
 	if r := e.Until(run.ID, domain.RunWaiting, domain.WaitRetry); r.DueAt.IsZero() {

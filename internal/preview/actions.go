@@ -148,7 +148,7 @@ func (v *View) Simple(req domain.ActionRequest) domain.Preview {
 	case domain.ActionDelete:
 		refuse(!final, "a run that is not over cannot be deleted")
 		refuse(!v.Run.DeletedAt.IsZero(), "the run was deleted before")
-	case domain.ActionContinue:
+	case domain.ActionUnpause:
 		refuse(!v.State.Paused, "the run is not paused")
 	case domain.ActionPause:
 		refuse(v.State.Paused, "the run is already paused")

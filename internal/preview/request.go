@@ -46,7 +46,7 @@ func CheckRequest(r domain.ActionRequest) error {
 		return nil
 	}
 	switch r.Action {
-	case domain.ActionResume, domain.ActionRerun, domain.ActionFork, domain.ActionCancel, domain.ActionPause, domain.ActionContinue,
+	case domain.ActionResume, domain.ActionRerun, domain.ActionFork, domain.ActionCancel, domain.ActionPause, domain.ActionUnpause,
 		domain.ActionRetryNow, domain.ActionRelease, domain.ActionStartNow, domain.ActionDelete, domain.ActionLimits:
 	default:
 		return domain.Errorf(domain.CodeInvalid, "unknown action %q", r.Action)
@@ -67,7 +67,7 @@ func CheckRequest(r domain.ActionRequest) error {
 		refuse(r.Version != 0, "version", domain.ActionFork, domain.ActionRerun),
 		refuse(r.Limits != (domain.Limits{}), "limits", domain.ActionLimits, domain.ActionFork, domain.ActionRerun),
 		refuse(r.Raise != (domain.Limits{}), "raise", domain.ActionLimits),
-		refuse(r.Labels != nil, "labels", domain.ActionFork, domain.ActionRerun),
+		refuse(r.Labels != nil, "labels", domain.ActionFork, domain.ActionRerun, domain.ActionLimits),
 	} {
 		if err != nil {
 			return err

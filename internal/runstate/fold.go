@@ -196,7 +196,7 @@ func (s *State) applyRun(e *domain.Entry) error {
 	switch p.Verb {
 	case VerbPause:
 		s.Paused = true
-	case VerbContinue:
+	case VerbUnpause:
 		s.Paused = false
 	case VerbCancel:
 		s.Cancelled, s.Budget = true, nil

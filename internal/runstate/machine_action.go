@@ -2,6 +2,7 @@ package runstate
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -44,7 +45,7 @@ func (ev *OperatorAction) handle(m *Machine) error {
 		err = ev.cancel(m)
 	case domain.ActionPause:
 		err = ev.pause(m)
-	case domain.ActionContinue:
+	case domain.ActionUnpause:
 		err = ev.resumePaused(m)
 	case domain.ActionRetryNow:
 		err = ev.retryNow(m)
@@ -105,7 +106,7 @@ func (ev *OperatorAction) resumePaused(m *Machine) error {
 	if !m.State.Paused {
 		return m.Conflict("the run is not paused")
 	}
-	ev.row(m, VerbDecision{Verb: VerbContinue})
+	ev.row(m, VerbDecision{Verb: VerbUnpause})
 	m.setPaused(false)
 	endWaits(m)
 	return nil
@@ -154,6 +155,16 @@ func (ev *OperatorAction) limits(m *Machine, record *domain.AuditRecord) error {
 	record.Detail = domain.ChangeDetail(domain.ViewLimits(m.Run.Limits), domain.ViewLimits(limits))
 	ev.row(m, VerbDecision{Verb: VerbLimits, Limits: &limits})
 	m.Run.Limits, m.patch().Limits = limits, &limits
+	if labels := ev.Request.Labels; len(labels) > 0 {
+		p := m.patch()
+		if p.AddLabels == nil {
+			p.AddLabels = map[string]string{}
+		}
+		maps.Copy(p.AddLabels, labels)
+		given := domain.LabelRecord(m.Run.ID, labels, ev.Request.Reason)
+		given.Actor, given.Surface, given.Request = ev.Actor.Name, ev.Actor.Surface, ev.Actor.Request
+		m.next.Audit = append(m.next.Audit, given)
+	}
 	m.budget = domain.Message{}
 	armDeadline(m)
 	m.do(FreeCalls{})
@@ -207,7 +218,7 @@ func ResumeActions(s *State) []string {
 		verbs = append(verbs, VerbRelease)
 	}
 	if s.Paused {
-		verbs = append(verbs, VerbContinue)
+		verbs = append(verbs, VerbUnpause)
 	}
 	if s.Budget != nil && s.Budget.Code == CodePrice {
 		verbs = append(verbs, VerbBudgetRetry)
@@ -239,7 +250,7 @@ func (ev *OperatorAction) resumeWaiting(m *Machine) error {
 		switch verb {
 		case VerbRelease:
 			reopenReleased(m) //seed:resume-reopens
-		case VerbContinue:
+		case VerbUnpause:
 			m.setPaused(false)
 		}
 	}

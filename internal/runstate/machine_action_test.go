@@ -27,8 +27,8 @@ func TestOperatorActions(t *testing.T) {
 	}{
 		{name: "pause", action: domain.ActionPause, rows: "verb pause"},
 		{name: "pause twice", before: []domain.Action{domain.ActionPause}, action: domain.ActionPause, err: "already paused"},
-		{name: "continue", before: []domain.Action{domain.ActionPause}, action: domain.ActionContinue, rows: "verb pause, verb continue"},
-		{name: "continue a run that is not paused", action: domain.ActionContinue, err: "not paused"},
+		{name: "unpause", before: []domain.Action{domain.ActionPause}, action: domain.ActionUnpause, rows: "verb pause, verb unpause"},
+		{name: "unpause a run that is not paused", action: domain.ActionUnpause, err: "not paused"},
 		{name: "retry now", action: domain.ActionRetryNow, rows: "verb retry-now"},
 		{name: "cancel", action: domain.ActionCancel, rows: "verb cancel, result a cancelled!, result b cancelled!"},
 		{name: "cancel what has ended", before: []domain.Action{domain.ActionCancel}, action: domain.ActionCancel, err: "nothing to cancel"},
@@ -39,7 +39,7 @@ func TestOperatorActions(t *testing.T) {
 			rows: "verb cancel, result a cancelled!, result b cancelled!"},
 		{name: "resume", action: domain.ActionResume, rows: "verb retry-now"},
 		{name: "resume a paused run", before: []domain.Action{domain.ActionPause}, action: domain.ActionResume,
-			rows: "verb pause, verb continue, verb retry-now"},
+			rows: "verb pause, verb unpause, verb retry-now"},
 		{name: "limits", action: domain.ActionLimits, rows: "verb limits", tasks: "FreeCalls"},
 	} {
 		f := newFixture(t, plan)

@@ -190,7 +190,7 @@ func (d *driver) resolve() {
 func (d *driver) operate() {
 	d.handle(runstate.Complete{})
 	ev := &runstate.OperatorAction{Actor: domain.Actor{Name: "ada"}}
-	ev.Request.Action = rapid.SampledFrom([]domain.Action{domain.ActionPause, domain.ActionContinue, domain.ActionCancel,
+	ev.Request.Action = rapid.SampledFrom([]domain.Action{domain.ActionPause, domain.ActionUnpause, domain.ActionCancel,
 		domain.ActionRetryNow, domain.ActionRelease, domain.ActionStartNow, domain.ActionResume, domain.ActionResume, domain.ActionLimits}).Draw(d.t, "action")
 	ev.Request.Limits.MaxSteps = 1000
 	if ev.Request.Action == domain.ActionResume && d.m.Ended() {

@@ -14,7 +14,7 @@ import (
 // Verbs of verb rows.
 const (
 	VerbPause       = "pause"
-	VerbContinue    = "continue"
+	VerbUnpause     = "unpause"
 	VerbCancel      = "cancel"
 	VerbLimits      = "limits"
 	VerbRelease     = "release"

@@ -309,7 +309,7 @@ func finishGolden(t *testing.T, path string, g golden, o recovery.Options) map[s
 			Output: domain.RawJSON(`"charged"`), Reason: "seen"}); err != nil {
 		t.Fatal(err)
 	}
-	for key, verb := range map[string]domain.Action{"quarantined": domain.ActionRelease, "paused": domain.ActionContinue,
+	for key, verb := range map[string]domain.Action{"quarantined": domain.ActionRelease, "paused": domain.ActionUnpause,
 		"failed": domain.ActionResume} {
 		if _, err := e.Do(g.Runs[key].ID, verb); err != nil {
 			t.Errorf("%s: %v", key, err)

@@ -301,7 +301,7 @@ var acts = []string{
 	"approval.decide",
 	"plan.archive",
 	"bulk.resume",
-	"failure.ack",
+	"failure.acknowledge",
 	"store.released",
 	"user.create",
 }

@@ -20,6 +20,7 @@ func clipPath(s string) string {
 func hotOnly(p *domain.RunPatch) bool {
 	return p == nil || p.Status == "" && p.Output == nil && p.Error == nil && !p.ClearError && p.Hash == "" &&
 		p.DueAt == nil && p.AddUsage.Zero() && p.Silent == nil && p.Crashes == nil && p.Paused == nil && p.Limits == nil &&
+		len(p.AddLabels) == 0 &&
 		p.StartedAt == nil && p.EndedAt == nil &&
 		p.RunningTime == nil && p.DeletedAt == nil
 }
@@ -175,6 +176,11 @@ func (p *prepared) details(w *writer) error {
 		}
 		if patch.Limits != nil {
 			if err := w.q.RunDetailLimits(w.ctx, core.EncodeJSON(patch.Limits), p.rowID); err != nil {
+				return err
+			}
+		}
+		if len(patch.AddLabels) > 0 {
+			if err := w.addLabels(p.c.Run, patch.AddLabels); err != nil {
 				return err
 			}
 		}

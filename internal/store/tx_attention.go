@@ -19,7 +19,7 @@ type AttentionTx struct{ tx *Tx }
 func (tx *Tx) Attention() AttentionTx { return AttentionTx{tx} }
 
 // AckRun acknowledges a failed run: it needs no attention until it fails again. The audit action is
-// "run.ack". It returns CodeNotFound, or CodeConflict if the run has not failed or is already
+// "run.acknowledge". It returns CodeNotFound, or CodeConflict if the run has not failed or is already
 // acknowledged.
 func (a AttentionTx) AckRun(run, note string) error {
 	if changed, err := a.setRun(run, false); err != nil {
@@ -27,7 +27,7 @@ func (a AttentionTx) AckRun(run, note string) error {
 	} else if !changed {
 		return domain.Errorf(domain.CodeConflict, "the run is already acknowledged")
 	}
-	a.tx.audit("run.ack", auditRow{record: domain.AuditRecord{Object: "run:" + run, Reason: note}})
+	a.tx.audit("run.acknowledge", auditRow{record: domain.AuditRecord{Object: "run:" + run, Reason: note}})
 	return nil
 }
 
@@ -44,7 +44,15 @@ func (a AttentionTx) LabelRun(run string, labels map[string]string, reason strin
 	if len(labels) == 0 {
 		return domain.Errorf(domain.CodeInvalid, "no labels given").Suggest("write key=value")
 	}
-	w := a.tx.w
+	if err := a.tx.w.addLabels(run, labels); err != nil {
+		return err
+	}
+	a.tx.audit("run.label", auditRow{record: domain.LabelRecord(run, labels, reason)})
+	return nil
+}
+
+// addLabels adds labels to the row of a run, to its search index, and to the index of labels.
+func (w *writer) addLabels(run string, labels map[string]string) error {
 	r, err := w.q.RunGivenLabels(w.ctx, run)
 	if errors.Is(err, sql.ErrNoRows) {
 		return domain.Errorf(domain.CodeNotFound, "run %s not found", run)
@@ -67,12 +75,7 @@ func (a AttentionTx) LabelRun(run string, labels map[string]string, reason strin
 			return core.Translate(err, "label run")
 		}
 	}
-	if err := w.wordsOf(r.ID); err != nil {
-		return err
-	}
-	a.tx.audit("run.label", auditRow{record: domain.AuditRecord{Object: "run:" + run, Reason: reason,
-		Detail: domain.RawJSON(core.EncodeJSON(labels))}})
-	return nil
+	return w.wordsOf(r.ID)
 }
 
 // setRun marks whether a failed run needs attention. It reports false for a run

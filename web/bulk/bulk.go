@@ -36,7 +36,7 @@ func headingOf(c *ui.Context, a domain.Action, n int) string {
 		return c.N(n, "Delete %s run", "Delete %s runs")
 	case domain.ActionRelease:
 		return c.N(n, "Release %s run", "Release %s runs")
-	case domain.ActionAck:
+	case domain.ActionAcknowledge:
 		return c.N(n, "Acknowledge %s run", "Acknowledge %s runs")
 	case domain.ActionLabel:
 		return c.N(n, "Label %s run", "Label %s runs")

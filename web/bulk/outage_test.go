@@ -142,7 +142,7 @@ func TestManyRunsAreLabelledAndAcknowledged(t *testing.T) {
 	if run, err := site.Store.Run(t.Context(), seed.Failed.ID); err != nil || run.Labels["env"] != "test" || run.Labels["pin"] != "yes" {
 		t.Errorf("%v %v", run.Labels, err)
 	}
-	address = "/bulk/new?" + url.Values{"do": {"ack"}, "q": {"is:attention"}}.Encode()
+	address = "/bulk/new?" + url.Values{"do": {"acknowledge"}, "q": {"is:attention"}}.Encode()
 	preview := b.Get(address)
 	webtest.Says(t, preview, http.StatusOK, "Acknowledge 2 runs", "the run is waiting")
 	f = webtest.Form(t, preview.Body, `name="digest"`)

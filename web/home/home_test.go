@@ -71,7 +71,7 @@ func TestAFailureIsAcknowledgedAndComesBack(t *testing.T) {
 	if home = b.Get("/"); !strings.Contains(home.Body, "Resume 2…") || strings.Contains(home.Body, "It is back") {
 		t.Error("what was taken back is not whole again")
 	}
-	audit, err := site.Store.AuditEvents(t.Context(), domain.AuditFilter{Action: "failure.ack"})
+	audit, err := site.Store.AuditEvents(t.Context(), domain.AuditFilter{Action: "failure.acknowledge"})
 	if err != nil || len(audit.Items) != 1 || audit.Items[0].Reason != "waiting for quota" {
 		t.Errorf("%+v %v", audit.Items, err)
 	}

@@ -42,7 +42,7 @@ var notable = []string{
 	"bulk.rerun",
 	"bulk.cancel",
 	"bulk.delete",
-	"failure.ack",
+	"failure.acknowledge",
 	"store.released",
 	"store.failed",
 	"tool.accept",

@@ -58,7 +58,7 @@ func (b *headPart) actions() []kit.Link {
 	pausable := false
 	switch {
 	case run.WaitReason == domain.WaitPaused || run.Paused:
-		out = append(out, now(b.T("Continue"), "continue", true))
+		out = append(out, now(b.T("Continue"), "unpause", true))
 	case run.WaitReason == domain.WaitQuarantined || run.WaitReason == domain.WaitHeld:
 		add(b.T("Release…"), "release")
 	case run.WaitReason == domain.WaitBudget:

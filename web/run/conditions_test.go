@@ -79,7 +79,7 @@ func TestARunOverItsLimitsShowsThem(t *testing.T) {
 		!strings.Contains(text, "no cumplida") {
 		t.Errorf("in Spanish:\n%s", text)
 	}
-	if text := webtest.Words(b.Get("/runs/" + run.ID + "/continue").Body); !strings.Contains(text, "La ejecución no está en pausa") {
+	if text := webtest.Words(b.Get("/runs/" + run.ID + "/unpause").Body); !strings.Contains(text, "La ejecución no está en pausa") {
 		t.Errorf("a refusal in Spanish:\n%s", text)
 	}
 	if text := webtest.Words(b.Get("/runs?q=plam:x").Body); !strings.Contains(text, "No hay ningún filtro «plam»") ||

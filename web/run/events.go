@@ -51,7 +51,7 @@ var eventKinds = []struct{ kind, word string }{
 var eventWords = map[string]string{
 	"pause": locale.Mark(
 		"paused",
-	), "continue": locale.Mark("continued"), "cancel": locale.Mark("cancel asked for"), "retry-now": locale.Mark("retried at once"),
+	), "unpause": locale.Mark("continued"), "cancel": locale.Mark("cancel asked for"), "retry-now": locale.Mark("retried at once"),
 	"release": locale.Mark(
 		"released",
 	), "start-now": locale.Mark("started at once"), "limits": locale.Mark("limits changed"), "budget": locale.Mark("limit reached"), "budget-retry": locale.Mark("limits checked again"), "crash": locale.Mark("kairosd crashed"),
@@ -63,8 +63,9 @@ var eventWords = map[string]string{
 	), "created": locale.Mark("created"), "resume": locale.Mark("resumed"), "fork": locale.Mark("forked"),
 	"rerun": locale.Mark(
 		"rerun",
-	), "delete": locale.Mark("deleted"), "ack": locale.Mark("acknowledged"), "unack": locale.Mark("acknowledgement taken back"),
-	"note": locale.Mark("note"), "label": locale.Mark("labelled"), "export": locale.Mark("exported"),
+	), "delete": locale.Mark("deleted"), "acknowledge": locale.Mark("acknowledged"),
+	"unacknowledge": locale.Mark("acknowledgement taken back"),
+	"note":          locale.Mark("note"), "label": locale.Mark("labelled"), "export": locale.Mark("exported"),
 	"happened": locale.Mark(
 		"it happened",
 	), "given": locale.Mark("result given"), "retry": locale.Mark("run again"), "skip": locale.Mark("skipped"), "fail": locale.Mark("failed by hand"),

@@ -59,7 +59,7 @@ func TestEventsNameWhoDidWhat(t *testing.T) {
 	b := site.Browser(t).Login()
 	at := "/runs/" + run.ID
 	for _, act := range []domain.ActionRequest{
-		{Action: domain.ActionPause, Reason: "the bank is closed"}, {Action: domain.ActionContinue},
+		{Action: domain.ActionPause, Reason: "the bank is closed"}, {Action: domain.ActionUnpause},
 	} {
 		act.Run = run.ID
 		if _, err := site.Engine.Act(t.Context(), site.Admin, act); err != nil {

@@ -71,7 +71,7 @@ func (b *page) whole() (p RunPage, err error) {
 	}
 	p.Live, p.Favicon, p.Notices = true, favicon(run.Status), append(p.Notices, b.notices()...)
 	if b.Who.Role.Includes(domain.RoleOperator) {
-		for _, act := range []string{"pause", "continue"} { // whichever its head comes to offer
+		for _, act := range []string{"pause", "unpause"} { // whichever its head comes to offer
 			p.Once = append(
 				p.Once,
 				kit.Once{ID: "once-" + act, Action: top.actAt(act), Idem: kit.NewID(), Rev: strconv.FormatInt(run.LastSeq, 10)},

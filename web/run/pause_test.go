@@ -53,7 +53,7 @@ func TestARunIsPausedAtOneClick(t *testing.T) {
 	if now, err := site.Store.FindRun(t.Context(), run.ID); err != nil || !now.Paused {
 		t.Fatalf("the run is not paused: %v", err)
 	}
-	to, form = button(t, b, at, "continue")
+	to, form = button(t, b, at, "unpause")
 	if p := b.Post(to, form); p.Location != at {
 		t.Errorf("continuing leads to %q: %d", p.Location, p.Code)
 	}

@@ -188,13 +188,13 @@ func offerActs(c *ui.Context, p *RunsPage, q string, matching int) {
 		all = c.T("All that match")
 	}
 	words := map[domain.Action]string{
-		domain.ActionResume:  c.T("Resume…"),
-		domain.ActionRerun:   c.T("Rerun…"),
-		domain.ActionCancel:  c.T("Cancel…"),
-		domain.ActionRelease: c.T("Release…"),
-		domain.ActionDelete:  c.T("Delete…"),
-		domain.ActionAck:     c.T("Acknowledge…"),
-		domain.ActionLabel:   c.T("Label…"),
+		domain.ActionResume:      c.T("Resume…"),
+		domain.ActionRerun:       c.T("Rerun…"),
+		domain.ActionCancel:      c.T("Cancel…"),
+		domain.ActionRelease:     c.T("Release…"),
+		domain.ActionDelete:      c.T("Delete…"),
+		domain.ActionAcknowledge: c.T("Acknowledge…"),
+		domain.ActionLabel:       c.T("Label…"),
 	}
 	for _, v := range part.BulkActions {
 		if v.Action == domain.ActionRelease && !strings.Contains(q, "held") && !strings.Contains(q, "quarantined") &&

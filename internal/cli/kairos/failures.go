@@ -160,14 +160,14 @@ the runs that fail in the same way later.`,
 				}
 				return c.ackRuns(cmd, args, cmp.Or(note, reason), at)
 			}
-			req, err := flags.request(domain.ActionAck, reason)
+			req, err := flags.request(domain.ActionAcknowledge, reason)
 			if err != nil {
 				return err
 			}
 			return c.many(cmd, req, args, manyOptions{preview: preview, detach: detach})
 		},
 	}
-	flags.add(cmd, domain.ActionAck)
+	flags.add(cmd, domain.ActionAcknowledge)
 	addMany(cmd, &reason, &preview, &detach)
 	g.add(cmd)
 	cmd.Use += " | --plan PLAN --step STEP --error CODE"

@@ -36,7 +36,7 @@ func (b *bulkFlags) add(cmd *cobra.Command, action domain.Action) {
 		f.StringVar(&b.provider, "provider", "", "begin when this provider accepts calls again")
 		f.StringVar(&b.tool, "tool", "", `begin when the circuit of this tool closes, or of one host: "http api.example"`)
 	}
-	if action != domain.ActionAck && action != domain.ActionLabel {
+	if action != domain.ActionAcknowledge && action != domain.ActionLabel {
 		f.StringVar(&b.notBefore, "not-before", "", "begin at this time: 06:00, 2h, or 2030-01-31T06:00")
 	}
 	cmd.Use, _, _ = strings.Cut(cmd.Use, " ")

@@ -57,7 +57,7 @@ func (c *program) printPreview(p domain.Preview) {
 // executes reports whether an action continues a run or starts one.
 func executes(a domain.Action) bool {
 	switch a {
-	case domain.ActionResume, domain.ActionRerun, domain.ActionFork, domain.ActionContinue, domain.ActionRetryNow,
+	case domain.ActionResume, domain.ActionRerun, domain.ActionFork, domain.ActionUnpause, domain.ActionRetryNow,
 		domain.ActionStartNow, domain.ActionRelease:
 		return true
 	}

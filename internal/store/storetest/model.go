@@ -304,6 +304,13 @@ func (m *Model) patched(r domain.Run, p *domain.RunPatch) (domain.Run, error) {
 	set(&r.Crashes, p.Crashes)
 	set(&r.Paused, p.Paused)
 	set(&r.Limits, p.Limits)
+	if len(p.AddLabels) > 0 {
+		r.Labels = maps.Clone(r.Labels)
+		if r.Labels == nil {
+			r.Labels = map[string]string{}
+		}
+		maps.Copy(r.Labels, p.AddLabels)
+	}
 	set(&r.StartedAt, p.StartedAt)
 	set(&r.EndedAt, p.EndedAt)
 	set(&r.RunningTime, p.RunningTime)

@@ -17,6 +17,6 @@ var BulkActions = []BulkAction{
 	{Action: domain.ActionCancel, Danger: true, NeedsReason: true},
 	{Action: domain.ActionDelete, Danger: true, NeedsReason: true},
 	{Action: domain.ActionRelease},
-	{Action: domain.ActionAck},
+	{Action: domain.ActionAcknowledge},
 	{Action: domain.ActionLabel},
 }

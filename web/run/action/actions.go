@@ -53,7 +53,7 @@ var verbs = []verb{
 		false,
 		false,
 	},
-	{domain.ActionContinue, locale.Mark("Continue run %s"), locale.Mark("The run continues where it was paused."), false, false},
+	{domain.ActionUnpause, locale.Mark("Continue run %s"), locale.Mark("The run continues where it was paused."), false, false},
 	{
 		domain.ActionRetryNow,
 		locale.Mark("Retry now in run %s"),
@@ -423,7 +423,7 @@ func (r *request) act() error {
 		// the run's revision, and a fresh prediction of exactly this request.
 		req.Digest = ""
 	}
-	if v.action == domain.ActionPause || v.action == domain.ActionContinue {
+	if v.action == domain.ActionPause || v.action == domain.ActionUnpause {
 		req.Rev = 0 // progress since its page was made does not refuse it
 	}
 	run, err := r.App.Runs.Act(r.Context, app.ActRequest{Meta: r.Meta(), ActionRequest: req})

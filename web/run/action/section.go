@@ -72,7 +72,7 @@ var done = []ui.Done{
 		Act:  "pause",
 		Says: locale.Mark("The run is paused: it stops after the running step, if there is one."),
 	},
-	{Name: "run-continued", Path: "/runs/:run/:action", Act: "continue", Says: locale.Mark("Run continued.")},
+	{Name: "run-continued", Path: "/runs/:run/:action", Act: "unpause", Says: locale.Mark("Run continued.")},
 	{Name: "run-noted", Path: "/runs/:run/ack", Says: locale.Mark("Run acknowledged.")},
 	{Name: "run-unacknowledged", Path: "/runs/:run/unack", Says: locale.Mark("The run needs attention again.")},
 	{Name: "run-note", Path: "/runs/:run/ack", Act: "note", Says: locale.Mark("The note is kept with the run.")},
