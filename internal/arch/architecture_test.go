@@ -4,7 +4,9 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -36,6 +38,40 @@ func TestTheArchitecturePageIsTrue(t *testing.T) {
 	for _, dir := range regexp.MustCompile("`((?:internal|web|cmd)/[a-z/]+|planner|agent|crashtest)`").FindAllStringSubmatch(string(page), -1) {
 		if info, err := os.Stat(filepath.Join(root, filepath.FromSlash(dir[1]))); err != nil || !info.IsDir() {
 			t.Errorf("there is no package %s", dir[1])
+		}
+	}
+}
+
+// Every package is in the table of docs/internals/architecture.md, or below a package there.
+func TestTheArchitecturePageHasEveryPackage(t *testing.T) {
+	t.Parallel()
+	root := filepath.Join("..", "..")
+	page, err := os.ReadFile(filepath.Join(root, "docs", "internals", "architecture.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := func(dir string) bool {
+		for ; dir != "internal" && dir != "web" && dir != "web/part" && dir != "."; dir = path.Dir(dir) {
+			if strings.Contains(string(page), "`"+dir+"`") {
+				return true
+			}
+		}
+		return false
+	}
+	for _, top := range []string{"cmd", "internal", "web", "planner", "agent", "crashtest"} {
+		err := filepath.WalkDir(filepath.Join(root, top), func(name string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+				return err
+			}
+			rel, err := filepath.Rel(root, filepath.Dir(name))
+			if dir := filepath.ToSlash(rel); dir != "web" && !listed(dir) {
+				t.Errorf("%s is not on the page", dir)
+				return fs.SkipDir
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
 	}
 }
