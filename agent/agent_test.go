@@ -39,13 +39,13 @@ func TestContradictionsAreRefused(t *testing.T) {
 	}
 }
 
-// named is a tool of some name that panics.
+// named is a tool that panics.
 type named string
 
 func (n named) Spec() llm.ToolSpec                              { return llm.ToolSpec{Name: string(n)} }
 func (n named) Call(context.Context, llm.ToolCall) (any, error) { panic("boom") }
 
-// restless asks for a tool for ever.
+// restless requests a tool in every answer.
 type restless struct{ received []string }
 
 func (r *restless) Complete(_ context.Context, q llm.Request) (llm.Response, error) {
@@ -144,8 +144,8 @@ func (*counter) Spec() llm.ToolSpec {
 }
 func (c *counter) Call(context.Context, llm.ToolCall) (any, error) { return c.calls.Add(1), nil }
 
-// Eight of forty calls in a turn run, each after a policy check. The model receives an error for
-// each of the others (L05).
+// L05: of forty calls in one turn, eight run, each after a policy check. The model receives an error for
+// each of the others.
 func TestCallsOfATurnAreBounded(t *testing.T) {
 	t.Parallel()
 	p, tool := &greedy{}, &counter{}
@@ -165,8 +165,7 @@ func TestCallsOfATurnAreBounded(t *testing.T) {
 	}
 }
 
-// An agent with a plan gives the executor's error: it names the node and wraps the
-// error of the tool or model.
+// The error of an agent with a plan names the node and wraps the error of the tool or model.
 func TestAnAgentsErrorNamesTheNode(t *testing.T) {
 	t.Parallel()
 	boom := errors.New("boom")

@@ -11,8 +11,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// echo is a provider that answers with the last message, or first asks for a
-// tool when it is offered one.
+// echo is a provider that returns the last message, or first requests a tool if one is offered.
 type echo struct{}
 
 func (echo) Complete(_ context.Context, r llm.Request) (llm.Response, error) {
@@ -58,7 +57,7 @@ edges:
   - {from: step-2, to: step-3}
 `
 
-// An agent that walks a plan, as in the explicit planner's documentation.
+// An agent walks a plan.
 func ExampleWithPlanner() {
 	provider := echo{}
 	planBytes := []byte(plan)
@@ -83,7 +82,8 @@ func ExampleAgent_Run() {
 	// Output: received HI and Error: Tool "none" not found <nil>
 }
 
-// Handlers by node id win over handlers by type, and the audit hook is called for every node.
+// Handlers by node ID take precedence over handlers by type. The audit hook is called for every
+// node.
 func ExampleWithPlanner_handlers() {
 	graph, _ := planner.ParseYAML([]byte(plan))
 	configure := func(exec *planner.Executor) {

@@ -44,7 +44,7 @@ func names(p *walk.Program, ids []int) string {
 	return strings.Join(out, " ")
 }
 
-// The types of older documents are aliases [000]; a tool's name is a type.
+// The types of older documents are aliases. The name of a tool is a type.
 func TestNodeTypes(t *testing.T) {
 	t.Parallel()
 	for written, want := range map[string]string{"init": "noop", "format_output": "noop", "error_handler": "noop", "terminal": "noop",
@@ -66,7 +66,7 @@ func TestNodeTypes(t *testing.T) {
 	}
 }
 
-// Defaults: the language's, then the plan's, then the node's.
+// The language, the plan, and the node set defaults. The most specific one applies.
 func TestDefaults(t *testing.T) {
 	t.Parallel()
 	p := compile(t, `
@@ -89,7 +89,8 @@ edges: [{from: a, to: b}]`, nil)
 	}
 }
 
-// Step plans: three attempts after 1 s and 2 s, 60 s for tools and agents [002].
+// Steps of a step plan have three attempts, after 1 s and 2 s. Tools and agents have a timeout of
+// 60 s.
 func TestStepDefaults(t *testing.T) {
 	t.Parallel()
 	p := compile(
@@ -131,8 +132,8 @@ func TestStepDefaults(t *testing.T) {
 	}
 }
 
-// A step plan without dependencies runs in order, else as listed;
-// with any, every step starts when what it depends on has settled.
+// A step plan without dependencies runs by order, else as listed. If any step has dependencies,
+// every step starts as soon as its own have settled.
 func TestStepOrder(t *testing.T) {
 	t.Parallel()
 	p := compile(
@@ -160,14 +161,14 @@ func TestStepOrder(t *testing.T) {
 	if n := node(t, p, "step-4"); n.When != walk.WhenCondition || n.WhenCond == nil {
 		t.Errorf("got when %s, want the custom condition", n.When)
 	}
-	// [001]'s bare references mean that step's output.
+	// A bare reference means the output of that step.
 	refs := node(t, p, "step-2").Input.References()
 	if len(refs) != 1 || refs[0].Node() != "step-1" {
 		t.Errorf("got references %v, want one to step-1", refs)
 	}
 }
 
-// Edges keep their order and position; roots, needs and cycles are known.
+// Edges keep their order and position. Roots, needs, and cycles are found.
 func TestGraphProgram(t *testing.T) {
 	t.Parallel()
 	p := compile(t, fullGraph, testCatalog())
@@ -240,7 +241,7 @@ func TestEffects(t *testing.T) {
 	}
 }
 
-// One document serves many compilations at once.
+// A document can be compiled concurrently.
 func TestConcurrentCompile(t *testing.T) {
 	t.Parallel()
 	d, problems := planner.Parse([]byte(fullGraph), planner.WithFormat(planner.FormatYAML))
@@ -259,7 +260,7 @@ func TestConcurrentCompile(t *testing.T) {
 	group.Wait()
 }
 
-// A check against another installation finds what is missing there.
+// A check against the catalog of another server finds what is missing there.
 func TestProgramChecksTheCatalog(t *testing.T) {
 	t.Parallel()
 	d, _ := planner.Parse([]byte("nodes: {a: {type: tool, tool: htp}}"), planner.WithFormat(planner.FormatYAML))

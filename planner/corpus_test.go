@@ -9,8 +9,8 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// corpus reads a folder of other people's plans; the test is skipped where the
-// collection is not at hand.
+// corpus reads a directory of plans of other projects. It skips the test if the collection is not
+// available.
 func corpus(t *testing.T, folder string) map[string][]byte {
 	t.Helper()
 	dir := filepath.Join("..", "..", "shared", "plans", folder)
@@ -38,8 +38,8 @@ func corpus(t *testing.T, folder string) map[string][]byte {
 	return out
 }
 
-// Plans in the graph format of the specification parse as they are, compile,
-// and come back from both encoders as they were.
+// Plans in the graph format of the specification parse and compile unchanged, and both encoders
+// preserve them.
 func TestCorpusOfTheFormat(t *testing.T) {
 	t.Parallel()
 	for _, folder := range []string{"kairos", "kairos-extracted"} {
@@ -84,7 +84,7 @@ func TestCorpusUnknownTypes(t *testing.T) {
 	}
 }
 
-// The quoted values of this plan lead to its agents.
+// The conditions with quoted values of this plan lead to its agents.
 func TestCorpusQuotedValues(t *testing.T) {
 	t.Parallel()
 	src := corpus(t, "kairos-extracted")["ORCHESTRATION_PLATFORM.1.yaml"]
@@ -105,8 +105,7 @@ func TestCorpusQuotedValues(t *testing.T) {
 	}
 }
 
-// Plans of other systems are refused, and the words that they use instead of
-// ours are explained.
+// Plans of other systems are rejected, with advice for the keys of those systems.
 func TestCorpusOfOthers(t *testing.T) {
 	t.Parallel()
 	for folder, words := range map[string][]string{

@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// The examples of the page on the plan language are valid plans, and the page lists every error
-// code of a problem.
+// The examples in the plan language reference are valid plans, and the page lists every error code
+// of a problem.
 func TestDocumentation(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../docs/reference/plan-language.md")

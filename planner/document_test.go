@@ -21,8 +21,7 @@ func hash(t *testing.T, src string) string {
 	return d.Hash
 }
 
-// The hash covers everything but `x-` keys, and is the same for
-// however the same plan is written.
+// The hash covers everything except `x-` keys, and does not depend on how a plan is written.
 func TestHash(t *testing.T) {
 	t.Parallel()
 	base := "id: p\nnodes:\n  a: {type: set, input: {n: 1, s: 'x'}}\n  b: {type: noop}\nedges: [{from: a, to: b}]\n"
@@ -68,9 +67,9 @@ func TestHash(t *testing.T) {
 	}
 }
 
-// A stored version is read again though a rule has become stricter since; what
-// cannot be compiled stays an error.
-func TestReopen(t *testing.T) {
+// A stored version can be read after a rule became stricter. A document that cannot be compiled
+// stays an error.
+func TestLenientRulesAcceptOlderDocuments(t *testing.T) {
 	t.Parallel()
 	src := []byte("id: a b\nnodes: {input: {type: set, input: 'AKIAIOSFODNN7EXAMPLE ${output.nobody}', later: 1}}")
 	if d, problems := planner.Parse(src, planner.WithFormat(planner.FormatYAML)); d != nil || len(problems) != 5 {
@@ -91,7 +90,7 @@ func TestReopen(t *testing.T) {
 	}
 }
 
-// A document without an id is named after its content.
+// The ID of a document without one is derived from its content.
 func TestAnonymous(t *testing.T) {
 	t.Parallel()
 	d, _ := planner.Parse([]byte("nodes: {a: {type: noop}}"), planner.WithFormat(planner.FormatYAML))
@@ -108,7 +107,7 @@ func TestAnonymous(t *testing.T) {
 	}
 }
 
-// P28, P29, P31: what no document may contain, with its place.
+// P28, P29, P31: characters that no document may contain are reported with their position.
 func TestEncodings(t *testing.T) {
 	t.Parallel()
 	plan := "nodes: {a: {type: set, input: '%'}}\n"
@@ -147,7 +146,7 @@ func problemPlace(p planner.Problem) string {
 	return place + " " + p.Code
 }
 
-// P46: the format is that of the name, else of the content.
+// P46: the name of a file decides its format, else the content does.
 func TestFormatOf(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -193,7 +192,7 @@ func TestGraphParsers(t *testing.T) {
 	}
 }
 
-// A graph built in Go is checked like a document; positions would mean nothing.
+// A graph built in Go is checked like a document, but problems have no positions.
 func TestGraphInGo(t *testing.T) {
 	t.Parallel()
 	g := &planner.Graph{Nodes: map[string]planner.Node{"a": {Type: "noop"}, "b": {Type: "set", Input: struct {
@@ -223,7 +222,7 @@ func TestGraphInGo(t *testing.T) {
 	}
 }
 
-// Plans in Go values travel through encoding/json as documents.
+// encoding/json writes plans as documents, and reads them back.
 func TestJSONOfPlans(t *testing.T) {
 	t.Parallel()
 	d, _ := planner.Parse([]byte(fullGraph), planner.WithFormat(planner.FormatYAML))
@@ -258,7 +257,7 @@ func TestJSONOfPlans(t *testing.T) {
 	}
 }
 
-// Problems are [] and not null where there are none.
+// An empty list of problems is [] and not null.
 func TestProblemsJSON(t *testing.T) {
 	t.Parallel()
 	if b, err := json.Marshal(planner.Problems(nil)); err != nil || string(b) != "[]" {

@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// roundTrip writes a document in both formats and reads it back: nothing is
-// lost, and what is read back is written the same again.
+// roundTrip encodes a document in both formats and parses the result. Nothing is lost, and encoding
+// again returns the same text.
 func roundTrip(t *testing.T, d *planner.Document) {
 	t.Helper()
 	if msg := compareRoundTrip(d); msg != "" {
@@ -31,7 +31,7 @@ func compareRoundTrip(d *planner.Document) string {
 			return fmt.Sprintf("%s is not read back: %v\n%s", f, problems, text)
 		}
 		id := func(d *planner.Document) *planner.Document {
-			// An id that follows from the content follows from what was written.
+			// A derived ID depends on the text that was written.
 			if strings.HasPrefix(d.ID, "anon-") {
 				c := *d
 				if c.Graph != nil {

@@ -23,7 +23,7 @@ edges:
     to: step-2
 `
 
-// Parse reports every problem of a document at once, each with its position and a suggestion.
+// Parse reports all problems of a document at once, each with its position and a suggestion.
 func ExampleParse() {
 	_, problems := planner.Parse([]byte(`
 nodes:
@@ -77,7 +77,7 @@ func ExampleGraph_Encode() {
 	// <nil>
 }
 
-// A schema reports every way in which a value does not match.
+// A schema reports every mismatch of a value.
 func ExampleParseSchema() {
 	schema, err := planner.ParseSchema(map[string]any{"type": "object", "required": []any{"name", "age"},
 		"properties": map[string]any{"age": map[string]any{"type": "integer"}}})
@@ -93,7 +93,7 @@ func ExampleParseSchema() {
 	// age: must be integer, not string
 }
 
-// A minimal graph, walked in memory.
+// An executor walks a minimal graph in memory.
 func ExampleExecutor() {
 	graph, err := planner.ParseYAML([]byte(hello))
 	if err != nil {
@@ -118,7 +118,7 @@ func ExampleExecutor() {
 	// last output: mundo
 }
 
-// Branching: the first condition that fits is taken, default is the fallback.
+// The first edge whose condition holds is taken. The edge with condition default is the fallback.
 func ExampleExecutor_branching() {
 	graph, err := planner.ParseYAML([]byte(`
 nodes:
@@ -149,7 +149,7 @@ edges:
 	// branch-ok <nil>
 }
 
-// A handler for one node wins over the handler of its type.
+// A handler for one node takes precedence over the handler of its type.
 func ExampleExecutor_handlersByID() {
 	graph, _ := planner.ParseYAML([]byte(hello))
 	exec := planner.NewExecutor(map[string]planner.Handler{

@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// seedPlans adds every document of the problem cases and a few sound plans.
+// seedPlans adds every document of the problem cases and a few valid plans.
 func seedPlans(f *testing.F) {
 	f.Helper()
 	files, _ := filepath.Glob("testdata/problems/*.txt")
@@ -31,7 +31,7 @@ func seedPlans(f *testing.F) {
 	}
 }
 
-// checkProblems: whatever the input, problems are fit to be shown.
+// checkProblems checks that all problems can be shown, whatever the input is.
 func checkProblems(t *testing.T, d *planner.Document, ps planner.Problems) {
 	t.Helper()
 	failed := ps.Err() != nil
@@ -75,7 +75,7 @@ func fuzzParse(f *testing.F, format planner.Format) {
 func FuzzParseYAML(f *testing.F) { fuzzParse(f, planner.FormatYAML) }
 func FuzzParseJSON(f *testing.F) { fuzzParse(f, planner.FormatJSON) }
 
-// FuzzRoundTrip: what is encoded is read back as the same plan, in both formats.
+// FuzzRoundTrip checks that both formats preserve a plan.
 func FuzzRoundTrip(f *testing.F) {
 	seedPlans(f)
 	f.Fuzz(func(t *testing.T, src []byte) {
@@ -85,8 +85,8 @@ func FuzzRoundTrip(f *testing.F) {
 	})
 }
 
-// FuzzFormatsAgree: a JSON text is YAML as well, and means the same plan: the
-// same problems, the same hash.
+// FuzzFormatsAgree checks that a JSON text has the same problems and the same hash if it is parsed
+// as YAML.
 func FuzzFormatsAgree(f *testing.F) {
 	seedPlans(f)
 	f.Fuzz(func(t *testing.T, src []byte) {
@@ -117,7 +117,7 @@ func FuzzFormatsAgree(f *testing.F) {
 	})
 }
 
-// yamlSafe writes as escapes what JSON allows bare and YAML takes for a line end.
+// yamlSafe escapes characters that JSON allows and that YAML treats as line ends.
 func yamlSafe(b []byte) []byte {
 	return bytes.ReplaceAll(b, []byte("\u0085"), []byte(`\u0085`))
 }

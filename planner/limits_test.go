@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// chain is a graph of n nodes in a row, in YAML or JSON.
+// chain returns a linear graph of n nodes, in YAML or JSON.
 func chain(n int, f planner.Format) []byte {
 	var b strings.Builder
 	if f == planner.FormatJSON {
@@ -38,14 +38,13 @@ func chain(n int, f planner.Format) []byte {
 	return []byte(b.String())
 }
 
-// Every limit has a clear error, and nothing just below one is
-// refused (P18, P20, P21).
+// P18, P20, P21: every limit has a clear error, and a document just below it is accepted.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	edges := func(n int) string {
 		return "start: a\nnodes: {a: {type: noop}, b: {type: noop}}\nedges:\n" + strings.Repeat("- {from: a, to: b}\n", n)
 	}
-	flow := func(depth int) string { // depth containers in all
+	flow := func(depth int) string { // depth is the number of nested containers
 		return "{nodes: {a: {type: set, input: " + strings.Repeat("[", depth-3) + strings.Repeat("]", depth-3) + "}}}"
 	}
 	bomb := "x-a: &a [x,x,x,x,x,x,x,x,x]\n"
@@ -63,7 +62,7 @@ func TestLimits(t *testing.T) {
 	for _, c := range []struct {
 		id, name, src string
 		f             planner.Format
-		want          string // code, or "" for accepted
+		want          string // code, or "" if the document is accepted
 	}{
 		{"P21", "document above 1 MiB", "nodes: {a: {type: set, input: '" + strings.Repeat("x", 1<<20) + "'}}", planner.FormatYAML,
 			"document.too_large"},
@@ -107,7 +106,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// At most 50 errors are listed; a note counts the others.
+// Parse lists at most 50 errors and counts the others in a note.
 func TestManyProblems(t *testing.T) {
 	t.Parallel()
 	src := "nodes:\n"
@@ -121,9 +120,8 @@ func TestManyProblems(t *testing.T) {
 	}
 }
 
-// What an attacker could send within the limits must cost no more than a large
-// honest plan: every case is near the size limit and aims at one place that
-// could be quadratic.
+// A malicious document within the limits takes no longer to parse than a large valid plan. Each
+// case is near the size limit and aims at one place that could take quadratic time.
 func TestNoInputIsSlow(t *testing.T) {
 	if testing.Short() {
 		t.Skip("large documents")
@@ -216,7 +214,7 @@ func TestNoInputIsSlow(t *testing.T) {
 	}
 	cases["plain conditions on no node"] = head + "edges:\n" + many(15000, "- {from: n0, to: n1, condition: output.x%d==1}\n")
 	cases["expressions on no node"] = head + "edges:\n" + many(3000, "- {from: n0, to: n1, condition: 'expr: output.x%d==1'}\n")
-	// In one line, where the place of a problem is far from the line's begin.
+	// On one line, the position of a problem is far from the beginning of the line.
 	line := func(nodes, edges string) string { return `{"nodes":{` + nodes + `},"edges":[` + edges + `]}` }
 	few := `"a":{"type":"decision"},"b":{"type":"noop"},"c":{"type":"noop"}`
 	branch := `{"from":"a","to":"b","condition":"last==1"},{"from":"a","to":"c"},{"from":"b","to":"d"},{"from":"c","to":"d"}`
@@ -237,8 +235,8 @@ func TestNoInputIsSlow(t *testing.T) {
 	cases["backwards chain with refs"] = backwards(5000)
 	cases["one long cycle"] = cycle(5000)
 	cases["needs of everything"] = layers(15, 90)
-	// The measure is a legal plan of 5,000 nodes, and the time that this thread computes:
-	// whatever else the machine does, the ratio stays. What is quadratic exceeds it by far.
+	// The test compares with a valid plan of 5,000 nodes. It measures the CPU time of this thread,
+	// so that other processes do not change the ratio. Quadratic time exceeds the ratio by far.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	parse := func(s string) time.Duration {
@@ -250,7 +248,7 @@ func TestNoInputIsSlow(t *testing.T) {
 	for name, src := range cases {
 		for _, s := range []string{src, oneLine(src)} {
 			ratio := time.Duration(math.MaxInt64)
-			for try := 0; try < 3 && ratio > most; try++ { // a garbage collection may fall on one
+			for try := 0; try < 3 && ratio > most; try++ { // a garbage collection may slow one down
 				ratio = min(ratio, parse(s)/max(parse(head), time.Millisecond))
 			}
 			if ratio > most {
@@ -263,7 +261,7 @@ func TestNoInputIsSlow(t *testing.T) {
 	}
 }
 
-// computed is the time for which the processor has worked for this thread.
+// computed returns the CPU time of this thread.
 func computed(t *testing.T) time.Duration {
 	t.Helper()
 	const thread = 1 // RUSAGE_THREAD
@@ -284,7 +282,7 @@ func allToAll(n int) string {
 	return b.String()
 }
 
-// backwards lists a chain's nodes and edges from its end.
+// backwards lists the nodes and edges of a chain from its end.
 func backwards(n int) string {
 	var nodes, edges strings.Builder
 	for i := range n {
@@ -296,7 +294,7 @@ func backwards(n int) string {
 	return "nodes:\n" + nodes.String() + "edges:\n" + edges.String()
 }
 
-// cycle is one loop through all nodes with a chord from each to the first.
+// cycle returns a loop through all nodes with an edge from each to the first.
 func cycle(n int) string {
 	var nodes, edges strings.Builder
 	for i := range n {
@@ -306,7 +304,7 @@ func cycle(n int) string {
 	return "start: n0\nnodes:\n" + nodes.String() + "edges:\n" + edges.String()
 }
 
-// layers of nodes, each of which needs and reads the whole layer before it.
+// layers returns nodes in layers. Each node needs and reads all nodes of the previous layer.
 func layers(count, width int) string {
 	var b strings.Builder
 	for l := range count {

@@ -18,13 +18,13 @@ import (
 
 var update = flag.Bool("update", false, "rewrite golden files")
 
-// TestProblems reads testdata/problems: each file holds cases of one theme, a
-// case is a plan and every problem that it must give, with its position.
+// TestProblems reads testdata/problems. Each file holds cases of one theme. A case is a plan, and
+// every problem that it has, with its position.
 //
-//	== id: what it shows          a case; "catalog" in the id's line checks it
+//	== id: what it shows          a case; "catalog" in this line checks it
 //	                              against the catalog of this test
 //	the document, YAML or JSON
-//	-- problems                   what Parse and Check say, one per line
+//	-- problems                   problems of Parse and Check, one per line
 func TestProblems(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/problems/*.txt")
@@ -57,8 +57,8 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// TestEveryProblemHasACase keeps the cases complete: every code that the
-// package can report occurs in one of them, or in a test named here.
+// TestEveryProblemHasACase checks that every code that the package can report occurs in a case, or
+// in a test that is listed here.
 func TestEveryProblemHasACase(t *testing.T) {
 	t.Parallel()
 	elsewhere := map[string]string{
@@ -94,9 +94,9 @@ func TestEveryProblemHasACase(t *testing.T) {
 	}
 }
 
-// TestCatalogueOfBadDocuments finds every row of the catalog of bad documents in a test, or names
-// the package that covers it.
-func TestCatalogueOfBadDocuments(t *testing.T) {
+// TestCatalogOfBadDocuments checks that every row of the catalog of bad documents occurs in a
+// test, or in the list of packages that cover it.
+func TestCatalogOfBadDocuments(t *testing.T) {
 	t.Parallel()
 	elsewhere := map[string]string{
 		"P44": "the API: ETags of stored plans",
@@ -107,7 +107,7 @@ func TestCatalogueOfBadDocuments(t *testing.T) {
 	cases, _ := filepath.Glob("testdata/problems/*.txt")
 	for _, file := range slices.Concat(tests, walkTests, cases) {
 		if file == "problems_test.go" {
-			continue // it names the rows without testing them
+			continue // it lists the rows without testing them
 		}
 		src, err := os.ReadFile(file)
 		if err != nil {

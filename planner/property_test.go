@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// nasty texts are those that YAML, JSON or both could change on the way.
+// nasty holds texts that an encoder of YAML or JSON could change.
 var nasty = []string{
 	"edges",
 	"needs",
@@ -106,7 +106,7 @@ func texts() *rapid.Generator[string] {
 		rapid.Map(rapid.SliceOfN(rapid.SampledFrom(nasty), 2, 4), func(parts []string) string { return strings.Join(parts, "") }))
 }
 
-// values generates JSON values as Normalize gives them.
+// values generates JSON values as Normalize returns them.
 func values(depth int) *rapid.Generator[any] {
 	scalars := []*rapid.Generator[any]{
 		rapid.Just[any](nil), rapid.Map(rapid.Bool(), func(b bool) any { return b }),
@@ -126,7 +126,7 @@ func values(depth int) *rapid.Generator[any] {
 		rapid.Map(rapid.MapOfN(texts(), values(depth-1), 0, 3), func(m map[string]any) any { return m }))...)
 }
 
-// graphs generates valid graphs: a chain in random order with branches forward.
+// graphs generates valid graphs: a chain in random order with forward branches.
 func graphs() *rapid.Generator[*planner.Graph] {
 	return rapid.Custom(func(t *rapid.T) *planner.Graph {
 		n := rapid.IntRange(1, 6).Draw(t, "nodes")
@@ -170,14 +170,13 @@ func graphs() *rapid.Generator[*planner.Graph] {
 	})
 }
 
-// Whatever a Go program puts into a graph comes back from both encodings, and
-// both mean the same version.
+// Both encodings preserve a graph built in Go, and both have the same hash.
 func TestEncodingKeepsEverything(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		g := graphs().Draw(rt, "graph")
 		if err := g.Validate(); err != nil {
-			rt.Skip(err) // a reference that cannot be, e.g. ${input.a} is fine, "${" is not
+			rt.Skip(err) // an invalid reference; "${input.a}" is valid, "${" is not
 		}
 		hashes := map[string]bool{}
 		for _, f := range []planner.Format{planner.FormatYAML, planner.FormatJSON} {
@@ -203,8 +202,7 @@ func TestEncodingKeepsEverything(t *testing.T) {
 	})
 }
 
-// documents generates plans that are wrong in every way that fields can be:
-// known keys and misspelt ones with values of any kind.
+// documents generates invalid plans: known and misspelled keys with values of any kind.
 func documents() *rapid.Generator[map[string]any] {
 	pick := func(of []string) *rapid.Generator[string] { return rapid.SampledFrom(of) }
 	ids := pick([]string{"a", "b", "c", "d", "a.b", "input", "A", ""})
@@ -377,8 +375,7 @@ func documents() *rapid.Generator[map[string]any] {
 	})
 }
 
-// YAML and JSON of one tree agree in everything that is said about it, down to
-// the place, and in the hash. A JSON text is YAML too, so both read the same.
+// YAML and JSON of the same document have the same problems, positions, and hash.
 func TestFormatsAgree(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

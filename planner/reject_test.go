@@ -11,7 +11,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// approval is a plan that asks, with more said of the step and of the plan.
+// approval returns a plan with an approval, with additional fields of the step and of the plan.
 func approval(step, edges, more string) string {
 	return fmt.Sprintf(
 		"id: p\nstart: ask\n%snodes:\n  ask: {type: approval, input: {message: sure?}%s}\n  pay: {type: noop}\n"+
@@ -23,7 +23,7 @@ func approval(step, edges, more string) string {
 }
 
 // Edges that only a rejection could take are errors, unless the step continues after it.
-func TestEdgesThatARejectionDoesNotTake(t *testing.T) {
+func TestEdgesOfRejectedApprovals(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		edges string
@@ -69,8 +69,7 @@ func TestEdgesThatARejectionDoesNotTake(t *testing.T) {
 	}
 }
 
-// What a rejection does to a run of the library's executor; the walk that the daemon
-// drives is the same.
+// In memory, a rejection has the same effect as in the daemon, because both use the same walk.
 func TestRejectionInMemory(t *testing.T) {
 	t.Parallel()
 	said := map[string]any{"answer": "reject", "approved": false, "by": "marta", "comment": "too much", "values": nil}

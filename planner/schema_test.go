@@ -49,8 +49,8 @@ func TestSchemaValidate(t *testing.T) {
 	}
 }
 
-// P42: what a schema may not hold; nothing is fetched, nothing hangs.
-func TestSchemaRefused(t *testing.T) {
+// P42: invalid schemas are rejected. Parsing fetches nothing and does not hang.
+func TestInvalidSchemasAreRejected(t *testing.T) {
 	t.Parallel()
 	large := `{"properties": {` + strings.TrimSuffix(strings.Repeat(`"a%d": {"type": "string"},`, 3000), ",") + "}}"
 	for i := range 3000 {
@@ -93,8 +93,8 @@ func TestSchemaRefused(t *testing.T) {
 	}
 }
 
-// A schema that refers to one part in several ways could take a time that
-// doubles with every level of the value; honest ones are not in the way.
+// A schema that refers to one part in several ways could take time that doubles with each level of
+// the value. Such a schema is rejected, and ordinary schemas are not.
 func TestSchemaCost(t *testing.T) {
 	t.Parallel()
 	compile := func(src string) *planner.Schema {
@@ -134,7 +134,7 @@ func TestSchemaCost(t *testing.T) {
 	}
 }
 
-// FuzzSchema: no schema and no value may crash or hang the validation.
+// FuzzSchema checks that no schema and no value makes the validation panic or hang.
 func FuzzSchema(f *testing.F) {
 	f.Add(
 		[]byte(`{"type": "object", "properties": {"a": {"$ref": "#/$defs/b"}}, "$defs": {"b": {"type": "array", "items": {"$ref": "#"}}}}`),
@@ -178,9 +178,8 @@ func FuzzSchema(f *testing.F) {
 	})
 }
 
-// A schema of two kilobytes that doubles with every reference is refused when it is
-// compiled; one that doubles with every level of a value ends for each value, and
-// with the context.
+// A schema of 2 KB that doubles with each reference is rejected when it is compiled. If the time
+// doubles with each level of a value, validation ends with an error, also when the context ends.
 func TestSchemasThatDouble(t *testing.T) {
 	t.Parallel()
 	doubling := func(levels int, apply func(ref map[string]any) map[string]any) map[string]any {

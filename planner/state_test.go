@@ -12,8 +12,8 @@ import (
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
-// A node without an input gets the last output; the first input and the memory are
-// outputs that nodes may read; a noop keeps the last output.
+// A node without input receives the last output. Nodes can read the input of the run and the memory
+// as outputs. A noop does not change the last output.
 func TestInputAndState(t *testing.T) {
 	t.Parallel()
 	graph, err := planner.ParseYAML([]byte(`

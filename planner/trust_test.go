@@ -37,8 +37,8 @@ func trustCatalog() *planner.Catalog {
 	}
 }
 
-// S18: plans in which strangers' words, private data and a change outside meet
-// without a person between are known by their graph; others are left in peace.
+// S18: a plan that combines untrusted input, private data, and a change of another system without
+// an approval gets a warning. Other plans do not.
 func TestRuleOfTwo(t *testing.T) {
 	t.Parallel()
 	const (
@@ -49,11 +49,11 @@ func TestRuleOfTwo(t *testing.T) {
 	)
 	for _, c := range []struct {
 		name  string
-		nodes string // id: node, a line each
-		edges string // a>b, or a>b|c for both; "" with needs in the nodes
-		want  string // ids of the nodes that are warned of
+		nodes string // one node per line, as "id: node"
+		edges string // a>b, or a>b|c for both; empty if nodes have needs
+		want  string // IDs of the nodes with a warning
 	}{
-		// Fewer than three of the three.
+		// At most two of the three.
 		{"nothing", "a: {type: set, input: 1}", "", ""},
 		{"a page alone", "a: " + get, "", ""},
 		{"a payment alone", "a: {type: pay, input: 1}", "", ""},
@@ -86,7 +86,7 @@ func TestRuleOfTwo(t *testing.T) {
 		// The change comes before untrusted input.
 		{"payment, then model", "a: {type: pay, input: \"${secret.BANK}\"}\nb: {type: llm}", "a>b", ""},
 		{"database, payment, page", "a: {type: sql, input: 1}\nb: {type: pay, input: 1}\nc: " + get, "a>b b>c", ""},
-		// A person between.
+		// With an approval between.
 		{"model, approval, payment", "a: {type: llm}\nb: " + ask + "\nc: {type: pay, input: \"${secret.BANK}\"}", "a>b b>c", ""},
 		{"approval too early", "a: " + ask + "\nb: {type: llm}\nc: {type: pay, input: \"${secret.BANK}\"}", "a>b b>c", "c"},
 		{"approval, then strangers again", "a: {type: llm}\nb: " + ask + "\nc: " + get + "\nd: {type: pay, input: " +
@@ -94,7 +94,7 @@ func TestRuleOfTwo(t *testing.T) {
 		{"a tool that asks", "a: {type: llm}\nb: {type: wire, input: \"${secret.BANK}\"}", "a>b", ""},
 		{"a tool that asks, and one after it that does not",
 			"a: {type: llm}\nb: {type: wire, input: \"${secret.BANK}\"}\nc: {type: pay, input: 1}", "a>b b>c", "c"},
-		// Branches: one way around the approval is enough.
+		// On branches, one path around the approval is enough.
 		{"both ways lead over it", "a: {type: llm}\nb: " + ask + "\nc: " + ask + "\nd: {type: pay, input: \"${secret.BANK}\"}",
 			"a>b|c b>d c>d", ""},
 		{"one way leads around it", "a: {type: llm}\nb: " + ask + "\nc: {type: noop}\nd: {type: pay, input: \"${secret.BANK}\"}",

@@ -8,9 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What may and what must have run before is judged by plain search: `before` by
-// following every path, `surely` by taking the node away and looking whether
-// the other can still be reached.
+// The view agrees with brute force: `before` with a search over all paths, `surely` with a search
+// after removing the node.
 func TestView(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -20,8 +19,7 @@ func TestView(t *testing.T) {
 			p.Nodes[i] = walk.ProgramNode{ID: fmt.Sprintf("n%d", i), Index: i, When: walk.WhenSuccess}
 			p.Index[p.Nodes[i].ID] = i
 		}
-		// Node 0 is a root; some nodes have needs among lower ones, the others
-		// edges from anywhere.
+		// Node 0 is a root. Some nodes need lower ones, and the others have edges from any node.
 		needing := make([]bool, n)
 		for i := 1; i < n; i++ {
 			needing[i] = rapid.IntRange(0, 3).Draw(rt, "needing") == 0
@@ -81,7 +79,7 @@ func TestView(t *testing.T) {
 				}
 			}
 		}
-		// certain is, by brute force, what has completed whenever b starts.
+		// certain returns, by brute force, the nodes that have completed whenever b starts.
 		var certain func(b int) map[int]bool
 		certain = func(b int) map[int]bool {
 			set := map[int]bool{}
@@ -92,7 +90,7 @@ func TestView(t *testing.T) {
 					if owner[a] != source || a == b {
 						continue
 					}
-					// Without a, can the token still come from its source to b?
+					// Without a, can the token still get from its source to b?
 					seen, queue := map[int]bool{source: true}, []int{source}
 					for len(queue) > 0 && source != a {
 						u := queue[0]

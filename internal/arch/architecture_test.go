@@ -35,7 +35,8 @@ func TestTheArchitecturePageIsTrue(t *testing.T) {
 			t.Errorf("%s has no function %s", s[3], s[2])
 		}
 	}
-	for _, dir := range regexp.MustCompile("`((?:internal|web|cmd)/[a-z/]+|planner|agent|crashtest)`").FindAllStringSubmatch(string(page), -1) {
+	for _, dir := range regexp.MustCompile("`((?:internal|web|cmd)/[a-z/]+|planner|agent|crashtest)`").FindAllStringSubmatch(
+		string(page), -1) {
 		if info, err := os.Stat(filepath.Join(root, filepath.FromSlash(dir[1]))); err != nil || !info.IsDir() {
 			t.Errorf("there is no package %s", dir[1])
 		}

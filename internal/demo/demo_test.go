@@ -201,7 +201,8 @@ func TestTheCommand(t *testing.T) {
 		code int
 		want []string
 	}{
-		"asks":         {in: "x\n2\n", want: []string{"SIGKILL", "in doubt", "1 payment", "called 2 times", `{"order":17,"receipt":"r-1"}`}},
+		"asks": {in: "x\n2\n", want: []string{"SIGKILL", "in doubt", "1 payment", "called 2 times",
+			`{"order":17,"receipt":"r-1"}`}},
 		"by a flag":    {args: []string{"--answer", "happened"}, want: []string{"1 payment", "called once", "takes the result"}},
 		"idempotent":   {args: []string{"--idempotent"}, want: []string{"1 payment", "called 2 times"}},
 		"no answer":    {code: 2, want: []string{"in doubt"}},

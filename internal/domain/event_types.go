@@ -188,7 +188,8 @@ var EventTypes = []EventType{
 			"waitReason",
 			"string",
 			"Why it waits.",
-		), maybe("headline", "string", "The status message."), maybe("failureReason", "string", "Step plans: Step N failed: and the step's error.")}},
+		), maybe("headline", "string", "The status message."),
+		maybe("failureReason", "string", "Step plans: Step N failed: and the step's error.")}},
 
 	{
 		Name:      "node_text",

@@ -89,7 +89,8 @@ func Pattern(message string) string {
 
 // timeWords stand in times beside numbers.
 var timeWords = map[string]bool{"mon": true, "tue": true, "wed": true, "thu": true, "fri": true, "sat": true, "sun": true,
-	"jan": true, "feb": true, "mar": true, "apr": true, "jun": true, "jul": true, "aug": true, "sep": true, "oct": true, "nov": true, "dec": true,
+	"jan": true, "feb": true, "mar": true, "apr": true, "jun": true, "jul": true, "aug": true, "sep": true, "oct": true,
+	"nov": true, "dec": true,
 	"am": true, "pm": true, "utc": true, "gmt": true}
 
 // put writes a placeholder. One that follows another, with nothing between them

@@ -62,7 +62,8 @@ func TestFingerprintIgnoresEnglish(t *testing.T) {
 		text := domain.Messagef(format, args...)
 		return (&domain.RunError{Message: text.String(), Text: text}).Fingerprint()
 	}
-	if a, b := of("tool %s gave no answer within %s", "bank 7", time.Second), of("no answer from tool %s in %s", "bank 12", time.Minute); a != b {
+	if a, b := of("tool %s gave no answer within %s", "bank 7", time.Second), of("no answer from tool %s in %s", "bank 12",
+		time.Minute); a != b {
 		t.Errorf("%s and %s: want the same", a, b)
 	}
 	if of("tool %s is missing", "bank") == of("tool %s is missing", "mail") {

@@ -45,7 +45,8 @@ func TestResultOf(t *testing.T) {
 		{"attempts that were retried do not count", []domain.Entry{retried, done("a", 1, `7`)}, []string{"a"}, `{"a":7}`},
 		{"a loop: once per visit, latest value", []domain.Entry{done("a", 1, `1`), done("a", 2, `2`)}, []string{"a", "a"}, `{"a":2}`},
 		{"an unhandled failure is not on the path", []domain.Entry{done("a", 1, `1`), failed("b", ``)}, []string{"a"}, `{"a":1}`},
-		{"a failure that an edge took is", []domain.Entry{failed("b", `{"handled":"edge","to":"c"}`), done("c", 1, `1`)}, []string{"b", "c"}, `{"c":1}`},
+		{"a failure that an edge took is", []domain.Entry{failed("b", `{"handled":"edge","to":"c"}`), done("c", 1, `1`)},
+			[]string{"b", "c"}, `{"c":1}`},
 		{"on_error continue gives null", []domain.Entry{failed("b", `{"handled":"continue"}`)}, []string{"b"}, `{"b":null}`},
 		{"on_error skip gives nothing", []domain.Entry{failed("b", `{"handled":"skip"}`)}, []string{}, `{}`},
 		{"a foreach is one visit with a list", []domain.Entry{
@@ -65,7 +66,8 @@ func TestResultOf(t *testing.T) {
 			[]string{"a", "f", "b"}, `{"a":1,"b":3,"f":["x","y"]}`},
 		{"a reset forgets what followed", []domain.Entry{
 			failed("a", `{"handled":"continue"}`), done("b", 1, `1`),
-			{Kind: domain.EntryReset, Decision: domain.RawJSON(`{"reopened":[{"node":"a","visit":1}],"forgotten":[{"node":"b","visit":1}]}`)},
+			{Kind: domain.EntryReset, Decision: domain.RawJSON(
+				`{"reopened":[{"node":"a","visit":1}],"forgotten":[{"node":"b","visit":1}]}`)},
 			done("a", 1, `5`)},
 			[]string{"a"}, `{"a":5}`},
 	} {

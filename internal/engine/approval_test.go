@@ -120,7 +120,8 @@ func TestResumeReopensApprovals(t *testing.T) {
 			if p.Status != "open" || p.Comment != "" || p.DecidedBy != "" {
 				t.Fatalf("after %s: %+v", action, p)
 			}
-			if _, err := e.Decide(t.Context(), enginetest.Operator, domain.DecideRequest{Approval: p.ID, Approve: true, Digest: p.Digest}); err != nil {
+			if _, err := e.Decide(t.Context(), enginetest.Operator, domain.DecideRequest{Approval: p.ID, Approve: true,
+				Digest: p.Digest}); err != nil {
 				t.Fatal(err)
 			}
 			if r, err := e.Wait(t.Context(), run.ID); err != nil || r.Status != domain.RunCompleted {
@@ -148,7 +149,8 @@ func TestAResumeThatForgetsAnApprovalAsksAgain(t *testing.T) {
 		if i < 0 {
 			t.Fatalf("no request is open: %+v", list)
 		}
-		if _, err := e.Decide(t.Context(), enginetest.Operator, domain.DecideRequest{Approval: list[i].ID, Approve: true, Comment: of}); err != nil {
+		if _, err := e.Decide(t.Context(), enginetest.Operator, domain.DecideRequest{Approval: list[i].ID, Approve: true,
+			Comment: of}); err != nil {
 			t.Fatal(err)
 		}
 		e.Until(run.ID, domain.RunWaiting, domain.WaitTimer)
@@ -188,7 +190,8 @@ func TestAForkAsksAgainForWhatHasChanged(t *testing.T) {
 	e := enginetest.Open(t, enginetest.NewRegistry().Handle("call", walk.EffectUnsafe, echo))
 	v := e.Save(payment)
 	run := e.Settle(e.Begin(v, `{"r": 1}`).ID)
-	if _, err := e.Decide(t.Context(), enginetest.Operator, domain.DecideRequest{Approval: requests(t, e.Store, run.ID)[0].ID, Approve: true}); err != nil {
+	if _, err := e.Decide(t.Context(), enginetest.Operator, domain.DecideRequest{Approval: requests(t, e.Store, run.ID)[0].ID,
+		Approve: true}); err != nil {
 		t.Fatal(err)
 	}
 	run = e.Until(run.ID, domain.RunCompleted, "")
@@ -206,11 +209,15 @@ func TestAForkAsksAgainForWhatHasChanged(t *testing.T) {
 		"nothing":                 {domain.ActionRequest{}, ""},
 		"what a step behind says": {domain.ActionRequest{Edits: edit("note", `{"text": "x"}`)}, ""},
 		"the same input":          {domain.ActionRequest{Input: domain.RawJSON(`{ "r": 1 }`)}, ""},
-		"the amount":              {domain.ActionRequest{Edits: edit("amount", `{"n": 888888}`)}, "what was approved has changed: the output of amount was edited"},
-		"an earlier step":         {domain.ActionRequest{Edits: edit("rate", `{"r": 2}`)}, "what was approved has changed: the output of rate was edited"},
-		"a parallel step":         {domain.ActionRequest{Edits: edit("beside", `{"to": "mallory"}`)}, "what was approved has changed: the output of beside was edited"},
-		"the input":               {domain.ActionRequest{Input: domain.RawJSON(`{"r": 2}`)}, "what was approved has changed: the run has another input"},
-		"the version":             {domain.ActionRequest{Version: -1}, "what was approved has changed: the run follows another version"},
+		"the amount": {domain.ActionRequest{Edits: edit("amount", `{"n": 888888}`)},
+			"what was approved has changed: the output of amount was edited"},
+		"an earlier step": {domain.ActionRequest{Edits: edit("rate", `{"r": 2}`)},
+			"what was approved has changed: the output of rate was edited"},
+		"a parallel step": {domain.ActionRequest{Edits: edit("beside", `{"to": "mallory"}`)},
+			"what was approved has changed: the output of beside was edited"},
+		"the input": {domain.ActionRequest{Input: domain.RawJSON(`{"r": 2}`)},
+			"what was approved has changed: the run has another input"},
+		"the version": {domain.ActionRequest{Version: -1}, "what was approved has changed: the run follows another version"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			req := tt.req
@@ -318,7 +325,8 @@ func TestARejectionStops(t *testing.T) {
 		"what needs it does not run":       {`{nodes: {ask: {type: approval, input: {message: m}}, pay: {type: call, needs: [ask], input: 1}}}`, "failed", "", ""},
 		"defaults.on_error does not apply": {`{defaults: {on_error: continue}, nodes: {ask: {type: approval, input: {message: m}}, pay: {type: call, needs: [ask], input: 1}}}`, "failed", "", ""},
 		"defaults.retry does not apply":    {`{defaults: {retry: {max_attempts: 3}}, nodes: {ask: {type: approval, input: {message: m}}}}`, "failed", "", ""},
-		"its own retry does not repeat it": {`{nodes: {ask: {type: approval, input: {message: m}, retry: {max_attempts: 3}}}}`, "failed", "", ""},
+		"its own retry does not repeat it": {`{nodes: {ask: {type: approval, input: {message: m}, retry: {max_attempts: 3}}}}`,
+			"failed", "", ""},
 		"continue_branches does not apply": {`{on_failure: continue_branches, nodes: {ask: {type: approval, input: {message: m}}, nap: {type: wait, input: {for: 1h}}, pay: {type: call, needs: [nap], input: 1}}}`, "failed", "", ""},
 		"a step plan":                      {`{steps: [{id: ask, order: 1, tool: approval, params: {message: m}}, {id: pay, order: 2, tool: set, params: {x: 1}}]}`, "failed", "", ""},
 		"cleanup runs":                     {`{nodes: {ask: {type: approval, input: {message: m}}, tidy: {type: call, needs: [ask], when: failure, input: 1}}}`, "failed", "", "tidy"},

@@ -184,7 +184,8 @@ func TestParallelItemsShareOneLimit(t *testing.T) {
 				if used := r.Usage.InputTokens + r.Usage.OutputTokens; used != 3000 || d.total() != 3 || r.Usage.Cost != 3000 {
 					t.Fatalf("%d calls used %+v\n%s", d.total(), r.Usage, e.Journal(run))
 				}
-				if _, err := limits(e, run, domain.Limits{}, domain.Limits{MaxTokens: 2000 * min(r.Limits.MaxTokens, 1), MaxCost: 2000 * min(r.Limits.MaxCost, 1)}); err != nil {
+				if _, err := limits(e, run, domain.Limits{}, domain.Limits{MaxTokens: 2000 * min(r.Limits.MaxTokens, 1),
+					MaxCost: 2000 * min(r.Limits.MaxCost, 1)}); err != nil {
 					t.Fatal(err)
 				}
 				if r = e.Until(run, domain.RunCompleted, ""); d.total() != 5 || r.Usage.Cost != 5000 {
@@ -388,7 +389,8 @@ func TestAPreviewAnnouncesTheDoubtOfACrash(t *testing.T) {
 	if !pre.Allowed || len(pre.InDoubt) != 1 || pre.InDoubt[0].Node != "pay" || len(pre.Again) != 0 || len(pre.Effects) != 0 {
 		t.Errorf("in doubt %+v, again %+v, effects %+v, %s", pre.InDoubt, pre.Again, pre.Effects, pre.Refusal)
 	}
-	if _, err := e.Act(t.Context(), enginetest.Operator, domain.ActionRequest{Run: run, Action: domain.ActionResume, Digest: pre.Digest}); err != nil {
+	if _, err := e.Act(t.Context(), enginetest.Operator, domain.ActionRequest{Run: run, Action: domain.ActionResume,
+		Digest: pre.Digest}); err != nil {
 		t.Fatal(err)
 	}
 	if r := e.Until(run, domain.RunWaiting, domain.WaitInDoubt); r.Status != domain.RunWaiting {

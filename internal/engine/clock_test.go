@@ -50,7 +50,8 @@ func TestAClockThatIsMovedUnderTheEngine(t *testing.T) {
 			run    string
 			reason domain.WaitReason
 			after  time.Duration
-		}{{waits, domain.WaitTimer, 30 * time.Minute}, {late, domain.WaitTimer, time.Hour}, {retries, domain.WaitRetry, 90 * time.Minute}, {asks, domain.WaitApproval, 150 * time.Minute}} {
+		}{{waits, domain.WaitTimer, 30 * time.Minute}, {late, domain.WaitTimer, time.Hour},
+			{retries, domain.WaitRetry, 90 * time.Minute}, {asks, domain.WaitApproval, 150 * time.Minute}} {
 			time.Sleep(time.Until(began.Add(x.after - time.Minute)))
 			e.Until(x.run, domain.RunWaiting, x.reason)
 			time.Sleep(15 * time.Minute) // a retry comes up to a tenth later

@@ -83,7 +83,8 @@ func open(t *testing.T, e *enginetest.Engine, run string) domain.Approval {
 
 func decide(t *testing.T, e *enginetest.Engine, p domain.Approval, yes bool, comment string) {
 	t.Helper()
-	if _, err := e.Decide(t.Context(), enginetest.Operator, domain.DecideRequest{Approval: p.ID, Approve: yes, Comment: comment, Digest: p.Digest}); err != nil {
+	if _, err := e.Decide(t.Context(), enginetest.Operator, domain.DecideRequest{Approval: p.ID, Approve: yes, Comment: comment,
+		Digest: p.Digest}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -104,7 +105,8 @@ func TestConversationsAreParkedUntilAPersonAnswers(t *testing.T) {
 	if first.Tool != "mail" || string(first.Arguments) != `{"to":"2"}` || !strings.Contains(first.Message, "step a") {
 		t.Errorf("question %+v", first)
 	}
-	if _, err := e.Decide(t.Context(), enginetest.Operator, domain.DecideRequest{Approval: first.ID, Approve: true, Digest: "other"}); domain.CodeOf(
+	if _, err := e.Decide(t.Context(), enginetest.Operator, domain.DecideRequest{Approval: first.ID, Approve: true,
+		Digest: "other"}); domain.CodeOf(
 		err,
 	) != domain.CodeStale {
 		t.Errorf("another digest: %v", err)

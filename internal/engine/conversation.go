@@ -79,7 +79,8 @@ func (t *attempt) pass(recorded domain.Entry, n int, p Passing) error {
 		ack := t.message(&row, n, domain.MessageAck, p.To, p.From, nil)
 		ack.CorrelationID = request.ID
 		l.messages = append(l.messages, ack)
-		l.handoff = &domain.Handoff{ID: strings.TrimSuffix(request.ID, ":request"), Run: t.run, From: p.From, To: p.To, Node: t.Spec.ID, Reason: p.Reason, Context: p.Explanation, At: row.StartedAt}
+		l.handoff = &domain.Handoff{ID: strings.TrimSuffix(request.ID, ":request"), Run: t.run, From: p.From, To: p.To,
+			Node: t.Spec.ID, Reason: p.Reason, Context: p.Explanation, At: row.StartedAt}
 	}
 	return t.recordSubstep(row, l)
 }

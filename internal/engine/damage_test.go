@@ -117,7 +117,8 @@ func TestADamagedRunGoesOnAsAFork(t *testing.T) {
 		t.Errorf("behind the damage: %v, want %v", known, want)
 	}
 
-	for action, code := range map[domain.Action]domain.Code{domain.ActionResume: domain.CodeNotResumable, domain.ActionRelease: domain.CodeConflict, domain.ActionPause: domain.CodeConflict, domain.ActionDelete: domain.CodeConflict} {
+	for action, code := range map[domain.Action]domain.Code{domain.ActionResume: domain.CodeNotResumable,
+		domain.ActionRelease: domain.CodeConflict, domain.ActionPause: domain.CodeConflict, domain.ActionDelete: domain.CodeConflict} {
 		if _, err := e.Do(run.ID, action); domain.CodeOf(err) != code {
 			t.Errorf("%s: %v, want %s", action, err, code)
 		}
@@ -316,7 +317,8 @@ func TestEveryDamagedRow(t *testing.T) {
 		files[suffix] = b
 	}
 	for row := int64(1); row <= run.LastSeq; row++ {
-		for how, damage := range map[string]string{"changed": "UPDATE step_results SET at = at + 1 WHERE seq = %d", "lost": "DELETE FROM step_results WHERE seq = %d"} {
+		for how, damage := range map[string]string{"changed": "UPDATE step_results SET at = at + 1 WHERE seq = %d",
+			"lost": "DELETE FROM step_results WHERE seq = %d"} {
 			t.Run(fmt.Sprintf("%s/%d", how, row), func(t *testing.T) {
 				t.Parallel()
 				path := filepath.Join(t.TempDir(), "kairos.db")

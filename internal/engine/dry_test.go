@@ -97,7 +97,8 @@ func TestADryRunTouchesNothing(t *testing.T) {
 	if err != nil || len(list.Items) != 0 {
 		t.Errorf("listed: %d runs, %v", len(list.Items), err)
 	}
-	for f, want := range map[*domain.RunFilter]int{{}: 0, {PlanKey: "payout"}: 0, {Statuses: []domain.RunStatus{domain.RunCompleted}}: 0, {WithDry: true}: 3, {Origins: []string{"dry"}}: 3} {
+	for f, want := range map[*domain.RunFilter]int{{}: 0, {PlanKey: "payout"}: 0,
+		{Statuses: []domain.RunStatus{domain.RunCompleted}}: 0, {WithDry: true}: 3, {Origins: []string{"dry"}}: 3} {
 		if n, _, err := e.Store.RunsCount(t.Context(), *f, 100); err != nil || n != want {
 			t.Errorf("%+v counts %d runs, %v; want %d", *f, n, err, want)
 		}
@@ -162,7 +163,8 @@ func TestADraftIsTriedWithoutAVersion(t *testing.T) {
 	) != domain.CodeForbidden {
 		t.Errorf("an operator tries a draft: %v", err)
 	}
-	if _, _, err := e.TryPlan(t.Context(), enginetest.Operator, []byte("nodes: {a: {type: none}}"), planner.FormatYAML, nil, false, nil); domain.CodeOf(
+	if _, _, err := e.TryPlan(t.Context(), enginetest.Operator, []byte("nodes: {a: {type: none}}"), planner.FormatYAML, nil,
+		false, nil); domain.CodeOf(
 		err,
 	) != domain.CodeInvalid {
 		t.Errorf("a draft that is wrong: %v", err)

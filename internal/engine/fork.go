@@ -38,7 +38,8 @@ func (s *starter) newRun(ctx context.Context, actor domain.Actor, req domain.Act
 		return domain.Run{}, preview.StaleError()
 	}
 	n := domain.NewRun{Input: b.Input, Actor: actor.Name, Origin: string(req.Action), Session: v.Run.Session, Priority: v.Run.Priority,
-		Labels: v.Run.Labels, Limits: runstate.MergeLimits(v.Run.Limits, req.Limits), Entries: b.Entries, Key: req.Key, Receipt: req.Receipt,
+		Labels: v.Run.Labels, Limits: runstate.MergeLimits(v.Run.Limits, req.Limits), Entries: b.Entries, Key: req.Key,
+		Receipt: req.Receipt,
 		Audit: []domain.AuditRecord{
 			{Action: action, Actor: actor.Name, Surface: actor.Surface, Request: actor.Request, Run: v.Run.ID, Reason: req.Reason},
 		}}

@@ -426,7 +426,8 @@ edges: [{from: each, to: end}]
 // reports that it is kept, and why; it is not called again.
 func TestPreviewNamesWhatAPersonSettled(t *testing.T) {
 	t.Parallel()
-	for action, want := range map[string]domain.NodeStatus{"happened": domain.NodeCompleted, "skip": domain.NodeSkipped, "fail": domain.NodeFailed} {
+	for action, want := range map[string]domain.NodeStatus{"happened": domain.NodeCompleted, "skip": domain.NodeSkipped,
+		"fail": domain.NodeFailed} {
 		t.Run(action, func(t *testing.T) {
 			t.Parallel()
 			started := make(chan struct{}, 1)
@@ -459,7 +460,8 @@ func TestPreviewNamesWhatAPersonSettled(t *testing.T) {
 				names(p.Effects) != "" {
 				t.Fatalf("preview %+v, %v", p, err)
 			}
-			if _, err := e.Act(t.Context(), enginetest.Operator, domain.ActionRequest{Run: run.ID, Action: domain.ActionResume, Digest: p.Digest}); err != nil {
+			if _, err := e.Act(t.Context(), enginetest.Operator, domain.ActionRequest{Run: run.ID, Action: domain.ActionResume,
+				Digest: p.Digest}); err != nil {
 				t.Fatal(err)
 			}
 			if e.Settle(run.ID); reg.Count("a") != 1 {

@@ -33,8 +33,10 @@ func TestLookReadsTheJournalOnce(t *testing.T) {
 	ctx := t.Context()
 	for name, run := range map[string]domain.Run{
 		"completed": e.Settle(e.Run("id: good\nnodes: {a: {type: set, input: 1}}", "").ID),
-		"failed":    e.Settle(e.Run("id: bad\nnodes: {a: {type: set, input: 1}, b: {type: set, input: \"${output.a.x.y}\"}}\nedges: [{from: a, to: b}]", "").ID),
-		"waiting":   e.Until(e.Begin(e.Save("id: gate\nnodes: {a: {type: approval, input: {message: \"go on?\"}}}"), "").ID, domain.RunWaiting, domain.WaitApproval),
+		"failed": e.Settle(e.Run("id: bad\nnodes: {a: {type: set, input: 1}, b: {type: set, input: \"${output.a.x.y}\"}}\n"+
+			"edges: [{from: a, to: b}]", "").ID),
+		"waiting": e.Until(e.Begin(e.Save("id: gate\nnodes: {a: {type: approval, input: {message: \"go on?\"}}}"), "").ID,
+			domain.RunWaiting, domain.WaitApproval),
 	} {
 		want, err := e.Detail(ctx, run.ID)
 		if err != nil {

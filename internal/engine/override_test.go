@@ -65,11 +65,13 @@ func TestForkWithStandIns(t *testing.T) {
 	if reg.Count("pay") != 2 || reg.Count("book") != 3 || string(r.Output) != `{"paid":7}` {
 		t.Errorf("pay ran %d times, book %d, output %s", reg.Count("pay"), reg.Count("book"), r.Output)
 	}
-	for name, says := range map[string]string{"read": "read#1 is kept", "skip": "skip#1 has no recorded result", "none": `no node "none"`, "pay#x": "not node or node#visit"} {
+	for name, says := range map[string]string{"read": "read#1 is kept", "skip": "skip#1 has no recorded result",
+		"none": `no node "none"`, "pay#x": "not node or node#visit"} {
 		_, err := e.Preview(
 			t.Context(),
 			enginetest.Operator,
-			domain.ActionRequest{Run: run.ID, Action: domain.ActionFork, At: 1, Instead: map[string]domain.Override{name: {Recorded: true}}},
+			domain.ActionRequest{Run: run.ID, Action: domain.ActionFork, At: 1,
+				Instead: map[string]domain.Override{name: {Recorded: true}}},
 		)
 		if domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", name, err)
@@ -107,8 +109,10 @@ func TestDecisionsAreForetold(t *testing.T) {
 		req  domain.ActionRequest
 		want domain.PreviewDecision
 	}{
-		{domain.ActionRequest{At: 1, Edits: map[string]domain.RawJSON{"read": domain.RawJSON(`{"total": 3}`)}}, domain.PreviewDecision{Node: "large", Visit: 1, To: "skip", Was: "pay", Condition: "default"}},
-		{domain.ActionRequest{At: 2, Edits: map[string]domain.RawJSON{"large": domain.RawJSON(`{"total": 3}`)}}, domain.PreviewDecision{Node: "large", Visit: 1, To: "skip", Was: "pay", Condition: "default"}},
+		{domain.ActionRequest{At: 1, Edits: map[string]domain.RawJSON{"read": domain.RawJSON(`{"total": 3}`)}},
+			domain.PreviewDecision{Node: "large", Visit: 1, To: "skip", Was: "pay", Condition: "default"}},
+		{domain.ActionRequest{At: 2, Edits: map[string]domain.RawJSON{"large": domain.RawJSON(`{"total": 3}`)}},
+			domain.PreviewDecision{Node: "large", Visit: 1, To: "skip", Was: "pay", Condition: "default"}},
 		{domain.ActionRequest{At: 1},
 			domain.PreviewDecision{Node: "large", Visit: 1, To: "pay", Was: "pay", Condition: "expr: last.total > 10"}},
 	} {
@@ -163,12 +167,16 @@ func TestForkWithStandInsForItems(t *testing.T) {
 		output  string
 	}{
 		{"nothing stands in", 1, "", nil, "", 3, `[{"to":"ana"},{"to":"bo"},{"to":"cy"}]`},
-		{"what is recorded, for all", 1, "", map[string]domain.Override{"pay": recorded}, "recorded[0 1 2]", 0, `[{"to":"ana"},{"to":"bo"},{"to":"cy"}]`},
+		{"what is recorded, for all", 1, "", map[string]domain.Override{"pay": recorded}, "recorded[0 1 2]", 0,
+			`[{"to":"ana"},{"to":"bo"},{"to":"cy"}]`},
 		{"a stub for each", 1, "", map[string]domain.Override{"pay#1": stub}, "stub[0 1 2]", 0, `[0,0,0]`},
 		{"one of them", 1, "", map[string]domain.Override{"pay#1[1]": stub}, "stub[1]", 2, `[{"to":"ana"},0,{"to":"cy"}]`},
-		{"all, one in its own way", 1, "", map[string]domain.Override{"pay#1": stub, "pay#1[2]": recorded}, "stub[0 1] recorded[2]", 0, `[0,0,{"to":"cy"}]`},
-		{"a list that is longer now", 0, `{"people": ["ana", "bo", "cy", "di"]}`, map[string]domain.Override{"pay": recorded}, "recorded[0 1 2]", 1, `[{"to":"ana"},{"to":"bo"},{"to":"cy"},{"to":"di"}]`},
-		{"a stub for each of a longer list", 0, `{"people": ["ana", "bo", "cy", "di"]}`, map[string]domain.Override{"pay": stub}, "stub", 0, `[0,0,0,0]`},
+		{"all, one in its own way", 1, "", map[string]domain.Override{"pay#1": stub, "pay#1[2]": recorded},
+			"stub[0 1] recorded[2]", 0, `[0,0,{"to":"cy"}]`},
+		{"a list that is longer now", 0, `{"people": ["ana", "bo", "cy", "di"]}`, map[string]domain.Override{"pay": recorded},
+			"recorded[0 1 2]", 1, `[{"to":"ana"},{"to":"bo"},{"to":"cy"},{"to":"di"}]`},
+		{"a stub for each of a longer list", 0, `{"people": ["ana", "bo", "cy", "di"]}`,
+			map[string]domain.Override{"pay": stub}, "stub", 0, `[0,0,0,0]`},
 	} {
 		req := domain.ActionRequest{Run: run.ID, Action: domain.ActionFork, At: tt.at, Instead: tt.instead}
 		if tt.input != "" {
@@ -219,7 +227,8 @@ func TestForkWithStandInsForItems(t *testing.T) {
 			first = row.Seq
 		}
 	}
-	for name, says := range map[string]string{"pay#1[7]": "pay#1[7] has no recorded result", "list#1[0]": "runs once and has no items", "pay#1[x]": "not node#visit[item]", "pay#1[0]": "pay#1[0] is kept"} {
+	for name, says := range map[string]string{"pay#1[7]": "pay#1[7] has no recorded result",
+		"list#1[0]": "runs once and has no items", "pay#1[x]": "not node#visit[item]", "pay#1[0]": "pay#1[0] is kept"} {
 		_, err := e.Preview(
 			t.Context(),
 			enginetest.Operator,

@@ -35,7 +35,8 @@ func TestARunKeepsItsPlan(t *testing.T) {
 	if err != nil || len(d.Waits) != 1 {
 		t.Fatalf("%+v %v", d.Waits, err)
 	}
-	if _, err := e.Decide(t.Context(), enginetest.Operator, domain.DecideRequest{Approval: d.Waits[0].Approval, Approve: true}); err != nil {
+	if _, err := e.Decide(t.Context(), enginetest.Operator, domain.DecideRequest{Approval: d.Waits[0].Approval,
+		Approve: true}); err != nil {
 		t.Fatal(err)
 	}
 	if r := e.Settle(run.ID); r.Status != domain.RunCompleted || string(r.Output) != "1" || r.Version != 1 || r.Hash != first.Hash {

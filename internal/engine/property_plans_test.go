@@ -87,7 +87,7 @@ func ask(t *rapid.T, node map[string]any) string {
 // scriptedAnswer is what the answer to a question comes to.
 func scriptedAnswer(n *walk.ProgramNode, input any) (any, *walk.Failure) {
 	m, _ := input.(map[string]any)
-	out, f := n.Answered(answerOf(m["message"]), m["message"] == "approve", enginetest.Operator.Name, "", nil)
+	out, f := n.AnswerOutput(answerOf(m["message"]), m["message"] == "approve", enginetest.Operator.Name, "", nil)
 	if f != nil {
 		return nil, f
 	}

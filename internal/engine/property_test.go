@@ -403,7 +403,8 @@ func cutAndResume(t *testing.T, rt *rapid.T, s *store.Store, v domain.Version, n
 			rt.Fatal(err)
 		}
 		w := d.Waits[0]
-		if _, err := e.Resolve(context.Background(), enginetest.Operator, domain.ResolveRequest{Run: run.ID, Node: w.Node, Visit: w.Visit, Item: w.Item, Action: "retry"}); err != nil {
+		if _, err := e.Resolve(context.Background(), enginetest.Operator, domain.ResolveRequest{Run: run.ID, Node: w.Node,
+			Visit: w.Visit, Item: w.Item, Action: "retry"}); err != nil {
 			rt.Fatal(err)
 		}
 		r = settleAnswering(rt, e, run.ID)

@@ -119,7 +119,8 @@ func (r *replans) replan(ctx context.Context, run string) (replanMsg, error) {
 	}
 	name, description := describe(doc)
 	_, stored, _, err := r.e.store.PutVersion(ctx, domain.NewVersion{Key: doc.ID, Name: name, Description: description,
-		Hash: doc.Hash, Kind: string(doc.Kind()), Format: string(doc.Format), Origin: runstate.KindReplan, Semantics: walk.Semantics, Source: doc.Source, Canonical: doc.Canonical(),
+		Hash: doc.Hash, Kind: string(doc.Kind()), Format: string(doc.Format), Origin: runstate.KindReplan,
+		Semantics: walk.Semantics, Source: doc.Source, Canonical: doc.Canonical(),
 		ParentHash: version.Hash, Reason: out.Reason, Author: runstate.ReplanActor.Name}, runstate.ReplanActor)
 	if err != nil {
 		return m, err

@@ -135,7 +135,8 @@ func TestReplanKeepsWhatIsDone(t *testing.T) {
 	}
 	asked := p.requests()
 	if len(asked) != 1 || asked[0].Node != "b" || asked[0].Failure.Message != "it broke" || len(asked[0].Settled) != 1 ||
-		asked[0].Settled[0].Node != "a" || string(asked[0].Settled[0].Output) != `"one"` || !strings.Contains(string(asked[0].Version.Source), "broken") {
+		asked[0].Settled[0].Node != "a" || string(asked[0].Settled[0].Output) != `"one"` ||
+		!strings.Contains(string(asked[0].Version.Source), "broken") {
 		t.Errorf("%+v", asked)
 	}
 	v, err := e.Store.VersionByHash(t.Context(), r.Hash)
@@ -170,7 +171,8 @@ func TestReplanKeepsWhatIsDone(t *testing.T) {
 		at      int64
 		version int
 		want    int
-	}{{domain.ActionFork, 2, 0, 1}, {domain.ActionFork, r.LastSeq, 0, 2}, {domain.ActionRerun, 0, 0, 1}, {domain.ActionRerun, 0, 2, 2}, {domain.ActionRerun, 0, -1, 3}} {
+	}{{domain.ActionFork, 2, 0, 1}, {domain.ActionFork, r.LastSeq, 0, 2}, {domain.ActionRerun, 0, 0, 1},
+		{domain.ActionRerun, 0, 2, 2}, {domain.ActionRerun, 0, -1, 3}} {
 		pre, err := e.Preview(
 			t.Context(),
 			domain.Actor{Name: "olga", Role: domain.RoleOperator},
@@ -202,11 +204,13 @@ func TestReplanEnds(t *testing.T) {
 		asked   int
 		reason  string
 	}{
-		"nobody can plan":              {[]string{""}, 1, "no new plan: nobody knows"},
-		"max_replans":                  {[]string{again, strings.ReplaceAll(strings.ReplaceAll(again, "d:", "e:"), "d]", "e]")}, 2, ""},
-		"a completed node is not kept": {[]string{strings.Replace(mended, "one", "other", 1)}, 1, "no new plan: version 2 does not keep the completed node a: its definition differs"},
-		"another plan":                 {[]string{strings.Replace(mended, "id: p", "id: q", 1)}, 1, `no new plan: the new plan is "q", not a version of "p"`},
-		"the same plan":                {[]string{straight}, 1, "no new plan: the new plan is the old one"},
+		"nobody can plan": {[]string{""}, 1, "no new plan: nobody knows"},
+		"max_replans":     {[]string{again, strings.ReplaceAll(strings.ReplaceAll(again, "d:", "e:"), "d]", "e]")}, 2, ""},
+		"a completed node is not kept": {[]string{strings.Replace(mended, "one", "other", 1)}, 1,
+			"no new plan: version 2 does not keep the completed node a: its definition differs"},
+		"another plan": {[]string{strings.Replace(mended, "id: p", "id: q", 1)}, 1,
+			`no new plan: the new plan is "q", not a version of "p"`},
+		"the same plan": {[]string{straight}, 1, "no new plan: the new plan is the old one"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -292,7 +296,8 @@ func TestUnsafeTailsAreAccepted(t *testing.T) {
 			if e.Registry.Count("d") != 0 {
 				t.Error("d ran before anybody accepted it")
 			}
-			if _, err := e.Decide(t.Context(), enginetest.Operator, domain.DecideRequest{Approval: q.ID, Approve: approve, Digest: q.Digest, Comment: "so be it"}); err != nil {
+			if _, err := e.Decide(t.Context(), enginetest.Operator, domain.DecideRequest{Approval: q.ID, Approve: approve,
+				Digest: q.Digest, Comment: "so be it"}); err != nil {
 				t.Fatal(err)
 			}
 			r := e.Settle(id)
@@ -305,7 +310,8 @@ func TestUnsafeTailsAreAccepted(t *testing.T) {
 			}
 			if d, err := e.Detail(t.Context(), id); err != nil {
 				t.Fatal(err)
-			} else if list := domain.ReplansOf(d); approve != (len(list) == 1 && !list[0].Proposed && list[0].By == "marta") || !approve && len(list) != 0 {
+			} else if list := domain.ReplansOf(d); approve != (len(list) == 1 && !list[0].Proposed && list[0].By == "marta") ||
+				!approve && len(list) != 0 {
 				t.Errorf("in the end: %+v", list)
 			}
 			if r.Status != want || r.Usage.InputTokens != 7 {

@@ -115,12 +115,14 @@ func TestVerbsRefuseWhatTheyDoNotTake(t *testing.T) {
 			t.Errorf("%s: %v, want invalid", name, err)
 		}
 	}
-	if _, err := e.Act(t.Context(), enginetest.Operator, domain.ActionRequest{Run: run.ID, Action: domain.ActionCancel, Rev: 99}); domain.CodeOf(
+	if _, err := e.Act(t.Context(), enginetest.Operator, domain.ActionRequest{Run: run.ID, Action: domain.ActionCancel,
+		Rev: 99}); domain.CodeOf(
 		err,
 	) != domain.CodeStale {
 		t.Errorf("an old revision: %v", err)
 	}
-	if _, err := e.Act(t.Context(), enginetest.Operator, domain.ActionRequest{Run: domain.NewID(), Action: domain.ActionCancel}); domain.CodeOf(
+	if _, err := e.Act(t.Context(), enginetest.Operator, domain.ActionRequest{Run: domain.NewID(),
+		Action: domain.ActionCancel}); domain.CodeOf(
 		err,
 	) != domain.CodeNotFound {
 		t.Errorf("an unknown run: %v", err)

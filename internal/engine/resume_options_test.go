@@ -108,7 +108,8 @@ func TestOnlyOneStepBesideWhatAPersonSettled(t *testing.T) {
 	e.Until(run.ID, domain.RunCancelled, "")
 	again.Store(true)
 	for node, action := range map[string]string{"a": "retry", "b": "happened", "c": "skip"} {
-		if _, err := e.Resolve(t.Context(), enginetest.Operator, domain.ResolveRequest{Run: run.ID, Node: node, Visit: 1, Item: -1, Action: action}); err != nil {
+		if _, err := e.Resolve(t.Context(), enginetest.Operator, domain.ResolveRequest{Run: run.ID, Node: node, Visit: 1,
+			Item: -1, Action: action}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -79,7 +79,8 @@ edges: [{from: ask, to: out}]`)
 	t.Run("nobody answers", func(t *testing.T) {
 		for on, want := range map[string]string{
 			", on_timeout: approve}": `completed {"answer":"approve","approved":true,"by":"system","comment":"no answer in time","values":null}`,
-			"}":                      "failed rejected", ", on_timeout: reject}": "failed rejected", ", on_timeout: fail}": "failed timeout",
+			"}":                      "failed rejected", ", on_timeout: reject}": "failed rejected",
+			", on_timeout: fail}":                      "failed timeout",
 			"}, on_reject: continue":                   `completed {"answer":"reject","approved":false,"by":"system","comment":"no answer in time","values":null}`,
 			", on_timeout: fail}, on_reject: continue": "failed timeout",
 		} {

@@ -79,7 +79,8 @@ func TestQueuedRunsThatWereActedOnStart(t *testing.T) {
 	for range 20 {
 		r := e.Begin(v, "")
 		ids = append(ids, r.ID)
-		if _, err := e.Act(t.Context(), enginetest.Operator, domain.ActionRequest{Run: r.ID, Action: domain.ActionLimits, Limits: domain.Limits{MaxSteps: 9}}); err != nil {
+		if _, err := e.Act(t.Context(), enginetest.Operator, domain.ActionRequest{Run: r.ID, Action: domain.ActionLimits,
+			Limits: domain.Limits{MaxSteps: 9}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -305,7 +306,8 @@ func TestASecondEngineIsFenced(t *testing.T) {
 	b := enginetest.OpenOn(t, s, two, engine.Options{}) // takes the first for dead
 	b.Until(run.ID, domain.RunWaiting, domain.WaitInDoubt)
 	close(gate) // the first now reports, too late
-	if _, err := b.Resolve(t.Context(), enginetest.Operator, domain.ResolveRequest{Run: run.ID, Node: "a", Visit: 1, Item: -1, Action: "happened", Output: domain.RawJSON(`2`)}); err != nil {
+	if _, err := b.Resolve(t.Context(), enginetest.Operator, domain.ResolveRequest{Run: run.ID, Node: "a", Visit: 1, Item: -1,
+		Action: "happened", Output: domain.RawJSON(`2`)}); err != nil {
 		t.Fatal(err)
 	}
 	r := b.Until(run.ID, domain.RunCompleted, "")
@@ -348,7 +350,8 @@ func TestTakesUpALeftRunWhenTold(t *testing.T) {
 	if err != nil || !p.Allowed {
 		t.Errorf("preview %+v, %v", p, err)
 	}
-	if _, err := e.Act(t.Context(), enginetest.Operator, domain.ActionRequest{Run: run.ID, Action: domain.ActionResume, Digest: p.Digest}); err != nil {
+	if _, err := e.Act(t.Context(), enginetest.Operator, domain.ActionRequest{Run: run.ID, Action: domain.ActionResume,
+		Digest: p.Digest}); err != nil {
 		t.Fatal(err)
 	}
 	if r := e.Until(run.ID, domain.RunCompleted, ""); string(r.Output) != "1" || r.Crashes != 1 {

@@ -19,7 +19,10 @@ import (
 // texts is a registry whose nodes of type ask answer with a word.
 func says(word string) *enginetest.Registry {
 	return enginetest.NewRegistry().
-		Handle("ask", walk.EffectRead, func(context.Context, *engine.Call) (engine.Result, error) { return engine.Result{Output: word}, nil })
+		Handle("ask", walk.EffectRead, func(context.Context, *engine.Call) (engine.Result,
+			error) {
+			return engine.Result{Output: word}, nil
+		})
 }
 
 // O13: a node that runs keeps the handler that it began with, the next one of its run
@@ -134,7 +137,8 @@ func TestLimitsChangeUnderRuns(t *testing.T) {
 	if most > 6 {
 		t.Errorf("%d nodes ran at once; at most 6 might", most)
 	}
-	for deadline := time.Now().Add(time.Minute); e.Load() != (engine.Load{}); runtime.Gosched() { // slots are given back after the end is notified
+	// The engine frees slots after it has notified the end of the run.
+	for deadline := time.Now().Add(time.Minute); e.Load() != (engine.Load{}); runtime.Gosched() {
 		if time.Now().After(deadline) {
 			t.Fatalf("something is still held: %+v", e.Load())
 		}

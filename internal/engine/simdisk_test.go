@@ -126,7 +126,8 @@ func (o *order) pick() []request {
 	}
 	i := first[o.rng.IntN(len(first))]
 	end := i + 1
-	for first := o.pending[i]; first.kind != aWrite && end < len(o.pending) && o.pending[end].run == first.run && o.pending[end].kind == first.kind; {
+	for first := o.pending[i]; first.kind != aWrite && end < len(o.pending) && o.pending[end].run == first.run &&
+		o.pending[end].kind == first.kind; {
 		end++
 	}
 	list := slices.Clone(o.pending[i:end])

@@ -58,7 +58,8 @@ func (a simAgent) Handle(ctx context.Context, c *engine.Call) (engine.Result, er
 		if n == unsafeCall {
 			kind, effect, most = "tool:charge", walk.EffectUnsafe, 0
 		} else if a.w.mistake != mistakeSpend {
-			c.Needs(n, engine.Need{Input: simInput, Output: simOutput, InputPrice: simPerToken, OutputPrice: simPerToken, Lower: func(output int64) { most = output }})
+			c.Needs(n, engine.Need{Input: simInput, Output: simOutput, InputPrice: simPerToken, OutputPrice: simPerToken,
+				Lower: func(output int64) { most = output }})
 		}
 		digest := ""
 		if a.w.mistake == mistakeRepeat && c.Attempt > 1 {

@@ -49,7 +49,8 @@ func TestSimulation(t *testing.T) {
 	}
 	t.Cleanup(func() {
 		t.Logf(
-			"%d worlds, %d steps, %d lives of the daemon, %d power cuts, %d checkpoints without space, %d virtual hours, %d runs compared with undisturbed ones",
+			"%d worlds, %d steps, %d generations of the daemon, %d power cuts, %d checkpoints without space, "+
+				"%d virtual hours, %d runs compared with undisturbed ones",
 			count,
 			steps.Load(),
 			lives.Load(),
@@ -90,7 +91,8 @@ func TestTheSimulationNotices(t *testing.T) {
 		t.Skip("it looks for the first of many worlds that shows a mistake")
 	}
 	base := template(t)
-	for name, mistake := range map[string]mistake{"a disk that forgets what was synced": mistakeEarlyCut, "an early acknowledgement": mistakeAck,
+	for name, mistake := range map[string]mistake{"a disk that forgets what was synced": mistakeEarlyCut,
+		"an early acknowledgement":         mistakeAck,
 		"unsafe work taken for idempotent": mistakeTwice, "forgotten timers": mistakeTimer,
 		"a commit that is not announced": mistakeEvents, "a call of an agent that a later attempt makes again": mistakeRepeat,
 		"calls that reserve nothing": mistakeSpend} {
@@ -377,7 +379,8 @@ func (w *world) release() {
 
 // pass lets time pass.
 func (w *world) pass() {
-	d := []time.Duration{time.Millisecond, time.Second, 15 * time.Second, time.Minute, 11 * time.Minute, 2 * time.Hour, 30 * time.Hour}[w.rng.IntN(7)]
+	d := []time.Duration{time.Millisecond, time.Second, 15 * time.Second, time.Minute, 11 * time.Minute, 2 * time.Hour,
+		30 * time.Hour}[w.rng.IntN(7)]
 	if due := w.nextDue(); !due.IsZero() && w.rng.IntN(2) == 0 {
 		d = max(time.Until(due), 0) + time.Millisecond
 	}

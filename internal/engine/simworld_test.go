@@ -195,7 +195,8 @@ func (w *world) boot(files map[string][]byte) bool {
 	w.vfs = vfstest.New(w.t)
 	w.vfs.Watch(filepath.Join(home, "kairos.db.anchor"))
 	w.maxRunning, w.maxNodes = 1+w.rng.IntN(4), 1+w.rng.IntN(6)
-	if w.store, err = store.Open(w.ctx(), filepath.Join(home, "kairos.db"), store.Options{}.Through(w.vfs.Name, 20+w.rng.IntN(200))); err != nil {
+	if w.store, err = store.Open(w.ctx(), filepath.Join(home, "kairos.db"),
+		store.Options{}.Through(w.vfs.Name, 20+w.rng.IntN(200))); err != nil {
 		w.violate("it does not open: %v", err)
 		w.closed = true
 		return false

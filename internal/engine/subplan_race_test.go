@@ -120,7 +120,8 @@ func TestAResumeOfAChildInDoubt(t *testing.T) {
 		!strings.Contains(r.Error.Message, "visit 1 of node a is in doubt") {
 		t.Fatalf("%s %+v\n%s", r.Status, r.Error, e.Journal(run.ID))
 	}
-	if _, err := e.Resolve(t.Context(), enginetest.Operator, domain.ResolveRequest{Run: child, Node: "a", Visit: 1, Action: "happened", Output: domain.RawJSON(`"paid"`), Reason: "it is in the ledger"}); err != nil {
+	if _, err := e.Resolve(t.Context(), enginetest.Operator, domain.ResolveRequest{Run: child, Node: "a", Visit: 1,
+		Action: "happened", Output: domain.RawJSON(`"paid"`), Reason: "it is in the ledger"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := e.Do(run.ID, domain.ActionResume); err != nil {

@@ -296,7 +296,8 @@ func TestAClockThatIsPutBack(t *testing.T) {
 			run    string
 			reason domain.WaitReason
 			until  time.Duration // by the clock
-		}{{fresh, domain.WaitTimer, time.Hour}, {waits, domain.WaitTimer, 49 * time.Hour}, {retries, domain.WaitRetry, 50 * time.Hour}, {asks, domain.WaitApproval, 51 * time.Hour}} {
+		}{{fresh, domain.WaitTimer, time.Hour}, {waits, domain.WaitTimer, 49 * time.Hour},
+			{retries, domain.WaitRetry, 50 * time.Hour}, {asks, domain.WaitApproval, 51 * time.Hour}} {
 			time.Sleep(time.Until(began.Add(x.until - time.Minute)))
 			e.Until(x.run, domain.RunWaiting, x.reason)
 			time.Sleep(30 * time.Minute) // a retry comes up to a tenth later

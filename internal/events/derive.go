@@ -177,7 +177,8 @@ func (d *deriver) nodeEvents(e *domain.Entry) {
 }
 
 var verbEvents = map[string]string{"pause": "run_paused", "unpause": "run_unpaused", "cancel": "run_cancelling", "limits": "run_limits",
-	"release": "run_released", "retry-now": "run_retry_now", "quarantine": "run_quarantined", "crash": "run_recovered", "stop": "run_put_down"}
+	"release": "run_released", "retry-now": "run_retry_now", "quarantine": "run_quarantined", "crash": "run_recovered",
+	"stop": "run_put_down"}
 
 // readRow is what the Decision of a row holds; the zero value if it cannot be read.
 func readRow[T any](e *domain.Entry) T {

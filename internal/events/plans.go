@@ -156,9 +156,9 @@ func (d *deriver) stepSettled(e *domain.Entry, prog *walk.Program, n *walk.Progr
 			other := map[string]any{"stepId": c.Node, "stepIndex": prog.Index[c.Node], "status": "skipped"}
 			switch {
 			case c.Failed():
-				other["status"], other["error"] = "failed", c.Why()
+				other["status"], other["error"] = "failed", c.Explain()
 			case c.Reason == walk.ReasonGateUnknown:
-				other["error"] = c.Why()
+				other["error"] = c.Explain()
 			}
 			d.planEvent("plan_step_completed", e.Seq, other)
 		}

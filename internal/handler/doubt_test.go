@@ -166,7 +166,8 @@ func TestAnAgentsCallWithoutAnAnswerIsInDoubt(t *testing.T) {
 				open.Since.IsZero() {
 				t.Errorf("the call in doubt is %+v with %s, the key that was sent is %v", open, open.Arguments, key.Load())
 			}
-			if _, err := e.Resolve(t.Context(), who, domain.ResolveRequest{Run: id, Node: "ask", Action: "retry", Reason: "it is not in their books"}); err != nil {
+			if _, err := e.Resolve(t.Context(), who, domain.ResolveRequest{Run: id, Node: "ask", Action: "retry",
+				Reason: "it is not in their books"}); err != nil {
 				t.Fatal(err)
 			}
 			if run = settled(t, e, id); run.Status != domain.RunCompleted || posts.Load() != 2 {

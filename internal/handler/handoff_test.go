@@ -69,11 +69,13 @@ func TestHandoffs(t *testing.T) {
 			{System: "you are front", Turn: turnAt(0), Calls: []scripted.Call{passOn("sums", "capability_match", true)}},
 			{System: "you are front", Turn: turnAt(1), Text: "Sums says: ${last}"}},
 			`"Sums says: it is 42"`, "front",
-			[]string{"supervisor request front", "front request sums (acknowledged)", "sums ack front", "sums response front", "front response supervisor"}, 2},
+			[]string{"supervisor request front", "front request sums (acknowledged)", "sums ack front", "sums response front",
+				"front response supervisor"}, 2},
 		{"it is taken over", []scripted.Answer{
 			{System: "you are front", Turn: turnAt(0), Calls: []scripted.Call{passOn("sums", "capability_match", false)}}},
 			`"it is 42"`, "sums",
-			[]string{"supervisor request front", "front request sums (acknowledged)", "sums ack front", "sums response front", "sums response supervisor"}, 2},
+			[]string{"supervisor request front", "front request sums (acknowledged)", "sums ack front", "sums response front",
+				"sums response supervisor"}, 2},
 		{"it is rejected", []scripted.Answer{
 			{System: "you are front", Turn: turnAt(0), Calls: []scripted.Call{passOn("supervisor", "clarification", false)}},
 			{System: "you are front", Turn: turnAt(1), Text: "${last}"}},
@@ -168,7 +170,8 @@ func TestMemoryOfTheRouterGraphAndOfReferences(t *testing.T) {
 	if r := in.run(t, turn, "eve", "s1", "who am I?"); string(r.Output) != `"I do not know."` {
 		t.Errorf("%s %s %+v", r.Status, r.Output, r.Error)
 	}
-	const refers = "nodes: {say: {type: set, input: \"${memory ?? \\\"nothing\\\"}\"}, knows: {type: set, input: 1}, fails: {type: json, input: {value: 1, path: \"(\"}}}\n" +
+	const refers = "nodes: {say: {type: set, input: \"${memory ?? \\\"nothing\\\"}\"}, knows: {type: set, input: 1}, " +
+		"fails: {type: json, input: {value: 1, path: \"(\"}}}\n" +
 		"edges: [{from: say, to: knows, condition: \"expr: string(memory).contains('Ada')\"}, {from: say, to: fails, condition: default}]"
 	r := in.run(t, refers, "ana", "s1", "and now?")
 	said, err := in.engine.Result(t.Context(), r.ID)

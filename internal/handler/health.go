@@ -121,7 +121,8 @@ func (m *Models) restore(ctx context.Context, s Settings) error {
 			continue // nothing is known, or nothing that can be read: it is learned again
 		}
 		i := &m.health.at(name).info
-		i.State, i.LastCallAt, i.LastError, i.LastErrorAt, i.FailingSince = k.State, k.LastCallAt, k.LastError, k.LastErrorAt, k.FailingSince
+		i.State, i.LastCallAt, i.LastError, i.LastErrorAt, i.FailingSince = k.State, k.LastCallAt, k.LastError, k.LastErrorAt,
+			k.FailingSince
 		if i.State == "failing" && i.FailingSince.IsZero() {
 			i.FailingSince = i.LastErrorAt
 		}
@@ -196,7 +197,8 @@ func (m *Models) ProviderInfos() []domain.ProviderInfo {
 // infoOf is what was configured of a provider, with how its calls went.
 func (m *Models) infoOf(i domain.ProviderInfo) domain.ProviderInfo {
 	went := m.health.at(i.Name).info
-	i.State, i.LastCallAt, i.LastError, i.LastErrorAt, i.FailingSince = went.State, went.LastCallAt, went.LastError, went.LastErrorAt, went.FailingSince
+	i.State, i.LastCallAt, i.LastError, i.LastErrorAt, i.FailingSince = went.State, went.LastCallAt, went.LastError,
+		went.LastErrorAt, went.FailingSince
 	i.Calls, i.Failures, i.Usage, i.Limits = went.Calls, went.Failures, went.Usage, slices.Clone(went.Limits)
 	s := m.breaking[i.Name].WithDefaults()
 	i.Circuit, i.Breaker = m.circuits.Circuit(circuitOf(i.Name)), domain.Breaker{Failures: s.Failures, Rest: domain.Millis(s.Rest)}

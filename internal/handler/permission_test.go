@@ -98,7 +98,8 @@ func (d *desk) asked(run domain.Run) domain.Approval {
 
 func (d *desk) answer(p domain.Approval, yes bool, comment string) domain.Run {
 	d.t.Helper()
-	if _, err := d.Decide(d.t.Context(), ana, domain.DecideRequest{Approval: p.ID, Approve: yes, Comment: comment, Digest: p.Digest}); err != nil {
+	if _, err := d.Decide(d.t.Context(), ana, domain.DecideRequest{Approval: p.ID, Approve: yes, Comment: comment,
+		Digest: p.Digest}); err != nil {
 		d.t.Fatal(err)
 	}
 	return d.settle(p.Run)
@@ -186,9 +187,12 @@ func TestPermissionsByPlanAndNode(t *testing.T) {
 		{"allowed in a plan", "id: trusted\n" + sum, domain.RunCompleted, ""},
 		{"denied in a plan", "id: barred\n" + sum, domain.RunFailed, walk.CodePolicy},
 		{"a deny is final", "id: clock\nnodes: {now: {type: datetime, input: {}}}", domain.RunFailed, walk.CodePolicy},
-		{"a node may be stricter", "nodes: {j: {type: json, input: {value: 1}, metadata: {permission: deny}}}", domain.RunFailed, walk.CodePolicy},
-		{"a node may not be laxer", "nodes: {sum: {type: calculator, input: {expression: 1+1}, metadata: {permission: allow}}}", domain.RunWaiting, ""},
-		{"nobody is asked about nonsense", `nodes: {sum: {type: calculator, input: {expression: "${input}"}}}`, domain.RunFailed, walk.CodeInvalidInput},
+		{"a node may be stricter", "nodes: {j: {type: json, input: {value: 1}, metadata: {permission: deny}}}",
+			domain.RunFailed, walk.CodePolicy},
+		{"a node may not be laxer", "nodes: {sum: {type: calculator, input: {expression: 1+1}, metadata: {permission: allow}}}",
+			domain.RunWaiting, ""},
+		{"nobody is asked about nonsense", `nodes: {sum: {type: calculator, input: {expression: "${input}"}}}`,
+			domain.RunFailed, walk.CodeInvalidInput},
 	} {
 		r := d.run(c.plan, "5")
 		code := ""

@@ -15,20 +15,23 @@ func TestPlanState(t *testing.T) {
 		run, _, e := converseOn(t, crew(), steps(find, write), team...)
 		r := result(t, e, run.ID)
 		p := r.Plan
-		if p.PlanID != run.PlanID || p.Query != "hello" || p.Status != "completed" || p.CurrentStepIndex != 1 || p.FailureReason != "" || r.Error != "" ||
+		if p.PlanID != run.PlanID || p.Query != "hello" || p.Status != "completed" || p.CurrentStepIndex != 1 ||
+			p.FailureReason != "" || r.Error != "" ||
 			p.CreatedAt.IsZero() || p.UpdatedAt.Before(p.CreatedAt) ||
 			p.CompletedAt.Before(p.CreatedAt) {
 			t.Errorf("%+v", p)
 		}
 		for i, s := range p.Steps {
-			if s.StepIndex != i || s.StepID != []string{"a", "b"}[i] || s.AgentID != team[i].ID || s.Task == "" || s.Status != "completed" || s.Result == "" || s.Error != "" ||
+			if s.StepIndex != i || s.StepID != []string{"a", "b"}[i] || s.AgentID != team[i].ID || s.Task == "" ||
+				s.Status != "completed" || s.Result == "" || s.Error != "" ||
 				s.StartedAt.IsZero() || s.CompletedAt.Before(s.StartedAt) ||
 				s.TokenUsage == nil {
 				t.Errorf("%+v", s)
 			}
 		}
 		h := r.Handoffs[0]
-		if h.HandoffID == "" || h.FromAgentID != "supervisor" || h.ToAgentID != "finder" || h.Reason != "plan_step" || h.Explanation != "Executing plan step: find it" ||
+		if h.HandoffID == "" || h.FromAgentID != "supervisor" || h.ToAgentID != "finder" || h.Reason != "plan_step" ||
+			h.Explanation != "Executing plan step: find it" ||
 			h.PlanStepID != "a" ||
 			h.Timestamp.IsZero() {
 			t.Errorf("%+v", h)
@@ -43,7 +46,8 @@ func TestPlanState(t *testing.T) {
 			steps(find, `{id: b, order: 2, agentId: writer, task: write it down, retry: {maxAttempts: 1}}`, check),
 			team...)
 		r := result(t, e, run.ID)
-		if p := r.Plan; p.Status != "failed" || p.CurrentStepIndex != 1 || p.FailureReason != "Step 2 failed: the pen is dry" || r.Error != p.FailureReason || r.Success ||
+		if p := r.Plan; p.Status != "failed" || p.CurrentStepIndex != 1 || p.FailureReason != "Step 2 failed: the pen is dry" ||
+			r.Error != p.FailureReason || r.Success ||
 			p.CompletedAt.IsZero() || p.Steps[1].Status != "failed" ||
 			p.Steps[1].Error != "the pen is dry" {
 			t.Errorf("%s\n%+v", r.Error, p)

@@ -84,7 +84,8 @@ func TestNodesReachTheirHandlers(t *testing.T) {
 	if out, err := run(t, r, node("mine"), nil); err != nil || out != "special" {
 		t.Errorf("mine: %v, %v", out, err)
 	}
-	for id, want := range map[string]walk.Effect{"sum": "pure", "clock": "read", "get": "read", "post": "unsafe", "later": "unsafe", "ask": "idempotent", "say": "idempotent", "mine": "read"} {
+	for id, want := range map[string]walk.Effect{"sum": "pure", "clock": "read", "get": "read", "post": "unsafe",
+		"later": "unsafe", "ask": "idempotent", "say": "idempotent", "mine": "read"} {
 		var input any
 		if n := node(id); n.Input != nil {
 			input = n.Input.Source

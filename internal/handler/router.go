@@ -150,8 +150,8 @@ func given(call *engine.Call) any {
 	return call.Input
 }
 
-const routerPrompt = `Choose the tools that are needed to answer the user, with their arguments. The same tool may be chosen several times with different arguments. Choose none if you can answer without. The tools are:
-`
+const routerPrompt = "Choose the tools that are needed to answer the user, with their arguments. " +
+	"The same tool may be chosen several times with different arguments. Choose none if you can answer without. The tools are:\n"
 
 // maxSelected bounds the calls of one turn.
 const maxSelected = 8

@@ -31,7 +31,8 @@ func TestTheRouterGraphOverTheWire(t *testing.T) {
 		answer := `{"tools":[{"name":"datetime","args":{"timezone":"Asia/Tokyo"}},{"name":"datetime","args":{"timezone":"Europe/London"}}]}`
 		last := q.Messages[len(q.Messages)-1].Content
 		switch {
-		case q.ResponseFormat == nil && strings.HasPrefix(last, "Tool results: ") && strings.Contains(last, "datetime_0") && strings.Contains(last, "datetime_1"):
+		case q.ResponseFormat == nil && strings.HasPrefix(last, "Tool results: ") && strings.Contains(last, "datetime_0") &&
+			strings.Contains(last, "datetime_1"):
 			answer = "It is late in Tokyo and early in London."
 		case q.ResponseFormat == nil || q.ResponseFormat.Type != "json_schema" || !strings.Contains(q.Messages[0].Content, "- datetime: "):
 			http.Error(w, "neither the router's question nor the generator's", http.StatusBadRequest)

@@ -143,7 +143,7 @@ func (v *View) PlanResult() *domain.PlanResult {
 				s.Result = n.Text(out)
 			}
 			if c := t.unread; c != nil && status == walk.Skipped {
-				if s.Error = c.Why(); c.Failed() {
+				if s.Error = c.Explain(); c.Failed() {
 					s.Status = "failed"
 				}
 			}

@@ -99,7 +99,7 @@ func (v *View) predict(p domain.Approval, answer domain.Answer) ([]domain.Predic
 		s.Failure = runstate.ConsentAnswer{By: "you"}.Rejection(w.Consent.Tool)
 	default:
 		var out map[string]any
-		if out, s.Failure = node.Answered(answer.ID, approve, "", "", nil); s.Failure == nil {
+		if out, s.Failure = node.AnswerOutput(answer.ID, approve, "", "", nil); s.Failure == nil {
 			s.Output = out
 		}
 	}

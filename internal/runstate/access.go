@@ -122,7 +122,7 @@ func (s *State) GivenItems(k walk.VisitKey) (given map[string][]int, runs bool) 
 // Remember sets the session's memory, which ${memory} reads.
 func (s *State) Remember(v any) {
 	s.Memory = v
-	s.Walk.Remember(v)
+	s.Walk.SetMemory(v)
 }
 
 // move changes the phase of a step, keeping count of parked items.

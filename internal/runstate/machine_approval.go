@@ -94,7 +94,7 @@ func answerApproval(m *Machine, w *Step, p domain.Approval, v *NewVersion) {
 	}
 	approved := action == ActionApproved || action == ActionExpired && p.OnTimeout == "approve"
 	node := &m.Program.Nodes[w.Node]
-	out, rejected := node.Answered(p.Answer, approved, by, comment, values)
+	out, rejected := node.AnswerOutput(p.Answer, approved, by, comment, values)
 	if rejected != nil {
 		if action == ActionExpired {
 			rejected.WithMessage("rejected by %s: no answer in time", by)

@@ -191,7 +191,8 @@ func (d *driver) operate() {
 	d.handle(runstate.Complete{})
 	ev := &runstate.OperatorAction{Actor: domain.Actor{Name: "ada"}}
 	ev.Request.Action = rapid.SampledFrom([]domain.Action{domain.ActionPause, domain.ActionUnpause, domain.ActionCancel,
-		domain.ActionRetryNow, domain.ActionRelease, domain.ActionStartNow, domain.ActionResume, domain.ActionResume, domain.ActionLimits}).Draw(d.t, "action")
+		domain.ActionRetryNow, domain.ActionRelease, domain.ActionStartNow, domain.ActionResume, domain.ActionResume,
+		domain.ActionLimits}).Draw(d.t, "action")
 	ev.Request.Limits.MaxSteps = 1000
 	if ev.Request.Action == domain.ActionResume && d.m.Ended() {
 		if len(d.m.State.UnresolvedDoubts()) > 0 || d.m.Run.Status == domain.RunCompleted {

@@ -107,7 +107,8 @@ func TestChildren(t *testing.T) {
 	}{
 		{name: "completed", ended: runstate.ChildEnded{Child: domain.Run{Status: domain.RunCompleted, Output: domain.RawJSON("7")}},
 			rows: ", resolve a child, result a completed!"},
-		{name: "failed", ended: runstate.ChildEnded{Child: domain.Run{Status: domain.RunFailed}}, rows: ", resolve a child, result a failed!"},
+		{name: "failed", ended: runstate.ChildEnded{Child: domain.Run{Status: domain.RunFailed}},
+			rows: ", resolve a child, result a failed!"},
 		{name: "cannot run", ended: runstate.ChildEnded{Err: errors.New("no such plan")}, rows: ", resolve a child, result a failed!"},
 		{name: "not over", ended: runstate.ChildEnded{Child: domain.Run{Status: domain.RunRunning}}},
 		{name: "cancelled by this run before it was resumed", pinned: true,

@@ -55,7 +55,7 @@ func withWarnings(log domain.RawJSON, d *walk.Decision, now time.Time) (domain.R
 	}
 	for _, ev := range seen {
 		l.Lines = append(l.Lines, domain.LogLine{At: now, Level: "warn", Message: fmt.Sprintf("condition %s is %s: %s", ev.Condition,
-			ev.Result, ev.Unread())})
+			ev.Result, ev.Explain())})
 	}
 	return json.Marshal(l)
 }

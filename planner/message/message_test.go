@@ -50,7 +50,7 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-// What is stored of a message is bounded.
+// The stored form of a message has a limit.
 func TestMessageIsBounded(t *testing.T) {
 	t.Parallel()
 	m := New("%s", strings.Repeat("é", 5000))
@@ -69,7 +69,7 @@ func TestMessageIsBounded(t *testing.T) {
 	}
 }
 
-// Verbs are found as package fmt reads them; what is none stays as it is.
+// Verbs are found as package fmt reads them. Other text stays unchanged.
 func TestVerbs(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -216,7 +216,7 @@ func (o Outcomes) Of(p *walk.Program, k walk.VisitKey, item, time int) walk.Sett
 	chance, value := int(n%16), n/16%4
 	switch {
 	case chance < o.Failing && p.Nodes[k.Node].Type == walk.TypeApproval && value%2 == 0:
-		out, f := p.Nodes[k.Node].Answered("reject", false, "somebody", "", nil)
+		out, f := p.Nodes[k.Node].AnswerOutput("reject", false, "somebody", "", nil)
 		if s.Output = out; f != nil {
 			s.Status, s.Output, s.Failure = walk.Failed, nil, f
 		}

@@ -72,7 +72,7 @@ func New(p *walk.Program, f walk.Facts) *Reference {
 			r.begin(i, f.Input)
 		}
 	}
-	r.bury(&walk.Decision{}) // nodes that are never reached
+	r.bury(&walk.Decision{}) // nodes that can never be reached
 	return r
 }
 
@@ -114,7 +114,7 @@ func (r *Reference) Last(k walk.VisitKey) any { return r.nodes[k.Node].open.last
 // Input is the input of an open iteration, or of one of its items.
 func (r *Reference) Input(k walk.VisitKey, index int) (any, *walk.Failure) {
 	v, n := r.nodes[k.Node].open, &r.p.Nodes[k.Node]
-	s := r.sight(v.last)
+	s := r.env(v.last)
 	if index >= 0 {
 		if _, f := r.Items(k); f != nil {
 			return nil, f
@@ -135,7 +135,7 @@ func (r *Reference) Input(k walk.VisitKey, index int) (any, *walk.Failure) {
 func (r *Reference) Items(k walk.VisitKey) (int, *walk.Failure) {
 	v, n := r.nodes[k.Node].open, &r.p.Nodes[k.Node]
 	if !v.known {
-		value, f := n.Foreach.Resolve(r.sight(v.last))
+		value, f := n.Foreach.Resolve(r.env(v.last))
 		if f != nil {
 			return 0, at(f, n.ID)
 		}
@@ -223,8 +223,8 @@ func (r *Reference) output() any {
 	return m
 }
 
-func (r *Reference) sight(last any) walk.Sight {
-	s := walk.Sight{RunID: r.facts.RunID, Input: r.facts.Input, Memory: r.facts.Memory, Last: last, Index: -1,
+func (r *Reference) env(last any) walk.Env {
+	s := walk.Env{RunID: r.facts.RunID, Input: r.facts.Input, Memory: r.facts.Memory, Last: last, Index: -1,
 		Outputs: map[string]any{}, Continued: map[string]bool{}}
 	for i := range r.nodes {
 		s.Continued[r.p.Nodes[i].ID] = r.nodes[i].continued

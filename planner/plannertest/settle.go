@@ -135,7 +135,7 @@ func (r *Reference) choose(def *walk.ProgramNode, last any, d *walk.Decision) in
 			}
 			continue
 		}
-		holds, ev, f := e.Cond.Evaluate(r.sight(last))
+		holds, ev, f := e.Cond.Evaluate(r.env(last))
 		ev.To = r.p.Nodes[e.To].ID
 		d.Evaluated = append(d.Evaluated, ev)
 		if f != nil {
@@ -277,7 +277,7 @@ func (r *Reference) when(def *walk.ProgramNode, d *walk.Decision) (bool, *walk.E
 	if !completed {
 		return false, nil
 	}
-	holds, ev, f := def.WhenCond.Evaluate(r.sight(r.joined(def)))
+	holds, ev, f := def.WhenCond.Evaluate(r.env(r.joined(def)))
 	if f != nil {
 		if d.Failure == nil {
 			d.Failure = at(f, def.ID)

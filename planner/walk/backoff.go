@@ -5,21 +5,22 @@ import (
 	"time"
 )
 
-// Backoff is a list of waits, or a geometric series; the zero value waits not
-// at all.
+// Backoff defines how long to wait between attempts: a list of waits, or a geometric series. The
+// zero value waits 0 s.
 type Backoff struct {
-	// List, if not empty: before attempt n+1 wait List[min(n, len)-1].
+	// List, if not empty, sets the waits. Before attempt n+1, wait List[min(n, len(List))-1].
 	List []time.Duration
-	// Initial·Factor^(n-1), at most Max (0: no bound).
+	// Without a List, the wait after attempt n is Initial·Factor^(n-1), but at most Max. If Max is
+	// 0, the wait has no limit.
 	Initial time.Duration
-	Factor  float64 // default 2
+	Factor  float64 // 0 means 2
 	Max     time.Duration
-	// Jitter in 0…1 spreads the wait over [1-Jitter, 1]·wait.
+	// Jitter, from 0 to 1, spreads a wait over the range from (1-Jitter)·wait to wait.
 	Jitter float64
 }
 
-// Delay returns the wait after the n-th failed attempt, n ≥ 1. The fraction in
-// [0, 1) picks the point inside the jitter; the result is never negative.
+// Delay returns the wait after failed attempt n, where n is at least 1. The fraction, at least 0
+// and less than 1, selects the point inside the jitter. The result is never negative.
 func (b Backoff) Delay(n int, fraction float64) time.Duration {
 	if n < 1 {
 		n = 1

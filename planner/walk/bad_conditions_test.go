@@ -7,10 +7,9 @@ import (
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
-// C05, C09: arithmetic that has no answer and comparisons without end are defined:
-// a condition is true, false or an error, at once; one that would cost too much is
-// an error, and none ends the process.
-func TestConditionsWithoutAnAnswer(t *testing.T) {
+// C05, C09: arithmetic without a result and endless comparisons are defined. A condition is true,
+// false, or an error within a limited time, and the process does not crash.
+func TestConditionsWithoutAResult(t *testing.T) {
 	t.Parallel()
 	list := make([]any, 3000)
 	for i := range list {
@@ -33,7 +32,7 @@ func TestConditionsWithoutAnAnswer(t *testing.T) {
 		outputs: func() map[string]any { return outputs },
 	}
 	for _, c := range []struct{ id, text, want string }{
-		{"C05 a division by nothing", "expr: 1 / output.zero > 0", "true"}, // numbers are doubles: it is infinite
+		{"C05 a division by nothing", "expr: 1 / output.zero > 0", "true"}, // numbers are doubles, so the result is infinite
 		{"C05 nothing by nothing", "expr: 0 / output.zero == 0 / output.zero", "false"},
 		{"C05 overflow", "expr: output.big * output.big > output.big", "true"},
 		{"C05 a remainder of nothing", "expr: int(1) % int(output.zero) == 0", "refused"},
@@ -44,7 +43,7 @@ func TestConditionsWithoutAnAnswer(t *testing.T) {
 		{"C09 a megabyte searched for", "expr: output.long.contains(output.same)", "error"},
 		{"C09 a megabyte and a pattern", "expr: output.long.matches('(a+)+$')", "error"},
 		{"C09 every pair of a list", "expr: output.list.all(x, output.list.all(y, output.list.all(z, x + y + z >= 0)))", "error"},
-		{"C09 a text that doubles", "expr: (output.long + output.long + output.long + output.long + output.long + output.long).size() > 0", "error"},
+		{"C09 a text that doubles", "expr: (output.long" + strings.Repeat(" + output.long", 5) + ").size() > 0", "error"},
 		{"C09 a deep map", "expr: output.map == output.map", "true"},
 	} {
 		cond, err := ParseCondition(c.text)
@@ -82,8 +81,7 @@ func mustNumber(t *testing.T, text string) any {
 	return v
 }
 
-// C11, C12: what a template puts in is data: it is not evaluated again, and a
-// value takes one place whatever it holds.
+// C11, C12: a template inserts data that is not evaluated again, whatever the data contains.
 func TestTemplatesInsertData(t *testing.T) {
 	t.Parallel()
 	hostile := "${secret.KEY} ${input} {{ .Env }} $(id) \"; rm -rf / #\r\nHost: evil\u0000"

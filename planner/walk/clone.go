@@ -2,15 +2,15 @@ package walk
 
 import "slices"
 
-// Clone returns a copy of the walk that can be driven on its own. The values of both
-// (inputs and outputs) are the same; they are never changed.
+// Clone returns a copy of the walk. Changes of one do not affect the other. Both share inputs and
+// outputs, which a walk never changes.
 func (w *Walk) Clone() *Walk {
 	c := *w
 	c.fresh, c.stamps = slices.Clone(w.fresh), slices.Clone(w.stamps)
 	c.nodes = slices.Clone(w.nodes)
 	for i := range c.nodes {
 		n := &c.nodes[i]
-		n.open, n.parked, n.previous = n.open.clone(), n.parked.clone(), n.previous.clone()
+		n.open, n.held, n.previous = n.open.clone(), n.held.clone(), n.previous.clone()
 	}
 	if w.tokens != nil {
 		c.tokens = make(map[int]*token, len(w.tokens))
@@ -22,7 +22,7 @@ func (w *Walk) Clone() *Walk {
 	return &c
 }
 
-// clone copies a visit; nil for nil. A node refers to each of its visits once.
+// clone copies a visit, or returns nil for nil. A node refers to each of its visits once.
 func (v *visit) clone() *visit {
 	if v == nil {
 		return nil

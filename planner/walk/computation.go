@@ -14,15 +14,16 @@ import (
 	"github.com/kairosd/kairosd/planner/message"
 )
 
-// Computation is a compiled CEL expression that gives any JSON value, for tools
-// that transform data. Like in conditions, all numbers are doubles.
+// Computation is a compiled CEL expression whose result is any JSON value. Tools use it to
+// transform data. All numbers are doubles, as in conditions. It is immutable and safe for
+// concurrent use.
 type Computation struct {
 	text    string
 	program cel.Program
 }
 
-// ParseComputation compiles an expression over named variables, with the
-// string, list, set and math functions of CEL. The error is a *SyntaxError.
+// ParseComputation compiles an expression over the named variables. It supports the string, list,
+// set, and math functions of CEL. The error is a [*SyntaxError].
 func ParseComputation(text string, variables ...string) (*Computation, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, &SyntaxError{Message: message.New("the expression is empty"), Column: 1}
@@ -69,9 +70,9 @@ func computationError(issues *cel.Issues, variables []string) *SyntaxError {
 	return e
 }
 
-// Evaluate computes the value. It ends early with an error when the context
-// does, when the computation takes too long, or when it costs too much: comparing,
-// copying and building values is paid before it is done.
+// Evaluate computes the value. It returns an error if the context ends, if the computation takes
+// more than 10 s, or if its cost exceeds a limit. The cost covers comparing, copying, and building
+// values, and is checked before each operation.
 func (c *Computation) Evaluate(ctx context.Context, values map[string]any) (any, error) {
 	m := newMeter(ctx, computationCost)
 	m.begin(computationCost)
@@ -97,7 +98,7 @@ func (c *Computation) Evaluate(ctx context.Context, values map[string]any) (any,
 	return jsonvalue.Normalize(v)
 }
 
-// fromCEL turns a CEL value into one that JSON can hold.
+// fromCEL converts a CEL value to a JSON value.
 func fromCEL(v ref.Val, depth int) (any, error) {
 	if depth > jsonvalue.MaxDepth {
 		return nil, jsonvalue.ErrTooDeep

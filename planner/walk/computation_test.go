@@ -39,14 +39,16 @@ func TestComputations(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"": "empty", "value +": "", "other": "unknown name", strings.Repeat("(", 99): "nested deeper", strings.Repeat("a", 5000): "at most 4096",
+		"": "empty", "value +": "", "other": "unknown name", strings.Repeat("(", 99): "nested deeper",
+		strings.Repeat("a", 5000): "at most 4096",
 	} {
 		_, err := walk.ParseComputation(text, "value")
 		if _, ok := errors.AsType[*walk.SyntaxError](err); !ok || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.30s: got %v, want a syntax error with %q", text, err, want)
 		}
 	}
-	for text, want := range map[string]string{"value.missing": "no such key", "1 / 0": "", "timestamp('2026-01-01T00:00:00Z')": "no JSON form", "b'ab'": "no JSON form", "value": ""} {
+	for text, want := range map[string]string{"value.missing": "no such key", "1 / 0": "",
+		"timestamp('2026-01-01T00:00:00Z')": "no JSON form", "b'ab'": "no JSON form", "value": ""} {
 		c, err := walk.ParseComputation(text, "value")
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
@@ -73,7 +75,7 @@ func TestComputations(t *testing.T) {
 	if testing.Short() {
 		return
 	}
-	// On a slow machine the limit of time comes first.
+	// On a slow machine, the time limit is reached first.
 	if _, err := c.Evaluate(t.Context(), map[string]any{"value": many}); err == nil ||
 		!strings.Contains(err.Error(), "cost") && !strings.Contains(err.Error(), "took longer") {
 		t.Errorf("27 million steps: %v", err)
@@ -81,7 +83,8 @@ func TestComputations(t *testing.T) {
 }
 
 func FuzzComputation(f *testing.F) {
-	for _, s := range []string{"value", "value.map(x, x)", "{'a': [1, 2.5, b'x']}", "value.?a.b", "'%s'.format([value])", "math.bitAnd(1, 2)"} {
+	for _, s := range []string{"value", "value.map(x, x)", "{'a': [1, 2.5, b'x']}", "value.?a.b", "'%s'.format([value])",
+		"math.bitAnd(1, 2)"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

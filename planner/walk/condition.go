@@ -16,13 +16,13 @@ import (
 type conditionKind int
 
 const (
-	condFallback conditionKind = iota // "", default, always
+	condFallback conditionKind = iota // empty, default, or always
 	condFailed                        // failed
 	condPlain                         // operand OP value
 	condExpr                          // expr: …
 )
 
-// Condition is a compiled condition of an edge or a `when:`; see
+// Condition is a compiled condition of an edge or of a `when:`. See
 // docs/reference/plan-language.md. It is immutable and safe for concurrent use.
 type Condition struct {
 	// Text is the condition as written.
@@ -34,20 +34,20 @@ type Condition struct {
 	expr    *expression
 }
 
-// Fallback reports whether the condition is "", "default" or "always".
+// Fallback reports whether the condition is empty, "default", or "always".
 func (c *Condition) Fallback() bool { return c == nil || c.kind == condFallback }
 
-// OnFailure reports whether the condition is "failed": an error edge.
+// OnFailure reports whether the condition is "failed", which makes its edge an error edge.
 func (c *Condition) OnFailure() bool { return c != nil && c.kind == condFailed }
 
 // Plain reports whether the condition is `operand OP value`.
 func (c *Condition) Plain() bool { return c != nil && c.kind == condPlain }
 
-// Value is the right side of a plain condition.
+// Value returns the right side of a plain condition.
 func (c *Condition) Value() string { return c.value }
 
-// Nodes lists the nodes whose outputs the condition reads. all is true when an
-// expression uses `output` in a way that may read any.
+// Nodes returns the IDs of the nodes whose outputs the condition reads. all is true if an
+// expression uses `output` in a way that may read any of them.
 func (c *Condition) Nodes() (nodes []string, all bool) {
 	switch {
 	case c == nil:
@@ -59,11 +59,10 @@ func (c *Condition) Nodes() (nodes []string, all bool) {
 	return nodes, false
 }
 
-// operators of plain conditions; the leftmost occurrence in the text wins.
+// operators of plain conditions. The leftmost occurrence in the text counts.
 var operators = []string{"==", "!=", ".contains:"}
 
-// ParseCondition compiles a condition. The error is a *SyntaxError with the
-// column inside the text, from 1.
+// ParseCondition compiles a condition. The error is a [*SyntaxError].
 func ParseCondition(text string) (*Condition, error) {
 	c := &Condition{Text: text}
 	trimmed := strings.TrimSpace(text)
@@ -124,7 +123,7 @@ func ParseCondition(text string) (*Condition, error) {
 	return c, nil
 }
 
-// malformed explains a text that is not a condition.
+// malformed explains why a text is not a condition.
 func malformed(text string, lead int) *SyntaxError {
 	e := &SyntaxError{Message: message.New("malformed condition %s", jsonvalue.Quote(text)), Column: lead + 1,
 		Suggestion: message.New(
@@ -145,7 +144,7 @@ func malformed(text string, lead int) *SyntaxError {
 	return e
 }
 
-// unquote drops quotes that match and wrap the whole value.
+// unquote removes matching quotes around the whole value.
 func unquote(s string) string {
 	if len(s) >= 2 && (s[0] == '"' || s[0] == '\'') && s[len(s)-1] == s[0] && !strings.ContainsRune(s[1:len(s)-1], rune(s[0])) {
 		return s[1 : len(s)-1]
@@ -153,8 +152,8 @@ func unquote(s string) string {
 	return s
 }
 
-// ParseExpression compiles the expression of a custom step condition: what
-// stands after `expr:` on an edge, or the whole text.
+// ParseExpression compiles the expression of a custom step condition. On an edge, the same
+// expression follows "expr:". The error is a [*SyntaxError].
 func ParseExpression(text string) (*Condition, error) {
 	src := strings.TrimSpace(text)
 	src = strings.TrimPrefix(src, "expr:")
@@ -165,8 +164,8 @@ func ParseExpression(text string) (*Condition, error) {
 	return &Condition{Text: text, kind: condExpr, expr: x}, nil
 }
 
-// evaluate reports whether the condition holds and records what it saw. A failing
-// expression is a failure with the condition's text and position.
+// evaluate reports whether the condition holds, and records the value that it read. If an
+// expression fails, the failure contains the text of the condition and the position.
 func (c *Condition) evaluate(s *scope) (bool, Evaluation, *Failure) {
 	ev := Evaluation{Condition: c.Text}
 	if s.meter == nil {
@@ -188,9 +187,9 @@ func (c *Condition) evaluate(s *scope) (bool, Evaluation, *Failure) {
 				Permanent: true,
 				NoEffect:  true,
 			}).WithMessage("condition %s failed: %s", jsonvalue.Quote(c.Text), err)
-			if problem, saw := c.expr.unread(s, true); problem != "" {
+			if problem, saw := c.expr.firstUnusable(s, true); problem != "" {
 				ev.Problem, ev.Saw = problem, saw
-				f.WithMessage("condition %s failed: %s", jsonvalue.Quote(c.Text), ev.Unread())
+				f.WithMessage("condition %s failed: %s", jsonvalue.Quote(c.Text), ev.Explain())
 				f.Suggestion = "fork the run with another output of that step, or give the step an output schema"
 			}
 			return false, ev, f
@@ -205,7 +204,7 @@ func (c *Condition) evaluate(s *scope) (bool, Evaluation, *Failure) {
 		return false, ev, nil
 	}
 	text, ok := jsonvalue.TextWithin(v)
-	if !ok || !s.meter.takes(len(text)/plainBytes) {
+	if !ok || !s.meter.charge(len(text)/plainBytes) {
 		ev.Result = "error"
 		return false, ev, (&Failure{
 			Code:      CodeCondition,
@@ -213,7 +212,7 @@ func (c *Condition) evaluate(s *scope) (bool, Evaluation, *Failure) {
 			NoEffect:  true,
 		}).WithMessage("condition %s failed: %s", jsonvalue.Quote(c.Text), errCost)
 	}
-	ev.Saw = seen(text)
+	ev.Saw = recordedText(text)
 	var holds bool
 	switch c.op {
 	case "==":
@@ -227,8 +226,8 @@ func (c *Condition) evaluate(s *scope) (bool, Evaluation, *Failure) {
 	return holds, ev, nil
 }
 
-// evaluateGate is evaluate for a gate: where the value that it reads is missing or of
-// another type, the gate is closed and nothing fails.
+// evaluateGate is evaluate for a quality gate. If a value that the gate reads is missing or has
+// another type, the gate is closed, and nothing fails.
 func (c *Condition) evaluateGate(s *scope) (bool, Evaluation) {
 	holds, ev, failure := c.evaluate(s)
 	if c.kind != condExpr {
@@ -237,7 +236,7 @@ func (c *Condition) evaluateGate(s *scope) (bool, Evaluation) {
 	problem, saw := ev.Problem, ev.Saw
 	switch {
 	case failure == nil:
-		problem, saw = c.expr.unread(s, false)
+		problem, saw = c.expr.firstUnusable(s, false)
 	case problem == "":
 		problem = failure.Message
 	}
@@ -248,9 +247,9 @@ func (c *Condition) evaluateGate(s *scope) (bool, Evaluation) {
 	return holds, ev
 }
 
-// Unread returns in words why a condition has no value, and what was there instead; "":
-// it has one.
-func (e Evaluation) Unread() string {
+// Explain explains why a condition has no result, and which value was there instead. It returns ""
+// if the condition has a result.
+func (e Evaluation) Explain() string {
 	if e.Problem == "" || e.Saw == "" {
 		return e.Problem
 	}
@@ -264,9 +263,8 @@ func boolText(b bool) string {
 	return "false"
 }
 
-// seen is what a decision keeps of a value that a condition saw: the text up to
-// 1 KiB, else its hash.
-func seen(text string) string {
+// recordedText returns what a decision records of a value: the text up to 1 KiB, else its hash.
+func recordedText(text string) string {
 	if len(text) <= 1024 {
 		return text
 	}
@@ -274,11 +272,11 @@ func seen(text string) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// SyntaxError is a malformed condition or reference.
+// SyntaxError reports a malformed condition, expression, or reference.
 type SyntaxError struct {
 	Message    message.Message
 	Suggestion message.Message
-	Column     int // in characters, from 1
+	Column     int // in characters of the text, starting at 1
 }
 
 func (e *SyntaxError) Error() string { return e.Message.String() }

@@ -15,8 +15,8 @@ func testScope() *scope {
 		outputs: func() map[string]any { return outputs }}
 }
 
-// The forms of a condition, what they see, and "not found"; an operator
-// between kinds that do not fit is an error, never a conversion (C04).
+// C04: each form of a condition records the value that it read, or "not found". An operator on
+// values of different types is an error. Values are never converted.
 func TestConditions(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ text, want string }{
@@ -50,7 +50,7 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// C01–C13 of the catalogue: what is refused, where, and with which advice.
+// C01–C13: malformed conditions are rejected with a position and advice.
 func TestMalformedConditions(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -59,7 +59,8 @@ func TestMalformedConditions(t *testing.T) {
 		suggestion string
 	}{
 		{"C01", "expr: (1", 0, ""}, {"C01", "expr: 1 ==", 0, ""}, {"C01", "expr:", 6, ""},
-		{"C02", "expr: " + strings.Repeat("(", 1_000_000), 1, ""}, {"C02", "expr: " + strings.Repeat("(", 40) + strings.Repeat(")", 40), 39, ""},
+		{"C02", "expr: " + strings.Repeat("(", 1_000_000), 1, ""},
+		{"C02", "expr: " + strings.Repeat("(", 40) + strings.Repeat(")", 40), 39, ""},
 		{"C03", "expr: " + strings.Repeat("!!(", 30) + "true" + strings.Repeat(")", 30) + strings.Repeat("!", 200), 0, ""},
 		{"C04", "expr: 'a' < 1", 0, ""}, {"C06", "expr: system('ls')", 0, ""}, {"C06", "expr: lst == 1", 7, "did you mean last?"},
 		{"C07", "expr: output.step-1.content == 'x'", 7, `write output["step-1"]`}, {"C08", "{{ last }}", 1, ""},

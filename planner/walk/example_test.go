@@ -52,7 +52,7 @@ func ExampleParseCondition() {
 		fmt.Println(err)
 		return
 	}
-	holds, saw, failure := condition.Evaluate(walk.Sight{Outputs: map[string]any{"fetch": map[string]any{"status": 503}}})
+	holds, saw, failure := condition.Evaluate(walk.Env{Outputs: map[string]any{"fetch": map[string]any{"status": 503}}})
 	fmt.Println(holds, saw.Saw, failure)
 
 	_, err = walk.ParseCondition("output.fetch.status>=500")
@@ -69,7 +69,7 @@ func ExampleParseTemplate() {
 		fmt.Println(err)
 		return
 	}
-	value, failure := template.Render(walk.Sight{Input: map[string]any{"id": "A-17"},
+	value, failure := template.Render(walk.Env{Input: map[string]any{"id": "A-17"},
 		Outputs: map[string]any{"fetch": map[string]any{"lines": []any{1, 2}}}})
 	fmt.Println(value, failure)
 	// Output:

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// maxExpression is the longest condition in bytes, maxNesting its deepest
-	// nesting; both are checked before anything is parsed (C02).
+	// maxExpression is the longest condition in bytes, and maxNesting its deepest nesting. Both are
+	// checked before parsing, so that no text can exhaust the stack.
 	maxExpression = 4096
 	maxNesting    = 32
 )
@@ -29,7 +29,7 @@ type expression struct {
 	text     string
 	tree     celast.Expr
 	program  cel.Program
-	nodes    []string // outputs it reads
+	nodes    []string // whose outputs it reads
 	allNodes bool     // reads `output` as a whole or by a computed key
 	reads    []fieldRead
 }
@@ -47,7 +47,7 @@ var expressionEnv = sync.OnceValues(func() (*cel.Env, error) {
 	)
 })
 
-// dashed finds output.step-1, which CEL would read as a subtraction.
+// dashed finds output.step-1, which CEL would parse as a subtraction.
 var dashed = regexp.MustCompile(`\boutput\.([A-Za-z0-9_]+(?:-[A-Za-z0-9_]+)+)`)
 
 func compileExpression(src string) (*expression, *SyntaxError) {
@@ -102,8 +102,8 @@ func compileExpression(src string) (*expression, *SyntaxError) {
 	return x, nil
 }
 
-// withoutStrings blanks string literals, and reports where the nesting of
-// brackets and of prefix operators exceeds maxNesting (-1: nowhere).
+// withoutStrings replaces string literals with blanks. tooDeep is the position at which brackets or
+// prefix operators are nested deeper than maxNesting, or -1.
 func withoutStrings(text string) (bare string, tooDeep int) {
 	b := []byte(text)
 	depth, prefix := 0, 0
@@ -152,9 +152,9 @@ func celError(issues *cel.Issues, lead int) *SyntaxError {
 	return e
 }
 
-// doubleNumbers makes every number of the tree a double, so that `1`, 1.0 and
-// values read from JSON mix: integer literals become doubles (but for indexes,
-// where both work), and functions that count give doubles.
+// doubleNumbers makes every number of the expression a double, so that `1`, 1.0, and values from
+// JSON can be combined. Integer literals become doubles, except indexes, which accept both.
+// Functions that count return doubles.
 func doubleNumbers(tree *celast.AST) {
 	id := celast.MaxID(tree)
 	factory := celast.NewExprFactory()
@@ -184,9 +184,9 @@ func doubleNumbers(tree *celast.AST) {
 	}))
 }
 
-// collect notes which nodes' outputs the expression reads.
+// collect records the nodes whose outputs the expression reads.
 func (x *expression) collect(e celast.Expr) {
-	reads := map[int64]bool{} // ids of `output` identifiers that are accounted for
+	reads := map[int64]bool{} // IDs of `output` identifiers that have been handled
 	note := func(operand celast.Expr, key string) {
 		reads[operand.ID()] = true
 		if !slices.Contains(x.nodes, key) {
@@ -216,8 +216,8 @@ func (x *expression) collect(e celast.Expr) {
 	slices.Sort(x.nodes)
 }
 
-// evaluate runs the expression; any failure, a result that is not a boolean and
-// too high a cost included, is an error.
+// evaluate runs the expression. It returns an error if the expression fails, if its result is not a
+// boolean, or if its cost is too high.
 func (x *expression) evaluate(s *scope) (bool, error) {
 	m := s.meter
 	m.begin(expressionCost)
@@ -236,7 +236,7 @@ func (x *expression) evaluate(s *scope) (bool, error) {
 	return holds, nil
 }
 
-// variable is what the expression sees under a name.
+// variable returns the value that the expression reads under a name.
 func (x *expression) variable(s *scope, name string) (any, bool) {
 	switch name {
 	case "last":

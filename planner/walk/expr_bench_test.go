@@ -22,7 +22,7 @@ func BenchmarkExpressions(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if holds, _, f := cond.Evaluate(walk.Sight{Last: map[string]any{"status": "ok"}, Input: items, Index: -1}); !holds ||
+				if holds, _, f := cond.Evaluate(walk.Env{Last: map[string]any{"status": "ok"}, Input: items, Index: -1}); !holds ||
 					f != nil {
 					b.Fatal(f)
 				}

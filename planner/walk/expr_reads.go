@@ -12,11 +12,11 @@ import (
 	"github.com/kairosd/kairosd/planner/message"
 )
 
-// fieldRead is a value that an expression reads, and the JSON type that it needs there;
-// "": any.
+// fieldRead is a value that an expression reads, and the JSON type that the expression requires. An
+// empty type means any.
 type fieldRead struct {
-	root string // output, last, input or, in gates, result
-	node string // of output
+	root string // output, last, input, or, in gates, result
+	node string // if root is output
 	path []string
 	kind string
 }
@@ -28,10 +28,10 @@ const (
 	kindString  = "string"
 )
 
-// roots are the names whose members a fieldRead can name.
+// roots are the names whose members a fieldRead can refer to.
 var roots = []string{"output", "last", "input", "result"}
 
-// fieldReads lists what an expression reads, in the order of its text.
+// fieldReads returns what an expression reads, in the order of its text.
 func fieldReads(e celast.Expr) []fieldRead {
 	var out []fieldRead
 	add := func(r fieldRead) {
@@ -60,7 +60,7 @@ func fieldReads(e celast.Expr) []fieldRead {
 		}
 		switch e.Kind() {
 		case celast.SelectKind:
-			if !e.AsSelect().IsTestOnly() { // has(x.y) needs no y
+			if !e.AsSelect().IsTestOnly() { // has(x.y) does not require y
 				walk(e.AsSelect().Operand(), "")
 			}
 		case celast.ListKind:
@@ -98,7 +98,7 @@ func fieldReads(e celast.Expr) []fieldRead {
 	return out
 }
 
-// memberOf reads x.y, x["y"] and x itself for the roots.
+// memberOf parses x.y, x["y"], and x for the roots.
 func memberOf(e celast.Expr) (root string, path []string, ok bool) {
 	switch e.Kind() {
 	case celast.IdentKind:
@@ -143,8 +143,8 @@ func literalKind(e celast.Expr) string {
 	return ""
 }
 
-// kindOf is the JSON type of a value.
-func kindOf(v any) string {
+// jsonType returns the JSON type of a value.
+func jsonType(v any) string {
 	switch v.(type) {
 	case nil:
 		return "null"
@@ -160,8 +160,8 @@ func kindOf(v any) string {
 	return "object"
 }
 
-// problem returns what is wrong with the value of a read; saw is what its step, the
-// input or last holds. "": nothing is.
+// problem describes why the value of a read is unusable, and saw is the value of its step, of the
+// input, or of last. Both are empty if the value is usable.
 func (r fieldRead) problem(s *scope, missing bool) (problem, saw string) {
 	var whole any
 	who := ""
@@ -181,13 +181,14 @@ func (r fieldRead) problem(s *scope, missing bool) (problem, saw string) {
 	}
 	v, ok := path(r.path).lookup(whole)
 	if !ok {
-		return missed(missing, fmt.Sprintf("%s has no field %q", who, strings.Join(r.path, "."))), returned(whole)
+		return missed(missing, fmt.Sprintf("%s has no field %q", who, strings.Join(r.path, "."))), formatReturned(whole)
 	}
-	if got := kindOf(v); r.kind != "" && got != r.kind {
+	if got := jsonType(v); r.kind != "" && got != r.kind {
 		if len(r.path) == 0 {
-			return fmt.Sprintf("%s is %s, not %s", who, aKind(got), aKind(r.kind)), returned(whole)
+			return fmt.Sprintf("%s is %s, not %s", who, aKind(got), aKind(r.kind)), formatReturned(whole)
 		}
-		return fmt.Sprintf("the field %q of %s is %s, not %s", strings.Join(r.path, "."), who, aKind(got), aKind(r.kind)), returned(whole)
+		return fmt.Sprintf("the field %q of %s is %s, not %s", strings.Join(r.path, "."), who, aKind(got), aKind(r.kind)),
+			formatReturned(whole)
 	}
 	return "", ""
 }
@@ -209,11 +210,11 @@ func aKind(kind string) string {
 	return "a " + kind
 }
 
-// maxReturned bounds what is kept of a value that a condition could not read.
+// maxReturned is the number of bytes that are kept of a value that a condition could not use.
 const maxReturned = 1024
 
-// returned is a value as people are shown it where a condition could not read it.
-func returned(v any) string {
+// formatReturned formats a value that a condition could not use, for people.
+func formatReturned(v any) string {
 	text, ok := jsonvalue.TextWithin(v)
 	if !ok {
 		return "a value that is too large to show"
@@ -224,9 +225,9 @@ func returned(v any) string {
 	return strings.ToValidUTF8(text[:maxReturned], "") + "…"
 }
 
-// unread is the first read of an expression that gives no usable value: a problem in
-// words, and what the step has returned. missing reports whether an absent value is one.
-func (x *expression) unread(s *scope, missing bool) (problem, saw string) {
+// firstUnusable finds the first read of an expression without a usable value. It returns the problem in
+// words and the value of the step. missing reports whether an absent value counts as a problem.
+func (x *expression) firstUnusable(s *scope, missing bool) (problem, saw string) {
 	for _, r := range x.reads {
 		if problem, saw = r.problem(s, missing); problem != "" {
 			return problem, saw
@@ -235,8 +236,8 @@ func (x *expression) unread(s *scope, missing bool) (problem, saw string) {
 	return "", ""
 }
 
-// GateSchema is the JSON Schema of the values that gates need: expressions over
-// `result`, the output that they read. nil: they need nothing of it.
+// GateSchema returns the JSON Schema that an output must match so that every gate can be evaluated.
+// Gates are expressions over `result`. The schema is nil if the gates require nothing.
 func GateSchema(exprs ...string) (map[string]any, error) {
 	var out map[string]any
 	for _, expr := range exprs {
@@ -254,7 +255,7 @@ func GateSchema(exprs ...string) (map[string]any, error) {
 	return out, nil
 }
 
-// gateReads lists what an expression reads of `result`.
+// gateReads returns what an expression reads of `result`.
 func gateReads(expr string) ([]fieldRead, error) {
 	text := strings.TrimSpace(expr)
 	if len(text) > maxExpression {

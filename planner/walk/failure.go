@@ -27,43 +27,43 @@ const (
 	CodeUnknownTool         = "unknown_tool"
 	CodeInvalidInput        = "invalid_input"
 	CodePolicy              = "policy"
-	CodeInDoubt             = "in_doubt" // it may have had its effect, and it is unknown
-	CodeRejected            = "rejected" // by a person, or by the time for an answer
+	CodeInDoubt             = "in_doubt" // the attempt may have had its effect; its outcome is unknown
+	CodeRejected            = "rejected" // a person rejected it, or the time for an answer ended
 	CodeFailed              = "failed"   // any other error of a handler
 )
 
-// Failure is why a node failed, in a form that survives storage: handlers may
-// return one (or wrap one) to say more than a plain error can.
+// Failure describes why a node failed, in a form that can be stored. Handlers return one, or wrap
+// one, to give details that a plain error cannot: whether a retry can help, and whether the attempt
+// may have had its effect.
 type Failure struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
-	// Text is Message with its arguments kept apart, as [message.Message.Encode] writes it.
-	// Empty: Message is the text of a tool, a provider, or a model, and is never translated.
+	// Text is Message with its arguments kept apart, as [message.Message.Encode] writes it. If it
+	// is empty, Message is the text of a tool, a provider, or a model, and is never translated.
 	Text string `json:"text,omitempty"`
 	// Suggestion states what the operator can do.
 	Suggestion string `json:"suggestion,omitempty"`
-	// Node is where it happened; filled in by the walk.
+	// Node is the ID of the node that failed. The walk sets it.
 	Node string `json:"node,omitempty"`
-	// Permanent errors cannot heal and are not retried.
+	// Permanent means that a retry cannot help, so the attempt is not repeated.
 	Permanent bool `json:"permanent,omitempty"`
-	// NoEffect means that it is certain that nothing happened outside (connection
-	// refused, rejected before dispatch, a definite 4xx). Without it, a failed
-	// attempt of an unsafe node is in doubt.
+	// NoEffect means that the attempt certainly had no effect on another system, for example
+	// because the connection was refused or the request was rejected with a 4xx status. Without it,
+	// a failed attempt of an unsafe node is in doubt.
 	NoEffect bool `json:"noEffect,omitempty"`
-	// RetryAfter is the least wait that the other side asked for.
+	// RetryAfter is the minimum wait that the other system requested. 0 means none.
 	RetryAfter time.Duration `json:"retryAfter,omitempty"`
-	// Detail is the cause as text: for the log and the inspector.
+	// Detail is the text of the cause, for the log and for diagnosis.
 	Detail string `json:"detail,omitempty"`
-	// Request is what the other side calls the request that failed: its support
-	// asks for it.
+	// Request is the ID that the other system gave to the failed request. Its support needs the ID.
 	Request string `json:"request,omitempty"`
-	// Behind is the failure behind this one, of a call that was not made since those
-	// before it had failed so: a run that fails by it has failed like those.
+	// Behind is set if the call was not made because earlier calls had failed. It holds the failure
+	// of those calls, so that such runs are grouped with the runs of that failure.
 	Behind *Behind `json:"behind,omitempty"`
 	cause  error
 }
 
-// Behind names a failure that led to another.
+// Behind is a failure that caused another one.
 type Behind struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
@@ -72,8 +72,8 @@ type Behind struct {
 
 func (f *Failure) Error() string { return f.Message }
 
-// WithMessage sets the message of f and returns f. The format is a constant, the key of its
-// translations. Texts of tools, providers, and models are arguments.
+// WithMessage sets the message of f and returns f. The format must be a constant, because it is the
+// key of its translations. Texts of tools, providers, and models are arguments.
 func (f *Failure) WithMessage(format string, args ...any) *Failure {
 	f.Message, f.Text = fmt.Sprintf(format, args...), message.New(format, args...).Encode()
 	return f
@@ -85,7 +85,7 @@ func (f *Failure) Localize() message.Message { return message.Decode(f.Text, f.M
 // Unwrap returns the error that caused f, if it is still in memory.
 func (f *Failure) Unwrap() error { return f.cause }
 
-// WithCause returns f with its cause set.
+// WithCause sets the cause of f and returns f. The cause is not stored.
 func (f *Failure) WithCause(err error) *Failure {
 	f.cause = err
 	if f.Detail == "" && err != nil {
@@ -94,8 +94,9 @@ func (f *Failure) WithCause(err error) *Failure {
 	return f
 }
 
-// AsFailure turns any error into a Failure: itself if it wraps one, code
-// "timeout" or "cancelled" for context errors, else "failed".
+// AsFailure converts an error to a Failure. It returns the failure that err wraps, if any.
+// Otherwise, the code is "timeout" or "cancelled" for errors of a context, and "failed" for other
+// errors.
 func AsFailure(err error) *Failure {
 	if err == nil {
 		return nil
@@ -112,8 +113,8 @@ func AsFailure(err error) *Failure {
 	return (&Failure{Code: CodeFailed}).WithMessage("%s", err).WithCause(err)
 }
 
-// CopyFailure is [AsFailure] as a value of this run's own, which wraps all of err: the
-// walk sets its node, and a handler may return the same error again.
+// CopyFailure is [AsFailure], but returns a copy that wraps err. The walk sets the node of the
+// copy. This matters because a handler may return the same error more than once.
 func CopyFailure(err error) *Failure {
 	f := *AsFailure(err)
 	f.cause = err

@@ -1,11 +1,11 @@
 package walk
 
-// Remember returns what memory returned for the run. It is called before
-// the first node is given its input, and again by every replay.
-func (w *Walk) Remember(v any) { w.facts.Memory = v }
+// SetMemory sets the text that the memory returned for the run. Call it before the first node gets
+// its input, and before every replay.
+func (w *Walk) SetMemory(v any) { w.facts.Memory = v }
 
-// scope is what references and conditions of a visit see. Outgoing conditions
-// see the node's own output as last; they pass it in.
+// scope returns what references and conditions of a visit can read. For outgoing conditions, last
+// is the output of the node.
 func (w *Walk) scope(last any) scope {
 	return scope{input: w.facts.Input, last: last, memory: w.facts.Memory, index: -1, runID: w.facts.RunID,
 		output: w.Output, continued: w.continues, outputs: w.outputs}
@@ -21,8 +21,8 @@ func (w *Walk) outputs() map[string]any {
 	return m
 }
 
-// Last is the value that conditions, references and a missing input see as
-// `last` in the visit.
+// Last returns the value of `last` for references and conditions of the visit. It is also the input
+// of a node that has none.
 func (w *Walk) Last(v VisitKey) any {
 	if o := w.visit(v); o != nil {
 		return o.last
@@ -30,14 +30,14 @@ func (w *Walk) Last(v VisitKey) any {
 	return nil
 }
 
-// Input resolves the visit's input; item is -1 without foreach. References to
-// secrets stay as they are written.
+// Input resolves the input of a visit. item is the index of the item in a foreach, else -1.
+// References to secrets are not resolved.
 func (w *Walk) Input(v VisitKey, item int) (any, *Failure) {
 	return w.DispatchInput(v, item, nil)
 }
 
-// DispatchInput is Input with secrets resolved. A value that merely looks like
-// a reference to a secret, because data held that text, stays text.
+// DispatchInput is Input with secrets resolved. It does not resolve text in data that only looks
+// like a reference to a secret.
 func (w *Walk) DispatchInput(k VisitKey, item int, secret func(name string) (string, bool)) (any, *Failure) {
 	v := w.visit(k)
 	if v == nil {

@@ -6,26 +6,26 @@ import (
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
-// MaxItems bounds the list of a foreach.
+// MaxItems limits the list of a foreach.
 const MaxItems = 10_000
 
-// items is where a foreach visit stands.
+// items is the state of a foreach visit.
 type items struct {
 	list    []any
-	status  []Status // "" while unsettled
+	status  []Status // empty for an item that has not settled
 	outputs []any
 	started []bool
-	next    int // no item below it is unstarted
-	running int // started and unsettled
+	next    int // all items before it were started
+	running int // started, not settled
 	settled int
-	failed  bool // some item failed and on_error is not continue
-	stopped bool // some item was cancelled
+	failed  bool // an item failed, and on_error is not continue
+	stopped bool // an item was cancelled
 	failure *Failure
-	first   int // index of the item whose failure that is
+	first   int // index of the item with that failure
 }
 
-// Items resolves the list of a foreach visit and returns its length. A visit
-// with an empty list is settled by the driver: Completed, output [].
+// Items resolves the list of a foreach visit and returns its length. If the list is empty, the
+// driver settles the visit with status Completed and output [].
 func (w *Walk) Items(k VisitKey) (int, *Failure) {
 	v := w.visit(k)
 	n := &w.p.Nodes[k.Node]
@@ -67,7 +67,7 @@ func (w *Walk) Items(k VisitKey) (int, *Failure) {
 	return len(list), nil
 }
 
-// ItemStatus is how an item of a foreach visit settled; "" while it has not.
+// ItemStatus returns how an item of a foreach visit settled, or "" if it has not.
 func (w *Walk) ItemStatus(k VisitKey, item int) Status {
 	v := w.visit(k)
 	if v == nil || v.items == nil || item < 0 || item >= len(v.items.status) {
@@ -76,10 +76,10 @@ func (w *Walk) ItemStatus(k VisitKey, item int) Status {
 	return v.items.status[item]
 }
 
-// NextItem returns the lowest item that was neither started nor settled, and
-// marks it started; -1 when none may start (all did, or one failed).
-// An item failed, nothing runs, and still the visit is open: then an item ran
-// whose start was not recorded, and what ran must finish.
+// NextItem marks the next unstarted item as started and returns its index. It returns -1 if no item
+// may start, because all have started or one failed. If an item failed, no item runs, and the visit
+// is still open, then an item ran whose start was not recorded. That item must finish first, so
+// NextItem returns it.
 func (w *Walk) NextItem(k VisitKey) int {
 	v := w.visit(k)
 	if v == nil || v.items == nil || w.stopped || (v.items.failed || v.items.stopped) && v.items.running > 0 {
@@ -95,7 +95,7 @@ func (w *Walk) NextItem(k VisitKey) int {
 	return -1
 }
 
-// StartItem marks an item started: one that a recorded attempt began.
+// StartItem marks an item as started because a recorded attempt began it.
 func (w *Walk) StartItem(k VisitKey, item int) {
 	if _, err := w.Items(k); err != nil {
 		return
@@ -105,8 +105,8 @@ func (w *Walk) StartItem(k VisitKey, item int) {
 	}
 }
 
-// ItemFailure stands for an item of a foreach that failed under on_error: continue,
-// in the list of outputs.
+// ItemFailure returns the element of the output list for an item that failed with on_error:
+// continue.
 func ItemFailure(f *Failure) map[string]any {
 	if f == nil {
 		f = (&Failure{Code: CodeFailed}).WithMessage("failed")
@@ -119,10 +119,10 @@ func (it *items) start(i int) {
 	it.running++
 }
 
-// settleItem records an item's outcome and reports how the visit ended, if it
-// did: Completed when all items have; Failed with the first item's error in
-// item order, rejections first, once no item runs. A record has items that were running
-// though their start was not recorded.
+// settleItem records the outcome of an item, and reports how the visit ended, if it did. A visit is
+// Completed once all items are. It is Failed once no item runs. Its failure is that of the first
+// failed item in list order, with rejections first. A recorded decision also covers items that ran
+// although their start was not recorded.
 func (w *Walk) settleItem(v *visit, s Settlement, recorded *Decision) (ended Status, output any, failure *Failure, err error) {
 	if _, f := w.Items(v.VisitKey); f != nil {
 		return "", nil, nil, f
@@ -171,8 +171,8 @@ func (w *Walk) settleItem(v *visit, s Settlement, recorded *Decision) (ended Sta
 	return ended, output, failure, nil
 }
 
-// reopen makes failed and cancelled items unstarted again and lists them; under
-// on_error: continue a failed item was taken care of and stays.
+// reopen makes failed and cancelled items startable again and returns them. With on_error:
+// continue, failed items count as handled and stay.
 func (it *items) reopen(on OnError) []int {
 	var again []int
 	for i, st := range it.status {

@@ -8,8 +8,7 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// P48: a node is not run for a million items: it fails before any of them starts,
-// and 10,000 are fine.
+// P48: a foreach over a million items fails before the first starts. 10,000 items are accepted.
 func TestAForeachOverTooLongAList(t *testing.T) {
 	t.Parallel()
 	for n, fails := range map[int]bool{10_000: false, 10_001: true, 1_000_000: true} {

@@ -14,55 +14,52 @@ import (
 )
 
 const (
-	// expressionCost bounds the evaluation of one condition, decisionCost that of
-	// all conditions that one settlement decides: a tenth of a second and a few
-	// seconds at the very most, so that neither a cancel nor a shutdown waits for
-	// them.
+	// expressionCost limits the evaluation of one condition to about 0.1 s. decisionCost limits all
+	// conditions that one settlement evaluates to a few seconds, so that neither a cancel nor a
+	// shutdown waits longer.
 	expressionCost = 100_000
 	decisionCost   = 1_000_000
-	// computationCost bounds one computation: transforming a list of some ten
-	// thousand items is well within it.
+	// computationCost limits one computation. It suffices to transform a list of 10,000 items.
 	computationCost = 5_000_000
-	// evaluationTime ends an evaluation whose cost was misjudged.
+	// evaluationTime ends an evaluation whose cost was estimated too low.
 	evaluationTime = 10 * time.Second
-	// checkEvery is how many units are spent between two looks at the context.
+	// checkEvery is the number of units between two checks of the context.
 	checkEvery = 1000
-	// costBytes is how many bytes of text cost one unit.
+	// costBytes is the number of bytes of text that cost one unit.
 	costBytes = 32
-	// plainBytes is the same for plain conditions, which go through a text once.
+	// plainBytes is costBytes for plain conditions, which read a text only once.
 	plainBytes = 256
-	// buildFactor is what a unit of size costs more when it is built than when it
-	// is read: building needs memory.
+	// buildFactor is the cost of building a value, relative to reading it. Building needs memory.
 	buildFactor = 2
 )
 
 var errCost = errors.New("the cost limit is exceeded: the expression compares, copies or repeats too much")
 
-// meter is what evaluations may still cost. Everything that takes time or memory
-// in proportion to values is paid before it is done. An evaluation that cannot pay
-// panics with an EvalCancelledError, which CEL turns into an error.
+// meter limits the cost of evaluations. Each operation whose time or memory depends on the size of
+// values is charged before it runs. If the limit is exceeded, the meter panics with an
+// EvalCancelledError, which CEL converts to an error.
 type meter struct {
-	ctx      context.Context
-	total    int // left for all evaluations
-	left     int // left for the current one
-	unlooked int // spent since the context was looked at
-	deadline time.Time
-	stopped  error // why the current evaluation ended early
+	ctx       context.Context
+	total     int // left for all evaluations
+	left      int // left for the current evaluation
+	unchecked int // spent since the last check of the context
+	deadline  time.Time
+	stopped   error // why the current evaluation was stopped
 }
 
 func newMeter(ctx context.Context, total int) *meter { return &meter{ctx: ctx, total: total} }
 
-// begin starts an evaluation that may cost at most the limit.
+// begin starts an evaluation with a limit on its cost.
 func (m *meter) begin(limit int) {
 	m.left, m.stopped = min(limit, m.total), nil
 	m.total -= m.left
 }
 
-// end gives back what the evaluation did not spend.
+// end returns the units that the evaluation did not spend.
 func (m *meter) end() { m.total += max(m.left, 0) }
 
-// takes pays outside an evaluation; false: too little is left.
-func (m *meter) takes(units int) bool {
+// charge charges units outside an evaluation. It returns false if not enough are left.
+func (m *meter) charge(units int) bool {
 	if units > m.total {
 		return false
 	}
@@ -74,10 +71,10 @@ func (m *meter) spend(units int) {
 	if m.left -= units; m.left < 0 {
 		m.stop(errCost, interpreter.CostLimitExceeded)
 	}
-	if m.unlooked += units; m.unlooked < checkEvery {
+	if m.unchecked += units; m.unchecked < checkEvery {
 		return
 	}
-	m.unlooked = 0
+	m.unchecked = 0
 	if err := m.ctx.Err(); err != nil {
 		m.stop(err, interpreter.ContextCancelled)
 	}
@@ -94,10 +91,10 @@ func (m *meter) stop(err error, cause interpreter.CancellationCause) {
 	panic(interpreter.EvalCancelledError{Message: err.Error(), Cause: cause})
 }
 
-// text pays for going through a text of that many bytes.
+// text charges for reading a text of the given length.
 func (m *meter) text(bytes int) { m.spend(1 + bytes/costBytes) }
 
-// product pays for work that grows with both numbers.
+// product charges for work that is proportional to the product of two numbers.
 func (m *meter) product(a, b, perUnit int) {
 	if a > 0 && b > (m.left+1)*perUnit/a {
 		m.spend(m.left + 1)
@@ -105,8 +102,8 @@ func (m *meter) product(a, b, perUnit int) {
 	m.spend(1 + a*b/perUnit)
 }
 
-// build pays for a value that an expression builds: parts that it shares are paid
-// each time, as every reader of the value meets them each time.
+// build charges for a value that an expression builds. A part that occurs more than once is charged
+// each time, because every reader of the value reads it each time.
 func (m *meter) build(v any) {
 	switch v := v.(type) {
 	case types.String:
@@ -167,7 +164,7 @@ func (m *meter) build(v any) {
 	}
 }
 
-// fits reports why a result is too large to be copied: it may show one part of the
+// fits returns an error if a result is too large to copy. A result may contain one part of the
 // input many times.
 func (m *meter) fits(v ref.Val) (err error) {
 	defer func() {
@@ -191,7 +188,7 @@ func composite(v any) bool {
 	return false
 }
 
-// equal is CEL's equality, paid element by element.
+// equal is the equality of CEL, charged element by element.
 func (m *meter) equal(a, b ref.Val) bool {
 	switch x := a.(type) {
 	case types.String:
@@ -250,8 +247,8 @@ func (m *meter) contains(list traits.Lister, v ref.Val) bool {
 	return false
 }
 
-// celValue shows a JSON value to CEL without copying it: its parts are turned when
-// they are looked at. All numbers are doubles.
+// celValue makes a JSON value available to CEL without a copy. Its parts are converted when they
+// are read. All numbers are doubles.
 func celValue(v any) ref.Val { return jsonAdapter{}.NativeToValue(v) }
 
 type jsonAdapter struct{}

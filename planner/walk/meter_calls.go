@@ -18,11 +18,11 @@ import (
 )
 
 const (
-	// meterName is where a program finds its meter; no expression can write it.
+	// meterName is the name of the meter in a program. No expression can refer to it.
 	meterName = "@meter"
 )
 
-// variables is what an expression sees, and the meter of its evaluation.
+// variables holds the variables of an expression, and the meter of its evaluation.
 type variables struct {
 	meter   *meter
 	resolve func(name string) (any, bool)
@@ -42,7 +42,7 @@ func meterOf(frame *interpreter.ExecutionFrame) *meter {
 	return v.(*meter)
 }
 
-// meteredProgram plans a checked expression such that every step of it is paid.
+// meteredProgram plans a checked expression so that every operation is charged.
 func meteredProgram(env *cel.Env, checked *cel.Ast) (cel.Program, error) {
 	return env.Program(
 		checked,
@@ -84,8 +84,8 @@ func allConst(list []interpreter.InterpretableV2) bool {
 	return true
 }
 
-// meteredAttribute pays for a variable, a member or a conditional; what goes
-// through a text later is paid here.
+// meteredAttribute charges for a variable, a member, or a conditional, and for later reads of its
+// text.
 type meteredAttribute struct {
 	interpreter.InterpretableAttribute
 }
@@ -95,11 +95,11 @@ func (a meteredAttribute) Eval(vars interpreter.Activation) ref.Val {
 }
 
 func (a meteredAttribute) Exec(frame *interpreter.ExecutionFrame) ref.Val {
-	return paid(meterOf(frame), a.InterpretableAttribute.Exec(frame))
+	return charged(meterOf(frame), a.InterpretableAttribute.Exec(frame))
 }
 
-// paid pays for a value that is at hand.
-func paid(m *meter, v ref.Val) ref.Val {
+// charged charges for a value that exists, and returns it.
+func charged(m *meter, v ref.Val) ref.Val {
 	switch v := v.(type) {
 	case types.String:
 		m.text(len(v))
@@ -111,7 +111,7 @@ func paid(m *meter, v ref.Val) ref.Val {
 	return v
 }
 
-// meteredValue pays for the list or map that it builds.
+// meteredValue charges for the list or map that it builds.
 type meteredValue struct {
 	interpreter.InterpretableConstructor
 }
@@ -126,7 +126,7 @@ func (c meteredValue) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	return v
 }
 
-// meteredStep pays for a call that takes no more time than its texts are long.
+// meteredStep charges for a call whose time is proportional to the length of its texts.
 type meteredStep struct{ interpreter.InterpretableV2 }
 
 func (s meteredStep) Eval(vars interpreter.Activation) ref.Val {
@@ -134,7 +134,7 @@ func (s meteredStep) Eval(vars interpreter.Activation) ref.Val {
 }
 
 func (s meteredStep) Exec(frame *interpreter.ExecutionFrame) ref.Val {
-	return paid(meterOf(frame), s.InterpretableV2.Exec(frame))
+	return charged(meterOf(frame), s.InterpretableV2.Exec(frame))
 }
 
 // meteredEqual is == and !=.
@@ -162,7 +162,7 @@ func (e *meteredEqual) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	return types.Bool(meterOf(frame).equal(a, b) != e.negated)
 }
 
-// operation is a function that must be paid before it is called.
+// operation is a function that is charged before it is called.
 type operation func(m *meter, args []ref.Val, call func() ref.Val) ref.Val
 
 type meteredCall struct {
@@ -211,7 +211,7 @@ func meteredCallOf(call interpreter.InterpretableCall, impl func() *functions.Ov
 	case len(args) == 2 && (name == celop.Equals || name == celop.NotEquals):
 		return &meteredEqual{call.ID(), args[0], args[1], name == celop.NotEquals}, nil
 	case name == celop.In && allConst(args[1:]), overloads.IsTypeConversionFunction(name) && allConst(args):
-		return call, nil // what is constant is worked out once, by CEL itself
+		return call, nil // CEL evaluates constants once, when the program is planned
 	case name == overloads.Matches && len(args) == 2:
 		op = matches
 		if c, ok := args[1].(interpreter.InterpretableConst); ok {
@@ -280,8 +280,8 @@ func sets(holds func(m *meter, a, b traits.Lister) bool) operation {
 	}
 }
 
-// add pays for texts and lists before they are joined. The list that a macro such
-// as map collects grows in place: what is added to it is paid already.
+// add charges for texts and lists before they are joined. A macro such as map appends to its list
+// in place, and its elements have been charged.
 func add(m *meter, args []ref.Val, call func() ref.Val) ref.Val {
 	switch a := args[0].(type) {
 	case types.String:
@@ -300,8 +300,7 @@ func add(m *meter, args []ref.Val, call func() ref.Val) ref.Val {
 		}
 		m.build(a)
 		m.build(b)
-		// Flat: CEL would stack one list upon the other and go through the stack
-		// for every item.
+		// The result is flat. CEL would nest the lists, and read all of them for every item.
 		var items []ref.Val
 		for _, list := range []traits.Lister{a, b} {
 			for it := list.Iterator(); it.HasNext() == types.True; {
@@ -322,7 +321,7 @@ func texts(args []ref.Val) []string {
 	return out
 }
 
-// search pays for a search that tries every place.
+// search charges for a search that may compare at every position.
 func search(m *meter, args []ref.Val, call func() ref.Val) ref.Val {
 	s := texts(args)
 	m.product(len(s[0])+1, len(s[1])+1, pattern.StepsPerUnit)
@@ -361,8 +360,8 @@ func join(m *meter, args []ref.Val, call func() ref.Val) ref.Val {
 	return call()
 }
 
-// format pays for what it prints: each clause at most a number of 400 digits, or
-// one of the arguments.
+// format charges for its output. Each clause prints a number of at most 400 digits, or one of the
+// arguments.
 func format(m *meter, args []ref.Val, call func() ref.Val) ref.Val {
 	s := texts(args)
 	m.text(len(s[0]))
@@ -373,7 +372,7 @@ func format(m *meter, args []ref.Val, call func() ref.Val) ref.Val {
 	return call()
 }
 
-// matches compiles a pattern that is not constant.
+// matches compiles a pattern that is not a constant.
 func matches(m *meter, args []ref.Val, call func() ref.Val) ref.Val {
 	text, ok := args[1].(types.String)
 	if !ok {
@@ -391,7 +390,7 @@ func matches(m *meter, args []ref.Val, call func() ref.Val) ref.Val {
 	return match(m, re, size, args[0])
 }
 
-// match pays for as many steps as the pattern may take over the text.
+// match charges for as many steps as the pattern may take over the text.
 func match(m *meter, re *regexp.Regexp, size int, v ref.Val) ref.Val {
 	text, ok := v.(types.String)
 	if !ok {
@@ -401,7 +400,7 @@ func match(m *meter, re *regexp.Regexp, size int, v ref.Val) ref.Val {
 	return types.Bool(re.MatchString(string(text)))
 }
 
-// clipError shortens what CEL reports, which may quote a whole value.
+// clipError shortens an error of CEL, which may quote a whole value.
 func clipError(err error) string {
 	const most = 500
 	text := err.Error()

@@ -12,16 +12,16 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// nested is a list of one value, to which a step over x was applied again and again.
+// nested returns an expression that applies a step over x to a value, again and again.
 func nested(levels int, x, step string) string {
 	return "[" + x + "]" + strings.Repeat(".map(x, "+step+")", levels)
 }
 
-// doubled compares two values that share their parts: small in memory, without
-// end to a reader.
+// doubled compares two values that share their parts. They are small in memory, but a reader meets
+// 2^25 elements.
 var doubled = nested(25, "[1, 2]", "[x, x]") + " == " + nested(25, "[1, 2]", "[x, x]")
 
-// expensive are expressions that a few characters make expensive.
+// expensive holds short expressions that are expensive to evaluate.
 var expensive = map[string]string{
 	"a comparison of nested lists":    doubled,
 	"an inequality of nested lists":   strings.Replace(doubled, "==", "!=", 1),
@@ -47,7 +47,7 @@ func TestExpensiveConditionsEnd(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, ev, f := c.Evaluate(walk.Sight{Last: list, Index: -1})
+			_, ev, f := c.Evaluate(walk.Env{Last: list, Index: -1})
 			if f == nil || f.Code != walk.CodeCondition || !f.Permanent || !strings.Contains(f.Message, "cost limit") ||
 				ev.Result != "error" {
 				t.Errorf("got %+v, %+v; want a failure that names the cost limit", ev, f)
@@ -56,22 +56,23 @@ func TestExpensiveConditionsEnd(t *testing.T) {
 	}
 }
 
-func TestExpensiveComputationsEnd(t *testing.T) { // not parallel: it counts what the process allocates
+func TestExpensiveComputationsEnd(t *testing.T) { // not parallel, because it counts allocations of the process
 	text := strings.Repeat("a", 100_000)
 	value := map[string]any{"text": text, "texts": []any{text, text, text, text, text, text, text, text, text, text}}
 	cases := map[string]string{
-		// 132 characters that asked for 8^7 copies.
+		// 132 characters that request 8^7 copies.
 		"a value that shares one part": nested(7, "value", "[x, x, x, x, x, x, x, x]"),
 		"maps that share one part":     nested(12, "value", "{'a': x, 'b': x, 'c': x, 'd': x}"),
 		"sets":                         "sets.equivalent([" + nested(25, "[1]", "[x, x]") + "], [" + nested(25, "[1]", "[x, x]") + "])",
 		"replace everywhere":           "value.text.replace('a', value.text)",
 		"replace nothing":              "value.text.replace('', value.text)",
 		"join":                         "[value.texts.join(value.text)].map(x, [x, x, x, x, x, x, x, x].join(x))",
-		"split":                        "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16].map(i, [1, 2, 3, 4, 5, 6, 7, 8].map(j, value.text.split('')))",
-		"format":                       "'%s%s%s%s'.format(" + nested(9, "value", "[x, x, x, x]") + ")",
-		"a naive search":               "(value.text + value.text).indexOf(value.text + 'b')",
-		"a naive search from the end":  "(value.text + value.text).lastIndexOf('b' + value.text)",
-		"a pattern from the value":     "['(a?){200}'].map(p, p + p + p + p + p + p + p + p).exists(p, value.text.matches(p + 'b'))",
+		"split": "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]" +
+			".map(i, [1, 2, 3, 4, 5, 6, 7, 8].map(j, value.text.split('')))",
+		"format":                      "'%s%s%s%s'.format(" + nested(9, "value", "[x, x, x, x]") + ")",
+		"a naive search":              "(value.text + value.text).indexOf(value.text + 'b')",
+		"a naive search from the end": "(value.text + value.text).lastIndexOf('b' + value.text)",
+		"a pattern from the value":    "['(a?){200}'].map(p, p + p + p + p + p + p + p + p).exists(p, value.text.matches(p + 'b'))",
 		"optional values": "[optional.of(" + nested(
 			25,
 			"[1]",
@@ -103,10 +104,11 @@ func TestExpensiveComputationsEnd(t *testing.T) { // not parallel: it counts wha
 	}
 }
 
-// Whatever an expression does, it ends when its context does.
+// An evaluation ends when its context ends, whatever the expression does.
 func TestComputationsHonorTheContext(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{doubled, "value.exists_one(a, value.exists_one(b, value.exists_one(c, false)))", "value.filter(a, value.filter(b, false) == [1]) == []"} {
+	for _, text := range []string{doubled, "value.exists_one(a, value.exists_one(b, value.exists_one(c, false)))",
+		"value.filter(a, value.filter(b, false) == [1]) == []"} {
 		c, err := walk.ParseComputation(text, "value")
 		if err != nil {
 			t.Fatal(err)
@@ -120,11 +122,11 @@ func TestComputationsHonorTheContext(t *testing.T) {
 	}
 }
 
-// A decision with many expensive conditions ends as a whole.
+// The cost of all conditions of one decision is limited.
 func TestManyExpensiveConditionsEnd(t *testing.T) {
 	t.Parallel()
 	g := &planner.Graph{Nodes: map[string]planner.Node{"a": {Type: "work"}, "z": {Type: "work"}}}
-	// Each is within what one condition may cost.
+	// Each condition is within its own limit.
 	cheap := "expr: input.all(a, input.all(b, input[0] == ''))"
 	for range 1000 {
 		g.Edges = append(g.Edges, planner.Edge{From: "a", To: "z", Condition: "expr: !(" + strings.TrimPrefix(cheap, "expr: ") + ")"})

@@ -1,9 +1,8 @@
 package walk
 
-// MissingInput returns the input of a run that was started without one: the
-// object of the schema's default values if the plan's input schema is of type
-// object, else nil. Defaults of nested objects count where the object has a
-// default of its own, or properties that have one.
+// MissingInput returns the input of a run that was started without one. If the input schema of the
+// plan has type object, it is the object of the schema's default values, else nil. An object inside
+// it gets a value if it has a default or if one of its properties has one.
 func (p *Program) MissingInput() any {
 	schema, ok := p.InputSchema.(map[string]any)
 	if !ok || schema["type"] != "object" {
@@ -13,11 +12,11 @@ func (p *Program) MissingInput() any {
 	return out
 }
 
-// maxDefaultDepth bounds how deep defaults are looked for.
+// maxDefaultDepth limits the depth at which defaults are searched for.
 const maxDefaultDepth = 16
 
-// defaults returns the default values of an object schema's properties, and
-// whether there are any.
+// defaults returns the default values of an object schema's properties. some reports whether there
+// are any.
 func defaults(schema map[string]any, depth int) (out map[string]any, some bool) {
 	out = map[string]any{}
 	properties, _ := schema["properties"].(map[string]any)

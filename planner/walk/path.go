@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// path leads into a value: keys of objects and indexes of lists, in the form
-// a.b.0.c; a key with dots is quoted: ."quoted key".
+// path leads into a value: keys of objects and indexes of lists, in the form a.b.0.c. A key with
+// dots is quoted: ."quoted key".
 type path []string
 
-// parsePath reads a path that begins at text[0] with a dot, and returns what
-// follows it. An empty text is the empty path. It stops at the first character
-// that cannot belong to a path.
+// parsePath parses a path at the beginning of text and returns the rest of the text. A path begins
+// with a dot. It ends at the first character that cannot be part of a path. An empty text is an
+// empty path.
 func parsePath(text string) (p path, rest string, err error) {
 	rest = text
 	for strings.HasPrefix(rest, ".") {
@@ -47,8 +47,8 @@ func parsePath(text string) (p path, rest string, err error) {
 	return p, rest, nil
 }
 
-// lookup follows the path; found is false when a key, index or container on
-// the way is missing.
+// lookup follows the path. found is false if a key or an index does not exist, or if a value on the
+// path is not a container.
 func (p path) lookup(v any) (_ any, found bool) {
 	for _, key := range p {
 		switch c := v.(type) {

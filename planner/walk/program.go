@@ -7,12 +7,11 @@ import (
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
-// Semantics numbers the meaning of a compiled program. Plan versions and
-// journals carry it, so that a journal is never folded by rules other than
-// those it was written under.
+// Semantics is the version of the meaning of compiled programs. Plan versions and journals store
+// it, so that a journal is only replayed with the rules under which it was written.
 const Semantics = 1
 
-// Kind distinguishes the two document shapes.
+// Kind distinguishes the two kinds of documents.
 type Kind string
 
 const (
@@ -20,117 +19,117 @@ const (
 	KindSteps Kind = "steps"
 )
 
-// Program is what both document shapes compile to: nodes in file order, each
-// with its activation rule. A Program is immutable and safe for concurrent use.
+// Program is a compiled document: nodes in file order, each with the rule that activates it. A
+// Program is immutable and safe for concurrent use.
 type Program struct {
 	ID, Name, Description string
 	Kind                  Kind
-	// Hash is the version hash: lower-case hex SHA-256 of the canonical form.
+	// Hash is the version hash: the lowercase hex SHA-256 of the canonical form.
 	Hash        string
 	Nodes       []ProgramNode
-	Index       map[string]int // node id → position in Nodes
+	Index       map[string]int // node ID → position in Nodes
 	Roots       []int          // nodes that start automatically, in file order
 	InputSchema any
 	Limits      Limits
-	// Metadata is that of a step plan, but for what the planner has words for.
+	// Metadata is the metadata of a step plan, without the keys that package planner interprets.
 	Metadata map[string]any
-	// Priority of runs that are started without one: -10, 0 or 10.
+	// Priority is the priority of runs that are started without one: -10, 0, 10, or 20.
 	Priority int
-	// ContinueBranches is on_failure: continue_branches.
+	// ContinueBranches is set by on_failure: continue_branches.
 	ContinueBranches bool
 	Strict           bool
-	// UsesNeeds reports that some node is activated by needs.
+	// UsesNeeds reports whether some node is activated by needs.
 	UsesNeeds bool
-	// Sequential marks a step plan without dependencies: steps run one after
-	// the other in order.
+	// Sequential is set for a step plan without dependencies, whose steps run one after the other.
 	Sequential bool
 
-	// Owner and Kept are what the analysis of the graph found out for the walk.
-	Owner []int  // token source that reaches a node over edges, -1: none
-	Kept  []bool // outputs that may be read after their node's settlement
+	// Owner and Kept are results of the analysis of the graph that the walk needs.
+	Owner []int  // by node: the source whose token reaches it over edges, or -1
+	Kept  []bool // by node: whether its output may be read later
 }
 
-// ProgramNode is one compiled node.
+// ProgramNode is a compiled node.
 type ProgramNode struct {
 	ID    string
 	Index int
-	// Type is the type after aliases are resolved ("init" is "noop"); a node
-	// whose document type is a tool's name has Type "tool" and Tool set when
-	// compiled against a catalog with the tool.
+	// Type is the type after aliases are resolved: "init" becomes "noop". If the type in the
+	// document is the name of a tool in the catalog, Type is "tool" and Tool is set.
 	Type     string
-	TypeName string // the type as written
+	TypeName string // the type as written in the document
 	Tool     string
 	Agent    string
 	Plan     string
 	Metadata map[string]string
 
-	// Input is the compiled input; nil when the node has none and gets `last`.
+	// Input is the compiled input. It is nil if the node has none and receives `last`.
 	Input  *Template
 	Output NodeOutput
 
-	// Incoming counts edges that lead here; a node has edges in, or needs.
+	// Incoming is the number of edges that lead to the node. A node has incoming edges or needs,
+	// not both.
 	Incoming int
 	Out      []ProgramEdge // in file order
 	Needs    []int
 	// Dependents are the nodes that need this one, in file order.
 	Dependents []int
-	// When decides whether a node with needs runs: WhenSuccess, WhenFailure,
-	// WhenAlways, or WhenCondition (then WhenCond is set).
+	// When decides whether a node with needs runs. WhenCond is set if it is WhenCondition.
 	When     When
 	WhenCond *Condition
-	// WhenUnknown states what a condition does whose expression has no value: UnknownFail
-	// (also "") or UnknownSkip.
+	// WhenUnknown decides what a condition does if its expression reads an unusable value:
+	// UnknownFail (default, also "") or UnknownSkip.
 	WhenUnknown string
 
 	Foreach     *Reference
-	MaxParallel int // of a foreach; default 8
+	MaxParallel int // in a foreach; default 8
 	MaxVisits   int // default 1
 	OnCycle     bool
 
 	Attempts
-	// Effect is that of the document; empty: the type's or tool's own.
+	// Effect is the side-effect class in the document. If it is empty, the class of the type or the
+	// tool applies.
 	Effect Effect
 
 	StepFacts
 }
 
-// NodeOutput is the output that is expected of a node.
+// NodeOutput describes the expected output of a node.
 type NodeOutput struct {
-	Schema any // JSON Schema; nil: any output
-	// ForGate is set if a gate needs this Schema: an output that does not match it stays,
+	Schema any // JSON Schema; nil means any output
+	// ForGate is set if a quality gate requires Schema. An output that does not match is then kept,
 	// and the gate is closed.
 	ForGate bool
-	// Product is the only member of Schema where that is the text that the step's skill
-	// produces: an answer in prose becomes it.
+	// Product is the only member of Schema, if it is a text that the step's skill produces. An
+	// answer in prose becomes that member.
 	Product string
 }
 
-// Attempts are the limits of a node's attempts, and the consequences of a failure.
+// Attempts defines how often a node is attempted, and what a failure does.
 type Attempts struct {
-	MaxAttempts int // ≥ 1
+	MaxAttempts int // at least 1
 	Backoff     Backoff
-	Timeout     time.Duration // 0: none
+	Timeout     time.Duration // of one attempt; 0 means no limit
 	OnError     OnError
-	OnReject    OnReject // of a node of type approval
+	OnReject    OnReject // if the node has type approval
 }
 
-// StepFacts are the facts of a step plan for context messages, events, and estimates.
+// StepFacts holds the facts of a step in a step plan for messages to agents, for events, and for
+// estimates.
 type StepFacts struct {
-	Skill          string // that the step names; empty: none
+	Skill          string // empty if the step names none
 	Task           string
 	ExpectedOutput string
 	Order          int
 }
 
-// ProgramEdge is one compiled edge.
+// ProgramEdge is a compiled edge.
 type ProgramEdge struct {
 	To       int
-	Position int // index in the document's edge list
+	Position int // index in the document's list of edges
 	Text     string
 	Cond     *Condition
 }
 
-// Limits bound a run. Zero means "no limit set by the plan".
+// Limits are the limits that a plan sets for its runs. Zero means that the plan sets no limit.
 type Limits struct {
 	MaxSteps    int
 	MaxDuration Duration
@@ -138,7 +137,7 @@ type Limits struct {
 	MaxCost     float64
 }
 
-// When is the outcome of its needs a node runs.
+// When decides for which outcome of its needs a node runs.
 type When string
 
 const (
@@ -148,13 +147,13 @@ const (
 	WhenCondition When = "condition"
 )
 
-// What a condition does whose expression has no value.
+// Values of [ProgramNode.WhenUnknown].
 const (
 	UnknownFail = "fail"
 	UnknownSkip = "skip"
 )
 
-// OnError states what an unhandled failure of a node does.
+// OnError decides what an unhandled failure of a node does.
 type OnError string
 
 const (
@@ -164,7 +163,7 @@ const (
 	OnErrorReplan   OnError = "replan"
 )
 
-// OnReject states what a rejection of a node of type approval does.
+// OnReject decides what a rejection of a node of type approval does.
 type OnReject string
 
 const (
@@ -172,19 +171,19 @@ const (
 	OnRejectContinue OnReject = "continue"
 )
 
-// Effect is what running a node may do to other systems.
+// Effect is a side-effect class: what a node may do to other systems.
 type Effect string
 
 const (
-	EffectPure       Effect = "pure"       // no effect, same result
-	EffectRead       Effect = "read"       // no effect, result may differ
-	EffectIdempotent Effect = "idempotent" // repeating with the same key is harmless
-	EffectUnsafe     Effect = "unsafe"     // never repeated without a person
-	EffectControl    Effect = "control"    // wait, approval, plan: a durable row
+	EffectPure       Effect = "pure"       // no effect, and the same result each time
+	EffectRead       Effect = "read"       // no effect, but the result may differ
+	EffectIdempotent Effect = "idempotent" // repeating it with the same key has no further effect
+	EffectUnsafe     Effect = "unsafe"     // kairosd never repeats it without a decision of a person
+	EffectControl    Effect = "control"    // wait, approval, plan: kept in durable rows
 )
 
-// Stricter reports whether e demands at least as much care as f:
-// pure < read < idempotent < unsafe.
+// Stricter reports whether e demands at least as much care as f, in the order pure, read,
+// idempotent, unsafe.
 func (e Effect) Stricter(f Effect) bool { return effectRank(e) >= effectRank(f) }
 
 func effectRank(e Effect) int {
@@ -201,11 +200,11 @@ func effectRank(e Effect) int {
 	return 0
 }
 
-// Summary is the description of the plan, else its name.
+// Summary returns the description of the plan, or its name if it has none.
 func (p *Program) Summary() string { return cmp.Or(p.Description, p.Name) }
 
-// Text is an output of the node as people and models read it: its product, where it has
-// one, else [jsonvalue.Text].
+// Text formats an output of the node for people and models: its product if it has one, else
+// [jsonvalue.Text].
 func (n *ProgramNode) Text(output any) string {
 	if m, ok := output.(map[string]any); ok && n.Output.Product != "" && len(m) == 1 {
 		if text, ok := m[n.Output.Product].(string); ok {

@@ -9,9 +9,9 @@ import (
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
-// Reads returns which node outputs a node's input, foreach, `when` and outgoing
-// conditions may read through explicit references; `last` is not included. In
-// file order, each node once.
+// Reads returns the positions of the nodes whose outputs a node may read through references in its
+// input, foreach, `when`, and outgoing conditions. It does not include `last`. Each node occurs
+// once, in file order.
 func (p *Program) Reads(node int) []int {
 	n := &p.Nodes[node]
 	var out []int
@@ -49,9 +49,8 @@ func (p *Program) Reads(node int) []int {
 	return out
 }
 
-// Fingerprint is the hash of a node's compiled definition, its edges and needs
-// included: equal fingerprints in two versions mean that a recorded visit may
-// be kept.
+// Fingerprint returns a hash of a node's compiled definition, including its edges and needs. If it
+// is equal in two versions of a plan, a recorded visit of the node may be kept.
 func (p *Program) Fingerprint(node int) string {
 	n := &p.Nodes[node]
 	var input any
@@ -86,8 +85,9 @@ func (p *Program) Fingerprint(node int) string {
 	}
 	b, err := jsonvalue.Encode([]any{n.ID, n.Type, n.Tool, n.Agent, n.Plan, input, n.Output.Schema, edges,
 		names(n.Needs), when, foreach, metadata,
-		n.MaxVisits, n.MaxAttempts, fmt.Sprint(n.Backoff), n.Timeout.String(), string(n.OnError), string(n.OnReject), string(n.Effect), n.Task})
-	if err != nil { // a compiled node holds JSON values only
+		n.MaxVisits, n.MaxAttempts, fmt.Sprint(n.Backoff), n.Timeout.String(), string(n.OnError), string(n.OnReject),
+		string(n.Effect), n.Task})
+	if err != nil { // a compiled node contains only JSON values
 		panic("walk: fingerprint: " + err.Error())
 	}
 	sum := sha256.Sum256(b)

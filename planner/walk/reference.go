@@ -12,48 +12,48 @@ import (
 	"github.com/kairosd/kairosd/planner/suggest"
 )
 
-// RefRoot is the first word of a reference: what it speaks of.
+// RefRoot is the first word of a reference.
 type RefRoot string
 
 const (
-	RefInput  RefRoot = "input"  // the run's input
-	RefLast   RefRoot = "last"   // the value this visit was started with
-	RefMemory RefRoot = "memory" // what memory returned
-	RefItem   RefRoot = "item"   // the item of a foreach
-	RefIndex  RefRoot = "index"  // its index, from 0
-	RefRun    RefRoot = "run"    // facts of the run: run.id
-	RefSecret RefRoot = "secret" // a secret, resolved only at dispatch
-	RefOutput RefRoot = "output" // a node's latest output
+	RefInput  RefRoot = "input"  // the input of the run
+	RefLast   RefRoot = "last"   // the value with which the visit was started
+	RefMemory RefRoot = "memory" // the text that the memory returned
+	RefItem   RefRoot = "item"   // the item in a foreach
+	RefIndex  RefRoot = "index"  // the index of the item, starting at 0
+	RefRun    RefRoot = "run"    // facts about the run: run.id
+	RefSecret RefRoot = "secret" // a secret, resolved only when the attempt starts
+	RefOutput RefRoot = "output" // the latest output of a node
 )
 
-// RefRoots lists every root; node ids may not take these names, apart from
-// "output" and "error", which the language leaves free.
+// RefRoots lists all roots. A node ID must not be one of them, except "output" and "error".
 var RefRoots = []RefRoot{RefInput, RefLast, RefMemory, RefItem, RefIndex, RefRun, RefSecret, RefOutput}
 
-// Reference is a compiled reference such as ${output.fetch.body.0.id}.
+// Reference is a compiled reference such as ${output.fetch.body.0.id}. It is immutable and safe for
+// concurrent use.
 type Reference struct {
-	// Text is what stands between ${ and }, as written.
+	// Text is the text between ${ and }.
 	Text string
 	Root RefRoot
-	node string // of RefOutput
-	name string // of RefSecret
+	node string // if Root is RefOutput
+	name string // if Root is RefSecret
 	path path
-	// fallback is the value after ??, used in place of null and of nothing.
+	// fallback is the value after ??. It replaces null and missing values.
 	fallback    any
 	hasFallback bool
 }
 
-// Node is the node whose output is referred to, or "".
+// Node returns the ID of the node whose output the reference reads, or "".
 func (r *Reference) Node() string { return r.node }
 
-// Secret is the name of the secret referred to, or "".
+// Secret returns the name of the secret, or "".
 func (r *Reference) Secret() string { return r.name }
 
-// HasDefault reports whether the reference gives a value for "nothing there".
+// HasDefault reports whether the reference has a value for missing values.
 func (r *Reference) HasDefault() bool { return r.hasFallback }
 
-// ParseReference compiles what stands between ${ and }: a root, a path, and
-// optionally ?? and a default, which is a JSON value or a bare word.
+// ParseReference compiles the text between ${ and }: a root, a path, and optionally ?? and a
+// default. The default is a JSON value or a bare word.
 func ParseReference(text string) (*Reference, error) {
 	r := &Reference{Text: text}
 	body := text
@@ -85,8 +85,8 @@ func ParseReference(text string) (*Reference, error) {
 	return r, nil
 }
 
-// parseTarget reads root and path and returns what follows; the column of its
-// error counts from 0.
+// parseTarget parses the root and the path, and returns the rest of the text. The column of its
+// error starts at 0.
 func (r *Reference) parseTarget(body string) (rest string, _ *SyntaxError) {
 	n := strings.IndexAny(body, ". \t=!")
 	if n < 0 {
@@ -148,24 +148,24 @@ func rootNames() []string {
 	return names
 }
 
-// scope is where references are looked up during one visit.
+// scope holds the values that references can read in one visit.
 type scope struct {
 	input  any
 	last   any
-	memory any // nil: absent
+	memory any // nil if there is none
 	item   any
-	index  int // -1: no foreach
+	index  int // -1 outside a foreach
 	runID  string
 	output func(node string) (any, bool)
-	// continued reports whether a node failed under on_error: continue.
+	// continued reports whether a node failed with on_error: continue.
 	continued func(node string) bool
-	secret    func(name string) (string, bool) // nil: secrets stay as written
-	outputs   func() map[string]any            // every output, for expressions
+	secret    func(name string) (string, bool) // if nil, secrets are not resolved
+	outputs   func() map[string]any            // all outputs, for expressions
 	failure   any                              // `error` in expressions
-	meter     *meter                           // pays for conditions
+	meter     *meter                           // charged for conditions
 }
 
-// lookup finds the value a reference names; found is false for "nothing there".
+// lookup returns the value of a reference. found is false if the value is missing.
 func (r *Reference) lookup(s *scope) (v any, found bool) {
 	switch r.Root {
 	case RefInput:
@@ -213,9 +213,8 @@ func lookupFrom(v any, p path) (any, bool) {
 	return p.lookup(v)
 }
 
-// resolve is lookup with the default applied. A reference to nothing is a
-// permanent failure, without retry. One into the output of a node that failed under
-// on_error: continue gives null.
+// resolve is lookup with the default applied. A missing value is a permanent failure. A value from
+// a node that failed with on_error: continue is null.
 func (r *Reference) resolve(s *scope) (any, *Failure) {
 	if v, ok := r.lookup(s); ok && (v != nil || !r.hasFallback) {
 		return v, nil
@@ -245,7 +244,7 @@ func (r *Reference) resolve(s *scope) (any, *Failure) {
 	return nil, f
 }
 
-// ValidID reports whether s is a legal node id.
+// ValidID reports whether s is a valid node ID.
 func ValidID(s string) bool {
 	if s == "" || len(s) > 128 || s[0] == '-' {
 		return false
@@ -259,7 +258,7 @@ func ValidID(s string) bool {
 	return true
 }
 
-// missing returns in words what a reference of a condition does not find, and what is
+// missing describes which value the reference of a condition does not find, and which value is
 // there instead.
 func (r *Reference) missing(s *scope) (problem, saw string) {
 	return fieldRead{root: string(r.Root), node: r.node, path: r.path}.problem(s, true)

@@ -2,15 +2,15 @@ package walk
 
 import "github.com/kairosd/kairosd/planner/jsonvalue"
 
-// rejectedWith reports whether the failure is a person's rejection of the node.
+// rejectedWith reports whether the failure is a rejection of the node by a person.
 func (n *ProgramNode) rejectedWith(f *Failure) bool {
 	return n.Type == TypeApproval && f != nil && f.Code == CodeRejected
 }
 
-// Answered is what a person's answer makes of a node of type approval: its output, or
-// the failure of a rejection that the node does not continue after. The output is
-// {answer, approved, by, comment, values}; answer is the id of the answer.
-func (n *ProgramNode) Answered(answer string, approved bool, by, comment string, values any) (map[string]any, *Failure) {
+// AnswerOutput returns the output of an approval that a person answered. The output is {answer,
+// approved, by, comment, values}, where answer is the ID of the answer. A rejection is a failure,
+// unless the node has on_reject: continue.
+func (n *ProgramNode) AnswerOutput(answer string, approved bool, by, comment string, values any) (map[string]any, *Failure) {
 	if !approved && n.OnReject != OnRejectContinue {
 		f := &Failure{Code: CodeRejected, Node: n.ID, Permanent: true, NoEffect: true}
 		switch {
@@ -28,8 +28,9 @@ func (n *ProgramNode) Answered(answer string, approved bool, by, comment string,
 	return map[string]any{"answer": answer, "approved": approved, "by": by, "comment": comment, "values": values}, nil
 }
 
-// ApprovalOutput is what a handler's answer makes of a node: that of a node of type approval
-// may be a rejection.
+// ApprovalOutput converts the result of a handler. The result of a node of type approval may be a
+// rejection, which is a failure unless the node has on_reject: continue. Other results are returned
+// unchanged.
 func (n *ProgramNode) ApprovalOutput(output any, err error) (any, error) {
 	if n.Type != TypeApproval {
 		return output, err
@@ -57,7 +58,7 @@ func (n *ProgramNode) ApprovalOutput(output any, err error) (any, error) {
 		comment, _ = m["comment"].(string)
 		values = m["values"]
 	}
-	out, f := n.Answered(answer, false, by, comment, values)
+	out, f := n.AnswerOutput(answer, false, by, comment, values)
 	if f != nil {
 		if err != nil {
 			f.Message, f.Text = rejected.Message, rejected.Text

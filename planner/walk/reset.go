@@ -4,20 +4,20 @@ import (
 	"slices"
 )
 
-// CodeNotResumable: the run failed by a decision on nodes that are kept, so
-// that running again would decide the same.
+// CodeNotResumable reports that a decision on nodes that a resume keeps failed the run. A resume
+// would make the same decision.
 const CodeNotResumable = "not_resumable"
 
-// Reset opens a failed or cancelled walk again: unhandled failed and cancelled
-// visits, everything that was skipped because of them, and what ran only
-// because they failed. Handled failures stay. It fails with code
-// "not_resumable" when the failure was a decision on kept nodes.
+// Reset prepares a failed or cancelled walk for a resume. It reopens visits that failed unhandled
+// or were cancelled. It also undoes what was skipped because of them, or ran only because they
+// failed. Handled failures stay. If a decision on nodes that are kept failed the run, Reset fails
+// with [CodeNotResumable].
 func (w *Walk) Reset() (Reset, *Failure) { return w.reset(nil) }
 
 func (w *Walk) reset(recorded *Reset) (Reset, *Failure) {
 	undone, forgotten := w.undo()
 	for i := range w.nodes {
-		if f := w.nodes[i].broke; f != nil && !undone[i] {
+		if f := w.nodes[i].decisionFailure; f != nil && !undone[i] {
 			return Reset{}, (&Failure{
 				Code:       CodeNotResumable,
 				Permanent:  true,
@@ -39,11 +39,11 @@ func (w *Walk) reset(recorded *Reset) (Reset, *Failure) {
 				opened.Items = v.items.reopen(w.p.Nodes[i].OnError)
 			}
 			r.Reopened = append(r.Reopened, opened)
-			*n = nodeState{visits: v.Visit, decided: n.decided, standing: n.before}
+			*n = nodeState{visits: v.Visit, decided: n.decided, visitResult: n.resultBefore}
 			again = append(again, v)
-		case n.parked != nil:
-			again = append(again, n.parked)
-			n.visits, n.parked = n.parked.Visit, nil
+		case n.held != nil:
+			again = append(again, n.held)
+			n.visits, n.held = n.held.Visit, nil
 		}
 	}
 	w.failure, w.failed, w.rejected, w.stopped = nil, false, false, false
@@ -57,11 +57,11 @@ func (w *Walk) reset(recorded *Reset) (Reset, *Failure) {
 	}
 	for i := range w.nodes {
 		if t := w.tokens[i]; t != nil {
-			d.deadPaths(t)
+			d.skipDeadPaths(t)
 		}
 	}
 	for i := range w.p.Nodes {
-		if n := &w.nodes[i]; len(w.p.Nodes[i].Needs) > 0 && n.left == 0 && !n.decided {
+		if n := &w.nodes[i]; len(w.p.Nodes[i].Needs) > 0 && n.openNeeds == 0 && !n.decided {
 			d.decide(i)
 		}
 	}
@@ -69,14 +69,13 @@ func (w *Walk) reset(recorded *Reset) (Reset, *Failure) {
 	return r, nil
 }
 
-// recount derives again, from what is settled, how many needs are open and
-// which tokens move.
+// recount computes from the settled visits how many needs are open and which tokens move.
 func (w *Walk) recount(undone []bool) {
 	for i := range w.p.Nodes {
-		w.nodes[i].left = 0
+		w.nodes[i].openNeeds = 0
 		for _, j := range w.p.Nodes[i].Needs {
 			if w.nodes[j].status == "" {
-				w.nodes[i].left++
+				w.nodes[i].openNeeds++
 			}
 		}
 	}
@@ -87,8 +86,8 @@ func (w *Walk) recount(undone []bool) {
 	}
 }
 
-// ReplayReset applies a recorded reset. What it opens follows from the walk; no
-// condition is evaluated.
+// ReplayReset applies a recorded reset. It computes what is reopened from the walk, and evaluates
+// no condition.
 func (w *Walk) ReplayReset(r Reset) error {
 	if _, err := w.reset(&r); err != nil {
 		return errRecorded
@@ -96,10 +95,9 @@ func (w *Walk) ReplayReset(r Reset) error {
 	return nil
 }
 
-// undo finds what no longer stands once what failed unhandled or was cancelled
-// runs again, to the fixpoint: forgotten are nodes with needs that were decided
-// although a need is no longer settled, with all that their tokens reached, and
-// what was skipped because no token could reach it.
+// undo finds, to the fixpoint, what a rerun of failed and cancelled visits makes invalid. forgotten
+// holds the nodes with needs that were decided although a need is open again, with everything their
+// tokens reached. It also holds nodes that were skipped because no token could reach them.
 func (w *Walk) undo() (undone, forgotten []bool) {
 	undone, forgotten = make([]bool, len(w.nodes)), make([]bool, len(w.nodes))
 	var queue []int
@@ -109,8 +107,8 @@ func (w *Walk) undo() (undone, forgotten []bool) {
 		}
 	}
 	forget := func(i int) { undone[i], forgotten[i] = true, true }
-	// What no token could reach any more because of the failure can be reached
-	// again; what was out of reach before it stays so.
+	// Nodes that became unreachable because of the failure can be reached again. Nodes that were
+	// unreachable before stay skipped.
 	reached := make([]bool, len(w.nodes))
 	for len(queue) > 0 {
 		i := queue[0]
@@ -142,7 +140,7 @@ func (w *Walk) undo() (undone, forgotten []bool) {
 	return undone, forgotten
 }
 
-// forget makes a node as if nothing had come to it yet.
+// forget resets a node to the state before its first visit.
 func (w *Walk) forget(i int, r *Reset) {
 	n := &w.nodes[i]
 	if n.visits > 0 || n.unvisited {
@@ -154,5 +152,5 @@ func (w *Walk) forget(i int, r *Reset) {
 	if t := w.tokens[i]; t != nil {
 		t.started, t.ended = false, false
 	}
-	*n = nodeState{left: n.left}
+	*n = nodeState{openNeeds: n.openNeeds}
 }

@@ -8,16 +8,15 @@ import (
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
-// decider makes the choices of a settlement: by evaluating conditions, or from
-// a record.
+// decider makes the decisions of one settlement, either by evaluating conditions or from a record.
 type decider struct {
 	w        *Walk
-	recorded *Decision // nil: evaluate
+	recorded *Decision // nil to evaluate
 	made     Decision
-	meter    *meter // of all conditions that are evaluated; nil until the first
+	meter    *meter // for all conditions of the settlement; nil until the first
 }
 
-// scope is what the conditions that are decided now see.
+// scope returns what the evaluated conditions can read.
 func (d *decider) scope(last any) scope {
 	if d.meter == nil {
 		d.meter = newMeter(context.Background(), decisionCost)
@@ -27,27 +26,27 @@ func (d *decider) scope(last any) scope {
 	return s
 }
 
-// fail notes the failure of the run by a decision of a node, or of its `when`;
-// the first is recorded.
+// fail records that a decision of a node, or its `when`, failed the run. Only the first failure is
+// recorded.
 func (d *decider) fail(f *Failure, by int) {
 	w := d.w
 	if d.made.Failure == nil {
 		d.made.Failure = f
 	}
-	w.nodes[by].broke = f
+	w.nodes[by].decisionFailure = f
 	w.failRun(f, w.p.Nodes[by].ID)
 }
 
-// Settle applies a final outcome, evaluating conditions, and returns what was
-// decided. Its error is a misuse: the visit or item is not open.
+// Settle applies the final outcome of a visit or item. It evaluates conditions and returns the
+// decision. It returns an error only if the visit or item is not open.
 func (w *Walk) Settle(s Settlement) (Decision, error) {
 	d := &decider{w: w}
 	err := d.settle(s)
 	return d.made, err
 }
 
-// Replay applies a recorded outcome with its recorded decision. It evaluates no
-// condition; its error reports that record and program do not fit.
+// Replay applies a recorded outcome with its recorded decision. It evaluates no condition. It
+// returns an error if the record does not match the program.
 func (w *Walk) Replay(s Settlement, d Decision) error {
 	return (&decider{w: w, recorded: &d}).settle(s)
 }
@@ -69,15 +68,15 @@ func (d *decider) settle(s Settlement) error {
 	w.close(v)
 	n, node := &w.nodes[s.Node], &w.p.Nodes[s.Node]
 	w.settled++
-	before := n.standing
-	n.standing, n.unhandled = standing{status: s.Status, failure: s.Failure}, false
-	n.previous, n.before, n.broke = nil, standing{}, nil
+	before := n.visitResult
+	n.visitResult, n.unhandled = visitResult{status: s.Status, failure: s.Failure}, false
+	n.previous, n.resultBefore, n.decisionFailure = nil, visitResult{}, nil
 	take := true // whether an edge may be taken
 	last := s.Output
 	switch s.Status {
 	case Completed:
 		n.hasOutput = true
-	case Skipped: // by a person, after it was started
+	case Skipped: // by a person, after the start
 		last = nil
 	case Failed:
 		take, last = d.handle(n, node, s)
@@ -85,7 +84,7 @@ func (d *decider) settle(s Settlement) error {
 		take, last = false, nil
 	}
 	if n.status == Cancelled || n.unhandled {
-		n.previous, n.before = v, before
+		n.previous, n.resultBefore = v, before
 	}
 	if n.hasOutput && (w.p.Kept == nil || w.p.Kept[s.Node]) {
 		n.output = last
@@ -113,7 +112,7 @@ func (d *decider) settle(s Settlement) error {
 	return nil
 }
 
-// close takes a visit out of the open ones.
+// close removes a visit from the open ones.
 func (w *Walk) close(v *visit) {
 	w.nodes[v.Node].open = nil
 	w.open--
@@ -122,7 +121,7 @@ func (w *Walk) close(v *visit) {
 	}
 }
 
-// handle returns what a failure of a visit leads to.
+// handle returns what follows a failure of a visit.
 func (d *decider) handle(n *nodeState, node *ProgramNode, s Settlement) (take bool, last any) {
 	w := d.w
 	if s.Failure != nil {
@@ -147,7 +146,7 @@ func (d *decider) handle(n *nodeState, node *ProgramNode, s Settlement) (take bo
 	return false, nil
 }
 
-// failRun notes an unhandled failure.
+// failRun records an unhandled failure.
 func (w *Walk) failRun(f *Failure, node string) {
 	if f == nil {
 		f = (&Failure{Code: CodeFailed, Node: node}).WithMessage("node %q failed", node)
@@ -158,7 +157,7 @@ func (w *Walk) failRun(f *Failure, node string) {
 	w.failed = true
 }
 
-// errorValue is what an error edge hands on as last.
+// errorValue is the value of `last` after an error edge.
 func errorValue(f *Failure, node string) any {
 	if f == nil {
 		return map[string]any{"error": "failed", "code": CodeFailed, "node": node}
@@ -166,12 +165,12 @@ func errorValue(f *Failure, node string) any {
 	return map[string]any{"error": f.Message, "code": f.Code, "node": node}
 }
 
-// choose picks the edge out of a completed node: the first true one that is not a
+// choose selects an edge out of a completed node: the first whose condition holds and that is not a
 // fallback, else the first fallback.
 func (d *decider) choose(node *ProgramNode, last any) (int, error) {
 	w := d.w
 	if len(node.Out) == 1 && node.Out[0].Cond.Fallback() {
-		return 0, nil // nothing to decide: the zero Decision
+		return 0, nil // nothing to record
 	}
 	if r := d.recorded; r != nil {
 		d.made.Evaluated, d.made.Ended, d.made.Edge, d.made.To = r.Evaluated, r.Ended, r.Edge, r.To
@@ -221,7 +220,7 @@ func (d *decider) choose(node *ProgramNode, last any) (int, error) {
 	case fallback >= 0:
 		return d.chosen(node, fallback), nil
 	case !candidates:
-		return -1, nil // error edges only: the run may well end here
+		return -1, nil // only error edges: the run may end here
 	}
 	d.made.Ended = "no edge matched"
 	if w.p.Strict {
@@ -238,14 +237,14 @@ func (d *decider) chosen(node *ProgramNode, i int) int {
 	return i
 }
 
-// move carries the token over the chosen edge, or ends it.
+// move moves the token over the chosen edge, or ends it.
 func (d *decider) move(node *ProgramNode, edge int, last any) {
 	w := d.w
 	t := w.tokenOf(node.Index)
 	if edge < 0 {
 		if t != nil {
 			t.ended = true
-			d.deadPaths(t)
+			d.skipDeadPaths(t)
 		}
 		return
 	}
@@ -261,12 +260,12 @@ func (d *decider) move(node *ProgramNode, edge int, last any) {
 		d.fail(f, node.Index)
 		if t != nil {
 			t.ended = true
-			d.deadPaths(t)
+			d.skipDeadPaths(t)
 		}
 		return
 	}
 	if w.Stopping() {
-		target.parked = &visit{VisitKey: VisitKey{to, target.visits + 1}, last: last}
+		target.held = &visit{VisitKey: VisitKey{to, target.visits + 1}, last: last}
 		if t != nil {
 			t.at = to
 		}
@@ -274,12 +273,12 @@ func (d *decider) move(node *ProgramNode, edge int, last any) {
 		w.begin(to, last)
 	}
 	if t != nil && len(node.Out) > 1 {
-		d.deadPaths(t)
+		d.skipDeadPaths(t)
 	}
 }
 
-// deadPaths settles as skipped what the token can reach no more.
-func (d *decider) deadPaths(t *token) {
+// skipDeadPaths settles the nodes that the token can no longer reach as skipped.
+func (d *decider) skipDeadPaths(t *token) {
 	w := d.w
 	var dead []int
 	for _, i := range w.unreachable(t) {
@@ -296,12 +295,12 @@ func (d *decider) deadPaths(t *token) {
 	}
 }
 
-// unreachable lists watched nodes of the token's region that were never visited
-// and cannot be any more.
+// unreachable returns the watched nodes of the token's region that were never visited and can no
+// longer be reached.
 func (w *Walk) unreachable(t *token) []int {
 	open := slices.DeleteFunc(
 		slices.Clone(t.watched),
-		func(i int) bool { return w.nodes[i].visits > 0 || w.nodes[i].parked != nil || w.nodes[i].unvisited },
+		func(i int) bool { return w.nodes[i].visits > 0 || w.nodes[i].held != nil || w.nodes[i].unvisited },
 	)
 	if len(open) == 0 || t.ended {
 		return open
@@ -328,18 +327,18 @@ func (w *Walk) unreachable(t *token) []int {
 	return slices.DeleteFunc(open, func(i int) bool { return w.stamps[i] == w.stampNext })
 }
 
-// needsOf updates the dependents of a node that has settled.
+// needsOf updates the dependents of a settled node.
 func (d *decider) needsOf(node int) {
 	w := d.w
 	for _, i := range w.p.Nodes[node].Dependents {
 		n := &w.nodes[i]
-		if n.left--; n.left == 0 && !n.decided {
+		if n.openNeeds--; n.openNeeds == 0 && !n.decided {
 			d.decide(i)
 		}
 	}
 }
 
-// decide reports whether a node runs whose needs have all settled.
+// decide decides whether a node runs whose needs have all settled.
 func (d *decider) decide(i int) {
 	w := d.w
 	if w.stopped {
@@ -348,18 +347,18 @@ func (d *decider) decide(i int) {
 	node, n := &w.p.Nodes[i], &w.nodes[i]
 	runs, reason, ev := d.when(node)
 	if w.Stopping() && runs && node.When == WhenSuccess {
-		return // nothing new starts; a reset decides again
+		return // nothing starts any more; a reset decides again
 	}
 	n.decided = true
 	if !runs || ev != nil {
-		c := Consequence{Node: node.ID, Visit: 1, Status: "ready", Reason: reason, Need: needNamed(w, node, reason), Evaluated: ev}
+		c := Consequence{Node: node.ID, Visit: 1, Status: "ready", Reason: reason, Need: needOfReason(w, node, reason), Evaluated: ev}
 		if !runs {
 			c.Status, c.Visit = "skipped", 0
 		}
 		d.made.Settled = append(d.made.Settled, c)
 	}
 	if runs {
-		w.begin(i, w.joined(node))
+		w.begin(i, w.joinedInput(node))
 		return
 	}
 	n.status, n.unvisited = Skipped, true
@@ -368,13 +367,13 @@ func (d *decider) decide(i int) {
 	}
 	if t := w.tokens[i]; t != nil {
 		t.ended = true
-		d.deadPaths(t)
+		d.skipDeadPaths(t)
 	}
 	d.needsOf(i)
 }
 
-// needNamed is the need of a node that the reason names; "": none.
-func needNamed(w *Walk, node *ProgramNode, reason string) string {
+// needOfReason returns the need that a skip reason refers to, or "".
+func needOfReason(w *Walk, node *ProgramNode, reason string) string {
 	for _, j := range node.Needs {
 		if id := w.p.Nodes[j].ID; reason == id+" failed" || reason == id+" was skipped" || reason == id+" was cancelled" {
 			return id
@@ -383,7 +382,7 @@ func needNamed(w *Walk, node *ProgramNode, reason string) string {
 	return ""
 }
 
-// when is the activation rule of a node with needs.
+// when evaluates the activation rule of a node with needs.
 func (d *decider) when(node *ProgramNode) (runs bool, reason string, ev *Evaluation) {
 	w := d.w
 	if d.recorded != nil {
@@ -394,7 +393,7 @@ func (d *decider) when(node *ProgramNode) (runs bool, reason string, ev *Evaluat
 			}
 			if c.Evaluated != nil && c.Evaluated.Result == "error" {
 				f := d.recorded.Failure
-				if f == nil || f.Node != node.ID { // a further failure of one decision
+				if f == nil || f.Node != node.ID { // another failure of the same decision
 					f = (&Failure{
 						Code:      CodeCondition,
 						Node:      node.ID,
@@ -413,7 +412,7 @@ func (d *decider) when(node *ProgramNode) (runs bool, reason string, ev *Evaluat
 		failed := need.status == Failed && !need.continued
 		anyFailed = anyFailed || failed
 		blocks := !need.passed()
-		if w.p.Sequential { // success means: the previous step has not failed
+		if w.p.Sequential { // with success, the node runs unless the previous step failed
 			blocks = failed || need.status == Cancelled
 		}
 		if blocks && incomplete == "" {
@@ -438,7 +437,7 @@ func (d *decider) when(node *ProgramNode) (runs bool, reason string, ev *Evaluat
 	if node.When == WhenSuccess {
 		return true, "", nil
 	}
-	s := d.scope(w.joined(node))
+	s := d.scope(w.joinedInput(node))
 	if node.WhenUnknown == UnknownSkip {
 		holds, e := node.WhenCond.evaluateGate(&s)
 		switch {
@@ -461,10 +460,10 @@ func (d *decider) when(node *ProgramNode) (runs bool, reason string, ev *Evaluat
 	return true, "", &e
 }
 
-// joined is the value a node with needs is started with: its one need's output,
-// or {need: output}. A need that failed stands for its error, one that was
-// skipped, or failed under on_error: continue, for null.
-func (w *Walk) joined(node *ProgramNode) any {
+// joinedInput returns the value with which a node with needs is started: the output of its only need, or
+// {need: output}. A failed need contributes its error. A need that was skipped, or failed with
+// on_error: continue, contributes null.
+func (w *Walk) joinedInput(node *ProgramNode) any {
 	value := func(j int) any {
 		n := &w.nodes[j]
 		if n.status == Failed && !n.continued {

@@ -11,8 +11,9 @@ import (
 	"github.com/kairosd/kairosd/planner/message"
 )
 
-// Template is a compiled input: a JSON value whose strings may hold references.
-// What a reference yields is data and never evaluated again.
+// Template is a compiled input: a JSON value whose strings may contain references. The value of a
+// reference is data and is never evaluated again. A Template is immutable and safe for concurrent
+// use.
 type Template struct {
 	// Source is the value as written.
 	Source any
@@ -20,14 +21,14 @@ type Template struct {
 	refs   []TemplateRef
 }
 
-// TemplateRef is one reference in a template and where it stands: the keys and
-// indexes that lead to its string.
+// TemplateRef is a reference in a template. At holds the keys and indexes that lead to its string.
 type TemplateRef struct {
 	*Reference
 	At []string
 }
 
-// TemplateError is a malformed reference and where it stands.
+// TemplateError reports a malformed reference. At holds the keys and indexes that lead to its
+// string.
 type TemplateError struct {
 	*SyntaxError
 	At []string
@@ -54,9 +55,8 @@ type (
 	}
 )
 
-// ParseTemplate compiles an input. stepIDs, not nil in step plans, reports for
-// which ids the bare form `id.result.path` is a reference [001]. The error is a
-// *TemplateError.
+// ParseTemplate compiles an input. In step plans, stepIDs reports for which IDs the bare form
+// `id.result.path` is a reference; it is nil in graphs. The error is a [*TemplateError].
 func ParseTemplate(v any, stepIDs func(string) bool) (*Template, error) {
 	t := &Template{Source: v}
 	root, err := t.compile(v, nil, stepIDs)
@@ -67,7 +67,7 @@ func ParseTemplate(v any, stepIDs func(string) bool) (*Template, error) {
 	return t, nil
 }
 
-// References lists every reference of the template in document order.
+// References returns all references of the template in document order.
 func (t *Template) References() []TemplateRef { return t.refs }
 
 func (t *Template) compile(v any, at []string, stepIDs func(string) bool) (part, error) {
@@ -165,7 +165,7 @@ func (t *Template) compileString(s string, at []string, stepIDs func(string) boo
 	return textPart{pieces}, nil
 }
 
-// referenceEnd finds the } that closes a reference, quotes respected.
+// referenceEnd finds the } that closes a reference. It skips quoted text.
 func referenceEnd(s string) int {
 	quoted := false
 	for i := 0; i < len(s); i++ {
@@ -181,7 +181,7 @@ func referenceEnd(s string) int {
 	return -1
 }
 
-// bareReference reads `<step id>.result[.path]`; nil when s is any other text.
+// bareReference parses `<step id>.result[.path]`. It returns nil for any other text.
 func bareReference(s string, stepIDs func(string) bool) *Reference {
 	id, rest, ok := strings.Cut(s, ".")
 	if !ok || !stepIDs(id) {

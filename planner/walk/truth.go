@@ -5,7 +5,7 @@ import (
 	"cel.dev/cel-go/common/types"
 )
 
-// Truth is what is known of a condition before it is evaluated.
+// Truth is the value of a condition as far as it is known before evaluation.
 type Truth int
 
 const (
@@ -31,11 +31,11 @@ func (t Truth) not() Truth {
 	return TruthUnknown
 }
 
-// AfterApproval returns what the condition is once the node has been approved, whatever
-// else is so. last: the node's output is the condition's `last`.
+// AfterApproval returns the value that the condition has after the node was approved, whatever the
+// other values are. last means that `last` is the output of the node.
 func (c *Condition) AfterApproval(n *ProgramNode, last bool) Truth {
 	switch node := n.ID; {
-	case c == nil || n.Foreach != nil: // of a foreach, the output is a list
+	case c == nil || n.Foreach != nil: // the output of a foreach is a list
 		return TruthUnknown
 	case c.kind == condPlain:
 		r := c.operand
@@ -55,7 +55,7 @@ func (c *Condition) AfterApproval(n *ProgramNode, last bool) Truth {
 	return TruthUnknown
 }
 
-// approvedTruth is AfterApproval of an expression.
+// approvedTruth is AfterApproval for an expression.
 func approvedTruth(e celast.Expr, node string, last bool) Truth {
 	of := func(e celast.Expr) Truth { return approvedTruth(e, node, last) }
 	switch e.Kind() {

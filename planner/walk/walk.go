@@ -8,13 +8,13 @@ import (
 	"github.com/kairosd/kairosd/planner/message"
 )
 
-// Walk is where a run stands in its program: which visits are open, what they
-// get as input, and what their outcomes lead to. It is pure and incremental
-// (O(degree) per settlement), and not safe for concurrent use.
+// Walk holds the position of a run in its program: which visits are open, which input they get, and
+// what follows their outcomes. It is pure and incremental: Settle takes time proportional to the
+// number of edges and needs of the node. A Walk is not safe for concurrent use.
 //
-// A driver takes [Walk.Ready], runs each visit, and hands every final outcome
-// to [Walk.Settle], which states what was decided. After a crash the same walk
-// is rebuilt by [Walk.Replay] from recorded settlements and decisions.
+// A driver calls [Walk.Ready], runs each visit, and passes each final outcome to [Walk.Settle],
+// which returns what was decided. After a crash, [Walk.Replay] rebuilds the same walk from the
+// recorded settlements and decisions.
 type Walk struct {
 	p         *Program
 	facts     Facts
@@ -22,13 +22,13 @@ type Walk struct {
 	tokens    map[int]*token // by source; only in plans with needs
 	open      int            // visits that are ready and not settled
 	begun     int            // visits that ever became ready
-	fresh     []VisitKey     // ready and not yet handed out
-	settled   int            // visits settled so far, skipped ones that ran included
+	fresh     []VisitKey     // ready, not yet returned by Ready
+	settled   int            // settled visits, including visits that were skipped after they started
 	last      any            // output of the visit that settled last
-	lastNode  int            // whose it is
+	lastNode  int            // the node of that visit
 	failure   *Failure       // first unhandled failure
 	failed    bool
-	rejected  bool // by a person, and nothing handled it
+	rejected  bool // a person rejected it, and nothing handled the rejection
 	stopped   bool // by Stop
 	stamps    []int
 	stampNext int
@@ -36,58 +36,59 @@ type Walk struct {
 
 // nodeState is the state of a node in a walk.
 type nodeState struct {
-	visits int // begun
-	standing
-	unhandled bool   // failed, and nothing took care of it
-	unvisited bool   // settled as skipped without having run
-	open      *visit // at most one: a node's visits follow one another
-	// parked is a visit that was decided while the walk was stopping.
-	parked *visit
-	// left counts needs that have not settled; meaningful for nodes with needs.
-	left     int
-	decided  bool     // a node with needs: ready, skipped or parked
-	previous *visit   // the settled visit that a reset may open again
-	before   standing // what stood when that visit was open
-	// broke is set when the node's decision, or its `when`, failed the run.
-	broke *Failure
+	visits int // number of visits that began
+	visitResult
+	unhandled bool   // failed, and nothing handled the failure
+	unvisited bool   // skipped without a visit
+	open      *visit // at most one, because visits of a node follow one another
+	// held is a visit that became ready while the walk was stopping.
+	held *visit
+	// openNeeds is the number of needs that have not settled, for nodes with needs.
+	openNeeds    int
+	decided      bool        // a node with needs is ready, skipped, or held
+	previous     *visit      // the settled visit that a reset may open again
+	resultBefore visitResult // the state while that visit was open
+	// decisionFailure is set if the decision of the node, or its `when`, failed the run.
+	decisionFailure *Failure
 }
 
-// standing is how a node's latest settled visit ended.
-type standing struct {
-	status    Status // "" if none
-	output    any    // if completed
+// visitResult is the result of the latest settled visit of a node.
+type visitResult struct {
+	status    Status // empty if there is none
+	output    any    // if status is Completed
 	hasOutput bool
 	failure   *Failure
-	continued bool // failed under on_error: continue; dependents treat it as completed, with null as output
+	continued bool // failed with on_error: continue; for dependents it counts as completed with output null
 }
 
-// passed reports whether a node's dependents may treat it as completed.
-func (s *standing) passed() bool { return s.status == Completed || s.continued }
+// passed reports whether the node counts as completed for its dependents.
+func (s *visitResult) passed() bool { return s.status == Completed || s.continued }
 
-// visit is one passage through a node.
+// visit is one iteration of a node.
 type visit struct {
 	VisitKey
-	order int // in which visits became ready
+	order int // position in the order in which visits became ready
 	last  any
-	items *items // of a foreach, once its list is resolved
+	items *items // in a foreach, after its list was resolved
 }
 
-// token is where the token of a source stands.
+// token is the position of a source's token.
 type token struct {
 	source  int
-	at      int // node; meaningful once started
+	at      int // node; valid if started
 	started bool
 	ended   bool
-	watched []int // nodes of its region that others need
+	watched []int // nodes of its region that other nodes need
 }
 
-// VisitKey names one passage through a node. Visits count from 1.
+// VisitKey identifies a visit. Node is the position of the node in [Program.Nodes]. Visit starts at
+// 1.
 type VisitKey struct {
 	Node  int
 	Visit int
 }
 
-// Status of a settled visit or item.
+// Status is the status of a settled visit or item.
 type Status string
 
 const (
@@ -97,74 +98,74 @@ const (
 	Cancelled Status = "cancelled"
 )
 
-// Settlement reports to the walk that a visit, or one item of a foreach visit,
-// ended for good: retries are over. Item is -1 for a visit without foreach.
+// Settlement is the final outcome of a visit, or of one item of a foreach visit, after all retries.
+// Item is the index of the item, or -1 for a visit without foreach.
 type Settlement struct {
 	VisitKey
 	Item    int
 	Status  Status
-	Output  any // JSON value as [jsonvalue.Normalize] gives it
+	Output  any // a JSON value, as [jsonvalue.Normalize] returns it
 	Failure *Failure
 }
 
-// Decision is everything that was decided when a settlement was applied. It is
-// stored with the settlement; replaying it needs no evaluation.
-// The zero Decision stands for "the only, unconditional edge was taken" or
-// "nothing was to be decided".
+// Decision is everything that was decided when a settlement was applied. A driver stores it with
+// the settlement, so that a replay needs no evaluation. The zero Decision means that the only edge,
+// without a condition, was taken, or that there was nothing to decide.
 type Decision struct {
-	// Edge is the taken edge's position in the document plus one; 0: none.
+	// Edge is the position of the taken edge in the document, starting at 1. 0 means that no edge
+	// was taken.
 	Edge int    `json:"edge,omitempty"`
 	To   string `json:"to,omitempty"`
-	// Ended states why no edge was taken though the node has some.
+	// Ended is the reason why no edge was taken although the node has edges.
 	Ended string `json:"ended,omitempty"`
-	// Evaluated lists every edge condition that was looked at, in order.
+	// Evaluated holds the edge conditions that were evaluated, in order.
 	Evaluated []Evaluation `json:"evaluated,omitempty"`
-	// Settled lists nodes that were decided as a consequence, in order: ready
-	// or skipped.
+	// Settled holds the nodes that became ready or were skipped as a consequence, in order.
 	Settled []Consequence `json:"settled,omitempty"`
-	// Handled states what took care of a failure: "edge", "skip", "continue".
+	// Handled is what handled a failure: "edge", "skip", or "continue".
 	Handled string `json:"handled,omitempty"`
-	// Visit is set on the item's settlement that ended its foreach visit, to
-	// the status with which the visit ended.
+	// Visit is the final status of a foreach visit, in the decision on the item that ended the
+	// visit.
 	Visit Status `json:"visit,omitempty"`
-	// Failure is set when the decision itself failed the run: max_visits, a
-	// failing expression, strict without match.
+	// Failure is set if the decision itself failed the run: max_visits was exceeded, an expression
+	// failed, or no edge matched in strict mode.
 	Failure *Failure `json:"failure,omitempty"`
 }
 
-// Evaluation records one condition and the value it saw.
+// Evaluation records a condition and the value that it read.
 type Evaluation struct {
 	To        string `json:"to,omitempty"`
 	Condition string `json:"condition"`
-	// Result is "true", "false", "not found", "fallback", "error", or of a gate
+	// Result is "true", "false", "not found", "fallback", or "error", and for a gate also
 	// [ResultUnknown].
 	Result string `json:"result"`
-	// Saw is the text form of the left side, if at most 1 KiB, else its hash
-	// as "sha256:…". With a Problem it is the beginning of what was there instead.
+	// Saw is the text form of the left side, or "sha256:…" if the text exceeds 1 KiB. If Problem
+	// is set, Saw is the beginning of the value that was there instead.
 	Saw string `json:"saw,omitempty"`
-	// Problem states which value the condition reads in vain, and whose it is.
+	// Problem describes the value that the condition could not read, and the node that it belongs
+	// to.
 	Problem string `json:"problem,omitempty"`
 }
 
-// A gate whose value no one gave is closed.
+// A gate is closed if its value is missing.
 const (
 	ResultUnknown     = "unknown"
-	ReasonGateUnknown = "gate_unknown" // of the [Consequence]
+	ReasonGateUnknown = "gate_unknown" // Reason of the [Consequence]
 )
 
-// Consequence is what became of a node because of another one's settlement.
+// Consequence is what a settlement did to another node.
 type Consequence struct {
 	Node   string `json:"node"`
 	Visit  int    `json:"visit"`
 	Status string `json:"status"` // "ready" or "skipped"
 	Reason string `json:"reason,omitempty"`
-	// Need is the node that Reason names.
+	// Need is the ID of the node that Reason refers to.
 	Need string `json:"need,omitempty"`
-	// Evaluated holds a `when:` condition that was looked at.
+	// Evaluated holds the `when:` condition, if it was evaluated.
 	Evaluated *Evaluation `json:"evaluated,omitempty"`
 }
 
-// Message is Reason with its arguments kept apart.
+// Message returns Reason with its arguments kept apart.
 func (c *Consequence) Message() message.Message {
 	switch {
 	case c.Need != "" && c.Reason == c.Need+" failed":
@@ -179,54 +180,54 @@ func (c *Consequence) Message() message.Message {
 	return message.New(c.Reason)
 }
 
-// Why returns in words why the node was skipped, or did not run; "": nothing is to be said.
-func (c *Consequence) Why() string {
+// Explain explains why the node was skipped or did not run. It returns "" if there is nothing to
+// explain.
+func (c *Consequence) Explain() string {
 	if c.Evaluated == nil || c.Evaluated.Problem == "" {
 		return c.Reason
 	}
-	return c.Reason + ": " + c.Evaluated.Unread()
+	return c.Reason + ": " + c.Evaluated.Explain()
 }
 
-// Failed reports whether the node did not run because its condition could not be
-// evaluated.
+// Failed reports whether the node did not run because its condition could not be evaluated.
 func (c *Consequence) Failed() bool {
 	return c.Evaluated != nil && c.Evaluated.Result == "error"
 }
 
-// Facts are what is given to a walk about its run from the start.
+// Facts are the values of a run that a walk starts with.
 type Facts struct {
 	RunID  string
-	Input  any // the run's input, a JSON value
-	Memory any // what memory returned; nil: nothing
+	Input  any // the input of the run, a JSON value
+	Memory any // the text that the memory returned; nil if there is none
 }
 
-// Outcome is how a walk ended.
+// Outcome is the result of a walk.
 type Outcome struct {
 	Done    bool
-	Status  Status // Completed, Failed or Cancelled, once Done
+	Status  Status // Completed, Failed, or Cancelled, if Done
 	Output  any
 	Failure *Failure // the first unhandled failure, if any
 }
 
-// Reset lists what a resume opens again. It is stored and replayed.
+// Reset lists what a resume reopens. A driver stores it for [Walk.ReplayReset].
 type Reset struct {
-	// Reopened are visits that run again; items lists, for a foreach visit,
-	// only those of its items that run again.
+	// Reopened holds the visits that run again. For a foreach visit, Items holds the indexes of the
+	// items that run again.
 	Reopened []ResetVisit `json:"reopened"`
-	// Forgotten are visits that were skipped or decided because of them.
+	// Forgotten holds visits that were skipped or decided because of them.
 	Forgotten []ResetVisit `json:"forgotten,omitempty"`
-	// Decided are nodes that the reset itself made ready or skipped.
+	// Decided holds nodes that the reset made ready or skipped.
 	Decided []Consequence `json:"decided,omitempty"`
 }
 
-// ResetVisit names one visit in a [Reset].
+// ResetVisit identifies a visit in a [Reset].
 type ResetVisit struct {
 	Node  string `json:"node"`
 	Visit int    `json:"visit"`
 	Items []int  `json:"items,omitempty"`
 }
 
-// New starts a walk at the program's roots.
+// New starts a walk at the roots of the program.
 func New(p *Program, f Facts) *Walk {
 	w := &Walk{p: p, facts: f, nodes: make([]nodeState, len(p.Nodes))}
 	if p.UsesNeeds {
@@ -245,22 +246,22 @@ func New(p *Program, f Facts) *Walk {
 			}
 		}
 		for i := range p.Nodes {
-			w.nodes[i].left = len(p.Nodes[i].Needs)
+			w.nodes[i].openNeeds = len(p.Nodes[i].Needs)
 		}
 	}
 	for _, r := range p.Roots {
 		w.begin(r, f.Input)
 	}
 	if p.UsesNeeds {
-		w.neverReached()
+		w.skipUnreachable()
 	}
 	return w
 }
 
-// neverReached settles as skipped what no token can ever come to, so that what
-// needs it is decided. Nothing is evaluated: a condition in `when`
-// needs all completed.
-func (w *Walk) neverReached() {
+// skipUnreachable settles the nodes that no token can ever reach as skipped, so that nodes which need
+// them are decided. It evaluates nothing, because a condition in `when` requires that all needs
+// completed.
+func (w *Walk) skipUnreachable() {
 	var dead []int
 	for i, source := range w.p.Owner {
 		if source < 0 && len(w.p.Nodes[i].Dependents) > 0 {
@@ -298,8 +299,7 @@ func (w *Walk) tokenOf(node int) *token {
 	return w.tokens[w.p.Owner[node]]
 }
 
-// Ready returns, in file order, the visits that became ready since the last
-// call.
+// Ready returns the visits that became ready since the last call, in file order.
 func (w *Walk) Ready() []VisitKey {
 	if len(w.fresh) == 0 {
 		return nil
@@ -310,8 +310,7 @@ func (w *Walk) Ready() []VisitKey {
 	return out
 }
 
-// Open returns all visits that are ready and not settled, in the order in which
-// they became ready.
+// Open returns all visits that are ready and not settled, in the order in which they became ready.
 func (w *Walk) Open() []VisitKey {
 	open := make([]*visit, 0, w.open)
 	for i := range w.nodes {
@@ -327,7 +326,7 @@ func (w *Walk) Open() []VisitKey {
 	return out
 }
 
-// errNotOpen is a driver's mistake.
+// errNotOpen reports a mistake of the driver.
 func (p *Program) errNotOpen(v VisitKey) error {
 	if v.Node < 0 || v.Node >= len(p.Nodes) {
 		return fmt.Errorf("walk: no node %d", v.Node)
@@ -345,17 +344,17 @@ func (w *Walk) visit(k VisitKey) *visit {
 	return nil
 }
 
-// Stop makes the walk accept no new visit: open ones are settled by the
-// driver, what becomes of them leads nowhere, and the walk ends Cancelled.
+// Stop starts no further visit. The driver settles the open visits, nothing follows them, and the
+// walk ends as Cancelled.
 func (w *Walk) Stop() { w.stopped = true }
 
-// Stopping reports whether an unhandled failure or Stop closed the walk to new
-// visits (but those of `when: failure|always`). A rejection stops every branch.
+// Stopping reports whether Stop or an unhandled failure ended the start of new visits, except those
+// with `when: failure` or `when: always`. A rejection stops all branches.
 func (w *Walk) Stopping() bool {
 	return w.stopped || w.failed && (!w.p.ContinueBranches || w.rejected)
 }
 
-// Outcome reports whether the walk is done, and how it ended.
+// Outcome returns the result of the walk. Done is false while visits are open.
 func (w *Walk) Outcome() Outcome {
 	if w.open > 0 {
 		return Outcome{}
@@ -369,8 +368,8 @@ func (w *Walk) Outcome() Outcome {
 	return Outcome{Done: true, Status: Completed, Output: w.output()}
 }
 
-// output is the run's: the last settled node's in a plan of tokens; in a plan
-// with needs, the only sink's, or {sink: output} of the sinks that completed.
+// output returns the output of the run. Without needs, it is that of the node that settled last.
+// With needs, it is that of the only sink, or {sink: output} for the sinks that completed.
 func (w *Walk) output() any {
 	if !w.p.UsesNeeds {
 		return w.answer(w.lastNode, w.last)
@@ -393,8 +392,8 @@ func (w *Walk) output() any {
 	return m
 }
 
-// answer is the text of a run whose output a node gave: of a turn of the router
-// graph its response, not its whole state.
+// answer returns the output of the run for the output of a node. For a turn of the router graph, it
+// is the response and not the whole state.
 func (w *Walk) answer(node int, output any) any {
 	if state, ok := output.(map[string]any); ok && w.p.Nodes[node].Type == TypeGenerator {
 		if response, ok := state["response"]; ok {
@@ -404,8 +403,8 @@ func (w *Walk) answer(node int, output any) any {
 	return output
 }
 
-// Output returns the output of a node's latest completed visit, as long as the
-// plan may still read it: a walk forgets outputs that nothing refers to.
+// Output returns the output of the latest completed visit of a node. ok is false if there is none,
+// or if no later node can read it and the walk discarded it.
 func (w *Walk) Output(node string) (any, bool) {
 	i, ok := w.p.Index[node]
 	if !ok || !w.nodes[i].hasOutput {
@@ -414,17 +413,17 @@ func (w *Walk) Output(node string) (any, bool) {
 	return w.nodes[i].output, true
 }
 
-// Continued reports whether a node's latest visit failed under on_error: continue.
+// Continued reports whether the latest visit of a node failed with on_error: continue.
 func (w *Walk) Continued(node int) bool { return w.nodes[node].continued }
 
-// continues is Continued by id.
+// continues is Continued by node ID.
 func (w *Walk) continues(node string) bool {
 	i, ok := w.p.Index[node]
 	return ok && w.nodes[i].continued
 }
 
-// Status returns how a node's latest visit settled, and how many visits of it
-// began. A node that was skipped without a visit has status Skipped and 0.
+// Status returns the status of the latest settled visit of a node, and the number of visits that
+// began. It returns Skipped and 0 for a node that was skipped without a visit.
 func (w *Walk) Status(node int) (Status, int) {
 	n := &w.nodes[node]
 	return n.status, n.visits

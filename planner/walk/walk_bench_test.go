@@ -10,7 +10,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// shapes of large plans: one after the other, all at once, rows of joins.
+// shapes of large plans: a chain, all nodes at once, rows of joins.
 var shapes = []struct {
 	name string
 	plan func(n int) *planner.Graph
@@ -48,10 +48,10 @@ var shapes = []struct {
 	}},
 }
 
-// sizes stay within the 5,000 nodes of one document.
+// sizes are within the limit of 5,000 nodes per document.
 var sizes = []int{100, 1000, 5000}
 
-// walkAll settles everything, and returns what a journal would keep.
+// walkAll settles all visits and returns the rows of a journal.
 func walkAll(tb testing.TB, p *walk.Program, keep bool) []row {
 	w := walk.New(p, walk.Facts{})
 	var rows []row
@@ -86,7 +86,7 @@ func compiled(tb testing.TB, g *planner.Graph) *walk.Program {
 	return p
 }
 
-// BenchmarkSettle gives the cost per node, which must not grow with the plan.
+// BenchmarkSettle measures the cost per node, which must not grow with the size of the plan.
 func BenchmarkSettle(b *testing.B) {
 	for _, shape := range shapes {
 		for _, n := range sizes {
@@ -102,7 +102,7 @@ func BenchmarkSettle(b *testing.B) {
 	}
 }
 
-// BenchmarkReplay gives the cost per row of folding a long journal.
+// BenchmarkReplay measures the cost per row of replaying a long journal.
 func BenchmarkReplay(b *testing.B) {
 	for _, shape := range shapes {
 		for _, n := range sizes {
@@ -124,7 +124,7 @@ func BenchmarkReplay(b *testing.B) {
 	}
 }
 
-// replayed plans use everything that a decision may hold.
+// replayedPlans use every field of a decision.
 var replayedPlans = []string{
 	`{"start":"n0","strict":true,"nodes":{"n0":{"type":"work","max_visits":3},"n1":{"type":"work","on_error":"skip"},"n2":{"type":"work"}},
 	  "edges":[{"from":"n0","to":"n1","condition":"last.n==1"},{"from":"n0","to":"n2","condition":"failed"},{"from":"n0","to":"n0"},{"from":"n1","to":"n2","condition":"expr: last.n > 1"}]}`,
@@ -133,8 +133,8 @@ var replayedPlans = []string{
 	`{"steps":[{"id":"n0","tool":"work"},{"id":"n1","tool":"work","condition":{"type":"failure"}},{"id":"n2","tool":"work"}]}`,
 }
 
-// FuzzReplay folds damaged journals: whatever they say, they are refused or
-// lead to a walk that can be read, and never to a panic or an endless loop.
+// FuzzReplay replays damaged journals. Replay rejects them, or returns a walk that can be read. It
+// never panics or loops forever.
 func FuzzReplay(f *testing.F) {
 	var programs []*walk.Program
 	for i, src := range replayedPlans {
@@ -151,7 +151,8 @@ func FuzzReplay(f *testing.F) {
 		f.Add(uint8(i), `{"Node":0,"Visit":1,"Item":-1,"Status":"failed"}`+"\n"+`{}`+"\n"+`reset {"reopened":[{"node":"n0","visit":1}]}`)
 		f.Add(
 			uint8(i),
-			`{"Node":1,"Visit":1,"Item":2,"Status":"completed"}`+"\n"+`{"visit":"completed","settled":[{"node":"n3","visit":1,"status":"ready"}]}`,
+			`{"Node":1,"Visit":1,"Item":2,"Status":"completed"}`+"\n"+
+				`{"visit":"completed","settled":[{"node":"n3","visit":1,"status":"ready"}]}`,
 		)
 		f.Add(
 			uint8(i),
@@ -176,7 +177,7 @@ func FuzzReplay(f *testing.F) {
 				continue
 			}
 			if i++; i < len(lines) {
-				_ = json.Unmarshal([]byte(lines[i]), &d) // what could be read of it
+				_ = json.Unmarshal([]byte(lines[i]), &d) // keeps what can be decoded
 			}
 			if w.Replay(s, d) != nil {
 				return

@@ -14,14 +14,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// row is what a journal keeps of a walk.
+// row is a record of a walk, as a journal keeps it.
 type row struct {
 	settled  walk.Settlement
 	decision walk.Decision
 	reset    *walk.Reset
 }
 
-// pair drives a walk and the reference through the same run.
+// pair runs a walk and the reference side by side.
 type pair struct {
 	t       *rapid.T
 	p       *walk.Program
@@ -40,7 +40,7 @@ func newPair(t *rapid.T, p *walk.Program, chances plannertest.Outcomes) *pair {
 		running: map[walk.VisitKey][]int{}, times: map[string]int{}}
 }
 
-// program draws a valid plan.
+// program generates a valid plan.
 func program(t *rapid.T) (*walk.Program, string) {
 	src := plannertest.Plans().Draw(t, "plan")
 	d, problems := planner.Parse([]byte(src), planner.WithFormat(planner.FormatJSON))
@@ -54,14 +54,14 @@ func program(t *rapid.T) (*walk.Program, string) {
 	return p, src
 }
 
-// work is a visit or an item that may settle now.
+// work is a visit or an item that may settle.
 type work struct {
 	k    walk.VisitKey
 	item int
-	end  *walk.Settlement // given: a foreach that has nothing to run
+	end  *walk.Settlement // set for a foreach with nothing to run
 }
 
-// ready lists what may settle, starting items as far as they may start.
+// ready lists the work that may settle. It starts items as far as they may start.
 func (x *pair) ready() []work {
 	var list []work
 	open := x.ref.Open()
@@ -118,7 +118,7 @@ func codeOf(f *walk.Failure) string {
 	return f.Code + " at " + f.Node
 }
 
-// settle ends a piece of work in both and compares what they decide.
+// settle settles a piece of work in both and compares the decisions.
 func (x *pair) settle(w work) {
 	key := fmt.Sprint(w.k, w.item)
 	s := x.chances.Of(x.p, w.k, w.item, x.times[key])
@@ -131,7 +131,7 @@ func (x *pair) settle(w work) {
 	if err != nil {
 		x.t.Fatal(err)
 	}
-	clone := x.walk.Clone() // continues as if the other had not
+	clone := x.walk.Clone() // the walk must continue as if its clone had not changed
 	if _, err := x.walk.Settle(copied(s)); err != nil {
 		x.t.Fatal(err)
 	}
@@ -150,13 +150,13 @@ func (x *pair) sameStatus() {
 		want, visits := x.ref.Status(i)
 		got, gotVisits := x.walk.Status(i)
 		if len(x.p.Nodes[i].Dependents) == 0 && visits == 0 && got == "" {
-			continue // that it was skipped changes nothing
+			continue // skipping it changes nothing
 		}
 		x.same("status of "+x.p.Nodes[i].ID, fmt.Sprint(want, visits), fmt.Sprint(got, gotVisits))
 	}
 }
 
-// copied: a walk may fill in where a failure happened.
+// copied copies a settlement, because a walk may set the node of its failure.
 func copied(s walk.Settlement) walk.Settlement {
 	if s.Failure != nil {
 		f := *s.Failure
@@ -165,7 +165,7 @@ func copied(s walk.Settlement) walk.Settlement {
 	return s
 }
 
-// decided is a decision without the words that explain it.
+// decided returns a decision without the texts that explain it.
 func decided(d walk.Decision) string {
 	d.Settled = slices.Clone(d.Settled)
 	for i := range d.Settled {
@@ -218,8 +218,8 @@ func (x *pair) story() string {
 	return b.String()
 }
 
-// refold replaces the walk by one that is replayed from what was recorded;
-// lost: that items were running was not recorded.
+// refold replaces the walk with a replay of the record. lost means that the start of running items
+// was not recorded.
 func (x *pair) refold(lost bool) {
 	w := walk.New(x.p, x.facts)
 	for _, r := range x.rows {
@@ -252,7 +252,7 @@ func (x *pair) refold(lost bool) {
 	x.walk = w
 }
 
-// run continues to the end in an order that is drawn, replaying now and then.
+// run continues to the end in a random order, with random replays.
 func (x *pair) run(pick func(n int) int, refold func() (replay, lost bool)) walk.Outcome {
 	for {
 		list := x.ready()
@@ -266,9 +266,9 @@ func (x *pair) run(pick func(n int) int, refold func() (replay, lost bool)) walk
 	}
 }
 
-// The walk decides what the reference decides, in any order of arrival, continuing
-// from any prefix that is replayed, and after every resume.
-func TestWalkIsTheReference(t *testing.T) {
+// The walk decides what the reference decides: for any order of arrival, after a replay of any
+// prefix, and after every resume.
+func TestWalkAgreesWithTheReference(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		p, src := program(rt)
@@ -294,10 +294,10 @@ func TestWalkIsTheReference(t *testing.T) {
 	})
 }
 
-// reset resumes both; false: neither can be.
+// reset resumes both. It returns false if neither can be resumed.
 func (x *pair) reset() bool {
 	want, ok := x.ref.Reset()
-	clone := x.walk.Clone() // continues as if the other had not
+	clone := x.walk.Clone() // the walk must continue as if its clone had not changed
 	x.walk.Reset()
 	x.walk = clone
 	got, failure := x.walk.Reset()
@@ -317,15 +317,15 @@ func (x *pair) reset() bool {
 	return true
 }
 
-// Two walks over the same plan and the same results, in any order of arrival,
-// agree on every decision, on the set of settled visits and on the output.
+// Two walks of one plan with the same results agree on every decision, on the settled visits, and
+// on the output, whatever the order of arrival.
 func TestOrderOfArrivalDoesNotMatter(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		p, src := program(rt)
 		rt.Log(src)
 		chances := plannertest.DrawOutcomes().Draw(rt, "outcomes")
-		chances.Odd = false // what people do has its own time
+		chances.Odd = false // the time of an operator's action is not part of the results
 		never := func() (bool, bool) { return false, false }
 		first := newPair(rt, p, chances)
 		out := first.run(func(int) int { return 0 }, never)
@@ -335,7 +335,7 @@ func TestOrderOfArrivalDoesNotMatter(t *testing.T) {
 			rt.Fatalf("one order ends %s, another %s:\n%s\n%s", out.Status, other.Status, first.story(), second.story())
 		}
 		if out.Status == walk.Failed && first.walk.Stopping() {
-			return // a failure without continue_branches, or a rejection: other steps began only if they were earlier
+			return // after a failure without continue_branches, or a rejection, only steps that were earlier have begun
 		}
 		if diff := cmp.Diff(first.sortedFacts(), second.sortedFacts()); diff != "" {
 			rt.Fatalf("two orders differ (-,+):\n%s\n%s\n%s", diff, first.story(), second.story())
@@ -346,7 +346,7 @@ func TestOrderOfArrivalDoesNotMatter(t *testing.T) {
 	})
 }
 
-// sortedFacts is what must not depend on the order of arrival.
+// sortedFacts returns everything that must not depend on the order of arrival.
 func (x *pair) sortedFacts() []string {
 	var facts []string
 	for _, r := range x.rows {
@@ -356,7 +356,8 @@ func (x *pair) sortedFacts() []string {
 			b, _ := json.Marshal(c)
 			facts = append(facts, "then "+string(b))
 		}
-		// Of several conditions that fail at once, a decision carries one failure. Each of them is among Settled.
+		// If several conditions fail at once, a decision has one failure. Settled holds all of
+		// them.
 		if d.Failure != nil && d.Failure.Code != walk.CodeCondition {
 			facts = append(facts, "failure "+codeOf(d.Failure))
 		}

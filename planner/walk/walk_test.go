@@ -10,7 +10,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// stage walks a plan by hand.
+// stage drives a walk manually.
 type stage struct {
 	t    *testing.T
 	p    *walk.Program
@@ -77,7 +77,7 @@ func (s *stage) reset() walk.Reset {
 	return r
 }
 
-// replayed is the same walk, rebuilt from its record.
+// replayed returns the same walk, rebuilt from its record.
 func (s *stage) replayed() *walk.Walk {
 	s.t.Helper()
 	w := walk.New(s.p, walk.Facts{Input: plannertest.Input()})
@@ -89,9 +89,9 @@ func (s *stage) replayed() *walk.Walk {
 	return w
 }
 
-// A decision may both take an edge, or end a token, and break a `when:` behind
-// it: the record can be folded all the same.
-func TestReplayOfABrokenWhen(t *testing.T) {
+// One decision may take an edge, or end a token, and also fail the run by a `when:` of a later
+// node. Replay accepts the record.
+func TestReplayOfAFailedWhen(t *testing.T) {
 	t.Parallel()
 	s := onStage(t, `
 nodes:
@@ -112,7 +112,7 @@ nodes:
 	}
 }
 
-// A token that ends at max_visits leaves nothing pending behind it.
+// A token that ends at max_visits leaves nothing pending after it.
 func TestTooManyVisitsLeaveNothingPending(t *testing.T) {
 	t.Parallel()
 	s := onStage(t, `
@@ -131,8 +131,8 @@ edges:
 	s.wantOpen("clean")
 }
 
-// What needs a node that nothing leads to is decided at once (P41).
-func TestNeedsOfWhatIsNeverReached(t *testing.T) {
+// P41: a node that needs an unreachable node is decided at once.
+func TestNeedsOfUnreachableNodes(t *testing.T) {
 	t.Parallel()
 	s := onStage(t, `
 start: a
@@ -152,8 +152,8 @@ nodes:
 	}
 }
 
-// A broken decision of a node that runs again does not prevent it.
-func TestResumeWhereTheBrokenDecisionRunsAgain(t *testing.T) {
+// If the node of a failed decision runs again, a resume is possible.
+func TestResumeAfterAFailedDecision(t *testing.T) {
 	t.Parallel()
 	s := onStage(t, `
 nodes:
@@ -167,9 +167,9 @@ edges: [{from: b, to: c, condition: "expr: last.gone > 1"}]`)
 	s.wantOpen("a")
 }
 
-// What completed and has nothing to do with the failure
-// stays when the run is resumed, though the same token failed later.
-func TestResumeKeepsWhatWasDecidedBefore(t *testing.T) {
+// A resume keeps completed nodes that do not depend on the failure, even if the same token failed
+// later.
+func TestResumeKeepsEarlierDecisions(t *testing.T) {
 	t.Parallel()
 	s := onStage(t, `
 nodes:
@@ -178,7 +178,7 @@ nodes:
   on: {type: work}
   report: {type: work, needs: [other], when: always}
 edges: [{from: a, to: on}, {from: a, to: other, condition: "last.n==1"}]`)
-	s.end("a", -1, walk.Completed, nil) // other is out of reach: report runs
+	s.end("a", -1, walk.Completed, nil) // other can no longer be reached, so report runs
 	s.end("report", -1, walk.Completed, "sent")
 	s.end("on", -1, walk.Failed, nil)
 	r := s.reset()
@@ -188,9 +188,9 @@ edges: [{from: a, to: on}, {from: a, to: other, condition: "last.n==1"}]`)
 	s.wantOpen("on")
 }
 
-// A visit that a resume opens again sees what it saw the first time: the output
-// of the visit before.
-func TestResumeInALoopSeesTheVisitBefore(t *testing.T) {
+// A visit that a resume reopens reads the same values as the first time: the output of the previous
+// visit.
+func TestResumeInALoopReadsThePreviousVisit(t *testing.T) {
 	t.Parallel()
 	s := onStage(t, `
 start: a
@@ -206,9 +206,9 @@ edges: [{from: a, to: a}]`)
 	}
 }
 
-// An item fails while another one runs whose start was not recorded: the record
-// is folded as it was written, and the visit does not hang.
-func TestFoldOfAForeachThatFailedWhileItemsRan(t *testing.T) {
+// An item fails while another one runs whose start was not recorded. The replay follows the record,
+// and the visit does not hang.
+func TestReplayOfAForeachThatFailedWhileItemsRan(t *testing.T) {
 	t.Parallel()
 	s := onStage(t, `
 nodes: {a: {type: work, foreach: "${input.list}", max_parallel: 2}}`)
@@ -238,8 +238,7 @@ nodes: {a: {type: work, foreach: "${input.list}", max_parallel: 2}}`)
 	}
 }
 
-// A resume runs failed items again, but not those that
-// on_error: continue took care of.
+// A resume runs failed items again, except those that on_error: continue handled.
 func TestResumeOfItems(t *testing.T) {
 	t.Parallel()
 	for on, want := range map[string]int{"fail": 0, "continue": -1} {
@@ -267,7 +266,7 @@ nodes: {a: {type: work, foreach: "${input.list}", max_parallel: 3, on_error: `+o
 	}
 }
 
-// What a stopping run holds back has not begun.
+// A visit that a stopping run holds back has not begun.
 func TestHeldVisitsHaveNotBegun(t *testing.T) {
 	t.Parallel()
 	s := onStage(t, `

@@ -273,7 +273,8 @@ func runFilters() map[string]domain.RunFilter {
 		"stubborn": {
 			NeedsAttention: true,
 			WaitReasons:    []domain.WaitReason{domain.WaitRetry},
-		}, "silent": {NeedsAttention: true, Statuses: []domain.RunStatus{domain.RunRunning}}, // a bulk operation has at most 10,000 runs, which are sorted
+		}, "silent": {NeedsAttention: true, Statuses: []domain.RunStatus{
+			domain.RunRunning}}, // a bulk operation has at most 10,000 runs, which are sorted
 		"plan and attention": {
 			PlanKey:        "p",
 			NeedsAttention: true,

@@ -17,8 +17,7 @@ func problemTexts(t *testing.T, src string) string {
 	return strings.Join(out, "\n")
 }
 
-// One mistake is one problem: an edge whose condition cannot be read still leads where
-// it leads.
+// A malformed condition of an edge is one problem. The edge still counts for reachability.
 func TestAMalformedConditionIsOneProblem(t *testing.T) {
 	t.Parallel()
 	got := problemTexts(
@@ -31,7 +30,7 @@ func TestAMalformedConditionIsOneProblem(t *testing.T) {
 	}
 }
 
-// Problems of step plans have the words of step plans.
+// Problems of step plans use the terms of step plans.
 func TestProblemsOfStepPlansNameStepsAndDependencies(t *testing.T) {
 	t.Parallel()
 	for src, want := range map[string]string{
