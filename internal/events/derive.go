@@ -230,7 +230,7 @@ func (d *deriver) resultEvent(e *domain.Entry, data map[string]any) {
 		if c.Status == string(walk.Skipped) {
 			skipped := map[string]any{"runSeq": e.Seq, "node": c.Node, "visit": c.Visit, "reason": c.Reason}
 			if c.Evaluated != nil && c.Evaluated.Problem != "" {
-				skipped["detail"] = c.Evaluated.Unread()
+				skipped["detail"] = c.Evaluated.Explain()
 			}
 			d.add("node_skipped", e.Seq, skipped)
 		}
