@@ -93,6 +93,35 @@ func labelled(c *ui.Context, q, key, value string) kit.Link {
 	return kit.Link{Text: kit.Visible(key + "=" + value), Href: link.List("/runs", strings.TrimSpace(q+" "+term))}
 }
 
+// menuMost is how many terms a menu offers.
+const menuMost = 24
+
+// labelTerms narrow the list to a label of the runs that it shows.
+func labelTerms(c *ui.Context, q string, list []domain.Run) []kit.Link {
+	var out []kit.Link
+	for _, run := range list {
+		for _, k := range slices.Sorted(maps.Keys(run.Labels)) {
+			l := labelled(c, q, k, run.Labels[k])
+			if len(out) < menuMost && !slices.Contains(out, l) {
+				out = append(out, l)
+			}
+		}
+	}
+	return out
+}
+
+// planTerms narrow the list to a plan.
+func (s *section) planTerms(c *ui.Context, q string) ([]kit.Link, error) {
+	keys, err := s.planKeys(c)
+	var out []kit.Link
+	for _, k := range keys[:min(len(keys), menuMost)] {
+		l := narrow(c, q, "plan", k)
+		l.Current = slices.Contains(filter.Terms(q), "plan:"+filter.Quote(k))
+		out = append(out, l)
+	}
+	return out, err
+}
+
 // columnsKey is the preference that names the chosen columns.
 const columnsKey = "run columns"
 
@@ -156,6 +185,10 @@ func (s *section) table(c *ui.Context, p *RunsPage, q string, list []domain.Run,
 			cell.Number = o.number
 			p.Rows[i].Cells = append(p.Rows[i].Cells, cell)
 		}
+	}
+	p.LabelTerms = labelTerms(c, q, list)
+	if err := s.compared(c, p.Rows, list); err != nil {
+		return err
 	}
 	size := c.Page().Limit
 	for _, n := range []int{25, 50, 100, 200} {

@@ -12,6 +12,7 @@ import (
 	"github.com/kairosd/kairosd/internal/filter"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/link"
+	"github.com/kairosd/kairosd/web/part/query"
 	part "github.com/kairosd/kairosd/web/part/run"
 	"github.com/kairosd/kairosd/web/ui"
 )
@@ -48,7 +49,10 @@ func (s *section) runs(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
-	p.Chips = chips(c, q, counts)
+	p.Chips, p.Terms = chips(c, q, counts), query.Terms("/runs", q)
+	if p.PlanTerms, err = s.planTerms(c, q); err != nil {
+		return err
+	}
 	if p.Histogram, err = s.histogram(c, q); err != nil {
 		return err
 	}
@@ -280,6 +284,9 @@ func (s *section) changes(c *ui.Context) (templ.Component, error) {
 	for i := range p.Rows {
 		filtered(c, &p.Rows[i], q, shown.Items[i])
 	}
+	if err := s.compared(c, p.Rows, shown.Items); err != nil {
+		return nil, err
+	}
 	if c.Query("sorted") != "" { // it has no newest end
 		return RunChanges(p), nil
 	}
@@ -329,6 +336,7 @@ func chips(c *ui.Context, q string, counts domain.RunCounts) []kit.Link {
 		return l
 	}
 	out := []kit.Link{
+		chip(c.T("All"), "", counts.Total),
 		chip(c.T("Needs attention"), "is:attention", counts.NeedsAttention),
 		chip(c.T("Failed"), "status:failed", counts.ByStatus[domain.RunFailed]),
 		chip(c.T("Action required"), "status:needs_you", needsYou(counts)),
@@ -336,24 +344,16 @@ func chips(c *ui.Context, q string, counts domain.RunCounts) []kit.Link {
 	if n := counts.Waiting[domain.WaitInDoubt]; n > 0 || strings.Contains(q, "interrupted") {
 		out = append(out, chip(c.T("In doubt"), "status:interrupted", n))
 	}
-	return append(
+	out = append(
 		out,
 		chip(c.T("Retrying"), "status:retrying", counts.Waiting[domain.WaitRetry]),
 		chip(c.T("Running"), "status:running", counts.ByStatus[domain.RunRunning]),
-		chip(
-			c.T("Waiting"),
-			"status:waiting",
-			counts.ByStatus[domain.RunWaiting],
-		),
+		chip(c.T("Waiting"), "status:waiting", counts.ByStatus[domain.RunWaiting]),
 		chip(c.T("Queued"), "status:queued", counts.ByStatus[domain.RunQueued]),
-		chip(
-			c.T("Completed"),
-			"status:completed",
-			counts.ByStatus[domain.RunCompleted],
-		),
+		chip(c.T("Completed"), "status:completed", counts.ByStatus[domain.RunCompleted]),
 		chip(c.T("Cancelled"), "status:cancelled", counts.ByStatus[domain.RunCancelled]),
-		chip(c.T("All"), "", counts.Total),
 	)
+	return slices.DeleteFunc(out, func(l kit.Link) bool { return l.Count == c.Number(0) && !l.Current && l.Href != "/runs?q=" })
 }
 
 // needsYou counts the runs that wait for a person, but for those in doubt, which are

@@ -48,7 +48,10 @@ type RunsPage struct {
 type Filter struct {
 	Query, Error, Suggestion string
 	Chips                    []kit.Link
-	Narrow                   []kit.Link // what removing a term would give
+	Terms                    []kit.Link // of the query; each leads to the list without it
+	// PlanTerms and LabelTerms narrow the list to a plan or a label.
+	PlanTerms, LabelTerms []kit.Link
+	Narrow                []kit.Link // what removing a term would give
 	// Unfinished is set if the last term of the query is ignored because it is being typed.
 	Unfinished string
 	// Stopped is how far a search came, Narrowings what would make it shorter.

@@ -32,6 +32,8 @@ type Reader interface {
 	// SortedRuns lists the runs with the most of something among the newest that
 	// match, and among how many.
 	SortedRuns(ctx context.Context, f domain.RunFilter, by domain.RunSort) ([]domain.Run, domain.SortWindow, error)
+	// LastRuns are the newest runs of a plan, with id, state and times only.
+	LastRuns(ctx context.Context, plan string, limit int) ([]domain.Run, error)
 	// RunsCount counts matches up to the cap; not whole: there may be more.
 	RunsCount(ctx context.Context, f domain.RunFilter, cap int) (n int, whole bool, err error)
 	// Uses lists agents, tools and providers that took part in a run.

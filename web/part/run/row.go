@@ -21,6 +21,7 @@ type Row struct {
 	Headline        string
 	Took            string
 	Since           int64 // ms of its start while it runs, else 0
+	Typical         *Typical
 	Started         kit.Time
 	Strip           []Cell
 	Peek            string // address of a look at it
@@ -28,6 +29,18 @@ type Row struct {
 	StatusHref, VersionHref string
 	Terms                   []kit.Link
 	Cells                   []CellText // of the columns that were chosen
+}
+
+// Typical is a duration beside the median of its plan: as a bar with a mark, and in words where it
+// stands out.
+type Typical struct{ Ratio, Title, Bar, Mark string }
+
+// Class is the fill of the bar.
+func (t Typical) Class() string {
+	if t.Ratio != "" {
+		return "g-need"
+	}
+	return "g-idle"
 }
 
 // CellText is the value of a chosen column for a run.
