@@ -126,7 +126,7 @@ CREATE INDEX runs_by_actor ON runs (deleted_at, actor, id);
 CREATE INDEX runs_by_error ON runs (deleted_at, error_code, id) WHERE error_code <> '';
 -- Serves Runs.
 CREATE INDEX runs_that_need_attention ON runs (deleted_at, id) WHERE attention = 1;
--- Serves Runs, FailureAckRuns, FailureGroupFirst, FailureGroupNewest.
+-- Serves Runs, FailureAckRuns, FailureGroupFirst, FailureGroupNewest, FailureGroupTimes.
 CREATE INDEX runs_failed_by_fingerprint ON runs (plan_id, node, error_code, fingerprint, id, ended_at) WHERE attention = 1 AND status = 'failed' AND deleted_at = 0;
 -- Serves RunHoldable, RunUnfinished, RunUnfinishedBare.
 CREATE INDEX runs_unfinished ON runs (priority DESC, id) WHERE ended_at = 0;

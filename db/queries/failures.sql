@@ -27,6 +27,13 @@ FROM runs INDEXED BY runs_by_plan_status JOIN plan_versions ON plan_versions.id 
 WHERE runs.deleted_at = 0 AND runs.plan_id = @plan_id AND runs.status = 'completed' AND runs.id < @before
 ORDER BY runs.id DESC LIMIT 1;
 
+-- When the newest runs of a failure group failed, newest run first.
+-- name: FailureGroupTimes :many
+SELECT runs.ended_at FROM runs INDEXED BY runs_failed_by_fingerprint
+WHERE runs.attention = 1 AND runs.status = 'failed' AND runs.deleted_at = 0
+AND runs.plan_id = (SELECT plans.id FROM plans WHERE plans.key = @plan) AND runs.node = @node AND runs.error_code = @error_code AND runs.fingerprint = @fingerprint
+ORDER BY runs.id DESC LIMIT @max;
+
 -- The notes of failures that are alike, and of all with their code: at most two.
 -- name: FailureAcks :many
 SELECT * FROM failure_acks WHERE plan_id = @plan_id AND node = @node AND error_code = @error_code AND (fingerprint = @fingerprint OR fingerprint = '');

@@ -69,6 +69,6 @@ func TestAnOutageIsResumedInTheBrowser(t *testing.T) {
 	b.leave(func() { b.click(`dialog form[action="/bulk"] button.pri`) }, "the act", "h1")
 	b.until("the act ends", `document.querySelector("main").textContent.includes("Finished")`)
 	b.open("/").live()
-	b.until("nothing is wrong any more", `document.querySelector("#attention").textContent.includes("Nothing needs attention")`)
+	b.until("nothing is wrong any more", `document.querySelector("#situation").textContent.includes("Nothing needs attention")`)
 	b.quiet("the outage")
 }

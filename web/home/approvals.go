@@ -54,7 +54,8 @@ func (s *section) approvalsBand(c *ui.Context) (templ.Component, error) {
 		p.Requests[0].Next = true
 	}
 	if n := len(open.Items); n > 0 {
-		p.Sum = c.N(n, "%s approval, oldest waits %s", "%s approvals, oldest waits %s", kit.About(c.Site.Now().Sub(oldest)))
+		p.Sum = c.N(n, "%s approval", "%s approvals")
+		p.Oldest = c.T("Oldest: %s", kit.About(c.Site.Now().Sub(oldest)))
 		if open.Next != "" {
 			p.Sum = c.T("more than %s", p.Sum)
 		}

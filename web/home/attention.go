@@ -46,13 +46,11 @@ func (s *section) attentionBand(c *ui.Context) (templ.Component, error) {
 	if more {
 		groups, p.More = groups[:homeGroups], c.T("All that failed")
 	}
-	failed, err := s.failedByPlan(c)
-	if err != nil {
-		return nil, err
-	}
 	for _, g := range groups {
 		row := groupRow(c, g)
-		row.Spark = failed[g.Plan.Key]
+		if row.Spark, err = s.failedOver(c, g); err != nil {
+			return nil, err
+		}
 		since, err := failure.Ports{App: s.App, Reader: s.Reader}.NewSince(c, g)
 		if err != nil {
 			return nil, err
@@ -101,9 +99,11 @@ func (s *section) attentionBand(c *ui.Context) (templ.Component, error) {
 		return nil, err
 	}
 	problems := len(p.Groups) + len(p.Waiting) + len(p.Retrying) + len(p.Silent)
-	if problems == 0 {
-		p.Nothing, err = s.lastFailure(c)
-		return Attention(p), err
+	switch {
+	case problems == 0 && p.Restart == nil && len(p.Acked) == 0:
+		return templ.NopComponent, nil // the situation states it
+	case problems == 0:
+		return Attention(p), nil
 	}
 	runs := counts.NeedsAttention - counts.Waiting[domain.WaitApproval] - counts.Waiting[domain.WaitInDoubt]
 	p.Sum = c.T("%s in %s", c.N(problems, "%s problem", "%s problems"), c.N(int(runs), "%s run", "%s runs"))
@@ -116,37 +116,30 @@ func (s *section) attentionBand(c *ui.Context) (templ.Component, error) {
 	return Attention(p), nil
 }
 
-// failedByPlan are the failed runs of each plan in the last 24 hours, as bars of a small drawing.
-func (s *section) failedByPlan(c *ui.Context) (map[string][]part.Cell, error) {
-	from := firstSlot(c.Site.Now())
-	outcomes, err := s.Reader.Outcomes(c, from)
+// failedOver draws when the runs of a group failed in the last 24 hours, a bar per half hour.
+func (s *section) failedOver(c *ui.Context, g domain.FailureGroup) ([]part.Cell, error) {
+	times, err := s.Reader.FailureTimes(c, g.Ref())
 	if err != nil {
 		return nil, err
 	}
-	counts := map[string]*[stripSlots]int64{}
-	for _, o := range outcomes {
-		i := int(o.From.Sub(from) / domain.OutcomeSlot)
-		if o.Status != domain.RunFailed || i < 0 || i >= stripSlots {
+	from := firstSlot(c.Site.Now())
+	var failed [stripSlots]int
+	for _, at := range times {
+		if i := int(at.Sub(from) / domain.OutcomeSlot); !at.Before(from) && i < stripSlots {
+			failed[i]++
+		}
+	}
+	const w = 100.0 / stripSlots
+	most := max(slices.Max(failed[:]), 1)
+	var out []part.Cell
+	for i, n := range failed {
+		if n == 0 {
 			continue
 		}
-		if counts[o.PlanKey] == nil {
-			counts[o.PlanKey] = new([stripSlots]int64)
-		}
-		counts[o.PlanKey][i] += o.Runs
-	}
-	out := map[string][]part.Cell{}
-	const w = 100.0 / stripSlots
-	for plan, n := range counts {
-		most := slices.Max(n[:])
-		for i, failed := range n {
-			if failed == 0 {
-				continue
-			}
-			h := 100 * float64(failed) / float64(most)
-			out[plan] = append(out[plan], part.Cell{
-				X: kit.Percent(float64(i) * w), W: kit.Percent(w * .8), Y: kit.Percent(100 - h), H: kit.Percent(h), Class: "g-fail",
-			})
-		}
+		h := 25 + 75*float64(n)/float64(most)
+		out = append(out, part.Cell{
+			X: kit.Percent(float64(i) * w), W: kit.Percent(w * .8), Y: kit.Percent(100 - h), H: kit.Percent(h), Class: "g-fail",
+		})
 	}
 	return out, nil
 }

@@ -16,8 +16,24 @@ func following(b Band) templ.Attributes {
 	}
 }
 
+// labelled names a section of home by its heading, unless it shows nothing now.
+func labelled(b Band) templ.Attributes {
+	if b.Empty() {
+		return nil
+	}
+	return templ.Attributes{"aria-labelledby": "b-" + b.ID}
+}
+
+// Empty reports that a section shows nothing now. It stays on the page to follow its topic.
+func (b Band) Empty() bool {
+	content, ok := b.Content.(written)
+	return ok && len(content) == 0 && b.Failed == ""
+}
+
 // Card reports whether a section of home is a card of its own.
-func (b Band) Card() bool { return b.ID != "situation" && b.ID != "since" && b.ID != "figures" }
+func (b Band) Card() bool {
+	return !b.Empty() && b.ID != "situation" && b.ID != "since" && b.ID != "figures"
+}
 
 // Word is the state of a request in words.
 func (r Request) Word() string {
@@ -25,4 +41,15 @@ func (r Request) Word() string {
 		return "In doubt"
 	}
 	return "Waiting for approval"
+}
+
+// role is that of a figure that changed for the better or the worse.
+func (f Figure) role() string {
+	switch {
+	case f.Bad:
+		return "fail"
+	case f.Good:
+		return "ok"
+	}
+	return ""
 }

@@ -22,6 +22,7 @@ func groupRow(c *ui.Context, g domain.FailureGroup) Group {
 		Version:  fmt.Sprintf("v%d", g.Plan.Version),
 		Href:     "/runs?q=" + url.QueryEscape(q),
 		Runs:     c.Number(g.Runs),
+		Count:    c.N(int(g.Runs), "%s run", "%s runs"),
 		First:    c.Time(g.First),
 		Last:     c.Time(g.Last),
 		Headline: c.Message(g.Message),

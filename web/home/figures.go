@@ -1,6 +1,8 @@
 package home
 
 import (
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -19,8 +21,9 @@ const (
 	sampleRuns = 200
 	// sparkPoints is how many points a trend has.
 	sparkPoints = 12
-	// marksMax is how many changes a chart marks.
-	marksMax = 6
+	// marksMax is how many changes a chart marks, marksApart how far apart their texts are, in percent.
+	marksMax   = 60
+	marksApart = 14.0
 )
 
 // figuresBand is how the last 24 hours went in five figures, each with its trend.
@@ -100,7 +103,7 @@ func tallies(outcomes []domain.Outcome, from time.Time, parts int) (before, day 
 
 func rateFigure(c *ui.Context, outcomes []domain.Outcome, from time.Time) Figure {
 	before, day, series := tallies(outcomes, from, sparkPoints)
-	f := Figure{Title: c.T("Success rate"), Value: "–", Remark: c.T("24 hours")}
+	f := Figure{Title: c.T("Success rate"), Value: "–", Of: c.T("24 hours")}
 	if day.all() == 0 {
 		return f
 	}
@@ -120,7 +123,7 @@ func rateFigure(c *ui.Context, outcomes []domain.Outcome, from time.Time) Figure
 
 func runsFigure(c *ui.Context, outcomes []domain.Outcome, from time.Time) Figure {
 	before, day, series := tallies(outcomes, from, sparkPoints)
-	f := Figure{Title: c.T("Runs ended"), Value: c.Number(day.all()), Remark: c.T("24 hours")}
+	f := Figure{Title: c.T("Runs ended"), Value: c.Number(day.all()), Of: c.T("24 hours")}
 	var points []float64
 	for _, t := range series {
 		points = append(points, float64(t.all()))
@@ -135,7 +138,7 @@ func runsFigure(c *ui.Context, outcomes []domain.Outcome, from time.Time) Figure
 }
 
 func durationFigure(c *ui.Context, runs []domain.Run) Figure {
-	f := Figure{Title: c.T("p95 duration"), Value: "–", Remark: c.N(len(runs), "last %s run", "last %s runs")}
+	f := Figure{Title: c.T("p95 duration"), Value: "–", Of: c.N(len(runs), "last %s run", "last %s runs")}
 	if len(runs) == 0 {
 		return f
 	}
@@ -164,21 +167,36 @@ func p95(runs []domain.Run) time.Duration {
 	return took[(len(took)*95+99)/100-1]
 }
 
+// cost is what the models of runs cost.
+func cost(runs []domain.Run) (sum float64) {
+	for _, run := range runs {
+		sum += run.Usage.Cost
+	}
+	return sum
+}
+
+// money is an amount with two decimals, or more below one cent.
+func money(c *ui.Context, amount float64) string {
+	if amount >= .01 {
+		return c.Display.Lang.Decimal(amount, 2)
+	}
+	return value.Cost(c, amount)
+}
+
 func spendFigure(c *ui.Context, runs []domain.Run) Figure {
-	total, points := 0.0, make([]float64, 0, sparkPoints)
-	for part := range slices.Chunk(runs, max((len(runs)+sparkPoints-1)/sparkPoints, 1)) {
-		cost := 0.0
-		for _, run := range part {
-			cost += run.Usage.Cost
-		}
-		total += cost
-		points = append(points, cost)
+	f := Figure{Title: c.T("Model spend"), Value: money(c, cost(runs)), Of: c.N(len(runs), "last %s run", "last %s runs")}
+	if len(runs) < 2*sparkPoints || cost(runs) == 0 {
+		return f
 	}
-	f := Figure{Title: c.T("Model spend"), Value: value.Cost(c, total), Remark: c.N(len(runs), "last %s run", "last %s runs")}
-	if total > 0 {
-		slices.Reverse(points)
-		f.Spark = kit.Spark(points)
+	var points []float64
+	for part := range slices.Chunk(runs, (len(runs)+sparkPoints-1)/sparkPoints) {
+		points = append(points, cost(part))
 	}
+	slices.Reverse(points) // runs are newest first
+	f.Spark = kit.Spark(points)
+	newer, older := cost(runs[:len(runs)/2]), cost(runs[len(runs)/2:])
+	f.trend(c, newer-older, money(c, abs(newer-older)), false)
+	f.Good, f.Bad = false, false // more work costs more
 	return f
 }
 
@@ -212,7 +230,8 @@ func (s *section) chartBand(c *ui.Context) (templ.Component, error) {
 	return ChartOfDay(chart), nil
 }
 
-// marks are the moments at which a plan got another version, or kairosd started.
+// marks are the moments at which a plan got another version, or kairosd started. Those that are too
+// close for a text each share one.
 func (s *section) marks(c *ui.Context, from time.Time) ([]kit.ChartText, error) {
 	list, err := s.App.Audit.List(c, c.Who.Actor(), domain.AuditFilter{
 		Actions: []string{"plan.version", "daemon.start"}, Since: from, Page: domain.Page{Limit: marksMax},
@@ -221,19 +240,35 @@ func (s *section) marks(c *ui.Context, from time.Time) ([]kit.ChartText, error) 
 		return nil, err
 	}
 	var out []kit.ChartText
-	last := 200.0
+	last, n := 200.0, 0
 	for _, e := range list.Items { // newest first
+		text := change(c, e)
+		if text == "" {
+			continue
+		}
 		at := 100 * float64(e.At.Sub(from)) / float64(stripSlots*domain.OutcomeSlot)
-		text := c.T("restart")
-		if e.Action == "plan.version" {
-			text = kit.Visible(kit.Cut(strings.TrimPrefix(e.Object, "plan:"), 24))
+		if last-at < marksApart {
+			n++
+			mark := &out[len(out)-1]
+			mark.Text, mark.Title = c.N(n, "%s change", "%s changes"), mark.Title+"\n"+text
+			continue
 		}
-		if last-at < 14 { // no room for its text
-			text = ""
-		} else {
-			last = at
-		}
-		out = append(out, kit.ChartText{At: kit.Percent(at), Text: text})
+		last, n = at, 1
+		out = append(out, kit.ChartText{At: kit.Percent(at), Text: kit.Cut(text, 24), Title: text, Before: at > 20})
 	}
 	return out, nil
+}
+
+// change is what an event of the audit log changed for runs; empty: nothing, as the first version of a plan.
+func change(c *ui.Context, e domain.AuditEvent) string {
+	if e.Action == "daemon.start" {
+		return c.T("restart")
+	}
+	var v struct {
+		Version int `json:"version"`
+	}
+	if err := json.Unmarshal(e.Detail, &v); err != nil || v.Version < 2 {
+		return ""
+	}
+	return fmt.Sprintf("%s v%d", kit.Visible(strings.TrimPrefix(e.Object, "plan:")), v.Version)
 }

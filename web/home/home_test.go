@@ -130,7 +130,7 @@ func TestABandThatFailsLeavesTheOthers(t *testing.T) {
 		"This part could not be read.",
 		"Try again",
 		"2 problems in 2 runs",
-		"1 approval, oldest waits",
+		"1 approval", "Oldest: ",
 		"ledger: 0 completed, 1 failed",
 	)
 	if strings.Contains(home.Body, "the disk does not answer") {

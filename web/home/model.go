@@ -20,15 +20,19 @@ type HomePage struct {
 	Top, Main, Side []Band
 }
 
-// SituationBand states how things stand.
-type SituationBand struct{ Sentence, Last string }
+// SituationBand states how things stand. If all is well, Last is when a run failed last.
+type SituationBand struct {
+	Sentence, Last string
+	Well           bool
+}
 
 // FiguresBand is how the last day went in figures.
 type FiguresBand struct{ Figures []Figure }
 
-// Figure is one of them: Change is how it changed, Share how full it is.
+// Figure is one of them: Of is what it was taken from, Change how it changed, Share how full it is.
 type Figure struct {
 	Title, Value, Remark string
+	Of                   string
 	Change               string
 	Good, Bad            bool
 	Spark, Share         string
@@ -69,7 +73,6 @@ type AttentionBand struct {
 	MoreRetrying string
 	Silent       []part.Row // work without a sign of life
 	MoreSilent   string
-	Nothing      string // said where nothing is wrong
 }
 
 // RestartLine is what a crash of the daemon had in flight.
@@ -80,8 +83,8 @@ type RestartLine struct {
 
 // ApprovalsBand is what waits for a decision.
 type ApprovalsBand struct {
-	Sum      string
-	Requests []Request
+	Sum, Oldest string
+	Requests    []Request
 }
 
 // NowBand is what runs.
@@ -128,6 +131,7 @@ type StripRow struct {
 	Plan   kit.Link
 	Cells  []part.Cell
 	Runs   string
+	Spend  string
 	OK     string // share of the runs that completed
 	Role   string // of the share: fail, need, or empty
 	P95    string
@@ -145,10 +149,10 @@ type AckRow struct {
 
 // GroupRow is a group of failed runs.
 type Group struct {
-	Spark                     []part.Cell // failed runs of the plan in 24 hours
+	Spark                     []part.Cell // its runs that failed in 24 hours
 	Code, Node, Plan, Version string
 	Href                      string // its runs
-	Runs                      string
+	Runs, Count               string
 	First, Last               kit.Time
 	Headline                  string
 	Newest                    kit.Link

@@ -93,10 +93,13 @@ func (s *section) strips(c *ui.Context, p *DayBand) error {
 func (d *planDay) row(c *ui.Context, runs []domain.Run) StripRow {
 	row := StripRow{
 		Plan: kit.Link{Text: kit.Visible(d.plan), Href: "/plans/" + url.PathEscape(d.plan)},
-		Runs: c.Number(d.total.all()), OK: "–", P95: "–", Cells: d.heat(),
+		Runs: c.Number(d.total.all()), OK: "–", P95: "–", Spend: "–", Cells: d.heat(),
 	}
 	if len(runs) > 0 {
 		row.P95 = kit.Took(p95(runs))
+	}
+	if spent := cost(runs); spent > 0 {
+		row.Spend = money(c, spent)
 	}
 	if d.total.all() > 0 {
 		row.OK = c.Display.Lang.Percent(d.total.rate())

@@ -67,7 +67,7 @@ func (s *section) situationBand(c *ui.Context) (templ.Component, error) {
 		f.Began = append(f.Began, run.CreatedAt)
 	}
 	p := SituationBand{Sentence: f.state(c)}
-	if len(f.Began) == 0 {
+	if p.Well = len(f.Began) == 0 && f.Requests == 0; p.Well {
 		if p.Last, err = s.lastFailure(c); err != nil {
 			return nil, err
 		}

@@ -29,8 +29,12 @@ type ChartPart struct {
 	Hatch       bool
 }
 
-// ChartText is a text at a place, in percent of the width or the height.
-type ChartText struct{ At, Text string }
+// ChartText is a text at a place, in percent of the width or the height. Title is the whole of a mark;
+// Before puts its text in front of the place.
+type ChartText struct {
+	At, Text, Title string
+	Before          bool
+}
 
 // ChartData is what a column counts: a number for each of the classes of the chart.
 type ChartData struct {
@@ -55,7 +59,7 @@ func Stack(data []ChartData, classes []string, number func(int64) string) Chart 
 	var c Chart
 	for _, part := range []int64{0, 1, 2} {
 		n := top * part / 2
-		c.Lines = append(c.Lines, ChartText{Percent(chartY(float64(n) / float64(top))), number(n)})
+		c.Lines = append(c.Lines, ChartText{At: Percent(chartY(float64(n) / float64(top))), Text: number(n)})
 	}
 	w := 100.0 / float64(max(len(data), 1))
 	for i, d := range data {

@@ -41,6 +41,24 @@ func (s *SummaryReader) FailureOrigin(ctx context.Context, ref domain.FailureRef
 	return o, nil
 }
 
+// groupTimesMax bounds how many runs of a failure group are read for their times.
+const groupTimesMax = 1000
+
+// FailureTimes returns when the newest runs of a failure group failed.
+func (s *SummaryReader) FailureTimes(ctx context.Context, ref domain.FailureRef) ([]time.Time, error) {
+	ends, err := s.db.Q.FailureGroupTimes(ctx, dbsqlc.FailureGroupTimesParams{
+		Plan: ref.PlanKey, Node: ref.Node, ErrorCode: ref.Code, Fingerprint: ref.Fingerprint, Max: groupTimesMax,
+	})
+	if err != nil {
+		return nil, core.Translate(err, "read the times of failures")
+	}
+	out := make([]time.Time, len(ends))
+	for i, at := range ends {
+		out[i] = core.FromMicros(at)
+	}
+	return out, nil
+}
+
 // FailureAcks lists failures acknowledged since a time, newest first.
 func (s *SummaryReader) FailureAcks(ctx context.Context, since time.Time, limit int) ([]domain.FailureAck, error) {
 	rows, err := s.db.Q.FailureAckList(ctx, core.Micros(since), int64(limit))

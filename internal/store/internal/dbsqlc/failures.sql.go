@@ -309,6 +309,51 @@ func (q *Queries) FailureGroupNewest(ctx context.Context, arg FailureGroupNewest
 	return i, err
 }
 
+const FailureGroupTimes = `-- name: FailureGroupTimes :many
+SELECT runs.ended_at FROM runs INDEXED BY runs_failed_by_fingerprint
+WHERE runs.attention = 1 AND runs.status = 'failed' AND runs.deleted_at = 0
+AND runs.plan_id = (SELECT plans.id FROM plans WHERE plans.key = ?1) AND runs.node = ?2 AND runs.error_code = ?3 AND runs.fingerprint = ?4
+ORDER BY runs.id DESC LIMIT ?5
+`
+
+type FailureGroupTimesParams struct {
+	Plan        string
+	Node        string
+	ErrorCode   string
+	Fingerprint string
+	Max         int64
+}
+
+// When the newest runs of a failure group failed, newest run first.
+func (q *Queries) FailureGroupTimes(ctx context.Context, arg FailureGroupTimesParams) ([]int64, error) {
+	rows, err := q.db.QueryContext(ctx, FailureGroupTimes,
+		arg.Plan,
+		arg.Node,
+		arg.ErrorCode,
+		arg.Fingerprint,
+		arg.Max,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []int64{}
+	for rows.Next() {
+		var ended_at int64
+		if err := rows.Scan(&ended_at); err != nil {
+			return nil, err
+		}
+		items = append(items, ended_at)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const FailureGroups = `-- name: FailureGroups :many
 SELECT r.plan_id, r.node, r.error_code, r.fingerprint, count(*) AS runs, CAST(min(r.ended_at) AS INTEGER) AS first_at, CAST(max(r.ended_at) AS INTEGER) AS last_at
 FROM runs AS r INDEXED BY runs_failed_by_fingerprint
