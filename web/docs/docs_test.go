@@ -2,6 +2,9 @@ package docs_test
 
 import (
 	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,7 +44,48 @@ func TestEveryPageOfTheDocumentationIsServed(t *testing.T) {
 	}
 }
 
-// A search finds pages by all of its words, and says so when it finds nothing.
+// The first results of a search answer the questions that people have.
+func TestQuestionsFindTheirAnswers(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	site.Seed(t)
+	b := site.Browser(t).Login()
+	for question, answer := range map[string]string{
+		"how do I retry a step":       "reference/plan-language#retries",
+		"backup":                      "guides/backups#back-up",
+		"what happens if power fails": "explanation/durability#what-happens-after-a-crash",
+		"change port":                 "faq#how-do-i-change-the-port",
+		"reset password":              "guides/access#reset-a-password",
+		"run is in doubt what now":    "troubleshooting#a-step-is-in-doubt",
+		"limit cost":                  "guides/agents#limits",
+		"disk full":                   "troubleshooting#the-disk-is-full",
+		"upgrade":                     "guides/backups#upgrade",
+		"call from Go":                "faq#how-do-i-call-kairosd-from-go-or-another-language",
+		"cron":                        "faq#can-i-run-a-plan-on-a-schedule",
+		"slack":                       "guides/notifications#webhooks",
+		"2fa":                         "guides/access#second-factor",
+		"https certificate":           "guides/deploy#addresses-and-tls",
+		"delete old runs":             "guides/retention",
+		"my run is stuck":             "troubleshooting#a-run-waits-and-does-not-continue",
+		"ollama":                      "guides/agents#configure-a-provider",
+		"who may approve":             "faq#who-can-approve-a-request",
+		"workflow":                    "faq#what-is-a-plan-and-how-does-it-differ-from-a-workflow",
+		"loop":                        "reference/plan-language#loops",
+		"foreach":                     "reference/plan-language#lists-with-foreach",
+		"rate limit":                  "guides/agents#failures-of-providers",
+		"tool_circuit_open":           "reference/errors#tool_circuit_open",
+		"KAIROS_TOKEN":                "reference/environment",
+	} {
+		results := b.Get("/docs?q=" + url.QueryEscape(question)).Body
+		first := regexp.MustCompile(`<h2><a href="/docs/([^"]*)"`).FindAllStringSubmatch(results, 3)
+		found := slices.ContainsFunc(first, func(m []string) bool { return m[1] == answer })
+		if !found {
+			t.Errorf("%q does not find %s first, but %v", question, answer, first)
+		}
+	}
+}
+
+// A search finds pages, and reports when it finds none.
 func TestTheDocumentationIsSearched(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -56,7 +100,7 @@ func TestTheDocumentationIsSearched(t *testing.T) {
 		}
 	}
 	if p := b.Get("/docs?q=nosuchwordanywhere"); !strings.Contains(p.Body, "Results: 0") {
-		t.Error("a search without results does not say so")
+		t.Error("a search without results does not report it")
 	}
 	if p := b.Get("/docs?q=%3Cscript%3Ealert(1)%3C%2Fscript%3E"); strings.Contains(p.Body, "<script>alert") {
 		t.Error("a search is not escaped")

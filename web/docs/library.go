@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"path"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,14 +20,14 @@ import (
 	"github.com/kairosd/kairosd/web/kit"
 )
 
-// index is the page that lists the others.
-const index = "index"
+// indexPage is the page that lists the others.
+const indexPage = "index"
 
 // library reads the pages of a file system.
 type library struct {
 	files    fs.FS
 	markdown goldmark.Markdown
-	passages func() []passage
+	passages func() *searchIndex
 }
 
 func newLibrary(files fs.FS) *library {
@@ -148,7 +147,7 @@ func (a addresses) address(folder, link string) (string, bool) {
 		return "", false
 	}
 	to := "/docs/" + strings.TrimSuffix(file, ".md")
-	if to == "/docs/"+index {
+	if to == "/docs/"+indexPage {
 		to = "/docs"
 	}
 	if u.Fragment != "" {
@@ -165,11 +164,11 @@ type group struct {
 
 // contents are the groups of the index; current is the page that is shown.
 func (l *library) contents(current string) (out []group) {
-	source, err := l.source(index)
+	source, err := l.source(indexPage)
 	if err != nil {
 		return nil
 	}
-	doc := l.parse(index, source)
+	doc := l.parse(indexPage, source)
 	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
 			return ast.WalkContinue, nil
@@ -217,125 +216,4 @@ func plain(n ast.Node, source []byte) string {
 		return ast.WalkContinue, nil
 	})
 	return strings.Join(strings.Fields(b.String()), " ")
-}
-
-// passage is a part of a page below one heading.
-type passage struct {
-	page, title, href, heading, text string
-	lower                            string
-}
-
-// read splits all pages into passages.
-func (l *library) read() (out []passage) {
-	_ = fs.WalkDir(l.files, ".", func(file string, _ fs.DirEntry, err error) error {
-		name, ok := strings.CutSuffix(file, ".md")
-		if err != nil || !ok || name == index {
-			return err
-		}
-		source, err := l.source(name)
-		if err != nil {
-			return err
-		}
-		doc := l.parse(name, source)
-		title := titleOf(doc, source)
-		current := passage{page: name, title: title, heading: title, href: "/docs/" + name}
-		end := func() {
-			current.lower = strings.ToLower(current.heading + " " + current.text)
-			out = append(out, current)
-		}
-		for n := doc.FirstChild(); n != nil; n = n.NextSibling() {
-			h, ok := n.(*ast.Heading)
-			if !ok {
-				current.text += plain(n, source) + " "
-				continue
-			}
-			if h.Level == 1 {
-				continue
-			}
-			end()
-			id, _ := h.AttributeString("id")
-			anchor, _ := id.([]byte)
-			current = passage{page: name, title: title, heading: plain(h, source), href: "/docs/" + name + "#" + string(anchor)}
-		}
-		end()
-		return nil
-	})
-	return out
-}
-
-// hit is a passage that has every word of a search.
-type hit struct {
-	Title, Heading, Href string
-	Before, Match, After string
-	score                int
-}
-
-const (
-	mostHits = 30
-	margin   = 90 // letters shown on each side of a match
-)
-
-var word = regexp.MustCompile(`[\pL\pN_.#-]+`)
-
-// search finds the passages that have every word, those with a word in their heading first.
-func (l *library) search(query string) (out []hit) {
-	words := word.FindAllString(strings.ToLower(query), 8)
-	if len(words) == 0 {
-		return nil
-	}
-	for _, p := range l.passages() {
-		score := 0
-		for _, w := range words {
-			n := strings.Count(p.lower, w)
-			if n == 0 {
-				score = 0
-				break
-			}
-			score += min(n, 5)
-			if strings.Contains(strings.ToLower(p.heading), w) {
-				score += 20
-			}
-			if strings.Contains(strings.ToLower(p.title), w) {
-				score += 10
-			}
-		}
-		if score == 0 {
-			continue
-		}
-		if strings.HasPrefix(p.page, "internals/") {
-			score -= 15 // pages for contributors come after those for users
-		}
-		h := hit{Title: p.title, Heading: p.heading, Href: p.href, score: score}
-		h.Before, h.Match, h.After = excerpt(p.text, words)
-		out = append(out, h)
-	}
-	slices.SortStableFunc(out, func(a, b hit) int { return b.score - a.score })
-	return out[:min(len(out), mostHits)]
-}
-
-// excerpt is the text around the first word that it has.
-func excerpt(s string, words []string) (before, match, after string) {
-	runes, lower := []rune(s), []rune(strings.ToLower(s))
-	if len(runes) != len(lower) {
-		lower = runes
-	}
-	at, length := -1, 0
-	for _, w := range words {
-		if i := strings.Index(string(lower), w); i >= 0 {
-			at, length = len([]rune(string(lower)[:i])), len([]rune(w))
-			break
-		}
-	}
-	if at < 0 {
-		return "", "", string(runes[:min(len(runes), 2*margin)])
-	}
-	from, to := max(0, at-margin), min(len(runes), at+length+margin)
-	before, after = string(runes[from:at]), string(runes[at+length:to])
-	if from > 0 {
-		before = "…" + before
-	}
-	if to < len(runes) {
-		after += "…"
-	}
-	return before, string(runes[at : at+length]), after
 }

@@ -35,9 +35,9 @@ func (s *section) page(c *ui.Context) error {
 		return c.Echo.Redirect(http.StatusSeeOther, "/docs/"+to)
 	}
 	if name == "" {
-		name = index
+		name = indexPage
 	}
-	if name == index && c.Param("page") != "" {
+	if name == indexPage && c.Param("page") != "" {
 		return c.Echo.Redirect(http.StatusSeeOther, "/docs")
 	}
 	if query := strings.TrimSpace(c.Query("q")); query != "" {

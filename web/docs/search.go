@@ -1,0 +1,304 @@
+package docs
+
+import (
+	"cmp"
+	"io/fs"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+)
+
+// passage is a part of a page below one heading.
+type passage struct {
+	page, title, href, heading, text string
+
+	body, inHeading, inTitle map[string]int // how often each term occurs
+	length                   int            // terms of the body
+	subjects                 int            // terms of the heading that a search does not ignore
+}
+
+// searchIndex is every passage, with how many passages have a term.
+type searchIndex struct {
+	passages []*passage
+	having   map[string]int
+	average  float64 // length of a passage
+}
+
+// read splits all pages into passages.
+func (l *library) read() *searchIndex {
+	index := &searchIndex{having: map[string]int{}}
+	_ = fs.WalkDir(l.files, ".", func(file string, _ fs.DirEntry, err error) error {
+		name, ok := strings.CutSuffix(file, ".md")
+		if err != nil || !ok || name == indexPage {
+			return err
+		}
+		source, err := l.source(name)
+		if err != nil {
+			return err
+		}
+		doc := l.parse(name, source)
+		title := titleOf(doc, source)
+		current := &passage{page: name, title: title, heading: title, href: "/docs/" + name}
+		for n := doc.FirstChild(); n != nil; n = n.NextSibling() {
+			h, ok := n.(*ast.Heading)
+			if !ok {
+				current.text += plain(n, source) + " "
+				continue
+			}
+			if h.Level == 1 {
+				continue
+			}
+			index.add(current)
+			id, _ := h.AttributeString("id")
+			anchor, _ := id.([]byte)
+			current = &passage{page: name, title: title, heading: plain(h, source), href: "/docs/" + name + "#" + string(anchor)}
+		}
+		index.add(current)
+		return nil
+	})
+	index.average = max(1, index.average/float64(max(1, len(index.passages))))
+	return index
+}
+
+func (x *searchIndex) add(p *passage) {
+	p.body, p.inHeading, p.inTitle = counted(p.text), counted(p.heading), counted(p.title)
+	for _, n := range p.body {
+		p.length += n
+	}
+	for t := range p.inHeading {
+		if !ignored[t] {
+			p.subjects++
+		}
+	}
+	x.average += float64(p.length)
+	seen := map[string]bool{}
+	for _, terms := range []map[string]int{p.body, p.inHeading, p.inTitle} {
+		for t := range terms {
+			if !seen[t] {
+				seen[t] = true
+				x.having[t]++
+			}
+		}
+	}
+	x.passages = append(x.passages, p)
+}
+
+func counted(text string) map[string]int {
+	out := map[string]int{}
+	for _, t := range terms(text) {
+		out[t]++
+	}
+	return out
+}
+
+var (
+	word  = regexp.MustCompile(`[\pL\pN_.#-]+`)
+	parts = regexp.MustCompile(`[\pL\pN]+`)
+)
+
+// terms are the stems of the words of a text. A name such as on_timeout is a term, and so are its parts.
+func terms(text string) (out []string) {
+	text = strings.NewReplacer("back up", "backup", "log in", "login", "e-mail", "email").Replace(strings.ToLower(text))
+	for _, w := range word.FindAllString(text, -1) {
+		w = strings.Trim(w, ".-#")
+		if w == "" {
+			continue
+		}
+		out = append(out, stem(w))
+		if ps := parts.FindAllString(w, -1); len(ps) > 1 {
+			for _, p := range ps {
+				out = append(out, stem(p))
+			}
+		}
+	}
+	return out
+}
+
+// stem cuts the endings of English words, so that "retries" finds "retry".
+func stem(w string) string {
+	if len(w) < 5 {
+		return strings.TrimSuffix(w, "s")
+	}
+	for _, ending := range [][2]string{{"ies", "y"}, {"ied", "y"}, {"ing", ""}, {"ed", ""}, {"es", ""}, {"s", ""}, {"e", ""}} {
+		if s, ok := strings.CutSuffix(w, ending[0]); ok && len(s) >= 3 {
+			w = s + ending[1]
+			break
+		}
+	}
+	if n := len(w); n > 4 && w[n-1] == w[n-2] && !strings.ContainsRune("aeiouls", rune(w[n-1])) {
+		w = w[:n-1] // stopped, stop
+	}
+	return w
+}
+
+// ignored are words of questions that say nothing about their subject.
+var ignored = stems(`a an and are as at be but by can could did do does for from get had has have how i if in into is it its kairos may
+kairosd me my now of on or our should so that the then there this to use was we what when where which who why will with you your`)
+
+// synonyms are the words that the documentation uses for what people search.
+var synonyms = synonymsOf(map[string]string{
+	"2fa": "second factor", "airflow": "comparison", "alert": "notification webhook email", "apikey": "key", "blackout": "crash",
+	"bug": "error failure", "budget": "limit", "cheap": "cost", "client": "api", "cluster": "machine", "config": "configuration",
+	"cron": "schedule", "dag": "plan", "die": "crash", "docker": "deploy install", "expensive": "cost", "fail": "crash failure error",
+	"flow": "plan", "forgot": "lost password passwd", "forgotten": "lost password passwd", "freeze": "wait stuck", "full": "space",
+	"gdpr": "delete retention", "go": "golang embed", "golang": "go embed", "hang": "wait timeout", "https": "tls certificate",
+	"job": "run step", "k8s": "deploy", "kill": "crash", "library": "embed", "llm": "model provider", "locked": "hold", "mail": "email",
+	"memory": "session", "mfa": "second factor", "migrate": "upgrade", "mock": "stub override", "money": "cost", "node": "step",
+	"oidc": "openid sign-on", "outage": "crash", "pipeline": "plan", "port": "listen address",
+	"power": "crash restart", "price": "cost", "proxy": "reverse", "queue": "slot", "reboot": "crash restart", "recover": "restore crash",
+	"repeat": "retry", "reset": "passwd lost set", "retry": "attempt", "roll": "restore", "saml": "openid oidc", "sdk": "go api client",
+	"secret": "key", "slack": "webhook notification", "spend": "cost", "sso": "openid oidc", "stop": "cancel pause", "stuck": "wait",
+	"task": "step", "totp": "second factor", "undo": "restore fork", "update": "upgrade", "user": "account", "wait": "pending",
+	"webhook": "notification", "workflow": "plan",
+})
+
+func stems(text string) map[string]bool {
+	out := map[string]bool{}
+	for _, t := range terms(text) {
+		out[t] = true
+	}
+	return out
+}
+
+func synonymsOf(words map[string]string) map[string][]string {
+	out := map[string][]string{}
+	for w, others := range words {
+		out[stem(w)] = terms(others)
+	}
+	return out
+}
+
+// hit is a passage that a search found.
+type hit struct {
+	Title, Heading, Href string
+	Before, Match, After string
+	score                float64
+}
+
+const (
+	mostHits   = 30
+	margin     = 90  // letters shown on each side of a match
+	enough     = 0.6 // share of a question, by how rare its words are, that a passage must have
+	asSynonym  = 0.6 // what a synonym counts
+	forHeading = 4.0 // what a heading counts, next to a body of 1
+	forTitle   = 1.0
+	byLength   = 0.75 // how much a long passage needs more words than a short one
+	saturation = 1.2  // how soon more occurrences of a word add nothing
+)
+
+// importance is what a passage counts by its page: answers and tasks come first, lists of details and pages
+// for contributors last.
+func importance(page string) float64 {
+	switch folder, _, _ := strings.Cut(page, "/"); {
+	case folder == "faq" || folder == "troubleshooting" || folder == "guides" || page == "reference/plan-language":
+		return 1.3
+	case page == "reference/events" || page == "reference/errors":
+		return 0.4
+	case folder == "internals":
+		return 0.4
+	}
+	return 1
+}
+
+// search finds the passages about the words of a question, the best first.
+func (l *library) search(query string) (out []hit) {
+	index := l.passages()
+	words := asked(query)
+	if len(words) == 0 {
+		return nil
+	}
+	total := 0.0
+	for _, w := range words {
+		total += index.rarity(w)
+	}
+	for _, p := range index.passages {
+		score, found := 0.0, 0.0
+		for _, w := range words {
+			if of := index.weight(p, w); of > 0 {
+				score += index.rarity(w) * of
+				found += index.rarity(w)
+			}
+		}
+		if found < enough*total {
+			continue
+		}
+		score *= found / total
+		score *= importance(p.page)
+		h := hit{Title: p.title, Heading: p.heading, Href: p.href, score: score}
+		h.Before, h.Match, h.After = excerpt(p.text, words)
+		out = append(out, h)
+	}
+	slices.SortStableFunc(out, func(a, b hit) int { return cmp.Compare(b.score, a.score) })
+	return out[:min(len(out), mostHits)]
+}
+
+// asked are the terms of a question: without words that every question has, unless it has no others.
+func asked(query string) []string {
+	all := words(query)
+	if few := slices.DeleteFunc(slices.Clone(all), func(w string) bool { return ignored[w] }); len(few) > 0 {
+		return few
+	}
+	return all
+}
+
+// words are the stems of the first words of a query, each once.
+func words(query string) (out []string) {
+	for _, w := range word.FindAllString(strings.ToLower(query), 12) {
+		for _, t := range terms(w)[:min(1, len(terms(w)))] {
+			if !slices.Contains(out, t) {
+				out = append(out, t)
+			}
+		}
+	}
+	return out
+}
+
+// rarity is how much a term says: the fewer passages have it, the more.
+func (x *searchIndex) rarity(term string) float64 {
+	return math.Log(1 + float64(len(x.passages))/float64(1+x.having[term]))
+}
+
+// weight is how much of a passage is about a term or a synonym.
+func (x *searchIndex) weight(p *passage, term string) float64 {
+	best := x.occurs(p, term)
+	for _, s := range synonyms[term] {
+		best = max(best, asSynonym*x.occurs(p, s))
+	}
+	return best
+}
+
+func (x *searchIndex) occurs(p *passage, term string) float64 {
+	n := float64(p.body[term])
+	weight := n / (n + saturation*(1-byLength+byLength*float64(p.length)/x.average))
+	if p.inHeading[term] > 0 {
+		weight += forHeading / math.Sqrt(float64(max(1, p.subjects)))
+	}
+	if p.inTitle[term] > 0 {
+		weight += forTitle
+	}
+	return weight
+}
+
+// excerpt is the text around the first word that a search found.
+func excerpt(s string, words []string) (before, match, after string) {
+	for _, at := range word.FindAllStringIndex(s, -1) {
+		for _, t := range terms(s[at[0]:at[1]]) {
+			if !slices.Contains(words, t) {
+				continue
+			}
+			before, match, after = s[:at[0]], s[at[0]:at[1]], s[at[1]:]
+			if r := []rune(before); len(r) > margin {
+				before = "…" + string(r[len(r)-margin:])
+			}
+			if r := []rune(after); len(r) > margin {
+				after = string(r[:margin]) + "…"
+			}
+			return before, match, after
+		}
+	}
+	r := []rune(s)
+	return "", "", string(r[:min(len(r), 2*margin)])
+}
