@@ -256,7 +256,7 @@ func words(query string) (out []string) {
 	return out
 }
 
-// rarity is how much a term says: the fewer passages have it, the more.
+// rarity is the weight of a term: the fewer passages have it, the higher.
 func (x *searchIndex) rarity(term string) float64 {
 	return math.Log(1 + float64(len(x.passages))/float64(1+x.having[term]))
 }
