@@ -2,7 +2,7 @@ package domain
 
 import "time"
 
-// Action is what an operator may do with a run.
+// Action is an action of an operator on a run.
 type Action string
 
 const (
@@ -14,20 +14,20 @@ const (
 	ActionUnpause  Action = "unpause"
 	ActionRetryNow Action = "retry-now"
 	ActionRelease  Action = "release"
-	// ActionStartNow lets a run that was to start at a later time start at once.
+	// ActionStartNow starts a run at once that was scheduled for later.
 	ActionStartNow Action = "start-now"
 	ActionDelete   Action = "delete"
 	ActionLimits   Action = "limits"
-	// ActionAcknowledge acknowledges a failed run, ActionLabel gives a run labels; the
-	// store does both, not the engine.
+	// ActionAcknowledge acknowledges a failed run, and ActionLabel adds labels. The store carries
+	// out both, without the engine.
 	ActionAcknowledge Action = "acknowledge"
 	ActionLabel       Action = "label"
 )
 
-// StartRequest asks for a new run.
+// StartRequest is a request to start a run.
 type StartRequest struct {
-	Plan        string // id or key
-	Version     int    // 0: newest
+	Plan        string // ID or key
+	Version     int    // 0 means the newest
 	Hash        string // instead of Version
 	Input       RawJSON
 	Priority    int
@@ -38,115 +38,115 @@ type StartRequest struct {
 	Concurrency *Concurrency
 	Session     string
 	Origin      string
-	// Dry leaves undone whatever might change something or ask a model.
+	// Dry skips every step that might have a side effect or call a model.
 	Dry bool
-	// Offline is Dry, and leaves undone what reads from outside as well.
+	// Offline implies Dry, and also skips steps that read from other systems.
 	Offline bool
-	// Receipt, if not nil, is kept with the new run.
+	// Receipt, if not nil, is stored with the new run.
 	Receipt *Receipt `json:"-"`
 }
 
-// ActionRequest asks for an act on a run. Which fields matter depends on the
-// action; the others are refused with CodeInvalid when they are set.
+// ActionRequest is a request for an action on a run. The action decides which fields apply. Setting
+// any other field is an error with CodeInvalid.
 type ActionRequest struct {
 	Run    string
 	Action Action
 	Reason string
-	// Rev, if not 0, is the run's LastSeq that the caller saw; CodeStale if
-	// the run has moved on.
+	// Rev, if not 0, is the LastSeq of the run that the caller saw. If it differs, the error has
+	// CodeStale.
 	Rev int64
-	// Digest is the preview's; CodeStale if what would happen has changed.
+	// Digest, if not empty, is the digest of a preview. If the preview has changed, the error has
+	// CodeStale.
 	Digest string
 
-	// Key, if not empty, is the idempotency key of the run that a rerun or a fork
-	// starts: a repeat with the same key returns that run.
+	// Key, if not empty, is the idempotency key of the run that a rerun or a fork starts. A
+	// repeated request with the same key returns that run.
 	Key string
 
-	// Fork: At is the journal position to keep (0: keep nothing).
+	// At is the journal position up to which a fork keeps the run. 0 keeps nothing.
 	At int64
-	// Edits replace outputs of kept visits: "node" or "node#visit" → value.
+	// Edits replace the outputs of kept visits, by "node" or "node#visit".
 	Edits map[string]RawJSON
-	// Instead states of steps that a fork does not keep what stands in for running
-	// them: "node", "node#visit" or "node#visit[item]" → its result. Nothing of them
-	// is called. Of a node that runs once per item, a visit stands for all of its
-	// items that are not named themselves.
+	// Instead holds results for steps that a fork does not keep, by "node", "node#visit", or
+	// "node#visit[item]". These steps do not run. For a foreach step, an entry for a visit applies
+	// to all items without an entry of their own.
 	Instead map[string]Override
-	// Only, "node" or "node#visit", makes a resume run that one failed step and
-	// pause the run after it.
+	// Only, "node" or "node#visit", limits a resume to one failed step. The run pauses after it.
 	Only string
-	// Timeout and Attempts, if not 0, are what the steps that a resume opens again
-	// get, this once.
+	// Timeout and Attempts, if not 0, apply once to the steps that a resume reopens.
 	Timeout  time.Duration
 	Attempts int
-	// Input, if not nil, replaces the run's input (fork, rerun).
+	// Input, if not nil, replaces the input of the run in a fork or rerun.
 	Input RawJSON
-	// Version to follow: 0 the same, -1 the newest (fork, rerun).
+	// Version is the version that a fork or rerun follows. 0 means the same version, and -1 the
+	// newest.
 	Version int
-	// Limits for ActionLimits: replaces non-zero fields.
+	// Limits replaces the limits whose fields are not zero, for ActionLimits.
 	Limits Limits
-	// Raise for ActionLimits: adds its non-zero fields to the limits that there are.
+	// Raise adds its fields to the current limits, for ActionLimits.
 	Raise  Limits
 	Labels map[string]string
-	// Receipt, if not nil, is kept with what the action does.
+	// Receipt, if not nil, is stored with the result of the action.
 	Receipt *Receipt `json:"-"`
 }
 
-// Override is a result that is given to a step instead of running it.
+// Override is a result that a step gets instead of running.
 type Override struct {
-	// Recorded takes the result that the forked run recorded, whatever Output is.
+	// Recorded uses the result that the forked run recorded, and ignores Output.
 	Recorded bool `json:"recorded,omitempty"`
-	// Output is the result otherwise; none is null.
+	// Output is the result if Recorded is false. Nil means null.
 	Output RawJSON `json:"output,omitempty"`
 }
 
-// Preview states what a verb would do, computed by the engine itself.
+// Preview shows what an action would do. The engine computes it with the same code that carries out
+// the action.
 type Preview struct {
 	Run    string `json:"run"`
 	Action Action `json:"action"`
-	// Allowed is false with Refusal set when the verb is not possible now.
+	// Allowed is false if the action is not possible now. Refusal then gives the reason.
 	Allowed    bool    `json:"allowed"`
 	Refusal    Message `json:"refusal,omitzero"`
 	Suggestion Message `json:"suggestion,omitzero"`
 	Rev        int64   `json:"rev"`
-	// Digest names exactly this preview; acts may demand it.
+	// Digest identifies the preview. A request for the action may require it.
 	Digest string `json:"digest"`
-	// Damage is what of the run's journal cannot be trusted; nil: it can.
+	// Damage describes the damaged part of the run's journal. Nil means that there is none.
 	Damage *Damage `json:"damage,omitempty"`
-	// At is the fork point; Points lists all that can be chosen.
+	// At is the fork point. Points lists all fork points.
 	At     int64       `json:"seq,omitempty"`
 	Points []ForkPoint `json:"points,omitempty"`
 
-	Keep    []PreviewStep `json:"keep"`    // not repeated
-	Again   []PreviewStep `json:"again"`   // ran before, run again
-	New     []PreviewStep `json:"new"`     // never started, may run now
-	InDoubt []PreviewStep `json:"inDoubt"` // must be resolved first
-	Dropped []PreviewStep `json:"dropped"` // kept by nothing, with the reason
-	// Later are the steps that wait until the run is continued, because the request
-	// names only one; Given those that get a result without being run.
+	Keep    []PreviewStep `json:"keep"`    // their results are kept
+	Again   []PreviewStep `json:"again"`   // they ran before and run again
+	New     []PreviewStep `json:"new"`     // they have not started and may run now
+	InDoubt []PreviewStep `json:"inDoubt"` // they must be resolved first
+	Dropped []PreviewStep `json:"dropped"` // their results are discarded; each has a reason
+	// Later holds the steps that wait until the run is continued, because the request is limited to
+	// one step. Given holds the steps that get a result without running.
 	Later []PreviewStep `json:"later,omitempty"`
 	Given []PreviewStep `json:"given,omitempty"`
-	// Repeats are the steps with side effects that the forked run completed and
-	// the new one would do a second time.
+	// Repeats holds the steps with side effects that the forked run completed and the new run would
+	// repeat.
 	Repeats []PreviewRepeat `json:"repeats,omitempty"`
-	// Decisions are predicted as far as they follow from what is known already.
+	// Decisions holds the predicted decisions, as far as they follow from known values.
 	Decisions []PreviewDecision `json:"decisions,omitempty"`
 	PreviewOptions
-	// Effects are the steps of Again and New that touch other systems.
+	// Effects holds the steps of Again and New that touch other systems.
 	Effects []PreviewStep `json:"effects"`
 
-	// Expected is what it will probably take and cost; nil: there was no run. The digest
+	// Expected is the estimated time and cost, or nil if there are no previous runs. The digest
 	// does not cover it.
 	Expected *Expected `json:"expected,omitempty"`
 
-	Hash    string `json:"hash"`    // version that will run
+	Hash    string `json:"hash"`    // hash of the version that will run
 	Version int    `json:"version"` // its number
 }
 
 // PreviewOptions are the options of a resume.
 type PreviewOptions struct {
-	// Only is the one step that runs; empty: all.
+	// Only is the only step that runs. Empty means all.
 	Only string `json:"only,omitempty"`
-	// TimeoutMs and Attempts apply to the steps that run again; 0: those of the plan.
+	// TimeoutMs and Attempts apply to the steps that run again. 0 means the values of the plan.
 	TimeoutMs int64 `json:"timeoutMs,omitempty"`
 	Attempts  int   `json:"attempts,omitempty"`
 }
@@ -157,63 +157,64 @@ type PreviewStep struct {
 	Visit  int        `json:"visit,omitempty"`
 	Type   string     `json:"type"`
 	Effect string     `json:"effect"`
-	Status NodeStatus `json:"status,omitempty"` // what is recorded of it
+	Status NodeStatus `json:"status,omitempty"` // the recorded status
 	Items  []int      `json:"items,omitempty"`
 	Reason Message    `json:"reason,omitzero"`
 }
 
-// ReasonReopened is the reason of a [PreviewStep] that a resume opens again
-// because of itself, and not because of a step before it.
+// ReasonReopened is the reason of a [PreviewStep] that a resume reopens because that step itself
+// failed or was cancelled.
 const ReasonReopened = "it failed or was cancelled"
 
-// ReasonAskedAgain is the reason of an approval step that a resume opens again.
+// ReasonAskedAgain is the reason of an approval step that a resume reopens.
 const ReasonAskedAgain = "a new request is opened; the old answer does not count"
 
-// Reopened reports whether a resume opens the step again because of itself.
+// Reopened reports whether a resume reopens the step because the step itself failed or was
+// cancelled.
 func (s PreviewStep) Reopened() bool {
 	return s.Visit > 0 && (s.Reason.Text == ReasonReopened || s.Reason.Text == ReasonAskedAgain)
 }
 
-// Reasons of a [PreviewStep] that a cancel does not keep: it has not begun, it is at
-// work, or it is at work and what it does cannot be taken back or repeated.
+// Reasons of a [PreviewStep] that a cancel ends: it has not begun, it is running, or it is running
+// and its effect cannot be undone or repeated.
 const (
 	ReasonCancelled  = "cancelled with the run"
 	ReasonAtWork     = "it is active and its context ends"
 	ReasonUnsafeWork = "it is at work and may have its effect all the same; a resume first asks whether it had"
 )
 
-// PreviewRepeat is a step whose side effects would happen a second time.
+// PreviewRepeat is a step whose side effects would be repeated.
 type PreviewRepeat struct {
 	Node   string `json:"node"`
 	Visit  int    `json:"visit"`
 	Type   string `json:"type"`
 	Effect string `json:"effect"`
-	// Given states what stands in for it: "recorded", "stub" or "": it runs, or not
-	// all of its items have the same.
+	// Given is "recorded" or "stub" if the step gets such a result instead of running. It is empty
+	// if the step runs, or if its items differ.
 	Given string `json:"given,omitempty"`
-	// Items are those of a step that runs once per item.
+	// Items holds the items of a foreach step.
 	Items []RepeatItem `json:"items,omitempty"`
-	// Unrecorded reports that a step which runs once per item has a result as a whole
-	// only, edited or of another version: no recorded ones can stand in for it.
+	// Unrecorded is set for a foreach step that has only a result as a whole, because the result
+	// was edited or belongs to another version. Its items then have no recorded results.
 	Unrecorded bool `json:"unrecorded,omitempty"`
-	// Doubtful reports that it may have been done, in whole or in part: what would tell
-	// is damaged.
+	// Doubtful is set if the step may have run in whole or in part, but the record of it is
+	// damaged.
 	Doubtful bool `json:"doubtful,omitempty"`
 }
 
-// RepeatItem is one item of a foreach whose side effects would happen again.
+// RepeatItem is an item of a foreach whose side effects would be repeated.
 type RepeatItem struct {
 	Item  int    `json:"item"`
 	Given string `json:"given,omitempty"` // as in [PreviewRepeat]
 }
 
-// PreviewDecision is where the run would go at a node.
+// PreviewDecision is the predicted decision of a node.
 type PreviewDecision struct {
 	Node  string `json:"node"`
 	Visit int    `json:"visit"`
-	To    string `json:"to,omitempty"`        // the node that it leads to
-	Ended string `json:"endReason,omitempty"` // why it leads nowhere
-	// Was is where it led in the run as recorded; empty if it never decided.
+	To    string `json:"to,omitempty"`        // the next node
+	Ended string `json:"endReason,omitempty"` // the reason why there is no next node
+	// Was is the recorded next node. It is empty if the node never decided.
 	Was       string `json:"was,omitempty"`
 	Condition string `json:"condition,omitempty"` // of the edge
 }
@@ -227,45 +228,45 @@ type ForkPoint struct {
 	Closed bool   `json:"closed"`
 }
 
-// ResolveRequest settles an in-doubt attempt.
+// ResolveRequest is a request to resolve an attempt in doubt.
 type ResolveRequest struct {
 	Run     string  `json:"-"`
 	Node    string  `json:"-"`
 	Visit   int     `json:"visit"`
-	Item    int     `json:"item"` // -1: none
+	Item    int     `json:"item"` // -1 outside a foreach
 	Attempt int     `json:"attempt"`
 	Action  string  `json:"action"` // happened, retry, skip, fail
 	Output  RawJSON `json:"output,omitempty"`
 	Reason  string  `json:"reason"`
 	Rev     int64   `json:"rev,omitempty"`
-	// Receipt, if not nil, is kept with the resolution.
+	// Receipt, if not nil, is stored with the resolution.
 	Receipt *Receipt `json:"-"`
 }
 
-// DecideRequest answers an approval.
+// DecideRequest is a decision on an approval request.
 type DecideRequest struct {
 	Approval string `json:"-"`
-	// Answer is the id of one of the approval's answers. Empty: the first that approves,
-	// if Approve is set, or the first that rejects.
+	// Answer is the ID of one of the answers of the approval. If it is empty, the first answer that
+	// approves is used if Approve is set, else the first that rejects.
 	Answer  string  `json:"answer,omitempty"`
 	Approve bool    `json:"approve"`
 	Comment string  `json:"comment"`
 	Values  RawJSON `json:"values,omitempty"`
 	Digest  string  `json:"digest,omitempty"`
-	// AskBack gives the comment to the agent that asks, instead of an answer: it
-	// continues, and may ask again.
+	// AskBack sends the comment to the agent that requested the approval, without a decision. The
+	// agent continues and may request approval again.
 	AskBack bool `json:"askBack,omitempty"`
-	// Receipt, if not nil, is kept with the answer.
+	// Receipt, if not nil, is stored with the decision.
 	Receipt *Receipt `json:"-"`
 }
 
-// Prediction is what an answer to an approval leads to, as far as it is known.
+// Prediction is the predicted result of an answer to an approval request.
 type Prediction struct {
-	Answer string        `json:"answer"` // the id of an answer, or ask_back
+	Answer string        `json:"answer"` // the ID of an answer, or ask_back
 	Next   []PreviewStep `json:"next"`   // steps that become ready
-	// Effects are the steps ahead that touch other systems.
+	// Effects holds the remaining steps that touch other systems.
 	Effects []PreviewStep `json:"effects"`
-	Ends    RunStatus     `json:"ends,omitempty"` // the run ends so
+	Ends    RunStatus     `json:"ends,omitempty"` // the status with which the run ends
 	Note    string        `json:"note,omitempty"`
 }
 
@@ -274,9 +275,9 @@ type RunDetail struct {
 	Run     Run
 	Waits   []Wait
 	Journal []Entry
-	// Damage reports that the journal cannot be trusted whole, and from where on; nil: it
-	// can. Journal then ends before it.
+	// Damage describes the damaged part of the journal, which Journal does not contain. Nil means
+	// that there is none.
 	Damage *Damage
-	// Plan is the result of a step plan's run; nil for a graph.
+	// Plan is the result of a step plan. It is nil for a graph.
 	Plan *PlanResult
 }

@@ -2,53 +2,53 @@ package domain
 
 import "time"
 
-// Activity is how the calls of an agent, a tool or a provider went over the last
-// 24 hours. A restart does not forget it.
+// Activity summarizes the calls of an agent, a tool, or a provider in the last 24 hours. It
+// survives a restart.
 type Activity struct {
-	CallCounts            // of the 24 hours
+	CallCounts            // over 24 hours
 	Hour       CallCounts `json:"lastHour"`
 	LastCallAt time.Time  `json:"lastCallAt,omitzero"`
-	// P50 and P95 are how long calls took; zero when there was none.
+	// P50 and P95 are percentiles of the duration of calls. They are zero without calls.
 	P50   Millis `json:"p50Ms"`
 	P95   Millis `json:"p95Ms"`
 	Usage Usage  `json:"usage"`
-	// Errors are the failures by their code, the most frequent first.
+	// Errors counts failures by code, the most frequent first.
 	Errors []ErrorCount `json:"errors,omitempty"`
-	// Recent are the last failures, the newest first.
+	// Recent holds the last failures, newest first.
 	Recent []CallFailure `json:"recent,omitempty"`
-	// Slots are ten minutes each, oldest first; one without a call is left out.
+	// Slots of ten minutes each, oldest first. Slots without calls are omitted.
 	Slots []CallSlot `json:"slots,omitempty"`
 }
 
-// CallCounts are calls that ended, and those of them that failed.
+// CallCounts counts calls that ended, and how many of them failed.
 type CallCounts struct {
 	Calls    int64 `json:"calls"`
 	Failures int64 `json:"failures"`
 }
 
-// ErrorCount is how often calls failed with a code.
+// ErrorCount counts the failures with one code.
 type ErrorCount struct {
 	Code  string `json:"code"`
 	Count int64  `json:"count"`
 }
 
-// CallFailure is a call that failed.
+// CallFailure is a failed call.
 type CallFailure struct {
 	At      time.Time `json:"failedAt"`
 	Code    string    `json:"code"`
 	Message string    `json:"message"`
-	Run     string    `json:"run,omitempty"` // empty: no run made the call
+	Run     string    `json:"run,omitempty"` // empty if no run made the call
 	Node    string    `json:"node,omitempty"`
 }
 
-// CallSlot is what happened in the ten minutes from At on.
+// CallSlot summarizes the calls of ten minutes, starting at At.
 type CallSlot struct {
 	At time.Time `json:"startedAt"`
 	CallCounts
 	Usage Usage `json:"usage,omitzero"`
 }
 
-// Since sums the slots that began at a time or later.
+// Since returns the sums over the slots that began at t or later.
 func (a Activity) Since(t time.Time) (n CallCounts, u Usage) {
 	for _, s := range a.Slots {
 		if !s.At.Before(t) {
@@ -58,8 +58,7 @@ func (a Activity) Since(t time.Time) (n CallCounts, u Usage) {
 	return n, u
 }
 
-// Stop keeps calls from a tool or a provider, or starts from a plan, until someone ends
-// it.
+// Stop records that a person disabled a tool or a provider, or paused a plan.
 type Stop struct {
 	Since  time.Time `json:"since"`
 	By     string    `json:"by"`

@@ -2,7 +2,7 @@ package domain
 
 import "context"
 
-// Role orders what a principal may do: each includes the ones before.
+// Role is the role of a principal. Each role includes the permissions of the lower ones.
 type Role string
 
 const (
@@ -12,10 +12,10 @@ const (
 	RoleAdmin    Role = "admin"
 )
 
-// Roles lists all roles, weakest first.
+// Roles lists all roles, lowest first.
 var Roles = []Role{RoleViewer, RoleOperator, RoleAuthor, RoleAdmin}
 
-// Includes reports whether r may do what needs the role s.
+// Includes reports whether r includes the permissions of s.
 func (r Role) Includes(s Role) bool { return roleRank(r) >= roleRank(s) }
 
 func roleRank(r Role) int {
@@ -27,36 +27,36 @@ func roleRank(r Role) int {
 	return 0
 }
 
-// Actor is who does something, and through which door.
+// Actor is the author of an action, with the interface that was used.
 type Actor struct {
 	Name    string // "marta", "token ci 01jr8k2mf0aaaaaaaaaaaa7qx2", "cli:root"
 	Role    Role
 	Surface string // ui, api, cli, engine
-	// Scopes narrow what an API token may do, separated by blanks; empty: all
-	// that Role allows.
+	// Scopes restricts an API token to some of the permissions of its role, separated by spaces.
+	// Empty means no restriction.
 	Scopes string
-	// Request is that by which they do it.
+	// Request is the request that caused the action.
 	Request Request
 }
 
-// Request is the request by which someone acts.
+// Request identifies a request. The log and the audit log refer to it.
 type Request struct {
-	ID      string // all that one request leads to has it; empty: none is known
-	Address string // where it came from: an IP address, or empty
+	ID      string // empty if there is none
+	Address string // IP address of the client, or empty
 }
 
 type requestKey struct{}
 
-// WithRequest lets a context say by which request something is done.
+// WithRequest returns a context that carries a request.
 func WithRequest(ctx context.Context, r Request) context.Context {
 	return context.WithValue(ctx, requestKey{}, r)
 }
 
-// RequestOf is what WithRequest said; the zero Request if nothing did.
+// RequestOf returns the request of a context, or the zero Request.
 func RequestOf(ctx context.Context) Request {
-	r, _ := ctx.Value(requestKey{}).(Request) // none is the zero Request
+	r, _ := ctx.Value(requestKey{}).(Request) // without a request, r is zero
 	return r
 }
 
-// System is the daemon itself.
+// System is kairosd itself as an actor.
 var System = Actor{Name: "system", Role: RoleAdmin, Surface: "engine"}

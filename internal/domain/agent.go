@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// AgentInfo is what people see of an agent.
+// AgentInfo describes an agent to people.
 type AgentInfo struct {
 	ID           string   `json:"id"`
 	Name         string   `json:"name"`
@@ -16,11 +16,11 @@ type AgentInfo struct {
 	Color        string   `json:"color,omitempty"`
 	Capabilities []string `json:"capabilities"`
 	Provider     string   `json:"provider"`
-	Model        string   `json:"model,omitempty"` // empty: the provider's own
+	Model        string   `json:"model,omitempty"` // empty means the provider's default
 	Tools        []string `json:"tools"`
 	SystemPrompt string   `json:"systemPrompt,omitempty"`
-	// Default is the one that answers where none is named; Selectable ones may be
-	// chosen by planners; System ones are part of kairosd.
+	// Default marks the agent that is used if none is named. Selectable agents may be chosen by
+	// planners. System agents are part of kairosd.
 	Default    bool `json:"default"`
 	Selectable bool `json:"selectable"`
 	System     bool `json:"system"`
@@ -28,54 +28,51 @@ type AgentInfo struct {
 	Activity Activity `json:"activity"`
 }
 
-// Version names what an agent is: whatever changes of its card changes it. Its state
-// is not part of it.
+// Version returns a hash of the agent's definition. It does not depend on the agent's state.
 func (a AgentInfo) Version() string {
 	a.Activity = Activity{}
 	b, err := json.Marshal(a)
-	if err != nil { // strings and booleans
+	if err != nil { // the fields are strings and booleans
 		return ""
 	}
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:6])
 }
 
-// ProviderInfo is what people see of a provider: never its key.
+// ProviderInfo describes a provider to people, without its key.
 type ProviderInfo struct {
 	Name    string `json:"name"`
 	Type    string `json:"type"`
 	Model   string `json:"model,omitempty"`
 	BaseURL string `json:"baseUrl,omitempty"`
 	Default bool   `json:"default"`
-	// State is unused, working or failing, by the last call; a restart does not
-	// forget it, nor the last error.
+	// State is the result of the last call. It survives a restart, like LastError.
 	State string `json:"status" enum:"unused,working,failing"`
-	// Circuit reports whether calls are made, Breaker when it opens automatically.
+	// Circuit is the state of the circuit breaker, and Breaker its settings.
 	Circuit Circuit `json:"circuit"`
 	Breaker Breaker `json:"breaker"`
-	// Models are those that plans may name; empty: any.
+	// Models are the models that plans may name. Empty means any.
 	Models      []string  `json:"models,omitempty"`
-	Calls       int64     `json:"calls"` // since the start, failures included
+	Calls       int64     `json:"calls"` // since the start, including failures
 	Failures    int64     `json:"failures"`
 	Usage       Usage     `json:"usage"`
 	LastCallAt  time.Time `json:"lastCallAt,omitzero"`
-	LastError   string    `json:"lastError,omitempty"` // kept when later calls succeed
+	LastError   string    `json:"lastError,omitempty"` // of the last failure, also after successful calls
 	LastErrorAt time.Time `json:"lastErrorAt,omitzero"`
-	// FailingSince is when the first of the calls failed that all failed since; zero:
-	// the last one did not.
+	// FailingSince is the time of the first failure since the last successful call. It is zero if
+	// the last call succeeded.
 	FailingSince time.Time `json:"failingSince,omitzero"`
 
 	Activity Activity `json:"activity"`
-	// Limits are what the provider said of its own limits in its last answer.
+	// Limits are the rate limits that the provider reported with its last response.
 	Limits []ProviderLimit `json:"limits,omitempty"`
-	// Key states where its key comes from; nil: it is called without one.
+	// Key describes the source of the key. Nil means that the provider is called without a key.
 	Key *KeyInfo `json:"key,omitempty"`
-	// Disabled states who has disabled it, since when, and why; nil: it is enabled.
+	// Disabled is set if a person disabled the provider.
 	Disabled *Stop `json:"disabled,omitempty"`
 }
 
-// ProviderLimit is how much of something a provider lets one have, and how much of
-// it is left.
+// ProviderLimit is a rate limit of a provider, and how much of it is left.
 type ProviderLimit struct {
 	Of        string    `json:"of" doc:"requests, tokens, input tokens or output tokens"`
 	Limit     int64     `json:"limit"`
@@ -84,23 +81,23 @@ type ProviderLimit struct {
 	At        time.Time `json:"observedAt" doc:"When the provider said so."`
 }
 
-// KeyInfo is where a key comes from: never the key.
+// KeyInfo describes the source of a key, without the key.
 type KeyInfo struct {
 	Source string `json:"source"`
 	Set    bool   `json:"set" doc:"It is not empty."`
-	// ChangedAt is when the file was last written; zero for the environment.
+	// ChangedAt is the modification time of the file. It is zero for an environment variable.
 	ChangedAt time.Time `json:"changedAt,omitzero"`
 }
 
-// Refuses reports whether calls are not even tried.
+// Refuses reports whether calls fail without an attempt.
 func (p ProviderInfo) Refuses() bool { return p.Circuit.Refuses() || p.Disabled != nil }
 
-// Degraded reports whether calls fail, or are refused because they did.
+// Degraded reports whether calls fail, or are refused because earlier calls failed.
 func (p ProviderInfo) Degraded() bool {
 	return p.State == "failing" || p.Circuit.Disturbed()
 }
 
-// DegradedSince is when that began; zero: it is not degraded.
+// DegradedSince returns the time at which the provider became degraded, or zero if it is not.
 func (p ProviderInfo) DegradedSince() time.Time {
 	since := p.FailingSince
 	if p.Circuit.Disturbed() && (since.IsZero() || p.Circuit.Since.Before(since)) {
@@ -109,11 +106,10 @@ func (p ProviderInfo) DegradedSince() time.Time {
 	return since
 }
 
-// Trouble reports whether calls fail, or are not made.
+// Trouble reports whether calls fail or are refused.
 func (p ProviderInfo) Trouble() bool { return p.Degraded() || p.Disabled != nil }
 
-// Conversation is what a run's agents said to each other and how work passed
-// between them.
+// Conversation holds the messages and handoffs between the agents of a run.
 type Conversation struct {
 	Messages []AgentMessage `json:"messages"`
 	Handoffs []Handoff      `json:"handoffs"`

@@ -6,7 +6,7 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// MessageType states what a message is for.
+// MessageType is the type of a message.
 type MessageType string
 
 const (
@@ -17,9 +17,8 @@ const (
 	MessageAck          MessageType = "ack"
 )
 
-// AgentMessage is a message from one agent to another: the ACP envelope of [001]. Every
-// invocation of an agent and every handoff is a request; what resulted is a
-// response or an error that names the request.
+// AgentMessage is a message from one agent to another, as an ACP envelope. Every invocation of an
+// agent and every handoff is a request. The response or error refers to the request.
 type AgentMessage struct {
 	ID            string          `json:"id"`
 	CorrelationID string          `json:"correlationId,omitempty" doc:"The request that this answers."`
@@ -29,30 +28,30 @@ type AgentMessage struct {
 	Payload       RawJSON         `json:"payload"`
 	Metadata      MessageMetadata `json:"metadata"`
 
-	// Where in the run it was said.
+	// The position in the run.
 	Seq   int64  `json:"seq" doc:"The journal row it was recorded with."`
 	Node  string `json:"node"`
 	Visit int    `json:"visit"`
-	Item  int    `json:"item"` // -1: none
+	Item  int    `json:"item"` // -1 outside a foreach
 }
 
-// MessageMetadata is about a message rather than in it.
+// MessageMetadata is the metadata of a message.
 type MessageMetadata struct {
 	Timestamp time.Time `json:"timestamp"`
 	Priority  string    `json:"priority" enum:"low,medium,high,critical"`
-	// TTL is how many milliseconds an answer may take; 0: as long as it likes.
-	// What comes later is an error.
+	// TTL is the maximum time for a response in milliseconds. 0 means no limit. A later response is
+	// an error.
 	TTL         int64 `json:"ttl,omitempty"`
 	RetryCount  int   `json:"retryCount,omitempty"`
 	RequiresAck bool  `json:"requiresAck,omitempty"`
-	// IsPlanContext marks the request that gives a step of a step plan its context; StepID
-	// is that step.
+	// IsPlanContext marks the request that passes its context to a step of a step plan. StepID is
+	// the ID of that step.
 	IsPlanContext bool   `json:"isPlanContext,omitempty"`
 	StepID        string `json:"stepId,omitempty"`
 	Acknowledged  bool   `json:"acknowledged,omitempty" doc:"Set on a request that an ack answers."`
 }
 
-// Acknowledge marks requests that an ack in the list answers.
+// Acknowledge marks the requests that have a response in the list.
 func Acknowledge(list []AgentMessage) {
 	acked := map[string]bool{}
 	for _, m := range list {
@@ -65,8 +64,8 @@ func Acknowledge(list []AgentMessage) {
 	}
 }
 
-// MessagePriority is the priority of a run's messages: that of the word which the run
-// was started with, and between words the higher one.
+// MessagePriority returns the priority of a run's messages as a word. It rounds up to the next
+// defined priority.
 func MessagePriority(run int) string {
 	switch {
 	case run < 0:

@@ -1,17 +1,16 @@
 package domain
 
-// Complexity of a query.
+// Complexity is the complexity of a request.
 type Complexity string
 
-// How much a query asks for.
+// Values of [Complexity].
 const (
 	Simple   Complexity = "simple"
 	Moderate Complexity = "moderate"
 	Complex  Complexity = "complex"
 )
 
-// Classification reports whether a query needs a plan and who may answer it (SPEC
-// 7.1).
+// Classification reports whether a request needs a plan, and which agents can handle it.
 type Classification struct {
 	Complexity       Complexity `json:"complexity"`
 	RequiresPlanning bool       `json:"requiresPlanning"`
@@ -19,56 +18,59 @@ type Classification struct {
 	Reasoning        string     `json:"reasoning"`
 }
 
-// AskRequest is an intent that becomes a plan and a run.
+// AskRequest is a request in plain language for a plan and a run of it.
 type AskRequest struct {
-	// Query is the request; `/agentId text` names the agent.
+	// Query is the request. The form `/agentId text` names an agent.
 	Query string
-	// Agent answers directly, without a plan; empty: as the query needs.
+	// Agent is the agent that answers directly, without a plan. If it is empty, the classification
+	// decides.
 	Agent string
-	// PlanOnly makes and stores the plan, and starts nothing.
+	// PlanOnly stores the plan without starting a run.
 	PlanOnly bool
-	// Accept starts also a plan with steps that cannot be repeated, which
-	// otherwise waits until a person has seen it. Of an author it also
-	// takes a version into use that was made of a plan in use.
+	// Accept starts the run even if the plan has non-idempotent steps. Without it, a person must
+	// accept such a plan first. If the actor is an author, it also makes a generated version of a
+	// plan in use the current one.
 	Accept  bool
 	Session string
-	// Fresh plans again where an equal request has a plan already.
+	// Fresh generates a new plan even if an equal request has one.
 	Fresh bool
-	// Provider is the one whose model plans; empty: rules or model, as configured.
+	// Provider is the provider whose model generates the plan. If it is empty, the configuration
+	// decides between rules and model.
 	Provider string
-	// Change is what should be different from an earlier plan, whose steps Before
-	// are. Examples of input are shown to a planning model.
+	// Change describes what should differ from an earlier plan with the steps Before. A planning
+	// model also receives the Examples of input.
 	Change, Examples string
 	Before           []string
-	// OnProgress receives the progress of planning, while Ask is active; nil: no one does.
+	// OnProgress, if not nil, receives the progress of planning until Ask returns.
 	OnProgress func(DraftNote)
-	// Constraints bound the plan, and become limits and priority of its runs.
-	// Preferences fill parameters of skills.
+	// Constraints limit the plan, and set the limits and the priority of its runs. Preferences are
+	// parameters of skills.
 	Constraints Constraints
 	Preferences map[string]any
 	// Receipt, if not nil, is stored with the run.
 	Receipt *Receipt
 }
 
-// Asked is what became of an intent.
+// Asked is the result of an [AskRequest].
 type Asked struct {
 	Classification Classification `json:"classification"`
-	// Agent answers directly; empty: the plan does.
+	// Agent is the agent that answers directly. It is empty if there is a plan.
 	Agent  string     `json:"agent,omitempty"`
 	Reason string     `json:"reason,omitempty"`
 	Plan   *AskedPlan `json:"plan"`
-	// Model is the one that made the plan, as provider/model; empty: none.
+	// Model is the model that generated the plan, as provider/model. It is empty if no model was
+	// used.
 	Model string `json:"model,omitempty"`
-	// Usage is what that took, also where no plan resulted.
+	// Usage is the model usage of planning. It is also set if planning failed.
 	Usage Usage `json:"usage,omitzero"`
-	// NeedsAcceptance reports that nothing was started: the plan has steps that
-	// cannot be repeated, and a person has to see it first.
+	// NeedsAcceptance reports that no run was started because the plan has non-idempotent steps
+	// that a person must accept first.
 	NeedsAcceptance bool `json:"needsAcceptance,omitempty"`
-	// Run is the id of the run that was started; empty: none.
+	// Run is the ID of the started run, or empty.
 	Run string `json:"run,omitempty"`
 }
 
-// AskedPlan is the stored plan that answers an intent.
+// AskedPlan is the stored plan for a request.
 type AskedPlan struct {
 	ID      string `json:"id"`
 	Key     string `json:"key"`
@@ -76,27 +78,27 @@ type AskedPlan struct {
 	Hash    string `json:"hash"`
 	Name    string `json:"name"`
 	By      string `json:"by"` // rules, model, person, or direct
-	// Found reports that an equal request had been planned before.
+	// Found reports that the plan of an earlier, equal request is used.
 	Found bool `json:"found,omitempty"`
-	// Proposed reports that the plan is in use in another version: this one is not
-	// current before a person accepts it.
+	// Proposed reports that another version of the plan is in use. This version becomes current
+	// when a person accepts it.
 	Proposed bool     `json:"proposed,omitempty"`
 	Reason   string   `json:"reason,omitempty"`
 	Steps    []string `json:"steps"`
-	Unsafe   []string `json:"unsafe,omitempty"` // steps that cannot be repeated
-	// Usage is what making the plan took of a model.
+	Unsafe   []string `json:"unsafe,omitempty"` // non-idempotent steps
+	// Usage is the model usage of planning.
 	Usage    Usage   `json:"usage,omitzero"`
 	Document RawJSON `json:"document"`
 }
 
-// PlanError states why there is no plan for an intent, with the codes of [001].
+// PlanError reports why a request could not be planned.
 type PlanError struct {
 	Code        string   `json:"code"`
 	Message     string   `json:"message"`
 	Recoverable bool     `json:"recoverable"`
 	Suggestion  string   `json:"suggestion"`
-	Violations  []string `json:"violations,omitempty"` // rule ids
-	// Answer is the last answer of a model that could not be used.
+	Violations  []string `json:"violations,omitempty"` // IDs of the violated rules
+	// Answer is the last answer of the model that could not be used.
 	Answer string `json:"answer,omitempty"`
 	// Text and Advice are Message and Suggestion with their arguments kept apart.
 	Text   Message `json:"-"`
@@ -111,12 +113,12 @@ func (e *PlanError) Localize() Message {
 	return e.Text
 }
 
-// NewPlanError makes a [PlanError] that is not recoverable.
+// NewPlanError returns a [PlanError] that is not recoverable.
 func NewPlanError(code string, text, advice Message) *PlanError {
 	return &PlanError{Code: code, Message: text.String(), Suggestion: advice.String(), Text: text, Advice: advice}
 }
 
-// Refusal is the error of a request that cannot be planned.
+// Refusal converts e to an [*Error] with a code.
 func (e *PlanError) Refusal(code Code) *Error {
 	return &Error{Code: code, Reason: e.Code, Message: e.Message, Suggestion: e.Suggestion, text: e.Text, advice: e.Advice}
 }

@@ -5,75 +5,73 @@ import (
 	"time"
 )
 
-// AuditRecord is an act that a checkpoint or a command adds to the audit log.
-// The store adds one record of its own per checkpoint ("checkpoint"); started,
-// decision and plan_step_* events are derived from journal rows when read.
+// AuditRecord is a record that a checkpoint or an operation adds to the audit log. The store also
+// adds one record per checkpoint ("checkpoint"). Events such as node_started and plan_step_* are
+// derived from journal rows when the log is read.
 type AuditRecord struct {
 	Action  string // e.g. run.created, run.resume, approval.decide, login
 	Actor   string // user or token name, "system", "cli:NAME"
 	Surface string // ui, api, cli, engine
 	Run     string
 	Object  string // e.g. plan:invoice, user:marta
-	Result  string // ok, denied, failed; empty: ok
+	Result  string // ok, denied, failed; empty means ok
 	Reason  string
-	Detail  RawJSON // small; digests rather than payloads
-	Request Request // by which it was done; the engine's own records have none
+	Detail  RawJSON // small, with digests instead of payloads
+	Request Request // zero for records of the engine
 }
 
-// AuditEvent is a stored record. Seq is global, gapless and commit order.
+// AuditEvent is a stored record. Seq has no gaps and follows the commit order.
 type AuditEvent struct {
 	Seq    int64
-	RunSeq int64 // journal position it speaks of, 0: none
+	RunSeq int64 // position in the journal; 0 if there is none
 	At     time.Time
 	AuditRecord
-	// FirstSeq is the first journal row of a "checkpoint" event; RunSeq is its
-	// last. One record stands for all rows of the checkpoint.
+	// FirstSeq is the first journal row of a "checkpoint" event, and RunSeq the last. One event
+	// stands for all rows of the checkpoint.
 	FirstSeq int64
-	// Entry is the journal row a checkpoint event points at (its last);
-	// Entries are all rows of the checkpoint. Both are filled on request, and
-	// for the events that the store hands out after a commit.
+	// Entry is the last journal row of a "checkpoint" event, and Entries holds all rows of it. Both
+	// are set on request, and in events that the store publishes after a commit.
 	Entry   *Entry
 	Entries []Entry
-	Mac     string // link of the chain, hex
+	Mac     string // of the audit chain, hex
 }
 
-// AuditLink is where in the chain of the audit log an event stands. A link is
-// made once per commit and covers every event since the link before it.
+// AuditLink is a link of the audit chain. The store adds one per commit. A link covers all events
+// since the previous link.
 type AuditLink struct {
-	Seq       int64  // of the event that carries the link
-	Mac       string // hex; empty: not written yet
-	Before    int64  // of the event that carries the link before; 0: the chain begins here
+	Seq       int64  // the event that carries the link
+	Mac       string // hex; empty if it has not been written
+	Before    int64  // the event with the previous link; 0 at the beginning of the chain
 	BeforeMac string
-	Cut       int64 // last event that retention removed; 0: none
+	Cut       int64 // last event that retention removed, or 0
 	Last      int64 // newest event
 }
 
-// AuditCheck is a verification of the whole audit log.
+// AuditCheck is the result of verifying the whole audit log.
 type AuditCheck struct {
 	Began  time.Time `json:"startedAt,omitzero"`
-	Ended  time.Time `json:"endedAt,omitzero"` // zero: it is active
+	Ended  time.Time `json:"endedAt,omitzero"` // zero while the check runs
 	By     string    `json:"by,omitempty"`
 	Events int64     `json:"events"`
 	Links  int64     `json:"links"`
-	Last   int64     `json:"lastEvent"` // newest event that was read
-	// Found is how many things do not fit; 0: nothing was edited, removed or
-	// reordered. Problems are the first of them.
+	Last   int64     `json:"lastEvent"` // newest event that was checked
+	// Found is the number of problems. 0 means that no event was edited, removed, or reordered.
+	// Problems holds the first of them.
 	Found    int      `json:"found"`
 	Problems []string `json:"problems"`
 }
 
-// ChangeDetail is the detail of an act that changed something: how it was before,
-// and how it is now.
+// ChangeDetail returns the audit detail of a change, with the values before and after.
 func ChangeDetail(before, after any) RawJSON {
 	b, err := json.Marshal(map[string]any{"before": before, "after": after})
 	if err != nil {
-		return nil // plain values only
+		return nil // the values are plain
 	}
 	return b
 }
 
-// SplitDetail takes a detail apart: what was before, what is after (nil: it does
-// not say), and everything else.
+// SplitDetail splits an audit detail into the values before and after, which may be nil, and the
+// rest.
 func SplitDetail(detail RawJSON) (before, after, rest RawJSON) {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(detail, &m) != nil {
@@ -90,7 +88,7 @@ func SplitDetail(detail RawJSON) (before, after, rest RawJSON) {
 	}
 	b, err := json.Marshal(m)
 	if err != nil {
-		return before, after, nil // it was JSON before
+		return before, after, nil // it was valid JSON
 	}
 	return before, after, b
 }

@@ -1,7 +1,7 @@
 package domain
 
-// AuditActions lists the actions that audit records have, by what they are about:
-// those that a filter of the audit log accepts and suggests.
+// AuditActions lists the actions of audit records, grouped by object. Filters of the audit log
+// accept and suggest them.
 var AuditActions = []string{
 	"access.denied", "approval.ask_back", "approval.assign", "approval.decide", "audit.cut", "audit.new_key", "audit.verify",
 	"audit.verify.begin",

@@ -2,13 +2,13 @@ package domain
 
 import "time"
 
-// Backup is the manifest of a backup. It is written last: a backup exists when
-// its manifest does, and then it has been opened and verified.
+// Backup is the manifest of a backup. kairosd writes it last, after it has opened and verified the
+// copy. A copy without a manifest is not a backup.
 type Backup struct {
-	Format  int       `json:"format"` // of the manifest: 2
+	Format  int       `json:"format"` // version of the manifest format: 2
 	Created time.Time `json:"createdAt"`
-	// Instance is a fingerprint of the server, the same in all its backups;
-	// Generation names the life of the database that was copied.
+	// Instance is the fingerprint of the server, which is the same in all its backups. Generation
+	// identifies the generation of the copied database.
 	Instance   string `json:"instance"`
 	Generation string `json:"incarnation"`
 	Schema     int64  `json:"schema"`
@@ -20,36 +20,36 @@ type Backup struct {
 	Bytes    int64            `json:"bytes"`
 	SHA256   string           `json:"sha256"`
 	Verified []Check          `json:"verified"`
-	// Encryption is there if the file is encrypted; Bytes and SHA256 are then of the
-	// encrypted file.
+	// Encryption is set if the file is encrypted. Bytes and SHA256 then refer to the encrypted
+	// file.
 	Encryption *Encryption `json:"encryption,omitempty"`
 
-	// Key is the fingerprint of the key file of the server that made the backup; MAC
-	// authenticates everything else here with it. Empty: it had lost its key file.
+	// Key is the fingerprint of the server's key file, and MAC authenticates all other fields with
+	// it. Key is empty if the server had lost its key file.
 	Key string `json:"key"`
 	MAC string `json:"mac"`
 
-	// Path is the database file; it is not part of the manifest.
+	// Path is the path of the database file. It is not part of the manifest.
 	Path string `json:"-"`
 }
 
-// Encryption of a backup: to whom, and what is inside.
+// Encryption describes the encryption of a backup and the plain database.
 type Encryption struct {
-	// Recipients are public keys of age; any of their identities decrypts the file.
+	// Recipients are age public keys. The identity of any of them decrypts the file.
 	Recipients []string `json:"recipients"`
-	Bytes      int64    `json:"bytes"` // of the database
+	Bytes      int64    `json:"bytes"` // of the plain database
 	SHA256     string   `json:"sha256"`
 }
 
-// Check is what one check found.
+// Check is the result of one check of a backup or database.
 type Check struct {
 	Name     string   `json:"name"`
 	Checked  int64    `json:"examined"`
 	Problems []string `json:"problems"`
-	// Found is what is worth knowing and no problem.
+	// Found holds remarks that are not problems.
 	Found []string `json:"found,omitempty"`
-	// Runs are those that the problems are about, as far as they are known.
+	// Runs holds the IDs of the affected runs, as far as they are known.
 	Runs []string `json:"runs,omitempty"`
-	// Advice states what to do about the problems.
+	// Advice describes how to solve the problems.
 	Advice string `json:"advice,omitempty"`
 }

@@ -2,74 +2,76 @@ package domain
 
 import "time"
 
-// BulkState is where a bulk operation stands.
+// BulkState is the status of a bulk operation.
 type BulkState string
 
 const (
-	// BulkCanary: one run was acted on; the rest waits for what becomes of it.
+	// BulkCanary means that the first run has been processed, and the others wait for its result.
 	BulkCanary BulkState = "canary"
-	// BulkRunning: runs are acted on, one after the other, at the rate.
+	// BulkRunning means that the runs are processed one after the other at the configured rate.
 	BulkRunning BulkState = "running"
-	// BulkStopped: it ended early; Note states why. What was not reached is as it was.
+	// BulkStopped means that the operation ended early. Note gives the reason. The remaining runs
+	// were not changed.
 	BulkStopped BulkState = "stopped"
-	// BulkDone: every run was acted on, or refused.
+	// BulkDone means that every run was processed.
 	BulkDone BulkState = "done"
 )
 
-// BulkStates lists all states of a bulk operation.
+// BulkStates lists all states.
 var BulkStates = []BulkState{BulkCanary, BulkRunning, BulkStopped, BulkDone}
 
-// Final reports whether nothing happens any more.
+// Final reports whether the operation has ended.
 func (s BulkState) Final() bool { return s == BulkStopped || s == BulkDone }
 
-// BulkRequest asks for one bulk operation: those that Query selects, or Runs.
+// BulkRequest is a request for a bulk operation on the runs that Query selects, or on Runs.
 type BulkRequest struct {
 	Action Action   `json:"action"`
 	Query  string   `json:"filter,omitempty"`
 	Runs   []string `json:"runs,omitempty"`
 	Reason string   `json:"reason,omitempty"`
-	// Canary acts on one run first and on the rest only if that does not fail.
+	// Canary processes one run first, and the others only if that run does not fail.
 	Canary bool `json:"canary"`
-	// Rate is how many runs are acted on per minute; 0: as fast as it goes.
+	// Rate is the number of runs per minute. 0 means no limit.
 	Rate int `json:"rate"`
-	// Labels are given to the runs by ActionLabel.
+	// Labels are added to the runs, for ActionLabel.
 	Labels map[string]string `json:"labels,omitempty"`
-	// NotBefore is when it begins; zero: at once. Provider, if not empty, must take
-	// calls for it to begin, and to continue; after a canary that failed as before, the
-	// next run is one. Tool is the same of a tool, or of one host of it, as
-	// [CircuitName] writes them.
+	// NotBefore is the start time. Zero means at once. Provider, if not empty, must accept calls
+	// before the operation starts or continues. If the canary fails again with the same error, the
+	// next run becomes the canary. Tool is the same for a tool, or for one host of it, as
+	// [CircuitName] formats it.
 	NotBefore time.Time `json:"startAt,omitzero"`
 	Provider  string    `json:"provider,omitempty"`
 	Tool      string    `json:"tool,omitempty"`
-	// Digest is a preview's; CodeStale if other runs would be acted on by now.
+	// Digest, if not empty, is the digest of a preview. If the selected runs have changed, the
+	// error has CodeStale.
 	Digest string `json:"digest,omitempty"`
 }
 
-// BulkPreview states what a BulkRequest would do.
+// BulkPreview shows what a [BulkRequest] would do.
 type BulkPreview struct {
 	Action Action `json:"action"`
-	// Eligible is how many of the Matching runs the act is possible on; Refused
-	// counts the others by the reason.
+	// Eligible is the number of Matching runs for which the action is possible. Refused counts the
+	// others by reason.
 	Matching int            `json:"matching"`
 	Eligible int            `json:"eligible"`
 	Refused  map[string]int `json:"refused"`
-	// Refusals are the messages of these reasons.
+	// Refusals holds the message of each reason in Refused.
 	Refusals map[string]Message `json:"-"`
-	// More: there are more matching runs than one bulk operation takes.
+	// More reports that more runs match than one bulk operation accepts.
 	More   bool      `json:"more"`
 	At     time.Time `json:"createdAt"`
 	Digest string    `json:"digest"`
-	// First is the run that would be the canary, and what the act does to it.
+	// First is the run that would be the canary, and Preview the preview of its action.
 	First   string   `json:"first"`
 	Preview *Preview `json:"preview,omitempty"`
-	// Circuits are those that are open of the tools which the runs call where they
-	// continue: as it is now, their calls would be refused.
+	// Circuits holds the open circuits of tools that the runs would call. Such calls would be
+	// refused now.
 	Circuits []ToolCircuit `json:"circuits,omitempty"`
-	// Sample are the first eligible runs.
+	// Sample holds the first eligible runs.
 	Sample []Run `json:"-"`
 }
 
-// Bulk is one bulk operation. It is stored and continues after a restart.
+// Bulk is a bulk operation. It is stored, and continues after a restart.
 type Bulk struct {
 	ID        string            `json:"id"`
 	Action    Action            `json:"action"`
@@ -85,12 +87,13 @@ type Bulk struct {
 	Provider  string            `json:"provider,omitempty"`
 	Tool      string            `json:"tool,omitempty"`
 	State     BulkState         `json:"status"`
-	// Note states why it was stopped.
+	// Note is the reason why it stopped.
 	Note      string    `json:"note"`
 	Total     int64     `json:"total"`
 	CreatedAt time.Time `json:"createdAt"`
 	EndedAt   time.Time `json:"endedAt,omitzero"`
-	// Acted and Refused count the runs that the act was done to, or could not be.
+	// Acted counts the runs whose action was carried out, and Refused the runs for which it was not
+	// possible.
 	Acted   int64 `json:"acted"`
 	Refused int64 `json:"refused"`
 }
@@ -101,11 +104,11 @@ type BulkItem struct {
 	Run      string `json:"run"`
 	// Rev is the revision of the run that the operator saw.
 	Rev int64 `json:"rev"`
-	// Node and Code are how the run had failed.
+	// Node and Code identify the failure of the run.
 	Node  string `json:"node,omitempty"`
 	Code  string `json:"code,omitempty"`
 	State string `json:"status"` // pending, acted, refused
-	// Result is the run that came of a rerun; Detail states why it was refused.
+	// Result is the ID of the run that a rerun started. Detail is the reason of a refusal.
 	Result string `json:"result,omitempty"`
 	Detail string `json:"detail,omitempty"`
 	// Message is Detail with its arguments kept apart.
@@ -113,5 +116,5 @@ type BulkItem struct {
 	At      time.Time `json:"actedAt,omitzero"`
 }
 
-// BulkMax is how many runs one bulk operation takes at most.
+// BulkMax is the maximum number of runs of one bulk operation.
 const BulkMax = 10_000

@@ -8,69 +8,66 @@ import (
 	"time"
 )
 
-// Checkpoint is one atomic, durable step of a run: journal rows, what becomes
-// of the run, what the audit log records of it. All of it is stored, or none.
+// Checkpoint is an atomic, durable step of a run: journal rows, changes of the run, and audit
+// records. The store commits all of it or nothing.
 type Checkpoint struct {
 	Run string
-	// Fence is the run's LastSeq before this checkpoint; Entries continue from
-	// there. If the stored run is elsewhere, a second writer was first, and the
-	// checkpoint is rejected with CodeConflict.
+	// Fence is the LastSeq of the run before this checkpoint. Entries continue from it. If the
+	// stored run has another LastSeq, another writer was first, and the store rejects the
+	// checkpoint with CodeConflict.
 	Fence int64
-	// Chain, if any, is what the checkpoint is a link of.
+	// Chain, if not nil, is the chain that the checkpoint belongs to.
 	Chain   *Chain
 	Entries []Entry
-	// Patch changes the run; nil leaves all but LastSeq as it is.
+	// Patch changes the run. Nil changes only LastSeq.
 	Patch *RunPatch
 	Audit []AuditRecord
-	// Receipts are of the operations whose effect the checkpoint is.
+	// Receipts are the receipts of the operations that caused the checkpoint.
 	Receipts []Receipt
 	Handoffs []Handoff
-	// Messages between agents; one whose ID is stored already is left as it is.
+	// Messages are messages between agents. A message whose ID is stored already is skipped.
 	Messages []AgentMessage
-	// Remember is what the run's session keeps of it; nil: nothing.
+	// Remember is the exchange that the run adds to the memory of its session, or nil.
 	Remember *Memory
-	// Measured are skills that were done.
+	// Measured are measurements of completed skills.
 	Measured []SkillRun
 	// Approvals opened or closed by this checkpoint.
 	Approvals []Approval
-	// Uses are agents, tools and providers that took part; one that is known
-	// already is left as it is.
+	// Uses are agents, tools, and providers that took part. A use that is stored already is
+	// skipped.
 	Uses []Use
 }
 
-// Use is something that takes part in a run.
+// Use is an agent, a tool, or a provider that takes part in a run.
 type Use struct{ Kind, Name string }
 
-// The kinds of a Use.
+// Values of [Use.Kind].
 const (
 	UseAgent    = "agent"
 	UseTool     = "tool"
 	UseProvider = "provider"
 )
 
-// Chain ties together checkpoints that were made one upon the other without
-// waiting: once the store has refused one, it refuses every later one of the
-// chain, for they build on what never happened. Checkpoints outside
-// a chain, and those of other chains of the same run, are judged by their fence
-// alone.
+// Chain connects checkpoints that were made without waiting for each other. Once the store has
+// rejected one, it rejects all later ones of the chain, because they depend on it. Checkpoints
+// outside a chain, and of other chains of the run, are checked only against their fence.
 type Chain struct {
 	broken atomic.Bool
 }
 
-// Break is called by the store when it refuses a link.
+// Break marks the chain as broken. The store calls it when it rejects a checkpoint.
 func (c *Chain) Break() {
 	if c != nil {
 		c.broken.Store(true)
 	}
 }
 
-// Broken reports whether a link was refused.
+// Broken reports whether a checkpoint of the chain was rejected.
 func (c *Chain) Broken() bool { return c != nil && c.broken.Load() }
 
-// RunPatch holds what changes on a run. Zero fields of pointer and slice type
-// mean "unchanged".
+// RunPatch holds changes of a run. A field of pointer or slice type that is nil changes nothing.
 type RunPatch struct {
-	Status      RunStatus // empty: unchanged
+	Status      RunStatus // empty means unchanged
 	WaitReason  WaitReason
 	Headline    *string
 	Message     Message // Headline with its arguments kept apart
@@ -78,9 +75,9 @@ type RunPatch struct {
 	Output      RawJSON
 	Error       *RunError
 	ClearError  bool
-	Hash        string // after a re-plan
+	Hash        string // after a replan
 	Version     int
-	DueAt       *time.Time // zero time: none
+	DueAt       *time.Time // zero means none
 	AddUsage    Usage
 	AddSteps    int64
 	AddPath     string
@@ -88,19 +85,19 @@ type RunPatch struct {
 	Crashes     *int
 	Paused      *bool
 	Limits      *Limits
-	AddLabels   map[string]string // in place of those with the same key
+	AddLabels   map[string]string // replace labels with the same key
 	StartedAt   *time.Time
-	EndedAt     *time.Time // zero time: open again
+	EndedAt     *time.Time // zero if the run was reopened
 	RunningTime *time.Duration
 	DeletedAt   *time.Time
-	// Retrying, with the status waiting for a retry, is how many attempts were made
-	// of what is tried again.
+	// Retrying is the number of attempts so far, if the run waits for a retry.
 	Retrying int
-	// Silent reports that a run that works gives no sign of life, or gives one again.
+	// Silent reports that a running run shows no activity, or shows activity again. Nil means
+	// unchanged.
 	Silent *bool
 }
 
-// Handoff is work passing from one agent to another.
+// Handoff is a handoff of work from one agent to another.
 type Handoff struct {
 	ID      string    `json:"id"`
 	Run     string    `json:"run"`
@@ -116,30 +113,30 @@ type Handoff struct {
 // ApprovalStatuses lists the statuses of approval requests.
 var ApprovalStatuses = []string{"open", "approved", "rejected", "asked_back", "expired", "cancelled"}
 
-// Answer is an answer that a request accepts.
+// Answer is an answer that an approval request accepts.
 type Answer struct {
 	ID    string     `json:"id"`
 	Label string     `json:"label"`
 	Kind  AnswerKind `json:"kind"`
 }
 
-// AnswerKind is what an answer does to the step that asks.
+// AnswerKind is the effect of an answer on the step.
 type AnswerKind string
 
 const (
 	AnswerApprove AnswerKind = "approve" // the step completes
-	AnswerReject  AnswerKind = "reject"  // the step fails, unless it continues after a rejection
-	AnswerChoice  AnswerKind = "choice"  // the step completes with that choice
-	// AnswerRequestChanges gives the comment to the agent, which continues and may request
-	// approval again. Its id is the same.
+	AnswerReject  AnswerKind = "reject"  // the step fails, unless it has on_reject: continue
+	AnswerChoice  AnswerKind = "choice"  // the step completes with this choice
+	// AnswerRequestChanges sends the comment to the agent, which continues and may request approval
+	// again. It is also the ID of that answer.
 	AnswerRequestChanges AnswerKind = "request_changes"
 )
 
 // Rejects reports whether the answer rejects the request.
 func (a Answer) Rejects() bool { return a.Kind == AnswerReject }
 
-// Answers are the answers that the request takes, called as the plan calls them: those
-// that it declares, or else to approve and to reject.
+// Answers returns the answers that the request accepts: those that the plan declares, or else
+// approve and reject.
 func (a Approval) Answers() []Answer {
 	list := slices.Clone(a.Choices)
 	if len(list) == 0 {
@@ -154,7 +151,7 @@ func (a Approval) Answers() []Answer {
 	return list
 }
 
-// Offered are the answers, and request_changes where an agent requests the approval.
+// Offered returns the answers, and request_changes if an agent requested the approval.
 func (a Approval) Offered() []Answer {
 	list := a.Answers()
 	if a.MayAsk {
@@ -163,8 +160,8 @@ func (a Approval) Offered() []Answer {
 	return list
 }
 
-// AnswerOf finds the answer that a request gives: the one with its id, or the first
-// that approves or rejects. CodeInvalid names the answers that there are.
+// AnswerOf returns the answer that a request selects: the one with its ID, or the first that
+// approves or rejects. If there is none, the error has CodeInvalid and lists the valid answers.
 func (a Approval) AnswerOf(r DecideRequest) (Answer, error) {
 	kind := AnswerReject
 	if r.Approve {
@@ -183,7 +180,7 @@ func (a Approval) AnswerOf(r DecideRequest) (Answer, error) {
 	).Suggest("answers: %s", strings.Join(ids, ", "))
 }
 
-// Approval is a question that a run puts to a person.
+// Approval is an approval request of a run.
 type Approval struct {
 	ID      string
 	Run     string
@@ -192,41 +189,40 @@ type Approval struct {
 	Visit   int
 	Item    int
 	Message string
-	Form    RawJSON // JSON Schema of the values asked for, or nil
-	// Tool and Arguments are the call that needs an answer; empty for the question
-	// of an approval node. Secrets in them are unresolved.
+	Form    RawJSON // JSON Schema of the requested values, or nil
+	// Tool and Arguments are the call that needs approval. They are empty for an approval step.
+	// Secrets in them are not resolved.
 	Tool      string
 	Arguments RawJSON
-	// Digest binds the decision to exactly what is approved.
+	// Digest binds the decision to the approved content.
 	Digest    string
 	Status    string // open, approved, rejected, asked_back, expired, cancelled
 	OnTimeout string // approve, reject, fail
 	DueAt     time.Time
 	CreatedAt time.Time
-	StartedBy string // who started the run
+	StartedBy string // the person who started the run
 	ApprovalDecision
-	// Rev is the run's LastSeq when the approval was opened.
+	// Rev is the LastSeq of the run when the approval was opened.
 	Rev int64
-	// Agent asks; empty: the plan does. MayAsk: a person can ask it first, and continues
-	// with the answer.
+	// Agent is the agent that requests the approval. It is empty for an approval step. MayAsk
+	// reports whether a person can request changes from the agent.
 	Agent  string
 	MayAsk bool
-	// Label states what is at stake, in the plan's words: the node's metadata risk.
+	// Label describes the risk, from the metadata of the step in the plan.
 	Label string
-	// Choices are the answers as the plan declares them; see [Approval.Answers]. A label
-	// may be empty.
+	// Choices are the answers that the plan declares. A label may be empty. See [Approval.Answers].
 	Choices []Answer
-	// Assignee is who is to answer; empty: anyone permitted.
+	// Assignee is the person who should decide. Empty means anyone with the permission.
 	Assignee string
 }
 
-// ApprovalDecision is how an approval request was closed.
+// ApprovalDecision records how an approval request was closed.
 type ApprovalDecision struct {
-	DecidedAt time.Time // zero: it is open
+	DecidedAt time.Time // zero while it is pending
 	DecidedBy string
-	Answer    string // id of the chosen answer; empty: none
+	Answer    string // ID of the chosen answer, or empty
 	Comment   string
-	// Text is Comment with its arguments kept apart, if the system closed the request.
+	// Text is Comment with its arguments kept apart, if kairosd closed the request.
 	Text   Message
-	Values RawJSON // of the form
+	Values RawJSON // values of the form
 }

@@ -5,35 +5,34 @@ import (
 	"time"
 )
 
-// CircuitState reports whether calls are made.
+// CircuitState is the state of a circuit breaker.
 type CircuitState string
 
 const (
-	CircuitClosed   CircuitState = "closed"    // they are
-	CircuitOpen     CircuitState = "open"      // they are refused until a time
-	CircuitHalfOpen CircuitState = "half_open" // one is tried, the others are refused
+	CircuitClosed   CircuitState = "closed"    // calls are made
+	CircuitOpen     CircuitState = "open"      // calls are refused until a time
+	CircuitHalfOpen CircuitState = "half_open" // one trial call is made, others are refused
 )
 
-// Circuit is whether calls reach a provider, a tool, or one of the hosts that a
-// tool reaches. It opens after failures in a row which say that the other side is
-// down.
+// Circuit is the circuit breaker of a provider, a tool, or a host that a tool calls. It opens after
+// consecutive failures which indicate that the other system is down.
 type Circuit struct {
-	// Part is the host, of a tool that has a circuit for each.
+	// Part is the host, if the tool has a circuit per host.
 	Part          string       `json:"part,omitempty"`
 	State         CircuitState `json:"status" enum:"closed,open,half_open"`
 	FailuresInRow int          `json:"failuresInRow,omitempty"`
-	// Since is when it last stopped being closed; trials since then do not move it.
+	// Since is the time at which the circuit was last opened. Trial calls do not change it.
 	Since     time.Time `json:"since,omitzero"`
-	OpenUntil time.Time `json:"openUntil,omitzero"` // then one call is tried
-	// LastError is the last failure that counted.
+	OpenUntil time.Time `json:"openUntil,omitzero"` // then one trial call is made
+	// LastError is the last failure that counted against the circuit.
 	LastError   string    `json:"lastError,omitempty"`
 	LastErrorAt time.Time `json:"lastErrorAt,omitzero"`
 }
 
-// Refuses reports whether calls are not even tried.
+// Refuses reports whether calls fail without an attempt.
 func (c Circuit) Refuses() bool { return c.State == CircuitOpen }
 
-// Disturbed reports whether calls are refused, or tried one at a time.
+// Disturbed reports whether calls are refused, or only trial calls are made.
 func (c Circuit) Disturbed() bool { return c.State == CircuitOpen || c.State == CircuitHalfOpen }
 
 // ToolCircuit is a circuit of a tool.
@@ -42,15 +41,15 @@ type ToolCircuit struct {
 	Circuit
 }
 
-// Name is the circuit's, as [CircuitName] writes it.
+// Name returns the name of the circuit, as [CircuitName] formats it.
 func (c ToolCircuit) Name() string { return CircuitName(c.Tool, c.Part) }
 
-// CircuitName writes which circuit of a tool is meant: "http api.example", or the
-// tool's name where it has one circuit, or where all of them are meant.
+// CircuitName returns the name of a circuit of a tool, such as "http api.example". Without a part,
+// it is the name of the tool, which means all of its circuits.
 func CircuitName(tool, part string) string { return strings.TrimSpace(tool + " " + part) }
 
-// OpenCircuits lists the open circuits of tools: of the named one, or of
-// all if it is empty. known reports whether there is such a tool.
+// OpenCircuits returns the open circuits of the named tool, or of all tools if name is empty. known
+// reports whether the tool exists.
 func OpenCircuits(tools []ToolInfo, name string) (open []ToolCircuit, known bool) {
 	tool, part, one := strings.Cut(name, " ")
 	for _, t := range tools {
@@ -67,17 +66,17 @@ func OpenCircuits(tools []ToolInfo, name string) (open []ToolCircuit, known bool
 	return open, known
 }
 
-// Breaker is when a circuit opens automatically.
+// Breaker holds the settings of a circuit breaker.
 type Breaker struct {
 	Failures int    `json:"failures" doc:"In a row; -1: never."`
 	Rest     Millis `json:"cooldownMs"`
 	PerHost  bool   `json:"perHost,omitempty" doc:"There is a circuit for each host."`
 }
 
-// CircuitCount is how the circuits of a tool or provider have fared since the start.
+// CircuitCount counts the circuits of a tool or provider since the start.
 type CircuitCount struct {
 	Kind, Name   string // tool or provider
-	Open         int    // now
-	Opened       int64  // how often one opened automatically
+	Open         int    // open now
+	Opened       int64  // times that one opened automatically
 	RefusedCalls int64
 }

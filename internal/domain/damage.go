@@ -1,37 +1,35 @@
 package domain
 
-// Damage is what of a run's journal cannot be trusted, and from where on. Nothing
-// that is damaged is ever taken for good, and nothing of it is repaired: the rows
-// stay as evidence, and what continues is a fork from before them.
+// Damage describes the damaged part of a run's journal. kairosd does not use or repair damaged
+// rows. They stay as evidence, and a fork continues from the rows before them.
 type Damage struct {
-	// Row is the first row that is damaged; 0: the journal cannot be read at all.
+	// Row is the first damaged row. 0 means that no row can be read.
 	Row int64 `json:"row"`
-	// Message states what is wrong with it.
+	// Message describes the damage.
 	Message string `json:"message"`
-	// Good is the last row before it: every row up to there can be trusted; 0: none
-	// can. No fork keeps more.
+	// Good is the last row before the damage, or 0. A fork keeps at most the rows up to it.
 	Good int64 `json:"lastGood"`
-	// Checkpoint is the last checkpoint up to Good: the one that a fork continues from.
+	// Checkpoint is the last checkpoint up to Good, from which a fork can continue.
 	Checkpoint ForkPoint `json:"checkpoint"`
-	// Bad is how many rows are damaged, Rows the first of them.
+	// Bad is the number of damaged rows. Rows holds the first of them.
 	Bad  int          `json:"bad"`
 	Rows []DamagedRow `json:"rows"`
-	// Intact is how many rows behind the first damaged one are as they were written.
-	// They happened; what they build on cannot be read.
+	// Intact is the number of intact rows after the first damaged one. They happened, but their
+	// context cannot be read.
 	Intact int `json:"intact"`
-	// Parts are what of the run's own row is damaged, besides its journal. A run that
-	// has lost its input or its settings cannot continue from any row: Row is 0 then.
+	// Parts holds the damaged parts of the run's own row. A run without its input or settings
+	// cannot continue from any row, so Row is 0.
 	Parts []DamagedPart `json:"parts,omitempty"`
-	// Steps began or ended behind the checkpoint, as far as rows tell: a fork from it
-	// does them again.
+	// Steps holds the steps that began or ended after the checkpoint, as far as rows show. A fork
+	// from the checkpoint runs them again.
 	Steps []LostStep `json:"steps"`
 }
 
-// RunPart is a part of a run's own row.
+// RunPart is a part of the row of a run.
 type RunPart string
 
 const (
-	PartDetails     RunPart = "details" // all of those below
+	PartDetails     RunPart = "details" // all of the parts below
 	PartInput       RunPart = "input"
 	PartOutput      RunPart = "output"
 	PartLimits      RunPart = "limits"
@@ -40,14 +38,14 @@ const (
 	PartConcurrency RunPart = "concurrency"
 )
 
-// DamagedPart is a part of a run that cannot be read as it was written.
+// DamagedPart is a damaged part of a run's row.
 type DamagedPart struct {
 	Part    RunPart `json:"part"`
 	Message string  `json:"message"`
 }
 
-// Corrupt is why a run cannot continue: what it was started with is damaged
-// (CodeCorrupt). A damaged output ends nothing: nil.
+// Corrupt returns an error with CodeCorrupt if the run cannot continue because its input or
+// settings are damaged. It returns nil if only the output is damaged.
 func (r Run) Corrupt() error {
 	for _, p := range r.Damaged {
 		if p.Part != PartOutput {
@@ -57,49 +55,46 @@ func (r Run) Corrupt() error {
 	return nil
 }
 
-// MaxDamagedRows bounds [Damage.Rows].
+// MaxDamagedRows limits [Damage.Rows].
 const MaxDamagedRows = 100
 
-// DamagedRow is a journal row that cannot be trusted.
+// DamagedRow is a damaged journal row.
 type DamagedRow struct {
 	Seq     int64      `json:"seq"`
 	Problem RowProblem `json:"problem"`
-	// What the row states of itself. Unless its problem is RowValue or RowIncompatible, it is
-	// this that may be damaged.
+	// The content of the row, which may be wrong unless the problem is RowValue or RowIncompatible.
 	Kind    EntryKind  `json:"kind,omitempty"`
 	Node    string     `json:"node,omitempty"`
 	Visit   int        `json:"visit,omitempty"`
-	Item    int        `json:"item"` // -1: none
+	Item    int        `json:"item"` // -1 outside a foreach
 	Attempt int        `json:"attempt,omitempty"`
 	Status  NodeStatus `json:"status,omitempty"`
 	Effect  string     `json:"effect,omitempty"`
 }
 
-// RowProblem is what is wrong with a journal row.
+// RowProblem is the kind of damage of a journal row.
 type RowProblem string
 
 const (
-	RowChecksum     RowProblem = "checksum" // its content does not fit its hash
+	RowChecksum     RowProblem = "checksum" // the content does not match the hash
 	RowMissing      RowProblem = "missing"
-	RowValue        RowProblem = "value"  // a large value that it names is damaged or gone
-	RowIncompatible RowProblem = "misfit" // it is as it was written, and contradicts the rows before it
+	RowValue        RowProblem = "value"  // a large value of the row is damaged or missing
+	RowIncompatible RowProblem = "misfit" // the row is intact, but contradicts the previous rows
 )
 
-// LostStep is a step of which the rows behind the damage tell, or the damaged row
-// itself.
+// LostStep is a step of which only rows after the damage, or the damaged row, are known.
 type LostStep struct {
 	Node   string `json:"node"`
 	Visit  int    `json:"visit"`
-	Item   int    `json:"item"` // -1: none
+	Item   int    `json:"item"` // -1 outside a foreach
 	Effect string `json:"effect,omitempty"`
-	// Status is how it ended, by an intact row. NodeRunning: it began, NodeWaiting: it
-	// waited, and no row that can be trusted states how it ended; empty: the row that
-	// would tell is damaged.
+	// Status is the final status, from an intact row. NodeRunning or NodeWaiting means that no
+	// intact row records how the step ended. It is empty if the row with the status is damaged.
 	Status NodeStatus `json:"status,omitempty"`
-	Row    int64      `json:"row"` // that records it
+	Row    int64      `json:"row"` // the row with the status
 }
 
-// Doubtful reports whether it is unknown if the step was done.
+// Doubtful reports whether it is unknown if the step had its effect.
 func (s LostStep) Doubtful() bool {
 	return s.Status == "" || s.Status == NodeRunning || s.Status == NodeInDoubt
 }

@@ -2,27 +2,27 @@ package domain
 
 import "time"
 
-// DeliveryStatus is how a message to the outside is.
+// DeliveryStatus is the status of a notification.
 type DeliveryStatus string
 
 const (
 	DeliveryPending DeliveryStatus = "pending"
 	DeliverySent    DeliveryStatus = "sent"
-	DeliveryFailed  DeliveryStatus = "failed" // given up
+	DeliveryFailed  DeliveryStatus = "failed" // no attempts left
 )
 
-// Delivery is a message about something that happened, for one channel. It is
-// sent at least once: receivers tell repetitions by its id.
+// Delivery is a notification for one channel. It is sent at least once. Receivers recognize
+// repetitions by its ID.
 type Delivery struct {
 	ID      string         `json:"id"`
 	Channel string         `json:"channel"`
 	Kind    string         `json:"kind"`
 	Seq     int64          `json:"seq,omitempty" doc:"The audit event that it is about; absent: a test."`
-	Like    string         `json:"-"` // the same for messages that say the same of another run
+	Like    string         `json:"-"` // equal for notifications with the same content about different runs
 	More    int64          `json:"more,omitempty" doc:"How many alike came since and were not sent by themselves."`
 	Body    RawJSON        `json:"body"`
 	Status  DeliveryStatus `json:"status" enum:"pending,sent,failed"`
-	// Attempts that were made; DueAt is when the next one is.
+	// Attempts is the number of attempts so far, and DueAt the time of the next one.
 	Attempts  int       `json:"attempts"`
 	DueAt     time.Time `json:"dueAt,omitzero"`
 	CreatedAt time.Time `json:"createdAt"`
@@ -30,8 +30,7 @@ type Delivery struct {
 	Error     string    `json:"error,omitempty"`
 }
 
-// ChannelInfo is a way in which people are notified, as it is configured: never its
-// secrets.
+// ChannelInfo describes a notification channel, without its secrets.
 type ChannelInfo struct {
 	Name   string     `json:"name"`
 	Type   string     `json:"type" enum:"webhook,email"`

@@ -1,4 +1,4 @@
-// Package domain holds the words of kairosd: plans and their versions, runs and
-// their journals, checkpoints, audit events, failures. It states what they are
-// and which moves are legal; it stores nothing and runs nothing.
+// Package domain defines the data that the packages of kairosd share: plans and their versions,
+// runs and their journals, checkpoints, audit events, and errors. It also defines which status
+// changes are valid. It stores nothing and runs nothing.
 package domain

@@ -2,100 +2,100 @@ package domain
 
 import "time"
 
-// DraftState is where the making of a plan stands.
+// DraftState is the status of a draft.
 type DraftState string
 
 const (
-	// DraftPlanning: a planner is at it. A restart takes it up again.
+	// DraftPlanning means that the planner is working. A restart continues the work.
 	DraftPlanning DraftState = "planning"
-	// DraftReady: there is a plan, and no decision was made.
+	// DraftReady means that the plan is ready for a decision.
 	DraftReady DraftState = "ready"
-	// DraftFailed: there is no plan; Error states why.
+	// DraftFailed means that planning failed. Error gives the reason.
 	DraftFailed DraftState = "failed"
-	// DraftAccepted: its plan is in use.
+	// DraftAccepted means that the plan is in use.
 	DraftAccepted DraftState = "accepted"
-	// DraftDiscarded: no one wants it.
+	// DraftDiscarded means that a person discarded the draft.
 	DraftDiscarded DraftState = "discarded"
 )
 
-// DraftStates lists them all.
+// DraftStates lists all states.
 var DraftStates = []DraftState{DraftPlanning, DraftReady, DraftFailed, DraftAccepted, DraftDiscarded}
 
-// DraftRequest asks for the draft of a plan.
+// DraftRequest is a request to draft a plan.
 type DraftRequest struct {
-	// Query is the intent; Change is what should be different from the draft that
-	// this one refines.
+	// Query is the request in plain language. Change describes what should differ from the draft
+	// that this one refines.
 	Query  string `json:"query"`
 	Change string `json:"change,omitempty"`
-	// Agent answers directly, without a plan; empty: as the query needs.
+	// Agent is the agent that answers directly, without a plan. If it is empty, the classification
+	// decides.
 	Agent string `json:"agent,omitempty"`
-	// Provider is the one whose model plans; empty: rules or model, as configured.
+	// Provider is the provider whose model generates the plan. If it is empty, the configuration
+	// decides between rules and model.
 	Provider string `json:"provider,omitempty"`
-	// Examples of input are shown to a planning model.
+	// Examples of input for a planning model.
 	Examples string `json:"examples,omitempty"`
-	// Fresh plans again where an equal request has a plan already.
+	// Fresh generates a new plan even if an equal request has one.
 	Fresh       bool        `json:"fresh,omitempty"`
 	Constraints Constraints `json:"constraints,omitzero"`
-	// Preferences fill parameters of skills, and every agent of the plan is given them.
+	// Preferences are parameters of skills. Every agent of the plan receives them.
 	Preferences map[string]any `json:"preferences,omitempty"`
 }
 
-// Draft is the making of a plan of an intent, and what resulted. It is stored,
-// and nothing of it runs before someone accepts it.
+// Draft is a generated plan that a person must accept before it can run.
 type Draft struct {
 	ID string `json:"id"`
 	DraftRequest
 	Actor   string `json:"actor"`
 	Role    Role   `json:"role"`
 	Surface string `json:"surface"`
-	// Parent is the draft that this one refines, or tries again; Revision counts
-	// from 1.
+	// Parent is the draft that this one refines or repeats. Revision starts at 1.
 	Parent   string      `json:"parent,omitempty"`
 	Revision int         `json:"revision"`
 	State    DraftState  `json:"status"`
 	Progress []DraftNote `json:"progress"`
-	// Begun counts the processes that began to make it.
+	// Begun is the number of processes that started planning.
 	Begun int `json:"begun"`
 	DraftOutcome
 	CreatedAt time.Time `json:"createdAt"`
 	EndedAt   time.Time `json:"endedAt,omitzero"` // of planning
 }
 
-// DraftOutcome is what planning came to.
+// DraftOutcome is the result of planning.
 type DraftOutcome struct {
 	Classification Classification `json:"classification,omitzero"`
-	// Plan and Hash name the stored plan and its version. Direct is the agent that
-	// answers without one; By is rules, model or direct.
+	// Plan and Hash identify the stored plan and its version. Direct is the agent that answers
+	// without a plan. By is rules, model, or direct.
 	Plan   PlanRef `json:"plan,omitzero"`
 	Hash   string  `json:"hash,omitempty"`
 	Direct string  `json:"direct,omitempty"`
 	By     string  `json:"by,omitempty"`
-	// Model is the model that planned, as provider/model; empty: none did.
+	// Model is the model that generated the plan, as provider/model, or empty.
 	Model string `json:"model,omitempty"`
-	Found bool   `json:"found,omitempty"` // an equal request had been planned before
-	// Proposed reports that the plan is in use in another version: this one takes its
-	// place when it is accepted.
+	Found bool   `json:"found,omitempty"` // the plan of an earlier, equal request is used
+	// Proposed reports that another version of the plan is in use. This version becomes current
+	// when a person accepts it.
 	Proposed bool   `json:"proposed,omitempty"`
-	Reason   string `json:"reason,omitempty"` // why this plan, or this agent
-	// Alternative was accepted in place of the proposed plan: cheaper or faster.
+	Reason   string `json:"reason,omitempty"` // the reason for this plan or agent
+	// Alternative is the kind of the accepted alternative, cheaper or faster. It is empty if the
+	// proposed plan was accepted.
 	Alternative string   `json:"alternative,omitempty"`
 	Steps       []string `json:"steps,omitempty"`
-	Unsafe      []string `json:"unsafe,omitempty"` // steps that cannot be repeated
+	Unsafe      []string `json:"unsafe,omitempty"` // non-idempotent steps
 	Usage       Usage    `json:"usage,omitzero"`
-	// Error states why there is no plan.
+	// Error is the reason why planning failed.
 	Error *DraftError `json:"error,omitempty"`
 }
 
-// DraftError is why there is no plan.
+// DraftError is the reason why planning failed.
 type DraftError struct {
 	PlanError
-	// Unplanned is an error that is not the planner's: of a provider, or of the
-	// store.
+	// Unplanned marks an error of a provider or of the store, not of the planner.
 	Unplanned bool `json:"unplanned,omitempty"`
 }
 
-// Failed is why there is no plan, as an error that people can act on; nil: there is
-// one, or planning continues.
+// Failed returns the reason why planning failed as an error for people. It returns nil if it has
+// not failed.
 func (d Draft) Failed() error {
 	if d.State != DraftFailed || d.Error == nil {
 		return nil
@@ -105,7 +105,7 @@ func (d Draft) Failed() error {
 		switch code := Code(d.Error.Code); code {
 		case CodeInvalid, CodeForbidden, CodeNotFound, CodeConflict, CodeTooLarge:
 			e.Code = code
-		default: // a provider, or the store: it may go well another time
+		default: // an error of a provider or the store may be temporary
 			e.Code = CodeUnavailable
 		}
 	} else {
@@ -114,59 +114,59 @@ func (d Draft) Failed() error {
 	return e
 }
 
-// DraftAcceptance states which draft is accepted, and why.
+// DraftAcceptance is a request to accept a draft.
 type DraftAcceptance struct {
-	// Alternative is the kind of an alternative that takes the place of the proposed
-	// plan; empty: the proposed plan.
+	// Alternative is the kind of an alternative to accept. Empty means the proposed plan.
 	Alternative string
 	Reason      string
 }
 
-// DraftStart asks for a run of the plan of a draft.
+// DraftStart is a request to run the plan of a draft.
 type DraftStart struct {
-	// Accept starts also a plan with steps that cannot be repeated, and takes one
-	// into use that a planner made of a plan in use.
+	// Accept starts the run even if the plan has non-idempotent steps, and makes a generated
+	// version of a plan in use the current one.
 	Accept  bool
 	Session string
 	Reason  string
 }
 
-// DraftPhase is a part of planning.
+// DraftPhase is a phase of planning.
 type DraftPhase string
 
-// The phases, in order; drafting and validating may come again.
+// The phases in order. Drafting and validating may repeat.
 const (
 	PhaseUnderstanding DraftPhase = "understanding"
 	PhaseChoosing      DraftPhase = "choosing"
 	PhaseDrafting      DraftPhase = "drafting"
 	PhaseValidating    DraftPhase = "validating"
 	PhaseStoring       DraftPhase = "storing"
-	// PhaseInterrupted: the process that planned ended, and another one continued.
+	// PhaseInterrupted means that the planning process ended and another one continued.
 	PhaseInterrupted DraftPhase = "interrupted"
 )
 
-// DraftNote is one entry of the progress log of planning.
+// DraftNote is an entry of the progress log of planning.
 type DraftNote struct {
 	At    time.Time  `json:"createdAt"`
 	Phase DraftPhase `json:"phase"`
-	// Attempt counts answers of a model, from 1; 0: no model took part.
+	// Attempt is the number of the model's answer, starting at 1. 0 means that no model is
+	// involved.
 	Attempt int `json:"attempt,omitempty"`
-	// Who does it: rules, or a model; Text names its current work.
+	// Who is rules or the name of a model. Text describes the current work.
 	Who  string `json:"who,omitempty"`
 	Text string `json:"text,omitempty"`
-	// Problems are why there is another attempt.
+	// Problems are the reasons for another attempt.
 	Problems []Message `json:"problems,omitempty"`
 }
 
-// Bounds of what is kept of a draft.
+// Limits of a stored draft.
 const (
 	MaxDraftNotes = 100
-	// MaxDraftBegun is how often a draft is picked up: one that ends the process
-	// each time is not begun for ever.
+	// MaxDraftBegun is the number of processes that may start planning a draft, because a draft
+	// could crash each of them.
 	MaxDraftBegun = 3
 )
 
-// Open reports whether a decision is still needed.
+// Open reports whether a decision is pending.
 func (s DraftState) Open() bool {
 	return s == DraftPlanning || s == DraftReady || s == DraftFailed
 }

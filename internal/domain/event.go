@@ -10,31 +10,30 @@ import (
 	"time"
 )
 
-// Event is one thing that happened. On the wire it is a flat object: the envelope
-// (type, eventId, timestamp, sessionId, runId, ephemeral) and the fields of its type
-// side by side. Listeners share events: Data must not be changed.
+// Event is an event of a run or of the server. Its JSON is a flat object: the envelope (type,
+// eventId, timestamp, sessionId, runId, ephemeral) and the fields of its type. Listeners share
+// events and must not change Data.
 type Event struct {
-	// ID is "<generation>-<record>.<n>" for the nth event of an audit record, so a
-	// replay repeats it. Ephemeral events have an id that names no position.
+	// ID is "<generation>-<record>.<n>" for event n of an audit record, so that a replay returns
+	// the same ID. The ID of an ephemeral event is not a position.
 	ID      string
 	Type    string // run_created, node_started, plan_step_completed, …
 	Run     string
 	Session string
 	At      time.Time
-	// Ephemeral events (model text, log lines, progress) are sent while they happen
-	// and are not stored.
+	// Ephemeral events (model text, log lines, progress) are not stored.
 	Ephemeral bool
 	Data      map[string]any
 
-	Seq    int64 // of the audit record; 0: ephemeral
-	Index  int   // within the record, from 1
-	RunSeq int64 // journal row; 0: none
-	// Published is how many events this process had published when it published this
-	// one, stored or not; 0 of one that was read back. See engine.Published.
+	Seq    int64 // of the audit record; 0 for an ephemeral event
+	Index  int   // position within the record, starting at 1
+	RunSeq int64 // journal row, or 0
+	// Published is the number of events that this process had published, including this one. It is
+	// 0 for an event that was read from the store. See engine.Published.
 	Published int64
 }
 
-// envelope are the fields that every event has or may have.
+// envelope holds the fields that are common to all events.
 type envelope struct {
 	Type      string    `json:"type"`
 	EventID   string    `json:"eventId"`
@@ -46,13 +45,13 @@ type envelope struct {
 
 var envelopeKeys = []string{"type", "eventId", "timestamp", "sessionId", "runId", "ephemeral"}
 
-// EventID names the nth event of an audit record.
+// EventID returns the ID of event n of an audit record.
 func EventID(incarnation string, seq int64, n int) string {
 	return fmt.Sprintf("%s-%d.%d", incarnation, seq, n)
 }
 
-// ParseEventID reads "<generation>-<record>.<n>", "<generation>-<record>" and
-// "<record>". Without .n, n is -1: the whole record.
+// ParseEventID parses "<generation>-<record>.<n>", "<generation>-<record>", and "<record>". Without
+// .n, n is -1, which means the whole record.
 func ParseEventID(id string) (incarnation string, seq int64, n int, err error) {
 	text := id
 	if i := strings.LastIndexByte(id, '-'); i > 0 {
@@ -74,8 +73,7 @@ func ParseEventID(id string) (incarnation string, seq int64, n int, err error) {
 	return incarnation, int64(u), n, nil
 }
 
-// MarshalJSON writes the flat form. A field of the type never replaces one of the
-// envelope.
+// MarshalJSON writes the flat form. A field of the type never replaces a field of the envelope.
 func (e Event) MarshalJSON() ([]byte, error) {
 	b, err := json.Marshal(envelope{e.Type, e.ID, e.At, e.Session, e.Run, e.Ephemeral})
 	if err != nil {

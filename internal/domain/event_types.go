@@ -2,7 +2,7 @@ package domain
 
 import "slices"
 
-// EventField is a field of an event beside its envelope.
+// EventField is a field of an event that is not part of the envelope.
 type EventField struct {
 	Name string
 	// Type is string, integer, boolean, time, error, agent or steps.
@@ -11,13 +11,13 @@ type EventField struct {
 	Doc      string
 }
 
-// EventType describes a type of event: the OpenAPI description and the event
-// reference are made of it.
+// EventType describes a type of event. The OpenAPI description and the event reference are
+// generated from it.
 type EventType struct {
 	Name      string
 	Doc       string
 	Ephemeral bool
-	// Open types may have further fields.
+	// Open types may have additional fields.
 	Open   bool
 	Fields []EventField
 }
@@ -37,7 +37,7 @@ var (
 	taskField = field("task", "string", "What the step does.")
 
 	rowField = field("runSeq", "integer", "The journal row that the event is derived from.")
-	// rowFields are what events of a journal row may have.
+	// rowFields are the optional fields of events of journal rows.
 	rowFields = []EventField{rowField,
 		maybe("node", "string", "The step."), maybe("visit", "integer", "The step's iteration, from 1."),
 		maybe("item", "integer", "The foreach item, from 0."), maybe("attempt", "integer", "The attempt, from 1."),
@@ -64,8 +64,8 @@ func settledEvent(name, doc string) EventType {
 		maybe("agent", "string", "The agent that ran the step."), reasonField)
 }
 
-// EventTypes are the types with a fixed shape. Every other stored event is an action of
-// the audit log, named like it with "_" for ".".
+// EventTypes lists the types with fixed fields. Every other stored event is an action of the audit
+// log, named with "_" instead of ".".
 var EventTypes = []EventType{
 	{Name: "plan_generated", Doc: "A run of a step plan began, or follows a new version after a replan.", Fields: []EventField{planField,
 		field(

@@ -6,40 +6,39 @@ import (
 	"fmt"
 )
 
-// ExecutionPlan is the answer to a planning request, with the words of [001], and
-// where it is stored.
+// ExecutionPlan is the response to a planning request, with the field names of the source
+// specification.
 type ExecutionPlan struct {
-	ID          string          `json:"id"` // the plan's own key
+	ID          string          `json:"id"` // key of the plan
 	Name        string          `json:"name,omitempty"`
 	Description string          `json:"description"`
 	Steps       []ExecutionStep `json:"steps"`
-	// Estimates in milliseconds and tokens; absent: it is unknown.
+	// Estimates in milliseconds and tokens. They are absent if unknown.
 	EstimatedDuration int64             `json:"estimatedDuration,omitempty"`
 	EstimatedCost     float64           `json:"estimatedCost,omitempty"`
 	Metadata          ExecutionMetadata `json:"metadata"`
-	// PlanID, Version and Hash name the draft that is stored; Found reports that it
-	// was, before this request.
+	// PlanID, Version, and Hash identify the stored draft. Found reports that it was stored before
+	// this request.
 	PlanID  string `json:"planId,omitempty"`
 	Version int    `json:"version,omitempty"`
 	Hash    string `json:"hash,omitempty"`
 	Found   bool   `json:"found,omitempty"`
-	// Unsafe are the steps that cannot be repeated.
+	// Unsafe lists the non-idempotent steps.
 	Unsafe []string `json:"unsafe,omitempty"`
 }
 
-// ExecutionMetadata states who made a plan, and what else could take its place.
+// ExecutionMetadata describes the planner of a plan, and the alternatives.
 type ExecutionMetadata struct {
 	CreatedBy    string          `json:"createdBy"`
 	CreatedAt    string          `json:"createdAt,omitempty"`
-	Confidence   float64         `json:"confidence,omitempty"` // absent: it is unknown
+	Confidence   float64         `json:"confidence,omitempty"` // absent if unknown
 	Alternatives []ExecutionPlan `json:"alternatives,omitempty"`
-	// Kind of an alternative: cheaper or faster.
+	// Kind is cheaper or faster.
 	Kind string `json:"kind,omitempty"`
-	// MeasuredSteps are estimated by medians of what was recorded here.
+	// MeasuredSteps is the number of steps that are estimated by medians of recorded runs.
 	MeasuredSteps int    `json:"measuredSteps,omitempty"`
 	Priority      string `json:"priority,omitempty"`
-	// Dropped names skills that would accompany the plan, and that its bounds leave no
-	// room for.
+	// Dropped names the skills that were left out because of the constraints.
 	Dropped []string `json:"dropped,omitempty"`
 }
 
@@ -66,11 +65,11 @@ type ExecutionStep struct {
 type ExecutionWhen struct {
 	Type string `json:"type" enum:"success,failure,always,custom"`
 	Expr string `json:"expr,omitempty"`
-	// Unknown states what the condition does where its expression has no value.
+	// Unknown is the behavior of a condition whose expression reads an unusable value.
 	Unknown string `json:"unknown,omitempty" enum:"fail,skip"`
 }
 
-// StepNames are what the steps do: the skill, or else the agent or the tool of each.
+// StepNames returns the skill of each step, or else its agent or tool.
 func (p ExecutionPlan) StepNames() []string {
 	var out []string
 	for _, st := range p.Steps {
@@ -79,7 +78,7 @@ func (p ExecutionPlan) StepNames() []string {
 	return out
 }
 
-// Execution is a stored step plan as the answer to a planning request.
+// Execution converts a stored step plan to the response of a planning request.
 func (p AskedPlan) Execution() (ExecutionPlan, error) {
 	var out ExecutionPlan
 	if err := json.Unmarshal(p.Document, &out); err != nil {

@@ -5,26 +5,26 @@ import (
 	"time"
 )
 
-// Expected is what steps will probably take and cost, from what runs of the same
-// plan did before.
+// Expected is the estimated time and cost of steps, from previous runs of the plan.
 type Expected struct {
-	// Runs were looked at; Steps of those ahead are known from them.
+	// Runs is the number of runs that were read. Steps is the number of remaining steps that have
+	// an estimate.
 	Runs  int `json:"runs"`
 	Steps int `json:"steps"`
-	// TookMs is the work ahead in milliseconds, one step after another, without
-	// waits for time or people; Cost is in the unit of the providers' prices.
+	// TookMs is the remaining work in milliseconds, one step after the other, without timers and
+	// approvals. Cost is in the currency of the provider prices.
 	TookMs int64   `json:"durationMs"`
 	Cost   float64 `json:"cost"`
 }
 
-// Took is the work ahead.
+// Took returns the remaining work.
 func (e Expected) Took() time.Duration { return time.Duration(e.TookMs) * time.Millisecond }
 
-// waiting are the types of nodes that take time and do no work.
+// waiting lists the node types that take time without working.
 var waiting = []string{"wait", "approval"}
 
-// Expect returns what steps take that run for certain, and steps that may run, as
-// often as runs came to them. nil: no run that was looked at did any of them.
+// Expect estimates steps that will run, and steps that may run, weighted by how often previous runs
+// reached them. It returns nil if none of these steps has run before.
 func (f PlanFlow) Expect(certain, possible []PreviewStep) *Expected {
 	e := Expected{Runs: f.Runs}
 	var took, cost float64
@@ -34,7 +34,7 @@ func (f PlanFlow) Expect(certain, possible []PreviewStep) *Expected {
 			return
 		}
 		e.Steps++
-		times := float64(n.Settled) / float64(n.Runs) // visits and items of one run
+		times := float64(n.Settled) / float64(n.Runs) // visits and items per run
 		if possible {
 			times = float64(n.Settled) / float64(max(f.Runs, 1))
 		} else if len(s.Items) > 0 {
@@ -58,5 +58,5 @@ func (f PlanFlow) Expect(certain, possible []PreviewStep) *Expected {
 	return &e
 }
 
-// ExpectedSince is how far back runs are looked at for what steps will take.
+// ExpectedSince is the age of the oldest runs that estimates use.
 const ExpectedSince = 30 * 24 * time.Hour

@@ -1,36 +1,37 @@
 package domain
 
-// Explained is what a planner can say of a plan that it made.
+// Explained is the planner's explanation of a plan.
 type Explained struct {
-	// Reasons say why each step is there, by step id.
+	// Reasons holds the reason for each step, by step ID.
 	Reasons map[string]StepReason
-	// Assumed are values that no one asked for.
+	// Assumed holds arguments that are not part of the request.
 	Assumed []Assumption
-	// Unmeasured steps are estimated by the configuration, not by what ran here.
+	// Unmeasured is the number of steps that are estimated by the configuration instead of recorded
+	// runs.
 	Unmeasured int
-	// Dropped skills would accompany the plan, and its bounds leave no room for them.
+	// Dropped names the skills that were left out because of the constraints.
 	Dropped []string
-	// Unusable skills are named by the request and cannot be used.
+	// Unusable names skills that the request mentions and that cannot be used.
 	Unusable []string
-	// ModelAssumptions is what a model takes for granted, in its own words; Wanted are agents
-	// that it named first and may not plan.
+	// ModelAssumptions are the assumptions of a model in its own words. Wanted are agents that the
+	// model named although it may not use them.
 	ModelAssumptions, Wanted []string
 }
 
-// StepReason is why a step is in a plan: ReasonAsked names the words of the
-// request, ReasonModel quotes the model, the others name a skill or a step.
+// StepReason is the reason for a step. By contains the words of the request for ReasonAsked, and a
+// quote of the model for ReasonModel. Otherwise, it is a skill or a step.
 type StepReason struct{ Kind, By string }
 
-// The kinds of a StepReason.
+// Values of [StepReason.Kind].
 const (
 	ReasonAsked   = "asked"
 	ReasonNeeded  = "needed"  // another step depends on it
 	ReasonImplied = "implied" // another skill implies it
-	ReasonGuards  = "guards"  // it checks what another skill makes
-	ReasonComplex = "complex" // so complex a request deserves it
+	ReasonGuards  = "guards"  // it checks the result of another skill
+	ReasonComplex = "complex" // the request is complex
 	ReasonModel   = "model"   // By quotes the planning model
-	ReasonAsk     = "ask"     // a person answers before the step By
+	ReasonAsk     = "ask"     // a person approves before the step By
 )
 
-// Assumption is an argument that a skill's configuration gives.
+// Assumption is an argument from the configuration of a skill.
 type Assumption struct{ Step, Name, Value string }

@@ -2,74 +2,75 @@ package domain
 
 import "time"
 
-// RunFilter selects runs; zero fields do not restrict. Lists are newest first.
+// RunFilter selects runs. Zero fields do not restrict. Lists are sorted by age, newest first.
 type RunFilter struct {
 	Statuses    []RunStatus
 	WaitReasons []WaitReason
-	// WaitingFor: of the runs that wait, only those that wait for one of these;
-	// it does not concern others.
+	// WaitingFor restricts waiting runs to those that wait for one of these reasons. It does not
+	// affect other runs.
 	WaitingFor []WaitReason
-	// NeedsAttention: failed and no one acknowledged it, waiting for a person, tried
-	// again and again, or at work without a sign of life.
+	// NeedsAttention selects runs that failed and were not acknowledged, wait for a person, retry
+	// repeatedly, or run without activity.
 	NeedsAttention bool
 	PlanKey        string
 	Version        int
-	Node           string // the node the headline speaks of
+	Node           string // the node of the status message
 	ErrorCode      string
-	// Fingerprint: it failed with a message like these, see FailureRef.
+	// Fingerprint selects failures with this fingerprint; see FailureRef.
 	Fingerprint string
 	Labels      map[string]string
 	Actor       string
 	Parent      string
 	RelatedTo   string // forks and reruns of this run
-	IDTail      string // tail or prefix of the id
-	// Text stands in the headline or the labels: these words, one after the other,
-	// the last of which may be only begun.
+	IDTail      string // suffix or prefix of the ID
+	// Text searches the status message and the labels for these words in order. The last word may
+	// be a prefix.
 	Text string
-	// Word is a plan's key where there is such a plan, else text in the headline.
+	// Word is the key of a plan if such a plan exists, else a text to search for in the status
+	// message.
 	Word string
-	// Choices: one of them will do. They stand beside the fields for one value.
+	// Each list selects runs with one of its values, in addition to the fields for a single value.
 	PlanKeys, Nodes, Actors, Origins []string
-	// Agents, Tools and Providers took part in the run; one of each will do.
+	// Agents, Tools, and Providers select runs in which one of the values took part.
 	Agents, Tools, Providers []string
-	// MinAttempts: some step took more attempts.
+	// MinAttempts selects runs with a step that took more attempts.
 	MinAttempts int64
-	// Acknowledged: it failed, and someone acknowledged that.
+	// Acknowledged selects failed runs that were acknowledged.
 	Acknowledged bool
-	// Since and Until apply to the end of final runs, to the start of others.
+	// Since and Until apply to the end of final runs and to the start of other runs.
 	Since, Until time.Time
-	// Deleted selects deleted runs, which other lists leave out.
+	// Deleted selects deleted runs, which are otherwise left out.
 	Deleted bool
-	// Origin is through what it was started: ui, api, cli, …
+	// Origin is the interface or operation that started the run: ui, api, cli, …
 	Origin string
-	// Bulk is a bulk operation that the run was part of.
+	// Bulk selects the runs of a bulk operation.
 	Bulk string
-	// ErrorCodes, if not empty, is a choice of codes.
+	// ErrorCodes, if not empty, selects runs with one of these codes.
 	ErrorCodes []string
-	// Exactly these runs; nil: no restriction.
+	// IDs, if not nil, selects exactly these runs.
 	IDs []string
-	// Took, Cost and Steps bound the elapsed time, the cost and the steps.
+	// Limits of the elapsed time, the cost, and the number of steps.
 	MinTook, MaxTook   time.Duration
 	MinCost, MaxCost   float64
 	MinSteps, MaxSteps int64
-	// HasFork, HasApproval, HasParent: it was forked from another, has asked a
-	// person, is a child.
+	// HasFork, HasApproval, and HasParent select runs that were forked from another run, requested
+	// an approval, or are child runs.
 	HasFork, HasApproval, HasParent bool
-	// HasNote: someone wrote a note on it.
+	// HasNote selects runs with a note.
 	HasNote bool
-	// HasCrash: the daemon crashed while a step of it was in flight.
+	// HasCrash selects runs with a step that was in flight when kairosd crashed.
 	HasCrash bool
-	// Exclude: none of these.
+	// Exclude leaves out matching runs.
 	Exclude RunExclusion
-	// WithDry lists dry runs too. Otherwise they are left out, unless the filter
-	// asks for them by origin, id, label, kin or bulk.
+	// WithDry includes dry runs. Without it, they are left out unless the filter selects by origin,
+	// ID, label, related run, or bulk operation.
 	WithDry bool
-	// Query is the filter as it was written, for the API; the store does not read it.
+	// Query is the filter as text, for the API. The store does not read it.
 	Query string
 	Page  Page
 }
 
-// RunExclusion is what must not be so of a run.
+// RunExclusion leaves out runs that match one of its fields.
 type RunExclusion struct {
 	PlanKeys, Nodes, ErrorCodes, Actors []string
 	Origins, Agents, Tools, Providers   []string
@@ -77,14 +78,14 @@ type RunExclusion struct {
 	Labels                              map[string]string
 }
 
-// Page is a window of a keyset list.
+// Page selects a page of a keyset list.
 type Page struct {
-	// After is the cursor of the last item of the page before (towards older).
+	// After is the cursor of the last item of the previous page, for older items.
 	After string
-	// Before is the cursor of the first item of the page after (towards newer).
+	// Before is the cursor of the first item of the next page, for newer items.
 	Before string
-	// Oldest begins with the oldest items instead of the newest; the page is in
-	// the list's order all the same.
+	// Oldest starts with the oldest items instead of the newest. The order within the page is the
+	// same.
 	Oldest bool
 	Limit  int // default 50, at most 200
 }
@@ -92,10 +93,10 @@ type Page struct {
 // List is one page of a keyset list.
 type List[T any] struct {
 	Items []T
-	Next  string // cursor for Page.After; empty: no older items
-	Prev  string // cursor for Page.Before; empty: no newer items
-	// Stopped is how old the items are at which a search stopped, because a request
-	// reads a limited number of rows; zero: it read all. Next, or Prev, continues there.
+	Next  string // cursor for Page.After; empty if there are no older items
+	Prev  string // cursor for Page.Before; empty if there are no newer items
+	// Stopped is the age of the items at which a search stopped, because a request reads a limited
+	// number of rows. Zero means that it read all. Next or Prev continues there.
 	Stopped time.Time
 }
 
@@ -103,100 +104,99 @@ type List[T any] struct {
 type PlanFilter struct {
 	Text     string
 	Archived bool
-	// Stage is one stage; empty: all but trials. [PlansUsed] are those in use.
+	// Stage is a stage, or [PlansUsed]. Empty means all except trials.
 	Stage string
-	// Paused selects plans of which no run starts, whatever their stage; they are on one
-	// page.
+	// Paused selects paused plans of any stage. They are on one page.
 	Paused bool
-	// Facts are all true of the plan.
+	// Facts must all apply to the plan.
 	Facts []PlanFact
-	// Query is the filter as it was written, for the API; the store does not read it.
+	// Query is the filter as text, for the API. The store does not read it.
 	Query string
 	Page  Page
 }
 
-// PlansUsed as a Stage selects plans that are neither drafts nor trials.
+// PlansUsed, as a Stage, selects plans that are neither drafts nor trials.
 const PlansUsed = "used"
 
-// AuditFilter selects audit events, newest first.
+// AuditFilter selects audit events. Lists are sorted by age, newest first.
 type AuditFilter struct {
 	Actor, Action, Run, Object, Result string
-	// Choices: one of them will do. They stand beside the fields for one value. A
-	// value of Actions or Objects that ends with a star stands for all that begin
-	// with what is before it.
+	// Each list selects events with one of its values, in addition to the fields for a single
+	// value. In Actions and Objects, a value that ends with a star is a prefix.
 	Actors, Actions, Objects, Results []string
-	// Surfaces, Addresses and Requests are doors, where from, and by which request.
+	// Surfaces are interfaces, Addresses are addresses of clients, and Requests are request IDs.
 	Surfaces, Addresses, Requests []string
-	// Exclude: none of these.
+	// Exclude leaves out matching events.
 	Exclude      AuditExclusion
 	Since, Until time.Time
-	// Query is the filter as it was written, for the API; the store does not read it.
+	// Query is the filter as text, for the API. The store does not read it.
 	Query string
 	Page  Page
 }
 
-// AuditExclusion is what must not be so of an audit event.
+// AuditExclusion leaves out events that match one of its fields.
 type AuditExclusion struct {
 	Actors, Actions, Objects, Results, Surfaces, Addresses, Requests []string
 }
 
-// ApprovalFilter selects approvals. Open ones come in the order of the inbox:
-// deadline, then age; others newest first.
+// ApprovalFilter selects approval requests. Pending ones are sorted by deadline, then by age.
+// Others are sorted by age, newest first.
 type ApprovalFilter struct {
 	Status  string // default open
-	Decided bool   // all that are not open, instead of a status
+	Decided bool   // all that are not pending, instead of a status
 	Run     string
-	Plan    string // its key
-	Agent   string // that asks
-	Node    string // with Plan: what this step asks
-	Tool    string // with Node: about calls of this tool
-	// For: what this person is to answer, or anyone permitted. Assignee: what only they are to.
+	Plan    string // key of the plan
+	Agent   string // the agent that requested the approval
+	Node    string // with Plan, requests of this step
+	Tool    string // with Node, requests about calls of this tool
+	// For selects requests that this person can answer. Assignee selects requests that are assigned
+	// to this person.
 	For, Assignee string
-	// NotFor: what others than this person are to answer.
+	// NotFor selects requests that are assigned to other persons.
 	NotFor string
-	// Overdue: past its deadline at this time, or without one and asked a day before.
+	// Overdue selects requests whose deadline is before this time. A request without a deadline is
+	// overdue after one day.
 	Overdue time.Time
 	Page    Page
 }
 
-// StubbornAttempts is how many attempts of a step must have failed for its retries
-// to need attention.
+// StubbornAttempts is the number of failed attempts of a step after which its retries need
+// attention.
 const StubbornAttempts = 3
 
-// SilentAfter is how long what a run works at may give no sign of life (start,
-// log, progress, text, part of a step) before that needs attention.
+// SilentAfter is the time without activity (start, log, progress, text, part of a step) after which
+// a running run needs attention.
 const SilentAfter = time.Minute
 
-// RunCounts are maintained counters per status; NeedsAttention counts failed
-// runs that no one acknowledged and those that wait for a person.
+// RunCounts counts runs by status. NeedsAttention counts failed runs that were not acknowledged,
+// and runs that wait for a person.
 type RunCounts struct {
 	ByStatus       map[RunStatus]int64
-	Waiting        map[WaitReason]int64 // of those that wait
+	Waiting        map[WaitReason]int64 // waiting runs by reason
 	NeedsAttention int64
 	Acknowledged   int64 // failed, and acknowledged
-	Stubborn       int64 // wait for a retry after StubbornAttempts
-	Silent         int64 // work without a sign of life
+	Stubborn       int64 // waiting for a retry after StubbornAttempts
+	Silent         int64 // running without activity
 	OpenApprovals  int64
-	Held           int64 // wait for a release after a restore
+	Held           int64 // waiting for a release after a restore
 	Total          int64
 }
 
-// SavedView is a name for a query of the run list; an empty owner means
-// everybody's.
+// SavedView is a saved filter of the run list. An empty owner means that it is shared.
 type SavedView struct{ Owner, Name, Query string }
 
-// RunSort is what a list of runs may be sorted by besides age.
+// RunSort is a sort order of the run list other than age.
 type RunSort string
 
-// The orders of a list of runs; each begins with the most.
+// Sort orders of the run list. All are descending.
 const (
 	SortTook  RunSort = "took"
 	SortCost  RunSort = "cost"
 	SortEnded RunSort = "ended"
 )
 
-// SortWindow is the set of runs among which a list was sorted: a number of the newest
-// runs, back to a time; Whole: all there are.
+// SortWindow describes the runs that were sorted: a number of the newest runs, back to a time.
+// Whole reports that these are all runs.
 type SortWindow struct {
 	Runs  int64
 	Since time.Time

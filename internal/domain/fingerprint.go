@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// fingerprintRead is how much of a text counts, in bytes, and fingerprintQuote how
-	// long a quoted value may be: an apostrophe is not a quote.
+	// fingerprintRead is the number of bytes of a text that count. fingerprintQuote is the maximum
+	// length of a quoted value, because an apostrophe may not be a quote.
 	fingerprintRead  = 1000
 	fingerprintQuote = 300
 	// FingerprintLength is the length of a fingerprint.
@@ -49,12 +49,12 @@ func ValidFingerprint(s string) bool {
 	return len(s) == FingerprintLength && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// Pattern returns a message with # in place of whatever has a digit in it (numbers,
-// ids, times, addresses), and "…" in place of quoted values.
+// Pattern returns a message with # in place of words with a digit (numbers, IDs, times, addresses),
+// and "…" in place of quoted values.
 func Pattern(message string) string {
 	message = strings.ToValidUTF8(message[:min(len(message), fingerprintRead)], "")
 	var b strings.Builder
-	last := rune(' ') // what was read before
+	last := rune(' ') // the previous character
 	for len(message) > 0 {
 		if n := quotedValue(message, last); n > 0 {
 			last, _ = utf8.DecodeLastRuneInString(message[:n])
@@ -87,15 +87,15 @@ func Pattern(message string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// timeWords stand in times beside numbers.
+// timeWords are words that occur in times next to numbers.
 var timeWords = map[string]bool{"mon": true, "tue": true, "wed": true, "thu": true, "fri": true, "sat": true, "sun": true,
 	"jan": true, "feb": true, "mar": true, "apr": true, "jun": true, "jul": true, "aug": true, "sep": true, "oct": true,
 	"nov": true, "dec": true,
 	"am": true, "pm": true, "utc": true, "gmt": true}
 
-// put writes a placeholder. One that follows another, with nothing between them
-// but what joins the parts of a number, a time or a list, is taken together with
-// it: how many parts there are has nothing to do with what went wrong.
+// put writes a placeholder. It merges placeholders that are separated only by characters which
+// connect parts of a number, a time, or a list, because the number of parts does not identify a
+// failure.
 func put(b *strings.Builder, placeholder string) {
 	text := b.String()
 	bare := strings.TrimRight(text, " .,:;/+-")
@@ -111,8 +111,8 @@ func put(b *strings.Builder, placeholder string) {
 	b.WriteString(placeholder)
 }
 
-// wordLength is how much of s is one word: letters, digits, and what holds ids
-// together.
+// wordLength returns the length of the word at the start of s: letters, digits, and characters that
+// connect parts of IDs.
 func wordLength(s string) int {
 	for i, r := range s {
 		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && (r != '-' || i == 0) && (r != '@' || i == 0) {
@@ -122,7 +122,7 @@ func wordLength(s string) int {
 	return len(strings.TrimRight(s, "-@"))
 }
 
-// quotedValue is how much of s is a value in quotes; 0: it begins with none.
+// quotedValue returns the length of the quoted value at the start of s, or 0 if there is none.
 func quotedValue(s string, before rune) int {
 	open, size := utf8.DecodeRuneInString(s)
 	end := open

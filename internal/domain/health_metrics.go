@@ -2,11 +2,10 @@ package domain
 
 import "time"
 
-// HealthMetrics is how a daemon is doing now, and how it did over the last day.
+// HealthMetrics describes the health of a daemon now and during the last day.
 type HealthMetrics struct {
 	At time.Time `json:"measuredAt"`
-	// Lag is how late the process's timers fire: the 95th percentile of the last
-	// five minutes.
+	// Lag is the delay of the process's timers: the 95th percentile of the last five minutes.
 	Lag Millis `json:"lagMs"`
 
 	Working   int       `json:"working"` // runs that hold a slot
@@ -18,38 +17,38 @@ type HealthMetrics struct {
 
 	Commits CommitMetrics `json:"commits"`
 
-	// GrowthPerDay is how fast the database grows, in bytes, from the samples of
-	// the last day; FullAt is when the disk is full if that continues. Zero: it
-	// does not grow, or it is too early to say.
+	// GrowthPerDay is the growth of the database in bytes, computed from the samples of the last
+	// day. FullAt is the time at which the disk is full at this rate. Zero means that it does not
+	// grow, or that there are too few samples.
 	GrowthPerDay int64     `json:"growthPerDay"`
 	FullAt       time.Time `json:"fullAt,omitzero"`
 
-	Memory     int64 `json:"memory"` // bytes that the process got from the system
+	Memory     int64 `json:"memory"` // bytes obtained from the operating system
 	Goroutines int   `json:"goroutines"`
-	Listeners  int   `json:"listeners"` // live streams that are open
+	Listeners  int   `json:"listeners"` // open live streams
 
-	// Samples are a minute apart, oldest first, at most a day's.
+	// Samples of one minute each, oldest first, at most one day.
 	Samples []Sample `json:"samples"`
 }
 
-// CommitMetrics are the durations of the transactions that make checkpoints
-// durable, over the last five minutes with any.
+// CommitMetrics describes the transactions that commit checkpoints, over the last five minutes with
+// a commit.
 type CommitMetrics struct {
 	P50 Millis `json:"p50Ms"`
 	P95 Millis `json:"p95Ms"`
 	P99 Millis `json:"p99Ms"`
-	// PerMinute counts transactions, Writes what they made durable, in the last
-	// full minute.
+	// PerMinute is the number of transactions in the last full minute, and Writes the number of
+	// writes in them.
 	PerMinute int64 `json:"perMinute"`
 	Writes    int64 `json:"writes"`
 }
 
-// Sample is one minute of a daemon's life.
+// Sample describes one minute of a daemon.
 type Sample struct {
 	At       time.Time `json:"measuredAt"` // its end
 	Created  int64     `json:"createdRuns"`
 	Ended    int64     `json:"endedRuns"`
-	Failed   int64     `json:"failedRuns"` // of the ended
+	Failed   int64     `json:"failedRuns"` // of the ended runs
 	Nodes    int64     `json:"nodes"`      // attempts that ended
 	Commit   Millis    `json:"commitMs"`
 	Lag      Millis    `json:"lagMs"`
@@ -59,12 +58,13 @@ type Sample struct {
 	Memory   int64     `json:"memory"`
 	Database int64     `json:"database"`
 	WAL      int64     `json:"wal"` // of Database
-	// Goroutines and Listeners are those at its end.
+	// Goroutines and Listeners are the numbers at the end of the minute.
 	Goroutines int `json:"goroutines"`
 	Listeners  int `json:"listeners"`
-	// Providers are in trouble, Circuits of tools and hosts are open.
+	// Providers is the number of providers in trouble, and Circuits the number of open circuits of
+	// tools and hosts.
 	Providers int `json:"providers"`
 	Circuits  int `json:"circuits"`
-	// Clock is by how much the machine's clock may be wrong.
+	// Clock is the maximum error of the system clock.
 	Clock Millis `json:"clockMs"`
 }

@@ -8,13 +8,13 @@ import (
 	"github.com/google/uuid"
 )
 
-// idEncoding is Crockford's base32 in lower case: no i, l, o or u.
+// idEncoding is Crockford's base32 in lowercase, without i, l, o, and u.
 var idEncoding = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
 
-// IDLength is the length of every id that NewID makes.
+// IDLength is the length of an ID.
 const IDLength = 26
 
-// NewID returns a new sortable id: a UUIDv7 in 26 lower-case base32 digits.
+// NewID returns a new sortable ID: a UUIDv7 in 26 lowercase base32 digits.
 func NewID() string {
 	id, err := uuid.NewV7()
 	if err != nil {
@@ -23,10 +23,10 @@ func NewID() string {
 	return IDFrom(id)
 }
 
-// IDFrom encodes 16 bytes as an id.
+// IDFrom encodes 16 bytes as an ID.
 func IDFrom(b [16]byte) string { return idEncoding.EncodeToString(b[:]) }
 
-// ValidID reports whether s has the form of an id.
+// ValidID reports whether s has the form of an ID.
 func ValidID(s string) bool {
 	if len(s) != IDLength {
 		return false
@@ -35,7 +35,7 @@ func ValidID(s string) bool {
 	return err == nil
 }
 
-// ShortID is the last four characters of an id, as people call it.
+// ShortID returns the last four characters of an ID, which people use.
 func ShortID(id string) string {
 	if len(id) <= 4 {
 		return id
@@ -43,8 +43,8 @@ func ShortID(id string) string {
 	return strings.ToLower(id[len(id)-4:])
 }
 
-// TraceOf derives the id of a run's trace from the run's: anyone who sees a run
-// can look its trace up where traces are sent to.
+// TraceOf returns the trace ID of a run. It depends only on the run's ID, so that you can find the
+// trace of any run.
 func TraceOf(run string) (id [16]byte) {
 	sum := sha256.Sum256([]byte("trace\x00" + run))
 	copy(id[:], sum[:])

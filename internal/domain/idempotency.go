@@ -2,16 +2,16 @@ package domain
 
 import "time"
 
-// Receipt remembers that an operation was carried out with an idempotency key. It
-// commits with what the operation did.
+// Receipt records that an operation was carried out with an idempotency key. It is committed with
+// the operation.
 type Receipt struct {
-	// Principal is who asked, with the interface: "ui:ada".
+	// Principal is the author of the request with the interface, such as "ui:ada".
 	Principal string
 	Operation string
 	Key       string
-	// Digest is of the request. The key is refused with another one.
+	// Digest is a digest of the request. The key is rejected with any other request.
 	Digest string
-	// Object is the id of what the operation was about, or made.
+	// Object is the ID of the object that the operation changed or created.
 	Object string
 	At     time.Time
 }

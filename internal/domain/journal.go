@@ -7,72 +7,71 @@ import (
 	"github.com/kairosd/kairosd/planner/message"
 )
 
-// EntryKind states what a journal row records.
+// EntryKind is the kind of a journal row.
 type EntryKind string
 
 const (
-	// EntryIntent: an attempt of a node that is not pure is about to run.
+	// EntryIntent means that an attempt of a node that is not pure is about to start.
 	EntryIntent EntryKind = "intent"
-	// EntryResult: an attempt ended. With Final, so did its item or visit.
+	// EntryResult means that an attempt ended. If Final is set, its item or visit ended too.
 	EntryResult EntryKind = "result"
-	// EntryWait: a visit waits durably (timer, approval, child, retry).
+	// EntryWait means that a visit waits for a timer, an approval, a child run, or a retry.
 	EntryWait EntryKind = "wait"
-	// EntryResolve: something from outside answered a wait or an in-doubt
-	// attempt: a decision of a person, a child's end, a late result.
+	// EntryResolve means that a decision of a person, the end of a child run, or a late result
+	// ended a wait or an attempt in doubt.
 	EntryResolve EntryKind = "resolve"
-	// EntrySubstep: one model or tool call inside an attempt.
+	// EntrySubstep records a model call or tool call inside an attempt.
 	EntrySubstep EntryKind = "substep"
-	// EntryReset: a resume opened failed work again.
+	// EntryReset means that a resume reopened failed work.
 	EntryReset EntryKind = "reset"
-	// EntryReplan: the run follows another version from here.
+	// EntryReplan means that the run follows another version from here.
 	EntryReplan EntryKind = "replan"
-	// EntryVerb: pause, continue, cancel, limits, release, quarantine.
+	// EntryVerb records an action on the run: pause, continue, cancel, limits, release, quarantine.
 	EntryVerb EntryKind = "verb"
 )
 
-// Entry is one row of a run's journal. Rows are only ever appended; Seq counts
-// from 1 without gaps.
+// Entry is a row of a run's journal. Rows are only appended. Seq starts at 1 and has no gaps.
 type Entry struct {
 	Seq     int64     `json:"seq"`
 	Kind    EntryKind `json:"kind"`
 	Node    string    `json:"node,omitempty"`
-	Visit   int       `json:"visit,omitempty"`   // from 1; 0 for rows about the run
-	Item    int       `json:"item"`              // index in a foreach; -1: none
-	Attempt int       `json:"attempt,omitempty"` // from 1
-	Substep int       `json:"substep,omitempty"` // from 1 inside an attempt; 0: none
+	Visit   int       `json:"visit,omitempty"`   // starts at 1; 0 for rows about the run
+	Item    int       `json:"item"`              // index in a foreach, or -1
+	Attempt int       `json:"attempt,omitempty"` // starts at 1
+	Substep int       `json:"substep,omitempty"` // starts at 1 in each attempt; 0 if none
 
 	Status NodeStatus `json:"status,omitempty"`
-	// Final marks the row that settled its item or visit; only these move the walk.
+	// Final marks the row that settled its item or visit. Only these rows advance the walk.
 	Final  bool   `json:"final,omitempty"`
 	Effect string `json:"effect,omitempty"`
-	// IdempotencyKey is the same for all attempts of one visit and item.
+	// IdempotencyKey is the same for all attempts of a visit or item.
 	IdempotencyKey string `json:"idempotencyKey,omitempty"`
 
 	Input  RawJSON `json:"input,omitempty"`
 	Output RawJSON `json:"output,omitempty"`
-	// Decision is the walk's decision ([walk.Decision] as JSON) of a final
-	// row, or the payload of a reset, replan, resolve, wait or verb row.
+	// Decision is the [walk.Decision] of a final row as JSON, or the data of a reset, replan,
+	// resolve, wait, or verb row.
 	Decision RawJSON  `json:"decision,omitempty"`
 	Failure  *Failure `json:"failure,omitempty"`
 	Usage    Usage    `json:"usage,omitzero"`
 	Agent    string   `json:"agent,omitempty"`
-	// DueAt is when a wait ends automatically.
+	// DueAt is the time at which a wait ends automatically.
 	DueAt time.Time `json:"dueAt,omitzero"`
-	// Ref names the approval or child run of a wait.
+	// Ref is the ID of the approval or child run of a wait.
 	Ref    string `json:"ref,omitempty"`
 	Actor  string `json:"actor,omitempty"`
 	Reason string `json:"reason,omitempty"`
-	// Log holds what the handler logged, capped.
+	// Log holds the log of the handler, up to a limit.
 	Log RawJSON `json:"log,omitempty"`
 
-	StartedAt time.Time `json:"startedAt,omitzero"` // when the attempt began
-	At        time.Time `json:"at"`                 // when the row was made
-	// Hash is the row's checksum: SHA-256 over its fields, hex. The store fills
-	// and verifies it.
+	StartedAt time.Time `json:"startedAt,omitzero"` // start of the attempt
+	At        time.Time `json:"at"`                 // time of the row
+	// Hash is the checksum of the row: the hex SHA-256 over its fields. The store sets and verifies
+	// it.
 	Hash string `json:"hash,omitempty"`
 }
 
-// Failure is a failure as the journal keeps it.
+// Failure is a failure as the journal stores it.
 type Failure struct {
 	Code       string        `json:"code"`
 	Message    string        `json:"message"`
@@ -83,16 +82,16 @@ type Failure struct {
 	NoEffect   bool          `json:"noEffect,omitempty"`
 	RetryAfter time.Duration `json:"retryAfter,omitempty"`
 	Detail     string        `json:"detail,omitempty"`
-	// Causes are what led to it, from the outside in; Request is what the other side
-	// calls the request that failed.
+	// Causes are the wrapped errors, outermost first. Request is the ID that the other system gave
+	// to the failed request.
 	Causes  []string `json:"causes,omitempty"`
 	Request string   `json:"request,omitempty"`
 	Stack   string   `json:"stack,omitempty"`
-	// Behind is the failure that kept the call from being made, if it was not.
+	// Behind is set if the call was not made because earlier calls had failed with that failure.
 	Behind *Behind `json:"behind,omitempty"`
 }
 
-// Behind names a failure that led to another.
+// Behind is a failure that caused another one.
 type Behind struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`

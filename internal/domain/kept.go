@@ -1,23 +1,22 @@
 package domain
 
-// KeptDigests are what is left of a run when retention has removed its journal and
-// values: SHA-256 digests in the audit log, hex. Who has kept a copy can prove by
-// them that it is the one.
+// KeptDigests are the SHA-256 digests that remain in the audit log after retention has deleted the
+// journal and the values of a run. They prove that a copy of them is authentic.
 type KeptDigests struct {
-	// Created is of the settings that the run was created with, its input among them;
-	// empty: not kept.
+	// Created is the digest of the settings of the run, including its input. It is empty if it was
+	// not kept.
 	Created string
-	Rows    []KeptDigest // in the order of the rows
+	Rows    []KeptDigest // in journal order
 }
 
-// KeptDigest is the digest of the hashes of journal rows that were one checkpoint.
+// KeptDigest is the digest of the hashes of the journal rows of one checkpoint.
 type KeptDigest struct {
-	Event       int64 // of the audit log
-	First, Last int64 // rows
+	Event       int64 // the audit event
+	First, Last int64 // journal rows
 	Digest      string
 }
 
-// Of finds the digest that a journal row is under.
+// Of returns the digest that covers a journal row.
 func (k KeptDigests) Of(row int64) (KeptDigest, bool) {
 	for _, d := range k.Rows {
 		if d.First <= row && row <= d.Last {

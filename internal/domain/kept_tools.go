@@ -1,14 +1,15 @@
 package domain
 
-// KeptCircuit is a circuit as it is stored, with whose it is.
+// KeptCircuit is a stored circuit with its subject.
 type KeptCircuit struct {
-	Subject string // what is called, such as "tool:http"
+	Subject string // the target of the calls, such as "tool:http"
 	Circuit
-	// LastCode, LastMessage, and LastText are of the last failure that counted, not shortened.
+	// LastCode, LastMessage, and LastText describe the last failure that counted. They are not
+	// shortened.
 	LastCode, LastMessage, LastText string
 }
 
-// ToolPin is a definition of a tool of an MCP server that was accepted.
+// ToolPin is an accepted definition of a tool of an MCP server.
 type ToolPin struct {
 	Server, Tool string
 	Hash         string // of the definition

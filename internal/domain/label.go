@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// MaxLabels is how many labels a run may have.
+// MaxLabels is the maximum number of labels of a run.
 const MaxLabels = 32
 
-// CheckLabels refuses labels that no run may have: CodeInvalid.
+// CheckLabels returns an error with CodeInvalid for invalid labels.
 func CheckLabels(labels map[string]string) error {
 	if len(labels) > MaxLabels {
 		return Errorf(CodeInvalid, "a run has at most %d labels", MaxLabels)
@@ -22,11 +22,11 @@ func CheckLabels(labels map[string]string) error {
 	return nil
 }
 
-// LabelRecord is the audit record of labels that a run gets, without who gives them.
+// LabelRecord returns the audit record of labels that are added to a run, without the actor.
 func LabelRecord(run string, labels map[string]string, reason string) AuditRecord {
 	detail, err := json.Marshal(labels)
 	if err != nil {
-		detail = nil // a map of texts always encodes
+		detail = nil // a map of strings can always be encoded
 	}
 	return AuditRecord{Action: "run.label", Object: "run:" + run, Reason: reason, Detail: detail}
 }

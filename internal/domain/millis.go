@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Millis is a duration that JSON shows as a number of milliseconds.
+// Millis is a duration that JSON represents as a number of milliseconds.
 type Millis time.Duration
 
 // Duration returns the duration.
@@ -14,7 +14,7 @@ func (m Millis) Duration() time.Duration { return time.Duration(m) }
 
 func (m Millis) String() string { return time.Duration(m).String() }
 
-// MarshalJSON writes the milliseconds, with a fraction where there is one.
+// MarshalJSON writes the milliseconds, with a fraction if necessary.
 func (m Millis) MarshalJSON() ([]byte, error) {
 	return json.Marshal(float64(m) / float64(time.Millisecond))
 }

@@ -9,11 +9,10 @@ import (
 // Limits of notes.
 const (
 	MaxNoteLength = 2000 // characters
-	MaxNotes      = 100  // of one run
+	MaxNotes      = 100  // per run
 )
 
-// Note is what a person wrote about a run for the next reader. Notes are
-// kept with the run, and are not changed.
+// Note is a note of a person about a run. Notes are stored with the run and do not change.
 type Note struct {
 	ID    int64     `json:"id"`
 	Run   string    `json:"run"`
@@ -23,8 +22,8 @@ type Note struct {
 	At    time.Time `json:"createdAt"`
 }
 
-// CheckNote gives the text of a note without the blanks around it; CodeInvalid if
-// nothing is left, or more than MaxNoteLength characters.
+// CheckNote returns the text of a note without surrounding space. The error has CodeInvalid if the
+// text is empty or longer than MaxNoteLength characters.
 func CheckNote(text string) (string, error) {
 	text = strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD"))
 	switch n := utf8.RuneCountInString(text); {

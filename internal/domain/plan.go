@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// Plan is a stored definition with a history of immutable versions.
+// Plan is a stored plan with its immutable versions.
 type Plan struct {
 	ID  string
-	Key string // the document's own id; unique
-	// Name and Description are those of the newest version.
+	Key string // unique ID from the document
+	// Name and Description are from the newest version.
 	Name        string
 	Description string
-	Latest      int // number of the newest version, from 1
+	Latest      int // number of the newest version, starting at 1
 	LatestHash  string
 	Archived    bool
-	// Paused is since when a person lets no run of it start; nil: they do.
+	// Paused is set if a person paused the plan, so that no run of it starts.
 	Paused    *Stop
 	Stage     PlanStage
 	CreatedAt time.Time
@@ -27,21 +27,21 @@ type Plan struct {
 type PlanStage string
 
 const (
-	// StageUsed: people wrote it, or accepted it.
+	// StageUsed means that a person wrote or accepted the plan.
 	StageUsed PlanStage = ""
-	// StageDraft: a planner made it, and no one has accepted or started it. A version
-	// that a planner makes of a plan in use is not a stage of the plan: it is not current
-	// before a person accepts it.
+	// StageDraft means that a planner generated the plan, and no one has accepted or started it. A
+	// generated version of a plan in use does not change the stage of the plan. It becomes current
+	// when a person accepts it.
 	StageDraft PlanStage = "draft"
-	// StageTrial: it holds what was tried and not saved; it is in no list.
+	// StageTrial means that the plan was tried without saving it. Lists leave it out.
 	StageTrial PlanStage = "trial"
 )
 
-// PlanFact is something that plans are found by: a tool, agent or secret that the newest
-// version names, its owner, or a label ("key=value") of its metadata.
+// PlanFact is a fact that plans can be searched by: a tool, agent, or secret of the newest version,
+// the owner, or a label ("key=value") of the metadata.
 type PlanFact struct{ Kind, Value string }
 
-// The kinds of a PlanFact.
+// Values of [PlanFact.Kind].
 const (
 	FactTool   = "tool"
 	FactAgent  = "agent"
@@ -50,22 +50,22 @@ const (
 	FactLabel  = "label"
 )
 
-// Version is one immutable content of a plan.
+// Version is an immutable version of a plan.
 type Version struct {
 	PlanID    string
 	PlanKey   string
-	Number    int // from 1, per plan
+	Number    int // starts at 1 for each plan
 	Hash      string
 	Semantics int
 	Kind      string // "graph" or "steps"
 	Format    string // "yaml" or "json"
 	Source    []byte // as written
 	Canonical []byte // canonical JSON
-	// Origin states how it came to be: "upload", "cli", "example", "planner", "replan",
+	// Origin is the source of the version: "upload", "cli", "example", "planner", "replan", or
 	// "try".
 	Origin string
-	// ByPerson is set when a person with the author role stored it: only then
-	// may a node's effect be laxer than its type's default.
+	// ByPerson reports that a person with the author role stored the version. Only such a version
+	// may declare a side-effect class that is less strict than the default of the type.
 	ByPerson   bool
 	ParentHash string
 	Reason     string
@@ -73,7 +73,7 @@ type Version struct {
 	CreatedAt  time.Time
 }
 
-// NewVersion is what storing a document needs.
+// NewVersion is a version to store.
 type NewVersion struct {
 	Key, Name, Description     string
 	Hash, Kind, Format, Origin string
@@ -81,37 +81,37 @@ type NewVersion struct {
 	Source, Canonical          []byte
 	ByPerson                   bool
 	ParentHash, Reason, Author string
-	// Base is the version that its author began with; when the plan has another
-	// newest version by now, nothing is stored (CodeStale). Empty: whatever it is.
+	// Base is the version that the author started from. If the plan has a newer version, nothing is
+	// stored and the error has CodeStale. Empty means no check.
 	Base string
-	// Facts are what the plan is found by from now on.
+	// Facts replace the facts of the plan.
 	Facts []PlanFact
 }
 
-// RestoredVersion is an earlier version that becomes its plan's current one.
+// RestoredVersion is a request to make an earlier version the current one.
 type RestoredVersion struct {
 	PlanID, Hash      string
-	Base              string // hash of the current version as its author saw it; empty: whatever it is
+	Base              string // hash of the current version as the author saw it; empty means no check
 	Name, Description string
 	Reason            string
 	Facts             []PlanFact
-	// Accepts reports that the version is a planner's, which a person accepts.
+	// Accepts reports that a person accepts a generated version.
 	Accepts bool
 }
 
-// VersionRuns states how the runs of a version did.
+// VersionRuns counts the runs of a version by result.
 type VersionRuns struct{ Ended, Completed, Failed, Active int64 }
 
-// Usage counts what models consumed.
+// Usage is the usage of models.
 type Usage struct {
 	InputTokens  int64   `json:"inputTokens"`
 	OutputTokens int64   `json:"outputTokens"`
 	Cost         float64 `json:"cost"`
-	// Estimated: the server did not say what was used. It is not stored.
+	// Estimated reports that the provider did not return token counts. It is not stored.
 	Estimated bool `json:"-"`
 }
 
-// Add returns the sum of both. No field falls below zero, and none overflows.
+// Add returns the sum. Fields do not fall below zero or overflow.
 func (u Usage) Add(v Usage) Usage {
 	tokens := func(a, b int64) int64 {
 		a, b = max(a, 0), max(b, 0)
@@ -125,19 +125,19 @@ func (u Usage) Add(v Usage) Usage {
 	case math.IsNaN(cost):
 		cost = 0
 	case cost > math.MaxFloat64:
-		cost = math.MaxFloat64 // JSON has no infinity
+		cost = math.MaxFloat64 // JSON cannot represent infinity
 	}
 	return Usage{InputTokens: tokens(u.InputTokens, v.InputTokens), OutputTokens: tokens(u.OutputTokens, v.OutputTokens), Cost: cost}
 }
 
-// Zero reports whether nothing was used.
+// Zero reports whether there was no usage.
 func (u Usage) Zero() bool { return u == Usage{} }
 
-// RawJSON is a JSON text; nil stands for "absent".
+// RawJSON is JSON text. Nil means absent.
 type RawJSON = json.RawMessage
 
-// CheckReplaces refuses an actor who may not put another version in the place of an old
-// one: CodeForbidden. What a person wrote, authors replace.
+// CheckReplaces returns an error with CodeForbidden if the actor may not replace a version. A
+// version of a person requires the author role.
 func CheckReplaces(who Actor, old Version) error {
 	if !old.ByPerson || who.Role.Includes(RoleAuthor) {
 		return nil

@@ -2,24 +2,25 @@ package domain
 
 import "time"
 
-// PlanResult is what a step plan's run has come to, in the words of [002].
+// PlanResult is the result of a run of a step plan, with the field names of the source
+// specification.
 type PlanResult struct {
 	Plan PlanState `json:"plan"`
-	// AggregatedResult is the answer that the steps add up to.
+	// AggregatedResult is the combined answer of the steps.
 	AggregatedResult string        `json:"aggregatedResult"`
 	Handoffs         []PlanHandoff `json:"handoffs"`
 	Success          bool          `json:"success"`
 	Error            string        `json:"error,omitempty"`
 }
 
-// PlanState is a step plan and where its steps stand.
+// PlanState is a step plan with the status of its steps.
 type PlanState struct {
 	PlanID string          `json:"planId"` // of the stored plan
 	Query  string          `json:"query"`
 	Status string          `json:"status"` // executing, completed, failed, cancelled
 	Steps  []PlanStepState `json:"steps"`
-	// CurrentStepIndex is the step that failed, or runs, or comes next; of a completed
-	// plan the last one.
+	// CurrentStepIndex is the index of the step that failed, is running, or is next. In a completed
+	// plan, it is the last one.
 	CurrentStepIndex int       `json:"currentStepIndex"`
 	Summary          string    `json:"summary,omitempty"`
 	FailureReason    string    `json:"failureReason,omitempty"` // "Step 2 failed: …"
@@ -28,7 +29,7 @@ type PlanState struct {
 	CompletedAt      time.Time `json:"completedAt,omitzero"`
 }
 
-// PlanStepState is one step and what it has come to.
+// PlanStepState is a step and its result.
 type PlanStepState struct {
 	StepID         string    `json:"stepId"`
 	StepIndex      int       `json:"stepIndex"`
@@ -40,17 +41,17 @@ type PlanStepState struct {
 	Error          string    `json:"error,omitempty"`
 	StartedAt      time.Time `json:"startedAt,omitzero"`
 	CompletedAt    time.Time `json:"completedAt,omitzero"`
-	// TokenUsage is what the models of the step used.
+	// TokenUsage is the model usage of the step.
 	TokenUsage *TokenUsage `json:"tokenUsage,omitempty"`
 }
 
-// TokenUsage counts the tokens of one step.
+// TokenUsage counts the tokens of a step.
 type TokenUsage struct {
 	InputTokens  int64 `json:"inputTokens"`
 	OutputTokens int64 `json:"outputTokens"`
 }
 
-// PlanHandoff is a change of the agent from one step to the next.
+// PlanHandoff is a change of the agent between two steps.
 type PlanHandoff struct {
 	HandoffID   string    `json:"handoffId"`
 	FromAgentID string    `json:"fromAgentId"`

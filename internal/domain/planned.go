@@ -1,13 +1,13 @@
 package domain
 
-// PlannedTotals add up the versions that a planner made.
+// PlannedTotals sums over the versions that a planner generated.
 type PlannedTotals struct {
 	Plans, Steps int64
-	// Confidence is the sum over the plans whose planner gave one: Sure of them.
+	// Confidence is the sum over the Sure plans whose planner gave a confidence.
 	Sure       int64
 	Confidence float64
-	Last       int64 // the newest version that is counted
+	Last       int64 // the newest version that is included
 }
 
-// PlannedRuns are the ended runs of plans that a planner made.
+// PlannedRuns counts the ended runs of generated plans.
 type PlannedRuns struct{ Ended, Completed int64 }

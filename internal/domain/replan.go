@@ -5,58 +5,55 @@ import (
 	"time"
 )
 
-// ReplanRequest asks for a new tail of a plan: a node of a run has failed under
-// `on_error: replan`.
+// ReplanRequest is a request for a new version of a plan, because a node with `on_error: replan`
+// failed.
 type ReplanRequest struct {
 	Run Run
-	// Version is what the run follows, with its source.
+	// Version is the version that the run follows, with its source.
 	Version Version
-	// Node has failed, after all its attempts, with Failure.
+	// Node is the node that failed with Failure after all its attempts.
 	Node    string
 	Failure Failure
-	// Settled are the nodes that are done, in the order in which they settled;
-	// the new version keeps them as they are.
+	// Settled holds the settled nodes in order. The new version must keep them unchanged.
 	Settled []ReplanStep
-	// Open are other nodes that wait for something; the new version keeps them
-	// too.
+	// Open holds other nodes that wait. The new version must keep them too.
 	Open []string
 }
 
-// ReplanStep is a node that is done.
+// ReplanStep is a settled node.
 type ReplanStep struct {
 	Node, Task, Agent string
 	Status            NodeStatus
 	Output            RawJSON
 }
 
-// Replanned is the new version of a plan.
+// Replanned is a new version of a plan.
 type Replanned struct {
-	Source []byte // a JSON document with the id of the old one
+	Source []byte // a JSON document with the ID of the plan
 	Reason string
-	// Unsafe are the new nodes that a person has to accept before the run
-	// follows the version.
+	// Unsafe lists the new non-idempotent nodes. A person must accept them before the run follows
+	// the version.
 	Unsafe []string
 	Usage  Usage
 }
 
-// Replan is one time that a run was planned again: from then on it followed
-// another version.
+// Replan records that a run switched to another version of its plan.
 type Replan struct {
 	Seq int64 `json:"seq"`
-	// From and To are numbers of versions of the run's plan.
+	// From and To are version numbers.
 	From int `json:"from"`
 	To   int `json:"to"`
-	// Node had failed.
+	// Node is the failed node.
 	Node   string    `json:"node"`
 	Reason string    `json:"reason"`
-	By     string    `json:"by,omitempty"` // who made the run follow it: the supervisor, or who accepted it
+	By     string    `json:"by,omitempty"` // the supervisor, or the person who accepted the version
 	At     time.Time `json:"createdAt"`
-	// Proposed versions are not followed before a person accepts them.
+	// Proposed versions are followed once a person accepts them.
 	Proposed bool `json:"proposed,omitempty"`
 }
 
-// StepsEndedBy names the steps that a replan row ended: the one that had failed, and
-// those that the new version of the plan does not continue.
+// StepsEndedBy returns the steps that a replan row ended: the failed one, and those that the new
+// version does not continue.
 func StepsEndedBy(e *Entry) (failed string, dropped []string) {
 	var r struct {
 		Node    string
@@ -68,8 +65,7 @@ func StepsEndedBy(e *Entry) (failed string, dropped []string) {
 	return r.Node, r.Dropped
 }
 
-// ReplansOf lists the times that a run was planned again, and at last the version
-// that it would follow if a person accepted it.
+// ReplansOf returns the replans of a run. The last one may be a version that waits for acceptance.
 func ReplansOf(d RunDetail) []Replan {
 	var out []Replan
 	var proposed *Replan
@@ -85,7 +81,7 @@ func ReplansOf(d RunDetail) []Replan {
 		}
 		switch e.Kind {
 		case EntryReplan:
-			if json.Unmarshal(e.Decision, &p) == nil { // else a fold states what it is
+			if json.Unmarshal(e.Decision, &p) == nil { // a row that cannot be decoded is reported when the journal is replayed
 				out = append(out, Replan{Seq: e.Seq, From: p.Before, To: p.Version, Node: p.Node, Reason: e.Reason, By: e.Actor, At: e.At})
 			}
 			proposed = nil

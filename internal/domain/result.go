@@ -9,36 +9,35 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Result is the result of a run so far, as `kairos --json` prints it. GET /runs/{id} has
-// the same fields, and the id as "id". Absent values are null, lists never are.
+// Result is the current result of a run, as `kairos --json` prints it. GET /runs/{id} has the same
+// fields, with the ID as "id". Absent values are null, and lists are never null.
 type Result struct {
 	RunID string `json:"runId"`
 	RunResult
 }
 
-// RunResult is a [Result] without the id of the run.
+// RunResult is a [Result] without the run's ID.
 type RunResult struct {
 	Status     RunStatus  `json:"status"`
-	WaitReason WaitReason `json:"waitReason"` // empty unless the run waits
+	WaitReason WaitReason `json:"waitReason"` // empty unless the run is waiting
 	Waits      []Wait     `json:"waits"`
 	Output     RawJSON    `json:"output"`
-	// Outputs holds the latest completed output of every node.
+	// Outputs holds the latest completed output of each node.
 	Outputs map[string]RawJSON `json:"outputs"`
-	// Path lists node ids in completion order, once per visit: visits that
-	// completed, and failed ones that the plan handled and continued from.
+	// Path lists node IDs in completion order, one per visit. It contains completed visits, and
+	// failed visits that the plan handled.
 	Path  []string  `json:"path"`
 	Error *RunError `json:"error"`
 	Usage Usage     `json:"usage"`
-	// FailedSteps lists the steps whose latest visit failed under on_error: continue, in
-	// the order in which they failed.
+	// FailedSteps lists the steps whose latest visit failed with on_error: continue, in the order
+	// of their failures.
 	FailedSteps []RunError `json:"failedSteps"`
-	// Result is what a step plan's run has come to; absent for graphs.
+	// Result is the result of a step plan. It is absent for a graph.
 	Result *PlanResult `json:"result,omitempty"`
 }
 
-// ResultOf computes the result of a run from its journal. It is pure: what it
-// returns of a run that was interrupted and resumed equals what it returns of one
-// that was not.
+// ResultOf computes the result of a run from its journal. The result of a run that was interrupted
+// and resumed equals that of an uninterrupted run.
 func ResultOf(d RunDetail) Result {
 	r := Result{RunID: d.Run.ID, RunResult: RunResult{Status: d.Run.Status, Waits: d.Waits, Output: d.Run.Output,
 		Error: d.Run.Error, Usage: d.Run.Usage, Result: d.Plan}}
@@ -80,15 +79,15 @@ type visitOf struct {
 
 type settledVisit struct {
 	visitOf
-	output    RawJSON  // nil: it failed and an edge took it from there
-	failure   *Failure // under on_error: continue
-	forgotten bool     // a resume opened it again
+	output    RawJSON  // nil if it failed and an edge handled the failure
+	failure   *Failure // with on_error: continue
+	forgotten bool     // a resume reopened it
 }
 
-// resultFold keeps what ResultOf needs of the rows read so far.
+// resultFold is the state of ResultOf after the rows read so far.
 type resultFold struct {
 	visits []settledVisit
-	at     map[visitOf]int // index in visits of those not forgotten
+	at     map[visitOf]int // index in visits of visits that are not forgotten
 	items  map[visitOf]map[int]RawJSON
 }
 
@@ -127,8 +126,8 @@ func (f *resultFold) apply(e *Entry) {
 	}
 }
 
-// settle appends a visit; one that settles again, because a resume opened some
-// of its items, moves to where it settled last.
+// settle appends a visit. A visit that settles again, because a resume reopened some of its items,
+// moves to the end.
 func (f *resultFold) settle(key visitOf, output RawJSON, failure *Failure) {
 	f.forget(key)
 	f.at[key] = len(f.visits)
@@ -142,8 +141,7 @@ func (f *resultFold) forget(key visitOf) {
 	}
 }
 
-// reset drops what a resume opened again: those visits count where
-// they settle next. Items that are not named stay.
+// reset removes the visits that a resume reopened. Items that are not listed stay.
 func (f *resultFold) reset(raw RawJSON) {
 	var reset walk.Reset
 	if json.Unmarshal(raw, &reset) != nil {
@@ -166,14 +164,14 @@ func (f *resultFold) reset(raw RawJSON) {
 func decisionOf(e *Entry) walk.Decision {
 	var d walk.Decision
 	if len(e.Decision) > 0 {
-		// A row whose decision cannot be read still counts as settled by its
-		// status; its hash is verified when the journal is loaded.
+		// If a decision cannot be decoded, the status of its row counts. The hash is verified when
+		// the journal is loaded.
 		_ = json.Unmarshal(e.Decision, &d)
 	}
 	return d
 }
 
-// itemFailure is what stands for an item that failed in the output of its foreach.
+// itemFailure returns the element of a foreach output for a failed item.
 func itemFailure(f *Failure) RawJSON {
 	var p *walk.Failure
 	if f != nil {
@@ -186,7 +184,7 @@ func itemFailure(f *Failure) RawJSON {
 	return raw
 }
 
-// joinItems is a foreach visit's output: its items' outputs in item order.
+// joinItems returns the output of a foreach visit: the outputs of its items in order.
 func joinItems(items map[int]RawJSON) RawJSON {
 	last := -1
 	for i := range items {
@@ -198,7 +196,7 @@ func joinItems(items map[int]RawJSON) RawJSON {
 	}
 	joined, err := json.Marshal(out)
 	if err != nil {
-		return RawJSON("null") // an item that is not JSON cannot come from the store
+		return RawJSON("null") // the store returns only valid JSON
 	}
 	return joined
 }

@@ -2,32 +2,30 @@ package domain
 
 import "time"
 
-// RetentionRule states which finished runs lose their journals and values. A run
-// goes when any part of its rule records it; zero parts say nothing. Runs that are
-// not finished, that a living parent still needs, or that are pinned by the
-// label "pin" are never touched.
+// RetentionRule decides when the journal and the values of a finished run are deleted. A run is
+// deleted if any field of the rule applies. Zero fields do not apply. Unfinished runs, runs that an
+// unfinished parent needs, and runs with the label "pin" are never deleted.
 type RetentionRule struct {
 	Completed, Failed, Cancelled time.Duration // age since the end
 	Keep                         int64         // finished runs of a plan, newest first
 }
 
-// Empty reports whether the rule removes nothing.
+// Empty reports whether the rule deletes nothing.
 func (r RetentionRule) Empty() bool { return r == RetentionRule{} }
 
-// Retention is a rule for all plans, and those that have one of their own
-// instead.
+// Retention holds a rule for all plans, and rules that replace it for single plans.
 type Retention struct {
 	Default RetentionRule
 	Plans   map[string]RetentionRule // by plan key
-	// MaxSize bounds the database: above it the oldest finished runs go, whatever
-	// their rule; 0: no bound.
+	// MaxSize limits the size of the database in bytes. Above it, the oldest finished runs are
+	// deleted, whatever their rule is. 0 means no limit.
 	MaxSize int64
-	// Audit is how old audit events may grow; 0: for ever.
+	// Audit is the maximum age of audit events. 0 means no limit.
 	Audit time.Duration
 }
 
-// Until is when a finished run is removed for its age; zero: not for that. Its plan's
-// size or number of runs may take it earlier.
+// Until returns the time at which a finished run reaches its maximum age, or zero if it has none.
+// Other limits may delete it earlier.
 func (r Retention) Until(run Run) time.Time {
 	rule, own := r.Plans[run.PlanKey]
 	if !own {
@@ -40,19 +38,19 @@ func (r Retention) Until(run Run) time.Time {
 	return run.EndedAt.Add(age)
 }
 
-// Retained is what one pass of retention removed, or would remove.
+// Retained is the result of one pass of retention, or of a dry run of it.
 type Retained struct {
 	DryRun bool           `json:"dryRun"`
 	Plans  []RetainedPlan `json:"plans"`
 	Runs   int64          `json:"runs"`
 	Rows   int64          `json:"rows"`
 	Events int64          `json:"events"` // of the audit log
-	// Bytes given back to the disk; 0 for a dry run.
+	// Bytes returned to the disk. 0 for a dry run.
 	Bytes int64 `json:"bytes"`
 	Took  int64 `json:"durationMs"`
 }
 
-// RetainedPlan is the part of one plan and one reason: age, count or size.
+// RetainedPlan is the part of one plan and one reason: age, count, or size.
 type RetainedPlan struct {
 	Plan   PlanRef `json:"plan"`
 	Reason string  `json:"reason"`

@@ -2,96 +2,93 @@ package domain
 
 import "time"
 
-// Run is one execution of one plan version with one input.
+// Run is one execution of a plan version with an input.
 type Run struct {
 	ID      string
 	PlanID  string
 	PlanKey string
-	// Version and Hash name the version the run is pinned to (after a re-plan:
-	// the one it now follows).
+	// Version and Hash identify the version that the run follows. A replan changes it.
 	Version int
 	Hash    string
 
 	Status     RunStatus
-	WaitReason WaitReason // only while waiting
-	// Headline states where the run stands in one line: the failing node and its
-	// message, the node that runs, the question that waits.
+	WaitReason WaitReason // set if Status is RunWaiting
+	// Headline is the status message in one line, such as the failed node and its error, the
+	// running node, or the pending approval.
 	Headline string
 	// StatusMessage is Headline with its arguments kept apart.
 	StatusMessage Message
-	// Node is the node that Headline speaks of.
+	// Node is the node that Headline mentions.
 	Node string
 
 	Input  RawJSON
 	Output RawJSON
-	// Damaged are the parts that cannot be read as they were written; they are left
-	// out. Lists, which have no input and output, say nothing of those.
+	// Damaged holds the damaged parts of the row, which are left out. Lists do not read the input
+	// and the output, and do not check them.
 	Damaged []DamagedPart
 	Error   *RunError
-	// Fingerprint is of the error's message, as the function Fingerprint gives it; empty unless
-	// the run failed.
+	// Fingerprint is the fingerprint of the error message. It is empty unless the run failed.
 	Fingerprint string
-	// Attention: it needs a person's attention, and no one has acknowledged that.
+	// Attention reports that the run needs a person's attention and was not acknowledged.
 	Attention bool
 
-	// Lineage.
-	Parent     *ParentRef // the run and visit this is a child of
+	// Related runs.
+	Parent     *ParentRef // set if this is a child run
 	ForkedFrom string
-	ForkSeq    int64 // journal position in ForkedFrom
+	ForkSeq    int64 // position in the journal of ForkedFrom
 	RerunOf    string
 
-	Actor    string // who started it
+	Actor    string // the person or token that started it
 	Origin   string // "api", "cli", "ui", "child", "rerun", "fork", "ask", "dry"
 	Session  string
 	Priority int // higher runs first; default 0
 	Labels   map[string]string
 	Limits   Limits
-	// Key makes POST /runs idempotent: one run per key.
+	// Key is the idempotency key of POST /runs. There is one run per key.
 	Key         string
 	Concurrency *Concurrency
-	StartAt     time.Time // zero: at once
+	StartAt     time.Time // zero means at once
 
-	// LastSeq is the journal's last sequence number; it is also the revision
-	// that operators' acts are checked against.
+	// LastSeq is the number of the last journal row. It is also the revision that operators'
+	// actions are checked against.
 	LastSeq int64
-	// Steps counts settled visits and items; MaxSteps of the limits bounds it.
+	// Steps is the number of settled visits and items. Limits.MaxSteps limits it.
 	Steps int64
-	// Path is a compact strip of the run's shape for lists: one letter per
-	// node visit in completion order (c completed, f failed, s skipped, x
-	// cancelled, d in doubt), at most 64.
+	// Path is the path summary for lists: one letter per visit in completion order (c completed, f
+	// failed, s skipped, x cancelled, d in doubt), at most 64.
 	Path string
-	// DueAt is when the earliest timer, retry or deadline fires.
+	// DueAt is the time of the earliest timer, retry, or deadline.
 	DueAt     time.Time
 	Usage     Usage
-	Crashes   int // crashes while the run was in flight
+	Crashes   int // crashes while the run was running
 	Paused    bool
 	CreatedAt time.Time
 	StartedAt time.Time
 	EndedAt   time.Time
-	// RunningTime is how long the run has been running, waits not counted.
+	// RunningTime is the time for which the run has been running, without waits.
 	RunningTime time.Duration
 	Removal
 }
 
-// Removal is what was removed of a run; zero times: nothing.
+// Removal records what was deleted of a run. Zero times mean nothing.
 type Removal struct {
 	DeletedAt time.Time
-	// PurgedAt is when retention removed its journal, input, and output.
+	// PurgedAt is the time at which retention deleted the journal, the input, and the output.
 	PurgedAt time.Time
 }
 
-// OriginDry marks dry runs: what might change something is not done in them. They
-// need no one's attention and stand in no statistics.
+// OriginDry marks dry runs, which skip everything that might have a side effect. They need no
+// attention, and statistics leave them out.
 const OriginDry = "dry"
 
 // Dry reports whether the run is a dry run.
 func (r *Run) Dry() bool { return r.Origin == OriginDry }
 
-// RunError is why a run failed.
+// RunError is the reason why a run failed.
 type RunError struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
-	// Text is Message with its arguments kept apart; zero: it has none.
+	// Text is Message with its arguments kept apart, or zero.
 	Text Message `json:"-"`
 	Node string  `json:"node,omitempty"`
 }
@@ -104,39 +101,39 @@ func (e *RunError) Localize() Message {
 	return e.Text
 }
 
-// ParentRef names the visit of a parent run that a child run serves.
+// ParentRef identifies the visit of a parent run that started a child run.
 type ParentRef struct {
 	Run     string `json:"run"`
 	Node    string `json:"node"`
 	Visit   int    `json:"visit"`
-	Item    int    `json:"item"` // -1: none
+	Item    int    `json:"item"` // -1 outside a foreach
 	Attempt int    `json:"attempt"`
 }
 
-// Limits bound one run; zero fields are unlimited.
+// Limits limit a run. Zero fields mean no limit.
 type Limits struct {
 	MaxSteps    int64         `json:"maxSteps,omitempty"`
-	MaxDuration time.Duration `json:"maxDuration,omitempty"` // of running time
+	MaxDuration time.Duration `json:"maxDuration,omitempty"` // of running time, without waits
 	MaxTokens   int64         `json:"maxTokens,omitempty"`
 	MaxCost     float64       `json:"maxCost,omitempty"`
-	// Offline keeps the steps of a dry run from reading outside kairosd.
+	// Offline skips the steps of a dry run that read from other systems.
 	Offline bool `json:"offline,omitempty"`
 }
 
-// Concurrency bounds how many runs with one key are active at once.
+// Concurrency limits the number of active runs with the same key.
 type Concurrency struct {
 	Key        string `json:"key"`
 	Limit      int    `json:"limit"`
 	OnConflict string `json:"onConflict"` // queue, skip, cancel_oldest
 }
 
-// NewRun is what creating a run needs; see [Run] for the fields' meaning.
+// NewRun is a request to create a run. See [Run] for the meaning of the fields.
 type NewRun struct {
-	ID          string // empty: a new one
+	ID          string // empty means a new ID
 	PlanID      string
 	Hash        string
 	Input       RawJSON
-	Status      RunStatus // RunQueued, or RunWaiting for a held fork
+	Status      RunStatus // RunQueued, or RunWaiting for a fork that is held
 	Parent      *ParentRef
 	ForkedFrom  string
 	ForkSeq     int64
@@ -150,34 +147,35 @@ type NewRun struct {
 	Key         string
 	Concurrency *Concurrency
 	StartAt     time.Time
-	// Entries is the journal that a fork starts with, renumbered from 1.
+	// Entries is the journal that a fork starts with, numbered from 1.
 	Entries []Entry
 	Audit   []AuditRecord
-	// Receipt, if not nil, is of the operation that makes the run, which is its object.
+	// Receipt, if not nil, is the receipt of the operation that creates the run. The run is its
+	// object.
 	Receipt *Receipt
 }
 
-// Wait is one thing that a run waits for.
+// Wait is something that a run waits for.
 type Wait struct {
 	Node   string     `json:"node,omitempty"`
 	Visit  int        `json:"visit,omitempty"`
-	Item   int        `json:"item"` // -1: none
+	Item   int        `json:"item"` // -1 outside a foreach
 	Reason WaitReason `json:"reason"`
 	Since  time.Time  `json:"since"`
 	Due    time.Time  `json:"dueAt,omitzero"`
-	// Approval or child run, if that is what is waited for.
+	// IDs of the approval or child run, if the run waits for one.
 	Approval string `json:"approval,omitempty"`
 	Child    string `json:"child,omitempty"`
 	Message  string `json:"message,omitempty"`
-	// Text is Message with its arguments kept apart; zero: it is shown as it is.
+	// Text is Message with its arguments kept apart. If it is zero, Message is not translated.
 	Text Message `json:"-"`
-	// Calls are the calls inside an attempt in doubt whose outcome is not known;
-	// none: the step's own call.
+	// Calls holds the calls of an attempt in doubt whose outcome is unknown. It is empty if the
+	// step itself is the call.
 	Calls []OpenCall `json:"calls,omitempty"`
 }
 
-// OpenCall is a non-idempotent tool call that was sent, or about to be, and whose
-// outcome is not recorded.
+// OpenCall is a non-idempotent tool call without a recorded outcome. It may or may not have been
+// sent.
 type OpenCall struct {
 	Substep        int       `json:"substep"`
 	Tool           string    `json:"tool"`

@@ -14,19 +14,18 @@ import (
 	"strings"
 )
 
-// ExportSignature proves where an export comes from, to anyone who has the
-// server's public key: the server signed the hash of the export together with the
-// head of its audit chain.
+// ExportSignature proves the origin of an export to anyone with the server's public key. The server
+// signs the hash of the export together with the head of its audit chain.
 type ExportSignature struct {
-	Format int    `json:"format"` // 1
-	Server string `json:"server"` // its fingerprint, the same in all its backups
-	// Head and MAC are the newest event of the audit log and the chain's link there.
+	Format int    `json:"format"` // version of the signature format: 1
+	Server string `json:"server"` // fingerprint of the server, as in its backups
+	// Head is the newest event of the audit log, and MAC the link of the chain there.
 	Head int64  `json:"head"`
 	MAC  string `json:"mac"`
-	// SHA256 is the hash of everything in the export but the signature, in hex.
+	// SHA256 is the hex hash of the export without the signature.
 	SHA256    string `json:"sha256"`
 	PublicKey string `json:"publicKey"`
-	Signature string `json:"signature"` // Ed25519, of all fields above
+	Signature string `json:"signature"` // Ed25519, over all fields above
 }
 
 // ExportSigner signs exports.
@@ -34,31 +33,31 @@ type ExportSigner interface {
 	SignExport(ctx context.Context, sum []byte) (ExportSignature, error)
 }
 
-// exportContext keeps a signature of an export from being taken for anything else.
+// exportContext separates signatures of exports from other signatures with the same key.
 const exportContext = "kairosd export\n"
 
 func (s ExportSignature) signed() []byte {
 	s.Signature = ""
 	b, err := json.Marshal(s)
 	if err != nil {
-		panic(err) // strings and numbers
+		panic(err) // the fields are strings and numbers
 	}
 	return append([]byte(exportContext), b...)
 }
 
-// PublicKeyText is a public key as people copy it.
+// PublicKeyText encodes a public key as text.
 func PublicKeyText(key ed25519.PublicKey) string {
 	return "ed25519:" + base64.RawURLEncoding.EncodeToString(key)
 }
 
-// Sign fills in the public key and the signature.
+// Sign sets the public key and the signature.
 func (s *ExportSignature) Sign(key ed25519.PrivateKey) {
 	s.PublicKey = PublicKeyText(key.Public().(ed25519.PublicKey))
 	s.Signature = base64.RawURLEncoding.EncodeToString(ed25519.Sign(key, s.signed()))
 }
 
-// Verify checks that the server with a public key signed an export with this hash;
-// CodeInvalid if publicKey is not a public key, CodeCorrupt if it did not.
+// Verify checks that the server with a public key signed an export with this hash. The error has
+// CodeInvalid if publicKey is invalid, and CodeCorrupt if the signature does not match.
 func (s ExportSignature) Verify(publicKey string, sum []byte) error {
 	key, err := base64.RawURLEncoding.DecodeString(strings.TrimPrefix(strings.TrimSpace(publicKey), "ed25519:"))
 	if err != nil || len(key) != ed25519.PublicKeySize {
@@ -77,14 +76,14 @@ func (s ExportSignature) Verify(publicKey string, sum []byte) error {
 	return nil
 }
 
-// SignedLines writes lines of an export and hashes them, for the signature that is its
-// last line: {"signature": {...}}.
+// SignedLines writes the lines of an export and computes their hash. The last line is the
+// signature: {"signature": {...}}.
 type SignedLines struct {
 	to  io.Writer
 	sum hash.Hash
 }
 
-// NewSignedLines writes to to.
+// NewSignedLines returns a writer of lines.
 func NewSignedLines(to io.Writer) *SignedLines { return &SignedLines{to, sha256.New()} }
 
 func (l *SignedLines) Write(b []byte) (int, error) {
@@ -111,8 +110,8 @@ func (l *SignedLines) Sign(ctx context.Context, by ExportSigner) error {
 	return err
 }
 
-// VerifyLines checks the signature of an export of lines with the public key of the
-// server that wrote it. CodeCorrupt if it was changed, or was not signed with that key.
+// VerifyLines verifies an export of lines with the public key of its server. The error has
+// CodeCorrupt if the export was changed or signed with another key.
 func VerifyLines(from io.Reader, publicKey string) (ExportSignature, int, error) {
 	in, sum, lines := bufio.NewReaderSize(from, 1<<16), sha256.New(), 0
 	for {

@@ -2,25 +2,25 @@ package domain
 
 import "time"
 
-// SkillRun is what a skill took when it was done: what planners estimate with.
+// SkillRun is a measurement of a skill, which planners use for estimates.
 type SkillRun struct {
 	Skill string
-	// Bound is the tool or agent that did it.
+	// Bound is the tool or agent of the skill.
 	Bound string
-	// Time is that of the attempt which completed it.
+	// Time is the duration of the successful attempt.
 	Time time.Duration
-	// Tokens of all its attempts, in and out.
+	// Tokens is the number of input and output tokens of all attempts.
 	Tokens int64
 	At     time.Time
 }
 
-// SkillMedians are medians over the runs of a skill by what it is bound to.
+// SkillMedians holds medians over the runs of a skill with one tool or agent.
 type SkillMedians struct {
-	// Runs is how many are known: the newest ones, at most [MaxSkillRuns].
+	// Runs is the number of measured runs, at most [MaxSkillRuns].
 	Runs   int
 	Time   time.Duration
 	Tokens int64
 }
 
-// MaxSkillRuns is how many runs of a skill are kept.
+// MaxSkillRuns is the number of newest runs that are kept per skill.
 const MaxSkillRuns = 101

@@ -1,16 +1,16 @@
 package domain
 
-// Standing is where the failure of a run stands.
+// Standing describes the failure of a run.
 type Standing struct {
-	// FailureGroup are the failures like it that need attention, itself among them
-	// unless someone acknowledged it; null: there are none.
+	// FailureGroup is the group of failures that need attention and match the failure of the run.
+	// Null means that there are none.
 	FailureGroup *FailureGroup `json:"failureGroup,omitempty"`
-	// Acknowledged is who acknowledged it, or all failures like it; null: no one
-	// did, or the run has not failed.
+	// Acknowledged is the acknowledgment of the run or of its failure group. Null means that there
+	// is none.
 	Acknowledged *FailureAck `json:"acknowledged,omitempty"`
 }
 
-// Failure names the failures that the run's is one of; false: it has not failed.
+// Failure returns the failure group of the run. It returns false if the run has not failed.
 func (r Run) Failure() (FailureRef, bool) {
 	if r.Status != RunFailed || r.Error == nil {
 		return FailureRef{}, false

@@ -5,12 +5,10 @@ import (
 	"time"
 )
 
-// StartStage is what a daemon does before it serves. The words are English and
-// for people; pages translate them.
+// StartStage is a stage of the daemon's start. It is an English text that pages translate.
 type StartStage string
 
-// The stages of a start, in their order. Those of an upgrade are only there when
-// the database has an older schema.
+// Stages of a start, in order. Stages of an upgrade occur only if the database has an older schema.
 const (
 	StartOpening    StartStage = "opening the database"
 	StartExamining  StartStage = "examining the database before its upgrade"
@@ -22,18 +20,18 @@ const (
 	StartRuns       StartStage = "loading unfinished runs"
 )
 
-// Startup is how far a daemon is that has begun and does not serve yet.
+// Startup is the progress of a daemon that does not serve yet.
 type Startup struct {
 	Since time.Time
 	Stage StartStage
-	// Step counts within the stage from 1: the third of five migrations. Of is 0
-	// where nothing is counted.
+	// Step is the position within the stage, such as 3 of 5 migrations. Of is 0 if the stage has no
+	// steps.
 	Step, Of int
-	// Percent of the stage that is done, 0 to 100; negative: it is unknown.
+	// Percent is the progress of the stage, 0 to 100. It is negative if unknown.
 	Percent int
 }
 
-// String is the start in words: "migration 3 of 5, 40%".
+// String returns the progress as text: "migration 3 of 5, 40%".
 func (s Startup) String() string {
 	text := string(s.Stage)
 	if s.Of > 0 {
@@ -45,5 +43,5 @@ func (s Startup) String() string {
 	return text
 }
 
-// StartRetryAfter is how long a client of a starting daemon is to wait.
+// StartRetryAfter is the time that a client waits before it tries a starting daemon again.
 const StartRetryAfter = 2 * time.Second

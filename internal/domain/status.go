@@ -1,38 +1,37 @@
 package domain
 
-// RunStatus is where a run stands.
+// RunStatus is the status of a run.
 type RunStatus string
 
 const (
-	// RunQueued: durable, waits for a slot, for start_at or for its concurrency key.
+	// RunQueued means that the run waits for a slot, for start_at, or for its concurrency key.
 	RunQueued RunStatus = "queued"
-	// RunRunning: some node is ready or running.
+	// RunRunning means that a node is ready or running.
 	RunRunning RunStatus = "running"
-	// RunWaiting: nothing runs; WaitReason states for what it waits.
+	// RunWaiting means that nothing runs. WaitReason gives the reason.
 	RunWaiting RunStatus = "waiting"
-	// RunCompleted, RunFailed, RunCancelled are final; resume leads out of the
-	// last two.
+	// RunCompleted, RunFailed, and RunCancelled are final. A resume can reopen the last two.
 	RunCompleted RunStatus = "completed"
 	RunFailed    RunStatus = "failed"
 	RunCancelled RunStatus = "cancelled"
 )
 
-// RunStatuses lists all run statuses in the order of a run's life.
+// RunStatuses lists all run statuses in the order in which a run has them.
 var RunStatuses = []RunStatus{RunQueued, RunRunning, RunWaiting, RunCompleted, RunFailed, RunCancelled}
 
-// Final reports whether nothing happens any more without an operator.
+// Final reports whether the run has ended.
 func (s RunStatus) Final() bool {
 	return s == RunCompleted || s == RunFailed || s == RunCancelled
 }
 
-// RunChanged refuses an action on a run that changed since it was seen: expected and
-// found are revisions, the number of the last row of its journal.
+// RunChanged returns the error of an action on a run that has changed since. expected and found are
+// revisions: numbers of the last journal row.
 func RunChanged(expected, found int64) *Error {
 	return Errorf(CodeStale, "the run has changed: expected revision %d, found %d", expected, found).Suggest("reload it and try again")
 }
 
-// RunIs is the sentence that returns where a run stands. The sentences are whole, because
-// languages inflect the status.
+// RunIs returns a sentence with the status of a run. The sentences are complete, because languages
+// inflect the status.
 func RunIs(s RunStatus, reason WaitReason) Message {
 	switch s {
 	case RunQueued:
@@ -71,8 +70,7 @@ func RunIs(s RunStatus, reason WaitReason) Message {
 	return Messagef("the run is waiting")
 }
 
-// WaitReason states for what a waiting run waits; when there are several, the
-// first of WaitReasons is the run's.
+// WaitReason is the reason why a run waits. If there are several, the first of WaitReasons applies.
 type WaitReason string
 
 const (
@@ -88,7 +86,7 @@ const (
 	WaitTimer       WaitReason = "timer"
 )
 
-// WaitReasons lists all reasons in order of precedence.
+// WaitReasons lists all reasons by precedence.
 var WaitReasons = []WaitReason{WaitQuarantined, WaitHeld, WaitPaused, WaitInDoubt, WaitBudget,
 	WaitApproval, WaitReplan, WaitChild, WaitRetry, WaitTimer}
 
@@ -101,7 +99,7 @@ func (r WaitReason) NeedsPerson() bool {
 	return false
 }
 
-// NodeStatus is where one attempt, item or visit of a node stands.
+// NodeStatus is the status of an attempt, item, or visit of a node.
 type NodeStatus string
 
 const (
@@ -115,11 +113,10 @@ const (
 	NodeCancelled NodeStatus = "cancelled"
 )
 
-// NodeStatuses lists all statuses of a step.
+// NodeStatuses lists all statuses.
 var NodeStatuses = []NodeStatus{NodePending, NodeRunning, NodeWaiting, NodeInDoubt, NodeCompleted, NodeFailed, NodeSkipped, NodeCancelled}
 
-// runMoves is the table of legal moves of a run. The database holds the same
-// table as a trigger.
+// runMoves lists the valid status changes of a run. A trigger of the database has the same table.
 var runMoves = map[RunStatus][]RunStatus{
 	RunQueued:    {RunRunning, RunWaiting, RunCancelled, RunFailed, RunCompleted},
 	RunRunning:   {RunQueued, RunWaiting, RunCompleted, RunFailed, RunCancelled},
@@ -129,8 +126,8 @@ var runMoves = map[RunStatus][]RunStatus{
 	RunCompleted: {},
 }
 
-// CanMove reports whether a run may go from one status to another. Staying is
-// always legal.
+// CanMove reports whether a run may change from one status to another. Keeping the status is always
+// valid.
 func CanMove(from, to RunStatus) bool {
 	if from == to {
 		return true
@@ -143,7 +140,7 @@ func CanMove(from, to RunStatus) bool {
 	return false
 }
 
-// PathLetter is the letter of a settled visit in [Run.Path].
+// PathLetter returns the letter of a settled visit in [Run.Path].
 func PathLetter(s NodeStatus) byte {
 	switch s {
 	case NodeCompleted:

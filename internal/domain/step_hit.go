@@ -2,7 +2,7 @@ package domain
 
 import "time"
 
-// StepFilter selects attempts of steps across runs; zero fields do not restrict.
+// StepFilter selects attempts of steps across runs. Zero fields do not restrict.
 type StepFilter struct {
 	PlanKey string
 	Version int
@@ -10,20 +10,20 @@ type StepFilter struct {
 	// Statuses of attempts: completed, failed, skipped, cancelled, in_doubt.
 	Statuses   []NodeStatus
 	ErrorCodes []string
-	// MinTook and MaxTook bound how long the attempt took.
+	// MinTook and MaxTook limit the duration of the attempt.
 	MinTook, MaxTook time.Duration
 	MinAttempt       int64
-	// Since and Until apply to when the run was created.
+	// Since and Until limit the time at which the run was created.
 	Since, Until time.Time
-	// Slowest sorts by what took longest among the newest that match; otherwise
-	// they are listed by run, newest first.
+	// Slowest sorts the newest matches by duration. Otherwise, they are sorted by run, newest
+	// first.
 	Slowest bool
-	// Query is the filter as it was written, for the API; the store does not read it.
+	// Query is the filter as text, for the API. The store does not read it.
 	Query string
 	Page  Page // only After and Limit
 }
 
-// StepHit is an attempt of a step, found across runs.
+// StepHit is an attempt of a step.
 type StepHit struct {
 	Run, PlanKey string
 	Version      int
@@ -38,7 +38,7 @@ type StepHit struct {
 	At           time.Time
 }
 
-// Took is how long the attempt took.
+// Took returns the duration of the attempt.
 func (h *StepHit) Took() time.Duration {
 	if h.StartedAt.IsZero() {
 		return 0
@@ -46,8 +46,8 @@ func (h *StepHit) Took() time.Duration {
 	return max(h.At.Sub(h.StartedAt), 0)
 }
 
-// StepHits is one page of steps: runs were looked at back to Since, and Whole reports
-// that there are no others. Next continues from there, also when the page is short.
+// StepHits is a page of attempts. Since is the creation time of the oldest run that was read. Whole
+// reports that there are no older runs. Next continues from there, even if the page is short.
 type StepHits struct {
 	Items []StepHit
 	Next  string
@@ -55,28 +55,28 @@ type StepHits struct {
 	Whole bool
 }
 
-// PlanFlow is how the newest runs of a plan went through its nodes.
+// PlanFlow describes how the newest runs of a plan passed through its nodes.
 type PlanFlow struct {
-	// Runs were looked at, back to Since; Whole reports that they are all of the
-	// requested window.
+	// Runs is the number of runs that were read, back to Since. Whole reports that these are all
+	// runs of the requested time.
 	Runs  int
 	Since time.Time
 	Whole bool
 	Nodes map[string]*NodeFlow
-	// Edges states how often each edge was chosen, by its place in the document; where
-	// there is no choice, every completed visit takes the edge.
+	// Edges counts how often each edge was chosen, by its position in the document. A node with
+	// only one edge is not counted, because every completed visit takes it.
 	Edges map[int]int
 }
 
-// NodeFlow is how runs went through a node.
+// NodeFlow describes how runs passed through a node.
 type NodeFlow struct {
-	Runs     int // that came to it
+	Runs     int // runs that reached it
 	Settled  int // visits and items that ended
-	Failed   int // of those
+	Failed   int // of these
 	Skipped  int
 	Attempts int // that ran
 	P50, P95 time.Duration
-	Cost     float64 // of all that it did
-	// Failures are the last attempts that failed, Slow those that took longest.
+	Cost     float64 // of all of them
+	// Failures holds the last failed attempts, and Slow the slowest ones.
 	Failures, Slow []StepHit
 }

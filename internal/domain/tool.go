@@ -2,42 +2,42 @@ package domain
 
 import "time"
 
-// ToolInfo is what people see of a tool.
+// ToolInfo describes a tool to people.
 type ToolInfo struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
 	// Source is "built-in" or the MCP server that offers it.
 	Source string `json:"source"`
-	// Effect is what a call may do when its arguments are not known.
+	// Effect is the side-effect class of a call whose arguments are not known.
 	Effect string `json:"effect"`
-	// Permission is allow, ask or deny, as far as neither plan nor agent say more.
+	// Permission is allow, ask, or deny. Plans and agents may override it.
 	Permission string `json:"permission"`
-	// State is ready, unavailable, changed or gone; Reason states why it is not
-	// ready.
+	// State is ready, unavailable, changed, or gone. Reason explains a state other than ready.
 	State  string         `json:"status"`
 	Reason string         `json:"reason,omitempty"`
 	Schema map[string]any `json:"schema,omitempty"`
-	// Timeout bounds one call by the configuration; 0: only the step's own does.
+	// Timeout limits a call. 0 means that only the timeout of the step applies.
 	Timeout Millis `json:"timeoutMs,omitzero"`
-	// Change is how the definition of a changed tool differs from the accepted one.
+	// Change describes how the definition of a changed tool differs from the accepted one.
 	Change *ToolChange `json:"change,omitempty"`
 
 	Activity Activity `json:"activity"`
-	// Disabled states who has disabled it, since when, and why; nil: it is enabled.
+	// Disabled is set if a person disabled the tool.
 	Disabled *Stop `json:"disabled,omitempty"`
-	// Breaker is when its circuits open; nil: it reaches no one, and has none.
+	// Breaker holds the settings of its circuit breakers. It is nil if the tool calls no other
+	// system.
 	Breaker *Breaker `json:"breaker,omitempty"`
-	// Circuits are those that have failed recently: one at most, or one for each host.
-	// Those that are open come first.
+	// Circuits holds the circuits with recent failures: at most one, or one per host. Open circuits
+	// come first.
 	Circuits []Circuit `json:"circuits,omitempty"`
 }
 
-// Refuses reports whether no call of it is even tried.
+// Refuses reports whether all calls fail without an attempt.
 func (t ToolInfo) Refuses() bool {
 	return t.Disabled != nil || t.Breaker != nil && !t.Breaker.PerHost && len(t.Circuits) > 0 && t.Circuits[0].Refuses()
 }
 
-// Disturbed lists the circuits whose calls are refused, or tried one at a time.
+// Disturbed returns the circuits that are open or half open.
 func (t ToolInfo) Disturbed() (out []Circuit) {
 	for _, c := range t.Circuits {
 		if c.Disturbed() {
@@ -47,36 +47,36 @@ func (t ToolInfo) Disturbed() (out []Circuit) {
 	return out
 }
 
-// ToolChange is a definition that an MCP server offers in place of the accepted
-// one. It is used once a person accepts it.
+// ToolChange is a definition that an MCP server offers instead of the accepted one. It is not used
+// before a person accepts it.
 type ToolChange struct {
 	Accepted ToolDefinition `json:"accepted"`
 	Offered  ToolDefinition `json:"offered"`
-	// Digest names what is offered: accepting with it accepts what was read, and
-	// nothing that the server offers since.
+	// Digest identifies the offered definition. Accepting requires it, so that nothing newer is
+	// accepted unseen.
 	Digest string `json:"digest"`
 }
 
-// ToolDefinition is what an MCP server states of a tool.
+// ToolDefinition is the definition of a tool by an MCP server.
 type ToolDefinition struct {
 	Description string         `json:"description"`
 	Schema      map[string]any `json:"schema,omitempty"`
 	ReadOnly    bool           `json:"readOnlyHint"`
 	Idempotent  bool           `json:"idempotentHint"`
-	// Effect is what a call may do under it, by the configuration.
+	// Effect is the side-effect class of its calls, from the configuration.
 	Effect string `json:"effect"`
 }
 
-// ToolServer is what people see of an MCP server.
+// ToolServer describes an MCP server to people.
 type ToolServer struct {
 	Name string `json:"name"`
-	// Address is its command's path, or its URL.
+	// Address is the path of its command, or its URL.
 	Address string `json:"address"`
-	// State is ready, unavailable (it will be started again), given up (it ended
-	// too often) or off (it may not be run); Reason states why it is not ready.
+	// State is ready, unavailable (kairosd will restart it), given up (it ended too often), or off
+	// (running it is not permitted). Reason explains a state other than ready.
 	State    string    `json:"status" enum:"ready,unavailable,given up,off"`
 	Reason   string    `json:"reason,omitempty"`
 	Since    time.Time `json:"since,omitzero"`
-	Tools    int       `json:"tools"`    // that it offers now
+	Tools    int       `json:"tools"`    // offered now
 	Restarts int       `json:"restarts"` // since the start
 }

@@ -2,40 +2,39 @@ package domain
 
 import "time"
 
-// User is a person who may log in.
+// User is a person who can log in.
 type User struct {
 	ID           string
 	Name         string
 	Role         Role
-	PasswordHash string // PHC string; empty: no password opens the account
-	// Issuer and Subject are who an identity provider reports that this is; both
-	// empty: it has none.
+	PasswordHash string // PHC string; empty means no login with a password
+	// Issuer and Subject identify the user at an identity provider. Both are empty if there is
+	// none.
 	Issuer, Subject string
 	Disabled        bool
-	// Unsealed reports that another program added or changed the user, who is
-	// then disabled.
+	// Unsealed reports that another program added or changed the user. Such a user is disabled.
 	Unsealed   bool
 	CreatedAt  time.Time
 	LastSeenAt time.Time
-	// Settings are the person's preferences (language, zone, theme, density).
+	// Settings are the preferences of the person (language, time zone, theme, density).
 	Settings RawJSON
 }
 
-// UserChange states what the audit log records of a change of a user, and what ends with it.
+// UserChange describes the audit record of a change of a user, and the sessions that it ends.
 type UserChange struct {
-	Reason       string // of the record; empty: there is none
+	Reason       string // of the audit record; empty means no record
 	Detail       RawJSON
 	EndsSessions bool
-	Keep         string // the hash of the one session that stays; empty: none
+	Keep         string // hash of the session that stays, or empty
 }
 
-// Session is a logged-in browser. Only the hash of its id is stored.
+// Session is a login in a browser. Only the hash of its ID is stored.
 type Session struct {
 	IDHash    string // hex SHA-256
 	UserID    string
 	CreatedAt time.Time
 	SeenAt    time.Time
-	ExpiresAt time.Time // absolute
+	ExpiresAt time.Time // absolute limit
 	Address   string
 	Agent     string
 }
@@ -44,21 +43,20 @@ type Session struct {
 type Token struct {
 	ID         string
 	Name       string
-	Prefix     string // first characters, for recognition
+	Prefix     string // first characters of the secret, for recognition
 	SecretHash string // hex SHA-256
 	Role       Role
-	Scopes     []string // empty: all that the role allows
+	Scopes     []string // empty means all that the role permits
 	CreatedBy  string
 	CreatedAt  time.Time
 	ExpiresAt  time.Time
 	LastUsedAt time.Time
-	// LastUsedFrom is the address that it was last used from; "": never.
+	// LastUsedFrom is the address of the last use, or empty.
 	LastUsedFrom string
 	RevokedAt    time.Time
-	// Unsealed reports that another program added or changed the token, which
-	// then proves nothing.
+	// Unsealed reports that another program added or changed the token. Such a token is invalid.
 	Unsealed bool
 }
 
-// Scopes lists what a token can be narrowed to.
+// Scopes lists the valid scopes of a token.
 var Scopes = []string{"runs:read", "runs:write", "plans:read", "plans:write", "approvals", "tokens", "metrics", "admin"}

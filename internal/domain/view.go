@@ -9,7 +9,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// LimitsView is [Limits] as a request writes them: the duration is text like "1h30m".
+// LimitsView is [Limits] as the API represents it, with the duration as text such as "1h30m".
 type LimitsView struct {
 	MaxSteps    int64   `json:"maxSteps,omitempty"`
 	MaxDuration string  `json:"maxDuration,omitempty"`
@@ -17,7 +17,7 @@ type LimitsView struct {
 	MaxCost     float64 `json:"maxCost,omitempty"`
 }
 
-// ViewLimits gives limits as they are on the wire.
+// ViewLimits converts limits to their API form.
 func ViewLimits(l Limits) LimitsView {
 	v := LimitsView{MaxSteps: l.MaxSteps, MaxTokens: l.MaxTokens, MaxCost: l.MaxCost}
 	if l.MaxDuration != 0 {
@@ -26,7 +26,7 @@ func ViewLimits(l Limits) LimitsView {
 	return v
 }
 
-// Limits reads limits from the wire; CodeInvalid when they are not limits.
+// Limits converts limits from their API form. The error has CodeInvalid.
 func (v LimitsView) Limits() (Limits, error) {
 	l := Limits{MaxSteps: v.MaxSteps, MaxTokens: v.MaxTokens, MaxCost: v.MaxCost}
 	if v.MaxDuration != "" {
@@ -42,18 +42,18 @@ func (v LimitsView) Limits() (Limits, error) {
 	return l, nil
 }
 
-// DecisionView is one decision of a run and where it was taken.
+// DecisionView is a decision of a run with its position.
 type DecisionView struct {
 	Seq   int64     `json:"seq"`
 	Node  string    `json:"node"`
 	Visit int       `json:"visit"`
-	Item  int       `json:"item"` // -1: none
+	Item  int       `json:"item"` // -1 outside a foreach
 	At    time.Time `json:"at"`
 	walk.Decision
 }
 
-// DecisionsOf lists the decisions that a journal records, in order. Rows that
-// had nothing to decide are left out.
+// DecisionsOf returns the decisions that a journal records, in order. It leaves out rows without a
+// decision.
 func DecisionsOf(journal []Entry) []DecisionView {
 	out := []DecisionView{}
 	for i := range journal {
@@ -71,7 +71,7 @@ func DecisionsOf(journal []Entry) []DecisionView {
 
 var isoDuration = regexp.MustCompile(`^P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?$`)
 
-// ParseDuration reads a duration as Go writes it, or as ISO 8601 does: 1h30m or PT1H30M.
+// ParseDuration parses a duration in Go's form or as ISO 8601: 1h30m or PT1H30M.
 func ParseDuration(text string) (time.Duration, error) {
 	if d, err := time.ParseDuration(text); err == nil {
 		return d, nil
