@@ -104,7 +104,7 @@ func deeds(s scenery) []deed {
 		verb("retry now", "tries", domain.ActionRetryNow, `{}`, database(func(ctx context.Context, db *store.Store) (bool, error) {
 			rows, err := db.Journal(ctx, s["tries"], 0)
 			return slices.ContainsFunc(rows, func(e domain.Entry) bool {
-				return e.Kind == domain.EntryVerb && strings.Contains(string(e.Decision), "retry-now")
+				return e.Kind == domain.EntryAction && strings.Contains(string(e.Decision), "retry-now")
 			}), err
 		})),
 		verb(

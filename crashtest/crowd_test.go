@@ -335,7 +335,7 @@ func (c *crowd) judge(ctx context.Context, api *client.Client, failed []string) 
 		d, err := api.Detail(ctx, id)
 		cancelled, resumed := false, false
 		for _, e := range d.Journal {
-			cancelled = cancelled || e.Kind == domain.EntryVerb && strings.Contains(string(e.Decision), `"cancel"`)
+			cancelled = cancelled || e.Kind == domain.EntryAction && strings.Contains(string(e.Decision), `"cancel"`)
 			resumed = resumed || cancelled && e.Kind == domain.EntryReset
 		}
 		if !resumed || err != nil {

@@ -38,12 +38,12 @@ type Reader interface {
 	ActiveByConcurrency(ctx context.Context, key string) ([]domain.Run, error)
 	// Kept are the digests that the audit log keeps of a run that retention took the
 	// journal of.
-	Kept(ctx context.Context, run string) (domain.KeptDigests, error)
+	Kept(ctx context.Context, run string) (domain.RetainedDigests, error)
 	Handoffs(ctx context.Context, run string) ([]domain.Handoff, error)
 	// Handoff is one of them; CodeNotFound.
-	Handoff(ctx context.Context, id string) (domain.HandoffSeen, error)
+	Handoff(ctx context.Context, id string) (domain.HandoffSummary, error)
 	// HandoffsLike are a few whose ids begin as an id does.
-	HandoffsLike(ctx context.Context, id string, limit int) ([]domain.HandoffSeen, error)
+	HandoffsLike(ctx context.Context, id string, limit int) ([]domain.HandoffSummary, error)
 	// Conversation is what a run's agents said to each other, in order.
 	Conversation(ctx context.Context, run string) (domain.Conversation, error)
 	// Children, forks and reruns of a run, and what it came from.

@@ -27,7 +27,7 @@ type handoffOut struct{ Body domain.HandoffDetail }
 type messagesOut struct{ Body domain.Conversation }
 
 type handoffsOut struct {
-	Body apitypes.List[domain.HandoffSeen]
+	Body apitypes.List[domain.HandoffSummary]
 }
 
 func (h runHandler) handoffRoutes(a *API) {

@@ -30,7 +30,7 @@ type QueryClassify struct {
 
 type (
 	askIn       struct{ Body AskCreate }
-	askedOut    struct{ Body domain.Asked }
+	askedOut    struct{ Body domain.PlannerAnswer }
 	classifyIn  struct{ Body QueryClassify }
 	classifyOut struct{ Body domain.Classification }
 	planningIn  struct{ Body domain.PlanningRequest }
@@ -51,7 +51,8 @@ func (h planningHandler) routes(a *API) {
 		func(ctx context.Context, in *askIn) (*askedOut, error) {
 			b := in.Body
 			asked, err := h.planning.Ask(ctx, app.AskRequest{Meta: meta(ctx), AskRequest: domain.AskRequest{Query: b.Query, Agent: b.Agent,
-				PlanOnly: b.PlanOnly, Accept: b.Accept, Session: b.Session, Fresh: b.Fresh, Constraints: b.Constraints, Preferences: b.Preferences}})
+				PlanOnly: b.PlanOnly, Accept: b.Accept, Session: b.Session, Fresh: b.Fresh, Constraints: b.Constraints,
+				Preferences: b.Preferences}})
 			return &askedOut{asked}, err
 		},
 	)

@@ -28,7 +28,7 @@ var propertyEnums = map[string][]any{
 	"Handoff.status":           {"open", "returned", "failed"},
 	"HandoffDetail.status":     {"open", "returned", "failed"},
 	"JournalRow.kind": {domain.EntryIntent, domain.EntryResult, domain.EntryWait, domain.EntryResolve, domain.EntrySubstep,
-		domain.EntryReset, domain.EntryReplan, domain.EntryVerb},
+		domain.EntryReset, domain.EntryReplan, domain.EntryAction},
 	"DraftNote.phase": {domain.PhaseUnderstanding, domain.PhaseChoosing, domain.PhaseDrafting, domain.PhaseValidating,
 		domain.PhaseStoring, domain.PhaseInterrupted},
 	"PlanState.status":     {"executing", "completed", "failed", "cancelled"},

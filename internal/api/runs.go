@@ -74,7 +74,8 @@ func (h runHandler) startRun(ctx context.Context, in *startIn) (*startedOut, err
 		return nil, domain.Errorf(domain.CodeInvalid, "no plan is given").Suggest("give plan, or document and dryRun")
 	}
 	r := domain.StartRequest{Plan: b.Plan, Version: b.Version, Hash: b.Hash, Input: b.Input, Priority: b.Priority, Labels: b.Labels,
-		Key: b.Key, StartAt: b.StartAt, Concurrency: b.Concurrency, Session: b.Session, Origin: originOf(ctx, "api"), Dry: b.DryRun, Offline: b.Offline}
+		Key: b.Key, StartAt: b.StartAt, Concurrency: b.Concurrency, Session: b.Session, Origin: originOf(ctx, "api"),
+		Dry: b.DryRun, Offline: b.Offline}
 	if b.Limits != nil {
 		limits, err := b.Limits.Limits()
 		if err != nil {
@@ -210,7 +211,7 @@ func (h runHandler) getRun(ctx context.Context, in *RunIn) (*runOut, error) {
 		return nil, err
 	}
 	view := apitypes.DetailOf(d.RunDetail, d.Lineage)
-	if view.Standing, err = h.failures.Standing(ctx, actorOf(ctx), d.Run); err != nil {
+	if view.FailureStatus, err = h.failures.Standing(ctx, actorOf(ctx), d.Run); err != nil {
 		return nil, err
 	}
 	return &runOut{runTag(d.Run), view}, nil

@@ -11,13 +11,13 @@ import (
 var schemaNames = map[string]string{
 	"AgentInfo": "Agent", "ProviderInfo": "Provider", "ToolInfo": "Tool", "SecretInfo": "Secret", "ChannelInfo": "Channel",
 	"KeyInfo": "ProviderKey", "FailureAck": "FailureAcknowledgement", "Bulk": "BulkOperation", "BulkItem": "BulkOperationItem",
-	"BulkPreview": "BulkOperationPreview", "HandoffSeen": "Handoff", "Handoff": "RunHandoff", "MemorySession": "Session",
+	"BulkPreview": "BulkOperationPreview", "HandoffSummary": "Handoff", "Handoff": "RunHandoff", "MemorySession": "Session",
 	"Memory": "Exchange", "DaemonLog": "LogLine", "HealthMetrics": "MetricsHistory", "Sample": "MetricsSample",
-	"Hold": "Hold", "Retained": "RetentionResult", "RetainedPlan": "RetentionPlan", "RetentionRow": "RetentionRule",
-	"Entry": "JournalRow", "Asked": "PlannerAnswer", "AskedPlan": "PlannerPlan", "AskCreate": "PlannerRequest",
-	"LimitsView": "LimitsUpdate", "Override": "StepOverride", "Stop": "Disablement", "Comparison": "RunComparison",
+	"RetentionRow": "RetentionRule",
+	"Entry":        "JournalRow", "AskCreate": "PlannerRequest",
+	"LimitsView": "LimitsUpdate", "Override": "StepOverride", "Comparison": "RunComparison",
 	"Side": "ComparedRun", "Seen": "ComparedStep", "Value": "ComparedValue", "Change": "ValueChange", "Check": "IntegrityCheck",
-	"Behind": "FailureCause", "Job": "PeriodicJob", "EventView": "Event", "ListEventView": "EventPage",
+	"Job": "PeriodicJob", "EventView": "Event", "ListEventView": "EventPage",
 	"ExecutionStepRetryStruct": "ExecutionStepRetry", "RepeatItem": "PreviewRepeatItem", "Activity": "CallActivity",
 }
 

@@ -56,7 +56,7 @@ type (
 	maintainedOut struct{ Body MaintenanceStatus }
 	backupOut     struct{ Body domain.Backup }
 	retainIn      struct{ Body *RetentionRun }
-	retainedOut   struct{ Body domain.Retained }
+	retainedOut   struct{ Body domain.RetentionResult }
 )
 
 // systemHandler serves the server as a whole.

@@ -14,17 +14,17 @@ const PlanUsed = "used"
 
 // Plan is a stored plan.
 type Plan struct {
-	ID          string       `json:"id"`
-	Key         string       `json:"key" doc:"The id in the plan document; unique."`
-	Version     int          `json:"version" doc:"The number of the newest version."`
-	Hash        string       `json:"hash" doc:"SHA-256 of the newest version."`
-	Name        string       `json:"name"`
-	Description string       `json:"description"`
-	Status      string       `json:"status" enum:"used,draft,trial" doc:"draft: generated and not accepted; trial: kept for one run."`
-	Archived    bool         `json:"archived" doc:"Lists leave the plan out."`
-	Paused      *domain.Stop `json:"paused,omitempty" doc:"Who paused the plan, and why; absent: it is not paused."`
-	CreatedAt   time.Time    `json:"createdAt"`
-	UpdatedAt   time.Time    `json:"updatedAt"`
+	ID          string              `json:"id"`
+	Key         string              `json:"key" doc:"The id in the plan document; unique."`
+	Version     int                 `json:"version" doc:"The number of the newest version."`
+	Hash        string              `json:"hash" doc:"SHA-256 of the newest version."`
+	Name        string              `json:"name"`
+	Description string              `json:"description"`
+	Status      string              `json:"status" enum:"used,draft,trial" doc:"draft: generated and not accepted; trial: kept for one run."`
+	Archived    bool                `json:"archived" doc:"Lists leave the plan out."`
+	Paused      *domain.Disablement `json:"paused,omitempty" doc:"Who paused the plan, and why; absent: it is not paused."`
+	CreatedAt   time.Time           `json:"createdAt"`
+	UpdatedAt   time.Time           `json:"updatedAt"`
 }
 
 // PlanOf returns a plan as the API sends it.

@@ -72,7 +72,7 @@ type RunDetail struct {
 // RunContext is what a single run has besides its result.
 type RunContext struct {
 	RunFacts
-	domain.Standing
+	domain.FailureStatus
 	Input   domain.RawJSON  `json:"input" doc:"The input of the run."`
 	Replans []domain.Replan `json:"replans,omitempty" doc:"When the run changed to another version of its plan."`
 	Damage  *domain.Damage  `json:"damage,omitempty" doc:"Which rows of the journal cannot be trusted."`

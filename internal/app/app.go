@@ -61,15 +61,15 @@ type Planner interface {
 	// Ask stores the plan that answers a request, and starts a run of it, with the
 	// receipt of the request. The error of a request that gets no plan wraps a
 	// *domain.PlanError.
-	Ask(ctx context.Context, by domain.Actor, r domain.AskRequest) (domain.Asked, error)
+	Ask(ctx context.Context, by domain.Actor, r domain.AskRequest) (domain.PlannerAnswer, error)
 	// PlanRequest stores the plan that answers a planning request, and starts nothing.
-	PlanRequest(ctx context.Context, by domain.Actor, r domain.PlanningRequest) (domain.AskedPlan, error)
+	PlanRequest(ctx context.Context, by domain.Actor, r domain.PlanningRequest) (domain.PlannerPlan, error)
 	// Describe gives a stored version as the answer to a request.
-	Describe(p domain.Plan, v domain.Version) domain.AskedPlan
+	Describe(p domain.Plan, v domain.Version) domain.PlannerPlan
 	// Directed takes a request apart that names the agent that answers: "/agent text".
 	Directed(query string) (agent, text string, ok bool)
 	// Alternative stores an alternative of a plan as a version of it.
-	Alternative(ctx context.Context, by domain.Actor, v domain.Version, kind string, askFirst bool) (domain.AskedPlan, error)
+	Alternative(ctx context.Context, by domain.Actor, v domain.Version, kind string, askFirst bool) (domain.PlannerPlan, error)
 }
 
 // Store is what operations read and the transactions by which they write.

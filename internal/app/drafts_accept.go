@@ -83,10 +83,10 @@ func acceptable(draft domain.Draft, alternative string) error {
 
 // alternative stores an alternative of a version. It is the same version however often
 // it is stored.
-func (d *Drafts) alternative(ctx context.Context, by domain.Actor, hash, kind string, askFirst bool) (domain.AskedPlan, error) {
+func (d *Drafts) alternative(ctx context.Context, by domain.Actor, hash, kind string, askFirst bool) (domain.PlannerPlan, error) {
 	v, err := d.store.VersionByHash(ctx, hash)
 	if err != nil {
-		return domain.AskedPlan{}, err
+		return domain.PlannerPlan{}, err
 	}
 	return d.planner.Alternative(ctx, by, v, kind, askFirst)
 }

@@ -14,17 +14,17 @@ import (
 // slowPlanner is a planner that never comes to an end, and has one alternative.
 type slowPlanner struct {
 	app.Planner
-	alternative domain.AskedPlan
+	alternative domain.PlannerPlan
 }
 
-func (slowPlanner) Ask(ctx context.Context, _ domain.Actor, _ domain.AskRequest) (domain.Asked, error) {
+func (slowPlanner) Ask(ctx context.Context, _ domain.Actor, _ domain.AskRequest) (domain.PlannerAnswer, error) {
 	<-ctx.Done()
-	return domain.Asked{}, ctx.Err()
+	return domain.PlannerAnswer{}, ctx.Err()
 }
 func (slowPlanner) Planners() []string                     { return nil }
 func (slowPlanner) Outline([]byte) []string                { return nil }
 func (slowPlanner) Directed(string) (string, string, bool) { return "", "", false }
-func (p slowPlanner) Alternative(context.Context, domain.Actor, domain.Version, string, bool) (domain.AskedPlan, error) {
+func (p slowPlanner) Alternative(context.Context, domain.Actor, domain.Version, string, bool) (domain.PlannerPlan, error) {
 	return p.alternative, nil
 }
 

@@ -61,8 +61,8 @@ const (
 // empty for a run that has not failed.
 //
 // Errors: forbidden.
-func (f *Failures) Standing(ctx context.Context, by domain.Actor, run domain.Run) (domain.Standing, error) {
-	var s domain.Standing
+func (f *Failures) Standing(ctx context.Context, by domain.Actor, run domain.Run) (domain.FailureStatus, error) {
+	var s domain.FailureStatus
 	if err := f.allow(ctx, ListFailures, by, ""); err != nil {
 		return s, err
 	}

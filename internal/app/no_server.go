@@ -29,8 +29,8 @@ func (n NoServer) BackUp(context.Context, domain.Actor) (domain.Backup, error) {
 	return domain.Backup{}, n.Refusal
 }
 
-func (n NoServer) Retain(context.Context, domain.Actor, string, bool) (domain.Retained, error) {
-	return domain.Retained{}, n.Refusal
+func (n NoServer) Retain(context.Context, domain.Actor, string, bool) (domain.RetentionResult, error) {
+	return domain.RetentionResult{}, n.Refusal
 }
 
 func (n NoServer) Settings(context.Context) (domain.Settings, error) {

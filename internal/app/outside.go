@@ -63,12 +63,12 @@ func (s *keeper) SetSettingAs(_ context.Context, key, value string, r domain.Aud
 }
 
 // SetCircuitsAs stores all circuits.
-func (s *keeper) SetCircuitsAs(_ context.Context, list []domain.KeptCircuit, r domain.AuditRecord) error {
+func (s *keeper) SetCircuitsAs(_ context.Context, list []domain.StoredCircuit, r domain.AuditRecord) error {
 	return s.keep([]domain.AuditRecord{r}, func(tx *store.Tx) error { return tx.SetCircuits(list) })
 }
 
 // EnableAs stores a value under a key, and all circuits.
-func (s *keeper) EnableAs(_ context.Context, key, value string, list []domain.KeptCircuit, r domain.AuditRecord) error {
+func (s *keeper) EnableAs(_ context.Context, key, value string, list []domain.StoredCircuit, r domain.AuditRecord) error {
 	return s.keep([]domain.AuditRecord{r}, func(tx *store.Tx) error {
 		if err := tx.SetSetting(key, value); err != nil {
 			return err

@@ -36,29 +36,30 @@ const unstarted = "version:"
 // a repetition plans again.
 //
 // Errors: invalid (there is no plan for the request), too_large, forbidden, unavailable.
-func (p *Planning) Ask(ctx context.Context, req AskRequest) (domain.Asked, error) {
+func (p *Planning) Ask(ctx context.Context, req AskRequest) (domain.PlannerAnswer, error) {
 	r := req.AskRequest
 	request := []any{r.Query, r.Agent, r.PlanOnly, r.Accept, r.Session, r.Fresh, r.Constraints, r.Preferences}
-	find := func(ctx context.Context, id string) (domain.Asked, error) { return p.asked(ctx, r, id) }
-	return command(ctx, p.kernel, Ask, req.Meta, request, find, func(ctx context.Context, receipt *domain.Receipt) (domain.Asked, error) {
-		r := r
-		r.Receipt = receipt
-		out, err := p.planner.Ask(ctx, req.By, r)
-		if err != nil || receipt == nil || out.Run != "" || out.Plan == nil {
+	find := func(ctx context.Context, id string) (domain.PlannerAnswer, error) { return p.asked(ctx, r, id) }
+	return command(ctx, p.kernel, Ask, req.Meta, request, find,
+		func(ctx context.Context, receipt *domain.Receipt) (domain.PlannerAnswer, error) {
+			r := r
+			r.Receipt = receipt
+			out, err := p.planner.Ask(ctx, req.By, r)
+			if err != nil || receipt == nil || out.Run != "" || out.Plan == nil {
+				return out, err
+			}
+			intent, err := p.intent(Ask, req.Meta, request)
+			if err == nil {
+				_, _, err = p.store.Do(intent, func(*store.Tx) (string, error) { return unstarted + out.Plan.Hash, nil })
+			}
 			return out, err
-		}
-		intent, err := p.intent(Ask, req.Meta, request)
-		if err == nil {
-			_, _, err = p.store.Do(intent, func(*store.Tx) (string, error) { return unstarted + out.Plan.Hash, nil })
-		}
-		return out, err
-	})
+		})
 }
 
 // asked is what a request led to that was carried out before: the run that it started, or
 // else the version that was stored.
-func (p *Planning) asked(ctx context.Context, r domain.AskRequest, id string) (domain.Asked, error) {
-	out := domain.Asked{Classification: p.planner.Classify(r.Query), Agent: r.Agent}
+func (p *Planning) asked(ctx context.Context, r domain.AskRequest, id string) (domain.PlannerAnswer, error) {
+	out := domain.PlannerAnswer{Classification: p.planner.Classify(r.Query), Agent: r.Agent}
 	if agent, _, ok := p.planner.Directed(strings.TrimSpace(r.Query)); ok && r.Agent == "" {
 		out.Agent = agent
 	}
@@ -80,14 +81,14 @@ func (p *Planning) asked(ctx context.Context, r domain.AskRequest, id string) (d
 }
 
 // made is a version that a planner made.
-func (p *Planning) made(ctx context.Context, hash string) (domain.AskedPlan, error) {
+func (p *Planning) made(ctx context.Context, hash string) (domain.PlannerPlan, error) {
 	v, err := p.store.VersionByHash(ctx, hash)
 	if err != nil {
-		return domain.AskedPlan{}, err
+		return domain.PlannerPlan{}, err
 	}
 	plan, err := p.store.Plan(ctx, v.PlanID)
 	if err != nil {
-		return domain.AskedPlan{}, err
+		return domain.PlannerPlan{}, err
 	}
 	return p.planner.Describe(plan, v), nil
 }
@@ -103,9 +104,9 @@ type PlanningRequest struct {
 // plans again.
 //
 // Errors: invalid (there is no plan for the request), forbidden, unavailable.
-func (p *Planning) Make(ctx context.Context, req PlanningRequest) (domain.AskedPlan, error) {
-	version := object[domain.AskedPlan]{id: func(a domain.AskedPlan) string { return a.Hash }, find: p.made}
-	return effect(ctx, p.kernel, MakePlan, req.Meta, req.PlanningRequest, version, func(ctx context.Context) (domain.AskedPlan, error) {
+func (p *Planning) Make(ctx context.Context, req PlanningRequest) (domain.PlannerPlan, error) {
+	version := object[domain.PlannerPlan]{id: func(a domain.PlannerPlan) string { return a.Hash }, find: p.made}
+	return effect(ctx, p.kernel, MakePlan, req.Meta, req.PlanningRequest, version, func(ctx context.Context) (domain.PlannerPlan, error) {
 		return p.planner.PlanRequest(ctx, req.By, req.PlanningRequest)
 	})
 }

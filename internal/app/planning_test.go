@@ -21,17 +21,17 @@ type quickPlanner struct {
 }
 
 func (q quickPlanner) Classify(string) domain.Classification { return domain.Classification{} }
-func (q quickPlanner) Describe(p domain.Plan, v domain.Version) domain.AskedPlan {
-	return domain.AskedPlan{ID: p.ID, Key: p.Key, Version: v.Number, Hash: v.Hash, Unsafe: q.unsafe}
+func (q quickPlanner) Describe(p domain.Plan, v domain.Version) domain.PlannerPlan {
+	return domain.PlannerPlan{ID: p.ID, Key: p.Key, Version: v.Number, Hash: v.Hash, Unsafe: q.unsafe}
 }
-func (q quickPlanner) PlanRequest(ctx context.Context, _ domain.Actor, _ domain.PlanningRequest) (domain.AskedPlan, error) {
+func (q quickPlanner) PlanRequest(ctx context.Context, _ domain.Actor, _ domain.PlanningRequest) (domain.PlannerPlan, error) {
 	*q.asked++
 	p, err := q.w.Store.Plan(ctx, q.v.PlanID)
 	return q.Describe(p, q.v), err
 }
-func (q quickPlanner) Ask(ctx context.Context, by domain.Actor, r domain.AskRequest) (domain.Asked, error) {
+func (q quickPlanner) Ask(ctx context.Context, by domain.Actor, r domain.AskRequest) (domain.PlannerAnswer, error) {
 	plan, err := q.PlanRequest(ctx, by, domain.PlanningRequest{})
-	out := domain.Asked{Plan: &plan, NeedsAcceptance: len(q.unsafe) > 0 && !r.Accept}
+	out := domain.PlannerAnswer{Plan: &plan, NeedsAcceptance: len(q.unsafe) > 0 && !r.Accept}
 	if err != nil || r.PlanOnly || out.NeedsAcceptance {
 		return out, err
 	}

@@ -100,7 +100,7 @@ type PlanChange struct {
 //
 // Errors: not_found, forbidden.
 func (p *Plans) Pause(ctx context.Context, req PlanChange) (domain.Plan, error) {
-	stop := &domain.Stop{Since: p.now(), By: req.By.Name, Reason: req.Reason}
+	stop := &domain.Disablement{Since: p.now(), By: req.By.Name, Reason: req.Reason}
 	return p.change(
 		ctx,
 		PausePlan,

@@ -157,9 +157,9 @@ func (r *Runs) Conversation(ctx context.Context, by domain.Actor, id string) (do
 // Handoffs lists which agent gave what to which, over all runs, newest first.
 //
 // Errors: invalid (the filter), forbidden.
-func (r *Runs) Handoffs(ctx context.Context, by domain.Actor, f domain.HandoffFilter) (domain.List[domain.HandoffSeen], error) {
+func (r *Runs) Handoffs(ctx context.Context, by domain.Actor, f domain.HandoffFilter) (domain.List[domain.HandoffSummary], error) {
 	if err := r.allow(ctx, ListHandoffs, by, ""); err != nil {
-		return domain.List[domain.HandoffSeen]{}, err
+		return domain.List[domain.HandoffSummary]{}, err
 	}
 	return r.store.HandoffsOf(ctx, f)
 }

@@ -25,7 +25,7 @@ type Server interface {
 	BackUp(ctx context.Context, by domain.Actor) (domain.Backup, error)
 	// Retain applies the retention rules, with an audit record, or only reports what it would
 	// delete.
-	Retain(ctx context.Context, by domain.Actor, reason string, dryRun bool) (domain.Retained, error)
+	Retain(ctx context.Context, by domain.Actor, reason string, dryRun bool) (domain.RetentionResult, error)
 }
 
 // Recorder stores a value under a key with the audit record of who changed it.
@@ -162,14 +162,14 @@ type RetentionRequest struct {
 // ctx ends. A repeated key deletes what is left.
 //
 // Errors: conflict (a backup or retention is in progress), unavailable (no daemon), forbidden.
-func (s *System) RunRetention(ctx context.Context, req RetentionRequest) (domain.Retained, error) {
-	left := object[domain.Retained]{
-		id: func(r domain.Retained) string { return strconv.Itoa(int(r.Runs)) },
-		find: func(ctx context.Context, _ string) (domain.Retained, error) {
+func (s *System) RunRetention(ctx context.Context, req RetentionRequest) (domain.RetentionResult, error) {
+	left := object[domain.RetentionResult]{
+		id: func(r domain.RetentionResult) string { return strconv.Itoa(int(r.Runs)) },
+		find: func(ctx context.Context, _ string) (domain.RetentionResult, error) {
 			return s.server.Retain(ctx, req.By, "", true)
 		},
 	}
-	return effect(ctx, s.kernel, RunRetention, req.Meta, req, left, func(ctx context.Context) (domain.Retained, error) {
+	return effect(ctx, s.kernel, RunRetention, req.Meta, req, left, func(ctx context.Context) (domain.RetentionResult, error) {
 		return s.server.Retain(ctx, req.By, req.Reason, req.DryRun)
 	})
 }

@@ -144,7 +144,7 @@ func TestARefusedRetryIsNotRecorded(t *testing.T) {
 // openCircuit opens the circuit of a host that the http tool calls.
 func openCircuit(w *apptest.World, host string) {
 	board := w.Config.Tools().Circuits
-	pass, _ := board.Enter(circuit.ID{Subject: activity.Tool + "http", Part: host}, circuit.Settings{Failures: 1, Rest: time.Hour})
+	pass, _ := board.Enter(circuit.ID{Subject: activity.Tool + "http", Part: host}, circuit.Settings{Failures: 1, Cooldown: time.Hour})
 	board.Leave(pass, circuit.Unwell, errors.New("no answer"))
 }
 

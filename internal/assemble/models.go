@@ -245,7 +245,7 @@ func ownState(e *engine.Engine, m *handler.Models, tools *tool.Box) planning.Sta
 	return out
 }
 
-func disabled(s *domain.Stop) string {
+func disabled(s *domain.Disablement) string {
 	out := "disabled by " + s.By
 	if s.Reason != "" {
 		out += " (" + s.Reason + ")"

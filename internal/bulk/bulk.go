@@ -164,11 +164,11 @@ func (s *Service) selected(ctx context.Context, r domain.BulkRequest) (runs []do
 		return nil, false, domain.Errorf(domain.CodeInvalid, "no runs selected").
 			Suggest("add a filter, for example status:failed plan:invoice since:24h, or select runs")
 	}
-	if len(r.Runs) > domain.BulkMax || r.Rate < 0 || r.Rate > 60_000 {
+	if len(r.Runs) > domain.MaxBulkRuns || r.Rate < 0 || r.Rate > 60_000 {
 		return nil, false, domain.Errorf(
 			domain.CodeInvalid,
 			"a bulk operation accepts at most %d runs and 60000 runs per minute",
-			domain.BulkMax,
+			domain.MaxBulkRuns,
 		)
 	}
 	if r.Provider != "" && !slices.ContainsFunc(s.providers(), func(p domain.ProviderInfo) bool { return p.Name == r.Provider }) {
@@ -194,8 +194,8 @@ func (s *Service) selected(ctx context.Context, r domain.BulkRequest) (runs []do
 		if list.Next == "" {
 			break
 		}
-		if len(runs) >= domain.BulkMax {
-			runs, more = runs[:domain.BulkMax], true
+		if len(runs) >= domain.MaxBulkRuns {
+			runs, more = runs[:domain.MaxBulkRuns], true
 			break
 		}
 		f.Page.After = list.Next

@@ -52,8 +52,8 @@ type Board struct {
 // entry is a circuit that has failed.
 type entry struct {
 	breaker Breaker
-	since   time.Time   // when it last opened
-	last    walk.Behind // the failure that counted
+	since   time.Time         // when it last opened
+	last    walk.FailureCause // the failure that counted
 	lastAt  time.Time
 }
 
@@ -77,7 +77,7 @@ type Pass struct {
 type Refusal struct {
 	Wait    time.Duration // until the next trial
 	Circuit domain.Circuit
-	behind  walk.Behind
+	behind  walk.FailureCause
 }
 
 // Enter requests a call. If it returns a refusal, do not make the call; otherwise call Leave when
@@ -130,7 +130,7 @@ func (b *Board) Leave(p Pass, v Verdict, err error) {
 		e.lastAt = now.UTC().Truncate(time.Millisecond)
 		if err != nil {
 			f := walk.AsFailure(err)
-			e.last = walk.Behind{Code: f.Code, Message: b.text(f.Message), Text: f.Localize().Map(b.text).Encode()}
+			e.last = walk.FailureCause{Code: f.Code, Message: b.text(f.Message), Text: f.Localize().Map(b.text).Encode()}
 		}
 	}
 	if before == after && rowBefore == row && v != Unwell {
@@ -355,6 +355,6 @@ func (r *Refusal) Failure(code, what string) *walk.Failure {
 	if c.LastError == "" {
 		return f.WithMessage("circuit of %s is open after repeated failures; the call was not made", what)
 	}
-	f.Behind = &r.behind
+	f.CausedBy = &r.behind
 	return f.WithMessage("circuit of %s is open after repeated failures; the call was not made. Last error: %s", what, c.LastError)
 }

@@ -182,7 +182,7 @@ func TestCircuitsAreClosed(t *testing.T) {
 	var opened []domain.Circuit
 	closing := func(part string) {
 		t.Helper()
-		if err := b.Close("tool:http", part, func(left []domain.KeptCircuit, was []domain.Circuit) error {
+		if err := b.Close("tool:http", part, func(left []domain.StoredCircuit, was []domain.Circuit) error {
 			opened = was
 			return s.SetCircuits(t.Context(), left)
 		}); err != nil {
@@ -206,7 +206,7 @@ func TestCircuitsAreClosed(t *testing.T) {
 	fail(b, other, 5)
 	fail(b, crm, 5)
 	broken := errors.New("no disk")
-	if err := b.Close("tool:http", "", func([]domain.KeptCircuit, []domain.Circuit) error { return broken }); !errors.Is(err, broken) {
+	if err := b.Close("tool:http", "", func([]domain.StoredCircuit, []domain.Circuit) error { return broken }); !errors.Is(err, broken) {
 		t.Error(err)
 	}
 	if b.Circuit(mail).State != domain.CircuitOpen {

@@ -21,9 +21,9 @@ import (
 type Settings struct {
 	// Failures is the number of consecutive failures that open the circuit; 0: 5, -1: never.
 	Failures int `yaml:"failures" json:"failures"`
-	// Rest is the first cooldown; 0: 30 s. A failed trial doubles the cooldown, up to a minute, or
+	// Cooldown is the first cooldown; 0: 30 s. A failed trial doubles the cooldown, up to a minute, or
 	// to Rest if that is longer.
-	Rest time.Duration `yaml:"rest" json:"rest"`
+	Cooldown time.Duration `yaml:"rest" json:"rest"`
 }
 
 const (
@@ -43,8 +43,8 @@ func (s Settings) Check(of string) error {
 	switch {
 	case s.Failures < -1:
 		return fmt.Errorf("%s.failures must be a number of consecutive failures, or -1", of)
-	case s.Rest < 0 || s.Rest > maxRest:
-		return fmt.Errorf("%s.rest %s must be positive and at most %s", of, s.Rest, maxRest)
+	case s.Cooldown < 0 || s.Cooldown > maxRest:
+		return fmt.Errorf("%s.rest %s must be positive and at most %s", of, s.Cooldown, maxRest)
 	}
 	return nil
 }
@@ -54,8 +54,8 @@ func (s Settings) WithDefaults() Settings {
 	if s.Failures == 0 {
 		s.Failures = usualFailures
 	}
-	if s.Rest == 0 {
-		s.Rest = usualRest
+	if s.Cooldown == 0 {
+		s.Cooldown = usualRest
 	}
 	return s
 }
@@ -119,12 +119,12 @@ func (b *Breaker) Leave(now time.Time, trial bool, v Verdict) {
 		s := b.WithDefaults()
 		switch {
 		case trial:
-			b.rest = min(2*b.rest, max(longRest, s.Rest))
+			b.rest = min(2*b.rest, max(longRest, s.Cooldown))
 		case !b.until.IsZero() || s.Failures < 0 || b.row < s.Failures:
 			return // also a call that began before the circuit opened
 		}
 		if b.rest == 0 {
-			b.rest = s.Rest
+			b.rest = s.Cooldown
 		}
 		b.until = now.Add(b.rest)
 	}

@@ -88,7 +88,7 @@ func TestBreakerSettingsAndRestart(t *testing.T) {
 	t.Parallel()
 	now := began
 	never := &circuit.Breaker{Settings: circuit.Settings{Failures: -1}}
-	quick := &circuit.Breaker{Settings: circuit.Settings{Failures: 1, Rest: time.Second}}
+	quick := &circuit.Breaker{Settings: circuit.Settings{Failures: 1, Cooldown: time.Second}}
 	for range 100 {
 		never.Leave(now, false, circuit.Unwell)
 	}
@@ -105,7 +105,7 @@ func TestBreakerSettingsAndRestart(t *testing.T) {
 	if trial, wait := again.Enter(now); !trial || wait > 0 {
 		t.Error("the first call after a restart is not tried")
 	}
-	for _, s := range []circuit.Settings{{Failures: -2}, {Rest: -1}, {Rest: 2 * time.Hour}} {
+	for _, s := range []circuit.Settings{{Failures: -2}, {Cooldown: -1}, {Cooldown: 2 * time.Hour}} {
 		if s.Check("x") == nil {
 			t.Errorf("%+v is taken", s)
 		}
@@ -128,7 +128,7 @@ func TestBreakerStates(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := circuit.Settings{
 			Failures: rapid.IntRange(-1, 4).Draw(t, "failures"),
-			Rest:     time.Duration(rapid.IntRange(0, 100).Draw(t, "rest")) * time.Second,
+			Cooldown: time.Duration(rapid.IntRange(0, 100).Draw(t, "rest")) * time.Second,
 		}
 		b := &circuit.Breaker{Settings: s}
 		full := s.WithDefaults()
@@ -176,7 +176,8 @@ func TestBreakerStates(t *testing.T) {
 					m.row++
 					if trial || !m.open && full.Failures > 0 && m.row >= full.Failures {
 						state, until, _ := b.State(now)
-						if rest := until.Sub(now); state != domain.CircuitOpen || rest < full.Rest || rest > max(time.Minute, full.Rest) {
+						if rest := until.Sub(now); state != domain.CircuitOpen || rest < full.Cooldown ||
+							rest > max(time.Minute, full.Cooldown) {
 							t.Fatalf("after %d failures (trial %t): %s for %s", m.row, trial, state, rest)
 						}
 						m.open, m.until = true, until

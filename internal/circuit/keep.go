@@ -15,8 +15,8 @@ import (
 
 // Store stores all circuits at once.
 type Store interface {
-	Circuits(ctx context.Context) ([]domain.KeptCircuit, error)
-	SetCircuits(ctx context.Context, list []domain.KeptCircuit) error
+	Circuits(ctx context.Context) ([]domain.StoredCircuit, error)
+	SetCircuits(ctx context.Context, list []domain.StoredCircuit) error
 }
 
 // keepEvery is how long a change may wait before it is stored, so that a failing server does not
@@ -66,7 +66,8 @@ func (b *Board) restore(ctx context.Context, s Store) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, k := range list[:min(len(list), maxCircuits)] {
-		e := &entry{since: k.Since, last: walk.Behind{Code: k.LastCode, Message: k.LastMessage, Text: k.LastText}, lastAt: k.LastErrorAt}
+		e := &entry{since: k.Since, last: walk.FailureCause{Code: k.LastCode, Message: k.LastMessage, Text: k.LastText},
+			lastAt: k.LastErrorAt}
 		e.breaker.Restore(now, k.State, k.FailuresInRow)
 		b.of[ID{k.Subject, k.Part}] = e
 	}
@@ -99,13 +100,13 @@ func (b *Board) save(ctx context.Context, s Store) {
 }
 
 // list returns circuits in their stored form.
-func (b *Board) list(of map[ID]*entry) []domain.KeptCircuit {
+func (b *Board) list(of map[ID]*entry) []domain.StoredCircuit {
 	now := b.now()
-	out := make([]domain.KeptCircuit, 0, len(of))
+	out := make([]domain.StoredCircuit, 0, len(of))
 	for id, e := range of {
 		out = append(
 			out,
-			domain.KeptCircuit{Subject: id.Subject, Circuit: e.circuit(id, now), LastCode: e.last.Code,
+			domain.StoredCircuit{Subject: id.Subject, Circuit: e.circuit(id, now), LastCode: e.last.Code,
 				LastMessage: e.last.Message, LastText: e.last.Text},
 		)
 	}
@@ -114,7 +115,7 @@ func (b *Board) list(of map[ID]*entry) []domain.KeptCircuit {
 
 // Close closes the circuits of a subject, or of one part, and clears their failures. keep stores
 // the remaining circuits and gets those that were open; the circuits close when it returns nil.
-func (b *Board) Close(subject, part string, keep func(left []domain.KeptCircuit, opened []domain.Circuit) error) error {
+func (b *Board) Close(subject, part string, keep func(left []domain.StoredCircuit, opened []domain.Circuit) error) error {
 	only := b.named(ID{subject, part})
 	b.saving.Lock()
 	defer b.saving.Unlock()

@@ -8,8 +8,8 @@ import (
 )
 
 // Ask makes a plan of an intent and starts it.
-func (c *Client) Ask(ctx context.Context, r domain.AskRequest) (domain.Asked, error) {
-	var out domain.Asked
+func (c *Client) Ask(ctx context.Context, r domain.AskRequest) (domain.PlannerAnswer, error) {
+	var out domain.PlannerAnswer
 	body := map[string]any{"query": r.Query, "planOnly": r.PlanOnly, "accept": r.Accept}
 	if r.Agent != "" {
 		body["agent"] = r.Agent

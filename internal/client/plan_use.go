@@ -28,14 +28,14 @@ func (c *Client) Steps(ctx context.Context, f domain.StepFilter) (domain.StepHit
 }
 
 // HandoffsOf lists handoffs of all runs, by the filter's Query and Page.
-func (c *Client) HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.List[domain.HandoffSeen], error) {
+func (c *Client) HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.List[domain.HandoffSummary], error) {
 	q := pageQuery(f.Page)
 	if f.Query != "" {
 		q.Set("filter", f.Query)
 	}
-	var out list[domain.HandoffSeen]
+	var out list[domain.HandoffSummary]
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/handoffs", query: q, into: &out})
-	return domain.List[domain.HandoffSeen]{Items: out.Items, Next: out.Next}, err
+	return domain.List[domain.HandoffSummary]{Items: out.Items, Next: out.Next}, err
 }
 
 // PlanFlow is how the newest runs of a plan that began since a time went through

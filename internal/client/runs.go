@@ -158,9 +158,9 @@ const maxJournalPart = 1000
 
 // Standing returns the failure group of a run and its acknowledgment; nothing if the run
 // has not failed.
-func (c *Client) Standing(ctx context.Context, run domain.Run) (domain.Standing, error) {
+func (c *Client) Standing(ctx context.Context, run domain.Run) (domain.FailureStatus, error) {
 	v, err := c.View(ctx, run.ID)
-	return v.Standing, err
+	return v.FailureStatus, err
 }
 
 // TakeNote acknowledges a failed run, and has it resumed at a time unless that is

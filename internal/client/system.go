@@ -21,8 +21,8 @@ func (c *Client) ReleaseHeld(ctx context.Context, plan, reason string) (int, err
 }
 
 // Retain deletes expired data, or predicts what would be deleted.
-func (c *Client) Retain(ctx context.Context, reason string, dryRun bool) (domain.Retained, error) {
-	var out domain.Retained
+func (c *Client) Retain(ctx context.Context, reason string, dryRun bool) (domain.RetentionResult, error) {
+	var out domain.RetentionResult
 	_, err := c.do(
 		ctx,
 		call{method: http.MethodPost, path: "/system/retention", body: map[string]any{"dryRun": dryRun, "reason": reason}, into: &out},

@@ -15,15 +15,15 @@ func (p planners) service() *planning.Service { return p.now().asker }
 
 func (p planners) Classify(query string) domain.Classification { return p.service().Classify(query) }
 
-func (p planners) Explain(ctx context.Context, intent string, canonical []byte) domain.Explained {
+func (p planners) Explain(ctx context.Context, intent string, canonical []byte) domain.PlanExplanation {
 	return p.service().Explain(ctx, intent, canonical)
 }
 
-func (p planners) Ask(ctx context.Context, actor domain.Actor, r domain.AskRequest) (domain.Asked, error) {
+func (p planners) Ask(ctx context.Context, actor domain.Actor, r domain.AskRequest) (domain.PlannerAnswer, error) {
 	return p.service().Ask(ctx, actor, r)
 }
 
-func (p planners) PlanRequest(ctx context.Context, actor domain.Actor, r domain.PlanningRequest) (domain.AskedPlan, error) {
+func (p planners) PlanRequest(ctx context.Context, actor domain.Actor, r domain.PlanningRequest) (domain.PlannerPlan, error) {
 	return p.service().PlanRequest(ctx, actor, r)
 }
 
@@ -31,7 +31,7 @@ func (p planners) Replan(ctx context.Context, r domain.ReplanRequest) (domain.Re
 	return p.service().Replan(ctx, r)
 }
 
-func (p planners) Describe(plan domain.Plan, v domain.Version) domain.AskedPlan {
+func (p planners) Describe(plan domain.Plan, v domain.Version) domain.PlannerPlan {
 	return p.service().Describe(plan, v)
 }
 
@@ -47,7 +47,7 @@ func (p planners) Alternative(
 	v domain.Version,
 	kind string,
 	askFirst bool,
-) (domain.AskedPlan, error) {
+) (domain.PlannerPlan, error) {
 	return p.service().Alternative(ctx, actor, v, kind, askFirst)
 }
 

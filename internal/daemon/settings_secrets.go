@@ -22,18 +22,18 @@ func (s *settings) secrets(ctx context.Context) ([]domain.SecretInfo, error) {
 	for _, name := range slices.Sorted(maps.Keys(w.cfg.Secrets)) {
 		c := w.cfg.Secrets[name]
 		info := domain.SecretInfo{
-			Name:    name,
-			Source:  sourceOf(c.Env, c.File),
-			Tools:   append([]string{}, c.Tools...),
-			Hosts:   append([]string{}, c.Hosts...),
-			UsedBy:  []domain.SecretUse{},
-			Rotates: c.File != "",
-			TakenAt: w.secrets.TakenAt(name),
+			Name:     name,
+			Source:   sourceOf(c.Env, c.File),
+			Tools:    append([]string{}, c.Tools...),
+			Hosts:    append([]string{}, c.Hosts...),
+			UsedBy:   []domain.SecretUse{},
+			Rotates:  c.File != "",
+			LoadedAt: w.secrets.TakenAt(name),
 		}
 		if c.File != "" {
 			if st, err := os.Stat(c.File); err == nil {
 				info.ChangedAt = st.ModTime().UTC()
-				info.Pending = info.ChangedAt.After(info.TakenAt)
+				info.Pending = info.ChangedAt.After(info.LoadedAt)
 			}
 		}
 		var err error

@@ -12,7 +12,7 @@ import (
 func (s *system) Notices(ctx context.Context) []domain.Notice {
 	var out []domain.Notice
 	add := func(bad bool, href, act, format string, args ...any) {
-		out = append(out, domain.Notice{Bad: bad, Text: domain.Messagef(format, args...), Href: href, Act: domain.Messagef(act)})
+		out = append(out, domain.Notice{Bad: bad, Text: domain.Messagef(format, args...), Href: href, Action: domain.Messagef(act)})
 	}
 	if err := s.store.Failure(); err != nil {
 		add(true, "", "", "Storage failed: %s. kairosd is stopping. Acknowledged data is safe.", err)

@@ -13,10 +13,10 @@ import (
 
 // Retain applies the retention rules, or with dryRun only reports what it would delete. The audit
 // log records the reason and the result.
-func (s *system) Retain(ctx context.Context, actor domain.Actor, reason string, dryRun bool) (domain.Retained, error) {
+func (s *system) Retain(ctx context.Context, actor domain.Actor, reason string, dryRun bool) (domain.RetentionResult, error) {
 	done, err := s.alone()
 	if err != nil {
-		return domain.Retained{}, err
+		return domain.RetentionResult{}, err
 	}
 	defer done()
 	r, err := s.store.Retain(ctx, s.up.Load().policy, actor, dryRun)

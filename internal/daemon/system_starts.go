@@ -81,7 +81,7 @@ func (s *system) recentStarts(ctx context.Context, i *domain.Server) error {
 			} `json:"runs"`
 		}
 		if len(ev.Detail) > 0 && json.Unmarshal(ev.Detail, &detail) == nil { // older starts did not record it
-			i.TakenUp += detail.Runs.TakenUp
+			i.Continued += detail.Runs.TakenUp
 		}
 	}
 	i.Starts = len(l.Items)

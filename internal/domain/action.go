@@ -178,9 +178,9 @@ func (s PreviewStep) Reopened() bool {
 // Reasons of a [PreviewStep] that a cancel ends: it has not begun, it is running, or it is running
 // and its effect cannot be undone or repeated.
 const (
-	ReasonCancelled  = "cancelled with the run"
-	ReasonAtWork     = "it is active and its context ends"
-	ReasonUnsafeWork = "it is at work and may have its effect all the same; a resume first asks whether it had"
+	ReasonCancelled     = "cancelled with the run"
+	ReasonRunning       = "it is active and its context ends"
+	ReasonRunningUnsafe = "it is at work and may have its effect all the same; a resume first asks whether it had"
 )
 
 // PreviewRepeat is a step whose side effects would be repeated.

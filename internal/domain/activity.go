@@ -58,8 +58,8 @@ func (a Activity) Since(t time.Time) (n CallCounts, u Usage) {
 	return n, u
 }
 
-// Stop records that a person disabled a tool or a provider, or paused a plan.
-type Stop struct {
+// Disablement records that a person disabled a tool or a provider, or paused a plan.
+type Disablement struct {
 	Since  time.Time `json:"since"`
 	By     string    `json:"by"`
 	Reason string    `json:"reason,omitempty"`

@@ -69,7 +69,7 @@ type ProviderInfo struct {
 	// Key describes the source of the key. Nil means that the provider is called without a key.
 	Key *KeyInfo `json:"key,omitempty"`
 	// Disabled is set if a person disabled the provider.
-	Disabled *Stop `json:"disabled,omitempty"`
+	Disabled *Disablement `json:"disabled,omitempty"`
 }
 
 // ProviderLimit is a rate limit of a provider, and how much of it is left.

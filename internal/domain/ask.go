@@ -51,13 +51,13 @@ type AskRequest struct {
 	Receipt *Receipt
 }
 
-// Asked is the result of an [AskRequest].
-type Asked struct {
+// PlannerAnswer is the result of an [AskRequest].
+type PlannerAnswer struct {
 	Classification Classification `json:"classification"`
 	// Agent is the agent that answers directly. It is empty if there is a plan.
-	Agent  string     `json:"agent,omitempty"`
-	Reason string     `json:"reason,omitempty"`
-	Plan   *AskedPlan `json:"plan"`
+	Agent  string       `json:"agent,omitempty"`
+	Reason string       `json:"reason,omitempty"`
+	Plan   *PlannerPlan `json:"plan"`
 	// Model is the model that generated the plan, as provider/model. It is empty if no model was
 	// used.
 	Model string `json:"model,omitempty"`
@@ -70,8 +70,8 @@ type Asked struct {
 	Run string `json:"run,omitempty"`
 }
 
-// AskedPlan is the stored plan for a request.
-type AskedPlan struct {
+// PlannerPlan is the stored plan for a request.
+type PlannerPlan struct {
 	ID      string `json:"id"`
 	Key     string `json:"key"`
 	Version int    `json:"version"`

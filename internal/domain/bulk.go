@@ -116,5 +116,5 @@ type BulkItem struct {
 	At      time.Time `json:"actedAt,omitzero"`
 }
 
-// BulkMax is the maximum number of runs of one bulk operation.
-const BulkMax = 10_000
+// MaxBulkRuns is the maximum number of runs of one bulk operation.
+const MaxBulkRuns = 10_000

@@ -27,10 +27,10 @@ type Checkpoint struct {
 	Handoffs []Handoff
 	// Messages are messages between agents. A message whose ID is stored already is skipped.
 	Messages []AgentMessage
-	// Remember is the exchange that the run adds to the memory of its session, or nil.
-	Remember *Memory
-	// Measured are measurements of completed skills.
-	Measured []SkillRun
+	// Memory is the exchange that the run adds to the memory of its session, or nil.
+	Memory *Memory
+	// SkillRuns are measurements of completed skills.
+	SkillRuns []SkillRun
 	// Approvals opened or closed by this checkpoint.
 	Approvals []Approval
 	// Uses are agents, tools, and providers that took part. A use that is stored already is

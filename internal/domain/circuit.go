@@ -69,7 +69,7 @@ func OpenCircuits(tools []ToolInfo, name string) (open []ToolCircuit, known bool
 // Breaker holds the settings of a circuit breaker.
 type Breaker struct {
 	Failures int    `json:"failures" doc:"In a row; -1: never."`
-	Rest     Millis `json:"cooldownMs"`
+	Cooldown Millis `json:"cooldownMs"`
 	PerHost  bool   `json:"perHost,omitempty" doc:"There is a circuit for each host."`
 }
 

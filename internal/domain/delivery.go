@@ -14,14 +14,14 @@ const (
 // Delivery is a notification for one channel. It is sent at least once. Receivers recognize
 // repetitions by its ID.
 type Delivery struct {
-	ID      string         `json:"id"`
-	Channel string         `json:"channel"`
-	Kind    string         `json:"kind"`
-	Seq     int64          `json:"seq,omitempty" doc:"The audit event that it is about; absent: a test."`
-	Like    string         `json:"-"` // equal for notifications with the same content about different runs
-	More    int64          `json:"more,omitempty" doc:"How many alike came since and were not sent by themselves."`
-	Body    RawJSON        `json:"body"`
-	Status  DeliveryStatus `json:"status" enum:"pending,sent,failed"`
+	ID       string         `json:"id"`
+	Channel  string         `json:"channel"`
+	Kind     string         `json:"kind"`
+	Seq      int64          `json:"seq,omitempty" doc:"The audit event that it is about; absent: a test."`
+	GroupKey string         `json:"-"` // equal for notifications with the same content about different runs
+	More     int64          `json:"more,omitempty" doc:"How many alike came since and were not sent by themselves."`
+	Body     RawJSON        `json:"body"`
+	Status   DeliveryStatus `json:"status" enum:"pending,sent,failed"`
 	// Attempts is the number of attempts so far, and DueAt the time of the next one.
 	Attempts  int       `json:"attempts"`
 	DueAt     time.Time `json:"dueAt,omitzero"`

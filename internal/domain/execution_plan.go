@@ -79,7 +79,7 @@ func (p ExecutionPlan) StepNames() []string {
 }
 
 // Execution converts a stored step plan to the response of a planning request.
-func (p AskedPlan) Execution() (ExecutionPlan, error) {
+func (p PlannerPlan) Execution() (ExecutionPlan, error) {
 	var out ExecutionPlan
 	if err := json.Unmarshal(p.Document, &out); err != nil {
 		return out, fmt.Errorf("plan %s: %w", p.Key, err)

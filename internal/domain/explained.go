@@ -1,7 +1,7 @@
 package domain
 
-// Explained is the planner's explanation of a plan.
-type Explained struct {
+// PlanExplanation is the planner's explanation of a plan.
+type PlanExplanation struct {
 	// Reasons holds the reason for each step, by step ID.
 	Reasons map[string]StepReason
 	// Assumed holds arguments that are not part of the request.

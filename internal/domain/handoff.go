@@ -15,8 +15,8 @@ type HandoffFilter struct {
 	Page  Page
 }
 
-// HandoffSeen is a handoff with its run and result.
-type HandoffSeen struct {
+// HandoffSummary is a handoff with its run and result.
+type HandoffSummary struct {
 	Handoff
 	Plan   PlanRef `json:"plan"`
 	Status string  `json:"status"` // open, returned or failed
@@ -24,7 +24,7 @@ type HandoffSeen struct {
 
 // HandoffDetail is a handoff with the data in both directions.
 type HandoffDetail struct {
-	HandoffSeen
+	HandoffSummary
 	// Given is the data that was passed on in addition to the context: the payload of a request
 	// inside a step, or the input of the receiving step. Null means none.
 	Given RawJSON `json:"given"`

@@ -26,8 +26,8 @@ const (
 	EntryReset EntryKind = "reset"
 	// EntryReplan means that the run follows another version from here.
 	EntryReplan EntryKind = "replan"
-	// EntryVerb records an action on the run: pause, continue, cancel, limits, release, quarantine.
-	EntryVerb EntryKind = "verb"
+	// EntryAction records an action on the run: pause, continue, cancel, limits, release, quarantine.
+	EntryAction EntryKind = "action"
 )
 
 // Entry is a row of a run's journal. Rows are only appended. Seq starts at 1 and has no gaps.
@@ -50,7 +50,7 @@ type Entry struct {
 	Input  RawJSON `json:"input,omitempty"`
 	Output RawJSON `json:"output,omitempty"`
 	// Decision is the [walk.Decision] of a final row as JSON, or the data of a reset, replan,
-	// resolve, wait, or verb row.
+	// resolve, wait, or action row.
 	Decision RawJSON  `json:"decision,omitempty"`
 	Failure  *Failure `json:"failure,omitempty"`
 	Usage    Usage    `json:"usage,omitzero"`
@@ -87,12 +87,12 @@ type Failure struct {
 	Causes  []string `json:"causes,omitempty"`
 	Request string   `json:"request,omitempty"`
 	Stack   string   `json:"stack,omitempty"`
-	// Behind is set if the call was not made because earlier calls had failed with that failure.
-	Behind *Behind `json:"behind,omitempty"`
+	// FailureCause is set if the call was not made because earlier calls had failed with that failure.
+	CausedBy *FailureCause `json:"causedBy,omitempty"`
 }
 
-// Behind is a failure that caused another one.
-type Behind struct {
+// FailureCause is a failure that caused another one.
+type FailureCause struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 	Text    string `json:"text,omitempty"`

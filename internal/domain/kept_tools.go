@@ -1,7 +1,7 @@
 package domain
 
-// KeptCircuit is a stored circuit with its subject.
-type KeptCircuit struct {
+// StoredCircuit is a stored circuit with its subject.
+type StoredCircuit struct {
 	Subject string // the target of the calls, such as "tool:http"
 	Circuit
 	// LastCode, LastMessage, and LastText describe the last failure that counted. They are not

@@ -17,7 +17,7 @@ type Plan struct {
 	LatestHash  string
 	Archived    bool
 	// Paused is set if a person paused the plan, so that no run of it starts.
-	Paused    *Stop
+	Paused    *Disablement
 	Stage     PlanStage
 	CreatedAt time.Time
 	UpdatedAt time.Time
@@ -136,9 +136,9 @@ func (u Usage) Zero() bool { return u == Usage{} }
 // RawJSON is JSON text. Nil means absent.
 type RawJSON = json.RawMessage
 
-// CheckReplaces returns an error with CodeForbidden if the actor may not replace a version. A
+// CheckMayReplace returns an error with CodeForbidden if the actor may not replace a version. A
 // version of a person requires the author role.
-func CheckReplaces(who Actor, old Version) error {
+func CheckMayReplace(who Actor, old Version) error {
 	if !old.ByPerson || who.Role.Includes(RoleAuthor) {
 		return nil
 	}

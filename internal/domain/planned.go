@@ -4,9 +4,9 @@ package domain
 type PlannedTotals struct {
 	Plans, Steps int64
 	// Confidence is the sum over the Sure plans whose planner gave a confidence.
-	Sure       int64
-	Confidence float64
-	Last       int64 // the newest version that is included
+	WithConfidence int64
+	Confidence     float64
+	Last           int64 // the newest version that is included
 }
 
 // PlannedRuns counts the ended runs of generated plans.

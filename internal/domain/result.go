@@ -50,7 +50,7 @@ func ResultOf(d RunDetail) Result {
 	if r.Output == nil {
 		r.Output = RawJSON("null")
 	}
-	f := resultFold{at: map[visitOf]int{}, items: map[visitOf]map[int]RawJSON{}}
+	f := resultFold{at: map[visitKey]int{}, items: map[visitKey]map[int]RawJSON{}}
 	for i := range d.Journal {
 		f.apply(&d.Journal[i])
 	}
@@ -72,13 +72,13 @@ func ResultOf(d RunDetail) Result {
 	return r
 }
 
-type visitOf struct {
+type visitKey struct {
 	node  string
 	visit int
 }
 
 type settledVisit struct {
-	visitOf
+	visitKey
 	output    RawJSON  // nil if it failed and an edge handled the failure
 	failure   *Failure // with on_error: continue
 	forgotten bool     // a resume reopened it
@@ -87,8 +87,8 @@ type settledVisit struct {
 // resultFold is the state of ResultOf after the rows read so far.
 type resultFold struct {
 	visits []settledVisit
-	at     map[visitOf]int // index in visits of visits that are not forgotten
-	items  map[visitOf]map[int]RawJSON
+	at     map[visitKey]int // index in visits of visits that are not forgotten
+	items  map[visitKey]map[int]RawJSON
 }
 
 func (f *resultFold) apply(e *Entry) {
@@ -99,7 +99,7 @@ func (f *resultFold) apply(e *Entry) {
 	if !e.Final || e.Node == "" {
 		return
 	}
-	key := visitOf{e.Node, e.Visit}
+	key := visitKey{e.Node, e.Visit}
 	decision := decisionOf(e)
 	status, output := e.Status, e.Output
 	if e.Item >= 0 {
@@ -128,13 +128,13 @@ func (f *resultFold) apply(e *Entry) {
 
 // settle appends a visit. A visit that settles again, because a resume reopened some of its items,
 // moves to the end.
-func (f *resultFold) settle(key visitOf, output RawJSON, failure *Failure) {
+func (f *resultFold) settle(key visitKey, output RawJSON, failure *Failure) {
 	f.forget(key)
 	f.at[key] = len(f.visits)
-	f.visits = append(f.visits, settledVisit{visitOf: key, output: output, failure: failure})
+	f.visits = append(f.visits, settledVisit{visitKey: key, output: output, failure: failure})
 }
 
-func (f *resultFold) forget(key visitOf) {
+func (f *resultFold) forget(key visitKey) {
 	if i, ok := f.at[key]; ok {
 		f.visits[i].forgotten = true
 		delete(f.at, key)
@@ -148,14 +148,14 @@ func (f *resultFold) reset(raw RawJSON) {
 		return
 	}
 	for _, v := range reset.Reopened {
-		key := visitOf{v.Node, v.Visit}
+		key := visitKey{v.Node, v.Visit}
 		f.forget(key)
 		for _, i := range v.Items {
 			delete(f.items[key], i)
 		}
 	}
 	for _, v := range reset.Forgotten {
-		key := visitOf{v.Node, v.Visit}
+		key := visitKey{v.Node, v.Visit}
 		f.forget(key)
 		delete(f.items, key)
 	}

@@ -38,20 +38,20 @@ func (r Retention) Until(run Run) time.Time {
 	return run.EndedAt.Add(age)
 }
 
-// Retained is the result of one pass of retention, or of a dry run of it.
-type Retained struct {
-	DryRun bool           `json:"dryRun"`
-	Plans  []RetainedPlan `json:"plans"`
-	Runs   int64          `json:"runs"`
-	Rows   int64          `json:"rows"`
-	Events int64          `json:"events"` // of the audit log
+// RetentionResult is the result of one pass of retention, or of a dry run of it.
+type RetentionResult struct {
+	DryRun bool            `json:"dryRun"`
+	Plans  []RetentionPlan `json:"plans"`
+	Runs   int64           `json:"runs"`
+	Rows   int64           `json:"rows"`
+	Events int64           `json:"events"` // of the audit log
 	// Bytes returned to the disk. 0 for a dry run.
 	Bytes int64 `json:"bytes"`
 	Took  int64 `json:"durationMs"`
 }
 
-// RetainedPlan is the part of one plan and one reason: age, count, or size.
-type RetainedPlan struct {
+// RetentionPlan is the part of one plan and one reason: age, count, or size.
+type RetentionPlan struct {
 	Plan   PlanRef `json:"plan"`
 	Reason string  `json:"reason"`
 	Runs   int64   `json:"runs"`

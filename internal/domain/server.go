@@ -46,9 +46,9 @@ type ServerStarts struct {
 	UncleanStarts int `json:"uncleanStarts"`
 	// StartTimes are the times of the starts, newest first.
 	StartTimes []time.Time `json:"startTimes,omitempty"`
-	// TakenUp is the number of unfinished runs that these starts continued. Undecided is the number
+	// Continued is the number of unfinished runs that these starts continued. Undecided is the number
 	// of them that still wait for a person to resolve a step in doubt.
-	TakenUp   int64 `json:"takenUp"`
+	Continued int64 `json:"takenUp"`
 	Undecided int64 `json:"undecided"`
 }
 
@@ -106,7 +106,7 @@ type Clock struct {
 	// Synced reports that the clock is synchronized. Its error is then at most Within.
 	Synced bool   `json:"synced"`
 	Within Millis `json:"uncertaintyMs,omitempty"`
-	// Behind reports that the clock was behind the newest record when the daemon started.
+	// FailureCause reports that the clock was behind the newest record when the daemon started.
 	Behind string `json:"behind,omitempty"`
 }
 
@@ -156,8 +156,8 @@ type PlanStorage struct {
 
 // Notice is a message that every page shows while it applies.
 type Notice struct {
-	Bad  bool    `json:"bad"` // false means information only
-	Text Message `json:"text"`
-	Href string  `json:"href,omitempty"` // page with a solution
-	Act  Message `json:"act,omitzero"`   // the label of the link
+	Bad    bool    `json:"bad"` // false means information only
+	Text   Message `json:"text"`
+	Href   string  `json:"href,omitempty"` // page with a solution
+	Action Message `json:"act,omitzero"`   // the label of the link
 }

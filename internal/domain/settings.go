@@ -49,9 +49,9 @@ type SecretInfo struct {
 	Hosts  []string `json:"hosts" doc:"The hosts that may get it."`
 	// ChangedAt is the modification time of the file. It is zero for an environment variable.
 	ChangedAt time.Time `json:"changedAt,omitzero"`
-	// TakenAt is the time at which the active value was read. It is zero for a secret of kairosd
+	// LoadedAt is the time at which the active value was read. It is zero for a secret of kairosd
 	// itself, which is read at the start.
-	TakenAt time.Time `json:"takenAt,omitzero"`
+	LoadedAt time.Time `json:"takenAt,omitzero"`
 	// Plans are plans whose newest version uses the secret, at most MaxSecretPlans.
 	Plans []string `json:"plans"`
 	// UsedBy lists the parts of the configuration with the same secret.

@@ -1,7 +1,7 @@
 package domain
 
-// Standing describes the failure of a run.
-type Standing struct {
+// FailureStatus describes the failure of a run.
+type FailureStatus struct {
 	// FailureGroup is the group of failures that need attention and match the failure of the run.
 	// Null means that there are none.
 	FailureGroup *FailureGroup `json:"failureGroup,omitempty"`

@@ -23,7 +23,7 @@ type ToolInfo struct {
 
 	Activity Activity `json:"activity"`
 	// Disabled is set if a person disabled the tool.
-	Disabled *Stop `json:"disabled,omitempty"`
+	Disabled *Disablement `json:"disabled,omitempty"`
 	// Breaker holds the settings of its circuit breakers. It is nil if the tool calls no other
 	// system.
 	Breaker *Breaker `json:"breaker,omitempty"`

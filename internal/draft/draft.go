@@ -29,7 +29,7 @@ type Store interface {
 // Planner creates plans.
 type Planner interface {
 	// Ask stores the plan for a request. If there is no plan, the error wraps a *domain.PlanError.
-	Ask(ctx context.Context, actor domain.Actor, r domain.AskRequest) (domain.Asked, error)
+	Ask(ctx context.Context, actor domain.Actor, r domain.AskRequest) (domain.PlannerAnswer, error)
 	// Planners are the providers whose models can plan.
 	Planners() []string
 	// Outline lists the steps of a stored plan, a line each.

@@ -13,14 +13,14 @@ import (
 
 // desk is a planner that returns when the test permits, and an engine that records announcements.
 type desk struct {
-	answer func(ctx context.Context, r domain.AskRequest) (domain.Asked, error)
+	answer func(ctx context.Context, r domain.AskRequest) (domain.PlannerAnswer, error)
 
 	mu    sync.Mutex
 	heard []domain.AskRequest
 	told  chan struct{}
 }
 
-func (d *desk) Ask(ctx context.Context, _ domain.Actor, r domain.AskRequest) (domain.Asked, error) {
+func (d *desk) Ask(ctx context.Context, _ domain.Actor, r domain.AskRequest) (domain.PlannerAnswer, error) {
 	d.mu.Lock()
 	d.heard = append(d.heard, r)
 	d.mu.Unlock()
@@ -38,14 +38,14 @@ func (d *desk) Announce(string, map[string]any) {
 
 var marta = domain.Actor{Name: "marta", Role: domain.RoleOperator, Surface: "ui"}
 
-func planned(context.Context, domain.AskRequest) (domain.Asked, error) {
-	return domain.Asked{Plan: &domain.AskedPlan{Key: "p", Version: 1, Hash: "h", By: "rules"}}, nil
+func planned(context.Context, domain.AskRequest) (domain.PlannerAnswer, error) {
+	return domain.PlannerAnswer{Plan: &domain.PlannerPlan{Key: "p", Version: 1, Hash: "h", By: "rules"}}, nil
 }
 
 // hang plans until the process ends.
-func hang(ctx context.Context, _ domain.AskRequest) (domain.Asked, error) {
+func hang(ctx context.Context, _ domain.AskRequest) (domain.PlannerAnswer, error) {
 	<-ctx.Done()
-	return domain.Asked{}, ctx.Err()
+	return domain.PlannerAnswer{}, ctx.Err()
 }
 
 func open(t *testing.T, w *apptest.World, d *desk) apptest.Drafts {
@@ -149,8 +149,8 @@ func TestADraftIsDiscarded(t *testing.T) {
 func TestADraftIsRefined(t *testing.T) {
 	t.Parallel()
 	w := apptest.New(t)
-	no := &desk{answer: func(context.Context, domain.AskRequest) (domain.Asked, error) {
-		return domain.Asked{
+	no := &desk{answer: func(context.Context, domain.AskRequest) (domain.PlannerAnswer, error) {
+		return domain.PlannerAnswer{
 				Model: "a/m",
 			}, &domain.Error{
 				Code:    domain.CodeInvalid,

@@ -35,7 +35,7 @@ func (c *optionsCache) get(e *Engine, p *runstate.Compiled) *runstate.Options {
 	}
 	c.of, c.program = in, p
 	c.options = runstate.Options{Safe: e.opts.Safe, Replans: e.replans.planner != nil, MaxReplans: in.MaxReplans,
-		QuarantineAfter: e.opts.QuarantineAfter, ConsentTimeout: in.ConsentTimeout, Speakers: in.speakers(p)}
+		QuarantineAfter: e.opts.QuarantineAfter, ConsentTimeout: in.ConsentTimeout, Agents: in.speakers(p)}
 	return &c.options
 }
 

@@ -33,9 +33,9 @@ func (s *setup) maskFailure(f *domain.Failure) {
 	for i := range f.Causes {
 		f.Causes[i] = s.mask(f.Causes[i])
 	}
-	if b := f.Behind; b != nil {
+	if b := f.CausedBy; b != nil {
 		text := domain.DecodeMessage(&b.Text, b.Message).Map(s.mask).Encode()
-		f.Behind = &domain.Behind{Code: b.Code, Message: s.mask(b.Message), Text: text}
+		f.CausedBy = &domain.FailureCause{Code: b.Code, Message: s.mask(b.Message), Text: text}
 	}
 }
 

@@ -145,9 +145,9 @@ func (s *starter) cancelledRequests(ctx context.Context, run string) ([]domain.A
 // releaseOf is the checkpoint that releases a held run without taking it up.
 func releaseOf(r *domain.Run, actor domain.Actor, reason string, at time.Time) domain.Checkpoint {
 	row := domain.Entry{
-		Kind:     domain.EntryVerb,
+		Kind:     domain.EntryAction,
 		Item:     runstate.NoItem,
-		Decision: runstate.VerbDecision{Verb: runstate.VerbRelease}.JSON(),
+		Decision: runstate.RunActionDecision{Action: runstate.RunActionRelease}.JSON(),
 		Actor:    actor.Name,
 		Reason:   reason,
 		At:       at,

@@ -91,7 +91,7 @@ func (a *runner) loop() {
 			a.advance()
 			a.freeNodes()
 			if a.stopping {
-				a.handle(runstate.PutDown{})
+				a.handle(runstate.Shutdown{})
 			}
 			a.flush()
 			a.pipe.handOver()

@@ -379,7 +379,7 @@ func TestRolesAreAsked(t *testing.T) {
 	if err != nil || len(list.Items) != 1 {
 		t.Errorf("%d refusals are audited, %v; want 1", len(list.Items), err)
 	}
-	storetest.Pause(t, e.Store, "p", &domain.Stop{Since: time.Now(), By: "otto", Reason: "it floods the bank"})
+	storetest.Pause(t, e.Store, "p", &domain.Disablement{Since: time.Now(), By: "otto", Reason: "it floods the bank"})
 	for name, r := range map[string]domain.StartRequest{"its key": {Plan: "p"}, "its hash": {Hash: run.Hash}} {
 		if _, err := e.Start(ctx, enginetest.Operator, r); domain.CodeOf(err) != domain.CodeConflict ||
 			!strings.Contains(err.Error(), "it floods the bank") {

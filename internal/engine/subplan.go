@@ -148,8 +148,8 @@ func (c *childRuns) cancelledByItsParent(run string) bool {
 		return false
 	}
 	for _, r := range slices.Backward(rows) {
-		var p runstate.VerbDecision
-		if r.Kind == domain.EntryVerb && json.Unmarshal(r.Decision, &p) == nil && p.Verb == runstate.VerbCancel {
+		var p runstate.RunActionDecision
+		if r.Kind == domain.EntryAction && json.Unmarshal(r.Decision, &p) == nil && p.Action == runstate.RunActionCancel {
 			return r.Actor == domain.System.Name
 		}
 	}

@@ -166,11 +166,11 @@ func (d *deriver) nodeEvents(e *domain.Entry) {
 			data["reason"] = e.Reason
 		}
 		d.add("run_replanned", e.Seq, data)
-	case domain.EntryVerb:
+	case domain.EntryAction:
 		if e.Reason != "" {
 			data["reason"] = e.Reason
 		}
-		if typ := verbEvents[readRow[runstate.VerbDecision](e).Verb]; typ != "" {
+		if typ := verbEvents[readRow[runstate.RunActionDecision](e).Action]; typ != "" {
 			d.add(typ, e.Seq, data)
 		}
 	}

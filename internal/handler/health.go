@@ -201,7 +201,7 @@ func (m *Models) infoOf(i domain.ProviderInfo) domain.ProviderInfo {
 		went.LastErrorAt, went.FailingSince
 	i.Calls, i.Failures, i.Usage, i.Limits = went.Calls, went.Failures, went.Usage, slices.Clone(went.Limits)
 	s := m.breaking[i.Name].WithDefaults()
-	i.Circuit, i.Breaker = m.circuits.Circuit(circuitOf(i.Name)), domain.Breaker{Failures: s.Failures, Rest: domain.Millis(s.Rest)}
+	i.Circuit, i.Breaker = m.circuits.Circuit(circuitOf(i.Name)), domain.Breaker{Failures: s.Failures, Cooldown: domain.Millis(s.Cooldown)}
 	i.Models = slices.Sorted(maps.Keys(m.allowed[i.Name]))
 	i.Activity = m.calls.Of(activity.Provider + i.Name)
 	if by, ok := m.calls.Disabled(activity.Provider + i.Name); ok {
@@ -270,7 +270,7 @@ func errorFor(verdict, err error) error {
 // CodeDisabled is the failure of a call to a provider that an operator has disabled.
 const CodeDisabled = "provider_disabled"
 
-func disabled(name string, by domain.Stop) *walk.Failure {
+func disabled(name string, by domain.Disablement) *walk.Failure {
 	f := &walk.Failure{Code: CodeDisabled, NoEffect: true, RetryAfter: model.MaxRetryAfter,
 		Suggestion: "enable it on its page or with kairos providers enable " + name + ", then resume the run"}
 	if by.Reason != "" {

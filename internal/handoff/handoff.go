@@ -47,7 +47,7 @@ func In(d domain.RunDetail, said []domain.AgentMessage) *Run {
 
 // Of describes one handoff of the run.
 func (r *Run) Of(h domain.Handoff, now time.Time) domain.HandoffDetail {
-	d := domain.HandoffDetail{HandoffSeen: domain.HandoffSeen{Handoff: h, Plan: r.run.Plan()}, Tools: []string{}}
+	d := domain.HandoffDetail{HandoffSummary: domain.HandoffSummary{Handoff: h, Plan: r.run.Plan()}, Tools: []string{}}
 	if row := r.row(h.Seq); row != nil && row.Node == h.Node {
 		later := r.after(row)
 		d.Receiver = r.place(stepOf(row))

@@ -44,7 +44,7 @@ func source(r *metric.Recorder) {
 			if after == 7 {
 				return domain.PlannedTotals{}, nil
 			}
-			return domain.PlannedTotals{Plans: 2, Steps: 6, Sure: 2, Confidence: 1.4, Last: 7}, nil
+			return domain.PlannedTotals{Plans: 2, Steps: 6, WithConfidence: 2, Confidence: 1.4, Last: 7}, nil
 		},
 		PlannedRuns: func(context.Context) (domain.PlannedRuns, error) {
 			return domain.PlannedRuns{Ended: 1, Completed: 1}, nil
@@ -204,7 +204,7 @@ func TestVitals(t *testing.T) {
 			},
 			Listeners: func() int { return 0 },
 			Providers: func() []domain.ProviderInfo {
-				return []domain.ProviderInfo{{State: "working"}, {State: "failing"}, {State: "working", Disabled: &domain.Stop{}}}
+				return []domain.ProviderInfo{{State: "working"}, {State: "failing"}, {State: "working", Disabled: &domain.Disablement{}}}
 			},
 			Circuits: func() []domain.CircuitCount {
 				return []domain.CircuitCount{{Kind: "tool", Name: "http", Open: 2}, {Kind: "provider", Name: "local", Open: 1}}

@@ -129,7 +129,7 @@ func (c plansCollector) Collect(out chan<- prometheus.Metric) {
 		}
 		p.totals.Plans += more.Plans
 		p.totals.Steps += more.Steps
-		p.totals.Sure += more.Sure
+		p.totals.WithConfidence += more.WithConfidence
 		p.totals.Confidence += more.Confidence
 		p.totals.Last = max(p.totals.Last, more.Last)
 	}
@@ -147,7 +147,7 @@ func (c plansCollector) Collect(out chan<- prometheus.Metric) {
 	out <- prometheus.MustNewConstMetric(createdDesc, prometheus.CounterValue, float64(t.Plans))
 	out <- prometheus.MustNewConstMetric(successDesc, prometheus.GaugeValue, share(float64(runs.Completed), float64(runs.Ended)))
 	out <- prometheus.MustNewConstMetric(stepsDesc, prometheus.GaugeValue, share(float64(t.Steps), float64(t.Plans)))
-	out <- prometheus.MustNewConstMetric(confidenceDesc, prometheus.GaugeValue, share(t.Confidence, float64(t.Sure)))
+	out <- prometheus.MustNewConstMetric(confidenceDesc, prometheus.GaugeValue, share(t.Confidence, float64(t.WithConfidence)))
 	buckets := map[float64]uint64{}
 	for i, n := range took.Within {
 		buckets[tookBounds[i]] = n

@@ -283,7 +283,7 @@ func (s *Service) about(ctx context.Context, e domain.AuditEvent) ([]domain.Deli
 		}
 		d.Seq = e.Seq
 		if kind != "approval" && kind != "in_doubt" { // each of these needs a decision of its own
-			d.Like = like
+			d.GroupKey = like
 		}
 		out = append(out, d)
 	}
@@ -350,7 +350,7 @@ func (s *Service) repeated(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		again.Like = d.Like
+		again.GroupKey = d.GroupKey
 		if err := s.c.Store.AddSummary(ctx, d, again); err != nil {
 			return err
 		}

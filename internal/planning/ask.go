@@ -73,8 +73,8 @@ const maxQuery = 32 << 10
 // it, unless only the plan is wanted or a person has to accept it first. Every
 // plan is a stored version with origin and reason. The error is CodeInvalid with
 // an [*Error] in its chain when there is no plan.
-func (s *Service) Ask(ctx context.Context, actor domain.Actor, r domain.AskRequest) (domain.Asked, error) {
-	var out domain.Asked
+func (s *Service) Ask(ctx context.Context, actor domain.Actor, r domain.AskRequest) (domain.PlannerAnswer, error) {
+	var out domain.PlannerAnswer
 	began, query := time.Now(), strings.TrimSpace(r.Query)
 	switch {
 	case query == "":
@@ -114,7 +114,7 @@ func (s *Service) Ask(ctx context.Context, actor domain.Actor, r domain.AskReque
 		out.Classification = d.Classification
 		return out, refusal(err)
 	}
-	var plan *domain.AskedPlan
+	var plan *domain.PlannerPlan
 	if d.Agent == "" && !r.Fresh && r.Provider == "" {
 		if plan, err = s.known(ctx, s.Key(s.Request(in))); err != nil {
 			return out, err
@@ -184,8 +184,8 @@ func checkConstraints(c Constraints) error {
 
 // PlanRequest makes a plan for a whole request and stores it as a draft that
 // nothing has started; an equal request has one already, unless it is fresh.
-func (s *Service) PlanRequest(ctx context.Context, actor domain.Actor, r domain.PlanningRequest) (domain.AskedPlan, error) {
-	var none domain.AskedPlan
+func (s *Service) PlanRequest(ctx context.Context, actor domain.Actor, r domain.PlanningRequest) (domain.PlannerPlan, error) {
+	var none domain.PlannerPlan
 	began := time.Now()
 	if !r.Fresh {
 		if plan, err := s.known(ctx, s.Key(r)); err != nil || plan != nil {
@@ -214,8 +214,8 @@ func (s *Service) Alternative(
 	v domain.Version,
 	kind string,
 	askFirst bool,
-) (domain.AskedPlan, error) {
-	var none domain.AskedPlan
+) (domain.PlannerPlan, error) {
+	var none domain.PlannerPlan
 	doc, problems := planner.Parse(v.Canonical, planner.WithFormat(planner.FormatJSON), planner.WithLenientRules())
 	if err := problems.Err(); err != nil {
 		return none, fmt.Errorf("read version %s: %w", v.Hash, err)
@@ -264,11 +264,11 @@ func (s *Service) Alternative(
 
 // Describe gives a stored version as the answer to a request, also one that can no longer
 // run.
-func (s *Service) Describe(p domain.Plan, v domain.Version) domain.AskedPlan {
+func (s *Service) Describe(p domain.Plan, v domain.Version) domain.PlannerPlan {
 	if out, err := s.usable(p, v, nil); err == nil && out != nil {
 		return *out
 	}
-	return domain.AskedPlan{
+	return domain.PlannerPlan{
 		ID:       p.ID,
 		Key:      p.Key,
 		Version:  v.Number,
@@ -283,9 +283,9 @@ func (s *Service) Describe(p domain.Plan, v domain.Version) domain.AskedPlan {
 	}
 }
 
-func value(p *domain.AskedPlan) domain.AskedPlan {
+func value(p *domain.PlannerPlan) domain.PlannerPlan {
 	if p == nil {
-		return domain.AskedPlan{}
+		return domain.PlannerPlan{}
 	}
 	return *p
 }

@@ -129,14 +129,14 @@ func asViolations(list []Broken) []violation {
 
 // known finds the plan that an equal request has: its newest version,
 // if it can still run. nil: there is none.
-func (s *Service) known(ctx context.Context, key string) (*domain.AskedPlan, error) {
+func (s *Service) known(ctx context.Context, key string) (*domain.PlannerPlan, error) {
 	p, v, err := s.engine.NewestVersion(ctx, key)
 	return s.usable(p, v, err)
 }
 
 // usable is a stored version as the answer to a request; nil: there is none that can
 // still run.
-func (s *Service) usable(p domain.Plan, v domain.Version, err error) (*domain.AskedPlan, error) {
+func (s *Service) usable(p domain.Plan, v domain.Version, err error) (*domain.PlannerPlan, error) {
 	switch {
 	case domain.CodeOf(err) == domain.CodeNotFound:
 		return nil, nil
@@ -168,13 +168,13 @@ func (s *Service) usable(p domain.Plan, v domain.Version, err error) (*domain.As
 
 // examine describes the effects of a plan. A plan that no person wrote may use neither secrets nor
 // exec.
-func (s *Service) examine(doc *planner.Document, byPerson bool) (*domain.AskedPlan, error) {
+func (s *Service) examine(doc *planner.Document, byPerson bool) (*domain.PlannerPlan, error) {
 	catalog := s.engine.Catalog()
 	program, err := doc.Program(catalog)
 	if err != nil {
 		return nil, domain.Errorf(domain.CodeInvalid, "the plan that was made: %w", err)
 	}
-	out := &domain.AskedPlan{Document: doc.Canonical()}
+	out := &domain.PlannerPlan{Document: doc.Canonical()}
 	if !byPerson && strings.Contains(string(doc.Source), "${secret.") {
 		return nil, forbidden
 	}
@@ -193,7 +193,7 @@ func (s *Service) examine(doc *planner.Document, byPerson bool) (*domain.AskedPl
 
 // store keeps the plan as a version made by the planner, not by a person: the
 // engine then trusts none of its claims.
-func (s *Service) store(ctx context.Context, actor domain.Actor, d Decision) (*domain.AskedPlan, error) {
+func (s *Service) store(ctx context.Context, actor domain.Actor, d Decision) (*domain.PlannerPlan, error) {
 	if d.Plan != nil {
 		same, err := s.unchanged(ctx, d.Plan)
 		if err != nil {
@@ -237,7 +237,7 @@ func (s *Service) store(ctx context.Context, actor domain.Actor, d Decision) (*d
 
 // unchanged finds a version with the same content as a new plan: the current one, or the newest one
 // that was not accepted. Times are ignored.
-func (s *Service) unchanged(ctx context.Context, p *planner.StepPlan) (*domain.AskedPlan, error) {
+func (s *Service) unchanged(ctx context.Context, p *planner.StepPlan) (*domain.PlannerPlan, error) {
 	old, err := s.known(ctx, p.ID)
 	if err != nil {
 		return nil, err
@@ -253,7 +253,7 @@ func (s *Service) unchanged(ctx context.Context, p *planner.StepPlan) (*domain.A
 }
 
 // same returns a stored plan if it has the same content as another one.
-func (s *Service) same(old *domain.AskedPlan, p *planner.StepPlan) (*domain.AskedPlan, error) {
+func (s *Service) same(old *domain.PlannerPlan, p *planner.StepPlan) (*domain.PlannerPlan, error) {
 	if old == nil {
 		return nil, nil
 	}

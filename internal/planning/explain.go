@@ -13,7 +13,7 @@ import (
 
 // Explain returns the reasons for the steps of a plan and its assumptions: from the rules, or from
 // the model that made the step.
-func (s *Service) Explain(_ context.Context, intent string, canonical []byte) domain.Explained {
+func (s *Service) Explain(_ context.Context, intent string, canonical []byte) domain.PlanExplanation {
 	var doc struct {
 		Metadata struct {
 			MeasuredSteps       int
@@ -26,7 +26,7 @@ func (s *Service) Explain(_ context.Context, intent string, canonical []byte) do
 			Params               map[string]any
 		}
 	}
-	out := domain.Explained{Reasons: map[string]domain.StepReason{}}
+	out := domain.PlanExplanation{Reasons: map[string]domain.StepReason{}}
 	if v, err := jsonvalue.Decode(canonical); err != nil {
 		return out
 	} else if raw, err := jsonvalue.Encode(v); err != nil || json.Unmarshal(raw, &doc) != nil {

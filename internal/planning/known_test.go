@@ -90,7 +90,7 @@ func TestAnEqualRequestFindsItsPlan(t *testing.T) {
 	}
 	s := service(blog())
 	ana := domain.Actor{Name: "ana", Role: domain.RoleOperator}
-	plan := func(s *planning.Service, r planning.Request) domain.AskedPlan {
+	plan := func(s *planning.Service, r planning.Request) domain.PlannerPlan {
 		t.Helper()
 		p, err := s.PlanRequest(t.Context(), ana, r)
 		if err != nil {

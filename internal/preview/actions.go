@@ -186,9 +186,9 @@ func (v *View) cancels(step domain.PreviewStep) string {
 			continue
 		}
 		if v.Env.LostOutcome(v.Program.Program, w, true) == runstate.OutcomeInDoubt {
-			return domain.ReasonUnsafeWork
+			return domain.ReasonRunningUnsafe
 		}
-		reason = domain.ReasonAtWork
+		reason = domain.ReasonRunning
 	}
 	return reason
 }

@@ -355,7 +355,7 @@ func (b *Branch) edits(asked map[string]domain.RawJSON, rows []candidate) (map[s
 // that stand; dropped are the steps that prog does not continue.
 func (v *View) KeepFor(prog *runstate.Compiled, f runstate.Facts) (kept []runstate.KeptRow, dropped []domain.PreviewStep, err error) {
 	b := &Branch{view: v, Program: prog, Input: v.Run.Input, Preview: v.blank(""), State: runstate.New(prog.Program, f)}
-	b.State.Remember(v.State.Memory)
+	b.State.SetMemory(v.State.Memory)
 	var l lists
 	err = b.keep(domain.ActionRequest{At: v.Run.LastSeq}, &l, map[string]domain.Message{})
 	return b.kept, l.dropped, err

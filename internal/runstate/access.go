@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// IdempotencyName names a node for its idempotency key. A node that a replan has
-// redefined is another node.
+// IdempotencyName returns the name of a node for its idempotency key. A node that a replan
+// redefined has another name.
 func (s *State) IdempotencyName(node string) string {
 	if seq := s.redefined[node]; seq > 0 {
 		return node + "@" + strconv.FormatInt(seq, 10)
@@ -19,8 +19,8 @@ func (s *State) IdempotencyName(node string) string {
 	return node
 }
 
-// Replanning is the step for which the run waits for a new version of its plan, or for
-// the acceptance of one; nil: none.
+// Replanning returns the step for which the run waits for a new version of its plan, or for the
+// acceptance of one. It returns nil if there is none.
 func (s *State) Replanning() *Step {
 	for _, w := range s.OpenSteps() {
 		if w.Phase == PhaseWaiting && (w.Reason == domain.WaitReplan || w.ReplanTarget != nil) {
@@ -30,17 +30,16 @@ func (s *State) Replanning() *Step {
 	return nil
 }
 
-// MayBegin reports whether a visit may begin now: it may, unless a resume names others
-// only.
+// MayBegin reports whether a visit may begin. If a resume is limited to some visits, only these
+// may.
 func (s *State) MayBegin(v walk.VisitKey) bool { return len(s.Only) == 0 || s.Only[v] }
 
-// HasSettlingResolution reports whether a person's word settles the step without
-// running it.
+// HasSettlingResolution reports whether a person's resolution settles the step without running it.
 func (w *Step) HasSettlingResolution() bool {
 	return w.Resolution != nil && w.Resolution.Action != ActionRetry
 }
 
-// AwaitsSettlement reports whether some ready step has such a resolution.
+// AwaitsSettlement reports whether a ready step has such a resolution.
 func (s *State) AwaitsSettlement() bool {
 	for _, w := range s.Open {
 		if w.Phase == PhaseReady && w.HasSettlingResolution() {
@@ -50,7 +49,7 @@ func (s *State) AwaitsSettlement() bool {
 	return false
 }
 
-// WithOverrides is the node with the limits that a resume gave this visit.
+// WithOverrides returns the node with the limits that a resume set for this visit.
 func (s *State) WithOverrides(v walk.VisitKey, n *walk.ProgramNode) *walk.ProgramNode {
 	o, ok := s.overrides[v]
 	if !ok {
@@ -66,7 +65,7 @@ func (s *State) WithOverrides(v walk.VisitKey, n *walk.ProgramNode) *walk.Progra
 	return &own
 }
 
-// GivenReason returns why a step has a result before it runs; empty: it has none.
+// GivenReason returns the reason why a step has a result before it runs, or "".
 func (s *State) GivenReason(k StepKey) string {
 	if w := s.Open[k]; w != nil {
 		if w.Resolution != nil {
@@ -74,15 +73,15 @@ func (s *State) GivenReason(k StepKey) string {
 		}
 		return ""
 	}
-	if said := s.standing(k); said != nil {
+	if said := s.resolutionOf(k); said != nil {
 		return said.Given
 	}
 	return ""
 }
 
-// standing is what was said of a step before its turn: of itself, or of every item
-// of its visit; nil: nothing.
-func (s *State) standing(k StepKey) *Resolution {
+// resolutionOf returns the resolution of a step before it begins: its own, or that of its whole visit.
+// It returns nil if there is none.
+func (s *State) resolutionOf(k StepKey) *Resolution {
 	if d := s.Doubts[k]; d != nil {
 		return d.Resolution
 	}
@@ -95,8 +94,8 @@ func (s *State) standing(k StepKey) *Resolution {
 	return nil
 }
 
-// GivenItems sorts what is left of an open foreach visit: the items that have a
-// result by why they have it, and whether others run.
+// GivenItems returns the remaining items of an open foreach visit that have a result, by reason.
+// runs reports whether other items run.
 func (s *State) GivenItems(k walk.VisitKey) (given map[string][]int, runs bool) {
 	n, failure := s.Walk.Items(k)
 	if failure != nil {
@@ -119,32 +118,32 @@ func (s *State) GivenItems(k walk.VisitKey) (given map[string][]int, runs bool) 
 	return given, runs
 }
 
-// Remember sets the session's memory, which ${memory} reads.
-func (s *State) Remember(v any) {
+// SetMemory sets the memory of the session, which ${memory} reads.
+func (s *State) SetMemory(v any) {
 	s.Memory = v
 	s.Walk.SetMemory(v)
 }
 
-// move changes the phase of a step, keeping count of parked items.
+// move changes the phase of a step, and updates the number of waiting items.
 func (s *State) move(w *Step, p Phase) {
-	was := w.Parked()
+	was := w.Waiting()
 	w.Phase = p
-	if f := s.Foreach[w.VisitKey]; f != nil && w.Item != NoItem && was != w.Parked() {
+	if f := s.Foreach[w.VisitKey]; f != nil && w.Item != NoItem && was != w.Waiting() {
 		if was {
-			f.Parked--
+			f.Waiting--
 		} else {
-			f.Parked++
+			f.Waiting++
 		}
 	}
 }
 
-// InFlight reports whether an attempt is active by the journal. An attempt of a pure
-// node has no intent row, but its non-idempotent sub-steps have.
+// InFlight reports whether an attempt is in flight according to the journal. An attempt of a pure
+// node has no intent row, but its non-idempotent sub-steps do.
 func (w *Step) InFlight() bool {
 	return w.Phase == PhaseRunning || w.Phase == PhaseReady && len(w.CallsInFlight) > 0
 }
 
-// OpenCalls lists the calls whose outcome is not recorded, in their order.
+// OpenCalls returns the calls without a recorded outcome, in order.
 func (w *Step) OpenCalls() []domain.OpenCall {
 	var list []domain.OpenCall
 	for _, n := range slices.Sorted(maps.Keys(w.CallsInFlight)) {
@@ -153,10 +152,10 @@ func (w *Step) OpenCalls() []domain.OpenCall {
 	return list
 }
 
-// Parked reports whether the step waits or is in doubt. It holds no slot then.
-func (w *Step) Parked() bool { return w.Phase == PhaseWaiting || w.Phase == PhaseInDoubt }
+// Waiting reports whether the step waits or is in doubt. Such a step holds no slot.
+func (w *Step) Waiting() bool { return w.Phase == PhaseWaiting || w.Phase == PhaseInDoubt }
 
-// OpenSteps lists open steps in the order in which it became ready.
+// OpenSteps returns the open steps in the order in which they became ready.
 func (s *State) OpenSteps() []*Step {
 	list := make([]*Step, 0, len(s.Open))
 	for _, w := range s.Open {
@@ -166,15 +165,15 @@ func (s *State) OpenSteps() []*Step {
 	return list
 }
 
-// OpenForeach lists open foreach visits in the order in which they became ready.
+// OpenForeach returns the open foreach visits in the order in which they became ready.
 func (s *State) OpenForeach() []walk.VisitKey {
 	list := slices.Collect(maps.Keys(s.Foreach))
 	slices.SortFunc(list, func(a, b walk.VisitKey) int { return cmp.Compare(s.Foreach[a].order, s.Foreach[b].order) })
 	return list
 }
 
-// Begun counts for each node that began to run, whether or not its attempts count any more.
-// What was cancelled or skipped before its first attempt did not begin.
+// Begun returns how often each node began to run, including attempts that no longer count. A node
+// that was cancelled or skipped before its first attempt did not begin.
 func (s *State) Begun() map[string]int {
 	seen := map[string]int{}
 	for i, began := range s.begun {
@@ -188,7 +187,7 @@ func (s *State) Begun() map[string]int {
 	return seen
 }
 
-// noteBegun notes that a node began to run by a row.
+// noteBegun records that a row began a node.
 func noteBegun(s *State, node int, e *domain.Entry) {
 	if e.Status == domain.NodeSkipped || e.Status == domain.NodeCancelled && e.Attempt == 0 {
 		return
@@ -199,7 +198,7 @@ func noteBegun(s *State, node int, e *domain.Entry) {
 	}
 }
 
-// extendHistory adds numbers to the digest of what has settled (FNV-1a over words).
+// extendHistory adds numbers to the digest of settled visits (FNV-1a over words).
 func extendHistory(s *State, words ...uint64) {
 	if s.History == 0 {
 		s.History = 14695981039346656037

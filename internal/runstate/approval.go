@@ -16,13 +16,13 @@ import (
 // ApprovalInput is the input of an approval step.
 type ApprovalInput struct {
 	message   string
-	Form      any             // JSON Schema of the values that an answer carries; nil: none
-	Timeout   time.Duration   // 0: it waits forever
+	Form      any             // JSON Schema of the values of an answer, or nil
+	Timeout   time.Duration   // 0 means no timeout
 	onTimeout string          // "approve", "reject", or "fail"
-	Answers   []domain.Answer // that the plan declares; nil: approve and reject
+	Answers   []domain.Answer // from the plan; nil means approve and reject
 }
 
-// ReadApproval reads the input of an approval step: a text, or an object.
+// ReadApproval parses the input of an approval step: a text, or an object.
 func ReadApproval(input any) (ApprovalInput, error) {
 	var in ApprovalInput
 	if text, ok := input.(string); ok {
@@ -66,15 +66,15 @@ func ReadApproval(input any) (ApprovalInput, error) {
 	return in, nil
 }
 
-// ApprovalRequest is the open approval that a step waits for. It follows from the row of
-// the wait, so that an approval can be closed or opened again before it is on disk.
+// ApprovalRequest returns the open approval of a step. It is computed from the row of the wait, so
+// that an approval can be closed or reopened before it is durable.
 func ApprovalRequest(run *domain.Run, s *State, w *Step) domain.Approval {
 	node := &s.Program.Nodes[w.Node]
 	p := domain.Approval{ID: w.Ref, Run: run.ID, PlanKey: run.PlanKey, Node: node.ID, Visit: w.Visit, Item: w.Item, Status: "open",
 		OnTimeout: "reject", DueAt: w.Due, CreatedAt: w.Since, StartedBy: run.Actor, Rev: w.RequestSeq}
 	input, err := Decode(w.Input)
 	if err != nil {
-		input = nil // the row was read, and its value is JSON
+		input = nil // the row was read, and its value is valid JSON
 	}
 	if w.ReplanTarget == nil {
 		p.Label = node.Metadata["risk"]
@@ -108,7 +108,7 @@ func ApprovalRequest(run *domain.Run, s *State, w *Step) domain.Approval {
 	return p
 }
 
-// approvalDigest binds the answer about a call or a version to exactly that.
+// approvalDigest binds the answer to the exact call or version.
 func approvalDigest(p *domain.Approval, input any) string {
 	raw, err := jsonvalue.Encode(input)
 	if err != nil {
@@ -120,22 +120,23 @@ func approvalDigest(p *domain.Approval, input any) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// DerivedID is an id that follows from what it names: making it twice gives the same one.
+// DerivedID returns an ID that depends only on its arguments, so that a repetition returns the same
+// ID.
 func DerivedID(kind, run, node string, visit, item, n int) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s\x00%d\x00%d\x00%d", kind, run, node, visit, item, n))
 	return domain.IDFrom([16]byte(sum[:16]))
 }
 
-// ApprovalBinding is the digest of what an approval step's request is bound to, so that an
-// answer holds only for that: the request, the version and the input of the run, and every
-// known output that the step or one after it uses.
+// ApprovalBinding returns the digest that an answer to an approval step is bound to. It covers the
+// request, the version and the input of the run, and every known output that this step or a later
+// one uses.
 func ApprovalBinding(run *domain.Run, prog *Compiled, s *State, k walk.VisitKey, item int, input any) string {
 	h := sha256.New()
 	part := func(name string, raw []byte) { fmt.Fprintf(h, "%s\x00%d\x00%s\x00", name, len(raw), raw) }
 	encode := func(v any) []byte {
 		raw, err := jsonvalue.Encode(v)
 		if err != nil {
-			return []byte(err.Error()) // a value of JSON: only its nesting can be too deep
+			return []byte(err.Error()) // a JSON value can only fail by its depth
 		}
 		return raw
 	}
@@ -146,7 +147,7 @@ func ApprovalBinding(run *domain.Run, prog *Compiled, s *State, k walk.VisitKey,
 	if f == nil {
 		f = &Foreach{}
 	}
-	if f.Values == nil { // the items of one visit share it
+	if f.Values == nil { // the items of a visit share it
 		values := sha256.New()
 		fmt.Fprintf(values, "input %d %s\x00", len(run.Input), run.Input)
 		fmt.Fprintf(values, "last %s\x00", encode(s.Walk.Last(k)))
@@ -161,7 +162,7 @@ func ApprovalBinding(run *domain.Run, prog *Compiled, s *State, k walk.VisitKey,
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// checkForm returns why a form cannot be filled in.
+// checkForm returns why a form is invalid.
 func checkForm(form any) error {
 	if _, err := planner.ParseSchema(form); err != nil {
 		return fmt.Errorf("the form is not a JSON Schema: %w", err)

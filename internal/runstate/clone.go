@@ -7,8 +7,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Clone returns a copy of the state that rows can be applied to without changing s.
-// Recorded values are shared; they are never changed.
+// Clone returns a copy of the state. Applying rows to it does not change s. Recorded values are
+// shared, because they never change.
 func (s *State) Clone() *State {
 	c := *s
 	c.Walk = s.Walk.Clone()

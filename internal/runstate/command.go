@@ -6,18 +6,18 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Command is something to do outside the machine.
+// Command is an action outside the machine.
 type Command struct {
-	// After is the number of the checkpoint that must be durable before; 0: none. Not every
-	// checkpoint has a row, so a sequence number would not do.
+	// After is the number of the checkpoint that must be durable before the command, or 0. It is
+	// not a sequence number, because a checkpoint may have no row.
 	After int64
 	Task  Task
 }
 
-// Task is what a command does. Tasks that report something lead to an event.
+// Task is the action of a command. A task with a result leads to an event.
 type Task interface{ task() }
 
-// StopCause is why an attempt is to end.
+// StopCause is the reason why an attempt must end.
 type StopCause int
 
 const (
@@ -28,30 +28,28 @@ const (
 )
 
 type (
-	// TakeSlot asks for the slot without which the run may not work, YieldSlot gives it
-	// back.
+	// TakeSlot requests the slot that a run needs to work. YieldSlot returns it.
 	TakeSlot  struct{}
 	YieldSlot struct{}
-	// PrepareAttempt finds the handler of a step, resolves its input, and asks for its
-	// side-effect class; it leads to AttemptReady, AttemptRefused, ConsentNeeded, or
-	// DryStep. Without a slot for it nothing happens: the step stays queued.
+	// PrepareAttempt finds the handler of a step, resolves its input, and determines its
+	// side-effect class. It leads to AttemptReady, AttemptRefused, ConsentNeeded, or DryStep.
+	// Without a free slot, the step stays queued.
 	PrepareAttempt struct{ StepKey }
-	// StartAttempt calls the handler; it leads to AttemptDone, AttemptAbandoned, or
+	// StartAttempt calls the handler. It leads to AttemptDone, AttemptAbandoned, or
 	// AttemptNotStarted.
 	StartAttempt struct{ Attempt *Attempt }
-	// CancelAttempt ends the context of the handler.
+	// CancelAttempt cancels the context of the handler.
 	CancelAttempt struct {
 		Attempt *Attempt
 		Cause   StopCause
 	}
-	// FreeCalls lets calls start that wait for a higher limit.
+	// FreeCalls starts calls that waited for a higher limit.
 	FreeCalls struct{}
 
-	// FindChild finds the version that a plan step runs; it leads to ChildReady or
-	// AttemptRefused.
+	// FindChild finds the version that a plan step runs. It leads to ChildReady or AttemptRefused.
 	FindChild struct{ StepKey }
-	// StartChild creates a child run if it does not exist, and with Resume resumes one that
-	// an earlier opening of the step left failed.
+	// StartChild creates a child run if it does not exist. With Resume, it resumes a failed child
+	// run of an earlier opening of the step.
 	StartChild struct {
 		ID, Hash string
 		Input    domain.RawJSON
@@ -60,17 +58,17 @@ type (
 	}
 	// CancelChild cancels a child run.
 	CancelChild struct{ ID string }
-	// CancelOtherChildren cancels the child runs that are not over, except those in Needed.
+	// CancelOtherChildren cancels the child runs that have not ended, except those in Needed.
 	CancelOtherChildren struct{ Needed []string }
 
-	// AskReplan asks for a new version; it leads to ReplanReady.
+	// AskReplan requests a new version. It leads to ReplanReady.
 	AskReplan struct{ StepKey }
 	// VersionChanged announces that the run follows another version.
 	VersionChanged struct{}
 
-	// ArmTimer makes the run due at a time; the zero time: never. It leads to TimerDue.
+	// ArmTimer sets the time at which the run is due. Zero means never. It leads to TimerDue.
 	ArmTimer struct{ At time.Time }
-	// ArmDeadline leads to DeadlinePassed after a time; 0: not any more.
+	// ArmDeadline sets the time until DeadlinePassed. 0 disarms it.
 	ArmDeadline struct{ In time.Duration }
 
 	// StatusChanged announces the run's new status.

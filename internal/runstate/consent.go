@@ -7,29 +7,27 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// CodeRejected is the failure code of a call that a person refused, or that no one
-// allowed in time.
+// CodeRejected is the failure code of a call that a person rejected, or did not approve in time.
 const CodeRejected = walk.CodeRejected
 
-// ConsentRequest is a call that a person must allow: the node's own call (Substep
-// is 0), or the call of a sub-step. Digest binds the answer to its exact arguments.
+// ConsentRequest is a call that needs the approval of a person: the call of the node (Substep is
+// 0), or of a sub-step. Digest binds the answer to its exact arguments.
 type ConsentRequest struct {
 	Substep      int
 	Tool, Digest string
 	Args         domain.RawJSON
 }
 
-// ConsentAnswer is a person's answer about exactly one call: another digest is another
-// call.
+// ConsentAnswer is the answer to a consent request. It applies only to a call with the same digest.
 type ConsentAnswer struct {
 	Digest      string
 	Approved    bool
-	AskedBack   bool // no answer: the person asks something first
+	AskedBack   bool // the person requested changes instead of deciding
 	Expired     bool // no answer in time
 	By, Comment string
 }
 
-// Message is the question in one line, for lists.
+// Message returns the request as one line for lists.
 func (c *ConsentRequest) Message(node string) string {
 	args := ClipText(string(c.Args), 160)
 	if c.Substep > 0 {
@@ -38,8 +36,7 @@ func (c *ConsentRequest) Message(node string) string {
 	return fmt.Sprintf("May %s be called with %s?", c.Tool, args)
 }
 
-// Rejection is what a refused call fails with: permanently, and before anything
-// was done.
+// Rejection returns the failure of a rejected call. It is permanent, and nothing was done.
 func (g ConsentAnswer) Rejection(tool string) *walk.Failure {
 	if g.AskedBack {
 		return (&walk.Failure{Code: ActionAskedBack, Permanent: true, NoEffect: true}).
@@ -55,17 +52,17 @@ func (g ConsentAnswer) Rejection(tool string) *walk.Failure {
 	return f.WithMessage("the call of %s was rejected by %s", tool, g.By)
 }
 
-// asks applies the row of a question.
+// asks applies the row of a consent request.
 func (w *Step) asks(e *domain.Entry, p WaitDecision) {
 	w.Consent = &ConsentRequest{Substep: e.Substep, Tool: p.Tool, Digest: p.Digest, Args: e.Input}
-	// The failure is that of an earlier attempt.
+	// Failure belongs to an earlier attempt.
 	w.Failure = nil
 	if e.Substep == 0 {
 		w.Attempt = e.Attempt - 1 // the attempt has not begun
 	}
 }
 
-// answered applies the answer to a question.
+// answered applies the answer to a consent request.
 func (s *State) answered(w *Step, e *domain.Entry, action string) {
 	c := w.Consent
 	if w.Answers == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// completeDry completes work that a dry run does not do.
+// completeDry completes work that a dry run skips.
 func completeDry(m *Machine, w *Step, node *walk.ProgramNode, input any) {
 	raw, err := jsonvalue.EncodeWithin(input, jsonvalue.MaxBytes)
 	if err != nil {
@@ -18,7 +18,7 @@ func completeDry(m *Machine, w *Step, node *walk.ProgramNode, input any) {
 	}
 	out := stubOf(node, input, m.State.Walk.Last(w.VisitKey))
 	m.final(w, domain.NodeCompleted, out, nil, func(e *domain.Entry) {
-		m.atOnce(w)(e)
+		m.fillWhole(w)(e)
 		e.Input = raw
 		e.Log = logLine(m, fmt.Sprintf("dry run: %s was not called; the output is made up", stubbed(node)))
 	})
@@ -35,8 +35,8 @@ func stubbed(node *walk.ProgramNode) string {
 	return node.TypeName
 }
 
-// stubOf is an output that what follows can work with: of the form that the node
-// asks for, or the form that such nodes give.
+// stubOf returns an output that later steps can use: it matches the schema of the node, or the
+// usual output of such nodes.
 func stubOf(node *walk.ProgramNode, input, last any) any {
 	if node.Output.Schema != nil {
 		return sample(node.Output.Schema, 0)
@@ -58,7 +58,7 @@ func stubOf(node *walk.ProgramNode, input, last any) any {
 		return map[string]any{"answer": answer, "approved": true, "by": "dry run", "comment": "", "values": values}
 	case walk.TypeAgent, walk.TypeLLM:
 		return text
-	case walk.TypeRouter, walk.TypeTools, walk.TypeGenerator: // they hand on the state of their graph
+	case walk.TypeRouter, walk.TypeTools, walk.TypeGenerator: // they pass on the state of their graph
 		state := map[string]any{}
 		if from, ok := last.(map[string]any); ok {
 			for k, v := range from {
@@ -76,11 +76,11 @@ func stubOf(node *walk.ProgramNode, input, last any) any {
 	return map[string]any{"dryRun": true, "tool": stubbed(node), "arguments": input}
 }
 
-// sampleDepth bounds a sample of a schema that contains itself.
+// sampleDepth limits the sample of a recursive schema.
 const sampleDepth = 8
 
-// sample is a value of the form that a JSON Schema describes: its default, its
-// first choice, or the empty value of its type.
+// sample returns a value that matches a JSON Schema: its default, its first choice, or the empty
+// value of its type.
 func sample(schema any, depth int) any {
 	m, ok := schema.(map[string]any)
 	if !ok || depth > sampleDepth {

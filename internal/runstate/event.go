@@ -7,51 +7,51 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Event is something that happened to a run. An event of an attempt that is no longer active
-// is ignored.
+// Event is something that happened to a run. The machine ignores events of attempts that are no
+// longer active.
 type Event interface {
-	// handle decides what follows. If it returns an error, it has changed nothing.
+	// handle decides what follows. If it returns an error, nothing has changed.
 	handle(m *Machine) error
 }
 
-// Events of the runner itself.
+// Events of the runner.
 type (
-	// Recover follows the last row of a journal: what was in flight is settled by its
+	// Recover follows the last row of a journal. It settles what was in flight according to its
 	// side-effect class.
 	Recover struct {
-		// Stepped are the nodes in flight that do everything with an effect in sub-steps.
+		// Stepped holds the nodes in flight whose effects all happen in sub-steps.
 		Stepped map[int]bool
-		// Announced is set if a preview said what Recover does.
+		// Announced reports that a preview showed what Recover does.
 		Announced bool
 	}
 	// Advance starts at most one step.
 	Advance struct{}
-	// Complete ends the checkpoint being put together.
+	// Complete ends the current checkpoint.
 	Complete struct{}
-	// PutDown reports that the daemon stops.
-	PutDown struct{}
+	// Shutdown reports that the daemon is stopping.
+	Shutdown struct{}
 	// TimerDue reports that a wait may have ended.
 	TimerDue struct{}
 	// DeadlinePassed reports that max_duration may have passed.
 	DeadlinePassed struct{}
-	// CheckChildren looks for children that ended, or were never created, while no one
-	// listened.
+	// CheckChildren looks for child runs that ended or were never created while the run was not
+	// active.
 	CheckChildren struct{}
-	// Silence reports that a node gives no sign of life since a time, or (zero) that all do.
+	// Silence reports that a node shows no activity since a time. Zero means that all nodes show
+	// activity.
 	Silence struct {
 		Since time.Time
 		Node  string
 	}
 )
 
-// Attempt is what an attempt began with. The runner may embed it; the machine never
-// changes it.
+// Attempt describes the start of an attempt. The runner may embed it. The machine never changes it.
 type Attempt struct {
 	StepKey
 	Spec           *walk.ProgramNode // the node, with the limits of this visit
 	Number         int
 	Effect         walk.Effect
-	Stepped        bool // everything with an effect is a sub-step
+	Stepped        bool // all effects happen in sub-steps
 	Input          domain.RawJSON
 	IdempotencyKey string
 	StartedAt      time.Time
@@ -59,7 +59,7 @@ type Attempt struct {
 
 // Events of attempts.
 type (
-	// AttemptReady reports that an attempt can begin: it holds a slot.
+	// AttemptReady reports that an attempt can begin and holds a slot.
 	AttemptReady struct {
 		Attempt *Attempt
 		Uses    []domain.Use
@@ -69,32 +69,33 @@ type (
 		StepKey
 		Failure *walk.Failure
 	}
-	// ConsentNeeded reports that a person must allow the node's own call.
+	// ConsentNeeded reports that the call of the node needs the approval of a person.
 	ConsentNeeded struct {
 		StepKey
 		Request ConsentRequest
 	}
-	// DryStep completes a step that a dry run does not do.
+	// DryStep completes a step that a dry run skips.
 	DryStep struct {
 		StepKey
 		Input any
 	}
 
-	// AttemptEnding is how an attempt ended, whatever resulted.
+	// AttemptEnding describes the end of an attempt.
 	AttemptEnding struct {
 		Attempt *Attempt
 		Cause   StopCause
-		Agent   string // who did it
+		Agent   string // the agent that ran it
 		Log     domain.RawJSON
 		Uses    []domain.Use
 		Usage   domain.Usage
-		// Unreported is what calls without a row may have used.
+		// Unreported is the estimated usage of calls without a row.
 		Unreported domain.Usage
-		// Limit states which limit ended the attempt, LimitCode what ends the wait for it.
+		// Limit is the limit that ended the attempt. LimitCode is the event that ends the wait for
+		// it.
 		Limit     domain.Message
 		LimitCode string
 	}
-	// AttemptDone reports that the handler returned: with an output, or with a failure.
+	// AttemptDone reports that the handler returned an output or a failure.
 	AttemptDone struct {
 		AttemptEnding
 		Output  any
@@ -102,20 +103,20 @@ type (
 		Failure *domain.Failure
 		// Unstorable is set if the output cannot be stored.
 		Unstorable *domain.Failure
-		// Asked is the call that a person must allow before the step continues.
+		// Asked is the call that needs the approval of a person before the step continues.
 		Asked *ConsentRequest
 	}
-	// AttemptAbandoned reports that the handler ignores the end of its context.
+	// AttemptAbandoned reports that the handler did not return after its context ended.
 	AttemptAbandoned struct{ AttemptEnding }
-	// AttemptNotStarted reports that the handler was never called.
+	// AttemptNotStarted reports that the handler was not called.
 	AttemptNotStarted struct{ AttemptEnding }
-	// AttemptLate brings what the handler of an abandoned attempt returned.
+	// AttemptLate contains the result of an abandoned attempt.
 	AttemptLate struct {
 		Attempt *Attempt
 		Output  domain.RawJSON
 		Failure *domain.Failure
 	}
-	// SubstepRecorded brings the row of a sub-step, with what it is stored with.
+	// SubstepRecorded contains the row of a sub-step, and the data that is stored with it.
 	SubstepRecorded struct {
 		Attempt  *Attempt
 		Row      domain.Entry
@@ -127,11 +128,11 @@ type (
 
 // Events of operators.
 type (
-	// OperatorAction asks for an action on the run.
+	// OperatorAction is a request for an action on the run.
 	OperatorAction struct {
 		Actor   domain.Actor
 		Request domain.ActionRequest
-		// Reset and Options are what resuming a run that is over opens again.
+		// Reset and Options describe what the resume of an ended run reopens.
 		Reset   *walk.Reset
 		Options *ResumeOptions
 		// Unattended is set if no process may be executing the run.
@@ -142,61 +143,61 @@ type (
 		Actor   domain.Actor
 		Request domain.ResolveRequest
 	}
-	// ApprovalDecided is a person's answer to an approval request.
+	// ApprovalDecided contains a person's answer to an approval request.
 	ApprovalDecided struct {
 		Actor   domain.Actor
 		Request domain.DecideRequest
-		Answer  domain.Answer // of the request's; none when the person asks the agent first
-		// Approval is the request. It is completed with the answer.
+		Answer  domain.Answer // an answer of the request; zero if the person requested changes
+		// Approval is the request. The machine adds the answer to it.
 		Approval domain.Approval
-		// Version is the version to follow, if that is what was approved.
+		// Version is the version to follow, if a version was approved.
 		Version *NewVersion
 	}
 )
 
 // Events of child runs.
 type (
-	// ChildReady states which version a plan step runs.
+	// ChildReady contains the version that a plan step runs.
 	ChildReady struct {
 		StepKey
 		Hash string
 	}
-	// ChildEnded reports that a child run ended, or cannot be created.
+	// ChildEnded reports that a child run ended or cannot be created.
 	ChildEnded struct {
 		ID    string
 		Child domain.Run
 		Err   error // it cannot be created or read
-		// Refused is why a child that ended cannot be resumed; nil: no one tried.
+		// Refused is the reason why an ended child cannot be resumed, or nil.
 		Refused error
-		// CancelledHere is set if the child was cancelled in the name of this run.
+		// CancelledHere is set if this run cancelled the child.
 		CancelledHere bool
 	}
 )
 
 // Events of replanning.
 type (
-	// ReplanAnswered brings the planner's answer, to be made durable.
+	// ReplanAnswered contains the planner's answer, which must become durable.
 	ReplanAnswered struct {
 		StepKey
 		Answer PlannerAnswer
 		Usage  domain.Usage
 	}
-	// ReplanReady brings a stored version, or states why there is none.
+	// ReplanReady contains a stored version, or the reason why there is none.
 	ReplanReady struct {
 		StepKey
 		Target  ReplanTarget
-		Unsafe  []string // new steps that cannot be repeated: a person must accept
+		Unsafe  []string // new non-idempotent steps, which a person must accept
 		Usage   domain.Usage
-		Failure string      // why there is none
-		Again   bool        // nothing resulted, and the planner is to be called again
-		Version *NewVersion // to follow, if no one has to accept it
+		Failure string      // the reason why there is no version
+		Again   bool        // there is no result, and the planner must be called again
+		Version *NewVersion // version to follow, if it needs no acceptance
 	}
-	// NewVersion is a version that the run may follow, with what it keeps of the journal.
+	// NewVersion is a version that the run may follow, with the rows that it keeps.
 	NewVersion struct {
 		Program *Compiled
 		Facts   Facts
-		Journal []domain.Entry // whole, as far as it was applied
+		Journal []domain.Entry // all rows that were applied
 		Kept    []KeptRow
-		Failure string // why it cannot be followed
+		Failure string // the reason why it cannot be followed
 	}
 )

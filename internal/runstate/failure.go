@@ -8,29 +8,29 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// CodeInterrupted is the failure code of an attempt that a shutdown, a crash, or a limit
-// of the run ended.
+// CodeInterrupted is the failure code of an attempt that was ended by a shutdown, a crash, or a
+// limit of the run.
 const CodeInterrupted = "interrupted"
 
-// ToPlanner is the failure as the plan language has it; nil for nil.
+// ToPlanner converts a failure to the type of package walk. It returns nil for nil.
 func ToPlanner(f *domain.Failure) *walk.Failure {
 	if f == nil {
 		return nil
 	}
 	return &walk.Failure{Code: f.Code, Message: f.Message, Text: f.Text, Suggestion: f.Suggestion, Node: f.Node,
 		Permanent: f.Permanent, NoEffect: f.NoEffect, RetryAfter: f.RetryAfter, Detail: f.Detail, Request: f.Request,
-		Behind: (*walk.Behind)(f.Behind)}
+		CausedBy: (*walk.FailureCause)(f.CausedBy)}
 }
 
-// FromPlanner is the failure as the journal keeps it; nil for nil. node is used if the
-// failure names no node.
+// FromPlanner converts a failure to the type of the journal. It returns nil for nil. node is used
+// if the failure does not name a node.
 func FromPlanner(f *walk.Failure, node string) *domain.Failure {
 	if f == nil {
 		return nil
 	}
 	k := &domain.Failure{Code: f.Code, Message: f.Message, Text: f.Text, Suggestion: f.Suggestion, Node: f.Node,
 		Permanent: f.Permanent, NoEffect: f.NoEffect, RetryAfter: f.RetryAfter, Detail: f.Detail, Causes: causesOf(f),
-		Request: f.Request, Behind: (*domain.Behind)(f.Behind)}
+		Request: f.Request, CausedBy: (*domain.FailureCause)(f.CausedBy)}
 	if k.Code == "" {
 		k.Code = walk.CodeFailed
 	}
@@ -43,14 +43,14 @@ func FromPlanner(f *walk.Failure, node string) *domain.Failure {
 	return k
 }
 
-// Bounds of the causes that are kept.
+// Limits of stored causes.
 const (
 	maxCauses = 8
 	maxCause  = 500
 )
 
-// causesOf are the errors below a failure, from the outside in; none if the only
-// one adds nothing to the failure.
+// causesOf returns the messages of the wrapped errors, outermost first. It returns nothing if the
+// only one repeats the failure.
 func causesOf(f *walk.Failure) []string {
 	var out []string
 	last := f.Message
@@ -65,7 +65,7 @@ func causesOf(f *walk.Failure) []string {
 	return out
 }
 
-// Interrupted is the failure of an interrupted attempt.
+// Interrupted returns the failure of an interrupted attempt.
 func Interrupted(format string, args ...any) *domain.Failure {
 	return (&domain.Failure{Code: CodeInterrupted}).WithMessage(format, args...)
 }

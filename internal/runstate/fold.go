@@ -12,21 +12,21 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Facts are what a fold needs besides the journal.
+// Facts are the inputs of a fold besides the journal.
 type Facts struct {
 	Run   string // id
 	Input any
-	Held  bool // the run's row is held, since a restore; the journal has no row for it
-	// Quarantined is set if the run's row is quarantined. A damaged journal gets no row
-	// for it.
+	Held  bool // the run is held since a restore; the journal has no row for that
+	// Quarantined reports that the run is quarantined. A damaged journal has no row for that.
 	Quarantined bool
-	// KeepHistory keeps every settled visit; see State.Settled.
+	// KeepHistory keeps all settled visits; see State.Settled.
 	KeepHistory bool
-	// Program returns the version that a replan row leads to; nil: none is available.
+	// Program returns the version that a replan row leads to. Nil means that no version is
+	// available.
 	Program func(hash string) (*walk.Program, error)
 }
 
-// New is the state of a run without rows.
+// New returns the state of a run without rows.
 func New(prog *walk.Program, f Facts) *State {
 	s := &State{
 		Program: prog, Request: f.Input,
@@ -35,13 +35,13 @@ func New(prog *walk.Program, f Facts) *State {
 		Foreach: map[walk.VisitKey]*Foreach{},
 		Held:    f.Held, KeepHistory: f.KeepHistory, begun: make([]bool, len(prog.Nodes)),
 	}
-	s.intake()
+	s.openReady()
 	return s
 }
 
-// Fold rebuilds a run's state from its journal. prog is the version that the journal
-// begins with. CodeCorrupt: a row contradicts those before it; errors.As finds the
-// InvalidRow.
+// Fold rebuilds the state of a run from its journal. prog is the version at the beginning of the
+// journal. The error has CodeCorrupt and wraps an InvalidRow if a row contradicts the previous
+// rows.
 func Fold(prog *walk.Program, f Facts, journal []domain.Entry) (*State, error) {
 	s := New(prog, f)
 	for i := range journal {
@@ -59,32 +59,32 @@ func Fold(prog *walk.Program, f Facts, journal []domain.Entry) (*State, error) {
 		}
 		s.ForgetSettled()
 	}
-	s.Held = f.Held // the journal has releases, not of the restore that came after
+	s.Held = f.Held // the journal has releases, but not the restore after them
 	s.Quarantined = s.Quarantined || f.Quarantined
 	return s, nil
 }
 
-// CorruptRow is the error of a row that contradicts the journal before it or the plan.
+// CorruptRow returns the error of a row that contradicts the previous rows or the plan.
 func CorruptRow(e *domain.Entry, format string, args ...any) error {
 	what := strings.TrimSpace(string(e.Kind) + " " + e.Node)
 	return &domain.Error{Code: domain.CodeCorrupt, Message: fmt.Sprintf("journal row %d (%s): %s", e.Seq, what, fmt.Sprintf(format,
 		args...)), Cause: InvalidRow(e.Seq)}
 }
 
-// InvalidRow is the cause of a CorruptRow error: the sequence number of the row.
+// InvalidRow is the sequence number of an invalid row, and the cause of a CorruptRow error.
 type InvalidRow int64
 
 func (m InvalidRow) Error() string { return fmt.Sprintf("row %d does not fit", int64(m)) }
 
-// Apply replays one recorded row. Replan rows need FollowReplan. CodeCorrupt: the row
-// contradicts the state.
+// Apply replays a recorded row. For replan rows, use FollowReplan. The error has CodeCorrupt if the
+// row contradicts the state.
 func (s *State) Apply(e *domain.Entry) error {
 	if e.Seq != s.Seq+1 {
 		return CorruptRow(e, "follows row %d", s.Seq)
 	}
 	s.CleanStop = false
 	switch e.Kind {
-	case domain.EntryReset, domain.EntryVerb:
+	case domain.EntryReset, domain.EntryAction:
 		if err := s.applyRun(e); err != nil {
 			return err
 		}
@@ -164,7 +164,7 @@ func (s *State) Apply(e *domain.Entry) error {
 	case domain.EntrySubstep:
 		delete(w.CallsInFlight, e.Substep)
 		if e.Status == domain.NodeCancelled {
-			return nil // the call was not made after all: there is no response to inherit
+			return nil // the call was not made, so there is no response to inherit
 		}
 		if w.Substeps == nil {
 			w.Substeps = map[int]domain.Entry{}
@@ -176,7 +176,7 @@ func (s *State) Apply(e *domain.Entry) error {
 	return nil
 }
 
-// applyRun applies rows that speak of the run and not of a node.
+// applyRun applies a row about the run.
 func (s *State) applyRun(e *domain.Entry) error {
 	if e.Kind == domain.EntryReset {
 		var r walk.Reset
@@ -189,63 +189,62 @@ func (s *State) applyRun(e *domain.Entry) error {
 		s.AfterReset(r)
 		return nil
 	}
-	var p VerbDecision
+	var p RunActionDecision
 	if err := json.Unmarshal(e.Decision, &p); err != nil {
 		return CorruptRow(e, "%v", err)
 	}
-	switch p.Verb {
-	case VerbPause:
+	switch p.Action {
+	case RunActionPause:
 		s.Paused = true
-	case VerbUnpause:
+	case RunActionUnpause:
 		s.Paused = false
-	case VerbCancel:
+	case RunActionCancel:
 		s.Cancelled, s.Budget = true, nil
 		s.Paused, s.Quarantined, s.Held = false, false, false
 		s.Walk.Stop()
-	case VerbQuarantine:
+	case RunActionQuarantine:
 		s.Quarantined = true
-	case VerbRelease:
+	case RunActionRelease:
 		s.Quarantined, s.Held = false, false
 		for _, w := range s.Open {
 			w.Crashes = 0
 		}
-	case VerbStartNow: // the run's row states when
-	case VerbRetryNow:
+	case RunActionStartNow: // the row of the run has the time
+	case RunActionRetryNow:
 		for _, w := range s.Open {
 			if w.Phase == PhaseWaiting && w.Reason == domain.WaitRetry {
 				w.Due = e.At
 			}
 		}
-	case VerbCrash:
+	case RunActionCrash:
 		for _, n := range p.Nodes {
 			if w := s.Open[s.Find(n)]; w != nil {
 				w.Crashes++
 			}
 		}
-	case VerbStop:
+	case RunActionStop:
 		s.CleanStop = true
-	case VerbPlans:
+	case RunActionPlans:
 		s.Plans = p.Plans
-	case VerbMemory:
+	case RunActionMemory:
 		v, err := Decode(e.Output)
 		if err != nil {
 			return CorruptRow(e, "%v", err)
 		}
-		s.Remember(v)
-	case VerbOptions:
+		s.SetMemory(v)
+	case RunActionOptions:
 		applyOptions(s, p.Options)
-	case VerbBudget:
+	case RunActionBudget:
 		s.Budget = &BudgetWait{Message: message.Decode(p.Text, p.Message), Code: p.Code, since: e.At}
-	case VerbLimits, VerbBudgetRetry:
+	case RunActionLimits, RunActionBudgetRetry:
 		s.Budget = nil
 	default:
-		return CorruptRow(e, "unknown verb %q", p.Verb)
+		return CorruptRow(e, "unknown action %q", p.Action)
 	}
 	return nil
 }
 
-// Find is the key of a step that a row names. Its node is -1 if the plan has no such
-// node.
+// Find returns the key of the step that a row names. Its node is -1 if the plan has no such node.
 func (s *State) Find(n StepRef) StepKey {
 	i, ok := s.Program.Index[n.Node]
 	if !ok {
@@ -254,8 +253,7 @@ func (s *State) Find(n StepRef) StepKey {
 	return StepKey{walk.VisitKey{Node: i, Visit: n.Visit}, n.Item}
 }
 
-// applyResolve applies an answer from outside. What it settles follows as a
-// final row.
+// applyResolve applies a resolve row. A final row follows if it settles the step.
 func (s *State) applyResolve(e *domain.Entry, k StepKey) error {
 	var p ResolveDecision
 	if err := json.Unmarshal(e.Decision, &p); err != nil {
@@ -279,7 +277,7 @@ func (s *State) applyResolve(e *domain.Entry, k StepKey) error {
 		if s.Doubts == nil {
 			s.Doubts = map[StepKey]*Doubt{}
 		}
-		s.Doubts[k] = &Doubt{Resolution: said} // until it opens
+		s.Doubts[k] = &Doubt{Resolution: said} // until the step opens
 		return nil
 	case ActionRetry:
 		if w != nil && w.Phase == PhaseInDoubt {
@@ -327,7 +325,7 @@ func (s *State) replay(e *domain.Entry, k StepKey) error {
 	return nil
 }
 
-// Key is the key of the step that a row is about.
+// Key returns the key of the step that a row is about.
 func (s *State) Key(e *domain.Entry) (StepKey, error) {
 	i, ok := s.Program.Index[e.Node]
 	if !ok {
@@ -339,7 +337,7 @@ func (s *State) Key(e *domain.Entry) (StepKey, error) {
 	return StepKey{walk.VisitKey{Node: i, Visit: e.Visit}, e.Item}, nil
 }
 
-// Decode is the value of recorded JSON; nil for none.
+// Decode decodes recorded JSON. It returns nil for an absent value.
 func Decode(raw domain.RawJSON) (any, error) {
 	if len(raw) == 0 {
 		return nil, nil

@@ -41,16 +41,16 @@ func TestWaitsInOrderOfPrecedence(t *testing.T) {
 	if first() != domain.WaitApproval || s.Waits()[0].Message != "m" {
 		t.Errorf("got %+v, want the approval first", s.Waits())
 	}
-	row(domain.Entry{Kind: domain.EntryVerb, Item: -1, Decision: VerbDecision{Verb: VerbBudget,
+	row(domain.Entry{Kind: domain.EntryAction, Item: -1, Decision: RunActionDecision{Action: RunActionBudget,
 		Message: "max_steps 1 is used up"}.JSON()})
 	if got := s.Waits()[0].Reason; got != domain.WaitBudget {
 		t.Errorf("got %s, want budget before approval", got)
 	}
-	row(domain.Entry{Kind: domain.EntryVerb, Item: -1, Decision: VerbDecision{Verb: VerbPause}.JSON()})
+	row(domain.Entry{Kind: domain.EntryAction, Item: -1, Decision: RunActionDecision{Action: RunActionPause}.JSON()})
 	if first() != domain.WaitPaused || len(s.Waits()) != 4 {
 		t.Errorf("got %+v, want paused first of four", s.Waits())
 	}
-	row(domain.Entry{Kind: domain.EntryVerb, Item: -1, Decision: VerbDecision{Verb: VerbQuarantine}.JSON()})
+	row(domain.Entry{Kind: domain.EntryAction, Item: -1, Decision: RunActionDecision{Action: RunActionQuarantine}.JSON()})
 	if first() != domain.WaitQuarantined {
 		t.Errorf("got %s, want quarantined first", first())
 	}
@@ -58,7 +58,7 @@ func TestWaitsInOrderOfPrecedence(t *testing.T) {
 
 // A journal that contradicts itself is refused, with the row named, and never
 // panics.
-func TestFoldRefusesNonsense(t *testing.T) {
+func TestFoldRejectsInvalidRows(t *testing.T) {
 	t.Parallel()
 	doc, problems := planner.Parse([]byte(`{nodes: {a: {type: set, input: 1}}}`), planner.WithFormat(planner.FormatYAML))
 	if doc == nil {
@@ -78,9 +78,9 @@ func TestFoldRefusesNonsense(t *testing.T) {
 			Status: domain.NodeCompleted, Output: domain.RawJSON(`{`)},
 		"broken decision": {Seq: 1, Kind: domain.EntryResult, Final: true, Node: "a", Visit: 1, Item: -1,
 			Status: domain.NodeCompleted, Decision: domain.RawJSON(`[]`)},
-		"an unknown kind": {Seq: 1, Kind: "song", Node: "a", Visit: 1, Item: -1},
-		"an unknown verb": {Seq: 1, Kind: domain.EntryVerb, Item: -1, Decision: domain.RawJSON(`{"verb":"sing"}`)},
-		"a broken reset":  {Seq: 1, Kind: domain.EntryReset, Item: -1, Decision: domain.RawJSON(`7`)},
+		"an unknown kind":   {Seq: 1, Kind: "song", Node: "a", Visit: 1, Item: -1},
+		"an unknown action": {Seq: 1, Kind: domain.EntryAction, Item: -1, Decision: domain.RawJSON(`{"action":"sing"}`)},
+		"a broken reset":    {Seq: 1, Kind: domain.EntryReset, Item: -1, Decision: domain.RawJSON(`7`)},
 		"a doubtless answer": {Seq: 1, Kind: domain.EntryResolve, Node: "a", Visit: 9, Item: -1,
 			Decision: ResolveDecision{Action: "skip"}.JSON()},
 	} {
@@ -106,7 +106,7 @@ func TestAnItemThatNeverStartedLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, err := Fold(p, Facts{Run: "r", Input: []any{"x"}}, []domain.Entry{
-		{Seq: 1, Kind: domain.EntryVerb, Item: -1, Decision: VerbDecision{Verb: VerbCancel}.JSON()},
+		{Seq: 1, Kind: domain.EntryAction, Item: -1, Decision: RunActionDecision{Action: RunActionCancel}.JSON()},
 		{
 			Seq:      2,
 			Kind:     domain.EntryResult,

@@ -8,17 +8,16 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// BudgetWait is why a run waits for a higher limit. Code is set if something else than
-// a higher limit ends the wait.
+// BudgetWait is a wait for a higher limit. Code is set if another event also ends the wait.
 type BudgetWait struct {
 	domain.Message
 	Code  string
 	since time.Time
 }
 
-const defaultSteps = 100_000 // nodes per run
+const defaultSteps = 100_000 // steps per run
 
-// InitialLimits are a new run's limits: what its starter set, else the plan's, else
+// InitialLimits returns the limits of a new run: those of the request, or else of the plan, or else
 // the defaults.
 func InitialLimits(asked domain.Limits, plan walk.Limits) domain.Limits {
 	return MergeLimits(MergeLimits(domain.Limits{MaxSteps: defaultSteps}, domain.Limits{
@@ -26,7 +25,7 @@ func InitialLimits(asked domain.Limits, plan walk.Limits) domain.Limits {
 	}), asked)
 }
 
-// MergeLimits replaces in base what is set in over.
+// MergeLimits returns base with the non-zero fields of over.
 func MergeLimits(base, over domain.Limits) domain.Limits {
 	if over.MaxSteps != 0 {
 		base.MaxSteps = over.MaxSteps
@@ -44,7 +43,7 @@ func MergeLimits(base, over domain.Limits) domain.Limits {
 	return base
 }
 
-// Spent is what a run has used of its limits.
+// Spent is the usage that counts against the limits of a run.
 type Spent struct {
 	Steps int64
 	Time  time.Duration
@@ -54,7 +53,8 @@ type Spent struct {
 // Tokens is the number of input and output tokens.
 func (s Spent) Tokens() int64 { return s.Usage.InputTokens + s.Usage.OutputTokens }
 
-// Exceeded returns which limit the next node or call would exceed; zero: none.
+// Exceeded returns the limit that the next step or call would exceed. It returns a zero message if
+// there is none.
 func Exceeded(l domain.Limits, s Spent) (none domain.Message) {
 	switch tokens := s.Tokens(); {
 	case l.MaxSteps > 0 && s.Steps >= l.MaxSteps:
@@ -69,11 +69,11 @@ func Exceeded(l domain.Limits, s Spent) (none domain.Message) {
 	return none
 }
 
-// CodePrice is the code of a wait for budget that ends once a price is configured.
+// CodePrice is the code of a wait for budget that ends when a price is configured.
 const CodePrice = "price"
 
-// RaisedLimits are the limits that a request leads to, of a run with these limits that has used
-// s. CodeInvalid: one of them is below that.
+// RaisedLimits returns the limits after a request. The error has CodeInvalid if one of them is
+// below the usage s.
 func RaisedLimits(l domain.Limits, s Spent, r domain.ActionRequest) (domain.Limits, error) {
 	l = MergeLimits(l, r.Limits)
 	for _, f := range []struct {

@@ -10,85 +10,84 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Machine decides how one run continues. Handle takes an event and returns the checkpoints
-// and commands that follow from it; every row that it decides is applied to State at once.
-// It has no goroutines, store, or clock, and nothing that it decides depends on the order
-// of a map. It belongs to one goroutine.
+// Machine decides how a run continues. Handle takes an event and returns the resulting checkpoints
+// and commands. It applies every row to State at once. The machine has no goroutines, store, or
+// clock, and its decisions do not depend on the order of a map. It is not safe for concurrent use.
 type Machine struct {
-	Run     domain.Run // the run's row, with everything that was decided since it was read
+	Run     domain.Run // the row of the run with all decisions since it was read
 	Program *Compiled
 	State   *State
-	// Observe, if set, is called with the state of every checkpoint that is completed.
+	// Observe, if set, is called with the state after every completed checkpoint.
 	Observe func(*State)
 
-	env Env      // of the event being handled
-	out Decision // of the event being handled
+	env Env      // of the current event
+	out Decision // of the current event
 
-	next      domain.Checkpoint // being put together
+	next      domain.Checkpoint // the current checkpoint
 	hasFinal  bool              // next holds a final row
 	completed int64             // number of the last completed checkpoint
 
 	queue    queue
 	starting bool                 // a step is being started or run inline
 	attempts map[StepKey]*Attempt // active
-	budget   domain.Message       // why nothing starts as long as something runs
+	budget   domain.Message       // why nothing starts while something runs
 
 	runningSince time.Duration // reading of the monotonic clock
-	dueDirty     bool          // the time at which the run is due may have changed
+	dueDirty     bool          // the due time of the run may have changed
 	ended        bool
-	reopening    bool      // a resume is being recorded; its status is set already
+	reopening    bool      // a resume is being recorded, and its status is set
 	replanAsked  bool      // for the step that waits for a new version
-	path         []Settled // the first settled visits; see pathKept
-	pathLen      int       // letters of the run's path that are recorded
-	noted        map[domain.Use]bool
-	// loaded and recovered are the sequence numbers before and after Recover. announced is
-	// set if what Recover did was previewed.
+	path         []Settled // the first settled visits, at most pathKept
+	pathLen      int       // recorded letters of the path summary
+	recordedUses map[domain.Use]bool
+	// loaded and recovered are the sequence numbers before and after Recover. announced reports
+	// that a preview showed what Recover did.
 	loaded, recovered int64
 	announced         bool
 }
 
 const (
-	maxPath  = 64          // letters of the run's path
-	pathKept = 2 * maxPath // settled visits that are kept for it; a reset takes some away
+	maxPath  = 64          // letters of the path summary
+	pathKept = 2 * maxPath // visits kept for the path summary, because a reset removes some
 )
 
-// Env is what a decision needs to know of other systems: values only.
+// Env holds the external values that a decision depends on.
 type Env struct {
 	Now       time.Time
-	Monotonic time.Duration // reading of a clock that no one can set
-	// Jitter are random numbers in [0, 1): of a backoff, and of a delay that a server
-	// requires.
+	Monotonic time.Duration // reading of the monotonic clock
+	// Jitter holds random numbers in [0, 1): for a backoff, and for a delay that a server requires.
 	Jitter [2]float64
-	// HasSlot is set if the run may work.
+	// HasSlot reports whether the run may work.
 	HasSlot bool
-	// Stopping is set if the daemon stops, Maintenance if no step may start anywhere.
+	// Stopping reports that the daemon is stopping. Maintenance reports that no step may start in
+	// any run.
 	Stopping, Maintenance bool
-	// Hold is set if no step may start right now: messages wait, or too many checkpoints
-	// are on their way.
+	// Hold reports that no step may start now, because messages wait or too many checkpoints are
+	// not durable.
 	Hold    bool
 	Options *Options
 }
 
-// Options are the settings that decisions depend on.
+// Options are settings that decisions depend on.
 type Options struct {
-	Safe            bool          // nothing is executed
-	Replans         bool          // new versions can be planned
-	MaxReplans      int           // of one run
-	QuarantineAfter int           // crashes within one step
-	ConsentTimeout  time.Duration // 0: a call waits forever for an answer
-	// Speakers are the agents behind the nodes of the program, by index; "": none is.
-	Speakers []string
+	Safe            bool          // safe mode: nothing is executed
+	Replans         bool          // the planner can create new versions
+	MaxReplans      int           // per run
+	QuarantineAfter int           // crashes during one step
+	ConsentTimeout  time.Duration // of a consent request; 0 means no timeout
+	// Agents holds the agent of each node of the program, or "".
+	Agents []string
 }
 
-// Decision is what follows from an event. Its slices are valid until the next one.
+// Decision is the result of an event. Its slices are valid until the next event.
 type Decision struct {
-	Checkpoints []domain.Checkpoint // that were completed, in order
+	Checkpoints []domain.Checkpoint // completed checkpoints, in order
 	Commands    []Command
-	// Began is set if a step was started or run: another may start at once.
+	// Began reports that a step was started or run, so that another may start at once.
 	Began bool
 }
 
-// NewMachine returns the machine of a run whose journal was folded to s with its history.
+// NewMachine returns the machine of a run. s must be the fold of its journal with history.
 // completed is the number of checkpoints completed before.
 func NewMachine(run domain.Run, prog *Compiled, s *State, completed int64) *Machine {
 	m := &Machine{Run: run, Program: prog, State: s, completed: completed, attempts: map[StepKey]*Attempt{}}
@@ -104,7 +103,7 @@ func NewMachine(run domain.Run, prog *Compiled, s *State, completed int64) *Mach
 	return m
 }
 
-// Handle decides what follows from an event. With an error nothing has changed.
+// Handle decides what follows from an event. If it returns an error, nothing has changed.
 func (m *Machine) Handle(ev Event, env Env) (Decision, error) {
 	clear(m.out.Checkpoints)
 	clear(m.out.Commands)
@@ -113,8 +112,8 @@ func (m *Machine) Handle(ev Event, env Env) (Decision, error) {
 	return m.out, err
 }
 
-// Pending lists what must be active according to the state. The runner executes it
-// after the last row of a journal has been applied.
+// Pending returns commands for everything that must be active according to the state. The runner
+// executes them after it has loaded a journal.
 func (m *Machine) Pending() []Command {
 	var list []Command
 	if m.ended {
@@ -139,16 +138,16 @@ func (m *Machine) Pending() []Command {
 	return append(list, Command{Task: ArmTimer{due}})
 }
 
-// Ended reports whether the run is over.
+// Ended reports whether the run has ended.
 func (m *Machine) Ended() bool { return m.ended }
 
-// Attempts is how many attempts are active.
+// Attempts returns the number of active attempts.
 func (m *Machine) Attempts() int { return len(m.attempts) }
 
-// Next is the step that may start next; nil: none may.
+// Next returns the step that may start next, or nil.
 func (m *Machine) Next(now time.Time) *StepKey { return m.queue.peek(m.State, now) }
 
-// Draft lists the rows of the checkpoint being put together.
+// Draft returns the rows of the current checkpoint.
 func (m *Machine) Draft() []domain.Entry { return m.next.Entries }
 
 // Blocked reports whether nothing may start.
@@ -157,29 +156,30 @@ func (m *Machine) Blocked(env Env) bool {
 	return m.blocked()
 }
 
-func (m *Machine) blocked() bool { return m.env.Stopping || m.barred() }
+func (m *Machine) blocked() bool { return m.env.Stopping || m.suspended() }
 
-// barred is blocked for a reason that outlives a restart.
-func (m *Machine) barred() bool {
+// suspended reports whether nothing may start for a reason that survives a restart.
+func (m *Machine) suspended() bool {
 	s := m.State
-	return s.Paused || s.Held || s.Quarantined || m.env.Options.Safe || !m.budget.IsZero() || s.Budget != nil || m.ended || m.early() ||
+	return s.Paused || s.Held || s.Quarantined || m.env.Options.Safe || !m.budget.IsZero() || s.Budget != nil || m.ended ||
+		m.beforeStart() ||
 		m.Program.Replans && s.Replanning() != nil
 }
 
-// early reports whether the run may not start yet.
-func (m *Machine) early() bool {
+// beforeStart reports whether the start time of the run is in the future.
+func (m *Machine) beforeStart() bool {
 	return m.Run.StartedAt.IsZero() && !m.Run.StartAt.IsZero() && m.Run.StartAt.After(m.env.Now)
 }
 
 // do adds a command that is executed at once.
 func (m *Machine) do(t Task) { m.out.Commands = append(m.out.Commands, Command{Task: t}) }
 
-// doAfter adds a command that is executed once the checkpoint being put together is durable.
+// doAfter adds a command that is executed when the current checkpoint is durable.
 func (m *Machine) doAfter(t Task) {
 	m.out.Commands = append(m.out.Commands, Command{After: m.completed + 1, Task: t})
 }
 
-// complete ends the checkpoint being put together.
+// complete ends the current checkpoint.
 func (m *Machine) complete() {
 	m.status()
 	if c := &m.next; len(c.Entries) == 0 && c.Patch == nil && len(c.Audit) == 0 && len(c.Approvals) == 0 {
@@ -194,7 +194,7 @@ func (m *Machine) complete() {
 	m.completed++
 }
 
-// separate completes a checkpoint that holds a final row: one finished step is one
+// separate completes a checkpoint with a final row, so that each finished step has its own
 // checkpoint.
 func (m *Machine) separate() {
 	if m.hasFinal {
@@ -202,7 +202,7 @@ func (m *Machine) separate() {
 	}
 }
 
-// patch is the change of the run's row in the checkpoint being put together.
+// patch returns the change of the run in the current checkpoint.
 func (m *Machine) patch() *domain.RunPatch {
 	if m.next.Patch == nil {
 		m.next.Patch = &domain.RunPatch{}
@@ -210,17 +210,16 @@ func (m *Machine) patch() *domain.RunPatch {
 	return m.next.Patch
 }
 
-// entry begins a row about a step; seq is assigned by add.
+// entry returns a new row about a step. add sets its sequence number.
 func (m *Machine) entry(kind domain.EntryKind, k StepKey) domain.Entry {
 	return domain.Entry{Kind: kind, Node: m.Program.Nodes[k.Node].ID, Visit: k.Visit, Item: k.Item, At: m.env.Now}
 }
 
-// add appends a row to the checkpoint being put together and applies it.
+// add appends a row to the current checkpoint and applies it.
 func (m *Machine) add(e domain.Entry) {
 	e.Seq = m.State.Seq + 1
 	if err := m.State.Apply(&e); err != nil {
-		// A row that this code just made contradicts the state: a defect here,
-		// which must not be written.
+		// A new row contradicts the state. This is a bug, and the row must not be stored.
 		panic(fmt.Sprintf("runstate: run %s: %v", m.Run.ID, err))
 	}
 	m.next.Entries = append(m.next.Entries, e)
@@ -229,12 +228,12 @@ func (m *Machine) add(e domain.Entry) {
 	m.use(e.Usage)
 }
 
-// verbRow appends a row about the run.
-func (m *Machine) verbRow(p VerbDecision, actor, reason string) {
-	m.add(domain.Entry{Kind: domain.EntryVerb, Item: NoItem, Decision: p.JSON(), Actor: actor, Reason: reason, At: m.env.Now})
+// addActionRow appends a row about the run.
+func (m *Machine) addActionRow(p RunActionDecision, actor, reason string) {
+	m.add(domain.Entry{Kind: domain.EntryAction, Item: NoItem, Decision: p.JSON(), Actor: actor, Reason: reason, At: m.env.Now})
 }
 
-// use counts what a row used.
+// use adds the usage of a row.
 func (m *Machine) use(u domain.Usage) {
 	if u.Zero() {
 		return
@@ -244,8 +243,8 @@ func (m *Machine) use(u domain.Usage) {
 	m.Run.Usage = m.Run.Usage.Add(u)
 }
 
-// record adds to the checkpoint being put together the records of an operation: its audit
-// record and, if the request had an idempotency key, the receipt.
+// record adds the audit record of an operation to the current checkpoint, and its receipt if the
+// request had an idempotency key.
 func (m *Machine) record(r *domain.Receipt, object string, record domain.AuditRecord) {
 	m.next.Audit = append(m.next.Audit, record)
 	if r != nil {
@@ -255,7 +254,7 @@ func (m *Machine) record(r *domain.Receipt, object string, record domain.AuditRe
 	}
 }
 
-// attemptsInOrder lists the attempts active by node, visit, and item.
+// attemptsInOrder returns the active attempts by node, visit, and item.
 func (m *Machine) attemptsInOrder() []*Attempt {
 	list := make([]*Attempt, 0, len(m.attempts))
 	for _, t := range m.attempts {
@@ -267,5 +266,5 @@ func (m *Machine) attemptsInOrder() []*Attempt {
 	return list
 }
 
-// foreachKey is the place of a foreach visit in the queue.
+// foreachKey returns the key of a foreach visit in the queue.
 func foreachKey(v walk.VisitKey) StepKey { return StepKey{VisitKey: v, Item: NoItem} }

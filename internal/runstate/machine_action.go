@@ -11,13 +11,13 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Conflict is the error of an action that the run is not in the right status for.
+// Conflict returns the error of an action that is not possible in the current status of the run.
 func (m *Machine) Conflict(format string, args ...any) *domain.Error {
 	return domain.Errorf(domain.CodeConflict, "%s; %s", domain.Messagef(format, args...), domain.RunIs(m.Run.Status, m.Run.WaitReason))
 }
 
-// CheckRevision refuses an action on a run that has moved on since its revision was seen.
-// What Recover has recorded does not count as a change.
+// CheckRevision returns an error if the run has changed since the revision. Rows of Recover do not
+// count as a change.
 func (m *Machine) CheckRevision(rev int64) error {
 	if rev == 0 || rev == m.State.Seq || rev == m.loaded && m.State.Seq == m.recovered {
 		return nil
@@ -25,8 +25,7 @@ func (m *Machine) CheckRevision(rev int64) error {
 	return domain.RunChanged(rev, m.State.Seq)
 }
 
-// JustRecovered reports whether nothing but Recover has changed the run, and a preview said
-// what that does.
+// JustRecovered reports whether only Recover has changed the run, and a preview showed that change.
 func (m *Machine) JustRecovered() bool { return m.announced && m.State.Seq == m.recovered }
 
 func (ev *OperatorAction) handle(m *Machine) error {
@@ -76,16 +75,16 @@ func (ev *OperatorAction) handle(m *Machine) error {
 }
 
 // row appends the row of an action.
-func (ev *OperatorAction) row(m *Machine, p VerbDecision) {
+func (ev *OperatorAction) row(m *Machine, p RunActionDecision) {
 	m.separate()
-	m.verbRow(p, ev.Actor.Name, ev.Request.Reason)
+	m.addActionRow(p, ev.Actor.Name, ev.Request.Reason)
 }
 
 func (ev *OperatorAction) cancel(m *Machine) error {
 	if m.State.Cancelled {
 		return m.Conflict("the run is being cancelled already")
 	}
-	ev.row(m, VerbDecision{Verb: VerbCancel})
+	ev.row(m, RunActionDecision{Action: RunActionCancel})
 	if m.Run.Paused {
 		m.setPaused(false)
 	}
@@ -97,7 +96,7 @@ func (ev *OperatorAction) pause(m *Machine) error {
 	if m.State.Paused {
 		return m.Conflict("the run is already paused")
 	}
-	ev.row(m, VerbDecision{Verb: VerbPause})
+	ev.row(m, RunActionDecision{Action: RunActionPause})
 	m.setPaused(true)
 	return nil
 }
@@ -106,7 +105,7 @@ func (ev *OperatorAction) resumePaused(m *Machine) error {
 	if !m.State.Paused {
 		return m.Conflict("the run is not paused")
 	}
-	ev.row(m, VerbDecision{Verb: VerbUnpause})
+	ev.row(m, RunActionDecision{Action: RunActionUnpause})
 	m.setPaused(false)
 	endWaits(m)
 	return nil
@@ -116,7 +115,7 @@ func (ev *OperatorAction) retryNow(m *Machine) error {
 	if !m.State.HasWait(domain.WaitRetry) {
 		return m.Conflict("no retry is pending")
 	}
-	ev.row(m, VerbDecision{Verb: VerbRetryNow})
+	ev.row(m, RunActionDecision{Action: RunActionRetryNow})
 	endWaits(m)
 	return nil
 }
@@ -125,23 +124,23 @@ func (ev *OperatorAction) release(m *Machine) error {
 	if !m.State.Quarantined && !m.State.Held {
 		return m.Conflict("the run is neither held nor quarantined")
 	}
-	ev.row(m, VerbDecision{Verb: VerbRelease})
+	ev.row(m, RunActionDecision{Action: RunActionRelease})
 	reopenReleased(m)
 	endWaits(m)
 	return nil
 }
 
-// reopenReleased opens again what a held or quarantined run waits for.
+// reopenReleased reopens the requests and child runs that a held or quarantined run waits for.
 func reopenReleased(m *Machine) {
 	reopenApprovals(m)
-	checkChildren(m) // no one did while it was quarantined
+	checkChildren(m) // nothing watched them while the run was quarantined
 }
 
 func (ev *OperatorAction) startNow(m *Machine) error {
-	if !m.early() {
+	if !m.beforeStart() {
 		return m.Conflict("the run is not scheduled")
 	}
-	ev.row(m, VerbDecision{Verb: VerbStartNow})
+	ev.row(m, RunActionDecision{Action: RunActionStartNow})
 	m.setStarted()
 	endWaits(m)
 	return nil
@@ -153,7 +152,7 @@ func (ev *OperatorAction) limits(m *Machine, record *domain.AuditRecord) error {
 		return err
 	}
 	record.Detail = domain.ChangeDetail(domain.ViewLimits(m.Run.Limits), domain.ViewLimits(limits))
-	ev.row(m, VerbDecision{Verb: VerbLimits, Limits: &limits})
+	ev.row(m, RunActionDecision{Action: RunActionLimits, Limits: &limits})
 	m.Run.Limits, m.patch().Limits = limits, &limits
 	if labels := ev.Request.Labels; len(labels) > 0 {
 		p := m.patch()
@@ -183,12 +182,12 @@ func (ev *OperatorAction) delete(m *Machine) error {
 	return nil
 }
 
-// resumeEnded continues a failed or cancelled run.
+// resumeEnded resumes a failed or cancelled run.
 func (ev *OperatorAction) resumeEnded(m *Machine, record domain.AuditRecord) {
 	m.add(domain.Entry{Kind: domain.EntryReset, Item: NoItem, Actor: ev.Actor.Name, Reason: ev.Request.Reason, At: m.env.Now,
 		Decision: MustJSON(ev.Reset)})
 	if ev.Options != nil {
-		m.verbRow(VerbDecision{Verb: VerbOptions, Options: ev.Options}, ev.Actor.Name, ev.Request.Reason)
+		m.addActionRow(RunActionDecision{Action: RunActionOptions, Options: ev.Options}, ev.Actor.Name, ev.Request.Reason)
 	}
 	p := m.patch()
 	p.ClearError, p.EndedAt = true, &time.Time{}
@@ -199,8 +198,8 @@ func (ev *OperatorAction) resumeEnded(m *Machine, record domain.AuditRecord) {
 	path := pathOf(m.path[:min(len(m.path), maxPath)])
 	p.Path, m.pathLen = &path, len(path)
 	m.State.ForgetSettled()
-	// The run leaves its final status before anything runs: it may end again at
-	// once, if all that was left when it was cancelled has completed since.
+	// The run leaves its final status before anything runs. It may end again at once if everything
+	// that was left has completed since.
 	p.Status = domain.RunQueued
 	m.Run.Status, m.Run.WaitReason = domain.RunQueued, ""
 	m.record(ev.Request.Receipt, m.Run.ID, record)
@@ -210,29 +209,29 @@ func (ev *OperatorAction) resumeEnded(m *Machine, record domain.AuditRecord) {
 	m.reopening = false
 }
 
-// ResumeActions are the verb rows that resuming a run that is not over writes; none: there is
+// ResumeActions returns the action rows of resuming a run that has not ended. It is empty if there is
 // nothing to resume.
 func ResumeActions(s *State) []string {
-	var verbs []string
+	var actions []string
 	if s.Quarantined || s.Held {
-		verbs = append(verbs, VerbRelease)
+		actions = append(actions, RunActionRelease)
 	}
 	if s.Paused {
-		verbs = append(verbs, VerbUnpause)
+		actions = append(actions, RunActionUnpause)
 	}
 	if s.Budget != nil && s.Budget.Code == CodePrice {
-		verbs = append(verbs, VerbBudgetRetry)
+		actions = append(actions, RunActionBudgetRetry)
 	}
 	if s.HasWait(domain.WaitRetry) {
-		verbs = append(verbs, VerbRetryNow)
+		actions = append(actions, RunActionRetryNow)
 	}
-	return verbs
+	return actions
 }
 
-// resumeWaiting ends whatever a person may end of what the run waits for.
+// resumeWaiting ends all waits of the run that a person may end.
 func (ev *OperatorAction) resumeWaiting(m *Machine) error {
-	verbs := ResumeActions(m.State)
-	if len(verbs) == 0 {
+	actions := ResumeActions(m.State)
+	if len(actions) == 0 {
 		if (m.JustRecovered() || ev.Unattended) && len(m.attempts) == 0 {
 			return nil // it continues from here
 		}
@@ -245,12 +244,12 @@ func (ev *OperatorAction) resumeWaiting(m *Machine) error {
 		}
 		return m.Conflict("the run is not stopped")
 	}
-	for _, verb := range verbs {
-		ev.row(m, VerbDecision{Verb: verb})
-		switch verb {
-		case VerbRelease:
+	for _, action := range actions {
+		ev.row(m, RunActionDecision{Action: action})
+		switch action {
+		case RunActionRelease:
 			reopenReleased(m) //seed:resume-reopens
-		case VerbUnpause:
+		case RunActionUnpause:
 			m.setPaused(false)
 		}
 	}
@@ -269,7 +268,7 @@ func (ev *StepResolved) handle(m *Machine) error {
 	}
 	k := StepKey{walk.VisitKey{Node: i, Visit: max(r.Visit, 1)}, r.Item}
 	if m.Program.Nodes[i].Foreach == nil {
-		k.Item = NoItem // clients may leave it out
+		k.Item = NoItem // clients may omit it
 	}
 	w, d := m.State.Open[k], m.State.Doubts[k]
 	attempt, calls := 0, []domain.OpenCall(nil)
@@ -307,7 +306,7 @@ func (ev *StepResolved) handle(m *Machine) error {
 	return nil
 }
 
-// applyResolution does what a person said of a step.
+// applyResolution applies a person's resolution to a step.
 func applyResolution(m *Machine, w *Step, said Resolution) {
 	w.Resolution = nil
 	switch said.Action {
@@ -331,12 +330,12 @@ func applyResolution(m *Machine, w *Step, said Resolution) {
 	m.dueDirty = true
 }
 
-// StatusRecord is the audit record of a run's change of status.
+// StatusRecord returns the audit record of a status change of a run.
 func StatusRecord(run string, status domain.RunStatus, reason domain.WaitReason, message domain.Message) domain.AuditRecord {
 	return failureRecord(run, status, reason, message, "")
 }
 
-// failureRecord is StatusRecord with why a step plan failed.
+// failureRecord is StatusRecord with the reason why a step plan failed.
 func failureRecord(run string, status domain.RunStatus, reason domain.WaitReason, message domain.Message,
 	failure string) domain.AuditRecord {
 	d := map[string]any{"status": status}

@@ -25,23 +25,23 @@ func TestOperatorActions(t *testing.T) {
 		tasks  string
 		err    string
 	}{
-		{name: "pause", action: domain.ActionPause, rows: "verb pause"},
+		{name: "pause", action: domain.ActionPause, rows: "action pause"},
 		{name: "pause twice", before: []domain.Action{domain.ActionPause}, action: domain.ActionPause, err: "already paused"},
-		{name: "unpause", before: []domain.Action{domain.ActionPause}, action: domain.ActionUnpause, rows: "verb pause, verb unpause"},
+		{name: "unpause", before: []domain.Action{domain.ActionPause}, action: domain.ActionUnpause, rows: "action pause, action unpause"},
 		{name: "unpause a run that is not paused", action: domain.ActionUnpause, err: "not paused"},
-		{name: "retry now", action: domain.ActionRetryNow, rows: "verb retry-now"},
-		{name: "cancel", action: domain.ActionCancel, rows: "verb cancel, result a cancelled!, result b cancelled!"},
+		{name: "retry now", action: domain.ActionRetryNow, rows: "action retry-now"},
+		{name: "cancel", action: domain.ActionCancel, rows: "action cancel, result a cancelled!, result b cancelled!"},
 		{name: "cancel what has ended", before: []domain.Action{domain.ActionCancel}, action: domain.ActionCancel,
 			err: "nothing to cancel"},
 		{name: "release a run that is not held", action: domain.ActionRelease, err: "neither held nor quarantined"},
 		{name: "start a run that has started", action: domain.ActionStartNow, err: "is not scheduled"},
 		{name: "delete a run that is not over", action: domain.ActionDelete, err: "cannot be deleted"},
 		{name: "delete", before: []domain.Action{domain.ActionCancel}, action: domain.ActionDelete,
-			rows: "verb cancel, result a cancelled!, result b cancelled!"},
-		{name: "resume", action: domain.ActionResume, rows: "verb retry-now"},
+			rows: "action cancel, result a cancelled!, result b cancelled!"},
+		{name: "resume", action: domain.ActionResume, rows: "action retry-now"},
 		{name: "resume a paused run", before: []domain.Action{domain.ActionPause}, action: domain.ActionResume,
-			rows: "verb pause, verb unpause, verb retry-now"},
-		{name: "limits", action: domain.ActionLimits, rows: "verb limits", tasks: "FreeCalls"},
+			rows: "action pause, action unpause, action retry-now"},
+		{name: "limits", action: domain.ActionLimits, rows: "action limits", tasks: "FreeCalls"},
 	} {
 		f := newFixture(t, plan)
 		first := f.begin(walk.EffectIdempotent)
@@ -88,7 +88,7 @@ func TestRevisions(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, `{nodes: {a: {type: x}}}`, func(r *domain.Run) { r.Status = domain.RunRunning })
 	f.do(&runstate.Recover{})
-	f.want("rows", f.rows(), "verb crash")
+	f.want("rows", f.rows(), "action crash")
 	for rev, want := range map[int64]domain.Code{0: "", 1: "", 2: domain.CodeStale} {
 		if got := domain.CodeOf(f.m.CheckRevision(rev)); got != want {
 			t.Errorf("revision %d: %q, want %q", rev, got, want)
@@ -97,7 +97,7 @@ func TestRevisions(t *testing.T) {
 }
 
 // A run that is over is resumed by its reset: what failed opens again.
-func TestResumeOpensWhatFailed(t *testing.T) {
+func TestResumeReopensFailedSteps(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, `{nodes: {a: {type: set}, b: {type: x}}, edges: [{from: a, to: b}]}`)
 	attempt := f.begin(walk.EffectIdempotent)
@@ -171,7 +171,7 @@ func TestApprovals(t *testing.T) {
 		{"rejected", "fail", func(f *fixture, p domain.Approval) {
 			f.do(&runstate.ApprovalDecided{Actor: ada, Approval: p, Answer: p.Choices[1]})
 		}, "resolve a rejected, result a failed!", "rejected by ada"},
-		{"cancelled", "fail", func(f *fixture, _ domain.Approval) { _ = f.act(domain.ActionCancel) }, "verb cancel, result a cancelled!",
+		{"cancelled", "fail", func(f *fixture, _ domain.Approval) { _ = f.act(domain.ActionCancel) }, "action cancel, result a cancelled!",
 			"cancelled by system"},
 		{"expired", "approve", expire, "resolve a expired, result a completed!", "expired by system"},
 		{"expired into a rejection", "reject", expire, "resolve a expired, result a failed!", "expired by system"},

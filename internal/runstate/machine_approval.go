@@ -9,7 +9,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// requestApproval opens the approval of an approval step: a durable row and an open request.
+// requestApproval opens the approval of an approval step with a durable row.
 func requestApproval(m *Machine, w *Step, node *walk.ProgramNode, input any) {
 	in, err := ReadApproval(input)
 	if err == nil {
@@ -29,15 +29,15 @@ func requestApproval(m *Machine, w *Step, node *walk.ProgramNode, input any) {
 	openApproval(m, w)
 }
 
-// requestID names the request that the next row opens: each is one of its own.
+// requestID returns the ID of the request that the next row opens. Each request has its own.
 func requestID(m *Machine, kind string, w *Step) string {
 	return DerivedID(kind, m.Run.ID, m.Program.Nodes[w.Node].ID, w.Visit, w.Item, int(m.State.Seq)+1)
 }
 
-// approvalOf is the open approval that the step waits for.
+// approvalOf returns the open approval of the step.
 func approvalOf(m *Machine, w *Step) domain.Approval { return ApprovalRequest(&m.Run, m.State, w) }
 
-// openApproval opens the request that the step waits for.
+// openApproval opens the approval request of the step.
 func openApproval(m *Machine, w *Step) { m.next.Approvals = append(m.next.Approvals, approvalOf(m, w)) }
 
 func (ev *ApprovalDecided) handle(m *Machine) error {
@@ -62,7 +62,7 @@ func (ev *ApprovalDecided) handle(m *Machine) error {
 	return nil
 }
 
-// answerApproval records the end of an approval and settles its step.
+// answerApproval closes an approval and settles its step.
 func answerApproval(m *Machine, w *Step, p domain.Approval, v *NewVersion) {
 	m.separate()
 	asked, target := w.Consent, w.ReplanTarget
@@ -119,15 +119,15 @@ func expireApproval(m *Machine, w *Step) {
 	answerApproval(m, w, p, nil)
 }
 
-// closeApproval withdraws the request that the step waits for.
+// closeApproval withdraws the approval request of the step.
 func closeApproval(m *Machine, w *Step, by string, why domain.Message) {
 	p := approvalOf(m, w) //seed:close-approval
 	p.Status, p.DecidedAt, p.DecidedBy, p.Comment, p.Text = "cancelled", m.env.Now, by, why.String(), why
 	m.next.Approvals = append(m.next.Approvals, p)
 }
 
-// reopenApprovals opens the requests again that were withdrawn when the run was
-// quarantined. A request that is open stays as it is.
+// reopenApprovals reopens the requests that were withdrawn when the run was quarantined. Pending
+// requests stay unchanged.
 func reopenApprovals(m *Machine) {
 	for _, w := range m.State.OpenSteps() {
 		if w.Phase == PhaseWaiting && w.Reason == domain.WaitApproval {
@@ -136,28 +136,28 @@ func reopenApprovals(m *Machine) {
 	}
 }
 
-// parkAttempt lets a step wait for the person whom its attempt asked; false: the
-// attempt has ended otherwise.
-func parkAttempt(m *Machine, ev *AttemptDone, w *Step) bool {
+// awaitConsent makes a step wait for the approval that its attempt requested. It returns false if
+// the attempt ended in another way.
+func awaitConsent(m *Machine, ev *AttemptDone, w *Step) bool {
 	t := ev.Attempt
 	if ev.Asked == nil || len(w.CallsInFlight) > 0 || m.State.Cancelled {
 		return false
 	}
 	fill := func(e *domain.Entry) {
 		e.Attempt, e.StartedAt, e.Log, e.Usage, e.Agent = t.Number, t.StartedAt, ev.Log, ev.Usage, cmp.Or(ev.Agent, t.Spec.Agent)
-		if t.Effect == walk.EffectPure { // the attempt has no row before this one
+		if t.Effect == walk.EffectPure { // the attempt has no earlier row
 			e.Effect = string(t.Effect)
 		}
 	}
 	if m.State.StoppedWithRun(w) {
-		m.final(w, domain.NodeCancelled, nil, nil, fill) // a run that stops requests no approval
+		m.final(w, domain.NodeCancelled, nil, nil, fill) // a stopping run requests no approval
 		return true
 	}
 	askConsent(m, w, *ev.Asked, fill)
 	return true
 }
 
-// askConsent asks a person to allow a call: a durable row and an open request.
+// askConsent opens a consent request with a durable row.
 func askConsent(m *Machine, w *Step, c ConsentRequest, fill func(*domain.Entry)) {
 	e := m.entry(domain.EntryWait, w.StepKey)
 	e.Status, e.Reason, e.Effect = domain.NodeWaiting, string(domain.WaitApproval), string(walk.EffectControl)
@@ -167,7 +167,7 @@ func askConsent(m *Machine, w *Step, c ConsentRequest, fill func(*domain.Entry))
 		e.DueAt = e.At.Add(timeout)
 	}
 	if c.Substep == 0 {
-		e.Attempt++ // the attempt that it precedes
+		e.Attempt++ // the attempt that will follow
 	}
 	e.Decision = WaitDecision{Kind: KindConsent, Tool: c.Tool, Digest: c.Digest}.JSON()
 	if fill != nil {
@@ -178,8 +178,8 @@ func askConsent(m *Machine, w *Step, c ConsentRequest, fill func(*domain.Entry))
 	openApproval(m, w)
 }
 
-// answerConsent lets the step continue: with its call, or with the rejection as
-// the step's failure or, in a conversation, as the tool's answer.
+// answerConsent continues the step with its call. After a rejection, the step fails, or in a
+// conversation the tool call does.
 func answerConsent(m *Machine, w *Step, c ConsentRequest) {
 	if g := w.Answers[c.Substep]; !g.Approved && c.Substep == 0 {
 		m.final(w, domain.NodeFailed, nil, FromPlanner(g.Rejection(c.Tool), m.Program.Nodes[w.Node].ID),
@@ -189,11 +189,11 @@ func answerConsent(m *Machine, w *Step, c ConsentRequest) {
 	m.queue.push(w.StepKey)
 }
 
-// detail encodes the details of an audit record.
+// detail encodes the detail of an audit record.
 func detail(v map[string]any) domain.RawJSON {
 	b, err := json.Marshal(v)
 	if err != nil {
-		return nil // plain values only
+		return nil // the values are plain
 	}
 	return b
 }

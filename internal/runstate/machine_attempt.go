@@ -8,7 +8,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// preparing runs fn for a step that is being started; nothing if it is not open any more.
+// preparing runs fn for a step that is being started, if it is still open.
 func preparing(m *Machine, k StepKey, fn func(w *Step)) {
 	w := m.State.Open[k]
 	if w == nil {
@@ -47,7 +47,7 @@ func (ev *AttemptReady) handle(m *Machine) error {
 		m.do(StartAttempt{t})
 		return nil
 	}
-	m.note(ev.Uses)
+	m.addUses(ev.Uses)
 	node := t.Spec
 	e := m.entry(domain.EntryIntent, t.StepKey)
 	e.Status, e.Attempt, e.Effect = domain.NodeRunning, t.Number, string(t.Effect)
@@ -65,8 +65,8 @@ func (ev *AttemptReady) handle(m *Machine) error {
 	return nil
 }
 
-// end takes an attempt off the active ones. It returns the step; nil: it does not count any
-// more, or its step is not open any more.
+// end removes an attempt from the active ones. It returns its step, or nil if the attempt no longer
+// counts or its step is no longer open.
 func (m *Machine) end(t *Attempt) *Step {
 	if m.attempts[t.StepKey] != t {
 		return nil
@@ -80,14 +80,14 @@ func (ev *AttemptDone) handle(m *Machine) error {
 	if w == nil {
 		return nil
 	}
-	m.note(ev.Uses)
+	m.addUses(ev.Uses)
 	f := ev.Failure
 	if f == nil && len(w.CallsInFlight) > 0 {
 		f = (&domain.Failure{Code: walk.CodeFailed, Node: ev.Attempt.Spec.ID}).
 			WithMessage("it ended, and the outcome of its call of %s is not known", ToolNames(w.OpenCalls()))
 	}
 	switch {
-	case f != nil && parkAttempt(m, ev, w):
+	case f != nil && awaitConsent(m, ev, w):
 	case f != nil:
 		attemptFailed(m, &ev.AttemptEnding, w, f)
 	case ev.Unstorable != nil:
@@ -99,7 +99,7 @@ func (ev *AttemptDone) handle(m *Machine) error {
 	return nil
 }
 
-// fill completes the row of an attempt's end.
+// fill completes the last row of an attempt.
 func (ev *AttemptEnding) fill(e *domain.Entry) {
 	t := ev.Attempt
 	e.Attempt, e.StartedAt, e.Effect, e.Usage = t.Number, t.StartedAt, string(t.Effect), ev.Usage.Add(ev.Unreported)
@@ -109,7 +109,7 @@ func (ev *AttemptEnding) fill(e *domain.Entry) {
 	}
 }
 
-// fillAgain is fill for a second row about the same end: what was used counts once.
+// fillAgain is fill for another row about the same end. Usage counts once.
 func (ev *AttemptEnding) fillAgain(e *domain.Entry) {
 	ev.fill(e)
 	e.Usage = domain.Usage{}
@@ -142,14 +142,14 @@ func (ev *AttemptAbandoned) handle(m *Machine) error {
 	return nil
 }
 
-// attemptFailed records a failed attempt and what becomes of it.
+// attemptFailed records a failed attempt and decides what follows.
 func attemptFailed(m *Machine, ev *AttemptEnding, w *Step, f *domain.Failure) {
 	t, limited := ev.Attempt, ev.Cause == StopBudget
 	j := AttemptEnd{Effect: t.Effect, Stepped: t.Stepped, OpenCall: len(w.CallsInFlight) > 0, NoEffect: f.NoEffect, Permanent: f.Permanent,
 		Interrupted: ev.Cause == StopShutdown || ev.Cause == StopBudget, Cancelled: m.State.Cancelled, Stopping: m.State.StoppedWithRun(w),
 		FailedAttempts: w.FailedAttempts + 1, MaxAttempts: t.Spec.MaxAttempts}
 	fails := *ev
-	fails.Agent = "" // who failed is not who did it
+	fails.Agent = "" // a failed attempt does not count for the agent
 	ev = &fails
 	why, reason := domain.Messagef("kairosd stopped while it ran"), "stop"
 	if limited {
@@ -162,22 +162,22 @@ func attemptFailed(m *Machine, ev *AttemptEnding, w *Step, f *domain.Failure) {
 	case OutcomeFailed:
 		m.final(w, domain.NodeFailed, nil, f, ev.fill)
 	case OutcomeRetry:
-		m.goesOn(w, domain.NodeFailed, f, "", ev.fill)
+		m.attemptContinues(w, domain.NodeFailed, f, "", ev.fill)
 		scheduleRetry(m, t.Spec, w, f)
 	case OutcomeInDoubt:
-		m.goesOn(w, domain.NodeInDoubt, f, "", ev.fill)
+		m.attemptContinues(w, domain.NodeInDoubt, f, "", ev.fill)
 		if m.State.Cancelled {
-			// The run is over for this visit, but the doubt stays.
+			// The visit ends, but the doubt stays.
 			m.final(w, domain.NodeCancelled, nil, nil, ev.fillAgain)
 		}
 	case OutcomeInterrupted:
 		if limited && j.Stopping && !m.Program.ContinueBranches {
-			m.final(w, domain.NodeCancelled, nil, f, ev.fill) // no limit is raised for a run that stops
+			m.final(w, domain.NodeCancelled, nil, f, ev.fill) // a stopping run does not wait for a higher limit
 			break
 		}
-		m.goesOn(w, domain.NodePending, f, reason, ev.fill)
+		m.attemptContinues(w, domain.NodePending, f, reason, ev.fill)
 		if limited {
-			m.queue.push(w.StepKey) // for when a limit has been raised
+			m.queue.push(w.StepKey) // for when a limit is raised
 			message, code := limitReached(m, ev)
 			waitForBudget(m, message, code)
 		}
@@ -187,10 +187,10 @@ func attemptFailed(m *Machine, ev *AttemptEnding, w *Step, f *domain.Failure) {
 	closeForeach(m)
 }
 
-// scheduleRetry waits before the next attempt; the wait is durable.
+// scheduleRetry waits until the next attempt. The wait is durable.
 func scheduleRetry(m *Machine, node *walk.ProgramNode, w *Step, f *domain.Failure) {
-	// What a server asks for is the least. Runs that it sent away together do not come
-	// back together.
+	// The delay that a server requires is the minimum. Jitter spreads the runs that it rejected at
+	// the same time.
 	asked := f.RetryAfter + time.Duration(m.env.Jitter[1]*float64(f.RetryAfter)/10)
 	delay := max(node.Backoff.Delay(w.FailedAttempts, m.env.Jitter[0]), asked)
 	if delay <= 0 {
@@ -204,12 +204,12 @@ func scheduleRetry(m *Machine, node *walk.ProgramNode, w *Step, f *domain.Failur
 	m.dueDirty = true
 }
 
-// handle keeps the result of an abandoned attempt for people to read.
+// handle stores the result of an abandoned attempt for people.
 func (ev *AttemptLate) handle(m *Machine) error {
 	k := ev.Attempt.StepKey
 	i, ok := m.Program.Index[ev.Attempt.Spec.ID]
 	if !ok || k.Item != NoItem && m.Program.Nodes[i].Foreach == nil {
-		return nil // the run follows another version now, without that step
+		return nil // the run follows a version without that step
 	}
 	k.Node = i
 	e := m.entry(domain.EntryResolve, k)
@@ -227,7 +227,7 @@ func (ev *SubstepRecorded) handle(m *Machine) error {
 	}
 	e := ev.Row
 	e.At = m.env.Now
-	m.note(ev.Uses)
+	m.addUses(ev.Uses)
 	m.add(e)
 	if overTime(m) {
 		cutOff(m, t)
@@ -243,16 +243,16 @@ func (ev *SubstepRecorded) handle(m *Machine) error {
 	return nil
 }
 
-// note puts what newly takes part in the run into the checkpoint being put together.
-func (m *Machine) note(list []domain.Use) {
+// addUses adds new participants of the run to the current checkpoint.
+func (m *Machine) addUses(list []domain.Use) {
 	for _, u := range list {
-		if m.noted[u] {
+		if m.recordedUses[u] {
 			continue
 		}
-		if m.noted == nil {
-			m.noted = map[domain.Use]bool{}
+		if m.recordedUses == nil {
+			m.recordedUses = map[domain.Use]bool{}
 		}
-		m.noted[u] = true
+		m.recordedUses[u] = true
 		m.next.Uses = append(m.next.Uses, u)
 	}
 }

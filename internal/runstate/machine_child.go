@@ -10,8 +10,8 @@ import (
 // codeChildFailed is the failure code of a plan step whose child run failed.
 const codeChildFailed = "child_failed"
 
-// handle makes a plan step wait for its child run. The child's id follows from the
-// visit, so that creating it again after a crash finds the same child.
+// handle makes a plan step wait for its child run. The ID of the child depends only on the visit,
+// so that creating it again after a crash finds the same run.
 func (ev *ChildReady) handle(m *Machine) error {
 	preparing(m, ev.StepKey, func(w *Step) {
 		input, failure := m.State.Walk.Input(w.VisitKey, w.Item)
@@ -21,25 +21,25 @@ func (ev *ChildReady) handle(m *Machine) error {
 		}
 		node := &m.Program.Nodes[w.Node]
 		child := DerivedID("child", m.Run.ID, node.ID, w.Visit, w.Item, w.Retries)
-		resume := w.Attempt > 0 // an earlier opening of this visit may have left it
+		resume := w.Attempt > 0 // an earlier opening of this visit may have created it
 		addWait(m, w, domain.WaitChild, input, func(e *domain.Entry) { e.Ref = child })
 		m.doAfter(startChild(m, w, ev.Hash, resume))
 	})
 	return nil
 }
 
-// startChild is the task that creates the child run that a step waits for.
+// startChild returns the task that creates the child run of a step.
 func startChild(m *Machine, w *Step, hash string, resume bool) StartChild {
 	return StartChild{ID: w.Ref, Hash: hash, Input: w.Input, Resume: resume, Parent: domain.ParentRef{Run: m.Run.ID,
 		Node: m.Program.Nodes[w.Node].ID, Visit: w.Visit, Item: w.Item, Attempt: w.Attempt}}
 }
 
-// childTasks lists what the run's child runs need, whatever was reported to the runner: one
-// may have ended, or never have been created, while no one listened. Children that no step
-// waits for are cancelled: the daemon may have died before it cancelled them.
+// childTasks returns the tasks that the child runs need at this point. A child may have ended, or
+// may never have been created, while this run was not active. Children that no step waits for are
+// cancelled, because a crash may have prevented that.
 func childTasks(m *Machine) []Task {
 	var list []Task
-	if m.Program.HasPlans || m.State.ReplanCount > 0 { // else the run never had any
+	if m.Program.HasPlans || m.State.ReplanCount > 0 { // otherwise the run has no children
 		list = append(list, CancelOtherChildren{})
 	}
 	var needed []string
@@ -80,7 +80,7 @@ func (ev *ChildEnded) handle(m *Machine) error {
 	node := &m.Program.Nodes[w.Node]
 	if hash := m.State.Plans[node.Plan]; ev.CancelledHere && ev.Err == nil && ev.Refused == nil && hash != "" &&
 		!m.State.StoppedWithRun(w) {
-		// The run was resumed before its own cancel had reached the child.
+		// The run was resumed before its cancellation had reached the child.
 		m.do(startChild(m, w, hash, true))
 		return nil
 	}
@@ -108,13 +108,13 @@ func (ev *ChildEnded) handle(m *Machine) error {
 		m.final(w, domain.NodeFailed, nil, f, fill)
 		return nil
 	}
-	m.goesOn(w, domain.NodeFailed, f, "", func(e *domain.Entry) { fill(e); e.Attempt = w.Attempt })
+	m.attemptContinues(w, domain.NodeFailed, f, "", func(e *domain.Entry) { fill(e); e.Attempt = w.Attempt })
 	scheduleRetry(m, node, w, f)
 	return nil
 }
 
-// failure is why a step fails whose child run has not completed. err is why the child cannot
-// run or be read.
+// failure returns the failure of a step whose child run has not completed. err is the reason why
+// the child cannot run or be read.
 func (ev *ChildEnded) failure(node *walk.ProgramNode, err error) *domain.Failure {
 	f := &domain.Failure{Code: codeChildFailed, Node: node.ID}
 	switch {
@@ -130,7 +130,7 @@ func (ev *ChildEnded) failure(node *walk.ProgramNode, err error) *domain.Failure
 		f.WithMessage("run %s of plan %s failed", domain.ShortID(ev.ID), node.Plan)
 	}
 	if ev.Refused != nil {
-		// Another run in its place would do again what may have happened.
+		// Another run could repeat an effect that may have happened.
 		if refusal, ok := errors.AsType[*domain.Error](ev.Refused); ok && refusal.Reason == domain.ReasonInDoubt {
 			f.Permanent = true
 			return f.WithMessage("%s; it cannot be resumed: %s. Resolve that, then resume this run", f.Localize(), ev.Refused)

@@ -7,13 +7,13 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// runningFor is how long the run is running without a break. It is measured, whatever the
-// clock is set to meanwhile.
+// runningFor returns the time for which the run has been running. The monotonic clock measures it,
+// so that changes of the system clock do not matter.
 func runningFor(m *Machine, now time.Duration) time.Duration {
 	return (now - m.runningSince).Truncate(time.Microsecond)
 }
 
-// Spent is what the run has used so far. now is a reading of the monotonic clock.
+// Spent returns what the run has used so far. now is a reading of the monotonic clock.
 func (m *Machine) Spent(now time.Duration) Spent {
 	s := Spent{Steps: m.Run.Steps, Time: m.Run.RunningTime, Usage: m.Run.Usage}
 	if m.Run.Status == domain.RunRunning && m.runningSince != 0 {
@@ -24,7 +24,7 @@ func (m *Machine) Spent(now time.Duration) Spent {
 
 func (m *Machine) spent() Spent { return m.Spent(m.env.Monotonic) }
 
-// overBudget returns why a step may not start; zero: it may.
+// overBudget returns the limit that prevents a step from starting, or a zero message.
 func overBudget(m *Machine, k StepKey) (none domain.Message) {
 	l := m.Run.Limits
 	if l == (domain.Limits{}) {
@@ -37,7 +37,7 @@ func overBudget(m *Machine, k StepKey) (none domain.Message) {
 	return Exceeded(l, s)
 }
 
-// countBegun counts the steps that have begun, other than k: each will be settled.
+// countBegun counts the steps that have begun, except k. Each of them will be settled.
 func countBegun(m *Machine, k StepKey) (n int64) {
 	for _, w := range m.State.Open {
 		if w.StepKey != k && (m.attempts[w.StepKey] != nil || w.Phase != PhaseReady) {
@@ -47,7 +47,7 @@ func countBegun(m *Machine, k StepKey) (n int64) {
 	return n
 }
 
-// armDeadline watches for max_duration while the run works.
+// armDeadline arms the timer of max_duration while the run is running.
 func armDeadline(m *Machine) {
 	l := m.Run.Limits.MaxDuration
 	switch {
@@ -65,8 +65,8 @@ func overTime(m *Machine) bool {
 	return l > 0 && m.Run.Status == domain.RunRunning && m.spent().Time >= l
 }
 
-// handle stops, once max_duration has passed, every attempt that may be repeated. One
-// that may not be ends automatically.
+// handle stops every attempt that may be repeated once max_duration has passed. Other attempts end
+// by themselves.
 func (DeadlinePassed) handle(m *Machine) error {
 	if !overTime(m) {
 		armDeadline(m)
@@ -86,15 +86,17 @@ func cutOff(m *Machine, t *Attempt) {
 	m.do(CancelAttempt{t, StopBudget})
 }
 
-// waitForBudget lets the run wait until a limit is raised. code names what else ends the wait.
+// waitForBudget makes the run wait until a limit is raised. code is another event that ends the
+// wait.
 func waitForBudget(m *Machine, message domain.Message, code string) {
 	if m.State.Budget != nil || m.State.Cancelled || m.ended {
 		return
 	}
-	m.verbRow(VerbDecision{Verb: VerbBudget, Message: message.String(), Text: message.Encode(), Code: code}, domain.System.Name, "")
+	m.addActionRow(RunActionDecision{Action: RunActionBudget, Message: message.String(), Text: message.Encode(), Code: code},
+		domain.System.Name, "")
 }
 
-// limitReached returns which limit ended an attempt.
+// limitReached returns the limit that ended an attempt.
 func limitReached(m *Machine, ev *AttemptEnding) (message domain.Message, code string) {
 	if !ev.Limit.IsZero() {
 		return ev.Limit, ev.LimitCode

@@ -8,16 +8,15 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// speakerOf is the agent behind a node; empty: none is.
-func speakerOf(m *Machine, node int) string {
-	if list := m.env.Options.Speakers; node < len(list) {
+// agentOf returns the agent of a node, or "".
+func agentOf(m *Machine, node int) string {
+	if list := m.env.Options.Agents; node < len(list) {
 		return list[node]
 	}
 	return ""
 }
 
-// recordHandoff records the handoff to the agent of a node whose first attempt begins with
-// the row.
+// recordHandoff records the handoff to the agent of a node whose first attempt begins with the row.
 func recordHandoff(m *Machine, e *domain.Entry) {
 	if !BeginsAttempt(e) || m.Run.Dry() {
 		return
@@ -34,11 +33,11 @@ func recordHandoff(m *Machine, e *domain.Entry) {
 		From: from, To: node.Agent, Node: node.ID, Reason: HandoffReason, Context: node.Task, At: e.At})
 }
 
-// senderOf is the agent that a node takes over from: that of the last ancestor
-// that has one, else the supervisor.
+// senderOf returns the agent that a node takes over from: that of the last ancestor with an agent,
+// or else the supervisor.
 func senderOf(m *Machine, node *walk.ProgramNode) string {
 	if m.Program.Kind == walk.KindSteps {
-		return PreviousAgent(m.Program.Program, node.Index) // steps have an order of their own
+		return PreviousAgent(m.Program.Program, node.Index) // a step plan has its own order
 	}
 	from := SupervisorAgent
 	seen := map[int]bool{node.Index: true}
@@ -62,21 +61,21 @@ func senderOf(m *Machine, node *walk.ProgramNode) string {
 	return from
 }
 
-// recordMessages records the request that an attempt of an agent begins with, and the
-// response or error that it ends with, beside the journal row that records it.
+// recordMessages records the request at the start of an agent's attempt, and the response or error
+// at its end, with the journal row.
 func recordMessages(m *Machine, e *domain.Entry) {
 	if e.Node == "" || e.Attempt == 0 || e.Substep != 0 || e.Kind != domain.EntryIntent && e.Kind != domain.EntryResult {
 		return
 	}
 	node := &m.Program.Nodes[m.Program.Index[e.Node]]
-	agent := speakerOf(m, node.Index)
+	agent := agentOf(m, node.Index)
 	if agent == "" {
 		return
 	}
 	msg := domain.AgentMessage{Seq: e.Seq, Node: e.Node, Visit: e.Visit, Item: e.Item,
 		Metadata: domain.MessageMetadata{Timestamp: e.At, Priority: domain.MessagePriority(m.Run.Priority)}}
 	from := senderOf(m, node)
-	if from == agent { // it continues with its own work: the plan asks it
+	if from == agent { // it continues its own work, so the plan is the sender
 		from = SupervisorAgent
 	}
 	if e.Kind == domain.EntryIntent {
@@ -101,7 +100,7 @@ func recordMessages(m *Machine, e *domain.Entry) {
 	m.next.Messages = append(m.next.Messages, msg)
 }
 
-// FailurePayload is what a message about a failure contains.
+// FailurePayload returns the payload of a message about a failure.
 func FailurePayload(f *domain.Failure, status string) domain.RawJSON {
 	v := map[string]any{"code": status, "message": "it was " + status}
 	if f != nil {
@@ -109,14 +108,13 @@ func FailurePayload(f *domain.Failure, status string) domain.RawJSON {
 	}
 	raw, err := jsonvalue.Encode(v)
 	if err != nil {
-		return nil // two strings: cannot happen
+		return nil // two strings can always be encoded
 	}
 	return raw
 }
 
-// sessionMemory is what the session of a run keeps of it: its request and its
-// answer. Runs that were started without a session, and parts of other
-// runs, are not remembered.
+// sessionMemory returns the exchange that the session of a run stores. It is nil for runs without a
+// session and for child runs.
 func sessionMemory(m *Machine) *domain.Memory {
 	if m.Run.Session == "" || m.Run.Session == m.Run.ID || m.Run.Parent != nil || m.Run.Output == nil {
 		return nil
@@ -137,7 +135,7 @@ func sessionMemory(m *Machine) *domain.Memory {
 	return mem
 }
 
-// stepStates are the steps of a step plan as far as an answer needs them.
+// stepStates returns the steps of a step plan with the fields that an answer needs.
 func stepStates(m *Machine) []domain.PlanStepState {
 	out := make([]domain.PlanStepState, len(m.Program.Nodes))
 	for i := range m.Program.Nodes {

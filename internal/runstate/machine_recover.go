@@ -24,24 +24,25 @@ func (ev *Recover) settle(m *Machine) {
 	}
 	m.runningSince = m.env.Monotonic
 	armDeadline(m)
-	_ = (&Silence{}).handle(m) // the silent attempt is gone
+	_ = (&Silence{}).handle(m) // the silent attempt has ended
 	if m.State.CleanStop {
 		return
 	}
 	var nodes []StepRef
 	for _, w := range m.State.OpenSteps() {
-		if !w.Parked() {
+		if !w.Waiting() {
 			nodes = append(nodes, StepRef{Node: m.Program.Nodes[w.Node].ID, Visit: w.Visit, Item: w.Item})
 		}
 	}
 	crashes := m.Run.Crashes + 1
 	m.Run.Crashes = crashes
-	m.verbRow(VerbDecision{Verb: VerbCrash, Nodes: nodes}, domain.System.Name, "kairosd ended without putting the run down")
+	m.addActionRow(RunActionDecision{Action: RunActionCrash, Nodes: nodes}, domain.System.Name,
+		"kairosd ended without putting the run down")
 	m.patch().Crashes = &crashes
 	ev.settleInFlight(m, *Interrupted("kairosd crashed while it ran"), "crash")
 	for _, w := range m.State.OpenSteps() {
 		if w.Crashes >= m.env.Options.QuarantineAfter && !m.State.Quarantined {
-			m.verbRow(VerbDecision{Verb: VerbQuarantine}, domain.System.Name,
+			m.addActionRow(RunActionDecision{Action: RunActionQuarantine}, domain.System.Name,
 				fmt.Sprintf("kairosd crashed %d times while node %s was open", w.Crashes, m.Program.Nodes[w.Node].ID))
 		}
 	}
@@ -50,25 +51,25 @@ func (ev *Recover) settle(m *Machine) {
 	}
 }
 
-// settleInFlight settles, by their side-effect class, attempts that no one runs any more.
+// settleInFlight settles attempts that no process runs, according to their side-effect class.
 func (ev *Recover) settleInFlight(m *Machine, lost domain.Failure, reason string) {
 	for _, w := range m.State.OpenSteps() {
 		if !w.InFlight() {
 			continue
 		}
-		lost := lost // each step has a failure of its own
+		lost := lost // each step has its own failure
 		f := &lost
 		fill := func(e *domain.Entry) { e.Attempt, e.Effect, e.StartedAt = w.Attempt, string(w.Effect), w.StartedAt }
 		switch LostOutcome(w, ev.Stepped[w.Node], m.State.Cancelled) {
 		case OutcomeInDoubt:
-			m.goesOn(w, domain.NodeInDoubt, f, reason, fill)
+			m.attemptContinues(w, domain.NodeInDoubt, f, reason, fill)
 			if m.State.Cancelled {
 				m.final(w, domain.NodeCancelled, nil, nil, fill)
 			}
 		case OutcomeCancelled:
 			m.final(w, domain.NodeCancelled, nil, f, fill)
 		default:
-			m.goesOn(w, domain.NodePending, f, reason, fill)
+			m.attemptContinues(w, domain.NodePending, f, reason, fill)
 			m.queue.push(w.StepKey)
 		}
 	}

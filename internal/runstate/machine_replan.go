@@ -10,7 +10,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// mayReplan reports whether a failure of this step is answered by a new version.
+// mayReplan reports whether a failure of this step leads to a new version.
 func mayReplan(m *Machine, w *Step) bool {
 	node := &m.Program.Nodes[w.Node]
 	return node.OnError == walk.OnErrorReplan && w.Item == NoItem && !w.ReplanAbandoned && m.env.Options.Replans &&
@@ -18,9 +18,9 @@ func mayReplan(m *Machine, w *Step) bool {
 		!slices.ContainsFunc(node.Out, func(e walk.ProgramEdge) bool { return e.Cond.OnFailure() })
 }
 
-// awaitReplan records that a step has failed and that the run waits for a new version.
+// awaitReplan records that a step failed and that the run waits for a new version.
 func awaitReplan(m *Machine, w *Step, f *domain.Failure, fill func(*domain.Entry)) {
-	m.goesOn(w, domain.NodeFailed, f, "", func(e *domain.Entry) {
+	m.attemptContinues(w, domain.NodeFailed, f, "", func(e *domain.Entry) {
 		e.Attempt = w.Attempt
 		if fill != nil {
 			fill(e)
@@ -32,8 +32,8 @@ func awaitReplan(m *Machine, w *Step, f *domain.Failure, fill func(*domain.Entry
 	m.dueDirty = true
 }
 
-// considerReplan asks for a new version once nothing runs any more and nothing is
-// in doubt: the new plan follows everything that has happened.
+// considerReplan requests a new version when nothing is running or in doubt, because the new plan
+// depends on everything that has happened.
 func considerReplan(m *Machine) {
 	s, o := m.State, m.env.Options
 	if !m.Program.Replans || m.replanAsked || len(m.attempts) > 0 || m.ended || m.env.Stopping || m.env.Maintenance || o.Safe ||
@@ -53,7 +53,7 @@ func considerReplan(m *Machine) {
 	m.doAfter(AskReplan{w.StepKey})
 }
 
-// awaitingReplan is the step if it waits for a new version; nil otherwise.
+// awaitingReplan returns the step if it waits for a new version, or nil.
 func awaitingReplan(m *Machine, k StepKey) *Step {
 	w := m.State.Open[k]
 	if m.ended || w == nil || w.Phase != PhaseWaiting || w.Reason != domain.WaitReplan {
@@ -62,7 +62,7 @@ func awaitingReplan(m *Machine, k StepKey) *Step {
 	return w
 }
 
-// handle records the planner's answer, with what it took.
+// handle records the planner's answer and its usage.
 func (ev *ReplanAnswered) handle(m *Machine) error {
 	w := awaitingReplan(m, ev.StepKey)
 	if w == nil {
@@ -94,7 +94,7 @@ func (ev *ReplanReady) handle(m *Machine) error {
 // ReplanActor stores new versions and makes runs follow them.
 var ReplanActor = domain.Actor{Name: "supervisor", Role: domain.RoleAuthor, Surface: "engine"}
 
-// abandonReplan lets the step's own failure stand.
+// abandonReplan settles the step with its own failure.
 func abandonReplan(m *Machine, w *Step, why string, usage domain.Usage) {
 	w.ReplanAbandoned = true
 	f := w.Failure
@@ -106,7 +106,7 @@ func abandonReplan(m *Machine, w *Step, why string, usage domain.Usage) {
 	})
 }
 
-// askReplan asks a person to accept a version with non-idempotent steps.
+// askReplan requests the acceptance of a version with non-idempotent steps.
 func askReplan(m *Machine, w *Step, ev *ReplanReady) {
 	node, target := m.Program.Nodes[w.Node].ID, ev.Target
 	e := m.entry(domain.EntryWait, w.StepKey)
@@ -121,7 +121,7 @@ func askReplan(m *Machine, w *Step, ev *ReplanReady) {
 	openApproval(m, w)
 }
 
-// answerReplan does what a person said of a version.
+// answerReplan applies a person's decision on a version.
 func answerReplan(m *Machine, w *Step, t ReplanTarget, v *NewVersion, approved bool, by, comment string) {
 	if !approved {
 		abandonReplan(m, w, strings.TrimSuffix("version "+fmt.Sprint(t.Version)+" was rejected by "+by+": "+comment, ": "), domain.Usage{})
@@ -130,8 +130,8 @@ func answerReplan(m *Machine, w *Step, t ReplanTarget, v *NewVersion, approved b
 	followVersion(m, w, t, v, domain.Usage{}, by)
 }
 
-// followVersion makes the run follow a version: one row, by which a fold does the
-// same. What is completed must stay completed.
+// followVersion makes the run follow a version. It writes one row, with which a fold does the same.
+// Completed steps must stay completed.
 func followVersion(m *Machine, w *Step, t ReplanTarget, v *NewVersion, usage domain.Usage, by string) {
 	switch {
 	case v == nil:

@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// final settles a step: the row is decided by the walk and joins the checkpoint. fill may
-// set more of the row's fields. One finished step is one checkpoint.
+// final settles a step. The walk decides the row, and the row joins the checkpoint. fill may set
+// more fields of the row. Each finished step has its own checkpoint.
 func (m *Machine) final(w *Step, status domain.NodeStatus, out any, f *domain.Failure, fill func(*domain.Entry)) {
 	m.separate()
 	if status == domain.NodeFailed && mayReplan(m, w) {
@@ -30,7 +30,7 @@ func (m *Machine) settled() {
 	}
 }
 
-// settle appends a final row without regard to where checkpoints begin.
+// settle appends a final row without starting a checkpoint.
 func (m *Machine) settle(w *Step, status domain.NodeStatus, out any, f *domain.Failure, fill func(*domain.Entry)) {
 	m.next.Entries = append(m.next.Entries, m.entry(domain.EntryResult, w.StepKey))
 	e := &m.next.Entries[len(m.next.Entries)-1]
@@ -47,7 +47,7 @@ func (m *Machine) settle(w *Step, status domain.NodeStatus, out any, f *domain.F
 		}
 	}
 	if e.Status == domain.NodeFailed && e.Failure != nil && e.Failure.Node == "" {
-		named := *e.Failure // the event's own is not changed
+		named := *e.Failure // the failure of the event is not changed
 		named.Node = e.Node
 		e.Failure = &named
 	}
@@ -63,33 +63,33 @@ func (m *Machine) settle(w *Step, status domain.NodeStatus, out any, f *domain.F
 	m.use(e.Usage)
 }
 
-// recordSkill records what a skill took that an attempt has completed.
+// recordSkill records the measurement of a skill after a successful attempt.
 func recordSkill(m *Machine, w *Step, e *domain.Entry) {
 	node := &m.Program.Nodes[w.Node]
 	if node.Skill == "" && node.Agent == "" || m.Run.Dry() || e.Status != domain.NodeCompleted || e.StartedAt.IsZero() {
 		return
 	}
 	used := w.Usage.Add(e.Usage)
-	m.next.Measured = append(m.next.Measured, domain.SkillRun{Skill: node.Skill, Bound: cmp.Or(node.Agent, node.Tool, node.TypeName),
+	m.next.SkillRuns = append(m.next.SkillRuns, domain.SkillRun{Skill: node.Skill, Bound: cmp.Or(node.Agent, node.Tool, node.TypeName),
 		Time: e.At.Sub(e.StartedAt), Tokens: used.InputTokens + used.OutputTokens, At: e.At})
 }
 
-// settleForeach settles a foreach visit as a whole: its list is empty, cannot be
-// read, or no item will start.
+// settleForeach settles a whole foreach visit, because its list is empty or invalid, or no item
+// will start.
 func settleForeach(m *Machine, v walk.VisitKey, status domain.NodeStatus, out any, f *domain.Failure) {
 	if status != domain.NodeCancelled {
 		m.separate()
 	}
 	m.settle(&Step{StepKey: foreachKey(v)}, status, out, f, func(e *domain.Entry) {
-		if status != domain.NodeCancelled { // else nothing of it has begun
+		if status != domain.NodeCancelled { // otherwise none of its items has begun
 			e.Effect, e.StartedAt = string(walk.EffectPure), m.env.Now
 		}
 	})
 	m.settled()
 }
 
-// cancelWaiting cancels visits that wait and pending retries, because the run
-// is stopping. What is in doubt stays so until a person resolves it.
+// cancelWaiting cancels waiting visits and pending retries of a stopping run. Attempts in doubt
+// stay until a person resolves them.
 func cancelWaiting(m *Machine) {
 	for _, w := range m.State.OpenSteps() {
 		if w.Phase == PhaseWaiting && m.State.StoppedWithRun(w) && m.attempts[w.StepKey] == nil && m.State.Open[w.StepKey] == w {
@@ -98,14 +98,14 @@ func cancelWaiting(m *Machine) {
 	}
 }
 
-// cancelStep settles an open step as cancelled and ends what it waited for.
+// cancelStep settles an open step as cancelled and ends its wait.
 func cancelStep(m *Machine, w *Step) {
 	withdraw(m, w, domain.System.Name, domain.Message{})
 	m.dueDirty = true
 	m.settle(w, domain.NodeCancelled, nil, nil, nil)
 }
 
-// withdraw ends what a waiting step waits for.
+// withdraw ends the wait of a step.
 func withdraw(m *Machine, w *Step, by string, why domain.Message) {
 	if w.Phase != PhaseWaiting {
 		return
@@ -118,7 +118,7 @@ func withdraw(m *Machine, w *Step, by string, why domain.Message) {
 	}
 }
 
-// cancelOpen settles everything that does not run, and ends the attempts that run.
+// cancelOpen settles everything that is not running, and stops running attempts.
 func cancelOpen(m *Machine) {
 	for _, t := range m.attemptsInOrder() {
 		m.do(CancelAttempt{t, StopCancelled})
@@ -137,8 +137,8 @@ func cancelOpen(m *Machine) {
 	m.hasFinal = len(m.next.Entries) > 0
 }
 
-// closeForeach settles foreach visits of a cancelled run of which no item is open
-// and none will start.
+// closeForeach settles foreach visits of a cancelled run that have no open item and will start
+// none.
 func closeForeach(m *Machine) {
 	if !m.State.Cancelled {
 		return
@@ -150,29 +150,29 @@ func closeForeach(m *Machine) {
 	}
 }
 
-// goesOn appends the row of an attempt that ended without settling its step.
-func (m *Machine) goesOn(w *Step, status domain.NodeStatus, f *domain.Failure, reason string, fill func(*domain.Entry)) {
+// attemptContinues appends the row of an attempt that ended without settling its step.
+func (m *Machine) attemptContinues(w *Step, status domain.NodeStatus, f *domain.Failure, reason string, fill func(*domain.Entry)) {
 	e := m.entry(domain.EntryResult, w.StepKey)
 	e.Status, e.Failure, e.Reason = status, f, reason
 	fill(&e)
 	m.add(e)
 }
 
-// atOnce fills the only row of an attempt that began and ended in one decision.
-func (m *Machine) atOnce(w *Step) func(*domain.Entry) {
+// fillWhole fills the only row of an attempt that began and ended in one decision.
+func (m *Machine) fillWhole(w *Step) func(*domain.Entry) {
 	return func(e *domain.Entry) {
 		e.Attempt, e.Effect, e.StartedAt = w.Attempt+1, string(walk.EffectPure), m.env.Now
 	}
 }
 
-// refuse fails a step before anything of it has begun.
+// refuse fails a step before it begins.
 func (m *Machine) refuse(w *Step, f *walk.Failure) {
 	f.Permanent, f.NoEffect = true, true
-	m.final(w, domain.NodeFailed, nil, FromPlanner(f, m.Program.Nodes[w.Node].ID), m.atOnce(w))
+	m.final(w, domain.NodeFailed, nil, FromPlanner(f, m.Program.Nodes[w.Node].ID), m.fillWhole(w))
 	m.complete()
 }
 
-// OutputFailure is the failure of an output that cannot be stored.
+// OutputFailure returns the failure of an output that cannot be stored.
 func OutputFailure(node string, err error) *domain.Failure {
 	if errors.Is(err, jsonvalue.ErrTooLarge) {
 		return (&domain.Failure{Code: walk.CodeOutputTooLarge, Node: node, Permanent: true,
@@ -182,7 +182,7 @@ func OutputFailure(node string, err error) *domain.Failure {
 	return (&domain.Failure{Code: walk.CodeOutput, Node: node, Permanent: true}).WithMessage("output of node %q: %s", node, err)
 }
 
-// InputFailure is the failure of an input that cannot be stored.
+// InputFailure returns the failure of an input that cannot be stored.
 func InputFailure(node string, err error) *walk.Failure {
 	f := (&walk.Failure{Code: walk.CodeInvalidInput, Node: node, Permanent: true, NoEffect: true}).
 		WithMessage("input of node %q: %s", node, err)

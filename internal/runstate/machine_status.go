@@ -8,20 +8,20 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// status completes the checkpoint being put together with what becomes of the run.
+// status completes the current checkpoint with the status of the run.
 func (m *Machine) status() {
 	recordPath(m)
 	if m.ended || m.reopening || m.env.Stopping && len(m.next.Entries) == 0 && m.next.Patch == nil {
 		return
 	}
 	status, reason, waits := currentStatus(m)
-	// A resume of one step ends in a pause; a pause ends with the run, which the
-	// steps at work may have completed.
+	// A resume of one step ends in a pause. A pause ends with the run, which running steps may have
+	// completed.
 	if on := m.State.Paused && !status.Final(); on != m.Run.Paused { //seed:final-pause
 		m.setPaused(on)
 	}
 	if m.env.Stopping && !status.Final() && m.Run.Status == domain.RunRunning {
-		return // runs stay running over a shutdown and continue at the next start
+		return // a running run stays running during a shutdown and continues at the next start
 	}
 	if m.dueDirty || status != m.Run.Status {
 		recordDue(m, status)
@@ -31,7 +31,7 @@ func (m *Machine) status() {
 	}
 	p := m.patch()
 	p.Status, p.WaitReason = status, reason
-	m.Run.Attention = false // the store has the right one; here it stands for silence only
+	m.Run.Attention = false // the store computes attention; here it only covers silence
 	if reason == domain.WaitRetry {
 		p.Retrying = MostAttempts(m.State)
 	}
@@ -64,7 +64,7 @@ func (m *Machine) status() {
 	m.doAfter(StatusChanged{status})
 }
 
-// recordPath adds the visits that have settled to the run's path.
+// recordPath adds settled visits to the path summary of the run.
 func recordPath(m *Machine) {
 	list := m.State.Settled
 	if len(list) == 0 {
@@ -102,7 +102,7 @@ func pathLetter(s domain.NodeStatus) byte {
 
 func (m *Machine) setPaused(on bool) { m.Run.Paused, m.patch().Paused = on, &on }
 
-// setStarted records when the run has started: before its first row.
+// setStarted records the start time of the run, before its first row.
 func (m *Machine) setStarted() {
 	at := m.env.Now
 	for i := range m.next.Entries {
@@ -124,7 +124,7 @@ func recordDue(m *Machine, status domain.RunStatus) {
 		due = nextWaitEnd(m)
 	}
 	if !due.Equal(m.Run.DueAt) {
-		at := due // what follows concerns the timer only
+		at := due // the rest only concerns the timer
 		m.patch().DueAt, m.Run.DueAt = &at, at
 	}
 	if status.Final() {
@@ -134,11 +134,11 @@ func recordDue(m *Machine, status domain.RunStatus) {
 	m.do(ArmTimer{nextWake(m)})
 }
 
-// nextWake is when a run that is not over is to be handled next; zero: its waits end by other
-// events.
+// nextWake returns the time at which an unfinished run must be handled next. Zero means that other
+// events end its waits.
 func nextWake(m *Machine) time.Time {
 	switch {
-	case m.early():
+	case m.beforeStart():
 		return m.Run.StartAt
 	case m.State.Paused || m.State.Held || m.State.Quarantined:
 		return time.Time{}
@@ -146,9 +146,9 @@ func nextWake(m *Machine) time.Time {
 	return nextWaitEnd(m)
 }
 
-// nextWaitEnd is when the earliest wait ends. A retry that is due and stands in the queue needs
-// no timer: it starts when there is room for it, and a timer in the past would fire again
-// and again until then.
+// nextWaitEnd returns the time at which the earliest wait ends. A due retry in the queue needs no
+// timer, because it starts when a slot is free. A timer in the past would fire repeatedly until
+// then.
 func nextWaitEnd(m *Machine) time.Time {
 	return m.State.NextDue(func(w *Step) bool {
 		return w.Reason == domain.WaitRetry && !w.Due.After(m.env.Now) && m.queue.contains(w.StepKey)
@@ -164,21 +164,21 @@ func finishRun(m *Machine, p *domain.RunPatch) {
 	if out.Status == walk.Completed {
 		raw, err := jsonvalue.EncodeWithin(out.Output, jsonvalue.MaxBytes)
 		if err != nil {
-			raw = domain.RawJSON("null") // its parts are stored; together they are nested too deep, or too large
+			raw = domain.RawJSON("null") // its parts can be stored, but the whole is nested too deep or too large
 		}
 		p.Output, m.Run.Output = raw, raw
-		m.next.Remember = sessionMemory(m)
+		m.next.Memory = sessionMemory(m)
 	}
 	if f := out.Failure; f != nil {
 		e := &domain.RunError{Code: f.Code, Message: f.Message, Text: f.Localize(), Node: f.Node}
-		if f.Behind != nil { // an outage is one failure, also where calls were no longer made
-			e.Code, e.Message, e.Text = f.Behind.Code, f.Behind.Message, domain.DecodeMessage(&f.Behind.Text, f.Behind.Message)
+		if f.CausedBy != nil { // an outage is one failure group, including calls that were not made
+			e.Code, e.Message, e.Text = f.CausedBy.Code, f.CausedBy.Message, domain.DecodeMessage(&f.CausedBy.Text, f.CausedBy.Message)
 		}
 		p.Error, m.Run.Error = e, e
 	}
 }
 
-// currentStatus returns what the run's status is now.
+// currentStatus returns the current status of the run.
 func currentStatus(m *Machine) (domain.RunStatus, domain.WaitReason, []domain.Wait) {
 	if out := m.State.Walk.Outcome(); out.Done {
 		switch out.Status {
@@ -192,9 +192,9 @@ func currentStatus(m *Machine) (domain.RunStatus, domain.WaitReason, []domain.Wa
 	if len(m.attempts) > 0 || m.starting {
 		return domain.RunRunning, "", nil
 	}
-	// What became ready while the daemon stops is work for its next start: a run
-	// left waiting without a due time would be picked up by no one.
-	if !m.barred() && m.Next(m.env.Now) != nil {
+	// A step that becomes ready while the daemon is stopping is work for the next start. No one
+	// would continue a waiting run without a due time.
+	if !m.suspended() && m.Next(m.env.Now) != nil {
 		if m.env.HasSlot {
 			return domain.RunRunning, "", nil
 		}
@@ -207,7 +207,7 @@ func currentStatus(m *Machine) (domain.RunStatus, domain.WaitReason, []domain.Wa
 	return m.Run.Status, m.Run.WaitReason, nil
 }
 
-// statusMessage is the status message of the run, and the node that it names.
+// statusMessage returns the status message of the run, and the node that it names.
 func statusMessage(
 	m *Machine,
 	status domain.RunStatus,
@@ -217,7 +217,7 @@ func statusMessage(
 	switch status {
 	case domain.RunRunning:
 		first := NoItem
-		for k := range m.attempts { // the smallest, in whatever order
+		for k := range m.attempts { // the smallest, because maps have no order
 			if first == NoItem || k.Node < first {
 				first = k.Node
 			}
@@ -247,7 +247,7 @@ func statusMessage(
 	return message, ""
 }
 
-// handle records that the run gives no sign of life, or gives one again.
+// handle records that the run shows no activity, or shows activity again.
 func (ev *Silence) handle(m *Machine) error {
 	on := !ev.Since.IsZero()
 	if m.ended || m.Run.Status != domain.RunRunning || on == m.Run.Attention || on && len(m.attempts) == 0 {
@@ -265,11 +265,10 @@ func (ev *Silence) handle(m *Machine) error {
 	return nil
 }
 
-// handle records that a run was left at rest by a clean shutdown, so that the next start
-// does not take it for a crash.
-func (PutDown) handle(m *Machine) error {
+// handle records a clean shutdown, so that the next start does not count a crash.
+func (Shutdown) handle(m *Machine) error {
 	if len(m.attempts) == 0 && !m.ended && !m.State.CleanStop && m.Run.Status == domain.RunRunning {
-		m.verbRow(VerbDecision{Verb: VerbStop}, domain.System.Name, "kairosd was stopped")
+		m.addActionRow(RunActionDecision{Action: RunActionStop}, domain.System.Name, "kairosd was stopped")
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func (Advance) handle(m *Machine) error {
 		return nil
 	}
 	if why := overBudget(m, *k); !why.IsZero() {
-		if m.budget = why; len(m.attempts) == 0 { // else what runs may end without using it up
+		if m.budget = why; len(m.attempts) == 0 { // otherwise running steps may end without using it up
 			waitForBudget(m, why, "")
 		}
 		return nil
@@ -42,8 +42,8 @@ func (Advance) handle(m *Machine) error {
 
 // beginStep starts the head of the queue.
 func beginStep(m *Machine, k StepKey) {
-	// A checkpoint completed on the way reports that the run works, though
-	// this step has left the queue already.
+	// If a checkpoint completes meanwhile, the run must count as running, although this step has
+	// left the queue.
 	m.starting = true
 	defer func() { m.starting = false }()
 	node := &m.Program.Nodes[k.Node]
@@ -73,11 +73,11 @@ func beginStep(m *Machine, k StepKey) {
 	}
 }
 
-// runInline runs a pure built-in node: one final row, no intent.
+// runInline runs a pure built-in node with one final row and no intent.
 func runInline(m *Machine, w *Step, node *walk.ProgramNode) {
 	out, failure := BuiltinOutput(m.State, w, node)
 	if failure != nil {
-		m.final(w, domain.NodeFailed, nil, FromPlanner(failure, node.ID), m.atOnce(w))
+		m.final(w, domain.NodeFailed, nil, FromPlanner(failure, node.ID), m.fillWhole(w))
 	} else {
 		m.final(w, domain.NodeCompleted, out, nil, func(e *domain.Entry) {
 			e.Attempt, e.Effect, e.StartedAt = w.Attempt+1, string(walk.EffectPure), m.env.Now
@@ -101,8 +101,7 @@ func BuiltinOutput(s *State, w *Step, node *walk.ProgramNode) (any, *walk.Failur
 	return s.Walk.Input(w.VisitKey, w.Item)
 }
 
-// beginNextItem begins the next item of a foreach visit, or settles a visit that has
-// none.
+// beginNextItem begins the next item of a foreach visit, or settles a visit without items.
 func beginNextItem(m *Machine, f *Foreach) {
 	k := foreachKey(f.VisitKey)
 	if f.Total < 0 {
@@ -122,7 +121,7 @@ func beginNextItem(m *Machine, f *Foreach) {
 		f.Total = n
 	}
 	if w := m.State.StartNextItem(f); w != nil {
-		// A new item is started before others that wait for their turn.
+		// A new item starts before others that wait in the queue.
 		m.State.NewlyReady = m.State.NewlyReady[:len(m.State.NewlyReady)-1]
 		m.queue.pushFront(w.StepKey)
 		return
@@ -130,8 +129,8 @@ func beginNextItem(m *Machine, f *Foreach) {
 	m.queue.pop(k)
 }
 
-// beginControl starts a node of class control: a durable row that waits for time, a
-// person or a child run. It holds no slot while it waits.
+// beginControl starts a node of class control: a durable row that waits for a time, a person, or a
+// child run. It holds no slot while it waits.
 func beginControl(m *Machine, w *Step, node *walk.ProgramNode) {
 	input, failure := m.State.Walk.Input(w.VisitKey, w.Item)
 	if failure != nil {
@@ -156,7 +155,7 @@ func beginControl(m *Machine, w *Step, node *walk.ProgramNode) {
 	}
 }
 
-// addWait appends the durable row of a wait.
+// addWait appends the row of a wait.
 func addWait(m *Machine, w *Step, reason domain.WaitReason, input any, fill func(*domain.Entry)) {
 	e := m.entry(domain.EntryWait, w.StepKey)
 	e.Status, e.Reason, e.Attempt, e.Effect = domain.NodeWaiting, string(reason), w.Attempt+1, string(walk.EffectControl)
@@ -169,8 +168,8 @@ func addWait(m *Machine, w *Step, reason domain.WaitReason, input any, fill func
 	m.dueDirty = true
 }
 
-// startTimer begins a `wait` node: input {for: 10m} or {until: RFC 3339}. Its
-// output is what it was started with.
+// startTimer begins a `wait` node with the input {for: 10m} or {until: RFC 3339}. Its output is its
+// last input.
 func startTimer(m *Machine, w *Step, node *walk.ProgramNode, input any) {
 	due, err := timerDue(m.env.Now, input)
 	if err != nil {
@@ -180,14 +179,14 @@ func startTimer(m *Machine, w *Step, node *walk.ProgramNode, input any) {
 		return
 	}
 	if !due.After(m.env.Now) {
-		m.final(w, domain.NodeCompleted, m.State.Walk.Last(w.VisitKey), nil, m.atOnce(w))
+		m.final(w, domain.NodeCompleted, m.State.Walk.Last(w.VisitKey), nil, m.fillWhole(w))
 		m.complete()
 		return
 	}
 	addWait(m, w, domain.WaitTimer, input, func(e *domain.Entry) { e.DueAt = due })
 }
 
-// timerDue reads the input of a `wait` node.
+// timerDue parses the input of a `wait` node.
 func timerDue(now time.Time, input any) (time.Time, error) {
 	in, ok := input.(map[string]any)
 	if !ok || len(in) != 1 {
@@ -213,7 +212,7 @@ func timerDue(now time.Time, input any) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("a wait takes one of for and until, as text")
 }
 
-// handle ends waits that have ended automatically.
+// handle ends waits whose time has come.
 func (TimerDue) handle(m *Machine) error {
 	endWaits(m)
 	return nil
@@ -241,11 +240,11 @@ func endWaits(m *Machine) {
 	}
 }
 
-// MaxLogBytes bounds the log of an attempt.
+// MaxLogBytes limits the log of an attempt.
 const MaxLogBytes = 64 << 10
 
-// logText is the text form of what a log node was given; nothing if it is too
-// large, which fails the node anyway.
+// logText returns the input of a log node as text. It returns "" if the text is too large, which
+// fails the node.
 func logText(v any) string {
 	switch v.(type) {
 	case []any, map[string]any:
@@ -255,14 +254,14 @@ func logText(v any) string {
 	return jsonvalue.Text(v)
 }
 
-// logLine is a log of one line.
+// logLine returns a log of one line.
 func logLine(m *Machine, text string) domain.RawJSON {
 	if len(text) > MaxLogBytes {
 		text = strings.ToValidUTF8(text[:MaxLogBytes], "")
 	}
 	b, err := json.Marshal(domain.AttemptLog{Lines: []domain.LogLine{{At: m.env.Now, Level: "info", Message: text}}})
 	if err != nil {
-		return nil // strings only: cannot happen
+		return nil // strings can always be encoded
 	}
 	return b
 }

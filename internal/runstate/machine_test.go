@@ -131,12 +131,12 @@ func (f *fixture) rows() string {
 			}
 		case domain.EntryWait:
 			text += " " + e.Reason
-		case domain.EntryVerb:
-			var d runstate.VerbDecision
+		case domain.EntryAction:
+			var d runstate.RunActionDecision
 			if err := json.Unmarshal(e.Decision, &d); err != nil {
 				f.t.Fatal(err)
 			}
-			text += " " + d.Verb
+			text += " " + d.Action
 		case domain.EntryResolve:
 			var d runstate.ResolveDecision
 			if err := json.Unmarshal(e.Decision, &d); err != nil {
@@ -221,7 +221,7 @@ func TestEndsOfAttempts(t *testing.T) {
 		{"nothing happened", walk.EffectUnsafe, domain.Failure{Code: walk.CodeFailed, NoEffect: true}, runstate.StopNone,
 			"result a failed, wait a retry", domain.RunWaiting},
 		{"shutdown", walk.EffectIdempotent, busy, runstate.StopShutdown, "result a pending", domain.RunQueued},
-		{"limit", walk.EffectIdempotent, busy, runstate.StopBudget, "result a pending, verb budget", domain.RunWaiting},
+		{"limit", walk.EffectIdempotent, busy, runstate.StopBudget, "result a pending, action budget", domain.RunWaiting},
 	} {
 		f := newFixture(t, `{nodes: {a: {type: x, retry: {max_attempts: 2, backoff: 1s}}}}`)
 		attempt := f.begin(tt.effect)
@@ -248,7 +248,7 @@ func TestUsageOfADoubtfulCancelCountsOnce(t *testing.T) {
 	f.do(&runstate.AttemptDone{AttemptEnding: runstate.AttemptEnding{Attempt: attempt, Cause: runstate.StopCancelled,
 		Usage: domain.Usage{InputTokens: 7}}, Failure: &domain.Failure{Code: walk.CodeCancelled}})
 	f.complete()
-	f.want("rows", f.rows(), "intent a, verb cancel, result a in_doubt, result a cancelled!")
+	f.want("rows", f.rows(), "intent a, action cancel, result a in_doubt, result a cancelled!")
 	if got := f.m.Run.Usage.InputTokens; got != 7 {
 		t.Errorf("%d tokens are counted, want 7", got)
 	}

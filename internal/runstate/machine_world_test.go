@@ -21,10 +21,10 @@ func TestRecover(t *testing.T) {
 		stepped bool
 		rows    string
 	}{
-		{"repeatable", walk.EffectIdempotent, false, "verb crash, result a pending"},
-		{"in doubt", walk.EffectUnsafe, false, "verb crash, result a in_doubt"},
-		{"only its calls can be in doubt", walk.EffectUnsafe, true, "verb crash, result a pending"},
-		{"pure work has no row", walk.EffectPure, false, "verb crash"},
+		{"repeatable", walk.EffectIdempotent, false, "action crash, result a pending"},
+		{"in doubt", walk.EffectUnsafe, false, "action crash, result a in_doubt"},
+		{"only its calls can be in doubt", walk.EffectUnsafe, true, "action crash, result a pending"},
+		{"pure work has no row", walk.EffectPure, false, "action crash"},
 	} {
 		f := newFixture(t, `{nodes: {a: {type: x}}}`)
 		f.begin(tt.effect)
@@ -53,12 +53,12 @@ func TestQuarantineAndCleanStop(t *testing.T) {
 	f.do(&runstate.Recover{})
 	f.do(&runstate.Recover{})
 	f.complete()
-	f.want("rows", f.rows(), "verb crash, verb crash, verb quarantine")
+	f.want("rows", f.rows(), "action crash, action crash, verb quarantine")
 	f.want("status", string(f.m.Run.WaitReason), string(domain.WaitQuarantined))
 
 	f = newFixture(t, `{nodes: {a: {type: x}}}`, func(r *domain.Run) { r.Status = domain.RunRunning })
 	f.env.Stopping = true
-	f.do(runstate.PutDown{})
+	f.do(runstate.Shutdown{})
 	f.complete()
 	f.do(&runstate.Recover{})
 	f.want("rows of a clean stop", f.rows(), "verb stop")
@@ -72,7 +72,7 @@ func TestLimitsOfARun(t *testing.T) {
 	f.output(f.begin(walk.EffectPure), 1)
 	f.do(runstate.Advance{})
 	f.complete()
-	f.want("max_steps", f.rows(), "result a completed!, verb budget")
+	f.want("max_steps", f.rows(), "result a completed!, action budget")
 	f.want("status", string(f.m.Run.WaitReason), string(domain.WaitBudget))
 	raise := domain.ActionRequest{Action: domain.ActionLimits, Limits: domain.Limits{MaxSteps: 5}}
 	err := f.try(&runstate.OperatorAction{Actor: ada, Request: raise})
@@ -92,7 +92,7 @@ func TestLimitsOfARun(t *testing.T) {
 	f.want("in time", f.commands(), "CancelAttempt")
 	f.failure(attempt, domain.Failure{Code: walk.CodeCancelled}, runstate.StopBudget)
 	f.complete()
-	f.want("max_duration", f.rows(), "intent a, result a pending, verb budget")
+	f.want("max_duration", f.rows(), "intent a, result a pending, action budget")
 }
 
 // A plan step waits for its child run, and settles with it.

@@ -8,9 +8,9 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// leave returns what the step keeps for a resume, after its final row e: a cancelled
-// attempt continues behind all recorded sub-steps, and a failed one as a retry does.
-func (w *Step) leave(e *domain.Entry) Carryover {
+// carryover returns what a resume inherits from the step after its final row e. A cancelled attempt
+// continues after all recorded sub-steps, and a failed one like a retry.
+func (w *Step) carryover(e *domain.Entry) Carryover {
 	if e.Status == domain.NodeFailed {
 		w.forgetSubsteps()
 	}
@@ -27,11 +27,10 @@ func (w *Step) leave(e *domain.Entry) Carryover {
 	return p
 }
 
-// forgetSubsteps drops what an error retry starts over; the consent to the node's
-// own call holds in all attempts of the visit. Once a non-idempotent call has
-// completed, nothing may be started over, because that call would be sent again:
-// the retry continues behind what is recorded, and repeats only the model call
-// that failed.
+// forgetSubsteps drops the sub-steps that a retry after an error repeats. The consent to the call
+// of the node holds for all attempts of the visit. After a completed non-idempotent call, the retry
+// repeats nothing, because that call would be sent again. It continues after the recorded
+// sub-steps, and repeats only the failed model call.
 func (w *Step) forgetSubsteps() {
 	for _, e := range w.Substeps {
 		if e.Effect != string(walk.EffectUnsafe) || e.Status != domain.NodeCompleted {
@@ -51,8 +50,8 @@ func (w *Step) forgetSubsteps() {
 	}
 }
 
-// forgetEarlier forgets what earlier visits of a node left for their next opening:
-// a reset opens none but a node's last.
+// forgetEarlier drops what earlier visits of a node left for a resume, because a reset only reopens
+// the last visit of a node.
 func forgetEarlier(s *State, v walk.VisitKey) {
 	switch {
 	case len(s.Carried) == 0 || v.Visit == 1:
@@ -63,8 +62,8 @@ func forgetEarlier(s *State, v walk.VisitKey) {
 	}
 }
 
-// intake opens the visits that the walk has opened.
-func (s *State) intake() {
+// openReady opens the visits that the walk opened.
+func (s *State) openReady() {
 	for _, v := range s.Walk.Ready() {
 		s.opened++
 		forgetEarlier(s, v)
@@ -84,14 +83,14 @@ func (s *State) open(k StepKey) *Step {
 		w.Attempt, w.Retries, w.Substeps, w.Answers = p.Attempt, p.Retries, p.Substeps, p.Answers
 		delete(s.Carried, k)
 	}
-	w.Resolution = s.standing(k)
+	w.Resolution = s.resolutionOf(k)
 	delete(s.Doubts, k)
 	s.Open[k] = w
 	s.NewlyReady = append(s.NewlyReady, k)
 	return w
 }
 
-// AfterReset opens what a reset of the walk opened again, and forgets that it settled.
+// AfterReset opens what a reset of the walk reopened, and removes it from the settled visits.
 func (s *State) AfterReset(r walk.Reset) {
 	s.Cancelled, s.stopMark, s.Budget = false, 0, nil
 	s.Paused, s.Only, s.overrides = false, nil, nil
@@ -107,10 +106,10 @@ func (s *State) AfterReset(r walk.Reset) {
 			s.Completed[v.Node] = [2]Completion{c[1], {}}
 		}
 	}
-	s.intake()
+	s.openReady()
 }
 
-// undoneVisits is the set of visits that a reset undoes.
+// undoneVisits returns the set of visits that a reset undoes.
 func undoneVisits(s *State, r *walk.Reset) map[walk.VisitKey]bool {
 	set := map[walk.VisitKey]bool{}
 	for _, list := range [][]walk.ResetVisit{r.Reopened, r.Forgotten} {
@@ -121,8 +120,8 @@ func undoneVisits(s *State, r *walk.Reset) map[walk.VisitKey]bool {
 	return set
 }
 
-// EnsureOpen returns the open step, beginning it if it is a foreach item. nil: the visit
-// is not open.
+// EnsureOpen returns the open step. It begins the step if it is an item of an open foreach visit.
+// It returns nil if the visit is not open.
 func (s *State) EnsureOpen(k StepKey) *Step {
 	if w := s.Open[k]; w != nil {
 		return w
@@ -136,7 +135,7 @@ func (s *State) EnsureOpen(k StepKey) *Step {
 	return s.open(k)
 }
 
-// StartNextItem begins the next item of a foreach visit; nil: none is left.
+// StartNextItem begins the next item of a foreach visit. It returns nil if none is left.
 func (s *State) StartNextItem(f *Foreach) *Step {
 	i := s.Walk.NextItem(f.VisitKey)
 	if i < 0 {
@@ -165,8 +164,8 @@ func applyOptions(s *State, o *ResumeOptions) {
 	}
 }
 
-// closeOnly notes that a visit has settled. After the last that a resume
-// names, the run pauses, unless it is over.
+// closeOnly records that a visit has settled. After the last visit of a limited resume, the run
+// pauses unless it has ended.
 func (s *State) closeOnly(v walk.VisitKey) {
 	delete(s.overrides, v)
 	if !s.Only[v] {

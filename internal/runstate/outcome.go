@@ -4,33 +4,32 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Outcome is what becomes of a failed attempt.
+// Outcome is the consequence of a failed attempt.
 type Outcome int
 
 const (
 	OutcomeFailed      Outcome = iota // the step has failed
-	OutcomeRetry                      // it is tried again
-	OutcomeInDoubt                    // it is unknown whether it had its effect
-	OutcomeInterrupted                // the daemon stopped or died; it costs no retry
+	OutcomeRetry                      // it is attempted again
+	OutcomeInDoubt                    // it is unknown whether the attempt had its effect
+	OutcomeInterrupted                // the daemon stopped or crashed; the retry budget stays
 	OutcomeCancelled
 )
 
-// AttemptEnd is everything that decides about a failed attempt. It is pure: see
-// the table in its test.
+// AttemptEnd holds everything that determines the outcome of a failed attempt.
 type AttemptEnd struct {
 	Effect                      walk.Effect
-	Stepped                     bool // everything with an effect is a sub-step: only one of these can be in doubt
+	Stepped                     bool // all effects happen in sub-steps, so only these can be in doubt
 	OpenCall                    bool // a non-idempotent sub-step has no recorded outcome
-	NoEffect                    bool // it is proved that nothing happened outside
+	NoEffect                    bool // the attempt certainly had no effect on other systems
 	Permanent                   bool
 	Interrupted                 bool
 	Cancelled                   bool // the run is being cancelled
-	Stopping                    bool // the run stops because of another failure
-	FailedAttempts, MaxAttempts int  // failed attempts with this one; attempts allowed
+	Stopping                    bool // the run is stopping because of another failure
+	FailedAttempts, MaxAttempts int  // failed attempts including this one, and the allowed number
 }
 
-// Outcome is what becomes of the attempt. An open call decides alone: neither the
-// class of its step nor the failure of the attempt applies to that call.
+// Outcome returns the outcome of the attempt. An open call decides alone, because neither the
+// side-effect class of the step nor the failure of the attempt applies to that call.
 func (j AttemptEnd) Outcome() Outcome {
 	unsafe := j.Effect == walk.EffectUnsafe && !j.Stepped
 	switch {
@@ -48,8 +47,8 @@ func (j AttemptEnd) Outcome() Outcome {
 	return OutcomeRetry
 }
 
-// LostOutcome is the outcome of an attempt in flight whose process has crashed. stepped is
-// set if everything with an effect in its node is a sub-step.
+// LostOutcome returns the outcome of an attempt in flight whose process crashed. stepped reports
+// that all effects of its node happen in sub-steps.
 func LostOutcome(w *Step, stepped, cancelled bool) Outcome {
 	return AttemptEnd{Effect: w.Effect, OpenCall: len(w.CallsInFlight) > 0, Interrupted: true, Cancelled: cancelled,
 		MaxAttempts: 1, Stepped: stepped}.Outcome()

@@ -6,7 +6,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-func TestVerdict(t *testing.T) {
+func TestOutcomesOfFailedAttempts(t *testing.T) {
 	t.Parallel()
 	unsafe, once := walk.EffectUnsafe, walk.EffectIdempotent
 	for name, tt := range map[string]struct {

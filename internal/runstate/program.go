@@ -8,18 +8,18 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Compiled is a compiled version of a plan, with facts that are used often.
+// Compiled is a compiled version of a plan with precomputed facts.
 type Compiled struct {
 	*walk.Program
-	Version     domain.Version // without source
+	Version     domain.Version // without its source
 	HasPlans    bool           // some node runs another plan
-	MaxChildren int            // child runs that can be at work at once; 0: any number
-	Replans     bool           // some node asks for a new plan when it fails
-	// Predecessors lists for each node those that lead to it over edges and needs.
+	MaxChildren int            // child runs that can run at the same time; 0 means any number
+	Replans     bool           // some node requests a new plan when it fails
+	// Predecessors lists, for each node, the nodes that lead to it over edges and needs.
 	Predecessors [][]int
 }
 
-// NewCompiled collects the facts about a compiled version.
+// NewCompiled precomputes the facts of a compiled version.
 func NewCompiled(compiled *walk.Program, v domain.Version) *Compiled {
 	p := &Compiled{Program: compiled, Version: v, Predecessors: make([][]int, len(compiled.Nodes))}
 	many := false
@@ -41,8 +41,8 @@ func NewCompiled(compiled *walk.Program, v domain.Version) *Compiled {
 	return p
 }
 
-// BoundNodes lists the nodes whose outputs the approval step i is bound to: those that
-// lead to it, and those that the steps after it read, without the steps after it.
+// BoundNodes returns the nodes whose outputs the approval of step i is bound to: those that lead to
+// it, and those that later steps read, without the later steps.
 func (p *Compiled) BoundNodes(i int) []int {
 	after := p.After(i)
 	found := map[int]bool{}
@@ -62,7 +62,7 @@ func (p *Compiled) BoundNodes(i int) []int {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// After is the set of nodes that edges and needs lead to from a node.
+// After returns the set of nodes that a node leads to over edges and needs.
 func (p *Compiled) After(i int) map[int]bool {
 	seen := map[int]bool{}
 	queue := p.Next(i)
@@ -77,7 +77,7 @@ func (p *Compiled) After(i int) map[int]bool {
 	return seen
 }
 
-// Next lists the nodes that a node leads to directly.
+// Next returns the nodes that a node leads to directly.
 func (p *Compiled) Next(i int) []int {
 	var list []int
 	for _, e := range p.Nodes[i].Out {

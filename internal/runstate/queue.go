@@ -9,14 +9,14 @@ import (
 
 // queue decides which step of a run starts next.
 type queue struct {
-	// list holds steps and foreach visits in the order in which they may start. Some may
-	// have become stale.
+	// list holds steps and foreach visits in the order in which they may start. Some of them may be
+	// stale.
 	list []StepKey
-	// attempts are active: their steps do not start again.
+	// attempts are active. Their steps do not start again.
 	attempts map[StepKey]*Attempt
 }
 
-// requeue replaces the queue by everything of the state that may start.
+// requeue replaces the queue with everything that may start.
 func (d *queue) requeue(s *State) {
 	d.list = nil
 	for _, w := range s.OpenSteps() {
@@ -30,7 +30,7 @@ func (d *queue) requeue(s *State) {
 	s.NewlyReady = nil
 }
 
-// collect queues what became ready.
+// collect queues everything that became ready.
 func (d *queue) collect(s *State) {
 	if len(s.NewlyReady) > 0 {
 		d.list = append(d.list, s.NewlyReady...)
@@ -40,14 +40,14 @@ func (d *queue) collect(s *State) {
 
 func (d *queue) push(k StepKey) { d.list = append(d.list, k) }
 
-// pushFront lets a step start before all others.
+// pushFront makes a step start before all others.
 func (d *queue) pushFront(k StepKey) {
 	d.list = append([]StepKey{k}, d.list...)
 }
 
 func (d *queue) contains(k StepKey) bool { return slices.Contains(d.list, k) }
 
-// pop takes a step off the queue; it stands at its head or near it.
+// pop removes a step at or near the head of the queue.
 func (d *queue) pop(k StepKey) {
 	if len(d.list) > 0 && d.list[0] == k {
 		d.list = d.list[1:]
@@ -58,7 +58,7 @@ func (d *queue) pop(k StepKey) {
 	}
 }
 
-// peek finds the first step that may start, dropping stale ones; nil: none may.
+// peek returns the first step that may start, or nil. It drops stale steps.
 func (d *queue) peek(s *State, now time.Time) *StepKey {
 	d.collect(s)
 	keep := 0
@@ -80,8 +80,8 @@ func (d *queue) peek(s *State, now time.Time) *StepKey {
 	return nil
 }
 
-// startable reports whether a step may start now, and whether it never will from where it
-// stands in the queue.
+// startable reports whether a step may start now. stale reports that it can never start from this
+// entry of the queue.
 func startable(s *State, k StepKey, underWay bool, now time.Time) (ok, stale bool) {
 	node := &s.Program.Nodes[k.Node]
 	if k.Item == NoItem && node.Foreach != nil {
@@ -90,7 +90,7 @@ func startable(s *State, k StepKey, underWay bool, now time.Time) (ok, stale boo
 			return false, true
 		}
 		begun := f.Total >= 0 && f.BegunAll // no item is left to begin
-		return s.MayBegin(k.VisitKey) && (f.Total < 0 || f.OpenItems-f.Parked < node.MaxParallel && !begun), begun
+		return s.MayBegin(k.VisitKey) && (f.Total < 0 || f.OpenItems-f.Waiting < node.MaxParallel && !begun), begun
 	}
 	w := s.Open[k]
 	if w == nil || underWay {
@@ -101,8 +101,8 @@ func startable(s *State, k StepKey, underWay bool, now time.Time) (ok, stale boo
 		if len(s.Only) == 0 || w.HasSettlingResolution() {
 			return true, false
 		}
-		// What a person said settles before the one step begins that a resume
-		// names: the run pauses when that step has settled.
+		// A resume of one step settles resolved steps first, because the run pauses when that step
+		// has settled.
 		return s.MayBegin(k.VisitKey) && !s.AwaitsSettlement(), false
 	case PhaseWaiting:
 		if w.Reason != domain.WaitRetry {
@@ -112,7 +112,7 @@ func startable(s *State, k StepKey, underWay bool, now time.Time) (ok, stale boo
 			return false, true // its timer queues it again
 		}
 		f := s.Foreach[k.VisitKey]
-		return f == nil || f.OpenItems-f.Parked < node.MaxParallel, false
+		return f == nil || f.OpenItems-f.Waiting < node.MaxParallel, false
 	}
 	return false, true
 }

@@ -88,7 +88,7 @@ func TestForeachIsBoundedByItsOpenItems(t *testing.T) {
 	if k := d.peek(s, now); k != nil {
 		t.Errorf("a second item starts beside the first: %v", *k)
 	}
-	f.Parked = 1
+	f.Waiting = 1
 	if d.peek(s, now) == nil {
 		t.Error("an item that waits keeps the next from starting")
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// FollowReplan replays a replan row. next is the state of the new version, with the rows
-// that it keeps and the waiting steps that it has too. dropped are the open steps that
-// the new version does not continue. before is the journal up to the row.
+// FollowReplan replays a replan row. next is the state of the new version, with the kept rows and
+// the waiting steps that it also has. dropped are the open steps that it does not continue. before
+// is the journal up to the row.
 func (s *State) FollowReplan(f Facts, e *domain.Entry, before []domain.Entry) (next *State, dropped []*Step, err error) {
 	var r Replan
 	if err := json.Unmarshal(e.Decision, &r); err != nil {
@@ -27,7 +27,7 @@ func (s *State) FollowReplan(f Facts, e *domain.Entry, before []domain.Entry) (n
 		return nil, nil, fmt.Errorf("row %d follows version %d: %w", e.Seq, r.Version, err)
 	}
 	next = New(prog, f)
-	next.Remember(s.Memory)
+	next.SetMemory(s.Memory)
 	for _, k := range r.Kept {
 		i := int(k.Seq) - 1
 		if i < 0 || i >= len(before) || before[i].Seq != k.Seq {
@@ -55,8 +55,8 @@ func (s *State) FollowReplan(f Facts, e *domain.Entry, before []domain.Entry) (n
 	return next, next.inherit(s, e.Seq), nil
 }
 
-// inherit takes over the steps that wait, if the node is the same. A node of the
-// same name that does something else begins again, under another idempotency key.
+// inherit copies the waiting steps whose node did not change. A node with the same name and another
+// definition begins again, with another idempotency key.
 func (s *State) inherit(old *State, seq int64) (dropped []*Step) {
 	for _, w := range old.OpenSteps() {
 		from := &old.Program.Nodes[w.Node]
@@ -88,7 +88,7 @@ func (s *State) inherit(old *State, seq int64) (dropped []*Step) {
 	for k, d := range old.Doubts {
 		if to, ok := at(k); ok {
 			if d.Resolution != nil && d.Resolution.Given != "" && s.Program.Fingerprint(to.Node) != old.Program.Fingerprint(k.Node) {
-				continue // a result for a node that did something else
+				continue // the result belongs to another definition
 			}
 			if s.Doubts == nil {
 				s.Doubts = map[StepKey]*Doubt{}

@@ -8,11 +8,11 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// NothingCompleted is the answer of a step plan of which no step completed.
+// NothingCompleted is the answer of a step plan without a completed step.
 const NothingCompleted = "I wasn't able to complete the plan due to errors."
 
-// AggregateSteps joins the results of steps into one answer: that of the only one
-// that completed, or each under its task.
+// AggregateSteps combines the results of steps into one answer: that of the only completed step, or
+// each under its task.
 func AggregateSteps(steps []domain.PlanStepState) string {
 	completed := 0
 	only := ""
@@ -36,7 +36,7 @@ func AggregateSteps(steps []domain.PlanStepState) string {
 	return strings.Join(parts, "\n\n---\n\n")
 }
 
-// StepFailureReason is why a step plan failed. Steps count from 1 where people read.
+// StepFailureReason returns the reason why a step plan failed. Step numbers start at 1.
 func StepFailureReason(p *walk.Program, f *domain.RunError) string {
 	if i, ok := p.Index[f.Node]; ok {
 		return fmt.Sprintf("Step %d failed: %s", i+1, f.Message)

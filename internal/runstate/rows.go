@@ -6,16 +6,16 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// PlansRow is the row that pins plan nodes to versions: hashes by plan key. It is the first
-// of its journal.
+// PlansRow returns the first row of a journal. It pins plan nodes to versions: hashes by plan key.
 func PlansRow(plans map[string]string, at time.Time) domain.Entry {
-	return domain.Entry{Seq: 1, Kind: domain.EntryVerb, Item: NoItem, Decision: VerbDecision{Verb: VerbPlans, Plans: plans}.JSON(),
+	return domain.Entry{Seq: 1, Kind: domain.EntryAction, Item: NoItem, Decision: RunActionDecision{Action: RunActionPlans,
+		Plans: plans}.JSON(),
 		Actor: domain.System.Name, At: at}
 }
 
-// MemoryRow is the row of what the run's session knew before the run began.
+// MemoryRow returns the row with the memory of the session when the run began.
 func MemoryRow(v domain.RawJSON, seq int64, at time.Time) domain.Entry {
-	return domain.Entry{Seq: seq, Kind: domain.EntryVerb, Item: NoItem, Decision: VerbDecision{Verb: VerbMemory}.JSON(),
+	return domain.Entry{Seq: seq, Kind: domain.EntryAction, Item: NoItem, Decision: RunActionDecision{Action: RunActionMemory}.JSON(),
 		Output: v, Actor: domain.System.Name, At: at}
 }
 

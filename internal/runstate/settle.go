@@ -10,11 +10,11 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// HandledSkip is the value of walk.Decision.Handled when a failure counts as skipped.
+// HandledSkip is the value of walk.Decision.Handled for a failure that counts as skipped.
 const HandledSkip = "skip"
 
-// Settle decides a new final row, completes it with the decision, and applies it. out is
-// its decoded output. now is the time of the warnings that the decision adds to its log.
+// Settle decides a new final row, adds the decision to it, and applies it. out is its decoded
+// output. now is the time of the warnings that the decision adds to the log of the row.
 func (s *State) Settle(e *domain.Entry, k StepKey, out any, now time.Time) (walk.Decision, error) {
 	d, err := s.Walk.Settle(walk.Settlement{VisitKey: k.VisitKey, Item: k.Item,
 		Status: walk.Status(e.Status), Output: out, Failure: ToPlanner(e.Failure)})
@@ -35,7 +35,7 @@ func (s *State) Settle(e *domain.Entry, k StepKey, out any, now time.Time) (walk
 	return d, nil
 }
 
-// withWarnings adds to the log of a row what conditions read in vain.
+// withWarnings adds warnings about unusable values of conditions to the log of a row.
 func withWarnings(log domain.RawJSON, d *walk.Decision, now time.Time) (domain.RawJSON, error) {
 	seen := slices.Clone(d.Evaluated)
 	for i := range d.Settled {
@@ -65,7 +65,7 @@ func zeroDecision(d *walk.Decision) bool {
 		d.Handled == "" && d.Visit == "" && d.Failure == nil
 }
 
-// close is what settling leads to, live or replayed.
+// close applies the consequences of settling a step, live or replayed.
 func (s *State) close(e *domain.Entry, k StepKey, d walk.Decision, out any) {
 	w := s.Open[k]
 	delete(s.Open, k)
@@ -75,8 +75,8 @@ func (s *State) close(e *domain.Entry, k StepKey, d walk.Decision, out any) {
 		if s.Carried == nil {
 			s.Carried = map[StepKey]Carryover{}
 		}
-		s.Carried[k] = w.leave(e) //seed:resume-forgets
-		if s.Carried[k].empty() { // an item that never started, which only a replay opens
+		s.Carried[k] = w.carryover(e) //seed:resume-forgets
+		if s.Carried[k].empty() {     // an item that never started, which only a replay opens
 			delete(s.Carried, k)
 		}
 		if e.Status == domain.NodeCancelled && w.Phase == PhaseInDoubt {
@@ -93,8 +93,8 @@ func (s *State) close(e *domain.Entry, k StepKey, d walk.Decision, out any) {
 	if k.Item != NoItem {
 		if f := s.Foreach[k.VisitKey]; f != nil {
 			f.OpenItems--
-			if w != nil && w.Parked() {
-				f.Parked--
+			if w != nil && w.Waiting() {
+				f.Waiting--
 			}
 		}
 		if over = d.Visit != ""; over && d.Handled != HandledSkip {
@@ -113,26 +113,27 @@ func (s *State) close(e *domain.Entry, k StepKey, d walk.Decision, out any) {
 	if s.stopMark == 0 && s.Walk.Stopping() {
 		s.stopMark = s.opened
 	}
-	s.intake()
+	s.openReady()
 	if over {
 		s.closeOnly(k.VisitKey)
 	}
 }
 
-// StoppedWithRun reports whether a stopping run stops the step too: it became ready
-// before the run began to stop. Steps of `when: failure|always` that became ready since
-// run as usual, retries and waits included.
+// StoppedWithRun reports whether a stopping run also stops the step, because the step became ready
+// before the run began to stop. Steps with `when: failure` or `when: always` that became ready
+// later run as usual, including retries and waits.
 func (s *State) StoppedWithRun(w *Step) bool {
 	return s.stopMark > 0 && w.Order <= s.stopMark && s.Walk.Stopping()
 }
 
-// listSettled lists a settled visit.
+// listSettled appends a settled visit.
 func listSettled(s *State, d Settled) {
 	s.Settled = append(s.Settled, d)
-	extendHistory(s, uint64(d.Node), uint64(d.Visit), uint64(d.Status[0])<<8|uint64(d.Status[1])) // "completed" and "cancelled" begin alike
+	extendHistory(s, uint64(d.Node), uint64(d.Visit),
+		uint64(d.Status[0])<<8|uint64(d.Status[1])) // "completed" and "cancelled" have the same first letter
 }
 
-// recordVisit keeps a settled visit for later readers.
+// recordVisit stores a settled visit for later readers.
 func recordVisit(s *State, k StepKey, status domain.NodeStatus, e *domain.Entry) {
 	listSettled(s, Settled{k.Node, k.Visit, status})
 	if status == domain.NodeCompleted && s.Program.Nodes[k.Node].Agent != "" {
@@ -156,7 +157,7 @@ func (s *State) ForgetSettled() {
 	}
 }
 
-// ReadDecision is a recorded decision; what cannot be read decided nothing.
+// ReadDecision decodes a recorded decision. It returns the zero Decision on an error.
 func ReadDecision(raw domain.RawJSON) walk.Decision {
 	var d walk.Decision
 	if len(raw) > 0 && json.Unmarshal(raw, &d) != nil {

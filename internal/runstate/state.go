@@ -7,24 +7,24 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// NoItem is the item of a step without foreach.
+// NoItem is the item of a step outside a foreach.
 const NoItem = -1
 
-// StepKey names a step: one visit of a node, or one item of a foreach visit. Node is
-// the node's index in the program.
+// StepKey identifies a step: a visit of a node, or an item of a foreach visit. Node is the index of
+// the node in the program.
 type StepKey struct {
 	walk.VisitKey
-	Item int // from 0; NoItem without foreach
+	Item int // starts at 0; NoItem outside a foreach
 }
 
-// Phase is where an open step stands, by the journal alone.
+// Phase is the phase of an open step according to the journal.
 type Phase uint8
 
 const (
-	PhaseReady   Phase = iota // nothing recorded is active
+	PhaseReady   Phase = iota // no recorded attempt is active
 	PhaseRunning              // an intent row without its result
 	PhaseWaiting              // a wait row without its answer
-	PhaseInDoubt              // it is unknown whether the attempt had its effect; a person must resolve it
+	PhaseInDoubt              // it is unknown whether the attempt had its effect, and a person must resolve it
 )
 
 // Step is an open step: ready, running, waiting, or in doubt.
@@ -32,87 +32,87 @@ type Step struct {
 	StepKey
 	Order          int // position in the order of becoming ready
 	Phase          Phase
-	Attempt        int // number of the last attempt that began, from 1
-	FailedAttempts int // failed attempts that count against the retry budget
-	Retries        int // retries after errors, over all openings of the step; names child runs
+	Attempt        int // number of the last attempt, starting at 1
+	FailedAttempts int // failed attempts that count against the limit
+	Retries        int // retries after errors, over all openings of the step; part of the ID of child runs
 	Crashes        int // crashes while it was open, since the last release
 
-	Reason     domain.WaitReason // while waiting
+	Reason     domain.WaitReason // if waiting
 	Since      time.Time         // when the wait or the doubt began
-	Due        time.Time         // when the wait ends automatically; zero: never
-	Ref        string            // id of the approval or child run that it waits for
+	Due        time.Time         // when the wait ends automatically; zero means never
+	Ref        string            // ID of the approval or child run that it waits for
 	RequestSeq int64             // sequence number of the wait row
-	Binding    string            // digest of what an approval step's request is about
+	Binding    string            // digest that an approval step is bound to
 	Input      domain.RawJSON    // of the intent or wait row
 	Effect     walk.Effect       // of the attempt in flight or in doubt
 	StartedAt  time.Time         // when that attempt began
 
 	Usage   domain.Usage    // recorded for the step so far
 	Failure *domain.Failure // of the last attempt
-	// Substeps are the recorded responses by number, which the next attempt
-	// inherits; see forgetSubsteps.
+	// Substeps holds the recorded responses by number. The next attempt inherits them; see
+	// forgetSubsteps.
 	Substeps map[int]domain.Entry
-	// CallsInFlight are the non-idempotent sub-steps without a recorded outcome, by
-	// number. Several may be in flight at once.
+	// CallsInFlight holds the non-idempotent sub-steps without a recorded outcome, by number.
+	// Several may be in flight.
 	CallsInFlight map[int]domain.OpenCall
-	// Consent is the call that a person must allow. Answers are the answers so
-	// far by sub-step; 0 is the node's own call.
+	// Consent is the call that needs the approval of a person. Answers holds the answers so far by
+	// sub-step, where 0 is the call of the node.
 	Consent *ConsentRequest
 	Answers map[int]ConsentAnswer
 	// ReplanTarget is the version that a person must accept.
 	ReplanTarget *ReplanTarget
-	// ReplanAbandoned is set when no new version can be planned, just before the row
-	// that settles the step.
+	// ReplanAbandoned is set before the row that settles the step, if no new version can be
+	// planned.
 	ReplanAbandoned bool
-	// Resolution is a person's word on an attempt that was in doubt when the run was
-	// cancelled. It takes effect when a resume opens the step again.
+	// Resolution is a person's resolution of an attempt that was in doubt when the run was
+	// cancelled. It applies when a resume reopens the step.
 	Resolution *Resolution
 }
 
-// Resolution is a person's word on a step: on an attempt in doubt, or a result that
-// stands in for running it.
+// Resolution is a person's resolution of an attempt in doubt, or a result that a step gets instead
+// of running.
 type Resolution struct {
 	Action string         // ActionHappened, ActionRetry, ActionSkip, ActionFail
 	Output domain.RawJSON // of ActionHappened
-	// Given is why the result was given before the step began; empty for an attempt in
-	// doubt.
+	// Given is the reason why the result was given before the step began. It is empty for an
+	// attempt in doubt.
 	Given string
 }
 
-// override replaces limits of a node for one visit; zero fields do not.
+// override replaces limits of a node for one visit. Zero fields replace nothing.
 type override struct {
 	timeout  time.Duration
 	attempts int
 }
 
-// Doubt is an attempt in doubt of a step that was cancelled since.
+// Doubt is an attempt in doubt of a step that was cancelled later.
 type Doubt struct {
 	Attempt    int
 	Since      time.Time
 	Calls      []domain.OpenCall
-	Resolution *Resolution // nil: unresolved
+	Resolution *Resolution // nil means unresolved
 }
 
 // Foreach is an open foreach visit.
 type Foreach struct {
 	walk.VisitKey
 	order     int
-	Total     int    // number of items; -1 until the list is resolved
+	Total     int    // number of items, or -1 until the list is resolved
 	OpenItems int    // items begun and not settled
 	BegunAll  bool   // no item is left to begin
-	Values    []byte // digest of the values that the approvals of its items are bound to
-	// Parked counts the open items that wait or are in doubt. They hold no slot.
-	Parked int
+	Values    []byte // digest of the values that approvals of the items are bound to
+	// Waiting is the number of open items that wait or are in doubt. They hold no slot.
+	Waiting int
 }
 
-// Carryover is what a step that did not complete leaves for its next opening.
+// Carryover is what an uncompleted step leaves for its next opening.
 type Carryover struct {
 	Attempt, Retries int
 	Substeps         map[int]domain.Entry  // inherited by its next attempt
 	Answers          map[int]ConsentAnswer // about these sub-steps
 }
 
-// empty reports whether there is nothing that a resume continues from.
+// empty reports whether there is nothing to continue from.
 func (c Carryover) empty() bool {
 	return c.Attempt == 0 && c.Retries == 0 && len(c.Substeps) == 0 && len(c.Answers) == 0
 }
@@ -123,50 +123,48 @@ type Settled struct {
 	Status      domain.NodeStatus
 }
 
-// Completion is a completed visit and the sequence number of its row.
+// Completion is a completed visit with the sequence number of its row.
 type Completion struct {
 	visit int
 	Seq   int64
 }
 
-// State is where a run stands: everything that its journal records. It belongs to one
-// goroutine; copies share its maps.
+// State is the state of a run as its journal records it. It is not safe for concurrent use, and
+// copies share its maps.
 type State struct {
 	Program *walk.Program
 	Walk    *walk.Walk
 	Seq     int64 // of the last row applied
-	Request any   // the run's input
+	Request any   // the input of the run
 
 	Open    map[StepKey]*Step
 	Foreach map[walk.VisitKey]*Foreach
 	Doubts  map[StepKey]*Doubt
 	Carried map[StepKey]Carryover
 	opened  int // steps and foreach visits that became ready so far
-	// stopMark is the value of opened when the run began to stop; 0: it does not stop.
+	// stopMark is the value of opened when the run began to stop, or 0.
 	stopMark int
-	// NewlyReady lists steps and foreach visits that became ready since the runner
-	// cleared it.
+	// NewlyReady holds steps and foreach visits that became ready since the runner cleared it.
 	NewlyReady []StepKey
 
 	SettledCount int64
-	// History is a digest of everything that settled, in order, and of what resets opened
-	// again. It reports whether a run has moved on without keeping its past.
+	// History is a digest of all settled visits, in order, and of what resets reopened. It shows
+	// whether a run has changed.
 	History uint64
-	// begun marks the nodes that began to run; begunBefore names those that began in a
-	// version that the run no longer follows.
+	// begun marks the nodes that began to run. begunBefore holds the names of those that began in
+	// an earlier version.
 	begun       []bool
 	begunBefore map[string]bool
-	// Settled lists settled visits in order: all of them with KeepHistory, otherwise
-	// those since ForgetSettled, so that a long run does not grow with its past.
+	// Settled holds settled visits in order: all with KeepHistory, otherwise those since
+	// ForgetSettled, so that memory does not grow with the length of a run.
 	Settled     []Settled
 	KeepHistory bool
-	// Completed are the last two completed visits of nodes with an agent, the last one
-	// first. A reset may undo the last one.
+	// Completed holds the last two completed visits of nodes with an agent, newest first. A reset
+	// may undo the newest.
 	Completed map[int][2]Completion
-	Agents    map[int]string // the agent that ran a node, by node
+	Agents    map[int]string // the agent that ran a node, by node ID
 
-	// Only are the visits that a resume is limited to. Once they have settled, the run
-	// pauses.
+	// Only holds the visits to which a resume is limited. Once they have settled, the run pauses.
 	Only      map[walk.VisitKey]bool
 	overrides map[walk.VisitKey]override
 
@@ -174,12 +172,12 @@ type State struct {
 	Cancelled   bool
 	Quarantined bool
 	Held        bool
-	Budget      *BudgetWait       // the limit that is reached; nil: none
+	Budget      *BudgetWait       // the reached limit, or nil
 	CleanStop   bool              // the last row records a clean shutdown
-	Plans       map[string]string // hashes that plan nodes are pinned to, by plan key
-	Memory      any               // the session's memory when the run began; nil: none
-	// ReplanCount counts replan rows. redefined is the sequence number of the replan
-	// row since which a node of that name does something else.
+	Plans       map[string]string // hashes of the versions of plan nodes, by plan key
+	Memory      any               // the memory of the session when the run began, or nil
+	// ReplanCount is the number of replan rows. redefined holds, by node, the sequence number of
+	// the replan row that changed its definition.
 	ReplanCount int
 	redefined   map[string]int64
 }

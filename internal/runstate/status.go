@@ -7,7 +7,7 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// FailureMessage is the status message of a failed run, and the node that it names, e.g.
+// FailureMessage returns the status message of a failed run, and the node that it names. Example:
 // "fetch failed after 3 of 3 attempts: 503 …".
 func FailureMessage(s *State) (message domain.Message, node string) {
 	f := s.Walk.Outcome().Failure
@@ -30,8 +30,8 @@ func FailureMessage(s *State) (message domain.Message, node string) {
 	return domain.Messagef("%s failed: %s", f.Node, f), f.Node
 }
 
-// CompletedMessage is the status message of a completed run, and the node that it names:
-// empty, or that steps failed and the run completed all the same.
+// CompletedMessage returns the status message of a completed run, and the node that it names. The
+// message is empty unless steps failed and the run completed nevertheless.
 func CompletedMessage(s *State) (message domain.Message, node string) {
 	failed := 0
 	for i := range s.Program.Nodes {
@@ -49,7 +49,7 @@ func CompletedMessage(s *State) (message domain.Message, node string) {
 	return domain.Messagef("%d steps failed", failed), node
 }
 
-// RetryMessage is the status message of a run that waits for a retry, and the node, e.g.
+// RetryMessage returns the status message of a run that waits for a retry, and the node. Example:
 // "fetch will be tried again after 2 of 5 attempts: 503 …".
 func RetryMessage(s *State, w domain.Wait) (message domain.Message, node string) {
 	for _, k := range s.OpenSteps() {
@@ -61,7 +61,7 @@ func RetryMessage(s *State, w domain.Wait) (message domain.Message, node string)
 	return WaitMessage(domain.WaitRetry, []domain.Wait{w})
 }
 
-// MostAttempts is the largest number of attempts among the steps that wait for a retry.
+// MostAttempts returns the largest number of attempts of a step that waits for a retry.
 func MostAttempts(s *State) int {
 	most := 0
 	for _, w := range s.Open {

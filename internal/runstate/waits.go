@@ -10,7 +10,7 @@ import (
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
-// RequestMessage is the message of an approval's recorded input.
+// RequestMessage returns the message in the recorded input of an approval.
 func RequestMessage(raw domain.RawJSON) string {
 	v, err := Decode(raw)
 	if err != nil {
@@ -19,7 +19,7 @@ func RequestMessage(raw domain.RawJSON) string {
 	return FormMessage(v)
 }
 
-// FormMessage is the message of an approval's input.
+// FormMessage returns the message in the input of an approval.
 func FormMessage(input any) string {
 	switch v := input.(type) {
 	case string:
@@ -32,7 +32,7 @@ func FormMessage(input any) string {
 	return ""
 }
 
-// Waits lists what the run waits for in order of precedence.
+// Waits returns what the run waits for, by precedence.
 func (s *State) Waits() []domain.Wait {
 	var list []domain.Wait
 	flag := func(on bool, r domain.WaitReason, message string) {
@@ -81,8 +81,8 @@ func (s *State) Waits() []domain.Wait {
 	return list
 }
 
-// UnresolvedDoubts lists attempts in doubt of cancelled steps that no one has resolved,
-// by node, visit, and item.
+// UnresolvedDoubts returns attempts in doubt of cancelled steps that were not resolved, by node,
+// visit, and item.
 func (s *State) UnresolvedDoubts() []StepKey {
 	var list []StepKey
 	for k, d := range s.Doubts {
@@ -96,8 +96,8 @@ func (s *State) UnresolvedDoubts() []StepKey {
 	return list
 }
 
-// NextDue is when the earliest wait ends automatically, without those for which quiet
-// returns true; zero: none does.
+// NextDue returns the time at which the earliest wait ends automatically, or zero. It ignores waits
+// for which quiet returns true.
 func (s *State) NextDue(quiet func(*Step) bool) time.Time {
 	var due time.Time
 	for _, w := range s.Open {
@@ -108,7 +108,7 @@ func (s *State) NextDue(quiet func(*Step) bool) time.Time {
 	return due
 }
 
-// UnneededChildren are the child runs that no step waits for.
+// UnneededChildren returns the child runs that no step waits for.
 func (s *State) UnneededChildren(children []string) []string {
 	return slices.DeleteFunc(slices.Clone(children), func(id string) bool {
 		for _, w := range s.Open {
@@ -120,7 +120,7 @@ func (s *State) UnneededChildren(children []string) []string {
 	})
 }
 
-// HasWait reports whether some step waits for the reason.
+// HasWait reports whether a step waits for the reason.
 func (s *State) HasWait(reason domain.WaitReason) bool {
 	for _, w := range s.Open {
 		if w.Phase == PhaseWaiting && w.Reason == reason {
@@ -130,7 +130,7 @@ func (s *State) HasWait(reason domain.WaitReason) bool {
 	return false
 }
 
-// WaitingFor is the step that waits for an approval or child run; nil: none does.
+// WaitingFor returns the step that waits for an approval or child run, or nil.
 func (s *State) WaitingFor(ref string) *Step {
 	for _, w := range s.Open {
 		if w.Phase == PhaseWaiting && w.Ref == ref {
@@ -140,7 +140,7 @@ func (s *State) WaitingFor(ref string) *Step {
 	return nil
 }
 
-// ClipText cuts s after n bytes and marks the cut with an ellipsis.
+// ClipText cuts s after n bytes and adds an ellipsis.
 func ClipText(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -148,7 +148,7 @@ func ClipText(s string, n int) string {
 	return s[:n] + "…"
 }
 
-// ToolNames names the tools of calls, each once.
+// ToolNames lists the tools of calls, each once.
 func ToolNames(calls []domain.OpenCall) string {
 	var names []string
 	for _, c := range calls {
@@ -159,8 +159,8 @@ func ToolNames(calls []domain.OpenCall) string {
 	return strings.Join(names, ", ")
 }
 
-// WaitMessage is the status message of a run that waits for the reason, and the node that it
-// names. waits are all its waits, that one first.
+// WaitMessage returns the status message of a run that waits for the reason, and the node that it
+// names. waits holds all waits of the run, with that one first.
 func WaitMessage(reason domain.WaitReason, waits []domain.Wait) (message domain.Message, node string) {
 	w := waits[0]
 	node = w.Node
@@ -195,7 +195,7 @@ func WaitMessage(reason domain.WaitReason, waits []domain.Wait) (message domain.
 	return domain.Verbatim(string(reason)), node
 }
 
-// waitText is the message of a wait.
+// waitText returns the message of a wait.
 func waitText(w domain.Wait) domain.Message {
 	if w.Text.IsZero() {
 		return domain.Verbatim(w.Message)

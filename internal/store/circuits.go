@@ -10,18 +10,18 @@ import (
 
 // SetCircuits stores all circuits, even on a full disk. It removes circuits that are not in the
 // list, and does not write unchanged ones.
-func (s entities) SetCircuits(_ context.Context, list []domain.KeptCircuit) error {
+func (s entities) SetCircuits(_ context.Context, list []domain.StoredCircuit) error {
 	return s.store.writer.performEvenFull(func(w *writer) ([]auditRow, error) {
 		return w.applyAs("store circuits", nil, func(ctx context.Context, q *dbsqlc.Queries) error { return setCircuits(ctx, q, list) })
 	})
 }
 
 // SetCircuits stores all circuits, as [Store.SetCircuits] does.
-func (tx *Tx) SetCircuits(list []domain.KeptCircuit) error {
+func (tx *Tx) SetCircuits(list []domain.StoredCircuit) error {
 	return setCircuits(tx.w.ctx, tx.w.q, list)
 }
 
-func setCircuits(ctx context.Context, q *dbsqlc.Queries, list []domain.KeptCircuit) error {
+func setCircuits(ctx context.Context, q *dbsqlc.Queries, list []domain.StoredCircuit) error {
 	rows, err := q.CircuitList(ctx)
 	if err != nil {
 		return err

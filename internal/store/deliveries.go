@@ -17,8 +17,8 @@ import (
 func (s work) AddDeliveries(_ context.Context, upTo int64, messages []domain.Delivery, quiet time.Duration) error {
 	return s.store.exec("store messages", func(ctx context.Context, q *dbsqlc.Queries) error {
 		for _, m := range messages {
-			if m.Like != "" {
-				id, err := q.DeliveryByDedupKey(ctx, m.Channel, m.Like, core.Micros(m.CreatedAt.Add(-quiet)))
+			if m.GroupKey != "" {
+				id, err := q.DeliveryByDedupKey(ctx, m.Channel, m.GroupKey, core.Micros(m.CreatedAt.Add(-quiet)))
 				if err == nil {
 					if err := q.DeliveryMore(ctx, id); err != nil {
 						return err
@@ -42,7 +42,7 @@ func (s work) AddDeliveries(_ context.Context, upTo int64, messages []domain.Del
 func insertDelivery(ctx context.Context, q *dbsqlc.Queries, m domain.Delivery) error {
 	_, err := q.DeliveryInsert(
 		ctx,
-		dbsqlc.DeliveryInsertParams{ID: m.ID, Channel: m.Channel, Kind: m.Kind, Seq: m.Seq, DedupKey: m.Like, Body: string(m.Body),
+		dbsqlc.DeliveryInsertParams{ID: m.ID, Channel: m.Channel, Kind: m.Kind, Seq: m.Seq, DedupKey: m.GroupKey, Body: string(m.Body),
 			DueAt: core.Micros(m.DueAt), CreatedAt: core.Micros(m.CreatedAt)},
 	)
 	return err

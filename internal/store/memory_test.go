@@ -20,10 +20,10 @@ func remember(t *testing.T, s *Store, hash, owner, session, in, out string) doma
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = s.Commit(t.Context(), domain.Checkpoint{Run: run.ID, Entries: []domain.Entry{{Kind: domain.EntryVerb, Item: -1, At: now}},
+	err = s.Commit(t.Context(), domain.Checkpoint{Run: run.ID, Entries: []domain.Entry{{Kind: domain.EntryAction, Item: -1, At: now}},
 		Patch: &domain.RunPatch{
 			Status: domain.RunCompleted,
-		}, Remember: &domain.Memory{Owner: owner, Session: session, Input: in, Output: out, At: now}})
+		}, Memory: &domain.Memory{Owner: owner, Session: session, Input: in, Output: out, At: now}})
 	if err != nil {
 		t.Fatal(err)
 	}

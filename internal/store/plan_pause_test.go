@@ -16,7 +16,7 @@ func TestAPauseOutlastsTheProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "kairos.db")
 	s := storetest.OpenAt(t, path)
 	v := storetest.Plan(t, s, twoNodes)
-	storetest.Pause(t, s, v.PlanID, &domain.Stop{Since: time.Now(), By: "otto", Reason: "it floods the bank"})
+	storetest.Pause(t, s, v.PlanID, &domain.Disablement{Since: time.Now(), By: "otto", Reason: "it floods the bank"})
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}

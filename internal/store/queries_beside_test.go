@@ -179,7 +179,7 @@ func everyDeliveryQuery(t *testing.T, s *Store, must func(string, error)) {
 		Channel:   "ops",
 		Kind:      "failed",
 		Seq:       1,
-		Like:      "x",
+		GroupKey:  "x",
 		Body:      domain.RawJSON("{}"),
 		DueAt:     now,
 		CreatedAt: now,
@@ -217,17 +217,17 @@ func everyToolQuery(t *testing.T, s *Store, must func(string, error)) {
 	t.Helper()
 	ctx := context.Background()
 	at := time.Now().UTC().Truncate(time.Microsecond)
-	one := domain.KeptCircuit{
+	one := domain.StoredCircuit{
 		Subject:     "tool:http",
 		LastCode:    "down",
 		LastMessage: "no answer",
 		Circuit: domain.Circuit{Part: "a.example", State: domain.CircuitOpen, FailuresInRow: 5,
 			Since: at, OpenUntil: at.Add(time.Minute), LastError: "no answer", LastErrorAt: at},
 	}
-	two := domain.KeptCircuit{Subject: "provider:one", Circuit: domain.Circuit{State: domain.CircuitClosed, FailuresInRow: 1}}
-	must("circuits", s.SetCircuits(ctx, []domain.KeptCircuit{one, two}))
+	two := domain.StoredCircuit{Subject: "provider:one", Circuit: domain.Circuit{State: domain.CircuitClosed, FailuresInRow: 1}}
+	must("circuits", s.SetCircuits(ctx, []domain.StoredCircuit{one, two}))
 	two.FailuresInRow = 2
-	must("circuits", s.SetCircuits(ctx, []domain.KeptCircuit{one, two}))
+	must("circuits", s.SetCircuits(ctx, []domain.StoredCircuit{one, two}))
 	list, err := s.Circuits(ctx)
 	if must("circuits", err); len(list) != 2 || !reflect.DeepEqual(list[0], two) || !reflect.DeepEqual(list[1], one) {
 		t.Errorf("circuits: %+v", list)

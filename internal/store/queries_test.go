@@ -161,7 +161,7 @@ func TestEveryQueryRuns(t *testing.T) {
 	)
 	must(
 		"advance",
-		s.Commit(ctx, domain.Checkpoint{Run: parent.ID, Fence: 1, Entries: []domain.Entry{{Kind: domain.EntryVerb, Item: -1, At: now}},
+		s.Commit(ctx, domain.Checkpoint{Run: parent.ID, Fence: 1, Entries: []domain.Entry{{Kind: domain.EntryAction, Item: -1, At: now}},
 			Patch: &domain.RunPatch{
 				Status: domain.RunFailed,
 				Error:  &domain.RunError{Code: "x", Message: "m"},
@@ -180,7 +180,7 @@ func TestEveryQueryRuns(t *testing.T) {
 					Metadata: domain.MessageMetadata{Timestamp: now, Priority: "low"},
 				},
 			},
-			Remember:  &domain.Memory{Owner: "t", Session: "s", Input: "the first word", Output: "yes", At: now},
+			Memory:    &domain.Memory{Owner: "t", Session: "s", Input: "the first word", Output: "yes", At: now},
 			Uses:      []domain.Use{{Kind: domain.UseAgent, Name: "writer"}, {Kind: domain.UseAgent, Name: "writer"}},
 			Approvals: []domain.Approval{approval}, Audit: []domain.AuditRecord{{Action: "note", Actor: "t"}}}),
 	)
@@ -243,9 +243,9 @@ func TestEveryQueryRuns(t *testing.T) {
 	must("messages", err)
 	must(
 		"remember",
-		s.Commit(ctx, domain.Checkpoint{Run: child.ID, Fence: 1, Entries: []domain.Entry{{Kind: domain.EntryVerb, Item: -1, At: now}},
-			Remember: &domain.Memory{Owner: "t", Session: "s", Input: "the second", Output: "no", At: now},
-			Measured: []domain.SkillRun{{Skill: "write", Bound: "ana", Time: time.Second, Tokens: 10, At: now}}}),
+		s.Commit(ctx, domain.Checkpoint{Run: child.ID, Fence: 1, Entries: []domain.Entry{{Kind: domain.EntryAction, Item: -1, At: now}},
+			Memory:    &domain.Memory{Owner: "t", Session: "s", Input: "the second", Output: "no", At: now},
+			SkillRuns: []domain.SkillRun{{Skill: "write", Bound: "ana", Time: time.Second, Tokens: 10, At: now}}}),
 	)
 	medians, err := s.SkillMedians(ctx, "write", "ana")
 	if must("medians", err); medians.Runs != 1 {

@@ -42,16 +42,16 @@ type purgeable struct {
 // them. The runs stay in lists, and the audit log keeps a record of each purge with the digests of
 // the deleted data. With dryRun, it only reports what it would delete, except for the limit on
 // size, which depends on the space that the other rules free. The context can end it at any time.
-func (s retention) Retain(ctx context.Context, policy domain.Retention, actor domain.Actor, dryRun bool) (domain.Retained, error) {
+func (s retention) Retain(ctx context.Context, policy domain.Retention, actor domain.Actor, dryRun bool) (domain.RetentionResult, error) {
 	began := time.Now()
-	r := &retaining{s: s.store, actor: actor, dryRun: dryRun, total: map[[2]string]*domain.RetainedPlan{}}
+	r := &retaining{s: s.store, actor: actor, dryRun: dryRun, total: map[[2]string]*domain.RetentionPlan{}}
 	before, err := s.store.size(ctx)
 	if err != nil {
-		return domain.Retained{}, err
+		return domain.RetentionResult{}, err
 	}
 	names, err := s.store.q.PlanNames(ctx)
 	if err != nil {
-		return domain.Retained{}, core.Translate(err, "list plans")
+		return domain.RetentionResult{}, core.Translate(err, "list plans")
 	}
 	r.names = make(map[int64]string, len(names))
 	for _, p := range names {
@@ -69,7 +69,7 @@ func (s retention) Retain(ctx context.Context, policy domain.Retention, actor do
 	if err == nil && policy.MaxSize > 0 {
 		err = r.size(ctx, policy.MaxSize)
 	}
-	out := domain.Retained{DryRun: dryRun, Plans: []domain.RetainedPlan{}}
+	out := domain.RetentionResult{DryRun: dryRun, Plans: []domain.RetentionPlan{}}
 	for _, key := range slices.SortedFunc(maps.Keys(r.total), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
 		p := r.total[key]
 		out.Plans = append(out.Plans, *p)
@@ -97,7 +97,7 @@ type retaining struct {
 	actor  domain.Actor
 	dryRun bool
 	names  map[int64]string
-	total  map[[2]string]*domain.RetainedPlan
+	total  map[[2]string]*domain.RetentionPlan
 }
 
 // plan applies a rule to the runs of one plan.
@@ -217,7 +217,7 @@ func (r *retaining) remove(ctx context.Context, batch []purgeable) (int, error) 
 	for _, p := range free {
 		key := [2]string{r.names[p.plan], p.reason}
 		if r.total[key] == nil {
-			r.total[key] = &domain.RetainedPlan{Plan: domain.PlanRef{Key: key[0]}, Reason: key[1]}
+			r.total[key] = &domain.RetentionPlan{Plan: domain.PlanRef{Key: key[0]}, Reason: key[1]}
 		}
 		r.total[key].Runs++
 		r.total[key].Rows += p.steps

@@ -197,12 +197,12 @@ func (p *prepared) details(w *writer) error {
 			return err
 		}
 	}
-	if m := p.c.Remember; m != nil {
+	if m := p.c.Memory; m != nil {
 		if err := w.q.MemoryInsert(w.ctx, memoryParams(*m, p.rowID)); err != nil {
 			return err
 		}
 	}
-	for _, m := range p.c.Measured {
+	for _, m := range p.c.SkillRuns {
 		if err := w.measure(m); err != nil {
 			return err
 		}

@@ -21,8 +21,8 @@ func TestSkillMedians(t *testing.T) {
 		now := time.Now().UTC()
 		err := s.Commit(
 			t.Context(),
-			domain.Checkpoint{Run: run.ID, Fence: seq, Entries: []domain.Entry{{Kind: domain.EntryVerb, Item: -1, At: now}},
-				Measured: []domain.SkillRun{
+			domain.Checkpoint{Run: run.ID, Fence: seq, Entries: []domain.Entry{{Kind: domain.EntryAction, Item: -1, At: now}},
+				SkillRuns: []domain.SkillRun{
 					{Skill: skill, Bound: bound, Time: time.Duration(ms) * time.Millisecond, Tokens: tokens, At: now},
 				}},
 		)

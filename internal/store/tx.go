@@ -52,9 +52,9 @@ func (tx *Tx) Plan(idOrKey string) (domain.Plan, error) {
 }
 
 // PausePlan stores who paused a plan, when, and why. Nil ends the pause.
-func (tx *Tx) PausePlan(planID string, p *domain.Stop) error {
+func (tx *Tx) PausePlan(planID string, p *domain.Disablement) error {
 	if p == nil {
-		p = &domain.Stop{}
+		p = &domain.Disablement{}
 	}
 	return tx.w.q.PlanPause(
 		tx.w.ctx,

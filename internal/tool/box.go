@@ -70,9 +70,9 @@ type Recorder interface {
 	// SetSettingAs stores a value under a key.
 	SetSettingAs(ctx context.Context, key, value string, r domain.AuditRecord) error
 	// SetCircuitsAs stores all circuits.
-	SetCircuitsAs(ctx context.Context, list []domain.KeptCircuit, r domain.AuditRecord) error
+	SetCircuitsAs(ctx context.Context, list []domain.StoredCircuit, r domain.AuditRecord) error
 	// EnableAs stores a value under a key, and all circuits.
-	EnableAs(ctx context.Context, key, value string, list []domain.KeptCircuit, r domain.AuditRecord) error
+	EnableAs(ctx context.Context, key, value string, list []domain.StoredCircuit, r domain.AuditRecord) error
 	mcp.PinRecorder
 }
 
@@ -199,7 +199,7 @@ func (t *Box) Tools(context.Context) ([]domain.ToolInfo, error) {
 			b := t.set.Breaker(s.Name)
 			info.Breaker, info.Circuits = &domain.Breaker{
 				Failures: b.Failures,
-				Rest:     domain.Millis(b.Rest),
+				Cooldown: domain.Millis(b.Cooldown),
 				PerHost:  t.set.Reach(s.Name) == ReachesHosts,
 			}, t.Circuits.Of(
 				activity.Tool+s.Name,
@@ -348,7 +348,7 @@ func (t *Box) disable(ctx context.Context, keep Recorder, actor domain.Actor, ki
 		return err
 	}
 	record := domain.AuditRecord{Action: kindOf(kind) + ".disable", Object: kind + name, Reason: reason}
-	return t.Calls.Disable(kind+name, domain.Stop{By: actor.Name, Reason: reason}, func(key, value string) error {
+	return t.Calls.Disable(kind+name, domain.Disablement{By: actor.Name, Reason: reason}, func(key, value string) error {
 		return keep.SetSettingAs(ctx, key, value, record)
 	})
 }
@@ -359,7 +359,7 @@ func (t *Box) enable(ctx context.Context, keep Recorder, kind, name string, know
 	if err := t.changeable(kind, name, known || disabled); err != nil { // one that is no longer configured can be enabled
 		return err
 	}
-	err := t.Circuits.Close(subject, part, func(left []domain.KeptCircuit, opened []domain.Circuit) error {
+	err := t.Circuits.Close(subject, part, func(left []domain.StoredCircuit, opened []domain.Circuit) error {
 		if len(opened) == 0 && (part != "" || !disabled) {
 			return errUnchanged
 		}

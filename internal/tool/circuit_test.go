@@ -115,7 +115,7 @@ func TestAHostThatIsGoneIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	s := newService(t, 200)
 	s.Close()
-	set, _ := guarded(t, tool.Config{Breakers: map[string]circuit.Settings{"http": {Failures: 2, Rest: time.Hour}}})
+	set, _ := guarded(t, tool.Config{Breakers: map[string]circuit.Settings{"http": {Failures: 2, Cooldown: time.Hour}}})
 	for _, want := range []string{tool.CodeUnreachable, tool.CodeUnreachable, tool.CodeCircuitOpen} {
 		if f := get(t, set, s.URL); f == nil || f.Code != want {
 			t.Fatalf("%+v, want %s", f, want)
@@ -223,7 +223,7 @@ func TestAToolThatFailsIsLeftAlone(t *testing.T) {
 		}
 		set, board := guarded(
 			t,
-			tool.Config{Breakers: map[string]circuit.Settings{"crm.*": {Failures: 3, Rest: 2 * time.Minute}, "*": {Failures: -1}}},
+			tool.Config{Breakers: map[string]circuit.Settings{"crm.*": {Failures: 3, Cooldown: 2 * time.Minute}, "*": {Failures: -1}}},
 		)
 		if err := set.Register(p); err != nil {
 			t.Fatal(err)

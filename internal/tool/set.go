@@ -221,7 +221,7 @@ const CodeDisabled = "tool_disabled"
 
 // disabled is the failure of a call that was not made; a retry may find the tool
 // enabled.
-func disabled(name string, by domain.Stop) *walk.Failure {
+func disabled(name string, by domain.Disablement) *walk.Failure {
 	f := (&walk.Failure{Code: CodeDisabled, NoEffect: true, RetryAfter: time.Minute}).
 		WithMessage("the tool %s is disabled since %s by %s", name, by.Since, by.By)
 	if by.Reason != "" {

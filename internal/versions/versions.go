@@ -175,7 +175,7 @@ func (r *Reader) Acceptance(ctx context.Context, actor domain.Actor, plan, hash,
 		if err != nil {
 			return p, nil, err
 		}
-		if err := domain.CheckReplaces(actor, old); err != nil {
+		if err := domain.CheckMayReplace(actor, old); err != nil {
 			return p, nil, err
 		}
 	}

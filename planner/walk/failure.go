@@ -57,14 +57,14 @@ type Failure struct {
 	Detail string `json:"detail,omitempty"`
 	// Request is the ID that the other system gave to the failed request. Its support needs the ID.
 	Request string `json:"request,omitempty"`
-	// Behind is set if the call was not made because earlier calls had failed. It holds the failure
+	// FailureCause is set if the call was not made because earlier calls had failed. It holds the failure
 	// of those calls, so that such runs are grouped with the runs of that failure.
-	Behind *Behind `json:"behind,omitempty"`
-	cause  error
+	CausedBy *FailureCause `json:"causedBy,omitempty"`
+	cause    error
 }
 
-// Behind is a failure that caused another one.
-type Behind struct {
+// FailureCause is a failure that caused another one.
+type FailureCause struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 	Text    string `json:"text,omitempty"` // like Failure.Text

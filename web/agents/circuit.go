@@ -16,7 +16,7 @@ func (s *section) circuitRule(c *ui.Context, b domain.Breaker) string {
 			b.Failures,
 			"It opens after %s failure of the other side, for %s at first.",
 			"It opens after %s failures in a row that say that the other side is down, for %s at first.",
-			vital.Span(b.Rest.Duration()),
+			vital.Span(b.Cooldown.Duration()),
 		)
 	}
 	if b.PerHost {

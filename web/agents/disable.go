@@ -19,14 +19,14 @@ import (
 type subject struct {
 	name, page string
 	crumb      kit.Link
-	disabled   *domain.Stop
+	disabled   *domain.Disablement
 	breaker    *domain.Breaker // nil: it has no circuit
 	circuits   []domain.Circuit
 	facts      []kit.Fact
 }
 
 // disabledText is who has disabled something, since when, and why.
-func disabledText(c *ui.Context, by *domain.Stop) string {
+func disabledText(c *ui.Context, by *domain.Disablement) string {
 	if by == nil {
 		return ""
 	}
@@ -152,7 +152,8 @@ func circuitFacts(c *ui.Context, k domain.Circuit, page string) []kit.Fact {
 		state = row.Part + ": " + state
 	}
 	facts := []kit.Fact{{Term: c.T("Circuit"), Text: state}}
-	for _, f := range []kit.Fact{{Term: c.T("Since"), Text: row.Since.Text}, {Term: c.T("Why"), Text: row.Why}, {Term: c.T("Last error"), Text: row.Error}} {
+	for _, f := range []kit.Fact{{Term: c.T("Since"), Text: row.Since.Text}, {Term: c.T("Why"), Text: row.Why},
+		{Term: c.T("Last error"), Text: row.Error}} {
 		if f.Text != "" {
 			facts = append(facts, f)
 		}

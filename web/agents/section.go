@@ -30,7 +30,7 @@ type Reader interface {
 	Plans(ctx context.Context, f domain.PlanFilter) (domain.List[domain.Plan], error)
 	Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error)
 	// HandoffsOf lists handoffs of all runs with what came of them, newest first.
-	HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.List[domain.HandoffSeen], error)
+	HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.List[domain.HandoffSummary], error)
 	// JournalPage gives rows with Seq > after in order, at most limit.
 	JournalPage(ctx context.Context, run string, after int64, limit int) ([]domain.Entry, error)
 }

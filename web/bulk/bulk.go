@@ -158,7 +158,7 @@ func (s *section) showPreview(c *ui.Context, code int, req domain.BulkRequest, v
 	at := c.Time(pre.At).Text
 	p.Count = c.N(pre.Matching, "%s run matched as of %s; that may change.", "%s runs matched as of %s; that may change.", at)
 	if pre.More {
-		p.Count += " " + c.T("More match; one act takes at most %s.", c.Number(domain.BulkMax))
+		p.Count += " " + c.T("More match; one act takes at most %s.", c.Number(domain.MaxBulkRuns))
 	}
 	for _, why := range slices.Sorted(maps.Keys(pre.Refused)) {
 		p.Refused = append(p.Refused, c.Number(int64(pre.Refused[why]))+" · "+c.Message(pre.Refusals[why]))

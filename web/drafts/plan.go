@@ -78,7 +78,7 @@ func (s *section) planFacts(c *ui.Context, p *DraftPage, pl domain.Plan, v domai
 }
 
 // steps lists the steps, each with what it does, may do, and is for.
-func (p *DraftPage) steps(c *ui.Context, pl domain.Plan, program *walk.Program, effects []walk.Effect, explained domain.Explained,
+func (p *DraftPage) steps(c *ui.Context, pl domain.Plan, program *walk.Program, effects []walk.Effect, explained domain.PlanExplanation,
 	catalog *planner.Catalog) {
 	for i := range program.Nodes {
 		n := &program.Nodes[i]
@@ -98,7 +98,7 @@ func (p *DraftPage) steps(c *ui.Context, pl domain.Plan, program *walk.Program, 
 }
 
 // explain shows the plan's assumptions, and what it may not use.
-func (p *DraftPage) explain(c *ui.Context, e domain.Explained) {
+func (p *DraftPage) explain(c *ui.Context, e domain.PlanExplanation) {
 	for _, a := range e.Assumed {
 		p.Assumed = append(p.Assumed,
 			c.T("%s of %s is %s: the default", kit.Visible(a.Name), kit.Visible(a.Step), kit.Visible(kit.Cut(a.Value, 200))))
@@ -144,7 +144,7 @@ func (s *section) draftBefore(c *ui.Context, p *DraftPage, before, v domain.Vers
 }
 
 // whyStep is the planner's reason for a step of a plan.
-func whyStep(c *ui.Context, n *walk.ProgramNode, e domain.Explained) string {
+func whyStep(c *ui.Context, n *walk.ProgramNode, e domain.PlanExplanation) string {
 	switch why := e.Reasons[n.ID]; why.Kind {
 	case domain.ReasonAsked:
 		return c.T("the request names: %s", kit.Visible(why.By))

@@ -47,7 +47,7 @@ type Planner interface {
 	Classify(request string) domain.Classification
 	// Explain returns why each step of a plan is in it, for the request that it was made from, and the plan's
 	// assumptions.
-	Explain(ctx context.Context, request string, canonical []byte) domain.Explained
+	Explain(ctx context.Context, request string, canonical []byte) domain.PlanExplanation
 }
 
 type section struct{ Ports }

@@ -64,7 +64,7 @@ func TestAllHandoffs(t *testing.T) {
 		t.Fatal(err)
 	}
 	ping.Fence = r.LastSeq
-	ping.Entries = []domain.Entry{{Kind: domain.EntryVerb, Item: -1, At: r.CreatedAt}}
+	ping.Entries = []domain.Entry{{Kind: domain.EntryAction, Item: -1, At: r.CreatedAt}}
 	for i := range 4 {
 		from, to := "desk", "accountant"
 		if i%2 == 1 {

@@ -106,11 +106,11 @@ func (s *section) term(c *ui.Context, q, key, value string) kit.Link {
 }
 
 // loops are runs in which work went from one agent to another and back more than twice.
-func (s *section) loops(c *ui.Context, list []domain.HandoffSeen) []Loop {
+func (s *section) loops(c *ui.Context, list []domain.HandoffSummary) []Loop {
 	type pair struct{ run, a, b string }
-	back, plan, at := map[pair]int{}, map[string]string{}, map[string]domain.HandoffSeen{}
-	last := map[string]domain.HandoffSeen{}   // the handoff before, by run
-	for _, h := range slices.Backward(list) { // oldest first
+	back, plan, at := map[pair]int{}, map[string]string{}, map[string]domain.HandoffSummary{}
+	last := map[string]domain.HandoffSummary{} // the handoff before, by run
+	for _, h := range slices.Backward(list) {  // oldest first
 		if p, ok := last[h.Run]; ok && p.From == h.To && p.To == h.From {
 			k := pair{h.Run, min(h.From, h.To), max(h.From, h.To)}
 			back[k]++

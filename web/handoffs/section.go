@@ -20,11 +20,11 @@ type Ports struct {
 // Reader finds handoffs.
 type Reader interface {
 	// HandoffsOf lists handoffs of all runs with what came of them, newest first.
-	HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.List[domain.HandoffSeen], error)
+	HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.List[domain.HandoffSummary], error)
 	// Handoff is one of them; CodeNotFound.
-	Handoff(ctx context.Context, id string) (domain.HandoffSeen, error)
+	Handoff(ctx context.Context, id string) (domain.HandoffSummary, error)
 	// HandoffsLike are a few whose ids begin as an id does.
-	HandoffsLike(ctx context.Context, id string, limit int) ([]domain.HandoffSeen, error)
+	HandoffsLike(ctx context.Context, id string, limit int) ([]domain.HandoffSummary, error)
 	// Conversation is what a run's agents sent to each other, in order.
 	Conversation(ctx context.Context, run string) (domain.Conversation, error)
 }

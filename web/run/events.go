@@ -41,7 +41,7 @@ var eventKinds = []struct{ kind, word string }{
 	{string(domain.EntrySubstep), locale.Mark("calls")},
 	{string(domain.EntryReset), locale.Mark("resumed")},
 	{string(domain.EntryReplan), locale.Mark("replanned")},
-	{string(domain.EntryVerb), locale.Mark("about the run")},
+	{string(domain.EntryAction), locale.Mark("about the run")},
 	{eventAct, locale.Mark("acts")},
 	{eventStatus, locale.Mark("states")},
 }
@@ -54,7 +54,8 @@ var eventWords = map[string]string{
 	), "unpause": locale.Mark("continued"), "cancel": locale.Mark("cancel asked for"), "retry-now": locale.Mark("retried at once"),
 	"release": locale.Mark(
 		"released",
-	), "start-now": locale.Mark("started at once"), "limits": locale.Mark("limits changed"), "budget": locale.Mark("limit reached"), "budget-retry": locale.Mark("limits checked again"), "crash": locale.Mark("kairosd crashed"),
+	), "start-now": locale.Mark("started at once"), "limits": locale.Mark("limits changed"),
+	"budget": locale.Mark("limit reached"), "budget-retry": locale.Mark("limits checked again"), "crash": locale.Mark("kairosd crashed"),
 	"quarantine": locale.Mark(
 		"parked",
 	), "stop": locale.Mark("kairosd was stopped"), "plans": locale.Mark("plans fixed"), "memory": locale.Mark("memory read"),
@@ -68,7 +69,8 @@ var eventWords = map[string]string{
 	"note":          locale.Mark("note"), "label": locale.Mark("labelled"), "export": locale.Mark("exported"),
 	"happened": locale.Mark(
 		"it happened",
-	), "given": locale.Mark("result given"), "retry": locale.Mark("run again"), "skip": locale.Mark("skipped"), "fail": locale.Mark("failed by hand"),
+	), "given": locale.Mark("result given"), "retry": locale.Mark("run again"), "skip": locale.Mark("skipped"),
+	"fail": locale.Mark("failed by hand"),
 	"late": locale.Mark(
 		"late result",
 	), "child": locale.Mark("child run ended"), "due": locale.Mark("time is up"), "asked_back": locale.Mark("asked back"),
@@ -227,7 +229,7 @@ func inJournal(journal []domain.Entry, a *domain.AuditEvent) bool {
 			continue
 		}
 		switch e.Kind {
-		case domain.EntryVerb:
+		case domain.EntryAction:
 			if "run."+payloadOf(e).Verb == a.Action {
 				return true
 			}
@@ -295,7 +297,7 @@ func (b *record) eventWord(e *domain.Entry) string {
 		return b.T(stepStatus(e.Status).Word)
 	case domain.EntrySubstep:
 		return b.T("call") + " " + b.T(stepStatus(e.Status).Word)
-	case domain.EntryVerb, domain.EntryResolve:
+	case domain.EntryAction, domain.EntryResolve:
 		p := payloadOf(e)
 		return b.actWord(cmp.Or(p.Verb, p.Action, string(e.Kind)))
 	}

@@ -23,7 +23,7 @@ func (r *request) wasRemoved(run domain.Run, kept string) string {
 }
 
 // keptOfRow is the digest that covers a row of the journal.
-func (r *request) keptOfRow(k domain.KeptDigests, row int64) string {
+func (r *request) keptOfRow(k domain.RetainedDigests, row int64) string {
 	d, ok := k.Of(row)
 	if !ok {
 		return ""
@@ -35,7 +35,7 @@ func (r *request) keptOfRow(k domain.KeptDigests, row int64) string {
 }
 
 // keptInput is the digest that covers a run's input.
-func (r *request) keptInput(k domain.KeptDigests) string {
+func (r *request) keptInput(k domain.RetainedDigests) string {
 	if k.Created == "" {
 		return ""
 	}

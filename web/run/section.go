@@ -43,7 +43,7 @@ type Reader interface {
 	JournalPage(ctx context.Context, run string, after int64, limit int) ([]domain.Entry, error)
 	// Kept are the digests that the audit log keeps of a run that retention took the
 	// journal of.
-	Kept(ctx context.Context, run string) (domain.KeptDigests, error)
+	Kept(ctx context.Context, run string) (domain.RetainedDigests, error)
 	Handoffs(ctx context.Context, run string) ([]domain.Handoff, error)
 	// Conversation is what a run's agents said to each other, in order.
 	Conversation(ctx context.Context, run string) (domain.Conversation, error)

@@ -98,7 +98,8 @@ func (s *story) try(e domain.Entry, from, to time.Duration, status domain.NodeSt
 	}
 	out, decided, failure, usage, log := e.Output, e.Decision, e.Failure, e.Usage, e.Log
 	begun := e
-	begun.Kind, begun.Status, begun.Output, begun.Decision, begun.Failure, begun.Usage, begun.Log = domain.EntryIntent, domain.NodeRunning, nil, nil, nil, domain.Usage{}, nil
+	begun.Kind, begun.Status, begun.Output, begun.Decision, begun.Failure, begun.Usage, begun.Log = domain.EntryIntent,
+		domain.NodeRunning, nil, nil, nil, domain.Usage{}, nil
 	row := s.row(from, begun)
 	if status == "" {
 		return row
@@ -309,8 +310,8 @@ func (o *told) RunCounts(context.Context) (domain.RunCounts, error) {
 	return domain.RunCounts{OpenApprovals: 3}, nil
 }
 
-func (o *told) Kept(context.Context, string) (domain.KeptDigests, error) {
-	return domain.KeptDigests{}, nil
+func (o *told) Kept(context.Context, string) (domain.RetainedDigests, error) {
+	return domain.RetainedDigests{}, nil
 }
 
 func (o *told) Lineage(_ context.Context, id string) ([]domain.Run, error) {

@@ -187,7 +187,7 @@ func followed(q string, list []domain.Run) string {
 
 // offerActs adds what can be done to the chosen runs, and to all that match.
 func offerActs(c *ui.Context, p *RunsPage, q string, matching int) {
-	all := c.T("All %s that match", c.Number(int64(min(matching, domain.BulkMax))))
+	all := c.T("All %s that match", c.Number(int64(min(matching, domain.MaxBulkRuns))))
 	if matching == unknown {
 		all = c.T("All that match")
 	}
@@ -360,7 +360,8 @@ func chips(c *ui.Context, q string, counts domain.RunCounts) []kit.Link {
 // interrupted.
 func needsYou(c domain.RunCounts) int64 {
 	n := int64(0)
-	for _, w := range []domain.WaitReason{domain.WaitApproval, domain.WaitBudget, domain.WaitReplan, domain.WaitHeld, domain.WaitQuarantined} {
+	for _, w := range []domain.WaitReason{domain.WaitApproval, domain.WaitBudget, domain.WaitReplan, domain.WaitHeld,
+		domain.WaitQuarantined} {
 		n += c.Waiting[w]
 	}
 	return n

@@ -36,7 +36,7 @@ func (s *section) secretSettings(c *ui.Context) error {
 			Hosts:   kit.Visible(strings.Join(v.Hosts, ", ")),
 			Plain:   v.Rotates || len(v.Tools) > 0 || len(v.UsedBy) == 0,
 			Changed: c.Time(v.ChangedAt),
-			Taken:   c.Time(v.TakenAt),
+			Taken:   c.Time(v.LoadedAt),
 			Pending: v.Pending,
 		}
 		if !v.ChangedAt.IsZero() {
@@ -93,7 +93,7 @@ func (s *section) showRotateSecret(c *ui.Context, code int, problem string) erro
 		Error:   problem,
 		Source:  kit.Visible(v.Source),
 		Changed: c.Time(v.ChangedAt),
-		Taken:   c.Time(v.TakenAt),
+		Taken:   c.Time(v.LoadedAt),
 		Pending: v.Pending,
 		Action: "/settings/secrets/" + url.PathEscape(
 			v.Name,

@@ -207,7 +207,7 @@ func (s *section) systemStorage(c *ui.Context) error {
 
 // wouldFree estimates what retention would free by what the rows of each plan take
 // on average.
-func wouldFree(would domain.Retained, plans []domain.PlanStorage) int64 {
+func wouldFree(would domain.RetentionResult, plans []domain.PlanStorage) int64 {
 	per := map[string]float64{}
 	for _, s := range plans {
 		if s.Rows > 0 {

@@ -47,7 +47,7 @@ func TestAHoldIsSaidEverywhereAndReleasedByForm(t *testing.T) {
 			Retention: []string{"all plans: <b>"},
 		}},
 		domain.Notice{Bad: true, Text: domain.Messagef("Nothing is executed."), Href: "/system",
-			Act: domain.Messagef("Review and release")})
+			Action: domain.Messagef("Review and release")})
 	b := site.Browser(t).Login()
 	for _, page := range []string{"/", "/runs", "/plans", "/audit"} {
 		if p := b.Get(page); !strings.Contains(p.Body, "Nothing is executed.") || !strings.Contains(p.Body, `href="/system"`) {
@@ -93,7 +93,7 @@ func TestVitalLinesAndMaintenance(t *testing.T) {
 			Starts:        4,
 			StartTimes:    []time.Time{time.Now().Add(-time.Hour), time.Now().Add(-30 * time.Hour)},
 			UncleanStarts: 2,
-			TakenUp:       7,
+			Continued:     7,
 			Undecided:     1,
 		},
 		ServerConfig: domain.ServerConfig{

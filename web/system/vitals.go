@@ -280,8 +280,8 @@ func (s *section) vitals(
 	if i.UncleanStarts > 0 {
 		starts = c.T("%s, %s after a crash", starts, c.Number(int64(i.UncleanStarts)))
 	}
-	if i.TakenUp > 0 {
-		starts += "; " + c.N(int(i.TakenUp), "%s run was resumed", "%s runs were resumed")
+	if i.Continued > 0 {
+		starts += "; " + c.N(int(i.Continued), "%s run was resumed", "%s runs were resumed")
 	}
 	if i.Undecided > 0 {
 		starts += "; " + c.N(int(i.Undecided), "%s waits for a decision", "%s wait for a decision")

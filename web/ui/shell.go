@@ -13,7 +13,8 @@ func (c *Context) Shell(section, title string) kit.Shell {
 	s := kit.Shell{
 		Title: c.T(
 			title,
-		), Section: section, Version: c.Site.Version, Static: static.Path, Now: c.Site.Now().UnixMilli(), Favicon: "idle", Began: c.Began, At: c.At, Here: "/", Dialog: c.Target() == "dialog",
+		), Section: section, Version: c.Site.Version, Static: static.Path, Now: c.Site.Now().UnixMilli(), Favicon: "idle",
+		Began: c.Began, At: c.At, Here: "/", Dialog: c.Target() == "dialog",
 		Account: kit.Account{User: c.Who.Name, Role: string(c.Who.Role), CSRF: c.Who.CSRF, Zone: c.Display.Zone.String()},
 		Appearance: kit.Appearance{
 			Theme:     c.Display.Theme,
@@ -40,7 +41,7 @@ func (c *Context) Shell(section, title string) kit.Shell {
 				if section == "system" && n.Href == "/system" {
 					n.Href = "" // it is said here in full
 				}
-				s.Notices = append(s.Notices, kit.Notice{Bad: n.Bad, Text: c.Message(n.Text), Href: n.Href, Act: c.Message(n.Act)})
+				s.Notices = append(s.Notices, kit.Notice{Bad: n.Bad, Text: c.Message(n.Text), Href: n.Href, Act: c.Message(n.Action)})
 			}
 		}
 	}

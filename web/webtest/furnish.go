@@ -34,7 +34,7 @@ type Furnishing interface {
 	Detail(ctx context.Context, run string) (domain.RunDetail, error)
 	// Damage changes the file of the database as a failing disk may.
 	Damage(tb testing.TB, statements string)
-	HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.List[domain.HandoffSeen], error)
+	HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.List[domain.HandoffSummary], error)
 	StartBulk(ctx context.Context, actor domain.Actor, r domain.BulkRequest) (domain.Bulk, error)
 }
 
@@ -64,7 +64,7 @@ func (f furnished) SavePlan(
 ) (domain.Plan, domain.Version, bool, planner.Problems, error) {
 	return f.Engine.SavePlan(ctx, actor, src, format, origin, reason)
 }
-func (f furnished) HandoffsOf(ctx context.Context, filter domain.HandoffFilter) (domain.List[domain.HandoffSeen], error) {
+func (f furnished) HandoffsOf(ctx context.Context, filter domain.HandoffFilter) (domain.List[domain.HandoffSummary], error) {
 	return f.Store.HandoffsOf(ctx, filter)
 }
 func (f furnished) Wait(ctx context.Context, run string) (domain.Run, error) {
@@ -85,7 +85,7 @@ func (f furnished) StartBulk(ctx context.Context, actor domain.Actor, r domain.B
 func (s *Site) OpenCircuit(host string) {
 	pass, _ := s.Tools.Circuits.Enter(
 		circuit.ID{Subject: activity.Tool + "http", Part: host},
-		circuit.Settings{Failures: 1, Rest: time.Hour},
+		circuit.Settings{Failures: 1, Cooldown: time.Hour},
 	)
 	s.Tools.Circuits.Leave(pass, circuit.Unwell, errors.New("no answer: "+Hostile))
 }
@@ -146,7 +146,8 @@ func Furnish(tb testing.TB, on Furnishing, admin domain.Actor, d Seeded) Seeded 
 	d.Bulk = act.ID
 	// The host that the ledger's runs failed at rests, and an act waits for it.
 	on.OpenCircuit(tb, refusing)
-	if act, err = on.StartBulk(ctx, admin, domain.BulkRequest{Action: domain.ActionResume, Query: "status:failed plan:ledger", Canary: true, Tool: domain.CircuitName("http", refusing), Reason: "when it is up again"}); err != nil {
+	if act, err = on.StartBulk(ctx, admin, domain.BulkRequest{Action: domain.ActionResume, Query: "status:failed plan:ledger",
+		Canary: true, Tool: domain.CircuitName("http", refusing), Reason: "when it is up again"}); err != nil {
 		tb.Fatal(err)
 	}
 	d.Waiter = act.ID

@@ -27,7 +27,8 @@ func newSettings(tb testing.TB, on *store.Store) *settings {
 		{
 			Name:    "ops",
 			Webhook: &notify.Webhook{URL: receiver.URL + "/secret-path", Secret: "s"},
-		}, {Name: `mail <b>`, Plans: []string{"ledger"}, Email: &notify.Email{Server: "127.0.0.1:1", TLS: "none", From: "k@example.com", To: []string{"ops@example.com"}}}}})
+		}, {Name: `mail <b>`, Plans: []string{"ledger"}, Email: &notify.Email{Server: "127.0.0.1:1", TLS: "none",
+			From: "k@example.com", To: []string{"ops@example.com"}}}}})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -60,7 +61,7 @@ func (s *settings) Settings(ctx context.Context) (domain.Settings, error) {
 				Tools:     []string{"http"},
 				Hosts:     []string{"bank.example.com"},
 				ChangedAt: time.Now().Add(-time.Hour),
-				TakenAt:   time.Now().Add(-2 * time.Hour),
+				LoadedAt:  time.Now().Add(-2 * time.Hour),
 				Pending:   true,
 				Rotates:   true,
 				Plans:     []string{"ledger"},
@@ -77,7 +78,7 @@ func (s *settings) Settings(ctx context.Context) (domain.Settings, error) {
 	}, err
 }
 
-func (s *settings) Retain(ctx context.Context, actor domain.Actor, reason string, dryRun bool) (domain.Retained, error) {
+func (s *settings) Retain(ctx context.Context, actor domain.Actor, reason string, dryRun bool) (domain.RetentionResult, error) {
 	r, err := s.store.Retain(ctx, domain.Retention{Default: domain.RetentionRule{Keep: 1}}, actor, dryRun)
 	if err == nil && !dryRun {
 		err = s.store.Audit(

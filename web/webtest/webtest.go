@@ -102,8 +102,10 @@ func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[stri
 	s := &Site{Store: on, Admin: domain.Actor{Name: "marta", Role: domain.RoleAdmin, Surface: "ui"}}
 	s.crm = newCRM(tb)
 	var err error
-	if s.Tools, err = tool.NewBox(context.Background(), tool.BoxOptions{Tools: tool.Config{HTTP: tool.HTTPConfig{AllowPrivate: []string{"127.0.0.1"}}, Breakers: breakers}, Pins: on,
-		Servers: map[string]mcp.Server{"crm": {URL: s.crm.url, TrustAnnotations: true}, "files": {Command: []string{"/usr/local/bin/mcp-files"}}}}); err != nil {
+	if s.Tools, err = tool.NewBox(context.Background(),
+		tool.BoxOptions{Tools: tool.Config{HTTP: tool.HTTPConfig{AllowPrivate: []string{"127.0.0.1"}}, Breakers: breakers}, Pins: on,
+			Servers: map[string]mcp.Server{"crm": {URL: s.crm.url, TrustAnnotations: true},
+				"files": {Command: []string{"/usr/local/bin/mcp-files"}}}}); err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(s.Tools.Close)
@@ -112,7 +114,8 @@ func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[stri
 		map[string]planner.SkillInfo{"collect": {Tool: "set"}, "notify": {Tool: "http"}, "brew": {Tool: "set"}, "garnish": {Tool: "http"}},
 	)
 	people := func(ctx context.Context, name string) ([]string, error) { return auth.People(ctx, on, name) }
-	if s.Engine, err = engine.New(engine.Config{Store: s.Store, Registry: registry, Options: engine.Options{StopGrace: time.Second, SeparateApprovals: twoPeople, People: people}}); err != nil {
+	if s.Engine, err = engine.New(engine.Config{Store: s.Store, Registry: registry,
+		Options: engine.Options{StopGrace: time.Second, SeparateApprovals: twoPeople, People: people}}); err != nil {
 		tb.Fatal(err)
 	}
 	s.Store.OnCommit(s.Engine.HandleCommit)
@@ -154,7 +157,8 @@ func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[stri
 		tb.Fatal(err)
 	}
 	s.Web = web.Config{App: s.App, TwoPeople: func() bool { return twoPeople }, People: people, Planner: planners,
-		Reader: s.Store, Engine: s.Engine, Auth: s.Auth, System: s.System, Audit: s.Store, Settings: set, API: public, APIPath: public.Reads, Hosts: []string{server.Listener.Addr().String()},
+		Reader: s.Store, Engine: s.Engine, Auth: s.Auth, System: s.System, Audit: s.Store, Settings: set, API: public,
+		APIPath: public.Reads, Hosts: []string{server.Listener.Addr().String()},
 		Version: "test", Idle: cmp.Or(access.IdleTimeout, auth.DefaultIdleTimeout)}
 	site, err := web.New(s.Web)
 	if err != nil {
@@ -218,7 +222,8 @@ func (scriptedModel) Complete(_ context.Context, r llm.Request) (llm.Response, e
 	return llm.Response{
 		Usage: llm.Usage{InputTokens: 100, OutputTokens: 20},
 		Text: `{"summary": "Answer the customer", "requiresMultiStep": true, "reasoning": "one has to read, one to write",
-		"assumptions": ["the customer reads English"], "steps": [{"agentId": "` + who + `", "task": "Read what the customer wrote", "reasoning": "the desk knows them"}, {"agentId": "desk", "task": "Write the answer"}]}`,
+		"assumptions": ["the customer reads English"], "steps": [{"agentId": "` + who +
+			`", "task": "Read what the customer wrote", "reasoning": "the desk knows them"}, {"agentId": "desk", "task": "Write the answer"}]}`,
 	}, nil
 }
 
@@ -344,7 +349,7 @@ type Seeded struct {
 	Damaged, Halved domain.Run
 	TakenBack       string
 	// Handoff is one from the desk to the accountant, which Furnish adds.
-	Handoff domain.HandoffSeen
+	Handoff domain.HandoffSummary
 }
 
 // Hostile is a text that must never become markup.

@@ -19,7 +19,7 @@ import (
 type answered struct {
 	Classification  domain.Classification `json:"classification"`
 	Agent           string                `json:"agent,omitempty"`
-	Plan            *domain.AskedPlan     `json:"plan"`
+	Plan            *domain.PlannerPlan   `json:"plan"`
 	NeedsAcceptance bool                  `json:"needsAcceptance,omitempty"`
 	Run             *domain.Result        `json:"run"`
 	Answer          domain.RawJSON        `json:"answer"`

@@ -44,7 +44,7 @@ func breakerNote(b domain.Breaker) string {
 	if b.Failures < 0 {
 		return "does not open automatically" + of
 	}
-	return fmt.Sprintf("opens after %d failures in a row, for %s at first%s", b.Failures, b.Rest, of)
+	return fmt.Sprintf("opens after %d failures in a row, for %s at first%s", b.Failures, b.Cooldown, of)
 }
 
 // addSwitches adds the commands that disable and enable a tool or a provider.
@@ -87,6 +87,6 @@ func (c *program) addSwitches(
 }
 
 // disabledNote is since when, by whom, and why something is disabled.
-func disabledNote(by domain.Stop) string {
+func disabledNote(by domain.Disablement) string {
 	return strings.TrimSpace(fmt.Sprintf("disabled since %s by %s %s", cli.Stamp(by.Since), by.By, cli.FirstLine(by.Reason)))
 }

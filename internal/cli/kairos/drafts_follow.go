@@ -54,7 +54,8 @@ func (c draftCommands) followDraft(ctx context.Context, b *client.Client, d doma
 func (c draftCommands) tellDraft(n domain.DraftNote) {
 	what := map[domain.DraftPhase]string{domain.PhaseUnderstanding: "classifying the request", domain.PhaseChoosing: "choosing",
 		domain.PhaseDrafting:   "drafting",
-		domain.PhaseValidating: "validating", domain.PhaseStoring: "storing the plan", domain.PhaseInterrupted: "resumed after a crash"}[n.Phase]
+		domain.PhaseValidating: "validating", domain.PhaseStoring: "storing the plan",
+		domain.PhaseInterrupted: "resumed after a crash"}[n.Phase]
 	if n.Attempt > 1 {
 		what += fmt.Sprintf(", attempt %d", n.Attempt)
 	}
@@ -70,7 +71,7 @@ func (c draftCommands) tellDraft(n domain.DraftNote) {
 }
 
 // planOf is the plan that a draft came to.
-func planOf(ctx context.Context, b *client.Client, d domain.Draft) (*domain.AskedPlan, error) {
+func planOf(ctx context.Context, b *client.Client, d domain.Draft) (*domain.PlannerPlan, error) {
 	p, err := b.Plan(ctx, d.Plan.Key)
 	if err != nil {
 		return nil, err
@@ -86,7 +87,7 @@ func planOf(ctx context.Context, b *client.Client, d domain.Draft) (*domain.Aske
 	if by == "" {
 		by = "direct"
 	}
-	return &domain.AskedPlan{ID: p.ID, Key: p.Key, Version: v.Number, Hash: v.Hash, Name: p.Name, By: by, Found: d.Found,
+	return &domain.PlannerPlan{ID: p.ID, Key: p.Key, Version: v.Number, Hash: v.Hash, Name: p.Name, By: by, Found: d.Found,
 		Proposed: d.Proposed, Reason: reason, Steps: d.Steps, Unsafe: d.Unsafe,
 		Usage: d.Usage, Document: v.Canonical}, nil
 }

@@ -40,8 +40,8 @@ plan. With --json: the draft and its plan.`,
 				}
 				if c.json {
 					out := struct {
-						Draft domain.Draft      `json:"draft"`
-						Plan  *domain.AskedPlan `json:"plan"`
+						Draft domain.Draft        `json:"draft"`
+						Plan  *domain.PlannerPlan `json:"plan"`
 					}{Draft: d.Draft}
 					if d.Hash != "" {
 						if out.Plan, err = planOf(cmd.Context(), b, d.Draft); err != nil {
@@ -106,7 +106,7 @@ func (c draftCommands) showSteps(v domain.Version) {
 }
 
 // showPlan prints on stderr what answers a request.
-func (c draftCommands) showPlan(d domain.Draft, plan *domain.AskedPlan) {
+func (c draftCommands) showPlan(d domain.Draft, plan *domain.PlannerPlan) {
 	if d.Direct != "" {
 		c.Errorf("%s: %s answers directly (%s)\n", d.Classification.Complexity, d.Direct, d.Reason)
 		return

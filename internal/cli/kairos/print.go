@@ -164,15 +164,15 @@ func named[T any](list []T, want, what, lists string, name func(T) string) (foun
 
 // planView is a plan as `--json` prints it.
 type planView struct {
-	ID        string       `json:"id"`
-	Key       string       `json:"key"`
-	Name      string       `json:"name,omitempty"`
-	Version   int          `json:"version"`
-	Hash      string       `json:"hash"`
-	UpdatedAt string       `json:"updatedAt"`
-	Archived  bool         `json:"archived,omitempty"`
-	Stage     string       `json:"stage,omitempty"`
-	Paused    *domain.Stop `json:"paused,omitempty"`
+	ID        string              `json:"id"`
+	Key       string              `json:"key"`
+	Name      string              `json:"name,omitempty"`
+	Version   int                 `json:"version"`
+	Hash      string              `json:"hash"`
+	UpdatedAt string              `json:"updatedAt"`
+	Archived  bool                `json:"archived,omitempty"`
+	Stage     string              `json:"stage,omitempty"`
+	Paused    *domain.Disablement `json:"paused,omitempty"`
 }
 
 func viewPlan(p domain.Plan) planView {

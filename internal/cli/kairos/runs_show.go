@@ -59,7 +59,7 @@ With --json: the run, its journal, decisions, notes, and the messages of its age
 						d.Journal = []domain.Entry{}
 					}
 					context := apitypes.ContextOf(d, nil)
-					context.Standing = stands
+					context.FailureStatus = stands
 					return c.Print(
 						shown{
 							domain.ResultOf(d),
@@ -85,7 +85,7 @@ With --json: the run, its journal, decisions, notes, and the messages of its age
 }
 
 // showStanding prints whether a failed run is acknowledged, and its failure group.
-func (c runCommands) showStanding(r domain.Run, s domain.Standing) {
+func (c runCommands) showStanding(r domain.Run, s domain.FailureStatus) {
 	if a := s.Acknowledged; a != nil {
 		c.Printf("acknowledged by %s at %s", a.Actor, cli.Stamp(a.At))
 		if a.Note != "" {

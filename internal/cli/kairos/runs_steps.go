@@ -99,7 +99,7 @@ from: to: plan: status:open|returned|failed since: until:.
 						[]string{cli.Stamp(h.At), domain.ShortID(h.Run), h.Plan.Key, h.From + " → " + h.To, h.Reason, h.Status, h.Context},
 					)
 				}
-				return c.Listed(c.json, append([]domain.HandoffSeen{}, list.Items...), list.Next,
+				return c.Listed(c.json, append([]domain.HandoffSummary{}, list.Items...), list.Next,
 					[]string{"AT", "RUN", "PLAN", "FROM → TO", "REASON", "STATUS", "CONTEXT"}, rows, "no handoffs found")
 			})
 		},

@@ -48,7 +48,7 @@ label "pin" do not expire. If kairosd serve runs, it applies its own configurati
 }
 
 // retain works on the database itself, or through the daemon that holds it.
-func (d *program) retain(ctx context.Context, dry bool) (r domain.Retained, err error) {
+func (d *program) retain(ctx context.Context, dry bool) (r domain.RetentionResult, err error) {
 	cfg, err := config.Load(d.config)
 	if err != nil {
 		return r, err

@@ -53,7 +53,7 @@ type Log struct {
 
 	mu       sync.Mutex
 	of       map[string]*record
-	disabled map[string]domain.Stop
+	disabled map[string]domain.Disablement
 	dirty    map[string]bool
 	known    bool // the list of subjects is stored
 }
@@ -78,7 +78,7 @@ type counts struct {
 
 // New creates an empty log. mask removes secrets from the text of failures; nil: there are none.
 func New(mask func([]byte) []byte) *Log {
-	return &Log{mask: mask, now: time.Now, of: map[string]*record{}, disabled: map[string]domain.Stop{}, dirty: map[string]bool{}}
+	return &Log{mask: mask, now: time.Now, of: map[string]*record{}, disabled: map[string]domain.Disablement{}, dirty: map[string]bool{}}
 }
 
 // place is the run and node that make a call.

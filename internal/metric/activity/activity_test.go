@@ -73,10 +73,10 @@ func TestARestartForgetsNothing(t *testing.T) {
 		activity.Call{Took: time.Second, Usage: domain.Usage{OutputTokens: 7}, Err: down("provider_unavailable")},
 	)
 	keep := func(key, value string) error { return s.SetSetting(ctx, key, value) }
-	if err := before.Disable("tool:http", domain.Stop{By: "marta", Reason: "they move"}, keep); err != nil {
+	if err := before.Disable("tool:http", domain.Disablement{By: "marta", Reason: "they move"}, keep); err != nil {
 		t.Fatal(err)
 	}
-	if err := before.Disable("tool:http", domain.Stop{By: "otto"},
+	if err := before.Disable("tool:http", domain.Disablement{By: "otto"},
 		func(string, string) error { return errors.New("stored again") }); err != nil {
 		t.Errorf("disabled twice: %v", err)
 	}
@@ -119,7 +119,7 @@ func TestADisableThatIsNotStoredIsNone(t *testing.T) {
 	log := activity.New(nil)
 	broken := errors.New("no disk")
 	refuse := func(string, string) error { return broken }
-	if err := log.Disable("tool:http", domain.Stop{By: "marta", Reason: "x"}, refuse); !errors.Is(err, broken) {
+	if err := log.Disable("tool:http", domain.Disablement{By: "marta", Reason: "x"}, refuse); !errors.Is(err, broken) {
 		t.Fatal(err)
 	}
 	if _, ok := log.Disabled("tool:http"); ok {

@@ -117,9 +117,9 @@ func (l *Log) save(ctx context.Context, s Settings, log *slog.Logger) {
 }
 
 // Disabled reports whether an operator has disabled a subject, since when, and why.
-func (l *Log) Disabled(subject string) (domain.Stop, bool) {
+func (l *Log) Disabled(subject string) (domain.Disablement, bool) {
 	if l == nil {
-		return domain.Stop{}, false
+		return domain.Disablement{}, false
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -130,9 +130,9 @@ func (l *Log) Disabled(subject string) (domain.Stop, bool) {
 // Disable refuses new calls of a subject until it is enabled. Active calls continue. keep stores
 // what is disabled under a key; the change takes effect when it returns nil. For a subject that is
 // already disabled, Disable changes and stores nothing.
-func (l *Log) Disable(subject string, by domain.Stop, keep func(key, value string) error) error {
+func (l *Log) Disable(subject string, by domain.Disablement, keep func(key, value string) error) error {
 	by.Since = l.now().UTC().Truncate(time.Millisecond)
-	return l.change(keep, func(disabled map[string]domain.Stop) bool {
+	return l.change(keep, func(disabled map[string]domain.Disablement) bool {
 		if _, already := disabled[subject]; already {
 			return false
 		}
@@ -144,7 +144,7 @@ func (l *Log) Disable(subject string, by domain.Stop, keep func(key, value strin
 // Enable permits the calls of a subject again; a subject that is not disabled does not change.
 // keep stores what is disabled then.
 func (l *Log) Enable(subject string, keep func(key, value string) error) error {
-	return l.change(keep, func(disabled map[string]domain.Stop) bool {
+	return l.change(keep, func(disabled map[string]domain.Disablement) bool {
 		delete(disabled, subject)
 		return true
 	})
@@ -152,7 +152,7 @@ func (l *Log) Enable(subject string, keep func(key, value string) error) error {
 
 // change applies f to a copy of what is disabled. If f has changed it, change stores the
 // copy, and then uses it.
-func (l *Log) change(keep func(key, value string) error, f func(disabled map[string]domain.Stop) bool) error {
+func (l *Log) change(keep func(key, value string) error, f func(disabled map[string]domain.Disablement) bool) error {
 	l.changing.Lock() // one at a time, and calls do not wait for the disk
 	defer l.changing.Unlock()
 	l.mu.Lock()

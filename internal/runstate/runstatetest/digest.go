@@ -45,7 +45,7 @@ func Digest(s *runstate.State) string {
 		)
 	}
 	for k, f := range s.Foreach {
-		lines = append(lines, fmt.Sprintf("fan %v parked %d", k, f.Parked))
+		lines = append(lines, fmt.Sprintf("fan %v waiting %d", k, f.Waiting))
 	}
 	for k, d := range s.Doubts {
 		lines = append(lines, fmt.Sprintf("doubt %v %d %v", k, d.Attempt, d.Resolution))

@@ -30,8 +30,8 @@ const handoffMax = 2000
 // HandoffsOf lists handoffs of all runs, newest first. Limit is at most 2,000. If no index serves
 // the filter, a page holds the matches among the Rows that a request reads. Next continues from
 // there.
-func (s *Lists) HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.List[domain.HandoffSeen], error) {
-	var list domain.List[domain.HandoffSeen]
+func (s *Lists) HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.List[domain.HandoffSummary], error) {
+	var list domain.List[domain.HandoffSummary]
 	ctx, cancel := context.WithTimeout(ctx, listDeadline)
 	defer cancel()
 	at, newer, err := core.Position("handoffs", f.Page)
@@ -60,7 +60,7 @@ func (s *Lists) HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.
 		limit = min(f.Page.Limit, handoffMax)
 	}
 	text, args := handoffQuery(f)
-	var found []core.Numbered[domain.HandoffSeen]
+	var found []core.Numbered[domain.HandoffSummary]
 	reached, err := s.scan(
 		ctx,
 		search{of: handoffKeys(f), first: first, last: last, at: at, newer: newer},
@@ -72,7 +72,7 @@ func (s *Lists) HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.
 			if err != nil {
 				return false, err
 			}
-			err = gather(rows, &found, func(rows *sql.Rows) (core.Numbered[domain.HandoffSeen], error) { return readHandoff(rows) })
+			err = gather(rows, &found, func(rows *sql.Rows) (core.Numbered[domain.HandoffSummary], error) { return readHandoff(rows) })
 			return len(found) > limit, err
 		},
 	)
@@ -99,7 +99,7 @@ const (
 )
 
 // Handoff is one handoff with what came of it; CodeNotFound.
-func (s *Lists) Handoff(ctx context.Context, id string) (domain.HandoffSeen, error) {
+func (s *Lists) Handoff(ctx context.Context, id string) (domain.HandoffSummary, error) {
 	n, err := readHandoff(s.db.Read.QueryRowContext(ctx, oneHandoffSQL, id))
 	if errors.Is(err, sql.ErrNoRows) {
 		return n.Item, domain.Errorf(domain.CodeNotFound, "handoff %q not found", id)
@@ -112,15 +112,15 @@ const handoffLeast = 6
 
 // HandoffsLike are handoffs whose ids begin as an id does, as far as any do: a few of
 // those with the longest beginning in common.
-func (s *Lists) HandoffsLike(ctx context.Context, id string, limit int) ([]domain.HandoffSeen, error) {
+func (s *Lists) HandoffsLike(ctx context.Context, id string, limit int) ([]domain.HandoffSummary, error) {
 	id = strings.ToLower(id)
 	for n := min(len(id)-1, 200); n >= handoffLeast; n-- {
 		rows, err := s.db.Read.QueryContext(ctx, likeHandoffsSQL, id[:n], id[:n]+"\U0010FFFF", limit)
 		if err != nil {
 			return nil, core.Translate(err, "look for handoffs")
 		}
-		var found []domain.HandoffSeen
-		err = gather(rows, &found, func(rows *sql.Rows) (domain.HandoffSeen, error) {
+		var found []domain.HandoffSummary
+		err = gather(rows, &found, func(rows *sql.Rows) (domain.HandoffSummary, error) {
 			n, err := readHandoff(rows)
 			return n.Item, err
 		})
@@ -131,7 +131,7 @@ func (s *Lists) HandoffsLike(ctx context.Context, id string, limit int) ([]domai
 	return nil, nil
 }
 
-func readHandoff(row interface{ Scan(...any) error }) (n core.Numbered[domain.HandoffSeen], err error) {
+func readHandoff(row interface{ Scan(...any) error }) (n core.Numbered[domain.HandoffSummary], err error) {
 	var when int64
 	h := &n.Item
 	err = row.Scan(&n.ID, &h.ID, &h.Run, &h.Seq, &h.From, &h.To, &h.Node, &h.Reason, &h.Context, &when, &h.Plan.Key, &h.Status)

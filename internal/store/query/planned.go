@@ -11,11 +11,11 @@ import (
 func (s *SummaryReader) PlannedTotals(ctx context.Context, after int64) (domain.PlannedTotals, error) {
 	row, err := s.db.Q.PlannedTotals(ctx, after)
 	return domain.PlannedTotals{
-			Plans:      row.Plans,
-			Steps:      row.Steps,
-			Sure:       row.Sure,
-			Confidence: row.Confidence,
-			Last:       row.Newest,
+			Plans:          row.Plans,
+			Steps:          row.Steps,
+			WithConfidence: row.Sure,
+			Confidence:     row.Confidence,
+			Last:           row.Newest,
 		}, core.Translate(
 			err,
 			"add up planned versions",

@@ -25,8 +25,8 @@ const keptScan = 20_000
 // Kept gives the digests that the audit log keeps of a run whose journal retention
 // removed. The digests of a run that took very long, beside much else,
 // are those of its last rows.
-func (s *RunReader) Kept(ctx context.Context, run string) (domain.KeptDigests, error) {
-	var out domain.KeptDigests
+func (s *RunReader) Kept(ctx context.Context, run string) (domain.RetainedDigests, error) {
+	var out domain.RetainedDigests
 	id, err := s.db.RowID(ctx, run)
 	if err != nil {
 		return out, err
@@ -55,10 +55,10 @@ func (s *RunReader) Kept(ctx context.Context, run string) (domain.KeptDigests, e
 	for _, r := range rows {
 		out.Rows = append(
 			out.Rows,
-			domain.KeptDigest{Event: r.Seq, First: r.FirstSeq, Last: r.RunSeq, Digest: hex.EncodeToString(r.Digest)},
+			domain.RetainedDigest{Event: r.Seq, First: r.FirstSeq, Last: r.RunSeq, Digest: hex.EncodeToString(r.Digest)},
 		)
 	}
-	slices.SortFunc(out.Rows, func(a, b domain.KeptDigest) int { return int(a.First - b.First) })
+	slices.SortFunc(out.Rows, func(a, b domain.RetainedDigest) int { return int(a.First - b.First) })
 	return out, core.Translate(err, "read the audit log")
 }
 

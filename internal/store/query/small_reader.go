@@ -82,14 +82,14 @@ func (s *SmallReader) SavedViews(ctx context.Context, owner string) ([]domain.Sa
 }
 
 // Circuits gives the circuits that SetCircuits stored.
-func (s *SmallReader) Circuits(ctx context.Context) ([]domain.KeptCircuit, error) {
+func (s *SmallReader) Circuits(ctx context.Context) ([]domain.StoredCircuit, error) {
 	rows, err := s.db.Q.CircuitList(ctx)
 	if err != nil {
 		return nil, core.Translate(err, "read circuits")
 	}
-	out := make([]domain.KeptCircuit, len(rows))
+	out := make([]domain.StoredCircuit, len(rows))
 	for i, r := range rows {
-		out[i] = domain.KeptCircuit{
+		out[i] = domain.StoredCircuit{
 			Subject:     r.Subject,
 			LastCode:    r.LastCode,
 			LastMessage: r.LastMessage,
@@ -158,14 +158,14 @@ func deliveries(rows []dbsqlc.Delivery) []domain.Delivery {
 	out := make([]domain.Delivery, len(rows))
 	for i, r := range rows {
 		out[i] = domain.Delivery{
-			ID:      r.ID,
-			Channel: r.Channel,
-			Kind:    r.Kind,
-			Seq:     r.Seq,
-			Like:    r.DedupKey,
-			More:    r.Repeats,
-			Body:    domain.RawJSON(r.Body),
-			Status:  domain.DeliveryStatus(r.Status),
+			ID:       r.ID,
+			Channel:  r.Channel,
+			Kind:     r.Kind,
+			Seq:      r.Seq,
+			GroupKey: r.DedupKey,
+			More:     r.Repeats,
+			Body:     domain.RawJSON(r.Body),
+			Status:   domain.DeliveryStatus(r.Status),
 			Attempts: int(
 				r.Attempts,
 			),

@@ -60,7 +60,7 @@ func Archive(tb testing.TB, s *store.Store, idOrKey string, archived bool) {
 }
 
 // Pause stops new runs of a plan from starting; nil lets them start again.
-func Pause(tb testing.TB, s *store.Store, idOrKey string, stop *domain.Stop) {
+func Pause(tb testing.TB, s *store.Store, idOrKey string, stop *domain.Disablement) {
 	tb.Helper()
 	change(tb, s, idOrKey, func(tx *store.Tx, id string) error { return tx.PausePlan(id, stop) })
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // Paused is who paused a plan.
-func Paused(c *ui.Context, s *domain.Stop) string {
+func Paused(c *ui.Context, s *domain.Disablement) string {
 	text := c.T("Paused since %s by %s.", c.Time(s.Since).Text, kit.Visible(s.By))
 	if s.Reason != "" {
 		text += " " + kit.Visible(s.Reason)

@@ -92,7 +92,7 @@ func Plan(p dbsqlc.Plan) domain.Plan {
 		UpdatedAt:   FromMicros(p.UpdatedAt),
 	}
 	if p.PausedAt != 0 {
-		out.Paused = &domain.Stop{Since: FromMicros(p.PausedAt), By: p.PausedBy, Reason: p.PausedReason}
+		out.Paused = &domain.Disablement{Since: FromMicros(p.PausedAt), By: p.PausedBy, Reason: p.PausedReason}
 	}
 	return out
 }
