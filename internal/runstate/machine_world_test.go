@@ -53,7 +53,7 @@ func TestQuarantineAndCleanStop(t *testing.T) {
 	f.do(&runstate.Recover{})
 	f.do(&runstate.Recover{})
 	f.complete()
-	f.want("rows", f.rows(), "action crash, action crash, verb quarantine")
+	f.want("rows", f.rows(), "action crash, action crash, action quarantine")
 	f.want("status", string(f.m.Run.WaitReason), string(domain.WaitQuarantined))
 
 	f = newFixture(t, `{nodes: {a: {type: x}}}`, func(r *domain.Run) { r.Status = domain.RunRunning })
@@ -61,7 +61,7 @@ func TestQuarantineAndCleanStop(t *testing.T) {
 	f.do(runstate.Shutdown{})
 	f.complete()
 	f.do(&runstate.Recover{})
-	f.want("rows of a clean stop", f.rows(), "verb stop")
+	f.want("rows of a clean stop", f.rows(), "action stop")
 }
 
 // Limits keep steps from starting, cut attempts off, and let the run wait.
