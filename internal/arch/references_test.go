@@ -11,13 +11,15 @@ import (
 	"github.com/kairosd/kairosd/internal/filter"
 )
 
-// The reference of errors has a section or a row for every code that a step or a request can fail with.
+// The reference of errors has a section or a row for every code that a step or a request can fail with, and no
+// section for another.
 func TestEveryErrorCodeIsDocumented(t *testing.T) {
 	t.Parallel()
 	page := readPage(t, "errors.md")
-	declared := regexp.MustCompile(`\b[cC]ode[A-Z]\w*\s*(?:Code\s*)?= "([a-z_.]+)"`)
-	for _, dir := range []string{"internal/domain", "internal/engine", "internal/handler", "internal/mcp", "internal/model",
-		"internal/tool", "planner/walk", "agent"} {
+	exists := map[string]bool{}
+	declared := regexp.MustCompile(`\b(?:[cC]ode[A-Z]\w*\s*(?:Code\s*)?=|Code:|\.Code(?:, [\w.]+)? =) *"([a-z_.]+)"`)
+	for _, dir := range []string{"internal/domain", "internal/engine", "internal/runstate", "internal/conversation", "internal/handler",
+		"internal/mcp", "internal/model", "internal/model/scripted", "internal/tool", "planner/walk", "agent"} {
 		files, err := filepath.Glob(filepath.Join("..", "..", dir, "*.go"))
 		if err != nil || len(files) == 0 {
 			t.Fatal(dir, err)
@@ -28,10 +30,16 @@ func TestEveryErrorCodeIsDocumented(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, m := range declared.FindAllStringSubmatch(string(src), -1) {
+				exists[m[1]] = true
 				if !strings.HasSuffix(file, "_test.go") && !strings.Contains(page, "`"+m[1]+"`") {
 					t.Errorf("%s: docs/reference/errors.md does not have %s", file, m[1])
 				}
 			}
+		}
+	}
+	for _, m := range regexp.MustCompile("(?m)^### `([^`]+)`$").FindAllStringSubmatch(page, -1) {
+		if !exists[m[1]] {
+			t.Errorf("docs/reference/errors.md has %s, which no code declares", m[1])
 		}
 	}
 }

@@ -130,7 +130,7 @@ var standards = []domain.Setting{
 	{Key: "backup.dir", Value: "backups in the data directory"},
 	{Key: "backup.every", Value: "1d, keeping 7 backups"},
 	{Key: "backup.recipients", Value: "none (backups are not encrypted)"},
-	{Key: "default_agent", Value: "the first selectable provider"},
+	{Key: "default_agent", Value: "the first selectable agent"},
 	{Key: "default_provider", Value: "the only provider, else offline"},
 	{Key: "engine.max_nodes", Value: "256"},
 	{Key: "engine.max_running", Value: "64"},
