@@ -78,8 +78,8 @@ type RowProblem string
 const (
 	RowChecksum     RowProblem = "checksum" // the content does not match the hash
 	RowMissing      RowProblem = "missing"
-	RowValue        RowProblem = "value"  // a large value of the row is damaged or missing
-	RowIncompatible RowProblem = "misfit" // the row is intact, but contradicts the previous rows
+	RowValue        RowProblem = "value"        // a large value of the row is damaged or missing
+	RowIncompatible RowProblem = "incompatible" // the row is intact, but contradicts the previous rows
 )
 
 // LostStep is a step of which only rows after the damage, or the damaged row, are known.

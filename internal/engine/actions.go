@@ -13,14 +13,14 @@ import (
 
 const timeUnit = time.Microsecond
 
-// actionMsg asks a run's runner for an act.
+// actionMsg is a request for an action on the run.
 type actionMsg struct {
 	actor domain.Actor
 	req   domain.ActionRequest
 	reply reply[done]
 }
 
-// resolveMsg settles an attempt in doubt.
+// resolveMsg is a request to resolve an attempt in doubt.
 type resolveMsg struct {
 	actor domain.Actor
 	req   domain.ResolveRequest
@@ -30,8 +30,7 @@ type resolveMsg struct {
 func (m actionMsg) answer(err error)  { m.reply.give(done{}, err) }
 func (m resolveMsg) answer(err error) { m.reply.give(done{}, err) }
 
-// Act does what a ActionRequest asks and returns the run it is about: the same
-// run, or the new one of a rerun or fork.
+// Act carries out an action and returns its run: the same run, or the new run of a rerun or fork.
 func (e *Engine) Act(ctx context.Context, actor domain.Actor, req domain.ActionRequest) (domain.Run, error) {
 	if err := preview.CheckRequest(req); err != nil {
 		return domain.Run{}, err
@@ -60,19 +59,19 @@ func (e *Engine) settledRun(ctx context.Context, run string) (domain.Run, error)
 	defer cancel()
 	r, err := e.watchers.await(limited, run, true, func(r *domain.Run) bool { return r.Status.Final() })
 	if err != nil && r.ID != "" {
-		return r, nil // as it is by now
+		return r, nil // its current state
 	}
 	return r, err
 }
 
-// flushFirst decides what became of the run so far before an operator's message is handled:
-// the last step's result may be in the checkpoint being put together.
+// flushFirst completes the current checkpoint before an operator's message is handled, because it
+// may contain the last step's result.
 func (a *runner) flushFirst() {
 	a.flush() //seed:flush-first
 }
 
-// answerLater answers once all that the answer rests on is durable, also where it
-// refuses.
+// answerLater answers the message once everything that the answer depends on is durable. This
+// includes refusals.
 func (a *runner) answerLater(m answerable, refusal error) {
 	a.pipe.after(func(err error) { m.answer(cmp.Or(err, refusal)) })
 }
@@ -87,7 +86,7 @@ func (m resolveMsg) apply(a *runner) {
 	a.answerLater(m, a.decide(&runstate.StepResolved{Actor: m.actor, Request: m.req}))
 }
 
-// act does what an operator asks for, unless it is refused.
+// act carries out the action of an operator, or refuses it.
 func (a *runner) act(m actionMsg) error {
 	if err := a.m.CheckRevision(m.req.Rev); err != nil {
 		return err
@@ -109,8 +108,8 @@ func (a *runner) act(m actionMsg) error {
 	return nil
 }
 
-// checkResume refuses a resume that is not possible, or not what was previewed, and completes
-// it with what a run that is over opens again.
+// checkResume refuses a resume that is not possible or differs from its preview. For an ended run,
+// it adds what the resume reopens.
 func (a *runner) checkResume(ev *runstate.OperatorAction) error {
 	req, run := ev.Request, &a.m.Run
 	ev.Unattended = a.e.env.Unattended(*run)
@@ -118,7 +117,7 @@ func (a *runner) checkResume(ev *runstate.OperatorAction) error {
 		if preview.HasResumeOptions(req) {
 			return preview.NoOptionsError()
 		}
-		if req.Digest == "" || a.m.JustRecovered() && req.Digest == a.offered {
+		if req.Digest == "" || a.m.JustRecovered() && req.Digest == a.resumePreviewed {
 			return nil
 		}
 	} else {
@@ -145,13 +144,13 @@ func (a *runner) checkResume(ev *runstate.OperatorAction) error {
 	return nil
 }
 
-// view is the run as its runner has it, which may be ahead of what is stored. It is a copy
-// without the journal.
+// view returns the runner's view of the run, which may be ahead of the store. It is a copy without
+// the journal.
 func (a *runner) view() *preview.View {
 	return &preview.View{Env: &a.e.env, Run: a.m.Run, Program: a.m.Program, State: a.m.State.Clone()}
 }
 
-// Resolve settles an attempt in doubt.
+// Resolve resolves an attempt in doubt.
 func (e *Engine) Resolve(ctx context.Context, actor domain.Actor, req domain.ResolveRequest) (domain.Run, error) {
 	switch req.Action {
 	case runstate.ActionHappened, runstate.ActionRetry, runstate.ActionSkip, runstate.ActionFail:

@@ -14,19 +14,19 @@ import (
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
-// decideMsg carries a person's answer to an approval.
+// decideMsg contains a person's answer to an approval request.
 type decideMsg struct {
 	actor    domain.Actor
 	req      domain.DecideRequest
-	given    domain.Answer   // of the approval's; none when the person asks the agent first
+	given    domain.Answer   // an answer of the approval; zero if the person requested changes
 	approval domain.Approval // as the person saw it
 	reply    reply[domain.Approval]
 }
 
 func (m decideMsg) answer(err error) { m.reply.give(domain.Approval{}, err) }
 
-// Decide answers an approval. The digest, if given, must be that of the
-// question; values are checked against its form.
+// Decide answers an approval request. If a digest is given, it must match the request. Values are
+// validated against the form.
 func (e *Engine) Decide(ctx context.Context, actor domain.Actor, req domain.DecideRequest) (domain.Approval, error) {
 	object := "approval:" + req.Approval
 	p, err := e.store.Approval(ctx, req.Approval)
@@ -73,7 +73,7 @@ func (e *Engine) Decide(ctx context.Context, actor domain.Actor, req domain.Deci
 	}
 	if !req.AskBack && !answer.Rejects() && len(p.Form) > 0 {
 		if len(req.Values) == 0 {
-			req.Values = domain.RawJSON("{}") // a form of which nothing was filled in
+			req.Values = domain.RawJSON("{}") // a form without any values
 		}
 		if err := versions.CheckStored(ctx, p.Form, req.Values, "answer"); err != nil {
 			return p, err
@@ -92,8 +92,8 @@ func (e *Engine) Decide(ctx context.Context, actor domain.Actor, req domain.Deci
 	return decided, nil
 }
 
-// samePerson reports whether one person may be behind both names: no one is two
-// people by making a token.
+// samePerson reports whether one person may be behind both names. A person does not become two
+// people by creating a token.
 func (o *Options) samePerson(ctx context.Context, a, b string) (bool, error) {
 	if a == b || o.People == nil {
 		return a == b, nil

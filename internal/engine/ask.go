@@ -2,8 +2,8 @@ package engine
 
 import "context"
 
-// reply carries one answer from a runner to the sender of a message: a value, or why
-// there is none. Any goroutine may give; the first answer counts.
+// reply carries one answer from a runner to the sender of a message: a value or an error. Any
+// goroutine may call give. The first answer counts.
 type reply[T any] chan answered[T]
 
 type answered[T any] struct {
@@ -13,7 +13,7 @@ type answered[T any] struct {
 
 func newReply[T any]() reply[T] { return make(reply[T], 1) }
 
-// give answers; a second answer is dropped.
+// give sends an answer. Further answers are dropped.
 func (r reply[T]) give(value T, err error) {
 	select {
 	case r <- answered[T]{value, err}:
@@ -21,12 +21,12 @@ func (r reply[T]) give(value T, err error) {
 	}
 }
 
-// done is the answer of a message that asks for no value.
+// done is the type of an answer without a value.
 type done = struct{}
 
-// ask posts a message and waits for the answer to it. It returns closed if no one takes
-// the message, the cause if the context ends, and CodeUnavailable if stopped is closed
-// before an answer.
+// ask posts a message and waits for the answer. It returns closed if the message cannot be posted,
+// the cause of the context if that ends, and CodeUnavailable if stopped is closed before the
+// answer.
 func ask[T any](ctx context.Context, stopped <-chan struct{}, post func(message) bool, m message, r reply[T], closed error) (T, error) {
 	var none T
 	if !post(m) {
@@ -40,14 +40,14 @@ func ask[T any](ctx context.Context, stopped <-chan struct{}, post func(message)
 	case <-stopped:
 	}
 	select {
-	case a := <-r: // it came with the stop
+	case a := <-r: // an answer that arrived with the stop
 		return a.value, a.err
 	default:
 		return none, errNotOpen()
 	}
 }
 
-// askRun asks the runner of a run.
+// askRun posts a message to the runner of a run and waits for the answer.
 func askRun[T any](ctx context.Context, e *Engine, run string, m message, r reply[T]) (T, error) {
 	return ask(ctx, e.stopped, func(m message) bool { return e.post(run, m) }, m, r, errNotOpen())
 }

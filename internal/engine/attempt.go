@@ -14,36 +14,35 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// attempt is one call of a handler. Its goroutine touches nothing of the run;
-// it reports by a message.
+// attempt is one call of a handler. Its goroutine does not access the run. It reports by messages.
 type attempt struct {
-	runstate.Attempt // never changed once the machine has it
+	runstate.Attempt // the machine keeps a reference, so it never changes
 
 	handlers *handlers
 	inbox    *mailbox // of the runner that it reports to
 	run      string
 	priority int // the run's
 	handler  Handler
-	setup    *setup // that the handler is of; nil: it was left
+	setup    *setup // the setup of the handler; nil after leave
 	call     Call
 
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	log    attemptLog
-	signed atomic.Int64 // µs of its last sign of life
+	ctx          context.Context
+	cancel       context.CancelCauseFunc
+	log          attemptLog
+	lastActivity atomic.Int64 // time of its last activity in µs
 
 	mu sync.Mutex
-	// over is set when the attempt ends, by the first of two: its handler or its
-	// abandonment. A handler that comes second is late.
+	// over is set when the attempt ends: by its handler or by its abandonment, whichever is first.
+	// If the handler is second, its result is late.
 	over bool
-	// uses is what took part and has not been reported to the runner.
+	// uses holds participants that have not been reported to the runner.
 	uses []domain.Use
-	// asked is what a person must allow before the attempt can continue.
+	// asked holds the calls that need the approval of a person before the attempt can continue.
 	asked []runstate.ConsentRequest
-	// prompts are those of model calls, by sub-step, until its row is made.
+	// prompts holds prompts of model calls by sub-step, until the row is written.
 	prompts map[int]domain.RawJSON
-	// needed is what sub-steps are about to use.
-	needed map[int]Need
+	// expected holds the expected usage of sub-steps.
+	expected map[int]ExpectedUsage
 }
 
 func (p *preparation) newAttempt(h Handler, effect walk.Effect, input any) *attempt {
@@ -57,7 +56,7 @@ func (p *preparation) newAttempt(h Handler, effect walk.Effect, input any) *atte
 	}
 	t.ctx, t.cancel = context.WithCancelCause(a.e.base)
 	t.log.t = t
-	t.sign()
+	t.touch()
 	previous := previousResults(m.State, node.Index)
 	substeps, grants := maps.Clone(w.Substeps), maps.Clone(w.Answers)
 	t.call = Call{
@@ -68,29 +67,29 @@ func (p *preparation) newAttempt(h Handler, effect walk.Effect, input any) *atte
 		Log:      t.log.line, Progress: t.log.progress,
 	}
 	t.call.Stream = func(text string) {
-		t.sign()
+		t.touch()
 		t.handlers.live(t.event("node_text", map[string]any{"text": t.handlers.current().mask(text)}))
 	}
-	t.call.Used = t.used
+	t.call.RecordUse = t.recordUse
 	if node.Type == walk.TypeTool && node.Tool != "" {
-		t.used(domain.UseTool, node.Tool)
+		t.recordUse(domain.UseTool, node.Tool)
 	}
 	t.call.Substep = func(n int, kind, digest string, effect walk.Effect, fn func() (any, domain.Usage, error)) (any, error) {
-		t.sign()
-		defer t.sign()
+		t.touch()
+		defer t.touch()
 		return t.runSubstep(substeps[n], n, kind, digest, effect, fn)
 	}
-	t.call.Asking, t.call.Needs = t.asking, t.needs
-	t.call.Pass = func(n int, p Passing) error { return t.pass(substeps[n], n, p) }
-	t.call.Answered = func(n, request int, p Passing, out any, err error) error {
-		return t.handBack(substeps[n], n, request, p, out, err)
+	t.call.RecordPrompt, t.call.Expect = t.recordPrompt, t.expect
+	t.call.RecordHandoff = func(n int, p HandoffRequest) error { return t.recordHandoff(substeps[n], n, p) }
+	t.call.RecordHandoffResult = func(n, request int, p HandoffRequest, out any, err error) error {
+		return t.recordHandoffResult(substeps[n], n, request, p, out, err)
 	}
-	t.call.Approve = func(n int, q Question) error { return t.approve(grants, n, q) }
+	t.call.Approve = func(n int, q CallToApprove) error { return t.approve(grants, n, q) }
 	return t
 }
 
-// previousResults lists the completed steps that a step depends on, in the order of the
-// plan: in a sequence, all before it.
+// previousResults returns the completed steps that a step depends on, in the order of the plan. In
+// a sequence, these are all previous steps.
 func previousResults(s *runstate.State, node int) []PreviousResult {
 	if s.Program.Kind != walk.KindSteps {
 		return nil
@@ -107,16 +106,15 @@ func previousResults(s *runstate.State, node int) []PreviousResult {
 	return out
 }
 
-// late reports what the handler of an attempt returned that was given up; the run
-// may have come to rest since.
+// late reports the result of an abandoned attempt. The run may be idle now.
 func (t *attempt) late(out any, err error) {
 	if !errors.Is(context.Cause(t.ctx), ErrFenced) {
 		t.handlers.runs.post(t.run, lateMsg{t, out, err})
 	}
 }
 
-// leave reports that the attempt does not work with its setup any more. It is called
-// once: by its goroutine, or in its stead where it never began.
+// leave reports that the attempt no longer uses its setup. It is called once: by the goroutine of
+// the attempt, or on behalf of an attempt that never began.
 func (t *attempt) leave() {
 	if t.setup != nil {
 		t.setup.leave()
@@ -124,7 +122,7 @@ func (t *attempt) leave() {
 	}
 }
 
-// end claims the right to say how the attempt ended.
+// end marks the attempt as ended. It returns false if it was ended before.
 func (t *attempt) end() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -135,8 +133,8 @@ func (t *attempt) end() bool {
 	return true
 }
 
-// timedOut is how an attempt ends whose handler returned after its timeout: a
-// failure, whatever it returned. The detail of a failure is kept.
+// timedOut returns the failure of an attempt whose handler returned after its timeout, whatever it
+// returned. A more specific failure keeps its detail.
 func (t *attempt) timedOut(r Result, err error) error {
 	f := (&walk.Failure{Code: walk.CodeTimeout}).WithMessage("timed out after %s", t.Spec.Timeout)
 	if err == nil {
@@ -149,7 +147,7 @@ func (t *attempt) timedOut(r Result, err error) error {
 	return f.WithCause(err)
 }
 
-// attemptLog collects what a handler logs, up to a cap, and its last progress.
+// attemptLog collects the log of a handler, up to a limit, and its last progress.
 type attemptLog struct {
 	t *attempt
 
@@ -162,7 +160,7 @@ type attemptLog struct {
 
 func (l *attemptLog) line(level, message string) {
 	now := l.t.handlers.now()
-	l.t.signed.Store(now.UnixMicro())
+	l.t.lastActivity.Store(now.UnixMicro())
 	message = l.t.handlers.current().mask(message)
 	l.mu.Lock()
 	kept := l.bytes+len(message) <= runstate.MaxLogBytes
@@ -179,7 +177,7 @@ func (l *attemptLog) line(level, message string) {
 }
 
 func (l *attemptLog) progress(done, total int64, message string) {
-	l.t.sign()
+	l.t.touch()
 	p := &domain.Progress{Done: done, Total: total, Message: l.t.handlers.current().mask(message)}
 	l.mu.Lock()
 	l.last = p
@@ -187,7 +185,7 @@ func (l *attemptLog) progress(done, total int64, message string) {
 	l.t.handlers.live(l.t.event("node_progress", map[string]any{"done": done, "total": total, "message": p.Message}))
 }
 
-// stored is the log as the row keeps it; nil when there is nothing.
+// stored encodes the log for the row. It returns nil if the log is empty.
 func (l *attemptLog) stored() domain.RawJSON {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -196,12 +194,12 @@ func (l *attemptLog) stored() domain.RawJSON {
 	}
 	b, err := json.Marshal(domain.AttemptLog{Lines: l.lines, Dropped: l.dropped, Progress: l.last})
 	if err != nil {
-		return nil // strings and numbers only: cannot happen, and a log is not worth a run
+		return nil // strings and numbers can always be encoded
 	}
 	return b
 }
 
-// mask takes secrets out of a text.
+// mask replaces secrets in a text.
 func (s *setup) mask(text string) string {
 	if s.Secrets == nil || text == "" {
 		return text
@@ -209,7 +207,7 @@ func (s *setup) mask(text string) string {
 	return string(s.Secrets.Mask([]byte(text)))
 }
 
-// event is a live event about an attempt.
+// event returns a live event about an attempt.
 func (t *attempt) event(typ string, data map[string]any) domain.Event {
 	data["node"], data["visit"], data["attempt"] = t.Spec.ID, t.Visit, t.Number
 	if t.Item != runstate.NoItem {

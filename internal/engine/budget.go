@@ -6,35 +6,35 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// This file keeps a run within its limits inside its steps: before a model call or
-// tool call starts, the runner reserves what the call may use at most.
+// This file keeps a run within its limits inside its steps: before a model call or tool call
+// starts, the runner reserves the maximum usage of the call.
 
-// ErrBudget ends an attempt whose next call does not fit into the limits of its
-// run. The run waits, and the next attempt continues behind what is recorded.
+// ErrBudget ends an attempt whose next call would exceed the limits of its run. The run waits, and
+// the next attempt continues after the recorded sub-steps.
 var ErrBudget = errors.New("the limits of the run leave no room for the call")
 
-// Need is what a model call may use.
-type Need struct {
-	// Input is the estimated number of input tokens, Output the most that the
-	// answer may have.
+// ExpectedUsage is the maximum usage of a model call.
+type ExpectedUsage struct {
+	// Input is the estimated number of input tokens, and Output the maximum number of output
+	// tokens.
 	Input, Output int64
-	// InputPrice and OutputPrice are those of one token. Unpriced names the setting
-	// to add where no price is known; empty: both are known.
+	// InputPrice and OutputPrice are prices per token. Unpriced is the setting to add if a price is
+	// not configured, or empty.
 	InputPrice, OutputPrice float64
 	Unpriced                string
-	// Lower is called before the call with how many tokens its answer may have, if
-	// a limit bounds it.
-	Lower func(output int64)
+	// OnLimit, if not nil, is called before the call with the maximum number of output tokens, if a
+	// limit reduces it.
+	OnLimit func(output int64)
 }
 
-// model reports whether the need is that of a model call; a tool uses no tokens.
-func (n Need) model() bool { return n.Output > 0 }
+// model reports whether the need is that of a model call. A tool call uses no tokens.
+func (n ExpectedUsage) model() bool { return n.Output > 0 }
 
-func (n Need) cost(output int64) float64 {
+func (n ExpectedUsage) cost(output int64) float64 {
 	return float64(n.Input)*n.InputPrice + float64(output)*n.OutputPrice
 }
 
-// budgetError states which limit a call does not fit into.
+// budgetError is an ErrBudget with the limit that a call would exceed.
 type budgetError struct {
 	message domain.Message
 	code    string
@@ -43,21 +43,21 @@ type budgetError struct {
 func (e *budgetError) Error() string { return e.message.String() }
 func (e *budgetError) Unwrap() error { return ErrBudget }
 
-// BudgetError is an [ErrBudget] with what there was no room for.
+// BudgetError returns an [ErrBudget] with a message about the limit.
 func BudgetError(message domain.Message) error { return &budgetError{message: message} }
 
-// Messages about what calls may use.
+// Messages about the usage of calls.
 type (
-	// reserveMsg asks for room for sub-step n; the answer is how many tokens the
-	// output may have, 0: as many as it needs.
+	// reserveMsg requests a reservation for sub-step n. The answer is the maximum number of output
+	// tokens, or 0 for no limit.
 	reserveMsg struct {
 		attempt *attempt
 		n       int
-		need    Need
+		need    ExpectedUsage
 		reply   reply[int64]
 	}
-	// lostMsg reports that a call ended without saying what it used, or, unless spent,
-	// that it used nothing.
+	// lostMsg reports that a call ended without reporting its usage. If spent is false, it used
+	// nothing.
 	lostMsg struct {
 		attempt *attempt
 		n       int
@@ -69,27 +69,27 @@ type (
 
 func (m reserveMsg) answer(err error) { m.reply.give(0, err) }
 
-// needs keeps what a sub-step is about to use; see [Call.Needs].
-func (t *attempt) needs(n int, need Need) {
+// expect stores the expected usage of a sub-step; see [Call.Needs].
+func (t *attempt) expect(n int, need ExpectedUsage) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.needed == nil {
-		t.needed = map[int]Need{}
+	if t.expected == nil {
+		t.expected = map[int]ExpectedUsage{}
 	}
-	t.needed[n] = need
+	t.expected[n] = need
 }
 
-// reserve waits until sub-step n may start. [ErrBudget] in the chain: it may not.
+// reserve waits until sub-step n may start. The error wraps [ErrBudget] if a limit prevents it.
 func (t *attempt) reserve(n int) error {
 	t.mu.Lock()
-	need := t.needed[n]
-	delete(t.needed, n)
+	need := t.expected[n]
+	delete(t.expected, n)
 	t.mu.Unlock()
 	m := reserveMsg{t, n, need, newReply[int64]()}
-	// The runner lives as long as the attempt counts.
+	// The runner exists as long as the attempt counts.
 	output, err := ask(t.ctx, t.handlers.stopped, t.inbox.post, m, m.reply, ErrFenced)
-	if err == nil && output > 0 && need.Lower != nil {
-		need.Lower(output)
+	if err == nil && output > 0 && need.OnLimit != nil {
+		need.OnLimit(output)
 	}
 	return err
 }
@@ -97,7 +97,7 @@ func (t *attempt) reserve(n int) error {
 // callEnded reports a call without a row to the runner.
 func (t *attempt) callEnded(n int, spent bool) { t.inbox.post(lostMsg{t, n, spent}) }
 
-// reserve makes room for a call, lets it wait for calls in flight, or refuses it.
+// reserve reserves usage for a call, makes the call wait for calls in flight, or refuses it.
 func (a *runner) reserve(m reserveMsg) {
 	if a.attempts[&m.attempt.Attempt] != m.attempt {
 		m.answer(ErrFenced)
@@ -111,7 +111,7 @@ func (a *runner) reserve(m reserveMsg) {
 	m.reply.give(output, err)
 }
 
-// callOver settles the reservation of a call whose row is being written.
+// callOver ends the reservation of a call whose row is being written.
 func (a *runner) callOver(m *substepMsg) {
 	if m.entry.Kind != domain.EntrySubstep {
 		return
@@ -124,8 +124,8 @@ func (a *runner) callOver(m *substepMsg) {
 	}
 }
 
-// feed gives room that has become free to calls that wait for it.
-func (a *runner) feed() {
+// startWaitingCalls starts waiting calls when usage becomes available.
+func (a *runner) startWaitingCalls() {
 	waiting := a.calls.waiting
 	a.calls.waiting = nil
 	for _, m := range waiting {

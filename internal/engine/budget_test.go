@@ -39,15 +39,15 @@ func (d *debate) Handle(_ context.Context, c *engine.Call) (engine.Result, error
 	for turn := range d.turns {
 		n++
 		capped := d.answer
-		c.Needs(
+		c.Expect(
 			n,
-			engine.Need{
+			engine.ExpectedUsage{
 				Input:       d.input,
 				Output:      d.answer,
 				InputPrice:  1,
 				OutputPrice: 1,
 				Unpriced:    d.unpriced,
-				Lower:       func(output int64) { capped = output },
+				OnLimit:     func(output int64) { capped = output },
 			},
 		)
 		_, err := c.Substep(n, "model", fmt.Sprint(turn), walk.EffectIdempotent, func() (any, domain.Usage, error) {

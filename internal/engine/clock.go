@@ -5,23 +5,23 @@ import (
 	"time"
 )
 
-// clock is the time that the engine goes by: the machine's, but it runs on when
-// that is put back. So no timer is late and no retry early, and no row of a
-// journal is older than the one before it. A clock that is put forwards is
-// followed: what it counts stood still while the machine slept.
+// clock is the clock of the engine: the system clock, except that it does not go back when the
+// system clock does. Therefore no timer is late, no retry is early, and rows of a journal are in
+// order of time. The clock follows when the system clock jumps forward, because the monotonic clock
+// stops while the machine sleeps.
 type clock struct {
 	machine func() reading
 	base    atomic.Pointer[reading]
 }
 
-// reading is the time by the machine.
+// reading is a reading of both clocks of the machine.
 type reading struct {
 	time   time.Time
-	passed time.Duration // since some moment; no one can change it
+	passed time.Duration // monotonic, since some point in time
 }
 
-// clockSlack is how far the two may be apart though no one has touched the clock:
-// they are read one after the other.
+// clockSlack is the tolerated difference between both clocks, which are not read at the same
+// moment.
 const clockSlack = time.Millisecond
 
 func newClock() *clock {
@@ -37,11 +37,11 @@ func (c *clock) now() time.Time {
 	return t.UTC().Truncate(time.Microsecond)
 }
 
-// monotonic is a reading of a clock that no one can set; it is positive.
+// monotonic returns a reading of the monotonic clock. It is positive.
 func (c *clock) monotonic() time.Duration { return c.machine().passed + 1 }
 
-// ahead is how far the engine's time is ahead of the machine's clock, which was
-// put back by so much; 0: it was not.
+// ahead returns by how much the engine's clock is ahead of the system clock because that was set
+// back, or 0.
 func (c *clock) ahead() time.Duration {
 	t, machine := c.read()
 	if d := t.Sub(machine); d > clockSlack {
@@ -59,7 +59,7 @@ func (c *clock) read() (t, machine time.Time) {
 				return t, r.time
 			}
 		}
-		if read := r; c.base.CompareAndSwap(base, &read) { // a copy: else every reading would take memory
+		if read := r; c.base.CompareAndSwap(base, &read) { // a copy, because otherwise every reading would be allocated
 			return r.time, r.time
 		}
 	}

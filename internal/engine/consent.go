@@ -11,27 +11,26 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// ErrAsked ends an attempt that cannot continue before a person has answered: the
-// visit waits durably and its next attempt picks up the recorded sub-steps.
-var ErrAsked = errors.New("a person must answer first")
+// ErrApprovalPending ends an attempt that cannot continue without an answer of a person. The visit waits, and
+// its next attempt continues after the recorded sub-steps.
+var ErrApprovalPending = errors.New("a person must answer first")
 
-// Question is a call that a person must allow: a tool and its exact arguments.
-type Question struct {
+// CallToApprove is a call that needs the approval of a person: a tool and its exact arguments.
+type CallToApprove struct {
 	Tool string
-	// Args are as the journal may hold them: secrets unresolved.
+	// Args are the arguments with unresolved secrets.
 	Args any
 }
 
-// Gated is implemented by registries whose nodes may need a person's consent
-// before they run.
+// Gated is implemented by registries whose nodes may need a person's approval before they run.
 type Gated interface {
-	// Gate is called before an attempt with this input, secrets unresolved. A
-	// question must be answered first; an error fails the node.
-	Gate(plan string, node *walk.ProgramNode, input any) (*Question, error)
+	// Gate is called before an attempt. input has unresolved secrets. If Gate returns a question,
+	// the attempt waits for the answer. An error fails the node.
+	Gate(plan string, node *walk.ProgramNode, input any) (*CallToApprove, error)
 }
 
 // consentTo binds a question to its exact arguments.
-func (s *setup) consentTo(n int, q Question) (runstate.ConsentRequest, error) {
+func (s *setup) consentTo(n int, q CallToApprove) (runstate.ConsentRequest, error) {
 	raw, err := jsonvalue.Encode(q.Args)
 	if err != nil {
 		f := &walk.Failure{Code: walk.CodeInvalidInput, Permanent: true, NoEffect: true}
@@ -47,7 +46,7 @@ func (s *setup) consentTo(n int, q Question) (runstate.ConsentRequest, error) {
 }
 
 // approve is [Call.Approve].
-func (t *attempt) approve(grants map[int]runstate.ConsentAnswer, n int, q Question) error {
+func (t *attempt) approve(grants map[int]runstate.ConsentAnswer, n int, q CallToApprove) error {
 	if n <= 0 {
 		return errors.New("engine: sub-steps count from 1")
 	}
@@ -64,11 +63,11 @@ func (t *attempt) approve(grants map[int]runstate.ConsentAnswer, n int, q Questi
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.asked = append(t.asked, c)
-	return fmt.Errorf("%s: %w", q.Tool, ErrAsked)
+	return fmt.Errorf("%s: %w", q.Tool, ErrApprovalPending)
 }
 
-// question is the first thing that the attempt asked, in the order of its
-// sub-steps: the others follow when it continues.
+// question returns the first question of the attempt by sub-step. The others follow when the
+// attempt continues.
 func (t *attempt) question() (first runstate.ConsentRequest, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -40,7 +40,7 @@ func (k *talk) Handle(_ context.Context, c *engine.Call) (engine.Result, error) 
 	var said []string
 	var errs []error
 	for n := 2; n <= 3; n++ {
-		err := c.Approve(n, engine.Question{Tool: "mail", Args: map[string]any{"to": fmt.Sprint(n)}})
+		err := c.Approve(n, engine.CallToApprove{Tool: "mail", Args: map[string]any{"to": fmt.Sprint(n)}})
 		var f *walk.Failure
 		switch {
 		case errors.As(err, &f):

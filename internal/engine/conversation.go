@@ -8,21 +8,21 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Speakers is implemented by registries whose nodes may be agents: their requests
-// and answers are recorded as messages.
-type Speakers interface {
-	// Speaker is the agent behind a node; empty: none is.
-	Speaker(node *walk.ProgramNode) string
+// NodeAgents is implemented by registries whose nodes may be agents. Their requests and responses are
+// recorded as messages.
+type NodeAgents interface {
+	// NodeAgent returns the agent of a node, or "".
+	NodeAgent(node *walk.ProgramNode) string
 }
 
-// speakers are the agents behind the nodes of a program, by index; nil: there are none.
-func (s *setup) speakers(p *runstate.Compiled) []string {
+// nodeAgents returns the agents of the nodes of a program, by index, or nil if there are none.
+func (s *setup) nodeAgents(p *runstate.Compiled) []string {
 	var list []string
-	known, ok := s.Registry.(Speakers)
+	known, ok := s.Registry.(NodeAgents)
 	for i := range p.Nodes {
 		agent := p.Nodes[i].Agent
 		if ok {
-			agent = known.Speaker(&p.Nodes[i])
+			agent = known.NodeAgent(&p.Nodes[i])
 		}
 		if agent != "" && list == nil {
 			list = make([]string, len(p.Nodes))
@@ -34,25 +34,25 @@ func (s *setup) speakers(p *runstate.Compiled) []string {
 	return list
 }
 
-// Passing is work that one agent passes on to another inside a node.
-type Passing struct {
+// HandoffRequest is a handoff from one agent to another inside a node.
+type HandoffRequest struct {
 	From, To            string
 	Reason, Explanation string
 	// Request is the work.
 	Request any
-	// Rejected is why it is not passed on; nil: it is.
+	// Rejected is the reason why the handoff is rejected, or nil.
 	Rejected *walk.Failure
 }
 
-// mail is what a sub-step's row is stored with.
-type mail struct {
+// substepData is the data that is stored with the row of a sub-step.
+type substepData struct {
 	handoff  *domain.Handoff
 	messages []domain.AgentMessage
 }
 
-// pass records a handoff as sub-step n, once: the request, and its ack or the
-// error that rejects it.
-func (t *attempt) pass(recorded domain.Entry, n int, p Passing) error {
+// recordHandoff records a handoff as sub-step n, once: the request, and its acknowledgment or the error that
+// rejects it.
+func (t *attempt) recordHandoff(recorded domain.Entry, n int, p HandoffRequest) error {
 	kind := "handoff:" + p.To
 	if recorded.Substep == n && sameSubstep(recorded, kind, p.From) {
 		return nil
@@ -66,10 +66,10 @@ func (t *attempt) pass(recorded domain.Entry, n int, p Passing) error {
 	row.Input, row.Status, row.Agent = raw, domain.NodeCompleted, p.To
 	request := t.message(&row, n, domain.MessageRequest, p.From, p.To, raw)
 	request.Metadata.RequiresAck = true
-	if t.Spec.Timeout > 0 { // what is left of the attempt's time
+	if t.Spec.Timeout > 0 { // the remaining time of the attempt
 		request.Metadata.TTL = max((t.Spec.Timeout - t.handlers.now().Sub(t.StartedAt)).Milliseconds(), 1)
 	}
-	l := mail{messages: []domain.AgentMessage{request}}
+	l := substepData{messages: []domain.AgentMessage{request}}
 	if p.Rejected != nil {
 		row.Status, row.Failure = domain.NodeFailed, runstate.FromPlanner(p.Rejected, t.Spec.ID)
 		refusal := t.message(&row, n, domain.MessageError, p.To, p.From, runstate.FailurePayload(row.Failure, ""))
@@ -85,8 +85,8 @@ func (t *attempt) pass(recorded domain.Entry, n int, p Passing) error {
 	return t.recordSubstep(row, l)
 }
 
-// handBack records as sub-step n what the handoff at sub-step request came to.
-func (t *attempt) handBack(recorded domain.Entry, n, request int, p Passing, out any, err error) error {
+// recordHandoffResult records as sub-step n the result of the handoff at sub-step request.
+func (t *attempt) recordHandoffResult(recorded domain.Entry, n, request int, p HandoffRequest, out any, err error) error {
 	kind := "answer:" + p.To
 	if recorded.Substep == n && sameSubstep(recorded, kind, p.From) {
 		return nil
@@ -106,7 +106,7 @@ func (t *attempt) handBack(recorded domain.Entry, n, request int, p Passing, out
 		}
 		row.Output, answer.Payload = raw, raw
 	}
-	return t.recordSubstep(row, mail{messages: []domain.AgentMessage{answer}})
+	return t.recordSubstep(row, substepData{messages: []domain.AgentMessage{answer}})
 }
 
 func (t *attempt) substepRow(n int, kind, digest string) domain.Entry {

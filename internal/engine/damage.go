@@ -9,15 +9,12 @@ import (
 	"github.com/kairosd/kairosd/internal/runstate"
 )
 
-// This file is about runs whose journal is damaged. What is damaged is never taken
-// for good, and nothing of it is written over: a journal is append-only and every
-// row stands in the audit log by its digest. Such a run does not continue; a fork of
-// the rows before the damage does, as a run of its own, and its preview states what
-// happens again.
+// This file handles runs with a damaged journal. kairosd never uses or overwrites damaged rows: a
+// journal is append-only, and the audit log contains a digest of every row. Such a run does not
+// continue. A fork of the rows before the damage can, and its preview shows which steps run again.
 
-// quarantineDamaged parks a run whose journal cannot be trusted: it waits for a person,
-// holds nothing, and is not tried again (RELIABILITY: bit rot). All messages to the
-// run get an answer, and reports false when cause is about something else.
+// quarantineDamaged quarantines a run with a damaged journal, answers all its messages, and frees
+// its slots. It returns false if cause is another error.
 func (a *runner) quarantineDamaged(cause error) bool {
 	ctx := context.WithoutCancel(a.e.base)
 	v, is := a.e.Salvage(ctx, a.id, cause, a.e.CompileReadOnly)
@@ -36,8 +33,8 @@ func (a *runner) quarantineDamaged(cause error) bool {
 		"err",
 		cause,
 	)
-	if err := d.park(ctx); err != nil {
-		a.giveUp(err)
+	if err := d.quarantine(ctx); err != nil {
+		a.abandon(err)
 		return true
 	}
 	a.dropped = true
@@ -53,17 +50,16 @@ func (a *runner) quarantineDamaged(cause error) bool {
 	return true
 }
 
-// damaged is a run whose journal cannot be trusted. It has no machine.
+// damaged is a run with a damaged journal. It has no machine.
 type damaged struct {
 	e    *Engine
 	id   string
 	view *preview.View
 }
 
-// park records that the run waits for a person, and takes its questions back: no
-// answer to them would lead anywhere. Its journal gets no row: there is none that it
-// could follow.
-func (d *damaged) park(ctx context.Context) error {
+// quarantine quarantines the run, and closes its approval requests, because an answer would have no
+// effect. It writes no row, because there is no intact row to follow.
+func (d *damaged) quarantine(ctx context.Context) error {
 	r, v := &d.view.Run, d.view
 	if r.Status.Final() {
 		return nil
@@ -71,7 +67,7 @@ func (d *damaged) park(ctx context.Context) error {
 	aside := r.Status == domain.RunWaiting && r.WaitReason == domain.WaitQuarantined
 	message, node := preview.QuarantineMessage(v.Damage)
 	headline := message.String()
-	questions, err := d.openQuestions(ctx, message)
+	questions, err := d.openApprovals(ctx, message)
 	if err != nil {
 		return err
 	}
@@ -157,7 +153,7 @@ func (d *damaged) end(ctx context.Context, m actionMsg) error {
 	}
 	c.Audit = append(c.Audit, runstate.StatusRecord(d.id, domain.RunCancelled, "", message))
 	var err error
-	if c.Approvals, err = d.openQuestions(ctx, message); err != nil {
+	if c.Approvals, err = d.openApprovals(ctx, message); err != nil {
 		return err
 	}
 	if err := d.e.store.Commit(ctx, c); err != nil {
@@ -173,8 +169,8 @@ func (d *damaged) end(ctx context.Context, m actionMsg) error {
 	return nil
 }
 
-// openQuestions returns the open approval requests of the run, closed for the given reason.
-func (d *damaged) openQuestions(ctx context.Context, why domain.Message) ([]domain.Approval, error) {
+// openApprovals returns the pending approval requests of the run, closed with the given reason.
+func (d *damaged) openApprovals(ctx context.Context, why domain.Message) ([]domain.Approval, error) {
 	list, err := approvalsOf(ctx, d.e.store, d.id, "open")
 	for i := range list {
 		p := &list[i]
@@ -183,9 +179,8 @@ func (d *damaged) openQuestions(ctx context.Context, why domain.Message) ([]doma
 	return list, err
 }
 
-// CheckDamage looks at a run of which something on the disk was found to be damaged. One
-// that is not over is quarantined when that is so, when it is loaded; one that is
-// at work continues by what it has in memory until it comes to rest.
+// CheckDamage checks a run after damaged data was found on disk. A damaged unfinished run is
+// quarantined when it is loaded. An active run continues with the data in memory until it is idle.
 func (e *Engine) CheckDamage(ctx context.Context, run string) error {
 	if e.opts.OwnRunsOnly {
 		return nil

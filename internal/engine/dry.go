@@ -7,23 +7,22 @@ import (
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
-// A dry run walks a plan and changes nothing. Steps that compute or only read run
-// as usual, so an HTTP GET is sent; offline, steps that read are left undone as
-// well, and nothing is sent. A step that might change something, calls a model, or
-// waits completes with an output of the form that it would have, and its row names
-// the call. Reruns, forks, and children of a dry run are dry in the same way.
+// A dry run walks a plan without changing anything. Steps that compute or only read run as usual,
+// so an HTTP GET is sent. With the option offline, steps that read are skipped too, and nothing is
+// sent. A step that might have a side effect, calls a model, or waits completes with an output of
+// the expected form, and its row names the call. Reruns, forks, and child runs of a dry run are dry
+// runs too.
 
-// draftPrefix begins the keys of plans that hold what was tried and not saved.
+// draftPrefix is the prefix of the keys of plans that were tried without saving them.
 const draftPrefix = "draft-"
 
-// draftKey is the key under which a document is tried that would be saved under
-// another.
+// draftKey returns the key under which an unsaved document is tried.
 func draftKey(id string) string {
 	const longest = 128
 	return draftPrefix + id[:min(len(id), longest-len(draftPrefix))]
 }
 
-// withKey is a document under another id, as JSON.
+// withKey returns a document with another ID as JSON.
 func withKey(doc *planner.Document, key string) ([]byte, error) {
 	v, err := jsonvalue.Decode(doc.Canonical())
 	if err != nil {
@@ -37,5 +36,5 @@ func withKey(doc *planner.Document, key string) ([]byte, error) {
 	return jsonvalue.Encode(m)
 }
 
-// dryLabel marks runs of what was not saved.
+// dryLabel labels runs of unsaved documents.
 var dryLabel = map[string]string{"draft": "yes"}

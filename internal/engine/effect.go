@@ -12,13 +12,13 @@ func (e *Engine) program(ctx context.Context, hash string) (*runstate.Compiled, 
 	return e.Reader.Compile(ctx, hash)
 }
 
-// effect is what running a node with this input may do. A node may make its
-// effect stricter; laxer counts only in plans that a person stored.
+// effect returns the side-effect class of a node with this input. A node may declare a stricter
+// class. A less strict one counts only in plans that a person stored.
 func (e *Engine) effect(p *runstate.Compiled, n *walk.ProgramNode, input any) walk.Effect {
 	return effectIn(e.current().Registry, p, n, input)
 }
 
-// stepped reports whether everything with an effect in a node is a sub-step.
+// stepped reports whether all effects of a node happen in sub-steps.
 func (e *Engine) stepped(n *walk.ProgramNode) bool {
 	h, ok := e.current().Registry.Handler(n)
 	if !ok {
@@ -41,7 +41,7 @@ func effectIn(r Registry, p *runstate.Compiled, n *walk.ProgramNode, input any) 
 		return n.Effect
 	}
 	if own == "" {
-		return walk.EffectUnsafe // unknown is treated as the worst
+		return walk.EffectUnsafe // an unknown node counts as the strictest class
 	}
 	return own
 }

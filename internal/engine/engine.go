@@ -17,53 +17,51 @@ import (
 	"github.com/kairosd/kairosd/internal/versions"
 )
 
-// Config is what an engine needs. Store and Registry are required.
+// Config is the configuration of an engine. Store and Registry are required.
 type Config struct {
 	Store    Store
 	Registry Registry
-	Secrets  Secrets      // nil: no reference to a secret resolves
-	Logger   *slog.Logger // nil: nothing is logged
+	Secrets  Secrets      // nil means that no reference to a secret can be resolved
+	Logger   *slog.Logger // nil means no log
 	Options  Options
 }
 
-// Options tune an engine; each zero value means the default.
+// Options tune an engine. A zero field means the default.
 type Options struct {
-	MaxRunning int // runs that work at once; default 64
-	MaxNodes   int // nodes that run at once; default 256
-	// StopGrace is how long running handlers may finish at shutdown before
-	// their contexts end; default 10 s.
+	MaxRunning int // maximum number of active runs; default 64
+	MaxNodes   int // maximum number of running nodes; default 256
+	// StopGrace is the time that running handlers have at shutdown before their contexts end. The
+	// default is 10 s.
 	StopGrace time.Duration
-	// CancelGrace is how long the handlers of a cancelled run may take to end
-	// before they are abandoned; default 4 s.
+	// CancelGrace is the time that the handlers of a cancelled run have to return before they are
+	// abandoned. The default is 4 s.
 	CancelGrace time.Duration
-	// OwnRunsOnly executes runs that this engine started, and their children,
-	// and leaves all other unfinished ones alone.
+	// OwnRunsOnly executes only runs that this engine started, and their child runs.
 	OwnRunsOnly bool
-	// SeparateApprovals refuses that who started a run approves it.
+	// SeparateApprovals prevents the person who started a run from approving it.
 	SeparateApprovals bool
-	// People are the persons behind a name: the makers of the tokens of that name.
-	// nil: a name is a person.
+	// People returns the persons behind a name: the creators of tokens with that name. If it is
+	// nil, a name is a person.
 	People func(ctx context.Context, name string) ([]string, error)
-	// ConsentTimeout is how long a call that asks waits for an answer before it
-	// counts as rejected; 0: for ever.
+	// ConsentTimeout is the time after which an unanswered consent request counts as rejected. 0
+	// means no limit.
 	ConsentTimeout time.Duration
-	// QuarantineAfter is the number of crashes within one node after
-	// which its run is parked; default 3.
+	// QuarantineAfter is the number of crashes during one node after which its run is quarantined.
+	// The default is 3.
 	QuarantineAfter int
-	// MaxReplans is how often one run may be planned again; default 2, negative
-	// for never.
+	// MaxReplans is the maximum number of replans of a run. The default is 2. A negative number
+	// means none.
 	MaxReplans int
-	// Safe accepts runs and acts on them, and executes nothing: for an
-	// installation whose runs kill the daemon.
+	// Safe accepts runs and actions but executes nothing, for a server whose runs crash the daemon.
 	Safe bool
 }
 
-// Defaults that are not worth an option.
+// Limits without an option.
 const (
 	maxUnacked     = 64   // pipelined checkpoints of one run that are not durable yet
-	minUnacked     = 8    // of those, a run may have as many however many runs work
-	allUnacked     = 1024 // of all runs: two of the store's batches; more would only take memory
-	handOverAt     = 32   // checkpoints of one run that are put together before the store gets them
+	minUnacked     = 8    // the part of these that a run may have, however many runs are active
+	allUnacked     = 1024 // of all runs: two batches of the store, because more would only use memory
+	handOverAt     = 32   // checkpoints of one run that are passed to the store together
 	maxRecursion   = 8    // nesting of plan nodes
 	timeoutGrace   = 100 * time.Millisecond
 	abandonStopped = 2 * time.Second
@@ -76,11 +74,11 @@ type Engine struct {
 	*inspect.Inspector
 
 	store      Store
-	setup      atomic.Pointer[setup] // exchanged as a whole
-	exchanging sync.Mutex            // one exchange at a time
+	setup      atomic.Pointer[setup] // replaced as a whole
+	exchanging sync.Mutex            // one replacement at a time
 	log        *slog.Logger
-	opts       Options     // without what is in setup
-	env        preview.Env // of previews
+	opts       Options     // without the fields of setup
+	env        preview.Env // for previews
 
 	clock  *clock
 	timers *timers
@@ -100,10 +98,10 @@ type Engine struct {
 	stopped     chan struct{}
 	wg          sync.WaitGroup
 
-	flushed func(run string, s *runstate.State) // for tests: sees the state of every checkpoint
+	flushed func(run string, s *runstate.State) // for tests: receives the state at every checkpoint
 }
 
-// New makes an engine that executes nothing until Open.
+// New returns an engine that executes nothing until Open.
 func New(c Config) (*Engine, error) {
 	if c.Store == nil {
 		return nil, errors.New("engine: Store and Registry are required")
@@ -142,14 +140,14 @@ func New(c Config) (*Engine, error) {
 	return e, nil
 }
 
-// Open picks up every unfinished run and begins to execute. It returns as soon
-// as work is accepted: runs are folded when their turn comes.
+// Open starts to execute all unfinished runs. It returns as soon as the engine accepts work. Runs
+// are loaded when they get a slot.
 func (e *Engine) Open(ctx context.Context) error {
 	if !e.runs.open() {
 		return domain.Errorf(domain.CodeConflict, "the engine is open already, or stopped")
 	}
 	e.wg.Go(e.timers.loop)
-	e.wg.Go(e.handlers.listen)
+	e.wg.Go(e.handlers.watchActivity)
 	if e.opts.OwnRunsOnly || e.opts.Safe {
 		return nil
 	}
@@ -169,16 +167,16 @@ func (e *Engine) Open(ctx context.Context) error {
 		r := &unfinished[i]
 		held := r.Status == domain.RunWaiting && r.WaitReason == domain.WaitHeld
 		if r.Concurrency != nil && r.Status != domain.RunQueued && !(held && r.StartedAt.IsZero()) {
-			e.sched.hold(r.Concurrency.Key, r.ID)
+			e.sched.holdKey(r.Concurrency.Key, r.ID)
 		}
 		switch {
-		case held: // whatever it waited for before, it waits for a person now
+		case held: // whatever it waited for, it waits for a person now
 		case r.Status == domain.RunQueued && r.StartedAt.IsZero() && r.StartAt.After(now):
 			e.timers.set(r.ID, r.StartAt)
 		case r.Status == domain.RunQueued, r.Status == domain.RunRunning:
 			e.sched.enqueue(ticketOf(r))
 		case r.WaitReason == domain.WaitReplan:
-			e.post(r.ID, timerMsg{}) // its planner is gone
+			e.post(r.ID, timerMsg{}) // its planner does not exist any more
 		default:
 			if !r.DueAt.IsZero() {
 				e.timers.set(r.ID, r.DueAt)
@@ -190,28 +188,28 @@ func (e *Engine) Open(ctx context.Context) error {
 	}
 	for i := range unfinished {
 		if r := &unfinished[i]; r.Status != domain.RunWaiting || r.WaitReason == domain.WaitHeld {
-			delete(live, r.ID) // it sees to its children when its turn comes, or when it is released
+			delete(live, r.ID) // it checks its children when it gets a slot, or when it is released
 		}
 	}
 	var families [][]string
-	for i := range unfinished { // in their order
+	for i := range unfinished { // in order
 		if p := unfinished[i].Parent; p != nil && len(live[p.Run]) > 0 && live[p.Run][0] == unfinished[i].ID {
 			families = append(families, append([]string{p.Run}, live[p.Run]...))
 		}
 	}
 	if len(sweep)+len(families) > 0 {
 		e.wg.Go(func() {
-			e.children.disown(families)
+			e.children.cancelUnneeded(families)
 			e.children.sweep(sweep)
 		})
 	}
 	return nil
 }
 
-// Stop puts all runs down: no node starts any more, running handlers may finish
-// within the grace period and are then cancelled with cause ErrStopping; what
-// they return is checkpointed. Runs stay `running` in the store and continue at the
-// next Open. The context bounds the wait, not the work.
+// Stop stops all runs. No node starts any more. Running handlers may finish within the grace
+// period. Then their contexts end with the cause ErrStopping, and their results are stored. Runs
+// stay `running` in the store and continue at the next Open. The context limits how long Stop
+// waits, not the work.
 func (e *Engine) Stop(ctx context.Context) error {
 	runners, first := e.runs.stop()
 	if first {
@@ -243,55 +241,53 @@ func (e *Engine) Stop(ctx context.Context) error {
 	}
 }
 
-// now is the time as the journal keeps it: microseconds, UTC.
+// now returns the time as the journal stores it: in microseconds, UTC.
 func (e *Engine) now() time.Time { return e.clock.now() }
 
-// ClockAhead is how far the engine's time is ahead of the machine's clock because
-// that was put back while the engine worked: it continues from where it was, until it
-// is started again. 0: it was not.
+// ClockAhead returns by how much the engine's clock is ahead of the system clock, because that was
+// set back while the engine was running, or 0. The difference stays until the next start.
 func (e *Engine) ClockAhead() time.Duration { return e.clock.ahead() }
 
-// post hands a message to a run's runner; see registry.post.
+// post posts a message to the runner of a run; see registry.post.
 func (e *Engine) post(run string, m message) bool { return e.runs.post(run, m) }
 
-// setDefective puts a run aside whose runner ends by a panic.
+// setDefective marks a run whose runner panicked.
 func (e *Engine) setDefective(run string) {
 	e.runs.setDefective(run)
 	e.sched.forget(run)
 	e.timers.set(run, time.Time{})
 }
 
-// granted is called by the scheduler when a run may work.
+// granted is called by the scheduler when a run gets a slot.
 func (e *Engine) granted(g slotGrant) {
 	if !e.runs.granted(g) {
 		e.sched.release(g.run, g.token)
 	}
 }
 
-// Wait returns when the run is final or waits for a person, or the context ends.
+// Wait returns when the run is final or waits for a person, or when the context ends.
 func (e *Engine) Wait(ctx context.Context, run string) (domain.Run, error) {
 	return e.watchers.await(ctx, run, true, func(r *domain.Run) bool {
 		return r.Status.Final() || r.Status == domain.RunWaiting && r.WaitReason.NeedsPerson()
 	})
 }
 
-// WaitFor returns when a run is as the caller wants it, or the context ends. The
-// run is looked at whenever its status changes.
+// WaitFor returns when wanted accepts the run, or when the context ends. It checks the run whenever
+// its status changes.
 func (e *Engine) WaitFor(ctx context.Context, run string, wanted func(domain.Run) bool) (domain.Run, error) {
 	return e.watchers.await(ctx, run, false, func(r *domain.Run) bool { return wanted(*r) })
 }
 
-// Load reports how busy the engine is.
+// Load returns the current load of the engine.
 func (e *Engine) Load() Load { return e.sched.load() }
 
-// Slots are the active limits: runs that may work, and nodes that may run, at
-// once.
+// Slots returns the active limits: active runs and running nodes.
 func (e *Engine) Slots() (runs, nodes int) { return e.sched.slots() }
 
-// Generation names this life of the database; event ids begin with it.
+// Generation returns the generation of the database. Event IDs begin with it.
 func (e *Engine) Generation() string { return e.store.Generation() }
 
-// agent is how the registry shows an agent.
+// agent returns how the registry shows an agent.
 func (e *Engine) agent(id string) events.Agent {
 	names, ok := e.current().Registry.(AgentNames)
 	if !ok {

@@ -13,21 +13,21 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// env is what the machine needs to know of other systems now.
+// env returns the external values that the machine needs.
 func (a *runner) env() runstate.Env {
 	return runstate.Env{Now: a.e.now(), Monotonic: a.e.clock.monotonic(), Jitter: [2]float64{rand.Float64(), rand.Float64()},
 		HasSlot: a.slots.token != 0, Stopping: a.stopping, Maintenance: a.e.maintenance.Load(),
 		Hold: a.inbox.filled.Load() || a.pipe.unacked() >= a.ahead(), Options: a.options.get(a.e, a.m.Program)}
 }
 
-// optionsCache keeps the settings of one setup that decisions about a program depend on.
+// optionsCache caches the settings of a setup for a program.
 type optionsCache struct {
 	of      *setup
 	program *runstate.Compiled
 	options runstate.Options
 }
 
-// get asks the active setup, once per setup and program.
+// get returns the options of the active setup. It computes them once per setup and program.
 func (c *optionsCache) get(e *Engine, p *runstate.Compiled) *runstate.Options {
 	in := e.current()
 	if in == c.of && p == c.program {
@@ -35,12 +35,12 @@ func (c *optionsCache) get(e *Engine, p *runstate.Compiled) *runstate.Options {
 	}
 	c.of, c.program = in, p
 	c.options = runstate.Options{Safe: e.opts.Safe, Replans: e.replans.planner != nil, MaxReplans: in.MaxReplans,
-		QuarantineAfter: e.opts.QuarantineAfter, ConsentTimeout: in.ConsentTimeout, Agents: in.speakers(p)}
+		QuarantineAfter: e.opts.QuarantineAfter, ConsentTimeout: in.ConsentTimeout, Agents: in.nodeAgents(p)}
 	return &c.options
 }
 
-// decide hands an event to the machine and executes what follows. With an error, nothing
-// does.
+// decide passes an event to the machine and executes the result. If it returns an error, nothing
+// was executed.
 func (a *runner) decide(ev runstate.Event) error {
 	d, err := a.m.Handle(ev, a.env())
 	for i := range d.Checkpoints {
@@ -51,7 +51,7 @@ func (a *runner) decide(ev runstate.Event) error {
 		}
 	}
 	a.began = d.Began
-	// A command may lead to another event, whose commands are executed first.
+	// A command may lead to another event, whose commands run first.
 	start := len(a.todo)
 	a.todo = append(a.todo, d.Commands...)
 	for i := start; i < len(a.todo); i++ {
@@ -83,8 +83,8 @@ func (a *runner) advance() {
 	}
 }
 
-// flush completes the checkpoint being put together; the store gets it with the next
-// handOver, at the latest before the run's goroutine waits for anything.
+// flush completes the current checkpoint. The store gets it with the next handOver, at the latest
+// before the goroutine of the run waits.
 func (a *runner) flush() {
 	if a.m == nil || a.pipe.broken || a.dropped {
 		return
@@ -96,8 +96,8 @@ func (a *runner) flush() {
 	}
 }
 
-// execute carries a command out. With an error, the checkpoint that it was tied to is
-// not durable: it must not be done.
+// execute executes a command. If err is not nil, the checkpoint that it depends on is not durable,
+// and the command must not be executed.
 func (a *runner) execute(task runstate.Task, err error) {
 	if t, ok := task.(runstate.StartAttempt); ok {
 		a.startAttempt(t.Attempt, err)
@@ -118,7 +118,7 @@ func (a *runner) execute(task runstate.Task, err error) {
 			under.cancel(stopErrors[t.Cause])
 		}
 	case runstate.FreeCalls:
-		a.feed()
+		a.startWaitingCalls()
 	case runstate.FindChild:
 		a.findChild(t.StepKey)
 	case runstate.StartChild:
@@ -143,11 +143,11 @@ func (a *runner) execute(task runstate.Task, err error) {
 	}
 }
 
-// stopErrors are the causes with which the context of a handler ends, by why.
+// stopErrors maps the reason of a stop to the cause of the handler's context.
 var stopErrors = map[runstate.StopCause]error{runstate.StopShutdown: ErrStopping, runstate.StopCancelled: ErrCancelled,
 	runstate.StopBudget: ErrBudget}
 
-// stopCause is why an attempt ended, by the cause of its context.
+// stopCause returns the reason of a stop for the cause of a context.
 func stopCause(cause error) runstate.StopCause {
 	switch {
 	case errors.Is(cause, ErrBudget):
@@ -160,7 +160,7 @@ func stopCause(cause error) runstate.StopCause {
 	return runstate.StopNone
 }
 
-// startAttempt calls the handler of an attempt, unless it never begins.
+// startAttempt calls the handler of an attempt. If err is not nil, the attempt never begins.
 func (a *runner) startAttempt(begun *runstate.Attempt, err error) {
 	t := a.attempts[begun]
 	if t == nil {
@@ -172,7 +172,7 @@ func (a *runner) startAttempt(begun *runstate.Attempt, err error) {
 	}
 	failpoint.Hit("intent.durable")
 	if err != nil {
-		t.leave() // it never begins
+		t.leave() // the attempt never begins
 		return
 	}
 	if a.stopping || context.Cause(t.ctx) != nil {
@@ -182,10 +182,10 @@ func (a *runner) startAttempt(begun *runstate.Attempt, err error) {
 	a.e.handlers.start(t)
 }
 
-// deadline reports that max_duration may have passed.
+// deadline is the timer of max_duration.
 type deadline struct{ timer *time.Timer }
 
-// arm calls fire after a time; 0: not any more.
+// arm calls fire after the given time. 0 disarms it.
 func (d *deadline) arm(in time.Duration, fire func()) {
 	if d.timer != nil {
 		d.timer.Stop()
@@ -196,10 +196,10 @@ func (d *deadline) arm(in time.Duration, fire func()) {
 	}
 }
 
-// statusChanged announces the run's status, which is durable.
+// statusChanged announces the status of the run, which is durable.
 func (a *runner) statusChanged(status domain.RunStatus) {
 	a.e.watchers.changed(a.id, status)
-	if status.Final() && a.m.Ended() { // else it was resumed meanwhile
+	if status.Final() && a.m.Ended() { // otherwise it was resumed meanwhile
 		a.e.sched.ended(a.id, concurrencyKey(&a.m.Run))
 		if p := a.m.Run.Parent; p != nil {
 			a.e.post(p.Run, childMsg{run: a.id})
@@ -207,7 +207,7 @@ func (a *runner) statusChanged(status domain.RunStatus) {
 	}
 }
 
-// freeNodes gives back node slots that the run has no use for.
+// freeNodes returns node slots that the run does not need.
 func (a *runner) freeNodes() {
 	for a.slots.nodes > 0 && a.nothingStarts() {
 		a.slots.releaseNode()

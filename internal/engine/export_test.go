@@ -49,7 +49,7 @@ func (e *Engine) Runners() int { return e.runs.count() }
 
 // LookAtClock sets how long a clock that jumps forwards may go unnoticed. It is
 // called before the engine is opened.
-func (e *Engine) LookAtClock(every time.Duration) { e.timers.look = every }
+func (e *Engine) LookAtClock(every time.Duration) { e.timers.recheckEvery = every }
 
 // PutClock puts the machine's clock off by as much as off returns from now on. It is
 // called before the engine is opened.

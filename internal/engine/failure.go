@@ -8,15 +8,15 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Causes with which the context of a handler ends; context.Cause shows which.
+// Causes of the end of a handler's context, as context.Cause returns them.
 var (
-	// ErrStopping: the daemon shuts down; the attempt counts as interrupted.
+	// ErrStopping means that the daemon is shutting down. The attempt counts as interrupted.
 	ErrStopping = errors.New("kairosd is stopping")
-	// ErrCancelled: the run was cancelled.
+	// ErrCancelled means that the run was cancelled.
 	ErrCancelled = errors.New("the run was cancelled")
-	// ErrTimeout: the node's timeout has passed.
+	// ErrTimeout means that the timeout of the node has passed.
 	ErrTimeout = errors.New("timed out")
-	// ErrFenced: another writer has taken over the run.
+	// ErrFenced means that another writer has taken over the run.
 	ErrFenced = errors.New("another writer has taken over the run")
 )
 
@@ -26,7 +26,7 @@ const (
 	codeUnknownPlan = "unknown_plan"
 )
 
-// maskFailure takes secrets out of the texts of a failure.
+// maskFailure replaces secrets in the texts of a failure.
 func (s *setup) maskFailure(f *domain.Failure) {
 	f.Text = f.Localize().Map(s.mask).Encode()
 	f.Message, f.Detail, f.Suggestion = s.mask(f.Message), s.mask(f.Detail), s.mask(f.Suggestion)
@@ -39,7 +39,7 @@ func (s *setup) maskFailure(f *domain.Failure) {
 	}
 }
 
-// panicError is a handler's panic with its stack.
+// panicError is the panic of a handler with its stack.
 type panicError struct {
 	value any
 	stack string
@@ -47,11 +47,11 @@ type panicError struct {
 
 func (p *panicError) Error() string { return fmt.Sprintf("panic: %v", p.value) }
 
-// detail encodes the details of an audit record.
+// detail encodes the detail of an audit record.
 func detail(v map[string]any) domain.RawJSON {
 	b, err := json.Marshal(v)
 	if err != nil {
-		return nil // plain values only
+		return nil // the values are plain
 	}
 	return b
 }

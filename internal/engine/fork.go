@@ -8,7 +8,7 @@ import (
 	"github.com/kairosd/kairosd/internal/runstate"
 )
 
-// newRun performs a rerun or a fork.
+// newRun carries out a rerun or a fork.
 func (s *starter) newRun(ctx context.Context, actor domain.Actor, req domain.ActionRequest) (domain.Run, error) {
 	if run, ok, err := s.startedBefore(ctx, req.Key); ok || err != nil {
 		return run, err

@@ -19,31 +19,31 @@ import (
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
 )
 
-// handlers runs the handlers of attempts and keeps track of those at work.
+// handlers runs the handlers of attempts and keeps a list of the running ones.
 type handlers struct {
 	clock       *clock
 	setup       *atomic.Pointer[setup] // the active one
 	runs        *registry
 	live        func(domain.Event) // sends an event that is not stored
-	instanceKey func() []byte      // idempotency keys are derived from it
+	instanceKey func() []byte      // key from which idempotency keys are derived
 	cancelGrace time.Duration
 	stopping    <-chan struct{} // closed when the engine begins to stop
-	stopped     <-chan struct{} // closed when it has stopped
-	wg          *sync.WaitGroup // of the goroutines that a stop waits for
+	stopped     <-chan struct{} // closed when the engine has stopped
+	wg          *sync.WaitGroup // goroutines that Stop waits for
 	log         *slog.Logger
 
-	running sync.Map  // of *attempt: those whose handlers run
-	hashes  sync.Pool // of hash.Hash, keyed with instanceKey
+	running sync.Map  // the *attempt values whose handlers run
+	hashes  sync.Pool // of hash.Hash with instanceKey
 }
 
-// now is the time as the journal keeps it.
+// now returns the time as the journal stores it.
 func (h *handlers) now() time.Time { return h.clock.now() }
 
-// current is the active setup.
+// current returns the active setup.
 func (h *handlers) current() *setup { return h.setup.Load() }
 
-// idempotencyKey is the same in all attempts of one visit and item, and new for
-// every rerun and fork, whose run id differs.
+// idempotencyKey returns the key of a visit or item. It is the same for all attempts, and differs
+// for every rerun and fork, because these have another run ID.
 func (h *handlers) idempotencyKey(run, node string, visit, item int) string {
 	m, ok := h.hashes.Get().(hash.Hash)
 	if !ok {
@@ -59,16 +59,16 @@ func (h *handlers) idempotencyKey(run, node string, visit, item int) string {
 	return keyText.EncodeToString(m.Sum(b[:0])[:20])
 }
 
-// keyText is how idempotency keys are written.
+// keyText is the encoding of idempotency keys.
 var keyText = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// start runs an attempt whose intent is durable. The timeout begins now.
+// start runs an attempt whose intent is durable. The timeout starts now.
 func (h *handlers) start(t *attempt) {
-	t.sign()
+	t.touch()
 	h.running.Store(t, struct{}{})
 	h.wg.Go(func() {
 		defer h.running.Delete(t)
-		defer t.leave() // also when the attempt was abandoned long ago: now no one works with it
+		defer t.leave() // also after an abandonment: only now the handler has ended
 		ctx, stop := t.ctx, context.CancelFunc(func() {})
 		if t.Spec.Timeout > 0 {
 			ctx, stop = context.WithTimeoutCause(t.ctx, t.Spec.Timeout, ErrTimeout)
@@ -97,14 +97,14 @@ func (h *handlers) start(t *attempt) {
 		}
 		unwatch()
 		if t.end() {
-			t.inbox.post(doneMsg{t, result, err}) // lives until it has this, or has fenced the attempt
+			t.inbox.post(doneMsg{t, result, err}) // The inbox exists until the runner has this message or has fenced the attempt.
 		} else {
 			t.late(result.Output, err)
 		}
 	})
 }
 
-// guard calls the handler; a panic is the node's failure.
+// guard calls the handler and converts a panic to a failure of the node.
 func guard(ctx context.Context, t *attempt) (r Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -118,13 +118,13 @@ func guard(ctx context.Context, t *attempt) (r Result, err error) {
 	return r, err
 }
 
-// constant is the handler of a built-in node that runs as an attempt.
+// constant returns the handler of a built-in node that runs as an attempt.
 func constant(out any) Handler {
 	return HandlerFunc(func(context.Context, *Call) (Result, error) { return Result{Output: out}, nil })
 }
 
-// logsOf puts what running attempts have logged so far on their intent rows, so
-// that a run can be followed while it works. The rows are a copy.
+// logsOf adds the current logs of running attempts to their intent rows, so that people can follow
+// a run. The rows are a copy.
 func (h *handlers) logsOf(run string, journal []domain.Entry) {
 	for key := range h.running.Range {
 		t := key.(*attempt)

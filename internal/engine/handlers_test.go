@@ -130,14 +130,14 @@ func TestHandlersReportSilence(t *testing.T) {
 	h, inbox, _ := testHandlers(t)
 	a := testAttempt(h, inbox, 0, nil)
 	h.running.Store(a, struct{}{})
-	a.signed.Store(h.now().Add(-2 * domain.SilentAfter).UnixMicro())
+	a.lastActivity.Store(h.now().Add(-2 * domain.SilentAfter).UnixMicro())
 	notified := map[string]bool{}
 	h.reportSilent(notified)
 	h.reportSilent(notified)
 	if mail := inbox.take(); len(mail) != 1 || mail[0].(silenceMsg).node != "a" {
 		t.Errorf("reported %+v", mail)
 	}
-	a.sign()
+	a.touch()
 	h.reportSilent(notified)
 	if mail := inbox.take(); len(mail) != 1 || !mail[0].(silenceMsg).since.IsZero() {
 		t.Errorf("reported %+v", mail)

@@ -11,8 +11,8 @@ import (
 	"github.com/kairosd/kairosd/internal/runstate"
 )
 
-// hold caches the hold of a database that was taken back to an earlier
-// state. A hold begins only before an engine does, so it is read once.
+// holdKey caches the hold of a restored database. A hold only begins before an engine does, so it is
+// read once.
 type hold struct {
 	mu    sync.Mutex
 	known bool
@@ -33,11 +33,10 @@ func (s *starter) held(ctx context.Context) (bool, error) {
 	return s.hold.on, nil
 }
 
-// ReleaseHeld ends a hold: new runs are executed again, and every held run
-// continues. With a plan's key it lets only that plan's held runs continue, and the hold
-// lasts. It returns how many runs it released once that is durable. Each run gets a
-// journal row and an audit record of its own; what died midway is released by
-// asking again.
+// ReleaseHeld ends a hold: new runs start again, and every held run continues. With the key of a
+// plan, it only releases the held runs of that plan, and the hold stays. It returns the number of
+// released runs once that is durable. Each run gets a journal row and an audit record. After a
+// crash, another call releases the rest.
 func (e *Engine) ReleaseHeld(ctx context.Context, actor domain.Actor, plan, reason string) (int, error) {
 	return e.starts.release(ctx, actor, plan, reason)
 }
@@ -89,7 +88,7 @@ func (s *starter) release(ctx context.Context, actor domain.Actor, plan, reason 
 			switch {
 			case err == nil:
 				released++
-			case domain.CodeOf(err) != domain.CodeConflict: // else someone acts on it right now
+			case domain.CodeOf(err) != domain.CodeConflict: // otherwise another action is changing it
 				errs = append(errs, err)
 			}
 		})
@@ -110,7 +109,7 @@ func (s *starter) release(ctx context.Context, actor domain.Actor, plan, reason 
 	return released, errors.Join(errs...)
 }
 
-// approvalsOf gives all approval requests of a run with a status.
+// approvalsOf returns all approval requests of a run with a status.
 func approvalsOf(ctx context.Context, s Store, run, status string) (all []domain.Approval, err error) {
 	f := domain.ApprovalFilter{Run: run, Status: status, Page: domain.Page{Limit: 200}}
 	for {
@@ -125,8 +124,8 @@ func approvalsOf(ctx context.Context, s Store, run, status string) (all []domain
 	}
 }
 
-// cancelledRequests gives the approval requests of a run that were cancelled because
-// the key file was lost, as open ones.
+// cancelledRequests returns the approval requests of a run that were cancelled because the key file
+// was lost, as open ones.
 func (s *starter) cancelledRequests(ctx context.Context, run string) ([]domain.Approval, error) {
 	list, err := approvalsOf(ctx, s.e.store, run, "cancelled")
 	if err != nil {
@@ -142,7 +141,7 @@ func (s *starter) cancelledRequests(ctx context.Context, run string) ([]domain.A
 	return out, nil
 }
 
-// releaseOf is the checkpoint that releases a held run without taking it up.
+// releaseOf returns the checkpoint that releases a held run without loading it.
 func releaseOf(r *domain.Run, actor domain.Actor, reason string, at time.Time) domain.Checkpoint {
 	row := domain.Entry{
 		Kind:     domain.EntryAction,

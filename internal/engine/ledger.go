@@ -8,26 +8,26 @@ import (
 	"github.com/kairosd/kairosd/internal/runstate"
 )
 
-// reservation is what a call in flight may use of the limits of its run.
+// reservation is the usage that a call in flight has reserved.
 type reservation struct {
 	tokens int64
 	usage  domain.Usage
-	// lost: the call ended without saying what it used. It counts in full, and
-	// becomes usage with the row of its attempt's end.
+	// lost is set if the call ended without reporting its usage. Its reservation counts in full,
+	// and becomes usage in the last row of its attempt.
 	lost bool
 }
 
-// ledger is what the calls in flight of one run may use of its limits. It belongs to the
-// runner's goroutine.
+// ledger holds the reservations of the calls in flight of one run. Only the goroutine of the runner
+// uses it.
 type ledger struct {
 	reserved map[*attempt]map[int]reservation // by sub-step
-	waiting  []reserveMsg                     // calls that wait for room, in order
+	waiting  []reserveMsg                     // calls that wait for available usage, in order
 }
 
-// reserve makes room for the call of sub-step n. output is how many tokens its answer may
-// have; 0: as many as it needs. wait: the call would fit if the calls in flight used less
-// than they may. [ErrBudget]: it does not fit.
-func (c *ledger) reserve(t *attempt, n int, need Need, l domain.Limits, s runstate.Spent) (output int64, wait bool, err error) {
+// reserve reserves usage for the call of sub-step n. output is the maximum number of output tokens,
+// or 0 for no limit. wait is true if the call would fit when the calls in flight use less than they
+// have reserved. The error is [ErrBudget] if it does not fit.
+func (c *ledger) reserve(t *attempt, n int, need ExpectedUsage, l domain.Limits, s runstate.Spent) (output int64, wait bool, err error) {
 	refuse := func(code, format string, args ...any) (int64, bool, error) {
 		return 0, false, &budgetError{domain.Messagef(format, args...), code}
 	}
@@ -87,7 +87,7 @@ func (c *ledger) reserve(t *attempt, n int, need Need, l domain.Limits, s runsta
 	return output, false, nil
 }
 
-// sums adds up what calls in flight may use, and what lost calls may have used.
+// sums returns the reservations of calls in flight and of lost calls.
 func (c *ledger) sums() (live, lost reservation) {
 	for _, calls := range c.reserved {
 		for _, r := range calls {
@@ -102,9 +102,9 @@ func (c *ledger) sums() (live, lost reservation) {
 	return live, lost
 }
 
-// close ends the reservation of a call whose row is being written, and sets the usage of
-// the row: the reported one, or the reservation if none was reported. over: the call used
-// more tokens than were reserved.
+// close ends the reservation of a call whose row is being written, and sets the usage of the row:
+// the reported one, or the reservation if none was reported. over is true if the call used more
+// tokens than reserved.
 func (c *ledger) close(t *attempt, n int, l domain.Limits, unreported bool, row *domain.Entry) (reserved int64, over bool) {
 	r, ok := c.reserved[t][n]
 	if !ok {
@@ -125,8 +125,8 @@ func (c *ledger) close(t *attempt, n int, l domain.Limits, unreported bool, row 
 	return r.tokens, false
 }
 
-// lose ends a call without a row. If it may have used something, its reservation counts
-// until its attempt ends; otherwise it is freed. It reports whether there was one.
+// lose ends a call without a row. If it may have used something, its reservation counts until its
+// attempt ends. Otherwise, its reservation ends. It returns false if there was no reservation.
 func (c *ledger) lose(t *attempt, n int, spent bool) bool {
 	r, ok := c.reserved[t][n]
 	if !ok {
@@ -141,8 +141,8 @@ func (c *ledger) lose(t *attempt, n int, spent bool) bool {
 	return true
 }
 
-// settle ends all reservations of an attempt that is over. Under a limit, what its calls
-// may have used counts as used.
+// settle ends all reservations of an ended attempt. If there is a limit, the reservations of lost
+// calls count as used.
 func (c *ledger) settle(t *attempt, l domain.Limits) (u domain.Usage) {
 	if l.MaxTokens > 0 || l.MaxCost > 0 {
 		for _, r := range c.reserved[t] {
@@ -153,5 +153,5 @@ func (c *ledger) settle(t *attempt, l domain.Limits) (u domain.Usage) {
 	return u
 }
 
-// drop forgets the reservations of an attempt.
+// drop removes the reservations of an attempt.
 func (c *ledger) drop(t *attempt) { delete(c.reserved, t) }

@@ -15,17 +15,17 @@ func TestLedgerReserves(t *testing.T) {
 	limits := domain.Limits{MaxTokens: 100}
 	one, two := new(attempt), new(attempt)
 	var c ledger
-	output, wait, err := c.reserve(one, 1, Need{Input: 10, Output: 50}, limits, runstate.Spent{})
+	output, wait, err := c.reserve(one, 1, ExpectedUsage{Input: 10, Output: 50}, limits, runstate.Spent{})
 	if output != 50 || wait || err != nil {
 		t.Fatalf("the first call: %d, %v, %v", output, wait, err)
 	}
-	if _, wait, err = c.reserve(two, 1, Need{Input: 10, Output: 50}, limits, runstate.Spent{}); !wait || err != nil {
+	if _, wait, err = c.reserve(two, 1, ExpectedUsage{Input: 10, Output: 50}, limits, runstate.Spent{}); !wait || err != nil {
 		t.Fatalf("beside it: %v, %v", wait, err)
 	}
-	if _, _, err = c.reserve(two, 1, Need{Input: 100, Output: 50}, limits, runstate.Spent{}); !errors.Is(err, ErrBudget) {
+	if _, _, err = c.reserve(two, 1, ExpectedUsage{Input: 100, Output: 50}, limits, runstate.Spent{}); !errors.Is(err, ErrBudget) {
 		t.Fatalf("more input than the limit: %v", err)
 	}
-	if _, wait, err = c.reserve(two, 2, Need{}, limits, runstate.Spent{}); wait || err != nil || len(c.reserved[two]) != 0 {
+	if _, wait, err = c.reserve(two, 2, ExpectedUsage{}, limits, runstate.Spent{}); wait || err != nil || len(c.reserved[two]) != 0 {
 		t.Fatalf("a tool uses no tokens: %v, %v", wait, err)
 	}
 	row := domain.Entry{Usage: domain.Usage{InputTokens: 10, OutputTokens: 5}}
@@ -33,7 +33,7 @@ func TestLedgerReserves(t *testing.T) {
 		t.Errorf("a reported usage stays: %+v", row)
 	}
 	// The answer may have what the limit leaves.
-	if output, _, err = c.reserve(two, 1, Need{Input: 10, Output: 500}, limits, runstate.Spent{Usage: row.Usage}); output != 75 ||
+	if output, _, err = c.reserve(two, 1, ExpectedUsage{Input: 10, Output: 500}, limits, runstate.Spent{Usage: row.Usage}); output != 75 ||
 		err != nil {
 		t.Errorf("output %d, %v", output, err)
 	}
@@ -47,7 +47,7 @@ func TestLedgerCountsUnreportedCalls(t *testing.T) {
 	var c ledger
 	reserve := func(n int) {
 		t.Helper()
-		if _, wait, err := c.reserve(at, n, Need{Input: 10, Output: 20}, limits, runstate.Spent{}); wait || err != nil {
+		if _, wait, err := c.reserve(at, n, ExpectedUsage{Input: 10, Output: 20}, limits, runstate.Spent{}); wait || err != nil {
 			t.Fatal(wait, err)
 		}
 	}

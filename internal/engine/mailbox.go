@@ -5,19 +5,19 @@ import (
 	"sync/atomic"
 )
 
-// mailbox holds the messages to a runner until it takes them. Any goroutine may post;
-// only the runner takes and closes.
+// mailbox holds the messages to a runner until it takes them. Any goroutine may post. Only the
+// runner takes messages and closes the mailbox.
 type mailbox struct {
 	mu     sync.Mutex
 	mail   []message   // guarded by mu
 	closed bool        // guarded by mu; set once, by the runner
-	filled atomic.Bool // mail is not empty: written under mu, read by the runner without it
+	filled atomic.Bool // mail is not empty: written under mu, and read by the runner without it
 	wake   chan struct{}
 }
 
 func newMailbox() mailbox { return mailbox{wake: make(chan struct{}, 1)} }
 
-// post adds a message and wakes the runner; false: the mailbox is closed.
+// post adds a message and wakes the runner. It returns false if the mailbox is closed.
 func (b *mailbox) post(m message) bool {
 	b.mu.Lock()
 	if b.closed {
@@ -49,7 +49,7 @@ func (b *mailbox) take() []message {
 	return mail
 }
 
-// close refuses further messages if there are none now.
+// close closes the mailbox if it is empty.
 func (b *mailbox) close() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -60,7 +60,7 @@ func (b *mailbox) close() bool {
 	return true
 }
 
-// stopRequested reports whether a stop message waits.
+// stopRequested reports whether a stop message is waiting.
 func (b *mailbox) stopRequested() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

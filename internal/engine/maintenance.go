@@ -1,19 +1,18 @@
 package engine
 
-// Maintain lets no node start any more, or lets them start again. What runs
-// finishes; runs can be created, looked at, decided and cancelled meanwhile, and
-// timers that fall due start nothing. It is not durable: the caller keeps
-// the state and sets it again after a restart, before Open.
+// Maintain stops or resumes the start of nodes in all runs. Running nodes finish. Runs can still be
+// created, read, decided, and cancelled, and due timers start nothing. The state is not durable:
+// the caller stores it and sets it after a restart, before Open.
 func (e *Engine) Maintain(on bool) {
 	if e.maintenance.Swap(on) == on {
 		return
 	}
-	e.sched.hand(e.sched.shut(on))
+	e.sched.hand(e.sched.setClosed(on))
 	if on {
 		return
 	}
 	e.runs.nudge()
 }
 
-// Maintaining reports whether nodes may not start.
+// Maintaining reports whether no node may start.
 func (e *Engine) Maintaining() bool { return e.maintenance.Load() }

@@ -5,8 +5,8 @@ import (
 	"github.com/kairosd/kairosd/internal/runstate"
 )
 
-// message is something that happens to a run. Its runner applies messages one at a time,
-// in the order in which they were posted.
+// message is something that happens to a run. The runner applies messages one at a time, in the
+// order in which they were posted.
 type message interface{ apply(a *runner) }
 
 // answerable is a message whose sender waits for an answer.
@@ -15,7 +15,7 @@ type answerable interface {
 	answer(err error)
 }
 
-// slotMsg reports that the run was granted a slot.
+// slotMsg reports that the run got a slot.
 type slotMsg struct{ token slotToken }
 
 func (m slotMsg) apply(a *runner) {
@@ -23,12 +23,12 @@ func (m slotMsg) apply(a *runner) {
 		return
 	}
 	waits := a.m.Run.Status == domain.RunWaiting && len(a.attempts) == 0 && a.nothingStarts()
-	if a.m.Ended() || a.stopping || waits { // the slot is of no use
+	if a.m.Ended() || a.stopping || waits { // the run cannot use the slot
 		a.slots.yield()
 	}
 }
 
-// nodeSlotMsg reports that the run holds one more node slot now.
+// nodeSlotMsg reports that the run got another node slot.
 type nodeSlotMsg struct{}
 
 func (nodeSlotMsg) apply(a *runner) { a.slots.acceptNode() }
@@ -38,7 +38,7 @@ type timerMsg struct{}
 
 func (timerMsg) apply(a *runner) { a.handle(runstate.TimerDue{}) }
 
-// stopMsg reports that the engine stops.
+// stopMsg reports that the engine is stopping.
 type stopMsg struct{}
 
 func (stopMsg) apply(a *runner) {
@@ -46,16 +46,16 @@ func (stopMsg) apply(a *runner) {
 	a.slots.releaseNodes()
 }
 
-// childrenMsg asks the runner to look whether children have ended.
+// childrenMsg makes the runner check whether children have ended.
 type childrenMsg struct{}
 
 func (childrenMsg) apply(a *runner) { a.handle(runstate.CheckChildren{}) }
 
-// childMsg reports that a child run ended, or cannot be created.
+// childMsg reports that a child run ended or cannot be created.
 type childMsg struct {
 	run string
 	err error
-	// refused is why a child that ended cannot be resumed; nil: no one tried.
+	// refused is the reason why an ended child cannot be resumed, or nil.
 	refused error
 }
 
@@ -66,10 +66,10 @@ type doneMsg struct {
 	err     error
 }
 
-// abandonMsg reports that the handler of an attempt ignores the end of its context.
+// abandonMsg reports that the handler of an attempt did not return after its context ended.
 type abandonMsg struct{ attempt *attempt }
 
-// lateMsg brings what the handler of an abandoned attempt returned.
+// lateMsg contains the result of an abandoned attempt.
 type lateMsg struct {
 	attempt *attempt
 	output  any
@@ -86,6 +86,6 @@ func (deadlineMsg) apply(a *runner) { a.handle(runstate.DeadlinePassed{}) }
 
 func (m lostMsg) apply(a *runner) {
 	if a.calls.lose(m.attempt, m.n, m.spent) {
-		a.feed()
+		a.startWaitingCalls()
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// returned takes an attempt off the active ones and keeps its slot for the next one;
-// false: it was fenced off by a refold.
+// returned removes an attempt from the active ones and keeps its slot for the next one. It returns
+// false if a refold has fenced the attempt off.
 func (a *runner) returned(t *attempt) bool {
 	if a.attempts[&t.Attempt] != t {
 		return false
@@ -24,7 +24,7 @@ func (a *runner) returned(t *attempt) bool {
 	return true
 }
 
-// ending is how an attempt ended, whatever resulted.
+// ending returns how an attempt ended.
 func (t *attempt) ending(cause error) runstate.AttemptEnding {
 	end := runstate.AttemptEnding{Attempt: &t.Attempt, Cause: stopCause(cause), Log: t.log.stored()}
 	if limit, ok := errors.AsType[*budgetError](cause); ok {
@@ -43,7 +43,7 @@ func (m doneMsg) apply(a *runner) {
 	if errors.Is(err, ErrBudget) {
 		cause = err
 	}
-	ev := &a.done // the machine keeps no event
+	ev := &a.done // the machine does not keep events
 	*ev = runstate.AttemptDone{AttemptEnding: t.ending(cause)}
 	ev.Usage, ev.Agent, ev.Uses = m.result.Usage, m.result.Agent, t.takeUses()
 	ev.Unreported = a.calls.settle(t, a.m.Run.Limits)
@@ -52,17 +52,16 @@ func (m doneMsg) apply(a *runner) {
 	} else {
 		ev.Output, ev.Raw, ev.Unstorable = a.e.current().encodeOutput(t.Spec.ID, m.result.Output)
 	}
-	if c, ok := t.question(); ok && errors.Is(err, ErrAsked) {
+	if c, ok := t.question(); ok && errors.Is(err, ErrApprovalPending) {
 		ev.Asked = &c
 	}
 	a.handle(ev)
 	*ev = runstate.AttemptDone{}
-	a.feed()
+	a.startWaitingCalls()
 	a.freeNodes()
 }
 
-// apply records the end of an attempt whose handler ignores its context; what
-// it returns one day is late.
+// apply records the end of an abandoned attempt. A later result of its handler is late.
 func (m abandonMsg) apply(a *runner) {
 	t := m.attempt
 	if !a.returned(t) {
@@ -71,12 +70,12 @@ func (m abandonMsg) apply(a *runner) {
 	ev := &runstate.AttemptAbandoned{AttemptEnding: t.ending(context.Cause(t.ctx))}
 	ev.Unreported = a.calls.settle(t, a.m.Run.Limits)
 	a.handle(ev)
-	a.feed()
+	a.startWaitingCalls()
 	a.freeNodes()
 }
 
-// unstarted takes back an attempt whose handler was never called, because the
-// engine stops or the run was cancelled meanwhile.
+// unstarted ends an attempt whose handler was never called, because the engine is stopping or the
+// run was cancelled.
 func (a *runner) unstarted(t *attempt) {
 	t.leave()
 	if a.returned(t) {
@@ -95,7 +94,7 @@ func (m lateMsg) apply(a *runner) {
 	a.handle(ev)
 }
 
-// failureOf puts an error into the form that the journal keeps.
+// failureOf converts an error to the form of the journal.
 func (s *setup) failureOf(t *attempt, err error) *domain.Failure {
 	if p, ok := errors.AsType[*panicError](err); ok {
 		return (&domain.Failure{Code: walk.CodePanic, Node: t.Spec.ID, Stack: s.mask(p.stack)}).
@@ -106,8 +105,7 @@ func (s *setup) failureOf(t *attempt, err error) *domain.Failure {
 	return f
 }
 
-// encodeOutput turns a handler's output into the value and the text that every
-// reader sees, with secrets masked.
+// encodeOutput converts the output of a handler to a value and its JSON, with secrets masked.
 func (s *setup) encodeOutput(node string, v any) (out any, raw domain.RawJSON, f *domain.Failure) {
 	out, err := normalize(v)
 	if err == nil {
@@ -127,8 +125,8 @@ func (s *setup) encodeOutput(node string, v any) (out any, raw domain.RawJSON, f
 	return out, raw, nil
 }
 
-// maskValue masks every text of a JSON value. A number that holds a secret becomes a
-// text: dots are not digits.
+// maskValue masks every text of a JSON value. A number that contains a secret becomes a text,
+// because the mask is not a number.
 func maskValue(secrets Secrets, v any) any {
 	text := func(s string) string { return string(secrets.Mask([]byte(s))) }
 	switch v := v.(type) {
@@ -154,7 +152,7 @@ func maskValue(secrets Secrets, v any) any {
 	return v
 }
 
-// normalize is jsonvalue.Normalize for values whose own methods may panic.
+// normalize is jsonvalue.Normalize for values whose methods may panic.
 func normalize(v any) (out any, err error) {
 	defer func() {
 		if p := recover(); p != nil {

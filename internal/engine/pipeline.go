@@ -10,45 +10,45 @@ import (
 	"github.com/kairosd/kairosd/internal/runstate"
 )
 
-// pipeline puts the checkpoints of one run together, hands them to the store in order,
-// and runs what must not happen before one of them is durable. It counts checkpoints: a
-// run may have several on their way to the disk.
+// pipeline collects the checkpoints of one run, passes them to the store in order, and runs what
+// must not happen before one of them is durable. Several checkpoints of a run may be in the store's
+// queue.
 //
-// All methods but ack are called by the runner only.
+// Only the runner calls its methods, except ack.
 type pipeline struct {
 	store interface {
 		Enqueue(checkpoints []domain.Checkpoint, ack func(error))
 	}
 	run     string
 	nudge   func()                     // wakes the runner
-	execute func(runstate.Task, error) // executes a task of the machine, or learns that it must not be
+	execute func(runstate.Task, error) // executes a task of the machine, or cancels it if the error is not nil
 
 	mu       sync.Mutex
-	rejected error // guarded by mu: first rejection since the last hand-over; set by ack, cleared by the runner
+	rejected error // guarded by mu: first rejection since the last handOver; set by ack, cleared by the runner
 	good     int64 // guarded by mu: checkpoints accepted before it; set by ack, read by the runner
 
-	acked    atomic.Int64 // answered by the store, either way: written by ack, and by again while none is in flight
-	wakeAt   atomic.Int64 // answer to wake the runner at: written by the runner, read by ack
-	retryNow atomic.Bool  // rejected checkpoints are due again: set by a timer, taken by the runner
+	acked    atomic.Int64 // number of answers of the store: written by ack, and by again while none is in flight
+	wakeAt   atomic.Int64 // number of answers at which to wake the runner: written by the runner, read by ack
+	retryNow atomic.Bool  // rejected checkpoints are due again: set by a timer, read by the runner
 
 	// The fields below belong to the runner's goroutine.
 	fence     int64 // sequence number after the last completed checkpoint
 	chain     *domain.Chain
 	completed int64 // checkpoints completed
-	handed    int64 // of those, given to the store
-	answered  int64 // of those, durable and dealt with
+	handed    int64 // number of these that the store has
+	answered  int64 // number of these that are durable and handled
 	inflight  []domain.Checkpoint
 	deferred  []deferred // in the order of their checkpoints
-	broken    bool       // rejected; checkpoints are handed over again later
+	broken    bool       // rejected; checkpoints are passed to the store again later
 	conflicts int        // lost races since the last durable checkpoint
 	backoff   time.Duration
 }
 
-// deferred is what must not happen before a checkpoint is durable.
+// deferred is an action that must not happen before a checkpoint is durable.
 type deferred struct {
 	index int64 // of the checkpoint
 	task  runstate.Task
-	fn    func(error) // nil: task is executed
+	fn    func(error) // if nil, task is executed
 }
 
 func (p *pipeline) perform(d deferred, err error) {
@@ -70,7 +70,7 @@ func (p *pipeline) ack(err error) {
 	if err != nil {
 		p.mu.Lock()
 		if p.rejected == nil {
-			// Those before it are durable, whether or not the run has learned of it.
+			// Those before it are durable, whether or not the run has been notified.
 			p.rejected, p.good = err, p.acked.Load()
 		}
 		p.mu.Unlock()
@@ -83,20 +83,20 @@ func (p *pipeline) ack(err error) {
 	}
 }
 
-// unacked is how many completed checkpoints the store has not answered.
+// unacked returns the number of completed checkpoints without an answer of the store.
 func (p *pipeline) unacked() int64 { return p.completed - p.acked.Load() }
 
-// quiet reports whether nothing is on its way to the store and nothing waits for it.
+// quiet reports whether no checkpoint and no deferred action is waiting.
 func (p *pipeline) quiet() bool { return p.unacked() <= 0 && len(p.deferred) == 0 && !p.broken }
 
-// target is the answer of the store that the runner waits for. ahead is how many
-// checkpoints may be on their way; working: attempts are active.
+// target returns the number of answers that the runner waits for. ahead is the number of
+// checkpoints that may be waiting. working reports whether attempts are active.
 func (p *pipeline) target(ahead int64, working bool) int64 {
 	switch {
 	case p.broken:
-		return math.MaxInt64 // again is tied to time, not to answers
+		return math.MaxInt64 // again depends on a timer, not on answers
 	case p.isRefused():
-		return p.completed // the rest is rejected too
+		return p.completed // the others are rejected too
 	case len(p.deferred) > 0 && p.deferred[0].index <= p.completed:
 		return p.deferred[0].index
 	case p.unacked() >= ahead:
@@ -107,14 +107,15 @@ func (p *pipeline) target(ahead int64, working bool) int64 {
 	return math.MaxInt64
 }
 
-// await asks ack to wake the runner at an answer; false: the store has given it already.
+// await makes ack wake the runner at a number of answers. It returns false if that number has been
+// reached.
 func (p *pipeline) await(target int64) bool {
 	p.wakeAt.Store(target)
 	return p.acked.Load() < target
 }
 
-// after ties fn to the checkpoint being put together: it is called with nil when that is
-// durable, or with the error that prevents it.
+// after ties fn to the current checkpoint. fn is called with nil when it is durable, or with the
+// error that prevents that.
 func (p *pipeline) after(fn func(error)) {
 	p.deferred = append(p.deferred, deferred{index: p.completed + 1, fn: fn})
 }
@@ -124,7 +125,7 @@ func (p *pipeline) executeAfter(index int64, t runstate.Task) {
 	p.deferred = append(p.deferred, deferred{index: index, task: t})
 }
 
-// complete takes over a checkpoint that was put together.
+// complete adds a completed checkpoint.
 func (p *pipeline) complete(c domain.Checkpoint) {
 	c.Run, c.Fence, c.Chain = p.run, p.fence, p.chain
 	p.fence += int64(len(c.Entries))
@@ -132,8 +133,8 @@ func (p *pipeline) complete(c domain.Checkpoint) {
 	p.inflight = append(p.inflight, c)
 }
 
-// nothingToWrite reports that the checkpoint being put together is empty: what was tied to it
-// needs no more than those before it.
+// nothingToWrite reports that the current checkpoint is empty. Actions tied to it only need the
+// previous checkpoints.
 func (p *pipeline) nothingToWrite() {
 	for i := len(p.deferred) - 1; i >= 0 && p.deferred[i].index > p.completed; i-- {
 		p.deferred[i].index = max(p.completed, 1)
@@ -143,9 +144,9 @@ func (p *pipeline) nothingToWrite() {
 	}
 }
 
-// handOver gives the store what was completed. What ends together is handed over
-// together: a store that is given the first of a hundred checkpoints commits that one
-// while the others are being put together.
+// handOver passes the completed checkpoints to the store. Passing them together matters: if the
+// store gets the first of a hundred checkpoints alone, it commits that one while the others are
+// still being made.
 func (p *pipeline) handOver() {
 	if n := p.completed - p.handed; n > 0 {
 		p.handed = p.completed
@@ -153,8 +154,8 @@ func (p *pipeline) handOver() {
 	}
 }
 
-// durable runs what waited for checkpoints that are durable now. It returns a rejection
-// that is to be dealt with.
+// durable runs the actions of checkpoints that are durable now. It returns a rejection that must be
+// handled.
 func (p *pipeline) durable() error {
 	acked := p.acked.Load()
 	good, err := p.refused()
@@ -170,14 +171,14 @@ func (p *pipeline) durable() error {
 		p.deferred = p.deferred[1:]
 		p.perform(d, nil)
 	}
-	if err != nil && !p.broken && p.acked.Load() >= p.completed { // the rest is rejected too; it is waited for
+	if err != nil && !p.broken && p.acked.Load() >= p.completed { // the others are rejected too, so it waits for them
 		return err
 	}
 	return nil
 }
 
-// refused is the first rejection since the last hand-over, and how many checkpoints are
-// durable then.
+// refused returns the first rejection since the last handOver, and the number of durable
+// checkpoints at that time.
 func (p *pipeline) refused() (good int64, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -189,7 +190,7 @@ func (p *pipeline) isRefused() bool {
 	return err != nil
 }
 
-// fail runs everything that waits for a checkpoint, with err.
+// fail runs all deferred actions with err.
 func (p *pipeline) fail(err error) {
 	list := p.deferred
 	p.deferred = nil
@@ -198,7 +199,7 @@ func (p *pipeline) fail(err error) {
 	}
 }
 
-// durableSeq is the sequence number of the last durable row, as far as it was reported to the run.
+// durableSeq returns the sequence number of the last row that is known to be durable.
 func (p *pipeline) durableSeq() int64 {
 	if len(p.inflight) > 0 {
 		return p.inflight[0].Fence
@@ -206,15 +207,15 @@ func (p *pipeline) durableSeq() int64 {
 	return p.fence
 }
 
-// retryLater hands the rejected checkpoints over again after a delay, in order: the store
-// may have recovered by then. Nothing is lost.
+// retryLater passes the rejected checkpoints to the store again after a delay, in order, because
+// the store may have recovered by then. Nothing is lost.
 func (p *pipeline) retryLater() {
 	p.broken = true
 	p.backoff = min(max(2*p.backoff, time.Second), 30*time.Second)
 	time.AfterFunc(p.backoff, func() { p.retryNow.Store(true); p.nudge() })
 }
 
-// again hands the rejected checkpoints over once more.
+// again passes the rejected checkpoints to the store.
 func (p *pipeline) again() {
 	p.accept()
 	p.broken, p.chain = false, new(domain.Chain)
@@ -226,15 +227,15 @@ func (p *pipeline) again() {
 	p.handOver()
 }
 
-// reset forgets every checkpoint that is not durable. The runner then loads the run again,
-// which sets the fence.
+// reset drops all checkpoints that are not durable. The runner then loads the run again, which sets
+// the fence.
 func (p *pipeline) reset() {
 	p.accept()
 	p.inflight, p.chain = nil, new(domain.Chain)
 	p.answered = p.completed
 }
 
-// accept clears a rejection that was dealt with.
+// accept clears a handled rejection.
 func (p *pipeline) accept() {
 	p.mu.Lock()
 	p.rejected = nil

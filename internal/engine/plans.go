@@ -8,8 +8,8 @@ import (
 	"github.com/kairosd/kairosd/planner"
 )
 
-// SavePlan parses, validates and stores a document. Problems are returned also
-// when it is stored (warnings); with errors the error is CodeInvalid.
+// SavePlan parses, validates, and stores a document. It also returns the warnings of a stored
+// document. If there are errors, the document is not stored, and the error has CodeInvalid.
 func (e *Engine) SavePlan(
 	ctx context.Context,
 	actor domain.Actor,
@@ -20,9 +20,8 @@ func (e *Engine) SavePlan(
 	return e.SavePlanOver(ctx, actor, src, f, origin, reason, "")
 }
 
-// SavePlanOver is SavePlan for a document that was made from a version: when the
-// plan has another newest version by now, nothing is stored (CodeStale). An empty
-// base is any.
+// SavePlanOver is SavePlan for a document that was derived from version base. If the plan has a
+// newer version, nothing is stored, and the error has CodeStale. An empty base means no check.
 func (e *Engine) SavePlanOver(
 	ctx context.Context,
 	actor domain.Actor,
@@ -45,8 +44,8 @@ func (e *Engine) SavePlanOver(
 	return p, stored, created, problems, err
 }
 
-// whilePaused refuses to start a run of a plan that someone has paused.
-func whilePaused(p domain.Plan) error {
+// checkNotPaused returns an error if the plan is paused.
+func checkNotPaused(p domain.Plan) error {
 	if p.Paused == nil {
 		return nil
 	}
@@ -60,12 +59,12 @@ func whilePaused(p domain.Plan) error {
 	return err
 }
 
-// originTry marks versions that are there for one run by hand.
+// originTry is the origin of versions that exist for one dry run.
 const originTry = "try"
 
-// TryPlan starts a dry run of a document that is not saved: it is kept under a key
-// of its own, and no plan has another version for it. receipt, if not nil, is stored with
-// the run. Problems are returned also when it runs; with errors the error is CodeInvalid.
+// TryPlan starts a dry run of an unsaved document. It stores the document under a separate key, so
+// that no plan gets a version. receipt, if not nil, is stored with the run. TryPlan also returns
+// warnings. If there are errors, the error has CodeInvalid.
 func (e *Engine) TryPlan(
 	ctx context.Context,
 	actor domain.Actor,
@@ -95,10 +94,9 @@ func (e *Engine) TryPlan(
 	return run, problems, err
 }
 
-// AcceptVersion takes a version that a planner made into use: from now on it is the
-// plan's current one. Of a version that is, nothing changes. CodeConflict if a person
-// made it, CodeForbidden where it would take the place of one that a person wrote and
-// the actor writes no plans.
+// AcceptVersion makes a generated version the current version of its plan. It does nothing if the
+// version is current. The error has CodeConflict if a person made the version. It has CodeForbidden
+// if the version would replace one that a person wrote, and the actor is not an author.
 func (e *Engine) AcceptVersion(ctx context.Context, actor domain.Actor, plan, hash, reason string) (domain.Plan, error) {
 	if err := e.allow(ctx, actor, domain.RoleOperator, "plan.accept", "", "plan:"+plan); err != nil {
 		return domain.Plan{}, err

@@ -7,9 +7,9 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// preparation finds out what an attempt of a step needs. The handler, its effect, who must answer
-// first and what is secret are of one setup, which the attempt keeps until its handler has
-// returned.
+// preparation collects what an attempt of a step needs. The handler, its side-effect class, the
+// approval rules, and the secrets come from one setup, which the attempt keeps until its handler
+// has returned.
 type preparation struct {
 	*runner
 	in   *setup
@@ -17,8 +17,8 @@ type preparation struct {
 	node *walk.ProgramNode
 }
 
-// prepare reports to the machine what an attempt of a step needs; false: it must wait for a
-// node slot.
+// prepare reports to the machine what an attempt of a step needs. It returns false if the step must
+// wait for a node slot.
 func (a *runner) prepare(k runstate.StepKey) bool {
 	p := preparation{runner: a, in: a.e.use(), step: a.m.State.Open[k], node: &a.m.Program.Nodes[k.Node]}
 	ev := p.event()
@@ -40,14 +40,13 @@ func (p *preparation) refused(f *walk.Failure) runstate.Event {
 	return &runstate.AttemptRefused{StepKey: p.step.StepKey, Failure: f}
 }
 
-// event is what becomes of the step: it begins with an attempt that holds a
-// slot and the setup, or it is refused, asks a person first, or is left undone by a dry run.
-// nil: no slot is free.
+// event returns what happens to the step: it begins with a slot and a setup, is refused, needs an
+// approval, or is skipped by a dry run. It returns nil if no slot is free.
 func (p *preparation) event() runstate.Event {
 	m, w, node := p.m, p.step, p.node
 	var handler Handler
 	if runstate.Builtin(node.Type) {
-		// A built-in node that the plan made stricter than pure.
+		// The plan declares a built-in node stricter than pure.
 		out, failure := runstate.BuiltinOutput(m.State, w, node)
 		if failure != nil {
 			return p.refused(failure)
@@ -75,7 +74,7 @@ func (p *preparation) event() runstate.Event {
 	}
 	dispatch := input
 	if secrets := p.in.Secrets; node.Type == walk.TypeTool && secrets != nil {
-		// Secrets are resolved only now and only in tool arguments.
+		// Secrets are resolved only here, and only in arguments of tools.
 		dispatch, failure = m.State.Walk.DispatchInput(w.VisitKey, w.Item, func(name string) (string, bool) {
 			return secrets.Secret(name, node.Tool, input)
 		})
@@ -94,7 +93,7 @@ func (p *preparation) event() runstate.Event {
 	t := p.newAttempt(handler, effectIn(p.in.Registry, m.Program, node, dispatch), dispatch)
 	t.Input, t.setup = raw, p.in
 	p.attempts[&t.Attempt] = t
-	ev := &p.ready // the machine keeps no event
+	ev := &p.ready // the machine does not keep events
 	*ev = runstate.AttemptReady{Attempt: &t.Attempt}
 	if t.Effect != walk.EffectPure {
 		ev.Uses = t.takeUses()
@@ -102,7 +101,7 @@ func (p *preparation) event() runstate.Event {
 	return ev
 }
 
-// undone reports whether a dry run leaves a step with this input undone.
+// undone reports whether a dry run skips a step with this input.
 func (p *preparation) undone(input any) bool {
 	if !p.m.Run.Dry() || runstate.Builtin(p.node.Type) {
 		return false
@@ -111,7 +110,7 @@ func (p *preparation) undone(input any) bool {
 	return e != walk.EffectPure && (e != walk.EffectRead || p.m.Run.Limits.Offline)
 }
 
-// gate is the call that a person must allow before the node runs; nil: none is.
+// gate returns the call that needs the approval of a person before the node runs, or nil.
 func (p *preparation) gate(input any) (*runstate.ConsentRequest, *walk.Failure) {
 	g, ok := p.in.Registry.(Gated)
 	if !ok {

@@ -6,20 +6,20 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// registry finds the runner of a run, and brings a run back that only waits. It is safe
-// for concurrent use: mu guards all fields but make and launch, which are set once.
+// registry finds the runner of a run, and starts one for a waiting run. It is safe for concurrent
+// use. mu guards all fields except make and launch, which are set once.
 type registry struct {
-	// make returns a new runner, launch starts its goroutine. Both are called under mu.
+	// make returns a new runner, and launch starts its goroutine. Both are called with mu held.
 	make   func(run string) *runner
 	launch func(*runner)
 
 	mu     sync.Mutex
 	active map[string]*runner
-	// created are the queued runs that no runner has picked up since they were
-	// created, as they were created; nil: being created.
+	// created holds the queued runs that no runner has loaded since they were created. A nil value
+	// means that the run is being created.
 	created map[string]*domain.Run
-	// defective are runs whose runner ended by a panic. Only a person's action, or
-	// the next start, takes them up again.
+	// defective holds runs whose runner panicked. Only an action of a person or the next start
+	// loads them again.
 	defective map[string]bool
 	opened    bool
 	stopping  bool
@@ -35,7 +35,8 @@ func newRegistry(make_ func(run string) *runner, launch func(*runner)) *registry
 	}
 }
 
-// open lets runs be picked up; false: they are already, or the engine stops.
+// open allows runs to be loaded. It returns false if that was allowed before, or if the engine is
+// stopping.
 func (r *registry) open() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -46,8 +47,8 @@ func (r *registry) open() bool {
 	return true
 }
 
-// stop lets no run be picked up any more. It returns the runners at work, and whether this
-// is the first stop.
+// stop prevents further runs from being loaded. It returns the active runners, and whether this is
+// the first call.
 func (r *registry) stop() (list []*runner, first bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -64,22 +65,22 @@ func (r *registry) isStopping() bool {
 	return r.stopping
 }
 
-// get is the runner of a run; nil: it has none.
+// get returns the runner of a run, or nil.
 func (r *registry) get(run string) *runner {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.active[run]
 }
 
-// count is how many runs have a runner.
+// count returns the number of runners.
 func (r *registry) count() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.active)
 }
 
-// post hands a message to a run's runner, bringing the run back if it only
-// waits. It reports false when the engine does not execute (any more).
+// post posts a message to the runner of a run, and starts one if the run is waiting. It returns
+// false if the engine does not execute runs (any more).
 func (r *registry) post(run string, m message) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -105,8 +106,8 @@ func (r *registry) post(run string, m message) bool {
 	return true
 }
 
-// tell hands a message to a run that has a runner; one that only waits is left alone.
-func (r *registry) tell(run string, m message) {
+// postIfActive posts a message to a run with a runner. It does nothing for other runs.
+func (r *registry) postIfActive(run string, m message) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if a := r.active[run]; a != nil {
@@ -123,8 +124,8 @@ func (r *registry) nudge() {
 	}
 }
 
-// granted notifies a run that it may work; false: no one takes the slot, which must be given
-// back. While the engine stops, the slot goes with it.
+// granted notifies a run that it has a slot. It returns false if the run has no use for the slot,
+// so that the caller must release it. While the engine is stopping, the slot needs no release.
 func (r *registry) granted(g slotGrant) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -141,11 +142,10 @@ func (r *registry) granted(g slotGrant) bool {
 	return true
 }
 
-// begin brings a run back to deal with a message. The caller holds mu.
+// begin starts a runner with a message. The caller holds mu.
 func (r *registry) begin(run string, m message) {
 	a := r.make(run)
-	// The first runner has the run as it was created; the first row of its journal
-	// outdates that.
+	// The first runner gets the run as it was created. The first journal row outdates that.
 	a.created = r.created[run]
 	delete(r.created, run)
 	r.active[run] = a
@@ -153,7 +153,7 @@ func (r *registry) begin(run string, m message) {
 	r.launch(a)
 }
 
-// evict forgets a runner if nothing was posted to it meanwhile.
+// evict removes a runner unless a message was posted to it meanwhile.
 func (r *registry) evict(a *runner) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -166,7 +166,7 @@ func (r *registry) evict(a *runner) bool {
 	return true
 }
 
-// setDefective marks a run whose runner ends by a panic.
+// setDefective marks a run whose runner panicked.
 func (r *registry) setDefective(run string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -180,22 +180,22 @@ func (r *registry) creating(run string) {
 	r.created[run] = nil
 }
 
-// notCreated takes the announcement back.
+// notCreated withdraws the announcement.
 func (r *registry) notCreated(run string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.created, run)
 }
 
-// untouched reports whether a run is as it was created and queued: no runner has taken it up.
+// untouched reports whether no runner has loaded the run since it was created.
 func (r *registry) untouched(run string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.created[run] != nil
 }
 
-// keepCreated keeps an announced run, as it was stored, for its first runner, unless it
-// has had one already. It reports whether the engine takes runs up.
+// keepCreated keeps an announced run for its first runner, unless it has had one. It returns
+// whether the engine loads runs.
 func (r *registry) keepCreated(run *domain.Run, keep bool) (open bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -40,7 +40,7 @@ func TestRegistryBringsRunsBack(t *testing.T) {
 	if !r.evict(a) || r.get("one") != nil {
 		t.Error("an idle runner is evicted")
 	}
-	r.tell("one", timerMsg{})
+	r.postIfActive("one", timerMsg{})
 	if len(*begun) != 1 {
 		t.Error("tell brings no run back")
 	}
@@ -63,7 +63,7 @@ func TestRegistryLeavesDefectiveRuns(t *testing.T) {
 		t.Fatal("a timer or a slot takes it up")
 	}
 	refused := newReply[done]()
-	r.post("one", answerMsg{reply: refused})
+	r.post("one", replanAnswerMsg{reply: refused})
 	if a := <-refused; !errors.Is(a.err, ErrFenced) {
 		t.Errorf("got %v", a.err)
 	}

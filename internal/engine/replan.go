@@ -18,50 +18,49 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Replanner makes new tails for runs that cannot continue as planned. It is called
-// again after a crash, unless its answer was durable; it must change nothing.
+// Replanner creates new versions for runs that cannot continue as planned. After a crash, it is
+// called again unless its answer was durable. It must not have side effects.
 type Replanner interface {
 	Replan(ctx context.Context, r domain.ReplanRequest) (domain.Replanned, error)
 }
 
-// replans plans the rest of runs that cannot continue as planned.
+// replans creates new versions for runs that cannot continue as planned.
 type replans struct {
 	e        *Engine
-	planner  Replanner // nil: runs are never replanned
-	planning sync.Map  // ids of runs for which a tail is being planned
+	planner  Replanner // if nil, runs are never replanned
+	planning sync.Map  // IDs of runs that are being replanned
 }
 
-// SetReplanner gives the engine who plans again. It is called before Open; without
-// it, `on_error: replan` means fail.
+// SetReplanner sets the planner for replans. Call it before Open. Without it, `on_error: replan`
+// means fail.
 func (e *Engine) SetReplanner(r Replanner) { e.replans.planner = r }
 
-// replanTimeout bounds one request for a new tail.
+// replanTimeout limits a request for a new version.
 const replanTimeout = 5 * time.Minute
 
-// replanMsg brings a new tail, or states why there is none.
+// replanMsg contains a new version, or the reason why there is none.
 type replanMsg struct {
 	key    runstate.StepKey
 	tail   runstate.ReplanTarget
 	unsafe []string
 	usage  domain.Usage
 	err    error
-	// again: nothing resulted, and the planner is to be called again.
+	// again means that there is no result, and the planner must be called again.
 	again bool
 }
 
-// perform plans, stores the version and notifies the run. The planner's answer is
-// recorded first: a plan that is not stored or followed, because the daemon crashes
-// here, is made of it again, and the planner is not asked twice.
+// perform plans, stores the version, and notifies the run. The planner's answer is recorded first,
+// so that after a crash the plan is made from the answer without calling the planner again.
 func (r *replans) perform(run string) {
 	ctx, cancel := context.WithTimeout(r.e.base, replanTimeout)
 	defer cancel()
 	failpoint.Hit("replan.asked")
 	m, err := r.replan(ctx, run)
 	if context.Cause(r.e.base) != nil {
-		r.planning.Delete(run) // it is planned at the next start
+		r.planning.Delete(run) // the next start plans it
 		return
 	}
-	m.err, m.again = err, errors.Is(err, errNotKept)
+	m.err, m.again = err, errors.Is(err, errAnswerNotRecorded)
 	failpoint.Hit("replan.planned")
 	if !r.e.post(run, m) {
 		r.planning.Delete(run)
@@ -129,8 +128,8 @@ func (r *replans) replan(ctx context.Context, run string) (replanMsg, error) {
 	return m, nil
 }
 
-// askPlanner gives the planner's answer: the one that is recorded, or a new one,
-// which is durable before anything results from it. Its usage is that row's.
+// askPlanner returns the recorded answer of the planner, or a new one, which is durable before it
+// is used. Its usage is recorded in the same row.
 func (r *replans) askPlanner(ctx context.Context, run string, w *runstate.Step, req domain.ReplanRequest) (domain.Replanned, error) {
 	if row, ok := w.Substeps[runstate.ReplanSubstep]; ok {
 		var p runstate.PlannerAnswer
@@ -144,7 +143,7 @@ func (r *replans) askPlanner(ctx context.Context, run string, w *runstate.Step, 
 		return out, err
 	}
 	failpoint.Hit("replan.answered")
-	m := answerMsg{w.StepKey, out, newReply[done]()}
+	m := replanAnswerMsg{w.StepKey, out, newReply[done]()}
 	_, err = ask(ctx, r.e.stopped, func(m message) bool { return r.e.post(run, m) }, m, m.reply, ErrStopping)
 	switch {
 	case err == nil:
@@ -152,23 +151,23 @@ func (r *replans) askPlanner(ctx context.Context, run string, w *runstate.Step, 
 	case errors.Is(err, ErrStopping) || ctx.Err() != nil:
 		return domain.Replanned{}, err
 	}
-	return out, fmt.Errorf("%w: %w", errNotKept, err)
+	return out, fmt.Errorf("%w: %w", errAnswerNotRecorded, err)
 }
 
-// errNotKept reports that an answer could not be recorded: the run has moved on, or its
-// checkpoint was rejected. The planner is called again where the run stands then.
-var errNotKept = errors.New("the planner's answer was not recorded")
+// errAnswerNotRecorded reports that an answer could not be recorded, because the run has changed or its
+// checkpoint was rejected. The planner is then called again with the new state.
+var errAnswerNotRecorded = errors.New("the planner's answer was not recorded")
 
-// answerMsg brings the planner's answer, to be made durable.
-type answerMsg struct {
+// replanAnswerMsg contains the planner's answer, which must become durable.
+type replanAnswerMsg struct {
 	key   runstate.StepKey
 	out   domain.Replanned
 	reply reply[done]
 }
 
-func (m answerMsg) answer(err error) { m.reply.give(done{}, err) }
+func (m replanAnswerMsg) answer(err error) { m.reply.give(done{}, err) }
 
-func (m answerMsg) apply(a *runner) {
+func (m replanAnswerMsg) apply(a *runner) {
 	err := a.decide(&runstate.ReplanAnswered{StepKey: m.key, Usage: m.out.Usage,
 		Answer: runstate.PlannerAnswer{Source: string(m.out.Source), Reason: m.out.Reason, Unsafe: m.out.Unsafe}})
 	if err != nil {
@@ -191,9 +190,9 @@ func (m replanMsg) apply(a *runner) {
 	a.handle(ev)
 }
 
-// newVersion loads a version that the run may follow, with what it keeps of the journal. To
-// follow another version is to fold the journal again, so this is the one thing for which a
-// runner reads its journal while the run works; nothing is active then.
+// newVersion loads a version that the run may follow, with the rows that it keeps. Following
+// another version requires another fold, so the runner reads its journal. Nothing is active at that
+// time.
 func (a *runner) newVersion(t runstate.ReplanTarget) *runstate.NewVersion {
 	ctx := context.WithoutCancel(a.e.base)
 	journal, err := a.journal(ctx)
@@ -232,8 +231,8 @@ func (r *replans) loadVersion(
 	return &runstate.NewVersion{Program: prog, Facts: f, Journal: journal, Kept: kept}, nil
 }
 
-// journal is the run's journal as its runner has it: what is stored, what is on its
-// way there, and what is being put together.
+// journal returns the journal of the run: stored rows, rows on their way to the store, and rows of
+// the current checkpoint.
 func (a *runner) journal(ctx context.Context) ([]domain.Entry, error) {
 	journal, err := a.e.store.Journal(ctx, a.id, 0)
 	if err != nil {

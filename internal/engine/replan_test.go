@@ -62,7 +62,7 @@ func (p *tails) requests() []domain.ReplanRequest {
 const (
 	mayFail  = `{id: p, nodes: {a: {type: echo, input: one}, w: {type: approval, input: {message: "is it well?"}}, b: {type: broken, needs: [a], on_error: replan, retry: {max_attempts: 2, backoff: [1ms]}}, c: {type: echo, needs: [b]}}}`
 	straight = `{id: p, nodes: {a: {type: echo, input: one}, b: {type: broken, needs: [a], on_error: replan}, c: {type: echo, needs: [b]}}}`
-	mended   = `{id: p, nodes: {a: {type: echo, input: one}, d: {type: echo, needs: [a], input: "${output.a}, two"}}}`
+	repaired = `{id: p, nodes: {a: {type: echo, input: one}, d: {type: echo, needs: [a], input: "${output.a}, two"}}}`
 	again    = `{id: p, nodes: {a: {type: echo, input: one}, d: {type: broken, needs: [a], on_error: replan}}}`
 )
 
@@ -122,7 +122,7 @@ func follows(t *testing.T, e *enginetest.Engine) func(domain.Run) {
 
 func TestReplanKeepsWhatIsDone(t *testing.T) {
 	t.Parallel()
-	p := &tails{answers: []string{mended}}
+	p := &tails{answers: []string{repaired}}
 	e := enginetest.Open(t, replanning(p))
 	same := follows(t, e)
 	r := e.Settle(e.Run(straight, `"x"`).ID)
@@ -206,9 +206,9 @@ func TestReplanEnds(t *testing.T) {
 	}{
 		"nobody can plan": {[]string{""}, 1, "no new plan: nobody knows"},
 		"max_replans":     {[]string{again, strings.ReplaceAll(strings.ReplaceAll(again, "d:", "e:"), "d]", "e]")}, 2, ""},
-		"a completed node is not kept": {[]string{strings.Replace(mended, "one", "other", 1)}, 1,
+		"a completed node is not kept": {[]string{strings.Replace(repaired, "one", "other", 1)}, 1,
 			"no new plan: version 2 does not keep the completed node a: its definition differs"},
-		"another plan": {[]string{strings.Replace(mended, "id: p", "id: q", 1)}, 1,
+		"another plan": {[]string{strings.Replace(repaired, "id: p", "id: q", 1)}, 1,
 			`no new plan: the new plan is "q", not a version of "p"`},
 		"the same plan": {[]string{straight}, 1, "no new plan: the new plan is the old one"},
 	} {
@@ -236,7 +236,7 @@ func TestReplanEnds(t *testing.T) {
 // branches is kept with its question.
 func TestReplanWaitsAndKeepsWaits(t *testing.T) {
 	t.Parallel()
-	with := strings.Replace(mended, " d: {", ` w: {type: approval, input: {message: "is it well?"}}, d: {`, 1)
+	with := strings.Replace(repaired, " d: {", ` w: {type: approval, input: {message: "is it well?"}}, d: {`, 1)
 	p := &tails{answers: []string{with}, block: make(chan struct{})}
 	e := enginetest.Open(t, replanning(p))
 	same := follows(t, e)
@@ -280,7 +280,7 @@ func TestUnsafeTailsAreAccepted(t *testing.T) {
 	for name, approve := range map[string]bool{"accepted": true, "rejected": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := &tails{answers: []string{mended}, unsafe: []string{"d"}}
+			p := &tails{answers: []string{repaired}, unsafe: []string{"d"}}
 			e := enginetest.Open(t, replanning(p))
 			same := follows(t, e)
 			id := e.Run(straight, `"x"`).ID
@@ -324,7 +324,7 @@ func TestUnsafeTailsAreAccepted(t *testing.T) {
 
 func TestCancelWhilePlanning(t *testing.T) {
 	t.Parallel()
-	p := &tails{answers: []string{mended}, block: make(chan struct{})}
+	p := &tails{answers: []string{repaired}, block: make(chan struct{})}
 	e := enginetest.Open(t, replanning(p))
 	id := e.Run(straight, `"x"`).ID
 	e.Until(id, domain.RunWaiting, domain.WaitReplan)
@@ -369,7 +369,7 @@ func TestCrashesAroundReplan(t *testing.T) {
 			t.Parallel()
 			s := storetest.Open(t)
 			cut := enginetest.NewCut(s, n)
-			planner := &tails{answers: []string{mended}}
+			planner := &tails{answers: []string{repaired}}
 			first := enginetest.OpenWith(t, s, cut, replanning(planner), engine.Options{})
 			id := first.Run(straight, `"x"`).ID
 			done := make(chan struct{})
@@ -392,7 +392,7 @@ func TestCrashesAroundReplan(t *testing.T) {
 				t.Fatal(err)
 			}
 			answered := slices.ContainsFunc(before, func(e domain.Entry) bool { return e.Kind == domain.EntrySubstep })
-			other := &tails{answers: []string{mended}}
+			other := &tails{answers: []string{repaired}}
 			second := enginetest.OpenOn(t, s, replanning(other), engine.Options{})
 			r := second.Settle(id)
 			// The planner is called once more only if its answer was lost; what is recorded

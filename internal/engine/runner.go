@@ -10,8 +10,8 @@ import (
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
 )
 
-// runner executes one run: it hands events to the run's machine, and executes the commands
-// that follow. Its fields belong to its goroutine, but for inbox and pipe, which say who else
+// runner executes one run: it passes events to the machine of the run, and executes the resulting
+// commands. Only its goroutine uses its fields, except inbox and pipe, whose types document who
 // uses them.
 type runner struct {
 	e    *Engine
@@ -23,20 +23,20 @@ type runner struct {
 	slots slots
 	calls ledger
 
-	created  *domain.Run // a run without journal, as it was created
+	created  *domain.Run // a run without a journal, as it was created
 	m        *runstate.Machine
 	attempts map[*runstate.Attempt]*attempt // active
 	options  optionsCache
 
-	batch    []message          // taken from the mailbox and not handled
-	todo     []runstate.Command // being executed
-	ready    runstate.AttemptReady
-	done     runstate.AttemptDone
-	deadline deadline
-	offered  string // digest of the preview of a resume before Recover
-	began    bool   // the last event started a step
-	stopping bool
-	dropped  bool // the run is no longer this runner's business
+	batch           []message          // taken from the mailbox and not handled yet
+	todo            []runstate.Command // being executed
+	ready           runstate.AttemptReady
+	done            runstate.AttemptDone
+	deadline        deadline
+	resumePreviewed string // digest of the preview of a resume before Recover
+	began           bool   // the last event started a step
+	stopping        bool
+	dropped         bool // this runner no longer executes the run
 }
 
 func newRunner(e *Engine, id string) *runner {
@@ -46,32 +46,32 @@ func newRunner(e *Engine, id string) *runner {
 	return a
 }
 
-// ahead is how many checkpoints of the run may be on their way to the disk. The
-// runs that work share what keeps the store busy.
+// ahead returns how many checkpoints of the run may be on their way to the store. The active runs
+// share a total number.
 func (a *runner) ahead() int64 {
 	return min(maxUnacked, max(minUnacked, allUnacked/max(1, a.e.sched.atWork.Load())))
 }
 
-// loop is the run's goroutine.
+// loop is the goroutine of the run.
 func (a *runner) loop() {
 	defer a.end()
 	defer func() {
-		// A defect here must not stop other runs: this one is quarantined as it is
-		// stored, and picked up again at the next start.
+		// A bug must not stop other runs. This run is quarantined as it is stored, and loaded again
+		// at the next start.
 		if p := recover(); p != nil {
 			a.e.log.Error("defect in the engine", "run_id", a.id, "panic", p, "stack", string(debug.Stack()))
 			a.e.setDefective(a.id)
-			a.giveUp(domain.Errorf(domain.CodeInternal, "run %s cannot continue: %v", a.id, p))
+			a.abandon(domain.Errorf(domain.CodeInternal, "run %s cannot continue: %v", a.id, p))
 		}
 	}()
 	if err := a.load(); err != nil {
 		if a.quarantineDamaged(err) {
 			return
 		}
-		a.giveUp(err)
+		a.abandon(err)
 		switch domain.CodeOf(err) {
 		case domain.CodeCorrupt, domain.CodeNotFound:
-		default: // it may heal
+		default: // it may be temporary
 			a.e.timers.set(a.id, a.e.now().Add(30*time.Second))
 		}
 		return
@@ -96,7 +96,7 @@ func (a *runner) loop() {
 			a.flush()
 			a.pipe.handOver()
 		} else if a.isStopping() {
-			a.giveUp(domain.Errorf(domain.CodeUnavailable, "the store does not accept checkpoints"))
+			a.abandon(domain.Errorf(domain.CodeUnavailable, "the store does not accept checkpoints"))
 			return
 		}
 		if a.dropped || a.idle() && a.e.runs.evict(a) {
@@ -108,7 +108,7 @@ func (a *runner) loop() {
 	}
 }
 
-// idle reports whether the run needs no goroutine: it is final, or waits.
+// idle reports whether the run needs no goroutine, because it is final or waits.
 func (a *runner) idle() bool {
 	if len(a.attempts) > 0 || !a.pipe.quiet() {
 		return false
@@ -116,12 +116,12 @@ func (a *runner) idle() bool {
 	if a.m.Ended() || a.stopping {
 		return true
 	}
-	// With a ticket in the queue the scheduler brings the run back; a node slot
-	// that was promised to this runner must find it.
+	// If the run is in the queue, the scheduler starts a runner. A node slot that was promised to
+	// this runner must find it.
 	return !a.slots.nodeQueued && (a.slots.queued || a.nothingStarts())
 }
 
-// nothingStarts reports whether no step may start as things are.
+// nothingStarts reports whether no step may start now.
 func (a *runner) nothingStarts() bool {
 	env := a.env()
 	return a.m.Blocked(env) || a.m.Next(env.Now) == nil
@@ -132,8 +132,8 @@ func (a *runner) isStopping() bool {
 	return a.stopping
 }
 
-// load reads the run and folds its journal; what was in flight when the daemon
-// died is settled by its effect class.
+// load reads the run and folds its journal. It settles what was in flight at a crash, according to
+// its side-effect class.
 func (a *runner) load() error {
 	ctx := context.WithoutCancel(a.e.base)
 	fresh := a.created != nil && a.created.LastSeq == 0
@@ -173,15 +173,15 @@ func (a *runner) load() error {
 		a.m.Observe = func(s *runstate.State) { flushed(a.id, s) }
 	}
 	working := (run.Status == domain.RunRunning || run.Status == domain.RunQueued) && !fresh
-	a.offered = ""
+	a.resumePreviewed = ""
 	if working {
-		a.offered = a.offer()
+		a.resumePreviewed = a.resumeDigest()
 	}
-	a.handle(&runstate.Recover{Stepped: a.e.steppedInFlight(a.m.State), Announced: a.offered != ""})
+	a.handle(&runstate.Recover{Stepped: a.e.steppedInFlight(a.m.State), Announced: a.resumePreviewed != ""})
 	failpoint.Hit("recover.settled")
 	if working {
-		// Beside other work it may wait for children that were never created, or
-		// ended while no one listened; Open sees to runs that only wait.
+		// An active run may also wait for children that were never created, or that ended while the
+		// engine was stopped. Open checks runs that only wait.
 		for _, c := range a.m.Pending() {
 			a.execute(c.Task, nil)
 		}
@@ -189,21 +189,19 @@ func (a *runner) load() error {
 	return nil
 }
 
-// offer is the digest of what a resume of a run that a process left behind does; empty: no
-// process did.
-func (a *runner) offer() string {
+// resumeDigest returns the digest of the preview of a resume, if a process left the run behind, or "".
+func (a *runner) resumeDigest() string {
 	if !a.e.env.Unattended(a.m.Run) {
 		return ""
 	}
 	p, _, _, err := a.view().Resume(domain.ActionRequest{Run: a.id, Action: domain.ActionResume})
 	if err != nil {
-		return "" // the resume itself will meet the same trouble
+		return "" // the resume itself will report the error
 	}
 	return p.Digest
 }
 
-// steppedInFlight are the nodes of attempts in flight that do everything with an effect in
-// sub-steps.
+// steppedInFlight returns the nodes of attempts in flight whose effects all happen in sub-steps.
 func (e *Engine) steppedInFlight(s *runstate.State) map[int]bool {
 	var stepped map[int]bool
 	for _, w := range s.Open {
@@ -217,7 +215,7 @@ func (e *Engine) steppedInFlight(s *runstate.State) map[int]bool {
 	return stepped
 }
 
-// unrunnable ends a run whose plan cannot be compiled here.
+// unrunnable ends a run whose plan cannot be compiled with this configuration.
 func (e *Engine) unrunnable(ctx context.Context, run domain.Run, cause error) error {
 	switch domain.CodeOf(cause) {
 	case domain.CodeInvalid, domain.CodeCorrupt, domain.CodeNotFound:
@@ -225,7 +223,7 @@ func (e *Engine) unrunnable(ctx context.Context, run domain.Run, cause error) er
 		return cause
 	}
 	if run.Status != domain.RunQueued || !run.StartedAt.IsZero() {
-		return cause // it continues when the plan fits again
+		return cause // it continues when the plan can be compiled again
 	}
 	now := e.now()
 	headline, message := cause.Error(), domain.Messagef("%s", cause)
@@ -248,8 +246,8 @@ func concurrencyKey(r *domain.Run) string {
 	return r.Concurrency.Key
 }
 
-// giveUp answers everything that waits and leaves the run as it is stored.
-func (a *runner) giveUp(err error) {
+// abandon answers everything that waits and leaves the run as it is stored.
+func (a *runner) abandon(err error) {
 	a.e.log.Error("run cannot be executed", "run_id", a.id, "err", err)
 	a.dropped = true
 	a.pipe.fail(err)
@@ -259,8 +257,8 @@ func (a *runner) giveUp(err error) {
 	}
 }
 
-// dismiss deals with messages that will not be handled: end gives back the slots
-// that they bring, and those who wait are answered.
+// dismiss handles messages that will not be applied: it returns the slots that they carry, and
+// answers their senders.
 func (a *runner) dismiss(mail []message, answer func(answerable)) {
 	for _, m := range mail {
 		switch m := m.(type) {
@@ -274,7 +272,7 @@ func (a *runner) dismiss(mail []message, answer func(answerable)) {
 	}
 }
 
-// end gives back what the runner holds.
+// end returns everything that the runner holds.
 func (a *runner) end() {
 	for _, t := range a.attempts {
 		t.cancel(ErrFenced)
@@ -286,16 +284,14 @@ func (a *runner) end() {
 	close(a.gone)
 }
 
-// durable runs what waited for checkpoints that are durable now, and deals with
-// rejected ones.
+// durable runs the actions of checkpoints that are durable now, and handles rejected ones.
 func (a *runner) durable() {
 	if err := a.pipe.durable(); err != nil {
 		a.reject(err)
 	}
 }
 
-// reject deals with a rejected checkpoint: everything after the last durable
-// row is void.
+// reject handles a rejected checkpoint: everything after the last durable row is void.
 func (a *runner) reject(err error) {
 	code := domain.CodeOf(err)
 	if code == domain.CodeConflict || code == domain.CodeStale {
@@ -304,21 +300,21 @@ func (a *runner) reject(err error) {
 	}
 	a.e.log.Error("checkpoint rejected", "run_id", a.id, "seq", a.pipe.fence, "err", err)
 	if code == domain.CodeUnavailable || code == domain.CodeInternal && a.isStopping() {
-		a.giveUp(err)
+		a.abandon(err)
 		return
 	}
 	a.pipe.retryLater()
 }
 
-// refold reads the run again after a lost race. If another writer has moved the
-// run, this engine yields it: one wins.
+// refold loads the run again after a lost race. If another writer has changed the run, this engine
+// stops executing it.
 func (a *runner) refold(cause error) {
 	a.pipe.conflicts++
 	fenced := domain.Errorf(domain.CodeConflict, "run %s was changed by someone else: %w", a.id, cause)
 	a.pipe.fail(fenced)
 	r, err := a.e.store.Run(context.WithoutCancel(a.e.base), a.id)
 	if err != nil || r.LastSeq != a.pipe.durableSeq() || a.pipe.conflicts > 3 {
-		a.giveUp(fenced)
+		a.abandon(fenced)
 		return
 	}
 	for k, t := range a.attempts {
@@ -329,6 +325,6 @@ func (a *runner) refold(cause error) {
 	a.pipe.reset()
 	a.calls.reserved = nil
 	if err := a.load(); err != nil && !a.quarantineDamaged(err) {
-		a.giveUp(err)
+		a.abandon(err)
 	}
 }

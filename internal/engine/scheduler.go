@@ -10,16 +10,16 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Load is how busy an engine is.
+// Load is the load of an engine.
 type Load struct {
 	Working      int       // runs that hold a slot
 	Queued       int       // runs that wait for one
-	Oldest       time.Time // when the oldest of those was created; zero: none waits
+	Oldest       time.Time // when the oldest of these was created; zero if none waits
 	Nodes        int       // nodes that hold a slot
-	NodesWaiting int       // runs that wait for a slot for a node
+	NodesWaiting int       // runs that wait for a node slot
 }
 
-// ticket is a run's place in the queue.
+// ticket is the position of a run in the queue.
 type ticket struct {
 	run      string
 	priority int
@@ -37,38 +37,38 @@ func ticketOf(r *domain.Run) *ticket {
 	return t
 }
 
-// scheduler hands out the two kinds of slots: at most maxRuns runs
-// work at once and at most maxNodes nodes run at once; the rest queue by
-// priority, then age. A run with a concurrency key is admitted only while fewer
-// than its limit are active, and stays admitted until it is final.
+// scheduler manages two kinds of slots: at most maxRuns runs are active at once, and at most
+// maxNodes nodes run at once. The others wait by priority, then by age. A run with a concurrency
+// key is admitted only while fewer runs than its limit are active, and stays admitted until it is
+// final.
 //
-// A slot is held by a token. A run's runner is notified of a slot that was granted to it
-// by a message; the token reports whether the run still holds that slot when the
-// message arrives, and whether who gives a slot back still holds it.
+// A token identifies a slot that a run holds. A message notifies the runner of a granted slot. When
+// the message arrives, the token shows whether the run still holds that slot. Returning a slot also
+// requires its token.
 type scheduler struct {
 	grant func(slotGrant)
 
 	mu      sync.Mutex
 	maxRuns int
 	working map[string]slotToken // runs that hold a slot
-	tokens  slotToken            // the last that was given out
-	atWork  atomic.Int64         // how many those are
+	tokens  slotToken            // the last token
+	atWork  atomic.Int64         // number of runs in working
 	queue   ticketHeap
 	queued  map[string]*ticket
 	active  map[string]map[string]bool // concurrency key → admitted runs
 	blocked map[string][]*ticket       // tickets that wait for their key
 	stopped bool
-	closed  bool // for maintenance: nothing is granted
+	closed  bool // for maintenance: no slot is granted
 
 	maxNodes  int
 	freeNodes int
 	nodeQueue waiterHeap
 }
 
-// slotToken names one holding of a slot; 0: none.
+// slotToken identifies a slot that a run holds. 0 means none.
 type slotToken int64
 
-// slotGrant is a slot that a run got while it was queued.
+// slotGrant is a slot that a queued run got.
 type slotGrant struct {
 	run   string
 	token slotToken
@@ -79,7 +79,7 @@ func newScheduler(maxRuns, maxNodes int, granted func(slotGrant)) *scheduler {
 		active: map[string]map[string]bool{}, blocked: map[string][]*ticket{}, maxNodes: maxNodes, freeNodes: maxNodes}
 }
 
-// enqueue puts a run in the queue; it is granted a slot at once if one is free.
+// enqueue adds a run to the queue. It gets a slot at once if one is free.
 func (s *scheduler) enqueue(t *ticket) {
 	s.mu.Lock()
 	if s.stopped || s.working[t.run] != 0 || s.queued[t.run] != nil {
@@ -93,8 +93,8 @@ func (s *scheduler) enqueue(t *ticket) {
 	s.hand(granted)
 }
 
-// try takes a slot if one is free and no one is before the run; 0: it does not.
-// A slot that was granted to the run and of which it has not been notified is taken over.
+// try takes a slot if one is free and no other run is first. It returns 0 otherwise. If the run has
+// a granted slot of which it has not been notified, try returns that slot.
 func (s *scheduler) try(t *ticket) slotToken {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,7 +115,7 @@ func (s *scheduler) holds(run string, token slotToken) bool {
 	return token != 0 && s.working[run] == token
 }
 
-// release gives a run's slot back, if it still holds it.
+// release returns the slot of a run, if the run still holds it.
 func (s *scheduler) release(run string, token slotToken) {
 	s.mu.Lock()
 	if s.working[run] != token {
@@ -128,7 +128,7 @@ func (s *scheduler) release(run string, token slotToken) {
 	s.hand(granted)
 }
 
-// ended forgets a run that is final: its place and its concurrency key.
+// ended removes a final run from the queue and from its concurrency key.
 func (s *scheduler) ended(run, key string) {
 	s.mu.Lock()
 	s.leave(run)
@@ -148,22 +148,22 @@ func (s *scheduler) ended(run, key string) {
 	s.hand(granted)
 }
 
-// forget takes a run out of the queue.
+// forget removes a run from the queue.
 func (s *scheduler) forget(run string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.drop(run)
 }
 
-// hold counts a run as active under its concurrency key.
-func (s *scheduler) hold(key, run string) {
+// holdKey counts a run as active under its concurrency key.
+func (s *scheduler) holdKey(key, run string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.admit(key, run)
 }
 
-// shut keeps every slot that is free, or gives out what waits again.
-func (s *scheduler) shut(on bool) (granted []slotGrant) {
+// setClosed stops granting slots, or grants slots to waiting runs again.
+func (s *scheduler) setClosed(on bool) (granted []slotGrant) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = on
@@ -177,7 +177,7 @@ func (s *scheduler) stop() {
 	s.queue, s.queued, s.blocked = nil, map[string]*ticket{}, map[string][]*ticket{}
 }
 
-// load is how much is being worked on and how much waits for a slot.
+// load returns the load.
 func (s *scheduler) load() Load {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -238,7 +238,7 @@ func (s *scheduler) take(t *ticket) slotToken {
 	return s.tokens
 }
 
-// leave is the opposite of take; a concurrency key stays until the run ends.
+// leave is the opposite of take. The concurrency key stays until the run ends.
 func (s *scheduler) leave(run string) {
 	delete(s.working, run)
 	s.atWork.Store(int64(len(s.working)))
@@ -255,8 +255,8 @@ func (s *scheduler) drop(run string) {
 	}
 }
 
-// acquireNode takes a node slot for the runner, or registers it to be notified when
-// one is free (it then holds the slot and must use it or give it back).
+// acquireNode takes a node slot. If none is free, it registers granted, which is called when the
+// run gets a slot. The run must then use the slot or return it.
 func (s *scheduler) acquireNode(granted func() bool, priority int, age time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -268,7 +268,7 @@ func (s *scheduler) acquireNode(granted func() bool, priority int, age time.Time
 	return false
 }
 
-// releaseNode gives a node slot to the first who waits, or back.
+// releaseNode passes a node slot to the first waiting run, or frees it.
 func (s *scheduler) releaseNode() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -285,8 +285,8 @@ func (s *scheduler) pumpNodes() {
 	}
 }
 
-// resize changes how much there is to hand out. What is held stays held: where
-// there is less than that now, nothing is handed out until enough was given back.
+// resize changes the limits. Slots in use stay in use. Above a lower limit, no slot is granted
+// until enough have been returned.
 func (s *scheduler) resize(maxRuns, maxNodes int) {
 	s.mu.Lock()
 	s.freeNodes += maxNodes - s.maxNodes
@@ -297,7 +297,7 @@ func (s *scheduler) resize(maxRuns, maxNodes int) {
 	s.hand(granted)
 }
 
-// slots are the active limits.
+// slots returns the active limits.
 func (s *scheduler) slots() (runs, nodes int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -326,7 +326,8 @@ func (h *ticketHeap) Pop() any {
 	return t
 }
 
-// waiter is a run that waits for a node slot. granted notifies it; false: it has ended.
+// waiter is a run that waits for a node slot. granted notifies it, and returns false if the run has
+// ended.
 type waiter struct {
 	granted  func() bool
 	priority int

@@ -9,13 +9,12 @@ import (
 	"github.com/kairosd/kairosd/internal/versions"
 )
 
-// Setup is what a configuration decides of an engine. It can be exchanged while
-// runs continue ([Engine.Reconfigure]).
+// Setup is the part of an engine that depends on the configuration. [Engine.Reconfigure] replaces
+// it while runs continue.
 type Setup struct {
 	Registry Registry // required
-	Secrets  Secrets  // nil: no reference to a secret resolves
-	// MaxRunning, MaxNodes, SeparateApprovals, ConsentTimeout and MaxReplans are as
-	// in [Options].
+	Secrets  Secrets  // nil means that no reference to a secret can be resolved
+	// MaxRunning, MaxNodes, SeparateApprovals, ConsentTimeout, and MaxReplans are as in [Options].
 	MaxRunning        int
 	MaxNodes          int
 	SeparateApprovals bool
@@ -23,7 +22,7 @@ type Setup struct {
 	MaxReplans        int
 }
 
-// withDefaults fills in what is zero and refuses what makes no sense.
+// withDefaults replaces zero fields with defaults, and returns an error for invalid values.
 func (s Setup) withDefaults() (Setup, error) {
 	s.MaxRunning = cmp.Or(s.MaxRunning, 64)
 	s.MaxNodes = cmp.Or(s.MaxNodes, 256)
@@ -37,17 +36,16 @@ func (s Setup) withDefaults() (Setup, error) {
 	return s, nil
 }
 
-// setup is a Setup in use: everything in it is of one moment. Whatever belongs
-// together, such as the handler of a node and the effect of running it, comes from one
-// and the same.
+// setup is an active Setup. Values that belong together, such as the handler of a node and its
+// side-effect class, are taken from the same setup.
 type setup struct {
 	Setup
-	compiler *versions.Compiler // compiles against its registry
+	compiler *versions.Compiler // compiles with the catalog of the registry
 
 	mu   sync.Mutex
-	uses int           // attempts that work with it
-	over bool          // another one has taken its place
-	gone chan struct{} // closed when it is over and no one uses it
+	uses int           // number of attempts that use it
+	over bool          // it was replaced
+	gone chan struct{} // closed when it was replaced and no attempt uses it
 }
 
 func newSetup(s Setup) (*setup, error) {
@@ -58,11 +56,10 @@ func newSetup(s Setup) (*setup, error) {
 	return &setup{Setup: s, compiler: versions.NewCompiler(s.Registry.Catalog), gone: make(chan struct{})}, nil
 }
 
-// Reconfigure takes another setup into use, all of it at once: an attempt that has
-// begun keeps what it began with, the next one has the new. Runs whose plan is
-// compiled continue with it as it is; what it names is found again. gone is closed when
-// the last attempt has ended that works with the setup before. With an error
-// nothing has changed.
+// Reconfigure replaces the setup as a whole. A running attempt keeps its setup, and the next
+// attempt uses the new one. Runs continue with their compiled plan, whose names are looked up
+// again. gone is closed when the last attempt with the previous setup has ended. If Reconfigure
+// returns an error, nothing has changed.
 func (e *Engine) Reconfigure(s Setup) (gone <-chan struct{}, err error) {
 	next, err := newSetup(s)
 	if err != nil {
@@ -76,16 +73,16 @@ func (e *Engine) Reconfigure(s Setup) (gone <-chan struct{}, err error) {
 	return before.gone, nil
 }
 
-// current is the active setup, for questions that are answered at once.
+// current returns the active setup for short uses.
 func (e *Engine) current() *setup { return e.setup.Load() }
 
-// use is current for an attempt: it stays usable until leave.
+// use returns the active setup for an attempt. It stays usable until leave.
 func (e *Engine) use() *setup {
 	for {
 		if s := e.setup.Load(); s.enter() {
 			return s
 		}
-		// It was replaced in between, and its successor is in its place.
+		// It was replaced in between, so try its successor.
 	}
 }
 

@@ -26,7 +26,7 @@ type simEvent struct {
 // and nothing in a world depends on it.
 type unordered struct{}
 
-// listen follows the events of all runs from the last that was sent in earlier lives.
+// watchActivity follows the events of all runs from the last that was sent in earlier lives.
 func (w *world) listen() error {
 	w.mu.Lock()
 	after := int64(0)

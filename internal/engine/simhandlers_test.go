@@ -58,8 +58,8 @@ func (a simAgent) Handle(ctx context.Context, c *engine.Call) (engine.Result, er
 		if n == unsafeCall {
 			kind, effect, most = "tool:charge", walk.EffectUnsafe, 0
 		} else if a.w.mistake != mistakeSpend {
-			c.Needs(n, engine.Need{Input: simInput, Output: simOutput, InputPrice: simPerToken, OutputPrice: simPerToken,
-				Lower: func(output int64) { most = output }})
+			c.Expect(n, engine.ExpectedUsage{Input: simInput, Output: simOutput, InputPrice: simPerToken, OutputPrice: simPerToken,
+				OnLimit: func(output int64) { most = output }})
 		}
 		digest := ""
 		if a.w.mistake == mistakeRepeat && c.Attempt > 1 {
@@ -83,7 +83,7 @@ func (a simAgent) Handle(ctx context.Context, c *engine.Call) (engine.Result, er
 	return scriptedResult(c, agentType)
 }
 
-// used is what a call of a simAgent reports: at most what was reserved, and now and
+// recordUse is what a call of a simAgent reports: at most what was reserved, and now and
 // then nothing.
 func used(c *engine.Call, n int, most int64, err error) domain.Usage {
 	tokens := simInput + most/int64(1+(len(c.Node.ID)+c.Visit+c.Item+n)%3)

@@ -123,11 +123,11 @@ func template(t *testing.T) map[string][]byte {
 			t.Fatal(err)
 		}
 	})
-	return installation(t, dir)
+	return server(t, dir)
 }
 
-// installation reads the files that make one up.
-func installation(tb testing.TB, dir string) map[string][]byte {
+// server reads the files that make one up.
+func server(tb testing.TB, dir string) map[string][]byte {
 	files := map[string][]byte{}
 	for _, name := range []string{"kairos.db", "kairos.db-wal", "kairos.db.key", "kairos.db.anchor"} {
 		b, err := os.ReadFile(filepath.Join(dir, name))
@@ -353,7 +353,7 @@ func (w *world) powerCut(after int) {
 func (w *world) restart() {
 	w.note("restart")
 	w.shut()
-	files := installation(w.t, w.home)
+	files := server(w.t, w.home)
 	w.forget(len(w.vfs.Recording().Ops))
 	w.boot(files)
 }
@@ -377,7 +377,7 @@ func (w *world) release() {
 	p.end <- ending{}
 }
 
-// pass lets time pass.
+// recordHandoff lets time pass.
 func (w *world) pass() {
 	d := []time.Duration{time.Millisecond, time.Second, 15 * time.Second, time.Minute, 11 * time.Minute, 2 * time.Hour,
 		30 * time.Hour}[w.rng.IntN(7)]

@@ -230,7 +230,7 @@ func (w *world) boot(files map[string][]byte) bool {
 	return len(w.violations()) == 0
 }
 
-// shut ends this life. After a power cut, what it still writes goes nowhere.
+// setClosed ends this life. After a power cut, what it still writes goes nowhere.
 func (w *world) shut() {
 	if w.closed {
 		return

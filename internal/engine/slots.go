@@ -6,21 +6,22 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// slots are what a run holds of the engine's slots: one to work at all, and one for each
-// attempt. It belongs to the runner's goroutine; the scheduler locks itself.
+// slots are the slots that a run holds: one for the run, and one for each attempt. Only the
+// goroutine of the runner uses it. The scheduler has its own lock.
 type slots struct {
 	sched *scheduler
 	run   string
-	// granted posts to the runner that it holds one more node slot; false: it has ended.
+	// granted notifies the runner that it holds another node slot. It returns false if the runner
+	// has ended.
 	granted func() bool
 
-	token      slotToken // of the run's slot; 0: it holds none
-	queued     bool      // the run waits in the queue for its slot
-	nodes      int       // node slots that no attempt uses
+	token      slotToken // of the run's slot, or 0
+	queued     bool      // the run is in the queue for its slot
+	nodes      int       // unused node slots
 	nodeQueued bool      // the run waits for a node slot
 }
 
-// take makes sure that the run may work, or queues it.
+// take returns true if the run holds a slot. Otherwise, it adds the run to the queue.
 func (s *slots) take(r *domain.Run) bool {
 	if s.token != 0 {
 		return true
@@ -37,8 +38,8 @@ func (s *slots) take(r *domain.Run) bool {
 	return false
 }
 
-// accept takes over the slot that the scheduler granted to the queued run; false: the run
-// has given it back since, and another may have it.
+// accept takes over a slot that the scheduler granted to the queued run. It returns false if the
+// run has returned the slot meanwhile.
 func (s *slots) accept(token slotToken) bool {
 	if !s.sched.holds(s.run, token) { //seed:stale-grant
 		return false
@@ -47,7 +48,7 @@ func (s *slots) accept(token slotToken) bool {
 	return true
 }
 
-// yield gives the run's slot back.
+// yield returns the slot of the run.
 func (s *slots) yield() {
 	if s.token != 0 {
 		s.sched.release(s.run, s.token)
@@ -55,7 +56,7 @@ func (s *slots) yield() {
 	}
 }
 
-// takeNode takes a node slot, or waits for one with the run's priority and age.
+// takeNode takes a node slot, or waits for one with the priority and age of the run.
 func (s *slots) takeNode(priority int, age time.Time) bool {
 	if s.nodes > 0 {
 		s.nodes--
@@ -77,16 +78,16 @@ func (s *slots) acceptNode() {
 	s.nodes++
 }
 
-// returnNode keeps the node slot of an attempt that is over for the next one.
+// returnNode keeps the node slot of an ended attempt for the next one.
 func (s *slots) returnNode() { s.nodes++ }
 
-// releaseNode gives one unused node slot back.
+// releaseNode returns an unused node slot.
 func (s *slots) releaseNode() {
 	s.nodes--
 	s.sched.releaseNode()
 }
 
-// releaseNodes gives all unused node slots back.
+// releaseNodes returns all unused node slots.
 func (s *slots) releaseNodes() {
 	for s.nodes > 0 {
 		s.releaseNode()

@@ -16,11 +16,11 @@ import (
 // starter creates runs and queues them.
 type starter struct {
 	e     *Engine
-	admit keylock.Locks // one start per concurrency key at a time
+	admit keylock.Locks // one start at a time per concurrency key
 	hold  hold
 }
 
-// allow checks the actor's role; a refusal is audited.
+// allow checks the role of the actor. A refusal is recorded in the audit log.
 func (e *Engine) allow(ctx context.Context, actor domain.Actor, role domain.Role, action, run, object string) error {
 	if actor.Role.Includes(role) {
 		return nil
@@ -29,7 +29,7 @@ func (e *Engine) allow(ctx context.Context, actor domain.Actor, role domain.Role
 		domain.Errorf(domain.CodeForbidden, "this needs the role %s; %s has the role %s", role, actor.Name, actor.Role))
 }
 
-// denied records a refused act and returns why it was refused.
+// denied records a refused action and returns the reason.
 func (e *Engine) denied(ctx context.Context, actor domain.Actor, action, run, object string, why *domain.Error) error {
 	err := e.store.Audit(
 		ctx,
@@ -43,12 +43,12 @@ func (e *Engine) denied(ctx context.Context, actor domain.Actor, action, run, ob
 	return why
 }
 
-// errNotOpen returns the error of a request that arrives before Open or during Stop.
+// errNotOpen returns the error of a request before Open or during Stop.
 func errNotOpen() error {
 	return domain.Errorf(domain.CodeUnavailable, "kairosd is stopping or has not started").Suggest("try again in a moment")
 }
 
-// Start creates a run; it returns once the run is durable.
+// Start creates a run. It returns when the run is durable.
 func (e *Engine) Start(ctx context.Context, actor domain.Actor, r domain.StartRequest) (domain.Run, error) {
 	return e.starts.start(ctx, actor, r)
 }
@@ -66,16 +66,16 @@ func (s *starter) start(ctx context.Context, actor domain.Actor, r domain.StartR
 	if err != nil {
 		return domain.Run{}, err
 	}
-	if r.Hash != "" && !r.Dry { // by whatever name the plan is meant
+	if r.Hash != "" && !r.Dry { // however the request names the plan
 		named, err := s.e.store.Plan(ctx, p.Version.PlanID)
 		if err != nil {
 			return domain.Run{}, err
 		}
-		if err := whilePaused(named); err != nil {
+		if err := checkNotPaused(named); err != nil {
 			return domain.Run{}, err
 		}
 	}
-	if r.Input, err = accepted(ctx, p, r.Input); err != nil {
+	if r.Input, err = validInput(ctx, p, r.Input); err != nil {
 		return domain.Run{}, err
 	}
 	n := domain.NewRun{
@@ -93,14 +93,13 @@ func (s *starter) start(ctx context.Context, actor domain.Actor, r domain.StartR
 	}
 	if n.Limits.Offline = r.Offline; r.Dry {
 		n.Origin = domain.OriginDry
-	} else if err := s.outgrowDraft(ctx, actor, p); err != nil {
+	} else if err := s.acceptDraft(ctx, actor, p); err != nil {
 		return domain.Run{}, err
 	}
 	return s.create(ctx, p, n, actor)
 }
 
-// startedBefore finds the run that an earlier request with the same idempotency
-// key created.
+// startedBefore returns the run that an earlier request with the same idempotency key created.
 func (s *starter) startedBefore(ctx context.Context, key string) (domain.Run, bool, error) {
 	if key == "" {
 		return domain.Run{}, false, nil
@@ -112,9 +111,9 @@ func (s *starter) startedBefore(ctx context.Context, key string) (domain.Run, bo
 	return run, err == nil, err
 }
 
-// accepted returns the input that a run starts with: a missing one is what the
-// plan's schema makes of it. An input that does not match the schema is an error.
-func accepted(ctx context.Context, p *runstate.Compiled, input domain.RawJSON) (domain.RawJSON, error) {
+// validInput returns the input of a new run. A missing input becomes the defaults of the plan's
+// schema. An input that does not match the schema is an error.
+func validInput(ctx context.Context, p *runstate.Compiled, input domain.RawJSON) (domain.RawJSON, error) {
 	if p.InputSchema == nil {
 		return input, nil
 	}
@@ -129,7 +128,7 @@ func accepted(ctx context.Context, p *runstate.Compiled, input domain.RawJSON) (
 	return input, versions.CheckValue(ctx, p.InputSchema, input, "input")
 }
 
-// versionOf finds the version that a start asks for.
+// versionOf returns the hash of the requested version.
 func (s *starter) versionOf(ctx context.Context, r domain.StartRequest) (string, error) {
 	if r.Hash != "" {
 		return r.Hash, nil
@@ -142,7 +141,7 @@ func (s *starter) versionOf(ctx context.Context, r domain.StartRequest) (string,
 		return "", domain.Errorf(domain.CodeConflict, "plan %s is archived", p.Key).Suggest("unarchive it, or run another plan")
 	}
 	if !r.Dry {
-		if err := whilePaused(p); err != nil {
+		if err := checkNotPaused(p); err != nil {
 			return "", err
 		}
 	}
@@ -199,7 +198,7 @@ func (s *starter) create(ctx context.Context, p *runstate.Compiled, n domain.New
 		Object:  "plan:" + p.Version.PlanKey,
 		Detail:  detail(map[string]any{"version": p.Version.Number, "hash": p.Hash, "origin": n.Origin}),
 	}
-	if len(n.Audit) > 0 { // the act on another run that makes this one
+	if len(n.Audit) > 0 { // an action on another run creates this one
 		record.Reason = n.Audit[0].Reason
 		n.Audit[0].Object = "run:" + n.ID
 	}
@@ -210,8 +209,7 @@ func (s *starter) create(ctx context.Context, p *runstate.Compiled, n domain.New
 	}
 	if c := n.Concurrency; c != nil && c.Key != "" {
 		defer s.admit.Lock(c.Key)()
-		// A repeated request must not be judged by the rule for one more run: the
-		// active run that it would meet is its own.
+		// A repeated request must not count as another run, because the active run is its own.
 		if run, ok, err := s.startedBefore(ctx, n.Key); ok || err != nil { //seed:key-again
 			return run, err
 		}
@@ -231,10 +229,10 @@ func (s *starter) create(ctx context.Context, p *runstate.Compiled, n domain.New
 	return run, nil
 }
 
-// recall begins a run's journal with what its session remembers for its input. A
-// fork continues with what its run remembered, a child has no memory of its own.
+// recall adds the memory of the session to the journal of a new run. A fork keeps the memory of its
+// run, and a child run has no memory.
 func (s *starter) recall(ctx context.Context, n *domain.NewRun) error {
-	r, ok := s.e.current().Registry.(Rememberer)
+	r, ok := s.e.current().Registry.(SessionMemory)
 	if !ok || n.Session == "" || n.Session == n.ID || n.Parent != nil || n.ForkedFrom != "" {
 		return nil
 	}
@@ -246,7 +244,7 @@ func (s *starter) recall(ctx context.Context, n *domain.NewRun) error {
 	if input != nil {
 		text = jsonvalue.Text(input)
 	}
-	known, err := r.Remembered(ctx, n.Actor, n.Session, text)
+	known, err := r.Recall(ctx, n.Actor, n.Session, text)
 	if err != nil || known == "" {
 		return err
 	}
@@ -258,13 +256,13 @@ func (s *starter) recall(ctx context.Context, n *domain.NewRun) error {
 	return nil
 }
 
-// enqueue queues a run that was just created.
+// enqueue queues a new run.
 func (s *starter) enqueue(run *domain.Run) {
 	early := run.StartAt.After(s.e.now())
 	ready := !s.e.opts.Safe && run.Status != domain.RunWaiting
 	open := s.e.runs.keepCreated(run, ready && !early && run.LastSeq == 0 && len(run.Input) <= 4096)
 	switch {
-	case !open || !ready: // it is durable and starts with the next Open, or with its release
+	case !open || !ready: // it is durable, and starts with the next Open or with its release
 	case early:
 		s.e.timers.set(run.ID, run.StartAt)
 	default:
@@ -272,8 +270,8 @@ func (s *starter) enqueue(run *domain.Run) {
 	}
 }
 
-// admission applies the conflict rule of a concurrency key to one more run. The
-// caller holds the lock of the key.
+// admission applies the conflict rule of a concurrency key to another run. The caller holds the
+// lock of the key.
 func (s *starter) admission(ctx context.Context, c *domain.Concurrency) error {
 	switch c.OnConflict {
 	case "", "queue":
@@ -304,9 +302,9 @@ func (s *starter) admission(ctx context.Context, c *domain.Concurrency) error {
 	return nil
 }
 
-// outgrowDraft takes a draft into use whose version is started: no one starts what
-// they have not accepted.
-func (s *starter) outgrowDraft(ctx context.Context, actor domain.Actor, p *runstate.Compiled) error {
+// acceptDraft accepts a draft whose version is started, because starting a version implies
+// accepting it.
+func (s *starter) acceptDraft(ctx context.Context, actor domain.Actor, p *runstate.Compiled) error {
 	if p.Version.Origin != versions.OriginPlanner {
 		return nil
 	}

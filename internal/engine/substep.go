@@ -15,21 +15,20 @@ import (
 type substepMsg struct {
 	attempt *attempt
 	entry   domain.Entry
-	mail    mail
+	mail    substepData
 	reply   reply[done]
-	// unreported: the server did not say what a model call used.
+	// unreported means that the provider did not report the usage of a model call.
 	unreported bool
 }
 
 func (m substepMsg) answer(err error) { m.reply.give(done{}, err) }
 
-// SubstepKey is the idempotency key of a call that sub-step n of an attempt with
-// this key makes.
+// SubstepKey returns the idempotency key of the call of sub-step n in an attempt with this key.
 func SubstepKey(key string, n int) string { return key + "-" + strconv.Itoa(n) }
 
-// runSubstep runs fn at most once per (visit, item, n) across crashes: its
-// response is durable before the handler sees it. An unsafe sub-step announces
-// itself first, so that it is in doubt until its outcome is recorded.
+// runSubstep runs fn at most once per visit, item, and n, even across crashes. Its response is
+// durable before the handler receives it. A non-idempotent sub-step first writes an intent row, so
+// that it is in doubt until its outcome is recorded.
 func (t *attempt) runSubstep(recorded domain.Entry, n int, kind, digest string, effect walk.Effect,
 	fn func() (any, domain.Usage, error)) (any, error) {
 	if recorded.Substep == n && n > 0 && sameSubstep(recorded, kind, digest) {
@@ -42,7 +41,7 @@ func (t *attempt) runSubstep(recorded domain.Entry, n int, kind, digest string, 
 		return nil, errors.New("engine: sub-steps count from 1")
 	}
 	row := domain.Entry{Node: t.Spec.ID, Visit: t.Visit, Item: t.Item, Attempt: t.Number, Substep: n, Effect: string(effect)}
-	t.usedIn(kind)
+	t.recordSubstepUse(kind)
 	if err := t.reserve(n); err != nil {
 		return nil, err
 	}
@@ -51,7 +50,7 @@ func (t *attempt) runSubstep(recorded domain.Entry, n int, kind, digest string, 
 		intent.Kind, intent.Status, intent.StartedAt = domain.EntryIntent, domain.NodeRunning, t.handlers.now()
 		intent.Decision, intent.Input = runstate.SubstepDecision{Kind: kind, Digest: digest}.JSON(), t.prompt(n)
 		intent.IdempotencyKey = SubstepKey(t.call.IdempotencyKey, n)
-		if err := t.recordSubstep(intent, mail{}); err != nil {
+		if err := t.recordSubstep(intent, substepData{}); err != nil {
 			t.notMade(row, kind, digest)
 			return nil, err
 		}
@@ -62,9 +61,9 @@ func (t *attempt) runSubstep(recorded domain.Entry, n int, kind, digest string, 
 	failpoint.Hit("substep.after")
 	unreported := usage.Estimated || err == nil && usage.Zero()
 	usage.Estimated = false
-	if errors.Is(err, ErrBudget) { // it was paid for, and its answer is of no use
+	if errors.Is(err, ErrBudget) { // it has a cost, and its response is useless
 		row.Status, row.Usage, row.Decision = domain.NodeCancelled, usage, runstate.SubstepDecision{Kind: kind, Digest: digest}.JSON()
-		if recordErr := t.record(substepMsg{t, row, mail{}, newReply[done](), unreported}); recordErr != nil {
+		if recordErr := t.record(substepMsg{t, row, substepData{}, newReply[done](), unreported}); recordErr != nil {
 			return nil, recordErr
 		}
 		return nil, err
@@ -77,7 +76,7 @@ func (t *attempt) runSubstep(recorded domain.Entry, n int, kind, digest string, 
 				t.notMade(row, kind, digest)
 			}
 			t.callEnded(n, unreported || !usage.Zero())
-			return nil, err // no response to keep: what it did is unknown
+			return nil, err // there is no response to record, and the effect is unknown
 		}
 		row.Status, row.Failure = domain.NodeFailed, runstate.FromPlanner(f, t.Spec.ID)
 		t.handlers.current().maskFailure(row.Failure)
@@ -91,25 +90,25 @@ func (t *attempt) runSubstep(recorded domain.Entry, n int, kind, digest string, 
 	}
 	row.Usage, row.Decision = usage, runstate.SubstepDecision{Kind: kind, Digest: digest}.JSON()
 	if row.Failure != nil {
-		err = runstate.ToPlanner(row.Failure) // as a later attempt reads it, secrets masked
+		err = runstate.ToPlanner(row.Failure) // as a later attempt reads it, with secrets masked
 	}
-	if recordErr := t.record(substepMsg{t, row, mail{}, newReply[done](), unreported}); recordErr != nil {
+	if recordErr := t.record(substepMsg{t, row, substepData{}, newReply[done](), unreported}); recordErr != nil {
 		return nil, recordErr
 	}
 	return out, err
 }
 
-// notMade records that a non-idempotent sub-step that was announced did nothing,
-// so that it is not in doubt. The attempt is about to end: no one waits for the row.
+// notMade records that an announced non-idempotent sub-step did nothing, so that it is not in
+// doubt. The attempt is about to end, so nothing waits for the row.
 func (t *attempt) notMade(row domain.Entry, kind, digest string) {
 	row.Kind, row.Status, row.StartedAt = domain.EntrySubstep, domain.NodeCancelled, t.handlers.now()
 	row.Decision = runstate.SubstepDecision{Kind: kind, Digest: digest}.JSON()
-	t.inbox.post(substepMsg{t, row, mail{}, newReply[done](), false})
+	t.inbox.post(substepMsg{t, row, substepData{}, newReply[done](), false})
 }
 
-// asking keeps a prompt for the row of its sub-step. What cannot be kept is left
-// out: the call itself does not depend on it.
-func (t *attempt) asking(n int, prompt any) {
+// recordPrompt keeps a prompt for the row of its sub-step. A prompt that cannot be stored is left out,
+// because the call does not depend on it.
+func (t *attempt) recordPrompt(n int, prompt any) {
 	_, raw, failure := t.handlers.current().encodeOutput(t.Spec.ID, prompt)
 	if failure != nil {
 		t.handlers.log.Warn("a prompt was not kept", "run_id", t.run, "node", t.Spec.ID, "err", failure.Message)
@@ -123,7 +122,7 @@ func (t *attempt) asking(n int, prompt any) {
 	t.prompts[n] = raw
 }
 
-// prompt takes the prompt of a sub-step; nil: there is none.
+// prompt removes and returns the prompt of a sub-step, or nil.
 func (t *attempt) prompt(n int) domain.RawJSON {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -138,13 +137,13 @@ func sameSubstep(e domain.Entry, kind, digest string) bool {
 }
 
 // recordSubstep returns when the row is durable.
-func (t *attempt) recordSubstep(e domain.Entry, l mail) error {
+func (t *attempt) recordSubstep(e domain.Entry, l substepData) error {
 	return t.record(substepMsg{t, e, l, newReply[done](), false})
 }
 
 func (t *attempt) record(m substepMsg) error {
-	// The runner lives as long as the attempt counts. If the attempt ends first, the row
-	// may still become durable.
+	// The runner exists as long as the attempt counts. If the attempt ends first, the row may still
+	// become durable.
 	_, err := ask(t.ctx, t.handlers.stopped, t.inbox.post, m, m.reply, ErrFenced)
 	return err
 }
@@ -165,6 +164,6 @@ func (m substepMsg) apply(a *runner) {
 			Handoff:  m.mail.handoff,
 		},
 	)
-	a.feed()
+	a.startWaitingCalls()
 	a.pipe.after(m.answer)
 }

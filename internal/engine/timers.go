@@ -8,14 +8,13 @@ import (
 	"github.com/kairosd/kairosd/internal/testing/failpoint"
 )
 
-// timers is the one heap of due times of all runs: a waiting run costs an entry
-// here and no goroutine.
+// timers is a heap of the due times of all runs. A waiting run costs an entry and no goroutine.
 type timers struct {
 	now  func() time.Time
 	fire func(run string)
-	// look is how long a clock that jumps forwards may go unnoticed: timers are due
-	// by the clock, waiting is not.
-	look time.Duration
+	// recheckEvery is the maximum time until a forward jump of the clock is noticed, because timers depend
+	// on the clock, and waiting does not.
+	recheckEvery time.Duration
 
 	mu   sync.Mutex
 	heap dueHeap
@@ -33,17 +32,16 @@ type alarm struct {
 
 func newTimers(now func() time.Time, fire func(run string)) *timers {
 	return &timers{
-		now:  now,
-		fire: fire,
-		look: time.Second,
-		due:  map[string]*alarm{},
-		wake: make(chan struct{}, 1),
-		done: make(chan struct{}),
+		now:          now,
+		fire:         fire,
+		recheckEvery: time.Second,
+		due:          map[string]*alarm{},
+		wake:         make(chan struct{}, 1),
+		done:         make(chan struct{}),
 	}
 }
 
-// set makes the run due at a time, replacing what was set before; the zero time
-// removes it.
+// set sets the time at which the run is due. It replaces an earlier time. The zero time removes it.
 func (t *timers) set(run string, at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -87,8 +85,8 @@ func (t *timers) loop() {
 	}
 }
 
-// fireDue fires what is due and returns the wait until it is to be called again,
-// if nothing is set until then.
+// fireDue fires the due timers. It returns the time until the next call, unless a timer is set
+// before.
 func (t *timers) fireDue() time.Duration {
 	var due []string
 	wait := time.Hour
@@ -96,7 +94,7 @@ func (t *timers) fireDue() time.Duration {
 	now := t.now()
 	for len(t.heap) > 0 {
 		if left := t.heap[0].at.Sub(now); left > 0 {
-			wait = min(t.look, left)
+			wait = min(t.recheckEvery, left)
 			break
 		}
 		a := heap.Pop(&t.heap).(*alarm)

@@ -7,8 +7,8 @@ import (
 	"github.com/kairosd/kairosd/internal/runstate"
 )
 
-// used notes something that takes part in the attempt.
-func (t *attempt) used(kind, name string) {
+// recordUse records a participant of the attempt.
+func (t *attempt) recordUse(kind, name string) {
 	if name == "" {
 		return
 	}
@@ -17,14 +17,14 @@ func (t *attempt) used(kind, name string) {
 	t.uses = append(t.uses, domain.Use{Kind: kind, Name: name})
 }
 
-// usedIn notes what a sub-step calls.
-func (t *attempt) usedIn(kind string) {
+// recordSubstepUse records the target of a sub-step.
+func (t *attempt) recordSubstepUse(kind string) {
 	if name, ok := strings.CutPrefix(kind, runstate.ToolKindPrefix); ok {
-		t.used(domain.UseTool, name)
+		t.recordUse(domain.UseTool, name)
 	}
 }
 
-// takeUses gives what took part since the last call.
+// takeUses returns the participants since the last call.
 func (t *attempt) takeUses() []domain.Use {
 	t.mu.Lock()
 	defer t.mu.Unlock()

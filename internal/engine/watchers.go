@@ -8,10 +8,10 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// watchers are those who wait for a change of a run's status. It is safe for concurrent
-// use.
+// watchers wait for a change of a run's status. It is safe for concurrent use.
 type watchers struct {
-	// They are set once. created reports whether a run has had no runner since it was created.
+	// These fields are set once. created reports whether a run has had no runner since it was
+	// created.
 	read    func(ctx context.Context, run string) (domain.Run, error)
 	created func(run string) bool
 	stopped <-chan struct{}
@@ -22,12 +22,12 @@ type watchers struct {
 
 type watch struct {
 	changed chan struct{}
-	// atRest is set if a run that is queued or works is of no interest.
+	// atRest ignores changes to queued and running.
 	atRest bool
 }
 
-// watch returns a channel that is closed at the run's next change, and a function that
-// ends the watch. atRest: at the next change to a status other than queued and running.
+// watch returns a channel that is closed at the next status change of the run, and a function that
+// ends the watch. atRest ignores changes to queued and running.
 func (w *watchers) watch(run string, atRest bool) (changed <-chan struct{}, forget func()) {
 	c := make(chan struct{})
 	w.mu.Lock()
@@ -39,7 +39,7 @@ func (w *watchers) watch(run string, atRest bool) (changed <-chan struct{}, forg
 	return c, func() { w.remove(run, func(other watch) bool { return other.changed == c }) }
 }
 
-// changed wakes those who wait for a run that has this status now.
+// changed notifies the watchers of a run that it has a new status.
 func (w *watchers) changed(run string, status domain.RunStatus) {
 	moving := status == domain.RunQueued || status == domain.RunRunning
 	w.remove(run, func(other watch) bool {
@@ -66,9 +66,9 @@ func (w *watchers) remove(run string, done func(watch) bool) {
 	w.byRun[run] = list
 }
 
-// await returns when a run is as the caller wants it, or the context ends: then with the run as
-// it was last read. atRest: changes to queued and running are of no interest, and a run is not
-// read before it has a runner.
+// await returns when wanted accepts the run. If the context ends, it returns the run as it was last
+// read. atRest ignores changes to queued and running, and does not read a run before it has a
+// runner.
 func (w *watchers) await(ctx context.Context, run string, atRest bool, wanted func(*domain.Run) bool) (domain.Run, error) {
 	for {
 		changed, forget := w.watch(run, atRest)

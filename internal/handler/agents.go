@@ -268,8 +268,8 @@ func (m *Models) reaches(a Agent, class func(tool string) walk.Effect) bool {
 	return false
 }
 
-// Speaker is the agent behind a node; empty: none is.
-func (r *Registry) Speaker(node *walk.ProgramNode) string {
+// NodeAgent returns the agent of a node, or "". It implements [engine.NodeAgents].
+func (r *Registry) NodeAgent(node *walk.ProgramNode) string {
 	switch node.Type {
 	case walk.TypeAgent, walk.TypeLLM, walk.TypeRouter, walk.TypeGenerator:
 		if m := r.Models(); m != nil {
@@ -347,9 +347,9 @@ func (m *Models) named(node *walk.ProgramNode) (Agent, error) {
 // loop is a conversation of an agent on behalf of a node, without its tools.
 func (m *Models) loop(a Agent, call *engine.Call) *conversation.Loop {
 	p, _ := m.Provider(a.Provider) // checked by NewModels
-	if call.Used != nil {
-		call.Used(domain.UseAgent, a.ID)
-		call.Used(domain.UseProvider, cmp.Or(a.Provider, m.defaultProvider))
+	if call.RecordUse != nil {
+		call.RecordUse(domain.UseAgent, a.ID)
+		call.RecordUse(domain.UseProvider, cmp.Or(a.Provider, m.defaultProvider))
 	}
 	l := &conversation.Loop{
 		Name:          a.ID,
@@ -412,15 +412,15 @@ func (j journal) Do(n int, kind, digest string, effect walk.Effect, fn func() (a
 
 // Asked implements [conversation.Prompter].
 func (j journal) Asked(n int, p conversation.Prompt) {
-	if j.call.Asking != nil {
-		j.call.Asking(n, p.Value())
+	if j.call.RecordPrompt != nil {
+		j.call.RecordPrompt(n, p.Value())
 	}
 }
 
 // Calling implements [conversation.Caller].
 func (j journal) Calling(n int, args any) {
-	if j.call.Asking != nil {
-		j.call.Asking(n, args)
+	if j.call.RecordPrompt != nil {
+		j.call.RecordPrompt(n, args)
 	}
 }
 

@@ -18,11 +18,11 @@ const defaultAnswer = 4096
 
 // Bound implements [conversation.Bounder]: it reports to the engine what a model call may use.
 func (j journal) Bound(n int, r *llm.Request) {
-	if j.call.Needs == nil {
+	if j.call.Expect == nil {
 		return
 	}
 	most := int64(cmp.Or(r.MaxTokens, defaultAnswer))
-	need := engine.Need{Input: model.EstimateInput(*r), Output: most, Lower: func(output int64) {
+	need := engine.ExpectedUsage{Input: model.EstimateInput(*r), Output: most, OnLimit: func(output int64) {
 		r.MaxTokens = int(output)
 		if output < most {
 			j.lowered.note(n)
@@ -33,7 +33,7 @@ func (j journal) Bound(n int, r *llm.Request) {
 		need.Unpriced = fmt.Sprintf("providers.%s.prices.%s", j.provider, cmp.Or(r.Model, j.m.about[j.provider].Model, "MODEL"))
 	}
 	need.InputPrice, need.OutputPrice = price.Input/1e6, price.Output/1e6
-	j.call.Needs(n, need)
+	j.call.Expect(n, need)
 }
 
 // price is what a model costs; where nothing names the model, the dearest that the

@@ -90,12 +90,12 @@ func (t *table) handOver(ctx context.Context, from Agent, args any, final bool) 
 	}
 	t.mu.Unlock()
 
-	p := engine.Passing{From: from.ID, To: h.Target, Reason: h.Reason, Explanation: h.Explanation, Request: args}
+	p := engine.HandoffRequest{From: from.ID, To: h.Target, Reason: h.Reason, Explanation: h.Explanation, Request: args}
 	if f, ok := errors.AsType[*walk.Failure](rejected); ok {
 		p.Rejected = f
 	}
 	first := block * stepBlock
-	if err := t.call.Pass(first, p); err != nil {
+	if err := t.call.RecordHandoff(first, p); err != nil {
 		return nil, "", true, err
 	}
 	if rejected != nil {
@@ -106,7 +106,7 @@ func (t *table) handOver(ctx context.Context, from Agent, args any, final bool) 
 	if err != nil && (context.Cause(ctx) != nil || !isAnswer(err)) {
 		return nil, who, h.ReturnControl, err // the attempt ends; no one has answered
 	}
-	if recordErr := t.call.Answered(first+answerStep, first, p, out, err); recordErr != nil {
+	if recordErr := t.call.RecordHandoffResult(first+answerStep, first, p, out, err); recordErr != nil {
 		return nil, who, h.ReturnControl, recordErr
 	}
 	return out, who, h.ReturnControl, err
@@ -117,7 +117,7 @@ func (t *table) handOver(ctx context.Context, from Agent, args any, final bool) 
 func isAnswer(err error) bool {
 	f, ok := errors.AsType[*walk.Failure](err)
 	return ok && f.Code != walk.CodeCancelled && f.Code != walk.CodeTimeout && !conversation.InDoubt(err) &&
-		!errors.Is(err, engine.ErrAsked)
+		!errors.Is(err, engine.ErrApprovalPending)
 }
 
 // targets are the agents as the rules of handoffs see them.

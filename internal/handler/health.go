@@ -319,7 +319,7 @@ func (n noted) Handle(ctx context.Context, call *engine.Call) (engine.Result, er
 		}
 		who = a.ID
 	}
-	if !errors.Is(err, engine.ErrAsked) && !errors.Is(err, engine.ErrBudget) { // it waits, and is called again
+	if !errors.Is(err, engine.ErrApprovalPending) && !errors.Is(err, engine.ErrBudget) { // it waits, and is called again
 		n.m.calls.Ended(ctx, activity.Agent+who, activity.Call{Took: time.Since(began), Err: err, Usage: out.Usage})
 	}
 	return out, err

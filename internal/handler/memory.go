@@ -30,8 +30,8 @@ func (r *Registry) SetMemory(m Memory) {
 	r.memory = m
 }
 
-// Remembered implements [engine.Rememberer].
-func (r *Registry) Remembered(ctx context.Context, owner, session, text string) (string, error) {
+// Recall implements [engine.Rememberer].
+func (r *Registry) Recall(ctx context.Context, owner, session, text string) (string, error) {
 	r.mu.RLock()
 	m := r.memory
 	r.mu.RUnlock()
@@ -59,7 +59,7 @@ func (r *Registry) recollect(ctx context.Context, call *engine.Call, text string
 	if call.Session == "" || call.Session == call.RunID {
 		return "", nil
 	}
-	return r.Remembered(ctx, call.Owner, call.Session, text)
+	return r.Recall(ctx, call.Owner, call.Session, text)
 }
 
 // recall is recollect for a conversation that a crash may interrupt: what was

@@ -38,7 +38,7 @@ func (r *Registry) Denied(plan, name string) bool {
 
 // Gate asks a person before the call of a tool node whose permission requires it.
 // What cannot be called with its arguments fails before a person has to answer.
-func (r *Registry) Gate(plan string, node *walk.ProgramNode, input any) (*engine.Question, error) {
+func (r *Registry) Gate(plan string, node *walk.ProgramNode, input any) (*engine.CallToApprove, error) {
 	if node.Type != walk.TypeTool {
 		return nil, nil
 	}
@@ -53,7 +53,7 @@ func (r *Registry) Gate(plan string, node *walk.ProgramNode, input any) (*engine
 			return nil, err
 		}
 	}
-	return &engine.Question{Tool: node.Tool, Args: args}, nil
+	return &engine.CallToApprove{Tool: node.Tool, Args: args}, nil
 }
 
 // permitted refuses a call that is denied; its refusal is recorded as any other
@@ -65,11 +65,11 @@ func (r *Registry) permitted(call *engine.Call, agent tool.Permissions, name str
 
 // consent asks a person before sub-step n of a node calls a tool that asks: nil
 // when it need not or has been answered, the rejection as the call's failure, or
-// [engine.ErrAsked] when no one has answered yet.
+// [engine.ErrApprovalPending] if there is no answer yet.
 func (r *Registry) consent(call *engine.Call, agent tool.Permissions, n int, name string, args any) error {
 	p, err := r.permission(call.PlanKey, call.Node, agent, name)
 	if err != nil || p != tool.Ask || r.tools.Check(name, args) != nil {
 		return nil // what is refused needs no answer; the call states why
 	}
-	return call.Approve(n, engine.Question{Tool: name, Args: args})
+	return call.Approve(n, engine.CallToApprove{Tool: name, Args: args})
 }

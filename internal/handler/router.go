@@ -278,8 +278,8 @@ func (n toolsNode) one(ctx context.Context, call *engine.Call, i int, name strin
 		return answerOf(err, false)
 	}
 	effect := n.r.tools.Effect(name, args)
-	if effect == walk.EffectUnsafe && call.Asking != nil {
-		call.Asking(i+1, args)
+	if effect == walk.EffectUnsafe && call.RecordPrompt != nil {
+		call.RecordPrompt(i+1, args)
 	}
 	digest := fmt.Sprintf("%s %s", name, jsonvalue.Text(args))
 	out, err := call.Substep(i+1, "tool:"+name, digest, effect, func() (any, domain.Usage, error) {
@@ -303,7 +303,8 @@ func (n toolsNode) one(ctx context.Context, call *engine.Call, i int, name strin
 // is unknown, or a person must answer first.
 func answerOf(err error, unsafe bool) (any, error) {
 	f := walk.AsFailure(err)
-	if errors.Is(err, engine.ErrAsked) || errors.Is(err, engine.ErrBudget) || f.Code == walk.CodeCancelled || f.Code == walk.CodeTimeout ||
+	if errors.Is(err, engine.ErrApprovalPending) || errors.Is(err, engine.ErrBudget) || f.Code == walk.CodeCancelled ||
+		f.Code == walk.CodeTimeout ||
 		unsafe && !f.NoEffect {
 		return nil, err
 	}

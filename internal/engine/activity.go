@@ -6,28 +6,28 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// A handler that works gives signs of life: it starts, logs, makes progress, streams
-// text, takes a part of its step. A run of which an attempt has given none for
-// domain.SilentAfter needs attention: it may hang.
+// A working handler shows activity: it starts, logs, reports progress, streams text, or begins a
+// sub-step. A run needs attention if one of its attempts shows no activity for domain.SilentAfter,
+// because it may hang.
 
-// silenceEvery is how often attempts are looked at.
+// silenceEvery is the interval between checks of attempts.
 const silenceEvery = domain.SilentAfter / 4
 
-// silenceMsg reports that one of a run's attempts gives no sign of life since a time,
-// or (zero) that all do.
+// silenceMsg reports that an attempt of the run shows no activity since a time. Zero means that all
+// attempts show activity.
 type silenceMsg struct {
 	since time.Time
 	node  string
 }
 
-// sign notes that an attempt lives.
-func (t *attempt) sign() { t.signed.Store(t.handlers.now().UnixMicro()) }
+// touch records activity of an attempt.
+func (t *attempt) touch() { t.lastActivity.Store(t.handlers.now().UnixMicro()) }
 
-// listen looks for attempts that are silent, until the engine stops.
-func (h *handlers) listen() {
+// watchActivity looks for attempts without activity until the engine stops.
+func (h *handlers) watchActivity() {
 	tick := time.NewTicker(silenceEvery)
 	defer tick.Stop()
-	notified := map[string]bool{} // runs whose runner has been notified
+	notified := map[string]bool{} // runs whose runners were notified
 	for {
 		select {
 		case <-tick.C:
@@ -43,7 +43,7 @@ func (h *handlers) reportSilent(notified map[string]bool) {
 	found := map[string]silenceMsg{}
 	for key := range h.running.Range {
 		t := key.(*attempt)
-		at := time.UnixMicro(t.signed.Load()).UTC()
+		at := time.UnixMicro(t.lastActivity.Load()).UTC()
 		if m, ok := found[t.run]; at.Before(limit) && (!ok || at.Before(m.since)) {
 			found[t.run] = silenceMsg{at, t.Spec.ID}
 		}
@@ -51,13 +51,13 @@ func (h *handlers) reportSilent(notified map[string]bool) {
 	for run, m := range found {
 		if !notified[run] {
 			notified[run] = true
-			h.runs.tell(run, m)
+			h.runs.postIfActive(run, m)
 		}
 	}
 	for run := range notified {
 		if _, still := found[run]; !still {
 			delete(notified, run)
-			h.runs.tell(run, silenceMsg{})
+			h.runs.postIfActive(run, silenceMsg{})
 		}
 	}
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// childRuns starts, cancels, and looks after the runs that plan steps start.
+// childRuns starts, cancels, and checks the child runs of plan steps.
 type childRuns struct {
-	e      *Engine
-	doomed sync.Map // ids of children that are cancelled before they exist
+	e              *Engine
+	cancelledEarly sync.Map // IDs of children that were cancelled before they exist
 }
 
 // findChild finds the version that a plan step runs, and reports it to the machine.
@@ -28,7 +28,7 @@ func (a *runner) findChild(k runstate.StepKey) {
 	a.handle(&runstate.ChildReady{StepKey: k, Hash: hash})
 }
 
-// versionOf is the hash of the version that a plan step of a run runs.
+// versionOf returns the hash of the version that a plan step runs.
 func (c *childRuns) versionOf(m *runstate.Machine, node *walk.ProgramNode) (hash string, f *walk.Failure) {
 	ctx := context.WithoutCancel(c.e.base)
 	fail := func(code, format string, args ...any) (string, *walk.Failure) {
@@ -49,11 +49,11 @@ func (c *childRuns) versionOf(m *runstate.Machine, node *walk.ProgramNode) (hash
 	return hash, nil
 }
 
-// background runs fn in a goroutine that Stop waits for. It may be called by
-// runners only, which Stop waits for too.
+// background runs fn in a goroutine that Stop waits for. Only runners may call it, because Stop
+// waits for them too.
 func (e *Engine) background(fn func()) { e.wg.Go(fn) }
 
-// depth counts the ancestors of a run.
+// depth returns the number of ancestors of a run.
 func (c *childRuns) depth(ctx context.Context, r domain.Run) (int, error) {
 	n := 0
 	for r.Parent != nil && n <= maxRecursion {
@@ -66,12 +66,12 @@ func (c *childRuns) depth(ctx context.Context, r domain.Run) (int, error) {
 	return n, nil
 }
 
-// ensure creates the child if it does not exist yet, resumes one that an
-// earlier opening left failed, and reports one that has ended.
+// ensure creates the child run if it does not exist, resumes a failed one of an earlier opening,
+// and reports one that has ended.
 func (c *childRuns) ensure(id, hash string, input domain.RawJSON, ref domain.ParentRef, resume bool) {
 	ctx := context.WithoutCancel(c.e.base)
 	child, err := c.create(ctx, id, hash, input, ref)
-	if _, doomed := c.doomed.LoadAndDelete(id); doomed && err == nil {
+	if _, early := c.cancelledEarly.LoadAndDelete(id); early && err == nil {
 		c.cancel(id)
 		return
 	}
@@ -91,7 +91,7 @@ func (c *childRuns) ensure(id, hash string, input domain.RawJSON, ref domain.Par
 		}
 		now, unread := c.e.store.Run(ctx, id)
 		if unread == nil {
-			child = now // someone else may have resumed it: then that one reports the end
+			child = now // if another request resumed it, that one reports the end
 		}
 		if child.Status == domain.RunFailed || child.Status == domain.RunCancelled {
 			c.e.log.Warn("child run cannot be resumed", "run_id", id, "parent", ref.Run, "err", err)
@@ -115,7 +115,7 @@ func (c *childRuns) create(ctx context.Context, id, hash string, input domain.Ra
 	if err != nil {
 		return domain.Run{}, err
 	}
-	if input, err = accepted(ctx, p, input); err != nil {
+	if input, err = validInput(ctx, p, input); err != nil {
 		return domain.Run{}, err
 	}
 	origin := "child"
@@ -140,8 +140,7 @@ func (m childMsg) apply(a *runner) {
 	a.handle(ev)
 }
 
-// cancelledByItsParent reports whether the last cancel of a run came from
-// cancel, not from a person.
+// cancelledByItsParent reports whether cancel, and not a person, cancelled the run last.
 func (c *childRuns) cancelledByItsParent(run string) bool {
 	rows, err := c.e.store.Journal(context.WithoutCancel(c.e.base), run, 0)
 	if err != nil {
@@ -156,14 +155,13 @@ func (c *childRuns) cancelledByItsParent(run string) bool {
 	return false
 }
 
-// cancel cancels a child run. It may have ended, or not exist yet: then
-// its creator finds it doomed.
+// cancel cancels a child run. If the child does not exist yet, ensure cancels it later.
 func (c *childRuns) cancel(id string) {
-	c.doomed.Store(id, true)
+	c.cancelledEarly.Store(id, true)
 	if _, err := c.e.store.Run(c.e.base, id); domain.CodeOf(err) == domain.CodeNotFound {
 		return
 	}
-	c.doomed.Delete(id)
+	c.cancelledEarly.Delete(id)
 	_, err := c.e.Act(context.WithoutCancel(c.e.base), domain.System,
 		domain.ActionRequest{Run: id, Action: domain.ActionCancel, Reason: "the parent run does not need it any more"})
 	switch domain.CodeOf(err) {
@@ -173,8 +171,7 @@ func (c *childRuns) cancel(id string) {
 	}
 }
 
-// cancelExcept cancels the children of a run that are not over, except those that it
-// needs.
+// cancelExcept cancels the unfinished children of a run, except the needed ones.
 func (c *childRuns) cancelExcept(run string, needed []string) {
 	children, err := c.e.store.LiveChildren(context.WithoutCancel(c.e.base), run)
 	if err != nil {
@@ -191,12 +188,12 @@ func (c *childRuns) cancelExcept(run string, needed []string) {
 // parent is a waiting run that may have children.
 type parent struct {
 	id, hash string
-	live     int // children that are not over
+	live     int // unfinished children
 }
 
-// sweep looks for waiting runs of which a child ended, or was never created,
-// while no one listened. Runs whose plan has no more children than are at work
-// are left alone: their children tell them.
+// sweep looks for waiting runs whose child ended or was never created while the engine was stopped.
+// It ignores runs whose plan has no more children than are active, because these children notify
+// them.
 func (c *childRuns) sweep(runs []parent) {
 	for _, r := range runs {
 		if c.e.base.Err() != nil || c.e.runs.isStopping() {
@@ -210,11 +207,11 @@ func (c *childRuns) sweep(runs []parent) {
 	}
 }
 
-// disown takes runs, each followed by its children that are not over, and has the
-// children cancelled that no step of their run waits for: the daemon crashed after
-// the run had ended, or had given the step up, and before it cancelled the child.
-// The run's runner decides, so that a resume at the same time keeps its child.
-func (c *childRuns) disown(families [][]string) {
+// cancelUnneeded receives runs, each followed by its unfinished children, and cancels the children that no
+// step of the run waits for. The daemon crashed after the run had ended or had abandoned the step,
+// and before it cancelled the child. The runner of the run decides, so that a concurrent resume
+// keeps its child.
+func (c *childRuns) cancelUnneeded(families [][]string) {
 	for _, family := range families {
 		run, children := family[0], family[1:]
 		if c.e.base.Err() != nil || c.e.runs.isStopping() {
