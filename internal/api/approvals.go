@@ -158,10 +158,16 @@ type predictionsOut struct {
 	Body apitypes.List[domain.Prediction]
 }
 
-func (h approvalHandler) predict(ctx context.Context, in *ApprovalIn) (*predictionsOut, error) {
+type predictIn struct {
+	ApprovalIn
+	ListIn
+}
+
+func (h approvalHandler) predict(ctx context.Context, in *predictIn) (*predictionsOut, error) {
 	list, err := h.approvals.Prediction(ctx, actorOf(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
-	return &predictionsOut{Body: listOf(list, "", same)}, nil
+	page, err := pageOf(ctx, h.kernel, &in.ListIn, list, func(p domain.Prediction) string { return p.Answer }, same)
+	return &predictionsOut{page}, err
 }

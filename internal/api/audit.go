@@ -53,14 +53,14 @@ func (h auditHandler) routes(a *API) {
 
 // AuditQuery selects audit events: by the grammar of the page, or field by field.
 type AuditQuery struct {
-	Filter string    `query:"filter" maxLength:"4096" doc:"actor:, action:, object:, result:, surface:, ip:, corr:, run:, since:, until:"`
-	Actor  string    `query:"actor" maxLength:"128"`
-	Action string    `query:"action" maxLength:"64"`
-	Run    string    `query:"run" maxLength:"64"`
-	Object string    `query:"object" maxLength:"128"`
-	Result string    `query:"result" enum:"ok,denied,failed"`
-	Since  time.Time `query:"since"`
-	Until  time.Time `query:"until"`
+	Filter string `query:"filter" maxLength:"4096" doc:"actor:, action:, object:, result:, surface:, ip:, corr:, run:, since:, until:"`
+	Actor  string `query:"actor" maxLength:"128"`
+	Action string `query:"action" maxLength:"64"`
+	Run    string `query:"run" maxLength:"64"`
+	Object string `query:"object" maxLength:"128"`
+	Result string `query:"result" enum:"ok,denied,failed"`
+	Since  string `query:"since" maxLength:"40" doc:"24h, 7d, or a time."`
+	Until  string `query:"until" maxLength:"40" doc:"24h, 7d, or a time."`
 }
 
 func (h auditHandler) auditFilter(ctx context.Context, in AuditQuery) (domain.AuditFilter, error) {
@@ -72,11 +72,17 @@ func (h auditHandler) auditFilter(ctx context.Context, in AuditQuery) (domain.Au
 	if in.Run != "" {
 		f.Run = in.Run
 	}
-	if !in.Since.IsZero() {
-		f.Since = in.Since
-	}
-	if !in.Until.IsZero() {
-		f.Until = in.Until
+	for _, p := range []struct {
+		name, text string
+		into       *time.Time
+	}{{"since", in.Since, &f.Since}, {"until", in.Until, &f.Until}} {
+		t, err := moment(p.name, p.text)
+		if err != nil {
+			return f, err
+		}
+		if !t.IsZero() {
+			*p.into = t
+		}
 	}
 	if f.Run != "" {
 		run, err := h.runs.Find(ctx, actorOf(ctx), f.Run)

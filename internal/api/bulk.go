@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"reflect"
-	"strconv"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -144,13 +143,12 @@ func (h bulkHandler) items(ctx context.Context, in *bulkItemsIn) (*bulkItemsOut,
 	if err != nil {
 		return nil, err
 	}
-	items, err := h.bulk.Items(ctx, actorOf(ctx), in.ID, after, in.Limit)
-	if err != nil {
-		return nil, err
-	}
-	next := ""
-	if len(items) == in.Limit {
-		next = h.seal(ctx, strconv.FormatInt(items[len(items)-1].Position, 10))
-	}
-	return &bulkItemsOut{listOf(items, next, same)}, nil
+	found, next, err := search(in.Filter, in.Limit, after, func(after int64, limit int) ([]domain.BulkItem, int64, error) {
+		items, err := h.bulk.Items(ctx, actorOf(ctx), in.ID, after, limit)
+		if err != nil || len(items) < limit {
+			return items, 0, err
+		}
+		return items, items[len(items)-1].Position, nil
+	})
+	return &bulkItemsOut{listOf(found, h.sealPosition(ctx, next), same)}, err
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/filter"
@@ -25,6 +26,26 @@ type PageIn struct {
 type LongPageIn struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"200" doc:"The most items of a page."`
 	Cursor string `query:"cursor" maxLength:"2048" doc:"The nextCursor of the previous page."`
+	FilterIn
+}
+
+// FilterIn selects items of a list.
+type FilterIn struct {
+	Filter string `query:"filter" maxLength:"4096" doc:"Fields and words, like status:failed marta. A dash excludes, and commas separate alternatives."`
+}
+
+// moment reads the query parameter of a time: 24h or 7d before now, or a time.
+func moment(name, text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	t, err := filter.Moment(text, time.Now())
+	if err != nil {
+		p := invalid("time.invalid", "%s: %w", name, err)
+		p.Suggestion = "write 24h, 7d, or 2030-01-31T08:00:00Z"
+		return t, p
+	}
+	return t, nil
 }
 
 // position is the number that a cursor names, or else after.
@@ -39,10 +60,18 @@ func (k *kernel) position(ctx context.Context, cursor string, after int64) (int6
 	return after, nil
 }
 
+// sealPosition is seal for a position; 0: the list ends.
+func (k *kernel) sealPosition(ctx context.Context, next int64) string {
+	if next == 0 {
+		return ""
+	}
+	return k.seal(ctx, strconv.FormatInt(next, 10))
+}
+
 // ListIn is what lists accept whose items are filtered one by one.
 type ListIn struct {
 	PageIn
-	Filter string `query:"filter" maxLength:"4096" doc:"Fields and words, like status:failed marta. A dash excludes, and commas separate alternatives."`
+	FilterIn
 }
 
 // seal makes the cursor of the next page. It belongs to one query of one
@@ -127,6 +156,31 @@ func pageOf[S, T any](ctx context.Context, k *kernel, in *ListIn, items []S, id 
 		next = k.seal(ctx, id(items[in.Limit-1]))
 	}
 	return listOf(items, next, view), nil
+}
+
+// maxParts bounds how often a list with a filter is read for one page. A page can have fewer items
+// than asked for, and nextCursor continues the search.
+const maxParts = 20
+
+// search reads parts of a list after a position until limit items match a filter. part returns
+// items and the position after them; zero: the list ends.
+func search[T any, P comparable](text string, limit int, after P,
+	part func(after P, limit int) (items []T, next P, err error)) (found []T, next P, err error) {
+	var end P
+	for range maxParts {
+		var items []T
+		if items, next, err = part(after, limit-len(found)); err != nil {
+			return nil, end, err
+		}
+		if items, err = filtered(text, items, same); err != nil {
+			return nil, end, err
+		}
+		if found = append(found, items...); next == end || len(found) >= limit {
+			break
+		}
+		after = next
+	}
+	return found, next, nil
 }
 
 // filtered selects the items that match a filter.

@@ -232,4 +232,5 @@ func describeEnums(r huma.Registry) {
 	r.RegisterTypeAlias(reflect.TypeFor[domain.DraftState](), reflect.TypeFor[oneOf[domain.DraftState]]())
 	r.RegisterTypeAlias(reflect.TypeFor[domain.BulkState](), reflect.TypeFor[oneOf[domain.BulkState]]())
 	r.RegisterTypeAlias(reflect.TypeFor[domain.Role](), reflect.TypeFor[oneOf[domain.Role]]())
+	r.RegisterTypeAlias(reflect.TypeFor[domain.Millis](), reflect.TypeFor[float64]()) // with a fraction where there is one
 }

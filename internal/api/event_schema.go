@@ -11,6 +11,17 @@ import (
 // EventView is an event on the wire, for the description of the API.
 type EventView struct{ domain.Event }
 
+// Fields lists the fields of all types, for filters.
+func (EventView) Fields() []string {
+	out := []string{"type", "eventId", "timestamp", "sessionId", "runId"}
+	for _, t := range domain.EventTypes {
+		for _, f := range t.Fields {
+			out = append(out, f.Name)
+		}
+	}
+	return out
+}
+
 // Schema describes every type of event: those with a fixed shape by name, and any
 // other by the envelope.
 func (EventView) Schema(r huma.Registry) *huma.Schema {

@@ -86,25 +86,26 @@ func (h eventHandler) runEvents(ctx context.Context, in *runEventsIn) (*huma.Str
 	if from.reset {
 		return nil, invalid("event.unknown", "this event id is not of this database")
 	}
-	events, upto, err := h.Engine.Events(ctx, from.after, run.ID, in.Limit)
-	if err != nil {
-		return nil, err
-	}
-	items := []EventView{}
-	for _, e := range events {
-		if !from.received(e) {
-			items = append(items, EventView{e})
+	items, next, err := search(in.Filter, in.Limit, from.after, func(after int64, limit int) ([]EventView, int64, error) {
+		events, upto, err := h.Engine.Events(ctx, after, run.ID, limit)
+		if err != nil {
+			return nil, 0, err
 		}
-	}
-	more, err := h.Reader.EventsAfter(ctx, upto, run.ID, 1)
+		items := []EventView{}
+		for _, e := range events {
+			if !from.received(e) {
+				items = append(items, EventView{e})
+			}
+		}
+		if more, err := h.Reader.EventsAfter(ctx, upto, run.ID, 1); err != nil || len(more) == 0 {
+			return items, 0, err
+		}
+		return items, upto, nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	next := ""
-	if len(more) > 0 {
-		next = h.seal(ctx, strconv.FormatInt(upto, 10))
-	}
-	body := listOf(items, next, same)
+	body := listOf(items, h.sealPosition(ctx, next), same)
 	return &huma.StreamResponse{Body: func(hctx huma.Context) {
 		hctx.SetHeader("Vary", "Accept")
 		h.writeJSON(hctx, http.StatusOK, body)

@@ -23,7 +23,7 @@ type (
 		Owner string `query:"owner" maxLength:"200" doc:"Whose sessions: your own, unless you are an admin."`
 	}
 	memorySessionsIn struct {
-		PageIn
+		ListIn
 		OwnerIn
 	}
 	memorySessionsOut struct {
@@ -31,7 +31,7 @@ type (
 	}
 	memoriesIn struct {
 		Session string `path:"id" maxLength:"512" doc:"The name of the session."`
-		PageIn
+		ListIn
 		OwnerIn
 	}
 	memoriesOut struct{ Body apitypes.List[domain.Memory] }
@@ -52,6 +52,21 @@ func sessionOf(escaped string) (string, error) {
 	return name, nil
 }
 
+// searchPage is a page of a list that the store reads in parts.
+func searchPage[T any](
+	ctx context.Context, k *kernel, in *ListIn, read func(domain.Page) (domain.List[T], error),
+) (apitypes.List[T], error) {
+	after, err := k.unseal(ctx, in.Cursor)
+	if err != nil {
+		return apitypes.List[T]{}, err
+	}
+	found, next, err := search(in.Filter, in.Limit, after, func(after string, limit int) ([]T, string, error) {
+		list, err := read(domain.Page{After: after, Limit: limit})
+		return list.Items, list.Next, err
+	})
+	return listOf(found, k.seal(ctx, next), same), err
+}
+
 // memoryHandler serves what sessions remember.
 type memoryHandler struct {
 	*kernel
@@ -63,17 +78,10 @@ func (h memoryHandler) routes(a *API) {
 	mount(a, huma.Operation{OperationID: "list-sessions", Method: http.MethodGet, Path: "/sessions", Tags: tags,
 		Summary: "List your sessions that remember something"},
 		func(ctx context.Context, in *memorySessionsIn) (*memorySessionsOut, error) {
-			after, err := h.unseal(ctx, in.Cursor)
-			if err != nil {
-				return nil, err
-			}
-			list, err := h.memory.Sessions(ctx, actorOf(ctx), in.Owner, domain.Page{After: after, Limit: in.Limit})
-			if err != nil {
-				return nil, err
-			}
-			return &memorySessionsOut{
-				Body: listOf(list.Items, h.seal(ctx, list.Next), func(s domain.MemorySession) domain.MemorySession { return s }),
-			}, nil
+			page, err := searchPage(ctx, h.kernel, &in.ListIn, func(p domain.Page) (domain.List[domain.MemorySession], error) {
+				return h.memory.Sessions(ctx, actorOf(ctx), in.Owner, p)
+			})
+			return &memorySessionsOut{page}, err
 		})
 	mount(a, huma.Operation{OperationID: "get-session-memory", Method: http.MethodGet, Path: "/sessions/{id}/memory", Tags: tags,
 		Summary: "List what a session remembers, newest first"},
@@ -82,15 +90,10 @@ func (h memoryHandler) routes(a *API) {
 			if err != nil {
 				return nil, err
 			}
-			after, err := h.unseal(ctx, in.Cursor)
-			if err != nil {
-				return nil, err
-			}
-			list, err := h.memory.Exchanges(ctx, actorOf(ctx), in.Owner, session, domain.Page{After: after, Limit: in.Limit})
-			if err != nil {
-				return nil, err
-			}
-			return &memoriesOut{Body: listOf(list.Items, h.seal(ctx, list.Next), func(m domain.Memory) domain.Memory { return m })}, nil
+			page, err := searchPage(ctx, h.kernel, &in.ListIn, func(p domain.Page) (domain.List[domain.Memory], error) {
+				return h.memory.Exchanges(ctx, actorOf(ctx), in.Owner, session, p)
+			})
+			return &memoriesOut{page}, err
 		})
 	mount(a, huma.Operation{OperationID: "clear-session-memory", Method: http.MethodDelete, Path: "/sessions/{id}/memory", Tags: tags,
 		Summary: "Forget what a session remembers; the journals of its runs stay"},

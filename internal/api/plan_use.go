@@ -3,14 +3,12 @@ package api
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
-	"github.com/kairosd/kairosd/internal/filter"
 )
 
 func (h planHandler) planUseRoutes(a *API) {
@@ -39,9 +37,9 @@ type planFlowIn struct {
 type planFlowOut struct{ Body apitypes.PlanFlow }
 
 func (h planHandler) planFlow(ctx context.Context, in *planFlowIn) (*planFlowOut, error) {
-	since, err := filter.Moment(in.Since, time.Now())
+	since, err := moment("since", in.Since)
 	if err != nil {
-		return nil, domain.Errorf(domain.CodeInvalid, "since: %w", err).Suggest("write 24h, 7d or 2030-01-31T08:00")
+		return nil, err
 	}
 	flow, err := h.plans.Flow(ctx, actorOf(ctx), in.ID, in.Version, since)
 	if err != nil {

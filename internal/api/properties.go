@@ -22,13 +22,21 @@ var (
 // propertyEnums are the values of properties whose types do not list them, with names as
 // in properties.txt.
 var propertyEnums = map[string][]any{
+	"BulkOperation.surface": surfaces, "Draft.surface": surfaces,
+	"BulkOperation.action": bulkActions, "BulkOperationPreview.action": bulkActions,
+	"Preview.action": {domain.ActionResume, domain.ActionRerun, domain.ActionFork, domain.ActionCancel, domain.ActionPause,
+		domain.ActionUnpause, domain.ActionRetryNow, domain.ActionRelease, domain.ActionStartNow, domain.ActionDelete, domain.ActionLimits},
+	"DamagedRow.kind":          entryKinds,
+	"Fault.severity":           {"error", "warning"},
+	"LogLine.level":            {"DEBUG", "INFO", "WARN", "ERROR"},
+	"RetentionPlan.reason":     {"age", "count", "size"},
+	"StepComparison.why":       {"", "missing", "status", "error", "edge", "output"},
 	"*.effect":                 {"pure", "read", "idempotent", "unsafe", "control"},
 	"Answer.kind":              {domain.AnswerApprove, domain.AnswerReject, domain.AnswerChoice, domain.AnswerRequestChanges},
 	"BulkOperationItem.status": {"pending", "acted", "refused"},
 	"Handoff.status":           {"open", "returned", "failed"},
 	"HandoffDetail.status":     {"open", "returned", "failed"},
-	"JournalRow.kind": {domain.EntryIntent, domain.EntryResult, domain.EntryWait, domain.EntryResolve, domain.EntrySubstep,
-		domain.EntryReset, domain.EntryReplan, domain.EntryAction},
+	"JournalRow.kind":          entryKinds,
 	"DraftNote.phase": {domain.PhaseUnderstanding, domain.PhaseChoosing, domain.PhaseDrafting, domain.PhaseValidating,
 		domain.PhaseStoring, domain.PhaseInterrupted},
 	"PlanState.status":     {"executing", "completed", "failed", "cancelled"},
@@ -38,6 +46,14 @@ var propertyEnums = map[string][]any{
 	"PlanProblem.severity": {"error", "warning"},
 	"Problem.code":         problemCodes(),
 }
+
+var (
+	surfaces    = []any{"ui", "api", "cli", "engine"}
+	bulkActions = []any{domain.ActionResume, domain.ActionRerun, domain.ActionCancel, domain.ActionPause, domain.ActionUnpause,
+		domain.ActionRelease, domain.ActionStartNow, domain.ActionDelete, domain.ActionAcknowledge, domain.ActionLabel}
+	entryKinds = []any{domain.EntryIntent, domain.EntryResult, domain.EntryWait, domain.EntryResolve, domain.EntrySubstep,
+		domain.EntryReset, domain.EntryReplan, domain.EntryAction}
+)
 
 // problemCodes are the codes of all refusals.
 func problemCodes() []any {

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -118,22 +117,22 @@ func (h runHandler) tryDocument(ctx context.Context, b *apitypes.RunCreate) (*st
 
 type listRunsIn struct {
 	PageIn
-	Status     []string  `query:"status" maxItems:"6" doc:"One or several, separated by commas."`
-	WaitReason []string  `query:"wait" maxItems:"10" doc:"What waiting runs wait for; one or several."`
-	Attention  bool      `query:"attention" doc:"Only runs that failed or wait for a person."`
-	Plan       string    `query:"plan" maxLength:"128" doc:"A plan's id or its own key."`
-	Version    int       `query:"version" minimum:"1"`
-	Node       string    `query:"node" maxLength:"128" doc:"The node that the headline speaks of."`
-	Error      string    `query:"error" maxLength:"64" doc:"The code of the run's error."`
-	Label      []string  `query:"label,explode" maxItems:"8" doc:"name=value; may be repeated."`
-	Actor      string    `query:"actor" maxLength:"128" doc:"Who started it."`
-	Parent     string    `query:"parent" maxLength:"64" doc:"Child runs of this run."`
-	Related    string    `query:"related" maxLength:"64" doc:"Forks and reruns of this run."`
-	Text       string    `query:"text" maxLength:"128" doc:"Text in the headline."`
-	Since      time.Time `query:"since" doc:"Ended (or, if not final, started) at or after."`
-	Until      time.Time `query:"until" doc:"Ended (or, if not final, started) before."`
-	Deleted    bool      `query:"deleted" doc:"List deleted runs only. Without it, deleted runs are left out."`
-	Filter     string    `query:"filter" maxLength:"4096" doc:"The dashboard's filter grammar, like status:failed plan:invoice since:24h; instead of the other parameters."`
+	Status     []string `query:"status" maxItems:"6" doc:"One or several, separated by commas."`
+	WaitReason []string `query:"wait" maxItems:"10" doc:"What waiting runs wait for; one or several."`
+	Attention  bool     `query:"attention" doc:"Only runs that failed or wait for a person."`
+	Plan       string   `query:"plan" maxLength:"128" doc:"A plan's id or its own key."`
+	Version    int      `query:"version" minimum:"1"`
+	Node       string   `query:"node" maxLength:"128" doc:"The node that the headline speaks of."`
+	Error      string   `query:"error" maxLength:"64" doc:"The code of the run's error."`
+	Label      []string `query:"label,explode" maxItems:"8" doc:"name=value; may be repeated."`
+	Actor      string   `query:"actor" maxLength:"128" doc:"Who started it."`
+	Parent     string   `query:"parent" maxLength:"64" doc:"Child runs of this run."`
+	Related    string   `query:"related" maxLength:"64" doc:"Forks and reruns of this run."`
+	Text       string   `query:"text" maxLength:"128" doc:"Text in the headline."`
+	Since      string   `query:"since" maxLength:"40" doc:"Ended (or, if not final, started) later: 24h, 7d, or a time."`
+	Until      string   `query:"until" maxLength:"40" doc:"Ended (or, if not final, started) before: 24h, 7d, or a time."`
+	Deleted    bool     `query:"deleted" doc:"List deleted runs only. Without it, deleted runs are left out."`
+	Filter     string   `query:"filter" maxLength:"4096" doc:"Like status:failed since:24h; replaces the other parameters."`
 }
 
 func (in *listRunsIn) filter() (domain.RunFilter, error) {
@@ -145,7 +144,14 @@ func (in *listRunsIn) filter() (domain.RunFilter, error) {
 		return f, nil
 	}
 	f := domain.RunFilter{NeedsAttention: in.Attention, Version: in.Version, Node: in.Node, ErrorCode: in.Error, Actor: in.Actor,
-		Parent: in.Parent, RelatedTo: in.Related, Text: in.Text, Since: in.Since, Until: in.Until, Deleted: in.Deleted}
+		Parent: in.Parent, RelatedTo: in.Related, Text: in.Text, Deleted: in.Deleted}
+	var err error
+	if f.Since, err = moment("since", in.Since); err != nil {
+		return f, err
+	}
+	if f.Until, err = moment("until", in.Until); err != nil {
+		return f, err
+	}
 	for _, s := range in.Status {
 		if !slices.Contains(domain.RunStatuses, domain.RunStatus(s)) {
 			return f, invalid("status.unknown", "there is no status %.40q", s)
@@ -237,13 +243,14 @@ func (h runHandler) getJournal(ctx context.Context, in *journalIn) (*journalOut,
 	if err != nil {
 		return nil, err
 	}
-	part, err := h.runs.Journal(ctx, actorOf(ctx), in.ID, after, in.Limit)
-	if err != nil {
-		return nil, err
-	}
-	next := ""
-	if part.More {
-		next = h.seal(ctx, strconv.FormatInt(part.Rows[len(part.Rows)-1].Seq, 10))
-	}
-	return &journalOut{Body: JournalPage{List: listOf(part.Rows, next, same), Damage: part.Damage}}, nil
+	damage := ""
+	found, next, err := search(in.Filter, in.Limit, after, func(after int64, limit int) ([]domain.Entry, int64, error) {
+		part, err := h.runs.Journal(ctx, actorOf(ctx), in.ID, after, limit)
+		damage = part.Damage
+		if err != nil || !part.More {
+			return part.Rows, 0, err
+		}
+		return part.Rows, part.Rows[len(part.Rows)-1].Seq, nil
+	})
+	return &journalOut{Body: JournalPage{List: listOf(found, h.sealPosition(ctx, next), same), Damage: damage}}, err
 }

@@ -94,6 +94,56 @@ func flip(s string) string {
 	return string(b)
 }
 
+// Lists that are read in parts are filtered, too: each page has only items that match, and the
+// pages together have all of them.
+func TestPartsOfAListAreFiltered(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	for _, kind := range []string{"user_update", "tool_accept", "user_update"} {
+		s.world.emit(kind)
+	}
+	run := "/runs/" + s.world.runs[0].ID
+	for line, want := range map[string]int{
+		run + "/journal?filter=node:b&limit=1":          1,
+		run + "/journal?filter=-node:b&limit=1":         2,
+		run + "/events?filter=type:user_update&limit=1": 2,
+		run + "/events?filter=accept":                   1,
+		"/sessions?filter=nothing":                      0,
+	} {
+		found := 0
+		for at := line; at != ""; {
+			a := s.ask(t, "viewer", "GET "+at, "")
+			if a.status != 200 {
+				t.Fatalf("%s: %d %s", at, a.status, a.text)
+			}
+			found += len(a.json["items"].([]any))
+			if at = ""; a.json["hasMore"] == true {
+				at = line + "&cursor=" + a.json["nextCursor"].(string)
+			}
+		}
+		if found != want {
+			t.Errorf("%s: %d items, want %d", line, found, want)
+		}
+	}
+	for _, line := range []string{run + "/journal?filter=color:red", run + "/events?filter=color:red"} {
+		if a := s.ask(t, "viewer", "GET "+line, ""); a.status != 422 {
+			t.Errorf("%s: %d %s", line, a.status, a.text)
+		}
+	}
+}
+
+// A time in a query is a duration before now, or a time.
+func TestTimesInAQuery(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	for line, want := range map[string]int{"/runs?since=24h": 200, "/runs?until=7d": 200, "/runs?since=2001-01-31T08:00:00Z": 200,
+		"/runs?since=soon": 400, "/audit/events?until=soon": 400, "/audit/events?since=24h": 200, "/plans/p/flow?since=soon": 400} {
+		if a := s.ask(t, "viewer", "GET "+line, ""); a.status != want || want == 400 && a.json["reason"] != "time.invalid" {
+			t.Errorf("%s: %d %s", line, a.status, a.text)
+		}
+	}
+}
+
 // A run has started before the first row of its journal.
 func TestARunStartsBeforeItsFirstRow(t *testing.T) {
 	t.Parallel()

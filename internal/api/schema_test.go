@@ -190,11 +190,19 @@ type document struct {
 	}
 }
 
+type parameter struct{ Name, In, Description string }
+
 type operation struct {
 	OperationID string
 	Tags        []string
-	Parameters  []struct{ Name, In string }
-	Responses   map[string]any
+	Parameters  []parameter
+	Responses   map[string]*struct {
+		Content map[string]struct {
+			Schema struct {
+				Ref string `json:"$ref"`
+			}
+		}
+	}
 }
 
 // whole is the description of an API.
@@ -226,7 +234,7 @@ func TestOperationsDeclareWhatTheyShare(t *testing.T) {
 	used := map[string]bool{}
 	for path, methods := range doc.Paths {
 		for method, op := range methods {
-			keyed := slices.ContainsFunc(op.Parameters, func(p struct{ Name, In string }) bool { return p.Name == "Idempotency-Key" })
+			keyed := slices.ContainsFunc(op.Parameters, func(p parameter) bool { return p.Name == "Idempotency-Key" })
 			rule, _ := app.Policy(app.Operation(op.OperationID))
 			if keyed != (rule.Kind != app.Query) {
 				t.Errorf("%s %s: declares a key: %t", method, path, keyed)
@@ -247,6 +255,36 @@ func TestOperationsDeclareWhatTheyShare(t *testing.T) {
 		t.Errorf("tags %v are used of %v", used, known)
 	}
 }
+
+// Every list has pages and a filter, and every time in a query is written in the same way.
+func TestListsHavePagesAndAFilter(t *testing.T) {
+	t.Parallel()
+	doc := whole()
+	for path, methods := range doc.Paths {
+		for method, op := range methods {
+			given := map[string]bool{}
+			for _, p := range op.Parameters {
+				given[p.Name] = true
+				if (p.Name == "since" || p.Name == "until") && !strings.Contains(p.Description, "24h, 7d, or a time.") {
+					t.Errorf("%s %s: %s is described as %q", method, path, p.Name, p.Description)
+				}
+			}
+			for _, r := range op.Responses {
+				for _, media := range r.Content {
+					if doc.Components.Schemas[schemaOf(media.Schema.Ref)].Properties["nextCursor"].Type == nil {
+						continue
+					}
+					if !given["limit"] || !given["cursor"] || !given["filter"] {
+						t.Errorf("%s %s is a list with the parameters %v", method, path, slices.Sorted(maps.Keys(given)))
+					}
+				}
+			}
+		}
+	}
+}
+
+// schemaOf is the name of the schema that a reference points to.
+func schemaOf(ref string) string { return ref[strings.LastIndex(ref, "/")+1:] }
 
 // No list is null: one without items is [].
 func TestListsAreNotNull(t *testing.T) {

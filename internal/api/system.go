@@ -40,9 +40,8 @@ type (
 	systemOut        struct{ Body domain.Server }
 	healthMetricsOut struct{ Body domain.HealthMetrics }
 	logIn            struct {
-		PageIn
-		Level  string `query:"level" enum:"DEBUG,INFO,WARN,ERROR" doc:"This level or worse; absent: all."`
-		Filter string `query:"filter" maxLength:"256" doc:"Lines with this text."`
+		ListIn
+		Level string `query:"level" enum:"DEBUG,INFO,WARN,ERROR" doc:"This level or worse; absent: all."`
 	}
 	logOut struct {
 		Body apitypes.List[domain.DaemonLog]
@@ -83,11 +82,11 @@ func (h systemHandler) routes(a *API) {
 	mount(a, huma.Operation{OperationID: "get-log", Method: http.MethodGet, Path: "/system/log", Tags: tags,
 		Summary: "The newest lines of the daemon's log, newest first"},
 		func(ctx context.Context, in *logIn) (*logOut, error) {
-			lines, err := h.system.Log(ctx, actorOf(ctx), in.Level, in.Filter)
+			lines, err := h.system.Log(ctx, actorOf(ctx), in.Level, "")
 			if err != nil {
 				return nil, err
 			}
-			page, err := pageOf(ctx, h.kernel, &ListIn{PageIn: in.PageIn}, lines, logID, same)
+			page, err := pageOf(ctx, h.kernel, &in.ListIn, lines, logID, same)
 			return &logOut{page}, err
 		})
 	mount(a, huma.Operation{OperationID: "get-metrics", Method: http.MethodGet, Path: "/metrics", Tags: tags,

@@ -6,6 +6,7 @@ import (
 	"net/url"
 
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/internal/filter"
 )
 
 // ReleaseHeld ends a hold and continues all held runs, or only those of a plan.
@@ -52,7 +53,7 @@ func (c *Client) Log(ctx context.Context, level, text string) ([]domain.DaemonLo
 		q.Set("level", level)
 	}
 	if text != "" {
-		q.Set("filter", text)
+		q.Set("filter", filter.Quote(text))
 	}
 	return all[domain.DaemonLog](ctx, c, "/system/log", q, 0)
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/kairosd/kairosd/internal/auth"
 	"github.com/kairosd/kairosd/internal/config"
@@ -109,11 +110,16 @@ func (s *settings) access() []domain.Setting {
 
 func (s *settings) retention() domain.RetentionSettings {
 	c := s.now().cfg.Retention
-	out := domain.RetentionSettings{Audit: c.Audit, MaxSize: c.MaxSize, Every: cmp.Or(c.Every, "1h")}
+	age := func(text string) domain.Millis { return domain.Millis(mustAge(text)) }
+	size, err := config.Size(c.MaxSize)
+	if err != nil { // the configuration was checked
+		size = 0
+	}
+	out := domain.RetentionSettings{Audit: age(c.Audit), MaxSize: size, Every: cmp.Or(age(c.Every), domain.Millis(time.Hour))}
 	row := func(plan string, r config.RetentionRule) {
 		out.Rules = append(
 			out.Rules,
-			domain.RetentionRow{Plan: plan, Completed: r.Completed, Failed: r.Failed, Cancelled: r.Cancelled, Keep: r.Keep},
+			domain.RetentionRow{Plan: plan, Completed: age(r.Completed), Failed: age(r.Failed), Cancelled: age(r.Cancelled), Keep: r.Keep},
 		)
 	}
 	row("", c.RetentionRule)

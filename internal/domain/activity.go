@@ -60,7 +60,7 @@ func (a Activity) Since(t time.Time) (n CallCounts, u Usage) {
 
 // Disablement records that a person disabled a tool or a provider, or paused a plan.
 type Disablement struct {
-	Since  time.Time `json:"since"`
+	Since  time.Time `json:"startedAt"`
 	By     string    `json:"by"`
 	Reason string    `json:"reason,omitempty"`
 }

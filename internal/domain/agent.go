@@ -61,7 +61,7 @@ type ProviderInfo struct {
 	LastErrorAt time.Time `json:"lastErrorAt,omitzero"`
 	// FailingSince is the time of the first failure since the last successful call. It is zero if
 	// the last call succeeded.
-	FailingSince time.Time `json:"failingSince,omitzero"`
+	FailingSince time.Time `json:"failingAt,omitzero"`
 
 	Activity Activity `json:"activity"`
 	// Limits are the rate limits that the provider reported with its last response.

@@ -22,8 +22,8 @@ type Circuit struct {
 	State         CircuitState `json:"status" enum:"closed,open,half_open"`
 	FailuresInRow int          `json:"failuresInRow,omitempty"`
 	// Since is the time at which the circuit was last opened. Trial calls do not change it.
-	Since     time.Time `json:"since,omitzero"`
-	OpenUntil time.Time `json:"openUntil,omitzero"` // then one trial call is made
+	Since     time.Time `json:"openedAt,omitzero"`
+	OpenUntil time.Time `json:"halfOpenAt,omitzero"` // then one trial call is made
 	// LastError is the last failure that counted against the circuit.
 	LastError   string    `json:"lastError,omitempty"`
 	LastErrorAt time.Time `json:"lastErrorAt,omitzero"`

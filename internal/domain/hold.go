@@ -21,7 +21,7 @@ const ApprovalKeyLost = "the origin of this request is unknown because the key f
 // during the hold, until an operator releases them.
 type Hold struct {
 	Reason string    `json:"reason"` // one of the constants above
-	Since  time.Time `json:"since"`
+	Since  time.Time `json:"startedAt"`
 	// Backup is the path of the restored file.
 	Backup string `json:"backup,omitempty"`
 	// Last is the newest audit event of the database. Lost is the newest event that is known to be

@@ -73,15 +73,15 @@ type Entry struct {
 
 // Failure is a failure as the journal stores it.
 type Failure struct {
-	Code       string        `json:"code"`
-	Message    string        `json:"message"`
-	Text       string        `json:"text,omitempty"` // like [walk.Failure.Text]
-	Suggestion string        `json:"suggestion,omitempty"`
-	Node       string        `json:"node,omitempty"`
-	Permanent  bool          `json:"permanent,omitempty"`
-	NoEffect   bool          `json:"noEffect,omitempty"`
-	RetryAfter time.Duration `json:"retryAfter,omitempty"`
-	Detail     string        `json:"detail,omitempty"`
+	Code       string `json:"code"`
+	Message    string `json:"message"`
+	Text       string `json:"text,omitempty"` // like [walk.Failure.Text]
+	Suggestion string `json:"suggestion,omitempty"`
+	Node       string `json:"node,omitempty"`
+	Permanent  bool   `json:"permanent,omitempty"`
+	NoEffect   bool   `json:"noEffect,omitempty"`
+	RetryAfter Millis `json:"retryAfterMs,omitzero"`
+	Detail     string `json:"detail,omitempty"`
 	// Causes are the wrapped errors, outermost first. Request is the ID that the other system gave
 	// to the failed request.
 	Causes  []string `json:"causes,omitempty"`

@@ -3,6 +3,7 @@ package domain
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 )
 
@@ -13,6 +14,21 @@ type Millis time.Duration
 func (m Millis) Duration() time.Duration { return time.Duration(m) }
 
 func (m Millis) String() string { return time.Duration(m).String() }
+
+// Age is the duration as the configuration writes ages, such as 90d or 12h; empty for zero.
+func (m Millis) Age() string {
+	const day = 24 * time.Hour
+	d := time.Duration(m)
+	switch {
+	case d == 0:
+		return ""
+	case d%day == 0:
+		return strconv.Itoa(int(d/day)) + "d"
+	case d%time.Hour == 0:
+		return strconv.Itoa(int(d/time.Hour)) + "h"
+	}
+	return d.String()
+}
 
 // MarshalJSON writes the milliseconds, with a fraction if necessary.
 func (m Millis) MarshalJSON() ([]byte, error) {

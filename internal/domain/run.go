@@ -161,7 +161,7 @@ type Wait struct {
 	Visit  int        `json:"visit,omitempty"`
 	Item   int        `json:"item"` // -1 outside a foreach
 	Reason WaitReason `json:"reason"`
-	Since  time.Time  `json:"since"`
+	Since  time.Time  `json:"startedAt"`
 	Due    time.Time  `json:"dueAt,omitzero"`
 	// IDs of the approval or child run, if the run waits for one.
 	Approval string `json:"approval,omitempty"`
@@ -180,6 +180,6 @@ type OpenCall struct {
 	Substep        int       `json:"substep"`
 	Tool           string    `json:"tool"`
 	Arguments      RawJSON   `json:"arguments,omitempty"`
-	Since          time.Time `json:"since"`
+	Since          time.Time `json:"startedAt"`
 	IdempotencyKey string    `json:"idempotencyKey,omitempty"`
 }

@@ -139,7 +139,7 @@ type TableStorage struct {
 
 // Maintenance describes a time during which no step starts.
 type Maintenance struct {
-	Since  time.Time `json:"since"`
+	Since  time.Time `json:"startedAt"`
 	By     string    `json:"by"`
 	Reason string    `json:"reason,omitempty"`
 }

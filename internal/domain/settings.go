@@ -27,17 +27,17 @@ type Setting struct {
 // RetentionSettings describes the retention rules.
 type RetentionSettings struct {
 	Rules   []RetentionRow `json:"rules" doc:"The first is for all plans without one of their own."`
-	Audit   string         `json:"audit,omitempty" doc:"How long audit events are kept; absent: for ever."`
-	MaxSize string         `json:"maxSize,omitempty"`
-	Every   string         `json:"every"`
+	Audit   Millis         `json:"auditMs,omitzero" doc:"How long audit events are kept, in milliseconds; absent: forever."`
+	MaxSize int64          `json:"maxSize,omitempty" doc:"The largest size of the database in bytes; absent: no limit."`
+	Every   Millis         `json:"everyMs" doc:"The time between passes, in milliseconds."`
 }
 
 // RetentionRow is a retention rule. An absent field means no limit.
 type RetentionRow struct {
-	Plan      string `json:"plan,omitempty"`
-	Completed string `json:"completed,omitempty"`
-	Failed    string `json:"failed,omitempty"`
-	Cancelled string `json:"cancelled,omitempty"`
+	Plan      string `json:"plan,omitempty" doc:"The key of the plan; absent: all plans without a rule of their own."`
+	Completed Millis `json:"completedMs,omitzero" doc:"How long completed runs are kept, in milliseconds; absent: forever."`
+	Failed    Millis `json:"failedMs,omitzero" doc:"How long failed runs are kept, in milliseconds; absent: forever."`
+	Cancelled Millis `json:"cancelledMs,omitzero" doc:"How long cancelled runs are kept, in milliseconds; absent: forever."`
 	Keep      int64  `json:"keep,omitempty"`
 }
 

@@ -76,7 +76,7 @@ type ToolServer struct {
 	// (running it is not permitted). Reason explains a state other than ready.
 	State    string    `json:"status" enum:"ready,unavailable,given up,off"`
 	Reason   string    `json:"reason,omitempty"`
-	Since    time.Time `json:"since,omitzero"`
+	Since    time.Time `json:"changedAt,omitzero"`
 	Tools    int       `json:"tools"`    // offered now
 	Restarts int       `json:"restarts"` // since the start
 }

@@ -15,6 +15,9 @@ import (
 // JSON.
 type Items struct{ terms []term }
 
+// Fielder is an item whose type does not show the fields of its JSON.
+type Fielder interface{ Fields() []string }
+
 // ParseItems reads a filter of items like sample. A key is a field in lower case, such as
 // status:failed; several values separated by commas match any of them, and a dash excludes.
 // Other words are in any text of the item.
@@ -23,7 +26,13 @@ func ParseItems(q string, sample any) (f Items, problem *domain.Error) {
 		return f, problem
 	}
 	fields := map[string]bool{}
-	fieldsOf(reflect.TypeOf(sample), fields)
+	if s, ok := sample.(Fielder); ok {
+		for _, name := range s.Fields() {
+			fields[strings.ToLower(name)] = true
+		}
+	} else {
+		fieldsOf(reflect.TypeOf(sample), fields)
+	}
 	known := slices.Sorted(maps.Keys(fields))
 	for _, t := range split(q) {
 		switch {

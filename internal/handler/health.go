@@ -64,7 +64,7 @@ type kept struct {
 	LastError   string    `json:"lastError,omitempty"`
 	LastErrorAt time.Time `json:"lastErrorAt,omitzero"`
 	// FailingSince is missing where an older kairosd kept it.
-	FailingSince time.Time `json:"failingSince,omitzero"`
+	FailingSince time.Time `json:"failingAt,omitzero"`
 }
 
 const providerKey = "provider."

@@ -18,7 +18,7 @@ func ToPlanner(f *domain.Failure) *walk.Failure {
 		return nil
 	}
 	return &walk.Failure{Code: f.Code, Message: f.Message, Text: f.Text, Suggestion: f.Suggestion, Node: f.Node,
-		Permanent: f.Permanent, NoEffect: f.NoEffect, RetryAfter: f.RetryAfter, Detail: f.Detail, Request: f.Request,
+		Permanent: f.Permanent, NoEffect: f.NoEffect, RetryAfter: f.RetryAfter.Duration(), Detail: f.Detail, Request: f.Request,
 		CausedBy: (*walk.FailureCause)(f.CausedBy)}
 }
 
@@ -29,7 +29,7 @@ func FromPlanner(f *walk.Failure, node string) *domain.Failure {
 		return nil
 	}
 	k := &domain.Failure{Code: f.Code, Message: f.Message, Text: f.Text, Suggestion: f.Suggestion, Node: f.Node,
-		Permanent: f.Permanent, NoEffect: f.NoEffect, RetryAfter: f.RetryAfter, Detail: f.Detail, Causes: causesOf(f),
+		Permanent: f.Permanent, NoEffect: f.NoEffect, RetryAfter: domain.Millis(f.RetryAfter), Detail: f.Detail, Causes: causesOf(f),
 		Request: f.Request, CausedBy: (*domain.FailureCause)(f.CausedBy)}
 	if k.Code == "" {
 		k.Code = walk.CodeFailed

@@ -191,7 +191,7 @@ func attemptFailed(m *Machine, ev *AttemptEnding, w *Step, f *domain.Failure) {
 func scheduleRetry(m *Machine, node *walk.ProgramNode, w *Step, f *domain.Failure) {
 	// The delay that a server requires is the minimum. Jitter spreads the runs that it rejected at
 	// the same time.
-	asked := f.RetryAfter + time.Duration(m.env.Jitter[1]*float64(f.RetryAfter)/10)
+	asked := f.RetryAfter.Duration() + time.Duration(m.env.Jitter[1]*float64(f.RetryAfter)/10)
 	delay := max(node.Backoff.Delay(w.FailedAttempts, m.env.Jitter[0]), asked)
 	if delay <= 0 {
 		m.queue.push(w.StepKey)

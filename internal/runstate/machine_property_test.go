@@ -132,7 +132,7 @@ func (d *driver) finish(t *runstate.Attempt, cause runstate.StopCause) {
 	case 0:
 		fail(domain.Failure{Code: walk.CodeFailed, Message: "it broke", Permanent: true, NoEffect: true})
 	case 1:
-		fail(domain.Failure{Code: walk.CodeFailed, Message: "busy", NoEffect: true, RetryAfter: time.Second})
+		fail(domain.Failure{Code: walk.CodeFailed, Message: "busy", NoEffect: true, RetryAfter: domain.Millis(time.Second)})
 	case 2:
 		fail(domain.Failure{Code: walk.CodeFailed, Message: "lost"})
 	case 3:

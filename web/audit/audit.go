@@ -137,7 +137,7 @@ func (s *section) auditState(c *ui.Context, p *AuditPage) error {
 	keep := ""
 	if s.Settings != nil {
 		if set, err := s.Settings.Settings(c); err == nil {
-			keep = set.Retention.Audit
+			keep = set.Retention.Audit.Age()
 		}
 	}
 	if keep == "" {

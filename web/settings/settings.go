@@ -44,20 +44,22 @@ func (s *section) showRetention(c *ui.Context, code int, problem string) error {
 		return err
 	}
 	p := RetentionPage{
-		Shell:   c.Shell("settings", "Retention"),
-		Source:  config.Source(c, set),
-		Idem:    kit.NewID(),
-		Error:   problem,
-		Every:   kit.Visible(set.Retention.Every),
-		Audit:   kit.Visible(set.Retention.Audit),
-		MaxSize: kit.Visible(set.Retention.MaxSize),
+		Shell:  c.Shell("settings", "Retention"),
+		Source: config.Source(c, set),
+		Idem:   kit.NewID(),
+		Error:  problem,
+		Every:  set.Retention.Every.Age(),
+		Audit:  set.Retention.Audit.Age(),
+	}
+	if set.Retention.MaxSize > 0 {
+		p.MaxSize = c.Size(int(set.Retention.MaxSize))
 	}
 	for _, v := range set.Retention.Rules {
 		row := RetentionRow{
 			Plan:      kit.Visible(v.Plan),
-			Completed: kit.Visible(v.Completed),
-			Failed:    kit.Visible(v.Failed),
-			Cancelled: kit.Visible(v.Cancelled),
+			Completed: v.Completed.Age(),
+			Failed:    v.Failed.Age(),
+			Cancelled: v.Cancelled.Age(),
 		}
 		if v.Keep > 0 {
 			row.Keep = c.Number(v.Keep)

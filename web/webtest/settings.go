@@ -51,8 +51,11 @@ func (s *settings) Settings(ctx context.Context) (domain.Settings, error) {
 			{Key: "approvals.separate", Value: "false", Origin: "default"},
 		},
 		Retention: domain.RetentionSettings{
-			Rules: []domain.RetentionRow{{Completed: "90d", Failed: "365d", Keep: 10000}, {Plan: "invoice", Completed: "3650d"}},
-			Every: "1h",
+			Rules: []domain.RetentionRow{
+				{Completed: domain.Millis(90 * 24 * time.Hour), Failed: domain.Millis(365 * 24 * time.Hour), Keep: 10000},
+				{Plan: "invoice", Completed: domain.Millis(3650 * 24 * time.Hour)},
+			},
+			Every: domain.Millis(time.Hour),
 		},
 		Secrets: []domain.SecretInfo{
 			{
