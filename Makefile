@@ -101,7 +101,7 @@ verify: ## fail if generated code is out of date
 	$(TOOL) sqlc diff
 	$(TOOL) templ generate >/dev/null 2>&1
 	CGO_ENABLED=0 $(GO) generate ./web/static
-	@git diff --exit-code -- '*_templ.go' web/static/k.css web/static/kairos.js web/static/act.js || { echo "sources and generated code differ: make generate"; exit 1; }
+	@git diff --exit-code -- '*_templ.go' web/static/k.css web/static/kairos.js || { echo "sources and generated code differ: make generate"; exit 1; }
 
 golden-db: ## create the golden database of this schema, for upgrade tests; those of released schemas do not change
 	KAIROS_GOLDEN=1 $(GO) test ./internal/store -run '^TestMakeGoldenDatabase$$' -count=1 -v

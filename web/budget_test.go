@@ -23,7 +23,7 @@ func TestPagesAreWithinTheirBudgets(t *testing.T) {
 		}
 	}
 	js, scripts := 0, 0
-	for _, name := range []string{"htmx.min.js", "idiomorph-ext.min.js", "kairos.js", "act.js"} {
+	for _, name := range []string{"htmx.min.js", "idiomorph-ext.min.js", "kairos.js"} {
 		js += len(file(t, name))
 		scripts += webtest.Packed(t, file(t, name))
 	}

@@ -65,6 +65,7 @@ func TestEveryPageKeepsTheRules(t *testing.T) {
 	seed := site.Furnish(t, site.Seed(t))
 	b := site.Browser(t).Login()
 	lives, posts, swaps := 0, 0, 0
+	previews := map[string]bool{}
 	for _, path := range seed.Paths() {
 		p := b.Get(path)
 		doc, err := html.Parse(strings.NewReader(p.Body))
@@ -111,6 +112,12 @@ func TestEveryPageKeepsTheRules(t *testing.T) {
 				switch {
 				case is && got != address:
 					t.Errorf("H1: %s: the link to %s asks for %s", path, at["href"], got)
+				case is && inherited(n, "hx-target") == "#dialog":
+					if inherited(n, "hx-push-url") == "true" || inherited(n, "hx-swap") != "innerHTML" {
+						t.Errorf("H1: %s: the preview %s changes the address, or replaces the dialog", path, at["href"])
+					}
+					previews[address] = true
+				case is && inherited(n, "hx-target") == "closest tr": // a row that is loaded under its own
 				case is && (inherited(n, "hx-target") == "" || inherited(n, "hx-push-url") != "true" || inherited(n, "hx-sync") == ""):
 					t.Errorf("H1: %s: the answer of the link to %s has no place on the page or in the history", path, at["href"])
 				case !is && inherited(n, "hx-push-url") == "true" && pathOf(address) == pathOf(path) && !within(n, "details") && !within(n, "form"):
@@ -147,8 +154,29 @@ func TestEveryPageKeepsTheRules(t *testing.T) {
 			t.Errorf("%s has %d <main> and %d <h1>", path, mains, headings)
 		}
 	}
-	if lives < 20 || posts < 100 || swaps < 100 {
-		t.Errorf("only %d live parts, %d forms and %d links that swap were seen", lives, posts, swaps)
+	for path := range previews {
+		staysInDialog(t, b, site.URL+path)
+	}
+	if lives < 20 || posts < 100 || swaps < 100 || len(previews) < 20 {
+		t.Errorf("only %d live parts, %d forms, %d links that swap, and %d previews were seen", lives, posts, swaps, len(previews))
+	}
+}
+
+// staysInDialog checks a preview: the dialog gets a heading and its forms, and what they send is answered there.
+func staysInDialog(t *testing.T, b *webtest.Browser, address string) {
+	t.Helper()
+	p := b.Do(webtest.Request(t, http.MethodGet, address, "", "HX-Request", "true", "HX-Target", "dialog", "Sec-Fetch-Site", "same-origin"))
+	doc, err := html.Parse(strings.NewReader(p.Body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(p.Body, "<main") || !strings.Contains(p.Body, "<h1") {
+		t.Errorf("%s: the dialog gets a whole page, or no heading:\n%.300s", address, p.Body)
+	}
+	for n := range doc.Descendants() {
+		if at := webtest.Attributes(n); n.Data == "form" && (at["hx-post"] != at["action"] || at["hx-target"] != "#dialog") {
+			t.Errorf("%s: the form to %q leaves the dialog", address, at["action"])
+		}
 	}
 }
 

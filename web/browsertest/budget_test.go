@@ -333,7 +333,7 @@ func (b *tab) interactions(run domain.Run) (worst float64, of string) {
 	after("choosing a row")
 	b.press("jjjk")
 	after("moving by keys")
-	b.click("#list a[data-peek]")
+	b.click("#list .pk a")
 	b.until("the run is looked at", there("tr.peek"))
 	after("a peek")
 	b.click("#q")
@@ -343,7 +343,7 @@ func (b *tab) interactions(run domain.Run) (worst float64, of string) {
 	b.open("/runs/" + run.ID)
 	b.click("#inspector summary, #inspector .json summary, footer details.display summary")
 	after("opening a disclosure")
-	b.click("main .act a[data-dialog]")
+	b.click("main .act a[hx-target=\"#dialog\"]")
 	b.until("the preview is open", there("dialog[open] #preview"))
 	after("opening a preview")
 	return worst, of

@@ -3,6 +3,7 @@ package browsertest
 import (
 	"testing"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -38,7 +39,64 @@ func TestActsArePreviewedInADialog(t *testing.T) {
 	b.reach(`dialog button[value="act"]`, "dialog[open] .note.bad")
 	closed()
 	b.reach(link, "dialog[open] #preview")
+	b.click("dialog .shut")
+	b.until("its button closes the dialog", `!document.querySelector("dialog[open]")`)
+	b.reach(link, "dialog[open] #preview")
+	b.click("dialog a.back")
+	b.until("Back closes the dialog", `!document.querySelector("dialog[open]")`)
+	b.reach(link, "dialog[open] #preview")
+	b.mouse(input.DispatchMouseEventTypeMousePressed, 5, 5)
+	b.mouse(input.DispatchMouseEventTypeMouseReleased, 5, 5)
+	b.until("a click outside closes the dialog", `!document.querySelector("dialog[open]")`)
+	b.reach(link, "dialog[open] #preview")
 	b.leave(func() { b.click(`dialog button[value="act"]`) }, "the act", "#run-id")
 	d.follows(s.Failed, domain.EntryReset)
 	b.quiet("the dialog")
+}
+
+// A peek opens under its row, and its link is marked as expanded. Used again, it closes.
+func TestAPeekOpensAndCloses(t *testing.T) {
+	d := newDaemon(t)
+	d.seed()
+	b := d.tab()
+	b.open("/runs")
+	expanded := func() string {
+		return eval[string](b, `document.querySelector("#list .pk a").getAttribute("aria-expanded") + " " + location.pathname`)
+	}
+	b.reach("#list .pk a", "#list tr:first-child + tr.peek")
+	if now := expanded(); now != "true /runs" {
+		t.Errorf("open, the link is expanded: %s", now)
+	}
+	b.click("#list .pk a")
+	b.until("the row is gone", `!document.querySelector("tr.peek")`)
+	if now := expanded(); now != "false /runs" {
+		t.Errorf("closed, the link is expanded: %s", now)
+	}
+	b.quiet("the peek")
+}
+
+// The reason why a preview cannot be shown is in the dialog, or over the page if the daemon does not answer. If the
+// answer to a form is lost, a note stands beside the form.
+func TestDialogsShowErrors(t *testing.T) {
+	d := newDaemon(t)
+	s := d.seed()
+	b := d.tab()
+	run := "/runs/" + s.Failed.ID
+	link := `main a[href="` + run + `/resume"]`
+	b.open(run)
+	eval[bool](b, `document.body.addEventListener("htmx:configRequest", (e) => e.detail.path = "/runs/missing/resume", {once: true}), true`)
+	b.reach(link, `dialog[open] [role="alert"] h1`)
+	b.accessible("an error in a dialog")
+	b.press(kb.Escape)
+	b.until("Escape closes the dialog", `!document.querySelector("dialog[open]")`)
+	b.block("*://*:*/runs/*/resume*")
+	b.reach(link, "#failed .note")
+	b.block()
+	b.reach(link, "dialog[open] #preview")
+	b.block("*://*:*/runs/*/resume*")
+	b.reach(`dialog button[value="act"]`, "dialog #failed .note")
+	b.block()
+	b.leave(func() { b.click(`dialog button[value="act"]`) }, "the act", "#run-id")
+	d.follows(s.Failed, domain.EntryReset)
+	b.quiet("errors in dialogs")
 }

@@ -34,7 +34,7 @@ func interactions(s webtest.Seeded) []interaction {
 			b.press(kb.ArrowDown)
 			b.until("one is marked", there(`.suggest li[aria-selected="true"]`))
 		}},
-		{"a peek", "/runs", shows("#list a[data-peek]", "tr.peek")},
+		{"a peek", "/runs", shows("#list .pk a", "tr.peek")},
 		{"the columns of the list", "/runs", shows(".menu3 summary", ".menu3 form")},
 		{"chosen rows", "/runs", func(b *tab, _ webtest.Seeded) {
 			b.picking()
@@ -142,14 +142,14 @@ func TestDialogsAndDisclosures(t *testing.T) {
 			b.accessible(where)
 			b.quiet(where)
 		}
-		for _, href := range eval[[]string](b, `[...document.querySelectorAll("main a[data-dialog]")].filter((a) => a.checkVisibility()).map((a) => a.getAttribute("href"))`) {
+		for _, href := range eval[[]string](b, `[...document.querySelectorAll("main a[hx-target='#dialog']")].filter((a) => a.checkVisibility()).map((a) => a.getAttribute("href"))`) {
 			act, _, _ := strings.Cut(href, "?")
 			if act = act[strings.LastIndexByte(act, '/')+1:]; seen["dialog "+act] {
 				continue
 			}
 			seen["dialog "+act] = true
 			where := path + ", the preview " + href
-			css := "main a[data-dialog][href=" + quoted(href) + "]"
+			css := "main a[hx-target='#dialog'][href=" + quoted(href) + "]"
 			b.open(path)
 			b.reach(css, "dialog[open] h1")
 			b.accessible(where)

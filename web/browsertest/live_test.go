@@ -262,14 +262,7 @@ func TestPollingTellsTheSame(t *testing.T) {
 	d := newDaemon(t)
 	s := d.seed()
 	b := d.tab()
-	block := func(urls ...string) {
-		patterns := make([]*network.BlockPattern, 0, len(urls))
-		for _, u := range urls {
-			patterns = append(patterns, &network.BlockPattern{URLPattern: u, Block: true})
-		}
-		call(b, network.SetBlockedURLs, network.SetBlockedURLsParams{URLPatterns: patterns})
-	}
-	block("*://*:*/live*")
+	b.block("*://*:*/live*")
 	b.open("/runs/" + s.Waiting.ID)
 	b.until("the page polls", indicates("polling"))
 	b.fill("input[name=comment]", "half a thought")
@@ -278,8 +271,18 @@ func TestPollingTellsTheSame(t *testing.T) {
 	if typed := eval[string](b, `document.querySelector("input[name=comment]").value`); typed != "half a thought" {
 		t.Errorf("polling took %q away", typed)
 	}
-	block()
+	b.block()
 	b.live()
+}
+
+// block lets no request to addresses like these leave the browser. Without any, all do.
+func (b *tab) block(urls ...string) {
+	b.t.Helper()
+	patterns := make([]*network.BlockPattern, 0, len(urls))
+	for _, u := range urls {
+		patterns = append(patterns, &network.BlockPattern{URLPattern: u, Block: true})
+	}
+	call(b, network.SetBlockedURLs, network.SetBlockedURLsParams{URLPatterns: patterns})
 }
 
 // Without streams, polling leaves the operator's input alone, shows that a daemon is gone, and shows the
@@ -289,11 +292,7 @@ func TestPollingHoldsAndRecovers(t *testing.T) {
 	d := newDaemon(t)
 	run, open := d.busy(3)
 	b := d.tab().small()
-	call(
-		b,
-		network.SetBlockedURLs,
-		network.SetBlockedURLsParams{URLPatterns: []*network.BlockPattern{{URLPattern: "*://*:*/live*", Block: true}}},
-	)
+	b.block("*://*:*/live*")
 	b.open("/runs/" + run.ID + "?step=1")
 	b.until("the page polls", indicates("polling"))
 	held := b.hold()

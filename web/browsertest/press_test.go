@@ -78,18 +78,13 @@ func (b *tab) pressed(css string, x, y float64) bool {
 	if _, err := ask[bool](b, fmt.Sprintf(awaitClick, quoted(css))); err != nil {
 		return false
 	}
-	mouse := func(kind input.DispatchMouseEventType, x, y float64) {
-		b.t.Helper()
-		p := input.DispatchMouseEventParams{Type: kind, X: x, Y: y, Button: input.MouseButtonLeft, ClickCount: 1}
-		call(b, input.DispatchMouseEvent, p)
-	}
-	mouse(input.DispatchMouseEventTypeMousePressed, x, y)
+	b.mouse(input.DispatchMouseEventTypeMousePressed, x, y)
 	if down, err := ask[bool](b, fmt.Sprintf(pressing, quoted(css))); err != nil || !down {
-		mouse(input.DispatchMouseEventTypeMouseReleased, 0, 0)
+		b.mouse(input.DispatchMouseEventTypeMouseReleased, 0, 0)
 		b.t.Logf("a press on %s was lost", css)
 		return false
 	}
-	mouse(input.DispatchMouseEventTypeMouseReleased, x, y)
+	b.mouse(input.DispatchMouseEventTypeMouseReleased, x, y)
 	if b.plain {
 		return true
 	}
@@ -99,6 +94,13 @@ func (b *tab) pressed(css string, x, y float64) bool {
 		b.t.Logf("a click on %s was %s", css, outcome)
 	}
 	return err != nil || outcome == ""
+}
+
+// mouse presses or releases the left button at a position.
+func (b *tab) mouse(kind input.DispatchMouseEventType, x, y float64) {
+	b.t.Helper()
+	p := input.DispatchMouseEventParams{Type: kind, X: x, Y: y, Button: input.MouseButtonLeft, ClickCount: 1}
+	call(b, input.DispatchMouseEvent, p)
 }
 
 // follow clicks what leads to another page, and waits until that page shows what

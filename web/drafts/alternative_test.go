@@ -25,7 +25,7 @@ func TestAnAlternativeIsAcceptedInsteadOfThePlan(t *testing.T) {
 		"the draft",
 		"Alternatives",
 		"Cheaper, with only the requested steps",
-		at+`/accept?alternative=cheaper" data-dialog`,
+		at+`/accept?alternative=cheaper" hx-get=`,
 	)
 	confirm := b.Get(at + "/accept?alternative=cheaper")
 	webtest.Has(t, confirm, "the question", "Accept the alternative", "replaces v1", "brew", `name="alternative" value="cheaper"`)

@@ -187,7 +187,7 @@ func TestADraftIsTriedAcceptedOrDiscarded(t *testing.T) {
 	if st, _ := stage(); st != domain.StageDraft {
 		t.Error("a draft that was tried is a draft no more")
 	}
-	for _, want := range []string{`href="` + at + `/accept" data-dialog`, `href="` + at + `/discard" data-dialog`} {
+	for _, want := range []string{`href="` + at + `/accept" hx-get=`, `href="` + at + `/discard" hx-get=`} {
 		if !strings.Contains(page.Body, want) {
 			t.Errorf("the draft does not lead to %s", want)
 		}

@@ -121,3 +121,5 @@ func chosenStep(is bool) templ.Attributes {
 	}
 	return nil
 }
+
+func acceptAddress(draft string) string { return "/plans/drafts/" + draft + "/accept" }

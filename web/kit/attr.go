@@ -49,6 +49,22 @@ func Get(href string) templ.Attributes {
 	return templ.Attributes{"hx-get": address}
 }
 
+// Dialog makes htmx put the answer to a link or a form into the dialog of the page. Without scripts it is a page
+// of its own.
+func Dialog(href string) templ.Attributes {
+	return templ.Attributes{"hx-get": href, "hx-target": "#dialog", "hx-swap": "innerHTML", "hx-push-url": "false"}
+}
+
+// PostTo makes a form send to an address. A form in the dialog is answered there, unless the answer leads on. Sent
+// again before that, it still acts once, by its key.
+func (s Shell) PostTo(address string) templ.Attributes {
+	out := templ.Attributes{"method": "post", "action": address}
+	if s.Dialog {
+		out["hx-post"], out["hx-target"], out["hx-sync"] = address, "#dialog", "this:replace"
+	}
+	return out
+}
+
 // Sorted marks the column that a table is sorted by.
 func Sorted(is bool) templ.Attributes {
 	if is {
@@ -77,10 +93,13 @@ func Classed(class string, is bool) templ.Attributes {
 	return nil
 }
 
-// get makes a link that swaps a request of htmx.
-func (l Link) get() templ.Attributes {
-	if !l.Swaps {
-		return nil
+// HTMX makes a link that swaps, or opens in the dialog, a request of htmx.
+func (l Link) HTMX() templ.Attributes {
+	switch {
+	case l.Dialog:
+		return Dialog(l.Href)
+	case l.Swaps:
+		return Get(l.Href)
 	}
-	return Get(l.Href)
+	return nil
 }

@@ -176,9 +176,8 @@ func (s *section) table(c *ui.Context, p *RunsPage, q string, list []domain.Run,
 	if pick {
 		span++
 	}
-	p.Span = strconv.Itoa(span)
 	for i := range p.Rows {
-		p.Rows[i].Peek = peekAddress(p.Rows[i], q)
+		p.Rows[i].Peek = peekAddress(p.Rows[i], q, strconv.Itoa(span))
 		filtered(c, &p.Rows[i], q, list[i])
 		for _, o := range chosen {
 			cell := o.cell(s, c, q, list[i])

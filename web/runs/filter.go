@@ -226,6 +226,6 @@ func ranges(c *ui.Context, p *RunsPage, q string) {
 }
 
 // peekAddress is where a look at a run is.
-func peekAddress(row part.Row, q string) string {
-	return row.Href + "/peek?" + url.Values{"q": {q}}.Encode()
+func peekAddress(row part.Row, q, span string) string {
+	return row.Href + "/peek?" + url.Values{"q": {q}, "span": {span}}.Encode()
 }

@@ -90,7 +90,7 @@ func (s *section) peek(c *ui.Context) error {
 			act(c.T("Cancel…"), "cancel")
 		}
 	}
-	if c.Target() == "peek" {
+	if c.HTMX() {
 		return c.Render(http.StatusOK, PeekRow(p))
 	}
 	return c.Render(http.StatusOK, Peek(p))

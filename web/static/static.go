@@ -3,10 +3,10 @@
 // served under a path that holds a hash of them all, so that they cache for ever.
 //
 // The sources of styles are in css, one file per section, and those of scripts in js, as
-// native modules. Generating joins and minifies them to k.css, kairos.js, and act.js.
+// native modules. Generating joins and minifies them to k.css and kairos.js.
 package static
 
-//go:generate go tool -modfile=../../tools/go.mod esbuild k=css/index.css kairos=js/kairos.js act=js/act.js --bundle --minify --external:*.woff2 --log-level=warning --outdir=.
+//go:generate go tool -modfile=../../tools/go.mod esbuild k=css/index.css kairos=js/kairos.js --bundle --minify --external:*.woff2 --log-level=warning --outdir=.
 
 import (
 	"bytes"

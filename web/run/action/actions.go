@@ -286,10 +286,14 @@ func (r *request) preview(code int, v verb, req domain.ActionRequest, problem st
 			p.LimitValues["cost"] = strconv.FormatFloat(run.Limits.MaxCost, 'f', -1, 64)
 		}
 	}
-	if r.HTMX() && r.Echo.Request().Header.Get("HX-Target") == "preview" {
+	switch {
+	case r.Target() != "check":
+		return r.Render(code, Preview(p))
+	case !p.Allowed: // since the form was opened
+		r.Echo.Response().Header().Set("HX-Retarget", "#preview")
 		return r.Render(code, PreviewPanel(p))
 	}
-	return r.Render(code, Preview(p))
+	return r.Render(code, previewCheck(p))
 }
 
 // nextAttempts shows which attempts no longer wait, and how long they would have.

@@ -111,7 +111,6 @@ func checks(address string) templ.Attributes {
 		"hx-post":    address,
 		"hx-trigger": "change",
 		"hx-target":  "#check",
-		"hx-select":  "#check",
 		"hx-swap":    "outerHTML",
 		"hx-include": "closest form",
 		"hx-vals":    `{"do":"check"}`,

@@ -1,40 +1,37 @@
-// In the editor of plans Tab indents; Esc, then Tab leaves it. A problem leads to
-// its line.
-export const editor = () => {
-  const field = document.querySelector("textarea[data-indent]");
-  if (field) {
-    markUp(field);
-    let leaving = false;
-    field.addEventListener("keydown", (e) => {
-      if (e.key === "Escape") {
-        leaving = true;
-        return;
-      }
-      if (e.key === "Tab" && !leaving && !e.ctrlKey && !e.altKey && !e.metaKey && !e.shiftKey) {
-        e.preventDefault();
-        field.setRangeText("  ", field.selectionStart, field.selectionEnd, "end");
-        field.dispatchEvent(new Event("input", { bubbles: true }));
-      }
-      if (e.key !== "Shift") leaving = false;
-    });
-    document.addEventListener("click", (e) => {
-      const a = e.target.closest("a[data-line]");
-      if (!a) return;
+import { $ } from "./dom.js";
+
+// In the editor of plans Tab indents; Esc, then Tab leaves it. A problem leads to its line.
+const field = $("textarea[data-indent]");
+
+const editor = () => {
+  let leaving = false;
+  field.addEventListener("keydown", (e) => {
+    if (e.key === "Escape") {
+      leaving = true;
+      return;
+    }
+    if (e.key === "Tab" && !leaving && !e.ctrlKey && !e.altKey && !e.metaKey && !e.shiftKey) {
       e.preventDefault();
-      const lines = field.value.split("\n"),
-        n = Math.min(Number(a.dataset.line), lines.length);
-      const from = lines.slice(0, n - 1).reduce((sum, l) => sum + l.length + 1, 0);
-      field.focus();
-      field.setSelectionRange(from, from + lines[n - 1].length);
-      field.scrollTop = Math.max(0, (n - 4) * parseFloat(getComputedStyle(field).lineHeight));
-    });
-  }
+      field.setRangeText("  ", field.selectionStart, field.selectionEnd, "end");
+      field.dispatchEvent(new Event("input", { bubbles: true }));
+    }
+    if (e.key !== "Shift") leaving = false;
+  });
+  document.addEventListener("click", (e) => {
+    const a = e.target.closest("a[data-line]");
+    if (!a) return;
+    e.preventDefault();
+    const lines = field.value.split("\n"),
+      n = Math.min(Number(a.dataset.line), lines.length);
+    const from = lines.slice(0, n - 1).reduce((sum, l) => sum + l.length + 1, 0);
+    field.focus();
+    field.setSelectionRange(from, from + lines[n - 1].length);
+    field.scrollTop = Math.max(0, (n - 4) * parseFloat(getComputedStyle(field).lineHeight));
+  });
 };
 
-// The marked-up text lies under the field while it is the text of the field.
-const markUp = (field) => {
-  const code = field.closest("[data-code]");
-  if (!code) return;
+// The highlighted text lies under the field while both hold the same text.
+const highlight = (code) => {
   const under = () => code.querySelector("#marked pre");
   const match = () => {
     const text = [...under().childNodes].filter((n) => !n.classList?.contains("ln")).map((n) => n.textContent);
@@ -51,3 +48,9 @@ const markUp = (field) => {
   document.addEventListener("htmx:afterSettle", match);
   match();
 };
+
+if (field) {
+  const code = field.closest("[data-code]");
+  if (code) highlight(code);
+  editor();
+}

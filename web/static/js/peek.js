@@ -1,50 +1,18 @@
-import { plain } from "./plain.js";
+// A peek link in the list of runs loads a row under its own. Used again, it removes that row.
+const peekLink = ".pk a";
+const rowAfter = (link) => link.closest("tr").nextElementSibling;
 
-// A look at a run, below its row; a second time closes it.
-const peek = async (a, then) => {
-  const row = a.closest("tr"),
-    there = row.nextElementSibling;
-  const close = there && there.classList.contains("peek");
-  a.setAttribute("aria-expanded", String(!close));
-  if (close) {
-    there.remove();
-    return;
-  }
-  try {
-    const r = await fetch(a.href + "&span=" + a.dataset.peek, {
-      headers: { "HX-Request": "true", "HX-Target": "peek" },
-    });
-    if (!r.ok) {
-      location.href = a.href;
-      return;
-    }
-    const t = document.createElement("template");
-    t.innerHTML = await r.text();
-    row.after(t.content);
-    if (then) then(row.nextElementSibling);
-  } catch {
-    location.href = a.href;
-  }
-};
+document.addEventListener("htmx:beforeRequest", (e) => {
+  const link = e.detail.elt;
+  if (!link.matches(peekLink) || !rowAfter(link)?.matches(".peek")) return;
+  e.preventDefault();
+  rowAfter(link).remove();
+  link.setAttribute("aria-expanded", "false");
+});
 
-export const peeks = () => {
-  document.addEventListener("click", (e) => {
-    const a = e.target.closest("a[data-peek]");
-    if (a && plain(e)) {
-      e.preventDefault();
-      peek(a);
-    }
-  });
-  document.addEventListener("k:peek", (e) => {
-    const a = e.target.querySelector("a[data-peek]");
-    if (a)
-      peek(
-        a,
-        e.detail &&
-          ((p) => {
-            const b = p.querySelector("a, button");
-            if (b) b.focus();
-          }),
-      );
-  });
-};
+document.addEventListener("htmx:afterSwap", (e) => {
+  const { elt, triggeringEvent } = e.detail.requestConfig || {};
+  if (!elt?.matches(peekLink)) return;
+  elt.setAttribute("aria-expanded", "true");
+  if (triggeringEvent.detail === "enter") rowAfter(elt).querySelector("a, button")?.focus();
+});

@@ -43,3 +43,10 @@ document.addEventListener("htmx:afterSettle", (e) => {
   )
     window.htmx.ajax("GET", location.pathname + location.search, { target: "#inspector", swap: "outerHTML" });
 });
+
+// An action at one click leads back to the view that is shown now.
+document.addEventListener("submit", (e) => {
+  const form = e.target;
+  if (form.matches(".once") && location.pathname.startsWith("/runs/"))
+    form.action = form.action.split("?")[0] + location.search;
+});

@@ -17,14 +17,11 @@ const places = {
 };
 const go = (css) => {
   const a = $(css);
-  if (a) {
-    if (a.href) location.href = a.href;
-    else a.click();
-  }
-  return !!a;
+  if (a) a.click();
 };
 const rows = () => $$("main table tbody a.go");
 const row = () => document.activeElement && document.activeElement.closest("tr");
+const peek = (row, detail) => row.dispatchEvent(new CustomEvent("k:peek", { detail }));
 const step = (list, by) => {
   if (!list.length) return;
   const i = list.indexOf(document.activeElement);
@@ -100,7 +97,7 @@ document.addEventListener("keydown", (e) => {
     }
     case "v": {
       const r = row();
-      if (r) r.dispatchEvent(new CustomEvent("k:peek", { bubbles: true }));
+      if (r) peek(r);
       break;
     }
     case "*": {
@@ -148,8 +145,7 @@ document.addEventListener("keydown", (e) => {
       break;
     case ".": {
       const r = row();
-      if (r && r.querySelector("a[data-peek]"))
-        r.dispatchEvent(new CustomEvent("k:peek", { bubbles: true, detail: true }));
+      if (r && r.querySelector(".pk a")) peek(r, "enter");
       else beside(".checkpoints a:not(.against)", 1);
       break;
     }

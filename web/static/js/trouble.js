@@ -1,3 +1,4 @@
+import { dialog } from "./dialog.js";
 import { $, body, word } from "./dom.js";
 import { polling } from "./live.js";
 
@@ -14,7 +15,7 @@ const trouble = (key, html, text) => {
   if (!b) {
     b = document.createElement("div");
     b.id = "failed";
-    body.append(b);
+    (dialog.open ? dialog : body).append(b);
   }
   b.innerHTML = html || '<div class="note bad" role="alert"><p></p></div>';
   if (!html) b.querySelector("p").textContent = text;
@@ -45,5 +46,5 @@ document.addEventListener("htmx:afterRequest", (e) => {
 });
 for (const lost of ["htmx:sendError", "htmx:timeout"])
   document.addEventListener(lost, (e) => {
-    if (!lives(e)) trouble(asks(e), "", word("unread"));
+    if (!lives(e)) trouble(asks(e), "", word(e.detail.requestConfig.verb === "post" ? "lost" : "unread"));
   });
