@@ -122,7 +122,7 @@ func (b *headPart) untilOn(w *Why) {
 func (b *headPart) pausedBy() string {
 	for i := len(b.d.Journal) - 1; i >= 0; i-- {
 		e := &b.d.Journal[i]
-		if e.Kind != domain.EntryAction || payloadOf(e).Verb != "pause" {
+		if e.Kind != domain.EntryAction || payloadOf(e).Action != "pause" {
 			continue
 		}
 		text := b.T("paused by %s at %s", kit.Visible(cmp.Or(e.Actor, domain.System.Name)), b.Time(e.At).Text)

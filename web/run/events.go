@@ -230,7 +230,7 @@ func inJournal(journal []domain.Entry, a *domain.AuditEvent) bool {
 		}
 		switch e.Kind {
 		case domain.EntryAction:
-			if "run."+payloadOf(e).Verb == a.Action {
+			if "run."+payloadOf(e).Action == a.Action {
 				return true
 			}
 		case domain.EntryReset:
@@ -247,7 +247,7 @@ func inJournal(journal []domain.Entry, a *domain.AuditEvent) bool {
 }
 
 // eventPayload is what the payload of a row reports that it is about.
-type eventPayload struct{ Verb, Action string }
+type eventPayload struct{ Action string }
 
 func payloadOf(e *domain.Entry) eventPayload {
 	var p eventPayload
@@ -299,7 +299,7 @@ func (b *record) eventWord(e *domain.Entry) string {
 		return b.T("call") + " " + b.T(stepStatus(e.Status).Word)
 	case domain.EntryAction, domain.EntryResolve:
 		p := payloadOf(e)
-		return b.actWord(cmp.Or(p.Verb, p.Action, string(e.Kind)))
+		return b.actWord(cmp.Or(p.Action, string(e.Kind)))
 	}
 	return b.actWord(string(e.Kind))
 }
