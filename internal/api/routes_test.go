@@ -3,7 +3,10 @@ package api_test
 import (
 	"cmp"
 	"encoding/json"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -183,8 +186,36 @@ func TestThePageNamesEveryRoute(t *testing.T) {
 	s := serve(t)
 	for _, route := range api.Routes(s.api) {
 		role := api.Needs(s.api, route).Role
-		if want := cmp.Or(string(role), "anybody"); rows[route] != want {
+		if want := cmp.Or(string(role), "anyone"); rows[route] != want {
 			t.Errorf("docs/reference/api.md says that %s needs %q, the table says %q", route, rows[route], want)
 		}
+	}
+}
+
+// Every route that a page of the documentation names is served.
+func TestRoutesOfThePagesAreServed(t *testing.T) {
+	t.Parallel()
+	served := api.Routes(serve(t).api)
+	for i, r := range served {
+		served[i] = regexp.MustCompile(`\{[^}]*\}`).ReplaceAllString(r, "*")
+	}
+	named := regexp.MustCompile("`((?:GET|POST|PUT|PATCH|DELETE) /[^`?#\\s]*)")
+	found := 0
+	err := filepath.WalkDir("../../docs", func(file string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(file) != ".md" || strings.HasSuffix(file, "removals.md") {
+			return err
+		}
+		page, err := os.ReadFile(file)
+		for _, m := range named.FindAllStringSubmatch(string(page), -1) {
+			route := strings.Replace(m[1], " "+api.Base+"/", " /", 1)
+			found++
+			if !slices.Contains(served, regexp.MustCompile(`\{[^}]*\}`).ReplaceAllString(route, "*")) {
+				t.Errorf("%s names %s, which is not served", file, m[1])
+			}
+		}
+		return err
+	})
+	if err != nil || found < 100 {
+		t.Errorf("%d routes: %v", found, err)
 	}
 }

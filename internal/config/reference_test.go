@@ -1,8 +1,12 @@
 package config_test
 
 import (
+	"io/fs"
 	"os"
+	"path/filepath"
 	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -104,6 +108,54 @@ func TestConfigurationReference(t *testing.T) {
 	for key := range rows {
 		t.Errorf("key %q does not exist", key)
 	}
+}
+
+// Every key of the configuration that a page names in code exists.
+func TestKeysOfThePagesExist(t *testing.T) {
+	t.Parallel()
+	var keys []string
+	sections := map[string]bool{}
+	for _, k := range keysOf(reflect.TypeFor[config.Config](), "") {
+		keys = append(keys, strings.ReplaceAll(k[0], "[]", ""))
+		section, _, _ := strings.Cut(k[0], ".")
+		sections[section] = true
+	}
+	named := regexp.MustCompile("`([a-z]+)((?:\\.[a-zA-Z_]+)+):?(?: [^`]*)?`")
+	other := []string{"mcp.exit", "mcp.server", "mcp.tool", "mcp.unavailable", "server.tool"} // error codes, and a tool
+	found := 0
+	err := filepath.WalkDir("../../docs", func(file string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(file) != ".md" || strings.Contains(filepath.ToSlash(file), "/internals/") {
+			return err
+		}
+		page, err := os.ReadFile(file)
+		for _, m := range named.FindAllStringSubmatch(string(page), -1) {
+			if sections[m[1]] && m[2] == strings.ToLower(m[2]) && !slices.Contains(other, m[1]+m[2]) && !isKey(keys, m[1]+m[2]) {
+				t.Errorf("%s names the key %s, which does not exist", file, m[1]+m[2])
+			}
+			found++
+		}
+		return err
+	})
+	if err != nil || found < 50 {
+		t.Errorf("%d keys: %v", found, err)
+	}
+}
+
+// isKey reports whether a key is one of a list, or contains some. NAME in the list is any name.
+func isKey(keys []string, key string) bool {
+	want := strings.Split(key, ".")
+	return slices.ContainsFunc(keys, func(k string) bool {
+		have := strings.Split(k, ".")
+		if len(have) < len(want) {
+			return false
+		}
+		for i, w := range want {
+			if have[i] != w && have[i] != "NAME" {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 // plural is a list or map of some kind.
