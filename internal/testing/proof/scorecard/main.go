@@ -54,7 +54,8 @@ func show(path, line string) error {
 	if !begins || !ends {
 		return fmt.Errorf("%s has no place for a card", path)
 	}
-	return os.WriteFile(path, []byte(before+cardBegins+"```text excerpt\n"+strings.ReplaceAll(line, " | ", "\n")+"\n```\n"+cardEnds+after), 0o644)
+	shown := "```text excerpt\n" + strings.ReplaceAll(line, " | ", "\n") + "\n```\n"
+	return os.WriteFile(path, []byte(before+cardBegins+shown+cardEnds+after), 0o644)
 }
 
 // gate is something of which there must be exactly none.

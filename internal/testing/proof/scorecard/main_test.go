@@ -55,7 +55,8 @@ func TestACardIsShown(t *testing.T) {
 		}
 	}
 	got, err := os.ReadFile(path)
-	if want := "before\n" + cardBegins + "```\ncommit abc\ngates 8/8\n```\n" + cardEnds + "\nafter\n"; err != nil || string(got) != want {
+	want := "before\n" + cardBegins + "```text excerpt\ncommit abc\ngates 8/8\n```\n" + cardEnds + "\nafter\n"
+	if err != nil || string(got) != want {
 		t.Errorf("%v\n%s, want\n%s", err, got, want)
 	}
 	if err := os.WriteFile(path, []byte("no place\n"), 0o600); err != nil {
