@@ -359,7 +359,7 @@ func (k analyzer) exclusive(v *view) {
 	const pairs = 64 // needs that are compared with each other
 	for i := range k.p.Nodes {
 		n, s := &k.p.Nodes[i], &k.specs[i]
-		if n.When != walk.WhenSuccess && n.When != walk.WhenCondition {
+		if n.When != walk.WhenSuccess {
 			continue
 		}
 		needs := n.Needs[:min(len(n.Needs), pairs)]
@@ -367,8 +367,7 @@ func (k analyzer) exclusive(v *view) {
 		for x, a := range needs {
 			for _, b := range needs[x+1:] {
 				if v.owner[a] >= 0 && v.owner[a] == v.owner[b] && !v.before(a, b) && !v.before(b, a) {
-					k.r.warn(s.field("needs"), s.ID, "needs.exclusive", message.New("add edges from both branches to one "+
-						"step, or write when: always"),
+					k.r.warn(s.field("needs"), s.ID, "needs.exclusive", message.New("write when: any_success, or when: none_failed"),
 						"step %s depends on %s and %s, of which only one runs, so it is always skipped", jsonvalue.Quote(s.ID),
 						k.name(a), k.name(b))
 					break compare

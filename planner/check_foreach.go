@@ -9,60 +9,81 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// when checks the condition of a step with needs.
+// rules maps each rule of `when` to its meaning.
+var rules = map[string]walk.When{
+	"success": walk.WhenSuccess, "any_success": walk.WhenAnySuccess, "none_failed": walk.WhenNoneFailed, "failure": walk.WhenFailure,
+	"always": walk.WhenAlways, "all_done": walk.WhenAlways,
+}
+
+// when checks the rule and the condition of a step.
 func (k *compiler) when(n *walk.ProgramNode, s *spec) {
 	n.When = walk.WhenSuccess
-	if s.When == "" {
-		return
-	}
-	if len(s.Needs) == 0 {
-		suggestion := message.New("add needs:, or put the condition on an edge")
-		if s.step {
-			suggestion = message.New("add dependencies:, or remove the condition")
+	at := s.field("when")
+	if rule, ok := rules[s.When]; ok && s.After == "" && s.custom == "" {
+		n.When = rule
+		if len(s.Needs) == 0 {
+			withoutNeeds(k.r, s)
 		}
-		k.r.error(
-			s.field("when"),
-			s.ID,
-			"when.without_needs",
-			suggestion,
-			"step %s has a condition, but depends on no step",
-			jsonvalue.Quote(s.ID),
-		)
-	}
-	switch w := walk.When(s.When); w {
-	case walk.WhenSuccess, walk.WhenFailure, walk.WhenAlways:
-		n.When = w
 		return
 	}
-	var err error
-	n.When = walk.WhenCondition
-	at, text := s.field("when"), s.When
+	if s.After != "" {
+		rule, ok := rules[string(s.After)]
+		switch {
+		case !ok:
+			k.r.error(at.at([]string{"after"}), s.ID, "when.condition",
+				k.r.suggest(string(s.After), func() []string { return keys(rules) },
+					message.New("write success, any_success, none_failed, failure, or always")),
+				"unknown rule %s of when", jsonvalue.Quote(string(s.After)))
+		case len(s.Needs) == 0:
+			withoutNeeds(k.r, s)
+		}
+		n.When = rule
+	}
+	if s.When == "" && s.custom == "" {
+		return
+	}
+	if at.kind == treeMap {
+		at = at.at([]string{"if"})
+	}
+	parse, text := walk.ParseCondition, s.When
 	if s.custom != "" {
-		text = s.custom
-		if v := at.get("expr"); v != nil {
+		parse, text, n.WhenUnknown = walk.ParseExpression, s.custom, s.unknown
+		if v := s.field("when").get("expr"); v != nil {
 			at = v
 		}
-		n.WhenCond, err = k.condition(text, walk.ParseExpression)
-		n.WhenUnknown = s.unknown
-	} else {
-		n.WhenCond, err = k.condition(text, walk.ParseCondition)
 	}
+	cond, err := k.condition(text, parse)
 	switch {
 	case err != nil:
-		n.WhenCond = nil
 		k.syntax(err, at, s.ID, "when")
-	case n.WhenCond.Fallback() || n.WhenCond.OnFailure():
+	case cond.Fallback() || cond.OnFailure():
 		k.r.error(
 			at,
 			s.ID,
 			"when.condition",
-			message.New("write success, failure, always, or a comparison"),
+			message.New("write success, any_success, none_failed, failure, always, or a comparison"),
 			"invalid condition %s of when",
 			jsonvalue.Quote(s.When),
 		)
+	case len(s.Needs) == 0 && s.step:
+		withoutNeeds(k.r, s)
+	case len(s.Needs) == 0 && cond.ReadsMemory():
+		k.r.error(at, s.ID, "when.condition", message.New("write needs: with a step that runs first"),
+			"the condition of a first step cannot read memory, which is loaded later")
 	default:
-		k.comparedAsText(n.WhenCond, at, s.ID)
+		n.WhenCond = cond
+		k.comparedAsText(cond, at, s.ID)
 	}
+}
+
+// withoutNeeds reports a `when` that only makes sense for a step that needs others.
+func withoutNeeds(r *reporter, s *spec) {
+	suggestion := message.New("add needs:, or put the condition on an edge")
+	if s.step {
+		suggestion = message.New("add dependencies:, or remove the condition")
+	}
+	r.error(s.field("when"), s.ID, "when.without_needs", suggestion,
+		"step %s has a condition, but depends on no step", jsonvalue.Quote(s.ID))
 }
 
 // comparedAsText warns of a plain condition whose author probably meant an expression.
@@ -100,7 +121,7 @@ func (k *compiler) itemUse(n *walk.ProgramNode, s *spec) {
 
 // foreach checks the list that a step runs over.
 func (k *compiler) foreach(n *walk.ProgramNode, s *spec) {
-	if s.Foreach == "" {
+	if s.Foreach == nil || s.Foreach == "" {
 		k.itemUse(n, s)
 		if s.MaxParallel > 0 {
 			k.r.warn(
@@ -113,46 +134,25 @@ func (k *compiler) foreach(n *walk.ProgramNode, s *spec) {
 		}
 		return
 	}
-	text := strings.TrimSpace(s.Foreach)
-	if inner, ok := strings.CutPrefix(text, "${"); ok {
-		if text, ok = strings.CutSuffix(inner, "}"); !ok {
-			k.r.error(
-				s.field("foreach"),
-				s.ID,
-				"ref.malformed",
-				message.New("add }, or remove ${"),
-				"foreach: unclosed reference: ${ without }",
-			)
+	at := s.field("foreach")
+	list, err := walk.ParseList(s.Foreach)
+	if e, ok := errors.AsType[*walk.TemplateError](err); ok {
+		k.r.error(k.column(at.at(e.At), e.Column), s.ID, "ref.malformed", e.Suggestion, "foreach: %s", e.Message)
+		return
+	}
+	if e, ok := errors.AsType[*walk.SyntaxError](err); ok {
+		if at.kind == treeString {
+			at = k.column(at, e.Column)
+		}
+		k.r.error(at, s.ID, "foreach.reference", e.Suggestion, "foreach: %s", e.Message)
+		return
+	}
+	for _, ref := range list.References() {
+		if ref.Root == walk.RefItem || ref.Root == walk.RefIndex || ref.Root == walk.RefSecret {
+			k.r.error(at, s.ID, "foreach.reference", message.New("refer to input, last, memory, value, or output.<node>"),
+				"foreach: the list cannot use ${%s}", ref.Text)
 			return
 		}
 	}
-	ref, err := walk.ParseReference(text)
-	if err != nil {
-		e, ok := errors.AsType[*walk.SyntaxError](err)
-		if !ok {
-			e = &walk.SyntaxError{Message: message.Verbatim(err.Error())}
-		}
-		k.r.error(
-			k.column(s.field("foreach"), e.Column+max(0, strings.Index(s.Foreach, text))),
-			s.ID,
-			"ref.malformed",
-			e.Suggestion,
-			"foreach: %s",
-			e.Message,
-		)
-		return
-	}
-	switch ref.Root {
-	case walk.RefItem, walk.RefIndex, walk.RefRun, walk.RefSecret:
-		k.r.error(
-			s.field("foreach"),
-			s.ID,
-			"foreach.reference",
-			message.New("refer to input, last, memory, or output.<node>"),
-			"%s is not a list",
-			jsonvalue.Quote(s.Foreach),
-		)
-		return
-	}
-	n.Foreach = ref
+	n.Foreach = list
 }

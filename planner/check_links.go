@@ -167,6 +167,9 @@ func (k *compiler) edges(g *Graph) {
 	}
 	for i := range k.specs {
 		s, n := &k.specs[i], &k.p.Nodes[i]
+		if n.WhenCond != nil && len(s.Needs) == 0 && n.Incoming > 0 {
+			withoutNeeds(k.r, s)
+		}
 		if len(s.Needs) > 0 && n.Incoming > 0 {
 			k.broken = true
 			k.r.error(
@@ -264,6 +267,8 @@ func (k *compiler) roots(start string) {
 			"no start node found: every node has an incoming edge or needs (%s)",
 			k.list(all),
 		)
+	case len(candidates) > 1 && k.d.Graph != nil && len(k.d.Graph.Edges) == 0:
+		k.p.UsesNeeds = true // independent steps
 	case len(candidates) > 1 && !k.p.UsesNeeds && k.d.Graph != nil:
 		k.broken = true
 		k.r.error(

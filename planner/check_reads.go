@@ -22,6 +22,8 @@ type read struct {
 	plain bool
 	// optional: the read has a default, or tests for a missing value.
 	optional bool
+	// status: it reads how the step ended, not its output.
+	status bool
 }
 
 // readIn is the kind of place that holds a read.
@@ -50,45 +52,48 @@ func (k analyzer) eachRead(f func(read)) {
 		n, s := &k.p.Nodes[i], &k.specs[i]
 		if n.Input != nil {
 			for _, ref := range n.Input.References() {
-				if ref.Root == walk.RefOutput {
+				if ref.Node() != "" {
 					at := func() *tree { return k.insideText(s.field("input").at(ref.At), "${"+ref.Text) }
-					f(read{reader: i, name: ref.Node(), at: at, in: inReference, text: ref.Text, optional: ref.HasDefault()})
+					f(read{reader: i, name: ref.Node(), at: at, in: inReference, text: ref.Text, status: ref.Root == walk.RefStatus,
+						optional: ref.HasDefault()})
 				}
 			}
 		}
-		if n.Foreach != nil && n.Foreach.Root == walk.RefOutput {
-			f(
-				read{
-					reader:   i,
-					name:     n.Foreach.Node(),
-					at:       func() *tree { return s.field("foreach") },
-					in:       inForeach,
-					optional: n.Foreach.HasDefault(),
-				},
-			)
-		}
-		if nodes, _ := n.WhenCond.Nodes(); len(nodes) > 0 {
-			for _, name := range nodes {
-				f(
-					read{
-						reader:   i,
-						name:     name,
-						at:       func() *tree { return s.field("when") },
-						in:       inCondition,
-						text:     n.WhenCond.Text,
-						plain:    n.WhenCond.Plain(),
-						optional: true,
-					},
-				)
+		inList := func() *tree { return s.field("foreach") }
+		for _, ref := range n.Foreach.References() {
+			if ref.Node() != "" {
+				f(read{reader: i, name: ref.Node(), at: inList, in: inForeach, status: ref.Root == walk.RefStatus,
+					optional: ref.HasDefault()})
 			}
 		}
+		names, _ := n.Foreach.Nodes()
+		for _, name := range names {
+			f(read{reader: i, name: name, at: inList, in: inForeach, optional: true})
+		}
+		for _, name := range n.Foreach.Statuses() {
+			f(read{reader: i, name: name, at: inList, in: inForeach, status: true})
+		}
+		k.eachConditionRead(n.WhenCond, read{reader: i, at: func() *tree { return s.field("when") }}, f)
 		for _, e := range n.Out {
-			nodes, _ := e.Cond.Nodes()
-			for _, name := range nodes {
-				f(read{reader: i, name: name, at: func() *tree { return k.d.tree.get("edges").items[e.Position].get("condition") },
-					in: inCondition, text: e.Text, outgoing: true, plain: e.Cond.Plain(), optional: true})
-			}
+			at := func() *tree { return k.d.tree.get("edges").items[e.Position].get("condition") }
+			k.eachConditionRead(e.Cond, read{reader: i, at: at, outgoing: true}, f)
 		}
+	}
+}
+
+// eachConditionRead calls f for every step that a condition reads.
+func (k analyzer) eachConditionRead(c *walk.Condition, r read, f func(read)) {
+	if c == nil {
+		return
+	}
+	r.in, r.text, r.plain, r.optional = inCondition, c.Text, c.Plain(), true
+	nodes, _ := c.Nodes()
+	for _, r.name = range nodes {
+		f(r)
+	}
+	r.status = true
+	for _, r.name = range c.Statuses() {
+		f(r)
 	}
 }
 
@@ -97,14 +102,20 @@ func (k analyzer) eachRead(f func(read)) {
 func (k analyzer) kept() []bool {
 	keep := make([]bool, len(k.p.Nodes))
 	k.eachRead(func(r read) {
-		if j, ok := k.p.Index[r.name]; ok {
+		if j, ok := k.p.Index[r.name]; ok && !r.status {
+			keep[j] = true
+		}
+	})
+	k.resultReads(func(name string, _ *tree, status bool) {
+		if j, ok := k.p.Index[name]; ok && !status {
 			keep[j] = true
 		}
 	})
 	any := func(c *walk.Condition) bool { _, all := c.Nodes(); return all }
 	for i := range k.p.Nodes {
 		n := &k.p.Nodes[i]
-		if any(n.WhenCond) || slices.ContainsFunc(n.Out, func(e walk.ProgramEdge) bool { return any(e.Cond) }) {
+		_, list := n.Foreach.Nodes()
+		if list || any(n.WhenCond) || slices.ContainsFunc(n.Out, func(e walk.ProgramEdge) bool { return any(e.Cond) }) {
 			for j := range keep {
 				keep[j] = true
 			}
@@ -118,7 +129,7 @@ func (k analyzer) kept() []bool {
 // nullOnFailure reports whether the output of n is null when it fails.
 func nullOnFailure(n *walk.ProgramNode) bool {
 	return n.OnError == walk.OnErrorContinue && n.Foreach == nil &&
-		!slices.ContainsFunc(n.Out, func(e walk.ProgramEdge) bool { return e.Cond.OnFailure() })
+		!slices.ContainsFunc(n.Out, func(e walk.ProgramEdge) bool { return e.Cond.CatchesAll() })
 }
 
 // report adds an error. It adds a warning instead if a plain condition only treats the value as
@@ -161,10 +172,12 @@ func (k analyzer) known(r read) (int, bool) {
 // unknownReads checks only names, because the graph has errors.
 func (k analyzer) unknownReads() {
 	k.eachRead(func(r read) { k.known(r) })
+	k.unknownResults()
 }
 
 // reads checks that everything a step reads has run before, so that results never depend on timing.
 func (k analyzer) reads(v *view) {
+	k.unknownResults()
 	k.eachRead(func(r read) {
 		j, ok := k.known(r)
 		if !ok || r.outgoing && j == r.reader {
@@ -197,6 +210,7 @@ func (k analyzer) reads(v *view) {
 				r.source(),
 				jsonvalue.Quote(r.name),
 			)
+		case r.status: // every step has one
 		case !r.optional && !v.surely(j, r.reader):
 			k.warn(
 				r,

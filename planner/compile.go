@@ -74,6 +74,8 @@ func (d *Document) compile(c *Catalog, first bool, r *reporter) *walk.Program {
 		k.p.InputSchema, k.p.Limits, k.p.Strict, k.p.ContinueBranches = g.InputSchema, g.Limits, g.Strict,
 			g.OnFailure == "continue_branches"
 		defaults, start = g.Defaults, g.Start
+		k.p.Values = g.Values
+		compileResult(k, g.Result)
 		k.graphSpecs(g)
 	} else {
 		s := d.Steps

@@ -125,7 +125,7 @@ func (k *compiler) stepCondition(sp *spec, st Step) {
 	}
 	sp.When = c.Type
 	if c.Type == "custom" {
-		sp.When, sp.custom, sp.unknown = string(walk.WhenCondition), c.Expr, c.Unknown
+		sp.When, sp.custom, sp.unknown = "", c.Expr, c.Unknown
 	}
 }
 

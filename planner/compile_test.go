@@ -158,7 +158,7 @@ func TestStepOrder(t *testing.T) {
 		got != "step-1|step-1 step-3|step-2 step-3 step-4" {
 		t.Errorf("got %s", got)
 	}
-	if n := node(t, p, "step-4"); n.When != walk.WhenCondition || n.WhenCond == nil {
+	if n := node(t, p, "step-4"); n.When != walk.WhenSuccess || n.WhenCond == nil {
 		t.Errorf("got when %s, want the custom condition", n.When)
 	}
 	// A bare reference means the output of that step.
@@ -184,7 +184,7 @@ func TestGraphProgram(t *testing.T) {
 	if names(p, p.Roots) != "begin" || !get.OnCycle || node(t, p, "ask").OnCycle || get.Incoming != 2 {
 		t.Errorf("got roots %s, cycle %v, incoming %d", names(p, p.Roots), get.OnCycle, get.Incoming)
 	}
-	if each := node(t, p, "each"); each.Foreach == nil || each.Foreach.Node() != "get" || each.MaxParallel != 2 {
+	if each := node(t, p, "each"); each.Foreach == nil || each.Foreach.References()[0].Node() != "get" || each.MaxParallel != 2 {
 		t.Errorf("got foreach %+v", each)
 	}
 	if !p.ContinueBranches || !p.Strict || p.Limits.MaxSteps != 100 {

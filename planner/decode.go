@@ -30,6 +30,7 @@ var objectForm = map[string]message.Message{
 		"write %s",
 		"{type: …}",
 	), "edge": message.New("write %s", "{from: a, to: b}"), "step": message.New("write %s", "{id: …, tool: …, params: {…}}"),
+	"when": message.New("write %s", "{after: any_success, if: last.n==1}"),
 	"retry": message.New(
 		"write %s",
 		"{max_attempts: 3}",
@@ -79,7 +80,7 @@ func article(what string) message.Message {
 	switch what {
 	case "edge":
 		return message.New("an edge")
-	case "limits", "defaults", "metadata", "retry", "backoff":
+	case "limits", "defaults", "metadata", "retry", "backoff", "when":
 		return message.Verbatim(what)
 	case "condition":
 		return message.New("a condition")
@@ -327,6 +328,13 @@ func decodeDocument(d *Document, r *reporter) {
 		} else if v := t.get("metadata"); v != nil && v.kind != treeNull {
 			o.wrong(v, "metadata", message.New("an object"))
 		}
+		if v := o.field("values"); v != nil {
+			var ok bool
+			if g.Values, ok = v.value().(map[string]any); !ok {
+				o.wrong(v, "values", message.New("an object"))
+			}
+		}
+		g.Result = o.value("result")
 		decodeNodes(g, o)
 		decodeEdges(g, o)
 		d.Graph = g

@@ -52,13 +52,10 @@ func decodeNode(key, t *tree, r *reporter) Node {
 	o := newObject(t, r, "node", id)
 	n := Node{ID: o.text("id"), Type: o.text("type"), Tool: o.text("tool"), Agent: o.text("agent"), Plan: o.text("plan"),
 		Input: o.value("input"), Metadata: o.strings("metadata"), Retry: decodeRetry(o), Timeout: o.duration("timeout"),
-		OnError: o.text(
-			"on_error",
-		), OnReject: o.text("on_reject"), Effect: walk.Effect(o.text("effect")), Needs: o.texts("needs"), When: o.text("when"),
-		Foreach: o.text(
-			"foreach",
-		), MaxParallel: int(o.integer("max_parallel", 1, 10_000)), MaxVisits: int(o.integer("max_visits", 1, 1_000_000)),
-		OutputSchema: o.value("output_schema")}
+		OnError: o.text("on_error"), OnReject: o.text("on_reject"), Effect: walk.Effect(o.text("effect")), Needs: o.texts("needs"),
+		Foreach: o.value("foreach"), MaxParallel: int(o.integer("max_parallel", 1, 10_000)),
+		MaxVisits: int(o.integer("max_visits", 1, 1_000_000)), OutputSchema: o.value("output_schema")}
+	n.After, n.When = decodeWhen(o)
 	if n.ID == "" {
 		n.ID = id
 	}
@@ -76,6 +73,18 @@ func decodeNode(key, t *tree, r *reporter) Node {
 	checkEffect(o, string(n.Effect))
 	o.finish()
 	return n
+}
+
+// decodeWhen reads a rule, a condition, or {after: RULE, if: CONDITION}.
+func decodeWhen(o *object) (after walk.When, when string) {
+	v := o.field("when")
+	if v == nil || v.kind != treeMap {
+		return "", o.text("when")
+	}
+	f := newObject(v, o.r, "when", o.node)
+	after, when = walk.When(f.text("after")), f.text("if")
+	f.finish()
+	return after, when
 }
 
 func decodeEdges(g *Graph, o *object) {

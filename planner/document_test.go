@@ -183,7 +183,8 @@ func TestGraphParsers(t *testing.T) {
 		errors.Is(err, planner.ErrMultipleStarts) {
 		t.Errorf("got %v, want ErrNoStart", err)
 	}
-	err = json.Unmarshal([]byte(`{"nodes": {"a": {"type": "noop"}, "b": {"type": "noop"}}}`), g)
+	err = json.Unmarshal([]byte(`{"nodes": {"a": {"type": "noop"}, "b": {"type": "noop"}, "c": {"type": "noop"}},
+		"edges": [{"from": "a", "to": "c"}]}`), g)
 	if !errors.Is(err, planner.ErrMultipleStarts) || !strings.Contains(err.Error(), "multiple start nodes found: a, b") {
 		t.Errorf("got %v, want ErrMultipleStarts", err)
 	}

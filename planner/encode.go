@@ -258,12 +258,17 @@ func graphObject(g *Graph) (ordered, error) {
 		{"on_failure", text(g.OnFailure)},
 		{"strict", flag(g.Strict)},
 		{"metadata", metadata},
+		{"values", mapOrNil(g.Values)},
 		{"nodes", nodes},
 	}
 	if len(edges) > 0 {
 		o = append(o, member{"edges", edges})
 	}
-	return o, nil
+	result, err := jsonvalue.Normalize(g.Result)
+	if err != nil {
+		return nil, fmt.Errorf("result: %w", err)
+	}
+	return append(o, member{"result", result}), nil
 }
 
 // nodeObject is a node as it appears under its key.
@@ -279,6 +284,13 @@ func nodeObject(key string, n Node) (ordered, error) {
 	id := n.ID
 	if id == key {
 		id = ""
+	}
+	foreach, err := jsonvalue.Normalize(n.Foreach)
+	if err != nil {
+		return nil, fmt.Errorf("foreach of node %s: %w", cmp.Or(key, n.ID), err)
+	}
+	if foreach == "" {
+		foreach = nil
 	}
 	return ordered{
 		{"id", text(id)},
@@ -297,12 +309,20 @@ func nodeObject(key string, n Node) (ordered, error) {
 		},
 		{"effect", text(string(n.Effect))},
 		{"needs", list(n.Needs)},
-		{"when", text(n.When)},
-		{"foreach", text(n.Foreach)},
+		{"when", whenValue(n)},
+		{"foreach", foreach},
 		{"max_parallel", number(int64(n.MaxParallel))},
 		{"max_visits", number(int64(n.MaxVisits))},
 		{"output_schema", n.OutputSchema},
 	}, nil
+}
+
+// whenValue is a rule or a condition, or both as {after, if}.
+func whenValue(n Node) any {
+	if n.After == "" {
+		return text(n.When)
+	}
+	return ordered{{"after", text(string(n.After))}, {"if", text(n.When)}}
 }
 
 // nodeOrder lists nodes in file order, then nodes that are not in the file, by name.

@@ -24,6 +24,10 @@ type Graph struct {
 	// Strict fails a node that has edges if none of them matches.
 	Strict   bool
 	Metadata map[string]any
+	// Values are constants that references see as ${value.NAME}.
+	Values map[string]any
+	// Result is the template of the run's output. Nil: the nodes without successors give it.
+	Result any
 
 	// order holds node IDs in file order. IDs that are missing from it, as in graphs built in Go,
 	// follow in lexical order.
@@ -53,11 +57,17 @@ type Node struct {
 	OnError string
 	// OnReject decides what a rejection of a node of type "approval" does: "fail" (default), or
 	// "continue" with {approved: false, …} as its output.
-	OnReject    string
-	Effect      walk.Effect
-	Needs       []string
-	When        string
-	Foreach     string
+	OnReject string
+	Effect   walk.Effect
+	Needs    []string
+	// After is the rule by which the node runs once all of Needs have ended, with a condition in When
+	// (document: when: {after: RULE, if: CONDITION}). Empty: [walk.WhenSuccess].
+	After walk.When
+	// When is a rule or a condition. A node without Needs and incoming edges may have a condition, too.
+	When string
+	// Foreach is the list that the node runs over, in one of the forms of [walk.ParseList]: a text, a
+	// list, or an object of lists.
+	Foreach     any
 	MaxParallel int
 	MaxVisits   int
 	// OutputSchema is the JSON Schema of structured output, for an agent or a model.

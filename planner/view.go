@@ -108,7 +108,7 @@ func (v *view) findCertain() {
 	for _, c := range v.components {
 		for _, i := range c {
 			node := &v.p.Nodes[i]
-			if len(node.Needs) == 0 || node.When == walk.WhenFailure || node.When == walk.WhenAlways {
+			if len(node.Needs) == 0 || node.When != walk.WhenSuccess {
 				continue
 			}
 			set := newBitset(n)

@@ -42,16 +42,7 @@ func pictureOf(p *walk.Program, s sizes) picture {
 		n := &p.Nodes[i]
 		for _, need := range n.Needs {
 			l := link{from: need, to: i, position: -1, labelAt: -1, need: true, fallback: true}
-			switch n.When {
-			case walk.WhenFailure:
-				l.text, l.failed = "failure", true
-			case walk.WhenAlways:
-				l.text = "always"
-			case walk.WhenCondition:
-				if n.WhenCond != nil {
-					l.text = n.WhenCond.Text
-				}
-			}
+			l.text, l.failed = rule(n), n.When == walk.WhenFailure
 			l.label = edgeLabel(l.text)
 			// One label is enough for all needs of a node.
 			if need != n.Needs[0] {
@@ -61,6 +52,22 @@ func pictureOf(p *walk.Program, s sizes) picture {
 		}
 	}
 	return pic
+}
+
+// rule is the label of a node's needs: the rule by which it runs, unless that is success, and its
+// condition.
+func rule(n *walk.ProgramNode) string {
+	text := ""
+	if n.When != walk.WhenSuccess {
+		text = string(n.When)
+	}
+	switch {
+	case n.WhenCond == nil:
+		return text
+	case text == "":
+		return n.WhenCond.Text
+	}
+	return text + ", " + n.WhenCond.Text
 }
 
 // handsOff reports whether work passes from one agent to another over a link.

@@ -111,18 +111,22 @@ func (s *starter) startedBefore(ctx context.Context, key string) (domain.Run, bo
 	return run, err == nil, err
 }
 
-// validInput returns the input of a new run. A missing input becomes the defaults of the plan's
-// schema. An input that does not match the schema is an error.
+// validInput returns the input of a new run, with the defaults of the plan's schema. An input that does
+// not match the schema is an error.
 func validInput(ctx context.Context, p *runstate.Compiled, input domain.RawJSON) (domain.RawJSON, error) {
 	if p.InputSchema == nil {
 		return input, nil
 	}
-	if len(input) == 0 {
-		if v := p.MissingInput(); v != nil {
-			var err error
-			if input, err = jsonvalue.Encode(v); err != nil {
-				return nil, domain.Errorf(domain.CodeInvalid, "defaults of the input: %w", err)
-			}
+	var given any
+	var err error
+	if len(input) > 0 {
+		if given, err = jsonvalue.Decode(input); err != nil {
+			return nil, domain.Errorf(domain.CodeInvalid, "input: %w", err)
+		}
+	}
+	if v, changed := p.CompleteInput(given); changed {
+		if input, err = jsonvalue.Encode(v); err != nil {
+			return nil, domain.Errorf(domain.CodeInvalid, "defaults of the input: %w", err)
 		}
 	}
 	return input, versions.CheckValue(ctx, p.InputSchema, input, "input")

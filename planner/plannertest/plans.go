@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"slices"
 
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/walk"
@@ -77,9 +78,12 @@ func graph(t *rapid.T, m map[string]any) {
 			}
 			if len(of) > 0 { // else another root
 				n["needs"] = of
-				if when := rapid.SampledFrom([]string{"", "", "success", "failure", "always", fmt.Sprintf("output.%s.n==1", of[0]),
-					"expr: last.gone.n > 1",
-					fmt.Sprintf("expr: output.%s.n < 2", of[0])}).Draw(t, "when"); when != "" {
+				if when := rapid.SampledFrom([]any{"", "", "success", "failure", "always", "any_success", "none_failed",
+					fmt.Sprintf("output.%s.n==1", of[0]), "expr: last.gone.n > 1",
+					fmt.Sprintf("expr: output.%s.n < 2", of[0]),
+					map[string]any{"after": "none_failed", "if": fmt.Sprintf("expr: status.%s == 'completed'", of[0])},
+					map[string]any{"after": "always", "if": fmt.Sprintf("status.%s!=failed", of[0])},
+					map[string]any{"after": "failure", "if": "input.x==3"}}).Draw(t, "when"); when != "" {
 					n["when"] = when
 				}
 			}
@@ -107,6 +111,20 @@ func graph(t *rapid.T, m map[string]any) {
 		}
 	}
 	order := rapid.Permutation(edges).Draw(t, "order")
+	for i := range count { // first steps with a condition
+		n := nodes[name(i)].(map[string]any)
+		entered := slices.ContainsFunc(order, func(e any) bool { return e.(map[string]any)["to"] == name(i) })
+		if n["needs"] == nil && !entered && rapid.IntRange(0, 3).Draw(t, "condition of a first step") == 0 {
+			n["when"] = rapid.SampledFrom([]string{"input.x==3", "value.one==2", "expr: value.one == 1", "expr: input.gone > 1"}).
+				Draw(t, "when")
+		}
+	}
+	m["values"] = map[string]any{"one": 1, "list": []any{1, 2}}
+	if rapid.IntRange(0, 3).Draw(t, "result") == 0 {
+		last := name(count - 1)
+		m["result"] = map[string]any{"status": "${status." + last + "}", "n": rapid.SampledFrom([]string{"${output." + last + " ?? null}",
+			"${output." + last + "}"}).Draw(t, "of the result")}
+	}
 	m["nodes"], m["edges"] = nodes, order
 	if !needs || rapid.IntRange(0, 5).Draw(t, "start") == 0 {
 		m["start"] = name(0)
@@ -114,8 +132,8 @@ func graph(t *rapid.T, m map[string]any) {
 }
 
 func edge(t *rapid.T, from, to int) any {
-	c := rapid.SampledFrom([]string{"", "", "default", "last.n==1", "last.n!=2", "failed", "expr: last.n > 1", "expr: input.x == 3",
-		"expr: last.gone.n > 1", "input.y==1",
+	c := rapid.SampledFrom([]string{"", "", "default", "last.n==1", "last.n!=2", "failed", "failed: chance", "failed: timeout, rejected",
+		"expr: last.n > 1", "expr: input.x == 3", "expr: last.gone.n > 1", "input.y==1",
 		fmt.Sprintf("output.%s.n==%d", name(from), 3)}).
 		Draw(t, "condition")
 	return map[string]any{"from": name(from), "to": name(to), "condition": c}
@@ -130,8 +148,9 @@ func behaviour(t *rapid.T, n map[string]any, i int) {
 	}
 	switch rapid.IntRange(0, 7).Draw(t, "foreach") {
 	case 0, 1:
-		n["foreach"] = rapid.SampledFrom([]string{"${input.list}", "${input.list}", "${input.none}", "${last}", "${input.x}",
-			"${input.gone}"}).
+		n["foreach"] = rapid.SampledFrom([]any{"${input.list}", "${input.list}", "${input.none}", "${last}", "${input.x}",
+			"${input.gone}", []any{1, "${input.x}"}, "expr: input.list.filter(e, e.n > 1)", "expr: input.x", "value.list",
+			map[string]any{"a": []any{1, 2}, "b": "${value.list}", "except": []any{map[string]any{"a": 1, "b": 2}}}}).
 			Draw(t, "list")
 		n["max_parallel"] = rapid.IntRange(1, 3).Draw(t, "parallel")
 		if rapid.Bool().Draw(t, "input") {

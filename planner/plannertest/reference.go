@@ -68,11 +68,17 @@ type item struct {
 func New(p *walk.Program, f walk.Facts) *Reference {
 	r := &Reference{p: p, facts: f, nodes: make([]node, len(p.Nodes))}
 	for i := range p.Nodes {
-		if slices.Contains(p.Roots, i) {
+		if slices.Contains(p.Roots, i) && p.Nodes[i].WhenCond == nil {
 			r.begin(i, f.Input)
 		}
 	}
-	r.bury(&walk.Decision{}) // nodes that can never be reached
+	d := &walk.Decision{}
+	for _, i := range p.Roots {
+		if p.Nodes[i].WhenCond != nil {
+			r.activate(i, d)
+		}
+	}
+	r.bury(d) // nodes that are never reached
 	return r
 }
 
@@ -135,16 +141,9 @@ func (r *Reference) Input(k walk.VisitKey, index int) (any, *walk.Failure) {
 func (r *Reference) Items(k walk.VisitKey) (int, *walk.Failure) {
 	v, n := r.nodes[k.Node].open, &r.p.Nodes[k.Node]
 	if !v.known {
-		value, f := n.Foreach.Resolve(r.env(v.last))
+		list, f := n.Foreach.Resolve(r.env(v.last))
 		if f != nil {
 			return 0, at(f, n.ID)
-		}
-		list, ok := value.([]any)
-		if !ok {
-			return 0, &walk.Failure{Code: walk.CodeForeach, Node: n.ID}
-		}
-		if len(list) > walk.MaxItems {
-			return 0, &walk.Failure{Code: walk.CodeForeachLimit, Node: n.ID}
 		}
 		v.list, v.items, v.known = list, make([]item, len(list)), true
 	}
@@ -197,11 +196,19 @@ func (r *Reference) Outcome() walk.Outcome {
 	case r.failed:
 		return walk.Outcome{Done: true, Status: walk.Failed, Failure: r.failure}
 	}
+	if r.p.Result != nil {
+		out, f := r.p.Result.Render(r.env(r.last))
+		if f != nil {
+			f.Code = walk.CodeResult
+			return walk.Outcome{Done: true, Status: walk.Failed, Failure: f}
+		}
+		return walk.Outcome{Done: true, Status: walk.Completed, Output: out}
+	}
 	return walk.Outcome{Done: true, Status: walk.Completed, Output: r.output()}
 }
 
 func (r *Reference) output() any {
-	needs := slices.ContainsFunc(r.p.Nodes, func(n walk.ProgramNode) bool { return len(n.Needs) > 0 })
+	needs := len(r.p.Roots) > 1 || slices.ContainsFunc(r.p.Nodes, func(n walk.ProgramNode) bool { return len(n.Needs) > 0 })
 	if !needs {
 		return r.last
 	}
@@ -225,8 +232,12 @@ func (r *Reference) output() any {
 
 func (r *Reference) env(last any) walk.Env {
 	s := walk.Env{RunID: r.facts.RunID, Input: r.facts.Input, Memory: r.facts.Memory, Last: last, Index: -1,
-		Outputs: map[string]any{}, Continued: map[string]bool{}}
+		Outputs: map[string]any{}, Continued: map[string]bool{}, Statuses: map[string]walk.Status{}, Values: r.p.Values}
 	for i := range r.nodes {
+		s.Statuses[r.p.Nodes[i].ID] = walk.Skipped
+		if r.nodes[i].settled {
+			s.Statuses[r.p.Nodes[i].ID] = r.nodes[i].status
+		}
 		s.Continued[r.p.Nodes[i].ID] = r.nodes[i].continued
 		if r.nodes[i].has {
 			s.Outputs[r.p.Nodes[i].ID] = r.nodes[i].output

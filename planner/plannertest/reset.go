@@ -8,7 +8,7 @@ import (
 
 // Reset is the specification of what a resume resets: the run continues as if everything that
 // failed unhandled or was cancelled had not settled yet, without the consequences. ok is false if a
-// decision on kept nodes fails the run again.
+// decision on kept nodes, or the plan's result, fails the run again.
 func (r *Reference) Reset() (again *Reference, ok bool) {
 	again = New(r.p, r.facts)
 	for i, e := range r.log {
@@ -28,7 +28,8 @@ func (r *Reference) Reset() (again *Reference, ok bool) {
 			again.start(e.VisitKey, e.Item)
 		}
 	}
-	return again, !again.decided
+	out := again.Outcome() // the plan's result fails again
+	return again, !again.decided && (out.Failure == nil || out.Failure.Code != walk.CodeResult)
 }
 
 // undone reports whether a settlement is reset: it is of an iteration that failed unhandled or was

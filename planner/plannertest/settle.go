@@ -35,7 +35,7 @@ func (r *Reference) Settle(s walk.Settlement) (walk.Decision, error) {
 	n.continued = false
 
 	edge, last := -1, any(nil)
-	errorEdge := slices.IndexFunc(def.Out, func(e walk.ProgramEdge) bool { return e.Cond.OnFailure() })
+	errorEdge := slices.IndexFunc(def.Out, func(e walk.ProgramEdge) bool { return s.Failure != nil && e.Cond.Catches(s.Failure.Code) })
 	follow := true // whether to evaluate the edges
 	switch {
 	case s.Status == walk.Completed:
@@ -49,6 +49,10 @@ func (r *Reference) Settle(s walk.Settlement) (walk.Decision, error) {
 		d.Handled, n.continued, n.has = "continue", true, true
 	case def.OnError == walk.OnErrorSkip:
 		d.Handled, n.status = "skip", walk.Skipped
+	case !rejection(def, s.Failure) && slices.ContainsFunc(r.needing(s.Node), func(i int) bool {
+		return r.p.Nodes[i].When == walk.WhenFailure && r.p.Nodes[i].WhenCond == nil
+	}):
+		d.Handled, follow = "when", false
 	default:
 		n.unhandled, follow = true, false
 		r.refused = r.refused || rejection(def, s.Failure)
@@ -179,7 +183,7 @@ func (r *Reference) bury(d *walk.Decision) {
 	var dead []int
 	for i := range r.nodes {
 		n := &r.nodes[i]
-		if len(r.p.Nodes[i].Needs) > 0 || n.began > 0 || n.settled || reached[i] {
+		if len(r.p.Nodes[i].Needs) > 0 || slices.Contains(r.p.Roots, i) || n.began > 0 || n.settled || reached[i] {
 			continue
 		}
 		n.settled, n.status = true, walk.Skipped
@@ -209,7 +213,8 @@ func (r *Reference) reach() []bool {
 	}
 	for i := range r.nodes {
 		n := &r.nodes[i]
-		if n.open != nil || n.held != nil || len(r.p.Nodes[i].Needs) > 0 && !n.chosen {
+		decides := len(r.p.Nodes[i].Needs) > 0 || slices.Contains(r.p.Roots, i) && r.p.Nodes[i].WhenCond != nil
+		if n.open != nil || n.held != nil || decides && !n.chosen {
 			from(i)
 		}
 	}
@@ -233,8 +238,12 @@ func (r *Reference) activate(j int, d *walk.Decision) {
 			return
 		}
 	}
-	runs, ev := r.when(def, d)
-	if runs && r.stopping() && def.When == walk.WhenSuccess {
+	runs := r.joins(def)
+	var ev *walk.Evaluation
+	if runs && def.WhenCond != nil {
+		runs, ev = r.holds(def, d)
+	}
+	if runs && r.stopping() && def.When != walk.WhenFailure && def.When != walk.WhenAlways {
 		return
 	}
 	n.chosen = true
@@ -252,31 +261,36 @@ func (r *Reference) activate(j int, d *walk.Decision) {
 	}
 }
 
-// when decides whether a node with needs runs. success: all needs completed, or, in a plan of steps
-// in order, the previous step has not failed. failure: a need failed. always: in any case. A
-// condition also requires that all needs completed.
-func (r *Reference) when(def *walk.ProgramNode, d *walk.Decision) (bool, *walk.Evaluation) {
-	completed, failed := true, false
+// joins decides whether the outcomes of the needs satisfy the rule. success: all needs completed, or, in a
+// plan of steps in order, the previous step has not failed. any_success: a need completed. none_failed: no
+// need failed or was cancelled. failure: a need failed. always: in any case.
+func (r *Reference) joins(def *walk.ProgramNode) bool {
+	completed, failed, cancelled := 0, 0, 0
 	for _, j := range def.Needs {
-		status := r.nodes[j].status
-		if r.nodes[j].continued {
-			status = walk.Completed
+		switch status := r.nodes[j].status; {
+		case status == walk.Completed || r.nodes[j].continued:
+			completed++
+		case status == walk.Failed:
+			failed++
+		case status == walk.Cancelled:
+			cancelled++
 		}
-		failed = failed || status == walk.Failed
-		good := status == walk.Completed || r.p.Sequential && status == walk.Skipped
-		completed = completed && good
 	}
 	switch def.When {
 	case walk.WhenAlways:
-		return true, nil
+		return true
 	case walk.WhenFailure:
-		return failed, nil
-	case walk.WhenSuccess:
-		return completed, nil
+		return failed > 0
+	case walk.WhenAnySuccess:
+		return completed > 0
+	case walk.WhenNoneFailed:
+		return failed+cancelled == 0
 	}
-	if !completed {
-		return false, nil
-	}
+	return failed+cancelled == 0 && (r.p.Sequential || completed == len(def.Needs))
+}
+
+// holds evaluates the condition of a node whose needs satisfy its rule.
+func (r *Reference) holds(def *walk.ProgramNode, d *walk.Decision) (bool, *walk.Evaluation) {
 	holds, ev, f := def.WhenCond.Evaluate(r.env(r.joined(def)))
 	if f != nil {
 		if d.Failure == nil {
@@ -287,9 +301,12 @@ func (r *Reference) when(def *walk.ProgramNode, d *walk.Decision) (bool, *walk.E
 	return holds && f == nil, &ev
 }
 
-// joined is the output of the only need, or an object of the outputs of all. A need that failed is
+// joined is the output of the only need, or an object of the outputs of all; without needs, the input. A need that failed is
 // represented by its error, and a skipped one by null.
 func (r *Reference) joined(def *walk.ProgramNode) any {
+	if len(def.Needs) == 0 {
+		return r.facts.Input
+	}
 	m := map[string]any{}
 	for _, j := range def.Needs {
 		n, id := &r.nodes[j], r.p.Nodes[j].ID

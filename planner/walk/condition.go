@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/kairosd/kairosd/planner/jsonvalue"
@@ -31,14 +32,23 @@ type Condition struct {
 	op      string // "==", "!=", ".contains:"
 	operand *Reference
 	value   string
+	codes   []string // of condFailed; empty: any failure
 	expr    *expression
 }
 
 // Fallback reports whether the condition is empty, "default", or "always".
 func (c *Condition) Fallback() bool { return c == nil || c.kind == condFallback }
 
-// OnFailure reports whether the condition is "failed", which makes its edge an error edge.
+// OnFailure reports whether the condition is "failed" or "failed: CODE, …": an error edge.
 func (c *Condition) OnFailure() bool { return c != nil && c.kind == condFailed }
+
+// Catches reports whether an error edge is taken after a failure with this code.
+func (c *Condition) Catches(code string) bool {
+	return c.OnFailure() && (len(c.codes) == 0 || slices.Contains(c.codes, code))
+}
+
+// CatchesAll reports whether an error edge is taken after any failure.
+func (c *Condition) CatchesAll() bool { return c.OnFailure() && len(c.codes) == 0 }
 
 // Plain reports whether the condition is `operand OP value`.
 func (c *Condition) Plain() bool { return c != nil && c.kind == condPlain }
@@ -51,12 +61,29 @@ func (c *Condition) Value() string { return c.value }
 func (c *Condition) Nodes() (nodes []string, all bool) {
 	switch {
 	case c == nil:
-	case c.operand != nil && c.operand.node != "":
+	case c.operand != nil && c.operand.Root == RefOutput:
 		nodes = []string{c.operand.node}
 	case c.expr != nil:
 		return c.expr.nodes, c.expr.allNodes
 	}
 	return nodes, false
+}
+
+// Statuses lists the nodes whose statuses the condition reads.
+func (c *Condition) Statuses() []string {
+	switch {
+	case c == nil:
+	case c.operand != nil && c.operand.Root == RefStatus:
+		return []string{c.operand.node}
+	case c.expr != nil:
+		return c.expr.statuses
+	}
+	return nil
+}
+
+// ReadsMemory reports whether the condition reads what memory returned.
+func (c *Condition) ReadsMemory() bool {
+	return c != nil && (c.operand != nil && c.operand.Root == RefMemory || c.expr != nil && c.expr.memory)
 }
 
 // operators of plain conditions. The leftmost occurrence in the text counts.
@@ -80,8 +107,19 @@ func ParseCondition(text string) (*Condition, error) {
 		}
 	}
 	lead := len(text) - len(strings.TrimLeft(text, " \t\r\n"))
+	if list, ok := strings.CutPrefix(trimmed, "failed:"); ok {
+		c.kind = condFailed
+		for code := range strings.SplitSeq(list, ",") {
+			if code = strings.TrimSpace(code); !ValidID(strings.ReplaceAll(code, ".", "_")) {
+				return nil, &SyntaxError{Message: message.New("invalid error code %s", jsonvalue.Quote(code)),
+					Column: lead + len("failed:") + 1, Suggestion: message.New("write failed: rate_limited, timeout")}
+			}
+			c.codes = append(c.codes, code)
+		}
+		return c, nil
+	}
 	if src, ok := strings.CutPrefix(trimmed, "expr:"); ok {
-		x, err := compileExpression(src)
+		x, err := compileExpression(src, false)
 		if err != nil {
 			err.Column += lead + len("expr:")
 			return nil, err
@@ -113,10 +151,10 @@ func ParseCondition(text string) (*Condition, error) {
 		}
 	}
 	switch ref.Root {
-	case RefLast, RefInput, RefOutput:
+	case RefLast, RefInput, RefOutput, RefStatus, RefValue:
 	default:
 		return nil, &SyntaxError{Message: message.New("a condition cannot read %s", ref.Root), Column: lead + 1,
-			Suggestion: message.New("conditions compare last, input or output.<node>; use expr: for more")}
+			Suggestion: message.New("conditions compare last, input, value, output.<node>, or status.<node>; use expr: for more")}
 	}
 	c.operand = ref
 	c.value = unquote(strings.TrimSpace(trimmed[at+len(c.op):]))
@@ -157,7 +195,7 @@ func unquote(s string) string {
 func ParseExpression(text string) (*Condition, error) {
 	src := strings.TrimSpace(text)
 	src = strings.TrimPrefix(src, "expr:")
-	x, err := compileExpression(src)
+	x, err := compileExpression(src, false)
 	if err != nil {
 		return nil, err
 	}

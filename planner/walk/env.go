@@ -1,5 +1,7 @@
 package walk
 
+import "cmp"
+
 // Env holds the values that references and conditions can read. Tools use it to evaluate parts of
 // a compiled [Program] without a [Walk].
 type Env struct {
@@ -16,13 +18,19 @@ type Env struct {
 	Outputs map[string]any
 	// Continued holds the IDs of nodes whose latest visit failed with on_error: continue.
 	Continued map[string]bool
+	// Statuses holds the status of every node whose latest visit has settled. All others are [Skipped].
+	Statuses map[string]Status
+	// Values are the constants of the plan.
+	Values map[string]any
 }
 
 func (s Env) scope() *scope {
 	return &scope{input: s.Input, last: s.Last, memory: s.Memory, item: s.Item, index: s.Index, runID: s.RunID,
 		output:    func(node string) (any, bool) { v, ok := s.Outputs[node]; return v, ok },
 		continued: func(node string) bool { return s.Continued[node] },
-		outputs:   func() map[string]any { return s.Outputs }}
+		outputs:   func() map[string]any { return s.Outputs },
+		status:    func(node string) Status { return cmp.Or(s.Statuses[node], Skipped) },
+		statuses:  func() map[string]Status { return s.Statuses }, values: s.Values}
 }
 
 // Evaluate reports whether the condition holds, and which value it read. The failure is not nil if
@@ -35,3 +43,6 @@ func (t *Template) Render(s Env) (any, *Failure) { return t.render(s.scope()) }
 // Resolve returns the value of the reference, or its default. A missing value without a default is
 // a permanent failure.
 func (r *Reference) Resolve(s Env) (any, *Failure) { return r.resolve(s.scope()) }
+
+// Resolve returns the items of the list.
+func (l *List) Resolve(s Env) ([]any, *Failure) { return l.resolve(s.scope()) }

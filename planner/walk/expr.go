@@ -1,6 +1,7 @@
 package walk
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,6 +13,7 @@ import (
 	"cel.dev/cel-go/cel"
 	celast "cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/message"
 	"github.com/kairosd/kairosd/planner/suggest"
@@ -30,15 +32,22 @@ type expression struct {
 	tree     celast.Expr
 	program  cel.Program
 	nodes    []string // whose outputs it reads
-	allNodes bool     // reads `output` as a whole or by a computed key
+	statuses []string // whose statuses it reads
+	allNodes bool     // reads `output` or `status` as a whole or by a computed key
+	memory   bool     // reads `memory`
 	reads    []fieldRead
 }
+
+// expressionNames are the variables of an expression.
+var expressionNames = []string{"last", "input", "output", "status", "value", "memory", "item", "index", "error"}
 
 var expressionEnv = sync.OnceValues(func() (*cel.Env, error) {
 	return cel.NewEnv(
 		cel.Variable("last", cel.DynType),
 		cel.Variable("input", cel.DynType),
 		cel.Variable("output", cel.MapType(cel.StringType, cel.DynType)),
+		cel.Variable("status", cel.MapType(cel.StringType, cel.StringType)),
+		cel.Variable("value", cel.DynType),
 		cel.Variable("memory", cel.DynType),
 		cel.Variable("item", cel.DynType),
 		cel.Variable("index", cel.DynType),
@@ -48,9 +57,10 @@ var expressionEnv = sync.OnceValues(func() (*cel.Env, error) {
 })
 
 // dashed finds output.step-1, which CEL would parse as a subtraction.
-var dashed = regexp.MustCompile(`\boutput\.([A-Za-z0-9_]+(?:-[A-Za-z0-9_]+)+)`)
+var dashed = regexp.MustCompile(`\b(output|status)\.([A-Za-z0-9_]+(?:-[A-Za-z0-9_]+)+)`)
 
-func compileExpression(src string) (*expression, *SyntaxError) {
+// compileExpression compiles a condition, or with anyResult an expression that gives any JSON value.
+func compileExpression(src string, anyResult bool) (*expression, *SyntaxError) {
 	text := strings.TrimSpace(src)
 	lead := strings.Index(src, text)
 	if text == "" {
@@ -67,9 +77,9 @@ func compileExpression(src string) (*expression, *SyntaxError) {
 		return nil, &SyntaxError{Message: message.New("the expression is nested deeper than %d levels", maxNesting), Column: lead + at + 1}
 	}
 	if m := dashed.FindStringSubmatchIndex(bare); m != nil {
-		id := text[m[2]:m[3]]
-		return nil, &SyntaxError{Message: message.New("output.%s would be read as a subtraction", id), Column: lead + m[0] + 1,
-			Suggestion: message.New("write output[%q]", id)}
+		root, id := text[m[2]:m[3]], text[m[4]:m[5]]
+		return nil, &SyntaxError{Message: message.New("%s.%s would be read as a subtraction", root, id), Column: lead + m[0] + 1,
+			Suggestion: message.New("write %s[%q]", root, id)}
 	}
 	if i := strings.IndexAny(bare, "＝≤≥≠“”‘’"); i >= 0 {
 		return nil, &SyntaxError{Message: message.New("invalid character"), Column: lead + i + 1,
@@ -87,12 +97,14 @@ func compileExpression(src string) (*expression, *SyntaxError) {
 	doubleNumbers(tree)
 	x := &expression{text: text, tree: tree.Expr()}
 	x.collect(tree.Expr())
-	x.reads = fieldReads(tree.Expr())
+	if !anyResult {
+		x.reads = fieldReads(tree.Expr())
+	}
 	checked, issues := env.Check(parsed)
 	if issues.Err() != nil {
 		return nil, celError(issues, lead)
 	}
-	if t := checked.OutputType(); !t.IsExactType(cel.BoolType) && !t.IsExactType(cel.DynType) {
+	if t := checked.OutputType(); !anyResult && !t.IsExactType(cel.BoolType) && !t.IsExactType(cel.DynType) {
 		return nil, &SyntaxError{Message: message.New("the result of the expression is %s, not true or false", t), Column: lead + 1}
 	}
 	x.program, err = meteredProgram(env, checked)
@@ -144,8 +156,8 @@ func celError(issues *cel.Issues, lead int) *SyntaxError {
 	if name, ok := strings.CutPrefix(text, "undeclared reference to '"); ok {
 		name, _, _ = strings.Cut(name, "'")
 		e.Message = message.New("unknown name %s", jsonvalue.Quote(name))
-		e.Suggestion = message.New("expressions can use last, input, output, memory, item, index, and error")
-		if near := suggest.Nearest(name, []string{"last", "input", "output", "memory", "item", "index", "error"}); near != "" {
+		e.Suggestion = message.New("expressions can use %s", strings.Join(expressionNames, ", "))
+		if near := suggest.Nearest(name, expressionNames); near != "" {
 			e.Suggestion = message.New("did you mean %s?", near)
 		}
 	}
@@ -184,56 +196,91 @@ func doubleNumbers(tree *celast.AST) {
 	}))
 }
 
-// collect records the nodes whose outputs the expression reads.
+// collect records the nodes whose outputs and statuses the expression reads.
 func (x *expression) collect(e celast.Expr) {
-	reads := map[int64]bool{} // IDs of `output` identifiers that have been handled
+	reads := map[int64]bool{} // IDs of identifiers that have been handled
 	note := func(operand celast.Expr, key string) {
 		reads[operand.ID()] = true
-		if !slices.Contains(x.nodes, key) {
-			x.nodes = append(x.nodes, key)
+		list := &x.nodes
+		if operand.AsIdent() == "status" {
+			list = &x.statuses
+		}
+		if !slices.Contains(*list, key) {
+			*list = append(*list, key)
 		}
 	}
-	isOutput := func(e celast.Expr) bool { return e.Kind() == celast.IdentKind && e.AsIdent() == "output" }
+	ofStep := func(e celast.Expr) bool {
+		return e.Kind() == celast.IdentKind && (e.AsIdent() == "output" || e.AsIdent() == "status")
+	}
 	celast.PreOrderVisit(e, celast.NewExprVisitor(func(e celast.Expr) {
 		switch e.Kind() {
 		case celast.SelectKind:
-			if s := e.AsSelect(); isOutput(s.Operand()) {
+			if s := e.AsSelect(); ofStep(s.Operand()) {
 				note(s.Operand(), s.FieldName())
 			}
 		case celast.CallKind:
 			args := e.AsCall().Args()
-			if e.AsCall().FunctionName() == "_[_]" && len(args) == 2 && isOutput(args[0]) && args[1].Kind() == celast.LiteralKind {
+			if e.AsCall().FunctionName() == "_[_]" && len(args) == 2 && ofStep(args[0]) && args[1].Kind() == celast.LiteralKind {
 				if key, ok := args[1].AsLiteral().(types.String); ok {
 					note(args[0], string(key))
 				}
 			}
 		case celast.IdentKind:
-			if isOutput(e) && !reads[e.ID()] {
+			x.memory = x.memory || e.AsIdent() == "memory"
+			if ofStep(e) && !reads[e.ID()] {
 				x.allNodes = true
 			}
 		}
 	}))
 	slices.Sort(x.nodes)
+	slices.Sort(x.statuses)
 }
 
-// evaluate runs the expression. It returns an error if the expression fails, if its result is not a
+// evaluate runs a condition. It returns an error if the expression fails, if its result is not a
 // boolean, or if its cost is too high.
 func (x *expression) evaluate(s *scope) (bool, error) {
-	m := s.meter
-	m.begin(expressionCost)
-	defer m.end()
-	out, _, err := x.program.Eval(&variables{meter: m, resolve: func(name string) (any, bool) { return x.variable(s, name) }})
-	switch {
-	case m.stopped != nil:
-		return false, m.stopped
-	case err != nil:
-		return false, errors.New(clipError(err))
+	out, err := x.run(s)
+	if err != nil {
+		return false, err
 	}
 	holds, ok := out.Value().(bool)
 	if !ok {
 		return false, fmt.Errorf("it gave a %s, not true or false", out.Type().TypeName())
 	}
 	return holds, nil
+}
+
+// compute runs an expression that gives any JSON value.
+func (x *expression) compute(s *scope) (any, error) {
+	if s.meter == nil {
+		s.meter = newMeter(context.Background(), computationCost)
+	}
+	out, err := x.run(s)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.meter.fits(out); err != nil {
+		return nil, err
+	}
+	v, err := fromCEL(out, 0)
+	if err != nil {
+		return nil, err
+	}
+	return jsonvalue.Normalize(v)
+}
+
+func (x *expression) run(s *scope) (ref.Val, error) {
+	m := s.meter
+	m.begin(expressionCost)
+	defer m.end()
+	out, _, err := x.program.Eval(&variables{meter: m, resolve: func(name string) (any, bool) { return x.variable(s, name) }})
+	switch {
+	case m.stopped != nil:
+		return nil, m.stopped
+	case err != nil:
+		return nil, errors.New(clipError(err))
+	}
+	return out, nil
 }
 
 // variable returns the value that the expression reads under a name.
@@ -254,6 +301,19 @@ func (x *expression) variable(s *scope, name string) (any, bool) {
 			return float64(s.index), true
 		}
 		return nil, true
+	case "value":
+		return celValue(s.values), true
+	case "status":
+		status := make(map[string]any, len(x.statuses))
+		for _, node := range x.statuses {
+			status[node] = string(s.status(node))
+		}
+		if x.allNodes && s.statuses != nil {
+			for node, st := range s.statuses() {
+				status[node] = string(st)
+			}
+		}
+		return celValue(status), true
 	case "output":
 		output := make(map[string]any, len(x.nodes))
 		for _, node := range x.nodes {

@@ -23,6 +23,7 @@ const (
 	CodeOutputTooLarge      = "output_too_large"
 	CodeForeach             = "foreach_not_a_list"
 	CodeForeachLimit        = "foreach_limit"
+	CodeResult              = "result_failed" // the plan's result refers to nothing
 	CodeUnknownType         = "unknown_type"
 	CodeUnknownTool         = "unknown_tool"
 	CodeInvalidInput        = "invalid_input"

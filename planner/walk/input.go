@@ -1,5 +1,7 @@
 package walk
 
+import "cmp"
+
 // SetMemory sets the text that the memory returned for the run. Call it before the first node gets
 // its input, and before every replay.
 func (w *Walk) SetMemory(v any) { w.facts.Memory = v }
@@ -8,7 +10,26 @@ func (w *Walk) SetMemory(v any) { w.facts.Memory = v }
 // is the output of the node.
 func (w *Walk) scope(last any) scope {
 	return scope{input: w.facts.Input, last: last, memory: w.facts.Memory, index: -1, runID: w.facts.RunID,
-		output: w.Output, continued: w.continues, outputs: w.outputs}
+		output: w.Output, continued: w.continues, outputs: w.outputs, values: w.p.Values,
+		status:   func(node string) Status { return statusOf(w, node) },
+		statuses: func() map[string]Status { return statuses(w) }}
+}
+
+// statusOf is how a node's latest visit settled; [Skipped] if none has.
+func statusOf(w *Walk, node string) Status {
+	i, ok := w.p.Index[node]
+	if !ok {
+		return Skipped
+	}
+	return cmp.Or(w.nodes[i].status, Skipped)
+}
+
+func statuses(w *Walk) map[string]Status {
+	m := make(map[string]Status, len(w.nodes))
+	for i := range w.nodes {
+		m[w.p.Nodes[i].ID] = cmp.Or(w.nodes[i].status, Skipped)
+	}
+	return m
 }
 
 func (w *Walk) outputs() map[string]any {

@@ -1,13 +1,6 @@
 package walk
 
-import (
-	"fmt"
-
-	"github.com/kairosd/kairosd/planner/jsonvalue"
-)
-
-// MaxItems limits the list of a foreach.
-const MaxItems = 10_000
+import "fmt"
 
 // items is the state of a foreach visit.
 type items struct {
@@ -36,26 +29,10 @@ func (w *Walk) Items(k VisitKey) (int, *Failure) {
 		return len(v.items.list), nil
 	}
 	s := w.scope(v.last)
-	value, err := n.Foreach.resolve(&s)
-	if err != nil {
-		err.Node = n.ID
-		return 0, err
-	}
-	list, ok := value.([]any)
-	if !ok {
-		return 0, (&Failure{Code: CodeForeach, Node: n.ID, Permanent: true, NoEffect: true}).WithMessage(
-			"foreach %s is not a list but %s",
-			n.Foreach.Text,
-			jsonvalue.Quote(jsonvalue.Text(value)),
-		)
-	}
-	if len(list) > MaxItems {
-		return 0, (&Failure{Code: CodeForeachLimit, Node: n.ID, Permanent: true, NoEffect: true}).WithMessage(
-			"foreach %s has %d items; at most %d are allowed",
-			n.Foreach.Text,
-			len(list),
-			MaxItems,
-		)
+	list, failure := n.Foreach.resolve(&s)
+	if failure != nil {
+		failure.Node = n.ID
+		return 0, failure
 	}
 	v.items = &items{
 		list:    list,

@@ -38,7 +38,12 @@ type Program struct {
 	// ContinueBranches is set by on_failure: continue_branches.
 	ContinueBranches bool
 	Strict           bool
-	// UsesNeeds reports whether some node is activated by needs.
+	// Values are the constants that references see as value.
+	Values map[string]any
+	// Result is the template of the run's output. If it is nil, the nodes without successors give it.
+	Result *Template
+	// UsesNeeds reports whether branches are independent: some node is activated by needs, or the plan
+	// has several roots.
 	UsesNeeds bool
 	// Sequential is set for a step plan without dependencies, whose steps run one after the other.
 	Sequential bool
@@ -72,16 +77,16 @@ type ProgramNode struct {
 	Needs    []int
 	// Dependents are the nodes that need this one, in file order.
 	Dependents []int
-	// When decides whether a node with needs runs. WhenCond is set if it is WhenCondition.
+	// When is the rule by which a node with needs runs. If WhenCond is set, it must hold too.
 	When     When
 	WhenCond *Condition
 	// WhenUnknown decides what a condition does if its expression reads an unusable value:
 	// UnknownFail (default, also "") or UnknownSkip.
 	WhenUnknown string
 
-	Foreach     *Reference
-	MaxParallel int // in a foreach; default 8
-	MaxVisits   int // default 1
+	Foreach     *List // nil: the node runs once
+	MaxParallel int   // in a foreach; default 8
+	MaxVisits   int   // default 1
 	OnCycle     bool
 
 	Attempts
@@ -137,15 +142,19 @@ type Limits struct {
 	MaxCost     float64
 }
 
-// When decides for which outcome of its needs a node runs.
+// When is the rule by which a node with needs runs, once all of them have settled.
 type When string
 
 const (
-	WhenSuccess   When = "success"
-	WhenFailure   When = "failure"
-	WhenAlways    When = "always"
-	WhenCondition When = "condition"
+	WhenSuccess    When = "success"     // all completed
+	WhenAnySuccess When = "any_success" // at least one completed
+	WhenNoneFailed When = "none_failed" // none failed or was cancelled; some may be skipped
+	WhenFailure    When = "failure"     // at least one failed
+	WhenAlways     When = "always"      // in any case
 )
+
+// AfterFailure reports whether a node with this rule may start although the run is failing.
+func (w When) AfterFailure() bool { return w == WhenFailure || w == WhenAlways }
 
 // Values of [ProgramNode.WhenUnknown].
 const (

@@ -9,8 +9,8 @@ import (
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
-// Reads returns the positions of the nodes whose outputs a node may read through references in its
-// input, foreach, `when`, and outgoing conditions. It does not include `last`. Each node occurs
+// Reads returns the positions of the nodes whose outputs or statuses a node may read through references
+// in its input, foreach, `when`, and outgoing conditions. It does not include `last`. Each node occurs
 // once, in file order.
 func (p *Program) Reads(node int) []int {
 	n := &p.Nodes[node]
@@ -20,8 +20,7 @@ func (p *Program) Reads(node int) []int {
 			out = append(out, j)
 		}
 	}
-	condition := func(c *Condition) {
-		names, all := c.Nodes()
+	expression := func(names []string, all bool) {
 		for _, name := range names {
 			add(name)
 		}
@@ -33,14 +32,20 @@ func (p *Program) Reads(node int) []int {
 			}
 		}
 	}
+	condition := func(c *Condition) {
+		names, all := c.Nodes()
+		expression(slices.Concat(names, c.Statuses()), all)
+	}
 	if n.Input != nil {
 		for _, ref := range n.Input.References() {
 			add(ref.Node())
 		}
 	}
-	if n.Foreach != nil {
-		add(n.Foreach.Node())
+	for _, ref := range n.Foreach.References() {
+		add(ref.Node())
 	}
+	names, all := n.Foreach.Nodes()
+	expression(slices.Concat(names, n.Foreach.Statuses()), all)
 	condition(n.WhenCond)
 	for _, e := range n.Out {
 		condition(e.Cond)

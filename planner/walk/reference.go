@@ -24,10 +24,12 @@ const (
 	RefRun    RefRoot = "run"    // facts about the run: run.id
 	RefSecret RefRoot = "secret" // a secret, resolved only when the attempt starts
 	RefOutput RefRoot = "output" // the latest output of a node
+	RefStatus RefRoot = "status" // how the latest visit of a node settled
+	RefValue  RefRoot = "value"  // a constant of the plan
 )
 
-// RefRoots lists all roots. A node ID must not be one of them, except "output" and "error".
-var RefRoots = []RefRoot{RefInput, RefLast, RefMemory, RefItem, RefIndex, RefRun, RefSecret, RefOutput}
+// RefRoots lists all roots.
+var RefRoots = []RefRoot{RefInput, RefLast, RefMemory, RefItem, RefIndex, RefRun, RefSecret, RefOutput, RefStatus, RefValue}
 
 // Reference is a compiled reference such as ${output.fetch.body.0.id}. It is immutable and safe for
 // concurrent use.
@@ -35,7 +37,7 @@ type Reference struct {
 	// Text is the text between ${ and }.
 	Text string
 	Root RefRoot
-	node string // if Root is RefOutput
+	node string // if Root is RefOutput or RefStatus
 	name string // if Root is RefSecret
 	path path
 	// fallback is the value after ??. It replaces null and missing values.
@@ -43,7 +45,7 @@ type Reference struct {
 	hasFallback bool
 }
 
-// Node returns the ID of the node whose output the reference reads, or "".
+// Node returns the ID of the node whose output or status the reference reads, or "".
 func (r *Reference) Node() string { return r.node }
 
 // Secret returns the name of the secret, or "".
@@ -94,7 +96,7 @@ func (r *Reference) parseTarget(body string) (rest string, _ *SyntaxError) {
 	}
 	word := body[:n]
 	if !slices.Contains(RefRoots, RefRoot(word)) {
-		suggestion := message.New("references begin with input, last, memory, item, index, run, secret, or output")
+		suggestion := message.New("references begin with %s", strings.Join(rootNames(), ", "))
 		if near := suggest.Nearest(word, rootNames()); near != "" {
 			suggestion = message.New("did you mean %s?", near)
 		} else if ValidID(word) {
@@ -117,6 +119,12 @@ func (r *Reference) parseTarget(body string) (rest string, _ *SyntaxError) {
 			}
 		}
 		r.node, r.path = p[0], p[1:]
+	case RefStatus:
+		if len(p) != 1 {
+			return "", &SyntaxError{Message: message.New("status needs the name of a step"), Column: n,
+				Suggestion: message.New("write status.<node>, for example ${status.fetch}")}
+		}
+		r.node = p[0]
 	case RefSecret:
 		if len(p) != 1 {
 			return "", &SyntaxError{
@@ -161,6 +169,9 @@ type scope struct {
 	continued func(node string) bool
 	secret    func(name string) (string, bool) // if nil, secrets are not resolved
 	outputs   func() map[string]any            // all outputs, for expressions
+	status    func(node string) Status         // [Skipped] for a node that has not run
+	statuses  func() map[string]Status         // all statuses, for expressions
+	values    map[string]any                   // constants of the plan
 	failure   any                              // `error` in expressions
 	meter     *meter                           // charged for conditions
 }
@@ -191,6 +202,11 @@ func (r *Reference) lookup(s *scope) (v any, found bool) {
 		return json.Number(strconv.Itoa(s.index)), true
 	case RefRun:
 		return s.runID, true
+	case RefStatus:
+		return string(s.status(r.node)), true
+	case RefValue:
+		v, found = r.path.lookup(any(s.values))
+		return v, found
 	case RefSecret:
 		if s.secret == nil {
 			return "${" + r.Text + "}", true

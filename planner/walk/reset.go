@@ -25,6 +25,10 @@ func (w *Walk) reset(recorded *Reset) (Reset, *Failure) {
 			}).WithMessage("the failure is a decision on steps that are kept: %s", f)
 		}
 	}
+	if out := w.Outcome(); !slices.Contains(undone, true) && out.Failure != nil && out.Failure.Code == CodeResult {
+		return Reset{}, (&Failure{Code: CodeNotResumable, Permanent: true, Suggestion: out.Failure.Suggestion}).
+			WithMessage("the failure is in the plan's result: %s", out.Failure)
+	}
 	var r Reset
 	var again []*visit
 	for i := range w.nodes {

@@ -2,10 +2,7 @@ package walk
 
 import (
 	"context"
-	"fmt"
 	"slices"
-
-	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
 // decider makes the decisions of one settlement, either by evaluating conditions or from a record.
@@ -96,7 +93,7 @@ func (d *decider) settle(s Settlement) error {
 	}
 	edge := -1
 	if d.made.Handled == "edge" {
-		edge = slices.IndexFunc(node.Out, func(e ProgramEdge) bool { return e.Cond.OnFailure() })
+		edge = catching(node, s.Failure)
 		d.made.Edge, d.made.To = node.Out[edge].Position+1, w.p.Nodes[node.Out[edge].To].ID
 	} else if take && len(node.Out) > 0 {
 		var err error
@@ -128,7 +125,7 @@ func (d *decider) handle(n *nodeState, node *ProgramNode, s Settlement) (take bo
 		s.Failure.Node = node.ID
 	}
 	switch {
-	case slices.ContainsFunc(node.Out, func(e ProgramEdge) bool { return e.Cond.OnFailure() }):
+	case catching(node, s.Failure) >= 0:
 		d.made.Handled = "edge"
 		return true, errorValue(s.Failure, node.ID)
 	case node.OnError == OnErrorContinue:
@@ -140,10 +137,25 @@ func (d *decider) handle(n *nodeState, node *ProgramNode, s Settlement) (take bo
 		n.status = Skipped
 		return true, nil
 	}
+	if !node.rejectedWith(s.Failure) && slices.ContainsFunc(node.Dependents, func(i int) bool {
+		return w.p.Nodes[i].When == WhenFailure && w.p.Nodes[i].WhenCond == nil
+	}) {
+		d.made.Handled = "when"
+		return false, nil
+	}
 	n.unhandled = true
 	w.rejected = w.rejected || node.rejectedWith(s.Failure)
 	w.failRun(s.Failure, node.ID)
 	return false, nil
+}
+
+// catching is the first error edge out of a node that a failure takes; -1: none.
+func catching(node *ProgramNode, f *Failure) int {
+	code := CodeFailed
+	if f != nil {
+		code = f.Code
+	}
+	return slices.IndexFunc(node.Out, func(e ProgramEdge) bool { return e.Cond.Catches(code) })
 }
 
 // failRun records an unhandled failure.
@@ -345,8 +357,15 @@ func (d *decider) decide(i int) {
 		return // decided by a reset
 	}
 	node, n := &w.p.Nodes[i], &w.nodes[i]
-	runs, reason, ev := d.when(node)
-	if w.Stopping() && runs && node.When == WhenSuccess {
+	runs, reason := joins(w, node)
+	var ev *Evaluation
+	switch {
+	case d.recorded != nil:
+		runs, reason, ev = d.recordedJoin(node, runs, reason)
+	case runs && node.WhenCond != nil:
+		runs, reason, ev = d.condition(node)
+	}
+	if runs && w.Stopping() && !node.When.AfterFailure() {
 		return // nothing starts any more; a reset decides again
 	}
 	n.decided = true
@@ -358,7 +377,7 @@ func (d *decider) decide(i int) {
 		d.made.Settled = append(d.made.Settled, c)
 	}
 	if runs {
-		w.begin(i, w.joinedInput(node))
+		w.begin(i, joinedInput(w, node))
 		return
 	}
 	n.status, n.unvisited = Skipped, true
@@ -380,103 +399,4 @@ func needOfReason(w *Walk, node *ProgramNode, reason string) string {
 		}
 	}
 	return ""
-}
-
-// when evaluates the activation rule of a node with needs.
-func (d *decider) when(node *ProgramNode) (runs bool, reason string, ev *Evaluation) {
-	w := d.w
-	if d.recorded != nil {
-		for i := range d.recorded.Settled {
-			c := &d.recorded.Settled[i]
-			if c.Node != node.ID {
-				continue
-			}
-			if c.Evaluated != nil && c.Evaluated.Result == "error" {
-				f := d.recorded.Failure
-				if f == nil || f.Node != node.ID { // another failure of the same decision
-					f = (&Failure{
-						Code:      CodeCondition,
-						Node:      node.ID,
-						Permanent: true,
-						NoEffect:  true,
-					}).WithMessage("condition %s failed", jsonvalue.Quote(c.Evaluated.Condition))
-				}
-				d.fail(f, node.Index)
-			}
-			return c.Status == "ready", c.Reason, c.Evaluated
-		}
-	}
-	incomplete, anyFailed := "", false
-	for _, j := range node.Needs {
-		need := &w.nodes[j]
-		failed := need.status == Failed && !need.continued
-		anyFailed = anyFailed || failed
-		blocks := !need.passed()
-		if w.p.Sequential { // with success, the node runs unless the previous step failed
-			blocks = failed || need.status == Cancelled
-		}
-		if blocks && incomplete == "" {
-			incomplete = fmt.Sprintf("%s was %s", w.p.Nodes[j].ID, need.status)
-			if failed {
-				incomplete = w.p.Nodes[j].ID + " failed"
-			}
-		}
-	}
-	switch node.When {
-	case WhenAlways:
-		return true, "", nil
-	case WhenFailure:
-		if !anyFailed {
-			return false, "nothing that it needs failed", nil
-		}
-		return true, "", nil
-	}
-	if incomplete != "" {
-		return false, incomplete, nil
-	}
-	if node.When == WhenSuccess {
-		return true, "", nil
-	}
-	s := d.scope(w.joinedInput(node))
-	if node.WhenUnknown == UnknownSkip {
-		holds, e := node.WhenCond.evaluateGate(&s)
-		switch {
-		case holds:
-			return true, "", &e
-		case e.Result == ResultUnknown:
-			return false, ReasonGateUnknown, &e
-		}
-		return false, "its condition is " + e.Result, &e
-	}
-	holds, e, failure := node.WhenCond.evaluate(&s)
-	if failure != nil {
-		failure.Node = node.ID
-		d.fail(failure, node.Index)
-		return false, "its condition failed", &e
-	}
-	if !holds {
-		return false, "its condition is " + e.Result, &e
-	}
-	return true, "", &e
-}
-
-// joinedInput returns the value with which a node with needs is started: the output of its only need, or
-// {need: output}. A failed need contributes its error. A need that was skipped, or failed with
-// on_error: continue, contributes null.
-func (w *Walk) joinedInput(node *ProgramNode) any {
-	value := func(j int) any {
-		n := &w.nodes[j]
-		if n.status == Failed && !n.continued {
-			return errorValue(n.failure, w.p.Nodes[j].ID)
-		}
-		return n.output
-	}
-	if len(node.Needs) == 1 {
-		return value(node.Needs[0])
-	}
-	m := make(map[string]any, len(node.Needs))
-	for _, j := range node.Needs {
-		m[w.p.Nodes[j].ID] = value(j)
-	}
-	return m
 }

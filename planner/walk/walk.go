@@ -122,7 +122,8 @@ type Decision struct {
 	Evaluated []Evaluation `json:"evaluated,omitempty"`
 	// Settled holds the nodes that became ready or were skipped as a consequence, in order.
 	Settled []Consequence `json:"settled,omitempty"`
-	// Handled is what handled a failure: "edge", "skip", or "continue".
+	// Handled is what handled a failure: "edge", "skip", "continue", or "when", if a node with
+	// when: failure needs the failed one. A rejection is not handled by "when".
 	Handled string `json:"handled,omitempty"`
 	// Visit is the final status of a foreach visit, in the decision on the item that ended the
 	// visit.
@@ -249,19 +250,24 @@ func New(p *Program, f Facts) *Walk {
 			w.nodes[i].openNeeds = len(p.Nodes[i].Needs)
 		}
 	}
+	d := &decider{w: w}
 	for _, r := range p.Roots {
-		w.begin(r, f.Input)
+		// The condition of a root depends on the run's input alone, so that every replay decides the same.
+		if p.Nodes[r].WhenCond != nil {
+			d.decide(r)
+		} else {
+			w.begin(r, f.Input)
+		}
 	}
 	if p.UsesNeeds {
-		w.skipUnreachable()
+		w.skipUnreachable(d)
 	}
 	return w
 }
 
 // skipUnreachable settles the nodes that no token can ever reach as skipped, so that nodes which need
-// them are decided. It evaluates nothing, because a condition in `when` requires that all needs
-// completed.
-func (w *Walk) skipUnreachable() {
+// them are decided.
+func (w *Walk) skipUnreachable(d *decider) {
 	var dead []int
 	for i, source := range w.p.Owner {
 		if source < 0 && len(w.p.Nodes[i].Dependents) > 0 {
@@ -270,7 +276,7 @@ func (w *Walk) skipUnreachable() {
 		}
 	}
 	for _, i := range dead {
-		(&decider{w: w}).needsOf(i)
+		d.needsOf(i)
 	}
 }
 
@@ -365,14 +371,27 @@ func (w *Walk) Outcome() Outcome {
 	case w.failed:
 		return Outcome{Done: true, Status: Failed, Failure: w.failure}
 	}
-	return Outcome{Done: true, Status: Completed, Output: w.output()}
+	output, failure := w.output()
+	if failure != nil {
+		return Outcome{Done: true, Status: Failed, Failure: failure}
+	}
+	return Outcome{Done: true, Status: Completed, Output: output}
 }
 
-// output returns the output of the run. Without needs, it is that of the node that settled last.
-// With needs, it is that of the only sink, or {sink: output} for the sinks that completed.
-func (w *Walk) output() any {
+// output returns the output of the run: the plan's result. If the plan has none and no needs, it is the
+// output of the node that settled last. With needs, it is that of the only sink, or {sink: output} for
+// the sinks that completed.
+func (w *Walk) output() (any, *Failure) {
+	if w.p.Result != nil {
+		s := w.scope(w.last)
+		v, f := w.p.Result.render(&s)
+		if f != nil {
+			f.Code, f.Suggestion = CodeResult, "give the reference in result: a default with ??, then fork the run with the new version"
+		}
+		return v, f
+	}
 	if !w.p.UsesNeeds {
-		return w.answer(w.lastNode, w.last)
+		return w.answer(w.lastNode, w.last), nil
 	}
 	var sinks []int
 	for i := range w.p.Nodes {
@@ -381,7 +400,7 @@ func (w *Walk) output() any {
 		}
 	}
 	if len(sinks) == 1 {
-		return w.answer(sinks[0], w.nodes[sinks[0]].output)
+		return w.answer(sinks[0], w.nodes[sinks[0]].output), nil
 	}
 	m := map[string]any{}
 	for _, i := range sinks {
@@ -389,7 +408,7 @@ func (w *Walk) output() any {
 			m[w.p.Nodes[i].ID] = n.output
 		}
 	}
-	return m
+	return m, nil
 }
 
 // answer returns the output of the run for the output of a node. For a turn of the router graph, it

@@ -1,0 +1,57 @@
+package planner
+
+import (
+	"errors"
+
+	"github.com/kairosd/kairosd/planner/jsonvalue"
+	"github.com/kairosd/kairosd/planner/message"
+	"github.com/kairosd/kairosd/planner/walk"
+)
+
+// compileResult compiles the template of the run's output.
+func compileResult(k *compiler, v any) {
+	if v == nil {
+		return
+	}
+	at := k.d.tree.get("result")
+	t, err := walk.ParseTemplate(v, nil)
+	if err != nil {
+		text, suggestion := message.Verbatim(err.Error()), message.Message{}
+		if e, ok := errors.AsType[*walk.TemplateError](err); ok {
+			at, text, suggestion = k.column(at.at(e.At), e.Column), e.Localize(), e.Suggestion
+		}
+		k.r.error(at, "", "ref.malformed", suggestion, "result: %s", text)
+		return
+	}
+	for _, ref := range t.References() {
+		if ref.Root == walk.RefItem || ref.Root == walk.RefIndex || ref.Root == walk.RefSecret {
+			k.r.error(at.at(ref.At), "", "ref.malformed",
+				message.New("refer to input, last, memory, value, status.<node>, or output.<node>"),
+				"the result cannot use ${%s}", ref.Text)
+			return
+		}
+	}
+	k.p.Result = t
+}
+
+// resultReads lists the steps whose outputs the plan's result reads.
+func (k analyzer) resultReads(f func(name string, at *tree, status bool)) {
+	if k.p.Result == nil {
+		return
+	}
+	for _, ref := range k.p.Result.References() {
+		if ref.Node() != "" {
+			f(ref.Node(), k.insideText(k.d.tree.get("result").at(ref.At), "${"+ref.Text), ref.Root == walk.RefStatus)
+		}
+	}
+}
+
+// unknownResults reports names in the plan's result that no step has.
+func (k analyzer) unknownResults() {
+	k.resultReads(func(name string, at *tree, _ bool) {
+		if _, ok := k.p.Index[name]; !ok {
+			k.r.error(at, "", "ref.node_unknown", k.r.suggest(name, k.nodeNames, message.New("add the step, or correct the name")),
+				"the result refers to step %s, which does not exist", jsonvalue.Quote(name))
+		}
+	})
+}
