@@ -1,32 +1,66 @@
 package run_test
 
 import (
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"testing"
 )
 
-// BenchmarkRunPage asks for the page of a run of 1,000 steps, and for the parts of it that
-// follow events.
-func BenchmarkRunPage(b *testing.B) {
-	o := &told{runs: []*story{manyStory(b, "01jr8k2mf0s0000000007qx4", 1000)}}
-	site := o.serve(b)
-	for _, part := range []string{"", "head", "view"} {
-		b.Run(fmt.Sprintf("part=%s", part), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				r := httptest.NewRequest(http.MethodGet, "/runs/"+o.runs[0].run.ID, nil)
-				if part != "" {
-					r.Header.Set("HX-Request", "true")
-					r.Header.Set("HX-Target", part)
-				}
-				w := httptest.NewRecorder()
-				site.ServeHTTP(w, r)
-				if w.Code != http.StatusOK {
-					b.Fatalf("%q: %d", part, w.Code)
-				}
+// largeRuns are runs of many steps: one after the other, and items of one step.
+func largeRuns(tb testing.TB) map[string]*story {
+	return map[string]*story{
+		"1,000 steps":  wideStory(tb, "01jr8k2mf0s0000000007qx1", 1000),
+		"1,000 items":  manyStory(tb, "01jr8k2mf0s0000000007qx2", 1000),
+		"10,000 items": manyStory(tb, "01jr8k2mf0s0000000007qx3", 10000),
+	}
+}
+
+// runPart asks for the page of a run, or for a part of it that follows events.
+func runPart(tb testing.TB, site http.Handler, s *story, part string) []byte {
+	tb.Helper()
+	r := httptest.NewRequest(http.MethodGet, "/runs/"+s.run.ID, nil)
+	if part != "page" {
+		r.Header.Set("HX-Request", "true")
+		r.Header.Set("HX-Target", part)
+	}
+	w := httptest.NewRecorder()
+	site.ServeHTTP(w, r)
+	if w.Code != http.StatusOK {
+		tb.Fatalf("%s: %d", part, w.Code)
+	}
+	return w.Body.Bytes()
+}
+
+// The page of a run stays small, however many steps the run has.
+func TestLargeRunsAreSmallPages(t *testing.T) {
+	t.Parallel()
+	const kb = 1024
+	budgets := map[string]int{"page": 100 * kb, "head": 10 * kb, "view": 80 * kb}
+	for name, s := range largeRuns(t) {
+		site := (&told{runs: []*story{s}}).serve(t)
+		for part, most := range budgets {
+			n := len(runPart(t, site, s, part))
+			t.Logf("%s, %s: %.1f KB", name, part, float64(n)/kb)
+			if n > most {
+				t.Errorf("%s, %s: %d bytes, the budget is %d", name, part, n, most)
 			}
-		})
+		}
+	}
+}
+
+// BenchmarkRunPage measures what a request for the page of a large run, or for a part of it, sends and allocates.
+func BenchmarkRunPage(b *testing.B) {
+	for name, s := range largeRuns(b) {
+		site := (&told{runs: []*story{s}}).serve(b)
+		for _, part := range []string{"page", "head", "view"} {
+			b.Run(name+"/"+part, func(b *testing.B) {
+				b.ReportAllocs()
+				sent := 0
+				for b.Loop() {
+					sent = len(runPart(b, site, s, part))
+				}
+				b.ReportMetric(float64(sent), "bytes-sent")
+			})
+		}
 	}
 }
