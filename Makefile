@@ -20,7 +20,7 @@ RACE_STORE := WithoutAGap|UnderLoad|LetsWorkPass|CommitTogether|Conformance|TheS
 # Of the dashboard the tests of what runs next to a request: event streams, logins, and people who act at once.
 RACE_WEB := Stream|Follow|Login|Session|Unchanged|TwoOperators|TwoAuthors|DoneOnce|Home|Throttled
 
-.PHONY: help build run test check race size golden-db ui-quick ui-test ui-million ui-budget screenshots crash soak generate docs sbom vuln reproducible verify fmt fuzz bench load microbench million recovery clean
+.PHONY: help build run test check lint-api race size golden-db ui-quick ui-test ui-million ui-budget screenshots crash soak generate docs sbom vuln reproducible verify fmt fuzz bench load microbench million recovery clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -39,7 +39,11 @@ check: ## run all checks except `make test`
 	$(GO) vet ./...
 	$(TOOL) staticcheck ./...
 	$(MAKE) verify
+	$(MAKE) lint-api
 	$(MAKE) race
+
+lint-api: ## lint the OpenAPI document (needs node and npm; skipped without them)
+	$(GO) test -v -count=1 ./internal/testing/clients -run 'TestTheDescriptionServesItsReaders/linter'
 
 race: ## run the tests of concurrent packages with the race detector
 	$(GO) test -race -short ./internal/engine -rapid.checks=20

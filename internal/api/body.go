@@ -56,6 +56,9 @@ func mount[I, O any](a *API, op huma.Operation, h func(context.Context, *I) (*O,
 		op.Security = []map[string][]string{{"token": {}}}
 		op.Description = strings.TrimSpace(op.Description + "\n\nNeeds the role " + string(rule.Role) + scopeText(rule.Scope) + ".")
 	}
+	if rule.Role == "" {
+		op.Security = []map[string][]string{{}} // no credential is needed
+	}
 	if op.Responses == nil {
 		op.Responses = map[string]*huma.Response{}
 	}

@@ -61,7 +61,7 @@ func changes(op app.Operation) bool {
 // refusalsOf are the statuses of the problems of an operation.
 func refusalsOf(op *huma.Operation) []int {
 	out := []int{http.StatusBadRequest, http.StatusInternalServerError, http.StatusServiceUnavailable, http.StatusTooManyRequests}
-	if len(op.Security) > 0 {
+	if rule, _ := app.Policy(app.Operation(op.OperationID)); rule.Role != "" {
 		out = append(out, http.StatusUnauthorized, http.StatusForbidden)
 	}
 	ofRun := func(p *huma.Param) bool { return p.In == "query" && (p.Name == "run" || p.Name == "a") }
@@ -138,6 +138,7 @@ func describeOperation(op *huma.Operation) {
 		op.Responses[strconv.Itoa(status)] = &huma.Response{Ref: ref + responseName(status)}
 	}
 	describeTags(op)
+	describeParameters(op)
 	if !changes(app.Operation(op.OperationID)) {
 		return
 	}

@@ -21,9 +21,16 @@ func Program(t testing.TB, names ...string) string {
 			return path
 		}
 	}
-	if slices.Contains(strings.Split(os.Getenv(Env), ","), names[0]) {
-		t.Fatalf("%s is not in PATH, and %s lists it", names[0], Env)
-	}
-	t.Skipf("%s is not in PATH", names[0])
+	Missing(t, names[0], "%s is not in PATH", names[0])
 	return ""
+}
+
+// Missing ends a test that lacks what a program needs, such as its packages: the test is
+// skipped, or fails if KAIROS_REQUIRE lists the program.
+func Missing(t testing.TB, name, format string, args ...any) {
+	t.Helper()
+	if slices.Contains(strings.Split(os.Getenv(Env), ","), name) {
+		t.Fatalf(Env+" lists "+name+": "+format, args...)
+	}
+	t.Skipf(format, args...)
 }
