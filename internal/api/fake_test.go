@@ -160,7 +160,7 @@ func (f *fake) Token(_ context.Context, token string) (domain.Actor, error) {
 	defer f.mu.Unlock()
 	a, ok := f.tokens[token]
 	if !ok {
-		return a, domain.Errorf(domain.CodeUnauthorized, "this API token is not valid")
+		return a, domain.Errorf(domain.CodeUnauthorized, "invalid API token")
 	}
 	return a, nil
 }

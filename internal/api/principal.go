@@ -100,5 +100,5 @@ func (a *API) ownOrigin(r *http.Request) string {
 }
 
 func unauthorized(suggestion string) error {
-	return domain.Errorf(domain.CodeUnauthorized, "this needs a credential").Suggest("%s", suggestion)
+	return domain.Errorf(domain.CodeUnauthorized, "authentication required").Suggest("%s", suggestion)
 }

@@ -156,6 +156,6 @@ func (s *Service) Token(ctx context.Context, text string) (domain.Actor, error) 
 }
 
 func noToken() error {
-	return domain.Errorf(domain.CodeUnauthorized, "this API token is not valid").
-		Suggest("create one with: kairosd token create")
+	return domain.Errorf(domain.CodeUnauthorized, "invalid API token").
+		Suggest("create a token: kairosd token create")
 }

@@ -31,8 +31,8 @@ func TestAcknowledgeForLater(t *testing.T) {
 			v.Acknowledged != nil {
 			t.Errorf("%+v", v)
 		}
-		if out, _ := s.expect(0, "show", first.RunID); !strings.Contains(out, "needs attention\n") ||
-			!strings.Contains(out, "the same failure needs attention in 2 runs") {
+		if out, _ := s.expect(0, "show", first.RunID); !strings.Contains(out, "attention  required\n") ||
+			!strings.Contains(out, "2 runs need attention because of the same failure") {
 			t.Error(out)
 		}
 		out, stderr := s.expect(0, "failures", "ack", first.RunID, "--note", "waiting for quota", "--resume-at", "2h")

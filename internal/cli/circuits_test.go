@@ -34,7 +34,7 @@ func TestCircuitsOfTools(t *testing.T) {
 			t.Errorf("%q says not %q:\n%s%s", args, want, out, stderr)
 		}
 	}
-	says(0, "opens after 2 failures in a row, for 1h0m0s at first, each host separately", "tools", "show", "http")
+	says(0, "opens after 2 failures in a row, first for 1h0m0s, each host separately", "tools", "show", "http")
 	says(2, "reason", "tools", "disable", "http")
 	says(0, "", "tools", "disable", "http", "--reason", "they migrate")
 	says(0, "disabled since ", "tools", "show", "http")
@@ -50,7 +50,7 @@ func TestCircuitsOfTools(t *testing.T) {
 	up.Store(false)
 	says(1, "502", "run", "--plan", plan)
 	says(1, "502", "run", "--plan", plan)
-	says(0, "2 calls in a row have failed", "tools", "show", "http")
+	says(0, "the last 2 calls failed", "tools", "show", "http")
 	up.Store(true)
 	made := calls.Load()
 	says(0, "", "tools", "enable", "http", host)

@@ -234,7 +234,7 @@ nodes:
 edges: [{from: total, to: pay}, {from: pay, to: end}]
 `)
 	r := s.result(0, "run", "--plan", plan, "--json")
-	if _, said := s.expect(0, "fork", r.RunID, "--at", "1", "--preview"); !strings.Contains(said, "twice     pay (unsafe)") {
+	if _, said := s.expect(0, "fork", r.RunID, "--at", "1", "--preview"); !strings.Contains(said, "repeated     pay (unsafe)") {
 		t.Errorf("preview: %s", said)
 	}
 	if f := s.result(0, "fork", r.RunID, "--at", "1", "--reuse", "pay", "--json"); string(f.Output) != "5" {
@@ -257,7 +257,7 @@ nodes:
 		said,
 		"1 again",
 	) ||
-		!strings.Contains(said, "later     left") {
+		!strings.Contains(said, "later        left") {
 		t.Errorf("preview: %s", said)
 	}
 	if paused := s.result(3, "resume", failed.RunID, "--only", "right", "--json", "--yes"); paused.WaitReason != "paused" {
@@ -290,8 +290,8 @@ func TestUsageMistakesAreNamed(t *testing.T) {
 		says string
 	}{
 		{[]string{"run"}, 2, "missing argument FILE or PLAN"},
-		{[]string{"frobnicate"}, 2, "unknown command"},
-		{[]string{"run", "--plan", "nowhere.yaml"}, 2, "cannot read the plan"},
+		{[]string{"frobnicate"}, 2, "unknown command"}, {[]string{"runs", "shwo"}, 2, "did you mean kairos runs show?"},
+		{[]string{"run", "--plan", "nowhere.yaml"}, 2, "plan file nowhere.yaml not found"},
 		{[]string{"show", "zzzz"}, 2, "run \"zzzz\" not found"},
 		{[]string{"runs", "--status", "odd"}, 2, "unknown status"},
 		{[]string{"run", "--plan", "x", "--bogus"}, 2, "unknown flag"},

@@ -36,8 +36,8 @@ edges: [{from: fetch, to: pay}, {from: pay, to: book}, {from: book, to: gate}]
 	} else if _, err := fmt.Sscanf(out[i+1:], "checkpoint %d (after fetch) is the last good one", &at); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if strings.Contains(out, "receipt 4712") || !strings.Contains(out, "behind    pay (unsafe) outcome unknown") ||
-		!strings.Contains(out, "behind    book (idempotent) completed") {
+	if strings.Contains(out, "receipt 4712") || !strings.Contains(out, "after it: pay (unsafe) outcome unknown") ||
+		!strings.Contains(out, "after it: book (idempotent) completed") {
 		t.Errorf("show: %s", out)
 	}
 	if out, _ := s.expect(0, "show", r.RunID, "--json"); !strings.Contains(out, `"damage":`) {
@@ -51,9 +51,9 @@ edges: [{from: fetch, to: pay}, {from: pay, to: book}, {from: book, to: gate}]
 	if _, said := s.expect(0, "resume", r.RunID, "--preview"); !strings.Contains(said, "not possible") {
 		t.Errorf("preview of a resume: %s", said)
 	}
-	if _, said := s.expect(0, "fork", r.RunID, "--at", fmt.Sprint(at), "--preview"); !strings.Contains(said, "in doubt  pay (unsafe)") ||
-		!strings.Contains(said, "twice     book (idempotent)") ||
-		!strings.Contains(said, "again     pay the row that would tell") {
+	if _, said := s.expect(0, "fork", r.RunID, "--at", fmt.Sprint(at), "--preview"); !strings.Contains(said, "in doubt     pay (unsafe)") ||
+		!strings.Contains(said, "repeated     book (idempotent)") ||
+		!strings.Contains(said, "again        pay: the row that would tell") {
 		t.Errorf("preview of the fork: %s", said)
 	}
 	f := s.result(3, "fork", r.RunID, "--at", fmt.Sprint(at), "--stub", `pay="found"`, "--reuse", "book", "--json")

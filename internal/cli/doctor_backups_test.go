@@ -124,23 +124,23 @@ func TestTheDoctorLooksAtBackups(t *testing.T) {
 		"none, and none is due",
 		never,
 		0,
-		"there is no backup in "+filepath.Join(data, "backups"),
-		"switched off",
-		"-> make one: kairosd backup; set backup.every",
+		"no backup in "+filepath.Join(data, "backups"),
+		"are disabled",
+		"next: create a backup: kairosd backup; set backup.every",
 	)
 	expect(
 		"none, though one is due",
 		often,
 		1,
-		"there is no good backup in "+filepath.Join(data, "backups")+"; the configuration wants one every 6h",
-		"make one now: kairosd backup",
+		"no intact backup in "+filepath.Join(data, "backups")+"; the configuration requires one every 6h",
+		"create a backup: kairosd backup",
 	)
 
 	first := backUp(often)
-	expect("one of now", often, 0, "the last good backup was made 20", "0s ago: "+first+", not encrypted", "!->")
-	expect("one that nobody schedules", never, 0, first, "backups are switched off (backup.every: never)", "-> set backup.every")
-	expect("without a configuration", "", 0, first, "are not known", "-> say with --config")
-	expect("one somewhere else", away, 1, "there is no good backup in "+filepath.Join(in, "away"))
+	expect("one of now", often, 0, "the last intact backup is of 20", "0s ago: "+first+", not encrypted", "!next:")
+	expect("one that nobody schedules", never, 0, first, "scheduled backups are disabled (backup.every: never)", "next: set backup.every")
+	expect("without a configuration", "", 0, first, "the schedule is unknown", "next: pass the configuration of the server with --config")
+	expect("one somewhere else", away, 1, "no intact backup in "+filepath.Join(in, "away"))
 	aged(t, first, 7*time.Hour)
 	expect("a little late", often, 0, "7h0m0s ago: "+first)
 	aged(t, first, time.Hour)
@@ -149,16 +149,16 @@ func TestTheDoctorLooksAtBackups(t *testing.T) {
 		often,
 		1,
 		"8h0m0s ago: "+first,
-		"older than the schedule allows: the configuration wants one every 6h",
-		"make one now",
+		"is too old; the configuration requires one every 6h",
+		"create a backup",
 	)
 
 	expect(
 		"a plain one where encrypted ones are wanted",
 		sealed,
 		1,
-		"are to be encrypted, and these are not: "+first,
-		"make an encrypted one",
+		"although recipients are configured: "+first,
+		"create an encrypted backup",
 	)
 	second := backUp(sealed)
 	expect(
@@ -166,17 +166,17 @@ func TestTheDoctorLooksAtBackups(t *testing.T) {
 		sealed,
 		1,
 		second+", encrypted to "+keys[0],
-		"these are not: "+first+"\n",
-		"then remove those",
+		"although recipients are configured: "+first+"\n",
+		"then delete those files",
 	)
 	for _, p := range []string{first, first + recovery.ManifestSuffix} {
 		if err := os.Remove(p); err != nil {
 			t.Fatal(err)
 		}
 	}
-	expect("an encrypted one", sealed, 0, "0s ago: "+second+", encrypted to "+keys[0], "!->")
-	expect("an encrypted one of others", others, 1, "not encrypted to those that the configuration names: "+keys[1])
-	expect("an encrypted one that nobody wants so", often, 0, second, "no recipients configured")
+	expect("an encrypted one", sealed, 0, "0s ago: "+second+", encrypted to "+keys[0], "!next:")
+	expect("an encrypted one of others", others, 1, "not encrypted to the configured recipients: "+keys[1])
+	expect("an encrypted one that nobody wants so", often, 0, second, "no recipients are configured")
 
 	third := backUp(sealed)
 	if err := os.Truncate(third, 1000); err != nil {
@@ -187,9 +187,9 @@ func TestTheDoctorLooksAtBackups(t *testing.T) {
 		sealed,
 		1,
 		third+" does not match its manifest",
-		"the last good backup was made",
+		"the last intact backup is of",
 		second,
-		"look at the disk",
+		"check the disk",
 	)
 
 	before := filepath.Join(data, "pre-schema-1-20300131T000000.000Z")
@@ -199,7 +199,7 @@ func TestTheDoctorLooksAtBackups(t *testing.T) {
 	if _, stderr, code := runKairosd("backup", "--data", data, filepath.Join(before, "kairos.db")); code != 0 {
 		t.Fatalf("backup: exit %d, %s", code, stderr)
 	}
-	expect("what an upgrade kept", sealed, 1, "these are not: "+filepath.Join(before, "kairos.db"))
+	expect("what an upgrade kept", sealed, 1, "although recipients are configured: "+filepath.Join(before, "kairos.db"))
 
 	var told struct{ Checks []domain.Check }
 	out, _, _ := runKairosd("doctor", "--data", data, "--config", sealed, "--json")
@@ -225,14 +225,14 @@ func TestTheDoctorSaysWhyThereIsNoBackup(t *testing.T) {
 	if err := os.Remove(filepath.Join(data, "backups")); err != nil {
 		t.Fatal(err)
 	}
-	if out, _, code := runKairosd("doctor", "--data", data); code != 1 || !strings.Contains(out, "the attempt of 20") ||
+	if out, _, code := runKairosd("doctor", "--data", data); code != 1 || !strings.Contains(out, "the backup of 20") ||
 		!strings.Contains(out, "cannot create the directory for backups") {
 		t.Errorf("exit %d, %s", code, out)
 	}
 	if _, err := d.BackUp(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if out, _, code := runKairosd("doctor", "--data", data); code != 0 || strings.Contains(out, "the attempt of") {
+	if out, _, code := runKairosd("doctor", "--data", data); code != 0 || strings.Contains(out, "the backup of") {
 		t.Errorf("after one: exit %d, %s", code, out)
 	}
 }

@@ -42,10 +42,10 @@ func TestRunTakesAFileOrAPlan(t *testing.T) {
 		t.Errorf("a missing input takes the defaults of its schema: %q", out)
 	}
 	for args, want := range map[string]string{
-		"run missing.yaml":                 "no such file",
+		"run missing.yaml":                 "plan file missing.yaml not found",
 		"run missing":                      "plan missing not found",
 		"run":                              "missing argument FILE or PLAN",
-		"run hello --plan hello":           "named twice",
+		"run hello --plan hello":           "not both",
 		"run " + file + " second-argument": `unexpected argument "second-argument"`,
 	} {
 		if _, said := s.expect(2, strings.Fields(args)...); !strings.Contains(said, want) {
@@ -125,7 +125,7 @@ func TestDestructiveCommandsAskOnATerminal(t *testing.T) {
 	s := newShell(t)
 	run := s.result(0, "run", s.file("hello.yaml", helloPlan), "--prompt", "ana", "--json").RunID
 	if said, code := s.typed("n\n", "runs", "delete", run); code != 2 || !strings.Contains(said, "Delete "+run+"? [y/N]") ||
-		!strings.Contains(said, "nothing was changed") {
+		!strings.Contains(said, "nothing changed") {
 		t.Errorf("answered no: exit %d, %s", code, said)
 	}
 	if said, code := s.typed("", "runs", "delete", run); code != 2 {
@@ -162,6 +162,77 @@ func TestCommonFlags(t *testing.T) {
 		if out, _ := s.expect(0, append([]string{"__complete"}, args...)...); !strings.Contains(out, want) {
 			t.Errorf("kairos %s is completed with %q, not %s", strings.Join(args, " "), out, want)
 		}
+	}
+}
+
+// Every kind of object is completed by its id or name.
+func TestWordsAreCompleted(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	file := s.file("hello.yaml", helloPlan)
+	run := s.result(0, "run", file, "--json").RunID
+	asks := s.result(3, "run", s.file("ask.yaml", "id: ask\nnodes: {ask: {type: approval, input: {message: \"Go on?\"}}}\n"), "--json")
+	s.expect(0, "views", "save", "nightly", "plan:hello")
+	s.expect(0, "runs", "label", run, "--set", "a=b")
+	out, _ := s.expect(0, "operations", "--json")
+	operation := anID.FindString(out)
+	s.expect(0, "ask", "--plan-only", "what is the time?")
+	drafts, _ := s.expect(0, "drafts", "--json")
+	draft := anID.FindString(drafts)
+	for want, args := range map[string][]string{
+		operation:              {"operations", "show", ""},
+		"nightly":              {"runs", "--view", ""},
+		"nightly\tplan:hello":  {"views", "delete", ""},
+		asks.Waits[0].Approval: {"approvals", "show", ""},
+		"pending":              {"approvals", "--status", ""},
+		"calculator":           {"tools", "disable", "calc"},
+		"supervisor":           {"agents", "show", ""},
+		"offline":              {"providers", "show", ""},
+		"1\n":                  {"plans", "restore", "hello", ""},
+		"ask\n":                {"plans", "graph", "a"},
+		draft:                  {"drafts", "show", ""},
+	} {
+		if want == "" {
+			t.Errorf("nothing to complete: %v", args)
+		}
+		if out, _ := s.expect(0, append([]string{"__complete"}, args...)...); !strings.Contains(out, want) {
+			t.Errorf("kairos %s is completed with %q, not %q", strings.Join(args, " "), out, want)
+		}
+	}
+}
+
+// A stored plan is drawn like a file.
+func TestAStoredPlanIsDrawn(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	file := s.file("hello.yaml", helloPlan)
+	s.expect(0, "plans", "add", file)
+	drawn, _ := s.expect(0, "plans", "graph", file)
+	for _, plan := range []string{"hello", "hello@1", "hello@v1"} {
+		if out, _ := s.expect(0, "plans", "graph", plan); out != drawn || !strings.Contains(out, "greet") {
+			t.Errorf("%s: %s", plan, out)
+		}
+	}
+	for plan, want := range map[string]string{"hello@7": "kairos plans versions", "hello@x": "invalid version",
+		"nothing": "plan nothing not found"} {
+		if _, said := s.expect(2, "plans", "graph", plan); !strings.Contains(said, want) {
+			t.Errorf("%s: %q does not contain %q", plan, said, want)
+		}
+	}
+}
+
+// A suggested command works on the database of the command that suggests it.
+func TestSuggestedCommandsNameTheDatabase(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	db := filepath.Join(s.dir, "my data.db")
+	file := s.file("ask.yaml", "id: ask\nnodes: {ask: {type: approval, input: {message: \"Go on?\"}}}\n")
+	_, said := s.expect(3, "run", file, "--db", db)
+	if !strings.Contains(said, " --db '"+db+"'") {
+		t.Errorf("the suggested command does not name the database: %s", said)
+	}
+	if out, _ := s.expect(0, "status", "--db", db); !strings.Contains(out, " --db '"+db+"'") {
+		t.Error(out)
 	}
 }
 

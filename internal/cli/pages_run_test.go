@@ -47,9 +47,9 @@ var savedAs = regexp.MustCompile("(?s)[Ss]ave .*?`([\\w./-]+)`")
 
 // expected are texts that the commands of a page print.
 var expected = map[string][]string{
-	"README.md":                           {`in_doubt`, `{"order":17,"receipt":"r-17"}`},
-	"docs/get-started/quick-start.md":     {"exit 1", `{"total":15}`, "exit 3", "approve leads to: done", `{"total":7500}`, `{"total":20}`},
-	"docs/tutorials/crash-recovery.md":    {"running", "charge in_doubt", `output: {"order":17,"receipt":"r-17"}`},
+	"README.md":                           {`charge is in doubt`, `{"order":17,"receipt":"r-17"}`},
+	"docs/get-started/quick-start.md":     {"exit 1", `{"total":15}`, "exit 3", "approve → done", `{"total":7500}`, `{"total":20}`},
+	"docs/tutorials/crash-recovery.md":    {"running", "charge is in doubt", `output: {"order":17,"receipt":"r-17"}`},
 	"docs/tutorials/approval-workflow.md": {"pay 20 EUR for A-1", "exit 3", "pay 150 EUR for A-2", "refund of A-3 refused"},
 	"docs/tutorials/agent-with-tools.md":  {"exit 3", "EMEA leads with 300."},
 	"docs/reference/api.md":               {`"version":1`, `"status":"`},

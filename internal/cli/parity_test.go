@@ -49,7 +49,7 @@ func TestStoredPlans(t *testing.T) {
 		}
 		s.expect(2, "plans", "restore", "greet", "v1") // it is the current one
 		s.expect(2, "plans", "restore", "greet", "last")
-		if out, _ := s.expect(0, "plans", "versions", "greet"); !strings.Contains(out, "v1       current") {
+		if out, _ := s.expect(0, "plans", "versions", "greet"); !strings.Contains(out, "v1       yes") {
 			t.Error(out)
 		}
 		if out, _ := s.expect(0, "plans", "flow", "greet"); !strings.Contains(out, "say   3") {
@@ -171,8 +171,8 @@ func TestResumeLater(t *testing.T) {
 			"--json",
 		)
 		out, stderr := s.expect(0, "resume", r.RunID, "--not-before", "2h", "--detach", "--json", "--yes")
-		var act struct{ ID, Status string }
-		if err := json.Unmarshal([]byte(out), &act); err != nil || act.ID == "" || !strings.Contains(stderr, "begins at") {
+		var act struct{ ID, Status, StartAt string }
+		if err := json.Unmarshal([]byte(out), &act); err != nil || act.ID == "" || act.StartAt == "" {
 			t.Fatalf("%v: %s%s", err, out, stderr)
 		}
 		if out, _ := s.expect(0, "operations", "stop", act.ID, "--reason", "not needed"); !strings.Contains(out, "is stopped") {
@@ -214,8 +214,8 @@ func TestStepsHandoffsAndViews(t *testing.T) {
 		}
 		s.expect(2, "runs", "handoffs", "from:a,b", "status:odd")
 		s.expect(0, "views", "save", "greetings", "plan:greet")
-		s.expect(0, "views", "save", "shared one", "status:failed", "--everybody")
-		if out, _ := s.expect(0, "views"); !strings.Contains(out, "greetings   yours") || !strings.Contains(out, "everybody's") {
+		s.expect(0, "views", "save", "shared one", "status:failed", "--shared")
+		if out, _ := s.expect(0, "views"); !strings.Contains(out, "greetings   you") || !strings.Contains(out, "shared  ") {
 			t.Error(out)
 		}
 		if out, _ := s.expect(0, "runs", "--view", "greetings"); !strings.Contains(out, r.RunID) ||
@@ -224,8 +224,8 @@ func TestStepsHandoffsAndViews(t *testing.T) {
 		}
 		s.expect(2, "runs", "--view", "nothing")
 		s.expect(2, "views", "save", "bad", "plam:greet")
-		s.expect(2, "views", "delete", "shared one") // it is everybody's
-		s.expect(0, "views", "delete", "shared one", "--everybody")
+		s.expect(2, "views", "delete", "shared one") // it is shared
+		s.expect(0, "views", "delete", "shared one", "--shared")
 		s.expect(0, "views", "delete", "greetings")
 	})
 }
@@ -289,7 +289,7 @@ nodes:
 edges: [{from: ask, to: paid}]
 `)
 		first := s.result(3, "run", "--plan", plan, "--json")
-		if out, _ := s.expect(0, "approvals", "show", first.RunID); !strings.Contains(out, "approve leads to: paid") ||
+		if out, _ := s.expect(0, "approvals", "show", first.RunID); !strings.Contains(out, "approve → paid") ||
 			!strings.Contains(out, `"amount"`) {
 			t.Error(out)
 		}
@@ -387,6 +387,13 @@ func TestTablesFitTheScreen(t *testing.T) {
 	if !strings.Contains(narrow, "…") || strings.Contains(wide, "…") {
 		t.Errorf("narrow %q\nwide %q", narrow, wide)
 	}
+	r := s.result(3, "run", s.file("ask.yaml", "id: ask\nnodes: {ask: {type: approval, input: {message: \""+strings.Repeat("long ", 30)+"\"}}}\n"),
+		"--json")
+	s.width = 90
+	if out, _ := s.expect(0, "status"); !strings.Contains(out, "…") ||
+		!strings.Contains(out, "kairos approvals show "+r.Waits[0].Approval+"\n") {
+		t.Errorf("the command is not whole: %s", out)
+	}
 }
 
 // Every action has its documented effect on one run, previews change nothing, and an impossible action is
@@ -465,7 +472,7 @@ func TestFilesThatAreNone(t *testing.T) {
 		t.Error(stderr)
 	}
 	s.expect(4, "runs", "--db", s.dir)
-	if _, stderr := s.expect(4, "runs", "--server", "http://127.0.0.1:1"); !strings.Contains(stderr, "no daemon answers") {
+	if _, stderr := s.expect(4, "runs", "--server", "http://127.0.0.1:1"); !strings.Contains(stderr, "no server at") {
 		t.Error(stderr)
 	}
 }

@@ -93,7 +93,7 @@ func TestReplanByModel(t *testing.T) {
 		t.Errorf("%v %+v", err, shown)
 	}
 	stdout, _ = s.expect(0, "show", got.RunID)
-	for _, want := range []string{"replanned: v1 → v2, after two failed", "kairos plans diff figures 1 2"} {
+	for _, want := range []string{"replanned after two failed: v1 → v2", "kairos plans diff figures 1 2"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("%q is missing:\n%s", want, stdout)
 		}

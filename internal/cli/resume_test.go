@@ -36,7 +36,7 @@ func TestResumeIsConfirmed(t *testing.T) {
 	if said, code := s.typed("y\n", "resume", r.RunID); code != 1 {
 		t.Errorf("exit %d: %s", code, said)
 	}
-	if _, stderr := s.expect(2, "resume", "--filter", "status:failed"); !strings.Contains(stderr, "resume: 1 of 1 matching runs") ||
+	if _, stderr := s.expect(2, "resume", "--filter", "status:failed"); !strings.Contains(stderr, "resume: 1 of 1 matching run") ||
 		!strings.Contains(stderr, "--yes") {
 		t.Error(stderr)
 	}
@@ -125,7 +125,7 @@ func TestStatus(t *testing.T) {
 		s.expect(3, "run", s.file("spend.yaml", spend))
 		out, _ := s.expect(0, "status")
 		for _, want := range []string{"kairos approvals show " + asks.Waits[0].Approval, "Go on?", "budget", "kairos runs limits ", "failed",
-			"step:look"} {
+			"look failed", "kairos show "} {
 			if !strings.Contains(out, want) {
 				t.Errorf("no %q in\n%s", want, out)
 			}

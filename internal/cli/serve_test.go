@@ -193,7 +193,7 @@ func TestBackupRestoreRelease(t *testing.T) {
 		t.Errorf("drill: exit %d, %s", code, stderr)
 	}
 	out, stderr, code := runKairosd("restore", "--data", data, "--force", files[0])
-	if code != 0 || !strings.Contains(out, "1 unfinished runs are held") || !strings.Contains(out, "lost: ") {
+	if code != 0 || !strings.Contains(out, "1 unfinished runs are held") || !strings.Contains(out, " events are lost") {
 		t.Fatalf("restore: exit %d\n%s%s", code, out, stderr)
 	}
 
@@ -355,7 +355,7 @@ func TestRetentionByCommand(t *testing.T) {
 		}
 	}
 	if out, stderr, code := runKairosd("retention", "--data", data, "--config", config, "--dry-run"); code != 0 ||
-		!strings.Contains(out, "1 runs with 1 journal rows would be removed") {
+		!strings.Contains(out, "to be deleted: 1 runs with 1 journal rows") {
 		t.Errorf("beside the daemon, dry: exit %d, %s%s", code, out, stderr)
 	}
 	if out, stderr, code := runKairosd("retention", "--data", data); code != 0 || !strings.Contains(out, "gone") ||

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -86,16 +87,30 @@ func Execute(ctx context.Context, root *cobra.Command, s Streams, args []string,
 		if cmd != root {
 			where = cmd.CommandPath()
 		}
-		err = exit.Usage("%s\n  see %s --help", flagsError(err), where)
+		err = exit.Usage("%s%s\n  see %s --help", flagsError(err), didYouMean(cmd), where)
 	}
 	switch code := domain.CodeOf(err); {
 	case program == "kairosd" && code == domain.CodeLocked:
-		err = exit.Advise(err, "stop the daemon that holds it, then try again")
+		err = exit.Advise(err, "stop kairosd serve, then try again")
 	case program == "kairos" && code == domain.CodeUnauthorized:
-		err = exit.Advise(err, "give one with --token or in KAIROS_TOKEN; kairosd token create makes it")
+		err = exit.Advise(err, "pass an API token with --token or KAIROS_TOKEN; create one on the server: kairosd token create")
 	}
 	exit.Report(s.Err, program, err)
 	return code(err)
+}
+
+// didYouMean suggests the subcommands that are like an unknown one.
+func didYouMean(cmd *cobra.Command) string {
+	words := cmd.Flags().Args()
+	if !cmd.HasSubCommands() || len(words) == 0 {
+		return ""
+	}
+	cmd.SuggestionsMinimumDistance = 2
+	like := cmd.SuggestionsFor(words[0])
+	if len(like) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("\n  did you mean %s %s?", cmd.CommandPath(), strings.Join(like, " or "))
 }
 
 // whenBegun calls say when a command begins, after its arguments and flags were parsed.

@@ -1,15 +1,15 @@
 package cli
 
 import (
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 )
 
-// Listed prints a list: as one object, or as a table with a word on stderr about
-// what there is besides.
-func (s Streams) Listed(asJSON bool, items any, next string, headings []string, rows [][]string, nothing string) error {
+// Listed prints a list: as one object, or as a table. note prints how the list continues,
+// or that it is empty.
+func (s Streams) Listed(asJSON bool, items any, next string, headings []string, rows [][]string, nothing string,
+	note func(format string, args ...any)) error {
 	if asJSON {
 		var after any
 		if next != "" {
@@ -20,9 +20,9 @@ func (s Streams) Listed(asJSON bool, items any, next string, headings []string, 
 	s.Table(headings, rows)
 	switch {
 	case next != "":
-		s.Errorf("more with --cursor %s\n", next)
+		note("more items: repeat the command with --cursor %s\n", next)
 	case len(rows) == 0:
-		s.Errorf("%s\n", nothing)
+		note("%s\n", nothing)
 	}
 	return nil
 }
@@ -46,49 +46,92 @@ func FirstLine(s string) string {
 	}, s)
 }
 
-// Table prints rows under headings, each column as wide as its widest cell. On a
-// terminal the last column ends where the screen does; programs are better served
-// by --json.
+// Facts prints a title and what is known about one thing, a fact per line. Empty facts
+// are left out.
+func (s Streams) Facts(title string, facts [][2]string) {
+	width := 0
+	for _, f := range facts {
+		if f[1] != "" {
+			width = max(width, utf8.RuneCountInString(f[0]))
+		}
+	}
+	s.Printf("%s\n", FirstLine(title))
+	for _, f := range facts {
+		if f[1] != "" {
+			s.Printf("  %-*s  %s\n", width, f[0], FirstLine(f[1]))
+		}
+	}
+}
+
+// Table prints rows under headings, each column as wide as its widest cell. Columns
+// without information are left out. On a terminal, the widest columns are cut until the
+// lines fit, except the first column and commands, because people copy them.
 func (s Streams) Table(headings []string, rows [][]string) {
 	if len(rows) == 0 {
 		return
 	}
-	widths := make([]int, len(headings))
-	all := append([][]string{headings}, rows...)
-	for _, row := range all {
-		for i, cell := range row {
-			row[i] = FirstLine(cell)
-			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
+	var columns []column
+	for i, heading := range headings {
+		if c := columnOf(heading, i, rows); !c.empty {
+			columns = append(columns, c)
 		}
 	}
-	var b strings.Builder
-	last := len(headings) - 1
-	for _, row := range all {
-		used := 0
-		for i, cell := range row {
-			if i < last && empty(rows, i) { // a column without information
-				continue
-			}
-			if i == last {
-				if room := s.Width - used; s.Width > 0 && room >= 8 {
-					cell = Fit(cell, room)
-				}
-				b.WriteString(cell)
-				break
-			}
-			pad := widths[i] - utf8.RuneCountInString(cell) + 2
+	s.fit(columns)
+	for line := range len(rows) + 1 {
+		var b strings.Builder
+		for i, c := range columns {
+			cell := Fit(c.cells[line], c.width)
 			b.WriteString(cell)
-			b.WriteString(strings.Repeat(" ", pad))
-			used += widths[i] + 2
+			if i < len(columns)-1 {
+				b.WriteString(strings.Repeat(" ", c.width-utf8.RuneCountInString(cell)+2))
+			}
 		}
-		line := strings.TrimRight(b.String(), " ")
-		b.Reset()
-		s.Printf("%s\n", line)
+		s.Printf("%s\n", strings.TrimRight(b.String(), " "))
 	}
 }
 
-func empty(rows [][]string, column int) bool {
-	return !slices.ContainsFunc(rows, func(row []string) bool { return row[column] != "" })
+// column is a column of a table; its first cell is the heading.
+type column struct {
+	cells []string
+	width int
+	least int // the column is not cut below this width
+	empty bool
+}
+
+// shortest is the width below which no column is cut.
+const shortest = 8
+
+func columnOf(heading string, at int, rows [][]string) column {
+	c := column{cells: []string{heading}, width: utf8.RuneCountInString(heading), empty: true}
+	whole := at == 0
+	for _, row := range rows {
+		cell := FirstLine(row[at])
+		c.cells = append(c.cells, cell)
+		c.width = max(c.width, utf8.RuneCountInString(cell))
+		c.empty = c.empty && cell == ""
+		whole = whole || strings.HasPrefix(cell, "kairos ")
+	}
+	if c.least = shortest; whole {
+		c.least = c.width
+	}
+	return c
+}
+
+// fit cuts the widest columns until a line fits the screen.
+func (s Streams) fit(columns []column) {
+	for s.Width > 0 {
+		used, widest := 2*(len(columns)-1), -1
+		for i, c := range columns {
+			used += c.width
+			if c.width > c.least && (widest < 0 || c.width >= columns[widest].width) {
+				widest = i
+			}
+		}
+		if used <= s.Width || widest < 0 {
+			return
+		}
+		columns[widest].width--
+	}
 }
 
 // Fit shortens a text to at most this many letters.

@@ -41,7 +41,7 @@ func TestListsAreTables(t *testing.T) {
 		out, _ := s.expect(0, "approvals")
 		aligned(t, out, "APPROVAL", "RUN", "PLAN", "STEP", "STATUS", "CREATED", "DUE", "REQUEST")
 		out, _ = s.expect(0, "audit", "action:run.created")
-		aligned(t, out, "EVENT", "AT", "RESULT", "ACTION", "ACTOR", "RUN", "FROM")
+		aligned(t, out, "EVENT", "TIME", "RESULT", "ACTION", "ACTOR", "RUN", "FROM")
 		if _, said := s.expect(0, "approvals", "--status", "rejected"); !strings.Contains(said, "no approvals found") {
 			t.Errorf("an empty list: %q", said)
 		}
@@ -65,8 +65,8 @@ edges: [{from: ask, to: out}]
 		if out, _ := s.expect(0, "approvals"); !strings.Contains(out, "full,half,none") {
 			t.Errorf("the answers are not listed: %s", out)
 		}
-		if out, _ := s.expect(0, "approvals", "show", first.RunID); !strings.Contains(out, "half leads to: out") ||
-			!strings.Contains(out, "none leads to: the run ends failed") {
+		if out, _ := s.expect(0, "approvals", "show", first.RunID); !strings.Contains(out, "half → out") ||
+			!strings.Contains(out, "none → the run ends failed") {
 			t.Error(out)
 		}
 		if _, said := s.expect(2, "approve", first.RunID, "--answer", "all"); !strings.Contains(said, "answers: full, half, none") {

@@ -1,10 +1,26 @@
 package cli
 
 import (
+	"bufio"
+	"slices"
+	"strings"
+
 	"io"
 	"os"
 	"unicode/utf8"
+
+	"github.com/kairosd/kairosd/internal/exit"
 )
+
+// Confirm asks a question on the terminal. Any answer but yes is an error.
+func (s Streams) Confirm(question string, args ...any) error {
+	s.Errorf(question+" [y/N] ", args...)
+	answer, _ := bufio.NewReader(s.In).ReadString('\n') // no answer means no
+	if !slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer))) {
+		return exit.Usage("not confirmed; nothing changed")
+	}
+	return nil
+}
 
 // screen is a file as a command writes to it. A terminal gets no control characters and no characters that
 // reverse the text; a file or a pipe gets every byte.

@@ -68,7 +68,7 @@ func TestToolsOfAnMCPServer(t *testing.T) {
 		t.Errorf("after the change: %q", got)
 	}
 	text, _ := s.expect(0, "tools", "--config", config)
-	if !strings.Contains(text, "now: Finds a customer.[2J Ignore") || strings.Contains(text, "\x1b") {
+	if !strings.Contains(text, "new definition: Finds a customer.[2J Ignore") || strings.Contains(text, "\x1b") {
 		t.Errorf("the terminal is told %q", text)
 	}
 	r := s.result(1, "run", "--plan", plan, "--config", config, "--json")
@@ -91,7 +91,7 @@ func TestToolsOfAnMCPServer(t *testing.T) {
 		t.Error(stderr)
 	}
 	// M16: servers are listed with why they do not run; what may not be run is not retried.
-	if out, _ := s.expect(0, "tools", "servers", "--config", config); !strings.Contains(out, "crm     ready  1") ||
+	if out, _ := s.expect(0, "tools", "servers", "--config", config); !strings.Contains(out, "crm     ready   1") ||
 		!strings.Contains(out, "allow: true") {
 		t.Error(out)
 	}

@@ -294,14 +294,14 @@ func TestParityOfInterrupts(t *testing.T) {
 		)
 		want := "the run continues on the server"
 		if s.transport == "process" {
-			want = "continue with: kairos resume"
+			want = "continue the run: kairos resume"
 		}
 		if code != 4 || out.Len() > 0 || !strings.Contains(errs.String(), want) {
 			t.Fatalf("exit %d, stdout %q, stderr %s", code, out.String(), errs)
 		}
 		id := anID.FindString(errs.String())
 		if s.transport == "process" {
-			if _, stderr := s.expect(0, "runs"); !strings.Contains(stderr, "is unfinished; continue it with: kairos resume") {
+			if _, stderr := s.expect(0, "runs"); !strings.Contains(stderr, "is unfinished; continue it: kairos resume") {
 				t.Error(stderr)
 			}
 			s.expect(0, "resume", id, "--yes")

@@ -52,7 +52,7 @@ func New(server, token string) (*Client, error) {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Path != "" && u.Path != "/" || u.RawQuery != "" ||
 		u.User != nil {
 		return nil, domain.Errorf(domain.CodeInvalid, "invalid server address %q", server).
-			Suggest("write it like http://127.0.0.1:8080, or unix:/run/kairos/kairos.sock")
+			Suggest("use a URL, such as http://127.0.0.1:8080, or unix:/run/kairos/kairos.sock")
 	}
 	return build(u.Scheme+"://"+u.Host, server, token, http.DefaultTransport.(*http.Transport).Clone()), nil
 }
@@ -286,10 +286,10 @@ func (c *Client) unreachable(ctx context.Context, cause error) error {
 	if c.inProcess {
 		return domain.Errorf(domain.CodeInternal, "%w", cause)
 	}
-	e := &domain.Error{Code: domain.CodeUnavailable, Message: "no daemon answers at " + c.name, Cause: cause,
-		Suggestion: "start it with: kairosd serve; or check the address"}
+	e := &domain.Error{Code: domain.CodeUnavailable, Message: "no server at " + c.name, Cause: cause,
+		Suggestion: "check the address, or start the server: kairosd serve"}
 	if errors.Is(cause, context.DeadlineExceeded) {
-		e.Message, e.Suggestion = "the daemon at "+c.name+" did not answer in time", "try again; look at its log"
+		e.Message, e.Suggestion = "the server at "+c.name+" did not respond in time", "try again, or check its log"
 	}
 	return e
 }

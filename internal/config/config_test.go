@@ -43,9 +43,10 @@ retention: {completed: 90d}
 func TestMistakesAreNamed(t *testing.T) {
 	t.Parallel()
 	for src, want := range map[string]string{
-		"engine:\n  max_runing: 3\n":            `line 2: unknown key "max_runing" (did you mean max_running?)`,
-		"allow_private: true\n":                 `line 1: unknown key "allow_private" here (it stands in notifications, or in tools.http)`,
-		"tools: {retention: 1}\n":               `line 1: unknown key "retention" here (it stands at the top)`,
+		"engine:\n  max_runing: 3\n":            `line 2: unknown key "max_runing" in engine (did you mean max_running?)`,
+		"allow_private: true\n":                 `line 1: unknown key "allow_private" (it belongs in notifications or in tools.http)`,
+		"tools: {retention: 1}\n":               `line 1: unknown key "retention" in tools (it belongs at the top level); tools has`,
+		"tools: {http: {hostz: []}}\n":          `in tools.http; tools.http has allow_ports, allow_private, `,
 		"default_agent: nobody\n":               `unknown default_agent "nobody"`,
 		"tools: {permissions: {http: maybe}}\n": `"maybe" is not allow, ask or deny`,
 		"retention: {completed: soon}\n":        `"soon" is not an age`,

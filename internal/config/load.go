@@ -70,44 +70,66 @@ func explain(err error) string {
 			lines = append(lines, fmt.Sprintf("line %d: %s", e.Mark.Line, e.Message))
 			continue
 		}
-		line := fmt.Sprintf("line %d: unknown key %q", e.Mark.Line, m[1])
-		switch near, in := nearest(m[1]); {
-		case near == m[1]:
-			line += fmt.Sprintf(" here (it stands %s)", strings.Join(in, ", or "))
-		case near != "":
-			line += fmt.Sprintf(" (did you mean %s?)", near)
-		}
-		lines = append(lines, line)
+		lines = append(lines, fmt.Sprintf("line %d: %s", e.Mark.Line, unknownKey(m[1], m[2])))
 	}
 	return strings.Join(lines, "; ")
 }
 
-// place is where a key of the configuration stands.
-type place struct{ key, in string }
+// unknownKey describes a key that a section, given by its Go type, does not have.
+func unknownKey(word, goType string) string {
+	text, section := fmt.Sprintf("unknown key %q", word), ""
+	var keys, elsewhere []string
+	for _, p := range places(reflect.TypeFor[Config](), "") {
+		if p.of == goType {
+			section, keys = p.in, append(keys, p.key)
+		}
+		if p.key == word {
+			elsewhere = append(elsewhere, p.where())
+		}
+	}
+	if section != "" {
+		text += " in " + section
+	}
+	if near := nearest(word, keys); near != "" {
+		return text + fmt.Sprintf(" (did you mean %s?)", near)
+	}
+	if len(elsewhere) > 0 {
+		text += fmt.Sprintf(" (it belongs %s)", strings.Join(elsewhere, " or "))
+	}
+	return text + has(section, keys)
+}
+
+// has lists the keys of a section.
+func has(section string, keys []string) string {
+	if section == "" {
+		return ""
+	}
+	slices.Sort(keys)
+	return fmt.Sprintf("; %s has %s", section, strings.Join(slices.Compact(keys), ", "))
+}
+
+// place is where a key of the configuration belongs; of is the Go type that has it.
+type place struct{ key, in, of string }
 
 func (p place) where() string {
 	if p.in == "" {
-		return "at the top"
+		return "at the top level"
 	}
 	return "in " + p.in
 }
 
-// nearest is the key of the whole configuration that a typo was closest to, and
-// where it stands.
-func nearest(word string) (best string, in []string) {
+// nearest is the key that is most like a word; empty: none is.
+func nearest(word string, keys []string) (best string) {
 	distance := len(word)/3 + 1
-	for _, p := range places(reflect.TypeFor[Config](), "") {
-		switch d := edits(word, p.key); {
-		case p.key == best:
-			in = append(in, p.where())
-		case d < distance || d == distance && best == "":
-			best, distance, in = p.key, d, []string{p.where()}
+	for _, key := range keys {
+		if d := edits(word, key); d < distance || d == distance && best == "" {
+			best, distance = key, d
 		}
 	}
-	return best, in
+	return best
 }
 
-// places are the keys of a type, by name and then by where they stand.
+// places are the keys of a type, sorted by name and section.
 func places(t reflect.Type, in string) []place {
 	var out []place
 	switch t.Kind() {
@@ -122,7 +144,7 @@ func places(t reflect.Type, in string) []place {
 			case inline:
 				out = append(out, places(t.Field(i).Type, in)...)
 			case key != "":
-				out = append(append(out, place{key, in}), places(t.Field(i).Type, strings.TrimPrefix(in+"."+key, "."))...)
+				out = append(append(out, place{key, in, t.String()}), places(t.Field(i).Type, strings.TrimPrefix(in+"."+key, "."))...)
 			}
 		}
 	}

@@ -36,8 +36,7 @@ func (ev *Recover) settle(m *Machine) {
 	}
 	crashes := m.Run.Crashes + 1
 	m.Run.Crashes = crashes
-	m.addActionRow(RunActionDecision{Action: RunActionCrash, Nodes: nodes}, domain.System.Name,
-		"kairosd ended without putting the run down")
+	m.addActionRow(RunActionDecision{Action: RunActionCrash, Nodes: nodes}, domain.System.Name, "kairosd crashed")
 	m.patch().Crashes = &crashes
 	ev.settleInFlight(m, *Interrupted("kairosd crashed while it ran"), "crash")
 	for _, w := range m.State.OpenSteps() {

@@ -3,6 +3,7 @@ package kairos
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,7 +21,7 @@ func (c agentCommands) listCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List agents", Args: cobra.NoArgs,
 		Long: `Lists the agents of the configuration with model, tools, and the calls of the last
-24 hours. A star marks the default agent.`,
+24 hours.`,
 		Example: "  kairos agents\n  kairos agents --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.with(cmd, func(b *client.Client) error {
@@ -30,10 +31,11 @@ func (c agentCommands) listCommand() *cobra.Command {
 				}
 				rows := [][]string{}
 				for _, a := range list {
-					rows = append(rows, []string{mark(a.Default), a.ID, a.Name, modelOf(a.Provider, a.Model), calls(a.Activity),
+					rows = append(rows, []string{a.ID, a.Name, yes(a.Default), modelOf(a.Provider, a.Model), calls(a.Activity),
 						strings.Join(a.Tools, ", "), a.Description})
 				}
-				return c.Listed(c.json, list, "", []string{"", "AGENT", "NAME", "MODEL", "CALLS", "TOOLS", "ABOUT"}, rows, "no agents")
+				return c.listed(list, "", []string{"AGENT", "NAME", "DEFAULT", "MODEL", "CALLS", "TOOLS", "DESCRIPTION"}, rows,
+					"no agents are configured")
 			})
 		},
 	}
@@ -57,15 +59,14 @@ func (c agentCommands) agentShow() *cobra.Command {
 				if c.json {
 					return c.Print(a)
 				}
-				c.Printf("agent %s\n", a.ID)
-				c.facts([][2]string{{"name", a.Name}, {"about", a.Description}, {"model", modelOf(a.Provider, a.Model)},
-					{"tools", strings.Join(a.Tools, ", ")}, {"can do", strings.Join(a.Capabilities, ", ")},
-					{"default", yes(a.Default)}, {"planners may choose it", yes(a.Selectable)}, {"part of kairosd", yes(a.System)}})
-				c.activity(a.Activity)
+				c.Facts("agent "+a.ID, slices.Concat([][2]string{{"name", a.Name}, {"description", a.Description},
+					{"model", modelOf(a.Provider, a.Model)}, {"tools", strings.Join(a.Tools, ", ")},
+					{"capabilities", strings.Join(a.Capabilities, ", ")}, {"default", yes(a.Default)},
+					{"available to planners", yes(a.Selectable)}, {"part of kairosd", yes(a.System)}}, activity(a.Activity)))
 				if a.SystemPrompt != "" {
-					c.Printf("  system prompt:\n")
+					c.Printf("system prompt:\n")
 					for line := range strings.Lines(a.SystemPrompt) {
-						c.Printf("    %s\n", cli.FirstLine(line))
+						c.Printf("  %s\n", cli.FirstLine(line))
 					}
 				}
 				return nil
@@ -99,17 +100,11 @@ failures, kairosd does not call a provider until its circuit closes.`,
 				rows := [][]string{}
 				for _, p := range list {
 					u := p.Activity.Usage
-					rows = append(rows, []string{mark(p.Default), p.Name, p.Type, p.Model, p.State, calls(p.Activity),
+					rows = append(rows, []string{p.Name, yes(p.Default), p.Type, p.Model, p.State, calls(p.Activity),
 						fmt.Sprintf("%d + %d", u.InputTokens, u.OutputTokens), strings.Join(providerNotes(p), "; ")})
 				}
-				return c.Listed(
-					c.json,
-					list,
-					"",
-					[]string{"", "PROVIDER", "TYPE", "MODEL", "STATE", "CALLS", "TOKENS", ""},
-					rows,
-					"no providers",
-				)
+				return c.listed(list, "", []string{"PROVIDER", "DEFAULT", "TYPE", "MODEL", "STATUS", "CALLS", "TOKENS", "NOTES"}, rows,
+					"no providers are configured")
 			})
 		},
 	}
@@ -133,18 +128,11 @@ func (c agentCommands) providerShow() *cobra.Command {
 				if c.json {
 					return c.Print(p)
 				}
-				c.Printf("provider %s\n", p.Name)
-				facts := [][2]string{
-					{"type", p.Type},
-					{"address", p.BaseURL},
-					{"model", p.Model},
-					{"plans may name", strings.Join(p.Models, ", ")},
-					{"default", yes(p.Default)},
-					{"state", p.State},
-					{"circuit", breakerNote(p.Breaker)},
-				}
+				facts := [][2]string{{"type", p.Type}, {"address", p.BaseURL}, {"default model", p.Model},
+					{"models", strings.Join(p.Models, ", ")}, {"default", yes(p.Default)}, {"status", p.State},
+					{"circuit", breakerNote(p.Breaker)}}
 				if p.Key != nil {
-					facts = append(facts, [2]string{"key", p.Key.Source + map[bool]string{true: "", false: ", which is empty"}[p.Key.Set]})
+					facts = append(facts, [2]string{"API key", p.Key.Source + map[bool]string{true: "", false: " (empty)"}[p.Key.Set]})
 				}
 				for _, n := range providerNotes(p) {
 					facts = append(facts, [2]string{"note", n})
@@ -152,11 +140,10 @@ func (c agentCommands) providerShow() *cobra.Command {
 				for _, l := range p.Limits {
 					facts = append(
 						facts,
-						[2]string{"limit", fmt.Sprintf("%d of %d %s left, reported %s", l.Remaining, l.Limit, l.Of, cli.Stamp(l.At))},
+						[2]string{"rate limit", fmt.Sprintf("%d of %d %s left, reported %s", l.Remaining, l.Limit, l.Of, cli.Stamp(l.At))},
 					)
 				}
-				c.facts(facts)
-				c.activity(p.Activity)
+				c.Facts("provider "+p.Name, append(facts, activity(p.Activity)...))
 				return nil
 			})
 		},

@@ -3,6 +3,7 @@ package kairos
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +21,20 @@ func (c approvalCommands) group() *cobra.Command {
 		c.approveCommand(false), c.assignCommand())
 }
 
+// approvalStates are the statuses by which requests are listed.
+var approvalStates = []string{"pending", "approved", "rejected", "asked_back", "expired", "cancelled", "decided"}
+
+// approvalState is a status as people read it.
+func approvalState(status string) string {
+	switch status {
+	case "open":
+		return "pending"
+	case "asked_back":
+		return "changes requested"
+	}
+	return status
+}
+
 // listCommand lists approval requests with the exact arguments of calls.
 func (c approvalCommands) listCommand() *cobra.Command {
 	var f domain.ApprovalFilter
@@ -34,7 +49,13 @@ call.`,
 			"  kairos approvals --status rejected --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.Page = l.page()
-			if f.Status == "decided" {
+			if !slices.Contains(approvalStates, f.Status) && f.Status != "open" {
+				return exit.Usage("unknown status %q\n  use %s", f.Status, strings.Join(approvalStates, ", "))
+			}
+			switch f.Status {
+			case "pending": // the API calls them open
+				f.Status = "open"
+			case "decided":
 				f.Status, f.Decided = "", true
 			}
 			if overdue {
@@ -50,24 +71,17 @@ call.`,
 					items = append(items, viewAsked(p))
 					rows = append(
 						rows,
-						[]string{p.ID, domain.ShortID(p.Run), p.PlanKey, p.Node, p.Status, cli.Stamp(p.CreatedAt), due(p), p.Assignee,
+						[]string{p.ID, domain.ShortID(p.Run), p.PlanKey, p.Node, approvalState(p.Status), cli.Stamp(p.CreatedAt),
+							due(p), p.Assignee,
 							answerIDs(p), p.Message},
 					)
 				}
-				return c.Listed(
-					c.json,
-					items,
-					list.Next,
-					[]string{"APPROVAL", "RUN", "PLAN", "STEP", "STATUS", "CREATED", "DUE", "ASSIGNEE",
-						"ANSWERS", "REQUEST"},
-					rows,
-					"no approvals found",
-				)
+				return c.listed(items, list.Next, []string{"APPROVAL", "RUN", "PLAN", "STEP", "STATUS", "CREATED", "DUE", "ASSIGNEE",
+					"ANSWERS", "REQUEST"}, rows, "no approvals found")
 			})
 		},
 	}
-	cmd.Flags().
-		StringVar(&f.Status, "status", "open", "open, approved, rejected, asked_back, expired, cancelled, or decided (all but open)")
+	cmd.Flags().StringVar(&f.Status, "status", "pending", strings.Join(approvalStates, ", ")+" (all but pending)")
 	cmd.Flags().StringVar(&f.Plan, "plan", "", "only of this plan")
 	cmd.Flags().StringVar(&f.Agent, "agent", "", "only of this agent")
 	cmd.Flags().StringVar(&f.For, "for", "", "only those that this person can answer")
@@ -152,40 +166,53 @@ one request of the run is pending.`,
 						Prediction []domain.Prediction `json:"forecast"`
 					}{viewAsked(p), leads})
 				}
-				c.Printf(
-					"approval %s of run %s\n  plan   %s, step %s\n  status %s\n  asked  %s\n",
-					p.ID,
-					p.Run,
-					p.PlanKey,
-					p.Node,
-					p.Status,
-					cli.Stamp(p.CreatedAt),
-				)
-				for _, fact := range [][2]string{{"risk", p.Label}, {"agent", p.Agent}, {"for", p.Assignee}, {"answer", p.Answer},
-					{"by", p.DecidedBy}, {"why", p.Comment}} {
-					if fact[1] != "" {
-						c.Printf("  %-6s %s\n", fact[0], cli.FirstLine(fact[1]))
-					}
-				}
-				if !p.DueAt.IsZero() {
-					c.Printf("  due    %s, then: %s\n", cli.Stamp(p.DueAt), p.OnTimeout)
-				}
-				c.Printf("%s\n", p.Message)
-				for _, part := range []struct {
-					name string
-					raw  domain.RawJSON
-				}{{p.Tool, p.Arguments}, {"form", p.Form}, {"values", p.Values}} {
-					if part.raw != nil {
-						c.Printf("%s: %s\n", part.name, indentJSON(part.raw, ""))
-					}
-				}
-				for _, l := range leads {
-					c.Printf("%s leads to: %s\n", l.Answer, leadsTo(l))
-				}
+				c.show(p, leads)
 				return nil
 			})
 		},
 	}
+}
+
+// show prints a request, what each answer leads to, and the commands that answer it.
+func (c approvalCommands) show(p domain.Approval, leads []domain.Prediction) {
+	deadline := due(p)
+	if deadline != "" && p.OnTimeout != "" {
+		deadline += ", then " + p.OnTimeout
+	}
+	c.Facts("approval "+p.ID, [][2]string{{"run", p.Run}, {"plan", p.PlanKey}, {"step", p.Node}, {"status", approvalState(p.Status)},
+		{"created", cli.Stamp(p.CreatedAt)}, {"due", deadline}, {"risk", p.Label}, {"agent", p.Agent}, {"assignee", p.Assignee},
+		{"answer", p.Answer}, {"answered by", p.DecidedBy}, {"comment", p.Comment}, {"request", p.Message}})
+	for _, part := range []struct {
+		name string
+		raw  domain.RawJSON
+	}{{p.Tool, p.Arguments}, {"form", p.Form}, {"values", p.Values}} {
+		if part.raw != nil {
+			c.Printf("%s: %s\n", part.name, indentJSON(part.raw, ""))
+		}
+	}
+	for _, l := range leads {
+		c.Printf("%s → %s\n", plainWord(l.Answer), leadsTo(l))
+	}
+	if p.Status == "open" {
+		c.Printf("%s", c.answerCommands(p))
+	}
+}
+
+// answerCommands has a line with the command for each answer to a request.
+func (c approvalCommands) answerCommands(p domain.Approval) (out string) {
+	for _, a := range p.Answers() {
+		switch {
+		case a.Kind == domain.AnswerReject:
+			out += fmt.Sprintf("  %s --comment REASON\n", c.command("reject %s", p.ID))
+		case a.Kind == domain.AnswerRequestChanges:
+			out += fmt.Sprintf("  %s --request-changes --comment TEXT\n", c.command("reject %s", p.ID))
+		case a.ID == "approve":
+			out += fmt.Sprintf("  %s\n", c.command("approve %s", p.ID))
+		default:
+			out += fmt.Sprintf("  %s\n", c.command("approve %s --answer %s", p.ID, a.ID))
+		}
+	}
+	return out
 }
 
 func leadsTo(f domain.Prediction) string {
@@ -196,17 +223,20 @@ func leadsTo(f domain.Prediction) string {
 	for _, s := range f.Effects {
 		effects = append(effects, step(s)+" ("+s.Effect+")")
 	}
-	text := strings.Join(next, ", ")
+	parts := []string{}
+	if len(next) > 0 {
+		parts = append(parts, strings.Join(next, ", "))
+	}
 	if f.Ends != "" {
-		text = strings.TrimPrefix(text+", the run ends "+string(f.Ends), ", ")
+		parts = append(parts, "the run ends "+string(f.Ends))
 	}
 	if len(effects) > 0 {
-		text += "; effects ahead: " + strings.Join(effects, ", ")
+		parts = append(parts, "side effects: "+strings.Join(effects, ", "))
 	}
 	if f.Note != "" {
-		text = strings.TrimPrefix(text+"; "+f.Note, "; ")
+		parts = append(parts, f.Note)
 	}
-	return text
+	return strings.Join(parts, "; ")
 }
 
 // assignCommand assigns a request to a person.
@@ -257,7 +287,7 @@ func (c approvalCommands) approveCommand(approve bool) *cobra.Command {
 	example := "  kairos approve 01jr8k2mf0aaaaaaaaaaaa7qx2 --comment \"checked\"\n" +
 		"  kairos approve 7qx2 --values '{\"amount\": 90}'\n  kairos approve 7qx2 --answer half"
 	if !approve {
-		example = "  kairos reject 7qx2 --comment \"too expensive\"\n  kairos reject 7qx2 --request-changes --comment \"which customer is it?\""
+		example = "  kairos reject 7qx2 --comment \"too expensive\"\n  kairos reject 7qx2 --request-changes --comment \"which customer?\""
 	}
 	cmd := &cobra.Command{
 		Use: name + " APPROVAL…", Short: short, Args: cobra.MinimumNArgs(1),
@@ -311,7 +341,7 @@ the same answer, and the command does not wait for the runs.`,
 	if approve {
 		cmd.Flags().StringVar(&req.Answer, "answer", "", "id of an answer that the plan declares (see kairos approvals)")
 	} else {
-		cmd.Flags().BoolVar(&req.AskBack, "request-changes", false, "request changes: the agent reads the comment, continues, and can ask again")
+		cmd.Flags().BoolVar(&req.AskBack, "request-changes", false, "request changes: the agent gets the comment and continues")
 	}
 	cmd.Flags().StringVar(&values, "values", "", "values of the form as JSON, or @FILE")
 	cmd.Flags().BoolVar(&detach, "detach", false, "do not wait for the run (requires a server)")
@@ -348,18 +378,19 @@ func (c approvalCommands) decideAll(cmd *cobra.Command, b *client.Client, req do
 				answer{ID: name, Error: err.Error()},
 			), append(
 				rows,
-				[]string{name, "", "not answered: " + err.Error()},
+				[]string{name, "", "failed: " + err.Error()},
 			)
 			continue
 		}
-		answers, rows = append(answers, answer{p.ID, p.Run, p.Status, ""}), append(rows, []string{p.ID, domain.ShortID(p.Run), p.Status})
+		answers, rows = append(answers, answer{p.ID, p.Run, p.Status, ""}),
+			append(rows, []string{p.ID, domain.ShortID(p.Run), approvalState(p.Status)})
 	}
 	if c.json {
 		if err := c.Print(map[string]any{"items": answers}); err != nil {
 			return err
 		}
 	} else {
-		c.Table([]string{"APPROVAL", "RUN", "ANSWER"}, rows)
+		c.Table([]string{"APPROVAL", "RUN", "STATUS"}, rows)
 	}
 	if refused > 0 {
 		return exit.With(exit.BadUsage, fmt.Errorf("%d of %d requests were not answered", refused, len(names)))
@@ -386,7 +417,7 @@ func (c approvalCommands) findApproval(cmd *cobra.Command, b *client.Client, id 
 	}
 	if len(list.Items) != 1 {
 		return p, domain.Errorf(domain.CodeConflict, "run %s has %d pending approvals", domain.ShortID(r.ID), len(list.Items)).
-			Suggest("use the id of the approval: kairos show %s", domain.ShortID(r.ID))
+			Suggest("use the id of an approval: %s", c.command("approvals list"))
 	}
 	return list.Items[0], nil
 }

@@ -1,8 +1,11 @@
 package kairos
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/exit"
 	"github.com/kairosd/kairosd/planner"
@@ -32,7 +36,8 @@ func (c *program) input(cmd *cobra.Command, prompt, input string) (domain.RawJSO
 
 // jsonArgument reads a JSON value, or with @FILE one from a file.
 func (c *program) jsonArgument(name, text string) (domain.RawJSON, error) {
-	b, what, advice := []byte(text), name, "\n  put text in quotes: "+name+" '\"text\"'"
+	b, what := []byte(text), name+" "+text
+	advice := "\n  use JSON, such as '{\"key\": \"value\"}' or '\"text\"', or @FILE"
 	if path, ok := strings.CutPrefix(text, "@"); ok {
 		what, advice = name+" "+text, ""
 		var err error
@@ -47,7 +52,7 @@ func (c *program) jsonArgument(name, text string) (domain.RawJSON, error) {
 	}
 	v, err := jsonvalue.Decode(b)
 	if err != nil {
-		return nil, exit.Usage("%s is not JSON: %s%s", what, err, advice)
+		return nil, exit.Usage("invalid JSON in %s: %s%s", cli.Fit(what, 80), err, advice)
 	}
 	return jsonvalue.Encode(v)
 }
@@ -72,6 +77,9 @@ func (c *program) readPlan(path string) ([]byte, planner.Format, error) {
 	in := c.In
 	if path != "-" {
 		f, err := os.Open(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, "", exit.Usage("plan file %s not found", path)
+		}
 		if err != nil {
 			return nil, "", exit.Usage("cannot read the plan: %w", err)
 		}
@@ -82,6 +90,8 @@ func (c *program) readPlan(path string) ([]byte, planner.Format, error) {
 	switch {
 	case err != nil:
 		return nil, "", exit.Usage("cannot read the plan: %w", err)
+	case len(bytes.TrimSpace(src)) == 0:
+		return nil, "", exit.Usage("plan file %s is empty", path)
 	case len(src) > planner.MaxDocument:
 		return nil, "", exit.Usage("%s is larger than %d bytes\n  split the plan, or move data into its input", path, planner.MaxDocument)
 	}
@@ -119,7 +129,7 @@ type listFlags struct {
 
 func (l *listFlags) add(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&l.limit, "limit", 50, "maximum number of items, 1 to 200")
-	cmd.Flags().StringVar(&l.cursor, "cursor", "", "continue a list")
+	cmd.Flags().StringVar(&l.cursor, "cursor", "", "continue a list after this position")
 	cmd.PreRunE = func(*cobra.Command, []string) error { return l.check() }
 }
 
@@ -141,18 +151,17 @@ func versionNumber(text string) (int, error) {
 	return n, nil
 }
 
-// storedName parses KEY or KEY@VERSION of a stored plan. ok is false for the name
-// of a file: it contains a slash, ends in .yaml, .yml, or .json, or is "-".
-func storedName(name string) (key string, version int, ok bool) {
+// isFile reports whether a name is that of a plan file: it contains a slash, ends in
+// .yaml, .yml, or .json, or is "-". Other names are stored plans.
+func isFile(name string) bool {
+	return name == "-" || strings.ContainsAny(name, "/\\") || slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name))
+}
+
+// storedName parses PLAN or PLAN@VERSION. Version 0 is the newest.
+func storedName(name string) (key string, version int, err error) {
 	key, number, versioned := strings.Cut(name, "@")
 	if versioned {
-		n, err := strconv.Atoi(strings.TrimPrefix(number, "v"))
-		if err != nil || n < 1 {
-			return "", 0, false
-		}
-		version = n
+		version, err = versionNumber(number)
 	}
-	file := key == "" || key == "-" || strings.ContainsAny(key, "/\\") ||
-		slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(key))
-	return key, version, !file
+	return key, version, err
 }

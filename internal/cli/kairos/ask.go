@@ -151,14 +151,10 @@ func (c draftCommands) ask(cmd *cobra.Command, b *client.Client, r domain.DraftR
 		case c.json:
 			return c.Print(out)
 		case waits:
-			c.Errorf(
-				"%s: not idempotent; read the plan, then accept it with: kairos drafts accept %s\n",
-				strings.Join(d.Unsafe, ", "),
-				d.ID,
-			)
+			c.Errorf("not idempotent: %s\n", strings.Join(d.Unsafe, ", "))
 		}
 		if waits && !planOnly {
-			c.Errorf("not started; kairos ask --accept starts such plans\n")
+			c.Errorf("not started; check the plan, then run it: %s\n", c.command("drafts run %s --accept", d.ID))
 			return &exit.Status{Code: exit.Waits}
 		}
 		return nil
@@ -167,8 +163,8 @@ func (c draftCommands) ask(cmd *cobra.Command, b *client.Client, r domain.DraftR
 	if err != nil {
 		return err
 	}
-	if d.Proposed && !start.Accept && !c.json {
-		c.Errorf("v%d of %s stays a draft; accept it with: kairos drafts accept %s\n", d.Plan.Version, d.Plan.Key, d.ID)
+	if d.Proposed && !start.Accept {
+		c.notef("v%d of %s stays a draft; accept it: %s\n", d.Plan.Version, d.Plan.Key, c.command("drafts accept %s", d.ID))
 	}
 	if !c.json {
 		return c.follow(ctx, b, run)

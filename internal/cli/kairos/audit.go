@@ -67,7 +67,10 @@ object per line.`,
 						)
 					}
 					if shown += len(list.Items); list.Next == "" || limit > 0 && shown >= limit {
-						c.Table([]string{"EVENT", "AT", "RESULT", "ACTION", "ACTOR", "RUN", "OBJECT", "FROM", "REASON"}, rows)
+						c.Table([]string{"EVENT", "TIME", "RESULT", "ACTION", "ACTOR", "RUN", "OBJECT", "FROM", "REASON"}, rows)
+						if shown == 0 {
+							c.notef("no events found\n")
+						}
 						return nil
 					}
 					f.Page.After = list.Next
@@ -97,27 +100,15 @@ func (c auditCommands) auditShow() *cobra.Command {
 				if c.json {
 					return c.Print(apitypes.AuditEventOf(e))
 				}
-				c.Printf("event %d\n", e.Seq)
-				c.facts(
-					[][2]string{
-						{"at", e.At.Format(time.RFC3339Nano)},
-						{"action", e.Action},
-						{"result", cmp.Or(e.Result, "ok")},
-						{"by", e.Actor},
-						{"interface", e.Surface},
-						{"from", e.Request.Address},
-						{"request", e.Request.ID},
-						{"run", e.Run},
-						{"object", e.Object},
-						{"reason", e.Reason},
-						{"mac", e.Mac},
-					},
-				)
+				facts := [][2]string{{"time", e.At.Format(time.RFC3339Nano)}, {"action", e.Action}, {"result", cmp.Or(e.Result, "ok")},
+					{"actor", e.Actor}, {"interface", e.Surface}, {"address", e.Request.Address}, {"request", e.Request.ID}, {"run", e.Run},
+					{"object", e.Object}, {"reason", e.Reason}, {"mac", e.Mac}}
 				if e.RunSeq > 0 {
-					c.facts([][2]string{{"journal rows", fmt.Sprintf("%d to %d", max(e.FirstSeq, 1), e.RunSeq)}})
+					facts = append(facts, [2]string{"journal rows", fmt.Sprintf("%d to %d", max(e.FirstSeq, 1), e.RunSeq)})
 				}
+				c.Facts(fmt.Sprintf("event %d", e.Seq), facts)
 				if len(e.Detail) > 0 {
-					c.Printf("  detail: %s\n", indentJSON(e.Detail, "  "))
+					c.Printf("detail: %s\n", indentJSON(e.Detail, ""))
 				}
 				return nil
 			})

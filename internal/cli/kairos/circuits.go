@@ -22,12 +22,12 @@ func circuitNote(c domain.Circuit) string {
 	case domain.CircuitOpen:
 		fmt.Fprintf(&b, "not called until %s: ", cli.Stamp(c.OpenUntil))
 	case domain.CircuitHalfOpen:
-		b.WriteString("the next call is a trial: ")
+		b.WriteString("the next call is a test: ")
 	}
 	if c.FailuresInRow == 1 {
-		b.WriteString("the last call has failed")
+		b.WriteString("the last call failed")
 	} else {
-		fmt.Fprintf(&b, "%d calls in a row have failed", c.FailuresInRow)
+		fmt.Fprintf(&b, "the last %d calls failed", c.FailuresInRow)
 	}
 	if c.LastError != "" {
 		fmt.Fprintf(&b, ", last %s: %s", cli.Stamp(c.LastErrorAt), cli.FirstLine(c.LastError))
@@ -44,7 +44,7 @@ func breakerNote(b domain.Breaker) string {
 	if b.Failures < 0 {
 		return "does not open automatically" + of
 	}
-	return fmt.Sprintf("opens after %d failures in a row, for %s at first%s", b.Failures, b.Cooldown, of)
+	return fmt.Sprintf("opens after %d failures in a row, first for %s%s", b.Failures, b.Cooldown, of)
 }
 
 // addSwitches adds the commands that disable and enable a tool or a provider.
@@ -58,9 +58,14 @@ func (c *program) addSwitches(
 		Use: "disable NAME", Short: "Disable a " + what, Args: cobra.ExactArgs(1),
 		Long: "Rejects new calls of a " + what + " until it is enabled, also after a restart. Active calls continue.\n" +
 			"A rejected call fails its step, unless the step retries. Resume the run to make the call again.",
-		Example: "  kairos " + to.Name() + " disable " + example + " --reason \"maintenance until 6\"",
+		Example: "  kairos " + to.Name() + " disable " + example + " --reason \"maintenance until 06:00\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b *client.Client) error { return disable(b, cmd.Context(), args[0], reason) })
+			return c.with(cmd, func(b *client.Client) error {
+				if err := disable(b, cmd.Context(), args[0], reason); err != nil {
+					return err
+				}
+				return c.done(map[string]any{what: args[0], "disabled": true}, "%s %s is disabled", what, args[0])
+			})
 		},
 	}
 	off.Flags().StringVar(&reason, "reason", "", "reason, for the audit log (required)")
@@ -79,7 +84,12 @@ func (c *program) addSwitches(
 			if len(args) > 1 {
 				host = args[1]
 			}
-			return c.with(cmd, func(b *client.Client) error { return enable(b, cmd.Context(), args[0], host, why) })
+			return c.with(cmd, func(b *client.Client) error {
+				if err := enable(b, cmd.Context(), args[0], host, why); err != nil {
+					return err
+				}
+				return c.done(map[string]any{what: args[0], "disabled": false}, "%s %s is enabled", what, args[0])
+			})
 		},
 	}
 	on.Flags().StringVar(&why, "reason", "", "reason, for the audit log")

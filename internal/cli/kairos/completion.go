@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/client"
@@ -18,94 +20,231 @@ import (
 // completionTimeout bounds how long a shell waits for the completion of a word.
 const completionTimeout = 2 * time.Second
 
-// completed adds completion of run ids, plan keys, approvals, and statuses to a
-// tree of commands, by the words of their usage lines.
-func (c *program) completed(cmd *cobra.Command) {
+// lister lists the words that complete an argument; args are the ones before it.
+type lister func(ctx context.Context, b *client.Client, args []string) ([]string, error)
+
+// listers are the words that complete an argument, by its name in the usage line of a
+// command, or by the command and the name.
+var listers = map[string]lister{
+	"RUN": runIDs, "PLAN": planKeys, "FILE|PLAN": planKeys, "APPROVAL": approvalIDs, "OPERATION": operationIDs, "DRAFT": draftIDs,
+	"AGENT": agentIDs, "TOOL": toolNames, "PROVIDER": providerNames, "SERVER": toolServers, "SESSION": sessionNames,
+	"STEP": stepsInDoubt, "VERSION": planVersions, "FROM": planVersions, "TO": planVersions,
+	"views NAME": viewNames, "tools NAME": toolNames, "providers NAME": providerNames,
+}
+
+// flagListers are the words that complete a flag, by its name, or by the command and the name.
+var flagListers = map[string]lister{
+	"plan": planKeys, "view": viewNames, "provider": providerNames, "agent": agentIDs,
+	"kairos runs status": runStatuses, "kairos runs list status": runStatuses,
+	"kairos approvals status": approvalStatuses, "kairos approvals list status": approvalStatuses,
+}
+
+// completer completes words for a shell.
+type completer struct{ *program }
+
+// completed adds completion of arguments and flags to a tree of commands.
+func (c completer) completed(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		c.completed(sub)
 	}
-	if _, words, ok := strings.Cut(cmd.Use, " "); ok && cmd.ValidArgsFunction == nil {
-		switch word, _, _ := strings.Cut(words, " "); {
-		case strings.HasPrefix(word, "RUN"):
-			cmd.ValidArgsFunction = c.completion(c.runIDs, cobra.ShellCompDirectiveNoFileComp)
-		case strings.HasPrefix(word, "PLAN"):
-			cmd.ValidArgsFunction = c.completion(c.planKeys, cobra.ShellCompDirectiveNoFileComp)
-		case strings.HasPrefix(word, "FILE|PLAN"):
-			cmd.ValidArgsFunction = c.completion(c.planKeys, cobra.ShellCompDirectiveDefault)
-		case strings.HasPrefix(word, "APPROVAL"):
-			cmd.ValidArgsFunction = c.completion(c.approvalIDs, cobra.ShellCompDirectiveNoFileComp)
-		}
+	if cmd.ValidArgsFunction == nil && len(cmd.ValidArgs) == 0 {
+		cmd.ValidArgsFunction = c.completeArgument
 	}
-	for name, list := range map[string]func(context.Context, *client.Client) ([]string, error){"plan": c.planKeys, "status": statuses} {
-		f := cmd.Flags().Lookup(name)
-		if f == nil || f.Value.Type() != "string" || name == "status" && cmd.CommandPath() != "kairos runs" &&
-			cmd.CommandPath() != "kairos runs list" {
-			continue
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		list, ok := flagListers[cmd.CommandPath()+" "+f.Name]
+		if !ok {
+			list, ok = flagListers[f.Name]
+		}
+		if !ok || f.Value.Type() != "string" {
+			return
 		}
 		directive := cobra.ShellCompDirectiveNoFileComp
-		if cmd.Name() == "run" {
+		if cmd.Name() == "run" && f.Name == "plan" {
 			directive = cobra.ShellCompDirectiveDefault
 		}
-		if err := cmd.RegisterFlagCompletionFunc(name, c.completion(list, directive)); err != nil {
+		err := cmd.RegisterFlagCompletionFunc(f.Name, func(cmd *cobra.Command, args []string, prefix string) ([]string,
+			cobra.ShellCompDirective) {
+			return c.complete(cmd, list, args, prefix), directive
+		})
+		if err != nil {
 			panic(err) // the flag was looked up above
 		}
-	}
+	})
 }
 
-func (c *program) completion(list func(context.Context, *client.Client) ([]string, error),
-	directive cobra.ShellCompDirective) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
-		if c.server == "" && !datadir.Exists(c.database()) {
-			return nil, directive
-		}
-		ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
-		defer cancel()
-		quiet := *c
-		quiet.quiet = true
-		b, err := quiet.connect(ctx)
-		if err != nil {
-			return nil, directive
-		}
-		defer c.close(b)
-		words, err := list(ctx, b)
-		if err != nil {
-			return nil, directive
-		}
-		return slices.DeleteFunc(words, func(w string) bool { return !strings.HasPrefix(w, prefix) }), directive
+// completeArgument completes the next argument of a command.
+func (c completer) completeArgument(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	name := argumentAt(cmd.Use, len(args))
+	list, ok := listers[cmd.Parent().Name()+" "+name]
+	if !ok {
+		list = listers[name]
 	}
+	directive := cobra.ShellCompDirectiveNoFileComp
+	if strings.HasPrefix(name, "FILE") || name == "" {
+		directive = cobra.ShellCompDirectiveDefault
+	}
+	return c.complete(cmd, list, args, prefix), directive
+}
+
+// argumentAt is the name of an argument in a usage line; empty: it has none.
+func argumentAt(use string, at int) string {
+	words := strings.Fields(use)[1:]
+	if len(words) > 0 && strings.HasSuffix(words[0], "…") { // all arguments are of one kind
+		at = 0
+	}
+	if at >= len(words) || words[at] == "|" {
+		return ""
+	}
+	name := strings.Trim(words[at], "[]….")
+	name, _, _ = strings.Cut(name, "[@")
+	return name
+}
+
+// complete lists the words with a prefix. If they cannot be listed in time, there are none.
+func (c completer) complete(cmd *cobra.Command, list lister, args []string, prefix string) []string {
+	if list == nil || c.server == "" && !datadir.Exists(c.database()) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
+	defer cancel()
+	quiet := *c.program
+	quiet.quiet = true
+	b, err := quiet.connect(ctx)
+	if err != nil {
+		return nil
+	}
+	defer c.close(b)
+	words, err := list(ctx, b, args)
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(words, func(w string) bool { return !strings.HasPrefix(w, prefix) })
 }
 
 // completions is how many words a completion offers.
 const completions = 50
 
-func (c *program) runIDs(ctx context.Context, b *client.Client) (out []string, err error) {
+// described is a word with its description.
+func described(word, description string) string { return word + "\t" + cli.FirstLine(description) }
+
+func runIDs(ctx context.Context, b *client.Client, _ []string) (out []string, err error) {
 	list, err := b.Runs(ctx, domain.RunFilter{Page: domain.Page{Limit: completions}})
 	for _, r := range list.Items {
-		out = append(out, fmt.Sprintf("%s\t%s %s", r.ID, r.PlanKey, r.Status),
-			fmt.Sprintf("%s\t%s %s", domain.ShortID(r.ID), r.PlanKey, r.Status))
+		about := fmt.Sprintf("%s %s", r.PlanKey, r.Status)
+		out = append(out, described(r.ID, about), described(domain.ShortID(r.ID), about))
 	}
 	return out, err
 }
 
-func (c *program) planKeys(ctx context.Context, b *client.Client) (out []string, err error) {
+func planKeys(ctx context.Context, b *client.Client, _ []string) (out []string, err error) {
 	list, err := b.Plans(ctx, domain.PlanFilter{Page: domain.Page{Limit: completions}})
 	for _, p := range list.Items {
-		out = append(out, p.Key+"\t"+cli.FirstLine(p.Name))
+		out = append(out, described(p.Key, p.Name))
 	}
 	return out, err
 }
 
-func (c *program) approvalIDs(ctx context.Context, b *client.Client) (out []string, err error) {
+func planVersions(ctx context.Context, b *client.Client, args []string) (out []string, err error) {
+	list, err := b.Versions(ctx, args[0])
+	for _, v := range list {
+		out = append(out, described(strconv.Itoa(v.Number), v.Reason))
+	}
+	return out, err
+}
+
+func approvalIDs(ctx context.Context, b *client.Client, _ []string) (out []string, err error) {
 	list, err := b.Approvals(ctx, domain.ApprovalFilter{Status: "open", Page: domain.Page{Limit: completions}})
 	for _, a := range list.Items {
-		out = append(out, a.ID+"\t"+cli.FirstLine(a.Message))
+		out = append(out, described(a.ID, a.Message))
 	}
 	return out, err
 }
 
-func statuses(context.Context, *client.Client) (out []string, err error) {
+func operationIDs(ctx context.Context, b *client.Client, _ []string) (out []string, err error) {
+	list, err := b.Bulks(ctx, completions)
+	for _, a := range list {
+		out = append(out, described(a.ID, fmt.Sprintf("%s %s", a.Action, a.State)))
+	}
+	return out, err
+}
+
+func draftIDs(ctx context.Context, b *client.Client, _ []string) (out []string, err error) {
+	list, err := b.Drafts(ctx, false, completions)
+	for _, d := range list {
+		out = append(out, described(d.ID, d.Query))
+	}
+	return out, err
+}
+
+func stepsInDoubt(ctx context.Context, b *client.Client, args []string) (out []string, err error) {
+	r, err := b.FindRun(ctx, args[0])
+	if err != nil {
+		return nil, err
+	}
+	v, err := b.View(ctx, r.ID)
+	for _, w := range v.Waits {
+		if w.Reason == domain.WaitInDoubt {
+			out = append(out, described(w.Node, w.Message))
+		}
+	}
+	return out, err
+}
+
+func agentIDs(ctx context.Context, b *client.Client, _ []string) (out []string, err error) {
+	list, err := b.Agents(ctx)
+	for _, a := range list {
+		out = append(out, described(a.ID, a.Name))
+	}
+	return out, err
+}
+
+func toolNames(ctx context.Context, b *client.Client, _ []string) (out []string, err error) {
+	list, err := b.Tools(ctx)
+	for _, t := range list {
+		out = append(out, described(t.Name, t.Description))
+	}
+	return out, err
+}
+
+func toolServers(ctx context.Context, b *client.Client, _ []string) (out []string, err error) {
+	list, err := b.ToolServers(ctx)
+	for _, s := range list {
+		out = append(out, described(s.Name, s.State))
+	}
+	return out, err
+}
+
+func providerNames(ctx context.Context, b *client.Client, _ []string) (out []string, err error) {
+	list, err := b.Providers(ctx)
+	for _, p := range list {
+		out = append(out, described(p.Name, p.Type))
+	}
+	return out, err
+}
+
+func sessionNames(ctx context.Context, b *client.Client, _ []string) (out []string, err error) {
+	list, err := b.MemorySessions(ctx, "", domain.Page{Limit: completions})
+	for _, s := range list.Items {
+		out = append(out, described(s.Session, ""))
+	}
+	return out, err
+}
+
+func viewNames(ctx context.Context, b *client.Client, _ []string) (out []string, err error) {
+	list, err := b.Views(ctx)
+	for _, v := range list {
+		out = append(out, described(v.Name, v.Query))
+	}
+	return out, err
+}
+
+func runStatuses(context.Context, *client.Client, []string) (out []string, err error) {
 	for _, s := range domain.RunStatuses {
 		out = append(out, string(s))
 	}
 	return out, nil
+}
+
+func approvalStatuses(context.Context, *client.Client, []string) ([]string, error) {
+	return approvalStates, nil
 }

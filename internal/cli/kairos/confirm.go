@@ -1,8 +1,6 @@
 package kairos
 
 import (
-	"bufio"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -41,7 +39,7 @@ func (c *program) confirmed(cmd *cobra.Command) {
 			if what == "" {
 				what = "all runs that match"
 			}
-			if err := c.confirm(question, what); err != nil {
+			if err := c.Confirm(question, what); err != nil {
 				return err
 			}
 		}
@@ -53,16 +51,6 @@ func addYes(cmd *cobra.Command, yes *bool) {
 	cmd.Flags().BoolVarP(yes, "yes", "y", false, "do not ask for confirmation")
 }
 
-// confirm asks a question on the terminal.
-func (c *program) confirm(question string, args ...any) error {
-	c.Errorf(question+" [y/N] ", args...)
-	answer, _ := bufio.NewReader(c.In).ReadString('\n') // no answer means no
-	if !slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer))) {
-		return exit.Usage("not confirmed; nothing was changed")
-	}
-	return nil
-}
-
 // confirmResume asks before runs are resumed. Without a terminal, --yes is required:
 // what a resume does depends on the state of the run.
 func (c *program) confirmResume(yes bool, question string, args ...any) error {
@@ -70,7 +58,7 @@ func (c *program) confirmResume(yes bool, question string, args ...any) error {
 	case yes:
 		return nil
 	case !c.Interactive:
-		return exit.Usage("confirmation required\n  check the preview with --preview, then pass --yes")
+		return exit.Usage("confirmation required\n  to confirm, pass --yes; to only print the preview, pass --preview")
 	}
-	return c.confirm(question, args...)
+	return c.Confirm(question, args...)
 }

@@ -66,7 +66,7 @@ func (c *program) mentionOthers(ctx context.Context, b *client.Client) {
 		return // the command itself will meet the error
 	}
 	for _, r := range list.Items {
-		c.notef("note: run %s of %s is unfinished; continue it with: kairos resume %s\n", r.ID, r.PlanKey, domain.ShortID(r.ID))
+		c.notef("note: run %s of %s is unfinished; continue it: %s\n", r.ID, r.PlanKey, c.command("resume %s", domain.ShortID(r.ID)))
 	}
 }
 
@@ -74,7 +74,7 @@ func (c *program) mentionOthers(ctx context.Context, b *client.Client) {
 func (c *program) with(cmd *cobra.Command, f func(b *client.Client) error) error {
 	if c.db != "" && c.server == "" && !c.memory && !datadir.Exists(c.db) && !slices.Contains([]string{"ask", "add"}, cmd.Name()) {
 		return domain.Errorf(domain.CodeUnavailable, "database %s not found", c.db).
-			Suggest("kairos run creates one; the database of kairosd is kairos.db in its data directory")
+			Suggest("check the path; kairosd has kairos.db in its data directory, and kairos run FILE creates a database")
 	}
 	b, err := c.connect(cmd.Context())
 	if err != nil {

@@ -64,7 +64,7 @@ stores it as a version of the same plan.`,
 				}
 				if d.State == domain.DraftAccepted && a.Alternative == "" {
 					return domain.Errorf(domain.CodeConflict, "%s is not a draft: it was accepted", d.Plan.Key).
-						Suggest("print it: kairos plans show %s", d.Plan.Key)
+						Suggest("print the plan: %s", c.command("plans show %s", d.Plan.Key))
 				}
 				got, err := b.AcceptDraft(cmd.Context(), d.ID, a)
 				if err != nil {
@@ -239,7 +239,7 @@ func (c draftCommands) refine(cmd *cobra.Command, b *client.Client, name string,
 	for _, l := range d.Lines {
 		c.Printf("%s%s\n", l.Sign, l.Text)
 	}
-	c.Errorf("draft %s; accept it with: kairos drafts accept %s\n", next.ID, next.ID)
+	c.notef("draft %s; accept it: %s\n", next.ID, c.command("drafts accept %s", next.ID))
 	return nil
 }
 
@@ -274,8 +274,8 @@ the draft. A draft that was made of a plan stays a draft, unless --accept is giv
 					return c.dryRun(cmd.Context(), b, d, value, detach)
 				}
 				if d.plan != nil {
-					return domain.Errorf(domain.CodeConflict, "the input of %s is unknown, because a program requested the plan", d.plan.Key).
-						Suggest("kairos run %s --prompt TEXT", d.plan.Key)
+					return domain.Errorf(domain.CodeConflict, "the input of %s is unknown", d.plan.Key).
+						Suggest("run the plan: %s", c.command("run %s --prompt TEXT", d.plan.Key))
 				}
 				run, err := b.RunDraft(cmd.Context(), d.ID, r)
 				if err != nil {

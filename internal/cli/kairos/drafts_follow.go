@@ -35,7 +35,7 @@ func (c draftCommands) followDraft(ctx context.Context, b *client.Client, d doma
 		}
 		select {
 		case <-ctx.Done():
-			return d, exit.With(exit.Unavailable, fmt.Errorf("interrupted; planning continues with: kairos drafts show %s", d.ID))
+			return d, exit.With(exit.Unavailable, fmt.Errorf("interrupted\n  continue planning: %s", c.command("drafts show %s", d.ID)))
 		case <-time.After(wait):
 		}
 		wait = min(2*wait, draftGaze)

@@ -34,22 +34,16 @@ the filter that selects its runs.`,
 				if err != nil {
 					return err
 				}
-				if c.json {
-					return c.Print(map[string]any{"items": append([]domain.FailureGroup{}, groups...)})
-				}
 				rows := [][]string{}
 				for _, g := range groups {
 					rows = append(
 						rows,
 						[]string{strconv.FormatInt(g.Runs, 10), g.Code, g.Node, fmt.Sprintf("%s v%d", g.Plan.Key, g.Plan.Version),
-							cli.Stamp(g.First), cli.Stamp(g.Last), "--filter '" + filterOf(g.Ref()) + "'"},
+							cli.Stamp(g.First), cli.Stamp(g.Last), c.command("runs --filter '%s'", filterOf(g.Ref()))},
 					)
 				}
-				c.Table([]string{"RUNS", "ERROR", "STEP", "PLAN", "FIRST", "LAST", "FILTER"}, rows)
-				if len(rows) == 0 {
-					c.Errorf("no failures need attention\n")
-				}
-				return nil
+				return c.listed(append([]domain.FailureGroup{}, groups...), "",
+					[]string{"RUNS", "ERROR", "STEP", "PLAN", "FIRST", "LAST", "COMMAND"}, rows, "no failures need attention")
 			})
 		},
 	}
@@ -213,9 +207,10 @@ func (c failureCommands) ackRuns(cmd *cobra.Command, names []string, note, at st
 			}
 		}
 		if !resumeAt.IsZero() {
-			c.Errorf("resumed at %s; kairos operations lists scheduled operations\n", resumeAt.Local().Format("2006-01-02 15:04:05 MST"))
+			c.notef("to be resumed at %s; scheduled operations: %s\n", resumeAt.Local().Format("2006-01-02 15:04:05 MST"),
+				c.command("operations"))
 			if b.InProcess() {
-				c.Errorf("it continues when kairosd serves this database\n")
+				c.notef("this requires that kairosd serves the database then\n")
 			}
 		}
 		if c.json {

@@ -51,28 +51,45 @@ func (c *program) follow(ctx context.Context, b *client.Client, r domain.Run) er
 	})
 	if err != nil {
 		if errors.Is(err, context.Canceled) {
-			return interrupted(b, r.ID)
+			return c.interrupted(b, r.ID)
 		}
-		return err
+		return c.lost(r.ID, err)
 	}
-	return c.result(view.Result())
+	res := view.Result()
+	advice := ""
+	if res.Error != nil {
+		if d, err := b.Detail(ctx, r.ID); err == nil {
+			advice = suggestionOf(d.Journal, res.Error.Node)
+		}
+	}
+	return c.result(res, advice)
 }
 
 // interrupted is the error of a command that no longer waits: a run that this process
 // executes stops, a run of a server continues.
-func interrupted(b *client.Client, run string) error {
+func (c *program) interrupted(b *client.Client, run string) error {
 	short := domain.ShortID(run)
 	if b.InProcess() {
-		return exit.With(exit.Unavailable, fmt.Errorf("interrupted; continue with: kairos resume %s", short))
+		return exit.With(exit.Unavailable, fmt.Errorf("interrupted\n  continue the run: %s", c.command("resume %s", short)))
 	}
-	return exit.With(exit.Unavailable, fmt.Errorf("interrupted; the run continues on the server: kairos logs %s -f", short))
+	return exit.With(exit.Unavailable, fmt.Errorf("interrupted; the run continues on the server\n  follow it: %s",
+		c.command("logs %s -f", short)))
+}
+
+// lost adds to an error of the connection what becomes of the run.
+func (c *program) lost(run string, err error) error {
+	if domain.CodeOf(err) != domain.CodeUnavailable {
+		return err
+	}
+	return exit.Advise(err, "the run is stored and continues when the server runs again; follow it: "+
+		c.command("logs %s -f", domain.ShortID(run)))
 }
 
 // mentionDelay prints why a run does not start now: it is scheduled, or the daemon
 // executes nothing.
 func (c *program) mentionDelay(ctx context.Context, b *client.Client, r domain.Run) {
 	if r.StartAt.After(time.Now()) && r.StartedAt.IsZero() {
-		c.notef("note: the run starts at %s; start it now with: kairos resume %s --now\n", cli.Stamp(r.StartAt), domain.ShortID(r.ID))
+		c.notef("note: the run starts at %s; start it now: %s\n", cli.Stamp(r.StartAt), c.command("resume %s --now", domain.ShortID(r.ID)))
 	}
 	if b.InProcess() {
 		return
@@ -85,8 +102,8 @@ func (c *program) mentionDelay(ctx context.Context, b *client.Client, r domain.R
 		c.notef("note: the server is in safe mode (%s) and executes nothing; restart it without safe mode\n", i.Safe)
 	}
 	if i.Maintenance != nil {
-		c.notef("note: the server is in maintenance since %s; the run starts when it ends: kairos server maintenance off\n",
-			cli.Stamp(i.Maintenance.Since))
+		c.notef("note: the server is in maintenance since %s; to end it, run: %s\n", cli.Stamp(i.Maintenance.Since),
+			c.command("server maintenance off"))
 	}
 }
 
@@ -130,8 +147,8 @@ func (c *program) progress(e domain.Event) {
 	}
 }
 
-// result prints what became of a run and gives the exit code for it.
-func (c *program) result(res domain.Result) error {
+// result prints the result of a run, with advice for a failed one, and gives its exit code.
+func (c *program) result(res domain.Result, suggestion string) error {
 	if c.json {
 		if err := c.Print(res); err != nil {
 			return err
@@ -148,46 +165,14 @@ func (c *program) result(res domain.Result) error {
 		}
 		c.failedSteps(run, res.FailedSteps)
 	case domain.RunWaiting:
-		c.Errorf("run %s waits: %s\n", run, res.WaitReason)
+		c.Errorf("run %s waits: %s\n", run, plainWord(string(res.WaitReason)))
 		for _, w := range res.Waits {
-			switch {
-			case w.Approval != "":
-				c.Errorf(
-					"  %s asks: %s\n    kairos approve %s\n    kairos reject %s --comment WHY\n",
-					w.Node,
-					w.Message,
-					w.Approval,
-					w.Approval,
-				)
-			case w.Reason == domain.WaitInDoubt:
-				if len(w.Calls) == 0 {
-					c.Errorf("  %s is in doubt: its outcome is unknown\n", w.Node)
-				}
-				for _, call := range w.Calls {
-					c.Errorf("  %s is in doubt: the outcome of its call of %s is unknown: %s\n", w.Node, call.Tool, text(call.Arguments))
-				}
-				c.Errorf("    kairos runs resolve %s %s --happened OUTPUT | --retry | --skip | --fail\n", short, w.Node)
-			case w.Reason == domain.WaitQuarantined && w.Message != "": // its journal is damaged
-				c.Errorf("  %s\n    kairos show %s\n", w.Message, short)
-			case w.Reason == domain.WaitBudget:
-				c.Errorf(
-					"  %s\n    kairos runs limits %s --max-tokens +N | --max-cost +N | --max-duration +TIME | --max-steps +N\n",
-					w.Message,
-					short,
-				)
-			case w.Reason == domain.WaitHeld, w.Reason == domain.WaitQuarantined:
-				c.Errorf("  %s\n    kairos resume %s --release\n", parked[w.Reason], short)
-			default:
-				c.Errorf("  %s %s %s\n", w.Reason, w.Node, w.Message)
-			}
+			c.Errorf("%s", advice{c}.waitText(short, w))
 		}
 	case domain.RunFailed:
 		if res.Error != nil {
-			next := "resume " + short
-			if res.Error.Code == walk.CodeCondition { // running again decides the same
-				next = "fork " + short + " --edit STEP=JSON"
-			}
-			c.Errorf("run %s failed at %s: %s (%s)\n  kairos %s\n", run, res.Error.Node, res.Error.Message, res.Error.Code, next)
+			c.Errorf("run %s failed at %s: %s (%s)\n", run, res.Error.Node, res.Error.Message, res.Error.Code)
+			c.Errorf("%s", advice{c}.afterFailure(short, *res.Error, suggestion))
 		}
 	default:
 		c.Errorf("run %s is %s\n", run, res.Status)
@@ -208,6 +193,67 @@ func (c *program) failedSteps(run string, failed []domain.RunError) {
 	for _, f := range failed {
 		c.Errorf("  %s: %s (%s)\n", f.Node, f.Message, f.Code)
 	}
+}
+
+// advice makes the texts that suggest commands.
+type advice struct{ *program }
+
+// waitText has a line for what a run waits for, and lines for the commands that end the wait.
+func (c advice) waitText(short string, w domain.Wait) string {
+	message := cli.FirstLine(w.Message)
+	switch {
+	case w.Approval != "":
+		return fmt.Sprintf("  %s requires an approval: %s\n    %s\n    %s\n", w.Node, message, c.command("approve %s", w.Approval),
+			c.command("reject %s --comment REASON", w.Approval))
+	case w.Reason == domain.WaitInDoubt:
+		out := fmt.Sprintf("  %s is in doubt, its outcome is unknown: %s\n", w.Node, message)
+		for _, call := range w.Calls {
+			out += fmt.Sprintf("    call of %s, sent %s with the idempotency key %s: %s\n", call.Tool, cli.Stamp(call.Since),
+				call.IdempotencyKey, cli.FirstLine(text(call.Arguments)))
+		}
+		return out + fmt.Sprintf("    %s\n", c.resolveCommands(short, w.Node))
+	case w.Reason == domain.WaitQuarantined && w.Message != "": // its journal is damaged
+		return fmt.Sprintf("  %s\n    %s\n", message, c.command("show %s", short))
+	case w.Reason == domain.WaitBudget:
+		return fmt.Sprintf("  %s\n    %s\n", message, c.limitCommands(short))
+	case w.Reason == domain.WaitHeld, w.Reason == domain.WaitQuarantined:
+		return fmt.Sprintf("  %s\n    %s\n", parked[w.Reason], c.command("resume %s --release", short))
+	case w.Reason == domain.WaitPaused:
+		return fmt.Sprintf("  paused\n    %s\n", c.command("resume %s", short))
+	}
+	line := "  " + plainWord(string(w.Reason))
+	if w.Node != "" {
+		line += " of " + w.Node
+	}
+	if message != "" {
+		line += ": " + message
+	}
+	if !w.Due.IsZero() {
+		line += ", until " + cli.Stamp(w.Due)
+	}
+	return line + "\n"
+}
+
+// resolveCommands is the command that resolves a step in doubt, with its options.
+func (c advice) resolveCommands(short, node string) string {
+	return c.command("runs resolve %s %s", short, node) + " --happened JSON | --retry | --skip | --fail"
+}
+
+// limitCommands is the command that raises the limits of a run, with its options.
+func (c advice) limitCommands(short string) string {
+	return c.command("runs limits %s", short) + " --max-tokens +N | --max-cost +N | --max-duration +TIME | --max-steps +N"
+}
+
+// afterFailure has a line of advice, and one with the command that continues a failed run.
+func (c advice) afterFailure(short string, e domain.RunError, advice string) string {
+	next := c.command("resume %s", short)
+	if e.Code == walk.CodeCondition { // running again decides the same
+		next = c.command("fork %s --at N --edit STEP=JSON", short)
+	}
+	if advice != "" {
+		advice = "  " + advice + "\n"
+	}
+	return advice + "  " + next + "\n"
 }
 
 // parked are the reasons for which kairosd does not execute a run.

@@ -5,6 +5,7 @@ package kairos
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -48,6 +49,7 @@ plan, 3 the run waits for a person, 4 the server or the database is unavailable.
 		SilenceUsage:  true,
 	}
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return c.overview(cmd) }
+	root.PersistentPreRun = c.remember
 	c.flags(root)
 	root.AddGroup(&cobra.Group{ID: "verbs", Title: "Commands:"},
 		&cobra.Group{ID: "groups", Title: "Groups (without a subcommand, each lists):"}, &cobra.Group{ID: "short", Title: "Short forms:"})
@@ -56,8 +58,8 @@ plan, 3 the run waits for a person, 4 the server or the database is unavailable.
 		group    string
 		commands []*cobra.Command
 	}{
-		{"verbs", []*cobra.Command{run.runCommand(), draft.askCommand(), checkCommands{c}.validateCommand(), statusCommands{c}.statusCommand(),
-			cli.VersionCommand(c.Streams)}},
+		{"verbs", []*cobra.Command{run.runCommand(), draft.askCommand(), checkCommands{c}.validateCommand(),
+			statusCommands{c}.statusCommand(), cli.VersionCommand(c.Streams)}},
 		{"groups", []*cobra.Command{runs.group(), planCommands{c}.group(), draft.group(), approval.group(), failureCommands{c}.group(),
 			operationCommands{c}.group(), toolCommands{c}.group(), agent.group(), agent.providerGroup(), sessionCommands{c}.group(),
 			viewCommands{c}.group(), auditCommands{c}.group(), serverCommands{c}.group()}},
@@ -71,7 +73,7 @@ plan, 3 the run waits for a person, 4 the server or the database is unavailable.
 	}
 	cli.Versioned(root)
 	c.confirmed(root)
-	c.completed(root)
+	completer{c}.completed(root)
 	return root
 }
 
@@ -112,6 +114,8 @@ type program struct {
 	quiet  bool // no progress and no notes on stderr
 	// opening opens the database file; nil: store.Open.
 	opening assemble.Opening
+	// target are the flags of this command that select the database or the server.
+	target string
 	// seen is the last row of the journal that the command does not print again.
 	seen int64
 }
@@ -156,6 +160,32 @@ func (c *program) database() string {
 		return p
 	}
 	return filepath.Join(c.DataDirectory(), "kairos.db")
+}
+
+// targetFlags are the flags that a suggested command needs, too.
+var targetFlags = []string{"db", "server", "config"}
+
+// remember keeps the flags that select the database or the server, for suggested commands.
+func (c *program) remember(cmd *cobra.Command, _ []string) {
+	c.target = ""
+	for _, name := range targetFlags {
+		if f := cmd.Flags().Lookup(name); f != nil && f.Changed {
+			c.target += " --" + name + " " + quoted(f.Value.String())
+		}
+	}
+}
+
+// command is a command that a message suggests. It works on the same database or server.
+func (c *program) command(format string, args ...any) string {
+	return "kairos " + fmt.Sprintf(format, args...) + c.target
+}
+
+// quoted is a word of a shell.
+func quoted(word string) string {
+	if word != "" && !strings.ContainsAny(word, " \t\n'\"\\$`*?[]{}()<>|&;~#!") {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // notef prints progress or a note on stderr, unless --quiet or --json is set.

@@ -91,23 +91,23 @@ func (c *program) many(cmd *cobra.Command, req domain.BulkRequest, runs []string
 		if o.preview && c.json {
 			return c.Print(p)
 		}
-		c.Errorf("%s: %d of %d matching runs\n", req.Action, p.Eligible, p.Matching)
+		c.Errorf("%s: %d of %s\n", req.Action, p.Eligible, counted(p.Matching, "matching run"))
 		for _, why := range slices.Sorted(maps.Keys(p.Refused)) {
-			c.Errorf("  not %d: %s\n", p.Refused[why], why)
+			c.Errorf("  %d refused: %s\n", p.Refused[why], why)
 		}
 		for _, k := range p.Circuits {
-			c.Errorf("  the circuit of %s is open, its calls are refused until %s; wait for it with --tool %q\n", cli.FirstLine(k.Name()),
+			c.Errorf("  the circuit of %s is open until %s; to wait for it, add --tool %q\n", cli.FirstLine(k.Name()),
 				cli.Stamp(k.OpenUntil), k.Name())
 		}
 		if p.Preview != nil {
-			c.Errorf("the first, %s, ", domain.ShortID(p.First))
+			c.Errorf("the first run is %s:\n", domain.ShortID(p.First))
 			c.printPreview(*p.Preview)
 		}
 		if o.preview {
 			return nil
 		}
 		if req.Action == domain.ActionResume || req.Action == domain.ActionRelease {
-			if err := c.confirmResume(o.yes, "Resume %d runs?", p.Eligible); err != nil {
+			if err := c.confirmResume(o.yes, "Resume %s?", counted(p.Eligible, "run")); err != nil {
 				return err
 			}
 		}
@@ -117,22 +117,16 @@ func (c *program) many(cmd *cobra.Command, req domain.BulkRequest, runs []string
 			return err
 		}
 		if !act.State.Final() && !act.NotBefore.IsZero() {
-			c.Errorf("operation %s begins at %s\n", act.ID, act.NotBefore.Local().Format("2006-01-02 15:04:05 MST"))
+			c.notef("operation %s starts at %s\n", act.ID, act.NotBefore.Local().Format("2006-01-02 15:04:05 MST"))
 		}
 		if b.InProcess() && o.detach && !act.State.Final() {
-			c.Errorf("it continues when kairosd serves this database\n")
+			c.notef("the operation continues when kairosd serves this database\n")
 		}
 		if !o.detach {
 			if act, err = c.watchBulk(ctx, b, act); err != nil {
 				if ctx.Err() != nil {
-					return exit.With(
-						exit.Unavailable,
-						fmt.Errorf(
-							"interrupted; follow it with: kairos operations show %s; stop it with: kairos operations stop %s",
-							act.ID,
-							act.ID,
-						),
-					)
+					return exit.With(exit.Unavailable, fmt.Errorf("interrupted\n  show its progress: %s\n  stop it: %s",
+						c.command("operations show %s", act.ID), c.command("operations stop %s", act.ID)))
 				}
 				return err
 			}
@@ -142,7 +136,7 @@ func (c *program) many(cmd *cobra.Command, req domain.BulkRequest, runs []string
 				return err
 			}
 		} else {
-			c.Printf("operation %s is %s: %d of %d done, %d refused\n", act.ID, act.State, act.Acted, act.Total, act.Refused)
+			c.Printf("operation %s is %s: %s\n", act.ID, act.State, progressOf(act))
 		}
 		if act.State == domain.BulkStopped {
 			return exit.With(exit.Failed, domain.Errorf(domain.CodeConflict, "%s", act.Note))
@@ -166,9 +160,9 @@ func (c *program) watchBulk(ctx context.Context, b *client.Client, act domain.Bu
 		if act, err = b.BulkAct(ctx, act.ID); err != nil {
 			return act, err
 		}
-		if n := act.Acted + act.Refused; n != done && !c.json {
+		if n := act.Acted + act.Refused; n != done {
 			done = n
-			c.Errorf("  %s: %d of %d\n", act.State, n, act.Total)
+			c.notef("  %s: %d of %d\n", act.State, n, act.Total)
 		}
 	}
 	if !b.InProcess() || !executes(act.Action) {

@@ -35,15 +35,8 @@ survive restarts of the server.`,
 					rows = append(rows, []string{a.ID, string(a.Action), string(a.State), fmt.Sprintf("%d of %d", a.Acted, a.Total),
 						strconv.FormatInt(a.Refused, 10), cli.Stamp(a.CreatedAt), a.Actor, cmp.Or(a.Note, a.Query, a.Reason)})
 				}
-				return c.Listed(
-					c.json,
-					append([]domain.Bulk{}, list...),
-					"",
-					[]string{"OPERATION", "ACTION", "STATUS", "DONE", "REFUSED", "STARTED",
-						"BY", "ABOUT"},
-					rows,
-					"no bulk operations",
-				)
+				return c.listed(append([]domain.Bulk{}, list...), "",
+					[]string{"OPERATION", "ACTION", "STATUS", "DONE", "REFUSED", "CREATED", "BY", "DESCRIPTION"}, rows, "no bulk operations")
 			})
 		},
 	}
@@ -73,31 +66,18 @@ func (c operationCommands) showCommand() *cobra.Command {
 						Items []domain.BulkItem `json:"items"`
 					}{act, items})
 				}
-				c.Printf(
-					"operation %s: %s, %s: %d of %d done, %d refused\n  started %s by %s %s\n",
-					act.ID,
-					act.Action,
-					act.State,
-					act.Acted,
-					act.Total,
-					act.Refused,
-					cli.Stamp(act.CreatedAt),
-					cli.FirstLine(act.Actor),
-					cli.FirstLine(act.Reason),
-				)
-				for _, fact := range [][2]string{{"filter", act.Query}, {"waits for provider", act.Provider}, {"waits for tool", act.Tool},
-					{"note", act.Note}} {
-					if fact[1] != "" {
-						c.Printf("  %s: %s\n", fact[0], cli.FirstLine(fact[1]))
-					}
-				}
+				notBefore := ""
 				if !act.NotBefore.IsZero() {
-					c.Printf("  not before: %s\n", cli.Stamp(act.NotBefore))
+					notBefore = cli.Stamp(act.NotBefore)
 				}
+				c.Facts("operation "+act.ID, [][2]string{{"action", string(act.Action)}, {"status", string(act.State)},
+					{"runs", progressOf(act)},
+					{"created", cli.Stamp(act.CreatedAt) + " by " + act.Actor}, {"reason", act.Reason}, {"filter", act.Query},
+					{"not before", notBefore}, {"waits for provider", act.Provider}, {"waits for tool", act.Tool}, {"note", act.Note}})
 				for _, it := range items {
 					rows = append(rows, []string{it.Run, it.State, it.Result, it.Detail})
 				}
-				c.Table([]string{"RUN", "STATE", "NEW RUN", "DETAIL"}, rows)
+				c.Table([]string{"RUN", "STATUS", "NEW RUN", "DETAIL"}, rows)
 				return nil
 			})
 		},
@@ -119,11 +99,16 @@ func (c operationCommands) stopCommand() *cobra.Command {
 				if c.json {
 					return c.Print(act)
 				}
-				c.Printf("operation %s is %s: %d of %d done, %d refused\n", act.ID, act.State, act.Acted, act.Total, act.Refused)
+				c.Printf("operation %s is %s: %s\n", act.ID, act.State, progressOf(act))
 				return nil
 			})
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "reason, for the audit log")
 	return cmd
+}
+
+// progressOf is how far a bulk operation is.
+func progressOf(act domain.Bulk) string {
+	return fmt.Sprintf("%d of %d done, %d refused", act.Acted, act.Total, act.Refused)
 }

@@ -70,7 +70,7 @@ func (c planCommands) listPlans(cmd *cobra.Command, f domain.PlanFilter, nothing
 			}
 			rows = append(rows, []string{p.Key, "v" + strconv.Itoa(p.Latest), stage, cli.Stamp(p.UpdatedAt), p.Name})
 		}
-		return c.Listed(c.json, items, list.Next, []string{"PLAN", "VERSION", "STAGE", "CHANGED", "NAME"}, rows, nothing)
+		return c.listed(items, list.Next, []string{"PLAN", "VERSION", "STATUS", "CHANGED", "NAME"}, rows, nothing)
 	})
 }
 
@@ -132,22 +132,12 @@ func (c planCommands) plansVersions() *cobra.Command {
 						view{v.Number, v.Hash, v.Author, v.Origin, v.Reason, v.CreatedAt.Format(time.RFC3339), v.Number == p.Latest},
 					)
 				}
-				if c.json {
-					return c.Print(map[string]any{"items": out})
-				}
 				rows := [][]string{}
 				for _, v := range list {
-					current := ""
-					if v.Number == p.Latest {
-						current = "current"
-					}
-					rows = append(
-						rows,
-						[]string{"v" + strconv.Itoa(v.Number), current, v.Hash[:12], cli.Stamp(v.CreatedAt), v.Author, v.Origin, v.Reason},
-					)
+					rows = append(rows, []string{"v" + strconv.Itoa(v.Number), yes(v.Number == p.Latest), v.Hash[:12],
+						cli.Stamp(v.CreatedAt), v.Author, v.Origin, v.Reason})
 				}
-				c.Table([]string{"VERSION", "", "HASH", "STORED", "BY", "ORIGIN", "REASON"}, rows)
-				return nil
+				return c.listed(out, "", []string{"VERSION", "CURRENT", "HASH", "CREATED", "BY", "ORIGIN", "REASON"}, rows, "no versions")
 			})
 		},
 	}
@@ -236,7 +226,7 @@ they took. It reads the newest runs that started since --since, at most 500.`,
 					)
 				}
 				c.Table([]string{"STEP", "RUNS", "ENDED", "FAILED", "SKIPPED", "ATTEMPTS", "P50", "P95"}, rows)
-				c.Errorf("%d runs, the oldest of %s\n", flow.Runs, cli.Stamp(flow.Since))
+				c.notef("%s since %s\n", counted(flow.Runs, "run"), cli.Stamp(flow.Since))
 				return nil
 			})
 		},

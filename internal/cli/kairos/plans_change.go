@@ -38,7 +38,7 @@ func (c planCommands) plansAdd() *cobra.Command {
 					}
 					what := "stored"
 					if !created {
-						what = "known already"
+						what = "unchanged"
 					}
 					c.Printf("%s v%d %s\n", p.Key, v.Number, what)
 				}
@@ -95,7 +95,7 @@ Existing runs can be resumed, rerun, and forked.`
 	reason := ""
 	cmd := &cobra.Command{
 		Use: use + " PLAN", Short: short, Args: cobra.ExactArgs(1), Long: long,
-		Example: "  kairos plans " + use + " report --reason \"the bank asks for it\"",
+		Example: "  kairos plans " + use + " report --reason \"requested by the bank\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b *client.Client) error {
 				p, err := findPlan(cmd.Context(), b, args[0])
@@ -148,15 +148,16 @@ func (c planCommands) plansArchive(archive bool) *cobra.Command {
 func (c planCommands) graphCommand() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
-		Use: "graph FILE", Short: "Draw a plan", Args: cobra.ExactArgs(1),
-		Long:    "Draws a plan file as Mermaid or DOT text, or as SVG, on stdout. It does not check the names of tools and agents.",
-		Example: "  kairos plans graph plan.yaml\n  kairos plans graph plan.yaml --format svg > plan.svg",
-		RunE: func(_ *cobra.Command, args []string) error {
-			src, f, err := c.readPlan(args[0])
+		Use: "graph FILE|PLAN[@VERSION]", Short: "Draw a plan", Args: cobra.ExactArgs(1),
+		Long: `Draws a plan file or a stored plan as Mermaid or DOT text, or as SVG, on stdout. It does
+not check the names of tools and agents.`,
+		Example: "  kairos plans graph plan.yaml\n  kairos plans graph report@3 --format svg > report.svg",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			doc, err := startCommands{c.program}.document(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			d, problems := planner.Parse(src, planner.WithFormat(f))
+			d, problems := planner.Parse(doc.source, planner.WithFormat(doc.format))
 			if problems.Err() != nil {
 				c.problems(args[0], problems)
 				return &exit.Status{Code: exit.BadUsage}
@@ -174,7 +175,7 @@ func (c planCommands) graphCommand() *cobra.Command {
 			case "svg":
 				out = string(diagram.SVG(diagram.Layout(p, diagram.Options{})))
 			default:
-				return exit.Usage("unknown format %q\n  use mermaid, dot or svg", format)
+				return exit.Usage("unknown format %q\n  use mermaid, dot, or svg", format)
 			}
 			if c.json {
 				return c.Print(map[string]string{"format": format, "graph": out})
@@ -183,6 +184,6 @@ func (c planCommands) graphCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", "mermaid", "mermaid, dot or svg")
+	cmd.Flags().StringVar(&format, "format", "mermaid", "mermaid, dot, or svg")
 	return cmd
 }

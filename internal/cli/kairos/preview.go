@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/domain"
@@ -29,28 +30,28 @@ func (c *program) printPreview(p domain.Preview) {
 	for _, group := range []struct {
 		name  string
 		steps []domain.PreviewStep
-	}{{"again", p.Again}, {"later", p.Later}, {"given", p.Given}, {"in doubt", p.InDoubt}, {"dropped", p.Dropped}} {
+	}{{"again", p.Again}, {"later", p.Later}, {"overridden", p.Given}, {"in doubt", p.InDoubt}, {"dropped", p.Dropped}} {
 		for _, s := range group.steps {
-			c.Errorf("  %-9s %s %s\n", group.name, step(s), s.Reason)
+			c.Errorf("  %-11s  %s\n", group.name, strings.TrimSuffix(fmt.Sprintf("%s: %s", step(s), s.Reason), ": "))
 		}
 	}
 	for _, s := range p.Effects {
-		c.Errorf("  effect    %s (%s)\n", step(s), s.Effect)
+		c.Errorf("  %-11s  %s (%s)\n", "side effect", step(s), s.Effect)
 	}
 	for _, s := range p.Repeats {
 		if runs := slices.ContainsFunc(s.Items, func(i domain.RepeatItem) bool { return i.Given == "" }); runs || s.Given == "" &&
 			len(s.Items) == 0 {
 			if s.Doubtful {
-				c.Errorf("  in doubt  %s (%s): its outcome is unknown because the journal is damaged; use --stub to leave it out\n",
+				c.Errorf("  %-11s  %s (%s): its outcome is unknown because the journal is damaged; to skip it, use --stub\n", "in doubt",
 					step(domain.PreviewStep{Node: s.Node, Visit: s.Visit}), s.Effect)
 				continue
 			}
-			c.Errorf("  twice     %s (%s): use --reuse or --stub to leave it out\n", step(domain.PreviewStep{Node: s.Node, Visit: s.Visit}),
-				s.Effect)
+			c.Errorf("  %-11s  %s (%s): to keep the earlier result, use --reuse or --stub\n", "repeated",
+				step(domain.PreviewStep{Node: s.Node, Visit: s.Visit}), s.Effect)
 		}
 	}
 	for _, d := range p.Decisions {
-		c.Errorf("  decides   %s → %s\n", step(domain.PreviewStep{Node: d.Node, Visit: d.Visit}), cmp.Or(d.To, d.Ended))
+		c.Errorf("  %-11s  %s → %s\n", "decision", step(domain.PreviewStep{Node: d.Node, Visit: d.Visit}), cmp.Or(d.To, d.Ended))
 	}
 }
 
@@ -75,7 +76,7 @@ func damageText(d *domain.Damage) string {
 		for _, p := range d.Parts {
 			text += fmt.Sprintf("damaged: %s: %s\n", p.Part, cli.FirstLine(p.Message))
 		}
-		return text + "the run cannot continue or be forked: restore a backup, or start a new run of the plan\n"
+		return text + "the run cannot be resumed or forked: restore a backup, or start a new run of the plan\n"
 	}
 	for _, row := range d.Rows {
 		text += fmt.Sprintf("damaged: journal row %d %s", row.Seq, rowProblems[row.Problem])
@@ -95,12 +96,12 @@ func damageText(d *domain.Damage) string {
 		case domain.NodeRunning, domain.NodeInDoubt:
 			how = fmt.Sprintf("outcome unknown: it started at row %d", s.Row)
 		}
-		text += fmt.Sprintf("  behind    %s (%s) %s\n", lostName(s.Node, s.Visit, s.Item), s.Effect, how)
+		text += fmt.Sprintf("  after it: %s (%s) %s\n", lostName(s.Node, s.Visit, s.Item), s.Effect, how)
 	}
 	if d.Checkpoint.Seq == 0 {
-		return text + "no checkpoint before it is left: a fork at 0 runs every step again\n"
+		return text + "no earlier checkpoint is left: a fork at 0 runs every step again\n"
 	}
-	return text + fmt.Sprintf("checkpoint %d (%s) is the last good one: fork the run from there\n", d.Checkpoint.Seq, d.Checkpoint.Label)
+	return text + fmt.Sprintf("checkpoint %d (%s) is the last good one; fork the run from it\n", d.Checkpoint.Seq, d.Checkpoint.Label)
 }
 
 func lostName(node string, visit, item int) string {

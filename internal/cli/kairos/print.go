@@ -16,22 +16,31 @@ import (
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
-// facts prints what is known of something, a line each; what is empty is left out.
-func (c *program) facts(list [][2]string) {
-	for _, f := range list {
-		if f[1] != "" {
-			c.Printf("  %-24s %s\n", f[0], cli.FirstLine(f[1]))
-		}
-	}
+// listed prints a list, see [cli.Streams.Listed].
+func (c *program) listed(items any, next string, headings []string, rows [][]string, nothing string) error {
+	return c.Listed(c.json, items, next, headings, rows, nothing, c.notef)
 }
 
-// activity prints how calls went in the last 24 hours.
-func (c *program) activity(a domain.Activity) {
-	c.facts([][2]string{{"calls in 24 hours", calls(a)}, {"last call", cli.Stamp(a.LastCallAt)},
-		{"took", "p50 " + took(a.P50.Duration()) + ", p95 " + took(a.P95.Duration())}})
-	for _, e := range a.Errors {
-		c.Printf("  %-24s %s (%d)\n", "failed with", cli.FirstLine(e.Code), e.Count)
+// done prints that a command changed something: a line, or an object with --json.
+func (c *program) done(object any, format string, args ...any) error {
+	if c.json {
+		return c.Print(object)
 	}
+	c.Printf(format+"\n", args...)
+	return nil
+}
+
+// activity has statistics of calls in the last 24 hours.
+func activity(a domain.Activity) [][2]string {
+	facts := [][2]string{{"calls in 24 hours", calls(a)}}
+	if a.Calls > 0 {
+		facts = append(facts, [2]string{"last call", cli.Stamp(a.LastCallAt)},
+			[2]string{"duration", "p50 " + took(a.P50.Duration()) + ", p95 " + took(a.P95.Duration())})
+	}
+	for _, e := range a.Errors {
+		facts = append(facts, [2]string{"error", fmt.Sprintf("%s (%d)", e.Code, e.Count)})
+	}
+	return facts
 }
 
 func calls(a domain.Activity) string {
@@ -41,18 +50,19 @@ func calls(a domain.Activity) string {
 	return strconv.FormatInt(a.Calls, 10)
 }
 
+// counted is a number of things, such as "1 run" or "3 runs".
+func counted[N int | int64](n N, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
 func modelOf(provider, model string) string {
 	if model == "" {
 		return provider
 	}
 	return provider + "/" + model
-}
-
-func mark(is bool) string {
-	if is {
-		return "*"
-	}
-	return ""
 }
 
 func yes(is bool) string {

@@ -58,18 +58,18 @@ path, error, usage, failedSteps.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 1 && plan != "":
-				return exit.Usage("the plan is named twice: %s, and --plan %s", args[0], plan)
+				return exit.Usage("use either the argument %s or --plan %s, not both", args[0], plan)
 			case len(args) == 1:
 				plan = args[0]
 			case plan == "":
-				return exit.Usage("missing argument FILE or PLAN\n  usage: kairos run hello.yaml")
+				return exit.Usage("missing argument FILE or PLAN\n  usage: kairos run FILE|PLAN[@VERSION]")
 			}
 			req, err := start.request(c.program, cmd)
 			if err != nil {
 				return err
 			}
 			doc := document{name: plan}
-			if _, _, stored := storedName(plan); !stored || cmd.Flags().Changed("plan") && datadir.Exists(plan) {
+			if isFile(plan) || cmd.Flags().Changed("plan") && datadir.Exists(plan) {
 				if doc.source, doc.format, err = c.readPlan(plan); err != nil {
 					return err
 				}
@@ -166,6 +166,16 @@ func (c startCommands) runMocked(ctx context.Context, doc document, mocks string
 	return c.run(ctx, b, doc, req, false)
 }
 
+// document reads a plan file or a stored plan.
+func (c startCommands) document(ctx context.Context, name string) (doc document, err error) {
+	doc.name = name
+	if isFile(name) {
+		doc.source, doc.format, err = c.readPlan(name)
+		return doc, err
+	}
+	return doc, c.readStored(ctx, &doc)
+}
+
 // readStored reads the source of a stored plan.
 func (c startCommands) readStored(ctx context.Context, doc *document) error {
 	b, err := c.connect(ctx)
@@ -186,16 +196,19 @@ func (c startCommands) readStored(ctx context.Context, doc *document) error {
 	}
 	v, err := b.VersionByNumber(ctx, plan, version)
 	doc.source, doc.format = v.Source, planner.Format(v.Format)
-	return err
+	return listedBy(err, "list versions: "+c.command("plans versions %s", plan))
 }
 
 // stored finds a plan that was named instead of a file.
 func (c startCommands) stored(ctx context.Context, b *client.Client, name string) (plan string, version int, err error) {
-	key, version, _ := storedName(name)
+	key, version, err := storedName(name)
+	if err != nil {
+		return "", 0, err
+	}
 	p, err := b.Plan(ctx, key)
 	if domain.CodeOf(err) == domain.CodeNotFound {
-		return "", 0, exit.Usage("plan %s not found\n  list stored plans: kairos plans; to run a file, name it with its ending: kairos "+
-			"run %s.yaml", key, key)
+		return "", 0, exit.Usage("plan %s not found\n  list stored plans: %s\n  run a file: %s", key, c.command("plans"),
+			c.command("run %s.yaml", key))
 	}
 	return p.ID, version, err
 }

@@ -112,7 +112,7 @@ func (c runCommands) act(cmd *cobra.Command, b *client.Client, a *action) error 
 func (c runCommands) cancelCommand() *cobra.Command {
 	a := &action{req: domain.ActionRequest{Action: domain.ActionCancel}}
 	return a.command(c, &cobra.Command{
-		Short: "Cancel runs", Long: "Cancels runs: no new step starts, and steps that run are stopped. On a terminal, it requires a confirmation.",
+		Short: "Cancel runs", Long: "Cancels runs: no step starts, and active steps are stopped. On a terminal, it requires a confirmation.",
 		Example: "  kairos cancel 7qx2 --reason \"wrong input\"\n  kairos cancel --filter 'status:running plan:invoice' --preview",
 	}, nil)
 }
@@ -120,7 +120,7 @@ func (c runCommands) cancelCommand() *cobra.Command {
 func (c runCommands) pauseCommand() *cobra.Command {
 	a := &action{req: domain.ActionRequest{Action: domain.ActionPause}}
 	return a.command(c, &cobra.Command{
-		Short: "Pause runs", Long: "Pauses runs: steps that run finish, and no new step starts until \"kairos resume\".",
+		Short: "Pause runs", Long: "Pauses runs: active steps finish, and no step starts until \"kairos resume\".",
 		Example: "  kairos runs pause 7qx2\n  kairos runs pause --filter 'status:running plan:invoice'",
 	}, nil)
 }

@@ -162,9 +162,9 @@ func (c runCommands) listRuns(cmd *cobra.Command, b *client.Client, f domain.Run
 		if r.WaitReason != "" {
 			what += ":" + string(r.WaitReason)
 		}
-		rows = append(rows, []string{r.ID, what, r.PlanKey, "v" + strconv.Itoa(r.Version), startTime(r), r.Headline})
+		rows = append(rows, []string{r.ID, what, r.PlanKey + " v" + strconv.Itoa(r.Version), startTime(r), r.Headline})
 	}
-	return c.Listed(c.json, items, list.Next, []string{"RUN", "STATUS", "PLAN", "VERSION", "STARTED", "HEADLINE"}, rows, "no runs found")
+	return c.listed(items, list.Next, []string{"RUN", "STATUS", "PLAN", "STARTED", "MESSAGE"}, rows, "no runs found")
 }
 
 // startTime is when a run started, or when it will.

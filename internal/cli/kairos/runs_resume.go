@@ -3,7 +3,6 @@ package kairos
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -82,11 +81,7 @@ func (c runCommands) resume(cmd *cobra.Command, b *client.Client, a *action, r d
 	if !p.Allowed && !a.preview {
 		refusal := domain.NewError(domain.CodeConflict, p.Refusal, p.Suggestion)
 		if r.WaitReason == domain.WaitBudget {
-			return exit.Advise(
-				refusal,
-				fmt.Sprintf("raise it: kairos runs limits %s --max-tokens +N | --max-cost +N | --max-duration +TIME "+
-					"| --max-steps +N", domain.ShortID(r.ID)),
-			)
+			return exit.Advise(refusal, "raise the limit: "+advice{c.program}.limitCommands(domain.ShortID(r.ID)))
 		}
 		return refusal
 	}
@@ -125,9 +120,9 @@ func (c runCommands) adviseResume(ctx context.Context, b *client.Client, r domai
 	case "not_scheduled":
 		return exit.Advise(e, "run the command without --now")
 	case "release":
-		return exit.Advise(e, fmt.Sprintf("kairos resume %s --release", short))
+		return exit.Advise(e, "release it: "+c.command("resume %s --release", short))
 	case "start_now":
-		return exit.Advise(e, fmt.Sprintf("kairos resume %s --now starts it now", short))
+		return exit.Advise(e, "start it now: "+c.command("resume %s --now", short))
 	case domain.ReasonInDoubt, "approval":
 		v, unread := b.View(ctx, r.ID)
 		if unread != nil {
@@ -136,10 +131,10 @@ func (c runCommands) adviseResume(ctx context.Context, b *client.Client, r domai
 		for _, w := range v.Waits {
 			switch w.Reason {
 			case domain.WaitInDoubt:
-				return exit.Advise(e, fmt.Sprintf("check whether it happened, then: kairos runs resolve %s %s --happened OUTPUT "+
-					"| --retry | --skip | --fail", short, w.Node))
+				return exit.Advise(e, "check whether it happened, then: "+advice{c.program}.resolveCommands(short, w.Node))
 			case domain.WaitApproval:
-				return exit.Advise(e, fmt.Sprintf("kairos approve %s, or kairos reject %s", w.Approval, w.Approval))
+				return exit.Advise(e, c.command("approve %s", w.Approval)+"\n  "+
+					c.command("reject %s --comment REASON", w.Approval))
 			}
 		}
 	}

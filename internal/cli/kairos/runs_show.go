@@ -2,9 +2,9 @@ package kairos
 
 import (
 	"fmt"
-	"strconv"
+	"slices"
 	"strings"
-	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -28,7 +28,7 @@ func (c runCommands) showCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "show RUN", Short: "Show a run", Args: cobra.ExactArgs(1),
 		Long: `Shows a run: its status, its journal in order, what it waits for, and why it failed.
-Each row begins with its position, which "kairos fork --at" takes.
+Each row of the journal begins with its position, for "kairos fork --at".
 RUN is an id, or at least four characters that only this id begins or ends with.
 With --json: the run, its journal, decisions, notes, and the messages of its agents.`,
 		Example: "  kairos show 7qx2\n  kairos show 7qx2 --json",
@@ -71,8 +71,7 @@ With --json: the run, its journal, decisions, notes, and the messages of its age
 						},
 					)
 				}
-				c.show(d)
-				c.showStanding(d.Run, stands)
+				c.show(d, stands)
 				c.showNotes(notes)
 				if len(said.Messages) > 0 {
 					c.Printf("messages:\n")
@@ -84,45 +83,49 @@ With --json: the run, its journal, decisions, notes, and the messages of its age
 	}
 }
 
-// showStanding prints whether a failed run is acknowledged, and its failure group.
-func (c runCommands) showStanding(r domain.Run, s domain.FailureStatus) {
+// standing has a line each for the acknowledgment of a failed run and its failure group.
+func (c runCommands) standing(r domain.Run, s domain.FailureStatus) (out string) {
 	if a := s.Acknowledged; a != nil {
-		c.Printf("acknowledged by %s at %s", a.Actor, cli.Stamp(a.At))
+		out = fmt.Sprintf("acknowledged by %s at %s", a.Actor, cli.Stamp(a.At))
 		if a.Note != "" {
-			c.Printf(": %s", cli.FirstLine(a.Note))
+			out += ": " + cli.FirstLine(a.Note)
 		}
-		c.Printf("\n")
-	} else if r.Attention {
-		c.Printf("needs attention\n")
+		out += "\n"
 	}
 	if g := s.FailureGroup; g != nil && g.Runs > 1 {
-		c.Printf("the same failure needs attention in %d runs, the first at %s: kairos runs --filter '%s'\n", g.Runs, cli.Stamp(g.First),
-			filterOf(g.Ref()))
+		out += fmt.Sprintf("%d runs need attention because of the same failure, since %s\n  %s\n", g.Runs, cli.Stamp(g.First),
+			c.command("runs --filter '%s'", filterOf(g.Ref())))
 	}
+	return out
 }
 
-func (c runCommands) show(d domain.RunDetail) {
-	r := d.Run
-	c.Printf("run %s\n  plan    %s v%d\n  status  %s", r.ID, r.PlanKey, r.Version, r.Status)
+// show prints a run: facts, journal, result, and the commands that continue it.
+func (c runCommands) show(d domain.RunDetail, stands domain.FailureStatus) {
+	r, short := d.Run, domain.ShortID(d.Run.ID)
+	status := plainWord(string(r.Status))
 	if r.WaitReason != "" {
-		c.Printf(" (%s)", r.WaitReason)
+		status += " (" + plainWord(string(r.WaitReason)) + ")"
 	}
-	c.Printf("\n  created %s by %s\n", r.CreatedAt.Format(time.RFC3339), r.Actor)
-	if !r.StartedAt.IsZero() || !r.StartAt.IsZero() {
-		c.Printf("  started %s\n", startTime(r))
+	attention := ""
+	if r.Attention {
+		attention = "required"
 	}
-	if r.Headline != "" {
-		c.Printf("  %s\n", r.Headline)
-	}
+	c.Facts("run "+r.ID, [][2]string{{"plan", fmt.Sprintf("%s v%d", r.PlanKey, r.Version)}, {"status", status}, {"message", r.Headline},
+		{"attention", attention}, {"created", cli.Stamp(r.CreatedAt) + " by " + r.Actor}, {"started", startTime(r)},
+		{"ended", endTime(r)}, {"input", valueLine(r.Input)}, {"forked from", r.ForkedFrom}, {"rerun of", r.RerunOf}})
 	for _, re := range domain.ReplansOf(d) {
-		c.Printf("  replanned: v%d → v%d, after %s failed: %s\n", re.From, re.To, re.Node, cli.FirstLine(re.Reason))
+		c.Printf("replanned after %s failed: v%d → v%d: %s\n", re.Node, re.From, re.To, cli.FirstLine(re.Reason))
 		if re.Proposed {
-			c.Printf("    the run follows it after you accept it\n")
+			c.Printf("  the run continues after you accept the new version\n")
 		}
-		c.Printf("    see kairos plans diff %s %d %d\n", r.PlanKey, re.From, re.To)
+		c.Printf("  %s\n", c.command("plans diff %s %d %d", r.PlanKey, re.From, re.To))
 	}
-	for _, e := range d.Journal {
-		c.Printf("%s\n", line(&e))
+	width := 0
+	for i := range d.Journal {
+		width = max(width, utf8.RuneCountInString(nameOf(&d.Journal[i])))
+	}
+	for i := range d.Journal {
+		c.Printf("%s\n", line(&d.Journal[i], width))
 	}
 	if d.Damage != nil {
 		c.showDamage(r.ID, d.Damage)
@@ -131,16 +134,11 @@ func (c runCommands) show(d domain.RunDetail) {
 			c.Printf("damaged: %s: %s\n", p.Part, cli.FirstLine(p.Message))
 		}
 	}
+	if len(d.Waits) > 0 {
+		c.Printf("waits:\n")
+	}
 	for _, w := range d.Waits {
-		at := ""
-		if w.Node != "" {
-			at = " at " + w.Node
-		}
-		c.Printf("%s\n", strings.TrimSuffix(fmt.Sprintf("waits for %s%s: %s", w.Reason, at, cli.FirstLine(w.Message)), ": "))
-		for _, call := range w.Calls {
-			c.Printf("  outcome unknown: %s, sent at %s with the idempotency key %s: %s\n", call.Tool, call.Since.Format(time.RFC3339),
-				call.IdempotencyKey, text(call.Arguments))
-		}
+		c.Printf("%s", advice{c.program}.waitText(short, w))
 	}
 	answer := ""
 	if d.Plan != nil {
@@ -149,50 +147,42 @@ func (c runCommands) show(d domain.RunDetail) {
 	if answer != "" {
 		c.Printf("answer: %s\n", answer)
 	}
-	if r.Output != nil && text(r.Output) != answer {
-		c.Printf("output: %s\n", text(r.Output))
+	if out := text(r.Output); r.Status == domain.RunCompleted && out != answer {
+		c.Printf("output: %s\n", out)
 	}
 	if r.Error != nil {
 		c.Printf("error: %s at %s (%s)\n", r.Error.Message, r.Error.Node, r.Error.Code)
+		if r.Status == domain.RunFailed {
+			c.Printf("%s", advice{c.program}.afterFailure(short, *r.Error, suggestionOf(d.Journal, r.Error.Node)))
+		}
 	}
+	c.Printf("%s", c.standing(r, stands))
 }
 
-// line is a journal row as one line of text.
-func line(e *domain.Entry) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%4d  %s", e.Seq, e.At.UTC().Format("15:04:05.000"))
-	b.WriteString("  ")
-	name := e.Node
-	if name == "" {
-		name = "run"
-	}
-	parts := []string{string(e.Kind), name}
-	if e.Visit > 1 {
-		parts = append(parts, "visit "+strconv.Itoa(e.Visit))
-	}
-	if e.Item >= 0 && e.Node != "" {
-		parts = append(parts, "item "+strconv.Itoa(e.Item))
-	}
-	if e.Attempt > 1 {
-		parts = append(parts, "attempt "+strconv.Itoa(e.Attempt))
-	}
-	if e.Status != "" {
-		parts = append(parts, string(e.Status))
-	}
-	if e.Reason != "" {
-		parts = append(parts, e.Reason)
-	}
-	if e.Failure != nil {
-		parts = append(parts, e.Failure.Message)
-	} else if e.Final && e.Output != nil {
-		out := text(e.Output)
-		if len([]rune(out)) > 80 {
-			out = string([]rune(out)[:79]) + "…"
+// suggestionOf is what the latest failure of a step suggests.
+func suggestionOf(journal []domain.Entry, node string) string {
+	for _, e := range slices.Backward(journal) {
+		if e.Node == node && e.Failure != nil {
+			return cli.FirstLine(e.Failure.Suggestion)
 		}
-		parts = append(parts, "→ "+strings.ReplaceAll(out, "\n", " "))
 	}
-	b.WriteString(strings.Join(parts, " "))
-	return b.String()
+	return ""
+}
+
+// valueLine is a value on one line; empty for none.
+func valueLine(j domain.RawJSON) string {
+	if len(j) == 0 || string(j) == "null" {
+		return ""
+	}
+	return clip(strings.ReplaceAll(text(j), "\n", " "), 120)
+}
+
+// endTime is when a run ended; empty: it has not.
+func endTime(r domain.Run) string {
+	if r.EndedAt.IsZero() {
+		return ""
+	}
+	return cli.Stamp(r.EndedAt)
 }
 
 func (c runCommands) logsCommand() *cobra.Command {
@@ -221,7 +211,7 @@ func (c runCommands) logsCommand() *cobra.Command {
 							return nil // interrupted by the user
 						}
 						return domain.Errorf(domain.CodeUnavailable, "the server closed the event stream").
-							Suggest("continue with: kairos logs %s -f", domain.ShortID(r.ID))
+							Suggest("continue: %s", c.command("logs %s -f", domain.ShortID(r.ID)))
 					}
 					if after, err = c.journal(cmd, b, r.ID, after); err != nil {
 						return err
@@ -239,6 +229,9 @@ func (c runCommands) logsCommand() *cobra.Command {
 	return cmd
 }
 
+// logNames is the width of the names of steps in a log, which prints rows as they come.
+const logNames = 16
+
 // journal prints rows after a position and returns the new one.
 func (c runCommands) journal(cmd *cobra.Command, b *client.Client, run string, after int64) (int64, error) {
 	rows, damage := b.JournalPage(cmd.Context(), run, after, 0)
@@ -253,7 +246,7 @@ func (c runCommands) journal(cmd *cobra.Command, b *client.Client, run string, a
 			}
 			continue
 		}
-		c.Printf("%s\n", line(&e))
+		c.Printf("%s\n", line(&e, logNames))
 		for _, l := range domain.ReadLog(e.Log).Lines {
 			c.Printf("                    %s %s\n", l.Level, l.Message)
 		}
@@ -284,11 +277,11 @@ func (c runCommands) showDamage(run string, d *domain.Damage) {
 	if d.Row == 0 {
 		return
 	}
-	c.Printf("  kairos fork %s --at %d --preview\n", domain.ShortID(run), d.Checkpoint.Seq)
+	c.Printf("  %s\n", c.command("fork %s --at %d --preview", domain.ShortID(run), d.Checkpoint.Seq))
 }
 
 func (c runCommands) showNotes(notes []domain.Note) {
 	for _, n := range notes {
-		c.Printf("note %s by %s: %s\n", n.At.Format(time.RFC3339), n.Actor, strings.ReplaceAll(n.Text, "\n", "\n  "))
+		c.Printf("note %s by %s: %s\n", cli.Stamp(n.At), n.Actor, strings.ReplaceAll(n.Text, "\n", "\n  "))
 	}
 }

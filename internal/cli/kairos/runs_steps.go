@@ -54,14 +54,8 @@ of attempts; --cursor continues it.`,
 						strconv.Itoa(h.Attempt), string(h.Status), took(h.Took()),
 						strings.TrimSpace(h.Code + " " + h.Message)})
 				}
-				return c.Listed(
-					c.json,
-					items,
-					hits.Next,
-					[]string{"ENDED", "RUN", "PLAN", "STEP", "ATTEMPT", "STATUS", "DURATION", "ERROR"},
-					rows,
-					"no steps found",
-				)
+				return c.listed(items, hits.Next, []string{"ENDED", "RUN", "PLAN", "STEP", "ATTEMPT", "STATUS", "DURATION", "ERROR"}, rows,
+					"no steps found")
 			})
 		},
 	}
@@ -96,10 +90,11 @@ from: to: plan: status:open|returned|failed since: until:.
 				for _, h := range list.Items {
 					rows = append(
 						rows,
-						[]string{cli.Stamp(h.At), domain.ShortID(h.Run), h.Plan.Key, h.From + " → " + h.To, h.Reason, h.Status, h.Context},
+						[]string{cli.Stamp(h.At), domain.ShortID(h.Run), h.Plan.Key, h.From + " → " + h.To, h.Reason, h.Status,
+							h.Context},
 					)
 				}
-				return c.Listed(c.json, append([]domain.HandoffSummary{}, list.Items...), list.Next,
+				return c.listed(append([]domain.HandoffSummary{}, list.Items...), list.Next,
 					[]string{"AT", "RUN", "PLAN", "FROM → TO", "REASON", "STATUS", "CONTEXT"}, rows, "no handoffs found")
 			})
 		},

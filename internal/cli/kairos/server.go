@@ -1,9 +1,9 @@
 package kairos
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -64,7 +64,7 @@ releases the runs of one plan, and the hold stays.`,
 				if c.json {
 					return c.Print(map[string]any{"released": n})
 				}
-				c.Printf("%d runs released\n", n)
+				c.Printf("%s released\n", counted(n, "run"))
 				return nil
 			})
 		},
@@ -75,18 +75,17 @@ releases the runs of one plan, and the hold stays.`,
 }
 
 func (c serverCommands) status(i domain.Server, v domain.HealthMetrics) {
-	c.Printf("kairosd %s on %s\n", i.Version, i.Host)
 	free := size(i.Storage.Free)
 	if i.Storage.Needs > 0 {
-		free += ": the disk is full until " + size(i.Storage.Needs) + " are free; runs wait; kairosd retention removes old runs"
+		free += "; runs wait until " + size(i.Storage.Needs) + " are free; kairosd retention deletes expired runs"
 	}
-	facts := [][2]string{{"started", cli.Stamp(i.Started)}, {"starts in 7 days",
-		fmt.Sprintf("%d, %d after a crash", i.Starts, i.UncleanStarts)},
-		{"runs", fmt.Sprintf("%d of %d slots, %d queued", v.Working, v.Slots, v.Queued)}, {"steps",
-			fmt.Sprintf("%d of %d slots", v.Nodes, v.NodeSlots)},
-		{"database", size(i.Storage.Database) + ", " + size(i.Storage.WAL) + " write-ahead log"}, {"disk free", free}, {"integrity check",
-			cli.Stamp(i.CheckedAt)}, {"finding", i.Finding}, {"safe mode", i.Safe}, {"storage stopped", i.Failed},
-		{"settings after a restart", strings.Join(i.ConfigLater, ", ")}, {"configuration error", i.ConfigError}}
+	facts := [][2]string{{"host", i.Host}, {"started", cli.Stamp(i.Started)},
+		{"starts in 7 days", fmt.Sprintf("%d, %d after a crash", i.Starts, i.UncleanStarts)},
+		{"runs", fmt.Sprintf("%d of %d slots, %d queued", v.Working, v.Slots, v.Queued)},
+		{"steps", fmt.Sprintf("%d of %d slots", v.Nodes, v.NodeSlots)},
+		{"database", size(i.Storage.Database) + ", " + size(i.Storage.WAL) + " write-ahead log"}, {"free disk space", free},
+		{"integrity check", cli.Stamp(i.CheckedAt)}, {"finding", i.Finding}, {"safe mode", i.Safe}, {"storage error", i.Failed},
+		{"settings that need a restart", strings.Join(i.ConfigLater, ", ")}, {"configuration error", i.ConfigError}}
 	if m := i.Maintenance; m != nil {
 		facts = append(
 			facts,
@@ -94,7 +93,7 @@ func (c serverCommands) status(i domain.Server, v domain.HealthMetrics) {
 		)
 	}
 	if i.Held > 0 || i.Hold != nil {
-		facts = append(facts, [2]string{"held", fmt.Sprintf("%d runs; release them with: kairos server release", i.Held)})
+		facts = append(facts, [2]string{"held since a restore", counted(i.Held, "run") + "; release them: " + c.command("server release")})
 	}
 	last := "none"
 	if len(i.Backups) > 0 {
@@ -104,7 +103,7 @@ func (c serverCommands) status(i domain.Server, v domain.HealthMetrics) {
 	for _, r := range i.Retention {
 		facts = append(facts, [2]string{"retention", r})
 	}
-	c.facts(facts)
+	c.Facts("kairosd "+i.Version, facts)
 	rows := [][]string{}
 	for _, j := range i.Jobs {
 		state := "idle"
@@ -138,7 +137,7 @@ func (c serverCommands) logsCommand() *cobra.Command {
 			switch level = strings.ToUpper(level); level {
 			case "", "DEBUG", "INFO", "WARN", "ERROR":
 			default:
-				return exit.Usage("unknown level %q\n  use DEBUG, INFO, WARN or ERROR", level)
+				return exit.Usage("unknown level %q\n  use DEBUG, INFO, WARN, or ERROR", level)
 			}
 			text := strings.Join(args, " ")
 			return c.with(cmd, func(k *client.Client) error {
@@ -166,7 +165,7 @@ func (c serverCommands) logsCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&level, "level", "", "this level or worse: DEBUG, INFO, WARN or ERROR")
+	cmd.Flags().StringVar(&level, "level", "", "minimum level: DEBUG, INFO, WARN, or ERROR")
 	return cmd
 }
 
@@ -174,9 +173,9 @@ func (c serverCommands) maintenanceCommand() *cobra.Command {
 	reason := ""
 	cmd := &cobra.Command{
 		Use: "maintenance on|off", Short: "Pause or resume all execution", Args: cobra.ExactArgs(1), ValidArgs: []string{"on", "off"},
-		Long: `During maintenance, no step of any run starts. Steps that run finish. Runs can be
-created, read, approved, and cancelled. Maintenance survives restarts of the server.
-"kairosd maintenance" does the same on the host, also while no server runs.`,
+		Long: `During maintenance, no step of any run starts. Active steps finish. You can still
+create, read, approve, and cancel runs. Maintenance survives restarts of the server.
+"kairosd maintenance" does the same on the host, also while the server is stopped.`,
 		Example: "  kairos server maintenance on --reason \"the ERP is down until 06:00\"\n  kairos server maintenance off",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if args[0] != "on" && args[0] != "off" {
@@ -191,10 +190,10 @@ created, read, approved, and cancelled. Maintenance survives restarts of the ser
 					return c.Print(map[string]any{"maintenance": m})
 				}
 				if m == nil {
-					c.Printf("maintenance ended\n")
+					c.Printf("no maintenance\n")
 					return nil
 				}
-				c.Printf("maintenance since %s, by %s: %s\n", m.Since.Format(time.RFC3339), m.By, cli.FirstLine(m.Reason))
+				c.Printf("maintenance since %s by %s: %s\n", cli.Stamp(m.Since), m.By, cmp.Or(cli.FirstLine(m.Reason), "no reason given"))
 				return nil
 			})
 		},

@@ -79,18 +79,12 @@ func (c sessionCommands) listSessions(cmd *cobra.Command, b *client.Client, owne
 			break
 		}
 	}
-	if c.json {
-		return c.Print(map[string]any{"items": append([]domain.MemorySession{}, all...)})
-	}
 	rows := [][]string{}
 	for _, s := range all {
 		rows = append(rows, []string{s.Session, strconv.FormatInt(int64(s.Exchanges), 10), cli.Stamp(s.LastAt)})
 	}
-	c.Table([]string{"SESSION", "EXCHANGES", "LAST"}, rows)
-	if len(rows) == 0 {
-		c.Errorf("no session has a memory\n")
-	}
-	return nil
+	return c.listed(append([]domain.MemorySession{}, all...), "", []string{"SESSION", "EXCHANGES", "LAST USED"}, rows,
+		"no sessions with memory")
 }
 
 func (c sessionCommands) clearCommand() *cobra.Command {

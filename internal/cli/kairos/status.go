@@ -1,12 +1,12 @@
 package kairos
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 
 	"github.com/spf13/cobra"
 
-	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 )
@@ -19,7 +19,15 @@ type needs struct {
 	Active    []printedRun          `json:"active"`
 	Approvals []asked               `json:"approvals"`
 	Waiting   []printedRun          `json:"waiting"`
+	InDoubt   []doubt               `json:"inDoubt"`
 	Failures  []domain.FailureGroup `json:"failures"`
+}
+
+// doubt is a step in doubt of a run in which other steps still run.
+type doubt struct {
+	RunID string `json:"runId"`
+	Plan  string `json:"plan"`
+	Step  string `json:"step"`
 }
 
 func (c statusCommands) statusCommand() *cobra.Command {
@@ -47,7 +55,8 @@ each list, and the number of active runs.`,
 
 // needs reads what needs attention.
 func (c statusCommands) needs(cmd *cobra.Command, b *client.Client) (needs, error) {
-	n := needs{Active: []printedRun{}, Approvals: []asked{}, Waiting: []printedRun{}, Failures: []domain.FailureGroup{}}
+	n := needs{Active: []printedRun{}, Approvals: []asked{}, Waiting: []printedRun{}, InDoubt: []doubt{},
+		Failures: []domain.FailureGroup{}}
 	approvals, err := b.Approvals(cmd.Context(), domain.ApprovalFilter{Status: "open", Page: domain.Page{Limit: statusRows}})
 	if err != nil {
 		return n, err
@@ -71,36 +80,50 @@ func (c statusCommands) needs(cmd *cobra.Command, b *client.Client) (needs, erro
 	n.Failures = append(n.Failures, failures...)
 	active, err := b.Runs(cmd.Context(), domain.RunFilter{Statuses: []domain.RunStatus{domain.RunQueued, domain.RunRunning},
 		Page: domain.Page{Limit: statusRows}})
+	if err != nil {
+		return n, err
+	}
 	for _, r := range active.Items {
 		n.Active = append(n.Active, printRun(r))
+		if r.Status != domain.RunRunning {
+			continue
+		}
+		v, err := b.View(cmd.Context(), r.ID)
+		if err != nil {
+			return n, err
+		}
+		for _, w := range v.Waits {
+			if w.Reason == domain.WaitInDoubt {
+				n.InDoubt = append(n.InDoubt, doubt{r.ID, r.PlanKey, w.Node})
+			}
+		}
 	}
-	return n, err
+	return n, nil
 }
 
 func (c statusCommands) show(n needs) {
 	var rows [][]string
 	for _, a := range n.Approvals {
-		rows = append(rows, []string{"approval", domain.ShortID(a.Run), a.Plan, a.Node, cli.FirstLine(a.Message), "kairos approvals show " +
-			a.ID})
+		rows = append(rows, []string{"approval", domain.ShortID(a.Run), a.Plan, a.Node, a.Message, c.command("approvals show %s", a.ID)})
 	}
 	for _, r := range n.Waiting {
 		short := domain.ShortID(r.RunID)
-		next := map[domain.WaitReason]string{domain.WaitQuarantined: "kairos resume " + short + " --release",
-			domain.WaitHeld:   "kairos resume " + short + " --release",
-			domain.WaitPaused: "kairos resume " + short, domain.WaitBudget: "kairos runs limits " + short}[r.WaitReason]
-		if next == "" {
-			next = "kairos show " + short
-		}
-		rows = append(rows, []string{string(r.WaitReason), short, r.Plan.Key, "", r.Headline, next})
+		next := cmp.Or(map[domain.WaitReason]string{domain.WaitQuarantined: "resume %s --release", domain.WaitHeld: "resume %s --release",
+			domain.WaitPaused: "resume %s", domain.WaitBudget: "runs limits %s"}[r.WaitReason], "show %s")
+		rows = append(rows, []string{plainWord(string(r.WaitReason)), short, r.Plan.Key, "", r.Headline, c.command(next, short)})
 	}
 	for _, g := range n.Failures {
-		rows = append(
-			rows,
-			[]string{"failed", strconv.FormatInt(g.Runs, 10) + " runs", g.Plan.Key, g.Node, g.Code, "kairos runs --filter '" +
-				filterOf(g.Ref()) + "'"},
-		)
+		run, next := domain.ShortID(g.Newest), c.command("show %s", domain.ShortID(g.Newest))
+		if g.Runs > 1 {
+			run, next = counted(g.Runs, "run"), c.command("runs --filter '%s'", filterOf(g.Ref()))
+		}
+		rows = append(rows, []string{"failed", run, g.Plan.Key, g.Node, cmp.Or(g.Headline, g.Code), next})
 	}
-	c.Table([]string{"STATUS", "RUN", "PLAN", "STEP", "MESSAGE", "NEXT"}, rows)
+	for _, w := range n.InDoubt {
+		rows = append(rows, []string{"in doubt", domain.ShortID(w.RunID), w.Plan, w.Step, "outcome unknown", c.command("show %s",
+			domain.ShortID(w.RunID))})
+	}
+	c.Table([]string{"STATUS", "RUN", "PLAN", "STEP", "MESSAGE", "COMMAND"}, rows)
 	if len(rows) == 0 {
 		c.Printf("nothing needs attention\n")
 	}

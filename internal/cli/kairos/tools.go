@@ -44,7 +44,8 @@ rejected until "kairos tools accept TOOL".`,
 					}
 					rows = append(rows, []string{t.Name, t.Effect, t.Permission, t.State, calls(t.Activity), about})
 				}
-				return c.Listed(c.json, list, "", []string{"TOOL", "EFFECT", "PERMISSION", "STATE", "CALLS", "ABOUT"}, rows, "no tools")
+				return c.listed(list, "", []string{"TOOL", "SIDE EFFECTS", "PERMISSION", "STATUS", "CALLS", "DESCRIPTION"}, rows,
+					"no tools")
 			})
 		},
 	}
@@ -101,7 +102,7 @@ func toolNotes(t domain.ToolInfo) (notes []string) {
 		notes = append(notes, cli.FirstLine(t.Reason))
 	}
 	if t.Change != nil {
-		notes = append(notes, "it offers now: "+cli.FirstLine(t.Change.Offered.Description))
+		notes = append(notes, "new definition: "+cli.FirstLine(t.Change.Offered.Description))
 	}
 	return notes
 }
@@ -129,23 +130,21 @@ func (c toolCommands) toolShow() *cobra.Command {
 				if c.json {
 					return c.Print(t)
 				}
-				c.Printf("tool %s\n", t.Name)
-				facts := [][2]string{{"about", t.Description}, {"from", t.Source}, {"effect", t.Effect}, {"permission", t.Permission},
-					{"state", t.State}}
+				facts := [][2]string{{"description", t.Description}, {"source", t.Source}, {"side effects", t.Effect},
+					{"permission", t.Permission}, {"status", t.State}}
 				if t.Breaker != nil {
 					facts = append(facts, [2]string{"circuit", breakerNote(*t.Breaker)})
 				}
 				for _, n := range toolNotes(t) {
 					facts = append(facts, [2]string{"note", n})
 				}
-				c.facts(facts)
-				c.activity(t.Activity)
+				c.Facts("tool "+t.Name, append(facts, activity(t.Activity)...))
 				if len(t.Schema) > 0 {
 					schema, err := json.Marshal(t.Schema)
 					if err != nil {
 						return fmt.Errorf("encode the schema: %w", err)
 					}
-					c.Printf("  arguments: %s\n", indentJSON(schema, "  "))
+					c.Printf("arguments: %s\n", indentJSON(schema, ""))
 				}
 				return nil
 			})
@@ -226,8 +225,8 @@ server until "kairos tools retry SERVER".`,
 				for _, s := range list {
 					rows = append(rows, []string{s.Name, s.State, strconv.Itoa(s.Tools), strconv.Itoa(s.Restarts), s.Address, s.Reason})
 				}
-				return c.Listed(c.json, append([]domain.ToolServer{}, list...), "",
-					[]string{"SERVER", "STATE", "TOOLS", "RESTARTS", "ADDRESS", "WHY"}, rows, "no MCP server is configured")
+				return c.listed(append([]domain.ToolServer{}, list...), "",
+					[]string{"SERVER", "STATUS", "TOOLS", "RESTARTS", "ADDRESS", "REASON"}, rows, "no MCP servers are configured")
 			})
 		},
 	}
@@ -240,7 +239,12 @@ func (c toolCommands) retryServerCommand() *cobra.Command {
 		Long:    "Restarts an MCP server that ended too often, or that waits for its restart. A running server lists its tools again.",
 		Example: "  kairos tools retry files --reason \"the disk is back\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.with(cmd, func(b *client.Client) error { return b.RetryToolServer(cmd.Context(), args[0], reason) })
+			return c.with(cmd, func(b *client.Client) error {
+				if err := b.RetryToolServer(cmd.Context(), args[0], reason); err != nil {
+					return err
+				}
+				return c.done(map[string]any{"server": args[0]}, "MCP server %s restarts; see: %s", args[0], c.command("tools servers"))
+			})
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "reason, for the audit log")
@@ -250,6 +254,7 @@ func (c toolCommands) retryServerCommand() *cobra.Command {
 // printChange prints how an accepted definition differs from the earlier one.
 func (c toolCommands) printChange(name string, change *domain.ToolChange) {
 	if change == nil {
+		c.Printf("%s is unchanged\n", name)
 		return
 	}
 	c.Printf("accepted %s (%.12s)\n", name, change.Digest)

@@ -29,37 +29,39 @@ list. "kairos runs --view NAME" lists the runs of a view.`,
 				if err != nil {
 					return err
 				}
-				type view struct {
-					Name      string `json:"name"`
-					Filter    string `json:"filter"`
-					Everybody bool   `json:"everybody"`
-				}
 				items, rows := []view{}, [][]string{}
 				for _, v := range list {
-					whose := "yours"
+					owner := "you"
 					if v.Owner == "" {
-						whose = "everybody's"
+						owner = "shared"
 					}
-					items, rows = append(items, view{v.Name, v.Query, v.Owner == ""}), append(rows, []string{v.Name, whose, v.Query})
+					items, rows = append(items, view{v.Name, v.Query, v.Owner == ""}), append(rows, []string{v.Name, owner, v.Query})
 				}
-				return c.Listed(c.json, items, "", []string{"NAME", "OWNER", "FILTER"}, rows, "no views")
+				return c.listed(items, "", []string{"VIEW", "OWNER", "FILTER"}, rows, "no saved filters")
 			})
 		},
 	}
 }
 
-// addEverybody adds the flag that means a shared view.
-func addEverybody(cmd *cobra.Command, everybody *bool) {
-	cmd.Flags().BoolVar(everybody, "everybody", false, "a view that everybody sees")
+// view is a saved filter as --json prints it.
+type view struct {
+	Name   string `json:"name"`
+	Filter string `json:"filter"`
+	Shared bool   `json:"everybody"`
+}
+
+// addShared adds the flag that means a shared view.
+func addShared(cmd *cobra.Command, shared *bool) {
+	cmd.Flags().BoolVar(shared, "shared", false, "a view that all users see")
 }
 
 func (c viewCommands) saveCommand() *cobra.Command {
-	everybody := false
+	shared := false
 	cmd := &cobra.Command{
 		Use: "save NAME FILTER", Short: "Save a filter", Args: cobra.ExactArgs(2),
-		Long: "Saves a filter of the list of runs as a view. A view with the same name is replaced. With --everybody, everybody sees " +
-			"the view.",
-		Example: "  kairos views save nightly 'plan:report since:24h' --everybody",
+		Long: "Saves a filter of the list of runs as a view. A view with the same name is replaced. With --shared, all users " +
+			"see the view.",
+		Example: "  kairos views save nightly 'plan:report since:24h' --shared",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if strings.TrimSpace(args[0]) == "" || strings.TrimSpace(args[1]) == "" {
 				return exit.Usage("NAME and FILTER must not be empty")
@@ -68,19 +70,24 @@ func (c viewCommands) saveCommand() *cobra.Command {
 				return problem
 			}
 			return c.with(cmd, func(b *client.Client) error {
-				return b.KeepView(cmd.Context(), domain.SavedView{Name: strings.TrimSpace(args[0]), Query: args[1]}, everybody)
+				v := domain.SavedView{Name: strings.TrimSpace(args[0]), Query: args[1]}
+				if err := b.KeepView(cmd.Context(), v, shared); err != nil {
+					return err
+				}
+				return c.done(view{v.Name, v.Query, shared}, "view %s saved; list its runs: %s", v.Name,
+					c.command("runs --view %s", quoted(v.Name)))
 			})
 		},
 	}
-	addEverybody(cmd, &everybody)
+	addShared(cmd, &shared)
 	return cmd
 }
 
 func (c viewCommands) deleteCommand() *cobra.Command {
-	everybody := false
+	shared := false
 	cmd := &cobra.Command{
 		Use: "delete NAME", Short: "Delete a saved filter", Args: cobra.ExactArgs(1),
-		Long:    "Deletes a view of yours, or with --everybody one that everybody sees. On a terminal, it requires a confirmation.",
+		Long:    "Deletes one of your views, or with --shared a view that all users see. On a terminal, it requires a confirmation.",
 		Example: "  kairos views delete nightly",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b *client.Client) error {
@@ -88,14 +95,17 @@ func (c viewCommands) deleteCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if !slices.ContainsFunc(list, func(x domain.SavedView) bool { return x.Name == args[0] && (x.Owner == "") == everybody }) {
+				if !slices.ContainsFunc(list, func(x domain.SavedView) bool { return x.Name == args[0] && (x.Owner == "") == shared }) {
 					return domain.Errorf(domain.CodeNotFound, "view %q not found",
-						args[0]).Suggest("list views: kairos views; add --everybody for a shared view")
+						args[0]).Suggest("list views: kairos views; for a shared view, add --shared")
 				}
-				return b.KeepView(cmd.Context(), domain.SavedView{Name: args[0]}, everybody)
+				if err := b.KeepView(cmd.Context(), domain.SavedView{Name: args[0]}, shared); err != nil {
+					return err
+				}
+				return c.done(map[string]any{"name": args[0], "deleted": true}, "view %s deleted", args[0])
 			})
 		},
 	}
-	addEverybody(cmd, &everybody)
+	addShared(cmd, &shared)
 	return cmd
 }

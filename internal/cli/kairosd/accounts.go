@@ -67,12 +67,12 @@ func (d *program) withAccounts(ctx context.Context, f func(accounts) error) erro
 
 // listed prints a whole list: as one object, or as a table.
 func (d *program) listed(items any, headings []string, rows [][]string, nothing string) error {
-	return d.Listed(d.json, items, "", headings, rows, nothing)
+	return d.Listed(d.json, items, "", headings, rows, nothing, d.Errorf)
 }
 
 func parseRole(s string) (domain.Role, error) {
 	if !slices.Contains(domain.Roles, domain.Role(s)) {
-		return "", exit.Usage("unknown role %q\n  use viewer, operator, author or admin", s)
+		return "", exit.Usage("unknown role %q\n  use viewer, operator, author, or admin", s)
 	}
 	return domain.Role(s), nil
 }
@@ -80,19 +80,15 @@ func parseRole(s string) (domain.Role, error) {
 func (d *program) userCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "user", Short: "Manage users", Args: cobra.NoArgs,
-		Long: "Adds, lists, and changes users. It works while kairosd serve runs.", Example: "  kairosd user list --data " +
-			"/var/lib/kairos",
-		RunE: func(*cobra.Command, []string) error {
-			return exit.Usage(
-				"missing command: add, list, passwd, role, link, login-link, sign-out, second-factor-off, repair, disable or enable",
-			)
-		},
+		Long:    "Adds, lists, and changes users. Without a subcommand, it lists them. kairosd serve may be running or stopped.",
+		Example: "  kairosd user --data /var/lib/kairos\n  kairosd user add marta --role operator < password.txt",
+		RunE:    accountLists{d}.listUsers,
 	}
 	var role string
 	add := &cobra.Command{
 		Use: "add NAME", Short: "Add a user, with the password from stdin", Args: cobra.ExactArgs(1),
-		Long: "Adds a user. The password is the first line of stdin, 12 to 256 bytes.", Example: "  kairosd user add marta --role " +
-			"operator < password.txt",
+		Long:    "Adds a user. The password is the first line of stdin, 12 to 256 bytes.",
+		Example: "  kairosd user add marta --role operator < password.txt",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := parseRole(role)
 			if err != nil {
@@ -104,37 +100,17 @@ func (d *program) userCommand() *cobra.Command {
 			}
 			return d.withAccounts(cmd.Context(), func(a accounts) error {
 				u, err := a.CreateUser(cmd.Context(), assemble.LocalActor(), args[0], password, r)
-				if err == nil {
-					d.Printf("user %s, %s\n", u.Name, u.Role)
-				}
-				return err
-			})
-		},
-	}
-	add.Flags().StringVar(&role, "role", "operator", "viewer, operator, author or admin")
-	list := &cobra.Command{
-		Use: "list", Short: "List users", Args: cobra.NoArgs, Long: "Lists all users with their roles.", Example: "  kairosd user list",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return d.withAccounts(cmd.Context(), func(a accounts) error {
-				users, err := a.Users(cmd.Context())
 				if err != nil {
 					return err
 				}
-				items, rows := []map[string]any{}, [][]string{}
-				for _, u := range users {
-					state := "active"
-					if u.Disabled {
-						state = "disabled"
-					}
-					if u.Unsealed {
-						state = "disabled: changed by another program"
-					}
-					items = append(items, map[string]any{"id": u.ID, "name": u.Name, "role": u.Role, "disabled": u.Disabled})
-					rows = append(rows, []string{u.Name, string(u.Role), cli.Stamp(u.CreatedAt), cli.Stamp(u.LastSeenAt), state})
-				}
-				return d.listed(items, []string{"USER", "ROLE", "CREATED", "LAST SEEN", "STATUS"}, rows, "no users")
+				return d.done(userView(u), "user %s added with the role %s", u.Name, u.Role)
 			})
 		},
+	}
+	add.Flags().StringVar(&role, "role", "operator", "viewer, operator, author, or admin")
+	list := &cobra.Command{
+		Use: "list", Short: "List users", Args: cobra.NoArgs, Long: "Lists all users with their roles.",
+		Example: "  kairosd user list", RunE: accountLists{d}.listUsers,
 	}
 	cmd.AddCommand(add, list,
 		d.userChange("passwd NAME", "Set a user's password, read from stdin", func(_ string) (*domain.Role, *string, *bool, error) {
@@ -147,21 +123,52 @@ func (d *program) userCommand() *cobra.Command {
 		}),
 		d.userLinkCommand(), d.loginLinkCommand(),
 		d.userRepairCommand(),
-		d.userAct("sign-out", "End all open logins of a user", func(ctx context.Context, a accounts, name string) error {
+		d.userAct("sign-out", "End all sessions of a user", func(ctx context.Context, a accounts, name string) error {
 			return a.EndSessions(ctx, assemble.LocalActor(), name)
 		}),
-		d.userAct("second-factor-off", "Take a user's second factor away", func(ctx context.Context, a accounts, name string) error {
+		d.userAct("second-factor-off", "Remove a user's second factor", func(ctx context.Context, a accounts, name string) error {
 			return a.DisableSecondFactor(ctx, assemble.LocalActor(), name)
 		}),
-		d.userChange("disable NAME", "Keep a user out; open sessions end", func(string) (*domain.Role, *string, *bool, error) {
+		d.userChange("disable NAME", "Disable a user and end their sessions", func(string) (*domain.Role, *string, *bool, error) {
 			yes := true
 			return nil, nil, &yes, nil
 		}),
-		d.userChange("enable NAME", "Let a disabled user in again", func(string) (*domain.Role, *string, *bool, error) {
+		d.userChange("enable NAME", "Enable a disabled user", func(string) (*domain.Role, *string, *bool, error) {
 			no := false
 			return nil, nil, &no, nil
 		}))
 	return cmd
+}
+
+// accountLists are the lists of users and tokens.
+type accountLists struct{ *program }
+
+// listUsers lists users.
+func (d accountLists) listUsers(cmd *cobra.Command, _ []string) error {
+	return d.withAccounts(cmd.Context(), func(a accounts) error {
+		users, err := a.Users(cmd.Context())
+		if err != nil {
+			return err
+		}
+		items, rows := []map[string]any{}, [][]string{}
+		for _, u := range users {
+			state := "active"
+			if u.Disabled {
+				state = "disabled"
+			}
+			if u.Unsealed {
+				state = "disabled: changed by another program"
+			}
+			items = append(items, userView(u))
+			rows = append(rows, []string{u.Name, string(u.Role), cli.Stamp(u.CreatedAt), cli.Stamp(u.LastSeenAt), state})
+		}
+		return d.listed(items, []string{"USER", "ROLE", "CREATED", "LAST SEEN", "STATUS"}, rows, "no users")
+	})
+}
+
+// userView is a user as --json prints it.
+func userView(u domain.User) map[string]any {
+	return map[string]any{"id": u.ID, "name": u.Name, "role": u.Role, "disabled": u.Disabled}
 }
 
 func (d *program) userChange(use, short string, change func(arg string) (*domain.Role, *string, *bool, error)) *cobra.Command {
@@ -179,27 +186,26 @@ func (d *program) userChange(use, short string, change func(arg string) (*domain
 			}
 			return d.withAccounts(cmd.Context(), func(a accounts) error {
 				u, err := a.UpdateUser(cmd.Context(), assemble.LocalActor(), args[0], role, password, disabled)
-				if err == nil {
-					d.Printf("user %s changed\n", u.Name)
+				if err != nil {
+					return err
 				}
-				return err
+				return d.done(userView(u), "user %s changed", u.Name)
 			})
 		},
 	}
 }
 
-// userAct is an act on a user that takes nothing but their name.
+// userAct is an action on a user that takes only a name.
 func (d *program) userAct(use, short string, act func(context.Context, accounts, string) error) *cobra.Command {
 	return &cobra.Command{
-		Use: use + " NAME", Short: short, Args: cobra.ExactArgs(1), Long: short + ". It works while kairosd serve runs.",
+		Use: use + " NAME", Short: short, Args: cobra.ExactArgs(1), Long: short + ". kairosd serve may be running or stopped.",
 		Example: "  kairosd user " + use + " marta --data /var/lib/kairos",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return d.withAccounts(cmd.Context(), func(a accounts) error {
 				if err := act(cmd.Context(), a, args[0]); err != nil {
 					return err
 				}
-				d.Printf("user %s changed\n", args[0])
-				return nil
+				return d.done(map[string]any{"name": args[0]}, "user %s changed", args[0])
 			})
 		},
 	}
@@ -228,7 +234,7 @@ stopped. The audit log records the repair.`,
 				for _, f := range found {
 					d.Printf("%s\n", f)
 				}
-				d.Printf("%d problems; all users, tokens, and second factors are sealed\n", len(found))
+				d.Printf("%d problems repaired; all users, tokens, and second factors are sealed\n", len(found))
 				return nil
 			})
 		},
@@ -249,10 +255,10 @@ logins.`,
 			}
 			return d.withAccounts(cmd.Context(), func(a accounts) error {
 				u, err := a.LinkUser(cmd.Context(), assemble.LocalActor(), args[0], subject)
-				if err == nil {
-					d.Printf("user %s changed\n", u.Name)
+				if err != nil {
+					return err
 				}
-				return err
+				return d.done(userView(u), "user %s changed", u.Name)
 			})
 		},
 	}
@@ -270,10 +276,11 @@ password or an identity provider. kairosd serve must be running.`,
 					Suggest("start it: kairosd serve")
 			}
 			secret, err := client.Unix(d.dir().Socket()).LoginLink(cmd.Context(), assemble.LocalActor(), args[0])
-			if err == nil {
-				d.Printf("/login/link?token=%s\n", secret)
+			if err != nil {
+				return err
 			}
-			return err
+			path := "/login/link?token=" + secret
+			return d.done(map[string]string{"path": path}, "%s", path)
 		},
 	}
 }
@@ -290,10 +297,9 @@ func (d *program) password() (string, error) {
 func (d *program) tokenCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "token", Short: "Manage API tokens", Args: cobra.NoArgs,
-		Long: "Creates, lists and revokes tokens for the API. It works while kairosd serve runs.",
-		Example: "  kairosd token create --role " +
-			"operator --name ci",
-		RunE: func(*cobra.Command, []string) error { return exit.Usage("missing command: create, list or revoke") },
+		Long:    "Creates, lists, and revokes API tokens. Without a subcommand, it lists them. kairosd serve may be running or stopped.",
+		Example: "  kairosd token\n  kairosd token create --role operator --name ci",
+		RunE:    accountLists{d}.listTokens,
 	}
 	var role, name, lifetime string
 	var scopes []string
@@ -330,72 +336,77 @@ func (d *program) tokenCommand() *cobra.Command {
 			})
 		},
 	}
-	create.Flags().StringVar(&role, "role", "operator", "viewer, operator, author or admin")
+	create.Flags().StringVar(&role, "role", "operator", "viewer, operator, author, or admin")
 	create.Flags().StringVar(&name, "name", "", "purpose of the token")
-	create.Flags().StringSliceVar(&scopes, "scope", nil, "narrow the token to a scope; repeatable: "+strings.Join(domain.Scopes, ", "))
+	create.Flags().StringSliceVar(&scopes, "scope", nil, "limit the token to a scope; repeatable: "+strings.Join(domain.Scopes, ", "))
 	create.Flags().StringVar(&lifetime, "lifetime", "", "lifetime, such as 720h (default 90 days)")
 	list := &cobra.Command{
 		Use: "list", Short: "List tokens", Args: cobra.NoArgs, Long: "Lists all tokens, also revoked ones, without their secrets.",
-		Example: "  kairosd token list",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return d.withAccounts(cmd.Context(), func(a accounts) error {
-				tokens, err := a.Tokens(cmd.Context())
-				if err != nil {
-					return err
-				}
-				items, rows := []map[string]any{}, [][]string{}
-				for _, t := range tokens {
-					state, from := "active", ""
-					switch {
-					case t.Unsealed:
-						state = "not valid: changed by another program"
-					case !t.RevokedAt.IsZero():
-						state = "revoked " + cli.Stamp(t.RevokedAt)
-					case t.ExpiresAt.Before(time.Now()):
-						state = "expired"
-					}
-					item := map[string]any{
-						"id":        t.ID,
-						"name":      t.Name,
-						"role":      t.Role,
-						"scopes":    append([]string{}, t.Scopes...),
-						"prefix":    t.Prefix,
-						"status":    state,
-						"createdAt": t.CreatedAt,
-						"expiresAt": t.ExpiresAt,
-					}
-					if !t.LastUsedAt.IsZero() {
-						from = cmp.Or(t.LastUsedFrom, "local socket")
-						item["lastUsedAt"], item["lastUsedFrom"] = t.LastUsedAt, from
-					}
-					items = append(items, item)
-					rows = append(
-						rows,
-						[]string{t.ID, t.Name, string(t.Role), strings.Join(t.Scopes, ","), t.Prefix + "…", cli.Stamp(t.ExpiresAt),
-							cli.Stamp(t.LastUsedAt), from, state},
-					)
-				}
-				return d.listed(
-					items,
-					[]string{"TOKEN", "NAME", "ROLE", "SCOPES", "PREFIX", "EXPIRES", "LAST USED", "FROM", "STATUS"},
-					rows,
-					"no tokens",
-				)
-			})
-		},
+		Example: "  kairosd token list", RunE: accountLists{d}.listTokens,
 	}
 	reason := ""
 	revoke := &cobra.Command{
-		Use: "revoke ID", Short: "Revoke a token", Args: cobra.ExactArgs(1), Long: "Revokes a token at once. The reason " +
-			"goes to the audit log.",
+		Use: "revoke ID", Short: "Revoke a token", Args: cobra.ExactArgs(1),
+		Long:    "Revokes a token immediately. The reason is stored in the audit log.",
 		Example: `  kairosd token revoke 01jr8k2mf0aaaaaaaaaaaa7qx2 --reason "the laptop was stolen"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return d.withAccounts(cmd.Context(), func(a accounts) error {
-				return a.RevokeToken(cmd.Context(), assemble.LocalActor(), args[0], reason)
+				if err := a.RevokeToken(cmd.Context(), assemble.LocalActor(), args[0], reason); err != nil {
+					return err
+				}
+				return d.done(map[string]any{"id": args[0], "revoked": true}, "token %s is revoked", args[0])
 			})
 		},
 	}
 	revoke.Flags().StringVar(&reason, "reason", "", "reason, for the audit log")
 	cmd.AddCommand(create, list, revoke)
 	return cmd
+}
+
+// listTokens lists API tokens.
+func (d accountLists) listTokens(cmd *cobra.Command, _ []string) error {
+	return d.withAccounts(cmd.Context(), func(a accounts) error {
+		tokens, err := a.Tokens(cmd.Context())
+		if err != nil {
+			return err
+		}
+		items, rows := []map[string]any{}, [][]string{}
+		for _, t := range tokens {
+			state, from := "active", ""
+			switch {
+			case t.Unsealed:
+				state = "not valid: changed by another program"
+			case !t.RevokedAt.IsZero():
+				state = "revoked " + cli.Stamp(t.RevokedAt)
+			case t.ExpiresAt.Before(time.Now()):
+				state = "expired"
+			}
+			item := map[string]any{
+				"id":        t.ID,
+				"name":      t.Name,
+				"role":      t.Role,
+				"scopes":    append([]string{}, t.Scopes...),
+				"prefix":    t.Prefix,
+				"status":    state,
+				"createdAt": t.CreatedAt,
+				"expiresAt": t.ExpiresAt,
+			}
+			if !t.LastUsedAt.IsZero() {
+				from = cmp.Or(t.LastUsedFrom, "local socket")
+				item["lastUsedAt"], item["lastUsedFrom"] = t.LastUsedAt, from
+			}
+			items = append(items, item)
+			rows = append(
+				rows,
+				[]string{t.ID, t.Name, string(t.Role), strings.Join(t.Scopes, ","), t.Prefix + "…", cli.Stamp(t.ExpiresAt),
+					cli.Stamp(t.LastUsedAt), from, state},
+			)
+		}
+		return d.listed(
+			items,
+			[]string{"TOKEN", "NAME", "ROLE", "SCOPES", "PREFIX", "EXPIRES", "LAST USED", "FROM", "STATUS"},
+			rows,
+			"no tokens",
+		)
+	})
 }

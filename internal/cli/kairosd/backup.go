@@ -45,7 +45,7 @@ not forged.`,
 			path := ""
 			if len(args) > 0 {
 				if path = datadir.BackupName(args[0], recipients); datadir.Exists(path) {
-					return exit.Usage("%s exists already", path)
+					return exit.Usage("%s exists\n  choose another file", path)
 				}
 			} else if path, err = datadir.NewBackup(d.dir().Backups(cfg), datadir.Manual, recipients); err != nil {
 				return err
@@ -75,7 +75,7 @@ not forged.`,
 }
 
 func (d *program) restoreCommand() *cobra.Command {
-	var force, dryRun bool
+	var force, dryRun, yes bool
 	var o recovery.RestoreOptions
 	cmd := &cobra.Command{
 		Use: "restore BACKUP", Short: "Restore a backup", Args: cobra.ExactArgs(1),
@@ -95,7 +95,7 @@ the audit log, which is marked as unauthenticated. It deletes all tokens, sessio
 second factors, and cancels open approval requests. It disables every user, and removes
 their passwords and links to an identity provider. Nothing is executed until you create
 an administrator (kairosd user add NAME --role admin), who then releases the runs. The
-audit log records all of this.
+audit log records all of this. On a terminal, this requires a confirmation.
 
 With --dry-run, the backup is verified and nothing changes. An encrypted backup is
 decrypted with --identity, a file that age-keygen wrote. During the verification, its
@@ -106,7 +106,12 @@ no --data.`,
 			"  kairosd restore --dry-run --identity identity.txt /backup/kairos-2030-01-31.db.age",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if dryRun && o.WithoutKey {
-				return exit.Usage("--dry-run needs the key file: without it nothing is proved")
+				return exit.Usage("use either --dry-run or --without-key, not both\n  only the key file proves that a backup is authentic")
+			}
+			if o.WithoutKey {
+				if err := d.confirm(yes, "Restore without the key file, and end all access?"); err != nil {
+					return err
+				}
 			}
 			if dryRun {
 				return d.verifyOnly(cmd.Context(), args[0], o)
@@ -121,23 +126,24 @@ no --data.`,
 			}
 			d.Printf("restored %s, as of audit event %d\n", args[0], r.Hold.Last)
 			if r.Hold.Lost > 0 {
-				d.Printf("lost: %d events, from %d to %d\n", r.Hold.Lost-r.Hold.Last, r.Hold.Last+1, r.Hold.Lost)
+				d.Printf("%d audit events are lost, from %d to %d\n", r.Hold.Lost-r.Hold.Last, r.Hold.Last+1, r.Hold.Lost)
 			}
 			d.Printf("%d unfinished runs are held; release them with: kairos resume RUN --release, or kairos server release\n", r.Hold.Held)
 			if o.WithoutKey {
-				d.Printf("the key file is a new one, and all access was ended; before you can release anything, create an administrator: " +
+				d.Printf("the key file is new, and all access is ended\n  create an administrator, who can release runs: " +
 					"kairosd user add NAME --role admin\n")
 			}
 			d.Printf("%s\n", d.dir().KeyNotice())
 			if r.Previous != "" {
-				d.Printf("the database that was there is in %s\n", r.Previous)
+				d.Printf("the previous database is in %s\n", r.Previous)
 			}
 			return nil
 		},
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "replace an existing database, and keep it in another directory")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "verify the backup and change nothing")
-	cmd.Flags().BoolVar(&o.WithoutKey, "without-key", false, "every copy of the key file is lost: restore the data and end all access")
+	cmd.Flags().BoolVar(&o.WithoutKey, "without-key", false, "restore without the key file, and end all access")
+	addYes(cmd, &yes)
 	cmd.Flags().StringVar(&o.IdentityFile, "identity", "", "file with the private key of a recipient of an encrypted backup")
 	cmd.Flags().StringVar(&o.KeyFile, "key", "", "key file of the server that made the backup (default: the one in --data)")
 	return cmd
@@ -152,7 +158,7 @@ func (d *program) verifyOnly(ctx context.Context, path string, o recovery.Restor
 	if d.json {
 		return d.Print(b)
 	}
-	d.Printf("%s can be restored: %d runs, %d journal rows, audit event %d, made %s by kairosd %s\n", path, b.Rows["runs"],
+	d.Printf("%s can be restored: %d runs, %d journal rows, audit event %d, created %s by kairosd %s\n", path, b.Rows["runs"],
 		b.Rows["step_results"],
 		b.AuditSeq, b.Created.Format(time.RFC3339), b.Kairosd)
 	return nil

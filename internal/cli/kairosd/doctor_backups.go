@@ -34,12 +34,12 @@ func (d *program) checkBackups(ctx context.Context, s *store.Store, now time.Tim
 		return c.Check, err
 	}
 	c.dir = d.dir().Backups(c.cfg)
-	if !c.known { // but the daemon has said whom it encrypts to
+	if !c.known { // the database has the recipients
 		if c.cfg.Backup.Recipients, err = recovery.Recipients(ctx, s); err != nil {
 			return c.Check, err
 		}
-		c.say("the schedule and the directory of the configuration are not known: this is %s", c.dir)
-		c.advise("say with --config which configuration the daemon has")
+		c.say("no --config: the schedule is unknown; the directory is %s", c.dir)
+		c.advise("pass the configuration of the server with --config")
 	}
 	list, err := daemon.ListBackups(c.dir)
 	if err != nil {
@@ -76,12 +76,12 @@ func (c *backupCheck) advise(text string) {
 	}
 }
 
-// lastGood is the newest backup that is the one that this server made; nil: none is.
+// lastGood is the newest backup that is intact and of this server; nil: there is none.
 func (c *backupCheck) lastGood(s *store.Store, list []domain.Backup) *domain.Backup {
 	for i, b := range list {
 		if err := errors.Join(recovery.CheckManifest(s, b.Path), recovery.VerifyIntact(b)); err != nil {
 			c.problem("%s", err)
-			c.advise("look at the disk that holds the backups and at who can write there, and make another one now: kairosd backup")
+			c.advise("check the disk and its permissions, then create a backup: kairosd backup")
 			continue
 		}
 		return &list[i]
@@ -89,37 +89,37 @@ func (c *backupCheck) lastGood(s *store.Store, list []domain.Backup) *domain.Bac
 	return nil
 }
 
-// age compares the last good backup with the schedule. A quarter of it is let pass:
-// a backup takes its time, and the daemon may just have started.
+// age compares the last good backup with the schedule. It tolerates a quarter more: a
+// backup takes time, and the daemon may just have started.
 func (c *backupCheck) age(good *domain.Backup) {
 	every, asked := c.cfg.Backup.Interval(), cmp.Or(c.cfg.Backup.Every, "1d")
 	if !c.known {
 		every = 0
 	}
-	late := "kairosd serve makes them while it runs: see its log and the System page for what keeps it, and make one now: kairosd backup"
+	late := "create a backup: kairosd backup; find the cause in the log of kairosd serve or on the page System"
 	switch {
 	case good == nil && every > 0:
-		c.problem("there is no good backup in %s; the configuration wants one every %s", c.dir, asked)
+		c.problem("no intact backup in %s; the configuration requires one every %s", c.dir, asked)
 		c.advise(late)
 	case good == nil:
-		c.say("there is no backup in %s", c.dir)
-		c.advise("make one: kairosd backup")
+		c.say("no backup in %s", c.dir)
+		c.advise("create a backup: kairosd backup")
 	default:
 		how := "not encrypted"
 		if good.Encryption != nil {
 			how = "encrypted to " + strings.Join(good.Encryption.Recipients, ", ")
 		}
 		age := c.now.Sub(good.Created).Round(time.Minute)
-		c.say("the last good backup was made %s, %s ago: %s, %s", stampUTC(good.Created), age, good.Path, how)
+		c.say("the last intact backup is of %s, %s ago: %s, %s", stampUTC(good.Created), age, good.Path, how)
 		if every > 0 && age > every+every/4 {
-			c.problem("it is older than the schedule allows: the configuration wants one every %s", asked)
+			c.problem("the last intact backup is too old; the configuration requires one every %s", asked)
 			c.advise(late)
 		}
 		c.recipients(good)
 	}
 	if c.known && every == 0 {
-		c.say("backups are switched off (backup.every: never)")
-		c.advise("set backup.every in the configuration, or call kairosd backup regularly")
+		c.say("scheduled backups are disabled (backup.every: never)")
+		c.advise("set backup.every in the configuration, or run kairosd backup regularly")
 	}
 }
 
@@ -130,10 +130,10 @@ func (c *backupCheck) recipients(b *domain.Backup) {
 	switch {
 	case b.Encryption == nil:
 	case len(want) == 0:
-		c.say("the daemon has no recipients configured: its backups are not encrypted")
+		c.say("no recipients are configured; new backups are not encrypted")
 	case !slices.Equal(trimmed(want), trimmed(b.Encryption.Recipients)):
-		c.problem("it is not encrypted to those that the configuration names: %s", strings.Join(want, ", "))
-		c.advise("make one that they can read: kairosd backup")
+		c.problem("the last intact backup is not encrypted to the configured recipients: %s", strings.Join(want, ", "))
+		c.advise("create a backup that they can decrypt: kairosd backup")
 	}
 }
 
@@ -151,7 +151,7 @@ func trimmed(keys []string) []string {
 // failed and no newer backup exists.
 func (c *backupCheck) attempts(ctx context.Context, s *store.Store, good *domain.Backup) error {
 	for _, tried := range []struct{ action, says string }{
-		{daemon.ActionBackup, "the attempt of %s failed: %s"},
+		{daemon.ActionBackup, "the backup of %s failed: %s"},
 		{daemon.ActionRestoreTested, "the restore test of %s failed: %s"},
 	} {
 		list, err := s.AuditEvents(ctx, domain.AuditFilter{Action: tried.action, Page: domain.Page{Limit: 1}})
@@ -161,14 +161,14 @@ func (c *backupCheck) attempts(ctx context.Context, s *store.Store, good *domain
 		for _, e := range list.Items {
 			if e.Result == "failed" && (good == nil || e.At.After(good.Created)) {
 				c.problem(tried.says, stampUTC(e.At), e.Reason)
-				c.advise("fix this cause, and make another backup now: kairosd backup")
+				c.advise("fix the cause, then create a backup: kairosd backup")
 			}
 		}
 	}
 	return nil
 }
 
-// keptByUpgrades are the databases of before upgrades, each a backup with its manifest.
+// keptByUpgrades are the databases from before upgrades, each a backup with its manifest.
 func keptByUpgrades(data string) ([]domain.Backup, error) {
 	dirs, err := filepath.Glob(filepath.Join(data, "pre-schema-*"))
 	var out []domain.Backup
@@ -182,7 +182,7 @@ func keptByUpgrades(data string) ([]domain.Backup, error) {
 	return out, err
 }
 
-// plain finds what lies about although backups are to be encrypted.
+// plain finds backups that are not encrypted although recipients are configured.
 func (c *backupCheck) plain(list []domain.Backup) {
 	if len(c.cfg.Backup.Recipients) == 0 {
 		return
@@ -200,8 +200,8 @@ func (c *backupCheck) plain(list []domain.Backup) {
 	case n > named:
 		paths = append(paths[:named:named], fmt.Sprintf("and %d more", n-named))
 	}
-	c.problem("backups are to be encrypted, and these are not: %s", strings.Join(paths, ", "))
-	c.advise("make an encrypted one (kairosd backup, with the daemon's --config), then remove those, each with its .json")
+	c.problem("backups that are not encrypted, although recipients are configured: %s", strings.Join(paths, ", "))
+	c.advise("create an encrypted backup (kairosd backup --config FILE), then delete those files and their .json files")
 }
 
 func stampUTC(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }

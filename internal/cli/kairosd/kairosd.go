@@ -55,23 +55,24 @@ func run(ctx context.Context, d *program, args []string) int {
 func (d *program) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kairosd",
-		Short: "Store plans, run them durably, serve the dashboard",
-		Long: `kairosd stores plans and runs them durably on an embedded database, and serves a
-dashboard and an API to operators. Everything it keeps is in one directory (--data).
+		Short: "Run plans durably and serve the dashboard",
+		Long: `kairosd stores plans, runs them durably, and serves a dashboard, an API, and the
+documentation (/docs). All data is in one directory (--data).
 
-serve exits with sysexits codes: 64 usage, 65 damaged data, 69 unavailable,
-70 internal, 74 input or output, 75 another process holds the data, 77 permissions,
-78 configuration.
-The other commands exit with 0, 2 for bad usage and 4 when the data cannot be used.`,
+Exit codes of serve, from sysexits: 64 usage, 65 damaged data, 69 unavailable,
+70 internal error, 74 input or output, 75 another process uses the data,
+77 permissions, 78 configuration.
+Exit codes of the other commands: 0 success, 1 a check failed, 2 invalid usage,
+4 the data cannot be used.`,
 		Example:       "  kairosd serve --data /var/lib/kairos\n  kairosd token create --data /var/lib/kairos --role operator --name ci",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
 	f := root.PersistentFlags()
 	f.StringVar(&d.data, "data", cmp.Or(d.Env("KAIROSD_DATA"), d.DataDirectory()),
-		"data directory (default $KAIROSD_DATA, else kairos in the user's data directory)")
+		"data directory (default $KAIROSD_DATA, else kairos in your data directory)")
 	f.StringVar(&d.config, "config", cmp.Or(d.Env("KAIROSD_CONFIG"), d.DefaultConfig()),
-		"configuration file (default $KAIROSD_CONFIG, else kairos/kairos.yaml in the user's configuration directory)")
+		"configuration file (default $KAIROSD_CONFIG, else kairos/kairos.yaml in your configuration directory)")
 	cli.PlainDefaults(f, "data", "config")
 	f.BoolVar(&d.json, "json", false, "print JSON")
 	root.AddCommand(d.serveCommand(), d.migrateCommand(), d.userCommand(), d.tokenCommand(), d.auditCommand(), d.doctorCommand(),
@@ -80,10 +81,31 @@ The other commands exit with 0, 2 for bad usage and 4 when the data cannot be us
 	return root
 }
 
+// confirm asks a question on a terminal, unless the answer was given in advance.
+func (d *program) confirm(yes bool, question string) error {
+	if yes || !d.Interactive {
+		return nil
+	}
+	return d.Confirm(question)
+}
+
+func addYes(cmd *cobra.Command, yes *bool) {
+	cmd.Flags().BoolVarP(yes, "yes", "y", false, "do not ask for confirmation")
+}
+
+// done prints that a command changed something: a line, or an object with --json.
+func (d *program) done(object any, format string, args ...any) error {
+	if d.json {
+		return d.Print(object)
+	}
+	d.Printf(format+"\n", args...)
+	return nil
+}
+
 func (d *program) dir() datadir.Dir { return datadir.Dir(d.data) }
 
-// withStore opens the database for a maintenance command. Reading commands work
-// beside a running daemon.
+// withStore opens the database for a maintenance command. Commands that only read
+// work while a daemon runs.
 func (d *program) withStore(ctx context.Context, readOnly bool, f func(*store.Store) error) error {
 	return d.withOpened(ctx, recovery.Options{Options: store.Options{ReadOnly: readOnly}}, f)
 }

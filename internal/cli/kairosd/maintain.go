@@ -2,8 +2,10 @@ package kairosd
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/kairosd/kairosd/internal/datadir"
@@ -56,13 +58,15 @@ func (d *program) migrations(cmd *cobra.Command, s *store.Store) error {
 	if d.json {
 		return d.Print(map[string]any{"migrations": list})
 	}
+	rows := [][]string{}
 	for _, m := range list {
 		state := "missing"
 		if m.Applied {
 			state = "applied"
 		}
-		d.Printf("%05d  %-8s %s\n", m.Version, state, m.Name)
+		rows = append(rows, []string{fmt.Sprintf("%05d", m.Version), state, m.Name})
 	}
+	d.Table([]string{"MIGRATION", "STATUS", "NAME"}, rows)
 	return nil
 }
 
@@ -72,7 +76,7 @@ func (d *program) auditCommand() *cobra.Command {
 		Long:    "The audit log contains every action of people and of the engine. Its chain detects changes.",
 		Example: "  kairosd audit verify --data /var/lib/kairos",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return exit.Usage("missing command: verify, export, public-key, verify-export, or new-key")
+			return exit.Usage("missing subcommand\n  use verify, export, public-key, verify-export, or new-key")
 		},
 	}
 	cmd.AddCommand(d.auditExportCommand(), d.newKeyCommand(), d.publicKeyCommand(), d.verifyExportCommand(), &cobra.Command{
@@ -110,9 +114,10 @@ func (d *program) auditCommand() *cobra.Command {
 	return cmd
 }
 
-// newKeyCommand continues without the key that the audit log was written with (O11).
+// newKeyCommand continues without the key that the audit log was written with .
 func (d *program) newKeyCommand() *cobra.Command {
-	return &cobra.Command{
+	yes := false
+	cmd := &cobra.Command{
 		Use: "new-key", Short: "Replace a lost key file", Args: cobra.NoArgs,
 		Long: `Creates a new key file for a database whose key file (kairos.db.key) is lost. If you
 have a copy of the old one, restore it instead: with a new key file, earlier changes of
@@ -121,14 +126,17 @@ their passwords and links to an identity provider. Tokens, sessions, and second 
 are deleted, and open approval requests are cancelled. Nothing is executed until you
 create an administrator (kairosd user add NAME --role admin), who then releases the
 runs. The audit log records this, and its earlier events count as unauthenticated. If
-there is a key file, nothing changes.`,
+there is a key file, nothing changes. On a terminal, it requires a confirmation.`,
 		Example: "  kairosd audit new-key --data /var/lib/kairos",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !datadir.Exists(d.dir().Database()) {
 				return domain.Errorf(domain.CodeUnavailable, "no database in %s", d.data).Suggest("pass its directory with --data")
 			}
 			if datadir.Exists(d.dir().KeyFile()) {
-				return domain.Errorf(domain.CodeConflict, "the key file %s is there", d.dir().KeyFile())
+				return domain.Errorf(domain.CodeConflict, "the key file %s exists", d.dir().KeyFile())
+			}
+			if err := d.confirm(yes, "End all access, and create a new key file?"); err != nil {
+				return err
 			}
 			s, err := recovery.Open(cmd.Context(), d.dir().Database(), recovery.Options{Options: store.Options{NewKey: true}})
 			if err != nil {
@@ -138,12 +146,14 @@ there is a key file, nothing changes.`,
 				return err
 			}
 			d.Printf(
-				"the key file is a new one, and all access was ended; now create an administrator: kairosd user add NAME --role admin\n%s\n",
+				"the key file is new, and all access is ended\n  create an administrator: kairosd user add NAME --role admin\n%s\n",
 				d.dir().KeyNotice(),
 			)
 			return nil
 		},
 	}
+	addYes(cmd, &yes)
+	return cmd
 }
 
 func orEmptyList(s []string) []string {
@@ -185,7 +195,7 @@ file is not changed. If you have a backup, restore it instead.`,
 					if changed, err := s.RecountRuns(cmd.Context()); err != nil {
 						return err
 					} else if changed && !d.json {
-						d.Printf("the runs were counted again\n")
+						d.Printf("the counters are corrected\n")
 					}
 				}
 				checks, err := recovery.Doctor(cmd.Context(), s)
@@ -219,7 +229,7 @@ file is not changed. If you have a backup, restore it instead.`,
 							d.Printf("         %s\n", p)
 						}
 						if c.Advice != "" {
-							d.Printf("         -> %s\n", c.Advice)
+							d.Printf("         next: %s\n", c.Advice)
 						}
 					}
 				}
@@ -230,8 +240,8 @@ file is not changed. If you have a backup, restore it instead.`,
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&repair, "repair", false, "count the runs again if the counters are off; the daemon must be stopped")
-	cmd.Flags().StringVar(&salvage, "salvage", "", "copy what can be saved into a new database in this new directory")
+	cmd.Flags().BoolVar(&repair, "repair", false, "correct the counters of the dashboard; kairosd serve must be stopped")
+	cmd.Flags().StringVar(&salvage, "salvage", "", "copy all intact rows to a new database in this new directory")
 	return cmd
 }
 
@@ -243,13 +253,15 @@ func (d *program) salvage(ctx context.Context, dir string) error {
 	if d.json {
 		err = d.Print(r)
 	} else {
+		rows := [][]string{}
 		for _, table := range slices.Sorted(maps.Keys(r.Copied)) {
-			d.Printf("%-16s %9d rows saved, %d lost\n", table, r.Copied[table], r.Lost[table])
+			rows = append(rows, []string{table, strconv.FormatInt(r.Copied[table], 10), strconv.FormatInt(r.Lost[table], 10)})
 		}
+		d.Table([]string{"TABLE", "ROWS SAVED", "ROWS LOST"}, rows)
 		for _, f := range r.Findings {
 			d.Printf("  %s\n", f)
 		}
-		d.Printf("what was saved is in %s; its unfinished runs are held\n", r.Path)
+		d.Printf("the new database is %s; its unfinished runs are held\n", r.Path)
 	}
 	if err == nil && len(r.Findings) > 0 {
 		err = &exit.Status{Code: exit.Failed}

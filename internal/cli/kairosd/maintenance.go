@@ -3,9 +3,9 @@ package kairosd
 import (
 	"cmp"
 	"context"
-	"time"
 
 	"github.com/kairosd/kairosd/internal/assemble"
+	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/daemon"
 	"github.com/kairosd/kairosd/internal/datadir"
 	"github.com/kairosd/kairosd/internal/domain"
@@ -21,10 +21,10 @@ func (d *program) maintenanceCommand() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use: "maintenance [on|off]", Short: "Pause or resume all execution", Args: cobra.MaximumNArgs(1), ValidArgs: []string{"on", "off"},
-		Long: `During maintenance, no step of any run starts. Steps that run finish. Runs can be
-created, read, approved, and cancelled, and every page shows a notice. Maintenance
-survives restarts. Without an argument, it prints whether maintenance is on. It works
-while kairosd serve runs, and also while it does not.`,
+		Long: `During maintenance, no step of any run starts. Active steps finish. You can still
+create, read, approve, and cancel runs, and every page shows a notice. Maintenance
+survives restarts. Without an argument, the command prints whether maintenance is on.
+kairosd serve may be running or stopped.`,
 		Example: "  kairosd maintenance on --reason \"the ERP is down until 06:00\"\n  kairosd maintenance off",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 && args[0] != "on" && args[0] != "off" {
@@ -38,15 +38,24 @@ while kairosd serve runs, and also while it does not.`,
 				return d.Print(map[string]any{"maintenance": m})
 			}
 			if m == nil {
-				d.Printf("no maintenance: steps start\n")
+				d.Printf("no maintenance\n")
 				return nil
 			}
-			d.Printf("maintenance since %s, by %s: %s\n", m.Since.Format(time.RFC3339), m.By, cmp.Or(m.Reason, "-"))
+			d.Printf("maintenance since %s by %s: %s\n", cli.Stamp(m.Since), m.By, cmp.Or(m.Reason, "no reason given"))
 			return nil
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "reason, for the audit log and for other operators")
 	return cmd
+}
+
+// setMaintenance changes a database that no daemon serves. A repetition changes nothing.
+func (d *program) setMaintenance(ctx context.Context, s *store.Store, on bool, reason string) (*domain.Maintenance, error) {
+	m, err := daemon.MaintenanceOf(ctx, s)
+	if err != nil || on == (m != nil) {
+		return m, err
+	}
+	return daemon.SetMaintenance(ctx, s, s, assemble.LocalActor(), on, reason)
 }
 
 // maintain works on the database itself, or through the daemon that holds it.
@@ -58,7 +67,7 @@ func (d *program) maintain(ctx context.Context, args []string, reason string) (m
 		if len(args) == 0 {
 			m, err = daemon.MaintenanceOf(ctx, s)
 		} else {
-			m, err = daemon.SetMaintenance(ctx, s, s, assemble.LocalActor(), args[0] == "on", reason)
+			m, err = d.setMaintenance(ctx, s, args[0] == "on", reason)
 		}
 		return err
 	})

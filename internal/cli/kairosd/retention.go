@@ -2,6 +2,7 @@ package kairosd
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/kairosd/kairosd/internal/assemble"
 	"github.com/kairosd/kairosd/internal/datadir"
@@ -32,18 +33,20 @@ label "pin" do not expire. If kairosd serve runs, it applies its own configurati
 			if d.json {
 				return d.Print(r)
 			}
+			rows := [][]string{}
 			for _, p := range r.Plans {
-				d.Printf("%-32s %-6s %8d runs %10d journal rows\n", p.Plan.Key, p.Reason, p.Runs, p.Rows)
+				rows = append(rows, []string{p.Plan.Key, string(p.Reason), fmt.Sprint(p.Runs), fmt.Sprint(p.Rows)})
 			}
+			d.Table([]string{"PLAN", "RULE", "RUNS", "JOURNAL ROWS"}, rows)
 			if dry {
-				d.Printf("%d runs with %d journal rows would be removed\n", r.Runs, r.Rows)
+				d.Printf("to be deleted: %d runs with %d journal rows\n", r.Runs, r.Rows)
 				return nil
 			}
-			d.Printf("%d runs with %d journal rows and %d audit events removed, %d MiB given back\n", r.Runs, r.Rows, r.Events, r.Bytes>>20)
+			d.Printf("deleted: %d runs with %d journal rows, and %d audit events; %d MiB freed\n", r.Runs, r.Rows, r.Events, r.Bytes>>20)
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "only print what would be removed")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "only print the runs to be deleted")
 	return cmd
 }
 
