@@ -20,7 +20,7 @@ import (
 	"github.com/kairosd/kairosd/internal/cli/kairosd"
 )
 
-var update = flag.Bool("update", false, "write docs/reference/cli.md anew")
+var update = flag.Bool("update", false, "write docs/reference/cli.md again")
 
 var programs = map[string]func(context.Context, cli.Streams, []string) int{"kairos": kairos.Run, "kairosd": kairosd.Run}
 
@@ -63,6 +63,11 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 			if code := program(t.Context(), silent(&out), args); code != 0 || !strings.Contains(out.String(), "Examples:") ||
 				strings.Contains(out.String(), "\t") {
 				t.Errorf("%s --help: exit %d\n%s", cmd.CommandPath(), code, out.String())
+			}
+			for line := range strings.Lines(cmd.Long) {
+				if n := len([]rune(strings.TrimRight(line, "\n"))); n > 95 {
+					t.Errorf("%s: a line of the description has %d characters: %s", cmd.CommandPath(), n, line)
+				}
 			}
 			if cmd.Long == "" || cmd.Short == "" || strings.HasSuffix(cmd.Short, ".") {
 				t.Errorf("%s does not say what it does: %q, %q", cmd.CommandPath(), cmd.Short, cmd.Long)
@@ -181,7 +186,7 @@ func TestThePageOfCommands(t *testing.T) {
 		return
 	}
 	if diff := cmp.Diff(want, string(page)); diff != "" {
-		t.Errorf("docs/reference/cli.md is not what the programs say (-want +got); write it with make docs:\n%s", diff)
+		t.Errorf("docs/reference/cli.md differs from the programs (-want +got); write it with make docs:\n%s", diff)
 	}
 }
 

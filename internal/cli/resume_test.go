@@ -53,7 +53,7 @@ func TestResumeByState(t *testing.T) {
 			t.Error(stderr)
 		}
 		s.expect(0, "runs", "pause", limited.RunID)
-		if _, stderr := s.expect(3, "resume", limited.RunID, "--yes"); !strings.Contains(stderr, "continue: ") ||
+		if _, stderr := s.expect(3, "resume", limited.RunID, "--yes"); !strings.Contains(stderr, "unpause: ") ||
 			!strings.Contains(stderr, "waits: budget") {
 			t.Error(stderr)
 		}

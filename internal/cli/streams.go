@@ -91,7 +91,7 @@ func Execute(ctx context.Context, root *cobra.Command, s Streams, args []string,
 	}
 	switch code := domain.CodeOf(err); {
 	case program == "kairosd" && code == domain.CodeLocked:
-		err = exit.Advise(err, "stop kairosd serve, then try again")
+		err = exit.Advise(err, "if it is kairosd serve, stop it; otherwise wait for it")
 	case program == "kairos" && code == domain.CodeUnauthorized:
 		err = exit.Advise(err, "pass an API token with --token or KAIROS_TOKEN; create one on the server: kairosd token create")
 	}

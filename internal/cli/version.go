@@ -10,9 +10,9 @@ func VersionCommand(s Streams) *cobra.Command {
 	var modules bool
 	cmd := &cobra.Command{
 		Use: "version", Short: "Show version information", Args: cobra.NoArgs,
-		Long: `Prints the version and commit of this binary, the schema it works with, and the
-versions of SQLite and Go in it. With --modules also every module by others that is
-built in, with its version and its checksum as go.sum has it.`,
+		Long: `Prints the version and commit of this binary, its database schema, and the versions of
+SQLite and Go. With --modules, it also lists every third-party module with its version
+and its checksum from go.sum.`,
 		Example: "  kairos version --json\n  kairosd version --modules --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			b := buildinfo.Read()
@@ -29,6 +29,6 @@ built in, with its version and its checksum as go.sum has it.`,
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&modules, "modules", false, "list the modules by others that are built in, with their checksums")
+	cmd.Flags().BoolVar(&modules, "modules", false, "list the third-party modules with their checksums")
 	return cmd
 }

@@ -44,7 +44,8 @@ func (c agentCommands) listCommand() *cobra.Command {
 func (c agentCommands) agentShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show AGENT", Short: "Show an agent", Args: cobra.ExactArgs(1),
-		Long:    "Prints the model, prompt, tools, and capabilities of an agent, and statistics of its calls in the last 24 hours.",
+		Long: `Prints the model, prompt, tools, and capabilities of an agent, and statistics of its
+calls in the last 24 hours.`,
 		Example: "  kairos agents show support",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b *client.Client) error {
@@ -89,7 +90,7 @@ func (c agentCommands) listProviders() *cobra.Command {
 		Use: "list", Short: "List model providers", Args: cobra.NoArgs,
 		Long: `Lists the model providers of the configuration: the result of the last call, and the
 calls and tokens of the last 24 hours. The command calls no provider. After repeated
-failures, kairosd does not call a provider until its circuit closes.`,
+failures, the circuit of a provider opens, and kairosd stops calling it for a while.`,
 		Example: "  kairos providers\n  kairos providers --server http://127.0.0.1:8080",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.with(cmd, func(b *client.Client) error {
@@ -113,7 +114,8 @@ failures, kairosd does not call a provider until its circuit closes.`,
 func (c agentCommands) providerShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show PROVIDER", Short: "Show a model provider", Args: cobra.ExactArgs(1),
-		Long:    "Prints the models, the source of the key, and the limits of a provider, and statistics of its calls in the last 24 hours.",
+		Long: `Prints the models, the source of the API key, and the rate limits of a provider, and
+statistics of its calls in the last 24 hours.`,
 		Example: "  kairos providers show openai",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b *client.Client) error {

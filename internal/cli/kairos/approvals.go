@@ -42,9 +42,8 @@ func (c approvalCommands) listCommand() *cobra.Command {
 	overdue := false
 	cmd := &cobra.Command{
 		Use: "list", Short: "List pending approvals", Args: cobra.NoArgs,
-		Long: `Lists approval requests by deadline, then by age: those of approval steps, and calls of
-tools that require an approval. "kairos approvals show" prints the exact arguments of a
-call.`,
+		Long: `Lists approval requests of approval steps, and of tool calls that require an approval,
+by deadline and age. "kairos approvals show" prints the exact arguments of a call.`,
 		Example: "  kairos approvals\n  kairos approvals --for marta --overdue\n  kairos approvals show 7qx2\n" +
 			"  kairos approvals --status rejected --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -82,10 +81,10 @@ call.`,
 		},
 	}
 	cmd.Flags().StringVar(&f.Status, "status", "pending", strings.Join(approvalStates, ", ")+" (all but pending)")
-	cmd.Flags().StringVar(&f.Plan, "plan", "", "only of this plan")
-	cmd.Flags().StringVar(&f.Agent, "agent", "", "only of this agent")
-	cmd.Flags().StringVar(&f.For, "for", "", "only those that this person can answer")
-	cmd.Flags().BoolVar(&overdue, "overdue", false, "only past the deadline, or without one and older than a day")
+	cmd.Flags().StringVar(&f.Plan, "plan", "", "only requests of this plan")
+	cmd.Flags().StringVar(&f.Agent, "agent", "", "only requests of this agent")
+	cmd.Flags().StringVar(&f.For, "for", "", "only requests that this user can answer")
+	cmd.Flags().BoolVar(&overdue, "overdue", false, "only requests past their deadline, or older than a day without one")
 	l.add(cmd)
 	return cmd
 }
@@ -244,8 +243,8 @@ func (c approvalCommands) assignCommand() *cobra.Command {
 	reason := ""
 	cmd := &cobra.Command{
 		Use: "assign APPROVAL [NAME]", Short: "Assign an approval request", Args: cobra.RangeArgs(1, 2),
-		Long: "Assigns an approval request to a person. Without a name, anyone with the role can answer it. APPROVAL is the id of the " +
-			"request, or of its run.",
+		Long: `Assigns an approval request to a user. Without NAME, anyone with the role can answer it.
+APPROVAL is the id of the request, or of its run.`,
 		Example: "  kairos approvals assign 01jr8k2mf0aaaaaaaaaaaa7qx2 marta --reason \"account manager\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			who := ""
@@ -291,10 +290,10 @@ func (c approvalCommands) approveCommand(approve bool) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use: name + " APPROVAL…", Short: short, Args: cobra.MinimumNArgs(1),
-		Long: short + `. APPROVAL is the id that "kairos approvals" prints. It can be the id of the run
-if only one request of the run is pending. "kairos approvals show" prints the request
-and the predicted next steps. --values fills the form. With several requests, each gets
-the same answer, and the command does not wait for the runs.`,
+		Long: short + `. APPROVAL is the id of a request, or of a run with one pending request.
+"kairos approvals show" prints the request and the predicted next steps. --values fills
+the form. Several requests get the same answer, and the command does not wait for their
+runs.`,
 		Example: example,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
@@ -339,7 +338,7 @@ the same answer, and the command does not wait for the runs.`,
 	}
 	cmd.Flags().StringVar(&req.Comment, "comment", "", "comment for the run and the audit log")
 	if approve {
-		cmd.Flags().StringVar(&req.Answer, "answer", "", "id of an answer that the plan declares (see kairos approvals)")
+		cmd.Flags().StringVar(&req.Answer, "answer", "", "id of an answer that the plan declares, as kairos approvals lists it")
 	} else {
 		cmd.Flags().BoolVar(&req.AskBack, "request-changes", false, "request changes: the agent gets the comment and continues")
 	}

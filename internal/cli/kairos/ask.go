@@ -35,9 +35,9 @@ func (c draftCommands) askCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ask TEXT",
 		Short: "Plan a request in plain language and run it",
-		Long: `Classifies a request. A simple question goes to the agent that fits best. For other
-requests, kairosd generates a plan by rules over the configured skills, or by the
-planning model. It stores the plan as a draft, shows it, and runs it. "/agent text" names
+		Long: `Classifies a request. The best matching agent answers a simple question. For other
+requests, kairosd generates a plan from the configured skills or with the planning
+model. It stores the plan as a draft, shows it, and runs it. "/agent text" names
 the agent. A server continues planning if you stop waiting ("kairos drafts").
 
 A plan with non-idempotent steps is shown and not started, unless --accept is given.
@@ -55,7 +55,7 @@ it. With --json, stdout is one object: classification, plan, run, answer.`,
 				r.Constraints.Timeout = &ms
 			}
 			if !slices.Contains([]string{"", "low", "medium", "high"}, r.Constraints.Priority) {
-				return exit.Usage("invalid --priority %q\n  use low, medium or high", r.Constraints.Priority)
+				return exit.Usage("invalid --priority %q\n  use low, medium, or high", r.Constraints.Priority)
 			}
 			var err error
 			if r.Preferences, err = preferred(preferences); err != nil {
@@ -66,7 +66,7 @@ it. With --json, stdout is one object: classification, plan, run, answer.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&r.Agent, "agent", "", "agent that answers, without a plan")
+	f.StringVar(&r.Agent, "agent", "", "agent that answers directly, without a plan")
 	f.StringVar(&r.Provider, "provider", "", "provider of the model that plans (default: as configured)")
 	f.BoolVar(&planOnly, "plan-only", false, "generate and store the plan, and start nothing")
 	f.BoolVar(&start.Accept, "accept", false, "also run non-idempotent steps, and replace the current version of a plan")
@@ -74,7 +74,7 @@ it. With --json, stdout is one object: classification, plan, run, answer.`,
 	f.IntVar(&r.Constraints.MaxSteps, "max-steps", 0, "maximum number of steps of the plan")
 	f.DurationVar(&timeout, "timeout", 0, "maximum duration of the plan, such as 2m")
 	f.Float64Var(&r.Constraints.Budget, "budget", 0, "maximum number of tokens that the plan uses")
-	f.StringVar(&r.Constraints.Priority, "priority", "", "low, medium or high")
+	f.StringVar(&r.Constraints.Priority, "priority", "", "low, medium, or high")
 	f.StringArrayVar(&preferences, "preference", nil, "preference for the answer as NAME=VALUE, such as tone=formal; repeatable")
 	f.StringVar(&start.Session, "session", "", "session for memory (default: the id of the run)")
 	f.BoolVar(&c.memory, "memory", false, "store nothing on disk")

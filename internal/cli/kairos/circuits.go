@@ -56,8 +56,8 @@ func (c *program) addSwitches(
 	var reason string
 	off := &cobra.Command{
 		Use: "disable NAME", Short: "Disable a " + what, Args: cobra.ExactArgs(1),
-		Long: "Rejects new calls of a " + what + " until it is enabled, also after a restart. Active calls continue.\n" +
-			"A rejected call fails its step, unless the step retries. Resume the run to make the call again.",
+		Long: "Rejects new calls of a " + what + " until it is enabled, also after a restart. Active calls\n" +
+			"continue. A rejected call fails its step, unless the step has retries. To repeat the call,\nresume the run.",
 		Example: "  kairos " + to.Name() + " disable " + example + " --reason \"maintenance until 06:00\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b *client.Client) error {
@@ -72,8 +72,8 @@ func (c *program) addSwitches(
 	use, most, long := "enable NAME", 1, "Allows calls of a "+what+" that is disabled, closes its circuit, and resets its failures."
 	if what == "tool" {
 		use, most = "enable NAME [HOST]", 2
-		long += "\nA tool that calls hosts, like http, has a circuit for each. With HOST (and its port, unless that\nis the port of " +
-			"https), only the circuit of that host is closed."
+		long += "\nA tool that calls hosts, such as http, has a circuit for each host. With HOST, or HOST:PORT for\nother " +
+			"ports than 443, only that circuit is closed."
 	}
 	var why string
 	on := &cobra.Command{
@@ -98,5 +98,5 @@ func (c *program) addSwitches(
 
 // disabledNote is since when, by whom, and why something is disabled.
 func disabledNote(by domain.Disablement) string {
-	return strings.TrimSpace(fmt.Sprintf("disabled since %s by %s %s", cli.Stamp(by.Since), by.By, cli.FirstLine(by.Reason)))
+	return strings.TrimSuffix(fmt.Sprintf("disabled since %s by %s: %s", cli.Stamp(by.Since), by.By, cli.FirstLine(by.Reason)), ": ")
 }

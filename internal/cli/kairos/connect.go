@@ -86,7 +86,7 @@ func (c *program) with(cmd *cobra.Command, f func(b *client.Client) error) error
 
 func (c *program) close(b *client.Client) {
 	if err := b.Close(); err != nil {
-		c.Errorf("kairos: close: %s\n", err)
+		c.Errorf("kairos: close the database: %s\n", err)
 	}
 }
 

@@ -24,9 +24,9 @@ func (c draftCommands) listCommand() *cobra.Command {
 	all, limit := false, 0
 	cmd := &cobra.Command{
 		Use: "list", Short: "List generated plans", Args: cobra.NoArgs,
-		Long: `Lists generated plans ("kairos ask") that are neither accepted nor discarded, and
-those that are being planned. DRAFT is the id of one, at least four characters that only
-this id begins or ends with, or the key of its plan.`,
+		Long: `Lists generated plans ("kairos ask") that are in planning, or neither accepted nor
+discarded. DRAFT is an id, at least four characters of its beginning or end, or the key
+of the plan.`,
 		Example: "  kairos drafts\n  kairos drafts --all --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if limit < 1 || limit > 1000 {
@@ -44,8 +44,8 @@ func (c draftCommands) acceptCommand() *cobra.Command {
 	var a domain.DraftAcceptance
 	cmd := &cobra.Command{
 		Use: "accept DRAFT", Short: "Accept a draft", Args: cobra.ExactArgs(1),
-		Long: `Accepts a draft: it becomes a plan like those that people wrote. A draft that was made
-of a plan becomes the current version of that plan. --alternative accepts one of the
+		Long: `Accepts a draft: it becomes a regular plan. A draft of an existing plan becomes the
+current version of that plan. --alternative accepts one of the
 alternatives that "kairos drafts show" lists instead of the proposed plan. kairosd
 stores it as a version of the same plan.`,
 		Example: "  kairos drafts accept plan-4f1c --reason \"for the newsletter\"\n  kairos drafts accept plan-4f1c --alternative cheaper",
@@ -171,7 +171,7 @@ func (c draftCommands) draftRefine() *cobra.Command {
 request. --change describes only the change. --provider selects the model that plans.
 The refined draft stays until you discard it.`,
 		Example: "  kairos drafts refine plan-4f1c \"write a post about tea, with a summary\"\n" +
-			"  kairos drafts refine plan-4f1c --change \"ask a person before it is sent\"",
+			"  kairos drafts refine plan-4f1c --change \"require an approval before it is sent\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r.Query = strings.Join(args[1:], " ")
 			if strings.TrimSpace(r.Query+r.Change+r.Provider) == "" {
@@ -180,7 +180,7 @@ The refined draft stays until you discard it.`,
 			return c.with(cmd, func(b *client.Client) error { return c.refine(cmd, b, args[0], r) })
 		},
 	}
-	cmd.Flags().StringVar(&r.Change, "change", "", "what to change")
+	cmd.Flags().StringVar(&r.Change, "change", "", "description of the change")
 	cmd.Flags().StringVar(&r.Provider, "provider", "", "provider of the model that plans")
 	cmd.Flags().IntVar(&r.Constraints.MaxSteps, "max-steps", 0, "maximum number of steps of the plan")
 	cmd.Flags().Float64Var(&r.Constraints.Budget, "budget", 0, "maximum number of tokens that the plan uses")
@@ -250,7 +250,7 @@ func (c draftCommands) draftRun() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "run DRAFT", Short: "Run a draft and wait for its result", Args: cobra.ExactArgs(1),
 		Long: `Starts a run of a draft, with its request as input, and prints the output. This accepts
-the draft. A draft that was made of a plan stays a draft, unless --accept is given.
+the draft. A draft of an existing plan stays a draft, unless --accept is given.
 --dry-run runs only steps that compute or read, and the draft stays a draft.`,
 		Example: "  kairos drafts run plan-4f1c\n  kairos drafts run plan-4f1c --accept --detach\n" +
 			"  kairos drafts run plan-4f1c --dry-run --prompt \"a post about tea\"",

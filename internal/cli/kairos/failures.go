@@ -23,9 +23,9 @@ func (c failureCommands) group() *cobra.Command {
 func (c failureCommands) listCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List groups of failed runs", Args: cobra.NoArgs,
-		Long: `Groups failed runs by plan, step, error code, and message. Numbers, ids, times, and
-quoted values of a message do not count. An outage that fails 400 runs is one line, with
-the filter that selects its runs.`,
+		Long: `Groups failed runs by plan, step, error code, and message, without the numbers, ids,
+times, and quoted values of the message. An outage that fails 400 runs is one row, with
+the command that lists its runs.`,
 		Example: "  kairos failures\n  kairos resume --filter 'status:failed plan:invoice step:fetch error:timeout' --preview\n" +
 			"  kairos failures ack --plan invoice --step fetch --error timeout --note \"waiting for quota\"",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -49,14 +49,14 @@ the filter that selects its runs.`,
 	}
 }
 
-// groupFlags name a group of failures.
+// groupFlags name a failure group.
 type groupFlags struct{ ref domain.FailureRef }
 
 func (g *groupFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&g.ref.PlanKey, "plan", "", "plan of a group of failures, as kairos failures lists it")
-	f.StringVar(&g.ref.Node, "step", "", "step of a group of failures")
-	f.StringVar(&g.ref.Code, "error", "", "error code of a group of failures")
+	f.StringVar(&g.ref.PlanKey, "plan", "", "plan of a failure group, as kairos failures lists it")
+	f.StringVar(&g.ref.Node, "step", "", "step of a failure group")
+	f.StringVar(&g.ref.Code, "error", "", "error code of a failure group")
 	f.StringVar(&g.ref.Fingerprint, "fingerprint", "", "only the failure group with this fingerprint")
 	cmd.MarkFlagsRequiredTogether("plan", "step", "error")
 }
@@ -74,11 +74,12 @@ func (c failureCommands) unackCommand() *cobra.Command {
 	var g groupFlags
 	cmd := &cobra.Command{
 		Use: "unack [RUN]", Short: "Withdraw an acknowledgment", Args: cobra.MaximumNArgs(1),
-		Long:    "Withdraws the acknowledgment of a failed run, or of a group of failures. The runs need attention again.",
+		Long: `Withdraws the acknowledgment of a failed run or of a failure group. The runs need
+attention again.`,
 		Example: "  kairos failures unack 7qx2\n  kairos failures unack --plan invoice --step fetch --error timeout",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if (len(args) == 1) == (g.ref.PlanKey != "") {
-				return exit.Usage("name either a run, or a group of failures with --plan, --step and --error")
+				return exit.Usage("use either RUN, or --plan, --step, and --error of a failure group")
 			}
 			return c.with(cmd, func(b *client.Client) error {
 				if len(args) == 1 {
@@ -130,10 +131,10 @@ func (c failureCommands) ackCommand() *cobra.Command {
 	var preview, detach bool
 	cmd := &cobra.Command{
 		Use: "ack", Short: "Acknowledge failed runs",
-		Long: `Acknowledges failed runs: they need no more attention until they fail again. --note
+		Long: `Acknowledges failed runs: they need no attention until they fail again. --note
 adds a note to the runs. --resume-at resumes them at a time, if kairosd serves the
-database then. With --plan, --step and --error, it acknowledges a group of failures, and
-the runs that fail in the same way later.`,
+database then. With --plan, --step, and --error, it acknowledges a failure group, also
+runs that fail in the same way later.`,
 		Example: "  kairos failures ack 7qx2 --reason \"known, ticket 4711\"\n" +
 			"  kairos failures ack 7qx2 --note \"waiting for quota\" --resume-at 06:00\n" +
 			"  kairos failures ack --filter 'status:failed plan:invoice' --preview\n" +
@@ -150,7 +151,7 @@ the runs that fail in the same way later.`,
 			}
 			if note != "" || at != "" {
 				if flags.filter != "" || preview || flags.rate != 0 {
-					return exit.Usage("--note and --resume-at require RUN; do not use --filter, --rate or --preview with them")
+					return exit.Usage("--note and --resume-at require RUN, and exclude --filter, --rate, and --preview")
 				}
 				return c.ackRuns(cmd, args, cmp.Or(note, reason), at)
 			}
@@ -172,7 +173,7 @@ the runs that fail in the same way later.`,
 		}
 		return runs(cmd, args)
 	}
-	cmd.Flags().StringVar(&note, "note", "", "note for the next reader; it stays with the run")
+	cmd.Flags().StringVar(&note, "note", "", "note that stays with the run")
 	cmd.Flags().StringVar(&at, "resume-at", "", "resume the run at this time: 06:00, 2h, or 2030-01-31T06:00")
 	cmd.MarkFlagsMutuallyExclusive("note", "reason")
 	cmd.MarkFlagsMutuallyExclusive("filter", "plan")

@@ -133,7 +133,7 @@ func (c *program) progress(e domain.Event) {
 	case "node_failed":
 		c.notef("  failed   %s: %s\n", node, message)
 	case "node_retrying":
-		c.notef("  retrying %s: %s\n", node, message)
+		c.notef("  %s\n", strings.TrimSuffix("retrying "+node+": "+message, ": "))
 	case "node_skipped":
 		why := ""
 		for _, more := range []string{text("reason"), text("detail")} {
@@ -273,12 +273,21 @@ func exitOf(r domain.Result) error {
 	return nil
 }
 
+// statusOf is the status of a run, with the reason of its wait.
+func statusOf(r domain.Run) string {
+	status := plainWord(string(r.Status))
+	if r.WaitReason != "" {
+		status += " (" + plainWord(string(r.WaitReason)) + ")"
+	}
+	return status
+}
+
 // stands prints the status of a run that the command does not wait for.
 func (c *program) stands(r domain.Run) error {
 	if c.json {
 		return c.Print(printRun(r))
 	}
-	c.Printf("run %s is %s\n", r.ID, strings.TrimSpace(string(r.Status)+" "+string(r.WaitReason)))
+	c.Printf("run %s is %s\n", r.ID, statusOf(r))
 	return nil
 }
 

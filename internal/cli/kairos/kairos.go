@@ -33,7 +33,7 @@ func Command(s cli.Streams) *cobra.Command { return (&program{Streams: s}).root(
 func (c *program) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kairos",
-		Short: "Run plans durably, and look after their runs",
+		Short: "Run plans durably and operate their runs",
 		Long: `kairos runs plans: workflows in YAML or JSON. It stores every run before the run
 starts. After a crash, the run continues where it stopped.
 
@@ -41,7 +41,9 @@ Commands work on a database file (--db, else $KAIROS_DB, else kairos.db in your
 data directory), or on a server with --server and --token. If kairosd serve has the
 database open, kairos uses the socket next to the file.
 
-Exit codes: 0 done, 1 the run failed or was cancelled, 2 bad usage or an invalid
+Documentation: /docs of a server, or docs/index.md in the repository.
+
+Exit codes: 0 success, 1 the run failed or was cancelled, 2 invalid usage or an invalid
 plan, 3 the run waits for a person, 4 the server or the database is unavailable.`,
 		Example:       "  kairos run hello.yaml --prompt \"good morning\"\n  kairos status\n  kairos runs --status failed",
 		Args:          cobra.NoArgs,
@@ -52,7 +54,8 @@ plan, 3 the run waits for a person, 4 the server or the database is unavailable.
 	root.PersistentPreRun = c.remember
 	c.flags(root)
 	root.AddGroup(&cobra.Group{ID: "verbs", Title: "Commands:"},
-		&cobra.Group{ID: "groups", Title: "Groups (without a subcommand, each lists):"}, &cobra.Group{ID: "short", Title: "Short forms:"})
+		&cobra.Group{ID: "groups", Title: "Groups (without a subcommand, each prints a list):"},
+		&cobra.Group{ID: "short", Title: "Short forms:"})
 	run, draft, runs, approval, agent := startCommands{c}, draftCommands{c}, runCommands{c}, approvalCommands{c}, agentCommands{c}
 	for _, g := range []struct {
 		group    string
@@ -98,7 +101,8 @@ func (c *program) overview(root *cobra.Command) error {
 		names[cmd.GroupID] = append(names[cmd.GroupID], cmd.Name())
 	}
 	c.Printf("\nGroups: %s.\nShort forms: %s.\n\n", strings.Join(names["groups"], ", "), strings.Join(names["short"], ", "))
-	c.Printf("Try:\n%s\n\nkairos --help describes all commands, kairos COMMAND --help one of them.\n", root.Example)
+	c.Printf("Try:\n%s\n\nkairos --help lists all commands and flags. kairos COMMAND --help explains a command.\n"+
+		"Documentation: /docs of a server, or docs/index.md in the repository.\n", root.Example)
 	return nil
 }
 

@@ -29,15 +29,15 @@ type bulkFlags struct {
 
 func (b *bulkFlags) add(cmd *cobra.Command, action domain.Action) {
 	f := cmd.Flags()
-	f.StringVar(&b.filter, "filter", "", "act on every run that matches, such as 'status:failed plan:invoice since:24h'")
-	f.IntVar(&b.rate, "rate", 0, "with many runs: at most this many per minute; 0: no limit")
+	f.StringVar(&b.filter, "filter", "", "select all matching runs, such as 'status:failed plan:invoice since:24h'")
+	f.IntVar(&b.rate, "rate", 0, "maximum number of runs per minute; 0: no limit")
 	if action == domain.ActionResume || action == domain.ActionRerun {
-		f.BoolVar(&b.noCanary, "no-canary", false, "with many runs: do not begin with a single run")
-		f.StringVar(&b.provider, "provider", "", "begin when this provider accepts calls again")
-		f.StringVar(&b.tool, "tool", "", `begin when the circuit of this tool closes, or of one host: "http api.example"`)
+		f.BoolVar(&b.noCanary, "no-canary", false, "do not start with a single run as a test")
+		f.StringVar(&b.provider, "provider", "", "start when this provider accepts calls again")
+		f.StringVar(&b.tool, "tool", "", `start when the circuit of this tool closes, or of one host: "http api.example"`)
 	}
 	if action != domain.ActionAcknowledge && action != domain.ActionLabel {
-		f.StringVar(&b.notBefore, "not-before", "", "begin at this time: 06:00, 2h, or 2030-01-31T06:00")
+		f.StringVar(&b.notBefore, "not-before", "", "start at this time: 06:00, 2h, or 2030-01-31T06:00")
 	}
 	cmd.Use, _, _ = strings.Cut(cmd.Use, " ")
 	cmd.Use += " RUN… | --filter FILTER"
@@ -185,6 +185,6 @@ func (c *program) watchBulk(ctx context.Context, b *client.Client, act domain.Bu
 
 func addMany(cmd *cobra.Command, reason *string, preview, detach *bool) {
 	cmd.Flags().StringVar(reason, "reason", "", "reason, for the audit log")
-	cmd.Flags().BoolVar(preview, "preview", false, "only print what would happen")
+	cmd.Flags().BoolVar(preview, "preview", false, "only print a preview")
 	cmd.Flags().BoolVar(detach, "detach", false, "do not wait for the operation (requires a server)")
 }

@@ -36,7 +36,8 @@ survive restarts of the server.`,
 						strconv.FormatInt(a.Refused, 10), cli.Stamp(a.CreatedAt), a.Actor, cmp.Or(a.Note, a.Query, a.Reason)})
 				}
 				return c.listed(append([]domain.Bulk{}, list...), "",
-					[]string{"OPERATION", "ACTION", "STATUS", "DONE", "REFUSED", "CREATED", "BY", "DESCRIPTION"}, rows, "no bulk operations")
+					[]string{"OPERATION", "ACTION", "STATUS", "DONE", "REFUSED", "CREATED", "BY", "DESCRIPTION"}, rows,
+					"no bulk operations")
 			})
 		},
 	}

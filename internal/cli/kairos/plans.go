@@ -200,7 +200,7 @@ they took. It reads the newest runs that started since --since, at most 500.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			from, err := filter.Moment(since, time.Now())
 			if err != nil {
-				return exit.Usage("--since: %s\n  write 24h, 7d or 2030-01-31T08:00", err)
+				return exit.Usage("--since: %s\n  use 24h, 7d, or 2030-01-31T08:00", err)
 			}
 			return c.with(cmd, func(b *client.Client) error {
 				p, err := findPlan(cmd.Context(), b, args[0])

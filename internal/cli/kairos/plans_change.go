@@ -15,7 +15,8 @@ func (c planCommands) plansAdd() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use: "add FILE…", Short: "Store plan files", Args: cobra.MinimumNArgs(1),
-		Long:    "Checks plan files and stores each as a new version of its plan. Known content is not stored again.",
+		Long: `Checks plan files and stores each as a new version of its plan. Content that is stored
+already is not stored again.`,
 		Example: "  kairos plans add report.yaml --reason \"retry the upload\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b *client.Client) error {
@@ -46,7 +47,7 @@ func (c planCommands) plansAdd() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "reason, for the history")
+	cmd.Flags().StringVar(&reason, "reason", "", "reason, for the list of versions")
 	return cmd
 }
 
@@ -118,7 +119,8 @@ Existing runs can be resumed, rerun, and forked.`
 
 func (c planCommands) plansArchive(archive bool) *cobra.Command {
 	use, short, long, done := "archive", "Archive a plan",
-		"Archives a plan: lists hide it, and no run of it starts. Its runs stay. \"kairos plans unarchive\" restores it.", "is archived"
+		"Archives a plan: lists hide it, and no run of it starts. Its runs are kept.\n\"kairos plans unarchive\" restores it.",
+		"is archived"
 	if !archive {
 		use, short, long, done = "unarchive", "Restore an archived plan",
 			"Restores an archived plan: lists show it, and runs of it can start.", "is no longer archived"

@@ -22,7 +22,7 @@ func (c *program) printPreview(p domain.Preview) {
 		}
 		return
 	}
-	c.Errorf("%s: %d kept, %d again, %d new", p.Action, len(p.Keep), len(p.Again), len(p.New))
+	c.Errorf("%s: %d kept, %d again, %d new", plainWord(string(p.Action)), len(p.Keep), len(p.Again), len(p.New))
 	if n := len(p.InDoubt); n > 0 {
 		c.Errorf(", %d in doubt", n)
 	}

@@ -2,7 +2,9 @@ package kairos
 
 import (
 	"context"
+	"errors"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -36,14 +38,14 @@ the command is interrupted, "kairos resume" continues the run.
 
 FILE contains a slash, ends in .yaml, .yml, or .json, or is - for stdin. Anything
 else is the key of a stored plan, with @VERSION one of its versions. --plan FILE
-names the plan, too.
+is another way to name the file.
 
---prompt gives the input as text, --input as JSON, or with @FILE from a file (@- reads
-stdin). --memory stores nothing on disk. --detach prints the id of the run and leaves
-the run to the server. --start-at schedules it.
+--prompt is the input as text. --input is the input as JSON, or @FILE (@- reads stdin).
+--memory stores nothing on disk. --detach prints the id of the run and leaves the run to
+the server. --start-at schedules the run.
 
 --dry-run runs only steps that compute or read, so an HTTP GET is sent. Other steps
-complete with a made-up output, and the journal shows their calls. A dry run of a file
+complete with a placeholder output, and the journal shows their calls. A dry run of a file
 stores no version of the plan. --offline is a dry run that sends nothing.
 
 --mock FILE tests a plan in a temporary database. The file maps each step that is not
@@ -93,7 +95,7 @@ path, error, usage, failedSteps.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&plan, "plan", "", "plan file (YAML or JSON, - reads stdin), or a stored plan")
-	f.StringVar(&mocks, "mock", "", "file with the results of steps: STEP → {output: …} or {error: …}")
+	f.StringVar(&mocks, "mock", "", "file with the results of steps: STEP: {output: …} or {error: …}")
 	f.BoolVar(&c.memory, "memory", false, "store nothing on disk")
 	start.add(cmd)
 	for _, flag := range []string{"detach", "dry-run", "offline", "start-at"} {
@@ -108,7 +110,8 @@ func (c startCommands) run(ctx context.Context, b *client.Client, doc document, 
 		if req.Plan, req.Version, err = c.stored(ctx, b, doc.name); err != nil {
 			return err
 		}
-		return c.start(ctx, b, req, detach)
+		key, _, _ := strings.Cut(doc.name, "@")
+		return adviseInput(c.start(ctx, b, req, detach), "the key input of the plan: "+c.command("plans show %s", key))
 	}
 	_, v, _, problems, err := b.SavePlan(ctx, doc.source, doc.format, "cli", "")
 	if err != nil {
@@ -116,7 +119,15 @@ func (c startCommands) run(ctx context.Context, b *client.Client, doc document, 
 	}
 	c.warnings(doc.name, problems)
 	req.Hash, req.Plan = v.Hash, v.PlanID
-	return c.start(ctx, b, req, detach)
+	return adviseInput(c.start(ctx, b, req, detach), "the key input of "+doc.name)
+}
+
+// adviseInput adds to an error about the input where its schema is.
+func adviseInput(err error, schema string) error {
+	if e, ok := errors.AsType[*domain.Error](err); ok && strings.HasPrefix(e.Message, "the input does not match") {
+		return exit.Advise(err, "pass --input JSON; the schema is "+schema)
+	}
+	return err
 }
 
 // dryRun runs a file without storing a version of its plan.
@@ -236,7 +247,7 @@ func (s *startFlags) add(cmd *cobra.Command) {
 	f.IntVar(&s.priority, "priority", 0, "runs with a higher priority start first")
 	f.StringVar(&s.group.Key, "concurrency-key", "", "runs with this key share --concurrency-limit")
 	f.IntVar(&s.group.Limit, "concurrency-limit", 1, "with --concurrency-key: maximum number of runs at once")
-	f.StringVar(&s.group.OnConflict, "on-conflict", "queue", "with --concurrency-key: queue, skip or cancel_oldest")
+	f.StringVar(&s.group.OnConflict, "on-conflict", "queue", "with --concurrency-key: queue, skip, or cancel_oldest")
 	addLimits(cmd, &s.limits)
 	f.BoolVar(&s.detach, "detach", false, "print the id of the run, and do not wait for it (requires a server)")
 	cmd.MarkFlagsMutuallyExclusive("prompt", "input")
@@ -245,10 +256,10 @@ func (s *startFlags) add(cmd *cobra.Command) {
 // addLimits adds the flags of a run's limits.
 func addLimits(cmd *cobra.Command, l *domain.Limits) {
 	f := cmd.Flags()
-	f.Int64Var(&l.MaxSteps, "max-steps", 0, "the run waits for a person before it starts more steps")
-	f.DurationVar(&l.MaxDuration, "max-duration", 0, "… before it runs longer, such as 10m")
-	f.Int64Var(&l.MaxTokens, "max-tokens", 0, "… before its models use more tokens")
-	f.Float64Var(&l.MaxCost, "max-cost", 0, "… before they cost more")
+	f.Int64Var(&l.MaxSteps, "max-steps", 0, "maximum number of steps; then the run waits for a person")
+	f.DurationVar(&l.MaxDuration, "max-duration", 0, "maximum duration, such as 10m; then the run waits")
+	f.Int64Var(&l.MaxTokens, "max-tokens", 0, "maximum number of model tokens; then the run waits")
+	f.Float64Var(&l.MaxCost, "max-cost", 0, "maximum cost of models; then the run waits")
 }
 
 // request turns the flags into a request.

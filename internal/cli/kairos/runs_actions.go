@@ -24,7 +24,7 @@ func (a *action) command(c runCommands, cmd *cobra.Command, prepare func(cmd *co
 	f := cmd.Flags()
 	f.StringVar(&a.req.Reason, "reason", "", "reason, for the audit log")
 	f.BoolVar(&a.detach, "detach", false, "do not wait for the run (requires a server)")
-	f.BoolVar(&a.preview, "preview", false, "only print what would happen")
+	f.BoolVar(&a.preview, "preview", false, "only print a preview")
 	if a.req.Action != domain.ActionFork {
 		cmd.Use = string(a.req.Action)
 		a.many.add(cmd, a.req.Action)
@@ -112,7 +112,9 @@ func (c runCommands) act(cmd *cobra.Command, b *client.Client, a *action) error 
 func (c runCommands) cancelCommand() *cobra.Command {
 	a := &action{req: domain.ActionRequest{Action: domain.ActionCancel}}
 	return a.command(c, &cobra.Command{
-		Short: "Cancel runs", Long: "Cancels runs: no step starts, and active steps are stopped. On a terminal, it requires a confirmation.",
+		Short: "Cancel runs",
+		Long: `Cancels runs: no step starts, and active steps are stopped. On a terminal, it requires a
+confirmation.`,
 		Example: "  kairos cancel 7qx2 --reason \"wrong input\"\n  kairos cancel --filter 'status:running plan:invoice' --preview",
 	}, nil)
 }
@@ -120,7 +122,8 @@ func (c runCommands) cancelCommand() *cobra.Command {
 func (c runCommands) pauseCommand() *cobra.Command {
 	a := &action{req: domain.ActionRequest{Action: domain.ActionPause}}
 	return a.command(c, &cobra.Command{
-		Short: "Pause runs", Long: "Pauses runs: active steps finish, and no step starts until \"kairos resume\".",
+		Short:   "Pause runs",
+		Long:    `Pauses runs: active steps finish, and no step starts until "kairos resume".`,
 		Example: "  kairos runs pause 7qx2\n  kairos runs pause --filter 'status:running plan:invoice'",
 	}, nil)
 }
@@ -128,8 +131,9 @@ func (c runCommands) pauseCommand() *cobra.Command {
 func (c runCommands) deleteCommand() *cobra.Command {
 	a := &action{req: domain.ActionRequest{Action: domain.ActionDelete}}
 	return a.command(c, &cobra.Command{
-		Short: "Delete finished runs", Long: "Removes finished runs from all lists. The journal of a run stays until retention removes " +
-			"it. On a terminal, it requires a confirmation.",
+		Short: "Delete finished runs",
+		Long: `Removes finished runs from all lists. The journals stay until retention deletes them. On
+a terminal, it requires a confirmation.`,
 		Example: "  kairos runs delete 7qx2\n  kairos runs delete --filter 'status:completed plan:test' --yes",
 	}, nil)
 }
@@ -139,8 +143,8 @@ func (c runCommands) rerunCommand() *cobra.Command {
 	input := ""
 	cmd := a.command(c, &cobra.Command{
 		Short: "Start a run again with the same input",
-		Long: "Starts a new run with the plan version and the input of an earlier run. --version -1 uses the newest version, --input " +
-			"another input.",
+		Long: `Starts a new run with the plan version and the input of an earlier run. --version -1
+uses the newest version, and --input another input.`,
 		Example: "  kairos rerun 7qx2\n  kairos rerun 7qx2 --version -1\n" +
 			"  kairos rerun --filter 'status:failed plan:invoice since:24h' --rate 60",
 	}, func(cmd *cobra.Command, _ []string) error { return c.newRun(cmd, a, input) })
@@ -162,7 +166,7 @@ steps, the input, and the plan version can be replaced. The original run does no
 		for _, e := range edits {
 			node, value, ok := strings.Cut(e, "=")
 			if !ok {
-				return exit.Usage("--edit %q is not STEP=JSON", e)
+				return exit.Usage("invalid --edit %q\n  use STEP=JSON", e)
 			}
 			if a.req.Edits == nil {
 				a.req.Edits = map[string]domain.RawJSON{}
@@ -183,9 +187,9 @@ steps, the input, and the plan version can be replaced. The original run does no
 	f := cmd.Flags()
 	f.Int64Var(&a.req.At, "at", 0, "journal position to keep, as kairos show prints it; 0 keeps nothing (required)")
 	f.StringArrayVar(&reuse, "reuse", nil,
-		"STEP, STEP#ITERATION or STEP#ITERATION[ITEM]: use its recorded result instead of running it; repeatable")
+		"STEP, STEP#ITERATION, or STEP#ITERATION[ITEM]: use its recorded result; repeatable")
 	f.StringArrayVar(&stubs, "stub", nil,
-		"STEP=JSON, STEP#ITERATION=JSON or STEP#ITERATION[ITEM]=JSON: use this result instead of running it; repeatable")
+		"STEP=JSON, STEP#ITERATION=JSON, or STEP#ITERATION[ITEM]=JSON: use this result; repeatable")
 	f.StringArrayVar(&edits, "edit", nil, "STEP=JSON or STEP#ITERATION=JSON: replace a kept output; repeatable")
 	addNewRun(cmd, a, &input)
 	return cmd
@@ -199,13 +203,13 @@ func (c runCommands) newRun(cmd *cobra.Command, a *action, input string) (err er
 		}
 	}
 	if a.req.At < 0 || a.req.Version < -1 {
-		return exit.Usage("--at must not be negative; --version is a number, 0 or -1")
+		return exit.Usage("--at must not be negative; --version must be a version, 0, or -1")
 	}
 	return nil
 }
 
 func addNewRun(cmd *cobra.Command, a *action, input *string) {
-	cmd.Flags().StringVar(input, "input", "", "another input as JSON, or @FILE")
+	cmd.Flags().StringVar(input, "input", "", "new input as JSON, or @FILE")
 	cmd.Flags().IntVar(&a.req.Version, "version", 0, "plan version; 0: the same, -1: the newest")
 }
 
@@ -218,7 +222,7 @@ func (c runCommands) overrides(reuse, stubs []string) (map[string]domain.Overrid
 	for _, text := range stubs {
 		node, value, ok := strings.Cut(text, "=")
 		if !ok {
-			return nil, exit.Usage("--stub %q is not STEP=JSON", text)
+			return nil, exit.Usage("invalid --stub %q\n  use STEP=JSON", text)
 		}
 		j, err := c.jsonArgument("--stub", value)
 		if err != nil {

@@ -61,9 +61,9 @@ func (c runCommands) compared(d rundiff.Comparison) {
 		)
 	}
 	if d.First != nil {
-		c.Printf("they part at %s: %s\n", d.First.Step, cli.FirstLine(d.First.Says))
+		c.Printf("first difference at step %s: %s\n", d.First.Step, cli.FirstLine(d.First.Says))
 	} else {
-		c.Printf("no step differs\n")
+		c.Printf("no differences between steps\n")
 	}
 	c.differs("input", d.Input)
 	c.differs("output", d.Output)
@@ -77,7 +77,7 @@ func (c runCommands) compared(d rundiff.Comparison) {
 		a, b []string
 	}{{"agents", d.A.Agents, d.B.Agents}, {"tools", d.A.Tools, d.B.Tools}, {"providers", d.A.Providers, d.B.Providers}} {
 		if x, y := strings.Join(k.a, ", "), strings.Join(k.b, ", "); x != y {
-			c.Printf("%s: %s, in the second %s\n", k.what, cmp.Or(x, "-"), cmp.Or(y, "-"))
+			c.Printf("%s: %s; in the second run %s\n", k.what, cmp.Or(x, "-"), cmp.Or(y, "-"))
 		}
 	}
 	rows := [][]string{}
@@ -90,9 +90,9 @@ func (c runCommands) compared(d rundiff.Comparison) {
 		}
 		rows = append(rows, []string{s.Step, seen(s.A), seen(s.B), longer, s.Says})
 	}
-	c.Table([]string{"STEP", "FIRST", "SECOND", "LONGER BY", "DIFFERS"}, rows)
+	c.Table([]string{"STEP", "FIRST", "SECOND", "DURATION", "DIFFERENCE"}, rows)
 	if d.Left > 0 {
-		c.Errorf("%d more steps are not compared\n", d.Left)
+		c.notef("%s not compared\n", counted(d.Left, "more step"))
 	}
 }
 
@@ -103,7 +103,7 @@ func seen(s *rundiff.Seen) string {
 	}
 	text := string(s.Status) + " " + milliseconds(s.TookMs)
 	if s.Attempts > 1 {
-		text += fmt.Sprintf(" (try %d)", s.Attempts)
+		text += fmt.Sprintf(" (attempt %d)", s.Attempts)
 	}
 	return text
 }
@@ -115,7 +115,7 @@ func (c runCommands) differs(what string, v rundiff.Value) {
 	}
 	c.Printf("%s:\n", what)
 	if v.TooLong {
-		c.Printf("  too long to be compared part by part: %d bytes, in the second %d\n", v.BytesA, v.BytesB)
+		c.Printf("  too long to compare: %d bytes; in the second run %d bytes\n", v.BytesA, v.BytesB)
 	}
 	for _, ch := range v.Changes {
 		if ch.Op != jsondiff.Added {
@@ -126,7 +126,7 @@ func (c runCommands) differs(what string, v rundiff.Value) {
 		}
 	}
 	if v.More {
-		c.Printf("  and more\n")
+		c.Printf("  more differences are not shown\n")
 	}
 }
 

@@ -18,8 +18,8 @@ func (c runCommands) limitsCommand() *cobra.Command {
 	detach, asked := false, map[string]*string{}
 	cmd := &cobra.Command{
 		Use: "limits RUN", Short: "Change a run's limits", Args: cobra.ExactArgs(1),
-		Long: `Changes the limits that the flags name. A number replaces a limit, a number with a plus
-sign is added to it. A run that waits for budget continues where it stopped. A limit
+		Long: `Changes the limits of a run. A number replaces a limit. A number with a plus sign is
+added to it. A run that waits for budget continues where it stopped. A limit
 below what the run has used is rejected.`,
 		Example: "  kairos runs limits 7qx2 --max-tokens +5000\n" +
 			"  kairos runs limits 7qx2 --max-tokens 200000 --reason \"the customer agreed\"\n" +
@@ -31,7 +31,7 @@ below what the run has used is rejected.`,
 				}
 			}
 			if req.Limits == (domain.Limits{}) && req.Raise == (domain.Limits{}) {
-				return exit.Usage("missing flag: --max-steps, --max-duration, --max-tokens or --max-cost")
+				return exit.Usage("missing flag --max-steps, --max-duration, --max-tokens, or --max-cost")
 			}
 			return c.with(cmd, func(b *client.Client) error {
 				if err := canDetach(b, detach); err != nil {
@@ -52,9 +52,9 @@ below what the run has used is rejected.`,
 			})
 		},
 	}
-	for flag, help := range map[string]string{"max-steps": "most steps, or +N more",
-		"max-duration": "longest running time, as 2h, or +30m more",
-		"max-tokens":   "most tokens of its models, or +N more", "max-cost": "highest cost, or +N more"} {
+	for flag, help := range map[string]string{"max-steps": "maximum number of steps, or +N more",
+		"max-duration": "maximum duration, such as 2h, or +30m more",
+		"max-tokens":   "maximum number of tokens, or +N more", "max-cost": "maximum cost, or +N more"} {
 		asked[flag] = cmd.Flags().String(flag, "", help)
 	}
 	cmd.Flags().StringVar(&req.Reason, "reason", "", "reason, for the audit log")
@@ -88,7 +88,7 @@ func limitOf(req *domain.ActionRequest, flag, text string) error {
 		if flag == "max-duration" {
 			example = "90s, 2h, or +30m"
 		}
-		return exit.Usage("--%s %q is not a limit; write it as %s", flag, text, example)
+		return exit.Usage("invalid --%s %q\n  use %s", flag, text, example)
 	}
 	return nil
 }
@@ -116,7 +116,7 @@ or run the step again, skip it, or fail it.`,
 				}
 			}
 			if given != 1 {
-				return exit.Usage("use exactly one of --happened OUTPUT, --retry, --skip and --fail")
+				return exit.Usage("use exactly one of --happened JSON, --retry, --skip, and --fail")
 			}
 			var err error
 			if req.Action == "happened" {
@@ -143,13 +143,13 @@ or run the step again, skip it, or fail it.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&happened, "happened", "", "it happened, with this output as JSON, or @FILE")
-	f.BoolVar(&retry, "retry", false, "it did not happen: run it again")
+	f.StringVar(&happened, "happened", "", "the step happened, with this output as JSON, or @FILE")
+	f.BoolVar(&retry, "retry", false, "the step did not happen: run it again")
 	f.BoolVar(&skip, "skip", false, "skip the step")
 	f.BoolVar(&fail, "fail", false, "fail the step")
 	f.StringVar(&req.Reason, "reason", "", "reason, for the audit log")
 	f.IntVar(&req.Visit, "visit", 1, "iteration of the step")
-	f.IntVar(&req.Item, "item", -1, "item of a foreach")
+	f.IntVar(&req.Item, "item", -1, "item of a foreach, from 0")
 	f.IntVar(&req.Attempt, "attempt", 0, "attempt (default: the latest)")
 	return cmd
 }
@@ -167,7 +167,7 @@ func latestDoubt(cmd *cobra.Command, b *client.Client, req *domain.ResolveReques
 			return nil
 		}
 	}
-	return domain.Errorf(domain.CodeNotFound, "run %s has no attempt of node %q", domain.ShortID(req.Run), req.Node)
+	return domain.Errorf(domain.CodeNotFound, "run %s has no attempt of step %q", domain.ShortID(req.Run), req.Node)
 }
 
 // labelCommand gives runs labels.
@@ -178,7 +178,8 @@ func (c runCommands) labelCommand() *cobra.Command {
 	var preview, detach bool
 	cmd := &cobra.Command{
 		Use: "label", Short: "Add labels to runs",
-		Long: "Adds labels to runs. A label that a run has already gets the new value. Retention keeps runs with the label pin.",
+		Long: `Adds labels to runs. A new value replaces an earlier one. Retention keeps runs with the
+label pin.`,
 		Example: "  kairos runs label 7qx2 --set ticket=4711\n" +
 			"  kairos runs label --filter 'plan:invoice since:7d' --set team=billing --set pin=yes",
 		RunE: func(cmd *cobra.Command, args []string) error {

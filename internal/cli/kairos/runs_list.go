@@ -49,14 +49,14 @@ func (c runCommands) listCommand() *cobra.Command {
 		Use:   "list",
 		Short: "List runs",
 		Long: `Lists runs, newest first. --since compares the end of finished runs, and the start of
-others. --filter takes the filter of the dashboard's list of runs.`,
+others. --filter takes the same filter as the list of runs on the dashboard.`,
 		Example: "  kairos runs --status failed --since 24h\n  kairos runs --filter 'status:failed plan:invoice took:>5m'\n" +
 			"  kairos runs --view nightly\n  kairos runs --plan report --json",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if view != "" || query != "" {
 				if view != "" && query != "" || status != "" || plan != "" || since != "" || len(labels) > 0 {
-					return exit.Usage("use either --filter, --view, or --status, --plan, --since and --label")
+					return exit.Usage("use either --filter, or --view, or --status, --plan, --since, and --label")
 				}
 				return c.with(cmd, func(b *client.Client) error {
 					if view != "" {
@@ -77,7 +77,7 @@ others. --filter takes the filter of the dashboard's list of runs.`,
 			if status != "" {
 				for _, s := range strings.Split(status, ",") {
 					if !slices.Contains(domain.RunStatuses, domain.RunStatus(s)) {
-						return exit.Usage("unknown status %q\n  use queued, running, waiting, completed, failed or cancelled", s)
+						return exit.Usage("unknown status %q\n  use queued, running, waiting, completed, failed, or cancelled", s)
 					}
 					f.Statuses = append(f.Statuses, domain.RunStatus(s))
 				}
@@ -85,7 +85,7 @@ others. --filter takes the filter of the dashboard's list of runs.`,
 			var err error
 			if since != "" {
 				if f.Since, err = filter.Moment(since, time.Now()); err != nil {
-					return exit.Usage("--since: %s\n  write 24h, 7d or 2030-01-31T08:00", err)
+					return exit.Usage("--since: %s\n  use 24h, 7d, or 2030-01-31T08:00", err)
 				}
 			}
 			if f.Labels, err = parseLabels(labels); err != nil {
@@ -98,11 +98,11 @@ others. --filter takes the filter of the dashboard's list of runs.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&status, "status", "", "only these statuses, separated by commas")
+	f.StringVar(&status, "status", "", "only runs with these statuses, separated by commas")
 	f.StringVar(&plan, "plan", "", "only runs of this plan")
 	f.StringVar(&query, "filter", "", "filter, such as 'status:failed plan:invoice since:24h took:>5m'")
-	f.StringVar(&view, "view", "", "runs of a saved view (kairos views)")
-	f.StringVar(&since, "since", "", "only since 24h, 7d, or a time")
+	f.StringVar(&view, "view", "", "only runs of a saved view (kairos views)")
+	f.StringVar(&since, "since", "", "only runs since 24h, 7d, or a time")
 	f.StringArrayVar(&labels, "label", nil, "only runs with label KEY=VALUE; repeatable")
 	l.add(cmd)
 	return cmd
@@ -145,7 +145,7 @@ func viewNamed(cmd *cobra.Command, b *client.Client, name string) (string, error
 	}
 	if found == "" {
 		return "", domain.Errorf(domain.CodeNotFound, "view %q not found", name).
-			Suggest("%s", cmp.Or(strings.Join(names, ", "), "save one: kairos views save NAME FILTER"))
+			Suggest("%s", cmp.Or(strings.Join(names, ", "), "save a view: kairos views save NAME FILTER"))
 	}
 	return found, nil
 }

@@ -61,8 +61,8 @@ If the run changes after the preview, nothing happens and the exit code is 2.
 	f.BoolVar(&release, "release", false, "release a quarantined or held run")
 	f.BoolVar(&now, "now", false, "start a scheduled run now")
 	f.StringVar(&a.req.Only, "only", "", "STEP or STEP#ITERATION: run only this failed step, then pause the run")
-	f.DurationVar(&a.req.Timeout, "timeout", 0, "timeout of the steps that run again, this once")
-	f.IntVar(&a.req.Attempts, "attempts", 0, "attempts of the steps that run again, this once")
+	f.DurationVar(&a.req.Timeout, "timeout", 0, "timeout of the repeated steps, for this resume")
+	f.IntVar(&a.req.Attempts, "attempts", 0, "attempts of the repeated steps, for this resume")
 	addYes(cmd, &a.yes)
 	return cmd
 }

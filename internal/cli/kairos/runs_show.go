@@ -102,16 +102,13 @@ func (c runCommands) standing(r domain.Run, s domain.FailureStatus) (out string)
 // show prints a run: facts, journal, result, and the commands that continue it.
 func (c runCommands) show(d domain.RunDetail, stands domain.FailureStatus) {
 	r, short := d.Run, domain.ShortID(d.Run.ID)
-	status := plainWord(string(r.Status))
-	if r.WaitReason != "" {
-		status += " (" + plainWord(string(r.WaitReason)) + ")"
-	}
 	attention := ""
 	if r.Attention {
 		attention = "required"
 	}
-	c.Facts("run "+r.ID, [][2]string{{"plan", fmt.Sprintf("%s v%d", r.PlanKey, r.Version)}, {"status", status}, {"message", r.Headline},
-		{"attention", attention}, {"created", cli.Stamp(r.CreatedAt) + " by " + r.Actor}, {"started", startTime(r)},
+	c.Facts("run "+r.ID, [][2]string{{"plan", fmt.Sprintf("%s v%d", r.PlanKey, r.Version)}, {"status", statusOf(r)},
+		{"message", r.Headline}, {"attention", attention}, {"created", cli.Stamp(r.CreatedAt) + " by " + r.Actor},
+		{"started", startTime(r)},
 		{"ended", endTime(r)}, {"input", valueLine(r.Input)}, {"forked from", r.ForkedFrom}, {"rerun of", r.RerunOf}})
 	for _, re := range domain.ReplansOf(d) {
 		c.Printf("replanned after %s failed: v%d → v%d: %s\n", re.Node, re.From, re.To, cli.FirstLine(re.Reason))
@@ -189,7 +186,8 @@ func (c runCommands) logsCommand() *cobra.Command {
 	var follow bool
 	cmd := &cobra.Command{
 		Use: "logs RUN", Short: "Show a run's journal", Args: cobra.ExactArgs(1),
-		Long:    "Prints the journal of a run with the log lines of its steps. With -f it continues until the run ends.",
+		Long: `Prints the journal of a run with the log lines of its steps. With --follow, it continues
+until the run ends.`,
 		Example: "  kairos logs 7qx2 -f",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b *client.Client) error {

@@ -24,8 +24,8 @@ func (c runCommands) stepsCommand() *cobra.Command {
 		Use: "steps [FILTER]", Short: "Search steps across runs",
 		Long: `Searches attempts of steps in all runs, newest runs first. The filter takes the terms
 plan: v: node: status: error: took: attempt: since: until:. A comma means "one of".
---sort took lists the slowest of the attempts that were read. A search ends after a number
-of attempts; --cursor continues it.`,
+--sort took lists the slowest attempts first. A search reads a limited number of
+attempts; --cursor continues it.`,
 		Example: "  kairos runs steps status:failed since:24h\n  kairos runs steps plan:invoice node:fetch 'took:>5s' --sort took\n" +
 			"  kairos runs steps 'attempt:>1' --json",
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -130,8 +130,8 @@ func (c serverCommands) logsCommand() *cobra.Command {
 	level := ""
 	cmd := &cobra.Command{
 		Use: "logs [TEXT]", Short: "Show the newest log lines of a server", Args: cobra.MaximumNArgs(1),
-		Long: "Prints the newest log lines of a server, oldest first, with secrets masked. With TEXT, only lines that contain it. With " +
-			"--json, one object per line.",
+		Long: `Prints the newest log lines of a server, oldest first, with secrets masked. With TEXT, it
+prints only lines that contain TEXT. With --json, it prints one object per line.`,
 		Example: "  kairos server logs\n  kairos server logs --level WARN\n  kairos server logs 7qx2 --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch level = strings.ToUpper(level); level {
@@ -205,7 +205,8 @@ create, read, approve, and cancel runs. Maintenance survives restarts of the ser
 func (c serverCommands) backupCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "backup", Short: "Create a verified backup", Args: cobra.NoArgs,
-		Long:    "Creates a verified backup in the backup directory of the server. \"kairosd backup FILE\" writes one to a file.",
+		Long: `Creates a verified backup in the backup directory of the server. "kairosd backup FILE"
+writes a backup to a file.`,
 		Example: "  kairos server backup",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.with(cmd, func(k *client.Client) error {

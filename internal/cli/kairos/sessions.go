@@ -35,7 +35,8 @@ func (c sessionCommands) showCommand() *cobra.Command {
 	var owner string
 	cmd := &cobra.Command{
 		Use: "show SESSION", Short: "Show session memory", Args: cobra.ExactArgs(1),
-		Long:    "Prints the memory of a session, newest first. Only an admin can read the sessions of others.",
+		Long: `Prints the memory of a session, newest first. Only an admin can read the sessions of
+others.`,
 		Example: "  kairos sessions show customer-7\n  kairos sessions show customer-7 --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b *client.Client) error {

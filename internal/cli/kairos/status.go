@@ -33,9 +33,9 @@ type doubt struct {
 func (c statusCommands) statusCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "status", Short: "Show what needs attention", Args: cobra.NoArgs,
-		Long: `Shows what needs attention: pending approvals, runs that wait for a person, and failed
-runs that are not acknowledged, with the command for each. It prints at most 10 rows of
-each list, and the number of active runs.`,
+		Long: `Shows what needs attention: pending approvals, runs that wait for a person, steps in
+doubt, and failed runs that are not acknowledged, each with a command. It prints at most
+10 rows of each kind, and the number of active runs.`,
 		Example: "  kairos status\n  kairos status --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.with(cmd, func(b *client.Client) error {

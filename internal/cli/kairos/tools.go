@@ -55,9 +55,9 @@ func (c toolCommands) toolAccept() *cobra.Command {
 	var reason, digest string
 	cmd := &cobra.Command{
 		Use: "accept TOOL", Short: "Accept the changed definition of a tool", Args: cobra.ExactArgs(1),
-		Long: `Accepts the definition that an MCP server offers now, and prints the changes. Read the
-definition first with "kairos tools --json" or on the dashboard, because models follow
-it. With --digest, only the definition that you read is accepted.`,
+		Long: `Accepts the current definition of a tool of an MCP server, and prints the changes. Read
+the definition first with "kairos tools show TOOL" or on the dashboard, because models
+follow it. With --digest, only the definition with that digest is accepted.`,
 		Example: "  kairos tools accept files.read --reason \"new version of the server\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b *client.Client) error {
@@ -118,8 +118,8 @@ func findTool(cmd *cobra.Command, b *client.Client, name string) (domain.ToolInf
 func (c toolCommands) toolShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show TOOL", Short: "Show a tool", Args: cobra.ExactArgs(1),
-		Long: "Prints the source of a tool, its side-effect class, the schema of its arguments, and statistics of its calls in the " +
-			"last 24 hours.",
+		Long: `Prints the source of a tool, its side-effect class, the schema of its arguments, and
+statistics of its calls in the last 24 hours.`,
 		Example: "  kairos tools show http",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b *client.Client) error {
@@ -161,7 +161,8 @@ func (c toolCommands) toolCall() *cobra.Command {
 		Long: `Calls a tool with the arguments of --input, and prints its result. The call is a run
 with one step: it has a journal, and approvals and permissions apply. With --dry-run,
 a call that computes or reads is made, so an HTTP GET is sent. Other calls are printed.`,
-		Example: "  kairos tools call calculator --input '{\"expression\": \"6*7\"}'\n  kairos tools call http --input @request.json --dry-run",
+		Example: "  kairos tools call calculator --input '{\"expression\": \"6*7\"}'\n" +
+			"  kairos tools call http --input @request.json --dry-run",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			value, err := c.input(cmd, "", input)
 			if err != nil {
@@ -201,8 +202,8 @@ a call that computes or reads is made, so an HTTP GET is sent. Other calls are p
 			})
 		},
 	}
-	cmd.Flags().StringVar(&input, "input", "", "the arguments as JSON, or @FILE")
-	cmd.Flags().Bool("dry-run", false, "make only calls that compute or read, such as an HTTP GET; show the others")
+	cmd.Flags().StringVar(&input, "input", "", "arguments as JSON, or @FILE")
+	cmd.Flags().Bool("dry-run", false, "make only calls that compute or read, such as an HTTP GET")
 	cmd.Flags().Bool("offline", false, "a dry run that sends nothing")
 	return cmd
 }
@@ -236,7 +237,8 @@ func (c toolCommands) retryServerCommand() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use: "retry SERVER", Short: "Restart a disabled MCP server", Args: cobra.ExactArgs(1),
-		Long:    "Restarts an MCP server that ended too often, or that waits for its restart. A running server lists its tools again.",
+		Long: `Restarts an MCP server that is disabled, or that waits for its restart. If the server
+runs, kairosd lists its tools again.`,
 		Example: "  kairos tools retry files --reason \"the disk is back\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b *client.Client) error {

@@ -59,8 +59,8 @@ func (c viewCommands) saveCommand() *cobra.Command {
 	shared := false
 	cmd := &cobra.Command{
 		Use: "save NAME FILTER", Short: "Save a filter", Args: cobra.ExactArgs(2),
-		Long: "Saves a filter of the list of runs as a view. A view with the same name is replaced. With --shared, all users " +
-			"see the view.",
+		Long: `Saves a filter of the list of runs as a view. A view with the same name is replaced. With
+--shared, all users see the view.`,
 		Example: "  kairos views save nightly 'plan:report since:24h' --shared",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if strings.TrimSpace(args[0]) == "" || strings.TrimSpace(args[1]) == "" {
@@ -87,7 +87,8 @@ func (c viewCommands) deleteCommand() *cobra.Command {
 	shared := false
 	cmd := &cobra.Command{
 		Use: "delete NAME", Short: "Delete a saved filter", Args: cobra.ExactArgs(1),
-		Long:    "Deletes one of your views, or with --shared a view that all users see. On a terminal, it requires a confirmation.",
+		Long: `Deletes one of your views, or with --shared a view that all users see. On a terminal, it
+requires a confirmation.`,
 		Example: "  kairos views delete nightly",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd, func(b *client.Client) error {

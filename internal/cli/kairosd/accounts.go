@@ -80,7 +80,8 @@ func parseRole(s string) (domain.Role, error) {
 func (d *program) userCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "user", Short: "Manage users", Args: cobra.NoArgs,
-		Long:    "Adds, lists, and changes users. Without a subcommand, it lists them. kairosd serve may be running or stopped.",
+		Long: `Adds, lists, and changes users. Without a subcommand, it lists them. kairosd serve may be
+running or stopped.`,
 		Example: "  kairosd user --data /var/lib/kairos\n  kairosd user add marta --role operator < password.txt",
 		RunE:    accountLists{d}.listUsers,
 	}
@@ -297,7 +298,8 @@ func (d *program) password() (string, error) {
 func (d *program) tokenCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "token", Short: "Manage API tokens", Args: cobra.NoArgs,
-		Long:    "Creates, lists, and revokes API tokens. Without a subcommand, it lists them. kairosd serve may be running or stopped.",
+		Long: `Creates, lists, and revokes API tokens. Without a subcommand, it lists them. kairosd serve
+may be running or stopped.`,
 		Example: "  kairosd token\n  kairosd token create --role operator --name ci",
 		RunE:    accountLists{d}.listTokens,
 	}

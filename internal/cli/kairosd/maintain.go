@@ -22,8 +22,8 @@ import (
 func (d *program) migrateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "migrate", Short: "Show or apply database migrations", Args: cobra.NoArgs,
-		Long: "Shows the migrations of the database. kairosd serve applies missing migrations. kairosd migrate up applies them before. " +
-			"A newer database is not changed.",
+		Long: `Shows the migrations of the database. kairosd serve applies missing migrations. To apply
+them before, use kairosd migrate up. A newer database is not changed.`,
 		Example: "  kairosd migrate --data /var/lib/kairos\n  kairosd migrate up --data /var/lib/kairos",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return d.withStore(cmd.Context(), true, func(s *store.Store) error { return d.migrations(cmd, s) })
@@ -81,8 +81,8 @@ func (d *program) auditCommand() *cobra.Command {
 	}
 	cmd.AddCommand(d.auditExportCommand(), d.newKeyCommand(), d.publicKeyCommand(), d.verifyExportCommand(), &cobra.Command{
 		Use: "verify", Short: "Check the whole audit log", Args: cobra.NoArgs,
-		Long: "Reads the whole audit log and checks its numbering, its chain, and the anchor next to the database. It works while " +
-			"kairosd serve runs. Exit code 1: the check failed.",
+		Long: `Reads the whole audit log and checks its numbering, its chain, and the anchor next to the
+database. kairosd serve may be running or stopped. Exit code 1: the check failed.`,
 		Example: "  kairosd audit verify --data /var/lib/kairos --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return d.withStore(cmd.Context(), true, func(s *store.Store) error {
@@ -91,14 +91,15 @@ func (d *program) auditCommand() *cobra.Command {
 					return err
 				}
 				if d.json {
-					if err := d.Print(map[string]any{"events": r.Events, "links": r.Links, "last": r.Last, "unauthenticated": r.Unauthenticated,
-						"problems": orEmptyList(r.Problems)}); err != nil {
+					if err := d.Print(map[string]any{"events": r.Events, "links": r.Links, "last": r.Last,
+						"unauthenticated": r.Unauthenticated,
+						"problems":        orEmptyList(r.Problems)}); err != nil {
 						return err
 					}
 				} else {
 					d.Printf("%d events, %d links, last event %d\n", r.Events, r.Links, r.Last)
 					if r.Unauthenticated > 0 {
-						d.Printf("events up to %d are not authenticated: the key file that they were written with is lost\n", r.Unauthenticated)
+						d.Printf("events up to %d are not authenticated, because their key file is lost\n", r.Unauthenticated)
 					}
 					for _, p := range r.Problems {
 						d.Printf("PROBLEM: %s\n", p)

@@ -31,7 +31,7 @@ func TakeLock(path string) (*os.File, error) {
 			holder = fmt.Sprintf("process %d", pid)
 		}
 		return nil, domain.Errorf(domain.CodeLocked, "%s has the database open", holder).
-			Suggest("wait for it, stop it, or use --server")
+			Suggest("wait for it, or start kairosd serve so that commands share the database")
 	}
 	if err := f.Truncate(0); err == nil {
 		_, err = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
