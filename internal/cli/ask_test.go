@@ -134,7 +134,7 @@ func TestConstraintsOfAskBecomeTheRuns(t *testing.T) {
 		t.Errorf("a timeout of nothing: exit %d, %s", code, stderr)
 	}
 	if _, stderr, code := s.run("ask", "--config", config, "write about tea", "--priority", "urgent"); code != 2 ||
-		!strings.Contains(stderr, "low, medium or high") {
+		!strings.Contains(stderr, "low, medium, or high") {
 		t.Errorf("an unknown priority: exit %d, %s", code, stderr)
 	}
 	_, run := s.ask(config, "write about tea", "--budget", "200000", "--timeout", "2h", "--priority", "high")

@@ -302,7 +302,7 @@ func TestUsageMistakesAreNamed(t *testing.T) {
 		{[]string{"status", "now"}, 2, "unexpected argument \"now\"\n  usage: kairos status\n"},
 		{[]string{"run", "x", "--prompt", "a", "--input", "1"}, 2, "use either --input or --prompt, not both"},
 		{[]string{"failures", "ack", "--plan", "a"}, 2, "use --plan, --step and --error together"},
-		{[]string{"failures", "unack"}, 2, "name either a run, or a group of failures"},
+		{[]string{"failures", "unack"}, 2, "use either RUN, or --plan, --step, and --error"},
 		{[]string{"runs", "--server", "http://127.0.0.1:1"}, 4, ""}, {[]string{"runs", "--config", "missing.yaml"}, 2, "configuration"},
 	} {
 		_, stderr, code := s.run(c.args...)
