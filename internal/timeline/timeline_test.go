@@ -148,6 +148,34 @@ func TestTenThousandSegmentsAreAsManyAsCanBeSeen(t *testing.T) {
 	}
 }
 
+// A strip is as high as much was at work at once, and never has more stretches than columns.
+func TestADensityStripShowsHowMuchWasAtWork(t *testing.T) {
+	t.Parallel()
+	in := []timeline.Segment{{X: 0, W: 50}, {X: 0, W: 50}, {X: 25, W: 25}, {X: 25, W: 25}, {X: 75, W: 25}}
+	want := []timeline.Level{{X: 0, W: 25, H: .5}, {X: 25, W: 25, H: 1}, {X: 75, W: 25, H: .25}}
+	if d := cmp.Diff(want, timeline.Density(in, 4, 4)); d != "" {
+		t.Error(d)
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		var in []timeline.Segment
+		for range rapid.IntRange(1, 200).Draw(rt, "n") {
+			x := rapid.Float64Range(0, 100).Draw(rt, "x")
+			in = append(in, timeline.Segment{X: x, W: rapid.Float64Range(0, 100-x).Draw(rt, "w")})
+		}
+		out := timeline.Density(in, 100, 8)
+		if len(out) == 0 || len(out) > 100 {
+			rt.Fatalf("%d stretches", len(out))
+		}
+		at := 0.0
+		for _, l := range out {
+			if l.X < at-1e-6 || l.X+l.W > 100+1e-6 || l.H <= 0 || l.H > 1 {
+				rt.Fatalf("stretches %v", out)
+			}
+			at = l.X + l.W
+		}
+	})
+}
+
 // The chain runs from what ended last back over what each waited for.
 func TestTheCriticalChain(t *testing.T) {
 	t.Parallel()

@@ -146,7 +146,7 @@ func (b *headPart) failedStep(f *Failure) {
 		bar := bars[kind]
 		x := min(max(at(from), 0), 99)
 		bar.X, bar.W = kit.Percent(x), kit.Percent(min(max(at(to)-x, 1), 100-x))
-		bar.Hatch = kind == barFailed
+		bar.Y, bar.H, bar.Hatch = "15%", "70%", kind == barFailed
 		f.Bars = append(f.Bars, bar)
 	}
 	for _, w := range st.pauses(now) {

@@ -2,6 +2,7 @@ package run
 
 import (
 	"cmp"
+	"github.com/kairosd/kairosd/internal/domain"
 	"maps"
 	"net/url"
 	"slices"
@@ -29,7 +30,7 @@ const (
 
 // single is the row of a step, with the calls inside of it when it is open.
 func (t *timelinePage) single(st *step, child bool) line {
-	l := line{steps: []*step{st}, name: st.label(), child: child}
+	l := line{steps: []*step{st}, node: st.node, name: st.label(), child: child}
 	if len(st.calls) > 0 {
 		l.fold = strconv.FormatInt(st.seq, 10)
 		if t.open[l.fold] != 0 {
@@ -46,7 +47,7 @@ func (t *timelinePage) single(st *step, child bool) line {
 // below it; the rest when it is opened.
 func (t *timelinePage) group(g []*step, byNode bool) line {
 	of := g[0]
-	l := line{steps: g, fold: of.node}
+	l := line{steps: g, node: of.node, fold: of.node}
 	visits := map[int]bool{}
 	for _, st := range g {
 		visits[st.visit] = true
@@ -77,14 +78,45 @@ func (t *timelinePage) group(g []*step, byNode bool) line {
 			show = true
 		}
 		if show {
-			below := t.single(st, true)
-			if st.item >= 0 {
-				below.number = strconv.Itoa(st.item + 1)
-			}
-			l.below = append(l.below, below)
+			l.below = append(l.below, t.single(st, true))
 		}
 	}
 	return l
+}
+
+const (
+	// foldAll is the name of the fold of the steps before the one that needs attention.
+	foldAll = "*"
+	// foldLines is from how many rows before it on they are folded, foldShown how many stay.
+	foldLines = 9
+	foldShown = 3
+)
+
+// foldBefore folds the completed steps before the first that needs attention or is at work, so that
+// it is in view. In another order, or where only some rows are shown, nothing is folded.
+func (t *timelinePage) foldBefore(lines []line) []line {
+	for _, set := range []string{"sort", "only", "from", "to", "critical"} {
+		if t.Query(set) != "" {
+			return lines
+		}
+	}
+	i := slices.IndexFunc(lines, func(l line) bool {
+		return slices.Index(loudest, t.loudestOf(l).status) < slices.Index(loudest, domain.NodeCompleted)
+	})
+	if i < foldLines {
+		return lines
+	}
+	all := line{fold: foldAll, before: true, name: t.N(i-foldShown, "%s earlier step", "%s earlier steps")}
+	for _, l := range lines[:i-foldShown] {
+		all.steps = append(all.steps, l.steps...)
+		if slices.Contains(l.steps, t.chosen) {
+			all.below = append(all.below, l)
+		}
+	}
+	if t.open[foldAll] != 0 {
+		all.below, i = nil, foldShown
+	}
+	return slices.Insert(slices.Clone(lines[i-foldShown:]), 0, all)
 }
 
 // anywhere opens a fold at the page of its chosen or failed item.
@@ -113,11 +145,11 @@ func (t *timelinePage) foldOf(row *StepRow, l line) {
 		n = len(l.steps[0].calls)
 	}
 	row.Open = t.open[l.fold] != 0
-	row.Fold = &kit.Link{Text: t.N(n, "show %s", "show all %s"), Href: t.foldHref(l.fold, anywhere)}
+	row.Fold = &kit.Link{Text: t.N(n, "show %s", "show all %s"), Icon: "i-right", Href: t.foldHref(l.fold, anywhere)}
 	if !row.Open {
 		return
 	}
-	row.Fold.Text, row.Fold.Href = t.T("fold"), t.foldHref(l.fold, 0)
+	row.Fold.Text, row.Fold.Icon, row.Fold.Href = t.T("fold"), "i-down", t.foldHref(l.fold, 0)
 	if l.from == 0 || n <= foldPage {
 		return
 	}

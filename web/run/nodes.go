@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -154,6 +155,16 @@ func (b *record) kind(node string) string {
 		return n.Type + " · " + n.Plan
 	}
 	return n.Type
+}
+
+// does is what a node does, in a word: its tool, its agent, or its type.
+func (b *record) does(node string) string {
+	i, ok := b.program.Index[node]
+	if !ok {
+		return ""
+	}
+	n := &b.program.Nodes[i]
+	return cmp.Or(n.Tool, n.Agent, n.Plan, n.Type)
 }
 
 func (b *record) typeOf(node string) string {

@@ -274,7 +274,9 @@ func (st *step) led() string {
 // pause is a time in which a step waited, and for what.
 type pause struct {
 	timeline.Span
-	reason domain.WaitReason
+	reason  domain.WaitReason
+	due     time.Time // zero: it waits for no time
+	attempt int
 }
 
 // pauses are its waits, each until the next attempt, wait or end.
@@ -290,7 +292,7 @@ func (st *step) pauses(now time.Time) []pause {
 				end = a.started
 			}
 		}
-		out = append(out, pause{timeline.Span{From: w.At, To: end}, domain.WaitReason(w.Reason)})
+		out = append(out, pause{timeline.Span{From: w.At, To: end}, domain.WaitReason(w.Reason), w.DueAt, w.Attempt})
 	}
 	return out
 }

@@ -31,13 +31,14 @@ type timelinePage struct {
 // call inside of a step.
 type line struct {
 	steps []*step
+	node  string // of which all steps are; empty: of several
 	name  string
 	fold  string // what opens it; "": there is nothing to open
 	child bool
 	call  *domain.Entry
 	below []line
-	// number stands in for the place among the steps: that of an item in its foreach.
-	number string
+	// before means that it stands for the completed steps before the one that needs attention.
+	before bool
 	from   int // first shown item below it, from 1; 0: it is folded
 }
 
@@ -65,6 +66,7 @@ func (b *record) timeline() *Timeline {
 	t.counts(v)
 	lines := t.lines()
 	t.sort(v, lines)
+	lines = t.foldBefore(lines)
 	rows := t.rows(v, lines)
 	rows = append(rows, t.notStarted(b.Query("only"))...)
 	from, to, pages := ui.RowPage(
@@ -76,15 +78,6 @@ func (b *record) timeline() *Timeline {
 	)
 	v.Rows, v.Pages = rows[from:to], pages
 	v.Pages.Swaps = true
-	there := map[string]bool{} // what is not there needs no explanation
-	for _, st := range b.steps {
-		there[st.state()] = true
-	}
-	for _, l := range stepStates {
-		if there[l.key] {
-			v.Legend = append(v.Legend, l.status)
-		}
-	}
 	return v
 }
 
@@ -138,28 +131,33 @@ func (t *timelinePage) scale(v *Timeline) {
 	t.axis = timeline.NewAxis(shown, busy, idle)
 	t.ticks(v, hasFrom, hasTo)
 	t.cuts(v, idle)
-	window := func(text string, from, to time.Duration, current bool) {
-		set := url.Values{"from": nil, "to": nil}
-		if from > 0 {
-			set.Set("from", from.String())
+	t.windows(v, all, hasTo)
+}
+
+// windows are what part of the run is shown: all, from the failure on, its end, or its critical path.
+func (t *timelinePage) windows(v *Timeline, all timeline.Span, hasTo bool) {
+	from, critical := t.Query("from"), t.chain != nil
+	choice := func(text, key, value string, current bool) {
+		set := url.Values{"from": nil, "to": nil, "critical": nil}
+		if key != "" {
+			set.Set(key, value)
 		}
-		if to > 0 {
-			set.Set("to", to.String())
+		v.Windows = append(v.Windows, kit.Link{Text: text, Href: t.href(set), Current: current, Swaps: true})
+	}
+	choice(t.T("All"), "", "", from == "" && !hasTo && !critical)
+	if all.Len() > time.Second {
+		if i := slices.IndexFunc(t.steps, func(st *step) bool { return st.failed() && !st.reused }); i >= 0 {
+			if at := t.steps[i].started.Sub(all.From).Truncate(time.Millisecond); at > 0 {
+				choice(t.T("Failing part"), "from", at.String(), from == at.String() && !hasTo)
+			}
 		}
-		v.Windows = append(v.Windows, kit.Link{Text: text, Href: t.href(set), Current: current})
-	}
-	if all.Len() <= time.Second {
-		return
-	}
-	window(t.T("All"), 0, 0, !hasFrom && !hasTo)
-	if i := slices.IndexFunc(t.steps, func(st *step) bool { return st.failed() && !st.reused }); i >= 0 {
-		if from := t.steps[i].started.Sub(all.From).Truncate(time.Millisecond); from > 0 {
-			window(t.T("Failing part"), from, 0, t.Query("from") == from.String() && !hasTo)
+		if all.Len() > 2*time.Minute {
+			at := (all.Len() - time.Minute).Truncate(time.Second)
+			choice(t.T("Last minute"), "from", at.String(), from == at.String() && !hasTo)
 		}
 	}
-	if all.Len() > 2*time.Minute {
-		from := (all.Len() - time.Minute).Truncate(time.Second)
-		window(t.T("Last minute"), from, 0, t.Query("from") == from.String() && !hasTo)
+	if len(t.steps) > 1 {
+		choice(t.T("Critical path"), "critical", "show", critical)
 	}
 }
 
@@ -246,11 +244,7 @@ func (t *timelinePage) cuts(v *Timeline, idle bool) {
 
 // critical finds the chain of steps that decided when the run was over.
 func (t *timelinePage) critical(v *Timeline) {
-	if len(t.steps) < 2 {
-		return
-	}
-	if t.Query("critical") == "" {
-		v.Critical = &kit.Link{Text: t.T("Critical path"), Href: t.href(url.Values{"critical": {"show"}})}
+	if len(t.steps) < 2 || t.Query("critical") == "" {
 		return
 	}
 	work := make([]timeline.Work, len(t.steps))
@@ -273,7 +267,6 @@ func (t *timelinePage) critical(v *Timeline) {
 	if n := len(names); n > 8 {
 		names = slices.Concat(names[:3], []string{"…"}, names[n-4:])
 	}
-	v.Critical = &kit.Link{Text: t.T("Critical path"), Href: t.href(url.Values{"critical": nil}), Current: true}
 	v.Chain = t.T("%s: %s of work in a run of %s.", strings.Join(names, " → "), kit.Took(sum), kit.Took(t.whole().Len()))
 }
 

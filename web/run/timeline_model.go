@@ -8,34 +8,33 @@ import (
 
 // Timeline is the steps of a run over time: one table, each row with a bar.
 type Timeline struct {
-	Counts   []kit.Link // by state; each filters
-	Windows  []kit.Link
-	Follow   *kit.Link // goes along with what runs
-	Critical *kit.Link
-	Chain    string    // the critical path in words
-	Idle     *kit.Link // shows or cuts idle time
-	Outside  string
+	Counts  []kit.Link // by state; each filters
+	Windows []kit.Link // what part of the run is shown
+	Follow  *kit.Link  // goes along with what runs
+	Chain   string     // the critical path in words
+	Idle    *kit.Link  // shows or cuts idle time
+	Outside string
 	// SortTook and SortStatus order the rows, or take their order back.
 	SortTook, SortStatus kit.Link
 	Ticks                []Tick
 	Cuts                 []Cut
 	Rows                 []StepRow
 	Pages                kit.RowPages
-	Legend               []kit.Status
 }
 
-// Noted reports that a row has notes: without any there is no column for them.
-func (t Timeline) Noted() bool {
-	return slices.ContainsFunc(t.Rows, func(r StepRow) bool { return r.Notes != "" })
+// Marked reports that a row shows how long its step usually takes.
+func (t Timeline) Marked() bool {
+	return slices.ContainsFunc(t.Rows, func(r StepRow) bool { return r.Median != "" })
 }
 
 // StepRow is one visit of a node in the timeline, or several in one row.
 type StepRow struct {
-	Number   string
 	Name     string
 	Href     string
 	Kind     string
 	Notes    string
+	Due      *Countdown // that its notes end with
+	Waits    string     // the reasons of its waits, for those who cannot see the bars
 	Status   kit.Status
 	Selected bool
 	Dim      bool
@@ -44,6 +43,8 @@ type StepRow struct {
 	Took     string
 	Since    int64
 	Bars     []Bar
+	Labels   []BarLabel
+	Median   string // where a mark shows how long it usually takes; empty: unknown
 	// Fold shows or hides what is below the row.
 	Fold *kit.Link
 	Open bool
@@ -59,6 +60,18 @@ type Bar struct {
 	Hatch      bool
 	Notch      string // where a notch is, or ""
 	Diamond    string // where a diamond is, or ""
+}
+
+// BarLabel is a text among the bars of a row; Due is a time that it ends with.
+type BarLabel struct {
+	X, Anchor, Text string
+	Due             *Countdown
+}
+
+// Countdown is a time in ms that a page counts down to, and what is left of it.
+type Countdown struct {
+	Until int64
+	Left  string
 }
 
 // Tick is a mark on the time axis; choosing it sets the window.

@@ -20,8 +20,8 @@ func TestATimelineOfTenThousandStepsStaysSmall(t *testing.T) {
 		"": {9, []string{"send ×10,000", "5 failed · 9,995 completed", "show all 10,000", "send [1998]"}},
 		// The page of the first failure.
 		"?open=send":              {55, []string{"1,951 to 2,000 of 10,000", "Previous", "Next", "open=send%401901", "open=send%402001"}},
-		"?open=send@9951":         {55, []string{"9,951 to 10,000 of 10,000", "send [9999]", `row-number">10000</td>`}},
-		"?open=send@1":            {55, []string{"1 to 50 of 10,000", "send [0]", `row-number">1</td>`}},
+		"?open=send@9951":         {55, []string{"9,951 to 10,000 of 10,000", "send [9999]"}},
+		"?open=send@1":            {55, []string{"1 to 50 of 10,000", "send [0]"}},
 		"?only=failed":            {7, []string{"send ×5", "send [9994]"}},
 		"?only=ok&sort=took":      {3, []string{"send ×9,995"}},
 		"?step=5000":              {10, []string{"send [4997]"}},
