@@ -31,6 +31,7 @@ import (
 	"github.com/kairosd/kairosd/web/plans"
 	"github.com/kairosd/kairosd/web/run"
 	"github.com/kairosd/kairosd/web/run/action"
+	"github.com/kairosd/kairosd/web/run/compare"
 	"github.com/kairosd/kairosd/web/runs"
 	"github.com/kairosd/kairosd/web/settings"
 	"github.com/kairosd/kairosd/web/start"
@@ -163,6 +164,7 @@ func (s *Server) mounted() []ui.Section {
 				API:     s.API != nil,
 			},
 		),
+		compare.Section(compare.Ports{App: s.App, Reader: s.Reader, Engine: s.Engine}),
 		action.Section(action.Ports{App: s.App, Reader: s.Reader, Engine: s.Engine}),
 		account.Section(account.Ports{App: s.App, Auth: s.Auth}),
 		agents.Section(agents.Ports{App: s.App, Reader: s.Reader, Engine: s.Engine, Settings: s.Settings, Plans: s.Planner != nil}),

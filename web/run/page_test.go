@@ -81,13 +81,12 @@ func TestCompareShowsHowOutputsDiffer(t *testing.T) {
 		b.Get(path),
 		http.StatusOK,
 		"They part at a: its output differs",
-		"Input, from",
-		`<span class="del">− .n  1`,
-		`<span class="ins">+ .n  2`,
+		`id="input">Input`,
+		`.n</dt><dd>1</dd><dd>2</dd>`,
 		"step=a#difference",
 		`class="strip"`,
 	)
-	webtest.Says(t, b.Get(path+"&step=a"), http.StatusOK, "Output of a, from", `<span class="ins">+ .total  2`)
+	webtest.Says(t, b.Get(path+"&step=a"), http.StatusOK, `id="difference">Output of a`, `.total</dt><dd>1</dd><dd>2</dd>`)
 }
 
 // Values and logs of any size and content stay small on the page, and all of them
@@ -192,8 +191,11 @@ edges: [{from: a, to: b}]
 	if p.Code != http.StatusOK || lead < 0 || differs < lead {
 		t.Errorf("%s: %d\n%s", path, p.Code, text)
 	}
-	if port, date := strings.Index(text, "− .port 18598"), strings.Index(text, "− .date"); port < 0 || date < port {
-		t.Errorf("%s: the date comes before the port\n%s", path, text)
+	_, input, _ := strings.Cut(p.Body, `id="input"`)
+	open, folded, _ := strings.Cut(input, "<details>")
+	if !strings.Contains(open, ".port</dt><dd>18598</dd>") || !strings.Contains(folded, ".date</dt>") ||
+		!strings.Contains(folded, "1 date, ID, or duration") {
+		t.Errorf("%s: the port is not open, or the date is not folded\n%s", path, text)
 	}
 	webtest.Says(t, b.Get("/bulk/new?do=compare&run="+x.ID), http.StatusUnprocessableEntity, "two can be compared")
 }

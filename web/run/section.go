@@ -1,4 +1,4 @@
-// Package run has the pages of one run, and the comparison of two.
+// Package run has the pages of one run.
 package run
 
 import (
@@ -96,7 +96,6 @@ func (s *section) handle(f func(*request) error) func(*ui.Context) error {
 func Section(p Ports) ui.Section {
 	s := &section{p}
 	return ui.Section{Fragments: s.fragments(), Routes: []ui.Route{
-		{Get: "/runs/compare", Operation: app.CompareRuns, Handle: s.handle(func(r *request) error { return comparison{r}.page() })},
 		{Get: "/runs/:run", Operation: app.GetRun, Handle: s.handle((*request).run)},
 		{Get: "/runs/:run/graph.svg", Operation: app.GetRun, Handle: s.handle((*request).graphFile)},
 		{Get: "/runs/:run/lineage", Operation: app.GetRun, Handle: s.handle(func(r *request) error { return lineage{r}.page() })},

@@ -1,12 +1,12 @@
-package run
+// Package compare has the page that puts two runs side by side.
+package compare
 
 import (
-	"bytes"
 	"cmp"
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,9 +16,33 @@ import (
 	part "github.com/kairosd/kairosd/web/part/run"
 	"github.com/kairosd/kairosd/web/part/value"
 
+	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/part/failure"
+	"github.com/kairosd/kairosd/web/ui"
 )
+
+// Ports are what the page needs of the server.
+type Ports struct {
+	App    *app.App
+	Reader Reader
+	Engine Engine
+}
+
+// Reader is what the page reads of the store.
+type Reader interface {
+	FindRun(ctx context.Context, id string) (domain.Run, error)
+	Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error)
+	// Uses lists agents, tools and providers that took part in a run.
+	Uses(ctx context.Context, run string) ([]domain.Use, error)
+	VersionByNumber(ctx context.Context, planID string, number int) (domain.Version, error)
+}
+
+// Engine folds runs.
+type Engine interface {
+	// Detail folds a run: its waits, where it stands.
+	Detail(ctx context.Context, run string) (domain.RunDetail, error)
+}
 
 // bothRuns is where two runs are read from.
 type bothRuns struct {
@@ -26,30 +50,46 @@ type bothRuns struct {
 	Engine
 }
 
-// comparison is the page that compares two runs.
-type comparison struct{ *request }
+type section struct{ Ports }
+
+// request is one request to the page.
+type request struct {
+	*ui.Context
+	*section
+}
+
+// Section returns the page.
+func Section(p Ports) ui.Section {
+	s := &section{p}
+	return ui.Section{Routes: []ui.Route{
+		{Get: "/runs/compare", Operation: app.CompareRuns, Handle: func(c *ui.Context) error { return request{c, s}.page() }},
+	}}
+}
 
 // page puts two runs side by side and names the first step at which they
 // part. Without a partner it is the last run of the same plan that went well.
-func (r comparison) page() error {
+func (r request) page() error {
 	d, err := rundiff.Read(r.Context, bothRuns{r.Reader, r.Engine}, r.Query("a"), r.Query("b"), r.Site.Now())
 	if err != nil {
 		return err
 	}
 	a, b := d.A.Detail.Run, d.B.Detail.Run
-	p := ComparePage{
+	p := Page{
 		Shell: r.Shell("runs", r.T("Compare %s with %s", domain.ShortID(a.ID), domain.ShortID(b.ID))),
 		First: r.T("No step differs."),
 	}
-	for i, side := range []*CompareSide{&p.A, &p.B} {
+	for i, side := range []*Side{&p.A, &p.B} {
 		run := []domain.Run{a, b}[i]
-		*side = CompareSide{Run: kit.Link{Text: domain.ShortID(run.ID), Href: "/runs/" + run.ID}, Status: part.Status(r.Context, run)}
+		*side = Side{Run: kit.Link{Text: domain.ShortID(run.ID), Href: "/runs/" + run.ID}, Status: part.Status(r.Context, run)}
 	}
-	fact := func(name, x, y string) *CompareRow {
-		p.Facts = append(p.Facts, CompareRow{Name: name, A: kit.Visible(x), B: kit.Visible(y), Differs: x != y})
-		return &p.Facts[len(p.Facts)-1]
+	var same []string
+	fact := func(name, x, y string) {
+		if x == y {
+			same = append(same, name)
+			return
+		}
+		p.Facts = append(p.Facts, Row{Name: name, A: kit.Visible(cmp.Or(x, "–")), B: kit.Visible(cmp.Or(y, "–")), Differs: true})
 	}
-	fact(r.T("Status"), r.T(p.A.Status.Word), r.T(p.B.Status.Word))
 	fact(r.T("Plan"), fmt.Sprintf("%s v%d", a.PlanKey, a.Version), fmt.Sprintf("%s v%d", b.PlanKey, b.Version))
 	if a.PlanKey == b.PlanKey && a.Version != b.Version {
 		p.Links = append(
@@ -60,14 +100,17 @@ func (r comparison) page() error {
 			},
 		)
 	}
-	r.compareValue(&p, "input", r.T("Input"), a, b, a.Input, b.Input)
-	r.compareValue(&p, "output", r.T("Output"), a, b, a.Output, b.Output)
 	for _, k := range []struct {
 		word string
 		a, b []string
-	}{{r.T("Agents"), d.A.Agents, d.B.Agents}, {r.T("Tools"), d.A.Tools, d.B.Tools}, {r.T("Providers"), d.A.Providers, d.B.Providers}, {r.T("Models"), d.A.Models, d.B.Models}} {
-		if x, y := strings.Join(k.a, ", "), strings.Join(k.b, ", "); x != "" || y != "" {
-			fact(k.word, cmp.Or(x, "–"), cmp.Or(y, "–"))
+	}{
+		{r.T("Agents"), d.A.Agents, d.B.Agents},
+		{r.T("Tools"), d.A.Tools, d.B.Tools},
+		{r.T("Providers"), d.A.Providers, d.B.Providers},
+		{r.T("Models"), d.A.Models, d.B.Models},
+	} {
+		if len(k.a)+len(k.b) > 0 {
+			fact(k.word, strings.Join(k.a, ", "), strings.Join(k.b, ", "))
 		}
 	}
 	fact(r.T("Started by"), a.Actor, b.Actor)
@@ -76,23 +119,35 @@ func (r comparison) page() error {
 		fact(r.T("Cost"), value.Cost(r.Context, a.Usage.Cost), value.Cost(r.Context, b.Usage.Cost))
 	}
 	fact(r.T("Steps"), strconv.FormatInt(a.Steps, 10), strconv.FormatInt(b.Steps, 10))
-	slices.SortStableFunc(p.Facts, func(x, y CompareRow) int { return cmp.Compare(rank(x), rank(y)) }) // what differs first
 	// Times always differ; that means nothing.
-	long := fact(r.T("Duration"), kit.Took(r.ranFor(a)), kit.Took(r.ranFor(b)))
-	long.Delta, long.Apart = delta(r.ranFor(a)-r.ranFor(b)), true
-	fact(r.T("Started"), r.Time(a.CreatedAt).Text, r.Time(b.CreatedAt).Text).Apart = true
+	p.Facts = append(p.Facts,
+		Row{Name: r.T("Duration"), A: kit.Took(r.ranFor(a)), B: kit.Took(r.ranFor(b)), Delta: delta(r.ranFor(a) - r.ranFor(b))},
+		Row{Name: r.T("Started"), A: r.Time(a.CreatedAt).Text, B: r.Time(b.CreatedAt).Text})
+	if d.Input.Same {
+		same = append(same, r.T("Input"))
+	}
+	if len(same) > 0 {
+		p.Same = r.T("The same") + ": " + strings.Join(same, ", ")
+	}
 	if err := r.changedBetween(&p, a, b); err != nil {
 		return err
 	}
-	r.compareSteps(&p, d)
+	r.difference(&p, "input", r.T("Input"), d.Input)
+	r.steps(&p, d)
+	r.difference(&p, "output", r.T("Output"), d.Output)
 	p.Input = r.inputDiffers(d)
 	r.aligned(&p)
+	p.Way = kit.Crumbs{Way: []kit.Link{
+		{Text: r.T("Runs"), Href: "/runs"},
+		{Text: a.PlanKey, Href: "/plans/" + url.PathEscape(a.PlanKey)},
+		{Text: p.A.Run.Text, Href: p.A.Run.Href, Class: "m"},
+	}}
 	return r.Render(http.StatusOK, Compare(p))
 }
 
 // inputDiffers states the first difference of the inputs that is more than another date, ID, or
 // duration; empty: there is none.
-func (r comparison) inputDiffers(d rundiff.Comparison) string {
+func (r request) inputDiffers(d rundiff.Comparison) string {
 	for _, c := range d.Input.Changes {
 		if c.Volatile() {
 			continue
@@ -115,7 +170,7 @@ func (r comparison) inputDiffers(d rundiff.Comparison) string {
 
 // changedBetween reports what else changed after the older of two runs and before the
 // newer: a tool's definition, kairosd, an agent, a provider's model.
-func (r comparison) changedBetween(p *ComparePage, a, b domain.Run) error {
+func (r request) changedBetween(p *Page, a, b domain.Run) error {
 	older, newer := a, b
 	if newer.CreatedAt.Before(older.CreatedAt) {
 		older, newer = newer, older
@@ -136,25 +191,59 @@ func (r comparison) changedBetween(p *ComparePage, a, b domain.Run) error {
 	return nil
 }
 
-func rank(row CompareRow) int {
-	if row.Differs {
-		return 0
-	}
-	return 1
-}
+const (
+	// shownPairs bounds the differences of a value that are open, pairBytes each part of them.
+	shownPairs = 20
+	pairBytes  = 300
+)
 
-// compareValue is a row for a value of both runs, and how it differs.
-func (r comparison) compareValue(p *ComparePage, id, name string, a, b domain.Run, x, y domain.RawJSON) {
-	row := CompareRow{Name: name, A: r.Size(len(x)), B: r.Size(len(y))}
-	if row.Differs = !bytes.Equal(x, y); row.Differs {
-		row.A, row.B = kit.Visible(kit.Cut(string(x), 300)), kit.Visible(kit.Cut(string(y), 300))
-		row.Output = "#" + id
-		d := kit.Block{ID: id, Title: r.T("%s, from %s to %s", name, domain.ShortID(a.ID), domain.ShortID(b.ID))}
-		d.Diff, d.Note = value.Diff(r.Display.Lang, x, y)
-		p.Diffs = append(p.Diffs, d)
+// difference adds a value that is not the same in both runs. Another date, ID, or duration is folded.
+func (r request) difference(p *Page, id, title string, d rundiff.Value) {
+	if d.Same {
+		return
 	}
-	row.A, row.B = cmp.Or(row.A, "–"), cmp.Or(row.B, "–")
-	p.Facts = append(p.Facts, row)
+	v := Value{ID: id, Title: title, Remark: r.T("%s left, %s right", p.A.Run.Text, p.B.Run.Text)}
+	short := func(c rundiff.Change, j domain.RawJSON) string {
+		if j == nil && c.Cut {
+			return r.T("too long to show here")
+		}
+		return kit.Visible(kit.Cut(cmp.Or(string(j), "–"), pairBytes))
+	}
+	if d.BytesA == 0 || d.BytesB == 0 {
+		has := p.A
+		if d.BytesA == 0 {
+			has = p.B
+		}
+		v.Remark, v.Note = "", r.T("Only %s has one.", has.Run.Text)
+		p.Values = append(p.Values, v)
+		return
+	}
+	volatile := 0
+	for _, c := range d.Changes {
+		pair := Pair{A: short(c, c.A), Path: kit.Visible(kit.Cut(cmp.Or(c.Path, r.T("the whole")), pairBytes)), B: short(c, c.B)}
+		switch {
+		case c.Volatile():
+			volatile++
+			v.Folded = append(v.Folded, pair)
+		case len(v.Pairs) == shownPairs:
+			v.Folded = append(v.Folded, pair)
+		default:
+			v.Pairs = append(v.Pairs, pair)
+		}
+	}
+	switch n := len(v.Folded); volatile {
+	case n:
+		v.Fold = r.N(n, "%s date, ID, or duration", "%s dates, IDs, or durations")
+	default:
+		v.Fold = r.N(n, "%s more difference", "%s more differences")
+	}
+	switch {
+	case d.TooLong:
+		v.Note = r.T("Too long to compare here.")
+	case d.More:
+		v.Note = r.T("There are more differences.")
+	}
+	p.Values = append(p.Values, v)
 }
 
 // alignedCells bounds the strips of two runs.
@@ -162,7 +251,7 @@ const alignedCells = 80
 
 // aligned draws the shapes of both runs so that the same step stands at the same
 // place; what one of them lacks is dashed.
-func (r comparison) aligned(p *ComparePage) {
+func (r request) aligned(p *Page) {
 	rows := p.Steps[:min(len(p.Steps), alignedCells)]
 	if len(rows) == 0 {
 		return
@@ -189,20 +278,14 @@ func (r comparison) aligned(p *ComparePage) {
 	}
 }
 
-// compareSteps are the steps of both, and what differs.
-func (r comparison) compareSteps(p *ComparePage, d rundiff.Comparison) {
+// steps are the steps of both, and what differs.
+func (r request) steps(p *Page, d rundiff.Comparison) {
 	chosen := r.Query("step")
 	a, b := d.A.Detail, d.B.Detail
 	address := func(label string) string {
 		return "/runs/compare?" + url.Values{"a": {a.Run.ID}, "b": {b.Run.ID}, "step": {label}}.Encode() + "#difference"
 	}
-	looks := [2]map[string]kit.Status{{}, {}}
-	for i, run := range []domain.RunDetail{a, b} {
-		for _, st := range stepsOf(run.Run, run.Journal) {
-			looks[i][st.label()] = st.shown()
-		}
-	}
-	cell := func(i int, run domain.Run, st *rundiff.Seen, label string) (string, string, kit.Status) {
+	side := func(run domain.Run, st *rundiff.Seen) (string, string, kit.Status) {
 		if st == nil {
 			return r.T("not there"), "", kit.Status{}
 		}
@@ -212,28 +295,23 @@ func (r comparison) compareSteps(p *ComparePage, d rundiff.Comparison) {
 				"/runs/%s?step=%d#inspector",
 				run.ID,
 				st.Seq,
-			), looks[i][label]
+			), ui.StepStatus(st.Status)
 	}
 	for i := range d.Steps {
 		st := &d.Steps[i]
-		row := CompareRow{
+		row := Row{
 			Name:    kit.Visible(st.Step),
-			Differs: st.Differs(),
-			First:   st == d.First,
-			Delta:   delta(time.Duration(st.LongerMs) * time.Millisecond),
+			Differs: st.Differs(), Volatile: st.Volatile(),
+			First: st == d.First,
+			Delta: delta(time.Duration(st.LongerMs) * time.Millisecond),
 		}
-		row.A, row.HrefA, row.StatusA = cell(0, a.Run, st.A, st.Step)
-		row.B, row.HrefB, row.StatusB = cell(1, b.Run, st.B, st.Step)
+		row.A, row.HrefA, row.StatusA = side(a.Run, st.A)
+		row.B, row.HrefB, row.StatusB = side(b.Run, st.B)
 		if st.Output != nil {
 			row.Output = address(st.Step)
 		}
-		if st.A != nil && st.B != nil && st.Step == chosen {
-			block := kit.Block{
-				ID:    "difference",
-				Title: r.T("Output of %s, from %s to %s", kit.Visible(st.Step), domain.ShortID(a.Run.ID), domain.ShortID(b.Run.ID)),
-			}
-			block.Diff, block.Note = value.Diff(r.Display.Lang, st.A.Output, st.B.Output)
-			p.Diffs = append(p.Diffs, block)
+		if st.Output != nil && st.Step == chosen {
+			r.difference(p, "difference", r.T("Output of %s", kit.Visible(st.Step)), *st.Output)
 		}
 		if row.First {
 			p.Parted, p.First = true, r.T("They part at %s: %s", kit.Visible(st.Step), r.partWhy(st, row))
@@ -246,7 +324,7 @@ func (r comparison) compareSteps(p *ComparePage, d rundiff.Comparison) {
 }
 
 // partWhy reports in what a step differs.
-func (r comparison) partWhy(st *rundiff.Step, row CompareRow) string {
+func (r request) partWhy(st *rundiff.Step, row Row) string {
 	switch st.Why {
 	case rundiff.WhyStatus:
 		return r.T("it is %s in one and %s in the other", r.T(row.StatusA.Word), r.T(row.StatusB.Word))
@@ -270,7 +348,7 @@ func failedWith(st *rundiff.Seen) string {
 }
 
 // ranFor is how long a run took, or has been running.
-func (r comparison) ranFor(run domain.Run) time.Duration {
+func (r request) ranFor(run domain.Run) time.Duration {
 	if run.EndedAt.IsZero() {
 		return max(r.Site.Now().Sub(run.CreatedAt), 0)
 	}
