@@ -15,5 +15,4 @@ const (
 	TypeWait      = "wait"
 	TypeApproval  = "approval"
 	TypePlan      = "plan"
-	TypeFail      = "fail"
 )

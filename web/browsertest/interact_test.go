@@ -34,6 +34,16 @@ func interactions(s webtest.Seeded) []interaction {
 			b.press(kb.ArrowDown)
 			b.until("one is marked", there(`.suggest li[aria-selected="true"]`))
 		}},
+		{"suggestions of the jump box", "/", func(b *tab, _ webtest.Seeded) {
+			if !eval[bool](b, there(".search")) {
+				return // a phone has a page for it
+			}
+			b.click(".search")
+			b.press("resume")
+			b.until("there are suggestions", there(`#jump-list li[data-href$="/resume"]`))
+			b.press(kb.ArrowDown)
+			b.until("one is marked", there(`#jump-list li[aria-selected="true"]`))
+		}},
 		{"a peek", "/runs", shows("#list .pk a", "tr.peek")},
 		{"the columns of the list", "/runs", shows(".menu3 summary", ".menu3 form")},
 		{"chosen rows", "/runs", func(b *tab, _ webtest.Seeded) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // still is true while htmx neither loads nor swaps anything.
@@ -191,17 +192,21 @@ func (b *tab) filter(q string) {
 func (b *tab) press(keys string) {
 	b.t.Helper()
 	for _, k := range keys {
-		if k <= ' ' || k > '~' {
-			b.do(chromedp.KeyEvent(string(k)))
-			continue
-		}
 		down := input.DispatchKeyEventParams{
 			Type:           input.DispatchKeyEventTypeKeyDown,
 			Key:            string(k),
 			Text:           string(k),
 			UnmodifiedText: string(k),
 		}
+		switch {
+		case string(k) == kb.Enter:
+			down.Key, down.Code, down.WindowsVirtualKeyCode = "Enter", "Enter", 13
+		case k <= ' ' || k > '~':
+			b.do(chromedp.KeyEvent(string(k)))
+			continue
+		}
 		call(b, input.DispatchKeyEvent, down)
-		call(b, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyUp, Key: string(k)})
+		call(b, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyUp, Key: down.Key, Code: down.Code,
+			WindowsVirtualKeyCode: down.WindowsVirtualKeyCode})
 	}
 }

@@ -1,6 +1,7 @@
 package find
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"slices"
@@ -19,44 +20,112 @@ const (
 	findMax = 12
 	// findPlans is how many plans are searched for a step's name.
 	findPlans = 50
+	// recentRuns is how many runs are shown without a text.
+	recentRuns = 6
 )
 
-// find jumps to what a text names: a run by its id's beginning or end, a plan, a
-// step, an agent, a tool or a provider. Of several, the reader chooses.
+// find jumps to what a text names: a run by its id's beginning or end, a plan, a step, an agent, a
+// tool, or a provider. Of several, the reader chooses. Without a text it shows the newest runs and the
+// actions.
 func (s *section) find(c *ui.Context) error {
 	q := strings.TrimSpace(c.Query("q"))
-	if q == "" {
-		return c.Echo.Redirect(http.StatusSeeOther, "/runs")
+	if q != "" {
+		if to, err := s.named(c, q); to != "" || err != nil {
+			if err != nil {
+				return err
+			}
+			return c.Echo.Redirect(http.StatusSeeOther, to)
+		}
 	}
+	p := FindPage{Shell: c.Shell("find", "Jump to"), Query: q}
+	if err := s.search(c, &p, q); err != nil {
+		return err
+	}
+	if len(p.Runs) == 0 && len(p.Kinds) == 1 && len(p.Kinds[0].Hits) == 1 && q != "" && !p.Kinds[0].Actions {
+		return c.Echo.Redirect(http.StatusSeeOther, p.Kinds[0].Hits[0].Href)
+	}
+	if q != "" {
+		p.Headlines = kit.Link{
+			Text: c.T("Runs whose status message contains %s", kit.Visible(q)),
+			Href: link.List("/runs", "text:"+filter.Quote(q)),
+		}
+	}
+	return c.Render(http.StatusOK, Find(p))
+}
+
+// named is the address of the run or plan that is called exactly that; empty: none is.
+func (s *section) named(c *ui.Context, q string) (string, error) {
 	run, err := s.Reader.FindRun(c, q)
 	switch domain.CodeOf(err) {
 	case "":
-		return c.Echo.Redirect(http.StatusSeeOther, "/runs/"+run.ID)
+		return "/runs/" + run.ID, nil
 	case domain.CodeNotFound, domain.CodeConflict, domain.CodeInvalid:
 	default:
+		return "", err
+	}
+	p, err := s.Reader.Plan(c, q)
+	switch domain.CodeOf(err) {
+	case "":
+		return "/plans/" + url.PathEscape(p.Key), nil
+	case domain.CodeNotFound:
+		return "", nil
+	}
+	return "", err
+}
+
+// suggestMost is how many suggestions the jump box shows.
+const suggestMost = 12
+
+// suggest renders what the text in the jump box may mean.
+func (s *section) suggest(c *ui.Context) error {
+	var p FindPage
+	if err := s.search(c, &p, strings.TrimSpace(c.Query("q"))); err != nil {
 		return err
 	}
-	if p, err := s.Reader.Plan(c, q); err == nil {
-		return c.Echo.Redirect(http.StatusSeeOther, "/plans/"+url.PathEscape(p.Key))
-	} else if domain.CodeOf(err) != domain.CodeNotFound {
-		return err
-	}
-	p := FindPage{Shell: c.Shell("", "Jump to"), Query: q}
-	if err := s.hits(c, &p, q); err != nil {
-		return err
-	}
-	var all []kit.Link
+	var out []Suggestion
 	for _, k := range p.Kinds {
-		all = append(all, k.Hits...)
+		if k.Actions {
+			out = append(out, suggestions(k)...)
+		}
 	}
-	if len(all) == 1 && len(p.Runs) == 0 {
-		return c.Echo.Redirect(http.StatusSeeOther, all[0].Href)
+	for _, r := range p.Runs {
+		l := kit.Link{Text: r.Plan + " " + r.Short, Count: r.Headline, Href: r.Href, Icon: r.Status.Icon, Class: r.Status.Key}
+		out = append(out, Suggestion{l, c.T("Run")})
 	}
-	p.Headlines = kit.Link{
-		Text: c.T("Runs whose status message contains %s", kit.Visible(q)),
-		Href: link.List("/runs", "text:"+filter.Quote(q)),
+	for _, k := range p.Kinds {
+		if !k.Actions {
+			out = append(out, suggestions(k)...)
+		}
 	}
-	return c.Render(http.StatusOK, Find(p))
+	if c.Query("q") == "" { // the newest runs come first
+		slices.SortStableFunc(out, func(a, b Suggestion) int { return cmp.Compare(len(b.Class), len(a.Class)) })
+	}
+	return c.Render(http.StatusOK, Suggestions(out[:min(len(out), suggestMost)]))
+}
+
+func suggestions(k FindKind) []Suggestion {
+	out := make([]Suggestion, len(k.Hits))
+	for i, h := range k.Hits {
+		out[i] = Suggestion{h, k.One}
+	}
+	return out
+}
+
+// search fills a page with what a text may mean.
+func (s *section) search(c *ui.Context, p *FindPage, q string) error {
+	actions, err := s.actions(c, q)
+	if err != nil {
+		return err
+	}
+	if len(actions) > 0 {
+		p.Kinds = append(p.Kinds, FindKind{Title: c.T("Actions"), One: c.T("Action"), Actions: true, Hits: actions})
+	}
+	if q == "" {
+		newest, err := s.Reader.Runs(c, domain.RunFilter{Page: domain.Page{Limit: recentRuns}})
+		p.Runs = s.rows.Of(c, newest.Items)
+		return err
+	}
+	return s.hits(c, p, q)
 }
 
 // hits are what contains a text in its name, by kind.
@@ -68,9 +137,12 @@ func (s *section) hits(c *ui.Context, p *FindPage, q string) error {
 		}
 		p.Runs = s.rows.Of(c, list.Items)
 	}
-	add := func(title string, hits []kit.Link) {
+	add := func(title, one, icon string, hits []kit.Link) {
+		for i := range hits {
+			hits[i].Icon = icon
+		}
 		if len(hits) > 0 {
-			p.Kinds = append(p.Kinds, FindKind{Title: title, Hits: hits[:min(len(hits), findMax)]})
+			p.Kinds = append(p.Kinds, FindKind{Title: title, One: one, Hits: hits[:min(len(hits), findMax)]})
 		}
 	}
 	plans, err := s.Reader.Plans(c, domain.PlanFilter{Text: q, Page: domain.Page{Limit: findMax}})
@@ -84,13 +156,17 @@ func (s *section) hits(c *ui.Context, p *FindPage, q string) error {
 			kit.Link{Text: kit.Visible(plan.Key), Count: kit.Visible(plan.Name), Href: "/plans/" + url.PathEscape(plan.Key)},
 		)
 	}
-	add(c.T("Plans"), found)
+	add(c.T("Plans"), c.T("Plan"), "i-plan", found)
 	steps, err := s.stepsNamed(c, q)
 	if err != nil {
 		return err
 	}
-	add(c.T("Steps"), steps)
-	for _, k := range []struct{ kind, title, path string }{{domain.UseAgent, c.T("Agents"), "/agents/agents/"}, {domain.UseTool, c.T("Tools"), "/agents/tools/"}, {domain.UseProvider, c.T("Providers"), ""}} {
+	add(c.T("Steps"), c.T("Step"), "i-branch", steps)
+	for _, k := range []struct{ kind, title, one, path, icon string }{
+		{domain.UseAgent, c.T("Agents"), c.T("Agent"), "/agents/agents/", "i-agent"},
+		{domain.UseTool, c.T("Tools"), c.T("Tool"), "/agents/tools/", "i-tool"},
+		{domain.UseProvider, c.T("Providers"), c.T("Provider"), "", "i-bolt"},
+	} {
 		var hits []kit.Link
 		names, err := query.CatalogNames(c, k.kind)
 		if err != nil {
@@ -105,7 +181,7 @@ func (s *section) hits(c *ui.Context, p *FindPage, q string) error {
 				hits = append(hits, l)
 			}
 		}
-		add(k.title, hits)
+		add(k.title, k.one, k.icon, hits)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package find_test
 import (
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/kairosd/kairosd/internal/domain"
@@ -17,7 +18,7 @@ func TestAJumpFindsWhatIsCalledSo(t *testing.T) {
 	b := site.Browser(t).Login()
 	for q, to := range map[string]string{
 		domain.ShortID(seed.Failed.ID): "/runs/" + seed.Failed.ID, "ledger": "/plans/ledger", "accountant": "/agents/agents/accountant",
-		"ledg": "/plans/ledger", "squar": "/runs?q=" + url.QueryEscape("plan:report step:square"), "crm.f": "/agents/tools/crm.find", "": "/runs",
+		"ledg": "/plans/ledger", "squar": "/runs?q=" + url.QueryEscape("plan:report step:square"), "crm.f": "/agents/tools/crm.find",
 	} {
 		if p := b.Get("/find?q=" + url.QueryEscape(q)); p.Code != http.StatusSeeOther || p.Location != to {
 			t.Errorf("%q leads to %d %s, want %s", q, p.Code, p.Location, to)
@@ -31,4 +32,46 @@ func TestAJumpFindsWhatIsCalledSo(t *testing.T) {
 		"No run, plan, step, agent, tool or provider is called that.",
 		"no such &lt;thing&gt;",
 	)
+}
+
+// The jump box suggests actions before what is called so. Each leads to a page that shows what it would
+// do, and only to those that the reader may use.
+func TestTheJumpBoxSuggestsActions(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	seed := site.Seed(t)
+	b := site.Browser(t).Login()
+	suggested := func(b *webtest.Browser, q string) string {
+		t.Helper()
+		return b.Get("/find/suggest?q=" + url.QueryEscape(q)).Body
+	}
+	for q, want := range map[string]string{
+		"resume":      "/runs/" + seed.Failed.ID + "/resume",
+		"resume ledg": "/runs/" + seed.Failed.ID + "/resume",
+		"rerun " + domain.ShortID(seed.Failed.ID): "/runs/" + seed.Failed.ID + "/rerun",
+		"cancel refund":  "/runs/" + seed.Waiting.ID + "/cancel",
+		"pause plan led": "/plans/ledger/pause",
+		"start rep":      "/plans/report/start",
+		"new pl":         "/plans/new",
+		"backup":         "/system/storage#backups",
+		"":               "/runs/" + seed.Hostile.ID,
+		"squar":          "/runs?q=plan%3Areport+step%3Asquare",
+	} {
+		if got := suggested(b, q); !strings.Contains(got, `data-href="`+want+`"`) {
+			t.Errorf("%q suggests no %s:\n%s", q, want, webtest.Words(got))
+		}
+	}
+	if got := suggested(b, "resume report"); strings.Contains(got, "/resume") {
+		t.Error("a completed run can be resumed")
+	}
+	if _, err := site.Auth.CreateUser(t.Context(), site.Admin, "vera", webtest.Password, domain.RoleViewer); err != nil {
+		t.Fatal(err)
+	}
+	vera := site.Browser(t)
+	vera.LoginAs("vera", webtest.Password)
+	if got := suggested(vera, "resume"); strings.Contains(got, "/resume") {
+		t.Error("a viewer is offered to resume a run")
+	}
+	webtest.Has(t, b.Get("/find"), "the page", "Newest runs", `href="/plans/new"`, `<form class="filters" action="/find"`)
+	webtest.Has(t, b.Get("/find?q=resume"), "the page", `href="/runs/`+seed.Failed.ID+`/resume"`)
 }

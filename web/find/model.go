@@ -16,6 +16,13 @@ type FindPage struct {
 
 // FindKind is what was found of one kind.
 type FindKind struct {
-	Title string
-	Hits  []kit.Link
+	Title, One string // of all, and of one
+	Actions    bool
+	Hits       []kit.Link
+}
+
+// Suggestion is something that the jump box may mean, and its kind.
+type Suggestion struct {
+	kit.Link
+	Kind string
 }

@@ -1,4 +1,4 @@
-// Package find has the page that jumps to what a text names.
+// Package find has the page that jumps to what a text names, and the suggestions of the jump box.
 package find
 
 import (
@@ -31,8 +31,11 @@ type section struct {
 	rows part.Rows
 }
 
-// Section returns the page.
+// Section returns the pages.
 func Section(p Ports) ui.Section {
 	s := &section{p, part.Rows{Programs: p.Programs}}
-	return ui.Section{Routes: []ui.Route{{Get: "/find", Operation: app.ListRuns, Handle: s.find}}}
+	return ui.Section{Routes: []ui.Route{
+		{Get: "/find", Operation: app.ListRuns, Handle: s.find},
+		{Get: "/find/suggest", Operation: app.ListRuns, Handle: s.suggest},
+	}}
 }

@@ -125,6 +125,7 @@ func (d Seeded) Paths() []string {
 		"/bulk/new?do=cancel&q=status:failed",
 		"/bulk/new?do=label&q=plan:ledger",
 		"/failures/ack?all=1",
+		"/find",
 		"/find?q=re",
 		"/plans/ledger/archive",
 		"/plans/ledger/pause",

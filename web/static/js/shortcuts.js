@@ -1,6 +1,7 @@
 import { copy } from "./copy.js";
 import { $, $$, body } from "./dom.js";
 import { indicator, pause } from "./live.js";
+import { jump } from "./palette.js";
 import { boxes, count } from "./selection.js";
 
 // Shortcuts move, open and choose; they never act.
@@ -34,6 +35,11 @@ const beside = (nav, by) => {
   if (a) a.click();
 };
 document.addEventListener("keydown", (e) => {
+  if ((e.ctrlKey || e.metaKey) && !e.altKey && !e.shiftKey && e.key.toLowerCase() === "k") {
+    e.preventDefault();
+    jump();
+    return;
+  }
   if (
     body.dataset.shortcuts === "off" ||
     e.ctrlKey ||
@@ -62,11 +68,8 @@ document.addEventListener("keydown", (e) => {
       }, 1000);
       break;
     case "/":
-      if ($(".search")) {
-        e.preventDefault();
-        const s = $$(".search, #q").find((x) => x.offsetParent);
-        if (s) s.focus();
-      }
+      e.preventDefault();
+      jump();
       break;
     case "?":
       location.href = "/help";

@@ -1,0 +1,127 @@
+package find
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/kairosd/kairosd/internal/app"
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// page is an action that has a page of its own.
+type page struct {
+	word, href, icon string
+	op               app.Operation
+	words            string // by which it is found as well
+}
+
+var pages = []page{
+	{locale.Mark("Start a run…"), "/runs/new", "i-play", app.StartRun, "run start"},
+	{locale.Mark("New plan"), "/plans/new", "i-plan", app.StorePlan, "plan create write"},
+	{locale.Mark("Plan from a request"), "/ask", "i-agent", app.StartDraft, "ask request draft"},
+	{locale.Mark("Back up now"), "/system/storage#backups", "i-data", app.BackUp, "backup"},
+}
+
+// verb is an action on a run or a plan that the rest of the text names.
+type verb struct {
+	key, word, icon string
+	op              app.Operation
+	runs            domain.RunFilter // on which runs; of an action on plans it is empty
+	plan            bool
+}
+
+var verbs = []verb{
+	{key: "resume", word: locale.Mark("Resume %s"), icon: "i-play", op: app.ActOnRun,
+		runs: domain.RunFilter{Statuses: []domain.RunStatus{domain.RunFailed, domain.RunCancelled}}},
+	{key: "rerun", word: locale.Mark("Rerun %s"), icon: "i-retry", op: app.ActOnRun},
+	{key: "fork", word: locale.Mark("Fork %s"), icon: "i-fork", op: app.ActOnRun},
+	{key: "cancel", word: locale.Mark("Cancel %s"), icon: "i-cancel", op: app.ActOnRun,
+		runs: domain.RunFilter{Statuses: []domain.RunStatus{domain.RunQueued, domain.RunRunning, domain.RunWaiting}}},
+	{key: "start", word: locale.Mark("Start %s"), icon: "i-play", op: app.StartRun, plan: true},
+	{key: "edit", word: locale.Mark("Edit %s"), icon: "i-plan", op: app.StorePlan, plan: true},
+	{key: "pause", word: locale.Mark("Pause %s"), icon: "i-pause", op: app.PausePlan, plan: true},
+}
+
+// verbMost is how many objects of an action are offered.
+const verbMost = 4
+
+// actions are what a text may ask to do. Each leads to a page that shows what it would do.
+func (s *section) actions(c *ui.Context, q string) ([]kit.Link, error) {
+	q = strings.ToLower(q)
+	var out []kit.Link
+	for _, p := range pages {
+		if c.May(p.op) && (contains(c.T(p.word), q) || beginsWord(p.words, q)) {
+			out = append(out, kit.Link{Text: c.T(p.word), Href: p.href, Icon: p.icon})
+		}
+	}
+	what, of, _ := strings.Cut(q, " ")
+	if len(what) < 2 {
+		return out, nil
+	}
+	for _, v := range verbs {
+		if !c.May(v.op) || !strings.HasPrefix(v.key, what) && !strings.HasPrefix(strings.ToLower(c.T(v.word, "")), what) {
+			continue
+		}
+		found, err := s.objects(c, v, strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(of), "plan ")))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, found...)
+	}
+	return out, nil
+}
+
+// beginsWord reports whether one of several words begins with a text.
+func beginsWord(words, q string) bool {
+	return strings.Contains(" "+words, " "+q)
+}
+
+// objects are the runs or plans that a text names, each with the action on it.
+func (s *section) objects(c *ui.Context, v verb, of string) ([]kit.Link, error) {
+	var out []kit.Link
+	if v.plan {
+		plans, err := s.Reader.Plans(c, domain.PlanFilter{Text: of, Page: domain.Page{Limit: verbMost}})
+		for _, p := range plans.Items {
+			out = append(out, kit.Link{
+				Text: c.T(v.word, kit.Visible(p.Key)), Count: kit.Visible(p.Name), Icon: v.icon,
+				Href: "/plans/" + url.PathEscape(p.Key) + "/" + v.key, Dialog: v.key == "pause",
+			})
+		}
+		return out, err
+	}
+	runs, err := s.runsNamed(c, v.runs, of)
+	for _, r := range s.rows.Of(c, runs) {
+		out = append(out, kit.Link{
+			Text: c.T(v.word, r.Plan+" "+r.Short), Count: r.Headline, Icon: v.icon, Href: r.Href + "/" + v.key, Dialog: true,
+		})
+	}
+	return out, err
+}
+
+// runsNamed are the newest runs whose plan or id a text names; without a text, the newest.
+func (s *section) runsNamed(c *ui.Context, f domain.RunFilter, of string) ([]domain.Run, error) {
+	f.Page = domain.Page{Limit: verbMost}
+	if of == "" {
+		list, err := s.Reader.Runs(c, f)
+		return list.Items, err
+	}
+	if len(of) >= 4 && !strings.ContainsAny(of, " :\"") {
+		byID := f
+		byID.IDTail = of
+		if list, err := s.Reader.Runs(c, byID); err != nil || len(list.Items) > 0 {
+			return list.Items, err
+		}
+	}
+	plans, err := s.Reader.Plans(c, domain.PlanFilter{Text: of, Page: domain.Page{Limit: verbMost}})
+	if err != nil || len(plans.Items) == 0 {
+		return nil, err
+	}
+	for _, p := range plans.Items {
+		f.PlanKeys = append(f.PlanKeys, p.Key)
+	}
+	list, err := s.Reader.Runs(c, f)
+	return list.Items, err
+}
