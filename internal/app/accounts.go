@@ -131,7 +131,7 @@ func (a *Accounts) CreateUser(ctx context.Context, req NewUser) (domain.User, er
 	}
 	made, _, err := account(ctx, a.kernel, CreateUser, req.Meta, req, a.object(), func(tx *store.Tx) (domain.User, error) {
 		if _, err := tx.User(u.Name); err == nil {
-			return domain.User{}, domain.Errorf(domain.CodeConflict, "there is a user %q already", u.Name).Suggest("choose another name")
+			return domain.User{}, domain.Errorf(domain.CodeConflict, "user %q exists already", u.Name).Suggest("choose another name")
 		}
 		tx.Audit("user:"+u.Name, "role "+string(u.Role), nil)
 		return u, tx.CreateUser(u)
@@ -304,7 +304,7 @@ func (a *Accounts) MakeLoginLink(ctx context.Context, req UserNamed) (string, er
 			MakeLoginLink,
 			req.By,
 			"user:"+req.User,
-			domain.Errorf(domain.CodeForbidden, "a login link is made at the machine itself").
+			domain.Errorf(domain.CodeForbidden, "login links can be created only on the machine of the server").
 				Suggest("run there: kairosd user login-link NAME"),
 		)
 	}

@@ -157,7 +157,7 @@ func (f *Failures) Acknowledge(ctx context.Context, req FailureChange) (n int64,
 			if acked {
 				return nil
 			}
-			return domain.Errorf(domain.CodeConflict, "no failure of %s at %s with %s needs attention any more", req.PlanKey,
+			return domain.Errorf(domain.CodeConflict, "no failure of %s at %s with %s needs attention", req.PlanKey,
 				req.Node, req.Code).
 				Suggest("it was acknowledged by another user, or the runs were resumed")
 		}

@@ -42,7 +42,7 @@ func (a *Accounts) AddSecondFactor(ctx context.Context, req Enrollment) ([]strin
 		if err != nil {
 			return nil, err
 		} else if known != "" {
-			return nil, domain.Errorf(domain.CodeConflict, "you have a second factor already").Suggest("turn it off first")
+			return nil, domain.Errorf(domain.CodeConflict, "a second factor is set up already").Suggest("turn it off first")
 		}
 		tx.Record("user.second-factor", "user:"+u.Name, "on", nil)
 		if err := tx.SetSecondFactor(u.ID, factor.Stored); err != nil {

@@ -52,7 +52,7 @@ func (e *Engine) Decide(ctx context.Context, actor domain.Actor, req domain.Deci
 		return p, domain.Errorf(domain.CodeConflict, "the approval was %s by %s already", p.Status, by)
 	}
 	if req.Digest != "" && req.Digest != p.Digest {
-		return p, domain.Errorf(domain.CodeStale, "the question has changed since you looked").Suggest("read it again, then decide")
+		return p, domain.Errorf(domain.CodeStale, "the request has changed since you opened it").Suggest("read it again, then decide")
 	}
 	if req.AskBack {
 		switch {
@@ -62,7 +62,7 @@ func (e *Engine) Decide(ctx context.Context, actor domain.Actor, req domain.Deci
 		case req.Answer != "" || req.Approve || len(req.Values) > 0:
 			return p, domain.Errorf(domain.CodeInvalid, "a question to the agent is not an answer")
 		case strings.TrimSpace(req.Comment) == "":
-			return p, domain.Errorf(domain.CodeInvalid, "say what you want to know")
+			return p, domain.Errorf(domain.CodeInvalid, "enter a question")
 		}
 	}
 	var answer domain.Answer

@@ -210,14 +210,14 @@ func TestAForkAsksAgainForWhatHasChanged(t *testing.T) {
 		"what a step behind says": {domain.ActionRequest{Edits: edit("note", `{"text": "x"}`)}, ""},
 		"the same input":          {domain.ActionRequest{Input: domain.RawJSON(`{ "r": 1 }`)}, ""},
 		"the amount": {domain.ActionRequest{Edits: edit("amount", `{"n": 888888}`)},
-			"what was approved has changed: the output of amount was edited"},
+			"the approved content has changed: the output of amount was edited"},
 		"an earlier step": {domain.ActionRequest{Edits: edit("rate", `{"r": 2}`)},
-			"what was approved has changed: the output of rate was edited"},
+			"the approved content has changed: the output of rate was edited"},
 		"a parallel step": {domain.ActionRequest{Edits: edit("beside", `{"to": "mallory"}`)},
-			"what was approved has changed: the output of beside was edited"},
+			"the approved content has changed: the output of beside was edited"},
 		"the input": {domain.ActionRequest{Input: domain.RawJSON(`{"r": 2}`)},
-			"what was approved has changed: the run has another input"},
-		"the version": {domain.ActionRequest{Version: -1}, "what was approved has changed: the run follows another version"},
+			"the approved content has changed: the run has another input"},
+		"the version": {domain.ActionRequest{Version: -1}, "the approved content has changed: the run follows another version"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			req := tt.req

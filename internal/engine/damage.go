@@ -140,7 +140,7 @@ func (d *damaged) end(ctx context.Context, m actionMsg) error {
 	}
 	message := domain.Messagef("cancelled; its journal is damaged")
 	if len(v.Damage.Parts) > 0 {
-		message = domain.Messagef("cancelled; what it was started with is damaged")
+		message = domain.Messagef("cancelled; its start data is damaged")
 	}
 	headline := message.String()
 	c.Patch = &domain.RunPatch{

@@ -75,7 +75,7 @@ func (r *replans) replan(ctx context.Context, run string) (replanMsg, error) {
 	}
 	w := v.State.Replanning()
 	if w == nil || w.ReplanTarget != nil {
-		return m, domain.Errorf(domain.CodeConflict, "the run does not wait for a plan any more")
+		return m, domain.Errorf(domain.CodeConflict, "the run no longer waits for a plan")
 	}
 	m.key = w.StepKey
 	version, err := r.e.store.VersionByHash(ctx, v.Run.Hash)
@@ -114,7 +114,7 @@ func (r *replans) replan(ctx context.Context, run string) (replanMsg, error) {
 		return m, domain.Errorf(domain.CodeInvalid, "the new plan is %q, not a version of %q", doc.ID, version.PlanKey)
 	}
 	if doc.Hash == version.Hash {
-		return m, domain.Errorf(domain.CodeInvalid, "the new plan is the old one")
+		return m, domain.Errorf(domain.CodeInvalid, "the new plan equals the current one")
 	}
 	name, description := describe(doc)
 	_, stored, _, err := r.e.store.PutVersion(ctx, domain.NewVersion{Key: doc.ID, Name: name, Description: description,

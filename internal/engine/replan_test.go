@@ -210,7 +210,7 @@ func TestReplanEnds(t *testing.T) {
 			"no new plan: version 2 does not keep the completed node a: its definition differs"},
 		"another plan": {[]string{strings.Replace(repaired, "id: p", "id: q", 1)}, 1,
 			`no new plan: the new plan is "q", not a version of "p"`},
-		"the same plan": {[]string{straight}, 1, "no new plan: the new plan is the old one"},
+		"the same plan": {[]string{straight}, 1, "no new plan: the new plan equals the current one"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

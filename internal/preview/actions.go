@@ -88,7 +88,7 @@ func DeletedError() error {
 
 // StaleError refuses an action whose preview has another digest now.
 func StaleError() error {
-	return domain.Errorf(domain.CodeStale, "what would happen has changed since the preview").Suggest("look at the new preview")
+	return domain.Errorf(domain.CodeStale, "the predicted result has changed since the preview").Suggest("look at the new preview")
 }
 
 // PurgedError refuses an action that needs the journal of a run, which retention removed.
@@ -226,7 +226,7 @@ func (v *View) Resume(req domain.ActionRequest) (domain.Preview, walk.Reset, *ru
 	for _, k := range v.State.UnresolvedDoubts() {
 		n := &v.Program.Nodes[k.Node]
 		err := domain.Errorf(domain.CodeConflict, "visit %d of node %s is in doubt", k.Visit, n.ID).
-			Suggest("say first whether it happened: happened, retry, skip or fail")
+			Suggest("use happened, retry, skip, or fail")
 		err.Reason = domain.ReasonInDoubt
 		return p, walk.Reset{}, nil, err
 	}
@@ -249,7 +249,7 @@ func (v *View) Resume(req domain.ActionRequest) (domain.Preview, walk.Reset, *ru
 		}
 	}
 	for _, r := range reset.Forgotten {
-		why[r.Node] = domain.Messagef("it was decided by what runs again")
+		why[r.Node] = domain.Messagef("it depends on a step that runs again")
 	}
 	l := v.outlook(v.Program, v.State, v.State.Begun(), why)
 	l.narrowed(asked)

@@ -28,15 +28,15 @@ func (f approvedFacts) changed(c candidate, before map[string]bool) (reason doma
 		return reason // a run that is planned again keeps its answers: new unsafe steps have a request of their own
 	}
 	if !b.followed(c.Seq) {
-		return domain.Messagef("what was approved has changed: the run follows another version")
+		return domain.Messagef("the approved content has changed: the run follows another version")
 	}
 	if f.req.Input != nil && !sameJSON(f.req.Input, b.view.Run.Input) {
-		return domain.Messagef("what was approved has changed: the run has another input")
+		return domain.Messagef("the approved content has changed: the run has another input")
 	}
 	after := b.Program.After(i)
 	for _, visit := range slices.Sorted(maps.Keys(f.edits)) {
 		if node, _, _ := visitOf(visit, nil); before[visit] || !after[b.Program.Index[node]] {
-			return domain.Messagef("what was approved has changed: the output of %s was edited", node)
+			return domain.Messagef("the approved content has changed: the output of %s was edited", node)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.req.Instead)) {
@@ -46,7 +46,7 @@ func (f approvedFacts) changed(c candidate, before map[string]bool) (reason doma
 		}
 		node, _, err := visitOf(visit, func(string) int { return 1 })
 		if n, ok := b.Program.Index[node]; err == nil && ok && !after[n] {
-			return domain.Messagef("what was approved has changed: a stub stands in for %s", node)
+			return domain.Messagef("the approved content has changed: a stub stands in for %s", node)
 		}
 	}
 	return reason

@@ -254,7 +254,7 @@ func (b *Branch) differs(c candidate, edited bool, tainted map[string]bool, dive
 	}
 	k := runstate.StepKey{VisitKey: walk.VisitKey{Node: i, Visit: c.Visit}, Item: c.Item}
 	if b.State.Open[k] == nil && b.State.Foreach[k.VisitKey] == nil {
-		return domain.Messagef("what leads to it runs again or leads elsewhere")
+		return domain.Messagef("a step before it runs again or leads elsewhere")
 	}
 	if edited {
 		return reason

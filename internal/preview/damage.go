@@ -232,7 +232,7 @@ func CheckDamaged(r domain.Run, req domain.ActionRequest, d *domain.Damage) erro
 // quarantined.
 func QuarantineMessage(d *domain.Damage) (message domain.Message, node string) {
 	if len(d.Parts) > 0 {
-		return domain.Messagef("what the run was started with is damaged (%s); it cannot continue", d.Parts[0].Part), ""
+		return domain.Messagef("the start data of the run is damaged (%s); it cannot continue", d.Parts[0].Part), ""
 	}
 	if d.Checkpoint.Seq == 0 {
 		return domain.Messagef("journal row %d is damaged; the run can continue as a fork from its input", d.Row), d.Rows[0].Node

@@ -75,7 +75,7 @@ func (v *View) predict(p domain.Approval, answer domain.Answer) ([]domain.Predic
 		}
 	}
 	if w == nil {
-		return nil, domain.Errorf(domain.CodeConflict, "the approval is not open any more")
+		return nil, domain.Errorf(domain.CodeConflict, "the approval is no longer pending")
 	}
 	node := &v.Program.Nodes[w.Node]
 	approve := !answer.Rejects()

@@ -190,7 +190,7 @@ func (v *View) outlook(p *runstate.Compiled, s *runstate.State, seen map[string]
 		case ahead[i] != "":
 			l.given = append(l.given, v.givenStep(p, i, 0, ahead[i]))
 		case listed[i]:
-			add(i, 0, nil, domain.Messagef("the loop may come round again"))
+			add(i, 0, nil, domain.Messagef("the loop may repeat"))
 		default:
 			add(i, 0, nil, domain.Message{})
 		}
@@ -235,7 +235,7 @@ func (v *View) doubtStep(p *runstate.Compiled, w *runstate.Step) domain.PreviewS
 	n := &p.Nodes[w.Node]
 	step := domain.PreviewStep{Node: n.ID, Visit: w.Visit, Type: n.TypeName, Effect: string(v.Env.StaticEffect(p, n)),
 		Status: domain.NodeInDoubt,
-		Reason: domain.Messagef("say first whether it happened")}
+		Reason: domain.Messagef("first state whether it happened")}
 	if w.Item != runstate.NoItem {
 		step.Items = []int{w.Item}
 	}

@@ -264,7 +264,7 @@ func (ev *StepResolved) handle(m *Machine) error {
 	}
 	i, ok := m.Program.Index[r.Node]
 	if !ok {
-		return domain.Errorf(domain.CodeNotFound, "the plan has no node %q", r.Node)
+		return domain.Errorf(domain.CodeNotFound, "the plan has no step %q", r.Node)
 	}
 	k := StepKey{walk.VisitKey{Node: i, Visit: max(r.Visit, 1)}, r.Item}
 	if m.Program.Nodes[i].Foreach == nil {

@@ -44,7 +44,7 @@ func (ev *ApprovalDecided) handle(m *Machine) error {
 	p := &ev.Approval
 	w := m.State.WaitingFor(p.ID)
 	if w == nil {
-		return domain.Errorf(domain.CodeConflict, "the approval is not open any more")
+		return domain.Errorf(domain.CodeConflict, "the approval is no longer pending")
 	}
 	action, record := ActionApproved, "approval.decide"
 	switch {

@@ -66,7 +66,7 @@ func awaitingReplan(m *Machine, k StepKey) *Step {
 func (ev *ReplanAnswered) handle(m *Machine) error {
 	w := awaitingReplan(m, ev.StepKey)
 	if w == nil {
-		return m.Conflict("the run does not wait for a plan any more")
+		return m.Conflict("the run no longer waits for a plan")
 	}
 	e := m.entry(domain.EntrySubstep, ev.StepKey)
 	e.Status, e.Attempt, e.Substep, e.Usage = domain.NodeCompleted, w.Attempt, ReplanSubstep, ev.Usage

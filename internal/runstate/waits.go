@@ -172,7 +172,7 @@ func WaitMessage(reason domain.WaitReason, waits []domain.Wait) (message domain.
 		return domain.Verbatim(w.Message), node
 	case domain.WaitInDoubt:
 		if len(w.Calls) > 0 {
-			return domain.Messagef("%s called %s, which may have had its effect; say whether it happened", node, ToolNames(w.Calls)), node
+			return domain.Messagef("%s called %s, which may have had its effect; check whether it happened", node, ToolNames(w.Calls)), node
 		}
 		return domain.Messagef("%s may have had its effect; say whether it happened", node), node
 	case domain.WaitRetry:

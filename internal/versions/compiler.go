@@ -97,8 +97,8 @@ func (r *Reader) Compile(ctx context.Context, hash string) (*runstate.Compiled, 
 	compiled, err := doc.Program(in.catalog())
 	if err != nil {
 		return nil, &incompatibleError{doc, v, domain.Errorf(domain.CodeInvalid,
-			"plan %s version %d does not fit this installation: %w", v.PlanKey, v.Number, err).
-			Suggest("check that every tool, agent and plan it names is configured")}
+			"plan %s version %d cannot run on this server: %w", v.PlanKey, v.Number, err).
+			Suggest("check that every tool, agent, and plan that it uses is configured")}
 	}
 	return in.keep(compiled, v), nil
 }

@@ -135,7 +135,7 @@ func (s *section) ackAllForm(c *ui.Context) (failure.AckPage, error) {
 		)
 	}
 	if len(p.Groups) == 0 {
-		return p, domain.Errorf(domain.CodeConflict, "no failure needs attention any more").
+		return p, domain.Errorf(domain.CodeConflict, "no failure needs attention").
 			Suggest("another user acknowledged them, or the runs were resumed")
 	}
 	p.Heading = c.N(len(p.Groups), "Acknowledge %s failure", "Acknowledge %s failures")

@@ -248,7 +248,7 @@ func TestARunThatLostItsInputIsStillShown(t *testing.T) {
 			if _, err := site.Engine.WaitFor(t.Context(), run, func(r domain.Run) bool { return r.WaitReason == domain.WaitQuarantined }); err != nil {
 				t.Fatal(err)
 			}
-			webtest.Says(t, b.Get("/runs"), http.StatusOK, page, "what the run was started with is damaged ("+c.part+")")
+			webtest.Says(t, b.Get("/runs"), http.StatusOK, page, "the start data of the run is damaged ("+c.part+")")
 			webtest.Says(t, b.Get("/runs.csv"), http.StatusOK, run)
 			webtest.Says(t, b.Get("/"), http.StatusOK, page)
 			webtest.Says(t, b.Get("/runs/new?like="+run), http.StatusOK, "billing")

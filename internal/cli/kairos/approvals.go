@@ -155,8 +155,9 @@ one request of the run is pending.`,
 				}
 				leads := []domain.Prediction{}
 				if p.Status == "open" {
-					if leads, err = b.Prediction(cmd.Context(), p.ID); err != nil {
-						return err
+					if leads, err = b.Prediction(cmd.Context(), p.ID); err != nil { // the request can be read all the same
+						c.notef("note: the next steps cannot be predicted: %s\n", err)
+						leads = []domain.Prediction{}
 					}
 				}
 				if c.json {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -66,6 +67,9 @@ func (c *program) mentionOthers(ctx context.Context, b *client.Client) {
 		return // the command itself will meet the error
 	}
 	for _, r := range list.Items {
+		if r.StartAt.After(time.Now()) {
+			continue // it is scheduled
+		}
 		c.notef("note: run %s of %s is unfinished; continue it: %s\n", r.ID, r.PlanKey, c.command("resume %s", domain.ShortID(r.ID)))
 	}
 }
