@@ -44,6 +44,7 @@ func TestRunTakesAFileOrAPlan(t *testing.T) {
 	for args, want := range map[string]string{
 		"run missing.yaml":                 "plan file missing.yaml not found",
 		"run missing":                      "plan missing not found",
+		"run hello@9":                      "list versions: kairos plans versions hello",
 		"run":                              "missing argument FILE or PLAN",
 		"run hello --plan hello":           "not both",
 		"run " + file + " second-argument": `unexpected argument "second-argument"`,

@@ -64,8 +64,8 @@ func (s Streams) Facts(title string, facts [][2]string) {
 }
 
 // Table prints rows under headings, each column as wide as its widest cell. Columns
-// without information are left out. On a terminal, the widest columns are cut until the
-// lines fit, except the first column and commands, because people copy them.
+// without information are left out. On a terminal, columns are cut until the lines
+// fit, except the first column and commands, because people copy them.
 func (s Streams) Table(headings []string, rows [][]string) {
 	if len(rows) == 0 {
 		return
@@ -117,20 +117,21 @@ func columnOf(heading string, at int, rows [][]string) column {
 	return c
 }
 
-// fit cuts the widest columns until a line fits the screen.
+// fit cuts the last column, then the widest ones, until a line fits the screen.
 func (s Streams) fit(columns []column) {
 	for s.Width > 0 {
-		used, widest := 2*(len(columns)-1), -1
+		used, cut := 2*(len(columns)-1), -1
 		for i, c := range columns {
 			used += c.width
-			if c.width > c.least && (widest < 0 || c.width >= columns[widest].width) {
-				widest = i
+			last := i == len(columns)-1
+			if c.width > c.least && (last || cut < 0 || c.width >= columns[cut].width) {
+				cut = i
 			}
 		}
-		if used <= s.Width || widest < 0 {
+		if used <= s.Width || cut < 0 {
 			return
 		}
-		columns[widest].width--
+		columns[cut].width--
 	}
 }
 

@@ -111,7 +111,8 @@ func (c startCommands) run(ctx context.Context, b *client.Client, doc document, 
 			return err
 		}
 		key, _, _ := strings.Cut(doc.name, "@")
-		return adviseInput(c.start(ctx, b, req, detach), "the key input of the plan: "+c.command("plans show %s", key))
+		err = listedBy(c.start(ctx, b, req, detach), "list versions: "+c.command("plans versions %s", key))
+		return adviseInput(err, "the key input of the plan: "+c.command("plans show %s", key))
 	}
 	_, v, _, problems, err := b.SavePlan(ctx, doc.source, doc.format, "cli", "")
 	if err != nil {
