@@ -225,6 +225,20 @@ CREATE TABLE run_outcomes (
     PRIMARY KEY (plan_id, slot, status, version_id)
 ) STRICT, WITHOUT ROWID;
 
+-- What the calls of models cost in each half hour, per plan, agent, and model. A
+-- child run's calls are counted for its own plan only.
+CREATE TABLE spend (
+    plan_id       INTEGER NOT NULL REFERENCES plans (id) ON DELETE CASCADE,
+    slot          INTEGER NOT NULL, -- half hours since 1970
+    agent         TEXT    NOT NULL,
+    model         TEXT    NOT NULL,
+    calls         INTEGER NOT NULL,
+    input_tokens  INTEGER NOT NULL,
+    output_tokens INTEGER NOT NULL,
+    cost          REAL    NOT NULL,
+    PRIMARY KEY (plan_id, slot, agent, model)
+) STRICT, WITHOUT ROWID;
+
 -- Failures that somebody took note of: those of a plan, at a node, with a code,
 -- that say alike (empty: whatever they say). The runs that it was about need no
 -- attention any more; one that fails anew does.

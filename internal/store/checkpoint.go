@@ -39,13 +39,14 @@ type prepared struct {
 	refs     [][]byte // payloads that the checkpoint refers to
 	messages []dbsqlc.MessageInsertParams
 	tries    int64 // most attempts of one step
+	spend    []dbsqlc.SpendAddParams
 }
 
 func (s *Store) prepare(ctx context.Context, c domain.Checkpoint) (*prepared, error) {
 	if s.writer == nil {
 		return nil, errReadOnly()
 	}
-	p := &prepared{c: c, steps: make([]core.StepRow, len(c.Entries))}
+	p := &prepared{c: c, steps: make([]core.StepRow, len(c.Entries)), spend: spendOf(c.Entries)}
 	var err error
 	if p.rowID, err = s.db.RowID(ctx, c.Run); err != nil {
 		return nil, err
@@ -203,6 +204,7 @@ func (p *prepared) apply(w *writer) ([]auditRow, error) {
 	if err := p.details(w); err != nil {
 		return nil, err
 	}
+	w.tally.spent(&next, p.spend)
 	*st = next
 	if domain.RunStatus(next.Status).Final() {
 		w.s.db.Forget(c.Run)

@@ -13,7 +13,8 @@ import (
 type tally struct {
 	counts   map[countKey]int64
 	outcomes map[endedKey]int64 // runs of the batch that ended
-	failures bool               // the active transaction changed whether a run is failed
+	spend    map[spendKey]dbsqlc.SpendAddParams
+	failures bool // the active transaction changed whether a run is failed
 }
 
 type countKey struct{ status, reason string }
@@ -23,13 +24,19 @@ type endedKey struct {
 	status              string
 }
 
+type spendKey struct {
+	plan, slot   int64
+	agent, model string
+}
+
 func newTally() tally {
-	return tally{counts: map[countKey]int64{}, outcomes: map[endedKey]int64{}}
+	return tally{counts: map[countKey]int64{}, outcomes: map[endedKey]int64{}, spend: map[spendKey]dbsqlc.SpendAddParams{}}
 }
 
 func (t *tally) clear() {
 	clear(t.counts)
 	clear(t.outcomes)
+	clear(t.spend)
 }
 
 // countOf returns the counter of a run.
@@ -73,5 +80,11 @@ func (t *tally) write(ctx context.Context, q *dbsqlc.Queries) error {
 		}
 	}
 	clear(t.outcomes)
+	for _, add := range t.spend {
+		if err := q.SpendAdd(ctx, add); err != nil {
+			return err
+		}
+	}
+	clear(t.spend)
 	return nil
 }

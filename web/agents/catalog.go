@@ -29,15 +29,23 @@ var catalogParts = []struct{ id, href, word string }{
 	{"agents", "/agents", locale.Mark("Agents")},
 	{"providers", "/agents/providers", locale.Mark("Providers")},
 	{"tools", "/agents/tools", locale.Mark("Tools")},
+	{"spend", "/agents/spend", locale.Mark("Spend")},
+}
+
+// parts are the tabs of the catalog.
+func parts(c *ui.Context, current string) (tabs []kit.Link) {
+	for _, of := range catalogParts {
+		tabs = append(tabs, kit.Link{Text: c.T(of.word), Href: of.href, Current: of.id == current})
+	}
+	return tabs
 }
 
 // catalog shows the agents, the providers behind them, or the tools.
 func (s *section) catalog(c *ui.Context) error {
 	part := path.Base(c.Echo.Path())
-	p := CatalogPage{Part: part}
+	p := CatalogPage{Part: part, Parts: parts(c, part)}
 	title := ""
 	for _, of := range catalogParts {
-		p.Parts = append(p.Parts, kit.Link{Text: c.T(of.word), Href: of.href, Current: of.id == part})
 		if of.id == part {
 			title = of.word
 		}

@@ -15,6 +15,8 @@ func (s *section) routes() []ui.Route {
 		{Get: "/providers/:provider", Operation: app.GetProvider, Handle: ui.See("/agents/providers/:provider")},
 		{Get: "/agents/providers", Operation: app.ListProviders, Handle: s.catalog},
 		{Get: "/agents/tools", Operation: app.ListTools, Handle: s.catalog},
+		{Get: "/agents/spend", Operation: app.ListProviders, Handle: s.spendPage},
+		{Get: "/agents/spend.csv", Operation: app.ListProviders, Handle: s.spendCSV},
 		{Get: "/agents/agents/:agent", Operation: app.GetAgent, Handle: s.agentPage},
 		{Get: "/agents/tools/:tool", Operation: app.GetTool, Handle: toolPages{s}.toolPage},
 		{Get: "/agents/tools/:tool/accept", Operation: app.AcceptTool, Handle: toolPages{s}.acceptToolPage},

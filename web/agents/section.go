@@ -31,6 +31,8 @@ type Reader interface {
 	Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error)
 	// HandoffsOf lists handoffs of all runs with what came of them, newest first.
 	HandoffsOf(ctx context.Context, f domain.HandoffFilter) (domain.List[domain.HandoffSummary], error)
+	// Spend returns what model calls used since a time, in periods of a length.
+	Spend(ctx context.Context, since time.Time, period time.Duration) ([]domain.Spend, error)
 	// JournalPage gives rows with Seq > after in order, at most limit.
 	JournalPage(ctx context.Context, run string, after int64, limit int) ([]domain.Entry, error)
 }

@@ -51,7 +51,11 @@ func (s *section) figuresBand(c *ui.Context) (templ.Component, error) {
 	if v.Slots > 0 {
 		slots.Share = kit.Percent(100 * float64(v.Working) / float64(v.Slots))
 	}
-	p.Figures = append(p.Figures, slots, spendFigure(c, runs))
+	spend, err := s.spendFigure(c, from)
+	if err != nil {
+		return nil, err
+	}
+	p.Figures = append(p.Figures, slots, spend)
 	return Figures(p), nil
 }
 
@@ -167,37 +171,30 @@ func p95(runs []domain.Run) time.Duration {
 	return took[(len(took)*95+99)/100-1]
 }
 
-// cost is what the models of runs cost.
-func cost(runs []domain.Run) (sum float64) {
-	for _, run := range runs {
-		sum += run.Usage.Cost
+// spendFigure is what model calls cost in the last 24 hours, against the day before.
+func (s *section) spendFigure(c *ui.Context, from time.Time) (Figure, error) {
+	list, err := s.Reader.Spend(c, from.Add(-stripSlots*domain.OutcomeSlot), domain.OutcomeSlot)
+	if err != nil {
+		return Figure{}, err
 	}
-	return sum
-}
-
-// money is an amount with two decimals, or more below one cent.
-func money(c *ui.Context, amount float64) string {
-	if amount >= .01 {
-		return c.Display.Lang.Decimal(amount, 2)
+	before, day, points := 0.0, 0.0, make([]float64, sparkPoints)
+	for _, e := range list {
+		if e.From.Before(from) {
+			before += e.Usage.Cost
+			continue
+		}
+		day += e.Usage.Cost
+		points[min(int(e.From.Sub(from)/domain.OutcomeSlot), stripSlots-1)*sparkPoints/stripSlots] += e.Usage.Cost
 	}
-	return value.Cost(c, amount)
-}
-
-func spendFigure(c *ui.Context, runs []domain.Run) Figure {
-	f := Figure{Title: c.T("Model spend"), Value: money(c, cost(runs)), Of: c.N(len(runs), "last %s run", "last %s runs")}
-	if len(runs) < 2*sparkPoints || cost(runs) == 0 {
-		return f
+	f := Figure{Title: c.T("Model spend"), Value: value.Money(c, day), Of: c.T("24 hours"), Href: "/agents/spend"}
+	if day > 0 {
+		f.Spark = kit.Spark(points)
 	}
-	var points []float64
-	for part := range slices.Chunk(runs, (len(runs)+sparkPoints-1)/sparkPoints) {
-		points = append(points, cost(part))
+	if before > 0 {
+		f.trend(c, day-before, value.Money(c, abs(day-before)), false)
+		f.Good, f.Bad = false, false // more work costs more
 	}
-	slices.Reverse(points) // runs are newest first
-	f.Spark = kit.Spark(points)
-	newer, older := cost(runs[:len(runs)/2]), cost(runs[len(runs)/2:])
-	f.trend(c, newer-older, money(c, abs(newer-older)), false)
-	f.Good, f.Bad = false, false // more work costs more
-	return f
+	return f, nil
 }
 
 // trend states how a figure changed: by how much, and whether that is good.

@@ -32,7 +32,7 @@ type FiguresBand struct{ Figures []Figure }
 // Figure is one of them: Of is what it was taken from, Change how it changed, Share how full it is.
 type Figure struct {
 	Title, Value, Remark string
-	Of                   string
+	Of, Href             string
 	Change               string
 	Good, Bad            bool
 	Spark, Share         string

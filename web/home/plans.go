@@ -9,6 +9,7 @@ import (
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/link"
 	part "github.com/kairosd/kairosd/web/part/run"
+	"github.com/kairosd/kairosd/web/part/value"
 	"github.com/kairosd/kairosd/web/ui"
 )
 
@@ -82,15 +83,23 @@ func (s *section) strips(c *ui.Context, p *DayBand) error {
 	for _, run := range runs {
 		took[run.PlanKey] = append(took[run.PlanKey], run)
 	}
+	spend, err := s.Reader.Spend(c, from, domain.OutcomeSlot)
+	if err != nil {
+		return err
+	}
+	spent := map[string]float64{}
+	for _, e := range spend {
+		spent[e.PlanKey] += e.Usage.Cost
+	}
 	for _, d := range all {
-		p.Strips = append(p.Strips, d.row(c, took[d.plan]))
+		p.Strips = append(p.Strips, d.row(c, took[d.plan], spent[d.plan]))
 	}
 	p.StripFrom = c.Time(from)
 	return nil
 }
 
-// row is a plan in the list of plans; runs are its newest.
-func (d *planDay) row(c *ui.Context, runs []domain.Run) StripRow {
+// row is a plan in the list of plans; runs are its newest, spent is what their models cost in 24 hours.
+func (d *planDay) row(c *ui.Context, runs []domain.Run, spent float64) StripRow {
 	row := StripRow{
 		Plan: kit.Link{Text: kit.Visible(d.plan), Href: "/plans/" + url.PathEscape(d.plan)},
 		Runs: c.Number(d.total.all()), OK: "–", P95: "–", Spend: "–", Cells: d.heat(),
@@ -98,8 +107,8 @@ func (d *planDay) row(c *ui.Context, runs []domain.Run) StripRow {
 	if len(runs) > 0 {
 		row.P95 = kit.Took(p95(runs))
 	}
-	if spent := cost(runs); spent > 0 {
-		row.Spend = money(c, spent)
+	if spent > 0 {
+		row.Spend = value.Money(c, spent)
 	}
 	if d.total.all() > 0 {
 		row.OK = c.Display.Lang.Percent(d.total.rate())

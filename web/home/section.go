@@ -31,6 +31,8 @@ type Reader interface {
 	Runs(ctx context.Context, f domain.RunFilter) (domain.List[domain.Run], error)
 	// RunsCount counts matches up to the cap; not whole: there may be more.
 	RunsCount(ctx context.Context, f domain.RunFilter, cap int) (n int, whole bool, err error)
+	// Spend returns what model calls used since a time, in periods of a length.
+	Spend(ctx context.Context, since time.Time, period time.Duration) ([]domain.Spend, error)
 	// FailureTimes returns when the newest runs of a failure group failed.
 	FailureTimes(ctx context.Context, ref domain.FailureRef) ([]time.Time, error)
 	// Outcomes counts how runs ended since a time, per plan and half hour.

@@ -38,7 +38,7 @@ func (s *section) exportRuns(c *ui.Context) error {
 	out := csv.NewWriter(w)
 	record := func(cells ...string) error {
 		for i := range cells {
-			cells[i] = harmless(cells[i])
+			cells[i] = ui.CSVCell(cells[i])
 		}
 		return out.Write(cells)
 	}
@@ -136,14 +136,4 @@ func exported(run domain.Run, zone *time.Location) []string {
 		run.ForkedFrom,
 		run.RerunOf,
 	}
-}
-
-// harmless keeps a spreadsheet from taking a text for a formula.
-func harmless(s string) string {
-	if trimmed := strings.TrimLeft(s, " \t\r\n"); trimmed != "" && strings.ContainsRune("=+-@|%", rune(trimmed[0])) ||
-		strings.HasPrefix(s, "\t") ||
-		strings.HasPrefix(s, "\r") {
-		return "'" + s
-	}
-	return s
 }

@@ -51,6 +51,8 @@ func (d Seeded) Paths() []string {
 		"/agents",
 		"/agents/providers",
 		"/agents/tools",
+		"/agents/spend",
+		"/agents/spend?range=30d",
 	}
 	out = append(
 		out,

@@ -52,6 +52,7 @@ func TestEveryListReadsAnIndexInOrder(t *testing.T) {
 		"PayloadTotals",
 		"PayloadBytes",
 		"StepsWithoutAudit", // the newest 100,000 rows, for a check
+		"SpendList",         // a range of the index for each plan, summed
 		"FailureGroups",     // it sorts groups, of which there are few
 		"PlannedRuns",       // the versions of all plans, when metrics are read
 		"PlansWithText",     // the newest versions of all plans

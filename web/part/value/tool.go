@@ -49,6 +49,14 @@ func Schema(id, title string, schema map[string]any) kit.Block {
 	return kit.Block{ID: id, Title: title, Text: kit.Visible(strings.TrimSpace(b.String()))}
 }
 
+// Money is an amount with two decimals, or more below one cent.
+func Money(c *ui.Context, amount float64) string {
+	if amount >= .01 {
+		return c.Display.Lang.Decimal(amount, 2)
+	}
+	return Cost(c, amount)
+}
+
 // Cost is what calls of models cost, in the currency of the configuration.
 func Cost(c *ui.Context, cost float64) string {
 	if cost == 0 {

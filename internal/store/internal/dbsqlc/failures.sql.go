@@ -627,3 +627,87 @@ func (q *Queries) RunGoodBefore(ctx context.Context, planID int64, before int64)
 	err := row.Scan(&i.PublicID, &i.CreatedAt, &i.Number)
 	return i, err
 }
+
+const SpendAdd = `-- name: SpendAdd :exec
+INSERT INTO spend (plan_id, slot, agent, model, calls, input_tokens, output_tokens, cost)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+ON CONFLICT (plan_id, slot, agent, model) DO UPDATE SET calls = calls + excluded.calls,
+input_tokens = input_tokens + excluded.input_tokens, output_tokens = output_tokens + excluded.output_tokens, cost = cost + excluded.cost
+`
+
+type SpendAddParams struct {
+	PlanID       int64
+	Slot         int64
+	Agent        string
+	Model        string
+	Calls        int64
+	InputTokens  int64
+	OutputTokens int64
+	Cost         float64
+}
+
+func (q *Queries) SpendAdd(ctx context.Context, arg SpendAddParams) error {
+	_, err := q.db.ExecContext(ctx, SpendAdd,
+		arg.PlanID,
+		arg.Slot,
+		arg.Agent,
+		arg.Model,
+		arg.Calls,
+		arg.InputTokens,
+		arg.OutputTokens,
+		arg.Cost,
+	)
+	return err
+}
+
+const SpendList = `-- name: SpendList :many
+SELECT plans.key, CAST(spend.slot / ?1 AS INTEGER) AS part, spend.agent, spend.model, CAST(sum(spend.calls) AS INTEGER) AS calls,
+CAST(sum(spend.input_tokens) AS INTEGER) AS input_tokens, CAST(sum(spend.output_tokens) AS INTEGER) AS output_tokens, CAST(sum(spend.cost) AS REAL) AS cost
+FROM plans CROSS JOIN spend ON spend.plan_id = plans.id AND spend.slot >= ?2
+GROUP BY plans.key, part, spend.agent, spend.model
+LIMIT ?3
+`
+
+type SpendListRow struct {
+	Key          string
+	Part         int64
+	Agent        string
+	Model        string
+	Calls        int64
+	InputTokens  int64
+	OutputTokens int64
+	Cost         float64
+}
+
+// What model calls cost since a slot, per plan, agent, model, and part of as many slots.
+func (q *Queries) SpendList(ctx context.Context, slots int64, since int64, max int64) ([]SpendListRow, error) {
+	rows, err := q.db.QueryContext(ctx, SpendList, slots, since, max)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []SpendListRow{}
+	for rows.Next() {
+		var i SpendListRow
+		if err := rows.Scan(
+			&i.Key,
+			&i.Part,
+			&i.Agent,
+			&i.Model,
+			&i.Calls,
+			&i.InputTokens,
+			&i.OutputTokens,
+			&i.Cost,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}

@@ -409,6 +409,17 @@ type SkillRun struct {
 	At     int64
 }
 
+type Spend struct {
+	PlanID       int64
+	Slot         int64
+	Agent        string
+	Model        string
+	Calls        int64
+	InputTokens  int64
+	OutputTokens int64
+	Cost         float64
+}
+
 type StepResult struct {
 	ID           int64
 	RunID        int64

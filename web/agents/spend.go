@@ -1,0 +1,192 @@
+package agents
+
+import (
+	"cmp"
+	"encoding/csv"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/link"
+	"github.com/kairosd/kairosd/web/locale"
+	"github.com/kairosd/kairosd/web/part/value"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// spendRange is a time that the page of spend shows, in columns of equal length.
+type spendRange struct {
+	name, word string
+	column     time.Duration
+	columns    int
+}
+
+var spendRanges = []spendRange{
+	{"24h", locale.Mark("24 hours"), domain.OutcomeSlot, 48},
+	{"7d", locale.Mark("7 days"), 4 * time.Hour, 42},
+	{"30d", locale.Mark("30 days"), 24 * time.Hour, 30},
+}
+
+// from is when the first column begins.
+func (r spendRange) from(now time.Time) time.Time {
+	return now.Truncate(r.column).Add(-time.Duration(r.columns-1) * r.column)
+}
+
+// spend reads what model calls used in the range that the address names.
+func (s *section) spend(c *ui.Context) (spendRange, []domain.Spend, error) {
+	r := spendRanges[0]
+	for _, other := range spendRanges {
+		if other.name == c.Query("range") {
+			r = other
+		}
+	}
+	list, err := s.Reader.Spend(c, r.from(c.Site.Now()), r.column)
+	return r, list, err
+}
+
+// spendPage shows what model calls cost over time, and by plan, agent, and model.
+func (s *section) spendPage(c *ui.Context) error {
+	r, list, err := s.spend(c)
+	if err != nil {
+		return err
+	}
+	p := SpendPage{Shell: c.Shell("agents", c.T("Spend")), Parts: parts(c, "spend"), CSV: "/agents/spend.csv?range=" + r.name}
+	for _, other := range spendRanges {
+		p.Ranges = append(p.Ranges, kit.Link{
+			Text: c.T(other.word), Href: "/agents/spend?range=" + other.name, Current: other.name == r.name,
+		})
+	}
+	if len(list) == 0 {
+		return c.Render(http.StatusOK, Spend(p))
+	}
+	all := total(list)
+	p.Figures = []kit.Fact{
+		{Term: c.T("Spend"), Text: value.Money(c, all.Usage.Cost)}, {Term: c.T("Model calls"), Text: c.Number(all.Calls)},
+		{Term: c.T("Input tokens"), Text: c.Number(all.Usage.InputTokens)}, {Term: c.T("Output tokens"), Text: c.Number(all.Usage.OutputTokens)},
+	}
+	p.Priced = all.Usage.Cost > 0
+	p.Chart = spendChart(c, r, list, p.Priced)
+	none := c.T("not recorded")
+	p.Tables = []SpendTable{
+		{ID: "by-plan", Title: c.T("By plan"), Head: c.T("Plan"), Rows: spendRows(c, list, func(e domain.Spend) kit.Link {
+			return kit.Link{Text: kit.Visible(e.PlanKey), Href: "/plans/" + url.PathEscape(e.PlanKey)}
+		})},
+		{ID: "by-agent", Title: c.T("By agent"), Head: c.T("Agent"), Rows: spendRows(c, list, func(e domain.Spend) kit.Link {
+			if e.Agent == "" {
+				return kit.Link{Text: none}
+			}
+			return kit.Link{Text: kit.Visible(e.Agent), Href: link.Agent(e.Agent)}
+		})},
+		{ID: "by-model", Title: c.T("By model"), Head: c.T("Model"), Rows: spendRows(c, list, func(e domain.Spend) kit.Link {
+			return kit.Link{Text: cmp.Or(kit.Visible(e.Model), none)}
+		})},
+	}
+	return c.Render(http.StatusOK, Spend(p))
+}
+
+// total sums a list.
+func total(list []domain.Spend) (sum domain.Spend) {
+	for _, e := range list {
+		sum.Calls, sum.Usage = sum.Calls+e.Calls, sum.Usage.Add(e.Usage)
+	}
+	return sum
+}
+
+// weight is what a bar shows of a spend: its cost, or its tokens where no model has a price.
+func weight(e domain.Spend, priced bool) float64 {
+	if priced {
+		return e.Usage.Cost
+	}
+	return float64(e.Usage.InputTokens + e.Usage.OutputTokens)
+}
+
+// spendRows are the spend by a name, the most expensive first.
+func spendRows(c *ui.Context, list []domain.Spend, name func(domain.Spend) kit.Link) []SpendRow {
+	sums := map[kit.Link][]domain.Spend{}
+	for _, e := range list {
+		sums[name(e)] = append(sums[name(e)], e)
+	}
+	type named struct {
+		link kit.Link
+		sum  domain.Spend
+	}
+	all, whole := make([]named, 0, len(sums)), total(list)
+	for l, part := range sums {
+		all = append(all, named{l, total(part)})
+	}
+	priced := whole.Usage.Cost > 0
+	slices.SortFunc(all, func(a, b named) int {
+		return cmp.Or(cmp.Compare(weight(b.sum, priced), weight(a.sum, priced)), cmp.Compare(a.link.Text, b.link.Text))
+	})
+	var out []SpendRow
+	for _, n := range all {
+		share := weight(n.sum, priced) / max(weight(whole, priced), 1e-12)
+		out = append(out, SpendRow{
+			Name: n.link, Calls: c.Number(n.sum.Calls), Input: c.Number(n.sum.Usage.InputTokens), Output: c.Number(n.sum.Usage.OutputTokens),
+			Cost: value.Money(c, n.sum.Usage.Cost), Share: c.Display.Lang.Percent(share), Bar: kit.Percent(100 * share),
+		})
+	}
+	return out
+}
+
+// microsOf counts an amount in millionths, which a chart stacks as whole numbers.
+const microsOf = 1e6
+
+// spendChart draws the spend over time. Each column leads to the runs that ended in it.
+func spendChart(c *ui.Context, r spendRange, list []domain.Spend, priced bool) kit.Chart {
+	from := r.from(c.Site.Now())
+	sums := make([]domain.Spend, r.columns)
+	for _, e := range list {
+		if i := int(e.From.Sub(from) / r.column); i >= 0 && i < r.columns {
+			sums[i].Calls, sums[i].Usage = sums[i].Calls+e.Calls, sums[i].Usage.Add(e.Usage)
+		}
+	}
+	text := func(n int64) string {
+		if priced {
+			return value.Money(c, float64(n)/microsOf)
+		}
+		return c.Number(n / microsOf)
+	}
+	data := make([]kit.ChartData, r.columns)
+	for i, sum := range sums {
+		begins := from.Add(time.Duration(i) * r.column)
+		n := int64(weight(sum, priced) * microsOf)
+		data[i] = kit.ChartData{Counts: []int64{n}, Href: link.List("/runs", "since:"+begins.UTC().Format(time.RFC3339)+
+			" until:"+begins.Add(r.column).UTC().Format(time.RFC3339)),
+			Label: c.T("%s: %s, %s", c.Time(begins).Text, text(n), c.N(int(sum.Calls), "%s call", "%s calls"))}
+	}
+	chart := kit.Stack(data, []string{"share"}, text)
+	chart.Label = c.T("Spend over time")
+	form := "15:04"
+	if r.column > domain.OutcomeSlot {
+		form = "01-02"
+	}
+	for i := 0; i < r.columns; i += 6 {
+		at := from.Add(time.Duration(i) * r.column).In(c.Display.Zone)
+		chart.Ticks = append(chart.Ticks, kit.ChartText{At: kit.Percent(100 * float64(i) / float64(r.columns)), Text: at.Format(form)})
+	}
+	return chart
+}
+
+// spendCSV writes the spend as a table.
+func (s *section) spendCSV(c *ui.Context) error {
+	_, list, err := s.spend(c)
+	if err != nil {
+		return err
+	}
+	w := c.Echo.Response()
+	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
+	w.Header().Set("Content-Disposition", `attachment; filename="spend.csv"`)
+	w.WriteHeader(http.StatusOK)
+	out := csv.NewWriter(w)
+	rows := [][]string{{"from", "plan", "agent", "model", "calls", "input_tokens", "output_tokens", "cost"}}
+	for _, e := range list {
+		rows = append(rows, []string{e.From.Format(time.RFC3339), ui.CSVCell(e.PlanKey), ui.CSVCell(e.Agent), ui.CSVCell(e.Model),
+			strconv.FormatInt(e.Calls, 10), strconv.FormatInt(e.Usage.InputTokens, 10), strconv.FormatInt(e.Usage.OutputTokens, 10),
+			strconv.FormatFloat(e.Usage.Cost, 'f', 6, 64)})
+	}
+	return out.WriteAll(rows)
+}

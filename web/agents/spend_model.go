@@ -1,0 +1,39 @@
+package agents
+
+import (
+	"context"
+
+	"github.com/kairosd/kairosd/web/kit"
+)
+
+// SpendPage is what model calls cost over time, and by plan, agent, and model.
+type SpendPage struct {
+	kit.Shell
+	Parts, Ranges []kit.Link
+	CSV           string
+	Figures       []kit.Fact // none: no model was called
+	Priced        bool       // a model has a price; otherwise tokens are compared
+	Chart         kit.Chart
+	Tables        []SpendTable
+}
+
+// SpendTable is the spend by one kind of name, and SpendRow that of one name.
+type (
+	SpendTable struct {
+		ID, Title, Head string
+		Rows            []SpendRow
+	}
+	SpendRow struct {
+		Name                       kit.Link
+		Calls, Input, Output, Cost string
+		Share, Bar                 string
+	}
+)
+
+// unit is what the chart counts.
+func (p SpendPage) unit(ctx context.Context) string {
+	if p.Priced {
+		return kit.T(ctx, "in the currency of the configured prices")
+	}
+	return kit.T(ctx, "tokens, because no model has a price in the configuration")
+}

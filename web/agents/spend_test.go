@@ -1,0 +1,39 @@
+package agents_test
+
+import (
+	"encoding/csv"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/kairosd/kairosd/web/webtest"
+)
+
+// The page of spend shows what model calls cost, by plan, agent, and model, and offers it as a table. A
+// plan that starts another one does not count its calls again.
+func TestSpendIsShownByPlanAgentAndModel(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	webtest.Says(t, b.Get("/agents/spend"), http.StatusOK, "No model was called in this time.")
+	webtest.Plan(t, site.Engine, site.Admin, "id: question\nnodes:\n  answer: {type: agent, agent: accountant, input: \"6*7\"}\n")
+	webtest.Plan(t, site.Engine, site.Admin, "id: parent\nnodes:\n  child: {type: plan, plan: question, input: \"6*7\"}\n")
+	webtest.Run(t, site.Engine, site.Admin, "question", `"6*7"`)
+	webtest.Run(t, site.Engine, site.Admin, "parent", "null")
+	for _, span := range []string{"", "?range=7d", "?range=30d"} {
+		p := b.Get("/agents/spend" + span)
+		webtest.Says(t, p, http.StatusOK, "By plan", "By agent", "By model", "question", "accountant", "scripted", "100%", "0.07")
+		if strings.Contains(p.Body, "/plans/parent") {
+			t.Errorf("%s counts the calls of a child run for its parent", span)
+		}
+	}
+	p := b.Get("/agents/spend.csv")
+	rows, err := csv.NewReader(strings.NewReader(p.Body)).ReadAll()
+	if err != nil || len(rows) != 2 || p.Header.Get("Content-Type") != "text/csv; charset=utf-8" {
+		t.Fatalf("%v, %s:\n%s", err, p.Header.Get("Content-Type"), p.Body)
+	}
+	if got := strings.Join(rows[1][1:], " "); got != "question accountant scripted 4 60 6 0.072000" {
+		t.Errorf("the table has %q", got)
+	}
+	webtest.Says(t, b.Get("/"), http.StatusOK, "Model spend", "0.07")
+}

@@ -1,0 +1,13 @@
+package ui
+
+import "strings"
+
+// CSVCell keeps a spreadsheet from taking a text for a formula.
+func CSVCell(s string) string {
+	if trimmed := strings.TrimLeft(s, " \t\r\n"); trimmed != "" && strings.ContainsRune("=+-@|%", rune(trimmed[0])) ||
+		strings.HasPrefix(s, "\t") ||
+		strings.HasPrefix(s, "\r") {
+		return "'" + s
+	}
+	return s
+}
