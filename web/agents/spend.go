@@ -65,7 +65,8 @@ func (s *section) spendPage(c *ui.Context) error {
 	all := total(list)
 	p.Figures = []kit.Fact{
 		{Term: c.T("Spend"), Text: value.Money(c, all.Usage.Cost)}, {Term: c.T("Model calls"), Text: c.Number(all.Calls)},
-		{Term: c.T("Input tokens"), Text: c.Number(all.Usage.InputTokens)}, {Term: c.T("Output tokens"), Text: c.Number(all.Usage.OutputTokens)},
+		{Term: c.T("Input tokens"), Text: c.Number(all.Usage.InputTokens)},
+		{Term: c.T("Output tokens"), Text: c.Number(all.Usage.OutputTokens)},
 	}
 	p.Priced = all.Usage.Cost > 0
 	p.Chart = spendChart(c, r, list, p.Priced)
@@ -125,7 +126,8 @@ func spendRows(c *ui.Context, list []domain.Spend, name func(domain.Spend) kit.L
 	for _, n := range all {
 		share := weight(n.sum, priced) / max(weight(whole, priced), 1e-12)
 		out = append(out, SpendRow{
-			Name: n.link, Calls: c.Number(n.sum.Calls), Input: c.Number(n.sum.Usage.InputTokens), Output: c.Number(n.sum.Usage.OutputTokens),
+			Name: n.link, Calls: c.Number(n.sum.Calls),
+			Input: c.Number(n.sum.Usage.InputTokens), Output: c.Number(n.sum.Usage.OutputTokens),
 			Cost: value.Money(c, n.sum.Usage.Cost), Share: c.Display.Lang.Percent(share), Bar: kit.Percent(100 * share),
 		})
 	}

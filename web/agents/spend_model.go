@@ -30,6 +30,13 @@ type (
 	}
 )
 
+// overTime is the head of the chart.
+func (p SpendPage) overTime(ctx context.Context) kit.CardHead {
+	return kit.CardHead{
+		ID: "over-time", Title: kit.T(ctx, "Over time"), Remark: p.unit(ctx), Choices: p.Ranges, Label: kit.T(ctx, "Time range"),
+	}
+}
+
 // unit is what the chart counts.
 func (p SpendPage) unit(ctx context.Context) string {
 	if p.Priced {

@@ -105,7 +105,7 @@ func Spend(p SpendPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Err = kit.Empty(kit.EmptyState{
-					Text: kit.T(ctx, "No model was called in this time. This page shows what model calls cost: over time, by plan, by agent, and by model."),
+					Text: kit.T(ctx, "No model was called in this time. This page shows the spend over time, by plan, by agent, and by model."),
 					Next: kit.Link{Text: kit.T(ctx, "Start a run"), Href: "/runs/new"},
 				}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
@@ -191,7 +191,7 @@ func Spend(p SpendPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = kit.Card(kit.CardHead{ID: "over-time", Title: kit.T(ctx, "Over time"), Remark: p.unit(ctx), Choices: p.Ranges, Label: kit.T(ctx, "Time range")}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = kit.Card(p.overTime(ctx)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
