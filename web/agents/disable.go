@@ -91,7 +91,7 @@ func (s disablePages) providerSubject(c *ui.Context) (subject, error) {
 		disabled: v.Disabled, breaker: &v.Breaker, circuits: []domain.Circuit{v.Circuit},
 		facts: []kit.Fact{
 			{Term: c.T("Calls in the last hour"), Text: c.Number(v.Activity.Hour.Calls)},
-			{Term: c.T("Agents that speak through it"), Text: c.Number(int64(len(agents)))},
+			{Term: c.T("Agents that use it"), Text: c.Number(int64(len(agents)))},
 		},
 	}, nil
 }

@@ -57,7 +57,7 @@ func (s *section) providerPage(c *ui.Context) error {
 	fact(locale.Mark("Type"), v.Type)
 	fact(locale.Mark("Address"), kit.Visible(v.BaseURL))
 	fact(locale.Mark("Model"), kit.Visible(v.Model))
-	fact(locale.Mark("Models that plans may name"), models)
+	fact(locale.Mark("Allowed models"), models)
 	p.Facts = append(p.Facts, s.callFacts(c, v.Activity)...)
 	today := s.today(c, v.Activity)
 	fact(locale.Mark("Tokens today"), c.Number(today.InputTokens)+" + "+c.Number(today.OutputTokens))

@@ -21,7 +21,7 @@ func (s *section) askPage(c *ui.Context) error {
 
 // askForm shows the form, with what was typed and why that cannot be used.
 func (s *section) askForm(c *ui.Context, code int, typed domain.DraftRequest, refused error) error {
-	p := AskPage{Shell: c.Shell("plans", "Plan from an intent"), Form: s.requestForm(c, typed)}
+	p := AskPage{Shell: c.Shell("plans", "Plan from a request"), Form: s.requestForm(c, typed)}
 	p.Form.Action, p.Form.Button = "/plans/drafts", c.T("Make a plan")
 	if refused != nil {
 		p.Error = c.Sentence(refused)

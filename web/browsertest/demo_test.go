@@ -1,0 +1,22 @@
+package browsertest
+
+import "testing"
+
+// The demonstration runs from home to its end: a real second daemon is killed in the middle of a payment,
+// the page asks whether the payment happened, warns of a second one, and shows the ledger.
+func TestThePlugIsPulledInTheBrowser(t *testing.T) {
+	large(t)
+	d := newDaemon(t)
+	b := d.tab()
+	b.open("/")
+	b.click(`main a[href="/demo"]`)
+	b.until("the page of the demonstration is there", there(`button[value="unsafe"]`))
+	b.click(`button[value="unsafe"]`)
+	b.until("the page asks", there(`.note.doubt button[value="happened"]`))
+	b.until("it warns", `document.querySelector(".note.doubt").innerText.includes("might pay twice")`)
+	b.click(`button[value="happened"]`)
+	b.until("the run completed with one payment", `document.querySelector(".note.good")?.innerText.includes("The ledger has 1 payment.")`)
+	b.open("/")
+	b.until("the step is done", `!document.querySelector('main a[href="/demo"]')`)
+	b.quiet("the demonstration")
+}
