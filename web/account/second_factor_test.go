@@ -40,7 +40,7 @@ func TestASecondFactorByForm(t *testing.T) {
 	if p.Code != http.StatusOK || len(recovery) != 10 {
 		t.Fatalf("turn it on: %d, %d codes: %s", p.Code, len(recovery), webtest.Words(p.Body))
 	}
-	if text := webtest.Words(b.Get("/settings/users").Body); !strings.Contains(text, "marta admin may log in on") {
+	if text := webtest.Words(b.Get("/settings/users").Body); !strings.Contains(text, "marta admin active on") {
 		t.Errorf("the list of users: %s", text)
 	}
 	ahead.Add(int64(time.Minute))

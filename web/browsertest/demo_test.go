@@ -2,8 +2,8 @@ package browsertest
 
 import "testing"
 
-// The demonstration runs from home to its end: a real second daemon is killed in the middle of a payment,
-// the page asks whether the payment happened, warns of a second one, and shows the ledger.
+// The demonstration kills a real second daemon in the middle of a payment. The page warns of a second
+// payment, accepts an answer, and shows one payment in the ledger.
 func TestThePlugIsPulledInTheBrowser(t *testing.T) {
 	large(t)
 	d := newDaemon(t)
