@@ -1,6 +1,7 @@
 package arch
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,7 +14,7 @@ import (
 // Sentences are short enough to read once, and lines to review.
 const (
 	longestSentence = 35
-	medianSentence  = 17
+	medianSentence  = 13
 	longestLine     = 140
 )
 
@@ -165,7 +166,7 @@ func plainly(page string) (faults []string) {
 	}
 	slices.Sort(lengths)
 	if len(lengths) >= 8 && lengths[len(lengths)/2] > medianSentence {
-		faults = append(faults, "half of the sentences have more than 17 words")
+		faults = append(faults, fmt.Sprintf("half of the sentences have more than %d words", medianSentence))
 	}
 	return faults
 }
