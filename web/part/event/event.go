@@ -35,5 +35,5 @@ func Result(result string) kit.Status {
 	case "failed":
 		return kit.Word("fail", "i-fail", locale.Mark("failed"), true)
 	}
-	return kit.Word("quiet", "i-ok", locale.Mark("succeeded"), true)
+	return kit.Word("quiet", "i-ok", locale.Mark("completed"), true)
 }
