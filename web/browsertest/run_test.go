@@ -102,7 +102,7 @@ func TestAPauseComesBackToTheView(t *testing.T) {
 	b.quiet("a run that was paused")
 	plain := d.tab().withoutScripts()
 	plain.open("/runs/" + run.ID + "?view=io")
-	plain.follow(`[form="once-continue"]`, "#done")
+	plain.follow(`[form="once-unpause"]`, "#done")
 	if at := eval[string](plain, `location.search`); at != "?view=io" {
 		t.Errorf("without scripts, continuing leads to %q", at)
 	}
