@@ -26,7 +26,7 @@ type GroupAcknowledge struct {
 type GroupAcknowledgement struct {
 	Fingerprint  string `json:"fingerprint" doc:"The fingerprint of the group."`
 	Acknowledged bool   `json:"acknowledged" doc:"Whether the group is acknowledged now."`
-	Runs         int64  `json:"runs" doc:"How many runs changed. A repetition changes none."`
+	Runs         int64  `json:"runs" doc:"How many runs the acknowledgement covers, or how many need attention after its withdrawal."`
 }
 
 // GroupIn names a failure group.

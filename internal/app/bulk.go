@@ -105,16 +105,21 @@ type BulkChange struct {
 	Reason string // kept in the audit log, and shown with the bulk operation
 }
 
-// Stop ends a bulk operation; runs that it has not reached stay as they are.
+// Stop ends a bulk operation; runs that it has not reached stay as they are. A stopped one is
+// returned unchanged.
 //
-// Errors: not_found, conflict (it is over already), forbidden.
+// Errors: not_found, conflict (it is done), forbidden.
 func (b *Bulk) Stop(ctx context.Context, req BulkChange) (domain.Bulk, error) {
 	note := "stopped by " + req.By.Name
 	if req.Reason != "" {
 		note += ": " + req.Reason
 	}
 	out, repeated, err := carryOut(ctx, b.kernel, StopBulk, req.Meta, req, b.object(), func(tx *store.Tx) (domain.Bulk, error) {
-		return tx.StopBulk(req.Bulk, note)
+		stopped, err := tx.StopBulk(req.Bulk, note)
+		if stopped.State == domain.BulkStopped && domain.CodeOf(err) == domain.CodeConflict {
+			err = nil // it was stopped before
+		}
+		return stopped, err
 	})
 	if err == nil && !repeated {
 		b.bulk.Cancel(req.Bulk)

@@ -42,8 +42,8 @@ func TestABulkOperationIsStartedOnce(t *testing.T) {
 		}
 	}
 	stop.Key = ""
-	if _, err := w.Bulk.Stop(t.Context(), stop); domain.CodeOf(err) != domain.CodeConflict {
-		t.Errorf("stop what is over: %v", err)
+	if b, err := w.Bulk.Stop(t.Context(), stop); err != nil || b.State != domain.BulkStopped || b.Note != "stopped by otto: enough" {
+		t.Errorf("stopped again: %+v %v", b, err)
 	}
 	stop.Bulk = "none"
 	if _, err := w.Bulk.Stop(t.Context(), stop); domain.CodeOf(err) != domain.CodeNotFound {

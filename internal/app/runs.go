@@ -104,10 +104,10 @@ type AcknowledgeRequest struct {
 }
 
 // Acknowledge acknowledges a failed run: it needs no attention until it fails again. If the run is
-// already acknowledged, only the note is added.
+// already acknowledged, it does not change, and the note is added.
 //
-// Errors: invalid (the note, a time in the past), not_found, conflict (the run has not failed, or
-// is already acknowledged and there is no note), unavailable (no daemon resumes runs), forbidden.
+// Errors: invalid (the note, a time in the past), not_found, conflict (the run has not failed),
+// unavailable (no daemon resumes runs), forbidden.
 func (r *Runs) Acknowledge(ctx context.Context, req AcknowledgeRequest) (domain.Run, error) {
 	intent, err := r.intent(AcknowledgeRun, req.Meta, req)
 	if err != nil {
@@ -142,10 +142,7 @@ func (r *Runs) Acknowledge(ctx context.Context, req AcknowledgeRequest) (domain.
 	}
 	found := object[domain.Run]{id: func(domain.Run) string { return run.ID }, find: r.store.FindRun}
 	_, repeated, err := carryOut(ctx, r.kernel, AcknowledgeRun, req.Meta, req, found, func(tx *store.Tx) (domain.Run, error) {
-		err := tx.Attention().AckRun(run.ID, note)
-		if domain.CodeOf(err) == domain.CodeConflict && note != "" {
-			err = nil // it is already acknowledged; the note is added
-		}
+		_, err := tx.Attention().AckRun(run.ID, note)
 		if err == nil && note != "" {
 			_, err = tx.AddNote(run.ID, note)
 		}

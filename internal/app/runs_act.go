@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 
 	"github.com/kairosd/kairosd/internal/domain"
 )
@@ -50,8 +51,8 @@ var actions = map[domain.Action]Operation{
 }
 
 // Act carries out an action on a run. It returns the run afterwards, or the new run of a rerun or
-// fork. The result is durable. Pausing a paused run, or continuing one that is not paused, returns
-// it unchanged.
+// fork. The result is durable. Pausing a paused run, unpausing one that is not paused, or
+// cancelling a cancelled one returns it unchanged.
 //
 // Errors: invalid (the request), not_found, conflict (the state of the run does not allow the
 // action, or the ID matches several runs), stale (Rev or Digest is of an earlier state),
@@ -75,14 +76,26 @@ func (r *Runs) Act(ctx context.Context, req ActRequest) (domain.Run, error) {
 		}
 		req.Run, req.Receipt = run.ID, receipt
 		done, err := r.engine.Act(ctx, req.By, req.ActionRequest)
-		if domain.CodeOf(err) == domain.CodeConflict && (req.Action == domain.ActionPause || req.Action == domain.ActionUnpause) {
-			now, unread := r.store.FindRun(ctx, run.ID)
-			if unread == nil && !now.Status.Final() && now.Paused == (req.Action == domain.ActionPause) {
-				return now, nil
-			}
+		if domain.CodeOf(err) != domain.CodeConflict {
+			return done, err
+		}
+		if now, unread := r.store.FindRun(ctx, run.ID); unread == nil && repeated(req.Action, now, err) {
+			return now, nil
 		}
 		return done, err
 	})
+}
+
+// repeated reports whether a run is as an action that was refused would leave it.
+func repeated(a domain.Action, run domain.Run, refusal error) bool {
+	switch a {
+	case domain.ActionPause, domain.ActionUnpause:
+		return !run.Status.Final() && run.Paused == (a == domain.ActionPause)
+	case domain.ActionCancel:
+		e, ok := errors.AsType[*domain.Error](refusal)
+		return run.Status == domain.RunCancelled || ok && e.Reason == domain.ReasonCancelling
+	}
+	return false
 }
 
 // ResolveRequest sets the outcome of an attempt in doubt.

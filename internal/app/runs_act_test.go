@@ -142,8 +142,13 @@ func TestRepeatedActions(t *testing.T) {
 	if n := len(audited(t, w, "run.pause")); n != 1 {
 		t.Errorf("%d pauses are audited, want 1", n)
 	}
-	if r, err := do(domain.ActionCancel, ""); err != nil || r.Status != domain.RunCancelled {
-		t.Fatalf("%s %v", r.Status, err)
+	for range 2 {
+		if r, err := do(domain.ActionCancel, ""); err != nil || r.Status != domain.RunCancelled {
+			t.Fatalf("%s %v", r.Status, err)
+		}
+	}
+	if n := len(audited(t, w, "run.cancel")); n != 1 {
+		t.Errorf("%d cancellations are audited, want 1", n)
 	}
 	for range 2 {
 		if r, err := do(domain.ActionDelete, "k"); err != nil || r.ID != run.ID {
@@ -152,6 +157,32 @@ func TestRepeatedActions(t *testing.T) {
 	}
 	if _, err := do("dance", ""); domain.CodeOf(err) != domain.CodeInvalid {
 		t.Errorf("an action that does not exist: %v", err)
+	}
+}
+
+// The same person can repeat an answer; another answer, or another person, gets a conflict.
+func TestAnAnswerIsRepeated(t *testing.T) {
+	t.Parallel()
+	w := apptest.New(t)
+	storetest.Plan(t, w.Store, asks)
+	_, approval := asking(t, w)
+	decide := func(by domain.Actor, answer string) (domain.Approval, error) {
+		return w.Approvals.Decide(t.Context(), app.DecideRequest{Meta: meta(by, ""),
+			DecideRequest: domain.DecideRequest{Approval: approval.ID, Answer: answer}})
+	}
+	for range 2 {
+		if p, err := decide(apptest.Operator, "approve"); err != nil || p.Status != "approved" || p.DecidedBy != apptest.Operator.Name {
+			t.Errorf("%+v %v", p, err)
+		}
+	}
+	if _, err := decide(apptest.Operator, "reject"); domain.CodeOf(err) != domain.CodeConflict {
+		t.Errorf("another answer: %v", err)
+	}
+	if _, err := decide(apptest.Author, "approve"); domain.CodeOf(err) != domain.CodeConflict {
+		t.Errorf("another person: %v", err)
+	}
+	if n := len(audited(t, w, "approval.decide")); n != 1 {
+		t.Errorf("%d answers are audited, want 1", n)
 	}
 }
 

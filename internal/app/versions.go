@@ -122,7 +122,7 @@ type VersionChange struct {
 // Restore makes an earlier version of a plan its current one: runs that are started from
 // now on follow it.
 //
-// Errors: not_found, conflict (it is the current one), stale (the current one is not
+// Errors: not_found, stale (the current one is not
 // Base), invalid (it can no longer be read), forbidden.
 func (p *Plans) Restore(ctx context.Context, req VersionChange) (domain.Plan, error) {
 	if plan, done, err := before(ctx, p.kernel, RestoreVersion, req.Meta, req, p.object()); done || err != nil {
@@ -137,7 +137,7 @@ func (p *Plans) Restore(ctx context.Context, req VersionChange) (domain.Plan, er
 		return plan, err
 	}
 	if v.Hash == plan.LatestHash {
-		return plan, domain.Errorf(domain.CodeConflict, "v%d is the current version of %s already", req.Number, plan.Key)
+		return plan, nil
 	}
 	r, err := p.engine.Restored(ctx, v, req.Reason)
 	if err != nil {

@@ -29,6 +29,9 @@ const (
 	CodeInternal     Code = "internal"      // 500
 )
 
+// ReasonCancelling is the reason of a conflict if a run is being cancelled.
+const ReasonCancelling = "cancelling"
+
 // ReasonInDoubt is the reason of a conflict if an operation may or may not have had its effect, so
 // that a person must decide.
 const ReasonInDoubt = "in_doubt"

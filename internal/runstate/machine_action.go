@@ -82,7 +82,9 @@ func (ev *OperatorAction) row(m *Machine, p RunActionDecision) {
 
 func (ev *OperatorAction) cancel(m *Machine) error {
 	if m.State.Cancelled {
-		return m.Conflict("the run is being cancelled already")
+		e := m.Conflict("the run is being cancelled already")
+		e.Reason = domain.ReasonCancelling
+		return e
 	}
 	ev.row(m, RunActionDecision{Action: RunActionCancel})
 	if m.Run.Paused {

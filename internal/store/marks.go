@@ -10,7 +10,11 @@ import (
 // CodeConflict if the run has not failed or is already acknowledged.
 func (s attention) AckRun(_ context.Context, actor domain.Actor, run, note string) error {
 	_, _, err := s.store.Do(Operation{Name: "acknowledge-run", By: actor, At: s.store.now()}, func(tx *Tx) (string, error) {
-		return run, tx.Attention().AckRun(run, note)
+		changed, err := tx.Attention().AckRun(run, note)
+		if err == nil && !changed {
+			err = domain.Errorf(domain.CodeConflict, "the run is already acknowledged")
+		}
+		return run, err
 	})
 	return err
 }

@@ -19,16 +19,13 @@ type AttentionTx struct{ tx *Tx }
 func (tx *Tx) Attention() AttentionTx { return AttentionTx{tx} }
 
 // AckRun acknowledges a failed run: it needs no attention until it fails again. The audit action is
-// "run.acknowledge". It returns CodeNotFound, or CodeConflict if the run has not failed or is already
-// acknowledged.
-func (a AttentionTx) AckRun(run, note string) error {
-	if changed, err := a.setRun(run, false); err != nil {
-		return err
-	} else if !changed {
-		return domain.Errorf(domain.CodeConflict, "the run is already acknowledged")
+// "run.acknowledge". It returns false if the run is already acknowledged. It returns CodeNotFound,
+// or CodeConflict if the run has not failed.
+func (a AttentionTx) AckRun(run, note string) (changed bool, err error) {
+	if changed, err = a.setRun(run, false); changed {
+		a.tx.audit("run.acknowledge", auditRow{record: domain.AuditRecord{Object: "run:" + run, Reason: note}})
 	}
-	a.tx.audit("run.acknowledge", auditRow{record: domain.AuditRecord{Object: "run:" + run, Reason: note}})
-	return nil
+	return changed, err
 }
 
 // UnackRun withdraws the acknowledgment of a failed run, so that it needs attention again. It

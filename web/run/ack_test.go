@@ -44,7 +44,9 @@ func TestOneRunIsHandedOverToTheNextShift(t *testing.T) {
 	}
 	webtest.Says(t, b.Get(run), http.StatusOK, "waiting for quota")
 	form = b.Get(run + "/ack").Hidden()
-	webtest.Says(t, b.Post(run+"/ack", form), http.StatusConflict, "The run is already acknowledged")
+	if p := b.Post(run+"/ack", form); p.Location != run { // a repetition changes nothing
+		t.Errorf("acknowledged twice: %d %s", p.Code, p.Body)
+	}
 	webtest.Says(t, b.Get("/runs/"+seed.Completed.ID+"/ack"), http.StatusOK, "it has not failed")
 
 	// The next shift.
