@@ -130,3 +130,25 @@ func TestFailuresOfAnOperation(t *testing.T) {
 		}
 	}
 }
+
+// A saved view has an ETag, and a deletion compares it.
+func TestASavedViewIsCompared(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	s.ask(t, "operator", "POST /views", `{"name":"my failures","filter":"status:failed"}`)
+	s.ask(t, "operator", "POST /views", `{"name":"my failures","filter":"status:waiting","everybody":true}`)
+	own := s.ask(t, "operator", "GET /views/my%20failures", "")
+	all := s.ask(t, "operator", "GET /views/my%20failures?everybody=true", "")
+	if own.json["filter"] != "status:failed" || all.json["filter"] != "status:waiting" || own.header.Get("ETag") == all.header.Get("ETag") {
+		t.Errorf("own %s %s, everybody's %s", own.text, own.header.Get("ETag"), all.text)
+	}
+	remove := func(tag string) int {
+		return s.ask(t, "operator", "DELETE /views/my%20failures?everybody=true", "", "If-Match: "+tag).status
+	}
+	if a, b := remove(own.header.Get("ETag")), remove(all.header.Get("ETag")); a != 409 || b != 204 {
+		t.Errorf("deleted with another tag: %d, with its own: %d", a, b)
+	}
+	if a := s.ask(t, "operator", "GET /views/none", ""); a.status != 404 {
+		t.Errorf("no view: %d %s", a.status, a.text)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -49,6 +50,7 @@ func staleTag() error {
 var tagged = map[app.Operation]bool{
 	app.GetApproval: true, app.GetDraft: true, app.GetTool: true, app.GetAgent: true, app.GetProvider: true, app.GetUser: true,
 	app.GetToken: true, app.GetBulk: true, app.GetHandoff: true, app.GetSettings: true, app.GetToolServer: true,
+	app.GetView: true,
 }
 
 // matched lists the actions that are compared before they are carried out, with the
@@ -59,7 +61,7 @@ var matched = map[app.Operation]app.Operation{
 	app.AcceptTool: app.GetTool, app.DisableTool: app.GetTool, app.EnableTool: app.GetTool,
 	app.DisableProvider: app.GetProvider, app.EnableProvider: app.GetProvider, app.RetryToolServer: app.GetToolServer,
 	app.UpdateUser: app.GetUser, app.LinkUser: app.GetUser, app.SignOutUser: app.GetUser, app.RemoveSecondFactor: app.GetUser,
-	app.RevokeToken: app.GetToken, app.StopBulk: app.GetBulk,
+	app.RevokeToken: app.GetToken, app.StopBulk: app.GetBulk, app.DeleteView: app.GetView,
 	app.AcceptPlan: app.GetPlan, app.ArchivePlan: app.GetPlan, app.UnarchivePlan: app.GetPlan, app.PausePlan: app.GetPlan,
 	app.UnpausePlan: app.GetPlan, app.AcknowledgeRun: app.GetRun, app.UnacknowledgeRun: app.GetRun, app.AddNote: app.GetRun,
 }
@@ -86,7 +88,7 @@ func (a *API) match(ctx huma.Context, next func(huma.Context)) {
 		next(ctx)
 		return
 	}
-	got, err := a.tagOf(ctx.Context(), reader, ctx.URL().Path)
+	got, err := a.tagOf(ctx.Context(), reader, ctx.URL())
 	if err == nil && got != "" && !matches(header, got) {
 		err = staleTag()
 	}
@@ -98,12 +100,15 @@ func (a *API) match(ctx huma.Context, next func(huma.Context)) {
 }
 
 // tagOf reads the ETag of the object that a path begins with; "": it is not there.
-func (a *API) tagOf(ctx context.Context, reader app.Operation, path string) (string, error) {
+func (a *API) tagOf(ctx context.Context, reader app.Operation, address url.URL) (string, error) {
 	route := a.Reads(reader)
-	parts := strings.Split(path, "/")[:strings.Count(route, "/")+1]
+	parts := strings.Split(address.EscapedPath(), "/")[:strings.Count(route, "/")+1]
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.Join(parts, "/"), nil)
 	if err != nil {
 		return "", err
+	}
+	if reader == app.GetView { // the query names it, too
+		r.URL.RawQuery = address.RawQuery
 	}
 	w := &headerWriter{header: http.Header{}}
 	a.echo.ServeHTTP(w, r)

@@ -32,6 +32,8 @@ func (h viewHandler) routes(a *API) {
 	tags := []string{"runs"}
 	mount(a, huma.Operation{OperationID: "list-views", Method: http.MethodGet, Path: "/views", Tags: tags,
 		Summary: "Saved views of the run list: one's own and everybody's"}, h.listViews)
+	mount(a, huma.Operation{OperationID: "get-view", Method: http.MethodGet, Path: "/views/{name}", Tags: tags,
+		Summary: "Get a saved view"}, h.getView)
 	mount(a, huma.Operation{OperationID: "save-view", Method: http.MethodPost, Path: "/views", Tags: tags,
 		Summary: "Save a view; one of the same name is replaced"}, h.saveView)
 	mount(
@@ -60,6 +62,11 @@ func (h viewHandler) listViews(ctx context.Context, in *ListIn) (*viewsOut, erro
 
 func (h viewHandler) saveView(ctx context.Context, in *viewIn) (*viewOut, error) {
 	v, err := h.views.Save(ctx, app.ViewChange{Meta: meta(ctx), Name: in.Body.Name, Query: in.Body.Filter, Everybody: in.Body.Everybody})
+	return &viewOut{viewOf(v)}, err
+}
+
+func (h viewHandler) getView(ctx context.Context, in *dropViewIn) (*viewOut, error) {
+	v, err := h.views.Get(ctx, actorOf(ctx), unescaped(in.Name), in.Everybody)
 	return &viewOut{viewOf(v)}, err
 }
 

@@ -107,6 +107,7 @@ const (
 	AcknowledgeFailures   Operation = "acknowledge-failure-group"
 	UnacknowledgeFailures Operation = "unacknowledge-failure-group"
 	ListViews             Operation = "list-views"
+	GetView               Operation = "get-view"
 	SaveView              Operation = "save-view"
 	DeleteView            Operation = "delete-view"
 	SetPreference         Operation = "set-preference"
@@ -279,6 +280,7 @@ var policy = map[Operation]Rule{
 	AcknowledgeFailures:   {Entity, domain.RoleOperator, "runs:write", "failure.acknowledge"},
 	UnacknowledgeFailures: {Entity, domain.RoleOperator, "runs:write", "failure.unacknowledge"},
 	ListViews:             {Query, domain.RoleViewer, "runs:read", ""},
+	GetView:               {Query, domain.RoleViewer, "runs:read", ""},
 	SaveView:              {Entity, domain.RoleOperator, "runs:write", "view.save"},
 	DeleteView:            {Entity, domain.RoleOperator, "runs:write", "view.delete"},
 	SetPreference:         {Entity, domain.RoleViewer, "", ""},

@@ -30,6 +30,25 @@ func (v *Views) List(ctx context.Context, by domain.Actor) ([]domain.SavedView, 
 	return v.store.SavedViews(ctx, by.Name)
 }
 
+// Get gives a view of the principal, or everybody's view of that name.
+//
+// Errors: not_found, forbidden.
+func (v *Views) Get(ctx context.Context, by domain.Actor, name string, everybody bool) (domain.SavedView, error) {
+	if err := v.allow(ctx, GetView, by, ""); err != nil {
+		return domain.SavedView{}, err
+	}
+	list, err := v.store.SavedViews(ctx, by.Name)
+	if err != nil {
+		return domain.SavedView{}, err
+	}
+	for _, view := range list {
+		if view.Name == name && (view.Owner == "") == everybody {
+			return view, nil
+		}
+	}
+	return domain.SavedView{}, domain.Errorf(domain.CodeNotFound, "view %q not found", name)
+}
+
 // ViewChange names a view.
 type ViewChange struct {
 	Meta      `json:"-"`
