@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"net/url"
 	"slices"
-	"strconv"
 	"time"
 
 	words "github.com/kairosd/kairosd/web/part/handoff"
@@ -13,12 +12,12 @@ import (
 	"github.com/kairosd/kairosd/internal/handoff"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/part/value"
+	"github.com/kairosd/kairosd/web/ui"
 )
 
 const (
-	// maxLanes bounds the agents that have a lane; more have names only.
-	maxLanes = 8
-	laneGap  = 28
+	// pageHandoffs bounds the handoffs of one page.
+	pageHandoffs = 50
 	// shownContext bounds what is shown of what was passed on, in bytes.
 	shownContext = 2000
 )
@@ -26,7 +25,7 @@ const (
 // handoffsPart makes the view of the work that agents gave to each other.
 type handoffsPart struct{ *record }
 
-// handoffs is who gave work to whom, in lanes of agents, and below it what they
+// handoffs is who gave work to whom, as a sequence of agents, and below it what they
 // said, called and used.
 func (b handoffsPart) handoffs() (*Handoffs, error) {
 	list, err := b.Reader.Handoffs(b.Context, b.d.Run.ID)
@@ -38,20 +37,11 @@ func (b handoffsPart) handoffs() (*Handoffs, error) {
 		return nil, err
 	}
 	v := &Handoffs{Conversation: conversationPart(b).build(said.Messages)}
-	lane := func(agent string) int {
-		i := slices.Index(v.Lanes, agent)
-		if i < 0 && len(v.Lanes) < maxLanes {
-			v.Lanes = append(v.Lanes, agent)
-			i = len(v.Lanes) - 1
-		}
-		return i
-	}
 	type pair struct{ from, to string }
 	open := map[pair]bool{} // a handoff the other way round is a return
 	run := handoff.In(b.d, said.Messages)
 	for _, h := range list {
 		d := run.Of(h, b.Site.Now())
-		from, to := lane(kit.Visible(h.From)), lane(kit.Visible(h.To))
 		back := open[pair{h.To, h.From}]
 		delete(open, pair{h.To, h.From})
 		if !back {
@@ -84,11 +74,6 @@ func (b handoffsPart) handoffs() (*Handoffs, error) {
 		if st := b.stepAt(h.Seq, h.Node); st != nil {
 			row.Step = b.stepLink(st)
 		}
-		if from >= 0 && to >= 0 && from != to {
-			row.X1, row.X2 = laneX(from), laneX(to)
-			row.Arrow = "M" + row.X1 + " 14H" + strconv.Itoa(to*laneGap+14+head(from, to))
-			row.Tip = "M" + row.X2 + " 14l" + strconv.Itoa(head(from, to)) + " -4v8z"
-		}
 		v.Rows = append(v.Rows, row)
 		if row.Chosen {
 			v.Chosen = &Inspector{Detail: words.Of(b.Context, d, b.Engine.Catalog())}
@@ -98,10 +83,20 @@ func (b handoffsPart) handoffs() (*Handoffs, error) {
 		v.Rows = append(v.Rows, b.refused(h))
 	}
 	slices.SortStableFunc(v.Rows, func(x, y HandoffRow) int { return cmp.Compare(x.Seq, y.Seq) })
-	for i := range v.Lanes {
-		v.X = append(v.X, laneX(i))
+	chosen := slices.IndexFunc(v.Rows, func(r HandoffRow) bool { return r.Chosen })
+	from, to, pages := ui.RowPage(b.Context, len(v.Rows), pageHandoffs, chosen, b.href)
+	v.Rows, v.Pages = v.Rows[from:to], pages
+	v.Pages.Swaps = true
+	var passes []words.Pass
+	for _, r := range v.Rows {
+		label := r.From + " → " + r.To + ", " + r.Reason
+		if r.Refused != "" {
+			label += ", " + b.T(r.Result.Word)
+		}
+		passes = append(passes, words.Pass{From: r.From, To: r.To, Reason: r.Reason, Href: r.Href, Label: label,
+			Refused: r.Refused != "", Back: r.Back, Open: r.Open, Chosen: r.Chosen})
 	}
-	v.Width = strconv.Itoa(len(v.Lanes) * laneGap)
+	v.Sequence = words.Draw(passes)
 	return v, nil
 }
 
@@ -127,16 +122,6 @@ func (b handoffsPart) refused(h handoff.Refused) HandoffRow {
 // handoffHref is this page with one of its handoffs beside it.
 func (b handoffsPart) handoffHref(id string) string {
 	return b.href(url.Values{"view": {"handoffs"}, "handoff": {id}, "step": nil, "node": nil, "try": nil, "tab": nil}) + "#inspector"
-}
-
-func laneX(i int) string { return strconv.Itoa(i*laneGap + 14) }
-
-// head is how far an arrow's head reaches back.
-func head(from, to int) int {
-	if from < to {
-		return -6
-	}
-	return 6
 }
 
 // usage is what a step's calls and result used.

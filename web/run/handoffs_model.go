@@ -1,13 +1,15 @@
 package run
 
-import "github.com/kairosd/kairosd/web/kit"
+import (
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/part/handoff"
+)
 
-// Handoffs is who gave work to whom in a run, one lane per agent.
+// Handoffs is who gave work to whom in a run.
 type Handoffs struct {
-	Lanes        []string
-	X            []string // where each lane is
-	Width        string
+	Sequence     handoff.Sequence
 	Rows         []HandoffRow
+	Pages        kit.RowPages
 	Conversation Conversation
 	// Chosen is one of them in full, beside the others.
 	Chosen *Inspector
@@ -28,7 +30,6 @@ type HandoffRow struct {
 	Open                  bool     // the receiver is at it
 	Result                kit.Status
 	Took, Cost            string
-	X1, X2, Arrow, Tip    string // of the arrow in the lanes
 	Href                  string // puts it beside the others
 	Chosen                bool
 }

@@ -88,7 +88,7 @@ func (b inspectorPart) inspector() Inspector {
 			Visit:   strconv.Itoa(st.visit),
 			Item:    strconv.Itoa(st.item),
 			Attempt: strconv.Itoa(a.number),
-			Key:     a.key,
+			Key:     cmp.Or(a.key, "–"), Target: cmp.Or(b.target(st.node), b.does(st.node)), Sent: b.Time(a.started).Title,
 		}
 	}
 	tabs := b.tabs(st, a)

@@ -37,7 +37,8 @@ type DoubtForm struct {
 	Action                     string
 	CSRF, Idem, Rev            string
 	Node, Visit, Item, Attempt string
-	Key                        string
+	// Key, Target, and Sent are what the call is looked up by in the other system.
+	Key, Target, Sent string
 	// Calls are those of a conversation whose outcome is not known; none: the
 	// step's own call.
 	Calls []DoubtCall

@@ -72,6 +72,7 @@ type PreviewGroup struct {
 type ResumeForm struct {
 	Only              []kit.Option
 	Timeout, Attempts string
+	Open              bool // its limits are shown
 }
 
 // Repeat is a step whose side effects would happen a second time.

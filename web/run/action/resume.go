@@ -54,6 +54,7 @@ func (r *request) resumeChoices(p *PreviewPage, req domain.ActionRequest, run do
 		return err
 	}
 	o := ResumeForm{Timeout: r.Field("timeout"), Attempts: r.Field("attempts")}
+	o.Open = r.Query("limits") != "" || o.Timeout != "" || o.Attempts != ""
 	o.Only = append(o.Only, kit.Option{Text: r.T("everything that is left"), Selected: req.Only == ""})
 	for _, s := range plain.Again {
 		if !s.Reopened() {
