@@ -17,11 +17,11 @@ func TestAFailureIsAboveTheFold(t *testing.T) {
 	for i := range 14 {
 		fmt.Fprintf(&plan, "  s%d: {type: set, input: %d}\n", i, i)
 	}
-	plan.WriteString("  last: {type: json, input: {value: 1, path: \"[\"}}\nedges:\n")
+	plan.WriteString("  broken: {type: json, input: {value: 1, path: \"[\"}}\nedges:\n")
 	for i := range 13 {
 		fmt.Fprintf(&plan, "  - {from: s%d, to: s%d}\n", i, i+1)
 	}
-	plan.WriteString("  - {from: s13, to: last}\n")
+	plan.WriteString("  - {from: s13, to: broken}\n")
 	d.plan(plan.String())
 	r := d.run("deep", `null`)
 	b := d.tab()

@@ -91,9 +91,9 @@ func (b handoffsPart) handoffs() (*Handoffs, error) {
 	for _, r := range v.Rows {
 		label := r.From + " → " + r.To + ", " + r.Reason
 		if r.Refused != "" {
-			label += ", " + b.T(r.Result.Word)
+			label += ", " + b.T(r.Result.Word) + ": " + r.Refused
 		}
-		passes = append(passes, words.Pass{From: r.From, To: r.To, Reason: r.Reason, Href: r.Href, Label: label,
+		passes = append(passes, words.Pass{From: r.From, To: r.To, Reason: cmp.Or(r.Refused, r.Reason), Href: r.Href, Label: label,
 			Refused: r.Refused != "", Back: r.Back, Open: r.Open, Chosen: r.Chosen})
 	}
 	v.Sequence = words.Draw(passes)

@@ -13,7 +13,9 @@ const (
 	laneGap  = 160
 	rowGap   = 44
 	headGap  = 34
-	shownKey = 20 // letters of a name or a reason
+	// shownName and shownReason bound the letters of a text.
+	shownName   = 20
+	shownReason = 26
 )
 
 // Pass is work that passes from one agent to another, for a drawing.
@@ -61,7 +63,7 @@ func Draw(list []Pass) Sequence {
 		s.Arrows = append(s.Arrows, arrow(p, laneX(from), laneX(to), headGap+rowGap*len(s.Arrows)+30))
 	}
 	for i, name := range names {
-		s.Lanes = append(s.Lanes, Lane{strconv.Itoa(laneX(i)), kit.Cut(name, shownKey)})
+		s.Lanes = append(s.Lanes, Lane{strconv.Itoa(laneX(i)), kit.Cut(name, shownName)})
 	}
 	s.Width, s.Height = strconv.Itoa(laneGap*len(names)), strconv.Itoa(headGap+rowGap*len(s.Arrows)+12)
 	return s
@@ -71,7 +73,7 @@ func laneX(i int) int { return i*laneGap + laneGap/2 }
 
 // arrow draws a pass at a height; one to the agent itself is a hook.
 func arrow(p Pass, from, to, y int) Arrow {
-	a := Arrow{Class: "pass", Href: p.Href, Label: p.Label, Text: kit.Cut(p.Reason, shownKey), Y: strconv.Itoa(y - 7)}
+	a := Arrow{Class: "pass", Href: p.Href, Label: p.Label, Text: kit.Cut(p.Reason, shownReason), Y: strconv.Itoa(y - 7)}
 	for class, is := range map[string]bool{"refused": p.Refused, "open": p.Open, "back": p.Back} {
 		if is {
 			a.Class = "pass " + class

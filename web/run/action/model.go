@@ -1,6 +1,8 @@
 package action
 
 import (
+	"slices"
+
 	"github.com/a-h/templ"
 	"github.com/kairosd/kairosd/web/kit"
 	part "github.com/kairosd/kairosd/web/part/run"
@@ -60,6 +62,9 @@ type Outcome struct {
 	Newer      string      // that there is a newer version
 	NewerLinks []kit.Link
 }
+
+// Edited reports that a kept output was edited, well or not.
+func (o Options) Edited() bool { return slices.ContainsFunc(o.Edits, EditField.Changed) }
 
 // PreviewGroup is a list of steps with one fate.
 type PreviewGroup struct {
