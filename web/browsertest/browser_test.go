@@ -104,6 +104,8 @@ type tab struct {
 	keys, plain bool
 	// left numbers the pages that were left.
 	left int
+	// clicks counts what was clicked, or chosen by a key.
+	clicks int
 
 	mu sync.Mutex
 	// problems are what the browser's console and the content security policy

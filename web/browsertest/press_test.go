@@ -44,10 +44,17 @@ const awaitClick = `(() => {` + pressable + `
   return true;
 })()`
 
-// click presses the mouse on an element. The browser can drop a press while it lays out
+// click is a tap that is counted.
+func (b *tab) click(css string) {
+	b.t.Helper()
+	b.clicks++
+	b.tap(css)
+}
+
+// tap presses the mouse on an element. The browser can drop a press while it lays out
 // the page, and an element can move just before. Then click presses again, as a person
 // would.
-func (b *tab) click(css string) {
+func (b *tab) tap(css string) {
 	b.t.Helper()
 	if b.keys {
 		b.enter(css)
@@ -109,15 +116,17 @@ func (b *tab) mouse(kind input.DispatchMouseEventType, x, y float64) {
 // as a person's is; a person clicks again.
 func (b *tab) follow(css, then string) {
 	b.t.Helper()
-	b.leave(func() { b.click(css) }, css, then)
+	b.clicks++
+	b.leave(func() { b.tap(css) }, css, then)
 }
 
 // reach clicks until something is shown that was not: on this page, over it, or
 // on another one, as scripts or their absence have it.
 func (b *tab) reach(css, then string) {
 	b.t.Helper()
+	b.clicks++
 	for range 4 {
-		b.click(css)
+		b.tap(css)
 		if b.soon(patience/4, loaded+" && "+there(then)) == nil {
 			return
 		}
@@ -158,7 +167,7 @@ func (b *tab) fill(css, text string) {
 		b.typed(css, text)
 		return
 	}
-	b.click(css)
+	b.tap(css)
 	focus := fmt.Sprintf(
 		`(() => { const e = [...document.querySelectorAll(%s)].find((e) => e.checkVisibility()); e.focus(); e.select(); return document.activeElement === e; })()`,
 		quoted(css),
