@@ -74,8 +74,8 @@ func TestAContinuedFailureIsShownEverywhere(t *testing.T) {
 		}
 	}
 	text := plainText(get("/runs/" + got.RunID))
-	for _, want := range []string{"Completed, 1 step failed", "one: there is no pencil", "Answer 41 and 42", "1 failed one", "2 completed two",
-		"3 skipped three agent · clerk show 1 three there is no pencil"} {
+	for _, want := range []string{"Completed, 1 step failed", "one: there is no pencil", "Answer 41 and 42", "one failed one clerk",
+		"two completed two clerk", "three skipped three clerk · there is no pencil"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %q:\n%s", want, text)
 		}
@@ -147,12 +147,12 @@ func TestThePageOfAReplannedRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := plainText(get("/runs/" + got.RunID))
-	for _, want := range []string{"3 completed 1 failed", "2 failed two", "Replanned v1 → v2, after two failed"} {
+	for _, want := range []string{"3 completed 1 failed", "2 two failed two", "Replanned v1 → v2, after two failed"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %q:\n%s", want, text)
 		}
 	}
-	if strings.Contains(text, "waiting") {
+	if strings.Contains(text, "1 waiting") {
 		t.Errorf("a step of a finished run waits:\n%s", text)
 	}
 }
