@@ -353,3 +353,28 @@ func TestDeletedRunsAreListedOnTheirOwn(t *testing.T) {
 		}
 	}
 }
+
+// Commands of kairosd that end all access ask on a terminal.
+func TestEndingAllAccessIsConfirmed(t *testing.T) {
+	t.Parallel()
+	data := filepath.Join(shortDir(t), "data")
+	serve(t, data).end(t)
+	key := filepath.Join(data, "kairos.db.key")
+	if err := os.Remove(key); err != nil {
+		t.Fatal(err)
+	}
+	answered := func(answer string, args ...string) (string, int) {
+		var out strings.Builder
+		code := kairosd.Run(t.Context(), cli.Streams{In: strings.NewReader(answer), Out: &out, Err: &out, Interactive: true,
+			Env: func(string) string { return "" }}, append(args, "--data", data))
+		return out.String(), code
+	}
+	said, code := answered("n\n", "audit", "new-key")
+	if _, err := os.Stat(key); code != 2 || err == nil || !strings.Contains(said, "End all access, and create a new key file? [y/N]") {
+		t.Errorf("answered no: exit %d, %s", code, said)
+	}
+	said, code = answered("", "audit", "new-key", "--yes")
+	if _, err := os.Stat(key); code != 0 || err != nil || strings.Contains(said, "[y/N]") {
+		t.Errorf("--yes: exit %d, %v, %s", code, err, said)
+	}
+}
