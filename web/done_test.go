@@ -35,7 +35,7 @@ func TestThePageAfterAnActSaysWhatWasDone(t *testing.T) {
 	if p := change(`value="role"`, "role", "role", "author"); p.Code != http.StatusSeeOther || p.Location != page {
 		t.Fatalf("%d %s", p.Code, p.Location)
 	}
-	webtest.Says(t, b.Get(page), http.StatusOK, said, "The role is changed; all their logins have ended.")
+	webtest.HasTexts(t, b.Get(page), http.StatusOK, said, "The role is changed; all their logins have ended.")
 	if p := b.Get(page); strings.Contains(p.Body, said) {
 		t.Error("it is said again")
 	}
@@ -45,7 +45,7 @@ func TestThePageAfterAnActSaysWhatWasDone(t *testing.T) {
 		t.Fatal(err)
 	}
 	es.Header.Set("Accept-Language", "es")
-	webtest.Says(t, b.Do(es), http.StatusOK, said, "Se han cerrado sus sesiones y ya no puede entrar.")
+	webtest.HasTexts(t, b.Do(es), http.StatusOK, said, "Se han cerrado sus sesiones y ya no puede entrar.")
 	if p := change(`value="password"`, "password", "password", "short"); p.Code != http.StatusUnprocessableEntity ||
 		!strings.Contains(p.Body, "5 characters; the minimum is 12") {
 		t.Errorf("a refused act: %d %s", p.Code, webtest.Words(p.Body))
@@ -74,29 +74,29 @@ func TestActsOfLevelTwoWantAReason(t *testing.T) {
 	b := site.Browser(t).Login()
 	f := webtest.Form(t, b.Get("/settings/retention").Body, `name="reason"`)
 	f.Set("reason", "  ")
-	webtest.Says(t, b.Post("/settings/retention", f), http.StatusUnprocessableEntity, "Say why", "What would go now")
+	webtest.HasTexts(t, b.Post("/settings/retention", f), http.StatusUnprocessableEntity, "Say why", "What would go now")
 	f.Set("reason", "the disk is small")
 	if p := b.Post("/settings/retention", f); p.Code != http.StatusSeeOther {
 		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
 	}
-	webtest.Says(t, b.Get("/settings/retention"), http.StatusOK, "Expired data deleted.")
-	webtest.Says(t, b.Get("/audit?q=action:store.retention"), http.StatusOK, "the disk is small")
+	webtest.HasTexts(t, b.Get("/settings/retention"), http.StatusOK, "Expired data deleted.")
+	webtest.HasTexts(t, b.Get("/audit?q=action:store.retention"), http.StatusOK, "the disk is small")
 
 	const try = "/agents/tools/http/try"
 	f = b.Get(try).Hidden()
 	f.Set("input", `{"method": "POST", "url": "http://127.0.0.1:1/pay"}`)
 	checked := b.Post(try, f)
-	webtest.Says(t, checked, http.StatusOK, `name="reason"`, "stays done")
+	webtest.HasTexts(t, checked, http.StatusOK, `name="reason"`, "stays done")
 	act := checked.Hidden()
 	act.Set("input", f.Get("input"))
 	act.Set("do", "run")
-	webtest.Says(t, b.Post(try, act), http.StatusUnprocessableEntity, "Say why")
+	webtest.HasTexts(t, b.Post(try, act), http.StatusUnprocessableEntity, "Say why")
 	act.Set("reason", "is it up?")
 	p := b.Post(try, act)
 	if p.Code != http.StatusSeeOther || !strings.HasPrefix(p.Location, "/runs/") {
 		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
 	}
-	webtest.Says(t, b.Get(p.Location), http.StatusOK, "is it up?")
+	webtest.HasTexts(t, b.Get(p.Location), http.StatusOK, "is it up?")
 	f.Set("input", `{"method": "GET", "url": "http://127.0.0.1:1/"}`)
 	if p := b.Post(try, f); p.Code != http.StatusOK || strings.Contains(p.Body, `name="reason"`) {
 		t.Errorf("a call that only reads wants a reason: %d", p.Code)
@@ -127,20 +127,20 @@ func TestRefusedLoginsAreSaidInSpanish(t *testing.T) {
 			),
 		)
 	}
-	webtest.Says(
+	webtest.HasTexts(
 		t,
 		refused(site.Browser(t), "/login", "csrf=anonymous&name=marta&password=wrong"),
 		http.StatusUnprocessableEntity,
 		"El nombre o la contraseña no son correctos",
 	)
 	csrf := b.Get("/me").Hidden().Get("csrf")
-	webtest.Says(
+	webtest.HasTexts(
 		t,
 		refused(b, "/me/password", "csrf="+csrf+"&old="+webtest.Password+"&password=corta&again=corta"),
 		http.StatusUnprocessableEntity,
 		"La contraseña tiene 5 caracteres; hacen falta al menos 12. Use varias palabras o un gestor de contraseñas",
 	)
-	webtest.Says(
+	webtest.HasTexts(
 		t,
 		refused(b, "/settings/users", "csrf="+csrf+"&name=marta&role=viewer&password=a+password+for+marta"),
 		http.StatusUnprocessableEntity,
@@ -152,5 +152,5 @@ func TestRefusedLoginsAreSaidInSpanish(t *testing.T) {
 			break
 		}
 	}
-	webtest.Says(t, last, http.StatusTooManyRequests, "Demasiados intentos.", `name="password"`)
+	webtest.HasTexts(t, last, http.StatusTooManyRequests, "Demasiados intentos.", `name="password"`)
 }

@@ -75,7 +75,7 @@ func TestRouteMatrix(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	seed := site.Seed(t)
-	who := webtest.Everybody(t, site)
+	who := webtest.AllRoles(t, site)
 	routes := site.Routes()
 	if len(routes) < 60 {
 		t.Fatalf("%d routes", len(routes))
@@ -198,7 +198,7 @@ func TestRouteMatrix(t *testing.T) {
 func TestAPIMatrix(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
-	who := webtest.Everybody(t, site)
+	who := webtest.AllRoles(t, site)
 	type principal struct {
 		name, token string
 		browser     *webtest.Browser
@@ -352,7 +352,7 @@ func TestDeniedActsAreRecorded(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	seed := site.Seed(t)
-	who := webtest.Everybody(t, site)
+	who := webtest.AllRoles(t, site)
 	denied := func() []domain.AuditEvent {
 		t.Helper()
 		list, err := site.Store.AuditEvents(t.Context(), domain.AuditFilter{Result: "denied", Page: domain.Page{Limit: 200}})

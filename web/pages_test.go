@@ -14,7 +14,7 @@ func TestStateIsShownAtEveryCheckpoint(t *testing.T) {
 	site := webtest.New(t)
 	run := site.Seed(t).Completed
 	b := site.Browser(t).Login()
-	webtest.Says(
+	webtest.HasTexts(
 		t,
 		b.Get("/runs/"+run.ID+"?view=state"),
 		http.StatusOK,
@@ -37,7 +37,7 @@ func TestCompareNamesTheFirstDifference(t *testing.T) {
 	seed := site.Seed(t)
 	small := site.Run(t, "ledger", `{"amount": 5, "currency": "EUR"}`)
 	b := site.Browser(t).Login()
-	webtest.Says(
+	webtest.HasTexts(
 		t,
 		b.Get("/runs/compare?a="+seed.Failed.ID+"&b="+small.ID),
 		http.StatusOK,
@@ -46,11 +46,11 @@ func TestCompareNamesTheFirstDifference(t *testing.T) {
 		"differs",
 	)
 	same := b.Get("/runs/compare?a=" + small.ID + "&b=" + small.ID)
-	webtest.Says(t, same, http.StatusOK, "No step differs.")
-	webtest.Says(t, b.Get("/runs/compare?a="+small.ID+"&b=zzzz"), http.StatusNotFound)
+	webtest.HasTexts(t, same, http.StatusOK, "No step differs.")
+	webtest.HasTexts(t, b.Get("/runs/compare?a="+small.ID+"&b=zzzz"), http.StatusNotFound)
 	// The failed run links there, and shows that it is not alone.
 	site.Run(t, "ledger", `{"amount": 60, "currency": "EUR"}`)
-	webtest.Says(
+	webtest.HasTexts(
 		t,
 		b.Get("/runs/"+seed.Failed.ID),
 		http.StatusOK,
@@ -66,9 +66,9 @@ func TestVersionsAreCompared(t *testing.T) {
 	site.Plan(t, "id: x\nnodes:\n  a: {type: set, input: 1}\n  b: {type: set, input: 2}\nedges: [{from: a, to: b}]\n")
 	site.Plan(t, "id: x\nnodes:\n  a: {type: set, input: 1}\n  b: {type: set, input: 3}\nedges: [{from: a, to: b}]\n")
 	b := site.Browser(t).Login()
-	webtest.Says(t, b.Get("/plans/x?tab=versions"), http.StatusOK, "/plans/x/diff/1/2")
-	webtest.Says(t, b.Get("/plans/x/diff/1/2"), http.StatusOK, "1 lines added, 1 removed", `class="del"`, `class="ins"`)
-	webtest.Says(t, b.Get("/plans/x/diff/1/9"), http.StatusNotFound)
+	webtest.HasTexts(t, b.Get("/plans/x?tab=versions"), http.StatusOK, "/plans/x/diff/1/2")
+	webtest.HasTexts(t, b.Get("/plans/x/diff/1/2"), http.StatusOK, "1 lines added, 1 removed", `class="del"`, `class="ins"`)
+	webtest.HasTexts(t, b.Get("/plans/x/diff/1/9"), http.StatusNotFound)
 }
 
 func TestAPlanIsArchivedWithAReason(t *testing.T) {
@@ -77,7 +77,7 @@ func TestAPlanIsArchivedWithAReason(t *testing.T) {
 	site.Plan(t, "id: old\nnodes: {a: {type: set, input: 1}}\n")
 	b := site.Browser(t).Login()
 	form := b.Get("/plans/old/archive").Hidden()
-	webtest.Says(t, b.Post("/plans/old/archive", form), http.StatusUnprocessableEntity, "Enter a reason")
+	webtest.HasTexts(t, b.Post("/plans/old/archive", form), http.StatusUnprocessableEntity, "Enter a reason")
 	form.Set("reason", "replaced")
 	if p := b.Post("/plans/old/archive", form); p.Code != http.StatusSeeOther {
 		t.Fatalf("%d %s", p.Code, p.Body)
@@ -85,15 +85,15 @@ func TestAPlanIsArchivedWithAReason(t *testing.T) {
 	if p := b.Get("/plans"); strings.Contains(p.Body, `href="/plans/old"`) {
 		t.Error("an archived plan is listed")
 	}
-	webtest.Says(t, b.Get("/plans/old"), http.StatusOK, "Unarchive…")
+	webtest.HasTexts(t, b.Get("/plans/old"), http.StatusOK, "Unarchive…")
 	form = b.Get("/plans/old/archive").Hidden()
 	if p := b.Post("/plans/old/archive", form); p.Code != http.StatusSeeOther {
 		t.Errorf("take back: %d %s", p.Code, p.Body)
 	}
-	webtest.Says(t, b.Get("/plans"), http.StatusOK, `href="/plans/old"`)
-	webtest.Says(t, b.Get("/audit?q=action:plan.archive"), http.StatusOK, "replaced")
-	webtest.Says(t, b.Get("/audit?q=actor:nobody+since:24h"), http.StatusOK)
-	webtest.Says(t, b.Get("/audit?q=since:yesterday"), http.StatusBadRequest)
+	webtest.HasTexts(t, b.Get("/plans"), http.StatusOK, `href="/plans/old"`)
+	webtest.HasTexts(t, b.Get("/audit?q=action:plan.archive"), http.StatusOK, "replaced")
+	webtest.HasTexts(t, b.Get("/audit?q=actor:nobody+since:24h"), http.StatusOK)
+	webtest.HasTexts(t, b.Get("/audit?q=since:yesterday"), http.StatusBadRequest)
 }
 
 // How pages look and read is chosen without scripts and kept.
@@ -109,7 +109,7 @@ func TestDisplayIsChosen(t *testing.T) {
 			t.Fatalf("%s: %d %s", k, p.Code, p.Location)
 		}
 	}
-	webtest.Says(
+	webtest.HasTexts(
 		t,
 		b.Get("/runs/"+run.ID),
 		http.StatusOK,
@@ -127,5 +127,5 @@ func TestDisplayIsChosen(t *testing.T) {
 	other := site.Browser(t)
 	other.Post("/display", url.Values{"csrf": {"anonymous"}, "back": {"/login"}, "lang": {"en"}, "inspector": {"l"}})
 	other.Login()
-	webtest.Says(t, other.Get("/runs/"+run.ID), http.StatusOK, `lang="es"`, `data-theme="dark"`, `data-density="compact"`, `data-insp="l"`)
+	webtest.HasTexts(t, other.Get("/runs/"+run.ID), http.StatusOK, `lang="es"`, `data-theme="dark"`, `data-density="compact"`, `data-insp="l"`)
 }

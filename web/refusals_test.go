@@ -17,7 +17,7 @@ func TestRefusalsAreInTheReadersLanguage(t *testing.T) {
 	site.Browser(t).Login() // sets up the server
 	b := site.Browser(t)
 	b.Post("/display", url.Values{"csrf": {"anonymous"}, "lang": {"es"}, "back": {"/login"}})
-	webtest.Says(
+	webtest.HasTexts(
 		t,
 		b.Post("/login", url.Values{"csrf": {"anonymous"}, "name": {"marta"}, "password": {"not hers at all"}}),
 		http.StatusUnprocessableEntity,
@@ -33,20 +33,20 @@ func TestRefusalsAreInTheReadersLanguage(t *testing.T) {
 		"aaaaaaaaaaaaaa": "Esta contraseña es de las primeras que probaría un atacante. Use varias palabras sin relación entre sí",
 	} {
 		f.Set("password", password)
-		webtest.Says(t, b.Post("/settings/users", f), http.StatusUnprocessableEntity, wanted)
+		webtest.HasTexts(t, b.Post("/settings/users", f), http.StatusUnprocessableEntity, wanted)
 	}
 	f.Set("name", "marta")
 	f.Set("password", webtest.Password)
-	webtest.Says(t, b.Post("/settings/users", f), http.StatusUnprocessableEntity, "Ya hay un usuario «marta». Elija otro nombre")
+	webtest.HasTexts(t, b.Post("/settings/users", f), http.StatusUnprocessableEntity, "Ya hay un usuario «marta». Elija otro nombre")
 
 	me := webtest.Form(t, b.Get("/me").Body, `name="old"`)
 	for name, value := range map[string]string{"old": "wrong password 12", "password": "another good password", "again": "another good password"} {
 		me.Set(name, value)
 	}
-	webtest.Says(t, b.Post("/me/password", me), http.StatusUnprocessableEntity, "La contraseña anterior no es correcta")
+	webtest.HasTexts(t, b.Post("/me/password", me), http.StatusUnprocessableEntity, "La contraseña anterior no es correcta")
 
 	// A run that is not where the act needs it to be: before the act, and when it was sent.
-	webtest.Says(
+	webtest.HasTexts(
 		t,
 		b.Get("/runs/"+seed.Completed.ID+"/resume"),
 		http.StatusOK,
@@ -58,9 +58,9 @@ func TestRefusalsAreInTheReadersLanguage(t *testing.T) {
 		t.Fatal(err)
 	}
 	pause.Del("rev")
-	webtest.Says(t, b.Post("/runs/"+seed.Waiting.ID+"/pause", pause), http.StatusConflict, "la ejecución está así: Cancelada")
+	webtest.HasTexts(t, b.Post("/runs/"+seed.Waiting.ID+"/pause", pause), http.StatusConflict, "la ejecución está así: Cancelada")
 
 	// In English they are as they were written.
 	b.Post("/display", url.Values{"csrf": {b.Get("/me").Hidden().Get("csrf")}, "lang": {"en"}, "back": {"/"}})
-	webtest.Says(t, b.Get("/runs/"+seed.Completed.ID+"/resume"), http.StatusOK, "A completed run has nothing to resume", "Rerun or fork it")
+	webtest.HasTexts(t, b.Get("/runs/"+seed.Completed.ID+"/resume"), http.StatusOK, "A completed run has nothing to resume", "Rerun or fork it")
 }

@@ -116,7 +116,7 @@ func (r *request) admitted(rt route) error {
 				Suggestion: r.t("You have the role %s; an administrator can give you another.", r.who.Role),
 			}
 		}
-		if held, err := r.s.guard().HeldBack(r.Context, rt.method, rt.path); held || err != nil {
+		if held, err := r.s.guard().Throttled(r.Context, rt.method, rt.path); held || err != nil {
 			return err
 		}
 	}

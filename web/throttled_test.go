@@ -29,7 +29,7 @@ func TestAThrottledBrowserIsToldHowLongToWait(t *testing.T) {
 	}
 	waits := func(p webtest.Page, seconds, text string) {
 		t.Helper()
-		webtest.Says(t, p, http.StatusTooManyRequests)
+		webtest.HasTexts(t, p, http.StatusTooManyRequests)
 		if got := p.Header.Get("Retry-After"); got != seconds {
 			t.Errorf("Retry-After is %q, want %s", got, seconds)
 		}
@@ -38,11 +38,11 @@ func TestAThrottledBrowserIsToldHowLongToWait(t *testing.T) {
 		}
 	}
 	for range 5 {
-		webtest.Says(t, login("en"), http.StatusUnprocessableEntity)
+		webtest.HasTexts(t, login("en"), http.StatusUnprocessableEntity)
 	}
 	waits(login("en"), "1", `Too many tries\. Try again in 1 second, at \d\d:\d\d:\d\d\.`)
 	ahead.Store(int64(time.Second))
-	webtest.Says(t, login("en"), http.StatusUnprocessableEntity, "Wrong name or password")
+	webtest.HasTexts(t, login("en"), http.StatusUnprocessableEntity, "Wrong name or password")
 	waits(login("es"), "2", `Demasiados intentos\. Vuelva a intentarlo en 2 segundos, a las \d\d:\d\d:\d\d\.`)
 	// It is said in one message: in the language of lengthened texts nothing is put
 	// between its sentences.
@@ -60,11 +60,11 @@ func TestAThrottledBrowserIsToldHowLongToWait(t *testing.T) {
 		return inside.Post("/me/password", f)
 	}
 	for range 5 {
-		webtest.Says(t, change(), http.StatusUnprocessableEntity)
+		webtest.HasTexts(t, change(), http.StatusUnprocessableEntity)
 	}
 	p := change()
 	waits(p, "1", `Too many tries\. Try again in 1 second, at`)
-	webtest.Says(t, p, http.StatusTooManyRequests, `name="again"`) // the form is still there
+	webtest.HasTexts(t, p, http.StatusTooManyRequests, `name="again"`) // the form is still there
 }
 
 // A page or a part of one that cannot be had yet says when to ask again.
@@ -83,11 +83,11 @@ func TestAnErrorPageSaysWhenToAskAgain(t *testing.T) {
 	page := b.Get("/system")
 	part := b.Do(webtest.Request(t, http.MethodGet, site.URL+"/system", "", "HX-Request", "true", "HX-Target", "main"))
 	for _, p := range []webtest.Page{page, part} {
-		webtest.Says(t, p, http.StatusTooManyRequests, "Too many tries", "Try again in 3 minutes, at ")
+		webtest.HasTexts(t, p, http.StatusTooManyRequests, "Too many tries", "Try again in 3 minutes, at ")
 		if p.Header.Get("Retry-After") != "150" {
 			t.Errorf("Retry-After is %q", p.Header.Get("Retry-After"))
 		}
 	}
 	spanish := b.Do(webtest.Request(t, http.MethodGet, site.URL+"/system", "", "Accept-Language", "es"))
-	webtest.Says(t, spanish, http.StatusTooManyRequests, "Demasiados intentos", "Vuelva a intentarlo en 3 minutos, a las ")
+	webtest.HasTexts(t, spanish, http.StatusTooManyRequests, "Demasiados intentos", "Vuelva a intentarlo en 3 minutos, a las ")
 }

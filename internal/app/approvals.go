@@ -40,7 +40,7 @@ func (a *Approvals) Get(ctx context.Context, by domain.Actor, id string) (domain
 //
 // Errors: not_found, conflict (it is not pending), forbidden.
 func (a *Approvals) Prediction(ctx context.Context, by domain.Actor, id string) ([]domain.Prediction, error) {
-	if err := a.allow(ctx, ForecastApproval, by, ""); err != nil {
+	if err := a.allow(ctx, PredictApproval, by, ""); err != nil {
 		return nil, err
 	}
 	return a.engine.Prediction(ctx, id)

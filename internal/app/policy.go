@@ -125,11 +125,11 @@ const (
 
 // Approvals.
 const (
-	ListApprovals    Operation = "list-approvals"
-	GetApproval      Operation = "get-approval"
-	ForecastApproval Operation = "forecast-approval"
-	DecideApproval   Operation = "decide-approval"
-	AssignApproval   Operation = "assign-approval"
+	ListApprovals   Operation = "list-approvals"
+	GetApproval     Operation = "get-approval"
+	PredictApproval Operation = "forecast-approval"
+	DecideApproval  Operation = "decide-approval"
+	AssignApproval  Operation = "assign-approval"
 )
 
 // Agents, tools, and providers.
@@ -171,7 +171,7 @@ const (
 	GetOpenAPI        Operation = "get-openapi"
 	GetVersion        Operation = "get-version"
 	GetSystem         Operation = "get-system"
-	GetVitals         Operation = "get-metrics-history"
+	GetHealthMetrics  Operation = "get-metrics-history"
 	GetLog            Operation = "get-log"
 	GetMetrics        Operation = "get-metrics"
 	GetSettings       Operation = "get-settings"
@@ -292,11 +292,11 @@ var policy = map[Operation]Rule{
 	GetBulk:       {Query, domain.RoleViewer, "runs:read", ""},
 	StopBulk:      {Job, domain.RoleOperator, "runs:write", ""},
 
-	ListApprovals:    {Query, domain.RoleViewer, "runs:read", ""},
-	GetApproval:      {Query, domain.RoleViewer, "runs:read", ""},
-	ForecastApproval: {Query, domain.RoleViewer, "runs:read", ""},
-	DecideApproval:   {Command, domain.RoleOperator, "approvals", ""},
-	AssignApproval:   {Entity, domain.RoleOperator, "approvals", "approval.assign"},
+	ListApprovals:   {Query, domain.RoleViewer, "runs:read", ""},
+	GetApproval:     {Query, domain.RoleViewer, "runs:read", ""},
+	PredictApproval: {Query, domain.RoleViewer, "runs:read", ""},
+	DecideApproval:  {Command, domain.RoleOperator, "approvals", ""},
+	AssignApproval:  {Entity, domain.RoleOperator, "approvals", "approval.assign"},
 
 	ListAgents:      {Query, domain.RoleViewer, "plans:read", ""},
 	GetAgent:        {Query, domain.RoleViewer, "plans:read", ""},
@@ -329,7 +329,7 @@ var policy = map[Operation]Rule{
 	GetOpenAPI:        {Query, "", "", ""},
 	GetVersion:        {Query, domain.RoleViewer, "", ""},
 	GetSystem:         {Query, domain.RoleViewer, "runs:read", ""},
-	GetVitals:         {Query, domain.RoleViewer, "runs:read", ""},
+	GetHealthMetrics:  {Query, domain.RoleViewer, "runs:read", ""},
 	GetLog:            {Query, domain.RoleOperator, "admin", ""},
 	GetMetrics:        {Query, domain.RoleViewer, "metrics", ""},
 	GetSettings:       {Query, domain.RoleAdmin, "admin", ""},

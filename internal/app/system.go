@@ -58,7 +58,7 @@ func (s *System) Get(ctx context.Context, by domain.Actor) (domain.Server, error
 //
 // Errors: unavailable (no daemon), forbidden.
 func (s *System) HealthMetrics(ctx context.Context, by domain.Actor) (domain.HealthMetrics, error) {
-	if err := s.allow(ctx, GetVitals, by, ""); err != nil {
+	if err := s.allow(ctx, GetHealthMetrics, by, ""); err != nil {
 		return domain.HealthMetrics{}, err
 	}
 	return s.server.HealthMetrics(ctx)

@@ -17,9 +17,9 @@ type IdentityProvider interface {
 	Finish(ctx context.Context, kept string, answer url.Values) (id oidc.Identity, next string, err error)
 }
 
-// Ways returns how people can log in: whether with a password, and the name of the identity
+// LoginMethods returns how people can log in: whether with a password, and the name of the identity
 // provider, or "" if there is none.
-func (s *Service) Ways() (password bool, provider string) {
+func (s *Service) LoginMethods() (password bool, provider string) {
 	w := s.access.Load()
 	if w.Provider != nil {
 		provider = w.Provider.Label()

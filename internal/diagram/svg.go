@@ -40,12 +40,12 @@ const runStyle = `.back .l{stroke-dasharray:none}.not .l{stroke-dasharray:3 4}.x
 // SVG is the drawing as a standalone file: styles inlined, light and dark.
 func SVG(d *Drawing) []byte { return RunSVG(d, nil, nil) }
 
-// Standing is what became of a node in a run.
-type Standing struct {
-	Class string // ok, fail, now, need or idle
-	Text  string // stands below its name
-	Says  string // what of it is drawn without words
-	Tries []bool // its last attempts, at most [MaxTries]: true, where one failed
+// StepState is what became of a node in a run.
+type StepState struct {
+	Class  string // ok, fail, now, need or idle
+	Text   string // stands below its name
+	Detail string // what of it is drawn without words
+	Tries  []bool // its last attempts, at most [MaxTries]: true, where one failed
 }
 
 // Passage is what became of an edge in a run.
@@ -58,7 +58,7 @@ type Passage struct {
 const MaxTries = 6
 
 // RunSVG is the drawing with what became of each node and of each edge.
-func RunSVG(d *Drawing, node func(*Node) Standing, edge func(*Edge) Passage) []byte {
+func RunSVG(d *Drawing, node func(*Node) StepState, edge func(*Edge) Passage) []byte {
 	var b bytes.Buffer
 	style := style
 	if node != nil {
@@ -128,7 +128,7 @@ func RunSVG(d *Drawing, node func(*Node) Standing, edge func(*Edge) Passage) []b
 			st := node(&n)
 			class += " " + st.Class
 			n.Note, tries = cut(visible(st.Text), 22), st.Tries
-			says = visible(st.Says)
+			says = visible(st.Detail)
 		}
 		fmt.Fprintf(&b, `<g class="%s"><title>%s</title>`, class, escape(visible(n.ID)+": "+says))
 		if n.Shape == ShapePlan || n.Shape == ShapeGroup {

@@ -19,7 +19,7 @@ func (s loginPages) loginPage(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, provider := s.Auth.Ways(); needs && provider == "" {
+	if _, provider := s.Auth.LoginMethods(); needs && provider == "" {
 		return c.Echo.Redirect(http.StatusSeeOther, "/setup")
 	}
 	p := LoginPage{Next: c.Query("next"), SetupHint: needs}
@@ -30,7 +30,7 @@ func (s loginPages) loginPage(c *ui.Context) error {
 func (s *section) showLogin(c *ui.Context, code int, p LoginPage) error {
 	p.Shell = c.Shell("", "Log in")
 	p.Here = "/login" // not the provider's answer, which is used up
-	password, provider := s.Auth.Ways()
+	password, provider := s.Auth.LoginMethods()
 	if p.Password = password; provider != "" {
 		p.Provider, p.ProviderHref = c.T("Log in with %s", kit.Visible(provider)), "/login/oidc"
 		if p.Next != "" {

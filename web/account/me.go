@@ -41,7 +41,7 @@ func (s *section) mePage(c *ui.Context, code int, problem string) error {
 				Idem:        kit.NewID(),
 				Error:       problem,
 				Name:        kit.Visible(c.Who.Name),
-				Role:        c.T(roleWords[c.Who.Role]),
+				Role:        c.T(roleNames[c.Who.Role]),
 				HasPassword: c.Who.PasswordHash != "",
 				Sessions:    list,
 			},

@@ -24,17 +24,17 @@ type Proofs interface {
 	MustEnrol(ctx context.Context, u domain.User) (bool, error)
 	// SecondFactor reports whether a user has one, and how many recovery codes are left.
 	SecondFactor(ctx context.Context, userID string) (on bool, left int, err error)
-	// Ways returns whether passwords are accepted, and the name of the identity provider.
-	Ways() (password bool, provider string)
+	// LoginMethods returns whether passwords are accepted, and the name of the identity provider.
+	LoginMethods() (password bool, provider string)
 	// Fresh reports whether the person behind a session proved lately who they are;
 	// Confirm proves it again (CodeForbidden, CodeTooMany).
 	Fresh(ctx context.Context, secret string) (bool, error)
 	Confirm(ctx context.Context, secret, password, code string) error
 }
 
-// HeldBack redirects users who must set up a second factor to that page; it reports whether it has answered.
+// Throttled redirects users who must set up a second factor to that page; it reports whether it has answered.
 // The path is the pattern of the route.
-func (g Guard) HeldBack(c *ui.Context, method, path string) (bool, error) {
+func (g Guard) Throttled(c *ui.Context, method, path string) (bool, error) {
 	if slices.Contains(whileHeldBack, path) {
 		return false, nil
 	}
@@ -81,7 +81,7 @@ func (g Guard) Proven(c *ui.Context) (bool, error) {
 			p.Fields = append(p.Fields, HiddenField{Name: name, Value: v})
 		}
 	}
-	if takes, provider := g.Auth.Ways(); provider != "" && (!takes || !p.Password) {
+	if takes, provider := g.Auth.LoginMethods(); provider != "" && (!takes || !p.Password) {
 		p.Password, p.Provider, p.ProviderHref = false, c.T(
 			"Log in with %s",
 			kit.Visible(provider),

@@ -11,8 +11,8 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// roleActs say what a role may beyond the one before it.
-var roleActs = map[domain.Role]string{
+// roleActions say what a role may beyond the one before it.
+var roleActions = map[domain.Role]string{
 	domain.RoleViewer: locale.Mark("see runs, plans, approvals, agents, the audit log, and the state of the server"),
 	domain.RoleOperator: locale.Mark(
 		"start, resume, fork, cancel and delete runs; decide approvals and doubts; stop tools and providers; maintenance; verify the audit log",
@@ -31,7 +31,7 @@ func (s *section) roleSettings(c *ui.Context) error {
 	}
 	p := RolesPage{Shell: c.Shell("settings", "Roles")}
 	for _, role := range roles {
-		row := RoleRow{Name: string(role), May: c.T(roleActs[role])}
+		row := RoleRow{Name: string(role), Permissions: c.T(roleActions[role])}
 		var names []string
 		for _, u := range users {
 			if u.Role == role && !u.Disabled {

@@ -11,4 +11,4 @@ type RolesPage struct {
 }
 
 // RoleRow is a role, what it may beyond the one before it, and who has it.
-type RoleRow struct{ Name, May, People, Names string }
+type RoleRow struct{ Name, Permissions, People, Names string }

@@ -142,8 +142,8 @@ func (s *section) setSecondFactor(c *ui.Context) error {
 	}
 }
 
-// secondWords show whether a user has a second factor.
-var secondWords = map[bool]string{true: locale.Mark("on"), false: locale.Mark("off")}
+// secondFactorTexts show whether a user has a second factor.
+var secondFactorTexts = map[bool]string{true: locale.Mark("on"), false: locale.Mark("off")}
 
 // secondFactorWord is that for a user; empty for those who log in elsewhere only.
 func (s *section) secondFactorWord(c *ui.Context, u domain.User) (string, error) {
@@ -155,5 +155,5 @@ func (s *section) secondFactorWord(c *ui.Context, u domain.User) (string, error)
 		return c.T("off, though the role must have one"), err
 	}
 	on, _, err := s.Auth.SecondFactor(c, u.ID)
-	return c.T(secondWords[on]), err
+	return c.T(secondFactorTexts[on]), err
 }

@@ -28,8 +28,8 @@ type Auth interface {
 	// Setup consumes the one-time setup secret, creates the first admin and opens
 	// a session for them.
 	Setup(ctx context.Context, setup, name, password, address, userAgent string) (secret string, u domain.User, err error)
-	// Ways returns whether passwords are accepted, and the name of the identity provider ("": there is none).
-	Ways() (password bool, provider string)
+	// LoginMethods returns whether passwords are accepted, and the name of the identity provider ("": there is none).
+	LoginMethods() (password bool, provider string)
 	// BeginSSO gives the address of the identity provider and what the browser
 	// keeps meanwhile; redirect is where the provider sends it back to.
 	// CodeUnavailable when the provider does not answer.

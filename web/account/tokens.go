@@ -34,12 +34,12 @@ func (s *section) tokensPage(c *ui.Context, code int, problem, made string) erro
 		return err
 	}
 	p := TokensPage{
-		Shell:  c.Shell("settings", "Tokens"),
-		Idem:   kit.NewID(),
-		Error:  problem,
-		Made:   made,
-		Roles:  s.roleOptions(c, domain.RoleOperator),
-		Scopes: domain.Scopes,
+		Shell:   c.Shell("settings", "Tokens"),
+		Idem:    kit.NewID(),
+		Error:   problem,
+		Created: made,
+		Roles:   s.roleOptions(c, domain.RoleOperator),
+		Scopes:  domain.Scopes,
 	}
 	if made != "" {
 		p.Try = "curl -H 'Authorization: Bearer " + made + "' " + c.Site.Origin(c.Echo.Request()) + "/api/v1/me"
@@ -65,9 +65,9 @@ func (s *section) tokensPage(c *ui.Context, code int, problem, made string) erro
 			From:    kit.Visible(t.LastUsedFrom),
 			Log:     "/audit?q=" + url.QueryEscape("object:token:"+t.ID),
 			Revoked: c.Time(t.RevokedAt),
-			Over:    !t.ExpiresAt.After(time.Now()),
+			Ended:   !t.ExpiresAt.After(time.Now()),
 		}
-		if row.Live = !row.Over && t.RevokedAt.IsZero(); row.Live {
+		if row.Live = !row.Ended && t.RevokedAt.IsZero(); row.Live {
 			row.Href = "/settings/tokens/" + t.ID + "/revoke"
 		}
 		p.Tokens = append(p.Tokens, row)
@@ -130,7 +130,7 @@ func (s *section) showRevokeToken(c *ui.Context, code int, problem string) error
 	}
 	p.Title, p.Verb = p.Question, c.T("Revoke %s", kit.Visible(t.Name))
 	if !t.RevokedAt.IsZero() || !t.ExpiresAt.After(c.Site.Now()) {
-		p.Over = true
+		p.Ended = true
 	}
 	return c.Render(code, RevokeToken(p))
 }

@@ -15,8 +15,8 @@ import (
 
 var roles = []domain.Role{domain.RoleViewer, domain.RoleOperator, domain.RoleAuthor, domain.RoleAdmin}
 
-// roleWords say what a role may do.
-var roleWords = map[domain.Role]string{
+// roleNames say what a role may do.
+var roleNames = map[domain.Role]string{
 	domain.RoleViewer:   locale.Mark("viewer: sees everything"),
 	domain.RoleOperator: locale.Mark("operator: also starts, resumes and decides"),
 	domain.RoleAuthor:   locale.Mark("author: also writes plans"),
@@ -26,7 +26,7 @@ var roleWords = map[domain.Role]string{
 func (s *section) roleOptions(c *ui.Context, selected domain.Role) []kit.Option {
 	var out []kit.Option
 	for _, role := range roles {
-		out = append(out, kit.Option{Value: string(role), Text: c.T(roleWords[role]), Selected: role == selected})
+		out = append(out, kit.Option{Value: string(role), Text: c.T(roleNames[role]), Selected: role == selected})
 	}
 	return out
 }
@@ -125,7 +125,7 @@ func (s *section) userPage(c *ui.Context, code int, problem string) error {
 		return err
 	}
 	p.Seen = c.Time(lastSeen(u, sessions))
-	_, p.Provider = s.Auth.Ways()
+	_, p.Provider = s.Auth.LoginMethods()
 	p.Subject, p.Issuer, p.HasPassword = kit.Visible(u.Subject), kit.Visible(u.Issuer), u.PasswordHash != ""
 	if p.Sessions, err = s.sessions(c, u.ID); err != nil {
 		return err
@@ -134,7 +134,7 @@ func (s *section) userPage(c *ui.Context, code int, problem string) error {
 	if err != nil {
 		return err
 	}
-	p.Second, p.CanTakeSecond = c.T(secondWords[on]), on && u.ID != c.Who.ID
+	p.Second, p.CanTakeSecond = c.T(secondFactorTexts[on]), on && u.ID != c.Who.ID
 	return c.Render(code, User(p))
 }
 
@@ -201,7 +201,7 @@ func (s *section) sessions(c *ui.Context, userID string) ([]SessionRow, error) {
 				Address: kit.Visible(s.Address),
 				Created: c.Time(s.CreatedAt),
 				Seen:    c.Time(s.SeenAt),
-				This:    c.Who.Secret != "" && s.IDHash == app.SessionHash(c.Who.Secret),
+				Current: c.Who.Secret != "" && s.IDHash == app.SessionHash(c.Who.Secret),
 			},
 		)
 	}

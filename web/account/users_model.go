@@ -39,16 +39,16 @@ type UserPage struct {
 type SessionRow struct {
 	ID, Agent, Address string
 	Created, Seen      kit.Time
-	This               bool
+	Current            bool
 }
 
 // TokensPage lists API tokens; Made is the text of a new one, shown once.
 type TokensPage struct {
 	kit.Shell
-	Tokens                       []TokenRow
-	Idem, Error, Name, Made, Try string
-	Roles, Lifetimes             []kit.Option
-	Scopes                       []string
+	Tokens                          []TokenRow
+	Idem, Error, Name, Created, Try string
+	Roles, Lifetimes                []kit.Option
+	Scopes                          []string
 }
 
 // TokenRow is a token in the list; Href revokes it.
@@ -56,7 +56,7 @@ type TokenRow struct {
 	ID, Name, Prefix, Role, Scopes, By, Href string
 	From, Log                                string // the address of the last use, if the log contains it
 	Created, Expires, Used, Revoked          kit.Time
-	Live, Over                               bool
+	Live, Ended                              bool
 }
 
 // RevokeTokenPage asks before a token ends.
@@ -65,7 +65,7 @@ type RevokeTokenPage struct {
 	Idem, Error, Prefix, By, Action, Question, Verb string
 	Used                                            kit.Time
 	From                                            string // the address of the last use
-	Over                                            bool   // it is not valid any more
+	Ended                                           bool   // it is not valid any more
 }
 
 // MePage is the reader's own.

@@ -234,8 +234,8 @@ func (s *section) tools(c *ui.Context, list []domain.ToolInfo) (rows []ToolRow) 
 			row.Href = link.Tool(t.Name)
 		}
 		disturbed := t.Disturbed()
-		row.Circuits = circuit.Rows(c, disturbed[:min(len(disturbed), kit.CircuitsListed)], row.Href)
-		if n := len(disturbed) - kit.CircuitsListed; n > 0 {
+		row.Circuits = circuit.Rows(c, disturbed[:min(len(disturbed), kit.CircuitList)], row.Href)
+		if n := len(disturbed) - kit.CircuitList; n > 0 {
 			row.More = kit.Link{Text: c.N(n, "%s more", "%s more"), Href: row.Href}
 		}
 		rows = append(rows, row)

@@ -146,7 +146,7 @@ func TestTheCircuitOfAHostIsOpen(t *testing.T) {
 	}
 	// What failed is resumed as one act, which may wait for the host.
 	p := b.Get("/bulk/new?do=resume&q=status:failed")
-	webtest.Says(
+	webtest.HasTexts(
 		t,
 		p,
 		http.StatusOK,
@@ -161,7 +161,7 @@ func TestTheCircuitOfAHostIsOpen(t *testing.T) {
 		t.Fatalf("an act that waits: %d %s", p.Code, webtest.Words(p.Body))
 	}
 	p = b.Get(p.Location)
-	webtest.Says(t, p, http.StatusOK, "Waiting", "It goes on when calls are let through", "When it takes calls", "api.example (http)")
+	webtest.HasTexts(t, p, http.StatusOK, "Waiting", "It goes on when calls are let through", "When it takes calls", "api.example (http)")
 	webtest.Safe(t, "the act", p.Body)
 	if text := webtest.Words(b.Get("/system").Body); !strings.Contains(
 		text,
@@ -190,7 +190,7 @@ func TestTheCircuitOfAHostIsOpen(t *testing.T) {
 	if text := webtest.Words(b.Get("/agents/tools/calculator").Body); strings.Contains(text, "Circuit") {
 		t.Error("a tool that reaches nobody speaks of circuits")
 	}
-	viewer := webtest.Everybody(t, site)[domain.RoleViewer]
+	viewer := webtest.AllRoles(t, site)[domain.RoleViewer]
 	if text := webtest.Words(viewer.Get("/agents/tools/http").Body); !strings.Contains(text, "api.example circuit open") ||
 		strings.Contains(text, "Enable…") ||
 		strings.Contains(text, "Disable…") {

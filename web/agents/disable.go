@@ -101,12 +101,12 @@ func disablePage(c *ui.Context, of subject, code int, problem string) error {
 	p := kit.ConfirmPage{
 		Crumb: of.crumb, Back: of.page, Post: of.page + "/disable", Idem: kit.NewID(), Error: problem, Danger: true, NeedsReason: true,
 		Heading: c.T("Disable %s", kit.Visible(of.name)), Facts: of.facts,
-		Says: c.T(
+		Text: c.T(
 			"New calls are refused until it is enabled, also after a restart. Running calls finish. A refused call fails its step, unless the step is retried.",
 		),
 	}
 	if of.disabled != nil {
-		p.Says = disabledText(c, of.disabled)
+		p.Text = disabledText(c, of.disabled)
 	}
 	p.Shell = c.Shell("agents", p.Heading)
 	return c.Render(code, kit.Confirm(p))
@@ -120,17 +120,17 @@ func (s disablePages) enablePage(c *ui.Context, of subject, code int, problem st
 		Heading: c.T(
 			"Enable %s",
 			kit.Visible(of.name),
-		), Says: c.T("Its calls are made again, and its circuit closes. Resume the runs that failed meanwhile."),
+		), Text: c.T("Its calls are made again, and its circuit closes. Resume the runs that failed meanwhile."),
 	}
 	if host := strings.ToLower(strings.TrimSpace(c.Field("host"))); host != "" {
 		p.Host, p.Heading = host, c.T("Enable calls of %s", kit.Visible(host)+" ("+kit.Visible(of.name)+")")
-		p.Says = c.T("The circuit of this host closes. Resume the runs that failed meanwhile.")
+		p.Text = c.T("The circuit of this host closes. Resume the runs that failed meanwhile.")
 		of.circuits = slices.DeleteFunc(slices.Clone(of.circuits), func(k domain.Circuit) bool { return k.Part != host })
 	} else if of.disabled != nil {
-		p.Says = disabledText(c, of.disabled) + " " + p.Says
+		p.Text = disabledText(c, of.disabled) + " " + p.Text
 	}
 	if of.breaker != nil {
-		p.Says += " " + s.circuitRule(c, *of.breaker)
+		p.Text += " " + s.circuitRule(c, *of.breaker)
 	}
 	for _, k := range of.circuits {
 		if k.Disturbed() {

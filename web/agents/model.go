@@ -87,7 +87,7 @@ type TryToolPage struct {
 	Input                         string
 	// Preview: what would be called; Digest binds the call to it.
 	Checked   bool
-	Says      string
+	Text      string
 	Arguments kit.Block
 	Digest    string
 	Denied    bool

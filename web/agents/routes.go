@@ -40,13 +40,13 @@ func (s *section) routes() []ui.Route {
 // done are the actions that the next page confirms.
 var done = []ui.Done{
 	{
-		Name: "tool-accepted",
-		Path: "/agents/tools/:tool/accept",
-		Says: locale.Mark("The current description is accepted: the tool can be called again."),
+		Name:    "tool-accepted",
+		Path:    "/agents/tools/:tool/accept",
+		Message: locale.Mark("The current description is accepted: the tool can be called again."),
 	},
-	{Name: "tool-disabled", Path: "/agents/tools/:tool/disable", Says: locale.Mark("Disabled. New calls are refused.")},
-	{Name: "tool-enabled", Path: "/agents/tools/:tool/enable", Says: locale.Mark("Enabled. Calls are made again.")},
-	{Name: "provider-disabled", Path: "/agents/providers/:provider/disable", Says: locale.Mark("Disabled. New calls are refused.")},
-	{Name: "provider-enabled", Path: "/agents/providers/:provider/enable", Says: locale.Mark("Enabled. Calls are made again.")},
-	{Name: "server-started", Path: "/agents/servers/:server/retry", Says: locale.Mark("The server is started again: its state is below.")},
+	{Name: "tool-disabled", Path: "/agents/tools/:tool/disable", Message: locale.Mark("Disabled. New calls are refused.")},
+	{Name: "tool-enabled", Path: "/agents/tools/:tool/enable", Message: locale.Mark("Enabled. Calls are made again.")},
+	{Name: "provider-disabled", Path: "/agents/providers/:provider/disable", Message: locale.Mark("Disabled. New calls are refused.")},
+	{Name: "provider-enabled", Path: "/agents/providers/:provider/enable", Message: locale.Mark("Enabled. Calls are made again.")},
+	{Name: "server-started", Path: "/agents/servers/:server/retry", Message: locale.Mark("The server is started again: its state is below.")},
 }

@@ -359,7 +359,7 @@ func (s toolPages) tryTool(c *ui.Context) error {
 	check := func(code int, problem string) error {
 		return s.showTry(c, code, func(p *TryToolPage) {
 			p.Checked, p.Digest, p.Arguments = true, digest, value.Block(c.Display.Lang, "call", c.T("Arguments"), raw, "")
-			p.Says = c.T(effectWords[effect]) + " " + c.T(value.Permissions[t.Permission])
+			p.Text = c.T(effectWords[effect]) + " " + c.T(value.Permissions[t.Permission])
 			p.NeedsReason, p.Reason, p.Error = changes, reason, problem
 		})
 	}
@@ -446,7 +446,7 @@ func (s toolPages) retryServerPage(c *ui.Context) error {
 		Shell:   c.Shell("agents", c.T("Start %s again", kit.Visible(server.Name))),
 		Crumb:   kit.Link{Text: c.T("Tools"), Href: back},
 		Heading: c.T("Start %s again", kit.Visible(server.Name)),
-		Says: c.T(
+		Text: c.T(
 			"Its command is run, or its address is called, at once; after that it has five restarts again.",
 		),
 		Post: "/agents/servers/" + url.PathEscape(server.Name) + "/retry",
@@ -460,7 +460,7 @@ func (s toolPages) retryServerPage(c *ui.Context) error {
 		},
 	}
 	if server.State == "ready" {
-		p.Says = c.T("It runs: its tools are listed again, and nothing else happens.")
+		p.Text = c.T("It runs: its tools are listed again, and nothing else happens.")
 	}
 	return c.Render(http.StatusOK, kit.Confirm(p))
 }

@@ -16,7 +16,7 @@ const (
 	// was, spansShown how many of its versions are shown.
 	spansRead, spansShown = 200, 8
 	// promptRuns and promptRows limit the search for a prompt that is no longer active.
-	toldRuns, toldRows = 3, 500
+	promptRuns, promptRows = 3, 500
 )
 
 // span is a time in which an agent was of one version.
@@ -56,16 +56,16 @@ func (s *section) agentSpans(c *ui.Context, id string) ([]agentSpan, error) {
 
 // prompt returns the prompt of an agent's version, from the journal of a run of that time. No other copy of
 // earlier prompts exists. An empty run: none is kept.
-func (s *section) told(c *ui.Context, id string, in agentSpan) (run domain.Run, text string, err error) {
+func (s *section) promptSent(c *ui.Context, id string, in agentSpan) (run domain.Run, text string, err error) {
 	runs, err := s.Reader.Runs(
 		c,
-		domain.RunFilter{Agents: []string{id}, Since: in.from, Until: in.until, Page: domain.Page{Limit: toldRuns}},
+		domain.RunFilter{Agents: []string{id}, Since: in.from, Until: in.until, Page: domain.Page{Limit: promptRuns}},
 	)
 	if err != nil {
 		return run, "", err
 	}
 	for _, run := range runs.Items {
-		rows, err := s.Reader.JournalPage(c, run.ID, 0, toldRows)
+		rows, err := s.Reader.JournalPage(c, run.ID, 0, promptRows)
 		if err != nil {
 			return run, "", err
 		}
@@ -97,7 +97,7 @@ func (s *section) agentVersions(c *ui.Context, a domain.AgentInfo) ([]AgentVersi
 	var out []AgentVersion
 	for _, in := range spans[:min(len(spans), spansShown)] {
 		v := AgentVersion{Version: in.version, From: c.Time(in.from), Until: c.Time(in.until)}
-		run, text, err := s.told(c, a.ID, in)
+		run, text, err := s.promptSent(c, a.ID, in)
 		if err != nil {
 			return nil, err
 		}

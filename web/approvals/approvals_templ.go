@@ -560,7 +560,7 @@ func inboxList(p Inbox) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		for _, g := range p.Alike {
+		for _, g := range p.Similar {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 49, "<p class=\"row alike\"><span>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -51,9 +51,9 @@ func TestADecisionSaysWhereItLeads(t *testing.T) {
 	site.Plan(t, refundPlan)
 	a := openApproval(t, site, site.Run(t, "payback", "null").ID)
 	path := "/approvals/" + a.ID
-	webtest.Says(t, b.Get("/approvals"), http.StatusOK, "Refund order 4711?", "240 EUR", "auto-reject in ", "Anyone", "payback")
+	webtest.HasTexts(t, b.Get("/approvals"), http.StatusOK, "Refund order 4711?", "240 EUR", "auto-reject in ", "Anyone", "payback")
 	p := b.Get(path)
-	webtest.Says(
+	webtest.HasTexts(
 		t,
 		p,
 		http.StatusOK,
@@ -75,18 +75,18 @@ func TestADecisionSaysWhereItLeads(t *testing.T) {
 	f := webtest.Form(t, p.Body, `name="digest"`)
 	f.Set("f.amount", "200")
 	f.Set("do", "check")
-	webtest.Says(t, b.Post(path, f), http.StatusOK, "Entered, against what was proposed", "240", "200", `value="200"`)
+	webtest.HasTexts(t, b.Post(path, f), http.StatusOK, "Entered, against what was proposed", "240", "200", `value="200"`)
 	f.Del("do")
 	f.Set("answer", "reject")
 	f.Set("comment", "too much")
 	if p := b.Post(path, f); p.Code != http.StatusSeeOther || p.Location != "/approvals?decided="+a.ID {
 		t.Fatalf("%d %s", p.Code, p.Location)
 	}
-	webtest.Says(t, b.Get(path), http.StatusOK, "rejected", "too much", "marta")
+	webtest.HasTexts(t, b.Get(path), http.StatusOK, "rejected", "too much", "marta")
 
 	second := openApproval(t, site, site.Run(t, "payback", "null").ID)
-	webtest.Says(t, b.Get("/approvals/"+second.ID), http.StatusOK, "Last 1: 0 approved", "too much")
-	webtest.Says(t, b.Get("/approvals?show=decided"), http.StatusOK, "Refund order 4711?", "rejected")
+	webtest.HasTexts(t, b.Get("/approvals/"+second.ID), http.StatusOK, "Last 1: 0 approved", "too much")
+	webtest.HasTexts(t, b.Get("/approvals?show=decided"), http.StatusOK, "Refund order 4711?", "rejected")
 
 	// A question whose run was cancelled meanwhile is answered no more.
 	gone := openApproval(t, site, site.Run(t, "payback", "null").ID)
@@ -98,7 +98,7 @@ func TestADecisionSaysWhereItLeads(t *testing.T) {
 	if _, err := site.Engine.Wait(t.Context(), gone.Run); err != nil {
 		t.Fatal(err)
 	}
-	webtest.Says(t, b.Post("/approvals/"+gone.ID, late), http.StatusConflict, "Changed since you looked", "cancelled")
+	webtest.HasTexts(t, b.Post("/approvals/"+gone.ID, late), http.StatusConflict, "Changed since you looked", "cancelled")
 
 	// Answered meanwhile: the new facts, and nothing is done.
 	stale := webtest.Form(t, b.Get("/approvals/"+second.ID).Body, `name="digest"`)
@@ -106,7 +106,7 @@ func TestADecisionSaysWhereItLeads(t *testing.T) {
 		t.Fatal(err)
 	}
 	stale.Set("answer", "approve")
-	webtest.Says(
+	webtest.HasTexts(
 		t,
 		b.Post("/approvals/"+second.ID, stale),
 		http.StatusConflict,
@@ -129,13 +129,13 @@ func TestARejectionNeedsNoComment(t *testing.T) {
 	if p := b.Post(path, f); p.Code != http.StatusSeeOther {
 		t.Fatalf("one: %d %s", p.Code, webtest.Words(p.Body))
 	}
-	webtest.Says(t, b.Get(path), http.StatusOK, "rejected")
+	webtest.HasTexts(t, b.Get(path), http.StatusOK, "rejected")
 	all := openApproval(t, site, site.Run(t, "many", "2").ID)
 	f = webtest.Form(t, b.Get("/approvals/bulk?plan=many&node=ask&answer=reject").Body, `name="item"`)
 	if p := b.Post("/approvals/bulk", f); p.Code != http.StatusSeeOther {
 		t.Fatalf("all: %d %s", p.Code, webtest.Words(p.Body))
 	}
-	webtest.Says(t, b.Get("/approvals/"+all.ID), http.StatusOK, "rejected")
+	webtest.HasTexts(t, b.Get("/approvals/"+all.ID), http.StatusOK, "rejected")
 }
 
 // A plan declares its own answers: the page has a button for each.
@@ -165,12 +165,12 @@ edges: [{from: ask, to: out}]
 	}
 	f := webtest.Form(t, page.Body, `name="digest"`)
 	f.Set("answer", "other")
-	webtest.Says(t, b.Post(path, f), http.StatusUnprocessableEntity, "answers: none, full, half")
+	webtest.HasTexts(t, b.Post(path, f), http.StatusUnprocessableEntity, "answers: none, full, half")
 	f.Set("answer", "half")
 	if p := b.Post(path, f); p.Code != http.StatusSeeOther {
 		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
 	}
-	webtest.Says(t, b.Get(path), http.StatusOK, "approved", "Pay half")
+	webtest.HasTexts(t, b.Get(path), http.StatusOK, "approved", "Pay half")
 	if r, err := site.Engine.Wait(t.Context(), run.ID); err != nil || string(r.Output) != `"half"` {
 		t.Errorf("the run gave %s, %v", r.Output, err)
 	}
@@ -199,19 +199,19 @@ func TestAnApprovalIsGivenToSomebody(t *testing.T) {
 	if p := b.Post(path+"/assign", f); p.Code != http.StatusSeeOther {
 		t.Fatal(p.Code, webtest.Words(p.Body))
 	}
-	webtest.Says(t, b.Get("/approvals"), http.StatusOK, "Nothing waits for you. 1 waits for others.")
-	webtest.Says(t, b.Get("/approvals?show=all"), http.StatusOK, "Refund order 4711?", "otto")
-	webtest.Says(t, otto.Get("/approvals"), http.StatusOK, "Refund order 4711?")
-	webtest.Says(t, otto.Get("/approvals?show=assigned"), http.StatusOK, "Refund order 4711?")
+	webtest.HasTexts(t, b.Get("/approvals"), http.StatusOK, "Nothing waits for you. 1 waits for others.")
+	webtest.HasTexts(t, b.Get("/approvals?show=all"), http.StatusOK, "Refund order 4711?", "otto")
+	webtest.HasTexts(t, otto.Get("/approvals"), http.StatusOK, "Refund order 4711?")
+	webtest.HasTexts(t, otto.Get("/approvals?show=assigned"), http.StatusOK, "Refund order 4711?")
 	f.Set("idem", "another")
 	f.Set("assignee", "")
-	webtest.Says(t, b.Post(path+"/assign", f), http.StatusConflict, "Changed since you looked") // it was given away since the form was made
+	webtest.HasTexts(t, b.Post(path+"/assign", f), http.StatusConflict, "Changed since you looked") // it was given away since the form was made
 	p := vera.Get(path)
-	webtest.Says(t, p, http.StatusOK, "Only operators decide")
+	webtest.HasTexts(t, p, http.StatusOK, "Only operators decide")
 	if strings.Contains(p.Body, `name="answer"`) {
 		t.Error("a viewer is shown the buttons")
 	}
-	webtest.Says(t, b.Get("/audit?q=action:approval.assign"), http.StatusOK, "knows the customer")
+	webtest.HasTexts(t, b.Get("/audit?q=action:approval.assign"), http.StatusOK, "knows the customer")
 }
 
 // One answer to all of a kind: each is listed, and what has changed since is left.
@@ -224,10 +224,10 @@ func TestApprovalsAreDecidedTogether(t *testing.T) {
 	for i := range 3 {
 		last = openApproval(t, site, site.Run(t, "many", fmt.Sprint(i)).ID)
 	}
-	webtest.Says(t, b.Get("/approvals/"+last.ID), http.StatusOK, "Let go: all 3 like this…", "/approvals/bulk?answer=approve")
+	webtest.HasTexts(t, b.Get("/approvals/"+last.ID), http.StatusOK, "Let go: all 3 like this…", "/approvals/bulk?answer=approve")
 	p := b.Get("/approvals/bulk?plan=many&node=ask&answer=approve")
-	webtest.Says(t, p, http.StatusOK, "Let go: 3 approvals", "Go on with 0?", "Go on with 1?", "Go on with 2?")
-	webtest.Says(t, b.Get("/approvals/bulk?plan=many&node=ask&answer=other"), http.StatusUnprocessableEntity)
+	webtest.HasTexts(t, p, http.StatusOK, "Let go: 3 approvals", "Go on with 0?", "Go on with 1?", "Go on with 2?")
+	webtest.HasTexts(t, b.Get("/approvals/bulk?plan=many&node=ask&answer=other"), http.StatusUnprocessableEntity)
 	f := webtest.Form(t, p.Body, `name="item"`)
 	for _, name := range []string{"item", "digest"} {
 		f.Del(name)
@@ -238,7 +238,7 @@ func TestApprovalsAreDecidedTogether(t *testing.T) {
 	if _, err := site.Engine.Decide(t.Context(), domain.Actor{Name: "otto", Role: domain.RoleOperator}, domain.DecideRequest{Approval: f["item"][1], Comment: "no"}); err != nil {
 		t.Fatal(err)
 	}
-	webtest.Says(t, b.Post("/approvals/bulk", f), http.StatusConflict, "1 of 3 were not decided", "otto")
+	webtest.HasTexts(t, b.Post("/approvals/bulk", f), http.StatusConflict, "1 of 3 were not decided", "otto")
 	list, err := site.Store.Approvals(t.Context(), domain.ApprovalFilter{Status: "approved"})
 	if err != nil || len(list.Items) != 2 {
 		t.Errorf("%d approved, %v", len(list.Items), err)
@@ -258,9 +258,9 @@ func TestAnAgentIsAskedBack(t *testing.T) {
 	}
 	f.Set("do", "ask")
 	f.Set("comment", "who wants that?")
-	webtest.Says(t, b.Post("/approvals/"+a.ID, f), http.StatusUnprocessableEntity, "Only the requests of an agent can be answered with a question")
+	webtest.HasTexts(t, b.Post("/approvals/"+a.ID, f), http.StatusUnprocessableEntity, "Only the requests of an agent can be answered with a question")
 	f.Set("comment", "")
-	webtest.Says(t, b.Post("/approvals/"+a.ID, f), http.StatusUnprocessableEntity, "Write what you want to know.")
+	webtest.HasTexts(t, b.Post("/approvals/"+a.ID, f), http.StatusUnprocessableEntity, "Write what you want to know.")
 }
 
 // The inbox begins with what ends first, over its pages; what has no deadline comes
@@ -324,7 +324,7 @@ func TestTheInboxIsNarrowed(t *testing.T) {
 	site.Plan(t, refundPlan)
 	site.Run(t, "payback", "null")
 	p := b.Get("/approvals")
-	webtest.Says(
+	webtest.HasTexts(
 		t,
 		p,
 		http.StatusOK,
@@ -338,15 +338,15 @@ func TestTheInboxIsNarrowed(t *testing.T) {
 		`<option value="payback">`,
 	)
 	p = b.Get("/approvals?show=all&plan=payback")
-	webtest.Says(t, p, http.StatusOK, "Refund order 4711?", `name="plan" list="plans" value="payback"`, `name="show" value="all"`)
+	webtest.HasTexts(t, p, http.StatusOK, "Refund order 4711?", `name="plan" list="plans" value="payback"`, `name="show" value="all"`)
 	for _, other := range []string{"Refund 240?", "Did it happen?", "May it continue?"} {
 		if strings.Contains(p.Body, other) {
 			t.Errorf("narrowed to a plan, it says %q", other)
 		}
 	}
-	webtest.Says(t, b.Get("/approvals?plan=greedy"), http.StatusOK, "May it continue?", "No approval of this plan or agent is here.")
+	webtest.HasTexts(t, b.Get("/approvals?plan=greedy"), http.StatusOK, "May it continue?", "No approval of this plan or agent is here.")
 	p = b.Get("/approvals?agent=nobody")
-	webtest.Says(t, p, http.StatusOK, "No approval of this plan or agent is here.")
+	webtest.HasTexts(t, p, http.StatusOK, "No approval of this plan or agent is here.")
 	if strings.Contains(p.Body, "May it continue?") {
 		t.Error("a run over its budget is called what an agent asks")
 	}
@@ -387,10 +387,10 @@ func TestARiskIsConfirmedFirst(t *testing.T) {
 	a := openApproval(t, site, site.Run(t, "payback", "null").ID)
 	path := "/approvals/" + a.ID
 	p := b.Get(path)
-	webtest.Says(t, p, http.StatusOK, "I have checked the risk: 240 EUR", `<span class="tag need">240 EUR</span>`)
+	webtest.HasTexts(t, p, http.StatusOK, "I have checked the risk: 240 EUR", `<span class="tag need">240 EUR</span>`)
 	f := webtest.Form(t, p.Body, `name="digest"`)
 	f.Set("answer", "approve")
-	webtest.Says(t, b.Post(path, f), http.StatusUnprocessableEntity, "Confirm that you have checked the risk: 240 EUR")
+	webtest.HasTexts(t, b.Post(path, f), http.StatusUnprocessableEntity, "Confirm that you have checked the risk: 240 EUR")
 	if still := openApproval(t, site, a.Run); still.Status != "open" {
 		t.Errorf("an unconfirmed answer was recorded: %s", still.Status)
 	}

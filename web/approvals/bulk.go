@@ -12,9 +12,9 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// alike are open approvals of one step of a plan that the reader may answer and
+// similar are open approvals of one step of a plan that the reader may answer and
 // that ask for no values.
-func (s *section) alike(c *ui.Context) (list []domain.Approval, answer string, err error) {
+func (s *section) similar(c *ui.Context) (list []domain.Approval, answer string, err error) {
 	plan, node := c.Field("plan"), c.Field("node")
 	answer = c.Field("answer")
 	if plan == "" || node == "" || answer == "" {
@@ -23,7 +23,7 @@ func (s *section) alike(c *ui.Context) (list []domain.Approval, answer string, e
 	all, err := s.App.Approvals.List(
 		c,
 		c.Who.Actor(),
-		domain.ApprovalFilter{Plan: plan, Node: node, For: c.Who.Name, Page: domain.Page{Limit: alikeMax}},
+		domain.ApprovalFilter{Plan: plan, Node: node, For: c.Who.Name, Page: domain.Page{Limit: similarMax}},
 	)
 	if err != nil {
 		return nil, "", err
@@ -42,10 +42,10 @@ func (s *section) alike(c *ui.Context) (list []domain.Approval, answer string, e
 }
 
 // bulkApprovals lists each approval that one answer would decide; it is safe to open.
-func (s *section) bulkApprovals(c *ui.Context) error { return s.showAlike(c, http.StatusOK, "", nil) }
+func (s *section) bulkApprovals(c *ui.Context) error { return s.showSimilar(c, http.StatusOK, "", nil) }
 
-func (s *section) showAlike(c *ui.Context, code int, problem string, refused []string) error {
-	list, answer, err := s.alike(c)
+func (s *section) showSimilar(c *ui.Context, code int, problem string, refused []string) error {
+	list, answer, err := s.similar(c)
 	if err != nil {
 		return err
 	}
@@ -78,17 +78,17 @@ func (s *section) showAlike(c *ui.Context, code int, problem string, refused []s
 	return c.Render(code, ApprovalsBulk(p))
 }
 
-// decideAlike decides what was previewed, one after the other; what has changed
+// decideSimilar decides what was previewed, one after the other; what has changed
 // since is left and named.
-func (s *section) decideAlike(c *ui.Context) error {
+func (s *section) decideSimilar(c *ui.Context) error {
 	if err := c.Echo.Request().ParseForm(); err != nil {
 		return domain.Errorf(domain.CodeInvalid, "the form cannot be read: %w", err)
 	}
 	form := c.Echo.Request().PostForm
 	answer, comment := form.Get("answer"), strings.TrimSpace(form.Get("comment"))
 	items, digests := form["item"], form["digest"]
-	if answer == "" || len(items) == 0 || len(items) > alikeMax || len(items) != len(digests) {
-		return domain.Errorf(domain.CodeInvalid, "say which approvals, at most %d, and which answer", alikeMax)
+	if answer == "" || len(items) == 0 || len(items) > similarMax || len(items) != len(digests) {
+		return domain.Errorf(domain.CodeInvalid, "say which approvals, at most %d, and which answer", similarMax)
 	}
 	var refused []string
 	for i, id := range items {
@@ -113,7 +113,7 @@ func (s *section) decideAlike(c *ui.Context) error {
 	}
 	if len(refused) > 0 {
 		err := domain.Errorf(domain.CodeConflict, "%d of %d were not decided", len(refused), len(items))
-		return s.showAlike(c, http.StatusConflict, c.Sentence(err), refused)
+		return s.showSimilar(c, http.StatusConflict, c.Sentence(err), refused)
 	}
 	return c.To(link.With("/approvals", url.Values{"show": {"decided"}, "plan": {form.Get("plan")}}))
 }

@@ -52,14 +52,14 @@ func (s *section) decision(c *ui.Context, a domain.Approval) (approval.Card, err
 		return v, nil
 	}
 	if len(a.Form) == 0 {
-		alike, err := s.Reader.ApprovalsCount(c, domain.ApprovalFilter{Plan: a.PlanKey, Node: a.Node, For: c.Who.Name}, alikeMax+1)
+		alike, err := s.Reader.ApprovalsCount(c, domain.ApprovalFilter{Plan: a.PlanKey, Node: a.Node, For: c.Who.Name}, similarMax+1)
 		if err != nil {
 			return v, err
 		}
-		if n := min(alike, alikeMax); n > 1 {
+		if n := min(alike, similarMax); n > 1 {
 			for _, x := range v.Answers {
-				v.Alike = append(
-					v.Alike,
+				v.Similar = append(
+					v.Similar,
 					kit.Link{Text: c.N(n, "%[2]s: all %[1]s like this…", "%[2]s: all %[1]s like this…", x.Label), Danger: x.Rejects,
 						Href: link.With("/approvals/bulk", url.Values{"plan": {a.PlanKey}, "node": {a.Node}, "answer": {x.ID}})},
 				)

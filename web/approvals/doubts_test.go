@@ -13,6 +13,6 @@ func TestDoubtsWaitBesideApprovals(t *testing.T) {
 	site := webtest.New(t)
 	seed := site.Seed(t)
 	b := site.Browser(t).Login()
-	webtest.Says(t, b.Get("/approvals"), http.StatusOK, "Refund 240?", "/runs/"+seed.InDoubt.ID, "may or may not have happened")
-	webtest.Says(t, b.Get("/approvals?status=approved"), http.StatusOK, "No approval is in this state.")
+	webtest.HasTexts(t, b.Get("/approvals"), http.StatusOK, "Refund 240?", "/runs/"+seed.InDoubt.ID, "may or may not have happened")
+	webtest.HasTexts(t, b.Get("/approvals?status=approved"), http.StatusOK, "No approval is in this state.")
 }

@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// alikeMax is how many approvals one act decides.
-	alikeMax = 50
+	// similarMax is how many approvals one act decides.
+	similarMax = 50
 	// historyMax is how many earlier decisions are counted.
 	historyMax = 10
 	othersMax  = 1000
@@ -126,7 +126,7 @@ func (s *section) list(c *ui.Context, chosen string) (Inbox, []domain.Approval, 
 		card.Current = chosen == a.ID || chosen == "" && i == 0
 		v.Items = append(v.Items, card)
 	}
-	v.Alike = groups(c, v.Items)
+	v.Similar = groups(c, v.Items)
 	at := func(key, cursor string) string {
 		if cursor == "" {
 			return ""
@@ -149,14 +149,14 @@ func (s *section) list(c *ui.Context, chosen string) (Inbox, []domain.Approval, 
 
 // groups are the listed requests that the reader may decide together: several of one step of a plan
 // that ask for no values.
-func groups(c *ui.Context, items []approval.Card) []Alike {
+func groups(c *ui.Context, items []approval.Card) []SimilarGroup {
 	count := map[[2]string]int{}
 	for _, v := range items {
 		if v.Status == "open" && v.CanAct && !v.OwnRun && len(v.Fields) == 0 {
 			count[[2]string{v.Plan, v.Node}]++
 		}
 	}
-	var out []Alike
+	var out []SimilarGroup
 	for _, v := range items {
 		key := [2]string{v.Plan, v.Node}
 		n := count[key]
@@ -164,7 +164,7 @@ func groups(c *ui.Context, items []approval.Card) []Alike {
 			continue
 		}
 		delete(count, key)
-		g := Alike{Text: c.N(n, "%s request alike: %s › %s", "%s requests alike: %s › %s", v.Plan, v.Node)}
+		g := SimilarGroup{Text: c.N(n, "%s request alike: %s › %s", "%s requests alike: %s › %s", v.Plan, v.Node)}
 		for _, x := range v.Answers {
 			g.Answers = append(g.Answers, kit.Link{
 				Text: c.T("%s all…", x.Label), Danger: x.Rejects,

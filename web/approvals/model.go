@@ -13,14 +13,14 @@ type Inbox struct {
 	Doubts, Over         []part.Row
 	MoreDoubts, MoreOver string
 	Items                []approval.Card
-	Alike                []Alike
+	Similar              []SimilarGroup
 	Newer, Older         string
 	Topic, Address       string
 	Empty, Others        string
 }
 
-// Alike are requests of one step of a plan that can be decided together.
-type Alike struct {
+// SimilarGroup are requests of one step of a plan that can be decided together.
+type SimilarGroup struct {
 	Text    string
 	Answers []kit.Link
 }

@@ -45,14 +45,14 @@ type section struct {
 func Section(p Ports) ui.Section {
 	s := &section{p, part.Rows{Programs: p.Engine}}
 	done := []ui.Done{
-		{Name: "approval-decided", Path: "/approvals/:approval", Says: locale.Mark("Decision recorded.")},
-		{Name: "approvals-decided", Path: "/approvals/bulk", Says: locale.Mark("All listed requests are decided.")},
-		{Name: "approval-assigned", Path: "/approvals/:approval/assign", Says: locale.Mark("Request assigned.")},
+		{Name: "approval-decided", Path: "/approvals/:approval", Message: locale.Mark("Decision recorded.")},
+		{Name: "approvals-decided", Path: "/approvals/bulk", Message: locale.Mark("All listed requests are decided.")},
+		{Name: "approval-assigned", Path: "/approvals/:approval/assign", Message: locale.Mark("Request assigned.")},
 	}
 	return ui.Section{Fragments: s.fragments(), Done: done, Routes: []ui.Route{
 		{Get: "/approvals", Operation: app.ListApprovals, Handle: s.approvals},
 		{Get: "/approvals/bulk", Operation: app.DecideApproval, Handle: s.bulkApprovals},
-		{Post: "/approvals/bulk", Operation: app.DecideApproval, Handle: s.decideAlike},
+		{Post: "/approvals/bulk", Operation: app.DecideApproval, Handle: s.decideSimilar},
 		{Get: "/approvals/:approval/assign", Operation: app.AssignApproval, Handle: s.approval},
 		{Post: "/approvals/:approval/assign", Operation: app.AssignApproval, Handle: s.assign},
 		{Get: "/approvals/:approval", Operation: app.GetApproval, Handle: s.approval},

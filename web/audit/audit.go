@@ -154,12 +154,12 @@ func (s *section) auditState(c *ui.Context, p *AuditPage) error {
 	}
 	p.Verify = kit.Link{Text: c.T("Verify the chain…"), Href: "/audit/verify"}
 	p.CanVerify = c.May(app.VerifyAudit)
-	p.Check, p.Checked = s.checkWords(c, check)
+	p.Check, p.Checked = s.checkSummary(c, check)
 	return nil
 }
 
-// checkWords is a verification in a sentence, with its state.
-func (s *section) checkWords(c *ui.Context, k domain.AuditCheck) (kit.Status, string) {
+// checkSummary is a verification in a sentence, with its state.
+func (s *section) checkSummary(c *ui.Context, k domain.AuditCheck) (kit.Status, string) {
 	switch {
 	case k.Began.IsZero():
 		return kit.Word("idle", "i-queued", locale.Mark("Not verified yet"), false), c.T("No verification has run.")
@@ -226,8 +226,8 @@ func (s *section) auditLine(c *ui.Context, q string, e domain.AuditEvent) AuditR
 		row.From = append(row.From, s.auditTerm(c, q, "ip", e.Request.Address))
 	}
 	if e.Request.ID != "" {
-		row.Corr = s.auditTerm(c, q, "corr", e.Request.ID)
-		row.Corr.Text = kit.Visible(kit.Cut(e.Request.ID, 8))
+		row.Request = s.auditTerm(c, q, "corr", e.Request.ID)
+		row.Request.Text = kit.Visible(kit.Cut(e.Request.ID, 8))
 	}
 	return row
 }
@@ -403,7 +403,7 @@ func (s *section) showVerify(c *ui.Context, code int, problem string) error {
 		"kairosd reads %s event, and checks that none is missing, that each link fits, and that the journals match. Runs continue.",
 		"kairosd reads %s events, and checks that none is missing, that each link fits, and that the journals match. Runs continue.",
 	)
-	p.Check, p.Checked = s.checkWords(c, check)
+	p.Check, p.Checked = s.checkSummary(c, check)
 	p.UnderWay = !check.Began.IsZero() && check.Ended.IsZero()
 	return c.Render(code, AuditVerify(p))
 }

@@ -44,11 +44,11 @@ func TestAuditLog(t *testing.T) {
 	if corr == nil {
 		t.Fatalf("no request: %s", webtest.Words(p.Body))
 	}
-	webtest.Says(t, b.Get("/audit?q=corr:"+corr[1]), http.StatusOK, "run.cancel")
-	webtest.Says(t, b.Get("/audit?q=corr:0000000000000000"), http.StatusOK, "No event matches. The audit log shows")
+	webtest.HasTexts(t, b.Get("/audit?q=corr:"+corr[1]), http.StatusOK, "run.cancel")
+	webtest.HasTexts(t, b.Get("/audit?q=corr:0000000000000000"), http.StatusOK, "No event matches. The audit log shows")
 
 	seq := regexp.MustCompile(`href="/audit/(\d+)"`).FindStringSubmatch(p.Body)[1]
-	webtest.Says(
+	webtest.HasTexts(
 		t,
 		b.Get("/audit/"+seq),
 		http.StatusOK,
@@ -61,19 +61,19 @@ func TestAuditLog(t *testing.T) {
 		"Link before",
 		"Previous event",
 	)
-	webtest.Says(t, b.Get("/audit/1"), http.StatusOK, "none: the chain begins here", "Next event")
-	webtest.Says(t, b.Get("/audit/99999999"), http.StatusNotFound)
-	webtest.Says(t, b.Get("/audit/x"), http.StatusNotFound)
-	webtest.Says(t, b.Get("/audit?q=run:"+short+"+action:checkpoint"), http.StatusOK, "checkpoint")
+	webtest.HasTexts(t, b.Get("/audit/1"), http.StatusOK, "none: the chain begins here", "Next event")
+	webtest.HasTexts(t, b.Get("/audit/99999999"), http.StatusNotFound)
+	webtest.HasTexts(t, b.Get("/audit/x"), http.StatusNotFound)
+	webtest.HasTexts(t, b.Get("/audit?q=run:"+short+"+action:checkpoint"), http.StatusOK, "checkpoint")
 	checkpoint := regexp.MustCompile(`href="/audit/(\d+)"`).FindStringSubmatch(b.Get("/audit?q=run:" + short + "+action:checkpoint").Body)[1]
-	webtest.Says(t, b.Get("/audit/"+checkpoint), http.StatusOK, "Journal rows of this checkpoint")
+	webtest.HasTexts(t, b.Get("/audit/"+checkpoint), http.StatusOK, "Journal rows of this checkpoint")
 
-	webtest.Says(t, b.Get("/audit?q=akter:marta"), http.StatusBadRequest, "Did you mean actor:marta?")
-	webtest.Says(t, b.Get("/audit?q=result:denid"), http.StatusBadRequest, "Did you mean result:denied?")
-	webtest.Says(t, b.Get("/audit?q=run:zzzz"), http.StatusBadRequest, "run:zzzz")
-	webtest.Says(t, b.Get("/audit/suggest?q=ac"), http.StatusOK, "actor:", "action:")
-	webtest.Says(t, b.Get("/audit/suggest?q=action:run.f"), http.StatusOK, "action:run.fork")
-	webtest.Says(t, b.Get("/audit/suggest?q=actor:mar"), http.StatusOK, "actor:marta")
+	webtest.HasTexts(t, b.Get("/audit?q=akter:marta"), http.StatusBadRequest, "Did you mean actor:marta?")
+	webtest.HasTexts(t, b.Get("/audit?q=result:denid"), http.StatusBadRequest, "Did you mean result:denied?")
+	webtest.HasTexts(t, b.Get("/audit?q=run:zzzz"), http.StatusBadRequest, "run:zzzz")
+	webtest.HasTexts(t, b.Get("/audit/suggest?q=ac"), http.StatusOK, "actor:", "action:")
+	webtest.HasTexts(t, b.Get("/audit/suggest?q=action:run.f"), http.StatusOK, "action:run.fork")
+	webtest.HasTexts(t, b.Get("/audit/suggest?q=actor:mar"), http.StatusOK, "actor:marta")
 	if n := len(regexp.MustCompile(`href="/audit/\d+"`).FindAllString(b.Get("/audit?n=5").Body, -1)); n != 5 {
 		t.Errorf("%d rows on a page of 5", n)
 	}
@@ -81,7 +81,7 @@ func TestAuditLog(t *testing.T) {
 	if older == nil {
 		t.Fatal("no older page")
 	}
-	webtest.Says(t, b.Get(strings.ReplaceAll(older[1], "&amp;", "&")), http.StatusOK, "Newer")
+	webtest.HasTexts(t, b.Get(strings.ReplaceAll(older[1], "&amp;", "&")), http.StatusOK, "Newer")
 }
 
 // A change shows the values before and after it.
@@ -98,7 +98,7 @@ func TestAuditChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	seq := regexp.MustCompile(`href="/audit/(\d+)"`).FindStringSubmatch(b.Get("/audit?q=action:user.update").Body)[1]
-	webtest.Says(t, b.Get("/audit/"+seq), http.StatusOK, "What changed", "− .role", "+ .role", "viewer", "author")
+	webtest.HasTexts(t, b.Get("/audit/"+seq), http.StatusOK, "What changed", "− .role", "+ .role", "viewer", "author")
 }
 
 // Everything that a filter matches can be taken away as JSON lines.
@@ -129,7 +129,7 @@ func TestAuditExport(t *testing.T) {
 	if n < 20 {
 		t.Errorf("%d lines", n)
 	}
-	webtest.Says(t, b.Get("/audit.jsonl?q=akter:marta"), http.StatusUnprocessableEntity)
+	webtest.HasTexts(t, b.Get("/audit.jsonl?q=akter:marta"), http.StatusUnprocessableEntity)
 }
 
 // Who may act can have the chain verified; the page shows when that was done last,
@@ -139,9 +139,9 @@ func TestAuditVerify(t *testing.T) {
 	site := webtest.New(t)
 	site.Seed(t)
 	b := site.Browser(t).Login()
-	webtest.Says(t, b.Get("/audit"), http.StatusOK, "Not verified yet", "kept forever")
+	webtest.HasTexts(t, b.Get("/audit"), http.StatusOK, "Not verified yet", "kept forever")
 	p := b.Get("/audit/verify")
-	webtest.Says(t, p, http.StatusOK, "Verify the chain", "none is missing")
+	webtest.HasTexts(t, p, http.StatusOK, "Verify the chain", "none is missing")
 	if p := b.Post("/audit/verify", p.Hidden()); p.Code != http.StatusSeeOther || p.Location != "/audit" {
 		t.Fatal(p.Code, webtest.Words(p.Body))
 	}

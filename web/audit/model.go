@@ -30,7 +30,7 @@ type AuditRow struct {
 	Result           kit.Status
 	Why              string
 	From             []kit.Link // door and address
-	Corr             kit.Link
+	Request          kit.Link
 }
 
 // AuditEventPage is one event with all that is known of it.

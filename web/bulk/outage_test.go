@@ -71,7 +71,7 @@ func TestAnOutageOf400Runs(t *testing.T) {
 	}
 	b := site.Browser(t).Login()
 	home := b.Get("/")
-	webtest.Says(t, home, http.StatusOK, "1 problem in 400 runs", "Resume 400…")
+	webtest.HasTexts(t, home, http.StatusOK, "1 problem in 400 runs", "Resume 400…")
 	if n := strings.Count(home.Body, `<tr class="bad">`); n != 1 {
 		t.Fatalf("the outage is %d lines", n)
 	}
@@ -81,7 +81,7 @@ func TestAnOutageOf400Runs(t *testing.T) {
 	resume := func() domain.Bulk {
 		t.Helper()
 		preview := b.Get(address)
-		webtest.Says(t, preview, http.StatusOK, "matched as of", "that may change", "Not before")
+		webtest.HasTexts(t, preview, http.StatusOK, "matched as of", "that may change", "Not before")
 		f := webtest.Form(t, preview.Body, `name="digest"`)
 		f.Set("canary", "1")
 		f.Set("reason", "the service is back")
@@ -94,7 +94,7 @@ func TestAnOutageOf400Runs(t *testing.T) {
 	if act := resume(); act.State != domain.BulkStopped || act.Acted != 1 || !strings.Contains(act.Note, "failed the same way") {
 		t.Fatalf("while the outage lasts: %+v", act)
 	}
-	webtest.Says(t, b.Get("/"), http.StatusOK, "1 problem in 400 runs")
+	webtest.HasTexts(t, b.Get("/"), http.StatusOK, "1 problem in 400 runs")
 	mend()
 	for _, link := range regexp.MustCompile(`href="(/agents/tools/http/enable\?host=[^"]*)"`).FindAllStringSubmatch(b.Get("/agents/tools/http").Body, -1) {
 		at := strings.ReplaceAll(link[1], "&amp;", "&") // or its rest is awaited
@@ -111,8 +111,8 @@ func TestAnOutageOf400Runs(t *testing.T) {
 			t.Fatalf("%s is %s: %v", r.ID, got.Status, err)
 		}
 	}
-	webtest.Says(t, b.Get("/"), http.StatusOK, "Nothing needs attention.")
-	webtest.Says(t, b.Get("/runs?q=bulk:"+act.ID), http.StatusOK, "400 match")
+	webtest.HasTexts(t, b.Get("/"), http.StatusOK, "Nothing needs attention.")
+	webtest.HasTexts(t, b.Get("/runs?q=bulk:"+act.ID), http.StatusOK, "400 match")
 }
 
 // Many runs are labelled, and acknowledged, as one operation with a preview.
@@ -121,7 +121,7 @@ func TestManyRunsAreLabelledAndAcknowledged(t *testing.T) {
 	site := webtest.New(t)
 	seed := site.Seed(t)
 	b := site.Browser(t).Login()
-	webtest.Says(t, b.Get("/runs"), http.StatusOK, "Label…", "Acknowledge…")
+	webtest.HasTexts(t, b.Get("/runs"), http.StatusOK, "Label…", "Acknowledge…")
 	address := "/bulk/new?" + url.Values{"do": {"label"}, "q": {"plan:ledger,report"}}.Encode()
 	f := webtest.Form(t, b.Get(address).Body, `name="labels"`)
 	if p := b.Post("/bulk", f); p.Code != http.StatusUnprocessableEntity {
@@ -135,7 +135,7 @@ func TestManyRunsAreLabelledAndAcknowledged(t *testing.T) {
 	if act := over(t, site, p.Location); act.State != domain.BulkDone || act.Acted != 2 {
 		t.Fatalf("%+v", act)
 	}
-	webtest.Says(t, b.Get(p.Location), http.StatusOK, "case=4711 pin=yes", "Label 2 runs")
+	webtest.HasTexts(t, b.Get(p.Location), http.StatusOK, "case=4711 pin=yes", "Label 2 runs")
 	if list := b.Get("/runs?q=" + url.QueryEscape("label.case=4711")); strings.Count(list.Body, `name="run"`) != 2 {
 		t.Error("the labels select nothing")
 	}
@@ -144,7 +144,7 @@ func TestManyRunsAreLabelledAndAcknowledged(t *testing.T) {
 	}
 	address = "/bulk/new?" + url.Values{"do": {"acknowledge"}, "q": {"is:attention"}}.Encode()
 	preview := b.Get(address)
-	webtest.Says(t, preview, http.StatusOK, "Acknowledge 2 runs", "the run is waiting")
+	webtest.HasTexts(t, preview, http.StatusOK, "Acknowledge 2 runs", "the run is waiting")
 	f = webtest.Form(t, preview.Body, `name="digest"`)
 	f.Set("reason", "known")
 	if act := over(t, site, b.Post("/bulk", f).Location); act.State != domain.BulkDone || act.Acted != 2 {

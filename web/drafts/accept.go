@@ -47,7 +47,7 @@ func (s *section) acceptPage(c *ui.Context) error {
 		Idem: kit.NewID(), Do: "accept", Heading: c.T(
 			"Accept as %s",
 			shown.Version,
-		), Checks: shown.Assumed, Says: c.T("This version becomes active: from then on, runs of it can be started. Accepting it starts none.")}
+		), Checks: shown.Assumed, Text: c.T("This version becomes active: from then on, runs of it can be started. Accepting it starts none.")}
 	fact := func(term, text string) {
 		if text != "" {
 			p.Facts = append(p.Facts, kit.Fact{Term: term, Text: text})
@@ -87,7 +87,7 @@ func (s *section) acceptAlternativePage(c *ui.Context, d domain.Draft, v domain.
 	}
 	a := list[i]
 	p := kit.ConfirmPage{Crumb: kit.Link{Text: c.T("Draft"), Href: at}, Post: at + "/accept", Back: at, Idem: kit.NewID(), Do: "accept",
-		Alternative: kind, Heading: c.T("Accept the alternative"), Says: c.T("The alternative becomes a version of the plan and replaces v%d. Accepting it starts no run.", v.Number),
+		Alternative: kind, Heading: c.T("Accept the alternative"), Text: c.T("The alternative becomes a version of the plan and replaces v%d. Accepting it starts no run.", v.Number),
 		Facts: []kit.Fact{
 			{Term: c.T("Plan"), Text: d.Plan.Key},
 			{Term: c.T("Alternative"), Text: a.Name},
@@ -144,7 +144,7 @@ func (s *section) discardPage(c *ui.Context) error {
 	p := kit.ConfirmPage{Crumb: kit.Link{Text: c.T("Draft"), Href: at}, Post: at + "/discard", Back: at, Idem: kit.NewID(), Do: "discard",
 		Heading: c.T(
 			"Discard the draft",
-		), Danger: true, Says: c.T("Nothing of it can be accepted or started any more. It stays in the audit log and in the history of drafts."), Facts: []kit.Fact{{Term: c.T("Request"), Text: kit.Visible(kit.Cut(d.Query, 400))}}}
+		), Danger: true, Text: c.T("Nothing of it can be accepted or started any more. It stays in the audit log and in the history of drafts."), Facts: []kit.Fact{{Term: c.T("Request"), Text: kit.Visible(kit.Cut(d.Query, 400))}}}
 	if d.State == domain.DraftPlanning {
 		p.Heading = c.T("Stop planning and discard")
 	}

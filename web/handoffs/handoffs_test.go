@@ -19,7 +19,7 @@ func TestAllHandoffs(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
-	webtest.Says(t, b.Get("/handoffs"), http.StatusOK, "No agent has handed work to another yet.")
+	webtest.HasTexts(t, b.Get("/handoffs"), http.StatusOK, "No agent has handed work to another yet.")
 	site.Plan(t, "id: talk\nnodes:\n  answer: {type: agent, agent: desk}\n")
 	run := site.Run(t, "talk", `"what is 6*7"`)
 	list, err := site.Store.Handoffs(t.Context(), run.ID)
@@ -27,7 +27,7 @@ func TestAllHandoffs(t *testing.T) {
 		t.Fatal(list, err)
 	}
 	sum := sha256.Sum256([]byte("compute 6*7"))
-	webtest.Says(
+	webtest.HasTexts(
 		t,
 		b.Get("/runs/"+run.ID+"?view=handoffs"),
 		http.StatusOK,
@@ -35,7 +35,7 @@ func TestAllHandoffs(t *testing.T) {
 		"sha256:"+hex.EncodeToString(sum[:6]),
 	)
 	p := b.Get("/handoffs")
-	webtest.Says(
+	webtest.HasTexts(
 		t,
 		p,
 		http.StatusOK,
@@ -47,11 +47,11 @@ func TestAllHandoffs(t *testing.T) {
 		"q=from%3Adesk",
 		"q=to%3Aaccountant",
 	)
-	webtest.Says(t, b.Get("/handoffs?q=from:desk+to:accountant+plan:talk+status:returned+since:1h"), http.StatusOK, "compute 6*7")
-	webtest.Says(t, b.Get("/handoffs?q=from:accountant+to:desk+status:failed"), http.StatusOK, "No handoff matches.")
-	webtest.Says(t, b.Get("/handoffs?q=status:failt"), http.StatusBadRequest, "Did you mean status:failed?")
-	webtest.Says(t, b.Get("/handoffs?q=frm:desk"), http.StatusBadRequest, "Did you mean from:desk?")
-	webtest.Says(t, b.Get("/handoffs?view=loops"), http.StatusOK, "No run goes back and forth.")
+	webtest.HasTexts(t, b.Get("/handoffs?q=from:desk+to:accountant+plan:talk+status:returned+since:1h"), http.StatusOK, "compute 6*7")
+	webtest.HasTexts(t, b.Get("/handoffs?q=from:accountant+to:desk+status:failed"), http.StatusOK, "No handoff matches.")
+	webtest.HasTexts(t, b.Get("/handoffs?q=status:failt"), http.StatusBadRequest, "Did you mean status:failed?")
+	webtest.HasTexts(t, b.Get("/handoffs?q=frm:desk"), http.StatusBadRequest, "Did you mean from:desk?")
+	webtest.HasTexts(t, b.Get("/handoffs?view=loops"), http.StatusOK, "No run goes back and forth.")
 	oneHandoff(t, site, b, list[len(list)-1])
 	if strings.Contains(p.Body, "ZgotmplZ") {
 		t.Error("an address was refused")
@@ -87,11 +87,11 @@ func TestAllHandoffs(t *testing.T) {
 	if err := site.Store.Commit(t.Context(), ping); err != nil {
 		t.Fatal(err)
 	}
-	webtest.Says(t, b.Get("/handoffs?view=loops"), http.StatusOK, "accountant ⇄ desk", domain.ShortID(r.ID))
+	webtest.HasTexts(t, b.Get("/handoffs?view=loops"), http.StatusOK, "accountant ⇄ desk", domain.ShortID(r.ID))
 	// A list has the words that agents pass on, not the data of a step: where there
 	// are no words, it does not say that nothing was passed on.
 	unsaid := b.Get("/handoffs?q=plan:talk")
-	webtest.Says(t, unsaid, http.StatusOK, `href="/handoffs/`+ping.Handoffs[0].ID+`">on its own page</a>`)
+	webtest.HasTexts(t, unsaid, http.StatusOK, `href="/handoffs/`+ping.Handoffs[0].ID+`">on its own page</a>`)
 	if strings.Contains(unsaid.Body, ">nothing<") {
 		t.Error("the list says that nothing was passed on, and does not know")
 	}
@@ -116,12 +116,12 @@ func oneHandoff(t *testing.T, site *webtest.Site, b *webtest.Browser, h domain.H
 		"/runs/" + h.Run + "?step=",
 		"/agents/agents/accountant",
 	}
-	webtest.Says(t, b.Get("/handoffs"), http.StatusOK, page)
-	webtest.Says(t, b.Get(page), http.StatusOK, all...)
-	webtest.Says(t, b.Get("/runs/"+h.Run+"?view=handoffs"), http.StatusOK, "handoff="+url.QueryEscape(h.ID))
-	webtest.Says(t, b.Get("/runs/"+h.Run+"?view=handoffs&handoff="+url.QueryEscape(h.ID)), http.StatusOK, append(all, page)...)
-	webtest.Says(t, b.Get(page[:len(page)-1]), http.StatusNotFound, "Handoffs with an id like it", page+`"`)
-	webtest.Says(t, b.Get("/handoffs/nothing"), http.StatusNotFound, "There is no handoff nothing.", `href="/handoffs"`)
+	webtest.HasTexts(t, b.Get("/handoffs"), http.StatusOK, page)
+	webtest.HasTexts(t, b.Get(page), http.StatusOK, all...)
+	webtest.HasTexts(t, b.Get("/runs/"+h.Run+"?view=handoffs"), http.StatusOK, "handoff="+url.QueryEscape(h.ID))
+	webtest.HasTexts(t, b.Get("/runs/"+h.Run+"?view=handoffs&handoff="+url.QueryEscape(h.ID)), http.StatusOK, append(all, page)...)
+	webtest.HasTexts(t, b.Get(page[:len(page)-1]), http.StatusNotFound, "Handoffs with an id like it", page+`"`)
+	webtest.HasTexts(t, b.Get("/handoffs/nothing"), http.StatusNotFound, "There is no handoff nothing.", `href="/handoffs"`)
 	var d domain.HandoffDetail
 	p := b.Get("/api/v1" + page)
 	if err := json.Unmarshal([]byte(p.Body), &d); err != nil || p.Code != http.StatusOK {

@@ -22,7 +22,7 @@ func (s *section) showAck(c *ui.Context, code int, problem string) error {
 			return err
 		}
 		p.Idem, p.Error, p.Post = kit.NewID(), problem, "/failures/ack"
-		p.Says = c.T(
+		p.Text = c.T(
 			"These runs leave home and its counts, and stay failed. If one of them, or a similar run, fails again, the failure is back.",
 		)
 		p.Shell = c.Shell("home", p.Heading)
@@ -43,7 +43,7 @@ func (s *section) showAck(c *ui.Context, code int, problem string) error {
 		}
 	}
 	p.Heading = c.T("Acknowledge %s at %s of %s", kit.Visible(ref.Code), kit.Visible(ref.Node), kit.Visible(ref.PlanKey))
-	p.Says, p.Button, p.Post = c.T(
+	p.Text, p.Button, p.Post = c.T(
 		"These runs leave home and its counts, and stay failed. If one of them, or a similar run, fails again, the failure is back.",
 	),
 		c.T(
@@ -51,7 +51,7 @@ func (s *section) showAck(c *ui.Context, code int, problem string) error {
 		), "/failures/ack"
 	if strings.HasSuffix(c.Echo.Path(), "/unack") {
 		p.Back = true
-		p.Heading, p.Says, p.Button, p.Post = c.T(
+		p.Heading, p.Text, p.Button, p.Post = c.T(
 			"Take back: %s at %s of %s",
 			kit.Visible(ref.Code),
 			kit.Visible(ref.Node),
@@ -130,7 +130,7 @@ func (s *section) ackAllForm(c *ui.Context) (failure.AckPage, error) {
 					"%s run",
 					"%s runs",
 				),
-				Says: kit.Cut(c.Message(g.Message), 200),
+				Detail: kit.Cut(c.Message(g.Message), 200),
 			},
 		)
 	}

@@ -58,7 +58,7 @@ func ackOf(c *ui.Context, a domain.FailureAck) AckRow {
 			"%s runs",
 		),
 		Href: link.List("/runs", "is:acknowledged "+filter.Failures(a.FailureRef)),
-		Says: kit.Cut(c.Message(a.Message), 200),
+		Text: kit.Cut(c.Message(a.Message), 200),
 	}
 	if c.Who.Role.Includes(domain.RoleOperator) {
 		row.Back = "/failures/unack?" + failure.Query(a.FailureRef)

@@ -123,7 +123,7 @@ func TestABandThatFailsLeavesTheOthers(t *testing.T) {
 	b := site.Browser(t).Login()
 	site.System.Fail(errors.New("the disk does not answer"))
 	home := b.Get("/")
-	webtest.Says(
+	webtest.HasTexts(
 		t,
 		home,
 		http.StatusOK,
@@ -147,7 +147,7 @@ func TestABandThatFailsLeavesTheOthers(t *testing.T) {
 	}
 	site.System.Fail(nil)
 	p := ask("system", "")
-	webtest.Says(t, p, http.StatusOK, "checkpoints p95 4 ms", "no backups configured")
+	webtest.HasTexts(t, p, http.StatusOK, "checkpoints p95 4 ms", "no backups configured")
 	// Unchanged content is not sent again.
 	at := regexp.MustCompile(`hx-get="/\?v=([a-z0-9]+)"`).FindStringSubmatch(p.Body)
 	if at == nil {
@@ -170,7 +170,7 @@ func TestAFailureIsNewSinceAVersion(t *testing.T) {
 	site.Run(t, "sync", "null")
 	site.Plan(t, "id: sync\nnodes:\n  a: {type: json, input: {value: 1, path: \"[\"}}\n")
 	site.Run(t, "sync", "null")
-	webtest.Says(
+	webtest.HasTexts(
 		t,
 		b.Get("/"),
 		http.StatusOK,
@@ -195,9 +195,9 @@ func TestAllFailuresAreAcknowledgedAtOnce(t *testing.T) {
 	site := webtest.New(t)
 	site.Seed(t)
 	b := site.Browser(t).Login()
-	webtest.Says(t, b.Get("/"), http.StatusOK, "Acknowledge all…", "/failures/ack?all=1")
+	webtest.HasTexts(t, b.Get("/"), http.StatusOK, "Acknowledge all…", "/failures/ack?all=1")
 	shown := b.Get("/failures/ack?all=1")
-	webtest.Says(t, shown, http.StatusOK, "Acknowledge 2 failures")
+	webtest.HasTexts(t, shown, http.StatusOK, "Acknowledge 2 failures")
 	f := webtest.Form(t, shown.Body, "Acknowledge 2 failures")
 	for _, m := range regexp.MustCompile(`name="group" value="([^"]*)"`).FindAllStringSubmatch(shown.Body, -1) {
 		f.Add("group", html.UnescapeString(m[1]))
@@ -209,7 +209,7 @@ func TestAllFailuresAreAcknowledgedAtOnce(t *testing.T) {
 	if p := b.Post("/failures/ack", f); p.Location != "/" {
 		t.Fatalf("%d %s", p.Code, p.Body)
 	}
-	webtest.Says(t, b.Get("/"), http.StatusOK, "2 failures are acknowledged", "known since yesterday")
+	webtest.HasTexts(t, b.Get("/"), http.StatusOK, "2 failures are acknowledged", "known since yesterday")
 	f.Set("idem", "again")
 	if p := b.Post("/failures/ack", f); p.Code != http.StatusSeeOther { // a repetition changes nothing
 		t.Errorf("acknowledged twice: %d", p.Code)
@@ -221,7 +221,7 @@ func TestHomeOfAnEmptyServer(t *testing.T) {
 	t.Parallel()
 	b := webtest.New(t).Browser(t).Login()
 	page := b.Get("/")
-	webtest.Says(t, page, http.StatusOK, "Nothing has run here yet", "Create your first plan", "First steps", "Run an example plan",
+	webtest.HasTexts(t, page, http.StatusOK, "Nothing has run here yet", "Create your first plan", "First steps", "Run an example plan",
 		"Answer an approval request", "Break a run and resume it", "Pull the plug", "Connect a model")
 	if p := b.Post("/first-steps", webtest.Form(t, page.Body, "Dismiss")); p.Code != http.StatusSeeOther {
 		t.Fatalf("%d %s", p.Code, p.Body)

@@ -142,7 +142,7 @@ type StripRow struct {
 // AckRow is an acknowledged failure.
 type AckRow struct {
 	What, Plan, Who, Note, Runs string
-	Says                        string // the newest of the runs
+	Text                        string // the newest of the runs
 	Href, Back                  string
 	At                          kit.Time
 }

@@ -63,8 +63,8 @@ func Section(p Ports) ui.Section {
 			{Post: "/failures/unack", Operation: app.UnacknowledgeFailures, Handle: s.ack},
 		},
 		Done: []ui.Done{
-			{Name: "failure-noted", Path: "/failures/ack", Says: locale.Mark("Failure acknowledged.")},
-			{Name: "failure-back", Path: "/failures/unack", Says: locale.Mark("Acknowledgment removed; the failure needs attention again.")},
+			{Name: "failure-noted", Path: "/failures/ack", Message: locale.Mark("Failure acknowledged.")},
+			{Name: "failure-back", Path: "/failures/unack", Message: locale.Mark("Acknowledgment removed; the failure needs attention again.")},
 		},
 	}
 }

@@ -11,10 +11,10 @@ type Block struct {
 	CopyURL string
 	More    []Link // to more of it
 	Diff    []DiffLine
-	// Says explains it in words; Folded ones open on demand.
-	Says   string
-	Folded bool
-	Note   string
+	// Explanation explains it in words; Folded ones open on demand.
+	Explanation string
+	Folded      bool
+	Note        string
 	// Values is from where parts of the value are copied, by path; Into the path of
 	// the part that is shown, Found how often what is looked for is in it.
 	Values string
@@ -47,6 +47,6 @@ type FindForm struct {
 	Action string
 	Kept   []Field
 	Find   string
-	Says   string // how often it was found
+	Hits   string // how often it was found
 	Clear  string // address without it
 }

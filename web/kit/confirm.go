@@ -4,7 +4,7 @@ package kit
 type ConfirmPage struct {
 	Shell
 	Crumb                                  Link
-	Heading, Says, Post, Back, Idem, Error string
+	Heading, Text, Post, Back, Idem, Error string
 	Do                                     string // sent along: what was read is what is done
 	Facts                                  []Fact
 	Danger, NeedsReason                    bool

@@ -3,16 +3,16 @@ package kit
 // ErrorPage shows what happened and what still works.
 type ErrorPage struct {
 	Shell
-	Code       int
-	Headline   string
-	Says       string // what it means, where the message is not in the reader's language
-	Message    string
-	Suggestion string
-	Wait       string // for how long to wait before trying again; empty: unknown
-	ID         string
-	Details    string // what to send to the person in charge; empty: nothing
-	Links      []Link
-	Lists      []Link // where to continue
+	Code        int
+	Headline    string
+	Explanation string // what it means, where the message is not in the reader's language
+	Message     string
+	Suggestion  string
+	Wait        string // for how long to wait before trying again; empty: unknown
+	ID          string
+	Details     string // what to send to the person in charge; empty: nothing
+	Links       []Link
+	Lists       []Link // where to continue
 	// Similar is what may have been meant, under a title.
 	SimilarTitle string
 	Similar      []Link

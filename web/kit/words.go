@@ -139,8 +139,8 @@ func CircuitOf(tool, part string) string {
 	return Visible(part) + " (" + Visible(tool) + ")"
 }
 
-// CircuitsListed is how many circuits of a tool a list shows.
-const CircuitsListed = 3
+// CircuitList is how many circuits of a tool a list shows.
+const CircuitList = 3
 
 // SafeName keeps letters, digits and dashes of a name, for a file or an id.
 func SafeName(s string) string {

@@ -106,7 +106,7 @@ func (s *section) showForget(c *ui.Context, code int, problem string) error {
 		Shell:   c.Shell("", c.T("Forget %s", kit.Visible(session))),
 		Heading: c.T("Forget %s", kit.Visible(session)),
 		Crumb:   kit.Link{Text: c.T("Memory"), Href: link.Memory(c.Who.Name, "/memory", owner, "", "")},
-		Says: c.T(
+		Text: c.T(
 			"Agents of later runs of this session are not told of what was said in it. This cannot be taken back. The journals of its runs stay until they are deleted.",
 		),
 		Post: link.Memory(

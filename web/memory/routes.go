@@ -16,5 +16,5 @@ func (s *section) routes() []ui.Route {
 
 // done are the acts after which a page says what was done.
 var done = []ui.Done{
-	{Name: "forgotten", Path: "/memory/forget", Says: locale.Mark("The session remembers nothing any more.")},
+	{Name: "forgotten", Path: "/memory/forget", Message: locale.Mark("The session remembers nothing any more.")},
 }

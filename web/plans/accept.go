@@ -26,7 +26,7 @@ func (s *section) showAcceptVersion(c *ui.Context, code int, problem string) err
 	number := fmt.Sprintf("v%d", v.Number)
 	p := kit.ConfirmPage{Post: fmt.Sprintf("%s/v/%d/accept", link.Plan(pl.Key), v.Number), Do: "accept",
 		Heading: c.T("Accept as %s", number), Error: problem,
-		Says: c.T("Only this version is accepted. Its runs can start from now on. Accepting starts no run."),
+		Text: c.T("Only this version is accepted. Its runs can start from now on. Accepting starts no run."),
 		Facts: []kit.Fact{{Term: c.T("Plan"), Text: pl.Key}, {Term: c.T("Version"), Text: number},
 			{Term: c.T("Digest"), Text: v.Hash, Mono: true}, {Term: c.T("Reason"), Text: plan.Reason(c, v.Reason)}}}
 	return s.confirmPlan(c, code, pl, p)

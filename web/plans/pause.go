@@ -28,12 +28,12 @@ func (s *section) pausePage(c *ui.Context) error {
 		active += int(n.Active)
 	}
 	p := kit.ConfirmPage{Post: link.Plan(pl.Key) + "/pause", Do: "pause", Heading: c.T("Pause %s", kit.Visible(pl.Key)),
-		Says: c.T("No new runs start until you unpause the plan. Active runs finish, and you can still resume and fork runs.")}
+		Text: c.T("No new runs start until you unpause the plan. Active runs finish, and you can still resume and fork runs.")}
 	if active > 0 {
 		p.Facts = []kit.Fact{{Term: c.T("Active runs"), Text: c.Number(int64(active))}}
 	}
 	if pl.Paused != nil {
-		p.Do, p.Heading, p.Says = "unpause", c.T("Unpause %s", kit.Visible(pl.Key)), plan.Paused(c,
+		p.Do, p.Heading, p.Text = "unpause", c.T("Unpause %s", kit.Visible(pl.Key)), plan.Paused(c,
 			pl.Paused)+" "+c.T("New runs can start again.")
 	}
 	return s.confirmPlan(c, http.StatusOK, pl, p)
@@ -49,9 +49,9 @@ func (s *section) showArchive(c *ui.Context, code int, problem string) error {
 	}
 	p := kit.ConfirmPage{Post: link.Plan(pl.Key) + "/archive", Do: "archive", Heading: c.T("Archive %s", kit.Visible(pl.Key)),
 		Error: problem, Danger: true, NeedsReason: true,
-		Says: c.T("The plan leaves the list, and no new runs start. Active runs finish, and its versions stay. You can unarchive it.")}
+		Text: c.T("The plan leaves the list, and no new runs start. Active runs finish, and its versions stay. You can unarchive it.")}
 	if pl.Archived {
-		p.Do, p.Heading, p.Says = "unarchive", c.T("Unarchive %s",
+		p.Do, p.Heading, p.Text = "unarchive", c.T("Unarchive %s",
 			kit.Visible(pl.Key)), c.T("The plan returns to the list, and new runs can start.")
 		p.Danger, p.NeedsReason = false, false
 	}

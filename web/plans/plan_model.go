@@ -132,7 +132,7 @@ type InputRow struct {
 }
 
 // ToolRight is a tool that a plan calls, and whether it may.
-type ToolRight struct{ Name, Href, Effect, Says, Steps string }
+type ToolRight struct{ Name, Href, Effect, Text, Steps string }
 
 // RestorePage asks before an earlier version is made the current one.
 type RestorePage struct {

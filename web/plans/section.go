@@ -95,7 +95,7 @@ func (s *section) routes() []ui.Route {
 
 // done is what pages say after an act.
 var done = []ui.Done{
-	{Name: "plan-paused", Path: "/plans/:plan/pause", Act: "pause",
-		Says: locale.Mark("Plan paused. Active runs will finish.")},
-	{Name: "plan-unpaused", Path: "/plans/:plan/pause", Act: "unpause", Says: locale.Mark("Runs of the plan start again.")},
+	{Name: "plan-paused", Path: "/plans/:plan/pause", Action: "pause",
+		Message: locale.Mark("Plan paused. Active runs will finish.")},
+	{Name: "plan-unpaused", Path: "/plans/:plan/pause", Action: "unpause", Message: locale.Mark("Runs of the plan start again.")},
 }

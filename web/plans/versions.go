@@ -101,7 +101,7 @@ func (b *planPage) rights() error {
 			says = b.T(says)
 		}
 		b.page.Tools = append(b.page.Tools,
-			ToolRight{Name: kit.Visible(name), Href: link.Tool(name), Effect: value.Effect(b.Context, string(info.Effect)), Says: says,
+			ToolRight{Name: kit.Visible(name), Href: link.Tool(name), Effect: value.Effect(b.Context, string(info.Effect)), Text: says,
 				Steps: someSteps(b.Context, used[name])})
 	}
 	return nil
@@ -216,7 +216,7 @@ func (s *section) showRestore(c *ui.Context, code int, problem string) error {
 	p := RestorePage{ConfirmPage: kit.ConfirmPage{Shell: c.Shell("plans", heading), Crumb: kit.Link{Text: pl.Key, Href: path},
 		Heading: heading, Error: problem, Idem: kit.NewID(), NeedsReason: true, Post: fmt.Sprintf("%s/v/%d/restore", path,
 			v.Number), Back: path,
-		Says: c.T(
+		Text: c.T(
 			"New runs use v%d from now on. Active runs keep their version. The audit log records who restored v%d and the reason.",
 			v.Number,
 			v.Number,
@@ -229,7 +229,7 @@ func (s *section) showRestore(c *ui.Context, code int, problem string) error {
 				Text: c.Time(v.CreatedAt).Text}}},
 		Base: pl.LatestHash, Diff: fmt.Sprintf("%s/diff/%d/%d", path, pl.Latest, v.Number)}
 	if v.Number == pl.Latest {
-		p.Says, p.Diff, p.Nothing = c.T("v%d is the current version already.", v.Number), "", true
+		p.Text, p.Diff, p.Nothing = c.T("v%d is the current version already.", v.Number), "", true
 	}
 	return c.Render(code, Restore(p))
 }

@@ -20,11 +20,11 @@ func TestOneRunIsHandedOverToTheNextShift(t *testing.T) {
 	b := site.Browser(t).Login()
 	run := "/runs/" + seed.Failed.ID
 	page := b.Get(run + "/ack")
-	webtest.Says(t, page, http.StatusOK, "Acknowledge run "+domain.ShortID(seed.Failed.ID), "Resume at", "post failed")
+	webtest.HasTexts(t, page, http.StatusOK, "Acknowledge run "+domain.ShortID(seed.Failed.ID), "Resume at", "post failed")
 	form := page.Hidden()
 	form.Set("note", "waiting for quota")
 	form.Set("at", "2001-01-01T06:00")
-	webtest.Says(t, b.Post(run+"/ack", form), http.StatusUnprocessableEntity, "is past", "waiting for quota")
+	webtest.HasTexts(t, b.Post(run+"/ack", form), http.StatusUnprocessableEntity, "is past", "waiting for quota")
 	form = page.Hidden()
 	form.Set("idem", "second")
 	form.Set("note", "waiting for quota")
@@ -42,7 +42,7 @@ func TestOneRunIsHandedOverToTheNextShift(t *testing.T) {
 		acts[0].Total != 1 {
 		t.Errorf("%+v %v", acts, err)
 	}
-	webtest.Says(t, b.Get(run), http.StatusOK, "waiting for quota")
+	webtest.HasTexts(t, b.Get(run), http.StatusOK, "waiting for quota")
 	form = b.Get(run + "/ack").Hidden()
 	if p := b.Post(run+"/ack", form); p.Location != run { // a repetition changes nothing
 		t.Errorf("acknowledged twice: %d %s", p.Code, p.Body)
@@ -58,7 +58,7 @@ func TestOneRunIsHandedOverToTheNextShift(t *testing.T) {
 		t.Fatal(err)
 	}
 	home := b.Get("/")
-	webtest.Says(t, home, http.StatusOK, "Since you left", "look at the totals", "paul")
+	webtest.HasTexts(t, home, http.StatusOK, "Since you left", "look at the totals", "paul")
 	if strings.Contains(home.Body, `hx-disable>waiting for quota`) {
 		t.Error("marta is told what she wrote herself")
 	}
@@ -78,7 +78,7 @@ func TestAScheduledRunStartsNow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	webtest.Says(t, b.Get("/runs/"+r.ID), http.StatusOK, "Start now", "Scheduled")
+	webtest.HasTexts(t, b.Get("/runs/"+r.ID), http.StatusOK, "Start now", "Scheduled")
 	form := b.Get("/runs/" + r.ID + "/start-now").Hidden()
 	if p := b.Post("/runs/"+r.ID+"/start-now", form); p.Code != http.StatusSeeOther {
 		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
@@ -99,8 +99,8 @@ func TestPreviewsSayWhatIsExpected(t *testing.T) {
 	site := webtest.New(t)
 	seed := site.Seed(t)
 	b := site.Browser(t).Login()
-	webtest.Says(t, b.Get("/runs/"+seed.Completed.ID+"/rerun"), http.StatusOK, " of work.")
-	webtest.Says(t, b.Get("/bulk/new?do=rerun&run="+seed.Completed.ID), http.StatusOK, " of work.")
+	webtest.HasTexts(t, b.Get("/runs/"+seed.Completed.ID+"/rerun"), http.StatusOK, " of work.")
+	webtest.HasTexts(t, b.Get("/bulk/new?do=rerun&run="+seed.Completed.ID), http.StatusOK, " of work.")
 	site.Plan(t, `{id: fresh, nodes: {a: {type: approval, input: {message: "go?"}}, b: {type: set, needs: [a], input: 1}}}`)
 	r := site.Run(t, "fresh", "null")
 	if p := b.Get("/runs/" + r.ID + "/rerun"); strings.Contains(p.Body, "of work") {

@@ -81,8 +81,8 @@ func (b *headPart) actions() []kit.Link {
 	return append(out, link(b.T("Cancel…"), "cancel", false))
 }
 
-// actAt is where an act at one click is sent to: it comes back to what is looked at.
-func (b *headPart) actAt(action string) string {
+// actionAt is where an act at one click is sent to: it comes back to what is looked at.
+func (b *headPart) actionAt(action string) string {
 	at, query, found := strings.Cut(b.href(nil), "?")
 	if at += "/" + action; found {
 		at += "?" + query

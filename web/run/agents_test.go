@@ -78,7 +78,7 @@ func TestARunThatWasPlannedAnewSaysSo(t *testing.T) {
 			Decision: domain.RawJSON(`{"kind":"replan","tail":{"hash":"h","version":3}}`),
 		},
 	)
-	o := &told{runs: []*story{s}}
+	o := &storyServer{runs: []*story{s}}
 	body := o.look(t, "/runs/"+s.run.ID)
 	for _, want := range []string{`href="/plans/draw/diff/1/2"`, "v1 → v2, after draw failed", `href="/plans/draw/diff/2/3"`, "v2 → v3, after draw failed, if it is accepted"} {
 		if !strings.Contains(body, want) {
@@ -91,14 +91,14 @@ func TestARunThatWasPlannedAnewSaysSo(t *testing.T) {
 func TestARefusedHandoffHasARow(t *testing.T) {
 	t.Parallel()
 	s := tell(t, "01jr8k2mf0s0000000007qh1", "id: talk\nnodes:\n  answer: {type: agent, agent: desk, input: x}\n")
-	s.row(time.Second, domain.Entry{Kind: domain.EntryIntent, Node: "answer", Item: -1, Status: domain.NodeRunning, StartedAt: epoch})
+	s.row(time.Second, domain.Entry{Kind: domain.EntryIntent, Node: "answer", Item: -1, Status: domain.NodeRunning, StartedAt: storyStart})
 	s.row(2*time.Second, domain.Entry{
-		Kind: domain.EntrySubstep, Node: "answer", Item: -1, Substep: 1, Status: domain.NodeFailed, Agent: "desk", StartedAt: epoch,
+		Kind: domain.EntrySubstep, Node: "answer", Item: -1, Substep: 1, Status: domain.NodeFailed, Agent: "desk", StartedAt: storyStart,
 		Decision: domain.RawJSON(`{"kind":"handoff:desk","agent":"desk"}`),
 		Input:    domain.RawJSON(`{"from":"desk","to":"desk","reason":"clarification","explanation":"ask again","request":null}`),
 		Failure:  &domain.Failure{Code: "handoff_self", Message: "agent desk cannot hand over to itself"},
 	})
-	text := webtest.Words((&told{runs: []*story{s}}).look(t, "/runs/"+s.run.ID+"?view=handoffs"))
+	text := webtest.Words((&storyServer{runs: []*story{s}}).look(t, "/runs/"+s.run.ID+"?view=handoffs"))
 	for _, want := range []string{"desk → desk", "ask again", "refused agent desk cannot hand over to itself (handoff_self)"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q:\n%s", want, text)

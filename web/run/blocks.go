@@ -107,7 +107,7 @@ func (b inspectorPart) errorBlocks(a *attempt) []kit.Block {
 		out = append(out, s)
 	}
 	if a.key != "" {
-		out[0].Says = strings.TrimSpace(out[0].Says + " " + b.T("Idempotency key: %s", a.key))
+		out[0].Explanation = strings.TrimSpace(out[0].Explanation + " " + b.T("Idempotency key: %s", a.key))
 	}
 	return append(out, b.value("in", b.T("Input"), a.input, a.entry.Seq, "input"))
 }
@@ -217,7 +217,7 @@ func (b inspectorPart) stepLog(st *step, a *attempt) StepLog {
 	if st.status == domain.NodeRunning {
 		v.Topic, v.Refresh = "run-"+b.d.Run.ID, b.href(nil)
 	}
-	v.Said = b.logProgress(kept)
+	v.Message = b.logProgress(kept)
 	return v
 }
 

@@ -32,7 +32,7 @@ func TestAWaitingRunSaysWhatItWaitsFor(t *testing.T) {
 	form := b.Get(path).Hidden()
 	form.Set("do", "act")
 	form.Set("reason", "the ERP is being mended")
-	webtest.Says(t, b.Post(path, form), http.StatusSeeOther)
+	webtest.HasTexts(t, b.Post(path, form), http.StatusSeeOther)
 	text := webtest.Words(b.Get("/runs/" + seed.Waiting.ID).Body)
 	for _, want := range []string{"not met", "Somebody continues the run", "paused by marta at", "the ERP is being mended", "An answer to "} {
 		if !strings.Contains(text, want) {
@@ -74,7 +74,7 @@ func TestARunOverItsLimitsShowsThem(t *testing.T) {
 		}
 	}
 	csrf := b.Get("/me").Hidden()["csrf"]
-	webtest.Says(t, b.Post("/display", url.Values{"csrf": csrf, "back": {"/me"}, "lang": {"es"}}), http.StatusSeeOther)
+	webtest.HasTexts(t, b.Post("/display", url.Values{"csrf": csrf, "back": {"/me"}, "lang": {"es"}}), http.StatusSeeOther)
 	if text := webtest.Words(b.Get("/runs/" + run.ID).Body); !strings.Contains(text, "max_steps 1 está agotado") ||
 		!strings.Contains(text, "no cumplida") {
 		t.Errorf("in Spanish:\n%s", text)
@@ -164,7 +164,7 @@ func TestARerunTakesLabels(t *testing.T) {
 			form.Set("labels", labels[0])
 		}
 		p := b.Post(path, form)
-		webtest.Says(t, p, http.StatusSeeOther)
+		webtest.HasTexts(t, p, http.StatusSeeOther)
 		run, err := site.Store.FindRun(t.Context(), strings.TrimPrefix(p.Location, "/runs/"))
 		if err != nil {
 			t.Fatal(err)
@@ -183,7 +183,7 @@ func TestARerunTakesLabels(t *testing.T) {
 	form := b.Get(path).Hidden()
 	form.Set("do", "act")
 	form.Set("labels", "prod")
-	webtest.Says(
+	webtest.HasTexts(
 		t,
 		b.Post(path, form),
 		http.StatusUnprocessableEntity,

@@ -18,7 +18,7 @@ import (
 type conversationPart struct{ *record }
 
 // build shows what the run's agents and models did: what they called, used and
-// said to each other.
+// modelMessage to each other.
 func (b conversationPart) build(said []domain.AgentMessage) Conversation {
 	var t Conversation
 	b.calls(&t)

@@ -62,7 +62,7 @@ func TestADamagedRunFromHomeToItsFork(t *testing.T) {
 		t.Fatalf("%+v, %v", d.Damage, err)
 	}
 	at := d.Damage.Checkpoint.Seq
-	webtest.Says(
+	webtest.HasTexts(
 		t,
 		b.Get(page),
 		http.StatusOK,
@@ -75,26 +75,26 @@ func TestADamagedRunFromHomeToItsFork(t *testing.T) {
 		t.Error("the page shows damaged data, or takes an answer")
 	}
 	for _, view := range []string{"graph", "state", "handoffs", "events", "log", "io"} {
-		webtest.Says(t, b.Get(page+"?view="+view), http.StatusOK, "fails its checksum")
+		webtest.HasTexts(t, b.Get(page+"?view="+view), http.StatusOK, "fails its checksum")
 	}
-	webtest.Says(t, b.Get(page+"/peek"), http.StatusOK, "billing")
+	webtest.HasTexts(t, b.Get(page+"/peek"), http.StatusOK, "billing")
 
 	quarantined := func(r domain.Run) bool { return r.WaitReason == domain.WaitQuarantined }
 	if _, err := site.Engine.WaitFor(t.Context(), run, quarantined); err != nil { // being looked at was enough
 		t.Fatal(err)
 	}
-	webtest.Says(t, b.Get("/"), http.StatusOK, page, fmt.Sprintf("journal row %d is damaged", d.Damage.Row))
-	webtest.Says(t, b.Get("/runs?q=waiting:quarantined"), http.StatusOK, page)
-	webtest.Says(t, b.Get("/events?run="+run), http.StatusNotFound)
+	webtest.HasTexts(t, b.Get("/"), http.StatusOK, page, fmt.Sprintf("journal row %d is damaged", d.Damage.Row))
+	webtest.HasTexts(t, b.Get("/runs?q=waiting:quarantined"), http.StatusOK, page)
+	webtest.HasTexts(t, b.Get("/events?run="+run), http.StatusNotFound)
 
-	webtest.Says(
+	webtest.HasTexts(
 		t,
 		b.Get(page+"/resume"),
 		http.StatusOK,
 		fmt.Sprintf("journal row %d is damaged", d.Damage.Row),
 		fmt.Sprintf("--at %d", at),
 	)
-	webtest.Says(
+	webtest.HasTexts(
 		t,
 		b.Get(fmt.Sprintf("%s/fork?at=%d", page, at)),
 		http.StatusOK,
@@ -104,15 +104,15 @@ func TestADamagedRunFromHomeToItsFork(t *testing.T) {
 		"fails its checksum",
 		"takes its recorded result",
 	)
-	webtest.Says(
+	webtest.HasTexts(
 		t,
 		b.Get(fmt.Sprintf("%s/fork?at=%d", page, d.Damage.Row)),
 		http.StatusOK,
 		fmt.Sprintf("A fork cannot keep position %d", d.Damage.Row),
 	)
-	webtest.Says(t, b.Get("/api/v1/runs/"+run), http.StatusOK, `"damage":{"row":`+fmt.Sprint(d.Damage.Row), `"problem":"checksum"`)
-	webtest.Says(t, b.Get("/api/v1/runs/"+run+"/journal"), http.StatusOK, `"damage":"journal row `)
-	webtest.Says(
+	webtest.HasTexts(t, b.Get("/api/v1/runs/"+run), http.StatusOK, `"damage":{"row":`+fmt.Sprint(d.Damage.Row), `"problem":"checksum"`)
+	webtest.HasTexts(t, b.Get("/api/v1/runs/"+run+"/journal"), http.StatusOK, `"damage":"journal row `)
+	webtest.HasTexts(
 		t,
 		b.Do(
 			webtest.Request(
@@ -143,15 +143,15 @@ func TestADamagedRunFromHomeToItsFork(t *testing.T) {
 	if _, err := site.Engine.Wait(t.Context(), next); err != nil {
 		t.Fatal(err)
 	}
-	webtest.Says(t, b.Get(forked.Location+"?view=events"), http.StatusOK, "a person gave it the recorded result", "a person gave it a stub")
-	webtest.Says(t, b.Get(page), http.StatusOK, "fails its checksum", "/runs/"+next)
+	webtest.HasTexts(t, b.Get(forked.Location+"?view=events"), http.StatusOK, "a person gave it the recorded result", "a person gave it a stub")
+	webtest.HasTexts(t, b.Get(page), http.StatusOK, "fails its checksum", "/runs/"+next)
 	form = b.Get(page + "/cancel").Hidden()
 	form.Set("do", "act")
 	form.Set("reason", "goes on as a fork")
 	if p := b.Post(page+"/cancel", form); p.Code != http.StatusSeeOther {
 		t.Errorf("cancel: %d %s", p.Code, webtest.Words(p.Body))
 	}
-	webtest.Says(t, b.Get(page), http.StatusOK, "fails its checksum", "Delete…")
+	webtest.HasTexts(t, b.Get(page), http.StatusOK, "fails its checksum", "Delete…")
 }
 
 // No step of a damaged run is shown at work: the end of what the rows before the damage
@@ -186,7 +186,7 @@ func TestADamagedRunAsksNobody(t *testing.T) {
 		t.Fatal(list.Items, err)
 	}
 	question := "/approvals/" + list.Items[0].ID
-	webtest.Says(t, b.Get("/runs/"+run), http.StatusOK, "fails its checksum") // being looked at is enough
+	webtest.HasTexts(t, b.Get("/runs/"+run), http.StatusOK, "fails its checksum") // being looked at is enough
 	if _, err := site.Engine.WaitFor(t.Context(), run, func(r domain.Run) bool { return r.WaitReason == domain.WaitQuarantined }); err != nil {
 		t.Fatal(err)
 	}
@@ -197,9 +197,9 @@ func TestADamagedRunAsksNobody(t *testing.T) {
 		}
 	}
 	p := b.Get(question)
-	webtest.Says(t, p, http.StatusOK, "cancelled", "is damaged; the run can continue as a fork from checkpoint", "/runs/"+run)
+	webtest.HasTexts(t, p, http.StatusOK, "cancelled", "is damaged; the run can continue as a fork from checkpoint", "/runs/"+run)
 	webtest.Safe(t, question, p.Body)
-	webtest.Says(
+	webtest.HasTexts(
 		t,
 		b.Get("/api/v1/approvals/"+list.Items[0].ID),
 		http.StatusOK,
@@ -223,7 +223,7 @@ func TestARunThatLostItsInputIsStillShown(t *testing.T) {
 			site, run := damagedBy(t, c.statement)
 			b := site.Browser(t).Login()
 			page := "/runs/" + run
-			webtest.Says(
+			webtest.HasTexts(
 				t,
 				b.Get(page),
 				http.StatusOK,
@@ -243,7 +243,7 @@ func TestARunThatLostItsInputIsStillShown(t *testing.T) {
 				}
 			}
 			if c.part != "limits" {
-				webtest.Says(t, b.Get(page+"?view=io"), http.StatusOK, c.says+": ")
+				webtest.HasTexts(t, b.Get(page+"?view=io"), http.StatusOK, c.says+": ")
 			}
 			if _, err := site.Engine.WaitFor(t.Context(), run, func(r domain.Run) bool { return r.WaitReason == domain.WaitQuarantined }); err != nil {
 				t.Fatal(err)
@@ -260,9 +260,9 @@ func TestARunThatLostItsInputIsStillShown(t *testing.T) {
 				`"damaged":[{"part":"`+c.part+`"`,
 				`"pay":"receipt 4711"`,
 			)
-			webtest.Says(t, b.Get("/api/v1/runs"), http.StatusOK, run)
-			webtest.Says(t, b.Get("/api/v1/runs/"+run+"/journal"), http.StatusOK, "receipt 4711")
-			webtest.Says(
+			webtest.HasTexts(t, b.Get("/api/v1/runs"), http.StatusOK, run)
+			webtest.HasTexts(t, b.Get("/api/v1/runs/"+run+"/journal"), http.StatusOK, "receipt 4711")
+			webtest.HasTexts(
 				t,
 				b.Do(
 					webtest.Request(
@@ -286,9 +286,9 @@ func TestARunThatLostItsInputIsStillShown(t *testing.T) {
 			if p := b.Post(page+"/cancel", form); p.Code != http.StatusSeeOther {
 				t.Errorf("cancel: %d %s", p.Code, webtest.Words(p.Body))
 			}
-			webtest.Says(t, b.Get(page), http.StatusOK, c.says, "Delete…")
+			webtest.HasTexts(t, b.Get(page), http.StatusOK, c.says, "Delete…")
 			if c.part != "input" { // which lists have not
-				webtest.Says(t, b.Get("/runs"), http.StatusOK, c.says)
+				webtest.HasTexts(t, b.Get("/runs"), http.StatusOK, c.says)
 			}
 		})
 	}

@@ -18,7 +18,7 @@ id: pay
 nodes:
   charge: {type: http, effect: unsafe, input: {method: POST, url: "https://bank.example"}}
 `)
-	charge := domain.Entry{Node: "charge", Item: -1, Effect: "unsafe", StartedAt: epoch.Add(time.Second)}
+	charge := domain.Entry{Node: "charge", Item: -1, Effect: "unsafe", StartedAt: storyStart.Add(time.Second)}
 	begun := charge
 	begun.Kind, begun.Status, begun.IdempotencyKey = domain.EntryIntent, domain.NodeRunning, "key-of-the-charge"
 	s.row(time.Second, begun)
@@ -50,7 +50,7 @@ func TestAResolvedDoubtStaysOnTheTimeline(t *testing.T) {
 		s.row(9*time.Second, domain.Entry{Kind: domain.EntryResult, Node: "charge", Item: -1, Status: status, Final: true})
 		s.run.WaitReason = ""
 		s.ends(10*time.Second, domain.RunCompleted)
-		_, row, _ := strings.Cut((&told{runs: []*story{s}}).look(t, "/runs/"+s.run.ID), `class="timeline`)
+		_, row, _ := strings.Cut((&storyServer{runs: []*story{s}}).look(t, "/runs/"+s.run.ID), `class="timeline`)
 		row, _, _ = strings.Cut(row, "</table>")
 		if !strings.Contains(row, `class="g-doubt"`) || !strings.Contains(row, `class="g-human"`) || !strings.Contains(row, "was in doubt") {
 			t.Errorf("resolved as %s, the doubt is not shown:\n%s", status, row)

@@ -28,7 +28,7 @@ const (
 // Kinds of events that are not in the journal: what people did besides, and where
 // the run stood.
 const (
-	eventAct    = "act"
+	eventAction = "act"
 	eventStatus = "status"
 )
 
@@ -42,7 +42,7 @@ var eventKinds = []struct{ kind, word string }{
 	{string(domain.EntryReset), locale.Mark("resumed")},
 	{string(domain.EntryReplan), locale.Mark("replanned")},
 	{string(domain.EntryAction), locale.Mark("about the run")},
-	{eventAct, locale.Mark("acts")},
+	{eventAction, locale.Mark("acts")},
 	{eventStatus, locale.Mark("states")},
 }
 
@@ -83,21 +83,21 @@ var eventWords = map[string]string{
 
 // runEvent is a row of the journal or an event of the audit log.
 type runEvent struct {
-	kind  string
-	entry *domain.Entry
-	act   *domain.AuditEvent
+	kind   string
+	entry  *domain.Entry
+	action *domain.AuditEvent
 }
 
 // eventsPart makes the view of all that happened to the run.
 type eventsPart struct {
 	*record
-	told []domain.AuditEvent // what the audit log has of it, once it was read
+	audited []domain.AuditEvent // what the audit log has of it, once it was read
 }
 
 // events are what happened to the run, in order: the rows of its journal, what
 // people did besides, and where it stood, by kind and in pages.
 func (b *eventsPart) events() (*Events, error) {
-	acts, err := b.acts()
+	acts, err := b.actions()
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func (b *eventsPart) events() (*Events, error) {
 		if e.entry != nil {
 			v.Rows = append(v.Rows, b.event(e.entry))
 		} else {
-			v.Rows = append(v.Rows, b.actEvent(e.act))
+			v.Rows = append(v.Rows, b.actionEvent(e.action))
 		}
 	}
 	v.Pages = pages
@@ -148,7 +148,7 @@ func (b *eventsPart) eventCount() string {
 	if b.view.id != "events" && len(b.d.Journal) > manyRows {
 		return b.Number(int64(len(b.d.Journal))) + "+"
 	}
-	acts, err := b.acts()
+	acts, err := b.actions()
 	if err != nil { // the tab is worth more than its count; its view reports what is wrong
 		b.Site.Logger.Error("count the events of a run", "run_id", b.d.Run.ID, "err", err)
 		return ""
@@ -156,20 +156,20 @@ func (b *eventsPart) eventCount() string {
 	return b.Number(int64(len(mergeEvents(b.d.Journal, acts))))
 }
 
-// acts are the newest events of the audit log about the run but its checkpoints,
+// actions are the newest events of the audit log about the run but its checkpoints,
 // in order; they are read once.
-func (b *eventsPart) acts() ([]domain.AuditEvent, error) {
-	if b.told == nil {
-		acts, err := b.readActs()
+func (b *eventsPart) actions() ([]domain.AuditEvent, error) {
+	if b.audited == nil {
+		acts, err := b.readActions()
 		if err != nil {
 			return nil, err
 		}
-		b.told = append([]domain.AuditEvent{}, acts...)
+		b.audited = append([]domain.AuditEvent{}, acts...)
 	}
-	return b.told, nil
+	return b.audited, nil
 }
 
-func (b *eventsPart) readActs() ([]domain.AuditEvent, error) {
+func (b *eventsPart) readActions() ([]domain.AuditEvent, error) {
 	var out []domain.AuditEvent
 	f := domain.AuditFilter{Run: b.d.Run.ID, Exclude: domain.AuditExclusion{Actions: []string{"checkpoint"}}, Page: domain.Page{Limit: 200}}
 	for len(out) < manyActs {
@@ -207,11 +207,11 @@ func mergeEvents(journal []domain.Entry, acts []domain.AuditEvent) []runEvent {
 		if inJournal(journal[:next], a) {
 			continue
 		}
-		kind := eventAct
+		kind := eventAction
 		if a.Action == "run.status" {
 			kind = eventStatus
 		}
-		out = append(out, runEvent{kind: kind, act: a})
+		out = append(out, runEvent{kind: kind, action: a})
 	}
 	rows(func(*domain.Entry) bool { return true })
 	return out
@@ -301,25 +301,25 @@ func (b *record) eventWord(e *domain.Entry) string {
 		p := payloadOf(e)
 		return b.actWord(cmp.Or(p.Action, string(e.Kind)))
 	}
-	return b.actWord(string(e.Kind))
+	return b.actionName(string(e.Kind))
 }
 
-func (r *request) actWord(code string) string {
+func (r *request) actionName(code string) string {
 	if w, ok := eventWords[code]; ok {
 		return r.T(w)
 	}
 	return kit.Visible(code)
 }
 
-// actEvent is an event of the audit log among those of its run.
-func (b *eventsPart) actEvent(a *domain.AuditEvent) kit.EventRow {
+// actionEvent is an event of the audit log among those of its run.
+func (b *eventsPart) actionEvent(a *domain.AuditEvent) kit.EventRow {
 	row := kit.EventRow{
 		Href: fmt.Sprintf("/audit/%d", a.Seq),
 		At:   b.Time(a.At),
 		Who:  kit.Visible(a.Actor),
 		Text: kit.Visible(kit.Cut(a.Reason, 500)),
 	}
-	row.What = b.actWord(strings.TrimPrefix(a.Action, "run."))
+	row.What = b.actionName(strings.TrimPrefix(a.Action, "run."))
 	if a.Action == "run.status" {
 		var d struct {
 			Status     domain.RunStatus

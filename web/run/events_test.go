@@ -38,7 +38,7 @@ func TestTheTabCountsTheEvents(t *testing.T) {
 	path := "/runs/" + seed.Failed.ID + "/note"
 	form := b.Get(path).Hidden()
 	form.Set("text", "looked at it")
-	webtest.Says(t, b.Post(path, form), http.StatusSeeOther)
+	webtest.HasTexts(t, b.Post(path, form), http.StatusSeeOther)
 	page := b.Get("/runs/" + seed.Failed.ID + "?view=events").Body
 	tab := regexp.MustCompile(`(?s)view=events"[^>]*>\s*\S+\s*<span class="c">(\d+)</span>`)
 	rows := strings.Count(page[strings.Index(page, "What happened to this run"):], `<td class="num">`)
@@ -68,7 +68,7 @@ func TestEventsNameWhoDidWhat(t *testing.T) {
 	}
 	form := b.Get(at + "/note").Hidden()
 	form.Set("text", "asked Ana")
-	webtest.Says(t, b.Post(at+"/note", form), http.StatusSeeOther)
+	webtest.HasTexts(t, b.Post(at+"/note", form), http.StatusSeeOther)
 	body := tableText(b.Get(at + "?view=events").Body)
 	last := 0
 	for _, want := range []string{"created marta", "waits ask approval", "Waiting for approval", "paused marta the bank is closed", "Paused", "continued marta", "Waiting for approval", "note marta"} {

@@ -35,7 +35,7 @@ func (b *headPart) failure(w *Why) error {
 	}
 	f.Tags = b.failureTags(run.Error)
 	b.failedStep(f)
-	f.Alike, f.Addresses = b.alike, w.Addresses
+	f.Similar, f.Addresses = b.similar, w.Addresses
 	if err := b.differences(f); err != nil {
 		return err
 	}

@@ -15,8 +15,8 @@ type Failure struct {
 	Step kit.Link
 	Took string
 	Bars []Bar
-	// Alike leads to the runs that failed the same way; empty: there are no others.
-	Alike kit.Link
+	// Similar leads to the runs that failed the same way; empty: there are no others.
+	Similar kit.Link
 	// Good is the last successful run, and Compare puts both side by side.
 	Good, Compare kit.Link
 	Differences   []Difference

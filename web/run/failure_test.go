@@ -26,7 +26,7 @@ nodes:
 	bad := site.Run(t, "load", `{"rate": "+"}`)
 	b := site.Browser(t).Login()
 	page := b.Get("/runs/" + bad.ID)
-	webtest.Says(
+	webtest.HasTexts(
 		t, page, http.StatusOK,
 		`class="failure card"`, "Compared with the last successful run", `href="/runs/`+good.ID+`"`, "rate is &#34;+&#34;, was &#34;2&#34;",
 		"plan version", "If you resume", "steps keep their results", "step runs again", "step runs for the first time", `class="consequence"`,

@@ -29,9 +29,9 @@ edges: [{from: a, to: b}, {from: b, to: c}]
 	b := site.Browser(t).Login()
 	path := "/runs/" + run.ID + "/fork"
 	page := b.Get(path + "?at=2")
-	webtest.Says(t, page, http.StatusOK, `name="edit.a"`, `name="edit.b"`, `hx-target="#check"`, "Kept, not repeated (2)")
+	webtest.HasTexts(t, page, http.StatusOK, `name="edit.a"`, `name="edit.b"`, `hx-target="#check"`, "Kept, not repeated (2)")
 	for _, name := range []string{"a", "b"} { // the original stands beside each, before anything is typed
-		webtest.Says(t, page, http.StatusOK, `Output of `+name+` <span class="hint">What it was</span> <textarea readonly`)
+		webtest.HasTexts(t, page, http.StatusOK, `Output of `+name+` <span class="hint">What it was</span> <textarea readonly`)
 	}
 	form := page.Hidden()
 	form.Set("at", "2")
@@ -46,7 +46,7 @@ edges: [{from: a, to: b}, {from: b, to: c}]
 		return f
 	}
 	edit := map[string]string{"edit.a": "{\r\n  \"total\": 7,\r\n  \"currency\": \"EUR\"\r\n}", "edit.b": form.Get("was.b")}
-	webtest.Says(
+	webtest.HasTexts(
 		t,
 		b.Post(path, with("check", edit)),
 		http.StatusOK,
@@ -58,14 +58,14 @@ edges: [{from: a, to: b}, {from: b, to: c}]
 		"it read the output of a",
 	)
 	// An unused value is marked as changing nothing.
-	webtest.Says(
+	webtest.HasTexts(
 		t,
 		b.Post(path, with("check", map[string]string{"edit.b": `{"twice": 8}`, "edit.a": form.Get("was.a")})),
 		http.StatusOK,
 		"+ .twice  8",
 	)
 	wrong := with("act", map[string]string{"edit.a": `{"total": `})
-	webtest.Says(
+	webtest.HasTexts(
 		t,
 		b.Post(path, wrong),
 		http.StatusUnprocessableEntity,
@@ -82,7 +82,7 @@ edges: [{from: a, to: b}, {from: b, to: c}]
 	if err != nil || after.Status != domain.RunCompleted {
 		t.Fatalf("%s %v", after.Status, err)
 	}
-	webtest.Says(t, b.Get(forked.Location+"?step=b&tab=output"), http.StatusOK, `class="n">7</span>`)
+	webtest.HasTexts(t, b.Get(forked.Location+"?step=b&tab=output"), http.StatusOK, `class="n">7</span>`)
 	// A form that is sent unchanged edits nothing: line ends of browsers do not count.
 	same := b.Post(
 		path,
@@ -96,7 +96,7 @@ edges: [{from: a, to: b}, {from: b, to: c}]
 	strict := site.Run(t, "strict", `{"n": 1}`)
 	path = "/runs/" + strict.ID + "/rerun"
 	form = b.Get(path).Hidden()
-	webtest.Says(
+	webtest.HasTexts(
 		t,
 		b.Post(path, with("act", map[string]string{"input": `{"n": "many"}`})),
 		http.StatusUnprocessableEntity,

@@ -27,7 +27,7 @@ var changing = []struct {
 // then run with -update. The clock stands still, so that they are the same at any time.
 func TestRunPagesAreAsTheyWere(t *testing.T) {
 	t.Parallel()
-	o := &told{
+	o := &storyServer{
 		runs: []*story{
 			failedStory(t),
 			waitingStory(t),

@@ -379,7 +379,7 @@ func (r *request) graphFile() error {
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'; style-src 'unsafe-inline'")
 	p := graph.Painter{Drawing: d, States: graphPart{b}.states(), Taken: graphPart{b}.takenEdges()}
 	place := graph.Boxes(d)
-	return b.Echo.Blob(http.StatusOK, "image/svg+xml", diagram.RunSVG(d, func(n *diagram.Node) diagram.Standing {
+	return b.Echo.Blob(http.StatusOK, "image/svg+xml", diagram.RunSVG(d, func(n *diagram.Node) diagram.StepState {
 		st := p.States(n)
 		text := st.Detail
 		if !st.Until.IsZero() {
@@ -389,6 +389,6 @@ func (r *request) graphFile() error {
 		if n.Unsafe {
 			says += ", " + b.T("side effects")
 		}
-		return diagram.Standing{Class: cmp.Or(st.Status.Key, "idle"), Text: text, Says: says, Tries: st.Tries()}
+		return diagram.StepState{Class: cmp.Or(st.Status.Key, "idle"), Text: text, Detail: says, Tries: st.Tries()}
 	}, func(e *diagram.Edge) diagram.Passage { return p.Went(e, place) }))
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // look opens a page of a story's run.
-func (o *told) look(tb testing.TB, path string) string {
+func (o *storyServer) look(tb testing.TB, path string) string {
 	tb.Helper()
 	w := httptest.NewRecorder()
 	o.serve(tb).ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
@@ -32,7 +32,7 @@ func (o *told) look(tb testing.TB, path string) string {
 // be shaded by what a node cost.
 func TestTheGraphTellsWhatRan(t *testing.T) {
 	t.Parallel()
-	o := &told{runs: []*story{failedStory(t), loopStory(t)}}
+	o := &storyServer{runs: []*story{failedStory(t), loopStory(t)}}
 	failed, loop := "/runs/"+o.runs[0].run.ID, "/runs/"+o.runs[1].run.ID
 	for path, wants := range map[string][]string{
 		failed + "?view=graph": {`href="#n-decision"`, `href="#n-agent"`, `href="#n-approval"`, `sel lit"`, `class="e t"`, `class="e n"`, "extract_totals 1m 52s, failed, 3 tries",
@@ -75,9 +75,9 @@ edges: [{from: fetch, to: check}, {from: check, to: post}]
 	s.ends(0, domain.RunWaiting)
 	due := morning.Add(52 * time.Second)
 	s.run.WaitReason, s.waits = domain.WaitRetry, []domain.Wait{
-		{Node: "fetch", Visit: 1, Item: -1, Reason: domain.WaitRetry, Since: epoch, Due: due},
+		{Node: "fetch", Visit: 1, Item: -1, Reason: domain.WaitRetry, Since: storyStart, Due: due},
 	}
-	o := &told{runs: []*story{s}}
+	o := &storyServer{runs: []*story{s}}
 	path := "/runs/" + s.run.ID
 	for _, mode := range []string{"", "&mode=ran"} {
 		body := o.look(t, path+"?view=graph"+mode)
@@ -104,7 +104,7 @@ edges: [{from: fetch, to: check}, {from: check, to: post}]
 // that is quickly there; all of it is one link away.
 func TestLargeGraphsAreFolded(t *testing.T) {
 	t.Parallel()
-	o := &told{runs: []*story{wideStory(t, "01jr8k2mf0s0000000007qxb", 5000)}}
+	o := &storyServer{runs: []*story{wideStory(t, "01jr8k2mf0s0000000007qxb", 5000)}}
 	path := "/runs/" + o.runs[0].run.ID + "?view=graph"
 	body := o.look(t, path)
 	for _, want := range []string{"4,997 steps", "step_4999", "Show all 5,000"} {
@@ -123,7 +123,7 @@ func TestLargeGraphsAreFolded(t *testing.T) {
 // The picture as a file is well-formed, whatever a run's names are.
 func TestTheGraphAsAFile(t *testing.T) {
 	t.Parallel()
-	o := &told{runs: []*story{failedStory(t), hostileStory(t)}}
+	o := &storyServer{runs: []*story{failedStory(t), hostileStory(t)}}
 	for _, s := range o.runs {
 		svg := o.look(t, "/runs/"+s.run.ID+"/graph.svg")
 		for d := xml.NewDecoder(bytes.NewReader([]byte(svg))); ; {
@@ -143,7 +143,7 @@ func TestTheGraphAsAFile(t *testing.T) {
 // were not, and the attempts of each step.
 func TestTheGraphAsAFileTellsTheSame(t *testing.T) {
 	t.Parallel()
-	o := &told{runs: []*story{failedStory(t), loopStory(t)}}
+	o := &storyServer{runs: []*story{failedStory(t), loopStory(t)}}
 	for _, s := range o.runs {
 		path := "/runs/" + s.run.ID
 		page, file := o.look(t, path+"?view=graph"), o.look(t, path+"/graph.svg")

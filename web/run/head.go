@@ -19,7 +19,7 @@ type headPart struct {
 	sameFailure string         // other runs of the failure group, for the summary
 	since       string         // what changed before, for the summary
 	trouble     []part.Trouble // what is still wrong around it
-	alike       kit.Link       // leads to the runs that failed the same way
+	similar     kit.Link       // leads to the runs that failed the same way
 	all         []kit.Link     // act on all of them
 }
 

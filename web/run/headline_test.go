@@ -24,7 +24,7 @@ func TestHeadlinesAreInTheReadersLanguageAndZone(t *testing.T) {
 	b := site.Browser(t).Login()
 	csrf := b.Get("/me").Hidden()["csrf"]
 	for k, v := range map[string]string{"lang": "es", "zone": "Europe/Madrid"} {
-		webtest.Says(t, b.Post("/display", url.Values{"csrf": csrf, "back": {"/me"}, k: {v}}), http.StatusSeeOther)
+		webtest.HasTexts(t, b.Post("/display", url.Values{"csrf": csrf, "back": {"/me"}, k: {v}}), http.StatusSeeOther)
 	}
 	list := webtest.Words(b.Get("/runs").Body)
 	for _, want := range []string{"night espera hasta 2099-02-01 00:30:00", "pay puede haber tenido efecto; diga si ocurrió", "post falló", "deploy failed: really?"} {

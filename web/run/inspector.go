@@ -234,7 +234,7 @@ func (b inspectorPart) tabs(st *step, a *attempt) []string {
 	}
 	tabs = append(tabs, "output", "input")
 	switch {
-	case b.talks(st.node) && a != nil:
+	case b.conversations(st.node) && a != nil:
 		tabs = append(tabs, "prompt")
 	case len(st.calls) > 0:
 		tabs = append(tabs, "calls")
@@ -308,7 +308,7 @@ func (b inspectorPart) inspectorFacts(i *Inspector, st *step, a *attempt) {
 	for _, c := range st.calls {
 		agent = cmp.Or(agent, c.Agent)
 	}
-	b.doers(st, a, agent, add)
+	b.participants(st, a, agent, add)
 }
 
 // fate reports what resuming would do with a step: it comes from the same preview

@@ -25,7 +25,7 @@ type Inspector struct {
 type Prompt struct {
 	Facts []kit.Fact
 	Tools []string // that are offered, in order
-	Says  string
+	Text  string
 	More  string // how many messages are not shown
 	File  string // address of the whole
 }

@@ -39,10 +39,10 @@ type Span struct{ Class, Text string }
 
 // StepLog is what one attempt has logged.
 type StepLog struct {
-	Title string
-	Lines []LogLine
-	Said  string // its progress, and what is not kept
-	All   string // address of the log of the run
+	Title   string
+	Lines   []LogLine
+	Message string // its progress, and what is not kept
+	All     string // address of the log of the run
 	// Topic and Refresh are set while it runs: then it is followed.
 	Topic, Refresh string
 }

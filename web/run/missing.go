@@ -12,8 +12,8 @@ import (
 // similarRuns bounds the runs that are named beside one that is not there.
 const similarRuns = 8
 
-// alike maps letters that ids never contain to the ones that were probably meant.
-var alike = strings.NewReplacer("i", "1", "l", "1", "o", "0", "u", "v")
+// similar maps letters that ids never contain to the ones that were probably meant.
+var similarFailures = strings.NewReplacer("i", "1", "l", "1", "o", "0", "u", "v")
 
 // noRun reports that a run does not exist: whether the audit log contains it, and which ids are similar to
 // the requested one.
@@ -34,7 +34,7 @@ func (r *request) noRun(id string, missing error) error {
 		p.Message = r.T("There is no run %s.", kit.Visible(kit.Cut(id, 64)))
 	}
 	p.SimilarTitle = r.T("Runs with an id like it")
-	id = alike.Replace(strings.ToLower(strings.TrimSpace(id)))
+	id = similarFailures.Replace(strings.ToLower(strings.TrimSpace(id)))
 	if domain.ValidID(id) {
 		last, err := r.App.Audit.List(r.Context, r.Who.Actor(), domain.AuditFilter{Run: id, Page: domain.Page{Limit: 1}})
 		if err != nil && domain.CodeOf(err) != domain.CodeNotFound {

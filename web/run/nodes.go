@@ -174,8 +174,8 @@ func (b *record) typeOf(node string) string {
 	return ""
 }
 
-// talks reports whether a node asks a model.
-func (b *record) talks(node string) bool {
+// conversations reports whether a node asks a model.
+func (b *record) conversations(node string) bool {
 	switch b.typeOf(node) {
 	case walk.TypeAgent, walk.TypeLLM, walk.TypeRouter, walk.TypeGenerator:
 		return true

@@ -30,10 +30,10 @@ func TestTheLogOfARealRunIsShown(t *testing.T) {
 	site.Plan(t, "id: talk\nnodes:\n  say: {type: log, input: \"${input}\"}\n")
 	run := site.Run(t, "talk", `"plain \u001b[31mred\u001b[0m <b>"`)
 	b := site.Browser(t).Login()
-	webtest.Says(t, b.Get("/runs/"+run.ID+"?view=log"), http.StatusOK, `id="L1"`, "plain ", `<span class="c1">red</span>`, "&lt;b&gt;")
-	webtest.Says(t, b.Get("/runs/"+run.ID+"?step=say&tab=log"), http.StatusOK, "1 line", `<span class="c1">red</span>`)
-	webtest.Says(t, b.Get("/runs/"+run.ID+"?view=log&line=1-3"), http.StatusOK, `hl" id="L1"`)
-	webtest.Says(t, b.Get("/runs/"+run.ID+"/log.txt"), http.StatusOK, "INFO  say: plain")
+	webtest.HasTexts(t, b.Get("/runs/"+run.ID+"?view=log"), http.StatusOK, `id="L1"`, "plain ", `<span class="c1">red</span>`, "&lt;b&gt;")
+	webtest.HasTexts(t, b.Get("/runs/"+run.ID+"?step=say&tab=log"), http.StatusOK, "1 line", `<span class="c1">red</span>`)
+	webtest.HasTexts(t, b.Get("/runs/"+run.ID+"?view=log&line=1-3"), http.StatusOK, `hl" id="L1"`)
+	webtest.HasTexts(t, b.Get("/runs/"+run.ID+"/log.txt"), http.StatusOK, "INFO  say: plain")
 }
 
 // A step, a view and a checkpoint are parts of the page at addresses of their own.
@@ -44,14 +44,14 @@ func TestPartsOfARunHaveAddresses(t *testing.T) {
 	b := site.Browser(t).Login()
 	at := "/runs/" + run.ID
 	p := fragment(t, site, b, at+"?step=end", "pane", at)
-	webtest.Says(t, p, http.StatusOK, `id="pane"`, `id="inspector"`, "squares")
+	webtest.HasTexts(t, p, http.StatusOK, `id="pane"`, `id="inspector"`, "squares")
 	if strings.Contains(p.Body, "<main") || p.Header.Get("HX-Push-Url") != "" {
 		t.Errorf("the link pushes its address, and the server %q", p.Header.Get("HX-Push-Url"))
 	}
 	if p = fragment(t, site, b, at+"?step=end", "pane", at+"?step=end"); p.Header.Get("HX-Push-Url") != "false" {
 		t.Errorf("the current address is pushed again: %q", p.Header.Get("HX-Push-Url"))
 	}
-	webtest.Says(
+	webtest.HasTexts(
 		t,
 		fragment(t, site, b, at+"?step=end", "inspector", at+"?step=end"),
 		http.StatusOK,
@@ -59,14 +59,14 @@ func TestPartsOfARunHaveAddresses(t *testing.T) {
 		"squares",
 	)
 	p = fragment(t, site, b, at+"?view=state", "pane", at)
-	webtest.Says(t, p, http.StatusOK, `id="pane"`, `id="tabs"`, `type="range"`, `name="nthcp"`, `max="5"`)
+	webtest.HasTexts(t, p, http.StatusOK, `id="pane"`, `id="tabs"`, `type="range"`, `name="nthcp"`, `max="5"`)
 	p = fragment(t, site, b, at+"?view=state&nthcp=1", "state", at+"?view=state")
-	webtest.Says(t, p, http.StatusOK, `id="state"`, "State at cp 1 after list")
+	webtest.HasTexts(t, p, http.StatusOK, `id="state"`, "State at cp 1 after list")
 	if got := p.Header.Get("HX-Replace-Url"); got != at+"?cp=1&view=state" {
 		t.Errorf("the slider leads to %q", got)
 	}
-	webtest.Says(t, b.Get(at+"?view=state&nthcp=0"), http.StatusOK, "State at cp 0 input")
-	webtest.Says(t, b.Get(at+"?view=state&nthcp=99"), http.StatusOK, "State at cp 5 after end")
+	webtest.HasTexts(t, b.Get(at+"?view=state&nthcp=0"), http.StatusOK, "State at cp 0 input")
+	webtest.HasTexts(t, b.Get(at+"?view=state&nthcp=99"), http.StatusOK, "State at cp 5 after end")
 }
 
 // A value is read in parts: what is looked for is marked, long lists come in blocks
@@ -85,10 +85,10 @@ func TestValuesAreReadInParts(t *testing.T) {
 	run := site.Run(t, "big", `{"list": [`+list.String()+`], "odd key": {"x": 9223372036854775808}, "text": "a needle in it"}`)
 	b := site.Browser(t).Login()
 	at := "/runs/" + run.ID + "?step=a&tab=output"
-	webtest.Says(t, b.Get(at), http.StatusOK, "Next 100", "into=.list&amp;nth=", `data-at=".list[0].name"`, "Find in the values")
-	webtest.Says(t, b.Get(at+"&into=.list&nth=200"), http.StatusOK, "<code>.list</code>", "[ 250 ]", "Previous 100", `data-at=".list[200]"`)
+	webtest.HasTexts(t, b.Get(at), http.StatusOK, "Next 100", "into=.list&amp;nth=", `data-at=".list[0].name"`, "Find in the values")
+	webtest.HasTexts(t, b.Get(at+"&into=.list&nth=200"), http.StatusOK, "<code>.list</code>", "[ 250 ]", "Previous 100", `data-at=".list[200]"`)
 	p := b.Get(at + "&find=NEEDLE")
-	webtest.Says(t, p, http.StatusOK, `class="s hit"`, "a needle in it", "Found 1 time.", "… +")
+	webtest.HasTexts(t, p, http.StatusOK, `class="s hit"`, "a needle in it", "Found 1 time.", "… +")
 	if strings.Contains(p.Body, "item a") {
 		t.Error("a search shows what does not hold it")
 	}
@@ -103,7 +103,7 @@ func TestValuesAreReadInParts(t *testing.T) {
 			t.Errorf("%s: %d", path, p.Code)
 		}
 	}
-	webtest.Says(t, b.Get("/runs/"+run.ID+"/raw/0/input?path=.text"), http.StatusOK, "a needle in it")
+	webtest.HasTexts(t, b.Get("/runs/"+run.ID+"/raw/0/input?path=.text"), http.StatusOK, "a needle in it")
 }
 
 // The preview of a resume lets one choose one step, and other limits; nothing is
@@ -126,7 +126,7 @@ nodes:
 	b := site.Browser(t).Login()
 	path := "/runs/" + run.ID + "/resume"
 	page := b.Get(path)
-	webtest.Says(
+	webtest.HasTexts(
 		t,
 		page,
 		http.StatusOK,
@@ -143,7 +143,7 @@ nodes:
 	for k, v := range form {
 		check[k] = v
 	}
-	webtest.Says(
+	webtest.HasTexts(
 		t,
 		b.Post(path, check),
 		http.StatusOK,
@@ -151,7 +151,7 @@ nodes:
 		"Waits until you continue the run (2)",
 		"Then the run pauses, and 2 steps wait until you continue it.",
 	)
-	webtest.Says(t, b.Get(path), http.StatusOK, `<option value="" selected>`)
+	webtest.HasTexts(t, b.Get(path), http.StatusOK, `<option value="" selected>`)
 	form.Set("do", "act")
 	if p := b.Post(path, form); p.Code != http.StatusSeeOther {
 		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
@@ -173,7 +173,7 @@ nodes:
 		}
 	}
 	form.Set("timeout", "soon")
-	webtest.Says(t, b.Post(path, form), http.StatusUnprocessableEntity, "soon")
+	webtest.HasTexts(t, b.Post(path, form), http.StatusUnprocessableEntity, "soon")
 }
 
 // A fork asks of each step that touches the world outside whether that shall
@@ -199,7 +199,7 @@ edges:
 	b := site.Browser(t).Login()
 	path := "/runs/" + run.ID + "/fork"
 	page := b.Get(path + "?at=1")
-	webtest.Says(
+	webtest.HasTexts(
 		t,
 		page,
 		http.StatusOK,
@@ -212,13 +212,13 @@ edges:
 	form.Set("at", "1")
 	form.Set("do", "check")
 	form.Set("edit.read", `{"total": 3}`)
-	webtest.Says(t, b.Post(path, form), http.StatusOK, "large leads to skip; it was pay")
+	webtest.HasTexts(t, b.Post(path, form), http.StatusOK, "large leads to skip; it was pay")
 	form.Set("edit.read", form.Get("was.read"))
 	form.Set("instead.pay#1", "stub")
 	form.Set("stub.pay#1", "{")
-	webtest.Says(t, b.Post(path, form), http.StatusOK, "1 value is not JSON")
+	webtest.HasTexts(t, b.Post(path, form), http.StatusOK, "1 value is not JSON")
 	form.Set("stub.pay#1", `{"paid": "pretended"}`)
-	webtest.Says(t, b.Post(path, form), http.StatusOK, "Gets a result without running (1)", "a person gave it a stub")
+	webtest.HasTexts(t, b.Post(path, form), http.StatusOK, "Gets a result without running (1)", "a person gave it a stub")
 	form.Set("do", "act")
 	forked := b.Post(path, form)
 	if forked.Code != http.StatusSeeOther {
@@ -228,7 +228,7 @@ edges:
 	if err != nil || string(after.Output) != `"pretended"` {
 		t.Errorf("%s %s %v", after.Status, after.Output, err)
 	}
-	webtest.Says(t, b.Get(forked.Location), http.StatusOK, "a person gave it a stub")
+	webtest.HasTexts(t, b.Get(forked.Location), http.StatusOK, "a person gave it a stub")
 }
 
 // Without a partner a run is compared with the last of its plan that went well; no
@@ -240,7 +240,7 @@ func TestCompareFindsItsPartner(t *testing.T) {
 	good := site.Run(t, "ledger", `{"amount": 5, "currency": "EUR"}`)
 	b := site.Browser(t).Login()
 	p := b.Get("/runs/compare?a=" + seed.Failed.ID)
-	webtest.Says(
+	webtest.HasTexts(
 		t,
 		p,
 		http.StatusOK,
@@ -253,7 +253,7 @@ func TestCompareFindsItsPartner(t *testing.T) {
 		strings.Contains(row[:strings.Index(row, "</tr>")], "same") {
 		t.Error("two runs are said to have started at the same time")
 	}
-	webtest.Says(t, b.Get("/runs/compare?a="+seed.Waiting.ID), http.StatusNotFound, "No completed run of refund")
+	webtest.HasTexts(t, b.Get("/runs/compare?a="+seed.Waiting.ID), http.StatusNotFound, "No completed run of refund")
 }
 
 // A damaged journal is shown as far as it can be read, and the page reports what is
@@ -277,7 +277,7 @@ func TestADamagedJournalIsShown(t *testing.T) {
 		},
 		Steps: []domain.LostStep{{Node: "post_ledger", Visit: 1, Item: -1, Effect: "unsafe", Row: 7},
 			{Node: "notify", Visit: 1, Item: -1, Effect: "idempotent", Status: domain.NodeCompleted, Row: 9}}}
-	o := &told{runs: []*story{s}}
+	o := &storyServer{runs: []*story{s}}
 	body := o.look(t, "/runs/"+s.run.ID)
 	for _, want := range []string{"Row 7 of the journal fails its checksum; checkpoint 6 (after fetch_invoices) is the last good one",
 		"kairosd doctor lists every damaged row.", "/runs/" + s.run.ID + "/fork?at=6", "Fork from checkpoint 6…"} {
@@ -297,6 +297,6 @@ func TestNoSuchRunNamesOthers(t *testing.T) {
 	if wrong == run.ID {
 		t.Skip("it is the same")
 	}
-	webtest.Says(t, b.Get("/runs/"+wrong), http.StatusNotFound, "Runs with an id like it", "/runs/"+run.ID)
-	webtest.Says(t, b.Get("/runs/zzzz"), http.StatusNotFound, "zzzz")
+	webtest.HasTexts(t, b.Get("/runs/"+wrong), http.StatusNotFound, "Runs with an id like it", "/runs/"+run.ID)
+	webtest.HasTexts(t, b.Get("/runs/zzzz"), http.StatusNotFound, "zzzz")
 }

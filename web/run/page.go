@@ -74,7 +74,7 @@ func (b *page) whole() (p RunPage, err error) {
 		for _, act := range []string{"pause", "unpause"} { // whichever its head comes to offer
 			p.Once = append(
 				p.Once,
-				kit.Once{ID: "once-" + act, Action: top.actAt(act), Idem: kit.NewID(), Rev: strconv.FormatInt(run.LastSeq, 10)},
+				kit.Once{ID: "once-" + act, Action: top.actionAt(act), Idem: kit.NewID(), Rev: strconv.FormatInt(run.LastSeq, 10)},
 			)
 		}
 	}
@@ -238,7 +238,7 @@ func (b *page) way(top *headPart) (kit.Crumbs, error) {
 		{Text: run.PlanKey, Href: "/plans/" + url.PathEscape(run.PlanKey)},
 		{Text: domain.ShortID(run.ID), Href: "/runs/" + run.ID, Class: "m"},
 	}}
-	if top.alike.Href == "" {
+	if top.similar.Href == "" {
 		return way, nil
 	}
 	list, err := b.Reader.Runs(b.Context, domain.RunFilter{

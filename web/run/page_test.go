@@ -17,7 +17,7 @@ func TestTwoCheckpointsAreCompared(t *testing.T) {
 	site := webtest.New(t)
 	run := site.Seed(t).Completed
 	b := site.Browser(t).Login()
-	webtest.Says(
+	webtest.HasTexts(
 		t,
 		b.Get("/runs/"+run.ID+"?view=state&cp=5&against=1"),
 		http.StatusOK,
@@ -27,8 +27,8 @@ func TestTwoCheckpointsAreCompared(t *testing.T) {
 		"1 output is the same: list",
 		"end the comparison",
 	)
-	webtest.Says(t, b.Get("/runs/"+run.ID+"?view=state&cp=1&against=5"), http.StatusOK, `<span class="del">− `)
-	webtest.Says(t, b.Get("/runs/"+run.ID+"?view=state&cp=5&against=5"), http.StatusOK, "output.list", "compare")
+	webtest.HasTexts(t, b.Get("/runs/"+run.ID+"?view=state&cp=1&against=5"), http.StatusOK, `<span class="del">− `)
+	webtest.HasTexts(t, b.Get("/runs/"+run.ID+"?view=state&cp=5&against=5"), http.StatusOK, "output.list", "compare")
 }
 
 // What a run came from and what came from it is a tree, whichever run of the
@@ -52,7 +52,7 @@ func TestLineageIsATree(t *testing.T) {
 	b := site.Browser(t).Login()
 	for _, id := range []string{seed.Failed.ID, fork.ID, again.ID} {
 		p := b.Get("/runs/" + id + "/lineage")
-		webtest.Says(t, p, http.StatusOK, "fork at checkpoint 1", "rerun", "/runs/"+seed.Failed.ID, "/runs/"+fork.ID, "/runs/"+again.ID)
+		webtest.HasTexts(t, p, http.StatusOK, "fork at checkpoint 1", "rerun", "/runs/"+seed.Failed.ID, "/runs/"+fork.ID, "/runs/"+again.ID)
 		if first := strings.Index(p.Body, `class="family"`); !strings.HasPrefix(
 			webtest.Words(p.Body[first:]),
 			`class="family"> Failed ledger`,
@@ -60,8 +60,8 @@ func TestLineageIsATree(t *testing.T) {
 			t.Errorf("the tree begins with %.60q", webtest.Words(p.Body[first:]))
 		}
 	}
-	webtest.Says(t, b.Get("/runs/"+fork.ID), http.StatusOK, "/runs/"+fork.ID+"/lineage", "2 related runs")
-	webtest.Says(t, b.Get("/runs/zzzzzz/lineage"), http.StatusNotFound)
+	webtest.HasTexts(t, b.Get("/runs/"+fork.ID), http.StatusOK, "/runs/"+fork.ID+"/lineage", "2 related runs")
+	webtest.HasTexts(t, b.Get("/runs/zzzzzz/lineage"), http.StatusNotFound)
 }
 
 // Two runs are compared step by step; where an output differs, it is one link to
@@ -76,7 +76,7 @@ func TestCompareShowsHowOutputsDiffer(t *testing.T) {
 	x, y := site.Run(t, "sum", `{"n": 1}`), site.Run(t, "sum", `{"n": 2}`)
 	b := site.Browser(t).Login()
 	path := "/runs/compare?a=" + x.ID + "&b=" + y.ID
-	webtest.Says(
+	webtest.HasTexts(
 		t,
 		b.Get(path),
 		http.StatusOK,
@@ -119,7 +119,7 @@ func TestPagesStayBounded(t *testing.T) {
 	)
 	s.run.Output = encoded(line)
 	s.ends(2*time.Second, domain.RunCompleted)
-	o := &told{runs: []*story{s}}
+	o := &storyServer{runs: []*story{s}}
 	path := "/runs/" + s.run.ID
 	for query, wants := range map[string][]string{
 		"?step=big&tab=output":                 {"Only its beginning is shown.", "Show the end", "&lt;b&gt;x&lt;/b&gt;⟨U+202E⟩⟨U+001B⟩"},
@@ -197,5 +197,5 @@ edges: [{from: a, to: b}]
 		!strings.Contains(folded, "1 date, ID, or duration") {
 		t.Errorf("%s: the port is not open, or the date is not folded\n%s", path, text)
 	}
-	webtest.Says(t, b.Get("/bulk/new?do=compare&run="+x.ID), http.StatusUnprocessableEntity, "two can be compared")
+	webtest.HasTexts(t, b.Get("/bulk/new?do=compare&run="+x.ID), http.StatusUnprocessableEntity, "two can be compared")
 }

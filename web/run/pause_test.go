@@ -49,7 +49,7 @@ func TestARunIsPausedAtOneClick(t *testing.T) {
 			t.Fatalf("pausing leads to %q: %d %s", p.Location, p.Code, webtest.Words(p.Body))
 		}
 	}
-	webtest.Says(t, b.Get(view), http.StatusOK, `id="done"`, "it stops after the running step")
+	webtest.HasTexts(t, b.Get(view), http.StatusOK, `id="done"`, "it stops after the running step")
 	if now, err := site.Store.FindRun(t.Context(), run.ID); err != nil || !now.Paused {
 		t.Fatalf("the run is not paused: %v", err)
 	}
@@ -57,7 +57,7 @@ func TestARunIsPausedAtOneClick(t *testing.T) {
 	if p := b.Post(to, form); p.Location != at {
 		t.Errorf("continuing leads to %q: %d", p.Location, p.Code)
 	}
-	webtest.Says(t, b.Get(at), http.StatusOK, `id="done"`, "Run continued.")
+	webtest.HasTexts(t, b.Get(at), http.StatusOK, `id="done"`, "Run continued.")
 	if now, err := site.Store.FindRun(t.Context(), run.ID); err != nil || now.Paused {
 		t.Errorf("the run is still paused: %v", err)
 	}
@@ -65,7 +65,7 @@ func TestARunIsPausedAtOneClick(t *testing.T) {
 	if _, err := site.Engine.Act(t.Context(), site.Admin, domain.ActionRequest{Run: run.ID, Action: domain.ActionCancel}); err != nil {
 		t.Fatal(err)
 	}
-	webtest.Says(t, b.Post(at+"/pause", form), http.StatusConflict, "the run is cancelled")
+	webtest.HasTexts(t, b.Post(at+"/pause", form), http.StatusConflict, "the run is cancelled")
 }
 
 // A failed run is acknowledged in one dialog, where a note may also be kept without; its
@@ -81,21 +81,21 @@ func TestAFailureIsAcknowledgedInOneDialog(t *testing.T) {
 	}
 	form := b.Get(at + "/ack").Hidden()
 	form.Set("do", "note")
-	webtest.Says(t, b.Post(at+"/ack", form), http.StatusUnprocessableEntity, "Only keep the note")
+	webtest.HasTexts(t, b.Post(at+"/ack", form), http.StatusUnprocessableEntity, "Only keep the note")
 	form = b.Get(at + "/ack").Hidden()
 	form.Set("do", "note")
 	form.Set("note", "waiting for quota")
 	if p := b.Post(at+"/ack", form); p.Location != at {
 		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
 	}
-	webtest.Says(t, b.Get(at), http.StatusOK, `id="done"`, "The note is kept with the run.", "waiting for quota")
+	webtest.HasTexts(t, b.Get(at), http.StatusOK, `id="done"`, "The note is kept with the run.", "waiting for quota")
 	if now, err := site.Store.FindRun(t.Context(), seed.Failed.ID); err != nil || !now.Attention {
 		t.Errorf("a note acknowledged it: %v", err)
 	}
 	if p := b.Post(at+"/ack", b.Get(at+"/ack").Hidden()); p.Location != at {
 		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
 	}
-	webtest.Says(t, b.Get(at), http.StatusOK, `id="done"`, "Run acknowledged.")
+	webtest.HasTexts(t, b.Get(at), http.StatusOK, `id="done"`, "Run acknowledged.")
 	if now, err := site.Store.FindRun(t.Context(), seed.Failed.ID); err != nil || now.Attention {
 		t.Errorf("it still needs attention: %v", err)
 	}
@@ -105,7 +105,7 @@ func TestAFailureIsAcknowledgedInOneDialog(t *testing.T) {
 	if p := b.Post(at+"/unack", b.Get(at+"/unack").Hidden()); p.Location != at {
 		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
 	}
-	webtest.Says(t, b.Get(at), http.StatusOK, `id="done"`, "The run needs attention again.", `href="`+at+`/ack"`)
+	webtest.HasTexts(t, b.Get(at), http.StatusOK, `id="done"`, "The run needs attention again.", `href="`+at+`/ack"`)
 	if p := b.Post(at+"/ack", b.Get(at+"/ack").Hidden()); p.Location != at {
 		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
 	}
@@ -116,7 +116,7 @@ func TestAFailureIsAcknowledgedInOneDialog(t *testing.T) {
 	if p := b.Post("/failures/ack", form); p.Location != "/" {
 		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
 	}
-	webtest.Says(t, b.Get("/"), http.StatusOK, `id="done"`, "Failure acknowledged.")
+	webtest.HasTexts(t, b.Get("/"), http.StatusOK, `id="done"`, "Failure acknowledged.")
 	if now, err := site.Store.FindRun(t.Context(), again.ID); err != nil || now.Attention {
 		t.Errorf("its like still needs attention: %v", err)
 	}
@@ -137,6 +137,6 @@ func TestAPlanIsPausedAtOneClick(t *testing.T) {
 		if p := b.Post(to, form); p.Location != at {
 			t.Fatalf("%s: %d %s", act.do, p.Code, webtest.Words(p.Body))
 		}
-		webtest.Says(t, b.Get(at), http.StatusOK, `id="done"`, act.says)
+		webtest.HasTexts(t, b.Get(at), http.StatusOK, `id="done"`, act.says)
 	}
 }

@@ -33,15 +33,15 @@ const (
 
 // prompt is a conversation as it is downloaded.
 type prompt struct {
-	Agent       string        `json:"agent,omitempty"`
-	Model       string        `json:"model,omitempty"`
-	MaxTokens   int64         `json:"maxTokens,omitempty"`
-	Temperature *float64      `json:"temperature,omitempty"`
-	Structured  bool          `json:"structured,omitempty"`
-	Tools       []offeredTool `json:"tools,omitempty"`
-	Messages    []said        `json:"messages"`
-	Usage       domain.Usage  `json:"usage"`
-	Finish      string        `json:"finish,omitempty"`
+	Agent       string         `json:"agent,omitempty"`
+	Model       string         `json:"model,omitempty"`
+	MaxTokens   int64          `json:"maxTokens,omitempty"`
+	Temperature *float64       `json:"temperature,omitempty"`
+	Structured  bool           `json:"structured,omitempty"`
+	Tools       []offeredTool  `json:"tools,omitempty"`
+	Messages    []modelMessage `json:"messages"`
+	Usage       domain.Usage   `json:"usage"`
+	Finish      string         `json:"finish,omitempty"`
 
 	calls int // of models
 	// guessed reports that nothing was recorded: the step's input stands for it.
@@ -54,8 +54,8 @@ type offeredTool struct {
 	Called int    `json:"called,omitempty"`
 }
 
-// said is one message of a conversation.
-type said struct {
+// modelMessage is one message of a conversation.
+type modelMessage struct {
 	Role   string          `json:"role"` // system, user, assistant, tool, handoff
 	Agent  string          `json:"agent,omitempty"`
 	Text   string          `json:"text,omitempty"`
@@ -147,7 +147,7 @@ func promptOf(st *step, a *attempt) prompt {
 			at.rows = append(at.rows, e)
 		}
 	}
-	f := folding{p: &prompt{Messages: []said{}}, rows: rows, parts: parts, next: 1}
+	f := folding{p: &prompt{Messages: []modelMessage{}}, rows: rows, parts: parts, next: 1}
 	f.part(parts[0], true)
 	for f.next < len(parts) { // whose call is not there
 		f.handoff()
@@ -159,7 +159,7 @@ func promptOf(st *step, a *attempt) prompt {
 		}
 		p.guessed = true
 		if v, err := jsonvalue.Decode(input); err == nil && input != nil {
-			p.Messages = append(p.Messages, said{Role: "user", Text: jsonvalue.Text(v)})
+			p.Messages = append(p.Messages, modelMessage{Role: "user", Text: jsonvalue.Text(v)})
 		}
 	}
 	return *f.p
@@ -206,7 +206,7 @@ func (f *folding) part(c *conversation, first bool) {
 			}
 		}
 		for _, m := range q.Messages {
-			f.p.Messages = append(f.p.Messages, said{Role: m.Role, Text: m.Text})
+			f.p.Messages = append(f.p.Messages, modelMessage{Role: m.Role, Text: m.Text})
 		}
 		f.answer(e, q.Agent, shown)
 	}
@@ -215,7 +215,7 @@ func (f *folding) part(c *conversation, first bool) {
 // answer is what the model said, and what came of the calls that it asked for.
 func (f *folding) answer(e *domain.Entry, agent string, shown map[*domain.Entry]bool) {
 	f.p.calls++
-	m := said{
+	m := modelMessage{
 		Role:   "assistant",
 		Agent:  cmp.Or(e.Agent, agent),
 		TookMs: e.At.Sub(cmpTime(e.StartedAt, e.At)).Milliseconds(),
@@ -260,7 +260,7 @@ func (f *folding) answer(e *domain.Entry, agent string, shown map[*domain.Entry]
 func (f *folding) tool(e *domain.Entry, tool, args string) {
 	f.p.Messages = append(
 		f.p.Messages,
-		said{
+		modelMessage{
 			Role:   "tool",
 			Tool:   tool,
 			Args:   args,
@@ -280,7 +280,7 @@ func (f *folding) handoff() {
 	if len(c.handoff.Input) > 0 && json.Unmarshal(c.handoff.Input, &h) != nil {
 		h.To = c.handoff.Agent
 	}
-	f.p.Messages = append(f.p.Messages, said{Role: "handoff", Agent: h.To, Text: h.Explanation, Failed: c.handoff.Failure, row: c.handoff})
+	f.p.Messages = append(f.p.Messages, modelMessage{Role: "handoff", Agent: h.To, Text: h.Explanation, Failed: c.handoff.Failure, row: c.handoff})
 	f.part(c, false)
 }
 
@@ -342,7 +342,7 @@ func (b inspectorPart) promptTab(i *Inspector, st *step, a *attempt) {
 		v.Tools = append(v.Tools, text)
 	}
 	if p.guessed {
-		v.Says = b.T(
+		v.Text = b.T(
 			"No call of a model is recorded for this attempt: it has not asked yet, or the call was cut short. Below is the input that it was given.",
 		)
 	}
@@ -421,6 +421,6 @@ func (b inspectorPart) messageBlock(p *prompt, n int) kit.Block {
 	if m.row != nil && m.Role != "handoff" {
 		title = append(title, kit.Took(m.row.At.Sub(cmpTime(m.row.StartedAt, m.row.At))))
 	}
-	v.Title, v.Says = strings.Join(title, " · "), strings.Join(says, " · ")
+	v.Title, v.Explanation = strings.Join(title, " · "), strings.Join(says, " · ")
 	return v
 }

@@ -22,7 +22,7 @@ func TestTheConversationOfAStepIsShown(t *testing.T) {
 	}
 	b := site.Browser(t).Login()
 	page := b.Get("/runs/" + run.ID + "?step=answer&tab=prompt")
-	webtest.Says(
+	webtest.HasTexts(
 		t,
 		page,
 		http.StatusOK,
@@ -65,8 +65,8 @@ func TestTheConversationOfAStepIsShown(t *testing.T) {
 		}
 		rest = rest[i:]
 	}
-	webtest.Says(t, b.Get("/runs/"+run.ID+"?step=answer&tab=calls"), http.StatusOK, "Tools offered")
-	webtest.Says(t, b.Get("/runs/"+run.ID+"/steps/1?tab=prompt"), http.StatusOK, "You are the accountant.")
+	webtest.HasTexts(t, b.Get("/runs/"+run.ID+"?step=answer&tab=calls"), http.StatusOK, "Tools offered")
+	webtest.HasTexts(t, b.Get("/runs/"+run.ID+"/steps/1?tab=prompt"), http.StatusOK, "You are the accountant.")
 	file := b.Get("/runs/" + run.ID + "/steps/1/raw/prompt")
 	if file.Code != http.StatusOK || !strings.HasPrefix(file.Header.Get("Content-Disposition"), "attachment") ||
 		!strings.Contains(file.Header.Get("Content-Security-Policy"), "sandbox") {
@@ -99,7 +99,7 @@ func TestThePromptOfAFailedCallIsShown(t *testing.T) {
 		t.Fatal(run.Status)
 	}
 	b := site.Browser(t).Login()
-	webtest.Says(
+	webtest.HasTexts(
 		t,
 		b.Get("/runs/"+run.ID+"?step=say&tab=prompt"),
 		http.StatusOK,
@@ -129,7 +129,7 @@ func TestAForkLeavesOutItems(t *testing.T) {
 	b := site.Browser(t).Login()
 	path := "/runs/" + run.ID + "/fork"
 	page := b.Get(path + "?at=1")
-	webtest.Says(
+	webtest.HasTexts(
 		t,
 		page,
 		http.StatusOK,
@@ -147,7 +147,7 @@ func TestAForkLeavesOutItems(t *testing.T) {
 	form.Set("instead.pay#1[1]", "run")
 	form.Set("instead.pay#1[2]", "recorded")
 	form.Set("do", "check")
-	webtest.Says(
+	webtest.HasTexts(
 		t,
 		b.Post(path, form),
 		http.StatusOK,

@@ -171,7 +171,7 @@ func (b *record) findForm(blocks []kit.Block) *kit.FindForm {
 	if lines < findFrom && f.Find == "" {
 		return nil
 	}
-	f.Says = b.N(n, "Found %s time.", "Found %s times.")
+	f.Hits = b.N(n, "Found %s time.", "Found %s times.")
 	for _, key := range part.Kept {
 		if v := b.Query(key); v != "" && key != "find" && key != "into" && key != "nth" {
 			f.Kept = append(f.Kept, kit.Field{Name: key, Value: v})

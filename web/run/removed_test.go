@@ -44,17 +44,17 @@ func TestWhatRetentionRemovedKeepsItsDigest(t *testing.T) {
 	last := before.Rows[len(before.Rows)-1].Digest
 	b := site.Browser(t).Login()
 	page := "/runs/" + run.ID
-	webtest.Says(t, b.Get(page+"?view=io"), http.StatusOK, "Removed by retention on", "sha256:"+before.Created, "sha256:"+last)
+	webtest.HasTexts(t, b.Get(page+"?view=io"), http.StatusOK, "Removed by retention on", "sha256:"+before.Created, "sha256:"+last)
 	state := b.Get(page + "?view=state")
-	webtest.Says(t, state, http.StatusOK, "Removed by retention on", "sha256:"+before.Created)
+	webtest.HasTexts(t, state, http.StatusOK, "Removed by retention on", "sha256:"+before.Created)
 	for _, d := range before.Rows {
 		if !strings.Contains(state.Body, "sha256:"+d.Digest) {
 			t.Errorf("the state lacks the digest of rows %d to %d", d.First, d.Last)
 		}
 	}
-	webtest.Says(t, b.Get(page+"/raw/0/input"), http.StatusGone, "Removed by retention on", "sha256:"+before.Created)
-	webtest.Says(t, b.Get(page+"/raw/0/output"), http.StatusGone, "sha256:"+last)
-	webtest.Says(t, b.Get(page+"/raw/1/output"), http.StatusGone, "sha256:"+before.Rows[0].Digest)
+	webtest.HasTexts(t, b.Get(page+"/raw/0/input"), http.StatusGone, "Removed by retention on", "sha256:"+before.Created)
+	webtest.HasTexts(t, b.Get(page+"/raw/0/output"), http.StatusGone, "sha256:"+last)
+	webtest.HasTexts(t, b.Get(page+"/raw/1/output"), http.StatusGone, "sha256:"+before.Rows[0].Digest)
 }
 
 // The page of a deleted run keeps its address: it shows that the run is deleted, and offers nothing that
@@ -66,17 +66,17 @@ func TestTheRunThatWasDeletedSaysSo(t *testing.T) {
 	run := site.Run(t, "breaks", `{}`)
 	b := site.Browser(t).Login()
 	page := "/runs/" + run.ID
-	webtest.Says(t, b.Get(page), http.StatusOK, page+"/resume", page+"/delete")
+	webtest.HasTexts(t, b.Get(page), http.StatusOK, page+"/resume", page+"/delete")
 	if _, err := site.Engine.Act(t.Context(), domain.System, domain.ActionRequest{Run: run.ID, Action: domain.ActionDelete}); err != nil {
 		t.Fatal(err)
 	}
 	after := b.Get(page)
-	webtest.Says(t, after, http.StatusOK, "This run was deleted on", page+"/rerun")
+	webtest.HasTexts(t, after, http.StatusOK, "This run was deleted on", page+"/rerun")
 	for _, verb := range []string{"/resume", "/delete"} {
 		if strings.Contains(after.Body, page+verb) {
 			t.Errorf("%s is offered", verb)
 		}
 	}
-	webtest.Says(t, b.Get(page+"/delete"), http.StatusOK, "The run was deleted before")
-	webtest.Says(t, b.Get(page+"/resume"), http.StatusOK, "The run was deleted")
+	webtest.HasTexts(t, b.Get(page+"/delete"), http.StatusOK, "The run was deleted before")
+	webtest.HasTexts(t, b.Get(page+"/resume"), http.StatusOK, "The run was deleted")
 }

@@ -40,7 +40,7 @@ func (b *headPart) failureLinks(w *Why) error {
 		if !whole {
 			many = b.T("at least %s", many)
 		}
-		b.alike = kit.Link{Text: b.T("%s runs failed like this", many), Href: "/runs?q=" + url.QueryEscape(q)}
+		b.similar = kit.Link{Text: b.T("%s runs failed like this", many), Href: "/runs?q=" + url.QueryEscape(q)}
 	}
 	if err := b.troubles(); err != nil {
 		return err
@@ -65,7 +65,7 @@ func (b *headPart) failureLinks(w *Why) error {
 			b.Time(g.Last).Text,
 		)
 		b.sameFailure = text
-		b.alike.Text = b.N(
+		b.similar.Text = b.N(
 			int(g.Runs), "%s run failed like this since %s", "%s runs failed like this since %s", b.Time(g.First).Text,
 		)
 	}

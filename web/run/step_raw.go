@@ -42,7 +42,7 @@ func (r stepPage) raw() error {
 	case "output":
 		data = entry.Output
 	case "prompt":
-		if !b.talks(st.node) && len(st.calls) == 0 {
+		if !b.conversations(st.node) && len(st.calls) == 0 {
 			return domain.Errorf(domain.CodeNotFound, "%s asks no model", st.label())
 		}
 		if data, err = json.MarshalIndent(promptOf(st, a), "", "  "); err != nil {

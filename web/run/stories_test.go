@@ -154,7 +154,7 @@ func waitingStory(tb testing.TB) *story {
 			Reason:    "approval",
 			Status:    domain.NodeWaiting,
 			Ref:       "a1",
-			StartedAt: epoch.Add(102 * sec),
+			StartedAt: storyStart.Add(102 * sec),
 			Input:     domain.RawJSON(`{"message":"Post it?"}`),
 		},
 	)
@@ -166,7 +166,7 @@ func waitingStory(tb testing.TB) *story {
 			Visit:   1,
 			Item:    -1,
 			Reason:  domain.WaitApproval,
-			Since:   epoch.Add(102 * sec),
+			Since:   storyStart.Add(102 * sec),
 			Message: "Post INV-20981, 118,000.00 EUR?",
 		},
 	}
@@ -181,7 +181,7 @@ func waitingStory(tb testing.TB) *story {
 			Message:   "Post INV-20981, 118,000.00 EUR?",
 			Digest:    "d",
 			Status:    "open",
-			CreatedAt: epoch.Add(102 * sec),
+			CreatedAt: storyStart.Add(102 * sec),
 		},
 	}
 	return s
@@ -206,7 +206,7 @@ nodes:
 			Status:    domain.NodeCompleted,
 			Final:     true,
 			Effect:    "idempotent",
-			StartedAt: epoch.Add(from),
+			StartedAt: storyStart.Add(from),
 			Output:    domain.RawJSON(fmt.Sprint(i)),
 		}
 		if i%1999 == 1998 || n < 10 && i == 3 {
@@ -253,7 +253,7 @@ edges:
 			took := 20 * time.Millisecond
 			if n.node != "review" {
 				took = 8 * time.Second
-				e.StartedAt = epoch.Add(at)
+				e.StartedAt = storyStart.Add(at)
 				s.row(
 					at,
 					domain.Entry{
@@ -262,7 +262,7 @@ edges:
 						Visit:     visit,
 						Item:      -1,
 						Status:    domain.NodeRunning,
-						StartedAt: epoch.Add(at),
+						StartedAt: storyStart.Add(at),
 						Input:     domain.RawJSON(`"Write"`),
 					},
 				)
@@ -276,7 +276,7 @@ edges:
 						Substep:   1,
 						Status:    domain.NodeCompleted,
 						Decision:  domain.RawJSON(`{"kind":"model"}`),
-						StartedAt: epoch.Add(at),
+						StartedAt: storyStart.Add(at),
 						Usage:     domain.Usage{InputTokens: 900, OutputTokens: 40, Cost: 0.01},
 						Output: domain.RawJSON(
 							`{"text":"I look it up","calls":[{"tool":"http","arguments":"{\"url\":\"https://example.com\"}"}]}`,
@@ -293,7 +293,7 @@ edges:
 						Substep:   2,
 						Status:    domain.NodeCompleted,
 						Decision:  domain.RawJSON(`{"kind":"tool:http"}`),
-						StartedAt: epoch.Add(at + 5*time.Second),
+						StartedAt: storyStart.Add(at + 5*time.Second),
 						Output:    domain.RawJSON(`{"status":200}`),
 					},
 				)
@@ -321,7 +321,7 @@ func forkStory(tb testing.TB) *story {
 	s := failedStory(tb)
 	s.run.ID, s.run.ForkedFrom, s.run.ForkSeq = "01jr8k2mf0s0000000007qx6", s.run.ID, 11
 	s.journal = s.journal[:11]
-	s.run.CreatedAt, s.run.StartedAt, s.run.Error = epoch.Add(10*time.Minute), epoch.Add(10*time.Minute), nil
+	s.run.CreatedAt, s.run.StartedAt, s.run.Error = storyStart.Add(10*time.Minute), storyStart.Add(10*time.Minute), nil
 	s.try(
 		domain.Entry{
 			Node:     "extract_totals",

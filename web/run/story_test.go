@@ -24,10 +24,10 @@ import (
 	"github.com/kairosd/kairosd/web"
 )
 
-// epoch is when all runs of the stories began, morning when their pages are viewed.
+// storyStart is when all runs of the stories began, morning when their pages are viewed.
 var (
-	epoch   = time.Date(2026, 3, 9, 1, 43, 32, 0, time.UTC)
-	morning = time.Date(2026, 3, 9, 2, 1, 0, 0, time.UTC)
+	storyStart = time.Date(2026, 3, 9, 1, 43, 32, 0, time.UTC)
+	morning    = time.Date(2026, 3, 9, 2, 1, 0, 0, time.UTC)
 )
 
 // story is a run whose every moment is known, so that its page is always the
@@ -66,15 +66,15 @@ func tell(tb testing.TB, id, src string) *story {
 			Status:    domain.RunRunning,
 			Actor:     "schedule 0 2 * * *",
 			Input:     domain.RawJSON(`{"invoice_id":"INV-20981","currency":"EUR"}`),
-			CreatedAt: epoch,
-			StartedAt: epoch,
+			CreatedAt: storyStart,
+			StartedAt: storyStart,
 		},
 	}
 }
 
 // row adds a journal row; what is left out is filled in.
 func (s *story) row(at time.Duration, e domain.Entry) *domain.Entry {
-	e.Seq, e.At = int64(len(s.journal)+1), epoch.Add(at)
+	e.Seq, e.At = int64(len(s.journal)+1), storyStart.Add(at)
 	if e.Visit == 0 && e.Node != "" {
 		e.Visit = 1
 	}
@@ -92,7 +92,7 @@ func (s *story) row(at time.Duration, e domain.Entry) *domain.Entry {
 
 // try adds an attempt of a node, which ends in a status; "": it still runs.
 func (s *story) try(e domain.Entry, from, to time.Duration, status domain.NodeStatus, final bool) *domain.Entry {
-	e.StartedAt = epoch.Add(from)
+	e.StartedAt = storyStart.Add(from)
 	if e.Item == 0 {
 		e.Item = -1
 	}
@@ -142,23 +142,23 @@ func (s *story) leads(node, to string) domain.RawJSON {
 func (s *story) ends(at time.Duration, status domain.RunStatus) {
 	s.run.Status = status
 	if status.Final() {
-		s.run.EndedAt = epoch.Add(at)
+		s.run.EndedAt = storyStart.Add(at)
 	}
 }
 
-// told serves stories as a server with nothing else in it.
-type told struct {
+// audited serves stories as a server with nothing else in it.
+type storyServer struct {
 	web.Reader
 	web.Engine
 	web.Auth
 	runs []*story
 }
 
-func (o *told) MustEnrol(context.Context, domain.User) (bool, error) { return false, nil }
+func (o *storyServer) MustEnrol(context.Context, domain.User) (bool, error) { return false, nil }
 
-func (o *told) Published() int64 { return 0 }
+func (o *storyServer) Published() int64 { return 0 }
 
-func (o *told) of(id string) (*story, error) {
+func (o *storyServer) of(id string) (*story, error) {
 	i := slices.IndexFunc(o.runs, func(s *story) bool { return strings.HasSuffix(s.run.ID, id) })
 	if i < 0 {
 		return nil, domain.Errorf(domain.CodeNotFound, "run %s not found", id)
@@ -166,7 +166,7 @@ func (o *told) of(id string) (*story, error) {
 	return o.runs[i], nil
 }
 
-func (o *told) FindRun(_ context.Context, id string) (domain.Run, error) {
+func (o *storyServer) FindRun(_ context.Context, id string) (domain.Run, error) {
 	s, err := o.of(id)
 	if err != nil {
 		return domain.Run{}, err
@@ -174,12 +174,12 @@ func (o *told) FindRun(_ context.Context, id string) (domain.Run, error) {
 	return s.run, nil
 }
 
-func (o *told) Look(ctx context.Context, _ domain.Actor, id string) (domain.RunDetail, func() (domain.Preview, error), error) {
+func (o *storyServer) Look(ctx context.Context, _ domain.Actor, id string) (domain.RunDetail, func() (domain.Preview, error), error) {
 	d, err := o.Detail(ctx, id)
 	return d, nil, err
 }
 
-func (o *told) Detail(_ context.Context, id string) (domain.RunDetail, error) {
+func (o *storyServer) Detail(_ context.Context, id string) (domain.RunDetail, error) {
 	s, err := o.of(id)
 	if err != nil {
 		return domain.RunDetail{}, err
@@ -187,7 +187,7 @@ func (o *told) Detail(_ context.Context, id string) (domain.RunDetail, error) {
 	return domain.RunDetail{Run: s.run, Waits: s.waits, Journal: s.journal, Damage: s.damage}, nil
 }
 
-func (o *told) Program(_ context.Context, hash string) (*walk.Program, error) {
+func (o *storyServer) Program(_ context.Context, hash string) (*walk.Program, error) {
 	for _, s := range o.runs {
 		if s.program.Hash == hash {
 			return s.program, nil
@@ -197,7 +197,7 @@ func (o *told) Program(_ context.Context, hash string) (*walk.Program, error) {
 }
 
 // Effects are what the nodes say.
-func (o *told) Effects(ctx context.Context, hash string) ([]walk.Effect, error) {
+func (o *storyServer) Effects(ctx context.Context, hash string) ([]walk.Effect, error) {
 	p, err := o.Program(ctx, hash)
 	if err != nil {
 		return nil, err
@@ -210,7 +210,7 @@ func (o *told) Effects(ctx context.Context, hash string) ([]walk.Effect, error) 
 }
 
 // Preview reports that what failed and what never ran would run.
-func (o *told) Preview(_ context.Context, _ domain.Actor, req domain.ActionRequest) (domain.Preview, error) {
+func (o *storyServer) Preview(_ context.Context, _ domain.Actor, req domain.ActionRequest) (domain.Preview, error) {
 	s, err := o.of(req.Run)
 	if err != nil {
 		return domain.Preview{}, err
@@ -243,28 +243,28 @@ func (o *told) Preview(_ context.Context, _ domain.Actor, req domain.ActionReque
 	return p, nil
 }
 
-func (o *told) Prediction(context.Context, string) ([]domain.Prediction, error) {
+func (o *storyServer) Prediction(context.Context, string) ([]domain.Prediction, error) {
 	return []domain.Prediction{
 		{Answer: "approve", Next: []domain.PreviewStep{{Node: "post", Type: "http"}}},
 		{Answer: "reject", Ends: domain.RunCompleted},
 	}, nil
 }
 
-func (o *told) Runs(context.Context, domain.RunFilter) (domain.List[domain.Run], error) {
+func (o *storyServer) Runs(context.Context, domain.RunFilter) (domain.List[domain.Run], error) {
 	return domain.List[domain.Run]{}, nil
 }
 
-func (o *told) RunsCount(context.Context, domain.RunFilter, int) (int, bool, error) {
+func (o *storyServer) RunsCount(context.Context, domain.RunFilter, int) (int, bool, error) {
 	return 12, true, nil
 }
 
 // PlanFlow has no earlier runs.
-func (o *told) PlanFlow(context.Context, string, int, time.Time) (domain.PlanFlow, error) {
+func (o *storyServer) PlanFlow(context.Context, string, int, time.Time) (domain.PlanFlow, error) {
 	return domain.PlanFlow{}, nil
 }
 
 // FailureGroups reports that the failure of the first story's run is one of twelve.
-func (o *told) FailureGroups(context.Context, int) ([]domain.FailureGroup, error) {
+func (o *storyServer) FailureGroups(context.Context, int) ([]domain.FailureGroup, error) {
 	run := o.runs[0].run
 	if run.Error == nil {
 		return nil, nil
@@ -275,46 +275,46 @@ func (o *told) FailureGroups(context.Context, int) ([]domain.FailureGroup, error
 			Node:   run.Error.Node,
 			Code:   run.Error.Code,
 			Runs:   12,
-			First:  epoch.Add(-15 * time.Minute),
+			First:  storyStart.Add(-15 * time.Minute),
 			Last:   run.EndedAt,
 			Newest: run.ID,
 		},
 	}, nil
 }
 
-func (o *told) FailureOrigin(context.Context, domain.FailureRef) (domain.FailureOrigin, error) {
+func (o *storyServer) FailureOrigin(context.Context, domain.FailureRef) (domain.FailureOrigin, error) {
 	return domain.FailureOrigin{
 		Version:     14,
-		FirstAt:     epoch.Add(-15 * time.Minute),
+		FirstAt:     storyStart.Add(-15 * time.Minute),
 		Good:        "01jr8k2mf0s0000000007qwn",
 		GoodVersion: 13,
-		GoodAt:      epoch.Add(-30 * time.Minute),
+		GoodAt:      storyStart.Add(-30 * time.Minute),
 	}, nil
 }
 
-func (o *told) FailureAcks(context.Context, time.Time, int) ([]domain.FailureAck, error) {
+func (o *storyServer) FailureAcks(context.Context, time.Time, int) ([]domain.FailureAck, error) {
 	return nil, nil
 }
 
-func (o *told) AuditEvents(context.Context, domain.AuditFilter) (domain.List[domain.AuditEvent], error) {
+func (o *storyServer) AuditEvents(context.Context, domain.AuditFilter) (domain.List[domain.AuditEvent], error) {
 	return domain.List[domain.AuditEvent]{}, nil
 }
 
-func (o *told) VersionByNumber(_ context.Context, plan string, number int) (domain.Version, error) {
-	return domain.Version{PlanID: plan, Number: number, Author: "marta", CreatedAt: epoch.Add(-20 * time.Minute)}, nil
+func (o *storyServer) VersionByNumber(_ context.Context, plan string, number int) (domain.Version, error) {
+	return domain.Version{PlanID: plan, Number: number, Author: "marta", CreatedAt: storyStart.Add(-20 * time.Minute)}, nil
 }
 
-func (o *told) Uses(context.Context, string) ([]domain.Use, error) { return nil, nil }
+func (o *storyServer) Uses(context.Context, string) ([]domain.Use, error) { return nil, nil }
 
-func (o *told) RunCounts(context.Context) (domain.RunCounts, error) {
+func (o *storyServer) RunCounts(context.Context) (domain.RunCounts, error) {
 	return domain.RunCounts{OpenApprovals: 3}, nil
 }
 
-func (o *told) Kept(context.Context, string) (domain.RetainedDigests, error) {
+func (o *storyServer) Kept(context.Context, string) (domain.RetainedDigests, error) {
 	return domain.RetainedDigests{}, nil
 }
 
-func (o *told) Lineage(_ context.Context, id string) ([]domain.Run, error) {
+func (o *storyServer) Lineage(_ context.Context, id string) ([]domain.Run, error) {
 	s, err := o.of(id)
 	if err != nil {
 		return nil, err
@@ -322,7 +322,7 @@ func (o *told) Lineage(_ context.Context, id string) ([]domain.Run, error) {
 	return s.related, nil
 }
 
-func (o *told) Conversation(_ context.Context, id string) (domain.Conversation, error) {
+func (o *storyServer) Conversation(_ context.Context, id string) (domain.Conversation, error) {
 	s, err := o.of(id)
 	if err != nil {
 		return domain.Conversation{}, err
@@ -330,7 +330,7 @@ func (o *told) Conversation(_ context.Context, id string) (domain.Conversation, 
 	return domain.Conversation{Messages: s.messages, Handoffs: s.handoffs}, nil
 }
 
-func (o *told) Notes(_ context.Context, id string) ([]domain.Note, error) {
+func (o *storyServer) Notes(_ context.Context, id string) ([]domain.Note, error) {
 	s, err := o.of(id)
 	if err != nil || s.run.Status != domain.RunFailed {
 		return nil, err
@@ -338,7 +338,7 @@ func (o *told) Notes(_ context.Context, id string) ([]domain.Note, error) {
 	return []domain.Note{{ID: 1, Run: id, Actor: "marta", Text: "waiting for the quota; resume after 06:00", At: s.run.EndedAt}}, nil
 }
 
-func (o *told) Handoffs(_ context.Context, id string) ([]domain.Handoff, error) {
+func (o *storyServer) Handoffs(_ context.Context, id string) ([]domain.Handoff, error) {
 	s, err := o.of(id)
 	if err != nil {
 		return nil, err
@@ -346,7 +346,7 @@ func (o *told) Handoffs(_ context.Context, id string) ([]domain.Handoff, error) 
 	return s.handoffs, nil
 }
 
-func (o *told) Approvals(_ context.Context, f domain.ApprovalFilter) (domain.List[domain.Approval], error) {
+func (o *storyServer) Approvals(_ context.Context, f domain.ApprovalFilter) (domain.List[domain.Approval], error) {
 	s, err := o.of(f.Run)
 	if err != nil {
 		return domain.List[domain.Approval]{}, err
@@ -354,11 +354,11 @@ func (o *told) Approvals(_ context.Context, f domain.ApprovalFilter) (domain.Lis
 	return domain.List[domain.Approval]{Items: s.approval}, nil
 }
 
-func (o *told) Plan(context.Context, string) (domain.Plan, error) {
+func (o *storyServer) Plan(context.Context, string) (domain.Plan, error) {
 	return domain.Plan{ID: "p1", Key: "invoice-triage", Latest: 15}, nil
 }
 
-func (o *told) JournalPage(_ context.Context, id string, after int64, limit int) ([]domain.Entry, error) {
+func (o *storyServer) JournalPage(_ context.Context, id string, after int64, limit int) ([]domain.Entry, error) {
 	s, err := o.of(id)
 	if err != nil {
 		return nil, err
@@ -370,46 +370,46 @@ func (o *told) JournalPage(_ context.Context, id string, after int64, limit int)
 	return rows, nil
 }
 
-func (o *told) Session(context.Context, string) (domain.User, error) {
+func (o *storyServer) Session(context.Context, string) (domain.User, error) {
 	return domain.User{ID: "u1", Name: "marta", Role: domain.RoleAdmin}, nil
 }
 
 // stories are what pages read of them through the application.
 type stories struct {
 	app.Store
-	told *told
+	server *storyServer
 }
 
 func (s stories) FindRun(ctx context.Context, id string) (domain.Run, error) {
-	return s.told.FindRun(ctx, id)
+	return s.server.FindRun(ctx, id)
 }
 
 func (s stories) Approvals(ctx context.Context, f domain.ApprovalFilter) (domain.List[domain.Approval], error) {
-	return s.told.Approvals(ctx, f)
+	return s.server.Approvals(ctx, f)
 }
 
 func (s stories) Notes(ctx context.Context, run string) ([]domain.Note, error) {
-	return s.told.Notes(ctx, run)
+	return s.server.Notes(ctx, run)
 }
 
 func (s stories) AuditEvents(ctx context.Context, f domain.AuditFilter) (domain.List[domain.AuditEvent], error) {
-	return s.told.AuditEvents(ctx, f)
+	return s.server.AuditEvents(ctx, f)
 }
 
 func (s stories) FailureGroups(ctx context.Context, limit int) ([]domain.FailureGroup, error) {
-	return s.told.FailureGroups(ctx, limit)
+	return s.server.FailureGroups(ctx, limit)
 }
 
 func (s stories) FailureOrigin(ctx context.Context, ref domain.FailureRef) (domain.FailureOrigin, error) {
-	return s.told.FailureOrigin(ctx, ref)
+	return s.server.FailureOrigin(ctx, ref)
 }
 
 func (s stories) FailureAcks(ctx context.Context, since time.Time, limit int) ([]domain.FailureAck, error) {
-	return s.told.FailureAcks(ctx, since, limit)
+	return s.server.FailureAcks(ctx, since, limit)
 }
 
 // serve is the dashboard over stories, for a user who is logged in.
-func (o *told) serve(tb testing.TB) http.Handler {
+func (o *storyServer) serve(tb testing.TB) http.Handler {
 	tb.Helper()
 	tools, err := tool.NewBox(tb.Context(), tool.BoxOptions{})
 	if err != nil {
@@ -419,7 +419,7 @@ func (o *told) serve(tb testing.TB) http.Handler {
 		web.Config{
 			App: app.New(
 				app.Config{
-					Store:    stories{told: o},
+					Store:    stories{server: o},
 					Engine:   new(engine.Engine),
 					Auth:     new(auth.Service),
 					Bulk:     new(bulk.Service),

@@ -11,7 +11,7 @@ import (
 // their own, and the rest in pages when they are requested.
 func TestATimelineOfTenThousandStepsStaysSmall(t *testing.T) {
 	t.Parallel()
-	o := &told{runs: []*story{manyStory(t, "01jr8k2mf0s0000000007qx4", 10_000)}}
+	o := &storyServer{runs: []*story{manyStory(t, "01jr8k2mf0s0000000007qx4", 10_000)}}
 	path := "/runs/" + o.runs[0].run.ID
 	for query, c := range map[string]struct {
 		rows  int
@@ -49,7 +49,7 @@ func TestATimelineOfTenThousandStepsStaysSmall(t *testing.T) {
 // The timeline cuts idle stretches and shows what the run waited for; all its settings are links.
 func TestTheTimelineCutsIdleTime(t *testing.T) {
 	t.Parallel()
-	o := &told{runs: []*story{waitingStory(t), failedStory(t), forkStory(t), loopStory(t)}}
+	o := &storyServer{runs: []*story{waitingStory(t), failedStory(t), forkStory(t), loopStory(t)}}
 	for path, wants := range map[string][]string{
 		"/runs/" + o.runs[0].run.ID:                    {"15m 47s waiting for approval at ask_human", "Show idle time", `fill="url(#cut)"`, `class="g-human"`, "not taken: has_attachments led to ocr_pages"},
 		"/runs/" + o.runs[0].run.ID + "?idle=show":     {"Cut idle time"},
@@ -71,7 +71,7 @@ func TestTheTimelineCutsIdleTime(t *testing.T) {
 // Every other view of such a run is bounded too.
 func TestViewsOfALargeRunStaySmall(t *testing.T) {
 	t.Parallel()
-	o := &told{runs: []*story{manyStory(t, "01jr8k2mf0s0000000007qx4", 10_000), wideStory(t, "01jr8k2mf0s0000000007qxb", 5000)}}
+	o := &storyServer{runs: []*story{manyStory(t, "01jr8k2mf0s0000000007qx4", 10_000), wideStory(t, "01jr8k2mf0s0000000007qxb", 5000)}}
 	for _, s := range o.runs {
 		for _, query := range []string{"view=events", "view=events&kinds=result&rows=1001", "view=state", "view=state&cp=9000&against=3000", "view=handoffs", "view=log", "view=io", "view=graph&mode=ran"} {
 			body := o.look(t, "/runs/"+s.run.ID+"?"+query)

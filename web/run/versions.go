@@ -10,16 +10,16 @@ import (
 	"github.com/kairosd/kairosd/web/kit"
 )
 
-// inForce are the active versions at a time, from the audit log: kairosd itself, and the agents by their
+// activeVersions are the active versions at a time, from the audit log: kairosd itself, and the agents by their
 // prompts.
-type inForce struct {
+type activeVersions struct {
 	kairosd string
 	agents  map[string]string
 }
 
-// inForceAt reads the last start, or applied configuration, before a time. Errors are logged: a step matters
+// activeAt reads the last start, or applied configuration, before a time. Errors are logged: a step matters
 // more than the versions that executed it.
-func (r *request) inForceAt(at time.Time) (f inForce) {
+func (r *request) activeAt(at time.Time) (f activeVersions) {
 	var since time.Time
 	for _, action := range []string{"daemon.start", "config.reload"} {
 		list, err := r.App.Audit.List(
@@ -29,7 +29,7 @@ func (r *request) inForceAt(at time.Time) (f inForce) {
 		)
 		if err != nil {
 			r.Site.Logger.Error("the active versions", "action", action, "err", err)
-			return inForce{}
+			return activeVersions{}
 		}
 		if len(list.Items) == 0 {
 			continue
@@ -48,27 +48,27 @@ func (r *request) inForceAt(at time.Time) (f inForce) {
 	return f
 }
 
-// doers adds the agent, the models and the tool of a step, as far as there are records
+// participants adds the agent, the models and the tool of a step, as far as there are records
 // each with the version that it was of when the step began.
-func (b inspectorPart) doers(st *step, a *attempt, agent string, add func(term, text string)) {
+func (b inspectorPart) participants(st *step, a *attempt, agent string, add func(term, text string)) {
 	tool := ""
 	if i, ok := b.program.Index[st.node]; ok {
 		tool = b.program.Nodes[i].Tool
 	}
-	if agent == "" && tool == "" && !b.talks(st.node) {
+	if agent == "" && tool == "" && !b.conversations(st.node) {
 		return
 	}
 	began := st.started
 	if a != nil {
 		began = a.started
 	}
-	f := b.inForceAt(began)
+	f := b.activeAt(began)
 	if version := f.agents[agent]; version != "" {
 		add(b.T("Agent"), b.T("%s, version %s", kit.Visible(agent), kit.Visible(version)))
 	} else {
 		add(b.T("Agent"), kit.Visible(agent))
 	}
-	if b.talks(st.node) {
+	if b.conversations(st.node) {
 		var models []string
 		for _, m := range promptOf(st, a).Messages {
 			if m.Model != "" && !slices.Contains(models, kit.Visible(m.Model)) {
@@ -83,7 +83,7 @@ func (b inspectorPart) doers(st *step, a *attempt, agent string, add func(term, 
 }
 
 // toolVersion reports where a tool is from, which is what its version depends on.
-func (b inspectorPart) toolVersion(name string, f inForce) string {
+func (b inspectorPart) toolVersion(name string, f activeVersions) string {
 	source := ""
 	if tools, err := b.App.Tools.List(b.Context, b.Who.Actor()); err == nil {
 		if i := slices.IndexFunc(tools, func(t domain.ToolInfo) bool { return t.Name == name }); i >= 0 {

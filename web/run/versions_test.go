@@ -41,6 +41,6 @@ func TestAStepNamesTheVersionsOfWhatDidIt(t *testing.T) {
 		{before.ID, "answer", "<dd>desk</dd>"}, {first.ID, "answer", "desk, version aaaa11112222"}, {second.ID, "answer", "desk, version bbbb33334444"},
 		{first.ID, "answer", "<dt>Model</dt>"}, {posted.ID, "post", "http of kairosd 9.8.7"}, {seed.Failed.ID, "post", "<dd>http</dd>"},
 	} {
-		webtest.Says(t, b.Get("/runs/"+want.run+"?step="+want.step), http.StatusOK, want.says)
+		webtest.HasTexts(t, b.Get("/runs/"+want.run+"?step="+want.step), http.StatusOK, want.says)
 	}
 }

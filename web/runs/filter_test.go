@@ -107,8 +107,8 @@ func TestAFilterKnowsItsValues(t *testing.T) {
 		}
 	}
 	// What is configured is known before anything used it.
-	webtest.Says(t, b.Get("/runs?q=agent:accountant"), http.StatusOK, "No run matches.")
-	webtest.Says(t, b.Get("/runs/suggest?q=error:"), http.StatusOK, code, "1 run needs attention")
+	webtest.HasTexts(t, b.Get("/runs?q=agent:accountant"), http.StatusOK, "No run matches.")
+	webtest.HasTexts(t, b.Get("/runs/suggest?q=error:"), http.StatusOK, code, "1 run needs attention")
 }
 
 // A cell narrows the list; a range of one's own, and the view that the
@@ -128,7 +128,7 @@ func TestCellsRangesAndTheDefaultView(t *testing.T) {
 	if want := "/runs?q=" + url.QueryEscape("plan:ledger since:2030-01-31T08:00Z"); p.Location != want {
 		t.Fatalf("%d %s, want %s", p.Code, p.Location, want)
 	}
-	webtest.Says(
+	webtest.HasTexts(
 		t,
 		b.Get(p.Location),
 		http.StatusOK,
@@ -136,7 +136,7 @@ func TestCellsRangesAndTheDefaultView(t *testing.T) {
 		`value="2030-01-31T08:00"`,
 		"<b>Custom</b>",
 	)
-	webtest.Says(t, b.Get("/runs?from=soon"), http.StatusUnprocessableEntity)
+	webtest.HasTexts(t, b.Get("/runs?from=soon"), http.StatusUnprocessableEntity)
 	f := webtest.Form(t, b.Get("/runs?q=plan:ledger").Body, "/views/default")
 	if p := b.Post("/views/default", f); p.Location != "/runs?q=plan%3Aledger" {
 		t.Fatalf("%d %s", p.Code, p.Location)
@@ -144,11 +144,11 @@ func TestCellsRangesAndTheDefaultView(t *testing.T) {
 	if p := b.Get("/runs"); p.Location != "/runs?q=plan%3Aledger" {
 		t.Errorf("the list opens with %d %s", p.Code, p.Location)
 	}
-	webtest.Says(t, b.Get("/runs?q="), http.StatusOK, "report")
+	webtest.HasTexts(t, b.Get("/runs?q="), http.StatusOK, "report")
 	f = webtest.Form(t, b.Get("/runs?q=plan:ledger").Body, "/views/default")
 	f.Set("remove", "1")
 	b.Post("/views/default", f)
-	webtest.Says(t, b.Get("/runs"), http.StatusOK, "report")
+	webtest.HasTexts(t, b.Get("/runs"), http.StatusOK, "report")
 }
 
 // The list's pages keep how many rows one wants, and say how many match in one
@@ -161,11 +161,11 @@ func TestPagesOfTheListKeepTheirSize(t *testing.T) {
 		site.Run(t, "report", `null`)
 	}
 	b := site.Browser(t).Login()
-	webtest.Says(t, b.Get("/runs?n=25"), http.StatusOK, "25 shown, 35 match", "Times are in UTC.")
+	webtest.HasTexts(t, b.Get("/runs?n=25"), http.StatusOK, "25 shown, 35 match", "Times are in UTC.")
 	older := between(b.Get("/runs?n=25").Body, `rel="next" href="`, `"`)
-	webtest.Says(t, b.Get(strings.ReplaceAll(older, "&amp;", "&")), http.StatusOK, `href="/runs?n=25&amp;q="`)
+	webtest.HasTexts(t, b.Get(strings.ReplaceAll(older, "&amp;", "&")), http.StatusOK, `href="/runs?n=25&amp;q="`)
 	b.Post("/display", url.Values{"csrf": {b.Get("/me").Hidden().Get("csrf")}, "lang": {"es"}, "back": {"/"}})
-	webtest.Says(t, b.Get("/runs?n=25"), http.StatusOK, "25 mostradas, coinciden 35")
+	webtest.HasTexts(t, b.Get("/runs?n=25"), http.StatusOK, "25 mostradas, coinciden 35")
 }
 
 // between is what stands between two texts.

@@ -117,7 +117,7 @@ func (s *section) listRuns(c *ui.Context, p *RunsPage, q string, f domain.RunFil
 			return err
 		}
 		if pick && len(p.Rows) > 0 {
-			offerActs(c, p, q, len(p.Rows))
+			offerActions(c, p, q, len(p.Rows))
 		}
 		p.Pill = followed(q, list) + "&sorted=1"
 		return s.table(c, p, q, list, by, pick && len(p.Rows) > 0)
@@ -168,7 +168,7 @@ func (s *section) listRuns(c *ui.Context, p *RunsPage, q string, f domain.RunFil
 	}
 	p.Pill = followed(q, list.Items)
 	if pick && len(p.Rows) > 0 {
-		offerActs(c, p, q, matching)
+		offerActions(c, p, q, matching)
 	}
 	if len(p.Rows) == 0 && q != "" {
 		s.narrower(c, p, q)
@@ -185,8 +185,8 @@ func followed(q string, list []domain.Run) string {
 	return "/runs/changes?" + url.Values{"q": {q}, "ids": {strings.Join(ids, ",")}}.Encode()
 }
 
-// offerActs adds what can be done to the chosen runs, and to all that match.
-func offerActs(c *ui.Context, p *RunsPage, q string, matching int) {
+// offerActions adds what can be done to the chosen runs, and to all that match.
+func offerActions(c *ui.Context, p *RunsPage, q string, matching int) {
 	all := c.T("All %s that match", c.Number(int64(min(matching, domain.MaxBulkRuns))))
 	if matching == unknown {
 		all = c.T("All that match")
@@ -205,7 +205,7 @@ func offerActs(c *ui.Context, p *RunsPage, q string, matching int) {
 			!strings.Contains(q, "needs_you") {
 			continue
 		}
-		p.Acts = append(p.Acts, kit.Link{Text: words[v.Action], Key: string(v.Action), Danger: v.Danger})
+		p.Actions = append(p.Actions, kit.Link{Text: words[v.Action], Key: string(v.Action), Danger: v.Danger})
 		if q != "" && (matching > len(p.Rows) || matching == unknown) {
 			p.AllHref = append(
 				p.AllHref,

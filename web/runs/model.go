@@ -87,7 +87,7 @@ type Table struct {
 // Selection is what can be done with many runs of the list.
 type Selection struct {
 	// Bulk operations, if the reader may start any.
-	Acts    []kit.Link
+	Actions []kit.Link
 	All     string // "select all 27 that match"
 	AllHref []kit.Link
 	Back    string

@@ -33,6 +33,6 @@ func TestATypedFilterKeepsTheList(t *testing.T) {
 			t.Errorf("while %q is typed: %d, %d runs", q, p.Code, n)
 		}
 	}
-	webtest.Says(t, typed("status:failed pla"), http.StatusOK, "pla matches no run. The list ignores it.")
-	webtest.Says(t, typed("status:fai "), http.StatusBadRequest, `role="alert"`)
+	webtest.HasTexts(t, typed("status:failed pla"), http.StatusOK, "pla matches no run. The list ignores it.")
+	webtest.HasTexts(t, typed("status:fai "), http.StatusBadRequest, `role="alert"`)
 }

@@ -21,11 +21,11 @@ func (s *section) routes() []ui.Route {
 
 // done are the messages after an action.
 var done = []ui.Done{
-	{Name: "retained", Path: "/settings/retention", Says: locale.Mark("Expired data deleted.")},
+	{Name: "retained", Path: "/settings/retention", Message: locale.Mark("Expired data deleted.")},
 	{
-		Name: "tested",
-		Path: "/settings/notifications/:channel/test",
-		Says: locale.Mark("Test sent. The first row of the list shows the result."),
+		Name:    "tested",
+		Path:    "/settings/notifications/:channel/test",
+		Message: locale.Mark("Test sent. The first row of the list shows the result."),
 	},
-	{Name: "rotated", Path: "/settings/secrets/:secret/rotate", Says: locale.Mark("The new value is in use.")},
+	{Name: "rotated", Path: "/settings/secrets/:secret/rotate", Message: locale.Mark("The new value is in use.")},
 }

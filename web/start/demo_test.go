@@ -23,10 +23,10 @@ func TestThePlugIsPulledFromThePage(t *testing.T) {
 		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
 	}
 	moving := b.Get("/demo")
-	webtest.Says(t, moving, http.StatusOK, `data-live="demo"`, `>Stop</button>`, `href="/demo">Reload`)
-	webtest.Says(t, b.Post("/demo", f), http.StatusSeeOther) // the same form, sent twice
+	webtest.HasTexts(t, moving, http.StatusOK, `data-live="demo"`, `>Stop</button>`, `href="/demo">Reload`)
+	webtest.HasTexts(t, b.Post("/demo", f), http.StatusSeeOther) // the same form, sent twice
 	f.Set("idem", "another")
-	webtest.Says(t, b.Post("/demo", f), http.StatusConflict, "A demonstration is in progress, started by marta")
+	webtest.HasTexts(t, b.Post("/demo", f), http.StatusConflict, "A demonstration is in progress, started by marta")
 
 	site.Demo.Set(webtest.DemoInDoubt())
 	part := b.Do(webtest.Request(t, "GET", site.URL+"/demo", "", "HX-Request", "true", "HX-Target", "demo-progress",
@@ -35,7 +35,7 @@ func TestThePlugIsPulledFromThePage(t *testing.T) {
 		t.Error("a page that follows does not load the question")
 	}
 	asking := b.Get("/demo")
-	webtest.Says(t, asking, http.StatusOK, "Did the payment happen?", "a payment of 240 with the receipt r-1", "It happened",
+	webtest.HasTexts(t, asking, http.StatusOK, "Did the payment happen?", "a payment of 240 with the receipt r-1", "It happened",
 		"It did not happen: run it again", "SIGKILL", "k1")
 	if strings.Contains(asking.Body, `data-live="demo"`) {
 		t.Error("a page with a question follows: the question may vanish under the pointer")
@@ -45,10 +45,10 @@ func TestThePlugIsPulledFromThePage(t *testing.T) {
 	if p := b.Post("/demo/answer", f); p.Code != http.StatusSeeOther || p.Location != "/demo" {
 		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
 	}
-	webtest.Says(t, b.Get("/demo"), http.StatusOK, "The run completed. The ledger has 1 payment.", `action="/demo"`)
+	webtest.HasTexts(t, b.Get("/demo"), http.StatusOK, "The run completed. The ledger has 1 payment.", `action="/demo"`)
 	f.Set("idem", "late")
-	webtest.Says(t, b.Post("/demo/answer", f), http.StatusConflict, "No payment is in doubt")
+	webtest.HasTexts(t, b.Post("/demo/answer", f), http.StatusConflict, "No payment is in doubt")
 
 	site.Demo.Set(demo.State{Phase: demo.Failed, Ended: time.Now(), Error: domain.Messagef("the demonstration was stopped")})
-	webtest.Says(t, b.Get("/demo"), http.StatusOK, "The demonstration ended early", "The demonstration was stopped")
+	webtest.HasTexts(t, b.Get("/demo"), http.StatusOK, "The demonstration ended early", "The demonstration was stopped")
 }

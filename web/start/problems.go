@@ -11,9 +11,9 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// misfits describes, in the terms of the form, the problems of the input in its fields: missing and invalid
+// inputProblems describes, in the terms of the form, the problems of the input in its fields: missing and invalid
 // ones, each beside its field and above all of them.
-func misfits(c *ui.Context, p *StartPage, schema any, values map[string]any) bool {
+func inputProblems(c *ui.Context, p *StartPage, schema any, values map[string]any) bool {
 	props, required, order := form.Properties(schema)
 	wrong := map[string]string{}
 	for _, name := range order {

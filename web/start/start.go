@@ -280,7 +280,7 @@ func (s *section) start(c *ui.Context) error {
 		if err != nil {
 			return err
 		}
-		if misfits(c, &p, program.InputSchema, values) {
+		if inputProblems(c, &p, program.InputSchema, values) {
 			return c.Render(http.StatusUnprocessableEntity, Start(p))
 		}
 		if req.Input, err = jsonvalue.Encode(values); err != nil {

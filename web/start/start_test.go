@@ -30,7 +30,7 @@ nodes:
 	b := site.Browser(t).Login()
 	form := b.Get("/plans/invoice/start").Hidden()
 	p := b.Post("/plans/invoice/start", form)
-	webtest.Says(
+	webtest.HasTexts(
 		t,
 		p,
 		http.StatusUnprocessableEntity,
@@ -47,7 +47,7 @@ nodes:
 	}
 	form.Set("f.customer", "Ada & Co")
 	form.Set("f.amount", "0")
-	webtest.Says(
+	webtest.HasTexts(
 		t,
 		b.Post("/plans/invoice/start", form),
 		http.StatusUnprocessableEntity,
@@ -65,5 +65,5 @@ nodes:
 		t.Errorf("a form whose fields may all be empty: %d %s", p.Code, webtest.Words(p.Body))
 	}
 	form = b.Get("/plans/bare/start").Hidden()
-	webtest.Says(t, b.Post("/plans/bare/start", form), http.StatusUnprocessableEntity, "this plan takes an input, and none was entered")
+	webtest.HasTexts(t, b.Post("/plans/bare/start", form), http.StatusUnprocessableEntity, "this plan takes an input, and none was entered")
 }

@@ -17,7 +17,7 @@ type SystemPage struct {
 	Maintenance   string
 	CanMaintain   bool
 	Health        []kit.Fact
-	HealthMetrics []Vital
+	HealthMetrics []HealthMetric
 	Storage       []kit.Fact
 	Plans         []PlanStorage
 	PlansAt       kit.Time
@@ -50,7 +50,7 @@ type SystemLogPage struct {
 	Parts  []kit.Link
 	Levels []kit.Option
 	Query  string
-	Says   string
+	Text   string
 	Lines  []DaemonLine
 }
 

@@ -22,6 +22,6 @@ func (s *section) routes() []ui.Route {
 
 // done are the actions that the next page confirms.
 var done = []ui.Done{
-	{Name: "released", Path: "/system/release", Says: locale.Mark("All held runs are released.")},
-	{Name: "backed-up", Path: "/system/backup", Says: locale.Mark("The backup is made and verified.")},
+	{Name: "released", Path: "/system/release", Message: locale.Mark("All held runs are released.")},
+	{Name: "backed-up", Path: "/system/backup", Message: locale.Mark("The backup is made and verified.")},
 }

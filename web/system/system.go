@@ -39,7 +39,7 @@ func (s *section) system(c *ui.Context) error {
 		return err
 	}
 	p := SystemPage{
-		HealthMetrics: s.vitals(c, v, i, providers, tools),
+		HealthMetrics: s.healthMetrics(c, v, i, providers, tools),
 		Shell:         c.Shell("system", "System"),
 		Idem:          kit.NewID(),
 		Parts:         s.systemTabs(c, "/system"),
@@ -285,13 +285,13 @@ func (s *section) systemLog(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
-	p.Says = c.T("The newest lines since the start, newest first. Everything is on the daemon's standard error.")
+	p.Text = c.T("The newest lines since the start, newest first. Everything is on the daemon's standard error.")
 	if len(lines) > shownLines {
-		p.Says = c.T("The newest %s of %s lines that match, newest first.", c.Number(shownLines), c.Number(int64(len(lines))))
+		p.Text = c.T("The newest %s of %s lines that match, newest first.", c.Number(shownLines), c.Number(int64(len(lines))))
 		lines = lines[:shownLines]
 	}
 	if len(lines) == 0 {
-		p.Says = c.T("No line matches.")
+		p.Text = c.T("No line matches.")
 	}
 	for _, l := range lines {
 		p.Lines = append(

@@ -61,7 +61,7 @@ func unchanged(c *Context, part []byte) bool {
 
 // To answers a POST: the result is a page of its own, which confirms the action.
 func (c *Context) To(address string) error {
-	sayDone(c)
+	showDone(c)
 	if c.HTMX() {
 		c.Echo.Response().Header().Set("HX-Redirect", address)
 		return c.Echo.NoContent(http.StatusNoContent)

@@ -7,18 +7,18 @@ import (
 // Done is an action and its confirmation on the page that follows, where nothing on that page would show it
 // otherwise.
 type Done struct {
-	Name string // of the cookie's value
-	Path string // of the route
-	Act  string // which of its acts, as its form or address names it; empty: the only one
-	Says string // a message
+	Name    string // of the cookie's value
+	Path    string // of the route
+	Action  string // which of its acts, as its form or address names it; empty: the only one
+	Message string // a message
 }
 
-// deedFields are the fields by which forms name one of several acts.
-var deedFields = []string{"do", "session"}
+// actionFields are the fields by which forms name one of several acts.
+var actionFields = []string{"do", "session"}
 
-// sayDone lets the next page confirm the action. It is in a cookie, because the answer to a form is another
+// showDone lets the next page confirm the action. It is in a cookie, because the answer to a form is another
 // address (POST, 303). The cookie only names a row of the table, so a forged one cannot show other text.
-func sayDone(c *Context) {
+func showDone(c *Context) {
 	if c.Echo.Request().Method != http.MethodPost {
 		return
 	}
@@ -27,11 +27,11 @@ func sayDone(c *Context) {
 		if d.Path != c.Echo.Path() {
 			continue
 		}
-		if d.Act == "" && of == nil {
+		if d.Action == "" && of == nil {
 			of = &c.Site.Done[i]
 		}
-		for _, f := range deedFields {
-			if d.Act != "" && (c.Echo.FormValue(f) == d.Act || c.Echo.Param("action") == d.Act) {
+		for _, f := range actionFields {
+			if d.Action != "" && (c.Echo.FormValue(f) == d.Action || c.Echo.Param("action") == d.Action) {
 				of = &c.Site.Done[i]
 			}
 		}
@@ -41,8 +41,8 @@ func sayDone(c *Context) {
 	}
 }
 
-// whatWasDone is what the act before this page did, said once.
-func whatWasDone(c *Context) string {
+// doneMessage is what the act before this page did, said once.
+func doneMessage(c *Context) string {
 	if c.Echo.Request().Method != http.MethodGet || c.HTMX() {
 		return ""
 	}
@@ -53,7 +53,7 @@ func whatWasDone(c *Context) string {
 	setDoneCookie(c, "", -1)
 	for _, d := range c.Site.Done {
 		if d.Name == k.Value {
-			return c.T(d.Says)
+			return c.T(d.Message)
 		}
 	}
 	return ""

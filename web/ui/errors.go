@@ -93,7 +93,7 @@ func (c *Context) Fail(err error) {
 			p.Suggestion = "" // it tells the client to wait, not how long
 		}
 		if c.Display.Lang != locale.English && text == kit.Visible(e.Message) && explained[p.Code] != "" {
-			p.Says = c.T(explained[p.Code])
+			p.Explanation = c.T(explained[p.Code])
 		}
 	case errors.Is(err, context.DeadlineExceeded):
 		p.Code, p.Message = http.StatusServiceUnavailable, c.T("The answer took too long.")

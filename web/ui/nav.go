@@ -9,17 +9,17 @@ import (
 	"github.com/kairosd/kairosd/web/locale"
 )
 
-// place is a word of the navigation. A page belongs to one by the section that it
+// navItem is a word of the navigation. A page belongs to one by the section that it
 // gives to shell.
 //
 // A place with an operation is shown to those who may use it.
-type place struct {
+type navItem struct {
 	section, href, word, icon string
 	op                        app.Operation
 }
 
 // places is the main navigation, in its order.
-var places = []place{
+var places = []navItem{
 	{"home", "/", locale.Mark("Home"), "i-home", ""},
 	{"runs", "/runs", locale.Mark("Runs"), "i-runs", ""},
 	{"approvals", "/approvals", locale.Mark("Approvals"), "i-inbox", ""},
@@ -30,17 +30,17 @@ var places = []place{
 	{"system", "/system", locale.Mark("System"), "i-system", ""},
 }
 
-// phonePlaces are the tabs of a phone: the first places, and the way to any run or plan.
-var phonePlaces = append(slices.Clone(places[:4]), place{"find", "/find", locale.Mark("Jump"), "i-search", ""})
+// phoneNavItems are the tabs of a phone: the first places, and the way to any run or plan.
+var phoneNavItems = append(slices.Clone(places[:4]), navItem{"find", "/find", locale.Mark("Jump"), "i-search", ""})
 
-// ownPlaces is the menu behind the reader's initials: settings and account.
-var ownPlaces = []place{
+// accountNavItems is the menu behind the reader's initials: settings and account.
+var accountNavItems = []navItem{
 	{"me", "/me", locale.Mark("You"), "i-user", ""},
 	{"settings", "/settings/users", locale.Mark("Settings"), "i-system", app.ListUsers},
 }
 
 // nav is a navigation as a page shows it.
-func nav(c *Context, places []place, section string, pending int64) []kit.Link {
+func nav(c *Context, places []navItem, section string, pending int64) []kit.Link {
 	out := make([]kit.Link, 0, len(places))
 	for _, p := range places {
 		if p.op != "" && !c.May(p.op) {
@@ -62,7 +62,7 @@ func (c *Context) Lists() []kit.Link {
 		section = first
 	}
 	var home, list kit.Link
-	for _, l := range append(nav(c, places, section, 0), nav(c, ownPlaces, section, 0)...) {
+	for _, l := range append(nav(c, places, section, 0), nav(c, accountNavItems, section, 0)...) {
 		switch {
 		case l.Href == "/":
 			home = kit.Link{Text: l.Text, Href: l.Href}

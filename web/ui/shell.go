@@ -28,7 +28,7 @@ func (c *Context) Shell(section, title string) kit.Shell {
 		s.Here = c.Echo.Request().URL.RequestURI()
 		s.JSON = apiAddress(c)
 	}
-	s.Done = whatWasDone(c)
+	s.Done = doneMessage(c)
 	if c.Who.Name != "" {
 		s.Node, s.Idle = c.Site.Node, c.Site.Idle.Milliseconds()
 		if counts, err := c.Site.Reader.RunCounts(c); err == nil {
@@ -45,7 +45,7 @@ func (c *Context) Shell(section, title string) kit.Shell {
 			}
 		}
 	}
-	s.Initials, s.Own = kit.Initials(c.Who.Name), nav(c, ownPlaces, section, 0)
-	s.Nav, s.Tabs = nav(c, places, section, s.Pending), nav(c, phonePlaces, section, s.Pending)
+	s.Initials, s.Own = kit.Initials(c.Who.Name), nav(c, accountNavItems, section, 0)
+	s.Nav, s.Tabs = nav(c, places, section, s.Pending), nav(c, phoneNavItems, section, s.Pending)
 	return s
 }

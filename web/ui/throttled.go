@@ -10,9 +10,9 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// respite is how long a refused client must wait, in seconds or, where that is long, in minutes, and until
+// retryAfter is how long a refused client must wait, in seconds or, where that is long, in minutes, and until
 // when: the page stays open while the time passes. 0: unknown. The answer's header has it too.
-func respite(c *Context, err error) (n int, minutes bool, until string) {
+func retryAfter(c *Context, err error) (n int, minutes bool, until string) {
 	e, ok := errors.AsType[*domain.Error](err)
 	if !ok || e.RetryAfter <= 0 {
 		return 0, false, ""
@@ -28,7 +28,7 @@ func respite(c *Context, err error) (n int, minutes bool, until string) {
 
 // Wait is when to try again; empty: unknown.
 func (c *Context) Wait(err error) string {
-	n, minutes, until := respite(c, err)
+	n, minutes, until := retryAfter(c, err)
 	switch {
 	case n == 0:
 		return ""
@@ -43,7 +43,7 @@ func (c *Context) TooMany(err error) string {
 	if domain.CodeOf(err) != domain.CodeTooMany {
 		return ""
 	}
-	n, minutes, until := respite(c, err)
+	n, minutes, until := retryAfter(c, err)
 	switch {
 	case n == 0:
 		return ""

@@ -19,8 +19,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Says checks that a page is there and says what it must.
-func Says(t *testing.T, p Page, code int, wanted ...string) {
+// HasTexts checks that a page is there and says what it must.
+func HasTexts(t *testing.T, p Page, code int, wanted ...string) {
 	t.Helper()
 	if p.Code != code {
 		t.Errorf("%d, want %d\n%s", p.Code, code, p.Body)
@@ -122,8 +122,8 @@ func Request(t *testing.T, method, address, body string, header ...string) *http
 	return req
 }
 
-// Everybody logs in one user of each role; "" is nobody.
-func Everybody(t *testing.T, site *Site) map[domain.Role]*Browser {
+// AllRoles logs in one user of each role; "" is nobody.
+func AllRoles(t *testing.T, site *Site) map[domain.Role]*Browser {
 	t.Helper()
 	who := map[domain.Role]*Browser{"": site.Browser(t), domain.RoleAdmin: site.Browser(t).Login()}
 	for _, role := range []domain.Role{domain.RoleViewer, domain.RoleOperator, domain.RoleAuthor} {

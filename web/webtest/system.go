@@ -16,13 +16,13 @@ type System struct {
 	mu      sync.Mutex
 	now     domain.Server
 	notices []domain.Notice
-	vitals  *domain.HealthMetrics
+	metrics *domain.HealthMetrics
 	backups int
 	broken  error
 }
 
-// installed is the installation as the API has it, where retention is a part of it.
-type installed struct {
+// server is the installation as the API has it, where retention is a part of it.
+type server struct {
 	*System
 	*settings
 }
@@ -85,15 +85,15 @@ func (s *System) Retention() domain.Retention {
 func (s *System) SetHealthMetrics(v domain.HealthMetrics) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.vitals = &v
+	s.metrics = &v
 }
 
 // HealthMetrics are what was set, or those of a daemon that has worked for an hour.
 func (s *System) HealthMetrics(context.Context) (domain.HealthMetrics, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.vitals != nil {
-		return *s.vitals, nil
+	if s.metrics != nil {
+		return *s.metrics, nil
 	}
 	now := time.Now().UTC()
 	v := domain.HealthMetrics{

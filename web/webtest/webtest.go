@@ -137,7 +137,7 @@ func build(tb testing.TB, on *store.Store, access auth.Config, breakers map[stri
 	config.Drafts, config.Planner = s.Drafts.Service, planners
 	set := newSettings(tb, s.Store)
 	config.Bulk, config.Tools = s.Bulk.Service, func() *tool.Box { return s.Tools }
-	config.Server, config.Settings, config.Auth = installed{s.System, set}, set, s.Auth.Service
+	config.Server, config.Settings, config.Auth = server{s.System, set}, set, s.Auth.Service
 	config.Demo = s.Demo
 	s.App, s.Config = app.New(config), config
 	s.Bulk.Of, s.Bulk.Reader = s.App.Bulk, s.Store

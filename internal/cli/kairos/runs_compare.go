@@ -88,7 +88,7 @@ func (c runCommands) compared(d rundiff.Comparison) {
 		} else if ms <= -100 {
 			longer = "-" + milliseconds(-ms)
 		}
-		rows = append(rows, []string{s.Step, seen(s.A), seen(s.B), longer, s.Says})
+		rows = append(rows, []string{s.Step, seen(s.A), seen(s.B), longer, s.Explanation})
 	}
 	c.Table([]string{"STEP", "FIRST", "SECOND", "DURATION", "DIFFERENCE"}, rows)
 	if d.Left > 0 {

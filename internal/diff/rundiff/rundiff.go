@@ -145,8 +145,8 @@ type Step struct {
 	A *Seen `json:"a"`
 	B *Seen `json:"b"`
 	// Why is the reason of the difference, or empty. Says describes it.
-	Why  Why    `json:"why,omitempty"`
-	Says string `json:"says,omitempty"`
+	Why         Why    `json:"why,omitempty"`
+	Explanation string `json:"explanation,omitempty"`
 	// LongerMs is how much longer it took in A than in B.
 	LongerMs int64 `json:"differenceMs"`
 	// Output is how its output in B became that in A; null: it is the same, or not
@@ -203,7 +203,7 @@ func Compare(a, b domain.RunDetail, now time.Time) Comparison {
 				v = diff(s.A.Output, s.B.Output)
 			}
 			if s.Output = &v; s.Volatile() {
-				s.Says = "only dates, IDs, or durations of its output differ"
+				s.Explanation = "only dates, IDs, or durations of its output differ"
 			}
 		}
 		c.Steps = append(c.Steps, s)
@@ -258,19 +258,19 @@ func ranFor(run domain.Run, now time.Time) time.Duration {
 // judge returns how a step differs.
 func (s *Step) judge() {
 	if s.A == nil || s.B == nil {
-		s.Why, s.Says = WhyMissing, "only one run has it"
+		s.Why, s.Explanation = WhyMissing, "only one run has it"
 		return
 	}
 	s.LongerMs = s.A.TookMs - s.B.TookMs
 	switch {
 	case s.A.Status != s.B.Status:
-		s.Why, s.Says = WhyStatus, fmt.Sprintf("it is %s in one and %s in the other", s.A.Status, s.B.Status)
+		s.Why, s.Explanation = WhyStatus, fmt.Sprintf("it is %s in one and %s in the other", s.A.Status, s.B.Status)
 	case s.A.Code != s.B.Code || domain.FingerprintOf(domain.Verbatim(s.A.Message)) != domain.FingerprintOf(domain.Verbatim(s.B.Message)):
-		s.Why, s.Says = WhyError, fmt.Sprintf("it failed with %s in one and with %s in the other", s.A.failure(), s.B.failure())
+		s.Why, s.Explanation = WhyError, fmt.Sprintf("it failed with %s in one and with %s in the other", s.A.failure(), s.B.failure())
 	case s.A.To != s.B.To:
-		s.Why, s.Says = WhyEdge, fmt.Sprintf("it went to %s in one and to %s in the other", s.A.led(), s.B.led())
+		s.Why, s.Explanation = WhyEdge, fmt.Sprintf("it went to %s in one and to %s in the other", s.A.led(), s.B.led())
 	case !bytes.Equal(s.A.Output, s.B.Output):
-		s.Why, s.Says = WhyOutput, "its output differs"
+		s.Why, s.Explanation = WhyOutput, "its output differs"
 	}
 }
 

@@ -105,8 +105,8 @@ func TestRunsPart(t *testing.T) {
 			case d.First == nil:
 				return
 			}
-			if d.First.Step != c.step || d.First.Why != c.why || d.First.Says != c.says {
-				t.Errorf("at %s, %s: %s", d.First.Step, d.First.Why, d.First.Says)
+			if d.First.Step != c.step || d.First.Why != c.why || d.First.Explanation != c.says {
+				t.Errorf("at %s, %s: %s", d.First.Step, d.First.Why, d.First.Explanation)
 			}
 			back := compare(c.b, c.a)
 			if back.First == nil || back.First.Step != c.step || back.First.Why != c.why {

@@ -104,7 +104,7 @@ func (s *upgrade) run(ctx context.Context, allowed bool) error {
 }
 
 func (s *upgrade) upgradeCopy(ctx context.Context, old *sql.DB, from int64, recipients []string) error {
-	before, err := soundness(ctx, old, s.counting(domain.StartExamining))
+	before, err := soundness(ctx, old, s.counting(domain.StartChecking))
 	if err != nil {
 		return err
 	}

@@ -57,23 +57,23 @@ func wayOf(c *ui.Context, f domain.Prediction, v Card) Ahead {
 	}
 	switch {
 	case f.Note == "tail" && approves:
-		a.Says = c.T("The run follows the new version.")
+		a.Text = c.T("The run follows the new version.")
 	case f.Note == "tail":
-		a.Says = c.T("The step's failure stands.")
+		a.Text = c.T("The step's failure stands.")
 	case f.Note == "agent" && f.Answer == "ask_back":
-		a.Says = c.T("The agent reads your comment as the tool's result, continues, and may request again.")
+		a.Text = c.T("The agent reads your comment as the tool's result, continues, and may request again.")
 	case f.Note == "agent":
-		a.Says = c.T("The call is not made. The agent reads the reason and continues.")
+		a.Text = c.T("The call is not made. The agent reads the reason and continues.")
 	case v.Tool != "" && approves:
-		a.Says = c.T("%s is called with exactly these arguments.", v.Tool)
+		a.Text = c.T("%s is called with exactly these arguments.", v.Tool)
 	case len(f.Next) > 0:
-		a.Says, a.Steps = c.T("Next:"), names(f.Next)
+		a.Text, a.Steps = c.T("Next:"), names(f.Next)
 	case f.Ends == domain.RunFailed:
-		a.Says = c.T("The run fails.")
+		a.Text = c.T("The run fails.")
 	case f.Ends != "":
-		a.Says = c.T("The run ends here.")
+		a.Text = c.T("The run ends here.")
 	default:
-		a.Says = c.T("Nothing new starts. The run waits for its other active steps.")
+		a.Text = c.T("Nothing new starts. The run waits for its other active steps.")
 	}
 	for _, e := range f.Effects[:min(len(f.Effects), 12)] {
 		a.Effects = append(a.Effects, fmt.Sprintf("%s · %s · %s", e.Node, e.Type, value.Effect(c, e.Effect)))

@@ -18,7 +18,7 @@ type Card struct {
 	Assignee          string
 	History           string
 	Past              []Card
-	Alike             []kit.Link // acts on all of its kind
+	Similar           []kit.Link // acts on all of its kind
 }
 
 // Origin is where a request comes from.
@@ -81,7 +81,7 @@ type TwoPeople struct {
 
 // Ahead is where an answer leads.
 type Ahead struct {
-	Answer, Says   string
+	Answer, Text   string
 	Steps, Effects []string
 }
 

@@ -41,7 +41,7 @@ func RowOf(c *ui.Context, of domain.Circuit, page string) Row {
 		row.Why = c.N(of.FailuresInRow, "%s call in a row has failed", "%s calls in a row have failed")
 	}
 	if of.Disturbed() && c.Who.Role.Includes(domain.RoleOperator) {
-		row.Act = kit.Link{Text: c.T("Enable…"), Href: enableHref(page, of.Part), Dialog: true}
+		row.Action = kit.Link{Text: c.T("Enable…"), Href: enableHref(page, of.Part), Dialog: true}
 	}
 	return row
 }

@@ -24,7 +24,7 @@ type Row struct {
 	State                    kit.Status
 	Since, ErrorAt           kit.Time
 	Until                    Countdown // empty: it is not open
-	Act                      kit.Link
+	Action                   kit.Link
 }
 
 // Countdown is how long something still takes; At is when it is over, in

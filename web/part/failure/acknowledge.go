@@ -12,7 +12,7 @@ import (
 // AckPage asks for a note about what failed.
 type AckPage struct {
 	kit.Shell
-	Heading, Says, Button, Post   string
+	Heading, Text, Button, Post   string
 	Plan, Node, Code, Fingerprint string
 	Headline                      string // of the newest run
 	Idem, Error                   string
@@ -27,7 +27,7 @@ type AckPage struct {
 }
 
 // AckGroup is a failure among several.
-type AckGroup struct{ Ref, Text, Says string }
+type AckGroup struct{ Ref, Text, Detail string }
 
 // localTime is how browsers write the value of a datetime-local field.
 const localTime = "2006-01-02T15:04"

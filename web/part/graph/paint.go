@@ -123,7 +123,7 @@ func (p *Painter) node(c *ui.Context, n *diagram.Node) Node {
 	said := n.Note
 	switch {
 	case p.States != nil:
-		said = p.stand(c, &v, n)
+		said = p.state(c, &v, n)
 	case p.Href != nil:
 		v.Href = p.Href(n.Members[0])
 	}
@@ -151,8 +151,8 @@ func (p *Painter) node(c *ui.Context, n *diagram.Node) Node {
 	return v
 }
 
-// stand draws into a box what became of it, and returns the same in words.
-func (p *Painter) stand(c *ui.Context, v *Node, n *diagram.Node) string {
+// state draws into a box what became of it, and returns the same in words.
+func (p *Painter) state(c *ui.Context, v *Node, n *diagram.Node) string {
 	st := p.States(n)
 	v.Class, v.Icon, v.Href, v.Detail, v.Heat = st.Status.Key, st.Status.Icon, st.Href, st.Detail, st.Heat
 	if !st.Until.IsZero() {

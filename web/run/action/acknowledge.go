@@ -30,11 +30,11 @@ func (r *request) showAckRun(code int, problem string) error {
 		Crumb:    kit.Link{Text: short, Href: "/runs/" + run.ID},
 	}
 	p.Heading, p.Button = r.T("Acknowledge run %s", short), r.T("Acknowledge run %s", short)
-	p.Says = r.T(
+	p.Text = r.T(
 		"The run needs no attention: it leaves home and its counts, and stays failed. When it fails again, it is back. The note shows on the run's page and on home.",
 	)
 	if run.Status != domain.RunFailed || !run.Attention {
-		p.Says = r.T("This run needs no acknowledgment: it has not failed, or another person acknowledged it.")
+		p.Text = r.T("This run needs no acknowledgment: it has not failed, or another person acknowledged it.")
 		p.NoAck = run.Status != domain.RunFailed
 	}
 	if p.ResumeLater(r.Context); !p.NoAck {

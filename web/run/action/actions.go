@@ -20,16 +20,16 @@ import (
 	"github.com/kairosd/kairosd/web/locale"
 )
 
-// verb describes an operator's action on a page. The words name action and object: a button never reads OK.
-type verb struct {
+// actionText describes an operator's action on a page. The words name action and object: a button never reads OK.
+type actionText struct {
 	action  domain.Action
 	button  string // with %s for the run's short id
-	says    string
+	text    string
 	danger  bool
 	preview bool // the engine computes what would happen
 }
 
-var verbs = []verb{
+var actionTexts = []actionText{
 	{domain.ActionResume, locale.Mark("Resume run %s"), "", false, true},
 	{
 		domain.ActionRerun,
@@ -93,16 +93,16 @@ var verbs = []verb{
 	},
 }
 
-func verbOf(name string) (verb, bool) {
-	i := slices.IndexFunc(verbs, func(v verb) bool { return string(v.action) == name })
+func actionTextOf(name string) (actionText, bool) {
+	i := slices.IndexFunc(actionTexts, func(v actionText) bool { return string(v.action) == name })
 	if i < 0 {
-		return verb{}, false
+		return actionText{}, false
 	}
-	return verbs[i], true
+	return actionTexts[i], true
 }
 
-// verbRequest reads what a form or a link asks for.
-func (r *request) verbRequest(v verb) (domain.ActionRequest, error) {
+// actionRequest reads what a form or a link asks for.
+func (r *request) actionRequest(v actionText) (domain.ActionRequest, error) {
 	value := func(key string) string { return strings.TrimSpace(r.Field(key)) }
 	req := domain.ActionRequest{Run: r.Param("run"), Action: v.action, Reason: value("reason"), Digest: value("digest")}
 	var err error
@@ -176,11 +176,11 @@ func (r *request) limits() (set, raise domain.Limits, err error) {
 
 // previewPage shows what an action would do; it is safe to open (GET).
 func (r *request) previewPage() error {
-	v, ok := verbOf(r.Param("action"))
+	v, ok := actionTextOf(r.Param("action"))
 	if !ok {
 		return domain.Errorf(domain.CodeNotFound, "there is no page %s of a run", r.Param("action"))
 	}
-	req, err := r.verbRequest(v)
+	req, err := r.actionRequest(v)
 	if err != nil {
 		return err
 	}
@@ -193,7 +193,7 @@ func (r *request) previewPage() error {
 	return r.preview(http.StatusOK, v, req, "")
 }
 
-func (r *request) preview(code int, v verb, req domain.ActionRequest, problem string) error {
+func (r *request) preview(code int, v actionText, req domain.ActionRequest, problem string) error {
 	run, err := r.App.Runs.Find(r.Context, r.Who.Actor(), req.Run)
 	if err != nil {
 		return err
@@ -203,7 +203,7 @@ func (r *request) preview(code int, v verb, req domain.ActionRequest, problem st
 		Shell: r.Shell(
 			"runs",
 			r.T(v.button, short),
-		), Action: string(v.action), Verb: r.T(v.button, short), Run: short, RunHref: "/runs/" + run.ID,
+		), Action: string(v.action), Button: r.T(v.button, short), Run: short, RunHref: "/runs/" + run.ID,
 		Form: Form{
 			Post:   "/runs/" + run.ID + "/" + string(v.action),
 			Danger: v.danger,
@@ -211,17 +211,17 @@ func (r *request) preview(code int, v verb, req domain.ActionRequest, problem st
 			Idem:   kit.NewID(),
 			Rev:    strconv.FormatInt(run.LastSeq, 10),
 		},
-		Verdict: Verdict{Allowed: true, Sentence: r.T(v.says), Error: problem},
+		Verdict: Verdict{Allowed: true, Sentence: r.T(v.text), Error: problem},
 	}
 	began := run.Version // the version that "the same" is
 	if len(r.wrong) > 0 && problem == "" {
 		n := len(r.wrong)
 		if w, ok := r.wrong["labels"]; ok {
-			p.Error, p.Mend = w.why, true
+			p.Error, p.InputError = w.why, true
 			n--
 		}
 		if n > 0 {
-			p.Error, p.Mend = r.N(n, "%s value is not JSON", "%s values are not JSON"), true
+			p.Error, p.InputError = r.N(n, "%s value is not JSON", "%s values are not JSON"), true
 		}
 	}
 	var pre domain.Preview
@@ -238,7 +238,7 @@ func (r *request) preview(code int, v verb, req domain.ActionRequest, problem st
 		pre, err = r.App.Runs.Preview(r.Context, r.Who.Actor(), req)
 		if domain.CodeOf(err) == domain.CodeInvalid && (req.Input != nil || len(req.Edits) > 0 || len(req.Instead) > 0 || asksMore(req)) {
 			// The typed value is invalid: show why beside it, and continue without.
-			p.Error, p.Mend, code = r.Sentence(err), true, http.StatusUnprocessableEntity
+			p.Error, p.InputError, code = r.Sentence(err), true, http.StatusUnprocessableEntity
 			without := req
 			without.Input, without.Edits, without.Instead = nil, nil, nil
 			without.Only, without.Timeout, without.Attempts = "", 0, 0
@@ -251,7 +251,7 @@ func (r *request) preview(code int, v verb, req domain.ActionRequest, problem st
 		if req.Version == 0 && pre.Version != 0 {
 			began = pre.Version
 		}
-		if v.says == "" {
+		if v.text == "" {
 			p.Sentence = part.Consequence(r.Context, pre)
 		}
 		if v.action != domain.ActionCancel {
@@ -406,11 +406,11 @@ func (r *request) fill(p *PreviewPage, pre domain.Preview) {
 // act does what was previewed. If the run has moved on since, the same page
 // comes back with the new facts (409).
 func (r *request) act() error {
-	v, ok := verbOf(r.Param("action"))
+	v, ok := actionTextOf(r.Param("action"))
 	if !ok {
 		return domain.Errorf(domain.CodeNotFound, "there is no act %s", r.Param("action"))
 	}
-	req, err := r.verbRequest(v)
+	req, err := r.actionRequest(v)
 	if err != nil {
 		return err
 	}

@@ -134,7 +134,7 @@ func reads(p *walk.Program, node string, pre domain.Preview) bool {
 }
 
 // choices adds what a fork or rerun lets one change.
-func (r *request) choices(p *PreviewPage, v verb, req domain.ActionRequest, pre domain.Preview, run domain.Run, began int) error {
+func (r *request) choices(p *PreviewPage, v actionText, req domain.ActionRequest, pre domain.Preview, run domain.Run, began int) error {
 	p.Check = r.T("Show what would happen")
 	was := "null"
 	if run.Input != nil {
@@ -203,7 +203,7 @@ func (r *request) choices(p *PreviewPage, v verb, req domain.ActionRequest, pre 
 		if j, ok := req.Edits[name]; ok {
 			c := r.change("output."+name, e.Output, j)
 			if !reads(program, e.Node, pre) {
-				c.Says = r.T("Nothing that will run names this value: the edit may change nothing.")
+				c.Explanation = r.T("Nothing that will run names this value: the edit may change nothing.")
 			}
 			p.Changes = append(p.Changes, c)
 		}

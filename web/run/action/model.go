@@ -15,7 +15,7 @@ type PreviewPage struct {
 	Form
 	Options
 	Outcome
-	Action, Verb, Run, RunHref string
+	Action, Button, Run, RunHref string
 }
 
 // Verdict is whether the action is allowed, and its effect in a sentence.
@@ -34,7 +34,7 @@ type Form struct {
 	Danger            bool
 	Reason            bool
 	Reset             string // address of this page without what was edited
-	Mend              bool   // the error is about what was typed
+	InputError        bool   // the error is about what was typed
 	Check             string
 }
 

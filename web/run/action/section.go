@@ -67,13 +67,13 @@ func Section(p Ports) ui.Section {
 // done is what pages say after an action.
 var done = []ui.Done{
 	{
-		Name: "run-paused",
-		Path: "/runs/:run/:action",
-		Act:  "pause",
-		Says: locale.Mark("The run is paused: it stops after the running step, if there is one."),
+		Name:    "run-paused",
+		Path:    "/runs/:run/:action",
+		Action:  "pause",
+		Message: locale.Mark("The run is paused: it stops after the running step, if there is one."),
 	},
-	{Name: "run-continued", Path: "/runs/:run/:action", Act: "unpause", Says: locale.Mark("Run continued.")},
-	{Name: "run-noted", Path: "/runs/:run/ack", Says: locale.Mark("Run acknowledged.")},
-	{Name: "run-unacknowledged", Path: "/runs/:run/unack", Says: locale.Mark("The run needs attention again.")},
-	{Name: "run-note", Path: "/runs/:run/ack", Act: "note", Says: locale.Mark("The note is kept with the run.")},
+	{Name: "run-continued", Path: "/runs/:run/:action", Action: "unpause", Message: locale.Mark("Run continued.")},
+	{Name: "run-noted", Path: "/runs/:run/ack", Message: locale.Mark("Run acknowledged.")},
+	{Name: "run-unacknowledged", Path: "/runs/:run/unack", Message: locale.Mark("The run needs attention again.")},
+	{Name: "run-note", Path: "/runs/:run/ack", Action: "note", Message: locale.Mark("The note is kept with the run.")},
 }

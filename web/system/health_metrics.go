@@ -14,38 +14,38 @@ import (
 
 // limits beyond which a health metric needs attention, and alarms.
 const (
-	lagHigh, lagBad         = 100 * time.Millisecond, time.Second
-	memoryHigh, memoryBad   = 1 << 30, 4 << 30
-	routinesHigh            = 20_000
-	streamsHigh             = 1000
-	drillHigh, drillBad     = 9 * 24 * time.Hour, 30 * 24 * time.Hour
-	freeHigh, freeBad       = 20, 100 // the disk's size over what is free of it
-	waitHigh, waitBad       = time.Minute, 15 * time.Minute
-	fullHigh, fullBad       = 30 * 24 * time.Hour, 3 * 24 * time.Hour
-	startsHigh, startsBad   = 10, 50
-	clockHigh, clockBad     = time.Second, time.Minute
-	examineHigh, examineBad = 8 * 24 * time.Hour, 30 * 24 * time.Hour
-	failedHigh, failedBad   = 10, 50 // percent of the runs that ended in failedWithin
-	failedWithin            = time.Hour
-	failedFew               = 5                // too few failures for a figure
-	idleHigh                = 15 * time.Minute // no step ends, though runs are at work
-	movedHigh               = time.Hour        // and more than walUnmoved waits
-	walUnmoved              = 64 << 20
+	lagHigh, lagBad                       = 100 * time.Millisecond, time.Second
+	memoryHigh, memoryBad                 = 1 << 30, 4 << 30
+	routinesHigh                          = 20_000
+	streamsHigh                           = 1000
+	restoreTestHigh, restoreTestBad       = 9 * 24 * time.Hour, 30 * 24 * time.Hour
+	freeHigh, freeBad                     = 20, 100 // the disk's size over what is free of it
+	waitHigh, waitBad                     = time.Minute, 15 * time.Minute
+	fullHigh, fullBad                     = 30 * 24 * time.Hour, 3 * 24 * time.Hour
+	startsHigh, startsBad                 = 10, 50
+	clockHigh, clockBad                   = time.Second, time.Minute
+	integrityCheckHigh, integrityCheckBad = 8 * 24 * time.Hour, 30 * 24 * time.Hour
+	failedHigh, failedBad                 = 10, 50 // percent of the runs that ended in failedWithin
+	failedWithin                          = time.Hour
+	failedFew                             = 5                // too few failures for a figure
+	idleHigh                              = 15 * time.Minute // no step ends, though runs are at work
+	movedHigh                             = time.Hour        // and more than walUnmoved waits
+	walUnmoved                            = 64 << 20
 )
 
 // healthMetrics are the rows of the System page: the current value, its threshold, its trend, and what to do.
-func (s *section) vitals(
+func (s *section) healthMetrics(
 	c *ui.Context,
 	v domain.HealthMetrics,
 	i domain.Server,
 	providers []domain.ProviderInfo,
 	tools []domain.ToolInfo,
-) []Vital {
+) []HealthMetric {
 	now := v.At
 	trend := func(pick func(domain.Sample) float64) []point { return sampled(v.Samples, pick) }
-	var out []Vital
+	var out []HealthMetric
 	add := func(state, name, value, limit string, trend []point, advice string) {
-		out = append(out, Vital{State: state, Name: name, Value: value, Limit: limit, Trends: sparks(trend, now), Advice: advice})
+		out = append(out, HealthMetric{State: state, Name: name, Value: value, Limit: limit, Trends: sparks(trend, now), Advice: advice})
 	}
 	over := func(limit string) string { return c.T("over %s", limit) }
 
@@ -220,8 +220,8 @@ func (s *section) vitals(
 			kit.Visible(t.Backup),
 		), vital.Grade(
 			now.Sub(t.At),
-			drillHigh,
-			drillBad,
+			restoreTestHigh,
+			restoreTestBad,
 		)
 	case t != nil && (len(i.Backups) == 0 || t.At.After(i.Backups[0].Created)):
 		tested, state = c.T(
@@ -230,8 +230,8 @@ func (s *section) vitals(
 			kit.Visible(t.Backup),
 		), vital.Grade(
 			now.Sub(t.At),
-			drillHigh,
-			drillBad,
+			restoreTestHigh,
+			restoreTestBad,
 		)
 	case len(i.Backups) > 0 && i.Backups[0].Encryption != nil:
 		tested, state = c.T(
@@ -239,8 +239,8 @@ func (s *section) vitals(
 			backup,
 		), vital.Grade(
 			now.Sub(i.Backups[0].Created),
-			drillHigh,
-			drillBad,
+			restoreTestHigh,
+			restoreTestBad,
 		)
 	case len(i.Backups) > 0:
 		tested, state = c.T(
@@ -248,22 +248,22 @@ func (s *section) vitals(
 			backup,
 		), vital.Grade(
 			now.Sub(i.Backups[0].Created),
-			drillHigh,
-			drillBad,
+			restoreTestHigh,
+			restoreTestBad,
 		)
 	}
 	add(
 		state,
 		c.T("Last restore test"),
 		tested,
-		over(kit.About(drillHigh)),
+		over(kit.About(restoreTestHigh)),
 		ages(now, testedAt...),
 		c.T("Make another backup, and look at the disk that holds them: kairosd restore --dry-run FILE shows the damage of one."),
 	)
 	examined, state := c.T("not since the start"), ""
 	if !i.CheckedAt.IsZero() {
 		age := now.Sub(i.CheckedAt)
-		examined, state = c.Ago(age), vital.Grade(age, examineHigh, examineBad)
+		examined, state = c.Ago(age), vital.Grade(age, integrityCheckHigh, integrityCheckBad)
 	}
 	if i.Finding != "" {
 		state = "fail"
@@ -272,7 +272,7 @@ func (s *section) vitals(
 		state,
 		c.T("Integrity check"),
 		examined,
-		over(kit.About(examineHigh)),
+		over(kit.About(integrityCheckHigh)),
 		ages(now, i.CheckedAt),
 		c.T("Run kairosd doctor, and keep its output."),
 	)
@@ -327,11 +327,11 @@ func (s *section) vitals(
 		open, _ := domain.OpenCircuits(tools, "")
 		state, text := "", c.T("none is open")
 		if len(open) > 0 {
-			names := make([]string, 0, kit.CircuitsListed+1)
-			for _, c := range open[:min(len(open), kit.CircuitsListed)] {
+			names := make([]string, 0, kit.CircuitList+1)
+			for _, c := range open[:min(len(open), kit.CircuitList)] {
 				names = append(names, kit.CircuitOf(c.Tool, c.Part))
 			}
-			if n := len(open) - kit.CircuitsListed; n > 0 {
+			if n := len(open) - kit.CircuitList; n > 0 {
 				names = append(names, c.N(n, "%s more", "%s more"))
 			}
 			state, text = "need", c.N(len(open), "%s is open: %s", "%s are open: %s", strings.Join(names, ", "))
