@@ -147,7 +147,8 @@ func (s *scene) secondFactor() {
 }
 
 func (s *scene) plans() {
-	const a, b, c, d = "id: %s\nnodes: {a: {type: set, input: 1}}\n", "id: %s\nnodes: {a: {type: set, input: 2}}\n", "id: %s\nnodes: {a: {type: set, input: 3}}\n", "id: %s\nnodes: {a: {type: set, input: 4}}\n"
+	const a, b, c, d = "id: %s\nnodes: {a: {type: set, input: 1}}\n", "id: %s\nnodes: {a: {type: set, input: 2}}\n",
+		"id: %s\nnodes: {a: {type: set, input: 3}}\n", "id: %s\nnodes: {a: {type: set, input: 4}}\n"
 	s.page("/plans/new", "/plans/new", `name="source"`, "source", fmt.Sprintf(a, "paper"), "do", "save")
 	s.page("/plans/:plan/edit", "/plans/paper/edit", `name="source"`, "source", fmt.Sprintf(b, "paper"), "do", "save")
 	s.page("/plans/:plan/start", "/plans/paper/start", `action="/plans/paper/start"`)
@@ -158,7 +159,8 @@ func (s *scene) plans() {
 	s.api("POST /plans", "/plans", fmt.Sprintf(d, "wire"))
 	s.api("POST /plans/{id}/versions/{n}/restore", "/plans/wire/versions/1/restore", map[string]string{"reason": "the first one was right"})
 	s.api("POST /runs", "/runs", map[string]any{"document": fmt.Sprintf(c, "tried"), "dryRun": true})
-	if _, _, _, _, err := s.Engine.SavePlan(s.t.Context(), s.Admin, fmt.Appendf(nil, c, "drafted"), planner.FormatYAML, "planner", ""); err != nil {
+	if _, _, _, _, err := s.Engine.SavePlan(s.t.Context(), s.Admin, fmt.Appendf(nil, c, "drafted"), planner.FormatYAML,
+		"planner", ""); err != nil {
 		s.t.Fatal(err)
 	}
 	s.api("POST /plans/{id}/accept", "/plans/drafted/accept", map[string]string{"reason": "good"})
@@ -166,7 +168,8 @@ func (s *scene) plans() {
 	s.api("POST /plans/{id}/unpause", "/plans/wire/unpause", map[string]string{"reason": "it is over"})
 	s.api("POST /plans/{id}/archive", "/plans/wire/archive", map[string]string{"reason": "not needed"})
 	s.api("POST /plans/{id}/unarchive", "/plans/wire/unarchive", map[string]string{"reason": "needed"})
-	if _, _, _, _, err := s.Engine.SavePlan(s.t.Context(), s.Admin, fmt.Appendf(nil, d, "made"), planner.FormatYAML, "planner", ""); err != nil {
+	if _, _, _, _, err := s.Engine.SavePlan(s.t.Context(), s.Admin, fmt.Appendf(nil, d, "made"), planner.FormatYAML, "planner",
+		""); err != nil {
 		s.t.Fatal(err)
 	}
 	s.page("/plans/:plan/v/:number/accept", "/plans/made/v/1/accept", `name="do"`, "reason", "good")
@@ -188,7 +191,8 @@ func (s *scene) plans() {
 	s.page("/plans/drafts/:draft/discard", p.Location, "Discard the draft", "to", p.Location+"/discard")
 	begun, _ := s.api("POST /drafts", "/drafts", map[string]any{"query": "collect what the wire says"})["id"].(string)
 	s.Drafted(s.t, begun)
-	other, _ := s.api("POST /drafts/{id}/refine", "/drafts/"+begun+"/refine", map[string]string{"change": "then notify everybody"})["id"].(string)
+	other, _ := s.api("POST /drafts/{id}/refine", "/drafts/"+begun+"/refine",
+		map[string]string{"change": "then notify everybody"})["id"].(string)
 	s.Drafted(s.t, other)
 	s.api("POST /drafts/{id}/accept", "/drafts/"+begun+"/accept", map[string]string{"reason": "good"})
 	s.api("POST /drafts/{id}/start", "/drafts/"+begun+"/start", map[string]bool{"accept": true})
@@ -281,7 +285,8 @@ func (s *scene) accounts() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	for do, fields := range map[string][]string{"role": {"role", "operator"}, "password": {"password", "yet another password"}, "sign-out": nil, "disable": nil} {
+	for do, fields := range map[string][]string{"role": {"role", "operator"}, "password": {"password", "yet another password"},
+		"sign-out": nil, "disable": nil} {
 		s.page("/settings/users/:user", "/settings/users/"+olga.ID, `value="`+do+`"`, append(fields, "do", do)...)
 	}
 	s.api("POST /users", "/users", map[string]string{"name": "otto", "password": webtest.Password, "role": "viewer"})

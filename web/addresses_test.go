@@ -28,7 +28,8 @@ func TestAddressesAsPeopleWriteThem(t *testing.T) {
 	seed := site.Seed(t)
 	b := site.Browser(t).Login()
 	run := "/runs/" + seed.Completed.ID
-	if _, err := site.App.Views.Save(t.Context(), app.ViewChange{Meta: app.Meta{By: site.Admin}, Name: "my failures", Query: "status:failed plan:ledger"}); err != nil {
+	if _, err := site.App.Views.Save(t.Context(), app.ViewChange{Meta: app.Meta{By: site.Admin}, Name: "my failures",
+		Query: "status:failed plan:ledger"}); err != nil {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
@@ -45,7 +46,8 @@ func TestAddressesAsPeopleWriteThem(t *testing.T) {
 			t.Errorf("%s: %d %s, want %s", path, p.Code, p.Location, want)
 		}
 	}
-	for _, path := range []string{run + "/state/x", run + "/state/999.json", "/plans/ledger/diff/1", "/runs?view=nobody%27s", run + "/steps/999"} {
+	for _, path := range []string{run + "/state/x", run + "/state/999.json", "/plans/ledger/diff/1", "/runs?view=nobody%27s",
+		run + "/steps/999"} {
 		if p := b.Get(path); p.Code != http.StatusNotFound {
 			t.Errorf("%s: %d", path, p.Code)
 		}

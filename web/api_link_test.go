@@ -37,7 +37,8 @@ func TestPagesOfAnAdminLinkToTheAPIWithoutSecrets(t *testing.T) {
 	}
 	secrets := []string{text, token.SecretHash, marta.PasswordHash, webtest.Password, sessions[0].IDHash}
 	for page, want := range map[string][2]string{
-		"/plans/two/diff/1/2":         {"/plans/two/diff/1/2", `{"sign":"-","text":"  a: {type: set, input: 1}"},{"sign":"+","text":"  a: {type: set, input: 2}"}`},
+		"/plans/two/diff/1/2": {"/plans/two/diff/1/2",
+			`{"sign":"-","text":"  a: {type: set, input: 1}"},{"sign":"+","text":"  a: {type: set, input: 2}"}`},
 		"/plans/two/diff/2/1":         {"/plans/two/diff/2/1", `"hashes":["` + second.Hash + `","` + first.Hash + `"]`},
 		"/settings/users/" + marta.ID: {"/users/" + marta.ID, `"logins":[{"createdAt":"`},
 		"/settings/users/marta":       {"/users/marta", `"hasPassword":true,"secondFactor":false`},

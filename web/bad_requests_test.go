@@ -39,8 +39,10 @@ func TestPagesTakeNothingElse(t *testing.T) {
 	rerun := "/runs/" + seed.Failed.ID + "/rerun"
 	form := b.Get(rerun).Hidden()
 	form.Set("do", "act")
-	for kind, body := range map[string]string{"application/json": fmt.Sprintf(`{"csrf": %q, "idem": "x", "do": "act"}`, form.Get("csrf")), "text/plain": form.Encode(), "": form.Encode(),
-		"multipart/form-data; boundary=x": "--x\r\nContent-Disposition: form-data; name=\"csrf\"\r\n\r\n" + form.Get("csrf") + "\r\n--x--\r\n"} {
+	for kind, body := range map[string]string{"application/json": fmt.Sprintf(`{"csrf": %q, "idem": "x", "do": "act"}`,
+		form.Get("csrf")), "text/plain": form.Encode(), "": form.Encode(),
+		"multipart/form-data; boundary=x": "--x\r\nContent-Disposition: form-data; name=\"csrf\"\r\n\r\n" + form.Get("csrf") +
+			"\r\n--x--\r\n"} {
 		if p := strange(t, site, b, http.MethodPost, rerun, body, "Content-Type", kind); p.Code != http.StatusUnsupportedMediaType {
 			t.Errorf("A02 a form as %q: %d", kind, p.Code)
 		}
@@ -51,22 +53,28 @@ func TestPagesTakeNothingElse(t *testing.T) {
 		}
 	}
 	over := url.Values{"csrf": {form.Get("csrf")}, "_method": {"DELETE"}}
-	if p := strange(t, site, b, http.MethodPost, "/runs/"+seed.Failed.ID, over.Encode(), "Content-Type", formType, "X-HTTP-Method-Override", "DELETE"); p.Code != http.StatusMethodNotAllowed {
+	if p := strange(t, site, b, http.MethodPost, "/runs/"+seed.Failed.ID, over.Encode(), "Content-Type", formType,
+		"X-HTTP-Method-Override", "DELETE"); p.Code != http.StatusMethodNotAllowed {
 		t.Errorf("A10 a method in a form: %d", p.Code)
 	}
-	for _, path := range []string{"/static/..%2f..%2fetc/passwd", "/static/%2e%2e/%2e%2e/etc/passwd", "/static/x/..%5c..%5cetc%5cpasswd", "/static/x/k.css%00.png", "//evil.example/", "/%09/evil.example/", "/%5cevil.example/", "/.%2e/", "/runs/../../../etc/passwd", "/runs//evil.example"} {
+	for _, path := range []string{"/static/..%2f..%2fetc/passwd", "/static/%2e%2e/%2e%2e/etc/passwd",
+		"/static/x/..%5c..%5cetc%5cpasswd", "/static/x/k.css%00.png", "//evil.example/", "/%09/evil.example/",
+		"/%5cevil.example/", "/.%2e/", "/runs/../../../etc/passwd", "/runs//evil.example"} {
 		if p := strange(t, site, b, http.MethodGet, path, ""); p.Code < 400 || p.Code >= 500 || p.Location != "" {
 			t.Errorf("A11 %s: %d to %q", path, p.Code, p.Location)
 		}
 	}
-	for _, next := range []string{"//evil.example", "https://evil.example", "/\\evil.example", "/\t/evil.example", "javascript:alert(1)", "\\\\evil.example"} {
-		if p := site.Browser(t).Post("/login", url.Values{"csrf": {"anonymous"}, "name": {"marta"}, "password": {webtest.Password}, "next": {next}}); p.Code != http.StatusSeeOther ||
+	for _, next := range []string{"//evil.example", "https://evil.example", "/\\evil.example", "/\t/evil.example",
+		"javascript:alert(1)", "\\\\evil.example"} {
+		if p := site.Browser(t).Post("/login", url.Values{"csrf": {"anonymous"}, "name": {"marta"},
+			"password": {webtest.Password}, "next": {next}}); p.Code != http.StatusSeeOther ||
 			p.Location != "/" {
 			t.Errorf("A11 on to %q: %d %q", next, p.Code, p.Location)
 		}
 	}
 	// The name of a download holds nothing of the address that asks for it.
-	for _, path := range []string{"/runs/" + seed.Failed.ID + "/raw/1/input%0d%0aSet-Cookie:%20a=b", "/runs/" + seed.Failed.ID + "/raw/1/%22;filename=%22evil.exe", "/runs/" + seed.Failed.ID + "/raw/1/..%2f..%2fx", "/runs.csv?q=%0d%0a"} {
+	for _, path := range []string{"/runs/" + seed.Failed.ID + "/raw/1/input%0d%0aSet-Cookie:%20a=b", "/runs/" + seed.Failed.ID +
+		"/raw/1/%22;filename=%22evil.exe", "/runs/" + seed.Failed.ID + "/raw/1/..%2f..%2fx", "/runs.csv?q=%0d%0a"} {
 		p := strange(t, site, b, http.MethodGet, path, "")
 		if disposition := p.Header.Get("Content-Disposition"); disposition != "" {
 			_, params, err := mime.ParseMediaType(disposition)
@@ -111,7 +119,8 @@ func TestLoginsBelieveNoHeader(t *testing.T) {
 		t.Errorf("A13: %d %s", p.Code, p.Location)
 	}
 	other := site.Browser(t)
-	if p := strange(t, site, other, http.MethodPost, "/login", login, "Content-Type", formType, "X-Forwarded-For", "203.0.113.66", "Forwarded", "for=203.0.113.66"); p.Code != http.StatusSeeOther {
+	if p := strange(t, site, other, http.MethodPost, "/login", login, "Content-Type", formType, "X-Forwarded-For",
+		"203.0.113.66", "Forwarded", "for=203.0.113.66"); p.Code != http.StatusSeeOther {
 		t.Errorf("A13: %d", p.Code)
 	}
 	if p := b.Get("/me"); strings.Contains(p.Body, "203.0.113.66") || !strings.Contains(p.Body, "127.0.0.1") {

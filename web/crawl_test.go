@@ -51,9 +51,12 @@ func sow(t *testing.T, site *webtest.Site, b *webtest.Browser) {
 		t.Fatal(err)
 	}
 	site.Plan(t, `{"id": "canary", "name": `+name+`, "description": `+q+`, "metadata": {"owner": `+q+`}, "x-note": `+q+`,
-		"input": {"type": "object", "title": `+q+`, "description": `+q+`, "properties": {"text": {"type": "string", "title": `+q+`, "description": `+q+`, "default": `+q+`}}},
-		"nodes": {"say": {"type": "set", "metadata": {"label": `+q+`}, "input": `+string(links)+`}, "ask": {"type": "approval", "needs": ["say"], "input": {"message": `+q+`,
-		"form": {"type": "object", "properties": {"note": {"type": "string", "title": `+q+`, "description": `+q+`}, "pick": {"type": "string", "enum": [`+q+`]}}}}},
+		"input": {"type": "object", "title": `+q+`, "description": `+q+`, "properties": {"text": {"type": "string", "title": `+
+		q+`, "description": `+q+`, "default": `+q+`}}},
+		"nodes": {"say": {"type": "set", "metadata": {"label": `+q+`}, "input": `+string(links)+
+		`}, "ask": {"type": "approval", "needs": ["say"], "input": {"message": `+q+`,
+		"form": {"type": "object", "properties": {"note": {"type": "string", "title": `+q+`, "description": `+q+
+		`}, "pick": {"type": "string", "enum": [`+q+`]}}}}},
 		"log": {"type": "log", "needs": ["ask"], "input": `+q+`}}}`)
 	site.Plan(t, `{"id": "broken", "nodes": {"a": {"type": "json", "input": {"value": 1, "path": `+q+`}}}}`)
 	site.Plan(
@@ -83,7 +86,8 @@ func sow(t *testing.T, site *webtest.Site, b *webtest.Browser) {
 		if err != nil || len(list.Items) != 1 {
 			t.Fatal(list, err)
 		}
-		if _, err := site.Engine.Decide(t.Context(), site.Admin, domain.DecideRequest{Approval: list.Items[0].ID, Approve: approve, Comment: canary}); err != nil {
+		if _, err := site.Engine.Decide(t.Context(), site.Admin, domain.DecideRequest{Approval: list.Items[0].ID,
+			Approve: approve, Comment: canary}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := site.Engine.Wait(t.Context(), run); err != nil {
@@ -94,19 +98,24 @@ func sow(t *testing.T, site *webtest.Site, b *webtest.Browser) {
 	start("branch", q)
 	start("talk", q)
 	cancelled := start("canary", `{"text": `+q+`}`)
-	if _, err := site.Engine.Act(t.Context(), site.Admin, domain.ActionRequest{Run: cancelled.ID, Action: domain.ActionCancel, Reason: canary}); err != nil {
+	if _, err := site.Engine.Act(t.Context(), site.Admin, domain.ActionRequest{Run: cancelled.ID, Action: domain.ActionCancel,
+		Reason: canary}); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := site.Auth.CreateToken(t.Context(), site.Admin, "<x-canary onclick=xc()>", domain.RoleViewer, nil, time.Hour); err != nil {
+	if _, _, err := site.Auth.CreateToken(t.Context(), site.Admin, "<x-canary onclick=xc()>", domain.RoleViewer, nil,
+		time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	if err := site.Store.Audit(t.Context(), domain.AuditRecord{Action: "note", Actor: canary, Surface: "ui", Object: canary, Run: open.ID, Result: "ok", Reason: canary, Detail: domain.RawJSON(`{"a": ` + q + `}`)}); err != nil {
+	if err := site.Store.Audit(t.Context(), domain.AuditRecord{Action: "note", Actor: canary, Surface: "ui", Object: canary,
+		Run: open.ID, Result: "ok", Reason: canary, Detail: domain.RawJSON(`{"a": ` + q + `}`)}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := site.App.Views.Save(t.Context(), app.ViewChange{Meta: app.Meta{By: site.Admin}, Name: canary[:80], Query: "plan:canary"}); err != nil {
+	if _, err := site.App.Views.Save(t.Context(), app.ViewChange{Meta: app.Meta{By: site.Admin}, Name: canary[:80],
+		Query: "plan:canary"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := site.App.Plans.Archive(t.Context(), app.PlanChange{Meta: app.Meta{By: site.Admin}, Plan: "branch", Reason: canary}); err != nil {
+	if _, err := site.App.Plans.Archive(t.Context(), app.PlanChange{Meta: app.Meta{By: site.Admin}, Plan: "branch",
+		Reason: canary}); err != nil {
 		t.Fatal(err)
 	}
 	f := webtest.Form(t, b.Get("/bulk/new?do=resume&q=status:failed").Body, `name="digest"`)
@@ -161,7 +170,8 @@ func unsown(t *testing.T, at, body string) {
 				key == "formaction",
 				key == "ping":
 				t.Errorf("%s: <%s %s=%q>", at, n.Data, a.Key, a.Val)
-			case slices.Contains([]string{"href", "src", "action", "hx-get", "hx-post", "hx-put", "hx-delete", "hx-patch", "poster", "xlink:href"}, key):
+			case slices.Contains([]string{"href", "src", "action", "hx-get", "hx-post", "hx-put", "hx-delete", "hx-patch",
+				"poster", "xlink:href"}, key):
 				// Addresses are this site's own: a path, or a place on the page.
 				if embedded && strings.HasPrefix(value, "https://") {
 					continue
@@ -274,7 +284,8 @@ func TestEncodingCrawl(t *testing.T) {
 				t.Errorf("%s: %d", at, p.Code)
 			}
 			if !strings.HasPrefix(kind, "text/html") {
-				if kind != "" && kind != "application/problem+json" && kind != bundle.MediaType && !strings.HasPrefix(kind, "text/plain") && !strings.HasPrefix(kind, "application/json") && !strings.HasPrefix(kind, "application/octet-stream") &&
+				if kind != "" && kind != "application/problem+json" && kind != bundle.MediaType && !strings.HasPrefix(kind,
+					"text/plain") && !strings.HasPrefix(kind, "application/json") && !strings.HasPrefix(kind, "application/octet-stream") &&
 					!strings.HasPrefix(kind, "application/x-ndjson") && !strings.HasPrefix(kind, "application/yaml") &&
 					!strings.HasPrefix(kind, "text/markdown") &&
 					!strings.HasPrefix(kind, "text/csv") &&
@@ -327,7 +338,8 @@ func secured(t *testing.T, at string, h http.Header) {
 	if strings.HasPrefix(csp, "sandbox; default-src 'none'") && strings.HasPrefix(h.Get("Content-Disposition"), "attachment") {
 		return // a download, which no page shows
 	}
-	for _, part := range []string{"default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'", "object-src 'none'"} {
+	for _, part := range []string{"default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'",
+		"object-src 'none'"} {
 		if !strings.Contains(csp, part) {
 			t.Errorf("%s: the CSP lacks %s: %q", at, part, csp)
 		}

@@ -64,7 +64,8 @@ nodes:
 			),
 		).Body,
 	}
-	for _, path := range []string{"/runs/" + run.ID, "/runs/" + run.ID + "?view=graph", "/runs/" + run.ID + "?view=graph&mode=ran", "/runs/" + run.ID + "/graph.svg", "/plans/mixed", "/plans/mixed/v/1/graph.svg"} {
+	for _, path := range []string{"/runs/" + run.ID, "/runs/" + run.ID + "?view=graph",
+		"/runs/" + run.ID + "?view=graph&mode=ran", "/runs/" + run.ID + "/graph.svg", "/plans/mixed", "/plans/mixed/v/1/graph.svg"} {
 		pages[path] = b.Get(path).Body
 	}
 	marked := regexp.MustCompile(`(?:<title>|aria-label=")(send|look|keep|wire)[ :][^"<]*side effects[<"]`)

@@ -62,7 +62,8 @@ func TestErrorsExplainThemselvesInTheReadersLanguage(t *testing.T) {
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
 	for path, want := range map[string][]string{
-		"/plans/nothing":        {"No encontrado", "En esta dirección no hay nada, o ya no lo hay.", `lang="en">Plan &#34;nothing&#34; not found`},
+		"/plans/nothing": {"No encontrado", "En esta dirección no hay nada, o ya no lo hay.",
+			`lang="en">Plan &#34;nothing&#34; not found`},
 		"/nothing":              {"No encontrado", "En esta dirección no hay nada, o ya no lo hay."},
 		"/runs/06gzz0000000000": {"No encontrado", "No hay ninguna ejecución 06gzz0000000000."},
 		"/runs?q=statsu:failed": {"No hay ningún filtro «statsu»", "¿quería decir status:failed?"},

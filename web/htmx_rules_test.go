@@ -99,9 +99,11 @@ func TestEveryPageKeepsTheRules(t *testing.T) {
 				case key == "hx-boost":
 					t.Errorf("H2: %s: %s is boosted", path, name)
 				case key == "style", key == "hx-vars", strings.HasPrefix(key, "hx-on"), n.Namespace == "" && strings.HasPrefix(key, "on"),
-					key == "hx-trigger" && strings.Contains(value, "["), key == "hx-vals" && strings.HasPrefix(value, "js:"), strings.Contains(value, "throttle:"):
+					key == "hx-trigger" && strings.Contains(value, "["), key == "hx-vals" && strings.HasPrefix(value, "js:"),
+					strings.Contains(value, "throttle:"):
 					t.Errorf("H7: %s: %s has %s=%q", path, name, key, value)
-				case (key == "hx-get" || key == "hx-post") && !live && !(n.Data == "a" && at["href"] != "") && !within(n, "form") && n.Data != "form":
+				case (key == "hx-get" || key == "hx-post") && !live && !(n.Data == "a" && at["href"] != "") &&
+					!within(n, "form") && n.Data != "form":
 					t.Errorf("H1: %s: %s does nothing without scripts", path, name)
 				}
 			}
@@ -120,7 +122,8 @@ func TestEveryPageKeepsTheRules(t *testing.T) {
 				case is && inherited(n, "hx-target") == "closest tr": // a row that is loaded under its own
 				case is && (inherited(n, "hx-target") == "" || inherited(n, "hx-push-url") != "true" || inherited(n, "hx-sync") == ""):
 					t.Errorf("H1: %s: the answer of the link to %s has no place on the page or in the history", path, at["href"])
-				case !is && inherited(n, "hx-push-url") == "true" && pathOf(address) == pathOf(path) && !within(n, "details") && !within(n, "form"):
+				case !is && inherited(n, "hx-push-url") == "true" && pathOf(address) == pathOf(path) && !within(n, "details") &&
+					!within(n, "form"):
 					t.Errorf("H1: %s: the link to %s loads the page that it is on", path, at["href"])
 				case is:
 					swaps++
@@ -196,7 +199,8 @@ func TestAnUnchangedPartIsNotSentAgain(t *testing.T) {
 				append(header, "HX-Request", "true", "HX-Target", target, "Sec-Fetch-Site", "same-origin")...),
 		)
 	}
-	for _, c := range []struct{ path, target string }{{"/runs/" + seed.Failed.ID, "head"}, {"/runs/" + seed.Failed.ID, "view"}, {"/runs/" + seed.Failed.ID + "?view=graph", "view"}} {
+	for _, c := range []struct{ path, target string }{{"/runs/" + seed.Failed.ID, "head"}, {"/runs/" + seed.Failed.ID, "view"},
+		{"/runs/" + seed.Failed.ID + "?view=graph", "view"}} {
 		first := ask(c.path, c.target)
 		tag := first.Header.Get("ETag")
 		if first.Code != http.StatusOK || tag == "" || strings.Contains(first.Body, "<main") {

@@ -85,7 +85,8 @@ func TestRouteMatrix(t *testing.T) {
 		t.Fatal(err)
 	}
 	cells := 0
-	cell := func(b *webtest.Browser, role domain.Role, method, path, body, what string, want func(code int, location string) bool, header ...string) {
+	cell := func(b *webtest.Browser, role domain.Role, method, path, body, what string,
+		want func(code int, location string) bool, header ...string) {
 		t.Helper()
 		cells++
 		if code, location := asked(t, b, webtest.Request(t, method, site.URL+path, body, header...)); !want(code, location) {
@@ -182,7 +183,8 @@ func TestRouteMatrix(t *testing.T) {
 				)
 			}
 		}
-		for _, method := range []string{http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions, http.MethodTrace, "PURGE"} {
+		for _, method := range []string{http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions,
+			http.MethodTrace, "PURGE"} {
 			cell(who[domain.RoleAdmin], domain.RoleAdmin, method, path, "", "another method", func(code int, _ string) bool {
 				return code == http.StatusMethodNotAllowed || code == http.StatusForbidden || code == http.StatusNotFound ||
 					method == http.MethodOptions && code == http.StatusNoContent
@@ -230,7 +232,8 @@ func TestAPIMatrix(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := site.Auth.RevokeToken(t.Context(), site.Admin, list[slices.IndexFunc(list, func(k domain.Token) bool { return k.Name == "revoked" })].ID, ""); err != nil {
+	if err := site.Auth.RevokeToken(t.Context(), site.Admin,
+		list[slices.IndexFunc(list, func(k domain.Token) bool { return k.Name == "revoked" })].ID, ""); err != nil {
 		t.Fatal(err)
 	}
 	gone, err := site.Auth.CreateUser(t.Context(), site.Admin, "gone", webtest.Password, domain.RoleAdmin)
@@ -304,10 +307,12 @@ func TestAPIMatrix(t *testing.T) {
 				t.Errorf("%s %s as %s: %d, want %d", r.Method, path, p.name, code, want)
 			}
 			if r.Method != http.MethodGet && p.browser != nobody {
-				for what, header := range map[string][]string{"cross-site": {"Sec-Fetch-Site", "cross-site"}, "same-site": {"Sec-Fetch-Site", "same-site"},
+				for what, header := range map[string][]string{"cross-site": {"Sec-Fetch-Site", "cross-site"},
+					"same-site":   {"Sec-Fetch-Site", "same-site"},
 					"null origin": {"Origin", "null"}, "no CSRF headers": {}} {
 					cells++
-					if code, _ := asked(t, p.browser, webtest.Request(t, r.Method, site.URL+path, body, append(header, "Content-Type", "application/json")...)); code != http.StatusForbidden {
+					if code, _ := asked(t, p.browser, webtest.Request(t, r.Method, site.URL+path, body,
+						append(header, "Content-Type", "application/json")...)); code != http.StatusForbidden {
 						t.Errorf("%s %s as %s, %s: %d", r.Method, path, p.name, what, code)
 					}
 				}

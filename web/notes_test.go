@@ -72,7 +72,9 @@ func TestARunIsExportedWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for name, want := range map[string]string{"README": "journal.jsonl", "run.json": `"status": "failed"`, "plan.yaml": "nodes:", "journal.jsonl": `"failed"`, "decisions.json": "[", "conversation.json": "{", "notes.json": "[", "signature.json": `"publicKey"`} {
+	for name, want := range map[string]string{"README": "journal.jsonl", "run.json": `"status": "failed"`,
+		"plan.yaml": "nodes:", "journal.jsonl": `"failed"`, "decisions.json": "[", "conversation.json": "{", "notes.json": "[",
+		"signature.json": `"publicKey"`} {
 		if !bytes.Contains(files[name], []byte(want)) {
 			t.Errorf("%s: %.300s", name, files[name])
 		}

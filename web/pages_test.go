@@ -127,5 +127,6 @@ func TestDisplayIsChosen(t *testing.T) {
 	other := site.Browser(t)
 	other.Post("/display", url.Values{"csrf": {"anonymous"}, "back": {"/login"}, "lang": {"en"}, "inspector": {"l"}})
 	other.Login()
-	webtest.HasTexts(t, other.Get("/runs/"+run.ID), http.StatusOK, `lang="es"`, `data-theme="dark"`, `data-density="compact"`, `data-insp="l"`)
+	webtest.HasTexts(t, other.Get("/runs/"+run.ID), http.StatusOK, `lang="es"`, `data-theme="dark"`, `data-density="compact"`,
+		`data-insp="l"`)
 }

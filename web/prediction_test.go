@@ -137,7 +137,8 @@ func drawnPlan(t *rapid.T, id, server string) string {
 		b.WriteString("edges:\n")
 		for i := 1; i < n; i++ {
 			from := rapid.IntRange(0, i-1).Draw(t, "from")
-			condition := rapid.SampledFrom([]string{"", ", condition: \"expr: input.x > 3\"", ", condition: failed", ", condition: default"}).
+			condition := rapid.SampledFrom([]string{"", ", condition: \"expr: input.x > 3\"", ", condition: failed",
+				", condition: default"}).
 				Draw(t, "condition")
 			if condition == ", condition: default" && asks[from] {
 				condition = "" // a default edge out of an approval would be the way of a rejection

@@ -24,11 +24,17 @@ func FuzzHTTP(f *testing.F) {
 		cookie += c.Name + "=" + c.Value + "; "
 	}
 	host := strings.TrimPrefix(site.URL, "http://")
-	for _, s := range []string{"GET / HTTP/1.1\r\nHost: HOST\r\n\r\n", "GET /runs?q=status%3Afailed HTTP/1.1\r\nHost: HOST\r\nCookie: COOKIE\r\n\r\n",
+	for _, s := range []string{"GET / HTTP/1.1\r\nHost: HOST\r\n\r\n",
+		"GET /runs?q=status%3Afailed HTTP/1.1\r\nHost: HOST\r\nCookie: COOKIE\r\n\r\n",
 		"POST /runs HTTP/1.1\r\nHost: HOST\r\nCookie: COOKIE\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 9\r\n\r\ncsrf=x&a=",
-		"POST /api/v1/runs HTTP/1.1\r\nHost: HOST\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"a\":\r\n0\r\n\r\n", "GET http://other/ HTTP/1.1\r\nHost: other\r\n\r\n", "OPTIONS * HTTP/1.1\r\nHost: HOST\r\n\r\n",
-		"GET /../../etc/passwd HTTP/1.0\r\n\r\n", "GET /%2e%2e/ HTTP/1.1\r\nHost: HOST\r\nHost: HOST\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "\x16\x03\x01\x00\xa5\x01", "GET /api/v1/events HTTP/1.1\r\nHost: HOST\r\nAccept: text/event-stream\r\nLast-Event-ID: x-9\r\n\r\n",
-		"GET /runs/%00 HTTP/1.1\r\nHost: HOST\r\nCookie: COOKIE\r\nHX-Request: true\r\n\r\n", "GET /plans/x/versions/99999999999999999999 HTTP/1.1\r\nHost: HOST\r\nCookie: COOKIE\r\n\r\n", "\r\n\r\n\r\n", "GET / HTTP/1.1\r\nHost: HOST\r\nContent-Length: -1\r\n\r\n"} {
+		"POST /api/v1/runs HTTP/1.1\r\nHost: HOST\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"a\":\r\n0\r\n\r\n",
+		"GET http://other/ HTTP/1.1\r\nHost: other\r\n\r\n", "OPTIONS * HTTP/1.1\r\nHost: HOST\r\n\r\n",
+		"GET /../../etc/passwd HTTP/1.0\r\n\r\n", "GET /%2e%2e/ HTTP/1.1\r\nHost: HOST\r\nHost: HOST\r\n\r\n",
+		"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "\x16\x03\x01\x00\xa5\x01",
+		"GET /api/v1/events HTTP/1.1\r\nHost: HOST\r\nAccept: text/event-stream\r\nLast-Event-ID: x-9\r\n\r\n",
+		"GET /runs/%00 HTTP/1.1\r\nHost: HOST\r\nCookie: COOKIE\r\nHX-Request: true\r\n\r\n",
+		"GET /plans/x/versions/99999999999999999999 HTTP/1.1\r\nHost: HOST\r\nCookie: COOKIE\r\n\r\n", "\r\n\r\n\r\n",
+		"GET / HTTP/1.1\r\nHost: HOST\r\nContent-Length: -1\r\n\r\n"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {

@@ -40,7 +40,8 @@ func TestRefusalsAreInTheReadersLanguage(t *testing.T) {
 	webtest.HasTexts(t, b.Post("/settings/users", f), http.StatusUnprocessableEntity, "Ya hay un usuario «marta». Elija otro nombre")
 
 	me := webtest.Form(t, b.Get("/me").Body, `name="old"`)
-	for name, value := range map[string]string{"old": "wrong password 12", "password": "another good password", "again": "another good password"} {
+	for name, value := range map[string]string{"old": "wrong password 12", "password": "another good password",
+		"again": "another good password"} {
 		me.Set(name, value)
 	}
 	webtest.HasTexts(t, b.Post("/me/password", me), http.StatusUnprocessableEntity, "La contraseña anterior no es correcta")
@@ -54,7 +55,8 @@ func TestRefusalsAreInTheReadersLanguage(t *testing.T) {
 		"Repítala o bifúrquela",
 	)
 	pause := b.Get("/runs/" + seed.Waiting.ID + "/pause").Hidden()
-	if _, err := site.Engine.Act(t.Context(), site.Admin, domain.ActionRequest{Run: seed.Waiting.ID, Action: domain.ActionCancel}); err != nil {
+	if _, err := site.Engine.Act(t.Context(), site.Admin, domain.ActionRequest{Run: seed.Waiting.ID,
+		Action: domain.ActionCancel}); err != nil {
 		t.Fatal(err)
 	}
 	pause.Del("rev")
@@ -62,5 +64,6 @@ func TestRefusalsAreInTheReadersLanguage(t *testing.T) {
 
 	// In English they are as they were written.
 	b.Post("/display", url.Values{"csrf": {b.Get("/me").Hidden().Get("csrf")}, "lang": {"en"}, "back": {"/"}})
-	webtest.HasTexts(t, b.Get("/runs/"+seed.Completed.ID+"/resume"), http.StatusOK, "A completed run has nothing to resume", "Rerun or fork it")
+	webtest.HasTexts(t, b.Get("/runs/"+seed.Completed.ID+"/resume"), http.StatusOK, "A completed run has nothing to resume",
+		"Rerun or fork it")
 }

@@ -12,10 +12,14 @@ import (
 // unseeded are the addresses that tests of all pages leave out, and why.
 var unseeded = map[string]string{
 	"/login/code": noPage, "/login/oidc": provider, "/login/oidc/callback": provider, "/setup": "it is there before the first user only",
-	"/display": elsewhere, "/logout": elsewhere, "/help/shortcuts": elsewhere, "/columns": elsewhere, "/views": elsewhere, "/views/default": elsewhere, "/plans/drafts": elsewhere, "/demo/answer": elsewhere,
-	"/plans/drafts/:draft/refine": elsewhere, "/plans/drafts/:draft/accept": "a draft that came to a plan is needed", "/bulk/:bulk/stop": elsewhere, "/tools": elsewhere,
-	"/tools/:tool": elsewhere, "/providers": elsewhere, "/providers/:provider": elsewhere, "/system/logs": elsewhere, "/system/release": elsewhere, "/system/maintenance": elsewhere,
-	"/system/backup": elsewhere, "/settings/notifications/:channel/test": elsewhere, "/me/password": elsewhere, "/me/sessions": elsewhere, "/runs/:run/nodes/:node/resolve": elsewhere,
+	"/display": elsewhere, "/logout": elsewhere, "/help/shortcuts": elsewhere, "/columns": elsewhere, "/views": elsewhere,
+	"/views/default": elsewhere, "/plans/drafts": elsewhere, "/demo/answer": elsewhere,
+	"/plans/drafts/:draft/refine": elsewhere, "/plans/drafts/:draft/accept": "a draft that came to a plan is needed",
+	"/bulk/:bulk/stop": elsewhere, "/tools": elsewhere,
+	"/tools/:tool": elsewhere, "/providers": elsewhere, "/providers/:provider": elsewhere, "/system/logs": elsewhere,
+	"/system/release": elsewhere, "/system/maintenance": elsewhere,
+	"/system/backup": elsewhere, "/settings/notifications/:channel/test": elsewhere, "/me/password": elsewhere,
+	"/me/sessions": elsewhere, "/runs/:run/nodes/:node/resolve": elsewhere,
 	"/plans/check": "the editor of /plans/new by another name", "/settings": elsewhere,
 	"/live": "a stream", "/runs/changes": aFragment, "/runs/suggest": aFragment, "/audit/suggest": aFragment, "/find/suggest": aFragment,
 	"/runs.csv": aFile, "/audit.jsonl": aFile, "/runs/:run/graph.svg": aFile, "/runs/:run/log.txt": aFile, "/runs/:run/log.jsonl": aFile, "/runs/:run/log": elsewhere, "/runs/:run/state": elsewhere, "/runs/:run/state/:cp": elsewhere, "/plans/:plan/versions": elsewhere, "/plans/:plan/diff/:range": elsewhere, "/runs/:run/summary.md": aFile, "/runs/:run/raw/:seq/:part": aFile,

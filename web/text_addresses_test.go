@@ -26,7 +26,8 @@ nodes:
 		address = strings.ReplaceAll(address, "&", "&amp;")
 		return `data-copy="" data-text="` + address + `" aria-label="Copy ` + address + `"`
 	}
-	for step, want := range map[string][]string{"text": {"https://evil.example/a?b=1&c=2", "https://evil.example/z"}, "tree": {"https://evil.example/d"}, "end": {"https://evil.example/e"}} {
+	for step, want := range map[string][]string{"text": {"https://evil.example/a?b=1&c=2", "https://evil.example/z"},
+		"tree": {"https://evil.example/d"}, "end": {"https://evil.example/e"}} {
 		p := b.Get("/runs/" + run.ID + "?step=" + step)
 		for _, address := range want {
 			webtest.HasTexts(t, p, http.StatusOK, copies(address))

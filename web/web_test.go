@@ -24,7 +24,8 @@ func TestEveryPageIsSafeHTML(t *testing.T) {
 			t.Errorf("%s: %d\n%s", path, p.Code, p.Body)
 			continue
 		}
-		for header, want := range map[string]string{"Content-Security-Policy": "script-src 'self'", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "Content-Type": "text/html; charset=utf-8"} {
+		for header, want := range map[string]string{"Content-Security-Policy": "script-src 'self'",
+			"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "Content-Type": "text/html; charset=utf-8"} {
 			if !strings.Contains(p.Header.Get(header), want) {
 				t.Errorf("%s: %s is %q", path, header, p.Header.Get(header))
 			}
@@ -194,7 +195,8 @@ func TestStrangersStayOutside(t *testing.T) {
 			t.Errorf("%s before setup: %d %s", path, p.Code, p.Location)
 		}
 	}
-	if p := b.Post("/setup", url.Values{"csrf": {"anonymous"}, "token": {"guess"}, "name": {"eve"}, "password": {webtest.Password}}); p.Code != http.StatusUnprocessableEntity {
+	if p := b.Post("/setup", url.Values{"csrf": {"anonymous"}, "token": {"guess"}, "name": {"eve"},
+		"password": {webtest.Password}}); p.Code != http.StatusUnprocessableEntity {
 		t.Errorf("a guessed setup token: %d", p.Code)
 	}
 	b.Login()
@@ -202,10 +204,12 @@ func TestStrangersStayOutside(t *testing.T) {
 	if p := other.Get("/runs"); p.Code != http.StatusSeeOther || p.Location != "/login?next=%2Fruns" {
 		t.Errorf("not logged in: %d %s", p.Code, p.Location)
 	}
-	if p := other.Post("/login", url.Values{"csrf": {"anonymous"}, "name": {"marta"}, "password": {"wrong wrong wrong"}}); p.Code != http.StatusUnprocessableEntity {
+	if p := other.Post("/login", url.Values{"csrf": {"anonymous"}, "name": {"marta"},
+		"password": {"wrong wrong wrong"}}); p.Code != http.StatusUnprocessableEntity {
 		t.Errorf("a wrong password: %d", p.Code)
 	}
-	if p := other.Post("/login", url.Values{"csrf": {"anonymous"}, "name": {"marta"}, "password": {webtest.Password}, "next": {"//evil.example/"}}); p.Location != "/" {
+	if p := other.Post("/login", url.Values{"csrf": {"anonymous"}, "name": {"marta"}, "password": {webtest.Password},
+		"next": {"//evil.example/"}}); p.Location != "/" {
 		t.Errorf("open redirect to %s", p.Location)
 	}
 	// A form without the page's token, and requests that another site sends.
@@ -236,7 +240,8 @@ func TestStrangersStayOutside(t *testing.T) {
 	if p := b.Do(req); p.Code != http.StatusMisdirectedRequest {
 		t.Errorf("foreign host name: %d", p.Code)
 	}
-	for path, want := range map[string]int{"/nope": 404, "/runs/zzzz": 404, "/runs?q=status:odd": 400, "/runs?after=zz": 422, "/static/x/../../etc/passwd": 404, "/plans/none": 404} {
+	for path, want := range map[string]int{"/nope": 404, "/runs/zzzz": 404, "/runs?q=status:odd": 400, "/runs?after=zz": 422,
+		"/static/x/../../etc/passwd": 404, "/plans/none": 404} {
 		if p := b.Get(path); p.Code != want {
 			t.Errorf("%s: %d, want %d", path, p.Code, want)
 		}
@@ -252,7 +257,8 @@ func TestAViewerSeesButDoesNotAct(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := site.Browser(t)
-	if p := b.Post("/login", url.Values{"csrf": {"anonymous"}, "name": {"vera"}, "password": {webtest.Password}}); p.Code != http.StatusSeeOther {
+	if p := b.Post("/login", url.Values{"csrf": {"anonymous"}, "name": {"vera"},
+		"password": {webtest.Password}}); p.Code != http.StatusSeeOther {
 		t.Fatalf("login: %d", p.Code)
 	}
 	p := b.Get("/runs/" + seed.Failed.ID)

@@ -47,7 +47,8 @@ func (a *API) recordDenied(ctx context.Context, err error) {
 	if !ok || e.Code != domain.CodeForbidden || e.Audited || a.Audit == nil || !unsafeMethod(info.request.Method) {
 		return
 	}
-	if err := a.Audit.Audit(context.WithoutCancel(ctx), domain.AuditRecord{Action: "access.denied", Actor: info.actor.Name, Surface: info.actor.Surface, Request: info.actor.Request,
+	if err := a.Audit.Audit(context.WithoutCancel(ctx), domain.AuditRecord{Action: "access.denied", Actor: info.actor.Name,
+		Surface: info.actor.Surface, Request: info.actor.Request,
 		Object: info.request.Method + " " + info.request.URL.Path, Result: "denied", Reason: err.Error()}); err != nil {
 		a.Log.Error("record a refusal", "path", info.request.URL.Path, "err", err)
 	}

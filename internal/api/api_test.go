@@ -53,7 +53,8 @@ func TestEveryAnswerToABadRequest(t *testing.T) {
 		{"A01 another charset", "admin", "POST /runs", `{"plan":"p"}`, []string{"Content-Type: application/json; charset=utf-16"}, 415, ""},
 		{"A05 gzip", "admin", "POST /runs", `{"plan":"p"}`, []string{"Content-Encoding: gzip"}, 415, ""},
 		{"A01 P46 a plan as text", "admin", "POST /plans", graph, []string{"Content-Type: text/plain"}, 415, ""},
-		{"A03 a document over 1 MiB", "admin", "POST /plans", strings.Repeat("#", 1<<20+1), []string{"Content-Type: application/yaml"}, 413, "too_large"},
+		{"A03 a document over 1 MiB", "admin", "POST /plans", strings.Repeat("#", 1<<20+1),
+			[]string{"Content-Type: application/yaml"}, 413, "too_large"},
 		{"A47 10 MiB", "admin", "POST /runs", `{"plan":"p","input":"` + strings.Repeat("x", 10<<20) + `"}`, nil, 413, "too_large"},
 		{"A47 depth 10,000", "admin", "POST /runs", deep(10_000), nil, 400, "body.too_deep"},
 		{"A47 100,000 keys", "admin", "POST /runs", wide(100_000), nil, 400, "body.too_many"},
@@ -86,7 +87,8 @@ func TestEveryAnswerToABadRequest(t *testing.T) {
 		{"an action that is none", "admin", "POST /runs/" + run + "/explode?preview=true", "", nil, 404, ""},
 		{"a key with a blank", "admin", "POST /runs", `{"plan":"p"}`, []string{"Idempotency-Key: a b"}, 400, "idempotency.invalid"},
 		{"A46 WebSocket without upgrade", "admin", "GET /ws", "", nil, 426, ""},
-		{"a resolve without attempt", "admin", "POST /runs/" + run + "/nodes/n/resolve", `{"visit":1,"action":"happened","reason":"x"}`, nil, 422, "attempt"},
+		{"a resolve without attempt", "admin", "POST /runs/" + run + "/nodes/n/resolve",
+			`{"visit":1,"action":"happened","reason":"x"}`, nil, 422, "attempt"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -17,7 +17,8 @@ func TestAnApprovalTakesOneOfItsAnswers(t *testing.T) {
 	}{
 		{`{"answer": "approve"}`, http.StatusOK, `"status":"approved"`},
 		{`{"answer": "reject", "comment": "no"}`, http.StatusOK, `"status":"rejected"`},
-		{`{"answer": "approve", "comment": "yes"}`, http.StatusOK, `"answers":[{"id":"approve","label":"Pay","kind":"approve"},{"id":"reject","label":"Reject","kind":"reject"}]`},
+		{`{"answer": "approve", "comment": "yes"}`, http.StatusOK,
+			`"answers":[{"id":"approve","label":"Pay","kind":"approve"},{"id":"reject","label":"Reject","kind":"reject"}]`},
 		{`{"answer": "maybe"}`, http.StatusUnprocessableEntity, "answers: approve, reject"},
 		{`{"answer": "request_changes", "comment": "why?"}`, http.StatusUnprocessableEntity, "answers: approve, reject"},
 		{`{"comment": "no answer"}`, http.StatusUnprocessableEntity, "answer"},

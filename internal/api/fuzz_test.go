@@ -39,7 +39,8 @@ func FuzzBody(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, s := range []string{`{"plan":"p"}`, `{"plan":"p","input":[[[]]]}`, `{"plan":1e400}`, `{"a":1,"a":2}`, `[`, "\xff", ` {} `, `{}{}`,
+	for _, s := range []string{`{"plan":"p"}`, `{"plan":"p","input":[[[]]]}`, `{"plan":1e400}`, `{"a":1,"a":2}`, `[`, "\xff",
+		` {} `, `{}{}`,
 		`{"plan":"p","startAt":"x"}`, `{"plan":"p","concurrency":{"limit":-1}}`} {
 		f.Add(s)
 	}

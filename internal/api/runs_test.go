@@ -70,7 +70,8 @@ func TestListsArePaged(t *testing.T) {
 	if pages != 3 || len(seen) != 5 || !slices.IsSortedFunc(seen, func(a, b string) int { return strings.Compare(b, a) }) {
 		t.Errorf("%d pages gave %v", pages, seen)
 	}
-	for line, want := range map[string]int{"status=failed": 0, "status=failed,completed": 5, "plan=p": 5, "plan=" + s.world.runs[0].PlanID: 5, "plan=q": 0,
+	for line, want := range map[string]int{"status=failed": 0, "status=failed,completed": 5, "plan=p": 5,
+		"plan=" + s.world.runs[0].PlanID: 5, "plan=q": 0,
 		"label=env=prod&label=team=y": 0, "attention=true": 0, "text=boom": 0, "filter=plan:p": 5} {
 		if a := s.ask(t, "viewer", "GET /runs?"+line, ""); a.status != 200 || len(a.json["items"].([]any)) != want {
 			t.Errorf("%s: %d %s, want %d runs", line, a.status, a.text, want)

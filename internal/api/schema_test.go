@@ -302,7 +302,8 @@ func TestListsAreNotNull(t *testing.T) {
 func TestAllowNamesTheMethods(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
-	for line, want := range map[string]string{"PUT /runs": "GET, HEAD, OPTIONS, POST", "DELETE /runs": "GET, HEAD, OPTIONS, POST", "PUT /runs/x": "DELETE, GET, HEAD, OPTIONS, PATCH",
+	for line, want := range map[string]string{"PUT /runs": "GET, HEAD, OPTIONS, POST",
+		"DELETE /runs": "GET, HEAD, OPTIONS, POST", "PUT /runs/x": "DELETE, GET, HEAD, OPTIONS, PATCH",
 		"POST /version": "GET, HEAD, OPTIONS", "TRACE /approvals/x/assign": "OPTIONS, POST"} {
 		if a := s.ask(t, "admin", line, ""); a.status != 405 || a.header.Get("Allow") != want || a.json["code"] != "method_not_allowed" {
 			t.Errorf("%s: %d, Allow: %s, %s", line, a.status, a.header.Get("Allow"), a.text)

@@ -99,7 +99,8 @@ func (h toolHandler) routes(a *API) {
 			return &toolOut{t}, err
 		})
 	mount(a, huma.Operation{OperationID: "enable-tool", Method: http.MethodPost, Path: "/tools/{name}/enable", Tags: tags,
-		Summary: "Enable a tool, and close its circuits", Description: "With a host, only the circuit of that host is closed. A repetition changes nothing."},
+		Summary:     "Enable a tool, and close its circuits",
+		Description: "With a host, only the circuit of that host is closed. A repetition changes nothing."},
 		func(ctx context.Context, in *enableToolIn) (*toolOut, error) {
 			body := cmp.Or(in.Body, &ToolEnable{})
 			t, err := h.tools.Enable(ctx, app.EnableRequest{Meta: meta(ctx), Name: in.Name, Host: body.Host, Reason: body.Reason})

@@ -112,7 +112,8 @@ func TestAnUpgradeEncryptsWhatItKeeps(t *testing.T) {
 		if out, code := later(func(_ context.Context, _ string, o recovery.Options) (*store.Store, error) {
 			told = o.Recipients
 			return nil, errors.New("this is only asked")
-		}, "serve", "--data", data, "--config", with, "--listen", "127.0.0.1:0"); code == 0 || told == nil || (with != "") != slices.Equal(told, []string{public}) {
+		}, "serve", "--data", data, "--config", with, "--listen", "127.0.0.1:0"); code == 0 || told == nil ||
+			(with != "") != slices.Equal(told, []string{public}) {
 			t.Errorf("the daemon with %q encrypts to %#v: exit %d, %s", with, told, code, out)
 		}
 	}

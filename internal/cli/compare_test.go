@@ -44,7 +44,8 @@ edges:
 				A, B      *struct{ Status, To, Code string }
 			}
 		}
-		if err := json.Unmarshal([]byte(out), &d); err != nil || d.A.RunID != good.RunID || d.B.Status != "failed" || d.First.Step != "sum" || d.First.Why != "output" ||
+		if err := json.Unmarshal([]byte(out), &d); err != nil || d.A.RunID != good.RunID || d.B.Status != "failed" ||
+			d.First.Step != "sum" || d.First.Why != "output" ||
 			len(d.Input.Changes) != 1 || d.Input.Changes[0].Path != ".n" || len(d.Steps) != 4 || d.Steps[1].B.To != "ask" ||
 			d.Steps[3].A != nil ||
 			d.Steps[3].B.Code == "" {

@@ -186,8 +186,9 @@ func TestSettingsOfThePages(t *testing.T) {
 	t.Parallel()
 	all := pages(t)
 	for path, list := range map[string][]string{
-		"agents and planning": append(blocks(all["../../docs/guides/agents.md"], "yaml"), blocks(all["../../docs/guides/planning.md"], "yaml")...),
-		"tools":               blocks(all["../../docs/reference/tools.md"], "yaml"),
+		"agents and planning": append(blocks(all["../../docs/guides/agents.md"], "yaml"),
+			blocks(all["../../docs/guides/planning.md"], "yaml")...),
+		"tools": blocks(all["../../docs/reference/tools.md"], "yaml"),
 	} {
 		if len(list) < 3 {
 			t.Fatalf("%s has %d settings", path, len(list))

@@ -271,7 +271,8 @@ func TestAScheduledRunShowsItsTime(t *testing.T) {
 	said := &heard{text: "maintenance since", ok: make(chan struct{})}
 	done := make(chan int, 1)
 	go func() {
-		done <- kairos.Run(ctx, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: said, Env: func(k string) string { return s.env[k] }}, []string{"run", "hello"})
+		done <- kairos.Run(ctx, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: said,
+			Env: func(k string) string { return s.env[k] }}, []string{"run", "hello"})
 	}()
 	select {
 	case <-said.ok:
@@ -346,7 +347,8 @@ func TestDeletedRunsAreListedOnTheirOwn(t *testing.T) {
 	file := s.file("hello.yaml", helloPlan)
 	gone, kept := s.result(0, "run", file, "--prompt", "a", "--json").RunID, s.result(0, "run", file, "--prompt", "b", "--json").RunID
 	s.expect(0, "runs", "delete", gone)
-	for filter, want := range map[string][2]bool{"plan:hello": {false, true}, "is:deleted": {true, false}, "is:deleted plan:hello": {true, false}, "is:deleted status:completed": {true, false}, "is:deleted status:failed": {false, false}} {
+	for filter, want := range map[string][2]bool{"plan:hello": {false, true}, "is:deleted": {true, false},
+		"is:deleted plan:hello": {true, false}, "is:deleted status:completed": {true, false}, "is:deleted status:failed": {false, false}} {
 		out, _ := s.expect(0, "runs", "--filter", filter)
 		if got := [2]bool{strings.Contains(out, gone), strings.Contains(out, kept)}; got != want {
 			t.Errorf("%s lists the deleted run: %v, the other: %v; want %v\n%s", filter, got[0], got[1], want, out)

@@ -65,7 +65,8 @@ func TestTheDashboardOnASocket(t *testing.T) {
 	if info, err := os.Stat(socket); err != nil || info.Mode() != os.ModeSocket|0o660 {
 		t.Errorf("the socket: %v, %v", info.Mode(), err)
 	}
-	for host, want := range map[string]int{"localhost": 200, "kairosd": 200, "kairos.example": 200, "evil.example": 421, "kairosd:80": 421, "127.0.0.1:8080": 421} {
+	for host, want := range map[string]int{"localhost": 200, "kairosd": 200, "kairos.example": 200, "evil.example": 421,
+		"kairosd:80": 421, "127.0.0.1:8080": 421} {
 		if resp, body := askSocket(t, socket, host, "/readyz", nil); resp.StatusCode != want {
 			t.Errorf("host %s: %d %s", host, resp.StatusCode, body)
 		}
@@ -127,7 +128,8 @@ func TestAConfiguredSocket(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(in, "k.sock")); err != nil || info.Mode() != os.ModeSocket|0o600 {
 		t.Errorf("the socket: %v, %v", info.Mode(), err)
 	}
-	for name, text := range map[string]string{"tls": "server: {listen: \"unix:k.sock\", tls_cert: c, tls_key: k}\n", "mode": "server: {socket_mode: \"0666\"}\n", "nameless": "server: {listen: \"unix:\"}\n"} {
+	for name, text := range map[string]string{"tls": "server: {listen: \"unix:k.sock\", tls_cert: c, tls_key: k}\n",
+		"mode": "server: {socket_mode: \"0666\"}\n", "nameless": "server: {listen: \"unix:\"}\n"} {
 		written(t, in, "kairos.yaml", text)
 		if _, stderr, code := runKairosd("serve", "--data", filepath.Join(in, "other"), "--config", cfg); code != 78 {
 			t.Errorf("%s: exit %d, %s", name, code, stderr)

@@ -51,7 +51,8 @@ func TestMetricsOfADaemon(t *testing.T) {
 	}
 	for _, path := range []string{"/metrics", "/api/v1/metrics"} {
 		code, body := ask(path, token)
-		for _, want := range []string{"kairos_runs_created_total 1", `kairos_runs{status="completed"} 1`, `kairos_nodes_ended_total{status="completed"} 1`, `kairos_http_requests_total{method="GET",route="none",status="4xx"} 1`} {
+		for _, want := range []string{"kairos_runs_created_total 1", `kairos_runs{status="completed"} 1`,
+			`kairos_nodes_ended_total{status="completed"} 1`, `kairos_http_requests_total{method="GET",route="none",status="4xx"} 1`} {
 			if code != http.StatusOK || !strings.Contains(body, want) {
 				t.Errorf("%s: %d, without %s", path, code, want)
 			}

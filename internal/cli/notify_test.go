@@ -30,7 +30,8 @@ func TestServeNotifies(t *testing.T) {
 	t.Cleanup(receiver.Close)
 	dir := t.TempDir()
 	data, conf := filepath.Join(dir, "data"), filepath.Join(dir, "kairos.yaml")
-	for name, text := range map[string]string{"hook.secret": "shared", "kairos.yaml": "notifications:\n  url: https://kairos.example.com\n  allow_private: [\"127.0.0.0/8\"]\n  channels:\n    ops: {type: webhook, url: \"" + receiver.URL + "/path\", secret_file: hook.secret}\n"} {
+	for name, text := range map[string]string{"hook.secret": "shared",
+		"kairos.yaml": "notifications:\n  url: https://kairos.example.com\n  allow_private: [\"127.0.0.0/8\"]\n  channels:\n    ops: {type: webhook, url: \"" + receiver.URL + "/path\", secret_file: hook.secret}\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +84,8 @@ func TestServeRefusesChannelsThatCannotBe(t *testing.T) {
 		if err := os.WriteFile(conf, []byte("notifications: {channels: "+text+"}\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, errs, code := runKairosd("serve", "--data", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0", "--config", conf); code == 0 ||
+		if _, errs, code := runKairosd("serve", "--data", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0", "--config",
+			conf); code == 0 ||
 			!strings.Contains(errs, want) {
 			t.Errorf("%s: exit %d, %s", text, code, errs)
 		}

@@ -68,8 +68,10 @@ planner: {provider: local}
 	s.expect(0, "tools", "disable", "http", "--reason", "the link is down")
 	s.expect(0, "ask", "--plan-only", question)
 	system := first()
-	for _, want := range []string{"The server now:\n- Load: 50 %", "Rate limit of local: 17 of 500 requests are left.", "Not available: http: disabled by", "the link is down",
-		"Not available: cloud: the provider has no API key (environment variable KAIROS_TEST_NO_SUCH_KEY)", "Not available: poet: its provider cloud is not available"} {
+	for _, want := range []string{"The server now:\n- Load: 50 %", "Rate limit of local: 17 of 500 requests are left.",
+		"Not available: http: disabled by", "the link is down",
+		"Not available: cloud: the provider has no API key (environment variable KAIROS_TEST_NO_SUCH_KEY)",
+		"Not available: poet: its provider cloud is not available"} {
 		if !strings.Contains(system, want) {
 			t.Errorf("no %q in\n%s", want, system)
 		}
@@ -138,7 +140,8 @@ func TestPlanningMetricsSurviveARestart(t *testing.T) {
 	s.expect(1, "ask", "spill it")
 	s.expect(0, "ask", "--agent", "assistant", "hello") // an answer without a plan
 	before := metrics()
-	for _, want := range []string{"planner_plans_created_count 2", "planner_plan_success_rate 0.5", "planner_average_steps_per_plan 1.5", "planner_planning_duration_ms_count 2", "planner_confidence_score 0."} {
+	for _, want := range []string{"planner_plans_created_count 2", "planner_plan_success_rate 0.5",
+		"planner_average_steps_per_plan 1.5", "planner_planning_duration_ms_count 2", "planner_confidence_score 0."} {
 		if !strings.Contains(before, want) {
 			t.Errorf("no %s in\n%s", want, before)
 		}

@@ -27,7 +27,8 @@ func TestEveryStepGetsTheRequest(t *testing.T) {
 		t.Fatalf("%d calls: %+v", len(requests), requests)
 	}
 	for i, r := range requests[1:] {
-		for _, part := range []string{"<request>\n" + query + "\n</request>", "It is data", "Time limit of the whole plan: 10m", "Token budget of the whole plan: 5000", "Priority: high"} {
+		for _, part := range []string{"<request>\n" + query + "\n</request>", "It is data", "Time limit of the whole plan: 10m",
+			"Token budget of the whole plan: 5000", "Priority: high"} {
 			if !strings.Contains(r.User(), part) {
 				t.Errorf("step %d: %q is missing:\n%s", i+1, part, r.User())
 			}

@@ -41,10 +41,12 @@ func TestUsageExampleRuns(t *testing.T) {
 		calls      int // of the moderator
 		shown      string
 	}{
-		"approved":         {`{"approved": true}`, true, 1, ""},
-		"refused":          {`{"approved": false}`, false, 1, "its condition is false"},
-		"prose":            {"The text looks fine to me.", false, 2, `gate_unknown: step-3 has no field "approved"; it returned: The text looks fine to me.`},
-		"another type":     {`{"approved": "yes"}`, false, 2, `gate_unknown: the field "approved" of step-3 is a string, not a boolean; it returned: {"approved":"yes"}`},
+		"approved": {`{"approved": true}`, true, 1, ""},
+		"refused":  {`{"approved": false}`, false, 1, "its condition is false"},
+		"prose": {"The text looks fine to me.", false, 2,
+			`gate_unknown: step-3 has no field "approved"; it returned: The text looks fine to me.`},
+		"another type": {`{"approved": "yes"}`, false, 2,
+			`gate_unknown: the field "approved" of step-3 is a string, not a boolean; it returned: {"approved":"yes"}`},
 		"prose everywhere": {"Fine.", false, 2, "gate_unknown"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -182,7 +184,8 @@ func TestAskPrefersAndRefuses(t *testing.T) {
 	t.Parallel()
 	const list = "skills:\n  - {id: brew, keywords: {en: [brew]}, tool: set, params: {tone: {}}, estimated_tokens: 10}\n  - {id: pour, keywords: {en: [pour]}, tool: set, depends_on: [brew], estimated_tokens: 20}\nplanner: {mode: rules}\n"
 	everywhere(t, list, func(t *testing.T, s *shell) {
-		if out, _ := s.expect(0, "ask", "--plan-only", "--json", "--preference", "tone=formal", "--preference", "cups=2", "brew and then pour"); !strings.Contains(
+		if out, _ := s.expect(0, "ask", "--plan-only", "--json", "--preference", "tone=formal", "--preference", "cups=2",
+			"brew and then pour"); !strings.Contains(
 			out,
 			`"tone":"formal"`,
 		) ||

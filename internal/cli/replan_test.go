@@ -86,7 +86,8 @@ func TestReplanByModel(t *testing.T) {
 			Proposed bool
 		}
 	}
-	if err := json.Unmarshal([]byte(stdout), &shown); err != nil || shown.Plan.Version != 2 || len(shown.Replans) != 1 || shown.Replans[0].From != 1 || shown.Replans[0].To != 2 ||
+	if err := json.Unmarshal([]byte(stdout), &shown); err != nil || shown.Plan.Version != 2 || len(shown.Replans) != 1 ||
+		shown.Replans[0].From != 1 || shown.Replans[0].To != 2 ||
 		shown.Replans[0].Node != "two" ||
 		shown.Replans[0].By != "supervisor" ||
 		shown.Replans[0].Proposed {

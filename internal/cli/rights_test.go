@@ -18,7 +18,8 @@ func TestRightsOfWhoStartedARun(t *testing.T) {
 	s := storetest.Open(t)
 	ctx := context.Background()
 	now := time.Now().UTC()
-	for _, u := range []domain.User{{ID: "1", Name: "ana", Role: domain.RoleOperator}, {ID: "2", Name: "bob", Role: domain.RoleAdmin, Disabled: true}} {
+	for _, u := range []domain.User{{ID: "1", Name: "ana", Role: domain.RoleOperator},
+		{ID: "2", Name: "bob", Role: domain.RoleAdmin, Disabled: true}} {
 		u.CreatedAt, u.Settings = now, domain.RawJSON("{}")
 		if err := s.CreateUser(ctx, u); err != nil {
 			t.Fatal(err)
@@ -36,8 +37,10 @@ func TestRightsOfWhoStartedARun(t *testing.T) {
 		storetest.Do(t, s, "token.create", func(tx *store.Tx) error { return tx.CreateToken(k) })
 	}
 	storetest.Do(t, s, "token.revoke", func(tx *store.Tx) error { return tx.RevokeToken("4", now) })
-	for name, want := range map[string]domain.Role{"ana": domain.RoleOperator, "bob": "", "eve": "", "token ci 1": domain.RoleOperator, "token ci 2": "", "token reader 3": "", "token old 4": "",
-		"token bobs 5": "", "token child 6": domain.RoleOperator, "token none 7": "", "cli:root": domain.RoleAdmin, domain.System.Name: domain.RoleAdmin} {
+	for name, want := range map[string]domain.Role{"ana": domain.RoleOperator, "bob": "", "eve": "",
+		"token ci 1": domain.RoleOperator, "token ci 2": "", "token reader 3": "", "token old 4": "",
+		"token bobs 5": "", "token child 6": domain.RoleOperator, "token none 7": "", "cli:root": domain.RoleAdmin,
+		domain.System.Name: domain.RoleAdmin} {
 		if got, err := auth.RoleNow(ctx, s, name, "runs:write", now); err != nil || got != want {
 			t.Errorf("%s: got %q %v, want %q", name, got, err, want)
 		}

@@ -57,7 +57,8 @@ func TestASecretIsRotated(t *testing.T) {
 		}
 		return res.StatusCode, string(b)
 	}
-	if code, body := ask(http.MethodPost, "/plans", "id: pay\nnodes:\n  p: {type: http, input: {url: \"https://bank.example\", headers: {Authorization: \"Bearer ${secret.BANK}\"}}}\n"); code != http.StatusCreated {
+	if code, body := ask(http.MethodPost, "/plans",
+		"id: pay\nnodes:\n  p: {type: http, input: {url: \"https://bank.example\", headers: {Authorization: \"Bearer ${secret.BANK}\"}}}\n"); code != http.StatusCreated {
 		t.Fatalf("plan: %d %s", code, body)
 	}
 	_, body := ask(http.MethodGet, "/settings", "")

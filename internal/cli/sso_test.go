@@ -28,7 +28,8 @@ func TestServeWithAnIdentityProvider(t *testing.T) {
 	write("oidc.secret", oidctest.ClientSecret+"\n")
 	conf := write(
 		"kairos.yaml",
-		"login:\n  password: false\n  oidc:\n    issuer: "+idp.URL+"\n    client_id: kairosd\n    client_secret_file: oidc.secret\n    label: Example\n    roles: {boss: admin}\n",
+		"login:\n  password: false\n  oidc:\n    issuer: "+idp.URL+
+			"\n    client_id: kairosd\n    client_secret_file: oidc.secret\n    label: Example\n    roles: {boss: admin}\n",
 	)
 	s := serve(t, filepath.Join(dir, "data"), "--config", conf)
 	jar, err := cookiejar.New(nil)
@@ -95,7 +96,8 @@ func TestServeRefusesAConfigurationNobodyCouldLogInWith(t *testing.T) {
 		if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, errs, code := runKairosd("serve", "--data", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0", "--config", conf); code == 0 ||
+		if _, errs, code := runKairosd("serve", "--data", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0", "--config",
+			conf); code == 0 ||
 			!strings.Contains(errs, want) {
 			t.Errorf("%s: exit %d, %s", text, code, errs)
 		}

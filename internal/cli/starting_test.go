@@ -109,7 +109,8 @@ func startUpgrade(t *testing.T) *upgrading {
 	var ctx context.Context
 	ctx, u.stop = context.WithCancel(context.Background())
 	go func() {
-		u.code <- program(ctx, cli.Streams{In: strings.NewReader(""), Out: &output{line: u.ready}, Err: u.log, Env: func(string) string { return "" }},
+		u.code <- program(ctx, cli.Streams{In: strings.NewReader(""), Out: &output{line: u.ready}, Err: u.log,
+			Env: func(string) string { return "" }},
 			[]string{"serve", "--data", data, "--listen", "127.0.0.1:0"})
 	}()
 	t.Cleanup(func() {
@@ -177,17 +178,19 @@ func TestAStartingDaemonSaysHowFarItIs(t *testing.T) {
 		status       int
 		says         string
 	}{
-		"it lives":                    {"GET", "/healthz", nil, 200, "ok"},
-		"it is not ready":             {"GET", "/readyz", nil, 503, far},
-		"the home page":               {"GET", "/", nil, 503, "<h1>" + far + "</h1>"},
-		"a page with a query":         {"GET", "/runs?q=status:failed", nil, 503, `href="/runs?q=status:failed"`},
-		"in Spanish":                  {"GET", "/runs", map[string]string{"Accept-Language": "es"}, 503, "<h1>kairosd está arrancando: migración 3 de 5, 40%</h1>"},
-		"in the reader's theme":       {"GET", "/login", map[string]string{"Cookie": "theme=dark"}, 503, `data-theme="dark"`},
-		"a form was sent":             {"POST", "/login", nil, 503, "What you sent was not done."},
-		"the part that asks again":    {"GET", "/runs", map[string]string{"HX-Request": "true", "HX-Target": "starting"}, 200, far},
-		"a part of an open page":      {"GET", "/runs", map[string]string{"HX-Request": "true", "HX-Target": "list"}, 503, far},
-		"the API":                     {"GET", "/api/v1/runs", nil, 503, far},
-		"an act by the API":           {"POST", "/api/v1/runs", map[string]string{"Content-Type": "application/json"}, 503, `"reason":"starting"`},
+		"it lives":            {"GET", "/healthz", nil, 200, "ok"},
+		"it is not ready":     {"GET", "/readyz", nil, 503, far},
+		"the home page":       {"GET", "/", nil, 503, "<h1>" + far + "</h1>"},
+		"a page with a query": {"GET", "/runs?q=status:failed", nil, 503, `href="/runs?q=status:failed"`},
+		"in Spanish": {"GET", "/runs", map[string]string{"Accept-Language": "es"}, 503,
+			"<h1>kairosd está arrancando: migración 3 de 5, 40%</h1>"},
+		"in the reader's theme":    {"GET", "/login", map[string]string{"Cookie": "theme=dark"}, 503, `data-theme="dark"`},
+		"a form was sent":          {"POST", "/login", nil, 503, "What you sent was not done."},
+		"the part that asks again": {"GET", "/runs", map[string]string{"HX-Request": "true", "HX-Target": "starting"}, 200, far},
+		"a part of an open page":   {"GET", "/runs", map[string]string{"HX-Request": "true", "HX-Target": "list"}, 503, far},
+		"the API":                  {"GET", "/api/v1/runs", nil, 503, far},
+		"an act by the API": {"POST", "/api/v1/runs", map[string]string{"Content-Type": "application/json"}, 503,
+			`"reason":"starting"`},
 		"metrics":                     {"GET", "/metrics", nil, 503, far},
 		"a stream of events":          {"GET", "/live?t=runs", nil, 503, far},
 		"another host's name":         {"GET", "/", map[string]string{"Host": "evil.example"}, 421, "not served here"},

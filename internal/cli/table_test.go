@@ -86,7 +86,8 @@ func TestAccountsAreTables(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	for _, name := range []string{"ci", "a-much-longer-name"} {
-		if _, stderr, code := runKairosd("token", "create", "--role", "viewer", "--scope", "metrics", "--name", name, "--data", data); code != 0 {
+		if _, stderr, code := runKairosd("token", "create", "--role", "viewer", "--scope", "metrics", "--name", name, "--data",
+			data); code != 0 {
 			t.Fatal(stderr)
 		}
 	}
@@ -100,7 +101,8 @@ func TestAccountsAreTables(t *testing.T) {
 		tokens.Items[0].ExpiresAt == "" {
 		t.Errorf("%v: %s", err, out)
 	}
-	if _, stderr, code := runKairosdWith(strings.NewReader("correct horse battery staple\n"), "user", "add", "marta", "--data", data); code != 0 {
+	if _, stderr, code := runKairosdWith(strings.NewReader("correct horse battery staple\n"), "user", "add", "marta", "--data",
+		data); code != 0 {
 		t.Fatal(stderr)
 	}
 	out, _, _ = runKairosd("user", "list", "--data", data)

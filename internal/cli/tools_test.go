@@ -53,7 +53,8 @@ func TestToolsOfAnMCPServer(t *testing.T) {
 		return states
 	}
 	got := tools()
-	for name, want := range map[string]string{"crm.find": "crm read allow ready", "http": "built-in unsafe allow ready", "later.*": "later unsafe allow unavailable"} {
+	for name, want := range map[string]string{"crm.find": "crm read allow ready", "http": "built-in unsafe allow ready",
+		"later.*": "later unsafe allow unavailable"} {
 		if got[name] != want {
 			t.Errorf("%s: got %q, want %q", name, got[name], want)
 		}

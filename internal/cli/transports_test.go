@@ -248,7 +248,8 @@ func TestParityOfPages(t *testing.T) {
 			r := s.result(0, "run", "--plan", plan, "--prompt", "Ana", "--label", "team=a b", "--json")
 			seen[r.RunID] = true
 		}
-		for _, flags := range [][]string{nil, {"--since", "24h"}, {"--since", "24h", "--plan", "greet", "--status", "completed,failed", "--label", "team=a b"}} {
+		for _, flags := range [][]string{nil, {"--since", "24h"}, {"--since", "24h", "--plan", "greet", "--status",
+			"completed,failed", "--label", "team=a b"}} {
 			left, cursor := len(seen), ""
 			for pages := 0; left > 0 && pages < 4; pages++ {
 				args := append([]string{"runs", "--limit", "1", "--json"}, flags...)
@@ -405,7 +406,8 @@ func TestParityOnAFullDisk(t *testing.T) {
 			t.Errorf("%v: exit %d\n%s%s", args, code, out, stderr)
 		}
 	}
-	for _, args := range [][]string{{"run", "--plan", plan, "--prompt", "Ana"}, {"runs", "note", r.RunID, "why"}, {"runs", "delete", r.RunID}, {"plans", "pause", "greet"}} {
+	for _, args := range [][]string{{"run", "--plan", plan, "--prompt", "Ana"}, {"runs", "note", r.RunID, "why"},
+		{"runs", "delete", r.RunID}, {"plans", "pause", "greet"}} {
 		if out, stderr, code := run(args...); code != 2 && code != 4 || out != "" || strings.Count(stderr, "\n") < 2 {
 			t.Errorf("%v: exit %d\n%s%s", args, code, out, stderr)
 		}

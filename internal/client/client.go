@@ -219,7 +219,8 @@ func (c *Client) once(ctx context.Context, k call, key string) (int, error) {
 		return resp.StatusCode, nil
 	}
 	if err := json.Unmarshal(text, k.into); err != nil {
-		return resp.StatusCode, domain.Errorf(domain.CodeUnavailable, "%s answers %s %s with something else than kairosd would: %w", c.name, k.method, k.path, err).
+		return resp.StatusCode, domain.Errorf(domain.CodeUnavailable,
+			"%s answers %s %s with something else than kairosd would: %w", c.name, k.method, k.path, err).
 			Suggest("check that a kairosd of this version listens there")
 	}
 	return resp.StatusCode, nil

@@ -160,7 +160,8 @@ func TestMainJobOverTheNetwork(t *testing.T) {
 		t.Fatalf("Preview = %+v, %v", preview, err)
 	}
 	d.fail.Store(false)
-	if _, err := operator.Act(t.Context(), domain.ActionRequest{Run: s.ID, Action: domain.ActionResume, Reason: "it is back", Digest: preview.Digest}); err != nil {
+	if _, err := operator.Act(t.Context(), domain.ActionRequest{Run: s.ID, Action: domain.ActionResume, Reason: "it is back",
+		Digest: preview.Digest}); err != nil {
 		t.Fatalf("resume: %v", err)
 	}
 	r = settled(t, viewer, s.ID)

@@ -28,8 +28,10 @@ func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
 // FuzzSSE: whatever a stream of events holds, reading it ends; what is delivered
 // are events that stand in it, and the position moves only with them.
 func FuzzSSE(f *testing.F) {
-	for _, s := range []string{"", "\n", ": alive\n\n", "id: a-1\ndata: {\"type\":\"x\",\"seq\":1}\n\n", "data: {\"type\":\"x\"}\r\n\r\n", "data: {\ndata: }\n\n", "id: a-2\n\nid: a-3\ndata: nonsense\n\n",
-		"event: x\nretry: 5\ndata: {}\n\ndata", "data:{\"at\":\"yesterday\"}\n\n", "data: [1]\n\n", "\x00\xff\n\n", strings.Repeat("data: 1\n", 100) + "\n"} {
+	for _, s := range []string{"", "\n", ": alive\n\n", "id: a-1\ndata: {\"type\":\"x\",\"seq\":1}\n\n",
+		"data: {\"type\":\"x\"}\r\n\r\n", "data: {\ndata: }\n\n", "id: a-2\n\nid: a-3\ndata: nonsense\n\n",
+		"event: x\nretry: 5\ndata: {}\n\ndata", "data:{\"at\":\"yesterday\"}\n\n", "data: [1]\n\n", "\x00\xff\n\n",
+		strings.Repeat("data: 1\n", 100) + "\n"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {

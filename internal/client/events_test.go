@@ -37,7 +37,8 @@ func TestUnixSocketNeedsNoToken(t *testing.T) {
 	if who, err := c.Me(t.Context()); err != nil || who.Name != "cli:root" || who.Role != domain.RoleAdmin {
 		t.Errorf("Me = %+v, %v", who, err)
 	}
-	if _, _, _, _, err := c.SavePlan(t.Context(), []byte("id: x\nnodes: {a: {type: set, input: 1}}\n"), planner.FormatYAML, "", ""); err != nil {
+	if _, _, _, _, err := c.SavePlan(t.Context(), []byte("id: x\nnodes: {a: {type: set, input: 1}}\n"), planner.FormatYAML, "",
+		""); err != nil {
 		t.Error(err)
 	}
 	s, err := c.Start(t.Context(), domain.StartRequest{Plan: "x"})

@@ -94,7 +94,8 @@ func (t *handlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, w.failed
 	}
 	return &http.Response{Status: fmt.Sprintf("%d %s", w.status, http.StatusText(w.status)), StatusCode: w.status,
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: w.sent, Body: &answerBody{body, cancel}, ContentLength: -1, Request: r}, nil
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: w.sent, Body: &answerBody{body, cancel}, ContentLength: -1,
+		Request: r}, nil
 }
 
 // serve calls the handler and turns a panic into an error.

@@ -200,7 +200,8 @@ func TestInProcessPrincipal(t *testing.T) {
 	if !c.InProcess() {
 		t.Error("the client does not know where its API is")
 	}
-	for _, header := range [][2]string{{"Authorization", "Bearer kairos_x"}, {"Cookie", "session=x"}, {"X-Forwarded-User", "marta"}, {"X-Kairos-Actor", "marta"}} {
+	for _, header := range [][2]string{{"Authorization", "Bearer kairos_x"}, {"Cookie", "session=x"},
+		{"X-Forwarded-User", "marta"}, {"X-Kairos-Actor", "marta"}} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://kairosd/api/v1/me", nil)
 		if err != nil {
 			t.Fatal(err)
@@ -216,7 +217,8 @@ func TestInProcessPrincipal(t *testing.T) {
 		}
 		_ = res.Body.Close() // a pipe's never fails
 	}
-	if _, _, _, _, err := c.SavePlan(t.Context(), []byte("id: x\nnodes: {a: {type: set, input: 1}}\n"), planner.FormatYAML, "", ""); err != nil {
+	if _, _, _, _, err := c.SavePlan(t.Context(), []byte("id: x\nnodes: {a: {type: set, input: 1}}\n"), planner.FormatYAML, "",
+		""); err != nil {
 		t.Fatal(err)
 	}
 	run, err := c.Start(t.Context(), domain.StartRequest{Plan: "x"})

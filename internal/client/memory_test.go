@@ -49,8 +49,9 @@ func TestMemory(t *testing.T) {
 		owner string
 		want  domain.Code
 	}{
-		"an operator, another's": {d.as(t, domain.RoleOperator), who.Name, domain.CodeForbidden}, "a viewer": {viewer, "", domain.CodeForbidden},
-		"an admin, their own": {admin, "", domain.CodeNotFound},
+		"an operator, another's": {d.as(t, domain.RoleOperator), who.Name, domain.CodeForbidden},
+		"a viewer":               {viewer, "", domain.CodeForbidden},
+		"an admin, their own":    {admin, "", domain.CodeNotFound},
 	} {
 		if _, err := c.by.Forget(t.Context(), c.owner, session, ""); domain.CodeOf(err) != c.want {
 			t.Errorf("%s: %v, want %s", name, err, c.want)

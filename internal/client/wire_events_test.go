@@ -143,7 +143,8 @@ func TestEventsOnTheWire(t *testing.T) {
 			t.Errorf("%s", text)
 		}
 	}
-	if diff := cmp.Diff(map[string]int{"plan_generated": 1, "plan_step_started": 2, "plan_step_completed": 2, "plan_completed": 1}, count); diff != "" {
+	if diff := cmp.Diff(map[string]int{"plan_generated": 1, "plan_step_started": 2, "plan_step_completed": 2,
+		"plan_completed": 1}, count); diff != "" {
 		t.Error(diff)
 	}
 }

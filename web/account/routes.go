@@ -60,7 +60,8 @@ var done = []ui.Done{
 		Message: locale.Mark("They are logged out and cannot log in any more."),
 	},
 	{Name: "user-enabled", Path: "/settings/users/:user", Action: "enable", Message: locale.Mark("They may log in again.")},
-	{Name: "user-linked", Path: "/settings/users/:user", Action: "link", Message: locale.Mark("They log in with the identity provider now.")},
+	{Name: "user-linked", Path: "/settings/users/:user", Action: "link",
+		Message: locale.Mark("They log in with the identity provider now.")},
 	{
 		Name:    "user-unlinked",
 		Path:    "/settings/users/:user",

@@ -122,7 +122,9 @@ func TestAnOldLoginIsAskedWhoItIs(t *testing.T) {
 		t.Errorf("later: %d", p.Code)
 	}
 	// The API with the same session is not a way around.
-	if p := b.Do(webtest.Request(t, http.MethodPost, site.URL+"/api/v1/users", `{"name":"otto","password":"a password of his","role":"viewer"}`, "Content-Type", "application/json", "Origin", site.URL, "Sec-Fetch-Site", "same-origin")); p.Code != http.StatusForbidden {
+	if p := b.Do(webtest.Request(t, http.MethodPost, site.URL+"/api/v1/users",
+		`{"name":"otto","password":"a password of his","role":"viewer"}`, "Content-Type", "application/json", "Origin",
+		site.URL, "Sec-Fetch-Site", "same-origin")); p.Code != http.StatusForbidden {
 		t.Errorf("by the API: %d", p.Code)
 	}
 }

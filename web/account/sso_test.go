@@ -172,15 +172,23 @@ func TestAnswersThatProveNothingAreRefused(t *testing.T) {
 		"wrong nonce":    {func(h *house) { h.idp.Tamper(func(c map[string]any) { c["nonce"] = "another" }) }, "wrong nonce"},
 		"no nonce":       {func(h *house) { h.idp.Tamper(func(c map[string]any) { delete(c, "nonce") }) }, "wrong nonce"},
 		"wrong audience": {func(h *house) { h.idp.Tamper(func(c map[string]any) { c["aud"] = "another" }) }, "expected audience"},
-		"two audiences":  {func(h *house) { h.idp.Tamper(func(c map[string]any) { c["aud"] = []string{"kairosd", "other"} }) }, "another client"},
-		"other party":    {func(h *house) { h.idp.Tamper(func(c map[string]any) { c["azp"] = "other" }) }, "another client"},
+		"two audiences": {func(h *house) { h.idp.Tamper(func(c map[string]any) { c["aud"] = []string{"kairosd", "other"} }) },
+			"another client"},
+		"other party": {func(h *house) { h.idp.Tamper(func(c map[string]any) { c["azp"] = "other" }) }, "another client"},
 		"expired": {func(h *house) {
 			h.idp.Tamper(func(c map[string]any) { c["exp"] = time.Now().Add(-time.Minute).Unix() })
 		}, "expired"},
-		"not yet valid":    {func(h *house) { h.idp.Tamper(func(c map[string]any) { c["nbf"] = time.Now().Add(time.Hour).Unix() }) }, "nbf"},
-		"wrong issuer":     {func(h *house) { h.idp.Tamper(func(c map[string]any) { c["iss"] = "https://evil.example" }) }, "issued by a different provider"},
-		"nobody":           {func(h *house) { h.idp.Tamper(func(c map[string]any) { delete(c, "sub") }) }, "has no subject"},
-		"access token":     {func(h *house) { h.idp.Tamper(func(c map[string]any) { c["at_hash"] = "AAAAAAAAAAAAAAAAAAAAAA" }) }, "access token"},
+		"not yet valid": {func(h *house) {
+			h.idp.Tamper(
+				func(c map[string]any) { c["nbf"] = time.Now().Add(time.Hour).Unix() })
+		}, "nbf"},
+		"wrong issuer": {func(h *house) { h.idp.Tamper(func(c map[string]any) { c["iss"] = "https://evil.example" }) },
+			"issued by a different provider"},
+		"nobody": {func(h *house) { h.idp.Tamper(func(c map[string]any) { delete(c, "sub") }) }, "has no subject"},
+		"access token": {func(h *house) {
+			h.idp.Tamper(
+				func(c map[string]any) { c["at_hash"] = "AAAAAAAAAAAAAAAAAAAAAA" })
+		}, "access token"},
 		"forged signature": {func(h *house) { h.idp.Forge(true) }, "signature"},
 		"no signature":     {func(h *house) { h.idp.Unsigned(true) }, "cannot be trusted"},
 		"refused there":    {func(h *house) { h.idp.Refuse("access_denied") }, "did not let you in: access_denied"},
@@ -192,7 +200,8 @@ func TestAnswersThatProveNothingAreRefused(t *testing.T) {
 		"reserved name":       {func(h *house) { h.idp.Person("7", "system", "ops") }, "is not a valid user name"},
 		"name of another":     {func(h *house) { h.idp.Person("7", "marta", "boss") }, "User marta already exists"},
 		"e-mail of another": {func(h *house) {
-			h.idp.Claims(map[string]any{"sub": "7", "preferred_username": "marta", "email": "marta@example.com", "email_verified": true, "groups": "boss"})
+			h.idp.Claims(map[string]any{"sub": "7", "preferred_username": "marta", "email": "marta@example.com",
+				"email_verified": true, "groups": "boss"})
 		}, "not linked"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -438,7 +447,8 @@ func TestPasswordsAreSwitchedOff(t *testing.T) {
 		t.Errorf("%d\n%s", p.Code, p.Body)
 	}
 	h.refusedWith(t, b, h.enter(t, b), http.StatusForbidden, "not set up yet")
-	if p := b.Post("/setup", url.Values{"csrf": {"anonymous"}, "token": {h.Setup}, "name": {"marta"}, "password": {webtest.Password}}); p.Code != http.StatusSeeOther ||
+	if p := b.Post("/setup", url.Values{"csrf": {"anonymous"}, "token": {h.Setup}, "name": {"marta"},
+		"password": {webtest.Password}}); p.Code != http.StatusSeeOther ||
 		b.Get("/runs").Code != http.StatusOK {
 		t.Fatalf("setup: %d\n%s", p.Code, p.Body)
 	}
@@ -446,7 +456,8 @@ func TestPasswordsAreSwitchedOff(t *testing.T) {
 	if p := b.Get("/login"); strings.Contains(p.Body, `name="password"`) || !strings.Contains(p.Body, "kairosd user login-link") {
 		t.Errorf("the form is still there:\n%s", p.Body)
 	}
-	if p := b.Post("/login", url.Values{"csrf": {"anonymous"}, "name": {"marta"}, "password": {webtest.Password}}); p.Code != http.StatusForbidden ||
+	if p := b.Post("/login", url.Values{"csrf": {"anonymous"}, "name": {"marta"},
+		"password": {webtest.Password}}); p.Code != http.StatusForbidden ||
 		!strings.Contains(p.Body, "Nobody logs in with a password here") {
 		t.Errorf("a password: %d\n%s", p.Code, p.Body)
 	}
@@ -488,7 +499,8 @@ func TestTheFirstUserMayComeFromTheProvider(t *testing.T) {
 		t.Fatalf("%d\n%s", p.Code, p.Body)
 	}
 	other := h.Browser(t)
-	if p := other.Post("/setup", url.Values{"csrf": {"anonymous"}, "token": {h.Setup}, "name": {"eve"}, "password": {webtest.Password}}); p.Code == http.StatusSeeOther {
+	if p := other.Post("/setup", url.Values{"csrf": {"anonymous"}, "token": {h.Setup}, "name": {"eve"},
+		"password": {webtest.Password}}); p.Code == http.StatusSeeOther {
 		t.Error("the setup link still makes an admin")
 	}
 	// The provider cannot take the last admin away.

@@ -33,9 +33,11 @@ func TestCatalogPages(t *testing.T) {
 		t.Errorf("home: %s", home)
 	}
 	for path, wants := range map[string][]string{
-		"/agents":           {"desk", "Front desk", "the default", "Answers &lt;everybody&gt;", "Accountant", "arithmetic", "handoff", "Supervisor", "part of kairosd"},
-		"/agents/providers": {"script", "failing", "5 calls, 1 failed 1 of 5 (20%)", "330 33 0.3960", "the model is &lt;b&gt;overloaded&lt;/b&gt;"},
-		"/agents/tools":     {"calculator", "built-in", "pure", "allow"},
+		"/agents": {"desk", "Front desk", "the default", "Answers &lt;everybody&gt;", "Accountant", "arithmetic",
+			"handoff", "Supervisor", "part of kairosd"},
+		"/agents/providers": {"script", "failing", "5 calls, 1 failed 1 of 5 (20%)", "330 33 0.3960",
+			"the model is &lt;b&gt;overloaded&lt;/b&gt;"},
+		"/agents/tools": {"calculator", "built-in", "pure", "allow"},
 	} {
 		p := b.Get(path)
 		text := webtest.Words(p.Body)
@@ -117,7 +119,8 @@ func TestAProviderIsDisabled(t *testing.T) {
 		t.Errorf("the page does not say that it is disabled: %s", text)
 	}
 	webtest.Safe(t, "provider", p.Body)
-	if p := b.Post("/agents/providers/script/enable", webtest.Form(t, b.Get("/agents/providers/script/enable").Body, `name="reason"`)); p.Code != http.StatusSeeOther {
+	if p := b.Post("/agents/providers/script/enable", webtest.Form(t, b.Get("/agents/providers/script/enable").Body,
+		`name="reason"`)); p.Code != http.StatusSeeOther {
 		t.Fatalf("enable: %d", p.Code)
 	}
 	if run := site.Run(t, "talk", `"how much?"`); run.Status != domain.RunCompleted {
@@ -151,7 +154,8 @@ func TestAToolIsDisabled(t *testing.T) {
 	if text := webtest.Words(b.Get("/agents/tools").Body); !strings.Contains(text, "calculator built-in pure allow disabled") {
 		t.Errorf("the list: %s", text)
 	}
-	if p := b.Post("/agents/tools/calculator/enable", webtest.Form(t, b.Get("/agents/tools/calculator/enable").Body, `name="reason"`)); p.Code != http.StatusSeeOther {
+	if p := b.Post("/agents/tools/calculator/enable", webtest.Form(t, b.Get("/agents/tools/calculator/enable").Body,
+		`name="reason"`)); p.Code != http.StatusSeeOther {
 		t.Fatalf("enable: %d %s", p.Code, webtest.Words(p.Body))
 	}
 	if _, err := site.Engine.Act(t.Context(), site.Admin, domain.ActionRequest{Action: domain.ActionResume, Run: run.ID}); err != nil {

@@ -48,5 +48,6 @@ var done = []ui.Done{
 	{Name: "tool-enabled", Path: "/agents/tools/:tool/enable", Message: locale.Mark("Enabled. Calls are made again.")},
 	{Name: "provider-disabled", Path: "/agents/providers/:provider/disable", Message: locale.Mark("Disabled. New calls are refused.")},
 	{Name: "provider-enabled", Path: "/agents/providers/:provider/enable", Message: locale.Mark("Enabled. Calls are made again.")},
-	{Name: "server-started", Path: "/agents/servers/:server/retry", Message: locale.Mark("The server is started again: its state is below.")},
+	{Name: "server-started", Path: "/agents/servers/:server/retry",
+		Message: locale.Mark("The server is started again: its state is below.")},
 }

@@ -153,11 +153,15 @@ func (s toolPages) toolPage(c *ui.Context) error {
 			p.Agents = append(p.Agents, kit.Link{Text: kit.Visible(a.Name), Href: link.Agent(a.ID)})
 		}
 	}
-	if p.Plans, p.Searched, err = s.plansWith(c, func(n *walk.ProgramNode) bool { return n.Type == walk.TypeTool && n.Tool == t.Name }, nil); err != nil {
+	if p.Plans, p.Searched, err = s.plansWith(c, func(n *walk.ProgramNode) bool {
+		return n.Type == walk.TypeTool &&
+			n.Tool == t.Name
+	}, nil); err != nil {
 		return err
 	}
 	if t.Change != nil && c.Who.Role.Includes(domain.RoleAdmin) {
-		p.Actions = append(p.Actions, kit.Link{Text: c.T("Read the current description…"), Href: link.Tool(t.Name) + "/accept", Danger: true})
+		p.Actions = append(p.Actions, kit.Link{Text: c.T("Read the current description…"), Href: link.Tool(t.Name) + "/accept",
+			Danger: true})
 	}
 	p.Actions = append(p.Actions, switchLinks(c, link.Tool(t.Name), t.Disabled != nil, t.Circuits...)...)
 	if t.State == "ready" && c.Who.Role.Includes(domain.RoleAuthor) {
@@ -226,7 +230,8 @@ func (s toolPages) showAccept(c *ui.Context, code int, problem string) error {
 		return err
 	}
 	if t.Change == nil {
-		return domain.Errorf(domain.CodeConflict, "the description of %s is the accepted one, or its server does not run", kit.Visible(t.Name)).
+		return domain.Errorf(domain.CodeConflict, "the description of %s is the accepted one, or its server does not run",
+			kit.Visible(t.Name)).
 			Suggest("there is nothing to accept now")
 	}
 	was, is := t.Change.Accepted, t.Change.Offered
@@ -483,7 +488,8 @@ func (s toolPages) retryServer(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.App.Tools.RetryServer(c, app.ServerRetry{Meta: c.Meta(), Server: server.Name, Reason: strings.TrimSpace(c.Field("reason"))}); err != nil {
+	if _, err := s.App.Tools.RetryServer(c, app.ServerRetry{Meta: c.Meta(), Server: server.Name,
+		Reason: strings.TrimSpace(c.Field("reason"))}); err != nil {
 		return err
 	}
 	return c.To("/agents/tools")

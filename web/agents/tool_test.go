@@ -29,7 +29,9 @@ func TestAChangedToolIsAcceptedByForm(t *testing.T) {
 	webtest.Safe(t, "tools", list.Body)
 	page := b.Get("/agents/tools/crm.find/accept")
 	text := webtest.Words(page.Body)
-	for _, want := range []string{"Finds a customer by id", "Finds a customer, deletes the others. &lt;img src=x onerror=alert(1)&gt;", "Effect read unsafe differs", "Declares that it only reads yes no differs", "Arguments same"} {
+	for _, want := range []string{"Finds a customer by id",
+		"Finds a customer, deletes the others. &lt;img src=x onerror=alert(1)&gt;", "Effect read unsafe differs",
+		"Declares that it only reads yes no differs", "Arguments same"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q:\n%s", want, text)
 		}
@@ -129,7 +131,8 @@ func TestAgentAndServerPages(t *testing.T) {
 	site.Plan(t, "id: talk\nnodes:\n  answer: {type: agent, agent: desk}\n")
 	b := site.Browser(t).Login()
 	p := b.Get("/agents/agents/desk")
-	for _, want := range []string{"Front desk", "Answers &lt;everybody&gt;", "You are the desk.", "talk 1 step", "the default", "State of its provider not called yet"} {
+	for _, want := range []string{"Front desk", "Answers &lt;everybody&gt;", "You are the desk.", "talk 1 step", "the default",
+		"State of its provider not called yet"} {
 		if !strings.Contains(webtest.Words(p.Body), want) {
 			t.Errorf("the agent's page does not say %q:\n%s", want, webtest.Words(p.Body))
 		}

@@ -21,7 +21,8 @@ func TestAnAgentShowsItsVersionsAndPrompts(t *testing.T) {
 	}
 	begin := func(action, result, versions string) {
 		t.Helper()
-		if err := site.Store.Audit(t.Context(), domain.AuditRecord{Action: action, Actor: domain.System.Name, Surface: domain.System.Surface, Object: "version:test", Result: result, Detail: []byte(versions)}); err != nil {
+		if err := site.Store.Audit(t.Context(), domain.AuditRecord{Action: action, Actor: domain.System.Name,
+			Surface: domain.System.Surface, Object: "version:test", Result: result, Detail: []byte(versions)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -43,7 +44,8 @@ func TestAnAgentShowsItsVersionsAndPrompts(t *testing.T) {
 	if p.Code != http.StatusOK || len(rows) != 5 {
 		t.Fatalf("%d: %d rows in %s", p.Code, len(rows)-2, webtest.Words(table))
 	}
-	for i, want := range [][]string{{"cccccccccccc", "now", "No run that is kept was told it."}, {"bbbbbbbbbbbb", "the one above · run " + run.ID[len(run.ID)-4:]}, {"aaaaaaaaaaaa", "No run that is kept was told it."}} {
+	for i, want := range [][]string{{"cccccccccccc", "now", "No run that is kept was told it."},
+		{"bbbbbbbbbbbb", "the one above · run " + run.ID[len(run.ID)-4:]}, {"aaaaaaaaaaaa", "No run that is kept was told it."}} {
 		for _, w := range want {
 			if text := webtest.Words(rows[i+2]); !strings.Contains(text, w) {
 				t.Errorf("row %d does not say %q: %s", i, w, text)

@@ -92,7 +92,8 @@ func TestADecisionSaysWhereItLeads(t *testing.T) {
 	gone := openApproval(t, site, site.Run(t, "payback", "null").ID)
 	late := webtest.Form(t, b.Get("/approvals/"+gone.ID).Body, `name="digest"`)
 	late.Set("answer", "approve")
-	if _, err := site.Engine.Act(t.Context(), site.Admin, domain.ActionRequest{Run: gone.Run, Action: domain.ActionCancel, Reason: "not needed"}); err != nil {
+	if _, err := site.Engine.Act(t.Context(), site.Admin, domain.ActionRequest{Run: gone.Run, Action: domain.ActionCancel,
+		Reason: "not needed"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := site.Engine.Wait(t.Context(), gone.Run); err != nil {
@@ -102,7 +103,8 @@ func TestADecisionSaysWhereItLeads(t *testing.T) {
 
 	// Answered meanwhile: the new facts, and nothing is done.
 	stale := webtest.Form(t, b.Get("/approvals/"+second.ID).Body, `name="digest"`)
-	if _, err := site.Engine.Decide(t.Context(), domain.Actor{Name: "otto", Role: domain.RoleOperator}, domain.DecideRequest{Approval: second.ID, Comment: "no"}); err != nil {
+	if _, err := site.Engine.Decide(t.Context(), domain.Actor{Name: "otto", Role: domain.RoleOperator},
+		domain.DecideRequest{Approval: second.ID, Comment: "no"}); err != nil {
 		t.Fatal(err)
 	}
 	stale.Set("answer", "approve")
@@ -205,7 +207,8 @@ func TestAnApprovalIsGivenToSomebody(t *testing.T) {
 	webtest.HasTexts(t, otto.Get("/approvals?show=assigned"), http.StatusOK, "Refund order 4711?")
 	f.Set("idem", "another")
 	f.Set("assignee", "")
-	webtest.HasTexts(t, b.Post(path+"/assign", f), http.StatusConflict, "Changed since you looked") // it was given away since the form was made
+	webtest.HasTexts(t, b.Post(path+"/assign", f), http.StatusConflict,
+		"Changed since you looked") // it was given away since the form was made
 	p := vera.Get(path)
 	webtest.HasTexts(t, p, http.StatusOK, "Only operators decide")
 	if strings.Contains(p.Body, `name="answer"`) {
@@ -235,7 +238,8 @@ func TestApprovalsAreDecidedTogether(t *testing.T) {
 			f.Add(name, m[1])
 		}
 	}
-	if _, err := site.Engine.Decide(t.Context(), domain.Actor{Name: "otto", Role: domain.RoleOperator}, domain.DecideRequest{Approval: f["item"][1], Comment: "no"}); err != nil {
+	if _, err := site.Engine.Decide(t.Context(), domain.Actor{Name: "otto", Role: domain.RoleOperator},
+		domain.DecideRequest{Approval: f["item"][1], Comment: "no"}); err != nil {
 		t.Fatal(err)
 	}
 	webtest.HasTexts(t, b.Post("/approvals/bulk", f), http.StatusConflict, "1 of 3 were not decided", "otto")
@@ -258,7 +262,8 @@ func TestAnAgentIsAskedBack(t *testing.T) {
 	}
 	f.Set("do", "ask")
 	f.Set("comment", "who wants that?")
-	webtest.HasTexts(t, b.Post("/approvals/"+a.ID, f), http.StatusUnprocessableEntity, "Only the requests of an agent can be answered with a question")
+	webtest.HasTexts(t, b.Post("/approvals/"+a.ID, f), http.StatusUnprocessableEntity,
+		"Only the requests of an agent can be answered with a question")
 	f.Set("comment", "")
 	webtest.HasTexts(t, b.Post("/approvals/"+a.ID, f), http.StatusUnprocessableEntity, "Write what you want to know.")
 }
@@ -371,7 +376,8 @@ func TestADecisionIsConfirmedBesideTheNextRequest(t *testing.T) {
 		t.Fatalf("%d %s", p.Code, p.Location)
 	}
 	p = b.Get(p.Location)
-	webtest.Has(t, p, "the confirmation", `id="done" role="status"`, `href="/runs/`+first.Run+`"`, `href="/approvals/`+first.ID+`"`, "rejected")
+	webtest.Has(t, p, "the confirmation", `id="done" role="status"`, `href="/runs/`+first.Run+`"`, `href="/approvals/`+first.ID+
+		`"`, "rejected")
 	if strings.Count(p.Body, `id="done"`) != 1 || !strings.Contains(p.Body, `id="decision" tabindex="-1" data-focus`) {
 		t.Error("the confirmation stands twice, or the next request does not take the focus")
 	}

@@ -222,7 +222,8 @@ func (s *section) inboxFields(c *ui.Context, p *ApprovalsPage, f domain.Approval
 }
 
 func (s *section) inboxLinks(c *ui.Context, p *ApprovalsPage, show string, keep url.Values) {
-	for _, s := range []struct{ show, word string }{{"mine", c.T("Mine")}, {"all", c.T("All open")}, {"assigned", c.T("Assigned to me")}, {"overdue", c.T("Overdue")}, {"decided", c.T("Decided")}} {
+	for _, s := range []struct{ show, word string }{{"mine", c.T("Mine")}, {"all", c.T("All open")},
+		{"assigned", c.T("Assigned to me")}, {"overdue", c.T("Overdue")}, {"decided", c.T("Decided")}} {
 		value := s.show
 		if value == "mine" {
 			value = ""

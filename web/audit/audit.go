@@ -37,7 +37,8 @@ var auditKeyWords = map[string]string{
 }
 
 var auditExamples = map[string]string{
-	"actor": "actor:marta,ana", "action": "action:run.* -action:run.status", "object": "object:plan:invoice", "result": "result:denied,failed", "surface": "surface:api", "ip": "ip:10.0.0.7",
+	"actor": "actor:marta,ana", "action": "action:run.* -action:run.status", "object": "object:plan:invoice",
+	"result": "result:denied,failed", "surface": "surface:api", "ip": "ip:10.0.0.7",
 	"corr": "corr:2f9c1b7d5e60aa31", "run": "run:7qx2", "since": "since:24h", "until": "until:2030-01-31T08:00",
 }
 
@@ -452,7 +453,8 @@ func (s *section) auditValues(c *ui.Context, key, typed string) ([]kit.Link, err
 			add(c.Who.Name, domain.System.Name)
 		}
 		for _, e := range list.Items {
-			if v := map[string]string{"actor": e.Actor, "ip": e.Request.Address, "corr": e.Request.ID, "object": e.Object, "run": e.Run}[key]; v != "" {
+			if v := map[string]string{"actor": e.Actor, "ip": e.Request.Address, "corr": e.Request.ID, "object": e.Object,
+				"run": e.Run}[key]; v != "" {
 				add(v)
 			}
 		}

@@ -34,7 +34,8 @@ func TestAuditLog(t *testing.T) {
 	if strings.Contains(p.Body, "<b>mistake") {
 		t.Error("a reason is markup")
 	}
-	for _, want := range []string{`href="/runs/` + seed.Waiting.ID + `"`, `href="/audit?q=action%3Arun.cancel+actor%3Amarta"`, `ip%3A127.0.0.1`, `surface%3Aui`, `/audit.jsonl?q=action%3Arun.cancel`} {
+	for _, want := range []string{`href="/runs/` + seed.Waiting.ID + `"`, `href="/audit?q=action%3Arun.cancel+actor%3Amarta"`,
+		`ip%3A127.0.0.1`, `surface%3Aui`, `/audit.jsonl?q=action%3Arun.cancel`} {
 		if !strings.Contains(p.Body, want) {
 			t.Errorf("the list has no %s", want)
 		}
@@ -65,7 +66,8 @@ func TestAuditLog(t *testing.T) {
 	webtest.HasTexts(t, b.Get("/audit/99999999"), http.StatusNotFound)
 	webtest.HasTexts(t, b.Get("/audit/x"), http.StatusNotFound)
 	webtest.HasTexts(t, b.Get("/audit?q=run:"+short+"+action:checkpoint"), http.StatusOK, "checkpoint")
-	checkpoint := regexp.MustCompile(`href="/audit/(\d+)"`).FindStringSubmatch(b.Get("/audit?q=run:" + short + "+action:checkpoint").Body)[1]
+	checkpoint := regexp.MustCompile(`href="/audit/(\d+)"`).FindStringSubmatch(b.Get("/audit?q=run:" + short +
+		"+action:checkpoint").Body)[1]
 	webtest.HasTexts(t, b.Get("/audit/"+checkpoint), http.StatusOK, "Journal rows of this checkpoint")
 
 	webtest.HasTexts(t, b.Get("/audit?q=akter:marta"), http.StatusBadRequest, "Did you mean actor:marta?")
@@ -145,7 +147,8 @@ func TestAuditVerify(t *testing.T) {
 	if p := b.Post("/audit/verify", p.Hidden()); p.Code != http.StatusSeeOther || p.Location != "/audit" {
 		t.Fatal(p.Code, webtest.Words(p.Body))
 	}
-	for end := time.Now().Add(time.Minute); !strings.Contains(b.Get("/audit").Body, "The chain is whole"); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !strings.Contains(b.Get("/audit").Body,
+		"The chain is whole"); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal(webtest.Words(b.Get("/audit").Body))
 		}

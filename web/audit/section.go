@@ -45,7 +45,8 @@ func Section(p Ports) ui.Section {
 			{Get: "/audit/:event", Operation: app.GetAuditEvent, Handle: s.auditEvent},
 		},
 		Done: []ui.Done{
-			{Name: "verifying", Path: "/audit/verify", Message: locale.Mark("The chain is being verified; what is found will stand below.")},
+			{Name: "verifying", Path: "/audit/verify",
+				Message: locale.Mark("The chain is being verified; what is found will stand below.")},
 		},
 	}
 }

@@ -86,7 +86,8 @@ func startChromium() (context.Context, error) {
 	// Pages change at once: Chromium does not draw hidden pages, and a transition would wait for that for
 	// seconds, and then fail. Tests of motion turn it on. A page accepts clicks and keys before its first
 	// frame, otherwise they would be lost.
-	for _, f := range []string{"allow-pre-commit-input", "force-prefers-reduced-motion", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking", "disable-component-update", "disable-sync", "hide-scrollbars"} {
+	for _, f := range []string{"allow-pre-commit-input", "force-prefers-reduced-motion", "disable-gpu", "disable-quic",
+		"no-first-run", "disable-background-networking", "disable-component-update", "disable-sync", "hide-scrollbars"} {
 		options = append(options, chromedp.Flag(f, true))
 	}
 	ctx, stop := chromedp.NewExecAllocator(context.Background(), options...)
@@ -148,7 +149,8 @@ func openTab(t testing.TB, url string, parent context.Context, options ...chrome
 		defer b.mu.Unlock()
 		switch e := ev.(type) {
 		case *log.EventEntryAdded: // the network's messages are caused by the tests
-			if e.Entry.Source != log.EntrySourceNetwork && (e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning) {
+			if e.Entry.Source != log.EntrySourceNetwork && (e.Entry.Level == log.EntryLevelError ||
+				e.Entry.Level == log.EntryLevelWarning) {
 				b.problems = append(b.problems, fmt.Sprintf("%s: %s %s", e.Entry.Source, e.Entry.Text, e.Entry.URL))
 			}
 		case *runtime.EventExceptionThrown:

@@ -258,7 +258,8 @@ func TestBudgets(t *testing.T) {
 	for _, c := range []struct {
 		what, path string
 		limit      float64
-	}{{"home", "/", 500}, {"the run list", "/runs", 500}, {"a run page", "/runs/" + fifty.ID, 500}, {"the graph of 500 nodes", "/runs/" + long.ID + "?view=graph", 250}, {"the timeline of 500 steps", "/runs/" + long.ID, 250}} {
+	}{{"home", "/", 500}, {"the run list", "/runs", 500}, {"a run page", "/runs/" + fifty.ID, 500},
+		{"the graph of 500 nodes", "/runs/" + long.ID + "?view=graph", 250}, {"the timeline of 500 steps", "/runs/" + long.ID, 250}} {
 		lcp, cls := b.painted(c.path)
 		budget(t, "LCP of "+c.what+", median", lcp, c.limit, "ms")
 		budget(t, "CLS of "+c.what, cls, 0.02, "")
@@ -282,7 +283,8 @@ func TestBudgets(t *testing.T) {
 		}
 	}
 	budget(t, "p95 of the slowest page, "+named(worst), top, 50, "ms")
-	for _, f := range []struct{ path, target string }{{"/runs", "pill"}, {"/runs/" + fifty.ID, "view"}, {"/runs/" + fifty.ID, "head"}, {"/runs/" + fifty.ID + "?step=7", "pane"}, {"/runs/" + fifty.ID + "?view=graph", "view"}} {
+	for _, f := range []struct{ path, target string }{{"/runs", "pill"}, {"/runs/" + fifty.ID, "view"},
+		{"/runs/" + fifty.ID, "head"}, {"/runs/" + fifty.ID + "?step=7", "pane"}, {"/runs/" + fifty.ID + "?view=graph", "view"}} {
 		budget(t, "fragment #"+f.target+" of "+named(f.path), r.p95(n, 30, f.path, "HX-Request", "true", "HX-Target", f.target), 30, "ms")
 	}
 }

@@ -16,7 +16,8 @@ import (
 // characters, NUL.
 const evil = `<script>window.pwned=1</script><img src=x onerror="window.pwned=2"></textarea></pre></script><svg onload="window.pwned=3">` +
 	`<a href="javascript:window.pwned=4" hx-get="/logout" hx-trigger="load" hx-on:click="window.pwned=5">x</a><meta http-equiv=refresh content="0;url=/evil">` +
-	`<style>body{display:none}</style>"'` + "`${window.pwned=6}`{{constructor}}" + "\u202egnp.exe\u202c\u2066x\u2069\u200b\ufeff\u0007\u001b[31m\u001b]0;pwned\u0007\u001b[2J"
+	`<style>body{display:none}</style>"'` + "`${window.pwned=6}`{{constructor}}" +
+	"\u202egnp.exe\u202c\u2066x\u2069\u200b\ufeff\u0007\u001b[31m\u001b]0;pwned\u0007\u001b[2J"
 
 // largeLine is a line of 5 MB, manyKeys an object of 100,000 keys.
 const (

@@ -172,7 +172,8 @@ func TestShortcuts(t *testing.T) {
 	b.press("j")
 	goes("o", "#run-id", "o opens the row")
 	goes("?", ".keys", "? lists the shortcuts")
-	for key, section := range map[string]string{"r": "/runs", "p": "/plans", "a": "/approvals", "g": "/agents", "u": "/audit", "s": "/system", "h": "/"} {
+	for key, section := range map[string]string{"r": "/runs", "p": "/plans", "a": "/approvals", "g": "/agents", "u": "/audit",
+		"s": "/system", "h": "/"} {
 		b.leave(func() { b.press("g"); b.press(key) }, "g "+key, "main")
 		if now := eval[string](b, `location.pathname`); now != section {
 			t.Errorf("g %s leads to %s", key, now)
@@ -229,7 +230,8 @@ func TestEveryShortcut(t *testing.T) {
 	)
 	t.Cleanup(down.Close)
 	d.plan(
-		"id: twice\nnodes:\n  call: {type: http, effect: read, retry: {max_attempts: 2, backoff: [10ms]}, input: {url: \"" + down.URL + "\"}}\n",
+		"id: twice\nnodes:\n  call: {type: http, effect: read, retry: {max_attempts: 2, backoff: [10ms]}, input: {url: \"" +
+			down.URL + "\"}}\n",
 	)
 	twice := d.run("twice", "null")
 	before := d.runs()

@@ -27,8 +27,10 @@ func TestLargePlansAndRuns(t *testing.T) {
 	for _, l := range []look{{"light", 1440, "en"}, {"dark", 390, "en"}} {
 		b.width(l.width)
 		b.cookie("theme", l.theme)
-		for n, path := range []string{"/plans/chain-2000", "/plans/broad-2000", "/plans/chain-2000/edit", "/runs/" + long.ID, "/runs/" + long.ID + "?view=graph", "/runs/" + longest.ID, "/runs/" + longest.ID + "?view=graph",
-			"/runs/" + longest.ID + "?step=1000", "/runs/" + longest.ID + "?view=state&cp=1500", "/runs/" + longest.ID + "?view=events", "/runs/" + wide.ID, "/runs/" + wide.ID + "?view=graph"} {
+		for n, path := range []string{"/plans/chain-2000", "/plans/broad-2000", "/plans/chain-2000/edit", "/runs/" + long.ID,
+			"/runs/" + long.ID + "?view=graph", "/runs/" + longest.ID, "/runs/" + longest.ID + "?view=graph",
+			"/runs/" + longest.ID + "?step=1000", "/runs/" + longest.ID + "?view=state&cp=1500",
+			"/runs/" + longest.ID + "?view=events", "/runs/" + wide.ID, "/runs/" + wide.ID + "?view=graph"} {
 			b.open(path)
 			where := fmt.Sprintf("%s at %d px", path, l.width)
 			elements, bytes := eval[int](

@@ -243,7 +243,8 @@ func TestForcedColors(t *testing.T) {
 		t.Errorf("bars of failed and completed steps look the same: %s", bad)
 	}
 	for _, css := range []string{".btn", ".why", ".tabs a[aria-current]"} {
-		if edge := eval[string](b, `(() => { const s = getComputedStyle(document.querySelector(`+quoted(css)+`)); return [s.borderTopWidth, s.borderBottomWidth, s.borderLeftWidth, s.outlineWidth].map(parseFloat).some((w) => w > 0) ? "" : s.cssText || "none"; })()`); edge != "" {
+		if edge := eval[string](b, `(() => { const s = getComputedStyle(document.querySelector(`+quoted(css)+
+			`)); return [s.borderTopWidth, s.borderBottomWidth, s.borderLeftWidth, s.outlineWidth].map(parseFloat).some((w) => w > 0) ? "" : s.cssText || "none"; })()`); edge != "" {
 			t.Errorf("%s has no edge", css)
 		}
 	}

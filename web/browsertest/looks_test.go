@@ -27,10 +27,14 @@ func TestKeyStatesLookAsTheyLooked(t *testing.T) {
 		name, page string
 		look
 	}{
-		{"failed", "failed", look{"light", 1440, "en"}}, {"failed-dark", "failed", look{"dark", 1440, "en"}}, {"failed-phone", "failed", look{"light", 390, "en"}},
-		{"waiting", "waiting", look{"light", 1440, "en"}}, {"graph", "graph", look{"light", 1440, "en"}}, {"folded-graph", "folded-graph", look{"dark", 1440, "en"}},
-		{"loop", "loop", look{"light", 1440, "en"}}, {"state", "state", look{"light", 1440, "en"}}, {"log", "log", look{"dark", 1440, "en"}},
-		{"handoffs", "handoffs", look{"light", 820, "en"}}, {"fork", "fork", look{"light", 1440, "en"}}, {"hostile", "hostile", look{"dark", 390, "en"}},
+		{"failed", "failed", look{"light", 1440, "en"}}, {"failed-dark", "failed", look{"dark", 1440, "en"}},
+		{"failed-phone", "failed", look{"light", 390, "en"}},
+		{"waiting", "waiting", look{"light", 1440, "en"}}, {"graph", "graph", look{"light", 1440, "en"}},
+		{"folded-graph", "folded-graph", look{"dark", 1440, "en"}},
+		{"loop", "loop", look{"light", 1440, "en"}}, {"state", "state", look{"light", 1440, "en"}},
+		{"log", "log", look{"dark", 1440, "en"}},
+		{"handoffs", "handoffs", look{"light", 820, "en"}}, {"fork", "fork", look{"light", 1440, "en"}},
+		{"hostile", "hostile", look{"dark", 390, "en"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			golden, err := os.ReadFile(filepath.Join("..", "run", "testdata", "run-"+c.page+".html"))

@@ -17,7 +17,8 @@ import (
 // Two operators look at the same failed run and both resume it: it is resumed
 // once, and the second of them sees what has changed, in place of a second act.
 func TestTwoOperatorsResume(t *testing.T) {
-	for name, prepare := range map[string]func(*tab) *tab{"with scripts": func(b *tab) *tab { return b }, "without": (*tab).withoutScripts} {
+	for name, prepare := range map[string]func(*tab) *tab{"with scripts": func(b *tab) *tab { return b },
+		"without": (*tab).withoutScripts} {
 		t.Run(name, func(t *testing.T) {
 			d := newDaemon(t)
 			s := d.seed()
@@ -81,7 +82,8 @@ func TestTwoOperatorsDecide(t *testing.T) {
 // A double click on an act does it once (H9).
 func TestADoubleClickForksOnce(t *testing.T) {
 	large(t)
-	for name, prepare := range map[string]func(*tab) *tab{"with scripts": func(b *tab) *tab { return b }, "without": (*tab).withoutScripts} {
+	for name, prepare := range map[string]func(*tab) *tab{"with scripts": func(b *tab) *tab { return b },
+		"without": (*tab).withoutScripts} {
 		t.Run(name, func(t *testing.T) {
 			d := newDaemon(t)
 			s := d.seed()
@@ -245,7 +247,9 @@ func TestEveryViewIsItsAddress(t *testing.T) {
 	// without it.
 	b.open("/runs/" + s.Failed.ID)
 	for base, queries := range map[string][]string{
-		"/runs/" + s.Failed.ID:    {"view=graph", "view=graph&node=done", "view=graph&zoom=fit", "view=graph&paint=took", "view=state", "view=state&cp=0", "view=log", "view=handoffs", "view=events", "view=io", "step=1", "tab=input", "tab=definition", "only=failed", "sort=took", "critical=show"},
+		"/runs/" + s.Failed.ID: {"view=graph", "view=graph&node=done", "view=graph&zoom=fit", "view=graph&paint=took",
+			"view=state", "view=state&cp=0", "view=log", "view=handoffs", "view=events", "view=io", "step=1", "tab=input",
+			"tab=definition", "only=failed", "sort=took", "critical=show"},
 		"/runs/" + s.Completed.ID: {"view=graph&mode=ran", "view=state&cp=5&against=1", "step=1&tab=change", "only=completed"},
 		"/runs":                   {"q=status:failed", "q=plan:report", "sort=took", "n=25"},
 		"/audit":                  {"q=actor:otto", "q=action:plan.version"},

@@ -43,7 +43,8 @@ func (d *daemon) everyState(t *testing.T) []state {
 	)
 	t.Cleanup(down.Close)
 	d.plan(
-		"id: again\nnodes:\n  call: {type: http, effect: read, retry: {max_attempts: 6, backoff: [3h]}, input: {url: \"" + down.URL + "\"}}\n  end: {type: log, input: done}\nedges: [{from: call, to: end}]\n",
+		"id: again\nnodes:\n  call: {type: http, effect: read, retry: {max_attempts: 6, backoff: [3h]}, input: {url: \"" +
+			down.URL + "\"}}\n  end: {type: log, input: done}\nedges: [{from: call, to: end}]\n",
 	)
 	d.plan("id: parent\nnodes:\n  child: {type: plan, plan: refund}\n  end: {type: log, input: done}\nedges: [{from: child, to: end}]\n")
 	d.plan(
@@ -66,11 +67,13 @@ func (d *daemon) everyState(t *testing.T) []state {
 		{
 			"Running",
 			busy,
-		}, {"Waiting", waits("timer", domain.WaitTimer)}, {"Retrying", waits("again", domain.WaitRetry)}, {"Waiting", waits("parent", domain.WaitChild)},
+		}, {"Waiting", waits("timer", domain.WaitTimer)}, {"Retrying", waits("again", domain.WaitRetry)},
+		{"Waiting", waits("parent", domain.WaitChild)},
 		{
 			"Action required",
 			waits("bounded", domain.WaitBudget),
-		}, {"Paused", act(waits("timer", domain.WaitTimer), domain.ActionPause)}, {"Cancelled", act(waits("timer", domain.WaitTimer), domain.ActionCancel)},
+		}, {"Paused", act(waits("timer", domain.WaitTimer), domain.ActionPause)},
+		{"Cancelled", act(waits("timer", domain.WaitTimer), domain.ActionCancel)},
 		{"Scheduled", start(domain.StartRequest{Plan: "report", StartAt: time.Now().Add(26 * time.Hour)})},
 	}
 	one := &domain.Concurrency{Key: "one", Limit: 1}
@@ -149,7 +152,8 @@ func TestEmptyPages(t *testing.T) {
 		b.width(l.width)
 		b.cookie("theme", l.theme)
 		b.cookie("lang", l.lang)
-		for _, path := range []string{"/", "/runs", "/runs?q=status:failed", "/plans", "/approvals", "/bulk", "/audit", "/agents", "/agents/tools", "/agents/providers", "/memory", "/settings/tokens", "/system"} {
+		for _, path := range []string{"/", "/runs", "/runs?q=status:failed", "/plans", "/approvals", "/bulk", "/audit",
+			"/agents", "/agents/tools", "/agents/providers", "/memory", "/settings/tokens", "/system"} {
 			b.open(path)
 			where := fmt.Sprintf("%s without anything (%s, %d px)", path, l.theme, l.width)
 			if text := eval[string](b, `document.querySelector("main").innerText.trim()`); len(text) < 20 {
@@ -188,7 +192,8 @@ func TestOtherSights(t *testing.T) {
 				return string(png)
 			}
 			plain := picture(emulation.SetEmulatedVisionDeficiencyTypeNone)
-			for _, sight := range []emulation.SetEmulatedVisionDeficiencyType{emulation.SetEmulatedVisionDeficiencyTypeProtanopia, emulation.SetEmulatedVisionDeficiencyTypeDeuteranopia,
+			for _, sight := range []emulation.SetEmulatedVisionDeficiencyType{
+				emulation.SetEmulatedVisionDeficiencyTypeProtanopia, emulation.SetEmulatedVisionDeficiencyTypeDeuteranopia,
 				emulation.SetEmulatedVisionDeficiencyTypeTritanopia, emulation.SetEmulatedVisionDeficiencyTypeAchromatopsia} {
 				if picture(sight) == plain {
 					t.Errorf("%s, %s: the browser shows nothing else to %s", path, theme, sight)

@@ -96,7 +96,8 @@ func TestAnOutageOf400Runs(t *testing.T) {
 	}
 	webtest.HasTexts(t, b.Get("/"), http.StatusOK, "1 problem in 400 runs")
 	mend()
-	for _, link := range regexp.MustCompile(`href="(/agents/tools/http/enable\?host=[^"]*)"`).FindAllStringSubmatch(b.Get("/agents/tools/http").Body, -1) {
+	for _, link := range regexp.MustCompile(`href="(/agents/tools/http/enable\?host=[^"]*)"`).FindAllStringSubmatch(
+		b.Get("/agents/tools/http").Body, -1) {
 		at := strings.ReplaceAll(link[1], "&amp;", "&") // or its rest is awaited
 		if p := b.Post("/agents/tools/http/enable", webtest.Form(t, b.Get(at).Body, `name="host"`)); p.Code != http.StatusSeeOther {
 			t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))

@@ -87,7 +87,8 @@ func (s *section) acceptAlternativePage(c *ui.Context, d domain.Draft, v domain.
 	}
 	a := list[i]
 	p := kit.ConfirmPage{Crumb: kit.Link{Text: c.T("Draft"), Href: at}, Post: at + "/accept", Back: at, Idem: kit.NewID(), Do: "accept",
-		Alternative: kind, Heading: c.T("Accept the alternative"), Text: c.T("The alternative becomes a version of the plan and replaces v%d. Accepting it starts no run.", v.Number),
+		Alternative: kind, Heading: c.T("Accept the alternative"),
+		Text: c.T("The alternative becomes a version of the plan and replaces v%d. Accepting it starts no run.", v.Number),
 		Facts: []kit.Fact{
 			{Term: c.T("Plan"), Text: d.Plan.Key},
 			{Term: c.T("Alternative"), Text: a.Name},

@@ -90,12 +90,14 @@ func TestAnAlternativeKeepsTheRulesOfItsDraft(t *testing.T) {
 		got.State != domain.DraftReady {
 		t.Errorf("an unknown alternative: %+v %v", got, err)
 	}
-	if _, err := site.Drafts.Accept(t.Context(), domain.Actor{Name: "v", Role: domain.RoleViewer}, d.ID, domain.DraftAcceptance{Alternative: "cheaper"}); domain.CodeOf(
+	if _, err := site.Drafts.Accept(t.Context(), domain.Actor{Name: "v", Role: domain.RoleViewer}, d.ID,
+		domain.DraftAcceptance{Alternative: "cheaper"}); domain.CodeOf(
 		err,
 	) != domain.CodeForbidden {
 		t.Errorf("a viewer: %v", err)
 	}
-	if p := b.Post(at+"/accept", webtest.Form(t, b.Get(at+"/accept?alternative=cheaper").Body, "Accept the alternative")); p.Code != http.StatusSeeOther {
+	if p := b.Post(at+"/accept", webtest.Form(t, b.Get(at+"/accept?alternative=cheaper").Body,
+		"Accept the alternative")); p.Code != http.StatusSeeOther {
 		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
 	}
 	d, err := site.Drafts.Draft(t.Context(), d.ID)
@@ -107,7 +109,8 @@ func TestAnAlternativeKeepsTheRulesOfItsDraft(t *testing.T) {
 		t,
 		`{"id": "mine", "steps": [{"id": "a", "order": 1, "tool": "set"}], "metadata": {"alternatives": [{"steps": [{"id": "a", "order": 1, "tool": "exec"}], "metadata": {"kind": "cheaper"}}]}}`,
 	)
-	if _, err := site.Drafts.AcceptAlternative(t.Context(), site.Admin, v.Hash, domain.DraftAcceptance{Alternative: "cheaper"}); domain.CodeOf(
+	if _, err := site.Drafts.AcceptAlternative(t.Context(), site.Admin, v.Hash,
+		domain.DraftAcceptance{Alternative: "cheaper"}); domain.CodeOf(
 		err,
 	) != domain.CodeInvalid {
 		t.Errorf("an alternative that a person wrote: %v", err)

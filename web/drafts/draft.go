@@ -79,7 +79,9 @@ func newPage(c *ui.Context, d domain.Draft) DraftPage {
 	operator := c.Who.Role.Includes(domain.RoleOperator)
 	st := plan.DraftStatus(d.State)
 	p := DraftPage{Shell: c.Shell("plans", c.T(st.Word)+" · "+kit.Visible(kit.Cut(d.Query, 60))), Name: kit.Visible(kit.Cut(d.Query, 120)),
-		ID: d.ID, Status: st, Idem: kit.NewID(), Request: d.Query, Change: kit.Visible(d.Change), CanStart: operator, Open: d.State == domain.DraftReady, CanDiscard: operator && d.State.Open(), Planning: d.State == domain.DraftPlanning, Progress: progressOf(c, d)}
+		ID: d.ID, Status: st, Idem: kit.NewID(), Request: d.Query, Change: kit.Visible(d.Change), CanStart: operator,
+		Open: d.State == domain.DraftReady, CanDiscard: operator && d.State.Open(), Planning: d.State == domain.DraftPlanning,
+		Progress: progressOf(c, d)}
 	p.Favicon = favicons[d.State]
 	return p
 }
@@ -112,7 +114,10 @@ func (s *section) failure(c *ui.Context, d domain.Draft) *DraftFailure {
 	for i := range f.Providers {
 		f.Providers[i].Selected = false
 	}
-	if i := slices.IndexFunc(f.Providers, func(o kit.Option) bool { return o.Value != "" && !strings.HasPrefix(d.Model, o.Value) }); i >= 0 {
+	if i := slices.IndexFunc(f.Providers, func(o kit.Option) bool {
+		return o.Value != "" && !strings.HasPrefix(d.Model,
+			o.Value)
+	}); i >= 0 {
 		f.Providers[i].Selected = true
 	}
 	return f

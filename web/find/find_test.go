@@ -24,7 +24,8 @@ func TestAJumpFindsWhatIsCalledSo(t *testing.T) {
 			t.Errorf("%q leads to %d %s, want %s", q, p.Code, p.Location, to)
 		}
 	}
-	webtest.HasTexts(t, b.Get("/find?q=re"), http.StatusOK, `href="/plans/report"`, `href="/plans/refund"`, "Runs whose status message contains re")
+	webtest.HasTexts(t, b.Get("/find?q=re"), http.StatusOK, `href="/plans/report"`, `href="/plans/refund"`,
+		"Runs whose status message contains re")
 	webtest.HasTexts(
 		t,
 		b.Get("/find?q="+url.QueryEscape("no such <thing>")),

@@ -42,7 +42,8 @@ var stateHelp = []struct {
 		kit.Status{Key: "idle", Icon: "i-pause", Word: locale.Mark("Paused"), Final: false},
 		locale.Mark("paused by a user; no new steps start"),
 	},
-	{kit.Status{Key: "ok", Icon: "i-ok", Word: locale.Mark("Completed"), Final: true}, locale.Mark("all steps that had to run have completed")},
+	{kit.Status{Key: "ok", Icon: "i-ok", Word: locale.Mark("Completed"), Final: true},
+		locale.Mark("all steps that had to run have completed")},
 	{
 		kit.Status{Key: "fail", Icon: "i-fail", Word: locale.Mark("Failed"), Final: true},
 		locale.Mark("a step failed after its last attempt; the run can be resumed or forked"),

@@ -92,12 +92,14 @@ func TestHomeTellsWhatHappenedMeanwhile(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
-	if err := site.App.Preferences.Set(t.Context(), app.Preference{Meta: app.Meta{By: site.Admin}, Key: "home visit", Value: "1000000"}); err != nil { // a long time ago
+	if err := site.App.Preferences.Set(t.Context(), app.Preference{Meta: app.Meta{By: site.Admin}, Key: "home visit",
+		Value: "1000000"}); err != nil { // a long time ago
 		t.Fatal(err)
 	}
 	site.Seed(t)
 	home := b.Get("/")
-	for _, want := range []string{"Since you left", "1 run completed", "2 failed", "new: ", "Runs by half hour", "ledger: 0 completed, 1 failed in 24 hours", `fill="url(#hatch)"`} {
+	for _, want := range []string{"Since you left", "1 run completed", "2 failed", "new: ", "Runs by half hour",
+		"ledger: 0 completed, 1 failed in 24 hours", `fill="url(#hatch)"`} {
 		if !strings.Contains(home.Body, want) {
 			t.Errorf("home does not say %q", want)
 		}
@@ -106,7 +108,8 @@ func TestHomeTellsWhatHappenedMeanwhile(t *testing.T) {
 		t.Error("a second look takes it away")
 	}
 	// A first visit shows nothing of that.
-	if err := site.App.Preferences.Set(t.Context(), app.Preference{Meta: app.Meta{By: site.Admin}, Key: "home visit", Value: ""}); err != nil {
+	if err := site.App.Preferences.Set(t.Context(), app.Preference{Meta: app.Meta{By: site.Admin}, Key: "home visit",
+		Value: ""}); err != nil {
 		t.Fatal(err)
 	}
 	if fresh := b.Get("/"); strings.Contains(fresh.Body, "Since you left") {

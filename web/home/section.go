@@ -64,7 +64,8 @@ func Section(p Ports) ui.Section {
 		},
 		Done: []ui.Done{
 			{Name: "failure-noted", Path: "/failures/ack", Message: locale.Mark("Failure acknowledged.")},
-			{Name: "failure-back", Path: "/failures/unack", Message: locale.Mark("Acknowledgment removed; the failure needs attention again.")},
+			{Name: "failure-back", Path: "/failures/unack",
+				Message: locale.Mark("Acknowledgment removed; the failure needs attention again.")},
 		},
 	}
 }

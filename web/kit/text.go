@@ -30,5 +30,9 @@ func words(ctx context.Context) templ.Attributes {
 		"data-w-close": T(
 			ctx,
 			"Close",
-		), "data-w-unread": T(ctx, "The daemon did not answer. What the page shows is as it was; try again."), "data-w-ending": T(ctx, "Your login ends soon because of inactivity. Your input is still there."), "data-w-stay": T(ctx, "Stay logged in"), "data-w-kept": T(ctx, "Your login has ended. What you typed is kept until you are back."), "data-w-lost": T(ctx, "It is not known whether this arrived. Send it again: it is done once.")}
+		), "data-w-unread": T(ctx, "The daemon did not answer. What the page shows is as it was; try again."),
+		"data-w-ending": T(ctx, "Your login ends soon because of inactivity. Your input is still there."),
+		"data-w-stay":   T(ctx, "Stay logged in"),
+		"data-w-kept":   T(ctx, "Your login has ended. What you typed is kept until you are back."),
+		"data-w-lost":   T(ctx, "It is not known whether this arrived. Send it again: it is done once.")}
 }

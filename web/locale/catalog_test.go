@@ -155,7 +155,8 @@ func TestEveryTextIsTranslated(t *testing.T) {
 		entry, ok := entries[p[0]]
 		if !ok || entry.PluralID != p[1] {
 			t.Errorf("%s counts %q, which es.po lacks", file, p)
-		} else if one, other := entry.Trs[0], entry.Trs[1]; !slices.Equal(verbs(p[1]), verbs(other)) || len(verbs(p[0])) > 0 && len(verbs(one)) == 0 {
+		} else if one, other := entry.Trs[0], entry.Trs[1]; !slices.Equal(verbs(p[1]), verbs(other)) || len(verbs(p[0])) > 0 &&
+			len(verbs(one)) == 0 {
 			t.Errorf("%q and %q, %q take different arguments", p, one, other)
 		}
 	}
@@ -438,7 +439,8 @@ func TestTemplatesHoldNoRawText(t *testing.T) {
 
 func TestLanguages(t *testing.T) {
 	t.Parallel()
-	for header, want := range map[string]string{"": "en", "es": "es", "es-AR,es;q=0.9": "es", "fr, es;q=0.5, en;q=0.4": "es", "de": "en", "en-GB, es;q=0.9": "en", "es;q=x": "es", "*": "en", "en-XA": "en"} {
+	for header, want := range map[string]string{"": "en", "es": "es", "es-AR,es;q=0.9": "es", "fr, es;q=0.5, en;q=0.4": "es",
+		"de": "en", "en-GB, es;q=0.9": "en", "es;q=x": "es", "*": "en", "en-XA": "en"} {
 		if got := locale.Accepted(header).Tag; got != want {
 			t.Errorf("%q: %s, want %s", header, got, want)
 		}
@@ -447,7 +449,8 @@ func TestLanguages(t *testing.T) {
 		l    *locale.Language
 		n    int64
 		want string
-	}{{locale.English, 1234567, "1,234,567"}, {locale.Spanish, 1234567, "1.234.567"}, {locale.Spanish, 1234, "1234"}, {locale.English, -12, "-12"}, {locale.English, 999, "999"}} {
+	}{{locale.English, 1234567, "1,234,567"}, {locale.Spanish, 1234567, "1.234.567"}, {locale.Spanish, 1234, "1234"},
+		{locale.English, -12, "-12"}, {locale.English, 999, "999"}} {
 		if got := c.l.Number(c.n); got != c.want {
 			t.Errorf("%d in %s: %s, want %s", c.n, c.l.Tag, got, c.want)
 		}

@@ -41,7 +41,8 @@ func TestAPlannedVersionIsAcceptedOnItsPage(t *testing.T) {
 	if err != nil || stored.Stage != domain.StageUsed {
 		t.Errorf("%+v %v", stored, err)
 	}
-	if page := b.Get("/plans/made").Body; strings.Contains(page, "/v/1/accept") || strings.Contains(page, "It runs only after a person accepts it.") {
+	if page := b.Get("/plans/made").Body; strings.Contains(page, "/v/1/accept") ||
+		strings.Contains(page, "It runs only after a person accepts it.") {
 		t.Error("what is in use can be accepted")
 	}
 }

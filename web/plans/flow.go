@@ -139,7 +139,8 @@ func (f *planFlow) merged(box *diagram.Node) *domain.NodeFlow {
 			continue
 		}
 		out.Runs = max(out.Runs, n.Runs)
-		out.Settled, out.Failed, out.Attempts, out.Skipped = out.Settled+n.Settled, out.Failed+n.Failed, out.Attempts+n.Attempts, out.Skipped+n.Skipped
+		out.Settled, out.Failed, out.Attempts, out.Skipped = out.Settled+n.Settled, out.Failed+n.Failed,
+			out.Attempts+n.Attempts, out.Skipped+n.Skipped
 		out.P50, out.P95 = out.P50+n.P50, max(out.P95, n.P95)
 	}
 	if out.Runs == 0 {

@@ -20,7 +20,8 @@ func TestPlansShowHowTheyDo(t *testing.T) {
 	site.Plan(t, "id: nightly\nnodes:\n  all: {type: plan, plan: report}\n")
 	b := site.Browser(t).Login()
 	p := b.Get("/plans")
-	for _, want := range []string{"Of the last 1 runs of ledger, 1 failed", "Of the last 1 runs of report, 0 failed", "100%", "of 1 run in 7 days", "never ran", `fill="url(#hatch)"`, "status%3Afailed+since%3A7d+plan%3Aledger"} {
+	for _, want := range []string{"Of the last 1 runs of ledger, 1 failed", "Of the last 1 runs of report, 0 failed", "100%",
+		"of 1 run in 7 days", "never ran", `fill="url(#hatch)"`, "status%3Afailed+since%3A7d+plan%3Aledger"} {
 		if !strings.Contains(p.Body, want) {
 			t.Errorf("the list does not show %q", want)
 		}

@@ -106,7 +106,8 @@ func TestPlansAreFiltered(t *testing.T) {
 	site.Seed(t)
 	site.Plan(t, "id: tagged\nmetadata: {env: prod, owner: ada}\nnodes:\n  a: {type: agent, agent: supervisor, input: x}\n")
 	b := site.Browser(t).Login()
-	for q, want := range map[string]string{"tool:http": "ledger", "tool:calculator": "report", "owner:ada": "tagged", "label.env%3Dprod": "tagged", "led": "ledger", "agent:supervisor": "tagged"} {
+	for q, want := range map[string]string{"tool:http": "ledger", "tool:calculator": "report", "owner:ada": "tagged",
+		"label.env%3Dprod": "tagged", "led": "ledger", "agent:supervisor": "tagged"} {
 		p := b.Get("/plans?q=" + q)
 		if !strings.Contains(p.Body, `href="/plans/`+want+`"`) || strings.Contains(p.Body, `href="/plans/refund"`) {
 			t.Errorf("%s does not find %s: %s", q, want, webtest.Words(p.Body))
@@ -332,13 +333,19 @@ func TestAStepIsShownToCopy(t *testing.T) {
 	b := site.Browser(t).Login()
 	open := b.Get("/plans/new").Hidden()
 	for name, c := range map[string]struct{ source, add, want, plan string }{
-		"a graph in JSON":         {`{"nodes": {}}`, "tool:calculator", `"calculator": {` + "\n  \"type\": \"tool\",\n  \"tool\": \"calculator\",\n  \"input\": {\n    \"expression\": \"\"\n  }\n}\n", `{"nodes": {%s}}`},
-		"an agent in JSON":        {`{"nodes": {}}`, "agent:desk", `"desk": {` + "\n  \"type\": \"agent\",\n  \"agent\": \"desk\",\n  \"input\": \"${last}\"\n}\n", `{"nodes": {%s}}`},
-		"steps in JSON":           {`{"steps": []}`, "tool:calculator", "{\n  \"id\": \"calculator\",\n  \"tool\": \"calculator\",\n  \"params\": {\n    \"expression\": \"\"\n  }\n}\n", `{"steps": [%s]}`},
-		"an agent's step in JSON": {`{"steps": []}`, "agent:desk", "{\n  \"id\": \"desk\",\n  \"agentId\": \"desk\",\n  \"task\": \"\"\n}\n", `{"steps": [%s]}`},
-		"a graph":                 {"id: x\n", "agent:desk", "  desk:\n    type: agent\n    agent: desk\n    input: \"${last}\"\n", "nodes:\n%s"},
-		"steps":                   {"steps:\n", "agent:desk", "- id: desk\n  agentId: desk\n  task: \"\"  # what it is to do\n", "steps:\n%s"},
-		"a tool's step":           {"steps:\n", "tool:calculator", "- id: calculator\n  tool: calculator\n  params:\n    expression: \"\"", "steps:\n%s"},
+		"a graph in JSON": {`{"nodes": {}}`, "tool:calculator",
+			`"calculator": {` + "\n  \"type\": \"tool\",\n  \"tool\": \"calculator\",\n  \"input\": {\n    \"expression\": \"\"\n  }\n}\n", `{"nodes": {%s}}`},
+		"an agent in JSON": {`{"nodes": {}}`, "agent:desk",
+			`"desk": {` + "\n  \"type\": \"agent\",\n  \"agent\": \"desk\",\n  \"input\": \"${last}\"\n}\n", `{"nodes": {%s}}`},
+		"steps in JSON": {`{"steps": []}`, "tool:calculator",
+			"{\n  \"id\": \"calculator\",\n  \"tool\": \"calculator\",\n  \"params\": {\n    \"expression\": \"\"\n  }\n}\n",
+			`{"steps": [%s]}`},
+		"an agent's step in JSON": {`{"steps": []}`, "agent:desk",
+			"{\n  \"id\": \"desk\",\n  \"agentId\": \"desk\",\n  \"task\": \"\"\n}\n", `{"steps": [%s]}`},
+		"a graph": {"id: x\n", "agent:desk", "  desk:\n    type: agent\n    agent: desk\n    input: \"${last}\"\n", "nodes:\n%s"},
+		"steps":   {"steps:\n", "agent:desk", "- id: desk\n  agentId: desk\n  task: \"\"  # what it is to do\n", "steps:\n%s"},
+		"a tool's step": {"steps:\n", "tool:calculator",
+			"- id: calculator\n  tool: calculator\n  params:\n    expression: \"\"", "steps:\n%s"},
 	} {
 		form := url.Values{"do": {"add"}, "add": {c.add}, "source": {c.source}, "csrf": {open.Get("csrf")}, "idem": {open.Get("idem")}}
 		p := b.Post("/plans/new", form)

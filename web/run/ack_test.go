@@ -51,10 +51,12 @@ func TestOneRunIsHandedOverToTheNextShift(t *testing.T) {
 
 	// The next shift.
 	paul := domain.Actor{Name: "paul", Role: domain.RoleOperator}
-	if _, err := site.App.Runs.AddNote(t.Context(), app.NoteRequest{Meta: app.Meta{By: paul}, Run: seed.Completed.ID, Text: "look at the totals"}); err != nil {
+	if _, err := site.App.Runs.AddNote(t.Context(), app.NoteRequest{Meta: app.Meta{By: paul}, Run: seed.Completed.ID,
+		Text: "look at the totals"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := site.App.Preferences.Set(t.Context(), app.Preference{Meta: app.Meta{By: site.Admin}, Key: "home visit", Value: "1000000"}); err != nil {
+	if err := site.App.Preferences.Set(t.Context(), app.Preference{Meta: app.Meta{By: site.Admin}, Key: "home visit",
+		Value: "1000000"}); err != nil {
 		t.Fatal(err)
 	}
 	home := b.Get("/")

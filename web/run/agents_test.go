@@ -80,7 +80,8 @@ func TestARunThatWasPlannedAnewSaysSo(t *testing.T) {
 	)
 	o := &storyServer{runs: []*story{s}}
 	body := o.look(t, "/runs/"+s.run.ID)
-	for _, want := range []string{`href="/plans/draw/diff/1/2"`, "v1 → v2, after draw failed", `href="/plans/draw/diff/2/3"`, "v2 → v3, after draw failed, if it is accepted"} {
+	for _, want := range []string{`href="/plans/draw/diff/1/2"`, "v1 → v2, after draw failed", `href="/plans/draw/diff/2/3"`,
+		"v2 → v3, after draw failed, if it is accepted"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the page does not say %q:\n%s", want, webtest.Words(body))
 		}

@@ -27,7 +27,9 @@ func TestACancelSaysWhatIsAtWork(t *testing.T) {
 	t.Cleanup(func() { close(answer) })
 	site.Plan(
 		t,
-		"id: both\nnodes:\n  look: {type: http, input: {url: \""+bank.URL+"\"}}\n  pay: {type: http, effect: unsafe, input: {method: POST, url: \""+bank.URL+"\"}}\n  end: {type: log, needs: [look, pay], input: done}\n",
+		"id: both\nnodes:\n  look: {type: http, input: {url: \""+bank.URL+
+			"\"}}\n  pay: {type: http, effect: unsafe, input: {method: POST, url: \""+bank.URL+
+			"\"}}\n  end: {type: log, needs: [look, pay], input: done}\n",
 	)
 	run, err := site.Engine.Start(t.Context(), site.Admin, domain.StartRequest{Plan: "both"})
 	if err != nil {

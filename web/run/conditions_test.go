@@ -34,7 +34,8 @@ func TestAWaitingRunSaysWhatItWaitsFor(t *testing.T) {
 	form.Set("reason", "the ERP is being mended")
 	webtest.HasTexts(t, b.Post(path, form), http.StatusSeeOther)
 	text := webtest.Words(b.Get("/runs/" + seed.Waiting.ID).Body)
-	for _, want := range []string{"not met", "Somebody continues the run", "paused by marta at", "the ERP is being mended", "An answer to "} {
+	for _, want := range []string{"not met", "Somebody continues the run", "paused by marta at", "the ERP is being mended",
+		"An answer to "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("a paused run does not say %q\n%s", want, text)
 		}
@@ -53,7 +54,8 @@ func TestAWaitingRunSaysWhatItWaitsFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	text = webtest.Words(b.Get("/runs/" + later.ID).Body)
-	for _, want := range []string{"It starts at", "not met Its time: ", "met Room among the runs with the key one: 0 of 1 are active", "met A free slot: 3 of 64 are taken", "12 runs are queued"} {
+	for _, want := range []string{"It starts at", "not met Its time: ",
+		"met Room among the runs with the key one: 0 of 1 are active", "met A free slot: 3 of 64 are taken", "12 runs are queued"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("a scheduled run does not say %q\n%s", want, text)
 		}

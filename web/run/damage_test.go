@@ -132,7 +132,8 @@ func TestADamagedRunFromHomeToItsFork(t *testing.T) {
 	)
 
 	form := b.Get(fmt.Sprintf("%s/fork?at=%d", page, at)).Hidden()
-	for name, value := range map[string]string{"at": fmt.Sprint(at), "do": "act", "reason": "checked", "instead.pay#1": "stub", "stub.pay#1": `"found in the ledger"`, "instead.book#1": "recorded"} {
+	for name, value := range map[string]string{"at": fmt.Sprint(at), "do": "act", "reason": "checked", "instead.pay#1": "stub",
+		"stub.pay#1": `"found in the ledger"`, "instead.book#1": "recorded"} {
 		form.Set(name, value)
 	}
 	forked := b.Post(page+"/fork", form)
@@ -143,7 +144,8 @@ func TestADamagedRunFromHomeToItsFork(t *testing.T) {
 	if _, err := site.Engine.Wait(t.Context(), next); err != nil {
 		t.Fatal(err)
 	}
-	webtest.HasTexts(t, b.Get(forked.Location+"?view=events"), http.StatusOK, "a person gave it the recorded result", "a person gave it a stub")
+	webtest.HasTexts(t, b.Get(forked.Location+"?view=events"), http.StatusOK, "a person gave it the recorded result",
+		"a person gave it a stub")
 	webtest.HasTexts(t, b.Get(page), http.StatusOK, "fails its checksum", "/runs/"+next)
 	form = b.Get(page + "/cancel").Hidden()
 	form.Set("do", "act")
@@ -165,7 +167,8 @@ func TestNoStepOfADamagedRunIsAtWork(t *testing.T) {
 	if !strings.Contains(text, "1 end unknown") {
 		t.Errorf("the timeline does not say that the end of a step is unknown:\n%s", text)
 	}
-	for _, view := range []string{"", "?view=graph", "?view=graph&mode=ran", "?sort=took&critical=show&idle=show", "?step=pay", "?step=book", "?step=book&tab=input", "?view=log", "?view=handoffs"} {
+	for _, view := range []string{"", "?view=graph", "?view=graph&mode=ran", "?sort=took&critical=show&idle=show", "?step=pay",
+		"?step=book", "?step=book&tab=input", "?view=log", "?view=handoffs"} {
 		p := b.Get(page + view)
 		if p.Code != http.StatusOK || strings.Contains(p.Body, "live-bar") || strings.Contains(webtest.Words(p.Body), "It still runs.") ||
 			strings.Contains(webtest.Words(p.Body), " running ") {
@@ -187,7 +190,8 @@ func TestADamagedRunAsksNobody(t *testing.T) {
 	}
 	question := "/approvals/" + list.Items[0].ID
 	webtest.HasTexts(t, b.Get("/runs/"+run), http.StatusOK, "fails its checksum") // being looked at is enough
-	if _, err := site.Engine.WaitFor(t.Context(), run, func(r domain.Run) bool { return r.WaitReason == domain.WaitQuarantined }); err != nil {
+	if _, err := site.Engine.WaitFor(t.Context(), run,
+		func(r domain.Run) bool { return r.WaitReason == domain.WaitQuarantined }); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"/approvals", "/approvals?show=all", "/"} {
@@ -214,8 +218,9 @@ func TestADamagedRunAsksNobody(t *testing.T) {
 func TestARunThatLostItsInputIsStillShown(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ statement, says, part string }{
-		"input":   {`UPDATE run_details SET input = '{"order"'`, "The input of this run is damaged", "input"},
-		"limits":  {`PRAGMA ignore_check_constraints = 1; UPDATE run_details SET limits = '{"max'`, "The limits of this run are damaged", "limits"},
+		"input": {`UPDATE run_details SET input = '{"order"'`, "The input of this run is damaged", "input"},
+		"limits": {`PRAGMA ignore_check_constraints = 1; UPDATE run_details SET limits = '{"max'`,
+			"The limits of this run are damaged", "limits"},
 		"details": {`DELETE FROM run_details`, "What this run was started with is damaged", "details"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -233,7 +238,9 @@ func TestARunThatLostItsInputIsStillShown(t *testing.T) {
 				"end unknown",
 				"completed",
 			)
-			for _, view := range []string{"?view=graph", "?view=state", "?view=handoffs", "?view=events", "?view=log", "?view=io", "?step=pay", "/steps/2", "/peek", "/lineage", "/cancel", "/note", "/resume", "/fork?at=1", "/rerun", "/export"} {
+			for _, view := range []string{"?view=graph", "?view=state", "?view=handoffs", "?view=events", "?view=log",
+				"?view=io", "?step=pay", "/steps/2", "/peek", "/lineage", "/cancel", "/note", "/resume", "/fork?at=1", "/rerun",
+				"/export"} {
 				p := b.Get(page + view)
 				if p.Code >= 500 || strings.Contains(p.Body, "live-bar") {
 					t.Errorf("%s: %d %s", view, p.Code, webtest.Words(p.Body))
@@ -245,7 +252,8 @@ func TestARunThatLostItsInputIsStillShown(t *testing.T) {
 			if c.part != "limits" {
 				webtest.HasTexts(t, b.Get(page+"?view=io"), http.StatusOK, c.says+": ")
 			}
-			if _, err := site.Engine.WaitFor(t.Context(), run, func(r domain.Run) bool { return r.WaitReason == domain.WaitQuarantined }); err != nil {
+			if _, err := site.Engine.WaitFor(t.Context(), run,
+				func(r domain.Run) bool { return r.WaitReason == domain.WaitQuarantined }); err != nil {
 				t.Fatal(err)
 			}
 			webtest.Says(t, b.Get("/runs"), http.StatusOK, page, "the start data of the run is damaged ("+c.part+")")

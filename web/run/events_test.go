@@ -71,7 +71,8 @@ func TestEventsNameWhoDidWhat(t *testing.T) {
 	webtest.HasTexts(t, b.Post(at+"/note", form), http.StatusSeeOther)
 	body := tableText(b.Get(at + "?view=events").Body)
 	last := 0
-	for _, want := range []string{"created marta", "waits ask approval", "Waiting for approval", "paused marta the bank is closed", "Paused", "continued marta", "Waiting for approval", "note marta"} {
+	for _, want := range []string{"created marta", "waits ask approval", "Waiting for approval",
+		"paused marta the bank is closed", "Paused", "continued marta", "Waiting for approval", "note marta"} {
 		i := strings.Index(body[last:], want)
 		if i < 0 {
 			t.Fatalf("the events do not say %q after %q\n%s", want, body[:last], body)

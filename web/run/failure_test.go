@@ -29,7 +29,8 @@ nodes:
 	webtest.HasTexts(
 		t, page, http.StatusOK,
 		`class="failure card"`, "Compared with the last successful run", `href="/runs/`+good.ID+`"`, "rate is &#34;+&#34;, was &#34;2&#34;",
-		"plan version", "If you resume", "steps keep their results", "step runs again", "step runs for the first time", `class="consequence"`,
+		"plan version", "If you resume", "steps keep their results", "step runs again", "step runs for the first time",
+		`class="consequence"`,
 		"changed nothing outside", `class="step-bar"`, `in run `,
 	)
 	for _, other := range []string{"Checkpoint", "6 steps", "7 steps"} {

@@ -100,7 +100,8 @@ func (b graphPart) takenEdges() map[int]int {
 		}
 		if d := st.decision(); d.Edge > 0 {
 			taken[d.Edge-1]++
-		} else if i, ok := b.program.Index[st.node]; ok && len(b.program.Nodes[i].Out) == 1 && (st.status == domain.NodeCompleted || d.Handled != "") {
+		} else if i, ok := b.program.Index[st.node]; ok && len(b.program.Nodes[i].Out) == 1 &&
+			(st.status == domain.NodeCompleted || d.Handled != "") {
 			taken[b.program.Nodes[i].Out[0].Position]++
 		}
 	}

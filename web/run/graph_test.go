@@ -35,7 +35,8 @@ func TestTheGraphTellsWhatRan(t *testing.T) {
 	o := &storyServer{runs: []*story{failedStory(t), loopStory(t)}}
 	failed, loop := "/runs/"+o.runs[0].run.ID, "/runs/"+o.runs[1].run.ID
 	for path, wants := range map[string][]string{
-		failed + "?view=graph": {`href="#n-decision"`, `href="#n-agent"`, `href="#n-approval"`, `sel lit"`, `class="e t"`, `class="e n"`, "extract_totals 1m 52s, failed, 3 tries",
+		failed + "?view=graph": {`href="#n-decision"`, `href="#n-agent"`, `href="#n-approval"`, `sel lit"`, `class="e t"`,
+			`class="e n"`, "extract_totals 1m 52s, failed, 3 tries",
 			`"request_scan not taken"`, "post_ledger not started, not started, side effects", `class="pip bad"`, "last==yes", "/graph.svg"},
 		failed + "?view=graph&paint=took":              {"Shades:", "heat-5", "node fail heat-5 sel lit"},
 		failed + "?view=graph&paint=attempts&zoom=150": {"3 tries", `aria-current="true">150%`},
@@ -81,7 +82,8 @@ edges: [{from: fetch, to: check}, {from: check, to: post}]
 	path := "/runs/" + s.run.ID
 	for _, mode := range []string{"", "&mode=ran"} {
 		body := o.look(t, path+"?view=graph"+mode)
-		for _, want := range []string{fmt.Sprintf(`>in <tspan data-until="%d">52 s</tspan>`, due.UnixMilli()), `aria-label="fetch in 52 s, retrying"`} {
+		for _, want := range []string{fmt.Sprintf(`>in <tspan data-until="%d">52 s</tspan>`, due.UnixMilli()),
+			`aria-label="fetch in 52 s, retrying"`} {
 			if !strings.Contains(body, want) {
 				t.Errorf("%s does not say %q", mode, want)
 			}
@@ -166,7 +168,8 @@ func TestTheGraphAsAFileTellsTheSame(t *testing.T) {
 		}
 	}
 	failed, loop := o.look(t, "/runs/"+o.runs[0].run.ID+"/graph.svg"), o.look(t, "/runs/"+o.runs[1].run.ID+"/graph.svg")
-	for _, want := range []string{"<title>extract_totals: 1m 52s, failed, 3 tries</title>", "<title>post_ledger: not started, side effects</title>", ` not"`, `class="t bad"`} {
+	for _, want := range []string{"<title>extract_totals: 1m 52s, failed, 3 tries</title>",
+		"<title>post_ledger: not started, side effects</title>", ` not"`, `class="t bad"`} {
 		if !strings.Contains(failed, want) {
 			t.Errorf("the file of the run that failed does not say %q", want)
 		}

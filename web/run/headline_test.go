@@ -27,12 +27,14 @@ func TestHeadlinesAreInTheReadersLanguageAndZone(t *testing.T) {
 		webtest.HasTexts(t, b.Post("/display", url.Values{"csrf": csrf, "back": {"/me"}, k: {v}}), http.StatusSeeOther)
 	}
 	list := webtest.Words(b.Get("/runs").Body)
-	for _, want := range []string{"night espera hasta 2099-02-01 00:30:00", "pay puede haber tenido efecto; diga si ocurrió", "post falló", "deploy failed: really?"} {
+	for _, want := range []string{"night espera hasta 2099-02-01 00:30:00", "pay puede haber tenido efecto; diga si ocurrió",
+		"post falló", "deploy failed: really?"} {
 		if !strings.Contains(list, want) {
 			t.Errorf("the list does not say %q\n%s", want, list)
 		}
 	}
-	for _, page := range []string{"/", "/runs/" + seed.Failed.ID, "/runs/" + seed.Failed.ID + "?view=events", "/runs/" + seed.Failed.ID + "/ack"} {
+	for _, page := range []string{"/", "/runs/" + seed.Failed.ID, "/runs/" + seed.Failed.ID + "?view=events",
+		"/runs/" + seed.Failed.ID + "/ack"} {
 		text := webtest.Words(b.Get(page).Body)
 		if !strings.Contains(text, "post falló") || strings.Contains(text, "post failed") {
 			t.Errorf("%s is not Spanish:\n%s", page, text)

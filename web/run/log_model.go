@@ -53,6 +53,7 @@ func liveLog(l StepLog) templ.Attributes {
 		return nil
 	}
 	return templ.Attributes{
-		"data-live": l.Topic, "data-here": true, "hx-get": l.Refresh, "hx-trigger": "k:" + l.Topic + " from:body", "hx-target": "this", "hx-push-url": "false",
+		"data-live": l.Topic, "data-here": true, "hx-get": l.Refresh, "hx-trigger": "k:" + l.Topic + " from:body",
+		"hx-target": "this", "hx-push-url": "false",
 		"hx-swap": "morph:outerHTML", "hx-sync": "this:queue last"}
 }

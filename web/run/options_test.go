@@ -86,14 +86,16 @@ func TestValuesAreReadInParts(t *testing.T) {
 	b := site.Browser(t).Login()
 	at := "/runs/" + run.ID + "?step=a&tab=output"
 	webtest.HasTexts(t, b.Get(at), http.StatusOK, "Next 100", "into=.list&amp;nth=", `data-at=".list[0].name"`, "Find in the values")
-	webtest.HasTexts(t, b.Get(at+"&into=.list&nth=200"), http.StatusOK, "<code>.list</code>", "[ 250 ]", "Previous 100", `data-at=".list[200]"`)
+	webtest.HasTexts(t, b.Get(at+"&into=.list&nth=200"), http.StatusOK, "<code>.list</code>", "[ 250 ]", "Previous 100",
+		`data-at=".list[200]"`)
 	p := b.Get(at + "&find=NEEDLE")
 	webtest.HasTexts(t, p, http.StatusOK, `class="s hit"`, "a needle in it", "Found 1 time.", "… +")
 	if strings.Contains(p.Body, "item a") {
 		t.Error("a search shows what does not hold it")
 	}
 	raw := "/runs/" + run.ID + "/raw/1/output"
-	for path, want := range map[string]string{".text": "a needle in it", `["odd key"].x`: "9223372036854775808", ".list[2]": `{"n":111,"name":"item c"}`} {
+	for path, want := range map[string]string{".text": "a needle in it", `["odd key"].x`: "9223372036854775808",
+		".list[2]": `{"n":111,"name":"item c"}`} {
 		if p := b.Get(raw + "?path=" + url.QueryEscape(path)); p.Code != http.StatusOK || p.Body != want {
 			t.Errorf("%s: %d %q, want %q", path, p.Code, p.Body, want)
 		}

@@ -129,7 +129,8 @@ func TestAPlanIsPausedAtOneClick(t *testing.T) {
 	site.Plan(t, "id: flood\nnodes: {a: {type: set, input: \"${input}\"}}\n")
 	b := site.Browser(t).Login()
 	const at = "/plans/flood"
-	for _, act := range []struct{ do, says string }{{"pause", "Plan paused. Active runs will finish."}, {"unpause", "Runs of the plan start again."}} {
+	for _, act := range []struct{ do, says string }{{"pause", "Plan paused. Active runs will finish."},
+		{"unpause", "Runs of the plan start again."}} {
 		to, form := button(t, b, at, "pause")
 		if form.Get("do") != act.do {
 			t.Fatalf("the button is to %s, not to %s", form.Get("do"), act.do)

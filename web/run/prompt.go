@@ -197,7 +197,8 @@ func (f *folding) part(c *conversation, first bool) {
 			q = asked{} // of another shape: nothing is known of it
 		}
 		if first {
-			f.p.Agent, f.p.Model, f.p.MaxTokens, f.p.Temperature, f.p.Structured = q.Agent, q.Model, q.MaxTokens, q.Temperature, q.Structured
+			f.p.Agent, f.p.Model, f.p.MaxTokens, f.p.Temperature, f.p.Structured = q.Agent, q.Model, q.MaxTokens, q.Temperature,
+				q.Structured
 			first = false
 		}
 		for _, t := range q.Tools {
@@ -280,7 +281,8 @@ func (f *folding) handoff() {
 	if len(c.handoff.Input) > 0 && json.Unmarshal(c.handoff.Input, &h) != nil {
 		h.To = c.handoff.Agent
 	}
-	f.p.Messages = append(f.p.Messages, modelMessage{Role: "handoff", Agent: h.To, Text: h.Explanation, Failed: c.handoff.Failure, row: c.handoff})
+	f.p.Messages = append(f.p.Messages, modelMessage{Role: "handoff", Agent: h.To, Text: h.Explanation,
+		Failed: c.handoff.Failure, row: c.handoff})
 	f.part(c, false)
 }
 

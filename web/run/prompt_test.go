@@ -82,7 +82,8 @@ func TestTheConversationOfAStepIsShown(t *testing.T) {
 		len(p.Tools) != 2 {
 		t.Errorf("%v %+v", err, p)
 	}
-	for part, want := range map[string]int{"input": http.StatusOK, "output": http.StatusOK, "log": http.StatusOK, "error": http.StatusNotFound, "none": http.StatusNotFound} {
+	for part, want := range map[string]int{"input": http.StatusOK, "output": http.StatusOK, "log": http.StatusOK,
+		"error": http.StatusNotFound, "none": http.StatusNotFound} {
 		if p := b.Get("/runs/" + run.ID + "/steps/1/raw/" + part); p.Code != want {
 			t.Errorf("%s: %d", part, p.Code)
 		}

@@ -53,7 +53,8 @@ func (r *request) open(id string) (*record, error) {
 			return r.Engine.Preview(r.Context, r.Who.Actor(), domain.ActionRequest{Run: id, Action: domain.ActionResume})
 		}
 	}
-	b := &record{request: r, past: r.past(d.Run), d: d, program: program, effects: effects, preview: sync.OnceValues(resume), steps: stepsOf(d.Run, d.Journal)}
+	b := &record{request: r, past: r.past(d.Run), d: d, program: program, effects: effects, preview: sync.OnceValues(resume),
+		steps: stepsOf(d.Run, d.Journal)}
 	b.settleLost()
 	b.view = viewNamed(r.Query("view"))
 	b.chosen = b.choose()

@@ -38,7 +38,8 @@ func TestWhatRetentionRemovedKeepsItsDigest(t *testing.T) {
 	if next != run.LastSeq+1 {
 		t.Errorf("the digests end with row %d of %d", next-1, run.LastSeq)
 	}
-	if _, err := site.Store.Retain(t.Context(), domain.Retention{Default: domain.RetentionRule{Completed: time.Nanosecond}}, domain.System, false); err != nil {
+	if _, err := site.Store.Retain(t.Context(), domain.Retention{Default: domain.RetentionRule{Completed: time.Nanosecond}},
+		domain.System, false); err != nil {
 		t.Fatal(err)
 	}
 	last := before.Rows[len(before.Rows)-1].Digest

@@ -238,7 +238,8 @@ edges:
 `)
 	at := 500 * time.Millisecond
 	for visit := 1; visit <= 3; visit++ {
-		for _, n := range []struct{ node, to, out string }{{"draft", "review", `"Dear all"`}, {"review", "improve", `"weak"`}, {"improve", "draft", `"less of it"`}} {
+		for _, n := range []struct{ node, to, out string }{{"draft", "review", `"Dear all"`}, {"review", "improve", `"weak"`},
+			{"improve", "draft", `"less of it"`}} {
 			if visit == 3 && n.node == "improve" {
 				break
 			}

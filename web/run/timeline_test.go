@@ -51,9 +51,11 @@ func TestTheTimelineCutsIdleTime(t *testing.T) {
 	t.Parallel()
 	o := &storyServer{runs: []*story{waitingStory(t), failedStory(t), forkStory(t), loopStory(t)}}
 	for path, wants := range map[string][]string{
-		"/runs/" + o.runs[0].run.ID:                    {"15m 47s waiting for approval at ask_human", "Show idle time", `fill="url(#cut)"`, `class="g-human"`, "not taken: has_attachments led to ocr_pages"},
-		"/runs/" + o.runs[0].run.ID + "?idle=show":     {"Cut idle time"},
-		"/runs/" + o.runs[1].run.ID:                    {"3 of 3 attempts", `fill="url(#hatch)"`, `class="g-notch"`, `class="g-wait"`, "12.4k tokens", "side effects", "Failing part"},
+		"/runs/" + o.runs[0].run.ID: {"15m 47s waiting for approval at ask_human", "Show idle time",
+			`fill="url(#cut)"`, `class="g-human"`, "not taken: has_attachments led to ocr_pages"},
+		"/runs/" + o.runs[0].run.ID + "?idle=show": {"Cut idle time"},
+		"/runs/" + o.runs[1].run.ID: {"3 of 3 attempts", `fill="url(#hatch)"`, `class="g-notch"`,
+			`class="g-wait"`, "12.4k tokens", "side effects", "Failing part"},
 		"/runs/" + o.runs[1].run.ID + "?critical=show": {"fetch_invoices → classify → has_attachments → ocr_pages → handoff_extractor → extract_totals", `class="g-crit"`, "on the critical path"},
 		"/runs/" + o.runs[1].run.ID + "?from=1m0s":     {"Show until", "3 steps lie outside of what is shown."},
 		"/runs/" + o.runs[2].run.ID:                    {`class="g-reuse"`, "from 7qx2", "#i-reuse"},
@@ -73,7 +75,8 @@ func TestViewsOfALargeRunStaySmall(t *testing.T) {
 	t.Parallel()
 	o := &storyServer{runs: []*story{manyStory(t, "01jr8k2mf0s0000000007qx4", 10_000), wideStory(t, "01jr8k2mf0s0000000007qxb", 5000)}}
 	for _, s := range o.runs {
-		for _, query := range []string{"view=events", "view=events&kinds=result&rows=1001", "view=state", "view=state&cp=9000&against=3000", "view=handoffs", "view=log", "view=io", "view=graph&mode=ran"} {
+		for _, query := range []string{"view=events", "view=events&kinds=result&rows=1001", "view=state",
+			"view=state&cp=9000&against=3000", "view=handoffs", "view=log", "view=io", "view=graph&mode=ran"} {
 			body := o.look(t, "/runs/"+s.run.ID+"?"+query)
 			if n := len(body); n > 400<<10 {
 				t.Errorf("%s: %d bytes", query, n)

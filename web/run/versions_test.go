@@ -22,7 +22,8 @@ func TestAStepNamesTheVersionsOfWhatDidIt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := site.Store.Audit(t.Context(), domain.AuditRecord{Action: action, Actor: "system", Object: object, Detail: raw}); err != nil {
+		if err := site.Store.Audit(t.Context(), domain.AuditRecord{Action: action, Actor: "system", Object: object,
+			Detail: raw}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -38,7 +39,8 @@ func TestAStepNamesTheVersionsOfWhatDidIt(t *testing.T) {
 	record("config.reload", "config:kairos.yaml", map[string]any{"before": "x", "agent": map[string]string{"desk": "bbbb33334444"}})
 	second := site.Run(t, "talk", `"hello"`)
 	for _, want := range []struct{ run, step, says string }{
-		{before.ID, "answer", "<dd>desk</dd>"}, {first.ID, "answer", "desk, version aaaa11112222"}, {second.ID, "answer", "desk, version bbbb33334444"},
+		{before.ID, "answer", "<dd>desk</dd>"}, {first.ID, "answer", "desk, version aaaa11112222"},
+		{second.ID, "answer", "desk, version bbbb33334444"},
 		{first.ID, "answer", "<dt>Model</dt>"}, {posted.ID, "post", "http of kairosd 9.8.7"}, {seed.Failed.ID, "post", "<dd>http</dd>"},
 	} {
 		webtest.HasTexts(t, b.Get("/runs/"+want.run+"?step="+want.step), http.StatusOK, want.says)

@@ -42,7 +42,8 @@ func (s *section) exportRuns(c *ui.Context) error {
 		}
 		return out.Write(cells)
 	}
-	if err := record("id", "plan", "version", "status", "waiting_for", "where_it_stands", "error", "step", "started_by", "trigger", "labels", "created", "started", "ended",
+	if err := record("id", "plan", "version", "status", "waiting_for", "where_it_stands", "error", "step", "started_by",
+		"trigger", "labels", "created", "started", "ended",
 		"took_ms", "steps", "input_tokens", "output_tokens", "cost", "parent", "forked_from", "rerun_of"); err != nil {
 		return nil // the browser has gone
 	}

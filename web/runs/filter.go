@@ -84,7 +84,8 @@ func (s *section) unknownValue(c *ui.Context, f domain.RunFilter) (*domain.Error
 	for _, o := range []struct {
 		key    string
 		values []string
-	}{{"error", slices.Concat(one(f.ErrorCode, f.ErrorCodes), f.Exclude.ErrorCodes)}, {domain.UseAgent, slices.Concat(f.Agents, f.Exclude.Agents)},
+	}{{"error", slices.Concat(one(f.ErrorCode, f.ErrorCodes), f.Exclude.ErrorCodes)},
+		{domain.UseAgent, slices.Concat(f.Agents, f.Exclude.Agents)},
 		{domain.UseTool, slices.Concat(f.Tools, f.Exclude.Tools)}, {domain.UseProvider, slices.Concat(f.Providers, f.Exclude.Providers)}} {
 		if len(o.values) == 0 {
 			continue

@@ -98,8 +98,10 @@ func TestAFilterKnowsItsValues(t *testing.T) {
 	b := site.Browser(t).Login()
 	code := seed.Failed.Error.Code
 	for q, want := range map[string]string{
-		"plan:legder": "Did you mean plan:ledger?", "error:" + code + "x": "Did you mean error:" + code + "?", "tool:htp": "Did you mean tool:http?",
-		"agent:dsek": "Did you mean agent:desk?", "-plan:repot": "Did you mean plan:report?", "has:frok": "Did you mean has:fork?", "stats:failed": "Did you mean status:failed?",
+		"plan:legder": "Did you mean plan:ledger?", "error:" + code + "x": "Did you mean error:" + code + "?",
+		"tool:htp":   "Did you mean tool:http?",
+		"agent:dsek": "Did you mean agent:desk?", "-plan:repot": "Did you mean plan:report?",
+		"has:frok": "Did you mean has:fork?", "stats:failed": "Did you mean status:failed?",
 	} {
 		p := b.Get("/runs?q=" + url.QueryEscape(q))
 		if p.Code != http.StatusBadRequest || !strings.Contains(p.Body, want) || !strings.Contains(p.Body, `id="list"`) {
@@ -119,7 +121,8 @@ func TestCellsRangesAndTheDefaultView(t *testing.T) {
 	seed := site.Seed(t)
 	b := site.Browser(t).Login()
 	p := b.Get("/runs?q=plan:ledger")
-	for _, q := range []string{"plan:ledger status:failed", "plan:ledger v:1", "plan:ledger error:" + seed.Failed.Error.Code, "plan:ledger step:post"} {
+	for _, q := range []string{"plan:ledger status:failed", "plan:ledger v:1", "plan:ledger error:" + seed.Failed.Error.Code,
+		"plan:ledger step:post"} {
 		if !strings.Contains(p.Body, `href="/runs?q=`+url.QueryEscape(q)+`"`) {
 			t.Errorf("no cell leads to %s", q)
 		}

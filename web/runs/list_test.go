@@ -20,7 +20,8 @@ func TestARunIsPeekedAt(t *testing.T) {
 	b := site.Browser(t).Login()
 	path := "/runs/" + seed.Failed.ID + "/peek?q=status:failed"
 	p := b.Get(path)
-	for _, want := range []string{"<h1>", "post failed", "tool:http", "Open the run", `/resume"`, url.QueryEscape("status:failed plan:ledger")} {
+	for _, want := range []string{"<h1>", "post failed", "tool:http", "Open the run", `/resume"`,
+		url.QueryEscape("status:failed plan:ledger")} {
 		if !strings.Contains(p.Body, want) {
 			t.Errorf("the look does not say %q", want)
 		}
@@ -68,7 +69,8 @@ func TestTheRunListHasColumnsAndOrders(t *testing.T) {
 		t.Errorf("an order there is not: %d", p.Code)
 	}
 	// A bare word is a plan's key; terms choose and exclude by what took part.
-	for q, n := range map[string]int{"ledger": 1, "tool:http": 2, "tool:http,set": 2, "-tool:http": 3, "status:failed,interrupted": 3, "plan:ledger,refund": 2, "attempt:>1": 0,
+	for q, n := range map[string]int{"ledger": 1, "tool:http": 2, "tool:http,set": 2, "-tool:http": 3,
+		"status:failed,interrupted": 3, "plan:ledger,refund": 2, "attempt:>1": 0,
 		"is:acknowledged": 0, "tool:calculator -plan:ledger": 1, "-label.env=test": 0, "step:post,pay": 2} {
 		if got := strings.Count(b.Get("/runs?q="+url.QueryEscape(q)).Body, `name="run"`); got != n {
 			t.Errorf("%s selects %d runs, want %d", q, got, n)
@@ -80,7 +82,8 @@ func TestTheRunListHasColumnsAndOrders(t *testing.T) {
 	) {
 		t.Errorf("no plan is suggested: %s", p.Body)
 	}
-	for word, n := range map[string]string{"needs_you": "1", "interrupted": "1", "retrying": "0", "paused": "0"} { // as the chips count them
+	for word, n := range map[string]string{"needs_you": "1", "interrupted": "1", "retrying": "0",
+		"paused": "0"} { // as the chips count them
 		if text := webtest.Words(b.Get("/runs/suggest?q=status:" + word).Body); text != "status:"+word+" "+n {
 			t.Errorf("%s is suggested as %q", word, text)
 		}
@@ -88,7 +91,8 @@ func TestTheRunListHasColumnsAndOrders(t *testing.T) {
 	if p := b.Get("/runs/suggest?q=-to"); !strings.Contains(p.Body, `data-q="-tool:"`) {
 		t.Errorf("no key is suggested: %s", p.Body)
 	}
-	for q, want := range map[string]string{"tool:ht": "tool:http 2 runs", "by:": "by:marta 5 runs", "provider:": "provider:script 0 runs", "agent:d": "agent:desk 0 runs"} {
+	for q, want := range map[string]string{"tool:ht": "tool:http 2 runs", "by:": "by:marta 5 runs",
+		"provider:": "provider:script 0 runs", "agent:d": "agent:desk 0 runs"} {
 		if text := webtest.Words(b.Get("/runs/suggest?q=" + q).Body); !strings.Contains(text, want) {
 			t.Errorf("%s suggests %q", q, text)
 		}

@@ -40,9 +40,12 @@ var keyWords = map[string]string{
 // examples are queries to try, by key; where there is none, the first of some
 // other values will do.
 var examples = map[string]string{
-	"status": "status:failed,interrupted", "waiting": "waiting:approval", "plan": "plan:invoice,refund", "v": "plan:invoice v:14", "step": "step:extract", "error": "error:timeout",
-	"agent": "agent:triage", "tool": "tool:http status:failed", "provider": "provider:openai", "by": "-by:ci", "trigger": "trigger:api", "parent": "has:parent", "id": "id:7qx2",
-	"since": "since:24h", "until": "until:2030-01-31T08:00", "took": "took:>5m", "cost": "cost:>1", "steps": "steps:>20", "attempt": "attempt:>2", "has": "has:note",
+	"status": "status:failed,interrupted", "waiting": "waiting:approval", "plan": "plan:invoice,refund",
+	"v": "plan:invoice v:14", "step": "step:extract", "error": "error:timeout",
+	"agent": "agent:triage", "tool": "tool:http status:failed", "provider": "provider:openai", "by": "-by:ci",
+	"trigger": "trigger:api", "parent": "has:parent", "id": "id:7qx2",
+	"since": "since:24h", "until": "until:2030-01-31T08:00", "took": "took:>5m", "cost": "cost:>1", "steps": "steps:>20",
+	"attempt": "attempt:>2", "has": "has:note",
 	"is": "is:acknowledged", "bulk": "bulk:06gztmgk", "fingerprint": "fingerprint:0a1b2c3d4e5f", "text": `text:"rate limit"`,
 }
 
@@ -81,7 +84,8 @@ func (s *section) valuesOf(c *ui.Context, key, typed string) ([]kit.Link, error)
 		for _, s := range []struct {
 			word string
 			n    int64
-		}{{"needs_you", needsYou(counts)}, {"retrying", counts.Waiting[domain.WaitRetry]}, {"paused", counts.Waiting[domain.WaitPaused]}, {"interrupted", counts.Waiting[domain.WaitInDoubt]}} {
+		}{{"needs_you", needsYou(counts)}, {"retrying", counts.Waiting[domain.WaitRetry]},
+			{"paused", counts.Waiting[domain.WaitPaused]}, {"interrupted", counts.Waiting[domain.WaitInDoubt]}} {
 			all = append(all, kit.Link{Text: s.word, Count: c.Number(s.n)})
 		}
 	case "waiting":

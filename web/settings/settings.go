@@ -123,10 +123,12 @@ func (s *section) runRetention(c *ui.Context) error {
 var kindWords = map[string]string{
 	"failed": locale.Mark(
 		"a run failed",
-	), "completed": locale.Mark("a run completed"), "cancelled": locale.Mark("a run was cancelled"), "approval": locale.Mark("an approval waits"),
+	), "completed": locale.Mark("a run completed"), "cancelled": locale.Mark("a run was cancelled"),
+	"approval": locale.Mark("an approval waits"),
 	"in_doubt": locale.Mark(
 		"a step is in doubt",
-	), "quarantined": locale.Mark("a run is quarantined"), "held": locale.Mark("a run is held"), "budget": locale.Mark("a budget is used up"),
+	), "quarantined": locale.Mark("a run is quarantined"), "held": locale.Mark("a run is held"),
+	"budget": locale.Mark("a budget is used up"),
 	"system": locale.Mark("kairosd itself is in trouble"), "test": locale.Mark("a test"),
 }
 

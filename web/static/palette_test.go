@@ -40,7 +40,8 @@ func themes(t *testing.T) map[string]map[string]rgb {
 	}
 	token := regexp.MustCompile(`--([a-z0-9-]+): ?#([0-9a-f]{3}|[0-9a-f]{6})\b`)
 	out := map[string]map[string]rgb{}
-	for name, selector := range map[string]string{"light": ":root{", "dark by the system": ":root:not([data-theme=light]){", "dark by choice": "[data-theme=dark]{"} {
+	for name, selector := range map[string]string{"light": ":root{", "dark by the system": ":root:not([data-theme=light]){",
+		"dark by choice": "[data-theme=dark]{"} {
 		_, block, ok := strings.Cut(string(b), selector)
 		if !ok {
 			t.Fatalf("the style sheet has no %s", selector)

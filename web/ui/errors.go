@@ -18,8 +18,10 @@ import (
 var StatusOf = map[domain.Code]int{
 	domain.CodeInvalid: http.StatusUnprocessableEntity, domain.CodeNotFound: http.StatusNotFound, domain.CodeConflict: http.StatusConflict,
 	domain.CodeNotResumable: http.StatusConflict, domain.CodeStale: http.StatusConflict, domain.CodeForbidden: http.StatusForbidden,
-	domain.CodeUnauthorized: http.StatusUnauthorized, domain.CodeTooLarge: http.StatusRequestEntityTooLarge, domain.CodeTooMany: http.StatusTooManyRequests,
-	domain.CodeUnavailable: http.StatusServiceUnavailable, domain.CodeLocked: http.StatusServiceUnavailable, domain.CodeNoSpace: http.StatusInsufficientStorage,
+	domain.CodeUnauthorized: http.StatusUnauthorized, domain.CodeTooLarge: http.StatusRequestEntityTooLarge,
+	domain.CodeTooMany:     http.StatusTooManyRequests,
+	domain.CodeUnavailable: http.StatusServiceUnavailable, domain.CodeLocked: http.StatusServiceUnavailable,
+	domain.CodeNoSpace: http.StatusInsufficientStorage,
 }
 
 var headlines = map[int]string{

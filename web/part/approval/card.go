@@ -45,7 +45,8 @@ func (p Ports) startedIt(c *ui.Context, starter string) (bool, error) {
 // Card is an approval as a form or a row shows it.
 func (p Ports) Card(c *ui.Context, a domain.Approval) (Card, error) {
 	v := Card{
-		ID: a.ID, Href: "/approvals/" + a.ID, Action: "/approvals/" + a.ID, Message: kit.Visible(a.Message), Since: c.Time(a.CreatedAt), Assignee: kit.Visible(a.Assignee),
+		ID: a.ID, Href: "/approvals/" + a.ID, Action: "/approvals/" + a.ID, Message: kit.Visible(a.Message),
+		Since: c.Time(a.CreatedAt), Assignee: kit.Visible(a.Assignee),
 		Origin: Origin{
 			Run:      domain.ShortID(a.Run),
 			RunHref:  "/runs/" + a.Run,

@@ -46,7 +46,8 @@ func Suggest(c *ui.Context, keys []string, words map[string]string, valuesOf fun
 			return err
 		}
 		for _, v := range values {
-			out = append(out, kit.Link{Text: not + key + ":" + before + kit.Visible(v.Text), Count: v.Count, Href: done + not + key + ":" + before + filter.Quote(v.Text) + " "})
+			out = append(out, kit.Link{Text: not + key + ":" + before + kit.Visible(v.Text), Count: v.Count,
+				Href: done + not + key + ":" + before + filter.Quote(v.Text) + " "})
 		}
 	}
 	return c.Render(http.StatusOK, kit.Suggestions(out[:min(len(out), Most)]))

@@ -14,7 +14,8 @@ const DefaultKey = "run view"
 // Common are the questions that everybody asks.
 func Common(c *ui.Context, q string) []kit.Link {
 	var out []kit.Link
-	for _, v := range []struct{ word, query string }{{c.T("Failed in 24 h"), "status:failed since:24h"}, {c.T("Slow"), "took:>5m since:24h"},
+	for _, v := range []struct{ word, query string }{{c.T("Failed in 24 h"), "status:failed since:24h"},
+		{c.T("Slow"), "took:>5m since:24h"},
 		{c.T("Mine"), "by:" + filter.Quote(c.Who.Name)}} {
 		out = append(out, kit.Link{Text: v.word, Href: link.List("/runs", v.query), Current: q == v.query})
 	}

@@ -349,7 +349,8 @@ func (r *request) fill(p *PreviewPage, pre domain.Preview) {
 	for _, g := range []struct {
 		title, note string
 		steps       []domain.PreviewStep
-	}{{r.T("Runs again"), "", pre.Again}, {r.T("Runs for the first time"), r.T("as far as the plan leads there"), pre.New}, {r.T("In doubt"), r.T("resolve first"), pre.InDoubt},
+	}{{r.T("Runs again"), "", pre.Again}, {r.T("Runs for the first time"), r.T("as far as the plan leads there"), pre.New},
+		{r.T("In doubt"), r.T("resolve first"), pre.InDoubt},
 		{r.T("Waits until you continue the run"), "", pre.Later}, {r.T("Gets a result without running"), "", pre.Given},
 		{r.T("Not kept"), "", pre.Dropped}, {r.T("Kept, not repeated"), "", pre.Keep}} {
 		if len(g.steps) == 0 {
