@@ -27,8 +27,10 @@ edges:
 		bad := s.result(1, "run", "--plan", plan, "--input", `{"n": 2}`, "--json")
 		for _, args := range [][]string{{"runs", "compare", bad.RunID, good.RunID}, {"runs", "compare", bad.RunID}} {
 			out, _ := s.expect(0, args...)
-			for _, want := range []string{"first   " + bad.RunID + "  pay v1  failed", "second  " + good.RunID + "  pay v1  completed", "first difference at step sum: its output differs",
-				"input:\n  - .n  2\n  + .n  1\n", "output of sum:\n  - .total  2\n  + .total  1\n", "it went to ask in one and to pay in the other", "only one run has it"} {
+			for _, want := range []string{"first   " + bad.RunID + "  pay v1  failed", "second  " + good.RunID +
+				"  pay v1  completed", "first difference at step sum: its output differs",
+				"input:\n  - .n  2\n  + .n  1\n", "output of sum:\n  - .total  2\n  + .total  1\n",
+				"it went to ask in one and to pay in the other", "only one run has it"} {
 				if !strings.Contains(out, want) {
 					t.Errorf("%v: no %q in\n%s", args, want, out)
 				}

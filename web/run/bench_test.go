@@ -37,7 +37,7 @@ func TestLargeRunsAreSmallPages(t *testing.T) {
 	const kb = 1024
 	budgets := map[string]int{"page": 100 * kb, "head": 10 * kb, "view": 80 * kb}
 	for name, s := range largeRuns(t) {
-		site := (&told{runs: []*story{s}}).serve(t)
+		site := (&storyServer{runs: []*story{s}}).serve(t)
 		for part, most := range budgets {
 			n := len(runPart(t, site, s, part))
 			t.Logf("%s, %s: %.1f KB", name, part, float64(n)/kb)
@@ -51,7 +51,7 @@ func TestLargeRunsAreSmallPages(t *testing.T) {
 // BenchmarkRunPage measures what a request for the page of a large run, or for a part of it, sends and allocates.
 func BenchmarkRunPage(b *testing.B) {
 	for name, s := range largeRuns(b) {
-		site := (&told{runs: []*story{s}}).serve(b)
+		site := (&storyServer{runs: []*story{s}}).serve(b)
 		for _, part := range []string{"page", "head", "view"} {
 			b.Run(name+"/"+part, func(b *testing.B) {
 				b.ReportAllocs()

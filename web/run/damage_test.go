@@ -256,11 +256,11 @@ func TestARunThatLostItsInputIsStillShown(t *testing.T) {
 				func(r domain.Run) bool { return r.WaitReason == domain.WaitQuarantined }); err != nil {
 				t.Fatal(err)
 			}
-			webtest.Says(t, b.Get("/runs"), http.StatusOK, page, "the start data of the run is damaged ("+c.part+")")
-			webtest.Says(t, b.Get("/runs.csv"), http.StatusOK, run)
-			webtest.Says(t, b.Get("/"), http.StatusOK, page)
-			webtest.Says(t, b.Get("/runs/new?like="+run), http.StatusOK, "billing")
-			webtest.Says(
+			webtest.HasTexts(t, b.Get("/runs"), http.StatusOK, page, "the start data of the run is damaged ("+c.part+")")
+			webtest.HasTexts(t, b.Get("/runs.csv"), http.StatusOK, run)
+			webtest.HasTexts(t, b.Get("/"), http.StatusOK, page)
+			webtest.HasTexts(t, b.Get("/runs/new?like="+run), http.StatusOK, "billing")
+			webtest.HasTexts(
 				t,
 				b.Get("/api/v1/runs/"+run),
 				http.StatusOK,

@@ -52,7 +52,8 @@ func TestAResolvedDoubtStaysOnTheTimeline(t *testing.T) {
 		s.ends(10*time.Second, domain.RunCompleted)
 		_, row, _ := strings.Cut((&storyServer{runs: []*story{s}}).look(t, "/runs/"+s.run.ID), `class="timeline`)
 		row, _, _ = strings.Cut(row, "</table>")
-		if !strings.Contains(row, `class="g-doubt"`) || !strings.Contains(row, `class="g-human"`) || !strings.Contains(row, "was in doubt") {
+		if !strings.Contains(row, `class="g-doubt"`) || !strings.Contains(row, `class="g-human"`) ||
+			!strings.Contains(row, "was in doubt") {
 			t.Errorf("resolved as %s, the doubt is not shown:\n%s", status, row)
 		}
 	}

@@ -299,7 +299,7 @@ func (b *record) eventWord(e *domain.Entry) string {
 		return b.T("call") + " " + b.T(stepStatus(e.Status).Word)
 	case domain.EntryAction, domain.EntryResolve:
 		p := payloadOf(e)
-		return b.actWord(cmp.Or(p.Action, string(e.Kind)))
+		return b.actionName(cmp.Or(p.Action, string(e.Kind)))
 	}
 	return b.actionName(string(e.Kind))
 }

@@ -558,7 +558,7 @@ func promptHead(p Prompt) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		if p.Says != "" {
+		if p.Text != "" {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 50, "<p class=\"sub\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -86,7 +86,7 @@ func TestCompareShowsHowOutputsDiffer(t *testing.T) {
 		"step=a#difference",
 		`class="strip"`,
 	)
-	webtest.Says(t, b.Get(path+"&step=a"), http.StatusOK, `id="difference">Output of a`, `.total</dt><dd>1</dd><dd>2</dd>`)
+	webtest.HasTexts(t, b.Get(path+"&step=a"), http.StatusOK, `id="difference">Output of a`, `.total</dt><dd>1</dd><dd>2</dd>`)
 }
 
 // Values and logs of any size and content stay small on the page, and all of them

@@ -61,7 +61,7 @@ func (c runCommands) compared(d rundiff.Comparison) {
 		)
 	}
 	if d.First != nil {
-		c.Printf("first difference at step %s: %s\n", d.First.Step, cli.FirstLine(d.First.Says))
+		c.Printf("first difference at step %s: %s\n", d.First.Step, cli.FirstLine(d.First.Explanation))
 	} else {
 		c.Printf("no differences between steps\n")
 	}
