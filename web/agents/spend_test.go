@@ -15,14 +15,14 @@ func TestSpendIsShownByPlanAgentAndModel(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
-	webtest.Says(t, b.Get("/agents/spend"), http.StatusOK, "No model was called in this time.")
+	webtest.HasTexts(t, b.Get("/agents/spend"), http.StatusOK, "No model was called in this time.")
 	webtest.Plan(t, site.Engine, site.Admin, "id: question\nnodes:\n  answer: {type: agent, agent: accountant, input: \"6*7\"}\n")
 	webtest.Plan(t, site.Engine, site.Admin, "id: parent\nnodes:\n  child: {type: plan, plan: question, input: \"6*7\"}\n")
 	webtest.Run(t, site.Engine, site.Admin, "question", `"6*7"`)
 	webtest.Run(t, site.Engine, site.Admin, "parent", "null")
 	for _, span := range []string{"", "?range=7d", "?range=30d"} {
 		p := b.Get("/agents/spend" + span)
-		webtest.Says(t, p, http.StatusOK, "By plan", "By agent", "By model", "question", "accountant", "scripted", "100%", "0.07")
+		webtest.HasTexts(t, p, http.StatusOK, "By plan", "By agent", "By model", "question", "accountant", "scripted", "100%", "0.07")
 		if strings.Contains(p.Body, "/plans/parent") {
 			t.Errorf("%s counts the calls of a child run for its parent", span)
 		}
@@ -35,5 +35,5 @@ func TestSpendIsShownByPlanAgentAndModel(t *testing.T) {
 	if got := strings.Join(rows[1][1:], " "); got != "question accountant scripted 4 60 6 0.072000" {
 		t.Errorf("the table has %q", got)
 	}
-	webtest.Says(t, b.Get("/"), http.StatusOK, "Model spend", "0.07")
+	webtest.HasTexts(t, b.Get("/"), http.StatusOK, "Model spend", "0.07")
 }

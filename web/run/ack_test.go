@@ -47,7 +47,7 @@ func TestOneRunIsHandedOverToTheNextShift(t *testing.T) {
 	if p := b.Post(run+"/ack", form); p.Location != run { // a repetition changes nothing
 		t.Errorf("acknowledged twice: %d %s", p.Code, p.Body)
 	}
-	webtest.Says(t, b.Get("/runs/"+seed.Completed.ID+"/ack"), http.StatusOK, "it has not failed")
+	webtest.HasTexts(t, b.Get("/runs/"+seed.Completed.ID+"/ack"), http.StatusOK, "it has not failed")
 
 	// The next shift.
 	paul := domain.Actor{Name: "paul", Role: domain.RoleOperator}
