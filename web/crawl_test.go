@@ -298,6 +298,9 @@ func TestEncodingCrawl(t *testing.T) {
 				sown++
 			}
 			unsown(t, at, p.Body)
+			if i := strings.Index(p.Body, "%!"); i >= 0 {
+				t.Errorf("%s has a text without its arguments: %.80s", at, p.Body[max(0, i-40):])
+			}
 			if fragment {
 				continue
 			}

@@ -800,6 +800,7 @@ DROP TRIGGER step_results_are_kept;
 DROP TABLE step_results;
 DROP TABLE run_notes;
 DROP TABLE failure_acks;
+DROP TABLE spend;
 DROP TABLE run_outcomes;
 DROP TABLE run_uses;
 DROP TABLE run_words;

@@ -164,7 +164,8 @@ edges: [{from: ask, to: paid}]
 	if done.Status != "completed" || string(done.Output) != "true" {
 		t.Errorf("%+v", done)
 	}
-	s.expect(2, "approve", r.Waits[0].Approval)
+	s.expect(0, "approve", r.Waits[0].Approval) // the same answer again changes nothing
+	s.expect(2, "reject", r.Waits[0].Approval, "--comment", "too late")
 }
 
 func TestThreeMistakesGiveThreeErrorsWithTheirLines(t *testing.T) {

@@ -47,7 +47,9 @@ func TestStoredPlans(t *testing.T) {
 		if out, _ := s.expect(0, "run", "greet@2", "--prompt", "Ana"); out != "good day Ana\n" {
 			t.Errorf("v2: %q", out)
 		}
-		s.expect(2, "plans", "restore", "greet", "v1") // it is the current one
+		if out, _ := s.expect(0, "plans", "restore", "greet", "v1"); !strings.Contains(out, "v1 is current") {
+			t.Errorf("restored again: %s", out)
+		}
 		s.expect(2, "plans", "restore", "greet", "last")
 		if out, _ := s.expect(0, "plans", "versions", "greet"); !strings.Contains(out, "v1       yes") {
 			t.Error(out)

@@ -138,7 +138,7 @@ func TestAResumeThatForgetsAnApprovalAsksAgain(t *testing.T) {
 	reg := enginetest.NewRegistry().Handle("broken", walk.EffectIdempotent, fails(&walk.Failure{Code: "boom", Permanent: true}))
 	e := enginetest.Open(t, reg)
 	run := e.Run(
-		`{on_failure: continue_branches, nodes: {bad: {type: broken}, ask: {type: approval, needs: [bad], when: failure, input: {message: "go on?"}}, long: {type: wait, input: {for: 100h}}}}`,
+		`{on_failure: continue_branches, nodes: {bad: {type: broken}, ask: {type: approval, needs: [bad], when: always, input: {message: "go on?"}}, long: {type: wait, input: {for: 100h}}}}`,
 		"",
 	)
 	answer := func(of string) {

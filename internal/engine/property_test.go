@@ -200,13 +200,13 @@ func inMemory(rt *rapid.T, doc *planner.Document) (outcome, bool) {
 	}
 	slices.Sort(path)
 	for id, n := range doc.Graph.Nodes {
-		if n.Foreach != "" { // one event per item, one visit
+		if n.Foreach != nil { // one event per item, one visit
 			path = slices.DeleteFunc(path, func(p string) bool { return p == id })
 			if outputs[id] != "" {
 				path = append(path, id)
 			}
 		}
-		if n.Foreach != "" || n.OnError != "continue" || handedOn(doc, id) {
+		if n.Foreach != nil || n.OnError != "continue" || handedOn(doc, id) {
 			delete(failed, id)
 		}
 	}

@@ -130,9 +130,15 @@ func TestOutcomes(t *testing.T) {
 		},
 		{
 			name:   "a join over a failure",
-			plan:   `{nodes: {a: {type: broken}, b: {type: set, needs: [a], when: failure, input: saw}}}`,
+			plan:   `{nodes: {a: {type: broken}, b: {type: set, needs: [a], when: always, input: saw}}}`,
 			status: "failed",
 			code:   "boom",
+		},
+		{
+			name:   "a join that handles a failure",
+			plan:   `{nodes: {a: {type: broken}, b: {type: set, needs: [a], when: failure, input: saw}}}`,
+			status: "completed",
+			output: `"saw"`,
 		},
 		{
 			name:   "steps",

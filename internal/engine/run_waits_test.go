@@ -253,7 +253,7 @@ func TestStoppingCancelsWaitsButNotCleanup(t *testing.T) {
 		timer: {type: wait, input: {for: 1h}},
 		ask: {type: approval, input: {message: m}},
 		retry: {type: again, retry: {max_attempts: 9, backoff: [1h]}},
-		pause: {type: wait, needs: [bad], when: failure, input: {for: 10ms}},
+		pause: {type: wait, needs: [bad], when: always, input: {for: 10ms}},
 		clean: {type: cleanup, needs: [pause], when: always, retry: {max_attempts: 5, backoff: [1ms]}}}}`), "")
 	for waits := 0; waits < 3; runtime.Gosched() {
 		d, err := e.Detail(t.Context(), run.ID)

@@ -91,10 +91,12 @@ func interactions(s webtest.Seeded) []interaction {
 	return out
 }
 
-// unfold opens the disclosure around an element.
+// unfold opens the disclosures around an element, the outermost first.
 func (b *tab) unfold(css string) {
 	b.t.Helper()
-	b.click("details:has(" + css + ") > summary")
+	for closed := "details:not([open]):has(" + css + ")"; eval[bool](b, there(closed)); {
+		b.click(closed + " > summary")
+	}
 }
 
 // picking makes rows of the list such as can be chosen, where that takes a step of

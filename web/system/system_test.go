@@ -138,7 +138,7 @@ func TestVitalLinesAndMaintenance(t *testing.T) {
 		t.Fatalf("begin: %d %s", p.Code, p.Body)
 	}
 	p = b.Get("/system")
-	if !strings.Contains(p.Body, "the &lt;ERP&gt; is down") || !strings.Contains(p.Body, "End the maintenance") {
+	if !strings.Contains(p.Body, "the &lt;ERP&gt; is down") || !strings.Contains(p.Body, "End maintenance") {
 		t.Error("the page does not say that it is maintained")
 	}
 	form = p.Hidden()

@@ -155,7 +155,7 @@ func (c planCommands) graphCommand() *cobra.Command {
 not check the names of tools and agents.`,
 		Example: "  kairos plans graph plan.yaml\n  kairos plans graph report@3 --format svg > report.svg",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			doc, err := startCommands{c.program}.document(cmd.Context(), args[0])
+			doc, err := startCommands(c).document(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}

@@ -81,7 +81,7 @@ func (c runCommands) resume(cmd *cobra.Command, b *client.Client, a *action, r d
 	if !p.Allowed && !a.preview {
 		refusal := domain.NewError(domain.CodeConflict, p.Refusal, p.Suggestion)
 		if r.WaitReason == domain.WaitBudget {
-			return exit.Advise(refusal, "raise the limit: "+advice{c.program}.limitCommands(domain.ShortID(r.ID)))
+			return exit.Advise(refusal, "raise the limit: "+advice(c).limitCommands(domain.ShortID(r.ID)))
 		}
 		return refusal
 	}
@@ -131,7 +131,7 @@ func (c runCommands) adviseResume(ctx context.Context, b *client.Client, r domai
 		for _, w := range v.Waits {
 			switch w.Reason {
 			case domain.WaitInDoubt:
-				return exit.Advise(e, "check whether it happened, then: "+advice{c.program}.resolveCommands(short, w.Node))
+				return exit.Advise(e, "check whether it happened, then: "+advice(c).resolveCommands(short, w.Node))
 			case domain.WaitApproval:
 				return exit.Advise(e, c.command("approve %s", w.Approval)+"\n  "+
 					c.command("reject %s --comment REASON", w.Approval))

@@ -135,7 +135,7 @@ func (c runCommands) show(d domain.RunDetail, stands domain.FailureStatus) {
 		c.Printf("waits:\n")
 	}
 	for _, w := range d.Waits {
-		c.Printf("%s", advice{c.program}.waitText(short, w))
+		c.Printf("%s", advice(c).waitText(short, w))
 	}
 	answer := ""
 	if d.Plan != nil {
@@ -150,7 +150,7 @@ func (c runCommands) show(d domain.RunDetail, stands domain.FailureStatus) {
 	if r.Error != nil {
 		c.Printf("error: %s at %s (%s)\n", r.Error.Message, r.Error.Node, r.Error.Code)
 		if r.Status == domain.RunFailed {
-			c.Printf("%s", advice{c.program}.afterFailure(short, *r.Error, suggestionOf(d.Journal, r.Error.Node)))
+			c.Printf("%s", advice(c).afterFailure(short, *r.Error, suggestionOf(d.Journal, r.Error.Node)))
 		}
 	}
 	c.Printf("%s", c.standing(r, stands))
