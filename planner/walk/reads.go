@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
@@ -88,13 +89,28 @@ func (p *Program) Fingerprint(node int) string {
 	for k, v := range n.Metadata {
 		metadata[k] = v
 	}
-	b, err := jsonvalue.Encode([]any{n.ID, n.Type, n.Tool, n.Agent, n.Plan, input, n.Output.Schema, edges,
+	fields := []any{n.ID, n.Type, n.Tool, n.Agent, n.Plan, input, n.Output.Schema, edges,
 		names(n.Needs), when, foreach, metadata,
 		n.MaxVisits, n.MaxAttempts, fmt.Sprint(n.Backoff), n.Timeout.String(), string(n.OnError), string(n.OnReject),
-		string(n.Effect), n.Task})
+		string(n.Effect), n.Task}
+	if p.readsValues(n) { // a changed constant changes what the visit would do
+		fields = append(fields, p.Values)
+	}
+	b, err := jsonvalue.Encode(fields)
 	if err != nil { // a compiled node contains only JSON values
 		panic("walk: fingerprint: " + err.Error())
 	}
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
+}
+
+// readsValues reports whether a node may read constants of the plan.
+func (p *Program) readsValues(n *ProgramNode) bool {
+	if len(p.Values) == 0 {
+		return false
+	}
+	reads := func(c *Condition) bool { return c != nil && strings.Contains(c.Text, string(RefValue)) }
+	return n.Input != nil && slices.ContainsFunc(n.Input.References(), func(r TemplateRef) bool { return r.Root == RefValue }) ||
+		n.Foreach != nil && strings.Contains(n.Foreach.Text, string(RefValue)) || reads(n.WhenCond) ||
+		slices.ContainsFunc(n.Out, func(e ProgramEdge) bool { return reads(e.Cond) })
 }

@@ -1,0 +1,29 @@
+package walk_test
+
+import (
+	"testing"
+
+	"github.com/kairosd/kairosd/planner"
+)
+
+// A step that reads a constant differs between versions in which the constant differs. Other steps do not.
+func TestFingerprintsCoverValues(t *testing.T) {
+	t.Parallel()
+	prints := func(limit string) (reads, other string) {
+		src := "values: {limit: " + limit + "}\nnodes: {a: {type: set, input: \"${value.limit}\"}, b: {type: set}}"
+		d, problems := planner.Parse([]byte(src))
+		if d == nil {
+			t.Fatal(problems)
+		}
+		p, err := d.Program(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Fingerprint(p.Index["a"]), p.Fingerprint(p.Index["b"])
+	}
+	a1, b1 := prints("1")
+	a2, b2 := prints("2")
+	if a1 == a2 || b1 != b2 {
+		t.Errorf("the step that reads the constant is the same: %t; the other one is: %t", a1 == a2, b1 == b2)
+	}
+}
