@@ -11,7 +11,7 @@ import (
 	_ "github.com/dbos-inc/dbos-transact-golang/dbos/driver/sqlite"
 )
 
-// dbosSystem is DBOS Transact for Go on SQLite with its own settings: write-ahead log and
+// dbosSystem is the Go version of DBOS Transact, on SQLite with its own settings: write-ahead log and
 // synchronous=NORMAL, which may lose acknowledged steps in a power failure.
 type dbosSystem struct {
 	coded

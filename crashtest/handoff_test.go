@@ -25,8 +25,8 @@ type office struct {
 	asked map[string]int // by agent and turn
 }
 
-// says maps agent and turn to the scripted answer: a text, or a call of a tool.
-var says = map[string]string{
+// scripted maps agent and turn to the scripted answer: a text, or a call of a tool.
+var scripted = map[string]string{
 	"front 1": `{"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"handoff",` +
 		`"arguments":"{\"targetAgentId\":\"sums\",\"reason\":\"capability_match\",\"explanation\":\"compute ` +
 		`6*7\",\"returnControl\":true}"}}]}`,
@@ -77,15 +77,15 @@ func (o *office) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	o.asked[key]++
 	o.mu.Unlock()
 	finish := "stop"
-	if strings.Contains(says[key], "tool_calls") {
+	if strings.Contains(scripted[key], "tool_calls") {
 		finish = "tool_calls"
 	}
-	if says[key] == "" {
+	if scripted[key] == "" {
 		http.Error(w, `{"error":{"message":"nobody expects `+key+`"}}`, http.StatusBadRequest)
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
-	fmt.Fprintf(w, `data: {"model":"m","choices":[{"index":0,"delta":%s,"finish_reason":%q}]}`+"\n\n", says[key], finish)
+	fmt.Fprintf(w, `data: {"model":"m","choices":[{"index":0,"delta":%s,"finish_reason":%q}]}`+"\n\n", scripted[key], finish)
 	fmt.Fprint(w, `data: {"model":"m","choices":[],"usage":{"prompt_tokens":10,"completion_tokens":5}}`+"\n\ndata: [DONE]\n\n")
 }
 

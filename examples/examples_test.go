@@ -31,8 +31,7 @@ func runKairos(t *testing.T, dir string, args ...string) (string, string, int) {
 	return out.String(), errOut.String(), code
 }
 
-// Every example is valid against what an installation offers, without warnings
-// that its author should have mended.
+// Every example is valid with the tools of a default server, and has no warnings.
 func TestEveryExampleIsValid(t *testing.T) {
 	t.Parallel()
 	files, err := examples.Plans()
@@ -170,8 +169,8 @@ func TestInvoicesFromFiles(t *testing.T) {
 	}
 }
 
-// The page of examples knows each of them.
-func TestThePageKnowsEveryExample(t *testing.T) {
+// README.md lists every example.
+func TestReadmeListsEveryExample(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("README.md")
 	if err != nil {

@@ -144,7 +144,7 @@ func describeOperation(op *huma.Operation) {
 	}
 	longest := maxKey
 	op.Parameters = append(op.Parameters, &huma.Param{Name: "Idempotency-Key", In: "header",
-		Description: "Carries the request out once: a repetition with the same key within 24 hours answers with the object as it is by then.",
+		Description: "Executes the request once. A repetition with the same key within 24 hours returns the current object.",
 		Schema:      &huma.Schema{Type: huma.TypeString, MaxLength: &longest, Pattern: "^[!-~]+$"}})
 	for status, r := range op.Responses {
 		if strings.HasPrefix(status, "2") {

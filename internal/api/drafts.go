@@ -98,8 +98,9 @@ func (h draftHandler) routes(a *API) {
 	mount(
 		a,
 		huma.Operation{OperationID: "start-draft", Method: http.MethodPost, Path: "/drafts", Tags: tags, DefaultStatus: http.StatusAccepted,
-			Summary:     "Make a plan of an intent in the background",
-			Description: "The response comes at once. GET /drafts/{id} returns the progress. The events are draft_progress, draft_ready, and draft_failed. Nothing runs before the draft is accepted."},
+			Summary: "Make a plan of an intent in the background",
+			Description: "The response comes at once. GET /drafts/{id} returns the progress. " +
+				"The events are draft_progress, draft_ready, and draft_failed. Nothing runs before the draft is accepted."},
 		func(ctx context.Context, in *draftIn) (*draftOut, error) {
 			b := in.Body
 			d, err := h.drafts.Start(

@@ -19,9 +19,9 @@ import (
 // EventPage is a part of the stored events of a run.
 type EventPage = apitypes.List[EventView]
 
-const streamText = "Each event is a flat JSON object as in the schema Event. To continue after a break, present the last eventId as " +
-	"Last-Event-ID or ?after=; ids of ephemeral events name no position. An id that is unknown here gives an event reset, after which the " +
-	"client reads again what it follows. A listener that does not keep up gets reset, and the stream ends."
+const streamText = "Each event is a flat JSON object as in the schema Event. To continue after a break, send the last eventId as " +
+	"Last-Event-ID or ?after=. Ids of ephemeral events are not positions. After an unknown id, the stream sends an event reset, " +
+	"and the client must read its data again. A client that is too slow also receives reset, and the stream ends."
 
 // eventHandler serves events as they happen.
 type eventHandler struct {

@@ -19,8 +19,9 @@ func (h planHandler) planUseRoutes(a *API) {
 	}, h.planFlow)
 	mount(a, huma.Operation{
 		OperationID: "restore-plan-version", Method: http.MethodPost, Path: "/plans/{id}/versions/{n}/restore", Tags: []string{"plans"},
-		Summary:     "Make an earlier version the current one",
-		Description: "New runs follow it, and active runs keep their version. With If-Match, the response is 409 if the plan has another current version.",
+		Summary: "Make an earlier version the current one",
+		Description: "New runs follow it, and active runs keep their version. " +
+			"With If-Match, the response is 409 if the plan has another current version.",
 	}, h.restoreVersion)
 	mount(a, huma.Operation{
 		OperationID: "accept-plan", Method: http.MethodPost, Path: "/plans/{id}/accept", Tags: []string{"plans"},

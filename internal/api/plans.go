@@ -69,8 +69,9 @@ func (h planHandler) routes(a *API) {
 	tags := []string{"plans"}
 	mount(a, huma.Operation{
 		OperationID: "store-plan", Method: http.MethodPost, Path: "/plans", Tags: tags, MaxBodyBytes: maxDocument,
-		Summary:     "Store a plan document",
-		Description: "Stores a new version. Content that is known already answers 200 with the existing version. A document with errors answers 422 with all of them.",
+		Summary: "Store a plan document",
+		Description: "Stores a new version. Known content returns 200 with the existing version. " +
+			"A document with errors returns 422 and lists all of them.",
 		RequestBody: documentBody(), SkipValidateBody: true, DefaultStatus: http.StatusCreated,
 		Responses: map[string]*huma.Response{
 			"200": a.jsonResponse("The content is known: the existing version", reflect.TypeFor[apitypes.StoredPlan]()),
@@ -108,7 +109,8 @@ func (h planHandler) routes(a *API) {
 		id, summary, description string
 		do                       func(context.Context, app.PlanChange) (domain.Plan, error)
 	}{
-		{"pause", "Pause a plan", "Stops new runs of the plan from starting: POST /runs answers 409. Active runs finish, and existing runs can be resumed, rerun, and forked. A paused plan stays as it is.", h.plans.Pause},
+		{"pause", "Pause a plan", "Stops new runs of the plan from starting: POST /runs returns 409. Active runs finish, and existing runs can be " +
+			"resumed, rerun, and forked. A paused plan stays paused.", h.plans.Pause},
 		{"unpause", "Unpause a plan", "Lets runs of a paused plan start again. A plan that is not paused stays as it is.", h.plans.Unpause},
 		{"archive", "Archive a plan", "Hides a plan from lists. Its runs stay. An archived plan stays as it is.", h.plans.Archive},
 		{"unarchive", "Unarchive a plan", "Shows an archived plan in lists again. A plan that is not archived stays as it is.",

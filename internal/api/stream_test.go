@@ -357,8 +357,10 @@ func TestAnonymousBodyIsNotRead(t *testing.T) {
 	s := serve(t)
 	for _, head := range []string{
 		"POST /api/v1/plans HTTP/1.1\r\nHost: x\r\nContent-Type: application/yaml\r\nContent-Length: 1000\r\n\r\n",
-		"POST /api/v1/runs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer viewer\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n",
-		"POST /api/v1/runs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer admin\r\nContent-Type: application/json\r\nContent-Length: 99999999\r\n\r\n",
+		"POST /api/v1/runs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer viewer\r\n" +
+			"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n",
+		"POST /api/v1/runs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer admin\r\n" +
+			"Content-Type: application/json\r\nContent-Length: 99999999\r\n\r\n",
 	} {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
 		if err != nil {

@@ -15,7 +15,8 @@ func TestSystemActsAreRecorded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	data, conf := filepath.Join(dir, "data"), filepath.Join(dir, "kairos.yaml")
-	if err := os.WriteFile(conf, []byte("skills: [{id: collect, keywords: {en: [collect]}, tool: set, defaults: {sum: 42}}]\nretention: {completed: 1h}\n"), 0o600); err != nil {
+	if err := os.WriteFile(conf, []byte("skills: [{id: collect, keywords: {en: [collect]}, tool: set, defaults: {sum: 42}}]\n"+
+		"retention: {completed: 1h}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	d := serve(t, data, "--config", conf)

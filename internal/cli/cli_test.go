@@ -271,7 +271,8 @@ func TestMockedRunsTouchNothing(t *testing.T) {
 	s := newShell(t)
 	plan := s.file(
 		"net.yaml",
-		"id: net\nnodes:\n  get: {type: http, input: {method: POST, url: \"https://example.invalid/\"}}\n  out: {type: set, input: \"${output.get.body}\"}\nedges: [{from: get, to: out}]\n",
+		"id: net\nnodes:\n  get: {type: http, input: {method: POST, url: \"https://example.invalid/\"}}\n"+
+			"  out: {type: set, input: \"${output.get.body}\"}\nedges: [{from: get, to: out}]\n",
 	)
 	mock := s.file("mock.yaml", "get: {output: {status: 200, body: hi}}\n")
 	if out, _ := s.expect(0, "run", plan, "--mock", mock); out != "hi\n" {

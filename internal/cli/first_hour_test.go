@@ -36,7 +36,8 @@ func TestRunTakesAFileOrAPlan(t *testing.T) {
 	}
 	order := s.file(
 		"order.yaml",
-		"id: order\ninput: {type: object, required: [amount], properties: {amount: {type: number, default: 7}, note: {type: string}}}\nnodes: {a: {type: set, input: \"${input.amount}\"}}\n",
+		"id: order\ninput: {type: object, required: [amount], properties: {amount: {type: number, default: 7}, "+
+			"note: {type: string}}}\nnodes: {a: {type: set, input: \"${input.amount}\"}}\n",
 	)
 	if out, _ := s.expect(0, "run", order); out != "7\n" {
 		t.Errorf("a missing input takes the defaults of its schema: %q", out)
@@ -268,28 +269,28 @@ func TestAScheduledRunShowsItsTime(t *testing.T) {
 	}
 	s.expect(0, "server", "maintenance", "on", "--reason", "test")
 	ctx, cancel := context.WithCancel(t.Context())
-	said := &heard{text: "maintenance since", ok: make(chan struct{})}
+	output := &waitWriter{text: "maintenance since", ok: make(chan struct{})}
 	done := make(chan int, 1)
 	go func() {
-		done <- kairos.Run(ctx, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: said,
+		done <- kairos.Run(ctx, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: output,
 			Env: func(k string) string { return s.env[k] }}, []string{"run", "hello"})
 	}()
 	select {
-	case <-said.ok:
+	case <-output.ok:
 	case code := <-done:
 		t.Errorf("start ended with %d before it named the maintenance", code)
 	}
 	cancel()
 }
 
-// heard closes ok once text was written.
-type heard struct {
+// waitWriter closes ok when text has been written.
+type waitWriter struct {
 	text string
 	seen strings.Builder
 	ok   chan struct{}
 }
 
-func (h *heard) Write(b []byte) (int, error) {
+func (h *waitWriter) Write(b []byte) (int, error) {
 	before := strings.Contains(h.seen.String(), h.text)
 	h.seen.Write(b)
 	if !before && strings.Contains(h.seen.String(), h.text) {

@@ -31,7 +31,8 @@ func TestServeNotifies(t *testing.T) {
 	dir := t.TempDir()
 	data, conf := filepath.Join(dir, "data"), filepath.Join(dir, "kairos.yaml")
 	for name, text := range map[string]string{"hook.secret": "shared",
-		"kairos.yaml": "notifications:\n  url: https://kairos.example.com\n  allow_private: [\"127.0.0.0/8\"]\n  channels:\n    ops: {type: webhook, url: \"" + receiver.URL + "/path\", secret_file: hook.secret}\n"} {
+		"kairos.yaml": "notifications:\n  url: https://kairos.example.com\n  allow_private: [\"127.0.0.0/8\"]\n  channels:\n" +
+			"    ops: {type: webhook, url: \"" + receiver.URL + "/path\", secret_file: hook.secret}\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -389,7 +389,8 @@ func TestTablesFitTheScreen(t *testing.T) {
 	if !strings.Contains(narrow, "…") || strings.Contains(wide, "…") {
 		t.Errorf("narrow %q\nwide %q", narrow, wide)
 	}
-	r := s.result(3, "run", s.file("ask.yaml", "id: ask\nnodes: {ask: {type: approval, input: {message: \""+strings.Repeat("long ", 30)+"\"}}}\n"),
+	r := s.result(3, "run", s.file("ask.yaml", "id: ask\n"+
+		"nodes: {ask: {type: approval, input: {message: \""+strings.Repeat("long ", 30)+"\"}}}\n"),
 		"--json")
 	s.width = 90
 	if out, _ := s.expect(0, "status"); !strings.Contains(out, "…") ||

@@ -104,7 +104,8 @@ func TestPlanningMetricsSurviveARestart(t *testing.T) {
 	config := s.file(
 		"kairos.yaml",
 		"skills:\n  - {id: brew, keywords: {en: [brew]}, implies: [lemon], tool: set, estimated_tokens: 10, defaults: {tea: hot}}\n"+
-			"  - {id: lemon, tool: set, depends_on: [brew], estimated_tokens: 20}\n  - {id: spill, keywords: {en: [spill]}, tool: http, defaults: {url: \"http://127.0.0.1:1/\"}, retry: {max_attempts: 1}}\n",
+			"  - {id: lemon, tool: set, depends_on: [brew], estimated_tokens: 20}\n"+
+			"  - {id: spill, keywords: {en: [spill]}, tool: http, defaults: {url: \"http://127.0.0.1:1/\"}, retry: {max_attempts: 1}}\n",
 	)
 	d := serve(t, data, "--config", config)
 	token, _, code := runKairosd("token", "create", "--data", data, "--role", "admin", "--name", "shell")

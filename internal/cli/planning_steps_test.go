@@ -38,7 +38,8 @@ func TestEveryStepGetsTheRequest(t *testing.T) {
 		requests[1].Last() != "Task: Collect the figures of the customers" {
 		t.Errorf("step 1: %s", u)
 	}
-	if last := requests[3].Last(); last != "Previous step results:\n- Step 1 (clerk): Acme 12; Bolt 99; Chip 7\n- Step 2 (clerk): Bolt leads.\n\nCurrent task: Recommend one of them" {
+	if last := requests[3].Last(); last != "Previous step results:\n- Step 1 (clerk): Acme 12; Bolt 99; Chip 7\n"+
+		"- Step 2 (clerk): Bolt leads.\n\nCurrent task: Recommend one of them" {
 		t.Errorf("step 3: %s", last)
 	}
 	// A later request of the session: the steps know what was said before.
@@ -96,7 +97,8 @@ steps:
 	}
 	s.expect(0, "resume", "--config", config, run.RunID, "--yes")
 	all := chat.Requests()
-	if last := all[len(all)-1].Last(); last != "Previous step results:\n- Step 1 (clerk): A\n- Step 3 (clerk): C\n\nCurrent task: write it" {
+	if last := all[len(all)-1].Last(); last != "Previous step results:\n- Step 1 (clerk): A\n- Step 3 (clerk): C\n\n"+
+		"Current task: write it" {
 		t.Errorf("%s", last)
 	}
 }

@@ -121,7 +121,8 @@ func TestUsageExampleRuns(t *testing.T) {
 // that only a program asked for. What starts then has only its steps.
 func TestAnAlternativeIsAccepted(t *testing.T) {
 	t.Parallel()
-	const tea = "skills:\n  - {id: brew, keywords: {en: [brew]}, implies: [lemon], tool: set, estimated_tokens: 10, defaults: {tea: hot}}\n" +
+	const tea = "skills:\n  - {id: brew, keywords: {en: [brew]}, implies: [lemon], tool: set, estimated_tokens: 10, " +
+		"defaults: {tea: hot}}\n" +
 		"  - {id: lemon, tool: set, depends_on: [brew], estimated_tokens: 20}\n"
 	everywhere(t, tea, func(t *testing.T, s *shell) {
 		if _, stderr := s.expect(0, "ask", "--plan-only", "brew some tea"); !strings.Contains(stderr, "cheaper (--alternative cheaper)") {
@@ -182,7 +183,8 @@ func TestAnAlternativeIsAccepted(t *testing.T) {
 // code and figures; an agent that answers directly has the reason of this request.
 func TestAskPrefersAndRefuses(t *testing.T) {
 	t.Parallel()
-	const list = "skills:\n  - {id: brew, keywords: {en: [brew]}, tool: set, params: {tone: {}}, estimated_tokens: 10}\n  - {id: pour, keywords: {en: [pour]}, tool: set, depends_on: [brew], estimated_tokens: 20}\nplanner: {mode: rules}\n"
+	const list = "skills:\n  - {id: brew, keywords: {en: [brew]}, tool: set, params: {tone: {}}, estimated_tokens: 10}\n" +
+		"  - {id: pour, keywords: {en: [pour]}, tool: set, depends_on: [brew], estimated_tokens: 20}\nplanner: {mode: rules}\n"
 	everywhere(t, list, func(t *testing.T, s *shell) {
 		if out, _ := s.expect(0, "ask", "--plan-only", "--json", "--preference", "tone=formal", "--preference", "cups=2",
 			"brew and then pour"); !strings.Contains(

@@ -124,8 +124,10 @@ func TestStatus(t *testing.T) {
 		asks := s.result(3, "run", s.file("ask.yaml", "id: ask\nnodes:\n  ask: {type: approval, input: {message: \"Go on?\"}}\n"), "--json")
 		s.expect(3, "run", s.file("spend.yaml", spend))
 		out, _ := s.expect(0, "status")
-		for _, want := range []string{"kairos approvals show " + asks.Waits[0].Approval, "Go on?", "budget", "kairos runs limits ", "failed",
-			"look failed", "kairos show "} {
+		for _, want := range []string{
+			"kairos approvals show " + asks.Waits[0].Approval, "Go on?", "budget", "kairos runs limits ", "failed",
+			"look failed", "kairos show ",
+		} {
 			if !strings.Contains(out, want) {
 				t.Errorf("no %q in\n%s", want, out)
 			}

@@ -26,7 +26,8 @@ func TestASecretIsRotated(t *testing.T) {
 	write(file, "the first value\n")
 	write(
 		conf,
-		"secrets: {BANK: {file: "+file+", tools: [http], hosts: [bank.example]}, OTHER: {env: KAIROS_TEST_OTHER, tools: [http], hosts: [x.example]}}\n"+
+		"secrets: {BANK: {file: "+file+", tools: [http], hosts: [bank.example]}, OTHER: {env: KAIROS_TEST_OTHER, tools: [http], "+
+			"hosts: [x.example]}}\n"+
 			"providers: {local: {type: openai, base_url: \"http://127.0.0.1:9/v1\", model: m, api_key_env: KAIROS_TEST_OTHER}}\n",
 	)
 	serve(t, data, "--config", conf)
@@ -58,7 +59,8 @@ func TestASecretIsRotated(t *testing.T) {
 		return res.StatusCode, string(b)
 	}
 	if code, body := ask(http.MethodPost, "/plans",
-		"id: pay\nnodes:\n  p: {type: http, input: {url: \"https://bank.example\", headers: {Authorization: \"Bearer ${secret.BANK}\"}}}\n"); code != http.StatusCreated {
+		"id: pay\nnodes:\n  p: {type: http, input: {url: \"https://bank.example\", "+
+			"headers: {Authorization: \"Bearer ${secret.BANK}\"}}}\n"); code != http.StatusCreated {
 		t.Fatalf("plan: %d %s", code, body)
 	}
 	_, body := ask(http.MethodGet, "/settings", "")

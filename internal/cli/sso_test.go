@@ -86,7 +86,7 @@ func TestServeRefusesAConfigurationNobodyCouldLogInWith(t *testing.T) {
 		"login: {password: false}\n": "requires oidc",
 		"login: {oidc: {issuer: \"http://login.example.com\", client_id: x}}\n":                               "must begin with https://",
 		"login: {oidc: {issuer: \"https://login.example.com\"}}\n":                                            "client_id is missing",
-		"login: {oidc: {issuer: \"https://l.example\", client_id: x, roles: {ops: boss}}}\n":                  "is not viewer, operator, author or admin",
+		"login: {oidc: {issuer: \"https://l.example\", client_id: x, roles: {ops: boss}}}\n":                  "is not viewer, operator",
 		"login: {oidc: {issuer: \"https://l.example\", client_id: x, client_secret_file: nowhere}}\n":         "client_secret_file",
 		"login: {oidc: {issuer: \"https://l.example\", client_id: x, redirect_url: \"https://k.ex/back\"}}\n": "/login/oidc/callback",
 		"login: {oidc: {isuer: \"https://l.example\"}}\n":                                                     "did you mean issuer",

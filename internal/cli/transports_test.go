@@ -68,9 +68,11 @@ func (s *shell) through(t *testing.T, name string, use func(*testing.T, *shell, 
 
 // parityPlans are the files of the parity table.
 var parityPlans = map[string]string{
-	"chain.yaml": "id: chain\nnodes:\n  a: {type: set, input: \"got ${input}\"}\n  b: {type: log, input: \"${output.a}\"}\n  c: {type: set, input: {n: 12345678901234567890.10}}\nedges: [{from: a, to: b}, {from: b, to: c}]\n",
-	"bad.yaml":   "id: bad\nnodes:\n  look: {type: json, input: {value: 1, path: bad}}\n",
-	"ask.yaml":   "id: ask\nnodes:\n  ask: {type: approval, input: {message: \"Go on?\"}}\n  done: {type: set, needs: [ask], input: \"${output.ask.approved}\"}\n",
+	"chain.yaml": "id: chain\nnodes:\n  a: {type: set, input: \"got ${input}\"}\n  b: {type: log, input: \"${output.a}\"}\n" +
+		"  c: {type: set, input: {n: 12345678901234567890.10}}\nedges: [{from: a, to: b}, {from: b, to: c}]\n",
+	"bad.yaml": "id: bad\nnodes:\n  look: {type: json, input: {value: 1, path: bad}}\n",
+	"ask.yaml": "id: ask\nnodes:\n  ask: {type: approval, input: {message: \"Go on?\"}}\n" +
+		"  done: {type: set, needs: [ask], input: \"${output.ask.approved}\"}\n",
 	"wrong.yaml": "id: wrong\nnodes:\n  a: {tpye: set}\n",
 	"mock.yaml":  "get: {output: 42}\n",
 	"none.yaml":  "{}\n",
@@ -278,7 +280,8 @@ func TestParityOfInterrupts(t *testing.T) {
 	everywhere(t, "", func(t *testing.T, s *shell) {
 		plan := s.file(
 			"slow.yaml",
-			"id: slow\nnodes:\n  first: {type: set, input: 1}\n  nap: {type: sleep, needs: [first], input: {for: 3s}}\n  then: {type: set, needs: [nap], input: 2}\n",
+			"id: slow\nnodes:\n  first: {type: set, input: 1}\n  nap: {type: sleep, needs: [first], input: {for: 3s}}\n"+
+				"  then: {type: set, needs: [nap], input: 2}\n",
 		)
 		ctx, interrupt := context.WithCancel(t.Context())
 		defer interrupt()

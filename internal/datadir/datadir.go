@@ -34,7 +34,7 @@ func (d Dir) HealthMetrics() string { return d.file("vitals.json") }
 // Socket is where the daemon that holds this directory listens for local commands.
 func (d Dir) Socket() string { return SocketOf(d.Database()) }
 
-// KeyNotice tells people where the key file is, and why it needs a copy.
+// KeyNotice returns the notice that names the key file and the reason to copy it.
 func (d Dir) KeyNotice() string {
 	return "The key file is " + d.KeyFile() + ". Backups do not contain it, and a full restore requires it: keep a copy in another place."
 }

@@ -374,8 +374,8 @@ func BenchmarkLayout(b *testing.B) {
 	}
 }
 
-// An agent that hands its work to another points there; what may do harm says so in
-// boxes of every size, and leaves room for it.
+// An agent that can hand off has an arrow to its target. A step with side effects has a
+// badge in boxes of every size, and the box has room for it.
 func TestWhatNodesShow(t *testing.T) {
 	t.Parallel()
 	for _, compact := range []bool{false, true} {

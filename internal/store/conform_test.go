@@ -35,7 +35,7 @@ func TestConformance(t *testing.T) {
 	for _, r := range rules {
 		t.Run(r.name, func(t *testing.T) {
 			t.Parallel()
-			model := newTeller(t, storetest.NewModel())
+			model := newCaller(t, storetest.NewModel())
 			r.do(model)
 			if got := strings.Join(model.messages, "|"); got != r.want {
 				t.Errorf("the model says\n%s, want\n%s", got, r.want)
@@ -45,7 +45,7 @@ func TestConformance(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			real := newTeller(t, s)
+			real := newCaller(t, s)
 			r.do(real)
 			if got := strings.Join(real.messages, "|"); got != r.want {
 				t.Errorf("the store says\n%s, want\n%s", got, r.want)
@@ -80,8 +80,8 @@ func TestTheStoreIsTheModel(t *testing.T) {
 				rt.Error(err)
 			}
 		}()
-		model, real := newTeller(t, storetest.NewModel()), newTeller(t, s)
-		both := func(do func(c *teller)) {
+		model, real := newCaller(t, storetest.NewModel()), newCaller(t, s)
+		both := func(do func(c *caller)) {
 			rt.Helper()
 			model.messages, real.messages = nil, nil
 			do(model)
@@ -100,7 +100,7 @@ func TestTheStoreIsTheModel(t *testing.T) {
 				)
 				v.Base = rapid.SampledFrom([]string{"", "", "h1", "h2"}).Draw(rt, "base")
 				v.Origin = rapid.SampledFrom([]string{"upload", "replan"}).Draw(rt, "origin")
-				both(func(c *teller) { c.put(v) })
+				both(func(c *caller) { c.put(v) })
 			case act < 3 || len(model.runs) == 0:
 				r := domain.NewRun{
 					ID:       domain.NewID(),
@@ -117,7 +117,7 @@ func TestTheStoreIsTheModel(t *testing.T) {
 						OnConflict: "queue",
 					}
 				}
-				both(func(c *teller) { c.create(r) })
+				both(func(c *caller) { c.create(r) })
 			case act == 3:
 				if err := s.Close(); err != nil {
 					rt.Fatal(err)
@@ -134,7 +134,7 @@ func TestTheStoreIsTheModel(t *testing.T) {
 				}
 				k := drawCheckpoint(rt, r)
 				chain := rapid.SampledFrom(chains).Draw(rt, "chain")
-				both(func(c *teller) {
+				both(func(c *caller) {
 					k := k
 					k.Run = c.runs[at]
 					if chain != nil { // each store has its own

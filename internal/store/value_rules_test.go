@@ -12,7 +12,7 @@ import (
 // valueRules are the rules about chains, values, audit events, approvals, and what the engine asks at a start.
 var valueRules = []rule{
 	// Chains.
-	{"chain: a refused link voids the later ones", func(c *teller) {
+	{"chain: a refused link voids the later ones", func(c *caller) {
 		r, chain := c.begin(), new(domain.Chain)
 		link := func(fence int64) {
 			c.commit(domain.Checkpoint{Run: r, Chain: chain, Fence: fence, Entries: []domain.Entry{entry("a", "1")}})
@@ -23,7 +23,7 @@ var valueRules = []rule{
 		c.at(r, 1, "2", nil) // of no chain
 		c.journal(r, 0)
 	}, `ok|conflict|conflict|ok|[1:a="1" 2:a="2"]`},
-	{"chain: enqueued checkpoints keep their order", func(c *teller) {
+	{"chain: enqueued checkpoints keep their order", func(c *caller) {
 		r := c.begin()
 		done := make(chan error, 3)
 		for i := range int64(3) {
@@ -34,12 +34,12 @@ var valueRules = []rule{
 		}
 		for range 3 {
 			if err := <-done; err != nil {
-				c.say("%s", word(err))
+				c.note("%s", word(err))
 			}
 		}
 		c.journal(r, 0)
 	}, `[1:a="0" 2:a="1" 3:a="2"]`},
-	{"chain: a list is stored, and answered, in its order", func(c *teller) {
+	{"chain: a list is stored, and answered, in its order", func(c *caller) {
 		r, chain, done := c.begin(), new(domain.Chain), make(chan error, 4)
 		var list []domain.Checkpoint
 		for _, fence := range []int64{0, 1, 5, 2} {
@@ -50,25 +50,25 @@ var valueRules = []rule{
 		}
 		c.s.Enqueue(list, func(err error) { done <- err })
 		for range list {
-			c.say("%s", word(<-done))
+			c.note("%s", word(<-done))
 		}
 		c.journal(r, 0)
 	}, `ok|ok|conflict|conflict|[1:a="0" 2:a="1"]`},
-	{"chain: an enqueued one that is refused says so", func(c *teller) {
+	{"chain: an enqueued one that is refused says so", func(c *caller) {
 		done := make(chan error, 1)
 		c.s.Enqueue([]domain.Checkpoint{{Run: c.begin(), Fence: 3}}, func(err error) { done <- err })
-		c.say("%s", word(<-done))
+		c.note("%s", word(<-done))
 	}, "conflict"},
 
 	// Values.
-	{"value: none, and the smallest", func(c *teller) {
+	{"value: none, and the smallest", func(c *caller) {
 		r := c.begin()
 		e := entry("a", "")
 		e.Output = nil
 		c.commit(domain.Checkpoint{Run: r, Entries: []domain.Entry{e, entry("b", "0"), entry("c", `""`), entry("d", "null")}})
 		c.journal(r, 0)
 	}, `ok|[1:a=- 2:b="0" 3:c="\"\"" 4:d="null"]`},
-	{"value: of every class of size", func(c *teller) {
+	{"value: of every class of size", func(c *caller) {
 		r := c.begin()
 		for i, n := range []int{2, 4096, 4097, 256 << 10, 256<<10 + 1, 1 << 20} {
 			c.at(r, int64(i), text(n), nil)
@@ -78,30 +78,30 @@ var valueRules = []rule{
 		`5:a="xxx…xxx"(262145) 6:a="xxx…xxx"(1048576)]`},
 	{
 		"value: the largest",
-		func(c *teller) { r := c.begin(); c.at(r, 0, text(core.MaxPayload), nil); c.journal(r, 0) },
+		func(c *caller) { r := c.begin(); c.at(r, 0, text(core.MaxPayload), nil); c.journal(r, 0) },
 		`ok|[1:a="xxx…xxx"(33554432)]`,
 	},
-	{"value: larger than the largest", func(c *teller) {
+	{"value: larger than the largest", func(c *caller) {
 		r := c.begin()
 		c.at(r, 0, text(core.MaxPayload+1), nil)
 		c.at(r, 0, "1", &domain.RunPatch{Output: domain.RawJSON(text(core.MaxPayload + 1))})
 		c.run(r)
 	}, "too_large|too_large|r1 p@1 queued seq 0 steps 0"},
-	{"value: the same large one in two runs", func(c *teller) {
+	{"value: the same large one in two runs", func(c *caller) {
 		for range 2 {
 			r := c.begin()
 			c.at(r, 0, text(5000), &domain.RunPatch{Status: domain.RunCompleted, Output: domain.RawJSON(text(5000))})
 			c.run(r)
 		}
 	}, `ok|r1 p@1 completed seq 1 steps 0 output "xxx…xxx"(5000)|ok|r2 p@1 completed seq 1 steps 0 output "xxx…xxx"(5000)`},
-	{"value: numbers stay as they were written", func(c *teller) {
+	{"value: numbers stay as they were written", func(c *caller) {
 		r := c.begin()
 		for i, v := range []string{"1.50", "1e3", "-0", "9223372036854775807", "123456789012345678901234567890"} {
 			c.at(r, int64(i), v, nil)
 		}
 		c.journal(r, 0)
 	}, `ok|ok|ok|ok|ok|[1:a="1.50" 2:a="1e3" 3:a="-0" 4:a="9223372036854775807" 5:a="123456789012345678901234567890"]`},
-	{"value: text of every kind", func(c *teller) {
+	{"value: text of every kind", func(c *caller) {
 		r := c.begin()
 		for i, v := range []string{`"\u0000"`, `"ñ 日本 🎈"`, `"@0123"`, `"'; DROP TABLE runs; --"`, "\"\u202e\""} {
 			c.at(r, int64(i), v, nil)
@@ -109,7 +109,7 @@ var valueRules = []rule{
 		c.journal(r, 0)
 	}, "ok|ok|ok|ok|ok|[1:a=\"\\\"\\\\u0000\\\"\" 2:a=\"\\\"ñ 日本 🎈\\\"\" 3:a=\"\\\"@0123\\\"\" 4:a=\"\\\"'; DROP " +
 		"TABLE runs; --\\\"\" 5:a=\"\\\"\\u202e\\\"\"]"},
-	{"value: the extremes of a row's numbers", func(c *teller) {
+	{"value: the extremes of a row's numbers", func(c *caller) {
 		r := c.begin()
 		e := entry("a", "1")
 		e.Visit, e.Item, e.Attempt, e.Substep = math.MaxInt32, math.MaxInt32, math.MaxInt32, math.MaxInt32
@@ -121,7 +121,7 @@ var valueRules = []rule{
 		`"substep":2147483647,"status":"completed","final":true,` +
 		`"effect":"pure","output":1,"usage":{"inputTokens":9223372036854775807,"outputTokens":1,"cost":1.7976931348623157e+308},` +
 		`"startedAt":"2030-01-31T12:00:00.123456Z","at":"2030-01-31T12:00:00.123456Z"}`},
-	{"value: every field of a row", func(c *teller) {
+	{"value: every field of a row", func(c *caller) {
 		r := c.begin()
 		c.commit(
 			domain.Checkpoint{
@@ -148,7 +148,7 @@ var valueRules = []rule{
 		`"startedAt":"2030-01-31T12:00:00.123456Z","at":"2030-01-31T12:00:00.123456Z"}`},
 
 	// Audit.
-	{"audit: one event for each checkpoint, gapless, in the order of commits", func(c *teller) {
+	{"audit: one event for each checkpoint, gapless, in the order of commits", func(c *caller) {
 		a, b := c.begin(), c.begin()
 		c.at(a, 0, "1", &domain.RunPatch{Status: domain.RunRunning})
 		c.at(b, 0, "2", nil)
@@ -157,7 +157,7 @@ var valueRules = []rule{
 		c.events(1, "", 10)
 	}, `2 checkpoint r1 running 1-1 1:a="1" by system ok ; 3 checkpoint r2 1-1 1:a="2" by system ok ; 4 checkpoint r1 ` +
 		`waiting:timer by system ok `},
-	{"audit: the records of a checkpoint follow its event", func(c *teller) {
+	{"audit: the records of a checkpoint follow its event", func(c *caller) {
 		r := c.begin()
 		c.commit(
 			domain.Checkpoint{
@@ -168,16 +168,16 @@ var valueRules = []rule{
 		)
 		c.events(1, r, 10)
 	}, `ok|2 checkpoint r1 1-1 1:a="1" by system ok ; 3 x r1 o 0-1 by w ok y`},
-	{"audit: of a refused checkpoint there is nothing", func(c *teller) {
+	{"audit: of a refused checkpoint there is nothing", func(c *caller) {
 		r := c.begin()
 		c.commit(domain.Checkpoint{Run: r, Fence: 4, Audit: []domain.AuditRecord{{Action: "x"}}})
 		c.events(1, "", 10)
 	}, "conflict|"},
-	{"audit: an act that belongs to no checkpoint", func(c *teller) {
-		c.say("%s", word(c.s.Audit(context.Background(), domain.AuditRecord{Action: "login", Actor: "w", Result: "denied", Reason: "no"})))
+	{"audit: an act that belongs to no checkpoint", func(c *caller) {
+		c.note("%s", word(c.s.Audit(context.Background(), domain.AuditRecord{Action: "login", Actor: "w", Result: "denied", Reason: "no"})))
 		c.events(1, "", 10)
 	}, "ok|2 login by w denied no"},
-	{"audit: in parts", func(c *teller) {
+	{"audit: in parts", func(c *caller) {
 		r := c.begin()
 		for i := range int64(4) {
 			c.at(r, i, "1", nil)
@@ -190,14 +190,14 @@ var valueRules = []rule{
 	}, `2 checkpoint r1 1-1 1:a="1" by system ok ; 3 checkpoint r1 2-2 2:a="1" by system ok |4 checkpoint r1 3-3 3:a="1" by ` +
 		`system ok ; 5 checkpoint r1 4-4 4:a="1" by system ok ||` +
 		`3 checkpoint r1 2-2 2:a="1" by system ok `},
-	{"audit: the newest number", func(c *teller) {
+	{"audit: the newest number", func(c *caller) {
 		c.at(c.begin(), 0, "1", nil)
 		n, err := c.s.LastEvent(context.Background())
-		c.say("%d %s", n, word(err))
+		c.note("%d %s", n, word(err))
 	}, "ok|2 ok"},
 
 	// Approvals.
-	{"approval: asked, and answered once", func(c *teller) {
+	{"approval: asked, and answered once", func(c *caller) {
 		r := c.begin()
 		a := domain.Approval{
 			ID:        "A",
@@ -219,7 +219,7 @@ var valueRules = []rule{
 		c.commit(domain.Checkpoint{Run: r, Approvals: []domain.Approval{a}})
 		c.approval("A")
 	}, `ok|A n "go?" open by  "" values |ok|A n "go?" approved by w "fine" values {"a":1}`},
-	{"approval: closed by nobody at no time", func(c *teller) {
+	{"approval: closed by nobody at no time", func(c *caller) {
 		r := c.begin()
 		c.commit(
 			domain.Checkpoint{
@@ -231,23 +231,23 @@ var valueRules = []rule{
 		c.approval("A")
 		c.journal(r, 0)
 	}, "conflict|not_found|[]"},
-	{"approval: unknown", func(c *teller) { c.approval("B") }, "not_found"},
+	{"approval: unknown", func(c *caller) { c.approval("B") }, "not_found"},
 
 	// What the engine asks at a start.
-	{"unfinished: by priority, then age", func(c *teller) {
+	{"unfinished: by priority, then age", func(c *caller) {
 		for _, p := range []int{0, 5, -1, 5} {
 			c.create(domain.NewRun{Priority: p})
 		}
 		c.unfinished()
 	}, "r2 r4 r1 r3"},
-	{"unfinished: without those that ended", func(c *teller) {
+	{"unfinished: without those that ended", func(c *caller) {
 		a, b, d := c.begin(), c.begin(), c.begin()
 		c.move(a, 0, domain.RunCompleted, "")
 		c.move(b, 0, domain.RunWaiting, domain.WaitTimer)
 		c.move(d, 0, domain.RunCancelled, "")
 		c.unfinished()
 	}, "ok|ok|ok|r2"},
-	{"concurrency: active ones, oldest first", func(c *teller) {
+	{"concurrency: active ones, oldest first", func(c *caller) {
 		of := func(key string) string {
 			return c.create(domain.NewRun{Concurrency: &domain.Concurrency{Key: key, Limit: 1, OnConflict: "queue"}})
 		}
@@ -260,10 +260,10 @@ var valueRules = []rule{
 		c.active("")
 		c.active("three")
 	}, "r1 r3|ok|r3||"},
-	{"hold: there is none, and none is ended", func(c *teller) {
+	{"hold: there is none, and none is ended", func(c *caller) {
 		h, err := c.s.Hold(context.Background())
 		ended, err2 := c.s.EndHold(context.Background(), someone, "why")
-		c.say("%v %s %v %s", h, word(err), ended, word(err2))
+		c.note("%v %s %v %s", h, word(err), ended, word(err2))
 		c.events(1, "", 9)
 	}, "<nil> ok false ok|"},
 }

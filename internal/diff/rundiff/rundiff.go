@@ -144,7 +144,7 @@ type Step struct {
 	// A and B are the outcome in each run; null: the run does not have the step.
 	A *Seen `json:"a"`
 	B *Seen `json:"b"`
-	// Why is the reason of the difference, or empty. Says describes it.
+	// Why is the reason of the difference, or empty. Explanation describes it.
 	Why         Why    `json:"why,omitempty"`
 	Explanation string `json:"explanation,omitempty"`
 	// LongerMs is how much longer it took in A than in B.

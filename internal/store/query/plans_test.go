@@ -56,7 +56,7 @@ func TestEveryListReadsAnIndexInOrder(t *testing.T) {
 		"FailureGroups",     // it sorts groups, of which there are few
 		"PlannedRuns",       // the versions of all plans, when metrics are read
 		"PlansWithText",     // the newest versions of all plans
-		"VersionsUnderWay",  // the runs that are under way
+		"VersionsUnderWay",  // the active runs
 		"OutcomeList",
 	} // a range of the index for each plan
 	for _, q := range named(t, func(file string) bool { return file != "checks.sql" }) { // those read everything, on purpose

@@ -14,8 +14,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store/storetest"
 )
 
-// teller calls a store and records what a caller sees.
-type teller struct {
+// caller calls a store and records the results in messages.
+type caller struct {
 	t        testing.TB
 	s        engine.Store
 	v        domain.Version
@@ -26,8 +26,8 @@ type teller struct {
 
 var someone = domain.Actor{Name: "marta", Role: domain.RoleAdmin, Surface: "api"}
 
-func newTeller(t testing.TB, s engine.Store) *teller {
-	c := &teller{t: t, s: s, names: map[string]string{}}
+func newCaller(t testing.TB, s engine.Store) *caller {
+	c := &caller{t: t, s: s, names: map[string]string{}}
 	var err error
 	if _, c.v, _, err = s.PutVersion(context.Background(), newVersion("p", "h1"), someone); err != nil {
 		t.Fatal(err)
@@ -40,7 +40,7 @@ func newVersion(key, hash string) domain.NewVersion {
 		Source: []byte("source of " + hash), Canonical: []byte("{}"), Author: "marta"}
 }
 
-func (c *teller) say(format string, args ...any) {
+func (c *caller) note(format string, args ...any) {
 	c.messages = append(c.messages, fmt.Sprintf(format, args...))
 }
 
@@ -52,42 +52,42 @@ func word(err error) string {
 	return string(domain.CodeOf(err))
 }
 
-func (c *teller) put(v domain.NewVersion) domain.Version {
+func (c *caller) put(v domain.NewVersion) domain.Version {
 	_, got, created, err := c.s.PutVersion(context.Background(), v, someone)
 	if err != nil {
-		c.say("%s", word(err))
+		c.note("%s", word(err))
 		return got
 	}
-	c.say("%s@%d created %v", got.PlanKey, got.Number, created)
+	c.note("%s@%d created %v", got.PlanKey, got.Number, created)
 	return got
 }
 
 // archive hides a plan from lists.
-func (c *teller) archive(id string) {
+func (c *caller) archive(id string) {
 	switch s := c.s.(type) {
 	case *storetest.Model:
 		s.Archive(id, true)
 	case *store.Store:
 		if _, _, err := s.Do(store.Operation{Name: "archive-plan"},
 			func(tx *store.Tx) (string, error) { return id, tx.ArchivePlan(id, time.Now()) }); err != nil {
-			c.say("%s", word(err))
+			c.note("%s", word(err))
 		}
 	default:
 		panic("neither a store nor its model")
 	}
 }
 
-func (c *teller) plan(id string) {
+func (c *caller) plan(id string) {
 	p, err := c.s.Plan(context.Background(), id)
 	if err != nil {
-		c.say("%s", word(err))
+		c.note("%s", word(err))
 		return
 	}
-	c.say("%s %q latest %d %s archived %v", p.Key, p.Name, p.Latest, p.LatestHash, p.Archived)
+	c.note("%s %q latest %d %s archived %v", p.Key, p.Name, p.Latest, p.LatestHash, p.Archived)
 }
 
 // create makes a run of the first version, unless n names one.
-func (c *teller) create(n domain.NewRun) string {
+func (c *caller) create(n domain.NewRun) string {
 	if n.Hash == "" {
 		n.Hash = c.v.Hash
 	}
@@ -96,43 +96,45 @@ func (c *teller) create(n domain.NewRun) string {
 	}
 	r, created, err := c.s.CreateRun(context.Background(), n)
 	if err != nil {
-		c.say("%s", word(err))
+		c.note("%s", word(err))
 		return ""
 	}
 	if c.names[r.ID] == "" {
 		c.runs, c.names[r.ID] = append(c.runs, r.ID), fmt.Sprint("r", len(c.runs)+1)
 	}
 	if !created {
-		c.say("%s is there", c.names[r.ID])
+		c.note("%s is there", c.names[r.ID])
 	}
 	return r.ID
 }
 
 // begin creates a run that is not in the messages.
-func (c *teller) begin() string { return c.create(domain.NewRun{}) }
+func (c *caller) begin() string { return c.create(domain.NewRun{}) }
 
-func (c *teller) commit(k domain.Checkpoint) { c.say("%s", word(c.s.Commit(context.Background(), k))) }
+func (c *caller) commit(k domain.Checkpoint) {
+	c.note("%s", word(c.s.Commit(context.Background(), k)))
+}
 
 // at commits one row with a value at a position.
-func (c *teller) at(run string, fence int64, value string, patch *domain.RunPatch) {
+func (c *caller) at(run string, fence int64, value string, patch *domain.RunPatch) {
 	c.commit(domain.Checkpoint{Run: run, Fence: fence, Patch: patch, Entries: []domain.Entry{entry("a", value)}})
 }
 
-func (c *teller) move(run string, fence int64, to domain.RunStatus, why domain.WaitReason) {
+func (c *caller) move(run string, fence int64, to domain.RunStatus, why domain.WaitReason) {
 	c.commit(domain.Checkpoint{Run: run, Fence: fence, Patch: &domain.RunPatch{Status: to, WaitReason: why}})
 }
 
-func (c *teller) run(id string) {
+func (c *caller) run(id string) {
 	r, err := c.s.Run(context.Background(), id)
 	if err != nil {
-		c.say("%s", word(err))
+		c.note("%s", word(err))
 		return
 	}
-	c.say("%s", c.text(r))
+	c.note("%s", c.text(r))
 }
 
 // text is everything of a run but ids and times that a store gives.
-func (c *teller) text(r domain.Run) string {
+func (c *caller) text(r domain.Run) string {
 	more := ""
 	add := func(format string, on bool, v any) {
 		if on {
@@ -184,17 +186,17 @@ func brief(v domain.RawJSON) string {
 	return fmt.Sprintf("%q", string(v))
 }
 
-func (c *teller) journal(run string, after int64) {
+func (c *caller) journal(run string, after int64) {
 	j, err := c.s.Journal(context.Background(), run, after)
 	if err != nil {
-		c.say("%s", word(err))
+		c.note("%s", word(err))
 		return
 	}
 	parts := []string{}
 	for _, e := range j {
 		parts = append(parts, rowText(e))
 	}
-	c.say("[%s]", strings.Join(parts, " "))
+	c.note("[%s]", strings.Join(parts, " "))
 }
 
 func rowText(e domain.Entry) string {
@@ -206,10 +208,10 @@ func rowText(e domain.Entry) string {
 }
 
 // rowsWhole is every field of a run's rows.
-func (c *teller) rowsWhole(run string) {
+func (c *caller) rowsWhole(run string) {
 	j, err := c.s.Journal(context.Background(), run, 0)
 	if err != nil {
-		c.say("%s", word(err))
+		c.note("%s", word(err))
 	}
 	for _, e := range j {
 		e.Hash = ""
@@ -222,14 +224,14 @@ func (c *teller) rowsWhole(run string) {
 		if err != nil {
 			c.t.Fatal(err)
 		}
-		c.say("%s", b)
+		c.note("%s", b)
 	}
 }
 
-func (c *teller) events(after int64, run string, limit int) {
+func (c *caller) events(after int64, run string, limit int) {
 	list, err := c.s.EventsAfter(context.Background(), after, run, limit)
 	if err != nil {
-		c.say("%s", word(err))
+		c.note("%s", word(err))
 		return
 	}
 	parts := []string{}
@@ -249,37 +251,37 @@ func (c *teller) events(after int64, run string, limit int) {
 		}
 		parts = append(parts, text+" by "+e.Actor+" "+e.Result+" "+e.Reason)
 	}
-	c.say("%s", strings.Join(parts, "; "))
+	c.note("%s", strings.Join(parts, "; "))
 }
 
-func (c *teller) list(runs []domain.Run, err error) {
+func (c *caller) list(runs []domain.Run, err error) {
 	if err != nil {
-		c.say("%s", word(err))
+		c.note("%s", word(err))
 		return
 	}
 	parts := []string{}
 	for _, r := range runs {
 		parts = append(parts, c.names[r.ID])
 	}
-	c.say("%s", strings.Join(parts, " "))
+	c.note("%s", strings.Join(parts, " "))
 }
 
-func (c *teller) unfinished() { c.list(c.s.Unfinished(context.Background())) }
+func (c *caller) unfinished() { c.list(c.s.Unfinished(context.Background())) }
 
-func (c *teller) active(key string) { c.list(c.s.ActiveByConcurrency(context.Background(), key)) }
+func (c *caller) active(key string) { c.list(c.s.ActiveByConcurrency(context.Background(), key)) }
 
-func (c *teller) approval(id string) {
+func (c *caller) approval(id string) {
 	a, err := c.s.Approval(context.Background(), id)
 	if err != nil {
-		c.say("%s", word(err))
+		c.note("%s", word(err))
 		return
 	}
-	c.say("%s %s %q %s by %s %q values %s", a.ID, a.Node, a.Message, a.Status, a.DecidedBy, a.Comment, a.Values)
+	c.note("%s %s %q %s by %s %q values %s", a.ID, a.Node, a.Message, a.Status, a.DecidedBy, a.Comment, a.Values)
 }
 
 // everything records all content, so that two stores, or a store before and after a restart, can be
 // compared.
-func (c *teller) everything() string {
+func (c *caller) everything() string {
 	c.messages = nil
 	for _, r := range c.runs {
 		c.run(r)
@@ -295,8 +297,8 @@ func (c *teller) everything() string {
 	c.unfinished()
 	c.events(0, "", 100_000)
 	last, err := c.s.LastEvent(context.Background())
-	c.say("%d events %v", last, err)
+	c.note("%d events %v", last, err)
 	hold, err := c.s.Hold(context.Background())
-	c.say("hold %v %v", hold, err)
+	c.note("hold %v %v", hold, err)
 	return strings.Join(c.messages, "\n")
 }
