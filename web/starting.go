@@ -31,12 +31,11 @@ type StartingConfig struct {
 	Logger  *slog.Logger // nil: nothing is logged
 }
 
-// startingPart is the part of the page that asks again by itself.
+// startingPart is the part of the page that refreshes automatically.
 const startingPart = "starting"
 
-// NewStarting answers on behalf of a dashboard that is not there yet: the process
-// lives, it is not ready, and every page says how far the start is. It tells
-// nobody anything of what is stored.
+// NewStarting serves in place of the dashboard while the daemon starts: the process is alive, it is not
+// ready, and every page shows the progress of the startup. It reveals no stored data.
 func NewStarting(c StartingConfig) http.Handler {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
@@ -114,10 +113,10 @@ var stageWords = map[domain.StartStage]string{
 	domain.StartCopying:    locale.Mark("copying the database"),
 	domain.StartVerifying:  locale.Mark("verifying the upgraded database"),
 	domain.StartTools:      locale.Mark("starting tools and models"),
-	domain.StartRuns:       locale.Mark("taking up unfinished runs"),
+	domain.StartRuns:       locale.Mark("resuming unfinished runs"),
 }
 
-// stage says in the reader's language what is done.
+// stage describes the progress in the reader's language.
 func (r *request) stage(p domain.Startup) string {
 	text := r.t("migration %d of %d", p.Step, p.Of)
 	if p.Stage != domain.StartMigrating {

@@ -10,8 +10,7 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// Every row of every table has as many cells as the table has columns: a value
-// under the head of its neighbour says something untrue.
+// Every row of every table has as many cells as the table has columns: a value in the wrong column is wrong.
 func TestEveryCellStandsUnderItsHead(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -13,8 +13,8 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// Whoever tried too often reads how long is left and until when, in the form that was
-// refused; when that time has passed, they may try again.
+// After too many attempts, the refused form shows the time left and when it ends. After that time, you can
+// try again.
 func TestAThrottledBrowserIsToldHowLongToWait(t *testing.T) {
 	t.Parallel()
 	begin, ahead := time.Now(), &atomic.Int64{}
@@ -67,7 +67,7 @@ func TestAThrottledBrowserIsToldHowLongToWait(t *testing.T) {
 	webtest.HasTexts(t, p, http.StatusTooManyRequests, `name="again"`) // the form is still there
 }
 
-// A page or a part of one that cannot be had yet says when to ask again.
+// An error page shows when to try again.
 func TestAnErrorPageSaysWhenToAskAgain(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

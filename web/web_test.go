@@ -130,8 +130,7 @@ func TestApprovalsAreDecidedByForm(t *testing.T) {
 	}
 }
 
-// A call whose outcome nobody knows is settled by a person on the run's page;
-// until then nothing repeats it.
+// A person settles a call of unknown outcome on the run's page; until then nothing repeats it.
 func TestAnAttemptInDoubtIsResolvedByForm(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -64,12 +64,12 @@ func TestAProviderThatRestsSaysSo(t *testing.T) {
 	}
 	run := site.Run(t, "talk", `"how much?"`)
 	if run.Status != domain.RunFailed || run.Error.Code != "provider_unavailable" ||
-		!strings.Contains(run.Error.Message, "nobody is there") ||
+		!strings.Contains(run.Error.Message, "the provider is down") ||
 		failureAt(t, site, run.ID) != "provider_circuit_open" {
 		t.Errorf("%s %+v", run.Status, run.Error)
 	}
 	text := webtest.Words(b.Get("/agents/providers").Body)
-	for _, want := range []string{"failing circuit open half open in 30 s Enable…", "nobody is there"} {
+	for _, want := range []string{"failing circuit open half open in 30 s Enable…", "the provider is down"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q:\n%s", want, text)
 		}

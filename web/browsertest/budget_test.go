@@ -208,7 +208,7 @@ func TestBudgets(t *testing.T) {
 	data, million := past(t)
 	d := daemonOn(t, data)
 	if million {
-		d.examined()
+		d.databaseChecked()
 	}
 	d.plan(chain("chain-50", 50))
 	d.plan(chain("chain-500", 500))

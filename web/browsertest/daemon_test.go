@@ -67,7 +67,7 @@ const answers = `
 answers:
   - {contains: break, error: {code: overloaded, message: "the model is <b>overloaded</b>", permanent: true}}
   - contains: regatta
-    text: '{"summary": "Report on the regatta", "requiresMultiStep": true, "reasoning": "one reads, one counts", "assumptions": ["the results are out"], "steps": [{"agentId": "desk", "task": "Read the results", "reasoning": "the desk knows them"}, {"agentId": "accountant", "task": "Count the points"}]}'
+    text: '{"summary": "Report on the regatta", "requiresMultiStep": true, "reasoning": "one reads, one counts", "assumptions": ["the results are out"], "steps": [{"agentId": "desk", "task": "Read the results", "reasoning": "the desk has them"}, {"agentId": "accountant", "task": "Count the points"}]}'
   - {text: "The answer: <i>42</i>"}
 `
 

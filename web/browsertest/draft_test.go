@@ -21,7 +21,7 @@ func TestAPlanIsMadeOfAnIntent(t *testing.T) {
 		b.keep("draft-" + intent + "-phone")
 		b.width(1440)
 	}
-	ask("regatta", `!!document.querySelector('#accept') && document.body.innerText.includes("the desk knows them")`)
+	ask("regatta", `!!document.querySelector('#accept') && document.body.innerText.includes("the desk has them")`)
 	if n := eval[int](b, `document.querySelectorAll("figure svg a").length`); n < 2 {
 		t.Errorf("the graph has %d steps", n)
 	}

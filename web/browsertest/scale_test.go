@@ -29,10 +29,10 @@ func past(t *testing.T) (data string, large bool) {
 	return data, false
 }
 
-// examined waits until the daemon has checked its whole database, as it does a minute after a start that
+// databaseChecked waits until the daemon has checked its whole database, as it does a minute after a start that
 // follows a crash, so that the check does not disturb the measurement. After a start that follows a stop, no
 // check is due.
-func (d *daemon) examined() {
+func (d *daemon) databaseChecked() {
 	d.t.Helper()
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -46,7 +46,7 @@ func (d *daemon) examined() {
 			return
 		}
 		if time.Since(began) > 10*time.Minute {
-			d.t.Fatal("the database is not examined after ten minutes")
+			d.t.Fatal("the database is not checked after ten minutes")
 		}
 	}
 }
@@ -79,7 +79,7 @@ func TestAMillionRunsInTheBrowser(t *testing.T) {
 	data, large := past(t)
 	d := daemonOn(t, data)
 	if large {
-		d.examined()
+		d.databaseChecked()
 	}
 	b := d.tab()
 	// A first visit brings everything, the next only what changed.

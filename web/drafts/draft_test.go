@@ -349,7 +349,7 @@ func TestADraftByAModel(t *testing.T) {
 		t,
 		page,
 		"the draft",
-		"reason of the model: the desk knows them",
+		"reason of the model: the desk has them",
 		"reason of the model: the customer reads English",
 		"one has to read, one to write",
 		"not known: its steps have run too seldom here",

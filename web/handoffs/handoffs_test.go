@@ -133,7 +133,7 @@ func oneHandoff(t *testing.T, site *webtest.Site, b *webtest.Browser, h domain.H
 		d.SHA256 != hex.EncodeToString(sum[:]) {
 		t.Errorf("%+v", d)
 	}
-	// It says the same as the lists do, which ask the database.
+	// The page shows the same as the lists do, which query the database.
 	seen, err := site.Store.Handoff(t.Context(), h.ID)
 	if err != nil || seen.Status != d.Status {
 		t.Error(seen, err)

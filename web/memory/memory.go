@@ -107,7 +107,7 @@ func (s *section) showForget(c *ui.Context, code int, problem string) error {
 		Heading: c.T("Forget %s", kit.Visible(session)),
 		Crumb:   kit.Link{Text: c.T("Memory"), Href: link.Memory(c.Who.Name, "/memory", owner, "", "")},
 		Text: c.T(
-			"Agents of later runs of this session are not told of what was said in it. This cannot be taken back. The journals of its runs stay until they are deleted.",
+			"Agents in later runs of this session no longer see its messages. This cannot be undone. The journals of its runs stay until you delete them.",
 		),
 		Post: link.Memory(
 			c.Who.Name,

@@ -14,7 +14,7 @@ func (s *section) routes() []ui.Route {
 	}
 }
 
-// done are the acts after which a page says what was done.
+// done are the actions after which a page confirms what was done.
 var done = []ui.Done{
 	{Name: "forgotten", Path: "/memory/forget", Message: locale.Mark("The session remembers nothing any more.")},
 }

@@ -395,8 +395,8 @@ func TestACopyHasItsOwnID(t *testing.T) {
 	}
 }
 
-// There are three ways to begin; an example can be saved as it is. A run that begins by
-// itself later is said to.
+// There are three ways to begin, and an example can be saved unchanged. The page marks a plan that starts
+// runs automatically later.
 func TestPlansBeginWithAnExample(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)

@@ -75,7 +75,7 @@ func (b *headPart) untilStart(w *Why) error {
 // wanted reports for what a run waits, by the reason; %s is the step.
 var wanted = map[domain.WaitReason]string{
 	domain.WaitQuarantined: locale.Mark("A person releases the run"), domain.WaitHeld: locale.Mark("A person releases the run"),
-	domain.WaitPaused: locale.Mark("Somebody continues the run"), domain.WaitInDoubt: locale.Mark("Somebody says whether %s happened"),
+	domain.WaitPaused: locale.Mark("The run is resumed"), domain.WaitInDoubt: locale.Mark("The outcome of %s is confirmed"),
 	domain.WaitApproval: locale.Mark("An answer to %s"), domain.WaitReplan: locale.Mark("A new plan for what is left after %s"),
 	domain.WaitChild: locale.Mark(
 		"The run of %s ends",

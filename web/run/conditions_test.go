@@ -34,7 +34,7 @@ func TestAWaitingRunSaysWhatItWaitsFor(t *testing.T) {
 	form.Set("reason", "the ERP is being mended")
 	webtest.HasTexts(t, b.Post(path, form), http.StatusSeeOther)
 	text := webtest.Words(b.Get("/runs/" + seed.Waiting.ID).Body)
-	for _, want := range []string{"not met", "Somebody continues the run", "paused by marta at", "the ERP is being mended",
+	for _, want := range []string{"not met", "The run is resumed", "paused by marta at", "the ERP is being mended",
 		"An answer to "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("a paused run does not say %q\n%s", want, text)

@@ -14,7 +14,7 @@ func TestSettingsAreShownWithoutSecrets(t *testing.T) {
 	site.Seed(t)
 	b := site.Browser(t).Login()
 	for path, wants := range map[string][]string{
-		"/settings/access":    {"/etc/kairos/kairos.yaml", "server.hosts", "kairos.example.com", "the command line", "as it comes"},
+		"/settings/access":    {"/etc/kairos/kairos.yaml", "server.hosts", "kairos.example.com", "the command line", "default"},
 		"/settings/secrets":   {"BANK", "file /etc/kairos/bank", "bank.example.com", "no tool"},
 		"/settings/retention": {"all other plans", "90d", "invoice", "for ever", "10,000", "Looked after every 1h"},
 		"/settings/notifications": {"ops webhook", "http://127.0.0.1", "every message is signed", "a run failed",

@@ -38,7 +38,7 @@ func (s *section) newRun(c *ui.Context) error {
 		if run.Input != nil {
 			p.Input = value.Pretty(run.Input)
 			for i := range p.Fields {
-				p.Fields[i].Value, p.Fields[i].Required = "", false // the whole input says it
+				p.Fields[i].Value, p.Fields[i].Required = "", false // the message is about the whole input
 			}
 		}
 		p.Labels, p.Priority, p.Dry = part.LabelText(run.Labels), strconv.Itoa(run.Priority), run.Dry()
@@ -201,7 +201,7 @@ func commands(c *ui.Context, p *StartPage, plan string, number int, schema any) 
 	flags := dryFlag
 	labels, err := part.ParseLabels(p.Labels)
 	if err != nil {
-		labels = nil // the form says what is wrong with them
+		labels = nil // the form shows the problems
 	}
 	for _, k := range slices.Sorted(maps.Keys(labels)) {
 		flags += " --label " + quote(k+"="+labels[k])
@@ -299,7 +299,7 @@ func (s *section) start(c *ui.Context) error {
 		if formErr != nil {
 			return formErr
 		}
-		if p.Error = c.Sentence(err); p.Paused != "" { // which says why
+		if p.Error = c.Sentence(err); p.Paused != "" { // the page gives the reason
 			p.Error = c.T("The run was not started.")
 		}
 		return c.Render(http.StatusConflict, Start(p))

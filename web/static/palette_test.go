@@ -10,10 +10,9 @@ import (
 	"testing"
 )
 
-// The colours of the dashboard, read from its style sheet, are told apart by
-// everybody: text has a contrast of 4.5:1 on every ground that
-// it stands on, graphics and the edges of controls 3:1, and any two colours of
-// statuses differ by a ΔE2000 of 12 for every kind of sight.
+// Everyone can tell the colours of the dashboard apart, which the tests read from its style sheet. Text has a
+// contrast of 4.5:1 on every ground that it stands on, graphics and the edges of controls 3:1. Any two
+// colours of statuses differ by a ΔE2000 of 12 for every kind of sight.
 const (
 	leastText     = 4.5
 	leastGraphic  = 3.0
@@ -210,7 +209,7 @@ func contrast(a, b rgb) float64 {
 	return max(x, y) / min(x, y)
 }
 
-// seen is a colour as somebody sees it.
+// seen is a colour as a person with the given sight sees it.
 func seen(c rgb, sight [3][3]float64) rgb {
 	var out rgb
 	for i, row := range sight {

@@ -92,7 +92,7 @@ func (c *Context) Fail(err error) {
 		text := c.Message(e.Localize())
 		p.Code, p.Message, p.Suggestion = StatusOf[e.Code], kit.Begun(text), kit.Begun(c.Message(e.Advice()))
 		if p.Wait = c.Wait(err); p.Wait != "" && e.Code == domain.CodeTooMany {
-			p.Suggestion = "" // it tells the client to wait, not how long
+			p.Suggestion = "" // 429 has the client wait, but not for how long
 		}
 		if c.Display.Lang != locale.English && text == kit.Visible(e.Message) && explained[p.Code] != "" {
 			p.Explanation = c.T(explained[p.Code])

@@ -9,7 +9,7 @@ import (
 	"github.com/kairosd/kairosd/web/kit"
 )
 
-// What the template takes from the kit, under the names that it knows it by.
+// The template uses these parts of the kit.
 
 // Shell is what surrounds a page.
 type Shell = kit.Shell
@@ -18,5 +18,5 @@ type Shell = kit.Shell
 // (package locale).
 func T(ctx context.Context, text string, args ...any) string { return kit.T(ctx, text, args...) }
 
-// Page is a whole page; or, for a dialog, only what the page says.
+// Page is a whole page, or only its content for a dialog.
 func Page(s Shell) templ.Component { return kit.Page(s) }

@@ -19,7 +19,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// HasTexts checks that a page is there and says what it must.
+// HasTexts checks that a page exists and contains the wanted texts.
 func HasTexts(t *testing.T, p Page, code int, wanted ...string) {
 	t.Helper()
 	if p.Code != code {
@@ -122,7 +122,7 @@ func Request(t *testing.T, method, address, body string, header ...string) *http
 	return req
 }
 
-// AllRoles logs in one user of each role; "" is nobody.
+// AllRoles logs in one user of each role; "" is not logged in.
 func AllRoles(t *testing.T, site *Site) map[domain.Role]*Browser {
 	t.Helper()
 	who := map[domain.Role]*Browser{"": site.Browser(t), domain.RoleAdmin: site.Browser(t).Login()}

@@ -103,13 +103,13 @@ func (p Page) Hidden() url.Values {
 	return v
 }
 
-// LoginAs logs in as a user that exists, and says whether it could.
+// LoginAs logs in as an existing user and reports whether it could.
 func (b *Browser) LoginAs(name, password string) bool {
 	b.tb.Helper()
 	return b.Post("/login", url.Values{"csrf": {"anonymous"}, "name": {name}, "password": {password}}).Code == http.StatusSeeOther
 }
 
-// Login sets up the installation if it has no user yet, and logs in.
+// Login creates the first user if the server has none yet, and logs in.
 func (b *Browser) Login() *Browser {
 	b.tb.Helper()
 	p := b.Post("/setup", url.Values{"csrf": {"anonymous"}, "token": {b.site.Setup}, "name": {"marta"}, "password": {Password}})

@@ -22,7 +22,7 @@ import (
 // crmServer is an MCP server that tests change under the daemon.
 type crmServer struct {
 	url  string
-	text atomic.Value // what its tool says of itself
+	text atomic.Value // the tool's own description
 }
 
 // newCRM starts the server; it ends with the test.
@@ -79,7 +79,7 @@ func newCatalog(tb testing.TB, box *tool.Box) *handler.Registry {
 	first, second := 0, 1
 	script := scripted.New(scripted.Script{Answers: []scripted.Answer{
 		{Contains: "break", Error: &scripted.Error{Code: "overloaded", Message: "the model is <b>overloaded</b>", Permanent: true}},
-		{Contains: "vanish", Error: &scripted.Error{Code: model.CodeUnavailable, Message: "nobody is there"}},
+		{Contains: "vanish", Error: &scripted.Error{Code: model.CodeUnavailable, Message: "the provider is down"}},
 		{
 			System: "desk",
 			Turn:   &first,

@@ -20,7 +20,7 @@ type Furnishing interface {
 	Approvals(ctx context.Context, f domain.ApprovalFilter) (domain.List[domain.Approval], error)
 	StartDraft(ctx context.Context, actor domain.Actor, r domain.DraftRequest) (domain.Draft, error)
 	Draft(ctx context.Context, id string) (domain.Draft, error)
-	// OpenCircuit opens the circuit of a host that nobody answers at.
+	// OpenCircuit opens the circuit of a host that does not respond.
 	OpenCircuit(tb testing.TB, host string)
 	Start(ctx context.Context, actor domain.Actor, r domain.StartRequest) (domain.Run, error)
 	SavePlan(
@@ -90,8 +90,8 @@ func (s *Site) OpenCircuit(host string) {
 	s.Tools.Circuits.Leave(pass, circuit.Unwell, errors.New("no answer: "+Hostile))
 }
 
-// Furnish adds to a seed what only some pages show: a draft, acts on many runs, an
-// open circuit, an approval by its address.
+// Furnish adds to a seed what only some pages show: a draft, bulk operations, an open circuit, an approval by
+// its address.
 func (s *Site) Furnish(tb testing.TB, d Seeded) Seeded {
 	tb.Helper()
 	s.Demo.Set(DemoInDoubt())
@@ -181,7 +181,7 @@ UPDATE run_details SET input = '{"order": "47' WHERE run_id = `+of(d.Halved))
 		if detail, err := on.Detail(ctx, r.ID); err != nil || detail.Damage == nil { // being looked at is enough
 			tb.Fatalf("run %s is not damaged: %+v %v", r.ID, detail.Damage, err)
 		}
-		for { // its question is taken back when it is put aside
+		for { // quarantine withdraws its approval request
 			list, err := on.Approvals(ctx, domain.ApprovalFilter{Run: r.ID, Status: "cancelled"})
 			if err != nil {
 				tb.Fatalf("approvals: %v", err)
@@ -192,14 +192,14 @@ UPDATE run_details SET input = '{"order": "47' WHERE run_id = `+of(d.Halved))
 			}
 			select {
 			case <-ctx.Done():
-				tb.Fatalf("run %s is not put aside", r.ID)
+				tb.Fatalf("run %s is not quarantined", r.ID)
 			case <-time.After(10 * time.Millisecond):
 			}
 		}
 	}
 }
 
-// refusing is a host where nobody listens: the ledger's runs fail at it.
+// refusing is a host without a listener: the ledger's runs fail at it.
 const refusing = "127.0.0.1:9"
 
 // furniture are the pages of what Furnish added.

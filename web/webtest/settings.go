@@ -102,7 +102,7 @@ func (s *settings) TestChannel(ctx context.Context, actor domain.Actor, channel 
 	return s.notify.Test(ctx, actor, channel)
 }
 
-// RotateSecret takes up a new value of BANK, as often as it is asked to.
+// RotateSecret accepts every new value of BANK.
 func (s *settings) RotateSecret(ctx context.Context, actor domain.Actor, name, reason string) error {
 	if name != "BANK" {
 		return domain.Errorf(domain.CodeConflict, "the file of secret %s contains the current value", name)

@@ -21,27 +21,27 @@ type System struct {
 	broken  error
 }
 
-// server is the installation as the API has it, where retention is a part of it.
+// server is the server's status as the API has it, where retention is a part of it.
 type server struct {
 	*System
 	*settings
 }
 
-// Fail lets the installation not be read any more; nil: again.
+// Fail makes reading the status fail with err; nil ends that.
 func (s *System) Fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.broken = err
 }
 
-// Set says how the installation is from now on.
+// Set replaces the status and the notices.
 func (s *System) Set(now domain.Server, notices ...domain.Notice) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now, s.notices = now, notices
 }
 
-// Backups is how many were asked for.
+// Backups is the number of backups requested.
 func (s *System) Backups() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,7 +81,7 @@ func (s *System) Retention() domain.Retention {
 	return domain.Retention{Default: domain.RetentionRule{Failed: 365 * 24 * time.Hour}}
 }
 
-// SetHealthMetrics says how the daemon does from now on.
+// SetHealthMetrics replaces the health metrics.
 func (s *System) SetHealthMetrics(v domain.HealthMetrics) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,7 +140,7 @@ func (s *System) HealthMetrics(context.Context) (domain.HealthMetrics, error) {
 	return v, nil
 }
 
-// Log is two lines, one of which somebody hostile wrote.
+// Log is two lines, one of which an attacker wrote.
 func (s *System) Log(_ context.Context, level, text string) ([]domain.DaemonLog, error) {
 	out := []domain.DaemonLog{{At: time.Now().UTC(), Level: "ERROR", Message: "page failed", Facts: `{"err":"` + Hostile + `"}`}}
 	if level == "" || level == "INFO" {

@@ -51,7 +51,7 @@ type Site struct {
 	Setup string
 	Admin domain.Actor
 
-	// Tools are the installation's, those of the MCP server crm among them.
+	// Tools are the server's tools, those of the MCP server crm among them.
 	Tools *tool.Box
 
 	crm *crmServer
@@ -78,8 +78,8 @@ func NewTolerant(tb testing.TB) *Site {
 	return build(tb, storetest.Open(tb), auth.Config{}, map[string]circuit.Settings{"*": {Failures: -1}}, false)
 }
 
-// NewTwoPeople starts an installation in which whoever started a run does not answer
-// its approvals; it ends with the test.
+// NewTwoPeople starts a server on which a person cannot approve the runs that they started; it ends with the
+// test.
 func NewTwoPeople(tb testing.TB) *Site {
 	tb.Helper()
 	return build(tb, storetest.Open(tb), auth.Config{}, nil, true)
@@ -91,7 +91,7 @@ func NewOn(tb testing.TB, on *store.Store) *Site {
 	return NewWith(tb, on, auth.Config{})
 }
 
-// NewWith starts an installation that people come into as access says.
+// NewWith starts a server whose logins follow access.
 func NewWith(tb testing.TB, on *store.Store, access auth.Config) *Site {
 	tb.Helper()
 	return build(tb, on, access, nil, false)
@@ -223,12 +223,12 @@ func (scriptedModel) Complete(_ context.Context, r llm.Request) (llm.Response, e
 		Usage: llm.Usage{InputTokens: 100, OutputTokens: 20},
 		Text: `{"summary": "Answer the customer", "requiresMultiStep": true, "reasoning": "one has to read, one to write",
 		"assumptions": ["the customer reads English"], "steps": [{"agentId": "` + who +
-			`", "task": "Read what the customer wrote", "reasoning": "the desk knows them"}, {"agentId": "desk", "task": "Write the answer"}]}`,
+			`", "task": "Read what the customer wrote", "reasoning": "the desk has them"}, {"agentId": "desk", "task": "Write the answer"}]}`,
 	}, nil
 }
 
-// newPlanner plans by rules: collecting figures, and telling people of them, which
-// cannot be repeated. Two providers plan by model if they are asked.
+// newPlanner plans by rules: collecting figures and sending messages, which cannot be repeated. Two providers
+// plan by model on request.
 func newPlanner(e *engine.Engine) *planning.Service {
 	planners := []planning.Agent{{ID: "desk", Name: "Desk", Description: "Answers customers.", Selectable: true}}
 	by := func(name string) *planning.Generator {
@@ -341,11 +341,11 @@ func (s *Site) Run(tb testing.TB, plan, input string) domain.Run {
 // Seeded are the runs that Seed makes.
 type Seeded struct {
 	Completed, Failed, Waiting, InDoubt, Hostile domain.Run
-	// Approval, Draft, Bulk and Waiter, an act on many runs that waits for a circuit, are
-	// ids of what Furnish adds.
+	// Approval, Draft, Bulk, and Waiter are ids of what Furnish adds. Waiter is a bulk operation that waits
+	// for a circuit.
 	Approval, Draft, Bulk, Waiter string
-	// Damaged has a damaged journal, Halved has lost its input; TakenBack is a question
-	// of it that asks nobody. Furnish adds them.
+	// Furnish adds Damaged, whose journal is damaged, Halved, which has lost its input, and TakenBack, whose
+	// approval request was withdrawn.
 	Damaged, Halved domain.Run
 	TakenBack       string
 	// Handoff is one from the desk to the accountant, which Furnish adds.
@@ -465,8 +465,7 @@ func (s *Site) Expired(tb testing.TB) string {
 	return text
 }
 
-// NewLinked is a second service on the same users that knows an identity
-// provider, https://login.example.
+// NewLinked is a second service on the same users with an identity provider, https://login.example.
 func NewLinked(tb testing.TB, s *Site) apptest.Accounts {
 	tb.Helper()
 	linked, err := auth.New(auth.Config{Store: s.Store, Audit: s.Store, Issuer: "https://login.example"})

@@ -23,8 +23,8 @@ func stateOf(s domain.CircuitState) kit.Status {
 	return kit.Word("ok", "i-ok", locale.Mark("closed"), false)
 }
 
-// RowOf says where a circuit stands, why and for how long; page is where the
-// tool or the provider is shown.
+// RowOf builds the row of a circuit: its state, the reason, and the time left. page is where the tool or the
+// provider is shown.
 func RowOf(c *ui.Context, of domain.Circuit, page string) Row {
 	row := Row{
 		Part:    kit.Visible(of.Part),

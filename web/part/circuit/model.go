@@ -4,7 +4,7 @@ package circuit
 
 import "github.com/kairosd/kairosd/web/kit"
 
-// List is the circuits of a tool or a provider that have failed of late.
+// List is the circuits of a tool or a provider whose latest calls failed.
 type List struct {
 	Here    string // address of the page
 	PerHost bool

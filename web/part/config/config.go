@@ -11,17 +11,17 @@ import (
 // Row is one value of the configuration.
 type Row struct{ Key, Value, Origin string }
 
-// Source says where settings are changed.
+// Source explains where settings are changed.
 func Source(c *ui.Context, s domain.Settings) string {
 	if s.File == "" {
-		return c.T("There is no configuration file: everything is as it comes. Start kairosd with --config FILE to change it.")
+		return c.T("No configuration file. Using defaults. To use one, start kairosd with --config FILE.")
 	}
 	return c.T("Set in %s, which kairosd reads when it starts.", kit.Visible(s.File))
 }
 
 var originWords = map[string]string{
 	"file":         locale.Mark("the file"),
-	"default":      locale.Mark("as it comes"),
+	"default":      locale.Mark("default"),
 	"command line": locale.Mark("the command line"),
 	"environment":  locale.Mark("the environment"),
 }

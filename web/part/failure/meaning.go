@@ -57,12 +57,12 @@ var meanings = map[string]string{
 		"The other side refused the request itself. It fails the same way until the input of this step changes.",
 	),
 	"http_down": locale.Mark(
-		"The other side failed while it answered. It may heal by itself; a retry or a later resume helps then.",
+		"The server failed to process the call. The failure may be temporary: retry the step, or resume the run later.",
 	),
 	"rate_limited": locale.Mark(
 		"The other side takes no more calls for now. Resume later, or lower how many steps run at once.",
 	),
-	"quota": locale.Mark("The account's quota is used up. Resuming helps only after it was raised or has begun anew."),
+	"quota": locale.Mark("The account's quota is used up. Resume the run after the quota is raised or resets."),
 	"provider_unavailable": locale.Mark(
 		"The model's provider did not answer or said that it is down. Nothing of the call was kept; resume when it is back.",
 	),
@@ -83,7 +83,7 @@ var meanings = map[string]string{
 	"llm_refused": locale.Mark("The model declined to answer. Another wording or another model may not."),
 	"blocked":     locale.Mark("The address may not be reached from here. Allow it in the configuration if it should be."),
 	"policy": locale.Mark(
-		"The installation's policy forbids this call. It fails the same way until the policy or the plan changes.",
+		"The server's policy forbids this call. It fails the same way until the policy or the plan changes.",
 	),
 	"unresolved_reference": locale.Mark(
 		"The input names a value that is not there. A branch may not have run, or the output has another shape.",
@@ -92,7 +92,7 @@ var meanings = map[string]string{
 		"The tool does not take this input. Look at the input of this step and at what the tool asks for.",
 	),
 	"condition_failed":       locale.Mark("A condition could not be evaluated. Look at the values that it saw."),
-	"no_edge_matched":        locale.Mark("No edge matched and there is no default. The run could not go on from here."),
+	"no_edge_matched":        locale.Mark("No edge matched, and the step has no default edge."),
 	"max_visits":             locale.Mark("The loop came round as often as it may. Raise max_visits, or see why it does not end."),
 	"foreach_not_a_list":     locale.Mark("What foreach goes over is not a list. Look at the output of the step before."),
 	"output_too_large":       locale.Mark("The output is larger than may be stored. Let the step write to a file, or return less."),

@@ -34,7 +34,7 @@ func List(v any) []any {
 	return l
 }
 
-// Fields are the fields of a schema, with what the form that was sent says.
+// Fields are the fields of a schema, filled with the values of the form that was sent.
 func Fields(c *ui.Context, schema any) []kit.Field {
 	props, required, order := Properties(schema)
 	var out []kit.Field
@@ -83,9 +83,8 @@ func Fields(c *ui.Context, schema any) []kit.Field {
 	return out
 }
 
-// Values reads the fields back into a JSON value; nil when nothing was
-// entered. Text that is no number where one is wanted stays text: the schema
-// says what is wrong with it.
+// Values reads the fields back into a JSON value; nil when nothing was entered. Text in place of a number
+// stays text: the schema reports the fault.
 func Values(c *ui.Context, schema any) map[string]any {
 	props, _, order := Properties(schema)
 	var out map[string]any

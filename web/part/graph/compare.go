@@ -247,11 +247,11 @@ func (c *Comparison) Summary(u *ui.Context) string {
 }
 
 // mark writes into a box what became of it.
-func (p *Painter) mark(v *Node, n *diagram.Node, said *string) {
+func (p *Painter) mark(v *Node, n *diagram.Node, description *string) {
 	what := p.class(n)
 	if what == "" {
 		return
 	}
 	v.Class, v.Detail = what+partLooks[what], p.words[what]
-	*said = strings.TrimPrefix(*said+", "+p.words[what], ", ")
+	*description = strings.TrimPrefix(*description+", "+p.words[what], ", ")
 }

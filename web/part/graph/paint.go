@@ -42,9 +42,9 @@ type Painter struct {
 	Selected string
 	Focus    bool
 	Href     func(node string) string // where boxes lead without states; nil: nowhere
-	// Overlay gives a box of a plan its second line, what is said of it and its
+	// Overlay gives a box of a plan its second line, its description, and its
 	// shade; Count how often an edge was taken of FlowRuns runs, -1: unknown.
-	Overlay  func(box *diagram.Node) (detail, said, heat string)
+	Overlay  func(box *diagram.Node) (detail, description, heat string)
 	Count    func(e *diagram.Edge) int
 	FlowRuns int
 	// class and line mark boxes and edges of a comparison, with its words.
@@ -120,23 +120,23 @@ func (p *Painter) node(c *ui.Context, n *diagram.Node) Node {
 	if n.Unsafe {
 		v.Bolt = diagram.Bolt(0, 0, n.W, p.Drawing.Compact)
 	}
-	said := n.Note
+	description := n.Note
 	switch {
 	case p.States != nil:
-		said = p.state(c, &v, n)
+		description = p.state(c, &v, n)
 	case p.Href != nil:
 		v.Href = p.Href(n.Members[0])
 	}
 	if p.Overlay != nil {
 		if detail, of, heat := p.Overlay(n); detail != "" {
-			v.Detail, said, v.Heat = detail, strings.TrimSpace(n.Note+" "+of), heat
+			v.Detail, description, v.Heat = detail, strings.TrimSpace(n.Note+" "+of), heat
 		}
 	}
 	if p.class != nil {
-		p.mark(&v, n, &said)
+		p.mark(&v, n, &description)
 	}
 	if n.Unsafe {
-		said = strings.TrimPrefix(said+", "+c.T("side effects"), ", ")
+		description = strings.TrimPrefix(description+", "+c.T("side effects"), ", ")
 	}
 	v.Title = v.Short
 	if !p.Drawing.Compact && v.Detail != "" { // what is written in the box begins its name
@@ -145,8 +145,8 @@ func (p *Painter) node(c *ui.Context, n *diagram.Node) Node {
 	if v.Short != n.ID && n.Shape != diagram.ShapeGroup {
 		v.Title += ", " + n.ID
 	}
-	if said != "" && said != v.Detail {
-		v.Title += ", " + said
+	if description != "" && description != v.Detail {
+		v.Title += ", " + description
 	}
 	return v
 }
@@ -199,14 +199,14 @@ func ranked(d *diagram.Drawing) []int {
 // InWords is where a box stands, with what else there is to say, and after how many
 // attempts.
 func (st *State) InWords(c *ui.Context, beside string) string {
-	said := c.T(st.Status.Word)
-	if beside != "" && beside != said {
-		said = beside + ", " + said
+	description := c.T(st.Status.Word)
+	if beside != "" && beside != description {
+		description = beside + ", " + description
 	}
 	if n := len(st.Attempts); n > 1 {
-		said += ", " + c.N(n, "%s try", "%s tries")
+		description += ", " + c.N(n, "%s try", "%s tries")
 	}
-	return said
+	return description
 }
 
 // Tries are the attempts that have a mark: the last ones, if there was more than one.

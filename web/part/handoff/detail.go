@@ -66,7 +66,7 @@ func Of(c *ui.Context, d domain.HandoffDetail, catalog *planner.Catalog) detail.
 func blocks(c *ui.Context, d domain.HandoffDetail) []kit.Block {
 	var out []kit.Block
 	if d.Context != "" {
-		out = append(out, value.Text(kit.Block{ID: "task", Title: c.T("What it was asked to do")}, d.Context))
+		out = append(out, value.Text(kit.Block{ID: "task", Title: c.T("Task")}, d.Context))
 	}
 	given := d.Given
 	switch {

@@ -19,7 +19,7 @@ var Damaged = map[domain.RunPart]string{
 	), domain.PartLimits: locale.Mark("The limits of this run are damaged"),
 	domain.PartLabels: locale.Mark(
 		"The labels of this run are damaged",
-	), domain.PartParent: locale.Mark("What this run says of its parent is damaged"),
+	), domain.PartParent: locale.Mark("The reference to the parent run is damaged"),
 	domain.PartConcurrency: locale.Mark("The concurrency key of this run is damaged"),
 }
 

@@ -30,7 +30,7 @@ func Effect(c *ui.Context, e string) string {
 // Permissions say what a permission of a tool means for its calls.
 var Permissions = map[string]string{
 	"allow": locale.Mark("It is allowed."),
-	"ask":   locale.Mark("A person is asked before it is made."),
+	"ask":   locale.Mark("Each call requires an approval."),
 	"deny":  locale.Mark("It is denied: the configuration does not let it be called."),
 }
 
