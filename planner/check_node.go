@@ -207,6 +207,9 @@ func (k *compiler) unused(n *walk.ProgramNode, s *spec) {
 	if len(s.Needs) > 0 && s.MaxVisits > 1 {
 		k.r.warn(s.field("max_visits"), s.ID, "node.max_visits_unused", message.New("remove it"), "a step with needs runs only once")
 	}
+	if n.Type == walk.TypeFail {
+		checkFailInput(k.r, s)
+	}
 	if n.Type == walk.TypeNoop && s.Input != nil {
 		warn("input", message.New("use type: set to output a value"))
 	}

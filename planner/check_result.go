@@ -55,3 +55,18 @@ func (k analyzer) unknownResults() {
 		}
 	})
 }
+
+// checkFailInput checks the input of a step of type fail.
+func checkFailInput(r *reporter, s *spec) {
+	fields, ok := s.Input.(map[string]any)
+	if code, given := fields["code"].(string); given {
+		ok = ok && walk.ValidID(code)
+	}
+	for name := range fields {
+		ok = ok && (name == "code" || name == "message")
+	}
+	if !ok {
+		r.error(s.field("input"), s.ID, "node.fail_input", message.New("write input: {code: out_of_stock, message: …}"),
+			"invalid input of step %s, which has the type fail", jsonvalue.Quote(s.ID))
+	}
+}

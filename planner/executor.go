@@ -347,6 +347,8 @@ func (e *Executor) handler(n *walk.ProgramNode) Handler {
 		return func(_ context.Context, _ Node, s *State) (any, error) { return s.Last, nil }
 	case walk.TypeSet:
 		return func(_ context.Context, n Node, _ *State) (any, error) { return n.Input, nil }
+	case walk.TypeFail:
+		return func(_ context.Context, n Node, _ *State) (any, error) { return nil, walk.StatedFailure(n.Input) }
 	}
 	return nil
 }

@@ -91,6 +91,13 @@ edges:
 		"a code without an edge": {plan: `
 nodes: {a: {type: break, input: other}, wait: {type: work}}
 edges: [{from: a, to: wait, condition: "failed: timeout"}]`, input: "null", code: "other"},
+		"a stated failure": {plan: `
+nodes: {a: {type: fail, input: {code: out_of_stock, message: "no ${input}"}}}`, input: `"chairs"`, code: "out_of_stock"},
+		"a stated failure that a step handles": {plan: `
+nodes:
+  a: {type: fail, input: {message: "no ${input}"}}
+  b: {type: work, needs: [a], when: failure, input: "${last.code}: ${last.error}"}`,
+			input: `"chairs"`, output: `"plan_failed: no chairs"`},
 		"independent steps": {plan: `
 nodes: {a: {type: work, input: 1}, b: {type: work, input: 2}}`, input: "null", output: `{"a":1,"b":2}`},
 		"the condition of a first step": {plan: `
@@ -172,6 +179,8 @@ func TestLanguageProblems(t *testing.T) {
 		"nodes: {a: {type: work, foreach: 3}}":                                                             "foreach.reference",
 		"nodes: {a: {type: work}}\nresult: \"${output.b}\"":                                                "ref.node_unknown",
 		"nodes: {a: {type: work}}\nresult: \"${item}\"":                                                    "ref.malformed",
+		"nodes: {a: {type: fail, input: {code: a b}}}":                                                     "node.fail_input",
+		"nodes: {a: {type: fail}}":                                                                         "node.fail_input",
 		"nodes: {a: {type: work}}\nvalues: 3":                                                              "field.type",
 		"nodes: {a: {type: work}, b: {type: work}}\nedges: [{from: a, to: b, condition: \"failed: x y\"}]": "condition.malformed",
 	} {

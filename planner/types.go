@@ -16,7 +16,7 @@ var builtins = map[string]walk.Effect{
 	walk.TypeTools:     walk.EffectUnsafe,
 	walk.TypeGenerator: walk.EffectIdempotent, walk.TypeSet: walk.EffectPure, walk.TypeWait: walk.EffectControl,
 	walk.TypeApproval: walk.EffectControl,
-	walk.TypePlan:     walk.EffectControl,
+	walk.TypePlan:     walk.EffectControl, walk.TypeFail: walk.EffectPure,
 }
 
 // aliases are the types of older documents.

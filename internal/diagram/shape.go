@@ -22,7 +22,7 @@ func shapeOf(n *walk.ProgramNode) Shape {
 		return ShapePlan
 	case walk.TypeWait:
 		return ShapeWait
-	case walk.TypeSet, walk.TypeLog, walk.TypeNoop:
+	case walk.TypeSet, walk.TypeLog, walk.TypeNoop, walk.TypeFail:
 		return ShapeQuiet
 	}
 	return ShapeTool

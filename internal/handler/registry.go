@@ -56,7 +56,7 @@ func (r *Registry) Tools() *tool.Set { return r.tools }
 
 // engineTypes are run by the engine itself.
 var engineTypes = map[string]bool{walk.TypeSet: true, walk.TypeLog: true, walk.TypeNoop: true, walk.TypeDecision: true,
-	walk.TypeWait: true, walk.TypeApproval: true, walk.TypePlan: true}
+	walk.TypeWait: true, walk.TypeApproval: true, walk.TypePlan: true, walk.TypeFail: true}
 
 // Register sets the handler of a node type: a built-in one, or a new one with
 // its effect (empty: unsafe). A type that the engine runs itself, an alias and

@@ -85,6 +85,8 @@ func (b *Branch) known(w *runstate.Step) (any, bool) {
 		return v, err == nil
 	}
 	switch b.Program.Nodes[w.Node].Type {
+	case walk.TypeFail:
+		return nil, false
 	case walk.TypeNoop, walk.TypeDecision:
 		return b.State.Walk.Last(w.VisitKey), true
 	}

@@ -138,7 +138,7 @@ func (v *View) predict(p domain.Approval, answer domain.Answer) ([]domain.Predic
 // computed is the output of a visit that only computes.
 func (v *View) computed(k walk.VisitKey) (any, bool) {
 	n := &v.Program.Nodes[k.Node]
-	if !runstate.Builtin(n.Type) || n.Effect != "" || n.Foreach != nil {
+	if !runstate.Builtin(n.Type) || n.Type == walk.TypeFail || n.Effect != "" || n.Foreach != nil {
 		return nil, false
 	}
 	if n.Type == walk.TypeNoop || n.Type == walk.TypeDecision {

@@ -92,6 +92,12 @@ func runInline(m *Machine, w *Step, node *walk.ProgramNode) {
 // BuiltinOutput computes the output of a built-in node.
 func BuiltinOutput(s *State, w *Step, node *walk.ProgramNode) (any, *walk.Failure) {
 	switch node.Type {
+	case walk.TypeFail:
+		input, failure := s.Walk.Input(w.VisitKey, w.Item)
+		if failure == nil {
+			failure = walk.StatedFailure(input)
+		}
+		return nil, failure
 	case walk.TypeNoop, walk.TypeDecision:
 		if w.Item != NoItem {
 			return s.Walk.Input(w.VisitKey, w.Item)

@@ -89,7 +89,7 @@ func (p *Compiled) Next(i int) []int {
 // Builtin reports whether nodes of the type need no handler.
 func Builtin(typ string) bool {
 	switch typ {
-	case walk.TypeSet, walk.TypeLog, walk.TypeNoop, walk.TypeDecision:
+	case walk.TypeSet, walk.TypeLog, walk.TypeNoop, walk.TypeDecision, walk.TypeFail:
 		return true
 	}
 	return false

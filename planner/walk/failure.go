@@ -23,6 +23,7 @@ const (
 	CodeOutputTooLarge      = "output_too_large"
 	CodeForeach             = "foreach_not_a_list"
 	CodeForeachLimit        = "foreach_limit"
+	CodePlanFailed          = "plan_failed"   // by a node of type fail without a code
 	CodeResult              = "result_failed" // the plan's result refers to nothing
 	CodeUnknownType         = "unknown_type"
 	CodeUnknownTool         = "unknown_tool"

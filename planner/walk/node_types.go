@@ -15,4 +15,5 @@ const (
 	TypeWait      = "wait"
 	TypeApproval  = "approval"
 	TypePlan      = "plan"
+	TypeFail      = "fail"
 )
