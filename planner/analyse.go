@@ -64,9 +64,11 @@ func (k analyzer) components() [][]int {
 			}
 			if w, ok := successor(k.p, v, f.next); ok {
 				f.next++
-				if index[w] == 0 {
+				switch {
+				case w == walk.End:
+				case index[w] == 0:
 					frames = append(frames, frame{w, 0})
-				} else if onStack[w] {
+				case onStack[w]:
 					low[v] = min(low[v], index[w])
 				}
 				continue
@@ -101,7 +103,7 @@ func (k analyzer) components() [][]int {
 	return found
 }
 
-// successor is the i-th successor of step v in p: first along edges, then along needs.
+// successor is the i-th successor of step v in p: first along edges, then along needs. It may be walk.End.
 func successor(p *walk.Program, v, i int) (int, bool) {
 	n := &p.Nodes[v]
 	if i < len(n.Out) {
@@ -138,6 +140,7 @@ func (k analyzer) tokens() []int {
 			queue = queue[1:]
 			for _, e := range k.p.Nodes[v].Out {
 				switch {
+				case e.To == walk.End:
 				case owner[e.To] < 0:
 					owner[e.To] = source
 					queue = append(queue, e.To)
@@ -176,7 +179,7 @@ func (k analyzer) cycles(components [][]int, whole bool) {
 		if !k.p.Nodes[c[0]].OnCycle {
 			continue
 		}
-		inside := func(v int) bool { return in[v] == i }
+		inside := func(v int) bool { return v != walk.End && in[v] == i }
 		if j := slices.IndexFunc(c, func(v int) bool { return len(k.p.Nodes[v].Needs) > 0 }); j >= 0 {
 			s := &k.specs[c[j]]
 			k.r.error(
@@ -335,8 +338,8 @@ func (k analyzer) endings() {
 		if len(n.Out) == 0 || hasFallback(n) {
 			continue
 		}
-		if len(n.Out) == 1 && n.Out[0].Cond.OnFailure() {
-			continue // it has only an error edge: the run may end here
+		if !slices.ContainsFunc(n.Out, func(e walk.ProgramEdge) bool { return !e.Cond.OnFailure() }) {
+			continue // it has only error edges: the run may end here
 		}
 		what := message.New("the run ends")
 		if k.p.Strict {

@@ -65,6 +65,8 @@ func canonicalNode(t *tree) any {
 		switch key {
 		case "retry", "condition", "backoff":
 			return canonicalNode(v)
+		case "on_error":
+			return canonicalRules(v)
 		}
 		return canonicalValue(v)
 	})

@@ -125,7 +125,9 @@ func (k *compiler) edges(g *Graph) {
 			if ok && ok2 { // the edge leads there in any case
 				always, _ := k.condition("", walk.ParseCondition)
 				k.p.Nodes[from].Out = append(k.p.Nodes[from].Out, walk.ProgramEdge{To: to, Position: i, Text: e.Condition, Cond: always})
-				k.p.Nodes[to].Incoming++
+				if to != walk.End {
+					k.p.Nodes[to].Incoming++
+				}
 			}
 			continue
 		}
@@ -163,8 +165,14 @@ func (k *compiler) edges(g *Graph) {
 		}
 		n := &k.p.Nodes[from]
 		n.Out = append(n.Out, walk.ProgramEdge{To: to, Position: i, Text: e.Condition, Cond: cond})
-		k.p.Nodes[to].Incoming++
+		if to != walk.End {
+			k.p.Nodes[to].Incoming++
+		}
 	}
+}
+
+// checkEntered reports steps that are activated in two ways.
+func checkEntered(k *compiler) {
 	for i := range k.specs {
 		s, n := &k.specs[i], &k.p.Nodes[i]
 		if n.WhenCond != nil && len(s.Needs) == 0 && n.Incoming > 0 {
@@ -213,6 +221,9 @@ func (k *compiler) malformedEdge(err error, at *tree, e Edge) {
 
 func (k *compiler) edgeEnd(name, end string, t *tree) (int, bool) {
 	at := func() *tree { return t.get(end) }
+	if name == walk.EndName && end == "to" {
+		return walk.End, true
+	}
 	if _, known := k.names[name]; !known {
 		if advice := foreignEnd(name, end == "from"); !advice.IsZero() {
 			k.broken = true

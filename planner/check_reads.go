@@ -128,8 +128,18 @@ func (k analyzer) kept() []bool {
 
 // nullOnFailure reports whether the output of n is null when it fails.
 func nullOnFailure(n *walk.ProgramNode) bool {
-	return n.OnError == walk.OnErrorContinue && n.Foreach == nil &&
-		!slices.ContainsFunc(n.Out, func(e walk.ProgramEdge) bool { return e.Cond.CatchesAll() })
+	if n.Foreach != nil || slices.ContainsFunc(n.Out, func(e walk.ProgramEdge) bool { return !e.Rule && e.Cond.CatchesAll() }) {
+		return false
+	}
+	for _, r := range n.Rules {
+		switch {
+		case r.OnError == walk.OnErrorContinue:
+			return true
+		case len(r.Codes) == 0 && (r.Edge >= 0 || r.OnError != ""):
+			return false
+		}
+	}
+	return n.OnError == walk.OnErrorContinue
 }
 
 // report adds an error. It adds a warning instead if a plain condition only treats the value as

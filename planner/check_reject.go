@@ -21,6 +21,9 @@ func (k analyzer) rejections() {
 				decided = decided || e.Cond.AfterApproval(n, true) == walk.TruthYes
 			}
 			for _, e := range n.Out {
+				if e.Rule {
+					continue
+				}
 				t := list.items[e.Position]
 				if v := t.get("condition"); v != nil {
 					t = v

@@ -97,6 +97,8 @@ func (d *Document) compile(c *Catalog, first bool, r *reporter) *walk.Program {
 	if d.Graph != nil {
 		k.edges(d.Graph)
 	}
+	compileErrorRules(k, defaults)
+	checkEntered(k)
 	a := analyzer{k}
 	a.rejections()
 	k.roots(start)
@@ -139,7 +141,7 @@ func (k *compiler) nodes(defaults Defaults) {
 func (k *compiler) attempts(n *walk.ProgramNode, s *spec, defaults Defaults) {
 	asks := n.Type == walk.TypeApproval
 	if asks { // a rejection is never retried, and only the node itself handles it
-		defaults.Retry, defaults.OnError = nil, ""
+		defaults.Retry, defaults.OnError, defaults.ErrorRules = nil, "", nil
 	}
 	retry := cmp.Or(s.Retry, defaults.Retry)
 	if s.step && retry == nil && !asks {
@@ -154,6 +156,9 @@ func (k *compiler) attempts(n *walk.ProgramNode, s *spec, defaults Defaults) {
 		n.Timeout = defaultStepTimeout
 	}
 	n.OnError = walk.OnError(cmp.Or(s.OnError, defaults.OnError, string(walk.OnErrorFail)))
+	if len(s.ErrorRules) > 0 {
+		n.OnError = walk.OnErrorFail // for failures without a rule
+	}
 	if asks {
 		n.OnReject = walk.OnReject(cmp.Or(s.OnReject, string(walk.OnRejectFail)))
 	}

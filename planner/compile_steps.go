@@ -2,7 +2,6 @@ package planner
 
 import (
 	"slices"
-	"time"
 
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/message"
@@ -43,22 +42,24 @@ func (k *compiler) stepSpecs(s *StepPlan) {
 	}
 	k.lateDependencies(s)
 	slices.SortStableFunc(order, func(a, b int) int { return s.Steps[a].Order - s.Steps[b].Order })
-	for n, i := range order {
+	targets, before := ruleTargets(s), ""
+	for _, i := range order {
 		st := s.Steps[i]
 		sp := spec{Node: Node{ID: st.ID, Needs: st.Dependencies, Timeout: st.Timeout, OnError: st.OnError, OnReject: st.OnReject,
+			ErrorRules:   st.ErrorRules,
 			OutputSchema: st.OutputSchema}, key: st.ID,
 			tree: list.items[i], names: stepNames, skill: st.SkillID, task: st.Task, expected: st.ExpectedOutput, order: st.Order,
 			step: true}
-		if k.p.Sequential && n > 0 {
-			sp.Needs = []string{s.Steps[order[n-1]].ID}
+		if k.p.Sequential && !targets[st.ID] {
+			if before != "" {
+				sp.Needs = []string{before}
+			}
+			before = st.ID
 		}
 		k.stepAction(&sp, st)
 		stepInput(&sp, st)
 		if st.Retry != nil {
-			sp.Retry = &Retry{MaxAttempts: st.Retry.MaxAttempts}
-			for _, ms := range st.Retry.BackoffMs {
-				sp.Retry.Backoff.List = append(sp.Retry.Backoff.List, time.Duration(ms)*time.Millisecond)
-			}
+			sp.Retry = stepRetry(st.Retry)
 		}
 		k.stepCondition(&sp, st)
 		k.specs = append(k.specs, sp)

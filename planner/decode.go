@@ -30,7 +30,8 @@ var objectForm = map[string]message.Message{
 		"write %s",
 		"{type: …}",
 	), "edge": message.New("write %s", "{from: a, to: b}"), "step": message.New("write %s", "{id: …, tool: …, params: {…}}"),
-	"when": message.New("write %s", "{after: any_success, if: last.n==1}"),
+	"when":     message.New("write %s", "{after: any_success, if: last.n==1}"),
+	"on_error": message.New("write %s", "{code: timeout, to: sorry}"),
 	"retry": message.New(
 		"write %s",
 		"{max_attempts: 3}",
@@ -80,7 +81,7 @@ func article(what string) message.Message {
 	switch what {
 	case "edge":
 		return message.New("an edge")
-	case "limits", "defaults", "metadata", "retry", "backoff", "when":
+	case "limits", "defaults", "metadata", "retry", "backoff", "when", "on_error":
 		return message.Verbatim(what)
 	case "condition":
 		return message.New("a condition")
@@ -342,7 +343,11 @@ func decodeDocument(d *Document, r *reporter) {
 		s := &StepPlan{ID: d.ID, Name: d.Name, Description: d.Description, InputSchema: schema, Strict: strict, OnFailure: onFailure,
 			Defaults: defaults, Limits: limits, ContinueOnFailure: o.boolean("continueOnFailure"),
 			EstimatedDurationMs: o.integer("estimatedDuration", 0, math.MaxInt64), EstimatedCost: o.number("estimatedCost", 0)}
-		if on := defaults.OnError; s.ContinueOnFailure && on != "" && on != string(walk.OnErrorContinue) {
+		on := defaults.OnError
+		if len(defaults.ErrorRules) > 0 {
+			on = "a list of rules"
+		}
+		if s.ContinueOnFailure && on != "" && on != string(walk.OnErrorContinue) {
 			r.error(t.get("continueOnFailure"), "", "field.value", message.New("keep one of them"),
 				"continueOnFailure contradicts defaults.on_error, which is %s", jsonvalue.Quote(on))
 		}
@@ -382,8 +387,16 @@ func checkPlanName(o *object, key, s string, most int) {
 
 func decodeDefaults(o *object) (d Defaults) {
 	if f := o.object("defaults", "defaults"); f != nil {
-		d = Defaults{Retry: decodeRetry(f), Timeout: f.duration("timeout"), OnError: f.text("on_error")}
-		checkOnError(f, d.OnError)
+		d = Defaults{Retry: decodeRetry(f), Timeout: f.duration("timeout")}
+		d.OnError, d.ErrorRules = decodeOnError(f, decodeRetry)
+		for i, r := range d.ErrorRules {
+			if r.To != "" && r.To != walk.EndName && !slices.Contains(errorActions, r.To) {
+				f.r.error(f.t.get("on_error").items[i].get("to"), "", "field.value",
+					message.New("write fail, skip, continue, replan, or $end, or name the step in on_error of a step"),
+					"a rule of defaults cannot lead to step %s", jsonvalue.Quote(r.To))
+				d.ErrorRules[i].To = ""
+			}
+		}
 		f.finish()
 	}
 	return d

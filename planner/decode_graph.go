@@ -52,10 +52,11 @@ func decodeNode(key, t *tree, r *reporter) Node {
 	o := newObject(t, r, "node", id)
 	n := Node{ID: o.text("id"), Type: o.text("type"), Tool: o.text("tool"), Agent: o.text("agent"), Plan: o.text("plan"),
 		Input: o.value("input"), Metadata: o.strings("metadata"), Retry: decodeRetry(o), Timeout: o.duration("timeout"),
-		OnError: o.text("on_error"), OnReject: o.text("on_reject"), Effect: walk.Effect(o.text("effect")), Needs: o.texts("needs"),
+		OnReject: o.text("on_reject"), Effect: walk.Effect(o.text("effect")), Needs: o.texts("needs"),
 		Foreach: o.value("foreach"), MaxParallel: int(o.integer("max_parallel", 1, 10_000)),
 		MaxVisits: int(o.integer("max_visits", 1, 1_000_000)), OutputSchema: o.value("output_schema")}
 	n.After, n.When = decodeWhen(o)
+	n.OnError, n.ErrorRules = decodeOnError(o, decodeRetry)
 	if n.ID == "" {
 		n.ID = id
 	}
@@ -68,7 +69,6 @@ func decodeNode(key, t *tree, r *reporter) Node {
 		}
 		r.error(t, id, "node.type_missing", suggestion, "step %s has no type", jsonvalue.Quote(id))
 	}
-	checkOnError(o, n.OnError)
 	checkOnReject(o, n.OnReject)
 	checkEffect(o, string(n.Effect))
 	o.finish()

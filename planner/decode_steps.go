@@ -40,7 +40,7 @@ func decodeStep(t *tree, r *reporter) Step {
 	o := newObject(t, r, "step", id)
 	s := Step{ID: o.text("id"), Order: int(o.integer("order", 0, math.MaxInt32)), SkillID: o.text("skillId"), AgentID: o.text("agentId"),
 		Tool: o.text("tool"), Task: o.text("task"), Dependencies: o.texts("dependencies"), ExpectedOutput: o.text("expectedOutput"),
-		Timeout: o.duration("timeout"), OnError: o.text("on_error"), OnReject: o.text("on_reject")}
+		Timeout: o.duration("timeout"), OnReject: o.text("on_reject")}
 	if v := t.get("id"); t.kind == treeMap && (v == nil || v.kind == treeString && v.text == "") {
 		r.error(t, "", "step.id_missing", message.Message{}, "a step has no id")
 	}
@@ -93,32 +93,30 @@ func decodeStep(t *tree, r *reporter) Step {
 		}
 		c.finish()
 	}
-	if f := o.object("retry", "retry"); f != nil {
-		if f.t.get("maxAttempts") == nil && !f.bad {
-			r.error(
-				f.t,
-				id,
-				"retry.max_attempts",
-				message.New("set the number of attempts, including the first"),
-				"retry needs maxAttempts",
-			)
-		}
-		s.Retry = &StepRetry{MaxAttempts: max(1, int(f.integer("maxAttempts", 1, 1000)))}
-		for _, e := range f.list("backoffMs") {
-			g := &object{
-				t:    &tree{kind: treeMap, keys: []*tree{{kind: treeString, text: "backoffMs"}}, items: []*tree{e}},
-				r:    r,
-				node: id,
-				what: "retry",
-			}
-			s.Retry.BackoffMs = append(s.Retry.BackoffMs, g.integer("backoffMs", 0, maxDuration.Milliseconds()))
-		}
-		f.finish()
-	}
-	checkOnError(o, s.OnError)
+	s.Retry = decodeStepRetry(o)
+	s.OnError, s.ErrorRules = decodeOnError(o, func(o *object) *Retry { return stepRetry(decodeStepRetry(o)) })
 	checkOnReject(o, s.OnReject)
 	o.finish()
 	return s
+}
+
+func decodeStepRetry(o *object) *StepRetry {
+	f := o.object("retry", "retry")
+	if f == nil {
+		return nil
+	}
+	if f.t.get("maxAttempts") == nil && !f.bad {
+		f.r.error(f.t, f.node, "retry.max_attempts", message.New("set the number of attempts, including the first"),
+			"retry needs maxAttempts")
+	}
+	retry := &StepRetry{MaxAttempts: max(1, int(f.integer("maxAttempts", 1, 1000)))}
+	for _, e := range f.list("backoffMs") {
+		g := &object{t: &tree{kind: treeMap, keys: []*tree{{kind: treeString, text: "backoffMs"}}, items: []*tree{e}}, r: f.r,
+			node: f.node, what: "retry"}
+		retry.BackoffMs = append(retry.BackoffMs, g.integer("backoffMs", 0, maxDuration.Milliseconds()))
+	}
+	f.finish()
+	return retry
 }
 
 func decodeStepMetadata(s *StepPlan, o *object) {

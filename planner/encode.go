@@ -173,16 +173,12 @@ func stepsObject(s *StepPlan) (ordered, error) {
 			o = append(o, member{"condition", ordered{{"type", text(c.Type)}, {"expr", text(c.Expr)}, {"unknown", text(c.Unknown)}}})
 		}
 		if r := st.Retry; r != nil {
-			waits := make([]any, len(r.BackoffMs))
-			for i, ms := range r.BackoffMs {
-				waits[i] = ms
-			}
-			o = append(o, member{"retry", ordered{{"maxAttempts", int64(max(1, r.MaxAttempts))}, {"backoffMs", waits}}})
+			o = append(o, member{"retry", stepRetryObject(stepRetry(r))})
 		}
 		o = append(
 			o,
 			ordered{{"expectedOutput", text(st.ExpectedOutput)}, {"outputSchema", st.OutputSchema}, {"timeout", duration(st.Timeout)},
-				{"on_error", text(st.OnError)}, {"on_reject", text(st.OnReject)}}...)
+				{"on_error", rulesValue(st.OnError, st.ErrorRules, stepRetryObject)}, {"on_reject", text(st.OnReject)}}...)
 		steps[i] = o
 	}
 	meta := ordered{{"createdBy", text(s.Plan.CreatedBy)}, {"createdAt", text(s.Plan.CreatedAt)}, {"confidence", float(s.Plan.Confidence)}}
@@ -302,7 +298,7 @@ func nodeObject(key string, n Node) (ordered, error) {
 		{"metadata", orNil(meta)},
 		{"retry", retryObject(n.Retry)},
 		{"timeout", duration(n.Timeout)},
-		{"on_error", text(n.OnError)},
+		{"on_error", rulesValue(n.OnError, n.ErrorRules, retryObject)},
 		{
 			"on_reject",
 			text(n.OnReject),
@@ -435,7 +431,8 @@ func retryObject(r *Retry) any {
 }
 
 func defaultsObject(d Defaults) any {
-	return orNil(ordered{{"retry", retryObject(d.Retry)}, {"timeout", duration(d.Timeout)}, {"on_error", text(d.OnError)}})
+	return orNil(ordered{{"retry", retryObject(d.Retry)}, {"timeout", duration(d.Timeout)},
+		{"on_error", rulesValue(d.OnError, d.ErrorRules, retryObject)}})
 }
 
 func limitsObject(l walk.Limits) any {

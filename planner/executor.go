@@ -202,15 +202,16 @@ func (x *execution) attempts(ctx context.Context, n *walk.ProgramNode, v walk.Vi
 		if err := context.Cause(ctx); err != nil {
 			return nil, nil, err
 		}
+		most, waits := n.Retries(failure.Code)
 		switch {
 		case x.e.effect(n) == walk.EffectUnsafe && !failure.NoEffect:
 			doubt := (&walk.Failure{Code: walk.CodeInDoubt, Node: n.ID, Permanent: true}).
 				WithMessage("it may have had its effect: %s", failure)
 			return nil, nil, named(doubt.WithCause(failure), n.ID)
-		case failure.Permanent || attempt >= n.MaxAttempts:
+		case failure.Permanent || attempt >= most:
 			return nil, failure, nil
 		}
-		timer := time.NewTimer(max(n.Backoff.Delay(attempt, rand.Float64()), failure.RetryAfter))
+		timer := time.NewTimer(max(waits.Delay(attempt, rand.Float64()), failure.RetryAfter))
 		select {
 		case <-ctx.Done():
 			timer.Stop()

@@ -111,7 +111,7 @@ func foreignEnd(id string, isFrom bool) message.Message {
 		}
 		return message.New("write start: with the first step instead")
 	case "end":
-		return message.New("remove this edge: a run ends after a step without edges")
+		return message.New("write to: $end, or remove this edge: a run ends after a step without edges")
 	}
 	return message.Message{}
 }

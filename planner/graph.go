@@ -55,6 +55,8 @@ type Node struct {
 	Retry   *Retry
 	Timeout walk.Duration
 	OnError string
+	// ErrorRules refine OnError by the code of the failure. A node has one of the two.
+	ErrorRules []ErrorRule
 	// OnReject decides what a rejection of a node of type "approval" does: "fail" (default), or
 	// "continue" with {approved: false, …} as its output.
 	OnReject string
@@ -88,6 +90,8 @@ type Defaults struct {
 	Retry   *Retry
 	Timeout walk.Duration
 	OnError string
+	// ErrorRules name no steps, because edges from all steps would lead there.
+	ErrorRules []ErrorRule
 }
 
 // Retry decides how often a failed node is attempted again, and how long to wait before each

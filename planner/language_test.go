@@ -98,6 +98,46 @@ nodes:
   a: {type: fail, input: {message: "no ${input}"}}
   b: {type: work, needs: [a], when: failure, input: "${last.code}: ${last.error}"}`,
 			input: `"chairs"`, output: `"plan_failed: no chairs"`},
+		"a rule for a code": {plan: `
+nodes:
+  a: {type: break, input: "${input}", on_error: [{code: [rate_limited, timeout], to: wait}, {code: gone, to: skip}, {to: continue}]}
+  wait: {type: work, input: "wait: ${last.code}"}
+result: {a: "${status.a}", wait: "${output.wait ?? null}"}`,
+			input: `"timeout"`, output: `{"a":"failed","wait":"wait: timeout"}`},
+		"a rule that skips": {plan: `
+nodes:
+  a: {type: break, input: gone, on_error: [{code: timeout, to: wait}, {code: gone, to: skip}, {to: fail}]}
+  wait: {type: work}
+result: "${status.a}"`, input: "null", output: `"skipped"`},
+		"no rule for a code": {plan: `
+nodes: {a: {type: break, input: other, on_error: [{code: gone, to: skip}]}}`, input: "null", code: "other"},
+		"an edge comes before rules": {plan: `
+nodes:
+  a: {type: break, input: down, on_error: [{to: skip}]}
+  sorry: {type: work, input: sorry}
+edges: [{from: a, to: sorry, condition: "failed: down"}]`, input: "null", output: `"sorry"`},
+		"rules of defaults": {plan: `
+defaults: {on_error: [{code: gone, to: continue}]}
+nodes: {a: {type: break, input: gone}, b: {type: work, needs: [a], input: fine}}`, input: "null", output: `"fine"`},
+		"a rule that ends the run": {plan: `
+nodes:
+  a: {type: break, input: gone, on_error: [{code: gone, to: $end}]}
+  b: {type: work}
+edges: [{from: a, to: b}]`, input: "null", output: `{"code":"gone","error":"broken","node":"a"}`},
+		"an edge that ends the run": {plan: `
+strict: true
+nodes: {a: {type: work, input: {n: 1}}, b: {type: work}}
+edges: [{from: a, to: $end, condition: last.n==1}, {from: a, to: b, condition: default}]`, input: "null", output: `{"n":1}`},
+		"an edge that ends a branch": {plan: `
+nodes:
+  a: {type: work, input: 1}
+  b: {type: work}
+  c: {type: work, needs: [b], when: always, input: "${status.b}"}
+edges: [{from: a, to: $end, condition: input==stop}, {from: a, to: b, condition: default}]`, input: `"stop"`, output: `"skipped"`},
+		"items of a list by code": {plan: `
+nodes:
+  a: {type: break, foreach: [gone, gone], input: "${item}", on_error: [{code: gone, to: continue}, {to: fail}]}`,
+			input: "null", output: `[{"code":"gone","error":"broken"},{"code":"gone","error":"broken"}]`},
 		"independent steps": {plan: `
 nodes: {a: {type: work, input: 1}, b: {type: work, input: 2}}`, input: "null", output: `{"a":1,"b":2}`},
 		"the condition of a first step": {plan: `
@@ -147,6 +187,9 @@ nodes:
   a: {type: work, when: "expr: input.n > value.limit", foreach: {os: [linux], n: [1, 2]}}
   b: {type: work, needs: [a], when: {after: any_success, if: status.a==completed}, foreach: [1, 2]}
   c: {type: work, needs: [b], when: {after: none_failed}}
+  d: {type: work, needs: [b], on_error: [{code: x, to: e}, {code: [y, z], retry: {max_attempts: 2, backoff: [1s]}}, {to: $end}]}
+  e: {type: work}
+defaults: {on_error: [{code: x, to: continue}]}
 result: {b: "${output.b}"}`
 	d, problems := planner.Parse([]byte(src), planner.WithFormat(planner.FormatYAML))
 	if err := problems.Err(); err != nil {
@@ -187,6 +230,31 @@ func TestLanguageProblems(t *testing.T) {
 		_, problems := planner.Parse([]byte(src), planner.WithFormat(planner.FormatYAML))
 		if len(problems) == 0 || problems[0].Code != want {
 			t.Errorf("%s: got %v, want %s", src, problems, want)
+		}
+	}
+}
+
+// A rule of on_error may retry failures with certain codes.
+func TestRetriesByCode(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[string]int{"busy": 3, "gone": 1, "other": 2} {
+		d, problems := planner.Parse([]byte(`
+nodes:
+  a:
+    type: break
+    retry: {max_attempts: 2}
+    on_error: [{code: [busy], retry: {max_attempts: 3, backoff: [1ms]}}, {code: gone, retry: {max_attempts: 1}}, {to: skip}]`),
+			planner.WithFormat(planner.FormatYAML))
+		if err := problems.Err(); err != nil {
+			t.Fatal(err)
+		}
+		attempts := 0
+		x := planner.NewExecutor(map[string]planner.Handler{"break": func(context.Context, planner.Node, *planner.State) (any, error) {
+			attempts++
+			return nil, &walk.Failure{Code: code, Message: "broken"}
+		}})
+		if _, err := x.Execute(t.Context(), d.Graph, nil); err != nil || attempts != want {
+			t.Errorf("%s: got %d attempts, want %d; %v", code, attempts, want, err)
 		}
 	}
 }

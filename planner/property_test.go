@@ -157,6 +157,12 @@ func graphs() *rapid.Generator[*planner.Graph] {
 						{Initial: time.Second, Factor: 1.5, Max: time.Hour, Jitter: 0.25}}).Draw(t, "backoff"),
 				}
 			}
+			if node.OnError == "" && rapid.Bool().Draw(t, "rules") {
+				node.ErrorRules = []planner.ErrorRule{{
+					Codes: rapid.SampledFrom([][]string{nil, {"timeout"}, {"a", "b.c"}}).Draw(t, "codes"),
+					Retry: rapid.SampledFrom([]*planner.Retry{nil, {MaxAttempts: 2}}).Draw(t, "retry of a rule"),
+					To:    rapid.SampledFrom([]string{"skip", walk.EndName}).Draw(t, "to")}}
+			}
 			g.Nodes[id] = node
 			if i > 0 {
 				g.Edges = append(g.Edges, planner.Edge{From: fmt.Sprintf("n%d", rapid.IntRange(0, i-1).Draw(t, "from")), To: id,

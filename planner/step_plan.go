@@ -44,7 +44,8 @@ type Step struct {
 	OutputSchema any
 	Timeout      walk.Duration
 	OnError      string
-	OnReject     string // of a step of type approval: see [Node.OnReject]
+	ErrorRules   []ErrorRule // see [Node.ErrorRules]
+	OnReject     string      // of a step of type approval: see [Node.OnReject]
 }
 
 // StepCondition decides whether a step runs after its dependencies have settled.

@@ -72,6 +72,9 @@ func (v *view) findAncestors() {
 				if !ok {
 					break
 				}
+				if w == walk.End {
+					continue
+				}
 				if incoming[w] == nil {
 					incoming[w] = newBitset(n)
 				}
@@ -155,7 +158,7 @@ func (v *view) findDominators() {
 			}
 			w := v.p.Nodes[f.v].Out[f.next].To
 			f.next++
-			if number[w] == 0 {
+			if w != walk.End && number[w] == 0 {
 				number[w] = len(vertex)
 				vertex, parent = append(vertex, w), append(parent, number[f.v])
 				frames = append(frames, frame{w, 0})
@@ -166,7 +169,9 @@ func (v *view) findDominators() {
 	before := make([][]int, count) // predecessors, by number
 	for i := 1; i < count; i++ {
 		for _, e := range v.p.Nodes[vertex[i]].Out {
-			before[number[e.To]] = append(before[number[e.To]], i)
+			if e.To != walk.End {
+				before[number[e.To]] = append(before[number[e.To]], i)
+			}
 		}
 		if v.owner[vertex[i]] == vertex[i] {
 			before[i] = append(before[i], 0)

@@ -32,6 +32,9 @@ func pictureOf(p *walk.Program, s sizes) picture {
 				failed:   e.Cond.OnFailure(),
 				fallback: e.Cond.Fallback(),
 			}
+			if e.To == walk.End {
+				l.to = pic.end(s)
+			}
 			if !l.fallback || len(p.Nodes[i].Out) > 1 {
 				l.label = edgeLabel(e.Text)
 			}
@@ -52,6 +55,17 @@ func pictureOf(p *walk.Program, s sizes) picture {
 		}
 	}
 	return pic
+}
+
+// end is the position of the box for edges that end their branch. It is the last box.
+func (pic *picture) end(s sizes) int {
+	last := len(pic.boxes) - 1
+	if pic.boxes[last].ID == walk.EndName {
+		return last
+	}
+	pic.boxes = append(pic.boxes, Node{ID: walk.EndName, Type: walk.TypeNoop, Shape: ShapeQuiet, Label: cut(walk.EndName, s.chars),
+		Members: []string{walk.EndName}})
+	return last + 1
 }
 
 // rule is the label of a node's needs: the rule by which it runs, unless that is success, and its

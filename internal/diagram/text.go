@@ -29,7 +29,11 @@ func Mermaid(p *walk.Program) string {
 		}
 		fmt.Fprintf(&b, "  n%d%s%s<br/>%s%s\n", i, open, mermaidText(n.ID), mermaidText(note(n)), end)
 	}
-	for _, l := range pictureOf(p, sizes{chars: 1}).links {
+	pic := pictureOf(p, sizes{chars: 3})
+	if len(pic.boxes) > len(p.Nodes) {
+		fmt.Fprintf(&b, "  n%d([\"%s\"])\n", len(p.Nodes), mermaidText(walk.EndName))
+	}
+	for _, l := range pic.links {
 		arrow := "-->"
 		switch {
 		case l.failed:
@@ -82,7 +86,11 @@ func DOT(p *walk.Program) string {
 		}
 		fmt.Fprintf(&b, "  n%d [label=%s%s];\n", i, dotText(n.ID, note(n)), attributes)
 	}
-	for _, l := range pictureOf(p, sizes{chars: 1}).links {
+	pic := pictureOf(p, sizes{chars: 3})
+	if len(pic.boxes) > len(p.Nodes) {
+		fmt.Fprintf(&b, "  n%d [label=%s, shape=plaintext];\n", len(p.Nodes), dotText(walk.EndName))
+	}
+	for _, l := range pic.links {
 		var attributes []string
 		if l.text != "" {
 			attributes = append(attributes, "label="+dotText(l.text))

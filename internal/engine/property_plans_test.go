@@ -129,7 +129,9 @@ func settleAnswering(rt *rapid.T, e *enginetest.Engine, run string) domain.Run {
 func stepPlan(t *rapid.T) string {
 	var steps []any
 	inOrder := rapid.Bool().Draw(t, "in order")
-	for i := range rapid.IntRange(1, 6).Draw(t, "steps") {
+	count := rapid.IntRange(1, 6).Draw(t, "steps")
+	handler := count > 1 && rapid.IntRange(0, 3).Draw(t, "handler") == 0
+	for i := range count {
 		s := map[string]any{"id": fmt.Sprintf("n%d", i), "order": i + 1,
 			"tool": toolPrefix + rapid.SampledFrom([]string{"calc", "call", "look", "charge", "flaky"}).Draw(t, "tool")}
 		if rapid.IntRange(0, 7).Draw(t, "asks") == 0 {
@@ -138,19 +140,23 @@ func stepPlan(t *rapid.T) string {
 			delete(s, "type")
 			delete(s, "input")
 		}
-		if on := rapid.SampledFrom([]string{"", "continue", "skip"}).Draw(t, "on_error"); on != "" {
+		targets := []string{}
+		if handler { // the last step, to which rules may lead
+			targets = []string{fmt.Sprintf("n%d", count-1)}
+		}
+		if on := onError(t, targets); on != nil && (i+1 < count || !handler) {
 			s["on_error"] = on
 		}
 		var of []any
 		for j := range i {
-			if !inOrder && rapid.IntRange(0, 2).Draw(t, "dependency") == 0 {
+			if !inOrder && (i+1 < count || !handler) && rapid.IntRange(0, 2).Draw(t, "dependency") == 0 {
 				of = append(of, fmt.Sprintf("n%d", j))
 			}
 		}
 		if of != nil {
 			s["dependencies"] = of
 		}
-		if of != nil || inOrder && i > 0 {
+		if of != nil || inOrder && i > 0 && (i+1 < count || !handler) {
 			if c := rapid.SampledFrom([]string{"", "", "failure", "always"}).Draw(t, "condition"); c != "" {
 				s["condition"] = map[string]any{"type": c}
 			}
@@ -162,6 +168,25 @@ func stepPlan(t *rapid.T) string {
 		t.Fatal(err)
 	}
 	return string(b)
+}
+
+// onError draws an action, or rules by code, some of which lead to a step.
+func onError(t *rapid.T, targets []string) any {
+	rules := func(to string) any {
+		first := map[string]any{"code": rapid.SampledFrom([]any{"flaky", []any{"rejected", "flaky"}, "other"}).Draw(t, "code"), "to": to}
+		return []any{first, map[string]any{"to": rapid.SampledFrom([]string{"fail", "continue"}).Draw(t, "else")}}
+	}
+	switch to := rapid.SampledFrom(append([]string{"", "", "continue", "skip", walk.EndName}, targets...)).Draw(t, "on_error"); {
+	case to == "":
+		return nil
+	case to == "continue" || to == "skip":
+		if rapid.Bool().Draw(t, "by code") {
+			return rules(to)
+		}
+		return to
+	default:
+		return rules(to)
+	}
 }
 
 // plans draws a random plan: a graph walked by tokens, with branches and
@@ -182,7 +207,11 @@ func plans(t *rapid.T) string {
 			node["input"] = map[string]any{"from": id(i), "x": "${input.x}"}
 		}
 		if typ == "flaky" {
-			if on := rapid.SampledFrom([]string{"", "continue", "skip"}).Draw(t, "on_error"); on != "" {
+			targets := []string{}
+			if !byNeeds && i+1 < n {
+				targets = []string{id(n - 1)}
+			}
+			if on := onError(t, targets); on != nil {
 				node["on_error"] = on
 			}
 		}
@@ -209,6 +238,9 @@ func plans(t *rapid.T) string {
 					to := rapid.IntRange(i+1, n-1).Draw(t, "to")
 					value := rapid.IntRange(0, 4).Draw(t, "value")
 					edges = append(edges, map[string]any{"from": id(i), "to": id(to), "condition": fmt.Sprintf("last.n==%d", value)})
+				}
+				if rapid.IntRange(0, 7).Draw(t, "end") == 0 {
+					edges = append(edges, map[string]any{"from": id(i), "to": walk.EndName, "condition": "last.n==2"})
 				}
 				if typ == "flaky" && rapid.Bool().Draw(t, "error edge") {
 					edges = append(edges, map[string]any{"from": id(i), "to": id(n - 1), "condition": "failed"})

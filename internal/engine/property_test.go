@@ -41,7 +41,7 @@ func (o outcome) comparable(doc *planner.Document, typ string) outcome {
 	for id, n := range doc.Graph.Nodes {
 		if n.Type == typ {
 			c.Path = slices.DeleteFunc(c.Path, func(p string) bool { return p == id })
-			if handedOn(doc, id) || n.OnError == "skip" {
+			if on := afterFlaky(doc, id); on == "edge" || on == walk.OnErrorSkip {
 				delete(c.Outputs, id)
 			}
 		}
@@ -52,9 +52,17 @@ func (o outcome) comparable(doc *planner.Document, typ string) outcome {
 	return c
 }
 
-// handedOn reports whether an edge handles the failure of a node.
-func handedOn(doc *planner.Document, id string) bool {
-	return slices.ContainsFunc(doc.Graph.Edges, func(e planner.Edge) bool { return e.From == id && e.Condition == "failed" })
+// afterFlaky is what handles the failure of a flaky node: "edge", or its on_error.
+func afterFlaky(doc *planner.Document, id string) walk.OnError {
+	p, err := doc.Program(scriptedRegistry().Catalog())
+	if err != nil {
+		panic(err) // it was compiled before
+	}
+	edge, on := p.Nodes[p.Index[id]].AfterFailure(&flakyFailure)
+	if edge >= 0 {
+		return "edge"
+	}
+	return on
 }
 
 func outcomeOf(r domain.Result) outcome {
@@ -206,7 +214,7 @@ func inMemory(rt *rapid.T, doc *planner.Document) (outcome, bool) {
 				path = append(path, id)
 			}
 		}
-		if n.Foreach != nil || n.OnError != "continue" || handedOn(doc, id) {
+		if n.Foreach != nil || afterFlaky(doc, id) != walk.OnErrorContinue {
 			delete(failed, id)
 		}
 	}

@@ -115,7 +115,7 @@ func (d *deriver) stepEvents(e *domain.Entry) {
 	}
 	switch {
 	case e.Kind == domain.EntryWait && domain.WaitReason(e.Reason) == domain.WaitRetry:
-		data := map[string]any{"stepId": n.ID, "stepIndex": i, "attempt": e.Attempt, "maxAttempts": n.MaxAttempts, "nextAt": e.DueAt}
+		data := map[string]any{"stepId": n.ID, "stepIndex": i, "attempt": e.Attempt, "maxAttempts": n.MostAttempts(), "nextAt": e.DueAt}
 		if why := d.why[n.ID]; why != "" {
 			data["error"] = why
 		}

@@ -239,7 +239,7 @@ func (b *Branch) differs(c candidate, edited bool, tainted map[string]bool, dive
 	case c.Status == domain.NodeFailed && !edited && !handled(c.Decision) && c.Item == runstate.NoItem:
 		return domain.Messagef("it failed")
 	case c.Status == domain.NodeFailed && c.Item != runstate.NoItem &&
-		old.Nodes[old.Index[c.Node]].OnError != walk.OnErrorContinue && !edited:
+		!old.Nodes[old.Index[c.Node]].ContinuesItem(runstate.ToPlanner(c.Failure)) && !edited:
 		return domain.Messagef("the item failed")
 	}
 	i, ok := b.Program.Index[c.Node]

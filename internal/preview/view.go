@@ -158,7 +158,9 @@ func (v *View) outlook(p *runstate.Compiled, s *runstate.State, seen map[string]
 			}
 		}
 		for _, e := range p.Nodes[i].Out {
-			next(e.To)
+			if e.To != walk.End {
+				next(e.To)
+			}
 		}
 		for _, j := range p.Nodes[i].Dependents {
 			next(j)

@@ -60,7 +60,10 @@ func (s *State) WithOverrides(v walk.VisitKey, n *walk.ProgramNode) *walk.Progra
 		own.Timeout = o.timeout
 	}
 	if o.attempts > 0 {
-		own.MaxAttempts = o.attempts
+		own.MaxAttempts, own.Rules = o.attempts, slices.Clone(own.Rules)
+		for i := range own.Rules {
+			own.Rules[i].MaxAttempts = 0
+		}
 	}
 	return &own
 }

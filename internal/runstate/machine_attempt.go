@@ -145,9 +145,10 @@ func (ev *AttemptAbandoned) handle(m *Machine) error {
 // attemptFailed records a failed attempt and decides what follows.
 func attemptFailed(m *Machine, ev *AttemptEnding, w *Step, f *domain.Failure) {
 	t, limited := ev.Attempt, ev.Cause == StopBudget
+	most, _ := t.Spec.Retries(f.Code)
 	j := AttemptEnd{Effect: t.Effect, Stepped: t.Stepped, OpenCall: len(w.CallsInFlight) > 0, NoEffect: f.NoEffect, Permanent: f.Permanent,
 		Interrupted: ev.Cause == StopShutdown || ev.Cause == StopBudget, Cancelled: m.State.Cancelled, Stopping: m.State.StoppedWithRun(w),
-		FailedAttempts: w.FailedAttempts + 1, MaxAttempts: t.Spec.MaxAttempts}
+		FailedAttempts: w.FailedAttempts + 1, MaxAttempts: most}
 	fails := *ev
 	fails.Agent = "" // a failed attempt does not count for the agent
 	ev = &fails
@@ -192,7 +193,8 @@ func scheduleRetry(m *Machine, node *walk.ProgramNode, w *Step, f *domain.Failur
 	// The delay that a server requires is the minimum. Jitter spreads the runs that it rejected at
 	// the same time.
 	asked := f.RetryAfter.Duration() + time.Duration(m.env.Jitter[1]*float64(f.RetryAfter)/10)
-	delay := max(node.Backoff.Delay(w.FailedAttempts, m.env.Jitter[0]), asked)
+	_, waits := node.Retries(f.Code)
+	delay := max(waits.Delay(w.FailedAttempts, m.env.Jitter[0]), asked)
 	if delay <= 0 {
 		m.queue.push(w.StepKey)
 		return

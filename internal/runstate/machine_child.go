@@ -104,7 +104,8 @@ func (ev *ChildEnded) handle(m *Machine) error {
 	}
 	f := ev.failure(node, err)
 	m.add(e)
-	if f.Permanent || m.State.StoppedWithRun(w) || w.FailedAttempts+1 >= m.State.WithOverrides(w.VisitKey, node).MaxAttempts {
+	node = m.State.WithOverrides(w.VisitKey, node)
+	if most, _ := node.Retries(f.Code); f.Permanent || m.State.StoppedWithRun(w) || w.FailedAttempts+1 >= most {
 		m.final(w, domain.NodeFailed, nil, f, fill)
 		return nil
 	}

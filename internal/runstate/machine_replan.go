@@ -11,11 +11,10 @@ import (
 )
 
 // mayReplan reports whether a failure of this step leads to a new version.
-func mayReplan(m *Machine, w *Step) bool {
-	node := &m.Program.Nodes[w.Node]
-	return node.OnError == walk.OnErrorReplan && w.Item == NoItem && !w.ReplanAbandoned && m.env.Options.Replans &&
-		m.State.ReplanCount < m.env.Options.MaxReplans && !m.State.Cancelled && !m.State.Walk.Stopping() &&
-		!slices.ContainsFunc(node.Out, func(e walk.ProgramEdge) bool { return e.Cond.OnFailure() })
+func mayReplan(m *Machine, w *Step, f *domain.Failure) bool {
+	edge, on := m.Program.Nodes[w.Node].AfterFailure(ToPlanner(f))
+	return edge < 0 && on == walk.OnErrorReplan && w.Item == NoItem && !w.ReplanAbandoned && m.env.Options.Replans &&
+		m.State.ReplanCount < m.env.Options.MaxReplans && !m.State.Cancelled && !m.State.Walk.Stopping()
 }
 
 // awaitReplan records that a step failed and that the run waits for a new version.

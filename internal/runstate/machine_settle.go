@@ -14,7 +14,7 @@ import (
 // more fields of the row. Each finished step has its own checkpoint.
 func (m *Machine) final(w *Step, status domain.NodeStatus, out any, f *domain.Failure, fill func(*domain.Entry)) {
 	m.separate()
-	if status == domain.NodeFailed && mayReplan(m, w) {
+	if status == domain.NodeFailed && mayReplan(m, w, f) {
 		awaitReplan(m, w, f, fill)
 		return
 	}

@@ -29,9 +29,11 @@ func NewCompiled(compiled *walk.Program, v domain.Version) *Compiled {
 			p.HasPlans, many = true, many || n.Foreach != nil
 			p.MaxChildren++
 		}
-		p.Replans = p.Replans || n.OnError == walk.OnErrorReplan
+		p.Replans = p.Replans || n.Replans()
 		for _, out := range n.Out {
-			p.Predecessors[out.To] = append(p.Predecessors[out.To], i)
+			if out.To != walk.End {
+				p.Predecessors[out.To] = append(p.Predecessors[out.To], i)
+			}
 		}
 		p.Predecessors[i] = append(p.Predecessors[i], n.Needs...)
 	}
@@ -81,7 +83,9 @@ func (p *Compiled) After(i int) map[int]bool {
 func (p *Compiled) Next(i int) []int {
 	var list []int
 	for _, e := range p.Nodes[i].Out {
-		list = append(list, e.To)
+		if e.To != walk.End {
+			list = append(list, e.To)
+		}
 	}
 	return append(list, p.Nodes[i].Dependents...)
 }

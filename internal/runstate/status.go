@@ -18,7 +18,8 @@ func FailureMessage(s *State) (message domain.Message, node string) {
 	if !ok {
 		return f.Localize(), f.Node
 	}
-	most, last := s.Program.Nodes[i].MaxAttempts, 0
+	last := 0
+	most, _ := s.Program.Nodes[i].Retries(f.Code)
 	for k, p := range s.Carried {
 		if k.Node == i {
 			last = max(last, p.Attempt)
@@ -54,8 +55,12 @@ func CompletedMessage(s *State) (message domain.Message, node string) {
 func RetryMessage(s *State, w domain.Wait) (message domain.Message, node string) {
 	for _, k := range s.OpenSteps() {
 		if n := s.Program.Nodes[k.Node]; n.ID == w.Node && k.Visit == w.Visit && k.Item == w.Item {
-			return domain.Messagef("%s will be tried again after %d of %d attempts: %s", w.Node, k.Attempt, max(n.MaxAttempts,
-				k.Attempt+1), waitText(w)), w.Node
+			most := n.MaxAttempts
+			if k.Failure != nil {
+				most, _ = n.Retries(k.Failure.Code)
+			}
+			return domain.Messagef("%s will be tried again after %d of %d attempts: %s", w.Node, k.Attempt, max(most, k.Attempt+1),
+				waitText(w)), w.Node
 		}
 	}
 	return WaitMessage(domain.WaitRetry, []domain.Wait{w})

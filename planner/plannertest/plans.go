@@ -96,6 +96,26 @@ func graph(t *rapid.T, m map[string]any) {
 			loop[i] = true
 		}
 	}
+	entered := map[int]bool{}
+	for _, e := range edges {
+		for i := range count {
+			entered[i] = entered[i] || e.(map[string]any)["to"] == name(i)
+		}
+	}
+	for i := range count {
+		var targets []string
+		for j := i + 1; j < count; j++ {
+			if entered[j] && region[j] == region[i] {
+				targets = append(targets, name(j))
+			}
+		}
+		if on := onError(t, targets); on != nil {
+			nodes[name(i)].(map[string]any)["on_error"] = on
+		}
+		if rapid.IntRange(0, 9).Draw(t, "end") == 0 {
+			edges = append(edges, edge(t, i, walk.End))
+		}
+	}
 	for range rapid.IntRange(0, count).Draw(t, "extra") {
 		from, to := rapid.IntRange(0, count-1).Draw(t, "from"), rapid.IntRange(0, count-1).Draw(t, "to")
 		if region[from] != region[to] || region[to] == to && (to != 0 || needs) || to <= from && !loop[region[to]] {
@@ -131,18 +151,44 @@ func graph(t *rapid.T, m map[string]any) {
 	}
 }
 
+// onError draws an action, or rules, of which some lead to a later node of the same region.
+func onError(t *rapid.T, targets []string) any {
+	switch rapid.IntRange(0, 7).Draw(t, "on_error") {
+	case 0:
+		return "fail"
+	case 1:
+		return "skip"
+	case 2:
+		return "continue"
+	case 3, 4:
+		var rules []any
+		for range rapid.IntRange(1, 3).Draw(t, "rules") {
+			rule := map[string]any{"to": rapid.SampledFrom(append([]string{"fail", "skip", "continue", walk.EndName}, targets...)).
+				Draw(t, "target")}
+			if code := rapid.SampledFrom([]any{nil, "chance", "rejected", []any{"timeout", "chance"}, "foreach_not_a_list"}).
+				Draw(t, "code"); code != nil {
+				rule["code"] = code
+			}
+			rules = append(rules, rule)
+		}
+		return rules
+	}
+	return nil
+}
+
 func edge(t *rapid.T, from, to int) any {
 	c := rapid.SampledFrom([]string{"", "", "default", "last.n==1", "last.n!=2", "failed", "failed: chance", "failed: timeout, rejected",
 		"expr: last.n > 1", "expr: input.x == 3", "expr: last.gone.n > 1", "input.y==1",
 		fmt.Sprintf("output.%s.n==%d", name(from), 3)}).
 		Draw(t, "condition")
-	return map[string]any{"from": name(from), "to": name(to), "condition": c}
+	target := walk.EndName
+	if to != walk.End {
+		target = name(to)
+	}
+	return map[string]any{"from": name(from), "to": target, "condition": c}
 }
 
 func behaviour(t *rapid.T, n map[string]any, i int) {
-	if on := rapid.SampledFrom([]string{"", "", "fail", "skip", "continue"}).Draw(t, "on_error"); on != "" {
-		n["on_error"] = on
-	}
 	if v := rapid.SampledFrom([]int{0, 0, 1, 2, 3}).Draw(t, "max_visits"); v > 0 {
 		n["max_visits"] = v
 	}
@@ -166,6 +212,8 @@ func behaviour(t *rapid.T, n map[string]any, i int) {
 func steps(t *rapid.T) []any {
 	count := rapid.IntRange(1, 7).Draw(t, "steps")
 	free := rapid.Bool().Draw(t, "in order")
+	// handler: rules may lead to the last step, which then has no dependencies.
+	handler := count > 1 && rapid.IntRange(0, 2).Draw(t, "handler") == 0
 	var list []any
 	for i := range count {
 		s := map[string]any{"id": name(i), "tool": "work", "order": i + 1}
@@ -175,19 +223,23 @@ func steps(t *rapid.T) []any {
 				s["on_reject"] = "continue"
 			}
 		}
-		if on := rapid.SampledFrom([]string{"", "", "skip", "continue"}).Draw(t, "on_error"); on != "" {
+		targets := []string{}
+		if handler { // the last step
+			targets = []string{name(count - 1)}
+		}
+		if on := onError(t, targets); on != nil && (i < count-1 || !handler) {
 			s["on_error"] = on
 		}
 		var of []any
 		for j := range i {
-			if !free && rapid.IntRange(0, 2).Draw(t, "dependency") == 0 {
+			if !free && (i < count-1 || !handler) && rapid.IntRange(0, 2).Draw(t, "dependency") == 0 {
 				of = append(of, name(j))
 			}
 		}
 		if of != nil {
 			s["dependencies"] = of
 		}
-		if of != nil || free && i > 0 {
+		if of != nil || free && i > 0 && (i < count-1 || !handler) {
 			switch c := rapid.SampledFrom([]string{"", "", "success", "failure", "always", "custom"}).Draw(t, "condition"); c {
 			case "":
 			case "custom":

@@ -44,7 +44,10 @@ type node struct {
 	// continued: the latest iteration failed under on_error: continue. Nodes that need it treat it
 	// as completed.
 	continued bool
-	chosen    bool // of a node with needs: ready or skipped
+	// handed: it failed and an edge handled that, or, in a plan of steps in order, it was skipped because
+	// of such a step.
+	handed bool
+	chosen bool // of a node with needs: ready or skipped
 	// unhandled: the latest iteration failed and nothing handled it, or it was cancelled.
 	unhandled bool
 }
@@ -158,7 +161,7 @@ func (r *Reference) NextItem(k walk.VisitKey) int {
 	next, over, running := -1, false, false
 	for i := range v.items {
 		it := &v.items[i]
-		over = over || it.status == walk.Cancelled || it.status == walk.Failed && r.p.Nodes[k.Node].OnError != walk.OnErrorContinue
+		over = over || it.status == walk.Cancelled || it.status == walk.Failed && !continued(&r.p.Nodes[k.Node], it.failure)
 		running = running || it.started && it.status == ""
 		if !it.started && next < 0 {
 			next = i

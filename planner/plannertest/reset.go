@@ -40,7 +40,7 @@ func (r *Reference) undone(s walk.Settlement) bool {
 		return false
 	}
 	if def.Foreach != nil && s.Item >= 0 {
-		return s.Status == walk.Cancelled || s.Status == walk.Failed && def.OnError != walk.OnErrorContinue
+		return s.Status == walk.Cancelled || s.Status == walk.Failed && !continued(def, s.Failure)
 	}
 	return true
 }

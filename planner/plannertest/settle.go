@@ -34,8 +34,10 @@ func (r *Reference) Settle(s walk.Settlement) (walk.Decision, error) {
 	n.settled, n.status, n.output, n.has, n.failure, n.unhandled = true, s.Status, nil, false, s.Failure, false
 	n.continued = false
 
+	n.handed = false
+
 	edge, last := -1, any(nil)
-	errorEdge := slices.IndexFunc(def.Out, func(e walk.ProgramEdge) bool { return s.Failure != nil && e.Cond.Catches(s.Failure.Code) })
+	errorEdge, onError := afterFailure(def, s.Failure)
 	follow := true // whether to evaluate the edges
 	switch {
 	case s.Status == walk.Completed:
@@ -44,10 +46,10 @@ func (r *Reference) Settle(s walk.Settlement) (walk.Decision, error) {
 		n.unhandled, follow = true, false
 	case s.Status == walk.Skipped: // by an operator
 	case errorEdge >= 0:
-		d.Handled, edge, last, follow = "edge", errorEdge, failureValue(s.Failure, def.ID), false
-	case def.OnError == walk.OnErrorContinue:
+		d.Handled, edge, last, follow, n.handed = "edge", errorEdge, failureValue(s.Failure, def.ID), false, true
+	case onError == walk.OnErrorContinue:
 		d.Handled, n.continued, n.has = "continue", true, true
-	case def.OnError == walk.OnErrorSkip:
+	case onError == walk.OnErrorSkip:
 		d.Handled, n.status = "skip", walk.Skipped
 	case !rejection(def, s.Failure) && slices.ContainsFunc(r.needing(s.Node), func(i int) bool {
 		return r.p.Nodes[i].When == walk.WhenFailure && r.p.Nodes[i].WhenCond == nil
@@ -58,7 +60,7 @@ func (r *Reference) Settle(s walk.Settlement) (walk.Decision, error) {
 		r.refused = r.refused || rejection(def, s.Failure)
 		r.fail(at(s.Failure, def.ID), def.ID, false)
 	}
-	if d.Handled != "edge" {
+	if d.Handled != "edge" || def.Out[edge].To == walk.End {
 		r.last = last
 	}
 	if follow {
@@ -66,9 +68,11 @@ func (r *Reference) Settle(s walk.Settlement) (walk.Decision, error) {
 	}
 	if edge >= 0 {
 		if !(len(def.Out) == 1 && def.Out[0].Cond.Fallback()) { // the zero decision records that
-			d.Edge, d.To = def.Out[edge].Position+1, r.p.Nodes[def.Out[edge].To].ID
+			d.Edge, d.To = def.Out[edge].Position+1, target(r.p, def.Out[edge].To)
 		}
-		r.take(def.Out[edge].To, last, &d)
+		if to := def.Out[edge].To; to != walk.End {
+			r.take(to, last, &d)
+		}
 	}
 	r.bury(&d)
 	r.settledNeed(s.Node, &d)
@@ -90,11 +94,11 @@ func (r *Reference) settleItem(v *visit, def *walk.ProgramNode, s walk.Settlemen
 		case walk.Completed:
 			outputs[i] = it.output
 		case walk.Failed:
-			if def.OnError == walk.OnErrorContinue {
+			if continued(def, it.failure) {
 				instead := failureValue(it.failure, "").(map[string]any)
 				outputs[i] = map[string]any{"error": instead["error"], "code": instead["code"]}
 			}
-			if (first == nil || rejection(def, it.failure) && !rejection(def, first.failure)) && def.OnError != walk.OnErrorContinue {
+			if (first == nil || rejection(def, it.failure) && !rejection(def, first.failure)) && !continued(def, it.failure) {
 				first = it
 			}
 		case walk.Cancelled:
@@ -140,7 +144,7 @@ func (r *Reference) choose(def *walk.ProgramNode, last any, d *walk.Decision) in
 			continue
 		}
 		holds, ev, f := e.Cond.Evaluate(r.env(last))
-		ev.To = r.p.Nodes[e.To].ID
+		ev.To = target(r.p, e.To)
 		d.Evaluated = append(d.Evaluated, ev)
 		if f != nil {
 			d.Failure = at(f, def.ID)
@@ -208,7 +212,9 @@ func (r *Reference) reach() []bool {
 		}
 		reached[i] = true
 		for _, e := range r.p.Nodes[i].Out {
-			from(e.To)
+			if e.To != walk.End {
+				from(e.To)
+			}
 		}
 	}
 	for i := range r.nodes {
@@ -249,6 +255,7 @@ func (r *Reference) activate(j int, d *walk.Decision) {
 	n.chosen = true
 	switch {
 	case !runs:
+		n.handed = r.p.Sequential && slices.ContainsFunc(def.Needs, func(need int) bool { return r.nodes[need].handed })
 		d.Settled = append(d.Settled, walk.Consequence{Node: def.ID, Status: "skipped", Evaluated: ev})
 		n.settled, n.status = true, walk.Skipped
 		r.bury(d)
@@ -286,7 +293,8 @@ func (r *Reference) joins(def *walk.ProgramNode) bool {
 	case walk.WhenNoneFailed:
 		return failed+cancelled == 0
 	}
-	return failed+cancelled == 0 && (r.p.Sequential || completed == len(def.Needs))
+	handed := slices.ContainsFunc(def.Needs, func(j int) bool { return r.nodes[j].handed })
+	return failed+cancelled == 0 && (r.p.Sequential && !handed || completed == len(def.Needs))
 }
 
 // holds evaluates the condition of a node whose needs satisfy its rule.

@@ -118,7 +118,7 @@ func (w *Walk) settleItem(v *visit, s Settlement, recorded *Decision) (ended Sta
 	case Completed:
 		it.outputs[s.Item] = s.Output
 	case Failed:
-		if w.p.Nodes[v.Node].OnError == OnErrorContinue {
+		if w.p.Nodes[v.Node].ContinuesItem(s.Failure) {
 			it.outputs[s.Item] = ItemFailure(s.Failure)
 			break
 		}
@@ -148,12 +148,12 @@ func (w *Walk) settleItem(v *visit, s Settlement, recorded *Decision) (ended Sta
 	return ended, output, failure, nil
 }
 
-// reopen makes failed and cancelled items startable again and returns them. With on_error:
-// continue, failed items count as handled and stay.
-func (it *items) reopen(on OnError) []int {
+// reopen makes failed and cancelled items startable again and returns them. Items that failed with
+// on_error: continue have an output. They count as handled and stay.
+func (it *items) reopen() []int {
 	var again []int
 	for i, st := range it.status {
-		if st == Failed && on != OnErrorContinue || st == Cancelled {
+		if st == Failed && it.outputs[i] == nil || st == Cancelled {
 			it.status[i], it.started[i] = "", false
 			it.settled--
 			again = append(again, i)

@@ -36,7 +36,7 @@ func joins(w *Walk, node *ProgramNode) (runs bool, reason string) {
 		failed, passed = failed || fails, passed || need.passed()
 		blocks := !need.passed()
 		if w.p.Sequential || node.When == WhenNoneFailed { // a skipped step does not block
-			blocks = fails || need.status == Cancelled
+			blocks = fails || need.status == Cancelled || need.handedOver
 		}
 		if blocks && blocked == "" {
 			blocked = fmt.Sprintf("%s was %s", w.p.Nodes[j].ID, need.status)

@@ -114,7 +114,9 @@ type Attempts struct {
 	Backoff     Backoff
 	Timeout     time.Duration // of one attempt; 0 means no limit
 	OnError     OnError
-	OnReject    OnReject // if the node has type approval
+	// Rules refine retries and OnError by the code of the failure.
+	Rules    []ErrorRule
+	OnReject OnReject // if the node has type approval
 }
 
 // StepFacts holds the facts of a step in a step plan for messages to agents, for events, and for
@@ -128,8 +130,9 @@ type StepFacts struct {
 
 // ProgramEdge is a compiled edge.
 type ProgramEdge struct {
-	To       int
-	Position int // index in the document's list of edges
+	To       int  // position of the node, or End
+	Position int  // index in the document's list of edges; for an edge of a rule, after all of them
+	Rule     bool // made from a rule of on_error
 	Text     string
 	Cond     *Condition
 }

@@ -72,7 +72,7 @@ func (p *Program) Fingerprint(node int) string {
 	}
 	edges := make([]any, len(n.Out))
 	for i, e := range n.Out {
-		edges[i] = []any{p.Nodes[e.To].ID, e.Text}
+		edges[i] = []any{p.Target(e), e.Text}
 	}
 	when := string(n.When)
 	if n.WhenCond != nil {
@@ -93,6 +93,9 @@ func (p *Program) Fingerprint(node int) string {
 		names(n.Needs), when, foreach, metadata,
 		n.MaxVisits, n.MaxAttempts, fmt.Sprint(n.Backoff), n.Timeout.String(), string(n.OnError), string(n.OnReject),
 		string(n.Effect), n.Task}
+	for _, r := range n.Rules {
+		fields = append(fields, fmt.Sprint(r.Codes, r.MaxAttempts, r.Backoff, r.Edge, r.OnError))
+	}
 	if p.readsValues(n) { // a changed constant changes what the visit would do
 		fields = append(fields, p.Values)
 	}

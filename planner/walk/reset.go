@@ -40,7 +40,7 @@ func (w *Walk) reset(recorded *Reset) (Reset, *Failure) {
 			v := n.previous
 			opened := ResetVisit{Node: w.p.Nodes[i].ID, Visit: v.Visit}
 			if v.items != nil {
-				opened.Items = v.items.reopen(w.p.Nodes[i].OnError)
+				opened.Items = v.items.reopen()
 			}
 			r.Reopened = append(r.Reopened, opened)
 			*n = nodeState{visits: v.Visit, decided: n.decided, visitResult: n.resultBefore}
@@ -118,7 +118,7 @@ func (w *Walk) undo() (undone, forgotten []bool) {
 		i := queue[0]
 		queue = queue[1:]
 		for _, e := range w.p.Nodes[i].Out {
-			if !reached[e.To] {
+			if e.To != End && !reached[e.To] {
 				reached[e.To] = true
 				queue = append(queue, e.To)
 				if w.nodes[e.To].unvisited {

@@ -68,7 +68,7 @@ func (d *decider) settle(s Settlement) error {
 	before := n.visitResult
 	n.visitResult, n.unhandled = visitResult{status: s.Status, failure: s.Failure}, false
 	n.previous, n.resultBefore, n.decisionFailure = nil, visitResult{}, nil
-	take := true // whether an edge may be taken
+	take, edge := true, -1 // whether an edge may be chosen, and the edge that a failure takes
 	last := s.Output
 	switch s.Status {
 	case Completed:
@@ -76,7 +76,7 @@ func (d *decider) settle(s Settlement) error {
 	case Skipped: // by a person, after the start
 		last = nil
 	case Failed:
-		take, last = d.handle(n, node, s)
+		take, edge, last = d.handle(n, node, s)
 	case Cancelled:
 		take, last = false, nil
 	}
@@ -88,13 +88,11 @@ func (d *decider) settle(s Settlement) error {
 	} else {
 		n.hasOutput = false
 	}
-	if d.made.Handled != "edge" {
+	if edge < 0 || node.Out[edge].To == End {
 		w.last, w.lastNode = last, s.Node
 	}
-	edge := -1
-	if d.made.Handled == "edge" {
-		edge = catching(node, s.Failure)
-		d.made.Edge, d.made.To = node.Out[edge].Position+1, w.p.Nodes[node.Out[edge].To].ID
+	if edge >= 0 {
+		d.chosen(node, edge)
 	} else if take && len(node.Out) > 0 {
 		var err error
 		if edge, err = d.choose(node, last); err != nil {
@@ -118,44 +116,36 @@ func (w *Walk) close(v *visit) {
 	}
 }
 
-// handle returns what follows a failure of a visit.
-func (d *decider) handle(n *nodeState, node *ProgramNode, s Settlement) (take bool, last any) {
+// handle returns what follows a failure of a visit: an edge, or -1 and whether one may be chosen.
+func (d *decider) handle(n *nodeState, node *ProgramNode, s Settlement) (take bool, edge int, last any) {
 	w := d.w
 	if s.Failure != nil {
 		s.Failure.Node = node.ID
 	}
+	edge, on := node.AfterFailure(s.Failure)
 	switch {
-	case catching(node, s.Failure) >= 0:
-		d.made.Handled = "edge"
-		return true, errorValue(s.Failure, node.ID)
-	case node.OnError == OnErrorContinue:
+	case edge >= 0:
+		d.made.Handled, n.handedOver = "edge", true
+		return true, edge, errorValue(s.Failure, node.ID)
+	case on == OnErrorContinue:
 		d.made.Handled = "continue"
 		n.continued, n.hasOutput = true, true
-		return true, nil
-	case node.OnError == OnErrorSkip:
+		return true, -1, nil
+	case on == OnErrorSkip:
 		d.made.Handled = "skip"
 		n.status = Skipped
-		return true, nil
+		return true, -1, nil
 	}
 	if !node.rejectedWith(s.Failure) && slices.ContainsFunc(node.Dependents, func(i int) bool {
 		return w.p.Nodes[i].When == WhenFailure && w.p.Nodes[i].WhenCond == nil
 	}) {
 		d.made.Handled = "when"
-		return false, nil
+		return false, -1, nil
 	}
 	n.unhandled = true
 	w.rejected = w.rejected || node.rejectedWith(s.Failure)
 	w.failRun(s.Failure, node.ID)
-	return false, nil
-}
-
-// catching is the first error edge out of a node that a failure takes; -1: none.
-func catching(node *ProgramNode, f *Failure) int {
-	code := CodeFailed
-	if f != nil {
-		code = f.Code
-	}
-	return slices.IndexFunc(node.Out, func(e ProgramEdge) bool { return e.Cond.Catches(code) })
+	return false, -1, nil
 }
 
 // failRun records an unhandled failure.
@@ -217,7 +207,7 @@ func (d *decider) choose(node *ProgramNode, last any) (int, error) {
 		}
 		candidates = true
 		holds, ev, failure := e.Cond.evaluate(&s)
-		ev.To = w.p.Nodes[e.To].ID
+		ev.To = w.p.Target(e)
 		d.made.Evaluated = append(d.made.Evaluated, ev)
 		if failure != nil {
 			failure.Node = node.ID
@@ -244,8 +234,7 @@ func (d *decider) choose(node *ProgramNode, last any) (int, error) {
 }
 
 func (d *decider) chosen(node *ProgramNode, i int) int {
-	w := d.w
-	d.made.Edge, d.made.To = node.Out[i].Position+1, w.p.Nodes[node.Out[i].To].ID
+	d.made.Edge, d.made.To = node.Out[i].Position+1, d.w.p.Target(node.Out[i])
 	return i
 }
 
@@ -253,7 +242,7 @@ func (d *decider) chosen(node *ProgramNode, i int) int {
 func (d *decider) move(node *ProgramNode, edge int, last any) {
 	w := d.w
 	t := w.tokenOf(node.Index)
-	if edge < 0 {
+	if edge < 0 || node.Out[edge].To == End {
 		if t != nil {
 			t.ended = true
 			d.skipDeadPaths(t)
@@ -330,7 +319,7 @@ func (w *Walk) unreachable(t *token) []int {
 		v := queue[0]
 		queue = queue[1:]
 		for _, e := range w.p.Nodes[v].Out {
-			if w.stamps[e.To] != w.stampNext {
+			if e.To != End && w.stamps[e.To] != w.stampNext {
 				w.stamps[e.To] = w.stampNext
 				queue = append(queue, e.To)
 			}
@@ -383,6 +372,7 @@ func (d *decider) decide(i int) {
 	n.status, n.unvisited = Skipped, true
 	if w.p.Sequential {
 		w.last = nil
+		n.handedOver = slices.ContainsFunc(node.Needs, func(j int) bool { return w.nodes[j].handedOver })
 	}
 	if t := w.tokens[i]; t != nil {
 		t.ended = true

@@ -59,6 +59,9 @@ type visitResult struct {
 	hasOutput bool
 	failure   *Failure
 	continued bool // failed with on_error: continue; for dependents it counts as completed with output null
+	// handedOver: it failed, and an edge handled that. In a plan of steps in order, the steps after it are
+	// skipped, and their handedOver is set, too.
+	handedOver bool
 }
 
 // passed reports whether the node counts as completed for its dependents.

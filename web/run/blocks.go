@@ -292,7 +292,7 @@ func (b inspectorPart) definition(node string) kit.Block {
 	}
 	var edges []any
 	for _, e := range n.Out {
-		text := "→ " + b.program.Nodes[e.To].ID
+		text := "→ " + b.program.Target(e)
 		if e.Text != "" {
 			text += ", " + e.Text
 		}

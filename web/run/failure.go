@@ -113,7 +113,8 @@ func (b *headPart) failureTags(e *domain.RunError) []kit.Tag {
 	}
 	if st := b.lastOf(e.Node); st != nil && len(st.attempts) > 0 {
 		n := len(st.attempts)
-		text := b.T("%s of %s attempts", strconv.Itoa(n), strconv.Itoa(max(b.program.Nodes[i].MaxAttempts, n)))
+		most, _ := b.program.Nodes[i].Retries(e.Code)
+		text := b.T("%s of %s attempts", strconv.Itoa(n), strconv.Itoa(max(most, n)))
 		out = append(out, kit.Tag{Text: text})
 	}
 	switch b.effects[i] {

@@ -2,12 +2,13 @@ package run
 
 import (
 	"cmp"
-	"github.com/kairosd/kairosd/internal/domain"
 	"maps"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/kairosd/kairosd/internal/domain"
 
 	"github.com/kairosd/kairosd/web/kit"
 	part "github.com/kairosd/kairosd/web/part/run"

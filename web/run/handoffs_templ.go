@@ -5,15 +5,14 @@ package run
 
 //lint:file-ignore SA4006 This context is only used if a nested component is present.
 
-import "github.com/a-h/templ"
-import templruntime "github.com/a-h/templ/runtime"
-
 import (
+	"strings"
+
+	"github.com/a-h/templ"
+	templruntime "github.com/a-h/templ/runtime"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/part/handoff"
 )
-
-import "strings"
 
 // handoffs is a drawing of who gave work to whom, and a table that says the same in words.
 func handoffs(h Handoffs) templ.Component {

@@ -259,8 +259,8 @@ func (b inspectorPart) aboutNode(node string) string {
 		if n.Timeout > 0 {
 			out = append(out, b.T("timeout")+" "+n.Timeout.String())
 		}
-		if n.MaxAttempts > 1 {
-			out = append(out, b.N(n.MaxAttempts, "at most %s attempt", "at most %s attempts"))
+		if n := n.MostAttempts(); n > 1 {
+			out = append(out, b.N(n, "at most %s attempt", "at most %s attempts"))
 		}
 		if b.effects[i] == walk.EffectUnsafe {
 			out = append(out, b.T("side effects"))

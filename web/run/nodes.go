@@ -30,7 +30,9 @@ func (b *record) sources() map[int][]string {
 		b.into = map[int][]string{}
 		for i := range b.program.Nodes {
 			for _, e := range b.program.Nodes[i].Out {
-				b.into[e.To] = append(b.into[e.To], b.program.Nodes[i].ID)
+				if e.To != walk.End {
+					b.into[e.To] = append(b.into[e.To], b.program.Nodes[i].ID)
+				}
 			}
 		}
 	}
@@ -75,7 +77,7 @@ func (b *record) ahead() map[int]bool {
 	next := func(i int, to string) {
 		n := &b.program.Nodes[i]
 		for _, e := range n.Out {
-			if to == "" || b.program.Nodes[e.To].ID == to {
+			if e.To != walk.End && (to == "" || b.program.Nodes[e.To].ID == to) {
 				reach(e.To)
 			}
 		}

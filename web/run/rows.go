@@ -138,7 +138,7 @@ func (t *timelinePage) notes(st *step) (string, *Countdown) {
 	var out []string
 	most := 1
 	if i, ok := t.program.Index[st.node]; ok {
-		most = t.program.Nodes[i].MaxAttempts
+		most = t.program.Nodes[i].MostAttempts()
 		if t.effects[i] == walk.EffectUnsafe {
 			out = append(out, t.T("side effects"))
 		}

@@ -197,9 +197,9 @@ func (b statePart) state() StateView {
 }
 
 // continues reports whether a failure of a node is continued.
-func (b *record) continues(node string) bool {
+func (b *record) continues(node string, f *domain.Failure) bool {
 	i, ok := b.program.Index[node]
-	return ok && b.program.Nodes[i].OnError == walk.OnErrorContinue
+	return ok && b.program.Nodes[i].ContinuesItem(&walk.Failure{Code: f.Code})
 }
 
 // itemsUntil is the outputs of a foreach visit up to a row, as a list; nil when
@@ -224,7 +224,7 @@ func (b statePart) itemsUntil(last domain.Entry, most int) domain.RawJSON {
 			if v, err = jsonvalue.Decode(e.Output); err != nil {
 				return nil
 			}
-		case e.Failure != nil && b.continues(e.Node):
+		case e.Failure != nil && b.continues(e.Node, e.Failure):
 			v = walk.ItemFailure(&walk.Failure{Code: e.Failure.Code, Message: e.Failure.Message})
 		default:
 			continue

@@ -122,7 +122,7 @@ func (s *story) done(node, to string, from, until time.Duration, output string) 
 func (s *story) leads(node, to string) domain.RawJSON {
 	d := walk.Decision{To: to}
 	for _, e := range s.program.Nodes[s.program.Index[node]].Out {
-		id := s.program.Nodes[e.To].ID
+		id := s.program.Target(e)
 		if e.Cond != nil && e.Text != "" && e.Text != "default" {
 			d.Evaluated = append(d.Evaluated, walk.Evaluation{To: id, Condition: e.Text, Result: fmt.Sprint(id == to), Saw: "yes"})
 		}

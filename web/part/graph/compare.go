@@ -118,7 +118,7 @@ func compared(a, b *walk.Program) *Comparison {
 		out := map[link]int{}
 		for i := range of.Nodes {
 			for _, e := range of.Nodes[i].Out {
-				out[link{of.Nodes[i].ID, of.Nodes[e.To].ID, e.Text}] = e.Position
+				out[link{of.Nodes[i].ID, of.Target(e), e.Text}] = e.Position
 			}
 		}
 		return out
@@ -151,11 +151,13 @@ func compared(a, b *walk.Program) *Comparison {
 	for i := range a.Nodes {
 		from := &p.Nodes[index[a.Nodes[i].ID]]
 		for _, e := range a.Nodes[i].Out {
-			to := a.Nodes[e.To].ID
+			to := a.Target(e)
 			if _, ok := after[link{from.ID, to, e.Text}]; ok {
 				continue
 			}
-			e.To, e.Position = index[to], removedFrom+e.Position
+			if e.Position += removedFrom; e.To != walk.End {
+				e.To = index[to]
+			}
 			from.Out = append(from.Out, e)
 			c.edges[e.Position] = partRemoved
 		}

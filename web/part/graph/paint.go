@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kairosd/kairosd/internal/diagram"
+	"github.com/kairosd/kairosd/planner/walk"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/ui"
 )
@@ -124,7 +125,7 @@ func (p *Painter) node(c *ui.Context, n *diagram.Node) Node {
 	switch {
 	case p.States != nil:
 		description = p.state(c, &v, n)
-	case p.Href != nil:
+	case p.Href != nil && n.ID != walk.EndName:
 		v.Href = p.Href(n.Members[0])
 	}
 	if p.Overlay != nil {

@@ -314,7 +314,7 @@ func (r *request) nextAttempts(p *PreviewPage, d domain.RunDetail) error {
 		}
 		most := done + 1
 		if i, ok := program.Index[w.Node]; ok {
-			most = max(most, program.Nodes[i].MaxAttempts)
+			most = max(most, program.Nodes[i].MostAttempts())
 		}
 		p.Sentence += " " + r.T(
 			"Attempt %s of %s of %s would begin automatically at %s, %s.",
