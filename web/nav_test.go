@@ -38,7 +38,7 @@ func TestTheNavigationHasEightWords(t *testing.T) {
 		for page, current := range map[string]string{"/": "Home", "/runs": "Runs", "/audit": "Audit", "/me": ""} {
 			body := who.b.Get(page).Body
 			nav := part(body, `<nav class="nav"`)
-			if got := webtest.Words(nav); got != "Home Runs Approvals Plans Agents Handoffs Audit System" {
+			if got := webtest.Words(nav); got != "Home Runs Inbox Plans Agents Handoffs Audit System" {
 				t.Errorf("%s: %s reads %q", page, who.initials, got)
 			}
 			at := ""

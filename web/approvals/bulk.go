@@ -3,12 +3,13 @@ package approvals
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/kit"
-	"github.com/kairosd/kairosd/web/link"
+	"github.com/kairosd/kairosd/web/part/approval"
 	"github.com/kairosd/kairosd/web/ui"
 )
 
@@ -23,7 +24,7 @@ func (s *section) similar(c *ui.Context) (list []domain.Approval, answer string,
 	all, err := s.App.Approvals.List(
 		c,
 		c.Who.Actor(),
-		domain.ApprovalFilter{Plan: plan, Node: node, For: c.Who.Name, Page: domain.Page{Limit: similarMax}},
+		domain.ApprovalFilter{Plan: plan, Node: node, For: c.Who.Name, Page: domain.Page{Limit: approval.TogetherMost}},
 	)
 	if err != nil {
 		return nil, "", err
@@ -42,33 +43,47 @@ func (s *section) similar(c *ui.Context) (list []domain.Approval, answer string,
 }
 
 // bulkApprovals lists each approval that one answer would decide; it is safe to open.
-func (s *section) bulkApprovals(c *ui.Context) error { return s.showSimilar(c, http.StatusOK, "", nil) }
+func (s *section) bulkApprovals(c *ui.Context) error {
+	return s.showSimilar(c, http.StatusOK, "", nil)
+}
 
-func (s *section) showSimilar(c *ui.Context, code int, problem string, refused []string) error {
+// showSimilar lists what one answer would decide, below what became of those that were decided before.
+func (s *section) showSimilar(c *ui.Context, code int, problem string, outcomes []approval.Decided) error {
 	list, answer, err := s.similar(c)
 	if err != nil {
 		return err
 	}
 	p := ApprovalsBulkPage{
-		Plan:    c.Field("plan"),
-		Node:    c.Field("node"),
-		Answer:  answer,
-		Idem:    kit.NewID(),
-		Error:   problem,
-		Refused: refused,
-		Reason:  c.Field("comment"),
+		Plan:     c.Field("plan"),
+		Node:     c.Field("node"),
+		Answer:   answer,
+		Idem:     kit.NewID(),
+		Error:    problem,
+		Outcomes: outcomes,
+		Reason:   c.Field("comment"),
 	}
 	for _, a := range list {
 		v, err := s.Cards.Card(c, a)
 		if err != nil {
 			return err
 		}
+		r := s.Cards.Request(c, []domain.Approval{a})
+		if err := s.Cards.OneClick(c, &r, a, nil); err != nil {
+			return err
+		}
+		v.Facts = append(v.Facts, r.Facts...)
 		p.Items = append(p.Items, v)
 		for _, x := range v.Answers {
 			if x.ID == answer {
 				p.Verb, p.Danger = x.Label, x.Rejects
 			}
 		}
+		if v.Label != "" && !slices.Contains(p.Risks, v.Label) {
+			p.Risks = append(p.Risks, v.Label)
+		}
+	}
+	if p.Danger {
+		p.Risks = nil // rejecting needs no confirmation
 	}
 	p.Heading = c.N(len(list), "%[2]s: %[1]s approval", "%[2]s: %[1]s approvals", p.Verb)
 	if len(list) == 0 {
@@ -87,33 +102,85 @@ func (s *section) decideSimilar(c *ui.Context) error {
 	form := c.Echo.Request().PostForm
 	answer, comment := form.Get("answer"), strings.TrimSpace(form.Get("comment"))
 	items, digests := form["item"], form["digest"]
-	if answer == "" || len(items) == 0 || len(items) > similarMax || len(items) != len(digests) {
-		return domain.Errorf(domain.CodeInvalid, "say which approvals, at most %d, and which answer", similarMax)
+	if answer == "" || len(items) == 0 || len(items) > approval.TogetherMost || len(items) != len(digests) {
+		return domain.Errorf(domain.CodeInvalid, "say which approvals, at most %d, and which answer", approval.TogetherMost)
 	}
-	var refused []string
+	requests := make([]app.DecideRequest, len(items))
 	for i, id := range items {
-		m := c.Meta()
-		if m.Key != "" {
+		requests[i] = app.DecideRequest{Meta: c.Meta(), DecideRequest: domain.DecideRequest{
+			Approval: id, Answer: answer, Comment: comment, Digest: digests[i],
+		}}
+		if m := &requests[i].Meta; m.Key != "" {
 			m.Key += ":" + id
 		}
-		_, err := s.App.Approvals.Decide(
-			c,
-			app.DecideRequest{
-				Meta:          m,
-				DecideRequest: domain.DecideRequest{Approval: id, Answer: answer, Comment: comment, Digest: digests[i]},
-			},
-		)
+	}
+	if form.Get("confirm") == "" {
+		problem, err := s.risky(c, requests)
+		if err != nil {
+			return err
+		}
+		if problem != "" {
+			return s.showSimilar(c, http.StatusUnprocessableEntity, problem, nil)
+		}
+	}
+	outcomes, refused, err := s.decideEach(c, requests)
+	if err != nil {
+		return err
+	}
+	if refused > 0 {
+		err := domain.Errorf(domain.CodeConflict, "%d of %d were not decided", refused, len(items))
+		return s.showSimilar(c, http.StatusConflict, c.Sentence(err), outcomes)
+	}
+	return s.next(c, url.Values{}, items)
+}
+
+// risky is why the requests need a confirmation that their risk was checked; empty: they do not.
+func (s *section) risky(c *ui.Context, requests []app.DecideRequest) (string, error) {
+	for _, r := range requests {
+		a, err := s.App.Approvals.Get(c, c.Who.Actor(), r.Approval)
+		if domain.CodeOf(err) == domain.CodeNotFound {
+			continue // the decision reports it
+		}
+		if err != nil {
+			return "", err
+		}
+		given, err := a.AnswerOf(r.DecideRequest)
+		if err == nil && !given.Rejects() && needsConfirmation(a, r.DecideRequest) {
+			return c.T("Confirm that you have checked the risk: %s", kit.Visible(kit.Cut(a.Label, 80))), nil
+		}
+	}
+	return "", nil
+}
+
+// decideEach decides requests one after the other, and reports what became of each.
+func (s *section) decideEach(c *ui.Context, requests []app.DecideRequest) (out []approval.Decided, refused int, err error) {
+	for _, r := range requests {
+		a, err := s.App.Approvals.Decide(c, r)
+		problem := ""
 		switch domain.CodeOf(err) {
 		case "":
 		case domain.CodeConflict, domain.CodeStale, domain.CodeNotFound, domain.CodeForbidden:
-			refused = append(refused, c.Sentence(err))
+			refused++
+			problem = c.Sentence(err)
+			a, err = s.App.Approvals.Get(c, c.Who.Actor(), r.Approval)
+			if domain.CodeOf(err) == domain.CodeNotFound {
+				out = append(out, approval.Decided{
+					Outcome: approval.NotDecided, Request: kit.Link{Text: kit.Visible(r.Approval)}, Problem: problem,
+				})
+				continue
+			}
+			if err != nil {
+				return nil, 0, err
+			}
 		default:
-			return err
+			return nil, 0, err
 		}
+		d := approval.DecidedOf(c, a)
+		if problem != "" {
+			d.Outcome = approval.NotDecided
+		}
+		d.Problem = problem
+		out = append(out, d)
 	}
-	if len(refused) > 0 {
-		err := domain.Errorf(domain.CodeConflict, "%d of %d were not decided", len(refused), len(items))
-		return s.showSimilar(c, http.StatusConflict, c.Sentence(err), refused)
-	}
-	return c.To(link.With("/approvals", url.Values{"show": {"decided"}, "plan": {form.Get("plan")}}))
+	return out, refused, nil
 }

@@ -52,11 +52,12 @@ func (s *section) decision(c *ui.Context, a domain.Approval) (approval.Card, err
 		return v, nil
 	}
 	if len(a.Form) == 0 {
-		alike, err := s.Reader.ApprovalsCount(c, domain.ApprovalFilter{Plan: a.PlanKey, Node: a.Node, For: c.Who.Name}, similarMax+1)
+		f := domain.ApprovalFilter{Plan: a.PlanKey, Node: a.Node, For: c.Who.Name}
+		alike, err := s.Reader.ApprovalsCount(c, f, approval.TogetherMost+1)
 		if err != nil {
 			return v, err
 		}
-		if n := min(alike, similarMax); n > 1 {
+		if n := min(alike, approval.TogetherMost); n > 1 {
 			for _, x := range v.Answers {
 				v.Similar = append(
 					v.Similar,
@@ -91,6 +92,9 @@ func (s *section) assignees(c *ui.Context, a domain.Approval, v *approval.Card) 
 	return nil
 }
 
+// basisMost is how many facts of the basis of a decision are shown. More are read as JSON.
+const basisMost = 12
+
 // basis is what the question rests on: for an agent's call what it was given and
 // said, else what the step before it made.
 func (s *section) basis(c *ui.Context, a domain.Approval, v *approval.Card) error {
@@ -99,6 +103,9 @@ func (s *section) basis(c *ui.Context, a domain.Approval, v *approval.Card) erro
 		return err
 	}
 	v.Version = fmt.Sprintf("v%d", d.Run.Version)
+	if facts, whole := approval.Basis(a, d.Run.Input, d.Journal, basisMost); whole {
+		v.Basis = facts
+	}
 	var input domain.RawJSON
 	before := &domain.Entry{}
 	for i := range d.Journal {
@@ -280,18 +287,22 @@ func (s *section) after(c *ui.Context, a domain.Approval) error {
 	if err != nil {
 		keep = url.Values{}
 	}
-	list, err := s.App.Approvals.List(
-		c,
-		c.Who.Actor(),
-		domain.ApprovalFilter{For: c.Who.Name, Plan: keep.Get("plan"), Agent: keep.Get("agent"), Page: domain.Page{Limit: 2}},
-	)
-	next := "/approvals"
+	return s.next(c, keep, []string{a.ID})
+}
+
+// next leads from requests that were decided to the next one, of those that the list was narrowed to.
+func (s *section) next(c *ui.Context, keep url.Values, decided []string) error {
+	list, err := s.App.Approvals.List(c, c.Who.Actor(), domain.ApprovalFilter{
+		For: c.Who.Name, Plan: keep.Get("plan"), Agent: keep.Get("agent"), Page: domain.Page{Limit: len(decided) + 1},
+	})
+	at := "/approvals"
 	if err == nil { // the decision is made; where to go next is not worth a failure
-		if i := slices.IndexFunc(list.Items, func(o domain.Approval) bool { return o.ID != a.ID }); i >= 0 {
-			next += "/" + list.Items[i].ID
+		if i := slices.IndexFunc(list.Items, func(o domain.Approval) bool { return !slices.Contains(decided, o.ID) }); i >= 0 {
+			at += "/" + list.Items[i].ID
 		}
 	}
-	return c.To(link.With(next, keep, "show", "", "status", "", "decided", a.ID))
+	keep["decided"] = decided
+	return c.To(link.With(at, keep, "show", "", "status", ""))
 }
 
 // needsConfirmation reports whether an answer needs the confirmation that its risk was checked: that

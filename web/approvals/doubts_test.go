@@ -7,12 +7,14 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// What is in doubt is found beside the approvals.
+// Steps in doubt are in one list with the approvals; those of one step are one entry.
 func TestDoubtsWaitBesideApprovals(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	seed := site.Seed(t)
 	b := site.Browser(t).Login()
-	webtest.HasTexts(t, b.Get("/approvals"), http.StatusOK, "Refund 240?", "/runs/"+seed.InDoubt.ID, "may or may not have happened")
+	site.Run(t, "payment", "null")
+	webtest.HasTexts(t, b.Get("/approvals"), http.StatusOK, "Refund 240?", "/runs/"+seed.InDoubt.ID,
+		"Did the call of pay happen?", "2 runs alike", "Look it up")
 	webtest.HasTexts(t, b.Get("/approvals?status=approved"), http.StatusOK, "No approval is in this state.")
 }

@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	// similarMax is how many approvals one act decides.
-	similarMax = 50
 	// historyMax is how many earlier decisions are counted.
 	historyMax = 10
 	othersMax  = 1000
-	// questionsMax is how many runs of a kind stand below the approvals.
+	// questionsMax is how many runs of a kind the list has besides approvals.
 	questionsMax = 50
+	// oneClickMost is how many requests of a page can be answered in the list.
+	oneClickMost = 20
 )
 
 // inboxFilter reads the address of the list: which approvals, of which plan or agent.
@@ -67,7 +67,7 @@ func (s *section) approval(c *ui.Context) error {
 
 // inbox renders list and decision; chosen is the decision that was requested.
 func (s *section) inbox(c *ui.Context, code int, chosen *domain.Approval, problem string) error {
-	title, id := "Approvals", ""
+	title, id := "Inbox", ""
 	if chosen != nil {
 		title, id = "Approval", chosen.ID
 	}
@@ -76,6 +76,7 @@ func (s *section) inbox(c *ui.Context, code int, chosen *domain.Approval, proble
 		p.Favicon = "waiting"
 	}
 	p.Live = true
+	p.Once = []kit.Once{{ID: approval.AnswersForm, Action: "/approvals", Idem: kit.NewID()}}
 	f, show, keep := s.inboxFilter(c)
 	var list []domain.Approval
 	var err error
@@ -117,16 +118,27 @@ func (s *section) list(c *ui.Context, chosen string) (Inbox, []domain.Approval, 
 	if err != nil {
 		return v, nil, err
 	}
-	for i, a := range list.Items {
+	if chosen == "" && len(list.Items) > 0 {
+		chosen = list.Items[0].ID
+	}
+	cards := make(map[string]approval.Card, len(list.Items))
+	for _, a := range list.Items {
 		card, err := s.Cards.Card(c, a)
 		if err != nil {
 			return v, nil, err
 		}
 		card.Href = link.With(card.Href, keep)
-		card.Current = chosen == a.ID || chosen == "" && i == 0
-		v.Items = append(v.Items, card)
+		card.Current = chosen == a.ID
+		cards[a.ID] = card
+		if !waits(show) {
+			v.Items = append(v.Items, card)
+		}
 	}
-	v.Similar = groups(c, v.Items)
+	if waits(show) {
+		if err := s.requests(c, &v, list.Items, cards, keep); err != nil {
+			return v, nil, err
+		}
+	}
 	at := func(key, cursor string) string {
 		if cursor == "" {
 			return ""
@@ -134,75 +146,137 @@ func (s *section) list(c *ui.Context, chosen string) (Inbox, []domain.Approval, 
 		return link.With("/approvals", keep, key, cursor)
 	}
 	v.Newer, v.Older = at("before", list.Prev), at("after", list.Next)
-	if len(list.Items) == 0 {
-		if err := s.nothingWaits(c, &v, f, show); err != nil {
+	if (show == "mine" || show == "all") && f.Page.After == "" && f.Page.Before == "" {
+		if err := s.openQuestions(c, &v, f); err != nil {
 			return v, nil, err
 		}
 	}
-	if show == "mine" || show == "all" {
-		if err := s.openQuestions(c, &v, f); err != nil {
+	if len(list.Items) == 0 {
+		if err := s.nothingWaits(c, &v, f, show); err != nil {
 			return v, nil, err
 		}
 	}
 	return v, list.Items, nil
 }
 
-// groups are the listed requests that the reader may decide together: several of one step of a plan
-// that ask for no values.
-func groups(c *ui.Context, items []approval.Card) []SimilarGroup {
-	count := map[[2]string]int{}
-	for _, v := range items {
-		if v.Status == "open" && v.CanAct && !v.OwnRun && len(v.Fields) == 0 {
-			count[[2]string{v.Plan, v.Node}]++
+// waits reports whether a list has requests that wait for a decision.
+func waits(show string) bool {
+	return show == "mine" || show == "all" || show == "assigned" || show == "overdue" || show == "open"
+}
+
+// requests adds the open approvals, alike ones as one request.
+func (s *section) requests(c *ui.Context, v *Inbox, list []domain.Approval, cards map[string]approval.Card, keep url.Values) error {
+	for i, group := range approval.Groups(list) {
+		first := cards[group[0].ID]
+		r := s.Cards.Request(c, group)
+		r.Kind = kit.Link{Text: first.Plan + " › " + first.Node, Href: first.PlanHref}
+		r.Href, r.Remark, r.Current = first.Href, remarkOf(c, first, len(group)), first.Current
+		for i := range r.Alike {
+			card := cards[group[i].ID]
+			r.Alike[i].Request.Href, r.Alike[i].Request.Current = card.Href, card.Current
+			if card.Current && i > 0 {
+				r.Current, r.Open = true, true
+			}
+		}
+		if len(group) > 1 {
+			r.Actions = together(c, group, cards)
+		} else if i < oneClickMost {
+			if err := s.Cards.OneClick(c, &r, group[0], url.Values{"keep": {keep.Encode()}}); err != nil {
+				return err
+			}
+		}
+		v.Requests = append(v.Requests, r)
+	}
+	return nil
+}
+
+// remarkOf names the agent, the assignee, and the deadline of a request; a group has several deadlines.
+func remarkOf(c *ui.Context, a approval.Card, n int) string {
+	var out []string
+	if a.Agent != "" {
+		out = append(out, a.By)
+	}
+	if a.Assignee != "" {
+		out = append(out, c.T("for %s", a.Assignee))
+	}
+	if n == 1 && a.HasDeadline {
+		out = append(out, a.Due)
+	}
+	return strings.Join(out, " · ")
+}
+
+// together are the answers to all requests of a group that the reader may decide and that need no values.
+func together(c *ui.Context, group []domain.Approval, cards map[string]approval.Card) (out []kit.Link) {
+	n := 0
+	for _, a := range group {
+		if v := cards[a.ID]; v.Status == "open" && v.CanAct && !v.OwnRun && len(v.Fields) == 0 {
+			n++
 		}
 	}
-	var out []SimilarGroup
-	for _, v := range items {
-		key := [2]string{v.Plan, v.Node}
-		n := count[key]
-		if n < 2 {
-			continue
-		}
-		delete(count, key)
-		g := SimilarGroup{Text: c.N(n, "%s request alike: %s › %s", "%s requests alike: %s › %s", v.Plan, v.Node)}
-		for _, x := range v.Answers {
-			g.Answers = append(g.Answers, kit.Link{
-				Text: c.T("%s all…", x.Label), Danger: x.Rejects,
-				Href: link.With("/approvals/bulk", url.Values{"plan": {v.Plan}, "node": {v.Node}, "answer": {x.ID}}),
-			})
-		}
-		out = append(out, g)
+	if n < 2 {
+		return nil
+	}
+	first := cards[group[0].ID]
+	for _, x := range first.Answers {
+		out = append(out, kit.Link{
+			Text: c.T("%s all…", x.Label), Danger: x.Rejects, Dialog: true,
+			Href: link.With("/approvals/bulk", url.Values{"plan": {first.Plan}, "node": {first.Node}, "answer": {x.ID}}),
+		})
 	}
 	return out
 }
 
-// openQuestions are runs that wait for a person though nothing of theirs asks: with a
-// call in doubt, or over what they may use. Agents ask none of them.
+// openQuestions are runs that wait for a person though nothing of theirs asks: with a call in doubt, which
+// come first, or over what they may use. Agents ask none of them.
 func (s *section) openQuestions(c *ui.Context, p *Inbox, f domain.ApprovalFilter) error {
 	if f.Agent != "" {
 		return nil
 	}
-	for _, q := range []struct {
-		reason domain.WaitReason
-		rows   *[]part.Row
-		more   *string
-	}{{domain.WaitInDoubt, &p.Doubts, &p.MoreDoubts}, {domain.WaitBudget, &p.Over, &p.MoreOver}} {
+	read := func(reason domain.WaitReason, all string) ([]domain.Run, error) {
 		list, err := s.Reader.Runs(
 			c,
-			domain.RunFilter{WaitReasons: []domain.WaitReason{q.reason}, PlanKey: f.Plan, Page: domain.Page{Limit: questionsMax}},
+			domain.RunFilter{WaitReasons: []domain.WaitReason{reason}, PlanKey: f.Plan, Page: domain.Page{Limit: questionsMax}},
 		)
-		if err != nil {
-			return err
-		}
-		if *q.rows = s.rows.Of(c, list.Items); list.Next != "" {
-			at := "waiting:" + string(q.reason)
+		if list.Next != "" {
+			at := "waiting:" + string(reason)
 			if f.Plan != "" {
 				at += " plan:" + filter.Quote(f.Plan)
 			}
-			*q.more = link.List("/runs", at)
+			p.More = append(p.More, kit.Link{Text: all, Href: link.List("/runs", at)})
 		}
+		return list.Items, err
+	}
+	doubts, err := read(domain.WaitInDoubt, c.T("All runs in doubt"))
+	if err != nil {
+		return err
+	}
+	over, err := read(domain.WaitBudget, c.T("All runs that wait for budget"))
+	if err != nil {
+		return err
+	}
+	var first []approval.Request
+	for _, group := range approval.Doubts(doubts) {
+		first = append(first, approval.DoubtRequest(c, group))
+	}
+	p.Requests = append(first, p.Requests...)
+	for _, run := range over {
+		p.Requests = append(p.Requests, overRequest(c, run))
 	}
 	return nil
+}
+
+// overRequest is a run that reached a limit.
+func overRequest(c *ui.Context, run domain.Run) approval.Request {
+	at := "/runs/" + run.ID
+	return approval.Request{
+		Role:    "need",
+		Kind:    kit.Link{Text: c.T("Waiting for budget · %s", kit.Visible(run.PlanKey)), Href: "/plans/" + url.PathEscape(run.PlanKey)},
+		Text:    c.T("May it continue?"),
+		Href:    at,
+		Since:   c.Time(run.StartedAt),
+		Remark:  part.Headline(c, run),
+		Actions: []kit.Link{{Text: c.T("Raise the limit…"), Href: at}},
+	}
 }
 
 // inboxFields fill the form that narrows the inbox: with what was chosen, and the

@@ -3,26 +3,17 @@ package approvals
 import (
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/part/approval"
-	part "github.com/kairosd/kairosd/web/part/run"
 )
 
 // Inbox is the list of what waits for a person.
 type Inbox struct {
-	// Doubts are runs with a call that may or may not have happened, Over those that reached a
-	// limit; where there are more, an address of them all.
-	Doubts, Over         []part.Row
-	MoreDoubts, MoreOver string
-	Items                []approval.Card
-	Similar              []SimilarGroup
-	Newer, Older         string
-	Topic, Address       string
-	Empty, Others        string
-}
-
-// SimilarGroup are requests of one step of a plan that can be decided together.
-type SimilarGroup struct {
-	Text    string
-	Answers []kit.Link
+	// Requests wait for a decision; More leads to those that are not listed. Items were decided.
+	Requests       []approval.Request
+	More           []kit.Link
+	Items          []approval.Card
+	Newer, Older   string
+	Topic, Address string
+	Empty, Others  string
 }
 
 // ApprovalsPage is the inbox with a decision beside it.
@@ -46,6 +37,8 @@ type ApprovalsBulkPage struct {
 	Heading, Verb, Plan, Node, Answer string
 	Items                             []approval.Card
 	Idem, Error, Reason               string
-	Refused                           []string
+	Outcomes                          []approval.Decided
 	Danger                            bool
+	// Risks are what the reader confirms to have checked.
+	Risks []string
 }

@@ -35,14 +35,6 @@ func (b Band) Card() bool {
 	return !b.Empty() && b.ID != "situation" && b.ID != "since" && b.ID != "figures"
 }
 
-// Word is the state of a request in words.
-func (r Request) Word() string {
-	if r.Role == "doubt" {
-		return "In doubt"
-	}
-	return "Waiting for approval"
-}
-
 // role is that of a figure that changed for the better or the worse.
 func (f Figure) role() string {
 	switch {

@@ -4,12 +4,10 @@ import (
 	"net/http"
 
 	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/part/approval"
 	"github.com/kairosd/kairosd/web/part/steps"
 	"github.com/kairosd/kairosd/web/ui"
 )
-
-// answersForm is the form of the buttons that answer a request. They are in a part that follows events.
-const answersForm = "once-answer"
 
 // home shows at a glance what is wrong, what needs a decision, and what runs. Its sections are read and
 // refreshed separately.
@@ -29,7 +27,7 @@ func (s *section) home(c *ui.Context) error {
 	if p.Confirmation != nil {
 		p.Done = ""
 	}
-	p.Once = []kit.Once{{ID: answersForm, Action: "/", Idem: kit.NewID()}}
+	p.Once = []kit.Once{{ID: approval.AnswersForm, Action: "/", Idem: kit.NewID()}}
 	if p.Empty = counts.Total == 0; !p.Empty {
 		s.bands(c, &p)
 	}

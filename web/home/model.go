@@ -38,18 +38,6 @@ type Figure struct {
 	Spark, Share         string
 }
 
-// Request waits for a decision of a person.
-type Request struct {
-	Role                     string // need or doubt
-	Kind                     kit.Link
-	Text, Href, Risk, Remark string
-	Actions                  []kit.Link
-	Facts                    []kit.Fact
-	// Answers are those that take one click.
-	Answers []kit.Link
-	Next    bool // it is the next after one that was answered
-}
-
 // Band is one part of home, refreshed separately.
 type Band struct {
 	ID, Heading  string
@@ -84,7 +72,7 @@ type RestartLine struct {
 // ApprovalsBand is what waits for a decision.
 type ApprovalsBand struct {
 	Sum, Oldest string
-	Requests    []Request
+	Requests    []approval.Request
 }
 
 // NowBand is what runs.

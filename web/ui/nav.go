@@ -22,7 +22,7 @@ type navItem struct {
 var places = []navItem{
 	{"home", "/", locale.Mark("Home"), "i-home", ""},
 	{"runs", "/runs", locale.Mark("Runs"), "i-runs", ""},
-	{"approvals", "/approvals", locale.Mark("Approvals"), "i-inbox", ""},
+	{"approvals", "/approvals", locale.Mark("Inbox"), "i-inbox", ""},
 	{"plans", "/plans", locale.Mark("Plans"), "i-plan", ""},
 	{"agents", "/agents", locale.Mark("Agents"), "i-agent", ""},
 	{"handoffs", "/handoffs", locale.Mark("Handoffs"), "i-handoff", ""},

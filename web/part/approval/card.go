@@ -99,7 +99,7 @@ func (p Ports) Card(c *ui.Context, a domain.Approval) (Card, error) {
 	if a.Agent != "" {
 		v.By = c.T("agent %s", v.Agent)
 	}
-	v.Due = dueWords(c, a)
+	v.Due, v.HasDeadline = dueWords(c, a), !a.DueAt.IsZero()
 	v.StartedBy = kit.Visible(a.StartedBy)
 	if p.TwoPeople() && a.StartedBy != "" {
 		v.Two = c.T("1 of 2: %s started the run; another user must answer", v.StartedBy)

@@ -3,29 +3,45 @@ package approval
 import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// Confirmation is the decision of the reader that led to this page; nil: none did.
+// TogetherMost is how many requests one answer decides.
+const TogetherMost = 50
+
+// Confirmation is what the reader decided before this page; nil: nothing.
 func (p Ports) Confirmation(c *ui.Context) (*Confirmation, error) {
-	id := c.Query("decided")
-	if id == "" {
+	var out Confirmation
+	ids := c.Echo.QueryParams()["decided"]
+	for _, id := range ids[:min(len(ids), TogetherMost)] {
+		a, err := c.Site.App.Approvals.Get(c, c.Who.Actor(), id)
+		if domain.CodeOf(err) == domain.CodeNotFound || err == nil && (a.Status == "open" || a.DecidedBy != c.Who.Name) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		out.Decided = append(out.Decided, DecidedOf(c, a))
+	}
+	switch n := len(out.Decided); {
+	case n == 0:
 		return nil, nil
+	case n > 1:
+		out.Sum = c.N(n, "%s request decided", "%s requests decided")
 	}
-	a, err := c.Site.App.Approvals.Get(c, c.Who.Actor(), id)
-	if domain.CodeOf(err) == domain.CodeNotFound || err == nil && (a.Status == "open" || a.DecidedBy != c.Who.Name) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	v, err := p.Card(c, a)
-	if err != nil {
-		return nil, err
-	}
-	return &Confirmation{
-		Outcome: v.Outcome,
-		Request: kit.Link{Text: v.Message, Href: v.Href},
-		Run:     kit.Link{Text: c.T("Run %s of %s", v.Run, v.Plan), Href: v.RunHref},
-	}, nil
+	return &out, nil
 }
+
+// DecidedOf is a request with its outcome.
+func DecidedOf(c *ui.Context, a domain.Approval) Decided {
+	short := domain.ShortID(a.Run)
+	return Decided{
+		Outcome: outcomeOf(a),
+		Request: kit.Link{Text: kit.Visible(kit.Cut(a.Message, 200)), Href: "/approvals/" + a.ID},
+		Run:     kit.Link{Text: c.T("Run %s of %s", short, a.PlanKey), Href: "/runs/" + a.Run},
+	}
+}
+
+// NotDecided is the outcome of a request that an answer did not reach.
+var NotDecided = kit.Word("need", "i-need", locale.Mark("not decided"), true)

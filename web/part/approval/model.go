@@ -14,6 +14,7 @@ type Card struct {
 	Current           bool // the decision beside the list
 	Since             kit.Time
 	Due               string
+	HasDeadline       bool
 	Action            string
 	Assignee          string
 	History           string
@@ -63,6 +64,7 @@ type Evidence struct {
 	Facts           []kit.Fact // the arguments, where they are few and plain
 	Label           string     // of the risk or amount
 	Why             string     // what a model said of it
+	Basis           []kit.Fact // the input of the run and the outputs before, where they are few and plain
 	Seen            []kit.Block
 	Ahead           []Ahead
 	Changes         []kit.DiffLine // of the values against those proposed
@@ -92,8 +94,15 @@ type Answer struct {
 	Key             string // of the keyboard; empty: none
 }
 
-// Confirmation is a decision that was just made.
+// Confirmation is what was just decided: Sum counts several.
 type Confirmation struct {
+	Sum     string
+	Decided []Decided
+}
+
+// Decided is a request with its outcome. Problem is why it was not decided.
+type Decided struct {
 	Outcome      kit.Status
 	Request, Run kit.Link
+	Problem      string
 }

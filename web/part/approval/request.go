@@ -1,0 +1,191 @@
+package approval
+
+import (
+	"net/url"
+
+	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/link"
+	part "github.com/kairosd/kairosd/web/part/run"
+	"github.com/kairosd/kairosd/web/ui"
+)
+
+// AnswersForm is the form of the buttons that answer a request in a list. The list follows events, so
+// the form is outside of it.
+const AnswersForm = "once-answer"
+
+const (
+	// factsMost is how many facts a request in a list shows.
+	factsMost = 6
+	// basisRows is how many journal rows are read for them.
+	basisRows = 30
+)
+
+// Request waits for a decision of a person: one request, or several alike.
+type Request struct {
+	Role                     string // need or doubt
+	Kind                     kit.Link
+	Text, Href, Risk, Remark string
+	Since                    kit.Time
+	Actions                  []kit.Link
+	Facts                    []kit.Fact
+	// Answers are those that take one click.
+	Answers []kit.Link
+	// Alike are all requests of a group; Together names them, and Open shows them at once.
+	Alike    []Alike
+	Together string
+	Open     bool
+	Next     bool // it is the next after one that was answered
+	Current  bool // the decision beside the list
+}
+
+// Alike is one request of a group.
+type Alike struct {
+	Request kit.Link
+	Run     string
+	Since   kit.Time
+}
+
+// Groups groups open approvals of one step of a plan, in the order of the first of each group.
+func Groups(list []domain.Approval) [][]domain.Approval {
+	return groupBy(list, func(a domain.Approval) [2]string { return [2]string{a.PlanKey, a.Node} })
+}
+
+// Doubts groups runs that have an attempt in doubt by the step.
+func Doubts(list []domain.Run) [][]domain.Run {
+	return groupBy(list, func(r domain.Run) [2]string { return [2]string{r.PlanKey, r.Node} })
+}
+
+func groupBy[T any](list []T, key func(T) [2]string) [][]T {
+	var out [][]T
+	at := map[[2]string]int{}
+	for _, x := range list {
+		k := key(x)
+		if i, ok := at[k]; ok {
+			out[i] = append(out[i], x)
+			continue
+		}
+		at[k] = len(out)
+		out = append(out, []T{x})
+	}
+	return out
+}
+
+// Request is a group of approvals as a list shows it.
+func (p Ports) Request(c *ui.Context, group []domain.Approval) Request {
+	a := group[0]
+	r := Request{
+		Role:  "need",
+		Kind:  kit.Link{Text: kit.Visible(a.PlanKey), Href: "/plans/" + url.PathEscape(a.PlanKey)},
+		Text:  kit.Visible(kit.Cut(a.Message, 200)),
+		Href:  "/approvals/" + a.ID,
+		Risk:  kit.Visible(kit.Cut(a.Label, 80)),
+		Since: c.Time(a.CreatedAt),
+	}
+	if n := len(group); n > 1 {
+		r.Together = c.N(n, "%s request alike", "%s requests alike")
+		for _, a := range group {
+			r.Alike = append(r.Alike, Alike{
+				Request: kit.Link{Text: kit.Visible(kit.Cut(a.Message, 200)), Href: "/approvals/" + a.ID},
+				Run:     domain.ShortID(a.Run), Since: c.Time(a.CreatedAt),
+			})
+		}
+	}
+	return r
+}
+
+// DoubtRequest is a group of runs with an attempt in doubt as a list shows it.
+func DoubtRequest(c *ui.Context, group []domain.Run) Request {
+	run := group[0]
+	at := doubtAt(run)
+	r := Request{
+		Role:    "doubt",
+		Kind:    kit.Link{Text: c.T("In doubt · %s", kit.Visible(run.PlanKey)), Href: "/plans/" + url.PathEscape(run.PlanKey)},
+		Text:    c.T("Did the call of %s happen?", kit.Visible(run.Node)),
+		Href:    at,
+		Since:   c.Time(run.StartedAt),
+		Remark:  part.Headline(c, run),
+		Actions: []kit.Link{{Text: c.T("Look it up"), Href: at}},
+	}
+	if n := len(group); n > 1 {
+		r.Together = c.N(n, "%s run alike", "%s runs alike")
+		for _, run := range group {
+			short := domain.ShortID(run.ID)
+			r.Alike = append(r.Alike, Alike{
+				Request: kit.Link{Text: c.T("Run %s", short), Href: doubtAt(run)}, Since: c.Time(run.StartedAt),
+			})
+		}
+	}
+	return r
+}
+
+func doubtAt(run domain.Run) string {
+	return "/runs/" + run.ID + "?step=" + url.QueryEscape(run.Node) + "#inspector"
+}
+
+// OneClick lets the reader answer a request in a list. An answer holds for the message, the input of the
+// run, and the outputs before it: only a request that shows all of these is answered without its page.
+// Back names the page that the answer leads to.
+func (p Ports) OneClick(c *ui.Context, r *Request, a domain.Approval, back url.Values) error {
+	card, err := p.Card(c, a)
+	if err != nil {
+		return err
+	}
+	facts, whole, err := p.basis(c, a)
+	r.Facts = facts
+	if err != nil || !whole || r.Text != card.Message || !card.Plain(c.Who.Name) {
+		return err
+	}
+	for _, x := range card.Answers {
+		r.Answers = append(r.Answers, kit.Link{
+			Key: x.ID, Text: x.Label, Danger: x.Rejects, Href: link.With(card.Action, back, "digest", a.Digest),
+		})
+	}
+	return nil
+}
+
+// basis is what an answer holds for besides the message, as facts, and whether these are all of it.
+func (p Ports) basis(c *ui.Context, a domain.Approval) (facts []kit.Fact, whole bool, err error) {
+	run, err := c.Site.App.Runs.Find(c, c.Who.Actor(), a.Run)
+	if domain.CodeOf(err) == domain.CodeCorrupt {
+		return nil, false, nil // its page shows what is damaged
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	journal, err := c.Site.App.Runs.Journal(c, c.Who.Actor(), a.Run, 0, basisRows)
+	if err != nil {
+		return nil, false, err
+	}
+	facts, whole = Basis(a, run.Input, journal.Rows, factsMost)
+	return facts, whole && !journal.More && journal.Damage == "", nil
+}
+
+// Basis is what an answer holds for, as at most that many facts: the input of the run, and the outputs
+// before the request. It reports whether these are all of it.
+func Basis(a domain.Approval, input domain.RawJSON, rows []domain.Entry, most int) (facts []kit.Fact, whole bool) {
+	facts, whole = Facts(input, most)
+	for _, e := range rows {
+		if e.Ref == a.ID || !e.Final || e.Output == nil {
+			continue
+		}
+		more, all := Facts(e.Output, most)
+		for _, f := range more {
+			f.Term = kit.Visible(e.Node) + "." + f.Term
+			facts = append(facts, f)
+		}
+		whole = whole && all
+	}
+	if len(facts) > most {
+		return facts[:most], false
+	}
+	return facts, whole
+}
+
+// Word is what the mark of a request stands for.
+func (r Request) Word() string {
+	if r.Role == "doubt" {
+		return "In doubt"
+	}
+	return "Waiting for approval"
+}
