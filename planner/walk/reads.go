@@ -107,13 +107,31 @@ func (p *Program) Fingerprint(node int) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// ReadsInput reports whether a run of the program may read its input. A program without a schema of its
+// input takes any input, but may ignore it.
+func (p *Program) ReadsInput() bool {
+	if p.InputSchema != nil {
+		return true
+	}
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		first := slices.Contains(p.Roots, i) // last is the input there
+		if n.reads(RefInput) || first && (n.Input == nil || n.reads(RefLast)) {
+			return true
+		}
+	}
+	return false
+}
+
 // readsValues reports whether a node may read constants of the plan.
 func (p *Program) readsValues(n *ProgramNode) bool {
-	if len(p.Values) == 0 {
-		return false
-	}
-	reads := func(c *Condition) bool { return c != nil && strings.Contains(c.Text, string(RefValue)) }
-	return n.Input != nil && slices.ContainsFunc(n.Input.References(), func(r TemplateRef) bool { return r.Root == RefValue }) ||
-		n.Foreach != nil && strings.Contains(n.Foreach.Text, string(RefValue)) || reads(n.WhenCond) ||
+	return len(p.Values) > 0 && n.reads(RefValue)
+}
+
+// reads reports whether a node may read a value through its input, foreach, `when`, or outgoing conditions.
+func (n *ProgramNode) reads(root RefRoot) bool {
+	reads := func(c *Condition) bool { return c != nil && strings.Contains(c.Text, string(root)) }
+	return n.Input != nil && slices.ContainsFunc(n.Input.References(), func(r TemplateRef) bool { return r.Root == root }) ||
+		n.Foreach != nil && strings.Contains(n.Foreach.Text, string(root)) || reads(n.WhenCond) ||
 		slices.ContainsFunc(n.Out, func(e ProgramEdge) bool { return reads(e.Cond) })
 }

@@ -63,13 +63,6 @@ func (b *tab) leaveEditor() {
 	}
 }
 
-// The ten core tasks, by Tab, Enter, arrows and typing alone; wherever the focus
-// goes, it is seen.
-func TestCoreTasksByKeyboard(t *testing.T) {
-	large(t)
-	walk(t, func(b *tab) { b.keys = true })
-}
-
 // Tab goes through a whole page and out of it: nothing traps it, nothing jumps the
 // order of reading, and the first stop leads past the navigation.
 func TestTabGoesThroughEveryPage(t *testing.T) {

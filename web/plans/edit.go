@@ -141,7 +141,36 @@ func (s *section) savePlan(c *ui.Context) error {
 	} else if err != nil {
 		return err
 	}
+	if c.Field("do") == "start" {
+		return startSaved(c, s.Ports, stored, doc)
+	}
 	return c.To(fmt.Sprintf("%s/v/%d", link.Plan(stored.Plan.Key), stored.Version.Number))
+}
+
+// startSaved starts a run of the version that was saved. If the plan reads an input, or the run cannot
+// start now, the reader continues on the form that starts it.
+func startSaved(c *ui.Context, p Ports, stored app.StoredPlan, doc *planner.Document) error {
+	at := fmt.Sprintf("%s/start?v=%d", link.Plan(stored.Plan.Key), stored.Version.Number)
+	program, err := doc.Program(p.Engine.Catalog())
+	if err != nil {
+		return err
+	}
+	if program.ReadsInput() {
+		return c.To(at)
+	}
+	m := c.Meta()
+	if m.Key != "" {
+		m.Key += ":start"
+	}
+	run, err := p.App.Runs.Start(c, app.StartRequest{Meta: m,
+		StartRequest: domain.StartRequest{Plan: stored.Plan.ID, Version: stored.Version.Number, Origin: "ui"}})
+	switch {
+	case domain.CodeOf(err) == domain.CodeConflict: // the plan is paused
+		return c.To(at)
+	case err != nil:
+		return err
+	}
+	return c.To("/runs/" + run.ID)
 }
 
 func formatOf(p *PlanForm) planner.Format { return planner.FormatOf("", []byte(p.Source)) }

@@ -105,8 +105,8 @@ edges: [{from: a, to: b}, {from: b, to: c}]
 	)
 }
 
-// A fork starts before the failure, and shows only outputs that were edited: a run of twenty steps is
-// not forty text areas.
+// A fork starts before the failure, and shows the last output and those that were edited: a run of twenty
+// steps is not forty text areas.
 func TestAForkStartsBeforeTheFailure(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
@@ -128,9 +128,10 @@ func TestAForkStartsBeforeTheFailure(t *testing.T) {
 		t.Errorf("the fork does not start after the 20th checkpoint: %d %v", page.Code, at)
 	}
 	open := func(p webtest.Page) int { return strings.Count(p.Body, `<details class="fold" open><summary>s`) }
-	if folded := strings.Count(page.Body, `<summary>s`); folded != 20 || open(page) != 0 {
-		t.Errorf("%d outputs can be edited, %d are open", folded, open(page))
+	if folded := strings.Count(page.Body, `<summary>s`); folded != 19 || open(page) != 0 {
+		t.Errorf("%d outputs are folded, %d are open", folded, open(page))
 	}
+	webtest.Has(t, page, "the fork", "Edit one of 19 other kept outputs", "Output of s19")
 	form := page.Hidden()
 	form.Set("at", "20")
 	form.Set("do", "check")

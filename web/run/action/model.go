@@ -44,7 +44,7 @@ type Options struct {
 	Versions    []kit.Option
 	Input       *EditField
 	Labels      *EditField
-	Edits       []EditField
+	Edits       []EditField // the last is the nearest to what runs
 	Resume      *ResumeForm
 	Limits      bool
 	LimitValues map[string]string
@@ -63,8 +63,10 @@ type Outcome struct {
 	NewerLinks []kit.Link
 }
 
-// Edited reports that a kept output was edited, well or not.
-func (o Options) Edited() bool { return slices.ContainsFunc(o.Edits, EditField.Changed) }
+// Edited reports that a kept output other than the last was edited, well or not.
+func (o Options) Edited() bool {
+	return slices.ContainsFunc(o.Edits[:len(o.Edits)-1], EditField.Changed)
+}
 
 // PreviewGroup is a list of steps with one fate.
 type PreviewGroup struct {

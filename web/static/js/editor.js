@@ -30,10 +30,11 @@ const editor = () => {
   });
 };
 
-// The highlighted text lies under the field while both hold the same text.
+// The highlighted text lies under the field, and is seen while both hold the same text. Tab does not stop there.
 const highlight = (code) => {
   const under = () => code.querySelector("#marked pre");
   const match = () => {
+    under().inert = true;
     const text = [...under().childNodes].filter((n) => !n.classList?.contains("ln")).map((n) => n.textContent);
     code.classList.toggle("fresh", text.join("").trimEnd() === field.value.trimEnd());
     follow();
