@@ -279,9 +279,13 @@ func (s *section) show(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
+	items, err := s.items(c)
+	if err != nil {
+		return err
+	}
 	shell := c.Shell("runs", p.Title)
 	shell.Live = p.Topic != ""
-	return c.Render(http.StatusOK, Show(ShowPage{Shell: shell, Progress: p, Idem: kit.NewID()}))
+	return c.Render(http.StatusOK, Show(ShowPage{Shell: shell, Progress: p, Items: items, Idem: kit.NewID()}))
 }
 
 // progress is how far a bulk operation is.
@@ -290,39 +294,76 @@ func (s *section) progress(c *ui.Context) (Progress, error) {
 	if err != nil {
 		return Progress{}, err
 	}
-	after, err := strconv.ParseInt(c.Query("after"), 10, 64)
-	if err != nil {
-		after = 0 // the beginning
-	}
-	const page = 100
-	items, err := s.App.Bulk.Items(c, c.Who.Actor(), b.ID, after, page+1)
-	if err != nil {
-		return Progress{}, err
-	}
 	st := statusOf(c, b)
 	heading := headingOf(c, b.Action, int(b.Total))
-	p := Progress{Title: c.T(st.Word) + " · " + heading, ID: b.ID, Heading: heading, Status: st, Note: kit.Visible(b.Note),
-		CanStop: !b.State.Final() &&
-			c.Who.Role.Includes(domain.RoleOperator), Done: kit.Percent(100 * float64(b.Acted+b.Refused) / float64(max(b.Total, 1))),
-		Label: c.T(
-			"%s of %s: %s acted on, %s refused",
-			c.Number(b.Acted+b.Refused),
-			c.Number(b.Total),
-			c.Number(b.Acted),
-			c.Number(b.Refused),
-		)}
-	if !b.State.Final() {
+	p := Progress{
+		ID: b.ID, Title: c.T(st.Word) + " · " + heading, Heading: heading, Status: st, Note: kit.Visible(b.Note),
+		Address: c.Echo.Request().URL.RequestURI(),
+		Final:   b.State.Final(),
+		CanStop: !b.State.Final() && c.Who.Role.Includes(domain.RoleOperator),
+		Strip:   stripOf(c, b),
+		Facts:   factsOf(c, b),
+	}
+	if !p.Final {
 		p.Topic = "runs"
 	}
-	add := func(term, text, href string) {
-		if text != "" {
-			p.Facts = append(p.Facts, kit.Fact{Term: term, Text: text, Href: href})
+	if !p.Final && b.Tool != "" {
+		tools, err := s.App.Tools.List(c, c.Who.Actor())
+		if err != nil {
+			return Progress{}, err
+		}
+		open, _ := domain.OpenCircuits(tools, b.Tool)
+		for _, o := range open {
+			p.Circuits = append(p.Circuits, circuit.OpenOf(c, o))
 		}
 	}
-	add(c.T("Begun by"), kit.Visible(b.Actor), "")
-	add(c.T("When"), c.Time(b.CreatedAt).Text, "")
+	return p, nil
+}
+
+// stripOf draws how many runs of a bulk operation are done.
+func stripOf(c *ui.Context, b domain.Bulk) Strip {
+	share := func(n int64) float64 { return 100 * float64(n) / float64(max(b.Total, 1)) }
+	left := b.Total - b.Acted - b.Refused
+	v := Strip{
+		Done: kit.Percent(share(b.Acted)), Refused: kit.Percent(share(b.Refused)), RefusedAt: kit.Percent(share(b.Acted)),
+		DoneText:    c.N(int(b.Acted), "%s done", "%s done"),
+		RefusedText: c.N(int(b.Refused), "%s refused", "%s refused"),
+		LeftText:    c.N(int(left), "%s pending", "%s pending"),
+		Label: c.T("%s of %s: %s done, %s refused", c.Number(b.Acted+b.Refused), c.Number(b.Total), c.Number(b.Acted),
+			c.Number(b.Refused)),
+		Percent: c.Number(int64(share(b.Acted+b.Refused))) + "%",
+	}
+	switch {
+	case !b.Canary:
+	case b.State == domain.BulkCanary && b.Acted > 0:
+		v.Canary = kit.Word("now", "i-now", locale.Mark("Canary runs; the others wait for its result"), false)
+	case b.State == domain.BulkCanary:
+		v.Canary = kit.Word("idle", "i-queued", locale.Mark("Canary first; the others wait for its result"), false)
+	case b.State == domain.BulkStopped: // the note has the reason
+	default:
+		v.Canary = kit.Word("ok", "i-ok", locale.Mark("Canary did not fail"), true)
+	}
+	if b.Rate > 0 && !b.State.Final() {
+		v.Rate = c.N(b.Rate, "%s run per minute", "%s runs per minute")
+		if left > 0 {
+			v.Rate += " · " + c.T("about %s left", kit.About(time.Duration(left)*time.Minute/time.Duration(b.Rate)))
+		}
+	}
+	return v
+}
+
+// factsOf are what a bulk operation was started with.
+func factsOf(c *ui.Context, b domain.Bulk) (out []kit.Fact) {
+	add := func(term, text, href string) {
+		if text != "" {
+			out = append(out, kit.Fact{Term: term, Text: text, Href: href})
+		}
+	}
+	add(c.T("Started by"), kit.Visible(b.Actor), "")
+	add(c.T("Started"), c.Time(b.CreatedAt).Text, "")
+	add(c.T("Ended"), c.Time(b.EndedAt).Text, "")
 	add(c.T("Reason"), kit.Visible(b.Reason), "")
-	if b.Rate > 0 {
+	if b.Rate > 0 && b.State.Final() {
 		add(c.T("Runs per minute"), c.Number(int64(b.Rate)), "")
 	}
 	add(c.T("Labels"), kit.Visible(part.LabelText(b.Labels)), "")
@@ -334,38 +375,10 @@ func (s *section) progress(c *ui.Context) (Progress, error) {
 		tool, host, _ := strings.Cut(b.Tool, " ")
 		add(c.T("When it takes calls"), kit.CircuitOf(tool, host), link.Tool(tool))
 	}
-	if !b.State.Final() && b.Tool != "" {
-		tools, err := s.App.Tools.List(c, c.Who.Actor())
-		if err != nil {
-			return Progress{}, err
-		}
-		open, _ := domain.OpenCircuits(tools, b.Tool)
-		for _, o := range open {
-			p.Circuits = append(p.Circuits, circuit.OpenOf(c, o))
-		}
-	}
 	add(c.T("Filter"), kit.Visible(b.Query), "/runs?q="+url.QueryEscape(b.Query))
 	add(c.T("Runs"), c.T("as a list"), "/runs?q="+url.QueryEscape("bulk:"+b.ID))
-	if len(items) > page {
-		items = items[:page]
-		p.Older = fmt.Sprintf("/bulk/%s?after=%d", b.ID, items[page-1].Position)
-	}
-	for _, it := range items {
-		row := Item{Run: kit.Link{Text: domain.ShortID(it.Run), Href: "/runs/" + it.Run}, Detail: c.Message(it.Message), At: c.Time(it.At)}
-		if it.Result != "" {
-			row.Result = kit.Link{Text: domain.ShortID(it.Result), Href: "/runs/" + it.Result}
-		}
-		switch it.State {
-		case "acted":
-			row.Status = kit.Word("ok", "i-ok", locale.Mark("Acted on"), true)
-		case "refused":
-			row.Status = kit.Word("need", "i-need", locale.Mark("Refused"), true)
-		default:
-			row.Status = kit.Word("idle", "i-queued", locale.Mark("Not yet"), false)
-		}
-		p.Items = append(p.Items, row)
-	}
-	return p, nil
+	add(c.T("Failed runs"), c.T("as a list"), "/runs?q="+url.QueryEscape("status:failed bulk:"+b.ID))
+	return out
 }
 
 func (s *section) stop(c *ui.Context) error {

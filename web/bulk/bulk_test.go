@@ -5,7 +5,9 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
@@ -30,5 +32,44 @@ func TestChosenRunsAreActedOn(t *testing.T) {
 	}
 	if p := b.Get("/bulk/new?do=odd&q=x"); p.Code != http.StatusNotFound {
 		t.Errorf("an act there is not: %d", p.Code)
+	}
+}
+
+// The page of a bulk operation shows how many runs are done and how fast the others follow. Its list is
+// chosen by outcome, in the same part that follows events, and the form that stops it is above the list.
+func TestABulkOperationShowsItsProgressByOutcome(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	b := site.Browser(t).Login()
+	site.Plan(t, "id: sum\nnodes:\n  one: {type: set, input: 1}\n")
+	for range 4 {
+		site.Run(t, "sum", "null")
+	}
+	act, err := site.Bulk.Start(t.Context(), site.Admin, domain.BulkRequest{
+		Action: domain.ActionRerun, Query: "plan:sum", Rate: 2, NotBefore: time.Now().Add(time.Hour),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := "/bulk/" + act.ID
+	p := b.Get(at)
+	webtest.Has(t, p, "the page", "4 pending", "2 runs per minute", "about 2 min left", "All 4", "Pending 4", `id="stop"`)
+	if strings.Index(p.Body, `id="stop"`) > strings.Index(p.Body, `id="items"`) {
+		t.Error("the form that stops it is below the list")
+	}
+	p = b.Get(at + "?outcome=refused")
+	webtest.HasTexts(t, p, http.StatusOK, "No run has this outcome.", `hx-get="`+at+`?outcome=refused"`)
+	if n := strings.Count(b.Get(at+"?outcome=pending").Body, "<tr>"); n != 5 {
+		t.Errorf("%d rows are pending, with the head", n)
+	}
+	form := webtest.Form(t, p.Body, `name="reason"`)
+	form.Set("reason", "enough")
+	if p := b.Post(at+"/stop", form); p.Code != http.StatusSeeOther {
+		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
+	}
+	p = b.Get(at)
+	webtest.HasTexts(t, p, http.StatusOK, "Stopped", "Pending runs were not changed.", "4 pending")
+	if strings.Contains(p.Body, `id="stop"`) {
+		t.Error("it can be stopped again")
 	}
 }

@@ -7,7 +7,7 @@ import (
 	part "github.com/kairosd/kairosd/web/part/run"
 )
 
-// BulkPage shows what a bulk operation would do.
+// PreviewPage shows what a bulk operation would do.
 type PreviewPage struct {
 	kit.Shell
 	Selection
@@ -57,57 +57,74 @@ type Waiting struct {
 type ShowPage struct {
 	kit.Shell
 	Progress
-	Idem string
+	Items Items
+	Idem  string
 }
 
 // Progress is a bulk operation in progress, or ended.
 type Progress struct {
-	ID, Heading string
-	Title       string
-	Status      kit.Status
-	Note        string
-	Facts       []kit.Fact
-	Done        string // percent
-	Label       string
-	Items       []Item
-	Older       string
-	CanStop     bool
-	Topic       string
-	Filter      string
-	Circuits    []circuit.Open // that it waits for
+	ID, Heading    string
+	Title          string
+	Status         kit.Status
+	Note           string
+	Facts          []kit.Fact
+	Strip          Strip
+	CanStop, Final bool
+	Topic, Address string
+	Circuits       []circuit.Open // that it waits for
 }
 
-// BulkRow is one run of it.
+// Strip shows how many runs are done.
+type Strip struct {
+	Done, Refused, RefusedAt        string // parts of its width
+	DoneText, RefusedText, LeftText string
+	Label, Percent                  string
+	// Canary is how the first run went, Rate how fast the others follow; empty: there is none.
+	Canary kit.Status
+	Rate   string
+}
+
+// Items are the runs of a bulk operation. Outcomes choose among them.
+type Items struct {
+	Outcomes       []kit.Link
+	Rows           []Item
+	Older          string
+	Topic, Address string
+}
+
+// Item is one run of it.
 type Item struct {
-	Status kit.Status
-	Run    kit.Link
-	Result kit.Link
-	Detail string
-	At     kit.Time
+	Status     kit.Status
+	Run        kit.Link
+	Result     kit.Link
+	Detail     string
+	Node, Code string // of the failure of the run
+	Canary     bool
+	At         kit.Time
 }
 
-// BulkListPage lists bulk operations.
+// ListPage lists bulk operations.
 type ListPage struct {
 	kit.Shell
 	Rows []ListRow
 }
 
-// BulkListRow is one of them.
+// ListRow is one of them.
 type ListRow struct {
 	Href, Heading, Who, Count string
 	Status                    kit.Status
 	At                        kit.Time
 }
 
-// following makes the progress fetch itself again while the operation is active.
-func following(p Progress) templ.Attributes {
-	if p.Topic == "" {
+// following makes a part of the page fetch itself again while the operation is active.
+func following(topic, address string) templ.Attributes {
+	if topic == "" {
 		return nil
 	}
 	return templ.Attributes{
-		"data-live":  p.Topic,
-		"hx-get":     "/bulk/" + p.ID,
-		"hx-trigger": "k:" + p.Topic + " from:body",
+		"data-live":  topic,
+		"hx-get":     address,
+		"hx-trigger": "k:" + topic + " from:body",
 		"hx-swap":    "morph:outerHTML",
 	}
 }

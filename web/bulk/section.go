@@ -33,7 +33,17 @@ func Section(p Ports) ui.Section {
 			return state(p), err
 		},
 	}
-	return ui.Section{Fragments: []ui.Fragment{progress}, Routes: []ui.Route{
+	items := ui.Fragment{
+		Page:      "/bulk/:bulk",
+		ID:        "items",
+		Operation: app.GetBulk,
+		Topics:    []string{"runs"},
+		Build: func(c *ui.Context) (templ.Component, error) {
+			v, err := s.items(c)
+			return itemList(v), err
+		},
+	}
+	return ui.Section{Fragments: []ui.Fragment{progress, items}, Routes: []ui.Route{
 		{Get: "/bulk", Operation: app.ListBulks, Handle: s.list},
 		{Get: "/bulk/new", Operation: app.StartBulk, Handle: s.preview},
 		{Post: "/bulk", Operation: app.StartBulk, Handle: s.start},
