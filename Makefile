@@ -44,7 +44,7 @@ check: ## run all checks except `make test`
 	$(MAKE) race
 
 lint-api: ## lint the OpenAPI document (needs node and npm; skipped without them)
-	$(GO) test -v -count=1 ./internal/testing/clients -run 'TestTheDescriptionServesItsReaders/linter'
+	$(GO) test -v -count=1 ./internal/testing/clients -run 'TestGeneratedClients/linter'
 
 race: ## run the tests of concurrent packages with the race detector
 	$(GO) test -race -short ./internal/engine -rapid.checks=20
@@ -73,7 +73,7 @@ soak: ## run every proof at large size (PROOF=N: N times as large; KAIROS_SEED=N
 	$(call proof,store,$(LARGE) ./internal/store ./internal/store/recovery -run 'TestPowerCuts|TestOneFailing|TestADamagedLog|TestAFlippedBit|TestDamageIsNamed|TestAChangedBackup|TestKillInUpgrade|TestGolden|TestConformance|TestTheStoreIsTheModel|TestARestoreRefuses')
 	$(call proof,crashes,$(LARGE) ./crashtest -skip TestSeededBugs)
 	$(call proof,simulation,$(LARGE) ./internal/engine -run 'TestSimulation|TestASimulationRepeatsItself|TestTheSimulationNotices')
-	$(call proof,random plans,$(LARGE) ./internal/engine -run 'TestEveryWayAgrees|TestOperatorsAtOnce|TestPredictionIsExecution' -rapid.checks=$$((250 * $(PROOF))))
+	$(call proof,random plans,$(LARGE) ./internal/engine -run 'TestAllPathsToAStateAgree|TestConcurrentOperators|TestPredictionIsExecution' -rapid.checks=$$((250 * $(PROOF))))
 	$(call proof,load,$(LARGE) ./internal/engine -run TestDurableCheckpoints)
 	$(call proof,access,$(LARGE) ./web ./internal/api -run 'Matrix')
 	$(call proof,bad inputs,$(LARGE) ./internal/arch -run TestBadInputs)

@@ -53,7 +53,7 @@ func (r *restless) Complete(_ context.Context, q llm.Request) (llm.Response, err
 	return llm.Response{Calls: []llm.Call{{ID: "1", Tool: "boom", Arguments: fmt.Sprintf(`{"n":%d}`, len(r.received))}}}, nil
 }
 
-func TestTheLoopIsBoundedAndToolsFailAlone(t *testing.T) {
+func TestTheLoopIsBoundedAndAFailedToolIsReported(t *testing.T) {
 	t.Parallel()
 	p := &restless{}
 	ag, err := agent.New("a", p, agent.WithTools(named("boom")), agent.WithMaxIterations(3))
@@ -94,7 +94,7 @@ func TestMemoryReachesThePlanAndKeepsTheAnswer(t *testing.T) {
 	}
 }
 
-func TestAModelIsNeededWhereOneIsCalled(t *testing.T) {
+func TestAnAgentStepNeedsAModel(t *testing.T) {
 	t.Parallel()
 	ag, err := agent.New("a", nil)
 	if err != nil {

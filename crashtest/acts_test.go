@@ -97,7 +97,7 @@ func (h *house) build(ctx context.Context, called chan struct{}) (s scenery, err
 // verbs, a decision, a note, an account, a login, a backup. After the restart the
 // act is wholly done, with one record in the audit log, or not at all, with none;
 // the same request, sent again with its key, leaves it done once (A44, G1, G10, G12).
-func TestKillInEveryAct(t *testing.T) {
+func TestKillInEveryAction(t *testing.T) {
 	t.Parallel()
 	bin, in := build(t), proof.Dir(t)
 	server, called := outside(t)

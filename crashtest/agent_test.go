@@ -147,7 +147,7 @@ func TestKillAtALimit(t *testing.T) {
 }
 
 // A crash in turn 7 of an agent repeats neither turns 1 to 6 nor their cost.
-func TestKillInTheMiddleOfAConversation(t *testing.T) {
+func TestKillDuringAConversation(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
@@ -216,7 +216,7 @@ agents: [{id: counter, provider: fake, tools: [calculator]}]
 
 // An agent's tool call that is killed on its way is in doubt, though the same tool
 // also reads. Only a person can send it again.
-func TestKillInTheMiddleOfAnAgentsCall(t *testing.T) {
+func TestKillDuringAnAgentsCall(t *testing.T) {
 	t.Parallel()
 	for _, class := range []string{"", "effect: idempotent, "} {
 		t.Run("class "+class, func(t *testing.T) {

@@ -181,7 +181,7 @@ var actor = domain.Actor{Name: "test", Role: domain.RoleAdmin}
 // A daemon is killed in the middle of many runs. After the restart all of them
 // finish by themselves; no node that was completed ran twice, and no unsafe
 // node was sent again without a person.
-func TestKillInTheMiddleOfManyRuns(t *testing.T) {
+func TestKillDuringManyRuns(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 	defer cancel()

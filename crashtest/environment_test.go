@@ -233,7 +233,7 @@ func TestAFullDiskIsEmptied(t *testing.T) {
 
 // O12: On a full disk, operators must be able to log in: people log in and read every page,
 // although nothing can be stored.
-func TestPeopleGetInOnAFullDisk(t *testing.T) {
+func TestPeopleLogInOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
@@ -328,10 +328,9 @@ func ended(t *testing.T, d *daemon) int {
 	}
 }
 
-// A file that may not grow is an I/O error of unknown outcome: the daemon stops
-// with 74, and started again without the limit it has everything it acknowledged
-// (G14).
-func TestAFileThatMayNotGrow(t *testing.T) {
+// A limit of the file size is an I/O error with an unknown outcome: the daemon stops with exit code
+// 74. Restarted without the limit, it has everything that it acknowledged (G14).
+func TestAFileSizeLimit(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

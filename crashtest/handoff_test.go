@@ -184,7 +184,7 @@ func TestKillAroundAHandoff(t *testing.T) {
 
 // If the daemon is killed while the planner replans, it requests the plan again only if the answer
 // was not durable.
-func TestKillWhilePlanningAnew(t *testing.T) {
+func TestKillDuringAReplan(t *testing.T) {
 	t.Parallel()
 	const plan = `
 id: draw

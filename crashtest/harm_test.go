@@ -65,7 +65,7 @@ func attempt(t *testing.T, bin, data, config string) (d *daemon, url string, cod
 // shared memory, removes the log, or removes permissions. No acknowledged data is missing without a
 // report. Either it is there, or the start fails, or nothing runs until an operator releases it
 // (T7).
-func TestFilesHarmedUnderTheDaemon(t *testing.T) {
+func TestFilesDamagedWhileTheDaemonRuns(t *testing.T) {
 	t.Parallel()
 	cut := func(suffix string, keep int64) func(string) error {
 		return func(path string) error {
@@ -180,7 +180,7 @@ func turn(path string) error {
 
 // A daemon that may open few files keeps working while other clients use all of them, and serves
 // new clients when they disconnect (T7).
-func TestFewFilesMayBeOpen(t *testing.T) {
+func TestALowLimitOfOpenFiles(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()

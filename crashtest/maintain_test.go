@@ -17,7 +17,7 @@ import (
 
 // The daemon is killed while it moves its write-ahead log into the database:
 // everything acknowledged is there.
-func TestKillWhileTheLogIsMoved(t *testing.T) {
+func TestKillDuringLogRotation(t *testing.T) {
 	t.Parallel()
 	bin, in := build(t), proof.Dir(t)
 	deaths := 0

@@ -90,7 +90,7 @@ func over(ctx context.Context, t *testing.T, d *daemon, ids []string) {
 // A file system finds an error and becomes read-only while the daemon works, as Linux does it. The
 // daemon exits with 74. When the disk is repaired, it has everything that it acknowledged, and its
 // runs continue (G14).
-func TestADiskThatTurnsReadOnly(t *testing.T) {
+func TestADiskThatBecomesReadOnly(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()

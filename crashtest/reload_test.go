@@ -98,7 +98,7 @@ func (d *daemon) hangup(t *testing.T, ctx context.Context) domain.AuditEvent {
 // and the next step of the same run uses the new one. Plans may name new entries, and limits and
 // rules are the new ones. Settings that need a restart are named and wait. A configuration with an
 // error changes nothing, and the error has its position.
-func TestAConfigurationIsTakenUpWhileRunsGoOn(t *testing.T) {
+func TestAConfigurationIsReloadedWhileRunsContinue(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
@@ -284,7 +284,7 @@ server: {hosts: [kairos.example]}
 // O13: However often the configuration changes, no run is lost, fails, or is executed twice.
 // Hundreds of signals arrive while runs continue, with agents, limits, and tools that change each
 // time, and a tool server that changes every other time.
-func TestManyHangupsLoseNothing(t *testing.T) {
+func TestManyReloadsLoseNothing(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()

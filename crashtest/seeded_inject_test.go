@@ -56,7 +56,7 @@ func (b bug) inject(t *testing.T) (path, text string) {
 }
 
 // Every bug still fits the source, and compiles in it.
-func TestSeededBugsFit(t *testing.T) {
+func TestSeededBugsApply(t *testing.T) {
 	t.Parallel()
 	var pkgs []string
 	for _, b := range bugs {

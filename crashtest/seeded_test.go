@@ -187,7 +187,7 @@ var bugs = []bug{
 		"unsafe-again",
 		"case unsafe && j.Permanent && !j.NoEffect:",
 		"./crashtest",
-		"TestKillInTheMiddleOfManyRuns",
+		"TestKillDuringManyRuns",
 	),
 	marked(
 		"an agent's open call is sent again after a crash",
@@ -195,7 +195,7 @@ var bugs = []bug{
 		"open-call",
 		"case j.OpenCall && j.Effect == walk.EffectUnsafe:",
 		"./crashtest",
-		"TestKillInTheMiddleOfAnAgentsCall",
+		"TestKillDuringAnAgentsCall",
 	),
 	seed(
 		"an agent's open call is retried",
@@ -294,7 +294,7 @@ var bugs = []bug{
 		"TestAChangeAndItsRecord",
 	),
 	seed("what a lost request did is not looked up", "internal/app/command.go", "\tcase done:\n", "\tcase done && m.Key == \"\":\n",
-		"./internal/app", "TestAKeyActsOnce|TestAPlanIsTriedOnce"),
+		"./internal/app", "TestAKeyExecutesOneAction|TestADryRunStartsOnce"),
 	seed(
 		"a run that kills the daemon is tried for ever",
 		"internal/runstate/machine_recover.go",
@@ -376,7 +376,7 @@ var bugs = []bug{
 	marked("a run waits for a child that cannot be resumed", "internal/engine/childruns.go", "child-refused", "return",
 		"./internal/engine", "TestAResumeOfAChildInDoubt"),
 	marked("what was done with a key is forgotten", "internal/runstate/machine.go", "receipt", "_ = kept",
-		"./internal/app", "TestAKeyActsOnce"),
+		"./internal/app", "TestAKeyExecutesOneAction"),
 	marked("an approval that is not on disk stays open", "internal/runstate/machine_approval.go", "close-approval",
 		"p := approvalOf(m, w)\n\tif m.Run.LastSeq < w.RequestSeq {\n\t\treturn\n\t}",
 		"./internal/engine", "TestAFailingRunCloses|TestACancelCloses"),

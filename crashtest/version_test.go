@@ -9,7 +9,7 @@ import (
 )
 
 // S30: A binary lists the third-party code in it, with the checksums of go.sum.
-func TestABinarySaysWhatIsInIt(t *testing.T) {
+func TestABinaryListsItsContents(t *testing.T) {
 	t.Parallel()
 	out, err := exec.Command(build(t), "version", "--modules", "--json").Output()
 	if err != nil {

@@ -45,7 +45,7 @@ func TestEveryExampleIsValid(t *testing.T) {
 	}
 }
 
-func TestExamplesDoWhatTheySay(t *testing.T) {
+func TestExamplesDoWhatTheirDescriptionsSay(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -106,7 +106,7 @@ func TestCorpusQuotedValues(t *testing.T) {
 }
 
 // Plans of other systems are rejected, with advice for the keys of those systems.
-func TestCorpusOfOthers(t *testing.T) {
+func TestCorpusOfOtherSystems(t *testing.T) {
 	t.Parallel()
 	for folder, words := range map[string][]string{
 		"swarm":     {"activities", "steps"},

@@ -179,7 +179,7 @@ result: "${output.a.y}"`, input: "null", code: walk.CodeResult},
 }
 
 // A document keeps its meaning when it is read into Go values and written again.
-func TestLanguageIsWritten(t *testing.T) {
+func TestLanguageIsEncoded(t *testing.T) {
 	t.Parallel()
 	const src = `
 values: {limit: 10}

@@ -55,7 +55,7 @@ func (r *report) Cleanup(f func()) { r.cleanups = append(r.cleanups, f) }
 
 // A missing reply fails the conversation with an error that shows the request. A reply that is left
 // fails the test.
-func TestRepliesAreNeitherMissingNorLeft(t *testing.T) {
+func TestEveryReplyIsUsed(t *testing.T) {
 	t.Parallel()
 	var r report
 	model := agenttest.NewProvider(

@@ -10,7 +10,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-func TestEveryAnswerToABadRequest(t *testing.T) {
+func TestBadRequests(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
 	run := s.world.runs[0].ID

@@ -7,7 +7,7 @@ import (
 )
 
 // An approval lists its answers, and is decided by the id of one of them.
-func TestAnApprovalTakesOneOfItsAnswers(t *testing.T) {
+func TestAnApprovalAcceptsOnlyItsAnswers(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
 	for _, tt := range []struct {

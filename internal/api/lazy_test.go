@@ -13,9 +13,9 @@ import (
 	"github.com/kairosd/kairosd/internal/api"
 )
 
-// An API that builds its operations with their first request answers as one that
-// builds them at once, also while many arrive, and describes the same.
-func TestLazyAnswersTheSame(t *testing.T) {
+// An API that builds its operations at its first request answers like one that builds them at once,
+// also with concurrent requests. Its description is the same.
+func TestALazyHandlerAnswersTheSame(t *testing.T) {
 	t.Parallel()
 	world := newFake(t)
 	build := func(lazy bool) *api.API {

@@ -122,7 +122,7 @@ func TestTheDescriptionIsJSON(t *testing.T) {
 }
 
 // Names on the wire are in camel case, and one thing has one name.
-func TestNamesOnTheWireAgree(t *testing.T) {
+func TestWireNamesAgree(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
 	a := s.ask(t, "", "GET /openapi.json", "")

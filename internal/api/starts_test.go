@@ -74,9 +74,8 @@ func TestStartsTakeTurns(t *testing.T) {
 	})
 }
 
-// Who comes in by the door of the local socket needs no credential; by the other
-// one everybody still does.
-func TestADoorNeedsNoCredential(t *testing.T) {
+// A request on the local socket needs no credential. A request on any other listener does.
+func TestALocalListenerNeedsNoCredential(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
 	local := httptest.NewServer(s.api.Door(&domain.Actor{Name: "cli:root", Role: domain.RoleAdmin, Surface: "cli"}))

@@ -22,7 +22,7 @@ func newUser(t *testing.T, w *apptest.World, name string, role domain.Role) doma
 
 // A user is made once by a key. Neither the password nor a digest of it belongs to the
 // record of the key.
-func TestAUserIsMadeOnce(t *testing.T) {
+func TestAUserIsCreatedOnce(t *testing.T) {
 	t.Parallel()
 	w := apptest.New(t)
 	repeated := false
@@ -87,7 +87,7 @@ func TestASecretIsShownOnce(t *testing.T) {
 
 // The owner of an account may do to it what else only an admin may; a stranger learns not
 // even whether there is one.
-func TestOwnersAndStrangers(t *testing.T) {
+func TestOwnersAndOtherUsers(t *testing.T) {
 	t.Parallel()
 	w := apptest.New(t)
 	marta := newUser(t, w, "marta", domain.RoleViewer)

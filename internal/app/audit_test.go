@@ -54,7 +54,7 @@ func TestAVerificationOfTheAuditLog(t *testing.T) {
 	})
 }
 
-func TestPreferencesAreOnesOwn(t *testing.T) {
+func TestPreferencesBelongToTheirOwner(t *testing.T) {
 	t.Parallel()
 	w := apptest.New(t)
 	if err := w.Preferences.Set(t.Context(), app.Preference{Meta: app.Meta{By: apptest.Viewer, Key: "k"}, Key: "columns",

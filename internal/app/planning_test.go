@@ -40,8 +40,8 @@ func (q quickPlanner) Ask(ctx context.Context, by domain.Actor, r domain.AskRequ
 	return out, err
 }
 
-// A planning request is carried out once by its key, with a run and without one.
-func TestARequestIsAnsweredOnce(t *testing.T) {
+// A repeated key plans a request once, with a run and without one.
+func TestARequestIsPlannedOnce(t *testing.T) {
 	t.Parallel()
 	w := apptest.New(t)
 	asked := 0
@@ -93,8 +93,8 @@ func TestARequestIsAnsweredOnce(t *testing.T) {
 	}
 }
 
-// A document is tried once by its key; an operator tries none.
-func TestAPlanIsTriedOnce(t *testing.T) {
+// A repeated key starts one dry run of a document. An operator may not start one.
+func TestADryRunStartsOnce(t *testing.T) {
 	t.Parallel()
 	w := apptest.New(t)
 	repeated := false

@@ -112,9 +112,9 @@ func TestPlanChangesAreRefused(t *testing.T) {
 	}
 }
 
-// A key is for one request of one principal, and outlives the process: a repetition
-// gets the plan as it is by then.
-func TestAKeyIsDoneOnce(t *testing.T) {
+// A key identifies one request of one principal, also after a restart. A repetition returns the
+// current plan.
+func TestAKeyIdentifiesOneOperation(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "kairos.db")
 	w := apptest.On(t, storetest.OpenAt(t, path))
@@ -147,8 +147,8 @@ func TestAKeyIsDoneOnce(t *testing.T) {
 	}
 }
 
-// Operations that are refused beside others, in one transaction, undo only what they did.
-func TestOperationsAtOnce(t *testing.T) {
+// Refused operations that share a transaction with others undo only their own changes.
+func TestRefusedOperationsUndoOnlyTheirChanges(t *testing.T) {
 	t.Parallel()
 	w := apptest.New(t)
 	storetest.Plan(t, w.Store, report)

@@ -45,7 +45,7 @@ func act(run string, action domain.Action) domain.ActionRequest {
 
 // A key is used once per operation, however often and concurrently the request arrives, also in a
 // later process (A44). A request without a key is carried out each time.
-func TestAKeyActsOnce(t *testing.T) {
+func TestAKeyExecutesOneAction(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "kairos.db")
 	s := storetest.OpenAt(t, path)

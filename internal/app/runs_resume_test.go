@@ -9,8 +9,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// The first state that matches decides what a resume does.
-func TestResumption(t *testing.T) {
+// The first matching state decides the effect of a resume.
+func TestTheFirstMatchingStateDecidesAResume(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2030, 1, 31, 6, 0, 0, 0, time.UTC)
 	waits := func(reasons ...domain.WaitReason) (list []domain.Wait) {

@@ -10,7 +10,7 @@ import (
 )
 
 // An update stores limits and labels together, once per key, or changes nothing.
-func TestAnUpdateIsAllOrNothing(t *testing.T) {
+func TestAnUpdateIsAtomic(t *testing.T) {
 	t.Parallel()
 	w := apptest.New(t)
 	storetest.Plan(t, w.Store, asks)

@@ -149,7 +149,7 @@ func openCircuit(w *apptest.World, host string) {
 }
 
 // What sessions remember is for their owner, and for admins.
-func TestMemoryIsItsOwners(t *testing.T) {
+func TestMemoryBelongsToItsOwner(t *testing.T) {
 	t.Parallel()
 	w := apptest.New(t)
 	if _, err := w.Memory.Sessions(t.Context(), apptest.Operator, "anna", domain.Page{}); domain.CodeOf(err) != domain.CodeForbidden {

@@ -128,7 +128,7 @@ func within(path, folder string) bool {
 	return path == module+folder || strings.HasPrefix(path, module+folder+"/")
 }
 
-func TestImportsFollowTheHouse(t *testing.T) {
+func TestImportsFollowTheLayers(t *testing.T) {
 	t.Parallel()
 	all := packages(t)
 	if len(all) < 15 {
@@ -155,9 +155,8 @@ func TestImportsFollowTheHouse(t *testing.T) {
 	}
 }
 
-// Only the operations and the packages that build a server may know the store and the
-// engine together.
-func TestOnePlaceWires(t *testing.T) {
+// Only the operations and the packages that build a server import both the store and the engine.
+func TestFewPackagesImportStoreAndEngine(t *testing.T) {
 	t.Parallel()
 	for _, p := range packages(t) {
 		both := 0

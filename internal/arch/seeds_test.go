@@ -132,7 +132,7 @@ const clausesOfSeeds = 323
 
 // docs/internals/source-specifications.md is complete: every test that it names exists, with the part that it
 // names, and every test that the source documents name is there under its own name.
-func TestSeedsAreTested(t *testing.T) {
+func TestSourceSpecificationsAreTested(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "internals", "source-specifications.md"))
 	if err != nil {

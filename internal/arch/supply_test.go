@@ -19,7 +19,7 @@ var assets = map[string]string{
 // S30: what is built in is known to the bit. Every module has an exact version and
 // a checksum, none is replaced by another, and the scripts by others are those that
 // were reviewed.
-func TestDependenciesAreKnownToTheBit(t *testing.T) {
+func TestDependenciesArePinned(t *testing.T) {
 	t.Parallel()
 	for name, want := range assets {
 		b, err := os.ReadFile("../../web/static/" + name)

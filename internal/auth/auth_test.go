@@ -159,7 +159,7 @@ func TestPasswordRules(t *testing.T) {
 	}
 }
 
-func TestPasswordsCountInEveryByte(t *testing.T) {
+func TestEveryByteOfAPasswordCounts(t *testing.T) {
 	t.Parallel()
 	h := open(t)
 	for _, password := range []string{" leading space", "abcdefgh\x00ijklm", "🐎🔋📎🐎🐎🚲🧵🪴🐎🔋🧵🪴",
@@ -405,11 +405,11 @@ func TestOldHashesAreRenewed(t *testing.T) {
 	h.login(t, "marta")
 }
 
-// TestUnknownNamesCostTheSame compares the shortest times of interleaved attempts: a
+// TestUnknownNamesTakeTheSameTime compares the shortest times of interleaved attempts: a
 // name that exists must not be recognized by how long the refusal takes. Without a hash
 // for unknown names, they would be refused a hundred times faster, in every round. Other
 // work on the machine disturbs some rounds only. See A23 in docs/internals/bad-inputs.md.
-func TestUnknownNamesCostTheSame(t *testing.T) {
+func TestUnknownNamesTakeTheSameTime(t *testing.T) {
 	h := open(t) // not parallel: it measures
 	h.user(t, "marta", domain.RoleViewer)
 	least := map[string]time.Duration{"marta": time.Hour, "nobody": time.Hour}

@@ -90,7 +90,7 @@ func (d fullDisk) TouchToken(ctx context.Context, id string, used time.Time, fro
 
 // On a full disk, an operator must be able to log in: people log in, use their sessions and tokens,
 // and log out. All of it is recorded once there is space.
-func TestAFullDiskLetsPeopleIn(t *testing.T) {
+func TestPeopleLogInOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	h := open(t)
 	disk := fullDisk{h.store, new(atomic.Bool)}

@@ -7,9 +7,9 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// O13: how people log in changes while they are logged in: sessions stay, the next
-// login goes by the new rules, and rules that cannot be kept change nothing.
-func TestTheWaysInChangeUnderSessions(t *testing.T) {
+// O13: Login methods change while people are logged in. Sessions stay, the next login follows the
+// new rules, and invalid rules change nothing.
+func TestLoginMethodsChangeDuringSessions(t *testing.T) {
 	t.Parallel()
 	h := open(t)
 	h.user(t, "marta", domain.RoleOperator)

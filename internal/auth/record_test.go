@@ -9,7 +9,7 @@ import (
 )
 
 // G12: A change and its record are one transaction, so that a power failure keeps both or neither.
-func TestAChangeAndItsRecordAreOne(t *testing.T) {
+func TestAChangeAndItsRecordCommitTogether(t *testing.T) {
 	t.Parallel()
 	h := open(t)
 	u := h.user(t, "ana", domain.RoleViewer)

@@ -230,7 +230,7 @@ func TestAWaitingLoginEndsWithThePassword(t *testing.T) {
 
 // A login is proof for a quarter of an hour; after that the password proves it again,
 // and nothing else does.
-func TestALoginGetsOld(t *testing.T) {
+func TestALoginExpires(t *testing.T) {
 	t.Parallel()
 	s, at := clocked(t)
 	ctx := t.Context()

@@ -74,7 +74,7 @@ func TestSetupExpires(t *testing.T) {
 }
 
 // The setup link is void once there is a user, however it was made.
-func TestTheSetupFileGoesWithTheFirstUser(t *testing.T) {
+func TestTheFirstUserDeletesTheSetupFile(t *testing.T) {
 	t.Parallel()
 	h := open(t)
 	secret, err := h.BeginSetup(t.Context())

@@ -73,7 +73,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-func TestTokenNeverMayMoreThanItsMaker(t *testing.T) {
+func TestATokenHasNoMoreRightsThanItsCreator(t *testing.T) {
 	t.Parallel()
 	h := open(t)
 	h.user(t, "other", domain.RoleAdmin)
@@ -171,7 +171,7 @@ func TestATokenOfATokenEndsWithItsOwner(t *testing.T) {
 
 // A token creates only tokens with a subset of its scopes, at most its role, and at
 // most the rest of its life.
-func TestATokenMakesOnlyLesserTokens(t *testing.T) {
+func TestATokenCreatesOnlyLesserTokens(t *testing.T) {
 	t.Parallel()
 	h := open(t)
 	text, _, err := h.CreateToken(t.Context(), root, "tokens", domain.RoleAdmin, []string{"tokens", "metrics"}, 48*time.Hour)
@@ -206,7 +206,7 @@ func TestATokenMakesOnlyLesserTokens(t *testing.T) {
 }
 
 // Two tokens of one name are two principals.
-func TestTokensOfOneNameAreTwo(t *testing.T) {
+func TestTokensMayShareAName(t *testing.T) {
 	t.Parallel()
 	h := open(t)
 	names := map[string]bool{}

@@ -74,7 +74,7 @@ func wait(t *testing.T, s apptest.Bulk, id string, done func(domain.Bulk) bool) 
 func over(b domain.Bulk) bool { return b.State.Final() }
 
 // An outage that fails many runs is one failure group, and one bulk resume resolves it.
-func TestAnOutageIsOneLineAndOneResume(t *testing.T) {
+func TestAnOutageIsOneGroupAndOneResume(t *testing.T) {
 	t.Parallel()
 	site := webtest.NewTolerant(t)
 	mend, runs := outage(t, site, 12)
@@ -175,7 +175,7 @@ func (s slow) Act(ctx context.Context, a domain.Actor, r domain.ActionRequest) (
 
 // The next process continues an unfinished bulk operation. Stopping one leaves the remaining runs
 // unchanged.
-func TestABulkActOutlivesItsProcess(t *testing.T) {
+func TestABulkOperationContinuesAfterARestart(t *testing.T) {
 	t.Parallel()
 	site := webtest.NewTolerant(t)
 	mend, runs := outage(t, site, 4)
@@ -209,8 +209,8 @@ func TestABulkActOutlivesItsProcess(t *testing.T) {
 	}
 }
 
-// A run that changed after the preview is not touched.
-func TestWhatChangedSinceThePreviewIsLeftAlone(t *testing.T) {
+// A run that changed after the preview is not changed.
+func TestRunsThatChangedSinceThePreviewAreSkipped(t *testing.T) {
 	t.Parallel()
 	site := webtest.NewTolerant(t)
 	mend, runs := outage(t, site, 3)
@@ -247,7 +247,7 @@ func TestWhatChangedSinceThePreviewIsLeftAlone(t *testing.T) {
 
 // An operation that waits for a provider does nothing while the provider is unavailable. A canary
 // that fails as before is followed by another one.
-func TestAnActWaitsForItsProvider(t *testing.T) {
+func TestABulkOperationWaitsForItsProvider(t *testing.T) {
 	t.Parallel()
 	site := webtest.NewTolerant(t)
 	mend, runs := outage(t, site, 4)
@@ -300,7 +300,7 @@ func TestAnActWaitsForItsProvider(t *testing.T) {
 // An operation that waits for the circuit of a tool does nothing while that is open, and continues
 // automatically when it closes. One that does not wait reports that the circuit is open and until
 // when, before it starts and after its canary failed.
-func TestAnActWaitsForTheCircuitOfATool(t *testing.T) {
+func TestABulkOperationWaitsForTheCircuitOfATool(t *testing.T) {
 	t.Parallel()
 	site := webtest.NewTolerant(t)
 	mend, runs := outage(t, site, 3)

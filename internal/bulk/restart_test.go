@@ -38,7 +38,7 @@ func (d *dying) MoveBulk(context.Context, string, domain.BulkState, string, doma
 
 // A process that ends between an action and its record has acted once: the next process neither
 // repeats the action nor counts the run as refused.
-func TestACrashBeforeTheBookkeepingRepeatsNothing(t *testing.T) {
+func TestACrashBeforeTheResultIsStoredRepeatsNothing(t *testing.T) {
 	t.Parallel()
 	for _, action := range []domain.Action{domain.ActionRerun, domain.ActionResume, domain.ActionDelete, domain.ActionAcknowledge,
 		domain.ActionLabel} {
@@ -141,7 +141,7 @@ func TestRunsThatWaitDoNotHideFailures(t *testing.T) {
 }
 
 // The safety stop includes failures that an earlier process counted.
-func TestTheSafetyStopOutlivesItsProcess(t *testing.T) {
+func TestTheSafetyStopHoldsAfterARestart(t *testing.T) {
 	t.Parallel()
 	site := webtest.NewTolerant(t)
 	_, runs := outage(t, site, 5)

@@ -36,7 +36,7 @@ func fail(b *circuit.Board, id circuit.ID, times int) {
 
 // A circuit opens automatically, reports since when, why, and until when, and closes after a
 // successful call. Other circuits stay closed.
-func TestBoardTellsOfEachCircuit(t *testing.T) {
+func TestBoardReportsEachCircuit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := circuit.NewBoard(func(s []byte) []byte { return []byte(strings.ReplaceAll(string(s), "secret", "••••")) })
@@ -124,7 +124,7 @@ func TestBoardIsBounded(t *testing.T) {
 }
 
 // Settings of -1 keep a circuit closed after any number of failures.
-func TestACircuitThatIsOff(t *testing.T) {
+func TestADisabledCircuit(t *testing.T) {
 	t.Parallel()
 	b := circuit.NewBoard(nil)
 	off := circuit.Settings{Failures: -1}

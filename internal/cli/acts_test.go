@@ -11,7 +11,7 @@ import (
 )
 
 // The audit log records actions on the server as a whole, and requests to the planner, with their actor.
-func TestSystemActsAreRecorded(t *testing.T) {
+func TestSystemActionsAreRecorded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	data, conf := filepath.Join(dir, "data"), filepath.Join(dir, "kairos.yaml")

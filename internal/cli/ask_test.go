@@ -52,7 +52,7 @@ func (s *shell) ask(config string, args ...string) (plan askedPlan, run string) 
 
 // An equal request finds its plan, and a fresh one is planned again. The durations of five runs of a skill
 // replace the configured estimate.
-func TestAskFindsItsPlanAndLearnsWhatSkillsTake(t *testing.T) {
+func TestAskFindsItsPlanAndTheParametersOfSkills(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	s.file("answers.yaml", "answers: [{contains: tea, text: Tea is hot.}]\n")
@@ -120,7 +120,7 @@ func TestAskFindsItsPlanAndLearnsWhatSkillsTake(t *testing.T) {
 }
 
 // Priority, timeout and budget become those of the run.
-func TestConstraintsOfAskBecomeTheRuns(t *testing.T) {
+func TestConstraintsOfAskApplyToTheRun(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	s.file("answers.yaml", "answers: [{contains: tea, text: Tea is hot.}]\n")

@@ -82,7 +82,7 @@ func TestBackupsAreEncryptedAsConfigured(t *testing.T) {
 
 // The copy that an upgrade keeps of the previous database is encrypted like backups, whether the daemon
 // upgrades or a command without the configuration.
-func TestAnUpgradeEncryptsWhatItKeeps(t *testing.T) {
+func TestAnUpgradeEncryptsTheOldDatabase(t *testing.T) {
 	t.Parallel()
 	in := t.TempDir()
 	public, private := keyPair(t)

@@ -221,9 +221,9 @@ edges: [{from: total, to: double}]
 	}
 }
 
-// In a fork, a recorded result or a stub stands in for steps; a resume may be for
-// one step, after which the run waits.
-func TestForkAndResumeAskForLess(t *testing.T) {
+// A fork can replace steps with a recorded result or a stub. A resume can run one step, after which
+// the run waits.
+func TestForkWithOverridesAndResumeOfOneStep(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	plan := s.file("twice.yaml", `
@@ -314,9 +314,8 @@ func TestUsageMistakesAreNamed(t *testing.T) {
 	}
 }
 
-// What a session remembers is shown and forgotten; what remembers nothing is
-// named.
-func TestASessionForgets(t *testing.T) {
+// The memory of a session is shown and cleared. A session without memory is an error that names it.
+func TestASessionIsCleared(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	plan := s.file("plan.yaml", "nodes: {say: {type: set, input: \"you said ${input}\"}}\n")

@@ -57,7 +57,7 @@ func blocks(page, language string) (out []string) {
 var command = regexp.MustCompile(`(?:^|\$\(|\| |&& )(?:[A-Z]+=\S+ )?(?:bin/)?((?:kairos|kairosd) .*)`)
 
 // Every command of the pages is there, with these flags, and takes these arguments.
-func TestCommandsOfThePagesAreTaken(t *testing.T) {
+func TestCommandsOfThePagesAreValid(t *testing.T) {
 	t.Parallel()
 	seen := 0
 	for path, page := range pages(t) {
@@ -149,8 +149,8 @@ func TestTheServiceUnitWaitsForAStop(t *testing.T) {
 	}
 }
 
-// Links between the pages lead somewhere, and from the README every page is reached.
-func TestPagesLeadToEachOther(t *testing.T) {
+// Links between pages lead to existing pages, and every page can be reached from README.md.
+func TestPagesLinkToExistingPages(t *testing.T) {
 	t.Parallel()
 	all := pages(t)
 	reached := map[string]bool{}

@@ -64,7 +64,7 @@ func manifestMAC(t *testing.T, b domain.Backup, keyFile string) string {
 
 // The doctor prints the time and place of the last good backup, and each way in which the backups differ from
 // the configuration, with the fix.
-func TestTheDoctorLooksAtBackups(t *testing.T) {
+func TestTheDoctorChecksBackups(t *testing.T) {
 	t.Parallel()
 	in := t.TempDir()
 	data := filepath.Join(in, "data")
@@ -214,7 +214,7 @@ func TestTheDoctorLooksAtBackups(t *testing.T) {
 }
 
 // The doctor prints why the daemon's last backup failed, until there is a newer one.
-func TestTheDoctorSaysWhyThereIsNoBackup(t *testing.T) {
+func TestTheDoctorReportsWhyThereIsNoBackup(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")
 	d := serve(t, data)

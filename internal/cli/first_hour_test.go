@@ -168,7 +168,7 @@ func TestCommonFlags(t *testing.T) {
 }
 
 // Every kind of object is completed by its id or name.
-func TestWordsAreCompleted(t *testing.T) {
+func TestCompletion(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	file := s.file("hello.yaml", helloPlan)
@@ -342,7 +342,7 @@ func TestExamplesNeedNoConfiguration(t *testing.T) {
 }
 
 // is:deleted selects deleted runs; other lists leave them out.
-func TestDeletedRunsAreListedOnTheirOwn(t *testing.T) {
+func TestDeletedRunsAreListedSeparately(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	file := s.file("hello.yaml", helloPlan)

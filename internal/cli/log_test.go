@@ -11,7 +11,7 @@ import (
 
 // S25: whatever a stranger sends, every line of the log is one JSON object that
 // kairosd wrote.
-func TestNobodyForgesLogLines(t *testing.T) {
+func TestLogLinesCannotBeForged(t *testing.T) {
 	t.Parallel()
 	d := serve(t, filepath.Join(t.TempDir(), "data"), "--verbose")
 	forged := "x\n{\"level\":\"ERROR\",\"msg\":\"forged\"}\r\n"

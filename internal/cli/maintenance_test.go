@@ -9,7 +9,7 @@ import (
 
 // Maintenance begun by command holds over restarts, is said on the System page's
 // facts, and ends by command; then what waited runs.
-func TestMaintenanceByCommand(t *testing.T) {
+func TestMaintenanceCommand(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	d := serve(t, data)

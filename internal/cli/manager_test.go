@@ -12,7 +12,7 @@ import (
 
 // Under a service manager, the daemon reports when it is ready, sends watchdog signals while the database
 // works, and reports when it stops.
-func TestTheServiceManagerIsTold(t *testing.T) {
+func TestTheServiceManagerIsNotified(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	socket := filepath.Join(dir, "notify")
@@ -70,7 +70,7 @@ func TestTheServiceManagerIsTold(t *testing.T) {
 
 // Without a service manager, the daemon sends nothing. It sends no watchdog signals that another process
 // should send.
-func TestOtherProcessesSignsAreNotGiven(t *testing.T) {
+func TestADaemonWithoutAServiceManagerSendsNoNotifications(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	socket := filepath.Join(dir, "notify")

@@ -68,7 +68,7 @@ func TestServeNotifies(t *testing.T) {
 	}
 }
 
-func TestServeRefusesChannelsThatCannotBe(t *testing.T) {
+func TestServeRefusesInvalidChannels(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"{ops: {type: pigeon}}":                                                            "neither webhook nor email",

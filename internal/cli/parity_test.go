@@ -84,7 +84,7 @@ func TestStoredPlans(t *testing.T) {
 }
 
 // A dry run changes nothing and stores no version.
-func TestTryStoresNoVersion(t *testing.T) {
+func TestADryRunStoresNoVersion(t *testing.T) {
 	t.Parallel()
 	everywhere(t, "", func(t *testing.T, s *shell) {
 		plan := s.file("net.yaml", "id: net\nnodes:\n  get: {type: http, input: {method: POST, url: \"https://example.invalid/\"}}\n")
@@ -456,9 +456,8 @@ func TestVerbs(t *testing.T) {
 	})
 }
 
-// What cannot be read is refused with a reason, whatever it is; a path that was
-// mistyped makes no database.
-func TestFilesThatAreNone(t *testing.T) {
+// A file that cannot be read is refused with a reason. A mistyped path creates no database.
+func TestInvalidFiles(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	large := s.file("large.yaml", strings.Repeat("# nothing\n", 120_000))

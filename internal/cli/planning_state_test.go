@@ -13,7 +13,7 @@ import (
 
 // A planner receives the state of the daemon: its load, the rate limits of providers, and which tools,
 // providers, and agents are unavailable, and why.
-func TestPlanningKnowsTheStateOfTheDaemon(t *testing.T) {
+func TestPlanningUsesTheStateOfTheDaemon(t *testing.T) {
 	t.Parallel()
 	busy, finish := make(chan struct{}), make(chan struct{})
 	chat := modeltest.NewChat(t, func(r modeltest.ChatRequest) string {

@@ -51,8 +51,8 @@ func TestEveryStepGetsTheRequest(t *testing.T) {
 	}
 }
 
-// A long request is bounded, and cannot end its own quotation.
-func TestTheRequestIsBoundedData(t *testing.T) {
+// A long request is cut, and it cannot end its own quotation.
+func TestTheLengthOfARequestIsLimited(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	chat := modeltest.NewChat(t, planningModel(compareAnswer, nil))
@@ -66,7 +66,7 @@ func TestTheRequestIsBoundedData(t *testing.T) {
 
 // The numbers of earlier steps are those of the plan, and a step is given only the
 // results it depends on, whenever they came, after a resume too.
-func TestStepNumbersAreThoseOfThePlan(t *testing.T) {
+func TestStepNumbersMatchThePlan(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	broken := true
@@ -147,7 +147,7 @@ nodes:
 }
 
 // No agent sends itself a message: the plan asks for its next step.
-func TestNoAgentWritesToItself(t *testing.T) {
+func TestNoAgentSendsAMessageToItself(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	chat := modeltest.NewChat(t, planningModel(compareAnswer, nil))

@@ -228,7 +228,7 @@ func TestAskPrefersAndRefuses(t *testing.T) {
 }
 
 // With --server, plans are checked against what the server offers.
-func TestValidateAsksTheServer(t *testing.T) {
+func TestValidateUsesTheServer(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	plan := s.file("plan.yaml", "id: one\nnodes:\n  a: {type: agent, agent: clerk, input: hello}\n")

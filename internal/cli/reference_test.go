@@ -78,7 +78,7 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 
 // What help shows as an example is taken as it stands: its command is there, with
 // these flags, and takes these arguments.
-func TestExamplesOfHelpAreTaken(t *testing.T) {
+func TestExamplesOfHelpAreValid(t *testing.T) {
 	t.Parallel()
 	seen := 0
 	for name := range programs {

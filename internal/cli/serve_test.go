@@ -293,7 +293,7 @@ func TestSafeMode(t *testing.T) {
 }
 
 // G14: a storage failure ends the daemon, and the next start reports the reason.
-func TestFailedStorageEndsTheDaemonAndIsToldAtTheNextStart(t *testing.T) {
+func TestFailedStorageStopsTheDaemonAndIsReportedAtTheNextStart(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")
 	d := serve(t, data)
@@ -335,7 +335,7 @@ func TestMaintenanceNeedsADatabase(t *testing.T) {
 	}
 }
 
-func TestRetentionByCommand(t *testing.T) {
+func TestRetentionCommand(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	data, config := filepath.Join(

@@ -23,7 +23,7 @@ func shared(t *testing.T) string {
 }
 
 // Plans in our format validate. For the others, the first message names the fault and its position.
-func TestPlansOfOtherPeople(t *testing.T) {
+func TestPlansOfOtherSystems(t *testing.T) {
 	t.Parallel()
 	dir := shared(t)
 	ok := regexp.MustCompile(`^(kairos/06-explicit-planner|kairos-extracted/(06-|parser_test|Conceptos_Planner\.hello|walkthrough))`)
@@ -77,9 +77,8 @@ func TestPlansOfOtherPeople(t *testing.T) {
 	}
 }
 
-// Real tables give real totals: the plan's figures are those of another
-// program over the same file.
-func TestTotalsOfOtherPeoplesTables(t *testing.T) {
+// Totals of real tables equal those that another program computes from the same file.
+func TestTotalsOfRealTables(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(shared(t), "kairos-demo-data")
 	total := func(file, by, column string) map[string]float64 {

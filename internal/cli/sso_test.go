@@ -80,7 +80,7 @@ func TestServeWithAnIdentityProvider(t *testing.T) {
 	}
 }
 
-func TestServeRefusesAConfigurationNobodyCouldLogInWith(t *testing.T) {
+func TestServeRefusesAConfigurationWithoutALogin(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"login: {password: false}\n": "requires oidc",

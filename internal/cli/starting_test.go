@@ -168,7 +168,7 @@ func (u *upgrading) ask(t *testing.T, method, path string, head map[string]strin
 // answers: that it lives, that it is not ready, and how far it is, to people in
 // their language and to programs as JSON. Then the pages take over, on the same
 // listener and on connections that were open all the time.
-func TestAStartingDaemonSaysHowFarItIs(t *testing.T) {
+func TestAStartingDaemonReportsItsProgress(t *testing.T) {
 	t.Parallel()
 	u := startUpgrade(t)
 	const far = "kairosd is starting: migration 3 of 5, 40%"
@@ -303,7 +303,7 @@ func TestAStartingDaemonCanBeStopped(t *testing.T) {
 }
 
 // A daemon that cannot start no longer answers on its address.
-func TestADaemonThatCannotStartLeavesItsAddress(t *testing.T) {
+func TestADaemonThatCannotStartReleasesItsAddress(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	serve(t, data)

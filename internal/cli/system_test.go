@@ -45,7 +45,7 @@ func TestBackupsAreDailyByDefault(t *testing.T) {
 }
 
 // O10: a secret's file that everybody may read is said at the start.
-func TestASecretThatEverybodyMayReadIsSaid(t *testing.T) {
+func TestAWorldReadableSecretIsReported(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	config := filepath.Join(dir, "kairos.yaml")
@@ -68,7 +68,7 @@ func TestASecretThatEverybodyMayReadIsSaid(t *testing.T) {
 
 // O14: a clock that is behind what was recorded is said at the start; one that
 // was wrong before does not hide what was stored.
-func TestAClockThatIsWrongIsSaid(t *testing.T) {
+func TestAWrongClockIsReported(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		now  time.Time // when the newest record was made

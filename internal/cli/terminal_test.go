@@ -8,7 +8,7 @@ import (
 )
 
 // Output of a model cannot control the reader's terminal (L13), no matter how it is cut into writes.
-func TestTerminalsAreNotSteered(t *testing.T) {
+func TestTerminalsReceiveNoControlSequences(t *testing.T) {
 	t.Parallel()
 	const said = "a\x1b[2Jb\x00c\u202ed\u009be\tf\nñ👩‍👩\U000e0041\xff!"
 	const want = "a[2Jbcde\tf\nñ👩‍👩\ufffd!"

@@ -114,7 +114,7 @@ edges:
   - {from: a, to: b}
 `
 
-func TestMainJobOverTheNetwork(t *testing.T) {
+func TestRunAndApproveOverTheNetwork(t *testing.T) {
 	t.Parallel()
 	d := start(t)
 	author, operator, viewer := d.as(t, domain.RoleAuthor), d.as(t, domain.RoleOperator), d.as(t, domain.RoleViewer)
@@ -214,7 +214,7 @@ func statusOf(err error) int {
 	return 0
 }
 
-func TestErrorsComeBackWhole(t *testing.T) {
+func TestErrorsKeepAllFields(t *testing.T) {
 	t.Parallel()
 	d := start(t)
 	author, viewer := d.as(t, domain.RoleAuthor), d.as(t, domain.RoleViewer)
@@ -265,7 +265,7 @@ func TestErrorsComeBackWhole(t *testing.T) {
 	}
 }
 
-func TestLostAnswersAreAskedForAgain(t *testing.T) {
+func TestLostResponsesAreRequestedAgain(t *testing.T) {
 	t.Parallel()
 	d := start(t)
 	operator := d.as(t, domain.RoleOperator)

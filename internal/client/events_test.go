@@ -50,7 +50,7 @@ func TestUnixSocketNeedsNoToken(t *testing.T) {
 	}
 }
 
-func TestEventsGoOnAfterABreak(t *testing.T) {
+func TestEventsContinueAfterADisconnect(t *testing.T) {
 	t.Parallel()
 	d := start(t)
 	operator := d.as(t, domain.RoleOperator)

@@ -18,7 +18,7 @@ func load(t *testing.T, src string) (config.Config, error) {
 	return config.Load(path)
 }
 
-func TestTheExampleOfTheSpecificationLoads(t *testing.T) {
+func TestTheExampleOfTheSourceSpecificationLoads(t *testing.T) {
 	t.Parallel()
 	c, err := load(t, `
 providers: {local: {type: openai, base_url: "http://127.0.0.1:11434/v1", api_key_env: OPENAI_API_KEY, model: llama3}}
@@ -40,7 +40,7 @@ retention: {completed: 90d}
 }
 
 // O10.
-func TestMistakesAreNamed(t *testing.T) {
+func TestMistakesNameTheirKey(t *testing.T) {
 	t.Parallel()
 	for src, want := range map[string]string{
 		"engine:\n  max_runing: 3\n":            `line 2: unknown key "max_runing" in engine (did you mean max_running?)`,

@@ -12,7 +12,7 @@ import (
 )
 
 // What the file sets is listed key by key, and nothing that may be a secret is in it.
-func TestWhatTheFileSetsIsListedWithoutSecrets(t *testing.T) {
+func TestSettingsOfTheFileAreListedWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "kairos.yaml")
 	src := `

@@ -19,7 +19,7 @@ func loaded(t *testing.T, text string) config.Config {
 
 // Addresses and reporting of a daemon wait for the next start and are reported, and only those.
 // Everything else is applied (O13).
-func TestWhatARunningDaemonTakesUp(t *testing.T) {
+func TestSettingsThatApplyWithoutARestart(t *testing.T) {
 	t.Parallel()
 	tls := "server: {tls_cert: /c.pem, tls_key: /k.pem}\n"
 	for name, c := range map[string]struct {

@@ -76,7 +76,7 @@ func send(t *testing.T, address, text string) (status int, answer string) {
 // A04, A08, A10, A46: what a request may not look like is refused before any
 // page or route sees it; what is let through reaches the handler without a trace
 // of the other reading.
-func TestRequestsThatMeanTwoThings(t *testing.T) {
+func TestAmbiguousRequestsAreRefused(t *testing.T) {
 	t.Parallel()
 	address := listening(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b, err := io.ReadAll(r.Body)
@@ -118,7 +118,7 @@ func TestRequestsThatMeanTwoThings(t *testing.T) {
 
 // A06, A07: A client that sends headers or a body slowly, or never reads, is disconnected. Other
 // clients do not wait for it.
-func TestSlowPeersAreHungUpOn(t *testing.T) {
+func TestSlowClientsAreDisconnected(t *testing.T) {
 	t.Parallel()
 	s := daemon.SiteServer(nil, slog.New(slog.DiscardHandler))
 	if s.ReadHeaderTimeout != 5*time.Second || s.ReadTimeout != time.Minute || s.IdleTimeout != time.Minute || s.MaxHeaderBytes != 16<<10 {

@@ -42,7 +42,7 @@ func (s *stuck) says(text string) bool {
 
 // O15: Writing to the log never waits for the reader of the log. Lines that did not fit are
 // counted.
-func TestALogThatNobodyReads(t *testing.T) {
+func TestALogWithoutAReader(t *testing.T) {
 	t.Parallel()
 	w := &stuck{release: make(chan struct{}), wrote: make(chan struct{}, 1)}
 	sink := daemon.NewLogSink(w)

@@ -22,7 +22,7 @@ import (
 // A46: a peer that opens streams of HTTP/2 and takes each back at once gets no more
 // requests worked on than it may have open, and is hung up on; others are answered
 // meanwhile.
-func TestStreamsThatAreResetWithoutEnd(t *testing.T) {
+func TestAFloodOfStreamResets(t *testing.T) {
 	t.Parallel()
 	var working, most atomic.Int64
 	release := make(chan struct{})

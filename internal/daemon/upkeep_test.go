@@ -39,7 +39,7 @@ func TestRotationKeepsManualBackups(t *testing.T) {
 
 // The newest backup is read back as a restore would: one that rotted since it was
 // verified is found, said and recorded.
-func TestTheNewestBackupIsReadBack(t *testing.T) {
+func TestTheNewestBackupIsVerified(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
 	dir := t.TempDir()
@@ -76,7 +76,7 @@ func TestTheNewestBackupIsReadBack(t *testing.T) {
 
 // The weekly check of an encrypted backup records what it could verify without the key. It also
 // finds damage.
-func TestAnEncryptedBackupIsReadBack(t *testing.T) {
+func TestAnEncryptedBackupIsVerified(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
 	id, err := age.GenerateX25519Identity()

@@ -86,7 +86,7 @@ func (s *scene) clean() {
 
 // Whatever a person answers, the run completes and the ledger has one payment: the repeated
 // call has the same idempotency key.
-func TestBothAnswersEndWithOnePayment(t *testing.T) {
+func TestEachDecisionEndsWithOnePayment(t *testing.T) {
 	for answer, calls := range map[demo.Answer]int{demo.Happened: 1, demo.Again: 2} {
 		t.Run(string(answer), func(t *testing.T) {
 			s := newScene(t, 0)
@@ -168,7 +168,7 @@ func TestADemonstrationIsStopped(t *testing.T) {
 }
 
 // The child stops, and removes its files, when its parent is gone: its stdin ends.
-func TestTheChildDoesNotSurviveItsParent(t *testing.T) {
+func TestTheChildEndsWithItsParent(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "kairosd-demo-1")
 	if err := os.MkdirAll(filepath.Join(dir, "data"), 0o700); err != nil {
 		t.Fatal(err)

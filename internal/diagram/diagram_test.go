@@ -376,7 +376,7 @@ func BenchmarkLayout(b *testing.B) {
 
 // An agent that can hand off has an arrow to its target. A step with side effects has a
 // badge in boxes of every size, and the box has room for it.
-func TestWhatNodesShow(t *testing.T) {
+func TestMarksOfNodes(t *testing.T) {
 	t.Parallel()
 	for _, compact := range []bool{false, true} {
 		d := diagram.Layout(program(t, pictures["relay"]), diagram.Options{Compact: compact})

@@ -47,7 +47,7 @@ func TestLargePlansAreFolded(t *testing.T) {
 	})
 }
 
-func TestFansAndRowsBecomeOneBox(t *testing.T) {
+func TestRepeatedBranchesAndChainsFold(t *testing.T) {
 	t.Parallel()
 	boxes := func(src, focus string) (names []string) {
 		for _, n := range diagram.Layout(program(t, src), diagram.Options{Most: 60, Focus: focus}).Nodes {

@@ -9,7 +9,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-func TestExpectedIsWhatRunsTookBefore(t *testing.T) {
+func TestExpectedDurationComesFromEarlierRuns(t *testing.T) {
 	t.Parallel()
 	f := domain.PlanFlow{Runs: 10, Nodes: map[string]*domain.NodeFlow{
 		"ask":    {Runs: 10, Settled: 10, Attempts: 12, P50: 4 * time.Second, Cost: 0.5},

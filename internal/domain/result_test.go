@@ -88,7 +88,7 @@ func TestResultOf(t *testing.T) {
 	}
 }
 
-func TestResultHasEveryMemberOfTheContract(t *testing.T) {
+func TestResultHasEveryFieldOfTheContract(t *testing.T) {
 	t.Parallel()
 	got, err := json.Marshal(domain.ResultOf(domain.RunDetail{Run: domain.Run{
 		ID: "r1", Status: domain.RunCompleted, WaitReason: domain.WaitTimer}}))

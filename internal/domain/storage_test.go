@@ -7,7 +7,7 @@ import (
 )
 
 // A disk that fills is known before it is full. See O12 in docs/internals/bad-inputs.md.
-func TestADiskThatFillsIsKnown(t *testing.T) {
+func TestAFullDiskIsRecognized(t *testing.T) {
 	t.Parallel()
 	const gib = 1 << 30
 	for name, c := range map[string]struct {

@@ -87,7 +87,7 @@ func phases(d domain.Draft) []domain.DraftPhase {
 
 // The process may end three times during planning. The next one continues, and reports that. Then
 // the draft fails.
-func TestADraftOutlivesTheProcess(t *testing.T) {
+func TestADraftContinuesAfterARestart(t *testing.T) {
 	t.Parallel()
 	w := apptest.New(t)
 	hung := &desk{answer: hang}

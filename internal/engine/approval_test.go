@@ -70,7 +70,7 @@ func (s *slow) letGo() {
 }
 
 // A cancel that arrives before an approval is on disk closes it.
-func TestACancelClosesAnApprovalThatIsNotOnDisk(t *testing.T) {
+func TestACancelClosesAnApprovalThatIsNotYetDurable(t *testing.T) {
 	t.Parallel()
 	s := &slow{Store: storetest.Open(t), arrived: make(chan struct{}, 8)}
 	e := enginetest.OpenWith(t, s.Store, s, enginetest.NewRegistry(), engine.Options{})
@@ -131,9 +131,9 @@ func TestResumeReopensApprovals(t *testing.T) {
 	}
 }
 
-// A resume that goes through an answered approval again asks again: the request is one
-// of its own, and the earlier answer stays on record.
-func TestAResumeThatForgetsAnApprovalAsksAgain(t *testing.T) {
+// A resume that repeats an answered approval opens a new request. The earlier answer stays on
+// record.
+func TestAResumeThatDropsAnApprovalRequestsItAgain(t *testing.T) {
 	t.Parallel()
 	reg := enginetest.NewRegistry().Handle("broken", walk.EffectIdempotent, fails(&walk.Failure{Code: "boom", Permanent: true}))
 	e := enginetest.Open(t, reg)
@@ -182,10 +182,10 @@ nodes:
 edges: []
 `
 
-// An approval holds for what was approved. A fork with an edit before it, or of what
-// its successors use, with another input or another version asks again, and its
-// preview shows so.
-func TestAForkAsksAgainForWhatHasChanged(t *testing.T) {
+// An approval holds for what was approved. A fork requests it again after an edit before the
+// approval, an edit of a value that later steps use, another input, or another version. The preview
+// shows this.
+func TestAForkRequestsApprovalAgainAfterAChange(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, enginetest.NewRegistry().Handle("call", walk.EffectUnsafe, echo))
 	v := e.Save(payment)
@@ -249,9 +249,9 @@ func TestAForkAsksAgainForWhatHasChanged(t *testing.T) {
 	}
 }
 
-// A stub for a parallel step is a value that no one approved. One for a step behind the
-// approval is.
-func TestAStubForAParallelStepAsksAgain(t *testing.T) {
+// An approval covers a stub for a later step, but not one for a parallel step, which no one
+// approved.
+func TestAStubForAParallelStepRequestsApprovalAgain(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, enginetest.NewRegistry().Handle("call", walk.EffectUnsafe, echo))
 	run := e.Settle(e.Run(`
@@ -367,9 +367,9 @@ func TestARejectionStops(t *testing.T) {
 	}
 }
 
-// Resuming a rejected run opens a new request, and records it before. The old answer, and
-// another answer to the old request, never count.
-func TestResumingARejectedRunAsksAgain(t *testing.T) {
+// Resuming a rejected run opens a new request, and records it before that. The earlier answer, and a
+// later answer to the earlier request, never count.
+func TestResumingARejectedRunRequestsApprovalAgain(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
 	reg := enginetest.NewRegistry().Handle("call", walk.EffectUnsafe, echo)

@@ -10,9 +10,9 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// A run whose condition would never end, or whose values multiply, fails; it
-// neither keeps a core busy nor fills the memory.
-func TestRunsThatMultiplyFail(t *testing.T) {
+// A run with an expensive condition, or with values that double, fails. It neither occupies a core
+// nor fills the memory.
+func TestUnboundedRunsFail(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, enginetest.NewRegistry().Handle("echo", walk.EffectIdempotent, echo))
 	list := "[[1, 2]]" + strings.Repeat(".map(x, [x, x])", 25)

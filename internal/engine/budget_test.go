@@ -222,8 +222,8 @@ func TestACostWithoutAPriceStopsFirst(t *testing.T) {
 	}
 }
 
-// An input that does not fit alone is not sent.
-func TestAnInputThatDoesNotFitIsNotSent(t *testing.T) {
+// A single invalid input is not sent.
+func TestAnInvalidInputIsNotSent(t *testing.T) {
 	t.Parallel()
 	d, reg := newDebate(1, 500, 10)
 	e := enginetest.Open(t, reg)

@@ -75,7 +75,7 @@ func TestEventsHaveNoGap(t *testing.T) {
 	}
 }
 
-func TestASlowListenerIsCutAndSlowsNothing(t *testing.T) {
+func TestASlowListenerIsDisconnected(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, enginetest.NewRegistry())
 	slow, err := e.Subscribe(t.Context(), -1, "")

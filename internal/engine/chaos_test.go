@@ -17,11 +17,10 @@ import (
 	"github.com/kairosd/kairosd/internal/testing/proof"
 )
 
-// TestOperatorsAtOnce lets operators pause, continue, cancel, resume and restart
-// the daemon while random plans run. Whatever they do, no completed visit runs
-// again, the live state equals the fold, and once they let the run continue it
-// ends as if no one had touched it (A41).
-func TestOperatorsAtOnce(t *testing.T) {
+// Operators pause, resume, and cancel runs, and restart the daemon, while random plans run. No
+// completed step runs again, and the live state equals the fold. When the operators stop, each run
+// ends as if they had changed nothing (A41).
+func TestConcurrentOperators(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
 	count := 0

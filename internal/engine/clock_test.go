@@ -14,11 +14,10 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// The clock is put back by two days, or forwards, under an engine that works. Put
-// back, it changes nothing: what waits is due as it was, and so is what begins to
-// wait. Put forwards, it is followed: what is due by it is due. No row is older than
-// the one before it (A48).
-func TestAClockThatIsMovedUnderTheEngine(t *testing.T) {
+// The clock of an active engine is set back by two days, or forward. Set back, it changes nothing
+// about waits. Set forward, waits that are then due end. No row is older than the one before it
+// (A48).
+func TestTheClockChangesDuringRuns(t *testing.T) {
 	t.Parallel()
 	const plan = `{nodes: {w: {type: wait, input: {for: 1h}}}}`
 	synctest.Test(t, func(t *testing.T) {

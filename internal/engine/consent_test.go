@@ -89,10 +89,9 @@ func decide(t *testing.T, e *enginetest.Engine, p domain.Approval, yes bool, com
 	}
 }
 
-// A call inside a conversation parks it durably: across restarts nothing of it
-// runs twice, each call has a request of its own, and a rejected one is an
-// answer to the model.
-func TestConversationsAreParkedUntilAPersonAnswers(t *testing.T) {
+// A call that requires approval suspends its conversation durably. After restarts, nothing runs
+// twice. Each call has its own request, and a rejected call is an answer to the model.
+func TestConversationsWaitForAnApproval(t *testing.T) {
 	t.Parallel()
 	k := &talk{}
 	reg := enginetest.NewRegistry()
@@ -156,9 +155,9 @@ func TestConsentIsForOneCall(t *testing.T) {
 	}
 }
 
-// An error retry behind completed calls that are not idempotent continues: what was
-// allowed and sent is neither asked about nor sent again.
-func TestARetryBehindACompletedCallContinues(t *testing.T) {
+// A retry after completed calls that are not idempotent continues after them. Approved calls that
+// were sent are neither requested nor sent again.
+func TestARetryAfterACompletedCallContinues(t *testing.T) {
 	t.Parallel()
 	k := &talk{}
 	k.fail.Store(1)
@@ -174,8 +173,8 @@ func TestARetryBehindACompletedCallContinues(t *testing.T) {
 	}
 }
 
-// A run that is cancelled takes its questions back.
-func TestCancelledRunsAskNothing(t *testing.T) {
+// A cancelled run withdraws its approval requests.
+func TestCancelledRunsRequestNothing(t *testing.T) {
 	t.Parallel()
 	reg := enginetest.NewRegistry()
 	reg.Add("talk", walk.EffectUnsafe, &talk{})
@@ -222,9 +221,9 @@ func (parallel) Handle(_ context.Context, c *engine.Call) (engine.Result, error)
 	return engine.Result{}, err
 }
 
-// Of two unsafe calls in flight the one without an answer is in doubt, whatever
-// became of the other.
-func TestParallelCallsAreInDoubtEachByItself(t *testing.T) {
+// Of two unsafe calls in flight, the one without a result is in doubt. The result of the other does
+// not matter.
+func TestParallelCallsAreInDoubtSeparately(t *testing.T) {
 	t.Parallel()
 	reg := enginetest.NewRegistry()
 	reg.Add("parallel", walk.EffectUnsafe, parallel{})

@@ -116,9 +116,9 @@ func (c childless) CreateRun(ctx context.Context, r domain.NewRun) (domain.Run, 
 	return domain.Run{}, false, domain.Errorf(domain.CodeUnavailable, "the power is gone")
 }
 
-// The power goes when a run waits for a child that was not created yet, while
-// other nodes of it run: the next engine creates the child.
-func TestAChildIsCreatedAfterACrashBesideOtherWork(t *testing.T) {
+// The power fails while a run waits for a child that does not exist yet, and other steps run. The
+// next engine creates the child.
+func TestAChildIsCreatedAfterACrashWhileOtherStepsRun(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
 	hang := true
@@ -153,9 +153,8 @@ end: {type: set, needs: [child, other], input: "${output.child}"}}, edges: []}`,
 	}
 }
 
-// A power cut after any checkpoint leaves no child at work of which the run is
-// over: the run failed beside the child, or was cancelled.
-func TestNoChildOutlivesItsRunAcrossACut(t *testing.T) {
+// After a power cut at any checkpoint, no child is active whose run has failed or was cancelled.
+func TestNoChildContinuesWithoutItsRunAfterAPowerCut(t *testing.T) {
 	t.Parallel()
 	for cut := 0; ; cut++ {
 		s := storetest.Open(t)
@@ -227,9 +226,9 @@ func (d deaf) Enqueue(list []domain.Checkpoint, done func(error)) {
 	d.Cut.Enqueue(list, done)
 }
 
-// One of two children ended and the power went before their run learned of it;
-// the other still works: the run learns of the first at the next start.
-func TestAChildThatEndedIsHeardOfThoughAnotherWorks(t *testing.T) {
+// One of two children has ended, and the power fails before the run records it, while the other
+// runs. The run continues with the result of the first at the next start.
+func TestAChildsEndIsNoticedWhileAnotherRuns(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
 	until := func(c chan struct{}) engine.HandlerFunc {

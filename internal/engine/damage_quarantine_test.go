@@ -21,11 +21,10 @@ func asked(t *testing.T, e *enginetest.Engine, run string) domain.Approval {
 	return list.Items[0]
 }
 
-// What the check of the disk finds is looked at as a load would: the run is
-// quarantined, and its question is taken back with the reason, since no answer leads
-// anywhere. When what could not be read can be read again, releasing the run asks
-// again.
-func TestAnExaminedRunAsksNobody(t *testing.T) {
+// Damage that the integrity check finds has the same effect as damage found at a load: the run is
+// quarantined, and its approval request is withdrawn with the reason. When the data can be read
+// again, a release requests the approval again.
+func TestACheckedRunRequestsNothing(t *testing.T) {
 	t.Parallel()
 	path, run, _ := stood(t, billing)
 	storetest.Alter(t, path, `UPDATE step_results SET output = replace(output, '4711', '4712') WHERE node = 'pay' AND final = 1`)
@@ -79,10 +78,10 @@ func TestAnExaminedRunAsksNobody(t *testing.T) {
 	}
 }
 
-// A run that has lost its input, or the row of its settings, is quarantined like one
-// with a damaged journal: everything else of it can be seen, what is damaged and what
-// to do is said, and it can only be ended.
-func TestARunThatLostItsInputIsPutAside(t *testing.T) {
+// A run without its input, or without its settings, is quarantined like one with a damaged journal.
+// Everything else can be read, the damage is reported with what to do, and the run can only be
+// cancelled.
+func TestARunWithoutItsInputIsQuarantined(t *testing.T) {
 	t.Parallel()
 	for part, statement := range map[domain.RunPart]string{
 		domain.PartInput:   `UPDATE run_details SET input = '{"order"'`,

@@ -65,11 +65,10 @@ func stood(t *testing.T, src string) (path string, run domain.Run, rows []domain
 	return path, run, rows
 }
 
-// A bit of a finished step's output is flipped in the file. The run that waited for
-// a person is quarantined when it is next asked of, with what is damaged; it is
-// neither resumed nor changed. A fork from the last good checkpoint continues, and
-// does again exactly what its preview said.
-func TestADamagedRunGoesOnAsAFork(t *testing.T) {
+// A bit in the stored output of a completed step is flipped. The next access quarantines the run and
+// reports the damage. The run can be neither resumed nor changed. A fork from the last good
+// checkpoint repeats exactly what its preview shows.
+func TestADamagedRunContinuesAsAFork(t *testing.T) {
 	t.Parallel()
 	path, run, before := stood(t, billing)
 	storetest.Turn(t, path, "paid: receipt 4711")
@@ -208,10 +207,9 @@ func TestADamagedRunGoesOnAsAFork(t *testing.T) {
 	}
 }
 
-// A run that was in flight when the daemon ended, and whose journal is damaged when
-// it starts again, is quarantined: others run, it is not tried again, and the next
-// start leaves it so.
-func TestARunInFlightWithADamagedJournalIsSetAside(t *testing.T) {
+// A run that was active when the daemon ended, and has a damaged journal at the next start, is
+// quarantined, also at later starts. Other runs continue.
+func TestAnActiveRunWithADamagedJournalIsQuarantined(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]string{
 		"a changed value":  `UPDATE step_results SET output = '"forged"' WHERE node = 'fetch' AND final = 1`,

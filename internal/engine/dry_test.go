@@ -129,7 +129,7 @@ func TestChildrenOfADryRunAreDry(t *testing.T) {
 	}
 }
 
-func TestADraftIsTriedWithoutAVersion(t *testing.T) {
+func TestADryRunOfADraftStoresNoVersion(t *testing.T) {
 	t.Parallel()
 	e, reg := dryEngine(t)
 	e.Save(dryPlan)

@@ -422,9 +422,9 @@ edges: [{from: each, to: end}]
 	}
 }
 
-// Of a cancelled attempt that a person has resolved, the preview of a resume
-// reports that it is kept, and why; it is not called again.
-func TestPreviewNamesWhatAPersonSettled(t *testing.T) {
+// The preview of a resume shows that a resolved attempt is kept, and why. The attempt is not called
+// again.
+func TestPreviewNamesResolvedSteps(t *testing.T) {
 	t.Parallel()
 	for action, want := range map[string]domain.NodeStatus{"happened": domain.NodeCompleted, "skip": domain.NodeSkipped,
 		"fail": domain.NodeFailed} {

@@ -13,10 +13,9 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// A disk that is full for a moment may take a few checkpoints of a run and refuse
-// the next, before the run learns of either. What was taken is not handed over
-// again: the run continues behind it, and calls nothing twice.
-func TestARunGoesOnBehindTheCheckpointThatFoundNoSpace(t *testing.T) {
+// A disk that is full for a moment stores some checkpoints of a run and refuses the next, before the
+// run learns of either. Stored checkpoints are not handed over again, and nothing is called twice.
+func TestARunContinuesAfterAFullDisk(t *testing.T) {
 	t.Parallel()
 	for n := range 12 {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {

@@ -57,9 +57,9 @@ func takenBack(t *testing.T, reg *enginetest.Registry, plans ...string) (path st
 
 var inside, goOn = make(chan struct{}), make(chan struct{})
 
-// G15: after a rollback nothing is dispatched until an operator releases it, and
-// what was in flight is settled by its class.
-func TestNothingRunsInADatabaseThatWasTakenBack(t *testing.T) { // not parallel: it shares inside and goOn
+// G15: After a rollback, nothing is executed until an operator releases the runs. Interrupted steps
+// are settled by their side-effect class.
+func TestNothingRunsInARestoredDatabase(t *testing.T) { // not parallel: it shares inside and goOn
 	gate := true
 	wait := func(ctx context.Context, c *engine.Call) (engine.Result, error) {
 		if gate {

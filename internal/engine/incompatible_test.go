@@ -9,9 +9,9 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// A run whose plan names a tool that is no longer configured can be looked at
-// in full; the error of resuming it names what is missing.
-func TestARunOfAPlanThatFitsNoMoreCanBeRead(t *testing.T) {
+// A run whose plan uses a tool that is no longer configured can be read. Resuming it fails with an
+// error that names the tool.
+func TestARunOfAnIncompatiblePlanCanBeRead(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(
 		t,

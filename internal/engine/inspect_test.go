@@ -24,8 +24,9 @@ func (r *reads) Journal(ctx context.Context, run string, after int64) ([]domain.
 	return r.Store.Journal(ctx, run, after)
 }
 
-// Looking at a run reads its journal once, and shows the same as looking and previewing.
-func TestLookReadsTheJournalOnce(t *testing.T) {
+// A view of a run reads its journal once. It equals the view and the preview that are read
+// separately.
+func TestAViewReadsTheJournalOnce(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
 	counted := &reads{Store: s}

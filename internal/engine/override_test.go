@@ -25,9 +25,9 @@ edges:
   - {from: pay, to: book}
 `
 
-// In a fork a result may stand in for a step whose side effects would happen a
-// second time: the recorded one, or a stub. Nothing of it is called.
-func TestForkWithStandIns(t *testing.T) {
+// A fork can use the recorded result or a stub for a step whose side effects would happen a second
+// time. The step is not called.
+func TestForkWithOverrides(t *testing.T) {
 	t.Parallel()
 	reg := enginetest.NewRegistry().Handle("call", walk.EffectUnsafe, echo)
 	e := enginetest.Open(t, reg)
@@ -79,8 +79,8 @@ func TestForkWithStandIns(t *testing.T) {
 	}
 }
 
-// What a person decides is never supplied.
-func TestNothingStandsInForAPerson(t *testing.T) {
+// A result cannot replace the decision of a person.
+func TestNoOverrideReplacesAPersonsDecision(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, enginetest.NewRegistry())
 	run := e.Until(
@@ -98,9 +98,8 @@ func TestNothingStandsInForAPerson(t *testing.T) {
 	}
 }
 
-// A preview shows where the run would go at decisions that follow from what is
-// edited alone.
-func TestDecisionsAreForetold(t *testing.T) {
+// A preview predicts the decisions that depend only on edited values.
+func TestDecisionsArePredicted(t *testing.T) {
 	t.Parallel()
 	reg := enginetest.NewRegistry().Handle("call", walk.EffectUnsafe, echo)
 	e := enginetest.Open(t, reg)
@@ -147,9 +146,8 @@ edges:
   - {from: pay, to: sum}
 `
 
-// Of a node that runs once per item, every item is a step: a result may stand in
-// for one of them, or for all.
-func TestForkWithStandInsForItems(t *testing.T) {
+// In a step that runs once per item, a result can replace one item or all of them.
+func TestForkWithOverridesForItems(t *testing.T) {
 	t.Parallel()
 	reg := enginetest.NewRegistry().Handle("call", walk.EffectUnsafe, echo)
 	e := enginetest.Open(t, reg)

@@ -129,8 +129,8 @@ func TestARejectedCheckpointIsHandedOverAgain(t *testing.T) {
 	}
 }
 
-// After a lost race everything that is not durable is forgotten.
-func TestResetForgetsWhatIsNotDurable(t *testing.T) {
+// After a conflict, everything that is not durable is dropped.
+func TestResetDropsWhatIsNotDurable(t *testing.T) {
 	t.Parallel()
 	s := &slowStore{}
 	p := newPipeline(s)

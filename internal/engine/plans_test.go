@@ -44,9 +44,9 @@ func TestARunKeepsItsPlan(t *testing.T) {
 	}
 }
 
-// A40: a run whose plan was archived since is resumed and rerun from the version
-// that it has; a new run of the plan is refused.
-func TestARunOutlivesItsPlan(t *testing.T) {
+// A40: A run of an archived plan is resumed and rerun with its version. A new run of the plan is
+// refused.
+func TestARunContinuesAfterItsPlanIsArchived(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, enginetest.NewRegistry())
 	run := e.Run("id: gone\nnodes: {a: {type: set, input: 1}}", "null")

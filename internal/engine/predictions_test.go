@@ -11,9 +11,9 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Asked back, an agent's call is not made, also over a restart: the agent reads the
-// question as the tool's answer and continues.
-func TestAnAgentIsAskedBack(t *testing.T) {
+// If a person requests changes, the call of the agent is not made, also after a restart. The agent
+// receives the comment as the result of the tool, and continues.
+func TestChangesAreRequestedFromAnAgent(t *testing.T) {
 	t.Parallel()
 	k := &talk{}
 	reg := enginetest.NewRegistry()
@@ -53,9 +53,9 @@ func TestAnAgentIsAskedBack(t *testing.T) {
 	}
 }
 
-// What a prediction returns of an answer is what then happens. It names the first step that
-// differs, behind steps that both answers lead to.
-func TestAForecastComesTrue(t *testing.T) {
+// What happens after an answer is what the prediction shows. The prediction names the first step
+// that differs, after steps that both answers lead to.
+func TestAPredictionComesTrue(t *testing.T) {
 	t.Parallel()
 	for _, answer := range []string{"approve", "reject"} {
 		e := enginetest.OpenOn(t, storetest.Open(t), enginetest.NewRegistry(), engine.Options{})
@@ -88,7 +88,7 @@ edges: [{from: ask, to: both}, {from: both, to: decide}, {from: decide, to: yes,
 }
 
 // A rejection that nothing handles ends the run, whatever else waits.
-func TestAForecastOfARejection(t *testing.T) {
+func TestAPredictionOfARejection(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, enginetest.NewRegistry())
 	run := e.Run(

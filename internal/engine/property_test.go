@@ -81,11 +81,10 @@ func outcomeOf(r domain.Result) outcome {
 
 const propertyInput = `{"x": 3, "list": [1, 2, 3]}`
 
-// TestEveryWayAgrees runs random plans straight, cut at every checkpoint and
-// picked up by a new engine, and in memory: same path, same outputs, and nothing
-// whose completion was durable runs again. At every checkpoint the live state
-// equals the fold of the journal.
-func TestEveryWayAgrees(t *testing.T) {
+// Random plans run without interruption, with a restart at every checkpoint, and in memory. All take
+// the same path and have the same outputs. Nothing with a durable result runs again. At every
+// checkpoint, the live state equals the fold of the journal.
+func TestAllPathsToAStateAgree(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
 	count := 0

@@ -83,9 +83,9 @@ func answered(t *testing.T, what string, answer <-chan error) error {
 	}
 }
 
-// An action that arrives together with the result of the last step finds a run
-// that is over, and is refused with what became of the run.
-func TestAnActionBesideTheLastResultIsRefused(t *testing.T) {
+// An action that arrives together with the result of the last step is refused with the final status
+// of the run.
+func TestAnActionDuringTheLastResultIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, action := range []domain.Action{domain.ActionPause, domain.ActionCancel, domain.ActionLimits} {
 		t.Run(string(action), func(t *testing.T) {
@@ -186,7 +186,7 @@ func TestAResumeBeforeTheEndIsDurable(t *testing.T) {
 }
 
 // A refusal rests on facts that are durable.
-func TestARefusalWaitsForTheDisk(t *testing.T) {
+func TestARefusalRestsOnDurableFacts(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
 	held := enginetest.NewHeld(s)
@@ -211,10 +211,9 @@ func TestARefusalWaitsForTheDisk(t *testing.T) {
 	}
 }
 
-// A defect in the handling of one message loses nothing of the others: everybody
-// is answered, the slots are given back, and a result that comes later neither
-// brings the run back nor books a crash.
-func TestADefectAnswersEverybody(t *testing.T) {
+// A panic in the handling of one message loses no other message. Every waiting request gets an
+// answer, and the slots are released. A later result neither restarts the run nor counts as a crash.
+func TestADefectEndsEveryWaitingRequest(t *testing.T) {
 	t.Parallel()
 	started, release := make(chan struct{}, 1), make(chan struct{})
 	reg := enginetest.NewRegistry().Handle("call", walk.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {

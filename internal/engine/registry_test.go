@@ -15,8 +15,8 @@ func testRegistry() (*registry, *[]*runner) {
 	), &begun
 }
 
-// A message brings a run back once; its runner gets the run as it was created.
-func TestRegistryBringsRunsBack(t *testing.T) {
+// A message loads a run once. The runner receives the run as it was created.
+func TestRegistryRestoresRuns(t *testing.T) {
 	t.Parallel()
 	r, begun := testRegistry()
 	if r.post("one", timerMsg{}) {

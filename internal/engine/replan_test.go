@@ -275,7 +275,7 @@ func TestReplanWaitsAndKeepsWaits(t *testing.T) {
 	same(r)
 }
 
-func TestUnsafeTailsAreAccepted(t *testing.T) {
+func TestReplansWithUnsafeStepsNeedAcceptance(t *testing.T) {
 	t.Parallel()
 	for name, approve := range map[string]bool{"accepted": true, "rejected": false} {
 		t.Run(name, func(t *testing.T) {

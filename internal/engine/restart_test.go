@@ -97,7 +97,7 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-func TestVerbsRefuseWhatTheyDoNotTake(t *testing.T) {
+func TestActionsRefuseInvalidStates(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, enginetest.NewRegistry())
 	run := e.Settle(e.Run(`{nodes: {a: {type: approval, input: {message: m}}}}`, "").ID)

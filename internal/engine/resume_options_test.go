@@ -80,9 +80,9 @@ func TestResumeOnlyOneStep(t *testing.T) {
 	}
 }
 
-// What a person has said of other steps holds at once, also when only one step
-// is retried: the preview reports that they are kept.
-func TestOnlyOneStepBesideWhatAPersonSettled(t *testing.T) {
+// Resolutions of other steps apply immediately, also when only one step is retried. The preview
+// shows that these steps are kept.
+func TestResumeOfOneStepKeepsResolvedSteps(t *testing.T) {
 	t.Parallel()
 	var again atomic.Bool
 	started := make(chan struct{}, 3)

@@ -61,9 +61,8 @@ func TestQueueIsByPriorityThenAge(t *testing.T) {
 	}
 }
 
-// What an operator does to a run in the queue does not cost its place: the run is
-// not what it was when it was put there.
-func TestQueuedRunsThatWereActedOnStart(t *testing.T) {
+// An action on a queued run changes the run but not its place in the queue.
+func TestQueuedRunsStartAfterAnAction(t *testing.T) {
 	t.Parallel()
 	gate, started := make(chan struct{}), make(chan struct{}, 1)
 	reg := enginetest.NewRegistry().Handle("gate", walk.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
@@ -336,7 +335,7 @@ func TestOwnRunsOnly(t *testing.T) {
 	e.Until(other.ID, domain.RunCompleted, "")
 }
 
-func TestTakesUpALeftRunWhenTold(t *testing.T) {
+func TestAnAbandonedRunContinuesOnRequest(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
 	reg := enginetest.NewRegistry().Handle("echo", walk.EffectIdempotent, echo)
@@ -359,7 +358,7 @@ func TestTakesUpALeftRunWhenTold(t *testing.T) {
 	}
 }
 
-func TestRolesAreAsked(t *testing.T) {
+func TestRolesAreChecked(t *testing.T) {
 	t.Parallel()
 	e := enginetest.Open(t, enginetest.NewRegistry())
 	viewer := domain.Actor{Name: "vera", Role: domain.RoleViewer, Surface: "api"}

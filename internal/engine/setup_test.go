@@ -25,11 +25,10 @@ func says(word string) *enginetest.Registry {
 		})
 }
 
-// O13: a node that runs keeps the handler that it began with, the next one of its run
-// has the new; who made the setup before is notified when no one works with it any more.
-// What plans may name is the new registry's at once, and a setup that cannot be
-// changes nothing.
-func TestASetupIsExchangedUnderRuns(t *testing.T) {
+// O13: A running step keeps its handler, and the next step of its run uses the new one. The owner of
+// the previous setup is notified when nothing uses it. Plans may name what the new registry has
+// immediately. An invalid setup changes nothing.
+func TestASetupIsReplacedDuringRuns(t *testing.T) {
 	t.Parallel()
 	began, gate := make(chan struct{}), make(chan struct{})
 	old := says("old").Handle("hold", walk.EffectRead, func(context.Context, *engine.Call) (engine.Result, error) {

@@ -7,10 +7,9 @@ import (
 	"time"
 )
 
-// A run whose checkpoint was rejected waits for the answers to those after it,
-// and then for the time to hand them over again; it does not look for either
-// again and again.
-func TestARejectionIsWaitedOut(t *testing.T) {
+// After a rejected checkpoint, a run waits for the results of the later checkpoints, and then for
+// the time of the next attempt. It does not poll.
+func TestARejectedCheckpointIsRetried(t *testing.T) {
 	t.Parallel()
 	a := newRunner(&Engine{sched: newScheduler(1, 1, nil)}, "r")
 	a.pipe.completed, a.pipe.handed = 4, 4
@@ -45,9 +44,9 @@ func TestAForwardJumpIsNoticedWithinASecond(t *testing.T) {
 	}
 }
 
-// A grant that the run took over, or gave back, before it learned of it is not a slot
-// any more: another run may have it.
-func TestAStaleGrantIsNoSlot(t *testing.T) {
+// A grant that arrives after the run has taken or released the slot gives no second slot. Another
+// run may have it.
+func TestAStaleGrantGivesNoSlot(t *testing.T) {
 	t.Parallel()
 	var granted []slotGrant
 	e := &Engine{sched: newScheduler(1, 1, func(g slotGrant) { granted = append(granted, g) })}

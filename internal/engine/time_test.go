@@ -144,7 +144,7 @@ func TestRetryNow(t *testing.T) {
 	})
 }
 
-func TestADeafHandlerIsAbandonedAtCancel(t *testing.T) {
+func TestAHandlerThatIgnoresACancelIsAbandoned(t *testing.T) {
 	t.Parallel()
 	inBubble(t, enginetest.NewRegistry().Handle("deaf", walk.EffectIdempotent, func(context.Context, *engine.Call) (engine.Result, error) {
 		time.Sleep(time.Hour)
@@ -247,10 +247,9 @@ func TestADueRetryWaitsForASlotQuietly(t *testing.T) {
 	})
 }
 
-// The clock is put back by two days while kairosd is down. Runs continue where they
-// were, timers are due when the clock reaches them, once; what is written has its place
-// in the log by its number and not by its time (A48).
-func TestAClockThatIsPutBack(t *testing.T) {
+// The clock is set back by two days while kairosd is down. Runs continue. Timers fire once, when the
+// clock reaches their time. New rows follow the others by number, not by time (A48).
+func TestTheClockIsSetBack(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64
 	reg := enginetest.NewRegistry().Handle("call", walk.EffectIdempotent, func(_ context.Context, c *engine.Call) (engine.Result, error) {

@@ -57,7 +57,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotUnderstoodSaysWhatWasMeant(t *testing.T) {
+func TestErrorsSuggestACorrection(t *testing.T) {
 	t.Parallel()
 	for q, want := range map[string]string{
 		"stats:failed": "did you mean status:failed?", "status:faild": "did you mean status:failed?",

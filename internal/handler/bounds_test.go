@@ -109,7 +109,7 @@ func (m *cut) Complete(_ context.Context, r llm.Request) (llm.Response, error) {
 }
 
 // An answer that a limit of the run cut is not a failure of the step.
-func TestAnAnswerThatALimitCutsIsNoFailure(t *testing.T) {
+func TestAnAnswerCutByALimitIsNotAFailure(t *testing.T) {
 	t.Parallel()
 	m := &cut{}
 	h := newHouse(t, m, handler.Agent{ID: "talker"})

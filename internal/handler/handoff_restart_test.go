@@ -37,9 +37,9 @@ func (c *counting) Complete(ctx context.Context, r llm.Request) (llm.Response, e
 	return c.Provider.Complete(ctx, r)
 }
 
-// A run that is interrupted inside a handoff continues there: neither the caller's
-// turn, nor the handoff, nor what the other agent had done happens again.
-func TestAHandoffOutlivesTheEngine(t *testing.T) {
+// A run that is interrupted during a handoff continues in it. The caller's turn, the handoff, and
+// the completed work of the other agent are not repeated.
+func TestAHandoffContinuesAfterARestart(t *testing.T) {
 	t.Parallel()
 	script := script(append([]scripted.Answer{
 		{System: "you are front", Turn: turnAt(0), Calls: []scripted.Call{passOn("sums", "capability_match", true)}},

@@ -178,7 +178,7 @@ func (r recorder) SetSetting(_ context.Context, _, value string) error {
 
 // Plans may name only models that the configuration names (L18), at validation and
 // at run time.
-func TestModelsThatPlansMayName(t *testing.T) {
+func TestModelsAllowedInPlans(t *testing.T) {
 	t.Parallel()
 	m, err := handler.NewModels(
 		handler.Config{Providers: map[string]llm.Provider{"local": &server{}, "free": &server{}}, DefaultProvider: "local",

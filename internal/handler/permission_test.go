@@ -105,9 +105,9 @@ func (d *desk) answer(p domain.Approval, yes bool, comment string) domain.Run {
 	return d.settle(p.Run)
 }
 
-// A tool whose permission is ask runs only after a person has seen its exact
-// arguments; a rejection is the node's failure.
-func TestAToolThatAsks(t *testing.T) {
+// A tool with the permission ask runs only after a person has approved its exact arguments. A
+// rejection fails the step.
+func TestAToolThatRequiresApproval(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	d := newDesk(t, tool.Config{Files: tool.FilesConfig{Roots: []string{root}}, Permissions: tool.Permissions{"write_file": tool.Ask}}, nil)
@@ -205,9 +205,8 @@ func TestPermissionsByPlanAndNode(t *testing.T) {
 	}
 }
 
-// An agent's call that asks parks the conversation; the model gets the
-// result.
-func TestAnAgentsCallThatAsks(t *testing.T) {
+// A call that requires approval suspends the conversation. The model receives the result.
+func TestAnAgentsCallThatRequiresApproval(t *testing.T) {
 	t.Parallel()
 	one, two := 0, 1
 	script := []scripted.Answer{

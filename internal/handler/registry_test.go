@@ -110,7 +110,7 @@ func TestNodesReachTheirHandlers(t *testing.T) {
 	}
 }
 
-func TestPlansMayNameOnlyWhatExists(t *testing.T) {
+func TestPlansNameOnlyExistingObjects(t *testing.T) {
 	t.Parallel()
 	r := registry(t, tool.Config{})
 	doc, _ := planner.Parse(

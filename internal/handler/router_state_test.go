@@ -100,8 +100,8 @@ edges: [{from: state, to: node}]`)
 	}
 }
 
-// An object without a member of a state is the user's text.
-func TestAnyOtherObjectBeginsAState(t *testing.T) {
+// An object without the fields of a state is the text of the user.
+func TestAnyOtherObjectStartsAState(t *testing.T) {
 	t.Parallel()
 	run, _ := converse(t, script(), `nodes: {tools: {type: tools, input: {question: "What time is it?"}}}`)
 	if run.Status != domain.RunCompleted || !strings.Contains(string(run.Output), `"role":"user"`) {

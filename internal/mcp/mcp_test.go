@@ -118,7 +118,7 @@ func TestServersThatDoNotAnswer(t *testing.T) {
 }
 
 // A server that stops reading during a call is restarted. A slow call alone causes no restart.
-func TestAHungServerIsStartedAgain(t *testing.T) {
+func TestAHungServerIsRestarted(t *testing.T) {
 	t.Parallel()
 	hung := command(t, "raw", "MCP_TEST_SEND", "hang", "MCP_TEST_FILE", filepath.Join(t.TempDir(), "hung"))
 	hung.Timeout, hung.StartTimeout = 2*time.Second, 5*time.Second
@@ -190,7 +190,7 @@ func alive(pid int) bool {
 // A start after a crash ends the processes that survived it, and no other process that now has one
 // of their numbers.
 // See M24 in docs/internals/bad-inputs.md.
-func TestOrphansAreEnded(t *testing.T) {
+func TestOrphansAreStopped(t *testing.T) {
 	t.Parallel()
 	cmd := exec.Command("/bin/sleep", "600")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -229,7 +229,7 @@ func TestOrphansAreEnded(t *testing.T) {
 // Unrequested messages are ignored up to a limit. Then the server is ended, and its call fails
 // with a clear error.
 // See M19, M20 in docs/internals/bad-inputs.md.
-func TestServersThatTalkNonsense(t *testing.T) {
+func TestServersThatSendInvalidData(t *testing.T) {
 	t.Parallel()
 	for send, ends := range map[string]bool{"stray": false, "strays": true, "frame": true, "notifications": true, "garbage": true,
 		"batch": false, "batches": true} {
@@ -335,7 +335,7 @@ func TestChangedDefinitionsAreRefused(t *testing.T) {
 }
 
 // An operator can restart a disabled server.
-func TestAServerThatWasGivenUpIsStartedAgain(t *testing.T) {
+func TestADisabledServerIsRestarted(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "healed")
 	h, set := start(t, command(t, "sick", "MCP_TEST_FILE", file), nil)

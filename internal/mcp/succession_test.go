@@ -14,7 +14,7 @@ import (
 // one is started again, and the old one ends with its host. A host that is closed before it adopts
 // changes nothing.
 // See O13 in docs/internals/bad-inputs.md.
-func TestServersGoOnWithAnotherHost(t *testing.T) {
+func TestServersContinueWithANewHost(t *testing.T) {
 	t.Parallel()
 	kept, pids := &pins{}, filepath.Join(t.TempDir(), "pids")
 	same, other, changed := command(t, "plain"), command(t, "plain", "WHICH", "old"), command(t, "plain", "WHICH", "new")

@@ -14,7 +14,7 @@ import (
 
 // The chart of the last day continues after a restart: the earlier samples are there, in order,
 // and the downtime is a gap.
-func TestSamplesOutliveARestart(t *testing.T) {
+func TestSamplesSurviveARestart(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "vitals.json")
 	now := began

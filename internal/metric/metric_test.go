@@ -190,7 +190,7 @@ func TestMetricsBeforeAnythingIsAttached(t *testing.T) {
 
 // A day of samples, a minute apart, and what is derived from them: percentiles, growth, and the
 // day on which the disk is full.
-func TestVitals(t *testing.T) {
+func TestHealthMetrics(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := metric.New(metric.Options{})
@@ -378,7 +378,7 @@ func TestTracesAndMetricsOverOTLP(t *testing.T) {
 	}
 }
 
-func TestTelemetryIsOffUnlessItIsAskedFor(t *testing.T) {
+func TestTelemetryIsOffByDefault(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "")
 	r := metric.New(metric.Options{})
 	stop, err := r.Export(t.Context(), metric.Telemetry{})

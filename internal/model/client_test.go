@@ -15,9 +15,9 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// An answer that does not begin, stalls, or comes a byte at a time is given up (L11);
-// each has its own bound, the others are far away.
-func TestPatience(t *testing.T) {
+// An answer that does not start, stalls, or arrives one byte at a time is abandoned (L11). Each case
+// has its own limit, and the other limits are much higher.
+func TestTimeouts(t *testing.T) {
 	t.Parallel()
 	const far = time.Hour
 	drip := func(w http.ResponseWriter, r *http.Request) {

@@ -11,9 +11,9 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Only failures of the server count against it (L07). A rate limit, a wrong key, or a refusal is an
-// answer, and a cancelled call means neither.
-func TestWhatACallSaysOfItsServer(t *testing.T) {
+// Only failures of the server count against it (L07). Rate limits, wrong keys, and refusals are
+// answers. A cancelled call counts as neither.
+func TestACallReportsTheStateOfItsServer(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		err  error

@@ -135,7 +135,7 @@ func hook(url string, on ...string) notify.Channel {
 	return notify.Channel{Name: "ops", On: on, Webhook: &notify.Webhook{URL: url, Secret: secret}}
 }
 
-func TestFailuresAreToldOnceAndSigned(t *testing.T) {
+func TestFailuresAreSentOnceAndSigned(t *testing.T) {
 	t.Parallel()
 	r := newReceiver(t)
 	d := open(t, storetest.Open(t), loopback, hook(r.URL))
@@ -200,7 +200,7 @@ func TestAnOutageIsOneMessage(t *testing.T) {
 	}
 }
 
-func TestAReceiverThatFailsIsTriedAgain(t *testing.T) {
+func TestAFailedDeliveryIsRetried(t *testing.T) {
 	t.Parallel()
 	r := newReceiver(t)
 	d := open(t, storetest.Open(t), loopback, hook(r.URL))
@@ -249,7 +249,7 @@ func TestAReceiverThatFailsIsTriedAgain(t *testing.T) {
 }
 
 // The next start sends what was stored or due before the crash, under the same id.
-func TestADeathLosesNoMessage(t *testing.T) {
+func TestACrashLosesNoMessage(t *testing.T) {
 	t.Parallel()
 	r := newReceiver(t)
 	path := filepath.Join(t.TempDir(), "kairos.db")

@@ -12,7 +12,7 @@ import (
 
 // Channels change while messages wait: later events use the new channels and links, and nothing is
 // sent twice.
-func TestWhoIsToldChanges(t *testing.T) {
+func TestReceiversChange(t *testing.T) {
 	t.Parallel()
 	before, after := newReceiver(t), newReceiver(t)
 	d := open(t, storetest.Open(t), loopback, hook(before.URL))

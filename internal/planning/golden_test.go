@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "rewrite golden files")
 // The exact prompts of the planning model: role, examples, the request, the problems of an unusable
 // answer, and a plan that cannot continue. Run with -update after a prompt has changed, and read
 // the difference.
-func TestPromptsAreGolden(t *testing.T) {
+func TestPromptsMatchTheGoldenFiles(t *testing.T) {
 	t.Parallel()
 	bad := `{"summary": "short", "requiresMultiStep": true, "reasoning": "", "steps": [{"agentId": "nobody", "task": "go"}]}`
 	sequence := &planner.StepPlan{

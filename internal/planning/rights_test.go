@@ -14,7 +14,7 @@ import (
 
 // A replan is made in the name of the person who started the run. It is rejected if that person may
 // no longer start runs, or if it uses a tool that runs of the plan may not call.
-func TestTailsKeepTheRightsOfWhoAsks(t *testing.T) {
+func TestReplansKeepTheRightsOfTheRun(t *testing.T) {
 	t.Parallel()
 	skills := []planning.Skill{
 		{ID: "fetch", Keywords: map[string][]string{"en": {"fetch"}}, Tool: "broken"},

@@ -34,7 +34,7 @@ func TestSpanishVerbsWithPronouns(t *testing.T) {
 }
 
 // `/agent text` with an unknown agent is rejected, and not answered by another agent.
-func TestDirectedToNobody(t *testing.T) {
+func TestARequestForNoAgent(t *testing.T) {
 	t.Parallel()
 	s := planning.New(planning.Config{Agents: agents, DefaultAgent: "general"})
 	id, text, ok := s.Directed(" /nobody where is it?")

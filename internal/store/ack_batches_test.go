@@ -97,9 +97,9 @@ func verified(t *testing.T, s *Store) {
 	}
 }
 
-// A refused checkpoint leaves a failed run among those that the writer remembers.
-// Its group is acknowledged, then it is resumed: the counters still fit.
-func TestAnAcknowledgedGroupIsNotRememberedAsItWas(t *testing.T) {
+// A refused checkpoint leaves a failed run in the cache of the writer. The group of the run is
+// acknowledged, and then the run is resumed. The counters are still correct.
+func TestAnAcknowledgedGroupIsNotCached(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
 	ctx := t.Context()

@@ -70,9 +70,9 @@ func sound(t *testing.T, s *store.Store) {
 	}
 }
 
-// Failures are one when their messages say the same but for numbers, ids and
-// times; what is done to a group is done to exactly its runs.
-func TestFailuresAreGroupedByWhatTheySay(t *testing.T) {
+// Failures belong to one group if their messages differ only in numbers, ids, and times. An action
+// on a group changes exactly its runs.
+func TestFailuresAreGroupedByFingerprint(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
 	ctx := t.Context()

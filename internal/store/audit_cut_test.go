@@ -13,9 +13,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// The log is cut at its beginning only, and the cut is vouched for by an event
-// of the chain.
-func TestTheAuditLogIsCutAtItsBeginning(t *testing.T) {
+// Only rows at the start of the log are removed, and an event in the chain records it.
+func TestTheAuditLogIsTruncatedAtItsStart(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s, start := daily(t, 0) // a run and a login a day for thirty days
@@ -53,8 +52,8 @@ func TestTheAuditLogIsCutAtItsBeginning(t *testing.T) {
 	}
 }
 
-// A beginning that is removed in another way is detected.
-func TestAForgedCutIsFound(t *testing.T) {
+// Rows that are removed from the start of the log in any other way are detected.
+func TestAForgedTruncationIsFound(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for name, mac := range map[string]string{"with the right link": "", "with a wrong link": strings.Repeat("00", 32)} {
@@ -84,7 +83,7 @@ func TestAForgedCutIsFound(t *testing.T) {
 	}
 }
 
-func TestRetentionCutsTheAuditLogWhenToldTo(t *testing.T) {
+func TestRetentionTruncatesTheAuditLogIfConfigured(t *testing.T) {
 	t.Parallel()
 	s, _ := daily(t, 0)
 	r, err := s.Retain(context.Background(), domain.Retention{Audit: 20 * 24 * time.Hour}, domain.System, false)
@@ -95,7 +94,7 @@ func TestRetentionCutsTheAuditLogWhenToldTo(t *testing.T) {
 
 // O11: A database without its key is not silently opened with a new one. An operator may declare it
 // lost, and then only the earlier events cannot be verified. An invalid key file is never replaced.
-func TestAMissingKeyIsNotMadeInSilence(t *testing.T) {
+func TestAMissingKeyIsNotReplacedSilently(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	path := filepath.Join(t.TempDir(), "kairos.db")

@@ -12,9 +12,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store/internal/core"
 )
 
-// O01: a file system that cannot keep a database is refused, a doubtful one is
-// said.
-func TestFileSystemsAreJudged(t *testing.T) {
+// O01: A file system that cannot keep a database is refused. A doubtful one is reported.
+func TestFileSystemsAreClassified(t *testing.T) {
 	t.Parallel()
 	for kind, c := range map[int64]struct{ refused, logged string }{
 		0x6969: {"NFS", ""}, 0x517b: {"SMB", ""}, 0xff534d42: {"CIFS", ""}, 0xfe534d42: {"SMB2", ""}, 0x00c36400: {"Ceph", ""},
@@ -39,7 +38,7 @@ func TestFileSystemsAreJudged(t *testing.T) {
 
 // O02: Files that others may read are made private before anything is written. Files of another
 // user are rejected. A directory in the place of a file is named.
-func TestFilesOfOthers(t *testing.T) {
+func TestFilesOfOtherUsers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		owner uint32

@@ -32,7 +32,7 @@ func row(node, output string) domain.Entry {
 		Output: domain.RawJSON(output), At: time.Now()}
 }
 
-func TestTheDatabaseGuardsItsRules(t *testing.T) {
+func TestTheDatabaseEnforcesItsRules(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
 	ctx := context.Background()
@@ -289,7 +289,7 @@ func TestANewerSchemaIsRefused(t *testing.T) {
 	}
 }
 
-func TestAnotherEpochStopsTheWriter(t *testing.T) {
+func TestAnotherGenerationStopsTheWriter(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
 	// After a commit of its own, the writer reads the open count only if another process has

@@ -35,7 +35,7 @@ func locksOn(t *testing.T, path string) (n int, size int64) {
 
 // The writer extends SQLite's files itself. Closing a file releases all locks of the process on it.
 // SQLite's locks must stay, or another process would open the database.
-func TestLayingOutRoomDropsNoLock(t *testing.T) {
+func TestAllocatingSpaceKeepsTheLock(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "kairos.db")
 	s, err := store.Open(context.Background(), path, store.Options{Stay: true})

@@ -11,7 +11,7 @@ import (
 
 // A pause lasts until it is ended. It survives the process and new versions. A filter lists only
 // paused plans.
-func TestAPauseOutlastsTheProcess(t *testing.T) {
+func TestAPauseHoldsAfterARestart(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "kairos.db")
 	s := storetest.OpenAt(t, path)

@@ -8,9 +8,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// An operation that writes and then refuses leaves nothing behind, alone or among
-// others that are committed with it.
-func TestARefusedOperationLeavesNothingBehind(t *testing.T) {
+// A refused operation leaves no changes, alone or in a transaction with others that commit.
+func TestARefusedOperationLeavesNoTrace(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
 	ctx := t.Context()

@@ -73,7 +73,7 @@ func (p *past) kept(ids map[string]string) (names []string) {
 	return names
 }
 
-func TestRetentionRemovesWhatItsRulesSay(t *testing.T) {
+func TestRetentionFollowsItsRules(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	p := newPast(t)
@@ -138,7 +138,7 @@ func TestRetentionRemovesWhatItsRulesSay(t *testing.T) {
 	}
 }
 
-func TestRetentionGivesSpaceBackAndLetsWorkPass(t *testing.T) {
+func TestRetentionFreesSpaceWhileWorkContinues(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	p := newPast(t)

@@ -11,7 +11,7 @@ import (
 
 // A run with damaged input, settings, or details is still found, alone and in every list. The
 // damage is named there and by the integrity check.
-func TestARunWithDamagedDetailsIsStillThere(t *testing.T) {
+func TestARunWithDamagedDetailsIsListed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		statement string

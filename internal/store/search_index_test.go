@@ -136,7 +136,7 @@ func BenchmarkARunThatFails(b *testing.B) {
 }
 
 // An integrity check during work uses the index as it is, not as a connection cached it.
-func TestWordsAreExaminedAsTheyAre(t *testing.T) {
+func TestTheSearchIndexIsChecked(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
 	v := storetest.Plan(t, s, twoNodes)

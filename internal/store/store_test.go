@@ -147,7 +147,7 @@ func TestASecondWriterLoses(t *testing.T) {
 	}
 }
 
-func TestASecondOpenerIsToldWhoHoldsTheDatabase(t *testing.T) {
+func TestASecondProcessLearnsWhichProcessHasTheDatabaseOpen(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
 	_, err := store.Open(context.Background(), s.Path(), store.Options{})
@@ -277,7 +277,7 @@ func TestRunListPagesByKey(t *testing.T) {
 	}
 }
 
-func TestTheDatabaseRefusesIllegalMoves(t *testing.T) {
+func TestTheDatabaseRefusesIllegalTransitions(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
 	v := storetest.Plan(t, s, twoNodes)

@@ -16,7 +16,7 @@ import (
 
 // A long-running store allocates the space of its write-ahead log automatically, also during work.
 // After a crash, the store opens as usual.
-func TestRoomForTheLog(t *testing.T) {
+func TestSpaceForTheLog(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	path := filepath.Join(t.TempDir(), "kairos.db")

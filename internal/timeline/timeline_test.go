@@ -131,7 +131,7 @@ func TestTheAxisIsMonotone(t *testing.T) {
 	})
 }
 
-func TestTenThousandSegmentsAreAsManyAsCanBeSeen(t *testing.T) {
+func TestTenThousandSegmentsAreMerged(t *testing.T) {
 	t.Parallel()
 	a := timeline.NewAxis(span(0, time.Hour), nil, true)
 	var in []timeline.Segment
@@ -148,8 +148,9 @@ func TestTenThousandSegmentsAreAsManyAsCanBeSeen(t *testing.T) {
 	}
 }
 
-// A strip is as high as much was at work at once, and never has more stretches than columns.
-func TestADensityStripShowsHowMuchWasAtWork(t *testing.T) {
+// The height of a strip is the largest number of steps that were active at once. A strip has at most
+// as many stretches as columns.
+func TestADensityStripShowsTheNumberOfActiveSteps(t *testing.T) {
 	t.Parallel()
 	in := []timeline.Segment{{X: 0, W: 50}, {X: 0, W: 50}, {X: 25, W: 25}, {X: 25, W: 25}, {X: 75, W: 25}}
 	want := []timeline.Level{{X: 0, W: 25, H: .5}, {X: 25, W: 25, H: 1}, {X: 75, W: 25, H: .25}}

@@ -73,9 +73,9 @@ func get(t *testing.T, set *tool.Set, url string, more ...any) *walk.Failure {
 	return walk.AsFailure(err)
 }
 
-// A host that fails again and again is left alone, whatever the effect of the call;
-// other hosts are not, and a person, or an answer, lets it be called again (L07).
-func TestAHostThatFailsIsLeftAlone(t *testing.T) {
+// The circuit of a host that fails repeatedly opens, for every side-effect class. Other hosts are
+// not affected. A person or a successful answer closes it (L07).
+func TestTheCircuitOfAFailingHostOpens(t *testing.T) {
 	t.Parallel()
 	for name, status := range map[string]int{"server error": 503, "too many": 429, "hangs up": 0} {
 		t.Run(name, func(t *testing.T) {
@@ -111,7 +111,7 @@ func TestAHostThatFailsIsLeftAlone(t *testing.T) {
 }
 
 // There is no listener: refused connections open a circuit too.
-func TestAHostThatIsGoneIsLeftAlone(t *testing.T) {
+func TestTheCircuitOfAMissingHostOpens(t *testing.T) {
 	t.Parallel()
 	s := newService(t, 200)
 	s.Close()
@@ -125,7 +125,7 @@ func TestAHostThatIsGoneIsLeftAlone(t *testing.T) {
 
 // Mistakes of the caller do not count against the host: other 4xx, invalid arguments, and a timeout
 // that is too short. Nor does -1 let it open.
-func TestWhatIsTheCallersFaultOpensNothing(t *testing.T) {
+func TestErrorsOfTheCallerDoNotOpenACircuit(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		status int
@@ -213,7 +213,7 @@ func (p *program) Call(ctx context.Context, _ llm.ToolCall) (any, error) {
 
 // A tool of a program or an MCP server has one circuit. By the clock: it opens,
 // rests, tries one call, and closes.
-func TestAToolThatFailsIsLeftAlone(t *testing.T) {
+func TestTheCircuitOfAFailingToolOpens(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := &program{
@@ -263,8 +263,8 @@ func TestAToolThatFailsIsLeftAlone(t *testing.T) {
 	})
 }
 
-// What the code of a failure means for the other side.
-func TestWhatAFailureSays(t *testing.T) {
+// The code of a failure decides what the caller may assume about the other system.
+func TestMessagesOfFailures(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		for _, c := range []struct {
@@ -312,7 +312,7 @@ func TestWhatAFailureSays(t *testing.T) {
 
 // Tools that use no other system have no circuit: a failed command is not a reason to refuse
 // another one.
-func TestWhoHasACircuit(t *testing.T) {
+func TestToolsWithACircuit(t *testing.T) {
 	t.Parallel()
 	set, _ := guarded(t, tool.Config{Exec: tool.ExecConfig{Enabled: true, Allow: []string{script(t, "exit 1")}}})
 	if err := set.Register(&program{name: "crm.find", effect: walk.EffectRead}); err != nil {

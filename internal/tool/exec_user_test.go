@@ -10,9 +10,9 @@ import (
 	"github.com/kairosd/kairosd/internal/tool"
 )
 
-// S16: a command that runs as a user of its own can read neither what kairosd
-// keeps nor the environment of other processes, and works in its own directory.
-func TestACommandOfAnotherUserCannotLookAround(t *testing.T) {
+// S16: A command with a user of its own can read neither kairosd's files nor the environment of
+// other processes. It works in its own directory.
+func TestACommandOfAnotherUserCannotReadOtherFiles(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("only root can run commands as somebody else")
@@ -60,8 +60,8 @@ func TestACommandOfAnotherUserCannotLookAround(t *testing.T) {
 	}
 }
 
-// Whom commands run as is checked when kairosd starts.
-func TestUsersOfCommandsThatAreNone(t *testing.T) {
+// The user of commands is checked when kairosd starts.
+func TestInvalidUsersOfCommands(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{"root": "may read what kairosd keeps", "no-such-user": "tools.exec.user"} {
 		_, err := tool.Builtin(tool.Config{Exec: tool.ExecConfig{Enabled: true, Allow: []string{"/bin/sh"}, User: name}}, nil)

@@ -78,7 +78,7 @@ func (d *fakeDNS) serve(t *testing.T) string {
 // M09: An address is checked where the socket connects, so that a name whose answer changes between
 // two queries, or that has several answers, reaches nothing that is not allowed. Not parallel: it
 // sets the resolver of the whole process.
-func TestHTTPJudgesEveryAnswerOfDNS(t *testing.T) {
+func TestHTTPChecksEveryAddressOfDNS(t *testing.T) {
 	var host string
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/again" {

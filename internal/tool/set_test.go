@@ -75,7 +75,7 @@ func (f *fake) Call(_ context.Context, c llm.ToolCall) (any, error) {
 	return "done", nil
 }
 
-func TestRegisterRefusesNamesThatMeanSomethingElse(t *testing.T) {
+func TestRegisterRefusesReservedNames(t *testing.T) {
 	t.Parallel()
 	set := builtin(t, tool.Config{}, nil)
 	for name, want := range map[string]string{

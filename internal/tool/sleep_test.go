@@ -9,7 +9,7 @@ import (
 )
 
 // A long sleep reports progress well before it would count as hung (domain.SilentAfter).
-func TestASleepGivesSignsOfLife(t *testing.T) {
+func TestASleepReportsProgress(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		set, err := tool.Builtin(tool.Config{}, nil)

@@ -90,7 +90,7 @@ func TestSQL(t *testing.T) {
 	}
 }
 
-func TestSQLOfAFileThatIsNoDatabase(t *testing.T) {
+func TestSQLOfAnInvalidFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "text"), "this is no database, but it is long enough to be looked at as one")

@@ -266,8 +266,8 @@ nodes: {a: {type: work, foreach: "${input.list}", max_parallel: 3, on_error: `+o
 	}
 }
 
-// A visit that a stopping run holds back has not begun.
-func TestHeldVisitsHaveNotBegun(t *testing.T) {
+// A visit that a stopping run holds back has not started.
+func TestHeldVisitsHaveNotStarted(t *testing.T) {
 	t.Parallel()
 	s := onStage(t, `
 nodes:

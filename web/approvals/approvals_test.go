@@ -218,7 +218,7 @@ func TestAnApprovalIsGivenToSomebody(t *testing.T) {
 }
 
 // A reader can request changes of a tool's call: the agent reads the comment and continues.
-func TestAnAgentIsAskedBack(t *testing.T) {
+func TestChangesAreRequestedFromAnAgent(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	b := site.Browser(t).Login()

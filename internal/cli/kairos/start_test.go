@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestMomentsToCome(t *testing.T) {
+func TestFutureTimes(t *testing.T) {
 	t.Parallel()
 	zone := time.FixedZone("", 2*3600)
 	now := time.Date(2030, 1, 31, 7, 30, 0, 0, zone)

@@ -70,8 +70,8 @@ func compare(a, b *run) rundiff.Comparison {
 	return rundiff.Compare(a.RunDetail, b.RunDetail, began.Add(time.Hour))
 }
 
-// Two runs part at the first step that differs, and the comparison reports why.
-func TestRunsPart(t *testing.T) {
+// The comparison of two runs names the first step that differs, and the reason.
+func TestTheFirstDifference(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		a, b *run
@@ -117,7 +117,7 @@ func TestRunsPart(t *testing.T) {
 }
 
 // A step that was retried, waited, and was resumed is one step, with its attempts.
-func TestAStepIsOneStep(t *testing.T) {
+func TestARetriedStepIsOneStep(t *testing.T) {
 	t.Parallel()
 	a := newRun("a", `1`).failed("x", "timeout", "late").row(domain.Entry{Kind: domain.EntryReset, Item: -1})
 	a.row(domain.Entry{Kind: domain.EntryIntent, Node: "x", Visit: 1, Item: -1, Attempt: 2, Status: domain.NodeRunning})

@@ -20,7 +20,7 @@ func down(code string) error { return &walk.Failure{Code: code, Message: "secret
 
 // Recorded calls are reported for the last hour and the last day, by kind, with their run. Calls
 // older than a day are dropped.
-func TestCallsAreToldOfADay(t *testing.T) {
+func TestCallsOfADayAreReported(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		log := activity.New(func(b []byte) []byte { return []byte(strings.ReplaceAll(string(b), "secret-value", "••••")) })
@@ -58,7 +58,7 @@ func TestCallsAreToldOfADay(t *testing.T) {
 }
 
 // A restart loses nothing that was stored, and disabled subjects stay disabled.
-func TestARestartForgetsNothing(t *testing.T) {
+func TestARestartLosesNothing(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
 	ctx := t.Context()
@@ -114,7 +114,7 @@ func TestARestartForgetsNothing(t *testing.T) {
 }
 
 // Disabling has no effect when it cannot be stored.
-func TestADisableThatIsNotStoredIsNone(t *testing.T) {
+func TestADisableThatIsNotStoredHasNoEffect(t *testing.T) {
 	t.Parallel()
 	log := activity.New(nil)
 	broken := errors.New("no disk")

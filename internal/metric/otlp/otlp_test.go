@@ -27,7 +27,7 @@ func exporter(t *testing.T, answer http.HandlerFunc) otlp.Traces {
 
 // A request to an overloaded collector is retried after the time that it requests. A refusal is
 // not retried, and its message is the error.
-func TestAgainOnlyWhereItHelps(t *testing.T) {
+func TestOnlyTemporaryErrorsAreRetried(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int32
 	e := exporter(t, func(w http.ResponseWriter, _ *http.Request) {

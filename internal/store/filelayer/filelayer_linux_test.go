@@ -24,10 +24,9 @@ func open(t *testing.T, path, more string) *sql.DB {
 	return db
 }
 
-// Whatever is committed through the layer is there at once for a reader beside
-// it that uses SQLite's own, also from transactions that do not fit the cache
-// and go to the log in many pieces, are taken back, or are not synced at all.
-func TestAReaderBesideTheLayer(t *testing.T) {
+// A reader that uses SQLite's own files sees every commit of the layer immediately. Commits include
+// transactions that exceed the cache, are rolled back, or are not synced.
+func TestAReaderNextToTheLayer(t *testing.T) {
 	t.Parallel()
 	if err := filelayer.Register(); err != nil {
 		t.Fatal(err)

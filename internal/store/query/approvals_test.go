@@ -62,7 +62,7 @@ func requests(t *testing.T) (s *store.Store, run string) {
 
 // A request reads ten rows, however many match. The next request continues there, in both
 // directions, and each approval is on one page.
-func TestAListOfApprovalsExaminesSoManyRows(t *testing.T) {
+func TestAListOfApprovalsReadsABoundedNumberOfRows(t *testing.T) {
 	t.Parallel()
 	s, run := requests(t)
 	for name, c := range map[string]struct {

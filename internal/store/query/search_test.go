@@ -30,9 +30,9 @@ func past(t *testing.T) *store.Store {
 	return s
 }
 
-// A request that no index serves reads a hundred rows, however many match and however long that
-// takes, and the next request continues there.
-func TestASearchExaminesSoManyRows(t *testing.T) {
+// A request that no index serves reads 100 rows, however many match. The next request continues
+// there.
+func TestASearchReadsABoundedNumberOfRows(t *testing.T) {
 	t.Parallel()
 	s := past(t)
 	ctx := t.Context()
@@ -106,9 +106,9 @@ func TestASearchExaminesSoManyRows(t *testing.T) {
 	}
 }
 
-// What is not in the order of age, and a picture of a plan, are made of as many rows,
-// and name how far they go.
-func TestASortedListExaminesSoManyRows(t *testing.T) {
+// Lists in another order than age, and the graph of a plan, read a bounded number of rows. They show
+// which runs are included.
+func TestASortedListReadsABoundedNumberOfRows(t *testing.T) {
 	t.Parallel()
 	s := past(t)
 	ctx := t.Context()
@@ -215,8 +215,8 @@ func TestASearchForAPhraseIsBounded(t *testing.T) {
 	}
 }
 
-// Runs that are older than what is sorted leave the list empty.
-func TestNoRunOfTheWeekIsNoFailure(t *testing.T) {
+// The list is empty if all runs are older than the sorted period.
+func TestAWeekWithoutRuns(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "kairos.db"), store.Options{Now: func() time.Time { return now }})

@@ -44,7 +44,7 @@ func flowRuns(t *testing.T) (*enginetest.Engine, domain.Version) {
 	return e, v
 }
 
-func TestHowRunsWentThroughAPlan(t *testing.T) {
+func TestPathsOfRunsThroughAPlan(t *testing.T) {
 	t.Parallel()
 	e, v := flowRuns(t)
 	got, err := e.Store.PlanFlow(t.Context(), "flow", 0, time.Now().Add(-time.Hour))

@@ -277,9 +277,8 @@ func TestChangedRowsGrantNothing(t *testing.T) {
 	}
 }
 
-// Rows that all have their seals, but are of an earlier time than the audit log, are
-// found.
-func TestAccessThatIsPutBackIsFound(t *testing.T) {
+// Rows with valid seals that are older than the audit log are detected.
+func TestRestoredAccessIsFound(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	path := guarded(t)

@@ -133,9 +133,9 @@ func TestAnEncryptedBackupNeedsItsKey(t *testing.T) {
 	}
 }
 
-// Anybody can encrypt to a public key: what another installation made, with its
-// manifest or under ours, does not pass for a backup of this one.
-func TestAnExchangedEncryptedBackupIsRefused(t *testing.T) {
+// Anyone can encrypt with a public key. A backup of another server is refused, with its own manifest
+// or with ours.
+func TestASwappedEncryptedBackupIsRefused(t *testing.T) {
 	t.Parallel()
 	path, _, _ := installation(t)
 	public, key := identity(t)
@@ -169,8 +169,8 @@ func TestAnExchangedEncryptedBackupIsRefused(t *testing.T) {
 	}
 }
 
-// What a backup that was killed left of the unencrypted copy goes with the next one.
-func TestWhatAKilledEncryptionLeftIsRemoved(t *testing.T) {
+// The next backup deletes the unencrypted copy of a killed one.
+func TestFilesOfAKilledEncryptionAreDeleted(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
 	public, _ := identity(t)

@@ -141,7 +141,7 @@ func TestARestoreIntoAnEmptyDirectoryNeedsTheKey(t *testing.T) {
 }
 
 // O08: Nothing is moved for a file that is not a complete, unchanged backup of kairosd.
-func TestARestoreRefusesWhatIsNoBackup(t *testing.T) {
+func TestARestoreRefusesOtherFiles(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	path, backup, _ := installation(t)

@@ -52,7 +52,7 @@ func damagedDatabase(t *testing.T, breaks func(path string)) string {
 	return path
 }
 
-func TestSalvageSavesWhatCanBeRead(t *testing.T) {
+func TestSalvageCopiesReadableRows(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		breaks func(path string)

@@ -59,9 +59,9 @@ func keptBefore(t *testing.T, path string) string {
 	return strings.TrimSuffix(kept[0], ManifestSuffix)
 }
 
-// Who asked for encrypted backups has no other one lying about after an upgrade:
-// what is kept of the database of before is encrypted, and restored with its key.
-func TestTheDatabaseOfBeforeAnUpgradeIsEncrypted(t *testing.T) {
+// With encrypted backups, the previous database is encrypted after an upgrade, and its key restores
+// it.
+func TestThePreviousDatabaseIsEncryptedAfterAnUpgrade(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	path, run := oldDatabase(t)
@@ -129,7 +129,7 @@ func TestTheDatabaseOfBeforeAnUpgradeIsEncrypted(t *testing.T) {
 
 // A command without a configuration upgrades as the daemon would. A configuration without
 // recipients applies.
-func TestWhoeverUpgradesEncryptsAsTheDaemonDid(t *testing.T) {
+func TestEveryUpgradeEncryptsAsConfigured(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	public, _ := keyPair(t)
@@ -163,8 +163,8 @@ func TestWhoeverUpgradesEncryptsAsTheDaemonDid(t *testing.T) {
 	}
 }
 
-// A database that could only be kept as anybody can read it is not upgraded.
-func TestWithoutItsEncryptionThereIsNoUpgrade(t *testing.T) {
+// If the previous database cannot be encrypted, there is no upgrade.
+func TestAnUpgradeStopsIfItsEncryptionFails(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	path, _ := oldDatabase(t)

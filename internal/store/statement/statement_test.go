@@ -59,9 +59,9 @@ func do(t *testing.T, c *statement.Conn, text string) {
 	}
 }
 
-// What is given is what is stored: nothing, the empty, and what has no room
-// beside the other arguments included; execution after execution.
-func TestArgumentsArriveAsTheyAre(t *testing.T) {
+// The stored values equal the arguments, also null, empty, and very large ones, in repeated
+// executions.
+func TestArgumentsAreUnchanged(t *testing.T) {
 	t.Parallel()
 	c := open(t, filepath.Join(t.TempDir(), "a.db"))
 	do(t, c, "CREATE TABLE t (i INTEGER, f REAL, s TEXT, b BLOB, n TEXT) STRICT")
@@ -144,7 +144,7 @@ func TestAFailureLeavesNothingBehind(t *testing.T) {
 }
 
 // The version changes if another connection has written.
-func TestVersionTellsOfOthers(t *testing.T) {
+func TestVersionDetectsOtherWriters(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.db")
 	one, two := open(t, path), open(t, path)

@@ -21,9 +21,9 @@ import (
 // The sources have the programs that use the clients, and the versions of all tools.
 const sources = "../../../tools/clients"
 
-// The clients store a plan, start runs of it, wait for them, list them page by page, resume
-// one that failed, and read a problem.
-func TestTheDescriptionServesItsReaders(t *testing.T) {
+// The clients store a plan, start runs of it, wait for them, list them page by page, resume a failed
+// one, and read a problem.
+func TestGeneratedClients(t *testing.T) {
 	t.Parallel()
 	d := start(t)
 	t.Run("linter", func(t *testing.T) {

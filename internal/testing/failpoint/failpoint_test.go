@@ -37,7 +37,7 @@ func child(t *testing.T, spec string) (string, error) {
 	return string(out), err
 }
 
-func TestTheProcessDiesAtThePointAndNowhereElse(t *testing.T) {
+func TestTheProcessEndsOnlyAtTheFailpoint(t *testing.T) {
 	t.Parallel()
 	for spec, want := range map[string]string{
 		"kill=a:1": "a", "kill=a:2": "a b a", "kill=c:1": "a b a c",
@@ -61,7 +61,7 @@ func TestTheProcessDiesAtThePointAndNowhereElse(t *testing.T) {
 	}
 }
 
-func TestMistakesAreSaid(t *testing.T) {
+func TestMistakesAreReported(t *testing.T) {
 	t.Parallel()
 	for _, spec := range []string{"kill=a", "kill=a:0", "kill=:1", "stop=a", "trace=/no/such/directory/file"} {
 		if out, err := child(t, spec); err == nil || !strings.Contains(out, failpoint.Env) {
