@@ -161,6 +161,25 @@ func TestTypeHasSixSizesAndThreeWeights(t *testing.T) {
 	}
 }
 
+// Widths in media queries are in em: a browser with larger text gets the layout for
+// less room. (In px it would keep the wide layout, and its text would not fit.)
+func TestBreakpointsFollowTheSizeOfText(t *testing.T) {
+	t.Parallel()
+	b, err := files.ReadFile("k.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	queries := regexp.MustCompile(`@media[^{]*width[^{]*`).FindAllString(string(b), -1)
+	if len(queries) == 0 {
+		t.Fatal("no media query has a width")
+	}
+	for _, q := range queries {
+		if strings.Contains(q, "px") {
+			t.Errorf("the width of %q is in px: divide by 16 and write em", q)
+		}
+	}
+}
+
 // The formulas give what is published of them.
 func TestColourFormulas(t *testing.T) {
 	t.Parallel()
