@@ -22,7 +22,7 @@ func (w *Walk) reset(recorded *Reset) (Reset, *Failure) {
 				Code:       CodeNotResumable,
 				Permanent:  true,
 				Suggestion: "fork the run with an edited output, input or plan version",
-			}).WithMessage("the failure is a decision on steps that are kept: %s", f)
+			}).WithMessage("a resume would fail the same way: %s", f)
 		}
 	}
 	if out := w.Outcome(); !slices.Contains(undone, true) && out.Failure != nil && out.Failure.Code == CodeResult {

@@ -39,6 +39,8 @@ func (b *headPart) actions() []kit.Link {
 		return b.damagedActions(link)
 	case !run.DeletedAt.IsZero():
 		return []kit.Link{link(b.T("Rerun…"), "rerun", true), link(b.T("Fork…"), "fork", false)}
+	case b.hopeless():
+		return b.instead(link)
 	case run.Status == domain.RunFailed || run.Status == domain.RunCancelled:
 		text := b.T("Resume")
 		if pre := b.resume(); pre != nil && len(pre.Again) > 0 {
@@ -79,6 +81,20 @@ func (b *headPart) actions() []kit.Link {
 		out = append(out, link(b.T("Fork…"), "fork", false))
 	}
 	return append(out, link(b.T("Cancel…"), "cancel", false))
+}
+
+// instead are the actions of a run that cannot be resumed: the answer to a call in doubt, a fork, or a new
+// run. Nothing is there to fork if no step began.
+func (b *headPart) instead(link func(text, action string, primary bool) kit.Link) (out []kit.Link) {
+	if at := b.decideAt(); at != "" {
+		out = append(out, kit.Link{Text: b.T("Decide"), Href: at, Primary: true})
+	}
+	began := len(b.steps) > 0
+	fork, rerun := link(b.T("Fork…"), "fork", began && len(out) == 0), link(b.T("Rerun…"), "rerun", !began && len(out) == 0)
+	if began {
+		return append(out, fork, rerun)
+	}
+	return append(out, rerun, fork)
 }
 
 // actionAt is where an act at one click is sent to: it comes back to what is looked at.

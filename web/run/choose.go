@@ -46,6 +46,10 @@ func (b *record) choose() *step {
 		if worst != nil {
 			return worst
 		}
+		if _, ok := b.program.Index[e.Node]; ok && b.lastOf(e.Node) == nil { // it failed before it started
+			b.node = e.Node
+			return nil
+		}
 	}
 	for _, is := range b.answers() {
 		if i := slices.IndexFunc(b.steps, is); i >= 0 {

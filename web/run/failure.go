@@ -273,12 +273,14 @@ func (b *headPart) consequence(f *Failure) error {
 	if err != nil {
 		return err
 	}
-	c := &Consequence{}
+	c := &Consequence{Refused: !pre.Allowed}
 	f.Resume = c
 	if !pre.Allowed || len(pre.Later) > 0 || len(pre.InDoubt) > 0 {
 		c.Text = part.Consequence(b.Context, pre)
 	}
 	if !pre.Allowed {
+		c.Text = strings.Replace(c.Text, ": "+kit.Visible(b.d.Run.Error.Message), "", 1) // the card has it already
+		c.Links = b.actions()
 		return nil
 	}
 	keep, again, fresh := len(pre.Keep), len(pre.Again), len(pre.New)

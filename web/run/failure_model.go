@@ -36,10 +36,11 @@ type Difference struct {
 
 // Consequence is what a resume would do, as a strip of steps and in numbers.
 type Consequence struct {
-	Strip []part.Cell
-	Parts []ConsequencePart
-	Text  string // the same in a sentence, with what else is to know
-	Links []kit.Link
+	Refused bool // then Text is why, and Links are what helps
+	Strip   []part.Cell
+	Parts   []ConsequencePart
+	Text    string // the same in a sentence, with what else is to know
+	Links   []kit.Link
 }
 
 // ConsequencePart is how many steps are kept, run again, or run for the first time.

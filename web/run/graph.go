@@ -124,9 +124,9 @@ func (b graphPart) states() func(*diagram.Node) graph.State {
 		}
 		list := steps[n.ID]
 		if len(list) == 0 {
-			_, not := b.notTaken(n.ID)
-			s := notStarted(not)
-			s.Detail = b.T(s.Detail)
+			state, _ := b.noStep(n.ID)
+			s := graph.State{Status: wordOf(state)}
+			s.Detail = b.T(s.Status.Word)
 			s.Href = b.href(url.Values{"node": {n.ID}, "step": nil, "try": nil, "tab": nil}) + "#inspector"
 			return s
 		}
@@ -355,14 +355,6 @@ func (b graphPart) asRan(o diagram.Options) (graph.Painter, int) {
 		return s
 	}
 	return p, len(visits)
-}
-
-// notStarted is a node's state with nothing recorded of it.
-func notStarted(passed bool) graph.State {
-	if passed {
-		return graph.State{Status: kit.Word("idle", "i-skip", locale.Mark("not taken"), true), Detail: locale.Mark("not taken")}
-	}
-	return graph.State{Status: stepStatus(domain.NodePending), Detail: locale.Mark("not started")}
 }
 
 // graphFile is a run's picture as a file, with what became of each node.

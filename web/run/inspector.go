@@ -352,13 +352,15 @@ func (b inspectorPart) reopens(st *step) bool {
 // nodeInspector shows a node with no step: what it is, and why it did not run.
 func (b inspectorPart) nodeInspector(node string) Inspector {
 	i := Inspector{Detail: detail.Detail{Name: node, Key: "node-" + node, Sub: b.aboutNode(node)}}
-	why, passed := b.notTaken(node)
+	state, why := b.noStep(node)
 	pre := b.resume()
-	i.Status = notStarted(passed).Status
+	i.Status = wordOf(state)
 	switch {
-	case passed && why != "":
+	case state == "failed":
+		i.Resume = b.T("It failed before it started.") + " " + why
+	case why != "":
 		i.Resume = why
-	case passed:
+	case state == passed:
 		i.Resume = b.T("The run went past it.")
 	case pre != nil && slices.ContainsFunc(pre.New, func(s domain.PreviewStep) bool { return s.Node == node }):
 		i.Resume = b.T("It has not started. Resuming may run it for the first time.")

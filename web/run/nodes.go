@@ -114,6 +114,18 @@ func (b *record) ahead() map[int]bool {
 	return b.front
 }
 
+// noStep is what became of a node without a step, as the key of a word: the run failed there before a step
+// began, went past it, or may still come there. why is empty for the last.
+func (b *record) noStep(node string) (state, why string) {
+	if e := b.d.Run.Error; b.d.Run.Status == domain.RunFailed && e != nil && e.Node == node {
+		return "failed", kit.Visible(kit.Cut(e.Message, 120))
+	}
+	if why, not := b.notTaken(node); not {
+		return passed, why
+	}
+	return todo, ""
+}
+
 // notTaken reports why the run went past a node; false: it may still come there, or
 // could have.
 func (b *record) notTaken(node string) (string, bool) {

@@ -86,6 +86,15 @@ func (b *record) resume() *domain.Preview {
 	return &pre
 }
 
+// hopeless reports whether a resume is refused, so that only a fork or a new run helps.
+func (b *record) hopeless() bool {
+	if !b.resumable() {
+		return false
+	}
+	pre, err := b.preview()
+	return err == nil && !pre.Allowed
+}
+
 // href is this page with some parameters changed.
 func (b *record) href(set url.Values) string { return part.At(b.Context, b.d.Run.ID, set) }
 

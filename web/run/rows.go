@@ -217,28 +217,31 @@ func (t *timelinePage) groupNotes(steps []*step) string {
 	return strings.Join(out, " · ")
 }
 
-// notStarted are the rows of nodes without a step: those not taken last, with the reason; with only, just
-// those.
+// notStarted are the rows of nodes without a step: one that failed first, those not taken last, with the
+// reason; with only, just those.
 func (t *timelinePage) notStarted(only string) []StepRow {
-	var open, gone []StepRow
+	var failed, open, gone []StepRow
 	for _, id := range t.missing() {
 		row := StepRow{Name: id, Kind: t.does(id), Dim: true, Selected: id == t.node,
 			Href: t.href(url.Values{"node": {id}, "step": nil, "try": nil, "tab": nil}) + "#inspector"}
-		why, not := t.notTaken(id)
-		row.Status = notStarted(not).Status
-		if not {
-			row.Notes = why
-			if only == "" || only == passed {
-				gone = append(gone, row)
-			}
+		state, why := t.noStep(id)
+		row.Status, row.Notes = wordOf(state), why
+		if only != "" && only != state {
+			continue
+		}
+		switch state {
+		case passed:
+			gone = append(gone, row)
+			continue
+		case "failed":
+			row.Dim = false
+			failed = append(failed, row)
 			continue
 		}
 		if t.effects[t.program.Index[id]] == walk.EffectUnsafe {
 			row.Notes = t.T("side effects")
 		}
-		if only == "" || only == todo {
-			open = append(open, row)
-		}
+		open = append(open, row)
 	}
-	return append(open, gone...)
+	return slices.Concat(failed, open, gone)
 }

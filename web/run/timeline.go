@@ -276,11 +276,8 @@ func (t *timelinePage) counts(v *Timeline) {
 	only := t.Query("only")
 	count := map[string]int{}
 	for _, id := range t.missing() {
-		if _, not := t.notTaken(id); not {
-			count[passed]++
-		} else {
-			count[todo]++
-		}
+		state, _ := t.noStep(id)
+		count[state]++
 	}
 	visits := map[visitKey]*step{}
 	for _, st := range t.steps {

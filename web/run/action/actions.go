@@ -258,6 +258,9 @@ func (r *request) preview(code int, v actionText, req domain.ActionRequest, prob
 			p.Sentence = strings.TrimSpace(p.Sentence + " " + part.Expectation(r.Context, pre.Expected, 1))
 		}
 	}
+	if v.action == domain.ActionResume && !p.Allowed && run.Status.Final() {
+		p.Instead = []kit.Link{{Text: r.T("Fork…"), Href: p.RunHref + "/fork"}, {Text: r.T("Rerun…"), Href: p.RunHref + "/rerun"}}
+	}
 	if v.action == domain.ActionResume {
 		if err := r.resumeChoices(&p, req, run); err != nil {
 			return err

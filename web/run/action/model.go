@@ -22,6 +22,7 @@ type PreviewPage struct {
 type Verdict struct {
 	Allowed             bool
 	Refusal, Suggestion string
+	Instead             []kit.Link // what is possible where it is not allowed
 	Sentence            string
 	Damage              string // what of the run's journal cannot be trusted
 	Error               string
