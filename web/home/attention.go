@@ -9,7 +9,6 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/kit"
 	"github.com/kairosd/kairosd/web/link"
-	"github.com/kairosd/kairosd/web/part/failure"
 	part "github.com/kairosd/kairosd/web/part/run"
 	"github.com/kairosd/kairosd/web/ui"
 )
@@ -44,18 +43,13 @@ func (s *section) attentionBand(c *ui.Context) (templ.Component, error) {
 	}
 	more := len(groups) > homeGroups
 	if more {
-		groups, p.More = groups[:homeGroups], c.T("All that failed")
+		groups = groups[:homeGroups]
 	}
 	for _, g := range groups {
-		row := groupRow(c, g)
-		if row.Spark, err = s.failedOver(c, g); err != nil {
-			return nil, err
-		}
-		since, err := failure.Ports{App: s.App, Reader: s.Reader}.NewSince(c, g)
+		row, err := s.group(c, g, true)
 		if err != nil {
 			return nil, err
 		}
-		row.New, row.Good, row.Compare = since.New, since.Good, since.Compare
 		p.Groups = append(p.Groups, row)
 	}
 	if err := s.acked(c, &p, groups); err != nil {
@@ -146,19 +140,25 @@ func (s *section) failedOver(c *ui.Context, g domain.FailureGroup) ([]part.Cell,
 
 // acked adds the acknowledged failures that are not back.
 func (s *section) acked(c *ui.Context, p *AttentionBand, groups []domain.FailureGroup) error {
-	acks, err := s.App.Failures.Acknowledged(c, c.Who.Actor(), c.Site.Now().Add(-ackedDays*24*time.Hour), 50)
+	acks, err := s.acknowledgments(c, groups)
 	if err != nil {
 		return err
 	}
 	for _, a := range acks {
-		if !slices.ContainsFunc(groups, func(g domain.FailureGroup) bool { return a.Covers(g.Ref()) }) {
-			p.Acked = append(p.Acked, ackOf(c, a))
-		}
+		p.Acked = append(p.Acked, ackOf(c, a))
 	}
 	if len(p.Acked) > 0 {
 		p.AckedHead = c.N(len(p.Acked), "%s failure is acknowledged", "%s failures are acknowledged")
 	}
 	return nil
+}
+
+// acknowledgments are those of the last days whose failures are not back.
+func (s *section) acknowledgments(c *ui.Context, groups []domain.FailureGroup) ([]domain.FailureAck, error) {
+	acks, err := s.App.Failures.Acknowledged(c, c.Who.Actor(), c.Site.Now().Add(-ackedDays*24*time.Hour), 50)
+	return slices.DeleteFunc(acks, func(a domain.FailureAck) bool {
+		return slices.ContainsFunc(groups, func(g domain.FailureGroup) bool { return a.Covers(g.Ref()) })
+	}), err
 }
 
 // lastFailure returns when a run last failed.

@@ -79,6 +79,13 @@ func (s *section) bands(c *ui.Context, p *HomePage) {
 // fragments are the bands, and the first steps of a server without runs.
 func (s *section) fragments() []ui.Fragment {
 	out := []ui.Fragment{{Page: "/", ID: "first", Operation: app.ListFailures, Topics: []string{"runs"}, Build: s.firstAgain}}
+	out = append(out, ui.Fragment{
+		Page: "/failures", ID: "groups", Operation: app.ListFailures, Topics: []string{"attention"},
+		Build: func(c *ui.Context) (templ.Component, error) {
+			v, err := s.groupList(c)
+			return groupList(v), err
+		},
+	})
 	for _, b := range homeBands {
 		f := ui.Fragment{Page: "/", ID: b.id, Operation: app.ListFailures, Build: func(c *ui.Context) (templ.Component, error) {
 			v := s.band(c, b)

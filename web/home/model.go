@@ -51,7 +51,6 @@ type Band struct {
 type AttentionBand struct {
 	Sum, AckAll  string
 	Groups       []Group
-	More         string
 	Restart      *RestartLine
 	Acked        []AckRow
 	AckedHead    string
@@ -138,6 +137,7 @@ type AckRow struct {
 // GroupRow is a group of failed runs.
 type Group struct {
 	Spark                     []part.Cell // its runs that failed in 24 hours
+	Seen                      bool        // show when it failed first
 	Code, Node, Plan, Version string
 	Href                      string // its runs
 	Runs, Count               string
@@ -153,4 +153,19 @@ type Group struct {
 	// lead to what differs.
 	New           string
 	Compare, Good kit.Link
+}
+
+// FailuresPage lists failure groups.
+type FailuresPage struct {
+	kit.Shell
+	AckAll string
+	Groups GroupList
+}
+
+// GroupList is the part of it that follows events. Terms choose a plan or a code.
+type GroupList struct {
+	Address      string
+	Chips, Terms []kit.Link
+	Rows         []Group
+	Acked        []AckRow
 }

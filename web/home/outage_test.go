@@ -40,7 +40,7 @@ func TestAnOutageIsOneLineOnHome(t *testing.T) {
 	}
 	stale.Set("digest", "old")
 	stale.Set("idem", "x")
-	if p := b.Post("/bulk", stale); p.Code != http.StatusConflict || !strings.Contains(p.Body, "how things stand now") {
+	if p := b.Post("/bulk", stale); p.Code != http.StatusConflict || !strings.Contains(p.Body, "The current state follows") {
 		t.Errorf("a stale preview: %d", p.Code)
 	}
 	first, second := b.Post("/bulk", form), b.Post("/bulk", form)

@@ -57,6 +57,7 @@ func Section(p Ports) ui.Section {
 		Fragments: s.fragments(),
 		Routes: []ui.Route{
 			{Get: "/", Operation: app.ListFailures, Handle: s.home},
+			{Get: "/failures", Operation: app.ListFailures, Handle: s.groups},
 			{Get: "/failures/ack", Operation: app.AcknowledgeFailures, Handle: s.ackForm},
 			{Post: "/failures/ack", Operation: app.AcknowledgeFailures, Handle: s.ack},
 			{Get: "/failures/unack", Operation: app.UnacknowledgeFailures, Handle: s.ackForm},
