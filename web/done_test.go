@@ -74,7 +74,7 @@ func TestActsOfLevelTwoWantAReason(t *testing.T) {
 	b := site.Browser(t).Login()
 	f := webtest.Form(t, b.Get("/settings/retention").Body, `name="reason"`)
 	f.Set("reason", "  ")
-	webtest.HasTexts(t, b.Post("/settings/retention", f), http.StatusUnprocessableEntity, "Say why", "What would go now")
+	webtest.HasTexts(t, b.Post("/settings/retention", f), http.StatusUnprocessableEntity, "Enter a reason", "Expired data")
 	f.Set("reason", "the disk is small")
 	if p := b.Post("/settings/retention", f); p.Code != http.StatusSeeOther {
 		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))

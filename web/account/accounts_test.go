@@ -99,7 +99,7 @@ func TestATokenIsShownOnceAndRevoked(t *testing.T) {
 	}
 	revoke := regexp.MustCompile(`/settings/tokens/[^"/]+/revoke`).FindString(admin.Get("/settings/tokens").Body)
 	page := admin.Get(revoke)
-	if !strings.Contains(page.Body, "cannot be undone") {
+	if !strings.Contains(page.Body, "cannot undo this") {
 		t.Errorf("no question before it:\n%s", page.Body)
 	}
 	if !strings.Contains(webtest.Words(page.Body), "from 127.0.0.1") {
@@ -116,7 +116,7 @@ func TestATokenIsShownOnceAndRevoked(t *testing.T) {
 	if text := webtest.Words(admin.Get("/audit?q=action:token.revoke").Body); !strings.Contains(text, "the laptop was stolen") {
 		t.Errorf("the audit log does not say why: %s", text)
 	}
-	if text := webtest.Words(admin.Get(revoke).Body); !strings.Contains(text, "there is nothing to revoke") {
+	if text := webtest.Words(admin.Get(revoke).Body); !strings.Contains(text, "There is nothing to revoke") {
 		t.Errorf("a second time: %s", text)
 	}
 	if code := use(); code != http.StatusUnauthorized {

@@ -32,7 +32,7 @@ func TestRolesThatMustHaveASecondFactor(t *testing.T) {
 		}
 	}
 	page := admin.Get("/me/second-factor")
-	if !strings.Contains(webtest.Words(page.Body), "Your role must have a second factor") {
+	if !strings.Contains(webtest.Words(page.Body), "Your role requires a second factor") {
 		t.Fatalf("%d %s", page.Code, webtest.Words(page.Body))
 	}
 	f := page.Hidden()

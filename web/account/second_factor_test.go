@@ -110,7 +110,7 @@ func TestAnOldLoginIsAskedWhoItIs(t *testing.T) {
 	f.Set("name", "ci")
 	f.Set("role", "viewer")
 	f.Set("lifetime", "24h")
-	if p := b.Post("/settings/tokens", f); p.Code != http.StatusOK || !strings.Contains(p.Body, "shown this once") {
+	if p := b.Post("/settings/tokens", f); p.Code != http.StatusOK || !strings.Contains(p.Body, "shows it only once") {
 		t.Errorf("a moment later: %d", p.Code)
 	}
 	ahead.Add(int64(auth.ConfirmFor))

@@ -443,7 +443,7 @@ func TestPasswordsAreSwitchedOff(t *testing.T) {
 	h.idp.Person("7", "olga", "ops")
 	b := h.Browser(t)
 	// The first of all must be an admin.
-	if p := b.Get("/login"); p.Code != http.StatusOK || !strings.Contains(p.Body, "There is no user yet") {
+	if p := b.Get("/login"); p.Code != http.StatusOK || !strings.Contains(p.Body, "No users yet") {
 		t.Errorf("%d\n%s", p.Code, p.Body)
 	}
 	h.refusedWith(t, b, h.enter(t, b), http.StatusForbidden, "not set up yet")
@@ -458,7 +458,7 @@ func TestPasswordsAreSwitchedOff(t *testing.T) {
 	}
 	if p := b.Post("/login", url.Values{"csrf": {"anonymous"}, "name": {"marta"},
 		"password": {webtest.Password}}); p.Code != http.StatusForbidden ||
-		!strings.Contains(p.Body, "Nobody logs in with a password here") {
+		!strings.Contains(p.Body, "Password login is disabled") {
 		t.Errorf("a password: %d\n%s", p.Code, p.Body)
 	}
 	if p := h.enter(t, b); p.Code != http.StatusOK {

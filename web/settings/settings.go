@@ -71,8 +71,8 @@ func (s *section) showRetention(c *ui.Context, code int, problem string) error {
 	case "":
 		p.Would = c.N(
 			int(would.Runs),
-			"Now %s run would lose its journal and values",
-			"Now %s runs would lose their journals and values",
+			"%s run would lose its journal and values",
+			"%s runs would lose their journals and values",
 		) + ", " +
 			c.N(
 				int(would.Rows),
@@ -92,7 +92,7 @@ func (s *section) showRetention(c *ui.Context, code int, problem string) error {
 			)
 		}
 		if p.CanRun = would.Runs+would.Events > 0; !p.CanRun {
-			p.Would = c.T("Nothing would go now.")
+			p.Would = c.T("No expired data.")
 		}
 	case domain.CodeConflict, domain.CodeUnavailable:
 		p.Would = c.Sentence(err) // it is at work
@@ -111,7 +111,7 @@ func (s *section) runRetention(c *ui.Context) error {
 		return s.showRetention(
 			c,
 			http.StatusUnprocessableEntity,
-			c.T("Say why, in at most %d characters: the audit log keeps it.", ui.MaxReason),
+			c.T("Enter a reason for the audit log, at most %d characters.", ui.MaxReason),
 		)
 	}
 	if _, err := s.App.System.RunRetention(c, app.RetentionRequest{Meta: c.Meta(), Reason: reason}); err != nil {

@@ -14,11 +14,11 @@ func TestSettingsAreShownWithoutSecrets(t *testing.T) {
 	site.Seed(t)
 	b := site.Browser(t).Login()
 	for path, wants := range map[string][]string{
-		"/settings/access":    {"/etc/kairos/kairos.yaml", "server.hosts", "kairos.example.com", "the command line", "default"},
-		"/settings/secrets":   {"BANK", "file /etc/kairos/bank", "bank.example.com", "no tool"},
-		"/settings/retention": {"all other plans", "90d", "invoice", "for ever", "10,000", "Looked after every 1h"},
-		"/settings/notifications": {"ops webhook", "http://127.0.0.1", "every message is signed", "a run failed",
-			"ops@example.com", "Only of ledger"},
+		"/settings/access":    {"/etc/kairos/kairos.yaml", "server.hosts", "kairos.example.com", "command line", "default"},
+		"/settings/secrets":   {"BANK", "file /etc/kairos/bank", "bank.example.com", "none none none"},
+		"/settings/retention": {"all other plans", "90d", "invoice", "forever", "10,000", "Applied every 1h"},
+		"/settings/notifications": {"ops webhook", "http://127.0.0.1", "Signature signed", "a run failed",
+			"ops@example.com", "Plans ledger"},
 	} {
 		p := b.Get(path)
 		for _, want := range wants {

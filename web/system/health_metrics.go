@@ -8,6 +8,7 @@ import (
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/web/kit"
+	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/part/vital"
 	"github.com/kairosd/kairosd/web/ui"
 )
@@ -33,6 +34,30 @@ const (
 	walUnmoved                            = 64 << 20
 )
 
+// sorted splits metrics into those that need attention, the worst first, and the others.
+func sorted(all []HealthMetric) (attention, healthy []HealthMetric) {
+	for _, m := range all {
+		if m.State == "" {
+			healthy = append(healthy, m)
+		} else {
+			attention = append(attention, m)
+		}
+	}
+	slices.SortStableFunc(attention, func(a, b HealthMetric) int { return strings.Compare(a.State, b.State) })
+	return attention, healthy
+}
+
+// mark is the status of a metric, as a shape and a word.
+func (m HealthMetric) mark() kit.Status {
+	switch m.State {
+	case "fail":
+		return kit.Word("fail", "i-fail", locale.Mark("bad:"), false)
+	case "need":
+		return kit.Word("need", "i-need", locale.Mark("high:"), false)
+	}
+	return kit.Word("ok", "i-ok", locale.Mark("OK:"), false)
+}
+
 // healthMetrics are the rows of the System page: the current value, its threshold, its trend, and what to do.
 func (s *section) healthMetrics(
 	c *ui.Context,
@@ -55,7 +80,7 @@ func (s *section) healthMetrics(
 		vital.Span(v.Lag.Duration()),
 		over(vital.Span(lagHigh)),
 		trend(func(s domain.Sample) float64 { return float64(s.Lag) }),
-		c.T("The machine has no time for kairosd. Look at what else runs on it, or lower engine.max_nodes."),
+		c.T("kairosd is short of CPU. Find other load on the machine, or lower engine.max_nodes."),
 	)
 	add(
 		all(v.Working, v.Slots),
@@ -67,11 +92,11 @@ func (s *section) healthMetrics(
 	)
 	add(
 		all(v.Nodes, v.NodeSlots),
-		c.T("Nodes running"),
+		c.T("Active steps"),
 		c.T("%s of %s", c.Number(int64(v.Nodes)), c.Number(int64(v.NodeSlots))),
 		c.T("all slots"),
 		trend(func(s domain.Sample) float64 { return float64(s.Running) }),
-		c.T("Steps that are ready wait until one ends. Raise engine.max_nodes if the machine has room."),
+		c.T("Ready steps wait until one ends. Raise engine.max_nodes if the machine has room."),
 	)
 	queued, state := c.Number(int64(v.Queued)), ""
 	if v.Queued > 0 && !v.Oldest.IsZero() {
@@ -79,7 +104,7 @@ func (s *section) healthMetrics(
 		queued, state = c.T("%s, the oldest for %s", queued, kit.About(waits)), vital.Grade(waits, waitHigh, waitBad)
 	}
 	add(state, c.T("Queued runs"), queued, over(kit.About(waitHigh)), trend(func(s domain.Sample) float64 { return float64(s.Queued) }),
-		c.T("All slots are taken. Look at what the runs at work wait for; raise engine.max_running if the machine has room."))
+		c.T("All slots are taken. Check what the active runs wait for, or raise engine.max_running if the machine has room."))
 	commits := c.T("none yet")
 	if v.Commits.P50 > 0 {
 		commits = fmt.Sprintf(
@@ -95,7 +120,7 @@ func (s *section) healthMetrics(
 		commits,
 		"p95 "+over(vital.Span(vital.CommitHigh)),
 		trend(func(s domain.Sample) float64 { return float64(s.Commit) }),
-		c.T("The disk is slow or busy: every step of every run waits for it. Look at what else writes to it."),
+		c.T("The disk is slow or busy, and every step waits for it. Find what else writes to it."),
 	)
 	state = ""
 	if v.Working > 0 && idle(v.Samples, now) > idleHigh {
@@ -103,11 +128,11 @@ func (s *section) healthMetrics(
 	}
 	add(
 		state,
-		c.T("Steps a minute"),
+		c.T("Steps per minute"),
 		c.Number(last(v.Samples, now).Nodes),
-		c.T("none for %s, with runs at work", kit.About(idleHigh)),
+		c.T("none for %s, with active runs", kit.About(idleHigh)),
 		trend(func(s domain.Sample) float64 { return float64(s.Nodes) }),
-		c.T("A tool or a provider may hang: look at the running runs, the longest first."),
+		c.T("A tool or a provider may hang. Check the active runs, longest first."),
 	)
 	failed, ended := failures(v.Samples, now)
 	state = ""
@@ -116,13 +141,13 @@ func (s *section) healthMetrics(
 	}
 	add(
 		state,
-		c.T("Failed runs a minute"),
+		c.T("Failed runs per minute"),
 		c.T("%s; %s of %s in the last hour", c.Number(last(v.Samples, now).Failed), c.Number(failed), c.Number(ended)),
-		c.T("over %s of those that end", c.Display.Lang.Percent(failedHigh/100.)),
+		c.T("over %s of finished runs", c.Display.Lang.Percent(failedHigh/100.)),
 		trend(
 			func(s domain.Sample) float64 { return float64(s.Failed) },
 		),
-		c.T("Home groups them by their cause: one outage is one line, with one act for all of it."),
+		c.T("Home groups failures by cause, and resumes each group with one action."),
 	)
 	state = ""
 	size := vital.Bytes(c.Display.Lang, i.Storage.Database)
@@ -139,13 +164,13 @@ func (s *section) healthMetrics(
 	}
 	add(
 		state,
-		c.T("The database"),
+		c.T("Database"),
 		size,
 		c.T("less than %s free", c.Display.Lang.Percent(1.0/freeHigh)),
 		trend(func(s domain.Sample) float64 { return float64(s.Database) }),
-		c.T("Set or shorten retention, or give the data directory a larger disk."),
+		c.T("Set or shorten retention, or move the data directory to a larger disk."),
 	)
-	growth, state := c.T("too early to say"), ""
+	growth, state := c.T("not enough data yet"), ""
 	if len(v.Samples) >= 30 {
 		growth = c.T("%s a day", vital.Bytes(c.Display.Lang, v.GrowthPerDay))
 	}
@@ -159,15 +184,15 @@ func (s *section) healthMetrics(
 			state = "fail"
 		}
 	}
-	add(state, c.T("The database grows by"), growth, c.T("full within %s", kit.About(fullHigh)), growths(v.Samples),
-		c.T("Set or shorten retention, or give the data directory a larger disk."))
+	add(state, c.T("Database growth"), growth, c.T("full within %s", kit.About(fullHigh)), growths(v.Samples),
+		c.T("Set or shorten retention, or move the data directory to a larger disk."))
 	add(
 		vital.Grade(i.Storage.WAL, vital.WALHigh, vital.WALBad),
 		c.T("Write-ahead log"),
 		vital.Bytes(c.Display.Lang, i.Storage.WAL),
 		over(vital.Bytes(c.Display.Lang, vital.WALHigh)),
 		trend(func(s domain.Sample) float64 { return float64(s.WAL) }),
-		c.T("Something reads one old state for long, as a backup does. It shrinks when that ends."),
+		c.T("A long read, such as a backup, keeps the log. It shrinks when the read ends."),
 	)
 	moved, state := c.T("not since the start"), ""
 	if !i.Storage.MovedAt.IsZero() {
@@ -178,14 +203,14 @@ func (s *section) healthMetrics(
 	}
 	add(
 		state,
-		c.T("Log last moved into the database"),
+		c.T("Last log checkpoint"),
 		moved,
-		c.T("over %s, with %s to move", kit.About(movedHigh), vital.Bytes(c.Display.Lang, walUnmoved)),
+		c.T("over %s, with %s in the log", kit.About(movedHigh), vital.Bytes(c.Display.Lang, walUnmoved)),
 		ages(now, i.Storage.MovedAt),
-		c.T("Something reads one old state for long, as a backup does. It is moved when that ends."),
+		c.T("A long read, such as a backup, blocks the checkpoint. It runs when the read ends."),
 	)
 	state = ""
-	backup := c.T("there is none")
+	backup := c.T("none")
 	made := make([]time.Time, 0, len(i.Backups))
 	for _, b := range i.Backups {
 		made = append(made, b.Created)
@@ -215,7 +240,7 @@ func (s *section) healthMetrics(
 		tested, state = c.T("%s: %s cannot be restored: %s", c.Ago(now.Sub(t.At)), kit.Visible(t.Backup), kit.Visible(t.Problem)), "fail"
 	case t != nil && t.Encrypted && (len(i.Backups) == 0 || t.At.After(i.Backups[0].Created)):
 		tested, state = c.T(
-			"%s: %s is the file that was written; it is encrypted, and the rest can be seen only with its key",
+			"%s: %s is unchanged. It is encrypted, so a full test requires its key",
 			c.Ago(now.Sub(t.At)),
 			kit.Visible(t.Backup),
 		), vital.Grade(
@@ -225,7 +250,7 @@ func (s *section) healthMetrics(
 		)
 	case t != nil && (len(i.Backups) == 0 || t.At.After(i.Backups[0].Created)):
 		tested, state = c.T(
-			"%s: %s was read back and can be restored",
+			"%s: %s can be restored",
 			c.Ago(now.Sub(t.At)),
 			kit.Visible(t.Backup),
 		), vital.Grade(
@@ -235,7 +260,7 @@ func (s *section) healthMetrics(
 		)
 	case len(i.Backups) > 0 && i.Backups[0].Encryption != nil:
 		tested, state = c.T(
-			"%s: opened and verified as a restore would, then encrypted",
+			"%s: verified, then encrypted",
 			backup,
 		), vital.Grade(
 			now.Sub(i.Backups[0].Created),
@@ -244,7 +269,7 @@ func (s *section) healthMetrics(
 		)
 	case len(i.Backups) > 0:
 		tested, state = c.T(
-			"%s: opened and verified as a restore would",
+			"%s: verified",
 			backup,
 		), vital.Grade(
 			now.Sub(i.Backups[0].Created),
@@ -258,7 +283,7 @@ func (s *section) healthMetrics(
 		tested,
 		over(kit.About(restoreTestHigh)),
 		ages(now, testedAt...),
-		c.T("Make another backup, and look at the disk that holds them: kairosd restore --dry-run FILE shows the damage of one."),
+		c.T("Back up again, and check the disk of the backups. kairosd restore --dry-run FILE shows the damage of a backup."),
 	)
 	examined, state := c.T("not since the start"), ""
 	if !i.CheckedAt.IsZero() {
@@ -296,7 +321,7 @@ func (s *section) healthMetrics(
 		starts,
 		c.T("over %s, or any after a crash", c.Number(startsHigh)),
 		ages(now, i.StartTimes...),
-		c.T("The audit log has each start; the daemon's log has the reason of each stop."),
+		c.T("The audit log records each start. The daemon log records the reason of each stop."),
 	)
 	if len(providers) > 0 {
 		state, bad := "", []string{}
@@ -305,10 +330,10 @@ func (s *section) healthMetrics(
 				bad = append(bad, kit.Visible(p.Name))
 			}
 		}
-		text := c.T("none has failed")
+		text := c.T("no failures")
 		if len(bad) > 0 {
 			state, text = "need", c.T(
-				"%s of %s in trouble: %s",
+				"%s of %s fail: %s",
 				c.Number(int64(len(bad))),
 				c.Number(int64(len(providers))),
 				strings.Join(bad, ", "),
@@ -316,16 +341,16 @@ func (s *section) healthMetrics(
 		}
 		add(
 			state,
-			c.T("Providers of models"),
+			c.T("Model providers"),
 			text,
-			c.T("any in trouble"),
+			c.T("any failing"),
 			trend(func(s domain.Sample) float64 { return float64(s.Providers) }),
-			c.T("Their pages, below Agents, say with what they fail."),
+			c.T("The page of each provider, under Agents, shows its error."),
 		)
 	}
 	if slices.ContainsFunc(tools, func(t domain.ToolInfo) bool { return t.Breaker != nil }) {
 		open, _ := domain.OpenCircuits(tools, "")
-		state, text := "", c.T("none is open")
+		state, text := "", c.T("all closed")
 		if len(open) > 0 {
 			names := make([]string, 0, kit.CircuitList+1)
 			for _, c := range open[:min(len(open), kit.CircuitList)] {
@@ -342,16 +367,16 @@ func (s *section) healthMetrics(
 			text,
 			c.T("any open"),
 			trend(func(s domain.Sample) float64 { return float64(s.Circuits) }),
-			c.T("The page of each tool shows why, and until when. A bulk operation can wait for it."),
+			c.T("The page of each tool shows the reason and the end. A bulk operation can wait for the end."),
 		)
 	}
-	clock, state := c.T("the system does not say"), ""
+	clock, state := c.T("unknown"), ""
 	switch {
 	case i.Clock.Behind != "":
 		clock, state = kit.Visible(i.Clock.Behind), "fail"
 	case i.Clock.Known && i.Clock.Synced:
 		clock, state = c.T(
-			"kept right, off by at most %s",
+			"synchronized within %s",
 			vital.Span(i.Clock.Within.Duration()),
 		), vital.Grade(
 			i.Clock.Within.Duration(),
@@ -359,7 +384,7 @@ func (s *section) healthMetrics(
 			clockBad,
 		)
 	case i.Clock.Known:
-		clock, state = c.T("nothing keeps it right"), "need"
+		clock, state = c.T("not synchronized"), "need"
 	}
 	add(
 		state,
@@ -367,7 +392,7 @@ func (s *section) healthMetrics(
 		clock,
 		over(vital.Span(clockHigh)),
 		trend(func(s domain.Sample) float64 { return float64(s.Clock) }),
-		c.T("Let the machine take its time from a time server: timers, sessions and schedules go by this clock."),
+		c.T("Synchronize the machine with a time server. Timers, sessions, and schedules use this clock."),
 	)
 	add(
 		vital.Grade(v.Memory, memoryHigh, memoryBad),
@@ -375,7 +400,7 @@ func (s *section) healthMetrics(
 		vital.Bytes(c.Display.Lang, v.Memory),
 		over(vital.Bytes(c.Display.Lang, memoryHigh)),
 		trend(func(s domain.Sample) float64 { return float64(s.Memory) }),
-		c.T("Look for runs with large values; lower engine.max_nodes, so that fewer of them are held at a time."),
+		c.T("Find runs with large values, or lower engine.max_nodes so that kairosd holds fewer of them."),
 	)
 	add(
 		vital.Grade(v.Goroutines, routinesHigh, 5*routinesHigh),
@@ -383,7 +408,7 @@ func (s *section) healthMetrics(
 		c.Number(int64(v.Goroutines)),
 		over(c.Number(routinesHigh)),
 		trend(func(s domain.Sample) float64 { return float64(s.Goroutines) }),
-		c.T("Steps at work and open pages take a few each. If they grow without either, keep the daemon's log and restart it."),
+		c.T("Active steps and open pages need a few each. If the number grows without them, keep the daemon log and restart kairosd."),
 	)
 	add(
 		vital.Grade(v.Listeners, streamsHigh, 10*streamsHigh),
@@ -391,7 +416,7 @@ func (s *section) healthMetrics(
 		c.Number(int64(v.Listeners)),
 		over(c.Number(streamsHigh)),
 		trend(func(s domain.Sample) float64 { return float64(s.Listeners) }),
-		c.T("The audit log shows who logs in; programs that only wait for one run can request that run alone."),
+		c.T("The audit log shows who logs in. A program that waits for one run can request only that run."),
 	)
 	return out
 }

@@ -14,25 +14,38 @@ type SystemPage struct {
 	HeldHref   string
 	CanRelease bool
 	// Maintenance, if not empty, shows since when no step starts, and by whom.
-	Maintenance   string
-	CanMaintain   bool
-	Health        []kit.Fact
-	HealthMetrics []HealthMetric
-	Storage       []kit.Fact
-	Plans         []PlanStorage
-	PlansAt       kit.Time
-	Backups       []BackupRow
-	BackupDir     string
-	Encrypted     bool // a backup is
-	CanBackUp     bool
-	Retention     []string
-	Idem          string
-	Parts         []kit.Link
-	Tables        []TableRow
-	TablesAt      kit.Time
-	Would         string // what retention would free now; empty: unknown
-	Jobs          []JobRow
+	Maintenance string
+	CanMaintain bool
+	Health      []kit.Fact
+	State       kit.Status // of the daemon
+	// Attention are the metrics beyond their thresholds, the worst first; Healthy are the
+	// others, which Normal counts.
+	Attention, Healthy []HealthMetric
+	Normal             string
+	Storage            []Figure
+	Plans              []PlanStorage
+	PlansAt            kit.Time
+	Backups            []BackupRow
+	BackupDir          string
+	Encrypted          bool // a backup is
+	CanBackUp          bool
+	Retention          []string
+	Idem               string
+	Parts              []kit.Link
+	Tables             []TableRow
+	TablesAt           kit.Time
+	Would              string // what retention would free now; empty: unknown
 }
+
+// JobsPage lists the background jobs of the daemon.
+type JobsPage struct {
+	kit.Shell
+	Parts []kit.Link
+	Jobs  []JobRow
+}
+
+// Figure is a number with its title, and what it is a part of.
+type Figure struct{ Title, Value, Remark string }
 
 // TableRow is what a table of the database takes.
 type TableRow struct{ Name, Size, Index string }
@@ -58,7 +71,7 @@ type SystemLogPage struct {
 type DaemonLine struct {
 	At                 kit.Time
 	Level, Text, Facts string
-	Bad                bool
+	Role               string // fail, need, or empty
 }
 
 // SystemConfigPage is what the daemon goes by.

@@ -39,27 +39,28 @@ func (s *section) system(c *ui.Context) error {
 		return err
 	}
 	p := SystemPage{
-		HealthMetrics: s.healthMetrics(c, v, i, providers, tools),
-		Shell:         c.Shell("system", "System"),
-		Idem:          kit.NewID(),
-		Parts:         s.systemTabs(c, "/system"),
-		HeldHref:      "/runs?q=" + url.QueryEscape("waiting:held"),
+		Shell:    c.Shell("system", "System"),
+		Idem:     kit.NewID(),
+		Parts:    s.systemTabs(c, "/system"),
+		HeldHref: "/runs?q=" + url.QueryEscape("waiting:held"),
 	}
+	p.Attention, p.Healthy = sorted(s.healthMetrics(c, v, i, providers, tools))
+	p.Normal = c.N(len(p.Healthy), "%s metric within its threshold", "%s metrics within their thresholds")
 	if h := i.Hold; h != nil {
-		p.Hold = c.T("This database is older than what was recorded of it.") + " "
+		p.Hold = c.T("This database is older than the record of its state.") + " "
 		if h.Reason == domain.HoldRestored {
 			p.Hold = c.T("This database was restored from %s.", kit.Visible(h.Backup)) + " "
 		}
 		if h.Reason == domain.HoldKeyLost {
 			p.Hold = c.T(
-				"The key file of this database was lost: all access was ended, and only a new administrator can release the runs.",
+				"The key file of this database was lost. All sessions and tokens were ended. Only a new administrator can release the runs.",
 			) + " "
 		}
 		p.Hold += c.T("It ends at audit event %d.", h.Last) + " "
 		if h.Lost > h.Last {
 			p.Hold += c.N(int(h.Lost-h.Last), "%s event after that is lost.", "%s events after that are lost.") + " "
 		}
-		p.Hold += c.T("New runs wait, too, until you release all.")
+		p.Hold += c.T("New runs also wait until you release all.")
 	}
 	if i.Held > 0 {
 		p.Held = c.N(int(i.Held), "%s run is held", "%s runs are held")
@@ -72,30 +73,33 @@ func (s *section) system(c *ui.Context) error {
 	fact := func(list *[]kit.Fact, term, format string, args ...any) {
 		*list = append(*list, kit.Fact{Term: term, Text: fmt.Sprintf(format, args...)})
 	}
-	state := c.T("running")
+	p.State = kit.Word("ok", "i-ok", locale.Mark("running"), false)
 	switch {
 	case i.Failed != "":
-		state = c.T("stopping: %s", i.Failed)
+		p.State = kit.Word("fail", "i-fail", locale.Mark("stopping"), false)
+		fact(&p.Health, c.T("Reason"), "%s", kit.Visible(i.Failed))
 	case i.Safe != "":
-		state = c.T("safe mode: %s", i.Safe)
+		p.State = kit.Word("need", "i-pause", locale.Mark("safe mode"), false)
+		fact(&p.Health, c.T("Reason"), "%s", kit.Visible(i.Safe))
 	case i.Hold != nil:
-		state = c.T("held")
+		p.State = kit.Word("need", "i-pause", locale.Mark("held"), false)
+	case i.Maintenance != nil:
+		p.State = kit.Word("need", "i-pause", locale.Mark("maintenance"), false)
 	}
-	fact(&p.Health, c.T("State"), "%s", state)
 	fact(&p.Health, c.T("Started"), "%s", c.Time(i.Started).Text)
 	if i.LastFailure != "" {
-		fact(&p.Health, c.T("Stopped before by"), "%s", kit.Visible(i.LastFailure))
+		fact(&p.Health, c.T("Previous stop"), "%s", kit.Visible(i.LastFailure))
 	}
 	if !i.CheckedAt.IsZero() {
 		found := c.T("no problem found")
 		if i.Finding != "" {
 			found = kit.Visible(i.Finding)
 		}
-		fact(&p.Health, c.T("Examined"), "%s: %s", c.Time(i.CheckedAt).Text, found)
+		fact(&p.Health, c.T("Integrity check"), "%s: %s", c.Time(i.CheckedAt).Text, found)
 	}
 	fact(&p.Health, c.T("Start number"), "%d", i.OpenCount)
 	fact(&p.Health, c.T("Audit events"), "%d", i.Events)
-	fact(&p.Health, c.T("Installation"), "%s", i.Instance)
+	fact(&p.Health, c.T("Instance"), "%s", i.Instance)
 	fact(&p.Health, c.T("Version"), "%s, schema %d", i.Version, i.Schema)
 	if i.Host != "" {
 		fact(&p.Health, c.T("Machine"), "%s", kit.Visible(i.Host))
@@ -113,7 +117,7 @@ func (s *section) configFacts(c *ui.Context, i domain.Server) (facts []kit.Fact)
 		facts = append(facts, kit.Fact{Term: c.T("Active since"), Text: c.Time(i.ConfigAt).Text})
 	}
 	if len(i.ConfigLater) > 0 {
-		facts = append(facts, kit.Fact{Term: c.T("Takes effect at the next start"), Text: kit.Visible(strings.Join(i.ConfigLater, ", "))})
+		facts = append(facts, kit.Fact{Term: c.T("After a restart"), Text: kit.Visible(strings.Join(i.ConfigLater, ", "))})
 	}
 	if i.ConfigError != "" {
 		facts = append(facts, kit.Fact{Term: c.T("Not applied"), Text: kit.Visible(i.ConfigError)})
@@ -167,13 +171,14 @@ func (s *section) systemStorage(c *ui.Context) error {
 		TablesAt:  c.Time(i.TablesAt),
 		CanBackUp: c.Who.Role.Includes(domain.RoleAdmin),
 	}
-	p.Storage = []kit.Fact{
-		{Term: c.T("Database"), Text: vital.Bytes(c.Display.Lang, i.Storage.Database)},
-		{Term: c.T("Free in it"), Text: vital.Bytes(c.Display.Lang, i.Storage.Unused)},
-		{Term: c.T("Write-ahead log"), Text: vital.Bytes(c.Display.Lang, i.Storage.WAL)},
+	p.Storage = []Figure{
+		{Title: c.T("Database"), Value: vital.Bytes(c.Display.Lang, i.Storage.Database)},
+		{Title: c.T("Free inside the database"), Value: vital.Bytes(c.Display.Lang, i.Storage.Unused)},
+		{Title: c.T("Write-ahead log"), Value: vital.Bytes(c.Display.Lang, i.Storage.WAL)},
 		{
-			Term: c.T("Free on the disk"),
-			Text: c.T("%s of %s", vital.Bytes(c.Display.Lang, i.Storage.Free), vital.Bytes(c.Display.Lang, i.Storage.Disk)),
+			Title:  c.T("Free on the disk"),
+			Value:  vital.Bytes(c.Display.Lang, i.Storage.Free),
+			Remark: c.T("of %s", vital.Bytes(c.Display.Lang, i.Storage.Disk)),
 		},
 	}
 	for _, s := range i.Plans {
@@ -227,7 +232,7 @@ func (s *section) systemJobs(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
-	p := SystemPage{Shell: c.Shell("system", "Background jobs"), Parts: s.systemTabs(c, "/system/jobs")}
+	p := JobsPage{Shell: c.Shell("system", "Background jobs"), Parts: s.systemTabs(c, "/system/jobs")}
 	for _, j := range i.Jobs {
 		row := JobRow{
 			Name:  c.T(j.Name),
@@ -285,13 +290,13 @@ func (s *section) systemLog(c *ui.Context) error {
 	if err != nil {
 		return err
 	}
-	p.Text = c.T("The newest lines since the start, newest first. Everything is on the daemon's standard error.")
+	p.Text = c.T("Lines since the start, newest first. kairosd writes all of them to standard error.")
 	if len(lines) > shownLines {
 		p.Text = c.T("The newest %s of %s lines that match, newest first.", c.Number(shownLines), c.Number(int64(len(lines))))
 		lines = lines[:shownLines]
 	}
 	if len(lines) == 0 {
-		p.Text = c.T("No line matches.")
+		p.Text = c.T("No matching lines.")
 	}
 	for _, l := range lines {
 		p.Lines = append(
@@ -301,7 +306,7 @@ func (s *section) systemLog(c *ui.Context) error {
 				Level: kit.Visible(l.Level),
 				Text:  kit.Visible(l.Message),
 				Facts: kit.Visible(l.Facts),
-				Bad:   l.Level == "ERROR" || l.Level == "WARN",
+				Role:  map[string]string{"ERROR": "fail", "WARN": "need"}[l.Level],
 			},
 		)
 	}

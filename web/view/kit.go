@@ -18,5 +18,8 @@ type Shell = kit.Shell
 // (package locale).
 func T(ctx context.Context, text string, args ...any) string { return kit.T(ctx, text, args...) }
 
+// Brand leads home.
+func Brand() templ.Component { return kit.Brand() }
+
 // Page is a whole page, or only its content for a dialog.
 func Page(s Shell) templ.Component { return kit.Page(s) }

@@ -9,28 +9,39 @@ import (
 )
 
 // Row is one value of the configuration.
-type Row struct{ Key, Value, Origin string }
+type Row struct {
+	Key, Value, Origin string
+	Default            bool // not set anywhere
+}
 
 // Source explains where settings are changed.
 func Source(c *ui.Context, s domain.Settings) string {
 	if s.File == "" {
 		return c.T("No configuration file. Using defaults. To use one, start kairosd with --config FILE.")
 	}
-	return c.T("Set in %s, which kairosd reads when it starts.", kit.Visible(s.File))
+	return c.T("kairosd reads %s at startup and on SIGHUP.", kit.Visible(s.File))
 }
 
 var originWords = map[string]string{
-	"file":         locale.Mark("the file"),
+	"file":         locale.Mark("configuration file"),
 	"default":      locale.Mark("default"),
-	"command line": locale.Mark("the command line"),
-	"environment":  locale.Mark("the environment"),
+	"command line": locale.Mark("command line"),
+	"environment":  locale.Mark("environment variable"),
 }
 
 // Rows are values as pages list them.
 func Rows(c *ui.Context, values []domain.Setting) []Row {
 	var out []Row
 	for _, v := range values {
-		out = append(out, Row{Key: kit.Visible(v.Key), Value: kit.Visible(v.Value), Origin: c.T(originWords[v.Origin])})
+		out = append(
+			out,
+			Row{
+				Key:     kit.Visible(v.Key),
+				Value:   kit.Visible(v.Value),
+				Origin:  c.T(originWords[v.Origin]),
+				Default: v.Origin == "default",
+			},
+		)
 	}
 	return out
 }
