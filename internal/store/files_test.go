@@ -91,3 +91,23 @@ func TestFilesOfOtherUsers(t *testing.T) {
 		t.Errorf("a directory was opened as a database: %v", s.Close())
 	}
 }
+
+// O16: A directory in place of the database file is refused, and stays as it was.
+func TestADirectoryIsNotADatabase(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Open(t.Context(), dir, Options{})
+	if domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), "is a directory") {
+		t.Errorf("got %v, want an error that names the directory", err)
+	}
+	info, err := os.Stat(dir)
+	if err != nil || info.Mode().Perm() != 0o755 {
+		t.Errorf("the mode of the directory is %v now, %v", info.Mode(), err)
+	}
+	if _, err := os.Stat(dir + ".lock"); err == nil {
+		t.Error("a lock file was left beside the directory")
+	}
+}

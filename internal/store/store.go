@@ -191,6 +191,10 @@ func (s *Store) dsn(reader bool) string {
 
 // takeLock makes the directory and takes the lock.
 func (s *Store) takeLock() error {
+	if info, err := os.Stat(s.path); err == nil && info.IsDir() {
+		return domain.Errorf(domain.CodeInvalid, "%s is a directory, not a database file", s.path).
+			Suggest("write %s", filepath.Join(s.path, "kairos.db"))
+	}
 	dir := filepath.Dir(s.path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return domain.Errorf(domain.CodeUnavailable, "cannot create the data directory: %w", err)
