@@ -14,9 +14,9 @@ LDFLAGS := -s -w -X github.com/kairosd/kairosd/internal/buildinfo.Version=$(VERS
 RACE := ./planner/... ./agent ./internal/app ./internal/assemble ./internal/daemon ./internal/demo ./internal/auth ./internal/client ./internal/bulk ./internal/circuit ./internal/conversation \
 	./internal/draft ./internal/events ./internal/handler ./internal/mcp ./internal/metric/... ./internal/notify ./internal/tool ./internal/api ./web/locale ./web/home ./web/approvals ./web/runs
 # Of the CLI, the tests of the daemon and its listeners: a command is one goroutine.
-RACE_CLI := Daemon|Serve|Socket|Stream|Connections|SlowPeers|ServiceManager|Maintenance|SafeMode|ALog|ASecretIsRotated
+RACE_CLI := Daemon|Serve|Socket|Stream|Connections|SlowClients|ServiceManager|Maintenance|SafeMode|ALog|ASecretIsRotated
 # Of the store, the tests that commit, read, and back up concurrently.
-RACE_STORE := WithoutAGap|UnderLoad|LetsWorkPass|CommitTogether|Conformance|TheStoreIsTheModel|FullDisk|Malformed|Anchor
+RACE_STORE := WithoutAGap|UnderLoad|WhileWorkContinues|CommitTogether|Conformance|TheStoreIsTheModel|FullDisk|Malformed|Anchor
 # Of the dashboard the tests of what runs next to a request: event streams, logins, and people who act at once.
 RACE_WEB := Stream|Follow|Login|Session|Unchanged|TwoOperators|TwoAuthors|DoneOnce|Home|Throttled
 

@@ -125,7 +125,7 @@ func New(c Config) (*API, error) {
 	c.WriteTimeout = cmp.Or(c.WriteTimeout, 30*time.Second)
 
 	a := &API{Config: c, kernel: kernel{c.Log, c.ShowInternal, c.CursorKey}, echo: echo.New(), starts: make(chan struct{}, maxStarts)}
-	a.front = a.Door(c.Local)
+	a.front = a.LocalHandler(c.Local)
 	a.stop, a.end = context.WithCancel(context.Background())
 	a.echo.HTTPErrorHandler = a.unrouted
 	a.echo.Use(a.observed)
@@ -195,32 +195,30 @@ func (a *API) Close() {
 var methods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
 	http.MethodOptions}
 
-// door is a way into an API.
-type door struct {
+// localHandler serves an API to one listener.
+type localHandler struct {
 	*API
 	local   *domain.Actor // the principal of every request; nil: the credential decides
 	streams *Streams
 }
 
-// Door is another way into the same API, with places for streams of its own.
-// Every request that comes in there acts as local, without any credential; nil:
-// it has one, as everywhere.
-func (a *API) Door(local *domain.Actor) http.Handler {
+// LocalHandler returns a handler of the same API with its own limit of streams. Every request
+// acts as local, without a credential. If local is nil, requests need a credential.
+func (a *API) LocalHandler(local *domain.Actor) http.Handler {
 	streams := a.Streams
-	if local != nil { // one principal for everybody at the machine
+	if local != nil { // all local users share one principal
 		streams = NewStreams(a.MaxStreams)
 		streams.share = a.MaxStreams
 	}
-	return &door{API: a, local: local, streams: streams}
+	return &localHandler{API: a, local: local, streams: streams}
 }
 
 // ServeHTTP admits a request and routes it.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.front.ServeHTTP(w, r) }
 
 const (
-	// maxStarts is how many runs are started at a time: more than a processor
-	// works on, and enough to be committed together. What a start takes while it
-	// waits for the disk, the others need not take meanwhile.
+	// maxStarts is the maximum number of concurrent starts of runs. It is large enough to fill a
+	// group commit, and it limits the memory of starts that wait for the disk.
 	maxStarts = 64
 	// startsWait is how long a start waits for its turn at most, so that requests
 	// which do not get on hold up no others.
@@ -248,7 +246,7 @@ func (a *API) takeTurn(ctx context.Context) (end func()) {
 
 // ServeHTTP admits a request and routes it. Who may come in is decided before
 // anything of the request but its head is read (S01).
-func (a *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (a *localHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer func() {
 		if v := recover(); v != nil {
 			if v == http.ErrAbortHandler {

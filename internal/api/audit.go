@@ -76,7 +76,7 @@ func (h auditHandler) auditFilter(ctx context.Context, in AuditQuery) (domain.Au
 		name, text string
 		into       *time.Time
 	}{{"since", in.Since, &f.Since}, {"until", in.Until, &f.Until}} {
-		t, err := moment(p.name, p.text)
+		t, err := parseTime(p.name, p.text)
 		if err != nil {
 			return f, err
 		}

@@ -34,8 +34,8 @@ type FilterIn struct {
 	Filter string `query:"filter" maxLength:"4096" doc:"Fields and words, like status:failed marta. A dash excludes, and commas separate alternatives."`
 }
 
-// moment reads the query parameter of a time: 24h or 7d before now, or a time.
-func moment(name, text string) (time.Time, error) {
+// parseTime reads the query parameter of a time: 24h or 7d before now, or a time.
+func parseTime(name, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}

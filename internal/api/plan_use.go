@@ -38,7 +38,7 @@ type planFlowIn struct {
 type planFlowOut struct{ Body apitypes.PlanFlow }
 
 func (h planHandler) planFlow(ctx context.Context, in *planFlowIn) (*planFlowOut, error) {
-	since, err := moment("since", in.Since)
+	since, err := parseTime("since", in.Since)
 	if err != nil {
 		return nil, err
 	}

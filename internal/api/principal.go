@@ -10,7 +10,7 @@ import (
 
 // credential finds what a request proves itself with, as a function that asks
 // for the principal, now and again while a stream stays open.
-func (a *door) credential(r *http.Request) (func(context.Context) (domain.Actor, error), error) {
+func (a *localHandler) credential(r *http.Request) (func(context.Context) (domain.Actor, error), error) {
 	if a.local != nil {
 		local := *a.local
 		return func(context.Context) (domain.Actor, error) { return local, nil }, nil

@@ -146,10 +146,10 @@ func (in *listRunsIn) filter() (domain.RunFilter, error) {
 	f := domain.RunFilter{NeedsAttention: in.Attention, Version: in.Version, Node: in.Node, ErrorCode: in.Error, Actor: in.Actor,
 		Parent: in.Parent, RelatedTo: in.Related, Text: in.Text, Deleted: in.Deleted}
 	var err error
-	if f.Since, err = moment("since", in.Since); err != nil {
+	if f.Since, err = parseTime("since", in.Since); err != nil {
 		return f, err
 	}
-	if f.Until, err = moment("until", in.Until); err != nil {
+	if f.Until, err = parseTime("until", in.Until); err != nil {
 		return f, err
 	}
 	for _, s := range in.Status {

@@ -59,7 +59,7 @@ func (h eventHandler) serve(ctx context.Context, conn *websocket.Conn, info *req
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(h.stop, cancel)() // ends a wait for a peer that is silent
-	if f.reset && h.tell(ctx, conn, h.resetEvent(f.after)) != nil {
+	if f.reset && h.sendEvent(ctx, conn, h.resetEvent(f.after)) != nil {
 		return
 	}
 	alive := time.NewTicker(h.Heartbeat)
@@ -76,7 +76,7 @@ func (h eventHandler) serve(ctx context.Context, conn *websocket.Conn, info *req
 				return
 			}
 			if err = ctx.Err(); ok && !f.received(e) {
-				err = h.tell(ctx, conn, e)
+				err = h.sendEvent(ctx, conn, e)
 			}
 		case <-alive.C:
 			pinging, cancel := context.WithTimeout(ctx, h.WriteTimeout)
@@ -96,7 +96,7 @@ func (h eventHandler) serve(ctx context.Context, conn *websocket.Conn, info *req
 	h.log.Debug("websocket ends", "err", err)
 }
 
-func (h eventHandler) tell(ctx context.Context, conn *websocket.Conn, e domain.Event) error {
+func (h eventHandler) sendEvent(ctx context.Context, conn *websocket.Conn, e domain.Event) error {
 	data, err := json.Marshal(e)
 	if err != nil {
 		return err

@@ -204,7 +204,7 @@ func TestStreamsOutliveTheTimeoutsOfRequests(t *testing.T) {
 	}
 	time.AfterFunc(1500*time.Millisecond, func() { s.world.emit("late") })
 	st.want(t, "abc-1", "late")
-	if e := hear(t, conn); e.Type != "late" {
+	if e := readEvent(t, conn); e.Type != "late" {
 		t.Errorf("the socket hears %+v", e)
 	}
 	if st.beats < 5 {
@@ -277,7 +277,7 @@ func dial(t *testing.T, s *server, path, as string, headers ...string) (*websock
 	return conn, resp, err
 }
 
-func hear(t *testing.T, conn *websocket.Conn) domain.Event {
+func readEvent(t *testing.T, conn *websocket.Conn) domain.Event {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -302,21 +302,21 @@ func TestWebSocket(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e := hear(t, conn); e.ID != "abc-2" {
+	if e := readEvent(t, conn); e.ID != "abc-2" {
 		t.Errorf("resumes with %+v", e)
 	}
-	if e := hear(t, conn); e.ID != "abc-3" {
+	if e := readEvent(t, conn); e.ID != "abc-3" {
 		t.Errorf("goes on with %+v", e)
 	}
 	s.world.emit("live")
-	if e := hear(t, conn); e.ID != "abc-4" || e.Type != "live" {
+	if e := readEvent(t, conn); e.ID != "abc-4" || e.Type != "live" {
 		t.Errorf("then comes %+v", e)
 	}
 	lost, _, err := dial(t, s, "/ws?after=zzz-4", "viewer")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e := hear(t, lost); e.Type != "reset" || e.ID != "abc-4" {
+	if e := readEvent(t, lost); e.Type != "reset" || e.ID != "abc-4" {
 		t.Errorf("A45: an unknown incarnation gets %+v", e)
 	}
 	s.world.mu.Lock()

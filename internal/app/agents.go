@@ -85,7 +85,7 @@ func (p *Providers) Disable(ctx context.Context, req DisableRequest) (domain.Pro
 // Errors: not_found, invalid (a host is given), unavailable (nothing is stored here),
 // forbidden.
 func (p *Providers) Enable(ctx context.Context, req EnableRequest) (domain.ProviderInfo, error) {
-	find := orGone(p.named(req.Name), domain.ProviderInfo{Name: req.Name})
+	find := findOr(p.named(req.Name), domain.ProviderInfo{Name: req.Name})
 	return change(ctx, p.kernel, EnableProvider, req.Meta, req, find, func(ctx context.Context, keep *keeper) error {
 		if req.Host != "" {
 			return domain.Errorf(domain.CodeInvalid, "a provider has no circuit for each host").Suggest("enable it without a host")

@@ -244,13 +244,13 @@ func perform[T any](
 	o object[T],
 	f func(tx *store.Tx) (T, error),
 ) (T, error) {
-	out, _, err := carryOut(ctx, k, op, m, request, o, f)
+	out, _, err := performWithWork(ctx, k, op, m, request, o, f)
 	return out, err
 }
 
-// carryOut is perform for an operation with more work after its transaction. repeated reports that
-// it was carried out before with the same key.
-func carryOut[T any](
+// performWithWork is perform for an operation with more work after its transaction. repeated reports that
+// it was performed before with the same key.
+func performWithWork[T any](
 	ctx context.Context,
 	k *kernel,
 	op Operation,

@@ -79,7 +79,7 @@ func (a *Approvals) Decide(ctx context.Context, req DecideRequest) (domain.Appro
 					_, err = p.AnswerOf(req.DecideRequest)
 					return p, err
 				}
-				req.Answer, req.AskBack = "", true
+				req.Answer, req.RequestChanges = "", true
 			}
 			p, err := a.engine.Decide(ctx, req.By, req.DecideRequest)
 			if domain.CodeOf(err) == domain.CodeConflict && a.repeats(ctx, req, &p) {

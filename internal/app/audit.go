@@ -127,7 +127,7 @@ func (a *Audit) Verify(ctx context.Context, m Meta) (domain.AuditCheck, error) {
 		id:   func(domain.AuditCheck) string { return "" },
 		find: func(ctx context.Context, _ string) (domain.AuditCheck, error) { return a.checker.AuditCheck(ctx) },
 	}
-	found, repeated, err := carryOut(ctx, a.kernel, VerifyAudit, m, nil, check, func(tx *store.Tx) (domain.AuditCheck, error) {
+	found, repeated, err := performWithWork(ctx, a.kernel, VerifyAudit, m, nil, check, func(tx *store.Tx) (domain.AuditCheck, error) {
 		tx.Audit("", "", nil)
 		return domain.AuditCheck{}, a.checker.Busy()
 	})

@@ -81,7 +81,7 @@ func (b *Bulk) Start(ctx context.Context, req BulkStart) (domain.Bulk, error) {
 	if err != nil {
 		return domain.Bulk{}, err
 	}
-	out, repeated, err := carryOut(
+	out, repeated, err := performWithWork(
 		ctx,
 		b.kernel,
 		StartBulk,
@@ -114,7 +114,7 @@ func (b *Bulk) Stop(ctx context.Context, req BulkChange) (domain.Bulk, error) {
 	if req.Reason != "" {
 		note += ": " + req.Reason
 	}
-	out, repeated, err := carryOut(ctx, b.kernel, StopBulk, req.Meta, req, b.object(), func(tx *store.Tx) (domain.Bulk, error) {
+	out, repeated, err := performWithWork(ctx, b.kernel, StopBulk, req.Meta, req, b.object(), func(tx *store.Tx) (domain.Bulk, error) {
 		stopped, err := tx.StopBulk(req.Bulk, note)
 		if stopped.State == domain.BulkStopped && domain.CodeOf(err) == domain.CodeConflict {
 			err = nil // it was stopped before

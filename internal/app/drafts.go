@@ -92,7 +92,7 @@ func (d *Drafts) Start(ctx context.Context, req DraftStart) (domain.Draft, error
 
 // begin stores a draft and launches its planning.
 func (d *Drafts) begin(ctx context.Context, op Operation, m Meta, request any, draft domain.Draft) (domain.Draft, error) {
-	out, repeated, err := carryOut(ctx, d.kernel, op, m, request, d.object(), func(tx *store.Tx) (domain.Draft, error) {
+	out, repeated, err := performWithWork(ctx, d.kernel, op, m, request, d.object(), func(tx *store.Tx) (domain.Draft, error) {
 		return draft, tx.Drafts().Create(draft)
 	})
 	if err == nil && !repeated {
@@ -141,7 +141,7 @@ type DraftChange struct {
 // Errors: not_found, conflict (it was accepted), forbidden.
 func (d *Drafts) Discard(ctx context.Context, req DraftChange) (domain.Draft, error) {
 	at := d.now()
-	out, repeated, err := carryOut(ctx, d.kernel, DiscardDraft, req.Meta, req, d.object(), func(tx *store.Tx) (domain.Draft, error) {
+	out, repeated, err := performWithWork(ctx, d.kernel, DiscardDraft, req.Meta, req, d.object(), func(tx *store.Tx) (domain.Draft, error) {
 		draft, err := tx.Drafts().Get(req.Draft)
 		switch {
 		case err != nil || draft.State == domain.DraftDiscarded:

@@ -134,7 +134,7 @@ type FailureChange struct {
 // Errors: not_found (the plan), conflict (no run of the group needs attention), invalid (a time in
 // the past), unavailable (no daemon resumes runs), forbidden.
 func (f *Failures) Acknowledge(ctx context.Context, req FailureChange) (n int64, err error) {
-	if req.FailureRef, err = f.whole(ctx, req.FailureRef); err != nil {
+	if req.FailureRef, err = f.resolveRef(ctx, req.FailureRef); err != nil {
 		return 0, err
 	}
 	known, done, err := before(ctx, f.kernel, AcknowledgeFailures, req.Meta, req, counted)
@@ -181,7 +181,7 @@ func (f *Failures) Acknowledge(ctx context.Context, req FailureChange) (n int64,
 // Errors: not_found (the plan), forbidden.
 func (f *Failures) Unacknowledge(ctx context.Context, req FailureChange) (n int64, err error) {
 	req.Note = ""
-	if req.FailureRef, err = f.whole(ctx, req.FailureRef); err != nil {
+	if req.FailureRef, err = f.resolveRef(ctx, req.FailureRef); err != nil {
 		return 0, err
 	}
 	n, _, err = f.change(ctx, UnacknowledgeFailures, req, true, func(tx *store.Tx, runs store.FailedRuns, n int64) error {
@@ -201,8 +201,8 @@ func (f *Failures) Unacknowledge(ctx context.Context, req FailureChange) (n int6
 	return n, err
 }
 
-// whole completes a reference that has only a fingerprint.
-func (f *Failures) whole(ctx context.Context, ref domain.FailureRef) (domain.FailureRef, error) {
+// resolveRef completes a reference that has only a fingerprint.
+func (f *Failures) resolveRef(ctx context.Context, ref domain.FailureRef) (domain.FailureRef, error) {
 	if ref.PlanKey != "" {
 		return ref, nil
 	}
@@ -268,7 +268,7 @@ func (f *Failures) change(
 		return 0, false, err
 	}
 	batch, rest := runs.Split()
-	n, repeated, err = carryOut(ctx, f.kernel, op, req.Meta, req, counted, func(tx *store.Tx) (int64, error) {
+	n, repeated, err = performWithWork(ctx, f.kernel, op, req.Meta, req, counted, func(tx *store.Tx) (int64, error) {
 		n, err := tx.Attention().Set(batch, attention)
 		n += int64(rest.Len())
 		if err == nil {

@@ -141,7 +141,7 @@ func (r *Runs) Acknowledge(ctx context.Context, req AcknowledgeRequest) (domain.
 		note = strings.TrimSpace(clip(note, domain.MaxNoteLength-60) + "\n↻ " + req.ResumeAt.UTC().Format(time.RFC3339))
 	}
 	found := object[domain.Run]{id: func(domain.Run) string { return run.ID }, find: r.store.FindRun}
-	_, repeated, err := carryOut(ctx, r.kernel, AcknowledgeRun, req.Meta, req, found, func(tx *store.Tx) (domain.Run, error) {
+	_, repeated, err := performWithWork(ctx, r.kernel, AcknowledgeRun, req.Meta, req, found, func(tx *store.Tx) (domain.Run, error) {
 		_, err := tx.Attention().AckRun(run.ID, note)
 		if err == nil && note != "" {
 			_, err = tx.AddNote(run.ID, note)

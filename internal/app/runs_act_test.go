@@ -21,8 +21,8 @@ const asks = "id: asks\nnodes: {ask: {type: approval, input: {message: \"go on?\
 
 func meta(by domain.Actor, key string) app.Meta { return app.Meta{By: by, Key: key} }
 
-// asking starts a run and waits until it waits for approval.
-func asking(t *testing.T, w *apptest.World) (domain.Run, domain.Approval) {
+// runWithApproval starts a run and waits until it waits for approval.
+func runWithApproval(t *testing.T, w *apptest.World) (domain.Run, domain.Approval) {
 	t.Helper()
 	run, err := w.Runs.Start(
 		t.Context(),
@@ -51,7 +51,7 @@ func TestAKeyExecutesOneAction(t *testing.T) {
 	s := storetest.OpenAt(t, path)
 	w := apptest.On(t, s)
 	storetest.Plan(t, s, asks)
-	run, approval := asking(t, w)
+	run, approval := runWithApproval(t, w)
 	raise := func(w *apptest.World, key string) domain.Run {
 		req := act(run.ID[len(run.ID)-8:], domain.ActionLimits)
 		req.Raise = domain.Limits{MaxSteps: 100}
@@ -127,7 +127,7 @@ func TestRepeatedActions(t *testing.T) {
 	t.Parallel()
 	w := apptest.New(t)
 	storetest.Plan(t, w.Store, asks)
-	run, _ := asking(t, w)
+	run, _ := runWithApproval(t, w)
 	do := func(action domain.Action, key string) (domain.Run, error) {
 		return w.Runs.Act(t.Context(), app.ActRequest{Meta: meta(apptest.Operator, key), ActionRequest: act(run.ID, action)})
 	}
@@ -165,7 +165,7 @@ func TestAnAnswerIsRepeated(t *testing.T) {
 	t.Parallel()
 	w := apptest.New(t)
 	storetest.Plan(t, w.Store, asks)
-	_, approval := asking(t, w)
+	_, approval := runWithApproval(t, w)
 	decide := func(by domain.Actor, answer string) (domain.Approval, error) {
 		return w.Approvals.Decide(t.Context(), app.DecideRequest{Meta: meta(by, ""),
 			DecideRequest: domain.DecideRequest{Approval: approval.ID, Answer: answer}})
@@ -224,7 +224,7 @@ func TestRunActionsAreRefused(t *testing.T) {
 	t.Parallel()
 	w := apptest.New(t)
 	storetest.Plan(t, w.Store, asks)
-	run, approval := asking(t, w)
+	run, approval := runWithApproval(t, w)
 	reader := domain.Actor{Name: "token ci", Role: domain.RoleAdmin, Surface: "api", Scopes: "runs:read"}
 	refused := 0
 	for _, by := range []domain.Actor{apptest.Viewer, reader} {
@@ -267,7 +267,7 @@ func TestAssignAnApproval(t *testing.T) {
 	t.Parallel()
 	w := apptest.New(t)
 	storetest.Plan(t, w.Store, asks)
-	_, approval := asking(t, w)
+	_, approval := runWithApproval(t, w)
 	give := func(before, to string) (domain.Approval, error) {
 		return w.Approvals.Assign(
 			t.Context(),

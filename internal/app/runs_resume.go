@@ -63,12 +63,12 @@ func (r *Runs) resumption(ctx context.Context, req ResumeRequest) (domain.Action
 	if d.Damage != nil { // the preview describes the damage
 		return verb, nil
 	}
-	verb.Action, err = Resumption(run, d.Waits, req.Release, req.StartNow, r.now())
+	verb.Action, err = ResumeAction(run, d.Waits, req.Release, req.StartNow, r.now())
 	return verb, err
 }
 
-// Resumption is the action that resumes a run, by the first of its states that matches.
-func Resumption(r domain.Run, waits []domain.Wait, release, startNow bool, at time.Time) (domain.Action, error) {
+// ResumeAction is the action that resumes a run, by the first of its states that matches.
+func ResumeAction(r domain.Run, waits []domain.Wait, release, startNow bool, at time.Time) (domain.Action, error) {
 	short := domain.ShortID(r.ID)
 	waiting := func(reason domain.WaitReason) (domain.Wait, bool) {
 		i := slices.IndexFunc(waits, func(w domain.Wait) bool { return w.Reason == reason })

@@ -56,7 +56,7 @@ func TestTheFirstMatchingStateDecidesAResume(t *testing.T) {
 		{name: "scheduled, now", run: scheduled, now: true, want: domain.ActionStartNow},
 		{name: "failed, now", run: domain.Run{ID: "7qx2", Status: domain.RunFailed}, now: true, refusal: "is not scheduled"},
 	} {
-		got, err := app.Resumption(c.run, c.waits, c.release, c.now, now)
+		got, err := app.ResumeAction(c.run, c.waits, c.release, c.now, now)
 		said := ""
 		if err != nil {
 			said = err.Error()

@@ -14,7 +14,7 @@ func TestAnUpdateIsAtomic(t *testing.T) {
 	t.Parallel()
 	w := apptest.New(t)
 	storetest.Plan(t, w.Store, asks)
-	run, _ := asking(t, w)
+	run, _ := runWithApproval(t, w)
 	update := func(key, team string, rev, steps int64) (domain.Run, error) {
 		return w.Runs.Update(t.Context(), app.RunUpdate{Meta: meta(apptest.Operator, key), ActionRequest: domain.ActionRequest{Run: run.ID,
 			Rev: rev, Limits: domain.Limits{MaxSteps: steps}, Labels: map[string]string{"team": team}, Reason: "why"}})

@@ -164,14 +164,14 @@ type EnableRequest struct {
 // Errors: not_found, invalid (the tool has no circuit for each host), unavailable (nothing
 // is stored here), forbidden.
 func (t *Tools) Enable(ctx context.Context, req EnableRequest) (domain.ToolInfo, error) {
-	find := orGone(t.named(req.Name), domain.ToolInfo{Name: req.Name})
+	find := findOr(t.named(req.Name), domain.ToolInfo{Name: req.Name})
 	return change(ctx, t.kernel, EnableTool, req.Meta, req, find, func(ctx context.Context, keep *keeper) error {
 		return t.tools().EnableTool(ctx, keep, req.Name, req.Host, req.Reason)
 	})
 }
 
-// orGone gives gone for something that is no longer configured.
-func orGone[T any](find func(ctx context.Context) (T, error), gone T) func(ctx context.Context) (T, error) {
+// findOr gives gone for something that is no longer configured.
+func findOr[T any](find func(ctx context.Context) (T, error), gone T) func(ctx context.Context) (T, error) {
 	return func(ctx context.Context) (T, error) {
 		found, err := find(ctx)
 		if domain.CodeOf(err) == domain.CodeNotFound {

@@ -64,7 +64,7 @@ func (p *Plans) Store(ctx context.Context, req PlanDocument) (StoredPlan, error)
 			return StoredPlan{Plan: plan, Version: v}, err
 		},
 	}
-	out, repeated, err := carryOut(ctx, p.kernel, StorePlan, req.Meta, req, version, func(tx *store.Tx) (StoredPlan, error) {
+	out, repeated, err := performWithWork(ctx, p.kernel, StorePlan, req.Meta, req, version, func(tx *store.Tx) (StoredPlan, error) {
 		created, err := tx.PutVersion(read.By(req.By.Name))
 		return StoredPlan{Version: domain.Version{Hash: read.Hash}, Created: created}, err
 	})

@@ -163,9 +163,9 @@ func (c *Client) Standing(ctx context.Context, run domain.Run) (domain.FailureSt
 	return v.FailureStatus, err
 }
 
-// TakeNote acknowledges a failed run, and has it resumed at a time unless that is
+// AcknowledgeRun acknowledges a failed run, and has it resumed at a time unless that is
 // zero.
-func (c *Client) TakeNote(ctx context.Context, run domain.Run, note string, resumeAt time.Time) (domain.Run, error) {
+func (c *Client) AcknowledgeRun(ctx context.Context, run domain.Run, note string, resumeAt time.Time) (domain.Run, error) {
 	return c.act(ctx, call{method: http.MethodPost, path: runPath(run.ID) + "/acknowledge", body: struct {
 		Note    string    `json:"note,omitempty"`
 		StartAt time.Time `json:"startAt,omitzero"`
@@ -258,7 +258,7 @@ func (c *Client) Prediction(ctx context.Context, id string) ([]domain.Prediction
 func (c *Client) Decide(ctx context.Context, r domain.DecideRequest) (domain.Approval, error) {
 	path, answer := "/approvals/"+url.PathEscape(r.Approval), r.Answer
 	switch {
-	case r.AskBack:
+	case r.RequestChanges:
 		answer = string(domain.AnswerRequestChanges)
 	case answer == "":
 		p, err := c.Approval(ctx, r.Approval)

@@ -88,7 +88,7 @@ func (s *server) handlers(ln net.Listener) (handler, local http.Handler, closeAl
 		public.Close()
 		return nil, nil, nil, err
 	}
-	return site, public.Door(&actor), func() { site.Close(); public.Close() }, nil
+	return site, public.LocalHandler(&actor), func() { site.Close(); public.Close() }, nil
 }
 
 // ready returns the reason why the daemon cannot serve requests, or nil.

@@ -34,7 +34,7 @@ func (s *stuck) Write(p []byte) (int, error) {
 	return s.b.Write(p)
 }
 
-func (s *stuck) says(text string) bool {
+func (s *stuck) contains(text string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return strings.Contains(s.b.String(), text)
@@ -52,7 +52,7 @@ func TestALogWithoutAReader(t *testing.T) {
 		log.Info("line", "n", i)
 	}
 	close(w.release)
-	for i, late := 0, time.After(time.Minute); !w.says("were dropped"); i++ {
+	for i, late := 0, time.After(time.Minute); !w.contains("were dropped"); i++ {
 		select {
 		case <-w.wrote: // there may be room now
 			log.Info("later", "i", i)

@@ -159,7 +159,7 @@ func (s *system) reloaded(err error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.notTakenUp = text
+	s.configFault = text
 }
 
 // shown removes secrets from a text.

@@ -203,7 +203,7 @@ func (s *server) run(ctx context.Context, ln net.Listener, safe domain.Message) 
 	s.guard = &tool.Guard{}
 	s.guard.Listeners(ln.Addr())
 	s.masks, s.ended = &assemble.Masks{}, make(chan struct{})
-	failure, err := takeFailure(string(s.Dir))
+	failure, err := popFailure(string(s.Dir))
 	if err != nil {
 		s.log.Error("read the failure file", "err", err)
 	}

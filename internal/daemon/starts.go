@@ -61,8 +61,8 @@ func noteFailure(data string, cause error) error {
 	return os.WriteFile(failureFile(data), []byte(text), 0o600)
 }
 
-// takeFailure reads and removes the file of the previous daemon.
-func takeFailure(data string) (string, error) {
+// popFailure reads and removes the file of the previous daemon.
+func popFailure(data string) (string, error) {
 	text, err := os.ReadFile(failureFile(data))
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil

@@ -43,9 +43,9 @@ type system struct {
 	mask       func([]byte) []byte // removes secrets from shown texts
 
 	mu          sync.Mutex
-	notTakenUp  domain.Message // the current configuration file, and why it is not applied
+	configFault domain.Message // the current configuration file, and why it is not applied
 	jobs        []*domain.Job
-	takenUp     int64
+	unfinished  int64
 	maintenance *domain.Maintenance
 	usage       storageUsage
 	checks      checkResults
@@ -108,7 +108,7 @@ func (s *system) Server(ctx context.Context) (domain.Server, error) {
 		return i, err
 	}
 	s.mu.Lock()
-	i.Maintenance, i.RestoreTest, i.ConfigError = s.maintenance, s.checks.restoreTest, s.notTakenUp.String()
+	i.Maintenance, i.RestoreTest, i.ConfigError = s.maintenance, s.checks.restoreTest, s.configFault.String()
 	i.Tables, i.TablesAt, i.Jobs = slices.Clone(s.usage.tables), s.usage.tablesAt, []domain.Job{}
 	for _, j := range s.jobs {
 		i.Jobs = append(i.Jobs, *j)

@@ -30,7 +30,7 @@ func upkeepOf(dir datadir.Dir, cfg config.Config) (*upkeep, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &upkeep{policy: policy, words: policyWords(cfg.Retention), backups: dir.Backups(cfg), keep: cfg.Backup,
+	return &upkeep{policy: policy, words: describeRetention(cfg.Retention), backups: dir.Backups(cfg), keep: cfg.Backup,
 		retain: cmp.Or(mustAge(cfg.Retention.Every), time.Hour), backup: cfg.Backup.Interval(), over: make(chan struct{})}, nil
 }
 

@@ -21,10 +21,10 @@ func (s *system) Notices(ctx context.Context) []domain.Notice {
 		add(true, "/system", "Look", "Safe mode: %s. You can view and cancel runs. No steps run.", s.safe)
 	}
 	s.mu.Lock()
-	finding, maintenance, notTakenUp := s.checks.finding, s.maintenance, s.notTakenUp
+	finding, maintenance, fault := s.checks.finding, s.maintenance, s.configFault
 	s.mu.Unlock()
-	if !notTakenUp.IsZero() {
-		add(true, "/system/config", "Look", "%s", notTakenUp)
+	if !fault.IsZero() {
+		add(true, "/system/config", "Look", "%s", fault)
 	}
 	if m := maintenance; m != nil {
 		add(

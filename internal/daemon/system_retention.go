@@ -43,8 +43,8 @@ func (s *system) Retain(ctx context.Context, actor domain.Actor, reason string, 
 // Retention returns the retention policy.
 func (s *system) Retention() domain.Retention { return s.up.Load().policy }
 
-// policyWords describes a policy, one line per rule.
-func policyWords(c config.Retention) []string {
+// describeRetention describes a policy, one line per rule.
+func describeRetention(c config.Retention) []string {
 	out := []string{}
 	rule := func(who string, r config.RetentionRule) {
 		for _, part := range []struct{ status, age string }{{"completed", r.Completed}, {"failed", r.Failed}, {"cancelled", r.Cancelled}} {

@@ -25,7 +25,7 @@ const (
 // another model or prompt was configured can then be recognized.
 func (s *system) noteStart(ctx context.Context, with *handler.Models) error {
 	detail := startedWith(with)
-	detail["runs"] = map[string]string{"takenUp": strconv.FormatInt(s.takenUp, 10)}
+	detail["runs"] = map[string]string{"unfinished": strconv.FormatInt(s.unfinished, 10)}
 	raw, err := json.Marshal(detail)
 	if err != nil {
 		return fmt.Errorf("record the start: %w", err)
@@ -59,7 +59,7 @@ func startedWith(m *handler.Models) map[string]map[string]string {
 // countUnfinished records, before the engine opens, how many runs it will resume.
 func (s *system) countUnfinished(ctx context.Context) error {
 	counts, err := s.store.RunCounts(ctx)
-	s.takenUp = counts.ByStatus[domain.RunRunning] + counts.ByStatus[domain.RunQueued]
+	s.unfinished = counts.ByStatus[domain.RunRunning] + counts.ByStatus[domain.RunQueued]
 	return err
 }
 
@@ -77,11 +77,11 @@ func (s *system) recentStarts(ctx context.Context, i *domain.Server) error {
 		}
 		var detail struct {
 			Runs struct {
-				TakenUp int64 `json:"takenUp,string"`
+				Unfinished int64 `json:"unfinished,string"`
 			} `json:"runs"`
 		}
 		if len(ev.Detail) > 0 && json.Unmarshal(ev.Detail, &detail) == nil { // older starts did not record it
-			i.Continued += detail.Runs.TakenUp
+			i.Continued += detail.Runs.Unfinished
 		}
 	}
 	i.Starts = len(l.Items)

@@ -253,9 +253,9 @@ type DecideRequest struct {
 	Comment string  `json:"comment"`
 	Values  RawJSON `json:"values,omitempty"`
 	Digest  string  `json:"digest,omitempty"`
-	// AskBack sends the comment to the agent that requested the approval, without a decision. The
+	// RequestChanges sends the comment to the agent that requested the approval, without a decision. The
 	// agent continues and may request approval again.
-	AskBack bool `json:"askBack,omitempty"`
+	RequestChanges bool `json:"askBack,omitempty"`
 	// Receipt, if not nil, is stored with the decision.
 	Receipt *Receipt `json:"-"`
 }

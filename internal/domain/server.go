@@ -48,7 +48,7 @@ type ServerStarts struct {
 	StartTimes []time.Time `json:"startTimes,omitempty"`
 	// Continued is the number of unfinished runs that these starts continued. Undecided is the number
 	// of them that still wait for a person to resolve a step in doubt.
-	Continued int64 `json:"takenUp"`
+	Continued int64 `json:"continued"`
 	Undecided int64 `json:"undecided"`
 }
 

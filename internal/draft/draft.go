@@ -54,8 +54,8 @@ type Config struct {
 	Now    func() time.Time
 	// AtOnce is how many drafts are planned at the same time; default 4. Others wait.
 	AtOnce int
-	// Patience is how long planning may take; default 10 minutes.
-	Patience time.Duration
+	// Timeout is how long planning may take; default 10 minutes.
+	Timeout time.Duration
 }
 
 // Service plans drafts. It is safe for concurrent use.
@@ -82,8 +82,8 @@ func New(c Config) *Service {
 	if c.AtOnce <= 0 {
 		c.AtOnce = 4
 	}
-	if c.Patience <= 0 {
-		c.Patience = 10 * time.Minute
+	if c.Timeout <= 0 {
+		c.Timeout = 10 * time.Minute
 	}
 	s := &Service{Config: c, running: map[string]context.CancelFunc{}, slots: make(chan struct{}, c.AtOnce)}
 	s.base, s.end = context.WithCancel(context.Background())
@@ -234,7 +234,7 @@ func (s *Service) make(ctx context.Context, d domain.Draft) error {
 
 // ask plans and fills in the result; the error is that of an ended context.
 func (s *Service) ask(ctx context.Context, d *domain.Draft, report func(domain.DraftNote)) error {
-	bounded, cancel := context.WithTimeout(ctx, s.Patience)
+	bounded, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
 	r := domain.AskRequest{
 		Query:       d.Query,
@@ -261,7 +261,7 @@ func (s *Service) ask(ctx context.Context, d *domain.Draft, report func(domain.D
 	}
 	d.Classification, d.Model, d.Usage = asked.Classification, asked.Model, asked.Usage
 	if err != nil {
-		d.State, d.Error = domain.DraftFailed, why(err, s.Patience)
+		d.State, d.Error = domain.DraftFailed, why(err, s.Timeout)
 		return nil
 	}
 	p := asked.Plan

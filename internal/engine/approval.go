@@ -54,7 +54,7 @@ func (e *Engine) Decide(ctx context.Context, actor domain.Actor, req domain.Deci
 	if req.Digest != "" && req.Digest != p.Digest {
 		return p, domain.Errorf(domain.CodeStale, "the request has changed since you opened it").Suggest("read it again, then decide")
 	}
-	if req.AskBack {
+	if req.RequestChanges {
 		switch {
 		case !p.MayAsk:
 			return p, domain.Errorf(domain.CodeInvalid, "only the requests of an agent can be answered with a question").
@@ -66,12 +66,12 @@ func (e *Engine) Decide(ctx context.Context, actor domain.Actor, req domain.Deci
 		}
 	}
 	var answer domain.Answer
-	if !req.AskBack {
+	if !req.RequestChanges {
 		if answer, err = p.AnswerOf(req); err != nil {
 			return p, err
 		}
 	}
-	if !req.AskBack && !answer.Rejects() && len(p.Form) > 0 {
+	if !req.RequestChanges && !answer.Rejects() && len(p.Form) > 0 {
 		if len(req.Values) == 0 {
 			req.Values = domain.RawJSON("{}") // a form without any values
 		}
@@ -112,7 +112,7 @@ func (o *Options) samePerson(ctx context.Context, a, b string) (bool, error) {
 func (m decideMsg) apply(a *runner) {
 	a.flushFirst()
 	ev := &runstate.ApprovalDecided{Actor: m.actor, Request: m.req, Answer: m.given, Approval: m.approval}
-	if w := a.m.State.WaitingFor(m.approval.ID); w != nil && w.ReplanTarget != nil && !m.req.AskBack && !m.given.Rejects() {
+	if w := a.m.State.WaitingFor(m.approval.ID); w != nil && w.ReplanTarget != nil && !m.req.RequestChanges && !m.given.Rejects() {
 		ev.Version = a.newVersion(*w.ReplanTarget)
 	}
 	if err := a.decide(ev); err != nil {

@@ -60,7 +60,7 @@ func (s *slow) Enqueue(list []domain.Checkpoint, done func(error)) {
 	s.arrived <- struct{}{}
 }
 
-func (s *slow) letGo() {
+func (s *slow) unblock() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.free = true
@@ -82,7 +82,7 @@ func TestACancelClosesAnApprovalThatIsNotYetDurable(t *testing.T) {
 		done <- err
 	}()
 	<-s.arrived
-	s.letGo()
+	s.unblock()
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func TestConcurrentOperators(t *testing.T) {
 			}
 			wg.Wait()
 		}
-		r := letGo(rt, e, run.ID)
+		r := unblock(rt, e, run.ID)
 		if diff := cmp.Diff(want, resultOf(rt, e, run.ID)); diff != "" {
 			rt.Fatalf("%s\nafter %v, untouched (-) and touched (+) differ:\n%s\n%s", src, verbs, diff, e.Journal(r.ID))
 		}
@@ -80,8 +80,8 @@ func resultOf(rt *rapid.T, e *enginetest.Engine, run string) outcome {
 	return outcomeOf(r)
 }
 
-// letGo does what a person would until the run is over.
-func letGo(rt *rapid.T, e *enginetest.Engine, run string) domain.Run {
+// unblock does what a person would until the run is over.
+func unblock(rt *rapid.T, e *enginetest.Engine, run string) domain.Run {
 	ctx := context.Background()
 	for range 50 {
 		r := e.Settle(run)

@@ -16,17 +16,17 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// talk is a conversation: step 1 a model call, steps 2 and 3 calls that a person
+// conversation is a conversation: step 1 a model call, steps 2 and 3 calls that a person
 // must allow, step 4 the answer.
-type talk struct {
+type conversation struct {
 	models, calls atomic.Int32
 	fail          atomic.Int32 // attempts that fail after the first call
 	class         walk.Effect  // of the calls; empty: unsafe
 }
 
-func (*talk) Stepped() bool { return true }
+func (*conversation) Stepped() bool { return true }
 
-func (k *talk) Handle(_ context.Context, c *engine.Call) (engine.Result, error) {
+func (k *conversation) Handle(_ context.Context, c *engine.Call) (engine.Result, error) {
 	model := func(n int) error {
 		_, err := c.Substep(n, "model", "m", walk.EffectIdempotent, func() (any, domain.Usage, error) {
 			k.models.Add(1)
@@ -93,7 +93,7 @@ func decide(t *testing.T, e *enginetest.Engine, p domain.Approval, yes bool, com
 // twice. Each call has its own request, and a rejected call is an answer to the model.
 func TestConversationsWaitForAnApproval(t *testing.T) {
 	t.Parallel()
-	k := &talk{}
+	k := &conversation{}
 	reg := enginetest.NewRegistry()
 	reg.Add("talk", walk.EffectUnsafe, k)
 	s := storetest.Open(t)
@@ -138,7 +138,7 @@ func TestConversationsWaitForAnApproval(t *testing.T) {
 // another answer: it would be another call.
 func TestConsentIsForOneCall(t *testing.T) {
 	t.Parallel()
-	k := &talk{class: walk.EffectIdempotent}
+	k := &conversation{class: walk.EffectIdempotent}
 	k.fail.Store(1)
 	reg := enginetest.NewRegistry()
 	reg.Add("talk", walk.EffectUnsafe, k)
@@ -159,7 +159,7 @@ func TestConsentIsForOneCall(t *testing.T) {
 // were sent are neither requested nor sent again.
 func TestARetryAfterACompletedCallContinues(t *testing.T) {
 	t.Parallel()
-	k := &talk{}
+	k := &conversation{}
 	k.fail.Store(1)
 	reg := enginetest.NewRegistry()
 	reg.Add("talk", walk.EffectUnsafe, k)
@@ -177,7 +177,7 @@ func TestARetryAfterACompletedCallContinues(t *testing.T) {
 func TestCancelledRunsRequestNothing(t *testing.T) {
 	t.Parallel()
 	reg := enginetest.NewRegistry()
-	reg.Add("talk", walk.EffectUnsafe, &talk{})
+	reg.Add("talk", walk.EffectUnsafe, &conversation{})
 	e := enginetest.Open(t, reg)
 	run := e.Run(`{nodes: {a: {type: talk}}}`, "").ID
 	p := open(t, e, run)

@@ -15,9 +15,9 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// takenBack leaves a database that was copied while runs were in the middle of
+// restoredDatabase leaves a database that was copied while runs were in the middle of
 // a node and put back after they had gone on: the anchor is ahead of it.
-func takenBack(t *testing.T, reg *enginetest.Registry, plans ...string) (path string, ids []string) {
+func restoredDatabase(t *testing.T, reg *enginetest.Registry, plans ...string) (path string, ids []string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "kairos.db")
 	s, err := store.Open(t.Context(), path, store.Options{})
@@ -74,7 +74,7 @@ func TestNothingRunsInARestoredDatabase(t *testing.T) { // not parallel: it shar
 		return `{id: "held-` + typ + `", nodes: {before: {type: read}, doing: {type: ` + typ + `}, after: {type: set, input: done}},
 edges: [{from: before, to: doing}, {from: doing, to: after}]}`
 	}
-	path, ids := takenBack(t, reg, plan("safe"), plan("unsafe"))
+	path, ids := restoredDatabase(t, reg, plan("safe"), plan("unsafe"))
 	gate = false
 	calls := len(reg.Calls())
 

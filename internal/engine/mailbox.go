@@ -27,12 +27,12 @@ func (b *mailbox) post(m message) bool {
 	b.mail = append(b.mail, m)
 	b.filled.Store(true)
 	b.mu.Unlock()
-	b.nudge()
+	b.wakeOnce()
 	return true
 }
 
-// nudge wakes the runner once, now or when it next waits.
-func (b *mailbox) nudge() {
+// wakeOnce wakes the runner once, now or when it next waits.
+func (b *mailbox) wakeOnce() {
 	select {
 	case b.wake <- struct{}{}:
 	default:

@@ -11,7 +11,7 @@ func (e *Engine) Maintain(on bool) {
 	if on {
 		return
 	}
-	e.runs.nudge()
+	e.runs.wakeAll()
 }
 
 // Maintaining reports whether no node may start.

@@ -86,8 +86,8 @@ func (p *pipeline) ack(err error) {
 // unacked returns the number of completed checkpoints without an answer of the store.
 func (p *pipeline) unacked() int64 { return p.completed - p.acked.Load() }
 
-// quiet reports whether no checkpoint and no deferred action is waiting.
-func (p *pipeline) quiet() bool { return p.unacked() <= 0 && len(p.deferred) == 0 && !p.broken }
+// idle reports whether no checkpoint and no deferred action is waiting.
+func (p *pipeline) idle() bool { return p.unacked() <= 0 && len(p.deferred) == 0 && !p.broken }
 
 // target returns the number of answers that the runner waits for. ahead is the number of
 // checkpoints that may be waiting. working reports whether attempts are active.
@@ -146,7 +146,7 @@ func (p *pipeline) nothingToWrite() {
 
 // handOver passes the completed checkpoints to the store. Passing them together matters: if the
 // store gets the first of a hundred checkpoints alone, it commits that one while the others are
-// still being made.
+// waitUntilIdle being made.
 func (p *pipeline) handOver() {
 	if n := p.completed - p.handed; n > 0 {
 		p.handed = p.completed

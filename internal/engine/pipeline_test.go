@@ -65,12 +65,12 @@ func TestDeferredRunInOrderOnceDurable(t *testing.T) {
 	if err := p.durable(); err != nil || !slices.Equal(ran, []int{0, 1}) {
 		t.Fatalf("after two answers: %v, %v", ran, err)
 	}
-	if p.quiet() || p.durableSeq() != 2 {
-		t.Errorf("quiet %v with one checkpoint in flight; durable up to %d", p.quiet(), p.durableSeq())
+	if p.idle() || p.durableSeq() != 2 {
+		t.Errorf("quiet %v with one checkpoint in flight; durable up to %d", p.idle(), p.durableSeq())
 	}
 	s.answer(nil)
-	if err := p.durable(); err != nil || len(ran) != 3 || !p.quiet() || p.durableSeq() != 3 {
-		t.Errorf("at the end: %v, quiet %v, durable up to %d, %v", ran, p.quiet(), p.durableSeq(), err)
+	if err := p.durable(); err != nil || len(ran) != 3 || !p.idle() || p.durableSeq() != 3 {
+		t.Errorf("at the end: %v, quiet %v, durable up to %d, %v", ran, p.idle(), p.durableSeq(), err)
 	}
 }
 
@@ -124,8 +124,8 @@ func TestARejectedCheckpointIsHandedOverAgain(t *testing.T) {
 	}
 	s.answer(nil)
 	s.answer(nil)
-	if err := p.durable(); err != nil || len(ran) != 3 || !p.quiet() {
-		t.Errorf("ran %v, quiet %v, %v", ran, p.quiet(), err)
+	if err := p.durable(); err != nil || len(ran) != 3 || !p.idle() {
+		t.Errorf("ran %v, quiet %v, %v", ran, p.idle(), err)
 	}
 }
 
@@ -145,8 +145,8 @@ func TestResetDropsWhatIsNotDurable(t *testing.T) {
 	}
 	p.fail(lost)
 	p.reset()
-	if !errors.Is(got, lost) || !p.quiet() || p.isRefused() || len(p.inflight) != 0 {
-		t.Errorf("got %v, quiet %v, refused %v", got, p.quiet(), p.isRefused())
+	if !errors.Is(got, lost) || !p.idle() || p.isRefused() || len(p.inflight) != 0 {
+		t.Errorf("got %v, quiet %v, refused %v", got, p.idle(), p.isRefused())
 	}
 }
 

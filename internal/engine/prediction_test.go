@@ -213,7 +213,7 @@ func (x *prediction) request(src string) domain.ActionRequest {
 		if at.Node != "" && rapid.IntRange(0, 2).Draw(rt, "edit") == 0 {
 			req.Edits = map[string]domain.RawJSON{fmt.Sprintf("%s#%d", at.Node, at.Visit): domain.RawJSON(`{"n":1}`)}
 		}
-		x.standIns(&req)
+		x.overrides(&req)
 	}
 	return req
 }
@@ -236,7 +236,7 @@ func (x *prediction) options(req *domain.ActionRequest) {
 
 // overrides draws results for some of the steps whose side effects would happen a
 // second time.
-func (x *prediction) standIns(req *domain.ActionRequest) {
+func (x *prediction) overrides(req *domain.ActionRequest) {
 	pre, err := x.e.Preview(context.Background(), enginetest.Operator, *req)
 	if err != nil {
 		return // an approval is not edited
@@ -250,18 +250,18 @@ func (x *prediction) standIns(req *domain.ActionRequest) {
 			req.Instead = map[string]domain.Override{}
 		}
 		name := fmt.Sprintf("%s#%d", s.Node, s.Visit)
-		x.standIn(req, name, !s.Unrecorded)
+		x.override(req, name, !s.Unrecorded)
 		if (p.Nodes[p.Index[s.Node]].Foreach != nil) != (len(s.Items) > 0 || s.Unrecorded) {
 			x.rt.Fatalf("%s has the items %v, unrecorded %t", name, s.Items, s.Unrecorded)
 		}
 		for _, i := range s.Items {
-			x.standIn(req, fmt.Sprintf("%s[%d]", name, i.Item), true)
+			x.override(req, fmt.Sprintf("%s[%d]", name, i.Item), true)
 		}
 	}
 }
 
 // override draws the override of a step, or that nothing does.
-func (x *prediction) standIn(req *domain.ActionRequest, name string, recorded bool) {
+func (x *prediction) override(req *domain.ActionRequest, name string, recorded bool) {
 	switch n := rapid.IntRange(0, 2).Draw(x.rt, "stands in"); {
 	case n == 0 && recorded:
 		req.Instead[name] = domain.Override{Recorded: true}

@@ -15,7 +15,7 @@ import (
 // receives the comment as the result of the tool, and continues.
 func TestChangesAreRequestedFromAnAgent(t *testing.T) {
 	t.Parallel()
-	k := &talk{}
+	k := &conversation{}
 	reg := enginetest.NewRegistry()
 	reg.Add("talk", walk.EffectUnsafe, k)
 	s := storetest.Open(t)
@@ -29,7 +29,7 @@ func TestChangesAreRequestedFromAnAgent(t *testing.T) {
 	if err != nil || len(ahead) != 3 || ahead[0].Effects[0].Type != "mail" || ahead[2].Answer != "ask_back" {
 		t.Errorf("%+v %v", ahead, err)
 	}
-	for _, bad := range []domain.DecideRequest{{AskBack: true}, {AskBack: true, Approve: true, Comment: "why?"}} {
+	for _, bad := range []domain.DecideRequest{{RequestChanges: true}, {RequestChanges: true, Approve: true, Comment: "why?"}} {
 		bad.Approval = first.ID
 		if _, err := e.Decide(t.Context(), enginetest.Operator, bad); domain.CodeOf(err) != domain.CodeInvalid {
 			t.Errorf("%+v: %v", bad, err)
@@ -38,7 +38,7 @@ func TestChangesAreRequestedFromAnAgent(t *testing.T) {
 	p, err := e.Decide(
 		t.Context(),
 		enginetest.Operator,
-		domain.DecideRequest{Approval: first.ID, AskBack: true, Comment: "who is that?", Digest: first.Digest},
+		domain.DecideRequest{Approval: first.ID, RequestChanges: true, Comment: "who is that?", Digest: first.Digest},
 	)
 	if err != nil || p.Status != "asked_back" {
 		t.Fatal(p.Status, err)

@@ -15,15 +15,15 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// door stops a run's goroutine where it completes a checkpoint, so that messages
+// gate stops a run's goroutine where it completes a checkpoint, so that messages
 // to it gather and are handled together.
-type door struct {
+type gate struct {
 	armed, panics  atomic.Bool
 	entered, leave chan struct{}
 }
 
-func newDoor(r *enginetest.Registry) *door {
-	d := &door{entered: make(chan struct{}), leave: make(chan struct{})}
+func newGate(r *enginetest.Registry) *gate {
+	d := &gate{entered: make(chan struct{}), leave: make(chan struct{})}
 	r.Before = func(e *engine.Engine) {
 		e.OnFlush(func(string, int64, string) {
 			switch {
@@ -40,7 +40,7 @@ func newDoor(r *enginetest.Registry) *door {
 
 // close stops the goroutine of a run that has a step at work, at the checkpoint of
 // new limits.
-func (d *door) close(t *testing.T, e *enginetest.Engine, run string) <-chan error {
+func (d *gate) close(t *testing.T, e *enginetest.Engine, run string) <-chan error {
 	t.Helper()
 	d.armed.Store(true)
 	answer := act(e, run, domain.ActionLimits)
@@ -97,7 +97,7 @@ func TestAnActionDuringTheLastResultIsRefused(t *testing.T) {
 					<-release
 					return engine.Result{Output: 1}, nil
 				})
-			d := newDoor(reg)
+			d := newGate(reg)
 			e := enginetest.Open(t, reg)
 			run := e.Run(`{nodes: {a: {type: call}}}`, "")
 			<-started
@@ -221,7 +221,7 @@ func TestADefectEndsEveryWaitingRequest(t *testing.T) {
 		<-release
 		return engine.Result{Output: 1}, nil
 	})
-	d := newDoor(reg)
+	d := newGate(reg)
 	e := enginetest.OpenOn(t, storetest.Open(t), reg, engine.Options{MaxRunning: 1, MaxNodes: 1})
 	run := e.Run(`{nodes: {a: {type: call}}}`, "")
 	<-started

@@ -115,12 +115,12 @@ func (r *registry) postIfActive(run string, m message) {
 	}
 }
 
-// nudge wakes all runners.
-func (r *registry) nudge() {
+// wakeOnce wakes all runners.
+func (r *registry) wakeAll() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, a := range r.active {
-		a.inbox.nudge()
+		a.inbox.wakeOnce()
 	}
 }
 

@@ -41,7 +41,7 @@ type runner struct {
 
 func newRunner(e *Engine, id string) *runner {
 	a := &runner{e: e, id: id, inbox: newMailbox(), gone: make(chan struct{}), attempts: map[*runstate.Attempt]*attempt{}}
-	a.pipe.open(e.store, id, a.inbox.nudge, a.execute)
+	a.pipe.open(e.store, id, a.inbox.wakeOnce, a.execute)
 	a.slots = slots{sched: e.sched, run: id, granted: func() bool { return a.inbox.post(nodeSlotMsg{}) }}
 	return a
 }
@@ -110,7 +110,7 @@ func (a *runner) loop() {
 
 // idle reports whether the run needs no goroutine, because it is final or waits.
 func (a *runner) idle() bool {
-	if len(a.attempts) > 0 || !a.pipe.quiet() {
+	if len(a.attempts) > 0 || !a.pipe.idle() {
 		return false
 	}
 	if a.m.Ended() || a.stopping {

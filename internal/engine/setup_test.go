@@ -17,7 +17,7 @@ import (
 )
 
 // texts is a registry whose nodes of type ask answer with a word.
-func says(word string) *enginetest.Registry {
+func textHandler(word string) *enginetest.Registry {
 	return enginetest.NewRegistry().
 		Handle("ask", walk.EffectRead, func(context.Context, *engine.Call) (engine.Result,
 			error) {
@@ -31,7 +31,7 @@ func says(word string) *enginetest.Registry {
 func TestASetupIsReplacedDuringRuns(t *testing.T) {
 	t.Parallel()
 	began, gate := make(chan struct{}), make(chan struct{})
-	old := says("old").Handle("hold", walk.EffectRead, func(context.Context, *engine.Call) (engine.Result, error) {
+	old := textHandler("old").Handle("hold", walk.EffectRead, func(context.Context, *engine.Call) (engine.Result, error) {
 		close(began)
 		<-gate
 		return engine.Result{Output: "old"}, nil
@@ -39,13 +39,13 @@ func TestASetupIsReplacedDuringRuns(t *testing.T) {
 	e := enginetest.Open(t, old)
 	run := e.Run("id: p\nnodes:\n  a: {type: hold}\n  b: {type: ask}\nedges: [{from: a, to: b}]\n", "")
 	<-began
-	if _, err := e.Reconfigure(engine.Setup{Registry: says("none"), MaxNodes: -1}); err == nil {
+	if _, err := e.Reconfigure(engine.Setup{Registry: textHandler("none"), MaxNodes: -1}); err == nil {
 		t.Error("a setup with less than no nodes is taken")
 	}
 	if _, err := e.Reconfigure(engine.Setup{}); err == nil {
 		t.Error("a setup without a registry is taken")
 	}
-	gone, err := e.Reconfigure(engine.Setup{Registry: says("new").Handle("more", walk.EffectPure, nil), MaxRunning: 5, MaxNodes: 6})
+	gone, err := e.Reconfigure(engine.Setup{Registry: textHandler("new").Handle("more", walk.EffectPure, nil), MaxRunning: 5, MaxNodes: 6})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestASetupIsReplacedDuringRuns(t *testing.T) {
 	if got := answers(t, e, run.ID); got != `a "old", b "new"` {
 		t.Errorf("the run's nodes answered %s", got)
 	}
-	idle, err := e.Reconfigure(engine.Setup{Registry: says("last")})
+	idle, err := e.Reconfigure(engine.Setup{Registry: textHandler("last")})
 	if err != nil {
 		t.Fatal(err)
 	}

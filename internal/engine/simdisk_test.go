@@ -154,8 +154,8 @@ func (o *order) busy() bool {
 	return len(o.pending) > 0
 }
 
-// aside lets reads through at once.
-func (o *order) aside(free bool) {
+// suspend lets reads through at once.
+func (o *order) suspend(free bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.free = free
@@ -200,7 +200,7 @@ func (s watched) Journal(ctx context.Context, id string, after int64) ([]domain.
 }
 
 func (s watched) CreateRun(ctx context.Context, n domain.NewRun) (run domain.Run, created bool, err error) {
-	n = s.w.baptise(n)
+	n = s.w.assignID(n)
 	s.o.turn(n.ID, aWrite)
 	run, created, err = s.Store.CreateRun(ctx, n)
 	if err == nil && created {

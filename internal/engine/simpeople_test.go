@@ -28,7 +28,7 @@ func (w *world) verb() {
 	id := runs[w.rng.IntN(len(runs))]
 	actions := []domain.Action{domain.ActionPause, domain.ActionUnpause, domain.ActionCancel, domain.ActionResume, domain.ActionResume,
 		domain.ActionRetryNow, domain.ActionLimits, domain.ActionRelease, domain.ActionRerun, domain.ActionFork}
-	w.press(domain.ActionRequest{Run: id, Action: actions[w.rng.IntN(len(actions))], Reason: "try"})
+	w.perform(domain.ActionRequest{Run: id, Action: actions[w.rng.IntN(len(actions))], Reason: "try"})
 }
 
 // giveUpADoubt cancels a run with a child that is in doubt, and resumes it; false: there
@@ -41,14 +41,14 @@ func (w *world) giveUpADoubt() bool {
 			continue
 		}
 		w.tampered[root] = true
-		w.press(domain.ActionRequest{Run: root, Action: domain.ActionCancel, Reason: "enough"})
-		w.press(domain.ActionRequest{Run: root, Action: domain.ActionResume, Reason: "after all"})
+		w.perform(domain.ActionRequest{Run: root, Action: domain.ActionCancel, Reason: "enough"})
+		w.perform(domain.ActionRequest{Run: root, Action: domain.ActionResume, Reason: "after all"})
 		return true
 	}
 	return false
 }
 
-func (w *world) press(req domain.ActionRequest) {
+func (w *world) perform(req domain.ActionRequest) {
 	switch req.Action {
 	case domain.ActionLimits:
 		req.Limits = moreThanEnough

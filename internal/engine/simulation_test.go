@@ -214,13 +214,13 @@ func (w *world) live(t *testing.T) {
 			}
 		}
 		if w.drain() {
-			w.compareWithTwins()
+			w.compareWithReferences()
 		}
 		for _, id := range w.runs() {
 			if len(w.violations()) > 0 || w.closed {
 				return
 			}
-			w.order.aside(true)
+			w.order.suspend(true)
 			if _, ok := w.run(id); ok { // else the cut took it back
 				w.replays(id)
 			}
@@ -240,31 +240,31 @@ func (w *world) act() bool {
 			w.choose()()
 		}
 		if w.life != life {
-			before = 0 // it dies while it starts
+			before = 0 // it crashes during the start
 		}
-		w.still()
+		w.waitUntilIdle()
 		if !w.closed {
 			w.powerCut(before)
 		}
 	} else {
 		w.choose()()
 	}
-	return w.rest()
+	return w.settle()
 }
 
-// rest waits until nothing moves any more and judges.
-func (w *world) rest() bool {
-	w.still()
+// settle waits until nothing moves any more and judges.
+func (w *world) settle() bool {
+	w.waitUntilIdle()
 	if len(w.violations()) == 0 && !w.closed {
-		w.order.aside(true) // a judge takes no time
+		w.order.suspend(true) // checks take no simulated time
 		w.judge()
-		w.order.aside(false)
+		w.order.suspend(false)
 	}
 	return len(w.violations()) == 0
 }
 
-// still returns when nothing moves any more, and nothing waits for space.
-func (w *world) still() {
+// waitUntilIdle returns when nothing moves any more, and nothing waits for space.
+func (w *world) waitUntilIdle() {
 	for since := time.Now(); ; {
 		w.sleep(0)
 		w.mu.Lock()
@@ -344,7 +344,7 @@ func (w *world) powerCut(after int) {
 	w.forget(at)
 	time.Sleep([]time.Duration{0, time.Second, time.Hour, 26 * time.Hour}[w.rng.IntN(4)])
 	if w.boot(left) {
-		w.still()
+		w.waitUntilIdle()
 		w.examine()
 	}
 }
@@ -418,7 +418,7 @@ func (w *world) drain() bool {
 		open := w.unfinished()
 		switch {
 		case len(open) == 0:
-			return w.rest()
+			return w.settle()
 		case len(w.waiting()) > 0:
 			p := w.waiting()[0]
 			w.note("%s ends", w.where(p))
@@ -432,7 +432,7 @@ func (w *world) drain() bool {
 			}
 			w.sleep(max(time.Until(due), 0) + time.Millisecond)
 		}
-		if !w.rest() {
+		if !w.settle() {
 			return false
 		}
 	}
@@ -440,9 +440,9 @@ func (w *world) drain() bool {
 	return false
 }
 
-// compareWithTwins lets each completed run, of which no person changed the
+// compareWithReferences lets each completed run, of which no person changed the
 // course, run again undisturbed: the results are the same (G8).
-func (w *world) compareWithTwins() {
+func (w *world) compareWithReferences() {
 	twins := map[string]outcome{}
 	for _, id := range slices.Clone(w.roots) {
 		r, ok := w.run(id)
@@ -457,7 +457,7 @@ func (w *world) compareWithTwins() {
 				return
 			}
 			w.roots = append(w.roots, twin.ID)
-			if !w.rest() || !w.drain() {
+			if !w.settle() || !w.drain() {
 				return
 			}
 			want = w.outcome(twin.ID)

@@ -340,9 +340,9 @@ func (w *world) acknowledged(run string, fence int64, rows []domain.Entry) {
 	}
 }
 
-// baptise gives a run a name, and a run that is not a child an id, that are the
+// assignID gives a run a name, and a run that is not a child an id, that are the
 // same whenever the seed is.
-func (w *world) baptise(n domain.NewRun) domain.NewRun {
+func (w *world) assignID(n domain.NewRun) domain.NewRun {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.names[n.ID] != "" {
@@ -383,7 +383,7 @@ func (w *world) prepare() {
 	)
 	for n := 0; len(w.plans) < 3; n++ {
 		src := rapid.Custom(plans).Example(int(w.seed)*100 + n)
-		if v, ok := w.save(w.furnish(src, fmt.Sprint("plan", n))); ok {
+		if v, ok := w.save(w.storePlan(src, fmt.Sprint("plan", n))); ok {
 			w.plans = append(w.plans, v)
 		}
 	}
@@ -394,9 +394,9 @@ func (w *world) save(src string) (domain.Version, bool) {
 	return v, err == nil
 }
 
-// furnish puts everything that waits into a plan: timers, approvals, child
+// storePlan puts everything that waits into a plan: timers, approvals, child
 // runs, retries, timeouts, limits.
-func (w *world) furnish(src, id string) string {
+func (w *world) storePlan(src, id string) string {
 	var m map[string]any
 	if err := json.Unmarshal([]byte(src), &m); err != nil {
 		w.t.Fatal(err)

@@ -143,7 +143,7 @@ func (d *deriver) nodeEvents(e *domain.Entry) {
 			data["reason"] = e.Reason
 		}
 		switch p.Action {
-		case runstate.ActionApproved, runstate.ActionRejected, runstate.ActionExpired, runstate.ActionAskedBack:
+		case runstate.ActionApproved, runstate.ActionRejected, runstate.ActionExpired, runstate.ActionChangesRequested:
 			if p.Answer != "" {
 				data["answer"] = p.Answer
 			}

@@ -43,7 +43,7 @@ func converseIn(
 	agents ...handler.Agent,
 ) (domain.Run, []domain.Entry, *engine.Engine, *store.Store) {
 	t.Helper()
-	h := newHouse(t, p, agents...)
+	h := newAgentFixture(t, p, agents...)
 	run := h.run(t, plan, "ana", session, "hello")
 	rows, err := h.store.Journal(t.Context(), run.ID, 0)
 	if err != nil {
@@ -52,13 +52,13 @@ func converseIn(
 	return run, rows, h.engine, h.store
 }
 
-// house is a server whose model is p.
-type house struct {
+// agentFixture is a server whose model is p.
+type agentFixture struct {
 	engine *engine.Engine
 	store  *store.Store
 }
 
-func newHouse(t *testing.T, p llm.Provider, agents ...handler.Agent) house {
+func newAgentFixture(t *testing.T, p llm.Provider, agents ...handler.Agent) agentFixture {
 	t.Helper()
 	s := storetest.Open(t)
 	e := openEngine(t, s, p, agents...)
@@ -67,7 +67,7 @@ func newHouse(t *testing.T, p llm.Provider, agents ...handler.Agent) house {
 			t.Error(err)
 		}
 	})
-	return house{e, s}
+	return agentFixture{e, s}
 }
 
 // openEngine opens an engine on a store; the caller stops it.
@@ -101,7 +101,7 @@ func openEngine(t *testing.T, s *store.Store, p llm.Provider, agents ...handler.
 }
 
 // run runs a plan to its end.
-func (h house) run(t *testing.T, plan, owner, session, input string) domain.Run {
+func (h agentFixture) run(t *testing.T, plan, owner, session, input string) domain.Run {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

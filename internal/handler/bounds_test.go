@@ -13,15 +13,15 @@ import (
 	"github.com/kairosd/kairosd/internal/model"
 )
 
-// talker is a model of five turns; each uses 2,000 tokens, whatever it may.
-type talker struct {
+// scriptedModel is a model of five turns; each uses 2,000 tokens, whatever it may.
+type scriptedModel struct {
 	calls      atomic.Int32
 	caps       [8]atomic.Int64
 	model      string
 	unreported bool
 }
 
-func (m *talker) Complete(_ context.Context, r llm.Request) (llm.Response, error) {
+func (m *scriptedModel) Complete(_ context.Context, r llm.Request) (llm.Response, error) {
 	n := m.calls.Add(1)
 	m.caps[min(n, 7)].Store(int64(r.MaxTokens))
 	turn := 1
@@ -41,7 +41,7 @@ func (m *talker) Complete(_ context.Context, r llm.Request) (llm.Response, error
 
 const talking = "limits: {%s}\nnodes: {ask: {type: agent, agent: talker, retry: {max_attempts: 3, backoff: [1ms]}}}"
 
-func raise(t *testing.T, h house, run string, l domain.Limits) domain.Run {
+func raise(t *testing.T, h agentFixture, run string, l domain.Limits) domain.Run {
 	t.Helper()
 	who := domain.Actor{Name: "ana", Role: domain.RoleAuthor, Surface: "cli"}
 	if _, err := h.engine.Act(t.Context(), who, domain.ActionRequest{Run: run, Action: domain.ActionLimits, Raise: l}); err != nil {
@@ -55,8 +55,8 @@ func raise(t *testing.T, h house, run string, l domain.Limits) domain.Run {
 func TestAnAgentStopsAtItsTokens(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ limit, again string }{{"max_tokens: 1500", "tokens"}, {"max_cost: 2000", "cost"}} {
-		m := &talker{model: "scripted"}
-		h := newHouse(t, m, handler.Agent{ID: "talker", Tools: []string{"calculator"}})
+		m := &scriptedModel{model: "scripted"}
+		h := newAgentFixture(t, m, handler.Agent{ID: "talker", Tools: []string{"calculator"}})
 		run := h.run(t, fmt.Sprintf(talking, c.limit), "ana", "", "hello")
 		if run.WaitReason != domain.WaitBudget || m.calls.Load() != 1 || run.Usage.InputTokens != 1000 {
 			t.Fatalf("%s: %s %s after %d calls, usage %+v", c.limit, run.Status, run.Headline, m.calls.Load(), run.Usage)
@@ -79,8 +79,8 @@ func TestAnAgentStopsAtItsTokens(t *testing.T) {
 // A call whose server does not say what it used counts as what was reserved.
 func TestACallWithoutUsageCountsInFull(t *testing.T) {
 	t.Parallel()
-	m := &talker{model: "scripted", unreported: true}
-	h := newHouse(t, m, handler.Agent{ID: "talker", Tools: []string{"calculator"}, MaxTokens: 3000})
+	m := &scriptedModel{model: "scripted", unreported: true}
+	h := newAgentFixture(t, m, handler.Agent{ID: "talker", Tools: []string{"calculator"}, MaxTokens: 3000})
 	run := h.run(t, fmt.Sprintf(talking, "max_tokens: 4000"), "ana", "", "hello")
 	if used := run.Usage.InputTokens + run.Usage.OutputTokens; run.WaitReason != domain.WaitBudget || used != 4000 ||
 		run.Usage.OutputTokens <= 3000 {
@@ -112,7 +112,7 @@ func (m *cut) Complete(_ context.Context, r llm.Request) (llm.Response, error) {
 func TestAnAnswerCutByALimitIsNotAFailure(t *testing.T) {
 	t.Parallel()
 	m := &cut{}
-	h := newHouse(t, m, handler.Agent{ID: "talker"})
+	h := newAgentFixture(t, m, handler.Agent{ID: "talker"})
 	run := h.run(t, fmt.Sprintf(talking, "max_tokens: 1000"), "ana", "", "hello")
 	if run.WaitReason != domain.WaitBudget || m.calls.Load() != 1 || run.Usage.OutputTokens < 900 {
 		t.Fatalf("%s %s after %d calls, usage %+v", run.Status, run.Headline, m.calls.Load(), run.Usage)
@@ -125,8 +125,8 @@ func TestAnAnswerCutByALimitIsNotAFailure(t *testing.T) {
 // Without a price for the model, a limit of cost stops the run before its first call.
 func TestALimitOfCostNeedsAPrice(t *testing.T) {
 	t.Parallel()
-	m := &talker{}
-	s := newHouse(t, m, handler.Agent{ID: "talker", Model: "other", Tools: []string{"calculator"}})
+	m := &scriptedModel{}
+	s := newAgentFixture(t, m, handler.Agent{ID: "talker", Model: "other", Tools: []string{"calculator"}})
 	run := s.run(t, fmt.Sprintf(talking, "max_cost: 5"), "ana", "", "hello")
 	if run.WaitReason != domain.WaitBudget || m.calls.Load() != 0 || !strings.Contains(run.Headline, "providers.script.prices.other") {
 		t.Errorf("%s %s %s after %d calls", run.Status, run.WaitReason, run.Headline, m.calls.Load())

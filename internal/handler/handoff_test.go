@@ -112,7 +112,7 @@ func TestHandoffs(t *testing.T) {
 			if err != nil || len(handoffs) != tc.handoffs {
 				t.Errorf("%d handoffs: %+v %v", len(handoffs), handoffs, err)
 			}
-			if lines, _ := told(t, e, run.ID); tc.handoffs == 2 &&
+			if lines, _ := progressOf(t, e, run.ID); tc.handoffs == 2 &&
 				!strings.Contains(strings.Join(lines, "\n"), "agent_handoff\nagent_changed sums") {
 				t.Errorf("events %v", lines)
 			}
@@ -129,7 +129,7 @@ func TestMemoryOfASession(t *testing.T) {
 		scripted.Answer{System: "user: my name is Ada", Text: "You are Ada."},
 		scripted.Answer{Text: "I do not know."},
 	)
-	in := newHouse(t, model, handler.Agent{ID: "host", SystemPrompt: "You host.", Selectable: true})
+	in := newAgentFixture(t, model, handler.Agent{ID: "host", SystemPrompt: "You host.", Selectable: true})
 	const plan = "nodes: {ask: {type: agent, agent: host}}"
 	for _, turn := range []struct{ session, owner, input, want string }{
 		{"s1", "ana", "my name is Ada", `"Hello Ada."`},
@@ -159,7 +159,7 @@ func TestMemoryOfTheRouterGraphAndOfReferences(t *testing.T) {
 		scripted.Answer{System: "Choose the tools", JSON: map[string]any{"tools": []any{}}},
 		scripted.Answer{Text: "I do not know."},
 	)
-	in := newHouse(t, model, handler.Agent{ID: "host", SystemPrompt: "You host.", Selectable: true})
+	in := newAgentFixture(t, model, handler.Agent{ID: "host", SystemPrompt: "You host.", Selectable: true})
 	const turn = "nodes: {router: {type: router}, generator: {type: generator}}\nedges: [{from: router, to: generator}]"
 	if r := in.run(t, turn, "ana", "s1", "my name is Ada"); string(r.Output) != `"Hello Ada."` {
 		t.Fatalf("%s %s %+v", r.Status, r.Output, r.Error)

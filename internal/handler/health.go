@@ -218,9 +218,9 @@ type counted struct {
 	llm.Provider
 }
 
-// minPatience is how long a call must have lasted for the timeout of its node to
+// minTimeout is how long a call must have lasted for the timeout of its node to
 // say something of the provider.
-const minPatience = 10 * time.Second
+const minTimeout = 10 * time.Second
 
 func (c counted) Complete(ctx context.Context, r llm.Request) (out llm.Response, err error) {
 	m := c.m
@@ -238,7 +238,7 @@ func (c counted) Complete(ctx context.Context, r llm.Request) (out llm.Response,
 		switch {
 		case !finished || ctx.Err() == context.Canceled:
 			verdict = context.Canceled // by the caller: it shows nothing about the provider
-		case err != nil && ctx.Err() != nil && time.Since(began) < minPatience:
+		case err != nil && ctx.Err() != nil && time.Since(began) < minTimeout:
 			verdict = context.Canceled
 		case err != nil && ctx.Err() != nil:
 			verdict = context.DeadlineExceeded

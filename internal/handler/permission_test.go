@@ -20,8 +20,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// desk is an engine with real tools whose requests are answered in the test.
-type desk struct {
+// approvalFixture is an engine with real tools whose requests are answered in the test.
+type approvalFixture struct {
 	*engine.Engine
 	store *store.Store
 	t     *testing.T
@@ -29,7 +29,7 @@ type desk struct {
 
 var ana = domain.Actor{Name: "ana", Role: domain.RoleAuthor, Surface: "cli"}
 
-func newDesk(t *testing.T, c tool.Config, script []scripted.Answer, agents ...handler.Agent) *desk {
+func newApprovalFixture(t *testing.T, c tool.Config, script []scripted.Answer, agents ...handler.Agent) *approvalFixture {
 	t.Helper()
 	set, err := tool.Builtin(c, nil)
 	if err != nil {
@@ -60,10 +60,10 @@ func newDesk(t *testing.T, c tool.Config, script []scripted.Answer, agents ...ha
 			t.Error(err)
 		}
 	})
-	return &desk{e, s, t}
+	return &approvalFixture{e, s, t}
 }
 
-func (d *desk) run(plan, input string) domain.Run {
+func (d *approvalFixture) run(plan, input string) domain.Run {
 	d.t.Helper()
 	_, version, _, problems, err := d.SavePlan(d.t.Context(), ana, []byte(plan), planner.FormatYAML, "api", "")
 	if err != nil {
@@ -76,7 +76,7 @@ func (d *desk) run(plan, input string) domain.Run {
 	return d.settle(run.ID)
 }
 
-func (d *desk) settle(id string) domain.Run {
+func (d *approvalFixture) settle(id string) domain.Run {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(d.t.Context(), time.Minute)
 	defer cancel()
@@ -87,7 +87,7 @@ func (d *desk) settle(id string) domain.Run {
 	return r
 }
 
-func (d *desk) asked(run domain.Run) domain.Approval {
+func (d *approvalFixture) asked(run domain.Run) domain.Approval {
 	d.t.Helper()
 	list, err := d.store.Approvals(d.t.Context(), domain.ApprovalFilter{Run: run.ID, Status: "open"})
 	if err != nil || len(list.Items) != 1 || run.WaitReason != domain.WaitApproval {
@@ -96,7 +96,7 @@ func (d *desk) asked(run domain.Run) domain.Approval {
 	return list.Items[0]
 }
 
-func (d *desk) answer(p domain.Approval, yes bool, comment string) domain.Run {
+func (d *approvalFixture) answer(p domain.Approval, yes bool, comment string) domain.Run {
 	d.t.Helper()
 	if _, err := d.Decide(d.t.Context(), ana, domain.DecideRequest{Approval: p.ID, Approve: yes, Comment: comment,
 		Digest: p.Digest}); err != nil {
@@ -110,7 +110,7 @@ func (d *desk) answer(p domain.Approval, yes bool, comment string) domain.Run {
 func TestAToolThatRequiresApproval(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
-	d := newDesk(t, tool.Config{Files: tool.FilesConfig{Roots: []string{root}}, Permissions: tool.Permissions{"write_file": tool.Ask}}, nil)
+	d := newApprovalFixture(t, tool.Config{Files: tool.FilesConfig{Roots: []string{root}}, Permissions: tool.Permissions{"write_file": tool.Ask}}, nil)
 	const plan = `
 nodes:
   save: {type: write_file, input: {path: note.txt, content: "${input}"}}
@@ -171,7 +171,7 @@ edges: [{from: save, to: rescue, condition: failed}]`
 // Permissions hold per tool, plan, agent and node (P45).
 func TestPermissionsByPlanAndNode(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, tool.Config{Permissions: tool.Permissions{"calculator": tool.Ask, "datetime": tool.Deny},
+	d := newApprovalFixture(t, tool.Config{Permissions: tool.Permissions{"calculator": tool.Ask, "datetime": tool.Deny},
 		Plans: map[string]tool.Permissions{
 			"trusted": {"calculator": tool.Allow},
 			"barred":  {"calculator": tool.Deny},
@@ -220,7 +220,7 @@ func TestAnAgentsCallThatRequiresApproval(t *testing.T) {
 		},
 		{Turn: &two, Text: "the sum is ${last}", InputTokens: 10},
 	}
-	d := newDesk(
+	d := newApprovalFixture(
 		t,
 		tool.Config{},
 		script,

@@ -12,7 +12,7 @@ func TestPlanState(t *testing.T) {
 	t.Parallel()
 	t.Run("completed", func(t *testing.T) {
 		t.Parallel()
-		run, _, e := converseOn(t, crew(), steps(find, write), team...)
+		run, _, e := converseOn(t, scriptedTeam(), steps(find, write), team...)
 		r := result(t, e, run.ID)
 		p := r.Plan
 		if p.PlanID != run.PlanID || p.Query != "hello" || p.Status != "completed" || p.CurrentStepIndex != 1 ||
@@ -42,7 +42,7 @@ func TestPlanState(t *testing.T) {
 		broken := scripted.Answer{Contains: "write it down", Error: &scripted.Error{Code: "busy", Message: "the pen is dry"}}
 		run, _, e := converseOn(
 			t,
-			crew(broken),
+			scriptedTeam(broken),
 			steps(find, `{id: b, order: 2, agentId: writer, task: write it down, retry: {maxAttempts: 1}}`, check),
 			team...)
 		r := result(t, e, run.ID)

@@ -21,7 +21,7 @@ var team = []handler.Agent{
 	{ID: "writer", Name: "Writer", Selectable: true},
 }
 
-func crew(extra ...scripted.Answer) llm.Provider {
+func scriptedTeam(extra ...scripted.Answer) llm.Provider {
 	return script(append(
 		extra,
 		scripted.Answer{
@@ -44,7 +44,7 @@ func steps(list ...string) string {
 }
 
 // planEvents lists a run's plan events, as "type step status".
-func told(t *testing.T, e *engine.Engine, run string) (lines []string, events []domain.Event) {
+func progressOf(t *testing.T, e *engine.Engine, run string) (lines []string, events []domain.Event) {
 	t.Helper()
 	all, _, err := e.Events(t.Context(), 0, run, 1000)
 	if err != nil {
@@ -80,7 +80,7 @@ func TestPlanExecutor(t *testing.T) {
 	t.Parallel()
 	t.Run("executes single-step plan", func(t *testing.T) {
 		t.Parallel()
-		run, _, e := converseOn(t, crew(), steps(find), team...)
+		run, _, e := converseOn(t, scriptedTeam(), steps(find), team...)
 		if r := result(t, e, run.ID); !r.Success || r.AggregatedResult != "found" || r.Plan.Query != "hello" ||
 			r.Plan.Status != "completed" {
 			t.Errorf("%+v", r)
@@ -88,7 +88,7 @@ func TestPlanExecutor(t *testing.T) {
 	})
 	t.Run("executes multi-step plan in order", func(t *testing.T) {
 		t.Parallel()
-		run, _, e := converseOn(t, crew(), steps(check, find, write), team...)
+		run, _, e := converseOn(t, scriptedTeam(), steps(check, find, write), team...)
 		r, err := e.Result(t.Context(), run.ID)
 		if d := cmp.Diff([]string{"a", "b", "c"}, r.Path); err != nil || d != "" {
 			t.Errorf("%v\n%s", err, d)
@@ -100,8 +100,8 @@ func TestPlanExecutor(t *testing.T) {
 	}
 	t.Run("handles step failure with retry", func(t *testing.T) {
 		t.Parallel()
-		run, _, e := converseOn(t, crew(failing), steps(find, retry("fail")), team...)
-		lines, events := told(t, e, run.ID)
+		run, _, e := converseOn(t, scriptedTeam(failing), steps(find, retry("fail")), team...)
+		lines, events := progressOf(t, e, run.ID)
 		i := slices.Index(lines, "plan_step_retrying b")
 		if run.Status != domain.RunFailed || i < 0 || !slices.Contains(lines, "plan_step_completed b failed") {
 			t.Fatalf("%s %v", run.Status, lines)
@@ -112,7 +112,7 @@ func TestPlanExecutor(t *testing.T) {
 	})
 	t.Run("aborts on failure when configured", func(t *testing.T) {
 		t.Parallel()
-		run, _, e := converseOn(t, crew(failing), steps(find, retry("fail"), check), team...)
+		run, _, e := converseOn(t, scriptedTeam(failing), steps(find, retry("fail"), check), team...)
 		r := result(t, e, run.ID)
 		if r.Success || r.Error == "" || r.Plan.Status != "failed" ||
 			r.Plan.Steps[2].Status != "skipped" && r.Plan.Steps[2].Status != "pending" ||
@@ -122,8 +122,8 @@ func TestPlanExecutor(t *testing.T) {
 	})
 	t.Run("skips step on failure when configured", func(t *testing.T) {
 		t.Parallel()
-		run, _, e := converseOn(t, crew(failing), steps(find, retry("skip"), check), team...)
-		lines, _ := told(t, e, run.ID)
+		run, _, e := converseOn(t, scriptedTeam(failing), steps(find, retry("skip"), check), team...)
+		lines, _ := progressOf(t, e, run.ID)
 		r := result(t, e, run.ID)
 		if run.Status != domain.RunCompleted || !slices.Contains(lines, "plan_step_completed b skipped") ||
 			r.AggregatedResult != "**find it**\nfound\n\n---\n\n**write it down**\n_Skipped_\n\n---\n\n**check it**\nchecked" {
@@ -132,7 +132,7 @@ func TestPlanExecutor(t *testing.T) {
 	})
 	t.Run("records handoffs between agents", func(t *testing.T) {
 		t.Parallel()
-		run, _, e, s := converseIn(t, crew(), steps(find, write, check), "", team...)
+		run, _, e, s := converseIn(t, scriptedTeam(), steps(find, write, check), "", team...)
 		var got, ids []string
 		for _, h := range result(t, e, run.ID).Handoffs {
 			got, ids = append(got, h.FromAgentID+" → "+h.ToAgentID+": "+h.Reason), append(ids, h.HandoffID)
@@ -165,8 +165,8 @@ func TestPlanExecutor(t *testing.T) {
 	})
 	t.Run("emits all plan events", func(t *testing.T) {
 		t.Parallel()
-		run, _, e := converseOn(t, crew(), steps(find, write), team...)
-		lines, events := told(t, e, run.ID)
+		run, _, e := converseOn(t, scriptedTeam(), steps(find, write), team...)
+		lines, events := progressOf(t, e, run.ID)
 		want := []string{
 			"plan_generated",
 			"agent_changed supervisor",
@@ -217,11 +217,11 @@ func TestPlanExecutor(t *testing.T) {
 	})
 	t.Run("aggregates results correctly", func(t *testing.T) {
 		t.Parallel()
-		run, _, e := converseOn(t, crew(), steps(find, write), team...)
+		run, _, e := converseOn(t, scriptedTeam(), steps(find, write), team...)
 		if got := result(t, e, run.ID).AggregatedResult; got != "**find it**\nfound\n\n---\n\n**write it down**\nwritten" {
 			t.Errorf("%q", got)
 		}
-		run, _, e = converseOn(t, crew(failing), steps(strings.Replace(retry("fail"), "order: 2", "order: 1", 1)), team...)
+		run, _, e = converseOn(t, scriptedTeam(failing), steps(strings.Replace(retry("fail"), "order: 2", "order: 1", 1)), team...)
 		if got := result(t, e, run.ID).AggregatedResult; got != "I wasn't able to complete the plan due to errors." {
 			t.Errorf("%q", got)
 		}
@@ -240,7 +240,7 @@ func TestStepExecutor(t *testing.T) {
 	t.Parallel()
 	t.Run("executes step successfully", func(t *testing.T) {
 		t.Parallel()
-		run, _, e := converseOn(t, crew(), steps(find), team...)
+		run, _, e := converseOn(t, scriptedTeam(), steps(find), team...)
 		if s := result(t, e, run.ID).Plan.Steps[0]; s.Status != "completed" || s.Result != "found" || s.AgentID != "finder" ||
 			s.StartedAt.IsZero() ||
 			s.CompletedAt.IsZero() {
@@ -262,7 +262,7 @@ func TestStepExecutor(t *testing.T) {
 		t.Parallel()
 		run, _, e := converseOn(
 			t,
-			crew(
+			scriptedTeam(
 				scripted.Answer{
 					Contains: "Previous step results:\n- Step 1 (finder): found\n\nCurrent task: write it down",
 					Text:     "I was told",
@@ -282,8 +282,8 @@ func TestSupervisorNodeIntegration(t *testing.T) {
 	t.Parallel()
 	t.Run("sets correct agent identity", func(t *testing.T) {
 		t.Parallel()
-		run, _, e := converseOn(t, crew(), steps(find), team...)
-		_, events := told(t, e, run.ID)
+		run, _, e := converseOn(t, scriptedTeam(), steps(find), team...)
+		_, events := progressOf(t, e, run.ID)
 		seen := 0
 		for _, ev := range events {
 			d := ev.Data
@@ -303,7 +303,7 @@ func TestSupervisorNodeIntegration(t *testing.T) {
 			t.Errorf("%d events show the supervisor", seen)
 		}
 	})
-	models, err := handler.NewModels(handler.Config{Providers: map[string]llm.Provider{"script": crew()}, DefaultProvider: "script"})
+	models, err := handler.NewModels(handler.Config{Providers: map[string]llm.Provider{"script": scriptedTeam()}, DefaultProvider: "script"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -164,16 +164,16 @@ func given(row *domain.Entry) domain.RawJSON {
 // granted are the tools that the receiver was offered in the first recorded call of its model.
 func granted(rows []*domain.Entry, to string) []string {
 	for _, e := range rows {
-		if a, tools := askedOf(e); a == to {
+		if a, tools := modelCallOf(e); a == to {
 			return tools
 		}
 	}
 	return nil
 }
 
-// askedOf returns the agent whose model a row calls, and the tools; "": the row is not a model
+// modelCallOf returns the agent whose model a row calls, and the tools; "": the row is not a model
 // call.
-func askedOf(e *domain.Entry) (agent string, tools []string) {
+func modelCallOf(e *domain.Entry) (agent string, tools []string) {
 	var q struct {
 		Agent string
 		Tools []string
@@ -215,7 +215,7 @@ func (r *Run) answered(d *domain.HandoffDetail, later []*domain.Entry) {
 		d.Result, d.Failure, d.EndedAt = row.Output, row.Failure, row.At
 	}
 	for _, e := range later {
-		if agent, _ := askedOf(e); e.Seq < m.Seq && agent == d.To {
+		if agent, _ := modelCallOf(e); e.Seq < m.Seq && agent == d.To {
 			d.Usage = d.Usage.Add(e.Usage)
 		}
 	}

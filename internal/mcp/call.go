@@ -38,8 +38,8 @@ type remote struct {
 
 func (r *remote) Spec() llm.ToolSpec { return r.spec }
 
-// Patience is how long a call may take.
-func (r *remote) Patience() time.Duration { return r.s.config.Timeout }
+// MaxDuration is how long a call may take.
+func (r *remote) MaxDuration() time.Duration { return r.s.config.Timeout }
 
 func (r *remote) Call(ctx context.Context, call llm.ToolCall) (any, error) {
 	s := r.s
@@ -102,7 +102,7 @@ func (r *remote) Call(ctx context.Context, call llm.ToolCall) (any, error) {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case timed.Err() != nil:
-		s.lookAgain() // a server that does not list its tools either has hung
+		s.refreshTools() // a server that does not list its tools either has hung
 		return nil, (&walk.Failure{
 			Code: walk.CodeTimeout,
 		}).WithMessage("%s did not respond within %s", r.spec.Name, s.config.Timeout)
@@ -124,12 +124,12 @@ func (r *remote) failure(err error, session *sdk.ClientSession, p *process) erro
 	if p != nil {
 		f.Detail = p.stderr.tail(2048)
 	}
-	r.s.lose(session)
+	r.s.markLost(session)
 	return f.WithCause(err)
 }
 
-// lose marks the server as lost, so that later calls wait for its restart instead of failing too.
-func (s *server) lose(session *sdk.ClientSession) {
+// markLost marks the server as lost, so that later calls wait for its restart instead of failing too.
+func (s *server) markLost(session *sdk.ClientSession) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.session == session {

@@ -78,8 +78,8 @@ type Change struct {
 
 // States of a server, besides StateReady and StateUnavailable.
 const (
-	StateGivenUp = "given up" // it ended too often; an operator can restart it
-	StateOff     = "off"      // its command is not allowed, or servers are not started
+	StateDisabled = "given up" // it ended too often; an operator can restart it
+	StateOff      = "off"      // its command is not allowed, or servers are not started
 )
 
 // ServerStatus is the status of a server, for people.
@@ -127,17 +127,17 @@ func New(o Options) (*Host, error) {
 		}
 		h.own[name] = true
 		h.servers[name] = &server{
-			host:     h,
-			registry: o.Registry,
-			name:     name,
-			config:   c.withDefaults(),
-			done:     make(chan struct{}),
-			log:      o.Logger.With("server", name),
-			pins:     map[string]pin{},
-			offered:  map[string]Definition{},
-			nudge:    make(chan struct{}, 1),
-			first:    make(chan struct{}),
-			retry:    make(chan struct{}, 1),
+			host:       h,
+			registry:   o.Registry,
+			name:       name,
+			config:     c.withDefaults(),
+			done:       make(chan struct{}),
+			log:        o.Logger.With("server", name),
+			pins:       map[string]pin{},
+			offered:    map[string]Definition{},
+			refreshNow: make(chan struct{}, 1),
+			first:      make(chan struct{}),
+			retry:      make(chan struct{}, 1),
 		}
 	}
 	return h, nil
@@ -206,7 +206,7 @@ func (h *Host) inherits(name string, c Server) *server {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.session == nil && (s.phase == StateGivenUp || s.phase == StateOff) {
+	if s.session == nil && (s.phase == StateDisabled || s.phase == StateOff) {
 		return nil
 	}
 	return s
@@ -332,7 +332,7 @@ func (s *server) list() []Tool {
 	defer s.mu.Unlock()
 	var list []Tool
 	for _, name := range slices.Sorted(maps.Keys(s.pins)) {
-		if !s.wants(name) {
+		if !s.permits(name) {
 			continue
 		}
 		t := Tool{Name: s.name + "." + name, Server: s.name}

@@ -263,7 +263,7 @@ func TestServersThatCannotBeUsed(t *testing.T) {
 	if !strings.Contains(x.Reason, "exit status 7") {
 		t.Errorf("reason %q", x.Reason)
 	}
-	if list := h.Servers(); len(list) != 1 || list[0].State != mcp.StateGivenUp || list[0].Restarts != 5 || list[0].Since.IsZero() {
+	if list := h.Servers(); len(list) != 1 || list[0].State != mcp.StateDisabled || list[0].Restarts != 5 || list[0].Since.IsZero() {
 		t.Errorf("the server is %+v", list)
 	}
 	// Plans that name its tools still validate.
@@ -349,7 +349,7 @@ func TestADisabledServerIsRestarted(t *testing.T) {
 		t.Fatalf("the server is never %s: %+v", state, h.Servers())
 		return mcp.ServerStatus{}
 	}
-	if s := status(mcp.StateGivenUp); !strings.Contains(s.Reason, "exit status 7") || s.Address == "" {
+	if s := status(mcp.StateDisabled); !strings.Contains(s.Reason, "exit status 7") || s.Address == "" {
 		t.Errorf("%+v", s)
 	}
 	if err := os.WriteFile(file, nil, 0o600); err != nil {

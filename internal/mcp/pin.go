@@ -49,8 +49,8 @@ func (s *server) save(ctx context.Context, keep PinRecorder, tools []string, rec
 	return keep.PutToolPins(ctx, pins, records...)
 }
 
-// wants reports whether the configuration permits a tool.
-func (s *server) wants(tool string) bool {
+// permits reports whether the configuration permits a tool.
+func (s *server) permits(tool string) bool {
 	return len(s.config.Tools) == 0 || slices.Contains(s.config.Tools, tool)
 }
 
@@ -72,7 +72,7 @@ func (s *server) offerOnly(r Registry) {
 
 func (s *server) offerAll(r Registry) {
 	for _, name := range slices.Sorted(maps.Keys(s.pins)) {
-		if s.wants(name) {
+		if s.permits(name) {
 			if err := s.putTo(r, name); err != nil {
 				s.log.Warn("tool ignored", "tool", name, "err", err)
 			}
@@ -94,9 +94,9 @@ func (s *server) putTo(r Registry, tool string) error {
 	return nil
 }
 
-// take compares the offered tools with the accepted ones. A new tool is accepted. A changed tool
+// pinOffered compares the offered tools with the accepted ones. A new tool is accepted. A changed tool
 // is refused until a person accepts it, because a changed description can carry an attack.
-func (s *server) take(ctx context.Context, offered map[string]Definition) error {
+func (s *server) pinOffered(ctx context.Context, offered map[string]Definition) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.offered = offered

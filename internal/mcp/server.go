@@ -29,16 +29,16 @@ const (
 
 // server is one configured server, across its restarts.
 type server struct {
-	host   *Host
-	name   string
-	config Server
-	log    *slog.Logger
-	nudge  chan struct{} // its tools may have changed
-	retry  chan struct{} // an operator requested a restart
-	first  chan struct{} // closed after the first start succeeded or failed
-	once   sync.Once
-	cancel context.CancelFunc // nil: it was not started
-	done   chan struct{}      // closed when run has returned
+	host       *Host
+	name       string
+	config     Server
+	log        *slog.Logger
+	refreshNow chan struct{} // its tools may have changed
+	retry      chan struct{} // an operator requested a restart
+	first      chan struct{} // closed after the first start succeeded or failed
+	once       sync.Once
+	cancel     context.CancelFunc // nil: it was not started
+	done       chan struct{}      // closed when run has returned
 
 	mu sync.Mutex
 	// registry receives its tools: that of the host it belongs to.
@@ -84,7 +84,7 @@ func (s *server) run(ctx context.Context) {
 		if len(ends) <= maxRestarts {
 			wait = time.After(min(s.host.o.Backoff<<(len(ends)-1), maxBackoff))
 		} else {
-			s.down(StateGivenUp, fmt.Errorf("disabled after %d restarts: %w", maxRestarts, err))
+			s.down(StateDisabled, fmt.Errorf("disabled after %d restarts: %w", maxRestarts, err))
 		}
 		select {
 		case <-ctx.Done():
@@ -137,7 +137,7 @@ func (s *server) live(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer s.hangUp(session, p)
+	defer s.disconnect(session, p)
 	if err := s.refresh(start, session); err != nil {
 		return err
 	}
@@ -145,19 +145,19 @@ func (s *server) live(ctx context.Context) (err error) {
 	s.session, s.process, s.why, s.since = session, p, message.Message{}, time.Now()
 	s.mu.Unlock()
 	s.settled()
-	return s.attend(ctx, session, p)
+	return s.follow(ctx, session, p)
 }
 
-// lookAgain lists the server's tools now. A server that does not respond is restarted.
-func (s *server) lookAgain() {
+// refreshTools lists the server's tools now. A server that does not respond is restarted.
+func (s *server) refreshTools() {
 	select {
-	case s.nudge <- struct{}{}:
+	case s.refreshNow <- struct{}{}:
 	default: // a listing is pending already
 	}
 }
 
-// attend waits for the end of a session and follows the changes of its tools.
-func (s *server) attend(ctx context.Context, session *sdk.ClientSession, p *process) error {
+// follow waits for the end of a session and follows the changes of its tools.
+func (s *server) follow(ctx context.Context, session *sdk.ClientSession, p *process) error {
 	ended := make(chan error, 1)
 	go func() { ended <- session.Wait() }()
 	var gone <-chan struct{}
@@ -178,7 +178,7 @@ func (s *server) attend(ctx context.Context, session *sdk.ClientSession, p *proc
 		case <-gone:
 			return errors.New("the process ended")
 		case <-s.retry: // it runs
-		case <-s.nudge:
+		case <-s.refreshNow:
 		case <-tick.C:
 		}
 		list, cancel := context.WithTimeout(ctx, s.config.StartTimeout)
@@ -197,7 +197,7 @@ func (s *server) connect(ctx context.Context, t sdk.Transport, p *process) (*sdk
 		Capabilities:   &sdk.ClientCapabilities{},
 		MultiRoundTrip: &sdk.MultiRoundTripOptions{Disabled: true},
 		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) {
-			s.lookAgain()
+			s.refreshTools()
 		},
 	})
 	client.AddReceivingMiddleware(refuseRequests)
@@ -239,8 +239,8 @@ func refuseRequests(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// hangUp ends a session without waiting for a server that does not respond.
-func (s *server) hangUp(session *sdk.ClientSession, p *process) {
+// disconnect ends a session without waiting for a server that does not respond.
+func (s *server) disconnect(session *sdk.ClientSession, p *process) {
 	if p != nil {
 		p.close()
 	}
@@ -269,7 +269,7 @@ func (s *server) refresh(ctx context.Context, session *sdk.ClientSession) error 
 		if n++; n > maxTools {
 			return fmt.Errorf("the server offers more than %d tools", maxTools)
 		}
-		if !s.wants(t.Name) {
+		if !s.permits(t.Name) {
 			continue
 		}
 		d, err := define(t)
@@ -279,7 +279,7 @@ func (s *server) refresh(ctx context.Context, session *sdk.ClientSession) error 
 		}
 		offered[d.Name] = d
 	}
-	return s.take(ctx, offered)
+	return s.pinOffered(ctx, offered)
 }
 
 // transport starts the process, or prepares the connection to the address.

@@ -18,13 +18,12 @@ const (
 	maxError = 64 << 10
 )
 
-// patience is how long an answer may take: until it begins, from one byte to the
-// next, and as a whole.
-type patience struct{ first, idle, total time.Duration }
+// timeouts limits an answer: the time to its first byte, the time between bytes, and the total.
+type timeouts struct{ first, idle, total time.Duration }
 
-// Some servers answer only when the model has finished thinking; one that sends a
-// byte now and then is not waited for all day.
-var usual = patience{first: 5 * time.Minute, idle: time.Minute, total: 30 * time.Minute}
+// usual allows for servers that send nothing until the model has finished thinking. The total
+// ends an answer that arrives too slowly.
+var usual = timeouts{first: 5 * time.Minute, idle: time.Minute, total: 30 * time.Minute}
 
 var (
 	errOversized = errors.New("the answer is too large")
@@ -38,7 +37,7 @@ var (
 // for the next byte and half an hour for all of them, and makes a [*StatusError] of every answer but 2xx.
 func Client() *http.Client { return client(usual) }
 
-func client(wait patience) *http.Client {
+func client(wait timeouts) *http.Client {
 	base := &http.Transport{
 		DialContext:           (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
 		TLSHandshakeTimeout:   10 * time.Second,
@@ -57,7 +56,7 @@ func client(wait patience) *http.Client {
 
 type guarded struct {
 	base http.RoundTripper
-	wait patience
+	wait timeouts
 }
 
 func (g guarded) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -67,7 +66,7 @@ func (g guarded) RoundTrip(r *http.Request) (*http.Response, error) {
 		cancel(nil)
 		return nil, err
 	}
-	tellLimits(r.Context(), resp.Header)
+	reportLimits(r.Context(), resp.Header)
 	if resp.StatusCode >= 400 {
 		defer cancel(nil)
 		defer resp.Body.Close()

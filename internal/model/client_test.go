@@ -39,12 +39,12 @@ func TestTimeouts(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		serve http.HandlerFunc
-		wait  patience
+		wait  timeouts
 		cause error
 	}{
-		"no first byte":       {silent, patience{50 * time.Millisecond, far, far}, nil},
-		"stalls":              {stalls, patience{far, 50 * time.Millisecond, far}, errIdle},
-		"a byte now and then": {drip, patience{far, far, 100 * time.Millisecond}, errEndless},
+		"no first byte":       {silent, timeouts{50 * time.Millisecond, far, far}, nil},
+		"stalls":              {stalls, timeouts{far, 50 * time.Millisecond, far}, errIdle},
+		"a byte now and then": {drip, timeouts{far, far, 100 * time.Millisecond}, errEndless},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -22,7 +22,7 @@ func WithLimits(ctx context.Context, tell func([]Limit)) context.Context {
 	return context.WithValue(ctx, limitsKey{}, tell)
 }
 
-func tellLimits(ctx context.Context, h http.Header) {
+func reportLimits(ctx context.Context, h http.Header) {
 	tell, ok := ctx.Value(limitsKey{}).(func([]Limit))
 	if !ok {
 		return

@@ -80,17 +80,17 @@ func (r *receiver) take() []notify.Message {
 
 func (r *receiver) set(code int) { r.mu.Lock(); r.answer = code; r.mu.Unlock() }
 
-// desk is a store with a service that sends notifications about its events.
-type desk struct {
+// fixture is a store with a service that sends notifications about its events.
+type fixture struct {
 	t     *testing.T
 	store *store.Store
 	now   time.Time
 	*notify.Service
 }
 
-func open(t *testing.T, s *store.Store, private []string, channels ...notify.Channel) *desk {
+func open(t *testing.T, s *store.Store, private []string, channels ...notify.Channel) *fixture {
 	t.Helper()
-	d := &desk{t: t, store: s, now: time.Now()}
+	d := &fixture{t: t, store: s, now: time.Now()}
 	dialer, err := tool.NewDialer(nil, private)
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +104,7 @@ func open(t *testing.T, s *store.Store, private []string, channels ...notify.Cha
 
 var loopback = []string{"127.0.0.0/8"}
 
-func (d *desk) pass() {
+func (d *fixture) pass() {
 	d.t.Helper()
 	if _, err := d.Pass(context.Background()); err != nil {
 		d.t.Fatal(err)
@@ -112,12 +112,12 @@ func (d *desk) pass() {
 }
 
 // run stores a run that has ended or waits.
-func (d *desk) run(plan string, status domain.RunStatus, reason domain.WaitReason, headline string) domain.Run {
+func (d *fixture) run(plan string, status domain.RunStatus, reason domain.WaitReason, headline string) domain.Run {
 	d.t.Helper()
 	return d.runFrom("api", plan, status, reason, headline)
 }
 
-func (d *desk) runFrom(origin, plan string, status domain.RunStatus, reason domain.WaitReason, headline string) domain.Run {
+func (d *fixture) runFrom(origin, plan string, status domain.RunStatus, reason domain.WaitReason, headline string) domain.Run {
 	d.t.Helper()
 	r := storetest.RunFrom(d.t, d.store, storetest.Plan(d.t, d.store, "id: "+plan+"\nnodes: {a: {type: set, input: 1}}\n"), "null", origin)
 	detail, err := json.Marshal(map[string]any{"status": status, "waitReason": reason, "headline": headline})

@@ -128,7 +128,7 @@ func (s *Service) Ask(ctx context.Context, actor domain.Actor, r domain.AskReque
 			s.askFirst(d.Plan)
 		}
 		if err == nil {
-			in.tell(domain.DraftNote{Phase: domain.PhaseStoring})
+			in.progress(domain.DraftNote{Phase: domain.PhaseStoring})
 			plan, err = s.store(ctx, actor, d)
 		}
 		if err == nil {

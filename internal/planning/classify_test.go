@@ -82,14 +82,14 @@ func FuzzClassify(f *testing.F) {
 	})
 }
 
-// said is a model that answers from a list.
-type said struct {
+// scriptedReply is a model that answers from a list.
+type scriptedReply struct {
 	answers []string
 	heard   []llm.Request
 	err     error
 }
 
-func (s *said) Complete(_ context.Context, r llm.Request) (llm.Response, error) {
+func (s *scriptedReply) Complete(_ context.Context, r llm.Request) (llm.Response, error) {
 	s.heard = append(s.heard, r)
 	if s.err != nil {
 		return llm.Response{}, s.err
@@ -111,7 +111,7 @@ func TestPlannerAgent(t *testing.T) {
 	t.Parallel()
 	t.Run("returns null for simple queries", func(t *testing.T) {
 		t.Parallel()
-		s := &said{}
+		s := &scriptedReply{}
 		d, err := decide(t, s, "Show me the invoice", "")
 		if err != nil || d.Plan != nil || d.Agent != "billing" || len(s.heard) != 0 {
 			t.Errorf("%+v %v", d, err)
@@ -119,7 +119,7 @@ func TestPlannerAgent(t *testing.T) {
 	})
 	t.Run("generates valid plan for complex queries", func(t *testing.T) {
 		t.Parallel()
-		s := &said{answers: []string{"```json\n" + good + "\n```"}}
+		s := &scriptedReply{answers: []string{"```json\n" + good + "\n```"}}
 		d, err := decide(t, s, "Compare overdue invoices with contracts", "")
 		if err != nil || d.Plan == nil || len(d.Plan.Steps) != 2 || d.By != "model" {
 			t.Fatalf("%+v %v", d, err)
@@ -146,7 +146,7 @@ func TestPlannerAgent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := &said{answers: []string{answer}}
+			s := &scriptedReply{answers: []string{answer}}
 			_, err := decide(t, s, "Compare everything", "")
 			e, ok := planning.AsError(err)
 			if !ok || e.Code != planning.CodeNoValidPlan || e.Answer != answer || len(s.heard) != 3 {
@@ -155,7 +155,7 @@ func TestPlannerAgent(t *testing.T) {
 			if last := s.heard[2].Messages; !strings.HasPrefix(last[len(last)-1].Text, "This cannot be used:\n- ") {
 				t.Errorf("the model is not told what is wrong: %q", last[len(last)-1].Text)
 			}
-			s = &said{answers: []string{answer, good}}
+			s = &scriptedReply{answers: []string{answer, good}}
 			d, err := decide(t, s, "Compare everything", "")
 			if err != nil || d.Plan == nil || d.Usage.InputTokens != 20 {
 				t.Errorf("a mended answer: %+v %v", d, err)
@@ -165,7 +165,7 @@ func TestPlannerAgent(t *testing.T) {
 	t.Run("handles LLM errors gracefully", func(t *testing.T) {
 		t.Parallel()
 		broken := errors.New("the line is dead")
-		if _, err := decide(t, &said{err: broken}, "Compare everything", ""); !errors.Is(err, broken) {
+		if _, err := decide(t, &scriptedReply{err: broken}, "Compare everything", ""); !errors.Is(err, broken) {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -191,7 +191,7 @@ func TestSupervisorNodeIntegration(t *testing.T) {
 	t.Parallel()
 	t.Run("routes directly in directed mode", func(t *testing.T) {
 		t.Parallel()
-		s := &said{}
+		s := &scriptedReply{}
 		d, err := decide(t, s, "Compare everything and then summarize", "docs")
 		if err != nil || d.Agent != "docs" || d.Plan != nil || len(s.heard) != 0 {
 			t.Errorf("%+v %v", d, err)
@@ -209,13 +209,13 @@ func TestSupervisorNodeIntegration(t *testing.T) {
 	})
 	t.Run("generates plan for complex autonomous queries", func(t *testing.T) {
 		t.Parallel()
-		if d, err := decide(t, &said{answers: []string{good}}, "Compare invoices and contracts", ""); err != nil || d.Plan == nil {
+		if d, err := decide(t, &scriptedReply{answers: []string{good}}, "Compare invoices and contracts", ""); err != nil || d.Plan == nil {
 			t.Errorf("%+v %v", d, err)
 		}
 	})
 	t.Run("skips planning for simple queries", func(t *testing.T) {
 		t.Parallel()
-		if d, err := decide(t, &said{}, "List contracts", ""); err != nil || d.Agent != "docs" {
+		if d, err := decide(t, &scriptedReply{}, "List contracts", ""); err != nil || d.Agent != "docs" {
 			t.Errorf("%+v %v", d, err)
 		}
 	})
@@ -223,7 +223,7 @@ func TestSupervisorNodeIntegration(t *testing.T) {
 		t.Parallel()
 		d, err := decide(
 			t,
-			&said{answers: []string{`{"requiresMultiStep": false, "directAgentId": "billing", "reasoning": "one look-up"}`}},
+			&scriptedReply{answers: []string{`{"requiresMultiStep": false, "directAgentId": "billing", "reasoning": "one look-up"}`}},
 			"Tell me of invoices",
 			"",
 		)
@@ -238,12 +238,12 @@ func TestConfidenceOfAModelsPlan(t *testing.T) {
 	t.Parallel()
 	for answer, want := range map[string]float64{good: 0, strings.Replace(good, `"reasoning": "two`,
 		`"confidence": 0.8, "reasoning": "two`, 1): 0.8} {
-		d, err := decide(t, &said{answers: []string{answer}}, "Compare overdue invoices with contracts", "")
+		d, err := decide(t, &scriptedReply{answers: []string{answer}}, "Compare overdue invoices with contracts", "")
 		if err != nil || d.Plan.Plan.Confidence != want {
 			t.Errorf("%v %+v, want %v", err, d.Plan, want)
 		}
 	}
-	if _, err := decide(t, &said{answers: []string{strings.Replace(good, `"reasoning": "two`,
+	if _, err := decide(t, &scriptedReply{answers: []string{strings.Replace(good, `"reasoning": "two`,
 		`"confidence": 80, "reasoning": "two`, 1)}}, "Compare everything", ""); err == nil ||
 		!strings.Contains(err.Error(), "confidence must be a number from 0 to 1") {
 		t.Errorf("%v", err)
@@ -254,7 +254,7 @@ func TestConfidenceOfAModelsPlan(t *testing.T) {
 func TestExamplesNameAgentsThatFit(t *testing.T) {
 	t.Parallel()
 	ask := func(list []planning.Agent) string {
-		s := &said{answers: []string{good}}
+		s := &scriptedReply{answers: []string{good}}
 		g := planning.Generator{Provider: s, Agents: list}
 		if _, err := g.Generate(t.Context(), "Compare"); err == nil && len(s.heard) == 0 {
 			t.Fatal("nothing was asked")
@@ -286,7 +286,7 @@ func TestExamplesNameAgentsThatFit(t *testing.T) {
 // If the rules prove that a budget is too small, planning ends without a model call.
 func TestAnUnreachableBoundEndsPlanning(t *testing.T) {
 	t.Parallel()
-	s := &said{answers: []string{good}}
+	s := &scriptedReply{answers: []string{good}}
 	sv := planning.New(
 		planning.Config{
 			Agents:       agents,

@@ -18,7 +18,7 @@ func TestPlannerSupervisorAcceptance(t *testing.T) {
 	t.Run("Simple queries bypass planning (< 200ms)", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) { // time passes only while something waits
-			s := &said{}
+			s := &scriptedReply{}
 			began := time.Now()
 			d, err := decide(t, s, "What is the status of order 123?", "")
 			if took := time.Since(began); err != nil || d.Plan != nil || d.Agent == "" || len(s.heard) != 0 || took > 200*time.Millisecond {
@@ -28,7 +28,7 @@ func TestPlannerSupervisorAcceptance(t *testing.T) {
 	})
 	t.Run("Complex queries generate valid plans", func(t *testing.T) {
 		t.Parallel()
-		d, err := decide(t, &said{answers: []string{good}}, "Compare invoices and contracts", "")
+		d, err := decide(t, &scriptedReply{answers: []string{good}}, "Compare invoices and contracts", "")
 		if err != nil || d.Plan == nil || len(planning.CheckPlan(d.Plan, nil)) != 0 {
 			t.Errorf("%+v %v", d, err)
 		}
@@ -38,7 +38,7 @@ func TestPlannerSupervisorAcceptance(t *testing.T) {
 		for n, ok := range map[int]bool{0: false, 1: true, 8: true, 9: false} {
 			answer := `{"summary": "a long enough summary", "requiresMultiStep": true, "reasoning": "", "steps": [` +
 				strings.TrimSuffix(strings.Repeat(`{"agentId": "docs", "task": "again and again"},`, n), ",") + `]}`
-			if d, err := decide(t, &said{answers: []string{answer}}, "Compare everything", ""); (err == nil) != ok ||
+			if d, err := decide(t, &scriptedReply{answers: []string{answer}}, "Compare everything", ""); (err == nil) != ok ||
 				ok && len(d.Plan.Steps) != n {
 				t.Errorf("%d steps: %v", n, err)
 			}
@@ -52,14 +52,14 @@ func TestPlannerSupervisorAcceptance(t *testing.T) {
 					`"task": "look at it"}]}`,
 				id,
 			)
-			if _, err := decide(t, &said{answers: []string{answer}}, "Compare everything", ""); (err == nil) != ok {
+			if _, err := decide(t, &scriptedReply{answers: []string{answer}}, "Compare everything", ""); (err == nil) != ok {
 				t.Errorf("%s: %v", id, err)
 			}
 		}
 	})
 	t.Run("Directed mode bypasses supervisor", func(t *testing.T) {
 		t.Parallel()
-		s := &said{}
+		s := &scriptedReply{}
 		if d, err := decide(t, s, "Compare everything and then summarize", "docs"); err != nil || d.Plan != nil || d.Agent != "docs" ||
 			len(s.heard) != 0 {
 			t.Errorf("%+v %v", d, err)
@@ -68,7 +68,7 @@ func TestPlannerSupervisorAcceptance(t *testing.T) {
 	t.Run("LLM errors are handled gracefully", func(t *testing.T) {
 		t.Parallel()
 		dead := errors.New("the line is dead")
-		if d, err := decide(t, &said{err: dead}, "Compare everything", ""); !errors.Is(err, dead) || d.Plan != nil {
+		if d, err := decide(t, &scriptedReply{err: dead}, "Compare everything", ""); !errors.Is(err, dead) || d.Plan != nil {
 			t.Errorf("%+v %v", d, err)
 		}
 	})
@@ -99,7 +99,7 @@ func TestPlannerSupervisorAcceptance(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := decide(t, &said{answers: []string{string(raw)}}, "Compare everything", ""); (err == nil) != c.ok {
+			if _, err := decide(t, &scriptedReply{answers: []string{string(raw)}}, "Compare everything", ""); (err == nil) != c.ok {
 				t.Errorf("%s: %v", name, err)
 			}
 		}

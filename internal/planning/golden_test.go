@@ -33,12 +33,12 @@ func TestPromptsMatchTheGoldenFiles(t *testing.T) {
 				OnError: "replan",
 			}, {ID: "c", Order: 3, AgentID: "docs", Task: "Write it down"}},
 	}
-	for name, ask := range map[string]func(s *said) error{
-		"plan": func(s *said) error {
+	for name, ask := range map[string]func(s *scriptedReply) error{
+		"plan": func(s *scriptedReply) error {
 			_, err := decide(t, s, "Compare our invoices with the contracts", "")
 			return err
 		},
-		"replan": func(s *said) error {
+		"replan": func(s *scriptedReply) error {
 			r := asked(t, sequence, "b", "a")
 			r.Run.Input = nil
 			_, err := replanner(t, s).Replan(t.Context(), r)
@@ -47,7 +47,7 @@ func TestPromptsMatchTheGoldenFiles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := &said{answers: []string{bad, good}}
+			s := &scriptedReply{answers: []string{bad, good}}
 			if err := ask(s); err != nil {
 				t.Fatal(err)
 			}

@@ -12,14 +12,14 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// shelf is an engine that keeps plans in memory, newest version last.
-type shelf struct {
+// storedPlans is an engine that keeps plans in memory, newest version last.
+type storedPlans struct {
 	checker
 	versions map[string][]domain.Version
 	archived map[string]bool
 }
 
-func (s *shelf) SavePlan(
+func (s *storedPlans) SavePlan(
 	_ context.Context,
 	actor domain.Actor,
 	src []byte,
@@ -47,7 +47,7 @@ func (s *shelf) SavePlan(
 	return p, v, true, nil, err
 }
 
-func (s *shelf) NewestVersion(_ context.Context, key string) (domain.Plan, domain.Version, error) {
+func (s *storedPlans) NewestVersion(_ context.Context, key string) (domain.Plan, domain.Version, error) {
 	list := s.versions[key]
 	if len(list) == 0 {
 		return domain.Plan{}, domain.Version{}, domain.Errorf(domain.CodeNotFound, "no plan %s", key)
@@ -57,11 +57,11 @@ func (s *shelf) NewestVersion(_ context.Context, key string) (domain.Plan, domai
 }
 
 // Its plans are drafts: each version is the current one.
-func (s *shelf) ProposedVersion(_ context.Context, key string) (domain.Plan, domain.Version, error) {
+func (s *storedPlans) ProposedVersion(_ context.Context, key string) (domain.Plan, domain.Version, error) {
 	return domain.Plan{}, domain.Version{}, domain.Errorf(domain.CodeNotFound, "nothing is proposed for %s", key)
 }
 
-func (s *shelf) AcceptVersion(context.Context, domain.Actor, string, string, string) (domain.Plan, error) {
+func (s *storedPlans) AcceptVersion(context.Context, domain.Actor, string, string, string) (domain.Plan, error) {
 	return domain.Plan{}, nil
 }
 
@@ -74,7 +74,7 @@ func TestAnEqualRequestFindsItsPlan(t *testing.T) {
 		catalog.Agents[sk.Agent] = planner.AgentInfo{Effect: walk.EffectIdempotent}
 		catalog.Skills[sk.ID] = planner.SkillInfo{Agent: sk.Agent}
 	}
-	e := &shelf{checker{catalog}, map[string][]domain.Version{}, map[string]bool{}}
+	e := &storedPlans{checker{catalog}, map[string][]domain.Version{}, map[string]bool{}}
 	recorded := domain.SkillMedians{}
 	service := func(skills []planning.Skill) *planning.Service {
 		return planning.NewService(

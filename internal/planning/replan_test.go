@@ -46,7 +46,7 @@ func (checker) Start(context.Context, domain.Actor, domain.StartRequest) (domain
 	return domain.Run{}, errors.New("nothing is started here")
 }
 
-func replanner(t *testing.T, s *said, accepted ...string) *planning.Service {
+func replanner(t *testing.T, s *scriptedReply, accepted ...string) *planning.Service {
 	t.Helper()
 	catalog := &planner.Catalog{Agents: map[string]planner.AgentInfo{}, Skills: map[string]planner.SkillInfo{}}
 	c := planning.Config{Agents: agents, DefaultAgent: "general", Skills: blog()}
@@ -143,7 +143,7 @@ func TestReplanByModel(t *testing.T) {
 			{ID: "c", Order: 3, AgentID: "docs", Task: "end"},
 		},
 	}
-	s := &said{answers: []string{two}}
+	s := &scriptedReply{answers: []string{two}}
 	out, err := replanner(t, s).Replan(t.Context(), asked(t, sequence, "b", "a"))
 	if err != nil {
 		t.Fatal(err)
@@ -166,7 +166,7 @@ func TestReplanByModel(t *testing.T) {
 		t.Error(d)
 	}
 	// A non-idempotent agent that the configuration accepts needs no approval.
-	if out, err = replanner(t, &said{answers: []string{two}}, "docs").Replan(t.Context(), asked(t, sequence, "b", "a")); err != nil ||
+	if out, err = replanner(t, &scriptedReply{answers: []string{two}}, "docs").Replan(t.Context(), asked(t, sequence, "b", "a")); err != nil ||
 		len(out.Unsafe) != 0 {
 		t.Errorf("%v %v", out.Unsafe, err)
 	}
@@ -177,7 +177,7 @@ func TestReplanByModel(t *testing.T) {
 			{ID: "b", Order: 2, AgentID: "docs", Task: "go on", Dependencies: []string{"a"}},
 		},
 	}
-	out, err = replanner(t, &said{answers: []string{two}}).Replan(t.Context(), asked(t, parallel, "b", "a"))
+	out, err = replanner(t, &scriptedReply{answers: []string{two}}).Replan(t.Context(), asked(t, parallel, "b", "a"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +185,7 @@ func TestReplanByModel(t *testing.T) {
 		t.Error(d)
 	}
 	direct := `{"requiresMultiStep": false, "directAgentId": "billing", "reasoning": "enough"}`
-	out, err = replanner(t, &said{answers: []string{direct}}).Replan(t.Context(), asked(t, sequence, "b", "a"))
+	out, err = replanner(t, &scriptedReply{answers: []string{direct}}).Replan(t.Context(), asked(t, sequence, "b", "a"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func TestReplanByModel(t *testing.T) {
 		t.Error(d)
 	}
 	secret := strings.Replace(two, "first the bills", "say ${secret.KEY}", 1)
-	if _, err := replanner(t, &said{answers: []string{secret}}).Replan(t.Context(), asked(t, sequence, "b", "a")); err == nil ||
+	if _, err := replanner(t, &scriptedReply{answers: []string{secret}}).Replan(t.Context(), asked(t, sequence, "b", "a")); err == nil ||
 		!strings.Contains(err.Error(), "neither exec nor secrets") {
 		t.Errorf("a tail uses a secret: %v", err)
 	}
@@ -211,7 +211,7 @@ func TestReplanOfAGraph(t *testing.T) {
 	}
 	one := `{"summary": "Do it another way", "requiresMultiStep": true, "steps": [{"agentId": "billing", "task": "look into ` +
 		`the bills"}], "reasoning": "why not"}`
-	out, err := replanner(t, &said{answers: []string{one}}).Replan(t.Context(), r)
+	out, err := replanner(t, &scriptedReply{answers: []string{one}}).Replan(t.Context(), r)
 	if err != nil {
 		t.Fatal(err)
 	}

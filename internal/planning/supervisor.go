@@ -155,7 +155,7 @@ type Intent struct {
 	OnProgress func(domain.DraftNote)
 }
 
-func (in Intent) tell(n domain.DraftNote) {
+func (in Intent) progress(n domain.DraftNote) {
 	if in.OnProgress != nil {
 		in.OnProgress(n)
 	}
@@ -310,7 +310,7 @@ func (s *Supervisor) Decide(ctx context.Context, in Intent) (Decision, error) {
 // Route names the agent that answers without a plan, or none if a plan is needed.
 func (s *Supervisor) Route(in Intent) (Decision, error) {
 	d := Decision{Classification: s.classifier.Classify(in.Query)}
-	in.tell(domain.DraftNote{Phase: domain.PhaseUnderstanding, Who: string(d.Classification.Complexity), Text: d.Classification.Reasoning})
+	in.progress(domain.DraftNote{Phase: domain.PhaseUnderstanding, Who: string(d.Classification.Complexity), Text: d.Classification.Reasoning})
 	if in.Agent != "" {
 		if !s.has(in.Agent) {
 			return d, &Error{Code: "unknown_agent", Message: fmt.Sprintf("no agent %q is configured", in.Agent), Suggestion: s.suggest()}
@@ -339,7 +339,7 @@ func (s *Supervisor) Make(ctx context.Context, in Intent, d Decision) (Decision,
 	}
 	var refused error
 	if in.Provider == "" && s.c.Mode != ByModel && len(s.c.Skills) > 0 {
-		in.tell(
+		in.progress(
 			domain.DraftNote{
 				Phase: domain.PhaseChoosing,
 				Who:   "rules",
@@ -353,7 +353,7 @@ func (s *Supervisor) Make(ctx context.Context, in Intent, d Decision) (Decision,
 			if n, ok := p.Plan.Extra[measuredKey]; ok {
 				d.Reason += fmt.Sprintf("; %v of %d estimates are medians of runs here", n, len(p.Steps))
 			}
-			in.tell(domain.DraftNote{Phase: domain.PhaseDrafting, Who: "rules", Text: stepNames(p)})
+			in.progress(domain.DraftNote{Phase: domain.PhaseDrafting, Who: "rules", Text: stepNames(p)})
 			return d, nil
 		}
 		reason, ok := AsError(err)
@@ -364,7 +364,7 @@ func (s *Supervisor) Make(ctx context.Context, in Intent, d Decision) (Decision,
 		if unreachable(err) {
 			return d, err // a model could plan it only over the same bounds
 		}
-		in.tell(domain.DraftNote{Phase: domain.PhaseDrafting, Who: "rules", Problems: []domain.Message{reason.Localize()}})
+		in.progress(domain.DraftNote{Phase: domain.PhaseDrafting, Who: "rules", Problems: []domain.Message{reason.Localize()}})
 	}
 	if in.Provider == "" && s.c.Mode == ByRules || generator == nil {
 		direct := d.Classification.SuggestedAgents[0]
@@ -399,7 +399,7 @@ func (s *Supervisor) byModel(ctx context.Context, generator *Generator, in Inten
 	r = s.withState(r)
 	s.inform(&model, r)
 	model.Agents = slices.DeleteFunc(model.Agents, func(a Agent) bool { return !in.may(a.ID) })
-	model.OnProgress = in.tell
+	model.OnProgress = in.progress
 	d.Model = strings.Trim(model.Name+"/"+model.Model, "/")
 	g, err := model.Generate(ctx, in.question())
 	d.Usage = g.Usage

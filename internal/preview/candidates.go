@@ -19,7 +19,7 @@ type candidate struct {
 }
 
 // candidates lists the final rows up to a position that later resets left
-// standing.
+// keptDecisions.
 func (v *View) candidates(at int64) []candidate { return v.candidatesOf(v.Journal, at) }
 
 // recorded lists all of them, also those behind damage: each is as it was written.
@@ -57,7 +57,7 @@ func (v *View) candidatesOf(rows []domain.Entry, at int64) []candidate {
 			if json.Unmarshal(e.Decision, &r) != nil {
 				continue // fold has read it already
 			}
-			list = standing(r, list)
+			list = keptDecisions(r, list)
 		case domain.EntryResult:
 			if !e.Final {
 				continue
@@ -75,8 +75,8 @@ func (v *View) candidatesOf(rows []domain.Entry, at int64) []candidate {
 	return list
 }
 
-// standing are the rows that a re-plan kept, with what was decided there.
-func standing(r runstate.Replan, list []candidate) []candidate {
+// keptDecisions are the rows that a re-plan kept, with what was decided there.
+func keptDecisions(r runstate.Replan, list []candidate) []candidate {
 	kept := make(map[int64]domain.RawJSON, len(r.Kept))
 	for _, k := range r.Kept {
 		kept[k.Seq] = k.Decision

@@ -30,7 +30,7 @@ func Predictions(p domain.Approval, load func() (*View, error)) ([]domain.Predic
 		}
 		stages = append(stages, list)
 	}
-	at := parting(stages[:decisions])
+	at := firstDifference(stages[:decisions])
 	out := make([]domain.Prediction, len(stages))
 	for i, list := range stages {
 		out[i] = list[min(at, len(list)-1)]
@@ -38,8 +38,8 @@ func Predictions(p domain.Approval, load func() (*View, error)) ([]domain.Predic
 	return out, nil
 }
 
-// parting is the first stage at which some of the ways differ; 0: they never do.
-func parting(ways [][]domain.Prediction) int {
+// firstDifference is the first stage at which some of the ways differ; 0: they never do.
+func firstDifference(ways [][]domain.Prediction) int {
 	same := func(x, y domain.Prediction) bool {
 		return x.Ends == y.Ends && x.Note == y.Note && slices.EqualFunc(x.Next, y.Next, func(x,
 			y domain.PreviewStep) bool {

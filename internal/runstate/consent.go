@@ -20,11 +20,11 @@ type ConsentRequest struct {
 
 // ConsentAnswer is the answer to a consent request. It applies only to a call with the same digest.
 type ConsentAnswer struct {
-	Digest      string
-	Approved    bool
-	AskedBack   bool // the person requested changes instead of deciding
-	Expired     bool // no answer in time
-	By, Comment string
+	Digest           string
+	Approved         bool
+	ChangesRequested bool // the person requested changes instead of deciding
+	Expired          bool // no answer in time
+	By, Comment      string
 }
 
 // Message returns the request as one line for lists.
@@ -38,8 +38,8 @@ func (c *ConsentRequest) Message(node string) string {
 
 // Rejection returns the failure of a rejected call. It is permanent, and nothing was done.
 func (g ConsentAnswer) Rejection(tool string) *walk.Failure {
-	if g.AskedBack {
-		return (&walk.Failure{Code: ActionAskedBack, Permanent: true, NoEffect: true}).
+	if g.ChangesRequested {
+		return (&walk.Failure{Code: ActionChangesRequested, Permanent: true, NoEffect: true}).
 			WithMessage("the call of %s was not made: %s asks first: %s", tool, g.By, g.Comment)
 	}
 	f := &walk.Failure{Code: CodeRejected, Permanent: true, NoEffect: true}
@@ -68,7 +68,7 @@ func (s *State) answered(w *Step, e *domain.Entry, action string) {
 	if w.Answers == nil {
 		w.Answers = map[int]ConsentAnswer{}
 	}
-	w.Answers[c.Substep] = ConsentAnswer{Digest: c.Digest, Approved: action == ActionApproved, AskedBack: action == ActionAskedBack,
+	w.Answers[c.Substep] = ConsentAnswer{Digest: c.Digest, Approved: action == ActionApproved, ChangesRequested: action == ActionChangesRequested,
 		Expired: action == ActionExpired, By: e.Actor, Comment: e.Reason}
 	w.Consent = nil
 	s.move(w, PhaseReady)

@@ -263,7 +263,7 @@ func (s *State) applyResolve(e *domain.Entry, k StepKey) error {
 	switch p.Action {
 	case ActionLate:
 		return nil
-	case ActionApproved, ActionRejected, ActionExpired, ActionAskedBack:
+	case ActionApproved, ActionRejected, ActionExpired, ActionChangesRequested:
 		if w != nil && w.Phase == PhaseWaiting && w.Consent != nil {
 			s.answered(w, e, p.Action)
 		}

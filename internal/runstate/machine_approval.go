@@ -48,8 +48,8 @@ func (ev *ApprovalDecided) handle(m *Machine) error {
 	}
 	action, record := ActionApproved, "approval.decide"
 	switch {
-	case ev.Request.AskBack:
-		action, record = ActionAskedBack, "approval.ask_back"
+	case ev.Request.RequestChanges:
+		action, record = ActionChangesRequested, "approval.ask_back"
 	case ev.Answer.Rejects():
 		action = ActionRejected
 	}

@@ -47,17 +47,17 @@ func (d RunActionDecision) JSON() domain.RawJSON { return MustJSON(d) }
 
 // Actions of resolve rows.
 const (
-	ActionApproved  = "approved"
-	ActionRejected  = "rejected"
-	ActionExpired   = "expired"
-	ActionAskedBack = "asked_back" // the person requested changes instead of deciding
-	ActionHappened  = "happened"
-	ActionGiven     = "given" // a result that a step gets instead of running
-	ActionRetry     = "retry"
-	ActionSkip      = "skip"
-	ActionFail      = "fail"
-	ActionLate      = "late"  // the result of an abandoned attempt; never used
-	ActionChild     = "child" // a child run ended
+	ActionApproved         = "approved"
+	ActionRejected         = "rejected"
+	ActionExpired          = "expired"
+	ActionChangesRequested = "asked_back" // the person requested changes instead of deciding
+	ActionHappened         = "happened"
+	ActionGiven            = "given" // a result that a step gets instead of running
+	ActionRetry            = "retry"
+	ActionSkip             = "skip"
+	ActionFail             = "fail"
+	ActionLate             = "late"  // the result of an abandoned attempt; never used
+	ActionChild            = "child" // a child run ended
 )
 
 // ResolveDecision is the Decision of a resolve row, which ends a wait or a doubt.

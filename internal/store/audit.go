@@ -232,7 +232,7 @@ func (s auditLog) VerifyAudit(ctx context.Context) (AuditReport, error) {
 	if err != nil {
 		return r, err
 	}
-	if behind, err := s.store.db.Behind(ctx, s.store.q, at); err != nil {
+	if behind, err := s.store.db.OlderThan(ctx, s.store.q, at); err != nil {
 		return r, err
 	} else if behind && at.Seq > r.Last {
 		r.Problems = append(r.Problems, fmt.Sprintf("the anchor is at event %d: events %d to %d are missing", at.Seq, r.Last+1, at.Seq))

@@ -147,7 +147,7 @@ func faulty(t *testing.T, dir string, n int, f vfstest.Fault) (o faultOutcome, e
 			return o, err
 		}
 	}
-	return o, judge(dir, acks, 0)
+	return o, checkAfterPowerCut(dir, acks, 0)
 }
 
 // longText fills a page and more.

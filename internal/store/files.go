@@ -23,10 +23,10 @@ func (s *Store) checkFileSystem(dir string) error {
 	if err := syscall.Statfs(dir, &fs); err != nil {
 		return domain.Errorf(domain.CodeUnavailable, "check the file system of %s: %w", dir, err)
 	}
-	return s.judgeFileSystem(dir, int64(uint32(fs.Type)))
+	return s.classifyFileSystem(dir, int64(uint32(fs.Type)))
 }
 
-func (s *Store) judgeFileSystem(dir string, kind int64) error {
+func (s *Store) classifyFileSystem(dir string, kind int64) error {
 	if name := networks[kind]; name != "" {
 		return domain.Errorf(domain.CodeInvalid, "%s is on %s, which cannot store a database safely", dir, name).
 			Suggest("use a local disk; back up to the network instead")
@@ -59,8 +59,8 @@ func watchFiles(paths ...string) ([]watchedFile, error) {
 	return out, nil
 }
 
-// gone returns the first watched file that is missing, or "".
-func gone(files []watchedFile) string {
+// missingFile returns the first watched file that is missing, or "".
+func missingFile(files []watchedFile) string {
 	for _, f := range files {
 		info, err := os.Stat(f.path)
 		if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(info, f.info) {
@@ -80,7 +80,7 @@ func (s *Store) watch() {
 		case <-s.unwatch:
 			return
 		case <-tick.C:
-			if path := gone(s.watched); path != "" {
+			if path := missingFile(s.watched); path != "" {
 				s.writer.fail(domain.Errorf(domain.CodeUnavailable, "%s was deleted or replaced while it was open", path))
 				return
 			}

@@ -22,7 +22,7 @@ func TestFileSystemsAreClassified(t *testing.T) {
 		0xef53: {"", ""}, 0x58465342: {"", ""}, 0x9123683e: {"", ""}, // ext4, XFS, btrfs
 	} {
 		var log bytes.Buffer
-		err := (&Store{log: slog.New(slog.NewTextHandler(&log, nil))}).judgeFileSystem("/data", kind)
+		err := (&Store{log: slog.New(slog.NewTextHandler(&log, nil))}).classifyFileSystem("/data", kind)
 		if c.refused == "" && err != nil ||
 			c.refused != "" && (domain.CodeOf(err) != domain.CodeInvalid || !strings.Contains(err.Error(), c.refused)) {
 			t.Errorf("%x: %v, want %q", kind, err, c.refused)

@@ -12,8 +12,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// remember ends a run with a request and an answer in a session.
-func remember(t *testing.T, s *Store, hash, owner, session, in, out string) domain.Run {
+// addMemory ends a run with a request and an answer in a session.
+func addMemory(t *testing.T, s *Store, hash, owner, session, in, out string) domain.Run {
 	t.Helper()
 	now := time.Now()
 	run, _, err := s.CreateRun(t.Context(), domain.NewRun{Hash: hash, Actor: owner, Origin: "api", Session: session})
@@ -30,7 +30,7 @@ func remember(t *testing.T, s *Store, hash, owner, session, in, out string) doma
 	return run
 }
 
-func asked(list []domain.Memory) (out []string) {
+func inputsOf(list []domain.Memory) (out []string) {
 	for _, m := range list {
 		out = append(out, m.Input)
 	}
@@ -44,12 +44,12 @@ func TestMemory(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
 	v := putVersion(t, s, "p", strings.Repeat("a", 64))
-	first := remember(t, s, v.Hash, "ana", "s1", "My dog is called Ñandú", "Noted.")
+	first := addMemory(t, s, v.Hash, "ana", "s1", "My dog is called Ñandú", "Noted.")
 	for i := range 6 {
-		remember(t, s, v.Hash, "ana", "s1", fmt.Sprintf("question %d", i), "answer")
+		addMemory(t, s, v.Hash, "ana", "s1", fmt.Sprintf("question %d", i), "answer")
 	}
-	remember(t, s, v.Hash, "ana", "s2", "another session: the dog is called Rex", "-")
-	remember(t, s, v.Hash, "eve", "s1", "another owner: the dog is called Max", "-")
+	addMemory(t, s, v.Hash, "ana", "s2", "another session: the dog is called Rex", "-")
+	addMemory(t, s, v.Hash, "eve", "s1", "another owner: the dog is called Max", "-")
 
 	for _, tc := range []struct {
 		text string
@@ -64,13 +64,13 @@ func TestMemory(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%q: %v", tc.text, err)
 		}
-		if d := cmp.Diff(tc.want, asked(got)); d != "" {
+		if d := cmp.Diff(tc.want, inputsOf(got)); d != "" {
 			t.Errorf("%q: %s", tc.text, d)
 		}
 	}
 	for _, other := range [][2]string{{"ana", "s3"}, {"bob", "s1"}, {"ana\x00s1", ""}, {"", "ana\x00s1"}} {
 		if got, err := s.Recollect(t.Context(), other[0], other[1], "dog", 5); err != nil || len(got) != 0 {
-			t.Errorf("%q knows %v %v", other, asked(got), err)
+			t.Errorf("%q knows %v %v", other, inputsOf(got), err)
 		}
 	}
 
@@ -79,7 +79,7 @@ func TestMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := s.Recollect(t.Context(), "ana", "s1", "dog", 2); err != nil || len(got) != 2 {
-		t.Errorf("after the purge: %v %v", asked(got), err)
+		t.Errorf("after the purge: %v %v", inputsOf(got), err)
 	}
 	sessions, err := s.MemorySessions(t.Context(), "ana", domain.Page{Limit: 1})
 	if err != nil || len(sessions.Items) != 1 || sessions.Items[0].Session != "s1" || sessions.Items[0].Exchanges != 6 ||
@@ -101,10 +101,10 @@ func TestMemory(t *testing.T) {
 		rest.Next != "" {
 		t.Errorf("%+v %v", rest, err)
 	}
-	if n, err := forget(s, "ana", "s1", "she asked for it"); err != nil || n != 6 {
+	if n, err := clearMemory(s, "ana", "s1", "she asked for it"); err != nil || n != 6 {
 		t.Errorf("forgot %d: %v", n, err)
 	}
-	if n, err := forget(s, "ana", "s1", ""); domain.CodeOf(err) != domain.CodeNotFound {
+	if n, err := clearMemory(s, "ana", "s1", ""); domain.CodeOf(err) != domain.CodeNotFound {
 		t.Errorf("forgot %d again: %v", n, err)
 	}
 	if list, err := s.AuditEvents(t.Context(), domain.AuditFilter{Action: "memory.forget"}); err != nil || len(list.Items) != 1 ||
@@ -113,7 +113,7 @@ func TestMemory(t *testing.T) {
 		t.Errorf("%+v %v", list.Items, err)
 	}
 	if got, err := s.Recollect(t.Context(), "eve", "s1", "dog", 2); err != nil || len(got) != 1 {
-		t.Errorf("of another owner: %v %v", asked(got), err)
+		t.Errorf("of another owner: %v %v", inputsOf(got), err)
 	}
 	checks, err := Examine(context.Background(), s)
 	if err != nil {
@@ -131,7 +131,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
 	v := putVersion(t, s, "p", strings.Repeat("a", 64))
-	remember(t, s, v.Hash, "ana", "s", strings.Repeat("ñ", domain.MaxMemory), "bad \xff byte")
+	addMemory(t, s, v.Hash, "ana", "s", strings.Repeat("ñ", domain.MaxMemory), "bad \xff byte")
 	got, err := s.Recollect(t.Context(), "ana", "s", "", 1)
 	if err != nil || len(got) != 1 {
 		t.Fatalf("%v %v", got, err)
@@ -196,8 +196,8 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// forget makes a session forget as the application does.
-func forget(s *Store, owner, session, reason string) (n int64, err error) {
+// clearMemory makes a session forget as the application does.
+func clearMemory(s *Store, owner, session, reason string) (n int64, err error) {
 	_, _, err = s.Do(
 		Operation{Name: "forget-memory", Action: "memory.forget", By: domain.Actor{Name: owner}},
 		func(tx *Tx) (string, error) {

@@ -138,5 +138,5 @@ func starved(t *testing.T, dir string, n int64, all bool) (o faultOutcome, err e
 	if o.stopped {
 		fmt.Printf("allocation %d stopped the store\n", n)
 	}
-	return o, judge(dir, acks, 0)
+	return o, checkAfterPowerCut(dir, acks, 0)
 }

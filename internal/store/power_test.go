@@ -138,9 +138,9 @@ func read(t testing.TB, path string, suffixes ...string) map[string][]byte {
 	return out
 }
 
-// judge opens the remaining files and returns what is wrong: a missing acknowledged checkpoint,
+// checkAfterPowerCut opens the remaining files and returns what is wrong: a missing acknowledged checkpoint,
 // half a checkpoint, or a finding of the integrity check.
-func judge(dir string, acks []ack, cut int) (err error) {
+func checkAfterPowerCut(dir string, acks []ack, cut int) (err error) {
 	ctx := context.Background()
 	s, err := store.Open(ctx, filepath.Join(dir, "kairos.db"), store.Options{})
 	if err != nil {
@@ -264,6 +264,6 @@ func (w *worked) after(in string, d *vfstest.Disk, c powerCut) error {
 	if err := vfstest.Put(dir, left); err != nil {
 		return err
 	}
-	err = judge(dir, w.acks, c.at)
+	err = checkAfterPowerCut(dir, w.acks, c.at)
 	return errors.Join(err, os.RemoveAll(dir))
 }

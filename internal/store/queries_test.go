@@ -380,7 +380,7 @@ func TestEveryQueryRuns(t *testing.T) {
 	must("last event", err)
 	_, err = s.AuditLink(ctx, lastEvent)
 	must("a place in the chain", err)
-	if behind, err := s.db.Behind(ctx, s.q, s.anchor.head()); err != nil || behind {
+	if behind, err := s.db.OlderThan(ctx, s.q, s.anchor.head()); err != nil || behind {
 		t.Errorf("behind the anchor: %v, %v", behind, err)
 	}
 	report, err = s.VerifyAudit(ctx)

@@ -271,7 +271,7 @@ func (s *Store) startWriter(ctx context.Context, o Options) error {
 	if err != nil {
 		return errors.Join(err, conn.Close())
 	}
-	if s.rolledBack, err = s.db.Behind(ctx, q, s.anchor.head()); err != nil {
+	if s.rolledBack, err = s.db.OlderThan(ctx, q, s.anchor.head()); err != nil {
 		return errors.Join(err, conn.Close())
 	}
 	s.writer, err = newWriter(s, conn, last, mac.Mac)

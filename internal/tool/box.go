@@ -184,7 +184,7 @@ func (t *Box) Tools(context.Context) ([]domain.ToolInfo, error) {
 		info := domain.ToolInfo{Name: s.Name, Description: s.Description, Source: "built-in", Effect: string(t.set.Effect(s.Name, nil)),
 			Permission: string(
 				t.set.Permission(s.Name),
-			), State: mcp.StateReady, Schema: s.Schema, Timeout: domain.Millis(t.set.Patience(s.Name))}
+			), State: mcp.StateReady, Schema: s.Schema, Timeout: domain.Millis(t.set.MaxDuration(s.Name))}
 		if s.Effect != "" {
 			info.Effect = string(s.Effect)
 		}

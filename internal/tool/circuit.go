@@ -77,16 +77,16 @@ func (s *Set) enter(r registered, name string, args any) (circuit.Pass, error) {
 	return pass, refusal.Failure(CodeCircuitOpen, what)
 }
 
-// usualPatience is the shortest duration after which a timeout counts against the other side. A
+// usualDuration is the shortest duration after which a timeout counts against the other side. A
 // shorter timeout is the caller's choice.
-const usualPatience = 5 * time.Second
+const usualDuration = 5 * time.Second
 
-// patienceOf is less where the configuration gives the tool less time than that.
-func patienceOf(t llm.Tool) time.Duration {
-	if p, ok := t.(interface{ Patience() time.Duration }); ok && p.Patience() > 0 {
-		return min(usualPatience, p.Patience())
+// maxDurationOf is less where the configuration gives the tool less time than that.
+func maxDurationOf(t llm.Tool) time.Duration {
+	if p, ok := t.(interface{ MaxDuration() time.Duration }); ok && p.MaxDuration() > 0 {
+		return min(usualDuration, p.MaxDuration())
 	}
-	return usualPatience
+	return usualDuration
 }
 
 // Codes of failures that mean that the other side is down, and of those that mean that it answered.

@@ -32,8 +32,8 @@ type execTool struct {
 	user     *execUser // nil: kairosd's own
 }
 
-// Patience bounds one call.
-func (t *execTool) Patience() time.Duration { return t.config.Timeout }
+// MaxDuration bounds one call.
+func (t *execTool) MaxDuration() time.Duration { return t.config.Timeout }
 
 func newExec(c ExecConfig) (llm.Tool, error) {
 	t := &execTool{config: c, allowed: map[string]os.FileInfo{}, patterns: map[string]*regexp.Regexp{}}

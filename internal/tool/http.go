@@ -186,8 +186,8 @@ func httpHost(args any) string {
 	return net.JoinHostPort(host, port)
 }
 
-// Patience is how long a call is awaited.
-func (h *httpTool) Patience() time.Duration { return h.config.Timeout }
+// MaxDuration is how long a call is awaited.
+func (h *httpTool) MaxDuration() time.Duration { return h.config.Timeout }
 
 func httpMethod(args map[string]any) (method string, known bool) {
 	if v, ok := args["method"]; ok {

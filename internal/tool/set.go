@@ -39,8 +39,8 @@ type registered struct {
 	schema *planner.Schema
 	// reach is the systems that calls reach. patience is the shortest timeout that counts against
 	// them.
-	reach    Reach
-	patience time.Duration
+	reach       Reach
+	maxDuration time.Duration
 }
 
 // NewSet makes an empty set; a tool without a permission is allowed.
@@ -66,7 +66,7 @@ func (s *Set) add(t llm.Tool, replace bool) error {
 	case planner.BuiltinType(spec.Name):
 		return fmt.Errorf("register tool %q: this is the name of a built-in node type", spec.Name)
 	}
-	r := registered{Tool: t, spec: spec, reach: reachOf(t, spec), patience: patienceOf(t)}
+	r := registered{Tool: t, spec: spec, reach: reachOf(t, spec), maxDuration: maxDurationOf(t)}
 	if spec.Schema != nil {
 		var err error
 		if r.schema, err = planner.ParseSchema(spec.Schema); err != nil {
@@ -148,15 +148,15 @@ func (s *Set) Class(name string) walk.Effect {
 	return r.spec.Effect
 }
 
-// Patience is how long the tool lets one call take; 0: only the step's own timeout
+// MaxDuration is how long the tool lets one call take; 0: only the step's own timeout
 // bounds it.
-func (s *Set) Patience(name string) time.Duration {
+func (s *Set) MaxDuration(name string) time.Duration {
 	r, _ := s.lookup(name)
-	p, ok := r.Tool.(interface{ Patience() time.Duration })
+	p, ok := r.Tool.(interface{ MaxDuration() time.Duration })
 	if !ok {
 		return 0
 	}
-	return p.Patience()
+	return p.MaxDuration()
 }
 
 // Arguments converts a step's input to arguments. It parses a string with a JSON object. A missing
@@ -202,7 +202,7 @@ func (s *Set) Call(ctx context.Context, name string, call llm.ToolCall) (any, er
 		took := time.Since(began)
 		verdict := circuit.Silent
 		if finished {
-			verdict = judge(ctx, err, took, r.patience)
+			verdict = judge(ctx, err, took, r.maxDuration)
 		}
 		s.circuits.Leave(pass, verdict, err)
 		if finished {

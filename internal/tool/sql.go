@@ -28,8 +28,8 @@ type sqlTool struct {
 	guard  *Guard
 }
 
-// Patience bounds one call.
-func (t *sqlTool) Patience() time.Duration { return t.config.Timeout }
+// MaxDuration bounds one call.
+func (t *sqlTool) MaxDuration() time.Duration { return t.config.Timeout }
 
 func newSQL(c SQLConfig, guard *Guard) (llm.Tool, error) {
 	c.Databases = maps.Clone(c.Databases)

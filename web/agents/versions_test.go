@@ -27,7 +27,7 @@ func TestAnAgentShowsItsVersionsAndPrompts(t *testing.T) {
 		}
 	}
 	site.Plan(t, "id: talk\nnodes:\n  answer: {type: agent, agent: desk, input: {question: \"how much\"}}\n")
-	begin("daemon.start", "", `{"agent": {"desk": "aaaaaaaaaaaa"}, "provider": {}, "runs": {"takenUp": "0"}}`)
+	begin("daemon.start", "", `{"agent": {"desk": "aaaaaaaaaaaa"}, "provider": {}, "runs": {"unfinished": "0"}}`)
 	begin("daemon.start", "", `{"agent": {"desk": "bbbbbbbbbbbb"}}`)
 	begin("daemon.start", "", `{"agent": {"desk": "bbbbbbbbbbbb"}}`) // the same again
 	run := site.Run(t, "talk", "")

@@ -206,11 +206,11 @@ func (s *section) decide(c *ui.Context) error {
 	}
 	do := c.Field("do")
 	req := domain.DecideRequest{
-		Approval: a.ID,
-		Answer:   c.Field("answer"),
-		AskBack:  do == "ask",
-		Comment:  strings.TrimSpace(c.Field("comment")),
-		Digest:   c.Field("digest"),
+		Approval:       a.ID,
+		Answer:         c.Field("answer"),
+		RequestChanges: do == "ask",
+		Comment:        strings.TrimSpace(c.Field("comment")),
+		Digest:         c.Field("digest"),
 	}
 	problem := ""
 	rejects := false
@@ -219,10 +219,10 @@ func (s *section) decide(c *ui.Context) error {
 	} else if do == "" {
 		problem = c.Sentence(err)
 	}
-	if req.AskBack && req.Comment == "" {
+	if req.RequestChanges && req.Comment == "" {
 		problem = c.T("Write what you want to know.")
 	}
-	if schema := approval.Schema(a); schema != nil && !req.AskBack && !rejects {
+	if schema := approval.Schema(a); schema != nil && !req.RequestChanges && !rejects {
 		if values := form.Values(c, schema); values != nil {
 			if req.Values, err = jsonvalue.Encode(values); err != nil {
 				problem = err.Error()
@@ -308,7 +308,7 @@ func (s *section) next(c *ui.Context, keep url.Values, decided []string) error {
 // needsConfirmation reports whether an answer needs the confirmation that its risk was checked: that
 // of an open request that is as it was shown. Any other is refused for that reason.
 func needsConfirmation(a domain.Approval, req domain.DecideRequest) bool {
-	return a.Label != "" && !req.AskBack && a.Status == "open" && a.Digest == req.Digest
+	return a.Label != "" && !req.RequestChanges && a.Status == "open" && a.Digest == req.Digest
 }
 
 // assign assigns an approval to a user, or to anyone who may answer.

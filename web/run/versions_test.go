@@ -32,7 +32,7 @@ func TestAStepNamesTheVersionsOfWhatDidIt(t *testing.T) {
 	record(
 		"daemon.start",
 		"version:9.8.7",
-		map[string]any{"agent": map[string]string{"desk": "aaaa11112222"}, "runs": map[string]string{"takenUp": "0"}},
+		map[string]any{"agent": map[string]string{"desk": "aaaa11112222"}, "runs": map[string]string{"unfinished": "0"}},
 	)
 	first := site.Run(t, "talk", `"hello"`)
 	posted := site.Run(t, "ledger", `{"amount": 50, "currency": "EUR"}`)

@@ -341,7 +341,7 @@ runs.`,
 	if approve {
 		cmd.Flags().StringVar(&req.Answer, "answer", "", "id of an answer that the plan declares, as kairos approvals lists it")
 	} else {
-		cmd.Flags().BoolVar(&req.AskBack, "request-changes", false, "request changes: the agent gets the comment and continues")
+		cmd.Flags().BoolVar(&req.RequestChanges, "request-changes", false, "request changes: the agent gets the comment and continues")
 	}
 	cmd.Flags().StringVar(&values, "values", "", "values of the form as JSON, or @FILE")
 	cmd.Flags().BoolVar(&detach, "detach", false, "do not wait for the run (requires a server)")

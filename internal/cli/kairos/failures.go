@@ -199,7 +199,7 @@ func (c failureCommands) ackRuns(cmd *cobra.Command, names []string, note, at st
 		}
 		items := []printedRun{}
 		for _, r := range runs {
-			r, err := b.TakeNote(cmd.Context(), r, note, resumeAt)
+			r, err := b.AcknowledgeRun(cmd.Context(), r, note, resumeAt)
 			if err != nil {
 				return err
 			}

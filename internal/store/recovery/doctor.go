@@ -54,7 +54,7 @@ func (s *database) checkAnchor(ctx context.Context, c *domain.Check) error {
 		return nil
 	}
 	c.Checked = 1
-	behind, err := s.db.Behind(ctx, s.db.Q, at)
+	behind, err := s.db.OlderThan(ctx, s.db.Q, at)
 	if err == nil && behind {
 		core.Find(c, "the anchor recorded event %d, which is missing or different in the database", at.Seq)
 	}

@@ -61,15 +61,15 @@ func (s *database) checkApprovals(ctx context.Context, c *domain.Check) error {
 	return nil
 }
 
-// askedByJournal is an approval as the journal records it.
-type askedByJournal struct {
+// journalApproval is an approval as the journal records it.
+type journalApproval struct {
 	node, decision, by, comment string
 	visit, item, due            int64
 }
 
 func (s *database) checkApprovalsOf(ctx context.Context, c *domain.Check, low, high int64) error {
 	type stored struct {
-		askedByJournal
+		journalApproval
 		run, id, status string
 		runID           int64
 	}
@@ -88,11 +88,11 @@ func (s *database) checkApprovalsOf(ctx context.Context, c *domain.Check, low, h
 		run int64
 		ref string
 	}
-	journal := map[key]askedByJournal{}
+	journal := map[key]journalApproval{}
 	err = s.db.EachRow(ctx, dbsqlc.CheckApprovalSteps, core.Ordinals(low, high), func(v []driver.Value) error {
 		f := core.Fields{Values: v}
 		k, kind := key{f.Int(), f.Text()}, f.Text()
-		row := askedByJournal{
+		row := journalApproval{
 			node:     f.Text(),
 			visit:    f.Int(),
 			item:     f.Int(),

@@ -56,9 +56,9 @@ func ReadAnchor(path string) (Head, error) {
 	return last, nil
 }
 
-// Behind reports whether the database lacks what the anchor has seen: it was
+// OlderThan reports whether the database lacks what the anchor has seen: it was
 // taken back to an earlier state, and may have gone on differently since.
-func (d *DB) Behind(ctx context.Context, q *dbsqlc.Queries, h Head) (bool, error) {
+func (d *DB) OlderThan(ctx context.Context, q *dbsqlc.Queries, h Head) (bool, error) {
 	if h.Seq == 0 {
 		return false, nil
 	}
