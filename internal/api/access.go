@@ -54,8 +54,8 @@ func (a *API) recordDenied(ctx context.Context, err error) {
 	}
 }
 
-// Permission is a route and who may use it: at least the role, and for tokens
-// that have scopes, the scope. An empty role is for everybody.
+// Permission is a route and its requirements: the lowest role and, for tokens with scopes, the
+// scope. An empty role admits every request.
 type Permission struct {
 	Operation    app.Operation
 	Method, Path string // the path without Base, with {names}
@@ -63,7 +63,7 @@ type Permission struct {
 	Scope        string
 }
 
-// Permissions lists every route, for tests that ask all of them.
+// Permissions lists every route, for tests that request all of them.
 func (a *API) Permissions() []Permission {
 	out := make([]Permission, len(a.routes))
 	for i, r := range a.routes {

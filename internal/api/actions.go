@@ -91,7 +91,7 @@ type (
 	}
 )
 
-// request is what all actions have in common.
+// request returns the common fields of all actions.
 func (in *ActionIn) request(action domain.Action, o apitypes.PreviewedOptions) (domain.ActionRequest, error) {
 	rev, err := revOf(in.IfMatch)
 	return domain.ActionRequest{Run: in.ID, Action: action, Reason: o.Reason, Digest: o.Digest, Rev: rev}, err

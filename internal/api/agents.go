@@ -115,7 +115,7 @@ func (h agentHandler) routes(a *API) {
 	)
 }
 
-// unescaped is a name as it was before it became part of an address.
+// unescaped undoes the escaping of a name in an address.
 func unescaped(name string) string {
 	if want, err := url.PathUnescape(name); err == nil {
 		return want

@@ -46,7 +46,7 @@ type Config struct {
 	// Local is who every request acts as, without any credential: for a Unix
 	// socket that only its owner can open.
 	Local *domain.Actor
-	// Audit records acts that were denied; nil: nothing does.
+	// Audit records denied actions. If it is nil, nothing records them.
 	Audit Audit
 	// Lazy builds each operation with its first request: for a process that serves a
 	// few requests.
@@ -54,13 +54,13 @@ type Config struct {
 	// ShowInternal answers internal errors with their text. Set it only where the
 	// caller is this process: there is no log then to look into.
 	ShowInternal bool
-	// Metrics are served below /metrics; nil: that route answers 503.
+	// Metrics serves /metrics. If it is nil, that route answers 503.
 	Metrics http.Handler
 	// Observe is called after every request, with the pattern of the route; empty: it was
 	// refused before a route was found. nil: nothing is called.
 	Observe func(route, method string, status int, took time.Duration)
-	// Secure reports whether a request came over TLS, perhaps to a proxy; nil: whether
-	// the connection is TLS.
+	// Secure reports whether a request came over TLS, possibly to a proxy. If it is nil, the
+	// connection decides.
 	Secure func(*http.Request) bool
 	// SessionCookies are the names of cookies that may hold a session secret.
 	SessionCookies []string
@@ -71,7 +71,7 @@ type Config struct {
 	Log       *slog.Logger
 
 	MaxStreams int           // open event streams at once; default 256
-	Streams    *Streams      // bounds them together with other pages' streams; nil: MaxStreams alone does
+	Streams    *Streams      // shared limit with the streams of pages; nil: only MaxStreams applies
 	Recheck    time.Duration // how often a stream's credential is checked again; default 1 minute
 	Heartbeat  time.Duration // the time between signs of life of an idle stream; default 15 s
 	// WriteTimeout is how long one event may take to reach a listener; default 30 s.
@@ -244,8 +244,8 @@ func (a *API) takeTurn(ctx context.Context) (end func()) {
 	return func() {}
 }
 
-// ServeHTTP admits a request and routes it. Who may come in is decided before
-// anything of the request but its head is read (S01).
+// ServeHTTP admits a request and routes it. It reads only the head of the request before it has
+// checked the credential (S01).
 func (a *localHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -375,8 +375,7 @@ type requestInfo struct {
 	head  bool
 	// streams are the places for streams of the door that it came in by.
 	streams *Streams
-	// repeated is set when what the request asks for was done before, by its
-	// Idempotency-Key.
+	// repeated is set if the Idempotency-Key shows that the request was executed before.
 	repeated bool
 }
 

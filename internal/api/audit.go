@@ -149,7 +149,7 @@ func (h auditHandler) exportAudit(ctx context.Context, in *exportAuditIn) (*huma
 		w := humaecho.Unwrap(hc).Response()
 		w.Header().Set("Content-Type", "application/jsonl")
 		if export.Write(ctx, w, http.NewResponseController(w).Flush) != nil {
-			panic(http.ErrAbortHandler) // what was sent stands; that it is not all must show
+			panic(http.ErrAbortHandler) // the sent part cannot be withdrawn, so the response must end visibly incomplete
 		}
 	}}, nil
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Limits of what a request may carry (A03, A47).
+// Limits of the body of a request (A03, A47).
 const (
 	maxDocument  = 1 << 20
 	maxBody      = 4 << 20
@@ -165,7 +165,7 @@ func checkMedia(r *http.Request, want *huma.RequestBody) *Problem {
 	}
 	header := r.Header.Get("Content-Type")
 	if header == "" && r.ContentLength == 0 {
-		return nil // whether a body is needed is the route's to say
+		return nil // the route decides whether it requires a body
 	}
 	media, params, err := mime.ParseMediaType(header)
 	charset := params["charset"]

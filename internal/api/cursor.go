@@ -22,7 +22,7 @@ type PageIn struct {
 	Cursor string `query:"cursor" maxLength:"2048" doc:"The nextCursor of the previous page."`
 }
 
-// LongPageIn is what lists accept whose items are small.
+// LongPageIn has the parameters of lists with small items.
 type LongPageIn struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"200" doc:"The most items of a page."`
 	Cursor string `query:"cursor" maxLength:"2048" doc:"The nextCursor of the previous page."`
@@ -68,7 +68,7 @@ func (k *kernel) sealPosition(ctx context.Context, next int64) string {
 	return k.seal(ctx, strconv.FormatInt(next, 10))
 }
 
-// ListIn is what lists accept whose items are filtered one by one.
+// ListIn has the parameters of lists whose items are filtered one by one.
 type ListIn struct {
 	PageIn
 	FilterIn
@@ -158,8 +158,8 @@ func pageOf[S, T any](ctx context.Context, k *kernel, in *ListIn, items []S, id 
 	return listOf(items, next, view), nil
 }
 
-// maxParts bounds how often a list with a filter is read for one page. A page can have fewer items
-// than asked for, and nextCursor continues the search.
+// maxParts limits how often a filtered list is read for one page. A page can have fewer items than
+// requested, and nextCursor continues the search.
 const maxParts = 20
 
 // search reads parts of a list after a position until limit items match a filter. part returns
@@ -206,7 +206,7 @@ func filtered[S, T any](text string, items []S, view func(S) T) ([]S, error) {
 	return out, nil
 }
 
-// same shows an item as it is.
+// same returns an item unchanged.
 func same[T any](x T) T { return x }
 
 func joinSorted(list []string) string {

@@ -90,7 +90,7 @@ func init() {
 
 func text(schema string) *huma.Schema { return &huma.Schema{Type: schema} }
 
-// describe completes the description: what all operations have in common.
+// describe adds to the description what all operations have in common.
 func (a *API) describe() {
 	doc := a.huma.OpenAPI()
 	doc.Tags = tags
@@ -177,8 +177,8 @@ func responseName(status int) string {
 	return strings.ReplaceAll(http.StatusText(status), " ", "")
 }
 
-// describeNulls marks the objects that can be null: a reference to a
-// schema cannot say it by a tag.
+// describeNulls marks the objects that can be null. A tag cannot do this for a reference to a
+// schema.
 func (a *API) describeNulls() {
 	schemas := a.huma.OpenAPI().Components.Schemas
 	for _, name := range slices.Sorted(maps.Keys(schemas.Map())) {

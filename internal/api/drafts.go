@@ -11,7 +11,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// DraftCreate asks for the draft of a plan.
+// DraftCreate is the body of a request for a draft.
 type DraftCreate struct {
 	Query       string             `json:"query" minLength:"1" maxLength:"32768" doc:"What is wanted."`
 	Agent       string             `json:"agent,omitempty" maxLength:"128" doc:"Answers directly, without a plan."`
@@ -31,7 +31,7 @@ type DraftRefine struct {
 	Preferences map[string]any     `json:"preferences,omitempty" doc:"Nothing: as before."`
 }
 
-// DraftRunCreate goes with starting a run of a draft's plan.
+// DraftRunCreate is the body of a request to start a run of a draft's plan.
 type DraftRunCreate struct {
 	Accept  bool   `json:"accept,omitempty" doc:"Start also a plan with steps that cannot be repeated, and let a version that was made of a plan in use take the place of the current one."`
 	Session string `json:"session,omitempty" maxLength:"128"`

@@ -53,8 +53,8 @@ var tagged = map[app.Operation]bool{
 	app.GetView: true,
 }
 
-// matched lists the actions that are compared before they are carried out, with the
-// operation that reads the object. Their path begins with that of the object.
+// matched maps actions with an If-Match header to the operation that reads the object. Their path
+// begins with that of the object.
 var matched = map[app.Operation]app.Operation{
 	app.DecideApproval: app.GetApproval, app.AssignApproval: app.GetApproval,
 	app.RefineDraft: app.GetDraft, app.AcceptDraft: app.GetDraft, app.DiscardDraft: app.GetDraft, app.StartDrafted: app.GetDraft,

@@ -125,13 +125,13 @@ func wantsStream(r *http.Request) bool {
 	return strings.Contains(strings.ToLower(r.Header.Get("Accept")), "text/event-stream")
 }
 
-// from is where a stream begins: after the nth event of a record, or, with record 0,
-// after all events of the one that after names.
+// from is the position at which a stream begins: after the nth event of a record. With record 0, it
+// is after all events of the record before after.
 type from struct {
 	after  int64
 	record int64
 	n      int
-	reset  bool // the listener asked for what is not there
+	reset  bool // the client requested unknown events
 }
 
 // received reports whether the listener has the event.
@@ -139,8 +139,8 @@ func (f from) received(e domain.Event) bool {
 	return f.record > 0 && e.Seq == f.record && e.Index <= f.n
 }
 
-// position reads an event id, or the number of a record. What is not of this
-// life of the database, or in its future, becomes a reset: the client reads again.
+// position parses an event id, or the number of a record. A position of another generation of the
+// database, or in its future, becomes a reset, and the client must read its data again.
 func (h eventHandler) from(ctx context.Context, header, query, otherwise string) (from, error) {
 	text := header
 	if text == "" {
@@ -194,7 +194,7 @@ func (h eventHandler) resetEvent(after int64) domain.Event {
 	return domain.Event{ID: h.Engine.Generation() + "-" + strconv.FormatInt(after, 10), Seq: after, Type: "reset", At: time.Now().UTC()}
 }
 
-// stillAllowed asks again for the principal of a stream that stays open.
+// stillAllowed checks again whether the principal of an open stream may read it.
 func (h eventHandler) stillAllowed(ctx context.Context, info *requestInfo, op app.Operation) bool {
 	actor, err := info.check(ctx)
 	if err == nil {

@@ -19,8 +19,8 @@ func (a *API) add(op huma.Operation, build func(huma.API)) {
 		build(a.huma)
 		return
 	}
-	// Each operation has schemas of its own, so that building one is not seen by
-	// requests to another.
+	// Each operation has its own schemas, so that building one does not affect concurrent requests
+	// to another.
 	handler := sync.OnceValue(func() http.Handler {
 		own := echo.New()
 		own.HTTPErrorHandler = a.unrouted

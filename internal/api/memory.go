@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// MemoryCleared is what was forgotten.
+// MemoryCleared is the result of clearing memory.
 type MemoryCleared struct {
 	Exchanges int64 `json:"exchanges" doc:"How many exchanges the session remembered."`
 }
@@ -43,7 +43,7 @@ type (
 	forgottenOut struct{ Body MemoryCleared }
 )
 
-// sessionOf is a session's name as it was given: it may hold what addresses escape.
+// sessionOf returns the name of a session, without the escaping of the address.
 func sessionOf(escaped string) (string, error) {
 	name, err := url.PathUnescape(escaped)
 	if err != nil {

@@ -364,7 +364,7 @@ func (h planHandler) getVersion(ctx context.Context, in *versionIn) (*huma.Strea
 	}}, nil
 }
 
-// wantsYAML reports whether an Accept header asks for the document itself.
+// wantsYAML reports whether an Accept header requests the document itself.
 func wantsYAML(accept string) bool {
 	for part := range strings.SplitSeq(accept, ",") {
 		media, _, _ := strings.Cut(part, ";")

@@ -12,12 +12,12 @@ type Reader interface {
 	LastEvent(ctx context.Context) (int64, error)
 }
 
-// Engine is what the API does; see web.Engine for the promises.
+// Engine is the part of the engine that the API uses. web.Engine documents the methods.
 type Engine interface {
 	Subscribe(ctx context.Context, after int64, run string) (<-chan domain.Event, error)
-	// Events gives the stored events after a position, in order: what Subscribe
-	// would replay. It reads at most limit rows of the audit log and returns the
-	// position up to which it has read.
+	// Events returns the stored events after a position, in order, as Subscribe would replay them.
+	// It reads at most limit rows of the audit log and returns the position up to which it has
+	// read.
 	Events(ctx context.Context, after int64, run string, limit int) (events []domain.Event, upto int64, err error)
 	Generation() string
 }
@@ -28,7 +28,7 @@ type Principals interface {
 	Token(ctx context.Context, token string) (domain.Actor, error)
 	// Session finds the user of a browser's session secret; CodeUnauthorized.
 	Session(ctx context.Context, secret string) (domain.User, error)
-	// Fresh reports whether the person behind a session proved lately who they are.
+	// Fresh reports whether the person in a session proved their identity recently.
 	Fresh(ctx context.Context, secret string) (bool, error)
 	// MustEnrol reports whether a user must set up a second factor before anything else.
 	MustEnrol(ctx context.Context, u domain.User) (bool, error)

@@ -8,8 +8,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// credential finds what a request proves itself with, as a function that asks
-// for the principal, now and again while a stream stays open.
+// credential finds the credential of a request. It returns a function that looks up the principal,
+// now and repeatedly while a stream stays open.
 func (a *localHandler) credential(r *http.Request) (func(context.Context) (domain.Actor, error), error) {
 	if a.local != nil {
 		local := *a.local
@@ -48,8 +48,8 @@ func (a *localHandler) credential(r *http.Request) (func(context.Context) (domai
 		}
 		actor := domain.Actor{Name: u.Name, Role: u.Role, Surface: "ui"}
 		if actor.Role == domain.RoleAdmin && unsafeMethod(r.Method) {
-			// An open browser is not the person: what only admins may do wants a proof
-			// that is not old. Pages ask for it; a program uses a token.
+			// An open browser does not prove who uses it, so admin actions require a recent proof.
+			// Pages request it, and programs use a token.
 			fresh, err := a.Principals.Fresh(ctx, secret)
 			if err != nil {
 				return domain.Actor{}, err

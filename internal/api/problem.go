@@ -29,11 +29,10 @@ type Problem struct {
 	Message    string      `json:"message" doc:"For people."`
 	Suggestion string      `json:"suggestion,omitempty" doc:"What to do about it."`
 	Errors     []Fault     `json:"errors" doc:"Everything that is wrong, if there are several things."`
-	// Problems repeats what is wrong with a plan in the form that storing one
-	// answers with.
+	// Problems repeats the problems of a plan in the form that storing a plan returns.
 	Problems planner.Problems `json:"problems,omitempty"`
-	// Recoverable, Violations and Answer say more about an intent that gets no
-	// plan; code then is one of [001].
+	// Recoverable, Violations, and Answer describe a request that gets no plan. Code is then one of
+	// [001].
 	Recoverable *bool    `json:"recoverable,omitempty"`
 	Violations  []string `json:"violations,omitempty" doc:"Rules that forbid a plan, e.g. PRE-PLAN-002."`
 	Answer      string   `json:"answer,omitempty" doc:"The last answer of a model that could not be used."`
@@ -56,7 +55,7 @@ type Fault struct {
 
 func (p *Problem) Error() string { return p.Message }
 
-// GetStatus, ContentType and GetHeaders are what huma asks an error for.
+// GetStatus, ContentType, and GetHeaders implement the error interfaces of huma.
 func (p *Problem) GetStatus() int { return p.Status }
 
 // ContentType is that of RFC 9457.

@@ -234,7 +234,7 @@ type journalOut struct{ Body JournalPage }
 // JournalPage is a part of a run's journal.
 type JournalPage struct {
 	apitypes.List[domain.Entry]
-	// Damage ends the journal: what follows cannot be trusted.
+	// Damage ends the journal: the rows after it cannot be trusted.
 	Damage string `json:"damage,omitempty" doc:"Why the journal ends here: the next row is damaged. The run has the details."`
 }
 

@@ -13,7 +13,7 @@ type userNamedIn struct {
 	ID string `path:"id" maxLength:"64" doc:"The user's id or name."`
 }
 
-// signOutRoutes help a user who has lost a device.
+// signOutRoutes end sessions, for users who have lost a device.
 func (h accountHandler) signOutRoutes(a *API) {
 	tags := []string{"accounts"}
 	mount(a, huma.Operation{OperationID: "sign-out-user", Method: http.MethodPost, Path: "/users/{id}/sign-out", Tags: tags,

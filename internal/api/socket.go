@@ -14,8 +14,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// socket answers with a WebSocket: the same events as /events, one JSON object
-// a message. What the client sends is not read but for control frames.
+// socket serves a WebSocket with the same events as /events, one JSON object per message. It reads
+// only control frames of the client.
 func (h eventHandler) socket(ctx context.Context, in *streamIn) (*huma.StreamResponse, error) {
 	info := infoOf(ctx)
 	if h.foreign(info.request) {

@@ -30,7 +30,7 @@ func (s *sse) open() {
 	s.flush()
 }
 
-// close leaves the connection as it was for the next request.
+// close resets the deadlines of the connection for the next request.
 func (s *sse) close() { _ = http.NewResponseController(s.w).SetWriteDeadline(time.Time{}) }
 
 // send writes an event and flushes.

@@ -7,8 +7,8 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Starting answers every request on behalf of an API that is not there yet: 503
-// with how far the start is, and when to ask again. Nothing of a request is read.
+// Starting answers every request while the API starts: 503 with the progress of the start and the
+// time of the next attempt. It reads nothing of the request.
 func Starting(progress func() domain.Startup) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p := problemOf(http.StatusServiceUnavailable, "kairosd is starting: "+progress().String())

@@ -14,13 +14,13 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// HeldRunsRelease goes with a release of held runs.
+// HeldRunsRelease is the body of a request to release held runs.
 type HeldRunsRelease struct {
 	Plan   string `json:"plan,omitempty" maxLength:"200" doc:"Only runs of this plan, by id or key; the hold lasts."`
 	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log."`
 }
 
-// HeldRunsReleased is what a release has done.
+// HeldRunsReleased is the result of releasing held runs.
 type HeldRunsReleased struct {
 	Released int `json:"released" doc:"How many runs continue."`
 }
@@ -30,7 +30,7 @@ type MaintenanceStatus struct {
 	Maintenance *domain.Maintenance `json:"maintenance,omitempty" doc:"Absent: steps start."`
 }
 
-// RetentionRun asks for retention.
+// RetentionRun is the body of a request to apply retention.
 type RetentionRun struct {
 	DryRun bool   `json:"dryRun,omitempty" doc:"Only say what would be removed."`
 	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Why; it goes to the audit log."`

@@ -12,18 +12,18 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// DisableOptions goes with disabling a tool or a provider.
+// DisableOptions is the body of a request to disable a tool or a provider.
 type DisableOptions struct {
 	Reason string `json:"reason" minLength:"1" maxLength:"500" doc:"Kept in the audit log, and part of the error of a refused call."`
 }
 
-// ToolEnable goes with enabling a tool.
+// ToolEnable is the body of a request to enable a tool.
 type ToolEnable struct {
 	Host   string `json:"host,omitempty" maxLength:"255" doc:"Close only the circuit of this host, of a tool that has one for each." example:"api.example"`
 	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log."`
 }
 
-// ToolAccept goes with the acceptance of a tool.
+// ToolAccept is the body of a request to accept the definition of a tool.
 type ToolAccept struct {
 	Digest string `json:"digest,omitempty" maxLength:"64" doc:"Of the change that was read; another one is refused."`
 	Reason string `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log."`

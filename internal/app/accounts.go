@@ -59,8 +59,8 @@ func (a *Accounts) SecondFactor(ctx context.Context, by domain.Actor, idOrName s
 	return a.auth.SecondFactor(ctx, u.ID)
 }
 
-// subject finds a user whom an operation is about. own is what a principal may do to
-// their own account, others what it is to another's.
+// subject finds the user of an operation. The required operation is own for the principal's own
+// account, and others for another account.
 func (a *Accounts) subject(ctx context.Context, by domain.Actor, idOrName string, own, others Operation) (domain.User, Operation, error) {
 	u, err := a.store.User(ctx, idOrName)
 	op := others
@@ -99,8 +99,7 @@ func account[T any](
 	return transact(ctx, k, intent, m, o, f)
 }
 
-// shownOnce is for an operation that returns a secret, which is shown only then: a
-// repetition gets CodeAlreadyDone.
+// shownOnce performs an operation that returns a secret once. A repetition gets CodeAlreadyDone.
 func shownOnce[T any](id func(T) string, suggestion string) object[T] {
 	return object[T]{id: id, find: func(_ context.Context, id string) (none T, err error) {
 		return none, domain.Errorf(domain.CodeAlreadyDone, "this was done with the same key, and its secret is shown only once").
@@ -108,7 +107,7 @@ func shownOnce[T any](id func(T) string, suggestion string) object[T] {
 	}}
 }
 
-// NewUser is a user who is to be made.
+// NewUser describes a new user.
 type NewUser struct {
 	Meta     `json:"-"`
 	Name     string
@@ -142,7 +141,7 @@ func (a *Accounts) CreateUser(ctx context.Context, req NewUser) (domain.User, er
 	return made, err
 }
 
-// UserChange changes what is not nil of a user.
+// UserChange changes the fields of a user that are not nil.
 type UserChange struct {
 	Meta     `json:"-"`
 	User     string // id or name
@@ -330,11 +329,11 @@ func (a *Accounts) MakeLoginLink(ctx context.Context, req UserNamed) (string, er
 type SignOut struct {
 	Meta    `json:"-"`
 	User    string // id or name
-	Session string // the hash of the one that ends, as Sessions gives it; empty: all end
+	Session string // the hash of the session to end, as returned by Sessions; empty: all sessions
 	Keep    string // the hash of one that stays; empty: none stays
 }
 
-// SignOut ends sessions of a user: one's own, or as an admin.
+// SignOut ends sessions of a user. Only admins may end sessions of others.
 //
 // Errors: not_found, forbidden.
 func (a *Accounts) SignOut(ctx context.Context, req SignOut) error {
@@ -367,7 +366,7 @@ func (a *Accounts) SignOut(ctx context.Context, req SignOut) error {
 	return nil
 }
 
-// RemoveSecondFactor takes a user's second factor away: one's own, or as an admin.
+// RemoveSecondFactor removes the second factor of a user. Only admins may remove that of others.
 //
 // Errors: not_found, conflict (there is none, or the role must have one), forbidden.
 func (a *Accounts) RemoveSecondFactor(ctx context.Context, req UserNamed) error {

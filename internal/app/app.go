@@ -1,10 +1,10 @@
 // Package app holds the operations of kairosd, one method each. The HTTP API, the dashboard, and
-// the command line call these methods and nothing below them.
+// the command line call these methods and no lower package.
 //
 // Every method takes the principal of the request, and the policy decides whether they may use it.
 // An operation that changes something writes an audit record with its effect. With an idempotency
-// key, it is carried out once, even if kairosd is killed between the effect and the answer. A
-// repeated request returns the object in its current state.
+// key, it is executed once, even if kairosd is killed between the effect and the answer. A repeated
+// request returns the object in its current state.
 package app
 
 import (
@@ -32,9 +32,9 @@ import (
 type Config struct {
 	Store  Store
 	Engine *engine.Engine
-	// Bulk carries out bulk operations; required.
+	// Bulk executes bulk operations; required.
 	Bulk *bulk.Service
-	// Drafts plans drafts, and Planner what else is requested; required.
+	// Drafts plans drafts, and Planner plans all other requests; required.
 	Drafts  *draft.Service
 	Planner Planner
 	// Auth authenticates people and programs. It is required.
@@ -48,7 +48,7 @@ type Config struct {
 	// are [NoServer].
 	Server   Server
 	Settings Settings
-	// Demo makes demonstrations; nil: there are none.
+	// Demo runs demonstrations. If it is nil, there are none.
 	Demo Demonstrator
 	Now  func() time.Time
 	Log  *slog.Logger
@@ -58,9 +58,8 @@ type Config struct {
 type Planner interface {
 	// Classify judges a request without a model.
 	Classify(query string) domain.Classification
-	// Ask stores the plan that answers a request, and starts a run of it, with the
-	// receipt of the request. The error of a request that gets no plan wraps a
-	// *domain.PlanError.
+	// Ask stores the plan for a request, and starts a run of it with the receipt of the request. If
+	// there is no plan, the error wraps a *domain.PlanError.
 	Ask(ctx context.Context, by domain.Actor, r domain.AskRequest) (domain.PlannerAnswer, error)
 	// PlanRequest stores the plan that answers a planning request, and starts nothing.
 	PlanRequest(ctx context.Context, by domain.Actor, r domain.PlanningRequest) (domain.PlannerPlan, error)
@@ -76,7 +75,7 @@ type Planner interface {
 type Store interface {
 	Do(o store.Operation, f func(tx *store.Tx) (object string, err error)) (object string, repeated bool, err error)
 	Audit(ctx context.Context, r domain.AuditRecord) error
-	// Done finds the object of an operation that was carried out before with its key.
+	// Done finds the object of an operation that its key has executed before.
 	Done(ctx context.Context, o store.Operation) (object string, done bool, err error)
 	accountStore
 	approvalStore
@@ -179,9 +178,9 @@ type kernel struct {
 	keys     keylock.Locks // keys of active commands
 }
 
-// Meta is what every request for a change carries.
+// Meta has the fields of every request that changes something.
 type Meta struct {
-	// By is who asks.
+	// By is the principal.
 	By domain.Actor
 	// Key is the idempotency key that the client chose; empty: it may be done again.
 	Key string
@@ -189,8 +188,8 @@ type Meta struct {
 	Repeated *bool
 }
 
-// allow refuses a principal who may not use an operation, and records the refusal of
-// one that would change something.
+// allow refuses a principal without permission for an operation. It records the refusal if the
+// operation changes something.
 func (k *kernel) allow(ctx context.Context, op Operation, who domain.Actor, object string) error {
 	return k.permit(ctx, op, who, object, Allow(who, op))
 }
@@ -231,9 +230,9 @@ var counted = object[int64]{
 	find: func(_ context.Context, n string) (int64, error) { return strconv.ParseInt(n, 10, 64) },
 }
 
-// perform carries out an operation on stored objects: it checks the policy, then runs f in one
+// perform executes an operation on stored objects: it checks the policy, then runs f in one
 // transaction with the audit records and the record of the idempotency key. f may run more than
-// once, and reads and writes only through tx. request is the request of the client, without its
+// once, and must read and write only through tx. request is the request of the client, without its
 // principal.
 func perform[T any](
 	ctx context.Context,
@@ -293,9 +292,9 @@ func transact[T any](
 	return out, true, err
 }
 
-// before asks the policy, and finds what an operation with this key did. It is for
-// operations that check or read something before their transaction: of a repetition,
-// nothing is checked again.
+// before checks the policy, and finds the result of an earlier operation with this key. It is for
+// operations that check or read something before their transaction. A repetition is not checked
+// again.
 func before[T any](ctx context.Context, k *kernel, op Operation, m Meta, request any, o object[T]) (out T, done bool, err error) {
 	if err := k.allow(ctx, op, m.By, string(op)); err != nil {
 		return out, false, err
@@ -337,7 +336,7 @@ func (k *kernel) intent(op Operation, m Meta, request any) (store.Operation, err
 	return o, nil
 }
 
-// repeat records that the operation was carried out before.
+// repeat records that the operation was executed before.
 func (m Meta) repeat() {
 	if m.Repeated != nil {
 		*m.Repeated = true

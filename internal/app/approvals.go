@@ -8,7 +8,7 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 )
 
-// Approvals are the operations on the questions that runs ask people.
+// Approvals has the operations on approval requests.
 type Approvals struct{ *kernel }
 
 type approvalStore interface {

@@ -8,8 +8,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 )
 
-// Bulk are the operations on bulk operations: one action on many runs. What is started
-// here, a worker in internal/bulk carries out.
+// Bulk has the operations on bulk operations: one action on many runs. Start stores a bulk
+// operation, and a worker in internal/bulk executes it.
 type Bulk struct{ *kernel }
 
 type bulkStore interface {
@@ -62,16 +62,16 @@ func (b *Bulk) object() object[domain.Bulk] {
 	return object[domain.Bulk]{id: func(b domain.Bulk) string { return b.ID }, find: b.store.Bulk}
 }
 
-// BulkStart asks for a bulk operation.
+// BulkStart is a request to start a bulk operation.
 type BulkStart struct {
 	Meta `json:"-"`
 	domain.BulkRequest
 }
 
-// Start stores a bulk operation with all its runs; a worker then carries it out.
+// Start stores a bulk operation with all its runs. A worker then executes it.
 //
-// Errors: invalid (the request), stale (Digest is of other runs), conflict (none of the
-// runs can be acted on), forbidden.
+// Errors: invalid (the request), stale (Digest is of other runs), conflict (none of the runs can be
+// acted on), forbidden.
 func (b *Bulk) Start(ctx context.Context, req BulkStart) (domain.Bulk, error) {
 	known, done, err := before(ctx, b.kernel, StartBulk, req.Meta, req.BulkRequest, b.object())
 	if err != nil || done {
@@ -105,8 +105,8 @@ type BulkChange struct {
 	Reason string // kept in the audit log, and shown with the bulk operation
 }
 
-// Stop ends a bulk operation; runs that it has not reached stay as they are. A stopped one is
-// returned unchanged.
+// Stop ends a bulk operation. The remaining runs are not changed. A stopped operation is returned
+// unchanged.
 //
 // Errors: not_found, conflict (it is done), forbidden.
 func (b *Bulk) Stop(ctx context.Context, req BulkChange) (domain.Bulk, error) {
@@ -127,7 +127,7 @@ func (b *Bulk) Stop(ctx context.Context, req BulkChange) (domain.Bulk, error) {
 	return out, err
 }
 
-// later is a bulk operation that an operation starts with what it does; nil: none.
+// later is a bulk operation that another operation starts. If it is nil, there is none.
 type later struct {
 	bulk  domain.Bulk
 	items []domain.BulkItem
@@ -155,7 +155,7 @@ func (l *later) store(tx *store.Tx) error {
 	return tx.CreateBulk(l.bulk, l.items)
 }
 
-// launch begins what was stored.
+// launch starts the stored bulk operation.
 func (k *kernel) launch(l *later) {
 	if l != nil {
 		k.bulk.Launch(l.bulk)

@@ -66,8 +66,8 @@ func (d *Demo) Answer(ctx context.Context, req DemoAnswer) error {
 	})
 }
 
-// act carries out an operation on the demonstration, and records it. A demonstration is not
-// stored, so a repeated key returns the present one.
+// act performs an operation on the demonstration, and records it. A demonstration is not stored, so
+// a repeated key returns the current one.
 func (d *Demo) act(ctx context.Context, op Operation, m Meta, request, detail any, do func(Demonstrator) error) error {
 	find := func(context.Context) (demo.State, error) { return d.demo.State(), nil }
 	_, err := change(ctx, d.kernel, op, m, request, find, func(_ context.Context, keep *keeper) error {
@@ -87,8 +87,8 @@ func errNoDemo() error {
 	return domain.Errorf(domain.CodeUnavailable, "demonstrations require a running server").Suggest("use kairosd demo")
 }
 
-// RecordDemo returns a function that records each phase of a demonstration in the audit log.
-// Open pages follow these records, and the first steps on home look for them.
+// RecordDemo returns a function that records each phase of a demonstration in the audit log. Open
+// pages follow these records, and the first steps on the home page search for them.
 func RecordDemo(s interface {
 	Audit(ctx context.Context, r domain.AuditRecord) error
 }, log *slog.Logger) func(demo.State) {

@@ -8,8 +8,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 )
 
-// Drafts are the operations on drafts of plans. What is started here, a worker in
-// internal/draft plans. Nothing of a draft runs before it is accepted.
+// Drafts has the operations on drafts of plans. Start stores a draft, and a worker in
+// internal/draft plans it. No part of a draft runs before it is accepted.
 type Drafts struct{ *kernel }
 
 type draftStore interface {
@@ -70,7 +70,7 @@ func (d *Drafts) object() object[domain.Draft] {
 	return object[domain.Draft]{id: func(d domain.Draft) string { return d.ID }, find: d.store.Draft}
 }
 
-// DraftStart asks for a draft.
+// DraftStart is a request for a draft.
 type DraftStart struct {
 	Meta `json:"-"`
 	domain.DraftRequest
@@ -108,8 +108,8 @@ type DraftRefinement struct {
 	domain.DraftRequest
 }
 
-// Refine makes another draft of the same request, with what should be different or by
-// another provider's model. The one that is refined stays as it is.
+// Refine starts another draft of the same request, with changes or with the model of another
+// provider. The refined draft does not change.
 //
 // Errors: invalid, too_large, not_found, conflict (it is being planned), forbidden.
 func (d *Drafts) Refine(ctx context.Context, req DraftRefinement) (domain.Draft, error) {
@@ -154,7 +154,8 @@ func (d *Drafts) Discard(ctx context.Context, req DraftChange) (domain.Draft, er
 				return draft, err
 			}
 			if plan != nil {
-				// A principal who may start a draft may archive its plan: nothing else uses it.
+				// A principal who may start a draft may archive its plan, because nothing else uses
+				// it.
 				tx.Record("plan.archive", "plan:"+plan.Key, "the draft was discarded", changed("archived", false, true))
 				if err := tx.ArchivePlan(plan.ID, at); err != nil {
 					return draft, err
@@ -186,7 +187,7 @@ func unused(tx *store.Tx, draft domain.Draft) (*domain.Plan, error) {
 	return &plan, nil
 }
 
-// acceptance is what takes a version of a plan into use, and who is refused.
+// acceptance makes a version the current one of its plan, and decides who is refused.
 func (k *kernel) acceptance(
 	ctx context.Context,
 	op Operation,

@@ -253,9 +253,9 @@ func (f *Failures) record(tx *store.Tx, req FailureChange, n int64) {
 	)
 }
 
-// change marks the runs of a group as they are listed now. Large groups take several
-// transactions, so that others can write in between. The first one writes the record:
-// a crash between two leaves runs unmarked, but none marked without a record.
+// change marks the runs of a group as they are listed now. Large groups take several transactions,
+// so that others can write in between. The first one writes the record. A crash between two
+// transactions leaves some runs unmarked, but none marked without a record.
 func (f *Failures) change(
 	ctx context.Context,
 	op Operation,

@@ -7,7 +7,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// FirstSteps are what a new server is shown with: a list that completes itself.
+// FirstSteps has the operations on the checklist of a new server. The list completes automatically.
 type FirstSteps struct{ *kernel }
 
 // FirstStep names an entry of the list.
@@ -28,7 +28,7 @@ type StepState struct {
 	Done bool
 }
 
-// dismissed is the preference of a person who does not want the list.
+// dismissed is the preference that hides the list.
 const dismissed = "first-steps"
 
 // Get gives the list for a principal; nil if all is done, or they dismissed it. Nothing of it
@@ -67,7 +67,7 @@ func (f *FirstSteps) completedRun(ctx context.Context) (bool, error) {
 	return len(runs.Items) > 0, err
 }
 
-// recorded looks for an action in the audit log.
+// recorded searches the audit log for an action.
 func (f *FirstSteps) recorded(action string) func(context.Context) (bool, error) {
 	return func(ctx context.Context) (bool, error) {
 		events, err := f.store.AuditEvents(ctx, domain.AuditFilter{Action: action, Result: "ok", Page: domain.Page{Limit: 1}})

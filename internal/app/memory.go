@@ -8,8 +8,8 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 )
 
-// Memory are the operations on what sessions remember. A session belongs to who started
-// its runs; only admins see those of others.
+// Memory has the operations on the memory of sessions. A session belongs to the person who started
+// its runs. Only admins see sessions of others.
 type Memory struct{ *kernel }
 
 type memoryStore interface {
@@ -56,8 +56,8 @@ type SessionChange struct {
 	Reason         string // kept in the audit log
 }
 
-// Forget removes what a session remembers, and returns how many exchanges that were. The
-// journals of its runs stay.
+// Forget clears the memory of a session, and returns the number of removed exchanges. The journals
+// of its runs stay.
 //
 // Errors: not_found (it remembers nothing), forbidden.
 func (m *Memory) Forget(ctx context.Context, req SessionChange) (int64, error) {

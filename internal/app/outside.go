@@ -7,11 +7,11 @@ import (
 	"github.com/kairosd/kairosd/internal/store"
 )
 
-// change carries out an entity operation whose rules are with something that keeps its
-// state in memory, such as a circuit or the definition of a tool: do checks the rules,
-// keeps the new state by keep, and then takes it up. What is kept, the audit record, and
-// the record of the key are one transaction. If do keeps nothing, the state is as requested
-// already, and only the key is recorded. change returns the object after it, by find.
+// change performs an operation on state in memory, such as a circuit or the definition of a tool.
+// do checks the rules, stores the new state with keep, and then applies it. The stored state, the
+// audit record, and the record of the key are one transaction. If do stores nothing, the requested
+// state already exists, and only the key is recorded. change returns the object that find reads
+// afterwards.
 func change[T any](ctx context.Context, k *kernel, op Operation, m Meta, request any,
 	find func(ctx context.Context) (T, error), do func(ctx context.Context, keep *keeper) error,
 ) (T, error) {

@@ -94,7 +94,7 @@ func (a *Accounts) ChangePassword(ctx context.Context, req PasswordChange) error
 	return err
 }
 
-// SessionHash is how a session is named: by what is stored of its secret.
+// SessionHash is the public name of a session: the stored hash of its secret.
 func SessionHash(secret string) string {
 	if secret == "" {
 		return ""

@@ -21,7 +21,7 @@ func (p *Planning) Classify(ctx context.Context, by domain.Actor, query string) 
 	return p.planner.Classify(query), nil
 }
 
-// AskRequest asks for a plan and a run of it.
+// AskRequest requests a plan and a run of it.
 type AskRequest struct {
 	Meta `json:"-"`
 	domain.AskRequest
@@ -30,10 +30,9 @@ type AskRequest struct {
 // unstarted begins the object of a key whose request started no run: a version.
 const unstarted = "version:"
 
-// Ask stores the plan that answers a request, and starts a run of it unless only the plan
-// is requested or it has to be accepted first. The key commits with the run. Where no run
-// is started, it is recorded after the plan is stored: if kairosd is killed between them,
-// a repetition plans again.
+// Ask stores the plan for a request, and starts a run of it unless only the plan is requested or it
+// has to be accepted first. The key commits with the run. Where no run is started, it is recorded
+// after the plan is stored: if kairosd is killed between them, a repetition plans again.
 //
 // Errors: invalid (there is no plan for the request), too_large, forbidden, unavailable.
 func (p *Planning) Ask(ctx context.Context, req AskRequest) (domain.PlannerAnswer, error) {
@@ -56,8 +55,8 @@ func (p *Planning) Ask(ctx context.Context, req AskRequest) (domain.PlannerAnswe
 		})
 }
 
-// asked is what a request led to that was carried out before: the run that it started, or
-// else the version that was stored.
+// asked is the result of a request that was executed before: the run that it started, or the
+// version that it stored.
 func (p *Planning) asked(ctx context.Context, r domain.AskRequest, id string) (domain.PlannerAnswer, error) {
 	out := domain.PlannerAnswer{Classification: p.planner.Classify(r.Query), Agent: r.Agent}
 	if agent, _, ok := p.planner.Directed(strings.TrimSpace(r.Query)); ok && r.Agent == "" {
@@ -93,7 +92,7 @@ func (p *Planning) made(ctx context.Context, hash string) (domain.PlannerPlan, e
 	return p.planner.Describe(plan, v), nil
 }
 
-// PlanningRequest asks for a plan.
+// PlanningRequest requests a plan.
 type PlanningRequest struct {
 	Meta `json:"-"`
 	domain.PlanningRequest

@@ -69,8 +69,8 @@ func (p *Plans) Version(ctx context.Context, by domain.Actor, idOrKey string, nu
 	return p.store.VersionByNumber(ctx, plan.ID, cmp.Or(number, plan.Latest))
 }
 
-// Flow counts how the newest runs of a plan since a time went through its nodes; version
-// 0 is any. It looks at a bounded number of runs.
+// Flow counts how the newest runs of a plan since a time went through its nodes; version 0 is any.
+// It reads a bounded number of runs.
 //
 // Errors: not_found, forbidden.
 func (p *Plans) Flow(ctx context.Context, by domain.Actor, idOrKey string, version int, since time.Time) (domain.PlanFlow, error) {

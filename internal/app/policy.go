@@ -9,11 +9,11 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// Operation names what a principal can ask for. It is the same on every interface:
-// the HTTP API uses it as the operation id of its description.
+// Operation is the name of something that a principal can do. It is the same on every interface.
+// The HTTP API uses it as the operation id of its description.
 type Operation string
 
-// Kind is how an operation is carried out.
+// Kind decides how an operation is performed.
 type Kind uint8
 
 const (
@@ -26,9 +26,9 @@ const (
 // Rule defines who may use an operation.
 type Rule struct {
 	Kind Kind
-	// Role is the least role; empty: everybody, without a login.
+	// Role is the lowest role. If it is empty, no login is required.
 	Role domain.Role
-	// Scope is what a token with scopes must have; empty: any token will do.
+	// Scope is required of a token with scopes. If it is empty, any token is accepted.
 	Scope string
 	// Audit is the action in the audit log. Empty means that the operation writes its own record.
 	Audit string
@@ -97,7 +97,7 @@ const (
 	DeleteRun    Operation = "delete-run"
 )
 
-// What people keep about runs.
+// Notes, labels, and views of runs.
 const (
 	ListNotes             Operation = "list-notes"
 	AddNote               Operation = "add-note"
@@ -214,9 +214,9 @@ const (
 	RevokeToken        Operation = "revoke-token"
 )
 
-// policy lists every operation with the role and the scope it needs. An operation
-// without an entry does not exist: no interface serves it. Rules about an object
-// (who may answer an approval, whose view it is) are with the object.
+// policy lists every operation with its required role and scope. An operation without an entry does
+// not exist, and no interface serves it. Rules about an object, such as who may decide an approval,
+// are in the code of the object.
 var policy = map[Operation]Rule{
 	StorePlan:      {Entity, domain.RoleAuthor, "plans:write", ""},
 	CheckPlan:      {Query, domain.RoleViewer, "plans:read", ""},
@@ -380,8 +380,8 @@ func Operations() []Operation {
 	return slices.Collect(maps.Keys(policy))
 }
 
-// Allow refuses a principal who may not use an operation: CodeForbidden, with what
-// they lack and what to do.
+// Allow refuses a principal without permission for an operation. The error has CodeForbidden, and
+// names what is missing and what to do.
 func Allow(who domain.Actor, op Operation) error {
 	r, ok := policy[op]
 	switch {

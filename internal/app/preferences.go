@@ -31,7 +31,7 @@ type Preference struct {
 	Key, Value string
 }
 
-// Set keeps a choice, in place of the one before.
+// Set stores a preference and replaces the previous value.
 //
 // Errors: forbidden.
 func (p *Preferences) Set(ctx context.Context, req Preference) error {

@@ -7,7 +7,7 @@ import (
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
-// StartRequest asks for a new run.
+// StartRequest requests a new run.
 type StartRequest struct {
 	Meta `json:"-"`
 	domain.StartRequest
@@ -37,7 +37,7 @@ func (r *Runs) Start(ctx context.Context, req StartRequest) (domain.Run, error) 
 	)
 }
 
-// ActRequest asks for an action on a run.
+// ActRequest requests an action on a run.
 type ActRequest struct {
 	Meta `json:"-"`
 	domain.ActionRequest
@@ -50,7 +50,7 @@ var actions = map[domain.Action]Operation{
 	domain.ActionLimits: UpdateRun, domain.ActionDelete: DeleteRun,
 }
 
-// Act carries out an action on a run. It returns the run afterwards, or the new run of a rerun or
+// Act performs an action on a run. It returns the run afterwards, or the new run of a rerun or
 // fork. The result is durable. Pausing a paused run, unpausing one that is not paused, or
 // cancelling a cancelled one returns it unchanged.
 //

@@ -11,8 +11,8 @@ import (
 	"github.com/kairosd/kairosd/internal/handoff"
 )
 
-// find finds a run by its id, or by at least four characters that its id alone begins
-// or ends with. What cannot be of an id is not looked for.
+// find finds a run by its id, or by at least four characters at the start or end of a unique id. A
+// text that cannot be part of an id is not searched for.
 func (r *Runs) find(ctx context.Context, id string) (domain.Run, error) {
 	if len(id) < 4 || len(id) > domain.IDLength || strings.Trim(id, "0123456789abcdefghjkmnpqrstvwxyz") != "" {
 		return domain.Run{}, domain.Errorf(domain.CodeNotFound, "there is no run %.64q", id)
@@ -55,7 +55,7 @@ func (r *Runs) List(ctx context.Context, by domain.Actor, f domain.RunFilter) (d
 	return r.store.Runs(ctx, f)
 }
 
-// Facts are what there is to know of one run.
+// Facts has all stored details of a run.
 type Facts struct {
 	domain.RunDetail
 	// Lineage are the runs that it came from, and those that came from it.
@@ -143,7 +143,7 @@ func (r *Runs) SearchSteps(ctx context.Context, by domain.Actor, f domain.StepFi
 	return r.store.Steps(ctx, f)
 }
 
-// Conversation is what the agents of a run said to each other.
+// Conversation returns the messages between the agents of a run.
 //
 // Errors: not_found, conflict (the id is of several runs), forbidden.
 func (r *Runs) Conversation(ctx context.Context, by domain.Actor, id string) (domain.Conversation, error) {
@@ -164,7 +164,7 @@ func (r *Runs) Handoffs(ctx context.Context, by domain.Actor, f domain.HandoffFi
 	return r.store.HandoffsOf(ctx, f)
 }
 
-// Handoff gives one handoff: what was passed on, with which tools, and what came back.
+// Handoff returns one handoff: its task, its tools, and its result.
 //
 // Errors: not_found, forbidden.
 func (r *Runs) Handoff(ctx context.Context, by domain.Actor, id string) (domain.HandoffDetail, error) {

@@ -14,11 +14,11 @@ type RunUpdate struct {
 	domain.ActionRequest
 }
 
-// Update changes the limits of a run, and adds labels in place of those with the same keys: all
-// of it or nothing.
+// Update changes the limits of a run, and adds labels, which replace labels with the same keys. All
+// changes are made or none.
 //
-// Errors: invalid (nothing to change, a limit below what the run has used, a label),
-// not_found, conflict (limits of a run that has ended), stale (Rev), forbidden.
+// Errors: invalid (nothing to change, a limit below what the run has used, a label), not_found,
+// conflict (limits of a run that has ended), stale (Rev), forbidden.
 func (r *Runs) Update(ctx context.Context, req RunUpdate) (domain.Run, error) {
 	limits := req.Limits != (domain.Limits{}) || req.Raise != (domain.Limits{})
 	if !limits && len(req.Labels) == 0 {

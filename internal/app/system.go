@@ -151,11 +151,11 @@ func (s *System) BackUp(ctx context.Context, m Meta) (domain.Backup, error) {
 	)
 }
 
-// RetentionRequest asks for retention.
+// RetentionRequest requests retention.
 type RetentionRequest struct {
 	Meta   `json:"-"`
 	Reason string // kept in the audit log
-	DryRun bool   // only say what would be removed
+	DryRun bool   // only report what would be deleted
 }
 
 // RunRetention applies the retention rules, or only reports what it would delete. It continues when

@@ -27,8 +27,8 @@ func visitOf(name string, latest func(node string) int) (node string, visit int,
 	return node, visit, nil
 }
 
-// resumeOptions checks the options of a resume against what it opens again; nil:
-// nothing is.
+// resumeOptions checks the options of a resume against the steps that it opens again. If reset is
+// nil, it opens none.
 func (v *View) resumeOptions(req domain.ActionRequest, reset walk.Reset) (*runstate.ResumeOptions, error) {
 	if req.Only == "" && req.Timeout == 0 && req.Attempts == 0 {
 		return nil, nil
@@ -178,7 +178,7 @@ func (v *View) Simple(req domain.ActionRequest) domain.Preview {
 	return p
 }
 
-// cancels returns what a cancel does to a step.
+// cancels returns the effect of a cancel on a step.
 func (v *View) cancels(step domain.PreviewStep) string {
 	reason := domain.ReasonCancelled
 	for k, w := range v.State.Open {

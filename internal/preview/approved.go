@@ -25,7 +25,7 @@ func (f approvedFacts) changed(c candidate, before map[string]bool) (reason doma
 	b := f.b
 	i, ok := b.Program.Index[c.Node]
 	if !ok || b.Program.Nodes[i].Type != walk.TypeApproval || f.req.Action != domain.ActionFork {
-		return reason // a run that is planned again keeps its answers: new unsafe steps have a request of their own
+		return reason // a replanned run keeps its answers: new unsafe steps have their own requests
 	}
 	if !b.followed(c.Seq) {
 		return domain.Messagef("the approved content has changed: the run follows another version")

@@ -32,7 +32,7 @@ type Branch struct {
 func (v *View) Branch(req domain.ActionRequest, prog *runstate.Compiled, raw domain.RawJSON, input any,
 	plans map[string]string) (*Branch, error) {
 	b := &Branch{view: v, Program: prog, Input: raw, Preview: v.blank(req.Action)}
-	// ${run.id} is the old run's here, so that what read it can be compared.
+	// ${run.id} is the id of the old run here, so that steps that read it can be compared.
 	b.State = runstate.New(b.Program.Program, runstate.Facts{Run: v.Run.ID, Input: input, KeepHistory: true})
 	if prog.HasPlans {
 		if err := b.append(runstate.PlansRow(plans, v.Run.CreatedAt)); err != nil {
@@ -77,7 +77,7 @@ func (v *View) Branch(req domain.ActionRequest, prog *runstate.Compiled, raw dom
 	b.Preview.Hash, b.Preview.Version = b.Program.Hash, b.Program.Version.Number
 	l.fill(&b.Preview)
 	if len(req.Edits) > 0 || len(req.Instead) > 0 || req.Input != nil {
-		// What is edited or given is part of what was previewed.
+		// Edits and overrides are part of the digest of the preview.
 		b.Preview.Digest = digestOf(b.Preview.Digest, runstate.MustJSON(req.Edits), runstate.MustJSON(req.Instead), b.Input)
 	}
 	return b, nil
@@ -93,9 +93,8 @@ func (b *Branch) append(e domain.Entry) error {
 	return nil
 }
 
-// points lists the checkpoints that a fork can start from: the beginning, and
-// every settled visit. A point with attempts in flight is open: what was in
-// flight there runs again.
+// points lists the checkpoints that a fork can start from: the start of the run, and every settled
+// visit. A point with attempts in flight is open: the fork runs these steps again.
 func (v *View) points() []domain.ForkPoint {
 	points := []domain.ForkPoint{{Seq: 0, Label: "input", Closed: true}}
 	flying := map[string]bool{}
@@ -142,12 +141,12 @@ func (b *Branch) keep(req domain.ActionRequest, l *lists, why map[string]domain.
 	approved := approvedFacts{b: b, req: req, edits: edits}
 	// After a re-plan rows may hold decisions of an earlier version.
 	changed := req.Input != nil || len(req.Edits) > 0 || b.Program != v.Program || v.State.ReplanCount > 0
-	// What an item decided for its whole visit does not stand when another item of
-	// the visit runs again: because it failed, or because a resume opened it.
+	// A decision of an item for its whole visit is void if another item of the visit runs again,
+	// because it failed or because a resume reopened it.
 	reset := slices.ContainsFunc(v.Journal, func(e domain.Entry) bool { return e.Kind == domain.EntryReset && e.Seq <= req.At })
 	partial := map[string]bool{}
 	tainted := map[string]bool{} // nodes whose output differs, or runs again
-	diverged := map[int]string{} // nodes behind a decision that differs, and whose
+	diverged := map[int]string{} // steps after a decision that differs, and the step that decided
 	drop := func(c candidate, reason domain.Message) {
 		l.dropped = append(l.dropped, domain.PreviewStep{Node: c.Node, Visit: c.Visit, Status: c.Status, Reason: reason,
 			Effect: c.Effect, Type: b.typeOf(c.Node)})
@@ -331,7 +330,7 @@ func (b *Branch) edits(asked map[string]domain.RawJSON, rows []candidate) (map[s
 			return nil, domain.Errorf(domain.CodeInvalid, "edits: %s has no settled visit before the fork point", name)
 		}
 		if i, ok := b.view.Program.Index[node]; ok && b.view.Program.Nodes[i].Type == walk.TypeApproval {
-			// No one edits what a person said.
+			// The answer of a person cannot be edited.
 			return nil, domain.Errorf(domain.CodeForbidden, "edits: the output of the approval %s cannot be edited", node)
 		}
 		if b.view.asked(node) {

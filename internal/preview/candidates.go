@@ -22,7 +22,7 @@ type candidate struct {
 // keptDecisions.
 func (v *View) candidates(at int64) []candidate { return v.candidatesOf(v.Journal, at) }
 
-// recorded lists all of them, also those behind damage: each is as it was written.
+// recorded lists all of them, also those after damage, as they were written.
 func (v *View) recorded() []candidate {
 	return v.candidatesOf(slices.Concat(v.Journal, v.After), v.Run.LastSeq)
 }
@@ -75,7 +75,7 @@ func (v *View) candidatesOf(rows []domain.Entry, at int64) []candidate {
 	return list
 }
 
-// keptDecisions are the rows that a re-plan kept, with what was decided there.
+// keptDecisions are the rows that a replan kept, with their decisions.
 func keptDecisions(r runstate.Replan, list []candidate) []candidate {
 	kept := make(map[int64]domain.RawJSON, len(r.Kept))
 	for _, k := range r.Kept {

@@ -10,12 +10,12 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// DamagedJournal is a damaged journal, sorted into the rows before the damage, the damaged
-// rows, and the intact rows behind them.
+// DamagedJournal is a damaged journal, split into the rows before the damage, the damaged rows, and
+// the intact rows after them.
 type DamagedJournal struct {
 	domain.Damage
 	Good  []domain.Entry // all rows before the first damaged one
-	After []domain.Entry // the intact ones behind it
+	After []domain.Entry // the intact rows after the damage
 	Rows  []domain.DamagedRow
 }
 
@@ -32,7 +32,8 @@ func (d *DamagedJournal) Cut(at int64) {
 		Item:  row.Item, Attempt: row.Attempt, Status: row.Status, Effect: row.Effect})
 }
 
-// DescribeDamage lists what is damaged and what a fork from before it runs again.
+// DescribeDamage lists the damaged rows, and the steps that a fork from before the damage runs
+// again.
 func (v *View) DescribeDamage(d *DamagedJournal) *domain.Damage {
 	out := d.Damage
 	out.Good, out.Bad, out.Intact = int64(len(d.Good)), len(d.Rows), len(d.After)
@@ -55,8 +56,8 @@ func (v *View) DescribeDamage(d *DamagedJournal) *domain.Damage {
 	return &out
 }
 
-// lostSteps are the steps that began or ended behind the last checkpoint, in the
-// order in which rows speak of them first.
+// lostSteps are the steps that started or ended after the last checkpoint, in the order of their
+// first rows.
 func (v *View) lostSteps(d *DamagedJournal) []domain.LostStep {
 	type key struct {
 		node        string
@@ -70,7 +71,7 @@ func (v *View) lostSteps(d *DamagedJournal) []domain.LostStep {
 		}
 		static := v.Env.StaticEffect(v.Program, &v.Program.Nodes[i])
 		if said := walk.Effect(s.Effect); said == "" || !sure && (!touches(said) || static.Stricter(said)) {
-			s.Effect = string(static) // a damaged row makes nothing harmless
+			s.Effect = string(static) // a damaged row may hide side effects
 		}
 		k := key{s.Node, s.Visit, s.Item}
 		j, known := at[k]
@@ -137,7 +138,7 @@ const (
 	whyBehind  = "it ended behind the damaged row"
 )
 
-// lost adds why steps run again that ran behind the damage.
+// lost adds the reason why steps after the damage run again.
 func (v *View) lost(why map[string]domain.Message) {
 	if v.Damage == nil {
 		return

@@ -12,7 +12,7 @@ import (
 // concurrent use.
 type Env struct {
 	Now func() time.Time
-	// Effect is what running a node with this input may do.
+	// Effect returns the side-effect class of a node with this input.
 	Effect func(p *runstate.Compiled, n *walk.ProgramNode, input any) walk.Effect
 	// Stepped reports whether everything with an effect in a node is a sub-step.
 	Stepped func(n *walk.ProgramNode) bool
@@ -23,7 +23,7 @@ type Env struct {
 	OwnRunsOnly bool
 }
 
-// StaticEffect is a node's effect as far as it is known without its input.
+// StaticEffect returns the side-effect class of a node, as far as it is known without its input.
 func (v *Env) StaticEffect(p *runstate.Compiled, n *walk.ProgramNode) walk.Effect {
 	if n.Input == nil {
 		return v.Effect(p, n, nil)

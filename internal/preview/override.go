@@ -18,10 +18,9 @@ const (
 	givenStub     = "a person gave it a stub"
 )
 
-// overrideSteps writes the results that stand in for steps into the new journal. They
-// take effect when the steps' turn comes. Of a node that runs once per item every
-// item is a step: what is said of the visit is said of each of its items that has
-// no word of its own.
+// overrideSteps writes the results that replace steps into the new journal. They apply when it is
+// the steps' turn. In a node that runs once per item, every item is a step: an override of the
+// visit applies to each item without its own override.
 func (b *Branch) overrideSteps(req domain.ActionRequest) error {
 	v := b.view
 	rows := v.recorded()
@@ -76,8 +75,8 @@ func (b *Branch) overrideSteps(req domain.ActionRequest) error {
 	return nil
 }
 
-// overriddenStep reads "node", "node#visit" or "node#visit[item]" and refuses steps for
-// which nothing may stand in.
+// overriddenStep parses "node", "node#visit", or "node#visit[item]", and refuses steps that no
+// result may replace.
 func (b *Branch) overriddenStep(name string, rows []candidate) (runstate.StepKey, error) {
 	visit, item, err := itemOf(name)
 	if err != nil {
@@ -162,8 +161,8 @@ type recorded struct {
 	output domain.RawJSON
 }
 
-// recordedItems are the recorded results of the items of a visit, or of the one
-// that is named. A list that a fork edited stands for its items.
+// recordedItems returns the recorded results of the items of a visit, or of the named item. A list
+// that a fork edited gives the results of its items.
 func (b *Branch) recordedItems(k runstate.StepKey, rows []candidate) ([]recorded, error) {
 	var list []recorded
 	add := func(item int, output domain.RawJSON) {
@@ -197,7 +196,7 @@ func (b *Branch) recordedItems(k runstate.StepKey, rows []candidate) ([]recorded
 	return list, nil
 }
 
-// give writes the row that a result stands in for a step.
+// give writes the row of a result that replaces a step.
 func (b *Branch) give(name string, k runstate.StepKey, output domain.RawJSON, reason string) error {
 	value, err := jsonvalue.Decode(output)
 	if err != nil {
@@ -210,7 +209,7 @@ func (b *Branch) give(name string, k runstate.StepKey, output domain.RawJSON, re
 		Decision: runstate.ResolveDecision{Action: runstate.ActionGiven}.JSON(), Output: output, Reason: reason, At: b.view.Env.Now()})
 }
 
-// asked reports whether a person had to allow a call of the node.
+// asked reports whether a call of the node required an approval.
 func (v *View) asked(node string) bool {
 	return slices.ContainsFunc(slices.Concat(v.Journal, v.After), func(e domain.Entry) bool {
 		return e.Kind == domain.EntryWait && domain.WaitReason(e.Reason) == domain.WaitApproval && e.Substep == 0 && e.Node == node

@@ -78,8 +78,8 @@ func traces(v *View) (steps map[string]*stepTrace, handoffs []domain.PlanHandoff
 	return steps, handoffs
 }
 
-// PlanResult is the result of a step plan's run as its source specification has it;
-// nil: the run follows a graph.
+// PlanResult returns the result of a step plan's run, as its source specification defines it. It is
+// nil for a graph.
 func (v *View) PlanResult() *domain.PlanResult {
 	p := v.Program.Program
 	if p.Kind != walk.KindSteps {
@@ -155,7 +155,7 @@ func (v *View) PlanResult() *domain.PlanResult {
 	r.Plan.CurrentStepIndex = currentStep(v, r.Plan.Steps)
 	if r.AggregatedResult = runstate.AggregateSteps(r.Plan.Steps); r.AggregatedResult == runstate.NothingCompleted &&
 		!v.Run.Status.Final() {
-		r.AggregatedResult = "" // there is nothing to say yet
+		r.AggregatedResult = "" // no result yet
 	}
 	return r
 }

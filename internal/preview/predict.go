@@ -12,9 +12,9 @@ import (
 // maxPredictedSteps bounds how far decisions are predicted.
 const maxPredictedSteps = 1000
 
-// PredictDecisions predicts decisions of the new run that follow from what is kept, edited,
-// and given: those that differ from the old run, and those that pure steps lead to. It
-// uses up the state of the branch.
+// PredictDecisions predicts decisions of the new run that follow from kept, edited, and given
+// values: those that differ from the old run, and those that pure steps lead to. It changes the
+// state of the branch.
 func (b *Branch) PredictDecisions() []domain.PreviewDecision {
 	v := b.view
 	was := map[walk.VisitKey]walk.Decision{}

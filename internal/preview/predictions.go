@@ -8,10 +8,9 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// Predictions predicts for each answer to an approval where it leads: to the first steps
-// that differ between the answers. It runs the walk itself, on a copy of the run that load
-// returns; settling changes it, so each answer gets its own. What an agent or a model will
-// do is unknown.
+// Predictions predicts for each answer to an approval which steps follow: the first steps that
+// differ between the answers. It runs the walk on a copy of the run that load returns. Settling
+// changes the copy, so each answer gets its own. The answers of agents and models are unknown.
 func Predictions(p domain.Approval, load func() (*View, error)) ([]domain.Prediction, error) {
 	answers := p.Answers()
 	decisions := len(answers)
@@ -64,8 +63,8 @@ func firstDifference(ways [][]domain.Prediction) int {
 // predictStages bounds how far an answer is followed.
 const predictStages = 100
 
-// prediction follows one answer: what becomes ready at once, and then again and again
-// after the steps that only compute.
+// prediction follows one answer: the steps that become ready at once, and then repeatedly the steps
+// after those that only compute.
 func (v *View) predict(p domain.Approval, answer domain.Answer) ([]domain.Prediction, error) {
 	f := domain.Prediction{Answer: answer.ID, Next: []domain.PreviewStep{}, Effects: []domain.PreviewStep{}}
 	var w *runstate.Step
@@ -106,7 +105,7 @@ func (v *View) predict(p domain.Approval, answer domain.Answer) ([]domain.Predic
 	if s.Failure != nil {
 		s.Status = walk.Failed
 	}
-	v.State.Walk.Ready() // what became ready before is not a consequence
+	v.State.Walk.Ready() // steps that were ready before are not a consequence
 	if _, err := v.State.Walk.Settle(s); err != nil {
 		return nil, err
 	}
@@ -148,8 +147,8 @@ func (v *View) computed(k walk.VisitKey) (any, bool) {
 	return out, failure == nil
 }
 
-// stage is where the run stands once the work was answered: what is ready, what lies
-// behind it, and whether the run ends there.
+// stage is the state of the run after the steps so far: the ready steps, the steps after them, and
+// whether the run ends there.
 func (v *View) stage(f domain.Prediction, answered *runstate.Step, ready []walk.VisitKey) domain.Prediction {
 	f.Next, f.Effects = []domain.PreviewStep{}, []domain.PreviewStep{}
 	reached := map[int]bool{}

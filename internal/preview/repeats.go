@@ -6,8 +6,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// repeats lists the steps that had effects outside, completed in the forked run,
-// and would be made again; with what stands in for them.
+// repeats lists the steps with side effects that completed in the forked run and would be repeated,
+// with the results that replace them.
 func (b *Branch) repeats(l *lists) []domain.PreviewRepeat {
 	v := b.view
 	ahead := map[string]bool{}
@@ -51,8 +51,8 @@ func (b *Branch) repeats(l *lists) []domain.PreviewRepeat {
 	return b.doubtful(out, listed, ahead, kept)
 }
 
-// doubtful adds the steps that touch other systems and of which it is unknown
-// whether they were done: what would tell is damaged.
+// doubtful adds the steps with side effects whose outcome is unknown because the rows of their
+// results are damaged.
 func (b *Branch) doubtful(out []domain.PreviewRepeat, listed map[walk.VisitKey]int, ahead map[string]bool,
 	kept map[runstate.StepKey]bool) []domain.PreviewRepeat {
 	if b.view.Damage == nil {

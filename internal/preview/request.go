@@ -36,8 +36,8 @@ func NoOptionsError() error {
 	return domain.Errorf(domain.CodeInvalid, "only a failed or cancelled run can be resumed with options").Suggest("resume it without")
 }
 
-// CheckRequest refuses unknown actions, fields that the action does not take, and values
-// out of range. It looks at the request only. CodeInvalid.
+// CheckRequest refuses unknown actions, fields that the action does not accept, and values out of
+// range. It reads only the request. Errors have CodeInvalid.
 func CheckRequest(r domain.ActionRequest) error {
 	refuse := func(set bool, field string, allowed ...domain.Action) error {
 		if set && !slices.Contains(allowed, r.Action) {

@@ -12,15 +12,15 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// View is a run with its folded journal. Some methods use up its State; they say so.
+// View is a run with its folded journal. Methods that change its State document it.
 type View struct {
 	Env     *Env
 	Run     domain.Run
 	Program *runstate.Compiled
 	Journal []domain.Entry
 	State   *runstate.State
-	// Damage describes a damaged journal; nil: it is whole. Journal and State are then those
-	// of the rows before the damage. After are the intact rows behind it.
+	// Damage describes a damaged journal. It is nil for an intact one. With damage, Journal and
+	// State contain the rows before it, and After the intact rows after it.
 	Damage *domain.Damage
 	After  []domain.Entry
 }
@@ -44,9 +44,9 @@ func (l lists) fill(p *domain.Preview) {
 	p.Digest = seal(*p)
 }
 
-// fillResume is fill for a resume, which keeps everything that has settled. In the digest,
-// the history of the state stands for those steps, so that the runner of a long run, which
-// does not keep its past, computes the same.
+// fillResume is fill for a resume, which keeps every settled step. In the digest, the history of
+// the state represents those steps. The runner of a long run does not keep its history, and
+// computes the same digest.
 func (l lists) fillResume(p *domain.Preview, settled []domain.PreviewStep, history uint64) {
 	answered := l.keep
 	l.keep = append(settled, answered...)
@@ -63,8 +63,7 @@ func seal(sealed domain.Preview) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// touches reports whether running a node with this effect touches the world
-// outside.
+// touches reports whether a node with this effect can have side effects in other systems.
 func touches(e walk.Effect) bool {
 	return e == walk.EffectIdempotent || e == walk.EffectUnsafe
 }
@@ -98,8 +97,7 @@ func (v *View) outlook(p *runstate.Compiled, s *runstate.State, seen map[string]
 	items := map[walk.VisitKey][]int{}
 	left := v.Env.Unattended(v.Run) && !v.Env.Executes(v.Run.ID)
 	doubtful := func(w *runstate.Step) bool {
-		// What the process that ran it left in flight is settled when the run is
-		// loaded, before anything else.
+		// Steps that another process left in flight are settled first when the run is loaded.
 		return w.Phase == runstate.PhaseInDoubt && w.Resolution == nil || left && w.InFlight() && v.Env.LostOutcome(p.Program, w,
 			s.Cancelled) == runstate.OutcomeInDoubt
 	}
@@ -166,7 +164,7 @@ func (v *View) outlook(p *runstate.Compiled, s *runstate.State, seen map[string]
 			next(j)
 		}
 	}
-	ahead, some := map[int]string{}, map[int]map[string][]int{} // why what has not opened yet, or items of it, has a result
+	ahead, some := map[int]string{}, map[int]map[string][]int{} // the reasons why unopened steps or items have a result
 	for k, d := range s.Doubts {
 		switch {
 		case d.Resolution == nil || d.Resolution.Given == "" || p.Nodes[k.Node].OnCycle:
@@ -255,8 +253,8 @@ func (v *View) seen() map[string]int {
 	return seen
 }
 
-// ran counts how often each node began to run. What was cancelled before its first
-// attempt did not.
+// ran counts how often each node started. A step that was cancelled before its first attempt does
+// not count.
 func ran(journal []domain.Entry) map[string]int {
 	seen := map[string]int{}
 	for i := range journal {

@@ -68,7 +68,8 @@ func (s *State) answered(w *Step, e *domain.Entry, action string) {
 	if w.Answers == nil {
 		w.Answers = map[int]ConsentAnswer{}
 	}
-	w.Answers[c.Substep] = ConsentAnswer{Digest: c.Digest, Approved: action == ActionApproved, ChangesRequested: action == ActionChangesRequested,
+	w.Answers[c.Substep] = ConsentAnswer{
+		Digest: c.Digest, Approved: action == ActionApproved, ChangesRequested: action == ActionChangesRequested,
 		Expired: action == ActionExpired, By: e.Actor, Comment: e.Reason}
 	w.Consent = nil
 	s.move(w, PhaseReady)

@@ -28,8 +28,8 @@ type Models interface {
 // Box is the tools of an installation, whose MCP servers it runs until it is
 // closed. It is safe for concurrent use.
 type Box struct {
-	// Models are the agents and providers of the same installation; nil: none. It
-	// is set before the box is used.
+	// Models are the agents and providers of the same server, or nil. Set it before the first use
+	// of the box.
 	Models Models
 	// Calls is how the calls of tools, agents and providers went, and which of them
 	// operators have disabled.
@@ -43,25 +43,26 @@ type Box struct {
 	host  *mcp.Host // nil: no servers are configured
 	mask  func([]byte) []byte
 	pins  mcp.Pins
-	keeps bool // what people change is kept; else nothing can be disabled
+	keeps bool // stores the changes of people; nil: nothing can be disabled
 }
 
-// BoxOptions configure a [Box]; the zero value is for looking only.
+// BoxOptions configure a [Box]. A box with the zero value only lists tools.
 type BoxOptions struct {
 	Tools   Config
 	Servers map[string]mcp.Server
-	// Guard holds what no tool may reach; nil: nothing beyond the built-in rules.
+	// Guard protects files and listeners from all tools. If it is nil, only the built-in rules
+	// apply.
 	Guard *Guard
 	// Before is the box of the previous configuration. Call statistics, disabled tools, and
 	// circuits are kept, and unchanged MCP servers keep running. Nil means none.
 	Before *Box
-	// Pins keeps accepted definitions; nil: for the life of the box, and nothing that
-	// people change is kept.
+	// Pins stores accepted definitions. If it is nil, the box keeps them in memory, and changes of
+	// people are not stored.
 	Pins    mcp.Pins
 	PidFile string
-	Idle    bool                // no server is started: what was accepted before is all there is
+	Idle    bool                // start no server: list only the accepted definitions
 	Logger  *slog.Logger        // nil: nothing is logged
-	Mask    func([]byte) []byte // takes secrets out of a text; nil: there are none
+	Mask    func([]byte) []byte // removes secrets from a text; nil: there are none
 	Version string              // of kairosd, sent to servers
 }
 
@@ -211,8 +212,8 @@ func (t *Box) Tools(context.Context) ([]domain.ToolInfo, error) {
 	return list, nil
 }
 
-// Host is whom a call of a tool goes to, as its circuit is named; empty: it has one
-// circuit, or the arguments do not say.
+// Host returns the target of a call, in the form that names its circuit. It is empty if the tool
+// has one circuit, or if the arguments have no target.
 func (t *Box) Host(name string, args any) string { return t.set.Host(name, args) }
 
 func changeOf(c *mcp.Change) *domain.ToolChange {
@@ -269,9 +270,9 @@ func (t *Box) ToolServers(context.Context) ([]domain.ToolServer, error) {
 	return list, nil
 }
 
-// AcceptTool takes the definition that an MCP server offers now for the accepted
-// one, if it is the one with the digest (empty: whatever it is). What is accepted and
-// the record of it are one transaction. A definition that has not changed stays as it is.
+// AcceptTool accepts the definition that an MCP server offers now, if it has the digest (empty:
+// any). The accepted definition and its audit record are one transaction. An unchanged definition
+// stays accepted.
 func (t *Box) AcceptTool(ctx context.Context, keep Recorder, name, digest, reason string) error {
 	if t.host == nil {
 		return domain.Errorf(domain.CodeNotFound, "no MCP server offers %q", name)
@@ -387,7 +388,7 @@ var errUnchanged = errors.New("it is so already")
 
 func kindOf(kind string) string { return strings.TrimSuffix(kind, ":") }
 
-// changeable refuses what is not there, and changes that nothing would store.
+// changeable refuses unknown names, and changes that cannot be stored.
 func (t *Box) changeable(kind, name string, known bool) error {
 	switch {
 	case !known:

@@ -9,8 +9,8 @@ import (
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 )
 
-// Builtin makes the set of built-in tools. The guard, which may be
-// nil, holds what no tool may reach whatever the configuration allows.
+// Builtin returns the built-in tools. The guard, which may be nil, protects files and listeners
+// whatever the configuration allows.
 func Builtin(c Config, guard *Guard) (*Set, error) {
 	c, err := c.withDefaults()
 	if err != nil {
@@ -75,7 +75,7 @@ func (f *function) Call(ctx context.Context, call llm.ToolCall) (any, error) {
 	return f.call(ctx, args, call)
 }
 
-// arguments reads arguments that fit their schema; what is absent is zero.
+// arguments reads arguments that match their schema. A missing argument is zero.
 type arguments map[string]any
 
 func (a arguments) text(name string) string { s, _ := a[name].(string); return s }

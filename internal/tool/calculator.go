@@ -148,7 +148,7 @@ func (f *formula) next() {
 
 func isWord(r rune) bool { return r == '_' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' }
 
-// numberLength is the length of a literal; what is malformed is caught later.
+// numberLength is the length of a literal. A malformed literal is detected later.
 func numberLength(s string) int {
 	i := 0
 	for i < len(s) && ('0' <= s[i] && s[i] <= '9' || s[i] == '.') {

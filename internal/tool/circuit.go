@@ -21,7 +21,7 @@ type Reach int
 const (
 	ReachesNone  Reach = iota // it computes, or works on this machine only: no circuit
 	ReachesOne                // all calls go to the same: one circuit
-	ReachesHosts              // the arguments say to whom: one circuit for each
+	ReachesHosts              // each target in the arguments has its own circuit
 )
 
 func reachOf(t llm.Tool, spec llm.ToolSpec) Reach {
@@ -40,8 +40,8 @@ func (s *Set) Reach(name string) Reach {
 	return r.reach
 }
 
-// Host is whom a call with these arguments goes to, as its circuit is named; empty:
-// the tool has one circuit, or the arguments do not say.
+// Host returns the target of a call with these arguments, in the form that names its circuit. It is
+// empty if the tool has one circuit, or if the arguments have no target.
 func (s *Set) Host(name string, args any) string {
 	r, _ := s.lookup(name)
 	if r.reach != ReachesHosts {
@@ -56,7 +56,7 @@ func (s *Set) Breaker(name string) circuit.Settings { return lookup(s.breakers, 
 // CodeCircuitOpen is the failure of a call that a circuit refused: it was not made.
 const CodeCircuitOpen = "tool_circuit_open"
 
-// enter asks the circuit of a call whether it may be made.
+// enter checks whether the circuit of a call permits it.
 func (s *Set) enter(r registered, name string, args any) (circuit.Pass, error) {
 	id, what := circuit.ID{Subject: activity.Tool + name}, "the tool "+name
 	switch r.reach {
@@ -106,8 +106,8 @@ var (
 	upCodes = map[string]bool{CodeTooLarge: true, "not_json": true, "redirects": true, "mcp.tool": true}
 )
 
-// judge decides what the result of a call means for the circuit. A rejected request or an unusable
-// answer comes from a working system.
+// judge returns the meaning of a result for the circuit. A rejected request or an unusable answer
+// comes from a working system.
 func judge(ctx context.Context, err error, took, patience time.Duration) circuit.Verdict {
 	if err == nil {
 		return circuit.Well

@@ -10,10 +10,9 @@ import (
 	"github.com/kairosd/kairosd/internal/circuit"
 )
 
-// Config is the `tools` section of the configuration. Its zero value offers
-// every tool that touches nothing outside: http reaches public addresses only,
-// the file and database tools reach nothing until they are given roots and
-// databases, and exec does not exist.
+// Config is the `tools` section of the configuration. Its zero value offers every tool without
+// access to the machine: http reaches only public addresses, the file and database tools have no
+// roots and databases, and exec is disabled.
 type Config struct {
 	HTTP  HTTPConfig  `yaml:"http" json:"http"`
 	Files FilesConfig `yaml:"files" json:"files"`
@@ -39,8 +38,8 @@ type HTTPConfig struct {
 	Timeout time.Duration `yaml:"timeout" json:"timeout"`
 	// MaxBytes bounds a response body after decompression. Default 4 MiB.
 	MaxBytes int64 `yaml:"max_bytes" json:"max_bytes"`
-	// MaxRedirects bounds what a call may ask for. Default 5; calls follow none
-	// unless they ask.
+	// MaxRedirects limits the redirects that a call may request. Default 5. Calls follow none
+	// unless they request it.
 	MaxRedirects int `yaml:"max_redirects" json:"max_redirects"`
 	// CAFiles holds PEM files of further certificate authorities.
 	CAFiles []string `yaml:"ca_files" json:"ca_files"`
@@ -98,8 +97,8 @@ type ExecConfig struct {
 	MaxMemory int64 `yaml:"max_memory" json:"max_memory"`
 	// MaxProcesses bounds how many they are. Default 64.
 	MaxProcesses int `yaml:"max_processes" json:"max_processes"`
-	// MaxDisk bounds what is in the directory of a call, in bytes; it does not
-	// apply to Dir. Default 256 MiB.
+	// MaxDisk limits the size of the directory of a call, in bytes. It does not apply to Dir.
+	// Default 256 MiB.
 	MaxDisk int64 `yaml:"max_disk" json:"max_disk"`
 }
 
@@ -110,7 +109,7 @@ const (
 	maxSQLBytes = 4 << 20
 )
 
-// withDefaults fills in what is zero and refuses what makes no sense.
+// withDefaults sets missing values and refuses invalid ones.
 func (c Config) withDefaults() (Config, error) {
 	c.HTTP.Timeout = cmp.Or(c.HTTP.Timeout, 30*time.Second)
 	c.HTTP.MaxBytes = cmp.Or(c.HTTP.MaxBytes, maxBody)

@@ -256,8 +256,8 @@ func ungroup(cell, separator string) string {
 	return strings.Join(groups, "") + fraction
 }
 
-// value is what a cell is in the result: a number where the column is one, or
-// where the cell is exactly a plain number (007 stays text).
+// value is a cell in the result: a number if the column is numeric or the cell is exactly a plain
+// number, otherwise text (007 stays text).
 func (t *table) value(column, cell string) any {
 	switch t.types[column] {
 	case "text":

@@ -21,8 +21,8 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
-// execTool runs commands of an allow-list: argv only, no shell (M01, M02), in a
-// clean environment (M03) and a process group of its own (M04).
+// execTool runs commands of an allow-list: argv only, no shell (M01, M02), in a clean environment
+// (M03) and its own process group (M04).
 type execTool struct {
 	config ExecConfig
 	// allowed are the executables by path, as they were when kairosd started: a
@@ -180,7 +180,7 @@ func (t *execTool) run(ctx context.Context, args arguments, call llm.ToolCall) (
 	err = cmd.Wait()
 	unwatch()
 	watcher.Wait()
-	// Whatever it left running goes with it.
+	// Processes that it left running are ended, too.
 	if kill := endGroup(cmd.Process.Pid); kill != nil {
 		call.Log("warn", fmt.Sprintf("processes of %s could not be ended: %s", path, kill))
 	}
@@ -203,8 +203,8 @@ func (t *execTool) run(ctx context.Context, args arguments, call llm.ToolCall) (
 	return t.result(args, cmd, err, stdout, stderr)
 }
 
-// argv builds the argument list: options as they are, then operands. For a command that supports
-// `--`, it separates them. For another command, it rejects data that looks like an option.
+// argv builds the argument list: options first, then operands. For a command that supports `--`, it
+// separates them. For another command, it rejects data that looks like an option.
 func (t *execTool) argv(path string, args arguments) ([]string, error) {
 	for _, name := range []string{"args", "operands"} {
 		list := args.texts(name)
@@ -289,7 +289,7 @@ func (t *execTool) environment(key string) []string {
 	return append(env, "KAIROS_IDEMPOTENCY_KEY="+key)
 }
 
-// capped keeps the beginning of what is written and reports when it is too much.
+// capped keeps the start of the written data, and reports when the limit is exceeded.
 type capped struct {
 	mu   sync.Mutex
 	b    bytes.Buffer

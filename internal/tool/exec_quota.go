@@ -16,12 +16,12 @@ import (
 // CodeQuota: a command used more than it may (M06).
 const CodeQuota = "quota"
 
-// quotaEvery is how often a command is looked at: what it may grow by in between
-// is the price of not needing control groups, which an unprivileged service does
-// not have everywhere.
+// quotaEvery is the interval of the quota checks. A command may exceed its quota between two
+// checks. Control groups would prevent this, but an unprivileged service cannot use them
+// everywhere.
 const quotaEvery = 50 * time.Millisecond
 
-// usage is what a process group holds at one moment.
+// usage is the current use of resources by a process group.
 type usage struct {
 	processes int
 	memory    int64 // resident, in bytes
@@ -32,8 +32,8 @@ type overQuota struct{ what message.Message }
 
 func (o *overQuota) Error() string { return o.what.String() }
 
-// watch looks at a command's process group until ctx ends, and ends it by tooMuch
-// when it is beyond a quota. own is a directory that is only the command's.
+// watch checks a command's process group until ctx ends. If the group exceeds a quota, watch ends
+// it with tooMuch. own is a directory that only this command uses.
 func (t *execTool) watch(ctx context.Context, group int, own string, tooMuch context.CancelCauseFunc) {
 	tick := time.NewTicker(quotaEvery)
 	defer tick.Stop()
@@ -62,7 +62,7 @@ func (t *execTool) watch(ctx context.Context, group int, own string, tooMuch con
 	}
 }
 
-// size adds up a directory; what disappears meanwhile counts nothing.
+// size returns the total size of a directory. Files that disappear during the walk do not count.
 func size(dir string) int64 {
 	var sum int64
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {

@@ -18,7 +18,7 @@ var execCapabilities = map[string]uint{"CAP_CHOWN": 0, "CAP_KILL": 5, "CAP_SETGI
 type execUser struct{ uid, gid uint32 }
 
 // newExecUser finds a user of this machine. It rejects root and kairosd's own user, who can read
-// everything, and fails if kairosd may not change the user.
+// everything. It fails if kairosd may not change the user.
 func newExecUser(name string) (*execUser, error) {
 	if name == "" {
 		return nil, nil

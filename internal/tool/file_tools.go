@@ -140,7 +140,7 @@ func writeInto(root *os.Root, inside string, content []byte) (err error) {
 	defer func() {
 		if err != nil {
 			_ = file.Close()           // the first error is the one to report
-			_ = root.Remove(temporary) // and a file left behind does no harm
+			_ = root.Remove(temporary) // a file left on disk is harmless
 		}
 	}()
 	if _, err := file.Write(content); err != nil {

@@ -12,10 +12,9 @@ import (
 	"syscall"
 )
 
-// Guard holds what no tool may reach whatever the configuration allows:
-// kairosd's own listeners, and its data, configuration, key and socket files.
-// It may change while tools run: listeners are known only once
-// they listen.
+// Guard protects kairosd's own listeners, and its data, configuration, key, and socket files from
+// all tools. It may change while tools run, because the addresses of listeners are known only after
+// the start.
 type Guard struct {
 	mu        sync.RWMutex
 	listeners []netip.AddrPort
@@ -42,7 +41,7 @@ func (g *Guard) Files(paths ...string) {
 	g.add(paths)
 }
 
-// add is Files for who holds the lock.
+// add is Files for callers that hold the lock.
 func (g *Guard) add(paths []string) {
 	for _, p := range paths {
 		if abs, err := filepath.Abs(p); err == nil {
@@ -144,8 +143,7 @@ func resolve(path string) (real, missing string) {
 	}
 }
 
-// samePath compares by inode what exists, and by name within one directory what
-// does not.
+// samePath compares existing files by inode, and others by name within one directory.
 func samePath(a, b string) bool {
 	if a == b {
 		return true
@@ -185,8 +183,8 @@ func (g *Guard) protectsFile(info os.FileInfo) bool {
 	})
 }
 
-// holds reports whether a directory holds a file, under whatever name. What
-// cannot be looked at counts as the file.
+// holds reports whether a directory contains a file, under any name. If the directory cannot be
+// read, it returns true.
 func holds(dir string, info os.FileInfo) bool {
 	found := false
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

@@ -76,7 +76,7 @@ func newHTTP(c HTTPConfig, guard *Guard) (*httpTool, error) {
 		Transport: &http.Transport{
 			Proxy: nil, DialContext: dial, TLSClientConfig: tlsConfig, ForceAttemptHTTP2: true,
 			TLSHandshakeTimeout: 10 * time.Second, MaxResponseHeaderBytes: 256 << 10,
-			// With kept connections, the transport repeats requests that carry an Idempotency-Key.
+			// With kept connections, the transport repeats requests that have an Idempotency-Key.
 			// The engine decides about retries.
 			DisableKeepAlives: true,
 		},
@@ -161,8 +161,7 @@ func httpEffect(args any) walk.Effect {
 	return walk.EffectUnsafe
 }
 
-// httpHost is whom a request goes to first: the host, with its port unless that is
-// the one of https.
+// httpHost returns the first target of a request: the host, with its port unless that is 443.
 func httpHost(args any) string {
 	m, ok := args.(map[string]any)
 	if !ok {
@@ -227,8 +226,7 @@ func (h *httpTool) control(network, address string, _ syscall.RawConn) error {
 
 type redirectsKey struct{}
 
-// redirect follows as many redirects as the call asks for; every hop goes
-// through the same checks (M10).
+// redirect follows as many redirects as the call requests. Every hop passes the same checks (M10).
 func (h *httpTool) redirect(req *http.Request, via []*http.Request) error {
 	limit, _ := req.Context().Value(redirectsKey{}).(int)
 	if limit == 0 {

@@ -27,12 +27,11 @@ func Stricter(a, b Permission) Permission {
 	return a
 }
 
-// Valid reports whether p is allow, ask or deny.
+// Valid reports whether p is allow, ask, or deny.
 func (p Permission) Valid() bool { return p == Allow || p == Ask || p == Deny }
 
-// Permissions say for tools by name whether they may be called. Besides names,
-// `server.*` speaks of all tools of an MCP server and `*` of all tools; the most
-// exact entry counts.
+// Permissions maps names of tools to their permissions. `server.*` stands for all tools of an MCP
+// server, and `*` for all tools. The most specific entry applies.
 type Permissions map[string]Permission
 
 // Of returns the permission of a tool, or "" if there is none.

@@ -122,8 +122,7 @@ func (s *Set) PermissionIn(plan, name string, agent Permissions) Permission {
 	return Resolve(s.permissions.Of(name), s.plans[plan].Of(name), agent.Of(name))
 }
 
-// Effect is what a call with these arguments may do; an unknown tool is taken
-// to be unsafe.
+// Effect returns the side-effect class of a call with these arguments. An unknown tool is unsafe.
 func (s *Set) Effect(name string, input any) walk.Effect {
 	r, ok := s.lookup(name)
 	if !ok {
@@ -177,7 +176,7 @@ func Arguments(input any) any {
 
 // Call runs a tool. It parses arguments as [Arguments] does, validates them against the tool's
 // schema, and reports all problems. It does not call a denied tool. The caller must obtain the
-// approval for a tool with permission ask. Errors are *walk.Failure.
+// approval for a tool with the permission ask. Errors are *walk.Failure.
 func (s *Set) Call(ctx context.Context, name string, call llm.ToolCall) (any, error) {
 	r, ok := s.lookup(name)
 	if !ok {
