@@ -35,7 +35,7 @@ func TestThePageAfterAnActSaysWhatWasDone(t *testing.T) {
 	if p := change(`value="role"`, "role", "role", "author"); p.Code != http.StatusSeeOther || p.Location != page {
 		t.Fatalf("%d %s", p.Code, p.Location)
 	}
-	webtest.HasTexts(t, b.Get(page), http.StatusOK, said, "The role is changed; all their logins have ended.")
+	webtest.HasTexts(t, b.Get(page), http.StatusOK, said, "Role changed. All sessions of the user have ended.")
 	if p := b.Get(page); strings.Contains(p.Body, said) {
 		t.Error("it is said again")
 	}
@@ -86,7 +86,7 @@ func TestActsOfLevelTwoWantAReason(t *testing.T) {
 	f = b.Get(try).Hidden()
 	f.Set("input", `{"method": "POST", "url": "http://127.0.0.1:1/pay"}`)
 	checked := b.Post(try, f)
-	webtest.HasTexts(t, checked, http.StatusOK, `name="reason"`, "stays done")
+	webtest.HasTexts(t, checked, http.StatusOK, `name="reason"`, "It cannot be undone")
 	act := checked.Hidden()
 	act.Set("input", f.Get("input"))
 	act.Set("do", "run")

@@ -44,7 +44,7 @@ func TestAFailedPageGivesDetailsToSend(t *testing.T) {
 	if rec.Code != http.StatusInternalServerError {
 		t.Fatalf("%d %s", rec.Code, text)
 	}
-	for _, want := range []string{"Runs go on, and the other pages work.", "Copy details", "kairosd 1.2.3", "GET /plans"} {
+	for _, want := range []string{"Runs continue, and the other pages work.", "Copy details", "kairosd 1.2.3", "GET /plans"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q: %s", want, text)
 		}
@@ -62,9 +62,9 @@ func TestErrorsExplainThemselvesInTheReadersLanguage(t *testing.T) {
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
 	for path, want := range map[string][]string{
-		"/plans/nothing": {"No encontrado", "En esta dirección no hay nada, o ya no lo hay.",
+		"/plans/nothing": {"No encontrado", "No hay ninguna página en esta dirección.",
 			`lang="en">Plan &#34;nothing&#34; not found`},
-		"/nothing":              {"No encontrado", "En esta dirección no hay nada, o ya no lo hay."},
+		"/nothing":              {"No encontrado", "No hay ninguna página en esta dirección."},
 		"/runs/06gzz0000000000": {"No encontrado", "No hay ninguna ejecución 06gzz0000000000."},
 		"/runs?q=statsu:failed": {"No hay ningún filtro «statsu»", "¿quería decir status:failed?"},
 	} {

@@ -26,7 +26,8 @@ func FuzzHTTP(f *testing.F) {
 	host := strings.TrimPrefix(site.URL, "http://")
 	for _, s := range []string{"GET / HTTP/1.1\r\nHost: HOST\r\n\r\n",
 		"GET /runs?q=status%3Afailed HTTP/1.1\r\nHost: HOST\r\nCookie: COOKIE\r\n\r\n",
-		"POST /runs HTTP/1.1\r\nHost: HOST\r\nCookie: COOKIE\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 9\r\n\r\ncsrf=x&a=",
+		"POST /runs HTTP/1.1\r\nHost: HOST\r\nCookie: COOKIE\r\nContent-Type: application/x-www-form-urlencoded\r\n" +
+			"Content-Length: 9\r\n\r\ncsrf=x&a=",
 		"POST /api/v1/runs HTTP/1.1\r\nHost: HOST\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"a\":\r\n0\r\n\r\n",
 		"GET http://other/ HTTP/1.1\r\nHost: other\r\n\r\n", "OPTIONS * HTTP/1.1\r\nHost: HOST\r\n\r\n",
 		"GET /../../etc/passwd HTTP/1.0\r\n\r\n", "GET /%2e%2e/ HTTP/1.1\r\nHost: HOST\r\nHost: HOST\r\n\r\n",

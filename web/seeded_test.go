@@ -22,9 +22,14 @@ var unseeded = map[string]string{
 	"/me/sessions": elsewhere, "/runs/:run/nodes/:node/resolve": elsewhere,
 	"/plans/check": "the editor of /plans/new by another name", "/settings": elsewhere,
 	"/live": "a stream", "/runs/changes": aFragment, "/runs/suggest": aFragment, "/audit/suggest": aFragment, "/find/suggest": aFragment,
-	"/runs.csv": aFile, "/audit.jsonl": aFile, "/runs/:run/graph.svg": aFile, "/runs/:run/log.txt": aFile, "/runs/:run/log.jsonl": aFile, "/runs/:run/log": elsewhere, "/runs/:run/state": elsewhere, "/runs/:run/state/:cp": elsewhere, "/plans/:plan/versions": elsewhere, "/plans/:plan/diff/:range": elsewhere, "/runs/:run/summary.md": aFile, "/runs/:run/raw/:seq/:part": aFile,
-	"/runs/:run/steps/:seq/raw/:part": aFile, "/plans/:plan/v/:number/graph.svg": aFile, "/plans/:plan/v/:number/source": aFile, "/static/:hash/:file": aFile, "/healthz": aFile, "/readyz": aFile,
-	"/agents/tools/:tool/accept": "a tool whose definition changed is needed", "/settings/tokens/:token": "it leads to the list", "/settings/tokens/:token/revoke": "a token is needed, whose id changes",
+	"/runs.csv": aFile, "/audit.jsonl": aFile, "/runs/:run/graph.svg": aFile, "/runs/:run/log.txt": aFile,
+	"/runs/:run/log.jsonl": aFile, "/runs/:run/log": elsewhere, "/runs/:run/state": elsewhere,
+	"/runs/:run/state/:cp": elsewhere, "/plans/:plan/versions": elsewhere, "/plans/:plan/diff/:range": elsewhere,
+	"/runs/:run/summary.md": aFile, "/runs/:run/raw/:seq/:part": aFile,
+	"/runs/:run/steps/:seq/raw/:part": aFile, "/plans/:plan/v/:number/graph.svg": aFile, "/plans/:plan/v/:number/source": aFile,
+	"/static/:hash/:file": aFile, "/healthz": aFile, "/readyz": aFile,
+	"/agents/tools/:tool/accept": "a tool whose definition changed is needed",
+	"/settings/tokens/:token":    "it leads to the list", "/settings/tokens/:token/revoke": "a token is needed, whose id changes",
 	"/docs/img/:picture": aFile, "/agents/spend.csv": aFile, "/memory/forget": "a session that remembers is needed",
 }
 

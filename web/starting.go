@@ -96,7 +96,7 @@ func (s *Server) startingPage(c echo.Context, p domain.Startup) error {
 	v.Stage = r.t("kairosd is starting: %s", r.stage(p))
 	v.Title = v.Stage
 	v.Began = r.Began
-	v.For = r.t("It has been at it for %s.", took(s.now().Sub(p.Since)))
+	v.For = r.t("Running for %s.", took(s.now().Sub(p.Since)))
 	if p.Percent >= 0 {
 		v.Done = fmt.Sprintf("%d%%", min(p.Percent, 100))
 	}
@@ -108,7 +108,7 @@ func (s *Server) startingPage(c echo.Context, p domain.Startup) error {
 
 var stageWords = map[domain.StartStage]string{
 	domain.StartOpening:    locale.Mark("opening the database"),
-	domain.StartChecking:   locale.Mark("examining the database before its upgrade"),
+	domain.StartChecking:   locale.Mark("checking the database before its upgrade"),
 	domain.StartEncrypting: locale.Mark("encrypting what is kept of the database from before"),
 	domain.StartCopying:    locale.Mark("copying the database"),
 	domain.StartVerifying:  locale.Mark("verifying the upgraded database"),

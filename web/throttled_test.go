@@ -40,7 +40,7 @@ func TestAThrottledBrowserIsToldHowLongToWait(t *testing.T) {
 	for range 5 {
 		webtest.HasTexts(t, login("en"), http.StatusUnprocessableEntity)
 	}
-	waits(login("en"), "1", `Too many tries\. Try again in 1 second, at \d\d:\d\d:\d\d\.`)
+	waits(login("en"), "1", `Too many attempts\. Try again in 1 second, at \d\d:\d\d:\d\d\.`)
 	ahead.Store(int64(time.Second))
 	webtest.HasTexts(t, login("en"), http.StatusUnprocessableEntity, "Wrong name or password")
 	waits(login("es"), "2", `Demasiados intentos\. Vuelva a intentarlo en 2 segundos, a las \d\d:\d\d:\d\d\.`)
@@ -48,7 +48,7 @@ func TestAThrottledBrowserIsToldHowLongToWait(t *testing.T) {
 	// between its sentences.
 	stretched := webtest.Request(t, http.MethodPost, site.URL+"/login", "csrf=anonymous&name=nobody&password=wrong", "Cookie", "lang=en-XA",
 		"Origin", site.URL, "Sec-Fetch-Site", "same-origin", "Content-Type", "application/x-www-form-urlencoded")
-	waits(site.Browser(t).Do(stretched), "2", `Too many tries\. Try again in 2 seconds, at \d\d:\d\d:\d\d\. ·+`)
+	waits(site.Browser(t).Do(stretched), "2", `Too many attempts\. Try again in 2 seconds, at \d\d:\d\d:\d\d\. ·+`)
 	ahead.Store(int64(2500 * time.Millisecond))
 	waits(login("en"), "1", `Try again in 1 second, at`)
 	change := func() webtest.Page {
@@ -63,7 +63,7 @@ func TestAThrottledBrowserIsToldHowLongToWait(t *testing.T) {
 		webtest.HasTexts(t, change(), http.StatusUnprocessableEntity)
 	}
 	p := change()
-	waits(p, "1", `Too many tries\. Try again in 1 second, at`)
+	waits(p, "1", `Too many attempts\. Try again in 1 second, at`)
 	webtest.HasTexts(t, p, http.StatusTooManyRequests, `name="again"`) // the form is still there
 }
 
@@ -83,7 +83,7 @@ func TestAnErrorPageSaysWhenToAskAgain(t *testing.T) {
 	page := b.Get("/system")
 	part := b.Do(webtest.Request(t, http.MethodGet, site.URL+"/system", "", "HX-Request", "true", "HX-Target", "main"))
 	for _, p := range []webtest.Page{page, part} {
-		webtest.HasTexts(t, p, http.StatusTooManyRequests, "Too many tries", "Try again in 3 minutes, at ")
+		webtest.HasTexts(t, p, http.StatusTooManyRequests, "Too many attempts", "Try again in 3 minutes, at ")
 		if p.Header.Get("Retry-After") != "150" {
 			t.Errorf("Retry-After is %q", p.Header.Get("Retry-After"))
 		}

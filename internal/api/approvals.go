@@ -28,7 +28,7 @@ func (h approvalHandler) routes(a *API) {
 	mount(a, huma.Operation{OperationID: "get-approval", Method: http.MethodGet, Path: "/approvals/{id}", Tags: tags,
 		Summary: "Get an approval request"}, h.getApproval)
 	mount(a, huma.Operation{OperationID: "decide-approval", Method: http.MethodPost, Path: "/approvals/{id}/decide", Tags: tags,
-		Summary: "Answer an approval request"}, h.decide)
+		Summary: "Decide an approval request"}, h.decide)
 	mount(a, huma.Operation{OperationID: "assign-approval", Method: http.MethodPost, Path: "/approvals/{id}/assign", Tags: tags,
 		Summary: "Assign an approval request"}, h.assign)
 	mount(a, huma.Operation{OperationID: "forecast-approval", Method: http.MethodGet, Path: "/approvals/{id}/forecast", Tags: tags,

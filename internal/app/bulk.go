@@ -140,7 +140,7 @@ func (k *kernel) resumeAt(ctx context.Context, by domain.Actor, at time.Time, r 
 	}
 	if !at.After(k.now()) {
 		return nil, domain.Errorf(domain.CodeInvalid, "%s is past", at.UTC().Format(time.RFC3339)).
-			Suggest("resume the run now, or give a time to come")
+			Suggest("resume the run now, or enter a time in the future")
 	}
 	r.Action, r.NotBefore = domain.ActionResume, at
 	b, items, err := k.bulk.Prepare(ctx, by, r)

@@ -34,7 +34,7 @@ var limits = []limit{
 	{"identical calls of one step", "3", "internal/conversation", "maxIdenticalCalls = 3"},
 	{"handoffs of one step", "20", "internal/handler", "maxHandoffs = 20"},
 	{"size of an answer", "4 MiB", "internal/model", "maxBody = 4 << 20"},
-	{"wait for the first byte of an answer", "5 minutes", "internal/model", "patience{first: 5 * time.Minute"},
+	{"wait for the first byte of an answer", "5 minutes", "internal/model", "timeouts{first: 5 * time.Minute"},
 	{"wait for the next byte", "1 minute", "internal/model", "idle: time.Minute"},
 	{"duration of a model call", "30 minutes", "internal/model", "total: 30 * time.Minute"},
 	{"request text that an agent reads", "8,000 characters", "internal/handler", "maxRequest = 8000"},

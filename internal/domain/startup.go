@@ -11,7 +11,7 @@ type StartStage string
 // Stages of a start, in order. Stages of an upgrade occur only if the database has an older schema.
 const (
 	StartOpening    StartStage = "opening the database"
-	StartChecking   StartStage = "examining the database before its upgrade"
+	StartChecking   StartStage = "checking the database before its upgrade"
 	StartEncrypting StartStage = "encrypting what is kept of the database from before"
 	StartCopying    StartStage = "copying the database"
 	StartMigrating  StartStage = "migration"

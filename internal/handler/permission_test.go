@@ -110,7 +110,8 @@ func (d *approvalFixture) answer(p domain.Approval, yes bool, comment string) do
 func TestAToolThatRequiresApproval(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
-	d := newApprovalFixture(t, tool.Config{Files: tool.FilesConfig{Roots: []string{root}}, Permissions: tool.Permissions{"write_file": tool.Ask}}, nil)
+	d := newApprovalFixture(t, tool.Config{Files: tool.FilesConfig{Roots: []string{root}},
+		Permissions: tool.Permissions{"write_file": tool.Ask}}, nil)
 	const plan = `
 nodes:
   save: {type: write_file, input: {path: note.txt, content: "${input}"}}

@@ -303,7 +303,8 @@ func TestSupervisorNodeIntegration(t *testing.T) {
 			t.Errorf("%d events show the supervisor", seen)
 		}
 	})
-	models, err := handler.NewModels(handler.Config{Providers: map[string]llm.Provider{"script": scriptedTeam()}, DefaultProvider: "script"})
+	models, err := handler.NewModels(handler.Config{Providers: map[string]llm.Provider{"script": scriptedTeam()},
+		DefaultProvider: "script"})
 	if err != nil {
 		t.Fatal(err)
 	}

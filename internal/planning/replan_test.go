@@ -166,7 +166,8 @@ func TestReplanByModel(t *testing.T) {
 		t.Error(d)
 	}
 	// A non-idempotent agent that the configuration accepts needs no approval.
-	if out, err = replanner(t, &scriptedReply{answers: []string{two}}, "docs").Replan(t.Context(), asked(t, sequence, "b", "a")); err != nil ||
+	if out, err = replanner(t, &scriptedReply{answers: []string{two}}, "docs").Replan(t.Context(),
+		asked(t, sequence, "b", "a")); err != nil ||
 		len(out.Unsafe) != 0 {
 		t.Errorf("%v %v", out.Unsafe, err)
 	}

@@ -310,7 +310,8 @@ func (s *Supervisor) Decide(ctx context.Context, in Intent) (Decision, error) {
 // Route names the agent that answers without a plan, or none if a plan is needed.
 func (s *Supervisor) Route(in Intent) (Decision, error) {
 	d := Decision{Classification: s.classifier.Classify(in.Query)}
-	in.progress(domain.DraftNote{Phase: domain.PhaseUnderstanding, Who: string(d.Classification.Complexity), Text: d.Classification.Reasoning})
+	in.progress(domain.DraftNote{Phase: domain.PhaseUnderstanding, Who: string(d.Classification.Complexity),
+		Text: d.Classification.Reasoning})
 	if in.Agent != "" {
 		if !s.has(in.Agent) {
 			return d, &Error{Code: "unknown_agent", Message: fmt.Sprintf("no agent %q is configured", in.Agent), Suggestion: s.suggest()}
@@ -370,7 +371,7 @@ func (s *Supervisor) Make(ctx context.Context, in Intent, d Decision) (Decision,
 		direct := d.Classification.SuggestedAgents[0]
 		if in.may(direct) && (d.Classification.Complexity == Moderate || len(s.c.Skills) == 0) {
 			// No rule excludes a direct answer, and nothing can make a plan.
-			d.Agent, d.Reason = direct, "no rule plans it, and no model is configured to"
+			d.Agent, d.Reason = direct, "no planning rule matches, and no planning model is configured"
 			return d, nil
 		}
 		if refused == nil { // no skill at all

@@ -119,7 +119,8 @@ func (s *section) agents(c *ui.Context, p *CatalogPage) error {
 		own = own || !a.System && a.Name != "Assistant"
 	}
 	if !own {
-		p.Empty = "agents:\n  - id: writer\n    name: Writer\n    description: Writes texts.\n    system_prompt: You write.\n    tools: [http]\ndefault_agent: writer"
+		p.Empty = "agents:\n  - id: writer\n    name: Writer\n    description: Writes texts.\n    system_prompt: You write.\n" +
+			"    tools: [http]\ndefault_agent: writer"
 	}
 	return nil
 }
@@ -211,7 +212,8 @@ func (s *section) providers(c *ui.Context) (rows []ProviderRow, err error) {
 	return rows, err
 }
 
-const exampleProvider = "providers:\n  claude:\n    type: anthropic\n    model: NAME\n    api_key_file: /etc/kairos/key\ndefault_provider: claude"
+const exampleProvider = "providers:\n  claude:\n    type: anthropic\n    model: NAME\n    api_key_file: /etc/kairos/key\n" +
+	"default_provider: claude"
 
 // tools are the rows of the tools that are given.
 func (s *section) tools(c *ui.Context, list []domain.ToolInfo) (rows []ToolRow) {
@@ -261,7 +263,8 @@ func (s *section) toolCatalog(c *ui.Context, p *CatalogPage) error {
 	}
 	servers, err := s.App.Tools.Servers(c, c.Who.Actor())
 	if len(servers) == 0 && err == nil {
-		p.Empty = "mcp:\n  servers:\n    files:\n      command: [/opt/files-server]\n      allow: true\n    remote:\n      url: https://mcp.example.com"
+		p.Empty = "mcp:\n  servers:\n    files:\n      command: [/opt/files-server]\n      allow: true\n    remote:\n" +
+			"      url: https://mcp.example.com"
 	}
 	for _, v := range servers {
 		row := ServerRow{

@@ -87,7 +87,8 @@ func TestAProviderIsDisabled(t *testing.T) {
 	b := site.Browser(t).Login()
 	failed := site.Run(t, "talk", `"please break"`)
 	text := webtest.Words(b.Get("/agents/providers/script").Body)
-	for _, want := range []string{"1 call, 1 failed", "overloaded", domain.ShortID(failed.ID) + " answer", "Cost today", "Front desk", "The last response contained no limits"} {
+	for _, want := range []string{"1 call, 1 failed", "overloaded", domain.ShortID(failed.ID) + " answer", "Cost today",
+		"Front desk", "The last response contained no limits"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q:\n%s", want, text)
 		}

@@ -14,8 +14,8 @@ func (s *section) circuitRule(c *ui.Context, b domain.Breaker) string {
 	if b.Failures > 0 {
 		text = c.N(
 			b.Failures,
-			"It opens after %s failure of the other side, for %s at first.",
-			"It opens after %s failures in a row that say that the other side is down, for %s at first.",
+			"It opens after %s server failure, at first for %s.",
+			"It opens after %s server failures in a row, at first for %s.",
 			vital.Span(b.Cooldown.Duration()),
 		)
 	}

@@ -47,7 +47,8 @@ func TestAHostRestsAndAnOperatorEnablesIt(t *testing.T) {
 	site.Plan(t, fmt.Sprintf("id: push\nnodes:\n  send: {type: http, input: {url: %q}}\n", service.URL))
 	site.Plan(
 		t,
-		"id: ask\nnodes:\n  who: {type: approval, input: {message: go on?}}\n  send: {type: http, input: {url: \"http://127.0.0.1:9/\"}}\nedges: [{from: who, to: send}]\n",
+		"id: ask\nnodes:\n  who: {type: approval, input: {message: go on?}}\n"+
+			"  send: {type: http, input: {url: \"http://127.0.0.1:9/\"}}\nedges: [{from: who, to: send}]\n",
 	)
 	b := site.Browser(t).Login()
 	for range 5 {
@@ -63,7 +64,8 @@ func TestAHostRestsAndAnOperatorEnablesIt(t *testing.T) {
 	}
 	for path, wants := range map[string][]string{
 		"/agents/tools": {host + " circuit open half open in ", "Enable…"},
-		"/agents/tools/http": {"Circuits It opens after 5 failures in a row that say that the other side is down, for 30 s at first. Each host has its own.", host + " circuit open half open in ",
+		"/agents/tools/http": {"Circuits It opens after 5 server failures in a row, at first for 30 s. Each " +
+			"host has its own.", host + " circuit open half open in ",
 			"5 calls in a row have failed", "503 Service Unavailable", "Enable…", "Disable…"},
 	} {
 		body := b.Get(path).Body
@@ -117,7 +119,7 @@ func TestAHostRestsAndAnOperatorEnablesIt(t *testing.T) {
 	if p := b.Post("/agents/tools/http/enable", f); p.Code != http.StatusSeeOther {
 		t.Errorf("closed twice: %d", p.Code)
 	}
-	if text := webtest.Words(b.Get("/agents/tools/http").Body); !strings.Contains(text, "Closed: its calls are made.") {
+	if text := webtest.Words(b.Get("/agents/tools/http").Body); !strings.Contains(text, "Closed: calls go through.") {
 		t.Errorf("after it was closed: %s", text)
 	}
 	if _, err := site.Engine.Act(t.Context(), site.Admin, domain.ActionRequest{Action: domain.ActionResume, Run: refused.ID}); err != nil {
@@ -150,7 +152,7 @@ func TestTheCircuitOfAHostIsOpen(t *testing.T) {
 		t,
 		p,
 		http.StatusOK,
-		"Calls that these runs make are refused now",
+		"Calls by these runs are refused now",
 		"api.example (http)",
 		`<option value="http api.example" selected>`,
 	)
@@ -161,7 +163,7 @@ func TestTheCircuitOfAHostIsOpen(t *testing.T) {
 		t.Fatalf("an act that waits: %d %s", p.Code, webtest.Words(p.Body))
 	}
 	p = b.Get(p.Location)
-	webtest.HasTexts(t, p, http.StatusOK, "Waiting", "It goes on when calls are let through", "When it takes calls", "api.example (http)")
+	webtest.HasTexts(t, p, http.StatusOK, "Waiting", "It continues when calls go through", "When it takes calls", "api.example (http)")
 	webtest.Safe(t, "the act", p.Body)
 	if text := webtest.Words(b.Get("/system").Body); !strings.Contains(
 		text,

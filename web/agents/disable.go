@@ -102,7 +102,8 @@ func disablePage(c *ui.Context, of subject, code int, problem string) error {
 		Crumb: of.crumb, Back: of.page, Post: of.page + "/disable", Idem: kit.NewID(), Error: problem, Danger: true, NeedsReason: true,
 		Heading: c.T("Disable %s", kit.Visible(of.name)), Facts: of.facts,
 		Text: c.T(
-			"New calls are refused until it is enabled, also after a restart. Running calls finish. A refused call fails its step, unless the step is retried.",
+			"New calls are refused until it is enabled, also after a restart. Running calls finish. A refused call fails " +
+				"its step, unless the step is retried.",
 		),
 	}
 	if of.disabled != nil {
@@ -120,11 +121,11 @@ func (s disablePages) enablePage(c *ui.Context, of subject, code int, problem st
 		Heading: c.T(
 			"Enable %s",
 			kit.Visible(of.name),
-		), Text: c.T("Its calls are made again, and its circuit closes. Resume the runs that failed meanwhile."),
+		), Text: c.T("Calls go through again, and the circuit closes. Resume the runs that failed in the meantime."),
 	}
 	if host := strings.ToLower(strings.TrimSpace(c.Field("host"))); host != "" {
 		p.Host, p.Heading = host, c.T("Enable calls of %s", kit.Visible(host)+" ("+kit.Visible(of.name)+")")
-		p.Text = c.T("The circuit of this host closes. Resume the runs that failed meanwhile.")
+		p.Text = c.T("The circuit of this host closes. Resume the runs that failed in the meantime.")
 		of.circuits = slices.DeleteFunc(slices.Clone(of.circuits), func(k domain.Circuit) bool { return k.Part != host })
 	} else if of.disabled != nil {
 		p.Text = disabledText(c, of.disabled) + " " + p.Text
@@ -239,7 +240,7 @@ func disabled(c *ui.Context, of subject, reason string, err error) error {
 	case err == nil:
 		return c.To(of.page)
 	case code == domain.CodeInvalid && reason == "":
-		return disablePage(c, of, http.StatusUnprocessableEntity, c.T("Say why: it is kept in the audit log."))
+		return disablePage(c, of, http.StatusUnprocessableEntity, c.T("Enter a reason. The audit log keeps it."))
 	}
 	return err
 }

@@ -49,5 +49,5 @@ var done = []ui.Done{
 	{Name: "provider-disabled", Path: "/agents/providers/:provider/disable", Message: locale.Mark("Disabled. New calls are refused.")},
 	{Name: "provider-enabled", Path: "/agents/providers/:provider/enable", Message: locale.Mark("Enabled. Calls are made again.")},
 	{Name: "server-started", Path: "/agents/servers/:server/retry",
-		Message: locale.Mark("The server is started again: its state is below.")},
+		Message: locale.Mark("Server restarted. Its state is shown below.")},
 }

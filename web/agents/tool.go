@@ -190,7 +190,7 @@ func (s *section) plansWith(
 		}
 		for _, pl := range list.Items {
 			if seen++; seen > plansSearched {
-				return out, c.T("Only the %s plans that were changed last were looked through.", c.Number(plansSearched)), nil
+				return out, c.T("Only the %s most recently changed plans were searched.", c.Number(plansSearched)), nil
 			}
 			program, err := s.Engine.Program(ctx, pl.LatestHash)
 			if ctx.Err() != nil {
@@ -244,7 +244,7 @@ func (s toolPages) showAccept(c *ui.Context, code int, problem string) error {
 		Digest:   t.Change.Digest,
 		Error:    problem,
 		Accepted: value.Schema("was", c.T("Accepted"), was.Schema),
-		Offered:  value.Schema("is", c.T("Offered now"), is.Schema),
+		Offered:  value.Schema("is", c.T("Current"), is.Schema),
 	}
 	p.Same = p.Accepted.Text == p.Offered.Text
 	p.Looser = was.Effect == string(walk.EffectUnsafe) && is.Effect != was.Effect
@@ -278,7 +278,7 @@ func (s toolPages) acceptTool(c *ui.Context) error {
 		return domain.Errorf(domain.CodeInvalid, "the form does not say what was read").
 			Suggest("read the current description, and accept that")
 	case reason == "" && t.Change != nil:
-		return s.showAccept(c, http.StatusUnprocessableEntity, c.T("Say why: it is kept in the audit log."))
+		return s.showAccept(c, http.StatusUnprocessableEntity, c.T("Enter a reason. The audit log keeps it."))
 	}
 	_, err = s.App.Tools.Accept(c, app.ToolAcceptance{Meta: c.Meta(), Tool: t.Name, Digest: digest, Reason: reason})
 	if err == nil {
@@ -347,7 +347,7 @@ func (s toolPages) tryTool(c *ui.Context) error {
 		}
 		if len(problems) > 0 {
 			slices.Sort(problems)
-			return wrong(c.T("The arguments do not fit"), problems...)
+			return wrong(c.T("The arguments do not match the schema"), problems...)
 		}
 	}
 	raw, err := jsonvalue.Encode(args)
@@ -374,7 +374,7 @@ func (s toolPages) tryTool(c *ui.Context) error {
 	case c.Field("digest") != digest:
 		return check(http.StatusOK, c.T("The arguments have changed since they were checked. This is what would be called now."))
 	case changes && (reason == "" || len(reason) > ui.MaxReason):
-		return check(http.StatusUnprocessableEntity, c.T("Say why, in at most %d characters: the audit log keeps it.", ui.MaxReason))
+		return check(http.StatusUnprocessableEntity, c.T("Enter a reason of at most %d characters. The audit log keeps it.", ui.MaxReason))
 	}
 	plan, version, err := s.savePlanFor(c, t.Name)
 	if err != nil {
@@ -434,10 +434,10 @@ func (s toolPages) savePlanFor(c *ui.Context, tool string) (domain.Plan, domain.
 }
 
 var effectWords = map[string]string{
-	string(walk.EffectPure):       locale.Mark("The call computes something and touches nothing."),
+	string(walk.EffectPure):       locale.Mark("The call computes a result and has no side effects."),
 	string(walk.EffectRead):       locale.Mark("The call reads and changes nothing."),
-	string(walk.EffectIdempotent): locale.Mark("The call changes something outside; repeated with its key it happens once."),
-	string(walk.EffectUnsafe):     locale.Mark("The call may change something outside, and what it does stays done."),
+	string(walk.EffectIdempotent): locale.Mark("The call changes another system. Repeated with the same key, it takes effect once."),
+	string(walk.EffectUnsafe):     locale.Mark("The call may change another system. It cannot be undone."),
 }
 
 // retryServerPage asks before an MCP server is started again.
@@ -452,7 +452,7 @@ func (s toolPages) retryServerPage(c *ui.Context) error {
 		Crumb:   kit.Link{Text: c.T("Tools"), Href: back},
 		Heading: c.T("Start %s again", kit.Visible(server.Name)),
 		Text: c.T(
-			"Its command is run, or its address is called, at once; after that it has five restarts again.",
+			"kairosd runs its command or calls its address immediately, and allows five restarts again.",
 		),
 		Post: "/agents/servers/" + url.PathEscape(server.Name) + "/retry",
 		Back: back,
@@ -465,7 +465,7 @@ func (s toolPages) retryServerPage(c *ui.Context) error {
 		},
 	}
 	if server.State == "ready" {
-		p.Text = c.T("It runs: its tools are listed again, and nothing else happens.")
+		p.Text = c.T("The server is running. kairosd only lists its tools again.")
 	}
 	return c.Render(http.StatusOK, kit.Confirm(p))
 }

@@ -44,8 +44,8 @@ func TestAnAgentShowsItsVersionsAndPrompts(t *testing.T) {
 	if p.Code != http.StatusOK || len(rows) != 5 {
 		t.Fatalf("%d: %d rows in %s", p.Code, len(rows)-2, webtest.Words(table))
 	}
-	for i, want := range [][]string{{"cccccccccccc", "now", "No run that is kept was told it."},
-		{"bbbbbbbbbbbb", "the one above · run " + run.ID[len(run.ID)-4:]}, {"aaaaaaaaaaaa", "No run that is kept was told it."}} {
+	for i, want := range [][]string{{"cccccccccccc", "now", "No stored run used this prompt."},
+		{"bbbbbbbbbbbb", "the one above · run " + run.ID[len(run.ID)-4:]}, {"aaaaaaaaaaaa", "No stored run used this prompt."}} {
 		for _, w := range want {
 			if text := webtest.Words(rows[i+2]); !strings.Contains(text, w) {
 				t.Errorf("row %d does not say %q: %s", i, w, text)

@@ -75,7 +75,7 @@ func TestADecisionSaysWhereItLeads(t *testing.T) {
 	f := webtest.Form(t, p.Body, `name="digest"`)
 	f.Set("f.amount", "200")
 	f.Set("do", "check")
-	webtest.HasTexts(t, b.Post(path, f), http.StatusOK, "Entered, against what was proposed", "240", "200", `value="200"`)
+	webtest.HasTexts(t, b.Post(path, f), http.StatusOK, "Changes to the proposed arguments", "240", "200", `value="200"`)
 	f.Del("do")
 	f.Set("answer", "reject")
 	f.Set("comment", "too much")

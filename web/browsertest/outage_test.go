@@ -61,7 +61,7 @@ func TestAnOutageIsResumedInTheBrowser(t *testing.T) {
 	b.accessible("a circuit that is open")
 	b.reach(`#circuits a[href*="/enable"]`, `dialog[open] form[action$="/enable"]`)
 	b.leave(func() { b.click(`dialog form[action$="/enable"] button.btn`) }, "the tool", "h1")
-	b.until("the circuit is closed", `document.querySelector("#circuits").textContent.includes("Closed: its calls are made.")`)
+	b.until("the circuit is closed", `document.querySelector("#circuits").textContent.includes("Closed: calls go through.")`)
 	// As fast as it goes: the form's own rate would take minutes.
 	b.open("/").live()
 	b.reach(`#attention a[href^="/bulk/new?do=resume"]`, `dialog[open] form[action="/bulk"]`)

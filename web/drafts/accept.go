@@ -44,10 +44,8 @@ func (s *section) acceptPage(c *ui.Context) error {
 		return err
 	}
 	p := kit.ConfirmPage{Crumb: kit.Link{Text: c.T("Draft") + " " + shown.Version, Href: at}, Post: at + "/accept", Back: at,
-		Idem: kit.NewID(), Do: "accept", Heading: c.T(
-			"Accept as %s",
-			shown.Version,
-		), Checks: shown.Assumed, Text: c.T("This version becomes active: from then on, runs of it can be started. Accepting it starts none.")}
+		Idem: kit.NewID(), Do: "accept", Heading: c.T("Accept as %s", shown.Version), Checks: shown.Assumed,
+		Text: c.T("This version becomes active: from then on, runs of it can be started. Accepting it starts none.")}
 	fact := func(term, text string) {
 		if text != "" {
 			p.Facts = append(p.Facts, kit.Fact{Term: term, Text: text})
@@ -60,7 +58,7 @@ func (s *section) acceptPage(c *ui.Context) error {
 	agents, tools := usedIn(program)
 	fact(c.T("Agents"), strings.Join(agents, ", "))
 	fact(c.T("Tools"), strings.Join(tools, ", "))
-	fact(c.T("Goes to the audit log"),
+	fact(c.T("Recorded in the audit log"),
 		c.T("%s accepts draft %s: the request, the model, the plan, its version and digest, and the reason below", kit.Visible(c.Who.Name),
 			d.ID))
 	var unsafe []string
@@ -71,7 +69,7 @@ func (s *section) acceptPage(c *ui.Context) error {
 	}
 	p.List(c.N(len(unsafe), "%s step cannot be repeated", "%s steps cannot be repeated"), unsafe)
 	p.Problems = shown.Problems
-	p.List(c.T("What it may not use"), shown.Unusable)
+	p.List(c.T("Tools and models that it may not use"), shown.Unusable)
 	p.Shell = c.Shell("plans", p.Heading)
 	return c.Render(http.StatusOK, kit.Confirm(p))
 }
@@ -95,7 +93,7 @@ func (s *section) acceptAlternativePage(c *ui.Context, d domain.Draft, v domain.
 			{Term: c.T("Steps"), Text: a.Steps},
 			{Term: c.T("Tokens"), Text: a.Tokens},
 			{Term: c.T("Estimated time"), Text: a.Took},
-			{Term: c.T("Goes to the audit log"),
+			{Term: c.T("Recorded in the audit log"),
 				Text: c.T("%s accepts draft %s: the request, the model, the plan, its version and digest, and the reason below",
 					kit.Visible(c.Who.Name), d.ID)},
 		}}
@@ -143,9 +141,9 @@ func (s *section) discardPage(c *ui.Context) error {
 		return c.Echo.Redirect(http.StatusSeeOther, at)
 	}
 	p := kit.ConfirmPage{Crumb: kit.Link{Text: c.T("Draft"), Href: at}, Post: at + "/discard", Back: at, Idem: kit.NewID(), Do: "discard",
-		Heading: c.T(
-			"Discard the draft",
-		), Danger: true, Text: c.T("Nothing of it can be accepted or started any more. It stays in the audit log and in the history of drafts."), Facts: []kit.Fact{{Term: c.T("Request"), Text: kit.Visible(kit.Cut(d.Query, 400))}}}
+		Heading: c.T("Discard the draft"), Danger: true,
+		Text:  c.T("You can no longer accept or start it. It stays in the audit log and in the history of drafts."),
+		Facts: []kit.Fact{{Term: c.T("Request"), Text: kit.Visible(kit.Cut(d.Query, 400))}}}
 	if d.State == domain.DraftPlanning {
 		p.Heading = c.T("Stop planning and discard")
 	}

@@ -92,15 +92,15 @@ func progressOf(c *ui.Context, d domain.Draft) Progress {
 
 // facts are who asked for a draft when, and what its planning took.
 func facts(c *ui.Context, d domain.Draft) []kit.Fact {
-	out := []kit.Fact{{Term: c.T("Wanted by"), Text: kit.Visible(d.Actor)}, {Term: c.T("When"), Text: c.Time(d.CreatedAt).Text}}
+	out := []kit.Fact{{Term: c.T("Requested by"), Text: kit.Visible(d.Actor)}, {Term: c.T("When"), Text: c.Time(d.CreatedAt).Text}}
 	if d.Model != "" {
 		out = append(out, kit.Fact{Term: c.T("Model"), Text: kit.Visible(d.Model)})
 	}
 	if u := d.Usage; !u.Zero() {
-		out = append(out, kit.Fact{Term: c.T("Planning took"), Text: c.T("%s tokens", c.Number(u.InputTokens+u.OutputTokens))})
+		out = append(out, kit.Fact{Term: c.T("Planning time"), Text: c.T("%s tokens", c.Number(u.InputTokens+u.OutputTokens))})
 	}
 	if d.Found {
-		out = append(out, kit.Fact{Term: c.T("Asked before"), Text: c.T("An equal request was planned before: this is its plan.")})
+		out = append(out, kit.Fact{Term: c.T("Planned before"), Text: c.T("The same request was planned before. This is its plan.")})
 	}
 	return out
 }

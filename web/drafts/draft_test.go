@@ -34,8 +34,8 @@ func TestAPlanFromAnIntentRunsOnlyOnceItIsAccepted(t *testing.T) {
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
 	failedAt, failed, _ := ask(t, site, b, "boil an egg and then sing for each guest")
-	for _, want := range []string{"There is no plan for this", "POST-PLAN-001", "boil an egg", "Rephrase request",
-		"Retry with another provider", `value="spare"`, "No plan this way, because"} {
+	for _, want := range []string{"No plan for this request", "POST-PLAN-001", "boil an egg", "Rephrase request",
+		"Retry with another provider", `value="spare"`, "Not available because"} {
 		if !strings.Contains(failed.Body, want) {
 			t.Errorf("the draft that failed does not say %q:\n%s", want, webtest.Words(failed.Body))
 		}
@@ -49,11 +49,11 @@ func TestAPlanFromAnIntentRunsOnlyOnceItIsAccepted(t *testing.T) {
 		"Diga de otro modo lo que quiere",
 	)
 	at, first, _ := ask(t, site, b, "collect the figures and then notify <everybody>")
-	for _, want := range []string{"Nothing of it has run.", "To be accepted", "complex: it needs several steps",
+	for _, want := range []string{"No step has run.", "To be accepted", "complex: it needs several steps",
 		"1 step cannot be repeated", "step-2", "unsafe", "2.0 s", "skills match the request", "notify &lt;everybody&gt;",
 		"Accept and start",
 		"the request names: notify", "the request names: collect", "sum of step-1 is 42: the default", "Accept as v1",
-		"Start a dry run", "Discard the draft", "Understanding what is wanted", "Choosing tools", "by rules"} {
+		"Start a dry run", "Discard the draft", "Analyzing the request", "Choosing tools", "by rules"} {
 		if !strings.Contains(first.Body, want) {
 			t.Errorf("the draft does not say %q:\n%s", want, webtest.Words(first.Body))
 		}
@@ -93,7 +93,7 @@ func TestAPlanFromAnIntentRunsOnlyOnceItIsAccepted(t *testing.T) {
 		`class="node minus`,
 		second+"?node=step-1#why",
 		at+"?node=step-2#why",
-		"What changed in the text",
+		"Changes in the text",
 	)
 	if strings.Contains(refined.Body, `<td class="m">step-2</td>`) || strings.Contains(refined.Body, "cannot be repeated:") {
 		t.Errorf("the refined draft still notifies:\n%s", webtest.Words(refined.Body))
@@ -103,7 +103,7 @@ func TestAPlanFromAnIntentRunsOnlyOnceItIsAccepted(t *testing.T) {
 	}
 	// The same again is found, not planned.
 	_, again, d := ask(t, site, b, "collect the  figures, then stop")
-	if !d.Found || !strings.Contains(again.Body, "An equal request was planned before") {
+	if !d.Found || !strings.Contains(again.Body, "The same request was planned before") {
 		t.Errorf("%+v", d)
 	}
 	plans, err := site.Store.Plans(t.Context(), domain.PlanFilter{})
@@ -213,7 +213,7 @@ func TestADraftIsTriedAcceptedOrDiscarded(t *testing.T) {
 		"cannot be repeated",
 		`name="ok"`,
 		"sum of step-1 is 42",
-		"Goes to the audit log",
+		"Recorded in the audit log",
 		d.ID,
 	)
 	webtest.Safe(t, "accept", preview.Body)
@@ -322,7 +322,7 @@ func TestADraftByAModel(t *testing.T) {
 		t,
 		page,
 		"the draft that failed",
-		"There is no plan for this",
+		"No plan for this request",
 		"NO_VALID_PLAN",
 		"The model&#39;s last answer",
 		"juggler",
@@ -431,13 +431,13 @@ func TestADraftIsFollowedWhileItIsPlanned(t *testing.T) {
 		t,
 		page,
 		"the draft",
-		"Being planned",
+		"Planning",
 		`data-live="draft-`+d.ID,
 		"Drafting, attempt 2, because",
 		"&lt;none&gt;",
 		"Reload",
 		"Stop planning and discard",
-		"also after a restart",
+		"even after a restart",
 	)
 	if strings.Contains(page.Body, "Make another draft") {
 		t.Error("a draft that is being planned can be refined")

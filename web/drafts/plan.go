@@ -67,7 +67,7 @@ func (s *section) planFacts(c *ui.Context, p *DraftPage, pl domain.Plan, v domai
 		}
 	}
 	if request != "" {
-		fact(locale.Mark("Judged"), c.T(complexities[s.Planner.Classify(request).Complexity]))
+		fact(locale.Mark("Complexity"), c.T(complexities[s.Planner.Classify(request).Complexity]))
 	}
 	fact(locale.Mark("Reason"), plan.Reason(c, cmp.Or(p.Reason, v.Reason)))
 	if plan.Proposed(pl, v) {
@@ -108,14 +108,14 @@ func (p *DraftPage) explain(c *ui.Context, e domain.PlanExplanation) {
 	}
 	if e.Unmeasured > 0 {
 		p.Assumed = append(p.Assumed,
-			c.N(e.Unmeasured, "%s step has the configured estimate: it has not run often enough",
-				"%s steps have the configured estimate: they have not run often enough"))
+			c.N(e.Unmeasured, "%s step uses the configured estimate because it has too few runs",
+				"%s steps use the configured estimate because they have too few runs"))
 	}
 	for _, id := range e.Unusable {
 		p.Unusable = append(p.Unusable, c.T("skill %s: what it is bound to is not configured", kit.Visible(id)))
 	}
 	for _, id := range e.Wanted {
-		p.Unusable = append(p.Unusable, c.T("the model wanted %s, which is not there or may not be planned", kit.Visible(id)))
+		p.Unusable = append(p.Unusable, c.T("the model chose %s, which does not exist or cannot be planned", kit.Visible(id)))
 	}
 }
 
@@ -153,16 +153,16 @@ func whyStep(c *ui.Context, n *walk.ProgramNode, e domain.PlanExplanation) strin
 	case domain.ReasonImplied:
 		return c.T("%s implies it", kit.Visible(why.By))
 	case domain.ReasonGuards:
-		return c.T("it checks what %s makes", kit.Visible(why.By))
+		return c.T("it checks the result of %s", kit.Visible(why.By))
 	case domain.ReasonComplex:
-		return c.T("so complex a request deserves it")
+		return c.T("recommended for a request of this complexity")
 	case domain.ReasonModel:
 		return c.T("reason of the model: %s", kit.Visible(kit.Cut(why.By, 200)))
 	case domain.ReasonAsk:
 		return c.T("%s is not idempotent: it needs an approval first", kit.Visible(why.By))
 	}
 	if n.ExpectedOutput != "" {
-		return c.T("it is to give: %s", kit.Visible(n.ExpectedOutput))
+		return c.T("expected result: %s", kit.Visible(n.ExpectedOutput))
 	}
 	return ""
 }

@@ -44,7 +44,7 @@ func draftNotes(c *ui.Context, d domain.Draft) []DraftNote {
 func draftPhase(c *ui.Context, n domain.DraftNote) string {
 	switch n.Phase {
 	case domain.PhaseUnderstanding:
-		return c.T("Understanding what is wanted")
+		return c.T("Analyzing the request")
 	case domain.PhaseChoosing:
 		if n.Attempt == 0 && n.Who != "rules" {
 			return c.T("Choosing among the agents")
@@ -55,7 +55,7 @@ func draftPhase(c *ui.Context, n domain.DraftNote) string {
 		case n.Attempt > 1:
 			return c.T("Drafting, attempt %d, because", n.Attempt)
 		case len(n.Problems) > 0:
-			return c.T("No plan this way, because")
+			return c.T("Not available because")
 		}
 		return c.T("Drafting")
 	case domain.PhaseValidating:

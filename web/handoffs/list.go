@@ -48,12 +48,12 @@ func (s *section) list(c *ui.Context) error {
 		if err != nil {
 			return err
 		}
-		p.Among = c.N(len(flow.Items), "Made of %s handoff", "Made of %s handoffs")
+		p.Among = c.N(len(flow.Items), "Based on %s handoff", "Based on %s handoffs")
 		if flow.Next != "" {
 			p.Among = c.N(
 				len(flow.Items),
-				"Made of the newest %s handoff that matches; there are older ones",
-				"Made of the newest %s handoffs that match; there are older ones",
+				"Based on the newest %s matching handoff; there are older ones",
+				"Based on the newest %s matching handoffs; there are older ones",
 			)
 		}
 		p.Loops = s.loops(c, flow.Items)

@@ -23,7 +23,8 @@ func (s *section) showAck(c *ui.Context, code int, problem string) error {
 		}
 		p.Idem, p.Error, p.Post = kit.NewID(), problem, "/failures/ack"
 		p.Text = c.T(
-			"These runs leave home and its counts, and stay failed. If one of them, or a similar run, fails again, the failure is back.",
+			"These runs stay failed but leave the home page and its counts. If one of them or a similar run fails again, " +
+				"the failure returns.",
 		)
 		p.Shell = c.Shell("home", p.Heading)
 		return c.Render(code, failure.Acknowledge(p))
@@ -44,7 +45,7 @@ func (s *section) showAck(c *ui.Context, code int, problem string) error {
 	}
 	p.Heading = c.T("Acknowledge %s at %s of %s", kit.Visible(ref.Code), kit.Visible(ref.Node), kit.Visible(ref.PlanKey))
 	p.Text, p.Button, p.Post = c.T(
-		"These runs leave home and its counts, and stay failed. If one of them, or a similar run, fails again, the failure is back.",
+		"These runs stay failed but leave the home page and its counts. If one of them or a similar run fails again, the failure returns.",
 	),
 		c.T(
 			"Acknowledge the failure",
@@ -52,7 +53,7 @@ func (s *section) showAck(c *ui.Context, code int, problem string) error {
 	if strings.HasSuffix(c.Echo.Path(), "/unack") {
 		p.Back = true
 		p.Heading, p.Text, p.Button, p.Post = c.T(
-			"Take back: %s at %s of %s",
+			"Withdraw: %s at %s of %s",
 			kit.Visible(ref.Code),
 			kit.Visible(ref.Node),
 			kit.Visible(ref.PlanKey),
@@ -60,7 +61,7 @@ func (s *section) showAck(c *ui.Context, code int, problem string) error {
 			c.T(
 				"The runs that are still failed need attention again.",
 			), c.T(
-				"Take the acknowledgement back",
+				"Withdraw the acknowledgment",
 			), "/failures/unack"
 	}
 	p.Note = c.Field("note")

@@ -63,7 +63,7 @@ func (s *section) attentionBand(c *ui.Context) (templ.Component, error) {
 	}
 	p.Waiting = s.rows.Of(c, waiting.Items)
 	if waiting.Next != "" {
-		p.MoreWaiting = c.T("All that wait for a person")
+		p.MoreWaiting = c.T("All runs that wait for a person")
 	}
 	retrying, err := s.Reader.Runs(
 		c,
@@ -74,7 +74,7 @@ func (s *section) attentionBand(c *ui.Context) (templ.Component, error) {
 	}
 	p.Retrying = s.rows.Of(c, retrying.Items)
 	if retrying.Next != "" {
-		p.MoreRetrying = c.T("All that are tried again and again")
+		p.MoreRetrying = c.T("All runs that are retried repeatedly")
 	}
 	if counts.Silent > 0 {
 		silent, err := s.Reader.Runs(
@@ -86,7 +86,7 @@ func (s *section) attentionBand(c *ui.Context) (templ.Component, error) {
 		}
 		p.Silent = s.rows.Of(c, silent.Items)
 		if silent.Next != "" {
-			p.MoreSilent = c.T("All that give no sign of life")
+			p.MoreSilent = c.T("All stale runs")
 		}
 	}
 	if p.Restart, err = s.restart(c); err != nil {

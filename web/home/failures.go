@@ -33,7 +33,8 @@ func groupRow(c *ui.Context, g domain.FailureGroup) Group {
 		row.Ack = "/failures/ack?" + failure.Query(g.Ref())
 	}
 	if a := g.Ack; a != nil {
-		row.Acked, row.Note = c.T("It is back: %s acknowledged it on %s.", kit.Visible(a.Actor), c.Time(a.At).Text), kit.Visible(a.Note)
+		row.Acked, row.Note = c.T("It failed again after %s acknowledged it on %s.", kit.Visible(a.Actor), c.Time(a.At).Text),
+			kit.Visible(a.Note)
 	}
 	if g.Runs == 1 {
 		row.One, row.Href = true, row.Newest.Href

@@ -34,5 +34,5 @@ func TestFailuresAreListedByGroup(t *testing.T) {
 		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
 	}
 	webtest.HasTexts(t, b.Get("/failures"), http.StatusOK, "Open 1", "Acknowledged 1")
-	webtest.HasTexts(t, b.Get("/failures?show=acknowledged"), http.StatusOK, "invalid_input at fail", "Take back…")
+	webtest.HasTexts(t, b.Get("/failures?show=acknowledged"), http.StatusOK, "invalid_input at fail", "Withdraw…")
 }

@@ -47,7 +47,7 @@ func TestAFailureIsAcknowledgedAndComesBack(t *testing.T) {
 		t.Errorf("%+v, then %+v, %v", before, after, err)
 	}
 	home := b.Get("/")
-	for _, want := range []string{"1 failure is acknowledged", "waiting for quota", "marta", "Take back…"} {
+	for _, want := range []string{"1 failure is acknowledged", "waiting for quota", "marta", "Withdraw…"} {
 		if !strings.Contains(home.Body, want) {
 			t.Errorf("home does not say %q", want)
 		}
@@ -60,7 +60,7 @@ func TestAFailureIsAcknowledgedAndComesBack(t *testing.T) {
 		t.Errorf("acknowledged twice: %d", p.Code)
 	}
 	site.Run(t, "ledger", `{"amount": 50, "currency": "EUR"}`)
-	if home = b.Get("/"); !strings.Contains(home.Body, "It is back: marta") || !strings.Contains(home.Body, "waiting for quota") {
+	if home = b.Get("/"); !strings.Contains(home.Body, "It failed again after marta") || !strings.Contains(home.Body, "waiting for quota") {
 		t.Error("the failure that came back does not say that it did")
 	}
 	form = b.Get("/failures/unack?plan=ledger&node=post&fingerprint=" + seed.Failed.Fingerprint + "&code=" + seed.Failed.Error.Code).
@@ -68,7 +68,7 @@ func TestAFailureIsAcknowledgedAndComesBack(t *testing.T) {
 	if p := b.Post("/failures/unack", form); p.Location != "/" {
 		t.Fatalf("take back: %d", p.Code)
 	}
-	if home = b.Get("/"); !strings.Contains(home.Body, "Resume 2…") || strings.Contains(home.Body, "It is back") {
+	if home = b.Get("/"); !strings.Contains(home.Body, "Resume 2…") || strings.Contains(home.Body, "It failed again after") {
 		t.Error("what was taken back is not whole again")
 	}
 	audit, err := site.Store.AuditEvents(t.Context(), domain.AuditFilter{Action: "failure.acknowledge"})
@@ -225,7 +225,7 @@ func TestHomeOfAnEmptyServer(t *testing.T) {
 	b := webtest.New(t).Browser(t).Login()
 	page := b.Get("/")
 	webtest.HasTexts(t, page, http.StatusOK, "Nothing has run here yet", "Create your first plan", "First steps", "Run an example plan",
-		"Answer an approval request", "Break a run and resume it", "Pull the plug", "Connect a model")
+		"Decide an approval request", "Break a run and resume it", "Pull the plug", "Connect a model")
 	if p := b.Post("/first-steps", webtest.Form(t, page.Body, "Dismiss")); p.Code != http.StatusSeeOther {
 		t.Fatalf("%d %s", p.Code, p.Body)
 	}

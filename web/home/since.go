@@ -159,6 +159,6 @@ func (s *section) sinceBand(c *ui.Context) (templ.Component, error) {
 			)
 		}
 	}
-	p.ActsHead = c.N(len(p.Acts), "%s act of others", "%s acts of others")
+	p.ActsHead = c.N(len(p.Acts), "%s action by others", "%s actions by others")
 	return Since(p), nil
 }

@@ -30,9 +30,9 @@ func words(ctx context.Context) templ.Attributes {
 		"data-w-close": T(
 			ctx,
 			"Close",
-		), "data-w-unread": T(ctx, "The daemon did not answer. What the page shows is as it was; try again."),
+		), "data-w-unread": T(ctx, "The server did not respond. The page may be out of date. Try again."),
 		"data-w-ending": T(ctx, "Your login ends soon because of inactivity. Your input is still there."),
 		"data-w-stay":   T(ctx, "Stay logged in"),
-		"data-w-kept":   T(ctx, "Your login has ended. What you typed is kept until you are back."),
-		"data-w-lost":   T(ctx, "It is not known whether this arrived. Send it again: it is done once.")}
+		"data-w-kept":   T(ctx, "Your login has ended. Your input is kept until you log in again."),
+		"data-w-lost":   T(ctx, "kairosd may or may not have received this. Send it again: it takes effect only once.")}
 }

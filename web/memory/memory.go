@@ -107,7 +107,8 @@ func (s *section) showForget(c *ui.Context, code int, problem string) error {
 		Heading: c.T("Forget %s", kit.Visible(session)),
 		Crumb:   kit.Link{Text: c.T("Memory"), Href: link.Memory(c.Who.Name, "/memory", owner, "", "")},
 		Text: c.T(
-			"Agents in later runs of this session no longer see its messages. This cannot be undone. The journals of its runs stay until you delete them.",
+			"Agents in later runs of this session no longer see its messages. This cannot be undone. The journals of its " +
+				"runs stay until you delete them.",
 		),
 		Post: link.Memory(
 			c.Who.Name,
@@ -137,7 +138,7 @@ func (s *section) forget(c *ui.Context) error {
 	}
 	reason := strings.TrimSpace(c.Field("reason"))
 	if reason == "" {
-		return s.showForget(c, http.StatusUnprocessableEntity, c.T("Say why: it is kept in the audit log."))
+		return s.showForget(c, http.StatusUnprocessableEntity, c.T("Enter a reason. The audit log keeps it."))
 	}
 	if _, err := s.App.Memory.Forget(c, app.SessionChange{Meta: c.Meta(), Owner: owner, Session: session, Reason: reason}); err != nil {
 		return err

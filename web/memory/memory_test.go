@@ -18,7 +18,7 @@ func TestASessionIsForgottenByForm(t *testing.T) {
 	site := webtest.New(t)
 	site.Plan(t, "id: say\nnodes:\n  say: {type: set, input: \"${input}\"}\n")
 	b := site.Browser(t).Login()
-	if p := b.Get("/memory"); p.Code != http.StatusOK || !strings.Contains(p.Body, "No session remembers anything") {
+	if p := b.Get("/memory"); p.Code != http.StatusOK || !strings.Contains(p.Body, "No session has memory yet") {
 		t.Errorf("before any: %d", p.Code)
 	}
 	const session = `a "customer"/7 <b>`

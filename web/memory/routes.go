@@ -16,5 +16,5 @@ func (s *section) routes() []ui.Route {
 
 // done are the actions after which a page confirms what was done.
 var done = []ui.Done{
-	{Name: "forgotten", Path: "/memory/forget", Message: locale.Mark("The session remembers nothing any more.")},
+	{Name: "forgotten", Path: "/memory/forget", Message: locale.Mark("Session memory cleared.")},
 }

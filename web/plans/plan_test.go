@@ -92,7 +92,7 @@ func TestStepsAreSearchedAcrossRuns(t *testing.T) {
 	if p = b.Get("/steps?q=nod:x"); p.Code != http.StatusBadRequest || !strings.Contains(p.Body, "Did you mean node:x?") {
 		t.Errorf("a wrong key: %d", p.Code)
 	}
-	webtest.Has(t, b.Get("/steps?q=node:nothing"), "nothing found", "No step is like that.")
+	webtest.Has(t, b.Get("/steps?q=node:nothing"), "nothing found", "No step matches the filter.")
 	if p = b.Get("/steps?after=x"); p.Code != http.StatusUnprocessableEntity {
 		t.Errorf("a broken cursor: %d", p.Code)
 	}
@@ -174,11 +174,13 @@ func TestVersionsAreComparedAsAPicture(t *testing.T) {
 	site := webtest.New(t)
 	site.Plan(
 		t,
-		"id: p\nnodes:\n  a: {type: set, input: 1}\n  b: {type: set, input: 2}\n  old: {type: log, input: x}\nedges: [{from: a, to: b}, {from: b, to: old}]\n",
+		"id: p\nnodes:\n  a: {type: set, input: 1}\n  b: {type: set, input: 2}\n  old: {type: log, input: x}\n"+
+			"edges: [{from: a, to: b}, {from: b, to: old}]\n",
 	)
 	site.Plan(
 		t,
-		"id: p\nnodes:\n  a: {type: set, input: 1}\n  b: {type: set, input: 3}\n  new: {type: log, input: x}\nedges: [{from: a, to: b}, {from: b, to: new}]\n",
+		"id: p\nnodes:\n  a: {type: set, input: 1}\n  b: {type: set, input: 3}\n  new: {type: log, input: x}\n"+
+			"edges: [{from: a, to: b}, {from: b, to: new}]\n",
 	)
 	p := site.Browser(t).Login().Get("/plans/p/diff/1/2")
 	webtest.Has(
@@ -247,7 +249,8 @@ func TestPlansAreEditedByForm(t *testing.T) {
 		return b.Do(req)
 	}
 	p := check(
-		"id: x\nnodes:\n  a: {type: set, input: 1}\n  pay: {type: http, input: {method: POST, url: \"http://127.0.0.1:9/x\"}}\nedges: [{from: a, to: pay}]\n",
+		"id: x\nnodes:\n  a: {type: set, input: 1}\n" +
+			"  pay: {type: http, input: {method: POST, url: \"http://127.0.0.1:9/x\"}}\nedges: [{from: a, to: pay}]\n",
 	)
 	webtest.Has(
 		t,
@@ -334,7 +337,8 @@ func TestAStepIsShownToCopy(t *testing.T) {
 	open := b.Get("/plans/new").Hidden()
 	for name, c := range map[string]struct{ source, add, want, plan string }{
 		"a graph in JSON": {`{"nodes": {}}`, "tool:calculator",
-			`"calculator": {` + "\n  \"type\": \"tool\",\n  \"tool\": \"calculator\",\n  \"input\": {\n    \"expression\": \"\"\n  }\n}\n", `{"nodes": {%s}}`},
+			`"calculator": {` + "\n  \"type\": \"tool\",\n  \"tool\": \"calculator\",\n  \"input\": {\n" +
+				"    \"expression\": \"\"\n  }\n}\n", `{"nodes": {%s}}`},
 		"an agent in JSON": {`{"nodes": {}}`, "agent:desk",
 			`"desk": {` + "\n  \"type\": \"agent\",\n  \"agent\": \"desk\",\n  \"input\": \"${last}\"\n}\n", `{"nodes": {%s}}`},
 		"steps in JSON": {`{"steps": []}`, "tool:calculator",
@@ -377,7 +381,11 @@ func TestACopyHasItsOwnID(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
-	for _, src := range []string{"{\n  \"name\": \"J\", \"id\": \"j\",\n  \"nodes\": {\"id\": {\"type\": \"set\", \"input\": 1}}\n}", "id: y\nnodes: {a: {type: set, input: 1}}\n", `{"nodes": {"a": {"type": "set", "input": 2}}}`} {
+	for _, src := range []string{
+		"{\n  \"name\": \"J\", \"id\": \"j\",\n  \"nodes\": {\"id\": {\"type\": \"set\", \"input\": 1}}\n}",
+		"id: y\nnodes: {a: {type: set, input: 1}}\n",
+		`{"nodes": {"a": {"type": "set", "input": 2}}}`,
+	} {
 		pl, _, _, problems, err := site.Engine.SavePlan(t.Context(), site.Admin, []byte(src), planner.FormatAuto, "upload", "")
 		if err != nil {
 			t.Fatal(err, problems)
@@ -395,13 +403,13 @@ func TestACopyHasItsOwnID(t *testing.T) {
 	}
 }
 
-// There are three ways to begin, and an example can be saved unchanged. The page marks a plan that starts
+// There are start from an example, and an example can be saved unchanged. The page marks a plan that starts
 // runs automatically later.
 func TestPlansBeginWithAnExample(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
-	webtest.Has(t, b.Get("/plans"), "the empty list", "three ways to begin", "/plans/new?example=order-triage", "kairos plans add")
+	webtest.Has(t, b.Get("/plans"), "the empty list", "start from an example", "/plans/new?example=order-triage", "kairos plans add")
 	p := b.Get("/plans/new?example=order-triage")
 	webtest.Has(
 		t,

@@ -221,7 +221,7 @@ func TestARunThatLostItsInputIsStillShown(t *testing.T) {
 		"input": {`UPDATE run_details SET input = '{"order"'`, "The input of this run is damaged", "input"},
 		"limits": {`PRAGMA ignore_check_constraints = 1; UPDATE run_details SET limits = '{"max'`,
 			"The limits of this run are damaged", "limits"},
-		"details": {`DELETE FROM run_details`, "What this run was started with is damaged", "details"},
+		"details": {`DELETE FROM run_details`, "The start parameters of this run are damaged", "details"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -212,7 +212,7 @@ func (s *section) sortedRuns(c *ui.Context, p *RunsPage, q string, f domain.RunF
 	words := map[domain.RunSort]string{
 		domain.SortTook:  c.T("Longest first"),
 		domain.SortCost:  c.T("Most expensive first"),
-		domain.SortEnded: c.T("Last ended first"),
+		domain.SortEnded: c.T("Most recently ended first"),
 	}
 	p.Sorted = words[by]
 	switch {

@@ -31,7 +31,7 @@ func (s *section) elsewhere(c *ui.Context) (string, error) {
 			}
 			at, err := time.ParseInLocation("2006-01-02T15:04", text, c.Display.Zone)
 			if err != nil {
-				return "", domain.Errorf(domain.CodeInvalid, "%q is not a time", text).Suggest("write 2030-01-31T08:00")
+				return "", domain.Errorf(domain.CodeInvalid, "%q is not a time", text).Suggest("use the format 2030-01-31T08:00")
 			}
 			q += " " + end.key + ":" + at.Format("2006-01-02T15:04Z07:00")
 		}

@@ -135,7 +135,7 @@ func TestCellsRangesAndTheDefaultView(t *testing.T) {
 		t,
 		b.Get(p.Location),
 		http.StatusOK,
-		"by their end; what is not over, by its start",
+		"by end time; active runs by start time",
 		`value="2030-01-31T08:00"`,
 		"<b>Custom</b>",
 	)

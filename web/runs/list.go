@@ -189,7 +189,7 @@ func followed(q string, list []domain.Run) string {
 func offerActions(c *ui.Context, p *RunsPage, q string, matching int) {
 	all := c.T("All %s that match", c.Number(int64(min(matching, domain.MaxBulkRuns))))
 	if matching == unknown {
-		all = c.T("All that match")
+		all = c.T("All matching runs")
 	}
 	words := map[domain.Action]string{
 		domain.ActionResume:      c.T("Resume…"),

@@ -157,7 +157,7 @@ func TestTheRunListCountsWhatItKnows(t *testing.T) {
 		storetest.Run(t, s.Store, v, "")
 	}
 	page := b.Get("/runs?q=cost:%3C1&n=200")
-	webtest.Has(t, page, "the list", "200 shown, at least 256 match", "All that match")
+	webtest.Has(t, page, "the list", "200 shown, at least 256 match", "All matching runs")
 	page = b.Get("/runs?q=cost:%3E1")
 	webtest.Has(t, page, "the list", "0 shown", "Search stopped at")
 	page = b.Get("/runs?q=status:failed+cost:%3C1")

@@ -71,7 +71,7 @@ func Section(p Ports) ui.Section {
 			{Get: "/steps", Operation: app.SearchSteps, Handle: s.steps},
 		},
 		Done: []ui.Done{
-			{Name: "opens-with", Path: "/views/default", Message: locale.Mark("What the run list opens with is changed.")},
+			{Name: "opens-with", Path: "/views/default", Message: locale.Mark("Default view changed.")},
 		},
 	}
 }

@@ -18,7 +18,7 @@ import (
 // stepChips are searches of steps that people make often.
 var stepChips = []struct{ word, q, sort string }{
 	{locale.Mark("Failed in 24 h"), "status:failed since:24h", ""}, {locale.Mark("Slowest in 24 h"), "since:24h", "took"},
-	{locale.Mark("Second tries"), "attempt:>1", ""}, {locale.Mark("All"), "", ""},
+	{locale.Mark("Retries"), "attempt:>1", ""}, {locale.Mark("All"), "", ""},
 }
 
 // steps searches attempts of steps across runs: which step is slow, which fails
@@ -51,7 +51,7 @@ func (s *section) steps(c *ui.Context) error {
 		v := url.Values{"q": {q}, "after": {hits.Next}}
 		p.Older = "/steps?" + v.Encode()
 		if len(p.Rows) == 0 {
-			p.Count += c.T(" so far. Older continues the search; since: or plan: makes it narrower")
+			p.Count += c.T(" so far. Select Older to continue the search, or narrow it with since: or plan:")
 		}
 	}
 	return c.Render(http.StatusOK, Steps(p))

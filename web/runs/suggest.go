@@ -14,27 +14,27 @@ import (
 // keyWords say what each key of the filter selects.
 var keyWords = map[string]string{
 	"status": locale.Mark(
-		"where the run stands",
-	), "waiting": locale.Mark("for what it waits"), "plan": locale.Mark("its plan"), "v": locale.Mark("its plan's version"),
+		"status of the run",
+	), "waiting": locale.Mark("what it waits for"), "plan": locale.Mark("its plan"), "v": locale.Mark("its plan's version"),
 	"step": locale.Mark(
-		"the step that the headline speaks of",
+		"the step in the status message",
 	), "error": locale.Mark("the code of its failure"), "agent": locale.Mark("an agent that took part"),
 	"tool": locale.Mark(
 		"a tool that was called",
 	), "provider": locale.Mark("a provider that was called"), "by": locale.Mark("who started it"),
 	"trigger": locale.Mark(
-		"through what it was started",
+		"interface that started it",
 	), "parent": locale.Mark("the run that it is a child of"), "id": locale.Mark("end or beginning of its id"),
 	"since": locale.Mark(
-		"ended, or begun, after",
-	), "until": locale.Mark("ended, or begun, before"), "took": locale.Mark("longer or shorter than"),
+		"ended or started after",
+	), "until": locale.Mark("ended or started before"), "took": locale.Mark("longer or shorter than"),
 	"cost": locale.Mark(
-		"dearer or cheaper than",
+		"more or less expensive than",
 	), "steps": locale.Mark("more or fewer steps than"), "attempt": locale.Mark("a step took more attempts than"),
 	"has": locale.Mark(
 		"fork, note, approval, parent or crash",
 	), "is": locale.Mark("attention, acknowledged or deleted"), "bulk": locale.Mark("part of a bulk operation"),
-	"text": locale.Mark("words in the headline or the labels"), "fingerprint": locale.Mark("a failure group"),
+	"text": locale.Mark("words in the status message or the labels"), "fingerprint": locale.Mark("a failure group"),
 }
 
 // examples are queries to try, by key; where there is none, the first of some

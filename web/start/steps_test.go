@@ -18,7 +18,7 @@ func TestFirstStepsCompleteThemselves(t *testing.T) {
 	done := func(want ...string) {
 		t.Helper()
 		body := b.Get("/first-steps").Body
-		for _, step := range []string{"Run an example plan", "Answer an approval request", "Break a run and resume it", "Pull the plug"} {
+		for _, step := range []string{"Run an example plan", "Decide an approval request", "Break a run and resume it", "Pull the plug"} {
 			linked := strings.Contains(body, ">"+step+"</a>")
 			if is := strings.Contains(strings.Join(want, "|"), step); is == linked || !strings.Contains(body, step) {
 				t.Errorf("%q: done %v, want %v", step, !linked, is)
@@ -41,7 +41,7 @@ func TestFirstStepsCompleteThemselves(t *testing.T) {
 	if _, err := site.Engine.Act(t.Context(), site.Admin, again); err != nil {
 		t.Fatal(err)
 	}
-	done("Run an example plan", "Answer an approval request", "Break a run and resume it")
+	done("Run an example plan", "Decide an approval request", "Break a run and resume it")
 
 	if _, err := site.Auth.CreateUser(t.Context(), site.Admin, "otto", webtest.Password, domain.RoleOperator); err != nil {
 		t.Fatal(err)

@@ -6,7 +6,8 @@
 // native modules. Generating joins and minifies them to k.css and kairos.js.
 package static
 
-//go:generate go tool -modfile=../../tools/go.mod esbuild k=css/index.css kairos=js/kairos.js --bundle --minify --external:*.woff2 --log-level=warning --outdir=.
+//go:generate -command esbuild go tool -modfile=../../tools/go.mod esbuild --log-level=warning
+//go:generate esbuild k=css/index.css kairos=js/kairos.js --bundle --minify --external:*.woff2 --outdir=.
 
 import (
 	"bytes"

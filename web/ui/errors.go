@@ -30,7 +30,7 @@ var headlines = map[int]string{
 	), http.StatusForbidden: locale.Mark("Not allowed"), http.StatusConflict: locale.Mark("Changed since you looked"),
 	http.StatusUnprocessableEntity: locale.Mark(
 		"That cannot be used",
-	), http.StatusTooManyRequests: locale.Mark("Too many tries"), http.StatusServiceUnavailable: locale.Mark("Not available now"),
+	), http.StatusTooManyRequests: locale.Mark("Too many attempts"), http.StatusServiceUnavailable: locale.Mark("Not available now"),
 	http.StatusInsufficientStorage: locale.Mark("The disk is full"), http.StatusRequestEntityTooLarge: locale.Mark("Too large"),
 }
 
@@ -38,17 +38,17 @@ var headlines = map[int]string{
 // text is English and stands below it.
 var explained = map[int]string{
 	http.StatusNotFound: locale.Mark(
-		"Nothing is at this address, or not any more.",
+		"There is no page at this address. It may have been removed.",
 	), http.StatusForbidden: locale.Mark("You are not allowed to do this."),
 	http.StatusConflict: locale.Mark(
-		"It has changed meanwhile. Look at it again.",
-	), http.StatusUnprocessableEntity: locale.Mark("Something of what was sent cannot be used."),
+		"It has changed since you opened it. Review it again.",
+	), http.StatusUnprocessableEntity: locale.Mark("Some of the values are invalid."),
 	http.StatusTooManyRequests: locale.Mark(
-		"Wait a moment, then try again.",
-	), http.StatusServiceUnavailable: locale.Mark("kairosd cannot do this now. Try again in a moment."),
+		"Wait a few seconds, then try again.",
+	), http.StatusServiceUnavailable: locale.Mark("kairosd cannot do this now. Try again in a few seconds."),
 	http.StatusInsufficientStorage: locale.Mark(
 		"Nothing can be stored until there is room on the disk.",
-	), http.StatusRequestEntityTooLarge: locale.Mark("More was sent than is taken."),
+	), http.StatusRequestEntityTooLarge: locale.Mark("The request is too large."),
 }
 
 // LocalizedError is an error with its text in the reader's language. Logs and the audit log
@@ -71,7 +71,7 @@ func (c *Context) Fail(err error) {
 		Shell:    c.Shell("", "Error"),
 		Code:     http.StatusInternalServerError,
 		Headline: locale.Mark("Something went wrong here"),
-		Message:  c.T("Nothing that was stored is lost."),
+		Message:  c.T("No stored data is lost."),
 	}
 	var httpError *echo.HTTPError
 	var tooLarge *http.MaxBytesError
@@ -98,7 +98,7 @@ func (c *Context) Fail(err error) {
 			p.Explanation = c.T(explained[p.Code])
 		}
 	case errors.Is(err, context.DeadlineExceeded):
-		p.Code, p.Message = http.StatusServiceUnavailable, c.T("The answer took too long.")
+		p.Code, p.Message = http.StatusServiceUnavailable, c.T("The response took too long.")
 	default:
 		p.ID = domain.RequestOf(c).ID
 		c.Site.Logger.Error("page failed", "id", p.ID, "path", c.Echo.Request().URL.Path, "err", err)

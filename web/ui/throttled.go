@@ -48,9 +48,9 @@ func (c *Context) TooMany(err error) string {
 	case n == 0:
 		return ""
 	case minutes:
-		return c.N(n, "Too many tries. Try again in %s minute, at %s.", "Too many tries. Try again in %s minutes, at %s.", until)
+		return c.N(n, "Too many attempts. Try again in %s minute, at %s.", "Too many attempts. Try again in %s minutes, at %s.", until)
 	}
-	return c.N(n, "Too many tries. Try again in %s second, at %s.", "Too many tries. Try again in %s seconds, at %s.", until)
+	return c.N(n, "Too many attempts. Try again in %s second, at %s.", "Too many attempts. Try again in %s seconds, at %s.", until)
 }
 
 // RefusedWith is the status of a form that is shown again with what is wrong.

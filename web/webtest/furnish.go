@@ -127,7 +127,8 @@ func Furnish(tb testing.TB, on Furnishing, admin domain.Actor, d Seeded) Seeded 
 		tb,
 		on,
 		admin,
-		"id: relay\nnodes:\n  answer: {type: agent, agent: desk, input: {question: \"${input}\"}}\n  count: {type: agent, agent: accountant, needs: [answer]}\n",
+		"id: relay\nnodes:\n  answer: {type: agent, agent: desk, input: {question: \"${input}\"}}\n"+
+			"  count: {type: agent, agent: accountant, needs: [answer]}\n",
 	)
 	Run(tb, on, admin, "relay", `"what is 6*7"`)
 	passed, err := on.HandoffsOf(ctx, domain.HandoffFilter{From: "desk", To: "accountant", Query: "from:desk to:accountant"})

@@ -223,7 +223,8 @@ func (scriptedModel) Complete(_ context.Context, r llm.Request) (llm.Response, e
 		Usage: llm.Usage{InputTokens: 100, OutputTokens: 20},
 		Text: `{"summary": "Answer the customer", "requiresMultiStep": true, "reasoning": "one has to read, one to write",
 		"assumptions": ["the customer reads English"], "steps": [{"agentId": "` + who +
-			`", "task": "Read what the customer wrote", "reasoning": "the desk has them"}, {"agentId": "desk", "task": "Write the answer"}]}`,
+			`", "task": "Read what the customer wrote", "reasoning": "the desk has them"},
+		{"agentId": "desk", "task": "Write the answer"}]}`,
 	}, nil
 }
 
@@ -395,7 +396,8 @@ nodes:
 edges: [{from: ask, to: pay}]
 `)
 	plan(
-		"id: echo\nnodes:\n  say: {type: set, input: \"${input}\"}\n  fail: {type: json, input: {value: 1, path: \"${input}\"}}\nedges: [{from: say, to: fail}]\n",
+		"id: echo\nnodes:\n  say: {type: set, input: \"${input}\"}\n" +
+			"  fail: {type: json, input: {value: 1, path: \"${input}\"}}\nedges: [{from: say, to: fail}]\n",
 	)
 	// A payment whose answer is lost: whether it happened, only a person can tell.
 	bank := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))

@@ -141,7 +141,7 @@ func dueWords(c *ui.Context, a domain.Approval) string {
 // run was quarantined, why.
 func commentOf(c *ui.Context, a domain.Approval) string {
 	if !a.Text.IsZero() {
-		return c.T("It was taken back: %s", c.Message(a.Text))
+		return c.T("Withdrawn: %s", c.Message(a.Text))
 	}
 	return kit.Visible(a.Comment)
 }

@@ -22,7 +22,7 @@ func Tail(c *ui.Context, e *domain.Entry, run domain.Run, v *Card) {
 	}
 	if json.Unmarshal(e.Decision, &p) == nil && p.Tail != nil && p.Tail.Version > 0 {
 		v.Diff = kit.Link{
-			Text: c.T("What version %d changes", p.Tail.Version),
+			Text: c.T("Changes in version %d", p.Tail.Version),
 			Href: fmt.Sprintf("/plans/%s/diff/%d/%d", url.PathEscape(run.PlanKey), run.Version, p.Tail.Version),
 		}
 		v.Why = kit.Visible(kit.Cut(p.Tail.Reason, 2000))

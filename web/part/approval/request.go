@@ -83,7 +83,7 @@ func (p Ports) Request(c *ui.Context, group []domain.Approval) Request {
 		Since: c.Time(a.CreatedAt),
 	}
 	if n := len(group); n > 1 {
-		r.Together = c.N(n, "%s request alike", "%s requests alike")
+		r.Together = c.N(n, "%s similar request", "%s similar requests")
 		for _, a := range group {
 			r.Alike = append(r.Alike, Alike{
 				Request: kit.Link{Text: kit.Visible(kit.Cut(a.Message, 200)), Href: "/approvals/" + a.ID},

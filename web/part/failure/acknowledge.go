@@ -45,10 +45,10 @@ func ResumeAt(c *ui.Context) (time.Time, error) {
 	}
 	at, err := time.ParseInLocation(localTime, text, c.Display.Zone)
 	if err != nil {
-		return at, domain.Errorf(domain.CodeInvalid, "%q is not a time", text).Suggest("write 2030-01-31T08:00")
+		return at, domain.Errorf(domain.CodeInvalid, "%q is not a time", text).Suggest("use the format 2030-01-31T08:00")
 	}
 	if at.Before(c.Site.Now()) {
-		return at, domain.Errorf(domain.CodeInvalid, "%s is past", text).Suggest("resume the run now, or give a time to come")
+		return at, domain.Errorf(domain.CodeInvalid, "%s is past", text).Suggest("resume the run now, or enter a time in the future")
 	}
 	return at, nil
 }

@@ -38,71 +38,73 @@ func Anchor(code string) string {
 // 3.3.3): two sentences, no guessing. Codes that say it themselves have none.
 var meanings = map[string]string{
 	"timeout": locale.Mark(
-		"The step did not end within its time limit. Raise timeout: if it is only slow, or look whether what it calls answers.",
+		"The step exceeded its time limit. Raise timeout: if the step is only slow, or check whether the service that it calls responds.",
 	),
 	"unreachable": locale.Mark(
-		"Nothing answered at the address. Start the service, or fork with another address in the input of this step.",
+		"No server responded at the address. Start the service, or fork the run with another address in the input of this step.",
 	),
 	"tool_circuit_open": locale.Mark(
-		"Calls are refused after repeated failures. Resume when calls go through, or close the circuit once the other side works.",
+		"kairosd refuses calls after repeated failures. Resume when calls go through, or close the circuit when the server works again.",
 	),
 	"http_429": locale.Mark(
-		"The other side takes no more calls for now. Resume later, or lower how many steps run at once.",
+		"The server limits the rate of calls. Resume later, or lower the number of steps that run at once.",
 	),
-	"http_404": locale.Mark("There is nothing at the address. Look at the url in the input of this step."),
+	"http_404": locale.Mark("The server found nothing at the address. Check the URL in the input of this step."),
 	"http_denied": locale.Mark(
-		"The other side refused the caller. Look at the key or token that the step sends, and what it may do.",
+		"The server refused the credentials. Check the key or token that the step sends, and its permissions.",
 	),
 	"http_rejected": locale.Mark(
-		"The other side refused the request itself. It fails the same way until the input of this step changes.",
+		"The server rejected the request. It fails the same way until the input of this step changes.",
 	),
 	"http_down": locale.Mark(
 		"The server failed to process the call. The failure may be temporary: retry the step, or resume the run later.",
 	),
 	"rate_limited": locale.Mark(
-		"The other side takes no more calls for now. Resume later, or lower how many steps run at once.",
+		"The server limits the rate of calls. Resume later, or lower the number of steps that run at once.",
 	),
 	"quota": locale.Mark("The account's quota is used up. Resume the run after the quota is raised or resets."),
 	"provider_unavailable": locale.Mark(
-		"The model's provider did not answer or said that it is down. Nothing of the call was kept; resume when it is back.",
+		"The model's provider did not respond, or reported an outage. Resume the run when the provider is available.",
 	),
-	"provider_auth": locale.Mark("The provider refused the key. Set a valid one and resume; no retry helps before."),
+	"provider_auth": locale.Mark("The provider rejected the key. Set a valid key, then resume the run. A retry does not help."),
 	"provider_rejected": locale.Mark(
-		"The provider refused the request itself. Another model, shorter input or other parameters are needed.",
+		"The provider rejected the request. Use another model, a shorter input, or other parameters.",
 	),
 	"no_provider":      locale.Mark("No provider is configured for this model. Configure one, or name another in the plan."),
-	"context_too_long": locale.Mark("The prompt is longer than the model takes. Give it less, or a model with a larger context."),
+	"context_too_long": locale.Mark("The prompt exceeds the model's context. Shorten it, or use a model with a larger context."),
 	"llm_schema": locale.Mark(
-		"The model's answer did not fit the output schema. A retry may help; so does an example in the prompt.",
+		"The model's answer did not match the output schema. Retry the step, or add an example to the prompt.",
 	),
-	"llm_max_tokens": locale.Mark("The answer was cut at the token limit. Raise max_tokens, or ask for less."),
+	"llm_max_tokens": locale.Mark("The answer reached the token limit. Raise max_tokens, or request a shorter answer."),
 	"llm_max_iterations": locale.Mark(
-		"The agent called tools until its bound and gave no answer. Look at its calls: it may go in circles.",
+		"The agent reached its limit of tool calls without an answer. Check its calls for a loop.",
 	),
-	"llm_loop":    locale.Mark("The agent made the same call again and again. Look at what the tool answers it."),
-	"llm_refused": locale.Mark("The model declined to answer. Another wording or another model may not."),
-	"blocked":     locale.Mark("The address may not be reached from here. Allow it in the configuration if it should be."),
+	"llm_loop":    locale.Mark("The agent repeated the same call. Check what the tool returns."),
+	"llm_refused": locale.Mark("The model refused to answer. Try another wording or another model."),
+	"blocked":     locale.Mark("The configuration blocks this address. Allow it there if calls should reach it."),
 	"policy": locale.Mark(
 		"The server's policy forbids this call. It fails the same way until the policy or the plan changes.",
 	),
 	"unresolved_reference": locale.Mark(
-		"The input names a value that is not there. A branch may not have run, or the output has another shape.",
+		"The input refers to a missing value. A branch may not have run, or the output has another structure.",
 	),
 	"invalid_input": locale.Mark(
-		"The tool does not take this input. Look at the input of this step and at what the tool asks for.",
+		"The tool rejected the input. Compare the input of this step with the tool's schema.",
 	),
-	"condition_failed":       locale.Mark("A condition could not be evaluated. Look at the values that it saw."),
-	"no_edge_matched":        locale.Mark("No edge matched, and the step has no default edge."),
-	"max_visits":             locale.Mark("The loop came round as often as it may. Raise max_visits, or see why it does not end."),
-	"foreach_not_a_list":     locale.Mark("What foreach goes over is not a list. Look at the output of the step before."),
-	"output_too_large":       locale.Mark("The output is larger than may be stored. Let the step write to a file, or return less."),
-	"output_not_json":        locale.Mark("The output could not be read as a value. The step has to print JSON or text."),
+	"condition_failed": locale.Mark("A condition could not be evaluated. Check the values that it used."),
+	"no_edge_matched":  locale.Mark("No edge matched, and the step has no default edge."),
+	"max_visits": locale.Mark("The loop reached its maximum number of iterations. Raise " +
+		"max_visits, or check why the loop does not end."),
+	"foreach_not_a_list":     locale.Mark("The value of foreach is not a list. Check the output of the previous step."),
+	"output_too_large":       locale.Mark("The output exceeds the size limit. Write it to a file, or return less."),
+	"output_not_json":        locale.Mark("The output is not valid JSON or text."),
 	"child_cancelled":        locale.Mark("The run of the sub-plan was cancelled. Resuming continues that same run."),
-	"handoff_unknown_target": locale.Mark("The agent handed over to an agent that is not there. Look which agents it may name."),
-	"handoff_loop":           locale.Mark("Agents handed the same work back and forth. Look at the handoffs of this run."),
+	"handoff_unknown_target": locale.Mark("The agent handed work to an unknown agent. Check which agents it may hand work to."),
+	"handoff_loop":           locale.Mark("Agents handed the same work back and forth. Check the handoffs of this run."),
 	"panic": locale.Mark(
-		"The step's code broke. This is a fault of kairosd or of the tool; the stack below names the place.",
+		"The step's code crashed. This is a bug in kairosd or in the tool. The stack trace below shows where.",
 	),
-	"exit":                       locale.Mark("The command ended with an error status. What it printed is in the log of this attempt."),
-	"handoff_missing_capability": locale.Mark("No agent has the capability that the handoff asks for. Give it to one, or ask for another."),
+	"exit": locale.Mark("The command ended with an error status. What it printed is in the log of this attempt."),
+	"handoff_missing_capability": locale.Mark(
+		"No agent has the capability that the handoff requires. Add it to an agent, or require another one."),
 }

@@ -65,7 +65,7 @@ func (g *Graph) Fold(c *ui.Context, d *diagram.Drawing, nodes int, all string) {
 		c.Number(int64(nodes)),
 	)
 	if d.Left > 0 {
-		g.Note += " " + c.N(d.Left, "%s step farther off is left out.", "%s steps farther off are left out.")
+		g.Note += " " + c.N(d.Left, "%s more distant step is not shown.", "%s more distant steps are not shown.")
 	}
 	g.All = &kit.Link{Text: c.N(nodes, "Show %s", "Show all %s"), Href: all}
 }
@@ -205,7 +205,7 @@ func (st *State) InWords(c *ui.Context, beside string) string {
 		description = beside + ", " + description
 	}
 	if n := len(st.Attempts); n > 1 {
-		description += ", " + c.N(n, "%s try", "%s tries")
+		description += ", " + c.N(n, "%s attempt", "%s attempts")
 	}
 	return description
 }

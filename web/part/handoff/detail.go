@@ -41,10 +41,10 @@ func Of(c *ui.Context, d domain.HandoffDetail, catalog *planner.Catalog) detail.
 		name, href := step(d.Run, d.Giver)
 		add(c.T("Given in"), name, href)
 	}
-	add(c.T("Taken by"), kit.Visible(d.To), agent(catalog, d.To))
+	add(c.T("Accepted by"), kit.Visible(d.To), agent(catalog, d.To))
 	if d.Receiver != nil {
 		name, href := step(d.Run, d.Receiver)
-		add(c.T("Taken in"), name, href)
+		add(c.T("Accepted in"), name, href)
 	}
 	add(c.T("Duration"), kit.Took(time.Duration(d.TookMs)*time.Millisecond), "")
 	if !d.Usage.Zero() {

@@ -15,7 +15,7 @@ import (
 var reasons = []string{locale.Mark("skills match the request"), locale.Mark("the caller named the agent"),
 	locale.Mark(
 		"a planning request",
-	), locale.Mark("no rule plans it, and no model is configured to"), locale.Mark("Multi-step query requiring coordination"),
+	), locale.Mark("no planning rule matches, and no planning model is configured"), locale.Mark("Multi-step query requiring coordination"),
 	locale.Mark("Single-step query, direct routing"), locale.Mark("Moderate complexity, planning recommended"),
 	locale.Mark("example plan of kairosd")}
 

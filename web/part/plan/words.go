@@ -39,7 +39,7 @@ func DiffLines(d plandiff.Diff) []kit.DiffLine {
 func DraftStatus(s domain.DraftState) kit.Status {
 	switch s {
 	case domain.DraftPlanning:
-		return kit.Word("now", "i-now", locale.Mark("Being planned"), false)
+		return kit.Word("now", "i-now", locale.Mark("Planning"), false)
 	case domain.DraftReady:
 		return kit.Word("need", "i-need", locale.Mark("To be accepted"), false)
 	case domain.DraftFailed:

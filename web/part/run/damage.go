@@ -12,7 +12,7 @@ import (
 // Damaged names the damaged part of a run's own row.
 var Damaged = map[domain.RunPart]string{
 	domain.PartDetails: locale.Mark(
-		"What this run was started with is damaged",
+		"The start parameters of this run are damaged",
 	), domain.PartInput: locale.Mark("The input of this run is damaged"),
 	domain.PartOutput: locale.Mark(
 		"The output of this run is damaged",
@@ -56,7 +56,7 @@ func PointName(c *ui.Context, pt domain.ForkPoint) string {
 	}
 	name := kit.Visible(pt.Node)
 	if pt.Visit > 1 {
-		name = c.T("%s (visit %d)", name, pt.Visit)
+		name = c.T("%s (iteration %d)", name, pt.Visit)
 	}
 	if i := strings.LastIndex(pt.Label, " ["); i >= 0 && strings.HasSuffix(pt.Label, "]") { // an item of a foreach
 		name += pt.Label[i:]

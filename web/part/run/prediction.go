@@ -70,11 +70,11 @@ func Expectation(c *ui.Context, e *domain.Expected, runs int) string {
 	if e.Cost > 0 {
 		return c.N(
 			e.Runs,
-			"From %s run before: expected cost %s and %s of work.",
-			"From %s runs before: expected cost %s and %s of work.",
+			"Estimated cost: %[2]s. Estimated time: %[3]s (from %[1]s previous run).",
+			"Estimated cost: %[2]s. Estimated time: %[3]s (from %[1]s previous runs).",
 			value.Cost(c, e.Cost*float64(max(runs, 1))),
 			work,
 		)
 	}
-	return c.N(e.Runs, "From %s run before: expected %s of work.", "From %s runs before: expected %s of work.", work)
+	return c.N(e.Runs, "Estimated time: %[2]s (from %[1]s previous run).", "Estimated time: %[2]s (from %[1]s previous runs).", work)
 }

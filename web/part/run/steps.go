@@ -46,7 +46,7 @@ func StepHits(c *ui.Context, hits []domain.StepHit) []StepHit {
 			rows[i].Version = fmt.Sprintf("v%d", h.Version)
 		}
 		if h.Attempt > 1 {
-			rows[i].Attempt = c.T("try %d", h.Attempt)
+			rows[i].Attempt = c.T("attempt %d", h.Attempt)
 		}
 		if h.Item >= 0 {
 			rows[i].Node += fmt.Sprintf(" [%d]", h.Item)

@@ -24,7 +24,7 @@ type Row struct {
 
 var rows = map[app.FirstStep]Row{
 	app.FirstRun: {Text: locale.Mark("Run an example plan"), Hint: locale.Mark("until it completes"), Href: "/plans"},
-	app.FirstDecision: {Text: locale.Mark("Answer an approval request"), Hint: locale.Mark("run a plan with an approval step first"),
+	app.FirstDecision: {Text: locale.Mark("Decide an approval request"), Hint: locale.Mark("run a plan with an approval step first"),
 		Href: "/approvals"},
 	app.FirstResume: {Text: locale.Mark("Break a run and resume it"), Hint: locale.Mark("completed steps do not run again"),
 		Href: "/docs/get-started/quick-start"},

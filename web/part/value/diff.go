@@ -55,7 +55,7 @@ func Diff(l *locale.Language, a, z domain.RawJSON) (lines []kit.DiffLine, note s
 		lines = []kit.DiffLine{{Sign: "=", Text: l.Text("the same")}}
 	}
 	if more {
-		note = locale.Mark("More differs than is shown.")
+		note = locale.Mark("There are more differences.")
 	}
 	return lines, note
 }

@@ -31,7 +31,7 @@ func Effect(c *ui.Context, e string) string {
 var Permissions = map[string]string{
 	"allow": locale.Mark("It is allowed."),
 	"ask":   locale.Mark("Each call requires an approval."),
-	"deny":  locale.Mark("It is denied: the configuration does not let it be called."),
+	"deny":  locale.Mark("The configuration denies all calls."),
 }
 
 // Schema shows a JSON Schema as it is.
