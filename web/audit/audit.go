@@ -1,8 +1,6 @@
 package audit
 
 import (
-	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -18,7 +16,6 @@ import (
 	"github.com/kairosd/kairosd/web/locale"
 	"github.com/kairosd/kairosd/web/part/event"
 	"github.com/kairosd/kairosd/web/part/query"
-	"github.com/kairosd/kairosd/web/part/value"
 	"github.com/kairosd/kairosd/web/ui"
 )
 
@@ -51,11 +48,20 @@ func Help() []kit.FilterTerm {
 	return out
 }
 
-// audit is the log of every act: filtered, by key, append only.
+// byPeople selects what people did. It is the filter of an address that has none.
+const byPeople = "-actor:system"
+
+// audit is the log of every act: filtered, by key, append only. It shows what people did first.
 func (s *section) audit(c *ui.Context) error {
 	q := strings.TrimSpace(c.Query("q"))
+	if !c.Echo.QueryParams().Has("q") {
+		q = byPeople
+	}
 	p := AuditPage{Shell: c.Shell("audit", "Audit"), Query: q, Ranges: query.Ranges(c, "/audit", q), Chips: chips(c, q),
 		Export: link.List("/audit.jsonl", q)}
+	if !slices.ContainsFunc(p.Chips, func(l kit.Link) bool { return l.Current }) {
+		p.Terms = query.Terms("/audit", q)
+	}
 	code := http.StatusOK
 	f, problem := s.auditFilter(c, q)
 	if problem != nil {
@@ -74,7 +80,7 @@ func (s *section) audit(c *ui.Context) error {
 func chips(c *ui.Context, q string) []kit.Link {
 	var out []kit.Link
 	for _, f := range []struct{ word, query string }{
-		{c.T("All"), ""}, {c.T("By people"), "-actor:system"}, {c.T("By you"), "actor:" + filter.Quote(c.Who.Name)},
+		{c.T("By people"), byPeople}, {c.T("All"), ""}, {c.T("By you"), "actor:" + filter.Quote(c.Who.Name)},
 		{c.T("Denied"), "result:denied"}, {c.T("Failed actions"), "result:failed"}, {c.T("Plans"), "action:plan.*"},
 		{c.T("Approvals"), "action:approval.*"}, {c.T("Users and tokens"), "action:user.*,token.*,login"},
 	} {
@@ -104,17 +110,22 @@ func (s *section) listAudit(c *ui.Context, p *AuditPage, q string, f domain.Audi
 	if err != nil {
 		return err
 	}
+	plans, err := s.plans(c, list.Items)
+	if err != nil {
+		return err
+	}
 	for _, e := range list.Items {
-		p.Rows = append(p.Rows, s.auditLine(c, q, e))
+		row := s.auditLine(c, q, e)
+		if row.Plan = plans[e.Run]; row.Plan != "" { // the object of a new run repeats it
+			row.About.Text = strings.TrimSuffix(row.About.Text, " · plan:"+row.Plan)
+		}
+		p.Rows = append(p.Rows, row)
 	}
 	at := func(key, cursor string) string {
 		if cursor == "" {
 			return ""
 		}
-		v := url.Values{key: {cursor}}
-		if q != "" {
-			v.Set("q", q)
-		}
+		v := url.Values{key: {cursor}, "q": {q}}
 		if n := c.Query("n"); n != "" {
 			v.Set("n", n)
 		}
@@ -126,6 +137,22 @@ func (s *section) listAudit(c *ui.Context, p *AuditPage, q string, f domain.Audi
 		p.Count += c.T(". The search stopped early: Older continues it, and since: or action: narrows it.")
 	}
 	return nil
+}
+
+// plans are the plans of the runs that events are about, by run.
+func (s *section) plans(c *ui.Context, list []domain.AuditEvent) (map[string]string, error) {
+	out := map[string]string{}
+	for _, e := range list {
+		if _, known := out[e.Run]; known || e.Run == "" {
+			continue
+		}
+		run, err := s.Reader.FindRun(c, e.Run)
+		if err != nil && domain.CodeOf(err) != domain.CodeNotFound && domain.CodeOf(err) != domain.CodeCorrupt {
+			return nil, err
+		}
+		out[e.Run] = kit.Visible(run.PlanKey) // empty if the run was deleted
+	}
+	return out, nil
 }
 
 // auditState adds how long the log is kept, and when its chain was verified last.
@@ -240,147 +267,6 @@ func (s *section) auditTerm(c *ui.Context, q, key, value string) kit.Link {
 	}
 }
 
-// auditEvent is one event with all that is known of it: what changed, by which
-// request, and where in the chain it stands.
-func (s *section) auditEvent(c *ui.Context) error {
-	seq, err := strconv.ParseInt(c.Param("event"), 10, 64)
-	if err != nil || seq < 1 {
-		return domain.Errorf(domain.CodeNotFound, "no audit event %q", c.Param("event"))
-	}
-	e, err := s.App.Audit.Event(c, c.Who.Actor(), seq)
-	if err != nil {
-		return err
-	}
-	link, err := s.App.Audit.Link(c, c.Who.Actor(), seq)
-	if err != nil {
-		return err
-	}
-	p := AuditEventPage{
-		Shell:  c.Shell("audit", c.T("Audit event %s", strconv.FormatInt(seq, 10))),
-		Action: e.Action,
-		Result: event.Result(e.Result),
-	}
-	add := func(term string, l kit.Link, mono bool) {
-		if l.Text != "" {
-			p.Facts = append(p.Facts, kit.Fact{Term: term, Text: l.Text, Href: l.Href, Mono: mono})
-		}
-	}
-	text := func(s string) kit.Link { return kit.Link{Text: kit.Visible(s)} }
-	add(c.T("Number"), kit.Link{Text: strconv.FormatInt(seq, 10)}, true)
-	at := c.Time(e.At)
-	add(c.T("Time"), kit.Link{Text: at.Title + " · " + at.UTC}, false)
-	add(c.T("Person"), s.auditTerm(c, "", "actor", e.Actor), false)
-	add(c.T("Action"), s.auditTerm(c, "", "action", e.Action), true)
-	add(c.T("About"), c.About(e), false)
-	add(c.T("Object"), text(e.Object), true)
-	add(c.T("Reason"), text(e.Reason), false)
-	add(c.T("Source"), s.auditTerm(c, "", "surface", e.Surface), false)
-	if e.Request.Address != "" {
-		add(c.T("From address"), s.auditTerm(c, "", "ip", e.Request.Address), true)
-	}
-	if e.Request.ID != "" {
-		add(c.T("Request"), s.auditTerm(c, "", "corr", e.Request.ID), true)
-	}
-	if e.RunSeq > 0 {
-		rows := strconv.FormatInt(e.RunSeq, 10)
-		if e.FirstSeq > 0 && e.FirstSeq < e.RunSeq {
-			rows = fmt.Sprintf("%d–%d", e.FirstSeq, e.RunSeq)
-		}
-		add(c.T("Journal rows"), kit.Link{Text: rows, Href: "/runs/" + e.Run + "?view=events"}, true)
-	}
-	if e.Action == "plan.version" {
-		var d struct{ Version int }
-		if json.Unmarshal(e.Detail, &d) == nil && d.Version > 1 {
-			add(
-				c.T("What changed"),
-				kit.Link{
-					Text: c.T("from version %d to %d", d.Version-1, d.Version),
-					Href: fmt.Sprintf("%s/diff/%d/%d", c.About(e).Href, d.Version-1, d.Version),
-				},
-				false,
-			)
-		}
-	}
-	for _, entry := range e.Entries {
-		p.Entries = append(p.Entries, s.auditEntry(c, e.Run, entry))
-	}
-	p.Blocks = s.auditDetail(c, e)
-	p.Chain = s.chainFacts(c, seq, link)
-	if seq > max(1, link.Cut+1) {
-		p.Older = "/audit/" + strconv.FormatInt(seq-1, 10)
-	}
-	if seq < link.Last {
-		p.Newer = "/audit/" + strconv.FormatInt(seq+1, 10)
-	}
-	return c.Render(http.StatusOK, AuditEvent(p))
-}
-
-func (s *section) auditEntry(c *ui.Context, run string, e domain.Entry) kit.EventRow {
-	row := kit.EventRow{
-		Seq:   strconv.FormatInt(e.Seq, 10),
-		What:  strings.TrimSpace(string(e.Kind) + " " + string(e.Status)),
-		Where: kit.Visible(e.Node),
-		Who:   kit.Visible(e.Actor),
-		At:    c.Time(e.At),
-		Text:  kit.Visible(kit.Cut(e.Reason, 300)),
-		Href:  fmt.Sprintf("/runs/%s/steps/%d", run, e.Seq),
-	}
-	if e.Failure != nil {
-		row.Text = kit.Visible(kit.Cut(e.Failure.Message, 300))
-	}
-	if e.Node == "" {
-		row.Href = ""
-	}
-	return row
-}
-
-// auditDetail is what changed, where the event has the values before it; else the
-// event's detail as it is.
-func (s *section) auditDetail(c *ui.Context, e domain.AuditEvent) []kit.Block {
-	if len(e.Detail) == 0 {
-		return nil
-	}
-	var out []kit.Block
-	before, after, rest := domain.SplitDetail(e.Detail)
-	if before != nil || after != nil {
-		lines, note := value.Diff(c.Display.Lang, before, after)
-		out = append(out, kit.Block{ID: "changed", Title: c.T("What changed"), Diff: lines, Note: note})
-	}
-	if rest != nil {
-		out = append(out, value.Block(c.Display.Lang, "detail", c.T("Detail"), rest, ""))
-	}
-	return out
-}
-
-// chainFacts say where in the chain an event stands: which link covers it, and
-// which events that link covers with it.
-func (s *section) chainFacts(c *ui.Context, seq int64, l domain.AuditLink) []kit.Fact {
-	number := func(n int64) string { return strconv.FormatInt(n, 10) }
-	out := []kit.Fact{{Term: c.T("Position"), Text: c.T("event %s of %s", number(seq), number(l.Last))}}
-	if l.Mac == "" {
-		return append(out, kit.Fact{Term: c.T("Link of the chain"), Text: c.T("its commit is being written")})
-	}
-	covered := c.T("events %s to %s, made with the commit of event %s", number(l.Before+1), number(l.Seq), number(l.Seq))
-	if l.Before+1 == l.Seq {
-		covered = c.T("this event alone, made with its commit")
-	}
-	out = append(
-		out,
-		kit.Fact{Term: c.T("Link over"), Text: covered, Href: "/audit/" + number(l.Seq)},
-		kit.Fact{Term: c.T("HMAC of the link"), Text: l.Mac, Mono: true},
-	)
-	if l.BeforeMac != "" {
-		f := kit.Fact{Term: c.T("Link before"), Text: c.T("event %s", number(l.Before)) + " · " + l.BeforeMac, Mono: true}
-		if l.Before > l.Cut {
-			f.Href = "/audit/" + number(l.Before)
-		}
-		out = append(out, f)
-	} else {
-		out = append(out, kit.Fact{Term: c.T("Link before"), Text: c.T("none: the chain begins here")})
-	}
-	return out
-}
-
 // verifyPage describes a verification; it is safe to open.
 func (s *section) verifyPage(c *ui.Context) error { return s.showVerify(c, http.StatusOK, "") }
 
@@ -418,56 +304,6 @@ func (s *section) verify(c *ui.Context) error {
 		return s.showVerify(c, http.StatusConflict, c.Sentence(err))
 	}
 	return err
-}
-
-// auditValues are the values that a key of the audit log's filter may have.
-func (s *section) auditValues(c *ui.Context, key, typed string) ([]kit.Link, error) {
-	var all []kit.Link
-	add := func(values ...string) {
-		for _, v := range values {
-			if !slices.ContainsFunc(all, func(l kit.Link) bool { return l.Text == v }) {
-				all = append(all, kit.Link{Text: v})
-			}
-		}
-	}
-	switch key {
-	case "action":
-		add("run.*", "plan.*", "user.*", "store.*")
-		add(domain.AuditActions...)
-	case "result":
-		add(filter.AuditResults...)
-	case "surface":
-		add(filter.AuditSurfaces...)
-	case "since", "until":
-		add("15m", "1h", "6h", "24h", "7d", "30d")
-	case "actor", "ip", "corr", "object", "run": // what the newest events have
-		list, err := s.App.Audit.List(
-			c,
-			c.Who.Actor(),
-			domain.AuditFilter{Exclude: domain.AuditExclusion{Actors: excluded(key)}, Page: domain.Page{Limit: 200}},
-		)
-		if err != nil {
-			return nil, err
-		}
-		if key == "actor" {
-			add(c.Who.Name, domain.System.Name)
-		}
-		for _, e := range list.Items {
-			if v := map[string]string{"actor": e.Actor, "ip": e.Request.Address, "corr": e.Request.ID, "object": e.Object,
-				"run": e.Run}[key]; v != "" {
-				add(v)
-			}
-		}
-	}
-	return query.Matching(all, typed), nil
-}
-
-// excluded: the engine's own events name no request and few objects of people.
-func excluded(key string) []string {
-	if key == "run" || key == "actor" {
-		return nil
-	}
-	return []string{domain.System.Name}
 }
 
 // exportDeadline is how long one page of an export may take to reach a reader.

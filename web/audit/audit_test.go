@@ -86,6 +86,35 @@ func TestAuditLog(t *testing.T) {
 	webtest.HasTexts(t, b.Get(strings.ReplaceAll(older[1], "&amp;", "&")), http.StatusOK, "Newer")
 }
 
+// Without a filter, the log shows what people did. All is one click away, and the pages keep it. A filter of
+// one's own is a chip that a click removes. Runs are named by their plan, bulk operations without their id.
+func TestTheAuditLogShowsPeopleFirst(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	seed := site.Seed(t)
+	b := site.Browser(t).Login()
+	act, err := site.Bulk.Start(t.Context(), site.Admin, domain.BulkRequest{
+		Action: domain.ActionLabel, Query: "plan:report", Labels: map[string]string{"team": "books"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := b.Get("/audit")
+	webtest.HasTexts(t, p, http.StatusOK, `value="-actor:system"`, "bulk operation "+domain.ShortID(act.ID), "/bulk/"+act.ID)
+	if w := webtest.Words(p.Body); strings.Contains(w, "run.status") ||
+		!strings.Contains(w, "payment run "+domain.ShortID(seed.InDoubt.ID)) {
+		t.Errorf("the log: %s", w)
+	}
+	all := b.Get("/audit?q=&n=5")
+	webtest.HasTexts(t, all, http.StatusOK, `href="/audit?q=" aria-current="true"`)
+	older := regexp.MustCompile(`rel="next" href="([^"]+)"`).FindStringSubmatch(all.Body)
+	if older == nil || !strings.Contains(older[1], "q=") {
+		t.Errorf("the next page of all is %q", older)
+	}
+	webtest.HasTexts(t, b.Get("/audit?q=action:run.created+actor:marta"), http.StatusOK, "Remove the filter",
+		`href="/audit?q=action%3Arun.created"`)
+}
+
 // A change shows the values before and after it.
 func TestAuditChange(t *testing.T) {
 	t.Parallel()

@@ -9,6 +9,7 @@ type AuditPage struct {
 	kit.Shell
 	Query, Error, Suggestion string
 	Ranges, Chips            []kit.Link
+	Terms                    []kit.Link // of the filter, unless a chip is it
 	Rows                     []AuditRow
 	Count                    string
 	Newer, Older             string
@@ -27,6 +28,7 @@ type AuditRow struct {
 	Seq, Href, Icon  string
 	At               kit.Time
 	Who, What, About kit.Link
+	Plan             string // of the run that it is about
 	Result           kit.Status
 	Why              string
 	From             []kit.Link // door and address

@@ -8,7 +8,7 @@ import (
 
 // List is the address of a list with a query.
 func List(path, q string) string {
-	if q == "" && path != "/runs" { // the run list without a query is the reader's default view
+	if q == "" && path != "/runs" && path != "/audit" { // without a query, these show a default view
 		return path
 	}
 	return path + "?q=" + url.QueryEscape(q)

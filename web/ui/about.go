@@ -35,9 +35,9 @@ func (c *Context) About(e domain.AuditEvent) kit.Link {
 	case "run":
 		l.Href = "/runs/" + url.PathEscape(name)
 	case "bulk":
-		l.Href = "/bulk/" + url.PathEscape(name)
+		l.Text, l.Href = c.T("bulk operation %s", kit.Visible(domain.ShortID(name))), "/bulk/"+url.PathEscape(name)
 	case "approval":
-		l.Href = "/approvals/" + url.PathEscape(name)
+		l.Text, l.Href = c.T("approval %s", kit.Visible(domain.ShortID(name))), "/approvals/"+url.PathEscape(name)
 	case "tool":
 		l.Href = "/agents/tools/" + url.PathEscape(name)
 	case "agent":
@@ -45,7 +45,7 @@ func (c *Context) About(e domain.AuditEvent) kit.Link {
 	case "provider":
 		l.Href = link.Provider(name)
 	case "draft":
-		l.Href = "/plans/drafts/" + url.PathEscape(name)
+		l.Text, l.Href = c.T("draft %s", kit.Visible(domain.ShortID(name))), "/plans/drafts/"+url.PathEscape(name)
 	case "secret":
 		if admin {
 			l.Href = "/settings/secrets"
