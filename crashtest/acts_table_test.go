@@ -67,7 +67,7 @@ func deeds(s scenery) []deed {
 			method = http.MethodPatch
 		case domain.ActionUnpause:
 			path += "/unpause"
-		case domain.ActionRetryNow:
+		case domain.ActionRetryNow, domain.ActionRelease:
 			path += "/resume"
 		default:
 			path += "/" + string(action)
@@ -342,7 +342,7 @@ func deeds(s scenery) []deed {
 				"release",
 				"kills",
 				domain.ActionRelease,
-				`{"reason": "looked at"}`,
+				`{"reason": "looked at", "release": true}`,
 				run("kills", func(r domain.Run) bool { return r.WaitReason != domain.WaitQuarantined }),
 			),
 		)

@@ -288,7 +288,7 @@ edges:
 // judge compares a run's journal with the ledger.
 func (l *ledger) judge(t *testing.T, ctx context.Context, d *daemon, id string) {
 	t.Helper()
-	journal, err := d.api.JournalPage(ctx, id, 0, 0)
+	journal, err := d.api.Journal(ctx, id)
 	if err != nil {
 		t.Fatal(err)
 	}

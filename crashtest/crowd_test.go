@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/testing/proof"
@@ -437,7 +438,7 @@ engine: {max_running: 32, max_nodes: 32}
 		t.Fatal(err)
 	}
 	bulks, err := d.api.Bulks(ctx, 10)
-	for err == nil && slices.ContainsFunc(bulks, func(b domain.Bulk) bool { return !b.State.Final() }) {
+	for err == nil && slices.ContainsFunc(bulks, func(b apitypes.BulkOperation) bool { return !b.State.Final() }) {
 		bulks, err = d.api.Bulks(ctx, 10)
 	}
 	if err != nil || len(bulks) != 1 || bulks[0].State != domain.BulkDone && bulks[0].State != domain.BulkStopped {

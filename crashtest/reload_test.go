@@ -184,7 +184,7 @@ server: {hosts: [kairos.example]}
 		t.Fatal(err)
 	}
 	outputs := func(id string) map[string]string {
-		journal, err := d.api.JournalPage(ctx, id, 0, 100)
+		journal, err := d.api.Journal(ctx, id)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -32,8 +32,8 @@ UPDATE bulks SET state = @state, note = @note, ended_at = @ended_at WHERE public
 INSERT INTO saved_views (owner, name, query, created_at) VALUES (@owner, @name, @query, @created_at)
 ON CONFLICT (owner, name) DO UPDATE SET query = excluded.query;
 
--- name: SavedViewDelete :execrows
-DELETE FROM saved_views WHERE owner = @owner AND name = @name;
+-- name: SavedViewDelete :one
+DELETE FROM saved_views WHERE owner = @owner AND name = @name RETURNING query;
 
 -- name: SavedViewList :many
 SELECT owner, name, query FROM saved_views WHERE owner IN ('', @owner) ORDER BY owner, name LIMIT 100;

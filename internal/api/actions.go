@@ -200,7 +200,7 @@ func (h actionHandler) update(ctx context.Context, in *updateRunIn) (*actedOut, 
 	case err != nil:
 		return nil, err
 	case in.Preview:
-		return predicted(h.runs.Preview(ctx, actorOf(ctx), r))
+		return predicted(h.runs.PreviewUpdate(ctx, actorOf(ctx), r))
 	}
 	return acted(h.runs.Update(ctx, app.RunUpdate{Meta: meta(ctx), ActionRequest: r}))
 }

@@ -61,8 +61,13 @@ func TestActs(t *testing.T) {
 		{"operator", "POST " + path + "/nodes/ask/resolve",
 			`{"visit":1,"attempt":2,"action":"happened","output":{"id":7},"reason":"seen"}`, 409, "not in doubt"},
 		{"operator", "POST /runs/zzzzzzzz/cancel", ``, 404, "not_found"},
+		{"viewer", "PATCH " + path + "?preview=true", `{"labels":{"team":"red"}}`, 200, `"action":"label"`},
+		{"viewer", "PATCH " + path + "?preview=true", `{"raise":{"maxSteps":5}}`, 200, `"action":"limits"`},
+		{"viewer", "PATCH " + path + "?preview=true", `{}`, 422, "nothing to change"},
+		{"operator", "PATCH " + path, `{"labels":{"team":"red"}}`, 200, `"team":"red"`},
 		{"operator", "POST " + path + "/cancel", ``, 200, `"status":"cancelled"`},
 		{"operator", "DELETE " + path + "?reason=old", ``, 200, `"deletedAt"`},
+		{"operator", "DELETE " + path, ``, 200, `"deletedAt"`}, // again
 	} {
 		a := s.ask(t, c.as, c.line, c.body)
 		if a.status != c.status || !strings.Contains(a.text, c.says) {
@@ -129,27 +134,5 @@ func TestFailuresOfAnOperation(t *testing.T) {
 		if id, ok := a.json["errorId"].(string); ok && !strings.Contains(s.log.String(), id) {
 			t.Errorf("the log does not know %s", id)
 		}
-	}
-}
-
-// A saved view has an ETag, and a deletion compares it.
-func TestASavedViewIsCompared(t *testing.T) {
-	t.Parallel()
-	s := serve(t)
-	s.ask(t, "operator", "POST /views", `{"name":"my failures","filter":"status:failed"}`)
-	s.ask(t, "operator", "POST /views", `{"name":"my failures","filter":"status:waiting","everybody":true}`)
-	own := s.ask(t, "operator", "GET /views/my%20failures", "")
-	all := s.ask(t, "operator", "GET /views/my%20failures?everybody=true", "")
-	if own.json["filter"] != "status:failed" || all.json["filter"] != "status:waiting" || own.header.Get("ETag") == all.header.Get("ETag") {
-		t.Errorf("own %s %s, everybody's %s", own.text, own.header.Get("ETag"), all.text)
-	}
-	remove := func(tag string) int {
-		return s.ask(t, "operator", "DELETE /views/my%20failures?everybody=true", "", "If-Match: "+tag).status
-	}
-	if a, b := remove(own.header.Get("ETag")), remove(all.header.Get("ETag")); a != 409 || b != 204 {
-		t.Errorf("deleted with another tag: %d, with its own: %d", a, b)
-	}
-	if a := s.ask(t, "operator", "GET /views/none", ""); a.status != 404 {
-		t.Errorf("no view: %d %s", a.status, a.text)
 	}
 }

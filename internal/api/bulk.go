@@ -15,7 +15,7 @@ import (
 
 // BulkOperationCreate starts a bulk operation.
 type BulkOperationCreate struct {
-	Action   string            `json:"action" enum:"resume,rerun,cancel,pause,unpause,release,start-now,delete,acknowledge,label"`
+	apitypes.BulkAction
 	Filter   string            `json:"filter,omitempty" maxLength:"4096" doc:"Which runs, in the dashboard's filter grammar."`
 	Runs     []string          `json:"runs,omitempty" maxItems:"10000" doc:"Which runs, by id; with a filter, those of them that it selects."`
 	Reason   string            `json:"reason,omitempty" maxLength:"500" doc:"Kept in the audit log and in every run's journal."`
@@ -28,9 +28,10 @@ type BulkOperationCreate struct {
 	Digest   string            `json:"digest,omitempty" maxLength:"64" doc:"A preview's: refused if other runs would be acted on by now."`
 }
 
-func (b *BulkOperationCreate) request() domain.BulkRequest {
+func (b *BulkOperationCreate) request() (domain.BulkRequest, error) {
+	action, err := b.BulkAction.Domain()
 	return domain.BulkRequest{
-		Action:    domain.Action(b.Action),
+		Action:    action,
 		Query:     b.Filter,
 		Runs:      b.Runs,
 		Reason:    b.Reason,
@@ -41,7 +42,7 @@ func (b *BulkOperationCreate) request() domain.BulkRequest {
 		Provider:  b.Provider,
 		Tool:      b.Tool,
 		Digest:    b.Digest,
-	}
+	}, err
 }
 
 type (
@@ -53,12 +54,14 @@ type (
 		Status int
 		Body   any
 	}
-	bulkOut      struct{ Body domain.Bulk }
+	bulkOut      struct{ Body apitypes.BulkOperation }
 	bulkItemsOut struct {
 		Body apitypes.List[domain.BulkItem]
 	}
-	bulkListOut struct{ Body apitypes.List[domain.Bulk] }
-	BulkIn      struct {
+	bulkListOut struct {
+		Body apitypes.List[apitypes.BulkOperation]
+	}
+	BulkIn struct {
 		ID string `path:"id" maxLength:"64" doc:"The id of the bulk operation."`
 	}
 	bulkItemsIn struct {
@@ -82,16 +85,9 @@ func (h bulkHandler) routes(a *API) {
 	mount(a, huma.Operation{OperationID: "start-bulk-operation", Method: http.MethodPost, Path: "/bulk-operations", Tags: tags,
 		DefaultStatus: http.StatusCreated, Summary: "Start a bulk operation: one action on many runs",
 		Responses: map[string]*huma.Response{
-			"201": a.jsonResponse("The bulk operation", reflect.TypeFor[domain.Bulk]()),
+			"201": a.jsonResponse("The bulk operation", reflect.TypeFor[apitypes.BulkOperation]()),
 			"200": a.jsonResponse("With preview: the prediction", reflect.TypeFor[domain.BulkPreview]())}},
-		func(ctx context.Context, in *bulkIn) (*bulkStartedOut, error) {
-			if in.Preview {
-				p, err := h.bulk.Preview(ctx, actorOf(ctx), in.Body.request())
-				return &bulkStartedOut{http.StatusOK, p}, err
-			}
-			b, err := h.bulk.Start(ctx, app.BulkStart{Meta: meta(ctx), BulkRequest: in.Body.request()})
-			return &bulkStartedOut{http.StatusCreated, b}, err
-		})
+		h.start)
 	mount(
 		a,
 		huma.Operation{
@@ -106,7 +102,8 @@ func (h bulkHandler) routes(a *API) {
 			if err != nil {
 				return nil, err
 			}
-			page, err := pageOf(ctx, h.kernel, in, list, func(b domain.Bulk) string { return b.ID }, same)
+			page, err := pageOf(ctx, h.kernel, in, list, func(b domain.Bulk) string { return b.ID },
+				apitypes.BulkOperationOf)
 			return &bulkListOut{page}, err
 		},
 	)
@@ -121,7 +118,7 @@ func (h bulkHandler) routes(a *API) {
 		},
 		func(ctx context.Context, in *BulkIn) (*bulkOut, error) {
 			b, err := h.bulk.Get(ctx, actorOf(ctx), in.ID)
-			return &bulkOut{b}, err
+			return &bulkOut{apitypes.BulkOperationOf(b)}, err
 		},
 	)
 	mount(a, huma.Operation{OperationID: "list-bulk-operation-items", Method: http.MethodGet, Path: "/bulk-operations/{id}/items",
@@ -134,12 +131,26 @@ func (h bulkHandler) routes(a *API) {
 				reason = in.Body.Reason
 			}
 			b, err := h.bulk.Stop(ctx, app.BulkChange{Meta: meta(ctx), Bulk: in.ID, Reason: reason})
-			return &bulkOut{b}, err
+			return &bulkOut{apitypes.BulkOperationOf(b)}, err
 		})
 }
 
+func (h bulkHandler) start(ctx context.Context, in *bulkIn) (*bulkStartedOut, error) {
+	r, err := in.Body.request()
+	if err != nil {
+		return nil, err
+	}
+	if in.Preview {
+		p, err := h.bulk.Preview(ctx, actorOf(ctx), r)
+		p.Action = in.Body.Action
+		return &bulkStartedOut{http.StatusOK, p}, err
+	}
+	b, err := h.bulk.Start(ctx, app.BulkStart{Meta: meta(ctx), BulkRequest: r})
+	return &bulkStartedOut{http.StatusCreated, apitypes.BulkOperationOf(b)}, err
+}
+
 func (h bulkHandler) items(ctx context.Context, in *bulkItemsIn) (*bulkItemsOut, error) {
-	after, err := h.position(ctx, in.Cursor, 0)
+	after, err := h.position(ctx, in.Cursor)
 	if err != nil {
 		return nil, err
 	}

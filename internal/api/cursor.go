@@ -48,13 +48,14 @@ func parseTime(name, text string) (time.Time, error) {
 	return t, nil
 }
 
-// position is the number that a cursor names, or else after.
-func (k *kernel) position(ctx context.Context, cursor string, after int64) (int64, error) {
+// position is the number that a cursor names; 0 without a cursor.
+func (k *kernel) position(ctx context.Context, cursor string) (int64, error) {
 	text, err := k.unseal(ctx, cursor)
 	if err != nil || text == "" {
-		return after, err
+		return 0, err
 	}
-	if after, err = strconv.ParseInt(text, 10, 64); err != nil {
+	after, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
 		return 0, badCursor()
 	}
 	return after, nil

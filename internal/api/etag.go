@@ -11,7 +11,9 @@ import (
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humaecho"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/app"
 	"github.com/kairosd/kairosd/internal/domain"
 )
@@ -50,7 +52,7 @@ func staleTag() error {
 var tagged = map[app.Operation]bool{
 	app.GetApproval: true, app.GetDraft: true, app.GetTool: true, app.GetAgent: true, app.GetProvider: true, app.GetUser: true,
 	app.GetToken: true, app.GetBulk: true, app.GetHandoff: true, app.GetSettings: true, app.GetToolServer: true,
-	app.GetView: true,
+	app.GetView: true, app.SaveView: true,
 }
 
 // matched maps actions with an If-Match header to the operation that reads the object. Their path
@@ -61,7 +63,7 @@ var matched = map[app.Operation]app.Operation{
 	app.AcceptTool: app.GetTool, app.DisableTool: app.GetTool, app.EnableTool: app.GetTool,
 	app.DisableProvider: app.GetProvider, app.EnableProvider: app.GetProvider, app.RetryToolServer: app.GetToolServer,
 	app.UpdateUser: app.GetUser, app.LinkUser: app.GetUser, app.SignOutUser: app.GetUser, app.RemoveSecondFactor: app.GetUser,
-	app.RevokeToken: app.GetToken, app.StopBulk: app.GetBulk, app.DeleteView: app.GetView,
+	app.RevokeToken: app.GetToken, app.StopBulk: app.GetBulk, app.DeleteView: app.GetView, app.SaveView: app.GetView,
 	app.AcceptPlan: app.GetPlan, app.ArchivePlan: app.GetPlan, app.UnarchivePlan: app.GetPlan, app.PausePlan: app.GetPlan,
 	app.UnpausePlan: app.GetPlan, app.AcknowledgeRun: app.GetRun, app.UnacknowledgeRun: app.GetRun, app.AddNote: app.GetRun,
 }
@@ -88,8 +90,12 @@ func (a *API) match(ctx huma.Context, next func(huma.Context)) {
 		next(ctx)
 		return
 	}
-	got, err := a.tagOf(ctx.Context(), reader, ctx.URL())
-	if err == nil && got != "" && !matches(header, got) {
+	address, added := ctx.URL(), app.Operation(ctx.Operation().OperationID) == app.SaveView
+	if added { // the body names it
+		address = viewAddress(bodyOf(humaecho.Unwrap(ctx).Request()))
+	}
+	got, err := a.tagOf(ctx.Context(), reader, address)
+	if err == nil && (got != "" || added) && !matches(header, got) {
 		err = staleTag()
 	}
 	if err != nil {
@@ -97,6 +103,18 @@ func (a *API) match(ctx huma.Context, next func(huma.Context)) {
 		return
 	}
 	next(ctx)
+}
+
+// viewAddress is the address of the saved view that a body describes.
+func viewAddress(body []byte) url.URL {
+	var v apitypes.View
+	_ = json.Unmarshal(body, &v) // of another body, the address has no view
+	at := url.URL{Path: Base + "/views/" + strings.TrimSpace(v.Name)}
+	at.RawPath = Base + "/views/" + url.PathEscape(strings.TrimSpace(v.Name))
+	if v.Shared {
+		at.RawQuery = "shared=true"
+	}
+	return at
 }
 
 // tagOf reads the ETag of the object that a path begins with; "": it is not there.

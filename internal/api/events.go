@@ -59,15 +59,15 @@ func (h eventHandler) routes(a *API) {
 }
 
 type streamIn struct {
-	After       string `query:"after" maxLength:"128" doc:"An event's id or number: begin after it."`
-	LastEventID string `header:"Last-Event-ID" maxLength:"128"`
+	After       string `query:"after" maxLength:"128" doc:"Begin after the event with this id or number."`
+	LastEventID string `header:"Last-Event-ID" maxLength:"128" doc:"The same as after."`
 	Run         string `query:"run" maxLength:"64" doc:"Only events of this run."`
 }
 
 type runEventsIn struct {
 	RunIn
-	After       string `query:"after" maxLength:"128" doc:"An event's id or number: begin after it."`
-	LastEventID string `header:"Last-Event-ID" maxLength:"128"`
+	After       string `query:"after" maxLength:"128" doc:"For a stream: begin after the event with this id or number."`
+	LastEventID string `header:"Last-Event-ID" maxLength:"128" doc:"The same as after."`
 	LongPageIn
 }
 
@@ -79,23 +79,23 @@ func (h eventHandler) runEvents(ctx context.Context, in *runEventsIn) (*huma.Str
 	if wantsStream(infoOf(ctx).request) {
 		return h.stream(ctx, &streamIn{After: in.After, LastEventID: in.LastEventID, Run: run.ID}, "0")
 	}
-	from, err := h.eventPosition(ctx, in)
+	if in.After != "" || in.LastEventID != "" {
+		p := invalid("event.stream", "after and Last-Event-ID apply to a stream of events")
+		p.Suggestion = "send Accept: text/event-stream, or continue a list with its cursor"
+		return nil, p
+	}
+	from, err := h.position(ctx, in.Cursor)
 	if err != nil {
 		return nil, err
 	}
-	if from.reset {
-		return nil, invalid("event.unknown", "this event id is not of this database")
-	}
-	items, next, err := search(in.Filter, in.Limit, from.after, func(after int64, limit int) ([]EventView, int64, error) {
+	items, next, err := search(in.Filter, in.Limit, from, func(after int64, limit int) ([]EventView, int64, error) {
 		events, upto, err := h.Engine.Events(ctx, after, run.ID, limit)
 		if err != nil {
 			return nil, 0, err
 		}
 		items := []EventView{}
 		for _, e := range events {
-			if !from.received(e) {
-				items = append(items, EventView{e})
-			}
+			items = append(items, EventView{e})
 		}
 		if more, err := h.Reader.EventsAfter(ctx, upto, run.ID, 1); err != nil || len(more) == 0 {
 			return items, 0, err
@@ -110,15 +110,6 @@ func (h eventHandler) runEvents(ctx context.Context, in *runEventsIn) (*huma.Str
 		hctx.SetHeader("Vary", "Accept")
 		h.writeJSON(hctx, http.StatusOK, body)
 	}}, nil
-}
-
-// eventPosition is where a page of events begins.
-func (h eventHandler) eventPosition(ctx context.Context, in *runEventsIn) (from, error) {
-	if in.Cursor == "" {
-		return h.from(ctx, in.LastEventID, in.After, "0")
-	}
-	after, err := h.position(ctx, in.Cursor, 0)
-	return from{after: after}, err
 }
 
 func wantsStream(r *http.Request) bool {

@@ -24,7 +24,16 @@ type handoffIn struct {
 
 type handoffOut struct{ Body domain.HandoffDetail }
 
-type messagesOut struct{ Body domain.Conversation }
+type (
+	ofRunIn struct {
+		RunIn
+		ListIn
+	}
+	messagesOut struct {
+		Body apitypes.List[domain.AgentMessage]
+	}
+	runHandoffsOut struct{ Body apitypes.List[domain.Handoff] }
+)
 
 type handoffsOut struct {
 	Body apitypes.List[domain.HandoffSummary]
@@ -36,11 +45,27 @@ func (h runHandler) handoffRoutes(a *API) {
 	mount(a, huma.Operation{OperationID: "get-handoff", Method: http.MethodGet, Path: "/handoffs/{id}", Tags: []string{"runs"},
 		Summary: "One handoff: what was passed on, with which tools, and what came back"}, h.getHandoff)
 	mount(a, huma.Operation{OperationID: "list-messages", Method: http.MethodGet, Path: "/runs/{id}/messages", Tags: []string{"runs"},
-		Summary: "List what a run's agents said to each other, and its handoffs"},
-		func(ctx context.Context, in *RunIn) (*messagesOut, error) {
-			c, err := h.runs.Conversation(ctx, actorOf(ctx), in.ID)
-			return &messagesOut{c}, err
-		})
+		Summary: "List the messages between the agents of a run, in order"}, h.listMessages)
+	mount(a, huma.Operation{OperationID: "list-run-handoffs", Method: http.MethodGet, Path: "/runs/{id}/handoffs", Tags: []string{"runs"},
+		Summary: "List the handoffs of a run, in order"}, h.listRunHandoffs)
+}
+
+func (h runHandler) listMessages(ctx context.Context, in *ofRunIn) (*messagesOut, error) {
+	c, err := h.runs.Conversation(ctx, actorOf(ctx), in.ID)
+	if err != nil {
+		return nil, err
+	}
+	page, err := pageOf(ctx, h.kernel, &in.ListIn, c.Messages, func(m domain.AgentMessage) string { return m.ID }, same)
+	return &messagesOut{page}, err
+}
+
+func (h runHandler) listRunHandoffs(ctx context.Context, in *ofRunIn) (*runHandoffsOut, error) {
+	c, err := h.runs.Conversation(ctx, actorOf(ctx), in.ID)
+	if err != nil {
+		return nil, err
+	}
+	page, err := pageOf(ctx, h.kernel, &in.ListIn, c.Handoffs, func(r domain.Handoff) string { return r.ID }, same)
+	return &runHandoffsOut{page}, err
 }
 
 func (h runHandler) listHandoffs(ctx context.Context, in *handoffsIn) (*handoffsOut, error) {

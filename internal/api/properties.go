@@ -25,7 +25,8 @@ var propertyEnums = map[string][]any{
 	"BulkOperation.surface": surfaces, "Draft.surface": surfaces,
 	"BulkOperation.action": bulkActions, "BulkOperationPreview.action": bulkActions,
 	"Preview.action": {domain.ActionResume, domain.ActionRerun, domain.ActionFork, domain.ActionCancel, domain.ActionPause,
-		domain.ActionUnpause, domain.ActionRetryNow, domain.ActionRelease, domain.ActionStartNow, domain.ActionDelete, domain.ActionLimits},
+		domain.ActionUnpause, domain.ActionRetryNow, domain.ActionRelease, domain.ActionStartNow, domain.ActionDelete, domain.ActionLimits,
+		domain.ActionLabel},
 	"DamagedRow.kind":          entryKinds,
 	"Fault.severity":           {"error", "warning"},
 	"LogLine.level":            {"DEBUG", "INFO", "WARN", "ERROR"},
@@ -50,7 +51,7 @@ var propertyEnums = map[string][]any{
 var (
 	surfaces    = []any{"ui", "api", "cli", "engine"}
 	bulkActions = []any{domain.ActionResume, domain.ActionRerun, domain.ActionCancel, domain.ActionPause, domain.ActionUnpause,
-		domain.ActionRelease, domain.ActionStartNow, domain.ActionDelete, domain.ActionAcknowledge, domain.ActionLabel}
+		domain.ActionDelete, domain.ActionAcknowledge, domain.ActionLabel}
 	entryKinds = []any{domain.EntryIntent, domain.EntryResult, domain.EntryWait, domain.EntryResolve, domain.EntrySubstep,
 		domain.EntryReset, domain.EntryReplan, domain.EntryAction}
 )

@@ -226,7 +226,6 @@ func (h runHandler) getRun(ctx context.Context, in *RunIn) (*runOut, error) {
 type journalIn struct {
 	RunIn
 	LongPageIn
-	After int64 `query:"after" minimum:"0" doc:"Begin after the row with this sequence number."`
 }
 
 type journalOut struct{ Body JournalPage }
@@ -239,7 +238,7 @@ type JournalPage struct {
 }
 
 func (h runHandler) getJournal(ctx context.Context, in *journalIn) (*journalOut, error) {
-	after, err := h.position(ctx, in.Cursor, in.After)
+	after, err := h.position(ctx, in.Cursor)
 	if err != nil {
 		return nil, err
 	}

@@ -54,7 +54,7 @@ func (h settingsHandler) routes(a *API) {
 		a,
 		huma.Operation{OperationID: "rotate-secret", Method: http.MethodPost, Path: "/secrets/{name}/rotate", Tags: []string{"settings"},
 			Summary:     "Apply the value that the file of a secret holds now",
-			Description: "409 means that the value is in use already."},
+			Description: "A secret whose file has not changed is returned unchanged. 409 means that it comes from the environment."},
 		func(ctx context.Context, in *rotateIn) (*secretOut, error) {
 			reason := cmp.Or(in.Body, &ReasonOptions{}).Reason
 			s, err := h.system.RotateSecret(ctx, app.SecretChange{Meta: meta(ctx), Name: in.Name, Reason: reason})

@@ -121,12 +121,16 @@ func TestEventsResume(t *testing.T) {
 	run := s.world.runs[0].ID
 	st := s.listen(t, "viewer", "/runs/"+run+"/events")
 	st.want(t, "abc-1", "tick") // a run's stream begins with the run
-	a := s.ask(t, "viewer", "GET /runs/"+run+"/events?after=abc-1&limit=2", "")
+	a := s.ask(t, "viewer", "GET /runs/"+run+"/events?limit=2", "")
 	if items := a.json["items"].([]any); a.status != 200 || len(items) != 2 || a.json["hasMore"] != true {
 		t.Errorf("as JSON: %d %s", a.status, a.text)
 	}
-	if a := s.ask(t, "viewer", "GET /runs/"+run+"/events?after=zzz-1", ""); a.status != 400 {
-		t.Errorf("A45: JSON after another incarnation: %d", a.status)
+	a = s.ask(t, "viewer", "GET /runs/"+run+"/events?limit=1&cursor="+a.json["nextCursor"].(string), "")
+	if items := a.json["items"].([]any); len(items) != 1 || items[0].(map[string]any)["eventId"] != "abc-3" {
+		t.Errorf("the next page: %d %s", a.status, a.text)
+	}
+	if a := s.ask(t, "viewer", "GET /runs/"+run+"/events?after=abc-1", ""); a.status != 400 || a.json["reason"] != "event.stream" {
+		t.Errorf("a list with the position of a stream: %d %s", a.status, a.text)
 	}
 }
 

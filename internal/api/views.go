@@ -17,8 +17,8 @@ type (
 	viewIn     struct{ Body apitypes.View }
 	viewOut    struct{ Body apitypes.View }
 	dropViewIn struct {
-		Name      string `path:"name" maxLength:"512"`
-		Everybody bool   `query:"everybody" doc:"Everybody's view of that name, instead of one's own."`
+		Name   string `path:"name" maxLength:"512"`
+		Shared bool   `query:"shared" doc:"The shared view of that name, instead of your own."`
 	}
 )
 
@@ -31,7 +31,7 @@ type viewHandler struct {
 func (h viewHandler) routes(a *API) {
 	tags := []string{"runs"}
 	mount(a, huma.Operation{OperationID: "list-views", Method: http.MethodGet, Path: "/views", Tags: tags,
-		Summary: "Saved views of the run list: one's own and everybody's"}, h.listViews)
+		Summary: "List saved views of the run list: your own and the shared ones"}, h.listViews)
 	mount(a, huma.Operation{OperationID: "get-view", Method: http.MethodGet, Path: "/views/{name}", Tags: tags,
 		Summary: "Get a saved view"}, h.getView)
 	mount(a, huma.Operation{OperationID: "save-view", Method: http.MethodPost, Path: "/views", Tags: tags,
@@ -39,12 +39,11 @@ func (h viewHandler) routes(a *API) {
 	mount(
 		a,
 		huma.Operation{
-			OperationID:   "delete-view",
-			Method:        http.MethodDelete,
-			Path:          "/views/{name}",
-			Tags:          tags,
-			DefaultStatus: http.StatusNoContent,
-			Summary:       "Remove a saved view",
+			OperationID: "delete-view",
+			Method:      http.MethodDelete,
+			Path:        "/views/{name}",
+			Tags:        tags,
+			Summary:     "Delete a saved view, and return it",
 		},
 		h.dropView,
 	)
@@ -61,23 +60,24 @@ func (h viewHandler) listViews(ctx context.Context, in *ListIn) (*viewsOut, erro
 }
 
 func (h viewHandler) saveView(ctx context.Context, in *viewIn) (*viewOut, error) {
-	v, err := h.views.Save(ctx, app.ViewChange{Meta: meta(ctx), Name: in.Body.Name, Query: in.Body.Filter, Everybody: in.Body.Everybody})
+	v, err := h.views.Save(ctx, app.ViewChange{Meta: meta(ctx), Name: in.Body.Name, Query: in.Body.Filter, Shared: in.Body.Shared})
 	return &viewOut{viewOf(v)}, err
 }
 
 func (h viewHandler) getView(ctx context.Context, in *dropViewIn) (*viewOut, error) {
-	v, err := h.views.Get(ctx, actorOf(ctx), unescaped(in.Name), in.Everybody)
+	v, err := h.views.Get(ctx, actorOf(ctx), unescaped(in.Name), in.Shared)
 	return &viewOut{viewOf(v)}, err
 }
 
-func (h viewHandler) dropView(ctx context.Context, in *dropViewIn) (*struct{}, error) {
+func (h viewHandler) dropView(ctx context.Context, in *dropViewIn) (*viewOut, error) {
 	name, err := url.PathUnescape(in.Name)
 	if err != nil {
 		return nil, domain.Errorf(domain.CodeNotFound, "view %q not found", in.Name)
 	}
-	return nil, h.views.Delete(ctx, app.ViewChange{Meta: meta(ctx), Name: name, Everybody: in.Everybody})
+	v, err := h.views.Delete(ctx, app.ViewChange{Meta: meta(ctx), Name: name, Shared: in.Shared})
+	return &viewOut{viewOf(v)}, err
 }
 
 func viewOf(v domain.SavedView) apitypes.View {
-	return apitypes.View{Name: v.Name, Filter: v.Query, Everybody: v.Owner == ""}
+	return apitypes.View{Name: v.Name, Filter: v.Query, Shared: v.Owner == ""}
 }

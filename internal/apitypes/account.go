@@ -132,7 +132,7 @@ type Me struct {
 
 // View is a saved filter of the list of runs.
 type View struct {
-	Name      string `json:"name" minLength:"1" maxLength:"160" example:"failed today"`
-	Filter    string `json:"filter" minLength:"1" maxLength:"4096" doc:"The filter." example:"status:failed since:24h"`
-	Everybody bool   `json:"everybody,omitempty" doc:"Whether all users see the view."`
+	Name   string `json:"name" minLength:"1" maxLength:"160" example:"failed today"`
+	Filter string `json:"filter" minLength:"1" maxLength:"4096" doc:"The filter." example:"status:failed since:24h"`
+	Shared bool   `json:"shared,omitempty" doc:"Whether all users see the view."`
 }

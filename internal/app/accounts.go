@@ -368,7 +368,9 @@ func (a *Accounts) SignOut(ctx context.Context, req SignOut) error {
 
 // RemoveSecondFactor removes the second factor of a user. Only admins may remove that of others.
 //
-// Errors: not_found, conflict (there is none, or the role must have one), forbidden.
+// Without one, it changes nothing.
+//
+// Errors: not_found, conflict (the role must have one), forbidden.
 func (a *Accounts) RemoveSecondFactor(ctx context.Context, req UserNamed) error {
 	u, op, err := a.subject(ctx, req.By, req.User, ChangeSecondFactor, RemoveSecondFactor)
 	if err != nil {
@@ -383,7 +385,7 @@ func (a *Accounts) RemoveSecondFactor(ctx context.Context, req UserNamed) error 
 		if err != nil && domain.CodeOf(err) != domain.CodeCorrupt {
 			return u, err
 		} else if err == nil && factor == "" {
-			return u, domain.Errorf(domain.CodeConflict, "%s has no second factor", u.Name)
+			return u, nil
 		}
 		tx.Record("user.second-factor", "user:"+u.Name, "off", nil)
 		return u, tx.SetSecondFactor(u.ID, "")

@@ -128,8 +128,10 @@ func (a *Audit) Verify(ctx context.Context, m Meta) (domain.AuditCheck, error) {
 		find: func(ctx context.Context, _ string) (domain.AuditCheck, error) { return a.checker.AuditCheck(ctx) },
 	}
 	found, repeated, err := performWithWork(ctx, a.kernel, VerifyAudit, m, nil, check, func(tx *store.Tx) (domain.AuditCheck, error) {
-		tx.Audit("", "", nil)
-		return domain.AuditCheck{}, a.checker.Busy()
+		if !a.checker.Busy() {
+			tx.Audit("", "", nil)
+		}
+		return domain.AuditCheck{}, nil
 	})
 	if err != nil || repeated {
 		return found, err

@@ -59,7 +59,7 @@ type SessionChange struct {
 // Forget clears the memory of a session, and returns the number of removed exchanges. The journals
 // of its runs stay.
 //
-// Errors: not_found (it remembers nothing), forbidden.
+// Errors: forbidden.
 func (m *Memory) Forget(ctx context.Context, req SessionChange) (int64, error) {
 	owner := cmp.Or(req.Owner, req.By.Name)
 	if err := m.permit(ctx, ForgetSession, req.By, "memory:"+owner+"/"+req.Session, domain.CheckMemoryOwner(req.By, owner)); err != nil {
@@ -67,7 +67,7 @@ func (m *Memory) Forget(ctx context.Context, req SessionChange) (int64, error) {
 	}
 	return perform(ctx, m.kernel, ForgetSession, req.Meta, req, counted, func(tx *store.Tx) (int64, error) {
 		n, err := tx.Forget(owner, req.Session)
-		if err == nil {
+		if err == nil && n > 0 {
 			tx.Audit("memory:"+owner+"/"+req.Session, req.Reason, encode(map[string]int64{"exchanges": n}))
 		}
 		return n, err

@@ -79,22 +79,24 @@ const (
 	SearchSteps  Operation = "search-steps"
 	ListMessages Operation = "list-messages"
 	ListHandoffs Operation = "list-handoffs"
-	GetHandoff   Operation = "get-handoff"
-	GetRunEvents Operation = "get-run-events"
-	PreviewRun   Operation = "preview-action"
-	ActOnRun     Operation = "act-on-run"
-	ResumeRun    Operation = "resume-run"
-	RerunRun     Operation = "rerun-run"
-	ForkRun      Operation = "fork-run"
-	CancelRun    Operation = "cancel-run"
-	PauseRun     Operation = "pause-run"
-	UnpauseRun   Operation = "unpause-run"
-	RetryNow     Operation = "retry-run-now"
-	StartNow     Operation = "start-run-now"
-	ReleaseRun   Operation = "release-run"
-	UpdateRun    Operation = "update-run"
-	ResolveNode  Operation = "resolve-node"
-	DeleteRun    Operation = "delete-run"
+	// ListRunHandoffs lists the handoffs of one run.
+	ListRunHandoffs Operation = "list-run-handoffs"
+	GetHandoff      Operation = "get-handoff"
+	GetRunEvents    Operation = "get-run-events"
+	PreviewRun      Operation = "preview-action"
+	ActOnRun        Operation = "act-on-run"
+	ResumeRun       Operation = "resume-run"
+	RerunRun        Operation = "rerun-run"
+	ForkRun         Operation = "fork-run"
+	CancelRun       Operation = "cancel-run"
+	PauseRun        Operation = "pause-run"
+	UnpauseRun      Operation = "unpause-run"
+	RetryNow        Operation = "retry-run-now"
+	StartNow        Operation = "start-run-now"
+	ReleaseRun      Operation = "release-run"
+	UpdateRun       Operation = "update-run"
+	ResolveNode     Operation = "resolve-node"
+	DeleteRun       Operation = "delete-run"
 )
 
 // Notes, labels, and views of runs.
@@ -255,22 +257,24 @@ var policy = map[Operation]Rule{
 	SearchSteps:  {Query, domain.RoleViewer, "runs:read", ""},
 	ListMessages: {Query, domain.RoleViewer, "runs:read", ""},
 	ListHandoffs: {Query, domain.RoleViewer, "runs:read", ""},
-	GetHandoff:   {Query, domain.RoleViewer, "runs:read", ""},
-	GetRunEvents: {Query, domain.RoleViewer, "runs:read", ""},
-	PreviewRun:   {Query, domain.RoleViewer, "runs:read", ""},
-	ActOnRun:     {Command, domain.RoleOperator, "runs:write", ""},
-	ResumeRun:    {Command, domain.RoleOperator, "runs:write", ""},
-	RerunRun:     {Entity, domain.RoleOperator, "runs:write", ""},
-	ForkRun:      {Entity, domain.RoleOperator, "runs:write", ""},
-	CancelRun:    {Command, domain.RoleOperator, "runs:write", ""},
-	PauseRun:     {Command, domain.RoleOperator, "runs:write", ""},
-	UnpauseRun:   {Command, domain.RoleOperator, "runs:write", ""},
-	RetryNow:     {Command, domain.RoleOperator, "runs:write", ""},
-	StartNow:     {Command, domain.RoleOperator, "runs:write", ""},
-	ReleaseRun:   {Command, domain.RoleOperator, "runs:write", ""},
-	UpdateRun:    {Command, domain.RoleOperator, "runs:write", ""},
-	ResolveNode:  {Command, domain.RoleOperator, "runs:write", ""},
-	DeleteRun:    {Entity, domain.RoleOperator, "runs:write", ""},
+
+	ListRunHandoffs: {Query, domain.RoleViewer, "runs:read", ""},
+	GetHandoff:      {Query, domain.RoleViewer, "runs:read", ""},
+	GetRunEvents:    {Query, domain.RoleViewer, "runs:read", ""},
+	PreviewRun:      {Query, domain.RoleViewer, "runs:read", ""},
+	ActOnRun:        {Command, domain.RoleOperator, "runs:write", ""},
+	ResumeRun:       {Command, domain.RoleOperator, "runs:write", ""},
+	RerunRun:        {Entity, domain.RoleOperator, "runs:write", ""},
+	ForkRun:         {Entity, domain.RoleOperator, "runs:write", ""},
+	CancelRun:       {Command, domain.RoleOperator, "runs:write", ""},
+	PauseRun:        {Command, domain.RoleOperator, "runs:write", ""},
+	UnpauseRun:      {Command, domain.RoleOperator, "runs:write", ""},
+	RetryNow:        {Command, domain.RoleOperator, "runs:write", ""},
+	StartNow:        {Command, domain.RoleOperator, "runs:write", ""},
+	ReleaseRun:      {Command, domain.RoleOperator, "runs:write", ""},
+	UpdateRun:       {Command, domain.RoleOperator, "runs:write", ""},
+	ResolveNode:     {Command, domain.RoleOperator, "runs:write", ""},
+	DeleteRun:       {Entity, domain.RoleOperator, "runs:write", ""},
 
 	ListNotes:             {Query, domain.RoleViewer, "runs:read", ""},
 	AddNote:               {Entity, domain.RoleOperator, "runs:write", ""},

@@ -51,8 +51,8 @@ var actions = map[domain.Action]Operation{
 }
 
 // Act performs an action on a run. It returns the run afterwards, or the new run of a rerun or
-// fork. The result is durable. Pausing a paused run, unpausing one that is not paused, or
-// cancelling a cancelled one returns it unchanged.
+// fork. The result is durable. Pausing a paused run, unpausing one that is not paused,
+// cancelling a cancelled one, or deleting a deleted one returns it unchanged.
 //
 // Errors: invalid (the request), not_found, conflict (the state of the run does not allow the
 // action, or the ID matches several runs), stale (Rev or Digest is of an earlier state),
@@ -66,9 +66,6 @@ func (r *Runs) Act(ctx context.Context, req ActRequest) (domain.Run, error) {
 		return domain.Run{}, err
 	}
 	find := r.store.FindRun
-	if req.Action == domain.ActionDelete { // it can no longer be found
-		find = func(_ context.Context, id string) (domain.Run, error) { return domain.Run{ID: id}, nil }
-	}
 	return command(ctx, r.kernel, op, req.Meta, req, find, func(ctx context.Context, receipt *domain.Receipt) (domain.Run, error) {
 		run, err := r.find(ctx, req.Run)
 		if err != nil {
@@ -91,6 +88,8 @@ func repeated(a domain.Action, run domain.Run, refusal error) bool {
 	switch a {
 	case domain.ActionPause, domain.ActionUnpause:
 		return !run.Status.Final() && run.Paused == (a == domain.ActionPause)
+	case domain.ActionDelete:
+		return !run.DeletedAt.IsZero()
 	case domain.ActionCancel:
 		e, ok := errors.AsType[*domain.Error](refusal)
 		return run.Status == domain.RunCancelled || ok && e.Reason == domain.ReasonCancelling

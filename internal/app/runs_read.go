@@ -143,7 +143,7 @@ func (r *Runs) SearchSteps(ctx context.Context, by domain.Actor, f domain.StepFi
 	return r.store.Steps(ctx, f)
 }
 
-// Conversation returns the messages between the agents of a run.
+// Conversation returns the messages and the handoffs of a run's agents.
 //
 // Errors: not_found, conflict (the id is of several runs), forbidden.
 func (r *Runs) Conversation(ctx context.Context, by domain.Actor, id string) (domain.Conversation, error) {

@@ -20,11 +20,8 @@ type RunUpdate struct {
 // Errors: invalid (nothing to change, a limit below what the run has used, a label), not_found,
 // conflict (limits of a run that has ended), stale (Rev), forbidden.
 func (r *Runs) Update(ctx context.Context, req RunUpdate) (domain.Run, error) {
-	limits := req.Limits != (domain.Limits{}) || req.Raise != (domain.Limits{})
-	if !limits && len(req.Labels) == 0 {
-		return domain.Run{}, domain.Errorf(domain.CodeInvalid, "nothing to change").Suggest("send limits, raise, or labels")
-	}
-	if err := domain.CheckLabels(req.Labels); err != nil {
+	limits, err := checkUpdate(req.ActionRequest)
+	if err != nil {
 		return domain.Run{}, err
 	}
 	if !limits {
@@ -40,6 +37,35 @@ func (r *Runs) Update(ctx context.Context, req RunUpdate) (domain.Run, error) {
 			verb.Run, verb.Action, verb.Receipt = run.ID, domain.ActionLimits, receipt
 			return r.engine.Act(ctx, req.By, verb)
 		})
+}
+
+// PreviewUpdate predicts what Update would do.
+//
+// Errors: those of Update.
+func (r *Runs) PreviewUpdate(ctx context.Context, by domain.Actor, req domain.ActionRequest) (domain.Preview, error) {
+	limits, err := checkUpdate(req)
+	if err != nil {
+		return domain.Preview{}, err
+	}
+	if limits {
+		req.Action = domain.ActionLimits
+		return r.Preview(ctx, by, req)
+	}
+	run, err := r.seen(ctx, PreviewRun, by, req.Run)
+	if err == nil && req.Rev != 0 && req.Rev != run.LastSeq {
+		err = domain.RunChanged(req.Rev, run.LastSeq)
+	}
+	return domain.Preview{Run: run.ID, Action: domain.ActionLabel, Allowed: true, Rev: run.LastSeq, Hash: run.Hash,
+		Version: run.Version}, err
+}
+
+// checkUpdate checks an update, and reports whether it changes limits.
+func checkUpdate(req domain.ActionRequest) (limits bool, err error) {
+	limits = req.Limits != (domain.Limits{}) || req.Raise != (domain.Limits{})
+	if !limits && len(req.Labels) == 0 {
+		return false, domain.Errorf(domain.CodeInvalid, "nothing to change").Suggest("send limits, raise, or labels")
+	}
+	return limits, domain.CheckLabels(req.Labels)
 }
 
 // label adds labels to a run, also to one that has ended.

@@ -39,8 +39,8 @@ type Settings interface {
 	// TestChannel sends a message at once, and gives what came of it, with its audit
 	// record; CodeNotFound.
 	TestChannel(ctx context.Context, by domain.Actor, channel string) (domain.Delivery, error)
-	// RotateSecret applies the current value of a secret's file, with an audit record. It returns
-	// CodeNotFound, or CodeConflict if the value is already active.
+	// RotateSecret applies the current value of a secret's file, with an audit record. It does nothing
+	// if the value is already active. It returns CodeNotFound, or CodeConflict for a secret without a file.
 	RotateSecret(ctx context.Context, by domain.Actor, name, reason string) error
 }
 
@@ -182,9 +182,9 @@ type SecretChange struct {
 }
 
 // RotateSecret applies the value that the file of a secret holds now. It returns the
-// secret, never its value.
+// secret, never its value. A secret whose file has not changed is returned unchanged.
 //
-// Errors: not_found, conflict (the value is in use already), unavailable (no daemon),
+// Errors: not_found, conflict (the secret has no file), unavailable (no daemon),
 // forbidden.
 func (s *System) RotateSecret(ctx context.Context, req SecretChange) (domain.SecretInfo, error) {
 	secret := object[domain.SecretInfo]{
@@ -245,9 +245,9 @@ type HeldRuns struct {
 }
 
 // Release ends a hold: held runs continue, and new ones are executed again. It returns
-// how many runs continue.
+// how many runs continue: none if nothing is held.
 //
-// Errors: conflict (nothing is held), not_found (the plan), forbidden.
+// Errors: not_found (the plan), forbidden.
 func (s *System) Release(ctx context.Context, req HeldRuns) (int64, error) {
 	return effect(ctx, s.kernel, ReleaseHeldRuns, req.Meta, req, counted, func(ctx context.Context) (int64, error) {
 		n, err := s.engine.ReleaseHeld(ctx, req.By, req.Plan, req.Reason)

@@ -126,9 +126,7 @@ func TestBackupsAndSecrets(t *testing.T) {
 	) != domain.CodeUnavailable {
 		t.Errorf("without a daemon: %v", err)
 	}
-	if _, err := w.System.Release(t.Context(), app.HeldRuns{Meta: app.Meta{By: apptest.Operator}}); domain.CodeOf(
-		err,
-	) != domain.CodeConflict {
-		t.Errorf("nothing is held: %v", err)
+	if n, err := w.System.Release(t.Context(), app.HeldRuns{Meta: app.Meta{By: apptest.Operator}}); n != 0 || err != nil {
+		t.Errorf("nothing is held: %d, %v", n, err)
 	}
 }

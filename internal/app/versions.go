@@ -153,11 +153,11 @@ func (p *Plans) Restore(ctx context.Context, req VersionChange) (domain.Plan, er
 }
 
 // Accept makes a version of a planner the plan's current one. If it is the current one already,
-// nothing changes. With Number 0, the plan must be a draft.
+// nothing changes. With Number 0, a plan that is not a draft is returned unchanged.
 //
-// Errors: not_found, conflict (a person made the version, or the plan is not a draft or is
-// archived), stale (the plan has another current version by now), forbidden (also if a person wrote
-// the current version and the principal may not write plans).
+// Errors: not_found, conflict (a person made the version, or the plan is archived), stale (the plan
+// has another current version by now), forbidden (also if a person wrote the current version and
+// the principal may not write plans).
 func (p *Plans) Accept(ctx context.Context, req VersionChange) (domain.Plan, error) {
 	if plan, done, err := before(ctx, p.kernel, AcceptPlan, req.Meta, req, p.object()); done || err != nil {
 		return plan, err
@@ -175,7 +175,7 @@ func (p *Plans) Accept(ctx context.Context, req VersionChange) (domain.Plan, err
 		}
 		hash = v.Hash
 	case plan.Stage != domain.StageDraft:
-		return plan, domain.Errorf(domain.CodeConflict, "plan %s is not a draft", plan.Key)
+		return plan, nil
 	}
 	accept, err := p.acceptance(ctx, AcceptPlan, req.By, plan.ID, hash, req.Reason)
 	if err != nil {

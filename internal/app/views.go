@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -15,14 +16,14 @@ import (
 const maxViewName = 80
 
 // Views are the operations on saved views: names for queries of the run list. A view
-// belongs to one person, or to everybody.
+// belongs to one person, or is shared with all users.
 type Views struct{ *kernel }
 
 type viewStore interface {
 	SavedViews(ctx context.Context, owner string) ([]domain.SavedView, error)
 }
 
-// List gives the views of a principal and everybody's.
+// List gives the views of a principal and the shared ones.
 func (v *Views) List(ctx context.Context, by domain.Actor) ([]domain.SavedView, error) {
 	if err := v.allow(ctx, ListViews, by, ""); err != nil {
 		return nil, err
@@ -30,10 +31,10 @@ func (v *Views) List(ctx context.Context, by domain.Actor) ([]domain.SavedView, 
 	return v.store.SavedViews(ctx, by.Name)
 }
 
-// Get gives a view of the principal, or everybody's view of that name.
+// Get gives a view of the principal, or the shared view of that name.
 //
 // Errors: not_found, forbidden.
-func (v *Views) Get(ctx context.Context, by domain.Actor, name string, everybody bool) (domain.SavedView, error) {
+func (v *Views) Get(ctx context.Context, by domain.Actor, name string, shared bool) (domain.SavedView, error) {
 	if err := v.allow(ctx, GetView, by, ""); err != nil {
 		return domain.SavedView{}, err
 	}
@@ -42,7 +43,7 @@ func (v *Views) Get(ctx context.Context, by domain.Actor, name string, everybody
 		return domain.SavedView{}, err
 	}
 	for _, view := range list {
-		if view.Name == name && (view.Owner == "") == everybody {
+		if view.Name == name && (view.Owner == "") == shared {
 			return view, nil
 		}
 	}
@@ -51,24 +52,25 @@ func (v *Views) Get(ctx context.Context, by domain.Actor, name string, everybody
 
 // ViewChange names a view.
 type ViewChange struct {
-	Meta      `json:"-"`
-	Name      string // one line of at most 80 characters
-	Query     string // in the grammar of the run list
-	Everybody bool   // it is in everybody's list
+	Meta   `json:"-"`
+	Name   string // one line of at most 80 characters
+	Query  string // in the grammar of the run list
+	Shared bool   // all users see it
 }
 
 func (c ViewChange) view() domain.SavedView {
 	view := domain.SavedView{Owner: c.By.Name, Name: strings.TrimSpace(c.Name), Query: strings.TrimSpace(c.Query)}
-	if c.Everybody {
+	if c.Shared {
 		view.Owner = ""
 	}
 	return view
 }
 
+// viewObject keeps the view itself with the key: a repetition of a deletion returns it, too.
 var viewObject = object[domain.SavedView]{
-	id: func(view domain.SavedView) string { return view.Name },
-	find: func(_ context.Context, name string) (domain.SavedView, error) {
-		return domain.SavedView{Name: name}, nil
+	id: func(view domain.SavedView) string { return string(encode(view)) },
+	find: func(_ context.Context, text string) (view domain.SavedView, err error) {
+		return view, json.Unmarshal([]byte(text), &view)
 	},
 }
 
@@ -95,14 +97,13 @@ func (v *Views) Save(ctx context.Context, req ViewChange) (domain.SavedView, err
 	})
 }
 
-// Delete removes a view.
+// Delete removes a view, and returns it as it was.
 //
 // Errors: not_found, forbidden.
-func (v *Views) Delete(ctx context.Context, req ViewChange) error {
+func (v *Views) Delete(ctx context.Context, req ViewChange) (domain.SavedView, error) {
 	view := req.view()
-	_, err := perform(ctx, v.kernel, DeleteView, req.Meta, req, viewObject, func(tx *store.Tx) (domain.SavedView, error) {
+	return perform(ctx, v.kernel, DeleteView, req.Meta, req, viewObject, func(tx *store.Tx) (domain.SavedView, error) {
 		tx.Audit("view:"+view.Name, "", nil)
-		return view, tx.DeleteView(view.Owner, view.Name)
+		return tx.DeleteView(view.Owner, view.Name)
 	})
-	return err
 }

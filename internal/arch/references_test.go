@@ -44,6 +44,41 @@ func TestEveryErrorCodeIsDocumented(t *testing.T) {
 	}
 }
 
+// The reference of errors has a row for every reason of a refused request, and no other.
+func TestEveryReasonIsDocumented(t *testing.T) {
+	t.Parallel()
+	_, section, _ := strings.Cut(readPage(t, "errors.md"), "\n### Reasons\n")
+	declared := regexp.MustCompile(`(?s)invalid\("([a-z_.]+)"|\b(?:err|e|p)\.Reason(?:, [\w.]+)* = "([a-z_.]+)"|` +
+		`domain\.Error\{[^}]*?Reason: "([a-z_.]+)"|refuse\(\s*domain\.Code\w+,\s*"([a-z_]+)"|const Reason\w+ = "([a-z_]+)"|` +
+		`&Error\{Code: "([a-z_]+)"`)
+	var reasons, rows []string
+	for _, pattern := range []string{"*", "*/*", "*/*/*"} {
+		files, err := filepath.Glob(filepath.Join("..", "..", "internal", pattern+".go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			src, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range declared.FindAllStringSubmatch(string(src), -1) {
+				reasons = append(reasons, strings.Join(m[1:], ""))
+			}
+		}
+	}
+	for _, m := range regexp.MustCompile("(?m)^\\| `([^`]+)` ").FindAllStringSubmatch(section, -1) {
+		rows = append(rows, m[1])
+	}
+	slices.Sort(reasons)
+	if reasons = slices.Compact(reasons); !slices.Equal(reasons, rows) {
+		t.Errorf("docs/reference/errors.md has the reasons\n%q\nand the code\n%q", rows, reasons)
+	}
+}
+
 // The reference of filters has a row for every key, and no other.
 func TestEveryFilterKeyIsDocumented(t *testing.T) {
 	t.Parallel()

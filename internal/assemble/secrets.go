@@ -136,31 +136,28 @@ func readSecret(name string, c config.Secret) (string, error) {
 // Rotate reads the file of a secret again. Active calls keep the value that they received.
 // CodeConflict if the value has not changed, or if the secret is in the environment, which a
 // running process cannot read again.
-func (s *Secrets) Rotate(name string) error {
+func (s *Secrets) Rotate(name string) (changed bool, err error) {
 	c, ok := s.of[name]
 	switch {
 	case !ok:
-		return domain.Errorf(domain.CodeNotFound, "secret %.64q not found", name)
+		return false, domain.Errorf(domain.CodeNotFound, "secret %.64q not found", name)
 	case c.File == "":
-		return domain.Errorf(domain.CodeConflict, "secret %s comes from the environment, which a running process cannot read again", name).
+		return false, domain.Errorf(domain.CodeConflict,
+			"secret %s comes from the environment, which a running process cannot read again", name).
 			Suggest("set the variable and restart kairosd, or keep the secret in a file")
 	}
 	s.rotating.Lock()
 	defer s.rotating.Unlock()
 	value, err := readSecret(name, c)
-	if err != nil {
-		return err
-	}
 	old := s.now.Load()
-	if old.of[name] == value {
-		return domain.Errorf(domain.CodeConflict, "the file of secret %s contains the current value", name).
-			Suggest("write the new value into %s first", c.File)
+	if err != nil || old.of[name] == value {
+		return false, err
 	}
 	v := &secretValues{of: maps.Clone(old.of), taken: maps.Clone(old.taken)}
 	v.of[name], v.taken[name] = value, time.Now().UTC()
 	s.add(name, value) // mask it before any call receives it
 	s.now.Store(v)
-	return nil
+	return true, nil
 }
 
 // RotateAll rotates every secret whose file contains another value, and returns their names. A
@@ -170,13 +167,11 @@ func (s *Secrets) RotateAll() (changed []string, failed error) {
 		if s.of[name].File == "" {
 			continue
 		}
-		switch err := s.Rotate(name); domain.CodeOf(err) {
-		case "":
+		rotated, err := s.Rotate(name)
+		if rotated {
 			changed = append(changed, name)
-		case domain.CodeConflict:
-		default:
-			failed = errors.Join(failed, err)
 		}
+		failed = errors.Join(failed, err)
 	}
 	return changed, failed
 }

@@ -26,18 +26,18 @@ func TestContextMessagesNameTheirStep(t *testing.T) {
 	}
 	body := get("/api/v1/runs/" + got.RunID + "/messages")
 	var said struct {
-		Messages []struct {
+		Items []struct {
 			Type     string
 			Metadata map[string]any
 		}
 	}
-	if err := json.Unmarshal([]byte(body), &said); err != nil || len(said.Messages) != 2 {
+	if err := json.Unmarshal([]byte(body), &said); err != nil || len(said.Items) != 2 {
 		t.Fatalf("%v\n%s", err, body)
 	}
-	if m := said.Messages[0]; m.Type != "request" || m.Metadata["isPlanContext"] != true || m.Metadata["stepId"] != "one" {
+	if m := said.Items[0]; m.Type != "request" || m.Metadata["isPlanContext"] != true || m.Metadata["stepId"] != "one" {
 		t.Errorf("the request: %s", body)
 	}
-	if m := said.Messages[1]; m.Type != "response" || m.Metadata["isPlanContext"] != nil || m.Metadata["stepId"] != nil {
+	if m := said.Items[1]; m.Type != "response" || m.Metadata["isPlanContext"] != nil || m.Metadata["stepId"] != nil {
 		t.Errorf("the response: %s", body)
 	}
 	if text := plainText(get("/runs/" + got.RunID + "?view=handoffs")); strings.Count(text, "context of step one") != 1 {

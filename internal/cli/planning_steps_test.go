@@ -161,13 +161,13 @@ func TestNoAgentSendsAMessageToItself(t *testing.T) {
 	var asked struct{ Run struct{ RunID string } }
 	s.json(&asked, "ask", "--json", "Compare the customers and recommend one")
 	var got struct {
-		Messages []struct{ From, To, Type string }
+		Items []struct{ From, To, Type string }
 	}
 	s.call(t, http.MethodGet, "/runs/"+asked.Run.RunID+"/messages", "", &got)
-	if len(got.Messages) < 6 {
+	if len(got.Items) < 6 {
 		t.Errorf("%+v", got)
 	}
-	for _, m := range got.Messages {
+	for _, m := range got.Items {
 		if m.From == m.To {
 			t.Errorf("%+v", m)
 		}

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/kairosd/kairosd/internal/domain"
 )
@@ -19,9 +18,16 @@ func (c *Client) Providers(ctx context.Context) ([]domain.ProviderInfo, error) {
 	return items, err
 }
 
-// Conversation is what a run's agents said to each other.
-func (c *Client) Conversation(ctx context.Context, run string) (domain.Conversation, error) {
-	var out domain.Conversation
-	_, err := c.do(ctx, call{method: http.MethodGet, path: "/runs/" + run + "/messages", into: &out})
+// Conversation returns the messages and the handoffs of a run's agents.
+func (c *Client) Conversation(ctx context.Context, run string) (out domain.Conversation, err error) {
+	if out.Messages, err = all[domain.AgentMessage](ctx, c, runPath(run)+"/messages", nil, 0); err != nil {
+		return out, err
+	}
+	out.Handoffs, err = c.RunHandoffs(ctx, run)
 	return out, err
+}
+
+// RunHandoffs lists the handoffs of a run, in order.
+func (c *Client) RunHandoffs(ctx context.Context, run string) ([]domain.Handoff, error) {
+	return all[domain.Handoff](ctx, c, runPath(run)+"/handoffs", nil, 0)
 }

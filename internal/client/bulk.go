@@ -6,29 +6,28 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/domain"
 )
 
 // PreviewBulk predicts what a bulk operation would do.
 func (c *Client) PreviewBulk(ctx context.Context, r domain.BulkRequest) (domain.BulkPreview, error) {
 	var out domain.BulkPreview
-	_, err := c.do(
-		ctx,
-		call{method: http.MethodPost, path: "/bulk-operations", query: url.Values{"preview": {"true"}}, body: r, into: &out},
-	)
+	_, err := c.do(ctx, call{method: http.MethodPost, path: "/bulk-operations", query: url.Values{"preview": {"true"}},
+		body: apitypes.BulkRequestOf(r), into: &out})
 	return out, err
 }
 
 // StartBulk starts a bulk operation.
-func (c *Client) StartBulk(ctx context.Context, r domain.BulkRequest) (domain.Bulk, error) {
-	var out domain.Bulk
-	_, err := c.do(ctx, call{method: http.MethodPost, path: "/bulk-operations", body: r, into: &out})
+func (c *Client) StartBulk(ctx context.Context, r domain.BulkRequest) (apitypes.BulkOperation, error) {
+	var out apitypes.BulkOperation
+	_, err := c.do(ctx, call{method: http.MethodPost, path: "/bulk-operations", body: apitypes.BulkRequestOf(r), into: &out})
 	return out, err
 }
 
 // StopBulk stops a bulk operation; the remaining runs do not change.
-func (c *Client) StopBulk(ctx context.Context, id, reason string) (domain.Bulk, error) {
-	var out domain.Bulk
+func (c *Client) StopBulk(ctx context.Context, id, reason string) (apitypes.BulkOperation, error) {
+	var out apitypes.BulkOperation
 	_, err := c.do(
 		ctx,
 		call{method: http.MethodPost, path: "/bulk-operations/" + url.PathEscape(id) + "/stop", body: reasonWire{reason}, into: &out},
@@ -37,14 +36,13 @@ func (c *Client) StopBulk(ctx context.Context, id, reason string) (domain.Bulk, 
 }
 
 // Bulks lists the newest bulk operations.
-func (c *Client) Bulks(ctx context.Context, limit int) ([]domain.Bulk, error) {
-	items, err := all[domain.Bulk](ctx, c, "/bulk-operations", nil, limit)
-	return items, err
+func (c *Client) Bulks(ctx context.Context, limit int) ([]apitypes.BulkOperation, error) {
+	return all[apitypes.BulkOperation](ctx, c, "/bulk-operations", nil, limit)
 }
 
 // BulkAct returns a bulk operation.
-func (c *Client) BulkAct(ctx context.Context, id string) (domain.Bulk, error) {
-	var out domain.Bulk
+func (c *Client) BulkAct(ctx context.Context, id string) (apitypes.BulkOperation, error) {
+	var out apitypes.BulkOperation
 	_, err := c.do(
 		ctx,
 		call{method: http.MethodGet, path: "/bulk-operations/" + url.PathEscape(id), into: &out},

@@ -169,7 +169,7 @@ func TestRunAndApproveOverTheNetwork(t *testing.T) {
 		string(r.Output) != `{"saw":12345678901234567890.10}` {
 		t.Fatalf("the resumed run is %+v", r)
 	}
-	journal, err := viewer.JournalPage(t.Context(), s.ID, 0, 0)
+	journal, err := viewer.Journal(t.Context(), s.ID)
 	if err != nil || len(journal) == 0 || journal[0].Seq != 1 || int64(len(journal)) != r.Rev {
 		t.Errorf("journal of %d rows (rev %d), %v", len(journal), r.Rev, err)
 	}

@@ -58,22 +58,12 @@ func (c *Client) Events(ctx context.Context, run, after string) iter.Seq2[domain
 func (c *Client) Subscribe(ctx context.Context, after int64, run string) (<-chan domain.Event, error) {
 	from := strconv.FormatInt(max(after, 0), 10)
 	if after < 0 && run != "" {
-		var part struct {
-			Items []domain.Event `json:"items"`
-			Next  *int64         `json:"next"`
+		past, err := all[domain.Event](ctx, c, runPath(run)+"/events", nil, 0)
+		if err != nil {
+			return nil, err
 		}
-		for next := int64(0); ; next = *part.Next {
-			part.Next = nil
-			q := url.Values{"after": {strconv.FormatInt(next, 10)}}
-			if _, err := c.do(ctx, call{method: http.MethodGet, path: runPath(run) + "/events", query: q, into: &part}); err != nil {
-				return nil, err
-			}
-			if n := len(part.Items); n > 0 {
-				from = part.Items[n-1].ID
-			}
-			if part.Next == nil || *part.Next <= next {
-				break
-			}
+		if n := len(past); n > 0 {
+			from = past[n-1].ID
 		}
 	} else if after < 0 {
 		from = ""

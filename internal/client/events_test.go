@@ -135,7 +135,4 @@ func TestWaitAndSubscribe(t *testing.T) {
 	if err != nil || len(detail.Journal) == 0 || string(detail.Run.Output) == "" {
 		t.Errorf("Detail = %+v, %v", detail, err)
 	}
-	if rows, err := operator.JournalPage(ctx, run.ID, 1, 1); err != nil || len(rows) != 1 || rows[0].Seq != 2 {
-		t.Errorf("JournalPage = %+v, %v", rows, err)
-	}
 }

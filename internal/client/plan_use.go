@@ -91,12 +91,12 @@ func (c *Client) TryPlan(ctx context.Context, src []byte, input domain.RawJSON, 
 	return run, nil, nil
 }
 
-// Views are the caller's saved views of the run list, and everybody's.
+// Views are the caller's saved views of the run list, and the shared ones.
 func (c *Client) Views(ctx context.Context) ([]domain.SavedView, error) {
 	items, err := all[apitypes.View](ctx, c, "/views", nil, 0)
 	return mapList(list[apitypes.View]{Items: items}, func(v apitypes.View) domain.SavedView {
 		owner := "self" // the caller: the API does not repeat the name
-		if v.Everybody {
+		if v.Shared {
 			owner = ""
 		}
 		return domain.SavedView{Owner: owner, Name: v.Name, Query: v.Filter}
@@ -104,11 +104,11 @@ func (c *Client) Views(ctx context.Context) ([]domain.SavedView, error) {
 }
 
 // KeepView keeps a query under a name, or removes it when it is empty.
-func (c *Client) KeepView(ctx context.Context, v domain.SavedView, everybody bool) error {
+func (c *Client) KeepView(ctx context.Context, v domain.SavedView, shared bool) error {
 	if v.Query != "" {
 		_, err := c.do(
 			ctx,
-			call{method: http.MethodPost, path: "/views", body: apitypes.View{Name: v.Name, Filter: v.Query, Everybody: everybody}},
+			call{method: http.MethodPost, path: "/views", body: apitypes.View{Name: v.Name, Filter: v.Query, Shared: shared}},
 		)
 		return err
 	}
@@ -117,7 +117,7 @@ func (c *Client) KeepView(ctx context.Context, v domain.SavedView, everybody boo
 		call{
 			method: http.MethodDelete,
 			path:   "/views/" + url.PathEscape(v.Name),
-			query:  url.Values{"everybody": {strconv.FormatBool(everybody)}},
+			query:  url.Values{"shared": {strconv.FormatBool(shared)}},
 		},
 	)
 	return err

@@ -118,43 +118,56 @@ func (c *Client) Detail(ctx context.Context, run string) (domain.RunDetail, erro
 	if err != nil {
 		return domain.RunDetail{}, err
 	}
-	journal, err := c.JournalPage(ctx, v.ID, 0, 0)
+	journal, err := c.Journal(ctx, v.ID)
 	if v.Damage != nil && domain.CodeOf(err) == domain.CodeCorrupt {
 		err = nil // the view has the damage
 	}
 	return domain.RunDetail{Run: v.Domain(), Waits: v.Waits, Journal: journal, Damage: v.Damage, Plan: v.RunResult.Result}, err
 }
 
-// JournalPage gives rows of a run's journal after a sequence number, in order, at most
-// limit (0: all). CodeCorrupt when the next row is damaged; the rows before it are given
-// with the error.
-func (c *Client) JournalPage(ctx context.Context, run string, after int64, limit int) ([]domain.Entry, error) {
-	rows := []domain.Entry{}
-	q := url.Values{"after": {strconv.FormatInt(after, 10)}}
+// Journal returns the rows of a run's journal, in order. It returns CodeCorrupt if a row is
+// damaged, with the rows before it.
+func (c *Client) Journal(ctx context.Context, run string) ([]domain.Entry, error) {
+	rows, _, err := c.journal(ctx, run, "", maxJournalPart)
+	return rows, err
+}
+
+// JournalSince returns the rows of a journal from a page on, and the cursor of the last page. That
+// page has the later rows, too. An empty cursor is the first page. The errors are those of Journal.
+func (c *Client) JournalSince(ctx context.Context, run, cursor string) (rows []domain.Entry, last string, err error) {
+	return c.journal(ctx, run, cursor, followedPart)
+}
+
+// Rows of a page: of a whole journal, and of one that is read again and again.
+const (
+	maxJournalPart = 1000
+	followedPart   = 200
+)
+
+func (c *Client) journal(ctx context.Context, run, cursor string, limit int) (rows []domain.Entry, last string, err error) {
+	rows = []domain.Entry{}
+	q := url.Values{"limit": {strconv.Itoa(limit)}}
 	for {
+		if cursor != "" {
+			q.Set("cursor", cursor)
+		}
 		var page struct {
 			list[domain.Entry]
 			Damage string `json:"damage"`
 		}
-		q.Set("limit", strconv.Itoa(maxJournalPart))
-		if limit > 0 {
-			q.Set("limit", strconv.Itoa(min(limit-len(rows), maxJournalPart)))
-		}
 		if _, err := c.do(ctx, call{method: http.MethodGet, path: runPath(run) + "/journal", query: q, into: &page}); err != nil {
-			return rows, err
+			return rows, cursor, err
 		}
 		rows = append(rows, page.Items...)
 		switch {
 		case page.Damage != "":
-			return rows, domain.Errorf(domain.CodeCorrupt, "%s", page.Damage)
-		case page.Next == "" || limit > 0 && len(rows) >= limit:
-			return rows, nil
+			return rows, cursor, domain.Errorf(domain.CodeCorrupt, "%s", page.Damage)
+		case page.Next == "":
+			return rows, cursor, nil
 		}
-		q.Set("cursor", page.Next)
+		cursor = page.Next
 	}
 }
-
-const maxJournalPart = 1000
 
 // Standing returns the failure group of a run and its acknowledgment; nothing if the run
 // has not failed.

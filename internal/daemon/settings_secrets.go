@@ -134,8 +134,8 @@ func (s *settings) plansNaming(ctx context.Context, name string) ([]string, erro
 	return out, nil
 }
 
-// RotateSecret reads the current value of a secret's file. Only administrators may do it. Both
-// outcomes are recorded.
+// RotateSecret reads the current value of a secret's file. Only administrators may do it. A
+// change and a failure are recorded.
 func (s *settings) RotateSecret(ctx context.Context, actor domain.Actor, name, reason string) error {
 	record := domain.AuditRecord{
 		Action:  secretRotated,
@@ -145,8 +145,8 @@ func (s *settings) RotateSecret(ctx context.Context, actor domain.Actor, name, r
 		Object:  "secret:" + name,
 		Reason:  reason,
 	}
-	err := s.now().secrets.Rotate(name)
-	if domain.CodeOf(err) == domain.CodeNotFound {
+	changed, err := s.now().secrets.Rotate(name)
+	if domain.CodeOf(err) == domain.CodeNotFound || err == nil && !changed {
 		return err
 	}
 	if err != nil {

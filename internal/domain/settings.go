@@ -51,7 +51,7 @@ type SecretInfo struct {
 	ChangedAt time.Time `json:"changedAt,omitzero"`
 	// LoadedAt is the time at which the active value was read. It is zero for a secret of kairosd
 	// itself, which is read at the start.
-	LoadedAt time.Time `json:"takenAt,omitzero"`
+	LoadedAt time.Time `json:"loadedAt,omitzero"`
 	// Plans are plans whose newest version uses the secret, at most MaxSecretPlans.
 	Plans []string `json:"plans"`
 	// UsedBy lists the parts of the configuration with the same secret.

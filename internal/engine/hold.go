@@ -51,10 +51,8 @@ func (s *starter) release(ctx context.Context, actor domain.Actor, plan, reason 
 	if err := s.e.store.MayRelease(ctx, actor); err != nil {
 		return 0, err
 	}
-	ended := false
 	if plan == "" {
-		var err error
-		if ended, err = s.e.store.EndHold(ctx, actor, reason); err != nil {
+		if _, err := s.e.store.EndHold(ctx, actor, reason); err != nil {
 			return 0, err
 		}
 		s.hold.mu.Lock()
@@ -94,9 +92,6 @@ func (s *starter) release(ctx context.Context, actor domain.Actor, plan, reason 
 		})
 	}
 	done.Wait()
-	if !ended && released == 0 && len(errs) == 0 {
-		return 0, domain.Errorf(domain.CodeConflict, "nothing is held")
-	}
 	for i := range unfinished {
 		r := &unfinished[i]
 		r.Status, r.WaitReason = domain.RunQueued, ""

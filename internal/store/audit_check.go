@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"log/slog"
 	"sync"
-	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
@@ -77,15 +76,11 @@ func (c *AuditChecker) unfinished(ctx context.Context) (domain.Actor, error) {
 	return domain.Actor{Name: e.Actor, Surface: e.Surface, Request: e.Request}, nil
 }
 
-// Busy returns CodeConflict while a verification is in progress.
-func (c *AuditChecker) Busy() error {
+// Busy reports whether a verification is in progress.
+func (c *AuditChecker) Busy() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.now == nil {
-		return nil
-	}
-	return domain.Errorf(domain.CodeConflict, "verification of the chain has been running since %s", c.now.Began.Format(time.RFC3339)).
-		Suggest("wait for its result")
+	return c.now != nil
 }
 
 // Begin starts a verification of the whole log, unless one is in progress. It returns the one in

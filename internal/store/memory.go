@@ -11,12 +11,7 @@ func memoryParams(m domain.Memory, rowID int64) dbsqlc.MemoryInsertParams {
 		Input: core.ClipMemory(m.Input), Output: core.ClipMemory(m.Output), At: core.Micros(m.At)}
 }
 
-// Forget deletes the memory of an owner's session and returns the number of exchanges. It returns
-// CodeNotFound if there is no memory. Journals of runs keep their content.
+// Forget deletes the memory of an owner's session and returns the number of exchanges. Journals of runs keep their content.
 func (tx *Tx) Forget(owner, session string) (int64, error) {
-	n, err := tx.w.q.MemoryForget(tx.w.ctx, core.ScopeOf(owner, session))
-	if err == nil && n == 0 {
-		err = domain.Errorf(domain.CodeNotFound, "session %q of %s has no memory", session, owner)
-	}
-	return n, err
+	return tx.w.q.MemoryForget(tx.w.ctx, core.ScopeOf(owner, session))
 }

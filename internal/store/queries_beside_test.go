@@ -166,7 +166,16 @@ func everyBulkQuery(t *testing.T, s *Store, run string, must func(string, error)
 	if must("views", err); len(views) != 1 || views[0].Query != "by:marta" {
 		t.Errorf("%+v", views)
 	}
-	must("remove view", view(func(tx *Tx) error { return tx.DeleteView("marta", "mine") }))
+	must("delete view", view(func(tx *Tx) error {
+		if was, err := tx.DeleteView("marta", "mine"); err != nil || was.Query != "by:marta" {
+			t.Errorf("deleted %+v, %v", was, err)
+		}
+		_, err := tx.DeleteView("marta", "mine")
+		if domain.CodeOf(err) == domain.CodeNotFound {
+			err = nil
+		}
+		return err
+	}))
 }
 
 func everyDeliveryQuery(t *testing.T, s *Store, must func(string, error)) {

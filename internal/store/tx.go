@@ -104,11 +104,12 @@ func (tx *Tx) SaveView(v domain.SavedView) error {
 	)
 }
 
-// DeleteView deletes a view. It returns CodeNotFound.
-func (tx *Tx) DeleteView(owner, name string) error {
-	n, err := tx.w.q.SavedViewDelete(tx.w.ctx, owner, name)
-	if err == nil && n == 0 {
-		return domain.Errorf(domain.CodeNotFound, "view %q not found", name)
+// DeleteView deletes a view, and returns it. It returns CodeNotFound.
+func (tx *Tx) DeleteView(owner, name string) (domain.SavedView, error) {
+	v := domain.SavedView{Owner: owner, Name: name}
+	var err error
+	if v.Query, err = tx.w.q.SavedViewDelete(tx.w.ctx, owner, name); errors.Is(err, sql.ErrNoRows) {
+		return v, domain.Errorf(domain.CodeNotFound, "view %q not found", name)
 	}
-	return err
+	return v, err
 }

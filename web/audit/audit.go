@@ -268,9 +268,7 @@ func (s *section) auditTerm(c *ui.Context, q, key, value string) kit.Link {
 }
 
 // verifyPage describes a verification; it is safe to open.
-func (s *section) verifyPage(c *ui.Context) error { return s.showVerify(c, http.StatusOK, "") }
-
-func (s *section) showVerify(c *ui.Context, code int, problem string) error {
+func (s *section) verifyPage(c *ui.Context) error {
 	check, err := s.App.Audit.Check(c, c.Who.Actor())
 	if err != nil {
 		return err
@@ -282,7 +280,6 @@ func (s *section) showVerify(c *ui.Context, code int, problem string) error {
 	p := AuditVerifyPage{
 		Shell:    c.Shell("audit", "Verify the chain of the audit log"),
 		Idem:     kit.NewID(),
-		Error:    problem,
 		Problems: kit.VisibleAll(check.Problems),
 	}
 	p.Sentence = c.N(
@@ -292,18 +289,14 @@ func (s *section) showVerify(c *ui.Context, code int, problem string) error {
 	)
 	p.Check, p.Checked = s.checkSummary(c, check)
 	p.UnderWay = !check.Began.IsZero() && check.Ended.IsZero()
-	return c.Render(code, AuditVerify(p))
+	return c.Render(http.StatusOK, AuditVerify(p))
 }
 
 func (s *section) verify(c *ui.Context) error {
-	_, err := s.App.Audit.Verify(c, c.Meta())
-	switch domain.CodeOf(err) {
-	case "":
-		return c.To("/audit")
-	case domain.CodeConflict:
-		return s.showVerify(c, http.StatusConflict, c.Sentence(err))
+	if _, err := s.App.Audit.Verify(c, c.Meta()); err != nil {
+		return err
 	}
-	return err
+	return c.To("/audit")
 }
 
 // exportDeadline is how long one page of an export may take to reach a reader.

@@ -50,9 +50,9 @@ type AuditEventPage struct {
 // AuditVerifyPage describes a verification, and the result of the last one.
 type AuditVerifyPage struct {
 	kit.Shell
-	Idem, Error, Sentence string
-	Check                 kit.Status
-	Checked               string
-	Problems              []string
-	UnderWay              bool
+	Idem, Sentence string
+	Check          kit.Status
+	Checked        string
+	Problems       []string
+	UnderWay       bool
 }

@@ -260,7 +260,8 @@ func (f furnishing) OpenCircuit(tb testing.TB, host string) {
 }
 
 func (f furnishing) StartBulk(ctx context.Context, _ domain.Actor, r domain.BulkRequest) (domain.Bulk, error) {
-	return f.Client.StartBulk(ctx, r)
+	b, err := f.Client.StartBulk(ctx, r)
+	return b.Bulk, err
 }
 
 func (f furnishing) Damage(tb testing.TB, statements string) {

@@ -2,6 +2,7 @@ package browsertest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -184,8 +185,9 @@ func (d *daemon) decided(b *tab, r domain.Run, status string) {
 // follows checks that a run's journal continued with such a row.
 func (d *daemon) follows(r domain.Run, kind domain.EntryKind) {
 	d.t.Helper()
-	journal, err := d.api.JournalPage(d.t.Context(), r.ID, r.LastSeq, 0)
+	journal, err := d.api.Journal(d.t.Context(), r.ID)
 	must(d.t, err)
+	journal = slices.DeleteFunc(journal, func(e domain.Entry) bool { return e.Seq <= r.LastSeq })
 	if len(journal) == 0 || journal[0].Kind != kind {
 		d.t.Errorf("run %s did not continue: %d rows", r.ID, len(journal))
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// addViews adds what the reader and everybody saved.
+// addViews adds the saved views of the reader and the shared ones.
 func (s *section) addViews(c *ui.Context, p *RunsPage, q string, valid bool) error {
 	saved, err := s.App.Views.List(c, c.Who.Actor())
 	if err != nil {
@@ -38,10 +38,10 @@ func (s *section) addViews(c *ui.Context, p *RunsPage, q string, valid bool) err
 
 // saveView keeps a query of the run list under a name, or forgets it.
 func (s *section) saveView(c *ui.Context) error {
-	change := app.ViewChange{Meta: c.Meta(), Name: c.Field("name"), Query: c.Field("q"), Everybody: c.Field("everybody") != ""}
+	change := app.ViewChange{Meta: c.Meta(), Name: c.Field("name"), Query: c.Field("q"), Shared: c.Field("shared") != ""}
 	var err error
 	if c.Field("remove") != "" {
-		err = s.App.Views.Delete(c, change)
+		_, err = s.App.Views.Delete(c, change)
 	} else {
 		_, err = s.App.Views.Save(c, change)
 	}

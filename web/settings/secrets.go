@@ -132,12 +132,16 @@ func (s *section) rotateSecret(c *ui.Context) error {
 			c.T("Say why, in at most %d characters: the audit log keeps it.", ui.MaxReason),
 		)
 	}
-	_, err = s.App.System.RotateSecret(c, app.SecretChange{Meta: c.Meta(), Name: v.Name, Reason: reason})
+	now, err := s.App.System.RotateSecret(c, app.SecretChange{Meta: c.Meta(), Name: v.Name, Reason: reason})
 	if problem, ok := c.Refused(err); ok {
 		return s.showRotateSecret(c, http.StatusUnprocessableEntity, problem)
 	}
 	if err != nil {
 		return err
+	}
+	if now.LoadedAt.Equal(v.LoadedAt) {
+		return s.showRotateSecret(c, http.StatusUnprocessableEntity,
+			c.T("The file has not changed since kairosd read it. Write the new value to the file first."))
 	}
 	return c.To("/settings/secrets")
 }

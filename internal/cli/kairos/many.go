@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
@@ -106,7 +107,8 @@ func (c *program) many(cmd *cobra.Command, req domain.BulkRequest, runs []string
 		if o.preview {
 			return nil
 		}
-		if req.Action == domain.ActionResume || req.Action == domain.ActionRelease {
+		switch req.Action {
+		case domain.ActionResume, domain.ActionRelease, domain.ActionStartNow:
 			if err := c.confirmResume(o.yes, "Resume %s?", counted(p.Eligible, "run")); err != nil {
 				return err
 			}
@@ -147,7 +149,7 @@ func (c *program) many(cmd *cobra.Command, req domain.BulkRequest, runs []string
 
 // watchBulk waits for the end of a bulk operation and of the runs that it continued: a
 // database in this process executes them only while the process lives.
-func (c *program) watchBulk(ctx context.Context, b *client.Client, act domain.Bulk) (domain.Bulk, error) {
+func (c *program) watchBulk(ctx context.Context, b *client.Client, act apitypes.BulkOperation) (apitypes.BulkOperation, error) {
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	for done := int64(-1); !act.State.Final(); {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
@@ -35,7 +36,7 @@ survive restarts of the server.`,
 					rows = append(rows, []string{a.ID, string(a.Action), string(a.State), fmt.Sprintf("%d of %d", a.Acted, a.Total),
 						strconv.FormatInt(a.Refused, 10), cli.Stamp(a.CreatedAt), a.Actor, cmp.Or(a.Note, a.Query, a.Reason)})
 				}
-				return c.listed(append([]domain.Bulk{}, list...), "",
+				return c.listed(append([]apitypes.BulkOperation{}, list...), "",
 					[]string{"OPERATION", "ACTION", "STATUS", "DONE", "REFUSED", "CREATED", "BY", "DESCRIPTION"}, rows,
 					"no bulk operations")
 			})
@@ -63,7 +64,7 @@ func (c operationCommands) showCommand() *cobra.Command {
 				rows := [][]string{}
 				if c.json {
 					return c.Print(struct {
-						domain.Bulk
+						apitypes.BulkOperation
 						Items []domain.BulkItem `json:"items"`
 					}{act, items})
 				}
@@ -110,6 +111,6 @@ func (c operationCommands) stopCommand() *cobra.Command {
 }
 
 // progressOf is how far a bulk operation is.
-func progressOf(act domain.Bulk) string {
+func progressOf(act apitypes.BulkOperation) string {
 	return fmt.Sprintf("%d of %d done, %d refused", act.Acted, act.Total, act.Refused)
 }

@@ -58,7 +58,7 @@ func (a *action) command(c runCommands, cmd *cobra.Command, prepare func(cmd *co
 
 // manyOf acts on several runs, or later. Flags that describe one run are refused.
 func (c runCommands) manyOf(cmd *cobra.Command, a *action, args []string) error {
-	for _, flag := range []string{"input", "version", "only", "timeout", "attempts", "now"} {
+	for _, flag := range []string{"input", "version", "only", "timeout", "attempts"} {
 		if f := cmd.Flags().Lookup(flag); f != nil && f.Changed {
 			return exit.Usage("--%s applies to one run, now", flag)
 		}

@@ -130,7 +130,7 @@ func sinceQuery(f domain.RunFilter, status, since string) string {
 	return query
 }
 
-// viewNamed is the filter of a saved view; one's own comes before everybody's.
+// viewNamed is the filter of a saved view; your own comes before a shared one.
 func viewNamed(cmd *cobra.Command, b *client.Client, name string) (string, error) {
 	list, err := b.Views(cmd.Context())
 	if err != nil {

@@ -37,12 +37,18 @@ If the run changes after the preview, nothing happens and the exit code is 2.
 	}, nil)
 	one := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if release && now {
+			return exit.Usage("use either --release or --now, not both")
+		}
 		if a.req.Attempts < 0 || a.req.Timeout < 0 {
 			return exit.Usage("--attempts and --timeout must not be negative")
 		}
 		if a.many.asked(args) {
-			if release {
+			switch {
+			case release:
 				a.req.Action = domain.ActionRelease
+			case now:
+				a.req.Action = domain.ActionStartNow
 			}
 			return one(cmd, args)
 		}

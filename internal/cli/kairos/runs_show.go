@@ -195,8 +195,8 @@ until the run ends.`,
 				if err != nil {
 					return err
 				}
-				after, err := c.journal(cmd, b, r.ID, 0)
-				if err != nil || !follow {
+				var read journalPosition
+				if err := c.journal(cmd, b, r.ID, &read); err != nil || !follow {
 					return err
 				}
 				events, err := b.Subscribe(cmd.Context(), 0, r.ID)
@@ -211,15 +211,14 @@ until the run ends.`,
 						return domain.Errorf(domain.CodeUnavailable, "the server closed the event stream").
 							Suggest("continue: %s", c.command("logs %s -f", domain.ShortID(r.ID)))
 					}
-					if after, err = c.journal(cmd, b, r.ID, after); err != nil {
+					if err := c.journal(cmd, b, r.ID, &read); err != nil {
 						return err
 					}
 					if r, err = b.FindRun(cmd.Context(), r.ID); err != nil {
 						return err
 					}
 				}
-				_, err = c.journal(cmd, b, r.ID, after)
-				return err
+				return c.journal(cmd, b, r.ID, &read)
 			})
 		},
 	}
@@ -230,17 +229,27 @@ until the run ends.`,
 // logNames is the width of the names of steps in a log, which prints rows as they come.
 const logNames = 16
 
-// journal prints rows after a position and returns the new one.
-func (c runCommands) journal(cmd *cobra.Command, b *client.Client, run string, after int64) (int64, error) {
-	rows, damage := b.JournalPage(cmd.Context(), run, after, 0)
+// journalPosition is how far a journal is printed: the cursor of the last page, and the last row.
+type journalPosition struct {
+	cursor string
+	seq    int64
+}
+
+// journal prints the rows after a position, and advances it.
+func (c runCommands) journal(cmd *cobra.Command, b *client.Client, run string, read *journalPosition) error {
+	rows, cursor, damage := b.JournalSince(cmd.Context(), run, read.cursor)
 	if damage != nil && domain.CodeOf(damage) != domain.CodeCorrupt {
-		return after, damage
+		return damage
 	}
+	read.cursor = cursor
 	for _, e := range rows { // what comes before a damaged row can be trusted
-		after = e.Seq
+		if e.Seq <= read.seq {
+			continue
+		}
+		read.seq = e.Seq
 		if c.json {
 			if err := c.Print(e); err != nil {
-				return after, err
+				return err
 			}
 			continue
 		}
@@ -249,7 +258,7 @@ func (c runCommands) journal(cmd *cobra.Command, b *client.Client, run string, a
 			c.Printf("                    %s %s\n", l.Level, l.Message)
 		}
 	}
-	return after, damage
+	return damage
 }
 
 // showMessages prints what a run's agents said to each other.

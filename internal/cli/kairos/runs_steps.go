@@ -110,14 +110,14 @@ from: to: plan: status:open|returned|failed since: until:.
 				if err != nil {
 					return err
 				}
-				said, err := b.Conversation(cmd.Context(), r.ID)
+				handoffs, err := b.RunHandoffs(cmd.Context(), r.ID)
 				if err != nil {
 					return err
 				}
 				if c.json {
-					return c.Print(map[string]any{"items": append([]domain.Handoff{}, said.Handoffs...)})
+					return c.Print(map[string]any{"items": append([]domain.Handoff{}, handoffs...)})
 				}
-				for _, h := range said.Handoffs {
+				for _, h := range handoffs {
 					c.Printf(
 						"%s  %s → %s  at %s  %s\n",
 						cli.Stamp(h.At),
@@ -130,7 +130,7 @@ from: to: plan: status:open|returned|failed since: until:.
 						c.Printf("  %s\n", cli.FirstLine(line))
 					}
 				}
-				if len(said.Handoffs) == 0 {
+				if len(handoffs) == 0 {
 					c.Errorf("run %s has no handoffs\n", domain.ShortID(r.ID))
 				}
 				return nil

@@ -105,6 +105,10 @@ others. On a terminal, it requires a confirmation.`,
 				if c.json {
 					return c.Print(map[string]any{"session": args[0], "exchanges": n})
 				}
+				if n == 0 {
+					c.Errorf("session %s has no memory\n", cli.FirstLine(args[0]))
+					return nil
+				}
 				c.Printf("cleared %d exchanges of %s\n", n, cli.FirstLine(args[0]))
 				return nil
 			})

@@ -47,7 +47,7 @@ list. "kairos runs --view NAME" lists the runs of a view.`,
 type view struct {
 	Name   string `json:"name"`
 	Filter string `json:"filter"`
-	Shared bool   `json:"everybody"`
+	Shared bool   `json:"shared"`
 }
 
 // addShared adds the flag that means a shared view.

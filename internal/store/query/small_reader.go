@@ -68,7 +68,7 @@ func bulks(rows []dbsqlc.Bulk) []domain.Bulk {
 	return out
 }
 
-// SavedViews lists a person's views and everybody's.
+// SavedViews lists a user's views and the shared ones.
 func (s *SmallReader) SavedViews(ctx context.Context, owner string) ([]domain.SavedView, error) {
 	rows, err := s.db.Q.SavedViewList(ctx, owner)
 	if err != nil {

@@ -317,16 +317,15 @@ func (q *Queries) BulkUnderWay(ctx context.Context) ([]Bulk, error) {
 	return items, nil
 }
 
-const SavedViewDelete = `-- name: SavedViewDelete :execrows
-DELETE FROM saved_views WHERE owner = ?1 AND name = ?2
+const SavedViewDelete = `-- name: SavedViewDelete :one
+DELETE FROM saved_views WHERE owner = ?1 AND name = ?2 RETURNING query
 `
 
-func (q *Queries) SavedViewDelete(ctx context.Context, owner string, name string) (int64, error) {
-	result, err := q.db.ExecContext(ctx, SavedViewDelete, owner, name)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
+func (q *Queries) SavedViewDelete(ctx context.Context, owner string, name string) (string, error) {
+	row := q.db.QueryRowContext(ctx, SavedViewDelete, owner, name)
+	var query string
+	err := row.Scan(&query)
+	return query, err
 }
 
 const SavedViewList = `-- name: SavedViewList :many
