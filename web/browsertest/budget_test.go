@@ -262,7 +262,7 @@ func TestBudgets(t *testing.T) {
 		{"the graph of 500 nodes", "/runs/" + long.ID + "?view=graph", 250}, {"the timeline of 500 steps", "/runs/" + long.ID, 250}} {
 		lcp, cls := b.painted(c.path)
 		budget(t, "LCP of "+c.what+", median", lcp, c.limit, "ms")
-		budget(t, "CLS of "+c.what, cls, 0.02, "")
+		budget(t, "CLS of "+c.what, cls, 0.01, "")
 	}
 	inp, of := b.interactions(fifty)
 	budget(t, "INP ("+of+")", inp, 100, "ms")

@@ -9,7 +9,7 @@ import (
 )
 
 // On the page of a run that failed after 14 steps, the failing step is above the fold on a desktop and on a
-// phone, the graph shows its box whole, and the dialog that resumes the run shows its button.
+// phone, the graph shows its first box and the failed one whole, and the dialog that resumes the run shows its button.
 func TestAFailureIsAboveTheFold(t *testing.T) {
 	d := newDaemon(t)
 	var plan strings.Builder
@@ -30,7 +30,7 @@ func TestAFailureIsAboveTheFold(t *testing.T) {
 		width, height int64
 		css           []string
 	}{
-		{1440, 900, []string{".failure .step-bar", ".timeline tr.bad .step-name", "#graph a.fail, #graph .node.fail"}},
+		{1440, 900, []string{".failure .step-bar", ".timeline tr.bad .step-name", "#graph .node", "#graph a.fail, #graph .node.fail"}},
 		{390, 844, []string{".failure .step-bar"}},
 	} {
 		b.do(chromedp.EmulateViewport(c.width, c.height))

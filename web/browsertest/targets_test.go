@@ -22,8 +22,14 @@ func TestJSONKeysAreLargeEnough(t *testing.T) {
 func TestChosenRunsBringUpTheBar(t *testing.T) {
 	d := newDaemon(t)
 	d.seed()
+	for range 50 {
+		d.run("report", "null")
+	}
 	b := d.tab()
 	b.open("/runs")
+	if eval[bool](b, `document.querySelector("#bulk").getBoundingClientRect().bottom <= innerHeight`) {
+		t.Fatal("the list is too short to hide its end")
+	}
 	bar := `(() => { const e = document.querySelector("#bulk .bar"), r = e.getBoundingClientRect();
 		return e.checkVisibility() && r.height > 0 && r.top >= 0 && r.bottom <= innerHeight; })()`
 	if eval[bool](b, bar) {

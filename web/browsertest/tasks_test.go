@@ -172,6 +172,9 @@ func (d *daemon) decided(b *tab, r domain.Run, status string) {
 	if text := eval[string](b, `document.querySelector("#done").innerText`); text == "" {
 		b.t.Error("nothing confirms the decision")
 	}
+	if !b.plain {
+		b.until("the focus stays in the content", `document.activeElement !== document.body && document.activeElement.closest("main")`)
+	}
 	list, err := d.api.Approvals(d.t.Context(), domain.ApprovalFilter{Status: status})
 	must(d.t, err)
 	for _, a := range list.Items {

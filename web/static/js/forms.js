@@ -57,8 +57,12 @@ if (why) {
   why.tabIndex = -1;
   why.focus();
 }
-// What the act before this page did is said to those who do not see it, too.
+// What the act before this page did is said to those who do not see it, too. After a decision, the next request has
+// the focus, and after the last one, its confirmation.
 const done = $("#done");
-const next = done && $("[data-focus]");
-if (next) next.focus();
+const next = done && ($("[data-focus]") || (done.matches("[role=status]") && done));
+if (next) {
+  if (next === done) done.tabIndex = -1;
+  next.focus();
+}
 if (done) setTimeout(() => say(done.textContent.trim()), 500);
