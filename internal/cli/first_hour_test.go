@@ -381,3 +381,16 @@ func TestEndingAllAccessIsConfirmed(t *testing.T) {
 		t.Errorf("--yes: exit %d, %v, %s", code, err, said)
 	}
 }
+
+// On a terminal, the server begins with a sentence. Elsewhere, standard error has only the log.
+func TestAServerOnATerminalBeginsWithASentence(t *testing.T) {
+	t.Parallel()
+	for _, terminal := range []bool{true, false} {
+		var out, errs strings.Builder
+		code := kairosd.Run(t.Context(), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Interactive: terminal,
+			Env: func(string) string { return "" }}, []string{"serve", "--data", t.TempDir(), "--listen", "nowhere"})
+		if said := strings.HasPrefix(errs.String(), "kairosd is starting with the data in "); code != 64 || said != terminal || out.Len() > 0 {
+			t.Errorf("terminal %t: exit %d, %s%s", terminal, code, out.String(), errs.String())
+		}
+	}
+}

@@ -186,3 +186,31 @@ FROM audit_events`); err != nil {
 		}
 	}
 }
+
+// A database whose audit log is still empty also gets a new key, and an attempt without one leaves no
+// key file behind.
+func TestTheKeyOfAnEmptyAuditLogIsLost(t *testing.T) {
+	t.Parallel()
+	ctx, path := context.Background(), filepath.Join(t.TempDir(), "k.db")
+	s, err := Open(ctx, path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(s.Close(), os.Remove(path+".key")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(ctx, path, Options{}); domain.CodeOf(err) != domain.CodeCorrupt || !strings.Contains(err.Error(), ".key is missing") {
+		t.Errorf("without its key: %v", err)
+	}
+	for _, o := range []Options{{NewKey: true}, {}} { // the second time with the new key file
+		if s, err = Open(ctx, path, o); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := s.VerifyAudit(ctx); err != nil || len(r.Problems) > 0 {
+			t.Errorf("%+v %v", r, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -320,19 +320,20 @@ func (s *Store) startWriter(ctx context.Context, o Options) error {
 	return nil
 }
 
-// checkKey rejects a database whose audit log was written with another key than the one next to it.
-// A new key would silently continue a chain that cannot be verified. lost reports that the caller
+// checkKey rejects a database without its key file, also one whose audit log is still empty. A new
+// key would silently continue a chain that cannot be verified. lost reports that the caller
 // requested a new key.
 func (s *Store) checkKey(ctx context.Context, q *dbsqlc.Queries, newKey bool) (lost bool, err error) {
 	if _, err := os.Stat(s.path + ".key"); !errors.Is(err, fs.ErrNotExist) {
 		return false, nil // reading it reports other problems
 	}
-	last, err := q.AuditLast(ctx)
-	if err != nil {
-		return false, core.Translate(err, "read the audit log")
-	}
-	if last == 0 || newKey {
-		return last > 0, nil
+	switch _, err := q.SettingGet(ctx, settingKeyPrint); {
+	case errors.Is(err, sql.ErrNoRows):
+		return false, nil // a new database
+	case err != nil:
+		return false, core.Translate(err, "read the fingerprint of the key")
+	case newKey:
+		return true, nil
 	}
 	return false, domain.Errorf(domain.CodeCorrupt, "the key file %s.key is missing", s.path).
 		Suggest("restore it from your copy; if every copy is lost, run kairosd audit new-key and read its help first: it ends all access")
