@@ -389,7 +389,8 @@ func TestAServerOnATerminalBeginsWithASentence(t *testing.T) {
 		var out, errs strings.Builder
 		code := kairosd.Run(t.Context(), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Interactive: terminal,
 			Env: func(string) string { return "" }}, []string{"serve", "--data", t.TempDir(), "--listen", "nowhere"})
-		if said := strings.HasPrefix(errs.String(), "kairosd is starting with the data in "); code != 64 || said != terminal || out.Len() > 0 {
+		said := strings.HasPrefix(errs.String(), "kairosd is starting with the data in ")
+		if code != 64 || said != terminal || out.Len() > 0 {
 			t.Errorf("terminal %t: exit %d, %s%s", terminal, code, out.String(), errs.String())
 		}
 	}
