@@ -1,5 +1,7 @@
 package kit
 
+import "net/http"
+
 // ErrorPage shows what happened and what still works.
 type ErrorPage struct {
 	Shell
@@ -17,4 +19,12 @@ type ErrorPage struct {
 	SimilarTitle string
 	Similar      []Link
 	Part         bool // it is shown over a page that has its own heading
+}
+
+// role is the class of the note: a fault of kairosd is a failure, a refused request needs another one.
+func (p ErrorPage) role() string {
+	if p.Code >= http.StatusInternalServerError {
+		return "bad"
+	}
+	return "need"
 }

@@ -96,7 +96,7 @@ func Steps(p StepsPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = kit.Empty(kit.EmptyState{Text: kit.T(ctx, "Nothing is left to do here."),
+				templ_7745c5c3_Err = kit.Empty(kit.EmptyState{Text: kit.T(ctx, "All first steps are done."),
 					Next: kit.Link{Text: kit.T(ctx, "Pull the plug"), Href: "/demo"}}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

@@ -52,7 +52,7 @@ func TestFirstStepsCompleteThemselves(t *testing.T) {
 	if p := b.Post("/first-steps", f); p.Code != http.StatusSeeOther {
 		t.Fatalf("%d %s", p.Code, webtest.Words(p.Body))
 	}
-	const none = "Nothing is left to do here."
+	const none = "All first steps are done."
 	webtest.HasTexts(t, b.Get("/first-steps"), http.StatusOK, none)
 	webtest.HasTexts(t, other.Get("/first-steps"), http.StatusOK, "Pull the plug</a>", "4 of 5")
 	if err := site.Store.Audit(t.Context(), domain.AuditRecord{Action: "demo.completed", Actor: domain.System.Name}); err != nil {

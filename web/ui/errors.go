@@ -25,6 +25,7 @@ var StatusOf = map[domain.Code]int{
 }
 
 var headlines = map[int]string{
+	http.StatusMethodNotAllowed: locale.Mark("Method not allowed"),
 	http.StatusNotFound: locale.Mark(
 		"Not found",
 	), http.StatusForbidden: locale.Mark("Not allowed"), http.StatusConflict: locale.Mark("Changed since you looked"),
@@ -37,6 +38,7 @@ var headlines = map[int]string{
 // explained describes a status in the reader's language, where no translated message exists: the error's own
 // text is English and stands below it.
 var explained = map[int]string{
+	http.StatusMethodNotAllowed: locale.Mark("This address does not accept this kind of request."),
 	http.StatusNotFound: locale.Mark(
 		"There is no page at this address. It may have been removed.",
 	), http.StatusForbidden: locale.Mark("You are not allowed to do this."),
