@@ -115,3 +115,15 @@ func TestTheFirstRunBringsHome(t *testing.T) {
 		t.Errorf("after a run: %d %q", p.Code, p.Header.Get("HX-Refresh"))
 	}
 }
+
+// A refused request is not shown as a failure of kairosd, and its page leads to others.
+func TestARefusedRequestIsNoFailure(t *testing.T) {
+	t.Parallel()
+	site := webtest.New(t)
+	p := site.Browser(t).Login().Get("/nothing")
+	for _, want := range []string{`<div class="note need" role="alert"`, `<span class="tag m">404</span>`, `<a class="btn" href="/runs">`} {
+		if !strings.Contains(p.Body, want) {
+			t.Errorf("the page has no %s", want)
+		}
+	}
+}
