@@ -122,7 +122,7 @@ func (k analyzer) tokens() []int {
 	for i := range owner {
 		owner[i] = -1
 	}
-	sources := slices.Clone(k.p.Roots)
+	sources := slices.Concat(k.p.Roots, k.p.Finally)
 	for i := range k.p.Nodes {
 		if len(k.p.Nodes[i].Needs) > 0 {
 			sources = append(sources, i)

@@ -33,7 +33,7 @@ func (d *Document) seal() {
 func canonicalPlan(t *tree) any {
 	return canonicalObject(t, func(key string, v *tree) any {
 		switch key {
-		case "nodes":
+		case "nodes", "finally":
 			if v.kind == treeMap {
 				m := make(map[string]any, len(v.keys))
 				for i, k := range v.keys {

@@ -79,8 +79,11 @@ func (k *compiler) when(n *walk.ProgramNode, s *spec) {
 // withoutNeeds reports a `when` that only makes sense for a step that needs others.
 func withoutNeeds(r *reporter, s *spec) {
 	suggestion := message.New("add needs:, or put the condition on an edge")
-	if s.step {
+	switch {
+	case s.step:
 		suggestion = message.New("add dependencies:, or remove the condition")
+	case s.finally:
+		suggestion = message.New("write %s", "when: last.status==failed")
 	}
 	r.error(s.field("when"), s.ID, "when.without_needs", suggestion,
 		"step %s has a condition, but depends on no step", jsonvalue.Quote(s.ID))

@@ -48,7 +48,7 @@ func (k *compiler) needs() {
 				k.p.Nodes[j].Dependents = append(k.p.Nodes[j].Dependents, i)
 			}
 		}
-		if len(s.Needs) > 0 {
+		if len(s.Needs) > 0 && !s.finally {
 			k.p.UsesNeeds = true
 		}
 	}
@@ -256,6 +256,9 @@ func (k *compiler) roots(start string) {
 	}
 	var all, candidates []int
 	for i := range k.p.Nodes {
+		if k.specs[i].finally {
+			continue
+		}
 		all = append(all, i)
 		if n := &k.p.Nodes[i]; n.Incoming == 0 && len(k.specs[i].Needs) == 0 {
 			candidates = append(candidates, i)

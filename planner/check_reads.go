@@ -196,6 +196,11 @@ func (k analyzer) reads(v *view) {
 		id := k.specs[r.reader].ID
 		switch {
 		case v.owner[r.reader] < 0: // never reached; another warning reports it
+		case k.p.Nodes[r.reader].Finally && !k.p.Nodes[j].Finally:
+			if !r.optional && !r.status {
+				k.warn(r, "ref.may_be_missing", message.New("give a default: ${output.%s ?? null}", r.name),
+					"%s refers to step %s, which may not have run", r.source(), jsonvalue.Quote(r.name))
+			}
 		case !v.before(j, r.reader):
 			suggestion := message.New("name a step that runs before it")
 			if r.plain {

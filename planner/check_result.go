@@ -49,7 +49,12 @@ func (k analyzer) resultReads(f func(name string, at *tree, status bool)) {
 // unknownResults reports names in the plan's result that no step has.
 func (k analyzer) unknownResults() {
 	k.resultReads(func(name string, at *tree, _ bool) {
-		if _, ok := k.p.Index[name]; !ok {
+		i, ok := k.p.Index[name]
+		if ok && k.p.Nodes[i].Finally {
+			k.r.error(at, "", "ref.not_ancestor", message.New("name a step under nodes"),
+				"the result refers to the finally step %s, which runs after the result is known", jsonvalue.Quote(name))
+		}
+		if !ok {
 			k.r.error(at, "", "ref.node_unknown", k.r.suggest(name, k.nodeNames, message.New("add the step, or correct the name")),
 				"the result refers to step %s, which does not exist", jsonvalue.Quote(name))
 		}

@@ -31,6 +31,7 @@ type spec struct {
 	skill, task, expected string
 	order                 int
 	step                  bool
+	finally               bool
 	custom                string // expression of a custom step condition
 	unknown               string // of that condition
 	gateSchema            bool   // OutputSchema is derived from a quality gate
@@ -99,6 +100,7 @@ func (d *Document) compile(c *Catalog, first bool, r *reporter) *walk.Program {
 	}
 	compileErrorRules(k, defaults)
 	checkEntered(k)
+	checkFinally(k)
 	a := analyzer{k}
 	a.rejections()
 	k.roots(start)
@@ -115,6 +117,10 @@ func (k *compiler) graphSpecs(g *Graph) {
 	for i, key := range g.order {
 		k.specs[i] = spec{Node: g.Nodes[key], key: key, tree: nodes.items[i], keyTree: nodes.keys[i]}
 	}
+	for i, key := range g.finallyOrder {
+		t := k.d.tree.get("finally")
+		k.specs = append(k.specs, spec{Node: g.Finally[key], key: key, tree: t.items[i], keyTree: t.keys[i], finally: true})
+	}
 }
 
 // nodes compiles each node separately.
@@ -124,7 +130,7 @@ func (k *compiler) nodes(defaults Defaults) {
 		s, n := &k.specs[i], &k.p.Nodes[i]
 		*n = walk.ProgramNode{ID: s.ID, Index: i, Type: resolveType(s.Type), TypeName: s.Type, Tool: s.Tool, Agent: s.Agent, Plan: s.Plan,
 			Metadata: s.Metadata, MaxParallel: cmp.Or(s.MaxParallel, defaultMaxParallel), MaxVisits: cmp.Or(s.MaxVisits, 1),
-			Effect:    s.Effect,
+			Effect: s.Effect, Finally: s.finally,
 			Output:    walk.NodeOutput{Schema: s.OutputSchema, ForGate: s.gateSchema, Product: s.product},
 			StepFacts: walk.StepFacts{Skill: s.skill, Task: s.task, ExpectedOutput: s.expected, Order: s.order}}
 		k.template(n, s)
@@ -140,7 +146,10 @@ func (k *compiler) nodes(defaults Defaults) {
 // language.
 func (k *compiler) attempts(n *walk.ProgramNode, s *spec, defaults Defaults) {
 	asks := n.Type == walk.TypeApproval
-	if asks { // a rejection is never retried, and only the node itself handles it
+	if s.finally { // its failure never changes the outcome of the run
+		defaults.OnError, defaults.ErrorRules = string(walk.OnErrorContinue), nil
+	}
+	if asks && !s.finally { // a rejection is never retried, and only the node itself handles it
 		defaults.Retry, defaults.OnError, defaults.ErrorRules = nil, "", nil
 	}
 	retry := cmp.Or(s.Retry, defaults.Retry)
@@ -158,6 +167,9 @@ func (k *compiler) attempts(n *walk.ProgramNode, s *spec, defaults Defaults) {
 	n.OnError = walk.OnError(cmp.Or(s.OnError, defaults.OnError, string(walk.OnErrorFail)))
 	if len(s.ErrorRules) > 0 {
 		n.OnError = walk.OnErrorFail // for failures without a rule
+		if s.finally {
+			n.OnError = walk.OnErrorContinue
+		}
 	}
 	if asks {
 		n.OnReject = walk.OnReject(cmp.Or(s.OnReject, string(walk.OnRejectFail)))

@@ -61,6 +61,7 @@ func (o *object) field(key string) *tree {
 // only report consequences.
 var links = map[string]bool{
 	"nodes":        true,
+	"finally":      true,
 	"edges":        true,
 	"from":         true,
 	"to":           true,

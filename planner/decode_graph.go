@@ -45,6 +45,30 @@ func decodeNodes(g *Graph, o *object) {
 		g.Nodes[k.text] = decodeNode(k, nodes.items[i], o.r)
 		g.order = append(g.order, k.text)
 	}
+	decodeFinally(g, o)
+}
+
+// decodeFinally reads the steps that run after all others.
+func decodeFinally(g *Graph, o *object) {
+	nodes := o.field("finally")
+	switch {
+	case nodes == nil:
+		return
+	case nodes.kind != treeMap:
+		o.r.broken = true
+		o.r.error(nodes, "", "field.type", message.New("write finally as a map from id to step"), "finally must be an object, not %s",
+			nodes.kind)
+		return
+	case len(nodes.keys)+len(g.Nodes) > MaxNodes:
+		o.r.error(nodes, "", "plan.too_many_nodes", message.New("split the plan into sub-plans"),
+			"the plan has %d steps; at most %d are allowed", len(nodes.keys)+len(g.Nodes), MaxNodes)
+		return
+	}
+	g.Finally = map[string]Node{}
+	for i, k := range nodes.keys {
+		g.Finally[k.text] = decodeNode(k, nodes.items[i], o.r)
+		g.finallyOrder = append(g.finallyOrder, k.text)
+	}
 }
 
 func decodeNode(key, t *tree, r *reporter) Node {

@@ -156,7 +156,8 @@ func inline(plan *yaml.Node) {
 	for _, edge := range at(plan, "edges").Content {
 		edge.Style = yaml.FlowStyle
 	}
-	for _, n := range slices.Concat(at(plan, "nodes").Content, at(plan, "steps").Content, []*yaml.Node{at(plan, "defaults")}) {
+	for _, n := range slices.Concat(at(plan, "nodes").Content, at(plan, "finally").Content, at(plan, "steps").Content,
+		[]*yaml.Node{at(plan, "defaults")}) {
 		short(n)
 	}
 }
@@ -225,7 +226,7 @@ func graphObject(g *Graph) (ordered, error) {
 		return nil, errors.New("no graph")
 	}
 	nodes := ordered{}
-	for _, key := range g.nodeOrder() {
+	for _, key := range nodeOrder(g.order, g.Nodes) {
 		o, err := nodeObject(key, g.Nodes[key])
 		if err != nil {
 			return nil, err
@@ -235,6 +236,18 @@ func graphObject(g *Graph) (ordered, error) {
 	edges := make([]any, len(g.Edges))
 	for i, e := range g.Edges {
 		edges[i] = ordered{{"from", e.From}, {"to", e.To}, {"condition", text(e.Condition)}}
+	}
+	var finally any
+	if len(g.Finally) > 0 {
+		list := ordered{}
+		for _, key := range nodeOrder(g.finallyOrder, g.Finally) {
+			o, err := nodeObject(key, g.Finally[key])
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, member{key, o})
+		}
+		finally = list
 	}
 	var metadata any
 	if len(g.Metadata) > 0 {
@@ -264,7 +277,7 @@ func graphObject(g *Graph) (ordered, error) {
 	if err != nil {
 		return nil, fmt.Errorf("result: %w", err)
 	}
-	return append(o, member{"result", result}), nil
+	return append(o, member{"finally", finally}, member{"result", result}), nil
 }
 
 // nodeObject is a node as it appears under its key.
@@ -322,16 +335,16 @@ func whenValue(n Node) any {
 }
 
 // nodeOrder lists nodes in file order, then nodes that are not in the file, by name.
-func (g *Graph) nodeOrder() []string {
-	seen := make(map[string]bool, len(g.Nodes))
+func nodeOrder(order []string, nodes map[string]Node) []string {
+	seen := make(map[string]bool, len(nodes))
 	var out []string
-	for _, key := range g.order {
-		if _, ok := g.Nodes[key]; ok && !seen[key] {
+	for _, key := range order {
+		if _, ok := nodes[key]; ok && !seen[key] {
 			seen[key] = true
 			out = append(out, key)
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(g.Nodes)) {
+	for _, key := range slices.Sorted(maps.Keys(nodes)) {
 		if !seen[key] {
 			out = append(out, key)
 		}

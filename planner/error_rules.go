@@ -124,7 +124,7 @@ func compileErrorRules(k *compiler, defaults Defaults) {
 	for i := range k.specs {
 		s, n := &k.specs[i], &k.p.Nodes[i]
 		rules, at := s.ErrorRules, s.field("on_error")
-		if len(rules) == 0 && s.OnError == "" && n.Type != walk.TypeApproval {
+		if len(rules) == 0 && s.OnError == "" && n.Type != walk.TypeApproval && !s.finally {
 			rules, at = defaults.ErrorRules, k.d.tree.get("defaults").get("on_error")
 		}
 		all := false // an earlier rule decides about every failure

@@ -51,7 +51,7 @@ func NewExecutor(handlers map[string]Handler) *Executor {
 // The error is an [*InvalidError] for an invalid graph, an error that wraps a [*walk.Failure] for a
 // failed run, or the error of the context. If a failed attempt of an unsafe node may have had its
 // effect, the run fails with code [walk.CodeInDoubt] and no further handler is called. The durable
-// engine waits for an operator there.
+// engine waits for an operator there. Finally nodes run after a failure, but not after the context ends.
 func (e *Executor) Execute(ctx context.Context, graph *Graph, state *State) (*State, error) {
 	if state == nil {
 		state = NewState()
@@ -295,7 +295,11 @@ func (e *Executor) effect(n *walk.ProgramNode) walk.Effect {
 
 // node finds the node of the graph for a compiled node.
 func (x *execution) node(n *walk.ProgramNode) Node {
-	for key, node := range x.graph.Nodes {
+	nodes := x.graph.Nodes
+	if n.Finally {
+		nodes = x.graph.Finally
+	}
+	for key, node := range nodes {
 		if node.ID == n.ID || node.ID == "" && key == n.ID {
 			node.ID = n.ID
 			return node

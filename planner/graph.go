@@ -13,6 +13,8 @@ type Graph struct {
 	Start string
 	Nodes map[string]Node
 	Edges []Edge
+	// Finally are nodes that run when all others have ended, whatever the outcome is.
+	Finally map[string]Node
 
 	// InputSchema is the JSON Schema of the run's input (document key `input`).
 	InputSchema any
@@ -31,7 +33,7 @@ type Graph struct {
 
 	// order holds node IDs in file order. IDs that are missing from it, as in graphs built in Go,
 	// follow in lexical order.
-	order []string
+	order, finallyOrder []string
 	// anonymous is the id that was derived from the content of a document
 	// without one.
 	anonymous string

@@ -138,6 +138,12 @@ edges: [{from: a, to: $end, condition: input==stop}, {from: a, to: b, condition:
 nodes:
   a: {type: break, foreach: [gone, gone], input: "${item}", on_error: [{code: gone, to: continue}, {to: fail}]}`,
 			input: "null", output: `[{"code":"gone","error":"broken"},{"code":"gone","error":"broken"}]`},
+		"a step after a failure": {plan: `
+nodes: {a: {type: break, input: gone}}
+finally: {b: {type: break, input: "${last.gone}"}, c: {type: work, needs: [b], input: 1}}`, input: "null", code: "gone"},
+		"a step after all others does not change the output": {plan: `
+nodes: {a: {type: work, input: 1}, b: {type: work, needs: [a], input: 2}}
+finally: {c: {type: work, input: 3}, d: {type: work, when: last.status==failed, input: 4}}`, input: "null", output: `2`},
 		"independent steps": {plan: `
 nodes: {a: {type: work, input: 1}, b: {type: work, input: 2}}`, input: "null", output: `{"a":1,"b":2}`},
 		"the condition of a first step": {plan: `
@@ -189,6 +195,9 @@ nodes:
   c: {type: work, needs: [b], when: {after: none_failed}}
   d: {type: work, needs: [b], on_error: [{code: x, to: e}, {code: [y, z], retry: {max_attempts: 2, backoff: [1s]}}, {to: $end}]}
   e: {type: work}
+finally:
+  f: {type: work, on_error: [{code: x, to: skip}]}
+  g: {type: work, needs: [f], when: always}
 defaults: {on_error: [{code: x, to: continue}]}
 result: {b: "${output.b}"}`
 	d, problems := planner.Parse([]byte(src), planner.WithFormat(planner.FormatYAML))

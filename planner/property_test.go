@@ -164,6 +164,11 @@ func graphs() *rapid.Generator[*planner.Graph] {
 					To:    rapid.SampledFrom([]string{"skip", walk.EndName}).Draw(t, "to")}}
 			}
 			g.Nodes[id] = node
+			if node.OnError == "skip" && i == 0 {
+				last := node
+				last.ID = "last"
+				g.Finally = map[string]planner.Node{"last": last}
+			}
 			if i > 0 {
 				g.Edges = append(g.Edges, planner.Edge{From: fmt.Sprintf("n%d", rapid.IntRange(0, i-1).Draw(t, "from")), To: id,
 					Condition: rapid.SampledFrom([]string{"", "default", "failed", "last==1", "last == 'a b'", "expr: last == 1",

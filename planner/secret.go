@@ -80,7 +80,7 @@ func checkDocumentSecrets(t *tree, r *reporter) {
 	}
 	for i, k := range t.keys {
 		switch v := t.items[i]; {
-		case k.text == "nodes" && v.kind == treeMap:
+		case (k.text == "nodes" || k.text == "finally") && v.kind == treeMap:
 			for j, id := range v.keys {
 				checkSecrets(v.items[j], id.text, r)
 			}

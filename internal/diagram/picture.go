@@ -22,6 +22,9 @@ func pictureOf(p *walk.Program, s sizes) picture {
 	for i := range p.Nodes {
 		pic.boxes[i] = boxOf(&p.Nodes[i], s)
 		pic.boxes[i].Root = slices.Contains(p.Roots, i)
+		if p.Nodes[i].Finally {
+			pic.boxes[i].Note = cut(visible(remark(&p.Nodes[i])), s.chars+4)
+		}
 		for _, e := range p.Nodes[i].Out {
 			l := link{
 				from:     i,
@@ -55,6 +58,14 @@ func pictureOf(p *walk.Program, s sizes) picture {
 		}
 	}
 	return pic
+}
+
+// remark is the note of a node, with a mark for finally steps.
+func remark(n *walk.ProgramNode) string {
+	if n.Finally {
+		return "finally: " + note(n)
+	}
+	return note(n)
 }
 
 // end is the position of the box for edges that end their branch. It is the last box.

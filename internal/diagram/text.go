@@ -27,7 +27,7 @@ func Mermaid(p *walk.Program) string {
 		case ShapeWait:
 			open, end = `(["`, `"])`
 		}
-		fmt.Fprintf(&b, "  n%d%s%s<br/>%s%s\n", i, open, mermaidText(n.ID), mermaidText(note(n)), end)
+		fmt.Fprintf(&b, "  n%d%s%s<br/>%s%s\n", i, open, mermaidText(n.ID), mermaidText(remark(n)), end)
 	}
 	pic := pictureOf(p, sizes{chars: 3})
 	if len(pic.boxes) > len(p.Nodes) {
@@ -84,7 +84,7 @@ func DOT(p *walk.Program) string {
 		case ShapeModel:
 			attributes = ", peripheries=2"
 		}
-		fmt.Fprintf(&b, "  n%d [label=%s%s];\n", i, dotText(n.ID, note(n)), attributes)
+		fmt.Fprintf(&b, "  n%d [label=%s%s];\n", i, dotText(n.ID, remark(n)), attributes)
 	}
 	pic := pictureOf(p, sizes{chars: 3})
 	if len(pic.boxes) > len(p.Nodes) {

@@ -103,7 +103,7 @@ func (a *runner) reserve(m reserveMsg) {
 		m.answer(ErrFenced)
 		return
 	}
-	output, wait, err := a.calls.reserve(m.attempt, m.n, m.need, a.m.Run.Limits, a.m.Spent(a.e.clock.monotonic()))
+	output, wait, err := a.calls.reserve(m.attempt, m.n, m.need, a.m.Limits(), a.m.Spent(a.e.clock.monotonic()))
 	if wait {
 		a.calls.waiting = append(a.calls.waiting, m)
 		return
@@ -117,7 +117,7 @@ func (a *runner) callOver(m *substepMsg) {
 		return
 	}
 	used := m.entry.Usage
-	reserved, over := a.calls.close(m.attempt, m.entry.Substep, a.m.Run.Limits, m.unreported, &m.entry)
+	reserved, over := a.calls.close(m.attempt, m.entry.Substep, a.m.Limits(), m.unreported, &m.entry)
 	if over {
 		a.e.log.Warn("a model call used more than was reserved", "run_id", a.id, "node", m.entry.Node,
 			"used", used.InputTokens+used.OutputTokens, "reserved", reserved)

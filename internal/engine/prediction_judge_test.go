@@ -222,13 +222,21 @@ func (x *prediction) judged(req domain.ActionRequest, run domain.Run, from int64
 	}
 }
 
-// cancelled: nothing began, and what was open is cancelled.
+// cancelled: nothing began but finally steps, and what was open is cancelled.
 func (x *prediction) cancelled(run domain.Run, from int64) {
 	req := domain.ActionRequest{Run: run.ID, Action: domain.ActionCancel}
-	if run.Status != domain.RunCancelled {
+	// A cancel of finally steps keeps the outcome. A finally step may wait for a person's word.
+	finishing := slices.ContainsFunc(x.journal(run.ID), func(r domain.Entry) bool {
+		return r.Seq <= from && strings.HasPrefix(r.Node, "f")
+	})
+	if run.Status != domain.RunCancelled && !(finishing && run.Status.Final()) && run.WaitReason != domain.WaitInDoubt {
 		x.fail(req, run, from, "the run is %s", run.Status)
 	}
-	if ran := x.ran(run.ID, from, true); len(ran) > 0 {
+	ran := x.ran(run.ID, from, true)
+	for _, step := range slices.Concat(x.pre.New, x.pre.Given) { // finally steps
+		delete(ran, passage{step.Node, 1})
+	}
+	if len(ran) > 0 {
 		x.fail(req, run, from, "%v ran after the cancel", ran)
 	}
 	rows := x.journal(run.ID)

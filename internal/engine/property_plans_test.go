@@ -189,6 +189,21 @@ func onError(t *rapid.T, targets []string) any {
 	}
 }
 
+// finally draws steps that run after all others. Some fail, and some depend on the outcome.
+func finally(t *rapid.T) any {
+	typ := func() string {
+		return rapid.SampledFrom([]string{"set", "calc", "call", "charge", "flaky"}).Draw(t, "type of a finally step")
+	}
+	list := map[string]any{"f0": map[string]any{"type": typ(), "input": map[string]any{"status": "${last.status}", "x": "${status.n0}"}}}
+	if rapid.Bool().Draw(t, "another") {
+		list["f1"] = map[string]any{"type": typ(), "input": "${last.code ?? 1}", "when": "last.status!=completed"}
+	}
+	if rapid.Bool().Draw(t, "needs f0") {
+		list["f2"] = map[string]any{"type": typ(), "needs": []any{"f0"}, "when": "always", "input": "${output.f0 ?? 2}"}
+	}
+	return list
+}
+
 // plans draws a random plan: a graph walked by tokens, with branches and
 // bounded loops, or one of needs, with joins, foreach and failures.
 func plans(t *rapid.T) string {
@@ -257,6 +272,9 @@ func plans(t *rapid.T) string {
 	doc := map[string]any{"nodes": nodes}
 	if !byNeeds {
 		doc["edges"], doc["start"] = edges, "n0"
+	}
+	if rapid.IntRange(0, 3).Draw(t, "finally") == 0 {
+		doc["finally"] = finally(t)
 	}
 	b, err := json.Marshal(doc)
 	if err != nil {

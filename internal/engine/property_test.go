@@ -38,7 +38,7 @@ func (o outcome) comparable(doc *planner.Document, typ string) outcome {
 	c := o
 	c.Outputs = maps.Clone(o.Outputs)
 	c.Path = slices.Clone(o.Path)
-	for id, n := range doc.Graph.Nodes {
+	for id, n := range allNodes(doc) {
 		if n.Type == typ {
 			c.Path = slices.DeleteFunc(c.Path, func(p string) bool { return p == id })
 			if on := afterFlaky(doc, id); on == "edge" || on == walk.OnErrorSkip {
@@ -50,6 +50,13 @@ func (o outcome) comparable(doc *planner.Document, typ string) outcome {
 		c.Path = nil
 	}
 	return c
+}
+
+// allNodes are the nodes of a graph, with its finally steps.
+func allNodes(doc *planner.Document) map[string]planner.Node {
+	all := maps.Clone(doc.Graph.Nodes)
+	maps.Copy(all, doc.Graph.Finally)
+	return all
 }
 
 // afterFlaky is what handles the failure of a flaky node: "edge", or its on_error.
@@ -206,7 +213,7 @@ func inMemory(rt *rapid.T, doc *planner.Document) (outcome, bool) {
 		rt.Fatal(err)
 	}
 	slices.Sort(path)
-	for id, n := range doc.Graph.Nodes {
+	for id, n := range allNodes(doc) {
 		if n.Foreach != nil { // one event per item, one visit
 			path = slices.DeleteFunc(path, func(p string) bool { return p == id })
 			if outputs[id] != "" {

@@ -166,16 +166,29 @@ func (v *View) Simple(req domain.ActionRequest) domain.Preview {
 		o := v.outlook(v.Program, v.State, v.State.Begun(), nil)
 		l.doubt = o.doubt
 		if req.Action == domain.ActionCancel {
-			l.dropped = append(o.again, o.fresh...)
-			for i := range l.dropped {
-				l.dropped[i].Reason = domain.Messagef(v.cancels(l.dropped[i]))
+			for _, step := range append(o.again, o.fresh...) {
+				if v.runsAfterCancel(step) {
+					step.Reason = domain.Messagef("a finally step runs when all others have ended")
+					l.fresh = append(l.fresh, step)
+					continue
+				}
+				step.Reason = domain.Messagef(v.cancels(step))
+				l.dropped = append(l.dropped, step)
 			}
+			l.given = slices.DeleteFunc(o.given, func(s domain.PreviewStep) bool { return !v.runsAfterCancel(s) })
+			l.effects = slices.DeleteFunc(slices.Clone(l.fresh), func(s domain.PreviewStep) bool { return !touches(walk.Effect(s.Effect)) })
 		} else if req.Action != domain.ActionPause {
 			l.again, l.fresh, l.effects = o.again, o.fresh, o.effects
 		}
 	}
 	l.fill(&p)
 	return p
+}
+
+// runsAfterCancel reports whether a cancel makes a step start: a finally step, unless these have begun.
+func (v *View) runsAfterCancel(step domain.PreviewStep) bool {
+	i, ok := v.Program.Index[step.Node]
+	return ok && v.Program.Nodes[i].Finally && !v.State.Walk.Finishing()
 }
 
 // cancels returns the effect of a cancel on a step.

@@ -164,6 +164,20 @@ func (v *View) outlook(p *runstate.Compiled, s *runstate.State, seen map[string]
 			next(j)
 		}
 	}
+	for _, j := range p.Finally {
+		if !s.Walk.Finishing() && !reach[j] && v.mayRun(p, s, j) { // they run when all others have ended
+			reach[j] = true
+			queue = append(queue, j)
+		}
+	}
+	for ; len(queue) > 0; queue = queue[1:] {
+		for _, j := range p.Nodes[queue[0]].Dependents {
+			if !reach[j] && v.mayRun(p, s, j) {
+				reach[j] = true
+				queue = append(queue, j)
+			}
+		}
+	}
 	ahead, some := map[int]string{}, map[int]map[string][]int{} // the reasons why unopened steps or items have a result
 	for k, d := range s.Doubts {
 		switch {

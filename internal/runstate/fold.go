@@ -35,6 +35,7 @@ func New(prog *walk.Program, f Facts) *State {
 		Foreach: map[walk.VisitKey]*Foreach{},
 		Held:    f.Held, KeepHistory: f.KeepHistory, begun: make([]bool, len(prog.Nodes)),
 	}
+	s.finishing()
 	s.openReady()
 	return s
 }
@@ -199,7 +200,7 @@ func (s *State) applyRun(e *domain.Entry) error {
 	case RunActionUnpause:
 		s.Paused = false
 	case RunActionCancel:
-		s.Cancelled, s.Budget = true, nil
+		s.Cancelled, s.Budget, s.Only = true, nil, nil
 		s.Paused, s.Quarantined, s.Held = false, false, false
 		s.Walk.Stop()
 	case RunActionQuarantine:

@@ -86,6 +86,9 @@ func (ev *OperatorAction) cancel(m *Machine) error {
 		e.Reason = domain.ReasonCancelling
 		return e
 	}
+	if m.beforeStart() && len(m.Program.Finally) > 0 {
+		m.setStarted() // the finally steps start now
+	}
 	ev.row(m, RunActionDecision{Action: RunActionCancel})
 	if m.Run.Paused {
 		m.setPaused(false)

@@ -22,11 +22,19 @@ func (m *Machine) Spent(now time.Duration) Spent {
 	return s
 }
 
+// Limits returns the active limits of the run. Finally steps have none.
+func (m *Machine) Limits() domain.Limits {
+	if m.State.Walk.Finishing() {
+		return domain.Limits{}
+	}
+	return m.Run.Limits
+}
+
 func (m *Machine) spent() Spent { return m.Spent(m.env.Monotonic) }
 
 // overBudget returns the limit that prevents a step from starting, or a zero message.
 func overBudget(m *Machine, k StepKey) (none domain.Message) {
-	l := m.Run.Limits
+	l := m.Limits()
 	if l == (domain.Limits{}) {
 		return none
 	}
@@ -49,7 +57,7 @@ func countBegun(m *Machine, k StepKey) (n int64) {
 
 // armDeadline arms the timer of max_duration while the run is running.
 func armDeadline(m *Machine) {
-	l := m.Run.Limits.MaxDuration
+	l := m.Limits().MaxDuration
 	switch {
 	case l <= 0:
 	case m.Run.Status == domain.RunRunning && !m.ended:
@@ -61,7 +69,7 @@ func armDeadline(m *Machine) {
 
 // overTime reports whether max_duration has passed.
 func overTime(m *Machine) bool {
-	l := m.Run.Limits.MaxDuration
+	l := m.Limits().MaxDuration
 	return l > 0 && m.Run.Status == domain.RunRunning && m.spent().Time >= l
 }
 

@@ -235,6 +235,8 @@ func statusMessage(
 		return FailureMessage(m.State)
 	case domain.RunCompleted:
 		return CompletedMessage(m.State)
+	case domain.RunCancelled:
+		return CancelledMessage(m.State)
 	case domain.RunWaiting:
 		if len(waits) == 0 {
 			return message, ""

@@ -110,12 +110,21 @@ func (s *State) close(e *domain.Entry, k StepKey, d walk.Decision, out any) {
 			listSettled(s, Settled{s.Program.Index[c.Node], c.Visit, domain.NodeSkipped})
 		}
 	}
+	s.finishing()
 	if s.stopMark == 0 && s.Walk.Stopping() {
 		s.stopMark = s.opened
 	}
 	s.openReady()
 	if over {
 		s.closeOnly(k.VisitKey)
+	}
+}
+
+// finishing ends the cancellation or the stop of a run when its finally steps begin. Another cancellation
+// stops these.
+func (s *State) finishing() {
+	if s.Walk.Finishing() && !s.Walk.Stopping() {
+		s.Cancelled, s.stopMark = false, 0
 	}
 }
 

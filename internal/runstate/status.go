@@ -7,9 +7,36 @@ import (
 	"github.com/kairosd/kairosd/planner/walk"
 )
 
+// failedFinally returns the name of a finally step that failed, or "".
+func failedFinally(s *State) string {
+	for i := range s.Program.Nodes {
+		if n := &s.Program.Nodes[i]; n.Finally && s.Walk.Continued(i) {
+			return n.ID
+		}
+	}
+	return ""
+}
+
+// CancelledMessage returns the status message of a cancelled run, and the node that it names. The
+// message is empty unless a finally step failed.
+func CancelledMessage(s *State) (message domain.Message, node string) {
+	if node = failedFinally(s); node != "" {
+		message = domain.Messagef("the finally step %s failed", node)
+	}
+	return message, node
+}
+
 // FailureMessage returns the status message of a failed run, and the node that it names. Example:
 // "fetch failed after 3 of 3 attempts: 503 …".
 func FailureMessage(s *State) (message domain.Message, node string) {
+	message, node = failureMessage(s)
+	if after := failedFinally(s); after != "" {
+		message = domain.Messagef("%s; the finally step %s failed, too", message, after)
+	}
+	return message, node
+}
+
+func failureMessage(s *State) (message domain.Message, node string) {
 	f := s.Walk.Outcome().Failure
 	if f == nil {
 		return domain.Messagef("failed"), ""

@@ -139,6 +139,7 @@ func graph(t *rapid.T, m map[string]any) {
 				Draw(t, "when")
 		}
 	}
+	finally(t, m, count)
 	m["values"] = map[string]any{"one": 1, "list": []any{1, 2}}
 	if rapid.IntRange(0, 3).Draw(t, "result") == 0 {
 		last := name(count - 1)
@@ -149,6 +150,40 @@ func graph(t *rapid.T, m map[string]any) {
 	if !needs || rapid.IntRange(0, 5).Draw(t, "start") == 0 {
 		m["start"] = name(0)
 	}
+}
+
+// finally adds steps that run after all others.
+func finally(t *rapid.T, m map[string]any, count int) {
+	if rapid.IntRange(0, 3).Draw(t, "finally") > 0 {
+		return
+	}
+	list := map[string]any{}
+	for i := range rapid.IntRange(1, 3).Draw(t, "finally steps") {
+		n := map[string]any{"type": "work"}
+		last := fmt.Sprintf("n%d", count-1)
+		n["input"] = rapid.SampledFrom([]any{nil, "${last}",
+			map[string]any{"s": "${status." + last + "}", "o": "${output." + last + " ?? null}"},
+			"${output." + last + "}"}).Draw(t, "input of a finally step")
+		var of []any
+		for j := range i {
+			if rapid.Bool().Draw(t, "finally need") {
+				of = append(of, fmt.Sprintf("f%d", j))
+			}
+		}
+		rules := []any{nil, nil, "last.status==failed", "expr: last.status != 'completed'", "expr: last.gone.n > 1"}
+		if of != nil {
+			n["needs"] = of
+			rules = append(rules, "failure", "always", "any_success")
+		}
+		n["when"] = rapid.SampledFrom(rules).Draw(t, "when of a finally step")
+		if rapid.IntRange(0, 3).Draw(t, "foreach of a finally step") == 0 {
+			n["foreach"] = "${input.list}"
+		}
+		n["on_error"] = rapid.SampledFrom([]any{nil, nil, "skip", []any{map[string]any{"code": "chance", "to": walk.EndName}}}).
+			Draw(t, "on_error of a finally step")
+		list[fmt.Sprintf("f%d", i)] = n
+	}
+	m["finally"] = list
 }
 
 // onError draws an action, or rules, of which some lead to a later node of the same region.

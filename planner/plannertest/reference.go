@@ -23,6 +23,7 @@ type Reference struct {
 	refused bool // by a rejection that no step handled
 	decided bool // by a decision rather than a node
 	last    any
+	end     *walk.Outcome // set when the finally steps begin
 }
 
 // event is a settlement, or the start of an item of a foreach.
@@ -82,6 +83,7 @@ func New(p *walk.Program, f walk.Facts) *Reference {
 		}
 	}
 	r.bury(d) // nodes that are never reached
+	r.finish(d)
 	return r
 }
 
@@ -196,6 +198,8 @@ func (r *Reference) Outcome() walk.Outcome {
 		return walk.Outcome{}
 	}
 	switch {
+	case r.end != nil:
+		return *r.end
 	case r.failed:
 		return walk.Outcome{Done: true, Status: walk.Failed, Failure: r.failure}
 	}
@@ -211,13 +215,14 @@ func (r *Reference) Outcome() walk.Outcome {
 }
 
 func (r *Reference) output() any {
-	needs := len(r.p.Roots) > 1 || slices.ContainsFunc(r.p.Nodes, func(n walk.ProgramNode) bool { return len(n.Needs) > 0 })
+	needs := len(r.p.Roots) > 1 || slices.ContainsFunc(r.p.Nodes,
+		func(n walk.ProgramNode) bool { return len(n.Needs) > 0 && !n.Finally })
 	if !needs {
 		return r.last
 	}
 	var sinks []int
 	for i := range r.p.Nodes {
-		if len(r.p.Nodes[i].Out) == 0 && len(r.needing(i)) == 0 {
+		if len(r.p.Nodes[i].Out) == 0 && len(r.needing(i)) == 0 && !r.p.Nodes[i].Finally {
 			sinks = append(sinks, i)
 		}
 	}
@@ -280,11 +285,34 @@ func (r *Reference) fail(f *walk.Failure, node string, decided bool) {
 	if f == nil {
 		f = (&walk.Failure{Code: walk.CodeFailed, Node: node}).WithMessage("node %q failed", node)
 	}
+	if r.end != nil {
+		return // the outcome is known
+	}
 	if r.failure == nil {
 		r.failure = f
 	}
 	r.failed = true
 	r.decided = r.decided || decided
+}
+
+// finish starts the finally steps once nothing else is open. They change neither the outcome nor each
+// other, except by needs.
+func (r *Reference) finish(d *walk.Decision) {
+	if r.end != nil || len(r.Open()) > 0 || len(r.p.Finally) == 0 {
+		return
+	}
+	end := r.Outcome()
+	r.end, r.failed, r.refused = &end, false, false
+	for _, i := range r.p.Finally {
+		if r.p.Nodes[i].WhenCond == nil {
+			r.begin(i, r.joined(&r.p.Nodes[i]))
+		}
+	}
+	for _, i := range r.p.Finally {
+		if r.p.Nodes[i].WhenCond != nil {
+			r.activate(i, d)
+		}
+	}
 }
 
 func at(f *walk.Failure, node string) *walk.Failure {

@@ -7,12 +7,13 @@ import (
 )
 
 // Reset is the specification of what a resume resets: the run continues as if everything that
-// failed unhandled or was cancelled had not settled yet, without the consequences. ok is false if a
+// failed unhandled or was cancelled had not settled yet, without the consequences. Finally steps are such
+// consequences. ok is false if a
 // decision on kept nodes, or the plan's result, fails the run again.
 func (r *Reference) Reset() (again *Reference, ok bool) {
 	again = New(r.p, r.facts)
 	for i, e := range r.log {
-		if r.undone(e.Settlement) || !slices.Contains(again.Open(), e.VisitKey) {
+		if r.p.Nodes[e.Node].Finally || r.undone(e.Settlement) || !slices.Contains(again.Open(), e.VisitKey) {
 			continue
 		}
 		if !e.start {
@@ -29,6 +30,9 @@ func (r *Reference) Reset() (again *Reference, ok bool) {
 		}
 	}
 	out := again.Outcome() // the plan's result fails again
+	if again.end != nil {
+		out = *again.end
+	}
 	return again, !again.decided && (out.Failure == nil || out.Failure.Code != walk.CodeResult)
 }
 

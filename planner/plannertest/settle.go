@@ -76,6 +76,7 @@ func (r *Reference) Settle(s walk.Settlement) (walk.Decision, error) {
 	}
 	r.bury(&d)
 	r.settledNeed(s.Node, &d)
+	r.finish(&d)
 	r.log = append(r.log, event{Settlement: settled})
 	return d, nil
 }
@@ -160,7 +161,7 @@ func (r *Reference) choose(def *walk.ProgramNode, last any, d *walk.Decision) in
 	}
 	d.Ended = "no edge matched"
 	if r.p.Strict {
-		d.Failure = &walk.Failure{Code: walk.CodeNoEdge, Node: def.ID}
+		d.Failure = (&walk.Failure{Code: walk.CodeNoEdge, Node: def.ID}).WithMessage("no edge out of node %q matched", def.ID)
 		r.fail(d.Failure, def.ID, true)
 	}
 	return -1
@@ -171,7 +172,10 @@ func (r *Reference) take(to int, last any, d *walk.Decision) {
 	n, def := &r.nodes[to], &r.p.Nodes[to]
 	switch {
 	case n.began >= def.MaxVisits:
-		d.Failure = &walk.Failure{Code: walk.CodeMaxVisits, Node: def.ID}
+		d.Failure = (&walk.Failure{Code: walk.CodeMaxVisits, Node: def.ID}).WithMessage("cycle detected at node %q", def.ID)
+		if def.MaxVisits > 1 {
+			d.Failure.WithMessage("node %q exceeded max_visits %d", def.ID, def.MaxVisits)
+		}
 		r.fail(d.Failure, def.ID, true)
 	case r.stopping():
 		n.held = &visit{n: n.began + 1, last: last}
@@ -187,7 +191,8 @@ func (r *Reference) bury(d *walk.Decision) {
 	var dead []int
 	for i := range r.nodes {
 		n := &r.nodes[i]
-		if len(r.p.Nodes[i].Needs) > 0 || slices.Contains(r.p.Roots, i) || n.began > 0 || n.settled || reached[i] {
+		if len(r.p.Nodes[i].Needs) > 0 || slices.Contains(r.p.Roots, i) || n.began > 0 || n.settled || reached[i] ||
+			r.p.Nodes[i].Finally && r.end == nil {
 			continue
 		}
 		n.settled, n.status = true, walk.Skipped
@@ -220,6 +225,7 @@ func (r *Reference) reach() []bool {
 	for i := range r.nodes {
 		n := &r.nodes[i]
 		decides := len(r.p.Nodes[i].Needs) > 0 || slices.Contains(r.p.Roots, i) && r.p.Nodes[i].WhenCond != nil
+		decides = decides || slices.Contains(r.p.Finally, i) && n.began == 0
 		if n.open != nil || n.held != nil || decides && !n.chosen {
 			from(i)
 		}
@@ -310,9 +316,16 @@ func (r *Reference) holds(def *walk.ProgramNode, d *walk.Decision) (bool, *walk.
 }
 
 // joined is the output of the only need, or an object of the outputs of all; without needs, the input. A need that failed is
-// represented by its error, and a skipped one by null.
+// represented by its error, and a skipped one by null. A finally step without needs gets the outcome.
 func (r *Reference) joined(def *walk.ProgramNode) any {
-	if len(def.Needs) == 0 {
+	switch {
+	case len(def.Needs) == 0 && def.Finally:
+		v := map[string]any{"status": string(r.end.Status), "output": r.end.Output}
+		if f := r.end.Failure; f != nil {
+			v["error"], v["code"], v["node"] = f.Message, f.Code, f.Node
+		}
+		return v
+	case len(def.Needs) == 0:
 		return r.facts.Input
 	}
 	m := map[string]any{}

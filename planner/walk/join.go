@@ -84,8 +84,9 @@ func (d *decider) condition(node *ProgramNode) (runs bool, reason string, _ *Eva
 }
 
 // joinedInput returns the value with which a node with needs is started: the output of its only need, or
-// {need: output}; without needs, the input of the run. A failed need contributes its error. A need that
-// was skipped, or failed with on_error: continue, contributes null.
+// {need: output}; without needs, the input of the run, or for a finally step, how the other steps ended.
+// A failed need contributes its error. A need that was skipped, or failed with on_error: continue,
+// contributes null.
 func joinedInput(w *Walk, node *ProgramNode) any {
 	value := func(j int) any {
 		n := &w.nodes[j]
@@ -96,6 +97,9 @@ func joinedInput(w *Walk, node *ProgramNode) any {
 	}
 	switch len(node.Needs) {
 	case 0:
+		if node.Finally {
+			return w.end.value()
+		}
 		return w.facts.Input
 	case 1:
 		return value(node.Needs[0])

@@ -29,6 +29,7 @@ type Program struct {
 	Nodes       []ProgramNode
 	Index       map[string]int // node ID → position in Nodes
 	Roots       []int          // nodes that start automatically, in file order
+	Finally     []int          // nodes that start when all others have ended, in file order
 	InputSchema any
 	Limits      Limits
 	// Metadata is the metadata of a step plan, without the keys that package planner interprets.
@@ -83,6 +84,9 @@ type ProgramNode struct {
 	// WhenUnknown decides what a condition does if its expression reads an unusable value:
 	// UnknownFail (default, also "") or UnknownSkip.
 	WhenUnknown string
+
+	// Finally is set for the nodes that run after all others.
+	Finally bool
 
 	Foreach     *List // nil: the node runs once
 	MaxParallel int   // in a foreach; default 8

@@ -25,7 +25,7 @@ func (w *Walk) reset(recorded *Reset) (Reset, *Failure) {
 			}).WithMessage("a resume would fail the same way: %s", f)
 		}
 	}
-	if out := w.Outcome(); !slices.Contains(undone, true) && out.Failure != nil && out.Failure.Code == CodeResult {
+	if out := w.Outcome(); !w.p.anyMain(undone) && out.Failure != nil && out.Failure.Code == CodeResult {
 		return Reset{}, (&Failure{Code: CodeNotResumable, Permanent: true, Suggestion: out.Failure.Suggestion}).
 			WithMessage("the failure is in the plan's result: %s", out.Failure)
 	}
@@ -51,6 +51,7 @@ func (w *Walk) reset(recorded *Reset) (Reset, *Failure) {
 		}
 	}
 	w.failure, w.failed, w.rejected, w.stopped = nil, false, false, false
+	unfinish(w)
 	w.recount(undone)
 	for _, v := range again {
 		w.start(v)
@@ -69,6 +70,7 @@ func (w *Walk) reset(recorded *Reset) (Reset, *Failure) {
 			d.decide(i)
 		}
 	}
+	d.finish()
 	r.Decided = d.made.Settled
 	return r, nil
 }
@@ -111,6 +113,11 @@ func (w *Walk) undo() (undone, forgotten []bool) {
 		}
 	}
 	forget := func(i int) { undone[i], forgotten[i] = true, true }
+	for i := range w.nodes {
+		if w.p.Nodes[i].Finally { // they run again when the other steps have ended again
+			forget(i)
+		}
+	}
 	// Nodes that became unreachable because of the failure can be reached again. Nodes that were
 	// unreachable before stay skipped.
 	reached := make([]bool, len(w.nodes))

@@ -101,6 +101,7 @@ func (d *decider) settle(s Settlement) error {
 	}
 	d.move(node, edge, last)
 	d.needsOf(s.Node)
+	d.finish()
 	if d.recorded != nil && d.recorded.Failure != nil && d.made.Failure == nil {
 		return errRecorded
 	}
@@ -148,10 +149,13 @@ func (d *decider) handle(n *nodeState, node *ProgramNode, s Settlement) (take bo
 	return false, -1, nil
 }
 
-// failRun records an unhandled failure.
+// failRun records an unhandled failure. A failure of a finally step changes nothing.
 func (w *Walk) failRun(f *Failure, node string) {
 	if f == nil {
 		f = (&Failure{Code: CodeFailed, Node: node}).WithMessage("node %q failed", node)
+	}
+	if w.end != nil {
+		return
 	}
 	if w.failure == nil {
 		w.failure = f

@@ -28,8 +28,9 @@ type Walk struct {
 	lastNode  int            // the node of that visit
 	failure   *Failure       // first unhandled failure
 	failed    bool
-	rejected  bool // a person rejected it, and nothing handled the rejection
-	stopped   bool // by Stop
+	rejected  bool     // a person rejected it, and nothing handled the rejection
+	stopped   bool     // by Stop
+	end       *mainEnd // set when the finally steps begin
 	stamps    []int
 	stampNext int
 }
@@ -234,7 +235,7 @@ type ResetVisit struct {
 // New starts a walk at the roots of the program.
 func New(p *Program, f Facts) *Walk {
 	w := &Walk{p: p, facts: f, nodes: make([]nodeState, len(p.Nodes))}
-	if p.UsesNeeds {
+	if p.UsesNeeds || len(p.Finally) > 0 {
 		w.tokens = map[int]*token{}
 		for i, source := range p.Owner {
 			if source < 0 {
@@ -265,6 +266,7 @@ func New(p *Program, f Facts) *Walk {
 	if p.UsesNeeds {
 		w.skipUnreachable(d)
 	}
+	d.finish()
 	return w
 }
 
@@ -369,6 +371,8 @@ func (w *Walk) Outcome() Outcome {
 		return Outcome{}
 	}
 	switch {
+	case w.end != nil:
+		return w.end.Outcome
 	case w.stopped:
 		return Outcome{Done: true, Status: Cancelled, Failure: w.failure}
 	case w.failed:
@@ -398,7 +402,7 @@ func (w *Walk) output() (any, *Failure) {
 	}
 	var sinks []int
 	for i := range w.p.Nodes {
-		if n := &w.p.Nodes[i]; len(n.Out) == 0 && len(n.Dependents) == 0 {
+		if n := &w.p.Nodes[i]; len(n.Out) == 0 && len(n.Dependents) == 0 && !n.Finally {
 			sinks = append(sinks, i)
 		}
 	}

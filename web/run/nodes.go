@@ -106,6 +106,13 @@ func (b *record) ahead() map[int]bool {
 			}
 		}
 	}
+	if !b.d.Run.Status.Final() {
+		for _, i := range b.program.Finally {
+			if !visited[b.program.Nodes[i].ID] {
+				reach(i)
+			}
+		}
+	}
 	for len(queue) > 0 {
 		i := queue[0]
 		queue = queue[1:]
