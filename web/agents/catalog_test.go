@@ -99,7 +99,7 @@ func TestAProviderIsDisabled(t *testing.T) {
 	}
 	f := webtest.Form(t, b.Get("/agents/providers/script/disable").Body, `name="reason"`)
 	if p := b.Post("/agents/providers/script/disable", f); p.Code != http.StatusUnprocessableEntity ||
-		!strings.Contains(p.Body, "Say why") {
+		!strings.Contains(p.Body, "Enter a reason") {
 		t.Errorf("without a reason: %d", p.Code)
 	}
 	f.Set("reason", "out of <b>quota</b>")

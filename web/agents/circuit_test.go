@@ -167,7 +167,7 @@ func TestTheCircuitOfAHostIsOpen(t *testing.T) {
 	webtest.Safe(t, "the act", p.Body)
 	if text := webtest.Words(b.Get("/system").Body); !strings.Contains(
 		text,
-		"Circuits of tools and hosts ▲ high: 1 is open: api.example (http)",
+		"high: Circuits of tools and hosts 1 is open: api.example (http)",
 	) {
 		t.Errorf("the page of the system: %s", text)
 	}

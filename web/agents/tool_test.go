@@ -40,7 +40,7 @@ func TestAChangedToolIsAcceptedByForm(t *testing.T) {
 	webtest.Safe(t, "accept", page.Body)
 	form := page.Hidden()
 	if p := b.Post("/agents/tools/crm.find/accept", form); p.Code != http.StatusUnprocessableEntity ||
-		!strings.Contains(p.Body, "Say why") {
+		!strings.Contains(p.Body, "Enter a reason") {
 		t.Errorf("without a reason: %d", p.Code)
 	}
 	form.Set("reason", "read it")

@@ -26,7 +26,11 @@ func TestAnAlternativeIsAcceptedInsteadOfThePlan(t *testing.T) {
 		"Alternatives",
 		"Cheaper, with only the requested steps",
 		at+`/accept?alternative=cheaper" hx-get=`,
+		`class="btn pri" href="#accept"`,
 	)
+	if strings.Index(page.Body, `href="#accept"`) > strings.Index(page.Body, `id="alternatives"`) {
+		t.Error("a draft is accepted below its alternatives only")
+	}
 	confirm := b.Get(at + "/accept?alternative=cheaper")
 	webtest.Has(t, confirm, "the question", "Accept the alternative", "replaces v1", "brew", `name="alternative" value="cheaper"`)
 	webtest.Safe(t, "accept", confirm.Body)

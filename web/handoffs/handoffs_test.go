@@ -48,7 +48,8 @@ func TestAllHandoffs(t *testing.T) {
 		"q=to%3Aaccountant",
 	)
 	webtest.HasTexts(t, b.Get("/handoffs?q=from:desk+to:accountant+plan:talk+status:returned+since:1h"), http.StatusOK, "compute 6*7")
-	webtest.HasTexts(t, b.Get("/handoffs?q=from:accountant+to:desk+status:failed"), http.StatusOK, "No handoff matches.")
+	webtest.HasTexts(t, b.Get("/handoffs?q=from:accountant+to:desk+status:failed"), http.StatusOK, "No handoff matches.",
+		"Remove the filter", `href="/handoffs?q=from%3Aaccountant+status%3Afailed"`)
 	webtest.HasTexts(t, b.Get("/handoffs?q=status:failt"), http.StatusBadRequest, "Did you mean status:failed?")
 	webtest.HasTexts(t, b.Get("/handoffs?q=frm:desk"), http.StatusBadRequest, "Did you mean from:desk?")
 	webtest.HasTexts(t, b.Get("/handoffs?view=loops"), http.StatusOK, "No run goes back and forth.")

@@ -31,6 +31,7 @@ func (s *section) list(c *ui.Context) error {
 		Shell:     c.Shell("handoffs", "Handoffs"),
 		Query:     q,
 		Ranges:    query.Ranges(c, "/handoffs", q),
+		Terms:     query.Terms("/handoffs", q),
 		OnlyLoops: c.Query("view") == "loops",
 	}
 	p.Views = []kit.Link{

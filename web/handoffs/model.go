@@ -10,6 +10,7 @@ type ListPage struct {
 	kit.Shell
 	Query, Error, Suggestion string
 	Ranges, Views            []kit.Link
+	Terms                    []kit.Link // of the filter, each without it
 	OnlyLoops                bool
 	Among                    string
 	Rows                     []Line
