@@ -137,7 +137,7 @@ func (l leaving) Runs(context.Context, domain.RunFilter) (domain.List[domain.Run
 }
 
 // A request that the client canceled is not a fault; a failed one with a waiting client is.
-func TestAPageNobodyWaitsForIsNoFault(t *testing.T) {
+func TestACancelledRequestIsNotAFailure(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	b := site.Browser(t).Login()

@@ -104,7 +104,7 @@ func TestActsOfLevelTwoWantAReason(t *testing.T) {
 }
 
 // A refused login or password is explained in Spanish to Spanish readers.
-func TestRefusedLoginsAreSaidInSpanish(t *testing.T) {
+func TestRefusedLoginsAreShownInSpanish(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	b := site.Browser(t).Login()

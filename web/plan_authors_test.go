@@ -11,7 +11,7 @@ import (
 
 // P44: of two authors who edit one plan, the second sees what the first has saved. No typed text is lost, and
 // saving again is their decision.
-func TestTheSecondOfTwoAuthorsIsTold(t *testing.T) {
+func TestTheSecondOfTwoAuthorsIsWarned(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	site.Plan(t, "id: shared\nnodes:\n  a: {type: set, input: 1}\n")

@@ -53,8 +53,8 @@ type Config struct {
 	// TwoPeople: the person who started a run may not answer its approvals. It is called each time, because
 	// it may change.
 	TwoPeople func() bool
-	// People are the persons behind the name of an actor: nobody is two people by
-	// making a token.
+	// People returns the people behind the name of an actor. A token counts as the person who
+	// created it.
 	People func(ctx context.Context, name string) ([]string, error)
 	// Settings reads the configuration; nil: there are no pages for it.
 	Settings settings.Settings

@@ -15,7 +15,7 @@ import (
 
 // After too many attempts, the refused form shows the time left and when it ends. After that time, you can
 // try again.
-func TestAThrottledBrowserIsToldHowLongToWait(t *testing.T) {
+func TestAThrottledBrowserSeesHowLongToWait(t *testing.T) {
 	t.Parallel()
 	begin, ahead := time.Now(), &atomic.Int64{}
 	site := webtest.NewWith(t, storetest.Open(t), auth.Config{Now: func() time.Time { return begin.Add(time.Duration(ahead.Load())) }})

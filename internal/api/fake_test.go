@@ -31,7 +31,7 @@ type fake struct {
 // realPlans is what the API asks about plans, of a real store and a real engine.
 type realPlans struct{ *apptest.World }
 
-const incarnation = "abc"
+const fakeGeneration = "abc"
 
 // newFake makes a world; nil: one without plans.
 func newFake(tb testing.TB) *fake {
@@ -102,7 +102,7 @@ func (f *fake) emit(kind string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	seq := int64(len(f.events) + 1)
-	e := domain.Event{ID: fmt.Sprintf("%s-%d", incarnation, seq), Seq: seq, Type: kind, At: time.Unix(seq, 0).UTC()}
+	e := domain.Event{ID: fmt.Sprintf("%s-%d", fakeGeneration, seq), Seq: seq, Type: kind, At: time.Unix(seq, 0).UTC()}
 	f.events = append(f.events, e)
 	for c := range f.subs {
 		if len(c) < cap(c)-1 {
@@ -153,7 +153,7 @@ func (f *fake) Events(_ context.Context, after int64, _ string, limit int) ([]do
 	return out, after, nil
 }
 
-func (f *fake) Generation() string { return incarnation }
+func (f *fake) Generation() string { return fakeGeneration }
 
 func (f *fake) Token(_ context.Context, token string) (domain.Actor, error) {
 	f.mu.Lock()

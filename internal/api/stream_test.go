@@ -105,9 +105,9 @@ func TestEventsResume(t *testing.T) {
 	}
 	now := s.listen(t, "viewer", "/events")
 	for name, from := range map[string]string{
-		"A45 another incarnation": "zzz-1",
-		"A45 the future":          "abc-99",
-		"an older life":           "1",
+		"A45 another generation": "zzz-1",
+		"A45 the future":         "abc-99",
+		"an older life":          "1",
 	} {
 		if name == "an older life" {
 			continue

@@ -9,11 +9,16 @@ import (
 	"testing"
 )
 
+// cites finds a number of another page, an issue without its repository, and a directory of the
+// machine where the sources were written.
+var cites = regexp.MustCompile(
+	`\b(SPEC|RELIABILITY|PERFORMANCE|DESIGN|HOUSE|UI|[Rr]ulings?) (R?[0-9]|section)` +
+		`|\b[Ii]ssue #?[0-9]+\b|(^|[\s"'` + "`" + `(])/work/|\.\./shared/`)
+
 // The repository stands alone: nothing in it cites a page by a name and a number that
 // only its authors have.
 func TestNothingCitesOtherPages(t *testing.T) {
 	t.Parallel()
-	cites := regexp.MustCompile(`\b(SPEC|RELIABILITY|PERFORMANCE|DESIGN|HOUSE|UI|[Rr]ulings?) (R?[0-9]|section)`)
 	root := filepath.Join("..", "..")
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch name := d.Name(); {
@@ -44,5 +49,24 @@ func TestNothingCitesOtherPages(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// The rule finds what only its authors could open, and no addresses or figures.
+func TestCitationsAreFound(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"as SPEC 4.1 demands":                                true,
+		"see ruling 20":                                      true,
+		"fixes issue 15":                                     true,
+		"read /work/notes.md":                                true,
+		"see ../shared/GUIDE.md":                             true,
+		"see https://github.com/golang/go/issues/30999":      false,
+		"the page /runs/work/1":                              false,
+		"RFC 9457 describes a problem, and S01 names a test": false,
+	} {
+		if got := cites.MatchString(text); got != want {
+			t.Errorf("%q: found %v, want %v", text, got, want)
+		}
 	}
 }

@@ -50,7 +50,8 @@ var isNo = regexp.MustCompile(`(?i)\b(there )?(?:is|are|was|were) no ([a-z]+)`)
 // bannedNames are words that a name declared in a package does not contain.
 var bannedNames = map[string]string{
 	"aside": "quarantined", "anew": "again", "ballast": "reserve", "crew": "catalog", "drill": "restore test",
-	"examination": "integrity check", "examined": "checked", "forecast": "predict", "foresee": "predict", "foretell": "predict",
+	"examination": "integrity check", "examined": "checked", "epoch": "generation",
+	"forecast": "predict", "foresee": "predict", "foretell": "predict",
 	"incarnation": "generation", "legible": "readable", "misfit": "incompatible", "nobody": "none", "said": "message",
 	"stow": "encode", "teller": "notifier", "tells": "notifies", "told": "notified", "twin": "JSON view", "vitals": "health metrics",
 	"whoever": "the role",
@@ -108,6 +109,8 @@ func sourceFaults(t *testing.T) map[string][]string {
 			return lineFaults(path, "--", add)
 		case name == "Makefile":
 			return lineFaults(path, "#", add)
+		case name == "internal/api/properties.txt":
+			return textFaults(path, description, add)
 		}
 		return nil
 	})
@@ -138,8 +141,29 @@ func lineFaults(path, mark string, add func(int, string)) error {
 	return nil
 }
 
-// goFaults checks the comments of a file, and, if it is no test, its messages and the names
-// that it declares.
+// description matches the description of a property of the API.
+var description = regexp.MustCompile(`^\S+: (.+)$`)
+
+// textFaults checks what the pattern captures on each line of a file.
+func textFaults(path string, pattern *regexp.Regexp, add func(int, string)) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		n++
+		if m := pattern.FindStringSubmatch(strings.TrimSuffix(line, "\n")); m != nil {
+			for _, fault := range wordFaults(m[1], false) {
+				add(n, fault)
+			}
+		}
+	}
+	return nil
+}
+
+// goFaults checks the comments of a file and the names that it declares, and its messages if it
+// is not a test.
 func goFaults(path string, add func(int, string)) error {
 	set := token.NewFileSet()
 	f, err := parser.ParseFile(set, path, nil, parser.ParseComments|parser.SkipObjectResolution)
@@ -154,6 +178,7 @@ func goFaults(path string, add func(int, string)) error {
 			add(set.Position(group.Pos()).Line, fault)
 		}
 	}
+	checkNames(f, set, add)
 	if strings.HasSuffix(path, "_test.go") {
 		return nil
 	}
@@ -171,6 +196,11 @@ func goFaults(path string, add func(int, string)) error {
 		}
 		return true
 	})
+	return nil
+}
+
+// checkNames reports words of declared names that bannedNames lists.
+func checkNames(f *ast.File, set *token.FileSet, add func(int, string)) {
 	for _, name := range declared(f) {
 		for word := range camelWords(name.Name) {
 			if instead, ok := bannedNames[word]; ok {
@@ -178,7 +208,6 @@ func goFaults(path string, add func(int, string)) error {
 			}
 		}
 	}
-	return nil
 }
 
 // wordFaults lists what breaks the rules in a comment or in a message. What two rules find

@@ -11,27 +11,27 @@ import (
 	"github.com/kairosd/kairosd/internal/draft"
 )
 
-// desk is a planner that returns when the test permits, and an engine that records announcements.
-type desk struct {
+// fakePlanner is a planner that returns when the test permits, and an engine that records announcements.
+type fakePlanner struct {
 	answer func(ctx context.Context, r domain.AskRequest) (domain.PlannerAnswer, error)
 
-	mu    sync.Mutex
-	heard []domain.AskRequest
-	told  chan struct{}
+	mu        sync.Mutex
+	requests  []domain.AskRequest
+	announced chan struct{}
 }
 
-func (d *desk) Ask(ctx context.Context, _ domain.Actor, r domain.AskRequest) (domain.PlannerAnswer, error) {
+func (d *fakePlanner) Ask(ctx context.Context, _ domain.Actor, r domain.AskRequest) (domain.PlannerAnswer, error) {
 	d.mu.Lock()
-	d.heard = append(d.heard, r)
+	d.requests = append(d.requests, r)
 	d.mu.Unlock()
 	r.OnProgress(domain.DraftNote{Phase: domain.PhaseUnderstanding, Who: "complex"})
 	return d.answer(ctx, r)
 }
-func (d *desk) Planners() []string      { return []string{"a", "b"} }
-func (d *desk) Outline([]byte) []string { return nil }
-func (d *desk) Announce(string, map[string]any) {
+func (d *fakePlanner) Planners() []string      { return []string{"a", "b"} }
+func (d *fakePlanner) Outline([]byte) []string { return nil }
+func (d *fakePlanner) Announce(string, map[string]any) {
 	select {
-	case d.told <- struct{}{}:
+	case d.announced <- struct{}{}:
 	default:
 	}
 }
@@ -48,9 +48,9 @@ func hang(ctx context.Context, _ domain.AskRequest) (domain.PlannerAnswer, error
 	return domain.PlannerAnswer{}, ctx.Err()
 }
 
-func open(t *testing.T, w *apptest.World, d *desk) apptest.Drafts {
+func open(t *testing.T, w *apptest.World, d *fakePlanner) apptest.Drafts {
 	t.Helper()
-	d.told = make(chan struct{}, 1)
+	d.announced = make(chan struct{}, 1)
 	service := draft.New(draft.Config{Store: w.Store, Planner: d, Engine: d})
 	if err := service.Open(t.Context()); err != nil {
 		t.Fatal(err)
@@ -90,33 +90,33 @@ func phases(d domain.Draft) []domain.DraftPhase {
 func TestADraftContinuesAfterARestart(t *testing.T) {
 	t.Parallel()
 	w := apptest.New(t)
-	hung := &desk{answer: hang}
+	hung := &fakePlanner{answer: hang}
 	first := open(t, w, hung)
 	d := begin(t, first, domain.DraftRequest{Query: " collect the figures "})
-	<-hung.told // planning has started
+	<-hung.announced // planning has started
 	first.Close()
 	if got := read(t, w, d.ID); got.State != domain.DraftPlanning || got.Begun != 1 || got.Query != "collect the figures" {
 		t.Fatalf("after the first process: %+v", got)
 	}
-	second := open(t, w, &desk{answer: planned})
+	second := open(t, w, &fakePlanner{answer: planned})
 	second.Finish(t)
 	got := read(t, w, d.ID)
 	if got.State != domain.DraftReady || got.Begun != 2 || got.Plan.Key != "p" ||
 		!slices.Equal(phases(got), []domain.DraftPhase{domain.PhaseUnderstanding, domain.PhaseInterrupted, domain.PhaseUnderstanding}) {
 		t.Errorf("after the second process: %+v", got)
 	}
-	hung = &desk{answer: hang}
+	hung = &fakePlanner{answer: hang}
 	third := open(t, w, hung)
 	d = begin(t, third, domain.DraftRequest{Query: "collect"})
 	for range domain.MaxDraftBegun {
-		<-hung.told
+		<-hung.announced
 		third.Close()
-		hung = &desk{answer: hang}
+		hung = &fakePlanner{answer: hang}
 		third = open(t, w, hung)
 	}
 	third.Finish(t)
 	if got = read(t, w, d.ID); got.State != domain.DraftFailed || got.Error == nil || got.Error.Code != "interrupted" ||
-		len(hung.heard) != 0 {
+		len(hung.requests) != 0 {
 		t.Errorf("after too many processes: %+v", got)
 	}
 }
@@ -126,10 +126,10 @@ func TestADraftContinuesAfterARestart(t *testing.T) {
 func TestADraftIsDiscarded(t *testing.T) {
 	t.Parallel()
 	w := apptest.New(t)
-	hung := &desk{answer: hang}
+	hung := &fakePlanner{answer: hang}
 	service := open(t, w, hung)
 	d := begin(t, service, domain.DraftRequest{Query: "collect"})
-	<-hung.told
+	<-hung.announced
 	if _, err := service.Refine(t.Context(), marta, d.ID, domain.DraftRequest{Change: "more"}); domain.CodeOf(err) != domain.CodeConflict {
 		t.Errorf("refining what is being planned: %v", err)
 	}
@@ -149,7 +149,7 @@ func TestADraftIsDiscarded(t *testing.T) {
 func TestADraftIsRefined(t *testing.T) {
 	t.Parallel()
 	w := apptest.New(t)
-	no := &desk{answer: func(context.Context, domain.AskRequest) (domain.PlannerAnswer, error) {
+	no := &fakePlanner{answer: func(context.Context, domain.AskRequest) (domain.PlannerAnswer, error) {
 		return domain.PlannerAnswer{
 				Model: "a/m",
 			}, &domain.Error{

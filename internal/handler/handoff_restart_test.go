@@ -91,6 +91,6 @@ func TestAHandoffContinuesAfterARestart(t *testing.T) {
 		}
 	}
 	if passed != 1 {
-		t.Errorf("front asked %d times: %v", passed, said(messages))
+		t.Errorf("front asked %d times: %v", passed, messageLines(messages))
 	}
 }

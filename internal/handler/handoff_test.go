@@ -42,7 +42,7 @@ var computing = []scripted.Answer{
 	{System: "you are sums", Turn: turnAt(1), Text: "it is ${last}"},
 }
 
-func said(list []domain.AgentMessage) (out []string) {
+func messageLines(list []domain.AgentMessage) (out []string) {
 	for _, m := range list {
 		line := m.From + " " + string(m.Type) + " " + m.To
 		if m.Metadata.Acknowledged {
@@ -100,7 +100,7 @@ func TestHandoffs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if d := cmp.Diff(tc.messages, said(messages)); d != "" {
+			if d := cmp.Diff(tc.messages, messageLines(messages)); d != "" {
 				t.Error(d)
 			}
 			for _, m := range messages {

@@ -32,18 +32,18 @@ type Store struct {
 	*query.Lists
 	query.Readers
 	subjects
-	path   string
-	log    *slog.Logger
-	now    func() time.Time
-	lock   *os.File
-	dir    string // temporary directory to remove at Close
-	write  *sql.DB
-	read   *sql.DB
-	q      *dbsqlc.Queries // on the read pool
-	reads  lazy
-	writer *writer
-	anchor *anchor
-	epoch  int64
+	path       string
+	log        *slog.Logger
+	now        func() time.Time
+	lock       *os.File
+	dir        string // temporary directory to remove at Close
+	write      *sql.DB
+	read       *sql.DB
+	q          *dbsqlc.Queries // on the read pool
+	reads      lazy
+	writer     *writer
+	anchor     *anchor
+	generation int64
 	// db is what the packages below this one read through. q, read, now, and path are the same.
 	db *core.DB
 
@@ -379,11 +379,11 @@ func (s *Store) begin(ctx context.Context, conn *sql.Conn, q *dbsqlc.Queries, re
 		if err != nil {
 			return err
 		}
-		if s.epoch, err = strconv.ParseInt(epoch, 10, 64); err != nil {
+		if s.generation, err = strconv.ParseInt(epoch, 10, 64); err != nil {
 			return fmt.Errorf("generate an open count: %w", err)
 		}
-		s.epoch++
-		return q.SettingPut(ctx, "epoch", strconv.FormatInt(s.epoch, 10))
+		s.generation++
+		return q.SettingPut(ctx, "epoch", strconv.FormatInt(s.generation, 10))
 	}()
 	if err != nil {
 		_, rollback := conn.ExecContext(ctx, "ROLLBACK")
@@ -458,7 +458,7 @@ func (s *Store) OnBatch(f func(writes int, took time.Duration)) {
 }
 
 // OpenCount counts how often the database was opened for writing, including this time.
-func (s *Store) OpenCount() int64 { return s.epoch }
+func (s *Store) OpenCount() int64 { return s.generation }
 
 // Instance is a fingerprint of the server. It is the same in all of its backups.
 func (s *Store) Instance() string {

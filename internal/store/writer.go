@@ -392,7 +392,7 @@ func (w *writer) checkOpenCount() error {
 	} else if err != nil {
 		return err
 	}
-	if epoch != strconv.FormatInt(w.s.epoch, 10) {
+	if epoch != strconv.FormatInt(w.s.generation, 10) {
 		w.fail(domain.Errorf(domain.CodeLocked, "another process has opened the database for writing"))
 		return w.stoppedBy()
 	}

@@ -8,7 +8,7 @@ import (
 
 // Before an idle login ends, the page warns, and one button extends it; typed text stays (WCAG 2.2.1). The
 // page's half hour passes at once.
-func TestALoginThatEndsIsSaidBefore(t *testing.T) {
+func TestTheEndOfALoginIsAnnounced(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	session := map[string]string{}

@@ -257,7 +257,7 @@ func TestASelectionHoldsAPartUntilItIsLetGo(t *testing.T) {
 
 // Where no stream gets through, the same addresses are polled, and the page shows it; when streams are
 // possible again, it is live.
-func TestPollingTellsTheSame(t *testing.T) {
+func TestPollingShowsTheSame(t *testing.T) {
 	large(t)
 	d := newDaemon(t)
 	s := d.seed()

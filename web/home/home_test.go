@@ -88,7 +88,7 @@ func TestAFailureIsAcknowledgedAndComesBack(t *testing.T) {
 
 // Home lists what happened since the reader's last visit, and how the last day
 // went, plan by plan.
-func TestHomeTellsWhatHappenedMeanwhile(t *testing.T) {
+func TestHomeShowsActivitySinceTheLastVisit(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	b := site.Browser(t).Login()

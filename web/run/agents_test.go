@@ -40,7 +40,7 @@ func TestTheRunPageShowsAgents(t *testing.T) {
 	}
 }
 
-func TestARunThatWasPlannedAnewSaysSo(t *testing.T) {
+func TestAReplannedRunIsMarked(t *testing.T) {
 	t.Parallel()
 	s := tell(
 		t,

@@ -180,7 +180,7 @@ func TestNoStepOfADamagedRunIsAtWork(t *testing.T) {
 
 // The request of a damaged run waits for no one: it is in no inbox and no count, and its own page reports
 // why, with a link to the run.
-func TestADamagedRunAsksNobody(t *testing.T) {
+func TestADamagedRunRequestsNoApproval(t *testing.T) {
 	t.Parallel()
 	site, run := damagedSite(t)
 	b := site.Browser(t).Login()

@@ -30,7 +30,7 @@ func (o *storyServer) look(tb testing.TB, path string) string {
 
 // The graph shows the outcome of each node by shape and word, which edges were taken and how often, and can
 // be shaded by what a node cost.
-func TestTheGraphTellsWhatRan(t *testing.T) {
+func TestTheGraphShowsWhatRan(t *testing.T) {
 	t.Parallel()
 	o := &storyServer{runs: []*story{failedStory(t), loopStory(t)}}
 	failed, loop := "/runs/"+o.runs[0].run.ID, "/runs/"+o.runs[1].run.ID
@@ -143,7 +143,7 @@ func TestTheGraphAsAFile(t *testing.T) {
 
 // The picture as a file shows what the graph on the page shows: which edges were taken and how often, which
 // were not, and the attempts of each step.
-func TestTheGraphAsAFileTellsTheSame(t *testing.T) {
+func TestTheGraphAsAFileShowsTheSame(t *testing.T) {
 	t.Parallel()
 	o := &storyServer{runs: []*story{failedStory(t), loopStory(t)}}
 	for _, s := range o.runs {

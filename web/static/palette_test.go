@@ -109,7 +109,7 @@ var sights = map[string][3][3]float64{
 	"tritanopia":   {{1.255528, -0.076749, -0.178779}, {-0.078411, 0.930809, 0.147602}, {0.004733, 0.691367, 0.303900}},
 }
 
-func TestStatusesAreToldApart(t *testing.T) {
+func TestStatusesAreDistinct(t *testing.T) {
 	t.Parallel()
 	for theme, c := range themes(t) {
 		for sight, m := range sights {

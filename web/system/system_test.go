@@ -19,7 +19,7 @@ import (
 
 // After a restore every page shows that nothing is executed, and why; the System page lets an operator
 // release it.
-func TestAHoldIsSaidEverywhereAndReleasedByForm(t *testing.T) {
+func TestAHoldIsShownEverywhereAndReleasedByForm(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "kairos.db")
 	s, err := store.Open(t.Context(), path, store.Options{})
@@ -157,7 +157,7 @@ func TestVitalLinesAndMaintenance(t *testing.T) {
 }
 
 // The System page shows that backups are encrypted, and what was readable of one without its key.
-func TestEncryptedBackupsAreSaid(t *testing.T) {
+func TestEncryptedBackupsAreShown(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	b := site.Browser(t).Login()

@@ -40,7 +40,7 @@ It does not use --data and --config, and removes everything it created.`,
 	cmd.Flags().BoolVar(&idempotent, "idempotent", false, "pay in a step that may be repeated")
 	cmd.Flags().StringVar(&answer, "answer", "", "answer without a question: happened or again")
 	cmd.AddCommand(&cobra.Command{
-		Use: "serve DIRECTORY", Short: "Be the server that is killed", Args: cobra.ExactArgs(1), Hidden: true,
+		Use: "serve DIRECTORY", Short: "Serve until the demonstration kills it", Args: cobra.ExactArgs(1), Hidden: true,
 		Long:    "kairosd demo starts this command. It stops and removes DIRECTORY when its stdin ends.",
 		Example: "  kairosd demo serve /tmp/kairosd-demo-1",
 		RunE: func(cmd *cobra.Command, args []string) error {
