@@ -34,7 +34,7 @@ func (c *cleaner) registry() *enginetest.Registry {
 	return enginetest.NewRegistry().Handle("clean", walk.EffectUnsafe, clean).Handle("break", walk.EffectIdempotent, broken)
 }
 
-func (c *cleaner) said() string {
+func (c *cleaner) messageText() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return strings.Join(c.inputs, ", ")
@@ -77,8 +77,8 @@ func TestFinallyStepsRunWhateverHappened(t *testing.T) {
 				}
 			}
 			r := e.Until(run.ID, tt.status, "")
-			if c.said() != tt.want || r.Headline != tt.headline {
-				t.Errorf("got %q, headline %q; want %q, %q\n%s", c.said(), r.Headline, tt.want, tt.headline, e.Journal(run.ID))
+			if c.messageText() != tt.want || r.Headline != tt.headline {
+				t.Errorf("got %q, headline %q; want %q, %q\n%s", c.messageText(), r.Headline, tt.want, tt.headline, e.Journal(run.ID))
 			}
 			result, err := e.Result(t.Context(), run.ID)
 			if err != nil || len(result.FailedSteps) != 1 || result.FailedSteps[0].Node != "poor" ||
@@ -102,8 +102,8 @@ func TestFinallyStepsOfAScheduledRun(t *testing.T) {
 	if _, err := e.Do(run.ID, domain.ActionCancel); err != nil {
 		t.Fatal(err)
 	}
-	if e.Until(run.ID, domain.RunCancelled, ""); c.said() != "cancelled" {
-		t.Errorf("got %q\n%s", c.said(), e.Journal(run.ID))
+	if e.Until(run.ID, domain.RunCancelled, ""); c.messageText() != "cancelled" {
+		t.Errorf("got %q\n%s", c.messageText(), e.Journal(run.ID))
 	}
 }
 
@@ -122,8 +122,8 @@ func TestFinallyStepsAreCancelledAndRunAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if e.Until(run.ID, domain.RunCancelled, ""); c.said() != "" {
-		t.Errorf("got %q after the second cancellation\n%s", c.said(), e.Journal(run.ID))
+	if e.Until(run.ID, domain.RunCancelled, ""); c.messageText() != "" {
+		t.Errorf("got %q after the second cancellation\n%s", c.messageText(), e.Journal(run.ID))
 	}
 	if _, err := e.Do(run.ID, domain.ActionResume); err != nil {
 		t.Fatal(err)
@@ -132,8 +132,8 @@ func TestFinallyStepsAreCancelledAndRunAgain(t *testing.T) {
 	if err := answerOpen(t, e, run.ID); err != nil {
 		t.Fatal(err)
 	}
-	if e.Until(run.ID, domain.RunCompleted, ""); c.said() != "completed skipped" {
-		t.Errorf("got %q after the resume\n%s", c.said(), e.Journal(run.ID))
+	if e.Until(run.ID, domain.RunCompleted, ""); c.messageText() != "completed skipped" {
+		t.Errorf("got %q after the resume\n%s", c.messageText(), e.Journal(run.ID))
 	}
 }
 
