@@ -62,8 +62,7 @@ func TestErrorsExplainThemselvesInTheReadersLanguage(t *testing.T) {
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
 	for path, want := range map[string][]string{
-		"/plans/nothing": {"No encontrado", "No hay ninguna página en esta dirección.",
-			`lang="en">Plan &#34;nothing&#34; not found`},
+		"/plans/nothing":        {"No encontrado", "No se encuentra el plan «nothing»"},
 		"/nothing":              {"No encontrado", "No hay ninguna página en esta dirección."},
 		"/runs/06gzz0000000000": {"No encontrado", "No hay ninguna ejecución 06gzz0000000000."},
 		"/runs?q=statsu:failed": {"No hay ningún filtro «statsu»", "¿quería decir status:failed?"},
