@@ -39,7 +39,7 @@ func TestApprovalsAreDecidedTogether(t *testing.T) {
 		last = openApproval(t, site, site.Run(t, "many", fmt.Sprint(i)).ID)
 	}
 	inbox := b.Get("/approvals")
-	webtest.HasTexts(t, inbox, http.StatusOK, "3 requests alike", "Let go all…", "Go on with 2?")
+	webtest.HasTexts(t, inbox, http.StatusOK, "3 similar requests", "Let go all…", "Go on with 2?")
 	if n := strings.Count(inbox.Body, "<article"); n != 1 {
 		t.Errorf("three requests alike are %d entries", n)
 	}
