@@ -5,17 +5,18 @@ package run
 
 //lint:file-ignore SA4006 This context is only used if a nested component is present.
 
-import (
-	"github.com/a-h/templ"
-	templruntime "github.com/a-h/templ/runtime"
-	"github.com/kairosd/kairosd/web/kit"
+import "github.com/a-h/templ"
+import templruntime "github.com/a-h/templ/runtime"
 
-	"fmt"
+import "github.com/kairosd/kairosd/web/kit"
 
-	"github.com/kairosd/kairosd/web/part/approval"
-	"github.com/kairosd/kairosd/web/part/graph"
-	part "github.com/kairosd/kairosd/web/part/run"
-)
+import part "github.com/kairosd/kairosd/web/part/run"
+
+import "github.com/kairosd/kairosd/web/part/graph"
+
+import "fmt"
+
+import "github.com/kairosd/kairosd/web/part/approval"
 
 func Run(p RunPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
