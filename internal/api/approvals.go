@@ -37,14 +37,14 @@ func (h approvalHandler) routes(a *API) {
 
 type listApprovalsIn struct {
 	PageIn
-	Status   string `query:"status" enum:"open,approved,rejected,asked_back,expired,cancelled,decided" default:"open" doc:"Pending requests come by deadline, then age; others newest first. decided: all that are not pending."`
+	Status   string `query:"status" enum:"pending,approved,rejected,asked_back,expired,cancelled,decided" default:"pending" doc:"Pending requests come by deadline, then age; others newest first. decided: all that are not pending."`
 	Run      string `query:"run" maxLength:"64" doc:"The id of a run."`
 	Plan     string `query:"plan" maxLength:"200" doc:"The key of a plan."`
 	Agent    string `query:"agent" maxLength:"128" doc:"The agent that requests approval."`
 	For      string `query:"for" maxLength:"128" doc:"Requests that this person may answer."`
 	Assignee string `query:"assignee" maxLength:"128" doc:"Requests that are assigned to this person."`
 	Overdue  bool   `query:"overdue" doc:"After the deadline, or a day old without one."`
-	Filter   string `query:"filter" maxLength:"4096" doc:"The same as fields, like status:open plan:invoice overdue:true; with it, the other parameters are ignored."`
+	Filter   string `query:"filter" maxLength:"4096" doc:"The same as fields, like status:pending plan:invoice overdue:true; with it, the other parameters are ignored."`
 }
 
 // read sets the parameters that the filter names.
@@ -52,7 +52,7 @@ func (in *listApprovalsIn) read() error {
 	if in.Filter == "" {
 		return nil
 	}
-	in.Status, in.Run, in.Plan, in.Agent, in.For, in.Assignee, in.Overdue = "open", "", "", "", "", "", false
+	in.Status, in.Run, in.Plan, in.Agent, in.For, in.Assignee, in.Overdue = "pending", "", "", "", "", "", false
 	overdue := ""
 	problem := filter.ParseFields(in.Filter, map[string]*string{"status": &in.Status, "run": &in.Run, "plan": &in.Plan,
 		"agent": &in.Agent, "for": &in.For, "assignee": &in.Assignee, "overdue": &overdue})
@@ -60,8 +60,12 @@ func (in *listApprovalsIn) read() error {
 		return problem
 	}
 	in.Overdue = overdue == "true"
-	if in.Status != "decided" && !slices.Contains(domain.ApprovalStatuses, in.Status) {
-		return filter.Mistyped("status", in.Status, append([]string{"decided"}, domain.ApprovalStatuses...))
+	known := []string{"decided"}
+	for _, s := range domain.ApprovalStatuses {
+		known = append(known, apitypes.ApprovalStatusOf(s))
+	}
+	if !slices.Contains(known, in.Status) {
+		return filter.Mistyped("status", in.Status, known)
 	}
 	return nil
 }
@@ -79,7 +83,7 @@ func (h approvalHandler) listApprovals(ctx context.Context, in *listApprovalsIn)
 		return nil, err
 	}
 	f := domain.ApprovalFilter{
-		Status:   in.Status,
+		Status:   apitypes.StoredApprovalStatus(in.Status),
 		Plan:     in.Plan,
 		Agent:    in.Agent,
 		For:      in.For,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kairosd/kairosd/internal/apitypes"
 	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
@@ -48,12 +49,12 @@ by deadline and age. "kairos approvals show" prints the exact arguments of a cal
 			"  kairos approvals --status rejected --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.Page = l.page()
-			if !slices.Contains(approvalStates, f.Status) && f.Status != "open" {
+			if !slices.Contains(approvalStates, f.Status) {
 				return exit.Usage("unknown status %q\n  use %s", f.Status, strings.Join(approvalStates, ", "))
 			}
 			switch f.Status {
-			case "pending": // the API calls them open
-				f.Status = "open"
+			case "pending":
+				f.Status = apitypes.StoredApprovalStatus(f.Status)
 			case "decided":
 				f.Status, f.Decided = "", true
 			}
@@ -134,8 +135,8 @@ type asked struct {
 }
 
 func viewAsked(p domain.Approval) asked {
-	return asked{p.ID, p.Run, p.PlanKey, p.Node, p.Visit, p.Item, p.Message, p.Tool, p.Arguments, p.Digest, p.Status, p.CreatedAt, p.DueAt,
-		p.Agent, p.Label, p.Answers(), p.Answer, p.Assignee,
+	return asked{p.ID, p.Run, p.PlanKey, p.Node, p.Visit, p.Item, p.Message, p.Tool, p.Arguments, p.Digest,
+		apitypes.ApprovalStatusOf(p.Status), p.CreatedAt, p.DueAt, p.Agent, p.Label, p.Answers(), p.Answer, p.Assignee,
 		p.Form, p.DecidedBy, p.DecidedAt, p.Comment, p.Values}
 }
 
@@ -382,7 +383,7 @@ func (c approvalCommands) decideAll(cmd *cobra.Command, b *client.Client, req do
 			)
 			continue
 		}
-		answers, rows = append(answers, answer{p.ID, p.Run, p.Status, ""}),
+		answers, rows = append(answers, answer{p.ID, p.Run, apitypes.ApprovalStatusOf(p.Status), ""}),
 			append(rows, []string{p.ID, domain.ShortID(p.Run), approvalState(p.Status)})
 	}
 	if c.json {
