@@ -60,7 +60,8 @@ func StoredApprovalStatus(status string) string {
 func ApprovalOf(p domain.Approval) Approval {
 	return Approval{ID: p.ID, Run: p.Run, Plan: domain.PlanRef{Key: p.PlanKey}, Node: p.Node, Visit: p.Visit, Item: p.Item,
 		Message: p.Message, Form: p.Form, Digest: p.Digest, Status: ApprovalStatusOf(p.Status),
-		OnTimeout: p.OnTimeout, DueAt: p.DueAt, CreatedAt: p.CreatedAt, StartedBy: p.StartedBy, Agent: p.Agent, Label: p.Label, Answers: p.Offered(), Assignee: p.Assignee,
+		OnTimeout: p.OnTimeout, DueAt: p.DueAt,
+		CreatedAt: p.CreatedAt, StartedBy: p.StartedBy, Agent: p.Agent, Label: p.Label, Answers: p.Offered(), Assignee: p.Assignee,
 		Tool: p.Tool, Arguments: p.Arguments,
 		ApprovalDecision: ApprovalDecision{p.Answer, p.Comment, p.Values, p.DecidedAt, p.DecidedBy}}
 }
@@ -69,7 +70,8 @@ func ApprovalOf(p domain.Approval) Approval {
 func (a Approval) Domain() domain.Approval {
 	p := domain.Approval{ID: a.ID, Run: a.Run, PlanKey: a.Plan.Key, Node: a.Node, Visit: a.Visit, Item: a.Item, Message: a.Message,
 		Form: a.Form, Tool: a.Tool, Arguments: a.Arguments, Digest: a.Digest, Status: StoredApprovalStatus(a.Status),
-		OnTimeout: a.OnTimeout, DueAt: a.DueAt, CreatedAt: a.CreatedAt, StartedBy: a.StartedBy, Agent: a.Agent, Label: a.Label, Assignee: a.Assignee,
+		OnTimeout: a.OnTimeout, DueAt: a.DueAt,
+		CreatedAt: a.CreatedAt, StartedBy: a.StartedBy, Agent: a.Agent, Label: a.Label, Assignee: a.Assignee,
 		ApprovalDecision: domain.ApprovalDecision{DecidedAt: a.DecidedAt, DecidedBy: a.DecidedBy, Comment: a.Comment, Values: a.Values,
 			Answer: a.Answer}}
 	for _, x := range a.Answers {
