@@ -78,7 +78,7 @@ func TestTwoPeopleDecide(t *testing.T) {
 		t.Fatal(err)
 	}
 	if p := b.Get("/runs/" + hers.ID); strings.Contains(p.Body, `data-key="approve"`) ||
-		!strings.Contains(p.Body, "A token of yours started this run, so you cannot decide") {
+		!strings.Contains(p.Body, "One of your tokens started this run, so you cannot decide") {
 		t.Errorf("the run of a token offers to answer what will be refused: %s", webtest.Words(p.Body))
 	}
 	code, ofPaul := ask(domain.Actor{Name: "cli:root", Role: domain.RoleAdmin}, "of paul")
