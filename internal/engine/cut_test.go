@@ -165,7 +165,7 @@ func TestNoChildContinuesWithoutItsRunAfterAPowerCut(t *testing.T) {
 				<-ctx.Done()
 				return engine.Result{}, context.Cause(ctx)
 			}).
-			Handle("fail", walk.EffectIdempotent, func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
+			Handle("fails", walk.EffectIdempotent, func(ctx context.Context, _ *engine.Call) (engine.Result, error) {
 				select {
 				case <-working:
 				case <-ctx.Done():
@@ -175,7 +175,7 @@ func TestNoChildContinuesWithoutItsRunAfterAPowerCut(t *testing.T) {
 		through := enginetest.NewCut(s, cut)
 		e := enginetest.OpenWith(t, s, through, reg, engine.Options{})
 		e.Save(`{id: child, nodes: {a: {type: work}}}`)
-		run := e.Run(`{nodes: {sub: {type: plan, plan: child}, b: {type: fail}, end: {type: set, needs: [sub, b]}}, edges: []}`, "")
+		run := e.Run(`{nodes: {sub: {type: plan, plan: child}, b: {type: fails}, end: {type: set, needs: [sub, b]}}, edges: []}`, "")
 		over := make(chan struct{})
 		go func() {
 			final := func(r domain.Run) bool { return r.Status.Final() }
