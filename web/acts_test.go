@@ -43,7 +43,7 @@ var noAct = map[string]string{
 
 // Every action, through a page or the API, is in the audit log with its actor. A route that is added must be
 // added here.
-func TestEveryActIsRecorded(t *testing.T) {
+func TestEveryActionIsRecorded(t *testing.T) {
 	t.Parallel()
 	s := &scene{Site: webtest.New(t), t: t, done: map[string]bool{}}
 	s.b = s.Browser(t)

@@ -10,7 +10,7 @@ import (
 )
 
 // The page after an action confirms it, once, in the reader's language; a forged cookie has no effect.
-func TestThePageAfterAnActSaysWhatWasDone(t *testing.T) {
+func TestThePageAfterAnActionConfirmsIt(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
@@ -45,7 +45,7 @@ func TestThePageAfterAnActSaysWhatWasDone(t *testing.T) {
 		t.Fatal(err)
 	}
 	es.Header.Set("Accept-Language", "es")
-	webtest.HasTexts(t, b.Do(es), http.StatusOK, said, "Se han cerrado sus sesiones y ya no puede entrar.")
+	webtest.HasTexts(t, b.Do(es), http.StatusOK, said, "Se cerró la sesión del usuario, que ya no puede entrar.")
 	if p := change(`value="password"`, "password", "password", "short"); p.Code != http.StatusUnprocessableEntity ||
 		!strings.Contains(p.Body, "5 characters; the minimum is 12") {
 		t.Errorf("a refused act: %d %s", p.Code, webtest.Words(p.Body))
@@ -65,7 +65,7 @@ func TestThePageAfterAnActSaysWhatWasDone(t *testing.T) {
 
 // What removes runs, and a call by hand that may change something, want a reason
 // (level 2).
-func TestActsOfLevelTwoWantAReason(t *testing.T) {
+func TestActionsOfLevelTwoRequireAReason(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	site.Plan(t, "id: hello\nnodes:\n  greet: {type: set, input: 1}\n")
@@ -90,7 +90,7 @@ func TestActsOfLevelTwoWantAReason(t *testing.T) {
 	act := checked.Hidden()
 	act.Set("input", f.Get("input"))
 	act.Set("do", "run")
-	webtest.HasTexts(t, b.Post(try, act), http.StatusUnprocessableEntity, "Say why")
+	webtest.HasTexts(t, b.Post(try, act), http.StatusUnprocessableEntity, "Enter a reason")
 	act.Set("reason", "is it up?")
 	p := b.Post(try, act)
 	if p.Code != http.StatusSeeOther || !strings.HasPrefix(p.Location, "/runs/") {

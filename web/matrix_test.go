@@ -353,7 +353,7 @@ func TestEveryOperationIsServed(t *testing.T) {
 }
 
 // A denied action is in the audit log, for every user and interface; a denied read leaves no record.
-func TestDeniedActsAreRecorded(t *testing.T) {
+func TestDeniedActionsAreRecorded(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	seed := site.Seed(t)
@@ -451,7 +451,7 @@ func TestDeniedActsAreRecorded(t *testing.T) {
 
 // The address of an act is safe to open: it shows what the act would do, or the
 // page where its form is.
-func TestEveryActHasAPage(t *testing.T) {
+func TestEveryActionHasAPage(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	shown := map[string]domain.Role{}

@@ -41,7 +41,7 @@ func TestCompareNamesTheFirstDifference(t *testing.T) {
 		t,
 		b.Get("/runs/compare?a="+seed.Failed.ID+"&b="+small.ID),
 		http.StatusOK,
-		"They part at check: it went to post in one and to done in the other",
+		"They first differ at check: it went to post in one and to done in the other",
 		"not there",
 		"differs",
 	)

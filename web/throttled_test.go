@@ -68,7 +68,7 @@ func TestAThrottledBrowserSeesHowLongToWait(t *testing.T) {
 }
 
 // An error page shows when to try again.
-func TestAnErrorPageSaysWhenToAskAgain(t *testing.T) {
+func TestAnErrorPageShowsWhenToTryAgain(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	b := site.Browser(t).Login()

@@ -54,7 +54,7 @@ func TestTheRunPageOpensOnTheAnswer(t *testing.T) {
 	}
 }
 
-func TestActsArePreviewedAndDoneOnce(t *testing.T) {
+func TestActionsArePreviewedAndDoneOnce(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	seed := site.Seed(t)
@@ -77,7 +77,7 @@ func TestActsArePreviewedAndDoneOnce(t *testing.T) {
 	}
 	stale.Set("idem", "another")
 	stale.Set("rev", "1")
-	if p := b.Post(path, stale); p.Code != http.StatusConflict || !strings.Contains(p.Body, "how things stand now") {
+	if p := b.Post(path, stale); p.Code != http.StatusConflict || !strings.Contains(p.Body, "The current state follows") {
 		t.Errorf("a stale act: %d", p.Code)
 	}
 	if p := b.Post(path, form); p.Code != http.StatusSeeOther {

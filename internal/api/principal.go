@@ -43,7 +43,7 @@ func (a *localHandler) credential(r *http.Request) (func(context.Context) (domai
 		if must, err := a.Principals.MustEnrol(ctx, u); err != nil {
 			return domain.Actor{}, err
 		} else if must {
-			return domain.Actor{}, domain.Errorf(domain.CodeForbidden, "the role %s must have a second factor",
+			return domain.Actor{}, domain.Errorf(domain.CodeForbidden, "the role %s requires a second factor",
 				u.Role).Suggest("set it up on /me/second-factor")
 		}
 		actor := domain.Actor{Name: u.Name, Role: u.Role, Surface: "ui"}

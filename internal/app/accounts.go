@@ -378,7 +378,7 @@ func (a *Accounts) RemoveSecondFactor(ctx context.Context, req UserNamed) error 
 	}
 	_, _, err = account(ctx, a.kernel, op, req.Meta, req, a.object(), func(tx *store.Tx) (domain.User, error) {
 		if u.Name == req.By.Name && a.auth.Demanded(u) {
-			return u, domain.Errorf(domain.CodeConflict, "the role %s must have a second factor", u.Role).
+			return u, domain.Errorf(domain.CodeConflict, "the role %s requires a second factor", u.Role).
 				Suggest("with another telephone: let another admin take this one away, and set up the new one at your next login")
 		}
 		factor, err := tx.SecondFactor(u.ID)

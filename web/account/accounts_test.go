@@ -106,7 +106,7 @@ func TestATokenIsShownOnceAndRevoked(t *testing.T) {
 		t.Errorf("it does not say from where the token was used last: %s", webtest.Words(page.Body))
 	}
 	why := webtest.Form(t, page.Body, `action="`+revoke)
-	if p := admin.Post(revoke, why); p.Code != http.StatusUnprocessableEntity || !strings.Contains(p.Body, "Say why") {
+	if p := admin.Post(revoke, why); p.Code != http.StatusUnprocessableEntity || !strings.Contains(p.Body, "Enter a reason") {
 		t.Errorf("without a reason: %d %s", p.Code, webtest.Words(p.Body))
 	}
 	why.Set("reason", "the laptop was stolen")

@@ -43,8 +43,8 @@ func (g Guard) Throttled(c *ui.Context, method, path string) (bool, error) {
 		return false, err
 	}
 	if method != http.MethodGet || path == "/live" {
-		return true, domain.Errorf(domain.CodeForbidden, "the role %s must have a second factor", c.Who.Role).
-			Suggest("set it up on your own page; nothing was done")
+		return true, domain.Errorf(domain.CodeForbidden, "the role %s requires a second factor", c.Who.Role).
+			Suggest("set it up on your account page first; nothing was changed")
 	}
 	return true, c.To("/me/second-factor")
 }

@@ -15,7 +15,8 @@ import (
 var roleActions = map[domain.Role]string{
 	domain.RoleViewer: locale.Mark("see runs, plans, approvals, agents, the audit log, and the state of the server"),
 	domain.RoleOperator: locale.Mark(
-		"start, resume, fork, cancel and delete runs; decide approvals and doubts; stop tools and providers; maintenance; verify the audit log",
+		"start, resume, fork, cancel, and delete runs; decide approvals and in-doubt steps; disable tools and " +
+			"providers; maintenance; verify the audit log",
 	),
 	domain.RoleAuthor: locale.Mark("write, restore and archive plans; try tools; resume and fork onto another version of a plan"),
 	domain.RoleAdmin: locale.Mark(

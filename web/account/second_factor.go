@@ -152,7 +152,7 @@ func (s *section) secondFactorWord(c *ui.Context, u domain.User) (string, error)
 	}
 	must, err := s.Auth.MustEnrol(c, u)
 	if err != nil || must {
-		return c.T("off, though the role must have one"), err
+		return c.T("off, but the role requires one"), err
 	}
 	on, _, err := s.Auth.SecondFactor(c, u.ID)
 	return c.T(secondFactorTexts[on]), err

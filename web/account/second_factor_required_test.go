@@ -12,7 +12,7 @@ import (
 	"github.com/kairosd/kairosd/web/webtest"
 )
 
-// Where roles must have a second factor, a user without one sees only the page that sets it up, at every
+// Where roles requires a second factor, a user without one sees only the page that sets it up, at every
 // address, and the API refuses their session. Afterwards all pages are open, and they cannot turn it off
 // again.
 func TestRolesThatMustHaveASecondFactor(t *testing.T) {
@@ -52,7 +52,7 @@ func TestRolesThatMustHaveASecondFactor(t *testing.T) {
 	}
 	f = admin.Get("/me/second-factor").Hidden()
 	f.Set("do", "off")
-	if p := admin.Post("/me/second-factor", f); p.Code != http.StatusConflict || !strings.Contains(p.Body, "must have a second factor") {
+	if p := admin.Post("/me/second-factor", f); p.Code != http.StatusConflict || !strings.Contains(p.Body, "requires a second factor") {
 		t.Errorf("turned off: %d %s", p.Code, webtest.Words(p.Body))
 	}
 
@@ -60,13 +60,13 @@ func TestRolesThatMustHaveASecondFactor(t *testing.T) {
 	if _, err := site.Auth.CreateUser(t.Context(), site.Admin, "otto", webtest.Password, domain.RoleOperator); err != nil {
 		t.Fatal(err)
 	}
-	if text := webtest.Words(admin.Get("/settings/users").Body); strings.Contains(text, "must have one") {
+	if text := webtest.Words(admin.Get("/settings/users").Body); strings.Contains(text, "requires one") {
 		t.Errorf("of an operator it is demanded: %s", text)
 	}
 	if _, err := site.Auth.CreateUser(t.Context(), site.Admin, "paula", webtest.Password, domain.RoleAuthor); err != nil {
 		t.Fatal(err)
 	}
-	if text := webtest.Words(admin.Get("/settings/users").Body); !strings.Contains(text, "off, though the role must have one") {
+	if text := webtest.Words(admin.Get("/settings/users").Body); !strings.Contains(text, "off, but the role requires one") {
 		t.Errorf("of an author it is not demanded: %s", text)
 	}
 }

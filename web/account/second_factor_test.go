@@ -74,7 +74,7 @@ func TestASecondFactorByForm(t *testing.T) {
 
 // An act of admins wants a proof that is not old: what was posted is kept and done
 // once the password came, and nothing is done before.
-func TestAnOldLoginIsAskedWhoItIs(t *testing.T) {
+func TestAnOldLoginIsConfirmedFirst(t *testing.T) {
 	t.Parallel()
 	ahead := &atomic.Int64{}
 	site := webtest.NewWith(t, storetest.Open(t), auth.Config{Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})

@@ -149,7 +149,7 @@ func (s *section) revokeToken(c *ui.Context) error {
 		return s.showRevokeToken(
 			c,
 			http.StatusUnprocessableEntity,
-			c.T("Say why, in at most %d characters: the audit log keeps it.", ui.MaxReason),
+			c.T("Enter a reason of at most %d characters. The audit log keeps it.", ui.MaxReason),
 		)
 	}
 	if err := s.App.Tokens.Revoke(c, app.TokenChange{Meta: c.Meta(), Token: t.ID, Reason: reason}); err != nil {

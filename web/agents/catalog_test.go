@@ -54,7 +54,7 @@ func TestCatalogPages(t *testing.T) {
 }
 
 // A provider that fails repeatedly is not called for a while, and its page shows until when (L07).
-func TestAProviderThatRestsSaysSo(t *testing.T) {
+func TestAProviderInCooldownIsMarked(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	site.Plan(t, "id: talk\nnodes:\n  answer: {type: agent, agent: desk}\n")

@@ -44,7 +44,7 @@ func openApproval(t *testing.T, site *webtest.Site, run string) domain.Approval 
 
 // A decision shows the request in the plan's words, its evidence, where each answer leads, and earlier
 // decisions.
-func TestADecisionSaysWhereItLeads(t *testing.T) {
+func TestADecisionShowsWhereItLeads(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
@@ -179,7 +179,7 @@ edges: [{from: ask, to: out}]
 }
 
 // An approval can be assigned: it leaves the inboxes of others.
-func TestAnApprovalIsGivenToSomebody(t *testing.T) {
+func TestAnApprovalIsAssigned(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	b := site.Browser(t).Login()
@@ -233,7 +233,7 @@ func TestChangesAreRequestedFromAnAgent(t *testing.T) {
 	webtest.HasTexts(t, b.Post("/approvals/"+a.ID, f), http.StatusUnprocessableEntity,
 		"Only the requests of an agent can be answered with a question")
 	f.Set("comment", "")
-	webtest.HasTexts(t, b.Post("/approvals/"+a.ID, f), http.StatusUnprocessableEntity, "Write what you want to know.")
+	webtest.HasTexts(t, b.Post("/approvals/"+a.ID, f), http.StatusUnprocessableEntity, "Enter your question or the change that you want.")
 }
 
 // The inbox begins with what ends first, over its pages; what has no deadline comes

@@ -87,7 +87,7 @@ func (s *section) showSimilar(c *ui.Context, code int, problem string, outcomes 
 	}
 	p.Heading = c.N(len(list), "%[2]s: %[1]s approval", "%[2]s: %[1]s approvals", p.Verb)
 	if len(list) == 0 {
-		p.Heading = c.T("Nothing like this waits any more.")
+		p.Heading = c.T("No similar request is waiting.")
 	}
 	p.Shell = c.Shell("approvals", p.Heading)
 	return c.Render(code, ApprovalsBulk(p))

@@ -11,7 +11,7 @@ import (
 
 // A call that asks shows the tool and its exact arguments, as text whatever they
 // hold, in the inbox and on the run; its answer lets the run continue.
-func TestACallThatAsksIsAnsweredByForm(t *testing.T) {
+func TestACallThatNeedsAnApprovalIsDecidedByForm(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	site.Plan(t, `

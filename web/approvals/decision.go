@@ -129,7 +129,7 @@ func (s *section) basis(c *ui.Context, a domain.Approval, v *approval.Card) erro
 		}
 	}
 	if a.Agent != "" && input != nil {
-		v.Seen = append(v.Seen, folded(value.Block(c.Display.Lang, "saw", c.T("What the agent was given"), input, "")))
+		v.Seen = append(v.Seen, folded(value.Block(c.Display.Lang, "saw", c.T("Input of the agent"), input, "")))
 	}
 	if before.Output != nil {
 		v.Seen = append(
@@ -220,7 +220,7 @@ func (s *section) decide(c *ui.Context) error {
 		problem = c.Sentence(err)
 	}
 	if req.RequestChanges && req.Comment == "" {
-		problem = c.T("Write what you want to know.")
+		problem = c.T("Enter your question or the change that you want.")
 	}
 	if schema := approval.Schema(a); schema != nil && !req.RequestChanges && !rejects {
 		if values := form.Values(c, schema); values != nil {

@@ -22,11 +22,11 @@ import (
 // auditKeyWords say what each key of the audit log's filter selects.
 var auditKeyWords = map[string]string{
 	"actor": locale.Mark(
-		"who did it: a person, a token, system",
-	), "action": locale.Mark("what was done; run.* is all that begin with run."),
+		"actor: a user, a token, or system",
+	), "action": locale.Mark("the action; run.* matches all that begin with run."),
 	"object": locale.Mark(
 		"what it is about: plan:invoice, user:ana",
-	), "result": locale.Mark("ok, denied or failed"), "surface": locale.Mark("through which door: ui, api, cli, engine"),
+	), "result": locale.Mark("ok, denied or failed"), "surface": locale.Mark("interface: ui, api, cli, engine"),
 	"ip": locale.Mark(
 		"the address that the request came from",
 	), "corr": locale.Mark("the request: all records that it led to"), "run": locale.Mark("a run, with its checkpoints"),
@@ -134,7 +134,7 @@ func (s *section) listAudit(c *ui.Context, p *AuditPage, q string, f domain.Audi
 	p.Newer, p.Older = at("before", list.Prev), at("after", list.Next)
 	p.Count = c.N(len(p.Rows), "%s shown", "%s shown")
 	if list.Next != "" && len(p.Rows) < max(f.Page.Limit, 50) {
-		p.Count += c.T(". The search stopped early: Older continues it, and since: or action: narrows it.")
+		p.Count += c.T(". The search stopped early. Select Older to continue, or narrow it with since: or action:.")
 	}
 	return nil
 }
@@ -216,7 +216,7 @@ func (s *section) checkSummary(c *ui.Context, k domain.AuditCheck) (kit.Status, 
 	return kit.Word(
 			"ok",
 			"i-ok",
-			locale.Mark("The chain is whole"),
+			locale.Mark("The chain is intact"),
 			true,
 		), c.T(
 			"Verified %s by %s: %s events up to number %s, %s links, in %s.",

@@ -30,7 +30,8 @@ func TestAuditLog(t *testing.T) {
 	}
 	p := b.Get("/audit?q=action:run.cancel")
 	short := domain.ShortID(seed.Waiting.ID)
-	webtest.HasTexts(t, p, http.StatusOK, "run.cancel", "marta", "run "+short, "a &lt;b&gt;mistake", "completed", ">ui<", ">127.0.0.1<", "Z")
+	webtest.HasTexts(t, p, http.StatusOK, "run.cancel", "marta", "run "+short, "a &lt;b&gt;mistake", "completed", ">ui<",
+		">127.0.0.1<", "Z")
 	if strings.Contains(p.Body, "<b>mistake") {
 		t.Error("a reason is markup")
 	}
@@ -177,7 +178,7 @@ func TestAuditVerify(t *testing.T) {
 		t.Fatal(p.Code, webtest.Words(p.Body))
 	}
 	for end := time.Now().Add(time.Minute); !strings.Contains(b.Get("/audit").Body,
-		"The chain is whole"); time.Sleep(10 * time.Millisecond) {
+		"The chain is intact"); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal(webtest.Words(b.Get("/audit").Body))
 		}

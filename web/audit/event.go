@@ -143,7 +143,7 @@ func (s *section) chainFacts(c *ui.Context, seq int64, l domain.AuditLink) []kit
 	}
 	out = append(
 		out,
-		kit.Fact{Term: c.T("Link over"), Text: covered, Href: "/audit/" + number(l.Seq)},
+		kit.Fact{Term: c.T("Covered by"), Text: covered, Href: "/audit/" + number(l.Seq)},
 		kit.Fact{Term: c.T("HMAC of the link"), Text: l.Mac, Mono: true},
 	)
 	if l.BeforeMac != "" {

@@ -46,7 +46,7 @@ func Section(p Ports) ui.Section {
 		},
 		Done: []ui.Done{
 			{Name: "verifying", Path: "/audit/verify",
-				Message: locale.Mark("The chain is being verified; what is found will stand below.")},
+				Message: locale.Mark("kairosd is verifying the chain. The result will appear below.")},
 		},
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 // With scripts a preview opens over the page: the heading has the focus, Escape
 // closes it, the focus goes back to what opened it, and the act leads on.
-func TestActsArePreviewedInADialog(t *testing.T) {
+func TestActionsArePreviewedInADialog(t *testing.T) {
 	d := newDaemon(t)
 	s := d.seed()
 	b := d.tab()

@@ -16,7 +16,8 @@ func TestFallbackFontsTakeTheSameRoom(t *testing.T) {
 		    try { await document.fonts.load(css); } catch { return []; }
 		    if (![...document.fonts].some((x) => x.family.replaceAll('"', "") === f && x.status === "loaded")) return [];
 		    c.font = css;
-		    out.push(c.measureText("Where it stands: extract_totals failed after 3 of 4 attempts, 11.2 s. Plan and run, Status, Started 2026-03-09 02:47:13").width);
+		    out.push(c.measureText("Where it stands: extract_totals failed after 3 of 4 attempts, 11.2 s. Plan and run, Status, Started " +
+"2026-03-09 02:47:13").width);
 		  }
 		  return out;
 		})()`)

@@ -139,7 +139,8 @@ func TestHostileContent(t *testing.T) {
 	const harm = `(() => { const out = [], m = document.querySelector("main");
 	  if (window.pwned) out.push("executed " + window.pwned);
 	  if (document.title.includes("pwned")) out.push("title " + document.title);
-	  for (const e of m.querySelectorAll("script, img, style, iframe, object, [onerror], [onload], [hx-on\\:click], meta, a[href^='javascript' i], [hx-get='/logout']")) out.push(e.outerHTML.slice(0, 100));
+	  for (const e of m.querySelectorAll("script, img, style, iframe, object, [onerror], [onload], [hx-on\\:click], meta, a[href^='javascript' i], " +
+"[hx-get='/logout']")) out.push(e.outerHTML.slice(0, 100));
 	  const found = m.innerText.match(/[\u202a-\u202e\u2066-\u2069\u200b\ufeff\u0007\u001b\u0000]/);
 	  if (found) out.push("U+" + found[0].codePointAt(0).toString(16) + " near " + m.innerText.slice(Math.max(0, found.index - 60), found.index + 20));
 	  if (getComputedStyle(document.body).display === "none") out.push("the page was hidden");

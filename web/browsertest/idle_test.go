@@ -22,7 +22,8 @@ func TestTheEndOfALoginIsAnnounced(t *testing.T) {
 	b.fill(`main form input[name="name"]`, "typed")
 	const note = `document.querySelector('main > .note[role="alert"]')`
 	b.until("the page says that the login ends", `!!`+note+` && !!`+note+`.querySelector("button")`)
-	if text := eval[string](b, note+".textContent"); text != "Your login ends soon because of inactivity. Your input is still there. Stay logged in" {
+	if text := eval[string](b, note+".textContent"); text != "Your login ends soon because of inactivity. Your input is "+
+		"still there. Stay logged in" {
 		t.Errorf("it says %q", text)
 	}
 	b.click(`main > .note[role="alert"] button`)

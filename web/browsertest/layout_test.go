@@ -25,7 +25,8 @@ const fits = `(() => {
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), range = document.createRange();
   for (let n; (n = walker.nextNode());) {
     if (!n.data.trim() || !seen(n.parentElement)) continue;
-    const box = n.parentElement.closest("button, .btn, .chip, .opt, summary, legend, label, th, td, dt, dd, .tabs a, .nav a, h1, h2, .note, .st");
+    const box = n.parentElement.closest("button, .btn, .chip, .opt, summary, legend, label, th, td, " +
+"dt, dd, .tabs a, .nav a, h1, h2, .note, .st");
     if (!box || n.parentElement.closest("svg, pre, select, textarea, .json")) continue;
     range.selectNodeContents(n);
     const r = range.getBoundingClientRect(), b = box.getBoundingClientRect();
@@ -38,7 +39,8 @@ const fits = `(() => {
     const s = getComputedStyle(e);
     if (seen(e) && !e.closest("[inert]") && (s.overflowX === "hidden" || s.overflowX === "clip") && s.textOverflow !== "ellipsis" && e.scrollWidth > e.clientWidth + 2 && e.clientWidth > 2 && !(e instanceof SVGElement)) out.push("cut off: " + name(e));
   }
-  for (const row of document.querySelectorAll(".top, .top .right, .hd, .act, .filters, .row, .facts, .tabs, .more > .row, footer, .attempts")) {
+  for (const row of document.querySelectorAll(".top, .top .right, .hd, .act, .filters, .row, .facts, " +
+".tabs, .more > .row, footer, .attempts")) {
     const kids = [...row.children].filter(seen).map((e) => [e, e.getBoundingClientRect()]);
     for (let i = 0; i < kids.length; i++) for (let j = i + 1; j < kids.length; j++) {
       const [a, x] = kids[i], [b, y] = kids[j];

@@ -158,13 +158,16 @@ edges: [{from: check, to: approve}, {from: approve, to: pay_back}]
 `)
 	d.plan(
 		fmt.Sprintf(
-			"id: crm-sync\nname: CRM sync\nnodes:\n  pull: {type: http, effect: read, input: {url: \"%[1]s/sync\"}}\n  push: {type: log, input: done}\nedges: [{from: pull, to: push}]\n",
+			"id: crm-sync\nname: CRM sync\nnodes:\n  pull: {type: http, effect: read, input: {url: \"%[1]s/sync\"}}\n"+
+				"  push: {type: log, input: done}\nedges: [{from: pull, to: push}]\n",
 			world.URL,
 		),
 	)
 	d.plan(
 		fmt.Sprintf(
-			"id: price-check\nname: Price check\nnodes:\n  ask: {type: http, effect: read, input: {url: \"%[1]s/prices\"}}\n  compare: {type: calculator, needs: [ask], input: {expression: \"1840.5 * 1.19\"}}\n",
+			"id: price-check\nname: Price check\nnodes:\n"+
+				"  ask: {type: http, effect: read, input: {url: \"%[1]s/prices\"}}\n"+
+				"  compare: {type: calculator, needs: [ask], input: {expression: \"1840.5 * 1.19\"}}\n",
 			world.URL,
 		),
 	)

@@ -48,7 +48,8 @@ func (d *daemon) everyState(t *testing.T) []state {
 	)
 	d.plan("id: parent\nnodes:\n  child: {type: plan, plan: refund}\n  end: {type: log, input: done}\nedges: [{from: child, to: end}]\n")
 	d.plan(
-		"id: bounded\nlimits: {max_steps: 1}\nnodes:\n  one: {type: set, input: 1}\n  two: {type: set, input: 2}\nedges: [{from: one, to: two}]\n",
+		"id: bounded\nlimits: {max_steps: 1}\nnodes:\n  one: {type: set, input: 1}\n  two: {type: set, input: 2}\n" +
+			"edges: [{from: one, to: two}]\n",
 	)
 	waits := func(plan string, reason domain.WaitReason) domain.Run {
 		t.Helper()

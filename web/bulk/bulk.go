@@ -90,7 +90,7 @@ func requestOf(c *ui.Context) (domain.BulkRequest, part.BulkAction, error) {
 	if req.Provider = form.Get("provider"); form.Get("at") != "" {
 		at, err := time.ParseInLocation("2006-01-02T15:04", form.Get("at"), c.Display.Zone)
 		if err != nil {
-			return req, v, domain.Errorf(domain.CodeInvalid, "%q is not a time", form.Get("at")).Suggest("write 2030-01-31T08:00")
+			return req, v, domain.Errorf(domain.CodeInvalid, "%q is not a time", form.Get("at")).Suggest("use the format 2030-01-31T08:00")
 		}
 		req.NotBefore = at
 	}
@@ -158,7 +158,7 @@ func (s *section) showPreview(c *ui.Context, code int, req domain.BulkRequest, v
 	at := c.Time(pre.At).Text
 	p.Count = c.N(pre.Matching, "%s run matched as of %s; that may change.", "%s runs matched as of %s; that may change.", at)
 	if pre.More {
-		p.Count += " " + c.T("More match; one act takes at most %s.", c.Number(domain.MaxBulkRuns))
+		p.Count += " " + c.T("More runs match. A bulk operation takes at most %s.", c.Number(domain.MaxBulkRuns))
 	}
 	for _, why := range slices.Sorted(maps.Keys(pre.Refused)) {
 		p.Refused = append(p.Refused, c.Number(int64(pre.Refused[why]))+" · "+c.Message(pre.Refusals[why]))
@@ -170,10 +170,11 @@ func (s *section) showPreview(c *ui.Context, code int, req domain.BulkRequest, v
 	switch {
 	case p.CanCanary:
 		p.Sentence = c.T(
-			"One run goes first. If it does not fail, the others follow at the rate you give; three in a row that fail the same way again stop it.",
+			"One run goes first. If it does not fail, the others follow at your rate. Three runs in a row that fail the " +
+				"same way stop the operation.",
 		)
 	default:
-		p.Sentence = c.T("They are acted on one after the other, oldest first. You can stop it at any time.")
+		p.Sentence = c.T("Runs are processed one after the other, oldest first. You can stop at any time.")
 	}
 	p.First = kit.Link{Text: domain.ShortID(pre.First), Href: "/runs/" + pre.First}
 	if one := pre.Preview; one != nil {
@@ -184,7 +185,7 @@ func (s *section) showPreview(c *ui.Context, code int, req domain.BulkRequest, v
 			p.Consequence = strings.TrimSpace(p.Consequence + " " + e)
 			if pre.Eligible > 1 {
 				p.Consequence += " " + c.T(
-					"For all %s, if they are alike: %s",
+					"For all %s runs, if they are similar: %s",
 					c.Number(int64(pre.Eligible)),
 					part.Expectation(c, one.Expected, pre.Eligible),
 				)
@@ -208,10 +209,10 @@ func (s *section) start(c *ui.Context) error {
 		return err
 	}
 	if v.NeedsReason && req.Reason == "" {
-		return s.showPreview(c, http.StatusUnprocessableEntity, req, v, c.T("Say why: it is kept in the audit log."))
+		return s.showPreview(c, http.StatusUnprocessableEntity, req, v, c.T("Enter a reason. The audit log keeps it."))
 	}
 	if v.Action == domain.ActionLabel && len(req.Labels) == 0 {
-		return s.showPreview(c, http.StatusUnprocessableEntity, req, v, c.T("Say which labels: key=value, with blanks between."))
+		return s.showPreview(c, http.StatusUnprocessableEntity, req, v, c.T("Enter labels as key=value, separated by spaces."))
 	}
 	b, err := s.App.Bulk.Start(c, app.BulkStart{Meta: c.Meta(), BulkRequest: req})
 	switch domain.CodeOf(err) {

@@ -23,7 +23,7 @@ func TestChosenRunsAreActedOn(t *testing.T) {
 	}
 	form := p.Hidden()
 	form["run"] = []string{seed.Completed.ID, seed.Waiting.ID}
-	if p := b.Post("/bulk", form); p.Code != http.StatusUnprocessableEntity || !strings.Contains(p.Body, "Say why") {
+	if p := b.Post("/bulk", form); p.Code != http.StatusUnprocessableEntity || !strings.Contains(p.Body, "Enter a reason") {
 		t.Errorf("deleting many without a reason: %d", p.Code)
 	}
 	form.Set("reason", "a test")

@@ -359,7 +359,7 @@ func TestADraftByAModel(t *testing.T) {
 }
 
 // A question comes before what cannot be repeated, unless that is not wanted.
-func TestADraftAsksBeforeWhatCannotBeRepeated(t *testing.T) {
+func TestADraftRequiresApprovalOfNonIdempotentSteps(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	b := site.Browser(t).Login()

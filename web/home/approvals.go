@@ -15,10 +15,10 @@ import (
 // approvalsMost is how many open approvals are read for the groups of home.
 const approvalsMost = 200
 
-// approvalsBand is what waits for a decision: calls in doubt first, then approvals, alike ones as one
+// approvalsSection is what waits for a decision: calls in doubt first, then approvals, alike ones as one
 // request.
-func (s *section) approvalsBand(c *ui.Context) (templ.Component, error) {
-	var p ApprovalsBand
+func (s *section) approvalsSection(c *ui.Context) (templ.Component, error) {
+	var p ApprovalsSection
 	doubts, err := s.Reader.Runs(c, domain.RunFilter{
 		WaitReasons: []domain.WaitReason{domain.WaitInDoubt}, Page: domain.Page{Limit: homeRows},
 	})

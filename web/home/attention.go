@@ -16,7 +16,7 @@ import (
 const (
 	// homeGroups is how many failures the home page lists.
 	homeGroups = 15
-	// homeRows is how many runs or approvals a band lists.
+	// homeRows is how many runs or approvals a section lists.
 	homeRows = 10
 	// ackedDays is for how long home shows failures that were acknowledged.
 	ackedDays = 7
@@ -29,10 +29,10 @@ var waitsForPerson = slices.DeleteFunc(slices.Clone(domain.WaitReasons), func(w 
 	return !w.NeedsPerson() || w == domain.WaitApproval || w == domain.WaitInDoubt
 })
 
-// attentionBand is what is wrong: failures that are alike as one line each, what
+// attentionSection is what is wrong: failures that are alike as one line each, what
 // a crash interrupted, and runs that only a person can continue.
-func (s *section) attentionBand(c *ui.Context) (templ.Component, error) {
-	var p AttentionBand
+func (s *section) attentionSection(c *ui.Context) (templ.Component, error) {
+	var p AttentionSection
 	counts, err := s.Reader.RunCounts(c)
 	if err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ func (s *section) failedOver(c *ui.Context, g domain.FailureGroup) ([]part.Cell,
 }
 
 // acked adds the acknowledged failures that are not back.
-func (s *section) acked(c *ui.Context, p *AttentionBand, groups []domain.FailureGroup) error {
+func (s *section) acked(c *ui.Context, p *AttentionSection, groups []domain.FailureGroup) error {
 	acks, err := s.acknowledgments(c, groups)
 	if err != nil {
 		return err

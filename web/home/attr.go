@@ -2,8 +2,8 @@ package home
 
 import "github.com/a-h/templ"
 
-// following are the attributes by which a band of home keeps up to date.
-func following(b Band) templ.Attributes {
+// following are the attributes by which a section of home keeps up to date.
+func following(b HomeSection) templ.Attributes {
 	if b.Topic == "" {
 		return nil
 	}
@@ -17,7 +17,7 @@ func following(b Band) templ.Attributes {
 }
 
 // labelled names a section of home by its heading, unless it shows nothing now.
-func labelled(b Band) templ.Attributes {
+func labelled(b HomeSection) templ.Attributes {
 	if b.Empty() {
 		return nil
 	}
@@ -25,13 +25,13 @@ func labelled(b Band) templ.Attributes {
 }
 
 // Empty reports that a section shows nothing now. It stays on the page to follow its topic.
-func (b Band) Empty() bool {
+func (b HomeSection) Empty() bool {
 	content, ok := b.Content.(written)
 	return ok && len(content) == 0 && b.Failed == ""
 }
 
 // Card reports whether a section of home is a card of its own.
-func (b Band) Card() bool {
+func (b HomeSection) Card() bool {
 	return !b.Empty() && b.ID != "situation" && b.ID != "since" && b.ID != "figures"
 }
 

@@ -26,14 +26,14 @@ const (
 	marksApart = 14.0
 )
 
-// figuresBand is how the last 24 hours went in five figures, each with its trend.
-func (s *section) figuresBand(c *ui.Context) (templ.Component, error) {
+// figuresSection is how the last 24 hours went in five figures, each with its trend.
+func (s *section) figuresSection(c *ui.Context) (templ.Component, error) {
 	from := firstSlot(c.Site.Now())
 	outcomes, err := s.Reader.Outcomes(c, from.Add(-stripSlots*domain.OutcomeSlot))
 	if err != nil {
 		return nil, err
 	}
-	var p FiguresBand
+	var p FiguresSection
 	p.Figures = append(p.Figures, rateFigure(c, outcomes, from), runsFigure(c, outcomes, from))
 	runs, err := s.ended(c)
 	if err != nil {
@@ -213,8 +213,8 @@ func (f *Figure) trend(c *ui.Context, change float64, text string, moreIsBetter 
 
 func abs(f float64) float64 { return max(f, -f) }
 
-// chartBand is how runs ended by half hours, with what changed meanwhile.
-func (s *section) chartBand(c *ui.Context) (templ.Component, error) {
+// chartSection is how runs ended by half hours, with what changed meanwhile.
+func (s *section) chartSection(c *ui.Context) (templ.Component, error) {
 	day := outcome.Day(c.Site.Now())
 	outcomes, err := s.Reader.Outcomes(c, day.From)
 	if err != nil || len(outcomes) == 0 {

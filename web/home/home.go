@@ -29,7 +29,7 @@ func (s *section) home(c *ui.Context) error {
 	}
 	p.Once = []kit.Once{{ID: approval.AnswersForm, Action: "/", Idem: kit.NewID()}}
 	if p.Empty = counts.Total == 0; !p.Empty {
-		s.bands(c, &p)
+		s.readSections(c, &p)
 	}
 	return c.Render(http.StatusOK, Home(p))
 }

@@ -123,7 +123,7 @@ func Home(p HomePage) templ.Component {
 				}
 			} else {
 				for _, b := range p.Top {
-					templ_7745c5c3_Err = HomeBand(b).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = SectionView(b).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -133,7 +133,7 @@ func Home(p HomePage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				for _, b := range p.Main {
-					templ_7745c5c3_Err = HomeBand(b).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = SectionView(b).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -143,7 +143,7 @@ func Home(p HomePage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				for _, b := range p.Side {
-					templ_7745c5c3_Err = HomeBand(b).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = SectionView(b).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -169,9 +169,9 @@ func Home(p HomePage) templ.Component {
 	})
 }
 
-// HomeBand is one section of the page. It follows its own topic; what it shows is compared with what
+// SectionView is one section of the page. It follows its own topic; what it shows is compared with what
 // the server would show by its version.
-func HomeBand(b Band) templ.Component {
+func SectionView(b HomeSection) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -414,7 +414,7 @@ func head(id, heading, sum string) templ.Component {
 }
 
 // Situation is the heading of the page.
-func Situation(p SituationBand) templ.Component {
+func Situation(p SituationSection) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -489,7 +489,7 @@ func Situation(p SituationBand) templ.Component {
 }
 
 // Figures are the figures of the last day.
-func Figures(p FiguresBand) templ.Component {
+func Figures(p FiguresSection) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -763,7 +763,7 @@ func ChartOfDay(chart kit.Chart) templ.Component {
 }
 
 // Attention is what is wrong.
-func Attention(p AttentionBand) templ.Component {
+func Attention(p AttentionSection) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1238,7 +1238,7 @@ func acknowledged(a AckRow) templ.Component {
 }
 
 // ApprovalsOpen is what waits for a decision.
-func ApprovalsOpen(p ApprovalsBand) templ.Component {
+func ApprovalsOpen(p ApprovalsSection) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1341,7 +1341,7 @@ func ApprovalsOpen(p ApprovalsBand) templ.Component {
 }
 
 // Now is what runs.
-func Now(p NowBand) templ.Component {
+func Now(p NowSection) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1550,7 +1550,7 @@ func Now(p NowBand) templ.Component {
 }
 
 // Day is the last 24 hours, plan by plan.
-func Day(p DayBand) templ.Component {
+func Day(p DaySection) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -2255,7 +2255,7 @@ func SystemNow(p SystemLine) templ.Component {
 }
 
 // Since is what happened since the reader's last visit.
-func Since(p SinceBand) templ.Component {
+func Since(p SinceSection) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

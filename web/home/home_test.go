@@ -117,9 +117,9 @@ func TestHomeShowsActivitySinceTheLastVisit(t *testing.T) {
 	}
 }
 
-// What is read for a band that cannot be read is not shown; the others are, and
-// the band shows that, with a way to try again. It catches up automatically.
-func TestABandThatFailsLeavesTheOthers(t *testing.T) {
+// What is read for a section that cannot be read is not shown; the others are, and
+// the section shows that, with a way to try again. It catches up automatically.
+func TestAFailedSectionLeavesTheOthers(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	site.Seed(t)
@@ -146,7 +146,7 @@ func TestABandThatFailsLeavesTheOthers(t *testing.T) {
 	}
 	if p := ask("system", ""); p.Code != http.StatusOK || !strings.Contains(p.Body, "This part could not be read.") ||
 		strings.Contains(p.Body, "<html") {
-		t.Errorf("the band alone: %d %s", p.Code, p.Body)
+		t.Errorf("the section alone: %d %s", p.Code, p.Body)
 	}
 	site.System.Fail(nil)
 	p := ask("system", "")
@@ -154,13 +154,13 @@ func TestABandThatFailsLeavesTheOthers(t *testing.T) {
 	// Unchanged content is not sent again.
 	at := regexp.MustCompile(`hx-get="/\?v=([a-z0-9]+)"`).FindStringSubmatch(p.Body)
 	if at == nil {
-		t.Fatalf("the band has no version: %s", p.Body)
+		t.Fatalf("the section has no version: %s", p.Body)
 	}
 	if again := ask("system", at[1]); again.Code != http.StatusNoContent {
 		t.Errorf("what is unchanged is sent: %d", again.Code)
 	}
 	if p := ask("attention", "old"); p.Code != http.StatusOK || !strings.HasPrefix(p.Body, `<section id="attention"`) {
-		t.Errorf("a band by itself: %d %.80s", p.Code, p.Body)
+		t.Errorf("a section alone: %d %.80s", p.Code, p.Body)
 	}
 }
 

@@ -9,25 +9,25 @@ import (
 	"github.com/kairosd/kairosd/web/part/steps"
 )
 
-// HomePage is what is wrong, what needs a decision, and what runs, in bands.
+// HomePage is what is wrong, what needs a decision, and what runs, in sections.
 type HomePage struct {
 	kit.Shell
 	Empty bool // nothing has run yet
 	// Confirmation is the decision that led here.
 	Confirmation *approval.Confirmation
 	Steps        *steps.Card // nil: all first steps are done, or dismissed
-	// Top are the bands above the columns, Main and Side those in them.
-	Top, Main, Side []Band
+	// Top are the sections above the columns, Main and Side those in them.
+	Top, Main, Side []HomeSection
 }
 
-// SituationBand states how things stand. If all is well, Last is when a run failed last.
-type SituationBand struct {
+// SituationSection states how things stand. If all is well, Last is when a run failed last.
+type SituationSection struct {
 	Sentence, Last string
 	Well           bool
 }
 
-// FiguresBand is how the last day went in figures.
-type FiguresBand struct{ Figures []Figure }
+// FiguresSection is how the last day went in figures.
+type FiguresSection struct{ Figures []Figure }
 
 // Figure is one of them: Of is what it was taken from, Change how it changed, Share how full it is.
 type Figure struct {
@@ -38,8 +38,8 @@ type Figure struct {
 	Spark, Share         string
 }
 
-// Band is one part of home, refreshed separately.
-type Band struct {
+// HomeSection is one part of home, refreshed separately.
+type HomeSection struct {
 	ID, Heading  string
 	Topic, Every string // what it follows, and at most how often, in ms; empty: nothing
 	Version      string // of its content
@@ -47,8 +47,8 @@ type Band struct {
 	Failed       string // why there is nothing to show
 }
 
-// AttentionBand is what is wrong.
-type AttentionBand struct {
+// AttentionSection is what is wrong.
+type AttentionSection struct {
 	Sum, AckAll  string
 	Groups       []Group
 	Restart      *RestartLine
@@ -68,22 +68,22 @@ type RestartLine struct {
 	Text, Href string
 }
 
-// ApprovalsBand is what waits for a decision.
-type ApprovalsBand struct {
+// ApprovalsSection is what waits for a decision.
+type ApprovalsSection struct {
 	Sum, Oldest string
 	Requests    []approval.Request
 }
 
-// NowBand is what runs.
-type NowBand struct {
+// NowSection is what runs.
+type NowSection struct {
 	Sum   []kit.Link
 	Slots string
 	Rows  []part.Row
 	More  bool
 }
 
-// DayBand is the last 24 hours, per plan.
-type DayBand struct {
+// DaySection is the last 24 hours, per plan.
+type DaySection struct {
 	Sum        string
 	Strips     []StripRow
 	StripFrom  kit.Time
@@ -96,8 +96,8 @@ type SystemLine struct{ Facts []SystemFact }
 // SystemFact is a part of it; State is "", need or fail.
 type SystemFact struct{ State, Text, Href string }
 
-// SinceBand is what happened since the reader's last visit.
-type SinceBand struct {
+// SinceSection is what happened since the reader's last visit.
+type SinceSection struct {
 	Left     kit.Time
 	Since    []kit.Link
 	Acts     []kit.EventRow

@@ -15,8 +15,8 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// nowBand is what runs: how much, and what has run longest.
-func (s *section) nowBand(c *ui.Context) (templ.Component, error) {
+// nowSection is what runs: how much, and what has run longest.
+func (s *section) nowSection(c *ui.Context) (templ.Component, error) {
 	counts, err := s.Reader.RunCounts(c)
 	if err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func (s *section) nowBand(c *ui.Context) (templ.Component, error) {
 		return nil, err
 	}
 	slices.Reverse(running.Items) // longest first
-	p := NowBand{Rows: s.rows.Of(c, running.Items), More: running.Prev != ""}
+	p := NowSection{Rows: s.rows.Of(c, running.Items), More: running.Prev != ""}
 	fact := func(text, query string) {
 		p.Sum = append(p.Sum, kit.Link{Text: text, Href: link.List("/runs", query)})
 	}
@@ -43,17 +43,17 @@ func (s *section) nowBand(c *ui.Context) (templ.Component, error) {
 	return Now(p), nil
 }
 
-// dayBand is how the last 24 hours went, plan by plan.
-func (s *section) dayBand(c *ui.Context) (templ.Component, error) {
-	var p DayBand
+// daySection is how the last 24 hours went, plan by plan.
+func (s *section) daySection(c *ui.Context) (templ.Component, error) {
+	var p DaySection
 	if err := s.strips(c, &p); err != nil || len(p.Strips) == 0 {
 		return nil, err
 	}
 	return Day(p), nil
 }
 
-// systemBand is the state of the server.
-func (s *section) systemBand(c *ui.Context) (templ.Component, error) {
+// systemSection is the state of the server.
+func (s *section) systemSection(c *ui.Context) (templ.Component, error) {
 	v, err := s.System.HealthMetrics(c)
 	if err != nil {
 		return nil, err

@@ -41,7 +41,7 @@ func (d *planDay) add(slot int, o domain.Outcome) {
 }
 
 // strips are the last 24 hours: a row per plan, a cell per half hour; plans with failures come first.
-func (s *section) strips(c *ui.Context, p *DayBand) error {
+func (s *section) strips(c *ui.Context, p *DaySection) error {
 	from := firstSlot(c.Site.Now())
 	list, err := s.Reader.Outcomes(c, from)
 	if err != nil {

@@ -82,13 +82,13 @@ func (s *section) visit(c *ui.Context, now time.Time) (left time.Time, err error
 	return left, err
 }
 
-// sinceBand lists what happened since the reader's last visit.
-func (s *section) sinceBand(c *ui.Context) (templ.Component, error) {
+// sinceSection lists what happened since the reader's last visit.
+func (s *section) sinceSection(c *ui.Context) (templ.Component, error) {
 	left, err := s.visit(c, c.Site.Now())
 	if err != nil || left.IsZero() {
 		return nil, err
 	}
-	p := SinceBand{Left: c.Time(left)}
+	p := SinceSection{Left: c.Time(left)}
 	stamp := left.UTC().Format(time.RFC3339)
 	for _, st := range []struct {
 		status domain.RunStatus

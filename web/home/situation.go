@@ -45,8 +45,8 @@ func (f facts) state(c *ui.Context) string {
 	return c.T("All well")
 }
 
-// situationBand states the situation, and when a run failed last if nothing is wrong.
-func (s *section) situationBand(c *ui.Context) (templ.Component, error) {
+// situationSection states the situation, and when a run failed last if nothing is wrong.
+func (s *section) situationSection(c *ui.Context) (templ.Component, error) {
 	counts, err := s.Reader.RunCounts(c)
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (s *section) situationBand(c *ui.Context) (templ.Component, error) {
 	for _, run := range waiting.Items {
 		f.Began = append(f.Began, run.CreatedAt)
 	}
-	p := SituationBand{Sentence: f.state(c)}
+	p := SituationSection{Sentence: f.state(c)}
 	if p.Well = len(f.Began) == 0 && f.Requests == 0; p.Well {
 		if p.Last, err = s.lastFailure(c); err != nil {
 			return nil, err

@@ -46,7 +46,7 @@ func TestASessionIsForgottenByForm(t *testing.T) {
 	webtest.Safe(t, "memory", page.Body)
 	forget := "/memory/forget?" + url.Values{"session": {session}}.Encode()
 	form := b.Get(forget).Hidden()
-	if p := b.Post(forget, form); p.Code != http.StatusUnprocessableEntity || !strings.Contains(p.Body, "Say why") {
+	if p := b.Post(forget, form); p.Code != http.StatusUnprocessableEntity || !strings.Contains(p.Body, "Enter a reason") {
 		t.Errorf("without a reason: %d", p.Code)
 	}
 	if _, err := site.Auth.CreateUser(t.Context(), site.Admin, "otto", webtest.Password, domain.RoleOperator); err != nil {

@@ -306,7 +306,7 @@ func TestPlansAreEditedByForm(t *testing.T) {
 	if strings.Contains(b.Get("/runs").Body, run.ID) || !strings.Contains(b.Get("/runs?q=trigger:dry").Body, run.ID) {
 		t.Error("a dry run is in the list of runs, or cannot be found")
 	}
-	webtest.Has(t, b.Get(p.Location), "the dry run", "such outputs are made up")
+	webtest.Has(t, b.Get(p.Location), "the dry run", "their outputs are samples")
 	if p := b.Get("/plans"); strings.Contains(p.Body, "draft-ledger") {
 		t.Error("the tried plan is listed")
 	}

@@ -101,8 +101,8 @@ func TestPreviewsSayWhatIsExpected(t *testing.T) {
 	site := webtest.New(t)
 	seed := site.Seed(t)
 	b := site.Browser(t).Login()
-	webtest.HasTexts(t, b.Get("/runs/"+seed.Completed.ID+"/rerun"), http.StatusOK, " of work.")
-	webtest.HasTexts(t, b.Get("/bulk/new?do=rerun&run="+seed.Completed.ID), http.StatusOK, " of work.")
+	webtest.HasTexts(t, b.Get("/runs/"+seed.Completed.ID+"/rerun"), http.StatusOK, "Estimated time: ")
+	webtest.HasTexts(t, b.Get("/bulk/new?do=rerun&run="+seed.Completed.ID), http.StatusOK, "Estimated time: ")
 	site.Plan(t, `{id: fresh, nodes: {a: {type: approval, input: {message: "go?"}}, b: {type: set, needs: [a], input: 1}}}`)
 	r := site.Run(t, "fresh", "null")
 	if p := b.Get("/runs/" + r.ID + "/rerun"); strings.Contains(p.Body, "of work") {

@@ -45,7 +45,8 @@ func TestAReplannedRunIsMarked(t *testing.T) {
 	s := tell(
 		t,
 		"01jr8k2mf0s0000000007qxr",
-		"id: draw\nnodes:\n  have: {type: set, input: 1}\n  draw: {type: log, input: x, on_error: replan}\nedges: [{from: have, to: draw}]\n",
+		"id: draw\nnodes:\n  have: {type: set, input: 1}\n  draw: {type: log, input: x, on_error: replan}\n"+
+			"edges: [{from: have, to: draw}]\n",
 	)
 	s.done("have", "draw", 0, time.Second, "1")
 	s.try(

@@ -97,7 +97,7 @@ func (b inspectorPart) errorBlocks(a *attempt) []kit.Block {
 		for i, c := range f.Causes {
 			lines[i] = strconv.Itoa(i+1) + " " + c
 		}
-		c := value.Text(kit.Block{ID: "causes", Title: b.T("Causes, from the outside in")}, strings.Join(lines, "\n"))
+		c := value.Text(kit.Block{ID: "causes", Title: b.T("Causes, outermost first")}, strings.Join(lines, "\n"))
 		c.Folded = true
 		out = append(out, c)
 	}

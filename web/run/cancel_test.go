@@ -12,7 +12,7 @@ import (
 
 // Before a run is cancelled the page reports what that does to what is at work: a
 // payment in progress may happen all the same.
-func TestACancelSaysWhatIsAtWork(t *testing.T) {
+func TestACancelListsActiveSteps(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	asked, answer := make(chan struct{}, 2), make(chan struct{})
@@ -38,7 +38,8 @@ func TestACancelSaysWhatIsAtWork(t *testing.T) {
 	<-asked
 	<-asked
 	text := webtest.Words(site.Browser(t).Login().Get("/runs/" + run.ID + "/cancel").Body)
-	for _, want := range []string{"pay — it is at work and may have its effect all the same; a resume first asks whether it had", "look — it is active and its context ends", "end — cancelled with the run"} {
+	for _, want := range []string{"pay — it is at work and may have its effect all the same; a " +
+		"resume first asks whether it had", "look — it is active and its context ends", "end — cancelled with the run"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the preview does not say %q\n%s", want, text)
 		}

@@ -49,7 +49,7 @@ func (b *headPart) untilStart(w *Why) error {
 			condition(
 				n < c.Limit,
 				b.T(
-					"Room among the runs with the key %s: %s of %s are active",
+					"A free slot for the key %s: %s of %s are active",
 					kit.Visible(c.Key),
 					b.Number(int64(n)),
 					b.Number(int64(c.Limit)),
@@ -76,7 +76,7 @@ func (b *headPart) untilStart(w *Why) error {
 var wanted = map[domain.WaitReason]string{
 	domain.WaitQuarantined: locale.Mark("A person releases the run"), domain.WaitHeld: locale.Mark("A person releases the run"),
 	domain.WaitPaused: locale.Mark("The run is resumed"), domain.WaitInDoubt: locale.Mark("The outcome of %s is confirmed"),
-	domain.WaitApproval: locale.Mark("An answer to %s"), domain.WaitReplan: locale.Mark("A new plan for what is left after %s"),
+	domain.WaitApproval: locale.Mark("A decision about %s"), domain.WaitReplan: locale.Mark("A new plan for the steps after %s"),
 	domain.WaitChild: locale.Mark(
 		"The run of %s ends",
 	), domain.WaitRetry: locale.Mark("The next attempt of %s"), domain.WaitTimer: locale.Mark("The time of %s"),

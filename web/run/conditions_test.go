@@ -14,7 +14,7 @@ import (
 
 // The head of a run that waits reports what to do first, and what has to be so before it
 // continues, with what there is to see of it.
-func TestAWaitingRunSaysWhatItWaitsFor(t *testing.T) {
+func TestAWaitingRunShowsItsConditions(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	seed := site.Seed(t)
@@ -35,7 +35,7 @@ func TestAWaitingRunSaysWhatItWaitsFor(t *testing.T) {
 	webtest.HasTexts(t, b.Post(path, form), http.StatusSeeOther)
 	text := webtest.Words(b.Get("/runs/" + seed.Waiting.ID).Body)
 	for _, want := range []string{"not met", "The run is resumed", "paused by marta at", "the ERP is being mended",
-		"An answer to "} {
+		"A decision about "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("a paused run does not say %q\n%s", want, text)
 		}
@@ -55,7 +55,7 @@ func TestAWaitingRunSaysWhatItWaitsFor(t *testing.T) {
 	}
 	text = webtest.Words(b.Get("/runs/" + later.ID).Body)
 	for _, want := range []string{"It starts at", "not met Its time: ",
-		"met Room among the runs with the key one: 0 of 1 are active", "met A free slot: 3 of 64 are taken", "12 runs are queued"} {
+		"met A free slot for the key one: 0 of 1 are active", "met A free slot: 3 of 64 are taken", "12 runs are queued"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("a scheduled run does not say %q\n%s", want, text)
 		}
@@ -121,7 +121,7 @@ func inspected(body string) string {
 }
 
 // A retry reports which attempt it is, how long it would wait, and what of many.
-func TestRetryNowSaysWhichAttempt(t *testing.T) {
+func TestRetryNowShowsTheAttempt(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	busy := httptest.NewServer(

@@ -43,7 +43,7 @@ func (b conversationPart) build(said []domain.AgentMessage) Conversation {
 			notes = append(notes, b.T("priority %s", m.Metadata.Priority))
 		}
 		if m.Metadata.RetryCount > 0 {
-			notes = append(notes, b.N(m.Metadata.RetryCount, "%s attempt before", "%s attempts before"))
+			notes = append(notes, b.N(m.Metadata.RetryCount, "%s earlier attempt", "%s earlier attempts"))
 		}
 		switch {
 		case m.Metadata.Acknowledged:

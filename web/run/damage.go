@@ -45,7 +45,7 @@ func (b *headPart) damaged() *Why {
 		w.Then = b.T(
 			"It cannot be resumed or forked: restore a backup, or start a new run with the same input.",
 		) + " " + b.T(
-			"What else is shown is as it was written; this run stays as it is, as evidence.",
+			"The other data is shown as it was written. This run does not change and remains as evidence.",
 		)
 		w.Links = append(w.Links, kit.Link{Text: b.T("Start a new run like it"), Href: "/runs/new?like=" + run.ID})
 		return w
@@ -58,13 +58,14 @@ func (b *headPart) damaged() *Why {
 	}
 	w.Headline = part.DamageHeadline(b.Context, d)
 	w.Then = b.T(
-		"The page shows the journal until row %d. The run cannot be resumed: nothing replaces a damaged row, and this run stays as it is, as evidence.",
+		"The page shows the journal up to row %d. The run cannot be resumed, because nothing replaces a damaged row. "+
+			"It remains as evidence.",
 		d.Good,
 	) + " "
 	if d.Checkpoint.Seq > 0 {
 		w.Then += b.T("A fork from checkpoint %d continues from there as a new run; its preview shows what runs again.", d.Checkpoint.Seq)
 	} else {
-		w.Then += b.T("No checkpoint is left: a fork from its input repeats everything as a new run; its preview shows what.")
+		w.Then += b.T("No checkpoint is left. A fork from the input repeats every step as a new run. Its preview lists the steps.")
 	}
 	w.Then += " " + b.T("kairosd doctor lists every damaged row.")
 	if b.Who.Role.Includes(domain.RoleOperator) {

@@ -69,7 +69,7 @@ func TestADamagedRunFromHomeToItsFork(t *testing.T) {
 		fmt.Sprintf("Row %d of the journal fails its checksum; checkpoint %d (after fetch) is the last good one", d.Damage.Row, at),
 		"kairosd doctor lists every damaged row.",
 		fmt.Sprintf("%s/fork?at=%d", page, at),
-		"stays as it is, as evidence",
+		"remains as evidence",
 	)
 	if p := b.Get(page); strings.Contains(p.Body, "receipt 4712") || strings.Contains(p.Body, ">Approve<") {
 		t.Error("the page shows damaged data, or takes an answer")
@@ -98,8 +98,8 @@ func TestADamagedRunFromHomeToItsFork(t *testing.T) {
 		t,
 		b.Get(fmt.Sprintf("%s/fork?at=%d", page, at)),
 		http.StatusOK,
-		"pay may have touched the world outside already: its record is damaged",
-		"book would touch the world outside a second time",
+		"pay may already have had side effects: its record is damaged",
+		"book would repeat its side effects",
 		fmt.Sprintf(`value="%d" selected`, at),
 		"fails its checksum",
 		"takes its recorded result",

@@ -34,7 +34,7 @@ const (
 
 // eventKinds are the kinds in the order of their links, with their words.
 var eventKinds = []struct{ kind, word string }{
-	{string(domain.EntryIntent), locale.Mark("begun")},
+	{string(domain.EntryIntent), locale.Mark("started")},
 	{string(domain.EntryResult), locale.Mark("ended")},
 	{string(domain.EntryWait), locale.Mark("waits")},
 	{string(domain.EntryResolve), locale.Mark("answers")},
@@ -42,7 +42,7 @@ var eventKinds = []struct{ kind, word string }{
 	{string(domain.EntryReset), locale.Mark("resumed")},
 	{string(domain.EntryReplan), locale.Mark("replanned")},
 	{string(domain.EntryAction), locale.Mark("about the run")},
-	{eventAction, locale.Mark("acts")},
+	{eventAction, locale.Mark("actions")},
 	{eventStatus, locale.Mark("states")},
 }
 
@@ -51,13 +51,13 @@ var eventKinds = []struct{ kind, word string }{
 var eventWords = map[string]string{
 	"pause": locale.Mark(
 		"paused",
-	), "unpause": locale.Mark("continued"), "cancel": locale.Mark("cancel asked for"), "retry-now": locale.Mark("retried at once"),
+	), "unpause": locale.Mark("continued"), "cancel": locale.Mark("cancellation requested"), "retry-now": locale.Mark("retried at once"),
 	"release": locale.Mark(
 		"released",
 	), "start-now": locale.Mark("started at once"), "limits": locale.Mark("limits changed"),
 	"budget": locale.Mark("limit reached"), "budget-retry": locale.Mark("limits checked again"), "crash": locale.Mark("kairosd crashed"),
 	"quarantine": locale.Mark(
-		"parked",
+		"waiting for budget",
 	), "stop": locale.Mark("kairosd was stopped"), "plans": locale.Mark("plans fixed"), "memory": locale.Mark("memory read"),
 	"resume-options": locale.Mark(
 		"options of a resume",
@@ -65,18 +65,18 @@ var eventWords = map[string]string{
 	"rerun": locale.Mark(
 		"rerun",
 	), "delete": locale.Mark("deleted"), "acknowledge": locale.Mark("acknowledged"),
-	"unacknowledge": locale.Mark("acknowledgement taken back"),
+	"unacknowledge": locale.Mark("acknowledgment withdrawn"),
 	"note":          locale.Mark("note"), "label": locale.Mark("labelled"), "export": locale.Mark("exported"),
 	"happened": locale.Mark(
 		"it happened",
 	), "given": locale.Mark("result given"), "retry": locale.Mark("run again"), "skip": locale.Mark("skipped"),
-	"fail": locale.Mark("failed by hand"),
+	"fail": locale.Mark("marked as failed by a user"),
 	"late": locale.Mark(
 		"late result",
-	), "child": locale.Mark("child run ended"), "due": locale.Mark("time is up"), "asked_back": locale.Mark("asked back"),
+	), "child": locale.Mark("child run ended"), "due": locale.Mark("time is up"), "asked_back": locale.Mark("changes requested"),
 	"approved": locale.Mark("approved"), "rejected": locale.Mark("rejected"), "approval.assign": locale.Mark("assigned to a person"),
 	string(domain.EntryIntent): locale.Mark(
-		"begun",
+		"started",
 	), string(domain.EntryWait): locale.Mark("waits"), string(domain.EntryResolve): locale.Mark("answered"),
 	string(domain.EntryReset): locale.Mark("resumed"), string(domain.EntryReplan): locale.Mark("replanned"),
 }
@@ -267,7 +267,7 @@ func (b *eventsPart) event(e *domain.Entry) kit.EventRow {
 		Text:  kit.Visible(e.Reason),
 	}
 	if e.Visit > 1 {
-		row.Where += " " + b.T("visit %d", e.Visit)
+		row.Where += " " + b.T("iteration %d", e.Visit)
 	}
 	if e.Item >= 0 && e.Node != "" {
 		row.Where += fmt.Sprintf(" [%d]", e.Item)

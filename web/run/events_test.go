@@ -41,7 +41,7 @@ func TestTheTabCountsTheEvents(t *testing.T) {
 	webtest.HasTexts(t, b.Post(path, form), http.StatusSeeOther)
 	page := b.Get("/runs/" + seed.Failed.ID + "?view=events").Body
 	tab := regexp.MustCompile(`(?s)view=events"[^>]*>\s*\S+\s*<span class="c">(\d+)</span>`)
-	rows := strings.Count(page[strings.Index(page, "What happened to this run"):], `<td class="num">`)
+	rows := strings.Count(page[strings.Index(page, "Events of this run"):], `<td class="num">`)
 	for _, body := range []string{page, b.Get("/runs/" + seed.Failed.ID).Body, b.Get("/runs/" + seed.Failed.ID + "?view=log").Body} {
 		m := tab.FindStringSubmatch(body)
 		if m == nil || m[1] != strconv.Itoa(rows) || rows == 0 {

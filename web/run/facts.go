@@ -17,7 +17,7 @@ import (
 var triggerWords = map[string]string{
 	"ui": locale.Mark(
 		"this dashboard",
-	), "api": locale.Mark("the API"), "cli": locale.Mark("the command line"), "ask": locale.Mark("an intent"),
+	), "api": locale.Mark("the API"), "cli": locale.Mark("the command line"), "ask": locale.Mark("a request"),
 	"child": locale.Mark(
 		"a run above it",
 	), "rerun": locale.Mark("a rerun"), "fork": locale.Mark("a fork"), domain.OriginDry: locale.Mark("a dry run"),
@@ -66,7 +66,7 @@ func (b *headPart) facts() (out []kit.Fact) {
 		add(b.T("Session"), kit.Visible(run.Session), href)
 	}
 	if run.Dry() {
-		add(b.T("Dry run"), b.T("what might change something, or asks a model, was left undone; such outputs are made up"), "")
+		add(b.T("Dry run"), b.T("steps with side effects and model calls did not run; their outputs are samples"), "")
 	}
 	if run.ForkedFrom != "" {
 		add(b.T("Forked from"), domain.ShortID(run.ForkedFrom), "/runs/"+run.ForkedFrom)

@@ -31,7 +31,7 @@ edges: [{from: a, to: b}, {from: b, to: c}]
 	page := b.Get(path + "?at=2")
 	webtest.HasTexts(t, page, http.StatusOK, `name="edit.a"`, `name="edit.b"`, `hx-target="#check"`, "Kept, not repeated (2)")
 	for _, name := range []string{"a", "b"} { // the original stands beside each, before anything is typed
-		webtest.HasTexts(t, page, http.StatusOK, `Output of `+name+` <span class="hint">What it was</span> <textarea readonly`)
+		webtest.HasTexts(t, page, http.StatusOK, `Output of `+name+` <span class="hint">Original value</span> <textarea readonly`)
 	}
 	form := page.Hidden()
 	form.Set("at", "2")
@@ -50,7 +50,7 @@ edges: [{from: a, to: b}, {from: b, to: c}]
 		t,
 		b.Post(path, with("check", edit)),
 		http.StatusOK,
-		"What the edits change",
+		"Effect of the edits",
 		"output.a",
 		`<span class="del">− .total  5`,
 		`<span class="ins">+ .total  7`,
@@ -72,7 +72,7 @@ edges: [{from: a, to: b}, {from: b, to: c}]
 		"1 value is not JSON",
 		`&#34;total&#34;: </textarea>`,
 		`aria-invalid="true"`,
-		"What it was",
+		"Original value",
 	)
 	forked := b.Post(path, with("act", edit))
 	if forked.Code != http.StatusSeeOther {
@@ -88,7 +88,7 @@ edges: [{from: a, to: b}, {from: b, to: c}]
 		path,
 		with("check", map[string]string{"edit.a": strings.ReplaceAll(form.Get("was.a"), "\n", "\r\n"), "input": `{ "x": 1 }`}),
 	)
-	if strings.Contains(same.Body, "What the edits change") {
+	if strings.Contains(same.Body, "Effect of the edits") {
 		t.Error("an unchanged form is said to change something")
 	}
 	// An input that the plan does not take is said beside the form.

@@ -274,7 +274,7 @@ func (b graphPart) amount(key string, v float64) string {
 	case "cost":
 		return value.Cost(b.Context, v)
 	}
-	return b.N(int(v), "%s try", "%s tries")
+	return b.N(int(v), "%s attempt", "%s attempts")
 }
 
 // asRan draws the run as it went: a box per visit, loops unrolled, the items of a

@@ -36,10 +36,10 @@ func TestTheGraphShowsWhatRan(t *testing.T) {
 	failed, loop := "/runs/"+o.runs[0].run.ID, "/runs/"+o.runs[1].run.ID
 	for path, wants := range map[string][]string{
 		failed + "?view=graph": {`href="#n-decision"`, `href="#n-agent"`, `href="#n-approval"`, `sel lit"`, `class="e t"`,
-			`class="e n"`, "extract_totals 1m 52s, failed, 3 tries",
+			`class="e n"`, "extract_totals 1m 52s, failed, 3 attempts",
 			`"request_scan not taken"`, "post_ledger not started, not started, side effects", `class="pip bad"`, "last==yes", "/graph.svg"},
 		failed + "?view=graph&paint=took":              {"Shades:", "heat-5", "node fail heat-5 sel lit"},
-		failed + "?view=graph&paint=attempts&zoom=150": {"3 tries", `aria-current="true">150%`},
+		failed + "?view=graph&paint=attempts&zoom=150": {"3 attempts", `aria-current="true">150%`},
 		failed + "?view=graph&zoom=fit":                {` fit" tabindex`},
 		failed + "?view=graph&node=post_ledger":        {"dag foc", `class="e lit"`},
 		loop + "?view=graph":                           {"×3", "draft 8.0 s ×3"},
@@ -168,7 +168,7 @@ func TestTheGraphAsAFileShowsTheSame(t *testing.T) {
 		}
 	}
 	failed, loop := o.look(t, "/runs/"+o.runs[0].run.ID+"/graph.svg"), o.look(t, "/runs/"+o.runs[1].run.ID+"/graph.svg")
-	for _, want := range []string{"<title>extract_totals: 1m 52s, failed, 3 tries</title>",
+	for _, want := range []string{"<title>extract_totals: 1m 52s, failed, 3 attempts</title>",
 		"<title>post_ledger: not started, side effects</title>", ` not"`, `class="t bad"`} {
 		if !strings.Contains(failed, want) {
 			t.Errorf("the file of the run that failed does not say %q", want)

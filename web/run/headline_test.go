@@ -46,7 +46,7 @@ func TestHeadlinesAreInTheReadersLanguageAndZone(t *testing.T) {
 }
 
 // A run that is retried shows its attempt in the list.
-func TestARetrySaysWhichAttempt(t *testing.T) {
+func TestARetryShowsTheAttempt(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	busy := httptest.NewServer(

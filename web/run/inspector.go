@@ -174,30 +174,25 @@ func (b inspectorPart) doubtOf(st *step, a *attempt) string {
 	if what == "" {
 		what = st.node
 	}
-	began, noticed := b.Time(a.started), b.Time(a.entry.At)
 	f := a.entry.Failure
 	how := b.T(
-		"kairosd stopped during attempt %d of %s (%s). The attempt had begun at %s; the interruption was noticed at %s.",
+		"kairosd stopped during attempt %d of %s (%s).",
 		a.number,
 		st.node,
 		what,
-		began.Title,
-		noticed.Title,
 	)
 	if f != nil && f.Code != "interrupted" {
 		how = b.T(
-			"Attempt %d of %s (%s) was sent at %s, and its answer was lost at %s: %s",
+			"Attempt %d of %s (%s) got no response: %s",
 			a.number,
 			st.node,
 			what,
-			began.Title,
-			noticed.Title,
 			kit.Visible(kit.Cut(f.Message, 300)),
 		)
 		how = strings.TrimSuffix(how, ".") + "."
 	}
 	return how + " " + b.T(
-		"The call may or may not have reached the other side, and it is not idempotent: running it again may do it twice.",
+		"The call may or may not have reached the server. It is not idempotent: running it again may repeat its effect.",
 	)
 }
 
@@ -288,7 +283,7 @@ func (b inspectorPart) inspectorFacts(i *Inspector, st *step, a *attempt) {
 		}
 		if st.status != nodeLost {
 			main(b.T("Duration"), kit.Took(until.Sub(from)))
-			main(b.T("In all"), kit.Took(st.took(b.Site.Now())))
+			main(b.T("Total"), kit.Took(st.took(b.Site.Now())))
 		}
 	}
 	if flow, err := b.flow(); err == nil { // a hint: the page does not fail for it
@@ -361,7 +356,7 @@ func (b inspectorPart) nodeInspector(node string) Inspector {
 	case why != "":
 		i.Resume = why
 	case state == passed:
-		i.Resume = b.T("The run went past it.")
+		i.Resume = b.T("The run continued without it.")
 	case pre != nil && slices.ContainsFunc(pre.New, func(s domain.PreviewStep) bool { return s.Node == node }):
 		i.Resume = b.T("It has not started. Resuming may run it for the first time.")
 	default:

@@ -89,7 +89,7 @@ func (r lineage) page() error {
 		return n
 	}
 	if len(order) == 1 {
-		p.More = r.T("No other run came of this one, and it came of none.")
+		p.More = r.T("This run has no parent, children, forks, or reruns.")
 	}
 	for _, id := range roots {
 		p.Roots = append(p.Roots, grow(id, 0))

@@ -33,7 +33,7 @@ func (r *request) noRun(id string, missing error) error {
 	if e.Code == domain.CodeNotFound {
 		p.Message = r.T("There is no run %s.", kit.Visible(kit.Cut(id, 64)))
 	}
-	p.SimilarTitle = r.T("Runs with an id like it")
+	p.SimilarTitle = r.T("Runs with a matching ID")
 	id = similarFailures.Replace(strings.ToLower(strings.TrimSpace(id)))
 	if domain.ValidID(id) {
 		last, err := r.App.Audit.List(r.Context, r.Who.Actor(), domain.AuditFilter{Run: id, Page: domain.Page{Limit: 1}})

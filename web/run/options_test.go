@@ -180,7 +180,7 @@ nodes:
 
 // A fork asks of each step that touches the world outside whether that shall
 // happen a second time, and predicts decisions.
-func TestForkAsksWhatHappensTwice(t *testing.T) {
+func TestForkListsRepeatedSideEffects(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	site.Plan(t, `
@@ -205,7 +205,7 @@ edges:
 		t,
 		page,
 		http.StatusOK,
-		"pay would touch the world outside a second time",
+		"pay would repeat its side effects",
 		`name="instead.pay#1"`,
 		"takes its recorded result",
 		"large leads to pay",
@@ -247,7 +247,7 @@ func TestCompareFindsItsPartner(t *testing.T) {
 		p,
 		http.StatusOK,
 		"/runs/"+good.ID,
-		"They part at check: it went to post in one and to done in the other",
+		"They first differ at check: it went to post in one and to done in the other",
 		">Tools<",
 		"http",
 	)
@@ -299,6 +299,6 @@ func TestNoSuchRunNamesOthers(t *testing.T) {
 	if wrong == run.ID {
 		t.Skip("it is the same")
 	}
-	webtest.HasTexts(t, b.Get("/runs/"+wrong), http.StatusNotFound, "Runs with an id like it", "/runs/"+run.ID)
+	webtest.HasTexts(t, b.Get("/runs/"+wrong), http.StatusNotFound, "Runs with a matching ID", "/runs/"+run.ID)
 	webtest.HasTexts(t, b.Get("/runs/zzzz"), http.StatusNotFound, "zzzz")
 }

@@ -21,7 +21,7 @@ func TestTwoCheckpointsAreCompared(t *testing.T) {
 		t,
 		b.Get("/runs/"+run.ID+"?view=state&cp=5&against=1"),
 		http.StatusOK,
-		"What differs from cp 1 after list.",
+		"Differences from cp 1 after list.",
 		"output.end",
 		"output.square[0]",
 		"1 output is the same: list",
@@ -71,7 +71,8 @@ func TestCompareShowsHowOutputsDiffer(t *testing.T) {
 	site := webtest.New(t)
 	site.Plan(
 		t,
-		"id: sum\nnodes:\n  a: {type: set, input: {total: \"${input.n}\", same: 1}}\n  b: {type: set, input: 2}\nedges: [{from: a, to: b}]\n",
+		"id: sum\nnodes:\n  a: {type: set, input: {total: \"${input.n}\", same: 1}}\n  b: {type: set, input: 2}\n"+
+			"edges: [{from: a, to: b}]\n",
 	)
 	x, y := site.Run(t, "sum", `{"n": 1}`), site.Run(t, "sum", `{"n": 2}`)
 	b := site.Browser(t).Login()
@@ -80,7 +81,7 @@ func TestCompareShowsHowOutputsDiffer(t *testing.T) {
 		t,
 		b.Get(path),
 		http.StatusOK,
-		"They part at a: its output differs",
+		"They first differ at a: its output differs",
 		`id="input">Input`,
 		`.n</dt><dd>1</dd><dd>2</dd>`,
 		"step=a#difference",
@@ -187,7 +188,7 @@ edges: [{from: a, to: b}]
 	}
 	p := b.Get(path)
 	text := webtest.Words(p.Body)
-	lead, differs := strings.Index(text, "The input differs: .port is 18598 in"), strings.Index(text, "They part at b")
+	lead, differs := strings.Index(text, "The input differs: .port is 18598 in"), strings.Index(text, "They first differ at b")
 	if p.Code != http.StatusOK || lead < 0 || differs < lead {
 		t.Errorf("%s: %d\n%s", path, p.Code, text)
 	}

@@ -345,7 +345,7 @@ func (b inspectorPart) promptTab(i *Inspector, st *step, a *attempt) {
 	}
 	if p.guessed {
 		v.Text = b.T(
-			"No call of a model is recorded for this attempt: it has not asked yet, or the call was cut short. Below is the input that it was given.",
+			"No model call is recorded for this attempt. It has not called the model yet, or the call was interrupted. Its input is below.",
 		)
 	}
 	for n := range p.Messages {

@@ -121,7 +121,9 @@ func TestAForkLeavesOutItems(t *testing.T) {
 	site := webtest.New(t)
 	site.Plan(
 		t,
-		"id: payroll\nnodes:\n  list: {type: set, input: [ana, bo, cy]}\n  pay: {type: set, effect: unsafe, foreach: \"${output.list}\", input: {to: \"${item}\"}}\nedges: [{from: list, to: pay}]\n",
+		"id: payroll\nnodes:\n  list: {type: set, input: [ana, bo, cy]}\n"+
+			"  pay: {type: set, effect: unsafe, foreach: \"${output.list}\", input: {to: \"${item}\"}}\n"+
+			"edges: [{from: list, to: pay}]\n",
 	)
 	run := site.Run(t, "payroll", `null`)
 	if run.Status != domain.RunCompleted {

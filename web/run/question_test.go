@@ -10,12 +10,15 @@ import (
 
 // The page of the run shows where each answer leads and its side effects, and links to what the request is
 // based on. A viewer gets no buttons.
-func TestAQuestionOnItsRunSaysWhereEachAnswerLeads(t *testing.T) {
+func TestARequestOnItsRunShowsWhereEachAnswerLeads(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	site.Plan(
 		t,
-		"id: gate\nnodes:\n  ask: {type: approval, input: {message: \"Post it?\"}}\n  post: {type: http, effect: unsafe, input: {method: POST, url: \"http://127.0.0.1:9/x\"}}\n  drop: {type: log, input: dropped}\nedges:\n  - {from: ask, to: post, condition: last.approved == true}\n  - {from: ask, to: drop, condition: failed}\n",
+		"id: gate\nnodes:\n  ask: {type: approval, input: {message: \"Post it?\"}}\n"+
+			"  post: {type: http, effect: unsafe, input: {method: POST, url: \"http://127.0.0.1:9/x\"}}\n"+
+			"  drop: {type: log, input: dropped}\nedges:\n  - {from: ask, to: post, condition: last.approved == true}\n"+
+			"  - {from: ask, to: drop, condition: failed}\n",
 	)
 	run := site.Run(t, "gate", `null`)
 	at := "/runs/" + run.ID

@@ -17,7 +17,7 @@ const shownKept = 100
 func (r *request) wasRemoved(run domain.Run, kept string) string {
 	text := r.T("Removed by retention on %s.", r.Time(run.PurgedAt).Title)
 	if kept == "" {
-		return text + " " + r.T("Nothing of it is kept.")
+		return text + " " + r.T("Nothing is saved.")
 	}
 	return text + " " + kept
 }

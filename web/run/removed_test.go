@@ -17,7 +17,8 @@ func TestWhatRetentionRemovedKeepsItsDigest(t *testing.T) {
 	site := webtest.New(t)
 	site.Plan(
 		t,
-		"id: kept\nnodes:\n  a: {type: set, input: \"${input}\"}\n  b: {type: wait, input: {for: 10ms}}\n  c: {type: set, input: done}\nedges: [{from: a, to: b}, {from: b, to: c}]\n",
+		"id: kept\nnodes:\n  a: {type: set, input: \"${input}\"}\n  b: {type: wait, input: {for: 10ms}}\n"+
+			"  c: {type: set, input: done}\nedges: [{from: a, to: b}, {from: b, to: c}]\n",
 	)
 	run := site.Run(t, "kept", `{"x": 1}`)
 	other := site.Run(t, "kept", `{"x": 2}`)
@@ -60,7 +61,7 @@ func TestWhatRetentionRemovedKeepsItsDigest(t *testing.T) {
 
 // The page of a deleted run keeps its address: it shows that the run is deleted, and offers nothing that
 // would be refused.
-func TestTheRunThatWasDeletedSaysSo(t *testing.T) {
+func TestADeletedRunIsMarked(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	site.Plan(t, "id: breaks\nnodes:\n  a: {type: json, input: {value: 1, path: \"(\"}}\n")

@@ -31,7 +31,7 @@ func (t *timelinePage) rows(v *Timeline, lines []line) []StepRow {
 		}
 	}
 	if outside > 0 {
-		v.Outside = t.N(outside, "%s step lies outside of what is shown.", "%s steps lie outside of what is shown.")
+		v.Outside = t.N(outside, "%s step is outside the visible range.", "%s steps are outside the visible range.")
 	}
 	return out
 }

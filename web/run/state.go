@@ -108,8 +108,8 @@ func (b statePart) state() StateView {
 	if hidden > 0 {
 		v.Hidden = b.N(
 			hidden,
-			"%s older one is not listed; its address is cp= and its number.",
-			"%s older ones are not listed; their address is cp= and the number.",
+			"%s older checkpoint is not listed. Open it with cp= and its number in the address.",
+			"%s older checkpoints are not listed. Open one with cp= and its number in the address.",
 		)
 	}
 	before := map[string]domain.RawJSON{}
@@ -273,7 +273,7 @@ func (b statePart) stateDiff(v *StateView, points []domain.Entry, from, to int64
 			continue
 		}
 		if len(v.Blocks) == shownCheckpoints {
-			v.Same = b.T("More differs than is shown.")
+			v.Same = b.T("There are more differences.")
 			return
 		}
 		c := kit.Block{ID: "d-" + kit.SafeName(n), Title: "output." + n}

@@ -37,7 +37,7 @@ func (b *headPart) why() (*Why, error) {
 		}
 		return w, b.predictResume(w)
 	case run.Status == domain.RunQueued && run.Headline == "" && !run.StartAt.After(b.Site.Now()):
-		w.Class, w.Headline = "now", b.T("Queued: it starts when a slot is free; higher priorities go first, then the older ones")
+		w.Class, w.Headline = "now", b.T("Queued: it starts when a slot is free. Higher priorities start first, then older runs")
 		if c := run.Concurrency; c != nil {
 			w.Headline = b.N(
 				c.Limit,
@@ -46,7 +46,7 @@ func (b *headPart) why() (*Why, error) {
 				kit.Visible(c.Key),
 			)
 		}
-		w.Links = append(w.Links, kit.Link{Text: b.T("What runs now"), Href: "/runs?q=" + url.QueryEscape("status:running")})
+		w.Links = append(w.Links, kit.Link{Text: b.T("Active runs"), Href: "/runs?q=" + url.QueryEscape("status:running")})
 		return w, b.untilStart(w)
 	case run.Status == domain.RunWaiting || run.Status == domain.RunQueued && run.Headline != "":
 		w.Class = "need"

@@ -236,7 +236,7 @@ func (t *timelinePage) cuts(v *Timeline, idle bool) {
 	}
 	switch {
 	case idle:
-		v.Idle = &kit.Link{Text: t.T("Cut idle time"), Href: t.href(url.Values{"idle": nil})}
+		v.Idle = &kit.Link{Text: t.T("Hide idle time"), Href: t.href(url.Values{"idle": nil})}
 	case len(v.Cuts) > 0:
 		v.Idle = &kit.Link{Text: t.T("Show idle time"), Href: t.href(url.Values{"idle": {"show"}})}
 	}

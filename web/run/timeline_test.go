@@ -25,7 +25,7 @@ func TestATimelineOfTenThousandStepsStaysSmall(t *testing.T) {
 		"?only=failed":            {7, []string{"send ×5", "send [9994]"}},
 		"?only=ok&sort=took":      {3, []string{"send ×9,995"}},
 		"?step=5000":              {10, []string{"send [4997]"}},
-		"?from=1m0s&to=1m10s":     {9, []string{"lies outside of what is shown", "Show from 1m 2s on"}},
+		"?from=1m0s&to=1m10s":     {9, []string{"is outside the visible range", "Show from 1m 2s on"}},
 		"?critical=show":          {9, []string{"of work in a run of"}},
 		"?open=nothing&rows=junk": {9, nil},
 	} {
@@ -53,11 +53,11 @@ func TestTheTimelineCutsIdleTime(t *testing.T) {
 	for path, wants := range map[string][]string{
 		"/runs/" + o.runs[0].run.ID: {"15m 47s waiting for approval at ask_human", "Show idle time",
 			`fill="url(#cut)"`, `class="g-human"`, "not taken: has_attachments led to ocr_pages"},
-		"/runs/" + o.runs[0].run.ID + "?idle=show": {"Cut idle time"},
+		"/runs/" + o.runs[0].run.ID + "?idle=show": {"Hide idle time"},
 		"/runs/" + o.runs[1].run.ID: {"3 of 3 attempts", `fill="url(#hatch)"`, `class="g-notch"`,
 			`class="g-wait"`, "12.4k tokens", "side effects", "Failing part"},
 		"/runs/" + o.runs[1].run.ID + "?critical=show": {"fetch_invoices → classify → has_attachments → ocr_pages → handoff_extractor → extract_totals", `class="g-crit"`, "on the critical path"},
-		"/runs/" + o.runs[1].run.ID + "?from=1m0s":     {"Show until", "3 steps lie outside of what is shown."},
+		"/runs/" + o.runs[1].run.ID + "?from=1m0s":     {"Show until", "3 steps are outside the visible range."},
 		"/runs/" + o.runs[2].run.ID:                    {`class="g-reuse"`, "from 7qx2", "#i-reuse"},
 		"/runs/" + o.runs[3].run.ID + "?open=1":        {"tool:http", "fold", "improve #3"},
 	} {

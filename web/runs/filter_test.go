@@ -91,7 +91,7 @@ func TestFiltersHelp(t *testing.T) {
 }
 
 // A value that nothing has is a mistake, and the nearest that there is is named.
-func TestAFilterKnowsItsValues(t *testing.T) {
+func TestAFilterSuggestsItsValues(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	seed := site.Seed(t)

@@ -148,7 +148,7 @@ func TestRunsAreExportedAsCSV(t *testing.T) {
 
 // A list shows how many runs match only if the count is finished. Otherwise it shows a lower bound,
 // and bulk operations on all matching runs are offered without a number.
-func TestTheRunListCountsWhatItKnows(t *testing.T) {
+func TestTheRunListCountsItsRuns(t *testing.T) {
 	t.Parallel()
 	s := webtest.NewOn(t, storetest.OpenExamining(t, 256))
 	b := s.Browser(t).Login()

@@ -11,7 +11,7 @@ import (
 )
 
 // The shape of a run shows what it is at, and dashed what has not started.
-func TestTheShapeOfARunShowsWhatHasNotStarted(t *testing.T) {
+func TestThePathSummaryShowsWhatHasNotStarted(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	busy := httptest.NewServer(

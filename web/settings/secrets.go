@@ -129,7 +129,7 @@ func (s *section) rotateSecret(c *ui.Context) error {
 		return s.showRotateSecret(
 			c,
 			http.StatusUnprocessableEntity,
-			c.T("Say why, in at most %d characters: the audit log keeps it.", ui.MaxReason),
+			c.T("Enter a reason of at most %d characters. The audit log keeps it.", ui.MaxReason),
 		)
 	}
 	now, err := s.App.System.RotateSecret(c, app.SecretChange{Meta: c.Meta(), Name: v.Name, Reason: reason})

@@ -32,7 +32,7 @@ func TestSettingsAreShownWithoutSecrets(t *testing.T) {
 	}
 }
 
-func TestATestMessageSaysWhatCameOfIt(t *testing.T) {
+func TestATestMessageShowsItsResult(t *testing.T) {
 	t.Parallel()
 	site := webtest.New(t)
 	b := site.Browser(t).Login()

@@ -49,8 +49,8 @@ func inputProblems(c *ui.Context, p *StartPage, schema any, values map[string]an
 	if n > 0 {
 		p.Error = c.N(
 			n,
-			"The run was not started: %s thing is missing or does not fit.",
-			"The run was not started: %s things are missing or do not fit.",
+			"The run was not started: %s value is missing or invalid.",
+			"The run was not started: %s values are missing or invalid.",
 		)
 	}
 	return n > 0

@@ -308,7 +308,7 @@ func (s *section) start(c *ui.Context) error {
 		return show(func(p *StartPage) {
 			p.Error = c.Sentence(err)
 			if program.InputSchema != nil && strings.TrimSpace(typed) == "" {
-				p.Error = c.T("The run was not started: this plan takes an input, and none was entered.")
+				p.Error = c.T("The run was not started: this plan requires an input.")
 				p.Problems = append(p.Problems, c.Sentence(err))
 			}
 		})

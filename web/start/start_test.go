@@ -34,7 +34,7 @@ nodes:
 		t,
 		p,
 		http.StatusUnprocessableEntity,
-		"The run was not started: 2 things are missing or do not fit.",
+		"The run was not started: 2 values are missing or invalid.",
 		`href="#f-customer">Customer: Required`,
 		`href="#f-amount">amount: Required`,
 		`id="f-customer"`,
@@ -51,7 +51,7 @@ nodes:
 		t,
 		b.Post("/plans/invoice/start", form),
 		http.StatusUnprocessableEntity,
-		"1 thing is missing or does not fit",
+		"1 value is missing or invalid",
 		`href="#f-amount">amount: `,
 		`value="Ada &amp; Co"`,
 		`value="0"`,
@@ -65,5 +65,5 @@ nodes:
 		t.Errorf("a form whose fields may all be empty: %d %s", p.Code, webtest.Words(p.Body))
 	}
 	form = b.Get("/plans/bare/start").Hidden()
-	webtest.HasTexts(t, b.Post("/plans/bare/start", form), http.StatusUnprocessableEntity, "this plan takes an input, and none was entered")
+	webtest.HasTexts(t, b.Post("/plans/bare/start", form), http.StatusUnprocessableEntity, "this plan requires an input")
 }

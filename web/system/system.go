@@ -53,7 +53,8 @@ func (s *section) system(c *ui.Context) error {
 		}
 		if h.Reason == domain.HoldKeyLost {
 			p.Hold = c.T(
-				"The key file of this database was lost. All sessions and tokens were ended. Only a new administrator can release the runs.",
+				"The key file of this database was lost. All sessions and tokens were ended. Only a new administrator can "+
+					"release the runs.",
 			) + " "
 		}
 		p.Hold += c.T("It ends at audit event %d.", h.Last) + " "
@@ -278,7 +279,7 @@ func (s *section) systemLog(c *ui.Context) error {
 	level, text := c.Query("level"), c.Query("q")
 	p := SystemLogPage{Shell: c.Shell("system", "Daemon log"), Parts: s.systemTabs(c, "/system/log"), Query: text}
 	known := false
-	for _, l := range []struct{ value, word string }{{"", locale.Mark("all")}, {"INFO", locale.Mark("info and worse")},
+	for _, l := range []struct{ value, word string }{{"", locale.Mark("all")}, {"INFO", locale.Mark("info and above")},
 		{"WARN", locale.Mark("warnings and errors")}, {"ERROR", locale.Mark("errors")}} {
 		known = known || l.value == level
 		p.Levels = append(p.Levels, kit.Option{Value: l.value, Text: c.T(l.word), Selected: l.value == level})

@@ -31,7 +31,8 @@ func (r *request) showAckRun(code int, problem string) error {
 	}
 	p.Heading, p.Button = r.T("Acknowledge run %s", short), r.T("Acknowledge run %s", short)
 	p.Text = r.T(
-		"The run needs no attention: it leaves home and its counts, and stays failed. When it fails again, it is back. The note shows on the run's page and on home.",
+		"The run stays failed but leaves the home page and its counts. If it fails again, it returns. The note is " +
+			"shown on the run's page and on the home page.",
 	)
 	if run.Status != domain.RunFailed || !run.Attention {
 		p.Text = r.T("This run needs no acknowledgment: it has not failed, or another person acknowledged it.")

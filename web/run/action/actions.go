@@ -34,14 +34,14 @@ var actionTexts = []actionText{
 	{
 		domain.ActionRerun,
 		locale.Mark("Start a new run like %s"),
-		locale.Mark("A new run starts from the beginning; this one is not changed."),
+		locale.Mark("Starts a new run from the beginning. This run does not change."),
 		false,
 		true,
 	},
 	{
 		domain.ActionFork,
 		locale.Mark("Fork run %s"),
-		locale.Mark("A new run starts from a checkpoint of this one; this one is not changed."),
+		locale.Mark("Starts a new run from a checkpoint of this run. This run does not change."),
 		false,
 		true,
 	},
@@ -49,7 +49,7 @@ var actionTexts = []actionText{
 	{
 		domain.ActionPause,
 		locale.Mark("Pause run %s"),
-		locale.Mark("What runs, finishes; nothing new starts until you continue the run."),
+		locale.Mark("Running steps finish. No new steps start until you resume the run."),
 		false,
 		false,
 	},
@@ -73,7 +73,7 @@ var actionTexts = []actionText{
 	{
 		domain.ActionStartNow,
 		locale.Mark("Start run %s now"),
-		locale.Mark("The run was to start at a later time. It starts as soon as there is room."),
+		locale.Mark("The run was scheduled for later. It now starts as soon as a slot is free."),
 		false,
 		false,
 	},
@@ -389,7 +389,7 @@ func (r *request) fill(p *PreviewPage, pre domain.Preview) {
 			Selected: pt.Seq == pre.At,
 		}
 		if !pt.Closed && !o.Selected {
-			o.Text, o.Disabled = o.Text+" — "+r.T("other steps were at work here"), true
+			o.Text, o.Disabled = o.Text+" — "+r.T("other steps were active here"), true
 		}
 		p.Points = append(p.Points, o)
 	}

@@ -170,7 +170,7 @@ func (r *request) choices(p *PreviewPage, v actionText, req domain.ActionRequest
 			p.Versions,
 			kit.Option{
 				Value:    strconv.Itoa(run.Version),
-				Text:     r.T("what it followed at last, v%d", run.Version),
+				Text:     r.T("the version that it last used, v%d", run.Version),
 				Selected: req.Version == run.Version,
 			},
 		)
@@ -203,7 +203,7 @@ func (r *request) choices(p *PreviewPage, v actionText, req domain.ActionRequest
 		if j, ok := req.Edits[name]; ok {
 			c := r.change("output."+name, e.Output, j)
 			if !reads(program, e.Node, pre) {
-				c.Explanation = r.T("Nothing that will run names this value: the edit may change nothing.")
+				c.Explanation = r.T("No remaining step refers to this value, so the edit may change nothing.")
 			}
 			p.Changes = append(p.Changes, c)
 		}

@@ -86,7 +86,7 @@ func (r *request) resumeChoices(p *PreviewPage, req domain.ActionRequest, run do
 	p.NewerLinks = append(
 		p.NewerLinks,
 		kit.Link{
-			Text: r.T("What changed from v%d to v%d", run.Version, latest.Latest),
+			Text: r.T("Changes from v%d to v%d", run.Version, latest.Latest),
 			Href: fmt.Sprintf("/plans/%s/diff/%d/%d", key, run.Version, latest.Latest),
 		},
 	)

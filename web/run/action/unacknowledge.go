@@ -22,7 +22,7 @@ func (r *request) showUnack(code int, problem string) error {
 	p := failure.AckPage{Idem: kit.NewID(), Error: problem, Back: true, Post: "/runs/" + run.ID + "/unack",
 		Headline: kit.Cut(part.Headline(r.Context, run), 500), Crumb: kit.Link{Text: short, Href: "/runs/" + run.ID},
 		Heading: r.T("Withdraw the acknowledgment of run %s", short), Button: r.T("Withdraw the acknowledgment"),
-		Text: r.T("The run needs attention again: it returns to home and its counts."), NoAck: run.Status != domain.RunFailed}
+		Text: r.T("The run returns to the home page and its counts."), NoAck: run.Status != domain.RunFailed}
 	p.Shell = r.Shell("runs", p.Heading)
 	return r.Render(code, failure.Acknowledge(p))
 }

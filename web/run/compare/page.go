@@ -95,7 +95,7 @@ func (r request) page() error {
 		p.Links = append(
 			p.Links,
 			kit.Link{
-				Text: r.T("What changed from v%d to v%d", min(a.Version, b.Version), max(a.Version, b.Version)),
+				Text: r.T("Changes from v%d to v%d", min(a.Version, b.Version), max(a.Version, b.Version)),
 				Href: fmt.Sprintf("/plans/%s/diff/%d/%d", url.PathEscape(a.PlanKey), min(a.Version, b.Version), max(a.Version, b.Version)),
 			},
 		)
@@ -314,7 +314,7 @@ func (r request) steps(p *Page, d rundiff.Comparison) {
 			r.difference(p, "difference", r.T("Output of %s", kit.Visible(st.Step)), *st.Output)
 		}
 		if row.First {
-			p.Parted, p.First = true, r.T("They part at %s: %s", kit.Visible(st.Step), r.partWhy(st, row))
+			p.Parted, p.First = true, r.T("They first differ at %s: %s", kit.Visible(st.Step), r.partWhy(st, row))
 		}
 		p.Steps = append(p.Steps, row)
 	}

@@ -20,24 +20,24 @@ import (
 	"github.com/kairosd/kairosd/web/ui"
 )
 
-// bandDeadline is how long one band may read. A band that takes longer shows that;
+// sectionDeadline is how long one section may read. A section that takes longer shows that;
 // the others do not wait for it.
-const bandDeadline = 2 * time.Second
+const sectionDeadline = 2 * time.Second
 
-// homeBand is one part of home. It has a topic of its own and is read alone,
+// homeSection is one part of home. It has a topic of its own and is read alone,
 // so that one that cannot be read leaves the others as they are.
-type homeBand struct {
+type homeSection struct {
 	id, heading string
 	place       place
 	topic       string // that it follows; empty: that of its id
-	// live bands follow the topic of their name, at most once in every ms.
+	// live sections follow the topic of their name, at most once in every ms.
 	live  bool
 	every int
-	// build gives the band's content; nil: there is nothing to say, and no band.
+	// build gives the section's content; nil: there is nothing to say, and no section.
 	build func(*section, *ui.Context) (templ.Component, error)
 }
 
-// place is where on the page a band is.
+// place is where on the page a section is.
 type place int
 
 const (
@@ -46,37 +46,37 @@ const (
 	sideColumn
 )
 
-// homeBands stand on the page in this order.
-var homeBands = []homeBand{
-	{id: "situation", heading: locale.Mark("Home"), topic: "attention", live: true, every: 2000, build: (*section).situationBand},
-	{id: "since", heading: locale.Mark("Since you left"), build: (*section).sinceBand},
-	{id: "figures", heading: locale.Mark("Key figures"), topic: "day", live: true, every: 60_000, build: (*section).figuresBand},
-	{id: "chart", heading: locale.Mark("Runs by half hour"), topic: "day", live: true, every: 60_000, build: (*section).chartBand},
-	{id: "attention", heading: locale.Mark("Problems"), place: mainColumn, live: true, every: 2000, build: (*section).attentionBand},
-	{id: "day", heading: locale.Mark("Plans"), place: mainColumn, live: true, every: 60_000, build: (*section).dayBand},
-	{id: "approvals", heading: locale.Mark("Action required"), place: sideColumn, live: true, every: 2000, build: (*section).approvalsBand},
-	{id: "now", heading: locale.Mark("Running now"), place: sideColumn, live: true, every: 2000, build: (*section).nowBand},
-	{id: "system", heading: locale.Mark("System"), place: sideColumn, live: true, every: 2000, build: (*section).systemBand},
+// homeSections stand on the page in this order.
+var homeSections = []homeSection{
+	{id: "situation", heading: locale.Mark("Home"), topic: "attention", live: true, every: 2000, build: (*section).situationSection},
+	{id: "since", heading: locale.Mark("Since you left"), build: (*section).sinceSection},
+	{id: "figures", heading: locale.Mark("Key figures"), topic: "day", live: true, every: 60_000, build: (*section).figuresSection},
+	{id: "chart", heading: locale.Mark("Runs by half hour"), topic: "day", live: true, every: 60_000, build: (*section).chartSection},
+	{id: "attention", heading: locale.Mark("Problems"), place: mainColumn, live: true, every: 2000, build: (*section).attentionSection},
+	{id: "day", heading: locale.Mark("Plans"), place: mainColumn, live: true, every: 60_000, build: (*section).daySection},
+	{id: "approvals", heading: locale.Mark("Action required"), place: sideColumn, live: true, every: 2000, build: (*section).approvalsSection},
+	{id: "now", heading: locale.Mark("Running now"), place: sideColumn, live: true, every: 2000, build: (*section).nowSection},
+	{id: "system", heading: locale.Mark("System"), place: sideColumn, live: true, every: 2000, build: (*section).systemSection},
 }
 
-// bands reads all bands at the same time, and puts each where it belongs.
-func (s *section) bands(c *ui.Context, p *HomePage) {
-	all := make([]Band, len(homeBands))
+// sections reads all sections at the same time, and puts each where it belongs.
+func (s *section) readSections(c *ui.Context, p *HomePage) {
+	all := make([]HomeSection, len(homeSections))
 	var reading sync.WaitGroup
-	for i, b := range homeBands {
-		reading.Go(func() { all[i] = s.band(c, b) })
+	for i, b := range homeSections {
+		reading.Go(func() { all[i] = s.read(c, b) })
 	}
 	reading.Wait()
-	columns := map[place]*[]Band{top: &p.Top, mainColumn: &p.Main, sideColumn: &p.Side}
+	columns := map[place]*[]HomeSection{top: &p.Top, mainColumn: &p.Main, sideColumn: &p.Side}
 	for i, b := range all {
 		if b.Content != nil || b.Failed != "" {
-			into := columns[homeBands[i].place]
+			into := columns[homeSections[i].place]
 			*into = append(*into, b)
 		}
 	}
 }
 
-// fragments are the bands, and the first steps of a server without runs.
+// fragments are the sections, and the first steps of a server without runs.
 func (s *section) fragments() []ui.Fragment {
 	out := []ui.Fragment{{Page: "/", ID: "first", Operation: app.ListFailures, Topics: []string{"runs"}, Build: s.firstAgain}}
 	out = append(out, ui.Fragment{
@@ -86,13 +86,13 @@ func (s *section) fragments() []ui.Fragment {
 			return groupList(v), err
 		},
 	})
-	for _, b := range homeBands {
+	for _, b := range homeSections {
 		f := ui.Fragment{Page: "/", ID: b.id, Operation: app.ListFailures, Build: func(c *ui.Context) (templ.Component, error) {
-			v := s.band(c, b)
+			v := s.read(c, b)
 			if v.Failed == "" && v.Version == c.Query("v") {
 				return nil, nil // the page has it
 			}
-			return HomeBand(v), nil
+			return SectionView(v), nil
 		}}
 		if b.live {
 			f.Topics = []string{cmp.Or(b.topic, b.id)}
@@ -102,7 +102,7 @@ func (s *section) fragments() []ui.Fragment {
 	return out
 }
 
-// firstAgain replaces the first steps by the bands, once there is a run.
+// firstAgain replaces the first steps by the sections, once there is a run.
 func (s *section) firstAgain(c *ui.Context) (templ.Component, error) {
 	counts, err := s.Reader.RunCounts(c)
 	if err == nil && counts.Total > 0 {
@@ -111,9 +111,9 @@ func (s *section) firstAgain(c *ui.Context) (templ.Component, error) {
 	return nil, err
 }
 
-// band reads one band. Whatever goes wrong stays in it.
-func (s *section) band(c *ui.Context, b homeBand) (v Band) {
-	v = Band{ID: b.id, Heading: c.T(b.heading), Every: strconv.Itoa(b.every)}
+// section reads one section. Whatever goes wrong stays in it.
+func (s *section) read(c *ui.Context, b homeSection) (v HomeSection) {
+	v = HomeSection{ID: b.id, Heading: c.T(b.heading), Every: strconv.Itoa(b.every)}
 	if b.live {
 		v.Topic = cmp.Or(b.topic, b.id)
 	}
@@ -122,7 +122,7 @@ func (s *section) band(c *ui.Context, b homeBand) (v Band) {
 			return // the browser has gone, and the result is not needed
 		}
 		id := kit.NewID()
-		c.Site.Logger.Error("a band of home failed", "id", id, "band", b.id, "err", err)
+		c.Site.Logger.Error("a section of home failed", "id", id, "section", b.id, "err", err)
 		v.Failed = c.T("This part could not be read. Error %s.", id)
 		if errors.Is(err, context.DeadlineExceeded) {
 			v.Failed = c.T("This part took too long to read. Error %s.", id)
@@ -133,7 +133,7 @@ func (s *section) band(c *ui.Context, b homeBand) (v Band) {
 			failed(fmt.Errorf("panic: %v", p))
 		}
 	}()
-	ctx, cancel := context.WithTimeout(c, bandDeadline)
+	ctx, cancel := context.WithTimeout(c, sectionDeadline)
 	defer cancel()
 	content, err := b.build(s, c.Within(ctx))
 	if err != nil {
