@@ -85,7 +85,7 @@ var bugs = []bug{
 	seed(
 		"no epoch check",
 		"internal/store/writer.go",
-		"if epoch != strconv.FormatInt(w.s.epoch, 10) {",
+		"if epoch != strconv.FormatInt(w.s.generation, 10) {",
 		"if epoch == strconv.Itoa(-1) {",
 		"./internal/store",
 		"TestAnotherEpoch",

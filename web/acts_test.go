@@ -188,7 +188,7 @@ func (s *scene) plans() {
 		"then notify everybody",
 	)
 	s.Drafted(s.t, more.Location)
-	s.page("/plans/drafts/:draft/discard", p.Location, "Discard the draft", "to", p.Location+"/discard")
+	s.page("/plans/drafts/:draft/discard", p.Location+"/discard", "Discard the draft", "to", p.Location+"/discard")
 	begun, _ := s.api("POST /drafts", "/drafts", map[string]any{"query": "collect what the wire says"})["id"].(string)
 	s.Drafted(s.t, begun)
 	other, _ := s.api("POST /drafts/{id}/refine", "/drafts/"+begun+"/refine",

@@ -473,7 +473,9 @@ func TestInvalidFiles(t *testing.T) {
 	if _, stderr := s.expect(4, "runs", "--db", mistyped); !strings.Contains(stderr, "not found") {
 		t.Error(stderr)
 	}
-	s.expect(4, "runs", "--db", s.dir)
+	if _, stderr := s.expect(2, "runs", "--db", s.dir); !strings.Contains(stderr, "is a directory") {
+		t.Error(stderr)
+	}
 	if _, stderr := s.expect(4, "runs", "--server", "http://127.0.0.1:1"); !strings.Contains(stderr, "no server at") {
 		t.Error(stderr)
 	}

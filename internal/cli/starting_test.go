@@ -185,7 +185,7 @@ func TestAStartingDaemonReportsItsProgress(t *testing.T) {
 		"in Spanish": {"GET", "/runs", map[string]string{"Accept-Language": "es"}, 503,
 			"<h1>kairosd está arrancando: migración 3 de 5, 40%</h1>"},
 		"in the reader's theme":    {"GET", "/login", map[string]string{"Cookie": "theme=dark"}, 503, `data-theme="dark"`},
-		"a form was sent":          {"POST", "/login", nil, 503, "kairosd did not process your request."},
+		"a form was sent":          {"POST", "/login", nil, 503, "kairosd did not process what you sent."},
 		"the part that asks again": {"GET", "/runs", map[string]string{"HX-Request": "true", "HX-Target": "starting"}, 200, far},
 		"a part of an open page":   {"GET", "/runs", map[string]string{"HX-Request": "true", "HX-Target": "list"}, 503, far},
 		"the API":                  {"GET", "/api/v1/runs", nil, 503, far},

@@ -30,7 +30,7 @@ func TestAFailureIsAboveTheFold(t *testing.T) {
 		width, height int64
 		css           []string
 	}{
-		{1440, 900, []string{".failure .step-bar", ".timeline tr.bad .step-name", "#graph .node", "#graph a.fail, #graph .node.fail"}},
+		{1440, 900, []string{".failure .step-bar", ".timeline tr.bad .step-name", "#graph a.fail, #graph .node.fail"}},
 		{390, 844, []string{".failure .step-bar"}},
 	} {
 		b.do(chromedp.EmulateViewport(c.width, c.height))

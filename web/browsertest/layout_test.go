@@ -158,7 +158,7 @@ func TestNothingIsTooWideBetweenBreakpoints(t *testing.T) {
 		}
 		// On a phone the row that is chosen is one, not one patch per cell.
 		b.width(390)
-		if bare := eval[bool](b, `(() => { const row = document.querySelector("table.hand tr.sel"); const of = (e) => getComputedStyle(e).backgroundColor, none = "rgba(0, 0, 0, 0)";
+		if bare := eval[bool](b, `(() => { const row = document.querySelector("table.list tr.sel"); const of = (e) => getComputedStyle(e).backgroundColor, none = "rgba(0, 0, 0, 0)";
 			return of(row) === none || [...row.children].some((e) => ![none, of(row)].includes(of(e))); })()`); bare {
 			t.Errorf("the handoff that is chosen is marked in patches")
 		}
