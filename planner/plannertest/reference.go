@@ -38,10 +38,13 @@ type node struct {
 	open    *visit // ready or running
 	held    *visit // decided while the run was stopping; it never began
 	settled bool
-	status  walk.Status
-	output  any // of the latest completed iteration
-	has     bool
-	failure *walk.Failure
+	// followed: its settlement counts for the nodes that need it. Nodes that nothing reaches any more
+	// settle first.
+	followed bool
+	status   walk.Status
+	output   any // of the latest completed iteration
+	has      bool
+	failure  *walk.Failure
 	// continued: the latest iteration failed under on_error: continue. Nodes that need it treat it
 	// as completed.
 	continued bool

@@ -8,10 +8,14 @@ import (
 
 // Reset is the specification of what a resume resets: the run continues as if everything that
 // failed unhandled or was cancelled had not settled yet, without the consequences. Finally steps are such
-// consequences. ok is false if a
-// decision on kept nodes, or the plan's result, fails the run again.
+// consequences. ok is false if a decision on kept nodes, or the plan's result, fails the run again.
 func (r *Reference) Reset() (again *Reference, ok bool) {
 	again = New(r.p, r.facts)
+	for i := range r.nodes {
+		if r.p.Nodes[i].Finally { // each end of the run has iterations of its own
+			again.nodes[i].began = r.nodes[i].began
+		}
+	}
 	for i, e := range r.log {
 		if r.p.Nodes[e.Node].Finally || r.undone(e.Settlement) || !slices.Contains(again.Open(), e.VisitKey) {
 			continue

@@ -225,7 +225,7 @@ func (r *Reference) reach() []bool {
 	for i := range r.nodes {
 		n := &r.nodes[i]
 		decides := len(r.p.Nodes[i].Needs) > 0 || slices.Contains(r.p.Roots, i) && r.p.Nodes[i].WhenCond != nil
-		decides = decides || slices.Contains(r.p.Finally, i) && n.began == 0
+		decides = decides || slices.Contains(r.p.Finally, i) && !n.settled
 		if n.open != nil || n.held != nil || decides && !n.chosen {
 			from(i)
 		}
@@ -235,6 +235,7 @@ func (r *Reference) reach() []bool {
 
 // settledNeed decides every node whose needs have now all settled.
 func (r *Reference) settledNeed(i int, d *walk.Decision) {
+	r.nodes[i].followed = true
 	for _, j := range r.needing(i) {
 		r.activate(j, d)
 	}
@@ -246,7 +247,7 @@ func (r *Reference) activate(j int, d *walk.Decision) {
 		return
 	}
 	for _, need := range def.Needs {
-		if !r.nodes[need].settled {
+		if !r.nodes[need].followed {
 			return
 		}
 	}

@@ -151,7 +151,8 @@ func (w *Walk) undo() (undone, forgotten []bool) {
 	return undone, forgotten
 }
 
-// forget resets a node to the state before its first visit.
+// forget resets a node to the state before its first visit. A finally step counts on: its next visit is
+// for another end of the run, and needs an idempotency key of its own.
 func (w *Walk) forget(i int, r *Reset) {
 	n := &w.nodes[i]
 	if n.visits > 0 || n.unvisited {
@@ -163,5 +164,9 @@ func (w *Walk) forget(i int, r *Reset) {
 	if t := w.tokens[i]; t != nil {
 		t.started, t.ended = false, false
 	}
-	*n = nodeState{openNeeds: n.openNeeds}
+	visits := 0
+	if w.p.Nodes[i].Finally {
+		visits = n.visits
+	}
+	*n = nodeState{openNeeds: n.openNeeds, visits: visits}
 }
