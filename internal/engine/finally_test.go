@@ -212,3 +212,30 @@ func TestFinallyStepsSurviveEveryCut(t *testing.T) {
 		}
 	}
 }
+
+// Each end of a run calls its finally steps with another idempotency key, so that a server which
+// remembers keys acts again.
+func TestAFinallyStepThatRunsAgainHasItsOwnKey(t *testing.T) {
+	t.Parallel()
+	var c cleaner
+	reg := c.registry()
+	e := enginetest.OpenOn(t, storetest.Open(t), reg, engine.Options{})
+	run := e.Run(`{nodes: {a: {type: break}}, finally: {clean: {type: clean, input: "${last.status}"}}}`, "")
+	e.Until(run.ID, domain.RunFailed, "")
+	if _, err := e.Do(run.ID, domain.ActionResume); err != nil {
+		t.Fatal(err)
+	}
+	ended := func(r domain.Run) bool { return r.Status.Final() && c.messageText() == "failed, failed" }
+	if _, err := e.WaitFor(t.Context(), run.ID, ended); err != nil {
+		t.Fatal(err)
+	}
+	var keys []string
+	for _, call := range reg.Calls() {
+		if call.Node == "clean" {
+			keys = append(keys, call.Key)
+		}
+	}
+	if len(keys) != 2 || keys[0] == keys[1] {
+		t.Errorf("the calls had the keys %q, want two that differ", keys)
+	}
+}

@@ -234,7 +234,11 @@ func (x *prediction) cancelled(run domain.Run, from int64) {
 	}
 	ran := x.ran(run.ID, from, true)
 	for _, step := range slices.Concat(x.pre.New, x.pre.Given) { // finally steps
-		delete(ran, passage{step.Node, 1})
+		for p := range ran {
+			if p.node == step.Node && strings.HasPrefix(p.node, "f") {
+				delete(ran, p)
+			}
+		}
 	}
 	if len(ran) > 0 {
 		x.fail(req, run, from, "%v ran after the cancel", ran)

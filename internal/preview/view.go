@@ -212,13 +212,16 @@ func (v *View) outlook(p *runstate.Compiled, s *runstate.State, seen map[string]
 	return l
 }
 
-// mayRun reports whether another visit of a node can begin: of one that has
-// settled, skipped ones included, only inside a loop and within its bound.
+// mayRun reports whether another visit of a node can begin: of one that has settled, skipped ones
+// included, only inside a loop and within its bound. A finally step may have run at an earlier end.
 func (v *View) mayRun(p *runstate.Compiled, s *runstate.State, i int) bool {
 	n := &p.Nodes[i]
 	status, visits := s.Walk.Status(i)
 	if n.OnCycle {
 		return visits < n.MaxVisits
+	}
+	if n.Finally {
+		return status == "" && !slices.ContainsFunc(s.Walk.Open(), func(k walk.VisitKey) bool { return k.Node == i })
 	}
 	return status == "" && visits == 0
 }
