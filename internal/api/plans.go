@@ -109,8 +109,8 @@ func (h planHandler) routes(a *API) {
 		id, summary, description string
 		do                       func(context.Context, app.PlanChange) (domain.Plan, error)
 	}{
-		{"pause", "Pause a plan", "Stops new runs of the plan from starting: POST /runs returns 409. Active runs finish, and existing runs can be " +
-			"resumed, rerun, and forked. A paused plan stays paused.", h.plans.Pause},
+		{"pause", "Pause a plan", "Stops new runs of the plan from starting: POST /runs returns 409. Active runs finish, and " +
+			"existing runs can be resumed, rerun, and forked. A paused plan stays paused.", h.plans.Pause},
 		{"unpause", "Unpause a plan", "Lets runs of a paused plan start again. A plan that is not paused stays as it is.", h.plans.Unpause},
 		{"archive", "Archive a plan", "Hides a plan from lists. Its runs stay. An archived plan stays as it is.", h.plans.Archive},
 		{"unarchive", "Unarchive a plan", "Shows an archived plan in lists again. A plan that is not archived stays as it is.",

@@ -1,7 +1,6 @@
 package arch
 
 import (
-	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -10,21 +9,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 )
 
-// longLines is lines.txt: how many lines over 140 columns each directory still has.
-const longLines = "lines.txt"
-
-// No line of a source exceeds 140 columns; a tab counts as four. lines.txt lists the
-// directories that have longer ones, and how many. -update writes the list again; it refuses
-// when the total has grown. KAIROS_LINES=DIRECTORY prints the long lines of a directory.
+// No line of a source exceeds 140 columns; a tab counts as four.
 func TestLinesAreShort(t *testing.T) {
 	t.Parallel()
-	found := map[string][]string{}
 	files := 0
 	root := filepath.Join("..", "..")
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -51,9 +42,8 @@ func TestLinesAreShort(t *testing.T) {
 			return err
 		}
 		files++
-		dir := filepath.ToSlash(filepath.Dir(name))
 		for _, line := range lines {
-			found[dir] = append(found[dir], fmt.Sprintf("%s:%d", name, line))
+			t.Errorf("%s:%d has more than 140 columns", name, line)
 		}
 		return nil
 	})
@@ -63,14 +53,6 @@ func TestLinesAreShort(t *testing.T) {
 	if files < 1000 {
 		t.Fatalf("only %d files were found", files)
 	}
-	for _, line := range found[os.Getenv("KAIROS_LINES")] {
-		t.Log(line)
-	}
-	counts := map[string]int{}
-	for dir, lines := range found {
-		counts[dir] = len(lines)
-	}
-	compareCounts(t, longLines, counts, "lines over 140 columns", "TestLinesAreShort", "KAIROS_LINES")
 }
 
 // generatedAsset are the styles and scripts that go generate builds, and those of others.
@@ -156,63 +138,6 @@ func rawStrings(f *ast.File, set *token.FileSet) map[int]bool {
 		return true
 	})
 	return lines
-}
-
-// compareCounts compares what was found in each directory with a list of what is still
-// allowed: no directory may exceed its count. A lower count is only logged, because two branches
-// that are merged may both lower it. With -update, it writes the list again unless the total
-// has grown.
-func compareCounts(t *testing.T, list string, found map[string]int, unit, test, variable string) {
-	t.Helper()
-	text, err := os.ReadFile(list)
-	if err != nil {
-		t.Fatal(err)
-	}
-	listed := map[string]int{}
-	for line := range strings.Lines(string(text)) {
-		dir, count, _ := strings.Cut(strings.TrimSpace(line), " ")
-		n, err := strconv.Atoi(count)
-		if err != nil {
-			t.Fatalf("%s: %s", list, line)
-		}
-		listed[dir] = n
-	}
-	total, allowed := 0, 0
-	for _, n := range found {
-		total += n
-	}
-	for _, n := range listed {
-		allowed += n
-	}
-	if *update {
-		if total > allowed {
-			t.Fatalf("%d %s, and %s allows %d", total, unit, list, allowed)
-		}
-		var lines []string
-		for dir, n := range found {
-			lines = append(lines, fmt.Sprintf("%s %d\n", dir, n))
-		}
-		slices.Sort(lines)
-		if err := os.WriteFile(list, []byte(strings.Join(lines, "")), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	lower := "lower it with go test ./internal/arch -run " + test + " -update"
-	for _, dir := range slices.Sorted(maps.Keys(found)) {
-		switch n := found[dir]; {
-		case n > listed[dir]:
-			t.Errorf("%s has %d %s, and %s allows %d. If you moved files: -update. Else fix them: %s=%s prints them with -v",
-				dir, n, unit, list, listed[dir], variable, dir)
-		case n < listed[dir]:
-			t.Errorf("%s has %d %s, and %s allows %d: %s", dir, n, unit, list, listed[dir], lower)
-		}
-	}
-	for _, dir := range slices.Sorted(maps.Keys(listed)) {
-		if found[dir] == 0 {
-			t.Errorf("%s has no %s any more: %s", dir, unit, lower)
-		}
-	}
 }
 
 // The rule finds lines that can be broken, and no others.

@@ -1188,10 +1188,10 @@ func User(p UserPage) templ.Component {
 							return templ_7745c5c3_Err
 						}
 						var templ_7745c5c3_Var72 string
-						templ_7745c5c3_Var72, templ_7745c5c3_Err = templ.JoinStringErrs(kit.T(ctx, "The user is logged out and cannot log in. The audit log keeps the user's actions. Users are "+
-							"never deleted."))
+						templ_7745c5c3_Var72, templ_7745c5c3_Err = templ.JoinStringErrs(kit.T(ctx, "The user is logged out and cannot log in. The audit log keeps the user's actions. "+
+							"Users are never deleted."))
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/account/users.templ`, Line: 191, Col: 27}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/account/users.templ`, Line: 191, Col: 37}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var72))
 						if templ_7745c5c3_Err != nil {

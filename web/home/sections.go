@@ -54,7 +54,8 @@ var homeSections = []homeSection{
 	{id: "chart", heading: locale.Mark("Runs by half hour"), topic: "day", live: true, every: 60_000, build: (*section).chartSection},
 	{id: "attention", heading: locale.Mark("Problems"), place: mainColumn, live: true, every: 2000, build: (*section).attentionSection},
 	{id: "day", heading: locale.Mark("Plans"), place: mainColumn, live: true, every: 60_000, build: (*section).daySection},
-	{id: "approvals", heading: locale.Mark("Action required"), place: sideColumn, live: true, every: 2000, build: (*section).approvalsSection},
+	{id: "approvals", heading: locale.Mark("Action required"), place: sideColumn, live: true, every: 2000,
+		build: (*section).approvalsSection},
 	{id: "now", heading: locale.Mark("Running now"), place: sideColumn, live: true, every: 2000, build: (*section).nowSection},
 	{id: "system", heading: locale.Mark("System"), place: sideColumn, live: true, every: 2000, build: (*section).systemSection},
 }
