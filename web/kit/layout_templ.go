@@ -684,7 +684,7 @@ func topbar(s Shell) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 51, "\" autocapitalize=\"off\" autocomplete=\"off\" spellcheck=\"false\" hx-get=\"/find/suggest\" hx-trigger=\"input delay:150ms, k:suggest\" hx-target=\"#jump-list\" hx-swap=\"innerHTML\" hx-push-url=\"false\" hx-replace-url=\"false\" hx-sync=\"this:replace\"><ul class=\"suggest\" id=\"jump-list\" role=\"listbox\" aria-label=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 51, "\" autocapitalize=\"off\" autocomplete=\"off\" spellcheck=\"false\" hx-get=\"/find/suggest\" hx-trigger=\"input delay:150ms, k:suggest\" hx-target=\"#jump-list\" hx-swap=\"innerHTML settle:0s\" hx-push-url=\"false\" hx-replace-url=\"false\" hx-sync=\"this:replace\"><ul class=\"suggest\" id=\"jump-list\" role=\"listbox\" aria-label=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

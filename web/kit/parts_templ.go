@@ -613,7 +613,7 @@ func FilterField(value, example, suggestions string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 39, "\" hx-trigger=\"input delay:120ms, k:suggest\" hx-target=\"#suggestions\" hx-swap=\"innerHTML\" hx-replace-url=\"false\" hx-sync=\"this:replace\"><ul class=\"suggest\" id=\"suggestions\" role=\"listbox\" aria-label=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 39, "\" hx-trigger=\"input delay:120ms, k:suggest\" hx-target=\"#suggestions\" hx-swap=\"innerHTML settle:0s\" hx-replace-url=\"false\" hx-sync=\"this:replace\"><ul class=\"suggest\" id=\"suggestions\" role=\"listbox\" aria-label=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
