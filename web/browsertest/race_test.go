@@ -252,7 +252,7 @@ func TestEveryViewIsItsAddress(t *testing.T) {
 			"tab=definition", "only=failed", "sort=took", "critical=show"},
 		"/runs/" + s.Completed.ID: {"view=graph&mode=ran", "view=state&cp=5&against=1", "step=1&tab=change", "only=completed"},
 		"/runs":                   {"q=status:failed", "q=plan:report", "sort=took", "n=25"},
-		"/audit":                  {"q=actor:otto", "q=action:plan.version"},
+		"/audit":                  {"q=actor:system", "q=action:plan.version"},
 		"/approvals":              {"status=approved"},
 	} {
 		b.open(base)

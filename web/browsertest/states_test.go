@@ -225,7 +225,7 @@ func TestTheSystemsTheme(t *testing.T) {
 	}
 	light, dark := ground("light"), ground("dark")
 	b.accessible("home, dark as the system is")
-	if light != "rgb(251, 250, 247)" || dark != "rgb(14, 17, 22)" {
+	if light != "rgb(246, 246, 247)" || dark != "rgb(11, 12, 15)" {
 		t.Errorf("light is %s, dark is %s", light, dark)
 	}
 	b.cookie("theme", "light")
