@@ -253,13 +253,13 @@ func TestBudgets(t *testing.T) {
 	first := b.cost()
 	b.open("/runs")
 	again := b.cost()
-	budget(t, "first visit, everything", first.bytes/kib, 120, "KB")
+	budget(t, "first visit, everything", first.bytes/kib, 100, "KB")
 	budget(t, "repeat visit, everything", again.bytes/kib, 25, "KB")
 	for _, c := range []struct {
 		what, path string
 		limit      float64
-	}{{"home", "/", 500}, {"the run list", "/runs", 500}, {"a run page", "/runs/" + fifty.ID, 500},
-		{"the graph of 500 nodes", "/runs/" + long.ID + "?view=graph", 250}, {"the timeline of 500 steps", "/runs/" + long.ID, 250}} {
+	}{{"home", "/", 200}, {"the run list", "/runs", 200}, {"a run page", "/runs/" + fifty.ID, 200},
+		{"the graph of 500 nodes", "/runs/" + long.ID + "?view=graph", 200}, {"the timeline of 500 steps", "/runs/" + long.ID, 200}} {
 		lcp, cls := b.painted(c.path)
 		budget(t, "LCP of "+c.what+", median", lcp, c.limit, "ms")
 		budget(t, "CLS of "+c.what, cls, 0.01, "")
