@@ -13,7 +13,7 @@ func TestASavedViewIsCompared(t *testing.T) {
 	}
 	first := s.ask(t, "operator", "GET /views/my%20failures", "").header.Get("ETag")
 	if a, b := save(first), save(first); a != 200 || b != 409 {
-		t.Errorf("saved with its tag: %d, with the tag of before: %d", a, b)
+		t.Errorf("saved with its ETag: %d, with an earlier ETag: %d", a, b)
 	}
 	own := s.ask(t, "operator", "GET /views/my%20failures", "")
 	all := s.ask(t, "operator", "GET /views/my%20failures?shared=true", "")

@@ -170,7 +170,7 @@ func (t *Tools) Enable(ctx context.Context, req EnableRequest) (domain.ToolInfo,
 	})
 }
 
-// findOr gives gone for something that is no longer configured.
+// findOr returns a function that finds an object, or else returns gone.
 func findOr[T any](find func(ctx context.Context) (T, error), gone T) func(ctx context.Context) (T, error) {
 	return func(ctx context.Context) (T, error) {
 		found, err := find(ctx)

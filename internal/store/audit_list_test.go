@@ -71,7 +71,7 @@ func TestAuditChecker(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c.Busy() {
-		t.Fatal("a verification that nobody requested is in progress")
+		t.Fatal("a verification is in progress without a request")
 	}
 	first := c.Begin(ana)
 	if !c.Busy() {

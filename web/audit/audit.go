@@ -192,16 +192,8 @@ func (s *section) checkSummary(c *ui.Context, k domain.AuditCheck) (kit.Status, 
 	case k.Began.IsZero():
 		return kit.Word("idle", "i-queued", locale.Mark("Not verified yet"), false), c.T("No verification has run.")
 	case k.Ended.IsZero():
-		return kit.Word(
-				"now",
-				"i-now",
-				locale.Mark("In progress"),
-				false,
-			), c.T(
-				"Started by %s at %s.",
-				kit.Visible(k.By),
-				c.Time(k.Began).Text,
-			)
+		return kit.Word("now", "i-now", locale.Mark("In progress"), false),
+			c.T("Started by %s at %s.", kit.Visible(k.By), c.Time(k.Began).Text)
 	case k.Found > 0:
 		return kit.Word("fail", "i-fail", locale.Mark("The chain is broken"), true),
 			c.N(
@@ -213,20 +205,9 @@ func (s *section) checkSummary(c *ui.Context, k domain.AuditCheck) (kit.Status, 
 				strings.Join(kit.VisibleAll(k.Problems), "; "),
 			)
 	}
-	return kit.Word(
-			"ok",
-			"i-ok",
-			locale.Mark("The chain is intact"),
-			true,
-		), c.T(
-			"Verified %s by %s: %s events up to number %s, %s links, in %s.",
-			c.Time(k.Ended).Text,
-			kit.Visible(k.By),
-			c.Number(k.Events),
-			c.Number(k.Last),
-			c.Number(k.Links),
-			kit.Took(k.Ended.Sub(k.Began)),
-		)
+	return kit.Word("ok", "i-ok", locale.Mark("The chain is intact"), true),
+		c.T("Verified %s by %s: %s events up to number %s, %s links, in %s.", c.Time(k.Ended).Text, kit.Visible(k.By),
+			c.Number(k.Events), c.Number(k.Last), c.Number(k.Links), kit.Took(k.Ended.Sub(k.Began)))
 }
 
 // auditLine is an event as the log lists it: every value that can be filtered is a

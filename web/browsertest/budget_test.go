@@ -244,7 +244,7 @@ func TestBudgets(t *testing.T) {
 	}
 	budget(t, "scripts, raw", js/kib, 100, "KB")
 	budget(t, "styles, gzip", css/kib, 15, "KB")
-	budget(t, "fonts", fonts/kib, 52, "KB")
+	budget(t, "fonts", fonts/kib, 30, "KB")
 
 	// What a reader sees of it.
 	b := d.tab()
