@@ -10,8 +10,11 @@ func Density(in []Segment, columns, steps int) []Level {
 	column := func(x float64) int { return min(max(int(x/width), 0), columns-1) }
 	change := make([]int, columns+1)
 	for _, s := range in {
-		change[column(s.X)]++
-		change[column(s.X+s.W-width/1000)+1]--
+		first := column(s.X)
+		// A segment that ends where a column begins is not in it, but the shortest one is in its first.
+		last := max(first, column(s.X+s.W-width/1000))
+		change[first]++
+		change[last+1]--
 	}
 	peak, at := 0, 0
 	count := make([]int, columns)

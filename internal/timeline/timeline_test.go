@@ -157,6 +157,11 @@ func TestADensityStripShowsTheNumberOfActiveSteps(t *testing.T) {
 	if d := cmp.Diff(want, timeline.Density(in, 4, 4)); d != "" {
 		t.Error(d)
 	}
+	// A very short step at the beginning of a column is shown.
+	short := timeline.Density([]timeline.Segment{{X: 25, W: 1e-6}}, 4, 4)
+	if d := cmp.Diff([]timeline.Level{{X: 25, W: 25, H: 1}}, short); d != "" {
+		t.Error(d)
+	}
 	rapid.Check(t, func(rt *rapid.T) {
 		var in []timeline.Segment
 		for range rapid.IntRange(1, 200).Draw(rt, "n") {
