@@ -3,7 +3,6 @@ package preview
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"slices"
 	"strconv"
 
 	"github.com/kairosd/kairosd/internal/domain"
