@@ -11,161 +11,187 @@ import (
 // maxPrice of a million tokens keeps sums finite.
 const maxPrice = 1e9
 
+// problems collects what is wrong with a configuration.
+type problems []error
+
+func (p *problems) add(format string, args ...any) { *p = append(*p, fmt.Errorf(format, args...)) }
+
+// note adds err, if it is not nil.
+func (p *problems) note(err error) {
+	if err != nil {
+		*p = append(*p, err)
+	}
+}
+
+// under adds err, if it is not nil, with the name of its setting.
+func (p *problems) under(setting string, err error) {
+	if err != nil {
+		p.add("%s: %w", setting, err)
+	}
+}
+
 // check reports every value that cannot be meant.
 func (c *Config) check() error {
-	var errs []error
-	add := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	var p problems
+	c.checkProviders(&p)
+	c.checkAgents(&p)
+	c.checkSkills(&p)
+	c.checkPlanner(&p)
+	c.checkTools(&p)
+	c.checkUpkeep(&p)
+	c.checkServer(&p)
+	return errors.Join(p...)
+}
+
+func (c *Config) checkProviders(problems *problems) {
 	for name, p := range c.Providers {
 		if !slices.Contains([]string{"openai", "anthropic", "offline", "scripted"}, p.Type) {
-			add("provider %s: unknown type %q (openai, anthropic, offline or scripted)", name, p.Type)
+			problems.add("provider %s: unknown type %q (openai, anthropic, offline or scripted)", name, p.Type)
 		}
 		if p.Type == "scripted" && p.File == "" {
-			add("provider %s: scripted needs file", name)
+			problems.add("provider %s: scripted needs file", name)
 		}
 		if p.APIKeyEnv != "" && p.APIKeyFile != "" {
-			add("provider %s: only one of api_key_env and api_key_file", name)
+			problems.add("provider %s: only one of api_key_env and api_key_file", name)
 		}
 		if (p.Type == "openai" || p.Type == "anthropic") && p.Model == "" {
-			add("provider %s: model is missing", name)
+			problems.add("provider %s: model is missing", name)
 		}
-		if err := p.Breaker.Check("providers." + name + ".breaker"); err != nil {
-			errs = append(errs, err)
-		}
+		problems.note(p.Breaker.Check("providers." + name + ".breaker"))
 		for model, price := range p.Prices {
 			for _, p := range []float64{price.Input, price.Output} {
 				if !(p >= 0 && p <= maxPrice) {
-					add("provider %s: the price of %s is %v; it must be from 0 to %v", name, model, p, maxPrice)
+					problems.add("provider %s: the price of %s is %v; it must be from 0 to %v", name, model, p, maxPrice)
 				}
 			}
 		}
 	}
-	if c.DefaultProvider != "" {
-		if _, ok := c.Providers[c.DefaultProvider]; !ok {
-			add("unknown default_provider %q", c.DefaultProvider)
-		}
+	if _, ok := c.Providers[c.DefaultProvider]; c.DefaultProvider != "" && !ok {
+		problems.add("unknown default_provider %q", c.DefaultProvider)
 	}
+}
+
+func (c *Config) checkAgents(p *problems) {
 	ids := map[string]bool{}
 	for _, a := range c.Agents {
 		if a.ID == "" {
-			add("an agent has no id")
+			p.add("an agent has no id")
 		}
 		if ids[a.ID] {
-			add("two agents have the id %q", a.ID)
+			p.add("two agents have the id %q", a.ID)
 		}
 		ids[a.ID] = true
 		if a.MaxIterations < 0 || a.MaxTokens < 0 {
-			add("agent %s: limits must not be negative", a.ID)
+			p.add("agent %s: limits must not be negative", a.ID)
 		}
-		if err := a.Permissions.Check("permissions of agent " + a.ID); err != nil {
-			errs = append(errs, err)
-		}
+		p.note(a.Permissions.Check("permissions of agent " + a.ID))
 		if _, ok := c.Providers[a.Provider]; a.Provider != "" && !ok {
-			add("agent %s: provider %q is not configured", a.ID, a.Provider)
+			p.add("agent %s: provider %q is not configured", a.ID, a.Provider)
 		}
 	}
 	if c.DefaultAgent != "" && !ids[c.DefaultAgent] {
-		add("unknown default_agent %q", c.DefaultAgent)
+		p.add("unknown default_agent %q", c.DefaultAgent)
 	}
-	for _, s := range c.Skills {
-		if s.ID == "" || (s.Tool == "") == (s.Agent == "") {
-			add("skill %q needs an id and exactly one of tool and agent", s.ID)
-		}
-	}
+}
+
+func (c *Config) checkSkills(p *problems) {
 	skills := map[string]bool{}
 	for _, s := range c.Skills {
+		if s.ID == "" || (s.Tool == "") == (s.Agent == "") {
+			p.add("skill %q needs an id and exactly one of tool and agent", s.ID)
+		}
 		if skills[s.ID] {
-			add("two skills have the id %q", s.ID)
+			p.add("two skills have the id %q", s.ID)
 		}
 		skills[s.ID] = true
 	}
 	for _, s := range c.Skills {
 		for _, id := range slices.Concat(s.DependsOn, s.Implies, s.GuardedBy) {
 			if !skills[id] {
-				add("skill %s: unknown skill %q", s.ID, id)
+				p.add("skill %s: unknown skill %q", s.ID, id)
 			}
 		}
 		if s.Gate != nil && (!skills[s.Gate.Skill] || s.Gate.Expr == "") {
-			add("skill %s: a gate needs a skill that exists, and an expr", s.ID)
+			p.add("skill %s: a gate needs a skill that exists, and an expr", s.ID)
 		}
 	}
-	if p := c.Planner; p.Mode != "" && !slices.Contains([]string{"auto", "rules", "model"}, p.Mode) {
-		add("planner.mode: %q is not auto, rules or model", p.Mode)
+}
+
+func (c *Config) checkPlanner(p *problems) {
+	planner := c.Planner
+	if m := planner.Mode; m != "" && !slices.Contains([]string{"auto", "rules", "model"}, m) {
+		p.add("planner.mode: %q is not auto, rules or model", m)
 	}
-	if _, ok := c.Providers[c.Planner.Provider]; c.Planner.Provider != "" && !ok {
-		add("planner.provider: %q is not configured", c.Planner.Provider)
+	if _, ok := c.Providers[planner.Provider]; planner.Provider != "" && !ok {
+		p.add("planner.provider: %q is not configured", planner.Provider)
 	}
-	if n := c.Planner.MaxReplans; n != nil && (*n < 0 || *n > 20) {
-		add("planner.max_replans: %d is not 0 to 20", *n)
+	if n := planner.MaxReplans; n != nil && (*n < 0 || *n > 20) {
+		p.add("planner.max_replans: %d is not 0 to 20", *n)
 	}
-	if o := c.Planner.OnError; o != "" && o != "fail" && o != "replan" {
-		add("planner.on_error: %q is neither fail nor replan", o)
+	if o := planner.OnError; o != "" && o != "fail" && o != "replan" {
+		p.add("planner.on_error: %q is neither fail nor replan", o)
 	}
-	if c.Planner.MaxSteps < 0 || c.Planner.MaxSteps > 100 || c.Planner.MaxTokens < 0 {
-		add("planner: max_steps is 1 to 100, max_tokens not negative")
+	if planner.MaxSteps < 0 || planner.MaxSteps > 100 || planner.MaxTokens < 0 {
+		p.add("planner: max_steps is 1 to 100, max_tokens not negative")
 	}
-	if err := c.Tools.Permissions.Check("tools.permissions"); err != nil {
-		errs = append(errs, err)
-	}
+}
+
+// checkTools checks tools, tool servers, and secrets.
+func (c *Config) checkTools(p *problems) {
+	p.note(c.Tools.Permissions.Check("tools.permissions"))
 	for name, b := range c.Tools.Breakers {
-		if err := b.Check("tools.breakers." + name); err != nil {
-			errs = append(errs, err)
-		}
+		p.note(b.Check("tools.breakers." + name))
 	}
-	for plan, p := range c.Tools.Plans {
-		if err := p.Check("tools.plans." + plan); err != nil {
-			errs = append(errs, err)
-		}
+	for plan, permissions := range c.Tools.Plans {
+		p.note(permissions.Check("tools.plans." + plan))
 	}
 	for name, s := range c.MCP.Servers {
-		if err := s.Check(name); err != nil {
-			errs = append(errs, err)
-		}
+		p.note(s.Check(name))
 	}
 	for name, s := range c.Secrets {
 		if (s.Env == "") == (s.File == "") {
-			add("secret %s needs exactly one of env and file", name)
+			p.add("secret %s needs exactly one of env and file", name)
 		}
 		if slices.Contains(s.Tools, "http") && len(s.Hosts) == 0 {
-			add("secret %s may be used by http: list its allowed hosts", name)
+			p.add("secret %s may be used by http: list its allowed hosts", name)
 		}
 	}
-	if _, err := c.Retention.Policy(); err != nil {
-		add("retention: %w", err)
-	}
+}
+
+// checkUpkeep checks retention and backups.
+func (c *Config) checkUpkeep(p *problems) {
+	_, err := c.Retention.Policy()
+	p.under("retention", err)
 	for name, every := range map[string]string{"retention.every": c.Retention.Every, "backup.every": c.Backup.Every} {
-		if _, err := Age(every); err != nil && (name != "backup.every" || every != never) {
-			add("%s: %w", name, err)
+		if _, err := Age(every); name != "backup.every" || every != never {
+			p.under(name, err)
 		}
 	}
 	if c.Backup.Hourly < 0 || c.Backup.Daily < 0 || c.Backup.Weekly < 0 {
-		add("backup: the number of backups to keep must not be negative")
+		p.add("backup: the number of backups to keep must not be negative")
 	}
-	if _, err := encrypt.Recipients(c.Backup.Recipients); err != nil {
-		add("backup.recipients: %w", err)
-	}
+	_, err = encrypt.Recipients(c.Backup.Recipients)
+	p.under("backup.recipients", err)
+}
+
+// checkServer checks the engine, notifications, logins, and listeners.
+func (c *Config) checkServer(p *problems) {
 	if c.Approvals.Timeout < 0 {
-		add("approvals.timeout is negative")
+		p.add("approvals.timeout is negative")
 	}
 	if c.Engine.MaxRunning < 0 || c.Engine.MaxNodes < 0 {
-		add("engine: limits must not be negative")
+		p.add("engine: limits must not be negative")
 	}
-	if err := c.Notifications.check(); err != nil {
-		add("notifications: %w", err)
-	}
-	if err := c.Login.check(); err != nil {
-		add("login: %w", err)
-	}
-	if _, err := c.Server.Proxies(); err != nil {
-		add("server.trusted_proxies: %w", err)
-	}
+	p.under("notifications", c.Notifications.check())
+	p.under("login", c.Login.check())
+	_, err := c.Server.Proxies()
+	p.under("server.trusted_proxies", err)
 	if c.Server.Listen == SocketScheme {
-		add("server.listen: say which socket, as unix:/run/kairos/kairos.sock")
+		p.add("server.listen: name the socket, such as unix:/run/kairos/kairos.sock")
 	}
-	if _, err := c.Server.Mode(); err != nil {
-		add("server.socket_mode: %w", err)
-	}
+	_, err = c.Server.Mode()
+	p.under("server.socket_mode", err)
 	if (c.Server.TLSCert == "") != (c.Server.TLSKey == "") {
-		add("server: tls_cert and tls_key go together")
+		p.add("server: tls_cert and tls_key go together")
 	}
-	return errors.Join(errs...)
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"errors"
+	"time"
 
 	"github.com/kairosd/kairosd/internal/domain"
 	"github.com/kairosd/kairosd/internal/store/internal/core"
@@ -116,10 +117,9 @@ func (n *newRun) describe() {
 }
 
 func (n *newRun) apply(w *writer) ([]auditRow, error) {
-	r := &n.r
-	n.id, n.created = r.ID, false
-	if r.Key != "" {
-		id, err := w.q.RunByKey(w.ctx, &r.Key)
+	n.id, n.created = n.r.ID, false
+	if n.r.Key != "" {
+		id, err := w.q.RunByKey(w.ctx, &n.r.Key)
 		if err == nil {
 			n.id = id
 			return nil, nil
@@ -127,44 +127,15 @@ func (n *newRun) apply(w *writer) ([]auditRow, error) {
 			return nil, err
 		}
 	}
-	v, err := w.planVersionOf(r.Hash)
+	v, err := w.planVersionOf(n.r.Hash)
 	if err != nil {
 		return nil, err
 	}
-	others := make([]int64, len(r.Audit)) // runs that records refer to instead of this one
-	for i := range r.Audit {
-		if run := r.Audit[i].Run; run != "" && run != r.ID {
-			other, err := w.q.RunRowID(w.ctx, run)
-			if errors.Is(err, sql.ErrNoRows) {
-				return nil, domain.Errorf(domain.CodeNotFound, "run %s not found", run)
-			} else if err != nil {
-				return nil, err
-			}
-			others[i] = other.ID
-		}
+	others, err := n.otherRuns(w)
+	if err != nil {
+		return nil, err
 	}
-	p := dbsqlc.RunInsertParams{PublicID: r.ID, Tail: core.Reversed(r.ID), PlanID: v.PlanID, VersionID: v.ID,
-		Status: string(
-			r.Status,
-		), LastSeq: int64(len(n.steps)), Actor: r.Actor, Origin: r.Origin, Priority: int64(r.Priority), RunKey: core.OrNull(r.Key),
-		ForkedFrom: r.ForkedFrom, ForkSeq: r.ForkSeq, RerunOf: r.RerunOf, StartAt: core.Micros(r.StartAt), CreatedAt: w.s.now().UnixMicro()}
-	if r.Status == domain.RunWaiting {
-		p.WaitReason = string(domain.WaitHeld)
-	}
-	p.Attention = core.Flag(r.Origin != domain.OriginDry && core.NeedsAttention(p.Status, p.WaitReason, 0))
-	for i := range r.Entries {
-		if e := &r.Entries[i]; e.Final {
-			p.Steps++
-			p.Path = clipPath(p.Path + string(domain.PathLetter(e.Status)))
-		}
-	}
-	d := n.detail
-	if r.Parent != nil {
-		p.ParentRun = r.Parent.Run
-	}
-	if r.Concurrency != nil {
-		p.ConcurrencyKey = r.Concurrency.Key
-	}
+	p := n.columns(v, w.s.now())
 	inserted, err := w.q.RunInsert(w.ctx, p)
 	if err != nil {
 		return nil, err
@@ -176,46 +147,124 @@ func (n *newRun) apply(w *writer) ([]auditRow, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := n.insertDetails(w, rowID); err != nil {
+		return nil, err
+	}
+	if err := n.insertSteps(w, rowID); err != nil {
+		return nil, err
+	}
+	if n.r.Origin != domain.OriginDry {
+		w.tally.counts[countKey{p.Status, p.WaitReason}]++
+	}
+	n.remember(w, rowID, v, p)
+	return n.auditRows(rowID, others), nil
+}
+
+// otherRuns returns, for each audit record, the row ID of another run that the record is about, or 0.
+func (n *newRun) otherRuns(w *writer) ([]int64, error) {
+	others := make([]int64, len(n.r.Audit))
+	for i := range n.r.Audit {
+		run := n.r.Audit[i].Run
+		if run == "" || run == n.r.ID {
+			continue
+		}
+		other, err := w.q.RunRowID(w.ctx, run)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil, domain.Errorf(domain.CodeNotFound, "run %s not found", run)
+		} else if err != nil {
+			return nil, err
+		}
+		others[i] = other.ID
+	}
+	return others, nil
+}
+
+// columns returns the row of the run, with the path of the steps that it starts with.
+func (n *newRun) columns(v dbsqlc.VersionOfRunRow, now time.Time) dbsqlc.RunInsertParams {
+	r := &n.r
+	p := dbsqlc.RunInsertParams{
+		PublicID:   r.ID,
+		Tail:       core.Reversed(r.ID),
+		PlanID:     v.PlanID,
+		VersionID:  v.ID,
+		Status:     string(r.Status),
+		LastSeq:    int64(len(n.steps)),
+		Actor:      r.Actor,
+		Origin:     r.Origin,
+		Priority:   int64(r.Priority),
+		RunKey:     core.OrNull(r.Key),
+		ForkedFrom: r.ForkedFrom,
+		ForkSeq:    r.ForkSeq,
+		RerunOf:    r.RerunOf,
+		StartAt:    core.Micros(r.StartAt),
+		CreatedAt:  now.UnixMicro(),
+	}
+	if r.Status == domain.RunWaiting {
+		p.WaitReason = string(domain.WaitHeld)
+	}
+	p.Attention = core.Flag(r.Origin != domain.OriginDry && core.NeedsAttention(p.Status, p.WaitReason, 0))
+	for i := range r.Entries {
+		if e := &r.Entries[i]; e.Final {
+			p.Steps++
+			p.Path = clipPath(p.Path + string(domain.PathLetter(e.Status)))
+		}
+	}
+	if r.Parent != nil {
+		p.ParentRun = r.Parent.Run
+	}
+	if r.Concurrency != nil {
+		p.ConcurrencyKey = r.Concurrency.Key
+	}
+	return p
+}
+
+// insertDetails writes what lists do not need: details, labels, the receipt of the request, and large values.
+func (n *newRun) insertDetails(w *writer, rowID int64) error {
+	d := n.detail
 	d.RunID = rowID
 	if err := w.q.RunDetailInsert(w.ctx, d); err != nil {
-		return nil, err
+		return err
 	}
-	for k, v := range r.Labels {
+	for k, v := range n.r.Labels {
 		if err := w.q.RunLabelInsert(w.ctx, k, v, rowID); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if len(r.Labels) > 0 {
+	if len(n.r.Labels) > 0 {
 		if err := w.wordsOf(rowID); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if r.Receipt != nil {
-		if err := w.keepReceipt(*r.Receipt); err != nil {
-			return nil, err
+	if n.r.Receipt != nil {
+		if err := w.keepReceipt(*n.r.Receipt); err != nil {
+			return err
 		}
 	}
-	for _, pl := range n.payloads {
-		if err := w.q.PayloadInsert(w.ctx, pl); err != nil {
-			return nil, err
+	for _, payload := range n.payloads {
+		if err := w.q.PayloadInsert(w.ctx, payload); err != nil {
+			return err
 		}
 	}
-	if err := w.refer(rowID, payloadRefs(n.steps, n.input)); err != nil {
-		return nil, err
-	}
+	return w.refer(rowID, payloadRefs(n.steps, n.input))
+}
+
+// insertSteps writes the journal rows that the run starts with.
+func (n *newRun) insertSteps(w *writer, rowID int64) error {
 	for i := range n.steps {
 		step := &n.steps[i]
 		step.RunID = rowID
-		if len(r.Audit) > 0 {
+		if len(n.r.Audit) > 0 {
 			step.AuditSeq = w.chain.next + 1
 		}
 		if err := w.direct.insertStep(step); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if r.Origin != domain.OriginDry {
-		w.tally.counts[countKey{p.Status, p.WaitReason}]++
-	}
+	return nil
+}
+
+// remember keeps the created run for the caller, and its state for the writer.
+func (n *newRun) remember(w *writer, rowID int64, v dbsqlc.VersionOfRunRow, p dbsqlc.RunInsertParams) {
 	n.created, n.version = true, v
 	n.row = dbsqlc.Run{
 		ID:         rowID,
@@ -236,31 +285,31 @@ func (n *newRun) apply(w *writer) ([]auditRow, error) {
 		StartAt:    p.StartAt,
 		CreatedAt:  p.CreatedAt,
 	}
+	d := n.detail
 	n.details = dbsqlc.RunDetail{Session: d.Session, Limits: d.Limits, Labels: d.Labels, Parent: d.Parent, Concurrency: d.Concurrency}
-	w.expect(
-		rowID,
-		runState{
-			RunStateRow: dbsqlc.RunStateRow{
-				ID:         rowID,
-				PlanID:     v.PlanID,
-				Status:     p.Status,
-				WaitReason: p.WaitReason,
-				Attention:  p.Attention,
-				LastSeq:    p.LastSeq,
-				Path:       p.Path,
-				VersionID:  v.ID,
-				Origin:     p.Origin,
-			},
-		},
-	)
+	w.expect(rowID, runState{RunStateRow: dbsqlc.RunStateRow{
+		ID:         rowID,
+		PlanID:     v.PlanID,
+		Status:     p.Status,
+		WaitReason: p.WaitReason,
+		Attention:  p.Attention,
+		LastSeq:    p.LastSeq,
+		Path:       p.Path,
+		VersionID:  v.ID,
+		Origin:     p.Origin,
+	}})
+}
+
+// auditRows returns the audit records. The first one covers the journal rows that a fork starts with.
+func (n *newRun) auditRows(rowID int64, others []int64) []auditRow {
 	var rows []auditRow
-	for i, record := range r.Audit {
-		record.Run = cmp.Or(record.Run, r.ID)
+	for i, record := range n.r.Audit {
+		record.Run = cmp.Or(record.Run, n.r.ID)
 		row := auditRow{rowID: cmp.Or(others[i], rowID), record: record}
-		if i == 0 && len(n.steps) > 0 { // the rows that a fork starts with
+		if i == 0 && len(n.steps) > 0 {
 			row.firstSeq, row.runSeq, row.digest = 1, int64(len(n.steps)), n.digest
 		}
 		rows = append(rows, row)
 	}
-	return rows, nil
+	return rows
 }
