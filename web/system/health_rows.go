@@ -24,7 +24,8 @@ type health struct {
 }
 
 func (h *health) add(state, name, value, limit string, trend []point, advice string) {
-	h.rows = append(h.rows, HealthMetric{State: state, Name: name, Value: value, Limit: limit, Trends: sparks(trend, h.now), Advice: advice})
+	m := HealthMetric{State: state, Name: name, Value: value, Limit: limit, Trends: sparks(trend, h.now), Advice: advice}
+	h.rows = append(h.rows, m)
 }
 
 func (h *health) trend(pick func(domain.Sample) float64) []point { return sampled(h.v.Samples, pick) }
@@ -66,7 +67,8 @@ func (h *health) queue() {
 		waits := h.now.Sub(h.v.Oldest)
 		queued, state = h.c.T("%s, the oldest for %s", queued, kit.About(waits)), vital.Grade(waits, waitHigh, waitBad)
 	}
-	h.add(state, h.c.T("Queued runs"), queued, h.over(kit.About(waitHigh)), h.trend(func(s domain.Sample) float64 { return float64(s.Queued) }),
+	h.add(state, h.c.T("Queued runs"), queued, h.over(kit.About(waitHigh)),
+		h.trend(func(s domain.Sample) float64 { return float64(s.Queued) }),
 		h.c.T("All slots are taken. Check what the active runs wait for, or raise engine.max_running if the machine has room."))
 }
 

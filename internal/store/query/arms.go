@@ -36,7 +36,7 @@ type chooser struct {
 	labels   []string // the keys of the filter's labels, sorted
 	uses     []useChoice
 	byUse    bool    // the first of uses has an index, and no narrower one applies
-	tail     []int64 // the runs whose id ends as the filter says
+	tail     []int64 // the runs whose ID has the ending of the filter
 }
 
 // chooseArms takes the narrowest index that the filter allows. Conditions that this index does not
