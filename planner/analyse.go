@@ -36,6 +36,7 @@ func (k analyzer) analyse() {
 	k.endings()
 	v := newView(k.p, components, owner)
 	k.exclusive(v)
+	k.shapes()
 	k.reads(v)
 	k.ruleOfTwo()
 }
@@ -335,11 +336,15 @@ func (k analyzer) unreachable(owner []int) {
 func (k analyzer) endings() {
 	for i := range k.p.Nodes {
 		n, s := &k.p.Nodes[i], &k.specs[i]
-		if len(n.Out) == 0 || hasFallback(n) {
+		// With only error edges, the run may end here.
+		decides := !hasFallback(n) && slices.ContainsFunc(n.Out, func(e walk.ProgramEdge) bool { return !e.Cond.OnFailure() })
+		switch {
+		case n.EndsOK && !decides:
+			k.r.warn(s.field("ends"), s.ID, "node.ends_unused", message.New("remove it"),
+				"ends has no effect, because step %s always has an edge to take, or none at all", jsonvalue.Quote(s.ID))
 			continue
-		}
-		if !slices.ContainsFunc(n.Out, func(e walk.ProgramEdge) bool { return !e.Cond.OnFailure() }) {
-			continue // it has only error edges: the run may end here
+		case n.EndsOK || !decides:
+			continue
 		}
 		what := message.New("the run ends")
 		if k.p.Strict {
@@ -349,7 +354,7 @@ func (k analyzer) endings() {
 			s.tree,
 			s.ID,
 			"branch.not_total",
-			message.New("add an edge with condition: default"),
+			message.New("add an edge with condition: default, or ends: ok if the branch may end there"),
 			"all edges from step %s have conditions: %s if none of them holds",
 			jsonvalue.Quote(s.ID),
 			what,

@@ -14,6 +14,7 @@ import (
 const (
 	defaultMaxParallel = 8
 	defaultStepTimeout = 60 * time.Second
+	endsOK             = "ok" // the only value of ends
 )
 
 var defaultStepRetry = Retry{MaxAttempts: 3, Backoff: walk.Backoff{List: []time.Duration{time.Second, 2 * time.Second}}}
@@ -72,7 +73,7 @@ func (d *Document) compile(c *Catalog, first bool, r *reporter) *walk.Program {
 	var defaults Defaults
 	start := ""
 	if g := d.Graph; g != nil {
-		k.p.InputSchema, k.p.Limits, k.p.Strict, k.p.ContinueBranches = g.InputSchema, g.Limits, g.Strict,
+		k.p.InputSchema, k.p.Limits, k.p.Strict, k.p.ContinueBranches = g.InputSchema, g.Limits, d.strict(g.Strict),
 			g.OnFailure == "continue_branches"
 		defaults, start = g.Defaults, g.Start
 		k.p.Values = g.Values
@@ -80,7 +81,7 @@ func (d *Document) compile(c *Catalog, first bool, r *reporter) *walk.Program {
 		k.graphSpecs(g)
 	} else {
 		s := d.Steps
-		k.p.InputSchema, k.p.Limits, k.p.Strict, k.p.ContinueBranches = s.InputSchema, s.Limits, s.Strict,
+		k.p.InputSchema, k.p.Limits, k.p.Strict, k.p.ContinueBranches = s.InputSchema, s.Limits, d.strict(s.Strict),
 			s.OnFailure == "continue_branches"
 		defaults = s.Defaults
 		if s.ContinueOnFailure {
@@ -130,7 +131,7 @@ func (k *compiler) nodes(defaults Defaults) {
 		s, n := &k.specs[i], &k.p.Nodes[i]
 		*n = walk.ProgramNode{ID: s.ID, Index: i, Type: resolveType(s.Type), TypeName: s.Type, Tool: s.Tool, Agent: s.Agent, Plan: s.Plan,
 			Metadata: s.Metadata, MaxParallel: cmp.Or(s.MaxParallel, defaultMaxParallel), MaxVisits: cmp.Or(s.MaxVisits, 1),
-			Effect: s.Effect, Finally: s.finally,
+			Effect: s.Effect, Finally: s.finally, EndsOK: s.Ends == endsOK,
 			Output:    walk.NodeOutput{Schema: s.OutputSchema, ForGate: s.gateSchema, Product: s.product},
 			StepFacts: walk.StepFacts{Skill: s.skill, Task: s.task, ExpectedOutput: s.expected, Order: s.order}}
 		k.template(n, s)

@@ -80,6 +80,7 @@ func decodeNode(key, t *tree, r *reporter) Node {
 		Foreach: o.value("foreach"), MaxParallel: int(o.integer("max_parallel", 1, 10_000)),
 		MaxVisits: int(o.integer("max_visits", 1, 1_000_000)), OutputSchema: o.value("output_schema")}
 	n.After, n.When = decodeWhen(o)
+	n.Ends = o.text("ends")
 	n.OnError, n.ErrorRules = decodeOnError(o, decodeRetry)
 	if n.ID == "" {
 		n.ID = id
@@ -94,6 +95,7 @@ func decodeNode(key, t *tree, r *reporter) Node {
 		r.error(t, id, "node.type_missing", suggestion, "step %s has no type", jsonvalue.Quote(id))
 	}
 	checkOnReject(o, n.OnReject)
+	checkEnds(o, n.Ends)
 	checkEffect(o, string(n.Effect))
 	o.finish()
 	return n

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/kairosd/kairosd/planner/jsonvalue"
 	"github.com/kairosd/kairosd/planner/message"
@@ -204,7 +202,7 @@ func stepsObject(s *StepPlan) (ordered, error) {
 		},
 		{"limits", limitsObject(s.Limits)},
 		{"on_failure", text(s.OnFailure)},
-		{"strict", flag(s.Strict)},
+		{"strict", given(s.Strict)},
 		{"continueOnFailure", flag(s.ContinueOnFailure)},
 		{"steps", steps},
 		{"estimatedDuration", number(s.EstimatedDurationMs)},
@@ -265,7 +263,7 @@ func graphObject(g *Graph) (ordered, error) {
 		},
 		{"limits", limitsObject(g.Limits)},
 		{"on_failure", text(g.OnFailure)},
-		{"strict", flag(g.Strict)},
+		{"strict", given(g.Strict)},
 		{"metadata", metadata},
 		{"values", mapOrNil(g.Values)},
 		{"nodes", nodes},
@@ -319,6 +317,7 @@ func nodeObject(key string, n Node) (ordered, error) {
 		{"effect", text(string(n.Effect))},
 		{"needs", list(n.Needs)},
 		{"when", whenValue(n)},
+		{"ends", text(n.Ends)},
 		{"foreach", foreach},
 		{"max_parallel", number(int64(n.MaxParallel))},
 		{"max_visits", number(int64(n.MaxVisits))},
@@ -350,78 +349,6 @@ func nodeOrder(order []string, nodes map[string]Node) []string {
 		}
 	}
 	return out
-}
-
-func text(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
-}
-
-func number(n int64) any {
-	if n == 0 {
-		return nil
-	}
-	return n
-}
-
-func float(f float64) any {
-	if f == 0 {
-		return nil
-	}
-	return f
-}
-
-func flag(b bool) any {
-	if !b {
-		return nil
-	}
-	return true
-}
-
-func duration(d walk.Duration) any {
-	if d == 0 {
-		return nil
-	}
-	return shortDuration(time.Duration(d))
-}
-
-// shortDuration writes 2m for what Go calls 2m0s.
-func shortDuration(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = s[:len(s)-2]
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = s[:len(s)-2]
-	}
-	return s
-}
-
-func list(texts []string) any {
-	if len(texts) == 0 {
-		return nil
-	}
-	out := make([]any, len(texts))
-	for i, s := range texts {
-		out[i] = s
-	}
-	return out
-}
-
-func mapOrNil(m map[string]any) any {
-	if m == nil {
-		return nil
-	}
-	return m
-}
-
-func orNil(o ordered) any {
-	if slices.ContainsFunc(o, func(m member) bool { return m.value != nil }) {
-		return o
-	}
-	return nil
 }
 
 func retryObject(r *Retry) any {

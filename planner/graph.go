@@ -23,8 +23,9 @@ type Graph struct {
 	// OnFailure decides what an unhandled failure does to branches that do not depend on the failed
 	// node: "stop" (default) or "continue_branches".
 	OnFailure string
-	// Strict fails a node that has edges if none of them matches.
-	Strict   bool
+	// Strict decides about a node that has edges if none of them matches: true fails the run, false ends
+	// the branch. Nil: an [Executor] ends the branch, and [Document.Program] fails the run.
+	Strict   *bool
 	Metadata map[string]any
 	// Values are constants that references see as ${value.NAME}.
 	Values map[string]any
@@ -74,6 +75,8 @@ type Node struct {
 	Foreach     any
 	MaxParallel int
 	MaxVisits   int
+	// Ends is "ok" if the branch may end here when none of the edges matches.
+	Ends string
 	// OutputSchema is the JSON Schema of structured output, for an agent or a model.
 	OutputSchema any
 }

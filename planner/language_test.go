@@ -144,6 +144,17 @@ finally: {b: {type: break, input: "${last.gone}"}, c: {type: work, needs: [b], i
 		"a step after all others does not change the output": {plan: `
 nodes: {a: {type: work, input: 1}, b: {type: work, needs: [a], input: 2}}
 finally: {c: {type: work, input: 3}, d: {type: work, when: last.status==failed, input: 4}}`, input: "null", output: `2`},
+		"a branch that ends where no edge matches": {plan: `
+strict: true
+nodes: {a: {type: work, input: 1, ends: ok}, b: {type: work}}
+edges: [{from: a, to: b, condition: last==2}]`, input: "null", output: "1"},
+		"a branch that may not end there": {plan: `
+strict: true
+nodes: {a: {type: work, input: 1}, b: {type: work}}
+edges: [{from: a, to: b, condition: last==2}]`, input: "null", code: "no_edge_matched"},
+		"the executor lets branches end": {plan: `
+nodes: {a: {type: work, input: 1}, b: {type: work}}
+edges: [{from: a, to: b, condition: last==2}]`, input: "null", output: "1"},
 		"independent steps": {plan: `
 nodes: {a: {type: work, input: 1}, b: {type: work, input: 2}}`, input: "null", output: `{"a":1,"b":2}`},
 		"the condition of a first step": {plan: `

@@ -41,6 +41,7 @@ type Document struct {
 	conditions map[string]*walk.Condition
 	schemas    map[string]bool
 	lenient    bool // by WithLenientRules
+	semantics  int  // by WithSemantics
 }
 
 // Kind returns the kind of the document: graph or step plan.
@@ -61,9 +62,10 @@ type ParseOption func(*parsing)
 
 // parsing holds the options of [Parse].
 type parsing struct {
-	format  Format
-	catalog *Catalog
-	lenient bool
+	format    Format
+	catalog   *Catalog
+	lenient   bool
+	semantics int
 }
 
 // WithFormat sets the format of the document. The default is [FormatAuto].
@@ -77,17 +79,29 @@ func WithCatalog(c *Catalog) ParseOption { return func(p *parsing) { p.catalog =
 // rules that do not change the compiled program become warnings.
 func WithLenientRules() ParseOption { return func(p *parsing) { p.lenient = true } }
 
+// WithSemantics compiles a document by the rules of an earlier [walk.Semantics], with which it was stored.
+func WithSemantics(n int) ParseOption { return func(p *parsing) { p.semantics = n } }
+
+// strict decides what happens in a document that does not state it.
+func (d *Document) strict(given *bool) bool {
+	if given != nil {
+		return *given
+	}
+	return d.semantics >= walk.SemanticsStrict
+}
+
 // Parse reads a plan document, at most [MaxDocument] bytes long, and reports all its problems
 // with line and column. The document is nil if any problem is an error ([Problems.Err]); warnings
 // come with a document. Parse never panics, and its time is linear in the size of the source.
 func Parse(src []byte, options ...ParseOption) (*Document, Problems) {
-	var p parsing
+	p := parsing{semantics: walk.Semantics}
 	for _, o := range options {
 		o(&p)
 	}
 	r := &reporter{lenient: p.lenient}
 	d := parse(src, p.format, r)
 	if d != nil {
+		d.semantics = p.semantics
 		d.compile(p.catalog, true, r)
 	}
 	problems := r.done()
@@ -191,7 +205,8 @@ func (g *Graph) Validate() error {
 	return err
 }
 
-// Compile compiles a graph built in Go; see [Document.Program].
+// Compile compiles a graph built in Go; see [Document.Program]. If the graph does not set Strict, a branch
+// ends where no edge matches.
 func (g *Graph) Compile(c *Catalog) (*walk.Program, error) {
 	if g == nil {
 		return nil, errors.New("compile graph: no graph")
@@ -204,7 +219,11 @@ func (g *Graph) Compile(c *Catalog) (*walk.Program, error) {
 	if err := withoutLines(problems).Err(); err != nil {
 		return nil, err
 	}
-	return d.Program(c)
+	p, err := d.Program(c)
+	if err == nil && g.Strict == nil {
+		p.Strict = false
+	}
+	return p, err
 }
 
 // withoutLines drops positions, which have no meaning for a Graph built in Go.

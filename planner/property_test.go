@@ -130,8 +130,9 @@ func values(depth int) *rapid.Generator[any] {
 func graphs() *rapid.Generator[*planner.Graph] {
 	return rapid.Custom(func(t *rapid.T) *planner.Graph {
 		n := rapid.IntRange(1, 6).Draw(t, "nodes")
-		g := &planner.Graph{Nodes: map[string]planner.Node{}, Strict: rapid.Bool().Draw(t, "strict"),
-			ID: rapid.SampledFrom([]string{"", "plan", "p.1", "no", "1e5"}).Draw(t, "id"), Description: texts().Draw(t, "description"),
+		g := &planner.Graph{Nodes: map[string]planner.Node{},
+			Strict: rapid.SampledFrom([]*bool{nil, new(bool), new(true)}).Draw(t, "strict"),
+			ID:     rapid.SampledFrom([]string{"", "plan", "p.1", "no", "1e5"}).Draw(t, "id"), Description: texts().Draw(t, "description"),
 			OnFailure: rapid.SampledFrom([]string{"", "stop", "continue_branches"}).Draw(t, "on failure"),
 			Metadata:  rapid.MapOfN(texts(), values(2), 0, 2).Draw(t, "metadata"),
 			Limits: walk.Limits{

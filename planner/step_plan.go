@@ -19,7 +19,7 @@ type StepPlan struct {
 	Defaults    Defaults
 	Limits      walk.Limits
 	OnFailure   string
-	Strict      bool
+	Strict      *bool // see [Graph.Strict]
 	// ContinueOnFailure makes on_error: continue the default of every step that is not an approval.
 	ContinueOnFailure bool
 

@@ -16,7 +16,7 @@ func TestView(t *testing.T) {
 		n := rapid.IntRange(1, 9).Draw(rt, "nodes")
 		p := &walk.Program{Nodes: make([]walk.ProgramNode, n), Index: map[string]int{}}
 		for i := range p.Nodes {
-			p.Nodes[i] = walk.ProgramNode{ID: fmt.Sprintf("n%d", i), Index: i, When: walk.WhenSuccess}
+			p.Nodes[i] = walk.ProgramNode{ID: fmt.Sprintf("n%d", i), Index: i, Join: walk.Join{When: walk.WhenSuccess}}
 			p.Index[p.Nodes[i].ID] = i
 		}
 		// Node 0 is a root. Some nodes need lower ones, and the others have edges from any node.

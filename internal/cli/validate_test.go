@@ -5,6 +5,33 @@ import (
 	"testing"
 )
 
+// validate prints what applies to each step after all defaults.
+func TestValidatePrintsRetriesAndTimeouts(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	plan := s.file("plan.yaml", `
+nodes:
+  fetch: {type: http, input: {url: "http://api.example/"}, retry: {max_attempts: 4, backoff: [1s, 5s]}, timeout: 30s}
+  ask:
+    type: llm
+    needs: [fetch]
+    input: "Summarize ${output.fetch.body}"
+    on_error: [{code: [rate_limited, timeout], retry: {max_attempts: 5, backoff: {initial: 1s, factor: 2, max: 1m}}}]
+  end: {type: noop, needs: [ask]}
+`)
+	out, _ := s.expect(0, "validate", plan)
+	for _, want := range []string{"fetch  http  read        4 (waits 1s, 5s)",
+		"1; rate_limited, timeout: 5 (waits 1s × 2, at most 1m0s)", "30s", "end    noop  pure        1", "none"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is missing in\n%s", want, out)
+		}
+	}
+	steps := s.file("steps.yaml", "steps: [{id: a, tool: datetime}]")
+	if out, _ := s.expect(0, "validate", steps); !strings.Contains(out, "3 (waits 1s, 2s)") || !strings.Contains(out, "1m0s") {
+		t.Error(out)
+	}
+}
+
 // A configuration that offers what no plan can use is a problem of its own,
 // found with the plans that are validated against it.
 func TestValidateChecksTheConfigurationToo(t *testing.T) {

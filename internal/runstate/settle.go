@@ -21,6 +21,7 @@ func (s *State) Settle(e *domain.Entry, k StepKey, out any, now time.Time) (walk
 	if err != nil {
 		return d, fmt.Errorf("settle %s: %w", e.Node, err)
 	}
+	nameFork(&d, walk.RunOf(s.Walk), e)
 	if e.Log, err = withWarnings(e.Log, &d, now); err != nil {
 		return d, fmt.Errorf("log of %s: %w", e.Node, err)
 	}
@@ -33,6 +34,15 @@ func (s *State) Settle(e *domain.Entry, k StepKey, out any, now time.Time) (walk
 	s.Seq = e.Seq
 	s.close(e, k, d, out)
 	return d, nil
+}
+
+// nameFork adds the command that repairs a run in which no edge matched. The fork keeps the result of the
+// step, and decides with the newest version of the plan.
+func nameFork(d *walk.Decision, run string, e *domain.Entry) {
+	if f := d.Failure; f != nil && f.Code == walk.CodeNoEdge {
+		f.Suggestion += fmt.Sprintf(", store the plan, and fork the run: kairos fork %s --at %d --version -1 --reuse %s",
+			domain.ShortID(run), e.Seq, e.Node)
+	}
 }
 
 // withWarnings adds warnings about unusable values of conditions to the log of a row.

@@ -90,7 +90,8 @@ func (r *Reader) Compile(ctx context.Context, hash string) (*runstate.Compiled, 
 		return nil, domain.Errorf(domain.CodeUnavailable, "plan %s version %d was written for a newer kairosd (semantics %d)",
 			v.PlanKey, v.Number, v.Semantics).Suggest("upgrade kairosd")
 	}
-	doc, problems := planner.Parse(v.Source, planner.WithFormat(planner.Format(v.Format)), planner.WithLenientRules())
+	doc, problems := planner.Parse(v.Source, planner.WithFormat(planner.Format(v.Format)), planner.WithLenientRules(),
+		planner.WithSemantics(v.Semantics))
 	if doc == nil {
 		return nil, domain.Errorf(domain.CodeCorrupt, "stored plan %s version %d cannot be read: %w", v.PlanKey, v.Number, problems.Err())
 	}

@@ -30,8 +30,8 @@ func Plans() *rapid.Generator[string] {
 			m["steps"] = steps(t)
 		} else {
 			graph(t, m)
-			if rapid.Bool().Draw(t, "strict") {
-				m["strict"] = true
+			if strict := rapid.SampledFrom([]any{nil, true, false}).Draw(t, "strict"); strict != nil {
+				m["strict"] = strict
 			}
 		}
 		if rapid.Bool().Draw(t, "branches") {
@@ -65,6 +65,9 @@ func graph(t *rapid.T, m map[string]any) {
 			if on := rapid.SampledFrom([]string{"", "", "continue"}).Draw(t, "on_reject"); on != "" {
 				n["on_reject"] = on
 			}
+		}
+		if rapid.IntRange(0, 3).Draw(t, "ends") == 0 {
+			n["ends"] = "ok"
 		}
 		region[i] = i
 		switch {

@@ -160,7 +160,7 @@ func (r *Reference) choose(def *walk.ProgramNode, last any, d *walk.Decision) in
 		return fallback
 	}
 	d.Ended = "no edge matched"
-	if r.p.Strict {
+	if r.p.Strict && !def.EndsOK {
 		d.Failure = (&walk.Failure{Code: walk.CodeNoEdge, Node: def.ID}).WithMessage("no edge out of node %q matched", def.ID)
 		r.fail(d.Failure, def.ID, true)
 	}

@@ -1,7 +1,10 @@
 package walk
 
 import (
+	"cmp"
+	"fmt"
 	"math"
+	"strings"
 	"time"
 )
 
@@ -17,6 +20,23 @@ type Backoff struct {
 	Max     time.Duration
 	// Jitter, from 0 to 1, spreads a wait over the range from (1-Jitter)·wait to wait.
 	Jitter float64
+}
+
+// String lists the waits, or describes the series: "1s, 5s", or "1s × 2, at most 1m0s". It is empty if there
+// are none.
+func (b Backoff) String() string {
+	waits := make([]string, len(b.List))
+	for i, d := range b.List {
+		waits[i] = d.String()
+	}
+	if len(waits) > 0 || b.Initial <= 0 {
+		return strings.Join(waits, ", ")
+	}
+	s := fmt.Sprintf("%s × %v", b.Initial, cmp.Or(b.Factor, 2))
+	if b.Max > 0 {
+		s += ", at most " + b.Max.String()
+	}
+	return s
 }
 
 // Delay returns the wait after failed attempt n, where n is at least 1. The fraction, at least 0

@@ -44,5 +44,8 @@ func (t *Template) Render(s Env) (any, *Failure) { return t.render(s.scope()) }
 // a permanent failure.
 func (r *Reference) Resolve(s Env) (any, *Failure) { return r.resolve(s.scope()) }
 
+// RunOf returns the ID of the run of a walk.
+func RunOf(w *Walk) string { return w.facts.RunID }
+
 // Resolve returns the items of the list.
 func (l *List) Resolve(s Env) ([]any, *Failure) { return l.resolve(s.scope()) }

@@ -9,7 +9,11 @@ import (
 
 // Semantics is the version of the meaning of compiled programs. Plan versions and journals store
 // it, so that a journal is only replayed with the rules under which it was written.
-const Semantics = 1
+const Semantics = 2
+
+// SemanticsStrict is the first [Semantics] under which a run fails where no edge matches, unless the document
+// has strict: false. Before, the branch ended.
+const SemanticsStrict = 2
 
 // Kind distinguishes the two kinds of documents.
 type Kind string
@@ -38,7 +42,8 @@ type Program struct {
 	Priority int
 	// ContinueBranches is set by on_failure: continue_branches.
 	ContinueBranches bool
-	Strict           bool
+	// Strict fails the run if a node has edges of which none matches.
+	Strict bool
 	// Values are the constants that references see as value.
 	Values map[string]any
 	// Result is the template of the run's output. If it is nil, the nodes without successors give it.
@@ -75,15 +80,9 @@ type ProgramNode struct {
 	// not both.
 	Incoming int
 	Out      []ProgramEdge // in file order
-	Needs    []int
-	// Dependents are the nodes that need this one, in file order.
-	Dependents []int
-	// When is the rule by which a node with needs runs. If WhenCond is set, it must hold too.
-	When     When
-	WhenCond *Condition
-	// WhenUnknown decides what a condition does if its expression reads an unusable value:
-	// UnknownFail (default, also "") or UnknownSkip.
-	WhenUnknown string
+	// EndsOK is set by ends: ok. The branch ends if no edge matches, also in a strict program.
+	EndsOK bool
+	Join
 
 	// Finally is set for the nodes that run after all others.
 	Finally bool
@@ -99,6 +98,19 @@ type ProgramNode struct {
 	Effect Effect
 
 	StepFacts
+}
+
+// Join is the rule that starts a node when other nodes have ended.
+type Join struct {
+	Needs []int
+	// Dependents are the nodes that need this one, in file order.
+	Dependents []int
+	// When is the rule by which a node with needs runs. If WhenCond is set, it must hold too.
+	When     When
+	WhenCond *Condition
+	// WhenUnknown decides what a condition does if its expression reads an unusable value:
+	// UnknownFail (default, also "") or UnknownSkip.
+	WhenUnknown string
 }
 
 // NodeOutput describes the expected output of a node.

@@ -181,7 +181,7 @@ func (d *decider) choose(node *ProgramNode, last any) (int, error) {
 	if r := d.recorded; r != nil {
 		d.made.Evaluated, d.made.Ended, d.made.Edge, d.made.To = r.Evaluated, r.Ended, r.Edge, r.To
 		broken := len(r.Evaluated) > 0 && r.Evaluated[len(r.Evaluated)-1].Result == "error"
-		if broken || r.Ended != "" && w.p.Strict {
+		if broken || r.Ended != "" && w.p.Strict && !node.EndsOK {
 			if r.Failure == nil {
 				return -1, errRecorded
 			}
@@ -229,9 +229,9 @@ func (d *decider) choose(node *ProgramNode, last any) (int, error) {
 		return -1, nil // only error edges: the run may end here
 	}
 	d.made.Ended = "no edge matched"
-	if w.p.Strict {
+	if w.p.Strict && !node.EndsOK {
 		d.fail((&Failure{Code: CodeNoEdge, Node: node.ID, Permanent: true,
-			Suggestion: "add an edge with condition: default"}).
+			Suggestion: "add an edge with condition: default, or ends: ok"}).
 			WithMessage("no edge out of node %q matched", node.ID), node.Index)
 	}
 	return -1, nil

@@ -253,6 +253,9 @@ func (c advice) afterFailure(short string, e domain.RunError, advice string) str
 	if advice != "" {
 		advice = "  " + advice + "\n"
 	}
+	if e.Code == walk.CodeNoEdge { // the advice has the command
+		return advice
+	}
 	return advice + "  " + next + "\n"
 }
 

@@ -1,6 +1,7 @@
 package kairos
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/kairosd/kairosd/internal/cli"
 	"github.com/kairosd/kairosd/internal/client"
 	"github.com/kairosd/kairosd/internal/domain"
+	"github.com/kairosd/kairosd/planner/walk"
 )
 
 // shown is what `show --json` prints.
@@ -159,7 +161,14 @@ func (c runCommands) show(d domain.RunDetail, stands domain.FailureStatus) {
 // suggestionOf is what the latest failure of a step suggests.
 func suggestionOf(journal []domain.Entry, node string) string {
 	for _, e := range slices.Backward(journal) {
-		if e.Node == node && e.Failure != nil {
+		if e.Node != node {
+			continue
+		}
+		var d walk.Decision
+		if json.Unmarshal(e.Decision, &d) == nil && d.Failure != nil {
+			return cli.FirstLine(d.Failure.Suggestion)
+		}
+		if e.Failure != nil {
 			return cli.FirstLine(e.Failure.Suggestion)
 		}
 	}

@@ -1,7 +1,11 @@
 package kairos
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -19,14 +23,53 @@ type validated struct {
 	Problems planner.Problems `json:"problems"`
 	// Effects are the side-effect classes of the steps.
 	Effects map[string]walk.Effect `json:"effects,omitempty"`
+	Steps   []validatedStep        `json:"steps,omitempty"`
+}
+
+// validatedStep is what applies to a step after the defaults of the plan and of the language.
+type validatedStep struct {
+	ID       string      `json:"id"`
+	Type     string      `json:"type"`
+	Effect   walk.Effect `json:"effect"`
+	Attempts string      `json:"attempts"`
+	Timeout  string      `json:"timeout"` // of one attempt
+}
+
+// validatedSteps lists the steps in the order of the file.
+func validatedSteps(p *walk.Program, catalog *planner.Catalog) []validatedStep {
+	steps := make([]validatedStep, len(p.Nodes))
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		steps[i] = validatedStep{n.ID, n.TypeName, catalog.EffectOf(n), attempts(n.MaxAttempts, n.Backoff), "none"}
+		for _, r := range n.Rules {
+			if r.MaxAttempts > 0 {
+				steps[i].Attempts += fmt.Sprintf("; %s: %s", cmp.Or(strings.Join(r.Codes, ", "), "other errors"),
+					attempts(r.MaxAttempts, r.Backoff))
+			}
+		}
+		if n.Timeout > 0 {
+			steps[i].Timeout = n.Timeout.String()
+		}
+	}
+	return steps
+}
+
+// attempts describes a number of attempts and the waits between them.
+func attempts(most int, waits walk.Backoff) string {
+	s := strconv.Itoa(most)
+	if text := waits.String(); text != "" && most > 1 {
+		s += fmt.Sprintf(" (waits %s)", text)
+	}
+	return s
 }
 
 func (c checkCommands) validateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "validate FILE…",
 		Short: "Check plan files",
-		Long: `Checks plan files and reports all problems with line and column. It prints the
-side-effect class of each step: pure, read, idempotent, or unsafe. Tools and agents
+		Long: `Checks plan files and reports all problems with line and column. It prints
+the side-effect class of each step (pure, read, idempotent, or unsafe), its number
+of attempts with the waits between them, and the timeout of one attempt. Tools and agents
 are those of the configuration (--config) or, with --server, of the server.`,
 		Example: "  kairos validate plan.yaml\n  kairos validate plans/*.yaml --json",
 		Args: func(_ *cobra.Command, args []string) error {
@@ -132,16 +175,18 @@ func (c checkCommands) validate(file string, catalog *planner.Catalog) (validate
 		if err != nil {
 			return v, err
 		}
-		v.Effects = map[string]walk.Effect{}
-		for i := range p.Nodes {
-			v.Effects[p.Nodes[i].ID] = catalog.EffectOf(&p.Nodes[i])
+		v.Effects, v.Steps = map[string]walk.Effect{}, validatedSteps(p, catalog)
+		for _, s := range v.Steps {
+			v.Effects[s.ID] = s.Effect
 		}
 		if !c.json {
 			c.problems(file, problems)
 			c.Printf("%s: ok, %s, %d nodes, %s\n", file, d.ID, len(p.Nodes), d.Hash[:12])
-			for i := range p.Nodes {
-				c.Printf("  %-24s %-10s %s\n", p.Nodes[i].ID, p.Nodes[i].TypeName, v.Effects[p.Nodes[i].ID])
+			rows := make([][]string, len(v.Steps))
+			for i, s := range v.Steps {
+				rows[i] = []string{s.ID, s.Type, string(s.Effect), s.Attempts, s.Timeout}
 			}
+			c.Table([]string{"STEP", "TYPE", "EFFECT", "ATTEMPTS", "TIMEOUT"}, rows)
 		}
 	} else if !c.json {
 		c.problems(file, problems)

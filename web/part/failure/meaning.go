@@ -92,7 +92,8 @@ var meanings = map[string]string{
 		"The tool rejected the input. Compare the input of this step with the tool's schema.",
 	),
 	"condition_failed": locale.Mark("A condition could not be evaluated. Check the values that it used."),
-	"no_edge_matched":  locale.Mark("No edge matched, and the step has no default edge."),
+	"no_edge_matched": locale.Mark("No edge matched. Add an edge with condition: default, or ends: ok, " +
+		"then fork the run with the new version."),
 	"max_visits": locale.Mark("The loop reached its maximum number of iterations. Raise " +
 		"max_visits, or check why the loop does not end."),
 	"foreach_not_a_list":     locale.Mark("The value of foreach is not a list. Check the output of the previous step."),
