@@ -245,7 +245,7 @@ func TestLongRun(t *testing.T) {
 	})
 	e := enginetest.Open(t, reg.Unrecorded())
 	plan := fmt.Sprintf(
-		`{id: long, limits: {max_steps: 1000000}, start: a, nodes: {a: {type: tick, input: small, max_visits: %d}, b: {type: set, max_visits: %d, input: "${output.a.text}"}},
+		`{id: long, strict: false, limits: {max_steps: 1000000}, start: a, nodes: {a: {type: tick, input: small, max_visits: %d}, b: {type: set, max_visits: %d, input: "${output.a.text}"}},
   edges: [{from: a, to: b}, {from: b, to: a, condition: "output.a.visit != %d"}]}`,
 		laps,
 		laps,

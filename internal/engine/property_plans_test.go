@@ -269,7 +269,7 @@ func plans(t *rapid.T) string {
 		}
 		nodes[id(i)] = node
 	}
-	doc := map[string]any{"nodes": nodes}
+	doc := map[string]any{"nodes": nodes, "strict": rapid.Bool().Draw(t, "strict")}
 	if !byNeeds {
 		doc["edges"], doc["start"] = edges, "n0"
 	}
