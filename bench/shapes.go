@@ -105,7 +105,7 @@ func (s shape) plan() string {
 				i,
 			)
 		}
-		b.WriteString("start: tick\nedges:\n  - {from: tick, to: n1}\n")
+		b.WriteString("strict: false\nstart: tick\nedges:\n  - {from: tick, to: n1}\n")
 		for i := 1; i < 9; i++ {
 			fmt.Fprintf(&b, "  - {from: n%d, to: n%d}\n", i, i+1)
 		}
